@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the atomic memory operations of the library and the one way in which a CPU performs them on host
+ * memory, so that shared memory, the network and the PE itself are one atomicity domain.
+ */
+#ifndef WSH_BASE_ATOMIC_H
+#define WSH_BASE_ATOMIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum wsh_amo_op {
+    WSH_AMO_FETCH,
+    WSH_AMO_SET,
+    WSH_AMO_SWAP,
+    WSH_AMO_CSWAP,
+    WSH_AMO_ADD,
+    WSH_AMO_AND,
+    WSH_AMO_OR,
+    WSH_AMO_XOR,
+    WSH_AMO_OPS
+};
+
+/*
+ * Applies `op` to the naturally aligned word of `width` bytes (4 or 8) at `addr` and returns its old value
+ * in the low bytes. `operand` and `compare` are bit patterns in the low bytes.
+ *
+ * Order: sequentially consistent read-modify-writes; FETCH is an acquire load, partner of SET's release store
+ * and of every other operation's release half.
+ */
+#define WSH_AMO_BODY(type)                                                                     \
+    type *word = addr, value = (type)operand, expected = (type)compare;                        \
+    switch (op) {                                                                              \
+    case WSH_AMO_FETCH: return __atomic_load_n(word, __ATOMIC_ACQUIRE);                        \
+    case WSH_AMO_SET: __atomic_store_n(word, value, __ATOMIC_RELEASE); return 0;               \
+    case WSH_AMO_SWAP: return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);              \
+    case WSH_AMO_CSWAP:                                                                        \
+        __atomic_compare_exchange_n(word, &expected, value, false, __ATOMIC_SEQ_CST,           \
+                                    __ATOMIC_SEQ_CST);                                         \
+        return expected;                                                                       \
+    case WSH_AMO_ADD: return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                \
+    case WSH_AMO_AND: return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);                \
+    case WSH_AMO_OR: return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);                  \
+    case WSH_AMO_XOR: return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);                \
+    default: return 0;                                                                         \
+    }
+
+static inline uint64_t wsh_amo_apply32(void *addr, enum wsh_amo_op op, uint64_t operand,
+                                       uint64_t compare)
+{
+    WSH_AMO_BODY(uint32_t)
+}
+
+static inline uint64_t wsh_amo_apply64(void *addr, enum wsh_amo_op op, uint64_t operand,
+                                       uint64_t compare)
+{
+    WSH_AMO_BODY(uint64_t)
+}
+#undef WSH_AMO_BODY
+
+static inline uint64_t wsh_amo_apply(void *addr, enum wsh_amo_op op, unsigned width,
+                                     uint64_t operand, uint64_t compare)
+{
+    return width == 4 ? wsh_amo_apply32(addr, op, operand, compare)
+                      : wsh_amo_apply64(addr, op, operand, compare);
+}
+
+/* Stores the low `width` (4 or 8) bytes of an operation's old value. */
+static inline void wsh_amo_store_result(void *result, unsigned width, uint64_t value)
+{
+    uint32_t low = (uint32_t)value;
+
+    if (width == 4)
+        memcpy(result, &low, 4);
+    else
+        memcpy(result, &value, 8);
+}
+
+/* Tells the core that it spins, without giving it up. */
+static inline void wsh_cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("isb" ::: "memory");
+#endif
+}
+
+#define wsh_likely(x) __builtin_expect(!!(x), 1)
+#define wsh_unlikely(x) __builtin_expect(!!(x), 0)
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * THE table of settings: one row each, nothing else reads the environment.
+ *   WSH_ENV(field, kind, "NAME", "default", "aliases", "help")
+ * kind: STR (const char *, NULL when empty), BOOL (bool), INT (long), SIZE (size_t bytes, suffixes
+ * k m g t and fractions), SECONDS (double), or ENUM(words) with the words separated by '|' (int: index).
+ * Aliases are separated by spaces; SMA_<name> is accepted for every SHMEM_<name> without being listed.
+ * Rows whose help begins with "internal" are written by oshrun and not shown by default.
+ */
+WSH_ENV(version, BOOL, "SHMEM_VERSION", "0", "", "print the library version at start")
+WSH_ENV(info, BOOL, "SHMEM_INFO", "0", "NVSHMEM_INFO", "print every setting at start")
+WSH_ENV(symmetric_size, SIZE, "SHMEM_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETRIC_SIZE SHMEM_SYMMETRIC_HEAP_SIZE",
+        "bytes of symmetric heap a PE (reserved at start, committed by shmem_malloc)")
+WSH_ENV(debug, STR, "SHMEM_DEBUG", "", "NVSHMEM_DEBUG",
+        "what to print: warn, info, trace and subsystems INIT,COLL,P2P,PROXY,TRANSPORT,MEM,BOOTSTRAP,TOPO")
+WSH_ENV(debug_file, STR, "SHMEM_DEBUG_FILE", "", "NVSHMEM_DEBUG_FILE",
+        "file for info and trace lines; %h = host name, %p = process id")
+WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "", "make every fallback to something slower an error")
+WSH_ENV(bootstrap, ENUM(auto|pmix|single), "SHMEM_BOOTSTRAP", "auto", "NVSHMEM_BOOTSTRAP",
+        "how PEs find each other: auto, pmix (oshrun, srun --mpi=pmix, mpirun) or single (one PE)")
+WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
+        "transports that may be used, in order of preference: local,nvlink,efa (empty = all)")
+WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",
+        "the same for static data alone, so that it can travel another way than the heap (empty = SHMEM_TRANSPORTS)")
+WSH_ENV(provider, STR, "SHMEM_LIBFABRIC_PROVIDER", "", "NVSHMEM_LIBFABRIC_PROVIDER SHMEM_OFI_PROVIDER",
+        "libfabric provider for the efa transport, e.g. efa, tcp, shm (empty = best found)")
+WSH_ENV(domain, STR, "SHMEM_LIBFABRIC_DOMAIN", "", "SHMEM_OFI_DOMAIN",
+        "libfabric domain (NIC) name for the efa transport (empty = first of the provider)")
+WSH_ENV(static_data, ENUM(auto|on|off), "SHMEM_STATIC", "auto", "",
+        "make global and static variables of the program remotely accessible; auto leaves interpreters alone")
+WSH_ENV(huge_pages, ENUM(auto|on|off), "SHMEM_HUGE_PAGES", "auto", "",
+        "huge pages for the symmetric heap: auto (ask for transparent ones), on (2 MiB hugetlb, an error without) or off")
+WSH_ENV(progress, ENUM(auto|thread|call), "SHMEM_PROGRESS", "auto", "",
+        "who serves peers of the network while the program computes: auto (a thread, if any peer is remote), thread, or call (only library calls; not conforming)")
+WSH_ENV(spin_us, INT, "SHMEM_SPIN_US", "-1", "",
+        "microseconds to spin in a wait before yielding the core (-1 = by the number of PEs and cores)")
+WSH_ENV(hang_seconds, SECONDS, "SHMEM_HANG_SECONDS", "60", "",
+        "report what a PE waits for after so many seconds in init, barrier, quiet or wait (0 = never)")
+WSH_ENV(sync_linear_max, INT, "SHMEM_SYNC_LINEAR_MAX", "32", "",
+        "largest team whose barrier signals every member at once; larger ones use dissemination")
+WSH_ENV(node_emulated, INT, "SHMEM_NODE_EMULATED", "-1", "",
+        "internal: number of the emulated node of this PE (oshrun --nodes-emulated)")
+WSH_ENV(oshrun_pid, INT, "SHMEM_OSHRUN_PID", "-1", "", "internal: process id of the oshrun that started this PE")

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the library's error convention: 0 or a negative errno, and the words for it. */
+#ifndef WSH_BASE_ERR_H
+#define WSH_BASE_ERR_H
+
+#include <errno.h>
+
+/* Text for a negative (or positive) errno. Thread-safe; the string lives until the thread's next call. */
+const char *wsh_strerror(int err);
+
+#endif

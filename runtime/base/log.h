@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how the library speaks to its user: levels, subsystems, one line a message. */
+#ifndef WSH_BASE_LOG_H
+#define WSH_BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum wsh_log_level { WSH_LOG_ERROR, WSH_LOG_WARN, WSH_LOG_INFO, WSH_LOG_TRACE };
+
+enum wsh_log_subsys {
+    WSH_SUB_INIT = 1 << 0,
+    WSH_SUB_COLL = 1 << 1,
+    WSH_SUB_P2P = 1 << 2,
+    WSH_SUB_PROXY = 1 << 3,
+    WSH_SUB_TRANSPORT = 1 << 4,
+    WSH_SUB_MEM = 1 << 5,
+    WSH_SUB_BOOTSTRAP = 1 << 6,
+    WSH_SUB_TOPO = 1 << 7,
+    WSH_SUB_ALL = 0xff
+};
+
+extern int wsh_log_max_level;
+extern unsigned wsh_log_subsys;
+
+/*
+ * Applies SHMEM_DEBUG (`spec`: a comma-separated list of warn, info, trace, check and subsystem
+ * names; NULL = warnings only) and SHMEM_DEBUG_FILE (`file`: a path with %h = host name, %p = process
+ * id; NULL = standard error). Returns 0, or -EINVAL/-errno after one line that names the bad word.
+ */
+int wsh_log_open(const char *spec, const char *file);
+void wsh_log_close(void);
+
+/* From now on lines begin with "PE n (host, pid)"; pe < 0 forgets it. */
+void wsh_log_set_pe(int pe);
+
+/* True the first time only, for messages that are worth one line a process. */
+bool wsh_log_once(bool *said);
+
+void wsh_log_write(enum wsh_log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * From a signal handler: the same line prefix, then `text` (no format), written in one write(2).
+ * Async-signal-safe.
+ */
+void wsh_log_signal_safe(const char *text);
+
+/* Always printed: something the user must act on. One line: cause, object, cure. */
+#define wsh_error(...) wsh_log_write(WSH_LOG_ERROR, __VA_ARGS__)
+/* Printed unless SHMEM_DEBUG=error: works, but slower or less than asked for. */
+#define wsh_warn(...) wsh_log_write(WSH_LOG_WARN, __VA_ARGS__)
+#define wsh_log_on(level, subsys) ((level) <= wsh_log_max_level && ((subsys) & wsh_log_subsys))
+#define wsh_info(subsys, ...) \
+    (wsh_log_on(WSH_LOG_INFO, subsys) ? wsh_log_write(WSH_LOG_INFO, __VA_ARGS__) : (void)0)
+#define wsh_trace(subsys, ...) \
+    (wsh_log_on(WSH_LOG_TRACE, subsys) ? wsh_log_write(WSH_LOG_TRACE, __VA_ARGS__) : (void)0)
+
+/* Plain output that a setting asks for (SHMEM_INFO, SHMEM_VERSION): no prefix, to `out`. */
+void wsh_log_print(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
