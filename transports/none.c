@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the body of every slot that a transport leaves out. */
+#include "transports/transport.h"
+
+static int none_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)
+{
+    (void)params, (void)tp, (void)limits;
+    return -ENODEV;
+}
+
+static void none_close(struct wsh_tp *tp)
+{
+    (void)tp;
+}
+
+static int none_address(struct wsh_tp *tp, void *blob, size_t *len)
+{
+    (void)tp, (void)blob;
+    *len = 0;
+    return 0;
+}
+
+static int none_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers)
+{
+    (void)tp, (void)peers;
+    return 0;
+}
+
+static unsigned none_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
+{
+    (void)tp, (void)pe, (void)kind;
+    return 0;
+}
+
+static int none_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
+                             size_t *blob_len)
+{
+    (void)tp, (void)mem, (void)blob;
+    *lmem = NULL;
+    *blob_len = 0;
+    return 0;
+}
+
+static void none_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
+{
+    (void)tp, (void)lmem;
+}
+
+static int none_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+                           struct wsh_rmem *rmem)
+{
+    (void)tp, (void)pe, (void)seg, (void)blob, (void)blob_len, (void)rmem;
+    return -ENOTSUP;
+}
+
+static void none_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem)
+{
+    (void)tp, (void)rmem;
+}
+
+static int none_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
+{
+    (void)tp, (void)tctx;
+    return -ENOTSUP;
+}
+
+static void none_ctx_close(struct wsh_tctx *tctx)
+{
+    (void)tctx;
+}
+
+static int none_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
+                    struct wsh_done *done)
+{
+    (void)tctx, (void)rmem, (void)off, (void)src, (void)len, (void)done;
+    return -ENOTSUP;
+}
+
+static int none_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
+                    struct wsh_done *done)
+{
+    (void)tctx, (void)rmem, (void)off, (void)dst, (void)len, (void)done;
+    return -ENOTSUP;
+}
+
+static int none_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
+                    void *result, struct wsh_done *done)
+{
+    (void)tctx, (void)rmem, (void)off, (void)amo, (void)result, (void)done;
+    return -ENOTSUP;
+}
+
+static int none_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                           size_t len, const struct wsh_sig *sig, struct wsh_done *done)
+{
+    (void)tctx, (void)rmem, (void)off, (void)src, (void)len, (void)sig, (void)done;
+    return -ENOTSUP;
+}
+
+static int none_fence(struct wsh_tctx *tctx)
+{
+    (void)tctx;
+    return 0;
+}
+
+static size_t none_pending(struct wsh_tctx *tctx, int pe)
+{
+    (void)tctx, (void)pe;
+    return 0;
+}
+
+static int none_progress(struct wsh_tp *tp)
+{
+    (void)tp;
+    return 0;
+}
+
+static int none_wait_fd(struct wsh_tp *tp)
+{
+    (void)tp;
+    return -ENOTSUP;
+}
+
+static void none_describe(struct wsh_tctx *tctx, char *text, size_t size)
+{
+    (void)tctx, (void)text, (void)size;
+}
+
+void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
+{
+    *full = *ops;
+#define FILL(slot)                \
+    if (!full->slot)              \
+        full->slot = none_##slot;
+    FILL(open)
+    FILL(close)
+    FILL(address)
+    FILL(connect)
+    FILL(reach)
+    FILL(mem_register)
+    FILL(mem_release)
+    FILL(mem_attach)
+    FILL(mem_detach)
+    FILL(ctx_open)
+    FILL(ctx_close)
+    FILL(put)
+    FILL(get)
+    FILL(amo)
+    FILL(put_signal)
+    FILL(fence)
+    FILL(pending)
+    FILL(progress)
+    FILL(wait_fd)
+    FILL(describe)
+#undef FILL
+}

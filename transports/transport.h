@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the contract between the SHMEM model and the ways bytes travel. The core sees transports only through
+ * this file; a transport sees only this file, runtime/base and runtime/topo.
+ *
+ * Results: 0 = success; -EAGAIN = no room now: progress and try again; any other negative errno is final and
+ * has been logged in one line by the transport. A transport never aborts and never spins. A context is called
+ * by one thread at a time; progress may be called by another thread at the same time (the transport locks what
+ * it must). Slots left NULL are filled from none.c, so nobody tests for NULL.
+ */
+#ifndef WSH_TRANSPORT_H
+#define WSH_TRANSPORT_H
+
+#include "runtime/base/atomic.h"
+#include "runtime/base/env.h"
+#include "runtime/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum wsh_seg { WSH_SEG_STATIC, WSH_SEG_HEAP, WSH_SEG_DEVICE, WSH_SEGS };
+enum wsh_mem_kind { WSH_MEM_HOST, WSH_MEM_DEVICE };
+
+/* What a transport can do for memory of one kind at one PE. */
+enum wsh_reach {
+    WSH_REACH_PUT = 1 << 0,
+    WSH_REACH_GET = 1 << 1,
+    WSH_REACH_AMO = 1 << 2,
+    WSH_REACH_SIGNAL = 1 << 3,
+    WSH_REACH_ALL = 0xf,
+    WSH_REACH_CPU_LS = 1 << 4, /* mem_map gives an address for CPU loads and stores */
+    WSH_REACH_GPU_LS = 1 << 5
+};
+
+#define WSH_TP_ADDRESS_MAX 1024 /* bytes of one address blob */
+#define WSH_TP_MEM_MAX 256      /* bytes of one memory blob */
+
+struct wsh_tp_ops;
+struct wsh_tp_limits;
+
+/* An open transport; the transport's own struct begins with it. */
+struct wsh_tp {
+    const struct wsh_tp_ops *ops;
+};
+
+/* A context's state in one transport: the unit of ordering and completion. Begins the transport's own struct. */
+struct wsh_tctx {
+    struct wsh_tp *tp;
+};
+
+/* A registered local segment. Begins the transport's own struct. */
+struct wsh_lmem {
+    enum wsh_seg seg;
+    void *base;
+    size_t len;
+};
+
+/* A segment of a peer as this transport reaches it; filled by mem_attach, plain data for the core. */
+struct wsh_rmem {
+    struct wsh_tp *tp;
+    int pe;
+    enum wsh_seg seg;
+    size_t len;
+    char *map;     /* address here for CPU loads and stores, or NULL */
+    uint64_t base; /* for the transport: remote address of the segment's first byte … */
+    uint64_t key;  /* … its key … */
+    void *priv;    /* … and what else it needs; released by mem_detach */
+};
+
+struct wsh_tp_params {
+    int my_pe, n_pes;
+    const struct wsh_env *env;
+    bool threads; /* several threads may call at the same time (in different contexts, or progress) */
+};
+
+struct wsh_tp_limits {
+    size_t inject_max; /* a put of at most so many bytes leaves its source reusable on return */
+    size_t op_max;     /* the transport splits larger operations itself */
+    bool ordered;      /* puts to one PE arrive in order without a fence */
+    bool immediate;    /* every operation is complete at the target when it returns: pending is always 0 */
+    bool single_writer; /* endpoints are not locked: calls of all contexts must be serialized by the core */
+};
+
+struct wsh_tp_peers {
+    int n_pes;
+    const void *const *address; /* [pe] blob of address(), validated for length only */
+    const size_t *len;          /* [pe]; 0 = that PE has not opened this transport */
+    const bool *same_host;      /* [pe] shares this PE's (possibly emulated) host */
+};
+
+struct wsh_mem {
+    enum wsh_seg seg;
+    enum wsh_mem_kind kind;
+    void *base;
+    size_t len;
+    int fd; /* descriptor whose shared mapping from offset 0 is this memory, or -1 */
+};
+
+/*
+ * Counts the parts of an operation that are still under way. The caller sets left = 0 before the call; the
+ * transport adds 1 for each part not finished on return, and subtracts it (release, from any thread in
+ * progress) when finished; the caller waits for 0 (acquire, the partner).
+ */
+struct wsh_done {
+    int left;
+};
+
+static inline bool wsh_done_is(const struct wsh_done *done)
+{
+    return __atomic_load_n(&done->left, __ATOMIC_ACQUIRE) == 0;
+}
+
+struct wsh_amo {
+    enum wsh_amo_op op;
+    unsigned width; /* 4 or 8 bytes */
+    uint64_t operand, compare;
+};
+
+/* The signal half of a put with signal. `op` is WSH_AMO_SET or WSH_AMO_ADD on 8 bytes. */
+struct wsh_sig {
+    const struct wsh_rmem *rmem; /* same PE and same transport as the data */
+    size_t off;
+    enum wsh_amo_op op;
+    uint64_t value;
+};
+
+struct wsh_tp_ops {
+    const char *name;
+    bool remote; /* reaches other hosts; opened only in jobs that need it */
+
+    /* -ENODEV: cannot serve on this machine, which is no error. Endpoints exist on return. */
+    int (*open)(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits);
+    void (*close)(struct wsh_tp *tp);
+
+    /* Writes at most *len bytes that peers need to reach this PE; sets *len. */
+    int (*address)(struct wsh_tp *tp, void *blob, size_t *len);
+    /* After all memory is registered and blobs are exchanged. May return -EAGAIN while peers are on their way. */
+    int (*connect)(struct wsh_tp *tp, const struct wsh_tp_peers *peers);
+    /* Bits of enum wsh_reach, 0 = not reachable this way. After connect. */
+    unsigned (*reach)(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind);
+
+    /* Before connect. Writes at most *blob_len bytes that peers need; sets *blob_len (0 = cannot be reached). */
+    int (*mem_register)(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
+                        size_t *blob_len);
+    void (*mem_release)(struct wsh_tp *tp, struct wsh_lmem *lmem);
+    /* After connect. Fills *rmem (map included where CPU loads and stores work). */
+    int (*mem_attach)(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+                      struct wsh_rmem *rmem);
+    void (*mem_detach)(struct wsh_tp *tp, struct wsh_rmem *rmem);
+
+    /* Bookkeeping only: opens nothing on the wire. */
+    int (*ctx_open)(struct wsh_tp *tp, struct wsh_tctx **tctx);
+    void (*ctx_close)(struct wsh_tctx *tctx); /* the core has brought pending to 0 */
+
+    /*
+     * Start only; offsets and lengths have been checked against rmem->len. `done` may be NULL (nonblocking). It
+     * reaches 0 when: put, put_signal: the source may be reused; get: the data is here; amo: the old value is in
+     * `result` (result != NULL) or the operands were taken (result == NULL).
+     */
+    int (*put)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
+               struct wsh_done *done);
+    int (*get)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
+               struct wsh_done *done);
+    int (*amo)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
+               void *result, struct wsh_done *done);
+    int (*put_signal)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                      size_t len, const struct wsh_sig *sig, struct wsh_done *done);
+
+    /* Orders all earlier operations of the context, per PE, before all later ones (EFA.md §3.3). No drain where
+     * a cheaper way exists. */
+    int (*fence)(struct wsh_tctx *tctx);
+
+    /* Operations started and not yet complete at the target (gets: not yet here), to `pe`, or to all if pe < 0. */
+    size_t (*pending)(struct wsh_tctx *tctx, int pe);
+
+    /* Moves everything on, serving peers too. > 0: did something; 0: nothing to do; < 0: final. */
+    int (*progress)(struct wsh_tp *tp);
+
+    /*
+     * A descriptor that becomes readable when progress has something to do, for one poll(2) now; -EAGAIN: do
+     * not sleep, progress first; -ENOTSUP: there is none, sleep for a bounded time instead.
+     */
+    int (*wait_fd)(struct wsh_tp *tp);
+
+    /* Appends to `text` what is under way, e.g. "PE 3: 2 puts, 1 atomic"; for the hang reporter. */
+    void (*describe)(struct wsh_tctx *tctx, char *text, size_t size);
+};
+
+/* All transports in order of preference (local, nvlink, efa), complete tables without NULL slots; ends with NULL. */
+const struct wsh_tp_ops *const *wsh_tp_registry(void);
+
+/* Copies `ops`, filling every NULL slot with the typed "not supported" body of none.c. */
+void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops);
+
+#endif
