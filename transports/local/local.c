@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the local transport's table, its life and its memory; its hot path is copy.c. */
+#include "transports/local/local.h"
+
+#include "runtime/base/log.h"
+#include "transports/local/copy.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void local_close(struct wsh_tp *tp)
+{
+    struct local *local = (struct local *)tp;
+
+    for (int pe = 0; local->peers && pe < local->n_pes; pe++)
+        for (int seg = 0; seg < WSH_SEGS; seg++)
+            if (local->peers[pe].seg[seg].map)
+                munmap(local->peers[pe].seg[seg].map, local->peers[pe].seg[seg].len);
+    if (local->sock >= 0)
+        close(local->sock);
+    free(local->peers);
+    free(local);
+}
+
+static int local_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)
+{
+    struct local *local = calloc(1, sizeof *local);
+    int rc;
+
+    if (!local)
+        return -ENOMEM;
+    local->my_pe = params->my_pe;
+    local->n_pes = params->n_pes;
+    for (int seg = 0; seg < WSH_SEGS; seg++)
+        local->mine[seg].fd = -1;
+    rc = local_socket_open(local);
+    if (rc) {
+        local_close(&local->tp);
+        return rc;
+    }
+    *limits = (struct wsh_tp_limits){.inject_max = SIZE_MAX, .op_max = SIZE_MAX, .immediate = true};
+    *tp = &local->tp;
+    return 0;
+}
+
+static unsigned local_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
+{
+    struct local *local = (struct local *)tp;
+    bool here = pe == local->my_pe || (local->peers && local->peers[pe].received);
+
+    return here && kind == WSH_MEM_HOST ? WSH_REACH_ALL | WSH_REACH_CPU_LS : 0;
+}
+
+static int local_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
+                              size_t *blob_len)
+{
+    struct local *local = (struct local *)tp;
+    struct wsh_lmem *own;
+
+    *lmem = NULL;
+    *blob_len = 0;
+    if (mem->kind != WSH_MEM_HOST || mem->fd < 0)
+        return 0;
+    own = malloc(sizeof *own);
+    if (!own)
+        return -ENOMEM;
+    *own = (struct wsh_lmem){mem->seg, mem->base, mem->len};
+    *lmem = own;
+    local->mine[mem->seg] = (struct local_seg){mem->base, mem->len, mem->fd};
+    memcpy(blob, &local->mine[mem->seg].len, sizeof(uint64_t));
+    *blob_len = sizeof(uint64_t);
+    return 0;
+}
+
+static void local_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
+{
+    ((struct local *)tp)->mine[lmem->seg].fd = -1;
+    free(lmem);
+}
+
+static int local_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+                            struct wsh_rmem *rmem)
+{
+    struct local *local = (struct local *)tp;
+    const struct local_seg *from = pe == local->my_pe ? &local->mine[seg] : &local->peers[pe].seg[seg];
+    uint64_t len;
+
+    memcpy(&len, blob, blob_len == sizeof len ? sizeof len : 0);
+    if (blob_len != sizeof len || !from->map || len != from->len) {
+        wsh_error("PE %d did not give the memory that it announced; use one warpshmem for all PEs", pe);
+        return -EPROTO;
+    }
+    *rmem = (struct wsh_rmem){.tp = tp, .pe = pe, .seg = seg, .len = len, .map = from->map};
+    return 0;
+}
+
+/* A context has nothing to remember: every operation is complete when it returns. */
+static int local_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
+{
+    *tctx = malloc(sizeof **tctx);
+    if (!*tctx)
+        return -ENOMEM;
+    (*tctx)->tp = tp;
+    return 0;
+}
+
+static void local_ctx_close(struct wsh_tctx *tctx)
+{
+    free(tctx);
+}
+
+extern const struct wsh_tp_ops wsh_local_ops;
+
+const struct wsh_tp_ops wsh_local_ops = {
+    .name = "local",
+    .open = local_open,
+    .close = local_close,
+    .address = local_address,
+    .connect = local_connect,
+    .reach = local_reach,
+    .mem_register = local_mem_register,
+    .mem_release = local_mem_release,
+    .mem_attach = local_mem_attach,
+    .ctx_open = local_ctx_open,
+    .ctx_close = local_ctx_close,
+    .put = local_put,
+    .get = local_get,
+    .amo = local_amo,
+    .put_signal = local_put_signal,
+    .fence = local_fence,
+};
