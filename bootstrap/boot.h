@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how a process learns its PE number and exchanges one blob with every other PE, whatever started it. */
+#ifndef WSH_BOOTSTRAP_BOOT_H
+#define WSH_BOOTSTRAP_BOOT_H
+
+#include "runtime/base/env.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wsh_boot;
+
+/* What a way to start offers. Every function returns 0 or a negative errno and has then logged one line. */
+struct wsh_boot_ops {
+    const char *name;
+
+    /*
+     * Joins the job. -ENODEV: this process was not started that way, which is no error and not logged.
+     * On success fills all fields of *boot that are named below.
+     */
+    int (*open)(struct wsh_boot *boot, const struct wsh_env *env);
+
+    /* Leaves the job in order (the launcher then takes the process' end as normal). */
+    void (*close)(struct wsh_boot *boot);
+
+    /*
+     * Collective, once per round (round = 0, 1, … the same on all PEs): publishes this PE's blob.
+     * Returns once every PE has published.
+     */
+    int (*publish)(struct wsh_boot *boot, int round, const void *blob, size_t len);
+
+    /* The blob PE `pe` published in `round`; *blob is malloc'd, the caller frees it. */
+    int (*lookup)(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len);
+
+    /* Collective: returns once every PE has called it. Any outcome but complete success is an error. */
+    int (*barrier)(struct wsh_boot *boot);
+
+    /* Asks the launcher to end the whole job with exit status `status`; may return. Prints nothing. */
+    void (*abort)(struct wsh_boot *boot, int status);
+};
+
+struct wsh_boot {
+    const struct wsh_boot_ops *ops;
+    void *priv;
+    int my_pe, n_pes;
+    int local_rank, local_size; /* as the launcher sees this host; a hint, verified by the blobs */
+    char launcher[32];          /* "oshrun", "pmix" or "none", for messages */
+};
+
+/*
+ * Finds how this process was started, in the order of env->bootstrap: PMIx, then singleton. A process that
+ * is plainly one of several (Slurm, Open MPI or oshrun variables) but finds no PMIx server is an error with the cure,
+ * never a job of one PE. Called again after wsh_boot_close it joins the same job again (shmem_init after
+ * shmem_finalize).
+ */
+int wsh_boot_open(struct wsh_boot *boot, const struct wsh_env *env);
+void wsh_boot_close(struct wsh_boot *boot);
+
+#endif

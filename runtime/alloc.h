@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how to hand out ranges of offsets. All metadata lives outside the range, so that a program that writes
+ * past its allocation cannot corrupt it, and so that it can serve memory the CPU cannot touch.
+ */
+#ifndef WSH_ALLOC_H
+#define WSH_ALLOC_H
+
+#include <stddef.h>
+
+struct wsh_alloc;
+
+#define WSH_ALLOC_NONE ((size_t)-1)
+#define WSH_ALLOC_GRAIN 64 /* every range starts and ends on such a boundary: a cache line */
+
+/* Serves offsets [0, len). NULL without memory. */
+struct wsh_alloc *wsh_alloc_open(size_t len);
+void wsh_alloc_close(struct wsh_alloc *alloc);
+
+/* O(log n). `align` is a power of two. Offset of a range of at least `len` > 0 bytes, or WSH_ALLOC_NONE. */
+size_t wsh_alloc_get(struct wsh_alloc *alloc, size_t len, size_t align);
+
+/* O(log n). Bytes released, or 0 when `off` is not the start of a live range. */
+size_t wsh_alloc_put(struct wsh_alloc *alloc, size_t off);
+
+/* Size asked for at wsh_alloc_get (or last resize) of the live range that starts at `off`, or 0. */
+size_t wsh_alloc_size(const struct wsh_alloc *alloc, size_t off);
+
+/* O(log n). Grows or shrinks the live range in place. 0, -ENOMEM (no room behind it) or -EINVAL. */
+int wsh_alloc_resize(struct wsh_alloc *alloc, size_t off, size_t len);
+
+/* Bytes in no live range, and the largest single free range. */
+size_t wsh_alloc_free_bytes(const struct wsh_alloc *alloc);
+size_t wsh_alloc_largest(const struct wsh_alloc *alloc);
+
+#endif

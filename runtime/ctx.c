@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how a context is put together from each transport's part, and who must lock it. */
+#include "runtime/ctx.h"
+
+#include "runtime/base/log.h"
+#include "runtime/job.h"
+#include "runtime/order.h"
+
+#include <shmem.h>
+
+#include <stdlib.h>
+
+static void close_parts(struct wsh_ctx *ctx)
+{
+    for (unsigned tp = 0; tp < WSH_TP_MAX; tp++) {
+        if (ctx->tctx[tp])
+            ctx->tctx[tp]->tp->ops->ctx_close(ctx->tctx[tp]);
+        ctx->tctx[tp] = NULL;
+    }
+    free(ctx->roads);
+    ctx->roads = NULL;
+}
+
+static int open_parts(struct wsh_ctx *ctx)
+{
+    struct wsh_job *job = ctx->job;
+    int rc = 0;
+
+    for (unsigned tp = 0; tp < job->n_tps && !rc; tp++) {
+        rc = job->tp[tp]->ops->ctx_open(job->tp[tp], &ctx->tctx[tp]);
+        if (!rc)
+            ctx->tctx[tp]->tp = job->tp[tp];
+    }
+    if (!rc && job->mixed) {
+        ctx->roads = calloc((size_t)job->n_pes, sizeof *ctx->roads);
+        rc = ctx->roads ? 0 : -ENOMEM;
+    }
+    if (rc)
+        close_parts(ctx);
+    return rc;
+}
+
+/* Contexts of one thread need no lock, nor does a job whose transports finish every operation at once. */
+static bool needs_lock(const struct wsh_ctx *ctx)
+{
+    return ctx->job->thread_level == SHMEM_THREAD_MULTIPLE && ctx->job->network &&
+           !(ctx->options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED));
+}
+
+static bool is_identity(const struct wsh_team *team)
+{
+    for (int pe = 0; pe < team->n_pes; pe++)
+        if (team->members[pe] != pe)
+            return false;
+    return true;
+}
+
+int wsh_ctx_init(struct wsh_ctx *ctx, struct wsh_job *job, struct wsh_team *team, long options)
+{
+    int rc;
+
+    *ctx = (struct wsh_ctx){.job = job, .team = team, .options = options, .n_pes = team->n_pes};
+    ctx->world = is_identity(team);
+    ctx->locked = needs_lock(ctx);
+    pthread_mutex_init(&ctx->lock, NULL);
+    rc = open_parts(ctx);
+    if (rc) {
+        pthread_mutex_destroy(&ctx->lock);
+        return rc;
+    }
+    pthread_mutex_lock(&job->ctxs_lock);
+    ctx->next = job->ctxs;
+    ctx->link = &job->ctxs;
+    if (ctx->next)
+        ctx->next->link = &ctx->next;
+    job->ctxs = ctx;
+    pthread_mutex_unlock(&job->ctxs_lock);
+    return 0;
+}
+
+void wsh_ctx_fini(struct wsh_ctx *ctx)
+{
+    struct wsh_job *job = ctx->job;
+
+    wsh_quiet(ctx);
+    pthread_mutex_lock(&job->ctxs_lock);
+    *ctx->link = ctx->next;
+    if (ctx->next)
+        ctx->next->link = ctx->link;
+    pthread_mutex_unlock(&job->ctxs_lock);
+    close_parts(ctx);
+    pthread_mutex_destroy(&ctx->lock);
+    ctx->n_pes = 0;
+}
+
+int wsh_ctx_open(struct wsh_job *job, struct wsh_team *team, long options, struct wsh_ctx **ctx)
+{
+    struct wsh_ctx *fresh = calloc(1, sizeof *fresh);
+    int rc = fresh ? wsh_ctx_init(fresh, job, team, options) : -ENOMEM;
+
+    if (rc) {
+        wsh_warn("no context: %s", rc == -ENOMEM ? "out of memory" : "a transport refused it");
+        free(fresh);
+        return rc;
+    }
+    fresh->user = true;
+    *ctx = fresh;
+    return 0;
+}
+
+void wsh_ctx_close(struct wsh_ctx *ctx)
+{
+    wsh_ctx_fini(ctx);
+    free(ctx);
+}

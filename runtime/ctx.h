@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows communication contexts: each transport's bookkeeping of one stream of ordered operations. */
+#ifndef WSH_CTX_H
+#define WSH_CTX_H
+
+#include "runtime/route.h"
+
+#include <pthread.h>
+
+struct wsh_team;
+
+/* Transports (bits) by which a context has sent to one PE; brought up to the context's epoch when looked at. */
+struct wsh_roads {
+    uint32_t epoch;
+    uint8_t used;   /* since the fence that began `epoch` */
+    uint8_t before; /* before it, perhaps still under way */
+};
+
+struct wsh_ctx {
+    struct wsh_job *job;
+    struct wsh_team *team;             /* PE numbers given to this context are the team's */
+    int n_pes;                         /* … of which there are so many */
+    bool world;                        /* … and they are the same as global ones */
+    bool locked;                       /* several threads may use it: take `lock` */
+    long options;                      /* SHMEM_CTX_* as created */
+    bool user;                         /* made by shmem_ctx_create: closed with the job */
+    struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
+    struct wsh_roads *roads;           /* [global pe], only where some PE is reached by several transports */
+    uint32_t epoch;                    /* fences so far */
+    struct wsh_ctx *next, **link;      /* in job->ctxs */
+    pthread_mutex_t lock;
+};
+
+/* The default context; then further ones. All contexts of a job are in job->ctxs. */
+int wsh_ctx_init(struct wsh_ctx *ctx, struct wsh_job *job, struct wsh_team *team, long options);
+void wsh_ctx_fini(struct wsh_ctx *ctx); /* brings it to quiet first */
+int wsh_ctx_open(struct wsh_job *job, struct wsh_team *team, long options, struct wsh_ctx **ctx);
+void wsh_ctx_close(struct wsh_ctx *ctx);
+
+/* Where an operation goes: route and offset there, and the PE's global number. */
+struct wsh_target {
+    const struct wsh_route *route;
+    size_t off;
+    int pe;
+};
+
+static inline void wsh_ctx_lock(struct wsh_ctx *ctx)
+{
+    if (wsh_unlikely(ctx->locked))
+        pthread_mutex_lock(&ctx->lock);
+}
+
+static inline void wsh_ctx_unlock(struct wsh_ctx *ctx)
+{
+    if (wsh_unlikely(ctx->locked))
+        pthread_mutex_unlock(&ctx->lock);
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the symmetric host heap: how its memory is had, committed and handed out equally on all PEs. */
+#define _GNU_SOURCE
+#include "runtime/heap.h"
+
+#include "runtime/alloc.h"
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+#include "runtime/coll/coll.h"
+#include "runtime/job.h"
+#include "runtime/static_data.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HEAP_ALIGN ((size_t)1 << 30)       /* largest alignment shmem_align can keep: address space is cheap */
+#define HEAP_GRANULE ((size_t)2 << 20)     /* memory is committed in huge page sizes */
+#define HEAP_INTERNAL ((size_t)1 << 20)    /* room for the library's own words, beyond the user's bytes */
+
+static size_t round_up(size_t len, size_t to)
+{
+    return (len + to - 1) & ~(to - 1);
+}
+
+static int say_no_heap(size_t len, const char *step, int err)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    wsh_error("no symmetric heap of %zu MiB (%s: %s): this machine has %zu MiB of memory, %zu MiB free; "
+              "set SHMEM_SYMMETRIC_SIZE to less",
+              len >> 20, step, wsh_strerror(err), ((size_t)sysconf(_SC_PHYS_PAGES) * page) >> 20,
+              ((size_t)sysconf(_SC_AVPHYS_PAGES) * page) >> 20);
+    return -err;
+}
+
+/* Maps `fd` at an address aligned to HEAP_ALIGN, so that equal offsets are equally aligned on every PE. */
+static char *map_aligned(int fd, size_t len)
+{
+    char *reserved = mmap(NULL, len + HEAP_ALIGN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *base;
+
+    if (reserved == MAP_FAILED)
+        return MAP_FAILED;
+    base = (char *)round_up((size_t)reserved, HEAP_ALIGN);
+    if (base > reserved)
+        munmap(reserved, (size_t)(base - reserved));
+    munmap(base + len, (size_t)(reserved + HEAP_ALIGN - base));
+    return mmap(base, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+}
+
+static void want_huge_pages(const struct wsh_segment *seg, const struct wsh_env *env)
+{
+    if (env->huge_pages == WSH_AUTO && madvise(seg->base, seg->len, MADV_HUGEPAGE))
+        wsh_info(WSH_SUB_MEM, "the symmetric heap has small pages: %s (SHMEM_HUGE_PAGES=on asks for 2 MiB pages)",
+                 wsh_strerror(errno));
+}
+
+static int open_host_heap(struct wsh_heap *heap, const struct wsh_env *env)
+{
+    size_t len = round_up(env->symmetric_size + HEAP_INTERNAL, HEAP_GRANULE);
+    size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    bool huge = env->huge_pages == WSH_ON;
+    struct wsh_segment *seg = &heap->seg[WSH_SEG_HEAP];
+
+    if (len > memory)
+        return say_no_heap(len, "larger than memory", ENOMEM);
+    seg->fd = memfd_create("warpshmem-heap", MFD_CLOEXEC | (huge ? MFD_HUGETLB : 0));
+    if (seg->fd < 0)
+        return say_no_heap(len, huge ? "SHMEM_HUGE_PAGES=on, memfd_create" : "memfd_create", errno);
+    if (ftruncate(seg->fd, (off_t)len))
+        return say_no_heap(len, "ftruncate", errno);
+    seg->base = map_aligned(seg->fd, len);
+    if (seg->base == MAP_FAILED) {
+        seg->base = NULL;
+        return say_no_heap(len, "mmap", errno);
+    }
+    seg->len = len;
+    want_huge_pages(seg, env);
+    heap->alloc = wsh_alloc_open(len);
+    return heap->alloc ? 0 : say_no_heap(len, "metadata", ENOMEM);
+}
+
+static void close_host_heap(struct wsh_heap *heap)
+{
+    struct wsh_segment *seg = &heap->seg[WSH_SEG_HEAP];
+
+    wsh_alloc_close(heap->alloc);
+    if (seg->base)
+        munmap(seg->base, seg->len);
+    if (seg->fd >= 0)
+        close(seg->fd);
+}
+
+int wsh_heap_init(struct wsh_heap *heap, const struct wsh_env *env)
+{
+    int rc;
+
+    *heap = (struct wsh_heap){.page = HEAP_GRANULE};
+    for (int seg = 0; seg < WSH_SEGS; seg++)
+        heap->seg[seg].fd = -1;
+    rc = open_host_heap(heap, env);
+    if (!rc)
+        rc = wsh_static_open(&heap->seg[WSH_SEG_STATIC], env);
+    if (rc)
+        wsh_heap_fini(heap);
+    return rc;
+}
+
+void wsh_heap_fini(struct wsh_heap *heap)
+{
+    wsh_static_close(&heap->seg[WSH_SEG_STATIC]);
+    close_host_heap(heap);
+    *heap = (struct wsh_heap){0};
+}
+
+/* Puts memory behind [0, end) of the heap, so that no later store can fail. */
+static int commit(struct wsh_heap *heap, size_t end)
+{
+    end = round_up(end, heap->page);
+    if (end <= heap->committed)
+        return 0;
+    if (fallocate(heap->seg[WSH_SEG_HEAP].fd, 0, (off_t)heap->committed, (off_t)(end - heap->committed)))
+        return -errno;
+    heap->committed = end;
+    return 0;
+}
+
+/*
+ * Commits on every PE or on none (as far as offsets go). All PEs hold the same `committed`, so all of them agree
+ * whether there is something to agree on. Ends with a barrier.
+ */
+static bool commit_everywhere(struct wsh_job *job, size_t end)
+{
+    struct wsh_heap *heap = &job->heap;
+    size_t before = heap->committed;
+    bool all_ok = true;
+    int rc = 0;
+
+    if (round_up(end, heap->page) > before)
+        rc = commit(heap, end);
+    if (rc)
+        wsh_warn("no memory for %zu MiB of symmetric heap: %s; this allocation returns NULL on every PE",
+                 end >> 20, wsh_strerror(rc));
+    if (round_up(end, heap->page) > before ? wsh_agree(&job->world, rc == 0, &all_ok)
+                                           : wsh_barrier(&job->world, "shmem_malloc"))
+        wsh_job_abort(1);
+    if (!all_ok)
+        heap->committed = before;
+    return all_ok;
+}
+
+/* A committed range on every PE, or WSH_ALLOC_NONE on every PE. Ends with a barrier unless it failed at once. */
+static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
+{
+    struct wsh_heap *heap = &job->heap;
+    size_t off = align > HEAP_ALIGN ? WSH_ALLOC_NONE : wsh_alloc_get(heap->alloc, size, align);
+
+    if (off == WSH_ALLOC_NONE) {
+        wsh_info(WSH_SUB_MEM, "no room for %zu bytes: %zu free in the symmetric heap, largest block %zu; "
+                              "set SHMEM_SYMMETRIC_SIZE to more",
+                 size, wsh_alloc_free_bytes(heap->alloc), wsh_alloc_largest(heap->alloc));
+        return WSH_ALLOC_NONE;
+    }
+    if (!commit_everywhere(job, off + size)) {
+        wsh_alloc_put(heap->alloc, off);
+        return WSH_ALLOC_NONE;
+    }
+    return off;
+}
+
+void *wsh_heap_malloc(struct wsh_job *job, size_t size, size_t align)
+{
+    size_t off = size ? get_everywhere(job, size, align) : WSH_ALLOC_NONE;
+
+    return off == WSH_ALLOC_NONE ? NULL : job->heap.seg[WSH_SEG_HEAP].base + off;
+}
+
+void *wsh_heap_calloc(struct wsh_job *job, size_t count, size_t size)
+{
+    size_t bytes, off;
+    char *ptr;
+
+    if (__builtin_mul_overflow(count, size, &bytes) || !bytes)
+        return NULL;
+    off = get_everywhere(job, bytes, 0);
+    if (off == WSH_ALLOC_NONE)
+        return NULL;
+    ptr = job->heap.seg[WSH_SEG_HEAP].base + off;
+    memset(ptr, 0, bytes);
+    if (wsh_barrier(&job->world, "shmem_calloc")) /* nobody may put into it before it is zero everywhere */
+        wsh_job_abort(1);
+    return ptr;
+}
+
+static size_t live_offset(const struct wsh_heap *heap, const void *ptr)
+{
+    const struct wsh_segment *seg = &heap->seg[WSH_SEG_HEAP];
+    size_t off = (size_t)((const char *)ptr - seg->base);
+
+    return off < seg->len && wsh_alloc_size(heap->alloc, off) ? off : WSH_ALLOC_NONE;
+}
+
+static int say_not_live(const char *routine, const void *ptr)
+{
+    wsh_error("%s: %p is not the start of a live symmetric allocation; pass what shmem_malloc returned, once",
+              routine, ptr);
+    return -EINVAL;
+}
+
+int wsh_heap_free(struct wsh_job *job, void *ptr)
+{
+    size_t off;
+
+    if (wsh_barrier(&job->world, "shmem_free"))
+        return -EIO;
+    if (!ptr)
+        return 0;
+    off = live_offset(&job->heap, ptr);
+    if (off == WSH_ALLOC_NONE)
+        return say_not_live("shmem_free", ptr);
+    wsh_alloc_put(job->heap.alloc, off);
+    return 0;
+}
+
+/* In place where there is room behind, else by a copy; the old block stays whole when neither works. */
+static size_t resize(struct wsh_job *job, size_t off, size_t size)
+{
+    struct wsh_heap *heap = &job->heap;
+    char *base = heap->seg[WSH_SEG_HEAP].base;
+    size_t old = wsh_alloc_size(heap->alloc, off), moved;
+
+    if (!wsh_alloc_resize(heap->alloc, off, size)) {
+        if (commit_everywhere(job, off + size))
+            return off;
+        wsh_alloc_resize(heap->alloc, off, old);
+        return WSH_ALLOC_NONE;
+    }
+    moved = get_everywhere(job, size, 0);
+    if (moved == WSH_ALLOC_NONE)
+        return moved;
+    memcpy(base + moved, base + off, old < size ? old : size);
+    wsh_alloc_put(heap->alloc, off);
+    return wsh_barrier(&job->world, "shmem_realloc") ? WSH_ALLOC_NONE : moved;
+}
+
+void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
+{
+    size_t off;
+
+    if (!ptr)
+        return wsh_heap_malloc(job, size, 0);
+    if (!size)
+        return wsh_heap_free(job, ptr) ? wsh_job_abort(1), NULL : NULL;
+    if (wsh_barrier(&job->world, "shmem_realloc"))
+        wsh_job_abort(1);
+    off = live_offset(&job->heap, ptr);
+    if (off == WSH_ALLOC_NONE && say_not_live("shmem_realloc", ptr))
+        wsh_job_abort(1);
+    off = resize(job, off, size);
+    return off == WSH_ALLOC_NONE ? NULL : job->heap.seg[WSH_SEG_HEAP].base + off;
+}
+
+void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align)
+{
+    size_t off = wsh_alloc_get(heap->alloc, size, align);
+    int rc = off == WSH_ALLOC_NONE ? -ENOMEM : commit(heap, off + size);
+
+    if (rc) {
+        say_no_heap(size, "the library's own words", -rc);
+        return NULL;
+    }
+    return memset(heap->seg[WSH_SEG_HEAP].base + off, 0, size);
+}

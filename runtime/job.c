@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the job's beginning and end: two mirrored lists of steps, and the only way to end the process early. */
+#define _GNU_SOURCE
+#include "runtime/job.h"
+
+#include "runtime/base/log.h"
+#include "runtime/coll/coll.h"
+#include "runtime/order.h"
+#include "runtime/progress.h"
+#include "runtime/wait.h"
+
+#include <shmem.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct wsh_job wsh_job;
+
+static int open_settings(struct wsh_job *job)
+{
+    int rc = wsh_env_load(&job->env);
+
+    if (rc)
+        return rc;
+    if (job->env.version || job->env.info)
+        wsh_log_print(stdout, "warpshmem %s, OpenSHMEM %d.%d\n", WSH_PACKAGE_VERSION, SHMEM_MAJOR_VERSION,
+                      SHMEM_MINOR_VERSION);
+    if (job->env.info)
+        wsh_env_print(stdout, false);
+    return wsh_log_open(job->env.debug, job->env.debug_file);
+}
+
+static void close_settings(struct wsh_job *job)
+{
+    (void)job;
+    wsh_log_close();
+}
+
+static int open_heap(struct wsh_job *job)
+{
+    return wsh_heap_init(&job->heap, &job->env);
+}
+
+static void close_heap(struct wsh_job *job)
+{
+    wsh_heap_fini(&job->heap);
+}
+
+static int open_boot(struct wsh_job *job)
+{
+    int rc = wsh_boot_open(&job->boot, &job->env);
+
+    if (rc)
+        return rc;
+    job->my_pe = job->boot.my_pe;
+    job->n_pes = job->boot.n_pes;
+    wsh_log_set_pe(job->my_pe);
+    return 0;
+}
+
+static void close_boot(struct wsh_job *job)
+{
+    wsh_boot_close(&job->boot);
+    job->n_pes = 0;
+}
+
+static int lookup_peers(struct wsh_job *job, int round, struct wsh_peer_blob *peers)
+{
+    int rc = 0;
+
+    for (int pe = 0; pe < job->n_pes && !rc; pe++) {
+        void *bytes;
+        size_t len;
+
+        rc = job->boot.ops->lookup(&job->boot, round, pe, &bytes, &len);
+        if (!rc)
+            rc = wsh_peer_blob_open(&peers[pe], job, pe, bytes, len);
+    }
+    return rc;
+}
+
+static void note_hosts(struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    uint64_t mine = wsh_peer_blob_host(&peers[job->my_pe]);
+
+    job->local_rank = job->local_size = 0;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        job->same_host[pe] = wsh_peer_blob_host(&peers[pe]) == mine;
+        job->local_rank += job->same_host[pe] && pe < job->my_pe;
+        job->local_size += job->same_host[pe];
+    }
+}
+
+/* All PEs see the same blobs, so all give the same answer. */
+static bool on_one_host(const struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    for (int pe = 1; pe < job->n_pes; pe++)
+        if (wsh_peer_blob_host(&peers[pe]) != wsh_peer_blob_host(&peers[0]))
+            return false;
+    return true;
+}
+
+/* One round: open what is needed, tell the peers, hear them. */
+static int meet_peers(struct wsh_job *job, int round, bool network, struct wsh_peer_blob *peers)
+{
+    void *blob = NULL;
+    size_t len;
+    int rc = wsh_route_open(job, network);
+
+    if (!rc)
+        rc = wsh_peer_blob_pack(job, &blob, &len);
+    if (!rc)
+        rc = job->boot.ops->publish(&job->boot, round, blob, len);
+    free(blob);
+    return rc ? rc : lookup_peers(job, round, peers);
+}
+
+static void forget_peers(struct wsh_job *job, struct wsh_peer_blob *peers)
+{
+    for (int pe = 0; peers && pe < job->n_pes; pe++)
+        wsh_peer_blob_close(&peers[pe]);
+}
+
+/*
+ * The launcher's view of the host is a hint that saves loading a network library; the blobs are the truth. Where
+ * they disagree, a second round opens the network.
+ */
+static int build_routes(struct wsh_job *job, struct wsh_peer_blob *peers)
+{
+    bool network = job->boot.local_size < job->n_pes || job->env.node_emulated >= 0;
+    int rc = meet_peers(job, 0, network, peers);
+
+    if (!rc && !network && !on_one_host(job, peers)) {
+        forget_peers(job, peers);
+        wsh_route_close(job);
+        rc = meet_peers(job, 1, true, peers);
+    }
+    if (rc)
+        return rc;
+    note_hosts(job, peers);
+    wsh_wait_tune(job, job->env.node_emulated >= 0 ? job->n_pes : job->local_size);
+    return wsh_route_connect(job, peers);
+}
+
+static void close_routes(struct wsh_job *job)
+{
+    wsh_route_close(job);
+    free(job->same_host);
+    job->same_host = NULL;
+}
+
+static int open_routes(struct wsh_job *job)
+{
+    struct wsh_peer_blob *peers = calloc((size_t)job->n_pes, sizeof *peers);
+    int rc;
+
+    job->same_host = calloc((size_t)job->n_pes, sizeof *job->same_host);
+    rc = peers && job->same_host ? build_routes(job, peers) : -ENOMEM;
+    forget_peers(job, peers);
+    free(peers);
+    if (rc)
+        close_routes(job);
+    return rc;
+}
+
+static int open_team(struct wsh_job *job, struct wsh_team *team, bool only_host)
+{
+    int *members = malloc((size_t)job->n_pes * sizeof *members), n = 0;
+
+    if (!members)
+        return -ENOMEM;
+    for (int pe = 0; pe < job->n_pes; pe++)
+        if (!only_host || job->same_host[pe])
+            members[n++] = pe;
+    return wsh_team_init(team, job, members, n);
+}
+
+static void close_teams(struct wsh_job *job)
+{
+    wsh_team_fini(&job->shared);
+    wsh_team_fini(&job->world);
+}
+
+static int open_teams(struct wsh_job *job)
+{
+    int rc;
+
+    pthread_mutex_init(&job->ctxs_lock, NULL);
+    rc = open_team(job, &job->world, false);
+    if (!rc)
+        rc = open_team(job, &job->shared, true);
+    if (rc)
+        close_teams(job);
+    return rc;
+}
+
+static int open_default_ctx(struct wsh_job *job)
+{
+    return wsh_ctx_init(&job->ctx, job, &job->world, 0);
+}
+
+static void close_all_ctxs(struct wsh_job *job)
+{
+    struct wsh_ctx *next;
+
+    for (struct wsh_ctx *ctx = job->ctxs; ctx; ctx = next) {
+        next = ctx->next;
+        if (ctx != &job->ctx && ctx->user)
+            wsh_ctx_close(ctx);
+    }
+    wsh_ctx_fini(&job->ctx);
+}
+
+/* Nobody goes on before everybody is ready to be reached. */
+static int open_doors(struct wsh_job *job)
+{
+    int rc = wsh_progress_open(job);
+
+    if (rc)
+        return rc;
+    rc = job->boot.ops->barrier(&job->boot);
+    if (rc)
+        wsh_progress_close(job);
+    else
+        wsh_wait_report_open(job);
+    return rc;
+}
+
+static void close_doors(struct wsh_job *job)
+{
+    wsh_wait_report_close();
+    wsh_progress_close(job);
+}
+
+static const struct {
+    int (*open)(struct wsh_job *job);
+    void (*close)(struct wsh_job *job);
+} steps[] = {
+    {open_settings, close_settings}, {open_heap, close_heap},           {open_boot, close_boot},
+    {open_routes, close_routes},     {open_teams, close_teams},         {open_default_ctx, close_all_ctxs},
+    {open_doors, close_doors},
+};
+
+#define N_STEPS (sizeof steps / sizeof steps[0])
+
+static void close_from(struct wsh_job *job, size_t step)
+{
+    while (step--)
+        steps[step].close(job);
+}
+
+static int open_all(struct wsh_job *job)
+{
+    for (size_t step = 0; step < N_STEPS; step++) {
+        int rc = steps[step].open(job);
+
+        if (rc) {
+            close_from(job, step);
+            return rc;
+        }
+    }
+    return 0;
+}
+
+int wsh_job_init(int thread_level)
+{
+    int rc;
+
+    if (wsh_job.inits++)
+        return 0;
+    wsh_job.thread_level = thread_level;
+    wsh_job.pid = getpid();
+    rc = open_all(&wsh_job);
+    if (rc)
+        wsh_job.inits = 0;
+    return rc;
+}
+
+static void quiet_all(struct wsh_job *job)
+{
+    for (struct wsh_ctx *ctx = job->ctxs; ctx; ctx = ctx->next)
+        wsh_quiet(ctx);
+}
+
+/*
+ * The last call is a barrier: a PE may leave only when nobody reaches into its memory any more, and its own
+ * operations on every context are complete.
+ */
+static void say_goodbye(struct wsh_job *job)
+{
+    quiet_all(job);
+    wsh_barrier(&job->world, "shmem_finalize");
+    quiet_all(job); /* the barrier's own signals too, before nobody may be left to take them */
+    if (job->network && !job->progress)
+        wsh_progress_start(job); /* the bootstrap's barrier does not serve peers */
+    job->boot.ops->barrier(&job->boot);
+}
+
+void wsh_job_fini(void)
+{
+    if (!wsh_job.inits || --wsh_job.inits || wsh_job.pid != getpid())
+        return;
+    say_goodbye(&wsh_job);
+    close_from(&wsh_job, N_STEPS);
+}
+
+void wsh_job_abort(int status)
+{
+    fflush(NULL);
+    if (wsh_job.boot.ops && wsh_job.pid == getpid())
+        wsh_job.boot.ops->abort(&wsh_job.boot, status);
+    _exit(status);
+}
+
+/* A forked child is no PE: every routine says so, and leaving it must not disturb the job. */
+static void leave_in_child(void)
+{
+    wsh_job.n_pes = wsh_job.inits = 0;
+    wsh_job.ctx.n_pes = 0;
+}
+
+__attribute__((constructor)) static void register_fork_handler(void)
+{
+    pthread_atfork(NULL, NULL, leave_in_child);
+}

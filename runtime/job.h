@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the one job: everything that exists between shmem_init and shmem_finalize. */
+#ifndef WSH_JOB_H
+#define WSH_JOB_H
+
+#include "bootstrap/boot.h"
+#include "runtime/ctx.h"
+#include "runtime/heap.h"
+#include "runtime/route.h"
+#include "runtime/route_blob.h"
+#include "runtime/team.h"
+
+#include <sys/types.h>
+
+struct wsh_progress;
+
+struct wsh_wait_tuning {
+    unsigned spins;  /* tries before the first yield */
+    unsigned yields; /* yields before the first sleep */
+};
+
+struct wsh_job {
+    int my_pe, n_pes; /* n_pes = 0: not initialized */
+    int inits;        /* shmem_init calls not yet matched by shmem_finalize */
+    int thread_level; /* SHMEM_THREAD_* provided */
+    bool network;     /* some PE is reached by a transport that is not immediate */
+    bool *same_host;  /* [pe] */
+    int local_rank, local_size;
+    pid_t pid;        /* a forked child is not in the job */
+
+    struct wsh_env env;
+    struct wsh_boot boot;
+    struct wsh_heap heap;
+
+    unsigned n_tps;
+    struct wsh_tp *tp[WSH_TP_MAX];
+    struct wsh_tp_limits limits[WSH_TP_MAX];
+    struct wsh_lmem *lmem[WSH_TP_MAX][WSH_SEGS];
+    struct wsh_route_keys keys[WSH_TP_MAX]; /* what the peers are told */
+    struct wsh_route *routes; /* [pe * WSH_SEGS + segment] */
+    bool mixed;               /* some PE has segments on several transports */
+
+    struct wsh_ctx ctx;   /* SHMEM_CTX_DEFAULT */
+    struct wsh_ctx *ctxs; /* all contexts, the default included */
+    pthread_mutex_t ctxs_lock;
+    struct wsh_team world, shared;
+
+    struct wsh_wait_tuning tuning;
+    int waiters; /* threads inside wait.c: the progress thread may sleep */
+    struct wsh_progress *progress;
+};
+
+/* Only runtime/api and job.c name it. */
+extern struct wsh_job wsh_job;
+
+/* Counted: the first call starts everything, in the order that wsh_job_fini undoes. 0 or a logged error. */
+int wsh_job_init(int thread_level);
+void wsh_job_fini(void);
+
+/* Ends the whole job with `status`; does not return. Prints nothing. */
+_Noreturn void wsh_job_abort(int status);
+
+/* The route of (pe, [sym, sym + len)), or NULL; *off = offset in the segment. `pe` is global. */
+static inline const struct wsh_route *wsh_job_route(const struct wsh_job *job, const void *sym, size_t len,
+                                                    int pe, size_t *off)
+{
+    int seg = wsh_heap_find(&job->heap, sym, len, off);
+
+    return wsh_likely(seg >= 0) ? &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg] : NULL;
+}
+
+#endif

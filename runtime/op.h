@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how one operation finds its target, and what happens when it cannot start or finish at once. The fast half
+ * is in line, so that a put is shell, core and transport on the stack.
+ */
+#ifndef WSH_OP_H
+#define WSH_OP_H
+
+#include "runtime/job.h"
+#include "runtime/order.h"
+
+/*
+ * Finds the route of [sym, sym + len) at `pe` (of ctx's team) and keeps the order between transports. 0, -ERANGE
+ * (no such PE) or -EFAULT (not symmetric there).
+ */
+static inline int wsh_op_target(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, struct wsh_target *to)
+{
+    if (wsh_unlikely((unsigned)pe >= (unsigned)ctx->n_pes))
+        return -ERANGE;
+    to->pe = wsh_likely(ctx->world) ? pe : ctx->team->members[pe];
+    to->route = wsh_job_route(ctx->job, sym, len, to->pe, &to->off);
+    if (wsh_unlikely(!to->route || !to->route->ops))
+        return -EFAULT;
+    return wsh_likely(!ctx->roads) ? 0 : wsh_order_roads(ctx, to->pe, to->route->tp);
+}
+
+static inline struct wsh_tctx *wsh_op_tctx(const struct wsh_ctx *ctx, const struct wsh_target *to)
+{
+    return ctx->tctx[to->route->tp];
+}
+
+/* Nothing is left to wait for after a first try that returned `rc`. `done` is NULL for nonblocking operations. */
+static inline bool wsh_op_ended(int rc, const struct wsh_done *done)
+{
+    return rc ? rc != -EAGAIN : !done || wsh_done_is(done);
+}
+
+/* An operation with all it needs to be tried again; begins the struct that holds the arguments. */
+struct wsh_op {
+    const char *routine;
+    struct wsh_ctx *ctx;
+    struct wsh_target to;
+    struct wsh_done *done;
+    int (*start)(struct wsh_op *op); /* calls the transport once, under the context's lock */
+};
+
+/* The slow half, after a first try that returned `rc` and has not ended. */
+int wsh_op_finish(struct wsh_op *op, int rc);
+
+#endif

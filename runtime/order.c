@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows fence and quiet, and what they mean for a PE that is reached by several transports. */
+#include "runtime/order.h"
+
+#include "runtime/job.h"
+#include "runtime/wait.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct drain {
+    struct wsh_ctx *ctx;
+    int pe; /* global, or -1 for all */
+    unsigned first, end; /* transports */
+};
+
+static int try_drain(void *arg)
+{
+    struct drain *drain = arg;
+
+    for (; drain->first < drain->end; drain->first++) {
+        struct wsh_tctx *tctx = drain->ctx->tctx[drain->first];
+        size_t pending;
+
+        if (drain->ctx->job->limits[drain->first].immediate)
+            continue;
+        wsh_ctx_lock(drain->ctx);
+        pending = tctx->tp->ops->pending(tctx, drain->pe);
+        wsh_ctx_unlock(drain->ctx);
+        if (pending)
+            return -EAGAIN;
+    }
+    return 0;
+}
+
+static void describe_drain(void *arg, char *text, size_t size)
+{
+    const struct drain *drain = arg;
+    struct wsh_tctx *tctx = drain->ctx->tctx[drain->first];
+
+    snprintf(text, size, "by %s: ", tctx->tp->ops->name);
+    tctx->tp->ops->describe(tctx, text + strlen(text), size - strlen(text));
+}
+
+static int drain(struct drain *drain, const char *routine)
+{
+    const struct wsh_wait_why why = {routine, describe_drain};
+    int rc = try_drain(drain);
+
+    return rc == -EAGAIN ? wsh_wait(drain->ctx->job, &why, try_drain, drain) : rc;
+}
+
+int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routine)
+{
+    struct drain one = {ctx, pe, tp, tp + 1};
+
+    return drain(&one, routine);
+}
+
+int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp)
+{
+    struct wsh_roads *roads = &ctx->roads[pe];
+    unsigned others;
+    int rc = 0;
+
+    if (roads->epoch != ctx->epoch) {
+        roads->before |= roads->used;
+        roads->used = 0;
+        roads->epoch = ctx->epoch;
+    }
+    roads->used |= (uint8_t)(1u << tp);
+    others = roads->before & ~(1u << tp);
+    for (unsigned other = 0; others && other < ctx->job->n_tps && !rc; other++)
+        if (others & (1u << other))
+            rc = wsh_order_drain(ctx, pe, other, "shmem_fence");
+    roads->before &= (uint8_t)(1u << tp);
+    return rc;
+}
+
+struct fence {
+    struct wsh_ctx *ctx;
+    unsigned next; /* transport whose fence is still to be taken */
+};
+
+static int try_fence(void *arg)
+{
+    struct fence *fence = arg;
+    int rc = 0;
+
+    wsh_ctx_lock(fence->ctx);
+    for (; fence->next < fence->ctx->job->n_tps && !rc; fence->next += rc == 0) {
+        struct wsh_tctx *tctx = fence->ctx->tctx[fence->next];
+
+        rc = tctx->tp->ops->fence(tctx);
+    }
+    wsh_ctx_unlock(fence->ctx);
+    return rc;
+}
+
+/*
+ * The barrier orders stores through shmem_ptr with later loads and stores, as for operations of the local
+ * transport. Partner: the acquire of the peer's wait or atomic fetch.
+ */
+int wsh_fence(struct wsh_ctx *ctx)
+{
+    static const struct wsh_wait_why why = {"shmem_fence", NULL};
+    struct fence fence = {ctx, 0};
+    int rc;
+
+    ctx->epoch++;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    rc = try_fence(&fence);
+    return rc == -EAGAIN ? wsh_wait(ctx->job, &why, try_fence, &fence) : rc;
+}
+
+/* Partner of the fence: as in wsh_fence. */
+int wsh_quiet(struct wsh_ctx *ctx)
+{
+    struct drain all = {ctx, -1, 0, ctx->job->n_tps};
+
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return ctx->job->network ? drain(&all, "shmem_quiet") : 0;
+}
+
+int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n)
+{
+    int rc = 0;
+
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (size_t i = 0; i < n && !rc; i++) {
+        struct drain one = {ctx, -1, 0, ctx->job->n_tps};
+
+        if ((unsigned)pes[i] >= (unsigned)ctx->n_pes)
+            return -ERANGE;
+        one.pe = ctx->team->members[pes[i]];
+        rc = drain(&one, "shmem_pe_quiet");
+    }
+    return rc;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the order and completion of a context's operations, across transports too. */
+#ifndef WSH_ORDER_H
+#define WSH_ORDER_H
+
+#include "runtime/ctx.h"
+
+/* Orders earlier operations before later ones, per PE. No wait where the transport needs none. */
+int wsh_fence(struct wsh_ctx *ctx);
+/* Waits until all operations of the context are complete at their targets. */
+int wsh_quiet(struct wsh_ctx *ctx);
+/* The same for the PEs in pes[0..n) (numbered in ctx's team); -ERANGE: no such PE. */
+int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n);
+
+/*
+ * Only where ctx->roads: before an operation to global `pe` by transport `tp`, completes what a fence has
+ * ordered before it on other transports; notes the transport as used.
+ */
+int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp);
+
+/* Waits until what the context sent to global `pe` by transport `tp` is complete. */
+int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routine);
+
+#endif

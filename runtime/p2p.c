@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the comparisons of words and the scans of sets behind the wait_until and test families. */
+#include "runtime/p2p.h"
+
+#include "runtime/base/atomic.h"
+#include "runtime/job.h"
+#include "runtime/wait.h"
+
+#include <stdio.h>
+
+#define COMPARE(type)                                        \
+    do {                                                     \
+        type a = (type)word, b = (type)value;                \
+        switch (cmp) {                                       \
+        case WSH_CMP_EQ: return a == b;                      \
+        case WSH_CMP_NE: return a != b;                      \
+        case WSH_CMP_GT: return a > b;                       \
+        case WSH_CMP_LE: return a <= b;                      \
+        case WSH_CMP_LT: return a < b;                       \
+        default: return a >= b;                              \
+        }                                                    \
+    } while (0)
+
+static bool compare(enum wsh_word kind, enum wsh_cmp cmp, uint64_t word, uint64_t value)
+{
+    switch (kind) {
+    case WSH_WORD_I32: COMPARE(int32_t);
+    case WSH_WORD_U32: COMPARE(uint32_t);
+    case WSH_WORD_I64: COMPARE(int64_t);
+    default: COMPARE(uint64_t);
+    }
+}
+#undef COMPARE
+
+static bool is_wide(enum wsh_word kind)
+{
+    return kind == WSH_WORD_I64 || kind == WSH_WORD_U64;
+}
+
+/* Acquire: what a peer stored before the word is seen after it. Partner: the release of its put_signal, p or atomic. */
+static uint64_t load_word(const struct wsh_p2p *p2p, size_t i)
+{
+    return is_wide(p2p->word) ? __atomic_load_n((const uint64_t *)p2p->ivars + i, __ATOMIC_ACQUIRE)
+                              : __atomic_load_n((const uint32_t *)p2p->ivars + i, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t value_of(const struct wsh_p2p *p2p, size_t i)
+{
+    return is_wide(p2p->word) ? ((const uint64_t *)p2p->values)[i] : ((const uint32_t *)p2p->values)[i];
+}
+
+static bool satisfied(const struct wsh_p2p *p2p, size_t i)
+{
+    return compare(p2p->word, p2p->cmp, load_word(p2p, i), value_of(p2p, p2p->every ? i : 0));
+}
+
+static bool in_set(const struct wsh_p2p *p2p, size_t i)
+{
+    return !p2p->status || !p2p->status[i];
+}
+
+static bool is_empty(const struct wsh_p2p *p2p)
+{
+    for (size_t i = 0; i < p2p->nelems; i++)
+        if (in_set(p2p, i))
+            return false;
+    return true;
+}
+
+/* A wait under way: what is waited for, and what it found. */
+struct scan {
+    const struct wsh_p2p *p2p;
+    size_t first; /* all: words before it are satisfied; any: where the search begins */
+    size_t index, n, *indices;
+};
+
+static int try_one(void *arg)
+{
+    const struct scan *scan = arg;
+
+    return satisfied(scan->p2p, 0) ? 0 : -EAGAIN;
+}
+
+static int try_all(void *arg)
+{
+    struct scan *scan = arg;
+
+    for (; scan->first < scan->p2p->nelems; scan->first++)
+        if (in_set(scan->p2p, scan->first) && !satisfied(scan->p2p, scan->first))
+            return -EAGAIN;
+    return 0;
+}
+
+static int try_any(void *arg)
+{
+    struct scan *scan = arg;
+    const struct wsh_p2p *p2p = scan->p2p;
+
+    for (size_t k = 0; k < p2p->nelems; k++) {
+        size_t i = scan->first + k < p2p->nelems ? scan->first + k : scan->first + k - p2p->nelems;
+
+        if (in_set(p2p, i) && satisfied(p2p, i)) {
+            scan->index = i;
+            return 0;
+        }
+    }
+    return -EAGAIN;
+}
+
+static int try_some(void *arg)
+{
+    struct scan *scan = arg;
+
+    for (size_t i = 0; i < scan->p2p->nelems; i++)
+        if (in_set(scan->p2p, i) && satisfied(scan->p2p, i))
+            scan->indices[scan->n++] = i;
+    return scan->n ? 0 : -EAGAIN;
+}
+
+static void describe(void *arg, char *text, size_t size)
+{
+    static const char *const signs[WSH_CMPS] = {"==", "!=", ">", "<=", "<", ">="};
+    const struct scan *scan = arg;
+    const struct wsh_p2p *p2p = scan->p2p;
+    size_t i = scan->first < p2p->nelems ? scan->first : 0;
+
+    snprintf(text, size, "a peer's store to %p%s: it holds %lld, wanted %s %lld",
+             (const void *)((const char *)p2p->ivars + i * (is_wide(p2p->word) ? 8 : 4)),
+             p2p->nelems > 1 ? " (or others of its set)" : "",
+             is_wide(p2p->word) ? (long long)load_word(p2p, i) : (long long)(int32_t)load_word(p2p, i),
+             signs[p2p->cmp],
+             is_wide(p2p->word) ? (long long)value_of(p2p, p2p->every ? i : 0)
+                                : (long long)(int32_t)value_of(p2p, p2p->every ? i : 0));
+}
+
+static int wait_for(struct wsh_job *job, wsh_wait_try try, struct scan *scan)
+{
+    const struct wsh_wait_why why = {scan->p2p->routine, describe};
+
+    return wsh_wait(job, &why, try, scan);
+}
+
+/* A search that always began at the first word would starve the last. */
+static size_t fair_start(size_t nelems)
+{
+    static _Thread_local size_t turn;
+
+    return nelems ? turn++ % nelems : 0;
+}
+
+int wsh_p2p_wait(struct wsh_job *job, const struct wsh_p2p *p2p)
+{
+    struct scan scan = {.p2p = p2p};
+
+    return satisfied(p2p, 0) ? 0 : wait_for(job, try_one, &scan);
+}
+
+/* A test that fails serves peers, so that a loop of tests makes progress under SHMEM_PROGRESS=call too. */
+static bool test_with_progress(struct wsh_job *job, wsh_wait_try try, struct scan *scan)
+{
+    if (try(scan) == 0)
+        return true;
+    wsh_wait_progress(job);
+    return try(scan) == 0;
+}
+
+bool wsh_p2p_test(struct wsh_job *job, const struct wsh_p2p *p2p)
+{
+    struct scan scan = {.p2p = p2p};
+
+    return test_with_progress(job, try_one, &scan);
+}
+
+int wsh_p2p_wait_all(struct wsh_job *job, const struct wsh_p2p *p2p)
+{
+    struct scan scan = {.p2p = p2p};
+
+    return wait_for(job, try_all, &scan);
+}
+
+int wsh_p2p_wait_any(struct wsh_job *job, const struct wsh_p2p *p2p, size_t *index)
+{
+    struct scan scan = {.p2p = p2p, .first = fair_start(p2p->nelems), .index = WSH_P2P_NONE};
+    int rc = is_empty(p2p) ? 0 : wait_for(job, try_any, &scan);
+
+    *index = scan.index;
+    return rc;
+}
+
+int wsh_p2p_wait_some(struct wsh_job *job, const struct wsh_p2p *p2p, size_t *indices, size_t *n)
+{
+    struct scan scan = {.p2p = p2p, .indices = indices};
+    int rc = is_empty(p2p) ? 0 : wait_for(job, try_some, &scan);
+
+    *n = scan.n;
+    return rc;
+}
+
+bool wsh_p2p_test_all(struct wsh_job *job, const struct wsh_p2p *p2p)
+{
+    struct scan scan = {.p2p = p2p};
+
+    return test_with_progress(job, try_all, &scan);
+}
+
+size_t wsh_p2p_test_any(struct wsh_job *job, const struct wsh_p2p *p2p)
+{
+    struct scan scan = {.p2p = p2p, .first = fair_start(p2p->nelems), .index = WSH_P2P_NONE};
+
+    return test_with_progress(job, try_any, &scan) ? scan.index : WSH_P2P_NONE;
+}
+
+size_t wsh_p2p_test_some(struct wsh_job *job, const struct wsh_p2p *p2p, size_t *indices)
+{
+    struct scan scan = {.p2p = p2p, .indices = indices};
+
+    test_with_progress(job, try_some, &scan);
+    return scan.n;
+}

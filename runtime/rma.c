@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows puts and gets of bytes: contiguous, nonblocking and strided. */
+#include "runtime/rma.h"
+
+#include "runtime/op.h"
+
+struct rma {
+    struct wsh_op op;
+    void *local;
+    size_t len;
+};
+
+static inline int put_once(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src, size_t len,
+                           struct wsh_done *done)
+{
+    int rc;
+
+    wsh_ctx_lock(ctx);
+    rc = to->route->ops->put(wsh_op_tctx(ctx, to), &to->route->rmem, to->off, src, len, done);
+    wsh_ctx_unlock(ctx);
+    return rc;
+}
+
+static inline int get_once(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
+                           struct wsh_done *done)
+{
+    int rc;
+
+    wsh_ctx_lock(ctx);
+    rc = to->route->ops->get(wsh_op_tctx(ctx, to), &to->route->rmem, to->off, dst, len, done);
+    wsh_ctx_unlock(ctx);
+    return rc;
+}
+
+static int put_again(struct wsh_op *op)
+{
+    struct rma *put = (struct rma *)op;
+
+    return put_once(op->ctx, &op->to, put->local, put->len, op->done);
+}
+
+static int get_again(struct wsh_op *op)
+{
+    struct rma *get = (struct rma *)op;
+
+    return get_once(op->ctx, &op->to, get->local, get->len, op->done);
+}
+
+static __attribute__((noinline)) int finish_put(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src,
+                                                size_t len, struct wsh_done *done, int rc)
+{
+    struct rma put = {{"shmem_put", ctx, *to, done, put_again}, (void *)src, len};
+
+    return wsh_op_finish(&put.op, rc);
+}
+
+static __attribute__((noinline)) int finish_get(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst,
+                                                size_t len, struct wsh_done *done, int rc)
+{
+    struct rma get = {{"shmem_get", ctx, *to, done, get_again}, dst, len};
+
+    return wsh_op_finish(&get.op, rc);
+}
+
+/* Starts, and waits for what `done` asks. */
+static inline int run_put(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src, size_t len,
+                          struct wsh_done *done)
+{
+    int rc = put_once(ctx, to, src, len, done);
+
+    return wsh_likely(wsh_op_ended(rc, done)) ? rc : finish_put(ctx, to, src, len, done, rc);
+}
+
+static inline int run_get(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
+                          struct wsh_done *done)
+{
+    int rc = get_once(ctx, to, dst, len, done);
+
+    return wsh_likely(wsh_op_ended(rc, done)) ? rc : finish_get(ctx, to, dst, len, done, rc);
+}
+
+int wsh_put(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
+{
+    struct wsh_done done = {0};
+    struct wsh_target to;
+    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+
+    return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, &done);
+}
+
+int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
+{
+    struct wsh_done done = {0};
+    struct wsh_target to;
+    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+
+    return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, &done);
+}
+
+int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
+{
+    struct wsh_target to;
+    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+
+    return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, NULL);
+}
+
+int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
+{
+    struct wsh_target to;
+    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+
+    return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, NULL);
+}
+
+/* Bytes from the first block's start to the last one's end, seen at the symmetric side. */
+static size_t span(const struct wsh_strided *shape, ptrdiff_t stride)
+{
+    return (size_t)stride * (shape->nelems - 1) + shape->block;
+}
+
+static int wait_for_all(struct wsh_ctx *ctx, const struct wsh_target *to, struct wsh_done *done)
+{
+    return wsh_done_is(done) ? 0 : finish_put(ctx, to, NULL, 0, done, 0);
+}
+
+/* All blocks are started before any is waited for. */
+int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape, int pe)
+{
+    struct wsh_done done = {0};
+    struct wsh_target to;
+    const char *from = src;
+    int rc = 0;
+
+    if (!shape->nelems || !shape->block)
+        return 0;
+    rc = wsh_op_target(ctx, sym, span(shape, shape->dst_stride), pe, &to);
+    for (size_t i = 0; i < shape->nelems && !rc; i++) {
+        rc = put_once(ctx, &to, from, shape->block, &done);
+        if (rc == -EAGAIN)
+            rc = finish_put(ctx, &to, from, shape->block, &done, rc);
+        from += shape->src_stride;
+        to.off += (size_t)shape->dst_stride;
+    }
+    return rc ? rc : wait_for_all(ctx, &to, &done);
+}
+
+int wsh_iget(struct wsh_ctx *ctx, void *dst, const void *sym, const struct wsh_strided *shape, int pe)
+{
+    struct wsh_done done = {0};
+    struct wsh_target to;
+    char *into = dst;
+    int rc = 0;
+
+    if (!shape->nelems || !shape->block)
+        return 0;
+    rc = wsh_op_target(ctx, sym, span(shape, shape->src_stride), pe, &to);
+    for (size_t i = 0; i < shape->nelems && !rc; i++) {
+        rc = get_once(ctx, &to, into, shape->block, &done);
+        if (rc == -EAGAIN)
+            rc = finish_get(ctx, &to, into, shape->block, &done, rc);
+        into += shape->dst_stride;
+        to.off += (size_t)shape->src_stride;
+    }
+    return rc ? rc : wait_for_all(ctx, &to, &done);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows remote memory access on bytes. Common to all: `sym` is a symmetric address of this PE that names the
+ * same object at `pe` (numbered in ctx's team); lengths are bytes. Returns 0; -ERANGE: no such PE; -EFAULT: [sym, sym + len) is
+ * not symmetric memory (neither logged: wsh_route_explain has the words); other errors were logged.
+ */
+#ifndef WSH_RMA_H
+#define WSH_RMA_H
+
+#include "runtime/ctx.h"
+
+/* Blocking: `src` may be reused on return. */
+int wsh_put(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
+/* Blocking: `dst` holds the data on return. */
+int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
+
+/* Nonblocking: complete after wsh_quiet. */
+int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
+int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
+
+/*
+ * Blocking strided copies of nelems blocks of `block` bytes; strides (dst_stride, src_stride) are in bytes
+ * from the start of one block to the start of the next.
+ */
+struct wsh_strided {
+    ptrdiff_t dst_stride, src_stride;
+    size_t block, nelems;
+};
+int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape, int pe);
+int wsh_iget(struct wsh_ctx *ctx, void *dst, const void *sym, const struct wsh_strided *shape, int pe);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how the route table is built: transports opened, memory registered, peers connected, the best way chosen. */
+#include "runtime/route.h"
+
+#include "runtime/base/log.h"
+#include "runtime/job.h"
+#include "runtime/route_blob.h"
+#include "runtime/wait.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_listed(const char *list, const char *name)
+{
+    for (const char *word = list; word && *word;) {
+        size_t len = strcspn(word, ",");
+
+        if (strlen(name) == len && !strncasecmp(word, name, len))
+            return true;
+        word += len + (word[len] == ',');
+    }
+    return false;
+}
+
+static bool is_known(const char *word, size_t len)
+{
+    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
+        if (strlen((*ops)->name) == len && !strncasecmp(word, (*ops)->name, len))
+            return true;
+    return false;
+}
+
+static int check_list(const char *setting, const char *list)
+{
+    char names[128] = "";
+
+    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", (*ops)->name);
+    for (const char *word = list; word && *word;) {
+        size_t len = strcspn(word, ",");
+
+        if (!is_known(word, len)) {
+            wsh_error("%s: unknown transport '%.*s'; known: %s", setting, (int)len, word, names);
+            return -EINVAL;
+        }
+        word += len + (word[len] == ',');
+    }
+    return 0;
+}
+
+/* May `ops` serve `seg` by the settings? */
+static bool is_allowed(const struct wsh_job *job, const struct wsh_tp_ops *ops, int seg)
+{
+    const char *list = seg == WSH_SEG_STATIC && job->env.transports_static ? job->env.transports_static
+                                                                            : job->env.transports;
+
+    return !list || is_listed(list, ops->name);
+}
+
+/* Asked for by name where a cheaper transport is not: needed although every peer is on this host. */
+static bool is_needed(const struct wsh_job *job, const struct wsh_tp_ops *ops, bool network)
+{
+    bool needed = network || !ops->remote;
+
+    for (int seg = 0; seg < WSH_SEGS; seg++)
+        needed |= job->heap.seg[seg].base && is_allowed(job, ops, seg) &&
+                  !is_allowed(job, wsh_tp_registry()[0], seg);
+    return needed && (is_allowed(job, ops, WSH_SEG_STATIC) || is_allowed(job, ops, WSH_SEG_HEAP));
+}
+
+static int register_memory(struct wsh_job *job, unsigned tp)
+{
+    int rc = 0;
+
+    for (int seg = 0; seg < WSH_SEGS && !rc; seg++) {
+        const struct wsh_segment *segment = &job->heap.seg[seg];
+        struct wsh_mem mem = {(enum wsh_seg)seg, WSH_MEM_HOST, segment->base, segment->len, segment->fd};
+        struct wsh_route_key *key = &job->keys[tp].mem[seg];
+
+        key->len = sizeof key->bytes;
+        if (segment->base)
+            rc = job->tp[tp]->ops->mem_register(job->tp[tp], &mem, &job->lmem[tp][seg], key->bytes, &key->len);
+        else
+            key->len = 0;
+    }
+    return rc;
+}
+
+static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
+{
+    const struct wsh_tp_params params = {job->my_pe, job->n_pes, &job->env, true};
+    unsigned tp = job->n_tps;
+    int rc = ops->open(&params, &job->tp[tp], &job->limits[tp]);
+
+    if (rc)
+        return rc;
+    job->tp[tp]->ops = ops;
+    job->n_tps++;
+    job->network |= !job->limits[tp].immediate;
+    job->keys[tp].address_len = sizeof job->keys[tp].address;
+    rc = ops->address(job->tp[tp], job->keys[tp].address, &job->keys[tp].address_len);
+    return rc ? rc : register_memory(job, tp);
+}
+
+int wsh_route_open(struct wsh_job *job, bool network)
+{
+    int rc = check_list("SHMEM_TRANSPORTS", job->env.transports);
+
+    if (!rc)
+        rc = check_list("SHMEM_TRANSPORTS_STATIC", job->env.transports_static);
+    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops && !rc; ops++) {
+        if (!is_needed(job, *ops, network))
+            continue;
+        rc = open_one(job, *ops);
+        if (rc == -ENODEV) {
+            wsh_info(WSH_SUB_TRANSPORT, "transport %s: not on this machine", (*ops)->name);
+            rc = 0;
+        }
+    }
+    if (!rc && !job->n_tps) {
+        wsh_error("no transport can be used; SHMEM_TRANSPORTS=%s leaves none that works here",
+                  job->env.transports ? job->env.transports : "");
+        rc = -ENODEV;
+    }
+    if (rc)
+        wsh_route_close(job);
+    return rc;
+}
+
+static void release_memory(struct wsh_job *job, unsigned tp)
+{
+    const struct wsh_tp_ops *ops = job->tp[tp]->ops;
+
+    for (int seg = 0; seg < WSH_SEGS; seg++) {
+        if (job->lmem[tp][seg])
+            ops->mem_release(job->tp[tp], job->lmem[tp][seg]);
+        job->lmem[tp][seg] = NULL;
+    }
+}
+
+void wsh_route_close(struct wsh_job *job)
+{
+    for (size_t i = 0; job->routes && i < (size_t)job->n_pes * WSH_SEGS; i++)
+        if (job->routes[i].ops)
+            job->routes[i].ops->mem_detach(job->routes[i].rmem.tp, &job->routes[i].rmem);
+    free(job->routes);
+    job->routes = NULL;
+    while (job->n_tps) {
+        unsigned tp = --job->n_tps;
+
+        release_memory(job, tp);
+        job->tp[tp]->ops->close(job->tp[tp]);
+    }
+    job->network = job->mixed = false;
+}
+
+struct connecting {
+    struct wsh_tp *tp;
+    struct wsh_tp_peers peers;
+};
+
+static int try_connect(void *arg)
+{
+    struct connecting *connecting = arg;
+
+    return connecting->tp->ops->connect(connecting->tp, &connecting->peers);
+}
+
+static void describe_connect(void *arg, char *text, size_t size)
+{
+    snprintf(text, size, "its peers by %s", ((struct connecting *)arg)->tp->ops->name);
+}
+
+static int connect_one(struct wsh_job *job, unsigned tp, const struct wsh_peer_blob *peers)
+{
+    static const struct wsh_wait_why why = {"shmem_init", describe_connect};
+    const void **address = calloc((size_t)job->n_pes, sizeof *address);
+    size_t *len = calloc((size_t)job->n_pes, sizeof *len);
+    struct connecting connecting = {job->tp[tp], {job->n_pes, address, len, job->same_host}};
+    int rc = address && len ? 0 : -ENOMEM;
+
+    for (int pe = 0; !rc && pe < job->n_pes; pe++)
+        address[pe] = wsh_peer_blob_address(&peers[pe], job->tp[tp]->ops->name, &len[pe]);
+    if (!rc)
+        rc = wsh_wait(job, &why, try_connect, &connecting);
+    free(address);
+    free(len);
+    return rc;
+}
+
+/* Tries one transport for one segment of one PE; 1 = took it, 0 = not this way. */
+static int try_route(struct wsh_job *job, int pe, int seg, unsigned tp, const struct wsh_peer_blob *peer)
+{
+    struct wsh_route *route = &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg];
+    const struct wsh_tp_ops *ops = job->tp[tp]->ops;
+    const void *key;
+    size_t len;
+    int rc;
+
+    if (!is_allowed(job, ops, seg) || !(ops->reach(job->tp[tp], pe, WSH_MEM_HOST) & WSH_REACH_PUT))
+        return 0;
+    key = wsh_peer_blob_mem(peer, ops->name, seg, &len);
+    if (!key || !len)
+        return 0;
+    rc = ops->mem_attach(job->tp[tp], pe, (enum wsh_seg)seg, key, len, &route->rmem);
+    if (rc)
+        return rc;
+    route->rmem.tp = job->tp[tp];
+    route->tp = tp;
+    route->ops = ops;
+    return 1;
+}
+
+static int choose_route(struct wsh_job *job, int pe, int seg, const struct wsh_peer_blob *peer)
+{
+    int rc = 0;
+
+    for (unsigned tp = 0; tp < job->n_tps && !rc; tp++)
+        rc = try_route(job, pe, seg, tp, peer);
+    if (rc > 0)
+        return 0;
+    if (!rc) {
+        wsh_error("PE %d cannot be reached%s; list a transport that reaches it in SHMEM_TRANSPORTS, or leave the "
+                  "setting empty",
+                  pe, job->same_host[pe] ? "" : ": it is on another host, and no network transport is open");
+        rc = -EHOSTUNREACH;
+    }
+    return rc;
+}
+
+static bool has_mixed_roads(const struct wsh_job *job)
+{
+    const struct wsh_route *routes = job->routes;
+
+    for (int pe = 0; pe < job->n_pes; pe++, routes += WSH_SEGS)
+        if (routes[WSH_SEG_STATIC].ops && routes[WSH_SEG_STATIC].tp != routes[WSH_SEG_HEAP].tp)
+            return true;
+    return false;
+}
+
+static int fill_table(struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    int rc = 0;
+
+    job->routes = calloc((size_t)job->n_pes * WSH_SEGS, sizeof *job->routes);
+    if (!job->routes)
+        return -ENOMEM;
+    for (int pe = 0; pe < job->n_pes && !rc; pe++) {
+        for (int seg = 0; seg < WSH_SEGS && !rc; seg++)
+            if (job->heap.seg[seg].base && wsh_peer_blob_has(&peers[pe], seg))
+                rc = choose_route(job, pe, seg, &peers[pe]);
+        wsh_info(WSH_SUB_TRANSPORT, "PE %d is reached by %s", pe, rc ? "nothing" : wsh_route_name(job, pe));
+    }
+    job->mixed = has_mixed_roads(job);
+    return rc;
+}
+
+int wsh_route_connect(struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    int rc = 0;
+
+    for (unsigned tp = 0; tp < job->n_tps && !rc; tp++)
+        rc = connect_one(job, tp, peers);
+    return rc ? rc : fill_table(job, peers);
+}
+
+const char *wsh_route_name(const struct wsh_job *job, int pe)
+{
+    const struct wsh_route *route = &job->routes[(size_t)pe * WSH_SEGS + WSH_SEG_HEAP];
+
+    return route->ops ? route->ops->name : "nothing";
+}
+
+void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text, size_t size)
+{
+    size_t off;
+
+    if (!job->n_pes)
+        snprintf(text, size, "the library is not initialized; call shmem_init first");
+    else if (pe < 0 || pe >= job->n_pes)
+        snprintf(text, size, "PE %d is out of range; this job has PEs 0 to %d", pe, job->n_pes - 1);
+    else if (!addr)
+        snprintf(text, size, "the symmetric address is NULL; check the result of shmem_malloc");
+    else if (wsh_heap_find(&job->heap, addr, 1, &off) >= 0 && wsh_heap_find(&job->heap, addr, len, &off) < 0)
+        snprintf(text, size, "%zu bytes at %p reach beyond the end of symmetric memory", len, addr);
+    else if (wsh_heap_find(&job->heap, addr, len, &off) < 0)
+        snprintf(text, size, "%p is not a symmetric address; use memory of shmem_malloc, or a global or static "
+                             "variable of the program%s", addr,
+                 job->heap.seg[WSH_SEG_STATIC].base ? "" : " (these are off: SHMEM_STATIC)");
+    else
+        snprintf(text, size, "%p is not aligned to its type, or PE %d does not have it", addr, pe);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows, for every (PE, segment), the transport that reaches it. Built once at set-up, then read-only. */
+#ifndef WSH_ROUTE_H
+#define WSH_ROUTE_H
+
+#include "transports/transport.h"
+
+#define WSH_TP_MAX 4 /* transports open at the same time */
+
+struct wsh_job;
+struct wsh_peer_blob;
+
+struct wsh_route {
+    const struct wsh_tp_ops *ops; /* NULL = not reachable */
+    unsigned tp;                  /* index into job->tp and ctx->tctx */
+    struct wsh_rmem rmem;
+};
+
+/* Opens the transports that the settings allow; `network` = some peer may be on another host. */
+int wsh_route_open(struct wsh_job *job, bool network);
+void wsh_route_close(struct wsh_job *job);
+
+/* Collective: connects all transports to the peers, attaches their memory and fills the table. */
+int wsh_route_connect(struct wsh_job *job, const struct wsh_peer_blob *peers);
+
+/* One line to `text` that says why (addr, len, pe) is no valid target: for the caller's error message. */
+void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,
+                       size_t size);
+
+/* "local", "efa" …: the transport that reaches the host heap of `pe`. */
+const char *wsh_route_name(const struct wsh_job *job, int pe);
+
+#endif

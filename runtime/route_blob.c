@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the layout of the blob, byte by byte, and checks what comes from other processes. */
+#define _GNU_SOURCE
+#include "runtime/route_blob.h"
+
+#include "runtime/base/log.h"
+#include "runtime/job.h"
+#include "runtime/static_data.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOB_MAGIC 0x68737770u /* "pwsh" */
+#define BLOB_VERSION 1u
+
+struct blob_head {
+    uint32_t magic, version;
+    uint32_t len;    /* of the whole blob */
+    uint32_t n_tps;  /* blob_tp that follow */
+    uint64_t host;
+    uint64_t program; /* fingerprint of the executable */
+    uint64_t seg_len[WSH_SEGS];
+    char library[16]; /* package version */
+};
+
+/* Followed by address_len + sum(mem_len) bytes, then padding to 8. */
+struct blob_tp {
+    char name[16];
+    uint32_t address_len;
+    uint32_t mem_len[WSH_SEGS];
+};
+
+static size_t padded(size_t len)
+{
+    return (len + 7) & ~(size_t)7;
+}
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/*
+ * PEs share memory if they run under one kernel (boot id), reach each other's sockets (network name space), and
+ * are not told to play different hosts.
+ */
+static uint64_t host_id(const struct wsh_job *job)
+{
+    char boot[64] = "", host[HOST_NAME_MAX + 1] = "";
+    struct stat net = {0};
+    uint64_t hash = 0xcbf29ce484222325u;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!read(fd, boot, sizeof boot - 1);
+        close(fd);
+    }
+    if (stat("/proc/self/ns/net", &net))
+        net.st_ino = 0;
+    gethostname(host, sizeof host - 1);
+    hash = mix(hash, boot, sizeof boot);
+    hash = mix(hash, host, strlen(host));
+    hash = mix(hash, &net.st_ino, sizeof net.st_ino);
+    return mix(hash, &job->env.node_emulated, sizeof job->env.node_emulated);
+}
+
+static size_t tp_size(const struct wsh_route_keys *keys)
+{
+    size_t len = sizeof(struct blob_tp) + keys->address_len;
+
+    for (int seg = 0; seg < WSH_SEGS; seg++)
+        len += keys->mem[seg].len;
+    return padded(len);
+}
+
+static void pack_tp(char *at, const char *name, const struct wsh_route_keys *keys)
+{
+    struct blob_tp head = {.address_len = (uint32_t)keys->address_len};
+    char *body = at + sizeof head;
+
+    snprintf(head.name, sizeof head.name, "%s", name);
+    memcpy(body, keys->address, keys->address_len);
+    body += keys->address_len;
+    for (int seg = 0; seg < WSH_SEGS; seg++) {
+        head.mem_len[seg] = (uint32_t)keys->mem[seg].len;
+        memcpy(body, keys->mem[seg].bytes, keys->mem[seg].len);
+        body += keys->mem[seg].len;
+    }
+    memcpy(at, &head, sizeof head);
+}
+
+int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len)
+{
+    struct blob_head head = {BLOB_MAGIC, BLOB_VERSION, sizeof head, job->n_tps, 0, 0, {0}, WSH_PACKAGE_VERSION};
+    char *blob, *at;
+
+    for (unsigned tp = 0; tp < job->n_tps; tp++)
+        head.len += (uint32_t)tp_size(&job->keys[tp]);
+    for (int seg = 0; seg < WSH_SEGS; seg++)
+        head.seg_len[seg] = job->heap.seg[seg].len;
+    head.host = host_id(job);
+    head.program = wsh_static_fingerprint();
+    blob = calloc(1, head.len);
+    if (!blob)
+        return -ENOMEM;
+    memcpy(blob, &head, sizeof head);
+    at = blob + sizeof head;
+    for (unsigned tp = 0; tp < job->n_tps; tp++) {
+        pack_tp(at, job->tp[tp]->ops->name, &job->keys[tp]);
+        at += tp_size(&job->keys[tp]);
+    }
+    *bytes = blob;
+    *len = head.len;
+    return 0;
+}
+
+static size_t body_size(const struct blob_tp *tp)
+{
+    size_t len = tp->address_len;
+
+    for (int seg = 0; seg < WSH_SEGS; seg++)
+        len += tp->mem_len[seg];
+    return len;
+}
+
+/* Every part must end inside the blob, and the last at its end. */
+static bool is_whole(const char *bytes, size_t len)
+{
+    const struct blob_head *head = (const struct blob_head *)bytes;
+    size_t at = sizeof *head;
+
+    for (uint32_t i = 0; i < head->n_tps; i++) {
+        struct blob_tp tp;
+
+        if (len - at < sizeof tp)
+            return false;
+        memcpy(&tp, bytes + at, sizeof tp);
+        if (tp.address_len > WSH_TP_ADDRESS_MAX || memchr(tp.name, 0, sizeof tp.name) == NULL)
+            return false;
+        for (int seg = 0; seg < WSH_SEGS; seg++)
+            if (tp.mem_len[seg] > WSH_TP_MEM_MAX)
+                return false;
+        if (len - at < padded(sizeof tp + body_size(&tp)))
+            return false;
+        at += padded(sizeof tp + body_size(&tp));
+    }
+    return at == len;
+}
+
+static int check(const struct wsh_job *job, int pe, const char *bytes, size_t len)
+{
+    const struct blob_head *head = (const struct blob_head *)bytes;
+
+    if (len < sizeof *head || head->magic != BLOB_MAGIC || head->version != BLOB_VERSION || head->len != len ||
+        !memchr(head->library, 0, sizeof head->library) || !is_whole(bytes, len)) {
+        wsh_error("PE %d published %zu bytes that are no start-up data of this library; run one warpshmem (%s) on "
+                  "all PEs", pe, len, WSH_PACKAGE_VERSION);
+        return -EPROTO;
+    }
+    if (strcmp(head->library, WSH_PACKAGE_VERSION)) {
+        wsh_error("PE %d runs warpshmem %s, this PE %s; run one version on all PEs", pe, head->library,
+                  WSH_PACKAGE_VERSION);
+        return -EPROTO;
+    }
+    if (head->seg_len[WSH_SEG_HEAP] != job->heap.seg[WSH_SEG_HEAP].len) {
+        wsh_error("PE %d has a symmetric heap of %zu bytes, this PE of %zu; set SHMEM_SYMMETRIC_SIZE alike on all "
+                  "PEs (oshrun -x SHMEM_SYMMETRIC_SIZE)",
+                  pe, (size_t)head->seg_len[WSH_SEG_HEAP], job->heap.seg[WSH_SEG_HEAP].len);
+        return -EINVAL;
+    }
+    if (head->program != wsh_static_fingerprint() && job->heap.seg[WSH_SEG_STATIC].base)
+        wsh_info(WSH_SUB_MEM, "PE %d runs another program: its static data cannot be addressed", pe);
+    return 0;
+}
+
+int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, int pe, void *bytes, size_t len)
+{
+    *blob = (struct wsh_peer_blob){bytes, len};
+    return check(job, pe, bytes, len);
+}
+
+void wsh_peer_blob_close(struct wsh_peer_blob *blob)
+{
+    free(blob->bytes);
+    *blob = (struct wsh_peer_blob){0};
+}
+
+static const struct blob_head *head_of(const struct wsh_peer_blob *blob)
+{
+    return blob->bytes;
+}
+
+uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob)
+{
+    return head_of(blob)->host;
+}
+
+bool wsh_peer_blob_has(const struct wsh_peer_blob *blob, int seg)
+{
+    return head_of(blob)->seg_len[seg] > 0 &&
+           (seg != WSH_SEG_STATIC || head_of(blob)->program == wsh_static_fingerprint());
+}
+
+static const char *find_tp(const struct wsh_peer_blob *blob, const char *name, struct blob_tp *tp)
+{
+    const char *at = (const char *)blob->bytes + sizeof(struct blob_head);
+
+    for (uint32_t i = 0; i < head_of(blob)->n_tps; i++) {
+        memcpy(tp, at, sizeof *tp);
+        if (!strcmp(tp->name, name))
+            return at + sizeof *tp;
+        at += padded(sizeof *tp + body_size(tp));
+    }
+    return NULL;
+}
+
+const void *wsh_peer_blob_address(const struct wsh_peer_blob *blob, const char *name, size_t *len)
+{
+    struct blob_tp tp;
+    const char *body = find_tp(blob, name, &tp);
+
+    *len = body ? tp.address_len : 0;
+    return body;
+}
+
+const void *wsh_peer_blob_mem(const struct wsh_peer_blob *blob, const char *name, int seg, size_t *len)
+{
+    struct blob_tp tp;
+    const char *body = find_tp(blob, name, &tp);
+
+    *len = 0;
+    if (!body)
+        return NULL;
+    body += tp.address_len;
+    for (int before = 0; before < seg; before++)
+        body += tp.mem_len[before];
+    *len = tp.mem_len[seg];
+    return body;
+}

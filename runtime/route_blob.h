@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the one blob that a PE publishes at start: who and where it is, and how its memory is reached. */
+#ifndef WSH_ROUTE_BLOB_H
+#define WSH_ROUTE_BLOB_H
+
+#include "transports/transport.h"
+
+struct wsh_job;
+
+/* What one transport says of this PE. */
+struct wsh_route_key {
+    size_t len;
+    char bytes[WSH_TP_MEM_MAX];
+};
+
+struct wsh_route_keys {
+    size_t address_len;
+    char address[WSH_TP_ADDRESS_MAX];
+    struct wsh_route_key mem[WSH_SEGS];
+};
+
+/* A peer's blob, checked: every offset in it is inside. */
+struct wsh_peer_blob {
+    void *bytes; /* malloc'd */
+    size_t len;
+};
+
+/* Writes this PE's blob; *bytes is malloc'd. */
+int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len);
+
+/*
+ * Checks version, lengths and that PE `pe` fits to this one (library version, heap size). Takes over bytes in
+ * any case. 0 or a logged error.
+ */
+int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, int pe, void *bytes, size_t len);
+void wsh_peer_blob_close(struct wsh_peer_blob *blob);
+
+/* Equal on PEs that share an (emulated) host, and so memory. */
+uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob);
+bool wsh_peer_blob_has(const struct wsh_peer_blob *blob, int seg);
+/* The part that transport `name` wrote; NULL and *len = 0 where there is none. */
+const void *wsh_peer_blob_address(const struct wsh_peer_blob *blob, const char *name, size_t *len);
+const void *wsh_peer_blob_mem(const struct wsh_peer_blob *blob, const char *name, int seg, size_t *len);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows signals: 8-byte words at a peer that are updated after the data they announce. Errors as in rma.h. */
+#ifndef WSH_SIGNAL_H
+#define WSH_SIGNAL_H
+
+#include "runtime/ctx.h"
+
+/* The signal half: op is WSH_AMO_SET or WSH_AMO_ADD. */
+struct wsh_signal {
+    uint64_t *sym;
+    uint64_t value;
+    enum wsh_amo_op op;
+};
+
+/* Data first, then the signal, at `pe`; no fence needed. Blocking: `src` may be reused on return. */
+int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
+                   const struct wsh_signal *signal, int pe);
+int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
+                       const struct wsh_signal *signal, int pe);
+
+/* The signal alone (not ordered after earlier puts without a fence). */
+int wsh_signal_send(struct wsh_ctx *ctx, const struct wsh_signal *signal, int pe);
+
+#endif

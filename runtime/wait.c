@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how to wait: spin, yield, sleep, serve peers, and say so when it takes too long. */
+#define _GNU_SOURCE
+#include "runtime/wait.h"
+
+#include "runtime/base/atomic.h"
+#include "runtime/base/log.h"
+#include "runtime/job.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLEEP_MIN_US 50
+#define SLEEP_MAX_US 1000
+#define CLOCK_EVERY 64 /* yields or sleeps between looks at the clock */
+
+/* One wait in progress, on the waiter's stack. */
+struct waiter {
+    struct wsh_job *job;
+    const struct wsh_wait_why *why;
+    void *arg;
+    unsigned tries;      /* since something last moved */
+    unsigned sleep_us;
+    unsigned reports;    /* SIGUSR1 generations answered */
+    double started, next_report;
+};
+
+static struct wsh_job *report_job;  /* whose waits SIGUSR1 asks about */
+static unsigned report_generation;  /* SIGUSR1 signals so far; relaxed: only a hint to look */
+
+static double now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+int wsh_wait_progress(struct wsh_job *job)
+{
+    int moved = 0;
+
+    for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
+        int rc = job->limits[tp].immediate ? 0 : job->tp[tp]->ops->progress(job->tp[tp]);
+
+        if (rc < 0)
+            return rc;
+        moved |= rc;
+    }
+    return moved;
+}
+
+static void report(const struct waiter *waiter, double waited)
+{
+    char text[512] = "";
+
+    if (waiter->why->describe)
+        waiter->why->describe(waiter->arg, text, sizeof text);
+    wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s", waiter->why->routine, waited, *text ? " for " : "",
+                  text);
+}
+
+/* Looks at the clock and at SIGUSR1; called every CLOCK_EVERY-th idle step, and after every sleep. */
+static void look_for_hang(struct waiter *waiter)
+{
+    unsigned asked = __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
+    double limit = waiter->job->env.hang_seconds, time = now();
+
+    if (!waiter->started) {
+        waiter->started = time;
+        waiter->next_report = limit > 0 ? time + limit : 0;
+    }
+    if (asked != waiter->reports || (waiter->next_report && time >= waiter->next_report)) {
+        report(waiter, time - waiter->started);
+        if (asked == waiter->reports)
+            waiter->next_report = time + 2 * (time - waiter->started);
+        waiter->reports = asked;
+    }
+}
+
+static void sleep_us(unsigned us)
+{
+    const struct timespec ts = {0, (long)us * 1000};
+
+    nanosleep(&ts, NULL);
+}
+
+/*
+ * Sleeps at most `us`, less when a transport has something to do. A transport that offers no descriptor is
+ * looked at again after the time.
+ */
+static void sleep_for_work(struct wsh_job *job, unsigned us)
+{
+    const struct timespec ts = {0, (long)us * 1000};
+    struct pollfd fds[WSH_TP_MAX];
+    nfds_t n = 0;
+
+    for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
+        int fd = job->limits[tp].immediate ? -ENOTSUP : job->tp[tp]->ops->wait_fd(job->tp[tp]);
+
+        if (fd == -EAGAIN)
+            return;
+        if (fd >= 0)
+            fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
+    ppoll(fds, n, &ts, NULL);
+}
+
+/* Gives way: the core stays ours for a moment, then goes to others, then sleeps, longer each time. */
+static void give_way(struct waiter *waiter)
+{
+    const struct wsh_wait_tuning *tuning = &waiter->job->tuning;
+    unsigned tries = ++waiter->tries;
+
+    if (tries < tuning->spins) {
+        wsh_cpu_relax();
+        return;
+    }
+    if (tries < tuning->spins + tuning->yields) {
+        if (tries % CLOCK_EVERY == 0)
+            look_for_hang(waiter);
+        sched_yield();
+        return;
+    }
+    look_for_hang(waiter);
+    sleep_for_work(waiter->job, waiter->sleep_us);
+    waiter->sleep_us = waiter->sleep_us * 2 < SLEEP_MAX_US ? waiter->sleep_us * 2 : SLEEP_MAX_US;
+}
+
+/* The loop. Something that moved makes the wait young again. */
+static int wait_loop(struct waiter *waiter, wsh_wait_try try)
+{
+    int rc, moved;
+
+    for (;;) {
+        rc = try(waiter->arg);
+        if (rc != -EAGAIN)
+            return rc;
+        moved = wsh_wait_progress(waiter->job);
+        if (moved < 0)
+            return moved;
+        if (moved > 0) {
+            waiter->tries = 0;
+            waiter->sleep_us = SLEEP_MIN_US;
+        } else {
+            give_way(waiter);
+        }
+    }
+}
+
+int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg)
+{
+    struct waiter waiter = {.job = job, .why = why, .arg = arg, .sleep_us = SLEEP_MIN_US};
+    int rc = try(arg);
+
+    if (rc != -EAGAIN)
+        return rc;
+    waiter.reports = __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED); /* a hint for wsh_wait_serve and SIGUSR1 */
+    rc = wait_loop(&waiter, try);
+    __atomic_fetch_sub(&job->waiters, 1, __ATOMIC_RELAXED);
+    return rc;
+}
+
+void wsh_wait_serve(struct wsh_job *job, const bool *stop)
+{
+    unsigned us = SLEEP_MIN_US;
+
+    while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
+        if (__atomic_load_n(&job->waiters, __ATOMIC_RELAXED) && job->env.progress == WSH_PROGRESS_AUTO) {
+            sleep_us(SLEEP_MAX_US);
+            continue;
+        }
+        if (wsh_wait_progress(job)) {
+            us = SLEEP_MIN_US;
+            continue;
+        }
+        sleep_for_work(job, us);
+        us = us * 2 < SLEEP_MAX_US ? us * 2 : SLEEP_MAX_US;
+    }
+}
+
+/*
+ * With a core for every PE, spin long enough to catch any answer without a system call; with fewer cores the one
+ * we wait for may need ours, so yield almost at once. Chosen with perftest/barrier and perftest/pingpong.
+ */
+void wsh_wait_tune(struct wsh_job *job, int local_pes)
+{
+    cpu_set_t cores;
+    int n_cores = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
+    bool crowded = local_pes > n_cores;
+
+    job->tuning.spins = crowded ? 20 : 2000;
+    if (job->env.spin_us >= 0)
+        job->tuning.spins = (unsigned)job->env.spin_us * 25;
+    job->tuning.yields = crowded ? 2000 : 400;
+}
+
+static void on_sigusr1(int signo)
+{
+    (void)signo;
+    if (report_job && __atomic_load_n(&report_job->waiters, __ATOMIC_RELAXED))
+        __atomic_fetch_add(&report_generation, 1, __ATOMIC_RELAXED);
+    else
+        wsh_log_signal_safe("is not waiting inside the library");
+}
+
+/* A handler that the program has installed itself stays. */
+void wsh_wait_report_open(struct wsh_job *job)
+{
+    struct sigaction old, act = {.sa_handler = on_sigusr1, .sa_flags = SA_RESTART};
+
+    report_job = job;
+    if (!sigaction(SIGUSR1, NULL, &old) && old.sa_handler == SIG_DFL)
+        sigaction(SIGUSR1, &act, NULL);
+}
+
+void wsh_wait_report_close(void)
+{
+    struct sigaction old, act = {.sa_handler = SIG_DFL};
+
+    if (!sigaction(SIGUSR1, NULL, &old) && old.sa_handler == on_sigusr1)
+        sigaction(SIGUSR1, &act, NULL);
+    report_job = NULL;
+}

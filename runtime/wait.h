@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how to wait: the only loops on progress. Spins briefly, then yields, then sleeps (at most 1 ms at a time), always
+ * serving peers, and reports a hang.
+ */
+#ifndef WSH_WAIT_H
+#define WSH_WAIT_H
+
+#include "runtime/base/env.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wsh_job;
+
+/* What a wait is for, in the words of the hang reporter. */
+struct wsh_wait_why {
+    const char *routine;                                  /* "shmem_quiet" */
+    void (*describe)(void *arg, char *text, size_t size); /* "PE 3: 2 puts …"; may be NULL */
+};
+
+/* Tries once: -EAGAIN = wait on; anything else ends the wait. Must not wait itself. */
+typedef int (*wsh_wait_try)(void *arg);
+
+/* Calls `try` and progress until `try` ends the wait; returns its result, or a final error of a transport. */
+int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg);
+
+/* One round of progress of all transports, without waiting. < 0: final error of a transport. */
+int wsh_wait_progress(struct wsh_job *job);
+
+/* Body of the progress thread: serves peers until *stop; sleeps while application threads wait themselves. */
+void wsh_wait_serve(struct wsh_job *job, const bool *stop);
+
+/* Chooses spin lengths by the settings, the PEs on this host and the cores this process may use. */
+void wsh_wait_tune(struct wsh_job *job, int local_pes);
+
+/* SIGUSR1 then makes each PE say what it waits for (or that it is outside the library). */
+void wsh_wait_report_open(struct wsh_job *job);
+void wsh_wait_report_close(void);
+
+#endif
