@@ -90,10 +90,10 @@ static void sleep_us(unsigned us)
 }
 
 /*
- * Sleeps at most `us`, less when a transport has something to do. A transport that offers no descriptor is
- * looked at again after the time.
+ * Sleeps at most `us`, less when a transport has something to do: then true. A transport that offers no descriptor
+ * is looked at again after the time.
  */
-static void sleep_for_work(struct wsh_job *job, unsigned us)
+static bool sleep_for_work(struct wsh_job *job, unsigned us)
 {
     const struct timespec ts = {0, (long)us * 1000};
     struct pollfd fds[WSH_TP_MAX];
@@ -103,11 +103,21 @@ static void sleep_for_work(struct wsh_job *job, unsigned us)
         int fd = job->limits[tp].immediate ? -ENOTSUP : job->tp[tp]->ops->wait_fd(job->tp[tp]);
 
         if (fd == -EAGAIN)
-            return;
+            return true;
         if (fd >= 0)
             fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
-    ppoll(fds, n, &ts, NULL);
+    return ppoll(fds, n, &ts, NULL) > 0;
+}
+
+/*
+ * Something moves again: wait without sleeping. Needed besides progress's own report, because a peer's write into
+ * this PE's memory is served without any event here.
+ */
+static void become_young(struct waiter *waiter)
+{
+    waiter->tries = 0;
+    waiter->sleep_us = SLEEP_MIN_US;
 }
 
 /* Gives way: the core stays ours for a moment, then goes to others, then sleeps, longer each time. */
@@ -127,8 +137,10 @@ static void give_way(struct waiter *waiter)
         return;
     }
     look_for_hang(waiter);
-    sleep_for_work(waiter->job, waiter->sleep_us);
-    waiter->sleep_us = waiter->sleep_us * 2 < SLEEP_MAX_US ? waiter->sleep_us * 2 : SLEEP_MAX_US;
+    if (sleep_for_work(waiter->job, waiter->sleep_us))
+        become_young(waiter);
+    else
+        waiter->sleep_us = waiter->sleep_us * 2 < SLEEP_MAX_US ? waiter->sleep_us * 2 : SLEEP_MAX_US;
 }
 
 /* The loop. Something that moved makes the wait young again. */
@@ -143,12 +155,10 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
         moved = wsh_wait_progress(waiter->job);
         if (moved < 0)
             return moved;
-        if (moved > 0) {
-            waiter->tries = 0;
-            waiter->sleep_us = SLEEP_MIN_US;
-        } else {
+        if (moved > 0)
+            become_young(waiter);
+        else
             give_way(waiter);
-        }
     }
 }
 
@@ -166,21 +176,26 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
     return rc;
 }
 
+/* Work comes in bursts: after some, looks that many times more before it sleeps again. */
+#define SERVE_TRIES 30
+
 void wsh_wait_serve(struct wsh_job *job, const bool *stop)
 {
-    unsigned us = SLEEP_MIN_US;
+    unsigned us = SLEEP_MIN_US, tries = 0;
 
     while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
         if (__atomic_load_n(&job->waiters, __ATOMIC_RELAXED) && job->env.progress == WSH_PROGRESS_AUTO) {
             sleep_us(SLEEP_MAX_US);
             continue;
         }
-        if (wsh_wait_progress(job)) {
-            us = SLEEP_MIN_US;
-            continue;
-        }
-        sleep_for_work(job, us);
-        us = us * 2 < SLEEP_MAX_US ? us * 2 : SLEEP_MAX_US;
+        if (wsh_wait_progress(job))
+            tries = 0;
+        else if (++tries < SERVE_TRIES)
+            wsh_cpu_relax();
+        else if (sleep_for_work(job, us))
+            tries = 0, us = SLEEP_MIN_US;
+        else
+            us = us * 2 < SLEEP_MAX_US ? us * 2 : SLEEP_MAX_US;
     }
 }
 
