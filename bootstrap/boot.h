@@ -45,6 +45,12 @@ struct wsh_boot {
     int my_pe, n_pes;
     int local_rank, local_size; /* as the launcher sees this host; a hint, verified by the blobs */
     char launcher[32];          /* "oshrun", "pmix" or "none", for messages */
+
+    /*
+     * Set by the caller before wsh_boot_open, or NULL: the launcher is gone, and with it all who could end the job;
+     * a line was logged. Called from another thread, in which nothing of wsh_boot may be called: it ends the process.
+     */
+    void (*lost)(void);
 };
 
 /*

@@ -128,7 +128,7 @@ static int check_memlock(const struct view *view)
 
 static int check_gpus(const struct view *view)
 {
-    char text[96] = "none (the host heap works without)";
+    char text[128] = "none (the host heap works without)";
 
     if (wsh_cuda_open() == 0) {
         char name[64], pci[32];

@@ -45,10 +45,18 @@ static void close_heap(struct wsh_job *job)
     wsh_heap_fini(&job->heap);
 }
 
+/* Nobody is left who could end the job: this PE must not stay. */
+static void on_lost_launcher(void)
+{
+    _exit(1);
+}
+
 static int open_boot(struct wsh_job *job)
 {
-    int rc = wsh_boot_open(&job->boot, &job->env);
+    int rc;
 
+    job->boot.lost = on_lost_launcher;
+    rc = wsh_boot_open(&job->boot, &job->env);
     if (rc)
         return rc;
     job->my_pe = job->boot.my_pe;
@@ -100,8 +108,9 @@ static bool on_one_host(const struct wsh_job *job, const struct wsh_peer_blob *p
 }
 
 /* One round: open what is needed, tell the peers, hear them. */
-static int meet_peers(struct wsh_job *job, int round, bool network, struct wsh_peer_blob *peers)
+static int meet_peers(struct wsh_job *job, bool network, struct wsh_peer_blob *peers)
 {
+    int round = job->rounds++;
     void *blob = NULL;
     size_t len;
     int rc = wsh_route_open(job, network);
@@ -127,12 +136,12 @@ static void forget_peers(struct wsh_job *job, struct wsh_peer_blob *peers)
 static int build_routes(struct wsh_job *job, struct wsh_peer_blob *peers)
 {
     bool network = job->boot.local_size < job->n_pes || job->env.node_emulated >= 0;
-    int rc = meet_peers(job, 0, network, peers);
+    int rc = meet_peers(job, network, peers);
 
     if (!rc && !network && !on_one_host(job, peers)) {
         forget_peers(job, peers);
         wsh_route_close(job);
-        rc = meet_peers(job, 1, true, peers);
+        rc = meet_peers(job, true, peers);
     }
     if (rc)
         return rc;

@@ -30,6 +30,7 @@ struct wsh_job {
 
     struct wsh_env env;
     struct wsh_boot boot;
+    int rounds; /* exchanges of blobs so far in this process, over all initializations */
     struct wsh_heap heap;
 
     unsigned n_tps;

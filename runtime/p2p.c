@@ -140,12 +140,16 @@ static int wait_for(struct wsh_job *job, wsh_wait_try try, struct scan *scan)
     return wsh_wait(job, &why, try, scan);
 }
 
-/* A search that always began at the first word would starve the last. */
+/*
+ * A search that always began at the first word would starve the last; one that advanced in rhythm would starve
+ * every second word of a program that alternates between two sets.
+ */
 static size_t fair_start(size_t nelems)
 {
-    static _Thread_local size_t turn;
+    static _Thread_local uint32_t turn;
 
-    return nelems ? turn++ % nelems : 0;
+    turn = turn * 1664525u + 1013904223u;
+    return nelems ? (turn >> 8) % nelems : 0;
 }
 
 int wsh_p2p_wait(struct wsh_job *job, const struct wsh_p2p *p2p)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows what all shells share: how a public routine is defined with its profiling twin, how handles
+ * become objects, and what becomes of a call that fails.
+ *
+ * A shell maps its handle, calls the core once and, where the core refuses, goes to the cold half,
+ * wsh_api_fail. Arguments reach a shell's helper as bytes; the helper is always in line, so that a
+ * put is shell, core, transport on the stack.
+ */
+#ifndef WSH_API_H
+#define WSH_API_H
+
+#include "runtime/job.h"
+
+/* The shells define names that generic.h makes macros of. */
+#define WSH_NO_GENERIC
+#pragma GCC visibility push(default)
+#include <pshmem.h>
+#pragma GCC visibility pop
+
+#include <errno.h>
+
+#define WSH_INLINE inline __attribute__((always_inline))
+#define WSH_COLD __attribute__((cold, noinline))
+
+/*
+ * Heads the definition of a public routine: shmem_<name> is weak, so that a profiler may define it,
+ * and pshmem_<name> is a strong name of the same body.
+ */
+#define WSH_SHELL(type, name, args)                                 \
+    type pshmem_##name args __attribute__((alias("shmem_" #name))); \
+    __attribute__((weak)) type shmem_##name args
+
+/* The same for a routine whose name does not begin with shmem_. */
+#define WSH_OLD_SHELL(type, name, args)                    \
+    type pshmem_##name args __attribute__((alias(#name))); \
+    __attribute__((weak)) type name args
+
+/*
+ * The core returned `rc` for a call with these arguments (`pe` in the context's team). Writes one line
+ * that names routine, argument, PE and cure, unless the core has written one, and ends the job. `what`
+ * is "shmem_int_put: dest": the routine, and the argument that `addr` was given as. The handle is given,
+ * not the context: a constant in most shells, which need not save it over the call.
+ */
+WSH_COLD _Noreturn void wsh_api_fail(const char *what, int rc, shmem_ctx_t handle, const void *addr,
+                                     size_t len, int pe);
+
+/* An argument is wrong in itself: one line "routine: text", and the end of the job. */
+WSH_COLD _Noreturn void wsh_api_bad(const char *what, const char *text);
+
+/* Ends the job before shmem_init and after shmem_finalize. */
+static WSH_INLINE void wsh_api_ready(const char *what)
+{
+    if (wsh_unlikely(wsh_job.n_pes == 0))
+        wsh_api_bad(what, "");
+}
+
+/* Ends the job after a collective or an ordering call failed, which the core has said. */
+static WSH_INLINE void wsh_api_check(const char *what, int rc)
+{
+    if (wsh_unlikely(rc))
+        wsh_api_fail(what, rc, SHMEM_CTX_DEFAULT, NULL, 0, 0);
+}
+
+/* The object behind a context handle; SHMEM_CTX_INVALID ends the job. */
+static WSH_INLINE struct wsh_ctx *wsh_api_ctx(const char *what, shmem_ctx_t handle)
+{
+    if (wsh_likely(handle == SHMEM_CTX_DEFAULT))
+        return &wsh_job.ctx;
+    if (wsh_unlikely(handle == SHMEM_CTX_INVALID))
+        wsh_api_bad(what, "ctx is SHMEM_CTX_INVALID; check the result of shmem_ctx_create");
+    return handle;
+}
+
+/* The object behind a team handle, NULL for SHMEM_TEAM_INVALID. */
+static WSH_INLINE struct wsh_team *wsh_api_team(shmem_team_t handle)
+{
+    if (handle == SHMEM_TEAM_WORLD)
+        return &wsh_job.world;
+    return handle == SHMEM_TEAM_SHARED ? &wsh_job.shared : handle;
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the public context routines (section 9.5). */
+#include "runtime/ctx.h"
+
+#include "runtime/api/api.h"
+#include "runtime/base/log.h"
+
+#define OPTIONS (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)
+
+/* A context that cannot be had is no error of the job: one warning, and a handle that says so. */
+static int create(const char *what, struct wsh_team *team, long options, shmem_ctx_t *ctx)
+{
+    wsh_api_ready(what);
+    if (!ctx)
+        wsh_api_bad(what, "ctx is NULL; pass the address of a shmem_ctx_t");
+    *ctx = SHMEM_CTX_INVALID;
+    if (!team)
+        return -EINVAL;
+    if (options & ~OPTIONS) {
+        wsh_warn("%s: options 0x%lx: no such option as 0x%lx; no context created", what, options,
+                 options & ~OPTIONS);
+        return -EINVAL;
+    }
+    return wsh_ctx_open(&wsh_job, team, options, ctx);
+}
+
+WSH_SHELL(int, ctx_create, (long options, shmem_ctx_t *ctx))
+{
+    return create("shmem_ctx_create", &wsh_job.world, options, ctx);
+}
+
+WSH_SHELL(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
+{
+    return create("shmem_team_create_ctx", wsh_api_team(team), options, ctx);
+}
+
+WSH_SHELL(void, ctx_destroy, (shmem_ctx_t ctx))
+{
+    wsh_api_ready("shmem_ctx_destroy");
+    if (ctx == SHMEM_CTX_DEFAULT)
+        wsh_api_bad("shmem_ctx_destroy", "SHMEM_CTX_DEFAULT lives until shmem_finalize");
+    if (ctx != SHMEM_CTX_INVALID)
+        wsh_ctx_close(ctx);
+}
+
+static shmem_team_t handle_of(struct wsh_team *team)
+{
+    if (team == &wsh_job.world)
+        return SHMEM_TEAM_WORLD;
+    return team == &wsh_job.shared ? SHMEM_TEAM_SHARED : team;
+}
+
+WSH_SHELL(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
+{
+    wsh_api_ready("shmem_ctx_get_team");
+    if (!team)
+        wsh_api_bad("shmem_ctx_get_team", "team is NULL; pass the address of a shmem_team_t");
+    *team = SHMEM_TEAM_INVALID;
+    if (ctx == SHMEM_CTX_INVALID)
+        return -EINVAL;
+    *team = handle_of(wsh_api_ctx("shmem_ctx_get_team", ctx)->team);
+    return 0;
+}

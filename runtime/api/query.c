@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the public queries (section 9.1): who and where the PEs are, and what the library is. */
+#include "runtime/api/api.h"
+
+#include <string.h>
+
+WSH_SHELL(int, my_pe, (void))
+{
+    wsh_api_ready("shmem_my_pe");
+    return wsh_job.my_pe;
+}
+
+WSH_SHELL(int, n_pes, (void))
+{
+    wsh_api_ready("shmem_n_pes");
+    return wsh_job.n_pes;
+}
+
+/* The route to what `addr` is at global PE `pe`; NULL where there is none. */
+static const struct wsh_route *route_to(const void *addr, int pe, size_t *off)
+{
+    const struct wsh_route *route;
+
+    if (pe < 0 || pe >= wsh_job.n_pes)
+        return NULL;
+    route = wsh_job_route(&wsh_job, addr, 1, pe, off);
+    return route && route->ops ? route : NULL;
+}
+
+WSH_SHELL(int, pe_accessible, (int pe))
+{
+    size_t off;
+
+    wsh_api_ready("shmem_pe_accessible");
+    return route_to(wsh_job.heap.seg[WSH_SEG_HEAP].base, pe, &off) != NULL;
+}
+
+WSH_SHELL(int, addr_accessible, (const void *addr, int pe))
+{
+    size_t off;
+
+    wsh_api_ready("shmem_addr_accessible");
+    return route_to(addr, pe, &off) != NULL;
+}
+
+static void *map_of(const void *dest, int pe)
+{
+    size_t off;
+    const struct wsh_route *route = route_to(dest, pe, &off);
+
+    return route && route->rmem.map ? route->rmem.map + off : NULL;
+}
+
+WSH_SHELL(void *, ptr, (const void *dest, int pe))
+{
+    wsh_api_ready("shmem_ptr");
+    return map_of(dest, pe);
+}
+
+WSH_SHELL(void *, team_ptr, (shmem_team_t team, const void *dest, int pe))
+{
+    const struct wsh_team *members = wsh_api_team(team);
+
+    wsh_api_ready("shmem_team_ptr");
+    if (!members || pe < 0 || pe >= members->n_pes)
+        return NULL;
+    return map_of(dest, members->members[pe]);
+}
+
+WSH_SHELL(void, info_get_version, (int *major, int *minor))
+{
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+
+WSH_SHELL(void, info_get_name, (char *name))
+{
+    _Static_assert(sizeof SHMEM_VENDOR_STRING <= SHMEM_MAX_NAME_LEN, "the name fits its buffer");
+    memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the public puts and gets (section 9.6): below the shells there are only bytes and strides.
+ */
+#include "runtime/rma.h"
+
+#include "runtime/api/api.h"
+
+/* wsh_put or wsh_put_nbi, wsh_get or wsh_get_nbi, wsh_iput, wsh_iget. */
+typedef int put_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
+typedef int get_fn(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
+
+static WSH_INLINE void put(const char *what, put_fn *core, shmem_ctx_t handle, void *dest, const void *source,
+                           size_t len, int pe)
+{
+    struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+    int rc;
+
+    if (wsh_unlikely(!len))
+        return;
+    if (wsh_unlikely(!source))
+        wsh_api_bad(what, "source is NULL");
+    rc = core(ctx, dest, source, len, pe);
+    if (wsh_unlikely(rc))
+        wsh_api_fail(what, rc, handle, dest, len, pe);
+}
+
+static WSH_INLINE void get(const char *what, get_fn *core, shmem_ctx_t handle, void *dest, const void *source,
+                           size_t len, int pe)
+{
+    struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+    int rc;
+
+    if (wsh_unlikely(!len))
+        return;
+    if (wsh_unlikely(!dest))
+        wsh_api_bad(what, "dest is NULL");
+    rc = core(ctx, dest, source, len, pe);
+    if (wsh_unlikely(rc))
+        wsh_api_fail(what, rc, handle, source, len, pe);
+}
+
+/* Strides and block in elements, as the caller gave them. */
+struct strides {
+    ptrdiff_t dst, sst;
+    size_t block, nblocks, size;
+};
+
+/* The shape in bytes; ends the job where the specification forbids it. */
+static WSH_INLINE struct wsh_strided shape_of(const char *what, const struct strides *s)
+{
+    ptrdiff_t size = (ptrdiff_t)s->size, block = (ptrdiff_t)s->block;
+
+    if (wsh_unlikely(s->nblocks > 1 && (s->dst < block || s->sst < block || block < 0)))
+        wsh_api_bad(what, "a stride (dst or sst) is less than the block size; blocks may not overlap");
+    return (struct wsh_strided){s->dst * size, s->sst * size, s->block * s->size, s->nblocks};
+}
+
+/* Bytes on the symmetric side from the first block's start to the last one's end. */
+static WSH_INLINE size_t span(const struct wsh_strided *shape, ptrdiff_t stride)
+{
+    return (shape->nelems - 1) * (size_t)stride + shape->block;
+}
+
+static WSH_INLINE void iput(const char *what, shmem_ctx_t handle, void *dest, const void *source,
+                            const struct strides *strides, int pe)
+{
+    struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+    struct wsh_strided shape = shape_of(what, strides);
+    int rc;
+
+    if (wsh_unlikely(!shape.nelems || !shape.block))
+        return;
+    if (wsh_unlikely(!source))
+        wsh_api_bad(what, "source is NULL");
+    rc = wsh_iput(ctx, dest, source, &shape, pe);
+    if (wsh_unlikely(rc))
+        wsh_api_fail(what, rc, handle, dest, span(&shape, shape.dst_stride), pe);
+}
+
+static WSH_INLINE void iget(const char *what, shmem_ctx_t handle, void *dest, const void *source,
+                            const struct strides *strides, int pe)
+{
+    struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+    struct wsh_strided shape = shape_of(what, strides);
+    int rc;
+
+    if (wsh_unlikely(!shape.nelems || !shape.block))
+        return;
+    if (wsh_unlikely(!dest))
+        wsh_api_bad(what, "dest is NULL");
+    rc = wsh_iget(ctx, dest, source, &shape, pe);
+    if (wsh_unlikely(rc))
+        wsh_api_fail(what, rc, handle, source, span(&shape, shape.src_stride), pe);
+}
+
+/* clang-format off */
+
+/*
+ * Contiguous. TAG begins the routine's name after shmem_ or shmem_ctx_ ("int_put", "put8"), DIR is
+ * put or get, SIDE the symmetric argument.
+ */
+#define WSH_MOVE(TAG, DIR, CORE, SIDE, TYPE, SIZE)                                                 \
+    WSH_SHELL(void, TAG, (TYPE *dest, const TYPE *source, size_t nelems, int pe))                  \
+    {                                                                                              \
+        DIR("shmem_" #TAG ": " SIDE, CORE, SHMEM_CTX_DEFAULT, dest, source, nelems * (SIZE), pe);  \
+    }                                                                                              \
+    WSH_SHELL(void, ctx_##TAG,                                                                     \
+              (shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe))            \
+    {                                                                                              \
+        DIR("shmem_ctx_" #TAG ": " SIDE, CORE, ctx, dest, source, nelems * (SIZE), pe);            \
+    }
+
+#define WSH_TYPED(NAME, TYPE)                                                 \
+    WSH_MOVE(NAME##_put, put, wsh_put, "dest", TYPE, sizeof(TYPE))            \
+    WSH_MOVE(NAME##_get, get, wsh_get, "source", TYPE, sizeof(TYPE))          \
+    WSH_MOVE(NAME##_put_nbi, put, wsh_put_nbi, "dest", TYPE, sizeof(TYPE))    \
+    WSH_MOVE(NAME##_get_nbi, get, wsh_get_nbi, "source", TYPE, sizeof(TYPE))
+WSH_RMA_TYPES(WSH_TYPED)
+#undef WSH_TYPED
+
+#define WSH_SIZED(BITS)                                                   \
+    WSH_MOVE(put##BITS, put, wsh_put, "dest", void, BITS / 8)             \
+    WSH_MOVE(get##BITS, get, wsh_get, "source", void, BITS / 8)           \
+    WSH_MOVE(put##BITS##_nbi, put, wsh_put_nbi, "dest", void, BITS / 8)   \
+    WSH_MOVE(get##BITS##_nbi, get, wsh_get_nbi, "source", void, BITS / 8)
+WSH_SIZES(WSH_SIZED)
+#undef WSH_SIZED
+
+WSH_MOVE(putmem, put, wsh_put, "dest", void, 1)
+WSH_MOVE(getmem, get, wsh_get, "source", void, 1)
+WSH_MOVE(putmem_nbi, put, wsh_put_nbi, "dest", void, 1)
+WSH_MOVE(getmem_nbi, get, wsh_get_nbi, "source", void, 1)
+#undef WSH_MOVE
+
+/* One element. */
+#define WSH_ONE(NAME, TYPE)                                                                        \
+    WSH_SHELL(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                    \
+    {                                                                                              \
+        put("shmem_" #NAME "_p: dest", wsh_put, SHMEM_CTX_DEFAULT, dest, &value, sizeof value,     \
+            pe);                                                                                   \
+    }                                                                                              \
+    WSH_SHELL(void, ctx_##NAME##_p, (shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe))             \
+    {                                                                                              \
+        put("shmem_ctx_" #NAME "_p: dest", wsh_put, ctx, dest, &value, sizeof value, pe);          \
+    }                                                                                              \
+    WSH_SHELL(TYPE, NAME##_g, (const TYPE *source, int pe))                                        \
+    {                                                                                              \
+        TYPE value;                                                                                \
+        get("shmem_" #NAME "_g: source", wsh_get, SHMEM_CTX_DEFAULT, &value, source, sizeof value, \
+            pe);                                                                                   \
+        return value;                                                                              \
+    }                                                                                              \
+    WSH_SHELL(TYPE, ctx_##NAME##_g, (shmem_ctx_t ctx, const TYPE *source, int pe))                 \
+    {                                                                                              \
+        TYPE value;                                                                                \
+        get("shmem_ctx_" #NAME "_g: source", wsh_get, ctx, &value, source, sizeof value, pe);      \
+        return value;                                                                              \
+    }
+WSH_RMA_TYPES(WSH_ONE)
+#undef WSH_ONE
+
+/* Strided elements (iTAG), and strided blocks of them (ibTAG). DIR is iput or iget. */
+#define WSH_STRIDED(TAG, BTAG, DIR, SIDE, TYPE, SIZE)                                              \
+    WSH_SHELL(void, TAG,                                                                           \
+              (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,        \
+               int pe))                                                                            \
+    {                                                                                              \
+        DIR("shmem_" #TAG ": " SIDE, SHMEM_CTX_DEFAULT, dest, source,                              \
+            &(struct strides){dst, sst, 1, nelems, SIZE}, pe);                                     \
+    }                                                                                              \
+    WSH_SHELL(void, ctx_##TAG,                                                                     \
+              (shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,      \
+               size_t nelems, int pe))                                                             \
+    {                                                                                              \
+        DIR("shmem_ctx_" #TAG ": " SIDE, ctx, dest, source,                                        \
+            &(struct strides){dst, sst, 1, nelems, SIZE}, pe);                                     \
+    }                                                                                              \
+    WSH_SHELL(void, BTAG,                                                                          \
+              (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,         \
+               size_t nblocks, int pe))                                                            \
+    {                                                                                              \
+        DIR("shmem_" #BTAG ": " SIDE, SHMEM_CTX_DEFAULT, dest, source,                             \
+            &(struct strides){dst, sst, bsize, nblocks, SIZE}, pe);                                \
+    }                                                                                              \
+    WSH_SHELL(void, ctx_##BTAG,                                                                    \
+              (shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,      \
+               size_t bsize, size_t nblocks, int pe))                                              \
+    {                                                                                              \
+        DIR("shmem_ctx_" #BTAG ": " SIDE, ctx, dest, source,                                       \
+            &(struct strides){dst, sst, bsize, nblocks, SIZE}, pe);                                \
+    }
+
+#define WSH_TYPED(NAME, TYPE)                                                     \
+    WSH_STRIDED(NAME##_iput, NAME##_ibput, iput, "dest", TYPE, sizeof(TYPE))      \
+    WSH_STRIDED(NAME##_iget, NAME##_ibget, iget, "source", TYPE, sizeof(TYPE))
+WSH_RMA_TYPES(WSH_TYPED)
+#undef WSH_TYPED
+
+#define WSH_SIZED(BITS)                                                 \
+    WSH_STRIDED(iput##BITS, ibput##BITS, iput, "dest", void, BITS / 8)  \
+    WSH_STRIDED(iget##BITS, ibget##BITS, iget, "source", void, BITS / 8)
+WSH_SIZES(WSH_SIZED)
+#undef WSH_SIZED
+#undef WSH_STRIDED

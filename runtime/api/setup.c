@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how a program starts and ends its use of the library (sections 9.1 and 9.2). */
+#include "runtime/api/api.h"
+
+#include "runtime/base/log.h"
+
+WSH_SHELL(void, init, (void))
+{
+    if (wsh_job_init(SHMEM_THREAD_SINGLE))
+        wsh_job_abort(1);
+}
+
+WSH_SHELL(int, init_thread, (int requested, int *provided))
+{
+    int rc;
+
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) {
+        wsh_error("shmem_init_thread: there is no thread level %d; use SHMEM_THREAD_SINGLE (%d) to "
+                  "SHMEM_THREAD_MULTIPLE (%d)",
+                  requested, SHMEM_THREAD_SINGLE, SHMEM_THREAD_MULTIPLE);
+        return -EINVAL;
+    }
+    rc = wsh_job_init(requested);
+    if (!rc && provided)
+        *provided = wsh_job.thread_level;
+    return rc;
+}
+
+WSH_SHELL(void, query_thread, (int *provided))
+{
+    *provided = wsh_job.thread_level;
+}
+
+WSH_SHELL(void, query_initialized, (int *initialized))
+{
+    *initialized = wsh_job.n_pes > 0;
+}
+
+WSH_SHELL(void, finalize, (void))
+{
+    wsh_api_ready("shmem_finalize");
+    wsh_job_fini();
+}
+
+WSH_SHELL(_Noreturn void, global_exit, (int status))
+{
+    wsh_job_abort(status);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the public signal routines (section 9.8). */
+#include "runtime/signal.h"
+
+#include "runtime/api/api.h"
+#include "runtime/p2p.h"
+#include "runtime/wait.h"
+
+/* wsh_put_signal or wsh_put_signal_nbi */
+typedef int put_signal_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
+                          const struct wsh_signal *signal, int pe);
+
+static WSH_INLINE void send(const char *what, shmem_ctx_t handle, const struct wsh_signal *signal, int pe)
+{
+    int rc = wsh_signal_send(wsh_api_ctx(what, handle), signal, pe);
+
+    if (wsh_unlikely(rc))
+        wsh_api_fail(what, rc, handle, signal->sym, sizeof *signal->sym, pe);
+}
+
+/*
+ * The two addresses of a put with signal, and its parts: `what` names dest, `what_signal` sig_addr.
+ */
+struct put_signal {
+    const char *what, *what_signal;
+    put_signal_fn *core;
+    void *dest;
+    const void *source;
+    size_t len;
+};
+
+/* The core refuses a call for one of its two addresses without saying which. */
+static WSH_COLD void fail(const struct put_signal *put, int rc, shmem_ctx_t handle,
+                          const struct wsh_signal *signal, int pe)
+{
+    size_t off;
+
+    if (!put->len || (rc == -EFAULT && wsh_heap_find(&wsh_job.heap, put->dest, put->len, &off) >= 0))
+        wsh_api_fail(put->what_signal, rc, handle, signal->sym, sizeof *signal->sym, pe);
+    wsh_api_fail(put->what, rc, handle, put->dest, put->len, pe);
+}
+
+static WSH_INLINE enum wsh_amo_op operator(const char *what, int sig_op) {
+    if (wsh_unlikely(sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD))
+        wsh_api_bad(what, "sig_op is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD");
+    return sig_op == SHMEM_SIGNAL_SET ? WSH_AMO_SET : WSH_AMO_ADD;
+}
+
+static WSH_INLINE void put_signal(const struct put_signal *put, shmem_ctx_t handle,
+                                  const struct wsh_signal *signal, int pe)
+{
+    int rc;
+
+    if (wsh_unlikely(!put->source && put->len))
+        wsh_api_bad(put->what, "source is NULL");
+    rc = put->core(wsh_api_ctx(put->what, handle), put->dest, put->source, put->len, signal, pe);
+    if (wsh_unlikely(rc))
+        fail(put, rc, handle, signal, pe);
+}
+
+/* clang-format off */
+
+/* TAG is the routine's name after shmem_ or shmem_ctx_: "int_put_signal", "put8_signal_nbi" … */
+#define WSH_PUT_SIGNAL(TAG, CORE, TYPE, SIZE)                                                      \
+    WSH_SHELL(void, TAG,                                                                           \
+              (TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,                  \
+               uint64_t signal, int sig_op, int pe))                                               \
+    {                                                                                              \
+        put_signal(&(struct put_signal){"shmem_" #TAG ": dest", "shmem_" #TAG ": sig_addr", CORE,  \
+                                        dest, source, nelems * (SIZE)},                            \
+                   SHMEM_CTX_DEFAULT,                                                              \
+                   &(struct wsh_signal){sig_addr, signal, operator("shmem_" #TAG, sig_op)}, pe);   \
+    }                                                                                              \
+    WSH_SHELL(void, ctx_##TAG,                                                                     \
+              (shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems,                     \
+               uint64_t *sig_addr, uint64_t signal, int sig_op, int pe))                           \
+    {                                                                                              \
+        put_signal(&(struct put_signal){"shmem_ctx_" #TAG ": dest",                                \
+                                        "shmem_ctx_" #TAG ": sig_addr", CORE, dest, source,        \
+                                        nelems * (SIZE)},                                          \
+                   ctx,                                                                            \
+                   &(struct wsh_signal){sig_addr, signal, operator("shmem_ctx_" #TAG, sig_op)},    \
+                   pe);                                                                            \
+    }
+
+#define WSH_TYPED(NAME, TYPE)                                                    \
+    WSH_PUT_SIGNAL(NAME##_put_signal, wsh_put_signal, TYPE, sizeof(TYPE))        \
+    WSH_PUT_SIGNAL(NAME##_put_signal_nbi, wsh_put_signal_nbi, TYPE, sizeof(TYPE))
+WSH_RMA_TYPES(WSH_TYPED)
+#undef WSH_TYPED
+
+#define WSH_SIZED(BITS)                                                         \
+    WSH_PUT_SIGNAL(put##BITS##_signal, wsh_put_signal, void, BITS / 8)          \
+    WSH_PUT_SIGNAL(put##BITS##_signal_nbi, wsh_put_signal_nbi, void, BITS / 8)
+WSH_SIZES(WSH_SIZED)
+#undef WSH_SIZED
+
+WSH_PUT_SIGNAL(putmem_signal, wsh_put_signal, void, 1)
+WSH_PUT_SIGNAL(putmem_signal_nbi, wsh_put_signal_nbi, void, 1)
+#undef WSH_PUT_SIGNAL
+/* clang-format on */
+
+WSH_SHELL(void, signal_add, (uint64_t * sig_addr, uint64_t signal, int pe))
+{
+    send("shmem_signal_add: sig_addr", SHMEM_CTX_DEFAULT, &(struct wsh_signal){sig_addr, signal, WSH_AMO_ADD},
+         pe);
+}
+
+WSH_SHELL(void, ctx_signal_add, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
+{
+    send("shmem_ctx_signal_add: sig_addr", ctx, &(struct wsh_signal){sig_addr, signal, WSH_AMO_ADD}, pe);
+}
+
+WSH_SHELL(void, signal_set, (uint64_t * sig_addr, uint64_t signal, int pe))
+{
+    send("shmem_signal_set: sig_addr", SHMEM_CTX_DEFAULT, &(struct wsh_signal){sig_addr, signal, WSH_AMO_SET},
+         pe);
+}
+
+WSH_SHELL(void, ctx_signal_set, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
+{
+    send("shmem_ctx_signal_set: sig_addr", ctx, &(struct wsh_signal){sig_addr, signal, WSH_AMO_SET}, pe);
+}
+
+/*
+ * Acquire, partner of the release by which a peer's store, or the transport here, sets the signal.
+ */
+static WSH_INLINE uint64_t load(const uint64_t *sig_addr)
+{
+    return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+}
+
+static WSH_INLINE void check_local(const char *what, const uint64_t *sig_addr)
+{
+    size_t off;
+
+    wsh_api_ready(what);
+    if (wsh_unlikely(wsh_heap_find(&wsh_job.heap, sig_addr, sizeof *sig_addr, &off) < 0 || off % 8))
+        wsh_api_fail(what, -EFAULT, SHMEM_CTX_DEFAULT, sig_addr, sizeof *sig_addr, wsh_job.my_pe);
+}
+
+WSH_SHELL(uint64_t, signal_fetch, (const uint64_t *sig_addr))
+{
+    check_local("shmem_signal_fetch: sig_addr", sig_addr);
+    if (wsh_unlikely(wsh_job.network)) /* a loop of fetches makes progress under SHMEM_PROGRESS=call */
+        wsh_api_check("shmem_signal_fetch", wsh_wait_progress(&wsh_job) < 0);
+    return load(sig_addr);
+}
+
+/*
+ * The word may change between the wait's look at it and ours: the value returned has to satisfy
+ * too.
+ */
+WSH_SHELL(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t cmp_value))
+{
+    uint64_t seen;
+    struct wsh_p2p word = {"shmem_signal_wait_until", sig_addr, 1, NULL, &cmp_value, false, WSH_WORD_U64,
+                           (enum wsh_cmp)cmp};
+    struct wsh_p2p copy = word;
+
+    check_local("shmem_signal_wait_until: sig_addr", sig_addr);
+    if (wsh_unlikely((unsigned)cmp >= WSH_CMPS))
+        wsh_api_bad("shmem_signal_wait_until", "cmp is none of SHMEM_CMP_EQ, NE, GT, GE, LT, LE");
+    copy.ivars = &seen;
+    do {
+        wsh_api_check("shmem_signal_wait_until", wsh_p2p_wait(&wsh_job, &word));
+        seen = load(sig_addr);
+    } while (!wsh_p2p_test(&wsh_job, &copy));
+    return seen;
+}
