@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Section 9.7: atomic memory operations. Read by shmem.h and pshmem.h under their names.
+ *
+ * They work on one naturally aligned object at a symmetric address of `pe`, as if at once with
+ * regard to all other atomic and signal operations on it by any PE and by wait_until and test,
+ * whatever the road between the PEs. Integers wrap around.
+ */
+#ifndef WSH_NAME
+#include <shmem.h>
+#else
+
+/* clang-format off */
+/*
+ * Fetching operations return the old value; the others may be under way on return and are complete
+ * after the context's next quiet. fetch: reads; set: writes `value`; swap: both. Sections 9.7.1.1,
+ * .2, .4.
+ *
+ * Nonblocking (_nbi): the old value is in *fetch, a local object, after the context's next quiet.
+ * Section 9.7.2.
+ */
+#define WSH_DECLARE(NAME, TYPE)                                                                    \
+    TYPE WSH_NAME(NAME##_atomic_fetch)(const TYPE *source, int pe);                                \
+    TYPE WSH_NAME(ctx_##NAME##_atomic_fetch)(shmem_ctx_t ctx, const TYPE *source, int pe);         \
+    void WSH_NAME(NAME##_atomic_set)(TYPE *dest, TYPE value, int pe);                              \
+    void WSH_NAME(ctx_##NAME##_atomic_set)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe);       \
+    TYPE WSH_NAME(NAME##_atomic_swap)(TYPE *dest, TYPE value, int pe);                             \
+    TYPE WSH_NAME(ctx_##NAME##_atomic_swap)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe);      \
+    void WSH_NAME(NAME##_atomic_fetch_nbi)(TYPE *fetch, const TYPE *source, int pe);               \
+    void WSH_NAME(ctx_##NAME##_atomic_fetch_nbi)(shmem_ctx_t ctx, TYPE *fetch,                     \
+                                                 const TYPE *source, int pe);                      \
+    void WSH_NAME(NAME##_atomic_swap_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe);            \
+    void WSH_NAME(ctx_##NAME##_atomic_swap_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest,          \
+                                                TYPE value, int pe);
+WSH_AMO_EXTENDED_TYPES(WSH_DECLARE)
+#undef WSH_DECLARE
+
+/*
+ * compare_swap: writes `value` where the object equals `cond`. add: adds `value`; inc: adds 1.
+ * Sections 9.7.1.3, .5 to .8, 9.7.2.
+ */
+#define WSH_DECLARE(NAME, TYPE)                                                                    \
+    TYPE WSH_NAME(NAME##_atomic_compare_swap)(TYPE *dest, TYPE cond, TYPE value, int pe);          \
+    TYPE WSH_NAME(ctx_##NAME##_atomic_compare_swap)(shmem_ctx_t ctx, TYPE *dest, TYPE cond,        \
+                                                    TYPE value, int pe);                           \
+    TYPE WSH_NAME(NAME##_atomic_fetch_inc)(TYPE *dest, int pe);                                    \
+    TYPE WSH_NAME(ctx_##NAME##_atomic_fetch_inc)(shmem_ctx_t ctx, TYPE *dest, int pe);             \
+    void WSH_NAME(NAME##_atomic_inc)(TYPE *dest, int pe);                                          \
+    void WSH_NAME(ctx_##NAME##_atomic_inc)(shmem_ctx_t ctx, TYPE *dest, int pe);                   \
+    TYPE WSH_NAME(NAME##_atomic_fetch_add)(TYPE *dest, TYPE value, int pe);                        \
+    TYPE WSH_NAME(ctx_##NAME##_atomic_fetch_add)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe); \
+    void WSH_NAME(NAME##_atomic_add)(TYPE *dest, TYPE value, int pe);                              \
+    void WSH_NAME(ctx_##NAME##_atomic_add)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe);       \
+    void WSH_NAME(NAME##_atomic_compare_swap_nbi)(TYPE *fetch, TYPE *dest, TYPE cond, TYPE value,  \
+                                                  int pe);                                         \
+    void WSH_NAME(ctx_##NAME##_atomic_compare_swap_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest,  \
+                                                        TYPE cond, TYPE value, int pe);            \
+    void WSH_NAME(NAME##_atomic_fetch_inc_nbi)(TYPE *fetch, TYPE *dest, int pe);                   \
+    void WSH_NAME(ctx_##NAME##_atomic_fetch_inc_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest,     \
+                                                     int pe);                                      \
+    void WSH_NAME(NAME##_atomic_fetch_add_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe);       \
+    void WSH_NAME(ctx_##NAME##_atomic_fetch_add_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest,     \
+                                                     TYPE value, int pe);
+WSH_AMO_TYPES(WSH_DECLARE)
+#undef WSH_DECLARE
+
+/* and, or, xor: combine the object with `value` bit by bit. Sections 9.7.1.9 to .14, 9.7.2. */
+#define WSH_DECLARE(NAME, TYPE)                                                                    \
+    TYPE WSH_NAME(NAME##_atomic_fetch_and)(TYPE *dest, TYPE value, int pe);                        \
+    TYPE WSH_NAME(ctx_##NAME##_atomic_fetch_and)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe); \
+    void WSH_NAME(NAME##_atomic_and)(TYPE *dest, TYPE value, int pe);                              \
+    void WSH_NAME(ctx_##NAME##_atomic_and)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe);       \
+    TYPE WSH_NAME(NAME##_atomic_fetch_or)(TYPE *dest, TYPE value, int pe);                         \
+    TYPE WSH_NAME(ctx_##NAME##_atomic_fetch_or)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe);  \
+    void WSH_NAME(NAME##_atomic_or)(TYPE *dest, TYPE value, int pe);                               \
+    void WSH_NAME(ctx_##NAME##_atomic_or)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe);        \
+    TYPE WSH_NAME(NAME##_atomic_fetch_xor)(TYPE *dest, TYPE value, int pe);                        \
+    TYPE WSH_NAME(ctx_##NAME##_atomic_fetch_xor)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe); \
+    void WSH_NAME(NAME##_atomic_xor)(TYPE *dest, TYPE value, int pe);                              \
+    void WSH_NAME(ctx_##NAME##_atomic_xor)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe);       \
+    void WSH_NAME(NAME##_atomic_fetch_and_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe);       \
+    void WSH_NAME(ctx_##NAME##_atomic_fetch_and_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest,     \
+                                                     TYPE value, int pe);                          \
+    void WSH_NAME(NAME##_atomic_fetch_or_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe);        \
+    void WSH_NAME(ctx_##NAME##_atomic_fetch_or_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest,      \
+                                                    TYPE value, int pe);                           \
+    void WSH_NAME(NAME##_atomic_fetch_xor_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe);       \
+    void WSH_NAME(ctx_##NAME##_atomic_fetch_xor_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest,     \
+                                                     TYPE value, int pe);
+WSH_AMO_BITWISE_TYPES(WSH_DECLARE)
+#undef WSH_DECLARE
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sections 9.1 and 9.2: set-up, exit, query and threads. Read by shmem.h and pshmem.h under their
+ * names.
+ */
+#ifndef WSH_NAME
+#include <shmem.h>
+#else
+
+/*
+ * Start the library; collective over all PEs, and first of all calls. Counted: each call asks for
+ * one finalize, and after the last finalize the library may be started again. init gives
+ * SHMEM_THREAD_SINGLE; init_thread asks for level `requested` and stores in *provided what the
+ * first call obtained. A job that cannot start: init ends it with one line of cause and cure,
+ * init_thread returns nonzero after that line.
+ */
+void WSH_NAME(init)(void);
+int WSH_NAME(init_thread)(int requested, int *provided);
+
+/* *provided = the thread level in force. */
+void WSH_NAME(query_thread)(int *provided);
+
+/* *initialized = 1 between init and its finalize, else 0. May be called at any time. */
+void WSH_NAME(query_initialized)(int *initialized);
+
+/*
+ * Ends the part of the program that uses the library; collective over all PEs. Every call is a
+ * barrier that completes pending communication of the default context; the last one of a series
+ * also destroys shareable contexts and teams, frees the symmetric heap and leaves the job. A
+ * process that exits without it counts as failed.
+ */
+void WSH_NAME(finalize)(void);
+
+/*
+ * Ends the whole job, from any one PE: standard I/O is flushed, every PE is terminated, and the
+ * launcher's exit status is `status` (one of them, where several PEs call it). Does not return.
+ */
+WSH_NORETURN void WSH_NAME(global_exit)(int status);
+
+/* This PE's number, 0 … n_pes - 1, and the number of PEs. */
+int WSH_NAME(my_pe)(void);
+int WSH_NAME(n_pes)(void);
+
+/*
+ * 1 if routines of the library can reach `pe` at all, else 0 (a PE out of range included: no error
+ * here).
+ */
+int WSH_NAME(pe_accessible)(int pe);
+
+/* 1 if `addr` is a symmetric address that routines of the library can use for `pe`, else 0. */
+int WSH_NAME(addr_accessible)(const void *addr, int pe);
+
+/*
+ * Address here for plain loads and stores to the object at symmetric address `dest` of PE `pe` of
+ * the world, or of `team`; NULL where there is none (other host, not symmetric, no such PE,
+ * SHMEM_TEAM_INVALID). Valid until the object is freed; not a symmetric address itself.
+ */
+void *WSH_NAME(ptr)(const void *dest, int pe);
+void *WSH_NAME(team_ptr)(shmem_team_t team, const void *dest, int pe);
+
+/* SHMEM_MAJOR_VERSION and SHMEM_MINOR_VERSION as the library was built. */
+void WSH_NAME(info_get_version)(int *major, int *minor);
+
+/* Writes SHMEM_VENDOR_STRING to `name`, which holds at least SHMEM_MAX_NAME_LEN bytes. */
+void WSH_NAME(info_get_name)(char *name);
+
+/*
+ * Deprecated since 1.2. start_pes: init, without effect when repeated; finalize follows by itself
+ * at the program's exit. `npes` is not read.
+ */
+void WSH_OLD_NAME(start_pes)(int npes);
+int WSH_OLD_NAME(_my_pe)(void);
+int WSH_OLD_NAME(_num_pes)(void);
+
+#endif

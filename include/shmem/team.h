@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sections 9.4 and 9.5: teams and communication contexts. Read by shmem.h and pshmem.h under their
+ * names.
+ */
+#ifndef WSH_NAME
+#include <shmem.h>
+#else
+
+/* This PE's number in `team`, and the team's number of PEs; -1 for SHMEM_TEAM_INVALID. */
+int WSH_NAME(team_my_pe)(shmem_team_t team);
+int WSH_NAME(team_n_pes)(shmem_team_t team);
+
+/*
+ * Writes the fields named by `config_mask` (bits SHMEM_TEAM_*) to *config; `config` may be NULL
+ * when the mask is 0. Returns 0, nonzero for SHMEM_TEAM_INVALID.
+ */
+int WSH_NAME(team_get_config)(shmem_team_t team, long config_mask, shmem_team_config_t *config);
+
+/*
+ * The number in `dest_team` of PE `src_pe` of `src_team`; -1 where it is not in both, or a team is
+ * SHMEM_TEAM_INVALID.
+ */
+int WSH_NAME(team_translate_pe)(shmem_team_t src_team, int src_pe, shmem_team_t dest_team);
+
+/*
+ * Create a context of the world team, or of `team`: PE numbers given with it are the team's.
+ * `options` is 0 or SHMEM_CTX_* bits. Not collective. Returns 0 and the handle in *ctx, or nonzero
+ * and SHMEM_CTX_INVALID, which is no error of the job.
+ */
+int WSH_NAME(ctx_create)(long options, shmem_ctx_t *ctx);
+int WSH_NAME(team_create_ctx)(shmem_team_t team, long options, shmem_ctx_t *ctx);
+
+/*
+ * Brings `ctx` to quiet and frees it. SHMEM_CTX_INVALID: nothing. A private context is destroyed by
+ * its thread.
+ */
+void WSH_NAME(ctx_destroy)(shmem_ctx_t ctx);
+
+/*
+ * *team = the team of `ctx`; returns 0. SHMEM_CTX_INVALID: *team = SHMEM_TEAM_INVALID; returns
+ * nonzero.
+ */
+int WSH_NAME(ctx_get_team)(shmem_ctx_t ctx, shmem_team_t *team);
+
+#endif

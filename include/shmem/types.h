@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * THE tables: every type class of the OpenSHMEM 1.6 specification, one row a type. Prototypes, C11
+ * generic forms, library bodies, tests and the list of exported symbols are all generated from
+ * them.
+ *
+ * A table takes a macro X and expands it once a row as X(NAME, TYPE): NAME is the specification's
+ * TYPENAME as it stands in routine names, TYPE the C type. Tables of distinct types pass a further
+ * argument on, X(NAME, TYPE, arg).
+ */
+#ifndef WSH_SHMEM_TYPES_H
+#define WSH_SHMEM_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Standard RMA types: put, get, p, g, iput, ibput, put_signal, and the collectives but reductions.
+ */
+#define WSH_RMA_TYPES(X)             \
+    X(float, float)                  \
+    X(double, double)                \
+    X(longdouble, long double)       \
+    X(char, char)                    \
+    X(schar, signed char)            \
+    X(short, short)                  \
+    X(int, int)                      \
+    X(long, long)                    \
+    X(longlong, long long)           \
+    X(uchar, unsigned char)          \
+    X(ushort, unsigned short)        \
+    X(uint, unsigned int)            \
+    X(ulong, unsigned long)          \
+    X(ulonglong, unsigned long long) \
+    X(int8, int8_t)                  \
+    X(int16, int16_t)                \
+    X(int32, int32_t)                \
+    X(int64, int64_t)                \
+    X(uint8, uint8_t)                \
+    X(uint16, uint16_t)              \
+    X(uint32, uint32_t)              \
+    X(uint64, uint64_t)              \
+    X(size, size_t)                  \
+    X(ptrdiff, ptrdiff_t)
+
+#define WSH_COLL_TYPES(X) WSH_RMA_TYPES(X)
+
+/* Element sizes in bits of the untyped forms: X(BITS). */
+#define WSH_SIZES(X) X(8) X(16) X(32) X(64) X(128)
+
+/* Standard AMO types: compare_swap, [fetch_]inc, [fetch_]add. */
+#define WSH_AMO_TYPES(X)             \
+    X(int, int)                      \
+    X(long, long)                    \
+    X(longlong, long long)           \
+    X(uint, unsigned int)            \
+    X(ulong, unsigned long)          \
+    X(ulonglong, unsigned long long) \
+    X(int32, int32_t)                \
+    X(int64, int64_t)                \
+    X(uint32, uint32_t)              \
+    X(uint64, uint64_t)              \
+    X(size, size_t)                  \
+    X(ptrdiff, ptrdiff_t)
+
+/* Extended AMO types: fetch, set, swap. */
+#define WSH_AMO_EXTENDED_TYPES(X) \
+    X(float, float)               \
+    X(double, double)             \
+    WSH_AMO_TYPES(X)
+
+/* Bitwise AMO types: [fetch_]and, [fetch_]or, [fetch_]xor. */
+#define WSH_AMO_BITWISE_TYPES(X)     \
+    X(uint, unsigned int)            \
+    X(ulong, unsigned long)          \
+    X(ulonglong, unsigned long long) \
+    X(int32, int32_t)                \
+    X(int64, int64_t)                \
+    X(uint32, uint32_t)              \
+    X(uint64, uint64_t)
+
+/* Point-to-point synchronization: the wait_until and test families. */
+#define WSH_P2P_TYPES(X) WSH_AMO_TYPES(X)
+
+/* Deprecated further types of wait_until and test alone, and all types of the deprecated wait. */
+#define WSH_P2P_SHORT_TYPES(X) X(short, short) X(ushort, unsigned short)
+#define WSH_WAIT_TYPES(X) X(short, short) X(int, int) X(long, long) X(longlong, long long)
+
+/* Deprecated AMO names (cswap, finc, inc, fadd, add), and those of fetch, set and swap. */
+#define WSH_AMO_OLD_TYPES(X) X(int, int) X(long, long) X(longlong, long long)
+#define WSH_AMO_OLD_EXTENDED_TYPES(X) X(float, float) X(double, double) WSH_AMO_OLD_TYPES(X)
+
+/* Team reductions: and, or, xor. */
+#define WSH_REDUCE_BITWISE_TYPES(X)  \
+    X(uchar, unsigned char)          \
+    X(ushort, unsigned short)        \
+    X(uint, unsigned int)            \
+    X(ulong, unsigned long)          \
+    X(ulonglong, unsigned long long) \
+    X(int8, int8_t)                  \
+    X(int16, int16_t)                \
+    X(int32, int32_t)                \
+    X(int64, int64_t)                \
+    X(uint8, uint8_t)                \
+    X(uint16, uint16_t)              \
+    X(uint32, uint32_t)              \
+    X(uint64, uint64_t)              \
+    X(size, size_t)
+
+/* Team reductions: max, min. */
+#define WSH_REDUCE_ORDERED_TYPES(X) \
+    WSH_REDUCE_BITWISE_TYPES(X)     \
+    X(char, char)                   \
+    X(schar, signed char)           \
+    X(short, short)                 \
+    X(int, int)                     \
+    X(long, long)                   \
+    X(longlong, long long)          \
+    X(ptrdiff, ptrdiff_t)           \
+    X(float, float)                 \
+    X(double, double)               \
+    X(longdouble, long double)
+
+#define WSH_COMPLEX_TYPES(X) X(complexd, double _Complex) X(complexf, float _Complex)
+
+/* Team reductions and scans: sum, prod, sum_inscan, sum_exscan. */
+#define WSH_REDUCE_ARITHMETIC_TYPES(X) WSH_REDUCE_ORDERED_TYPES(X) WSH_COMPLEX_TYPES(X)
+
+/* Deprecated reductions over active sets (_to_all): and, or, xor; max, min; sum, prod. */
+#define WSH_TO_ALL_BITWISE_TYPES(X) \
+    X(short, short)                 \
+    X(int, int)                     \
+    X(long, long)                   \
+    X(longlong, long long)
+#define WSH_TO_ALL_ORDERED_TYPES(X) \
+    WSH_TO_ALL_BITWISE_TYPES(X)     \
+    X(float, float)                 \
+    X(double, double)               \
+    X(longdouble, long double)
+#define WSH_TO_ALL_ARITHMETIC_TYPES(X) WSH_TO_ALL_ORDERED_TYPES(X) WSH_COMPLEX_TYPES(X)
+
+/*
+ * Distinct C types, for C11 _Generic: no two rows of a table are compatible types, and every type
+ * of the class above is one of them (size_t is unsigned long, or unsigned int, …).
+ */
+#define WSH_RMA_DISTINCT(X, arg)          \
+    X(float, float, arg)                  \
+    X(double, double, arg)                \
+    X(longdouble, long double, arg)       \
+    X(char, char, arg)                    \
+    X(schar, signed char, arg)            \
+    X(short, short, arg)                  \
+    X(int, int, arg)                      \
+    X(long, long, arg)                    \
+    X(longlong, long long, arg)           \
+    X(uchar, unsigned char, arg)          \
+    X(ushort, unsigned short, arg)        \
+    X(uint, unsigned int, arg)            \
+    X(ulong, unsigned long, arg)          \
+    X(ulonglong, unsigned long long, arg)
+
+#define WSH_AMO_DISTINCT(X, arg)          \
+    X(int, int, arg)                      \
+    X(long, long, arg)                    \
+    X(longlong, long long, arg)           \
+    X(uint, unsigned int, arg)            \
+    X(ulong, unsigned long, arg)          \
+    X(ulonglong, unsigned long long, arg)
+
+#define WSH_AMO_EXTENDED_DISTINCT(X, arg) \
+    X(float, float, arg)                  \
+    X(double, double, arg)                \
+    WSH_AMO_DISTINCT(X, arg)
+
+#define WSH_AMO_BITWISE_DISTINCT(X, arg)  \
+    X(uint, unsigned int, arg)            \
+    X(ulong, unsigned long, arg)          \
+    X(ulonglong, unsigned long long, arg) \
+    X(int32, int32_t, arg)                \
+    X(int64, int64_t, arg)
+
+#endif
