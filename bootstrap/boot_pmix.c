@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how to join a job through PMIx (4 to 6), whoever offers it: oshrun, srun, mpirun or prterun. */
+#define _GNU_SOURCE
+#include "bootstrap/ways.h"
+
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+
+#include <pmix.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if PMIX_NUMERIC_VERSION < 0x00040200
+#error "PMIx 4.2 or newer is needed"
+#endif
+
+/* Stands before every blob. All PEs are of one machine architecture, so it travels as it is. */
+struct blob_head {
+    uint32_t magic, version;
+    uint32_t generation, round, pe, unused;
+    uint64_t len;
+};
+
+#define BLOB_MAGIC 0x4d485357u /* "WSHM" */
+#define BLOB_VERSION 1u
+
+/* Keys of an earlier shmem_init are still in the server's store, so each has names of its own. */
+static uint32_t generation;
+
+struct pmix {
+    pmix_proc_t me;
+    size_t lost_handler;
+    double hang_seconds;
+    uint32_t generation;
+};
+
+/* libpmix calls the handler without a pointer of ours. Written before the handler is registered. */
+static struct wsh_boot *watched;
+static atomic_bool leaving;
+
+/* One asynchronous call; the mutex orders what libpmix's thread did before what we do after. */
+struct call {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool done;
+    pmix_status_t status;
+    size_t id;
+};
+
+static void call_init(struct call *call)
+{
+    pthread_condattr_t attr;
+
+    *call = (struct call){.mutex = PTHREAD_MUTEX_INITIALIZER};
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&call->changed, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+static void call_done(pmix_status_t status, void *data)
+{
+    struct call *call = data;
+
+    pthread_mutex_lock(&call->mutex);
+    call->status = status;
+    call->done = true;
+    pthread_cond_signal(&call->changed);
+    pthread_mutex_unlock(&call->mutex);
+}
+
+static void handler_registered(pmix_status_t status, size_t id, void *data)
+{
+    ((struct call *)data)->id = id;
+    call_done(status, data);
+}
+
+static struct timespec after(double seconds)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (time_t)seconds;
+    t.tv_nsec += (long)(1e9 * (seconds - (double)(time_t)seconds));
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}
+
+/* Waits for the end of a call; says so every `hang` seconds (0 = never) that pass in `what`. */
+static pmix_status_t call_wait(struct call *call, double hang, const char *what)
+{
+    double waited = 0;
+
+    pthread_mutex_lock(&call->mutex);
+    while (!call->done) {
+        struct timespec until = after(hang);
+
+        if (hang <= 0)
+            pthread_cond_wait(&call->changed, &call->mutex);
+        else if (pthread_cond_timedwait(&call->changed, &call->mutex, &until) == ETIMEDOUT)
+            wsh_warn("%s: waiting for other PEs since %.0f s; does every PE come to the same call? "
+                     "(SHMEM_HANG_SECONDS sets when this is said)",
+                     what, waited += hang);
+    }
+    pthread_mutex_unlock(&call->mutex);
+    pthread_cond_destroy(&call->changed);
+    return call->status;
+}
+
+static int failed(const char *what, pmix_status_t status)
+{
+    wsh_error("PMIx: %s: %s; another PE or the launcher has ended, see its message", what,
+              PMIx_Error_string(status));
+    return -EIO;
+}
+
+static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                    size_t n_info, pmix_info_t results[], size_t n_results,
+                    pmix_event_notification_cbfunc_fn_t done, void *data)
+{
+    (void)id, (void)status, (void)source, (void)info, (void)n_info, (void)results, (void)n_results;
+    if (!atomic_load_explicit(&leaving, memory_order_relaxed)) {
+        wsh_error("lost the connection to the launcher (%s): it has ended, and so does this PE",
+                  watched->launcher);
+        if (watched->lost)
+            watched->lost();
+    }
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static void watch_launcher(struct wsh_boot *boot)
+{
+    struct pmix *pmix = boot->priv;
+    pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+    struct call call;
+
+    watched = boot;
+    atomic_store_explicit(&leaving, false, memory_order_relaxed);
+    call_init(&call);
+    PMIx_Register_event_handler(&code, 1, NULL, 0, on_lost, handler_registered, &call);
+    call_wait(&call, 0, "PMIx");
+    pmix->lost_handler = call.id;
+}
+
+/* A value about the job that the launcher may or may not give. */
+static pmix_value_t *get_optional(const struct pmix *pmix, pmix_rank_t rank, const char *key)
+{
+    pmix_value_t *value = NULL;
+    pmix_proc_t proc;
+    pmix_info_t info;
+    bool yes = true;
+
+    PMIX_LOAD_PROCID(&proc, pmix->me.nspace, rank);
+    PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    if (PMIx_Get(&proc, key, &info, 1, &value) != PMIX_SUCCESS)
+        value = NULL;
+    PMIX_INFO_DESTRUCT(&info);
+    return value;
+}
+
+static long get_number(const struct pmix *pmix, pmix_rank_t rank, const char *key, long missing)
+{
+    pmix_value_t *value = get_optional(pmix, rank, key);
+    long number = missing;
+
+    if (value && value->type == PMIX_UINT32)
+        number = (long)value->data.uint32;
+    else if (value && value->type == PMIX_UINT16)
+        number = (long)value->data.uint16;
+    if (value)
+        PMIX_VALUE_RELEASE(value);
+    return number;
+}
+
+/* The list of PEs on this host: "0,1,2,3". */
+static void read_local_peers(struct wsh_boot *boot)
+{
+    pmix_value_t *value = get_optional(boot->priv, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
+
+    boot->local_rank = 0;
+    boot->local_size = 1;
+    if (value && value->type == PMIX_STRING && value->data.string) {
+        int n = 0;
+
+        for (const char *at = value->data.string; *at; at += *at == ',') {
+            if (atoi(at) == boot->my_pe)
+                boot->local_rank = n;
+            n++;
+            at += strcspn(at, ",");
+        }
+        boot->local_size = n ? n : 1;
+    }
+    if (value)
+        PMIX_VALUE_RELEASE(value);
+}
+
+/* On an emulated host (oshrun --nodes-emulated) libpmix itself still sees one host. */
+static void read_emulated_peers(struct wsh_boot *boot)
+{
+    boot->local_rank = (int)get_number(boot->priv, (pmix_rank_t)boot->my_pe, PMIX_LOCAL_RANK, 0);
+    boot->local_size = (int)get_number(boot->priv, (pmix_rank_t)boot->my_pe, "wsh.local.size", 1);
+}
+
+static int describe(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    struct pmix *pmix = boot->priv;
+    long n_pes = get_number(pmix, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+
+    if (n_pes < 1 || pmix->me.rank >= (pmix_rank_t)n_pes) {
+        wsh_error("PMIx: the launcher does not say how many PEs there are (%s); start with oshrun, srun "
+                  "--mpi=pmix or "
+                  "mpirun",
+                  PMIX_JOB_SIZE);
+        return -EPROTO;
+    }
+    boot->my_pe = (int)pmix->me.rank;
+    boot->n_pes = (int)n_pes;
+    snprintf(boot->launcher, sizeof boot->launcher, "%s", env->oshrun_pid > 0 ? "oshrun" : "pmix");
+    if (env->node_emulated >= 0)
+        read_emulated_peers(boot);
+    else
+        read_local_peers(boot);
+    return 0;
+}
+
+static int join(struct pmix *pmix)
+{
+    const char *theirs = wsh_env_foreign("PMIX_VERSION");
+    pmix_status_t status = PMIx_Init(&pmix->me, NULL, 0);
+
+    if (status == PMIX_SUCCESS)
+        return 0;
+    wsh_error(
+        "PMIx_Init: %s (launcher's PMIx %s, ours %s); start with oshrun, srun --mpi=pmix or mpirun; in a "
+        "container also set PMIX_MCA_psec=native and PMIX_MCA_gds=hash",
+        PMIx_Error_string(status), theirs ? theirs : "unknown", PMIx_Get_version());
+    return -ECONNREFUSED;
+}
+
+static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    struct pmix *pmix;
+    int rc;
+
+    if (!wsh_env_foreign("PMIX_NAMESPACE") || !wsh_env_foreign("PMIX_RANK"))
+        return -ENODEV;
+    pmix = calloc(1, sizeof *pmix);
+    if (!pmix) {
+        wsh_error("bootstrap: out of memory (%zu bytes)", sizeof *pmix);
+        return -ENOMEM;
+    }
+    pmix->hang_seconds = env->hang_seconds;
+    pmix->generation = ++generation;
+    boot->priv = pmix;
+    rc = join(pmix);
+    if (rc)
+        goto err_free;
+    rc = describe(boot, env);
+    if (rc)
+        goto err_leave;
+    watch_launcher(boot);
+    return 0;
+err_leave:
+    PMIx_Finalize(NULL, 0);
+err_free:
+    free(pmix);
+    boot->priv = NULL;
+    return rc;
+}
+
+static void pmix_close(struct wsh_boot *boot)
+{
+    struct pmix *pmix = boot->priv;
+
+    atomic_store_explicit(&leaving, true, memory_order_relaxed);
+    PMIx_Deregister_event_handler(pmix->lost_handler, NULL, NULL);
+    PMIx_Finalize(NULL, 0);
+    free(pmix);
+    boot->priv = NULL;
+}
+
+static int fence(const struct pmix *pmix, bool collect, const char *what)
+{
+    struct call call;
+    pmix_info_t info;
+    pmix_status_t status;
+
+    call_init(&call);
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    status = PMIx_Fence_nb(NULL, 0, &info, 1, call_done, &call);
+    if (status == PMIX_SUCCESS)
+        status = call_wait(&call, pmix->hang_seconds, what);
+    PMIX_INFO_DESTRUCT(&info);
+    return status == PMIX_SUCCESS ? 0 : failed(what, status);
+}
+
+static void make_key(const struct pmix *pmix, int round, char *key, size_t size)
+{
+    snprintf(key, size, "wsh.%u.%d", pmix->generation, round);
+}
+
+static int pmix_publish(struct wsh_boot *boot, int round, const void *blob, size_t len)
+{
+    struct pmix *pmix = boot->priv;
+    struct blob_head head = {BLOB_MAGIC, BLOB_VERSION, pmix->generation, (uint32_t)round, pmix->me.rank,
+                             0,          len};
+    char key[PMIX_MAX_KEYLEN + 1], *bytes = malloc(sizeof head + len);
+    pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
+    pmix_status_t status;
+
+    if (!bytes) {
+        wsh_error("bootstrap: out of memory (%zu bytes)", sizeof head + len);
+        return -ENOMEM;
+    }
+    memcpy(bytes, &head, sizeof head);
+    if (len)
+        memcpy(bytes + sizeof head, blob, len);
+    value.data.bo.bytes = bytes;
+    value.data.bo.size = sizeof head + len;
+    make_key(pmix, round, key, sizeof key);
+    status = PMIx_Put(PMIX_GLOBAL, key, &value);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_Commit();
+    free(bytes);
+    return status == PMIX_SUCCESS ? fence(pmix, true, "exchange of addresses") : failed("publishing", status);
+}
+
+/* 0, or the line that says what is wrong with what PE `pe` published. */
+static int check_blob(const struct pmix *pmix, int round, int pe, const pmix_value_t *value)
+{
+    struct blob_head head;
+
+    if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size < sizeof head)
+        goto err;
+    memcpy(&head, value->data.bo.bytes, sizeof head);
+    if (head.magic != BLOB_MAGIC)
+        goto err;
+    if (head.version != BLOB_VERSION) {
+        wsh_error("PE %d runs another version of warpshmem (bootstrap %u, ours %u); install one version on "
+                  "all hosts",
+                  pe, head.version, BLOB_VERSION);
+        return -EPROTO;
+    }
+    if (head.generation == pmix->generation && head.round == (uint32_t)round && head.pe == (uint32_t)pe &&
+        head.len == value->data.bo.size - sizeof head)
+        return 0;
+err:
+    wsh_error("PE %d published something else in round %d (%zu bytes); do all PEs run the same program?", pe,
+              round, value->type == PMIX_BYTE_OBJECT ? value->data.bo.size : 0);
+    return -EPROTO;
+}
+
+static int pmix_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)
+{
+    struct pmix *pmix = boot->priv;
+    char key[PMIX_MAX_KEYLEN + 1];
+    pmix_value_t *value = NULL;
+    pmix_status_t status;
+    pmix_proc_t proc;
+    int rc;
+
+    PMIX_LOAD_PROCID(&proc, pmix->me.nspace, (pmix_rank_t)pe);
+    make_key(pmix, round, key, sizeof key);
+    status = PMIx_Get(&proc, key, NULL, 0, &value);
+    if (status != PMIX_SUCCESS)
+        return failed("look-up of a peer", status);
+    rc = check_blob(pmix, round, pe, value);
+    if (!rc) {
+        *len = value->data.bo.size - sizeof(struct blob_head);
+        *blob = malloc(*len ? *len : 1);
+        rc = *blob ? 0 : -ENOMEM;
+    }
+    if (!rc)
+        memcpy(*blob, value->data.bo.bytes + sizeof(struct blob_head), *len);
+    if (rc == -ENOMEM)
+        wsh_error("bootstrap: out of memory (%zu bytes)", *len);
+    PMIX_VALUE_RELEASE(value);
+    return rc;
+}
+
+static int pmix_barrier(struct wsh_boot *boot)
+{
+    return fence(boot->priv, false, "barrier of all PEs");
+}
+
+static void pmix_abort(struct wsh_boot *boot, int status)
+{
+    (void)boot;
+    atomic_store_explicit(&leaving, true, memory_order_relaxed);
+    PMIx_Abort(status, "ended by the program", NULL, 0);
+}
+
+const struct wsh_boot_ops wsh_boot_pmix_ops = {
+    .name = "pmix",
+    .open = pmix_open,
+    .close = pmix_close,
+    .publish = pmix_publish,
+    .lookup = pmix_lookup,
+    .barrier = pmix_barrier,
+    .abort = pmix_abort,
+};

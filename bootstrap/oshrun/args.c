@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows oshrun's command line. */
+#define _GNU_SOURCE
+#include "bootstrap/oshrun/args.h"
+
+#include "bootstrap/oshrun/say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char wsh_args_help[] =
+    "Usage: oshrun -n N [options] [--] program [arguments]\n"
+    "Runs N PEs (processes) of an OpenSHMEM program.\n"
+    "\n"
+    "  -n, -np N               number of PEs\n"
+    "  -x VAR[=value]          give the PEs the environment variable VAR (may be repeated)\n"
+    "  -H, --host A[:n],B[:n]  hosts to run on, with PEs a host\n"
+    "  --hostfile FILE         the same from a file, one `host [slots=n]` a line\n"
+    "  --bind HOW              bind each PE: none (default), hwthread, core, numa or socket\n"
+    "  --tag-output            begin each line of output with its PE, as in `[3] text`\n"
+    "  --timestamp             begin each line of output with the time\n"
+    "  --output-filename NAME  write output to NAME.<PE>.out and NAME.<PE>.err, or to <PE>.out and\n"
+    "                          <PE>.err in NAME if NAME is a folder or ends in a slash\n"
+    "  --nodes-emulated N      spread the PEs over N emulated hosts of this machine\n"
+    "  -v, --verbose           say what is started and how\n"
+    "  --help, --version\n"
+    "\n"
+    "Standard input goes to PE 0. The exit status is that of the first PE that failed, 128 + its\n"
+    "signal, or the status given to shmem_global_exit. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,\n"
+    "SIGTSTP and SIGCONT are passed on to the PEs; a second SIGINT or SIGTERM kills them.\n"
+    "\n"
+    "With other hosts, or inside a Slurm allocation, srun, prterun or mpirun is started instead, with\n"
+    "the options translated; OSHRUN_LAUNCHER=<name or path> chooses which, OSHRUN_LAUNCHER=local none.\n";
+
+enum option {
+    OPT_PES,
+    OPT_EXPORT,
+    OPT_HOSTS,
+    OPT_HOSTFILE,
+    OPT_BIND,
+    OPT_TAG,
+    OPT_TIME,
+    OPT_OUTPUT,
+    OPT_NODES,
+    OPT_VERBOSE,
+    OPT_HELP,
+    OPT_VERSION
+};
+
+static const struct {
+    const char *name;
+    enum option option;
+    const char *example; /* of its value; NULL = takes none */
+} options[] = {
+    {"-n", OPT_PES, "4"},
+    {"-np", OPT_PES, "4"},
+    {"--np", OPT_PES, "4"},
+    {"-x", OPT_EXPORT, "SHMEM_DEBUG=info"},
+    {"-H", OPT_HOSTS, "node1,node2"},
+    {"-host", OPT_HOSTS, "node1,node2"},
+    {"--host", OPT_HOSTS, "node1,node2"},
+    {"--hosts", OPT_HOSTS, "node1,node2"},
+    {"-hostfile", OPT_HOSTFILE, "hosts.txt"},
+    {"--hostfile", OPT_HOSTFILE, "hosts.txt"},
+    {"--bind", OPT_BIND, "core"},
+    {"--bind-to", OPT_BIND, "core"},
+    {"--tag-output", OPT_TAG, NULL},
+    {"--timestamp", OPT_TIME, NULL},
+    {"--output-filename", OPT_OUTPUT, "out/"},
+    {"--nodes-emulated", OPT_NODES, "2"},
+    {"-v", OPT_VERBOSE, NULL},
+    {"--verbose", OPT_VERBOSE, NULL},
+    {"-h", OPT_HELP, NULL},
+    {"--help", OPT_HELP, NULL},
+    {"-V", OPT_VERSION, NULL},
+    {"--version", OPT_VERSION, NULL},
+};
+
+#define N_OPTIONS (sizeof options / sizeof options[0])
+
+static const struct {
+    const char *name;
+    enum wsh_bind bind;
+} bindings[] = {
+    {"none", WSH_BIND_NONE}, {"hwthread", WSH_BIND_HWTHREAD}, {"core", WSH_BIND_CORE},
+    {"numa", WSH_BIND_NUMA}, {"socket", WSH_BIND_SOCKET},
+};
+
+/* The option that `word` names, up to a '=' in long ones. */
+static size_t find_option(const char *word)
+{
+    size_t len = strncmp(word, "--", 2) ? strlen(word) : strcspn(word, "=");
+
+    for (size_t i = 0; i < N_OPTIONS; i++)
+        if (strlen(options[i].name) == len && !strncmp(options[i].name, word, len))
+            return i;
+    return N_OPTIONS;
+}
+
+static int parse_count(const char *name, const char *text, int max, int *count)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (end == text || *end || errno || value < 1 || value > max) {
+        wsh_say("%s %s: must be a whole number from 1 to %d, for example %s 4", name, text, max, name);
+        return OSHRUN_USAGE;
+    }
+    *count = (int)value;
+    return 0;
+}
+
+static int parse_bind(struct wsh_args *args, const char *text)
+{
+    for (size_t i = 0; i < sizeof bindings / sizeof bindings[0]; i++) {
+        if (strcmp(bindings[i].name, text))
+            continue;
+        args->bind = bindings[i].bind;
+        args->bind_given = true;
+        return 0;
+    }
+    wsh_say("--bind %s: unknown; write none, hwthread, core, numa or socket", text);
+    return OSHRUN_USAGE;
+}
+
+static int add_export(struct wsh_args *args, char *text)
+{
+    size_t n = 0;
+
+    if (!*text || *text == '=') {
+        wsh_say("-x '%s': no variable; write -x VAR or -x VAR=value", text);
+        return OSHRUN_USAGE;
+    }
+    while (args->exports[n])
+        n++;
+    args->exports[n] = text;
+    return 0;
+}
+
+static int apply(struct wsh_args *args, size_t i, char *value)
+{
+    switch (options[i].option) {
+    case OPT_PES: return parse_count(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->n_pes);
+    case OPT_EXPORT: return add_export(args, value);
+    case OPT_HOSTS: args->hosts = value; break;
+    case OPT_HOSTFILE: args->hostfile = value; break;
+    case OPT_BIND: return parse_bind(args, value);
+    case OPT_TAG: args->tag = true; break;
+    case OPT_TIME: args->timestamp = true; break;
+    case OPT_OUTPUT: args->output = value; break;
+    case OPT_NODES:
+        args->nodes_given = true;
+        return parse_count(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->nodes_emulated);
+    case OPT_VERBOSE: args->verbose = true; break;
+    case OPT_HELP: args->help = true; break;
+    case OPT_VERSION: args->version = true; break;
+    }
+    return 0;
+}
+
+/* One option and its value; *at moves to the next word. */
+static int parse_option(struct wsh_args *args, char **argv, int *at)
+{
+    char *word = argv[(*at)++], *value = NULL;
+    size_t i = find_option(word);
+
+    if (i == N_OPTIONS) {
+        wsh_say("unknown option '%s'; oshrun --help lists the options", word);
+        return OSHRUN_USAGE;
+    }
+    if (!strncmp(word, "--", 2) && strchr(word, '='))
+        value = strchr(word, '=') + 1;
+    if (value && !options[i].example) {
+        wsh_say("%s takes no value; write %s alone", options[i].name, options[i].name);
+        return OSHRUN_USAGE;
+    }
+    if (!value && options[i].example)
+        value = argv[*at] ? argv[(*at)++] : NULL;
+    if (options[i].example && (!value || !*value)) {
+        wsh_say("%s needs a value, for example %s %s", options[i].name, options[i].name, options[i].example);
+        return OSHRUN_USAGE;
+    }
+    return apply(args, i, value);
+}
+
+static int check(const struct wsh_args *args)
+{
+    if (args->help || args->version)
+        return 0;
+    if (!args->program[0]) {
+        wsh_say("no program; write oshrun -n 4 ./program");
+        return OSHRUN_USAGE;
+    }
+    if (args->hosts && args->hostfile) {
+        wsh_say("-H and --hostfile exclude each other; give one of them");
+        return OSHRUN_USAGE;
+    }
+    if (args->n_pes && args->nodes_emulated > args->n_pes) {
+        wsh_say("--nodes-emulated %d: more hosts than PEs; give at most -n, which is %d",
+                args->nodes_emulated, args->n_pes);
+        return OSHRUN_USAGE;
+    }
+    return 0;
+}
+
+int wsh_args_parse(struct wsh_args *args, int argc, char **argv)
+{
+    int at = 1;
+
+    *args = (struct wsh_args){.nodes_emulated = 1, .exports = calloc((size_t)argc + 1, sizeof(char *))};
+    if (!args->exports) {
+        wsh_say("out of memory");
+        return OSHRUN_FAILED;
+    }
+    while (at < argc && argv[at][0] == '-' && strcmp(argv[at], "--")) {
+        int rc = parse_option(args, argv, &at);
+
+        if (rc)
+            return rc;
+    }
+    if (at < argc && !strcmp(argv[at], "--"))
+        at++;
+    args->program = argv + at;
+    return check(args);
+}
+
+void wsh_args_fini(struct wsh_args *args)
+{
+    free(args->exports);
+}

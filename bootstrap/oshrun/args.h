@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows oshrun's command line. */
+#ifndef WSH_OSHRUN_ARGS_H
+#define WSH_OSHRUN_ARGS_H
+
+#include <stdbool.h>
+
+#define WSH_OSHRUN_MAX_PES 4096
+
+enum wsh_bind { WSH_BIND_NONE, WSH_BIND_HWTHREAD, WSH_BIND_CORE, WSH_BIND_NUMA, WSH_BIND_SOCKET };
+
+/* Strings point into argv. */
+struct wsh_args {
+    int n_pes; /* 0 = not given */
+    int nodes_emulated;
+    bool nodes_given;
+    enum wsh_bind bind;
+    bool bind_given;
+    bool tag, timestamp, verbose, help, version;
+    const char *output; /* --output-filename or NULL */
+    const char *hosts, *hostfile;
+    char **exports; /* NULL-terminated: "VAR" or "VAR=value", in order */
+    char **program; /* NULL-terminated argv of the program */
+};
+
+/* Returns 0, or OSHRUN_USAGE after one line that says what is wrong and what to write instead. */
+int wsh_args_parse(struct wsh_args *args, int argc, char **argv);
+void wsh_args_fini(struct wsh_args *args);
+
+extern const char wsh_args_help[];
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the course of a job: read the command line, start the PEs, serve them until the last has ended, clean up. */
+#define _GNU_SOURCE
+#include "bootstrap/oshrun/args.h"
+#include "bootstrap/oshrun/bind.h"
+#include "bootstrap/oshrun/delegate.h"
+#include "bootstrap/oshrun/environ.h"
+#include "bootstrap/oshrun/guardian.h"
+#include "bootstrap/oshrun/input.h"
+#include "bootstrap/oshrun/output.h"
+#include "bootstrap/oshrun/pmix_server.h"
+#include "bootstrap/oshrun/pollset.h"
+#include "bootstrap/oshrun/program.h"
+#include "bootstrap/oshrun/reap.h"
+#include "bootstrap/oshrun/say.h"
+#include "bootstrap/oshrun/signals.h"
+#include "bootstrap/oshrun/spawn.h"
+#include "bootstrap/oshrun/tmpdir.h"
+#include "runtime/base/env.h"
+#include "runtime/base/err.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct launch {
+    const struct wsh_args *args;
+    char *path, *tmpdir;
+    cpu_set_t *cpus;
+    sigset_t mask; /* as oshrun was started */
+    struct rlimit files;
+    int signal_fd, event_fds[2];
+    bool serving; /* the PMIx server runs */
+    struct wsh_guardian guardian;
+    struct wsh_output *output;
+    struct wsh_input input;
+    struct wsh_reap reap;
+    struct wsh_pollset set;
+};
+
+/* Our own pipes must not take the numbers 0, 1 and 2. */
+static void open_standard(void)
+{
+    int fd = open("/dev/null", O_RDWR);
+
+    while (fd >= 0 && fd < 3)
+        fd = dup(fd);
+    if (fd >= 3)
+        close(fd);
+}
+
+static void raise_file_limit(struct launch *launch)
+{
+    struct rlimit all;
+
+    getrlimit(RLIMIT_NOFILE, &launch->files);
+    all = launch->files;
+    all.rlim_cur = all.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &all);
+}
+
+/* A single PE needs no server: the library's `single` bootstrap does, unless the user asks for another one. */
+static bool needs_server(const struct launch *launch)
+{
+    return launch->args->n_pes > 1 || wsh_env_foreign("SHMEM_BOOTSTRAP");
+}
+
+/* Everything that must be there before the first PE; what opened is closed by close_launch, whatever failed. */
+static int open_launch(struct launch *launch)
+{
+    const struct wsh_args *args = launch->args;
+    int rc = wsh_program_find(args->program[0], &launch->path);
+
+    if (rc)
+        return rc;
+    if (wsh_environ_export(args->exports))
+        return OSHRUN_USAGE;
+    raise_file_limit(launch);
+    if (wsh_bind_plan(args->bind, args->n_pes, &launch->cpus) ||
+        wsh_reap_init(&launch->reap, args->n_pes, args->program[0]))
+        return OSHRUN_FAILED;
+    launch->output = wsh_output_open(args);
+    if (!launch->output || (needs_server(launch) && wsh_tmpdir_make(&launch->tmpdir)))
+        return OSHRUN_FAILED;
+    if (wsh_guardian_start(&launch->guardian, launch->tmpdir))
+        return OSHRUN_FAILED;
+    launch->signal_fd = wsh_signals_open(&launch->mask);
+    if (launch->signal_fd < 0)
+        return OSHRUN_FAILED;
+    if (pipe2(launch->event_fds, O_CLOEXEC)) {
+        wsh_say("cannot make a pipe: %s; raise `ulimit -n`", wsh_strerror(errno));
+        return OSHRUN_FAILED;
+    }
+    fcntl(launch->event_fds[0], F_SETFL, O_NONBLOCK);
+    if (needs_server(launch) &&
+        wsh_server_open(launch->tmpdir, args->n_pes, args->nodes_emulated, launch->event_fds[1]))
+        return OSHRUN_FAILED;
+    launch->serving = needs_server(launch);
+    return 0;
+}
+
+static char **environ_of(const struct launch *launch, int pe)
+{
+    const struct wsh_args *args = launch->args;
+    char **env = wsh_environ_copy();
+    int rc = env ? wsh_environ_set_int(&env, "SHMEM_OSHRUN_PID", getpid()) : -ENOMEM;
+
+    if (!rc && args->nodes_given)
+        rc = wsh_environ_set_int(&env, "SHMEM_NODE_EMULATED",
+                                 wsh_node_of(pe, args->n_pes, args->nodes_emulated));
+    if (!rc && !launch->serving)
+        rc = wsh_environ_set(&env, "SHMEM_BOOTSTRAP", "single");
+    if (!rc && launch->serving)
+        rc = wsh_server_environ(pe, &env);
+    if (!rc)
+        return env;
+    wsh_environ_free(env);
+    return NULL;
+}
+
+static int open_streams(struct launch *launch, int pe, int std[3])
+{
+    int rc;
+
+    if (pe) {
+        std[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        rc = std[0] < 0 ? -errno : 0;
+    } else {
+        rc = wsh_input_open(&launch->input, &std[0]);
+    }
+    return rc ? rc : wsh_output_pipes(launch->output, pe, std + 1);
+}
+
+static int start_pe(struct launch *launch, int pe)
+{
+    struct wsh_spawn how = {
+        .path = launch->path,
+        .argv = launch->args->program,
+        .env = environ_of(launch, pe),
+        .pe = pe,
+        .std = {-1, -1, -1},
+        .guardian_fd = launch->guardian.fd,
+        .event_fd = launch->event_fds[1],
+        .cpus = launch->cpus ? &launch->cpus[pe] : NULL,
+        .mask = &launch->mask,
+        .files = launch->files,
+    };
+    pid_t pid = -ENOMEM;
+
+    if (how.env && !open_streams(launch, pe, how.std))
+        pid = wsh_spawn(&how);
+    for (int fd = 0; fd < 3; fd++)
+        if (how.std[fd] >= 0)
+            close(how.std[fd]);
+    wsh_environ_free(how.env);
+    if (pid < 0) {
+        wsh_say("cannot start PE %d: %s; raise `ulimit -u` or start fewer PEs", pe, wsh_strerror(pid));
+        return OSHRUN_FAILED;
+    }
+    wsh_reap_started(&launch->reap, pe, pid);
+    wsh_say_more("PE %d is pid %d on %s", pe, (int)pid, launch->reap.host);
+    return 0;
+}
+
+/* Deaths are looked for before the events are read: then all that a dead PE said is known when it is judged. */
+static void take_events(struct launch *launch)
+{
+    struct wsh_event event;
+
+    wsh_reap_look(&launch->reap);
+    while (read(launch->event_fds[0], &event, sizeof event) == (ssize_t)sizeof event)
+        wsh_reap_event(&launch->reap, &event);
+    wsh_reap_judge(&launch->reap);
+}
+
+static void take_signals(struct launch *launch)
+{
+    int sig;
+
+    while ((sig = wsh_signals_next(launch->signal_fd)))
+        if (sig != SIGCHLD)
+            wsh_reap_signal(&launch->reap, sig);
+}
+
+static double how_long(const struct launch *launch)
+{
+    double wait = wsh_reap_wait(&launch->reap);
+    double look = wsh_input_paused(&launch->input) ? 0.5 : -1;
+
+    if (wait < 0 || look < 0)
+        return wait < 0 ? look : wait;
+    return wait < look ? wait : look;
+}
+
+static void turn(struct launch *launch)
+{
+    struct wsh_pollset *set = &launch->set;
+
+    wsh_pollset_clear(set);
+    wsh_pollset_add(set, launch->signal_fd, POLLIN);
+    wsh_pollset_add(set, launch->event_fds[0], POLLIN);
+    wsh_output_poll(launch->output, set);
+    wsh_input_poll(&launch->input, set);
+    wsh_pollset_wait(set, how_long(launch));
+    wsh_output_work(launch->output, set);
+    wsh_input_work(&launch->input, set);
+    take_signals(launch);
+    take_events(launch);
+    wsh_reap_timeout(&launch->reap);
+}
+
+/* Writes out what is left; whoever reads may be slow, and may send a signal to give up. */
+static void finish_output(struct launch *launch)
+{
+    struct wsh_pollset *set = &launch->set;
+
+    wsh_output_drain(launch->output);
+    while (wsh_output_pending(launch->output)) {
+        int given_up;
+
+        wsh_pollset_clear(set);
+        wsh_pollset_add(set, launch->signal_fd, POLLIN);
+        wsh_output_poll(launch->output, set);
+        wsh_pollset_wait(set, -1);
+        wsh_output_work(launch->output, set);
+        given_up = wsh_signals_next(launch->signal_fd);
+        if (given_up == SIGINT || given_up == SIGTERM || given_up == SIGHUP)
+            break;
+    }
+}
+
+static int run(struct launch *launch)
+{
+    int rc = 0;
+
+    for (int pe = 0; pe < launch->args->n_pes && !rc; pe++) {
+        rc = start_pe(launch, pe);
+        take_events(launch);
+        if (launch->reap.ending)
+            break;
+    }
+    if (rc)
+        wsh_reap_end(&launch->reap, rc);
+    while (launch->reap.n_running)
+        turn(launch);
+    finish_output(launch);
+    wsh_reap_bury(&launch->reap);
+    return launch->reap.code;
+}
+
+static void close_launch(struct launch *launch)
+{
+    if (launch->serving)
+        wsh_server_close();
+    wsh_tmpdir_remove(launch->tmpdir);
+    if (launch->guardian.pid > 0)
+        wsh_guardian_dismiss(&launch->guardian);
+    wsh_input_close(&launch->input);
+    if (launch->output)
+        wsh_output_close(launch->output);
+    wsh_reap_fini(&launch->reap);
+    wsh_pollset_free(&launch->set);
+    free(launch->cpus);
+    free(launch->path);
+    free(launch->tmpdir);
+}
+
+static int run_here(const struct wsh_args *args)
+{
+    struct launch launch = {.args = args, .signal_fd = -1, .event_fds = {-1, -1}, .input.fd = -1};
+    int rc = open_launch(&launch);
+
+    if (!rc)
+        rc = run(&launch);
+    close_launch(&launch);
+    return rc;
+}
+
+static int check_here(const struct wsh_args *args)
+{
+    if (args->n_pes)
+        return 0;
+    wsh_say("how many PEs? write oshrun -n 4 %s", args->program[0]);
+    return OSHRUN_USAGE;
+}
+
+static int dispatch(const struct wsh_args *args)
+{
+    int rc;
+
+    if (args->help || args->version) {
+        fputs(args->help ? wsh_args_help : "oshrun (warpshmem) " WSH_PACKAGE_VERSION "\n", stdout);
+        return fflush(stdout) ? OSHRUN_FAILED : 0;
+    }
+    if (args->verbose)
+        wsh_say_verbose();
+    rc = wsh_delegate(args);
+    if (!rc)
+        rc = check_here(args);
+    return rc ? rc : run_here(args);
+}
+
+int main(int argc, char **argv)
+{
+    struct wsh_args args;
+    int rc;
+
+    open_standard();
+    rc = wsh_args_parse(&args, argc, argv);
+    if (!rc)
+        rc = dispatch(&args);
+    wsh_args_fini(&args);
+    return rc;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the PMIx server that the PEs of this machine connect to. */
+#ifndef WSH_OSHRUN_PMIX_SERVER_H
+#define WSH_OSHRUN_PMIX_SERVER_H
+
+/* What the server's thread, or a PE that could not be started, tells the main loop through a pipe. */
+enum wsh_event_kind {
+    WSH_EVENT_JOINED,
+    WSH_EVENT_LEFT,
+    WSH_EVENT_ABORTED,
+    WSH_EVENT_LOST,
+    WSH_EVENT_EXEC_FAILED
+};
+
+struct wsh_event {
+    enum wsh_event_kind kind;
+    int pe;
+    int status; /* ABORTED: the status asked for; EXEC_FAILED: errno */
+};
+
+/* Writes one event whole. Async-signal-safe. */
+void wsh_event_send(int fd, enum wsh_event_kind kind, int pe, int status);
+
+/*
+ * Starts the server with its files in `tmpdir` and tells it of `n_pes` PEs in blocks on `n_nodes` (emulated) hosts.
+ * Events go to `event_fd`. Afterwards this process has threads. 0, or a negative errno after one line.
+ */
+int wsh_server_open(const char *tmpdir, int n_pes, int n_nodes, int event_fd);
+
+/* Adds to *env (malloc'd strings in a malloc'd array) what PE `pe` needs to find the server. 0 or -errno after a line. */
+int wsh_server_environ(int pe, char ***env);
+
+void wsh_server_close(void);
+
+/* The emulated host of a PE: blocks of nearly equal size. */
+int wsh_node_of(int pe, int n_pes, int n_nodes);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows who of the PEs lives, what counts as a failure, and how the job is ended because of one. */
+#define _GNU_SOURCE
+#include "bootstrap/oshrun/reap.h"
+
+#include "bootstrap/oshrun/pollset.h"
+#include "bootstrap/oshrun/say.h"
+#include "runtime/base/err.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GRACE 1.8     /* seconds from SIGTERM to SIGKILL; everything is to be gone within 3 */
+#define LOST_WAIT 0.3 /* seconds to learn by waitpid how a PE with a broken connection ended */
+#define TWICE 0.2     /* signals closer than this count as one (timeout(1) sends two) */
+
+/* From the most to the least telling, when several ends are seen at once: the others may be its consequence. */
+enum verdict { EXEC_FAILED, KILLED, FAILED, LEFT_EARLY, NEVER_JOINED, LOST, FINE };
+
+int wsh_reap_init(struct wsh_reap *reap, int n_pes, const char *program)
+{
+    *reap = (struct wsh_reap){
+        .n_pes = n_pes, .program = program, .pes = calloc((size_t)n_pes, sizeof *reap->pes)};
+    if (!reap->pes) {
+        wsh_say("out of memory");
+        return -ENOMEM;
+    }
+    gethostname(reap->host, sizeof reap->host - 1);
+    return 0;
+}
+
+void wsh_reap_fini(struct wsh_reap *reap)
+{
+    free(reap->pes);
+}
+
+void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid)
+{
+    reap->pes[pe].pid = pid;
+    reap->pes[pe].running = true;
+    reap->n_running++;
+}
+
+void wsh_reap_look(struct wsh_reap *reap)
+{
+    for (int i = 0; i < reap->n_pes; i++) {
+        struct wsh_pe *pe = &reap->pes[i];
+        siginfo_t info = {0};
+
+        if (!pe->running || waitid(P_PID, (id_t)pe->pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
+            continue;
+        pe->status =
+            info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : W_EXITCODE(0, info.si_status);
+        if (info.si_code == CLD_DUMPED)
+            pe->status |= WCOREFLAG;
+        pe->running = false;
+        reap->n_running--;
+        wsh_say_more("PE %d (pid %d) ended", i, (int)pe->pid);
+    }
+}
+
+static void name_pe(const struct wsh_reap *reap, int i, char *text, size_t size)
+{
+    snprintf(text, size, "PE %d (%.64s, pid %d)", i, reap->host, (int)reap->pes[i].pid);
+}
+
+void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event)
+{
+    struct wsh_pe *pe;
+    char name[128];
+
+    if (event->pe < 0 || event->pe >= reap->n_pes)
+        return;
+    pe = &reap->pes[event->pe];
+    name_pe(reap, event->pe, name, sizeof name);
+    switch (event->kind) {
+    case WSH_EVENT_JOINED: pe->joined = pe->inside = true; break;
+    case WSH_EVENT_LEFT: pe->inside = false; break;
+    case WSH_EVENT_EXEC_FAILED: pe->exec_err = event->status; break;
+    case WSH_EVENT_LOST:
+        pe->lost = pe->inside;
+        if (pe->lost && !reap->ending)
+            reap->deadline = wsh_now() + LOST_WAIT;
+        break;
+    case WSH_EVENT_ABORTED:
+        if (!reap->ending && event->status)
+            wsh_say("%s ended the job with status %d", name, event->status & 0xff);
+        wsh_reap_end(reap, event->status & 0xff);
+        break;
+    }
+}
+
+/* While a PE waits for the others in PMIx, one that ended without ever coming there will never come. */
+static bool is_missed(const struct wsh_reap *reap)
+{
+    for (int i = 0; i < reap->n_pes; i++)
+        if (reap->pes[i].running && reap->pes[i].inside)
+            return true;
+    return false;
+}
+
+static enum verdict judge(const struct wsh_reap *reap, const struct wsh_pe *pe)
+{
+    if (pe->running)
+        return pe->lost && reap->deadline && wsh_now() >= reap->deadline ? LOST : FINE;
+    if (pe->exec_err)
+        return EXEC_FAILED;
+    if (WIFSIGNALED(pe->status))
+        return KILLED;
+    if (WEXITSTATUS(pe->status))
+        return FAILED;
+    if (pe->inside)
+        return LEFT_EARLY;
+    return !pe->joined && is_missed(reap) ? NEVER_JOINED : FINE;
+}
+
+static int code_of(enum verdict verdict, const struct wsh_pe *pe)
+{
+    switch (verdict) {
+    case EXEC_FAILED: return OSHRUN_CANNOT_RUN;
+    case KILLED: return 128 + WTERMSIG(pe->status);
+    case FAILED: return WEXITSTATUS(pe->status);
+    default: return OSHRUN_FAILED;
+    }
+}
+
+static void say_killed(const struct wsh_reap *reap, const char *name, int status)
+{
+    int sig = WTERMSIG(status);
+    bool asked = sig == reap->asked_by;
+
+    wsh_say("%s killed by signal %d (%s%s)%s; ending job", name, sig, strsignal(sig),
+            WCOREDUMP(status) ? ", core dumped" : "", asked ? ", which oshrun was sent" : "");
+}
+
+static void say_verdict(const struct wsh_reap *reap, int i, enum verdict verdict)
+{
+    const struct wsh_pe *pe = &reap->pes[i];
+    char name[128];
+
+    name_pe(reap, i, name, sizeof name);
+    switch (verdict) {
+    case EXEC_FAILED:
+        wsh_say("cannot run '%s': %s; name a program built for this machine", reap->program,
+                wsh_strerror(pe->exec_err));
+        break;
+    case KILLED: say_killed(reap, name, pe->status); break;
+    case FAILED:
+        wsh_say("%s exited with status %d%s; ending job", name, WEXITSTATUS(pe->status),
+                pe->inside ? " without shmem_finalize" : "");
+        break;
+    case LEFT_EARLY:
+        wsh_say(
+            "%s exited with status 0 without shmem_finalize; ending job (call shmem_finalize before the end)",
+            name);
+        break;
+    case NEVER_JOINED:
+        wsh_say("%s exited with status 0 without shmem_init, in which others wait for it; ending job", name);
+        break;
+    case LOST: wsh_say("%s is gone without shmem_finalize; ending job", name); break;
+    case FINE: break;
+    }
+}
+
+void wsh_reap_judge(struct wsh_reap *reap)
+{
+    enum verdict worst = FINE;
+    int guilty = 0;
+
+    for (int i = 0; i < reap->n_pes && !reap->ending; i++) {
+        enum verdict verdict = judge(reap, &reap->pes[i]);
+
+        if (verdict < worst) {
+            worst = verdict;
+            guilty = i;
+        }
+    }
+    if (worst == FINE)
+        return;
+    say_verdict(reap, guilty, worst);
+    wsh_reap_end(reap, code_of(worst, &reap->pes[guilty]));
+}
+
+/* Groups of PEs that have ended may still have members; their numbers are held by the zombies. */
+static void signal_all(const struct wsh_reap *reap, int sig)
+{
+    for (int i = 0; i < reap->n_pes; i++)
+        if (reap->pes[i].pid > 0)
+            kill(-reap->pes[i].pid, sig);
+}
+
+void wsh_reap_end(struct wsh_reap *reap, int code)
+{
+    if (reap->ending)
+        return;
+    reap->ending = true;
+    reap->code = code;
+    reap->deadline = wsh_now() + GRACE;
+    signal_all(reap, SIGTERM);
+    signal_all(reap, SIGCONT); /* a stopped PE takes its SIGTERM only then */
+}
+
+static void kill_all(struct wsh_reap *reap)
+{
+    reap->killed = true;
+    signal_all(reap, SIGKILL);
+}
+
+void wsh_reap_signal(struct wsh_reap *reap, int sig)
+{
+    bool final = sig == SIGINT || sig == SIGTERM;
+
+    if (final && reap->asked_at && wsh_now() - reap->asked_at > TWICE) {
+        wsh_say("second signal %d (%s); killing all PEs", sig, strsignal(sig));
+        if (!reap->ending)
+            reap->code = 128 + sig;
+        reap->ending = true;
+        kill_all(reap);
+        return;
+    }
+    if (final && !reap->asked_at)
+        reap->asked_at = wsh_now();
+    if (sig != SIGCONT && sig != SIGTSTP)
+        reap->asked_by = sig;
+    signal_all(reap, sig);
+    if (sig == SIGTSTP)
+        kill(getpid(), SIGSTOP);
+}
+
+double wsh_reap_wait(const struct wsh_reap *reap)
+{
+    double left = reap->deadline - wsh_now();
+
+    if (!reap->deadline || reap->killed)
+        return -1;
+    return left > 0 ? left : 0;
+}
+
+void wsh_reap_timeout(struct wsh_reap *reap)
+{
+    if (reap->ending && !reap->killed && wsh_now() >= reap->deadline)
+        kill_all(reap);
+}
+
+void wsh_reap_bury(struct wsh_reap *reap)
+{
+    signal_all(reap, SIGKILL);
+    for (int i = 0; i < reap->n_pes; i++)
+        while (reap->pes[i].pid > 0 && waitpid(reap->pes[i].pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows who of the PEs lives, what counts as a failure, and how the job is ended because of one. */
+#ifndef WSH_OSHRUN_REAP_H
+#define WSH_OSHRUN_REAP_H
+
+#include "bootstrap/oshrun/pmix_server.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct wsh_pe {
+    pid_t pid;    /* also its process group */
+    bool running; /* false: its end was seen, but the zombie is kept, and with it the group's number */
+    bool judged;
+    bool joined;  /* was a PMIx client at any time */
+    bool inside;  /* is one: between PMIx_Init and PMIx_Finalize */
+    bool lost;    /* its connection broke while inside */
+    int status;   /* as waitpid gives it, once not running */
+    int exec_err; /* errno of a failed exec */
+};
+
+struct wsh_reap {
+    struct wsh_pe *pes;
+    int n_pes, n_running;
+    const char *program;
+    char host[256];
+    int code;        /* exit status of oshrun */
+    bool ending;     /* SIGTERM was sent */
+    bool killed;     /* SIGKILL was sent */
+    double deadline; /* ending: when SIGKILL follows. Not ending: when a lost connection counts; 0 = never */
+    int asked_by;    /* the last of SIGINT, SIGTERM, … that was passed on; 0 = none */
+    double asked_at;
+};
+
+/* `program` is for messages. 0 or -ENOMEM after one line. */
+int wsh_reap_init(struct wsh_reap *reap, int n_pes, const char *program);
+void wsh_reap_fini(struct wsh_reap *reap);
+
+void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid);
+
+/* Looks which PEs ended. Then the events of before their end are to be given in, then wsh_reap_judge called. */
+void wsh_reap_look(struct wsh_reap *reap);
+void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event);
+
+/* Decides what the ends that were seen mean; the first failure is told in one line and ends the job. */
+void wsh_reap_judge(struct wsh_reap *reap);
+
+/* A signal that oshrun got: passes it on; a second SIGINT or SIGTERM kills. */
+void wsh_reap_signal(struct wsh_reap *reap, int sig);
+
+/* Seconds until wsh_reap_timeout has something to do; negative = nothing. */
+double wsh_reap_wait(const struct wsh_reap *reap);
+void wsh_reap_timeout(struct wsh_reap *reap);
+
+/* Ends the job with exit status `code` unless it is ending already: SIGTERM, and SIGKILL a little later. */
+void wsh_reap_end(struct wsh_reap *reap, int code);
+
+/* After the last PE's end: kills what is left in the process groups and lets the zombies go. */
+void wsh_reap_bury(struct wsh_reap *reap);
+
+#endif

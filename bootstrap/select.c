@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows which way to start this process was taken. */
+#define _GNU_SOURCE
+#include "bootstrap/ways.h"
+
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/*
+ * Signs of other launchers that they started several processes. Slurm's are those of a step: SLURM_NTASKS is also there
+ * in a batch script, which is one process.
+ */
+static const struct {
+    const char *variable, *launcher, *cure;
+} crowds[] = {
+    {"SLURM_STEP_NUM_TASKS", "srun",
+     "start with srun --mpi=pmix (srun --mpi=list shows what this Slurm has)"},
+    {"OMPI_COMM_WORLD_SIZE", "mpirun", "keep its PMIX_* variables"},
+    {"PMI_SIZE", "a PMI-1 or PMI-2 launcher", "start with oshrun, srun --mpi=pmix or Open MPI's mpirun"},
+};
+
+static int refuse_crowd(const struct wsh_env *env)
+{
+    if (env->oshrun_pid > 0) {
+        wsh_error(
+            "started by oshrun, but PMIX_NAMESPACE is not set; keep the PMIX_* variables in what starts the "
+            "program");
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < sizeof crowds / sizeof crowds[0]; i++) {
+        const char *text = wsh_env_foreign(crowds[i].variable);
+
+        if (!text || atol(text) < 2)
+            continue;
+        wsh_error("one of %s processes started by %s, which offers no PMIx server; %s, or set "
+                  "SHMEM_BOOTSTRAP=single for jobs of one PE each",
+                  text, crowds[i].launcher, crowds[i].cure);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/*
+ * oshrun sets this for its PEs, and exec of a program with set-id bits or capabilities clears it. A parent that is
+ * not oshrun is a script between the two; then oshrun's guardian alone does the work.
+ */
+static int die_with_oshrun(const struct wsh_env *env)
+{
+    if (env->oshrun_pid <= 0 || getppid() != (pid_t)env->oshrun_pid)
+        return 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == (pid_t)env->oshrun_pid)
+        return 0;
+    wsh_error("oshrun (pid %ld), which started this process, is gone; start the job again", env->oshrun_pid);
+    return -ESRCH;
+}
+
+static int open_way(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    int rc = -ENODEV;
+
+    if (env->bootstrap != WSH_BOOTSTRAP_SINGLE) {
+        boot->ops = &wsh_boot_pmix_ops;
+        rc = boot->ops->open(boot, env);
+    }
+    if (rc != -ENODEV)
+        return rc;
+    if (env->bootstrap == WSH_BOOTSTRAP_PMIX) {
+        wsh_error(
+            "SHMEM_BOOTSTRAP=pmix, but no launcher with a PMIx server started this process; use oshrun, "
+            "srun --mpi=pmix or mpirun, or SHMEM_BOOTSTRAP=single");
+        return -EINVAL;
+    }
+    rc = env->bootstrap == WSH_BOOTSTRAP_AUTO ? refuse_crowd(env) : 0;
+    boot->ops = &wsh_boot_single_ops;
+    return rc ? rc : boot->ops->open(boot, env);
+}
+
+int wsh_boot_open(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    int rc = die_with_oshrun(env);
+
+    if (!rc)
+        rc = open_way(boot, env);
+    if (rc) {
+        boot->ops = NULL;
+        return rc;
+    }
+    wsh_info(WSH_SUB_BOOTSTRAP, "PE %d of %d (local %d of %d) through %s", boot->my_pe, boot->n_pes,
+             boot->local_rank, boot->local_size, boot->launcher);
+    return 0;
+}
+
+void wsh_boot_close(struct wsh_boot *boot)
+{
+    boot->ops->close(boot);
+    boot->ops = NULL;
+}

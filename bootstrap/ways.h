@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the ways to start that select.c chooses from. */
+#ifndef WSH_BOOTSTRAP_WAYS_H
+#define WSH_BOOTSTRAP_WAYS_H
+
+#include "bootstrap/boot.h"
+
+extern const struct wsh_boot_ops wsh_boot_pmix_ops;
+extern const struct wsh_boot_ops wsh_boot_single_ops;
+
+#endif
