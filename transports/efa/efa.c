@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the efa transport as the core sees it: the table of operations, and how one is opened and closed. */
+#include "transports/efa/efa.h"
+
+#include "runtime/base/log.h"
+#include "transports/efa/provider.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define EFA_TX_MAX 1024      /* writes, reads and sends under way */
+#define EFA_SMALL_MAX 256    /* of these with a buffer for a message or a copied put */
+#define EFA_WINDOW_MAX 64    /* messages under way from one peer */
+#define EFA_MSG_MAX 4224     /* bytes of a message: 4 KiB of data with every head */
+#define EFA_MSG_MAX_MANY 640 /* … among many PEs, where the receives of all peers add up */
+#define EFA_MANY 64
+#define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
+#define EFA_LARGE_MAX 32
+#define EFA_COPY_ALWAYS 64 /* a put of so many bytes always leaves its source reusable */
+
+static uint32_t at_most(size_t provider_limit, uint32_t most)
+{
+    return provider_limit && provider_limit < most ? (uint32_t)provider_limit : most;
+}
+
+static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
+{
+    uint32_t n_pes = (uint32_t)tp->n_pes;
+
+    wsh_efa_native_set(&tp->native, wsh_efa_orders_waw(info), wsh_efa_orders_saw(info),
+                       wsh_efa_orders_raw(info));
+    tp->inject_max = info->tx_attr->inject_size;
+    tp->copy_always = tp->inject_max > EFA_COPY_ALWAYS ? tp->inject_max : EFA_COPY_ALWAYS;
+    tp->part_max = info->ep_attr->max_msg_size;
+    tp->put_by_msg = wsh_efa_puts_by_msg(info);
+    tp->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
+    tp->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+    tp->msg_max = tp->n_pes > EFA_MANY ? EFA_MSG_MAX_MANY : EFA_MSG_MAX;
+    tp->n_tx = at_most(info->tx_attr->size, EFA_TX_MAX);
+    tp->n_small = at_most(info->tx_attr->size, EFA_SMALL_MAX);
+    tp->n_large = tp->mr_local ? at_most(info->tx_attr->size, EFA_LARGE_MAX) : 1;
+    /* Half of the receives are for the peers' messages, half for answers and acknowledgements of ours. */
+    tp->n_rx = at_most(info->rx_attr->size, 2 * EFA_WINDOW_MAX * n_pes);
+    for (tp->window = 1; tp->window < EFA_WINDOW_MAX && 4 * tp->window * n_pes <= tp->n_rx;)
+        tp->window *= 2;
+    tp->n_rx = at_most(tp->n_rx, 2 * tp->window * n_pes);
+}
+
+static int open_pools(struct wsh_efa_tp *tp)
+{
+    int rc = wsh_efa_pool_init(&tp->plain, tp->n_tx, 0);
+
+    if (!rc)
+        rc = wsh_efa_pool_init(&tp->small, tp->n_small, tp->msg_max);
+    if (!rc)
+        rc = wsh_efa_pool_init(&tp->rx, tp->n_rx, tp->msg_max);
+    if (!rc)
+        rc = wsh_efa_pool_init(&tp->large, tp->n_large, tp->mr_local ? EFA_LARGE : 0);
+    if (!rc)
+        rc = wsh_efa_op_init(tp);
+    return rc ? rc : wsh_efa_mem_pools(tp);
+}
+
+static int post_receives(struct wsh_efa_tp *tp)
+{
+    int rc = 0;
+
+    for (struct wsh_efa_req *req; !rc && (req = wsh_efa_req_get(&tp->rx, EFA_REQ_RECV, -1));)
+        rc = wsh_efa_msg_post(tp, req);
+    return rc;
+}
+
+/* Not asked for by name: its absence is no error, but the reason may be wanted. */
+static int absent(const struct wsh_env *env, const char *why)
+{
+    if (!env->provider && !env->domain) {
+        wsh_info(WSH_SUB_TRANSPORT, "no network transport: %s", why);
+        return -ENODEV;
+    }
+    wsh_error("SHMEM_LIBFABRIC_PROVIDER or SHMEM_LIBFABRIC_DOMAIN is set: %s", why);
+    return -ENOENT;
+}
+
+static void free_parts(struct wsh_efa_tp *tp)
+{
+    for (int pe = 0; tp->peers && pe < tp->n_pes; pe++)
+        wsh_efa_chan_fini(&tp->peers[pe].chan);
+    wsh_efa_pool_fini(&tp->plain);
+    wsh_efa_pool_fini(&tp->small);
+    wsh_efa_pool_fini(&tp->large);
+    wsh_efa_pool_fini(&tp->rx);
+    free(tp->op_slab);
+    free(tp->own);
+    free(tp->owing);
+    free(tp->peers);
+    pthread_mutex_destroy(&tp->lock);
+    free(tp);
+}
+
+/* Also of one that was opened halfway. */
+static void efa_close(struct wsh_tp *base)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
+
+    for (struct wsh_efa_answer *answer = tp->answers, *next; answer; answer = next) {
+        next = answer->next;
+        free(answer);
+    }
+    if (tp->shm_name[0])
+        shm_unlink(tp->shm_name);
+    for (size_t i = 0; i < sizeof tp->slab_mr / sizeof tp->slab_mr[0]; i++)
+        if (tp->slab_mr[i])
+            fi_close(&tp->slab_mr[i]->fid);
+    wsh_efa_rail_close(&tp->rail, &tp->lib);
+    wsh_efa_lib_close(&tp->lib);
+    free_parts(tp);
+}
+
+static int efa_ctx_open(struct wsh_tp *base, struct wsh_tctx **tctx)
+{
+    struct wsh_efa_ctx *ctx =
+        calloc(1, sizeof *ctx + (size_t)wsh_efa_tp_of(base)->n_pes * sizeof ctx->peer[0]);
+
+    if (!ctx)
+        return -ENOMEM;
+    ctx->base.tp = base;
+    *tctx = &ctx->base;
+    return 0;
+}
+
+static void efa_ctx_close(struct wsh_tctx *tctx)
+{
+    free(tctx);
+}
+
+static struct wsh_efa_tp *tp_new(const struct wsh_tp_params *params)
+{
+    struct wsh_efa_tp *tp = calloc(1, sizeof *tp);
+    struct wsh_tctx *own;
+
+    if (!tp)
+        return NULL;
+    pthread_mutex_init(&tp->lock, NULL);
+    tp->base.ops = &wsh_efa_ops;
+    tp->env = params->env;
+    tp->my_pe = params->my_pe;
+    tp->n_pes = params->n_pes;
+    tp->locking = params->threads;
+    tp->answers_end = &tp->answers;
+    tp->ops_end = &tp->ops;
+    tp->rail.wait_fd = -1;
+    tp->peers = calloc((size_t)tp->n_pes, sizeof *tp->peers);
+    tp->owing = calloc((size_t)tp->n_pes, sizeof *tp->owing);
+    if (!tp->peers || !tp->owing || efa_ctx_open(&tp->base, &own)) {
+        free_parts(tp);
+        return NULL;
+    }
+    tp->own = (struct wsh_efa_ctx *)own;
+    return tp;
+}
+
+static int open_rail(struct wsh_efa_tp *tp, char *why, size_t size)
+{
+    struct fi_info *info;
+    int rc = wsh_efa_lib_open(&tp->lib, why, size);
+
+    if (rc || (rc = wsh_efa_provider_choose(&tp->lib, tp->env, &info, why, size)))
+        return rc;
+    set_limits(tp, info);
+    rc = wsh_efa_rail_open(&tp->rail, &tp->lib, info, tp->n_tx + tp->n_small + tp->n_large + tp->n_rx);
+    if (rc)
+        return rc;
+    wsh_info(WSH_SUB_TRANSPORT,
+             "network: %s, libfabric %u.%u, order of writes %d, of messages behind writes %d, wait "
+             "descriptor %d, %u messages a peer",
+             tp->rail.name, FI_MAJOR(tp->lib.version), FI_MINOR(tp->lib.version), wsh_efa_orders_waw(info),
+             wsh_efa_orders_saw(info), tp->rail.wait_fd >= 0, tp->window);
+    return 0;
+}
+
+static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **out, struct wsh_tp_limits *limits)
+{
+    struct wsh_efa_tp *tp = tp_new(params);
+    char why[512];
+    int rc;
+
+    if (!tp)
+        return -ENOMEM;
+    rc = open_rail(tp, why, sizeof why);
+    if (rc == -ENODEV)
+        rc = absent(params->env, why);
+    if (rc || (rc = open_pools(tp)) || (rc = post_receives(tp))) {
+        efa_close(&tp->base);
+        return rc;
+    }
+    *limits = (struct wsh_tp_limits){.inject_max = tp->copy_always,
+                                     .op_max = tp->part_max,
+                                     .ordered = tp->native.after[EFA_WRITE] & 1 << EFA_WRITE};
+    *out = &tp->base;
+    return 0;
+}
+
+/* O(1): what the fence asks is found out per peer, when the next operation to it comes. */
+static int efa_fence(struct wsh_tctx *tctx)
+{
+    ((struct wsh_efa_ctx *)tctx)->epoch++;
+    return 0;
+}
+
+static size_t efa_pending(struct wsh_tctx *tctx, int pe)
+{
+    const struct wsh_efa_ctx *ctx = (const struct wsh_efa_ctx *)tctx;
+    const uint32_t *out;
+
+    if (pe < 0)
+        return wsh_efa_count_read(&ctx->total);
+    out = ctx->peer[pe].out;
+    return (size_t)wsh_efa_count_read(&out[EFA_WRITE]) + wsh_efa_count_read(&out[EFA_MSG]) +
+           wsh_efa_count_read(&out[EFA_READ]);
+}
+
+const struct wsh_tp_ops wsh_efa_ops = {
+    .name = "efa",
+    .remote = true,
+    .open = efa_open,
+    .close = efa_close,
+    .address = wsh_efa_address,
+    .connect = wsh_efa_connect,
+    .reach = wsh_efa_reach,
+    .mem_register = wsh_efa_mem_register,
+    .mem_release = wsh_efa_mem_release,
+    .mem_attach = wsh_efa_mem_attach,
+    .ctx_open = efa_ctx_open,
+    .ctx_close = efa_ctx_close,
+    .put = wsh_efa_put,
+    .get = wsh_efa_get,
+    .amo = wsh_efa_amo,
+    .put_signal = wsh_efa_put_signal,
+    .fence = efa_fence,
+    .pending = efa_pending,
+    .progress = wsh_efa_progress,
+    .wait_fd = wsh_efa_wait_fd,
+    .describe = wsh_efa_describe,
+};

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how memory is registered with the provider, and what peers need to reach it. */
+#define _GNU_SOURCE
+#include "transports/efa/efa.h"
+
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+#include "transports/efa/provider.h"
+
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EFA_MEM_VERSION 1
+#define EFA_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define EFA_ACCESS_LOCAL (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
+
+struct efa_mem_blob {
+    uint32_t version, zero;
+    uint64_t addr, key, len;
+};
+
+static bool may_lock_all(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+    return !syscall(SYS_capget, &head, data) &&
+           data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK);
+}
+
+/* Providers that pin report a limit that is too low as a bare "out of memory", so look first. */
+static int check_memlock(const struct wsh_efa_tp *tp, size_t len)
+{
+    struct rlimit limit;
+
+    if (!wsh_efa_pins(tp->rail.info) || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+        limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= len || may_lock_all())
+        return 0;
+    wsh_error(
+        "%s pins the symmetric memory: %zu bytes are needed, the memlock limit is %llu (hard %llu); raise it "
+        "(ulimit -l unlimited, /etc/security/limits.conf, docker --ulimit memlock=-1, LimitMEMLOCK=infinity "
+        "for slurmd) or lower SHMEM_SYMMETRIC_SIZE",
+        tp->rail.name, len, (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
+    return -ENOMEM;
+}
+
+static int mr_open(struct wsh_efa_tp *tp, void *base, size_t len, uint64_t access, uint64_t key,
+                   struct fid_mr **mr)
+{
+    int rc = fi_mr_reg(tp->rail.domain, base, len, access, 0, key, 0, mr, NULL);
+
+    if (rc || !(tp->rail.info->domain_attr->mr_mode & FI_MR_ENDPOINT))
+        return rc;
+    rc = fi_mr_bind(*mr, &tp->rail.ep->fid, 0);
+    if (!rc)
+        rc = fi_mr_enable(*mr);
+    if (rc)
+        fi_close(&(*mr)->fid);
+    return rc;
+}
+
+static void fill_blob(const struct wsh_efa_tp *tp, const struct wsh_efa_lmem *lmem, void *blob,
+                      size_t *blob_len)
+{
+    const struct efa_mem_blob mem = {
+        .version = EFA_MEM_VERSION,
+        .addr = tp->virt_addr ? (uintptr_t)lmem->base.base : 0,
+        .key = fi_mr_key(lmem->mr),
+        .len = lmem->base.len,
+    };
+
+    memcpy(blob, &mem, sizeof mem);
+    *blob_len = sizeof mem;
+}
+
+int wsh_efa_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
+                         size_t *blob_len)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
+    struct wsh_efa_lmem *new;
+    int rc;
+
+    *lmem = NULL;
+    if (mem->kind != WSH_MEM_HOST) {
+        *blob_len = 0;
+        return -ENOTSUP;
+    }
+    if (*blob_len < sizeof(struct efa_mem_blob))
+        return -ENOSPC;
+    if ((rc = check_memlock(tp, mem->len)))
+        return rc;
+    new = malloc(sizeof *new);
+    if (!new)
+        return -ENOMEM;
+    *new = (struct wsh_efa_lmem){.base = {.seg = mem->seg, .base = mem->base, .len = mem->len}};
+    rc = mr_open(tp, mem->base, mem->len, EFA_ACCESS, 1 + (uint64_t)mem->seg, &new->mr);
+    if (rc) {
+        wsh_error("cannot register %zu bytes of symmetric memory with %s: %s; lower SHMEM_SYMMETRIC_SIZE, or "
+                  "raise the memlock limit (ulimit -l)",
+                  mem->len, tp->rail.name, tp->lib.strerror(-rc));
+        free(new);
+        return rc;
+    }
+    fill_blob(tp, new, blob, blob_len);
+    tp->seg_base[mem->seg] = mem->base;
+    tp->seg_len[mem->seg] = mem->len;
+    tp->lmem[mem->seg] = new;
+    *lmem = &new->base;
+    return 0;
+}
+
+void wsh_efa_mem_release(struct wsh_tp *base, struct wsh_lmem *lmem)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
+
+    wsh_efa_lock(tp);
+    tp->seg_base[lmem->seg] = NULL;
+    tp->seg_len[lmem->seg] = 0;
+    tp->lmem[lmem->seg] = NULL;
+    fi_close(&((struct wsh_efa_lmem *)lmem)->mr->fid);
+    wsh_efa_unlock(tp);
+    free(lmem);
+}
+
+int wsh_efa_mem_attach(struct wsh_tp *base, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+                       struct wsh_rmem *rmem)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
+    struct efa_mem_blob mem;
+
+    if (blob_len != sizeof mem || (memcpy(&mem, blob, sizeof mem), mem.version != EFA_MEM_VERSION)) {
+        wsh_error("PE %d describes its memory for %s in another form (%zu bytes); run the same library on "
+                  "every PE",
+                  pe, tp->rail.name, blob_len);
+        return -EPROTO;
+    }
+    *rmem = (struct wsh_rmem){.tp = base,
+                              .pe = pe,
+                              .seg = seg,
+                              .len = mem.len,
+                              .map = pe == tp->my_pe ? tp->seg_base[seg] : NULL,
+                              .base = mem.addr,
+                              .key = mem.key};
+    return 0;
+}
+
+int wsh_efa_mem_pools(struct wsh_efa_tp *tp)
+{
+    struct wsh_efa_pool *const pools[] = {&tp->small, &tp->large, &tp->rx};
+
+    if (!tp->mr_local)
+        return 0;
+    for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
+        int rc = mr_open(tp, pools[i]->slab, pools[i]->slab_len, EFA_ACCESS_LOCAL, WSH_SEGS + 1 + i,
+                         &tp->slab_mr[i]);
+
+        if (rc) {
+            wsh_error("cannot register %zu bytes of message buffers with %s: %s; check ulimit -l",
+                      pools[i]->slab_len, tp->rail.name, tp->lib.strerror(-rc));
+            return rc;
+        }
+        wsh_efa_pool_set_desc(pools[i], fi_mr_desc(tp->slab_mr[i]));
+    }
+    return 0;
+}
+
+bool wsh_efa_mem_find(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc)
+{
+    for (int seg = 0; seg < WSH_SEGS; seg++) {
+        size_t off = (size_t)((const char *)addr - tp->seg_base[seg]);
+
+        if (tp->seg_base[seg] && (const char *)addr >= tp->seg_base[seg] && off < tp->seg_len[seg] &&
+            len <= tp->seg_len[seg] - off) {
+            *desc = fi_mr_desc(tp->lmem[seg]->mr);
+            return true;
+        }
+    }
+    return false;
+}

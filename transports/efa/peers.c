@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how PEs find each other over one provider. */
+#define _GNU_SOURCE
+#include "transports/efa/efa.h"
+
+#include "runtime/base/log.h"
+
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+
+#define EFA_ADDRESS_VERSION 1
+#define EFA_NAME_MAX 256
+/* The shm provider's endpoint is a file of this name in /dev/shm. */
+#define EFA_SHM_PREFIX "fi_shm://"
+
+struct efa_address {
+    uint16_t version;
+    uint16_t name_len;
+    uint32_t window;  /* messages that others may have under way to this PE */
+    uint32_t msg_max; /* bytes of a message */
+    char provider[64];
+    char name[EFA_NAME_MAX];
+};
+
+#define EFA_ADDRESS_LEN(name_len) (offsetof(struct efa_address, name) + (name_len))
+
+int wsh_efa_address(struct wsh_tp *base, void *blob, size_t *len)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
+    struct efa_address addr = {
+        .version = EFA_ADDRESS_VERSION, .window = tp->window, .msg_max = (uint32_t)tp->msg_max};
+    size_t name_len = sizeof addr.name;
+    int rc = wsh_efa_rail_name(&tp->rail, &tp->lib, addr.name, &name_len);
+
+    if (rc)
+        return rc;
+    if (*len < EFA_ADDRESS_LEN(name_len))
+        return -ENOSPC;
+    addr.name_len = (uint16_t)name_len;
+    strncpy(addr.provider, tp->rail.info->fabric_attr->prov_name, sizeof addr.provider - 1);
+    memcpy(blob, &addr, EFA_ADDRESS_LEN(name_len));
+    *len = EFA_ADDRESS_LEN(name_len);
+    if (!strncmp(addr.name, EFA_SHM_PREFIX, strlen(EFA_SHM_PREFIX)))
+        snprintf(tp->shm_name, sizeof tp->shm_name, "/%.*s", (int)sizeof tp->shm_name - 2,
+                 addr.name + strlen(EFA_SHM_PREFIX));
+    return 0;
+}
+
+static const char *address_fault(const struct efa_address *addr, size_t len)
+{
+    if (len < EFA_ADDRESS_LEN(0) || addr->version != EFA_ADDRESS_VERSION)
+        return "in another form; run the same library on every PE";
+    if (len != EFA_ADDRESS_LEN(addr->name_len) || addr->name_len > EFA_NAME_MAX)
+        return "of a wrong length; run the same library on every PE";
+    if (!addr->window || addr->window & (addr->window - 1) || addr->msg_max < sizeof(union wsh_efa_msg))
+        return "with senseless limits; run the same library on every PE";
+    if (!memchr(addr->provider, '\0', sizeof addr->provider))
+        return "with a broken provider name; run the same library on every PE";
+    return NULL;
+}
+
+static int check_address(const struct wsh_efa_tp *tp, int pe, const struct efa_address *addr, size_t len)
+{
+    const char *mine = tp->rail.info->fabric_attr->prov_name, *fault = address_fault(addr, len);
+
+    if (fault) {
+        wsh_error("PE %d gives a libfabric address %s", pe, fault);
+        return -EPROTO;
+    }
+    if (strcmp(addr->provider, mine)) {
+        wsh_error(
+            "PE %d uses libfabric provider %s and this PE %s; set SHMEM_LIBFABRIC_PROVIDER alike on all "
+            "hosts",
+            pe, addr->provider, mine);
+        return -EPROTO;
+    }
+    return 0;
+}
+
+static int add_peer(struct wsh_efa_tp *tp, int pe, const void *blob, size_t len)
+{
+    struct wsh_efa_peer *peer = &tp->peers[pe];
+    struct efa_address addr = {0};
+    int rc;
+
+    memcpy(&addr, blob, len < sizeof addr ? len : sizeof addr);
+    if ((rc = check_address(tp, pe, &addr, len)))
+        return rc;
+    if ((rc = wsh_efa_chan_init(&peer->chan, addr.window, tp->window)))
+        return rc;
+    if ((rc = wsh_efa_rail_insert(&tp->rail, &tp->lib, addr.name, pe, &peer->addr))) {
+        wsh_efa_chan_fini(&peer->chan);
+        return rc;
+    }
+    peer->msg_max = (uint16_t)(addr.msg_max < tp->msg_max ? addr.msg_max : tp->msg_max);
+    peer->connected = true;
+    return 0;
+}
+
+static int say_hello(struct wsh_efa_tp *tp)
+{
+    const struct wsh_efa_sent sent = {.owner = tp->own, .type = EFA_WIRE_HELLO};
+
+    for (; tp->hello_next < tp->n_pes; tp->hello_next++) {
+        int pe = tp->hello_next, rc;
+        struct wsh_efa_req *req;
+
+        if (pe == tp->my_pe || !tp->peers[pe].connected)
+            continue;
+        req = wsh_efa_msg_new(tp, pe);
+        rc = req ? wsh_efa_msg_send(tp, req, EFA_WIRE_HELLO, sizeof(struct wsh_efa_head), &sent) : -EAGAIN;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/*
+ * The shm provider maps a peer's file when it first sends to it. Once every peer has greeted this PE, none needs
+ * the name any more: unlinked here, the file cannot outlive a PE that is killed.
+ */
+static int unlink_shm(struct wsh_efa_tp *tp)
+{
+    int expected = 0, rc = say_hello(tp);
+
+    if (rc)
+        return rc;
+    for (int pe = 0; pe < tp->n_pes; pe++)
+        expected += pe != tp->my_pe && tp->peers[pe].connected;
+    if (tp->hellos < expected || wsh_efa_count_read(&tp->own->total))
+        return -EAGAIN;
+    shm_unlink(tp->shm_name);
+    tp->shm_name[0] = '\0';
+    return 0;
+}
+
+int wsh_efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
+    int rc = 0;
+
+    wsh_efa_lock(tp);
+    for (int pe = 0; pe < peers->n_pes && !rc; pe++)
+        if (peers->len[pe] && !tp->peers[pe].connected)
+            rc = add_peer(tp, pe, peers->address[pe], peers->len[pe]);
+    if (!rc && tp->shm_name[0])
+        rc = unlink_shm(tp);
+    wsh_efa_unlock(tp);
+    return rc;
+}
+
+unsigned wsh_efa_reach(struct wsh_tp *base, int pe, enum wsh_mem_kind kind)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
+
+    if (kind != WSH_MEM_HOST || !tp->peers[pe].connected)
+        return 0;
+    return WSH_REACH_ALL | (pe == tp->my_pe ? WSH_REACH_CPU_LS : 0);
+}

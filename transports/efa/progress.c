@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how completions are taken from the provider, and what a failed one means. */
+#include "transports/efa/efa.h"
+
+#include "runtime/base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EFA_CQ_BATCH 16
+
+int wsh_efa_fail(struct wsh_efa_tp *tp, int err, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+
+    if (tp->failed)
+        return tp->failed;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    wsh_error("%s", text);
+    __atomic_store_n(&tp->failed, err, __ATOMIC_RELAXED);
+    return err;
+}
+
+int wsh_efa_posted(struct wsh_efa_tp *tp, int pe, const char *what, ssize_t rc)
+{
+    if (!rc)
+        return 0;
+    if (rc == -FI_EAGAIN)
+        return -EAGAIN;
+    return wsh_efa_fail(
+        tp, rc == -FI_ENOTCONN || rc == -FI_ECONNREFUSED ? -ECONNRESET : (int)rc,
+        "%s of PE %d to PE %d over %s cannot start: %s; is PE %d alive and its host reachable?", what,
+        tp->my_pe, pe, tp->rail.name, tp->lib.strerror((int)-rc), pe);
+}
+
+static void read_done(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
+{
+    if (req->copy_to)
+        memcpy(req->copy_to, req->buf, req->len);
+    if (req->op) {
+        wsh_efa_op_part_done(tp, req->op);
+    } else {
+        wsh_efa_end(req->ctx, req->pe, EFA_READ);
+        wsh_efa_done_sub(req->done);
+    }
+    wsh_efa_req_put(req);
+}
+
+static void write_done(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
+{
+    if (req->op) {
+        wsh_efa_op_part_done(tp, req->op);
+    } else {
+        wsh_efa_end(req->ctx, req->pe, EFA_WRITE);
+        wsh_efa_done_sub(req->done);
+    }
+    wsh_efa_req_put(req);
+}
+
+static int complete(struct wsh_efa_tp *tp, const struct fi_cq_msg_entry *entry)
+{
+    struct wsh_efa_req *req = entry->op_context;
+
+    switch (req->kind) {
+    case EFA_REQ_WRITE: write_done(tp, req); return 0;
+    case EFA_REQ_READ: read_done(tp, req); return 0;
+    case EFA_REQ_SEND: wsh_efa_req_put(req); return 0;
+    default: return wsh_efa_serve(tp, req, entry->len);
+    }
+}
+
+/* The errors of a peer that has gone, in the words of different providers. */
+static bool peer_is_gone(int err)
+{
+    return err == FI_ENOTCONN || err == FI_ECONNRESET || err == FI_ECONNABORTED || err == FI_ECONNREFUSED ||
+           err == FI_ESHUTDOWN || err == EPIPE || err == FI_EHOSTUNREACH || err == FI_ETIMEDOUT ||
+           err == FI_EIO || err == FI_ECANCELED;
+}
+
+static int operation_failed(struct wsh_efa_tp *tp, const struct wsh_efa_req *req,
+                            const struct fi_cq_err_entry *err)
+{
+    static const char *const names[] = {"put to", "get from", "message to", "receive from"};
+    char vendor[256] = "";
+    const char *text = fi_cq_strerror(tp->rail.cq, err->prov_errno, err->err_data, vendor, sizeof vendor);
+
+    return wsh_efa_fail(tp, peer_is_gone(err->err) ? -ECONNRESET : -err->err,
+                        "%s PE %d over %s failed: %s (%s, code %d); is PE %d alive and its host reachable?",
+                        names[req->kind], req->pe, tp->rail.name, tp->lib.strerror(err->err),
+                        text ? text : "no more words", err->prov_errno, req->pe);
+}
+
+/*
+ * A failed acknowledgement does no harm: its peer has left, or its next operation will say what is wrong. A receive
+ * fails when it is taken back.
+ */
+static int take_error(struct wsh_efa_tp *tp)
+{
+    struct fi_cq_err_entry err = {0};
+    ssize_t rc = fi_cq_readerr(tp->rail.cq, &err, 0);
+    struct wsh_efa_req *req = err.op_context;
+
+    if (rc == -FI_EAGAIN)
+        return 0;
+    if (rc < 0)
+        return wsh_efa_fail(tp, (int)rc, "fi_cq_readerr on %s: %s", tp->rail.name,
+                            tp->lib.strerror((int)-rc));
+    if (!req)
+        return wsh_efa_fail(tp, -err.err, "%s reports: %s", tp->rail.name, tp->lib.strerror(err.err));
+    if (req->kind == EFA_REQ_RECV) {
+        if (err.err == FI_ETRUNC)
+            return wsh_efa_fail(tp, -EPROTO,
+                                "message longer than %zu bytes over %s; run the same build on every PE",
+                                tp->rx.buf_size, tp->rail.name);
+        wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", tp->rail.name, tp->lib.strerror(err.err));
+        return 0;
+    }
+    if (req->kind == EFA_REQ_SEND && req->len == EFA_WIRE_ACK) {
+        wsh_info(WSH_SUB_TRANSPORT, "acknowledgement to PE %d over %s: %s", req->pe, tp->rail.name,
+                 tp->lib.strerror(err.err));
+        wsh_efa_req_put(req);
+        return 0;
+    }
+    return operation_failed(tp, req, &err);
+}
+
+static int take_completions(struct wsh_efa_tp *tp)
+{
+    struct fi_cq_msg_entry entries[EFA_CQ_BATCH];
+    ssize_t n = fi_cq_read(tp->rail.cq, entries, EFA_CQ_BATCH);
+    int rc;
+
+    if (n == -FI_EAGAIN)
+        return 0;
+    if (n == -FI_EAVAIL) {
+        rc = take_error(tp);
+        return rc ? rc : 1;
+    }
+    if (n < 0)
+        return wsh_efa_fail(tp, (int)n, "fi_cq_read on %s: %s", tp->rail.name, tp->lib.strerror((int)-n));
+    for (ssize_t i = 0; i < n; i++)
+        if ((rc = complete(tp, &entries[i])))
+            return rc;
+    return (int)n;
+}
+
+static int progress_locked(struct wsh_efa_tp *tp)
+{
+    int moved, rc;
+
+    if (wsh_unlikely(tp->failed))
+        return tp->failed;
+    moved = take_completions(tp);
+    if (moved < 0)
+        return moved;
+    if (wsh_unlikely(tp->ops != NULL)) {
+        if ((rc = wsh_efa_op_progress(tp)) < 0)
+            return rc;
+        moved += rc;
+    }
+    rc = wsh_efa_msg_progress(tp, !moved);
+    return rc < 0 ? rc : moved + rc;
+}
+
+/* Who finds the lock taken leaves: its holder moves everything on. */
+int wsh_efa_progress(struct wsh_tp *base)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
+    int rc;
+
+    if (!wsh_efa_trylock(tp))
+        return __atomic_load_n(&tp->failed, __ATOMIC_RELAXED);
+    rc = progress_locked(tp);
+    wsh_efa_unlock(tp);
+    return rc;
+}
+
+/* Nothing may be left that no event announces: parts to give, answers and acknowledgements to send. */
+int wsh_efa_wait_fd(struct wsh_tp *base)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
+    struct fid *fid = &tp->rail.cq->fid;
+    int rc;
+
+    if (tp->rail.wait_fd < 0)
+        return -ENOTSUP;
+    if (!wsh_efa_trylock(tp))
+        return -EAGAIN;
+    rc = tp->ops || tp->answers || tp->n_owing || tp->unposted ? -EAGAIN
+                                                               : fi_trywait(tp->rail.fabric, &fid, 1);
+    wsh_efa_unlock(tp);
+    return rc ? -EAGAIN : tp->rail.wait_fd;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows which libfabric provider serves the network best here, and what to ask of it. */
+#include "transports/efa/provider.h"
+
+#include "runtime/base/log.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define EFA_ORDER (FI_ORDER_WAW | FI_ORDER_SAW)
+#define EFA_ORDER_MORE (EFA_ORDER | FI_ORDER_SAS | FI_ORDER_RAW)
+
+/*
+ * rank: the lower the better; a provider that is not listed drives real network hardware. Negative: only when asked
+ * for by name, because it reaches no other host, or not reliably at load.
+ * put_by_msg: small puts are faster as messages. shm takes one delivery-complete write a peer, refuses all else to
+ * that peer until the target has seen it, and hands out no completion before an older one of another peer.
+ */
+static const struct {
+    const char *name;
+    int rank;
+    bool put_by_msg;
+} efa_known[] = {{"efa", 0, false},      {"tcp", 20, false}, {"net", 21, false},
+                 {"sockets", 30, false}, {"udp", -1, false}, {"shm", -1, true}};
+#define EFA_RANK_HARDWARE 10
+
+static int known_index(const char *name)
+{
+    size_t len = strcspn(name, ";");
+
+    for (int i = 0; i < (int)(sizeof efa_known / sizeof efa_known[0]); i++)
+        if (strlen(efa_known[i].name) == len && !strncasecmp(efa_known[i].name, name, len))
+            return i;
+    return -1;
+}
+
+static int provider_rank(const char *name)
+{
+    int i = known_index(name);
+
+    return i < 0 ? EFA_RANK_HARDWARE : efa_known[i].rank;
+}
+
+/* Without an order of writes, messages are better too where the target's CPU is needed anyway: they have ours. */
+bool wsh_efa_puts_by_msg(const struct fi_info *info)
+{
+    int i = known_index(info->fabric_attr->prov_name);
+
+    return (i >= 0 && efa_known[i].put_by_msg) ||
+           (!wsh_efa_orders_waw(info) && info->domain_attr->data_progress == FI_PROGRESS_MANUAL);
+}
+
+/* Loopback and link-local addresses reach no other host, or not without a scope. */
+static bool address_is_routable(const struct fi_info *info)
+{
+    const struct sockaddr *sa = info->src_addr;
+
+    if (!sa || (info->addr_format != FI_SOCKADDR_IN && info->addr_format != FI_SOCKADDR_IN6))
+        return true;
+    if (sa->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)sa)->sin_addr.s_addr) >> 24 != 127;
+    if (sa->sa_family == AF_INET6) {
+        const struct in6_addr *in6 = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+
+        return !IN6_IS_ADDR_LOOPBACK(in6) && !IN6_IS_ADDR_LINKLOCAL(in6);
+    }
+    return true;
+}
+
+/* Never FI_ATOMIC: atomics run on the target's CPU, and tcp;ofi_rxm loses its write order with it. */
+static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const char *prov, const char *domain,
+                                  uint64_t order)
+{
+    struct fi_info *hints = lib->dupinfo(NULL);
+
+    if (!hints)
+        return NULL;
+    hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->tx_attr->msg_order = order;
+    hints->rx_attr->msg_order = order;
+    hints->domain_attr->mr_mode =
+        FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN; /* efa_tp.lock covers the whole domain */
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->fabric_attr->prov_name = prov ? strdup(prov) : NULL;
+    hints->domain_attr->name = domain ? strdup(domain) : NULL;
+    return hints;
+}
+
+static int ask(const struct wsh_efa_lib *lib, const char *prov, const char *domain, uint64_t order,
+               struct fi_info **list)
+{
+    struct fi_info *hints = make_hints(lib, prov, domain, order);
+    int rc;
+
+    if (!hints)
+        return -ENOMEM;
+    *list = NULL;
+    rc = lib->getinfo(lib->api, NULL, NULL, 0, hints, list);
+    lib->freeinfo(hints);
+    return rc;
+}
+
+/* The first of the best: libfabric lists faster NICs first. `any`: ranks below 0 are welcome too. */
+static const struct fi_info *best_of(const struct fi_info *list, bool any)
+{
+    const struct fi_info *best = NULL;
+    int best_score = 0;
+
+    for (const struct fi_info *info = list; info; info = info->next) {
+        int rank = provider_rank(info->fabric_attr->prov_name);
+        int score = 2 * rank + !address_is_routable(info);
+
+        if (info->domain_attr->mr_key_size > sizeof(uint64_t) || (rank < 0 && !any))
+            continue;
+        if (!best || score < best_score) {
+            best = info;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t size)
+{
+    struct fi_info *list;
+    size_t used = 0;
+
+    snprintf(text, size, "none");
+    if (ask(lib, NULL, NULL, 0, &list))
+        return;
+    for (const struct fi_info *info = list; info && used < size; info = info->next) {
+        char word[128];
+
+        snprintf(word, sizeof word, "%s (%s)", info->fabric_attr->prov_name, info->domain_attr->name);
+        if (!strstr(text, word))
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", word);
+    }
+    lib->freeinfo(list);
+}
+
+/* Asks the named provider for its order first; one that cannot give any refuses, and is asked without. */
+static int ask_ordered(const struct wsh_efa_lib *lib, const char *prov, const char *domain,
+                       struct fi_info **list)
+{
+    const uint64_t orders[] = {EFA_ORDER_MORE, EFA_ORDER, FI_ORDER_SAS, 0};
+    int rc = -FI_ENODATA;
+
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0] && rc == -FI_ENODATA; i++)
+        rc = ask(lib, prov, domain, orders[i], list);
+    return rc;
+}
+
+static int refuse_setting(const struct wsh_efa_lib *lib, const char *prov, const char *domain, int rc)
+{
+    char available[512];
+
+    list_providers(lib, available, sizeof available);
+    wsh_error(
+        "no libfabric provider '%s'%s%s%s of reliable datagrams with remote memory access here (libfabric: "
+        "%s); set SHMEM_LIBFABRIC_PROVIDER (and SHMEM_LIBFABRIC_DOMAIN) to one of: %s",
+        prov ? prov : "any", domain ? " with domain '" : "", domain ? domain : "", domain ? "'" : "",
+        lib->strerror(-rc), available);
+    return -ENOENT;
+}
+
+static int choose_name(const struct wsh_efa_lib *lib, const char *domain, char *name, size_t size, char *why,
+                       size_t why_size)
+{
+    const struct fi_info *best;
+    struct fi_info *list;
+    int rc = ask(lib, NULL, domain, 0, &list);
+
+    if (rc && domain)
+        return refuse_setting(lib, NULL, domain, rc);
+    if (rc) {
+        snprintf(why, why_size, "libfabric finds no provider (%s)", lib->strerror(-rc));
+        return -ENODEV;
+    }
+    best = best_of(list, false);
+    if (best)
+        snprintf(name, size, "%s", best->fabric_attr->prov_name);
+    else
+        snprintf(why, why_size, "libfabric finds no provider that reaches other hosts");
+    lib->freeinfo(list);
+    return best ? 0 : -ENODEV;
+}
+
+int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, struct fi_info **info,
+                            char *why, size_t size)
+{
+    char name[128];
+    const struct fi_info *best;
+    struct fi_info *list;
+    int rc;
+
+    if (env->provider)
+        snprintf(name, sizeof name, "%s", env->provider);
+    else if ((rc = choose_name(lib, env->domain, name, sizeof name, why, size)))
+        return rc;
+    rc = ask_ordered(lib, name, env->domain, &list);
+    if (rc)
+        return refuse_setting(lib, name, env->domain, rc);
+    best = best_of(list, true);
+    *info = best ? lib->dupinfo(best) : NULL;
+    lib->freeinfo(list);
+    if (!best)
+        return refuse_setting(lib, name, env->domain, -FI_ENODATA);
+    return *info ? 0 : -ENOMEM;
+}
+
+/* A provider may claim an order and limit it to operations of so many bytes: shm claims all, for 0 bytes. */
+static bool orders(const struct fi_info *info, uint64_t bits, size_t max_size)
+{
+    return (info->tx_attr->msg_order & bits) && max_size >= info->ep_attr->max_msg_size;
+}
+
+bool wsh_efa_orders_waw(const struct fi_info *info)
+{
+    return orders(info, FI_ORDER_WAW | FI_ORDER_RMA_WAW, info->ep_attr->max_order_waw_size);
+}
+
+bool wsh_efa_orders_saw(const struct fi_info *info)
+{
+    return orders(info, FI_ORDER_SAW, info->ep_attr->max_order_waw_size);
+}
+
+bool wsh_efa_orders_raw(const struct fi_info *info)
+{
+    return orders(info, FI_ORDER_RAW | FI_ORDER_RMA_RAW, info->ep_attr->max_order_raw_size);
+}
+
+bool wsh_efa_orders_sas(const struct fi_info *info)
+{
+    return info->tx_attr->msg_order & FI_ORDER_SAS;
+}
+
+bool wsh_efa_pins(const struct fi_info *info)
+{
+    return info->domain_attr->mr_mode & FI_MR_ALLOCATED;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows which libfabric provider serves the network best here, and what to ask of it. */
+#ifndef WSH_EFA_PROVIDER_H
+#define WSH_EFA_PROVIDER_H
+
+#include "transports/efa/fabric.h"
+
+#include "runtime/base/env.h"
+
+#include <stdbool.h>
+
+/*
+ * Chooses a provider of reliable messages and remote memory access: the one that the settings name, or the best
+ * of this machine. *info is freed with lib->freeinfo. -ENODEV: none, `why` says so in words; any
+ * other error was logged.
+ */
+int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, struct fi_info **info,
+                            char *why, size_t size);
+
+/* What the provider orders by itself on one endpoint, for operations of any size. */
+bool wsh_efa_orders_waw(const struct fi_info *info);
+bool wsh_efa_orders_saw(const struct fi_info *info);
+bool wsh_efa_orders_raw(const struct fi_info *info);
+bool wsh_efa_orders_sas(const struct fi_info *info);
+
+/* Small puts are better sent as messages, which the target's CPU stores. */
+bool wsh_efa_puts_by_msg(const struct fi_info *info);
+
+/* Registered memory is pinned and counts against RLIMIT_MEMLOCK. */
+bool wsh_efa_pins(const struct fi_info *info);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows one NIC's libfabric objects: fabric, domain, completion queue, address vector, endpoint. */
+#include "transports/efa/rail.h"
+
+#include "runtime/base/log.h"
+
+#include <rdma/fi_cm.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Logs a failed call on `rail`; returns its error. */
+static int rail_failed(const struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const char *call,
+                       int rc)
+{
+    wsh_error("libfabric %s on %s: %s; check the NIC with fi_info, or set SHMEM_LIBFABRIC_PROVIDER and "
+              "SHMEM_LIBFABRIC_DOMAIN",
+              call, rail->name, lib->strerror(-rc));
+    return rc;
+}
+
+/* Providers without wait objects refuse the first try. */
+static int open_cq(struct wsh_efa_rail *rail, size_t size)
+{
+    struct fi_cq_attr attr = {.size = size, .format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
+    int rc = fi_cq_open(rail->domain, &attr, &rail->cq, NULL);
+
+    rail->wait_fd = -1;
+    if (!rc && !fi_control(&rail->cq->fid, FI_GETWAIT, &rail->wait_fd))
+        return 0;
+    if (!rc)
+        fi_close(&rail->cq->fid);
+    rail->cq = NULL;
+    rail->wait_fd = -1;
+    attr.wait_obj = FI_WAIT_NONE;
+    return fi_cq_open(rail->domain, &attr, &rail->cq, NULL);
+}
+
+static int open_endpoint(struct wsh_efa_rail *rail, const char **call)
+{
+    int rc;
+
+    *call = "fi_endpoint";
+    if ((rc = fi_endpoint(rail->domain, rail->info, &rail->ep, NULL)))
+        return rc;
+    *call = "fi_ep_bind";
+    if ((rc = fi_ep_bind(rail->ep, &rail->cq->fid, FI_TRANSMIT | FI_RECV)))
+        return rc;
+    if ((rc = fi_ep_bind(rail->ep, &rail->av->fid, 0)))
+        return rc;
+    *call = "fi_enable";
+    return fi_enable(rail->ep);
+}
+
+int wsh_efa_rail_open(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, struct fi_info *info,
+                      size_t cq_size)
+{
+    struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
+    const char *call = "fi_fabric";
+    int rc;
+
+    *rail = (struct wsh_efa_rail){.info = info, .wait_fd = -1};
+    snprintf(rail->name, sizeof rail->name, "%s (%s)", info->fabric_attr->prov_name, info->domain_attr->name);
+    if ((rc = lib->fabric(info->fabric_attr, &rail->fabric, NULL)))
+        goto err;
+    call = "fi_domain";
+    if ((rc = fi_domain(rail->fabric, info, &rail->domain, NULL)))
+        goto err;
+    call = "fi_cq_open";
+    if ((rc = open_cq(rail, cq_size)))
+        goto err;
+    call = "fi_av_open";
+    if ((rc = fi_av_open(rail->domain, &av_attr, &rail->av, NULL)))
+        goto err;
+    if ((rc = open_endpoint(rail, &call)))
+        goto err;
+    return 0;
+err:
+    rail_failed(rail, lib, call, rc);
+    wsh_efa_rail_close(rail, lib);
+    return rc;
+}
+
+void wsh_efa_rail_close(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib)
+{
+    struct fid *const fids[] = {
+        rail->ep ? &rail->ep->fid : NULL,         rail->av ? &rail->av->fid : NULL,
+        rail->cq ? &rail->cq->fid : NULL,         rail->domain ? &rail->domain->fid : NULL,
+        rail->fabric ? &rail->fabric->fid : NULL,
+    };
+
+    for (size_t i = 0; i < sizeof fids / sizeof fids[0]; i++)
+        if (fids[i])
+            fi_close(fids[i]);
+    if (rail->info)
+        lib->freeinfo(rail->info);
+    memset(rail, 0, sizeof *rail);
+    rail->wait_fd = -1;
+}
+
+int wsh_efa_rail_name(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, void *name, size_t *len)
+{
+    int rc = fi_getname(&rail->ep->fid, name, len);
+
+    return rc ? rail_failed(rail, lib, "fi_getname", rc) : 0;
+}
+
+int wsh_efa_rail_insert(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const void *name, int pe,
+                        fi_addr_t *addr)
+{
+    int rc = fi_av_insert(rail->av, name, 1, addr, 0, NULL);
+
+    if (rc == 1)
+        return 0;
+    wsh_error("libfabric fi_av_insert of PE %d on %s: %s", pe, rail->name,
+              rc < 0 ? lib->strerror(-rc) : "address refused");
+    return rc < 0 ? rc : -EADDRNOTAVAIL;
+}

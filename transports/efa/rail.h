@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows one NIC's libfabric objects: fabric, domain, completion queue, address vector, endpoint. */
+#ifndef WSH_EFA_RAIL_H
+#define WSH_EFA_RAIL_H
+
+#include "transports/efa/fabric.h"
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+struct wsh_efa_rail {
+    struct fi_info *info; /* owned */
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_cq *cq;
+    struct fid_av *av;
+    struct fid_ep *ep;
+    int wait_fd;    /* becomes readable when the queue has something; -1: the provider has none */
+    char name[160]; /* "tcp;ofi_rxm (eth0)", for messages */
+};
+
+/* Takes `info` over. The queue holds cq_size completions. Errors are logged. */
+int wsh_efa_rail_open(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, struct fi_info *info,
+                      size_t cq_size);
+void wsh_efa_rail_close(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib);
+
+/* The endpoint's name as peers need it; *len in: room, out: bytes. */
+int wsh_efa_rail_name(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, void *name, size_t *len);
+int wsh_efa_rail_insert(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const void *name, int pe,
+                        fi_addr_t *addr);
+
+#endif

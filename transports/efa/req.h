@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the requests: what libfabric hands back when an operation completes. Every operation holds one from a
+ * bounded pool, so the completion queue cannot overflow.
+ */
+#ifndef WSH_EFA_REQ_H
+#define WSH_EFA_REQ_H
+
+#include <rdma/fabric.h>
+
+#include <stdint.h>
+
+struct wsh_done;
+struct wsh_efa_ctx;
+struct wsh_efa_op;
+
+enum wsh_efa_req_kind { EFA_REQ_WRITE, EFA_REQ_READ, EFA_REQ_SEND, EFA_REQ_RECV };
+
+struct wsh_efa_req {
+    struct fi_context2 fi; /* first: the provider's own room */
+    uint8_t kind;          /* enum wsh_efa_req_kind */
+    int pe;
+    struct wsh_efa_ctx *ctx;
+    struct wsh_efa_op *op; /* this is a part of it, or NULL */
+    struct wsh_done *done; /* counts this request, or NULL */
+    char *buf;             /* its own memory, registered where the provider wants that, or NULL */
+    void *desc;            /* of buf */
+    char *copy_to;         /* read through buf: where it goes … */
+    uint32_t len;          /* … and how much; received: bytes in buf */
+    struct wsh_efa_pool *pool;
+    struct wsh_efa_req *next;
+};
+
+struct wsh_efa_pool {
+    struct wsh_efa_req *free;
+    struct wsh_efa_req *all;
+    uint32_t n;
+    size_t buf_size;
+    char *slab; /* the bufs, in one piece */
+    size_t slab_len;
+};
+
+/* n requests with bufs of buf_size bytes each (0: none). */
+int wsh_efa_pool_init(struct wsh_efa_pool *pool, uint32_t n, size_t buf_size);
+void wsh_efa_pool_fini(struct wsh_efa_pool *pool);
+/* The slab has been registered. */
+void wsh_efa_pool_set_desc(struct wsh_efa_pool *pool, void *desc);
+
+/* NULL: all are under way. Only kind, pe, buf and desc of it are defined; op, done and copy_to are NULL. */
+static inline struct wsh_efa_req *wsh_efa_req_get(struct wsh_efa_pool *pool, enum wsh_efa_req_kind kind,
+                                                  int pe)
+{
+    struct wsh_efa_req *req = pool->free;
+
+    if (!req)
+        return NULL;
+    pool->free = req->next;
+    req->kind = (uint8_t)kind;
+    req->pe = pe;
+    return req;
+}
+
+static inline void wsh_efa_req_put(struct wsh_efa_req *req)
+{
+    req->op = NULL;
+    req->done = NULL;
+    req->copy_to = NULL;
+    req->next = req->pool->free;
+    req->pool->free = req;
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the layout of every message between PEs, and tells a good message from a bad one. Pure. */
+#include "transports/efa/wire.h"
+
+#include "runtime/base/atomic.h"
+#include "transports/transport.h"
+
+void wsh_efa_wire_head(struct wsh_efa_head *head, enum wsh_efa_wire type, size_t len, int src, uint32_t seq,
+                       uint32_t ack)
+{
+    *head = (struct wsh_efa_head){.version = EFA_WIRE_VERSION,
+                                  .type = (uint8_t)type,
+                                  .len = (uint16_t)len,
+                                  .src = (uint32_t)src,
+                                  .seq = seq,
+                                  .ack = ack};
+}
+
+static const char *check_amo(const struct wsh_efa_place *word)
+{
+    if (word->op >= WSH_AMO_OPS)
+        return "unknown atomic operation";
+    if (word->width != 4 && word->width != 8)
+        return "atomic on neither 4 nor 8 bytes";
+    if (word->off % word->width)
+        return "atomic on a misaligned address";
+    return NULL;
+}
+
+static const char *check_body(const union wsh_efa_msg *msg, size_t len)
+{
+    switch (msg->head.type) {
+    case EFA_WIRE_HELLO:
+    case EFA_WIRE_ACK: return len == sizeof msg->head ? NULL : "wrong length";
+    case EFA_WIRE_PUT: return len >= sizeof msg->put ? NULL : "wrong length";
+    case EFA_WIRE_SIGNAL: return len >= sizeof msg->signal ? check_amo(&msg->signal.signal) : "wrong length";
+    case EFA_WIRE_AMO:
+    case EFA_WIRE_FETCH: return len == sizeof msg->amo ? check_amo(&msg->amo.word) : "wrong length";
+    case EFA_WIRE_REPLY: return len == sizeof msg->reply ? NULL : "wrong length";
+    default: return "unknown type";
+    }
+}
+
+const char *wsh_efa_wire_check(const union wsh_efa_msg *msg, size_t len, int n_pes)
+{
+    if (len < sizeof msg->head)
+        return "shorter than its head";
+    if (msg->head.version != EFA_WIRE_VERSION)
+        return "another version of the protocol; run the same library on every PE";
+    if (msg->head.len != len)
+        return "length differs from the one in its head";
+    if (msg->head.src >= (uint32_t)n_pes)
+        return "from a PE out of range";
+    return check_body(msg, len);
+}
+
+void *wsh_efa_wire_resolve(const struct wsh_efa_place *place, size_t len, char *const *base,
+                           const size_t *size)
+{
+    if (place->seg >= WSH_SEGS || !base[place->seg])
+        return NULL;
+    if (place->off > size[place->seg] || len > size[place->seg] - place->off)
+        return NULL;
+    return base[place->seg] + place->off;
+}
