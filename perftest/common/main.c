@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The common main(): options, buffers, the loop over rows, and the exit status. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perftest/common/measure.h"
+
+static const char *program_name = "perftest";
+
+void perf_complain(const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    fprintf(stderr, "%s: %s\n", program_name, line);
+}
+
+static bool has_row(const struct perf_program *program, const char *name, size_t len)
+{
+    for (const struct perf_op *op = program->ops; op->name; op++)
+        if (strlen(op->name) == len && !strncmp(op->name, name, len))
+            return true;
+    return false;
+}
+
+static void check_names(const struct perf_program *program, const char *only, char *error)
+{
+    for (const char *p = only; p && *p;) {
+        size_t len = strcspn(p, ",");
+        if (!has_row(program, p, len)) {
+            snprintf(error, PERF_ERROR_TEXT, "option -m: no row '%.*s' (see --help)",
+                     len < 40 ? (int)len : 40, p);
+            return;
+        }
+        p += len + (p[len] == ',');
+    }
+}
+
+static const struct perf_op *first_lacking(const struct perf_program *program,
+                                           const struct perf_options *o)
+{
+    const struct perf_op *lacking = NULL;
+    for (const struct perf_op *op = program->ops; op->name; op++) {
+        if (perf_options_want(o, op->name) && op->batch)
+            return NULL;
+        if (perf_options_want(o, op->name) && !lacking)
+            lacking = op;
+    }
+    return lacking;
+}
+
+static void help(const struct perf_program *program)
+{
+    printf("%s: %s\nUsage: oshrun -n %d %s [options]\n", program->name, program->what,
+           program->min_pes, program->name);
+    perf_options_help(&program->defaults);
+    printf("Rows:");
+    for (const struct perf_op *op = program->ops; op->name; op++)
+        printf(" %s", op->name);
+    printf("\n");
+    fflush(stdout);
+}
+
+static size_t largest(const struct perf_program *program, const struct perf_options *o)
+{
+    size_t most = sizeof(uint64_t);
+    for (int i = 0; i < o->nsizes; i++)
+        most = o->sizes[i] > most ? o->sizes[i] : most;
+    for (const struct perf_op *op = program->ops; op->name; op++)
+        most = op->len > most ? op->len : most;
+    return most;
+}
+
+static size_t buffer_size(const struct perf_run *run, size_t len)
+{
+    return run->program->buffer_size ? run->program->buffer_size(run, len) : len;
+}
+
+static int buffers_open(struct perf_run *run)
+{
+    size_t size = buffer_size(run, largest(run->program, run->opts));
+    run->size = size;
+    run->control = perf_control_open(run->opts, run->npes);
+    if (!run->control)
+        return PERF_FAILED;
+    run->source = shmem_align(4096, size);
+    run->dest = shmem_align(4096, size);
+    run->flag = shmem_align(64, 64);
+    if (!run->source || !run->dest || !run->flag) {
+        if (run->me == 0)
+            perf_complain("no room for two symmetric buffers of %zu bytes; take smaller messages "
+                          "(-e) or set SHMEM_SYMMETRIC_SIZE", size);
+        return PERF_FAILED;
+    }
+    memset(run->source, 1, size);
+    memset(run->dest, 0, size);
+    memset(run->flag, 0, 64);
+    shmem_barrier_all();
+    return run->program->setup ? run->program->setup(run) : PERF_OK;
+}
+
+static void buffers_close(struct perf_run *run)
+{
+    if (run->program->teardown)
+        run->program->teardown(run);
+    shmem_barrier_all();
+    shmem_free(run->flag);
+    shmem_free(run->dest);
+    shmem_free(run->source);
+    perf_control_close(run->control);
+}
+
+/* Returns the number of wrong bytes or values, on every PE. */
+static long row(struct perf_run *run, const struct perf_op *op, size_t len,
+                struct perf_report *report)
+{
+    struct perf_row result = {0};
+    run->len = len;
+    run->span = buffer_size(run, len);
+    perf_measure(run, op, &result);
+    shmem_barrier_all();
+    long wrong = perf_sum(run, op->check(run, op));
+    shmem_barrier_all();
+    if (run->me == 0) {
+        result.right = wrong == 0;
+        perf_report_row(report, &result);
+        if (wrong)
+            perf_complain("%s, %zu bytes: %ld bytes or values are wrong", op->name, len, wrong);
+    }
+    return wrong;
+}
+
+static long rows(struct perf_run *run, struct perf_report *report)
+{
+    long wrong = 0;
+    for (const struct perf_op *op = run->program->ops; op->name; op++) {
+        if (!perf_options_want(run->opts, op->name))
+            continue;
+        if (!op->batch && run->me == 0)
+            perf_report_lacks(report, op);
+        if (!op->batch)
+            continue;
+        int sizes = op->len ? 1 : run->opts->nsizes;
+        for (int i = 0; i < sizes; i++)
+            wrong += row(run, op, op->len ? op->len : run->opts->sizes[i], report);
+    }
+    return wrong;
+}
+
+static int measure_all(struct perf_run *run)
+{
+    struct perf_report report;
+    int status = buffers_open(run);
+    if (status)
+        return status;
+    int opened = run->me ? 0 : perf_report_open(&report, run->program, run->opts, run->npes);
+    if (perf_agree(run, opened))
+        return PERF_USAGE;
+    status = rows(run, &report) ? PERF_FAILED : PERF_OK;
+    if (run->me == 0 && perf_report_close(&report))
+        status = PERF_FAILED;
+    buffers_close(run);
+    return status;
+}
+
+static int start(struct perf_run *run, const char *error)
+{
+    const struct perf_program *program = run->program;
+    const struct perf_op *lacking = first_lacking(program, run->opts);
+    bool speaks = run->me == 0;
+    if (error[0] || run->opts->help) {
+        if (speaks && error[0])
+            perf_complain("%s", error);
+        else if (speaks)
+            help(program);
+        return error[0] ? PERF_USAGE : PERF_OK;
+    }
+    if (lacking) {
+        if (speaks)
+            perf_complain("skipped: this library lacks %s", lacking->needs);
+        return PERF_SKIP;
+    }
+    if (run->npes < program->min_pes) {
+        if (speaks)
+            perf_complain("needs at least %d PEs: oshrun -n %d %s", program->min_pes,
+                          program->min_pes, program->name);
+        return PERF_USAGE;
+    }
+    return measure_all(run);
+}
+
+int perf_main(int argc, char **argv, const struct perf_program *program)
+{
+    struct perf_options opts;
+    char error[PERF_ERROR_TEXT] = "";
+    program_name = program->name;
+    if (!perf_options_parse(&opts, &program->defaults, argc, argv, error))
+        check_names(program, opts.only, error);
+    shmem_init();
+    struct perf_run run = {.opts = &opts, .program = program, .me = shmem_my_pe(),
+                           .npes = shmem_n_pes(), .window = opts.window};
+    run.peer = run.me == 0 ? run.npes - 1 : 0;
+    int status = start(&run, error);
+    shmem_finalize();
+    return status;
+}

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# perftest: make peers, compare and plot work in the build folder too.
+AC_CONFIG_LINKS([perftest/Makefile:perftest/Makefile
+                 perftest/compare:perftest/compare
+                 perftest/plot:perftest/plot])

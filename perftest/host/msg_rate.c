@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rate of small non-blocking puts and gets, each to a slot of its own, with a quiet per window. */
+#include "perftest/common/perf.h"
+
+static void put_nbi(struct perf_run *run, long count)
+{
+    for (long i = 0; i < count; i++) {
+        for (size_t at = 0; at < run->span; at += run->len)
+            shmem_putmem_nbi(run->dest + at, run->source + at, run->len, run->peer);
+        shmem_quiet();
+    }
+}
+
+static void get_nbi(struct perf_run *run, long count)
+{
+    for (long i = 0; i < count; i++) {
+        for (size_t at = 0; at < run->span; at += run->len)
+            shmem_getmem_nbi(run->dest + at, run->source + at, run->len, run->peer);
+        shmem_quiet();
+    }
+}
+
+static size_t slots(const struct perf_run *run, size_t len)
+{
+    return len * (size_t)run->window;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct perf_op ops[] = {
+        {.name = "put_nbi", .batch = put_nbi, .check = perf_check_put},
+        {.name = "get_nbi", .batch = get_nbi, .check = perf_check_get},
+        {.name = NULL},
+    };
+    static const struct perf_program program = {
+        .name = "msg_rate",
+        .what = "rate of put_nbi and get_nbi to and from the last PE, quiet after each window",
+        .ops = ops,
+        .unit = PERF_RATE,
+        .min_pes = 2,
+        .defaults = {.begin = 8, .end = 64, .window = 256},
+        .buffer_size = slots,
+    };
+    return perf_main(argc, argv, &program);
+}
