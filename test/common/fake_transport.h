@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows a transport between PEs of one process, for tests: every operation travels as a parcel that its target
+ * opens, in its own progress, after a random delay and in random order; its end travels back the same way. What the seed
+ * decides can be replayed where the PEs take turns in one thread.
+ */
+#ifndef WSH_TEST_FAKE_TRANSPORT_H
+#define WSH_TEST_FAKE_TRANSPORT_H
+
+#include "transports/transport.h"
+
+#define FAKE_PES 8
+
+struct fake_settings {
+    int n_pes; /* <= FAKE_PES */
+    uint64_t seed;
+    unsigned
+        delay;    /* a parcel is left lying in `delay` of delay + 1 looks at it; 0 with `ordered`: at once */
+    bool ordered; /* parcels between two PEs keep their order */
+    size_t room;  /* parcels that a PE may have under way; beyond: -EAGAIN */
+};
+
+/* Sets up the world that PEs opened from now on live in; the former one must be closed. */
+void fake_reset(const struct fake_settings *settings);
+
+/* Times that a parcel was opened before an older one between the same PEs. */
+unsigned long fake_reorderings(void);
+/* Operations under way in the whole world. */
+size_t fake_under_way(void);
+
+extern const struct wsh_tp_ops fake_tp_ops;
+
+#endif

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=sh
+# Sourced by test scripts with several cases: prints TAP, gives each script a folder of its own, and words for
+# running programs under the built oshrun. A script ends with tap_done.
+#   tap_ok NAME / tap_fail NAME REASON / tap_skip NAME REASON / tap_skip_all REASON
+#   tap_check NAME COMMAND…      passed when the command succeeds
+#   run_job LIMIT COMMAND…       runs it; sets $status, leaves output in $out (stdout) and $err (stderr)
+set -u
+
+top_builddir=${top_builddir:-.}
+top_srcdir=${top_srcdir:-.}
+# Read by the scripts that source this file.
+# shellcheck disable=SC2034
+oshrun=$top_builddir/oshrun
+LD_LIBRARY_PATH=$top_builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+tap_cases=0
+tap_dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$tap_dir"' EXIT
+trap 'exit 99' INT TERM HUP
+out=$tap_dir/out
+err=$tap_dir/err
+status=0
+
+tap_comment()
+{
+    sed 's/^/# /' "$@"
+}
+
+tap_ok()
+{
+    tap_cases=$((tap_cases + 1))
+    echo "ok $tap_cases - $1"
+}
+
+tap_fail()
+{
+    tap_cases=$((tap_cases + 1))
+    shift_name=$1
+    shift
+    [ -s "$out" ] && tap_comment "$out"
+    [ -s "$err" ] && tap_comment "$err"
+    echo "# exit status $status; $*"
+    echo "not ok $tap_cases - $shift_name"
+}
+
+tap_skip()
+{
+    tap_cases=$((tap_cases + 1))
+    echo "ok $tap_cases - $1 # SKIP $2"
+}
+
+tap_skip_all()
+{
+    tap_skip "$(basename "$0")" "$1"
+    tap_done
+}
+
+tap_done()
+{
+    echo "1..$tap_cases"
+    exit 0
+}
+
+tap_check()
+{
+    tap_name=$1
+    shift
+    if "$@"; then tap_ok "$tap_name"; else tap_fail "$tap_name" "failed: $*"; fi
+}
+
+run_job()
+{
+    tap_limit=$(($1 * ${WSH_TEST_SLOW:-1}))
+    shift
+    timeout -k 10 "$tap_limit" "$@" >"$out" 2>"$err" </dev/null
+    status=$?
+}
+
+# The path of a built test program, past libtool's wrapper.
+test_program()
+{
+    tap_real=$top_builddir/$(dirname "$1")/.libs/$(basename "$1")
+    if [ -x "$tap_real" ]; then echo "$tap_real"; else echo "$top_builddir/$1"; fi
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how the contract suite runs a few PEs over one transport. */
+#define _GNU_SOURCE
+#include "test/contract/group.h"
+
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+#include "test/common/unit.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE 60.0 /* seconds that any wait may take */
+#define SLOTS 64
+
+struct blob {
+    size_t len;
+    char bytes[WSH_TP_ADDRESS_MAX];
+};
+
+struct group {
+    int n;
+    bool raw;
+    bool missing; /* the transport is not on this machine */
+    unsigned arrived, generation;
+    long slot[SLOTS];
+    struct blob address[GROUP_MAX], mem[GROUP_MAX][WSH_SEGS];
+    char *heap[GROUP_MAX], *data[GROUP_MAX];
+    int heap_fd[GROUP_MAX], data_fd[GROUP_MAX];
+    int hushed[GROUP_MAX]; /* memfd of its standard error, or -1 */
+    char fault[GROUP_MAX][512];
+    void (*body)(struct group_pe *pe);
+};
+
+double group_now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+bool group_failed(const struct group_pe *pe)
+{
+    for (int i = 0; i < pe->group->n; i++)
+        if (__atomic_load_n(&pe->group->fault[i][0], __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+bool group_check_at(struct group_pe *pe, bool ok, int line, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+
+    if (ok || *pe->group->fault[pe->me])
+        return ok;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    snprintf(pe->group->fault[pe->me], sizeof pe->group->fault[pe->me], "PE %d of %d, line %d: %s", pe->me,
+             pe->n, line, text);
+    return false;
+}
+
+bool group_spin(struct group_pe *pe, double start)
+{
+    int rc = pe->tp ? pe->ops->progress(pe->tp) : 0;
+
+    group_check(pe, rc >= 0, "progress gave %d (%s)", rc, wsh_strerror(rc));
+    group_check(pe, group_now() - start < PATIENCE, "waited for more than %.0f s", PATIENCE);
+    if (!rc)
+        sched_yield();
+    return !group_failed(pe);
+}
+
+static bool stand_still(struct group_pe *pe, double start)
+{
+    usleep(200);
+    group_check(pe, group_now() - start < PATIENCE, "stood still for more than %.0f s", PATIENCE);
+    return !group_failed(pe);
+}
+
+/* Sense-reversing: acquire and release order what the PEs wrote before with what they read after. */
+static void barrier(struct group_pe *pe, bool (*pass)(struct group_pe *pe, double start))
+{
+    struct group *group = pe->group;
+    unsigned generation = __atomic_load_n(&group->generation, __ATOMIC_ACQUIRE);
+    double start = group_now();
+
+    if (__atomic_add_fetch(&group->arrived, 1, __ATOMIC_ACQ_REL) == (unsigned)group->n) {
+        __atomic_store_n(&group->arrived, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&group->generation, generation + 1, __ATOMIC_RELEASE);
+        return;
+    }
+    while (__atomic_load_n(&group->generation, __ATOMIC_ACQUIRE) == generation)
+        if (!pass(pe, start))
+            return;
+}
+
+void group_barrier(struct group_pe *pe)
+{
+    barrier(pe, group_spin);
+}
+
+void group_barrier_still(struct group_pe *pe)
+{
+    barrier(pe, stand_still);
+}
+
+/* Release and acquire: who sees the number sees what was written before it. */
+void group_tell(struct group_pe *pe, int slot, long value)
+{
+    __atomic_store_n(&pe->group->slot[slot], value, __ATOMIC_RELEASE);
+}
+
+long group_told(struct group_pe *pe, int slot)
+{
+    return __atomic_load_n(&pe->group->slot[slot], __ATOMIC_ACQUIRE);
+}
+
+void group_await(struct group_pe *pe, int slot, long value)
+{
+    double start = group_now();
+
+    while (group_told(pe, slot) < value && group_spin(pe, start))
+        ;
+}
+
+void group_await_still(struct group_pe *pe, int slot, long value)
+{
+    double start = group_now();
+
+    while (group_told(pe, slot) < value && stand_still(pe, start))
+        ;
+}
+
+static const struct wsh_tp_ops *find_ops(void)
+{
+    static struct wsh_tp_ops full;
+
+    if (group_road.ops) {
+        wsh_tp_fill(&full, group_road.ops);
+        return &full;
+    }
+    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
+        if (!strcmp((*ops)->name, group_road.transport))
+            return *ops;
+    return NULL;
+}
+
+int group_open(struct group_pe *pe)
+{
+    struct wsh_tp_params params = {.my_pe = pe->me, .n_pes = pe->n, .env = &pe->env, .threads = true};
+    int rc;
+
+    pe->ops = find_ops();
+    if (!pe->ops)
+        return -ENOENT;
+    rc = pe->ops->open(&params, &pe->tp, &pe->limits);
+    if (rc)
+        pe->tp = NULL;
+    else
+        pe->tp->ops = pe->ops;
+    return rc;
+}
+
+static int publish(struct group_pe *pe)
+{
+    struct blob *address = &pe->group->address[pe->me];
+    const struct wsh_mem mems[] = {
+        {WSH_SEG_STATIC, WSH_MEM_HOST, pe->data[pe->me], GROUP_DATA, pe->group->data_fd[pe->me]},
+        {WSH_SEG_HEAP, WSH_MEM_HOST, pe->heap[pe->me], GROUP_HEAP, pe->group->heap_fd[pe->me]},
+    };
+    int rc;
+
+    address->len = sizeof address->bytes;
+    rc = pe->ops->address(pe->tp, address->bytes, &address->len);
+    for (size_t i = 0; i < 2 && !rc; i++) {
+        struct blob *mem = &pe->group->mem[pe->me][mems[i].seg];
+
+        mem->len = WSH_TP_MEM_MAX;
+        rc = pe->ops->mem_register(pe->tp, &mems[i], &pe->lmem[mems[i].seg], mem->bytes, &mem->len);
+    }
+    return rc;
+}
+
+static int attach(struct group_pe *pe)
+{
+    int rc = 0;
+
+    for (int other = 0; other < pe->n && !rc; other++)
+        for (int seg = 0; seg < WSH_SEGS && !rc; seg++) {
+            const struct blob *mem = &pe->group->mem[other][seg];
+
+            if (mem->len && !(pe->absent & 1u << other))
+                rc = pe->ops->mem_attach(pe->tp, other, (enum wsh_seg)seg, mem->bytes, mem->len,
+                                         &pe->rmem[other][seg]);
+        }
+    return rc;
+}
+
+int group_meet(struct group_pe *pe)
+{
+    const void *address[GROUP_MAX];
+    size_t len[GROUP_MAX];
+    bool same_host[GROUP_MAX];
+    struct wsh_tp_peers peers = {pe->n, address, len, same_host};
+    double start = group_now();
+    int rc = publish(pe);
+
+    group_barrier_still(pe);
+    for (int other = 0; other < pe->n; other++) {
+        address[other] = pe->group->address[other].bytes;
+        len[other] = pe->absent & 1u << other ? 0 : pe->group->address[other].len;
+        same_host[other] = true;
+    }
+    while (!rc && (rc = pe->ops->connect(pe->tp, &peers)) == -EAGAIN && group_spin(pe, start))
+        rc = 0;
+    if (!rc)
+        rc = attach(pe);
+    if (!rc)
+        rc = pe->ops->ctx_open(pe->tp, &pe->ctx);
+    group_barrier(pe);
+    return rc;
+}
+
+void *group_address(struct group_pe *pe, int of, size_t *len)
+{
+    *len = pe->group->address[of].len;
+    return pe->group->address[of].bytes;
+}
+
+void *group_mem(struct group_pe *pe, int of, enum wsh_seg seg, size_t *len)
+{
+    *len = pe->group->mem[of][seg].len;
+    return pe->group->mem[of][seg].bytes;
+}
+
+void group_close(struct group_pe *pe)
+{
+    if (!pe->tp)
+        return;
+    if (pe->ctx)
+        pe->ops->ctx_close(pe->ctx);
+    for (int other = 0; other < pe->n; other++)
+        for (int seg = 0; seg < WSH_SEGS; seg++)
+            if (pe->rmem[other][seg].tp)
+                pe->ops->mem_detach(pe->tp, &pe->rmem[other][seg]);
+    for (int seg = 0; seg < WSH_SEGS; seg++)
+        if (pe->lmem[seg])
+            pe->ops->mem_release(pe->tp, pe->lmem[seg]);
+    pe->ops->close(pe->tp);
+    memset(pe->rmem, 0, sizeof pe->rmem);
+    memset(pe->lmem, 0, sizeof pe->lmem);
+    pe->tp = NULL;
+    pe->ctx = NULL;
+}
+
+void group_hush(struct group_pe *pe)
+{
+    fflush(stderr);
+    dup2(pe->group->hushed[pe->me], STDERR_FILENO);
+}
+
+const char *group_heard(struct group_pe *pe)
+{
+    static _Thread_local char text[4096];
+    ssize_t len = pread(pe->group->hushed[pe->me], text, sizeof text - 1, 0);
+
+    text[len > 0 ? len : 0] = '\0';
+    return text;
+}
+
+static void run_met(struct group_pe *pe)
+{
+    int rc = group_open(pe);
+
+    if (rc == -ENODEV) {
+        pe->group->missing = true;
+        return;
+    }
+    if (!group_check(pe, !rc, "open gave %d (%s)", rc, wsh_strerror(rc)))
+        return;
+    rc = group_meet(pe);
+    if (group_check(pe, !rc, "address, register, connect, attach or ctx_open gave %d (%s)", rc,
+                    wsh_strerror(rc)))
+        pe->group->body(pe);
+    if (!group_failed(pe)) {
+        group_quiet(pe);
+        group_barrier(pe);
+    }
+    group_close(pe);
+}
+
+static void *run_pe(void *arg)
+{
+    struct group_pe *pe = arg;
+
+    wsh_env_load(&pe->env);
+    if (group_road.provider)
+        pe->env.provider = group_road.provider;
+    if (pe->group->raw)
+        pe->group->body(pe);
+    else
+        run_met(pe);
+    return NULL;
+}
+
+static void *shared(size_t len, int *fd)
+{
+    void *map;
+
+    *fd = memfd_create("contract", MFD_CLOEXEC);
+    if (*fd < 0 || ftruncate(*fd, (off_t)len))
+        return NULL;
+    map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+static struct group *group_new(int n, void (*body)(struct group_pe *pe), bool raw)
+{
+    struct group *group =
+        mmap(NULL, sizeof *group, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (group == MAP_FAILED)
+        return NULL;
+    group->n = n;
+    group->raw = raw;
+    group->body = body;
+    for (int pe = 0; pe < n; pe++) {
+        group->heap[pe] = shared(GROUP_HEAP, &group->heap_fd[pe]);
+        group->data[pe] = shared(GROUP_DATA, &group->data_fd[pe]);
+        group->hushed[pe] = memfd_create("stderr", MFD_CLOEXEC);
+        if (!group->heap[pe] || !group->data[pe])
+            return NULL;
+    }
+    return group;
+}
+
+static void group_free(struct group *group)
+{
+    for (int pe = 0; pe < group->n; pe++) {
+        munmap(group->heap[pe], GROUP_HEAP);
+        munmap(group->data[pe], GROUP_DATA);
+        close(group->heap_fd[pe]);
+        close(group->data_fd[pe]);
+        close(group->hushed[pe]);
+    }
+    munmap(group, sizeof *group);
+}
+
+static void pe_init(struct group_pe *pe, struct group *group, int me)
+{
+    *pe = (struct group_pe){.group = group, .me = me, .n = group->n};
+    memcpy(pe->heap, group->heap, sizeof pe->heap);
+    memcpy(pe->data, group->data, sizeof pe->data);
+}
+
+static void run_threads(struct group *group)
+{
+    static struct group_pe pes[GROUP_MAX];
+    pthread_t threads[GROUP_MAX];
+
+    for (int me = 0; me < group->n; me++) {
+        pe_init(&pes[me], group, me);
+        pthread_create(&threads[me], NULL, run_pe, &pes[me]);
+    }
+    for (int me = 0; me < group->n; me++)
+        pthread_join(threads[me], NULL);
+}
+
+static void note_end(struct group *group, int me, int status)
+{
+    if (status && !*group->fault[me])
+        snprintf(group->fault[me], sizeof group->fault[me], "PE %d ended with %s %d", me,
+                 WIFSIGNALED(status) ? "signal" : "status",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static void run_processes(struct group *group)
+{
+    pid_t pids[GROUP_MAX];
+
+    fflush(NULL);
+    for (int me = 0; me < group->n; me++) {
+        pids[me] = fork();
+        if (pids[me] == 0) {
+            struct group_pe pe;
+
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            pe_init(&pe, group, me);
+            run_pe(&pe);
+            exit(0);
+        }
+    }
+    for (int left = group->n; left; left--) {
+        int status;
+        pid_t pid = wait(&status);
+
+        for (int me = 0; me < group->n; me++)
+            if (pids[me] == pid && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+                note_end(group, me, status);
+    }
+}
+
+static void run(int n, void (*body)(struct group_pe *pe), bool raw)
+{
+    struct group *group = group_new(n, body, raw);
+
+    CU_ASSERT_FATAL(group != NULL);
+    if (group_road.before)
+        group_road.before(n);
+    if (group_road.in_process)
+        run_threads(group);
+    else
+        run_processes(group);
+    for (int pe = 0; pe < n; pe++)
+        if (*group->fault[pe])
+            fprintf(stderr, "  %s: %s\n", group_road.name, group->fault[pe]);
+    for (int pe = 0; pe < n; pe++)
+        CU_ASSERT(!*group->fault[pe]);
+    if (group->missing)
+        unit_skip("the transport is not on this machine");
+    group_free(group);
+}
+
+void group_run(int n, void (*body)(struct group_pe *pe))
+{
+    run(n, body, false);
+}
+
+void group_run_raw(int n, void (*body)(struct group_pe *pe))
+{
+    run(n, body, true);
+}

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The contract over the efa transport with libfabric's provider shm. */
+#include "test/contract/group.h"
+
+const struct group_road group_road = {.name = "shm", .transport = "efa", .provider = "shm"};

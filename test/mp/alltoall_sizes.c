@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * alltoall exchanges the right blocks at every size from nothing to 1 MiB, for any number of PEs, again and again
+ * on the same buffers.
+ * roads: local:1,2,3,4,5,8 tcp:2,3,4,5 shm:2,3,4 mixed:4,5,6 mixedshm:4 single
+ */
+#include "test/common/mp.h"
+
+#include <string.h>
+
+#define LEN_MAX ((size_t)1 << 20)
+
+static const size_t lens[] = {0, 1, 7, 8, 63, 64, 1000, 4096, 16385, 65536, LEN_MAX};
+
+static uint64_t seed(int from, int to, uint64_t round)
+{
+    return (uint64_t)from * 1000 + (uint64_t)to + round * 77;
+}
+
+static void run_round(char *dst, char *src, size_t len, uint64_t round)
+{
+    size_t used = len * (size_t)mp_npes;
+
+    for (int to = 0; to < mp_npes; to++)
+        mp_fill(src + (size_t)to * len, len, seed(mp_me, to, round));
+    memset(dst, 0xee, used + 1);
+    shmem_sync_all(); /* dst may be written by others only after this */
+    mp_check(shmem_alltoallmem(SHMEM_TEAM_WORLD, dst, src, len) == 0, "alltoall of %zu bytes failed", len);
+    memset(src, 0, used); /* may be used again on return */
+    for (int from = 0; from < mp_npes; from++) {
+        size_t wrong = mp_wrong(dst + (size_t)from * len, len, seed(from, mp_me, round));
+
+        mp_check(!wrong, "%zu of %zu bytes from PE %d wrong, round %lu", wrong, len, from, (unsigned long)round);
+    }
+    mp_check((unsigned char)dst[used] == 0xee, "alltoall of %zu bytes wrote past the end", len);
+}
+
+static void check_typed(long *dst, long *src)
+{
+    for (int to = 0; to < mp_npes; to++)
+        src[to] = mp_me * 100 + to;
+    shmem_sync_all();
+    mp_check(shmem_long_alltoall(SHMEM_TEAM_WORLD, dst, src, 1) == 0, "long_alltoall failed");
+    for (int from = 0; from < mp_npes; from++)
+        mp_check(dst[from] == from * 100 + mp_me, "long_alltoall: block %d is %ld", from, dst[from]);
+}
+
+int main(void)
+{
+    uint64_t round = 0;
+    char *dst, *src;
+
+    mp_begin();
+    dst = mp_alloc(LEN_MAX * (size_t)mp_npes + 1);
+    src = mp_alloc(LEN_MAX * (size_t)mp_npes);
+    for (size_t i = 0; i < sizeof lens / sizeof lens[0]; i++) {
+        for (long n = 0; n < mp_rounds(lens[i] > 100000 ? 2 : 10, 300); n++)
+            run_round(dst, src, lens[i], ++round);
+    }
+    check_typed((long *)dst, (long *)src);
+    return mp_end();
+}

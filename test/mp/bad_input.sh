@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Bad input is answered with one line that names it and the cure, a nonzero exit status, and no hang.
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+hello=$(test_program test/mp/hello)
+misuse=$(test_program test/mp/helper/misuse)
+
+# says NAME STATUS WORDS…: the job ended with STATUS (! = any but 0), and exactly one line of the library holds all WORDS.
+says()
+{
+    name=$1
+    wanted=$2
+    shift 2
+    grep -E 'warpshmem:|oshrun:' "$err" >"$tap_dir/lines" || :
+    library=$(grep -c 'warpshmem:' "$tap_dir/lines")
+    if [ "$wanted" = '!' ] && [ "$status" = 0 ]; then tap_fail "$name" "exit status 0"; return; fi
+    if [ "$wanted" != '!' ] && [ "$status" != "$wanted" ]; then tap_fail "$name" "wanted exit status $wanted"; return; fi
+    case $status in 124 | 137) tap_fail "$name" "no end in time"; return ;; esac
+    for word in "$@"; do
+        grep -q -- "$word" "$tap_dir/lines" || { tap_fail "$name" "no line says '$word'"; return; }
+    done
+    if [ "$library" -gt "${lines_allowed:-1}" ]; then tap_fail "$name" "$library lines instead of one"; return; fi
+    tap_comment "$tap_dir/lines"
+    tap_ok "$name"
+}
+
+# One PE: one line.
+run_job 20 env SHMEM_SYMMETRIC_SIZE=banana "$oshrun" -n 1 "$hello"
+says "SHMEM_SYMMETRIC_SIZE=banana" '!' "SHMEM_SYMMETRIC_SIZE='banana'" "such as 512M"
+run_job 20 env SHMEM_SYMMETRIC_SIZE=banana "$hello"
+says "SHMEM_SYMMETRIC_SIZE=banana without oshrun" '!' "SHMEM_SYMMETRIC_SIZE='banana'"
+run_job 20 env SHMEM_SYMMETRIC_SIZE=900t "$oshrun" -n 1 "$hello"
+says "a heap larger than memory" '!' "symmetric heap" "free" "SHMEM_SYMMETRIC_SIZE to less"
+run_job 20 env SHMEM_TRANSPORTS=warp9 "$oshrun" -n 1 "$hello"
+says "an unknown transport" '!' "unknown transport 'warp9'" "local"
+run_job 20 env SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=carrierpigeon "$oshrun" -n 1 "$hello"
+says "an unknown provider" '!' "carrierpigeon" "SHMEM_LIBFABRIC_PROVIDER"
+run_job 20 env SHMEM_BOOTSTRAP=telepathy "$oshrun" -n 1 "$hello"
+says "an unknown bootstrap" '!' "SHMEM_BOOTSTRAP='telepathy'"
+run_job 20 env SHMEM_DEBUG=banana "$oshrun" -n 1 "$hello"
+says "an unknown SHMEM_DEBUG word" '!' "banana" "SHMEM_DEBUG"
+run_job 20 env SHMEM_DEBUG_FILE=/nonexistent/folder/log "$oshrun" -n 1 "$hello"
+says "a SHMEM_DEBUG_FILE that cannot be written" '!' "/nonexistent/folder/log"
+
+# Several PEs make the same mistake: a line from each at most.
+lines_allowed=4
+run_job 20 env SHMEM_SYMMETRIC_SIZE=banana "$oshrun" -n 4 "$hello"
+says "SHMEM_SYMMETRIC_SIZE=banana, 4 PEs" '!' "SHMEM_SYMMETRIC_SIZE='banana'"
+lines_allowed=1
+
+run_job 20 "$oshrun" -n 0 "$hello"
+says "oshrun -n 0" '!' "oshrun: .*-n"
+run_job 20 "$oshrun" -n 2 ./no/such/program
+says "a program that does not exist" '!' "oshrun: .*no/such/program"
+run_job 20 "$oshrun" --no-such-option -n 2 "$hello"
+says "an unknown option" '!' "oshrun: .*no-such-option"
+
+# mistake NAME WORDS…: PE 0 makes it over shared memory and over tcp.
+mistake()
+{
+    name=$1
+    shift
+    run_job 20 "$oshrun" -n 2 "$misuse" "$name"
+    says "$name" 1 "$@"
+    run_job 20 env SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp "$oshrun" -n 2 "$misuse" "$name"
+    says "$name, tcp" 1 "$@"
+}
+
+mistake pe_too_large "shmem_long_p" "PE 2 is out of range" "0 to 1"
+mistake pe_negative "shmem_long_g" "PE -1 is out of range"
+mistake null_dest "shmem_long_put" "NULL" "shmem_malloc"
+mistake automatic_dest "shmem_long_put" "not a symmetric address" "shmem_malloc"
+mistake malloc_dest "shmem_long_atomic_inc" "not a symmetric address"
+mistake beyond_end "shmem_putmem" "beyond the end"
+mistake misaligned_atomic "shmem_long_atomic_inc" "align"
+mistake null_signal "shmem_long_put_signal" "NULL"
+mistake invalid_ctx "shmem_ctx_quiet" "SHMEM_CTX_INVALID"
+lines_allowed=2
+mistake free_twice "shmem_free" "not the start of a live symmetric allocation"
+run_job 20 "$oshrun" -n 2 "$misuse" after_finalize
+says "after_finalize" '!' "shmem_init"
+tap_done

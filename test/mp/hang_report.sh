@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A PE that waits for long is named, with the routine and what it waits for: after SHMEM_HANG_SECONDS, and on SIGUSR1.
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+stuck=$(test_program test/mp/helper/stuck)
+
+# reported NAME PATTERN…: the job ended well, and one line of PE 0 matches every pattern.
+reported()
+{
+    name=$1
+    shift
+    if [ "$status" != 0 ]; then tap_fail "$name" "the job did not end well"; return; fi
+    grep 'warpshmem: PE 0 ' "$err" >"$tap_dir/lines" || :
+    for pattern in "$@"; do
+        grep -q -- "$pattern" "$tap_dir/lines" || { tap_fail "$name" "no line of PE 0 says '$pattern'"; return; }
+    done
+    tap_comment "$tap_dir/lines"
+    tap_ok "$name"
+}
+
+export SHMEM_HANG_SECONDS=1
+run_job 30 "$oshrun" -n 2 "$stuck" barrier
+reported "barrier, local" "shmem_barrier_all" "PE 1"
+run_job 30 "$oshrun" -n 2 "$stuck" wait
+reported "wait_until, local" "wait_until" "== 5"
+export SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
+run_job 30 "$oshrun" -n 2 "$stuck" barrier
+reported "barrier, tcp" "shmem_barrier_all" "PE 1"
+run_job 30 "$oshrun" -n 2 "$stuck" wait
+reported "wait_until, tcp" "wait_until" "== 5"
+run_job 30 "$oshrun" -n 2 "$stuck" quiet
+reported "quiet, tcp" "shmem_quiet" "PE 1: .*put"
+unset SHMEM_TRANSPORTS SHMEM_LIBFABRIC_PROVIDER
+
+# Nothing is reported by itself when the setting is 0, and nothing without a hang.
+export SHMEM_HANG_SECONDS=0
+run_job 30 "$oshrun" -n 2 "$stuck" barrier
+tap_check "SHMEM_HANG_SECONDS=0 is silent" test "$status" = 0 -a ! -s "$err"
+
+# oshrun hands SIGUSR1 on to the PEs.
+"$oshrun" -n 2 "$stuck" barrier >"$out" 2>"$err" &
+job=$!
+sleep 1.5
+kill -USR1 $job
+wait $job
+status=$?
+reported "SIGUSR1 to oshrun" "shmem_barrier_all" "PE 1"
+tap_check "a PE outside the library says so" grep -q 'PE 1 .*not waiting' "$err"
+tap_done

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Settings are read with defaults, aliases and precedence; a value that does not parse is named in one line. */
+#define _GNU_SOURCE
+#include "runtime/base/env.h"
+
+#include "test/common/unit.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+static struct wsh_env env;
+static int load_rc;
+
+static void load(void *arg)
+{
+    (void)arg;
+    load_rc = wsh_env_load(&env);
+}
+
+/* Loads under exactly these variables (NULL-terminated NAME=value); text = what was printed. */
+static void load_under(char **vars, char *text, size_t size)
+{
+    char **saved = environ;
+
+    environ = vars;
+    unit_capture(load, NULL, text, size);
+    environ = saved;
+}
+
+static const struct wsh_env_row *row_named(const char *name)
+{
+    static struct wsh_env_row row;
+
+    for (size_t i = 0; i < wsh_env_count(); i++) {
+        if (wsh_env_describe(i, &row) == 0 && !strcmp(row.name, name))
+            return &row;
+    }
+    return NULL;
+}
+
+static void parses_sizes(void)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } rows[] = {
+        {"0", 0},           {"1", 1},          {"4096", 4096},       {"1k", 1024},         {"1K", 1024},
+        {"2m", 2 << 20},    {"512M", 512 << 20}, {"1g", 1 << 30},    {"1.5G", 3u << 29},   {".5m", 1 << 19},
+        {"3.1M", 3250586},  {"1t", 1ull << 40}, {"0.25k", 256},      {"1.", 1},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t bytes = 77;
+
+        CU_ASSERT_EQUAL(wsh_env_parse_size(rows[i].text, &bytes), 0);
+        CU_ASSERT(bytes == rows[i].bytes || (rows[i].bytes == 3250586 && (bytes == 3250585 || bytes == 3250586)));
+    }
+}
+
+static void refuses_what_is_no_size(void)
+{
+    static const char *const bad[] = {"", "banana", "-1", "1x", "1kk", "k", ".", "1 k", " 1", "1e3", "0x10",
+                                      "1.2.3", "nan", "inf", "1kb", "+1", "..5"};
+    size_t bytes;
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int rc = wsh_env_parse_size(bad[i], &bytes);
+
+        CU_ASSERT_EQUAL(rc, -EINVAL);
+        if (rc != -EINVAL)
+            printf("accepted '%s'\n", bad[i]);
+    }
+    CU_ASSERT_EQUAL(wsh_env_parse_size("99999999999999999999", &bytes), -ERANGE);
+    CU_ASSERT_EQUAL(wsh_env_parse_size("99999999t", &bytes), -ERANGE);
+}
+
+static void has_defaults(void)
+{
+    char *none[] = {NULL}, text[2048];
+
+    load_under(none, text, sizeof text);
+    CU_ASSERT_EQUAL(load_rc, 0);
+    CU_ASSERT_EQUAL(unit_lines(text), 0);
+    CU_ASSERT_EQUAL(env.symmetric_size, (size_t)1 << 30);
+    CU_ASSERT_EQUAL(env.bootstrap, WSH_BOOTSTRAP_AUTO);
+    CU_ASSERT_PTR_NULL(env.transports);
+    CU_ASSERT(!env.strict && !env.version && !env.info);
+}
+
+static void prefers_shmem_to_sma_to_aliases(void)
+{
+    char *all[] = {"SHMEM_SYMMETRIC_SIZE=1M", "SMA_SYMMETRIC_SIZE=2M", "NVSHMEM_SYMMETRIC_SIZE=3M", NULL};
+    char text[2048];
+
+    load_under(all, text, sizeof text);
+    CU_ASSERT_EQUAL(env.symmetric_size, 1 << 20);
+    load_under(all + 1, text, sizeof text);
+    CU_ASSERT_EQUAL(env.symmetric_size, 2 << 20);
+    load_under(all + 2, text, sizeof text);
+    CU_ASSERT_EQUAL(env.symmetric_size, 3 << 20);
+    CU_ASSERT_EQUAL(load_rc, 0);
+}
+
+static void takes_empty_as_unset(void)
+{
+    char *vars[] = {"SHMEM_SYMMETRIC_SIZE=", "SHMEM_TRANSPORTS=", NULL}, text[2048];
+
+    load_under(vars, text, sizeof text);
+    CU_ASSERT_EQUAL(load_rc, 0);
+    CU_ASSERT_EQUAL(env.symmetric_size, (size_t)1 << 30);
+    CU_ASSERT_PTR_NULL(env.transports);
+}
+
+static void names_bad_values_in_one_line(void)
+{
+    static char *const bad[] = {"SHMEM_SYMMETRIC_SIZE=banana", "SHMEM_BOOTSTRAP=telepathy", "SHMEM_STRICT=maybe",
+                                "SHMEM_HANG_SECONDS=soon",     "SHMEM_SPIN_US=1.5",         "SMA_INFO=7up",
+                                "SHMEM_HANG_SECONDS=-1"};
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char *vars[] = {bad[i], NULL}, text[2048], name[64];
+
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(bad[i], "="), bad[i]);
+        load_under(vars, text, sizeof text);
+        CU_ASSERT_EQUAL(load_rc, -EINVAL);
+        CU_ASSERT_EQUAL(unit_lines(text), 1);
+        CU_ASSERT(strstr(text, name) && strstr(text, strchr(bad[i], '=') + 1) && strstr(text, "use "));
+        CU_ASSERT_EQUAL(env.symmetric_size, (size_t)1 << 30);
+    }
+}
+
+static void tells_where_values_come_from(void)
+{
+    const struct wsh_env_row *row;
+
+    unsetenv("SHMEM_SYMMETRIC_SIZE");
+    row = row_named("SHMEM_SYMMETRIC_SIZE");
+    CU_ASSERT(row && !strcmp(row->origin, "default"));
+    setenv("SMA_SYMMETRIC_SIZE", "5M", 1);
+    row = row_named("SHMEM_SYMMETRIC_SIZE");
+    CU_ASSERT(row && !strcmp(row->origin, "SMA_SYMMETRIC_SIZE") && !strcmp(row->value, "5M"));
+    unsetenv("SMA_SYMMETRIC_SIZE");
+}
+
+static void every_row_is_complete(void)
+{
+    struct wsh_env_row row;
+
+    for (size_t i = 0; i < wsh_env_count(); i++) {
+        CU_ASSERT_EQUAL(wsh_env_describe(i, &row), 0);
+        CU_ASSERT(!strncmp(row.name, "SHMEM_", 6) && strlen(row.help) > 10);
+    }
+}
+
+static void sees_foreign_variables(void)
+{
+    setenv("WSH_UNIT_FOREIGN", "x", 1);
+    CU_ASSERT(wsh_env_foreign("WSH_UNIT_FOREIGN") && !strcmp(wsh_env_foreign("WSH_UNIT_FOREIGN"), "x"));
+    setenv("WSH_UNIT_FOREIGN", "", 1);
+    CU_ASSERT_PTR_NULL(wsh_env_foreign("WSH_UNIT_FOREIGN"));
+}
+
+const struct unit_test unit_tests[] = {
+    {"parses sizes", parses_sizes},
+    {"refuses what is no size", refuses_what_is_no_size},
+    {"has defaults", has_defaults},
+    {"prefers SHMEM_ to SMA_ to aliases", prefers_shmem_to_sma_to_aliases},
+    {"takes empty as unset", takes_empty_as_unset},
+    {"names bad values in one line", names_bad_values_in_one_line},
+    {"tells where values come from", tells_where_values_come_from},
+    {"every row is complete", every_row_is_complete},
+    {"sees foreign variables", sees_foreign_variables},
+    {NULL, NULL},
+};

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A wait tries until it ends, gives the result on, sleeps rather than spins, and names what it waits for. */
+#define _GNU_SOURCE
+#include "runtime/wait.h"
+
+#include "runtime/base/log.h"
+#include "runtime/job.h"
+#include "test/common/unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct wsh_job job;
+
+struct countdown {
+    int tries, left, result;
+};
+
+static int count_down(void *arg)
+{
+    struct countdown *countdown = arg;
+
+    countdown->tries++;
+    return countdown->left-- > 0 ? -EAGAIN : countdown->result;
+}
+
+static void describe(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size, "PE 7: 3 puts");
+}
+
+static const struct wsh_wait_why why = {"shmem_quiet", describe};
+
+static double now(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static void tries_until_it_ends(void)
+{
+    struct countdown at_once = {0, 0, 0}, later = {0, 100, 0}, error = {0, 3, -EIO};
+
+    wsh_wait_tune(&job, 2);
+    CU_ASSERT(wsh_wait(&job, &why, count_down, &at_once) == 0 && at_once.tries == 1);
+    CU_ASSERT(wsh_wait(&job, &why, count_down, &later) == 0 && later.tries == 101);
+    CU_ASSERT(wsh_wait(&job, &why, count_down, &error) == -EIO);
+    CU_ASSERT_EQUAL(job.waiters, 0);
+}
+
+struct deadline {
+    double at;
+};
+
+static int until_deadline(void *arg)
+{
+    return now(CLOCK_MONOTONIC) < ((struct deadline *)arg)->at ? -EAGAIN : 0;
+}
+
+static void sleeps_in_a_long_wait(void)
+{
+    struct deadline deadline = {now(CLOCK_MONOTONIC) + 0.3};
+    double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+
+    wsh_wait_tune(&job, 64);
+    wsh_wait(&job, &why, until_deadline, &deadline);
+    CU_ASSERT(now(CLOCK_PROCESS_CPUTIME_ID) - cpu < 0.15);
+}
+
+static void wait_for_long(void *arg)
+{
+    struct deadline deadline = {now(CLOCK_MONOTONIC) + 0.35};
+
+    job.env.hang_seconds = *(double *)arg;
+    wsh_wait(&job, &why, until_deadline, &deadline);
+    job.env.hang_seconds = 0;
+}
+
+static void names_what_it_waits_for(void)
+{
+    char text[4096];
+
+    wsh_log_set_pe(3);
+    unit_capture(wait_for_long, &(double){0.1}, text, sizeof text);
+    CU_ASSERT(strstr(text, "PE 3 (") && strstr(text, "shmem_quiet") && strstr(text, "PE 7: 3 puts"));
+    CU_ASSERT(unit_lines(text) >= 1 && unit_lines(text) <= 3);
+    unit_capture(wait_for_long, &(double){0}, text, sizeof text);
+    CU_ASSERT_EQUAL(unit_lines(text), 0);
+    wsh_log_set_pe(-1);
+}
+
+static void *signal_soon(void *arg)
+{
+    pthread_t *waiter = arg;
+
+    usleep(100000);
+    pthread_kill(*waiter, SIGUSR1);
+    return NULL;
+}
+
+static void wait_with_signal(void *arg)
+{
+    pthread_t self = pthread_self(), other;
+
+    (void)arg;
+    pthread_create(&other, NULL, signal_soon, &self);
+    wait_for_long(&(double){0});
+    pthread_join(other, NULL);
+}
+
+static void signal_outside(void *arg)
+{
+    (void)arg;
+    raise(SIGUSR1);
+}
+
+static void answers_sigusr1(void)
+{
+    char text[4096];
+
+    wsh_wait_report_open(&job);
+    unit_capture(wait_with_signal, NULL, text, sizeof text);
+    CU_ASSERT(unit_lines(text) == 1 && strstr(text, "shmem_quiet") && strstr(text, "PE 7: 3 puts"));
+    unit_capture(signal_outside, NULL, text, sizeof text);
+    CU_ASSERT(unit_lines(text) == 1 && strstr(text, "not waiting"));
+    wsh_wait_report_close();
+}
+
+static void leaves_the_programs_handler(void)
+{
+    struct sigaction seen;
+
+    signal(SIGUSR1, SIG_IGN);
+    wsh_wait_report_open(&job);
+    sigaction(SIGUSR1, NULL, &seen);
+    CU_ASSERT(seen.sa_handler == SIG_IGN);
+    wsh_wait_report_close();
+    sigaction(SIGUSR1, NULL, &seen);
+    CU_ASSERT(seen.sa_handler == SIG_IGN);
+    signal(SIGUSR1, SIG_DFL);
+    wsh_wait_report_open(&job);
+    wsh_wait_report_close();
+    sigaction(SIGUSR1, NULL, &seen);
+    CU_ASSERT(seen.sa_handler == SIG_DFL);
+}
+
+const struct unit_test unit_tests[] = {
+    {"tries until it ends", tries_until_it_ends},
+    {"sleeps in a long wait", sleeps_in_a_long_wait},
+    {"names what it waits for", names_what_it_waits_for},
+    {"answers SIGUSR1", answers_sigusr1},
+    {"leaves the program's handler", leaves_the_programs_handler},
+    {NULL, NULL},
+};
