@@ -40,8 +40,7 @@ static void check_names(const struct perf_program *program, const char *only, ch
     }
 }
 
-static const struct perf_op *first_lacking(const struct perf_program *program,
-                                           const struct perf_options *o)
+static const struct perf_op *first_lacking(const struct perf_program *program, const struct perf_options *o)
 {
     const struct perf_op *lacking = NULL;
     for (const struct perf_op *op = program->ops; op->name; op++) {
@@ -55,8 +54,8 @@ static const struct perf_op *first_lacking(const struct perf_program *program,
 
 static void help(const struct perf_program *program)
 {
-    printf("%s: %s\nUsage: oshrun -n %d %s [options]\n", program->name, program->what,
-           program->min_pes, program->name);
+    printf("%s: %s\nUsage: oshrun -n %d %s [options]\n", program->name, program->what, program->min_pes,
+           program->name);
     perf_options_help(&program->defaults);
     printf("Rows:");
     for (const struct perf_op *op = program->ops; op->name; op++)
@@ -93,7 +92,8 @@ static int buffers_open(struct perf_run *run)
     if (!run->source || !run->dest || !run->flag) {
         if (run->me == 0)
             perf_complain("no room for two symmetric buffers of %zu bytes; take smaller messages "
-                          "(-e) or set SHMEM_SYMMETRIC_SIZE", size);
+                          "(-e) or set SHMEM_SYMMETRIC_SIZE",
+                          size);
         return PERF_FAILED;
     }
     memset(run->source, 1, size);
@@ -115,8 +115,7 @@ static void buffers_close(struct perf_run *run)
 }
 
 /* Returns the number of wrong bytes or values, on every PE. */
-static long row(struct perf_run *run, const struct perf_op *op, size_t len,
-                struct perf_report *report)
+static long row(struct perf_run *run, const struct perf_op *op, size_t len, struct perf_report *report)
 {
     struct perf_row result = {0};
     run->len = len;
@@ -186,8 +185,8 @@ static int start(struct perf_run *run, const char *error)
     }
     if (run->npes < program->min_pes) {
         if (speaks)
-            perf_complain("needs at least %d PEs: oshrun -n %d %s", program->min_pes,
-                          program->min_pes, program->name);
+            perf_complain("needs at least %d PEs: oshrun -n %d %s", program->min_pes, program->min_pes,
+                          program->name);
         return PERF_USAGE;
     }
     return measure_all(run);
@@ -201,8 +200,8 @@ int perf_main(int argc, char **argv, const struct perf_program *program)
     if (!perf_options_parse(&opts, &program->defaults, argc, argv, error))
         check_names(program, opts.only, error);
     shmem_init();
-    struct perf_run run = {.opts = &opts, .program = program, .me = shmem_my_pe(),
-                           .npes = shmem_n_pes(), .window = opts.window};
+    struct perf_run run = {
+        .opts = &opts, .program = program, .me = shmem_my_pe(), .npes = shmem_n_pes(), .window = opts.window};
     run.peer = run.me == 0 ? run.npes - 1 : 0;
     int status = start(&run, error);
     shmem_finalize();

@@ -29,8 +29,7 @@ struct perf_control *perf_control_open(const struct perf_options *opts, int npes
     double *times = shmem_malloc(samples);
     double *others = malloc(samples);
     if (!control || !slots || !times || !others) {
-        perf_complain("no room for %ld samples; take fewer (-n) or set SHMEM_SYMMETRIC_SIZE",
-                      opts->samples);
+        perf_complain("no room for %ld samples; take fewer (-n) or set SHMEM_SYMMETRIC_SIZE", opts->samples);
         free(others);
         return NULL;
     }
@@ -73,8 +72,7 @@ long perf_sum(struct perf_run *run, long value)
 
 static bool takes_part(const struct perf_run *run, const struct perf_op *op)
 {
-    return run->me == 0 || op->who == PERF_SLOWEST ||
-           (op->who == PERF_PAIR && run->me == run->npes - 1);
+    return run->me == 0 || op->who == PERF_SLOWEST || (op->who == PERF_PAIR && run->me == run->npes - 1);
 }
 
 static bool served(const struct perf_run *run, const struct perf_op *op)
@@ -86,7 +84,8 @@ static void serve(struct perf_run *run)
 {
     struct perf_control *c = run->control;
     c->rounds++;
-    while (!shmem_uint64_test(&c->stop, SHMEM_CMP_EQ, c->rounds))
+    /* PE 0 may be rounds ahead by now: equality could be missed. */
+    while (!shmem_uint64_test(&c->stop, SHMEM_CMP_GE, c->rounds))
         run->program->serve(run);
 }
 

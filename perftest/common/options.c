@@ -13,14 +13,20 @@
 enum { OPT_JSON = 256, OPT_CSV, OPT_SECONDS };
 
 static const struct option long_options[] = {
-    {"begin", required_argument, NULL, 'b'},   {"end", required_argument, NULL, 'e'},
-    {"factor", required_argument, NULL, 'f'},  {"sizes", required_argument, NULL, 's'},
-    {"samples", required_argument, NULL, 'n'}, {"warmup", required_argument, NULL, 'w'},
-    {"batch", required_argument, NULL, 'k'},   {"window", required_argument, NULL, 'W'},
-    {"mode", required_argument, NULL, 'm'},    {"provider", required_argument, NULL, 'p'},
+    {"begin", required_argument, NULL, 'b'},
+    {"end", required_argument, NULL, 'e'},
+    {"factor", required_argument, NULL, 'f'},
+    {"sizes", required_argument, NULL, 's'},
+    {"samples", required_argument, NULL, 'n'},
+    {"warmup", required_argument, NULL, 'w'},
+    {"batch", required_argument, NULL, 'k'},
+    {"window", required_argument, NULL, 'W'},
+    {"mode", required_argument, NULL, 'm'},
+    {"provider", required_argument, NULL, 'p'},
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"json", required_argument, NULL, OPT_JSON},
-    {"csv", required_argument, NULL, OPT_CSV}, {"help", no_argument, NULL, 'h'},
+    {"csv", required_argument, NULL, OPT_CSV},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
@@ -85,26 +91,23 @@ static int refuse(char *error, const char *option, const char *value, const char
     return -1;
 }
 
-static int sizes_add(struct perf_options *o, const struct perf_defaults *d, size_t size,
-                     char *error)
+static int sizes_add(struct perf_options *o, const struct perf_defaults *d, size_t size, char *error)
 {
     if (o->nsizes == PERF_MAX_SIZES) {
-        snprintf(error, PERF_ERROR_TEXT, "more than %d sizes; take a larger factor (-f)",
-                 PERF_MAX_SIZES);
+        snprintf(error, PERF_ERROR_TEXT, "more than %d sizes; take a larger factor (-f)", PERF_MAX_SIZES);
         return -1;
     }
     if (d->multiple && size % d->multiple) {
-        snprintf(error, PERF_ERROR_TEXT,
-                 "size %zu: with this library every size is a multiple of %zu bytes", size,
-                 d->multiple);
+        snprintf(error, PERF_ERROR_TEXT, "size %zu: with this library every size is a multiple of %zu bytes",
+                 size, d->multiple);
         return -1;
     }
     o->sizes[o->nsizes++] = size;
     return 0;
 }
 
-static int sizes_from_list(struct perf_options *o, const struct perf_defaults *d,
-                           const char *list, char *error)
+static int sizes_from_list(struct perf_options *o, const struct perf_defaults *d, const char *list,
+                           char *error)
 {
     char item[32];
     for (const char *p = list; *p;) {
@@ -124,8 +127,8 @@ static int sizes_from_range(struct perf_options *o, const struct perf_defaults *
                             const struct size_range *range, char *error)
 {
     if (range->begin > range->end) {
-        snprintf(error, PERF_ERROR_TEXT, "begin size -b %zu is larger than end size -e %zu",
-                 range->begin, range->end);
+        snprintf(error, PERF_ERROR_TEXT, "begin size -b %zu is larger than end size -e %zu", range->begin,
+                 range->end);
         return -1;
     }
     size_t multiple = d->multiple ? d->multiple : 1;
@@ -138,8 +141,8 @@ static int sizes_from_range(struct perf_options *o, const struct perf_defaults *
     return 0;
 }
 
-static int sizes_expand(struct perf_options *o, const struct perf_defaults *d,
-                        const struct size_range *range, char *error)
+static int sizes_expand(struct perf_options *o, const struct perf_defaults *d, const struct size_range *range,
+                        char *error)
 {
     if (range->list)
         return sizes_from_list(o, d, range->list, error);
@@ -164,16 +167,11 @@ static bool takes(const struct perf_defaults *d, int option)
 static int take_size(struct size_range *range, int option, const char *value, char *error)
 {
     switch (option) {
-    case 'b':
-        return parse_size(value, &range->begin) ? refuse(error, "-b", value, "a size in bytes") : 0;
-    case 'e':
-        return parse_size(value, &range->end) ? refuse(error, "-e", value, "a size in bytes") : 0;
+    case 'b': return parse_size(value, &range->begin) ? refuse(error, "-b", value, "a size in bytes") : 0;
+    case 'e': return parse_size(value, &range->end) ? refuse(error, "-e", value, "a size in bytes") : 0;
     case 'f':
-        return parse_double(value, 1, &range->factor)
-                   ? refuse(error, "-f", value, "a factor above 1") : 0;
-    default:
-        range->list = value;
-        return 0;
+        return parse_double(value, 1, &range->factor) ? refuse(error, "-f", value, "a factor above 1") : 0;
+    default: range->list = value; return 0;
     }
 }
 
@@ -182,50 +180,41 @@ static int take_count(struct perf_options *o, int option, const char *value, cha
     switch (option) {
     case 'n':
         return parse_long(value, 1, 1000000, &o->samples)
-                   ? refuse(error, "-n", value, "a number of samples from 1 to 1000000") : 0;
+                   ? refuse(error, "-n", value, "a number of samples from 1 to 1000000")
+                   : 0;
     case 'w':
         return parse_long(value, 0, 1000000, &o->warmup)
-                   ? refuse(error, "-w", value, "a number of batches from 0 to 1000000") : 0;
+                   ? refuse(error, "-w", value, "a number of batches from 0 to 1000000")
+                   : 0;
     case 'k':
         return parse_long(value, 0, LONG_MAX, &o->batch)
-                   ? refuse(error, "-k", value, "a number of operations per batch") : 0;
+                   ? refuse(error, "-k", value, "a number of operations per batch")
+                   : 0;
     case 'W':
         return parse_long(value, 1, 65536, &o->window)
-                   ? refuse(error, "-W", value, "a window from 1 to 65536 operations") : 0;
+                   ? refuse(error, "-W", value, "a window from 1 to 65536 operations")
+                   : 0;
     default:
-        return parse_double(value, 0, &o->seconds)
-                   ? refuse(error, "--seconds", value, "a time above 0") : 0;
+        return parse_double(value, 0, &o->seconds) ? refuse(error, "--seconds", value, "a time above 0") : 0;
     }
 }
 
-static int take(struct perf_options *o, struct size_range *range, int option, const char *value,
-                char *error)
+static int take(struct perf_options *o, struct size_range *range, int option, const char *value, char *error)
 {
     if (option < 256 && strchr("befs", option))
         return take_size(range, option, value, error);
     switch (option) {
-    case 'm':
-        o->only = value;
-        return 0;
-    case 'p':
-        o->provider = value;
-        return 0;
-    case 'h':
-        o->help = true;
-        return 0;
-    case OPT_JSON:
-        o->json = value;
-        return 0;
-    case OPT_CSV:
-        o->csv = value;
-        return 0;
-    default:
-        return take_count(o, option, value, error);
+    case 'm': o->only = value; return 0;
+    case 'p': o->provider = value; return 0;
+    case 'h': o->help = true; return 0;
+    case OPT_JSON: o->json = value; return 0;
+    case OPT_CSV: o->csv = value; return 0;
+    default: return take_count(o, option, value, error);
     }
 }
 
-static int read_options(struct perf_options *o, struct size_range *range,
-                        const struct perf_defaults *d, int argc, char **argv, char *error)
+static int read_options(struct perf_options *o, struct size_range *range, const struct perf_defaults *d,
+                        int argc, char **argv, char *error)
 {
     int option;
     opterr = 0;
@@ -248,11 +237,14 @@ static int read_options(struct perf_options *o, struct size_range *range,
     return 0;
 }
 
-int perf_options_parse(struct perf_options *o, const struct perf_defaults *defaults, int argc,
-                       char **argv, char *error)
+int perf_options_parse(struct perf_options *o, const struct perf_defaults *defaults, int argc, char **argv,
+                       char *error)
 {
-    *o = (struct perf_options){.samples = 400, .warmup = 20, .seconds = 1,
-                               .window = defaults->window, .provider = defaults->provider};
+    *o = (struct perf_options){.samples = 400,
+                               .warmup = 20,
+                               .seconds = 1,
+                               .window = defaults->window,
+                               .provider = defaults->provider};
     struct size_range range = {defaults->begin, defaults->end, 2, NULL};
     if (read_options(o, &range, defaults, argc, argv, error))
         return -1;

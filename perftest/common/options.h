@@ -12,7 +12,7 @@ enum { PERF_MAX_SIZES = 256, PERF_ERROR_TEXT = 200 };
 struct perf_defaults {
     size_t begin;
     size_t end;
-    size_t multiple;      /* every size is a multiple of this many bytes; 0: any */
+    size_t multiple; /* every size is a multiple of this many bytes; 0: any */
     long window;
     const char *provider; /* of fabric_bare only */
 };
@@ -20,13 +20,13 @@ struct perf_defaults {
 struct perf_options {
     size_t sizes[PERF_MAX_SIZES]; /* ascending as given; sizes[0] = 0 where the program has none */
     int nsizes;
-    long samples;       /* timed batches per row */
-    long warmup;        /* batches before them */
-    long batch;         /* operations per batch; 0: chosen by calibration */
-    double seconds;     /* at most about this long per row */
+    long samples;   /* timed batches per row */
+    long warmup;    /* batches before them */
+    long batch;     /* operations per batch; 0: chosen by calibration */
+    double seconds; /* at most about this long per row */
     long window;
-    const char *only;   /* comma-separated names of rows, or NULL */
-    const char *json;   /* file, "-" for stdout, or NULL */
+    const char *only; /* comma-separated names of rows, or NULL */
+    const char *json; /* file, "-" for stdout, or NULL */
     const char *csv;
     const char *provider;
     bool help;
@@ -36,8 +36,8 @@ struct perf_options {
  * Fills `o` from the command line. Returns 0, or -1 with one line in `error` (at least
  * PERF_ERROR_TEXT bytes) that names the option, its value and what is expected.
  */
-int perf_options_parse(struct perf_options *o, const struct perf_defaults *defaults, int argc,
-                       char **argv, char *error);
+int perf_options_parse(struct perf_options *o, const struct perf_defaults *defaults, int argc, char **argv,
+                       char *error);
 
 /* True when the row `name` is wanted by -m. */
 bool perf_options_want(const struct perf_options *o, const char *name);

@@ -11,9 +11,8 @@
 
 #include "perftest/common/options.h"
 
-#define PERF_SHMEM_AT_LEAST(major, minor)                                                          \
-    (SHMEM_MAJOR_VERSION > (major) ||                                                              \
-     (SHMEM_MAJOR_VERSION == (major) && SHMEM_MINOR_VERSION >= (minor)))
+#define PERF_SHMEM_AT_LEAST(major, minor) \
+    (SHMEM_MAJOR_VERSION > (major) || (SHMEM_MAJOR_VERSION == (major) && SHMEM_MINOR_VERSION >= (minor)))
 
 /* Exit statuses of every program. */
 enum { PERF_OK = 0, PERF_FAILED = 1, PERF_USAGE = 2, PERF_SKIP = 77 };
@@ -33,11 +32,11 @@ struct perf_run {
     const struct perf_options *opts;
     int me;
     int npes;
-    int peer;       /* PE 0 -> last PE, everyone else -> PE 0 */
-    size_t len;     /* bytes of one operation in this row */
-    size_t span;    /* bytes of the buffers that one batch touches towards one PE */
-    long window;    /* non-blocking operations before a quiet */
-    size_t size;    /* bytes of source and of dest */
+    int peer;    /* PE 0 -> last PE, everyone else -> PE 0 */
+    size_t len;  /* bytes of one operation in this row */
+    size_t span; /* bytes of the buffers that one batch touches towards one PE */
+    long window; /* non-blocking operations before a quiet */
+    size_t size; /* bytes of source and of dest */
     char *source;
     char *dest;
     uint64_t *flag; /* 8 symmetric words of one cache line, zero at first */
@@ -50,8 +49,8 @@ struct perf_run {
 struct perf_op {
     const char *name;
     enum perf_who who;
-    size_t len;    /* fixed size in bytes; 0: every size of the options */
-    int each;      /* reported operations in one count (2 halves of a round trip); 0: the window */
+    size_t len; /* fixed size in bytes; 0: every size of the options */
+    int each;   /* reported operations in one count (2 halves of a round trip); 0: the window */
     /* Runs `count` times the operation. NULL: the library lacks the routine named in `needs`. */
     void (*batch)(struct perf_run *run, long count);
     /* Collective, outside the timed part. Returns the number of wrong bytes or values seen here. */
@@ -61,7 +60,7 @@ struct perf_op {
 
 struct perf_program {
     const char *name;
-    const char *what; /* one sentence for --help and the head of the table */
+    const char *what;          /* one sentence for --help and the head of the table */
     const struct perf_op *ops; /* ends with a row without name */
     enum perf_unit unit;
     int min_pes;

@@ -47,10 +47,9 @@ static void print_heads(const struct perf_report *r)
     shmem_info_get_version(&major, &minor);
     if (r->table) {
         fprintf(r->table, "# %s: %s\n", r->program->name, r->program->what);
-        fprintf(r->table, "# %s, OpenSHMEM %d.%d, %d PEs, us per operation\n", name, major, minor,
-                r->npes);
-        fprintf(r->table, "# %-16s %10s %10s %10s %10s %10s %10s %8s", "operation", "bytes", "min",
-                "median", "p90", "p99", "max", "batch");
+        fprintf(r->table, "# %s, OpenSHMEM %d.%d, %d PEs, us per operation\n", name, major, minor, r->npes);
+        fprintf(r->table, "# %-16s %10s %10s %10s %10s %10s %10s %8s", "operation", "bytes", "min", "median",
+                "p90", "p99", "max", "batch");
         if (derived_name(r->program->unit))
             fprintf(r->table, " %10s", derived_name(r->program->unit));
         fprintf(r->table, "\n");
@@ -111,12 +110,12 @@ void perf_report_row(struct perf_report *r, const struct perf_row *row)
                 "%s\n  {\"op\": \"%s\", \"bytes\": %zu, \"min\": %.6f, \"p25\": %.6f, "
                 "\"p50\": %.6f, \"p75\": %.6f, \"p90\": %.6f, \"p99\": %.6f, \"max\": %.6f, "
                 "\"batch\": %ld, \"samples\": %ld, \"right\": %s}",
-                r->rows ? "," : "", row->op, row->len, us->min, us->p25, us->p50, us->p75, us->p90,
-                us->p99, us->max, row->batch, row->samples, row->right ? "true" : "false");
+                r->rows ? "," : "", row->op, row->len, us->min, us->p25, us->p50, us->p75, us->p90, us->p99,
+                us->max, row->batch, row->samples, row->right ? "true" : "false");
     if (r->csv)
-        fprintf(r->csv, "%s,%d,%s,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%ld,%ld,%s\n",
-                r->program->name, r->npes, row->op, row->len, us->min, us->p25, us->p50, us->p75,
-                us->p90, us->p99, us->max, row->batch, row->samples, row->right ? "yes" : "no");
+        fprintf(r->csv, "%s,%d,%s,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%ld,%ld,%s\n", r->program->name,
+                r->npes, row->op, row->len, us->min, us->p25, us->p50, us->p75, us->p90, us->p99, us->max,
+                row->batch, row->samples, row->right ? "yes" : "no");
     r->rows++;
 }
 

@@ -20,8 +20,7 @@ static void fetch_add(struct perf_run *run, long count)
 static void compare_swap(struct perf_run *run, long count)
 {
     for (long i = 0; i < count; i++, run->seq++)
-        fetched = shmem_long_atomic_compare_swap(word(run), (long)run->seq, (long)run->seq + 1,
-                                                 run->peer);
+        fetched = shmem_long_atomic_compare_swap(word(run), (long)run->seq, (long)run->seq + 1, run->peer);
 }
 
 static void swap(struct perf_run *run, long count)

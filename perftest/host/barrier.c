@@ -48,10 +48,8 @@ static long check_sync(struct perf_run *run, const struct perf_op *op)
 int main(int argc, char **argv)
 {
     static const struct perf_op ops[] = {
-        {.name = "barrier_all", .who = PERF_SLOWEST, .each = 1, .batch = barrier_all,
-         .check = check_barrier},
-        {.name = "sync_all", .who = PERF_SLOWEST, .each = 1, .batch = sync_all,
-         .check = check_sync},
+        {.name = "barrier_all", .who = PERF_SLOWEST, .each = 1, .batch = barrier_all, .check = check_barrier},
+        {.name = "sync_all", .who = PERF_SLOWEST, .each = 1, .batch = sync_all, .check = check_sync},
         {.name = NULL},
     };
     static const struct perf_program program = {

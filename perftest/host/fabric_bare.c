@@ -37,10 +37,10 @@ struct fabric {
     struct contact *contacts; /* symmetric, one per PE */
     fi_addr_t peer;
     bool receive_posted;
-    long done;                /* completed sends, writes and reads */
+    long done; /* completed sends, writes and reads */
     long received;
     struct fi_context2 in;
-    struct fi_context2 *out;  /* one per operation of a window */
+    struct fi_context2 *out; /* one per operation of a window */
 };
 
 /* Nothing here can be continued after an error: one line, and the job ends. */
@@ -48,8 +48,8 @@ static void must(long code, const char *call, const char *provider)
 {
     if (code >= 0)
         return;
-    perf_complain("%s over provider '%s' failed: %s; fi_info lists providers, -p chooses one", call,
-                  provider, fi_strerror((int)-code));
+    perf_complain("%s over provider '%s' failed: %s; fi_info lists providers, -p chooses one", call, provider,
+                  fi_strerror((int)-code));
     shmem_global_exit(PERF_FAILED);
 }
 
@@ -110,10 +110,14 @@ static void write_start(struct perf_run *run, struct fi_context2 *context)
     struct iovec iov = {run->source, run->len};
     void *desc = descriptor(run, SOURCE);
     struct fi_rma_iov target = {remote(run)->base[DEST], run->len, remote(run)->key[DEST]};
-    struct fi_msg_rma msg = {.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = f->peer,
-                             .rma_iov = &target, .rma_iov_count = 1, .context = context};
-    while (no_room(run, fi_writemsg(f->ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE),
-                   "fi_writemsg"))
+    struct fi_msg_rma msg = {.msg_iov = &iov,
+                             .desc = &desc,
+                             .iov_count = 1,
+                             .addr = f->peer,
+                             .rma_iov = &target,
+                             .rma_iov_count = 1,
+                             .context = context};
+    while (no_room(run, fi_writemsg(f->ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE), "fi_writemsg"))
         continue;
 }
 
@@ -138,8 +142,9 @@ static void read_batch(struct perf_run *run, long count)
 {
     struct fabric *f = of(run);
     for (long i = 0; i < count; i++) {
-        while (no_room(run, fi_read(f->ep, run->dest, run->len, descriptor(run, DEST), f->peer,
-                                    remote(run)->base[SOURCE], remote(run)->key[SOURCE], &f->out[0]),
+        while (no_room(run,
+                       fi_read(f->ep, run->dest, run->len, descriptor(run, DEST), f->peer,
+                               remote(run)->base[SOURCE], remote(run)->key[SOURCE], &f->out[0]),
                        "fi_read"))
             continue;
         finish(run, 1);
@@ -151,8 +156,8 @@ static void post_receive(struct perf_run *run)
     struct fabric *f = of(run);
     if (f->receive_posted)
         return;
-    while (no_room(run, fi_recv(f->ep, run->dest, run->size, descriptor(run, DEST), FI_ADDR_UNSPEC,
-                                &f->in), "fi_recv"))
+    while (no_room(run, fi_recv(f->ep, run->dest, run->size, descriptor(run, DEST), FI_ADDR_UNSPEC, &f->in),
+                   "fi_recv"))
         continue;
     f->receive_posted = true;
 }
@@ -165,8 +170,8 @@ static void send_message(struct perf_run *run)
             continue;
         return;
     }
-    while (no_room(run, fi_send(f->ep, run->source, run->len, descriptor(run, SOURCE), f->peer,
-                                &f->out[0]), "fi_send"))
+    while (no_room(run, fi_send(f->ep, run->source, run->len, descriptor(run, SOURCE), f->peer, &f->out[0]),
+                   "fi_send"))
         continue;
     finish(run, 1);
 }
@@ -196,8 +201,9 @@ static void message_batch(struct perf_run *run, long count)
 static void flag_send(struct perf_run *run)
 {
     struct fabric *f = of(run);
-    while (no_room(run, fi_inject_write(f->ep, &run->seq, sizeof(run->seq), f->peer,
-                                        remote(run)->base[FLAG], remote(run)->key[FLAG]),
+    while (no_room(run,
+                   fi_inject_write(f->ep, &run->seq, sizeof(run->seq), f->peer, remote(run)->base[FLAG],
+                                   remote(run)->key[FLAG]),
                    "fi_inject_write"))
         continue;
 }
@@ -259,13 +265,12 @@ static void open_endpoint(struct fabric *f, const char *provider)
     must(fi_enable(f->ep), "fi_enable", provider);
 }
 
-static void register_region(struct perf_run *run, struct contact *mine, int which, void *base,
-                            size_t len)
+static void register_region(struct perf_run *run, struct contact *mine, int which, void *base, size_t len)
 {
     struct fabric *f = of(run);
     uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    must(fi_mr_reg(f->domain, base, len, access, 0, (uint64_t)which, 0, &f->mr[which], NULL),
-         "fi_mr_reg", run->opts->provider);
+    must(fi_mr_reg(f->domain, base, len, access, 0, (uint64_t)which, 0, &f->mr[which], NULL), "fi_mr_reg",
+         run->opts->provider);
     mine->key[which] = fi_mr_key(f->mr[which]);
     mine->base[which] = f->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)base : 0;
 }
@@ -322,9 +327,12 @@ int main(int argc, char **argv)
         {.name = "write", .each = 1, .batch = write_batch, .check = perf_check_put},
         {.name = "write_window", .batch = write_window_batch, .check = perf_check_put},
         {.name = "read", .each = 1, .batch = read_batch, .check = perf_check_get},
-        {.name = "message", .who = PERF_PAIR, .each = 2, .batch = message_batch,
-         .check = perf_check_both},
-        {.name = "inject_write", .who = PERF_PAIR, .len = 8, .each = 2, .batch = flag_batch,
+        {.name = "message", .who = PERF_PAIR, .each = 2, .batch = message_batch, .check = perf_check_both},
+        {.name = "inject_write",
+         .who = PERF_PAIR,
+         .len = 8,
+         .each = 2,
+         .batch = flag_batch,
          .check = check_flag},
         {.name = NULL},
     };
@@ -333,8 +341,7 @@ int main(int argc, char **argv)
         .what = "bare libfabric: write + delivery complete, read, half round trips",
         .ops = ops,
         .min_pes = 2,
-        .defaults = {.begin = 8, .end = 1 << 20, .window = 64,
-                     .provider = "tcp;ofi_rxm"},
+        .defaults = {.begin = 8, .end = 1 << 20, .window = 64, .provider = "tcp;ofi_rxm"},
         .setup = fabric_open,
         .teardown = fabric_close,
         .serve = poll_cq,

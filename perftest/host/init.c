@@ -22,8 +22,8 @@ static double slowest(const struct init_times *all, int npes, int which)
 
 static void report_one(struct perf_report *report, const char *op, double us)
 {
-    struct perf_row row = {.op = op, .samples = 1, .batch = 1, .right = true,
-                           .us = {us, us, us, us, us, us, us}};
+    struct perf_row row = {
+        .op = op, .samples = 1, .batch = 1, .right = true, .us = {us, us, us, us, us, us, us}};
     perf_report_row(report, &row);
 }
 

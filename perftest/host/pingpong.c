@@ -46,8 +46,7 @@ static void put_fence_p(struct perf_run *run, long count)
 #if PERF_SHMEM_AT_LEAST(1, 5)
 static void signal_send(struct perf_run *run)
 {
-    shmem_putmem_signal(run->dest, run->source, run->len, run->flag, run->seq, SHMEM_SIGNAL_SET,
-                        run->peer);
+    shmem_putmem_signal(run->dest, run->source, run->len, run->flag, run->seq, SHMEM_SIGNAL_SET, run->peer);
 }
 
 static void put_signal(struct perf_run *run, long count)
@@ -77,10 +76,13 @@ int main(int argc, char **argv)
 {
     static const struct perf_op ops[] = {
         {.name = "p", .who = PERF_PAIR, .len = 8, .each = 2, .batch = p, .check = check_flag},
-        {.name = "put_fence_p", .who = PERF_PAIR, .each = 2, .batch = put_fence_p,
-         .check = perf_check_both},
-        {.name = "put_signal", .who = PERF_PAIR, .each = 2, .batch = put_signal,
-         .check = perf_check_both, .needs = "shmem_putmem_signal (OpenSHMEM 1.5)"},
+        {.name = "put_fence_p", .who = PERF_PAIR, .each = 2, .batch = put_fence_p, .check = perf_check_both},
+        {.name = "put_signal",
+         .who = PERF_PAIR,
+         .each = 2,
+         .batch = put_signal,
+         .check = perf_check_both,
+         .needs = "shmem_putmem_signal (OpenSHMEM 1.5)"},
         {.name = NULL},
     };
     static const struct perf_program program = {

@@ -6,8 +6,8 @@
 static void put_signal_quiet(struct perf_run *run, long count)
 {
     for (long i = 0; i < count; i++) {
-        shmem_putmem_signal(run->dest, run->source, run->len, run->flag, ++run->seq,
-                            SHMEM_SIGNAL_SET, run->peer);
+        shmem_putmem_signal(run->dest, run->source, run->len, run->flag, ++run->seq, SHMEM_SIGNAL_SET,
+                            run->peer);
         shmem_quiet();
     }
 }
@@ -15,8 +15,8 @@ static void put_signal_quiet(struct perf_run *run, long count)
 static void put_signal(struct perf_run *run, long count)
 {
     for (long i = 0; i < count; i++)
-        shmem_putmem_signal(run->dest, run->source, run->len, run->flag, ++run->seq,
-                            SHMEM_SIGNAL_SET, run->peer);
+        shmem_putmem_signal(run->dest, run->source, run->len, run->flag, ++run->seq, SHMEM_SIGNAL_SET,
+                            run->peer);
 }
 
 static long check_signal(struct perf_run *run, const struct perf_op *op)
@@ -37,10 +37,12 @@ int main(int argc, char **argv)
 {
     static const char needs[] = "shmem_putmem_signal (OpenSHMEM 1.5)";
     static const struct perf_op ops[] = {
-        {.name = "put_signal+quiet", .each = 1, .batch = put_signal_quiet, .check = check_signal,
+        {.name = "put_signal+quiet",
+         .each = 1,
+         .batch = put_signal_quiet,
+         .check = check_signal,
          .needs = needs},
-        {.name = "put_signal", .each = 1, .batch = put_signal, .check = check_signal,
-         .needs = needs},
+        {.name = "put_signal", .each = 1, .batch = put_signal, .check = check_signal, .needs = needs},
         {.name = NULL},
     };
     static const struct perf_program program = {
