@@ -171,14 +171,20 @@ static int open_routes(struct wsh_job *job)
     return rc;
 }
 
-static int open_team(struct wsh_job *job, struct wsh_team *team, bool only_host)
+/* The shared team is of the PEs whose heap shmem_ptr reaches, which is mutual, and of this one. */
+static bool shares_heap(const struct wsh_job *job, int pe)
+{
+    return pe == job->my_pe || job->routes[(size_t)pe * WSH_SEGS + WSH_SEG_HEAP].rmem.map;
+}
+
+static int open_team(struct wsh_job *job, struct wsh_team *team, bool only_shared)
 {
     int *members = malloc((size_t)job->n_pes * sizeof *members), n = 0;
 
     if (!members)
         return -ENOMEM;
     for (int pe = 0; pe < job->n_pes; pe++)
-        if (!only_host || job->same_host[pe])
+        if (!only_shared || shares_heap(job, pe))
             members[n++] = pe;
     return wsh_team_init(team, job, members, n);
 }
@@ -306,8 +312,13 @@ static void say_goodbye(struct wsh_job *job)
 
 void wsh_job_fini(void)
 {
-    if (!wsh_job.inits || --wsh_job.inits || wsh_job.pid != getpid())
+    if (!wsh_job.inits || wsh_job.pid != getpid())
         return;
+    if (--wsh_job.inits) { /* not the last of the series: a barrier and no more */
+        if (wsh_barrier(&wsh_job.world, "shmem_finalize"))
+            wsh_job_abort(1);
+        return;
+    }
     say_goodbye(&wsh_job);
     close_from(&wsh_job, N_STEPS);
 }

@@ -75,7 +75,7 @@ mistake malloc_dest "shmem_long_atomic_inc" "not a symmetric address"
 mistake beyond_end "shmem_putmem" "beyond the end"
 mistake misaligned_atomic "shmem_long_atomic_inc" "align"
 mistake null_signal "shmem_long_put_signal" "NULL"
-mistake invalid_ctx "shmem_ctx_quiet" "SHMEM_CTX_INVALID"
+mistake invalid_ctx "shmem_ctx_long_p" "SHMEM_CTX_INVALID"
 lines_allowed=2
 mistake free_twice "shmem_free" "not the start of a live symmetric allocation"
 run_job 20 "$oshrun" -n 2 "$misuse" after_finalize

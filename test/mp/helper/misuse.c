@@ -57,7 +57,7 @@ static void free_twice(void)
 
 static void invalid_ctx(void)
 {
-    shmem_ctx_quiet(SHMEM_CTX_INVALID);
+    shmem_ctx_long_p(SHMEM_CTX_INVALID, word, 1, 0);
 }
 
 static void after_finalize(void)
