@@ -15,8 +15,8 @@
 struct wsh_progress;
 
 struct wsh_wait_tuning {
-    unsigned spins;  /* tries before the first yield */
-    unsigned yields; /* yields before the first sleep */
+    unsigned spins;       /* tries before the first yield */
+    double yield_seconds; /* of yielding before the first sleep */
 };
 
 struct wsh_job {
@@ -47,7 +47,8 @@ struct wsh_job {
     struct wsh_team world, shared;
 
     struct wsh_wait_tuning tuning;
-    int waiters; /* threads inside wait.c: the progress thread may sleep */
+    int waiters;    /* threads inside wait.c: the progress thread may sleep */
+    unsigned waits; /* waits begun so far */
     struct wsh_progress *progress;
 };
 

@@ -97,10 +97,7 @@ static int try_fence(void *arg)
     return rc;
 }
 
-/*
- * The barrier orders stores through shmem_ptr with later loads and stores, as for operations of the local
- * transport. Partner: the acquire of the peer's wait or atomic fetch.
- */
+/* Stores through shmem_ptr are the local transport's, whose fence is a full barrier. */
 int wsh_fence(struct wsh_ctx *ctx)
 {
     static const struct wsh_wait_why why = {"shmem_fence", NULL};
@@ -108,12 +105,14 @@ int wsh_fence(struct wsh_ctx *ctx)
     int rc;
 
     ctx->epoch++;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     rc = try_fence(&fence);
     return rc == -EAGAIN ? wsh_wait(ctx->job, &why, try_fence, &fence) : rc;
 }
 
-/* Partner of the fence: as in wsh_fence. */
+/*
+ * Full: what was stored here or through shmem_ptr is visible before anything later is read. Partner: the same in
+ * the other PE's quiet or fence, or the acquire of its wait.
+ */
 int wsh_quiet(struct wsh_ctx *ctx)
 {
     struct drain all = {ctx, -1, 0, ctx->job->n_tps};

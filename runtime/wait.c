@@ -16,7 +16,8 @@
 
 #define SLEEP_MIN_US 50
 #define SLEEP_MAX_US 1000
-#define CLOCK_EVERY 64 /* yields or sleeps between looks at the clock */
+#define SLEEP_BLIND_US 100 /* where a transport cannot wake us: a peer's access waits as long as we sleep */
+#define CLOCK_EVERY 64 /* yields between looks at the clock */
 
 /* One wait in progress, on the waiter's stack. */
 struct waiter {
@@ -24,9 +25,10 @@ struct waiter {
     const struct wsh_wait_why *why;
     void *arg;
     unsigned tries;      /* since something last moved */
+    bool tired;          /* … and for so long that it may sleep */
     unsigned sleep_us;
     unsigned reports;    /* SIGUSR1 generations answered */
-    double started, next_report;
+    double started, young, next_report; /* young: when something last moved, as far as the clock was looked at */
 };
 
 static struct wsh_job *report_job;  /* whose waits SIGUSR1 asks about */
@@ -64,8 +66,8 @@ static void report(const struct waiter *waiter, double waited)
                   text);
 }
 
-/* Looks at the clock and at SIGUSR1; called every CLOCK_EVERY-th idle step, and after every sleep. */
-static void look_for_hang(struct waiter *waiter)
+/* Looks at the clock and at SIGUSR1; called every CLOCK_EVERY-th idle step, and before every sleep. */
+static void look_at_clock(struct waiter *waiter)
 {
     unsigned asked = __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
     double limit = waiter->job->env.hang_seconds, time = now();
@@ -74,6 +76,9 @@ static void look_for_hang(struct waiter *waiter)
         waiter->started = time;
         waiter->next_report = limit > 0 ? time + limit : 0;
     }
+    if (!waiter->young)
+        waiter->young = time;
+    waiter->tired = time - waiter->young > waiter->job->tuning.yield_seconds;
     if (asked != waiter->reports || (waiter->next_report && time >= waiter->next_report)) {
         report(waiter, time - waiter->started);
         if (asked == waiter->reports)
@@ -95,18 +100,21 @@ static void sleep_us(unsigned us)
  */
 static bool sleep_for_work(struct wsh_job *job, unsigned us)
 {
-    const struct timespec ts = {0, (long)us * 1000};
     struct pollfd fds[WSH_TP_MAX];
+    struct timespec ts = {0, 0};
     nfds_t n = 0;
 
     for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
-        int fd = job->limits[tp].immediate ? -ENOTSUP : job->tp[tp]->ops->wait_fd(job->tp[tp]);
+        int fd = job->limits[tp].immediate ? -ENODEV : job->tp[tp]->ops->wait_fd(job->tp[tp]);
 
         if (fd == -EAGAIN)
             return true;
+        if (fd == -ENOTSUP && us > SLEEP_BLIND_US)
+            us = SLEEP_BLIND_US;
         if (fd >= 0)
             fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
+    ts.tv_nsec = (long)us * 1000;
     return ppoll(fds, n, &ts, NULL) > 0;
 }
 
@@ -117,6 +125,8 @@ static bool sleep_for_work(struct wsh_job *job, unsigned us)
 static void become_young(struct waiter *waiter)
 {
     waiter->tries = 0;
+    waiter->tired = false;
+    waiter->young = 0;
     waiter->sleep_us = SLEEP_MIN_US;
 }
 
@@ -130,13 +140,13 @@ static void give_way(struct waiter *waiter)
         wsh_cpu_relax();
         return;
     }
-    if (tries < tuning->spins + tuning->yields) {
+    if (!waiter->tired) {
         if (tries % CLOCK_EVERY == 0)
-            look_for_hang(waiter);
+            look_at_clock(waiter);
         sched_yield();
         return;
     }
-    look_for_hang(waiter);
+    look_at_clock(waiter);
     if (sleep_for_work(waiter->job, waiter->sleep_us))
         become_young(waiter);
     else
@@ -170,7 +180,8 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
     if (rc != -EAGAIN)
         return rc;
     waiter.reports = __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED); /* a hint for wsh_wait_serve and SIGUSR1 */
+    __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED); /* hints for wsh_wait_serve and SIGUSR1 */
+    __atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED);
     rc = wait_loop(&waiter, try);
     __atomic_fetch_sub(&job->waiters, 1, __ATOMIC_RELAXED);
     return rc;
@@ -179,12 +190,25 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
 /* Work comes in bursts: after some, looks that many times more before it sleeps again. */
 #define SERVE_TRIES 30
 
+/*
+ * Has an application thread waited in the library since `*seen`, and so served peers itself? A progress thread
+ * beside it would only take the core and the transport's lock from it.
+ */
+static bool is_served(const struct wsh_job *job, unsigned *seen)
+{
+    unsigned waits = __atomic_load_n(&job->waits, __ATOMIC_RELAXED);
+    bool served = waits != *seen || __atomic_load_n(&job->waiters, __ATOMIC_RELAXED);
+
+    *seen = waits;
+    return served && job->env.progress == WSH_PROGRESS_AUTO;
+}
+
 void wsh_wait_serve(struct wsh_job *job, const bool *stop)
 {
-    unsigned us = SLEEP_MIN_US, tries = 0;
+    unsigned us = SLEEP_MIN_US, tries = 0, seen = 0;
 
     while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
-        if (__atomic_load_n(&job->waiters, __ATOMIC_RELAXED) && job->env.progress == WSH_PROGRESS_AUTO) {
+        if (is_served(job, &seen)) {
             sleep_us(SLEEP_MAX_US);
             continue;
         }
@@ -212,7 +236,7 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes)
     job->tuning.spins = crowded ? 20 : 2000;
     if (job->env.spin_us >= 0)
         job->tuning.spins = (unsigned)job->env.spin_us * 25;
-    job->tuning.yields = crowded ? 2000 : 400;
+    job->tuning.yield_seconds = crowded ? 0.003 : 0.02;
 }
 
 static void on_sigusr1(int signo)
