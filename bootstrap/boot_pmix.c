@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/ways.h"
 
+#include "bootstrap/blob.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 
@@ -14,30 +15,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #if PMIX_NUMERIC_VERSION < 0x00040200
 #error "PMIx 4.2 or newer is needed"
 #endif
 
-/* Stands before every blob. All PEs are of one machine architecture, so it travels as it is. */
-struct blob_head {
-    uint32_t magic, version;
-    uint32_t generation, round, pe, unused;
-    uint64_t len;
-};
-
-#define BLOB_MAGIC 0x4d485357u /* "WSHM" */
-#define BLOB_VERSION 1u
-
-/* Keys of an earlier shmem_init are still in the server's store, so each has names of its own. */
-static uint32_t generation;
-
-struct pmix {
+/*
+ * This process as PMIx knows it, from the first shmem_init to the end of the process: with PMIx_Finalize in between, a
+ * PE that is back early sees the late leavers as lost (PARTIAL_SUCCESS with 4.2.2). Keys of an earlier shmem_init stay
+ * in the server's store, so each generation has names of its own.
+ */
+static struct {
+    pid_t pid; /* that called PMIx_Init; a forked child is not in the job. 0 = none */
+    bool open; /* between shmem_init and shmem_finalize */
     pmix_proc_t me;
     size_t lost_handler;
     double hang_seconds;
     uint32_t generation;
-};
+} client;
 
 /* libpmix calls the handler without a pointer of ours. Written before the handler is registered. */
 static struct wsh_boot *watched;
@@ -115,8 +111,18 @@ static pmix_status_t call_wait(struct call *call, double hang, const char *what)
     return call->status;
 }
 
+/*
+ * What fails here mostly fails because another PE ended. The launcher then says who and why, and ends this PE: a line
+ * from each survivor would hide that, so it comes only from one who is still there a little later.
+ */
+#define LAUNCHER_SECONDS 2.5
+
 static int failed(const char *what, pmix_status_t status)
 {
+    struct timespec until = after(LAUNCHER_SECONDS);
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+        continue;
     wsh_error("PMIx: %s: %s; another PE or the launcher has ended, see its message", what,
               PMIx_Error_string(status));
     return -EIO;
@@ -139,7 +145,6 @@ static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, 
 
 static void watch_launcher(struct wsh_boot *boot)
 {
-    struct pmix *pmix = boot->priv;
     pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
     struct call call;
 
@@ -148,18 +153,18 @@ static void watch_launcher(struct wsh_boot *boot)
     call_init(&call);
     PMIx_Register_event_handler(&code, 1, NULL, 0, on_lost, handler_registered, &call);
     call_wait(&call, 0, "PMIx");
-    pmix->lost_handler = call.id;
+    client.lost_handler = call.id;
 }
 
 /* A value about the job that the launcher may or may not give. */
-static pmix_value_t *get_optional(const struct pmix *pmix, pmix_rank_t rank, const char *key)
+static pmix_value_t *get_optional(pmix_rank_t rank, const char *key)
 {
     pmix_value_t *value = NULL;
     pmix_proc_t proc;
     pmix_info_t info;
     bool yes = true;
 
-    PMIX_LOAD_PROCID(&proc, pmix->me.nspace, rank);
+    PMIX_LOAD_PROCID(&proc, client.me.nspace, rank);
     PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
     if (PMIx_Get(&proc, key, &info, 1, &value) != PMIX_SUCCESS)
         value = NULL;
@@ -167,9 +172,9 @@ static pmix_value_t *get_optional(const struct pmix *pmix, pmix_rank_t rank, con
     return value;
 }
 
-static long get_number(const struct pmix *pmix, pmix_rank_t rank, const char *key, long missing)
+static long get_number(pmix_rank_t rank, const char *key, long missing)
 {
-    pmix_value_t *value = get_optional(pmix, rank, key);
+    pmix_value_t *value = get_optional(rank, key);
     long number = missing;
 
     if (value && value->type == PMIX_UINT32)
@@ -184,7 +189,7 @@ static long get_number(const struct pmix *pmix, pmix_rank_t rank, const char *ke
 /* The list of PEs on this host: "0,1,2,3". */
 static void read_local_peers(struct wsh_boot *boot)
 {
-    pmix_value_t *value = get_optional(boot->priv, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
+    pmix_value_t *value = get_optional(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
 
     boot->local_rank = 0;
     boot->local_size = 1;
@@ -206,23 +211,21 @@ static void read_local_peers(struct wsh_boot *boot)
 /* On an emulated host (oshrun --nodes-emulated) libpmix itself still sees one host. */
 static void read_emulated_peers(struct wsh_boot *boot)
 {
-    boot->local_rank = (int)get_number(boot->priv, (pmix_rank_t)boot->my_pe, PMIX_LOCAL_RANK, 0);
-    boot->local_size = (int)get_number(boot->priv, (pmix_rank_t)boot->my_pe, "wsh.local.size", 1);
+    boot->local_rank = (int)get_number((pmix_rank_t)boot->my_pe, PMIX_LOCAL_RANK, 0);
+    boot->local_size = (int)get_number((pmix_rank_t)boot->my_pe, "wsh.local.size", 1);
 }
 
 static int describe(struct wsh_boot *boot, const struct wsh_env *env)
 {
-    struct pmix *pmix = boot->priv;
-    long n_pes = get_number(pmix, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+    long n_pes = get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
 
-    if (n_pes < 1 || pmix->me.rank >= (pmix_rank_t)n_pes) {
-        wsh_error("PMIx: the launcher does not say how many PEs there are (%s); start with oshrun, srun "
-                  "--mpi=pmix or "
-                  "mpirun",
-                  PMIX_JOB_SIZE);
+    if (n_pes < 1 || client.me.rank >= (pmix_rank_t)n_pes) {
+        wsh_error(
+            "PMIx: the launcher does not say how many PEs there are; start with oshrun, srun --mpi=pmix or "
+            "mpirun");
         return -EPROTO;
     }
-    boot->my_pe = (int)pmix->me.rank;
+    boot->my_pe = (int)client.me.rank;
     boot->n_pes = (int)n_pes;
     snprintf(boot->launcher, sizeof boot->launcher, "%s", env->oshrun_pid > 0 ? "oshrun" : "pmix");
     if (env->node_emulated >= 0)
@@ -232,63 +235,68 @@ static int describe(struct wsh_boot *boot, const struct wsh_env *env)
     return 0;
 }
 
-static int join(struct pmix *pmix)
+static int join(void)
 {
     const char *theirs = wsh_env_foreign("PMIX_VERSION");
-    pmix_status_t status = PMIx_Init(&pmix->me, NULL, 0);
+    pmix_status_t status;
 
-    if (status == PMIX_SUCCESS)
+    if (client.pid == getpid())
         return 0;
-    wsh_error(
-        "PMIx_Init: %s (launcher's PMIx %s, ours %s); start with oshrun, srun --mpi=pmix or mpirun; in a "
-        "container also set PMIX_MCA_psec=native and PMIX_MCA_gds=hash",
-        PMIx_Error_string(status), theirs ? theirs : "unknown", PMIx_Get_version());
+    if (client.pid) {
+        wsh_error("shmem_init in a forked child (pid %d of PE %u) is not possible; exec a program instead",
+                  (int)getpid(), client.me.rank);
+        return -EINVAL;
+    }
+    status = PMIx_Init(&client.me, NULL, 0);
+    if (status == PMIX_SUCCESS) {
+        client.pid = getpid();
+        return 0;
+    }
+    wsh_error("PMIx_Init: %s (launcher's PMIx %s, ours %s); start with oshrun, srun --mpi=pmix or mpirun; "
+              "in a container also set PMIX_MCA_psec=native and PMIX_MCA_gds=hash",
+              PMIx_Error_string(status), theirs ? theirs : "unknown", PMIx_Get_version());
     return -ECONNREFUSED;
 }
 
 static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
 {
-    struct pmix *pmix;
     int rc;
 
     if (!wsh_env_foreign("PMIX_NAMESPACE") || !wsh_env_foreign("PMIX_RANK"))
         return -ENODEV;
-    pmix = calloc(1, sizeof *pmix);
-    if (!pmix) {
-        wsh_error("bootstrap: out of memory (%zu bytes)", sizeof *pmix);
-        return -ENOMEM;
-    }
-    pmix->hang_seconds = env->hang_seconds;
-    pmix->generation = ++generation;
-    boot->priv = pmix;
-    rc = join(pmix);
+    rc = join();
     if (rc)
-        goto err_free;
+        return rc;
+    client.open = true;
+    client.generation++;
+    client.hang_seconds = env->hang_seconds;
     rc = describe(boot, env);
     if (rc)
-        goto err_leave;
+        return rc;
     watch_launcher(boot);
     return 0;
-err_leave:
-    PMIx_Finalize(NULL, 0);
-err_free:
-    free(pmix);
-    boot->priv = NULL;
-    return rc;
 }
 
 static void pmix_close(struct wsh_boot *boot)
 {
-    struct pmix *pmix = boot->priv;
-
+    (void)boot;
     atomic_store_explicit(&leaving, true, memory_order_relaxed);
-    PMIx_Deregister_event_handler(pmix->lost_handler, NULL, NULL);
-    PMIx_Finalize(NULL, 0);
-    free(pmix);
-    boot->priv = NULL;
+    PMIx_Deregister_event_handler(client.lost_handler, NULL, NULL);
+    client.open = false;
 }
 
-static int fence(const struct pmix *pmix, bool collect, const char *what)
+/*
+ * Runs after the program's own exit handlers, which may still call shmem_finalize. A process that ends while open is
+ * not taken off, so that the launcher sees an exit without finalize.
+ */
+__attribute__((destructor)) static void leave_job(void)
+{
+    if (client.pid == getpid() && !client.open)
+        PMIx_Finalize(NULL, 0);
+    client.pid = 0;
+}
+
+static int fence(bool collect, const char *what)
 {
     struct call call;
     pmix_info_t info;
@@ -298,98 +306,62 @@ static int fence(const struct pmix *pmix, bool collect, const char *what)
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
     status = PMIx_Fence_nb(NULL, 0, &info, 1, call_done, &call);
     if (status == PMIX_SUCCESS)
-        status = call_wait(&call, pmix->hang_seconds, what);
+        status = call_wait(&call, client.hang_seconds, what);
     PMIX_INFO_DESTRUCT(&info);
     return status == PMIX_SUCCESS ? 0 : failed(what, status);
 }
 
-static void make_key(const struct pmix *pmix, int round, char *key, size_t size)
+static void make_key(int round, char *key, size_t size)
 {
-    snprintf(key, size, "wsh.%u.%d", pmix->generation, round);
+    snprintf(key, size, "wsh.%u.%d", client.generation, round);
 }
 
 static int pmix_publish(struct wsh_boot *boot, int round, const void *blob, size_t len)
 {
-    struct pmix *pmix = boot->priv;
-    struct blob_head head = {BLOB_MAGIC, BLOB_VERSION, pmix->generation, (uint32_t)round, pmix->me.rank,
-                             0,          len};
-    char key[PMIX_MAX_KEYLEN + 1], *bytes = malloc(sizeof head + len);
+    struct wsh_blob_id id = {client.generation, (uint32_t)round, (uint32_t)boot->my_pe};
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
+    char key[PMIX_MAX_KEYLEN + 1];
     pmix_status_t status;
+    void *bytes;
+    int rc = wsh_blob_wrap(&id, blob, len, &bytes, &value.data.bo.size);
 
-    if (!bytes) {
-        wsh_error("bootstrap: out of memory (%zu bytes)", sizeof head + len);
-        return -ENOMEM;
-    }
-    memcpy(bytes, &head, sizeof head);
-    if (len)
-        memcpy(bytes + sizeof head, blob, len);
+    if (rc)
+        return rc;
     value.data.bo.bytes = bytes;
-    value.data.bo.size = sizeof head + len;
-    make_key(pmix, round, key, sizeof key);
+    make_key(round, key, sizeof key);
     status = PMIx_Put(PMIX_GLOBAL, key, &value);
     if (status == PMIX_SUCCESS)
         status = PMIx_Commit();
     free(bytes);
-    return status == PMIX_SUCCESS ? fence(pmix, true, "exchange of addresses") : failed("publishing", status);
-}
-
-/* 0, or the line that says what is wrong with what PE `pe` published. */
-static int check_blob(const struct pmix *pmix, int round, int pe, const pmix_value_t *value)
-{
-    struct blob_head head;
-
-    if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size < sizeof head)
-        goto err;
-    memcpy(&head, value->data.bo.bytes, sizeof head);
-    if (head.magic != BLOB_MAGIC)
-        goto err;
-    if (head.version != BLOB_VERSION) {
-        wsh_error("PE %d runs another version of warpshmem (bootstrap %u, ours %u); install one version on "
-                  "all hosts",
-                  pe, head.version, BLOB_VERSION);
-        return -EPROTO;
-    }
-    if (head.generation == pmix->generation && head.round == (uint32_t)round && head.pe == (uint32_t)pe &&
-        head.len == value->data.bo.size - sizeof head)
-        return 0;
-err:
-    wsh_error("PE %d published something else in round %d (%zu bytes); do all PEs run the same program?", pe,
-              round, value->type == PMIX_BYTE_OBJECT ? value->data.bo.size : 0);
-    return -EPROTO;
+    return status == PMIX_SUCCESS ? fence(true, "exchange of addresses") : failed("publishing", status);
 }
 
 static int pmix_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)
 {
-    struct pmix *pmix = boot->priv;
+    struct wsh_blob_id id = {client.generation, (uint32_t)round, (uint32_t)pe};
     char key[PMIX_MAX_KEYLEN + 1];
     pmix_value_t *value = NULL;
     pmix_status_t status;
     pmix_proc_t proc;
+    bool bytes;
     int rc;
 
-    PMIX_LOAD_PROCID(&proc, pmix->me.nspace, (pmix_rank_t)pe);
-    make_key(pmix, round, key, sizeof key);
+    (void)boot;
+    PMIX_LOAD_PROCID(&proc, client.me.nspace, (pmix_rank_t)pe);
+    make_key(round, key, sizeof key);
     status = PMIx_Get(&proc, key, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
         return failed("look-up of a peer", status);
-    rc = check_blob(pmix, round, pe, value);
-    if (!rc) {
-        *len = value->data.bo.size - sizeof(struct blob_head);
-        *blob = malloc(*len ? *len : 1);
-        rc = *blob ? 0 : -ENOMEM;
-    }
-    if (!rc)
-        memcpy(*blob, value->data.bo.bytes + sizeof(struct blob_head), *len);
-    if (rc == -ENOMEM)
-        wsh_error("bootstrap: out of memory (%zu bytes)", *len);
+    bytes = value->type == PMIX_BYTE_OBJECT;
+    rc = wsh_blob_unwrap(&id, value->data.bo.bytes, bytes ? value->data.bo.size : 0, blob, len);
     PMIX_VALUE_RELEASE(value);
     return rc;
 }
 
 static int pmix_barrier(struct wsh_boot *boot)
 {
-    return fence(boot->priv, false, "barrier of all PEs");
+    (void)boot;
+    return fence(false, "barrier of all PEs");
 }
 
 static void pmix_abort(struct wsh_boot *boot, int status)

@@ -115,6 +115,8 @@ static char **environ_of(const struct launch *launch, int pe)
         rc = wsh_server_environ(pe, &env);
     if (!rc)
         return env;
+    if (rc == -ENOMEM)
+        wsh_say("out of memory");
     wsh_environ_free(env);
     return NULL;
 }
@@ -126,6 +128,8 @@ static int open_streams(struct launch *launch, int pe, int std[3])
     if (pe) {
         std[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
         rc = std[0] < 0 ? -errno : 0;
+        if (rc)
+            wsh_say("/dev/null: %s; raise `ulimit -n`", wsh_strerror(rc));
     } else {
         rc = wsh_input_open(&launch->input, &std[0]);
     }
@@ -146,7 +150,7 @@ static int start_pe(struct launch *launch, int pe)
         .mask = &launch->mask,
         .files = launch->files,
     };
-    pid_t pid = -ENOMEM;
+    pid_t pid = 0;
 
     if (how.env && !open_streams(launch, pe, how.std))
         pid = wsh_spawn(&how);
@@ -154,10 +158,10 @@ static int start_pe(struct launch *launch, int pe)
         if (how.std[fd] >= 0)
             close(how.std[fd]);
     wsh_environ_free(how.env);
-    if (pid < 0) {
+    if (pid < 0)
         wsh_say("cannot start PE %d: %s; raise `ulimit -u` or start fewer PEs", pe, wsh_strerror(pid));
+    if (pid <= 0)
         return OSHRUN_FAILED;
-    }
     wsh_reap_started(&launch->reap, pe, pid);
     wsh_say_more("PE %d is pid %d on %s", pe, (int)pid, launch->reap.host);
     return 0;
@@ -251,8 +255,6 @@ static int run(struct launch *launch)
 
 static void close_launch(struct launch *launch)
 {
-    if (launch->serving)
-        wsh_server_close();
     wsh_tmpdir_remove(launch->tmpdir);
     if (launch->guardian.pid > 0)
         wsh_guardian_dismiss(&launch->guardian);
@@ -311,5 +313,5 @@ int main(int argc, char **argv)
     if (!rc)
         rc = dispatch(&args);
     wsh_args_fini(&args);
-    return rc;
+    _exit(rc); /* libpmix's thread still runs: see wsh_server_open */
 }

@@ -83,7 +83,7 @@ struct wsh_output *wsh_output_open(const struct wsh_args *args)
     if (!output->streams || !output->sinks)
         goto err;
     output->sinks[0].fd = STDOUT_FILENO;
-    output->sinks[1].fd = STDERR_FILENO;
+    output->sinks[1].fd = wsh_say_fd();
     for (size_t i = 0; i < n; i++)
         output->streams[i] = (struct stream){.fd = -1, .index = -1, .sink = &output->sinks[i % 2]};
     if (!args->output || !open_files(output, args->output))
@@ -132,7 +132,10 @@ static void put_stamp(const struct wsh_output *output, int pe, struct wsh_sink *
     wsh_sink_put(sink, text, len);
 }
 
-/* Whole lines go on; the rest waits for its end. A line without an end goes when `all`, and is given one if others follow. */
+/*
+ * Whole lines go on; the rest waits for its end. A line without an end goes when `all`, and is given one if others
+ * may follow.
+ */
 static void pass_on(struct wsh_output *output, struct stream *stream, bool all)
 {
     int pe = (int)(stream - output->streams) / 2;
@@ -156,7 +159,8 @@ static void pass_on(struct wsh_output *output, struct stream *stream, bool all)
 
 static void end_stream(struct wsh_output *output, struct stream *stream)
 {
-    pass_on(output, stream, true);
+    if (stream->line)
+        pass_on(output, stream, true);
     close(stream->fd);
     stream->fd = -1;
     free(stream->line);

@@ -254,7 +254,6 @@ int wsh_server_open(const char *tmpdir, int n_pes, int n_nodes, int event_fd)
         return 0;
     wsh_say("PMIx server: %s while it was told of the job; try another version of libpmix",
             PMIx_Error_string(status));
-    PMIx_server_finalize();
     return -EIO;
 }
 
@@ -269,9 +268,4 @@ int wsh_server_environ(int pe, char ***env)
         return 0;
     wsh_say("PMIx server: %s while PE %d was prepared", PMIx_Error_string(status), pe);
     return -EIO;
-}
-
-void wsh_server_close(void)
-{
-    PMIx_server_finalize();
 }

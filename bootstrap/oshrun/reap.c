@@ -105,6 +105,8 @@ static bool is_missed(const struct wsh_reap *reap)
 
 static enum verdict judge(const struct wsh_reap *reap, const struct wsh_pe *pe)
 {
+    if (!pe->pid)
+        return FINE;
     if (pe->running)
         return pe->lost && reap->deadline && wsh_now() >= reap->deadline ? LOST : FINE;
     if (pe->exec_err)
@@ -200,6 +202,7 @@ void wsh_reap_end(struct wsh_reap *reap, int code)
     reap->ending = true;
     reap->code = code;
     reap->deadline = wsh_now() + GRACE;
+    wsh_say_alone();
     signal_all(reap, SIGTERM);
     signal_all(reap, SIGCONT); /* a stopped PE takes its SIGTERM only then */
 }

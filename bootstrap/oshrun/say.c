@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/say.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 static bool verbose;
+static int fd = STDERR_FILENO;
 
 static void write_line(const char *fmt, va_list args)
 {
@@ -24,7 +26,7 @@ static void write_line(const char *fmt, va_list args)
         return;
     used += (size_t)len < room ? (size_t)len : room - 1;
     line[used++] = '\n';
-    (void)!write(STDERR_FILENO, line, used);
+    (void)!write(fd, line, used);
 }
 
 void wsh_say(const char *fmt, ...)
@@ -50,4 +52,23 @@ void wsh_say_more(const char *fmt, ...)
 void wsh_say_verbose(void)
 {
     verbose = true;
+}
+
+int wsh_say_fd(void)
+{
+    if (fd == STDERR_FILENO)
+        fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0)
+        fd = STDERR_FILENO;
+    return fd;
+}
+
+void wsh_say_alone(void)
+{
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (null >= 0 && wsh_say_fd() != STDERR_FILENO)
+        dup2(null, STDERR_FILENO);
+    if (null >= 0)
+        close(null);
 }

@@ -17,4 +17,11 @@ void wsh_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void wsh_say_more(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void wsh_say_verbose(void);
 
+/*
+ * From now on only wsh_say and who writes to wsh_say_fd() reach standard error; what writes to descriptor 2 does not:
+ * libpmix has a line for each connection that a PE breaks off when the job is ended.
+ */
+void wsh_say_alone(void);
+int wsh_say_fd(void);
+
 #endif

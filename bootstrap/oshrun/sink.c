@@ -3,7 +3,9 @@
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/sink.h"
 
-#include <errno.h>
+#include "bootstrap/oshrun/say.h"
+#include "runtime/base/err.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 
 void wsh_sink_put(struct wsh_sink *sink, const char *bytes, size_t len)
 {
-    if (sink->broken)
+    if (sink->broken || !len)
         return;
     if (sink->used + len > sink->cap) {
         size_t cap = 2 * (sink->used + len);
@@ -61,6 +63,8 @@ void wsh_sink_work(struct wsh_sink *sink, const struct wsh_pollset *set)
     if (done < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (done < 0) {
+        if (errno != EPIPE)
+            wsh_say("cannot write output: %s; the PEs find their output closed", wsh_strerror(errno));
         sink->broken = true;
         sink->used = 0;
         return;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the frame around a PE's blob by which a reader sees that it is whole, current, and of its own version. */
+#include "bootstrap/blob.h"
+
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All PEs are of one machine architecture, so it travels as it is. */
+struct frame {
+    uint32_t magic, version;
+    struct wsh_blob_id id;
+    uint32_t unused;
+    uint64_t len;
+};
+
+#define BLOB_MAGIC 0x4d485357u /* "WSHM" */
+#define BLOB_VERSION 1u
+
+static void *allocate(size_t size)
+{
+    void *bytes = malloc(size ? size : 1);
+
+    if (!bytes)
+        wsh_error("bootstrap: out of memory (%zu bytes)", size);
+    return bytes;
+}
+
+int wsh_blob_wrap(const struct wsh_blob_id *id, const void *blob, size_t len, void **bytes, size_t *size)
+{
+    struct frame frame = {BLOB_MAGIC, BLOB_VERSION, *id, 0, len};
+
+    *size = sizeof frame + len;
+    *bytes = allocate(*size);
+    if (!*bytes)
+        return -ENOMEM;
+    memcpy(*bytes, &frame, sizeof frame);
+    if (len)
+        memcpy((char *)*bytes + sizeof frame, blob, len);
+    return 0;
+}
+
+static int check(const struct wsh_blob_id *id, const struct frame *frame, size_t size)
+{
+    if (frame->magic == BLOB_MAGIC && frame->version != BLOB_VERSION) {
+        wsh_error("PE %u runs another version of warpshmem (bootstrap %u, ours %u); install one version on "
+                  "all hosts",
+                  id->pe, frame->version, BLOB_VERSION);
+        return -EPROTO;
+    }
+    if (frame->magic == BLOB_MAGIC && !memcmp(&frame->id, id, sizeof *id) &&
+        frame->len == size - sizeof *frame)
+        return 0;
+    wsh_error("PE %u published something else in round %u (%zu bytes); do all PEs run the same program?",
+              id->pe, id->round, size);
+    return -EPROTO;
+}
+
+int wsh_blob_unwrap(const struct wsh_blob_id *id, const void *bytes, size_t size, void **blob, size_t *len)
+{
+    struct frame frame = {0};
+    int rc;
+
+    if (size >= sizeof frame)
+        memcpy(&frame, bytes, sizeof frame);
+    rc = check(id, &frame, size);
+    if (rc)
+        return rc;
+    *len = size - sizeof frame;
+    *blob = allocate(*len);
+    if (!*blob)
+        return -ENOMEM;
+    memcpy(*blob, (const char *)bytes + sizeof frame, *len);
+    return 0;
+}

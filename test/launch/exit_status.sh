@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# However a PE ends, the job ends within 3 s with the right exit status, one line that says why, and nothing left behind.
+# timeout: 600
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+. "$top_srcdir/test/launch/lib.sh"
+limit=3000
+
+# repeat NAME STATUS TEXT COURSE…
+repeat()
+{
+    name=$1
+    wanted=$2
+    text=$3
+    shift 3
+    for round in $(seq "$rounds"); do
+        job $limit -n 4 "$course" "$@"
+        judge "$wanted" "$text"
+        [ -z "$why" ] || break
+    done
+    if [ -n "$why" ]; then tap_fail "$name" "in round $round of $rounds: $why"; else tap_ok "$name, $rounds times"; fi
+}
+
+repeat "all well" 0 '' hello
+repeat "shmem_init and shmem_finalize 5 times" 0 '' again 5
+repeat "kill -9 of a PE" 137 'PE 3 \(.*, pid [0-9]+\) killed by signal 9 \(Killed\); ending job' raise 9
+repeat "segmentation fault" 139 'PE 2 .* killed by signal 11 \(Segmentation fault' raise 11 2
+repeat "abort" 134 'PE 0 .* killed by signal 6 \(Aborted' abort 0 0
+repeat "exit(3) without finalize" 3 'PE 3 .* exited with status 3 without shmem_finalize; ending job' exit 3
+repeat "exit(0) without finalize" 1 'PE 1 .* exited with status 0 without shmem_finalize' exit 0 1
+repeat "exit status 5 after finalize" 5 'PE 3 .* exited with status 5; ending job' late 5
+repeat "shmem_global_exit(7)" 7 'PE 3 .* ended the job with status 7' global 7
+repeat "shmem_global_exit(0)" 0 '' global 0
+repeat "a child that outlives its PE" 0 '' child
+
+job $limit -n 1 "$course" hello
+ended "one PE: all well" 0 ''
+job $limit -n 1 "$course" raise 9
+ended "one PE: kill -9" 137 'PE 0 .* killed by signal 9'
+job $limit -n 1 "$course" global 7
+ended "one PE: shmem_global_exit(7)" 7 'PE 0 .* status 7'
+job $limit -n 3 hostname
+ended "a program without SHMEM" 0 ''
+job $limit -n 2 false
+ended "a program without SHMEM that fails" 1 'PE [01] .* exited with status 1; ending job'
+job $limit -n 2 sh -c "[ \$PMIX_RANK = 0 ] || exit 0; exec $course hello"
+ended "a PE that never comes to shmem_init" 1 'PE 1 .* without shmem_init, in which others wait'
+job $limit -n 2 sh -c "$course raise 9; true"
+ended "a PE dies inside a script that hides it" 1 'PE 1 .* exited with status 0 without shmem_finalize'
+job $limit -n 2 sh -c "$course raise 9; sleep 20"
+ended "and goes on" 1 'PE 1 .* is gone without shmem_finalize'
+job $limit -n 2 sh -c "case \$PMIX_RANK in 1) sleep 0.3; exit 4;; esac; exec $course hello"
+ended "a PE fails while the other waits in shmem_init" 4 'PE 1 .* exited with status 4'
+job 4000 -n 2 sh -c "case \$PMIX_RANK in 1) exit 4;; esac; trap '' TERM; while :; do sleep 0.2; done"
+ended "PEs deaf to SIGTERM are killed" 4 'PE 1 .* exited with status 4'
+tap_check "within 3 s" test "$took" -lt 3000
+tap_done
