@@ -36,6 +36,8 @@ static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
     tp->part_max = info->ep_attr->max_msg_size;
     tp->put_by_msg = wsh_efa_puts_by_msg(info);
     tp->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
+    tp->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
+                     info->addr_format == FI_SOCKADDR;
     tp->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
     tp->msg_max = tp->n_pes > EFA_MANY ? EFA_MSG_MAX_MANY : EFA_MSG_MAX;
     tp->n_tx = at_most(info->tx_attr->size, EFA_TX_MAX);

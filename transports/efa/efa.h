@@ -17,6 +17,10 @@
 struct wsh_efa_peer {
     fi_addr_t addr;
     struct wsh_efa_chan chan;
+    uint32_t posted;     /* requests that the provider has for this peer */
+    uint32_t seen_acked; /* chan.acked at the last look after silent peers */
+    double lost_since;   /* when the provider first found no connection any more, or 0 */
+    bool heard;          /* something has come back from it */
     bool connected;
     bool owed;        /* is in tp->owing */
     uint16_t msg_max; /* bytes of the largest message it takes */
@@ -72,6 +76,7 @@ struct wsh_efa_tp {
     size_t part_max;    /* bytes of one write or read */
     bool put_by_msg;    /* small puts go as messages, which keep their order */
     bool mr_local;      /* buffers given to the provider must be registered */
+    bool by_sockets;    /* a dead peer shows as a connection that cannot be made again */
     bool virt_addr;     /* remote addresses are addresses, not offsets */
 
     int my_pe, n_pes;
@@ -90,7 +95,9 @@ struct wsh_efa_tp {
     struct wsh_efa_op *ops, **ops_end; /* with something to give to the provider */
     struct wsh_efa_op *free_ops, *op_slab;
     struct wsh_efa_answer *answers, **answers_end;
-    int *owing; /* PEs that are owed an acknowledgement */
+    uint32_t n_unanswered; /* numbered messages that are not known as applied */
+    double next_look;      /* when silent peers are looked after again */
+    int *owing;            /* PEs that are owed an acknowledgement */
     int n_owing;
 
     char *seg_base[WSH_SEGS]; /* registered segments of this PE */
@@ -98,6 +105,7 @@ struct wsh_efa_tp {
     struct wsh_efa_lmem *lmem[WSH_SEGS];
 
     struct wsh_efa_ctx *own; /* of the messages that belong to no context of the core */
+    bool joined;             /* all peers are in the address vector: their messages may be read */
     int hello_next, hellos;  /* greetings sent up to that PE; received */
     char shm_name[64];       /* file of the endpoint that is to be unlinked, or "" */
 
@@ -137,6 +145,19 @@ static inline void wsh_efa_end(struct wsh_efa_ctx *ctx, int pe, enum wsh_efa_kin
 {
     wsh_efa_count_sub(&ctx->peer[pe].out[kind]);
     wsh_efa_count_sub(&ctx->total);
+}
+
+/* The provider has taken a request for `pe`, and given it back. */
+static inline void wsh_efa_took(struct wsh_efa_peer *peer)
+{
+    peer->posted++;
+    peer->lost_since = 0;
+}
+
+static inline void wsh_efa_gave_back(struct wsh_efa_peer *peer)
+{
+    peer->posted--;
+    peer->heard = true;
 }
 
 /* Partner of the acquire in wsh_done_is. */
@@ -221,6 +242,15 @@ int wsh_efa_msg_progress(struct wsh_efa_tp *tp, bool idle);
 int wsh_efa_msg_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req);
 /* The message is applied here: acknowledge it some time. */
 void wsh_efa_msg_owe(struct wsh_efa_tp *tp, int pe);
+
+/* Sends something that only asks for the connection. */
+int wsh_efa_msg_probe(struct wsh_efa_tp *tp, int pe);
+
+/* alive.c */
+/* The provider had no room for something to `pe`: -EAGAIN, or final when the peer is gone. */
+int wsh_efa_no_room(struct wsh_efa_tp *tp, int pe);
+/* Now and then: sends something to peers that owe answers and are silent. 0 or final. */
+int wsh_efa_look_after(struct wsh_efa_tp *tp);
 
 /* serve.c */
 /* A message has arrived in req->buf. */

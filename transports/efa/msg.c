@@ -23,11 +23,13 @@ static int post_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, enum wsh_ef
     req->len = type;
     rc = wsh_efa_posted(tp, req->pe, "message",
                         fi_send(tp->rail.ep, req->buf, len, req->desc, peer->addr, req));
-    if (rc)
+    if (rc) {
         wsh_efa_req_put(req);
-    else
-        peer->chan.told = peer->chan.applied;
-    return rc;
+        return rc;
+    }
+    wsh_efa_took(peer);
+    peer->chan.told = peer->chan.applied;
+    return 0;
 }
 
 int wsh_efa_msg_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, enum wsh_efa_wire type, size_t len,
@@ -39,6 +41,7 @@ int wsh_efa_msg_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, enum wsh_ef
     if (rc)
         return rc;
     wsh_efa_chan_send(chan, sent);
+    tp->n_unanswered++;
     wsh_efa_begin(sent->owner, pe, EFA_MSG);
     return 0;
 }
@@ -152,6 +155,11 @@ static int send_acks(struct wsh_efa_tp *tp, bool idle)
     return final ? final : sent;
 }
 
+int wsh_efa_msg_probe(struct wsh_efa_tp *tp, int pe)
+{
+    return send_ack(tp, pe);
+}
+
 static int post_receives(struct wsh_efa_tp *tp)
 {
     struct wsh_efa_req *req = tp->unposted;
@@ -197,5 +205,7 @@ int wsh_efa_msg_progress(struct wsh_efa_tp *tp, bool idle)
             return rc;
         moved += rc;
     }
+    if (idle && !moved && tp->n_unanswered && (rc = wsh_efa_look_after(tp)))
+        return rc;
     return moved;
 }

@@ -144,6 +144,7 @@ int wsh_efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
     for (int pe = 0; pe < peers->n_pes && !rc; pe++)
         if (peers->len[pe] && !tp->peers[pe].connected)
             rc = add_peer(tp, pe, peers->address[pe], peers->len[pe]);
+    tp->joined = !rc;
     if (!rc && tp->shm_name[0])
         rc = unlink_shm(tp);
     wsh_efa_unlock(tp);

@@ -30,7 +30,7 @@ int wsh_efa_posted(struct wsh_efa_tp *tp, int pe, const char *what, ssize_t rc)
     if (!rc)
         return 0;
     if (rc == -FI_EAGAIN)
-        return -EAGAIN;
+        return wsh_efa_no_room(tp, pe);
     return wsh_efa_fail(
         tp, rc == -FI_ENOTCONN || rc == -FI_ECONNREFUSED ? -ECONNRESET : (int)rc,
         "%s of PE %d to PE %d over %s cannot start: %s; is PE %d alive and its host reachable?", what,
@@ -65,6 +65,8 @@ static int complete(struct wsh_efa_tp *tp, const struct fi_cq_msg_entry *entry)
 {
     struct wsh_efa_req *req = entry->op_context;
 
+    if (req->kind != EFA_REQ_RECV)
+        wsh_efa_gave_back(&tp->peers[req->pe]);
     switch (req->kind) {
     case EFA_REQ_WRITE: write_done(tp, req); return 0;
     case EFA_REQ_READ: read_done(tp, req); return 0;
@@ -94,10 +96,24 @@ static int operation_failed(struct wsh_efa_tp *tp, const struct wsh_efa_req *req
                         text ? text : "no more words", err->prov_errno, req->pe);
 }
 
-/*
- * A failed acknowledgement does no harm: its peer has left, or its next operation will say what is wrong. A receive
- * fails when it is taken back.
- */
+static int receive_failed(struct wsh_efa_tp *tp, const struct fi_cq_err_entry *err)
+{
+    if (err->err == FI_ETRUNC)
+        return wsh_efa_fail(tp, -EPROTO,
+                            "message longer than %zu bytes over %s; run the same build on every PE",
+                            tp->rx.buf_size, tp->rail.name);
+    wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", tp->rail.name, tp->lib.strerror(err->err));
+    return 0;
+}
+
+/* A failed acknowledgement does no harm where nothing is awaited from its peer, which may have left. */
+static bool is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *req)
+{
+    const struct wsh_efa_chan *chan = &tp->peers[req->pe].chan;
+
+    return req->kind == EFA_REQ_SEND && req->len == EFA_WIRE_ACK && chan->sent == chan->acked;
+}
+
 static int take_error(struct wsh_efa_tp *tp)
 {
     struct fi_cq_err_entry err = {0};
@@ -111,21 +127,15 @@ static int take_error(struct wsh_efa_tp *tp)
                             tp->lib.strerror((int)-rc));
     if (!req)
         return wsh_efa_fail(tp, -err.err, "%s reports: %s", tp->rail.name, tp->lib.strerror(err.err));
-    if (req->kind == EFA_REQ_RECV) {
-        if (err.err == FI_ETRUNC)
-            return wsh_efa_fail(tp, -EPROTO,
-                                "message longer than %zu bytes over %s; run the same build on every PE",
-                                tp->rx.buf_size, tp->rail.name);
-        wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", tp->rail.name, tp->lib.strerror(err.err));
-        return 0;
-    }
-    if (req->kind == EFA_REQ_SEND && req->len == EFA_WIRE_ACK) {
-        wsh_info(WSH_SUB_TRANSPORT, "acknowledgement to PE %d over %s: %s", req->pe, tp->rail.name,
-                 tp->lib.strerror(err.err));
-        wsh_efa_req_put(req);
-        return 0;
-    }
-    return operation_failed(tp, req, &err);
+    if (req->kind == EFA_REQ_RECV)
+        return receive_failed(tp, &err);
+    tp->peers[req->pe].posted--;
+    if (!is_harmless(tp, req))
+        return operation_failed(tp, req, &err);
+    wsh_info(WSH_SUB_TRANSPORT, "acknowledgement to PE %d over %s: %s", req->pe, tp->rail.name,
+             tp->lib.strerror(err.err));
+    wsh_efa_req_put(req);
+    return 0;
 }
 
 static int take_completions(struct wsh_efa_tp *tp)
@@ -148,11 +158,12 @@ static int take_completions(struct wsh_efa_tp *tp)
     return (int)n;
 }
 
+/* A message may come from a faster PE while this one still connects another transport: it is left unread until connect. */
 static int progress_locked(struct wsh_efa_tp *tp)
 {
     int moved, rc;
 
-    if (wsh_unlikely(tp->failed))
+    if (wsh_unlikely(tp->failed || !tp->joined))
         return tp->failed;
     moved = take_completions(tp);
     if (moved < 0)

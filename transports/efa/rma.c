@@ -4,33 +4,11 @@
 
 #include <string.h>
 
-int wsh_efa_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct wsh_efa_span *span,
-                 uint64_t flags)
-{
-    struct iovec iov = {span->local, span->len};
-    struct fi_rma_iov remote = {span->addr, span->len, span->key};
-    void *desc = span->desc;
-    struct fi_msg_rma msg = {.msg_iov = &iov,
-                             .desc = &desc,
-                             .iov_count = 1,
-                             .addr = tp->peers[req->pe].addr,
-                             .rma_iov = &remote,
-                             .rma_iov_count = 1,
-                             .context = req};
-    ssize_t rc;
-
-    if (req->kind == EFA_REQ_WRITE)
-        rc = fi_writemsg(tp->rail.ep, &msg, flags | FI_COMPLETION | FI_DELIVERY_COMPLETE);
-    else
-        rc = fi_readmsg(tp->rail.ep, &msg, flags | FI_COMPLETION);
-    if (wsh_likely(!rc))
-        return 0;
-    return wsh_efa_posted(tp, req->pe, req->kind == EFA_REQ_WRITE ? "put" : "get", rc);
-}
-
-/* One request that is an operation of its own. */
-static int post_whole(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, struct wsh_efa_req *req,
-                      const struct wsh_efa_span *span, struct wsh_done *done, uint64_t flags)
+/* One request that is an operation of its own. In line for the same reason as wsh_efa_post. */
+static inline __attribute__((always_inline)) int post_whole(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx,
+                                                            struct wsh_efa_req *req,
+                                                            const struct wsh_efa_span *span,
+                                                            struct wsh_done *done, uint64_t flags)
 {
     int rc;
 

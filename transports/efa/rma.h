@@ -12,8 +12,34 @@ struct wsh_efa_span {
     uint64_t addr, key;
 };
 
-/* Posts the write or read (req->kind) to req->pe; `flags` besides those that every write has. -EAGAIN: no room. */
-int wsh_efa_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct wsh_efa_span *span,
-                 uint64_t flags);
+/*
+ * Posts the write or read (req->kind) to req->pe; `flags` besides those that every write has. -EAGAIN: no room. In
+ * line, so that a put is shell, core and transport on the stack.
+ */
+static inline __attribute__((always_inline)) int wsh_efa_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req,
+                                                              const struct wsh_efa_span *span, uint64_t flags)
+{
+    struct iovec iov = {span->local, span->len};
+    struct fi_rma_iov remote = {span->addr, span->len, span->key};
+    void *desc = span->desc;
+    struct fi_msg_rma msg = {.msg_iov = &iov,
+                             .desc = &desc,
+                             .iov_count = 1,
+                             .addr = tp->peers[req->pe].addr,
+                             .rma_iov = &remote,
+                             .rma_iov_count = 1,
+                             .context = req};
+    ssize_t rc;
+
+    if (req->kind == EFA_REQ_WRITE)
+        rc = fi_writemsg(tp->rail.ep, &msg, flags | FI_COMPLETION | FI_DELIVERY_COMPLETE);
+    else
+        rc = fi_readmsg(tp->rail.ep, &msg, flags | FI_COMPLETION);
+    if (wsh_likely(!rc)) {
+        wsh_efa_took(&tp->peers[req->pe]);
+        return 0;
+    }
+    return wsh_efa_posted(tp, req->pe, req->kind == EFA_REQ_WRITE ? "put" : "get", rc);
+}
 
 #endif

@@ -118,11 +118,17 @@ static int serve_numbered(struct wsh_efa_tp *tp, struct wsh_efa_peer *peer, stru
     }
 }
 
+struct answer {
+    struct wsh_efa_tp *tp;
+    int pe;
+};
+
 static void sent_complete(void *arg, const struct wsh_efa_sent *sent)
 {
-    const int *pe = arg;
+    const struct answer *answer = arg;
 
-    wsh_efa_end(sent->owner, *pe, EFA_MSG);
+    answer->tp->n_unanswered--;
+    wsh_efa_end(sent->owner, answer->pe, EFA_MSG);
 }
 
 static int serve_reply(struct wsh_efa_tp *tp, struct wsh_efa_peer *peer, const struct wsh_efa_reply_msg *msg)
@@ -131,6 +137,7 @@ static int serve_reply(struct wsh_efa_tp *tp, struct wsh_efa_peer *peer, const s
 
     if (wsh_efa_chan_reply(&peer->chan, msg->head.seq, &sent))
         return refuse(tp, (const union wsh_efa_msg *)msg, msg->head.len, "answer to no question");
+    tp->n_unanswered--;
     wsh_amo_store_result(sent.result, sent.width, msg->value);
     wsh_efa_end(sent.owner, (int)msg->head.src, EFA_MSG);
     wsh_efa_done_sub(sent.done);
@@ -141,16 +148,18 @@ int wsh_efa_serve(struct wsh_efa_tp *tp, struct wsh_efa_req *req, size_t len)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     const char *why = wsh_efa_wire_check(msg, len, tp->n_pes);
+    struct answer answer = {tp, 0};
     struct wsh_efa_peer *peer;
-    int pe, rc = 0;
+    int rc = 0;
 
     if (why)
         return refuse(tp, msg, len, why);
-    pe = (int)msg->head.src;
-    peer = &tp->peers[pe];
+    answer.pe = (int)msg->head.src;
+    peer = &tp->peers[answer.pe];
     if (!peer->connected)
         return refuse(tp, msg, len, "from a PE that has not joined");
-    if (wsh_efa_chan_ack(&peer->chan, msg->head.ack, sent_complete, &pe))
+    peer->heard = true;
+    if (wsh_efa_chan_ack(&peer->chan, msg->head.ack, sent_complete, &answer))
         return refuse(tp, msg, len, "acknowledges more than was sent");
     if (msg->head.type == EFA_WIRE_REPLY)
         rc = serve_reply(tp, peer, &msg->reply);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows when a peer counts as dead although the provider reports no error: providers over sockets try for ever to connect
+ * again to a process that is gone.
+ */
+#include "transports/efa/efa.h"
+
+#include <time.h>
+
+#define EFA_LOOK_S 1 /* seconds of silence after which a peer that owes answers is sent something */
+#define EFA_LOST_S 5 /* seconds without a connection after which a peer that once answered is given up */
+
+static double now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/*
+ * The provider takes nothing for a peer to which nothing is under way, and which has been connected before: there
+ * is no connection any more. A peer that merely stands still keeps its connection, and its buffers fill up.
+ */
+int wsh_efa_no_room(struct wsh_efa_tp *tp, int pe)
+{
+    struct wsh_efa_peer *peer = &tp->peers[pe];
+
+    if (peer->posted || !peer->heard || !tp->by_sockets)
+        return -EAGAIN;
+    if (!peer->lost_since)
+        peer->lost_since = now();
+    if (now() - peer->lost_since < EFA_LOST_S)
+        return -EAGAIN;
+    return wsh_efa_fail(
+        tp, -ECONNRESET,
+        "no connection to PE %d over %s for %d s: it has ended, or its host cannot be reached", pe,
+        tp->rail.name, EFA_LOST_S);
+}
+
+int wsh_efa_look_after(struct wsh_efa_tp *tp)
+{
+    double time = now();
+    int rc = 0;
+
+    if (time < tp->next_look || !tp->by_sockets)
+        return 0;
+    tp->next_look = time + EFA_LOOK_S;
+    for (int pe = 0; pe < tp->n_pes && !rc; pe++) {
+        struct wsh_efa_peer *peer = &tp->peers[pe];
+        bool silent = peer->chan.sent != peer->chan.acked && peer->chan.acked == peer->seen_acked;
+
+        peer->seen_acked = peer->chan.acked;
+        if (silent)
+            rc = wsh_efa_msg_probe(tp, pe);
+        if (rc == -EAGAIN)
+            rc = 0;
+    }
+    return rc;
+}
