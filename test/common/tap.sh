@@ -83,3 +83,8 @@ test_program()
     tap_real=$top_builddir/$(dirname "$1")/.libs/$(basename "$1")
     if [ -x "$tap_real" ]; then echo "$tap_real"; else echo "$top_builddir/$1"; fi
 }
+
+need_oshrun()
+{
+    [ -x "$oshrun" ] || tap_skip_all "oshrun is not built"
+}

@@ -3,155 +3,27 @@
 #define _GNU_SOURCE
 #include "test/contract/group.h"
 
+#include "test/contract/group_shared.h"
+
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "test/common/unit.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 60.0 /* seconds that any wait may take */
-#define SLOTS 64
-
-struct blob {
-    size_t len;
-    char bytes[WSH_TP_ADDRESS_MAX];
-};
-
-struct group {
-    int n;
-    bool raw;
-    bool missing; /* the transport is not on this machine */
-    unsigned arrived, generation;
-    long slot[SLOTS];
-    struct blob address[GROUP_MAX], mem[GROUP_MAX][WSH_SEGS];
-    char *heap[GROUP_MAX], *data[GROUP_MAX];
-    int heap_fd[GROUP_MAX], data_fd[GROUP_MAX];
-    int hushed[GROUP_MAX]; /* memfd of its standard error, or -1 */
-    char fault[GROUP_MAX][512];
-    void (*body)(struct group_pe *pe);
-};
-
-double group_now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
-bool group_failed(const struct group_pe *pe)
-{
-    for (int i = 0; i < pe->group->n; i++)
-        if (__atomic_load_n(&pe->group->fault[i][0], __ATOMIC_RELAXED))
-            return true;
-    return false;
-}
-
-bool group_check_at(struct group_pe *pe, bool ok, int line, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-
-    if (ok || *pe->group->fault[pe->me])
-        return ok;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    snprintf(pe->group->fault[pe->me], sizeof pe->group->fault[pe->me], "PE %d of %d, line %d: %s", pe->me,
-             pe->n, line, text);
-    return false;
-}
-
-bool group_spin(struct group_pe *pe, double start)
-{
-    int rc = pe->tp ? pe->ops->progress(pe->tp) : 0;
-
-    group_check(pe, rc >= 0, "progress gave %d (%s)", rc, wsh_strerror(rc));
-    group_check(pe, group_now() - start < PATIENCE, "waited for more than %.0f s", PATIENCE);
-    if (!rc)
-        sched_yield();
-    return !group_failed(pe);
-}
-
-static bool stand_still(struct group_pe *pe, double start)
-{
-    usleep(200);
-    group_check(pe, group_now() - start < PATIENCE, "stood still for more than %.0f s", PATIENCE);
-    return !group_failed(pe);
-}
-
-/* Sense-reversing: acquire and release order what the PEs wrote before with what they read after. */
-static void barrier(struct group_pe *pe, bool (*pass)(struct group_pe *pe, double start))
-{
-    struct group *group = pe->group;
-    unsigned generation = __atomic_load_n(&group->generation, __ATOMIC_ACQUIRE);
-    double start = group_now();
-
-    if (__atomic_add_fetch(&group->arrived, 1, __ATOMIC_ACQ_REL) == (unsigned)group->n) {
-        __atomic_store_n(&group->arrived, 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&group->generation, generation + 1, __ATOMIC_RELEASE);
-        return;
-    }
-    while (__atomic_load_n(&group->generation, __ATOMIC_ACQUIRE) == generation)
-        if (!pass(pe, start))
-            return;
-}
-
-void group_barrier(struct group_pe *pe)
-{
-    barrier(pe, group_spin);
-}
-
-void group_barrier_still(struct group_pe *pe)
-{
-    barrier(pe, stand_still);
-}
-
-/* Release and acquire: who sees the number sees what was written before it. */
-void group_tell(struct group_pe *pe, int slot, long value)
-{
-    __atomic_store_n(&pe->group->slot[slot], value, __ATOMIC_RELEASE);
-}
-
-long group_told(struct group_pe *pe, int slot)
-{
-    return __atomic_load_n(&pe->group->slot[slot], __ATOMIC_ACQUIRE);
-}
-
-void group_await(struct group_pe *pe, int slot, long value)
-{
-    double start = group_now();
-
-    while (group_told(pe, slot) < value && group_spin(pe, start))
-        ;
-}
-
-void group_await_still(struct group_pe *pe, int slot, long value)
-{
-    double start = group_now();
-
-    while (group_told(pe, slot) < value && stand_still(pe, start))
-        ;
-}
+static struct wsh_tp_ops fake_ops; /* filled before the PEs start */
 
 static const struct wsh_tp_ops *find_ops(void)
 {
-    static struct wsh_tp_ops full;
-
-    if (group_road.ops) {
-        wsh_tp_fill(&full, group_road.ops);
-        return &full;
-    }
+    if (group_road.ops)
+        return &fake_ops;
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
         if (!strcmp((*ops)->name, group_road.transport))
             return *ops;
@@ -418,6 +290,8 @@ static void run(int n, void (*body)(struct group_pe *pe), bool raw)
     struct group *group = group_new(n, body, raw);
 
     CU_ASSERT_FATAL(group != NULL);
+    if (group_road.ops)
+        wsh_tp_fill(&fake_ops, group_road.ops);
     if (group_road.before)
         group_road.before(n);
     if (group_road.in_process)

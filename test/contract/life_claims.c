@@ -306,36 +306,53 @@ void claim_wait_fd(void)
     group_run(2, wait_fd);
 }
 
-/* One line, a final error, and no wait without end. */
-static void dead_peer(struct group_pe *pe)
+/* One line, a final error, and no wait without end, whether the survivor goes on sending or waits for an answer. */
+static void survive(struct group_pe *pe, bool sends)
 {
-    uint64_t value = 1;
+    const struct wsh_amo amo = {WSH_AMO_ADD, 8, 1, 0};
+    uint64_t value = 1, old;
     double start;
     int rc = 0;
 
     if (meet(pe))
         return;
     group_put_done(pe, 1 - pe->me, 64, &value, 8);
+    group_fetch(pe, 1 - pe->me, 64, WSH_AMO_ADD, 8, 1, 0);
     group_quiet(pe);
     group_barrier(pe);
     if (pe->me == 1)
         raise(SIGKILL);
     usleep(50000);
     group_hush(pe);
-    for (start = group_now(); group_now() - start < 20 && rc >= 0;) {
-        rc = pe->ops->put(pe->ctx, &pe->rmem[1][WSH_SEG_HEAP], 64, &value, 8, NULL);
-        if (rc == 0 || rc == -EAGAIN)
+    if (!sends)
+        rc = pe->ops->amo(pe->ctx, &pe->rmem[1][WSH_SEG_HEAP], 64, &amo, &old, NULL);
+    for (start = group_now(); group_now() - start < 20 && (rc >= 0 || rc == -EAGAIN);) {
+        if (sends)
+            rc = pe->ops->put(pe->ctx, &pe->rmem[1][WSH_SEG_HEAP], 64, &value, 8, NULL);
+        if (rc >= 0 || rc == -EAGAIN)
             rc = pe->ops->progress(pe->tp);
         usleep(1000);
     }
-    group_check(pe, rc < 0, "puts to a killed PE give no error in 20 s");
+    group_check(pe, rc < 0, "operations to a killed PE give no error in 20 s");
     group_check(pe, unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), "PE 1"),
                 "not one line about PE 1: %s", group_heard(pe));
     group_close(pe);
 }
 
+static void send_to_dead(struct group_pe *pe)
+{
+    survive(pe, true);
+}
+
+static void wait_for_dead(struct group_pe *pe)
+{
+    survive(pe, false);
+}
+
 void claim_dead_peer(void)
 {
-    if (group_road.dies_loudly)
-        group_run_raw(2, dead_peer);
+    if (!group_road.dies_loudly)
+        return;
+    group_run_raw(2, send_to_dead);
+    group_run_raw(2, wait_for_dead);
 }

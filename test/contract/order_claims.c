@@ -8,7 +8,7 @@
 
 enum { ROUNDS = 60, BIG = 150000, FIRST = 4096, SECOND = 1 << 20 };
 
-/* Each leaves `round` in the last 8 of its bytes at `off` of PE 1; `src` holds BIG bytes that are never changed within a round. */
+/* Each leaves `round` in the last 8 of its bytes at `off` of PE 1; `src` holds BIG bytes. */
 struct step {
     const char *name;
     void (*start)(struct group_pe *pe, size_t off, uint64_t *src, uint64_t round);

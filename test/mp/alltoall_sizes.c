@@ -30,7 +30,8 @@ static void run_round(char *dst, char *src, size_t len, uint64_t round)
     for (int from = 0; from < mp_npes; from++) {
         size_t wrong = mp_wrong(dst + (size_t)from * len, len, seed(from, mp_me, round));
 
-        mp_check(!wrong, "%zu of %zu bytes from PE %d wrong, round %lu", wrong, len, from, (unsigned long)round);
+        mp_check(!wrong, "%zu of %zu bytes from PE %d wrong, round %lu", wrong, len, from,
+                 (unsigned long)round);
     }
     mp_check((unsigned char)dst[used] == 0xee, "alltoall of %zu bytes wrote past the end", len);
 }

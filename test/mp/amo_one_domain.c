@@ -8,10 +8,10 @@
 
 struct words {
     long sum;
-    long swapped;    /* by compare_swap loops */
-    unsigned bits;   /* toggled by xor */
-    int narrow;      /* 4 bytes */
-    long exchanged;  /* every value swapped in comes out once */
+    long swapped;   /* by compare_swap loops */
+    unsigned bits;  /* toggled by xor */
+    int narrow;     /* 4 bytes */
+    long exchanged; /* every value swapped in comes out once */
 };
 
 static void add_with_compare_swap(long *word, int pe)

@@ -15,8 +15,8 @@
 #define UNTOUCHED 0x5a
 
 /* Expected image of a destination: element `i` of block `n` from src, everything else untouched. */
-static size_t wrong_image(const char *dst, const char *src, size_t width, const size_t stride[2], size_t block,
-                          size_t nblocks)
+static size_t wrong_image(const char *dst, const char *src, size_t width, const size_t stride[2],
+                          size_t block, size_t nblocks)
 {
     static char expected[SPAN * 16];
 
@@ -34,8 +34,8 @@ static const struct {
     put_fn put;
     get_fn get;
 } widths[] = {
-    {1, shmem_iput8, shmem_iget8},     {2, shmem_iput16, shmem_iget16}, {4, shmem_iput32, shmem_iget32},
-    {8, shmem_iput64, shmem_iget64},   {16, shmem_iput128, shmem_iget128},
+    {1, shmem_iput8, shmem_iget8},   {2, shmem_iput16, shmem_iget16},    {4, shmem_iput32, shmem_iget32},
+    {8, shmem_iput64, shmem_iget64}, {16, shmem_iput128, shmem_iget128},
 };
 
 static void check_width(size_t w, char *sym, char *src, size_t dst_stride, size_t src_stride)
@@ -49,8 +49,8 @@ static void check_width(size_t w, char *sym, char *src, size_t dst_stride, size_
     widths[w].put(sym, src, (ptrdiff_t)dst_stride, (ptrdiff_t)src_stride, N, mp_right());
     shmem_barrier_all();
     mp_fill(remote, SPAN * width, (uint64_t)mp_left());
-    mp_check(!wrong_image(sym, remote, width, stride, 1, N), "iput, width %zu, strides %zu, %zu", width, dst_stride,
-             src_stride);
+    mp_check(!wrong_image(sym, remote, width, stride, 1, N), "iput, width %zu, strides %zu, %zu", width,
+             dst_stride, src_stride);
     memset(local, UNTOUCHED, SPAN * width);
     mp_fill(remote, SPAN * width, (uint64_t)mp_right());
     widths[w].get(local, src, (ptrdiff_t)dst_stride, (ptrdiff_t)src_stride, N, mp_right());

@@ -49,7 +49,8 @@ static void get_block(struct block *block, uint64_t *state)
     block->mem = kind == 0 ? shmem_malloc(len) : kind == 1 ? shmem_calloc(1, len) : shmem_align(align, len);
     if (!block->mem)
         return;
-    mp_check(kind != 2 || (uintptr_t)block->mem % align == 0, "%p is not aligned to %zu", (void *)block->mem, align);
+    mp_check(kind != 2 || (uintptr_t)block->mem % align == 0, "%p is not aligned to %zu", (void *)block->mem,
+             align);
     for (size_t i = 0; kind == 1 && i < len; i++) {
         if (!mp_check(!block->mem[i], "byte %zu of calloc is not zero", i))
             break;

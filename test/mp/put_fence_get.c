@@ -38,7 +38,8 @@ static void run_put_fetch(uint64_t *word, uint64_t round)
     shmem_uint64_p(word, round, mp_right());
     shmem_fence();
     seen = shmem_uint64_atomic_fetch_inc(word, mp_right());
-    mp_check(seen == round, "round %lu: fetch_inc overtook p: %lu", (unsigned long)round, (unsigned long)seen);
+    mp_check(seen == round, "round %lu: fetch_inc overtook p: %lu", (unsigned long)round,
+             (unsigned long)seen);
 }
 
 int main(void)

@@ -37,8 +37,8 @@ static void run_round(char *data, char *src, size_t len, uint64_t *signal, const
     seen = shmem_signal_wait_until(signal, SHMEM_CMP_NE, sent - 1);
     mp_check(seen == sent, "signal %lu, not %lu", (unsigned long)seen, (unsigned long)sent);
     wrong = mp_wrong(data, len, sent + (uint64_t)mp_left());
-    mp_check(!wrong, "round %lu, data in %s: signal before %zu of %zu bytes", (unsigned long)sent, where, wrong,
-             len);
+    mp_check(!wrong, "round %lu, data in %s: signal before %zu of %zu bytes", (unsigned long)sent, where,
+             wrong, len);
     shmem_quiet();
     shmem_uint64_p(&acked, sent, mp_left());
     shmem_uint64_wait_until(&acked, SHMEM_CMP_GE, sent);
@@ -60,6 +60,7 @@ int main(void)
     static_signal = sent;
     shmem_barrier_all();
     for (long n = 0; n < mp_rounds(100, 10000); n++)
-        run_round(n % 2 ? static_data : data, src, STATIC_LEN, &static_signal, n % 2 ? "static memory" : "the heap");
+        run_round(n % 2 ? static_data : data, src, STATIC_LEN, &static_signal,
+                  n % 2 ? "static memory" : "the heap");
     return mp_end();
 }

@@ -23,7 +23,8 @@ static void run_round(char *slot, char *src, char *back, uint64_t *told, uint64_
     shmem_uint64_wait_until(told, SHMEM_CMP_EQ, round);
     shmem_getmem(back, slot, len, target);
     wrong = mp_wrong(back, len, round + (uint64_t)mp_right());
-    mp_check(!wrong, "round %lu: %zu of %zu bytes were not there after quiet", (unsigned long)round, wrong, len);
+    mp_check(!wrong, "round %lu: %zu of %zu bytes were not there after quiet", (unsigned long)round, wrong,
+             len);
     shmem_barrier_all();
 }
 

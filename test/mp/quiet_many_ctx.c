@@ -27,8 +27,8 @@ static void fill(long *src, long round)
 static void check(const long *slots, long round, int c)
 {
     for (int i = 0; i < PER_CTX; i++) {
-        mp_check(slots[c * PER_CTX + i] == value(round, mp_left(), c, i), "round %ld: context %d, put %d", round, c,
-                 i);
+        mp_check(slots[c * PER_CTX + i] == value(round, mp_left(), c, i), "round %ld: context %d, put %d",
+                 round, c, i);
     }
 }
 
@@ -73,7 +73,8 @@ int main(void)
     slots = mp_alloc(sizeof *slots * CTXS * PER_CTX);
     src = mp_alloc(sizeof *src * CTXS * PER_CTX);
     for (int c = 0; c < CTXS; c++)
-        mp_check(shmem_ctx_create(options[c % 3], &ctxs[c]) == 0, "context %d of %d cannot be created", c, CTXS);
+        mp_check(shmem_ctx_create(options[c % 3], &ctxs[c]) == 0, "context %d of %d cannot be created", c,
+                 CTXS);
     for (long round = 1; round <= mp_rounds(20, 1000); round++)
         run_round(ctxs, slots, src, round);
     for (int c = 0; c < CTXS; c++)

@@ -40,9 +40,7 @@ static void put_once(uint64_t *state, int area, size_t off, size_t at, size_t le
     switch (mp_random_below(state, 3)) {
     case 0: shmem_putmem(areas[area] + off, buffer + at, len, mp_right()); break;
     case 1: shmem_char_put((char *)areas[area] + off, (char *)buffer + at, len, mp_right()); break;
-    default:
-        shmem_putmem_nbi(areas[area] + off, buffer + at, len, mp_right());
-        shmem_quiet();
+    default: shmem_putmem_nbi(areas[area] + off, buffer + at, len, mp_right()); shmem_quiet();
     }
     mp_check(borders_whole(at, len), "put of %zu bytes wrote beside its source", len);
     memset(buffer + at, POISON, len);
@@ -57,8 +55,8 @@ static void get_once(uint64_t *state, int area, size_t off, size_t at, size_t le
         shmem_getmem_nbi(buffer + at, areas[area] + off, len, mp_right());
         shmem_quiet();
     }
-    mp_check(!memcmp(buffer + at, model[area] + off, len), "get of %zu bytes at %zu of area %d differs", len, off,
-             area);
+    mp_check(!memcmp(buffer + at, model[area] + off, len), "get of %zu bytes at %zu of area %d differs", len,
+             off, area);
     mp_check(borders_whole(at, len), "get of %zu bytes wrote beside its destination", len);
     memset(buffer + at, POISON, len);
 }

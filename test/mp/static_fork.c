@@ -42,7 +42,8 @@ static void fork_once(long round)
     mp_check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "child %ld saw other values or died: %x", round,
              (unsigned)status);
     mp_check(shared_word == 7 + round, "child %ld changed the parent's word to %ld", round, shared_word);
-    mp_check(shared_block[10000] == (char)round && shared_block[0] == 0, "child %ld changed the parent's block", round);
+    mp_check(shared_block[10000] == (char)round && shared_block[0] == 0,
+             "child %ld changed the parent's block", round);
 }
 
 int main(void)
@@ -56,7 +57,8 @@ int main(void)
         if (round % 10)
             continue;
         shmem_barrier_all();
-        mp_check(shmem_long_g(&shared_word, mp_right()) == 7 + round, "a child of PE %d changed its word", mp_right());
+        mp_check(shmem_long_g(&shared_word, mp_right()) == 7 + round, "a child of PE %d changed its word",
+                 mp_right());
         shmem_barrier_all();
     }
     return mp_end();

@@ -20,9 +20,11 @@ static void check_false(const int *values, int *status)
     mp_check(!shmem_int_test_all(words, N, status, SHMEM_CMP_NE, 0), "test_all is true");
     mp_check(!shmem_int_test_all_vector(words, N, status, SHMEM_CMP_EQ, values), "test_all_vector is true");
     mp_check(shmem_int_test_any(words, N, status, SHMEM_CMP_NE, 0) == SIZE_MAX, "test_any is true");
-    mp_check(shmem_int_test_any_vector(words, N, status, SHMEM_CMP_EQ, values) == SIZE_MAX, "test_any_vector");
+    mp_check(shmem_int_test_any_vector(words, N, status, SHMEM_CMP_EQ, values) == SIZE_MAX,
+             "test_any_vector");
     mp_check(shmem_int_test_some(words, N, indices, status, SHMEM_CMP_NE, 0) == 0, "test_some is true");
-    mp_check(shmem_int_test_some_vector(words, N, indices, status, SHMEM_CMP_EQ, values) == 0, "test_some_vector");
+    mp_check(shmem_int_test_some_vector(words, N, indices, status, SHMEM_CMP_EQ, values) == 0,
+             "test_some_vector");
 }
 
 static void check_empty(const int *values)

@@ -2,7 +2,7 @@
 /*
  * At SHMEM_THREAD_MULTIPLE several threads a PE put, get, update and wait at the same time, on the default context,
  * on a context shared by all and on private ones; nothing is lost.
- * roads: local:2,4 tcp:2 shm:2 mixed:4 single
+ * roads: local:2,4 tcp:2 shm:2 mixed:4 split:2 single
  */
 #include "test/common/mp.h"
 
@@ -32,7 +32,8 @@ static void ping_round(const struct thread *thread, long round)
     shmem_ctx_uint64_atomic_add(thread->own, &signals[t], 1, mp_right());
     shmem_signal_wait_until(&signals[t], SHMEM_CMP_GE, (uint64_t)round);
     value = __atomic_load_n(&slots[t], __ATOMIC_RELAXED);
-    mp_check(value >= round * 10 && value % 10 == mp_left() % 10, "thread %d, round %ld: %ld", t, round, value);
+    mp_check(value >= round * 10 && value % 10 == mp_left() % 10, "thread %d, round %ld: %ld", t, round,
+             value);
 }
 
 static void *thread_main(void *arg)

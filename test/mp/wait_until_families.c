@@ -27,8 +27,8 @@ static void check_comparisons(void)
         int cmp;
         long sent, value;
     } rows[] = {
-        {SHMEM_CMP_EQ, 5, 5},  {SHMEM_CMP_NE, 5, 0},  {SHMEM_CMP_GT, 5, 4},
-        {SHMEM_CMP_GE, 5, 5},  {SHMEM_CMP_LT, -5, 0}, {SHMEM_CMP_LE, -5, -5},
+        {SHMEM_CMP_EQ, 5, 5}, {SHMEM_CMP_NE, 5, 0},  {SHMEM_CMP_GT, 5, 4},
+        {SHMEM_CMP_GE, 5, 5}, {SHMEM_CMP_LT, -5, 0}, {SHMEM_CMP_LE, -5, -5},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -120,9 +120,11 @@ static void check_empty(const long *values)
     shmem_long_wait_until_all_vector(words, N, status, SHMEM_CMP_EQ, values);
     mp_check(shmem_long_wait_until_any(words, N, status, SHMEM_CMP_EQ, 1) == SIZE_MAX, "any of nothing");
     mp_check(shmem_long_wait_until_any(words, 0, NULL, SHMEM_CMP_EQ, 1) == SIZE_MAX, "any of no elements");
-    mp_check(shmem_long_wait_until_any_vector(words, N, status, SHMEM_CMP_EQ, values) == SIZE_MAX, "any_vector");
+    mp_check(shmem_long_wait_until_any_vector(words, N, status, SHMEM_CMP_EQ, values) == SIZE_MAX,
+             "any_vector");
     mp_check(shmem_long_wait_until_some(words, N, indices, status, SHMEM_CMP_EQ, 1) == 0, "some of nothing");
-    mp_check(shmem_long_wait_until_some_vector(words, N, indices, status, SHMEM_CMP_EQ, values) == 0, "some_vector");
+    mp_check(shmem_long_wait_until_some_vector(words, N, indices, status, SHMEM_CMP_EQ, values) == 0,
+             "some_vector");
 }
 
 /* A series of calls must in the end give every satisfied element, though all stay satisfied. */
@@ -162,7 +164,8 @@ int main(void)
         check_empty(values);
         check_fair();
         shmem_signal_set(turn, ++turns, mp_right());
-        mp_check(shmem_signal_wait_until(turn, SHMEM_CMP_GE, turns) == turns, "signal_wait_until: another value");
+        mp_check(shmem_signal_wait_until(turn, SHMEM_CMP_GE, turns) == turns,
+                 "signal_wait_until: another value");
         next_turn();
     }
     return mp_end();

@@ -48,23 +48,25 @@ static void parses_sizes(void)
         const char *text;
         size_t bytes;
     } rows[] = {
-        {"0", 0},           {"1", 1},          {"4096", 4096},       {"1k", 1024},         {"1K", 1024},
-        {"2m", 2 << 20},    {"512M", 512 << 20}, {"1g", 1 << 30},    {"1.5G", 3u << 29},   {".5m", 1 << 19},
-        {"3.1M", 3250586},  {"1t", 1ull << 40}, {"0.25k", 256},      {"1.", 1},
+        {"0", 0},           {"1", 1},         {"4096", 4096},      {"1k", 1024},
+        {"1K", 1024},       {"2m", 2 << 20},  {"512M", 512 << 20}, {"1g", 1 << 30},
+        {"1.5G", 3u << 29}, {".5m", 1 << 19}, {"3.1M", 3250586},   {"1t", 1ull << 40},
+        {"0.25k", 256},     {"1.", 1},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         size_t bytes = 77;
 
         CU_ASSERT_EQUAL(wsh_env_parse_size(rows[i].text, &bytes), 0);
-        CU_ASSERT(bytes == rows[i].bytes || (rows[i].bytes == 3250586 && (bytes == 3250585 || bytes == 3250586)));
+        CU_ASSERT(bytes == rows[i].bytes ||
+                  (rows[i].bytes == 3250586 && (bytes == 3250585 || bytes == 3250586)));
     }
 }
 
 static void refuses_what_is_no_size(void)
 {
-    static const char *const bad[] = {"", "banana", "-1", "1x", "1kk", "k", ".", "1 k", " 1", "1e3", "0x10",
-                                      "1.2.3", "nan", "inf", "1kb", "+1", "..5"};
+    static const char *const bad[] = {"",    "banana", "-1",    "1x",  "1kk", "k",   ".",  "1 k", " 1",
+                                      "1e3", "0x10",   "1.2.3", "nan", "inf", "1kb", "+1", "..5"};
     size_t bytes;
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -117,8 +119,9 @@ static void takes_empty_as_unset(void)
 
 static void names_bad_values_in_one_line(void)
 {
-    static char *const bad[] = {"SHMEM_SYMMETRIC_SIZE=banana", "SHMEM_BOOTSTRAP=telepathy", "SHMEM_STRICT=maybe",
-                                "SHMEM_HANG_SECONDS=soon",     "SHMEM_SPIN_US=1.5",         "SMA_INFO=7up",
+    static char *const bad[] = {"SHMEM_SYMMETRIC_SIZE=banana", "SHMEM_BOOTSTRAP=telepathy",
+                                "SHMEM_STRICT=maybe",          "SHMEM_HANG_SECONDS=soon",
+                                "SHMEM_SPIN_US=1.5",           "SMA_INFO=7up",
                                 "SHMEM_HANG_SECONDS=-1"};
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
