@@ -10,8 +10,8 @@ struct amo {
     void *result;
 };
 
-static inline int amo_once(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_amo *amo, void *result,
-                           struct wsh_done *done)
+static inline int amo_once(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_amo *amo,
+                           void *result, struct wsh_done *done)
 {
     int rc;
 
@@ -29,8 +29,8 @@ static int amo_again(struct wsh_op *op)
 }
 
 static __attribute__((noinline)) int finish_amo(struct wsh_ctx *ctx, const struct wsh_target *to,
-                                                const struct wsh_amo *amo, void *result, struct wsh_done *done,
-                                                int rc)
+                                                const struct wsh_amo *amo, void *result,
+                                                struct wsh_done *done, int rc)
 {
     struct amo again = {{"shmem_atomic", ctx, *to, done, amo_again}, amo, result};
 

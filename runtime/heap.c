@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define HEAP_ALIGN ((size_t)1 << 30)       /* largest alignment shmem_align can keep: address space is cheap */
-#define HEAP_GRANULE ((size_t)2 << 20)     /* memory is committed in huge page sizes */
-#define HEAP_INTERNAL ((size_t)1 << 20)    /* room for the library's own words, beyond the user's bytes */
+#define HEAP_ALIGN ((size_t)1 << 30)    /* largest alignment shmem_align can keep: address space is cheap */
+#define HEAP_GRANULE ((size_t)2 << 20)  /* memory is committed in huge page sizes */
+#define HEAP_INTERNAL ((size_t)1 << 20) /* room for the library's own words, beyond the user's bytes */
 
 static size_t round_up(size_t len, size_t to)
 {
@@ -37,7 +37,8 @@ static int say_no_heap(size_t len, const char *step, int err)
 /* Maps `fd` at an address aligned to HEAP_ALIGN, so that equal offsets are equally aligned on every PE. */
 static char *map_aligned(int fd, size_t len)
 {
-    char *reserved = mmap(NULL, len + HEAP_ALIGN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *reserved =
+        mmap(NULL, len + HEAP_ALIGN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     char *base;
 
     if (reserved == MAP_FAILED)
@@ -52,7 +53,8 @@ static char *map_aligned(int fd, size_t len)
 static void want_huge_pages(const struct wsh_segment *seg, const struct wsh_env *env)
 {
     if (env->huge_pages == WSH_AUTO && madvise(seg->base, seg->len, MADV_HUGEPAGE))
-        wsh_info(WSH_SUB_MEM, "the symmetric heap has small pages: %s (SHMEM_HUGE_PAGES=on asks for 2 MiB pages)",
+        wsh_info(WSH_SUB_MEM,
+                 "the symmetric heap has small pages: %s (SHMEM_HUGE_PAGES=on asks for 2 MiB pages)",
                  wsh_strerror(errno));
 }
 
@@ -157,8 +159,9 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
     size_t off = align > HEAP_ALIGN ? WSH_ALLOC_NONE : wsh_alloc_get(heap->alloc, size, align);
 
     if (off == WSH_ALLOC_NONE) {
-        wsh_info(WSH_SUB_MEM, "no room for %zu bytes: %zu free in the symmetric heap, largest block %zu; "
-                              "set SHMEM_SYMMETRIC_SIZE to more",
+        wsh_info(WSH_SUB_MEM,
+                 "no room for %zu bytes: %zu free in the symmetric heap, largest block %zu; "
+                 "set SHMEM_SYMMETRIC_SIZE to more",
                  size, wsh_alloc_free_bytes(heap->alloc), wsh_alloc_largest(heap->alloc));
         return WSH_ALLOC_NONE;
     }

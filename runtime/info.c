@@ -38,9 +38,10 @@ static void print_setting(const struct wsh_env_row *row, int rc, bool parsable)
     if (parsable)
         printf("setting:%s:%s:%s\n", row->name, row->value, rc ? "invalid" : row->origin);
     else
-        printf("%-26s %s\n    default %s; %s%s\n    %s: %s\n", row->name, *row->value ? row->value : "(empty)",
-               *row->def ? row->def : "(empty)", strcmp(row->origin, "default") ? "set by " : "value is the ",
-               row->origin, row->kind, row->help);
+        printf("%-26s %s\n    default %s; %s%s\n    %s: %s\n", row->name,
+               *row->value ? row->value : "(empty)", *row->def ? row->def : "(empty)",
+               strcmp(row->origin, "default") ? "set by " : "value is the ", row->origin, row->kind,
+               row->help);
     if (rc && !parsable)
         printf("    NOT VALID: programs will refuse to start\n");
 }
@@ -63,8 +64,8 @@ static int show_settings(const struct view *view)
 static void print_devs(const char *what, const struct wsh_topo_dev *dev, int n, bool parsable)
 {
     for (int i = 0; i < n; i++)
-        printf(parsable ? "%s:%d:%s:%s:%d\n" : "%s %-2d %-16s %s NUMA node %d\n", what, i, dev[i].name, dev[i].pci,
-               dev[i].numa);
+        printf(parsable ? "%s:%d:%s:%s:%d\n" : "%s %-2d %-16s %s NUMA node %d\n", what, i, dev[i].name,
+               dev[i].pci, dev[i].numa);
 }
 
 static int show_topo(const struct view *view)
@@ -96,8 +97,9 @@ static int check_shared_memory(const struct view *view)
 
     if (fd >= 0)
         close(fd);
-    return say(view, "memory", fd >= 0, fd >= 0 ? "memfd_create works (shared symmetric heap)"
-                                                : "memfd_create is refused; allow it in the container's profile");
+    return say(view, "memory", fd >= 0,
+               fd >= 0 ? "memfd_create works (shared symmetric heap)"
+                       : "memfd_create is refused; allow it in the container's profile");
 }
 
 static int check_libfabric(const struct view *view)
@@ -107,8 +109,9 @@ static int check_libfabric(const struct view *view)
     char text[96];
 
     if (!version)
-        return say(view, "libfabric", false, "libfabric.so.1 is not found: PEs on other hosts cannot be reached "
-                                             "(apt install libfabric1)");
+        return say(view, "libfabric", false,
+                   "libfabric.so.1 is not found: PEs on other hosts cannot be reached "
+                   "(apt install libfabric1)");
     snprintf(text, sizeof text, "version %u.%u", version() >> 16, version() & 0xffff);
     return say(view, "libfabric", (version() >> 16) > 1 || (version() & 0xffff) >= 17, text);
 }
@@ -153,8 +156,9 @@ static int show_checks(const struct view *view)
 }
 
 static const struct option options[] = {
-    {"settings", no_argument, NULL, 's'}, {"all", no_argument, NULL, 'a'},      {"topo", no_argument, NULL, 't'},
-    {"check", no_argument, NULL, 'c'},    {"parsable", no_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'},
+    {"settings", no_argument, NULL, 's'}, {"all", no_argument, NULL, 'a'},
+    {"topo", no_argument, NULL, 't'},     {"check", no_argument, NULL, 'c'},
+    {"parsable", no_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},  {NULL, 0, NULL, 0},
 };
 
@@ -174,7 +178,8 @@ static int read_options(int argc, char **argv, struct view *view)
         }
     }
     if (optind < argc) {
-        fprintf(stderr, "warpshmem-info: unexpected argument '%s'; see warpshmem-info --help\n", argv[optind]);
+        fprintf(stderr, "warpshmem-info: unexpected argument '%s'; see warpshmem-info --help\n",
+                argv[optind]);
         return 3;
     }
     return 0;

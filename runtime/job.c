@@ -250,8 +250,8 @@ static const struct {
     int (*open)(struct wsh_job *job);
     void (*close)(struct wsh_job *job);
 } steps[] = {
-    {open_settings, close_settings}, {open_heap, close_heap},           {open_boot, close_boot},
-    {open_routes, close_routes},     {open_teams, close_teams},         {open_default_ctx, close_all_ctxs},
+    {open_settings, close_settings}, {open_heap, close_heap},   {open_boot, close_boot},
+    {open_routes, close_routes},     {open_teams, close_teams}, {open_default_ctx, close_all_ctxs},
     {open_doors, close_doors},
 };
 

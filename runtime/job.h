@@ -26,7 +26,7 @@ struct wsh_job {
     bool network;     /* some PE is reached by a transport that is not immediate */
     bool *same_host;  /* [pe] */
     int local_rank, local_size;
-    pid_t pid;        /* a forked child is not in the job */
+    pid_t pid; /* a forked child is not in the job */
 
     struct wsh_env env;
     struct wsh_boot boot;
@@ -38,8 +38,8 @@ struct wsh_job {
     struct wsh_tp_limits limits[WSH_TP_MAX];
     struct wsh_lmem *lmem[WSH_TP_MAX][WSH_SEGS];
     struct wsh_route_keys keys[WSH_TP_MAX]; /* what the peers are told */
-    struct wsh_route *routes; /* [pe * WSH_SEGS + segment] */
-    bool mixed;               /* some PE has segments on several transports */
+    struct wsh_route *routes;               /* [pe * WSH_SEGS + segment] */
+    bool mixed;                             /* some PE has segments on several transports */
 
     struct wsh_ctx ctx;   /* SHMEM_CTX_DEFAULT */
     struct wsh_ctx *ctxs; /* all contexts, the default included */

@@ -13,7 +13,8 @@
  * Finds the route of [sym, sym + len) at `pe` (of ctx's team) and keeps the order between transports. 0, -ERANGE
  * (no such PE) or -EFAULT (not symmetric there).
  */
-static inline int wsh_op_target(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, struct wsh_target *to)
+static inline int wsh_op_target(struct wsh_ctx *ctx, const void *sym, size_t len, int pe,
+                                struct wsh_target *to)
 {
     if (wsh_unlikely((unsigned)pe >= (unsigned)ctx->n_pes))
         return -ERANGE;

@@ -10,7 +10,7 @@
 
 struct drain {
     struct wsh_ctx *ctx;
-    int pe; /* global, or -1 for all */
+    int pe;              /* global, or -1 for all */
     unsigned first, end; /* transports */
 };
 
@@ -57,23 +57,33 @@ int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routin
     return drain(&one, routine);
 }
 
+/* Threads share what a context has sent by which transport; a road stays "before" until it has been drained. */
 int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp)
 {
     struct wsh_roads *roads = &ctx->roads[pe];
     unsigned others;
+    uint32_t epoch;
     int rc = 0;
 
-    if (roads->epoch != ctx->epoch) {
+    wsh_ctx_lock(ctx);
+    epoch = ctx->epoch;
+    if (roads->epoch != epoch) {
         roads->before |= roads->used;
         roads->used = 0;
-        roads->epoch = ctx->epoch;
+        roads->epoch = epoch;
     }
     roads->used |= (uint8_t)(1u << tp);
     others = roads->before & ~(1u << tp);
-    for (unsigned other = 0; others && other < ctx->job->n_tps && !rc; other++)
+    wsh_ctx_unlock(ctx);
+    if (!others)
+        return 0;
+    for (unsigned other = 0; other < ctx->job->n_tps && !rc; other++)
         if (others & (1u << other))
             rc = wsh_order_drain(ctx, pe, other, "shmem_fence");
-    roads->before &= (uint8_t)(1u << tp);
+    wsh_ctx_lock(ctx);
+    if (!rc && roads->epoch == epoch)
+        roads->before &= (uint8_t)~others;
+    wsh_ctx_unlock(ctx);
     return rc;
 }
 
@@ -104,7 +114,9 @@ int wsh_fence(struct wsh_ctx *ctx)
     struct fence fence = {ctx, 0};
     int rc;
 
+    wsh_ctx_lock(ctx);
     ctx->epoch++;
+    wsh_ctx_unlock(ctx);
     rc = try_fence(&fence);
     return rc == -EAGAIN ? wsh_wait(ctx->job, &why, try_fence, &fence) : rc;
 }

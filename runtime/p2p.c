@@ -8,29 +8,32 @@
 
 #include <stdio.h>
 
-#define COMPARE(type)                                        \
-    do {                                                     \
-        type a = (type)word, b = (type)value;                \
-        switch (cmp) {                                       \
-        case WSH_CMP_EQ: return a == b;                      \
-        case WSH_CMP_NE: return a != b;                      \
-        case WSH_CMP_GT: return a > b;                       \
-        case WSH_CMP_LE: return a <= b;                      \
-        case WSH_CMP_LT: return a < b;                       \
-        default: return a >= b;                              \
-        }                                                    \
-    } while (0)
+/* Maps words of every kind to unsigned numbers in the same order. */
+static uint64_t rank(enum wsh_word kind, uint64_t word)
+{
+    const uint64_t sign = (uint64_t)1 << 63;
+
+    switch (kind) {
+    case WSH_WORD_I32: return (uint64_t)(int64_t)(int32_t)word ^ sign;
+    case WSH_WORD_U32: return (uint32_t)word;
+    case WSH_WORD_I64: return word ^ sign;
+    default: return word;
+    }
+}
 
 static bool compare(enum wsh_word kind, enum wsh_cmp cmp, uint64_t word, uint64_t value)
 {
-    switch (kind) {
-    case WSH_WORD_I32: COMPARE(int32_t);
-    case WSH_WORD_U32: COMPARE(uint32_t);
-    case WSH_WORD_I64: COMPARE(int64_t);
-    default: COMPARE(uint64_t);
+    uint64_t a = rank(kind, word), b = rank(kind, value);
+
+    switch (cmp) {
+    case WSH_CMP_EQ: return a == b;
+    case WSH_CMP_NE: return a != b;
+    case WSH_CMP_GT: return a > b;
+    case WSH_CMP_LE: return a <= b;
+    case WSH_CMP_LT: return a < b;
+    default: return a >= b;
     }
 }
-#undef COMPARE
 
 static bool is_wide(enum wsh_word kind)
 {

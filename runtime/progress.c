@@ -56,8 +56,9 @@ int wsh_progress_start(struct wsh_job *job)
     job->progress->job = job;
     err = start_thread(job->progress);
     if (err) {
-        wsh_error("no progress thread: %s; raise the limit of processes (ulimit -u), or set SHMEM_PROGRESS=call",
-                  wsh_strerror(err));
+        wsh_error(
+            "no progress thread: %s; raise the limit of processes (ulimit -u), or set SHMEM_PROGRESS=call",
+            wsh_strerror(err));
         free(job->progress);
         job->progress = NULL;
     }

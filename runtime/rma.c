@@ -46,8 +46,8 @@ static int get_again(struct wsh_op *op)
     return get_once(op->ctx, &op->to, get->local, get->len, op->done);
 }
 
-static __attribute__((noinline)) int finish_put(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src,
-                                                size_t len, struct wsh_done *done, int rc)
+static __attribute__((noinline)) int finish_put(struct wsh_ctx *ctx, const struct wsh_target *to,
+                                                const void *src, size_t len, struct wsh_done *done, int rc)
 {
     struct rma put = {{"shmem_put", ctx, *to, done, put_again}, (void *)src, len};
 

@@ -37,7 +37,8 @@ static int check_list(const char *setting, const char *list)
     char names[128] = "";
 
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", (*ops)->name);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "",
+                 (*ops)->name);
     for (const char *word = list; word && *word;) {
         size_t len = strcspn(word, ",");
 
@@ -54,7 +55,7 @@ static int check_list(const char *setting, const char *list)
 static bool is_allowed(const struct wsh_job *job, const struct wsh_tp_ops *ops, int seg)
 {
     const char *list = seg == WSH_SEG_STATIC && job->env.transports_static ? job->env.transports_static
-                                                                            : job->env.transports;
+                                                                           : job->env.transports;
 
     return !list || is_listed(list, ops->name);
 }
@@ -81,7 +82,8 @@ static int register_memory(struct wsh_job *job, unsigned tp)
 
         key->len = sizeof key->bytes;
         if (segment->base)
-            rc = job->tp[tp]->ops->mem_register(job->tp[tp], &mem, &job->lmem[tp][seg], key->bytes, &key->len);
+            rc =
+                job->tp[tp]->ops->mem_register(job->tp[tp], &mem, &job->lmem[tp][seg], key->bytes, &key->len);
         else
             key->len = 0;
     }
@@ -222,9 +224,10 @@ static int choose_route(struct wsh_job *job, int pe, int seg, const struct wsh_p
     if (rc > 0)
         return 0;
     if (!rc) {
-        wsh_error("PE %d cannot be reached%s; list a transport that reaches it in SHMEM_TRANSPORTS, or leave the "
-                  "setting empty",
-                  pe, job->same_host[pe] ? "" : ": it is on another host, and no network transport is open");
+        wsh_error(
+            "PE %d cannot be reached%s; list a transport that reaches it in SHMEM_TRANSPORTS, or leave the "
+            "setting empty",
+            pe, job->same_host[pe] ? "" : ": it is on another host, and no network transport is open");
         rc = -EHOSTUNREACH;
     }
     return rc;
@@ -273,7 +276,8 @@ const char *wsh_route_name(const struct wsh_job *job, int pe)
     return route->ops ? route->ops->name : "nothing";
 }
 
-void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text, size_t size)
+void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,
+                       size_t size)
 {
     size_t off;
 
@@ -286,9 +290,10 @@ void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, 
     else if (wsh_heap_find(&job->heap, addr, 1, &off) >= 0 && wsh_heap_find(&job->heap, addr, len, &off) < 0)
         snprintf(text, size, "%zu bytes at %p reach beyond the end of symmetric memory", len, addr);
     else if (wsh_heap_find(&job->heap, addr, len, &off) < 0)
-        snprintf(text, size, "%p is not a symmetric address; use memory of shmem_malloc, or a global or static "
-                             "variable of the program%s", addr,
-                 job->heap.seg[WSH_SEG_STATIC].base ? "" : " (these are off: SHMEM_STATIC)");
+        snprintf(text, size,
+                 "%p is not a symmetric address; use memory of shmem_malloc, or a global or static "
+                 "variable of the program%s",
+                 addr, job->heap.seg[WSH_SEG_STATIC].base ? "" : " (these are off: SHMEM_STATIC)");
     else
         snprintf(text, size, "%p is not aligned to its type, or PE %d does not have it", addr, pe);
 }

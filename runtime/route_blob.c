@@ -20,8 +20,8 @@
 
 struct blob_head {
     uint32_t magic, version;
-    uint32_t len;    /* of the whole blob */
-    uint32_t n_tps;  /* blob_tp that follow */
+    uint32_t len;   /* of the whole blob */
+    uint32_t n_tps; /* blob_tp that follow */
     uint64_t host;
     uint64_t program; /* fingerprint of the executable */
     uint64_t seg_len[WSH_SEGS];
@@ -98,7 +98,8 @@ static void pack_tp(char *at, const char *name, const struct wsh_route_keys *key
 
 int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len)
 {
-    struct blob_head head = {BLOB_MAGIC, BLOB_VERSION, sizeof head, job->n_tps, 0, 0, {0}, WSH_PACKAGE_VERSION};
+    struct blob_head head = {BLOB_MAGIC, BLOB_VERSION, sizeof head,        job->n_tps, 0,
+                             0,          {0},          WSH_PACKAGE_VERSION};
     char *blob, *at;
 
     for (unsigned tp = 0; tp < job->n_tps; tp++)
@@ -158,10 +159,12 @@ static int check(const struct wsh_job *job, int pe, const char *bytes, size_t le
 {
     const struct blob_head *head = (const struct blob_head *)bytes;
 
-    if (len < sizeof *head || head->magic != BLOB_MAGIC || head->version != BLOB_VERSION || head->len != len ||
-        !memchr(head->library, 0, sizeof head->library) || !is_whole(bytes, len)) {
-        wsh_error("PE %d published %zu bytes that are no start-up data of this library; run one warpshmem (%s) on "
-                  "all PEs", pe, len, WSH_PACKAGE_VERSION);
+    if (len < sizeof *head || head->magic != BLOB_MAGIC || head->version != BLOB_VERSION ||
+        head->len != len || !memchr(head->library, 0, sizeof head->library) || !is_whole(bytes, len)) {
+        wsh_error(
+            "PE %d published %zu bytes that are no start-up data of this library; run one warpshmem (%s) on "
+            "all PEs",
+            pe, len, WSH_PACKAGE_VERSION);
         return -EPROTO;
     }
     if (strcmp(head->library, WSH_PACKAGE_VERSION)) {
@@ -170,9 +173,10 @@ static int check(const struct wsh_job *job, int pe, const char *bytes, size_t le
         return -EPROTO;
     }
     if (head->seg_len[WSH_SEG_HEAP] != job->heap.seg[WSH_SEG_HEAP].len) {
-        wsh_error("PE %d has a symmetric heap of %zu bytes, this PE of %zu; set SHMEM_SYMMETRIC_SIZE alike on all "
-                  "PEs (oshrun -x SHMEM_SYMMETRIC_SIZE)",
-                  pe, (size_t)head->seg_len[WSH_SEG_HEAP], job->heap.seg[WSH_SEG_HEAP].len);
+        wsh_error(
+            "PE %d has a symmetric heap of %zu bytes, this PE of %zu; set SHMEM_SYMMETRIC_SIZE alike on all "
+            "PEs (oshrun -x SHMEM_SYMMETRIC_SIZE)",
+            pe, (size_t)head->seg_len[WSH_SEG_HEAP], job->heap.seg[WSH_SEG_HEAP].len);
         return -EINVAL;
     }
     if (head->program != wsh_static_fingerprint() && job->heap.seg[WSH_SEG_STATIC].base)

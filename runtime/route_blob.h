@@ -32,7 +32,8 @@ int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len);
  * Checks version, lengths and that PE `pe` fits to this one (library version, heap size). Takes over bytes in
  * any case. 0 or a logged error.
  */
-int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, int pe, void *bytes, size_t len);
+int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, int pe, void *bytes,
+                       size_t len);
 void wsh_peer_blob_close(struct wsh_peer_blob *blob);
 
 /* Equal on PEs that share an (emulated) host, and so memory. */

@@ -19,8 +19,8 @@ static inline int put_signal_once(struct put_signal *ps)
     int rc;
 
     wsh_ctx_lock(ps->op.ctx);
-    rc = route->ops->put_signal(wsh_op_tctx(ps->op.ctx, &ps->op.to), &route->rmem, ps->op.to.off, ps->src, ps->len,
-                                &ps->sig, ps->op.done);
+    rc = route->ops->put_signal(wsh_op_tctx(ps->op.ctx, &ps->op.to), &route->rmem, ps->op.to.off, ps->src,
+                                ps->len, &ps->sig, ps->op.done);
     wsh_ctx_unlock(ps->op.ctx);
     return rc;
 }
@@ -68,8 +68,8 @@ static inline int run(struct put_signal *ps, void *sym, const struct wsh_signal 
     return wsh_likely(wsh_op_ended(rc, ps->op.done)) ? rc : wsh_op_finish(&ps->op, rc);
 }
 
-int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, const struct wsh_signal *signal,
-                   int pe)
+int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
+                   const struct wsh_signal *signal, int pe)
 {
     struct wsh_done done = {0};
     struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}};

@@ -11,8 +11,8 @@ struct wsh_coll;
 
 struct wsh_team {
     struct wsh_job *job;
-    int my_pe, n_pes;  /* in the team; my_pe < 0 = this PE is no member */
-    int *members;      /* [n_pes] global PE numbers */
+    int my_pe, n_pes;      /* in the team; my_pe < 0 = this PE is no member */
+    int *members;          /* [n_pes] global PE numbers */
     struct wsh_coll *coll; /* state of its collectives (coll/) */
     int num_contexts;
 };

@@ -17,22 +17,23 @@
 #define SLEEP_MIN_US 50
 #define SLEEP_MAX_US 1000
 #define SLEEP_BLIND_US 100 /* where a transport cannot wake us: a peer's access waits as long as we sleep */
-#define CLOCK_EVERY 64 /* yields between looks at the clock */
+#define CLOCK_EVERY 64     /* yields between looks at the clock */
 
 /* One wait in progress, on the waiter's stack. */
 struct waiter {
     struct wsh_job *job;
     const struct wsh_wait_why *why;
     void *arg;
-    unsigned tries;      /* since something last moved */
-    bool tired;          /* … and for so long that it may sleep */
+    unsigned tries; /* since something last moved */
+    bool tired;     /* … and for so long that it may sleep */
     unsigned sleep_us;
-    unsigned reports;    /* SIGUSR1 generations answered */
-    double started, young, next_report; /* young: when something last moved, as far as the clock was looked at */
+    unsigned reports; /* SIGUSR1 generations answered */
+    double started, young,
+        next_report; /* young: when something last moved, as far as the clock was looked at */
 };
 
-static struct wsh_job *report_job;  /* whose waits SIGUSR1 asks about */
-static unsigned report_generation;  /* SIGUSR1 signals so far; relaxed: only a hint to look */
+static struct wsh_job *report_job; /* whose waits SIGUSR1 asks about */
+static unsigned report_generation; /* SIGUSR1 signals so far; relaxed: only a hint to look */
 
 static double now(void)
 {
@@ -62,8 +63,8 @@ static void report(const struct waiter *waiter, double waited)
 
     if (waiter->why->describe)
         waiter->why->describe(waiter->arg, text, sizeof text);
-    wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s", waiter->why->routine, waited, *text ? " for " : "",
-                  text);
+    wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s", waiter->why->routine, waited,
+                  *text ? " for " : "", text);
 }
 
 /* Looks at the clock and at SIGUSR1; called every CLOCK_EVERY-th idle step, and before every sleep. */

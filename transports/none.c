@@ -69,8 +69,8 @@ static void none_ctx_close(struct wsh_tctx *tctx)
     (void)tctx;
 }
 
-static int none_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
-                    struct wsh_done *done)
+static int none_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                    size_t len, struct wsh_done *done)
 {
     (void)tctx, (void)rmem, (void)off, (void)src, (void)len, (void)done;
     return -ENOTSUP;
@@ -129,8 +129,8 @@ static void none_describe(struct wsh_tctx *tctx, char *text, size_t size)
 void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
 {
     *full = *ops;
-#define FILL(slot)                \
-    if (!full->slot)              \
+#define FILL(slot)   \
+    if (!full->slot) \
         full->slot = none_##slot;
     FILL(open)
     FILL(close)

@@ -75,10 +75,10 @@ struct wsh_tp_params {
 };
 
 struct wsh_tp_limits {
-    size_t inject_max; /* a put of at most so many bytes leaves its source reusable on return */
-    size_t op_max;     /* the transport splits larger operations itself */
-    bool ordered;      /* puts to one PE arrive in order without a fence */
-    bool immediate;    /* every operation is complete at the target when it returns: pending is always 0 */
+    size_t inject_max;  /* a put of at most so many bytes leaves its source reusable on return */
+    size_t op_max;      /* the transport splits larger operations itself */
+    bool ordered;       /* puts to one PE arrive in order without a fence */
+    bool immediate;     /* every operation is complete at the target when it returns: pending is always 0 */
     bool single_writer; /* endpoints are not locked: calls of all contexts must be serialized by the core */
 };
 

@@ -30,38 +30,46 @@ enum wsh_amo_op {
  * Order: sequentially consistent read-modify-writes; FETCH is an acquire load, partner of SET's release store
  * and of every other operation's release half.
  */
-#define WSH_AMO_BODY(type)                                                                     \
-    type *word = addr, value = (type)operand, expected = (type)compare;                        \
-    switch (op) {                                                                              \
-    case WSH_AMO_FETCH: return __atomic_load_n(word, __ATOMIC_ACQUIRE);                        \
-    case WSH_AMO_SET: __atomic_store_n(word, value, __ATOMIC_RELEASE); return 0;               \
-    case WSH_AMO_SWAP: return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);              \
-    case WSH_AMO_CSWAP:                                                                        \
-        __atomic_compare_exchange_n(word, &expected, value, false, __ATOMIC_SEQ_CST,           \
-                                    __ATOMIC_SEQ_CST);                                         \
-        return expected;                                                                       \
-    case WSH_AMO_ADD: return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                \
-    case WSH_AMO_AND: return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);                \
-    case WSH_AMO_OR: return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);                  \
-    case WSH_AMO_XOR: return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);                \
-    default: return 0;                                                                         \
+static inline uint64_t wsh_amo_apply32(void *addr, enum wsh_amo_op op, uint64_t operand, uint64_t compare)
+{
+    uint32_t *word = addr, value = (uint32_t)operand, expected = (uint32_t)compare;
+
+    switch (op) {
+    case WSH_AMO_FETCH: return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    case WSH_AMO_SET: __atomic_store_n(word, value, __ATOMIC_RELEASE); return 0;
+    case WSH_AMO_SWAP: return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
+    case WSH_AMO_CSWAP:
+        __atomic_compare_exchange_n(word, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return expected;
+    case WSH_AMO_ADD: return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+    case WSH_AMO_AND: return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);
+    case WSH_AMO_OR: return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);
+    case WSH_AMO_XOR: return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);
+    default: return 0;
     }
-
-static inline uint64_t wsh_amo_apply32(void *addr, enum wsh_amo_op op, uint64_t operand,
-                                       uint64_t compare)
-{
-    WSH_AMO_BODY(uint32_t)
 }
 
-static inline uint64_t wsh_amo_apply64(void *addr, enum wsh_amo_op op, uint64_t operand,
-                                       uint64_t compare)
+static inline uint64_t wsh_amo_apply64(void *addr, enum wsh_amo_op op, uint64_t operand, uint64_t compare)
 {
-    WSH_AMO_BODY(uint64_t)
-}
-#undef WSH_AMO_BODY
+    uint64_t *word = addr, value = (uint64_t)operand, expected = (uint64_t)compare;
 
-static inline uint64_t wsh_amo_apply(void *addr, enum wsh_amo_op op, unsigned width,
-                                     uint64_t operand, uint64_t compare)
+    switch (op) {
+    case WSH_AMO_FETCH: return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    case WSH_AMO_SET: __atomic_store_n(word, value, __ATOMIC_RELEASE); return 0;
+    case WSH_AMO_SWAP: return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
+    case WSH_AMO_CSWAP:
+        __atomic_compare_exchange_n(word, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return expected;
+    case WSH_AMO_ADD: return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+    case WSH_AMO_AND: return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);
+    case WSH_AMO_OR: return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);
+    case WSH_AMO_XOR: return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);
+    default: return 0;
+    }
+}
+
+static inline uint64_t wsh_amo_apply(void *addr, enum wsh_amo_op op, unsigned width, uint64_t operand,
+                                     uint64_t compare)
 {
     return width == 4 ? wsh_amo_apply32(addr, op, operand, compare)
                       : wsh_amo_apply64(addr, op, operand, compare);

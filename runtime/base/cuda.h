@@ -5,7 +5,10 @@
 
 #include <stddef.h>
 
-/* Loads the driver once. 0, -ENODEV (no driver or no GPU, no error) or -EIO (the driver does not start; logged at info level). */
+/*
+ * Loads the driver once. 0, -ENODEV (no driver or no GPU, no error) or -EIO (the driver does not start; logged at
+ * info level).
+ */
 int wsh_cuda_open(void);
 
 /* GPUs that this process may use; 0 before wsh_cuda_open succeeded. */

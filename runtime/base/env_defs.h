@@ -29,9 +29,11 @@ WSH_ENV(domain, STR, "SHMEM_LIBFABRIC_DOMAIN", "", "SHMEM_OFI_DOMAIN",
 WSH_ENV(static_data, ENUM(auto|on|off), "SHMEM_STATIC", "auto", "",
         "make global and static variables of the program remotely accessible; auto leaves interpreters alone")
 WSH_ENV(huge_pages, ENUM(auto|on|off), "SHMEM_HUGE_PAGES", "auto", "",
-        "huge pages for the symmetric heap: auto (ask for transparent ones), on (2 MiB hugetlb, an error without) or off")
+        "huge pages for the symmetric heap: auto (ask for transparent ones), on (2 MiB hugetlb, an error "
+        "without) or off")
 WSH_ENV(progress, ENUM(auto|thread|call), "SHMEM_PROGRESS", "auto", "",
-        "who serves peers of the network while the program computes: auto (a thread, if any peer is remote), thread, or call (only library calls; not conforming)")
+        "who serves peers of the network while the program computes: auto (a thread that stays away while the "
+        "program itself waits in the library), thread (one that never does), or call (nobody; not conforming)")
 WSH_ENV(spin_us, INT, "SHMEM_SPIN_US", "-1", "",
         "microseconds to spin in a wait before yielding the core (-1 = by the number of PEs and cores)")
 WSH_ENV(hang_seconds, SECONDS, "SHMEM_HANG_SECONDS", "60", "",

@@ -23,13 +23,20 @@ static const struct {
     int level;
     unsigned subsys;
 } log_words[] = {
-    {"error", WSH_LOG_ERROR, 0},        {"warn", WSH_LOG_WARN, 0},
-    {"info", WSH_LOG_INFO, 0},          {"trace", WSH_LOG_TRACE, 0},
-    {"check", -1, 0},                   {"1", WSH_LOG_INFO, 0},
-    {"INIT", -1, WSH_SUB_INIT},         {"COLL", -1, WSH_SUB_COLL},
-    {"P2P", -1, WSH_SUB_P2P},           {"PROXY", -1, WSH_SUB_PROXY},
-    {"TRANSPORT", -1, WSH_SUB_TRANSPORT}, {"MEM", -1, WSH_SUB_MEM},
-    {"BOOTSTRAP", -1, WSH_SUB_BOOTSTRAP}, {"TOPO", -1, WSH_SUB_TOPO},
+    {"error", WSH_LOG_ERROR, 0},
+    {"warn", WSH_LOG_WARN, 0},
+    {"info", WSH_LOG_INFO, 0},
+    {"trace", WSH_LOG_TRACE, 0},
+    {"check", -1, 0},
+    {"1", WSH_LOG_INFO, 0},
+    {"INIT", -1, WSH_SUB_INIT},
+    {"COLL", -1, WSH_SUB_COLL},
+    {"P2P", -1, WSH_SUB_P2P},
+    {"PROXY", -1, WSH_SUB_PROXY},
+    {"TRANSPORT", -1, WSH_SUB_TRANSPORT},
+    {"MEM", -1, WSH_SUB_MEM},
+    {"BOOTSTRAP", -1, WSH_SUB_BOOTSTRAP},
+    {"TOPO", -1, WSH_SUB_TOPO},
     {"ALL", -1, WSH_SUB_ALL},
 };
 
@@ -99,8 +106,7 @@ int wsh_log_open(const char *spec, const char *file)
     if (fd < 0) {
         int err = errno;
 
-        wsh_error("SHMEM_DEBUG_FILE: cannot open '%s': %s; name a writable path", path,
-                  wsh_strerror(err));
+        wsh_error("SHMEM_DEBUG_FILE: cannot open '%s': %s; name a writable path", path, wsh_strerror(err));
         return -err;
     }
     log_fd = fd;
@@ -126,8 +132,7 @@ void wsh_log_set_pe(int pe)
         return;
     }
     gethostname(host, sizeof host - 1);
-    snprintf(log_prefix, sizeof log_prefix, "warpshmem: PE %d (%.64s, %d): ", pe, host,
-             (int)getpid());
+    snprintf(log_prefix, sizeof log_prefix, "warpshmem: PE %d (%.64s, %d): ", pe, host, (int)getpid());
 }
 
 bool wsh_log_once(bool *said)

@@ -37,8 +37,7 @@ void wsh_log_set_pe(int pe);
 /* True the first time only, for messages that are worth one line a process. */
 bool wsh_log_once(bool *said);
 
-void wsh_log_write(enum wsh_log_level level, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+void wsh_log_write(enum wsh_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * From a signal handler: the same line prefix, then `text` (no format), written in one write(2).
@@ -50,7 +49,7 @@ void wsh_log_signal_safe(const char *text);
 #define wsh_error(...) wsh_log_write(WSH_LOG_ERROR, __VA_ARGS__)
 /* Printed unless SHMEM_DEBUG=error: works, but slower or less than asked for. */
 #define wsh_warn(...) wsh_log_write(WSH_LOG_WARN, __VA_ARGS__)
-#define wsh_log_on(level, subsys) ((level) <= wsh_log_max_level && ((subsys) & wsh_log_subsys))
+#define wsh_log_on(level, subsys) ((level) <= wsh_log_max_level && ((subsys)&wsh_log_subsys))
 #define wsh_info(subsys, ...) \
     (wsh_log_on(WSH_LOG_INFO, subsys) ? wsh_log_write(WSH_LOG_INFO, __VA_ARGS__) : (void)0)
 #define wsh_trace(subsys, ...) \

@@ -54,8 +54,8 @@ static int send_blocks(struct exchange *exchange, char *dest, const char *src, s
     for (int k = 1; k < team->n_pes && !rc; k++) {
         int pe = team->my_pe + k < team->n_pes ? team->my_pe + k : team->my_pe + k - team->n_pes;
 
-        rc = wsh_put_signal_nbi(&team->coll->ctx, dest + (size_t)team->my_pe * len, src + (size_t)pe * len, len,
-                                &signal, pe);
+        rc = wsh_put_signal_nbi(&team->coll->ctx, dest + (size_t)team->my_pe * len, src + (size_t)pe * len,
+                                len, &signal, pe);
     }
     return rc;
 }

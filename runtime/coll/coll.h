@@ -18,8 +18,8 @@ int wsh_sync(struct wsh_team *team, const char *routine);
 int wsh_barrier(struct wsh_team *team, const char *routine);
 
 /*
- * Block i (`len` bytes) of src goes to member i's dest block of my number. src and dest are symmetric and do not overlap.
- * On return dest is complete and src may be reused.
+ * Block i (`len` bytes) of src goes to member i's dest block of my number. src and dest are symmetric
+ * and do not overlap. On return dest is complete and src may be reused.
  */
 int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len);
 

@@ -14,9 +14,9 @@
  * never overwritten before it was read, even where the network reorders signals.
  */
 struct wsh_coll {
-    struct wsh_ctx ctx;       /* numbers are the team's */
-    bool linear;              /* sync: every member signals every other; else dissemination */
-    int rounds;               /* of dissemination */
+    struct wsh_ctx ctx; /* numbers are the team's */
+    bool linear;        /* sync: every member signals every other; else dissemination */
+    int rounds;         /* of dissemination */
     uint64_t sync_epoch, alltoall_epoch;
     uint64_t *sync_flags;     /* [2][linear ? n_pes : rounds] symmetric */
     uint64_t *alltoall_flags; /* [2][n_pes] symmetric */

@@ -41,7 +41,8 @@ static int try_hear_all(void *arg)
     struct meeting *meeting = arg;
 
     for (; meeting->at < meeting->team->n_pes; meeting->at++) {
-        uint64_t flag = meeting->at == meeting->team->my_pe ? meeting->epoch << 1 : flag_at(meeting, meeting->at);
+        uint64_t flag =
+            meeting->at == meeting->team->my_pe ? meeting->epoch << 1 : flag_at(meeting, meeting->at);
 
         if (flag >> 1 != meeting->epoch)
             return -EAGAIN;
@@ -122,7 +123,8 @@ static int meet(struct wsh_team *team, const char *routine, uint64_t *bad)
 
     meeting.epoch = ++coll->sync_epoch;
     meeting.flags = coll->sync_flags + (meeting.epoch & 1) * (size_t)team->n_pes;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* my stores before the sync, loads after it; partner: the same at each member */
+    __atomic_thread_fence(
+        __ATOMIC_SEQ_CST); /* my stores before the sync, loads after it; partner: the same at each member */
     rc = coll->linear ? meet_linear(&meeting, routine) : meet_by_rounds(&meeting, routine);
     *bad = meeting.bad;
     return rc;

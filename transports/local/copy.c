@@ -77,8 +77,8 @@ int local_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, co
 }
 
 /* The signal is a release: whoever acquires it sees the data. Partner: the acquire of the signal's wait. */
-int local_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
-                     const struct wsh_sig *sig, struct wsh_done *done)
+int local_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                     size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
     local_put(tctx, rmem, off, src, len, done);
     wsh_amo_apply64(sig->rmem->map + sig->off, sig->op, sig->value, 0);

@@ -11,8 +11,8 @@ int local_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, vo
               struct wsh_done *done);
 int local_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
               void *result, struct wsh_done *done);
-int local_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
-                     const struct wsh_sig *sig, struct wsh_done *done);
+int local_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                     size_t len, const struct wsh_sig *sig, struct wsh_done *done);
 int local_fence(struct wsh_tctx *tctx);
 
 #endif

@@ -19,8 +19,8 @@
 struct offer {
     uint32_t version;
     int32_t pe;
-    uint32_t n;              /* descriptors that follow */
-    uint32_t seg[WSH_SEGS];  /* which segment each is */
+    uint32_t n;             /* descriptors that follow */
+    uint32_t seg[WSH_SEGS]; /* which segment each is */
     uint64_t len[WSH_SEGS];
 };
 
@@ -63,7 +63,8 @@ int local_address(struct wsh_tp *tp, void *blob, size_t *len)
 
 static bool is_valid(const struct local_address *address, size_t len)
 {
-    return len == sizeof *address && address->version == LOCAL_VERSION && address->name_len <= sizeof address->name;
+    return len == sizeof *address && address->version == LOCAL_VERSION &&
+           address->name_len <= sizeof address->name;
 }
 
 static int begin(struct local *local, const struct wsh_tp_peers *peers)
@@ -77,7 +78,8 @@ static int begin(struct local *local, const struct wsh_tp_peers *peers)
         if (pe == local->my_pe || !peers->same_host[pe] || !peers->len[pe])
             continue;
         if (!is_valid(peers->address[pe], peers->len[pe])) {
-            wsh_error("PE %d speaks another version of the local transport; use one warpshmem for all PEs", pe);
+            wsh_error("PE %d speaks another version of the local transport; use one warpshmem for all PEs",
+                      pe);
             return -EPROTO;
         }
         peer->wanted = true;
@@ -116,7 +118,8 @@ static int send_offer(struct local *local, const struct local_address *to, int p
     if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR || errno == ETOOMANYREFS)
         return 0;
     wsh_error("cannot give memory to PE %d on this host: %s; if the PEs are in different containers, set "
-              "SHMEM_TRANSPORTS=efa", pe, wsh_strerror(errno));
+              "SHMEM_TRANSPORTS=efa",
+              pe, wsh_strerror(errno));
     return -errno;
 }
 
@@ -181,7 +184,8 @@ static int take_offer(struct local *local, const struct offer *offer, const stru
         rc = map_seg(peer, offer->seg[i], offer->len[i], got->fds[i]);
     if (rc)
         wsh_error("cannot map the memory of PE %d: %s; lower SHMEM_SYMMETRIC_SIZE or raise the limit of "
-                  "address space (ulimit -v)", offer->pe, wsh_strerror(rc));
+                  "address space (ulimit -v)",
+                  offer->pe, wsh_strerror(rc));
     peer->received = true;
     return rc;
 }
@@ -192,7 +196,8 @@ static int receive_offer(struct local *local)
     struct offer offer;
     union control control;
     struct iovec iov = {&offer, sizeof offer};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     struct received got = {0};
     ssize_t size = recvmsg(local->sock, &msg, MSG_CMSG_CLOEXEC);
     int rc = 1;
@@ -203,7 +208,8 @@ static int receive_offer(struct local *local)
     if (is_from_peer(local, &offer, size, &got))
         rc = take_offer(local, &offer, &got) ?: 1;
     else
-        wsh_warn("ignored a datagram that is not from a PE of this job (user %d)", got.has_creds ? (int)got.uid : -1);
+        wsh_warn("ignored a datagram that is not from a PE of this job (user %d)",
+                 got.has_creds ? (int)got.uid : -1);
     for (int i = 0; i < got.n; i++)
         close(got.fds[i]);
     return rc;

@@ -52,8 +52,8 @@ static unsigned local_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
     return here && kind == WSH_MEM_HOST ? WSH_REACH_ALL | WSH_REACH_CPU_LS : 0;
 }
 
-static int local_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
-                              size_t *blob_len)
+static int local_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,
+                              void *blob, size_t *blob_len)
 {
     struct local *local = (struct local *)tp;
     struct wsh_lmem *own;

@@ -12,7 +12,7 @@
 struct local_address {
     uint32_t version;
     uint32_t uid;
-    uint32_t name_len;                  /* bytes of `name` in use; it is in the abstract name space */
+    uint32_t name_len; /* bytes of `name` in use; it is in the abstract name space */
     char name[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
@@ -24,7 +24,7 @@ struct local_seg {
 };
 
 struct local_peer {
-    bool wanted;         /* on this host: descriptors are exchanged with it */
+    bool wanted; /* on this host: descriptors are exchanged with it */
     bool sent, received;
     uint32_t uid;
     struct local_seg seg[WSH_SEGS];
