@@ -6,6 +6,10 @@ set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 . "$top_srcdir/test/launch/lib.sh"
 limit=3000
+# A sanitizer would turn the signal into an exit status of its own.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0
+TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}handle_segv=0
+export ASAN_OPTIONS TSAN_OPTIONS
 
 # repeat NAME STATUS TEXT COURSE…
 repeat()

@@ -61,6 +61,7 @@ tap_check "--bind core with more PEs than cores" test "$status" = 0
 run_job 10 "$oshrun" -v -n 2 true
 tap_check "-v" test "$(grep -cE '^oshrun: PE [01] is pid [0-9]+ on ' "$err")" = 2
 run_job 10 "$oshrun" -n 2 sh -c 'ulimit -n; trap'
+# shellcheck disable=SC3045
 tap_check "the limit of open files is the user's" test "$(sort -u "$out")" = "$(ulimit -n)"
 # Signals 1 to 28: glibc itself changes 32 and 33.
 signals()
