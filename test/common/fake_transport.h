@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Knows a transport between PEs of one process, for tests: every operation travels as a parcel that its target
- * opens, in its own progress, after a random delay and in random order; its end travels back the same way. What the seed
- * decides can be replayed where the PEs take turns in one thread.
+ * opens, in its own progress, after a random delay and in random order; its end travels back the same way. What
+ * the seed decides can be replayed where the PEs take turns in one thread.
  */
 #ifndef WSH_TEST_FAKE_TRANSPORT_H
 #define WSH_TEST_FAKE_TRANSPORT_H

@@ -106,6 +106,20 @@ int group_meet(struct group_pe *pe)
     return rc;
 }
 
+int group_meet_raw(struct group_pe *pe)
+{
+    int rc = group_open(pe);
+
+    if (rc == -ENODEV)
+        return rc;
+    group_check(pe, !rc, "open gave %d (%s)", rc, wsh_strerror(rc));
+    if (!rc) {
+        rc = group_meet(pe);
+        group_check(pe, !rc, "meeting gave %d (%s)", rc, wsh_strerror(rc));
+    }
+    return rc;
+}
+
 void *group_address(struct group_pe *pe, int of, size_t *len)
 {
     *len = pe->group->address[of].len;

@@ -22,6 +22,8 @@ struct group_road {
     bool in_process;              /* PEs are threads */
     bool dies_loudly;             /* an operation to a killed peer ends in an error */
     void (*before)(int n);        /* called before the PEs start, or NULL */
+    /* Spoils the next message that this PE sends, or NULL. */
+    void (*corrupt)(size_t offset, unsigned char bits);
 };
 
 extern const struct group_road group_road;
@@ -43,13 +45,15 @@ struct group_pe {
     unsigned absent;       /* bits of PEs that this one leaves out of its connect */
 };
 
-/* Runs `body` on n PEs that have (unless `raw`) opened the transport and met each other; fails the test on any fault. */
+/* Runs `body` on n PEs that have (unless `raw`) opened the transport and met; fails the test on any fault. */
 void group_run(int n, void (*body)(struct group_pe *pe));
 void group_run_raw(int n, void (*body)(struct group_pe *pe));
 
 /* The steps of meeting, for bodies that do it themselves: 0 or the transport's error. */
 int group_open(struct group_pe *pe);
 int group_meet(struct group_pe *pe);
+/* Both, with their faults recorded; not 0: the run is over for this PE. */
+int group_meet_raw(struct group_pe *pe);
 void group_close(struct group_pe *pe);
 /* The blobs of `pe` as published in group_meet. */
 void *group_address(struct group_pe *pe, int of, size_t *len);

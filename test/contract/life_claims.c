@@ -8,7 +8,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,25 +25,10 @@ void claim_registry_covered(void)
     }
 }
 
-/* 0 = goes on; otherwise the run is over for this PE. */
-static int meet(struct group_pe *pe)
-{
-    int rc = group_open(pe);
-
-    if (rc == -ENODEV)
-        return rc;
-    group_check(pe, !rc, "open gave %d (%s)", rc, wsh_strerror(rc));
-    if (!rc) {
-        rc = group_meet(pe);
-        group_check(pe, !rc, "meeting gave %d (%s)", rc, wsh_strerror(rc));
-    }
-    return rc;
-}
-
 static void open_again(struct group_pe *pe)
 {
     for (uint64_t i = 1; i <= 3 && !group_failed(pe); i++) {
-        if (meet(pe))
+        if (group_meet_raw(pe))
             return;
         group_put_done(pe, (pe->me + 1) % pe->n, 64, &i, 8);
         group_amo(pe, (pe->me + 1) % pe->n, 72, WSH_AMO_ADD, 8, 1);
@@ -75,7 +59,7 @@ static void absent_peer(struct group_pe *pe)
         group_await_still(pe, 0, 2);
         return;
     }
-    if (meet(pe))
+    if (group_meet_raw(pe))
         return;
     group_check(pe, !pe->ops->reach(pe->tp, 2, WSH_MEM_HOST), "PE 2 is reached");
     group_check(pe, (pe->ops->reach(pe->tp, 1 - pe->me, WSH_MEM_HOST) & WSH_REACH_ALL) == WSH_REACH_ALL,
@@ -304,55 +288,4 @@ static void wait_fd(struct group_pe *pe)
 void claim_wait_fd(void)
 {
     group_run(2, wait_fd);
-}
-
-/* One line, a final error, and no wait without end, whether the survivor goes on sending or waits for an answer. */
-static void survive(struct group_pe *pe, bool sends)
-{
-    const struct wsh_amo amo = {WSH_AMO_ADD, 8, 1, 0};
-    uint64_t value = 1, old;
-    double start;
-    int rc = 0;
-
-    if (meet(pe))
-        return;
-    group_put_done(pe, 1 - pe->me, 64, &value, 8);
-    group_fetch(pe, 1 - pe->me, 64, WSH_AMO_ADD, 8, 1, 0);
-    group_quiet(pe);
-    group_barrier(pe);
-    if (pe->me == 1)
-        raise(SIGKILL);
-    usleep(50000);
-    group_hush(pe);
-    if (!sends)
-        rc = pe->ops->amo(pe->ctx, &pe->rmem[1][WSH_SEG_HEAP], 64, &amo, &old, NULL);
-    for (start = group_now(); group_now() - start < 20 && (rc >= 0 || rc == -EAGAIN);) {
-        if (sends)
-            rc = pe->ops->put(pe->ctx, &pe->rmem[1][WSH_SEG_HEAP], 64, &value, 8, NULL);
-        if (rc >= 0 || rc == -EAGAIN)
-            rc = pe->ops->progress(pe->tp);
-        usleep(1000);
-    }
-    group_check(pe, rc < 0, "operations to a killed PE give no error in 20 s");
-    group_check(pe, unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), "PE 1"),
-                "not one line about PE 1: %s", group_heard(pe));
-    group_close(pe);
-}
-
-static void send_to_dead(struct group_pe *pe)
-{
-    survive(pe, true);
-}
-
-static void wait_for_dead(struct group_pe *pe)
-{
-    survive(pe, false);
-}
-
-void claim_dead_peer(void)
-{
-    if (!group_road.dies_loudly)
-        return;
-    group_run_raw(2, send_to_dead);
-    group_run_raw(2, wait_for_dead);
 }

@@ -2,4 +2,7 @@
 /* The contract over the efa transport when its provider (tcp behind reorder.c) orders nothing at all. */
 #include "test/contract/group.h"
 
-const struct group_road group_road = {.name = "reorder", .transport = "efa", .provider = "tcp"};
+void reorder_corrupt(size_t offset, unsigned char bits);
+
+const struct group_road group_road = {
+    .name = "reorder", .transport = "efa", .provider = "tcp", .corrupt = reorder_corrupt};

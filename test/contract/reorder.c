@@ -44,6 +44,8 @@ static struct {
     struct held held[HELD_MAX];
     int n_held;
     uint64_t random;
+    size_t spoil_offset;
+    unsigned char spoil_bits;
 } real;
 
 static unsigned random_below(unsigned limit)
@@ -111,6 +113,12 @@ static ssize_t my_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint6
     return hold_rma(HELD_READ, msg, flags);
 }
 
+void reorder_corrupt(size_t offset, unsigned char bits)
+{
+    real.spoil_offset = offset;
+    real.spoil_bits = bits;
+}
+
 static ssize_t my_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t addr,
                        void *context)
 {
@@ -118,6 +126,9 @@ static ssize_t my_send(struct fid_ep *ep, const void *buf, size_t len, void *des
         .kind = HELD_SEND, .iov = {(void *)buf, len}, .desc = desc, .context = context, .addr = addr};
 
     (void)ep;
+    if (real.spoil_offset < len)
+        ((unsigned char *)(void *)held.iov.iov_base)[real.spoil_offset] ^= real.spoil_bits;
+    real.spoil_bits = 0;
     return hold(&held);
 }
 

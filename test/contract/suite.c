@@ -32,6 +32,7 @@ const struct unit_test unit_tests[] = {
     {"another thread's progress serves peers", claim_progress_by_other_thread},
     {"threads with contexts of their own do not disturb each other", claim_threads},
     {"the wait descriptor wakes a sleeper", claim_wait_fd},
+    {"a broken message is refused in one line", claim_bad_message},
     {"operations to a killed peer end in an error", claim_dead_peer},
     {0},
 };

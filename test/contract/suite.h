@@ -36,5 +36,6 @@ void claim_progress_by_other_thread(void);
 void claim_threads(void);
 void claim_wait_fd(void);
 void claim_dead_peer(void);
+void claim_bad_message(void);
 
 #endif

@@ -34,7 +34,7 @@ static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
     tp->inject_max = info->tx_attr->inject_size;
     tp->copy_always = tp->inject_max > EFA_COPY_ALWAYS ? tp->inject_max : EFA_COPY_ALWAYS;
     tp->part_max = info->ep_attr->max_msg_size;
-    tp->put_by_msg = wsh_efa_puts_by_msg(info);
+    tp->put = wsh_efa_small_puts(info);
     tp->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
     tp->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
                      info->addr_format == FI_SOCKADDR;

@@ -5,6 +5,7 @@
 
 #include "transports/efa/chan.h"
 #include "transports/efa/order.h"
+#include "transports/efa/provider.h"
 #include "transports/efa/rail.h"
 #include "transports/efa/req.h"
 #include "transports/efa/wire.h"
@@ -58,7 +59,7 @@ struct wsh_efa_lmem {
 
 struct wsh_efa_ctx {
     struct wsh_tctx base;
-    uint32_t epoch; /* fences so far */
+    uint64_t epoch; /* fences so far */
     uint32_t total; /* operations under way, to all PEs */
     struct wsh_efa_order peer[];
 };
@@ -74,10 +75,11 @@ struct wsh_efa_tp {
     size_t inject_max;  /* bytes that a write or message may inject */
     size_t copy_always; /* bytes of a put whose source is reusable at once, even when nobody waits for that */
     size_t part_max;    /* bytes of one write or read */
-    bool put_by_msg;    /* small puts go as messages, which keep their order */
-    bool mr_local;      /* buffers given to the provider must be registered */
-    bool by_sockets;    /* a dead peer shows as a connection that cannot be made again */
-    bool virt_addr;     /* remote addresses are addresses, not offsets */
+    enum wsh_efa_put put; /* how small puts go */
+    uint32_t n_writes;    /* under way, to all PEs */
+    bool mr_local;        /* buffers given to the provider must be registered */
+    bool by_sockets;      /* a dead peer shows as a connection that cannot be made again */
+    bool virt_addr;       /* remote addresses are addresses, not offsets */
 
     int my_pe, n_pes;
     struct wsh_efa_peer *peers;
@@ -96,6 +98,8 @@ struct wsh_efa_tp {
     struct wsh_efa_op *free_ops, *op_slab;
     struct wsh_efa_answer *answers, **answers_end;
     uint32_t n_unanswered; /* numbered messages that are not known as applied */
+    double lost_since;     /* when a peer was lost, or 0; everything ends some seconds later … */
+    char lost_text[400];   /* … with this line */
     double next_look;      /* when silent peers are looked after again */
     int *owing;            /* PEs that are owed an acknowledgement */
     int n_owing;
@@ -249,6 +253,9 @@ int wsh_efa_msg_probe(struct wsh_efa_tp *tp, int pe);
 /* alive.c */
 /* The provider had no room for something to `pe`: -EAGAIN, or final when the peer is gone. */
 int wsh_efa_no_room(struct wsh_efa_tp *tp, int pe);
+/* A peer is gone: a final error in a while, with this line. The first one counts. */
+void wsh_efa_lose(struct wsh_efa_tp *tp, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int wsh_efa_check_lost(struct wsh_efa_tp *tp);
 /* Now and then: sends something to peers that owe answers and are silent. 0 or final. */
 int wsh_efa_look_after(struct wsh_efa_tp *tp);
 

@@ -30,7 +30,7 @@ static uint8_t kinds_under_way(const struct wsh_efa_order *order)
  * `behind` only loses a kind when that kind has drained wholly: completions may come in any order, so that a count
  * of them says nothing about the operations before the fence.
  */
-bool wsh_efa_order_settle(struct wsh_efa_order *order, uint32_t epoch, uint8_t kinds)
+bool wsh_efa_order_settle(struct wsh_efa_order *order, uint64_t epoch, uint8_t kinds)
 {
     if (order->epoch != epoch) {
         order->epoch = epoch;

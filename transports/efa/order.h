@@ -31,16 +31,16 @@ struct wsh_efa_native {
 struct wsh_efa_order {
     uint32_t
         out[EFA_KINDS]; /* started and not yet complete; changed under the transport's lock, read without */
-    uint32_t epoch;     /* of the context, when `behind` was noted */
+    uint64_t epoch;     /* of the context, when `behind` was noted */
     uint8_t behind;     /* bits of kinds that were under way at the last fence */
 };
 
 void wsh_efa_native_set(struct wsh_efa_native *native, bool waw, bool saw, bool raw);
 
 /* Whether an operation of `kind` may start now without overtaking what the fence before `epoch` covers. */
-bool wsh_efa_order_settle(struct wsh_efa_order *order, uint32_t epoch, uint8_t kinds);
+bool wsh_efa_order_settle(struct wsh_efa_order *order, uint64_t epoch, uint8_t kinds);
 
-static inline bool wsh_efa_order_may(struct wsh_efa_order *order, uint32_t epoch,
+static inline bool wsh_efa_order_may(struct wsh_efa_order *order, uint64_t epoch,
                                      const struct wsh_efa_native *native, enum wsh_efa_kind kind)
 {
     if (order->epoch == epoch && !order->behind)

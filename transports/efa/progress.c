@@ -25,16 +25,29 @@ int wsh_efa_fail(struct wsh_efa_tp *tp, int err, const char *fmt, ...)
     return err;
 }
 
+/* The errors of a peer that has gone, in the words of different providers. */
+static bool peer_is_gone(int err)
+{
+    return err == FI_ENOTCONN || err == FI_ECONNRESET || err == FI_ECONNABORTED || err == FI_ECONNREFUSED ||
+           err == FI_ESHUTDOWN || err == EPIPE || err == FI_EHOSTUNREACH || err == FI_ETIMEDOUT ||
+           err == FI_EIO || err == FI_ECANCELED;
+}
+
 int wsh_efa_posted(struct wsh_efa_tp *tp, int pe, const char *what, ssize_t rc)
 {
+    static const char fmt[] =
+        "%s of PE %d to PE %d over %s cannot start: %s; is PE %d alive and its host reachable?";
+    const char *text;
+
     if (!rc)
         return 0;
     if (rc == -FI_EAGAIN)
         return wsh_efa_no_room(tp, pe);
-    return wsh_efa_fail(
-        tp, rc == -FI_ENOTCONN || rc == -FI_ECONNREFUSED ? -ECONNRESET : (int)rc,
-        "%s of PE %d to PE %d over %s cannot start: %s; is PE %d alive and its host reachable?", what,
-        tp->my_pe, pe, tp->rail.name, tp->lib.strerror((int)-rc), pe);
+    text = tp->lib.strerror((int)-rc);
+    if (!peer_is_gone((int)-rc))
+        return wsh_efa_fail(tp, (int)rc, fmt, what, tp->my_pe, pe, tp->rail.name, text, pe);
+    wsh_efa_lose(tp, fmt, what, tp->my_pe, pe, tp->rail.name, text, pe);
+    return -EAGAIN;
 }
 
 static void read_done(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
@@ -52,6 +65,7 @@ static void read_done(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
 
 static void write_done(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
 {
+    tp->n_writes--;
     if (req->op) {
         wsh_efa_op_part_done(tp, req->op);
     } else {
@@ -75,25 +89,21 @@ static int complete(struct wsh_efa_tp *tp, const struct fi_cq_msg_entry *entry)
     }
 }
 
-/* The errors of a peer that has gone, in the words of different providers. */
-static bool peer_is_gone(int err)
-{
-    return err == FI_ENOTCONN || err == FI_ECONNRESET || err == FI_ECONNABORTED || err == FI_ECONNREFUSED ||
-           err == FI_ESHUTDOWN || err == EPIPE || err == FI_EHOSTUNREACH || err == FI_ETIMEDOUT ||
-           err == FI_EIO || err == FI_ECANCELED;
-}
-
 static int operation_failed(struct wsh_efa_tp *tp, const struct wsh_efa_req *req,
                             const struct fi_cq_err_entry *err)
 {
+    static const char fmt[] =
+        "%s PE %d over %s failed: %s (%s, code %d); is PE %d alive and its host reachable?";
     static const char *const names[] = {"put to", "get from", "message to", "receive from"};
-    char vendor[256] = "";
-    const char *text = fi_cq_strerror(tp->rail.cq, err->prov_errno, err->err_data, vendor, sizeof vendor);
+    const char *name = names[req->kind], *text = tp->lib.strerror(err->err), *rail = tp->rail.name, *vendor;
+    char room[256] = "";
 
-    return wsh_efa_fail(tp, peer_is_gone(err->err) ? -ECONNRESET : -err->err,
-                        "%s PE %d over %s failed: %s (%s, code %d); is PE %d alive and its host reachable?",
-                        names[req->kind], req->pe, tp->rail.name, tp->lib.strerror(err->err),
-                        text ? text : "no more words", err->prov_errno, req->pe);
+    vendor = fi_cq_strerror(tp->rail.cq, err->prov_errno, err->err_data, room, sizeof room);
+    vendor = vendor ? vendor : "no more words";
+    if (!peer_is_gone(err->err))
+        return wsh_efa_fail(tp, -err->err, fmt, name, req->pe, rail, text, vendor, err->prov_errno, req->pe);
+    wsh_efa_lose(tp, fmt, name, req->pe, rail, text, vendor, err->prov_errno, req->pe);
+    return 0;
 }
 
 static int receive_failed(struct wsh_efa_tp *tp, const struct fi_cq_err_entry *err)
@@ -158,13 +168,15 @@ static int take_completions(struct wsh_efa_tp *tp)
     return (int)n;
 }
 
-/* A message may come from a faster PE while this one still connects another transport: it is left unread until connect. */
+/* A faster PE may send while this one still connects another transport: its message is left unread until connect. */
 static int progress_locked(struct wsh_efa_tp *tp)
 {
     int moved, rc;
 
     if (wsh_unlikely(tp->failed || !tp->joined))
         return tp->failed;
+    if (wsh_unlikely(tp->lost_since) && (rc = wsh_efa_check_lost(tp)))
+        return rc;
     moved = take_completions(tp);
     if (moved < 0)
         return moved;

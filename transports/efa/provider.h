@@ -23,8 +23,13 @@ bool wsh_efa_orders_saw(const struct fi_info *info);
 bool wsh_efa_orders_raw(const struct fi_info *info);
 bool wsh_efa_orders_sas(const struct fi_info *info);
 
-/* Small puts are better sent as messages, which the target's CPU stores. */
-bool wsh_efa_puts_by_msg(const struct fi_info *info);
+/* How small puts go; messages are stored by the target's CPU, in order. */
+enum wsh_efa_put {
+    EFA_PUT_WRITES,
+    EFA_PUT_MESSAGES,
+    EFA_PUT_ONE_WRITE /* a write where none is under way, else a message */
+};
+enum wsh_efa_put wsh_efa_small_puts(const struct fi_info *info);
 
 /* Registered memory is pinned and counts against RLIMIT_MEMLOCK. */
 bool wsh_efa_pins(const struct fi_info *info);

@@ -61,6 +61,8 @@ int wsh_efa_rail_open(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, 
     int rc;
 
     *rail = (struct wsh_efa_rail){.info = info, .wait_fd = -1};
+    info->domain_attr->threading =
+        FI_THREAD_DOMAIN; /* the provider may offer more, at the price of its locks */
     snprintf(rail->name, sizeof rail->name, "%s (%s)", info->fabric_attr->prov_name, info->domain_attr->name);
     if ((rc = lib->fabric(info->fabric_attr, &rail->fabric, NULL)))
         goto err;

@@ -56,6 +56,11 @@ static int put_message(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const str
     return wsh_efa_msg_put(tp, ctx, rmem->pe, &place, src, len);
 }
 
+static bool by_message(const struct wsh_efa_tp *tp)
+{
+    return wsh_unlikely(tp->put != EFA_PUT_WRITES) && (tp->put == EFA_PUT_MESSAGES || tp->n_writes);
+}
+
 static bool fits_message(const struct wsh_efa_tp *tp, int pe, size_t len)
 {
     return sizeof(struct wsh_efa_put_msg) + len <= tp->peers[pe].msg_max;
@@ -84,7 +89,7 @@ static int put_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
 
     if (wsh_unlikely(tp->failed))
         return tp->failed;
-    if (tp->put_by_msg && fits_message(tp, pe, len))
+    if (by_message(tp) && fits_message(tp, pe, len))
         return put_message(tp, ctx, rmem, off, src, len);
     if (wsh_unlikely(!wsh_efa_order_may(&ctx->peer[pe], ctx->epoch, &tp->native, EFA_WRITE)))
         return fits_message(tp, pe, len) ? put_message(tp, ctx, rmem, off, src, len) : -EAGAIN;

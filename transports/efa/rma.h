@@ -36,6 +36,7 @@ static inline __attribute__((always_inline)) int wsh_efa_post(struct wsh_efa_tp 
     else
         rc = fi_readmsg(tp->rail.ep, &msg, flags | FI_COMPLETION);
     if (wsh_likely(!rc)) {
+        tp->n_writes += req->kind == EFA_REQ_WRITE;
         wsh_efa_took(&tp->peers[req->pe]);
         return 0;
     }

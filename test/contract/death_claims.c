@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Claims about peers that die or speak nonsense. */
+#include "test/contract/group.h"
+#include "test/contract/suite.h"
+
+#include "test/common/unit.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One line, a final error, and no wait without end, whether the survivor goes on sending or waits for an answer. */
+static void survive(struct group_pe *pe, bool sends)
+{
+    const struct wsh_amo amo = {WSH_AMO_ADD, 8, 1, 0};
+    uint64_t value = 1, old;
+    double start;
+    int rc = 0;
+
+    if (group_meet_raw(pe))
+        return;
+    group_put_done(pe, 1 - pe->me, 64, &value, 8);
+    group_fetch(pe, 1 - pe->me, 64, WSH_AMO_ADD, 8, 1, 0);
+    group_quiet(pe);
+    group_barrier(pe);
+    if (pe->me == 1)
+        raise(SIGKILL);
+    usleep(50000);
+    group_hush(pe);
+    if (!sends)
+        rc = pe->ops->amo(pe->ctx, &pe->rmem[1][WSH_SEG_HEAP], 64, &amo, &old, NULL);
+    for (start = group_now(); group_now() - start < 20 && (rc >= 0 || rc == -EAGAIN);) {
+        if (sends)
+            rc = pe->ops->put(pe->ctx, &pe->rmem[1][WSH_SEG_HEAP], 64, &value, 8, NULL);
+        if (rc >= 0 || rc == -EAGAIN)
+            rc = pe->ops->progress(pe->tp);
+        usleep(1000);
+    }
+    group_check(pe, rc < 0, "operations to a killed PE give no error in 20 s");
+    group_check(pe, unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), "PE 1"),
+                "not one line about PE 1: %s", group_heard(pe));
+    group_close(pe);
+}
+
+static void send_to_dead(struct group_pe *pe)
+{
+    survive(pe, true);
+}
+
+static void wait_for_dead(struct group_pe *pe)
+{
+    survive(pe, false);
+}
+
+void claim_dead_peer(void)
+{
+    if (!group_road.dies_loudly)
+        return;
+    group_run_raw(2, send_to_dead);
+    group_run_raw(2, wait_for_dead);
+}
+
+/* Bytes of an atomic's message and what is done to them; the head comes first (transports/efa/wire.h). */
+static const struct {
+    size_t offset;
+    unsigned char bits;
+} spoilers[] = {{0, 1}, {1, 64}, {2, 8}, {6, 1}, {10, 8}, {22, 4}, {24, 7}, {25, 64}, {26, 1}};
+static size_t spoiler;
+
+static void bad_message(struct group_pe *pe)
+{
+    double start = group_now();
+    int rc = 0;
+
+    if (group_meet_raw(pe))
+        return;
+    group_hush(pe);
+    if (pe->me == 0) {
+        group_road.corrupt(spoilers[spoiler].offset, spoilers[spoiler].bits);
+        group_amo(pe, 1, 64, WSH_AMO_ADD, 8, 1);
+        group_await(pe, 0, 1);
+    } else {
+        while (group_now() - start < 10 && (rc = pe->ops->progress(pe->tp)) >= 0)
+            ;
+        group_check(pe, rc < 0, "message with byte %zu spoilt was taken", spoilers[spoiler].offset);
+        group_check(pe, unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), "bad message"),
+                    "not one line: %s", group_heard(pe));
+        group_check(pe, !group_load(pe->heap[1] + 64), "and was applied");
+        group_tell(pe, 0, 1);
+    }
+    group_close(pe);
+}
+
+void claim_bad_message(void)
+{
+    for (spoiler = 0; group_road.corrupt && spoiler < sizeof spoilers / sizeof spoilers[0]; spoiler++)
+        group_run_raw(2, bad_message);
+}
