@@ -50,12 +50,29 @@ static char *map_aligned(int fd, size_t len)
     return mmap(base, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 }
 
-static void want_huge_pages(const struct wsh_segment *seg, const struct wsh_env *env)
+/* Whether the kernel gives huge pages to shared memory that asks for them. */
+static bool has_huge_pages(const struct wsh_segment *seg)
 {
-    if (env->huge_pages == WSH_AUTO && madvise(seg->base, seg->len, MADV_HUGEPAGE))
-        wsh_info(WSH_SUB_MEM,
-                 "the symmetric heap has small pages: %s (SHMEM_HUGE_PAGES=on asks for 2 MiB pages)",
-                 wsh_strerror(errno));
+    char text[128] = "";
+    int fd = open("/sys/kernel/mm/transparent_hugepage/shmem_enabled", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!read(fd, text, sizeof text - 1);
+        close(fd);
+    }
+    return madvise(seg->base, seg->len, MADV_HUGEPAGE) == 0 && *text && !strstr(text, "[never]") &&
+           !strstr(text, "[deny]");
+}
+
+/* Small pages are what most machines are set to, so that they are worth a line only to who asks for details. */
+static int want_huge_pages(const struct wsh_segment *seg, const struct wsh_env *env)
+{
+    if (env->huge_pages != WSH_AUTO || has_huge_pages(seg))
+        return 0;
+    return wsh_log_slower(
+        env->strict, WSH_LOG_INFO,
+        "the symmetric heap has small pages; write advise to "
+        "/sys/kernel/mm/transparent_hugepage/shmem_enabled, or set SHMEM_HUGE_PAGES=on or off");
 }
 
 static int open_host_heap(struct wsh_heap *heap, const struct wsh_env *env)
@@ -78,7 +95,8 @@ static int open_host_heap(struct wsh_heap *heap, const struct wsh_env *env)
         return say_no_heap(len, "mmap", errno);
     }
     seg->len = len;
-    want_huge_pages(seg, env);
+    if (want_huge_pages(seg, env))
+        return -ENOTSUP;
     heap->alloc = wsh_alloc_open(len);
     return heap->alloc ? 0 : say_no_heap(len, "metadata", ENOMEM);
 }

@@ -135,11 +135,6 @@ void wsh_log_set_pe(int pe)
     snprintf(log_prefix, sizeof log_prefix, "warpshmem: PE %d (%.64s, %d): ", pe, host, (int)getpid());
 }
 
-bool wsh_log_once(bool *said)
-{
-    return !__atomic_exchange_n(said, true, __ATOMIC_RELAXED);
-}
-
 /* One write per line, so that lines of several threads and processes do not mix. */
 void wsh_log_write(enum wsh_log_level level, const char *fmt, ...)
 {
@@ -163,6 +158,13 @@ void wsh_log_write(enum wsh_log_level level, const char *fmt, ...)
     (void)!write(level <= WSH_LOG_WARN ? STDERR_FILENO : log_fd, line, prefix + 1);
     if (level <= WSH_LOG_WARN && log_fd != STDERR_FILENO)
         (void)!write(log_fd, line, prefix + 1);
+}
+
+int wsh_log_slower(bool strict, enum wsh_log_level level, const char *text)
+{
+    wsh_log_write(strict ? WSH_LOG_ERROR : level, "%s%s", text,
+                  strict ? "; an error, because SHMEM_STRICT is set" : "");
+    return strict ? -ENOTSUP : 0;
 }
 
 void wsh_log_signal_safe(const char *text)

@@ -34,9 +34,6 @@ void wsh_log_close(void);
 /* From now on lines begin with "PE n (host, pid)"; pe < 0 forgets it. */
 void wsh_log_set_pe(int pe);
 
-/* True the first time only, for messages that are worth one line a process. */
-bool wsh_log_once(bool *said);
-
 void wsh_log_write(enum wsh_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
@@ -54,6 +51,12 @@ void wsh_log_signal_safe(const char *text);
     (wsh_log_on(WSH_LOG_INFO, subsys) ? wsh_log_write(WSH_LOG_INFO, __VA_ARGS__) : (void)0)
 #define wsh_trace(subsys, ...) \
     (wsh_log_on(WSH_LOG_TRACE, subsys) ? wsh_log_write(WSH_LOG_TRACE, __VA_ARGS__) : (void)0)
+
+/*
+ * Something works, but slower than this machine could: one line at `level`, or with `strict` (SHMEM_STRICT) an error.
+ * Returns 0 to go on, or -ENOTSUP.
+ */
+int wsh_log_slower(bool strict, enum wsh_log_level level, const char *text);
 
 /* Plain output that a setting asks for (SHMEM_INFO, SHMEM_VERSION): no prefix, to `out`. */
 void wsh_log_print(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

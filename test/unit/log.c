@@ -146,12 +146,25 @@ static void writes_to_a_file(void)
     unlink(real);
 }
 
-static void once_is_once(void)
-{
-    bool said = false;
+static int slower_result;
 
-    CU_ASSERT(wsh_log_once(&said));
-    CU_ASSERT(!wsh_log_once(&said));
+static void say_slower(void *strict)
+{
+    slower_result = wsh_log_slower(*(bool *)strict, WSH_LOG_WARN, "small pages");
+}
+
+static void slower_is_an_error_only_if_strict(void)
+{
+    bool strict = false;
+    char text[256];
+
+    unit_capture(say_slower, &strict, text, sizeof text);
+    CU_ASSERT_EQUAL(slower_result, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "warning: small pages"));
+    strict = true;
+    unit_capture(say_slower, &strict, text, sizeof text);
+    CU_ASSERT_EQUAL(slower_result, -ENOTSUP);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "SHMEM_STRICT"));
 }
 
 const struct unit_test unit_tests[] = {
@@ -163,6 +176,6 @@ const struct unit_test unit_tests[] = {
     {"long messages stay one line", long_messages_stay_one_line},
     {"speaks from a handler", speaks_from_a_handler},
     {"writes to a file", writes_to_a_file},
-    {"once is once", once_is_once},
+    {"slower is an error only if strict", slower_is_an_error_only_if_strict},
     {NULL, NULL},
 };

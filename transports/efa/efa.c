@@ -5,6 +5,7 @@
 #include "runtime/base/log.h"
 #include "transports/efa/provider.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,29 @@ static struct wsh_efa_tp *tp_new(const struct wsh_tp_params *params)
     return tp;
 }
 
+static bool has_rdma_nic(void)
+{
+    DIR *dir = opendir("/sys/class/infiniband");
+    bool found = false;
+
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));)
+        found = entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/* Sockets although there is a NIC that can do better, and nobody asked for them. */
+static int check_speed(const struct wsh_efa_tp *tp, const struct fi_info *info)
+{
+    if (tp->env->provider || wsh_efa_pins(info) || !has_rdma_nic())
+        return 0;
+    return wsh_log_slower(
+        tp->env->strict, WSH_LOG_WARN,
+        "this machine has RDMA NICs, but libfabric offers none of them and sockets are used; see "
+        "`fi_info -p efa` and `fi_info -p verbs`, or set SHMEM_LIBFABRIC_PROVIDER=tcp");
+}
+
 static int open_rail(struct wsh_efa_tp *tp, char *why, size_t size)
 {
     struct fi_info *info;
@@ -171,6 +195,11 @@ static int open_rail(struct wsh_efa_tp *tp, char *why, size_t size)
     if (rc || (rc = wsh_efa_provider_choose(&tp->lib, tp->env, &info, why, size)))
         return rc;
     set_limits(tp, info);
+    rc = check_speed(tp, info);
+    if (rc) {
+        tp->lib.freeinfo(info);
+        return rc;
+    }
     rc = wsh_efa_rail_open(&tp->rail, &tp->lib, info, tp->n_tx + tp->n_small + tp->n_large + tp->n_rx);
     if (rc)
         return rc;
