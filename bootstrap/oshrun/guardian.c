@@ -4,6 +4,7 @@
 #include "bootstrap/oshrun/guardian.h"
 
 #include "bootstrap/oshrun/args.h"
+#include "bootstrap/oshrun/leftovers.h"
 #include "bootstrap/oshrun/say.h"
 #include "bootstrap/oshrun/tmpdir.h"
 #include "runtime/base/err.h"
@@ -73,6 +74,7 @@ static void guard(int fd, const char *tmpdir)
         return;
     for (int i = 0; i < n_groups; i++)
         kill(-groups[i], SIGKILL);
+    wsh_leftovers_remove(groups, n_groups);
     wsh_tmpdir_remove(tmpdir);
 }
 

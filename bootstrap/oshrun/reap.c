@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/reap.h"
 
+#include "bootstrap/oshrun/leftovers.h"
 #include "bootstrap/oshrun/pollset.h"
 #include "bootstrap/oshrun/say.h"
 #include "runtime/base/err.h"
@@ -249,10 +250,23 @@ void wsh_reap_timeout(struct wsh_reap *reap)
         kill_all(reap);
 }
 
+static void remove_leftovers(const struct wsh_reap *reap)
+{
+    pid_t *pids = reap->n_pes > 0 ? calloc((size_t)reap->n_pes, sizeof *pids) : NULL;
+
+    for (int i = 0; pids && i < reap->n_pes; i++)
+        pids[i] = reap->pes[i].pid;
+    if (pids)
+        wsh_leftovers_remove(pids, reap->n_pes);
+    free(pids);
+}
+
 void wsh_reap_bury(struct wsh_reap *reap)
 {
     signal_all(reap, SIGKILL);
     for (int i = 0; i < reap->n_pes; i++)
         while (reap->pes[i].pid > 0 && waitpid(reap->pes[i].pid, NULL, 0) < 0 && errno == EINTR)
             continue;
+    if (reap->code)
+        remove_leftovers(reap);
 }
