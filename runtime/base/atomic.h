@@ -86,6 +86,35 @@ static inline void wsh_amo_store_result(void *result, unsigned width, uint64_t v
         memcpy(result, &value, 8);
 }
 
+/*
+ * Order between two threads of this process that passes through another process (a word in shared memory, a peer, a
+ * message back) is real, but ThreadSanitizer cannot see it. Its builds are told: `leaves` before a word that a peer may
+ * answer to is stored, `returns` before what a peer sent is stored here. Nothing in other builds.
+ */
+#ifdef __SANITIZE_THREAD__
+extern char wsh_order_outside;
+void __tsan_acquire(void *token);
+void __tsan_release(void *token);
+
+static inline void wsh_order_leaves(void)
+{
+    __tsan_release(&wsh_order_outside);
+}
+
+static inline void wsh_order_returns(void)
+{
+    __tsan_acquire(&wsh_order_outside);
+}
+#else
+static inline void wsh_order_leaves(void)
+{
+}
+
+static inline void wsh_order_returns(void)
+{
+}
+#endif
+
 /* Tells the core that it spins, without giving it up. */
 static inline void wsh_cpu_relax(void)
 {

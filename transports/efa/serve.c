@@ -21,6 +21,7 @@ static int refuse(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg, size_t le
  */
 static void store(void *dst, const void *src, size_t len)
 {
+    wsh_order_returns();
     if (len == 8 && !((uintptr_t)dst & 7)) {
         uint64_t word;
 

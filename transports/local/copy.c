@@ -51,6 +51,7 @@ int local_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, co
               struct wsh_done *done)
 {
     (void)tctx, (void)done;
+    wsh_order_leaves();
     if (!store_word(rmem->map + off, src, len))
         memcpy(rmem->map + off, src, len);
     return 0;
@@ -68,9 +69,11 @@ int local_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, vo
 int local_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
               void *result, struct wsh_done *done)
 {
-    uint64_t old = wsh_amo_apply(rmem->map + off, amo->op, amo->width, amo->operand, amo->compare);
+    uint64_t old;
 
     (void)tctx, (void)done;
+    wsh_order_leaves();
+    old = wsh_amo_apply(rmem->map + off, amo->op, amo->width, amo->operand, amo->compare);
     if (result)
         wsh_amo_store_result(result, amo->width, old);
     return 0;
@@ -81,6 +84,7 @@ int local_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t 
                      size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
     local_put(tctx, rmem, off, src, len, done);
+    wsh_order_leaves();
     wsh_amo_apply64(sig->rmem->map + sig->off, sig->op, sig->value, 0);
     return 0;
 }
