@@ -77,7 +77,7 @@ int wsh_env_parse_size(const char *text, size_t *bytes)
     }
     if (!(value < (double)(SIZE_MAX / 2)))
         return -ERANGE;
-    *bytes = (size_t)ceil(value);
+    *bytes = (size_t)value + ((double)(size_t)value < value); /* a part of a byte needs a whole one */
     return 0;
 }
 
