@@ -36,7 +36,7 @@ leftovers()
     [ -z "$left" ] || echo "processes: $left"
     find "$TMPDIR" -mindepth 1
     grep -F "$tap_dir" /proc/net/unix
-    find /dev/shm -mindepth 1 -user "$(id -u)" -newer "$tap_dir/start" \( -name '*wsh*' -o -name '*shmem*' -o -name '*oshrun*' -o -name "*:$(id -u):*" \)
+    find /dev/shm -mindepth 1 -user "$(id -u)" -newer "$tap_dir/start" \( -name '*wsh*' -o -name '*shmem*' -o -name '*oshrun*' \)
 }
 
 # job LIMIT-MS ARGUMENTS…: oshrun with them; sets $status and $took (ms); leftovers afterwards are in $left_file.
