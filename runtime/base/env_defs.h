@@ -19,7 +19,7 @@ WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "", "make every fallback to something
 WSH_ENV(bootstrap, ENUM(auto|pmix|single), "SHMEM_BOOTSTRAP", "auto", "NVSHMEM_BOOTSTRAP",
         "how PEs find each other: auto, pmix (oshrun, srun --mpi=pmix, mpirun) or single (one PE)")
 WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
-        "transports that may be used, in order of preference: local,nvlink,efa (empty = all)")
+        "transports that may be used: local,efa (empty = all)")
 WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",
         "the same for static data alone, so that it can travel another way than the heap (empty = SHMEM_TRANSPORTS)")
 WSH_ENV(provider, STR, "SHMEM_LIBFABRIC_PROVIDER", "", "NVSHMEM_LIBFABRIC_PROVIDER SHMEM_OFI_PROVIDER",
