@@ -66,6 +66,19 @@ static bool needs_server(const struct launch *launch)
     return launch->args->n_pes > 1 || wsh_env_foreign("SHMEM_BOOTSTRAP");
 }
 
+/* The guardian first: it removes the folder whenever oshrun is killed. */
+static int open_tmpdir(struct launch *launch)
+{
+    bool wanted = needs_server(launch);
+    int rc = wanted ? wsh_tmpdir_name(&launch->tmpdir) : 0;
+
+    if (!rc)
+        rc = wsh_guardian_start(&launch->guardian, launch->tmpdir);
+    if (!rc && wanted)
+        rc = wsh_tmpdir_make(&launch->tmpdir);
+    return rc;
+}
+
 /* Everything that must be there before the first PE; what opened is closed by close_launch, whatever failed. */
 static int open_launch(struct launch *launch)
 {
@@ -81,9 +94,7 @@ static int open_launch(struct launch *launch)
         wsh_reap_init(&launch->reap, args->n_pes, args->program[0]))
         return OSHRUN_FAILED;
     launch->output = wsh_output_open(args);
-    if (!launch->output || (needs_server(launch) && wsh_tmpdir_make(&launch->tmpdir)))
-        return OSHRUN_FAILED;
-    if (wsh_guardian_start(&launch->guardian, launch->tmpdir))
+    if (!launch->output || open_tmpdir(launch))
         return OSHRUN_FAILED;
     launch->signal_fd = wsh_signals_open(&launch->mask);
     if (launch->signal_fd < 0)

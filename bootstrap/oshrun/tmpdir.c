@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the private folder that the PMIx server keeps its files in. */
+/* Knows the private folder that the files of a job are kept in: the PMIx server's, an emulated device's. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/tmpdir.h"
 
@@ -9,27 +9,38 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+int wsh_tmpdir_name(char **path)
+{
+    const char *below = wsh_env_foreign("TMPDIR");
+    uint64_t any;
+
+    *path = NULL;
+    if (getrandom(&any, sizeof any, 0) == (ssize_t)sizeof any &&
+        asprintf(path, "%s/oshrun.%016" PRIx64, below ? below : "/tmp", any) >= 0)
+        return 0;
+    wsh_say("out of memory");
+    return -ENOMEM;
+}
 
 int wsh_tmpdir_make(char **path)
 {
-    const char *below = wsh_env_foreign("TMPDIR");
+    int err;
 
-    if (asprintf(path, "%s/oshrun.XXXXXX", below ? below : "/tmp") < 0)
-        return -ENOMEM;
-    if (!mkdtemp(*path)) {
-        int err = errno;
-
-        wsh_say("cannot make a folder in %s: %s; set TMPDIR to a writable one", below ? below : "/tmp",
-                wsh_strerror(err));
-        free(*path);
-        *path = NULL;
-        return -err;
-    }
-    return 0;
+    if (!mkdir(*path, 0700))
+        return 0;
+    err = errno;
+    wsh_say("cannot make the folder %s: %s; set TMPDIR to a writable one", *path, wsh_strerror(err));
+    free(*path);
+    *path = NULL;
+    return -err;
 }
 
 static void empty(int fd)

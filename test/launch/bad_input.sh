@@ -49,7 +49,7 @@ says 2 "--hostfile $tap_dir/empty: names no host; write one host a line" --hostf
 says 2 "slots=x' after host hosta; write .hosta slots=4" --hostfile "$tap_dir/hosts" -n 2 true
 says 2 "-H: 'a:0' is no host" -H a:0 -n 2 true
 run_job 10 env TMPDIR=/nonexistent "$oshrun" -n 2 true
-tap_check "no TMPDIR" grep -q "cannot make a folder in /nonexistent: No such file.*; set TMPDIR" "$err"
+tap_check "no TMPDIR" grep -q "cannot make the folder /nonexistent/oshrun[.].*: No such file.*; set TMPDIR" "$err"
 cd "$tap_dir" && cp "$course" here
 says 127 "program 'here' is not on PATH; it is in this folder: write ./here" -n 2 here
 tap_done

@@ -117,8 +117,8 @@ static int send_offer(struct local *local, const struct local_address *to, int p
         return 1;
     if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR || errno == ETOOMANYREFS)
         return 0;
-    wsh_error("cannot give memory to PE %d on this host: %s; if the PEs are in different containers, set "
-              "SHMEM_TRANSPORTS=efa",
+    wsh_error("cannot give memory to PE %d on this host: %s; it has ended, or the PEs are in different "
+              "containers (then set SHMEM_TRANSPORTS=efa)",
               pe, wsh_strerror(errno));
     return -errno;
 }
