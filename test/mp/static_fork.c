@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,12 +47,20 @@ static void fork_once(long round)
              "child %ld changed the parent's block", round);
 }
 
+/* A fork takes seconds where valgrind runs the program. */
+static long how_many(void)
+{
+    const char *variant = getenv("WSH_TEST_VARIANT");
+
+    return variant && !strcmp(variant, "valgrind") ? 20 : mp_rounds(100, 1000);
+}
+
 int main(void)
 {
     long forks;
 
     mp_begin();
-    forks = mp_rounds(100, 1000);
+    forks = how_many();
     for (long round = 1; round <= forks; round++) {
         fork_once(round);
         if (round % 10)
