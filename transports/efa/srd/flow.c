@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows what the end of an operation at the source allows, and what is pending. */
+#include "transports/efa/srd/flow.h"
+#include "transports/efa/srd/queue.h"
+
+#include <errno.h>
+#include <string.h>
+
+void wsh_srd_flow_init(struct wsh_srd_flow *flow, struct wsh_srd_link *link, uint32_t window, uint32_t slots,
+                       bool imm, struct wsh_srd_names *named)
+{
+    memset(flow, 0, sizeof *flow);
+    memset(named, WSH_SRD_NO_SLOT, window * sizeof *named);
+    flow->link = link;
+    flow->window = window;
+    flow->imm = imm && slots;
+    flow->free_slots = slots >= WSH_SRD_SLOTS ? ~(uint64_t)0 : ((uint64_t)1 << slots) - 1;
+    flow->named = named;
+}
+
+static void end_parts(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t n)
+{
+    __atomic_store_n(&flow->ended, flow->ended + n, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&ctx->ended, n, __ATOMIC_RELEASE);
+}
+
+/* The target has retired the group. */
+static void slot_free(struct wsh_srd_flow *flow, uint8_t slot)
+{
+    if (slot == WSH_SRD_NO_SLOT)
+        return;
+    flow->generation[slot]++;
+    flow->free_slots |= (uint64_t)1 << slot;
+}
+
+void wsh_srd_put_ended(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t n)
+{
+    if (flow->failed)
+        return;
+    __atomic_store_n(&flow->puts_ended, flow->puts_ended + n, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&ctx->ended, n, __ATOMIC_RELEASE);
+}
+
+void wsh_srd_op_ended(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, struct wsh_srd_op *op)
+{
+    op->ended++;
+    if (flow->failed)
+        return;
+    flow->out[op->class]--;
+    end_parts(ctx, flow, 1);
+    if (op->kind == WSH_SRD_SIGNAL && !op->grouped && op->ended == op->segments) {
+        flow->late--;
+        wsh_srd_queue_insert(&flow->msgs, op);
+    }
+}
+
+int wsh_srd_flow_replied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
+{
+    if (flow->failed)
+        return 0;
+    if (!flow->fetches)
+        return -EPROTO;
+    flow->fetches--;
+    flow->link->fetches--;
+    end_parts(ctx, flow, 1);
+    return 0;
+}
+
+static void messages_applied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t n)
+{
+    end_parts(ctx, flow, n);
+    flow->link->msgs -= n;
+    while (n--) {
+        const struct wsh_srd_names *names = &flow->named[flow->acked++ & (flow->window - 1)];
+
+        slot_free(flow, names->own);
+        slot_free(flow, names->gate);
+    }
+}
+
+int wsh_srd_flow_told(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t applied, uint32_t counted)
+{
+    bool more_applied = wsh_srd_before(flow->acked, applied);
+    bool more_counted = wsh_srd_before(flow->imms_acked, counted);
+
+    if (flow->failed)
+        return 0;
+    if (wsh_srd_before(flow->sent, applied) || wsh_srd_before(flow->imms, counted))
+        return -EPROTO;
+    if (more_applied)
+        messages_applied(ctx, flow, applied - flow->acked);
+    if (more_counted) {
+        flow->link->imms -= counted - flow->imms_acked;
+        flow->imms_acked = counted;
+    }
+    return more_applied || more_counted;
+}
+
+static void queue_drop(struct wsh_srd_queue *queue, void (*drop)(void *arg, struct wsh_srd_op *op), void *arg)
+{
+    while (queue->head) {
+        struct wsh_srd_op *op = queue->head;
+
+        wsh_srd_queue_pop(queue);
+        drop(arg, op);
+    }
+}
+
+void wsh_srd_flow_fail(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow,
+                       void (*drop)(void *arg, struct wsh_srd_op *op), void *arg)
+{
+    if (flow->failed)
+        return;
+    flow->failed = true;
+    __atomic_store_n(&flow->write_epoch, UINT64_MAX, __ATOMIC_RELEASE);
+    end_parts(ctx, flow, wsh_srd_flow_pending(flow));
+    queue_drop(&flow->writes, drop, arg);
+    queue_drop(&flow->msgs, drop, arg);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the target's end of a flow: which writes of a group have arrived, which messages must wait, and what the
+ * source has to be told. One inlet per (source, context); calls are under the lock of the source's peer (srd.h).
+ *
+ * An inlet goes with its context's number, not with a context: the next context of that number goes on with it, as
+ * the source's flow does. Nothing is ever reset while a job runs.
+ *
+ * ORDER: see srd.h, 4 to 6 for this end.
+ *
+ * Telling the source. `applied` and `counted` only grow, and every telling replaces the ones before, so any number of
+ * them may be merged into one. They ride on every message and reply to the source. When owed and nothing rides: tell if
+ * wsh_srd_inlet_urgent, or when there is nothing better to do; never keep an idle source waiting.
+ * - By a write into the source's memory (two words of 32 bits, read one by one) only one may be under way
+ *   (wsh_srd_inlet_may_tell): an earlier write that lands after a later one would leave the older numbers there.
+ * - By messages, reordering does no harm, but each takes a receive: a source has at most msgs_max + imms_max unread.
+ */
+#ifndef WSH_SRD_INLET_H
+#define WSH_SRD_INLET_H
+
+#include "transports/efa/srd/srd.h"
+
+struct wsh_srd_held {
+    void *msg;
+    struct wsh_srd_stamp stamp;
+};
+
+struct wsh_srd_count {
+    uint32_t count;     /* writes arrived of the group that has the slot now */
+    uint16_t waiter;    /* 1 + place in `held` of the message that waits for it, or 0 */
+    uint8_t generation; /* of that group */
+};
+
+/* What the target does with a message whose turn has come: applies it; 0 or final. */
+struct wsh_srd_sink {
+    /*
+     * `msg` as given to wsh_srd_inlet_message; its receive may be used again. The inlet already counts it as
+     * applied, so that a reply sent from here can carry the number; tell nobody before it is applied.
+     */
+    int (*apply)(void *arg, void *msg);
+    void *arg;
+};
+
+struct wsh_srd_inlet {
+    uint32_t window;
+    uint32_t applied; /* all messages before this number are applied */
+    uint32_t counted; /* immediates taken */
+    uint32_t told_applied, told_counted;
+    uint32_t n_shut; /* messages behind a gate that is not open */
+    uint16_t gate;   /* the last one opened */
+    uint16_t tell_after;
+    bool telling, failed;
+    uint64_t shut[WSH_SRD_WINDOW_MAX / 64];    /* by number modulo window: held behind a gate */
+    uint64_t lacking[WSH_SRD_WINDOW_MAX / 64]; /* … the gate is open, its own group is not complete */
+    uint64_t over[WSH_SRD_WINDOW_MAX / 64];    /* … applied, but one before it is not */
+    struct wsh_srd_count group[WSH_SRD_SLOTS];
+    struct wsh_srd_held *held; /* [window] */
+};
+
+/* `window`: the flow's; held[window] is the caller's memory. Urgent from tell_after messages or immediates on. */
+void wsh_srd_inlet_init(struct wsh_srd_inlet *inlet, uint32_t window, struct wsh_srd_held *held,
+                        uint16_t tell_after);
+
+/*
+ * A message has arrived. It is applied now, or kept until its turn; others may be applied in its wake. `msg` must stay
+ * valid until then. 0; -EPROTO: not a message of this protocol; -ESTALE: the source has failed, msg was not kept.
+ */
+int wsh_srd_inlet_message(struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stamp, void *msg,
+                          const struct wsh_srd_sink *sink);
+
+/* The immediate data of a write to `group` has arrived (its bytes are there). Results as above. */
+int wsh_srd_inlet_write(struct wsh_srd_inlet *inlet, uint8_t group, const struct wsh_srd_sink *sink);
+
+static inline bool wsh_srd_inlet_owes(const struct wsh_srd_inlet *inlet)
+{
+    return inlet->applied != inlet->told_applied || inlet->counted != inlet->told_counted;
+}
+
+static inline bool wsh_srd_inlet_urgent(const struct wsh_srd_inlet *inlet)
+{
+    return inlet->applied - inlet->told_applied >= inlet->tell_after ||
+           inlet->counted - inlet->told_counted >= inlet->tell_after;
+}
+
+static inline bool wsh_srd_inlet_may_tell(const struct wsh_srd_inlet *inlet)
+{
+    return !inlet->telling && !inlet->failed && wsh_srd_inlet_owes(inlet);
+}
+
+/* A message or reply with inlet->applied and inlet->counted, as they are now, was given to the provider. */
+static inline void wsh_srd_inlet_told(struct wsh_srd_inlet *inlet)
+{
+    inlet->told_applied = inlet->applied;
+    inlet->told_counted = inlet->counted;
+}
+
+/* The same, of a write into the source's memory; `false`, when that write is complete. */
+static inline void wsh_srd_inlet_telling(struct wsh_srd_inlet *inlet, bool under_way)
+{
+    inlet->telling = under_way;
+    if (under_way)
+        wsh_srd_inlet_told(inlet);
+}
+
+/* Messages that wait for something. */
+uint32_t wsh_srd_inlet_waiting(const struct wsh_srd_inlet *inlet);
+
+/* The source has failed: gives every held message to `drop`; whatever still arrives is -ESTALE. */
+void wsh_srd_inlet_fail(struct wsh_srd_inlet *inlet, void (*drop)(void *arg, void *msg), void *arg);
+
+#endif
