@@ -11,3 +11,6 @@ AS_IF([test "x$with_cuda" != xno],
              [AC_MSG_ERROR([no nvcc in $wsh_cuda/bin or PATH; give the toolkit's folder, or --with-cuda=no])])],
       [WSH_CUDA_SUMMARY="off"])
 AM_CONDITIONAL([WSH_HAVE_NVCC], [test -n "$NVCC"])
+
+# The wrapper for .cu files; installed where there is an nvcc.
+AC_CONFIG_FILES([oshnvcc:bootstrap/wrappers/wrapper.in], [chmod +x oshnvcc])

@@ -94,6 +94,7 @@ typedef struct {
 #define WSH_NORETURN __attribute__((noreturn))
 #endif
 
+#ifndef __CUDACC_RTC__ /* NVRTC compiles device code alone */
 /* The sections are read under the public names here and under the profiling names by pshmem.h. */
 #define WSH_NAME(name) shmem_##name
 #define WSH_OLD_NAME(name) name /* of before the prefix shmem_ */
@@ -128,5 +129,6 @@ extern "C" {
 #undef WSH_OLD_NAME
 
 #include <shmem/generic.h>
+#endif
 
 #endif

@@ -2,6 +2,7 @@
 /* Knows how a context is put together from each transport's part, and who must lock it. */
 #include "runtime/ctx.h"
 
+#include "device/host.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
 #include "runtime/order.h"
@@ -10,31 +11,43 @@
 
 #include <stdlib.h>
 
-static void close_parts(struct wsh_ctx *ctx)
+static void close_parts_from(struct wsh_ctx *ctx, unsigned tp)
 {
-    for (unsigned tp = 0; tp < WSH_TP_MAX; tp++) {
+    for (; tp < WSH_TP_MAX; tp++) {
         if (ctx->tctx[tp])
             ctx->tctx[tp]->tp->ops->ctx_close(ctx->tctx[tp]);
         ctx->tctx[tp] = NULL;
     }
+}
+
+static void close_parts(struct wsh_ctx *ctx)
+{
+    close_parts_from(ctx, 0);
     free(ctx->roads);
     ctx->roads = NULL;
 }
 
-static int open_parts(struct wsh_ctx *ctx)
+static int open_parts_from(struct wsh_ctx *ctx, unsigned tp)
 {
     struct wsh_job *job = ctx->job;
     int rc = 0;
 
-    for (unsigned tp = 0; tp < job->n_tps && !rc; tp++) {
+    for (; tp < job->n_tps && !rc; tp++) {
         rc = job->tp[tp]->ops->ctx_open(job->tp[tp], &ctx->tctx[tp]);
         if (!rc)
             ctx->tctx[tp]->tp = job->tp[tp];
     }
-    if (!rc && job->mixed) {
+    if (!rc && job->mixed && !ctx->roads) {
         ctx->roads = calloc((size_t)job->n_pes, sizeof *ctx->roads);
         rc = ctx->roads ? 0 : -ENOMEM;
     }
+    return rc;
+}
+
+static int open_parts(struct wsh_ctx *ctx)
+{
+    int rc = open_parts_from(ctx, 0);
+
     if (rc)
         close_parts(ctx);
     return rc;
@@ -83,6 +96,7 @@ void wsh_ctx_fini(struct wsh_ctx *ctx)
     struct wsh_job *job = ctx->job;
 
     wsh_quiet(ctx);
+    wsh_view_ctx(ctx, false);
     pthread_mutex_lock(&job->ctxs_lock);
     *ctx->link = ctx->next;
     if (ctx->next)
@@ -91,6 +105,27 @@ void wsh_ctx_fini(struct wsh_ctx *ctx)
     close_parts(ctx);
     pthread_mutex_destroy(&ctx->lock);
     ctx->n_pes = 0;
+}
+
+int wsh_ctx_extend(struct wsh_job *job, unsigned first_tp)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&job->ctxs_lock);
+    for (struct wsh_ctx *ctx = job->ctxs; ctx && !rc; ctx = ctx->next) {
+        rc = open_parts_from(ctx, first_tp);
+        ctx->locked = needs_lock(ctx);
+    }
+    pthread_mutex_unlock(&job->ctxs_lock);
+    return rc;
+}
+
+void wsh_ctx_shrink(struct wsh_job *job, unsigned first_tp)
+{
+    pthread_mutex_lock(&job->ctxs_lock);
+    for (struct wsh_ctx *ctx = job->ctxs; ctx; ctx = ctx->next)
+        close_parts_from(ctx, first_tp);
+    pthread_mutex_unlock(&job->ctxs_lock);
 }
 
 int wsh_ctx_open(struct wsh_job *job, struct wsh_team *team, long options, struct wsh_ctx **ctx)
@@ -104,6 +139,7 @@ int wsh_ctx_open(struct wsh_job *job, struct wsh_team *team, long options, struc
         return rc;
     }
     fresh->user = true;
+    wsh_view_ctx(fresh, true);
     *ctx = fresh;
     return 0;
 }

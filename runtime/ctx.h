@@ -37,6 +37,13 @@ void wsh_ctx_fini(struct wsh_ctx *ctx); /* brings it to quiet first */
 int wsh_ctx_open(struct wsh_job *job, struct wsh_team *team, long options, struct wsh_ctx **ctx);
 void wsh_ctx_close(struct wsh_ctx *ctx);
 
+/*
+ * All contexts gain parts in the transports from `first_tp` on, opened since (0 or a negative errno), or lose them. No
+ * other thread may use a context meanwhile.
+ */
+int wsh_ctx_extend(struct wsh_job *job, unsigned first_tp);
+void wsh_ctx_shrink(struct wsh_job *job, unsigned first_tp);
+
 /* Where an operation goes: route and offset there, and the PE's global number. */
 struct wsh_target {
     const struct wsh_route *route;

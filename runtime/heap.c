@@ -167,6 +167,7 @@ static bool commit_everywhere(struct wsh_job *job, size_t end)
         wsh_job_abort(1);
     if (!all_ok)
         heap->committed = before;
+    wsh_device_pin(job);
     return all_ok;
 }
 
@@ -233,6 +234,8 @@ int wsh_heap_free(struct wsh_job *job, void *ptr)
 {
     size_t off;
 
+    if (ptr && wsh_heap_find(&job->heap, ptr, 1, &off) == WSH_SEG_DEVICE)
+        return wsh_device_free(job, ptr);
     if (wsh_barrier(&job->world, "shmem_free"))
         return -EIO;
     if (!ptr)

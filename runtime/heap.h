@@ -19,23 +19,32 @@ struct wsh_heap {
     struct wsh_alloc *alloc; /* of the host heap */
     size_t page;             /* granule in which memory is committed */
     size_t committed;        /* first offset of the host heap without memory behind it */
+    int n_device;            /* segments from WSH_SEG_DEVICE on to look at; 0 = the GPU is not attached */
 };
 
 /* Makes the segments from the settings. One line and a negative errno when a heap cannot be had. */
 int wsh_heap_init(struct wsh_heap *heap, const struct wsh_env *env);
 void wsh_heap_fini(struct wsh_heap *heap);
 
+static inline bool wsh_segment_holds(const struct wsh_segment *seg, const void *addr, size_t len, size_t *off)
+{
+    size_t at = (size_t)((const char *)addr - seg->base);
+
+    if (at >= seg->len || len > seg->len - at)
+        return false;
+    *off = at;
+    return true;
+}
+
 /* The segment that holds [addr, addr + len), or -1; *off is the offset in it. */
 static inline int wsh_heap_find(const struct wsh_heap *heap, const void *addr, size_t len, size_t *off)
 {
-    for (int seg = WSH_SEG_HEAP; seg >= WSH_SEG_STATIC; seg--) {
-        size_t at = (size_t)((const char *)addr - heap->seg[seg].base);
-
-        if (wsh_likely(at < heap->seg[seg].len && len <= heap->seg[seg].len - at)) {
-            *off = at;
+    for (int seg = WSH_SEG_HEAP; seg >= WSH_SEG_STATIC; seg--)
+        if (wsh_likely(wsh_segment_holds(&heap->seg[seg], addr, len, off)))
             return seg;
-        }
-    }
+    for (int seg = WSH_SEG_DEVICE; seg < WSH_SEG_DEVICE + heap->n_device; seg++)
+        if (wsh_segment_holds(&heap->seg[seg], addr, len, off))
+            return seg;
     return -1;
 }
 

@@ -11,13 +11,16 @@
 #include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 struct view {
-    bool settings, topo, check, parsable, all;
+    bool settings, topo, nics, check, parsable, all;
+    const char *picture; /* hwloc XML file, or NULL */
+    int pes;             /* PEs a host; 0: one for each GPU */
 };
 
 static void usage(void)
@@ -27,6 +30,9 @@ static void usage(void)
          "  -s, --settings   settings (the default)\n"
          "  -a, --all        internal settings too\n"
          "  -t, --topo       cores, NICs and GPUs\n"
+         "  -n, --nics       the NICs that each PE of this host would use, and why\n"
+         "      --pes N      for so many PEs on the host (default: one for each GPU, at least 1)\n"
+         "      --topology FILE.xml  of another machine, from the picture that lstopo makes there\n"
          "  -c, --check      what a job needs here; exit status 1 if something is missing\n"
          "  -p, --parsable   key:value lines\n"
          "  -h, --help       this text\n"
@@ -65,14 +71,22 @@ static void print_devs(const char *what, const struct wsh_topo_dev *dev, int n, 
 {
     for (int i = 0; i < n; i++)
         printf(parsable ? "%s:%d:%s:%s:%d\n" : "%s %-2d %-16s %s NUMA node %d\n", what, i, dev[i].name,
-               dev[i].pci, dev[i].numa);
+               dev[i].pci, dev[i].place.numa);
+}
+
+static int load_picture(const struct view *view, struct wsh_env *env, struct wsh_topo *topo)
+{
+    int rc = wsh_env_load(env);
+
+    return rc ? rc : wsh_topo_load(topo, view->picture ? view->picture : env->topology);
 }
 
 static int show_topo(const struct view *view)
 {
     struct wsh_topo topo;
+    struct wsh_env env;
 
-    if (wsh_topo_load(&topo, NULL))
+    if (load_picture(view, &env, &topo))
         return 1;
     printf(view->parsable ? "machine:%d:%d:%d:%d\n"
                           : "%d package(s), %d core(s), %d hardware thread(s), %d NUMA node(s)\n",
@@ -82,6 +96,82 @@ static int show_topo(const struct view *view)
     if (!topo.n_nics && !view->parsable)
         puts("no RDMA NIC: PEs on other hosts are reached by libfabric's tcp provider");
     return 0;
+}
+
+/* map:PE:GPU:NICs:distances, the two lists in the order of the rails; the GPU is its number, or -. */
+static void print_map_line(int pe, const struct wsh_topo *topo, const struct wsh_topo_rails *rails)
+{
+    char gpu[16] = "-";
+
+    if (rails->gpu >= 0)
+        snprintf(gpu, sizeof gpu, "%d", rails->gpu);
+    printf("map:%d:%s:", pe, gpu);
+    for (int i = 0; i < rails->n; i++)
+        printf("%s%s", i ? "," : "", topo->nic[rails->rail[i].nic].name);
+    for (int i = 0; i < rails->n; i++)
+        printf("%s%s", i ? "," : ":", wsh_topo_far_word(rails->rail[i].far));
+    puts(rails->n ? "" : ":");
+}
+
+static void print_map_rows(int pe, const struct wsh_topo *topo, const struct wsh_topo_rails *rails)
+{
+    char work[64] = "no GPU";
+
+    if (rails->gpu >= 0)
+        snprintf(work, sizeof work, "GPU %d %s, node %d", rails->gpu, topo->gpu[rails->gpu].pci,
+                 topo->gpu[rails->gpu].place.numa);
+    for (int i = 0; i < rails->n; i++) {
+        const struct wsh_topo_dev *nic = &topo->nic[rails->rail[i].nic];
+        char number[16];
+
+        snprintf(number, sizeof number, "%d", pe);
+        printf("%-4s %-28s %-5d %-16s %-14s %-5d %s\n", i ? "" : number, i ? "" : work, i, nic->name,
+               nic->pci, nic->place.numa, wsh_topo_far_word(rails->rail[i].far));
+    }
+}
+
+static void print_far_words(unsigned seen)
+{
+    for (int far = 0; far < WSH_FARS; far++)
+        if (seen >> far & 1)
+            printf("%s: %s\n", wsh_topo_far_word(far), wsh_topo_far_help(far));
+}
+
+/* Each PE's own choice, as it makes it in a job where the PEs have not told each other their GPUs. */
+static int print_map(const struct view *view, const struct wsh_env *env, const struct wsh_topo *topo)
+{
+    struct wsh_topo_local local = {.n = view->pes ? view->pes : topo->n_gpus ? topo->n_gpus : 1};
+    unsigned seen = 0;
+
+    for (; local.rank < local.n; local.rank++) {
+        struct wsh_topo_rails rails;
+
+        if (wsh_topo_choose(topo, env, &local, topo->nic, topo->n_nics, &rails))
+            return 1;
+        if (!view->parsable && !local.rank)
+            printf("%-4s %-28s %-5s %-16s %-14s %-5s %s\n", "PE", "at", "rail", "NIC", "PCI address", "node",
+                   "distance");
+        (view->parsable ? print_map_line : print_map_rows)(local.rank, topo, &rails);
+        for (int i = 0; i < rails.n; i++)
+            seen |= 1U << rails.rail[i].far;
+    }
+    if (!view->parsable)
+        print_far_words(seen);
+    return 0;
+}
+
+static int show_nics(const struct view *view)
+{
+    struct wsh_topo topo;
+    struct wsh_env env;
+
+    if (load_picture(view, &env, &topo))
+        return 1;
+    if (!topo.n_nics && !view->parsable) {
+        puts("no RDMA NIC: PEs on other hosts are reached by libfabric's tcp provider");
+        return 0;
+    }
+    return print_map(view, &env, &topo);
 }
 
 /* One checked thing: name, whether it holds, and what it is or how to cure it. */
@@ -156,24 +246,50 @@ static int show_checks(const struct view *view)
 }
 
 static const struct option options[] = {
-    {"settings", no_argument, NULL, 's'}, {"all", no_argument, NULL, 'a'},
-    {"topo", no_argument, NULL, 't'},     {"check", no_argument, NULL, 'c'},
-    {"parsable", no_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},  {NULL, 0, NULL, 0},
+    {"settings", no_argument, NULL, 's'},
+    {"all", no_argument, NULL, 'a'},
+    {"topo", no_argument, NULL, 't'},
+    {"nics", no_argument, NULL, 'n'},
+    {"check", no_argument, NULL, 'c'},
+    {"parsable", no_argument, NULL, 'p'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {"pes", required_argument, NULL, 'N'},
+    {"topology", required_argument, NULL, 'X'},
+    {NULL, 0, NULL, 0},
 };
+
+static int read_pes(const char *text, int *pes)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    *pes = (int)n;
+    if (*text && !*end && n >= 1 && n <= 4096)
+        return 0;
+    fprintf(stderr, "warpshmem-info: --pes '%s': write a whole number from 1 to 4096\n", text);
+    return 3;
+}
 
 /* 0 = go on; otherwise exit status + 1. */
 static int read_options(int argc, char **argv, struct view *view)
 {
-    for (int c; (c = getopt_long(argc, argv, "satcphV", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "satncphV", options, NULL)) != -1;) {
         switch (c) {
         case 's': view->settings = true; break;
         case 'a': view->settings = view->all = true; break;
         case 't': view->topo = true; break;
+        case 'n': view->nics = true; break;
+        case 'X': view->picture = optarg; break;
         case 'c': view->check = true; break;
         case 'p': view->parsable = true; break;
         case 'V': puts("warpshmem " WSH_PACKAGE_VERSION ", OpenSHMEM 1.6"); return 1;
         case 'h': usage(); return 1;
+        case 'N':
+            view->nics = true;
+            if (read_pes(optarg, &view->pes))
+                return 3;
+            break;
         default: fprintf(stderr, "warpshmem-info: see warpshmem-info --help\n"); return 3;
         }
     }
@@ -194,9 +310,11 @@ int main(int argc, char **argv)
         return rc - 1;
     if (view.topo)
         rc |= show_topo(&view);
+    if (view.nics)
+        rc |= show_nics(&view);
     if (view.check)
         rc |= show_checks(&view);
-    if (view.settings || (!view.topo && !view.check))
+    if (view.settings || (!view.topo && !view.nics && !view.check))
         rc |= show_settings(&view);
     return rc;
 }

@@ -42,6 +42,7 @@ static int open_heap(struct wsh_job *job)
 
 static void close_heap(struct wsh_job *job)
 {
+    wsh_device_close(job);
     wsh_heap_fini(&job->heap);
 }
 
@@ -71,21 +72,6 @@ static void close_boot(struct wsh_job *job)
     job->n_pes = 0;
 }
 
-static int lookup_peers(struct wsh_job *job, int round, struct wsh_peer_blob *peers)
-{
-    int rc = 0;
-
-    for (int pe = 0; pe < job->n_pes && !rc; pe++) {
-        void *bytes;
-        size_t len;
-
-        rc = job->boot.ops->lookup(&job->boot, round, pe, &bytes, &len);
-        if (!rc)
-            rc = wsh_peer_blob_open(&peers[pe], job, pe, bytes, len);
-    }
-    return rc;
-}
-
 static void note_hosts(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     uint64_t mine = wsh_peer_blob_host(&peers[job->my_pe]);
@@ -110,17 +96,9 @@ static bool on_one_host(const struct wsh_job *job, const struct wsh_peer_blob *p
 /* One round: open what is needed, tell the peers, hear them. */
 static int meet_peers(struct wsh_job *job, bool network, struct wsh_peer_blob *peers)
 {
-    int round = job->rounds++;
-    void *blob = NULL;
-    size_t len;
     int rc = wsh_route_open(job, network);
 
-    if (!rc)
-        rc = wsh_peer_blob_pack(job, &blob, &len);
-    if (!rc)
-        rc = job->boot.ops->publish(&job->boot, round, blob, len);
-    free(blob);
-    return rc ? rc : lookup_peers(job, round, peers);
+    return rc ? rc : wsh_peer_blob_exchange(job, peers);
 }
 
 static void forget_peers(struct wsh_job *job, struct wsh_peer_blob *peers)
@@ -246,13 +224,20 @@ static void close_doors(struct wsh_job *job)
     wsh_progress_close(job);
 }
 
+/* Nothing to open: the GPU is attached by the first call that asks for it. */
+static int open_device(struct wsh_job *job)
+{
+    (void)job;
+    return 0;
+}
+
 static const struct {
     int (*open)(struct wsh_job *job);
     void (*close)(struct wsh_job *job);
 } steps[] = {
-    {open_settings, close_settings}, {open_heap, close_heap},   {open_boot, close_boot},
-    {open_routes, close_routes},     {open_teams, close_teams}, {open_default_ctx, close_all_ctxs},
-    {open_doors, close_doors},
+    {open_settings, close_settings},  {open_heap, close_heap},   {open_boot, close_boot},
+    {open_routes, close_routes},      {open_teams, close_teams}, {open_default_ctx, close_all_ctxs},
+    {open_device, wsh_device_detach}, {open_doors, close_doors},
 };
 
 #define N_STEPS (sizeof steps / sizeof steps[0])

@@ -5,6 +5,7 @@
 
 #include "bootstrap/boot.h"
 #include "runtime/ctx.h"
+#include "runtime/device_heap.h"
 #include "runtime/heap.h"
 #include "runtime/route.h"
 #include "runtime/route_blob.h"
@@ -32,6 +33,7 @@ struct wsh_job {
     struct wsh_boot boot;
     int rounds; /* exchanges of blobs so far in this process, over all initializations */
     struct wsh_heap heap;
+    struct wsh_device_heap device;
 
     unsigned n_tps;
     struct wsh_tp *tp[WSH_TP_MAX];

@@ -30,6 +30,26 @@ static void describe_op(void *arg, char *text, size_t size)
              driven->started ? "is under way" : "finds no room to start");
 }
 
+int wsh_op_target_gpu(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, const void *local,
+                      struct wsh_target *to)
+{
+    int seg;
+
+    if ((unsigned)pe >= (unsigned)ctx->n_pes)
+        return -ERANGE;
+    to->pe = ctx->world ? pe : ctx->team->members[pe];
+    to->route = wsh_job_route(ctx->job, sym, len, to->pe, &to->off);
+    if (!to->route || !to->route->ops)
+        return -EFAULT;
+    seg = (int)((size_t)(to->route - ctx->job->routes) % WSH_SEGS);
+    if (seg < WSH_SEG_DEVICE && wsh_device_holds(ctx->job, local)) {
+        to->route = wsh_device_copy_route(ctx->job, to->route);
+        if (!to->route)
+            return -ENOTSUP;
+    }
+    return ctx->roads ? wsh_order_roads(ctx, to->pe, to->route->tp) : 0;
+}
+
 int wsh_op_finish(struct wsh_op *op, int rc)
 {
     const struct wsh_wait_why why = {op->routine, describe_op};

@@ -9,6 +9,10 @@
 #include "runtime/job.h"
 #include "runtime/order.h"
 
+/* The slow half of wsh_op_target_with, once the GPU is attached. */
+int wsh_op_target_gpu(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, const void *local,
+                      struct wsh_target *to);
+
 /*
  * Finds the route of [sym, sym + len) at `pe` (of ctx's team) and keeps the order between transports. 0, -ERANGE
  * (no such PE) or -EFAULT (not symmetric there).
@@ -23,6 +27,17 @@ static inline int wsh_op_target(struct wsh_ctx *ctx, const void *sym, size_t len
     if (wsh_unlikely(!to->route || !to->route->ops))
         return -EFAULT;
     return wsh_likely(!ctx->roads) ? 0 : wsh_order_roads(ctx, to->pe, to->route->tp);
+}
+
+/*
+ * The same for a transfer with `local` memory of this PE. Host memory of a peer is copied by the GPU where `local` is
+ * device memory; -ENOTSUP (logged): there is no such way.
+ */
+static inline int wsh_op_target_with(struct wsh_ctx *ctx, const void *sym, size_t len, int pe,
+                                     const void *local, struct wsh_target *to)
+{
+    return wsh_likely(!ctx->job->device.attached) ? wsh_op_target(ctx, sym, len, pe, to)
+                                                  : wsh_op_target_gpu(ctx, sym, len, pe, local, to);
 }
 
 static inline struct wsh_tctx *wsh_op_tctx(const struct wsh_ctx *ctx, const struct wsh_target *to)

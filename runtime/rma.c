@@ -83,7 +83,7 @@ int wsh_put(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 {
     struct wsh_done done = {0};
     struct wsh_target to;
-    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+    int rc = wsh_op_target_with(ctx, sym, len, pe, src, &to);
 
     return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, &done);
 }
@@ -92,7 +92,7 @@ int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
 {
     struct wsh_done done = {0};
     struct wsh_target to;
-    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+    int rc = wsh_op_target_with(ctx, sym, len, pe, dst, &to);
 
     return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, &done);
 }
@@ -100,7 +100,7 @@ int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
 int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 {
     struct wsh_target to;
-    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+    int rc = wsh_op_target_with(ctx, sym, len, pe, src, &to);
 
     return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, NULL);
 }
@@ -108,7 +108,7 @@ int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int
 int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
 {
     struct wsh_target to;
-    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+    int rc = wsh_op_target_with(ctx, sym, len, pe, dst, &to);
 
     return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, NULL);
 }
@@ -134,7 +134,7 @@ int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_s
 
     if (!shape->nelems || !shape->block)
         return 0;
-    rc = wsh_op_target(ctx, sym, span(shape, shape->dst_stride), pe, &to);
+    rc = wsh_op_target_with(ctx, sym, span(shape, shape->dst_stride), pe, src, &to);
     for (size_t i = 0; i < shape->nelems && !rc; i++) {
         rc = put_once(ctx, &to, from, shape->block, &done);
         if (rc == -EAGAIN)
@@ -154,7 +154,7 @@ int wsh_iget(struct wsh_ctx *ctx, void *dst, const void *sym, const struct wsh_s
 
     if (!shape->nelems || !shape->block)
         return 0;
-    rc = wsh_op_target(ctx, sym, span(shape, shape->src_stride), pe, &to);
+    rc = wsh_op_target_with(ctx, sym, span(shape, shape->src_stride), pe, dst, &to);
     for (size_t i = 0; i < shape->nelems && !rc; i++) {
         rc = get_once(ctx, &to, into, shape->block, &done);
         if (rc == -EAGAIN)

@@ -71,28 +71,43 @@ static bool is_needed(const struct wsh_job *job, const struct wsh_tp_ops *ops, b
     return needed && (is_allowed(job, ops, WSH_SEG_STATIC) || is_allowed(job, ops, WSH_SEG_HEAP));
 }
 
+static enum wsh_mem_kind kind_of(int seg)
+{
+    return seg < WSH_SEG_DEVICE ? WSH_MEM_HOST : WSH_MEM_DEVICE;
+}
+
+static int register_one(struct wsh_job *job, unsigned tp, const struct wsh_mem *mem)
+{
+    struct wsh_route_key *key = &job->keys[tp].mem[mem->seg];
+
+    key->len = sizeof key->bytes;
+    return job->tp[tp]->ops->mem_register(job->tp[tp], mem, &job->lmem[tp][mem->seg], key->bytes, &key->len);
+}
+
 static int register_memory(struct wsh_job *job, unsigned tp)
 {
     int rc = 0;
 
     for (int seg = 0; seg < WSH_SEGS && !rc; seg++) {
         const struct wsh_segment *segment = &job->heap.seg[seg];
-        struct wsh_mem mem = {(enum wsh_seg)seg, WSH_MEM_HOST, segment->base, segment->len, segment->fd};
-        struct wsh_route_key *key = &job->keys[tp].mem[seg];
+        struct wsh_mem mem = {
+            (enum wsh_seg)seg, kind_of(seg), segment->base, segment->len, segment->fd, NULL, 0};
 
-        key->len = sizeof key->bytes;
+        if (seg == WSH_SEG_DEVICE) {
+            mem.range = job->device.mem.range;
+            mem.stride = job->device.mem.stride;
+        }
+        job->keys[tp].mem[seg].len = 0;
         if (segment->base)
-            rc =
-                job->tp[tp]->ops->mem_register(job->tp[tp], &mem, &job->lmem[tp][seg], key->bytes, &key->len);
-        else
-            key->len = 0;
+            rc = register_one(job, tp, &mem);
     }
     return rc;
 }
 
 static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
 {
-    const struct wsh_tp_params params = {job->my_pe, job->n_pes, &job->env, true};
+    const struct wsh_tp_params params = {job->my_pe, job->n_pes, &job->env, true,
+                                         ops->device ? &job->device.gpu : NULL};
     unsigned tp = job->n_tps;
     int rc = ops->open(&params, &job->tp[tp], &job->limits[tp]);
 
@@ -106,6 +121,16 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
     return rc ? rc : register_memory(job, tp);
 }
 
+static int open_if_there(struct wsh_job *job, const struct wsh_tp_ops *ops)
+{
+    int rc = open_one(job, ops);
+
+    if (rc != -ENODEV)
+        return rc;
+    wsh_info(WSH_SUB_TRANSPORT, "transport %s: not on this machine", ops->name);
+    return 0;
+}
+
 int wsh_route_open(struct wsh_job *job, bool network)
 {
     int rc = check_list("SHMEM_TRANSPORTS", job->env.transports);
@@ -113,13 +138,8 @@ int wsh_route_open(struct wsh_job *job, bool network)
     if (!rc)
         rc = check_list("SHMEM_TRANSPORTS_STATIC", job->env.transports_static);
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops && !rc; ops++) {
-        if (!is_needed(job, *ops, network))
-            continue;
-        rc = open_one(job, *ops);
-        if (rc == -ENODEV) {
-            wsh_info(WSH_SUB_TRANSPORT, "transport %s: not on this machine", (*ops)->name);
-            rc = 0;
-        }
+        if (!(*ops)->device && is_needed(job, *ops, network))
+            rc = open_if_there(job, *ops);
     }
     if (!rc && !job->n_tps) {
         wsh_error("no transport can be used; SHMEM_TRANSPORTS=%s leaves none that works here",
@@ -128,6 +148,24 @@ int wsh_route_open(struct wsh_job *job, bool network)
     }
     if (rc)
         wsh_route_close(job);
+    return rc;
+}
+
+/* Device memory always has other roads than host memory: contexts keep the order between them. */
+int wsh_route_open_device(struct wsh_job *job)
+{
+    unsigned before = job->n_tps;
+    int rc = 0;
+
+    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops && !rc; ops++)
+        if ((*ops)->device && is_allowed(job, *ops, WSH_SEG_DEVICE))
+            rc = open_if_there(job, *ops);
+    if (!rc && job->n_tps == before) {
+        wsh_error("no transport reaches device memory; list nvlink in SHMEM_TRANSPORTS, or leave the setting "
+                  "empty");
+        rc = -ENODEV;
+    }
+    job->mixed = true;
     return rc;
 }
 
@@ -142,6 +180,30 @@ static void release_memory(struct wsh_job *job, unsigned tp)
     }
 }
 
+/* Closes transports, the last one first. */
+static void close_from(struct wsh_job *job, unsigned first)
+{
+    while (job->n_tps > first) {
+        unsigned tp = --job->n_tps;
+
+        release_memory(job, tp);
+        job->tp[tp]->ops->close(job->tp[tp]);
+    }
+    job->network = false;
+    for (unsigned tp = 0; tp < job->n_tps; tp++)
+        job->network |= !job->limits[tp].immediate;
+}
+
+static bool has_mixed_roads(const struct wsh_job *job)
+{
+    const struct wsh_route *routes = job->routes;
+
+    for (int pe = 0; pe < job->n_pes; pe++, routes += WSH_SEGS)
+        if (routes[WSH_SEG_STATIC].ops && routes[WSH_SEG_STATIC].tp != routes[WSH_SEG_HEAP].tp)
+            return true;
+    return false;
+}
+
 void wsh_route_close(struct wsh_job *job)
 {
     for (size_t i = 0; job->routes && i < (size_t)job->n_pes * WSH_SEGS; i++)
@@ -149,13 +211,27 @@ void wsh_route_close(struct wsh_job *job)
             job->routes[i].ops->mem_detach(job->routes[i].rmem.tp, &job->routes[i].rmem);
     free(job->routes);
     job->routes = NULL;
-    while (job->n_tps) {
-        unsigned tp = --job->n_tps;
+    close_from(job, 0);
+    job->mixed = false;
+}
 
-        release_memory(job, tp);
-        job->tp[tp]->ops->close(job->tp[tp]);
+static void forget_segment(struct wsh_job *job, int seg)
+{
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        struct wsh_route *route = &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg];
+
+        if (route->ops)
+            route->ops->mem_detach(route->rmem.tp, &route->rmem);
+        *route = (struct wsh_route){0};
     }
-    job->network = job->mixed = false;
+}
+
+void wsh_route_close_device(struct wsh_job *job, unsigned first_tp)
+{
+    for (int seg = WSH_SEG_DEVICE; seg < WSH_SEGS; seg++)
+        forget_segment(job, seg);
+    close_from(job, first_tp);
+    job->mixed = has_mixed_roads(job);
 }
 
 struct connecting {
@@ -177,7 +253,8 @@ static void describe_connect(void *arg, char *text, size_t size)
 
 static int connect_one(struct wsh_job *job, unsigned tp, const struct wsh_peer_blob *peers)
 {
-    static const struct wsh_wait_why why = {"shmem_init", describe_connect};
+    const struct wsh_wait_why why = {job->tp[tp]->ops->device ? "attaching the GPU" : "shmem_init",
+                                     describe_connect};
     const void **address = calloc((size_t)job->n_pes, sizeof *address);
     size_t *len = calloc((size_t)job->n_pes, sizeof *len);
     struct connecting connecting = {job->tp[tp], {job->n_pes, address, len, job->same_host}};
@@ -201,7 +278,7 @@ static int try_route(struct wsh_job *job, int pe, int seg, unsigned tp, const st
     size_t len;
     int rc;
 
-    if (!is_allowed(job, ops, seg) || !(ops->reach(job->tp[tp], pe, WSH_MEM_HOST) & WSH_REACH_PUT))
+    if (!is_allowed(job, ops, seg) || !(ops->reach(job->tp[tp], pe, kind_of(seg)) & WSH_REACH_PUT))
         return 0;
     key = wsh_peer_blob_mem(peer, ops->name, seg, &len);
     if (!key || !len)
@@ -223,6 +300,8 @@ static int choose_route(struct wsh_job *job, int pe, int seg, const struct wsh_p
         rc = try_route(job, pe, seg, tp, peer);
     if (rc > 0)
         return 0;
+    if (!rc && seg >= WSH_SEG_DEVICE && !job->same_host[pe])
+        return 0;
     if (!rc) {
         wsh_error(
             "PE %d cannot be reached%s; list a transport that reaches it in SHMEM_TRANSPORTS, or leave the "
@@ -231,16 +310,6 @@ static int choose_route(struct wsh_job *job, int pe, int seg, const struct wsh_p
         rc = -EHOSTUNREACH;
     }
     return rc;
-}
-
-static bool has_mixed_roads(const struct wsh_job *job)
-{
-    const struct wsh_route *routes = job->routes;
-
-    for (int pe = 0; pe < job->n_pes; pe++, routes += WSH_SEGS)
-        if (routes[WSH_SEG_STATIC].ops && routes[WSH_SEG_STATIC].tp != routes[WSH_SEG_HEAP].tp)
-            return true;
-    return false;
 }
 
 static int fill_table(struct wsh_job *job, const struct wsh_peer_blob *peers)
@@ -269,31 +338,40 @@ int wsh_route_connect(struct wsh_job *job, const struct wsh_peer_blob *peers)
     return rc ? rc : fill_table(job, peers);
 }
 
-const char *wsh_route_name(const struct wsh_job *job, int pe)
+int wsh_route_connect_segment(struct wsh_job *job, int seg, const struct wsh_peer_blob *peers)
 {
-    const struct wsh_route *route = &job->routes[(size_t)pe * WSH_SEGS + WSH_SEG_HEAP];
+    int rc = 0;
 
-    return route->ops ? route->ops->name : "nothing";
+    for (int pe = 0; pe < job->n_pes && !rc; pe++)
+        rc = choose_route(job, pe, seg, &peers[pe]);
+    return rc;
 }
 
-void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,
-                       size_t size)
+int wsh_route_connect_device(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
-    size_t off;
+    int rc = 0;
 
-    if (!job->n_pes)
-        snprintf(text, size, "the library is not initialized; call shmem_init first");
-    else if (pe < 0 || pe >= job->n_pes)
-        snprintf(text, size, "PE %d is out of range; this job has PEs 0 to %d", pe, job->n_pes - 1);
-    else if (!addr)
-        snprintf(text, size, "the symmetric address is NULL; check the result of shmem_malloc");
-    else if (wsh_heap_find(&job->heap, addr, 1, &off) >= 0 && wsh_heap_find(&job->heap, addr, len, &off) < 0)
-        snprintf(text, size, "%zu bytes at %p reach beyond the end of symmetric memory", len, addr);
-    else if (wsh_heap_find(&job->heap, addr, len, &off) < 0)
-        snprintf(text, size,
-                 "%p is not a symmetric address; use memory of shmem_malloc, or a global or static "
-                 "variable of the program%s",
-                 addr, job->heap.seg[WSH_SEG_STATIC].base ? "" : " (these are off: SHMEM_STATIC)");
-    else
-        snprintf(text, size, "%p is not aligned to its type, or PE %d does not have it", addr, pe);
+    for (unsigned tp = job->device.first_tp; tp < job->n_tps && !rc; tp++)
+        rc = connect_one(job, tp, peers);
+    return rc ? rc : wsh_route_connect_segment(job, WSH_SEG_DEVICE, peers);
+}
+
+int wsh_route_register(struct wsh_job *job, unsigned first_tp, const struct wsh_mem *mem)
+{
+    int rc = 0;
+
+    for (unsigned tp = first_tp; tp < job->n_tps && !rc; tp++)
+        rc = register_one(job, tp, mem);
+    return rc;
+}
+
+void wsh_route_withdraw(struct wsh_job *job, unsigned first_tp, int seg)
+{
+    forget_segment(job, seg);
+    for (unsigned tp = first_tp; tp < job->n_tps; tp++) {
+        if (job->lmem[tp][seg])
+            job->tp[tp]->ops->mem_release(job->tp[tp], job->lmem[tp][seg]);
+        job->lmem[tp][seg] = NULL;
+        job->keys[tp].mem[seg].len = 0;
+    }
 }

@@ -23,6 +23,19 @@ void wsh_route_close(struct wsh_job *job);
 /* Collective: connects all transports to the peers, attaches their memory and fills the table. */
 int wsh_route_connect(struct wsh_job *job, const struct wsh_peer_blob *peers);
 
+/*
+ * Device memory, at its attach. open: opens the transports that reach it, registers the device heap; close: undoes that
+ * and forgets the routes. connect: collective, as above; PEs of other hosts stay without a route.
+ */
+int wsh_route_open_device(struct wsh_job *job);
+void wsh_route_close_device(struct wsh_job *job, unsigned first_tp);
+int wsh_route_connect_device(struct wsh_job *job, const struct wsh_peer_blob *peers);
+
+/* One further segment of device memory, by the transports from `first_tp` on: registered, found at peers, forgotten. */
+int wsh_route_register(struct wsh_job *job, unsigned first_tp, const struct wsh_mem *mem);
+int wsh_route_connect_segment(struct wsh_job *job, int seg, const struct wsh_peer_blob *peers);
+void wsh_route_withdraw(struct wsh_job *job, unsigned first_tp, int seg);
+
 /* One line to `text` that says why (addr, len, pe) is no valid target: for the caller's error message. */
 void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,
                        size_t size);

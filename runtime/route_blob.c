@@ -26,6 +26,7 @@ struct blob_head {
     uint64_t program; /* fingerprint of the executable */
     uint64_t seg_len[WSH_SEGS];
     char library[16]; /* package version */
+    char gpu[16];     /* PCI address */
 };
 
 /* Followed by address_len + sum(mem_len) bytes, then padding to 8. */
@@ -98,8 +99,8 @@ static void pack_tp(char *at, const char *name, const struct wsh_route_keys *key
 
 int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len)
 {
-    struct blob_head head = {BLOB_MAGIC, BLOB_VERSION, sizeof head,        job->n_tps, 0,
-                             0,          {0},          WSH_PACKAGE_VERSION};
+    struct blob_head head = {BLOB_MAGIC, BLOB_VERSION, sizeof head,         job->n_tps, 0,
+                             0,          {0},          WSH_PACKAGE_VERSION, ""};
     char *blob, *at;
 
     for (unsigned tp = 0; tp < job->n_tps; tp++)
@@ -108,6 +109,7 @@ int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len)
         head.seg_len[seg] = job->heap.seg[seg].len;
     head.host = host_id(job);
     head.program = wsh_static_fingerprint();
+    memcpy(head.gpu, job->device.gpu.pci, sizeof head.gpu);
     blob = calloc(1, head.len);
     if (!blob)
         return -ENOMEM;
@@ -160,7 +162,8 @@ static int check(const struct wsh_job *job, int pe, const char *bytes, size_t le
     const struct blob_head *head = (const struct blob_head *)bytes;
 
     if (len < sizeof *head || head->magic != BLOB_MAGIC || head->version != BLOB_VERSION ||
-        head->len != len || !memchr(head->library, 0, sizeof head->library) || !is_whole(bytes, len)) {
+        head->len != len || !memchr(head->library, 0, sizeof head->library) ||
+        !memchr(head->gpu, 0, sizeof head->gpu) || !is_whole(bytes, len)) {
         wsh_error(
             "PE %d published %zu bytes that are no start-up data of this library; run one warpshmem (%s) on "
             "all PEs",
@@ -201,6 +204,24 @@ static const struct blob_head *head_of(const struct wsh_peer_blob *blob)
     return blob->bytes;
 }
 
+int wsh_peer_blob_exchange(struct wsh_job *job, struct wsh_peer_blob *peers)
+{
+    int round = job->rounds++;
+    void *bytes = NULL;
+    size_t len;
+    int rc = wsh_peer_blob_pack(job, &bytes, &len);
+
+    if (!rc)
+        rc = job->boot.ops->publish(&job->boot, round, bytes, len);
+    free(bytes);
+    for (int pe = 0; pe < job->n_pes && !rc; pe++) {
+        rc = job->boot.ops->lookup(&job->boot, round, pe, &bytes, &len);
+        if (!rc)
+            rc = wsh_peer_blob_open(&peers[pe], job, pe, bytes, len);
+    }
+    return rc;
+}
+
 uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob)
 {
     return head_of(blob)->host;
@@ -210,6 +231,16 @@ bool wsh_peer_blob_has(const struct wsh_peer_blob *blob, int seg)
 {
     return head_of(blob)->seg_len[seg] > 0 &&
            (seg != WSH_SEG_STATIC || head_of(blob)->program == wsh_static_fingerprint());
+}
+
+size_t wsh_peer_blob_len(const struct wsh_peer_blob *blob, int seg)
+{
+    return blob->bytes ? head_of(blob)->seg_len[seg] : 0;
+}
+
+const char *wsh_peer_blob_gpu(const struct wsh_peer_blob *blob)
+{
+    return head_of(blob)->gpu;
 }
 
 static const char *find_tp(const struct wsh_peer_blob *blob, const char *name, struct blob_tp *tp)

@@ -36,9 +36,18 @@ int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, in
                        size_t len);
 void wsh_peer_blob_close(struct wsh_peer_blob *blob);
 
+/*
+ * Collective: publishes this PE's blob and opens those of all PEs ([n_pes], zeroed; to be closed in any case). Serves
+ * nobody meanwhile.
+ */
+int wsh_peer_blob_exchange(struct wsh_job *job, struct wsh_peer_blob *peers);
+
 /* Equal on PEs that share an (emulated) host, and so memory. */
 uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob);
 bool wsh_peer_blob_has(const struct wsh_peer_blob *blob, int seg);
+/* Bytes of a segment, 0 = none; PCI address of the GPU that the PE has attached, "" = none. */
+size_t wsh_peer_blob_len(const struct wsh_peer_blob *blob, int seg);
+const char *wsh_peer_blob_gpu(const struct wsh_peer_blob *blob);
 /* The part that transport `name` wrote; NULL and *len = 0 where there is none. */
 const void *wsh_peer_blob_address(const struct wsh_peer_blob *blob, const char *name, size_t *len);
 const void *wsh_peer_blob_mem(const struct wsh_peer_blob *blob, const char *name, int seg, size_t *len);

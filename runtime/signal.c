@@ -58,7 +58,7 @@ static inline int run(struct put_signal *ps, void *sym, const struct wsh_signal 
         return rc ? rc : -EFAULT;
     if (!ps->len)
         return wsh_signal_send(ctx, signal, pe);
-    rc = wsh_op_target(ctx, sym, ps->len, pe, &ps->op.to);
+    rc = wsh_op_target_with(ctx, sym, ps->len, pe, ps->src, &ps->op.to);
     if (wsh_unlikely(rc))
         return rc;
     if (wsh_unlikely(at.route->tp != ps->op.to.route->tp))

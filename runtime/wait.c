@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/wait.h"
 
+#include "device/host.h"
 #include "runtime/base/atomic.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
@@ -54,7 +55,7 @@ int wsh_wait_progress(struct wsh_job *job)
             return rc;
         moved |= rc;
     }
-    return moved;
+    return wsh_view_look(job) ?: moved;
 }
 
 static void report(const struct waiter *waiter, double waited)

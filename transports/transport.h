@@ -19,7 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum wsh_seg { WSH_SEG_STATIC, WSH_SEG_HEAP, WSH_SEG_DEVICE, WSH_SEGS };
+/* From WSH_SEG_BUFFER on: buffers of the program that all PEs have registered (shmemx_buffer_register_symmetric). */
+enum wsh_seg { WSH_SEG_STATIC, WSH_SEG_HEAP, WSH_SEG_DEVICE, WSH_SEG_BUFFER, WSH_SEGS = WSH_SEG_BUFFER + 8 };
 enum wsh_mem_kind { WSH_MEM_HOST, WSH_MEM_DEVICE };
 
 /* What a transport can do for memory of one kind at one PE. */
@@ -36,6 +37,7 @@ enum wsh_reach {
 #define WSH_TP_ADDRESS_MAX 1024 /* bytes of one address blob */
 #define WSH_TP_MEM_MAX 256      /* bytes of one memory blob */
 
+struct wsh_gpu;
 struct wsh_tp_ops;
 struct wsh_tp_limits;
 
@@ -63,6 +65,7 @@ struct wsh_rmem {
     enum wsh_seg seg;
     size_t len;
     char *map;     /* address here for CPU loads and stores, or NULL */
+    char *gpu;     /* the same for this PE's GPU, where the CPU has none */
     uint64_t base; /* for the transport: remote address of the segment's first byte … */
     uint64_t key;  /* … its key … */
     void *priv;    /* … and what else it needs; released by mem_detach */
@@ -72,6 +75,7 @@ struct wsh_tp_params {
     int my_pe, n_pes;
     const struct wsh_env *env;
     bool threads; /* several threads may call at the same time (in different contexts, or progress) */
+    const struct wsh_gpu *gpu; /* transports of device memory only */
 };
 
 struct wsh_tp_limits {
@@ -95,6 +99,9 @@ struct wsh_mem {
     void *base;
     size_t len;
     int fd; /* descriptor whose shared mapping from offset 0 is this memory, or -1 */
+    /* Device memory only: addresses that are kept for the PEs of this host, the i-th at range + i * stride; or NULL */
+    char *range;
+    size_t stride;
 };
 
 /*
@@ -128,6 +135,7 @@ struct wsh_sig {
 struct wsh_tp_ops {
     const char *name;
     bool remote; /* reaches other hosts; opened only in jobs that need it */
+    bool device; /* reaches device memory; opened by the first collective call that asks for such */
 
     /* -ENODEV: cannot serve on this machine, which is no error. Endpoints exist on return. */
     int (*open)(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits);
@@ -140,7 +148,10 @@ struct wsh_tp_ops {
     /* Bits of enum wsh_reach, 0 = not reachable this way. After connect. */
     unsigned (*reach)(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind);
 
-    /* Before connect. Writes at most *blob_len bytes that peers need; sets *blob_len (0 = cannot be reached). */
+    /*
+     * Before connect; segments from WSH_SEG_BUFFER on: after it, by transports of device memory. Writes at most
+     * *blob_len bytes that peers need; sets *blob_len (0 = cannot be reached).
+     */
     int (*mem_register)(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                         size_t *blob_len);
     void (*mem_release)(struct wsh_tp *tp, struct wsh_lmem *lmem);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/args.h"
 
+#include "bootstrap/oshrun/emulate.h"
 #include "bootstrap/oshrun/say.h"
 
 #include <errno.h>
@@ -24,6 +25,8 @@ const char wsh_args_help[] =
     "  --output-filename NAME  write output to NAME.<PE>.out and NAME.<PE>.err, or to <PE>.out and\n"
     "                          <PE>.err in NAME if NAME is a folder or ends in a slash\n"
     "  --nodes-emulated N      spread the PEs over N emulated hosts of this machine\n"
+    "  --emulate-efa[=PROFILE] give the PEs an emulated EFA device to talk through, with the NICs of a\n"
+    "                          PE of PROFILE: " WSH_EMULATE_PROFILES " (default " WSH_EMULATE_DEFAULT ")\n"
     "  -v, --verbose           say what is started and how\n"
     "  --help, --version\n"
     "\n"
@@ -44,6 +47,7 @@ enum option {
     OPT_TIME,
     OPT_OUTPUT,
     OPT_NODES,
+    OPT_EMULATE,
     OPT_VERBOSE,
     OPT_HELP,
     OPT_VERSION
@@ -53,6 +57,7 @@ static const struct {
     const char *name;
     enum option option;
     const char *example; /* of its value; NULL = takes none */
+    bool may_stand_alone;
 } options[] = {
     {"-n", OPT_PES, "4"},
     {"-np", OPT_PES, "4"},
@@ -70,6 +75,7 @@ static const struct {
     {"--timestamp", OPT_TIME, NULL},
     {"--output-filename", OPT_OUTPUT, "out/"},
     {"--nodes-emulated", OPT_NODES, "2"},
+    {"--emulate-efa", OPT_EMULATE, "p5", true},
     {"-v", OPT_VERBOSE, NULL},
     {"--verbose", OPT_VERBOSE, NULL},
     {"-h", OPT_HELP, NULL},
@@ -127,6 +133,15 @@ static int parse_bind(struct wsh_args *args, const char *text)
     return OSHRUN_USAGE;
 }
 
+static int parse_profile(struct wsh_args *args, const char *text)
+{
+    args->emulate = text ? text : WSH_EMULATE_DEFAULT;
+    if (wsh_emulate_knows(args->emulate))
+        return 0;
+    wsh_say("--emulate-efa=%s: unknown profile; write " WSH_EMULATE_PROFILES, text);
+    return OSHRUN_USAGE;
+}
+
 static int add_export(struct wsh_args *args, char *text)
 {
     size_t n = 0;
@@ -155,6 +170,7 @@ static int apply(struct wsh_args *args, size_t i, char *value)
     case OPT_NODES:
         args->nodes_given = true;
         return parse_count(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->nodes_emulated);
+    case OPT_EMULATE: return parse_profile(args, value);
     case OPT_VERBOSE: args->verbose = true; break;
     case OPT_HELP: args->help = true; break;
     case OPT_VERSION: args->version = true; break;
@@ -167,6 +183,7 @@ static int parse_option(struct wsh_args *args, char **argv, int *at)
 {
     char *word = argv[(*at)++], *value = NULL;
     size_t i = find_option(word);
+    bool needs_value = i < N_OPTIONS && options[i].example && !options[i].may_stand_alone;
 
     if (i == N_OPTIONS) {
         wsh_say("unknown option '%s'; oshrun --help lists the options", word);
@@ -178,9 +195,9 @@ static int parse_option(struct wsh_args *args, char **argv, int *at)
         wsh_say("%s takes no value; write %s alone", options[i].name, options[i].name);
         return OSHRUN_USAGE;
     }
-    if (!value && options[i].example)
+    if (!value && needs_value)
         value = argv[*at] ? argv[(*at)++] : NULL;
-    if (options[i].example && (!value || !*value)) {
+    if (needs_value && (!value || !*value)) {
         wsh_say("%s needs a value, for example %s %s", options[i].name, options[i].name, options[i].example);
         return OSHRUN_USAGE;
     }
@@ -193,6 +210,11 @@ static int check(const struct wsh_args *args)
         return 0;
     if (!args->program[0]) {
         wsh_say("no program; write oshrun -n 4 ./program");
+        return OSHRUN_USAGE;
+    }
+    if (args->emulate && wsh_emulate_knows(args->program[0])) {
+        wsh_say("'%s' stands where the program should; write --emulate-efa=%s", args->program[0],
+                args->program[0]);
         return OSHRUN_USAGE;
     }
     if (args->hosts && args->hostfile) {

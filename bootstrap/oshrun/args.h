@@ -17,7 +17,8 @@ struct wsh_args {
     enum wsh_bind bind;
     bool bind_given;
     bool tag, timestamp, verbose, help, version;
-    const char *output; /* --output-filename or NULL */
+    const char *output;  /* --output-filename or NULL */
+    const char *emulate; /* profile of the emulated EFA device, or NULL */
     const char *hosts, *hostfile;
     char **exports; /* NULL-terminated: "VAR" or "VAR=value", in order */
     char **program; /* NULL-terminated argv of the program */

@@ -4,6 +4,7 @@
 #include "bootstrap/oshrun/args.h"
 #include "bootstrap/oshrun/bind.h"
 #include "bootstrap/oshrun/delegate.h"
+#include "bootstrap/oshrun/emulate.h"
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/guardian.h"
 #include "bootstrap/oshrun/input.h"
@@ -32,6 +33,7 @@ struct launch {
     struct rlimit files;
     int signal_fd, event_fds[2];
     bool serving; /* the PMIx server runs */
+    struct wsh_emulate emulate;
     struct wsh_guardian guardian;
     struct wsh_output *output;
     struct wsh_input input;
@@ -69,7 +71,7 @@ static bool needs_server(const struct launch *launch)
 /* The guardian first: it removes the folder whenever oshrun is killed. */
 static int open_tmpdir(struct launch *launch)
 {
-    bool wanted = needs_server(launch);
+    bool wanted = needs_server(launch) || launch->args->emulate;
     int rc = wanted ? wsh_tmpdir_name(&launch->tmpdir) : 0;
 
     if (!rc)
@@ -96,6 +98,8 @@ static int open_launch(struct launch *launch)
     launch->output = wsh_output_open(args);
     if (!launch->output || open_tmpdir(launch))
         return OSHRUN_FAILED;
+    if (args->emulate && wsh_emulate_open(&launch->emulate, args->emulate, launch->tmpdir))
+        return OSHRUN_FAILED;
     launch->signal_fd = wsh_signals_open(&launch->mask);
     if (launch->signal_fd < 0)
         return OSHRUN_FAILED;
@@ -120,6 +124,8 @@ static char **environ_of(const struct launch *launch, int pe)
     if (!rc && args->nodes_given)
         rc = wsh_environ_set_int(&env, "SHMEM_NODE_EMULATED",
                                  wsh_node_of(pe, args->n_pes, args->nodes_emulated));
+    if (!rc && args->emulate)
+        rc = wsh_emulate_environ(&launch->emulate, args->nodes_given, &env);
     if (!rc && !launch->serving)
         rc = wsh_environ_set(&env, "SHMEM_BOOTSTRAP", "single");
     if (!rc && launch->serving)
@@ -269,6 +275,7 @@ static void close_launch(struct launch *launch)
     wsh_tmpdir_remove(launch->tmpdir);
     if (launch->guardian.pid > 0)
         wsh_guardian_dismiss(&launch->guardian);
+    wsh_emulate_close(&launch->emulate);
     wsh_input_close(&launch->input);
     if (launch->output)
         wsh_output_close(launch->output);

@@ -218,6 +218,8 @@ int wsh_translate(enum wsh_launcher launcher, const char *path, const struct wsh
     *words = (struct wsh_words){0};
     if (args->nodes_given)
         return no_word(launcher, "--nodes-emulated");
+    if (args->emulate)
+        return no_word(launcher, "--emulate-efa");
     add(words, "%s", path);
     rc = launcher == WSH_SRUN ? to_srun(words, args, hosts) : to_open_mpi(words, launcher, args, hosts);
     for (char **at = args->program; *at; at++)

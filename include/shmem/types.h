@@ -11,8 +11,20 @@
 #ifndef WSH_SHMEM_TYPES_H
 #define WSH_SHMEM_TYPES_H
 
+#ifndef __CUDACC_RTC__
 #include <stddef.h>
 #include <stdint.h>
+#else /* NVRTC has no libc; its targets are LP64 */
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long uint64_t;
+typedef long ptrdiff_t;
+#endif
 
 /*
  * Standard RMA types: put, get, p, g, iput, ibput, put_signal, and the collectives but reductions.
@@ -21,6 +33,9 @@
     X(float, float)                  \
     X(double, double)                \
     X(longdouble, long double)       \
+    WSH_RMA_INTEGER_TYPES(X)
+
+#define WSH_RMA_INTEGER_TYPES(X)     \
     X(char, char)                    \
     X(schar, signed char)            \
     X(short, short)                  \
@@ -42,6 +57,13 @@
     X(uint64, uint64_t)              \
     X(size, size_t)                  \
     X(ptrdiff, ptrdiff_t)
+
+/*
+ * In device code: the same but long double, which GPUs lack. The second table, of types that the
+ * host lacks, is only declared there: their routines exist on the device alone.
+ */
+#define WSH_DEVICE_TYPES(X) X(float, float) X(double, double) WSH_RMA_INTEGER_TYPES(X)
+#define WSH_HALF_TYPES(X) X(half, __half) X(bfloat16, __nv_bfloat16)
 
 #define WSH_COLL_TYPES(X) WSH_RMA_TYPES(X)
 

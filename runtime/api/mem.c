@@ -2,6 +2,8 @@
 /* Knows the public memory management (section 9.3). */
 #include "runtime/api/api.h"
 
+#include <shmemx.h>
+
 #define ALIGN _Alignof(max_align_t)
 
 WSH_SHELL(void *, malloc, (size_t size))
@@ -24,12 +26,14 @@ WSH_SHELL(void *, align, (size_t alignment, size_t size))
     return wsh_heap_malloc(&wsh_job, size, alignment);
 }
 
-/* Host memory serves atomics and signals alike: the specification's hints ask for nothing else. */
+/* Either memory serves atomics and signals alike: the specification's hints ask for nothing else. */
 WSH_SHELL(void *, malloc_with_hints, (size_t size, long hints))
 {
     wsh_api_ready("shmem_malloc_with_hints");
-    if (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE))
+    if (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE | SHMEMX_MALLOC_DEVICE))
         wsh_api_bad("shmem_malloc_with_hints", "hints has bits that are no SHMEM_MALLOC_ constant");
+    if (hints & SHMEMX_MALLOC_DEVICE)
+        return wsh_device_malloc(&wsh_job, size, 0, "shmem_malloc_with_hints");
     return wsh_heap_malloc(&wsh_job, size, ALIGN);
 }
 

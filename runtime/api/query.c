@@ -51,6 +51,8 @@ static void *map_of(const void *dest, int pe)
 
     if (route && pe == wsh_job.my_pe)
         return (void *)dest;
+    if (route && route->rmem.gpu) /* for kernels and cudaMemcpy */
+        return route->rmem.gpu + off;
     return route && route->rmem.map ? route->rmem.map + off : NULL;
 }
 

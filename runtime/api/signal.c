@@ -4,6 +4,7 @@
 
 #include "runtime/api/api.h"
 #include "runtime/p2p.h"
+#include "runtime/rma.h"
 #include "runtime/wait.h"
 
 /* wsh_put_signal or wsh_put_signal_nbi */
@@ -130,18 +131,32 @@ static WSH_INLINE uint64_t load(const uint64_t *sig_addr)
     return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
 }
 
-static WSH_INLINE void check_local(const char *what, const uint64_t *sig_addr)
+/* The segment of the signal. */
+static WSH_INLINE int check_local(const char *what, const uint64_t *sig_addr)
 {
     size_t off;
+    int seg;
 
     wsh_api_ready(what);
-    if (wsh_unlikely(wsh_heap_find(&wsh_job.heap, sig_addr, sizeof *sig_addr, &off) < 0 || off % 8))
+    seg = wsh_heap_find(&wsh_job.heap, sig_addr, sizeof *sig_addr, &off);
+    if (wsh_unlikely(seg < 0 || off % 8))
         wsh_api_fail(what, -EFAULT, SHMEM_CTX_DEFAULT, sig_addr, sizeof *sig_addr, wsh_job.my_pe);
+    return seg;
+}
+
+/* A signal in device memory, which the CPU cannot load. */
+static WSH_COLD uint64_t fetch_from_gpu(const uint64_t *sig_addr)
+{
+    uint64_t value = 0;
+
+    wsh_api_check("shmem_signal_fetch", wsh_get(&wsh_job.ctx, &value, sig_addr, sizeof value, wsh_job.my_pe));
+    return value;
 }
 
 WSH_SHELL(uint64_t, signal_fetch, (const uint64_t *sig_addr))
 {
-    check_local("shmem_signal_fetch: sig_addr", sig_addr);
+    if (wsh_unlikely(check_local("shmem_signal_fetch: sig_addr", sig_addr) >= WSH_SEG_DEVICE))
+        return fetch_from_gpu(sig_addr);
     if (wsh_unlikely(wsh_job.network)) /* a loop of fetches makes progress under SHMEM_PROGRESS=call */
         wsh_api_check("shmem_signal_fetch", wsh_wait_progress(&wsh_job) < 0);
     return load(sig_addr);
@@ -158,7 +173,10 @@ WSH_SHELL(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t c
                            (enum wsh_cmp)cmp};
     struct wsh_p2p copy = word;
 
-    check_local("shmem_signal_wait_until: sig_addr", sig_addr);
+    if (wsh_unlikely(check_local("shmem_signal_wait_until: sig_addr", sig_addr) >= WSH_SEG_DEVICE))
+        wsh_api_bad("shmem_signal_wait_until",
+                    "the signal is device memory; wait for it in a kernel, or test it with "
+                    "shmem_signal_fetch");
     if (wsh_unlikely((unsigned)cmp >= WSH_CMPS))
         wsh_api_bad("shmem_signal_wait_until", "cmp is none of SHMEM_CMP_EQ, NE, GT, GE, LT, LE");
     copy.ivars = &seen;

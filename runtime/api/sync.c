@@ -23,6 +23,7 @@ static WSH_INLINE size_t width_of(enum wsh_word word)
 static WSH_INLINE void check(const char *what, const struct wsh_p2p *set)
 {
     size_t off, width = width_of(set->word), len = set->nelems * width;
+    int seg;
 
     wsh_api_ready(what);
     if (wsh_unlikely((unsigned)set->cmp >= WSH_CMPS))
@@ -31,7 +32,10 @@ static WSH_INLINE void check(const char *what, const struct wsh_p2p *set)
         return;
     if (wsh_unlikely(!set->values))
         wsh_api_bad(what, "cmp_values is NULL");
-    if (wsh_unlikely(wsh_heap_find(&wsh_job.heap, set->ivars, len, &off) < 0 || off % width))
+    seg = wsh_heap_find(&wsh_job.heap, set->ivars, len, &off);
+    if (wsh_unlikely(seg >= WSH_SEG_DEVICE))
+        wsh_api_bad(what, "the word is device memory; wait for it in a kernel, or read it with shmem_g");
+    if (wsh_unlikely(seg < 0 || off % width))
         wsh_api_fail(what, -EFAULT, SHMEM_CTX_DEFAULT, set->ivars, len, wsh_job.my_pe);
 }
 

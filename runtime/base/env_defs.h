@@ -11,6 +11,10 @@ WSH_ENV(version, BOOL, "SHMEM_VERSION", "0", "", "print the library version at s
 WSH_ENV(info, BOOL, "SHMEM_INFO", "0", "NVSHMEM_INFO", "print every setting at start")
 WSH_ENV(symmetric_size, SIZE, "SHMEM_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETRIC_SIZE SHMEM_SYMMETRIC_HEAP_SIZE",
         "bytes of symmetric heap a PE (reserved at start, committed by shmem_malloc)")
+WSH_ENV(device_size, SIZE, "SHMEM_DEVICE_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETRIC_SIZE",
+        "bytes of symmetric device memory a PE (allocated by the first call that asks for device memory)")
+WSH_ENV(disable_vmm, BOOL, "SHMEM_DISABLE_CUDA_VMM", "0", "NVSHMEM_DISABLE_CUDA_VMM",
+        "give device memory to peers by CUDA IPC instead of the driver's virtual memory management")
 WSH_ENV(debug, STR, "SHMEM_DEBUG", "", "NVSHMEM_DEBUG",
         "what to print: warn, info, trace and subsystems INIT,COLL,P2P,PROXY,TRANSPORT,MEM,BOOTSTRAP,TOPO")
 WSH_ENV(debug_file, STR, "SHMEM_DEBUG_FILE", "", "NVSHMEM_DEBUG_FILE",
@@ -19,13 +23,24 @@ WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "", "make every fallback to something
 WSH_ENV(bootstrap, ENUM(auto|pmix|single), "SHMEM_BOOTSTRAP", "auto", "NVSHMEM_BOOTSTRAP",
         "how PEs find each other: auto, pmix (oshrun, srun --mpi=pmix, mpirun) or single (one PE)")
 WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
-        "transports that may be used: local,efa (empty = all)")
+        "transports that may be used: local,nvlink,efa (empty = all)")
 WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",
         "the same for static data alone, so that it can travel another way than the heap (empty = SHMEM_TRANSPORTS)")
 WSH_ENV(provider, STR, "SHMEM_LIBFABRIC_PROVIDER", "", "NVSHMEM_LIBFABRIC_PROVIDER SHMEM_OFI_PROVIDER",
         "libfabric provider for the efa transport, e.g. efa, tcp, shm (empty = best found)")
 WSH_ENV(domain, STR, "SHMEM_LIBFABRIC_DOMAIN", "", "SHMEM_OFI_DOMAIN",
         "libfabric domain (NIC) name for the efa transport (empty = first of the provider)")
+WSH_ENV(nics, STR, "SHMEM_NICS", "", "NVSHMEM_HCA_LIST",
+        "NICs that may be used, by name or PCI address, separated by commas; * and ? match; ^ in front: all but these "
+        "(empty = all)")
+WSH_ENV(nics_exclude, STR, "SHMEM_NICS_EXCLUDE", "", "", "NICs that may not be used, written like SHMEM_NICS")
+WSH_ENV(nics_per_pe, INT, "SHMEM_NICS_PER_PE", "0", "",
+        "NICs that each PE uses, 1 to 8 (0 = those nearest to its GPU or processors, shared out among the host's PEs)")
+WSH_ENV(pe_gpu, STR, "SHMEM_PE_GPU", "", "",
+        "GPU that the NICs of a PE should be near: numbers or PCI addresses separated by commas, taken by the PEs of a "
+        "host in turn, or none (empty = by CUDA_VISIBLE_DEVICES and the PE's number on the host)")
+WSH_ENV(topology, STR, "SHMEM_TOPOLOGY", "", "",
+        "hwloc XML file to take this machine's picture from, made by lstopo (empty = look at the machine)")
 WSH_ENV(static_data, ENUM(auto|on|off), "SHMEM_STATIC", "auto", "",
         "make global and static variables of the program remotely accessible; auto leaves interpreters alone")
 WSH_ENV(huge_pages, ENUM(auto|on|off), "SHMEM_HUGE_PAGES", "auto", "",

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "test/contract/group.h"
 
+#include "test/contract/group_gpu.h"
 #include "test/contract/group_shared.h"
 
 #include "runtime/base/err.h"
@@ -35,6 +36,8 @@ int group_open(struct group_pe *pe)
     struct wsh_tp_params params = {.my_pe = pe->me, .n_pes = pe->n, .env = &pe->env, .threads = true};
     int rc;
 
+    if (group_road.gpu)
+        params.gpu = group_gpu_open(pe->me);
     pe->ops = find_ops();
     if (!pe->ops)
         return -ENOENT;
@@ -53,10 +56,13 @@ static int publish(struct group_pe *pe)
         {WSH_SEG_STATIC, WSH_MEM_HOST, pe->data[pe->me], GROUP_DATA, pe->group->data_fd[pe->me]},
         {WSH_SEG_HEAP, WSH_MEM_HOST, pe->heap[pe->me], GROUP_HEAP, pe->group->heap_fd[pe->me]},
     };
+    struct blob *device = &pe->group->mem[pe->me][WSH_SEG_DEVICE];
     int rc;
 
     address->len = sizeof address->bytes;
     rc = pe->ops->address(pe->tp, address->bytes, &address->len);
+    if (!rc && group_road.gpu)
+        return group_gpu_register(pe, pe->group->heap_fd[pe->me], device->bytes, &device->len);
     for (size_t i = 0; i < 2 && !rc; i++) {
         struct blob *mem = &pe->group->mem[pe->me][mems[i].seg];
 
@@ -70,6 +76,8 @@ static int attach(struct group_pe *pe)
 {
     int rc = 0;
 
+    if (group_road.gpu)
+        return group_gpu_attach(pe);
     for (int other = 0; other < pe->n && !rc; other++)
         for (int seg = 0; seg < WSH_SEGS && !rc; seg++) {
             const struct blob *mem = &pe->group->mem[other][seg];
@@ -138,6 +146,8 @@ void group_close(struct group_pe *pe)
         return;
     if (pe->ctx)
         pe->ops->ctx_close(pe->ctx);
+    if (group_road.gpu)
+        group_gpu_release(pe);
     for (int other = 0; other < pe->n; other++)
         for (int seg = 0; seg < WSH_SEGS; seg++)
             if (pe->rmem[other][seg].tp)

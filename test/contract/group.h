@@ -21,7 +21,8 @@ struct group_road {
     const char *provider;         /* SHMEM_LIBFABRIC_PROVIDER, or NULL */
     bool in_process;              /* PEs are threads */
     bool dies_loudly;             /* an operation to a killed peer ends in an error */
-    void (*before)(int n);        /* called before the PEs start, or NULL */
+    int gpu;               /* enum group_gpu: the heaps are device memory, and there is no static segment */
+    void (*before)(int n); /* called before the PEs start, or NULL */
     /* Spoils the next message that this PE sends, or NULL. */
     void (*corrupt)(size_t offset, unsigned char bits);
 };

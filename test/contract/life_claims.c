@@ -14,7 +14,7 @@
 
 void claim_registry_covered(void)
 {
-    static const char *const covered[] = {"local", "efa"};
+    static const char *const covered[] = {"local", "nvlink", "efa"};
 
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++) {
         bool found = false;
@@ -50,6 +50,7 @@ void claim_open_again(void)
 /* PE 2 of 3 takes no part. */
 static void absent_peer(struct group_pe *pe)
 {
+    enum wsh_mem_kind kind = group_road.gpu ? WSH_MEM_DEVICE : WSH_MEM_HOST;
     uint64_t value = 4;
 
     pe->absent = 1u << 2;
@@ -61,8 +62,8 @@ static void absent_peer(struct group_pe *pe)
     }
     if (group_meet_raw(pe))
         return;
-    group_check(pe, !pe->ops->reach(pe->tp, 2, WSH_MEM_HOST), "PE 2 is reached");
-    group_check(pe, (pe->ops->reach(pe->tp, 1 - pe->me, WSH_MEM_HOST) & WSH_REACH_ALL) == WSH_REACH_ALL,
+    group_check(pe, !pe->ops->reach(pe->tp, 2, kind), "PE 2 is reached");
+    group_check(pe, (pe->ops->reach(pe->tp, 1 - pe->me, kind) & WSH_REACH_ALL) == WSH_REACH_ALL,
                 "its peer is not reached");
     group_put_done(pe, 1 - pe->me, 64, &value, 8);
     group_quiet(pe);
@@ -82,19 +83,18 @@ static void bad_memory(struct group_pe *pe)
 {
     struct wsh_rmem rmem = {0};
     size_t len;
-    char *blob = group_mem(pe, 1 - pe->me, WSH_SEG_HEAP, &len), copy[WSH_TP_MEM_MAX];
+    enum wsh_seg seg = group_road.gpu ? WSH_SEG_DEVICE : WSH_SEG_HEAP;
+    char *blob = group_mem(pe, 1 - pe->me, seg, &len), copy[WSH_TP_MEM_MAX];
     const char *heard;
 
     if (!len)
         return;
     group_hush(pe);
     memcpy(copy, blob, len);
-    group_check(pe, pe->ops->mem_attach(pe->tp, 1 - pe->me, WSH_SEG_HEAP, copy, len - 1, &rmem) < 0,
-                "too short");
-    group_check(pe, pe->ops->mem_attach(pe->tp, 1 - pe->me, WSH_SEG_HEAP, copy, 0, &rmem) < 0, "empty");
+    group_check(pe, pe->ops->mem_attach(pe->tp, 1 - pe->me, seg, copy, len - 1, &rmem) < 0, "too short");
+    group_check(pe, pe->ops->mem_attach(pe->tp, 1 - pe->me, seg, copy, 0, &rmem) < 0, "empty");
     copy[0] ^= 0x40;
-    group_check(pe, pe->ops->mem_attach(pe->tp, 1 - pe->me, WSH_SEG_HEAP, copy, len, &rmem) < 0,
-                "other version");
+    group_check(pe, pe->ops->mem_attach(pe->tp, 1 - pe->me, seg, copy, len, &rmem) < 0, "other version");
     heard = group_heard(pe);
     group_check(pe, unit_lines(heard) == 3, "not a line each: %s", heard);
     group_barrier(pe);

@@ -219,5 +219,6 @@ static void both_segments(struct group_pe *pe)
 
 void claim_both_segments(void)
 {
-    group_run(2, both_segments);
+    if (!group_road.gpu)
+        group_run(2, both_segments);
 }

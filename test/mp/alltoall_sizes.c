@@ -2,7 +2,7 @@
 /*
  * alltoall exchanges the right blocks at every size from nothing to 1 MiB, for any number of PEs, again and again
  * on the same buffers.
- * roads: local:1,2,3,4,5,8 tcp:2,3,4,5 shm:2,3,4 mixed:4,5,6 mixedshm:4 single
+ * roads: local:1,2,3,4,5,8 tcp:2,3,4,5 efa:4 shm:2,3,4 mixed:4,5,6 mixedshm:4 single
  */
 #include "test/common/mp.h"
 

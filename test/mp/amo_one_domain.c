@@ -2,7 +2,7 @@
 /*
  * The owner, PEs on its host and PEs behind the network update the same words with every kind of atomic: no
  * update is lost.
- * roads: local:1,2,4,8 tcp:2,4 shm:2,4 mixed:4,6 mixedshm:4 single split:2 splitback:2
+ * roads: local:1,2,4,8 tcp:2,4 efa:4 shm:2,4 mixed:4,6 mixedshm:4 single split:2 splitback:2
  */
 #include "test/common/mp.h"
 

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static void local_close(struct wsh_tp *tp)
 {
@@ -17,8 +16,7 @@ static void local_close(struct wsh_tp *tp)
         for (int seg = 0; seg < WSH_SEGS; seg++)
             if (local->peers[pe].seg[seg].map)
                 munmap(local->peers[pe].seg[seg].map, local->peers[pe].seg[seg].len);
-    if (local->sock >= 0)
-        close(local->sock);
+    wsh_fds_close(&local->fds);
     free(local->peers);
     free(local);
 }
@@ -34,7 +32,10 @@ static int local_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
     local->n_pes = params->n_pes;
     for (int seg = 0; seg < WSH_SEGS; seg++)
         local->mine[seg].fd = -1;
-    rc = local_socket_open(local);
+    local->peers = calloc((size_t)local->n_pes, sizeof *local->peers);
+    rc = wsh_fds_open(&local->fds, "local", local->my_pe, local->n_pes);
+    if (!rc && !local->peers)
+        rc = -ENOMEM;
     if (rc) {
         local_close(&local->tp);
         return rc;
@@ -44,10 +45,15 @@ static int local_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
     return 0;
 }
 
+static int local_address(struct wsh_tp *tp, void *blob, size_t *len)
+{
+    return wsh_fds_address(&((struct local *)tp)->fds, blob, len);
+}
+
 static unsigned local_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
 {
     struct local *local = (struct local *)tp;
-    bool here = pe == local->my_pe || (local->peers && local->peers[pe].received);
+    bool here = pe == local->my_pe || (local->peers[pe].received);
 
     return here && kind == WSH_MEM_HOST ? WSH_REACH_ALL | WSH_REACH_CPU_LS : 0;
 }

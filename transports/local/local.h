@@ -3,18 +3,7 @@
 #ifndef WSH_LOCAL_H
 #define WSH_LOCAL_H
 
-#include "transports/transport.h"
-
-#include <sys/socket.h>
-#include <sys/un.h>
-
-/* What a PE tells its peers: where its socket is, and whose it is. */
-struct local_address {
-    uint32_t version;
-    uint32_t uid;
-    uint32_t name_len; /* bytes of `name` in use; it is in the abstract name space */
-    char name[sizeof(((struct sockaddr_un *)0)->sun_path)];
-};
+#include "transports/fds.h"
 
 /* One segment, mine or a peer's. */
 struct local_seg {
@@ -24,23 +13,19 @@ struct local_seg {
 };
 
 struct local_peer {
-    bool wanted; /* on this host: descriptors are exchanged with it */
-    bool sent, received;
-    uint32_t uid;
+    bool received; /* it has given its memory */
     struct local_seg seg[WSH_SEGS];
 };
 
 struct local {
     struct wsh_tp tp;
     int my_pe, n_pes;
-    int sock; /* -1 once all descriptors are exchanged */
+    struct wsh_fds fds;
     struct local_seg mine[WSH_SEGS];
-    struct local_peer *peers; /* [n_pes], after connect began */
+    struct local_peer *peers; /* [n_pes] */
 };
 
-/* exchange.c: descriptors between the PEs of a host. */
-int local_socket_open(struct local *local);
-int local_address(struct wsh_tp *tp, void *blob, size_t *len);
+/* exchange.c: the mappings of the peers. */
 int local_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers);
 
 #endif

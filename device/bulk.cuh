@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows copies by the GPU's bulk-copy unit (sm_90 on): one lane sends chunks through shared memory that the caller
+ * lends, several in flight. Where the unit cannot serve (older GPU, sides of different residue modulo 16, memory that
+ * is not global) the copy goes by loads and stores.
+ *
+ * Ordering: ordinary stores to the source and to the scratch come before the unit's accesses by fence.proxy.async in
+ * every lane, before the barrier, and once more in the lane that issues. That lane waits until its group is complete at
+ * the destination (wait_group without .read), so that whatever it releases afterwards covers the copy.
+ */
+#ifndef WSH_DEVICE_BULK_CUH
+#define WSH_DEVICE_BULK_CUH
+
+#include "put.cuh"
+
+#define WSH_BULK_STAGES 6
+#define WSH_BULK_CHUNK 8192
+#define WSH_BULK_BARRIERS 128 /* bytes at the start of the scratch */
+
+/* Smallest scratch: chunks of 128 bytes. */
+#define WSH_BULK_SCRATCH_MIN (WSH_BULK_BARRIERS + WSH_BULK_STAGES * 128)
+
+static WSH_DEV void wsh_dev_check_scratch(const char *what, const void *scratch, size_t len)
+{
+    if (!__isShared(scratch) || (uint64_t)scratch % 16 || len < WSH_BULK_SCRATCH_MIN)
+        wsh_dev_refuse(what, WSH_DEVICE_BAD_SCRATCH, -1, scratch, len);
+}
+
+#if __CUDA_ARCH__ >= 900
+
+/* One copy under way; addresses in shared memory are 32-bit. */
+struct wsh_dev_bulk {
+    uint64_t to, from;
+    size_t len;
+    uint32_t barriers, buffers, chunk;
+};
+
+static WSH_DEV uint32_t wsh_dev_bulk_part(const struct wsh_dev_bulk &bulk, size_t i)
+{
+    size_t left = bulk.len - i * bulk.chunk;
+
+    return left < bulk.chunk ? (uint32_t)left : bulk.chunk;
+}
+
+static WSH_DEV void wsh_dev_bulk_load(const struct wsh_dev_bulk &bulk, size_t i)
+{
+    uint32_t stage = (uint32_t)(i % WSH_BULK_STAGES), bytes = wsh_dev_bulk_part(bulk, i);
+
+    wsh_ptx_barrier_expect(bulk.barriers + 8 * stage, bytes);
+    wsh_ptx_bulk_load(bulk.buffers + stage * bulk.chunk, bulk.from + i * bulk.chunk, bytes, bulk.barriers + 8 * stage);
+}
+
+static WSH_DEV void wsh_dev_bulk_store(const struct wsh_dev_bulk &bulk, size_t i)
+{
+    uint32_t stage = (uint32_t)(i % WSH_BULK_STAGES);
+
+    while (!wsh_ptx_barrier_passed(bulk.barriers + 8 * stage, (uint32_t)(i / WSH_BULK_STAGES) & 1))
+        continue;
+    wsh_ptx_bulk_store(bulk.to + i * bulk.chunk, bulk.buffers + stage * bulk.chunk, wsh_dev_bulk_part(bulk, i));
+}
+
+/* One lane. A buffer is loaded again once the store before the last has read it. */
+static WSH_DEV void wsh_dev_bulk_run(const struct wsh_dev_bulk &bulk)
+{
+    size_t chunks = (bulk.len + bulk.chunk - 1) / bulk.chunk;
+
+#pragma unroll 1
+    for (uint32_t s = 0; s < WSH_BULK_STAGES; s++)
+        wsh_ptx_barrier_init(bulk.barriers + 8 * s);
+    wsh_ptx_proxy_fence();
+#pragma unroll 1
+    for (size_t i = 0; i < WSH_BULK_STAGES - 1 && i < chunks; i++)
+        wsh_dev_bulk_load(bulk, i);
+#pragma unroll 1
+    for (size_t i = 0; i < chunks; i++) {
+        wsh_dev_bulk_store(bulk, i);
+        if (i + WSH_BULK_STAGES - 1 < chunks) {
+            wsh_ptx_bulk_wait_read_but_one();
+            wsh_dev_bulk_load(bulk, i + WSH_BULK_STAGES - 1);
+        }
+    }
+    wsh_ptx_bulk_wait();
+#pragma unroll 1
+    for (uint32_t s = 0; s < WSH_BULK_STAGES; s++)
+        wsh_ptx_barrier_inval(bulk.barriers + 8 * s);
+}
+
+/* Both sides at a multiple of 16, len too. */
+template <int S>
+static WSH_DEV void wsh_dev_bulk_middle(uint64_t to, uint64_t from, size_t len, void *scratch, size_t scratch_len)
+{
+    uint32_t shared = (uint32_t)__cvta_generic_to_shared(scratch);
+    uint32_t chunk = (uint32_t)(scratch_len - WSH_BULK_BARRIERS) / WSH_BULK_STAGES & ~127u;
+
+    if (len && wsh_dev_lane<S>() == 0)
+        wsh_dev_bulk_run(wsh_dev_bulk{to, from, len, shared, shared + WSH_BULK_BARRIERS,
+                                      chunk < WSH_BULK_CHUNK ? chunk : WSH_BULK_CHUNK});
+}
+
+/* All lanes; no barrier. False: nothing was done. L: who the edges are read from. */
+template <int S, class L>
+WSH_DEV_CALL bool wsh_dev_bulk_copy(char *to, const char *from, size_t len, void *scratch,
+                                               size_t scratch_len)
+{
+    size_t head = -(uint64_t)to & 15, middle;
+
+    if (((uint64_t)to ^ (uint64_t)from) & 15 || !__isGlobal(to) || !__isGlobal(from) || len < head + 16)
+        return false;
+    middle = (len - head) & ~(size_t)15;
+    wsh_dev_copy_narrow<1, L>(to, from, head, wsh_dev_lane<S>(), wsh_dev_size<S>());
+    wsh_dev_copy_narrow<1, L>(to + head + middle, from + head + middle, len - head - middle, wsh_dev_lane<S>(),
+                              wsh_dev_size<S>());
+    wsh_dev_bulk_middle<S>((uint64_t)to + head, (uint64_t)from + head, middle, scratch, scratch_len);
+    return true;
+}
+
+#else
+
+static WSH_DEV void wsh_ptx_proxy_fence()
+{
+}
+
+template <int S, class L>
+static WSH_DEV bool wsh_dev_bulk_copy(char *, const char *, size_t, void *, size_t)
+{
+    return false;
+}
+
+#endif
+
+template <int S>
+WSH_DEV_CALL void wsh_dev_bulk_put(const char *what, void *dest, const void *source, size_t len, int pe,
+                                     void *scratch, size_t scratch_len)
+{
+    uint64_t to;
+
+    if (!len)
+        return;
+    to = wsh_dev_reach(what, dest, len, pe);
+    wsh_dev_check_scratch(what, scratch, scratch_len);
+    wsh_ptx_proxy_fence();
+    wsh_dev_sync<S>();
+    if (!wsh_dev_bulk_copy<S, wsh_dev_from_global>((char *)to, (const char *)source, len, scratch, scratch_len))
+        wsh_dev_store<S>(to, source, len);
+    wsh_dev_sync<S>();
+}
+
+template <int S>
+WSH_DEV_CALL void wsh_dev_bulk_get(const char *what, void *dest, const void *source, size_t len, int pe,
+                                     void *scratch, size_t scratch_len)
+{
+    uint64_t from;
+
+    if (!len)
+        return;
+    from = wsh_dev_reach(what, source, len, pe);
+    wsh_dev_check_scratch(what, scratch, scratch_len);
+    wsh_ptx_proxy_fence();
+    wsh_dev_sync<S>();
+    if (!wsh_dev_bulk_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len, scratch, scratch_len))
+        wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
+    wsh_dev_sync<S>();
+}
+
+#endif

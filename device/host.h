@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows what the core tells the device side, and asks of it. The data itself is laid out in device/view.h. */
+#ifndef WSH_DEVICE_HOST_H
+#define WSH_DEVICE_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wsh_ctx;
+struct wsh_job;
+
+/*
+ * Around the time that the GPU is attached. open: the tables and records, and whether all registered units fit this
+ * library; 0 or a logged error. fill: the view, into every registered unit. close: zeroes in every unit. All of them
+ * may be called where nothing was opened.
+ */
+int wsh_view_open(struct wsh_job *job);
+void wsh_view_fill(struct wsh_job *job);
+void wsh_view_close(struct wsh_job *job);
+
+/* Units that could not be filled before. 0; or, after one line, -EPROTO: a unit of another version has come. */
+int wsh_view_refill(struct wsh_job *job);
+
+/* Registered buffers (segments from WSH_SEG_BUFFER on) have changed. */
+void wsh_view_buffers(struct wsh_job *job);
+
+/* A context has come, or goes. */
+void wsh_view_ctx(const struct wsh_ctx *ctx, bool here);
+
+/* Has device code reported anything? Says it in a line; -EIO: a call was refused, so that the job must end. Cheap. */
+int wsh_view_look(const struct wsh_job *job);
+
+/* Fills the view in a module loaded by the driver API (CUmodule). 0 or a logged error. */
+int wsh_view_module(struct wsh_job *job, void *module);
+
+#endif

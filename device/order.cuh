@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows fence and quiet in device code. Stores to mapped peers leave in no order until a release; one covers the
+ * stores of all lanes that met the calling one at a barrier, to every PE and in every context.
+ */
+#ifndef WSH_DEVICE_ORDER_CUH
+#define WSH_DEVICE_ORDER_CUH
+
+#include "scope.cuh"
+
+template <int S> static WSH_DEV void wsh_dev_fence()
+{
+    wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0)
+        wsh_ptx_release();
+    wsh_dev_sync<S>();
+}
+
+/* Acquires too: a loop of atomic fetches and a quiet is a way to wait. */
+template <int S> static WSH_DEV void wsh_dev_quiet()
+{
+    wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0)
+        wsh_ptx_fence();
+    wsh_dev_sync<S>();
+}
+
+#endif

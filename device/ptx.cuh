@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the PTX behind the device API: every fence, every load and store of another agent's memory, every atomic and
+ * every barrier goes through this file, so that each choice is made once.
+ *
+ * The ordering argument, in the words used at both ends: the sender's lanes store, meet at a barrier of their scope,
+ * and one lane *releases* (MEMBAR.SYS) before or with the store of the flag; the receiver's lane polls the flag
+ * relaxed, *acquires* (drops the L1 of its SM) once the flag holds, and lets the others go at a barrier of the scope.
+ * System scope throughout, since the other end is another GPU, a CPU or a NIC.
+ *
+ * Addresses named g_ are of global memory (a mapped peer's included), others may point anywhere.
+ */
+#ifndef WSH_DEVICE_PTX_CUH
+#define WSH_DEVICE_PTX_CUH
+
+#include "view.h"
+
+#define WSH_DEV __device__ __forceinline__
+/* Bodies that are out of line: a kernel with many calls keeps its registers, and compiles once what they share. */
+#define WSH_DEV_CALL __device__ __noinline__
+
+/* Orders this lane's earlier stores, and those it has seen through a barrier, before its later ones, for everybody. */
+static WSH_DEV void wsh_ptx_release()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.release.sys;" ::: "memory");
+#else
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+#endif
+}
+
+/* Makes what was released before a value read here visible to this lane's later loads. No memory barrier on sm_90. */
+static WSH_DEV void wsh_ptx_acquire()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.acquire.sys;" ::: "memory");
+#else
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+#endif
+}
+
+static WSH_DEV void wsh_ptx_fence()
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+static WSH_DEV void wsh_ptx_warp_sync(unsigned lanes)
+{
+    __syncwarp(lanes);
+}
+
+static WSH_DEV void wsh_ptx_block_sync()
+{
+    __syncthreads();
+}
+
+/* A word that another agent may write meanwhile; single-copy atomic. */
+static WSH_DEV uint32_t wsh_ptx_poll(const uint32_t *g_word)
+{
+    uint32_t value;
+
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(g_word) : "memory");
+    return value;
+}
+
+static WSH_DEV uint64_t wsh_ptx_poll(const uint64_t *g_word)
+{
+    uint64_t value;
+
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(g_word) : "memory");
+    return value;
+}
+
+/* The value after everything this lane released or saw: wsh_ptx_release and a store that others may poll. */
+static WSH_DEV void wsh_ptx_signal_set(uint64_t *g_word, uint64_t value)
+{
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(g_word), "l"(value) : "memory");
+}
+
+static WSH_DEV void wsh_ptx_signal_add(uint64_t *g_word, uint64_t value)
+{
+    asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(g_word), "l"(value) : "memory");
+}
+
+/*
+ * One element of a symmetric object at a peer: relaxed, so that a remote line is never taken from the L1, and
+ * what a peer polls arrives whole. T is an unsigned type of 1 to 8 bytes.
+ */
+#define WSH_PTX_ELEMENT(TYPE, REGISTER, BITS)                                                                \
+    static WSH_DEV TYPE wsh_ptx_get(const TYPE *g_from)                                                      \
+    {                                                                                                        \
+        TYPE value;                                                                                          \
+        asm volatile("ld.relaxed.sys.global." BITS " %0, [%1];" : "=" REGISTER(value) : "l"(g_from) : "memory"); \
+        return value;                                                                                        \
+    }                                                                                                        \
+    static WSH_DEV void wsh_ptx_put(TYPE *g_to, TYPE value)                                                  \
+    {                                                                                                        \
+        asm volatile("st.relaxed.sys.global." BITS " [%0], %1;" ::"l"(g_to), REGISTER(value) : "memory");    \
+    }
+WSH_PTX_ELEMENT(uint16_t, "h", "u16")
+WSH_PTX_ELEMENT(uint32_t, "r", "u32")
+WSH_PTX_ELEMENT(uint64_t, "l", "u64")
+#undef WSH_PTX_ELEMENT
+
+static WSH_DEV uint8_t wsh_ptx_get(const uint8_t *g_from)
+{
+    uint32_t value;
+
+    asm volatile("ld.relaxed.sys.global.u8 %0, [%1];" : "=r"(value) : "l"(g_from) : "memory");
+    return (uint8_t)value;
+}
+
+static WSH_DEV void wsh_ptx_put(uint8_t *g_to, uint8_t value)
+{
+    asm volatile("st.relaxed.sys.global.u8 [%0], %1;" ::"l"(g_to), "r"((uint32_t)value) : "memory");
+}
+
+/* 16 bytes, aligned; each 4-byte word arrives whole. */
+static WSH_DEV uint4 wsh_ptx_get(const uint4 *g_from)
+{
+    uint4 v;
+
+    asm volatile("ld.relaxed.sys.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(g_from)
+                 : "memory");
+    return v;
+}
+
+/* 16 bytes of a local source that peers, NICs or earlier phases of the kernel may have written: never .nc. */
+static WSH_DEV uint4 wsh_ptx_source(const uint4 *g_from)
+{
+    uint4 v;
+
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(g_from)
+                 : "memory");
+    return v;
+}
+
+/*
+ * Read-modify-write of a word in GPU memory, relaxed, at once for every GPU that reaches it. OP is the instruction,
+ * TYPE its suffix for 4 and 8 bytes. `add` without result is `red`: it does not wait.
+ */
+#define WSH_PTX_ATOMIC(NAME, WORD, REGISTER, OP)                                                             \
+    static WSH_DEV WORD wsh_ptx_##NAME(WORD *g_word, WORD operand)                                           \
+    {                                                                                                        \
+        WORD old;                                                                                            \
+        asm volatile("atom.relaxed.sys.global." OP " %0, [%1], %2;"                                          \
+                     : "=" REGISTER(old)                                                                     \
+                     : "l"(g_word), REGISTER(operand)                                                        \
+                     : "memory");                                                                            \
+        return old;                                                                                          \
+    }
+WSH_PTX_ATOMIC(swap, uint32_t, "r", "exch.b32")
+WSH_PTX_ATOMIC(swap, uint64_t, "l", "exch.b64")
+WSH_PTX_ATOMIC(fetch_add, uint32_t, "r", "add.u32")
+WSH_PTX_ATOMIC(fetch_add, uint64_t, "l", "add.u64")
+WSH_PTX_ATOMIC(fetch_and, uint32_t, "r", "and.b32")
+WSH_PTX_ATOMIC(fetch_and, uint64_t, "l", "and.b64")
+WSH_PTX_ATOMIC(fetch_or, uint32_t, "r", "or.b32")
+WSH_PTX_ATOMIC(fetch_or, uint64_t, "l", "or.b64")
+WSH_PTX_ATOMIC(fetch_xor, uint32_t, "r", "xor.b32")
+WSH_PTX_ATOMIC(fetch_xor, uint64_t, "l", "xor.b64")
+#undef WSH_PTX_ATOMIC
+
+#define WSH_PTX_REDUCTION(NAME, WORD, REGISTER, OP)                                                           \
+    static WSH_DEV void wsh_ptx_##NAME(WORD *g_word, WORD operand)                                            \
+    {                                                                                                         \
+        asm volatile("red.relaxed.sys.global." OP " [%0], %1;" ::"l"(g_word), REGISTER(operand) : "memory");  \
+    }
+WSH_PTX_REDUCTION(add, uint32_t, "r", "add.u32")
+WSH_PTX_REDUCTION(add, uint64_t, "l", "add.u64")
+WSH_PTX_REDUCTION(and, uint32_t, "r", "and.b32")
+WSH_PTX_REDUCTION(and, uint64_t, "l", "and.b64")
+WSH_PTX_REDUCTION(or, uint32_t, "r", "or.b32")
+WSH_PTX_REDUCTION(or, uint64_t, "l", "or.b64")
+WSH_PTX_REDUCTION(xor, uint32_t, "r", "xor.b32")
+WSH_PTX_REDUCTION(xor, uint64_t, "l", "xor.b64")
+#undef WSH_PTX_REDUCTION
+
+static WSH_DEV uint32_t wsh_ptx_compare_swap(uint32_t *g_word, uint32_t cond, uint32_t value)
+{
+    uint32_t old;
+
+    asm volatile("atom.relaxed.sys.global.cas.b32 %0, [%1], %2, %3;"
+                 : "=r"(old)
+                 : "l"(g_word), "r"(cond), "r"(value)
+                 : "memory");
+    return old;
+}
+
+static WSH_DEV uint64_t wsh_ptx_compare_swap(uint64_t *g_word, uint64_t cond, uint64_t value)
+{
+    uint64_t old;
+
+    asm volatile("atom.relaxed.sys.global.cas.b64 %0, [%1], %2, %3;"
+                 : "=l"(old)
+                 : "l"(g_word), "l"(cond), "l"(value)
+                 : "memory");
+    return old;
+}
+
+#if __CUDA_ARCH__ >= 900
+
+/* Bulk copies. Addresses of barriers and buffers are those of shared memory; sizes are multiples of 16. */
+static WSH_DEV void wsh_ptx_barrier_init(uint32_t barrier)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+}
+
+static WSH_DEV void wsh_ptx_barrier_inval(uint32_t barrier)
+{
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+/* This lane arrives; the phase ends when `bytes` bytes have come too. */
+static WSH_DEV void wsh_ptx_barrier_expect(uint32_t barrier, uint32_t bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+/* True once the phase of parity `parity` is over; may sleep a little before it says false. */
+static WSH_DEV bool wsh_ptx_barrier_passed(uint32_t barrier, uint32_t parity)
+{
+    uint32_t passed;
+
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(passed)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+    return passed;
+}
+
+/* What ordinary accesses of this lane did, in shared and global memory, comes before its later bulk copies. */
+static WSH_DEV void wsh_ptx_proxy_fence()
+{
+    asm volatile("fence.proxy.async;" ::: "memory");
+}
+
+static WSH_DEV void wsh_ptx_bulk_load(uint32_t buffer, uint64_t g_from, uint32_t bytes, uint32_t barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 :
+                 : "r"(buffer), "l"(g_from), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+
+/* A group of its own. */
+static WSH_DEV void wsh_ptx_bulk_store(uint64_t g_to, uint32_t buffer, uint32_t bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(g_to), "r"(buffer), "r"(bytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/* All of this lane's stores but the last have read their buffers. */
+static WSH_DEV void wsh_ptx_bulk_wait_read_but_one()
+{
+    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+}
+
+/* All of this lane's stores are complete: written, not only read. */
+static WSH_DEV void wsh_ptx_bulk_wait()
+{
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+#endif
+
+static WSH_DEV uint64_t wsh_ptx_nanoseconds()
+{
+    uint64_t now;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    return now;
+}
+
+#endif

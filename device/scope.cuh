@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows who carries out a device call together: one thread, a warp, or a block. A template parameter everywhere.
+ *
+ * All threads of the scope make the call, with equal arguments, converged (warp) or in the same order (block). A
+ * warp is the threads of the block in one warp, fewer than 32 in the last one.
+ */
+#ifndef WSH_DEVICE_SCOPE_CUH
+#define WSH_DEVICE_SCOPE_CUH
+
+#ifdef WSH_DEVICE_PTX
+#include WSH_DEVICE_PTX /* tests substitute broken primitives, to see that the tests notice */
+#else
+#include "ptx.cuh"
+#endif
+
+enum wsh_scope { WSH_THREAD, WSH_WARP, WSH_BLOCK };
+
+static WSH_DEV unsigned wsh_dev_thread()
+{
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+static WSH_DEV unsigned wsh_dev_threads()
+{
+    return blockDim.x * blockDim.y * blockDim.z;
+}
+
+/* Threads of the block in this thread's warp, and their mask. */
+static WSH_DEV unsigned wsh_dev_warp_threads()
+{
+    unsigned left = wsh_dev_threads() - (wsh_dev_thread() & ~31u);
+
+    return left < 32 ? left : 32;
+}
+
+static WSH_DEV unsigned wsh_dev_warp_mask()
+{
+    return 0xffffffffu >> (32 - wsh_dev_warp_threads());
+}
+
+template <int S> static WSH_DEV unsigned wsh_dev_size()
+{
+    return S == WSH_THREAD ? 1 : S == WSH_WARP ? wsh_dev_warp_threads() : wsh_dev_threads();
+}
+
+/* 0 … wsh_dev_size - 1; lane 0 leads. */
+template <int S> static WSH_DEV unsigned wsh_dev_lane()
+{
+    return S == WSH_THREAD ? 0 : S == WSH_WARP ? wsh_dev_thread() & 31 : wsh_dev_thread();
+}
+
+/* Every lane waits for all others; what they did before is before what each does afterwards. */
+template <int S> static WSH_DEV void wsh_dev_sync()
+{
+    if (S == WSH_WARP)
+        wsh_ptx_warp_sync(wsh_dev_warp_mask());
+    else if (S == WSH_BLOCK)
+        wsh_ptx_block_sync();
+}
+
+/* Whether any lane says so; a barrier. */
+template <int S> static WSH_DEV bool wsh_dev_any_lane(bool says)
+{
+    if (S == WSH_BLOCK)
+        return __syncthreads_or(says) != 0;
+    if (S == WSH_WARP) {
+        wsh_dev_sync<S>();
+        says = __any_sync(wsh_dev_warp_mask(), says) != 0;
+    }
+    return says;
+}
+
+/*
+ * What lane 0 holds, at most `most`, for all lanes; a barrier. Uses no shared memory, which is the program's: a block
+ * is told bit by bit.
+ */
+template <int S> static WSH_DEV uint32_t wsh_dev_broadcast(uint32_t value, uint32_t most)
+{
+    uint32_t heard = 0;
+
+    if constexpr (S == WSH_THREAD) {
+        return value;
+    } else if constexpr (S == WSH_WARP) {
+        wsh_dev_sync<S>();
+        return __shfl_sync(wsh_dev_warp_mask(), value, 0);
+    } else {
+#pragma unroll 1
+        for (unsigned bit = 0; bit < 32 && most >> bit; bit++)
+            heard |= (uint32_t)wsh_dev_any_lane<S>(wsh_dev_thread() == 0 && (value >> bit & 1)) << bit;
+        return heard;
+    }
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows signals in device code, and puts that end in one: all lanes store, meet at the scope's barrier, and lane 0
+ * releases with the signal. Setting a signal is one store, in GPU and host memory; adding is an atomic, in GPU memory.
+ */
+#ifndef WSH_DEVICE_SIGNAL_CUH
+#define WSH_DEVICE_SIGNAL_CUH
+
+#include "put.cuh"
+
+struct wsh_dev_signal {
+    uint64_t *sym;
+    uint64_t value;
+    int op; /* SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD */
+};
+
+static WSH_DEV uint64_t wsh_dev_signal_reach(const char *what, const struct wsh_dev_signal &signal, int pe)
+{
+    if (wsh_dev_checks() && signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
+        wsh_dev_refuse(what, WSH_DEVICE_BAD_VALUE, pe, signal.sym, (uint64_t)(int64_t)signal.op);
+    wsh_dev_check_word(what, signal.sym, sizeof *signal.sym);
+    return wsh_dev_reach(what, signal.sym, sizeof *signal.sym, pe, signal.op == SHMEM_SIGNAL_ADD);
+}
+
+static WSH_DEV void wsh_dev_signal_release(uint64_t at, const struct wsh_dev_signal &signal)
+{
+    if (signal.op == SHMEM_SIGNAL_SET)
+        wsh_ptx_signal_set((uint64_t *)at, signal.value);
+    else
+        wsh_ptx_signal_add((uint64_t *)at, signal.value);
+}
+
+/* The last barrier makes the signal one of the operations that any lane's later quiet completes. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_put_signal(const char *what, void *dest, const void *source, size_t len, uint64_t *sym,
+                                     uint64_t value, int op, int pe)
+{
+    struct wsh_dev_signal signal = {sym, value, op};
+    uint64_t flag = wsh_dev_signal_reach(what, signal, pe), to = len ? wsh_dev_reach(what, dest, len, pe) : 0;
+
+    wsh_dev_check_local(what, source, len);
+    wsh_dev_sync<S>();
+    if (len)
+        wsh_dev_store<S>(to, source, len);
+    wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0)
+        wsh_dev_signal_release(flag, signal);
+    wsh_dev_sync<S>();
+}
+
+/* The signal alone, not ordered after earlier puts; relaxed. */
+static WSH_DEV void wsh_dev_signal_send(const char *what, const struct wsh_dev_signal &signal, int pe)
+{
+    uint64_t at = wsh_dev_signal_reach(what, signal, pe);
+
+    if (signal.op == SHMEM_SIGNAL_SET)
+        wsh_ptx_put((uint64_t *)at, signal.value);
+    else
+        wsh_ptx_add((uint64_t *)at, signal.value);
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows strided puts and gets in device code: the lanes take the elements in turn. */
+#ifndef WSH_DEVICE_STRIDED_CUH
+#define WSH_DEVICE_STRIDED_CUH
+
+#include "put.cuh"
+
+/* Strides in elements, both at least 1. */
+struct wsh_dev_strides {
+    ptrdiff_t dst, sst;
+    size_t nelems;
+};
+
+/* An element of 128 bits, aligned as for 64. */
+struct wsh_dev_pair {
+    uint64_t low, high;
+};
+
+static WSH_DEV struct wsh_dev_pair wsh_ptx_get(const struct wsh_dev_pair *g_from)
+{
+    return wsh_dev_pair{wsh_ptx_get(&g_from->low), wsh_ptx_get(&g_from->high)};
+}
+
+template <> struct wsh_dev_bits_of<16> {
+    typedef struct wsh_dev_pair type;
+};
+
+#define WSH_STRIDED_DEPTH 4
+
+template <class L, class T>
+WSH_DEV_CALL void wsh_dev_copy_strided(T *to, const T *from, struct wsh_dev_strides s, size_t lane, size_t size)
+{
+#pragma unroll 1
+    for (size_t i = lane; i < s.nelems; i += WSH_STRIDED_DEPTH * size) {
+        T held[WSH_STRIDED_DEPTH];
+
+#pragma unroll
+        for (unsigned u = 0; u < WSH_STRIDED_DEPTH; u++)
+            held[u] = i + u * size < s.nelems ? L::load(from + (ptrdiff_t)(i + u * size) * s.sst) : T();
+#pragma unroll
+        for (unsigned u = 0; u < WSH_STRIDED_DEPTH; u++)
+            if (i + u * size < s.nelems)
+                to[(ptrdiff_t)(i + u * size) * s.dst] = held[u];
+    }
+}
+
+/* Bytes from the first element's start to the last one's end. */
+static WSH_DEV size_t wsh_dev_span(size_t nelems, ptrdiff_t stride, size_t size)
+{
+    return ((nelems - 1) * (size_t)stride + 1) * size;
+}
+
+static WSH_DEV void wsh_dev_check_strides(const char *what, struct wsh_dev_strides s)
+{
+    if (s.nelems > 1 && (s.dst < 1 || s.sst < 1))
+        wsh_dev_refuse(what, WSH_DEVICE_BAD_STRIDE, -1, nullptr, (uint64_t)(s.dst < 1 ? s.dst : s.sst));
+}
+
+/* Elements of WIDTH bytes. */
+template <int S, unsigned WIDTH>
+WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source, struct wsh_dev_strides s, int pe)
+{
+    typedef typename wsh_dev_bits_of<WIDTH>::type T;
+    uint64_t to;
+
+    if (!s.nelems)
+        return;
+    wsh_dev_check_strides(what, s);
+    to = wsh_dev_reach_any(what, dest, wsh_dev_span(s.nelems, s.dst, WIDTH), pe, false);
+    wsh_dev_check_local(what, source, WIDTH);
+    wsh_dev_sync<S>();
+    wsh_dev_copy_strided<wsh_dev_from_generic>((T *)to, (const T *)source, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
+    wsh_dev_sync<S>();
+}
+
+template <int S, unsigned WIDTH>
+WSH_DEV_CALL void wsh_dev_iget(const char *what, void *dest, const void *source, struct wsh_dev_strides s, int pe)
+{
+    typedef typename wsh_dev_bits_of<WIDTH>::type T;
+    uint64_t from;
+
+    if (!s.nelems)
+        return;
+    wsh_dev_check_strides(what, s);
+    from = wsh_dev_reach_any(what, source, wsh_dev_span(s.nelems, s.sst, WIDTH), pe, false);
+    wsh_dev_check_local(what, dest, WIDTH);
+    wsh_dev_sync<S>();
+    wsh_dev_copy_strided<wsh_dev_from_peer>((T *)dest, (const T *)from, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
+    wsh_dev_sync<S>();
+}
+
+#endif

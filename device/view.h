@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows what the host tells the GPU: the view that every translation unit with device code holds in constant memory,
+ * the tables behind its pointers, the records by which device code reports, and how a unit makes itself known.
+ * Read by C, C++ and CUDA.
+ *
+ * Lifetime. A unit registers in a constructor and unregisters in a destructor, so its registration may come before
+ * shmem_init (the executable), after it (dlopen) and go before shmem_finalize (dlclose). The host fills the views of
+ * all registered units when it attaches the GPU, with the attached device current, and a later unit's at once; a fill
+ * that fails then (the unit's module may not be registered with the CUDA runtime yet) is repeated at the next
+ * collective device call. From then to shmem_finalize a view does not change: whatever changes (registered buffers,
+ * teams, contexts) lies behind its pointers, at addresses that do not change. shmem_finalize fills all views with
+ * zeroes before the memory behind them goes, so that a kernel launched later (a replayed graph) is refused; the next
+ * init fills them again, and a graph captured before works again.
+ *
+ * Addresses are uint64_t, as the GPU sees them. Memory called *device* below is read often and lies on the GPU; memory
+ * called *pinned* is host memory mapped into the GPU, written by the CPU without a CUDA call.
+ */
+#ifndef WSH_DEVICE_VIEW_H
+#define WSH_DEVICE_VIEW_H
+
+#ifndef __CUDACC_RTC__
+#include <stdint.h>
+#else
+#include <shmem/types.h>
+#endif
+
+/* Rises with every change of a struct or rule in this file. Checked at registration, with the struct's size. */
+#define WSH_DEVICE_ABI 1
+
+/* Bits of wsh_device.flags. */
+#define WSH_DEVICE_CHECK \
+    (1u << 0) /* SHMEM_DEBUG=check: also check what costs time (alignment, NULL, local words) */
+
+/* The segments every PE has, in the order of enum wsh_seg. */
+#define WSH_DEVICE_SEG_STATIC 0
+#define WSH_DEVICE_SEG_HEAP 1 /* the host heap */
+#define WSH_DEVICE_SEG_DEVICE 2
+#define WSH_DEVICE_SEGS 3
+
+#define WSH_DEVICE_NO_SLOT 0xffu
+
+/*
+ * A segment as this PE's GPU reaches it. The object at symmetric address `sym` of the PE with slot s, where
+ * base <= sym < base + len, lies at where + s * stride + (sym - base) with stride != 0 (all slots are mapped), and at
+ * table[s] + (sym - base) with stride 0, where `where` is the address of `const uint64_t table[slots]` in device
+ * memory and table[s] = 0 says that slot s is not mapped. This PE's own segment is also usable by the GPU at `base`
+ * itself. len 0: the GPU reaches none of it (host memory that could not be registered).
+ */
+struct wsh_device_seg {
+    uint64_t base, len;
+    uint64_t where, stride;
+};
+
+/*
+ * Registered buffers, in device memory. The host writes rows beyond `n`, then n; it removes a row by len = 0, never
+ * while a kernel may use it.
+ */
+#define WSH_DEVICE_RANGES 64
+struct wsh_device_range {
+    struct wsh_device_seg seg;
+    uint64_t on_gpu; /* 1: device memory, so that atomics are the GPU's; 0: host memory */
+};
+
+struct wsh_device_ranges {
+    uint64_t n;
+    struct wsh_device_range row[WSH_DEVICE_RANGES];
+};
+
+/*
+ * Teams and contexts by the value of their handles, in pinned memory. Row 0 is SHMEM_TEAM_WORLD and row 1
+ * SHMEM_TEAM_SHARED. `members` is the address of `const int32_t members[n_pes]` (world PE numbers) or 0 = PE i of the
+ * team is PE i of the world. A row with handle 0 is free. A context that is not here belongs to no team a device call
+ * can use: it is refused.
+ */
+#define WSH_DEVICE_TEAMS 64
+#define WSH_DEVICE_CTXS 128
+struct wsh_device_team {
+    uint64_t handle, members;
+    int32_t my_pe, n_pes;
+};
+
+struct wsh_device_ctx {
+    uint64_t handle;
+    uint64_t team; /* row of its team */
+};
+
+struct wsh_device_handles {
+    struct wsh_device_team team[WSH_DEVICE_TEAMS];
+    struct wsh_device_ctx ctx[WSH_DEVICE_CTXS];
+};
+
+/* Why a device call was refused. */
+enum wsh_device_reason {
+    WSH_DEVICE_OK,
+    WSH_DEVICE_BAD_PE,      /* pe: out of 0 … n_pes - 1 of the world or of the context's team */
+    WSH_DEVICE_BAD_ADDRESS, /* addr, len: not in a symmetric segment that the GPU reaches */
+    WSH_DEVICE_UNREACHABLE, /* pe, addr: symmetric, but that PE's copy is not mapped into this GPU */
+    WSH_DEVICE_HOST_ATOMIC, /* pe, addr: read-modify-write of a word in host memory, which only the CPU may do */
+    WSH_DEVICE_BAD_HANDLE,  /* addr: a context or team that is invalid or unknown */
+    WSH_DEVICE_BAD_VALUE,   /* len: the value of the argument (sig_op, cmp) */
+    WSH_DEVICE_BAD_SCRATCH, /* addr, len: not 16-byte aligned shared memory, or too short */
+    WSH_DEVICE_BAD_STRIDE,  /* len: a stride below 1 (as int64_t) */
+    WSH_DEVICE_MISALIGNED,  /* addr: no multiple of len, its size (SHMEM_DEBUG=check) */
+    WSH_DEVICE_NULL,        /* addr: NULL for len bytes (SHMEM_DEBUG=check) */
+    WSH_DEVICE_LONG_WAIT,   /* addr: the word waited for; pe: the cmp; len: the value (hang record only) */
+    WSH_DEVICE_REASONS
+};
+
+/*
+ * What a device call reports, in pinned memory, zeroed at attach. Device code fills the rest, then stores state = 1
+ * (release, .sys; its partner is the host's acquire load). Each record is written once: the first call wins.
+ */
+struct wsh_device_record {
+    uint32_t state;
+    uint32_t reason; /* enum wsh_device_reason */
+    int32_t pe;
+    uint32_t thread, block; /* linear numbers in block and grid (modulo 2^32) */
+    uint32_t pad;
+    uint64_t addr, len;
+    char what[88]; /* "routine: argument", as in host messages; ends in a null */
+};
+
+/*
+ * `error`: a call was refused. The kernel traps after writing it: no routine returns with its operation left out. The
+ * host looks at it in every wait, at finalize and at exit, and ends the job with the line of device/report.h.
+ * `hang`: a device wait has lasted hang_ns. The kernel goes on waiting; the hang reporter prints it.
+ */
+struct wsh_device_report {
+    struct wsh_device_record error, hang;
+};
+
+/* The view: at most 256 bytes of constant memory a unit. n_pes = 0: not filled, every call is refused. */
+struct wsh_device {
+    uint32_t abi, size; /* WSH_DEVICE_ABI, sizeof (struct wsh_device) */
+    int32_t my_pe, n_pes;
+
+    /*
+     * Slots of the PEs whose memory is mapped. PE p with run_first <= p < run_first + run_count has slot p - run_first:
+     * the usual case, without a look at memory. Of any other PE slots[p] says it: address of `const uint8_t
+     * slots[n_pes]` in device memory, WSH_DEVICE_NO_SLOT = not mapped; 0 = no other PE is mapped. run_count 0 where
+     * the mapped PEs are not consecutive or one between them is not mapped.
+     */
+    int32_t run_first, run_count;
+    uint64_t slots;
+
+    struct wsh_device_seg seg[WSH_DEVICE_SEGS];
+    uint64_t ranges;  /* address of struct wsh_device_ranges (device), or 0 */
+    uint64_t handles; /* address of struct wsh_device_handles (pinned) */
+    uint64_t report;  /* address of struct wsh_device_report (pinned) */
+    uint64_t
+        claim; /* address of uint32_t[2] in device memory, zeroed at attach: who writes error, who hang */
+    uint64_t hang_ns; /* SHMEM_HANG_SECONDS, 0 = never */
+    uint32_t flags;   /* WSH_DEVICE_CHECK */
+    uint32_t n_rings;
+    uint64_t rings; /* of the proxy; 0 = none: unmapped PEs are refused */
+    uint64_t reserved[9];
+};
+
+/*
+ * Writes *view to the unit's constant memory on the current device. Compiled in the user's unit, since only the
+ * CUDA runtime linked there knows its symbols. Synchronous. 0, or the runtime's error number.
+ */
+typedef int wsh_device_fill_fn(const struct wsh_device *view);
+
+/* One translation unit with device code. Static data of the unit, so valid between register and unregister. */
+struct wsh_device_unit {
+    uint32_t abi, size; /* as the unit was compiled */
+    wsh_device_fill_fn *fill;
+    const char *name; /* of the source file, for messages */
+};
+
+/* Units loaded by the driver API (NVRTC, cubins) hold the view under this C symbol: shmemx_module_init fills it. */
+#define WSH_DEVICE_SYMBOL "wsh_device_view"
+
+#ifndef __CUDACC_RTC__
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Exported by the library, called by constructors and destructors of units from any thread. A unit of another ABI or
+ * size is an error at attach: one line with its name and both versions. Never calls CUDA before attach; unregister
+ * never does.
+ */
+void wsh_device_register(const struct wsh_device_unit *unit);
+void wsh_device_unregister(const struct wsh_device_unit *unit);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows what the host keeps of the view that it has given to the units. */
+#ifndef WSH_DEVICE_VIEW_STATE_H
+#define WSH_DEVICE_VIEW_STATE_H
+
+#include "device/view.h"
+#include "runtime/base/cuda.h"
+
+struct wsh_job;
+
+/* Host memory that kernels reach. */
+struct wsh_view_pinned {
+    struct wsh_device_report report;
+    struct wsh_device_handles handles;
+    int32_t members[]; /* of the shared team */
+};
+
+struct wsh_view {
+    struct wsh_device device; /* what units get */
+    const struct wsh_job *job;
+    wsh_cu_stream stream;
+    wsh_cu_ptr block; /* device memory: claim, ranges, slots, a table for each segment */
+    char *image;
+    size_t ranges, slots, tables, size; /* offsets in it */
+    int n_slots;
+    struct wsh_view_pinned *pinned;
+    bool told_hang;
+};
+
+#endif

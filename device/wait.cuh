@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows waiting in device code for one word: one lane polls it relaxed and acquires once it holds, the others wait at
+ * the scope's barrier. A wait that lasts too long leaves a record for the host's hang reporter and goes on.
+ */
+#ifndef WSH_DEVICE_WAIT_CUH
+#define WSH_DEVICE_WAIT_CUH
+
+#include "put.cuh"
+
+/* Words are compared as one of four types, whatever their C type is called. */
+template <unsigned WIDTH, bool SIGNED> struct wsh_dev_word_of;
+template <> struct wsh_dev_word_of<4, true> {
+    typedef int32_t type;
+};
+template <> struct wsh_dev_word_of<4, false> {
+    typedef uint32_t type;
+};
+template <> struct wsh_dev_word_of<8, true> {
+    typedef int64_t type;
+};
+template <> struct wsh_dev_word_of<8, false> {
+    typedef uint64_t type;
+};
+template <class T> using wsh_dev_word = typename wsh_dev_word_of<sizeof(T), (T(-1) < T(0))>::type;
+
+/* `seen cmp value`: a bit for each of less, equal and greater, three bits a comparison in the order of SHMEM_CMP_. */
+template <class W> static WSH_DEV bool wsh_dev_satisfies(W seen, int cmp, W value)
+{
+    const uint32_t less = 1, equal = 2, greater = 4;
+    const uint32_t accepted = equal | (less | greater) << 3 | greater << 6 | (less | equal) << 9 | less << 12 |
+                              (greater | equal) << 15;
+
+    return accepted >> 3 * cmp & (seen < value ? less : seen == value ? equal : greater);
+}
+
+template <class W> static WSH_DEV W wsh_dev_look(const W *word)
+{
+    return (W)wsh_ptx_poll((const wsh_dev_bits<W> *)word);
+}
+
+static WSH_DEV void wsh_dev_check_cmp(const char *what, int cmp)
+{
+    if (wsh_dev_checks() && (unsigned)cmp > 5)
+        wsh_dev_refuse(what, WSH_DEVICE_BAD_VALUE, -1, nullptr, (uint64_t)(int64_t)cmp);
+}
+
+/* What a wait tells the host when it lasts, and how long it has lasted. */
+struct wsh_dev_patience {
+    const char *what;
+    const void *word;
+    uint64_t value;
+    int cmp;
+    uint32_t polls;
+    uint64_t since;
+};
+
+#define WSH_POLLS_A_LOOK 4096 /* at the clock: about a millisecond */
+
+inline WSH_DEV_CALL uint64_t wsh_dev_long_wait(const char *what, const void *word, uint64_t value, int cmp,
+                                                          uint64_t since)
+{
+    uint64_t now = wsh_ptx_nanoseconds();
+    struct wsh_device_report *report = (struct wsh_device_report *)wsh_device_view.report;
+
+    if (!since || !wsh_device_view.hang_ns || now - since < wsh_device_view.hang_ns)
+        return since ? since : now;
+    if (wsh_dev_claim(1))
+        wsh_dev_record(&report->hang, what, wsh_dev_fault{WSH_DEVICE_LONG_WAIT, cmp, (uint64_t)word, value});
+    return since;
+}
+
+/* Once a poll that was in vain. */
+static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *wait)
+{
+    if (++wait->polls % WSH_POLLS_A_LOOK == 0)
+        wait->since = wsh_dev_long_wait(wait->what, wait->word, wait->value, wait->cmp, wait->since);
+}
+
+/* One lane. The value that satisfied; what its writer released before it is visible to this lane. */
+template <class W>
+WSH_DEV_CALL W wsh_dev_poll_until(const char *what, const W *word, int cmp, W value)
+{
+    struct wsh_dev_patience wait = {what, word, (uint64_t)value, cmp, 0, 0};
+    W seen;
+
+    while (!wsh_dev_satisfies(seen = wsh_dev_look(word), cmp, value))
+        wsh_dev_wait_longer(&wait);
+    wsh_ptx_acquire();
+    return seen;
+}
+
+/* Returns in lane 0 the value that satisfied. */
+template <int S, class W>
+static WSH_DEV W wsh_dev_wait_leader(const char *what, const W *word, int cmp, W value)
+{
+    W seen = value;
+
+    wsh_dev_check_own(what, word, sizeof *word);
+    wsh_dev_check_cmp(what, cmp);
+    if (wsh_dev_lane<S>() == 0)
+        seen = wsh_dev_poll_until<W>(what, word, cmp, value);
+    wsh_dev_sync<S>();
+    return seen;
+}
+
+template <int S, class T> static WSH_DEV void wsh_dev_wait_until(const char *what, const T *ivar, int cmp, T value)
+{
+    typedef wsh_dev_word<T> W;
+
+    wsh_dev_wait_leader<S, W>(what, (const W *)ivar, cmp, (W)value);
+}
+
+template <int S, class T> static WSH_DEV int wsh_dev_test(const char *what, const T *ivar, int cmp, T value)
+{
+    typedef wsh_dev_word<T> W;
+    bool holds = false;
+
+    wsh_dev_check_own(what, ivar, sizeof *ivar);
+    wsh_dev_check_cmp(what, cmp);
+    if (wsh_dev_lane<S>() == 0)
+        holds = wsh_dev_satisfies(wsh_dev_look((const W *)ivar), cmp, (W)value);
+    if (holds)
+        wsh_ptx_acquire();
+    return wsh_dev_any_lane<S>(holds);
+}
+
+/*
+ * Every lane of a block returns a value that satisfied, which is the same unless the signal changed meanwhile. The
+ * lanes look again rather than be told 64 bits, and are told only where that look came too late.
+ */
+static WSH_DEV uint64_t wsh_dev_signal_tell_block(const uint64_t *word, int cmp, uint64_t value, uint64_t first)
+{
+    uint64_t seen = cmp == SHMEM_CMP_EQ ? value : wsh_dev_look(word);
+
+    if (__syncthreads_and(wsh_dev_satisfies(seen, cmp, value)))
+        return seen;
+    return (uint64_t)wsh_dev_broadcast<WSH_BLOCK>((uint32_t)(first >> 32), 0xffffffffu) << 32 |
+           wsh_dev_broadcast<WSH_BLOCK>((uint32_t)first, 0xffffffffu);
+}
+
+template <int S>
+static WSH_DEV uint64_t wsh_dev_signal_wait_until(const char *what, const uint64_t *word, int cmp, uint64_t value)
+{
+    uint64_t first = wsh_dev_wait_leader<S, uint64_t>(what, word, cmp, value);
+
+    if (S == WSH_BLOCK)
+        return wsh_dev_signal_tell_block(word, cmp, value, first);
+    return S == WSH_WARP ? __shfl_sync(wsh_dev_warp_mask(), (unsigned long long)first, 0) : first;
+}
+
+static WSH_DEV uint64_t wsh_dev_signal_fetch(const char *what, const uint64_t *word)
+{
+    uint64_t seen;
+
+    wsh_dev_check_own(what, word, sizeof *word);
+    seen = wsh_dev_look(word);
+    wsh_ptx_acquire();
+    return seen;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The device API, included by shmemx.h under nvcc and NVRTC. The routines of shmem.h named here can be called from
+ * kernels: shmem_x by one thread, shmem_x_warp by all threads of a warp, shmem_x_block by all threads of a
+ * block, which then carry it out together (and give equal arguments). Host code of the same source goes on calling the
+ * library.
+ *
+ *   section 9.6   put, get, their _nbi, iput, iget: typed (the types of shmem/types.h but long double, and half and
+ *                 bfloat16 for __half and __nv_bfloat16), sized (8 to 128) and ...mem; p, g; each with shmem_ctx_
+ *   section 9.7   all atomics, with shmem_ctx_ and _nbi; by a thread
+ *   section 9.8   put_signal, put_signal_nbi, signal_set, signal_add, signal_fetch, signal_wait_until
+ *   section 9.11  wait_until and test, _all, _any, _some, _vector
+ *   section 9.12  fence, quiet, pe_quiet
+ *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr
+ *   extensions    shmemx_putmem_bulk, shmemx_getmem_bulk (copies through lent shared memory), shmemx_signal_op
+ *
+ * Symmetric addresses are those of the device heap, of registered buffers, and of the host heap and static data where
+ * the GPU can map them. Atomics that change a word are the GPU's in GPU memory; on a word in host memory they are
+ * refused. A call that is refused stops the kernel, and the library ends the job with one line that says
+ * routine, argument, PE and cure.
+ *
+ * No library of device code is linked and -rdc is not needed: each source file has its own view of the job, which the
+ * library fills.
+ */
+#ifndef WSH_SHMEM_DEVICE_CUH
+#define WSH_SHMEM_DEVICE_CUH
+
+#include <shmem.h>
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "the device API needs compute capability 8.0 or newer: compile with -arch=sm_80 or above"
+#endif
+
+struct __half;
+struct __nv_bfloat16;
+
+/* Host routines get a device side: nvcc says so for each. */
+#ifndef __CUDACC_RTC__
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 20040
+#endif
+
+#include "device/view.cuh"
+
+#include "device/api_amo.cuh"
+#include "device/api_query.cuh"
+#include "device/api_rma.cuh"
+#include "device/api_signal.cuh"
+#include "device/api_wait.cuh"
+
+#ifndef __CUDACC_RTC__
+#pragma nv_diagnostic pop
+#endif
+
+#endif

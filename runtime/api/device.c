@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the public extensions for GPUs: device memory, buffers and modules. */
+#include "runtime/api/api.h"
+
+#include "device/host.h"
+
+#include <shmemx.h>
+
+/* The core has said why; a caller that goes on without it would hang its peers. */
+static int status_of(int rc)
+{
+    return rc ? 1 : 0;
+}
+
+void *shmemx_malloc_device(size_t size)
+{
+    wsh_api_ready("shmemx_malloc_device");
+    return wsh_device_malloc(&wsh_job, size, 0, "shmemx_malloc_device");
+}
+
+void *shmemx_calloc_device(size_t count, size_t size)
+{
+    wsh_api_ready("shmemx_calloc_device");
+    return wsh_device_calloc(&wsh_job, count, size);
+}
+
+void *shmemx_align_device(size_t alignment, size_t size)
+{
+    wsh_api_ready("shmemx_align_device");
+    if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
+        wsh_api_bad("shmemx_align_device", "alignment is not a power of two of at least sizeof(void *)");
+    return wsh_device_malloc(&wsh_job, size, alignment, "shmemx_align_device");
+}
+
+void shmemx_free_device(void *ptr)
+{
+    wsh_api_ready("shmemx_free_device");
+    if (ptr)
+        wsh_api_check("shmemx_free_device", wsh_device_free(&wsh_job, ptr));
+}
+
+int shmemx_buffer_register(void *addr, size_t length)
+{
+    wsh_api_ready("shmemx_buffer_register");
+    return status_of(wsh_buffer_note(&wsh_job, addr, length));
+}
+
+int shmemx_buffer_unregister(void *addr)
+{
+    wsh_api_ready("shmemx_buffer_unregister");
+    return status_of(addr ? wsh_buffer_forget(&wsh_job, addr) : -EINVAL);
+}
+
+void shmemx_buffer_unregister_all(void)
+{
+    wsh_api_ready("shmemx_buffer_unregister_all");
+    wsh_buffer_forget(&wsh_job, NULL);
+}
+
+void *shmemx_buffer_register_symmetric(void *addr, size_t length, int flags)
+{
+    wsh_api_ready("shmemx_buffer_register_symmetric");
+    if (flags)
+        wsh_api_bad("shmemx_buffer_register_symmetric", "flags is not 0; no flag is defined");
+    return wsh_buffer_register(&wsh_job, addr, length) ? NULL : addr;
+}
+
+int shmemx_buffer_unregister_symmetric(void *addr, size_t length)
+{
+    (void)length;
+    wsh_api_ready("shmemx_buffer_unregister_symmetric");
+    return status_of(wsh_buffer_unregister(&wsh_job, addr));
+}
+
+int shmemx_module_init(void *module)
+{
+    wsh_api_ready("shmemx_module_init");
+    return status_of(wsh_view_module(&wsh_job, module));
+}

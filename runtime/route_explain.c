@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the words for routes, and for the lack of one. */
+#include "runtime/job.h"
+#include "runtime/route.h"
+
+#include <stdio.h>
+
+const char *wsh_route_name(const struct wsh_job *job, int pe)
+{
+    const struct wsh_route *route = &job->routes[(size_t)pe * WSH_SEGS + WSH_SEG_HEAP];
+
+    return route->ops ? route->ops->name : "nothing";
+}
+
+void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,
+                       size_t size)
+{
+    size_t off;
+
+    if (!job->n_pes)
+        snprintf(text, size, "the library is not initialized; call shmem_init first");
+    else if (pe < 0 || pe >= job->n_pes)
+        snprintf(text, size, "PE %d is out of range; this job has PEs 0 to %d", pe, job->n_pes - 1);
+    else if (!addr)
+        snprintf(text, size, "the symmetric address is NULL; check the result of shmem_malloc");
+    else if (wsh_heap_find(&job->heap, addr, 1, &off) >= 0 && wsh_heap_find(&job->heap, addr, len, &off) < 0)
+        snprintf(text, size, "%zu bytes at %p reach beyond the end of symmetric memory", len, addr);
+    else if (wsh_heap_find(&job->heap, addr, len, &off) < 0)
+        snprintf(text, size,
+                 "%p is not a symmetric address; use memory of shmem_malloc, or a global or static "
+                 "variable of the program%s",
+                 addr, job->heap.seg[WSH_SEG_STATIC].base ? "" : " (these are off: SHMEM_STATIC)");
+    else if (wsh_heap_find(&job->heap, addr, len, &off) >= WSH_SEG_DEVICE && !job->same_host[pe])
+        snprintf(text, size,
+                 "%p is device memory, and PE %d is on another host: device memory is reached inside a "
+                 "host only",
+                 addr, pe);
+    else
+        snprintf(text, size, "%p is not aligned to its type, or PE %d does not have it", addr, pe);
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What including shmemx.h costs nvcc: processor seconds for header_cost.cu less those for an empty unit, the least of
+# several runs. WSH_HEADER_COST=1.5 makes more than that an error (on a quiet machine). WSH_HEADER_NVSHMEM=DIR prints
+# NVSHMEM's cost beside it, from DIR/include.
+# timeout: 900
+set -u
+top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
+. "$top_srcdir/test/common/tap.sh"
+nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+limit=${WSH_HEADER_COST:-}
+unit=$top_srcdir/test/device/header_cost.cu
+
+command -v "$nvcc" >/dev/null || tap_skip_all "no nvcc"
+echo >"$tap_dir/empty.cu"
+
+# seconds FILE FLAGS…: the least processor time of nvcc over three runs; nothing if it fails.
+seconds()
+{
+    for _ in 1 2 3; do
+        ("$nvcc" -arch=sm_90 -std=c++17 -c -o "$tap_dir/unit.o" "$@" >"$err" 2>&1 && times) | tail -n 1
+    done | awk '
+    function value(t, part) { split(t, part, "m"); sub("s", "", part[2]); return part[1] * 60 + part[2] }
+    { t = value($1) + value($2); if (!n++ || t < least) least = t }
+    END { if (n) printf "%.2f\n", least }'
+}
+
+base=$(seconds "$tap_dir/empty.cu")
+
+# cost NAME FILE FLAGS…: sets $cost, and says it.
+cost()
+{
+    name=$1
+    shift
+    with=$(seconds "$@")
+    cost=$(echo "${with:-0} ${base:-0}" | awk '{ printf "%.2f", $1 - $2 }')
+    echo "# $name: nvcc $with s for ten routines at three scopes, $base s for an empty unit: costs $cost s"
+}
+
+cost warpshmem "-I$top_srcdir" "-I$top_srcdir/include" "$unit"
+tap_check "ten device routines at three scopes compile" test -n "$with"
+[ -z "$limit" ] || tap_check "they cost at most $limit s of nvcc's time" awk "BEGIN { exit !($cost <= $limit) }"
+[ -z "${WSH_HEADER_NVSHMEM:-}" ] || cost NVSHMEM -rdc=true -DNVSHMEM_NAMES "-I$WSH_HEADER_NVSHMEM/include" "$unit"
+tap_done

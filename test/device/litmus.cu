@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nobody sees a flag before the data. In each of many lanes a payload travels round the PEs inside one kernel: a block
+ * waits for it, checks every word and forwards what it received; a second block, on another multiprocessor, waits for
+ * the same flag and checks too. Both have the previous round's words in their L1 when they begin to wait, and
+ * sometimes come late. Payloads of 1 word to 64 KiB, new values each round, sent in every way the API has.
+ *
+ * WSH_LITMUS_ROUNDS: rounds over all lanes (a million; with WSH_TEST_LONG ten).
+ * roads: gpu:2,4 gpuipc:2 gpu1:2
+ * timeout: 600
+ */
+#include "test/device/dev.cuh"
+
+#include <stdlib.h>
+
+#define LANES 64
+#define WORDS_MAX ((size_t)8192)
+#define SCRATCH 8192
+
+enum { THREADS = 128 };
+enum way { PUT_SIGNAL, WARPS_THEN_FENCE, THREADS_THEN_QUIET, ELEMENTS, BULK, WARP_PUT_SIGNAL, WAYS };
+
+/* Symmetric: of each lane a payload, a flag, and what the second block says to the first; `made`: new payloads. */
+struct litmus {
+    uint64_t *data, *flag, *seen, *made;
+    uint64_t first, rounds;
+    struct dev_report *report;
+};
+
+static __device__ uint64_t mix(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdull;
+    return x ^ x >> 29;
+}
+
+static __device__ uint64_t value_of(uint64_t round, unsigned lane, size_t i)
+{
+    return mix(round * LANES + lane) + i;
+}
+
+/* Most payloads are small, so that there are many rounds. */
+static __device__ size_t words_of(uint64_t round, unsigned lane)
+{
+    static const unsigned short words[16] = {1, 1, 2, 3, 8, 16, 17, 64, 1, 2, 33, 128, 300, 1024, 2048, WORDS_MAX};
+    uint64_t which = mix(round * 31 + lane) >> 20;
+
+    return words[which % 16 == 15 && which / 16 % 8 ? 12 : which % 16];
+}
+
+/* The words of the last round are drawn into this multiprocessor's L1. */
+static __device__ void warm(const uint64_t *data, size_t words, struct dev_report *report)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = threadIdx.x; i < words; i += THREADS)
+        sum += data[i];
+    if (sum == 0x123456789abcdefull) /* keeps the loads */
+        report->where = sum;
+}
+
+static __device__ void check(const struct litmus &l, const uint64_t *data, uint64_t round, unsigned lane)
+{
+    size_t words = words_of(round, lane);
+
+    for (size_t i = threadIdx.x; i < words; i += THREADS)
+        dev_expect(l.report, round * 16 + round % WAYS, value_of(round, lane, i), data[i]);
+}
+
+static __device__ void arrive_late(uint64_t round, unsigned lane)
+{
+    long long until = clock64() + 6000;
+
+    while (mix(round + lane * 977) % 8 == 0 && clock64() < until)
+        continue;
+}
+
+static __device__ void by_warps(uint64_t *data, const uint64_t *from, size_t words, int pe)
+{
+    size_t part = (words + THREADS / 32 - 1) / (THREADS / 32), at = threadIdx.x / 32 * part;
+
+    if (at < words)
+        shmem_uint64_put_nbi_warp(data + at, from + at, at + part < words ? part : words - at, pe);
+}
+
+static __device__ void by_threads(uint64_t *data, const uint64_t *from, size_t words, int pe)
+{
+    for (size_t i = threadIdx.x; i < words; i += THREADS)
+        shmem_uint64_put_nbi(data + i, from + i, 1, pe);
+}
+
+static __device__ void by_elements(uint64_t *data, const uint64_t *from, size_t words, int pe)
+{
+    for (size_t i = threadIdx.x; i < words; i += THREADS)
+        shmem_uint64_p(data + i, from[i], pe);
+}
+
+static __device__ void send(uint64_t *data, const uint64_t *from, uint64_t *flag, uint64_t round, size_t words, int pe)
+{
+    extern __shared__ __align__(128) char scratch[];
+    enum way way = (enum way)(round % WAYS);
+
+    if (way == PUT_SIGNAL) {
+        shmem_uint64_put_signal_nbi_block(data, from, words, flag, round, SHMEM_SIGNAL_SET, pe);
+        return;
+    }
+    if (way == WARPS_THEN_FENCE)
+        by_warps(data, from, words, pe);
+    else if (way == THREADS_THEN_QUIET)
+        by_threads(data, from, words, pe);
+    else if (way == ELEMENTS)
+        by_elements(data, from, words, pe);
+    else if (way == BULK)
+        shmemx_putmem_bulk_block(data, from, words * 8, pe, scratch, SCRATCH);
+    __syncthreads();
+    if (way == WARP_PUT_SIGNAL && threadIdx.x < 32)
+        shmem_uint64_put_signal_warp(data, from, words, flag, 1, SHMEM_SIGNAL_ADD, pe);
+    if (way == WARP_PUT_SIGNAL || threadIdx.x)
+        return;
+    if (way == THREADS_THEN_QUIET)
+        shmem_quiet();
+    else
+        shmem_fence();
+    if (way == ELEMENTS)
+        shmem_uint64_atomic_set(flag, round, pe);
+    else
+        shmem_signal_set(flag, round, pe);
+}
+
+/* PE 0 makes each round's payload, beside the one that comes back to it at the round's end. */
+static __device__ void forward(const struct litmus &l, uint64_t *data, uint64_t round, unsigned lane, bool make)
+{
+    int pe = (shmem_my_pe() + 1) % shmem_n_pes();
+    uint64_t *from = make ? l.made + lane * WORDS_MAX : data;
+    size_t words = words_of(round, lane);
+
+    for (size_t i = threadIdx.x; make && i < words; i += THREADS)
+        from[i] = value_of(round, lane, i);
+    __syncthreads();
+    send(data, from, l.flag + lane * 16, round, words, pe);
+}
+
+static __device__ void first_block(const struct litmus &l, uint64_t *data, uint64_t round, unsigned lane)
+{
+    bool origin = shmem_my_pe() == 0;
+
+    if (origin)
+        forward(l, data, round, lane, true);
+    warm(data, words_of(round, lane), l.report);
+    arrive_late(round, lane);
+    shmem_uint64_wait_until_block(l.flag + lane * 16, SHMEM_CMP_GE, round);
+    check(l, data, round, lane);
+    shmem_uint64_wait_until_block(l.seen + lane * 16, SHMEM_CMP_GE, round);
+    if (!origin)
+        forward(l, data, round, lane, false);
+}
+
+static __device__ void second_block(const struct litmus &l, const uint64_t *data, uint64_t round, unsigned lane)
+{
+    warm(data, words_of(round, lane), l.report);
+    arrive_late(round + 5, lane);
+    if (threadIdx.x == 0)
+        shmem_uint64_wait_until(l.flag + lane * 16, SHMEM_CMP_GE, round);
+    __syncthreads();
+    check(l, data, round, lane);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        shmem_signal_set(l.seen + lane * 16, round, shmem_my_pe());
+}
+
+__global__ void __launch_bounds__(THREADS) travel(struct litmus l)
+{
+    unsigned lane = blockIdx.x / 2;
+    uint64_t *data = l.data + lane * WORDS_MAX;
+
+    for (uint64_t round = l.first; round < l.first + l.rounds; round++) {
+        if (blockIdx.x % 2)
+            second_block(l, data, round, lane);
+        else
+            first_block(l, data, round, lane);
+    }
+}
+
+int main(void)
+{
+    const char *given = getenv("WSH_LITMUS_ROUNDS");
+    uint64_t each, done = 0;
+    struct litmus l;
+
+    dev_begin();
+    l.report = (struct dev_report *)dev_share(sizeof *l.report);
+    l.data = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);
+    l.made = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);
+    l.flag = (uint64_t *)dev_alloc(LANES * 16 * 8);
+    l.seen = (uint64_t *)dev_alloc(LANES * 16 * 8);
+    each = (given ? strtoull(given, NULL, 10) : (uint64_t)mp_rounds(1000000, 10000000)) / LANES + 1;
+    while (done < each) {
+        l.first = done + 1;
+        l.rounds = each - done < 5000 ? each - done : 5000;
+        dev_case("rounds %lu to %lu in %d lanes", (unsigned long)l.first, (unsigned long)(done + l.rounds), LANES);
+        travel<<<2 * LANES, THREADS, SCRATCH>>>(l);
+        dev_check_report(l.report, "data after the flag (round x 16 + way)");
+        done += l.rounds;
+    }
+    mp_note("%lu rounds in %d lanes", (unsigned long)(done * LANES), LANES);
+    return dev_end();
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels know their PE, the number of PEs, teams and contexts as the host does, and shmem_ptr gives addresses that
+ * loads and stores reach; several PEs' memory, NULL for what is not symmetric.
+ * roads: gpu:2,4 gpuipc:2 gpu1:2
+ */
+#include "test/device/dev.cuh"
+
+struct expected {
+    int my_pe, n_pes, shared_pe, shared_pes, translated;
+    shmem_ctx_t ctx;
+};
+
+__global__ void query(struct expected e, int *word, struct dev_report *report)
+{
+    int local = 0;
+
+    dev_expect(report, 1, (unsigned)e.my_pe, (unsigned)shmem_my_pe());
+    dev_expect(report, 2, (unsigned)e.n_pes, (unsigned)shmem_n_pes());
+    dev_expect(report, 3, (unsigned)e.my_pe, (unsigned)shmem_team_my_pe(SHMEM_TEAM_WORLD));
+    dev_expect(report, 4, (unsigned)e.n_pes, (unsigned)shmem_team_n_pes(SHMEM_TEAM_WORLD));
+    dev_expect(report, 5, (unsigned)e.shared_pe, (unsigned)shmem_team_my_pe(SHMEM_TEAM_SHARED));
+    dev_expect(report, 6, (unsigned)e.shared_pes, (unsigned)shmem_team_n_pes(SHMEM_TEAM_SHARED));
+    dev_expect(report, 7, (unsigned)-1, (unsigned)shmem_team_n_pes(SHMEM_TEAM_INVALID));
+    dev_expect(report, 8, (unsigned)e.translated,
+               (unsigned)shmem_team_translate_pe(SHMEM_TEAM_WORLD, e.n_pes - 1, SHMEM_TEAM_SHARED));
+    dev_expect(report, 9, (unsigned)-1,
+               (unsigned)shmem_team_translate_pe(SHMEM_TEAM_WORLD, e.n_pes, SHMEM_TEAM_SHARED));
+    dev_expect(report, 10, 0, (unsigned long long)shmem_ptr(&local, 0));
+    dev_expect(report, 11, 0, (unsigned long long)shmem_ptr(word, e.n_pes));
+    dev_expect(report, 12, 0, (unsigned long long)shmem_ptr(word, -1));
+    for (int pe = 0; pe < e.n_pes; pe++) {
+        int *there = (int *)shmem_ptr(word + e.my_pe, pe);
+
+        dev_expect(report, 13, 1, there != nullptr);
+        if (there)
+            atomicExch_system(there, 100 + e.my_pe);
+        shmem_ctx_int_p(e.ctx, word + 64 + e.my_pe, 200 + e.my_pe, pe);
+    }
+    shmem_ctx_quiet(e.ctx);
+    shmem_quiet();
+}
+
+__global__ void look(const int *word, int n_pes, struct dev_report *report)
+{
+    for (int pe = 0; pe < n_pes; pe++) {
+        dev_expect(report, 20, 100u + (unsigned)pe, (unsigned)word[pe]);
+        dev_expect(report, 21, 200u + (unsigned)pe, (unsigned)word[64 + pe]);
+    }
+}
+
+int main(void)
+{
+    struct dev_report *report;
+    struct expected e;
+    int *word;
+
+    dev_begin();
+    dev_case("queries");
+    report = (struct dev_report *)dev_share(sizeof *report);
+    word = (int *)dev_alloc(128 * sizeof *word);
+    e.my_pe = shmem_my_pe();
+    e.n_pes = shmem_n_pes();
+    e.shared_pe = shmem_team_my_pe(SHMEM_TEAM_SHARED);
+    e.shared_pes = shmem_team_n_pes(SHMEM_TEAM_SHARED);
+    e.translated = shmem_team_translate_pe(SHMEM_TEAM_WORLD, e.n_pes - 1, SHMEM_TEAM_SHARED);
+    mp_check(!shmem_ctx_create(0, &e.ctx), "shmem_ctx_create");
+    query<<<1, 1>>>(e, word, report);
+    dev_check_report(report, "queries");
+    shmem_barrier_all();
+    look<<<1, 1>>>(word, e.n_pes, report);
+    dev_check_report(report, "stores through shmem_ptr, and puts in a context");
+    shmem_ctx_destroy(e.ctx);
+    return dev_end();
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the devices, contexts and modules of the driver without a GPU. */
+#define _GNU_SOURCE
+#include "test/fake_cuda/fake.h"
+
+#include "device/view.h"
+#include "transports/nvlink/agent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GPUS_MAX = 8, STACK = 16 };
+
+struct CUctx_st {
+    int device;
+    int primary;
+};
+
+struct CUmod_st {
+    wsh_cu_ptr symbol;
+};
+
+static struct CUctx_st primaries[GPUS_MAX];
+static _Thread_local wsh_cu_ctx stack[STACK];
+static _Thread_local int depth;
+
+long fake_setting(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? atol(text) : otherwise;
+}
+
+int fake_check(const char *routine, bool needs_context)
+{
+    const char *fail = getenv("FAKE_CUDA_FAIL");
+    size_t len = strlen(routine);
+
+    if (fail && !strncmp(fail, routine, len) && fail[len] == '=')
+        return atoi(fail + len + 1);
+    return needs_context && (!depth || !stack[depth - 1]) ? FAKE_NO_CONTEXT : 0;
+}
+
+int fake_device(void)
+{
+    return depth && stack[depth - 1] ? stack[depth - 1]->device : -1;
+}
+
+int cuInit(unsigned flags)
+{
+    FAKE_ENTER(false);
+    return flags ? FAKE_INVALID : 0;
+}
+
+int cuGetErrorString(int status, const char **text)
+{
+    static _Thread_local char words[32];
+
+    snprintf(words, sizeof words, status == WSH_CU_OUT_OF_MEMORY ? "out of memory" : "fake error %d", status);
+    *text = words;
+    return 0;
+}
+
+int cuDeviceGetCount(int *n)
+{
+    FAKE_ENTER(false);
+    *n = (int)fake_setting("FAKE_CUDA_GPUS", 2);
+    return 0;
+}
+
+int cuDeviceGetName(char *name, int len, int device)
+{
+    FAKE_ENTER(false);
+    snprintf(name, (size_t)len, "Fake GPU %d", device);
+    return 0;
+}
+
+int cuDeviceGetPCIBusId(char *pci, int len, int device)
+{
+    FAKE_ENTER(false);
+    snprintf(pci, (size_t)len, "0000:%02x:00.0", device + 1);
+    return 0;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    (void)device;
+    FAKE_ENTER(false);
+    *value = attribute == WSH_CU_ATTR_VMM   ? fake_setting("FAKE_CUDA_VMM", 1)
+             : attribute == WSH_CU_ATTR_MPS ? fake_setting("FAKE_CUDA_MPS", 0)
+                                            : 1;
+    return 0;
+}
+
+int cuDevicePrimaryCtxRetain(wsh_cu_ctx *ctx, int device)
+{
+    FAKE_ENTER(false);
+    if (device < 0 || device >= GPUS_MAX)
+        return 101;
+    primaries[device].device = device;
+    primaries[device].primary++;
+    *ctx = &primaries[device];
+    return 0;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    FAKE_ENTER(false);
+    return --primaries[device].primary < 0 ? FAKE_INVALID : 0;
+}
+
+int cuCtxGetCurrent(wsh_cu_ctx *ctx)
+{
+    FAKE_ENTER(false);
+    *ctx = depth ? stack[depth - 1] : NULL;
+    return 0;
+}
+
+int cuCtxSetCurrent(wsh_cu_ctx ctx)
+{
+    FAKE_ENTER(false);
+    depth = depth ? depth : 1;
+    stack[depth - 1] = ctx;
+    return 0;
+}
+
+int cuCtxPushCurrent_v2(wsh_cu_ctx ctx)
+{
+    FAKE_ENTER(false);
+    if (depth == STACK)
+        return FAKE_INVALID;
+    stack[depth++] = ctx;
+    return 0;
+}
+
+int cuCtxPopCurrent_v2(wsh_cu_ctx *ctx)
+{
+    FAKE_ENTER(false);
+    if (!depth)
+        return FAKE_INVALID;
+    *ctx = stack[--depth];
+    return 0;
+}
+
+int cuCtxGetDevice(int *device)
+{
+    FAKE_ENTER(true);
+    *device = fake_device();
+    return 0;
+}
+
+int cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    FAKE_ENTER(true);
+    *least = 0;
+    *greatest = -5;
+    return 0;
+}
+
+int cuModuleLoadData(wsh_cu_module *module, const void *image)
+{
+    FAKE_ENTER(true);
+    *module = calloc(1, sizeof **module);
+    return image ? 0 : FAKE_INVALID;
+}
+
+int cuModuleUnload(wsh_cu_module module)
+{
+    FAKE_ENTER(true);
+    free(module);
+    return 0;
+}
+
+int cuModuleGetFunction(wsh_cu_function *function, wsh_cu_module module, const char *name)
+{
+    FAKE_ENTER(true);
+    *function = (wsh_cu_function)(void *)module;
+    return strcmp(name, NVLINK_AGENT) ? FAKE_NOT_FOUND : 0;
+}
+
+int cuMemAlloc_v2(wsh_cu_ptr *ptr, size_t len);
+
+int cuModuleGetGlobal_v2(wsh_cu_ptr *ptr, size_t *len, wsh_cu_module module, const char *name)
+{
+    int status = 0;
+
+    FAKE_ENTER(true);
+    if (strcmp(name, WSH_DEVICE_SYMBOL))
+        return FAKE_NOT_FOUND;
+    if (!module->symbol)
+        status = cuMemAlloc_v2(&module->symbol, sizeof(struct wsh_device));
+    *ptr = module->symbol;
+    *len = sizeof(struct wsh_device);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows a CUDA driver without a GPU, for tests: device memory is a memfd, so that processes share it; its addresses are
+ * not readable by the CPU, only by the threads that stand in for the GPU, through a second mapping. Streams work behind
+ * the caller's back, in order, after random pauses. Settings, read at every call:
+ *   FAKE_CUDA_GPUS   how many there are (2)
+ *   FAKE_CUDA_BYTES  of memory each has, all processes counted for themselves (1 GiB)
+ *   FAKE_CUDA_VMM    0 = no virtual memory management
+ *   FAKE_CUDA_FAIL   name=status: that routine returns that status
+ *   FAKE_CUDA_DELAY  largest pause before an operation of a stream, in microseconds (50)
+ */
+#ifndef WSH_TEST_FAKE_CUDA_H
+#define WSH_TEST_FAKE_CUDA_H
+
+#include "runtime/base/cuda.h"
+
+enum { FAKE_INVALID = 1, FAKE_NO_CONTEXT = 201, FAKE_NOT_FOUND = 500, FAKE_FAULT = 700 };
+
+/* Status that FAKE_CUDA_FAIL asks for, or 0; FAKE_NO_CONTEXT where `needs_context` and none is current. */
+int fake_check(const char *routine, bool needs_context);
+#define FAKE_ENTER(needs_context)                              \
+    do {                                                       \
+        int fake_status = fake_check(__func__, needs_context); \
+        if (fake_status)                                       \
+            return fake_status;                                \
+    } while (0)
+
+static inline void *at(wsh_cu_ptr ptr)
+{
+    return (void *)(uintptr_t)ptr;
+}
+
+long fake_setting(const char *name, long otherwise);
+
+/* Ordinal of the thread's current context. */
+int fake_device(void);
+
+/*
+ * Where the GPU of this process sees [addr, addr + len): behind device memory that is mapped and allowed, or host
+ * memory itself. NULL: device memory that is not, or that ends before.
+ */
+char *fake_resolve(wsh_cu_ptr addr, size_t len);
+
+#endif

@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The NIC map of every picture of a machine is the one expected, for any number of PEs, with all GPUs in sight, with one
+# for each PE, and with none; the pictures are those of the table; bad input is answered with one line.
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+pictures=$top_srcdir/test/topo
+info=$top_builddir/warpshmem-info
+[ -x "$info" ] || tap_skip_all "warpshmem-info is not built"
+for name in $(env | sed -n 's/^\([A-Z]*SHMEM_[A-Z_]*\|SMA_[A-Z_]*\|CUDA_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+
+# map PICTURE PES SETTING…: the map in $out.
+map()
+{
+    map_xml=$pictures/$1.xml
+    map_pes=$2
+    shift 2
+    run_job 20 env "$@" "$info" --nics --parsable --topology "$map_xml" --pes "$map_pes"
+}
+
+# expected PICTURE HEADER: the lines below that header.
+expected()
+{
+    awk -v header="= $2" '/^=/ { on = $0 == header; next } /^#/ || !NF { next } on' "$pictures/$1.map"
+}
+
+agree()
+{
+    expected "$1" "$2" >"$tap_dir/expected"
+    # shellcheck disable=SC2086
+    map "$1" $2
+    tap_check "$1: $2" diff "$tap_dir/expected" "$out"
+}
+
+# agree_hidden PICTURE PES VARIABLE: each PE is told of its own GPU alone; its line is that of the whole map.
+agree_hidden()
+{
+    gpus=$(grep -c '10de:' "$pictures/$1.xml")
+    [ "$gpus" -gt 0 ] || return 0
+    expected "$1" "$2" >"$tap_dir/expected"
+    for pe in $(seq 0 $(($2 - 1))); do
+        map "$1" "$2" "$3=$((pe % gpus))"
+        grep "^map:$pe:" "$out"
+    done >"$tap_dir/hidden"
+    tap_check "$1: $2, one GPU each by $3" diff "$tap_dir/expected" "$tap_dir/hidden"
+}
+
+# says TEXT ARGUMENTS…: exit status not 0, and one line with TEXT.
+says()
+{
+    text=$1
+    shift
+    run_job 20 env "$@"
+    [ "$status" != 0 ] && [ "$(wc -l <"$err")" = 1 ] && [ ! -s "$out" ] && grep -qF -- "$text" "$err"
+}
+
+refuses()
+{
+    tap_check "refused: $1" says "$@"
+}
+
+mkdir "$tap_dir/pictures"
+sh "$pictures/make-pictures" "$tap_dir/pictures"
+for xml in "$tap_dir"/pictures/*.xml; do
+    tap_check "$(basename "$xml") is what make-pictures writes" cmp "$xml" "$pictures/$(basename "$xml")"
+done
+
+# The NICs of an emulated machine, and of its picture.
+nics=$top_srcdir/test/efa-emulator/nic_defs.h
+for pair in p4d:p4d p5:p5 p5en:p5en p6:p6-b200; do
+    if [ ! -f "$nics" ]; then
+        tap_skip "emulated NICs of ${pair%:*}" "no emulated device in this tree"
+        continue
+    fi
+    sed -n "s/^EMU_NIC(${pair%:*}, 0x\(..\), 0x\(..\))/0000:\1:\2.0/p" "$nics" | sort >"$tap_dir/emulated"
+    grep "^${pair#*:} " "$pictures/machines" | tr ' ' '\n' | sed -n 's/^nic=//p' | sort >"$tap_dir/drawn"
+    tap_check "the emulated ${pair%:*} has the NICs of picture ${pair#*:}" cmp "$tap_dir/emulated" "$tap_dir/drawn"
+done
+
+for list in "$pictures"/*.map; do
+    picture=$(basename "$list" .map)
+    grep '^= ' "$list" | cut -c 3- >"$tap_dir/headers"
+    while read -r header; do agree "$picture" "$header"; done <"$tap_dir/headers"
+    for pes in 2 8; do agree_hidden "$picture" "$pes" CUDA_VISIBLE_DEVICES; done
+    agree_hidden "$picture" 8 SHMEM_PE_GPU
+done
+
+p5=$pictures/p5.xml
+printf '<topology version="2.0"><object type="Machine"' >"$tap_dir/cut.xml"
+head -c 5000 "$p5" >"$tap_dir/half.xml"
+refuses "'$tap_dir/none.xml': No such file" "$info" --nics --topology "$tap_dir/none.xml"
+refuses "is no picture of a machine" "$info" --nics --topology "$tap_dir/cut.xml"
+refuses "is no picture of a machine" "$info" --nics --topology "$tap_dir/half.xml"
+refuses "is no picture of a machine" "$info" --nics --topology "$pictures/machines"
+refuses "is no picture of a machine" "$info" --nics --topology "$tap_dir"
+refuses "is no picture of a machine" SHMEM_TOPOLOGY="$pictures/machines" "$info" --nics
+refuses "--pes '0': write a whole number from 1 to 4096" "$info" --nics --pes 0
+refuses "--pes 'two'" "$info" --nics --pes two
+refuses "SHMEM_NICS_PER_PE='9' is not valid" SHMEM_NICS_PER_PE=9 "$info" --nics --topology "$p5"
+refuses "SHMEM_NICS='mlx5_0' and" SHMEM_NICS=mlx5_0 "$info" --nics --topology "$p5"
+refuses "SHMEM_NICS_EXCLUDE='rdmap*' leave no NIC" SHMEM_NICS_EXCLUDE='rdmap*' "$info" --nics --topology "$p5"
+refuses "SHMEM_PE_GPU='0,8' is not valid: this host has no GPU '8'" SHMEM_PE_GPU=0,8 "$info" --nics --topology "$p5"
+
+run_job 20 env SHMEM_NICS=rdmap79s0,rdmap80 "$info" --nics --parsable --topology "$p5"
+tap_check "a name that fits no NIC is pointed out" grep -qF "this host has no NIC 'rdmap80'" "$err"
+run_job 20 "$info" --nics --topology "$pictures/vm.xml"
+tap_check "a machine without RDMA NIC says how peers are reached" grep -q "no RDMA NIC: .* tcp" "$out"
+run_job 20 env SHMEM_TOPOLOGY="$p5" "$info" --nics --pes 2
+tap_check "the table is a line a rail" test "$(grep -c 'rdmap.*switch$' "$out")" = 8
+tap_done

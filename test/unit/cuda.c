@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The driver is found and its memory had, given away and mapped; what fails leaves nothing behind (test/fake_cuda). */
+#define _GNU_SOURCE
+#include "runtime/base/cuda_mem.h"
+
+#include "test/common/fake_gpu.h"
+#include "test/common/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LEN = 3 << 20 };
+
+static struct wsh_gpu gpu;
+
+static bool begin(void)
+{
+    if (!fake_gpu_load() || wsh_cuda_open()) {
+        unit_skip("test/fake_cuda/libcuda.so.1 was not built");
+        return false;
+    }
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_open(&gpu, 1), 0);
+    return true;
+}
+
+static size_t unused(void)
+{
+    size_t bytes = 0, total;
+
+    wsh_cuda()->mem_info(&bytes, &total);
+    return bytes;
+}
+
+static int open_descriptors(void)
+{
+    int n = 0;
+
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void takes_the_gpu_that_is_current(void)
+{
+    struct wsh_gpu again;
+
+    if (!begin())
+        return;
+    CU_ASSERT(gpu.ordinal == 1 && gpu.retained && gpu.vmm && wsh_cuda_count() == 2);
+    CU_ASSERT(!wsh_gpu_open(&again, 0) && again.ordinal == 1 && again.ctx == gpu.ctx);
+    wsh_gpu_close(&again);
+    CU_ASSERT(wsh_gpu_other(&gpu) == -1);
+    wsh_cuda()->primary_retain(&again.ctx, 0);
+    wsh_cuda()->ctx_set(again.ctx);
+    CU_ASSERT(wsh_gpu_other(&gpu) == 0);
+    CU_ASSERT(!wsh_gpu_enter(&gpu) && wsh_gpu_other(&gpu) == -1);
+    wsh_gpu_leave(&gpu);
+    CU_ASSERT(wsh_gpu_other(&gpu) == 0);
+    wsh_cuda()->ctx_set(gpu.ctx);
+}
+
+static void maps_a_descriptor_into_its_slot(void)
+{
+    struct wsh_gpu_mem mem;
+    struct wsh_gpu_map map;
+    int status, before;
+
+    if (!begin())
+        return;
+    before = open_descriptors();
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, LEN, 2, 4, true, &status), 0);
+    CU_ASSERT(mem.len == 4 << 20 && mem.base == mem.range + 2 * mem.stride && mem.fd >= 0);
+    CU_ASSERT((uintptr_t)mem.base % WSH_GPU_ALIGN == 0 && wsh_gpu_holds(mem.base));
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_map_fd(&map, &gpu, mem.fd, mem.len, mem.range, &status), 0);
+    CU_ASSERT(map.base == mem.range && wsh_gpu_holds(map.base + mem.len - 1));
+    wsh_gpu_unmap(&map);
+    CU_ASSERT(!wsh_gpu_map_fd(&map, &gpu, mem.fd, mem.len, NULL, &status) && map.base == map.range);
+    wsh_gpu_unmap(&map);
+    wsh_gpu_mem_close(&mem);
+    CU_ASSERT_EQUAL(open_descriptors(), before);
+}
+
+static const char *const failures[] = {"cuMemCreate=2",           "cuMemExportToShareableHandle=999",
+                                       "cuMemAddressReserve=999", "cuMemMap=999",
+                                       "cuMemSetAccess=999",      "cuMemGetAllocationGranularity=999"};
+
+static void leaves_nothing_behind_where_a_step_fails(void)
+{
+    struct wsh_gpu_mem mem;
+    struct wsh_gpu_map map;
+    int status, before;
+    size_t room;
+
+    if (!begin())
+        return;
+    before = open_descriptors();
+    room = unused();
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+        setenv("FAKE_CUDA_FAIL", failures[i], 1);
+        CU_ASSERT_EQUAL(wsh_gpu_mem_open(&mem, &gpu, LEN, 0, 2, true, &status), i ? -EIO : -ENOMEM);
+        CU_ASSERT(status == (i ? 999 : 2) && !mem.base && mem.fd == -1);
+        unsetenv("FAKE_CUDA_FAIL");
+        CU_ASSERT(unused() == room && open_descriptors() == before);
+    }
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, LEN, 0, 2, true, &status), 0);
+    setenv("FAKE_CUDA_FAIL", "cuMemSetAccess=217", 1);
+    CU_ASSERT(wsh_gpu_map_fd(&map, &gpu, mem.fd, mem.len, mem.range + mem.stride, &status) == -EIO &&
+              status == 217);
+    unsetenv("FAKE_CUDA_FAIL");
+    CU_ASSERT(!wsh_gpu_map_fd(&map, &gpu, mem.fd, mem.len, mem.range + mem.stride, &status));
+    wsh_gpu_unmap(&map);
+    wsh_gpu_mem_close(&mem);
+    CU_ASSERT(unused() == room && open_descriptors() == before);
+}
+
+static void gives_keys_of_what_can_be_given(void)
+{
+    struct wsh_gpu_mem mem;
+    struct wsh_gpu_key key;
+    char automatic[8];
+    int status;
+
+    if (!begin())
+        return;
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, LEN, 0, 2, false, &status), 0);
+    CU_ASSERT(!mem.range && mem.fd == -1 && (uintptr_t)mem.base % WSH_GPU_ALIGN == 0);
+    CU_ASSERT(!wsh_gpu_key_make(&key, mem.base + 512, 1000, &status) && key.off == 512);
+    CU_ASSERT(wsh_gpu_key_make(&key, mem.base + 512, mem.len, &status) == -ENOTSUP);
+    CU_ASSERT(wsh_gpu_key_make(&key, automatic, 8, &status) == -ENOTSUP);
+    setenv("FAKE_CUDA_FAIL", "cuIpcGetMemHandle=999", 1);
+    CU_ASSERT(wsh_gpu_key_make(&key, mem.base, 64, &status) == -EIO && status == 999);
+    unsetenv("FAKE_CUDA_FAIL");
+    wsh_gpu_mem_close(&mem);
+}
+
+static void pins_host_memory_once(void)
+{
+    static char host[8192];
+    int status;
+
+    if (!begin())
+        return;
+    CU_ASSERT(!wsh_gpu_pin(&gpu, host, sizeof host, &status));
+    CU_ASSERT(wsh_gpu_pin(&gpu, host, sizeof host, &status) == -EIO && status == 712);
+    CU_ASSERT(!wsh_gpu_holds(host));
+    wsh_gpu_unpin(host);
+    CU_ASSERT(!wsh_gpu_pin(&gpu, host, sizeof host, &status));
+    wsh_gpu_unpin(host);
+}
+
+const struct unit_test unit_tests[] = {
+    {"takes the GPU that is current", takes_the_gpu_that_is_current},
+    {"maps a descriptor into its slot", maps_a_descriptor_into_its_slot},
+    {"leaves nothing behind where a step fails", leaves_nothing_behind_where_a_step_fails},
+    {"gives keys of what can be given", gives_keys_of_what_can_be_given},
+    {"pins host memory once", pins_host_memory_once},
+    {NULL, NULL},
+};

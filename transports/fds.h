@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how PEs of one host give each other descriptors of their memory: in datagrams between sockets of the
+ * abstract name space, which leave nothing behind.
+ */
+#ifndef WSH_TRANSPORT_FDS_H
+#define WSH_TRANSPORT_FDS_H
+
+#include "transports/transport.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* What a PE tells its peers: where its socket is, and whose it is. */
+struct wsh_fds_address {
+    uint32_t version;
+    uint32_t uid;
+    uint32_t name_len; /* bytes of `name` in use; it is in the abstract name space */
+    char name[sizeof(((struct sockaddr_un *)0)->sun_path)];
+};
+
+/* Segments with a descriptor each. */
+struct wsh_fds_gift {
+    uint32_t n;
+    uint32_t seg[WSH_SEGS];
+    uint64_t len[WSH_SEGS];
+    int fd[WSH_SEGS];
+};
+
+struct wsh_fds_peer {
+    bool wanted; /* on this host: descriptors are exchanged with it */
+    bool sent, received;
+    uint32_t uid;
+};
+
+struct wsh_fds {
+    const char *name; /* of the transport, for messages */
+    int my_pe, n_pes;
+    int sock;                   /* -1 once all descriptors are exchanged */
+    struct wsh_fds_peer *peers; /* [n_pes], after the exchange began */
+};
+
+/* 0 or a logged error. */
+int wsh_fds_open(struct wsh_fds *fds, const char *name, int my_pe, int n_pes);
+void wsh_fds_close(struct wsh_fds *fds);
+
+/* Writes a struct wsh_fds_address. 0 or a negative errno. */
+int wsh_fds_address(const struct wsh_fds *fds, void *blob, size_t *len);
+
+/*
+ * Gives `mine` to every peer of this host and calls `take` once for each peer's gift; the descriptors in it are closed
+ * afterwards. 0: done; -EAGAIN: peers are on their way, call again; else a logged error, or what `take` returned.
+ */
+int wsh_fds_exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers, const struct wsh_fds_gift *mine,
+                     int (*take)(void *arg, int pe, const struct wsh_fds_gift *gift), void *arg);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how operations are numbered on a stream, and how their ends are noticed. */
+#include "transports/nvlink/lane.h"
+
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ASK_EVERY 4096 /* looks in vain before the driver is asked whether the stream has failed */
+
+static int fail(int status)
+{
+    wsh_error(
+        "the GPU failed while memory was copied: %s; an earlier kernel of the program may have left a bad "
+        "address: see compute-sanitizer",
+        wsh_cuda_strerror(status));
+    return -EIO;
+}
+
+static int get_words(struct nvlink_ctx *ctx)
+{
+    struct nvlink *nv = ctx->nv;
+
+    pthread_mutex_lock(&nv->lock);
+    ctx->words = nv->spare;
+    if (ctx->words)
+        nv->spare = ctx->words->next;
+    pthread_mutex_unlock(&nv->lock);
+    if (ctx->words)
+        return 0;
+    return wsh_cuda()->host_alloc((void **)&ctx->words, sizeof *ctx->words, WSH_CU_HOST_PORTABLE_MAPPED);
+}
+
+void nvlink_lane_free_spare(struct nvlink *nv)
+{
+    struct nvlink_words *next;
+
+    for (struct nvlink_words *words = nv->spare; words; words = next) {
+        next = words->next;
+        wsh_cuda()->host_free(words);
+    }
+    nv->spare = NULL;
+}
+
+/* A stream that waits for no other, before all others. */
+static int open_stream(struct nvlink_ctx *ctx)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    int status = ctx->words ? 0 : get_words(ctx);
+
+    if (!status)
+        ctx->words->complete = 0;
+    if (!status)
+        status = cu->stream_create(&ctx->stream, WSH_CU_STREAM_NON_BLOCKING, ctx->nv->priority);
+    if (!status)
+        return 0;
+    wsh_error("no CUDA stream for a context: %s; close contexts, or free device memory",
+              wsh_cuda_strerror(status));
+    return -EIO;
+}
+
+int nvlink_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
+{
+    struct nvlink *nv = (struct nvlink *)tp;
+    struct nvlink_ctx *ctx = calloc(1, sizeof *ctx);
+    uint32_t *pending = calloc((size_t)nv->n_pes, sizeof *pending);
+
+    if (!ctx || !pending) {
+        free(ctx);
+        free(pending);
+        return -ENOMEM;
+    }
+    ctx->tctx.tp = tp;
+    ctx->nv = nv;
+    ctx->pending = pending;
+    pthread_mutex_init(&ctx->lock, NULL);
+    pthread_mutex_lock(&nv->lock);
+    ctx->next = nv->ctxs;
+    ctx->link = &nv->ctxs;
+    if (ctx->next)
+        ctx->next->link = &ctx->next;
+    nv->ctxs = ctx;
+    pthread_mutex_unlock(&nv->lock);
+    *tctx = &ctx->tctx;
+    return 0;
+}
+
+static void close_stream(struct nvlink_ctx *ctx)
+{
+    if (ctx->stream && !wsh_gpu_enter(ctx->nv->gpu)) {
+        wsh_cuda()->stream_destroy(ctx->stream);
+        wsh_gpu_leave(ctx->nv->gpu);
+    }
+    if (!ctx->words)
+        return;
+    pthread_mutex_lock(&ctx->nv->lock);
+    ctx->words->next = ctx->nv->spare;
+    ctx->nv->spare = ctx->words;
+    pthread_mutex_unlock(&ctx->nv->lock);
+}
+
+void nvlink_ctx_close(struct wsh_tctx *tctx)
+{
+    struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
+
+    pthread_mutex_lock(&ctx->nv->lock);
+    *ctx->link = ctx->next;
+    if (ctx->next)
+        ctx->next->link = ctx->link;
+    pthread_mutex_unlock(&ctx->nv->lock);
+    close_stream(ctx);
+    pthread_mutex_destroy(&ctx->lock);
+    free(ctx->pending);
+    free(ctx);
+}
+
+/* Asks the GPU to write the number of the last operation once all up to it are complete. Under the lock. */
+static int flag(struct nvlink_ctx *ctx)
+{
+    int status;
+
+    if (ctx->flagged == ctx->issued)
+        return 0;
+    status =
+        wsh_cuda()->stream_write64(ctx->stream, (wsh_cu_ptr)(uintptr_t)&ctx->words->complete, ctx->issued, 0);
+    if (status)
+        return fail(status);
+    ctx->flagged = ctx->issued;
+    return 0;
+}
+
+static void retire(struct nvlink_ctx *ctx, const struct nvlink_op *op, size_t index)
+{
+    ctx->pending[op->pe]--;
+    if (op->result)
+        wsh_amo_store_result(op->result, op->width, ctx->words->old[index]);
+    if (op->done)
+        __atomic_fetch_sub(&op->done->left, 1, __ATOMIC_RELEASE); /* partner: wsh_done_is */
+}
+
+/* Looks after what has ended; > 0: something has. Under the lock. */
+static int look(struct nvlink_ctx *ctx)
+{
+    /* Acquire: what the stream has written to this host's memory is here. Partner: the GPU's store of the number. */
+    uint64_t complete = ctx->words ? __atomic_load_n(&ctx->words->complete, __ATOMIC_ACQUIRE) : 0;
+    int n = 0;
+
+    for (; ctx->retired < complete; n++) {
+        size_t index = ++ctx->retired % NVLINK_LANE_OPS;
+
+        retire(ctx, &ctx->ops[index], index);
+    }
+    return n;
+}
+
+int nvlink_lane_begin(struct nvlink_ctx *ctx)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&ctx->lock);
+    if (ctx->issued - ctx->retired == NVLINK_LANE_OPS && !look(ctx))
+        rc = -EAGAIN;
+    if (wsh_gpu_enter(ctx->nv->gpu)) {
+        pthread_mutex_unlock(&ctx->lock);
+        return fail(0);
+    }
+    if (rc)
+        rc = flag(ctx) ?: rc;
+    else if (!ctx->stream)
+        rc = open_stream(ctx);
+    if (!rc)
+        return 0;
+    wsh_gpu_leave(ctx->nv->gpu);
+    pthread_mutex_unlock(&ctx->lock);
+    return rc;
+}
+
+int nvlink_lane_end(struct nvlink_ctx *ctx, const struct nvlink_op *op, int status)
+{
+    int rc = status ? fail(status) : 0;
+
+    if (!rc) {
+        ctx->ops[++ctx->issued % NVLINK_LANE_OPS] = *op;
+        ctx->pending[op->pe]++;
+        if (op->done) {
+            __atomic_fetch_add(&op->done->left, 1, __ATOMIC_RELAXED);
+            rc = flag(ctx);
+        }
+    }
+    wsh_gpu_leave(ctx->nv->gpu);
+    pthread_mutex_unlock(&ctx->lock);
+    return rc;
+}
+
+/* Who asks wants to know: from here on the GPU reports all that was started. An error is progress's to tell. */
+size_t nvlink_pending(struct wsh_tctx *tctx, int pe)
+{
+    struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
+    size_t n;
+
+    pthread_mutex_lock(&ctx->lock);
+    look(ctx);
+    n = pe < 0 ? (size_t)(ctx->issued - ctx->retired) : ctx->pending[pe];
+    if (n && ctx->flagged != ctx->issued && !wsh_gpu_enter(ctx->nv->gpu)) {
+        flag(ctx);
+        wsh_gpu_leave(ctx->nv->gpu);
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return n;
+}
+
+/* Has the stream failed, so that the number will never come? Under the lock. */
+static int ask(struct nvlink_ctx *ctx)
+{
+    int status;
+
+    ctx->idle = 0;
+    if (wsh_gpu_enter(ctx->nv->gpu))
+        return fail(0);
+    status = wsh_cuda()->stream_query(ctx->stream);
+    wsh_gpu_leave(ctx->nv->gpu);
+    return status && status != WSH_CU_NOT_READY ? fail(status) : 0;
+}
+
+static int progress_one(struct nvlink_ctx *ctx)
+{
+    int rc = look(ctx);
+
+    if (rc || ctx->retired == ctx->issued)
+        ctx->idle = 0;
+    else if (++ctx->idle >= ASK_EVERY)
+        rc = ask(ctx);
+    return rc;
+}
+
+/* A context in use by its own thread is looked at by that one. */
+int nvlink_progress(struct wsh_tp *tp)
+{
+    struct nvlink *nv = (struct nvlink *)tp;
+    int moved = 0;
+
+    pthread_mutex_lock(&nv->lock);
+    for (struct nvlink_ctx *ctx = nv->ctxs; ctx && moved >= 0; ctx = ctx->next) {
+        int rc;
+
+        if (pthread_mutex_trylock(&ctx->lock))
+            continue;
+        rc = progress_one(ctx);
+        moved = rc < 0 ? rc : moved | rc;
+        pthread_mutex_unlock(&ctx->lock);
+    }
+    pthread_mutex_unlock(&nv->lock);
+    return moved;
+}
+
+static void append(char *text, size_t size, const char *separator, unsigned n, const char *what)
+{
+    size_t used = strlen(text);
+
+    if (n && used < size)
+        snprintf(text + used, size - used, "%s%u %s%s", separator, n, what, n > 1 ? "s" : "");
+}
+
+static void describe_pe(const struct nvlink_ctx *ctx, int pe, char *text, size_t size)
+{
+    static const char *const words[NVLINK_KINDS] = {"put", "get", "atomic", "put with signal"};
+    unsigned n[NVLINK_KINDS] = {0};
+    const char *separator = "";
+    size_t used = strlen(text);
+
+    for (uint64_t i = ctx->retired + 1; i <= ctx->issued; i++)
+        if (ctx->ops[i % NVLINK_LANE_OPS].pe == pe)
+            n[ctx->ops[i % NVLINK_LANE_OPS].kind]++;
+    if (used < size)
+        snprintf(text + used, size - used, "%sPE %d: ", used && text[used - 1] != ' ' ? "; " : "", pe);
+    for (int kind = 0; kind < NVLINK_KINDS; kind++) {
+        append(text, size, separator, n[kind], words[kind]);
+        separator = n[kind] ? ", " : separator;
+    }
+}
+
+void nvlink_describe(struct wsh_tctx *tctx, char *text, size_t size)
+{
+    struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
+
+    pthread_mutex_lock(&ctx->lock);
+    look(ctx);
+    for (int pe = 0; pe < ctx->nv->n_pes; pe++)
+        if (ctx->pending[pe])
+            describe_pe(ctx, pe, text, size);
+    pthread_mutex_unlock(&ctx->lock);
+}

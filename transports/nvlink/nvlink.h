@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the state of the nvlink transport: the GPUs of this host's PEs as this one reaches them. */
+#ifndef WSH_NVLINK_H
+#define WSH_NVLINK_H
+
+#include "runtime/base/cuda_mem.h"
+#include "transports/fds.h"
+
+#include <pthread.h>
+
+struct nvlink_ctx;
+struct nvlink_words;
+struct nvlink_opened;
+
+struct nvlink_peer {
+    bool received;          /* it has given what it gives at connect */
+    int slot;               /* among the PEs of this host, or -1: on another one */
+    int failed;             /* error of mapping its heap, logged */
+    struct wsh_gpu_map map; /* of its device heap, where that came as a descriptor */
+};
+
+struct nvlink {
+    struct wsh_tp tp;
+    int my_pe, n_pes;
+    const struct wsh_gpu *gpu;
+    struct wsh_fds fds;
+    struct wsh_mem mine[WSH_SEGS];
+    struct nvlink_peer *peers;    /* [n_pes] */
+    struct nvlink_opened *opened; /* allocations of peers, by IPC key */
+    int priority;                 /* of our streams: the highest */
+
+    wsh_cu_module module; /* the kernel that performs atomics; NULL: none can be had */
+    wsh_cu_function agent;
+
+    pthread_mutex_t lock; /* of the lists */
+    struct nvlink_ctx *ctxs;
+    struct nvlink_words
+        *spare; /* of contexts that have ended: giving pinned memory back waits for running kernels */
+};
+
+/* mem.c: the memory of this PE and of its peers. */
+int nvlink_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers);
+int nvlink_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
+                        size_t *blob_len);
+void nvlink_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem);
+int nvlink_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+                      struct wsh_rmem *rmem);
+void nvlink_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem);
+
+/* op.c: the hot path; see struct wsh_tp_ops. */
+int nvlink_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
+               struct wsh_done *done);
+int nvlink_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
+               struct wsh_done *done);
+int nvlink_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
+               void *result, struct wsh_done *done);
+int nvlink_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                      size_t len, const struct wsh_sig *sig, struct wsh_done *done);
+
+#endif

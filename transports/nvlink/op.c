@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how copies, words and atomics are put on a context's stream. A stream keeps their order, so that a fence costs
+ * nothing and a signal follows its data.
+ */
+#include "transports/nvlink/agent.h"
+#include "transports/nvlink/lane.h"
+
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+
+/* Where the bytes are for this GPU: its own or a peer's device memory, or a host's that is mapped here. */
+static inline wsh_cu_ptr place(const struct wsh_rmem *rmem, size_t off)
+{
+    return (wsh_cu_ptr)(uintptr_t)((rmem->gpu ? rmem->gpu : rmem->map) + off);
+}
+
+static inline wsh_cu_ptr local(const void *addr)
+{
+    return (wsh_cu_ptr)(uintptr_t)addr;
+}
+
+static inline bool is_aligned(wsh_cu_ptr at, size_t to)
+{
+    return !(at & (to - 1));
+}
+
+/* May the value travel in the command itself? Its source is then read at once, which the host's alone can be. */
+static bool is_word(const struct wsh_rmem *rmem, wsh_cu_ptr dst, const void *src, size_t len)
+{
+    return (len == 8 || len == 4) && is_aligned(dst, len) && rmem->gpu && !wsh_gpu_holds(src);
+}
+
+static int write_word(struct nvlink_ctx *ctx, wsh_cu_ptr dst, const void *src, size_t len)
+{
+    uint64_t v64;
+    uint32_t v32;
+
+    if (len == 8) {
+        memcpy(&v64, src, 8);
+        return wsh_cuda()->stream_write64(ctx->stream, dst, v64, 0);
+    }
+    memcpy(&v32, src, 4);
+    return wsh_cuda()->stream_write32(ctx->stream, dst, v32, 0);
+}
+
+int nvlink_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
+               struct wsh_done *done)
+{
+    struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
+    wsh_cu_ptr dst = place(rmem, off);
+    struct nvlink_op op = {rmem->pe, NVLINK_PUT, done, NULL, 0};
+    int rc = len ? nvlink_lane_begin(ctx) : 0;
+
+    if (rc || !len)
+        return rc;
+    if (is_word(rmem, dst, src, len)) {
+        op.done = NULL; /* the source has been read */
+        return nvlink_lane_end(ctx, &op, write_word(ctx, dst, src, len));
+    }
+    return nvlink_lane_end(ctx, &op, wsh_cuda()->copy(dst, local(src), len, ctx->stream));
+}
+
+int nvlink_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
+               struct wsh_done *done)
+{
+    struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
+    const struct nvlink_op op = {rmem->pe, NVLINK_GET, done, NULL, 0};
+    int rc = len ? nvlink_lane_begin(ctx) : 0;
+
+    if (rc || !len)
+        return rc;
+    return nvlink_lane_end(ctx, &op, wsh_cuda()->copy(local(dst), place(rmem, off), len, ctx->stream));
+}
+
+static int launch(struct nvlink_ctx *ctx, struct nvlink_atomic *atomic)
+{
+    void *args[] = {atomic};
+
+    return wsh_cuda()->launch(ctx->nv->agent, 1, 1, 1, 1, 1, 1, 0, ctx->stream, args, NULL);
+}
+
+static int refuse(const struct nvlink *nv, const struct wsh_rmem *rmem)
+{
+    if (nv->agent && rmem->gpu)
+        return 0;
+    wsh_error("an atomic on device memory of PE %d needs the library's kernel, which %s", rmem->pe,
+              nvlink_agent_size ? "the driver does not load: see SHMEM_DEBUG=info"
+                                : "was not built; configure the library where nvcc is");
+    return -ENOTSUP;
+}
+
+int nvlink_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
+               void *result, struct wsh_done *done)
+{
+    struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
+    struct nvlink_op op = {rmem->pe, NVLINK_ATOMIC, result ? done : NULL, result, amo->width};
+    struct nvlink_atomic atomic = {place(rmem, off), amo->operand, amo->compare, 0, amo->op, amo->width};
+    int rc = refuse(ctx->nv, rmem) ?: nvlink_lane_begin(ctx);
+
+    if (rc)
+        return rc;
+    if (result)
+        atomic.old = local(&ctx->words->old[nvlink_lane_index(ctx)]);
+    return nvlink_lane_end(ctx, &op, launch(ctx, &atomic));
+}
+
+/* A word that is set needs no kernel. */
+static int signal(struct nvlink_ctx *ctx, const struct wsh_sig *sig)
+{
+    struct nvlink_atomic atomic = {place(sig->rmem, sig->off), sig->value, 0, 0, sig->op, 8};
+
+    return sig->op == WSH_AMO_SET ? write_word(ctx, atomic.word, &sig->value, 8) : launch(ctx, &atomic);
+}
+
+int nvlink_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                      size_t len, const struct wsh_sig *sig, struct wsh_done *done)
+{
+    struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
+    const struct nvlink_op op = {rmem->pe, NVLINK_SIGNAL, done, NULL, 0};
+    int rc = sig->op == WSH_AMO_SET ? 0 : refuse(ctx->nv, sig->rmem);
+    int status;
+
+    if (!rc)
+        rc = nvlink_lane_begin(ctx);
+    if (rc)
+        return rc;
+    status = len ? wsh_cuda()->copy(place(rmem, off), local(src), len, ctx->stream) : 0;
+    return nvlink_lane_end(ctx, &op, status ? status : signal(ctx, sig));
+}
