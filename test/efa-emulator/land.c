@@ -20,6 +20,7 @@ struct delivery {
     struct emu_shared_qp *qp;
     uint32_t qp_index;
     uint32_t ahn; /* the target's number for the sender, or EMU_AH_UNKNOWN */
+    bool silent;  /* the target is dying: it has no memory any more, and says nothing */
 };
 
 static void ring_if_armed(struct emu_region *region, struct emu_shared_cq *cq)
@@ -173,13 +174,8 @@ static struct emu_cqe receive_completion(const struct delivery *d, enum ibv_wc_o
                             .src_nic = d->op->qp->context->nic};
 }
 
-static enum emu_status status_of_copy(int rc)
-{
-    return rc == -ESRCH ? EMU_UNRESPONSIVE : EMU_REMOTE_BAD_ADDRESS;
-}
-
 /* The payload of a send, into the buffers of a receive; a datagram leaves room for the header in front. */
-static enum emu_status scatter(const struct delivery *d, const struct emu_rqe *rqe, bool *local_error)
+static enum emu_status scatter(struct delivery *d, const struct emu_rqe *rqe, bool *local_error)
 {
     uint32_t skip = d->qp->is_ud ? EMU_GRH_BYTES : 0, offset = 0;
 
@@ -197,8 +193,9 @@ static enum emu_status scatter(const struct delivery *d, const struct emu_rqe *r
         }
         rc = len ? emu_copy(d->op, offset, len, d->peer, mr->addr + (sge->addr - mr->iova) + skip, mr->gpu)
                  : 0;
+        d->silent = rc == -ESRCH;
         if (rc)
-            return status_of_copy(rc);
+            return EMU_REMOTE_BAD_ADDRESS;
         skip -= sge->len < skip ? sge->len : skip;
         offset += len;
     }
@@ -215,6 +212,8 @@ static uint64_t land_send(struct delivery *d, uint64_t now)
     if (!rqe)
         return not_ready(d, now);
     status = scatter(d, rqe, &local_error);
+    if (d->silent)
+        return 0;
     if (status && !local_error)
         return segment_failed(d->op, status);
     cqe.wr_id = rqe->wr_id;
@@ -259,15 +258,17 @@ static uint64_t land_rdma(struct delivery *d, uint64_t now)
         int rc =
             mr ? emu_copy(op, s->offset, s->len, d->peer, mr->addr + (raddr - mr->iova), mr->gpu) : -EFAULT;
 
+        d->silent = rc == -ESRCH;
         if (rc)
-            return segment_failed(op, status_of_copy(rc));
+            return d->silent ? 0 : segment_failed(op, EMU_REMOTE_BAD_ADDRESS);
     }
     if (op->left == 1 && op->has_imm)
         return land_immediate(d, now);
     return segment_done(op);
 }
 
-static uint64_t deliver(struct emu_segment *segment, struct emu_peer *peer, uint64_t now)
+static uint64_t deliver(struct emu_segment *segment, const struct emu_link *link, struct emu_peer *peer,
+                        uint64_t now)
 {
     struct delivery d = {.segment = segment, .op = segment->op, .peer = peer, .region = peer->region};
     uint64_t again;
@@ -278,7 +279,7 @@ static uint64_t deliver(struct emu_segment *segment, struct emu_peer *peer, uint
     else
         again = d.op->kind == EMU_SEND ? land_send(&d, now) : land_rdma(&d, now);
     emu_region_unlock(d.region);
-    return again;
+    return d.silent ? silence(d.op, link, peer, now) : again;
 }
 
 static uint64_t land(struct emu_segment *segment, uint64_t now)
@@ -299,7 +300,7 @@ static uint64_t land(struct emu_segment *segment, uint64_t now)
     if (!peer || link.down || !emu_peer_alive(peer))
         return silence(op, &link, peer, now);
     op->silent_ns = 0;
-    again = deliver(segment, peer, now);
+    again = deliver(segment, &link, peer, now);
     peer->responded = true;
     return again;
 }

@@ -251,20 +251,26 @@ int net_poll(struct net *net, struct net_done *done)
     return 1;
 }
 
+static void hold_next(struct net *net)
+{
+    if (net->is_held)
+        sched_yield();
+    else
+        net->is_held = net_poll(net, &net->held);
+    if (net->is_held && net->held.err)
+        net_fail(net, "error %d, provider's %d, before a barrier: %s", net->held.err, net->held.prov_errno,
+                 net->held.text);
+}
+
 void net_barrier(struct net *net)
 {
     uint32_t n = (uint32_t)net->options->n_procs;
 
+    hold_next(net); /* the provider posts its receives at its first poll: before anybody can send */
     net->barriers++;
     atomic_fetch_add_explicit(&net->shared->arrived, 1, memory_order_acq_rel); /* with the load below */
     while (atomic_load_explicit(&net->shared->arrived, memory_order_acquire) < net->barriers * n) {
-        if (!net->is_held)
-            net->is_held = net_poll(net, &net->held);
-        else
-            sched_yield();
-        if (net->is_held && net->held.err)
-            net_fail(net, "error %d, provider's %d, before a barrier: %s", net->held.err,
-                     net->held.prov_errno, net->held.text);
+        hold_next(net);
         net_check_time(net, "barrier");
     }
 }
