@@ -11,9 +11,9 @@ static void say_hung(struct wsh_view *view)
 {
     char text[512];
 
-    if (view->told_hang || !__atomic_load_n(&view->pinned->report.hang.state, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&view->pinned->report.hang.state, __ATOMIC_ACQUIRE) ||
+        __atomic_exchange_n(&view->told_hang, true, __ATOMIC_RELAXED))
         return;
-    view->told_hang = true;
     wsh_report_text(&view->pinned->report.hang, view->job->n_pes, text, sizeof text);
     wsh_warn("%s", text);
 }
@@ -29,8 +29,10 @@ int wsh_view_look(const struct wsh_job *job)
     say_hung(view);
     if (wsh_likely(!__atomic_load_n(&view->pinned->report.error.state, __ATOMIC_ACQUIRE)))
         return 0;
-    wsh_report_text(&view->pinned->report.error, job->n_pes, text, sizeof text);
-    wsh_error("%s", text);
+    if (!__atomic_exchange_n(&view->told_error, true, __ATOMIC_RELAXED)) {
+        wsh_report_text(&view->pinned->report.error, job->n_pes, text, sizeof text);
+        wsh_error("%s", text);
+    }
     return -EIO;
 }
 

@@ -24,7 +24,7 @@ struct wsh_view {
     size_t ranges, slots, tables, size; /* offsets in it */
     int n_slots;
     struct wsh_view_pinned *pinned;
-    bool told_hang;
+    bool told_hang, told_error; /* said once; whichever thread of the process sees it first */
 };
 
 #endif

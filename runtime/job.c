@@ -288,7 +288,8 @@ static void quiet_all(struct wsh_job *job)
 static void say_goodbye(struct wsh_job *job)
 {
     quiet_all(job);
-    wsh_barrier(&job->world, "shmem_finalize");
+    if (wsh_barrier(&job->world, "shmem_finalize"))
+        wsh_job_abort(1);
     quiet_all(job); /* the barrier's own signals too, before nobody may be left to take them */
     if (job->network && !job->progress)
         wsh_progress_start(job); /* the bootstrap's barrier does not serve peers */

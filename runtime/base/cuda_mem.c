@@ -113,7 +113,8 @@ int wsh_gpu_mem_open(struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu, size_t 
         wsh_gpu_mem_close(mem);
         return failed(*status);
     }
-    sync_copies(mem);
+    if (!vmm) /* drivers offer it for no other memory */
+        sync_copies(mem);
     return 0;
 }
 

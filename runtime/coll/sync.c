@@ -2,6 +2,7 @@
 /* Knows how the members of a team meet: one step of signals to all, or dissemination. */
 #include "runtime/coll/coll.h"
 
+#include "device/host.h"
 #include "runtime/coll/state.h"
 #include "runtime/job.h"
 #include "runtime/order.h"
@@ -119,8 +120,10 @@ static int meet(struct wsh_team *team, const char *routine, uint64_t *bad)
 {
     struct wsh_coll *coll = team->coll;
     struct meeting meeting = {.team = team, .bad = *bad};
-    int rc;
+    int rc = wsh_view_look(team->job); /* a kernel that was refused must not look done, however soon all meet */
 
+    if (rc)
+        return rc;
     meeting.epoch = ++coll->sync_epoch;
     meeting.flags = coll->sync_flags + (meeting.epoch & 1) * (size_t)team->n_pes;
     __atomic_thread_fence(

@@ -2,7 +2,7 @@
 /*
  * One word in device memory is incremented at once by kernels of all PEs (their own GPU's and NVLink peers') and by
  * the host API of all PEs: no increment is lost. The same with a lock word, by compare and swap.
- * roads: gpu:2,4 gpuipc:2 gpu1:2
+ * roads: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8
  * timeout: 300
  */
 #include "test/device/dev.cuh"

@@ -73,7 +73,10 @@ int dev_end(void);
 /* Begins a case: the limit runs anew. All PEs. */
 void dev_case(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Zeroed symmetric device memory; ends the test without it. Collective. */
+/*
+ * Zeroed symmetric device memory, of the device heap or, with WSH_DEV_MEMORY=registered, of a registered allocation;
+ * ends the test without it. Collective.
+ */
 void *dev_alloc(size_t len);
 
 /* Zeroed memory that host and GPU read and write; dev_share_end frees all of it. */

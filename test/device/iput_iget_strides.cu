@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Strided puts and gets of kernels, at each scope and element size, move exactly the elements they name.
- * roads: gpu:2,4 gpuipc:2 gpu1:2
+ * roads: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8
  * timeout: 300
  */
 #include "test/device/dev.cuh"

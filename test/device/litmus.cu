@@ -6,7 +6,7 @@
  * sometimes come late. Payloads of 1 word to 64 KiB, new values each round, sent in every way the API has.
  *
  * WSH_LITMUS_ROUNDS: rounds over all lanes (a million; with WSH_TEST_LONG ten).
- * roads: gpu:2,4 gpuipc:2 gpu1:2
+ * roads: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8
  * timeout: 600
  */
 #include "test/device/dev.cuh"
@@ -181,10 +181,23 @@ __global__ void __launch_bounds__(THREADS) travel(struct litmus l)
     }
 }
 
+/* The blocks of all PEs wait for each other: no more than a GPU holds at once, shared by the PEs that use it. */
+static int lanes_that_fit(void)
+{
+    int gpus = 1, processors = 0, blocks = 0, sharing;
+
+    cudaGetDeviceCount(&gpus);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+    mp_check(!cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, travel, THREADS, SCRATCH), "occupancy");
+    sharing = (mp_npes + gpus - 1) / gpus;
+    return processors * blocks / sharing / 2 < LANES ? processors * blocks / sharing / 2 : LANES;
+}
+
 int main(void)
 {
     const char *given = getenv("WSH_LITMUS_ROUNDS");
     uint64_t each, done = 0;
+    int lanes;
     struct litmus l;
 
     dev_begin();
@@ -193,15 +206,16 @@ int main(void)
     l.made = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);
     l.flag = (uint64_t *)dev_alloc(LANES * 16 * 8);
     l.seen = (uint64_t *)dev_alloc(LANES * 16 * 8);
-    each = (given ? strtoull(given, NULL, 10) : (uint64_t)mp_rounds(1000000, 10000000)) / LANES + 1;
+    lanes = lanes_that_fit();
+    each = (given ? strtoull(given, NULL, 10) : (uint64_t)mp_rounds(1000000, 10000000)) / lanes + 1;
     while (done < each) {
         l.first = done + 1;
         l.rounds = each - done < 5000 ? each - done : 5000;
-        dev_case("rounds %lu to %lu in %d lanes", (unsigned long)l.first, (unsigned long)(done + l.rounds), LANES);
-        travel<<<2 * LANES, THREADS, SCRATCH>>>(l);
+        dev_case("rounds %lu to %lu in %d lanes", (unsigned long)l.first, (unsigned long)(done + l.rounds), lanes);
+        travel<<<2 * lanes, THREADS, SCRATCH>>>(l);
         dev_check_report(l.report, "data after the flag (round x 16 + way)");
         done += l.rounds;
     }
-    mp_note("%lu rounds in %d lanes", (unsigned long)(done * LANES), LANES);
+    mp_note("%lu rounds in %d lanes", (unsigned long)done * lanes, lanes);
     return dev_end();
 }

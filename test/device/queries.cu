@@ -2,7 +2,7 @@
 /*
  * Kernels know their PE, the number of PEs, teams and contexts as the host does, and shmem_ptr gives addresses that
  * loads and stores reach; several PEs' memory, NULL for what is not symmetric.
- * roads: gpu:2,4 gpuipc:2 gpu1:2
+ * roads: gpu:2,4 gpuipc:2,4 gpu1:2,4,8
  */
 #include "test/device/dev.cuh"
 
