@@ -82,6 +82,7 @@ start_job()
     pes=$1
     shift
     : >"$tap_dir/start"
+    : >"$out" # here, not only in the background: what the last job wrote does not count
     env --default-signal=INT "$oshrun" "$@" >"$out" 2>"$err" </dev/null &
     job=$!
     for _ in $(seq 1000); do

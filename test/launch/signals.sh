@@ -62,6 +62,7 @@ kill -9 "$pe"
 end_job 3000
 ended "stopped, continued, and a PE killed" 137 'PE [01] .* exited with status 137|killed by signal 9|is gone'
 
+: >"$out"
 (
     trap '' HUP
     exec "$oshrun" -n 2 "$course" catch >"$out" 2>"$err" </dev/null
