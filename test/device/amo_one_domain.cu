@@ -41,7 +41,7 @@ int main(void)
     int *lock;
 
     dev_begin();
-    each = (unsigned)mp_rounds(200, 1000);
+    each = (unsigned)mp_rounds(500, 1000);
     host_each = (unsigned)mp_rounds(1000, 10000);
     word = (uint64_t *)dev_alloc(8);
     narrow = (unsigned *)dev_alloc(8);
