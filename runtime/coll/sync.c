@@ -120,8 +120,9 @@ static int meet(struct wsh_team *team, const char *routine, uint64_t *bad)
 {
     struct wsh_coll *coll = team->coll;
     struct meeting meeting = {.team = team, .bad = *bad};
-    int rc = wsh_view_look(team->job); /* a kernel that was refused must not look done, however soon all meet */
+    int rc;
 
+    rc = wsh_view_look(team->job); /* a kernel that was refused must not look done, however soon all meet */
     if (rc)
         return rc;
     meeting.epoch = ++coll->sync_epoch;

@@ -19,7 +19,8 @@ static int fill(const struct wsh_device *given)
     return 0;
 }
 
-static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill, "device_fault.c"};
+static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill,
+                                            "device_fault.c"};
 
 /* As device/refuse.cuh does; release: partner of the host's acquire. */
 static void refuse(void)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The few names by which p2p calls a library: OpenSHMEM's device routines, or with -DPERF_NVSHMEM those of NVSHMEM.
+ * Where NVSHMEM has no form by a warp or block (quiet, fence), lane 0 calls the thread's between two barriers.
+ */
+#ifndef PERFTEST_DEVICE_API_CUH
+#define PERFTEST_DEVICE_API_CUH
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern "C" {
+#include "perftest/device/rows.h"
+}
+
+#ifdef PERF_NVSHMEM
+#include <nvshmem.h>
+#include <nvshmemx.h>
+#define PERF_ONE(name) nvshmem_##name
+#define PERF_AT(name, scope) nvshmemx_##name##_##scope
+#define PERF_X(name) nvshmemx_##name
+#define PERF_SIGNAL_SET NVSHMEM_SIGNAL_SET
+#define PERF_GE NVSHMEM_CMP_GE
+#else
+#include <shmemx.h>
+#define PERF_ONE(name) shmem_##name
+#define PERF_AT(name, scope) shmem_##name##_##scope
+#define PERF_X(name) shmemx_##name
+#define PERF_SIGNAL_SET SHMEM_SIGNAL_SET
+#define PERF_GE SHMEM_CMP_GE
+#endif
+
+/* perf_NAME<S>(…): by a thread, a warp or a block. */
+#define PERF_SCOPES(name, thread, warp, block)                                        \
+    template <int S, class... ARGS> static __device__ void perf_##name(ARGS... args)  \
+    {                                                                                 \
+        if constexpr (S == P2P_THREAD)                                                \
+            thread(args...);                                                          \
+        else if constexpr (S == P2P_WARP)                                             \
+            warp(args...);                                                            \
+        else                                                                          \
+            block(args...);                                                           \
+    }
+#define PERF_SCOPED(name) PERF_SCOPES(name, PERF_ONE(name), PERF_AT(name, warp), PERF_AT(name, block))
+
+PERF_SCOPED(putmem_nbi)
+PERF_SCOPED(getmem)
+PERF_SCOPED(getmem_nbi)
+PERF_SCOPED(putmem_signal)
+
+template <int S> static __device__ void perf_sync()
+{
+    if constexpr (S == P2P_WARP)
+        __syncwarp();
+    else if constexpr (S == P2P_BLOCK)
+        __syncthreads();
+}
+
+template <int S> static __device__ bool perf_leads()
+{
+    return S == P2P_THREAD || (S == P2P_WARP ? threadIdx.x % 32 : threadIdx.x) == 0;
+}
+
+#ifdef PERF_NVSHMEM
+#define PERF_ORDER(name)                                    \
+    template <int S> static __device__ void perf_##name()   \
+    {                                                       \
+        perf_sync<S>();                                     \
+        if (perf_leads<S>())                                \
+            nvshmem_##name();                               \
+        perf_sync<S>();                                     \
+    }
+PERF_ORDER(quiet)
+PERF_ORDER(fence)
+#else
+PERF_SCOPED(quiet)
+PERF_SCOPED(fence)
+PERF_SCOPES(putmem_bulk, shmemx_putmem_bulk, shmemx_putmem_bulk_warp, shmemx_putmem_bulk_block)
+PERF_SCOPES(getmem_bulk, shmemx_getmem_bulk, shmemx_getmem_bulk_warp, shmemx_getmem_bulk_block)
+#endif
+
+/* Host side. perf_start: 0, or nonzero after a line; the GPU is chosen by the PE's number. */
+static int perf_choose(int gpu)
+{
+    cudaError_t status = cudaSetDevice(gpu);
+
+    if (status != cudaSuccess)
+        fprintf(stderr, "p2p: GPU %d cannot be used: %s\n", gpu, cudaGetErrorString(status));
+    return status != cudaSuccess;
+}
+
+#ifdef PERF_NVSHMEM
+
+#define PERF_LIBRARY "NVSHMEM"
+
+/* The starter of the PEs says who each is and names a file through which PE 0 hands the others the job's id. */
+static int perf_pass_id(nvshmemx_uniqueid_t *id, int pe, const char *path)
+{
+    char part[4096];
+    FILE *file = NULL;
+
+    snprintf(part, sizeof part, "%s.part", path);
+    if (pe == 0) {
+        if (nvshmemx_get_uniqueid(id) || !(file = fopen(part, "w")) || fwrite(id, sizeof *id, 1, file) != 1 ||
+            fclose(file) || rename(part, path))
+            return -1;
+        return 0;
+    }
+    for (int tries = 0; tries < 3000 && !(file = fopen(path, "r")); tries++)
+        usleep(10000);
+    if (!file || fread(id, sizeof *id, 1, file) != 1)
+        return -1;
+    return fclose(file);
+}
+
+static int perf_start(int gpus)
+{
+    const char *pe = getenv("PERF_PE"), *npes = getenv("PERF_NPES"), *path = getenv("PERF_ID_FILE");
+    nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
+    nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
+
+    if (!pe || !npes || !path) {
+        nvshmem_init();
+        return perf_choose(nvshmem_my_pe() % gpus);
+    }
+    if (perf_choose(atoi(pe) % gpus) || perf_pass_id(&id, atoi(pe), path) ||
+        nvshmemx_set_attr_uniqueid_args(atoi(pe), atoi(npes), &id, &attr) ||
+        nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attr)) {
+        fprintf(stderr, "p2p: PE %s of %s could not start NVSHMEM with the id in %s\n", pe, npes, path);
+        return -1;
+    }
+    return 0;
+}
+
+static void *perf_malloc(size_t len)
+{
+    return nvshmem_malloc(len);
+}
+
+static void perf_free(void *memory)
+{
+    nvshmem_free(memory);
+}
+
+#else
+
+#define PERF_LIBRARY "warpshmem"
+
+static int perf_start(int gpus)
+{
+    shmem_init();
+    return perf_choose(shmem_my_pe() % gpus);
+}
+
+static void *perf_malloc(size_t len)
+{
+    return shmemx_malloc_device(len);
+}
+
+static void perf_free(void *memory)
+{
+    shmemx_free_device(memory);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every kernel of p2p is given, and the table from which rows get theirs. */
+#ifndef PERFTEST_DEVICE_KERNELS_CUH
+#define PERFTEST_DEVICE_KERNELS_CUH
+
+#include "perftest/device/api.cuh"
+
+/* Bytes between the flags of two lanes. */
+#define P2P_FLAG_WORDS 16
+#define P2P_FLAGS 256
+
+/* Shared memory that bulk copies are lent. */
+#define P2P_SCRATCH 49280
+
+/* Bytes of one piece of the load in put_loaded. */
+#define P2P_PIECE ((size_t)65536)
+
+struct p2p_args {
+    char *dest, *source; /* symmetric; the source may be misaligned */
+    uint64_t *flag;      /* symmetric, P2P_FLAG_WORDS a lane */
+    uint64_t *local;     /* a word of this GPU, for what the kernel's blocks tell each other */
+    size_t len;          /* bytes that one lane moves; the last lane `extra` more */
+    size_t extra;
+    long n;         /* iterations */
+    uint64_t first; /* of all iterations of the row; flags count on from it */
+    int peer;
+    bool begins; /* of two PEs that answer each other */
+};
+
+typedef void p2p_kernel(struct p2p_args);
+
+/* The thread, warp or block, among all of the grid. */
+template <int S> static __device__ size_t p2p_lane()
+{
+    size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+    return S == P2P_THREAD ? thread : S == P2P_WARP ? thread / 32 : blockIdx.x;
+}
+
+template <int S> static __device__ size_t p2p_lanes()
+{
+    size_t threads = (size_t)gridDim.x * blockDim.x;
+
+    return S == P2P_THREAD ? threads : S == P2P_WARP ? threads / 32 : gridDim.x;
+}
+
+/* The lane's part of source and target. */
+template <int S> static __device__ struct p2p_args p2p_part(struct p2p_args a)
+{
+    size_t lane = p2p_lane<S>();
+
+    a.dest += lane * a.len;
+    a.source += lane * a.len;
+    a.flag += lane % P2P_FLAGS * P2P_FLAG_WORDS;
+    if (lane + 1 == p2p_lanes<S>())
+        a.len += a.extra;
+    return a;
+}
+
+#define P2P_ALL(kernel)                                             \
+    {                                                               \
+        kernel<P2P_THREAD>, kernel<P2P_WARP>, kernel<P2P_BLOCK>     \
+    }
+#define P2P_ONE(kernel) {kernel, NULL, NULL}
+#ifdef PERF_NVSHMEM
+#define P2P_EXTENSION(kernel) {NULL, NULL, NULL}
+#else
+#define P2P_EXTENSION(kernel) P2P_ALL(kernel)
+#endif
+
+#endif

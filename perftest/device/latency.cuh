@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations one after the other: each iteration ends when the operation is complete. */
+#ifndef PERFTEST_DEVICE_LATENCY_CUH
+#define PERFTEST_DEVICE_LATENCY_CUH
+
+#include "perftest/device/kernels.cuh"
+
+template <int S> __global__ void p2p_put(struct p2p_args a)
+{
+    for (long i = 0; i < a.n; i++) {
+        perf_putmem_nbi<S>(a.dest, a.source, a.len, a.peer);
+        perf_quiet<S>();
+    }
+}
+
+template <int S> __global__ void p2p_get(struct p2p_args a)
+{
+    for (long i = 0; i < a.n; i++)
+        perf_getmem<S>(a.dest, a.source, a.len, a.peer);
+}
+
+static __global__ void p2p_p(struct p2p_args a)
+{
+    for (long i = 0; i < a.n; i++) {
+        PERF_ONE(uint64_p)((uint64_t *)a.dest, a.first + i, a.peer);
+        PERF_ONE(quiet)();
+    }
+}
+
+/* The words are zero, which the compiler does not know: each address needs the value before. */
+static __global__ void p2p_g(struct p2p_args a)
+{
+    uint64_t value = 0;
+
+    for (long i = 0; i < a.n; i++)
+        value = PERF_ONE(uint64_g)(a.flag + value, a.peer);
+    *a.local = value;
+}
+
+static __global__ void p2p_fetch_inc(struct p2p_args a)
+{
+    uint64_t old = 0;
+
+    for (long i = 0; i < a.n; i++)
+        old = PERF_ONE(uint64_atomic_fetch_inc)(a.flag + (old >> 63), a.peer);
+    *a.local = old;
+}
+
+static __global__ void p2p_compare_swap(struct p2p_args a)
+{
+    uint64_t old = a.first;
+
+    for (long i = 0; i < a.n; i++)
+        old = PERF_ONE(uint64_atomic_compare_swap)(a.flag, old, old + 1, a.peer) + 1;
+    *a.local = old;
+}
+
+static __global__ void p2p_swap(struct p2p_args a)
+{
+    uint64_t old = a.first;
+
+    for (long i = 0; i < a.n; i++)
+        old = PERF_ONE(uint64_atomic_swap)(a.flag, old + 1, a.peer);
+    *a.local = old;
+}
+
+static __global__ void p2p_inc(struct p2p_args a)
+{
+    for (long i = 0; i < a.n; i++) {
+        PERF_ONE(uint64_atomic_inc)(a.flag, a.peer);
+        PERF_ONE(quiet)();
+    }
+}
+
+/* Block 0 is measured; the others put pieces until it says that it has finished. */
+static __global__ void p2p_put_loaded(struct p2p_args a)
+{
+    volatile uint64_t *finished = a.local;
+    char *dest = a.dest + blockIdx.x * P2P_PIECE, *source = a.source + blockIdx.x * P2P_PIECE;
+
+    if (blockIdx.x == 0) {
+        for (long i = 0; i < a.n; i++) {
+            perf_putmem_nbi<P2P_BLOCK>(dest, source, a.len, a.peer);
+            perf_quiet<P2P_BLOCK>();
+        }
+        if (threadIdx.x == 0)
+            *finished = a.first + a.n;
+        return;
+    }
+    do {
+        perf_putmem_nbi<P2P_BLOCK>(dest, source, P2P_PIECE, a.peer);
+    } while (!__syncthreads_or(*finished == a.first + a.n));
+    perf_quiet<P2P_BLOCK>();
+}
+
+#ifndef PERF_NVSHMEM
+
+extern __shared__ __align__(128) char p2p_scratch[];
+
+template <int S> __global__ void p2p_put_bulk(struct p2p_args a)
+{
+    for (long i = 0; i < a.n; i++) {
+        perf_putmem_bulk<S>(a.dest, a.source, a.len, a.peer, p2p_scratch, P2P_SCRATCH);
+        perf_quiet<S>();
+    }
+}
+
+template <int S> __global__ void p2p_get_bulk(struct p2p_args a)
+{
+    for (long i = 0; i < a.n; i++)
+        perf_getmem_bulk<S>(a.dest, a.source, a.len, a.peer, p2p_scratch, P2P_SCRATCH);
+}
+
+#endif
+
+#endif
