@@ -4,6 +4,7 @@
 #include "bootstrap/ways.h"
 
 #include "bootstrap/blob.h"
+#include "bootstrap/lean.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 
@@ -238,6 +239,7 @@ static int describe(struct wsh_boot *boot, const struct wsh_env *env)
 static int join(void)
 {
     const char *theirs = wsh_env_foreign("PMIX_VERSION");
+    struct wsh_lean lean;
     pmix_status_t status;
 
     if (client.pid == getpid())
@@ -247,7 +249,9 @@ static int join(void)
                   (int)getpid(), client.me.rank);
         return -EINVAL;
     }
+    wsh_lean_begin(&lean);
     status = PMIx_Init(&client.me, NULL, 0);
+    wsh_lean_end(&lean);
     if (status == PMIX_SUCCESS) {
         client.pid = getpid();
         return 0;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/pmix_server.h"
 
+#include "bootstrap/lean.h"
 #include "bootstrap/oshrun/pmix_job.h"
 #include "bootstrap/oshrun/say.h"
 #include "runtime/base/env.h"
@@ -158,47 +159,27 @@ static pmix_server_module_t upcalls = {
 };
 
 /*
- * Settings of libpmix and its hwloc while the server starts; the PEs get the user's own (tried with 4.2.2):
- * hwloc's plugins (X, OpenCL, CUDA, PCI names) are half of the start-up time and of no use here, and its x86 part
- * moves to each processor in turn, which takes long on a busy machine. The `hash` store
- * has no files and no lock that a killed PE may hold; with very many PEs the shared one is faster, as each look-up
- * by a PE is else a message.
+ * The `hash` store has no files and no lock that a killed PE may hold; with very many PEs the shared one is faster, as
+ * each look-up by a PE is else a message.
  */
 #define HASH_STORE_MAX_PES 64
 
-static const struct {
-    const char *name, *value;
-} quick[] = {{"HWLOC_PLUGINS_PATH", "/nonexistent"}, {"HWLOC_COMPONENTS", "-linuxio,-pci,-x86"}};
-
-#define N_QUICK (sizeof quick / sizeof quick[0])
-
 static pmix_status_t start(const char *tmpdir)
 {
-    char *before[N_QUICK];
+    struct wsh_lean lean;
     pmix_rank_t rank = 0;
     pmix_info_t info[4];
     pmix_status_t status;
 
-    for (size_t i = 0; i < N_QUICK; i++) {
-        const char *value = wsh_env_foreign(quick[i].name);
-
-        before[i] = value ? strdup(value) : NULL;
-        setenv(quick[i].name, quick[i].value, 1);
-    }
     PMIX_INFO_LOAD(&info[0], PMIX_SERVER_TMPDIR, tmpdir, PMIX_STRING);
     PMIX_INFO_LOAD(&info[1], PMIX_SYSTEM_TMPDIR, tmpdir, PMIX_STRING);
     PMIX_INFO_LOAD(&info[2], PMIX_SERVER_NSPACE, "oshrun", PMIX_STRING);
     PMIX_INFO_LOAD(&info[3], PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
+    wsh_lean_begin(&lean);
     status = PMIx_server_init(&upcalls, info, 4);
+    wsh_lean_end(&lean);
     for (int i = 0; i < 4; i++)
         PMIX_INFO_DESTRUCT(&info[i]);
-    for (size_t i = 0; i < N_QUICK; i++) {
-        if (before[i])
-            setenv(quick[i].name, before[i], 1);
-        else
-            unsetenv(quick[i].name);
-        free(before[i]);
-    }
     return status;
 }
 
