@@ -14,6 +14,7 @@
 #include "put.cuh"
 
 #define WSH_BULK_STAGES 6
+#define WSH_BULK_AHEAD 5 /* chunks that are loaded before the one that is stored */
 #define WSH_BULK_CHUNK 8192
 #define WSH_BULK_BARRIERS 128 /* bytes at the start of the scratch */
 
@@ -28,61 +29,76 @@ static WSH_DEV void wsh_dev_check_scratch(const char *what, const void *scratch,
 
 #if __CUDA_ARCH__ >= 900
 
-/* One copy under way; addresses in shared memory are 32-bit. */
-struct wsh_dev_bulk {
-    uint64_t to, from;
-    size_t len;
+/* One side of a copy under way, loads or stores: the next chunk. */
+struct wsh_dev_bulk_side {
+    uint64_t g_at;
+    size_t left;
+    uint32_t stage, parity; /* of the buffer: how often it was used, modulo 2 */
+};
+
+/* Where a copy's barriers and buffers are in shared memory; `chunk` bytes each. */
+struct wsh_dev_bulk_room {
     uint32_t barriers, buffers, chunk;
 };
 
-static WSH_DEV uint32_t wsh_dev_bulk_part(const struct wsh_dev_bulk &bulk, size_t i)
+static WSH_DEV uint32_t wsh_dev_bulk_bytes(const struct wsh_dev_bulk_room &room, const struct wsh_dev_bulk_side &side)
 {
-    size_t left = bulk.len - i * bulk.chunk;
-
-    return left < bulk.chunk ? (uint32_t)left : bulk.chunk;
+    return side.left < room.chunk ? (uint32_t)side.left : room.chunk;
 }
 
-static WSH_DEV void wsh_dev_bulk_load(const struct wsh_dev_bulk &bulk, size_t i)
+/* A division for each chunk would take longer than the chunk. */
+static WSH_DEV void wsh_dev_bulk_advance(struct wsh_dev_bulk_side *side, uint32_t bytes)
 {
-    uint32_t stage = (uint32_t)(i % WSH_BULK_STAGES), bytes = wsh_dev_bulk_part(bulk, i);
-
-    wsh_ptx_barrier_expect(bulk.barriers + 8 * stage, bytes);
-    wsh_ptx_bulk_load(bulk.buffers + stage * bulk.chunk, bulk.from + i * bulk.chunk, bytes, bulk.barriers + 8 * stage);
+    side->g_at += bytes;
+    side->left -= bytes;
+    if (++side->stage == WSH_BULK_STAGES) {
+        side->stage = 0;
+        side->parity ^= 1;
+    }
 }
 
-static WSH_DEV void wsh_dev_bulk_store(const struct wsh_dev_bulk &bulk, size_t i)
+static WSH_DEV void wsh_dev_bulk_load(const struct wsh_dev_bulk_room &room, struct wsh_dev_bulk_side *from)
 {
-    uint32_t stage = (uint32_t)(i % WSH_BULK_STAGES);
+    uint32_t bytes = wsh_dev_bulk_bytes(room, *from), barrier = room.barriers + 8 * from->stage;
 
-    while (!wsh_ptx_barrier_passed(bulk.barriers + 8 * stage, (uint32_t)(i / WSH_BULK_STAGES) & 1))
+    wsh_ptx_barrier_expect(barrier, bytes);
+    wsh_ptx_bulk_load(room.buffers + from->stage * room.chunk, from->g_at, bytes, barrier);
+    wsh_dev_bulk_advance(from, bytes);
+}
+
+static WSH_DEV void wsh_dev_bulk_store(const struct wsh_dev_bulk_room &room, struct wsh_dev_bulk_side *to)
+{
+    uint32_t bytes = wsh_dev_bulk_bytes(room, *to);
+
+    while (!wsh_ptx_barrier_passed(room.barriers + 8 * to->stage, to->parity))
         continue;
-    wsh_ptx_bulk_store(bulk.to + i * bulk.chunk, bulk.buffers + stage * bulk.chunk, wsh_dev_bulk_part(bulk, i));
+    wsh_ptx_bulk_store(to->g_at, room.buffers + to->stage * room.chunk, bytes);
+    wsh_dev_bulk_advance(to, bytes);
 }
 
-/* One lane. A buffer is loaded again once the store before the last has read it. */
-static WSH_DEV void wsh_dev_bulk_run(const struct wsh_dev_bulk &bulk)
+/* One lane. A buffer is loaded again once the store out of it has read it, which later stores need not have. */
+static WSH_DEV void wsh_dev_bulk_run(const struct wsh_dev_bulk_room &room, struct wsh_dev_bulk_side from,
+                                     struct wsh_dev_bulk_side to)
 {
-    size_t chunks = (bulk.len + bulk.chunk - 1) / bulk.chunk;
-
 #pragma unroll 1
     for (uint32_t s = 0; s < WSH_BULK_STAGES; s++)
-        wsh_ptx_barrier_init(bulk.barriers + 8 * s);
+        wsh_ptx_barrier_init(room.barriers + 8 * s);
     wsh_ptx_proxy_fence();
 #pragma unroll 1
-    for (size_t i = 0; i < WSH_BULK_STAGES - 1 && i < chunks; i++)
-        wsh_dev_bulk_load(bulk, i);
+    for (int i = 0; i < WSH_BULK_AHEAD && from.left; i++)
+        wsh_dev_bulk_load(room, &from);
 #pragma unroll 1
-    for (size_t i = 0; i < chunks; i++) {
-        wsh_dev_bulk_store(bulk, i);
-        if (i + WSH_BULK_STAGES - 1 < chunks) {
-            wsh_ptx_bulk_wait_read_but_one();
-            wsh_dev_bulk_load(bulk, i + WSH_BULK_STAGES - 1);
+    while (to.left) {
+        wsh_dev_bulk_store(room, &to);
+        if (from.left) {
+            wsh_ptx_bulk_wait_read_but<WSH_BULK_STAGES - WSH_BULK_AHEAD>();
+            wsh_dev_bulk_load(room, &from);
         }
     }
     wsh_ptx_bulk_wait();
 #pragma unroll 1
     for (uint32_t s = 0; s < WSH_BULK_STAGES; s++)
-        wsh_ptx_barrier_inval(bulk.barriers + 8 * s);
+        wsh_ptx_barrier_inval(room.barriers + 8 * s);
 }
 
 /* Both sides at a multiple of 16, len too. */
@@ -93,8 +109,9 @@ static WSH_DEV void wsh_dev_bulk_middle(uint64_t to, uint64_t from, size_t len, 
     uint32_t chunk = (uint32_t)(scratch_len - WSH_BULK_BARRIERS) / WSH_BULK_STAGES & ~127u;
 
     if (len && wsh_dev_lane<S>() == 0)
-        wsh_dev_bulk_run(wsh_dev_bulk{to, from, len, shared, shared + WSH_BULK_BARRIERS,
-                                      chunk < WSH_BULK_CHUNK ? chunk : WSH_BULK_CHUNK});
+        wsh_dev_bulk_run(wsh_dev_bulk_room{shared, shared + WSH_BULK_BARRIERS,
+                                           chunk < WSH_BULK_CHUNK ? chunk : WSH_BULK_CHUNK},
+                         wsh_dev_bulk_side{from, len, 0, 0}, wsh_dev_bulk_side{to, len, 0, 0});
 }
 
 /* All lanes; no barrier. False: nothing was done. L: who the edges are read from. */

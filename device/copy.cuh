@@ -256,8 +256,32 @@ WSH_DEV_CALL void wsh_dev_copy_edges(char *to, const char *from, size_t n, size_
     }
 }
 
-/* All lanes of the scope; no barrier. The parts are out of line: one body each, whatever calls them. */
-template <int S, class L> static WSH_DEV void wsh_dev_copy(char *to, const char *from, size_t len)
+/* The widest unit that addresses and length are multiples of, up to 16: its logarithm. */
+static WSH_DEV unsigned wsh_dev_unit(const void *to, const void *from, size_t len)
+{
+    return (unsigned)__ffs((int)((unsigned)(uint64_t)to | (unsigned)(uint64_t)from | (unsigned)len | 16)) - 1;
+}
+
+/* n units of 1 << unit bytes, one a lane. */
+template <class L>
+static WSH_DEV void wsh_dev_copy_step(char *to, const char *from, unsigned n, unsigned unit, unsigned lane)
+{
+    if (lane >= n)
+        return;
+    if (unit == 4)
+        ((uint4 *)to)[lane] = L::load((const uint4 *)from + lane);
+    else if (unit == 3)
+        ((uint64_t *)to)[lane] = L::load((const uint64_t *)from + lane);
+    else if (unit == 2)
+        ((uint32_t *)to)[lane] = L::load((const uint32_t *)from + lane);
+    else if (unit == 1)
+        ((uint16_t *)to)[lane] = L::load((const uint16_t *)from + lane);
+    else
+        to[lane] = (char)L::load((const uint8_t *)from + lane);
+}
+
+/* What is more than one access a lane. The parts are out of line: one body each, whatever calls them. */
+template <int S, class L> static WSH_DEV void wsh_dev_copy_long(char *to, const char *from, size_t len)
 {
     bool wide = S == WSH_THREAD || wsh_dev_size<S>() >= 32;
     struct wsh_dev_cut cut = wsh_dev_cut_of((uint64_t)to, (uint64_t)from, len, wide);
@@ -273,6 +297,17 @@ template <int S, class L> static WSH_DEV void wsh_dev_copy(char *to, const char 
     } else {
         wsh_dev_copy_edges<L>(to, from, len - gap, cut.head, gap, wsh_dev_lane<S>(), wsh_dev_size<S>());
     }
+}
+
+/* All lanes of the scope; no barrier. */
+template <int S, class L> static WSH_DEV void wsh_dev_copy(char *to, const char *from, size_t len)
+{
+    unsigned unit = wsh_dev_unit(to, from, len);
+
+    if (len >> unit <= wsh_dev_size<S>())
+        wsh_dev_copy_step<L>(to, from, (unsigned)(len >> unit), unit, wsh_dev_lane<S>());
+    else
+        wsh_dev_copy_long<S, L>(to, from, len);
 }
 
 #endif

@@ -44,9 +44,19 @@ static WSH_DEV void wsh_ptx_fence()
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-static WSH_DEV void wsh_ptx_warp_sync(unsigned lanes)
+/* Lanes that the block does not have count as exited. A mask that is no constant would cost a search for equals. */
+static WSH_DEV void wsh_ptx_warp_sync()
 {
-    __syncwarp(lanes);
+    __syncwarp(0xffffffffu);
+}
+
+/* The place of this thread in its warp. */
+static WSH_DEV unsigned wsh_ptx_lane()
+{
+    unsigned lane;
+
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
 }
 
 static WSH_DEV void wsh_ptx_block_sync()
@@ -255,10 +265,10 @@ static WSH_DEV void wsh_ptx_bulk_store(uint64_t g_to, uint32_t buffer, uint32_t 
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/* All of this lane's stores but the last have read their buffers. */
-static WSH_DEV void wsh_ptx_bulk_wait_read_but_one()
+/* All of this lane's stores but the last LAST have read their buffers. */
+template <int LAST> static WSH_DEV void wsh_ptx_bulk_wait_read_but()
 {
-    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LAST) : "memory");
 }
 
 /* All of this lane's stores are complete: written, not only read. */

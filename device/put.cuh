@@ -20,6 +20,19 @@ template <int S> static WSH_DEV void wsh_dev_store(uint64_t to, const void *sour
                                                      wsh_dev_size<S>());
 }
 
+/* One access does it: 1, 2, 4, 8 or 16 bytes, aligned. */
+static WSH_DEV bool wsh_dev_is_unit(uint64_t to, const void *source, size_t len)
+{
+    return len == (size_t)1 << wsh_dev_unit((void *)to, source, len) && __isGlobal(source);
+}
+
+static WSH_DEV void wsh_dev_store_unit(uint64_t to, const void *source, size_t len)
+{
+    unsigned unit = wsh_dev_unit(nullptr, nullptr, len);
+
+    wsh_dev_copy_step<wsh_dev_from_global>((char *)to, (const char *)source, 1, unit, 0);
+}
+
 /* The first barrier lets every lane's source be read by all, the second lets the source be reused. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_put(const char *what, void *dest, const void *source, size_t len, int pe)

@@ -47,14 +47,14 @@ template <int S> static WSH_DEV unsigned wsh_dev_size()
 /* 0 … wsh_dev_size - 1; lane 0 leads. */
 template <int S> static WSH_DEV unsigned wsh_dev_lane()
 {
-    return S == WSH_THREAD ? 0 : S == WSH_WARP ? wsh_dev_thread() & 31 : wsh_dev_thread();
+    return S == WSH_THREAD ? 0 : S == WSH_WARP ? wsh_ptx_lane() : wsh_dev_thread();
 }
 
 /* Every lane waits for all others; what they did before is before what each does afterwards. */
 template <int S> static WSH_DEV void wsh_dev_sync()
 {
     if (S == WSH_WARP)
-        wsh_ptx_warp_sync(wsh_dev_warp_mask());
+        wsh_ptx_warp_sync();
     else if (S == WSH_BLOCK)
         wsh_ptx_block_sync();
 }

@@ -30,7 +30,10 @@ static WSH_DEV void wsh_dev_signal_release(uint64_t at, const struct wsh_dev_sig
         wsh_ptx_signal_add((uint64_t *)at, signal.value);
 }
 
-/* The last barrier makes the signal one of the operations that any lane's later quiet completes. */
+/*
+ * One unit is lane 0's own store, which its release covers without a barrier. The last barrier makes the signal one
+ * of the operations that any lane's later quiet completes.
+ */
 template <int S>
 WSH_DEV_CALL void wsh_dev_put_signal(const char *what, void *dest, const void *source, size_t len, uint64_t *sym,
                                      uint64_t value, int op, int pe)
@@ -40,9 +43,13 @@ WSH_DEV_CALL void wsh_dev_put_signal(const char *what, void *dest, const void *s
 
     wsh_dev_check_local(what, source, len);
     wsh_dev_sync<S>();
-    if (len)
+    if (S != WSH_THREAD && wsh_dev_is_unit(to, source, len)) {
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_store_unit(to, source, len);
+    } else if (len) {
         wsh_dev_store<S>(to, source, len);
-    wsh_dev_sync<S>();
+        wsh_dev_sync<S>();
+    }
     if (wsh_dev_lane<S>() == 0)
         wsh_dev_signal_release(flag, signal);
     wsh_dev_sync<S>();

@@ -9,8 +9,9 @@ template <int S> __global__ void p2p_put_bw(struct p2p_args a)
 {
     struct p2p_args part = p2p_part<S>(a);
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_putmem_nbi<S>(part.dest, part.source, part.len, a.peer);
+        perf_putmem_nbi<S>(part.dest, p2p_place(part, i), part.len, a.peer);
     perf_quiet<S>();
 }
 
@@ -18,8 +19,9 @@ template <int S> __global__ void p2p_get_bw(struct p2p_args a)
 {
     struct p2p_args part = p2p_part<S>(a);
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_getmem_nbi<S>(part.dest, part.source, part.len, a.peer);
+        perf_getmem_nbi<S>(part.dest, p2p_place(part, i), part.len, a.peer);
     perf_quiet<S>();
 }
 
@@ -27,6 +29,7 @@ static __global__ void p2p_p_rate(struct p2p_args a)
 {
     uint64_t *slot = (uint64_t *)a.dest + p2p_lane<P2P_THREAD>();
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
         PERF_ONE(uint64_p)(slot, a.first + i, a.peer);
     PERF_ONE(quiet)();
@@ -36,6 +39,7 @@ static __global__ void p2p_inc_rate(struct p2p_args a)
 {
     uint64_t *slot = (uint64_t *)a.dest + p2p_lane<P2P_THREAD>();
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
         PERF_ONE(uint64_atomic_inc)(slot, a.peer);
     PERF_ONE(quiet)();
@@ -48,6 +52,7 @@ static __global__ void p2p_store_bw(struct p2p_args a)
     const uint4 *from = (const uint4 *)a.source;
     size_t threads = (size_t)gridDim.x * blockDim.x, count = (a.len * gridDim.x + a.extra) / sizeof *to;
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
         for (size_t at = p2p_lane<P2P_THREAD>(); at < count; at += threads)
             to[at] = from[at];
@@ -60,8 +65,9 @@ template <int S> __global__ void p2p_put_bulk_bw(struct p2p_args a)
 {
     struct p2p_args part = p2p_part<S>(a);
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_putmem_bulk<S>(part.dest, part.source, part.len, a.peer, p2p_scratch, P2P_SCRATCH);
+        perf_putmem_bulk<S>(part.dest, p2p_place(part, i), part.len, a.peer, p2p_scratch, P2P_SCRATCH);
     perf_quiet<S>();
 }
 
@@ -69,8 +75,9 @@ template <int S> __global__ void p2p_get_bulk_bw(struct p2p_args a)
 {
     struct p2p_args part = p2p_part<S>(a);
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_getmem_bulk<S>(part.dest, part.source, part.len, a.peer, p2p_scratch, P2P_SCRATCH);
+        perf_getmem_bulk<S>(part.dest, p2p_place(part, i), part.len, a.peer, p2p_scratch, P2P_SCRATCH);
 }
 
 #endif

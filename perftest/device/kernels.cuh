@@ -17,6 +17,9 @@
 
 struct p2p_args {
     char *dest, *source; /* symmetric; the source may be misaligned */
+    size_t stride;       /* bytes of the source from one place to the next */
+    uint64_t last_place; /* places of the source less one, which are a power of two */
+    uint64_t zero;       /* what the compiler does not know */
     uint64_t *flag;      /* symmetric, P2P_FLAG_WORDS a lane */
     uint64_t *local;     /* a word of this GPU, for what the kernel's blocks tell each other */
     size_t len;          /* bytes that one lane moves; the last lane `extra` more */
@@ -28,6 +31,12 @@ struct p2p_args {
 };
 
 typedef void p2p_kernel(struct p2p_args);
+
+/* Where iteration i reads: another place each time, which no L1 holds yet; the last of a launch at `source`. */
+static __device__ char *p2p_place(const struct p2p_args &a, long i)
+{
+    return a.source + ((uint64_t)(a.n - 1 - i) & a.last_place) * a.stride;
+}
 
 /* The thread, warp or block, among all of the grid. */
 template <int S> static __device__ size_t p2p_lane()

@@ -7,33 +7,37 @@
 
 template <int S> __global__ void p2p_put(struct p2p_args a)
 {
+#pragma unroll 1
     for (long i = 0; i < a.n; i++) {
-        perf_putmem_nbi<S>(a.dest, a.source, a.len, a.peer);
+        perf_putmem_nbi<S>(a.dest, p2p_place(a, i), a.len, a.peer);
         perf_quiet<S>();
     }
 }
 
 template <int S> __global__ void p2p_get(struct p2p_args a)
 {
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_getmem<S>(a.dest, a.source, a.len, a.peer);
+        perf_getmem<S>(a.dest, p2p_place(a, i), a.len, a.peer);
 }
 
 static __global__ void p2p_p(struct p2p_args a)
 {
+#pragma unroll 1
     for (long i = 0; i < a.n; i++) {
         PERF_ONE(uint64_p)((uint64_t *)a.dest, a.first + i, a.peer);
         PERF_ONE(quiet)();
     }
 }
 
-/* The words are zero, which the compiler does not know: each address needs the value before. */
+/* Each address needs the value before. */
 static __global__ void p2p_g(struct p2p_args a)
 {
     uint64_t value = 0;
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        value = PERF_ONE(uint64_g)(a.flag + value, a.peer);
+        value = PERF_ONE(uint64_g)((uint64_t *)(p2p_place(a, i) + (value & a.zero)), a.peer);
     *a.local = value;
 }
 
@@ -41,6 +45,7 @@ static __global__ void p2p_fetch_inc(struct p2p_args a)
 {
     uint64_t old = 0;
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
         old = PERF_ONE(uint64_atomic_fetch_inc)(a.flag + (old >> 63), a.peer);
     *a.local = old;
@@ -50,6 +55,7 @@ static __global__ void p2p_compare_swap(struct p2p_args a)
 {
     uint64_t old = a.first;
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
         old = PERF_ONE(uint64_atomic_compare_swap)(a.flag, old, old + 1, a.peer) + 1;
     *a.local = old;
@@ -59,6 +65,7 @@ static __global__ void p2p_swap(struct p2p_args a)
 {
     uint64_t old = a.first;
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
         old = PERF_ONE(uint64_atomic_swap)(a.flag, old + 1, a.peer);
     *a.local = old;
@@ -66,6 +73,7 @@ static __global__ void p2p_swap(struct p2p_args a)
 
 static __global__ void p2p_inc(struct p2p_args a)
 {
+#pragma unroll 1
     for (long i = 0; i < a.n; i++) {
         PERF_ONE(uint64_atomic_inc)(a.flag, a.peer);
         PERF_ONE(quiet)();
@@ -79,6 +87,7 @@ static __global__ void p2p_put_loaded(struct p2p_args a)
     char *dest = a.dest + blockIdx.x * P2P_PIECE, *source = a.source + blockIdx.x * P2P_PIECE;
 
     if (blockIdx.x == 0) {
+#pragma unroll 1
         for (long i = 0; i < a.n; i++) {
             perf_putmem_nbi<P2P_BLOCK>(dest, source, a.len, a.peer);
             perf_quiet<P2P_BLOCK>();
@@ -99,16 +108,18 @@ extern __shared__ __align__(128) char p2p_scratch[];
 
 template <int S> __global__ void p2p_put_bulk(struct p2p_args a)
 {
+#pragma unroll 1
     for (long i = 0; i < a.n; i++) {
-        perf_putmem_bulk<S>(a.dest, a.source, a.len, a.peer, p2p_scratch, P2P_SCRATCH);
+        perf_putmem_bulk<S>(a.dest, p2p_place(a, i), a.len, a.peer, p2p_scratch, P2P_SCRATCH);
         perf_quiet<S>();
     }
 }
 
 template <int S> __global__ void p2p_get_bulk(struct p2p_args a)
 {
+#pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        perf_getmem_bulk<S>(a.dest, a.source, a.len, a.peer, p2p_scratch, P2P_SCRATCH);
+        perf_getmem_bulk<S>(a.dest, p2p_place(a, i), a.len, a.peer, p2p_scratch, P2P_SCRATCH);
 }
 
 #endif

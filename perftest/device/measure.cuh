@@ -17,6 +17,10 @@ extern "C" {
 /* A launch lasts about so long, which hides its own cost and that two PEs begin a little apart. */
 #define P2P_LAUNCH_US 4000.0
 
+/* Bytes of the source that iterations read in turn: of a peer's memory, of the GPU's own. */
+#define P2P_FAR_WINDOW ((size_t)64 << 20)
+#define P2P_NEAR_WINDOW ((size_t)8 << 20)
+
 struct p2p {
     int me, npes, peer;
     bool takes_part;
@@ -25,7 +29,7 @@ struct p2p {
     double *figures;     /* symmetric: P2P_FIGURES of every PE */
     double *mine;        /* of this GPU */
     unsigned *wrong;     /* of this GPU */
-    size_t bytes;        /* of source and dest, without the skew */
+    size_t bytes, room;  /* of dest and of source, without the skew */
     uint64_t iterations; /* of the row so far */
     cudaEvent_t begin, end;
 };
@@ -98,6 +102,27 @@ static size_t p2p_span(const struct p2p_row *row)
     return row->size * (size_t)p2p_row_lanes(row);
 }
 
+/* Bytes from one place of the source to the next. */
+static size_t p2p_stride(const struct p2p_row *row)
+{
+    return (p2p_span(row) + 127) & ~(size_t)127;
+}
+
+/*
+ * Places of the source that iterations take in turn: far more than an L1 holds, of a local source less than the L2, as
+ * if other SMs had just written it.
+ */
+static size_t p2p_places(const struct p2p_row *row)
+{
+    const struct p2p_kind_info *kind = &p2p_kinds[row->kind];
+    bool far = kind->data == P2P_AT_ORIGIN || kind->flags & P2P_READS_PEER;
+    size_t window = kind->flags & P2P_SAME ? 0 : far ? P2P_FAR_WINDOW : P2P_NEAR_WINDOW, places = 1;
+
+    while (2 * places * p2p_stride(row) <= window)
+        places *= 2;
+    return places;
+}
+
 static struct p2p_args p2p_arguments(const struct p2p *p, const struct p2p_row *row)
 {
     struct p2p_args a = {};
@@ -106,6 +131,8 @@ static struct p2p_args p2p_arguments(const struct p2p *p, const struct p2p_row *
 
     a.dest = p->dest;
     a.source = p->source + p2p_kinds[row->kind].skew;
+    a.stride = p2p_stride(row);
+    a.last_place = p2p_places(row) - 1;
     a.flag = p->flag;
     a.local = p->local;
     a.len = shared ? row->size / lanes & ~(size_t)15 : row->size;
@@ -194,6 +221,7 @@ static void p2p_measure(struct p2p *p, const struct p2p_row *row, p2p_kernel *ke
     long n;
 
     p2p_prepare(p, row);
+    p2p_launch(p, row, kernel, 1); /* loads the kernel */
     n = p2p_calibrate(p, row, kernel, o->iterations, heard);
     for (long i = 0; i < o->warmup; i++)
         p2p_launch(p, row, kernel, n);

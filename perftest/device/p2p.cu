@@ -20,6 +20,7 @@ static p2p_kernel *p2p_kernel_of(const struct p2p_row *row)
 {
     static p2p_kernel *const kernels[][P2P_SCOPES] = {
         P2P_ALL(p2p_put),                /* P2P_PUT */
+        P2P_ALL(p2p_put),                /* P2P_PUT_SAME */
         P2P_ALL(p2p_get),                /* P2P_GET */
         P2P_ONE(p2p_p),                  /* P2P_P */
         P2P_ONE(p2p_g),                  /* P2P_G */
@@ -30,6 +31,7 @@ static p2p_kernel *p2p_kernel_of(const struct p2p_row *row)
         P2P_EXTENSION(p2p_put_bulk),     /* P2P_PUT_BULK */
         P2P_EXTENSION(p2p_get_bulk),     /* P2P_GET_BULK */
         P2P_ALL(p2p_put_bw),             /* P2P_PUT_BW */
+        P2P_ALL(p2p_put_bw),             /* P2P_PUT_SAME_BW */
         P2P_ALL(p2p_get_bw),             /* P2P_GET_BW */
         P2P_ALL(p2p_put_bw),             /* P2P_PUT_BIBW */
         P2P_ALL(p2p_get_bw),             /* P2P_GET_BIBW */
@@ -70,17 +72,20 @@ static void p2p_too_long(int)
 /* Symmetric memory of the largest row. 0, or -1 after a line. */
 static int p2p_allocate(struct p2p *p, const struct p2p_row *rows, int n)
 {
-    for (int i = 0; i < n; i++)
-        if (p2p_span(&rows[i]) > p->bytes)
-            p->bytes = p2p_span(&rows[i]);
-    p->source = (char *)perf_malloc(p->bytes + 128);
+    for (int i = 0; i < n; i++) {
+        size_t room = p2p_stride(&rows[i]) * p2p_places(&rows[i]);
+
+        p->bytes = p2p_span(&rows[i]) > p->bytes ? p2p_span(&rows[i]) : p->bytes;
+        p->room = room > p->room ? room : p->room;
+    }
+    p->source = (char *)perf_malloc(p->room + 128);
     p->dest = (char *)perf_malloc(p->bytes + 128);
     p->flag = (uint64_t *)perf_malloc(sizeof *p->flag * P2P_FLAGS * P2P_FLAG_WORDS);
     p->figures = (double *)perf_malloc(sizeof *p->figures * P2P_FIGURES * p->npes);
     if (!p->source || !p->dest || !p->flag || !p->figures) {
-        fprintf(stderr, "p2p: no two buffers of %zu bytes of symmetric device memory; set "
+        fprintf(stderr, "p2p: no buffers of %zu and %zu bytes of symmetric device memory; set "
                         "SHMEM_DEVICE_SYMMETRIC_SIZE, or fewer --rows\n",
-                p->bytes);
+                p->room, p->bytes);
         return -1;
     }
     p2p_cuda(cudaMalloc(&p->local, sizeof *p->local), "cudaMalloc");

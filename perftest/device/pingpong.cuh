@@ -5,24 +5,26 @@
 
 #include "perftest/device/kernels.cuh"
 
-/* Runs SEND(value) and waits for the same value in turn, or the other way round. */
+/* Runs SEND(value, iteration) and waits for the same value in turn, or the other way round. */
 template <int S, class SEND> static __device__ void p2p_answer(const struct p2p_args &a, SEND send)
 {
+#pragma unroll 1
     for (long i = 0; i < a.n; i++) {
         uint64_t value = a.first + i + 1;
 
         if (a.begins)
-            send(value);
+            send(value, i);
         if (perf_leads<S>())
             PERF_ONE(uint64_wait_until)(a.flag, PERF_GE, value);
         perf_sync<S>();
         if (!a.begins)
-            send(value);
+            send(value, i);
     }
 }
 
 static __global__ void p2p_pp_signal(struct p2p_args a)
 {
+#pragma unroll 1
     for (long i = 0; i < a.n; i++) {
         if (a.begins)
             PERF_X(signal_op)(a.flag, a.first + i + 1, PERF_SIGNAL_SET, a.peer);
@@ -36,28 +38,29 @@ template <int S> __global__ void p2p_pp_put_signal(struct p2p_args all)
 {
     struct p2p_args a = p2p_part<S>(all);
 
+#pragma unroll 1
     for (long i = 0; i < a.n; i++) {
         uint64_t value = a.first + i + 1;
 
         if (a.begins)
-            perf_putmem_signal<S>(a.dest, a.source, a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
+            perf_putmem_signal<S>(a.dest, p2p_place(a, i), a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
         if (perf_leads<S>())
             PERF_ONE(signal_wait_until)(a.flag, PERF_GE, value);
         perf_sync<S>();
         if (!a.begins)
-            perf_putmem_signal<S>(a.dest, a.source, a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
+            perf_putmem_signal<S>(a.dest, p2p_place(a, i), a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
     }
 }
 
 static __global__ void p2p_pp_p(struct p2p_args a)
 {
-    p2p_answer<P2P_THREAD>(a, [&](uint64_t value) { PERF_ONE(uint64_p)(a.flag, value, a.peer); });
+    p2p_answer<P2P_THREAD>(a, [&](uint64_t value, long) { PERF_ONE(uint64_p)(a.flag, value, a.peer); });
 }
 
 /* The source holds the value that the target waits for. */
 template <int S> __global__ void p2p_pp_put(struct p2p_args a)
 {
-    p2p_answer<S>(a, [&](uint64_t value) {
+    p2p_answer<S>(a, [&](uint64_t value, long) {
         if (perf_leads<S>())
             *(uint64_t *)a.source = value;
         perf_sync<S>();
@@ -67,8 +70,8 @@ template <int S> __global__ void p2p_pp_put(struct p2p_args a)
 
 template <int S> __global__ void p2p_pp_put_fence_p(struct p2p_args a)
 {
-    p2p_answer<S>(a, [&](uint64_t value) {
-        perf_putmem_nbi<S>(a.dest, a.source, a.len, a.peer);
+    p2p_answer<S>(a, [&](uint64_t value, long i) {
+        perf_putmem_nbi<S>(a.dest, p2p_place(a, i), a.len, a.peer);
         perf_fence<S>();
         if (perf_leads<S>())
             PERF_ONE(uint64_p)(a.flag, value, a.peer);
@@ -77,13 +80,13 @@ template <int S> __global__ void p2p_pp_put_fence_p(struct p2p_args a)
 
 static __global__ void p2p_pp_atomic(struct p2p_args a)
 {
-    p2p_answer<P2P_THREAD>(a, [&](uint64_t) { PERF_ONE(uint64_atomic_inc)(a.flag, a.peer); });
+    p2p_answer<P2P_THREAD>(a, [&](uint64_t, long) { PERF_ONE(uint64_atomic_inc)(a.flag, a.peer); });
 }
 
 template <int S> __global__ void p2p_pp_put_atomic(struct p2p_args a)
 {
-    p2p_answer<S>(a, [&](uint64_t) {
-        perf_putmem_nbi<S>(a.dest, a.source, a.len, a.peer);
+    p2p_answer<S>(a, [&](uint64_t, long i) {
+        perf_putmem_nbi<S>(a.dest, p2p_place(a, i), a.len, a.peer);
         perf_fence<S>();
         if (perf_leads<S>())
             PERF_ONE(uint64_atomic_inc)(a.flag, a.peer);

@@ -11,6 +11,7 @@ enum p2p_scope { P2P_THREAD, P2P_WARP, P2P_BLOCK, P2P_SCOPES };
 /* One kernel each; what it does stands in p2p_kinds. */
 enum p2p_kind {
     P2P_PUT,
+    P2P_PUT_SAME,
     P2P_GET,
     P2P_P,
     P2P_G,
@@ -21,6 +22,7 @@ enum p2p_kind {
     P2P_PUT_BULK,
     P2P_GET_BULK,
     P2P_PUT_BW,
+    P2P_PUT_SAME_BW,
     P2P_GET_BW,
     P2P_PUT_BIBW,
     P2P_GET_BIBW,
@@ -53,10 +55,12 @@ enum p2p_data { P2P_NO_DATA, P2P_AT_TARGET, P2P_AT_ORIGIN };
 
 /* Flags of a kind. */
 enum {
-    P2P_BOTH = 1,      /* the kernel runs on both PEs */
-    P2P_SLOWEST = 2,   /* the later of the two counts, and the bytes of both */
-    P2P_FIXED = 4,     /* the size is part of the row: -b and -e do not change it */
-    P2P_EXTENSION = 8, /* of warpshmem alone: the kernel is lent shared memory */
+    P2P_BOTH = 1,        /* the kernel runs on both PEs */
+    P2P_SLOWEST = 2,     /* the later of the two counts, and the bytes of both */
+    P2P_FIXED = 4,       /* the size is part of the row: -b and -e do not change it */
+    P2P_EXTENSION = 8,   /* of warpshmem alone: the kernel is lent shared memory */
+    P2P_SAME = 16,       /* the same source in every iteration, which an L1 may hold */
+    P2P_READS_PEER = 32, /* without data to check */
 };
 
 struct p2p_kind_info {

@@ -43,11 +43,21 @@ uint32_t __shfl_down_sync(unsigned lanes, uint32_t value, unsigned by);
 bool __syncthreads_or(bool says);
 bool __any_sync(unsigned lanes, bool says);
 uint32_t __shfl_sync(unsigned lanes, uint32_t value, int lane);
-void wsh_ptx_warp_sync(unsigned lanes);
+void wsh_ptx_warp_sync();
 void wsh_ptx_block_sync();
 
 /* Notes a load of `len` bytes. */
 void cpu_note_load(const void *at, size_t len);
+
+static inline unsigned wsh_ptx_lane()
+{
+    return threadIdx.x % 32;
+}
+
+static inline int __ffs(int word)
+{
+    return __builtin_ffs(word);
+}
 
 template <class T> static inline T wsh_ptx_get(const T *at)
 {

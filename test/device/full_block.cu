@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels without launch bounds that call block routines start with 1024 threads, the most a block has, and move right
+ * data: no routine takes more than the 64 registers that each thread then has.
+ * roads: gpu:2 gpuipc:2 gpureg:2
+ */
+#include "test/device/dev.cuh"
+
+#include <stdlib.h>
+
+enum { FULL = 1024, LEN = 40000, SCRATCH = 8192 };
+
+struct move {
+    char *dest, *source, *skewed; /* skewed: the same data, at no multiple of 16 */
+    uint64_t *flag;
+    int right;
+};
+
+typedef void kernel(struct move);
+
+static __global__ void put(struct move m)
+{
+    shmem_putmem_block(m.dest, m.source, LEN, m.right);
+}
+
+static __global__ void put_nbi(struct move m)
+{
+    shmem_putmem_nbi_block(m.dest, m.source, LEN, m.right);
+    shmem_quiet_block();
+}
+
+static __global__ void put_misaligned(struct move m)
+{
+    shmem_putmem_block(m.dest, m.skewed, LEN, m.right);
+}
+
+static __global__ void put_signal(struct move m)
+{
+    shmem_putmem_signal_block(m.dest, m.source, LEN, m.flag, 1, SHMEM_SIGNAL_ADD, m.right);
+}
+
+static __global__ void iput(struct move m)
+{
+    shmem_int64_iput_block((int64_t *)m.dest, (const int64_t *)m.source, 1, 1, LEN / 8, m.right);
+}
+
+static __global__ void put_bulk(struct move m)
+{
+    __shared__ __align__(128) char scratch[SCRATCH];
+
+    shmemx_putmem_bulk_block(m.dest, m.source, LEN, m.right, scratch, SCRATCH);
+}
+
+static __global__ void get(struct move m)
+{
+    shmem_getmem_block(m.dest, m.source, LEN, m.right);
+}
+
+static __global__ void get_misaligned(struct move m)
+{
+    shmem_getmem_block(m.dest, m.skewed, LEN, m.right);
+}
+
+static __global__ void iget(struct move m)
+{
+    shmem_int64_iget_block((int64_t *)m.dest, (const int64_t *)m.source, 1, 1, LEN / 8, m.right);
+}
+
+static __global__ void get_bulk(struct move m)
+{
+    __shared__ __align__(128) char scratch[SCRATCH];
+
+    shmemx_getmem_bulk_block(m.dest, m.source, LEN, m.right, scratch, SCRATCH);
+}
+
+/* The target is filled by the PE on the left, or by this PE from the one on the right. */
+static void run(const char *what, kernel *move, struct move m, char *host, int writer)
+{
+    dev_case("%s by 1024 threads", what);
+    cudaMemset(m.dest, 0, LEN);
+    dev_wait();
+    shmem_barrier_all();
+    move<<<1, FULL>>>(m);
+    mp_check(cudaGetLastError() == cudaSuccess, "%s: the kernel does not start", what);
+    dev_wait();
+    shmem_barrier_all();
+    dev_download(host, m.dest, LEN);
+    mp_check(!mp_wrong(host, LEN, (uint64_t)writer), "%s: data differ", what);
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    struct move m;
+    char *host = (char *)malloc(LEN);
+
+    dev_begin();
+    m.dest = (char *)dev_alloc(LEN);
+    m.source = (char *)dev_alloc(LEN);
+    m.skewed = (char *)dev_alloc(LEN + 3) + 3;
+    m.flag = (uint64_t *)dev_alloc(sizeof *m.flag);
+    m.right = mp_right();
+    mp_fill(host, LEN, (uint64_t)mp_me);
+    dev_upload(m.source, host, LEN);
+    dev_upload(m.skewed, host, LEN);
+    shmem_barrier_all();
+    run("put", put, m, host, mp_left());
+    run("put_nbi", put_nbi, m, host, mp_left());
+    run("put, misaligned", put_misaligned, m, host, mp_left());
+    run("put_signal", put_signal, m, host, mp_left());
+    run("iput", iput, m, host, mp_left());
+    run("put_bulk", put_bulk, m, host, mp_left());
+    run("get", get, m, host, mp_right());
+    run("get, misaligned", get_misaligned, m, host, mp_right());
+    run("iget", iget, m, host, mp_right());
+    run("get_bulk", get_bulk, m, host, mp_right());
+    free(host);
+    return dev_end();
+}
