@@ -64,7 +64,8 @@ void claim_dead_peer(void)
 static const struct {
     size_t offset;
     unsigned char bits;
-} spoilers[] = {{0, 1}, {1, 64}, {2, 8}, {6, 1}, {10, 8}, {22, 4}, {24, 7}, {25, 64}, {26, 1}};
+} spoilers[] = {{0, 1},  {1, 64}, {2, 8},  {6, 1},  {9, 64},  {13, 8},
+                {17, 8}, {21, 8}, {38, 4}, {40, 7}, {41, 64}, {42, 1}};
 static size_t spoiler;
 
 static void bad_message(struct group_pe *pe)

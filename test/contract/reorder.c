@@ -29,6 +29,7 @@ struct held {
     void *desc, *context;
     fi_addr_t addr;
     struct fi_rma_iov remote;
+    uint64_t data;
     char injected[INJECT_MAX];
 };
 
@@ -65,7 +66,8 @@ static ssize_t give(const struct held *held)
                                    .addr = held->addr,
                                    .rma_iov = &held->remote,
                                    .rma_iov_count = 1,
-                                   .context = held->context};
+                                   .context = held->context,
+                                   .data = held->data};
 
     if (held->kind == HELD_WRITE)
         return real.rma->writemsg(real.ep, &msg, held->flags);
@@ -94,7 +96,8 @@ static ssize_t hold_rma(enum held_kind kind, const struct fi_msg_rma *msg, uint6
                         .context = msg->context,
                         .desc = msg->desc ? msg->desc[0] : NULL,
                         .addr = msg->addr,
-                        .remote = *msg->rma_iov};
+                        .remote = *msg->rma_iov,
+                        .data = msg->data};
 
     if (flags & FI_INJECT && held.iov.iov_len <= INJECT_MAX)
         memcpy(held.injected, held.iov.iov_base, held.iov.iov_len);

@@ -17,6 +17,7 @@ static void add_alone(uint64_t *signal, long rounds)
     mp_check(shmem_signal_fetch(signal) == (uint64_t)(rounds * mp_npes), "more signals than were sent");
 }
 
+/* Nothing orders one put with signal behind another, so each has a slot of its own. */
 static void add_with_data(long *slots, uint64_t *signal, long rounds)
 {
     long value;
@@ -24,12 +25,13 @@ static void add_with_data(long *slots, uint64_t *signal, long rounds)
     for (long n = 0; n < rounds; n++) {
         for (int pe = 0; pe < mp_npes; pe++) {
             value = n + 1;
-            shmem_long_put_signal(&slots[mp_me], &value, 1, signal, 3, SHMEM_SIGNAL_ADD, pe);
+            shmem_long_put_signal(&slots[mp_me * rounds + n], &value, 1, signal, 3, SHMEM_SIGNAL_ADD, pe);
         }
     }
     shmem_signal_wait_until(signal, SHMEM_CMP_GE, (uint64_t)(3 * rounds * mp_npes));
-    for (int pe = 0; pe < mp_npes; pe++)
-        mp_check(slots[pe] == rounds, "slot %d holds %ld, not %ld", pe, slots[pe], rounds);
+    for (long i = 0; i < mp_npes * rounds; i++)
+        if (!mp_check(slots[i] == i % rounds + 1, "slot %ld holds %ld, not %ld", i, slots[i], i % rounds + 1))
+            break;
     shmem_barrier_all();
     mp_check(shmem_signal_fetch(signal) == (uint64_t)(3 * rounds * mp_npes), "more signals than were sent");
 }
@@ -42,7 +44,7 @@ int main(void)
     mp_begin();
     rounds = mp_rounds(200, 20000);
     signals = mp_alloc(3 * sizeof *signals);
-    slots = mp_alloc(sizeof *slots * (size_t)mp_npes);
+    slots = mp_alloc(sizeof *slots * (size_t)(mp_npes * rounds));
     add_alone(&signals[0], rounds);
     add_with_data(slots, &signals[1], rounds);
     shmem_signal_set(&signals[2], 42 + (uint64_t)mp_me, mp_right());

@@ -20,8 +20,9 @@ static const struct {
     {EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + EXTRA},
     {EFA_WIRE_AMO, sizeof(struct wsh_efa_amo_msg)},
     {EFA_WIRE_FETCH, sizeof(struct wsh_efa_amo_msg)},
-    {EFA_WIRE_REPLY, sizeof(struct wsh_efa_reply_msg)},
-    {EFA_WIRE_ACK, sizeof(struct wsh_efa_head)},
+    {EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg)},
+    {EFA_WIRE_REPLY, sizeof(struct wsh_efa_reply_msg) + EXTRA},
+    {EFA_WIRE_TELL, sizeof(struct wsh_efa_head)},
 };
 #define N_GOOD (sizeof good / sizeof good[0])
 
@@ -33,7 +34,7 @@ union room {
 static void make(union room *room, size_t i)
 {
     memset(room, 0, sizeof *room);
-    wsh_efa_wire_head(&room->msg.head, good[i].type, good[i].len, 3, 7, 9);
+    wsh_efa_wire_head(&room->msg.head, good[i].type, good[i].len, 3, 7);
     if (good[i].type == EFA_WIRE_SIGNAL)
         room->msg.signal.signal = (struct wsh_efa_place){.off = 16, .op = WSH_AMO_ADD, .width = 8};
     if (good[i].type == EFA_WIRE_AMO || good[i].type == EFA_WIRE_FETCH)
@@ -57,6 +58,13 @@ static void good_pass(void)
     }
 }
 
+/* Such a message may be shorter. */
+static bool has_bytes(size_t i)
+{
+    return good[i].len == sizeof(struct wsh_efa_put_msg) + EXTRA ||
+           good[i].len == sizeof(struct wsh_efa_signal_msg) + EXTRA || good[i].type == EFA_WIRE_REPLY;
+}
+
 static void wrong_lengths(void)
 {
     union room room;
@@ -67,9 +75,7 @@ static void wrong_lengths(void)
             if (len != good[i].len)
                 CU_ASSERT(refused(&room, len)); /* differs from the head's */
             room.msg.head.len = (uint16_t)len;
-            if (len < sizeof room.msg.head ||
-                (len < good[i].len && good[i].len != sizeof(struct wsh_efa_put_msg) + EXTRA &&
-                 good[i].len != sizeof(struct wsh_efa_signal_msg) + EXTRA))
+            if (len < sizeof room.msg.head || (len < good[i].len && !has_bytes(i)))
                 CU_ASSERT(refused(&room, len)); /* head agrees, body is cut */
         }
 }
@@ -88,7 +94,10 @@ static void wrong_heads(void)
         make(&room, i);
         room.msg.head.type = 0;
         CU_ASSERT(refused(&room, good[i].len));
-        room.msg.head.type = EFA_WIRE_ACK + 1;
+        room.msg.head.type = EFA_WIRE_TELL + 1;
+        CU_ASSERT(refused(&room, good[i].len));
+        make(&room, i);
+        room.msg.head.ctx = EFA_CONTEXTS;
         CU_ASSERT(refused(&room, good[i].len));
     }
 }
@@ -162,7 +171,7 @@ static void fuzz(void)
 const struct unit_test unit_tests[] = {
     {"good messages pass", good_pass},
     {"any other length is refused", wrong_lengths},
-    {"another version, type or PE is refused", wrong_heads},
+    {"another version, type, PE or context is refused", wrong_heads},
     {"an atomic that no CPU can do is refused", wrong_atomics},
     {"a place outside of the segments has no address", places},
     {"random bytes are judged without reading beyond them", fuzz},

@@ -64,14 +64,14 @@ int wsh_efa_look_after(struct wsh_efa_tp *tp)
     double time = now();
     int rc = 0;
 
-    if (time < tp->next_look || !tp->by_sockets)
+    if (time < tp->next_look)
         return 0;
     tp->next_look = time + EFA_LOOK_S;
     for (int pe = 0; pe < tp->n_pes && !rc; pe++) {
         struct wsh_efa_peer *peer = &tp->peers[pe];
-        bool silent = peer->chan.sent != peer->chan.acked && peer->chan.acked == peer->seen_acked;
+        bool silent = (peer->link.msgs || peer->link.fetches) && peer->told == peer->seen_told;
 
-        peer->seen_acked = peer->chan.acked;
+        peer->seen_told = peer->told;
         if (silent)
             rc = wsh_efa_msg_probe(tp, pe);
         if (rc == -EAGAIN)

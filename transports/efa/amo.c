@@ -5,22 +5,16 @@
 static int amo_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
                       const struct wsh_amo *amo, void *result, struct wsh_done *done)
 {
-    enum wsh_efa_wire type = result ? EFA_WIRE_FETCH : EFA_WIRE_AMO;
-    const struct wsh_efa_sent sent = {.owner = ctx,
-                                      .result = result,
-                                      .done = result ? done : NULL,
-                                      .type = (uint8_t)type,
-                                      .width = (uint8_t)amo->width,
-                                      .fetch = result != NULL};
-    struct wsh_efa_req *req;
+    struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
+    const struct wsh_efa_fetch fetch = {
+        .flow = flow, .done = done, .result = result, .len = amo->width, .what = EFA_AMOS};
     struct wsh_efa_amo_msg *msg;
-    int pe = rmem->pe, rc;
+    struct wsh_efa_req *req;
+    struct wsh_efa_op *op;
 
-    if (wsh_unlikely(tp->failed))
-        return tp->failed;
-    if (!wsh_efa_order_may(&ctx->peer[pe], ctx->epoch, &tp->native, EFA_MSG))
-        return -EAGAIN;
-    req = wsh_efa_msg_new(tp, pe);
+    if (wsh_unlikely(tp->failed || !flow))
+        return flow ? tp->failed : -ENOMEM;
+    req = wsh_efa_msg_new(tp, flow, result ? EFA_WIRE_FETCH : EFA_WIRE_AMO, sizeof *msg);
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_amo_msg *)req->buf;
@@ -28,10 +22,16 @@ static int amo_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
         .seg = (uint8_t)rmem->seg, .op = (uint8_t)amo->op, .width = (uint8_t)amo->width, .off = off};
     msg->operand = amo->operand;
     msg->compare = amo->compare;
-    rc = wsh_efa_msg_send(tp, req, type, sizeof *msg, &sent);
-    if (!rc)
-        wsh_efa_done_add(sent.done);
-    return rc;
+    msg->cookie = msg->zero = 0;
+    if (!result)
+        return wsh_efa_msg_submit(tp, flow, req, EFA_AMOS);
+    op = wsh_efa_op_new(tp, flow, WSH_SRD_FETCH, EFA_WHATS);
+    if (!op) {
+        wsh_efa_req_put(req);
+        return -EAGAIN;
+    }
+    op->msg = req;
+    return wsh_efa_fetch_submit(tp, op, &msg->cookie, &fetch);
 }
 
 static void amo_here(void *word, const struct wsh_amo *amo, void *result)

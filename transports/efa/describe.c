@@ -5,25 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EFA_PUTS, EFA_GETS, EFA_AMOS, EFA_SIGNALS, EFA_WHATS };
-
-/* Messages count by what they carry. Read without the lock: a reporter must not wait for the one who hangs. */
-static void count(const struct wsh_efa_tp *tp, const struct wsh_efa_ctx *ctx, int pe,
-                  unsigned what[EFA_WHATS])
+/* Read without the lock: a reporter must not wait for the one who hangs. */
+static void count(const struct wsh_efa_flow *flow, unsigned what[EFA_WHATS])
 {
-    const struct wsh_efa_chan *chan = &tp->peers[pe].chan;
-
-    what[EFA_PUTS] = wsh_efa_count_read(&ctx->peer[pe].out[EFA_WRITE]);
-    what[EFA_GETS] = wsh_efa_count_read(&ctx->peer[pe].out[EFA_READ]);
-    for (uint32_t i = 0; chan->ring && i < chan->window; i++) {
-        const struct wsh_efa_sent *sent = &chan->ring[i];
-
-        if (!sent->used || sent->owner != ctx)
-            continue;
-        what[EFA_PUTS] += sent->type == EFA_WIRE_PUT;
-        what[EFA_AMOS] += sent->type == EFA_WIRE_AMO || sent->type == EFA_WIRE_FETCH;
-        what[EFA_SIGNALS] += sent->type == EFA_WIRE_SIGNAL;
-    }
+    for (int i = 0; i < EFA_WHATS; i++)
+        what[i] = wsh_efa_count_read(&flow->what[i]);
+    what[EFA_PUTS] += wsh_efa_count_read(&flow->direct[EFA_REQ_WRITE]) +
+                      wsh_efa_count_read(&flow->srd.puts_begun) - wsh_efa_count_read(&flow->srd.puts_ended);
+    what[EFA_GETS] += wsh_efa_count_read(&flow->direct[EFA_REQ_READ]);
 }
 
 static size_t append(char *text, size_t size, size_t used, const char *lead, unsigned n, const char *one,
@@ -44,11 +33,15 @@ void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size)
     const char *separator = "";
 
     for (int pe = 0; pe < tp->n_pes && used + 1 < size; pe++) {
-        unsigned what[EFA_WHATS] = {0};
+        /* Partner: the release in wsh_efa_flow_new. */
+        const struct wsh_efa_flow *flow = __atomic_load_n(&ctx->flow[pe], __ATOMIC_ACQUIRE);
+        unsigned what[EFA_WHATS];
         char lead[32];
 
+        if (!flow)
+            continue;
         snprintf(lead, sizeof lead, "%sPE %d: ", separator, pe);
-        count(tp, ctx, pe, what);
+        count(flow, what);
         for (int i = 0; i < EFA_WHATS && used + 1 < size; i++) {
             if (!what[i])
                 continue;

@@ -17,38 +17,53 @@
 #define EFA_MSG_MAX 4224     /* bytes of a message: 4 KiB of data with every head */
 #define EFA_MSG_MAX_MANY 640 /* … among many PEs, where the receives of all peers add up */
 #define EFA_MANY 64
+#define EFA_ANSWERS 64  /* … for replies and tellings */
 #define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
 #define EFA_LARGE_MAX 32
-#define EFA_COPY_ALWAYS 64 /* a put of so many bytes always leaves its source reusable */
+#define EFA_PART_MAX (1u << 30) /* bytes of one write or read */
+#define EFA_COPY_ALWAYS 64      /* a put of so many bytes always leaves its source reusable */
 
 static uint32_t at_most(size_t provider_limit, uint32_t most)
 {
     return provider_limit && provider_limit < most ? (uint32_t)provider_limit : most;
 }
 
+/* Of an endpoint's receives; what the peers hold of them, and this PE's credits with them, is in address blobs. */
+static void set_credits(struct wsh_efa_tp *tp, const struct fi_info *info)
+{
+    uint32_t n_pes = (uint32_t)tp->n_pes, shares;
+
+    tp->imm = !tp->native && info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
+              wsh_srd_imm_fits(0, n_pes, false);
+    tp->imm_receives = tp->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
+    /* A peer's messages, replies to this PE's fetches, tellings of its messages and of its counted writes. */
+    shares = 3 + tp->imm + tp->imm_receives;
+    tp->n_rx = at_most(info->rx_attr->size, shares * EFA_WINDOW_MAX * n_pes);
+    for (tp->window = 1; tp->window < EFA_WINDOW_MAX && 2 * shares * tp->window * n_pes <= tp->n_rx;)
+        tp->window *= 2;
+    tp->n_rx = at_most(tp->n_rx, shares * tp->window * n_pes);
+    tp->imms = tp->imm ? tp->window : 0;
+}
+
 static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
 {
-    uint32_t n_pes = (uint32_t)tp->n_pes;
-
-    wsh_efa_native_set(&tp->native, wsh_efa_orders_waw(info), wsh_efa_orders_saw(info),
-                       wsh_efa_orders_raw(info));
-    tp->inject_max = info->tx_attr->inject_size;
-    tp->copy_always = tp->inject_max > EFA_COPY_ALWAYS ? tp->inject_max : EFA_COPY_ALWAYS;
-    tp->part_max = info->ep_attr->max_msg_size;
+    tp->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
+    tp->native_reads = wsh_efa_orders_raw(info);
+    tp->part_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
     tp->put = wsh_efa_small_puts(info);
     tp->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
     tp->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
                      info->addr_format == FI_SOCKADDR;
     tp->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-    tp->msg_max = tp->n_pes > EFA_MANY ? EFA_MSG_MAX_MANY : EFA_MSG_MAX;
+    tp->msg_max = at_most(tp->part_max, tp->n_pes > EFA_MANY ? EFA_MSG_MAX_MANY : EFA_MSG_MAX);
+    /* What is copied must fit into a message too, for the case that writes have to wait. */
+    tp->inject_max =
+        at_most(info->tx_attr->inject_size, (uint32_t)(tp->msg_max - sizeof(struct wsh_efa_put_msg)));
+    tp->copy_always = tp->inject_max > EFA_COPY_ALWAYS ? tp->inject_max : EFA_COPY_ALWAYS;
     tp->n_tx = at_most(info->tx_attr->size, EFA_TX_MAX);
     tp->n_small = at_most(info->tx_attr->size, EFA_SMALL_MAX);
     tp->n_large = tp->mr_local ? at_most(info->tx_attr->size, EFA_LARGE_MAX) : 1;
-    /* Half of the receives are for the peers' messages, half for answers and acknowledgements of ours. */
-    tp->n_rx = at_most(info->rx_attr->size, 2 * EFA_WINDOW_MAX * n_pes);
-    for (tp->window = 1; tp->window < EFA_WINDOW_MAX && 4 * tp->window * n_pes <= tp->n_rx;)
-        tp->window *= 2;
-    tp->n_rx = at_most(tp->n_rx, 2 * tp->window * n_pes);
+    set_credits(tp, info);
 }
 
 static int open_pools(struct wsh_efa_tp *tp)
@@ -62,7 +77,11 @@ static int open_pools(struct wsh_efa_tp *tp)
     if (!rc)
         rc = wsh_efa_pool_init(&tp->large, tp->n_large, tp->mr_local ? EFA_LARGE : 0);
     if (!rc)
+        rc = wsh_efa_pool_init(&tp->answer, EFA_ANSWERS, tp->msg_max);
+    if (!rc)
         rc = wsh_efa_op_init(tp);
+    if (!rc)
+        rc = wsh_efa_fetch_init(tp);
     return rc ? rc : wsh_efa_mem_pools(tp);
 }
 
@@ -88,15 +107,14 @@ static int absent(const struct wsh_env *env, const char *why)
 
 static void free_parts(struct wsh_efa_tp *tp)
 {
-    for (int pe = 0; tp->peers && pe < tp->n_pes; pe++)
-        wsh_efa_chan_fini(&tp->peers[pe].chan);
+    wsh_efa_flows_free(tp);
     wsh_efa_pool_fini(&tp->plain);
     wsh_efa_pool_fini(&tp->small);
+    wsh_efa_pool_fini(&tp->answer);
     wsh_efa_pool_fini(&tp->large);
     wsh_efa_pool_fini(&tp->rx);
     free(tp->op_slab);
-    free(tp->own);
-    free(tp->owing);
+    free(tp->fetch);
     free(tp->peers);
     pthread_mutex_destroy(&tp->lock);
     free(tp);
@@ -121,23 +139,6 @@ static void efa_close(struct wsh_tp *base)
     free_parts(tp);
 }
 
-static int efa_ctx_open(struct wsh_tp *base, struct wsh_tctx **tctx)
-{
-    struct wsh_efa_ctx *ctx =
-        calloc(1, sizeof *ctx + (size_t)wsh_efa_tp_of(base)->n_pes * sizeof ctx->peer[0]);
-
-    if (!ctx)
-        return -ENOMEM;
-    ctx->base.tp = base;
-    *tctx = &ctx->base;
-    return 0;
-}
-
-static void efa_ctx_close(struct wsh_tctx *tctx)
-{
-    free(tctx);
-}
-
 static struct wsh_efa_tp *tp_new(const struct wsh_tp_params *params)
 {
     struct wsh_efa_tp *tp = calloc(1, sizeof *tp);
@@ -152,11 +153,10 @@ static struct wsh_efa_tp *tp_new(const struct wsh_tp_params *params)
     tp->n_pes = params->n_pes;
     tp->locking = params->threads;
     tp->answers_end = &tp->answers;
-    tp->ops_end = &tp->ops;
+    tp->sink = (struct wsh_srd_sink){wsh_efa_serve_apply, tp};
     tp->rail.wait_fd = -1;
     tp->peers = calloc((size_t)tp->n_pes, sizeof *tp->peers);
-    tp->owing = calloc((size_t)tp->n_pes, sizeof *tp->owing);
-    if (!tp->peers || !tp->owing || efa_ctx_open(&tp->base, &own)) {
+    if (!tp->peers || wsh_efa_ctx_open(&tp->base, &own)) {
         free_parts(tp);
         return NULL;
     }
@@ -200,14 +200,18 @@ static int open_rail(struct wsh_efa_tp *tp, char *why, size_t size)
         tp->lib.freeinfo(info);
         return rc;
     }
-    rc = wsh_efa_rail_open(&tp->rail, &tp->lib, info, tp->n_tx + tp->n_small + tp->n_large + tp->n_rx);
+    rc = wsh_efa_rail_open(&tp->rail, &tp->lib, info,
+                           tp->n_tx + tp->n_small + EFA_ANSWERS + tp->n_large + tp->n_rx +
+                               tp->imms * (uint32_t)tp->n_pes);
     if (rc)
         return rc;
+    tp->inject_max = wsh_efa_rail_inject(&tp->rail, tp->inject_max);
     wsh_info(WSH_SUB_TRANSPORT,
-             "network: %s, libfabric %u.%u, order of writes %d, of messages behind writes %d, wait "
+             "network: %s, fabric %s, libfabric %u.%u, order %s, counted writes %d, inject %zu, wait "
              "descriptor %d, %u messages a peer",
-             tp->rail.name, FI_MAJOR(tp->lib.version), FI_MINOR(tp->lib.version), wsh_efa_orders_waw(info),
-             wsh_efa_orders_saw(info), tp->rail.wait_fd >= 0, tp->window);
+             tp->rail.name, tp->rail.info->fabric_attr->name, FI_MAJOR(tp->lib.version),
+             FI_MINOR(tp->lib.version), tp->native ? "the provider's" : "ours", tp->imm, tp->inject_max,
+             tp->rail.wait_fd >= 0, tp->window);
     return 0;
 }
 
@@ -226,9 +230,8 @@ static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **out, str
         efa_close(&tp->base);
         return rc;
     }
-    *limits = (struct wsh_tp_limits){.inject_max = tp->copy_always,
-                                     .op_max = tp->part_max,
-                                     .ordered = tp->native.after[EFA_WRITE] & 1 << EFA_WRITE};
+    *limits =
+        (struct wsh_tp_limits){.inject_max = tp->copy_always, .op_max = tp->part_max, .ordered = tp->native};
     *out = &tp->base;
     return 0;
 }
@@ -236,20 +239,22 @@ static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **out, str
 /* O(1): what the fence asks is found out per peer, when the next operation to it comes. */
 static int efa_fence(struct wsh_tctx *tctx)
 {
-    ((struct wsh_efa_ctx *)tctx)->epoch++;
+    wsh_srd_fence(&((struct wsh_efa_ctx *)tctx)->srd);
     return 0;
 }
 
 static size_t efa_pending(struct wsh_tctx *tctx, int pe)
 {
     const struct wsh_efa_ctx *ctx = (const struct wsh_efa_ctx *)tctx;
-    const uint32_t *out;
+    const struct wsh_efa_flow *flow;
 
     if (pe < 0)
-        return wsh_efa_count_read(&ctx->total);
-    out = ctx->peer[pe].out;
-    return (size_t)wsh_efa_count_read(&out[EFA_WRITE]) + wsh_efa_count_read(&out[EFA_MSG]) +
-           wsh_efa_count_read(&out[EFA_READ]);
+        return (size_t)wsh_efa_count_read(&ctx->direct) + wsh_srd_ctx_pending(&ctx->srd);
+    flow = ctx->flow[pe];
+    if (!flow)
+        return 0;
+    return (size_t)wsh_efa_count_read(&flow->direct[EFA_REQ_WRITE]) +
+           wsh_efa_count_read(&flow->direct[EFA_REQ_READ]) + wsh_srd_flow_pending(&flow->srd);
 }
 
 const struct wsh_tp_ops wsh_efa_ops = {
@@ -263,8 +268,8 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .mem_register = wsh_efa_mem_register,
     .mem_release = wsh_efa_mem_release,
     .mem_attach = wsh_efa_mem_attach,
-    .ctx_open = efa_ctx_open,
-    .ctx_close = efa_ctx_close,
+    .ctx_open = wsh_efa_ctx_open,
+    .ctx_close = wsh_efa_ctx_close,
     .put = wsh_efa_put,
     .get = wsh_efa_get,
     .amo = wsh_efa_amo,

@@ -3,8 +3,7 @@
 #ifndef WSH_EFA_H
 #define WSH_EFA_H
 
-#include "transports/efa/chan.h"
-#include "transports/efa/order.h"
+#include "transports/efa/flow.h"
 #include "transports/efa/provider.h"
 #include "transports/efa/rail.h"
 #include "transports/efa/req.h"
@@ -17,51 +16,66 @@
 
 struct wsh_efa_peer {
     fi_addr_t addr;
-    struct wsh_efa_chan chan;
-    uint32_t posted;     /* requests that the provider has for this peer */
-    uint32_t seen_acked; /* chan.acked at the last look after silent peers */
-    double lost_since;   /* when the provider first found no connection any more, or 0 */
-    bool heard;          /* something has come back from it */
+    struct wsh_srd_link link; /* what it granted */
+    struct wsh_efa_inlet **inlet;
+    uint32_t n_inlets;
+    uint32_t window;    /* messages that a flow to it may have under way */
+    uint32_t posted;    /* requests that the provider has for this peer */
+    uint32_t told;      /* times that it told something new … */
+    uint32_t seen_told; /* … at the last look after silent peers */
+    double lost_since;  /* when the provider first found no connection any more, or 0 */
+    bool heard;         /* something has come back from it */
     bool connected;
-    bool owed;        /* is in tp->owing */
     uint16_t msg_max; /* bytes of the largest message it takes */
 };
 
-/* An operation in several parts, or with a part that waits for others. */
+/* An operation of the engine's slow path. */
 struct wsh_efa_op {
-    struct wsh_efa_ctx *ctx;
+    struct wsh_srd_op srd; /* first */
+    struct wsh_efa_flow *flow;
     struct wsh_done *done;
     char *local;
+    void *desc;
     uint64_t addr, key; /* remote */
-    size_t left;        /* bytes not yet given to the provider */
-    uint32_t in_flight; /* parts given and not complete */
-    int pe;
-    enum wsh_efa_kind kind;      /* EFA_WRITE or EFA_READ */
-    bool parked;                 /* counted in EFA_PARKED */
-    bool signals;                /* `signal` is still to be sent … */
-    struct wsh_efa_place signal; /* … to this word … */
-    uint64_t value;              /* … with this operand */
-    struct wsh_efa_op *next;     /* in tp->ops or tp->free_ops */
+    size_t len, part;   /* bytes of the data, of one segment */
+    bool bounce;        /* through buffers of ours */
+    uint8_t what;       /* enum wsh_efa_what; EFA_WHATS: counted elsewhere */
+    uint32_t in_flight; /* segments given to the provider and not complete */
+    uint32_t reported;  /* natively: segments that the engine takes for complete */
+    bool noted;         /* is in tp->noted */
+    struct wsh_efa_req
+        *msg; /* its message, or a PUT's copied data, until sent; SIGNAL with segments: made then, of … */
+    struct wsh_efa_place signal; /* … this word and … */
+    uint64_t value;              /* … operand */
+    struct wsh_efa_op *next;     /* in tp->noted or tp->free_ops */
 };
 
-/* An answer to a fetch that found no room to be sent. */
+/* A question that a REPLY will answer. */
+struct wsh_efa_fetch {
+    struct wsh_efa_flow *flow; /* NULL: free */
+    struct wsh_done *done;
+    void *result;
+    uint32_t len;        /* bytes of result */
+    uint16_t generation; /* the upper half of the cookie, above the index */
+    uint16_t next;       /* free */
+    uint8_t what;
+};
+
+#define EFA_GET_MAX 1024 /* bytes of a get whose bytes come in an answer */
+#define EFA_REPLY_ROOM (sizeof(struct wsh_efa_reply_msg) - sizeof(struct wsh_efa_head))
+
+/* An answer that found no room to be sent: a REPLY behind its head. */
 struct wsh_efa_answer {
-    uint64_t value;
-    uint32_t seq;
-    int pe;
     struct wsh_efa_answer *next;
+    int pe;
+    uint16_t ctx;
+    size_t len;
+    char body[EFA_REPLY_ROOM + EFA_GET_MAX];
 };
 
 struct wsh_efa_lmem {
     struct wsh_lmem base;
     struct fid_mr *mr;
-};
-
-struct wsh_efa_ctx {
-    struct wsh_tctx base;
-    uint64_t epoch; /* fences so far */
-    uint32_t total; /* operations under way, to all PEs */
-    struct wsh_efa_order peer[];
 };
 
 struct wsh_efa_tp {
@@ -71,7 +85,10 @@ struct wsh_efa_tp {
     int failed; /* the first final error, given by every call from then on */
 
     struct wsh_efa_rail rail;
-    struct wsh_efa_native native;
+    bool native;        /* the provider itself keeps writes, and messages behind writes, in order … */
+    bool native_reads;  /* … and reads behind writes */
+    bool imm;           /* writes can be counted at the target */
+    bool imm_receives;  /* … and take a receive there */
     size_t inject_max;  /* bytes that a write or message may inject */
     size_t copy_always; /* bytes of a put whose source is reusable at once, even when nobody waits for that */
     size_t part_max;    /* bytes of one write or read */
@@ -83,31 +100,42 @@ struct wsh_efa_tp {
 
     int my_pe, n_pes;
     struct wsh_efa_peer *peers;
-    uint32_t window;                       /* messages that a peer may have under way to this PE */
+    uint32_t window;                       /* messages that a peer may have under way to this PE … */
+    uint32_t imms;                         /* … and counted writes */
     size_t msg_max;                        /* bytes of the largest message */
     uint32_t n_tx, n_small, n_large, n_rx; /* requests in the pools below */
 
     struct wsh_efa_pool plain;    /* requests without a buffer */
     struct wsh_efa_pool small;    /* … with one of msg_max bytes: messages, copied puts */
+    struct wsh_efa_pool answer;   /* … for replies and tellings, which nothing else may keep waiting */
     struct wsh_efa_pool large;    /* … for unregistered user buffers */
     struct wsh_efa_pool rx;       /* receives */
     struct fid_mr *slab_mr[4];    /* of the pools, where registered */
     struct wsh_efa_req *unposted; /* receives that the provider had no room for */
 
-    struct wsh_efa_op *ops, **ops_end; /* with something to give to the provider */
+    struct wsh_srd_io io;
+    struct wsh_srd_sink sink;
+    struct wsh_efa_flow *waiting; /* with something parked */
+    bool starved;                 /* … that found no room at the provider, or no request */
+    struct wsh_efa_op *noted;     /* to be looked after when the engine returns */
     struct wsh_efa_op *free_ops, *op_slab;
+    uint32_t n_free_ops;
+    struct wsh_efa_fetch *fetch;
+    uint16_t free_fetch;
     struct wsh_efa_answer *answers, **answers_end;
-    uint32_t n_unanswered; /* numbered messages that are not known as applied */
-    double lost_since;     /* when a peer was lost, or 0; everything ends some seconds later … */
-    char lost_text[400];   /* … with this line */
-    double next_look;      /* when silent peers are looked after again */
-    int *owing;            /* PEs that are owed an acknowledgement */
-    int n_owing;
+    struct wsh_efa_inlet *owing; /* that owe their source a telling */
+    uint64_t given;              /* writes, reads and messages given to the provider by the engine */
+    double lost_since;           /* when a peer was lost, or 0; everything ends some seconds later … */
+    char lost_text[400];         /* … with this line */
+    double next_look;            /* when silent peers are looked after again */
 
     char *seg_base[WSH_SEGS]; /* registered segments of this PE */
     size_t seg_len[WSH_SEGS];
     struct wsh_efa_lmem *lmem[WSH_SEGS];
 
+    struct wsh_efa_ctx **ctxs; /* [n_ctxs] by number, also closed ones */
+    uint32_t n_ctxs;
+    struct wsh_efa_ctx *free_ctxs;
     struct wsh_efa_ctx *own; /* of the messages that belong to no context of the core */
     bool joined;             /* all peers are in the address vector: their messages may be read */
     int hello_next, hellos;  /* greetings sent up to that PE; received */
@@ -137,18 +165,6 @@ static inline void wsh_efa_unlock(struct wsh_efa_tp *tp)
 static inline struct wsh_efa_tp *wsh_efa_tp_of(struct wsh_tp *tp)
 {
     return (struct wsh_efa_tp *)tp;
-}
-
-static inline void wsh_efa_begin(struct wsh_efa_ctx *ctx, int pe, enum wsh_efa_kind kind)
-{
-    wsh_efa_count_add(&ctx->peer[pe].out[kind]);
-    wsh_efa_count_add(&ctx->total);
-}
-
-static inline void wsh_efa_end(struct wsh_efa_ctx *ctx, int pe, enum wsh_efa_kind kind)
-{
-    wsh_efa_count_sub(&ctx->peer[pe].out[kind]);
-    wsh_efa_count_sub(&ctx->total);
 }
 
 /* The provider has taken a request for `pe`, and given it back. */
@@ -210,12 +226,22 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
 int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                 struct wsh_done *done);
 
-/* op.c: operations in parts */
+/* op.c: what goes through the engine */
 int wsh_efa_op_init(struct wsh_efa_tp *tp);
-/* Starts `op` (copied); counts it in its context and done. -EAGAIN: nothing was started. */
-int wsh_efa_op_start(struct wsh_efa_tp *tp, const struct wsh_efa_op *op);
+/* An op of this kind, everything else zero; NULL: too many are under way. */
+struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+                                  enum wsh_efa_what what);
+/* Gives the op its data: local bytes and their remote place, in segments. */
+void wsh_efa_op_data(struct wsh_efa_tp *tp, struct wsh_efa_op *op, const void *local, size_t len,
+                     uint64_t addr, uint64_t key);
+/* Starts or parks it, and counts it in `done`. -EAGAIN or final: it is gone. */
+int wsh_efa_op_submit(struct wsh_efa_tp *tp, struct wsh_efa_op *op, struct wsh_done *done);
+/* Gives back an op, and its message, of which nothing was started. */
+void wsh_efa_op_refuse(struct wsh_efa_tp *tp, struct wsh_efa_op *op);
 void wsh_efa_op_part_done(struct wsh_efa_tp *tp, struct wsh_efa_op *op);
-/* Gives waiting parts to the provider. > 0: some were; < 0: final. */
+/* The flow may have something parked. */
+void wsh_efa_op_wait(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow);
+/* Starts what can be started of all that is parked. > 0: something was; < 0: final. */
 int wsh_efa_op_progress(struct wsh_efa_tp *tp);
 
 /* amo.c */
@@ -225,28 +251,39 @@ int wsh_efa_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
 /* signal.c */
 int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                        size_t len, const struct wsh_sig *sig, struct wsh_done *done);
-/* One message of data (len may be 0) and signal; -EAGAIN: no room. */
-int wsh_efa_signal_send(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, int pe,
-                        const struct wsh_efa_place *data, const void *src, size_t len,
-                        const struct wsh_efa_place *signal, uint64_t value);
+/* A request with a message of data (len may be 0) and signal, or NULL: no room. */
+struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
+                                           const struct wsh_efa_place *data, const void *src, size_t len,
+                                           const struct wsh_efa_place *signal, uint64_t value);
+
+/* fetch.c */
+int wsh_efa_fetch_init(struct wsh_efa_tp *tp);
+/* Submits the question `op`, whose message has its cookie at *cookie. */
+int wsh_efa_fetch_submit(struct wsh_efa_tp *tp, struct wsh_efa_op *op, uint32_t *cookie,
+                         const struct wsh_efa_fetch *fetch);
+/* The `len` bytes that answer a question of this PE to `pe`. 0 or -EPROTO. */
+int wsh_efa_fetch_answered(struct wsh_efa_tp *tp, int pe, uint32_t cookie, const void *bytes, size_t len);
+/* A get in one message and its answer. */
+int wsh_efa_fetch_get(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
+                      void *dst, size_t len, struct wsh_done *done);
 
 /* msg.c */
-/* A request whose buffer takes a message to `pe`, or NULL: no room now. */
-struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_tp *tp, int pe);
-/* Sends the numbered message in req->buf, whose body is filled; takes req back in any case. */
-int wsh_efa_msg_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, enum wsh_efa_wire type, size_t len,
-                     const struct wsh_efa_sent *sent);
-/* One message that stores `len` bytes. */
-int wsh_efa_msg_put(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, int pe, const struct wsh_efa_place *data,
-                    const void *src, size_t len);
-int wsh_efa_msg_answer(struct wsh_efa_tp *tp, int pe, uint32_t seq, uint64_t value);
-/* Sends what is owed: answers, and (where `idle`, or much is owed) acknowledgements. > 0: some; < 0: final. */
+/* A request whose buffer has the head of a message of `len` bytes, or NULL: no room now. */
+struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_tp *tp, const struct wsh_efa_flow *flow,
+                                    enum wsh_efa_wire type, size_t len);
+/* Gives it to the provider with that stamp. On an error the request stays the caller's. */
+int wsh_efa_msg_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp);
+/* Submits an op that is the message in req; takes both back if that fails. */
+int wsh_efa_msg_submit(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+                       enum wsh_efa_what what);
+int wsh_efa_msg_answer(struct wsh_efa_tp *tp, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
+                       size_t len);
+/* Sends what is owed: answers, and (where `idle`, or much is owed) tellings. > 0: some; < 0: final. */
 int wsh_efa_msg_progress(struct wsh_efa_tp *tp, bool idle);
 /* Gives a receive (back) to the provider. */
 int wsh_efa_msg_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req);
-/* The message is applied here: acknowledge it some time. */
-void wsh_efa_msg_owe(struct wsh_efa_tp *tp, int pe);
-
+/* The inlet may owe its source something. */
+void wsh_efa_msg_owe(struct wsh_efa_tp *tp, struct wsh_efa_inlet *inlet);
 /* Sends something that only asks for the connection. */
 int wsh_efa_msg_probe(struct wsh_efa_tp *tp, int pe);
 
@@ -262,6 +299,10 @@ int wsh_efa_look_after(struct wsh_efa_tp *tp);
 /* serve.c */
 /* A message has arrived in req->buf. */
 int wsh_efa_serve(struct wsh_efa_tp *tp, struct wsh_efa_req *req, size_t len);
+/* A counted write has arrived. */
+int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data);
+/* Applies a message whose turn has come (struct wsh_srd_sink). */
+int wsh_efa_serve_apply(void *tp, void *req);
 
 /* describe.c */
 void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size);

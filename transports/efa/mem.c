@@ -150,7 +150,7 @@ int wsh_efa_mem_attach(struct wsh_tp *base, int pe, enum wsh_seg seg, const void
 
 int wsh_efa_mem_pools(struct wsh_efa_tp *tp)
 {
-    struct wsh_efa_pool *const pools[] = {&tp->small, &tp->large, &tp->rx};
+    struct wsh_efa_pool *const pools[] = {&tp->small, &tp->answer, &tp->large, &tp->rx};
 
     if (!tp->mr_local)
         return 0;

@@ -1,94 +1,118 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how messages are sent, received and acknowledged. */
+/* Knows how messages are sent and received, and how peers are told what has been applied. */
 #include "transports/efa/efa.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_tp *tp, int pe)
+struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_tp *tp, const struct wsh_efa_flow *flow,
+                                    enum wsh_efa_wire type, size_t len)
 {
-    if (!wsh_efa_chan_may_send(&tp->peers[pe].chan))
+    struct wsh_efa_req *req = wsh_efa_req_get(&tp->small, EFA_REQ_SEND, flow->pe);
+
+    if (!req)
         return NULL;
-    return wsh_efa_req_get(&tp->small, EFA_REQ_SEND, pe);
+    wsh_efa_wire_head((struct wsh_efa_head *)req->buf, type, len, tp->my_pe, flow->ctx->number);
+    req->len = (uint32_t)len;
+    return req;
 }
 
-/* Gives the message in req->buf, whose body is filled, to the provider; takes req back if that fails. */
-static int post_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, enum wsh_efa_wire type, size_t len,
-                     uint32_t seq)
+/* A receive that is not posted counts as in use: its credit is not given back. */
+static void stamp_told(const struct wsh_efa_tp *tp, const struct wsh_efa_inlet *inlet,
+                       struct wsh_srd_stamp *stamp)
 {
+    bool late = tp->unposted;
+
+    stamp->applied = late ? inlet->srd.told_applied : inlet->srd.applied;
+    stamp->counted = late ? inlet->srd.told_counted : inlet->srd.counted;
+}
+
+int wsh_efa_msg_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp)
+{
+    struct wsh_efa_head *head = (struct wsh_efa_head *)req->buf;
     struct wsh_efa_peer *peer = &tp->peers[req->pe];
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(tp, req->pe, head->ctx);
     int rc;
 
-    wsh_efa_wire_head((struct wsh_efa_head *)req->buf, type, len, tp->my_pe, seq, peer->chan.applied);
-    req->len = type;
+    if (stamp)
+        head->stamp = *stamp;
+    if (inlet)
+        stamp_told(tp, inlet, &head->stamp);
     rc = wsh_efa_posted(tp, req->pe, "message",
-                        fi_send(tp->rail.ep, req->buf, len, req->desc, peer->addr, req));
-    if (rc) {
-        wsh_efa_req_put(req);
-        return rc;
-    }
-    wsh_efa_took(peer);
-    peer->chan.told = peer->chan.applied;
-    return 0;
-}
-
-int wsh_efa_msg_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, enum wsh_efa_wire type, size_t len,
-                     const struct wsh_efa_sent *sent)
-{
-    struct wsh_efa_chan *chan = &tp->peers[req->pe].chan;
-    int pe = req->pe, rc = post_send(tp, req, type, len, chan->sent);
-
+                        fi_send(tp->rail.ep, req->buf, req->len, req->desc, peer->addr, req));
     if (rc)
         return rc;
-    wsh_efa_chan_send(chan, sent);
-    tp->n_unanswered++;
-    wsh_efa_begin(sent->owner, pe, EFA_MSG);
+    wsh_efa_took(peer);
+    if (inlet && !tp->unposted)
+        wsh_srd_inlet_told(&inlet->srd);
     return 0;
 }
 
-int wsh_efa_msg_put(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, int pe, const struct wsh_efa_place *data,
-                    const void *src, size_t len)
+int wsh_efa_msg_submit(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+                       enum wsh_efa_what what)
 {
-    const struct wsh_efa_sent sent = {.owner = ctx, .type = EFA_WIRE_PUT};
-    struct wsh_efa_req *req = wsh_efa_msg_new(tp, pe);
-    struct wsh_efa_put_msg *msg;
+    struct wsh_efa_op *op = wsh_efa_op_new(tp, flow, WSH_SRD_MSG, what);
+
+    if (!op) {
+        wsh_efa_req_put(req);
+        return -EAGAIN;
+    }
+    op->msg = req;
+    return wsh_efa_op_submit(tp, op, NULL);
+}
+
+/* Messages without a number, which no flow keeps waiting. */
+static int send_free(struct wsh_efa_tp *tp, int pe, uint16_t ctx, enum wsh_efa_wire type, const void *body,
+                     size_t len)
+{
+    struct wsh_efa_req *req = wsh_efa_req_get(&tp->answer, EFA_REQ_SEND, pe);
+    int rc;
 
     if (!req)
         return -EAGAIN;
-    msg = (struct wsh_efa_put_msg *)req->buf;
-    msg->data = *data;
-    memcpy(msg->bytes, src, len);
-    return wsh_efa_msg_send(tp, req, EFA_WIRE_PUT, sizeof *msg + len, &sent);
+    wsh_efa_wire_head((struct wsh_efa_head *)req->buf, type, sizeof(struct wsh_efa_head) + len, tp->my_pe,
+                      ctx);
+    memcpy(req->buf + sizeof(struct wsh_efa_head), body, len);
+    req->len = (uint32_t)(sizeof(struct wsh_efa_head) + len);
+    rc = wsh_efa_msg_send(tp, req, NULL);
+    if (rc)
+        wsh_efa_req_put(req);
+    return rc;
 }
 
-static int send_answer(struct wsh_efa_tp *tp, int pe, uint32_t seq, uint64_t value)
+static int send_answer(struct wsh_efa_tp *tp, const struct wsh_efa_answer *answer)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&tp->small, EFA_REQ_SEND, pe);
-
-    if (!req)
-        return -EAGAIN;
-    ((struct wsh_efa_reply_msg *)req->buf)->value = value;
-    return post_send(tp, req, EFA_WIRE_REPLY, sizeof(struct wsh_efa_reply_msg), seq);
+    return send_free(tp, answer->pe, answer->ctx, EFA_WIRE_REPLY, answer->body, EFA_REPLY_ROOM + answer->len);
 }
 
-/* At most a peer's window of answers waits, because a fetch without its answer holds a credit there. */
-static int queue_answer(struct wsh_efa_tp *tp, int pe, uint32_t seq, uint64_t value)
+/* At most a peer's fetches wait here, because each holds a credit there. */
+static int queue_answer(struct wsh_efa_tp *tp, const struct wsh_efa_answer *from)
 {
     struct wsh_efa_answer *answer = malloc(sizeof *answer);
 
     if (!answer)
-        return wsh_efa_fail(tp, -ENOMEM, "no memory to answer an atomic of PE %d", pe);
-    *answer = (struct wsh_efa_answer){.value = value, .seq = seq, .pe = pe};
+        return wsh_efa_fail(tp, -ENOMEM, "no memory to answer PE %d", from->pe);
+    *answer = *from;
+    answer->next = NULL;
     *tp->answers_end = answer;
     tp->answers_end = &answer->next;
     return 0;
 }
 
-int wsh_efa_msg_answer(struct wsh_efa_tp *tp, int pe, uint32_t seq, uint64_t value)
+int wsh_efa_msg_answer(struct wsh_efa_tp *tp, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
+                       size_t len)
 {
-    int rc = tp->answers ? -EAGAIN : send_answer(tp, pe, seq, value);
+    struct wsh_efa_answer answer;
+    int rc;
 
-    return rc == -EAGAIN ? queue_answer(tp, pe, seq, value) : rc;
+    answer.pe = pe;
+    answer.ctx = ctx;
+    answer.len = len;
+    memset(answer.body, 0, EFA_REPLY_ROOM);
+    memcpy(answer.body, &cookie, sizeof cookie);
+    memcpy(answer.body + EFA_REPLY_ROOM, bytes, len);
+    rc = tp->answers ? -EAGAIN : send_answer(tp, &answer);
+    return rc == -EAGAIN ? queue_answer(tp, &answer) : rc;
 }
 
 static int send_answers(struct wsh_efa_tp *tp)
@@ -97,7 +121,7 @@ static int send_answers(struct wsh_efa_tp *tp)
 
     while (tp->answers) {
         struct wsh_efa_answer *answer = tp->answers;
-        int rc = send_answer(tp, answer->pe, answer->seq, answer->value);
+        int rc = send_answer(tp, answer);
 
         if (rc)
             return rc == -EAGAIN ? sent : rc;
@@ -110,54 +134,48 @@ static int send_answers(struct wsh_efa_tp *tp)
     return sent;
 }
 
-void wsh_efa_msg_owe(struct wsh_efa_tp *tp, int pe)
+void wsh_efa_msg_owe(struct wsh_efa_tp *tp, struct wsh_efa_inlet *inlet)
 {
-    struct wsh_efa_peer *peer = &tp->peers[pe];
-
-    if (peer->owed)
+    if (inlet->owing || !wsh_srd_inlet_owes(&inlet->srd))
         return;
-    peer->owed = true;
-    tp->owing[tp->n_owing++] = pe;
+    inlet->owing = true;
+    inlet->next = tp->owing;
+    tp->owing = inlet;
 }
 
-static int send_ack(struct wsh_efa_tp *tp, int pe)
+static int tell(struct wsh_efa_tp *tp, int pe, uint16_t ctx)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&tp->small, EFA_REQ_SEND, pe);
-
-    return req ? post_send(tp, req, EFA_WIRE_ACK, sizeof(struct wsh_efa_head), 0) : -EAGAIN;
+    return send_free(tp, pe, ctx, EFA_WIRE_TELL, "", 0);
 }
 
-/*
- * An acknowledgement waits for a message to ride on, or until there is nothing better to do, or until the peer
- * could run out of credits.
- */
-static int send_acks(struct wsh_efa_tp *tp, bool idle)
+/* A telling waits for a message to ride on, or until there is nothing better to do, or until much is owed. */
+static int send_tellings(struct wsh_efa_tp *tp, bool idle)
 {
-    int kept = 0, sent = 0, final = 0;
+    struct wsh_efa_inlet *inlet = tp->owing;
+    int sent = 0, final = 0;
 
-    for (int i = 0; i < tp->n_owing; i++) {
-        int pe = tp->owing[i];
-        struct wsh_efa_peer *peer = &tp->peers[pe];
-        uint32_t owed = wsh_efa_chan_owed(&peer->chan);
+    tp->owing = NULL;
+    while (inlet) {
+        struct wsh_efa_inlet *next = inlet->next;
         int rc = 0;
 
-        if (owed && !final && (idle || owed >= tp->window / 2)) {
-            rc = send_ack(tp, pe);
+        inlet->owing = false;
+        if (!final && !tp->unposted && wsh_srd_inlet_owes(&inlet->srd) &&
+            (idle || wsh_srd_inlet_urgent(&inlet->srd))) {
+            rc = tell(tp, inlet->pe, inlet->ctx);
             sent += !rc;
         }
         if (rc < 0 && rc != -EAGAIN)
             final = rc;
-        peer->owed = wsh_efa_chan_owed(&peer->chan);
-        if (peer->owed)
-            tp->owing[kept++] = pe;
+        wsh_efa_msg_owe(tp, inlet);
+        inlet = next;
     }
-    tp->n_owing = kept;
     return final ? final : sent;
 }
 
 int wsh_efa_msg_probe(struct wsh_efa_tp *tp, int pe)
 {
-    return send_ack(tp, pe);
+    return tell(tp, pe, tp->own->number);
 }
 
 static int post_receives(struct wsh_efa_tp *tp)
@@ -199,13 +217,13 @@ int wsh_efa_msg_progress(struct wsh_efa_tp *tp, bool idle)
         if (moved < 0)
             return moved;
     }
-    if (tp->n_owing) {
-        rc = send_acks(tp, idle);
+    if (tp->owing) {
+        rc = send_tellings(tp, idle);
         if (rc < 0)
             return rc;
         moved += rc;
     }
-    if (idle && !moved && tp->n_unanswered && (rc = wsh_efa_look_after(tp)))
+    if (idle && !moved && tp->by_sockets && (rc = wsh_efa_look_after(tp)))
         return rc;
     return moved;
 }

@@ -1,59 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows operations that need several requests: large ones, through buffers of ours, and data before a signal. */
+/* Knows operations that go through the ordering engine: messages, what is ordered, what has several segments. */
 #include "transports/efa/rma.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define EFA_OPS_MAX 512 /* under way at a time; beyond, callers wait */
+#define EFA_OPS_MAX 1024 /* under way at a time; beyond, callers wait */
 
 static void op_free(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
 {
     op->next = tp->free_ops;
     tp->free_ops = op;
+    tp->n_free_ops++;
 }
 
-int wsh_efa_op_init(struct wsh_efa_tp *tp)
+static struct wsh_efa_op *op_of(struct wsh_srd_op *srd)
 {
-    tp->op_slab = calloc(EFA_OPS_MAX, sizeof *tp->op_slab);
-    if (!tp->op_slab)
-        return -ENOMEM;
-    for (size_t i = EFA_OPS_MAX; i--;)
-        op_free(tp, &tp->op_slab[i]);
-    tp->ops_end = &tp->ops;
-    return 0;
+    return (struct wsh_efa_op *)srd;
 }
 
-static struct wsh_efa_op *op_new(struct wsh_efa_tp *tp, const struct wsh_efa_op *from)
+struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+                                  enum wsh_efa_what what)
 {
     struct wsh_efa_op *op = tp->free_ops;
 
     if (!op)
         return NULL;
     tp->free_ops = op->next;
-    *op = *from;
-    op->next = NULL;
+    tp->n_free_ops--;
+    op->srd = (struct wsh_srd_op){.kind = (uint8_t)kind};
+    op->flow = flow;
+    op->done = NULL;
+    op->len = 0;
+    op->what = (uint8_t)what;
+    op->in_flight = op->reported = 0;
+    op->noted = false;
+    op->msg = NULL;
     return op;
-}
-
-static void op_queue(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
-{
-    op->next = NULL;
-    *tp->ops_end = op;
-    tp->ops_end = &op->next;
-}
-
-static void op_set_parked(struct wsh_efa_op *op, bool parked)
-{
-    uint32_t *count = &op->ctx->peer[op->pe].out[EFA_PARKED];
-
-    if (op->kind != EFA_WRITE || op->parked == parked)
-        return;
-    op->parked = parked;
-    if (parked)
-        wsh_efa_count_add(count);
-    else
-        wsh_efa_count_sub(count);
 }
 
 static size_t least(size_t a, size_t b)
@@ -61,86 +44,210 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The next part's memory: the user's where the provider can use it, else a buffer of ours. */
-static struct wsh_efa_req *part_new(struct wsh_efa_tp *tp, const struct wsh_efa_op *op,
-                                    struct wsh_efa_span *span)
+void wsh_efa_op_data(struct wsh_efa_tp *tp, struct wsh_efa_op *op, const void *local, size_t len,
+                     uint64_t addr, uint64_t key)
 {
-    enum wsh_efa_req_kind kind = op->kind == EFA_WRITE ? EFA_REQ_WRITE : EFA_REQ_READ;
-    struct wsh_efa_req *req;
+    op->local = (char *)local;
+    op->len = len;
+    op->addr = addr;
+    op->key = key;
+    op->bounce = !wsh_efa_mem_desc(tp, local, len, &op->desc);
+    op->part = op->bounce ? least(tp->part_max, tp->large.buf_size) : tp->part_max;
+    op->srd.segments = (uint32_t)((len + op->part - 1) / op->part);
+}
 
-    if (wsh_efa_mem_desc(tp, op->local, op->left, &span->desc)) {
-        span->len = least(op->left, tp->part_max);
-        span->local = op->local;
-        return wsh_efa_req_get(&tp->plain, kind, op->pe);
+/* The next segment's memory: the user's where the provider can use it, else a buffer of ours (no message has one). */
+static struct wsh_efa_req *segment_new(struct wsh_efa_tp *tp, const struct wsh_efa_op *op,
+                                       enum wsh_efa_req_kind kind, struct wsh_efa_span *span)
+{
+    size_t off = op->srd.started * op->part;
+    struct wsh_efa_req *req = op->msg;
+
+    if (req) { /* the data are in its buffer */
+        *span = (struct wsh_efa_span){req->buf, req->desc, op->len, op->addr, op->key};
+        return req;
     }
-    req = wsh_efa_req_get(&tp->large, kind, op->pe);
+    req = wsh_efa_req_get(op->bounce ? &tp->large : &tp->plain, kind, op->flow->pe);
     if (!req)
         return NULL;
-    span->len = least(least(op->left, tp->part_max), tp->large.buf_size);
+    *span = (struct wsh_efa_span){op->local + off, op->desc, least(op->part, op->len - off), op->addr + off,
+                                  op->key};
+    if (!op->bounce)
+        return req;
+    if (kind == EFA_REQ_WRITE)
+        memcpy(req->buf, span->local, span->len);
+    else
+        req->copy_to = span->local;
+    req->len = (uint32_t)span->len;
     span->local = req->buf;
     span->desc = req->desc;
-    if (kind == EFA_REQ_WRITE)
-        memcpy(req->buf, op->local, span->len);
-    else
-        req->copy_to = op->local;
     return req;
 }
 
-static int post_part(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+/* The engine is still at work with the op: what this brings about is looked after when it returns (settle). */
+static void note(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
 {
-    struct wsh_efa_span span = {.addr = op->addr, .key = op->key};
-    struct wsh_efa_req *req = part_new(tp, op, &span);
+    tp->given++;
+    if (op->noted)
+        return;
+    op->noted = true;
+    op->next = tp->noted;
+    tp->noted = op;
+}
+
+static int post_segment(struct wsh_efa_tp *tp, struct wsh_efa_op *op, enum wsh_efa_req_kind kind)
+{
+    struct wsh_efa_span span;
+    struct wsh_efa_req *req = segment_new(tp, op, kind, &span);
+    bool imm = op->srd.grouped;
     int rc;
 
-    if (!req)
+    if (!req) {
+        tp->starved = true;
         return -EAGAIN;
-    rc = wsh_efa_post(tp, req, &span, 0);
+    }
+    rc = wsh_efa_post(tp, req, &span, imm ? FI_REMOTE_CQ_DATA : 0,
+                      imm ? wsh_srd_imm_pack((uint32_t)tp->my_pe, op->flow->ctx->number, op->srd.group) : 0);
     if (rc) {
-        wsh_efa_req_put(req);
+        tp->starved = true;
+        if (req != op->msg)
+            wsh_efa_req_put(req);
         return rc;
     }
+    op->msg = NULL;
     req->op = op;
-    req->len = (uint32_t)span.len;
     op->in_flight++;
-    op->local += span.len;
-    op->addr += span.len;
-    op->left -= span.len;
+    note(tp, op);
+    if (tp->native && kind == EFA_REQ_WRITE)
+        wsh_efa_direct_begin(op->flow, EFA_REQ_WRITE);
     return 0;
 }
 
-/*
- * A signal must not overtake its data: it is sent when every part is delivered, or, where the provider keeps
- * messages behind writes, when every part has been given to it.
- */
-static bool signal_may_go(const struct wsh_efa_tp *tp, const struct wsh_efa_op *op)
+static int io_write(void *arg, struct wsh_srd_op *srd)
 {
-    return op->signals && !op->left && (!op->in_flight || tp->native.after[EFA_MSG] & 1 << EFA_WRITE);
+    return post_segment(arg, op_of(srd), EFA_REQ_WRITE);
 }
 
-static int send_signal(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+static int io_read(void *arg, struct wsh_srd_op *srd)
 {
-    const struct wsh_efa_place none = {0};
-    int rc = wsh_efa_signal_send(tp, op->ctx, op->pe, &none, NULL, 0, &op->signal, op->value);
+    return post_segment(arg, op_of(srd), EFA_REQ_READ);
+}
 
-    if (!rc) {
-        op->signals = false;
-        op_set_parked(op, false);
+static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stamp)
+{
+    static const struct wsh_efa_place none;
+    struct wsh_efa_tp *tp = arg;
+    struct wsh_efa_op *op = op_of(srd);
+    struct wsh_efa_flow *flow = op->flow;
+    int rc;
+
+    if (!op->msg)
+        op->msg = wsh_efa_signal_message(tp, flow, &none, NULL, 0, &op->signal, op->value);
+    if (!op->msg) {
+        tp->starved = true;
+        return -EAGAIN;
+    }
+    rc = wsh_efa_msg_send(tp, op->msg, stamp);
+    if (rc) {
+        tp->starved = true;
+        return rc;
+    }
+    op->msg = NULL;
+    flow->type[flow->srd.sent & (flow->srd.window - 1)] = op->what;
+    note(tp, op);
+    return 0;
+}
+
+int wsh_efa_op_init(struct wsh_efa_tp *tp)
+{
+    tp->io = (struct wsh_srd_io){io_write, io_read, io_send, tp};
+    tp->op_slab = calloc(EFA_OPS_MAX, sizeof *tp->op_slab);
+    if (!tp->op_slab)
+        return -ENOMEM;
+    for (size_t i = EFA_OPS_MAX; i--;)
+        op_free(tp, &tp->op_slab[i]);
+    return 0;
+}
+
+void wsh_efa_op_wait(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow)
+{
+    if (flow->waiting || !wsh_srd_flow_parked(&flow->srd))
+        return;
+    flow->waiting = true;
+    flow->next = tp->waiting;
+    tp->waiting = flow;
+}
+
+static void free_if_over(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+{
+    if (!op->in_flight && !op->noted && wsh_srd_op_over(&op->srd))
+        op_free(tp, op);
+}
+
+/* Natively what is given to the provider is in order, which is all that the engine wants to know of its end. */
+static int report(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+{
+    struct wsh_efa_flow *flow = op->flow;
+
+    if (!tp->native || op->srd.kind == WSH_SRD_GET || op->reported == op->srd.started)
+        return 0;
+    for (; op->reported < op->srd.started; op->reported++)
+        wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
+    return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &tp->io) : 0;
+}
+
+static int settle(struct wsh_efa_tp *tp)
+{
+    int rc = 0;
+
+    while (tp->noted) {
+        struct wsh_efa_op *op = tp->noted;
+        int err;
+
+        tp->noted = op->next;
+        op->noted = false;
+        err = report(tp, op);
+        rc = rc ? rc : err;
+        wsh_efa_op_wait(tp, op->flow);
+        free_if_over(tp, op);
     }
     return rc;
 }
 
-/* Gives the provider what it takes. -EAGAIN: something is left to give. */
-static int op_push(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+void wsh_efa_op_refuse(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
 {
-    int rc = 0;
+    if (op->msg)
+        wsh_efa_req_put(op->msg);
+    if (!op->in_flight)
+        op_free(tp, op);
+}
 
-    while (op->left && !rc)
-        rc = post_part(tp, op);
-    if (!rc && signal_may_go(tp, op))
-        rc = send_signal(tp, op);
-    if (!rc && !op->signals)
-        op_set_parked(op, false);
-    return rc;
+/* Something is parked only while others find room too; beyond, callers wait. */
+static bool may_park(const struct wsh_efa_tp *tp, const struct wsh_efa_op *op)
+{
+    return tp->n_free_ops > EFA_OPS_MAX / 4 && (!op->msg || tp->small.n_free > tp->small.n / 4);
+}
+
+int wsh_efa_op_submit(struct wsh_efa_tp *tp, struct wsh_efa_op *op, struct wsh_done *done)
+{
+    struct wsh_efa_flow *flow = op->flow;
+    unsigned what = op->what;
+    int rc;
+
+    op->srd.keep = may_park(tp, op);
+    rc = wsh_srd_submit(&flow->ctx->srd, &flow->srd, &op->srd, &tp->io);
+    if (rc) {
+        wsh_efa_op_refuse(tp, op);
+        return rc;
+    }
+    if (what < EFA_WHATS)
+        wsh_efa_count_add(&flow->what[what]);
+    if (op->srd.segments) {
+        op->done = done;
+        wsh_efa_done_add(done);
+    }
+    wsh_efa_op_wait(tp, flow);
+    return settle(tp);
 }
 
 static void data_done(struct wsh_efa_op *op)
@@ -148,65 +255,45 @@ static void data_done(struct wsh_efa_op *op)
     struct wsh_done *done = op->done;
 
     op->done = NULL;
-    wsh_efa_end(op->ctx, op->pe, op->kind);
+    if (op->srd.kind != WSH_SRD_SIGNAL)
+        wsh_efa_count_sub(&op->flow->what[op->what]);
     wsh_efa_done_sub(done);
-}
-
-int wsh_efa_op_start(struct wsh_efa_tp *tp, const struct wsh_efa_op *from)
-{
-    struct wsh_efa_op *op = op_new(tp, from);
-    int rc;
-
-    if (!op)
-        return -EAGAIN;
-    wsh_efa_begin(op->ctx, op->pe, op->kind);
-    op_set_parked(op, true);
-    rc = op_push(tp, op);
-    if (rc == -EAGAIN && op->in_flight) {
-        op_queue(tp, op);
-        rc = 0;
-    }
-    if (rc == -EAGAIN) {
-        op_set_parked(op, false);
-        wsh_efa_end(op->ctx, op->pe, op->kind);
-        op_free(tp, op);
-    }
-    if (!rc)
-        wsh_efa_done_add(op->done);
-    return rc;
 }
 
 void wsh_efa_op_part_done(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
 {
-    if (--op->in_flight || op->left)
-        return;
-    data_done(op);
-    if (!op->signals)
-        op_free(tp, op);
-    else if (!(tp->native.after[EFA_MSG] & 1 << EFA_WRITE))
-        op_queue(tp, op);
+    struct wsh_efa_flow *flow = op->flow;
+
+    op->in_flight--;
+    if (!op->in_flight && op->srd.started == op->srd.segments)
+        data_done(op);
+    if (tp->native && op->srd.kind != WSH_SRD_GET) {
+        wsh_efa_direct_end(flow, EFA_REQ_WRITE);
+    } else {
+        wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
+        wsh_efa_op_wait(tp, flow);
+    }
+    free_if_over(tp, op);
 }
 
 int wsh_efa_op_progress(struct wsh_efa_tp *tp)
 {
-    struct wsh_efa_op *op = tp->ops;
-    int moved = 0;
+    struct wsh_efa_flow *flow = tp->waiting;
+    uint64_t given = tp->given;
+    int rc = 0;
 
-    tp->ops = NULL;
-    tp->ops_end = &tp->ops;
-    while (op) {
-        struct wsh_efa_op *next = op->next;
-        size_t left = op->left;
-        int rc = op_push(tp, op);
+    tp->waiting = NULL;
+    tp->starved = false;
+    while (flow) {
+        struct wsh_efa_flow *next = flow->next;
 
-        if (rc < 0 && rc != -EAGAIN)
-            return rc;
-        moved += rc == 0 || op->left != left;
-        if (rc == -EAGAIN)
-            op_queue(tp, op);
-        else if (!op->in_flight && !op->left && !op->signals)
-            op_free(tp, op);
-        op = next;
+        flow->waiting = false;
+        if (!rc)
+            rc = wsh_srd_pump(&flow->srd, &tp->io);
+        wsh_efa_op_wait(tp, flow);
+        if (!rc)
+            rc = settle(tp);
+        flow = next;
     }
-    return moved;
+    return rc ? rc : (int)(tp->given - given);
 }

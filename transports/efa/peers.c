@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 
-#define EFA_ADDRESS_VERSION 1
+#define EFA_ADDRESS_VERSION 2
 #define EFA_NAME_MAX 256
 /* The shm provider's endpoint is a file of this name in /dev/shm. */
 #define EFA_SHM_PREFIX "fi_shm://"
@@ -17,7 +17,8 @@
 struct efa_address {
     uint16_t version;
     uint16_t name_len;
-    uint32_t window;  /* messages that others may have under way to this PE */
+    uint32_t window;  /* messages that each other PE may have under way to this one, and … */
+    uint32_t imms;    /* … counted writes */
     uint32_t msg_max; /* bytes of a message */
     char provider[64];
     char name[EFA_NAME_MAX];
@@ -28,8 +29,10 @@ struct efa_address {
 int wsh_efa_address(struct wsh_tp *base, void *blob, size_t *len)
 {
     struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
-    struct efa_address addr = {
-        .version = EFA_ADDRESS_VERSION, .window = tp->window, .msg_max = (uint32_t)tp->msg_max};
+    struct efa_address addr = {.version = EFA_ADDRESS_VERSION,
+                               .window = tp->window,
+                               .imms = tp->imms,
+                               .msg_max = (uint32_t)tp->msg_max};
     size_t name_len = sizeof addr.name;
     int rc = wsh_efa_rail_name(&tp->rail, &tp->lib, addr.name, &name_len);
 
@@ -47,14 +50,15 @@ int wsh_efa_address(struct wsh_tp *base, void *blob, size_t *len)
     return 0;
 }
 
-static const char *address_fault(const struct efa_address *addr, size_t len)
+static const char *address_fault(const struct wsh_efa_tp *tp, const struct efa_address *addr, size_t len)
 {
     if (len < EFA_ADDRESS_LEN(0) || addr->version != EFA_ADDRESS_VERSION)
         return "in another form; run the same library on every PE";
     if (len != EFA_ADDRESS_LEN(addr->name_len) || addr->name_len > EFA_NAME_MAX)
         return "of a wrong length; run the same library on every PE";
-    if (!addr->window || addr->window & (addr->window - 1) || addr->msg_max < sizeof(union wsh_efa_msg))
-        return "with senseless limits; run the same library on every PE";
+    if (!addr->window || addr->window & (addr->window - 1) || addr->window > WSH_SRD_WINDOW_MAX ||
+        addr->msg_max != tp->msg_max)
+        return "with other limits; run the same library on every PE";
     if (!memchr(addr->provider, '\0', sizeof addr->provider))
         return "with a broken provider name; run the same library on every PE";
     return NULL;
@@ -62,7 +66,7 @@ static const char *address_fault(const struct efa_address *addr, size_t len)
 
 static int check_address(const struct wsh_efa_tp *tp, int pe, const struct efa_address *addr, size_t len)
 {
-    const char *mine = tp->rail.info->fabric_attr->prov_name, *fault = address_fault(addr, len);
+    const char *mine = tp->rail.info->fabric_attr->prov_name, *fault = address_fault(tp, addr, len);
 
     if (fault) {
         wsh_error("PE %d gives a libfabric address %s", pe, fault);
@@ -78,6 +82,11 @@ static int check_address(const struct wsh_efa_tp *tp, int pe, const struct efa_a
     return 0;
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 static int add_peer(struct wsh_efa_tp *tp, int pe, const void *blob, size_t len)
 {
     struct wsh_efa_peer *peer = &tp->peers[pe];
@@ -87,33 +96,37 @@ static int add_peer(struct wsh_efa_tp *tp, int pe, const void *blob, size_t len)
     memcpy(&addr, blob, len < sizeof addr ? len : sizeof addr);
     if ((rc = check_address(tp, pe, &addr, len)))
         return rc;
-    if ((rc = wsh_efa_chan_init(&peer->chan, addr.window, tp->window)))
+    if ((rc = wsh_efa_rail_insert(&tp->rail, &tp->lib, addr.name, pe, &peer->addr)))
         return rc;
-    if ((rc = wsh_efa_rail_insert(&tp->rail, &tp->lib, addr.name, pe, &peer->addr))) {
-        wsh_efa_chan_fini(&peer->chan);
-        return rc;
-    }
+    /* Its tellings, and the replies to this PE's fetches, need receives here as well. */
+    peer->window = addr.window;
+    peer->link = (struct wsh_srd_link){.msgs_max = least(addr.window, tp->window),
+                                       .imms_max = least(addr.imms, tp->imms),
+                                       .fetches_max = tp->window};
     peer->msg_max = (uint16_t)(addr.msg_max < tp->msg_max ? addr.msg_max : tp->msg_max);
     peer->connected = true;
     return 0;
 }
 
+static int hello(struct wsh_efa_tp *tp, int pe)
+{
+    struct wsh_efa_flow *flow = wsh_efa_flow_of(tp->own, pe);
+    struct wsh_efa_req *req =
+        flow ? wsh_efa_msg_new(tp, flow, EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)) : NULL;
+
+    if (!req)
+        return flow ? -EAGAIN : -ENOMEM;
+    return wsh_efa_msg_submit(tp, flow, req, EFA_SIGNALS);
+}
+
 static int say_hello(struct wsh_efa_tp *tp)
 {
-    const struct wsh_efa_sent sent = {.owner = tp->own, .type = EFA_WIRE_HELLO};
+    int rc = 0;
 
-    for (; tp->hello_next < tp->n_pes; tp->hello_next++) {
-        int pe = tp->hello_next, rc;
-        struct wsh_efa_req *req;
-
-        if (pe == tp->my_pe || !tp->peers[pe].connected)
-            continue;
-        req = wsh_efa_msg_new(tp, pe);
-        rc = req ? wsh_efa_msg_send(tp, req, EFA_WIRE_HELLO, sizeof(struct wsh_efa_head), &sent) : -EAGAIN;
-        if (rc)
-            return rc;
-    }
-    return 0;
+    for (; tp->hello_next < tp->n_pes && !rc; tp->hello_next += !rc)
+        if (tp->hello_next != tp->my_pe && tp->peers[tp->hello_next].connected)
+            rc = hello(tp, tp->hello_next);
+    return rc;
 }
 
 /*
@@ -128,7 +141,7 @@ static int unlink_shm(struct wsh_efa_tp *tp)
         return rc;
     for (int pe = 0; pe < tp->n_pes; pe++)
         expected += pe != tp->my_pe && tp->peers[pe].connected;
-    if (tp->hellos < expected || wsh_efa_count_read(&tp->own->total))
+    if (tp->hellos < expected || wsh_srd_ctx_pending(&tp->own->srd))
         return -EAGAIN;
     shm_unlink(tp->shm_name);
     tp->shm_name[0] = '\0';

@@ -57,7 +57,7 @@ static void read_done(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
     if (req->op) {
         wsh_efa_op_part_done(tp, req->op);
     } else {
-        wsh_efa_end(req->ctx, req->pe, EFA_READ);
+        wsh_efa_direct_end(req->flow, EFA_REQ_READ);
         wsh_efa_done_sub(req->done);
     }
     wsh_efa_req_put(req);
@@ -65,20 +65,35 @@ static void read_done(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
 
 static void write_done(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
 {
+    struct wsh_efa_flow *flow = req->flow;
+
     tp->n_writes--;
     if (req->op) {
         wsh_efa_op_part_done(tp, req->op);
     } else {
-        wsh_efa_end(req->ctx, req->pe, EFA_WRITE);
+        if (tp->native)
+            wsh_efa_direct_end(flow, EFA_REQ_WRITE);
+        else
+            wsh_srd_put_ended(&flow->ctx->srd, &flow->srd, 1);
         wsh_efa_done_sub(req->done);
     }
     wsh_efa_req_put(req);
 }
 
-static int complete(struct wsh_efa_tp *tp, const struct fi_cq_msg_entry *entry)
+/* Where the provider spends a receive on it, that is given back. */
+static int counted(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entry)
+{
+    int rc = tp->imm_receives && entry->op_context ? wsh_efa_msg_post(tp, entry->op_context) : 0;
+
+    return rc ? rc : wsh_efa_serve_write(tp, entry->data);
+}
+
+static int complete(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entry)
 {
     struct wsh_efa_req *req = entry->op_context;
 
+    if (wsh_unlikely(entry->flags & FI_REMOTE_CQ_DATA))
+        return counted(tp, entry);
     if (req->kind != EFA_REQ_RECV)
         wsh_efa_gave_back(&tp->peers[req->pe]);
     switch (req->kind) {
@@ -116,12 +131,13 @@ static int receive_failed(struct wsh_efa_tp *tp, const struct fi_cq_err_entry *e
     return 0;
 }
 
-/* A failed acknowledgement does no harm where nothing is awaited from its peer, which may have left. */
+/* A failed telling does no harm where nothing is awaited from its peer, which may have left. */
 static bool is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *req)
 {
-    const struct wsh_efa_chan *chan = &tp->peers[req->pe].chan;
+    const struct wsh_srd_link *link = &tp->peers[req->pe].link;
 
-    return req->kind == EFA_REQ_SEND && req->len == EFA_WIRE_ACK && chan->sent == chan->acked;
+    return req->kind == EFA_REQ_SEND && ((const struct wsh_efa_head *)req->buf)->type == EFA_WIRE_TELL &&
+           !link->msgs && !link->fetches;
 }
 
 static int take_error(struct wsh_efa_tp *tp)
@@ -142,7 +158,7 @@ static int take_error(struct wsh_efa_tp *tp)
     tp->peers[req->pe].posted--;
     if (!is_harmless(tp, req))
         return operation_failed(tp, req, &err);
-    wsh_info(WSH_SUB_TRANSPORT, "acknowledgement to PE %d over %s: %s", req->pe, tp->rail.name,
+    wsh_info(WSH_SUB_TRANSPORT, "telling to PE %d over %s: %s", req->pe, tp->rail.name,
              tp->lib.strerror(err.err));
     wsh_efa_req_put(req);
     return 0;
@@ -150,7 +166,7 @@ static int take_error(struct wsh_efa_tp *tp)
 
 static int take_completions(struct wsh_efa_tp *tp)
 {
-    struct fi_cq_msg_entry entries[EFA_CQ_BATCH];
+    struct fi_cq_data_entry entries[EFA_CQ_BATCH];
     ssize_t n = fi_cq_read(tp->rail.cq, entries, EFA_CQ_BATCH);
     int rc;
 
@@ -180,7 +196,7 @@ static int progress_locked(struct wsh_efa_tp *tp)
     moved = take_completions(tp);
     if (moved < 0)
         return moved;
-    if (wsh_unlikely(tp->ops != NULL)) {
+    if (wsh_unlikely(tp->waiting != NULL)) {
         if ((rc = wsh_efa_op_progress(tp)) < 0)
             return rc;
         moved += rc;
@@ -202,7 +218,7 @@ int wsh_efa_progress(struct wsh_tp *base)
     return rc;
 }
 
-/* Nothing may be left that no event announces: parts to give, answers and acknowledgements to send. */
+/* Nothing may be left that no event announces: what found no room, answers and tellings to send. */
 int wsh_efa_wait_fd(struct wsh_tp *base)
 {
     struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
@@ -213,8 +229,9 @@ int wsh_efa_wait_fd(struct wsh_tp *base)
         return -ENOTSUP;
     if (!wsh_efa_trylock(tp))
         return -EAGAIN;
-    rc = tp->ops || tp->answers || tp->n_owing || tp->unposted ? -EAGAIN
-                                                               : fi_trywait(tp->rail.fabric, &fid, 1);
+    rc = (tp->waiting && tp->starved) || tp->answers || tp->owing || tp->unposted
+             ? -EAGAIN
+             : fi_trywait(tp->rail.fabric, &fid, 1);
     wsh_efa_unlock(tp);
     return rc ? -EAGAIN : tp->rail.wait_fd;
 }

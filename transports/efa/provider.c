@@ -80,7 +80,7 @@ static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const char *pro
     if (!hints)
         return NULL;
     hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = order;
     hints->rx_attr->msg_order = order;
@@ -107,6 +107,12 @@ static int ask(const struct wsh_efa_lib *lib, const char *prov, const char *doma
     return rc;
 }
 
+/* Nearer to the device than one that needs the CPU at both ends. */
+static bool moves_alone(const struct fi_info *info)
+{
+    return info->domain_attr->data_progress == FI_PROGRESS_AUTO;
+}
+
 /*
  * The first of the best: libfabric lists faster NICs first. `any`: those on request are welcome too. Some
  * providers take no notice of the domain in the hints.
@@ -118,7 +124,8 @@ static const struct fi_info *best_of(const struct fi_info *list, const char *dom
 
     for (const struct fi_info *info = list; info; info = info->next) {
         int known = known_index(info->fabric_attr->prov_name);
-        int score = 2 * (known < 0 ? EFA_RANK_HARDWARE : efa_known[known].rank) + !address_is_routable(info);
+        int score = 4 * (known < 0 ? EFA_RANK_HARDWARE : efa_known[known].rank) +
+                    2 * !address_is_routable(info) + !moves_alone(info);
 
         if (info->domain_attr->mr_key_size > sizeof(uint64_t) ||
             (known >= 0 && efa_known[known].on_request && !any) ||
@@ -150,11 +157,11 @@ static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t siz
     lib->freeinfo(list);
 }
 
-/* Asks the named provider for its order first; one that cannot give any refuses, and is asked without. */
+/* Asks the named provider for its order first; one that cannot give it refuses, and is asked without any. */
 static int ask_ordered(const struct wsh_efa_lib *lib, const char *prov, const char *domain,
                        struct fi_info **list)
 {
-    const uint64_t orders[] = {EFA_ORDER_MORE, EFA_ORDER, FI_ORDER_SAS, 0};
+    const uint64_t orders[] = {EFA_ORDER_MORE, EFA_ORDER, 0};
     int rc = -FI_ENODATA;
 
     for (size_t i = 0; i < sizeof orders / sizeof orders[0] && rc == -FI_ENODATA; i++)

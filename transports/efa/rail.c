@@ -7,8 +7,12 @@
 #include <rdma/fi_cm.h>
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Options of endpoints that the headers of older libraries lack, where the library itself may know them. */
+enum { EFA_OPT_SHARED_MEMORY_PERMITTED = 11, EFA_OPT_INJECT_RMA_SIZE = 18 };
 
 /* Logs a failed call on `rail`; returns its error. */
 static int rail_failed(const struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const char *call,
@@ -23,7 +27,7 @@ static int rail_failed(const struct wsh_efa_rail *rail, const struct wsh_efa_lib
 /* Providers without wait objects refuse the first try. */
 static int open_cq(struct wsh_efa_rail *rail, size_t size)
 {
-    struct fi_cq_attr attr = {.size = size, .format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
+    struct fi_cq_attr attr = {.size = size, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_FD};
     int rc = fi_cq_open(rail->domain, &attr, &rail->cq, NULL);
 
     rail->wait_fd = -1;
@@ -39,6 +43,7 @@ static int open_cq(struct wsh_efa_rail *rail, size_t size)
 
 static int open_endpoint(struct wsh_efa_rail *rail, const char **call)
 {
+    bool shared = false;
     int rc;
 
     *call = "fi_endpoint";
@@ -49,6 +54,8 @@ static int open_endpoint(struct wsh_efa_rail *rail, const char **call)
         return rc;
     if ((rc = fi_ep_bind(rail->ep, &rail->av->fid, 0)))
         return rc;
+    /* Peers of this host are the local transport's. A provider that knows no such way refuses the word. */
+    (void)fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, EFA_OPT_SHARED_MEMORY_PERMITTED, &shared, sizeof shared);
     *call = "fi_enable";
     return fi_enable(rail->ep);
 }
@@ -99,6 +106,15 @@ void wsh_efa_rail_close(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib
         lib->freeinfo(rail->info);
     memset(rail, 0, sizeof *rail);
     rail->wait_fd = -1;
+}
+
+size_t wsh_efa_rail_inject(const struct wsh_efa_rail *rail, size_t known)
+{
+    size_t value = 0, len = sizeof value;
+
+    if (fi_getopt(&rail->ep->fid, FI_OPT_ENDPOINT, EFA_OPT_INJECT_RMA_SIZE, &value, &len))
+        return known;
+    return value < known ? value : known;
 }
 
 int wsh_efa_rail_name(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, void *name, size_t *len)

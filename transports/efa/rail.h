@@ -24,6 +24,9 @@ int wsh_efa_rail_open(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, 
                       size_t cq_size);
 void wsh_efa_rail_close(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib);
 
+/* Bytes of a write that the endpoint may inject; `known` where the library is too old to tell. */
+size_t wsh_efa_rail_inject(const struct wsh_efa_rail *rail, size_t known);
+
 /* The endpoint's name as peers need it; *len in: room, out: bytes. */
 int wsh_efa_rail_name(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, void *name, size_t *len);
 int wsh_efa_rail_insert(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const void *name, int pe,

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct wsh_done;
-struct wsh_efa_ctx;
+struct wsh_efa_flow;
 struct wsh_efa_op;
 
 enum wsh_efa_req_kind { EFA_REQ_WRITE, EFA_REQ_READ, EFA_REQ_SEND, EFA_REQ_RECV };
@@ -20,13 +20,13 @@ struct wsh_efa_req {
     struct fi_context2 fi; /* first: the provider's own room */
     uint8_t kind;          /* enum wsh_efa_req_kind */
     int pe;
-    struct wsh_efa_ctx *ctx;
+    struct wsh_efa_flow *flow;
     struct wsh_efa_op *op; /* this is a part of it, or NULL */
     struct wsh_done *done; /* counts this request, or NULL */
     char *buf;             /* its own memory, registered where the provider wants that, or NULL */
     void *desc;            /* of buf */
     char *copy_to;         /* read through buf: where it goes … */
-    uint32_t len;          /* … and how much; received: bytes in buf */
+    uint32_t len;          /* … and how much; message: bytes in buf */
     struct wsh_efa_pool *pool;
     struct wsh_efa_req *next;
 };
@@ -34,7 +34,7 @@ struct wsh_efa_req {
 struct wsh_efa_pool {
     struct wsh_efa_req *free;
     struct wsh_efa_req *all;
-    uint32_t n;
+    uint32_t n, n_free;
     size_t buf_size;
     char *slab; /* the bufs, in one piece */
     size_t slab_len;
@@ -55,6 +55,7 @@ static inline struct wsh_efa_req *wsh_efa_req_get(struct wsh_efa_pool *pool, enu
     if (!req)
         return NULL;
     pool->free = req->next;
+    pool->n_free--;
     req->kind = (uint8_t)kind;
     req->pe = pe;
     return req;
@@ -67,6 +68,7 @@ static inline void wsh_efa_req_put(struct wsh_efa_req *req)
     req->copy_to = NULL;
     req->next = req->pool->free;
     req->pool->free = req;
+    req->pool->n_free++;
 }
 
 #endif

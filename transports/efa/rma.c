@@ -4,8 +4,10 @@
 
 #include <string.h>
 
-/* One request that is an operation of its own. In line for the same reason as wsh_efa_post. */
-static inline __attribute__((always_inline)) int post_whole(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx,
+/*
+ * A write or read that is an operation of its own, which may start now. In line for the same reason as wsh_efa_post.
+ */
+static inline __attribute__((always_inline)) int post_whole(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
                                                             struct wsh_efa_req *req,
                                                             const struct wsh_efa_span *span,
                                                             struct wsh_done *done, uint64_t flags)
@@ -14,46 +16,47 @@ static inline __attribute__((always_inline)) int post_whole(struct wsh_efa_tp *t
 
     if (!req)
         return -EAGAIN;
-    rc = wsh_efa_post(tp, req, span, flags);
+    rc = wsh_efa_post(tp, req, span, flags, 0);
     if (rc) {
         wsh_efa_req_put(req);
         return rc;
     }
-    req->ctx = ctx;
+    req->flow = flow;
     req->done = done;
     wsh_efa_done_add(done);
-    wsh_efa_begin(ctx, req->pe, req->kind == EFA_REQ_WRITE ? EFA_WRITE : EFA_READ);
     return 0;
 }
 
 /* The source is reusable at once: the provider injects it, or a buffer of ours holds it. */
-static int put_copied(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, int pe, struct wsh_efa_span *span)
+static inline __attribute__((always_inline)) int put_copied(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
+                                                            struct wsh_efa_span *span)
 {
     struct wsh_efa_req *req;
 
     if (span->len <= tp->inject_max)
-        return post_whole(tp, ctx, wsh_efa_req_get(&tp->plain, EFA_REQ_WRITE, pe), span, NULL, FI_INJECT);
-    req = wsh_efa_req_get(&tp->small, EFA_REQ_WRITE, pe);
+        return post_whole(tp, flow, wsh_efa_req_get(&tp->plain, EFA_REQ_WRITE, flow->pe), span, NULL,
+                          FI_INJECT);
+    req = wsh_efa_req_get(&tp->small, EFA_REQ_WRITE, flow->pe);
     if (!req)
         return -EAGAIN;
     memcpy(req->buf, span->local, span->len);
     span->local = req->buf;
     span->desc = req->desc;
-    return post_whole(tp, ctx, req, span, NULL, 0);
+    return post_whole(tp, flow, req, span, NULL, 0);
 }
 
-/*
- * A small put may go as a message: behind an atomic or signal, where a write would have to wait for that to be
- * applied, and always where the provider gives writes no order but messages have ours.
- */
-static int put_message(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+static int put_message(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const struct wsh_rmem *rmem,
                        size_t off, const void *src, size_t len)
 {
-    struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
+    struct wsh_efa_req *req = wsh_efa_msg_new(tp, flow, EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg) + len);
+    struct wsh_efa_put_msg *msg;
 
-    if (!wsh_efa_order_may(&ctx->peer[rmem->pe], ctx->epoch, &tp->native, EFA_MSG))
+    if (!req)
         return -EAGAIN;
-    return wsh_efa_msg_put(tp, ctx, rmem->pe, &place, src, len);
+    msg = (struct wsh_efa_put_msg *)req->buf;
+    msg->data = (struct wsh_efa_place){.seg = (uint8_t)rmem->seg, .off = off};
+    memcpy(msg->bytes, src, len);
+    return wsh_efa_msg_submit(tp, flow, req, EFA_PUTS);
 }
 
 static bool by_message(const struct wsh_efa_tp *tp)
@@ -66,38 +69,100 @@ static bool fits_message(const struct wsh_efa_tp *tp, int pe, size_t len)
     return sizeof(struct wsh_efa_put_msg) + len <= tp->peers[pe].msg_max;
 }
 
-static int start_op(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, int pe, enum wsh_efa_kind kind,
-                    const struct wsh_efa_span *span, struct wsh_done *done)
+static int submit(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+                  const struct wsh_efa_span *span, struct wsh_done *done)
 {
-    struct wsh_efa_op op = {.ctx = ctx,
-                            .done = done,
-                            .local = span->local,
-                            .addr = span->addr,
-                            .key = span->key,
-                            .left = span->len,
-                            .pe = pe,
-                            .kind = kind};
+    struct wsh_efa_op *op = wsh_efa_op_new(tp, flow, kind, kind == WSH_SRD_GET ? EFA_GETS : EFA_PUTS);
 
-    return wsh_efa_op_start(tp, &op);
+    if (!op)
+        return -EAGAIN;
+    wsh_efa_op_data(tp, op, span->local, span->len, span->addr, span->key);
+    op->srd.counted = kind == WSH_SRD_PUT && wsh_srd_wants_counts(&flow->srd);
+    op->srd.unordered = kind == WSH_SRD_GET && !done;
+    return wsh_efa_op_submit(tp, op, done);
 }
 
-static int put_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
-                      const void *src, size_t len, struct wsh_done *done)
+/* A put of copied bytes that the target is to count. */
+static int put_counted(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const struct wsh_efa_span *span)
+{
+    struct wsh_efa_req *req = wsh_efa_req_get(&tp->small, EFA_REQ_WRITE, flow->pe);
+    struct wsh_efa_op *op = req ? wsh_efa_op_new(tp, flow, WSH_SRD_PUT, EFA_PUTS) : NULL;
+
+    if (!op) {
+        if (req)
+            wsh_efa_req_put(req);
+        return -EAGAIN;
+    }
+    memcpy(req->buf, span->local, span->len);
+    op->msg = req;
+    op->len = op->part = span->len;
+    op->addr = span->addr;
+    op->key = span->key;
+    op->srd.segments = 1;
+    op->srd.counted = true;
+    return wsh_efa_op_submit(tp, op, NULL);
+}
+
+/* True: one write may start now, and counts as started. */
+static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa_tp *tp,
+                                                            struct wsh_efa_flow *flow)
+{
+    if (tp->native) {
+        if (!wsh_efa_open(flow))
+            return false;
+        wsh_efa_direct_begin(flow, EFA_REQ_WRITE);
+        return true;
+    }
+    return wsh_srd_put_fast(&flow->ctx->srd, &flow->srd);
+}
+
+static inline void put_refused(const struct wsh_efa_tp *tp, struct wsh_efa_flow *flow)
+{
+    if (tp->native)
+        wsh_efa_direct_end(flow, EFA_REQ_WRITE);
+    else
+        wsh_srd_put_refused(&flow->ctx->srd, &flow->srd);
+}
+
+/* A look at what is under way may open the writes of this epoch. */
+static bool put_opens(const struct wsh_efa_tp *tp, struct wsh_efa_flow *flow)
+{
+    return wsh_srd_put_kind(&flow->ctx->srd, &flow->srd, true) == WSH_SRD_PUT && put_begin(tp, flow);
+}
+
+static __attribute__((noinline)) int put_later(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
+                                               const struct wsh_rmem *rmem, const struct wsh_efa_span *span,
+                                               bool copied, struct wsh_done *done)
+{
+    if (fits_message(tp, rmem->pe, span->len) && !wsh_efa_open(flow))
+        return put_message(tp, flow, rmem, span->addr - rmem->base, span->local, span->len);
+    return copied ? put_counted(tp, flow, span) : submit(tp, flow, WSH_SRD_PUT, span, done);
+}
+
+static inline __attribute__((always_inline)) int put_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx,
+                                                            const struct wsh_rmem *rmem, size_t off,
+                                                            const void *src, size_t len,
+                                                            struct wsh_done *done)
 {
     struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, rmem->key};
-    int pe = rmem->pe;
+    struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
+    bool copied = len <= tp->copy_always || (done && fits_message(tp, rmem->pe, len));
+    int rc;
 
-    if (wsh_unlikely(tp->failed))
-        return tp->failed;
-    if (by_message(tp) && fits_message(tp, pe, len))
-        return put_message(tp, ctx, rmem, off, src, len);
-    if (wsh_unlikely(!wsh_efa_order_may(&ctx->peer[pe], ctx->epoch, &tp->native, EFA_WRITE)))
-        return fits_message(tp, pe, len) ? put_message(tp, ctx, rmem, off, src, len) : -EAGAIN;
-    if (len <= tp->copy_always || (done && len <= tp->small.buf_size))
-        return put_copied(tp, ctx, pe, &span);
-    if (len <= tp->part_max && wsh_efa_mem_desc(tp, src, len, &span.desc))
-        return post_whole(tp, ctx, wsh_efa_req_get(&tp->plain, EFA_REQ_WRITE, pe), &span, done, 0);
-    return start_op(tp, ctx, pe, EFA_WRITE, &span, done);
+    if (wsh_unlikely(tp->failed || !flow))
+        return flow ? tp->failed : -ENOMEM;
+    if (by_message(tp) && fits_message(tp, rmem->pe, len))
+        return put_message(tp, flow, rmem, off, src, len);
+    if ((!copied && (len > tp->part_max || !wsh_efa_mem_desc(tp, src, len, &span.desc))) ||
+        (wsh_unlikely(!put_begin(tp, flow)) && !put_opens(tp, flow)))
+        return put_later(tp, flow, rmem, &span, copied, done);
+    if (copied)
+        rc = put_copied(tp, flow, &span);
+    else
+        rc = post_whole(tp, flow, wsh_efa_req_get(&tp->plain, EFA_REQ_WRITE, rmem->pe), &span, done, 0);
+    if (wsh_unlikely(rc))
+        put_refused(tp, flow);
+    return rc;
 }
 
 int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
@@ -118,20 +183,42 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
     return rc;
 }
 
+/* Natively reads wait for writes here where the provider does not keep them behind. */
+static bool native_read_may(const struct wsh_efa_tp *tp, struct wsh_efa_flow *flow)
+{
+    uint64_t epoch = flow->ctx->srd.epoch;
+
+    if (tp->native && !tp->native_reads && flow->read_epoch != epoch) {
+        if (flow->direct[EFA_REQ_WRITE])
+            return false;
+        flow->read_epoch = epoch;
+    }
+    return true;
+}
+
 /* A nonblocking get (nobody waits for `done`) is not ordered by fences. */
 static int get_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
                       void *dst, size_t len, struct wsh_done *done)
 {
     struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, rmem->key};
-    int pe = rmem->pe;
+    const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
+    struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
+    bool open, small = len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= tp->msg_max;
+    int rc;
 
-    if (wsh_unlikely(tp->failed))
-        return tp->failed;
-    if (done && !wsh_efa_order_may(&ctx->peer[pe], ctx->epoch, &tp->native, EFA_READ))
+    if (wsh_unlikely(tp->failed || !flow))
+        return flow ? tp->failed : -ENOMEM;
+    if (done && !native_read_may(tp, flow))
         return -EAGAIN;
-    if (len <= tp->part_max && wsh_efa_mem_desc(tp, dst, len, &span.desc))
-        return post_whole(tp, ctx, wsh_efa_req_get(&tp->plain, EFA_REQ_READ, pe), &span, done, 0);
-    return start_op(tp, ctx, pe, EFA_READ, &span, done);
+    open = !done || wsh_efa_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
+    if (!open && small)
+        return wsh_efa_fetch_get(tp, flow, &place, dst, len, done);
+    if (!open || len > tp->part_max || !wsh_efa_mem_desc(tp, dst, len, &span.desc))
+        return submit(tp, flow, WSH_SRD_GET, &span, done);
+    rc = post_whole(tp, flow, wsh_efa_req_get(&tp->plain, EFA_REQ_READ, rmem->pe), &span, done, 0);
+    if (!rc)
+        wsh_efa_direct_begin(flow, EFA_REQ_READ);
+    return rc;
 }
 
 int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,

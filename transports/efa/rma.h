@@ -13,11 +13,12 @@ struct wsh_efa_span {
 };
 
 /*
- * Posts the write or read (req->kind) to req->pe; `flags` besides those that every write has. -EAGAIN: no room. In
- * line, so that a put is shell, core and transport on the stack.
+ * Posts the write or read (req->kind) to req->pe; `flags` besides those that every write has; `imm` goes with
+ * FI_REMOTE_CQ_DATA. -EAGAIN: no room. In line, so that a put is shell, core and transport on the stack.
  */
 static inline __attribute__((always_inline)) int wsh_efa_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req,
-                                                              const struct wsh_efa_span *span, uint64_t flags)
+                                                              const struct wsh_efa_span *span, uint64_t flags,
+                                                              uint64_t imm)
 {
     struct iovec iov = {span->local, span->len};
     struct fi_rma_iov remote = {span->addr, span->len, span->key};
@@ -28,7 +29,8 @@ static inline __attribute__((always_inline)) int wsh_efa_post(struct wsh_efa_tp 
                              .addr = tp->peers[req->pe].addr,
                              .rma_iov = &remote,
                              .rma_iov_count = 1,
-                             .context = req};
+                             .context = req,
+                             .data = imm};
     ssize_t rc;
 
     if (req->kind == EFA_REQ_WRITE)

@@ -70,78 +70,96 @@ static int apply_signal(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg)
     return rc ? rc : apply_amo(tp, msg, &signal->signal, signal->value, 0, &old);
 }
 
-/* The answer counts the fetch as applied, so it is written after the channel has moved on. */
-static int apply(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg, uint64_t *old)
+static int apply_get(struct wsh_efa_tp *tp, const struct wsh_efa_get_msg *get)
+{
+    const union wsh_efa_msg *msg = (const union wsh_efa_msg *)get;
+    const void *from = wsh_efa_wire_resolve(&get->data, get->len, tp->seg_base, tp->seg_len);
+
+    if (!from || get->len > EFA_GET_MAX ||
+        sizeof(struct wsh_efa_reply_msg) + get->len > tp->peers[get->head.src].msg_max)
+        return refuse(tp, msg, get->head.len, "get from outside of the symmetric memory");
+    return wsh_efa_msg_answer(tp, (int)get->head.src, get->head.ctx, get->cookie, from, get->len);
+}
+
+static int apply_fetch(struct wsh_efa_tp *tp, const struct wsh_efa_amo_msg *amo)
+{
+    uint64_t old = 0;
+    int rc = apply_amo(tp, (const union wsh_efa_msg *)amo, &amo->word, amo->operand, amo->compare, &old);
+
+    return rc ? rc : wsh_efa_msg_answer(tp, (int)amo->head.src, amo->head.ctx, amo->cookie, &old, sizeof old);
+}
+
+static int apply(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg)
 {
     const struct wsh_efa_amo_msg *amo = &msg->amo;
+    uint64_t old;
 
     switch (msg->head.type) {
     case EFA_WIRE_HELLO: tp->hellos++; return 0;
     case EFA_WIRE_PUT:
         return apply_data(tp, msg, &msg->put.data, msg->put.bytes, msg->head.len - sizeof msg->put);
     case EFA_WIRE_SIGNAL: return apply_signal(tp, msg);
-    default: return apply_amo(tp, msg, &amo->word, amo->operand, amo->compare, old);
+    case EFA_WIRE_FETCH: return apply_fetch(tp, amo);
+    case EFA_WIRE_GET: return apply_get(tp, &msg->get);
+    default: return apply_amo(tp, msg, &amo->word, amo->operand, amo->compare, &old);
     }
 }
 
-/* Applies the message in req and those held behind it; gives their receives back to the provider. */
-static int apply_from(struct wsh_efa_tp *tp, struct wsh_efa_peer *peer, struct wsh_efa_req *req)
+/* The receive goes back first, because an answer says that it may be used again. */
+int wsh_efa_serve_apply(void *arg, void *held)
 {
-    while (req) {
-        union wsh_efa_msg *msg = (union wsh_efa_msg *)req->buf;
-        struct wsh_efa_req *next;
-        struct wsh_efa_head head = msg->head;
-        uint64_t old = 0;
-        int rc = apply(tp, msg, &old);
+    struct wsh_efa_tp *tp = arg;
+    struct wsh_efa_req *req = held;
+    const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
+    union wsh_efa_msg question;
+    int rc;
 
-        if (rc || (rc = wsh_efa_msg_post(tp, req)))
-            return rc;
-        next = wsh_efa_chan_applied(&peer->chan);
-        if (head.type == EFA_WIRE_FETCH)
-            rc = wsh_efa_msg_answer(tp, (int)head.src, head.seq, old);
-        else
-            wsh_efa_msg_owe(tp, (int)head.src);
-        if (rc)
-            return rc;
-        req = next;
+    if (msg->head.type != EFA_WIRE_FETCH && msg->head.type != EFA_WIRE_GET) {
+        rc = apply(tp, msg);
+        return rc ? rc : wsh_efa_msg_post(tp, req);
     }
+    memcpy(&question, msg, msg->head.len);
+    rc = wsh_efa_msg_post(tp, req);
+    return rc ? rc : apply(tp, &question);
+}
+
+static int serve_numbered(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
+{
+    const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
+    const struct wsh_efa_head head = msg->head;
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(tp, (int)head.src, head.ctx);
+    int rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &tp->sink) : -ENOMEM;
+
+    if (rc == -EPROTO && !tp->failed)
+        return refuse(tp, msg, head.len, "number or group out of the window");
+    if (rc)
+        return rc == -ENOMEM ? wsh_efa_fail(tp, rc, "no memory to serve PE %d", (int)head.src) : rc;
+    wsh_efa_msg_owe(tp, inlet);
     return 0;
 }
 
-static int serve_numbered(struct wsh_efa_tp *tp, struct wsh_efa_peer *peer, struct wsh_efa_req *req)
+int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data)
 {
-    const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
+    const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);
+    bool known = imm.pe < (uint32_t)tp->n_pes && tp->peers[imm.pe].connected;
+    struct wsh_efa_inlet *inlet = known ? wsh_efa_inlet_need(tp, (int)imm.pe, imm.ctx) : NULL;
+    int rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &tp->sink) : -ENOMEM;
 
-    switch (wsh_efa_chan_arrive(&peer->chan, msg->head.seq, req)) {
-    case EFA_APPLY: return apply_from(tp, peer, req);
-    case EFA_HELD: return 0;
-    default: return refuse(tp, msg, msg->head.len, "number out of the window");
-    }
+    if (rc && !tp->failed)
+        return wsh_efa_fail(
+            tp, rc,
+            "bad immediate data over %s: PE %u, context %u, group %u; all PEs must run the same "
+            "build",
+            tp->rail.name, imm.pe, imm.ctx, imm.group);
+    if (!rc)
+        wsh_efa_msg_owe(tp, inlet);
+    return rc;
 }
 
-struct answer {
-    struct wsh_efa_tp *tp;
-    int pe;
-};
-
-static void sent_complete(void *arg, const struct wsh_efa_sent *sent)
+static int serve_reply(struct wsh_efa_tp *tp, const struct wsh_efa_reply_msg *msg)
 {
-    const struct answer *answer = arg;
-
-    answer->tp->n_unanswered--;
-    wsh_efa_end(sent->owner, answer->pe, EFA_MSG);
-}
-
-static int serve_reply(struct wsh_efa_tp *tp, struct wsh_efa_peer *peer, const struct wsh_efa_reply_msg *msg)
-{
-    struct wsh_efa_sent sent;
-
-    if (wsh_efa_chan_reply(&peer->chan, msg->head.seq, &sent))
+    if (wsh_efa_fetch_answered(tp, (int)msg->head.src, msg->cookie, msg->bytes, msg->head.len - sizeof *msg))
         return refuse(tp, (const union wsh_efa_msg *)msg, msg->head.len, "answer to no question");
-    tp->n_unanswered--;
-    wsh_amo_store_result(sent.result, sent.width, msg->value);
-    wsh_efa_end(sent.owner, (int)msg->head.src, EFA_MSG);
-    wsh_efa_done_sub(sent.done);
     return 0;
 }
 
@@ -149,22 +167,20 @@ int wsh_efa_serve(struct wsh_efa_tp *tp, struct wsh_efa_req *req, size_t len)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     const char *why = wsh_efa_wire_check(msg, len, tp->n_pes);
-    struct answer answer = {tp, 0};
     struct wsh_efa_peer *peer;
     int rc = 0;
 
     if (why)
         return refuse(tp, msg, len, why);
-    answer.pe = (int)msg->head.src;
-    peer = &tp->peers[answer.pe];
+    peer = &tp->peers[msg->head.src];
     if (!peer->connected)
         return refuse(tp, msg, len, "from a PE that has not joined");
     peer->heard = true;
-    if (wsh_efa_chan_ack(&peer->chan, msg->head.ack, sent_complete, &answer))
+    if (wsh_efa_flow_told(tp, (int)msg->head.src, &msg->head))
         return refuse(tp, msg, len, "acknowledges more than was sent");
     if (msg->head.type == EFA_WIRE_REPLY)
-        rc = serve_reply(tp, peer, &msg->reply);
-    else if (msg->head.type != EFA_WIRE_ACK)
-        return serve_numbered(tp, peer, req);
+        rc = serve_reply(tp, &msg->reply);
+    else if (msg->head.type != EFA_WIRE_TELL)
+        return serve_numbered(tp, req);
     return rc ? rc : wsh_efa_msg_post(tp, req);
 }

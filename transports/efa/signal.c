@@ -4,23 +4,23 @@
 
 #include <string.h>
 
-int wsh_efa_signal_send(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, int pe,
-                        const struct wsh_efa_place *data, const void *src, size_t len,
-                        const struct wsh_efa_place *signal, uint64_t value)
+struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
+                                           const struct wsh_efa_place *data, const void *src, size_t len,
+                                           const struct wsh_efa_place *signal, uint64_t value)
 {
-    const struct wsh_efa_sent sent = {.owner = ctx, .type = EFA_WIRE_SIGNAL};
-    struct wsh_efa_req *req = wsh_efa_msg_new(tp, pe);
+    struct wsh_efa_req *req =
+        wsh_efa_msg_new(tp, flow, EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);
     struct wsh_efa_signal_msg *msg;
 
     if (!req)
-        return -EAGAIN;
+        return NULL;
     msg = (struct wsh_efa_signal_msg *)req->buf;
     msg->data = *data;
     msg->signal = *signal;
     msg->value = value;
     if (len)
         memcpy(msg->bytes, src, len);
-    return wsh_efa_msg_send(tp, req, EFA_WIRE_SIGNAL, sizeof *msg + len, &sent);
+    return req;
 }
 
 static int put_signal_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
@@ -30,28 +30,23 @@ static int put_signal_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, con
     const struct wsh_efa_place data = {.seg = (uint8_t)rmem->seg, .off = off};
     const struct wsh_efa_place signal = {
         .seg = (uint8_t)sig->rmem->seg, .op = (uint8_t)sig->op, .width = 8, .off = sig->off};
-    struct wsh_efa_op op = {.ctx = ctx,
-                            .done = done,
-                            .local = (char *)src,
-                            .addr = rmem->base + off,
-                            .key = rmem->key,
-                            .left = len,
-                            .pe = rmem->pe,
-                            .kind = EFA_WRITE,
-                            .signals = true,
-                            .signal = signal,
-                            .value = sig->value};
-    struct wsh_efa_order *order = &ctx->peer[rmem->pe];
+    struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
+    struct wsh_efa_op *op;
+    struct wsh_efa_req *req;
 
-    if (wsh_unlikely(tp->failed))
-        return tp->failed;
-    if (!wsh_efa_order_may(order, ctx->epoch, &tp->native, EFA_MSG))
+    if (wsh_unlikely(tp->failed || !flow))
+        return flow ? tp->failed : -ENOMEM;
+    if (sizeof(struct wsh_efa_signal_msg) + len <= tp->peers[rmem->pe].msg_max) {
+        req = wsh_efa_signal_message(tp, flow, &data, src, len, &signal, sig->value);
+        return req ? wsh_efa_msg_submit(tp, flow, req, EFA_SIGNALS) : -EAGAIN;
+    }
+    op = wsh_efa_op_new(tp, flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
+    if (!op)
         return -EAGAIN;
-    if (sizeof(struct wsh_efa_signal_msg) + len <= tp->peers[rmem->pe].msg_max)
-        return wsh_efa_signal_send(tp, ctx, rmem->pe, &data, src, len, &signal, sig->value);
-    if (!wsh_efa_order_may(order, ctx->epoch, &tp->native, EFA_WRITE))
-        return -EAGAIN;
-    return wsh_efa_op_start(tp, &op);
+    wsh_efa_op_data(tp, op, src, len, rmem->base + off, rmem->key);
+    op->signal = signal;
+    op->value = sig->value;
+    return wsh_efa_op_submit(tp, op, done);
 }
 
 int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,

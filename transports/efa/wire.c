@@ -5,15 +5,13 @@
 #include "runtime/base/atomic.h"
 #include "transports/transport.h"
 
-void wsh_efa_wire_head(struct wsh_efa_head *head, enum wsh_efa_wire type, size_t len, int src, uint32_t seq,
-                       uint32_t ack)
+void wsh_efa_wire_head(struct wsh_efa_head *head, enum wsh_efa_wire type, size_t len, int src, uint32_t ctx)
 {
     *head = (struct wsh_efa_head){.version = EFA_WIRE_VERSION,
                                   .type = (uint8_t)type,
                                   .len = (uint16_t)len,
                                   .src = (uint32_t)src,
-                                  .seq = seq,
-                                  .ack = ack};
+                                  .ctx = (uint16_t)ctx};
 }
 
 static const char *check_amo(const struct wsh_efa_place *word)
@@ -31,12 +29,13 @@ static const char *check_body(const union wsh_efa_msg *msg, size_t len)
 {
     switch (msg->head.type) {
     case EFA_WIRE_HELLO:
-    case EFA_WIRE_ACK: return len == sizeof msg->head ? NULL : "wrong length";
+    case EFA_WIRE_TELL: return len == sizeof msg->head ? NULL : "wrong length";
     case EFA_WIRE_PUT: return len >= sizeof msg->put ? NULL : "wrong length";
     case EFA_WIRE_SIGNAL: return len >= sizeof msg->signal ? check_amo(&msg->signal.signal) : "wrong length";
     case EFA_WIRE_AMO:
     case EFA_WIRE_FETCH: return len == sizeof msg->amo ? check_amo(&msg->amo.word) : "wrong length";
-    case EFA_WIRE_REPLY: return len == sizeof msg->reply ? NULL : "wrong length";
+    case EFA_WIRE_GET: return len == sizeof msg->get ? NULL : "wrong length";
+    case EFA_WIRE_REPLY: return len >= sizeof msg->reply ? NULL : "wrong length";
     default: return "unknown type";
     }
 }
@@ -51,6 +50,8 @@ const char *wsh_efa_wire_check(const union wsh_efa_msg *msg, size_t len, int n_p
         return "length differs from the one in its head";
     if (msg->head.src >= (uint32_t)n_pes)
         return "from a PE out of range";
+    if (msg->head.ctx >= EFA_CONTEXTS)
+        return "of a context out of range";
     return check_body(msg, len);
 }
 

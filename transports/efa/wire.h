@@ -3,19 +3,24 @@
 #ifndef WSH_EFA_WIRE_H
 #define WSH_EFA_WIRE_H
 
+#include "transports/efa/srd/srd.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFA_WIRE_VERSION 1
+#define EFA_WIRE_VERSION 2
+#define EFA_CONTEXTS 4096u /* of a PE at a time */
 
+/* Numbered messages belong to a flow of their source, and are applied by the order of the engine (srd.h). */
 enum wsh_efa_wire {
     EFA_WIRE_HELLO = 1, /* the sender has reached this PE; numbered */
     EFA_WIRE_PUT,       /* store data; numbered */
     EFA_WIRE_SIGNAL,    /* store data (0 bytes: none), then update a signal; numbered */
     EFA_WIRE_AMO,       /* atomic without result; numbered */
     EFA_WIRE_FETCH,     /* atomic whose old value a REPLY brings; numbered */
-    EFA_WIRE_REPLY,     /* `seq` is the number of the FETCH it answers */
-    EFA_WIRE_ACK        /* only the head's `ack` */
+    EFA_WIRE_GET,       /* bytes that a REPLY brings; numbered */
+    EFA_WIRE_REPLY,     /* what a FETCH or GET with the same cookie asked for */
+    EFA_WIRE_TELL       /* only the head's `applied` and `counted` */
 };
 
 /* Begins every message. Little-endian, as all of a job's hosts must be. */
@@ -23,8 +28,9 @@ struct wsh_efa_head {
     uint8_t version, type;
     uint16_t len; /* bytes of the whole message */
     uint32_t src; /* PE */
-    uint32_t seq; /* number among the messages from src to this PE, from 0, modulo 2^32 */
-    uint32_t ack; /* src has applied so many of this PE's messages, modulo 2^32 */
+    uint16_t ctx; /* number of the context at src; REPLY and TELL: of the receiver's, which they answer */
+    uint16_t zero;
+    struct wsh_srd_stamp stamp; /* of a REPLY or TELL: only applied and counted */
 };
 
 /* A place in a segment of the target. */
@@ -52,11 +58,19 @@ struct wsh_efa_amo_msg { /* AMO and FETCH */
     struct wsh_efa_head head;
     struct wsh_efa_place word;
     uint64_t operand, compare;
+    uint32_t cookie, zero; /* FETCH: of the question */
+};
+
+struct wsh_efa_get_msg {
+    struct wsh_efa_head head;
+    struct wsh_efa_place data;
+    uint32_t cookie, len;
 };
 
 struct wsh_efa_reply_msg {
     struct wsh_efa_head head;
-    uint64_t value;
+    uint32_t cookie, zero;
+    char bytes[]; /* of a FETCH: the old value in 8 */
 };
 
 union wsh_efa_msg {
@@ -64,12 +78,12 @@ union wsh_efa_msg {
     struct wsh_efa_put_msg put;
     struct wsh_efa_signal_msg signal;
     struct wsh_efa_amo_msg amo;
+    struct wsh_efa_get_msg get;
     struct wsh_efa_reply_msg reply;
 };
 
-/* Fills the head of a message of `len` bytes. */
-void wsh_efa_wire_head(struct wsh_efa_head *head, enum wsh_efa_wire type, size_t len, int src, uint32_t seq,
-                       uint32_t ack);
+/* Fills the head of a message of `len` bytes, its stamp with zeros. */
+void wsh_efa_wire_head(struct wsh_efa_head *head, enum wsh_efa_wire type, size_t len, int src, uint32_t ctx);
 
 /*
  * NULL if the `len` bytes are a message of this version from one of n_pes PEs, whose every field but the places'

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the questions that peers will answer: atomics with a result, and small gets behind a fence. */
+#include "transports/efa/efa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EFA_FETCHES 1024u /* under way at a time, to all PEs */
+#define EFA_NONE 0xffffu
+
+int wsh_efa_fetch_init(struct wsh_efa_tp *tp)
+{
+    tp->fetch = calloc(EFA_FETCHES, sizeof *tp->fetch);
+    if (!tp->fetch)
+        return -ENOMEM;
+    for (uint16_t i = 0; i < EFA_FETCHES; i++)
+        tp->fetch[i].next = (uint16_t)(i + 1u < EFA_FETCHES ? i + 1u : EFA_NONE);
+    return 0;
+}
+
+static void fetch_free(struct wsh_efa_tp *tp, struct wsh_efa_fetch *fetch)
+{
+    fetch->flow = NULL;
+    fetch->generation++;
+    fetch->next = tp->free_fetch;
+    tp->free_fetch = (uint16_t)(fetch - tp->fetch);
+}
+
+static struct wsh_efa_fetch *fetch_new(struct wsh_efa_tp *tp, const struct wsh_efa_fetch *from)
+{
+    struct wsh_efa_fetch *fetch = tp->free_fetch == EFA_NONE ? NULL : &tp->fetch[tp->free_fetch];
+    uint16_t generation;
+
+    if (!fetch)
+        return NULL;
+    tp->free_fetch = fetch->next;
+    generation = fetch->generation;
+    *fetch = *from;
+    fetch->generation = generation;
+    return fetch;
+}
+
+int wsh_efa_fetch_submit(struct wsh_efa_tp *tp, struct wsh_efa_op *op, uint32_t *cookie,
+                         const struct wsh_efa_fetch *from)
+{
+    struct wsh_efa_fetch *fetch = fetch_new(tp, from);
+    int rc;
+
+    if (!fetch) {
+        wsh_efa_op_refuse(tp, op);
+        return -EAGAIN;
+    }
+    *cookie = (uint32_t)(fetch - tp->fetch) | (uint32_t)fetch->generation << 16;
+    rc = wsh_efa_op_submit(tp, op, NULL);
+    if (rc) {
+        fetch_free(tp, fetch);
+        return rc;
+    }
+    wsh_efa_count_add(&fetch->flow->what[fetch->what]);
+    wsh_efa_done_add(fetch->done);
+    return 0;
+}
+
+static void take(const struct wsh_efa_fetch *fetch, const void *bytes)
+{
+    uint64_t value;
+
+    if (fetch->what == EFA_GETS) {
+        memcpy(fetch->result, bytes, fetch->len);
+        return;
+    }
+    memcpy(&value, bytes, sizeof value);
+    wsh_amo_store_result(fetch->result, fetch->len, value);
+}
+
+int wsh_efa_fetch_answered(struct wsh_efa_tp *tp, int pe, uint32_t cookie, const void *bytes, size_t len)
+{
+    uint32_t index = cookie & 0xffff;
+    struct wsh_efa_fetch *fetch = index < EFA_FETCHES ? &tp->fetch[index] : NULL;
+    struct wsh_efa_flow *flow = fetch ? fetch->flow : NULL;
+    int rc;
+
+    if (!flow || flow->pe != pe || fetch->generation != cookie >> 16 ||
+        len != (fetch->what == EFA_GETS ? fetch->len : sizeof(uint64_t)))
+        return -EPROTO;
+    take(fetch, bytes);
+    rc = wsh_srd_flow_replied(&flow->ctx->srd, &flow->srd);
+    wsh_efa_count_sub(&flow->what[fetch->what]);
+    wsh_efa_done_sub(fetch->done);
+    fetch_free(tp, fetch);
+    return rc;
+}
+
+int wsh_efa_fetch_get(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
+                      void *dst, size_t len, struct wsh_done *done)
+{
+    const struct wsh_efa_fetch fetch = {
+        .flow = flow, .done = done, .result = dst, .len = (uint32_t)len, .what = EFA_GETS};
+    struct wsh_efa_req *req = wsh_efa_msg_new(tp, flow, EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg));
+    struct wsh_efa_op *op = req ? wsh_efa_op_new(tp, flow, WSH_SRD_FETCH, EFA_WHATS) : NULL;
+    struct wsh_efa_get_msg *msg;
+
+    if (!op) {
+        if (req)
+            wsh_efa_req_put(req);
+        return -EAGAIN;
+    }
+    op->msg = req;
+    msg = (struct wsh_efa_get_msg *)req->buf;
+    msg->data = *data;
+    msg->len = (uint32_t)len;
+    return wsh_efa_fetch_submit(tp, op, &msg->cookie, &fetch);
+}

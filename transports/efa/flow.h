@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows a context and what it has with each peer: flows from here, inlets to here. */
+#ifndef WSH_EFA_FLOW_H
+#define WSH_EFA_FLOW_H
+
+#include "transports/efa/req.h"
+#include "transports/efa/srd/flow.h"
+#include "transports/efa/srd/inlet.h"
+#include "transports/efa/wire.h"
+#include "transports/transport.h"
+
+struct wsh_efa_tp;
+
+enum wsh_efa_what { EFA_PUTS, EFA_GETS, EFA_AMOS, EFA_SIGNALS, EFA_WHATS };
+
+/*
+ * What a context does with one peer. `direct` counts writes and reads ([enum wsh_efa_req_kind]) of which the engine
+ * need not know when they end: nothing is ordered behind a read, and natively no write waits for another. The number
+ * of a context, and so its flows, outlive it.
+ */
+struct wsh_efa_flow {
+    struct wsh_srd_flow srd;
+    struct wsh_efa_ctx *ctx;
+    int pe;
+    uint32_t direct[2];
+    uint64_t read_epoch;       /* natively: ordered reads of this epoch may start */
+    uint32_t what[EFA_WHATS];  /* other operations under way, for the hang reporter */
+    bool waiting;              /* is in tp->waiting */
+    struct wsh_efa_flow *next; /* there */
+    uint8_t *type;             /* [window] enum wsh_efa_what of the messages under way, by number */
+    struct wsh_srd_names named[];
+};
+
+/* What a context of a peer does with this PE. */
+struct wsh_efa_inlet {
+    struct wsh_srd_inlet srd;
+    int pe;
+    uint16_t ctx; /* its number there */
+    bool owing;   /* is in tp->owing */
+    struct wsh_efa_inlet *next;
+    struct wsh_srd_held held[];
+};
+
+struct wsh_efa_ctx {
+    struct wsh_tctx base;
+    struct wsh_srd_ctx srd;
+    uint32_t direct; /* the sum of the flows' */
+    uint16_t number;
+    struct wsh_efa_ctx *next; /* in tp->free_ctxs */
+    struct wsh_efa_flow *flow[];
+};
+
+/* Counters that other threads read without the lock; partners: the acquire loads in wsh_efa_count_read. */
+static inline void wsh_efa_count_add(uint32_t *count)
+{
+    __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);
+}
+
+static inline void wsh_efa_count_sub(uint32_t *count)
+{
+    __atomic_store_n(count, *count - 1, __ATOMIC_RELEASE);
+}
+
+/* Pairs with the release in wsh_efa_count_sub: who sees 0 sees what the completions brought. */
+static inline uint32_t wsh_efa_count_read(const uint32_t *count)
+{
+    return __atomic_load_n(count, __ATOMIC_ACQUIRE);
+}
+
+static inline void wsh_efa_direct_begin(struct wsh_efa_flow *flow, unsigned kind)
+{
+    wsh_efa_count_add(&flow->direct[kind]);
+    wsh_efa_count_add(&flow->ctx->direct);
+}
+
+static inline void wsh_efa_direct_end(struct wsh_efa_flow *flow, unsigned kind)
+{
+    wsh_efa_count_sub(&flow->direct[kind]);
+    wsh_efa_count_sub(&flow->ctx->direct);
+}
+
+/* Writes of the context's epoch may start, and the engine need not look again. */
+static inline bool wsh_efa_open(const struct wsh_efa_flow *flow)
+{
+    /* Partner: the release in the engine. */
+    return __atomic_load_n(&flow->srd.write_epoch, __ATOMIC_ACQUIRE) == flow->ctx->srd.epoch;
+}
+
+int wsh_efa_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx);
+void wsh_efa_ctx_close(struct wsh_tctx *tctx);
+/* Of flows, inlets and contexts; after the provider is closed. */
+void wsh_efa_flows_free(struct wsh_efa_tp *tp);
+/* -ENOMEM (logged). */
+int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe);
+/* The inlet, made now if there is none yet; NULL: no memory (logged). */
+struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_tp *tp, int pe, uint16_t ctx);
+struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_tp *tp, int pe, uint16_t ctx);
+/* What the peer's head says of this PE's own flow. 0 or -EPROTO. */
+int wsh_efa_flow_told(struct wsh_efa_tp *tp, int pe, const struct wsh_efa_head *head);
+
+static inline struct wsh_efa_flow *wsh_efa_flow_of(struct wsh_efa_ctx *ctx, int pe)
+{
+    if (wsh_unlikely(!ctx->flow[pe]) && wsh_efa_flow_new(ctx, pe))
+        return NULL;
+    return ctx->flow[pe];
+}
+
+#endif
