@@ -97,3 +97,56 @@ void claim_bad_message(void)
     for (spoiler = 0; group_road.corrupt && spoiler < sizeof spoilers / sizeof spoilers[0]; spoiler++)
         group_run_raw(2, bad_message);
 }
+
+/* PE 1 answers no more, so that something is under way at PE 0 all the time. The put is too large for a message. */
+static void fail(struct group_pe *pe, int times, bool event)
+{
+    const struct wsh_amo amo = {WSH_AMO_ADD, 8, 1, 0};
+    const struct wsh_rmem *to = &pe->rmem[1][WSH_SEG_HEAP];
+    double start = group_now();
+    uint64_t old;
+    int rc;
+
+    if (group_meet_raw(pe))
+        return;
+    group_barrier(pe);
+    if (pe->me == 0) {
+        group_hush(pe);
+        group_road.fail(times, event);
+        rc = pe->ops->put(pe->ctx, to, 64, pe->heap[0], 8000, NULL);
+        group_check(pe, !rc, "put gave %d", rc);
+        rc = pe->ops->amo(pe->ctx, to, 64, &amo, &old, NULL);
+        group_check(pe, !rc, "atomic gave %d", rc);
+        while (group_now() - start < 20 && (rc = pe->ops->progress(pe->tp)) >= 0)
+            usleep(1000);
+        group_check(pe, rc < 0, "no error in 20 s");
+        group_check(pe, event || pe->ops->pending(pe->ctx, 1) > 1, "the failed put counts as delivered");
+        group_check(pe,
+                    unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), event ? "code 15" : "PE 1"),
+                    "not one line: %s", group_heard(pe));
+    }
+    group_barrier_still(pe);
+    group_close(pe);
+}
+
+static void fail_write(struct group_pe *pe)
+{
+    fail(pe, 3, false);
+}
+
+static void fail_alone(struct group_pe *pe)
+{
+    fail(pe, 0, true);
+}
+
+void claim_failed_write(void)
+{
+    if (group_road.fail)
+        group_run_raw(2, fail_write);
+}
+
+void claim_failed_alone(void)
+{
+    if (group_road.fail)
+        group_run_raw(2, fail_alone);
+}

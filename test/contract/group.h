@@ -25,6 +25,8 @@ struct group_road {
     void (*before)(int n); /* called before the PEs start, or NULL */
     /* Spoils the next message that this PE sends, or NULL. */
     void (*corrupt)(size_t offset, unsigned char bits);
+    /* The next write fails so many times, then succeeds; `event`: there is an error of no operation. Or NULL. */
+    void (*fail)(int times, bool event);
 };
 
 extern const struct group_road group_road;

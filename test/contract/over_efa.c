@@ -38,4 +38,5 @@ __attribute__((constructor)) static void emulate(void)
     skip("no /bin/sh");
 }
 
-const struct group_road group_road = {.name = "efa", .transport = "efa", .provider = "efa"};
+const struct group_road group_road = {
+    .name = "efa", .transport = "efa", .provider = "efa", .dies_loudly = true};

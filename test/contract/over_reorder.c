@@ -3,6 +3,10 @@
 #include "test/contract/group.h"
 
 void reorder_corrupt(size_t offset, unsigned char bits);
+void reorder_fail(int times, bool event);
 
-const struct group_road group_road = {
-    .name = "reorder", .transport = "efa", .provider = "tcp", .corrupt = reorder_corrupt};
+const struct group_road group_road = {.name = "reorder",
+                                      .transport = "efa",
+                                      .provider = "tcp",
+                                      .corrupt = reorder_corrupt,
+                                      .fail = reorder_fail};

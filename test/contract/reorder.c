@@ -9,6 +9,7 @@
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
 #include <rdma/fi_rma.h>
 
 #include <dlfcn.h>
@@ -47,6 +48,10 @@ static struct {
     uint64_t random;
     size_t spoil_offset;
     unsigned char spoil_bits;
+    struct fi_ops_eq *eq;
+    int failures; /* how often the next write is to fail … */
+    void *failed; /* … this one, as long as there are any left */
+    bool event;   /* there is an error in the event queue */
 } real;
 
 static unsigned random_below(unsigned limit)
@@ -107,6 +112,8 @@ static ssize_t hold_rma(enum held_kind kind, const struct fi_msg_rma *msg, uint6
 static ssize_t my_writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
     (void)ep;
+    if (real.failures && !real.failed)
+        real.failed = msg->context;
     return flags & FI_DELIVERY_COMPLETE ? hold_rma(HELD_WRITE, msg, flags) : -FI_EINVAL;
 }
 
@@ -120,6 +127,12 @@ void reorder_corrupt(size_t offset, unsigned char bits)
 {
     real.spoil_offset = offset;
     real.spoil_bits = bits;
+}
+
+void reorder_fail(int times, bool event)
+{
+    real.failures = times;
+    real.event = event;
 }
 
 static ssize_t my_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t addr,
@@ -148,8 +161,48 @@ static void let_go(void)
 
 static ssize_t my_cq_read(struct fid_cq *cq, void *buf, size_t count)
 {
+    if (real.failed)
+        return -FI_EAVAIL;
     let_go();
     return real.cq->read(cq, buf, count);
+}
+
+static ssize_t my_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64_t flags)
+{
+    if (!real.failed)
+        return real.cq->readerr(cq, buf, flags);
+    *buf = (struct fi_cq_err_entry){.op_context = real.failed, .err = FI_EIO};
+    real.failed = --real.failures ? real.failed : NULL;
+    return 1;
+}
+
+static ssize_t my_eq_read(struct fid_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
+{
+    return real.event ? -FI_EAVAIL : real.eq->read(eq, event, buf, len, flags);
+}
+
+static ssize_t my_eq_readerr(struct fid_eq *eq, struct fi_eq_err_entry *buf, uint64_t flags)
+{
+    if (!real.event)
+        return real.eq->readerr(eq, buf, flags);
+    real.event = false;
+    *buf = (struct fi_eq_err_entry){.err = FI_EHOSTUNREACH, .prov_errno = 15};
+    return sizeof *buf;
+}
+
+static int my_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context)
+{
+    static struct fi_ops_eq ops;
+    int rc = real.fabric->eq_open(fabric, attr, eq, context);
+
+    if (rc)
+        return rc;
+    real.eq = (*eq)->ops;
+    ops = *real.eq;
+    ops.read = my_eq_read;
+    ops.readerr = my_eq_readerr;
+    (*eq)->ops = &ops;
+    return 0;
 }
 
 static int my_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context)
@@ -166,6 +219,7 @@ static int my_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct
     real.cq = (*cq)->ops;
     ops = *real.cq;
     ops.read = my_cq_read;
+    ops.readerr = my_cq_readerr;
     (*cq)->ops = &ops;
     return 0;
 }
@@ -218,6 +272,7 @@ static int my_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, vo
     real.fabric = (*fabric)->ops;
     ops = *real.fabric;
     ops.domain = my_domain;
+    ops.eq_open = my_eq_open;
     (*fabric)->ops = &ops;
     return 0;
 }

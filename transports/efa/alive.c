@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows when a peer counts as dead although the provider reports no error: providers over sockets try for ever to
- * connect again to a process that is gone.
+ * Knows when a peer counts as dead although no operation fails: providers over sockets try for ever to connect again
+ * to a process that is gone, and errors of what a provider sends for itself are events.
  */
 #include "transports/efa/efa.h"
+
+#include "runtime/base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,14 +61,38 @@ int wsh_efa_check_lost(struct wsh_efa_tp *tp)
     return now() - tp->lost_since < EFA_GRACE_S ? 0 : wsh_efa_fail(tp, -ECONNRESET, "%s", tp->lost_text);
 }
 
-int wsh_efa_look_after(struct wsh_efa_tp *tp)
+/* Nothing is under way or awaited: a peer that cannot be reached may have left. */
+static bool is_quiet(const struct wsh_efa_tp *tp)
 {
-    double time = now();
+    for (int pe = 0; pe < tp->n_pes; pe++)
+        if (tp->peers[pe].posted || tp->peers[pe].link.msgs || tp->peers[pe].link.fetches)
+            return false;
+    return true;
+}
+
+/* No other event is asked for. */
+static void take_events(struct wsh_efa_tp *tp)
+{
+    static const char fmt[] = "%s cannot reach a peer: %s (code %d); has a PE ended, or its host gone?";
+    struct fi_eq_err_entry err = {0};
+    char entry[sizeof(struct fi_eq_cm_entry)];
+    uint32_t event;
+
+    while (fi_eq_read(tp->rail.eq, &event, entry, sizeof entry, 0) == -FI_EAVAIL &&
+           fi_eq_readerr(tp->rail.eq, &err, 0) >= 0) {
+        const char *text = tp->lib.strerror(err.err);
+
+        if (is_quiet(tp))
+            wsh_info(WSH_SUB_TRANSPORT, fmt, tp->rail.name, text, err.prov_errno);
+        else
+            wsh_efa_lose(tp, fmt, tp->rail.name, text, err.prov_errno);
+    }
+}
+
+static int probe_silent(struct wsh_efa_tp *tp)
+{
     int rc = 0;
 
-    if (time < tp->next_look)
-        return 0;
-    tp->next_look = time + EFA_LOOK_S;
     for (int pe = 0; pe < tp->n_pes && !rc; pe++) {
         struct wsh_efa_peer *peer = &tp->peers[pe];
         bool silent = (peer->link.msgs || peer->link.fetches) && peer->told == peer->seen_told;
@@ -78,4 +104,16 @@ int wsh_efa_look_after(struct wsh_efa_tp *tp)
             rc = 0;
     }
     return rc;
+}
+
+int wsh_efa_look_after(struct wsh_efa_tp *tp)
+{
+    double time = now();
+
+    if (time < tp->next_look)
+        return 0;
+    tp->next_look = time + EFA_LOOK_S;
+    if (tp->rail.eq)
+        take_events(tp);
+    return tp->by_sockets ? probe_silent(tp) : 0;
 }

@@ -293,7 +293,7 @@ int wsh_efa_no_room(struct wsh_efa_tp *tp, int pe);
 /* A peer is gone: a final error in a while, with this line. The first one counts. */
 void wsh_efa_lose(struct wsh_efa_tp *tp, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int wsh_efa_check_lost(struct wsh_efa_tp *tp);
-/* Now and then: sends something to peers that owe answers and are silent. 0 or final. */
+/* Now and then: looks after silent peers and the provider's events. 0 or final. */
 int wsh_efa_look_after(struct wsh_efa_tp *tp);
 
 /* serve.c */

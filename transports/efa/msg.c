@@ -223,7 +223,7 @@ int wsh_efa_msg_progress(struct wsh_efa_tp *tp, bool idle)
             return rc;
         moved += rc;
     }
-    if (idle && !moved && tp->by_sockets && (rc = wsh_efa_look_after(tp)))
+    if (idle && !moved && (rc = wsh_efa_look_after(tp)))
         return rc;
     return moved;
 }

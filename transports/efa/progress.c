@@ -94,18 +94,19 @@ static int complete(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entry)
 
     if (wsh_unlikely(entry->flags & FI_REMOTE_CQ_DATA))
         return counted(tp, entry);
-    if (req->kind != EFA_REQ_RECV)
+    if (req->kind < EFA_REQ_RECV)
         wsh_efa_gave_back(&tp->peers[req->pe]);
     switch (req->kind) {
     case EFA_REQ_WRITE: write_done(tp, req); return 0;
     case EFA_REQ_READ: read_done(tp, req); return 0;
     case EFA_REQ_SEND: wsh_efa_req_put(req); return 0;
-    default: return wsh_efa_serve(tp, req, entry->len);
+    case EFA_REQ_RECV: return wsh_efa_serve(tp, req, entry->len);
+    default: return 0; /* of a failed one */
     }
 }
 
-static int operation_failed(struct wsh_efa_tp *tp, const struct wsh_efa_req *req,
-                            const struct fi_cq_err_entry *err)
+/* The request stays out of its pool, since more may be reported of it. */
+static int operation_failed(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct fi_cq_err_entry *err)
 {
     static const char fmt[] =
         "%s PE %d over %s failed: %s (%s, code %d); is PE %d alive and its host reachable?";
@@ -115,6 +116,7 @@ static int operation_failed(struct wsh_efa_tp *tp, const struct wsh_efa_req *req
 
     vendor = fi_cq_strerror(tp->rail.cq, err->prov_errno, err->err_data, room, sizeof room);
     vendor = vendor ? vendor : "no more words";
+    req->kind = EFA_REQ_OVER;
     if (!peer_is_gone(err->err))
         return wsh_efa_fail(tp, -err->err, fmt, name, req->pe, rail, text, vendor, err->prov_errno, req->pe);
     wsh_efa_lose(tp, fmt, name, req->pe, rail, text, vendor, err->prov_errno, req->pe);
@@ -155,6 +157,8 @@ static int take_error(struct wsh_efa_tp *tp)
         return wsh_efa_fail(tp, -err.err, "%s reports: %s", tp->rail.name, tp->lib.strerror(err.err));
     if (req->kind == EFA_REQ_RECV)
         return receive_failed(tp, &err);
+    if (req->kind == EFA_REQ_OVER)
+        return 0;
     tp->peers[req->pe].posted--;
     if (!is_harmless(tp, req))
         return operation_failed(tp, req, &err);

@@ -250,11 +250,6 @@ bool wsh_efa_orders_raw(const struct fi_info *info)
     return orders(info, FI_ORDER_RAW | FI_ORDER_RMA_RAW, info->ep_attr->max_order_raw_size);
 }
 
-bool wsh_efa_orders_sas(const struct fi_info *info)
-{
-    return info->tx_attr->msg_order & FI_ORDER_SAS;
-}
-
 bool wsh_efa_pins(const struct fi_info *info)
 {
     return info->domain_attr->mr_mode & FI_MR_ALLOCATED;

@@ -21,7 +21,6 @@ int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env 
 bool wsh_efa_orders_waw(const struct fi_info *info);
 bool wsh_efa_orders_saw(const struct fi_info *info);
 bool wsh_efa_orders_raw(const struct fi_info *info);
-bool wsh_efa_orders_sas(const struct fi_info *info);
 
 /* How small puts go; messages are stored by the target's CPU, in order. */
 enum wsh_efa_put {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows one NIC's libfabric objects: fabric, domain, completion queue, address vector, endpoint. */
+/* Knows one NIC's libfabric objects: fabric, domain, queues, address vector, endpoint. */
 #include "transports/efa/rail.h"
 
 #include "runtime/base/log.h"
@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Options of endpoints that the headers of older libraries lack, where the library itself may know them. */
+/*
+ * Options of endpoints as <rdma/fi_endpoint.h> of libfabric 2.1 numbers them, which older headers lack. A library or
+ * provider that does not know one refuses it.
+ */
 enum { EFA_OPT_SHARED_MEMORY_PERMITTED = 11, EFA_OPT_INJECT_RMA_SIZE = 18 };
 
 /* Logs a failed call on `rail`; returns its error. */
@@ -41,6 +44,19 @@ static int open_cq(struct wsh_efa_rail *rail, size_t size)
     return fi_cq_open(rail->domain, &attr, &rail->cq, NULL);
 }
 
+/* The efa provider ends the process when it has an error to report and no queue for it; others need none. */
+static void bind_eq(struct wsh_efa_rail *rail)
+{
+    struct fi_eq_attr attr = {.wait_obj = FI_WAIT_NONE};
+
+    if (fi_eq_open(rail->fabric, &attr, &rail->eq, NULL)) {
+        rail->eq = NULL;
+    } else if (fi_ep_bind(rail->ep, &rail->eq->fid, 0)) {
+        fi_close(&rail->eq->fid);
+        rail->eq = NULL;
+    }
+}
+
 static int open_endpoint(struct wsh_efa_rail *rail, const char **call)
 {
     bool shared = false;
@@ -54,7 +70,8 @@ static int open_endpoint(struct wsh_efa_rail *rail, const char **call)
         return rc;
     if ((rc = fi_ep_bind(rail->ep, &rail->av->fid, 0)))
         return rc;
-    /* Peers of this host are the local transport's. A provider that knows no such way refuses the word. */
+    bind_eq(rail);
+    /* Peers of this host are the local transport's. */
     (void)fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, EFA_OPT_SHARED_MEMORY_PERMITTED, &shared, sizeof shared);
     *call = "fi_enable";
     return fi_enable(rail->ep);
@@ -95,8 +112,8 @@ void wsh_efa_rail_close(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib
 {
     struct fid *const fids[] = {
         rail->ep ? &rail->ep->fid : NULL,         rail->av ? &rail->av->fid : NULL,
-        rail->cq ? &rail->cq->fid : NULL,         rail->domain ? &rail->domain->fid : NULL,
-        rail->fabric ? &rail->fabric->fid : NULL,
+        rail->eq ? &rail->eq->fid : NULL,         rail->cq ? &rail->cq->fid : NULL,
+        rail->domain ? &rail->domain->fid : NULL, rail->fabric ? &rail->fabric->fid : NULL,
     };
 
     for (size_t i = 0; i < sizeof fids / sizeof fids[0]; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows one NIC's libfabric objects: fabric, domain, completion queue, address vector, endpoint. */
+/* Knows one NIC's libfabric objects: fabric, domain, queues, address vector, endpoint. */
 #ifndef WSH_EFA_RAIL_H
 #define WSH_EFA_RAIL_H
 
@@ -7,12 +7,14 @@
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
 
 struct wsh_efa_rail {
     struct fi_info *info; /* owned */
     struct fid_fabric *fabric;
     struct fid_domain *domain;
     struct fid_cq *cq;
+    struct fid_eq *eq; /* errors of what the provider sends for itself; NULL: it has none */
     struct fid_av *av;
     struct fid_ep *ep;
     int wait_fd;    /* becomes readable when the queue has something; -1: the provider has none */

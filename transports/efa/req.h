@@ -14,7 +14,8 @@ struct wsh_done;
 struct wsh_efa_flow;
 struct wsh_efa_op;
 
-enum wsh_efa_req_kind { EFA_REQ_WRITE, EFA_REQ_READ, EFA_REQ_SEND, EFA_REQ_RECV };
+/* OVER: it is in its pool, or has failed. A provider may report one failure again, once for each packet. */
+enum wsh_efa_req_kind { EFA_REQ_WRITE, EFA_REQ_READ, EFA_REQ_SEND, EFA_REQ_RECV, EFA_REQ_OVER };
 
 struct wsh_efa_req {
     struct fi_context2 fi; /* first: the provider's own room */
@@ -63,6 +64,7 @@ static inline struct wsh_efa_req *wsh_efa_req_get(struct wsh_efa_pool *pool, enu
 
 static inline void wsh_efa_req_put(struct wsh_efa_req *req)
 {
+    req->kind = EFA_REQ_OVER;
     req->op = NULL;
     req->done = NULL;
     req->copy_to = NULL;
