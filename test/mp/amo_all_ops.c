@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every atomic routine gives the right old and new value, for 4- and 8-byte words, blocking and not.
+ * Every atomic routine gives the right old and new value, for 4- and 8-byte words, blocking and not. Nothing but a fence
+ * orders an atomic behind one that fetches nothing.
  * roads: local:2,4 tcp:2 shm:2 mixed:4 mixedshm:4 single
  */
 #include "test/common/mp.h"
@@ -14,12 +15,14 @@
         int pe = mp_right();                                                                       \
         type old;                                                                                  \
         shmem_##NAME##_atomic_set(word, 40, pe);                                                   \
+        shmem_fence();                                                                             \
         mp_check(shmem_##NAME##_atomic_fetch(word, pe) == 40, #NAME " set or fetch");              \
         mp_check(shmem_##NAME##_atomic_swap(word, 41, pe) == 40, #NAME " swap");                   \
         mp_check(shmem_##NAME##_atomic_compare_swap(word, 40, 9, pe) == 41, #NAME " cswap fails"); \
         mp_check(shmem_##NAME##_atomic_compare_swap(word, 41, 50, pe) == 41, #NAME " cswap");      \
         shmem_##NAME##_atomic_inc(word, pe);                                                       \
         shmem_##NAME##_atomic_add(word, 5, pe);                                                    \
+        shmem_fence();                                                                             \
         mp_check(shmem_##NAME##_atomic_fetch_inc(word, pe) == 56, #NAME " inc, add");              \
         mp_check(shmem_##NAME##_atomic_fetch_add(word, (type)-7, pe) == 57, #NAME " fetch_inc");   \
         shmem_##NAME##_atomic_fetch_nbi(&old, word, pe);                                           \
@@ -59,11 +62,15 @@ static void check_bits32(uint32_t *word)
     uint32_t old;
 
     shmem_uint32_atomic_set(word, 0xf0f0f0f0, pe);
+    shmem_fence();
     shmem_uint32_atomic_and(word, 0xff00ff00, pe);
+    shmem_fence();
     mp_check(shmem_uint32_atomic_fetch_or(word, 0x0000000f, pe) == 0xf000f000, "and");
     shmem_uint32_atomic_or(word, 0x00000010, pe);
+    shmem_fence();
     mp_check(shmem_uint32_atomic_fetch_xor(word, 0xffffffff, pe) == 0xf000f01f, "or");
     shmem_uint32_atomic_xor(word, 0x0ff, pe);
+    shmem_fence();
     mp_check(shmem_uint32_atomic_fetch_and(word, 0x0fff0fff, pe) == 0x0fff0f1f, "xor");
     shmem_uint32_atomic_fetch_and_nbi(&old, word, 0x0000ffff, pe);
     shmem_quiet();
@@ -82,6 +89,7 @@ static void check_bits64(uint64_t *word)
     int pe = mp_right();
 
     shmem_uint64_atomic_set(word, 1ull << 63, pe);
+    shmem_fence();
     mp_check(shmem_uint64_atomic_fetch_or(word, 1ull << 40, pe) == 1ull << 63, "64-bit or");
     mp_check(shmem_uint64_atomic_fetch_xor(word, 1ull << 63, pe) == (1ull << 63 | 1ull << 40), "64-bit xor");
     mp_check(shmem_uint64_atomic_fetch_and(word, 0, pe) == 1ull << 40, "64-bit and");
@@ -94,9 +102,11 @@ static void check_floating(double *words)
     float *narrow = (float *)&words[1], old;
 
     shmem_double_atomic_set(&words[0], 1.5, pe);
+    shmem_fence();
     mp_check(shmem_double_atomic_swap(&words[0], -0.25, pe) == 1.5, "double swap");
     mp_check(shmem_double_atomic_fetch(&words[0], pe) == -0.25, "double fetch");
     shmem_float_atomic_set(narrow, 2.5f, pe);
+    shmem_fence();
     shmem_float_atomic_swap_nbi(&old, narrow, 3.5f, pe);
     shmem_quiet();
     mp_check(old == 2.5f, "float swap_nbi");
@@ -109,7 +119,9 @@ static void check_neighbours(uint32_t *words)
     words[0] = words[2] = 0xdeadbeef;
     shmem_barrier_all();
     shmem_uint32_atomic_set(&words[1], 7, mp_right());
+    shmem_fence();
     shmem_uint32_atomic_add(&words[1], 0xffffffff, mp_right());
+    shmem_fence();
     shmem_uint32_atomic_swap(&words[1], 0xffffffff, mp_right());
     shmem_uint32_atomic_inc(&words[1], mp_right());
     shmem_barrier_all();
