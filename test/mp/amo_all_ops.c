@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every atomic routine gives the right old and new value, for 4- and 8-byte words, blocking and not. Nothing but a fence
+ * Every atomic routine gives the right old and new value, for 4- and 8-byte words, blocking and not. Only a fence
  * orders an atomic behind one that fetches nothing.
  * roads: local:2,4 tcp:2 shm:2 mixed:4 mixedshm:4 single
  */
