@@ -54,7 +54,10 @@ static uint64_t value_of(const struct wsh_p2p *p2p, size_t i)
 
 static bool satisfied(const struct wsh_p2p *p2p, size_t i)
 {
-    return compare(p2p->word, p2p->cmp, load_word(p2p, i), value_of(p2p, p2p->every ? i : 0));
+    uint64_t word = load_word(p2p, i);
+
+    wsh_order_returns(); /* by a word that the NIC or its library has stored */
+    return compare(p2p->word, p2p->cmp, word, value_of(p2p, p2p->every ? i : 0));
 }
 
 static bool in_set(const struct wsh_p2p *p2p, size_t i)

@@ -89,7 +89,7 @@ static inline void wsh_amo_store_result(void *result, unsigned width, uint64_t v
 /*
  * Order between two threads of this process that passes through another process (a word in shared memory, a peer, a
  * message back) is real, but ThreadSanitizer cannot see it. Its builds are told: `leaves` before a word that a peer may
- * answer to is stored, `returns` before what a peer sent is stored here. Nothing in other builds.
+ * answer to is stored or sent, `returns` before what a peer sent is stored or read here. Nothing in other builds.
  */
 #ifdef __SANITIZE_THREAD__
 extern char wsh_order_outside;

@@ -38,6 +38,7 @@ int wsh_efa_msg_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struc
         head->stamp = *stamp;
     if (inlet)
         stamp_told(tp, inlet, &head->stamp);
+    wsh_order_leaves(); /* what was applied is told */
     rc = wsh_efa_posted(tp, req->pe, "message",
                         fi_send(tp->rail.ep, req->buf, req->len, req->desc, peer->addr, req));
     if (rc)
