@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# perftest: make peers, compare and plot work in the build folder too.
+# perftest: make peers, compare, intranode and plot work in the build folder too.
 AC_CONFIG_LINKS([perftest/Makefile:perftest/Makefile
                  perftest/compare:perftest/compare
+                 perftest/intranode:perftest/host/intranode
                  perftest/plot:perftest/plot])

@@ -127,6 +127,8 @@ static long row(struct perf_run *run, const struct perf_op *op, size_t len, stru
     if (run->me == 0) {
         result.right = wrong == 0;
         perf_report_row(report, &result);
+        if (run->program->row)
+            run->program->row(run, &result);
         if (wrong)
             perf_complain("%s, %zu bytes: %ld bytes or values are wrong", op->name, len, wrong);
     }

@@ -21,6 +21,14 @@ double perf_now(void)
     return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
+/* Of all threads of this process, in ns. */
+static double cpu_now(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
 struct perf_control *perf_control_open(const struct perf_options *opts, int npes)
 {
     size_t samples = (size_t)opts->samples * sizeof(double);
@@ -181,7 +189,9 @@ void perf_measure(struct perf_run *run, const struct perf_op *op, struct perf_ro
 {
     long batch = calibrate(run, op);
     long samples = warm_up(run, op, batch);
+    double cpu = cpu_now();
     run_batches(run, op, batch, samples);
+    cpu = cpu_now() - cpu;
     shmem_barrier_all();
     if (op->who == PERF_SLOWEST)
         take_slowest(run, samples);
@@ -194,5 +204,6 @@ void perf_measure(struct perf_run *run, const struct perf_op *op, struct perf_ro
     row->len = run->len;
     row->batch = batch;
     row->samples = samples;
+    row->cpu_ns = cpu / (operations * (double)samples);
     perf_stats_from(&row->us, run->control->samples, samples);
 }

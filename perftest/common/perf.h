@@ -58,6 +58,8 @@ struct perf_op {
     const char *needs;
 };
 
+struct perf_row; /* report.h */
+
 struct perf_program {
     const char *name;
     const char *what;          /* one sentence for --help and the head of the table */
@@ -72,6 +74,8 @@ struct perf_program {
     void (*teardown)(struct perf_run *run);
     /* Optional: what the last PE does, again and again, until PE 0 has run its batches. */
     void (*serve)(struct perf_run *run);
+    /* Optional, on PE 0: the figures of each row, after they are reported. */
+    void (*row)(struct perf_run *run, const struct perf_row *row);
 };
 
 /* The whole of main(): options, shmem_init, every row, output, shmem_finalize, exit status. */

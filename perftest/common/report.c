@@ -48,8 +48,8 @@ static void print_heads(const struct perf_report *r)
     if (r->table) {
         fprintf(r->table, "# %s: %s\n", r->program->name, r->program->what);
         fprintf(r->table, "# %s, OpenSHMEM %d.%d, %d PEs, us per operation\n", name, major, minor, r->npes);
-        fprintf(r->table, "# %-16s %10s %10s %10s %10s %10s %10s %8s", "operation", "bytes", "min", "median",
-                "p90", "p99", "max", "batch");
+        fprintf(r->table, "# %-16s %10s %10s %10s %10s %10s %10s %8s %9s", "operation", "bytes", "min",
+                "median", "p90", "p99", "max", "batch", "CPU ns");
         if (derived_name(r->program->unit))
             fprintf(r->table, " %10s", derived_name(r->program->unit));
         fprintf(r->table, "\n");
@@ -61,7 +61,7 @@ static void print_heads(const struct perf_report *r)
                 r->program->name, name, major, minor, r->npes);
     if (r->csv)
         fprintf(r->csv, "program,npes,op,bytes,min_us,p25_us,p50_us,p75_us,p90_us,p99_us,"
-                        "max_us,batch,samples,right\n");
+                        "max_us,batch,samples,cpu_ns,right\n");
 }
 
 int perf_report_open(struct perf_report *report, const struct perf_program *program,
@@ -93,7 +93,7 @@ static void table_row(const struct perf_report *r, const struct perf_row *row)
     fprintf(r->table, "%-18s %10zu", row->op, row->len);
     for (size_t i = 0; i < sizeof(us) / sizeof(us[0]); i++)
         fprintf(r->table, " %10.*f", decimals(us[i]), us[i]);
-    fprintf(r->table, " %8ld", row->batch);
+    fprintf(r->table, " %8ld %9.*f", row->batch, row->cpu_ns < 100 ? 1 : 0, row->cpu_ns);
     if (derived_name(r->program->unit))
         fprintf(r->table, " %10.3f", derived(r->program->unit, row));
     fprintf(r->table, "%s\n", row->right ? "" : "  WRONG DATA");
@@ -109,13 +109,13 @@ void perf_report_row(struct perf_report *r, const struct perf_row *row)
         fprintf(r->json,
                 "%s\n  {\"op\": \"%s\", \"bytes\": %zu, \"min\": %.6f, \"p25\": %.6f, "
                 "\"p50\": %.6f, \"p75\": %.6f, \"p90\": %.6f, \"p99\": %.6f, \"max\": %.6f, "
-                "\"batch\": %ld, \"samples\": %ld, \"right\": %s}",
+                "\"batch\": %ld, \"samples\": %ld, \"cpu_ns\": %.1f, \"right\": %s}",
                 r->rows ? "," : "", row->op, row->len, us->min, us->p25, us->p50, us->p75, us->p90, us->p99,
-                us->max, row->batch, row->samples, row->right ? "true" : "false");
+                us->max, row->batch, row->samples, row->cpu_ns, row->right ? "true" : "false");
     if (r->csv)
-        fprintf(r->csv, "%s,%d,%s,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%ld,%ld,%s\n", r->program->name,
+        fprintf(r->csv, "%s,%d,%s,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%ld,%ld,%.1f,%s\n", r->program->name,
                 r->npes, row->op, row->len, us->min, us->p25, us->p50, us->p75, us->p90, us->p99, us->max,
-                row->batch, row->samples, row->right ? "yes" : "no");
+                row->batch, row->samples, row->cpu_ns, row->right ? "yes" : "no");
     r->rows++;
 }
 

@@ -15,6 +15,7 @@ struct perf_row {
     long samples;
     long batch;
     struct perf_stats us; /* per operation */
+    double cpu_ns;        /* of PE 0, all its threads, per operation */
     bool right;           /* the data check passed */
 };
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a fabric test is made of: a table of rows, each a loop over `count` calls, and one main() for all tests. */
+#ifndef PERFTEST_FABRIC_ROW_H
+#define PERFTEST_FABRIC_ROW_H
+
+#include "perftest/fabric/net.h"
+
+/* Who runs the batches. PE 0's time counts; where all run them, per batch the time of the slowest. */
+enum fab_who { FAB_FIRST, FAB_PAIR, FAB_ALL };
+
+/* Whose memory or receives hold data afterwards that the check compares. */
+enum fab_lands { FAB_LANDS_LAST, FAB_LANDS_FIRST, FAB_LANDS_PAIR, FAB_LANDS_ALL };
+
+struct fab_row {
+    const char *name;
+    const char *what; /* for --help */
+    enum fab_kind kind;
+    enum fab_who who;
+    enum fab_lands lands;
+    int each; /* reported operations in one count; 0: the window */
+    void (*batch)(struct fab_net *net, long count);
+};
+
+struct fab_program {
+    const char *name;
+    const char *what;
+    const struct fab_row *rows; /* ends with a row without name */
+    struct perf_defaults defaults;
+};
+
+int fab_main(int argc, char **argv, const struct fab_program *program);
+
+static inline bool fab_is_last(const struct fab_net *net)
+{
+    return net->boot.me == net->boot.n - 1;
+}
+
+/* Process 0 -> the last one; everyone else -> process 0. */
+static inline int fab_peer(const struct fab_net *net)
+{
+    return net->boot.me ? 0 : net->boot.n - 1;
+}
+
+#endif
