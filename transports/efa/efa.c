@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 
 #define EFA_TX_MAX 1024      /* writes, reads and sends under way */
-#define EFA_SMALL_MAX 256    /* of these with a buffer for a message or a copied put */
-#define EFA_WINDOW_MAX 64    /* messages under way from one peer */
-#define EFA_MSG_MAX 4224     /* bytes of a message: 4 KiB of data with every head */
-#define EFA_MSG_MAX_MANY 640 /* … among many PEs, where the receives of all peers add up */
+#define EFA_SMALL_MAX 512    /* of these with a buffer for a message or a copied put */
+#define EFA_MSG_MAX 8320     /* bytes of a message: 8 KiB of data with every head; EFA's MTU is larger */
+#define EFA_MSG_MAX_MANY 640 /* … among many PEs, where the receives of all peers add up … */
+#define EFA_RX_BYTES (24u << 20) /* … to this */
 #define EFA_MANY 64
 #define EFA_ANSWERS 64  /* … for replies and tellings */
 #define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
@@ -38,8 +38,9 @@ static void set_credits(struct wsh_efa_tp *tp, const struct fi_info *info)
     tp->imm_receives = tp->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
     /* A peer's messages, replies to this PE's fetches, tellings of its messages and of its counted writes. */
     shares = 3 + tp->imm + tp->imm_receives;
-    tp->n_rx = at_most(info->rx_attr->size, shares * EFA_WINDOW_MAX * n_pes);
-    for (tp->window = 1; tp->window < EFA_WINDOW_MAX && 2 * shares * tp->window * n_pes <= tp->n_rx;)
+    tp->n_rx = at_most(info->rx_attr->size, shares * WSH_SRD_WINDOW_MAX * n_pes);
+    tp->n_rx = at_most(EFA_RX_BYTES / tp->msg_max, tp->n_rx);
+    for (tp->window = 1; tp->window < WSH_SRD_WINDOW_MAX && 2 * shares * tp->window * n_pes <= tp->n_rx;)
         tp->window *= 2;
     tp->n_rx = at_most(tp->n_rx, shares * tp->window * n_pes);
     tp->imms = tp->imm ? tp->window : 0;
