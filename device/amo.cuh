@@ -12,8 +12,7 @@
 template <bool RMW, class T>
 static WSH_DEV wsh_dev_bits<T> *wsh_dev_word_at(const char *what, const T *sym, int pe)
 {
-    wsh_dev_check_word(what, sym, sizeof *sym);
-    return (wsh_dev_bits<T> *)wsh_dev_reach(what, sym, sizeof *sym, pe, RMW);
+    return (wsh_dev_bits<T> *)wsh_dev_reach_word<sizeof(T)>(what, sym, pe, RMW);
 }
 
 template <class T> static WSH_DEV T wsh_dev_atomic_fetch(const char *what, const T *source, int pe)

@@ -50,6 +50,18 @@ static WSH_DEV void wsh_ptx_warp_sync()
     __syncwarp(0xffffffffu);
 }
 
+/* Whether any lane of the warp says so. */
+static WSH_DEV bool wsh_ptx_any(bool says)
+{
+    return __any_sync(0xffffffffu, says) != 0;
+}
+
+/* The value of the warp's lane 0. */
+static WSH_DEV uint64_t wsh_ptx_from_leader(uint64_t value)
+{
+    return __shfl_sync(0xffffffffu, (unsigned long long)value, 0);
+}
+
 /* The place of this thread in its warp. */
 static WSH_DEV unsigned wsh_ptx_lane()
 {

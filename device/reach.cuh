@@ -96,15 +96,37 @@ inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym
     return at;
 }
 
-/* Usual: the device heap, mapped at a constant stride, of a PE in the run of slots. Does not return without it. */
-static WSH_DEV uint64_t wsh_dev_reach(const char *what, const void *sym, uint64_t len, int pe, bool atomic = false)
+/* The usual case alone: the device heap, mapped at a constant stride, of a PE in the run of slots. Else 0. */
+static WSH_DEV uint64_t wsh_dev_reach_usual(const void *sym, uint64_t len, int pe)
 {
     const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
     uint32_t slot = (uint32_t)(pe - wsh_device_view.run_first);
 
-    if (slot < (uint32_t)wsh_device_view.run_count && heap.stride && wsh_dev_holds(heap, (uint64_t)sym, len))
-        return heap.where + slot * heap.stride + ((uint64_t)sym - heap.base);
-    return wsh_dev_reach_any(what, sym, len, pe, atomic);
+    if (slot >= (uint32_t)wsh_device_view.run_count || !wsh_dev_holds(heap, (uint64_t)sym, len))
+        return 0;
+    return heap.where + slot * heap.stride + ((uint64_t)sym - heap.base);
+}
+
+/* Does not return without an address. */
+static WSH_DEV uint64_t wsh_dev_reach(const char *what, const void *sym, uint64_t len, int pe, bool atomic = false)
+{
+    uint64_t at = wsh_dev_reach_usual(sym, len, pe);
+
+    return at ? at : wsh_dev_reach_any(what, sym, len, pe, atomic);
+}
+
+/* One word of LEN bytes; under SHMEM_DEBUG=check nothing is usual, and so all is looked at. */
+template <unsigned LEN> static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, int pe, bool atomic)
+{
+    const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
+    uint32_t slot = (uint32_t)(pe - wsh_device_view.run_first);
+    uint64_t off = (uint64_t)sym - heap.base;
+
+    /* Where slots are a run there is a heap, of many words. */
+    if (slot < (uint32_t)wsh_device_view.run_count && off <= heap.len - LEN)
+        return heap.where + slot * heap.stride + off;
+    wsh_dev_check_word(what, sym, LEN);
+    return wsh_dev_reach_any(what, sym, LEN, pe, atomic);
 }
 
 /* Words that this PE waits for are its own symmetric objects. */

@@ -66,7 +66,7 @@ template <int S> static WSH_DEV bool wsh_dev_any_lane(bool says)
         return __syncthreads_or(says) != 0;
     if (S == WSH_WARP) {
         wsh_dev_sync<S>();
-        says = __any_sync(wsh_dev_warp_mask(), says) != 0;
+        says = wsh_ptx_any(says);
     }
     return says;
 }
@@ -83,7 +83,7 @@ template <int S> static WSH_DEV uint32_t wsh_dev_broadcast(uint32_t value, uint3
         return value;
     } else if constexpr (S == WSH_WARP) {
         wsh_dev_sync<S>();
-        return __shfl_sync(wsh_dev_warp_mask(), value, 0);
+        return (uint32_t)wsh_ptx_from_leader(value);
     } else {
 #pragma unroll 1
         for (unsigned bit = 0; bit < 32 && most >> bit; bit++)

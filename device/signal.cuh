@@ -18,40 +18,53 @@ static WSH_DEV uint64_t wsh_dev_signal_reach(const char *what, const struct wsh_
 {
     if (wsh_dev_checks() && signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_VALUE, pe, signal.sym, (uint64_t)(int64_t)signal.op);
-    wsh_dev_check_word(what, signal.sym, sizeof *signal.sym);
-    return wsh_dev_reach(what, signal.sym, sizeof *signal.sym, pe, signal.op == SHMEM_SIGNAL_ADD);
+    return wsh_dev_reach_word<sizeof *signal.sym>(what, signal.sym, pe, signal.op == SHMEM_SIGNAL_ADD);
 }
 
-static WSH_DEV void wsh_dev_signal_release(uint64_t at, const struct wsh_dev_signal &signal)
+static WSH_DEV void wsh_dev_signal_release(uint64_t at, uint64_t value, int op)
 {
-    if (signal.op == SHMEM_SIGNAL_SET)
-        wsh_ptx_signal_set((uint64_t *)at, signal.value);
+    if (op == SHMEM_SIGNAL_SET)
+        wsh_ptx_signal_set((uint64_t *)at, value);
     else
-        wsh_ptx_signal_add((uint64_t *)at, signal.value);
+        wsh_ptx_signal_add((uint64_t *)at, value);
 }
 
-/*
- * One unit is lane 0's own store, which its release covers without a barrier. The last barrier makes the signal one
- * of the operations that any lane's later quiet completes.
- */
+/* The last barrier makes the signal one of the operations that any lane's later quiet completes. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_put_signal(const char *what, void *dest, const void *source, size_t len, uint64_t *sym,
-                                     uint64_t value, int op, int pe)
+WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const void *source, size_t len,
+                                         uint64_t *sym, uint64_t value, int op, int pe)
 {
-    struct wsh_dev_signal signal = {sym, value, op};
-    uint64_t flag = wsh_dev_signal_reach(what, signal, pe), to = len ? wsh_dev_reach(what, dest, len, pe) : 0;
+    uint64_t flag = wsh_dev_signal_reach(what, wsh_dev_signal{sym, value, op}, pe), to = len ? wsh_dev_reach(what, dest, len, pe) : 0;
 
     wsh_dev_check_local(what, source, len);
     wsh_dev_sync<S>();
-    if (S != WSH_THREAD && wsh_dev_is_unit(to, source, len)) {
-        if (wsh_dev_lane<S>() == 0)
-            wsh_dev_store_unit(to, source, len);
-    } else if (len) {
+    if (len) {
         wsh_dev_store<S>(to, source, len);
         wsh_dev_sync<S>();
     }
     if (wsh_dev_lane<S>() == 0)
-        wsh_dev_signal_release(flag, signal);
+        wsh_dev_signal_release(flag, value, op);
+    wsh_dev_sync<S>();
+}
+
+/* One unit is lane 0's own store, which its release covers without a barrier. */
+template <int S>
+static WSH_DEV void wsh_dev_put_signal(const char *what, void *dest, const void *source, size_t len, uint64_t *sym,
+                                       uint64_t value, int op, int pe)
+{
+    uint64_t flag = wsh_dev_reach_usual(sym, sizeof *sym, pe), to = wsh_dev_reach_usual(dest, len, pe);
+    wsh_dev_brief<S> brief(to, source, len);
+
+    if (!flag || !brief.unit) {
+        wsh_dev_put_signal_any<S>(what, dest, source, len, sym, value, op, pe);
+        return;
+    }
+    wsh_dev_sync<S>();
+    brief.template copy<wsh_dev_from_generic>(to, source, len);
+    if (len > brief.unit)
+        wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0)
+        wsh_dev_signal_release(flag, value, op);
     wsh_dev_sync<S>();
 }
 

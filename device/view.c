@@ -119,8 +119,8 @@ static void fill_ranges(struct wsh_view *view)
     }
 }
 
-/* Numbers of the PEs of this host, as a run where they are one. */
-static void fill_slots(struct wsh_view *view)
+/* Numbers of the PEs of this host, as a run where they are one (view.h says where they shall not be). */
+static void fill_slots(struct wsh_view *view, bool may_run)
 {
     const struct wsh_job *job = view->job;
     uint8_t *slots = (uint8_t *)view->image + view->slots;
@@ -134,7 +134,7 @@ static void fill_slots(struct wsh_view *view)
         first = first < 0 ? pe : first;
         last = pe;
     }
-    if (last - first + 1 == view->n_slots) {
+    if (may_run && last - first + 1 == view->n_slots) {
         view->device.run_first = first;
         view->device.run_count = view->n_slots;
     } else {
@@ -260,7 +260,6 @@ void wsh_view_fill(struct wsh_job *job)
     device->size = sizeof *device;
     device->my_pe = job->my_pe;
     device->n_pes = job->n_pes;
-    fill_slots(view);
     for (int seg = 0; seg < WSH_DEVICE_SEGS; seg++)
         device->seg[seg] = seg_of(view, seg);
     fill_handles(view);
@@ -270,6 +269,7 @@ void wsh_view_fill(struct wsh_job *job)
     device->report = (uint64_t)(uintptr_t)&view->pinned->report;
     device->hang_ns = (uint64_t)(job->env.hang_seconds * 1e9);
     device->flags = wants_checks(job->env.debug) ? WSH_DEVICE_CHECK : 0;
+    fill_slots(view, device->seg[WSH_DEVICE_SEG_DEVICE].stride && !device->flags);
     wsh_view_buffers(job);
     wsh_units_fill(device, &job->device.gpu);
 }

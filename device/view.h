@@ -139,7 +139,8 @@ struct wsh_device {
      * Slots of the PEs whose memory is mapped. PE p with run_first <= p < run_first + run_count has slot p - run_first:
      * the usual case, without a look at memory. Of any other PE slots[p] says it: address of `const uint8_t
      * slots[n_pes]` in device memory, WSH_DEVICE_NO_SLOT = not mapped; 0 = no other PE is mapped. run_count 0 where
-     * the mapped PEs are not consecutive or one between them is not mapped.
+     * the mapped PEs are not consecutive or one between them is not mapped; and, so that nothing else has to be asked
+     * in the usual case, where the device heap has no constant stride and under SHMEM_DEBUG=check.
      */
     int32_t run_first, run_count;
     uint64_t slots;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows waiting in device code for one word: one lane polls it relaxed and acquires once it holds, the others wait at
- * the scope's barrier. A wait that lasts too long leaves a record for the host's hang reporter and goes on.
+ * Knows waiting in device code for one word: a thread or one warp polls it relaxed and acquires once it holds, the
+ * others wait at the scope's barrier. A warp polls in one access of all lanes and so never splits: to join again after
+ * one lane's loop costs 280 cycles (H200). A wait that lasts too long leaves a record for the host's hang reporter and
+ * goes on.
  */
 #ifndef WSH_DEVICE_WAIT_CUH
 #define WSH_DEVICE_WAIT_CUH
@@ -45,6 +47,8 @@ static WSH_DEV void wsh_dev_check_cmp(const char *what, int cmp)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_VALUE, -1, nullptr, (uint64_t)(int64_t)cmp);
 }
 
+#define WSH_POLLS_A_LOOK 4096 /* at the clock: about a millisecond */
+
 /* What a wait tells the host when it lasts, and how long it has lasted. */
 struct wsh_dev_patience {
     const char *what;
@@ -54,8 +58,6 @@ struct wsh_dev_patience {
     uint32_t polls;
     uint64_t since;
 };
-
-#define WSH_POLLS_A_LOOK 4096 /* at the clock: about a millisecond */
 
 inline WSH_DEV_CALL uint64_t wsh_dev_long_wait(const char *what, const void *word, uint64_t value, int cmp,
                                                           uint64_t since)
@@ -77,38 +79,40 @@ static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *wait)
         wait->since = wsh_dev_long_wait(wait->what, wait->word, wait->value, wait->cmp, wait->since);
 }
 
-/* One lane. The value that satisfied; what its writer released before it is visible to this lane. */
-template <class W>
-WSH_DEV_CALL W wsh_dev_poll_until(const char *what, const W *word, int cmp, W value)
+/* The value that satisfied; what its writer released before it is visible to this lane. */
+template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W *word, int cmp, W value)
 {
-    struct wsh_dev_patience wait = {what, word, (uint64_t)value, cmp, 0, 0};
+    uint64_t since = 0;
+    unsigned left;
     W seen;
 
-    while (!wsh_dev_satisfies(seen = wsh_dev_look(word), cmp, value))
-        wsh_dev_wait_longer(&wait);
+    do {
+        left = WSH_POLLS_A_LOOK;
+        do
+            seen = wsh_dev_look(word);
+        while (!wsh_dev_satisfies(seen, cmp, value) && --left);
+        if (!left)
+            since = wsh_dev_long_wait(what, word, (uint64_t)value, cmp, since);
+    } while (!left);
     wsh_ptx_acquire();
     return seen;
 }
 
-/* Returns in lane 0 the value that satisfied. */
-template <int S, class W>
-static WSH_DEV W wsh_dev_wait_leader(const char *what, const W *word, int cmp, W value)
+/* This lane is one of those that look. */
+template <int S> static WSH_DEV bool wsh_dev_looks()
 {
-    W seen = value;
-
-    wsh_dev_check_own(what, word, sizeof *word);
-    wsh_dev_check_cmp(what, cmp);
-    if (wsh_dev_lane<S>() == 0)
-        seen = wsh_dev_poll_until<W>(what, word, cmp, value);
-    wsh_dev_sync<S>();
-    return seen;
+    return S != WSH_BLOCK || wsh_dev_thread() < 32;
 }
 
 template <int S, class T> static WSH_DEV void wsh_dev_wait_until(const char *what, const T *ivar, int cmp, T value)
 {
     typedef wsh_dev_word<T> W;
 
-    wsh_dev_wait_leader<S, W>(what, (const W *)ivar, cmp, (W)value);
+    wsh_dev_check_own(what, ivar, sizeof *ivar);
+    wsh_dev_check_cmp(what, cmp);
+    if (wsh_dev_looks<S>())
+        wsh_dev_poll_until<W>(what, (const W *)ivar, cmp, (W)value);
+    wsh_dev_sync<S>();
 }
 
 template <int S, class T> static WSH_DEV int wsh_dev_test(const char *what, const T *ivar, int cmp, T value)
@@ -118,35 +122,35 @@ template <int S, class T> static WSH_DEV int wsh_dev_test(const char *what, cons
 
     wsh_dev_check_own(what, ivar, sizeof *ivar);
     wsh_dev_check_cmp(what, cmp);
-    if (wsh_dev_lane<S>() == 0)
+    if (wsh_dev_looks<S>())
         holds = wsh_dev_satisfies(wsh_dev_look((const W *)ivar), cmp, (W)value);
     if (holds)
         wsh_ptx_acquire();
     return wsh_dev_any_lane<S>(holds);
 }
 
-/*
- * Every lane of a block returns a value that satisfied, which is the same unless the signal changed meanwhile. The
- * lanes look again rather than be told 64 bits, and are told only where that look came too late.
- */
-static WSH_DEV uint64_t wsh_dev_signal_tell_block(const uint64_t *word, int cmp, uint64_t value, uint64_t first)
+/* What lane 0 saw, for the whole block; a barrier. Mostly that is the value it waited for, which each lane knows. */
+static WSH_DEV uint64_t wsh_dev_tell_block(uint64_t seen, uint64_t likely)
 {
-    uint64_t seen = cmp == SHMEM_CMP_EQ ? value : wsh_dev_look(word);
-
-    if (__syncthreads_and(wsh_dev_satisfies(seen, cmp, value)))
-        return seen;
-    return (uint64_t)wsh_dev_broadcast<WSH_BLOCK>((uint32_t)(first >> 32), 0xffffffffu) << 32 |
-           wsh_dev_broadcast<WSH_BLOCK>((uint32_t)first, 0xffffffffu);
+    if (!wsh_dev_any_lane<WSH_BLOCK>(wsh_dev_thread() == 0 && seen != likely))
+        return likely;
+    return (uint64_t)wsh_dev_broadcast<WSH_BLOCK>((uint32_t)(seen >> 32), 0xffffffffu) << 32 |
+           wsh_dev_broadcast<WSH_BLOCK>((uint32_t)seen, 0xffffffffu);
 }
 
 template <int S>
 static WSH_DEV uint64_t wsh_dev_signal_wait_until(const char *what, const uint64_t *word, int cmp, uint64_t value)
 {
-    uint64_t first = wsh_dev_wait_leader<S, uint64_t>(what, word, cmp, value);
+    uint64_t seen = value;
 
+    wsh_dev_check_own(what, word, sizeof *word);
+    wsh_dev_check_cmp(what, cmp);
+    if (wsh_dev_looks<S>())
+        seen = wsh_dev_poll_until<uint64_t>(what, word, cmp, value);
     if (S == WSH_BLOCK)
-        return wsh_dev_signal_tell_block(word, cmp, value, first);
-    return S == WSH_WARP ? __shfl_sync(wsh_dev_warp_mask(), (unsigned long long)first, 0) : first;
+        return wsh_dev_tell_block(seen, value);
+    wsh_dev_sync<S>();
+    return S == WSH_WARP ? wsh_ptx_from_leader(seen) : seen;
 }
 
 static WSH_DEV uint64_t wsh_dev_signal_fetch(const char *what, const uint64_t *word)

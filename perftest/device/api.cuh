@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The few names by which p2p calls a library: OpenSHMEM's device routines, or with -DPERF_NVSHMEM those of NVSHMEM.
- * Where NVSHMEM has no form by a warp or block (quiet, fence), lane 0 calls the thread's between two barriers.
+ * Where NVSHMEM has no form by a warp or block (quiet, fence, waits), lane 0 calls the thread's between two barriers.
  */
 #ifndef PERFTEST_DEVICE_API_CUH
 #define PERFTEST_DEVICE_API_CUH
@@ -64,6 +64,13 @@ template <int S> static __device__ bool perf_leads()
 }
 
 #ifdef PERF_NVSHMEM
+#define PERF_WAIT(name)                                                                  \
+    template <int S> static __device__ void perf_##name(uint64_t *word, uint64_t value)  \
+    {                                                                                    \
+        if (perf_leads<S>())                                                             \
+            nvshmem_##name(word, PERF_GE, value);                                        \
+        perf_sync<S>();                                                                  \
+    }
 #define PERF_ORDER(name)                                    \
     template <int S> static __device__ void perf_##name()   \
     {                                                       \
@@ -74,7 +81,21 @@ template <int S> static __device__ bool perf_leads()
     }
 PERF_ORDER(quiet)
 PERF_ORDER(fence)
+PERF_WAIT(uint64_wait_until)
+PERF_WAIT(signal_wait_until)
 #else
+#define PERF_WAIT(name)                                                                  \
+    template <int S> static __device__ void perf_##name(uint64_t *word, uint64_t value)  \
+    {                                                                                    \
+        if constexpr (S == P2P_THREAD)                                                   \
+            shmem_##name(word, PERF_GE, value);                                          \
+        else if constexpr (S == P2P_WARP)                                                \
+            shmem_##name##_warp(word, PERF_GE, value);                                   \
+        else                                                                             \
+            shmem_##name##_block(word, PERF_GE, value);                                  \
+    }
+PERF_WAIT(uint64_wait_until)
+PERF_WAIT(signal_wait_until)
 PERF_SCOPED(quiet)
 PERF_SCOPED(fence)
 PERF_SCOPES(putmem_bulk, shmemx_putmem_bulk, shmemx_putmem_bulk_warp, shmemx_putmem_bulk_block)

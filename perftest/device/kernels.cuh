@@ -30,6 +30,9 @@ struct p2p_args {
     bool begins; /* of two PEs that answer each other */
 };
 
+/* Threads of a block that a kernel is compiled for, unless it says more: each has 128 registers then. */
+#define P2P_THREADS 512
+
 typedef void p2p_kernel(struct p2p_args);
 
 /* Where iteration i reads: another place each time, which no L1 holds yet; the last of a launch at `source`. */

@@ -5,7 +5,7 @@
 
 #include "perftest/device/kernels.cuh"
 
-template <int S> __global__ void p2p_put(struct p2p_args a)
+template <int S, int MOST = P2P_THREADS> __global__ void __launch_bounds__(MOST) p2p_put(struct p2p_args a)
 {
 #pragma unroll 1
     for (long i = 0; i < a.n; i++) {
@@ -14,7 +14,7 @@ template <int S> __global__ void p2p_put(struct p2p_args a)
     }
 }
 
-template <int S> __global__ void p2p_get(struct p2p_args a)
+template <int S, int MOST = P2P_THREADS> __global__ void __launch_bounds__(MOST) p2p_get(struct p2p_args a)
 {
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)

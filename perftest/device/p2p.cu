@@ -56,6 +56,10 @@ static p2p_kernel *p2p_kernel_of(const struct p2p_row *row)
     };
     static_assert(sizeof kernels / sizeof kernels[0] == P2P_KINDS, "one line a kind, in their order");
 
+    if (row->threads > P2P_THREADS && row->kind == P2P_PUT)
+        return p2p_put<P2P_BLOCK, 1024>;
+    if (row->threads > P2P_THREADS && row->kind == P2P_GET)
+        return p2p_get<P2P_BLOCK, 1024>;
     return kernels[row->kind][row->scope];
 }
 

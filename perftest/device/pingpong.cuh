@@ -14,9 +14,7 @@ template <int S, class SEND> static __device__ void p2p_answer(const struct p2p_
 
         if (a.begins)
             send(value, i);
-        if (perf_leads<S>())
-            PERF_ONE(uint64_wait_until)(a.flag, PERF_GE, value);
-        perf_sync<S>();
+        perf_uint64_wait_until<S>(a.flag, value);
         if (!a.begins)
             send(value, i);
     }
@@ -44,9 +42,7 @@ template <int S> __global__ void p2p_pp_put_signal(struct p2p_args all)
 
         if (a.begins)
             perf_putmem_signal<S>(a.dest, p2p_place(a, i), a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
-        if (perf_leads<S>())
-            PERF_ONE(signal_wait_until)(a.flag, PERF_GE, value);
-        perf_sync<S>();
+        perf_signal_wait_until<S>(a.flag, value);
         if (!a.begins)
             perf_putmem_signal<S>(a.dest, p2p_place(a, i), a.len, a.flag, value, PERF_SIGNAL_SET, a.peer);
     }

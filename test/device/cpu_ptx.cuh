@@ -41,8 +41,8 @@ uint32_t __shfl_down_sync(unsigned lanes, uint32_t value, unsigned by);
 
 /* Not needed by copies, which contain no barrier. */
 bool __syncthreads_or(bool says);
-bool __any_sync(unsigned lanes, bool says);
-uint32_t __shfl_sync(unsigned lanes, uint32_t value, int lane);
+bool wsh_ptx_any(bool says);
+uint64_t wsh_ptx_from_leader(uint64_t value);
 void wsh_ptx_warp_sync();
 void wsh_ptx_block_sync();
 
