@@ -106,8 +106,13 @@ static int register_memory(struct wsh_job *job, unsigned tp)
 
 static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
 {
-    const struct wsh_tp_params params = {job->my_pe, job->n_pes, &job->env, true,
-                                         ops->device ? &job->device.gpu : NULL};
+    const struct wsh_tp_params params = {.my_pe = job->my_pe,
+                                         .n_pes = job->n_pes,
+                                         .local_rank = job->boot.local_rank,
+                                         .local_size = job->boot.local_size,
+                                         .env = &job->env,
+                                         .threads = true,
+                                         .gpu = ops->device ? &job->device.gpu : NULL};
     unsigned tp = job->n_tps;
     int rc = ops->open(&params, &job->tp[tp], &job->limits[tp]);
 

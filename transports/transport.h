@@ -73,6 +73,8 @@ struct wsh_rmem {
 
 struct wsh_tp_params {
     int my_pe, n_pes;
+    int local_rank,
+        local_size; /* among the PEs of this host, as the launcher counts them; size 0: not known */
     const struct wsh_env *env;
     bool threads; /* several threads may call at the same time (in different contexts, or progress) */
     const struct wsh_gpu *gpu; /* transports of device memory only */

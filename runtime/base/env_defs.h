@@ -36,6 +36,10 @@ WSH_ENV(nics, STR, "SHMEM_NICS", "", "NVSHMEM_HCA_LIST",
 WSH_ENV(nics_exclude, STR, "SHMEM_NICS_EXCLUDE", "", "", "NICs that may not be used, written like SHMEM_NICS")
 WSH_ENV(nics_per_pe, INT, "SHMEM_NICS_PER_PE", "0", "",
         "NICs that each PE uses, 1 to 8 (0 = those nearest to its GPU or processors, shared out among the host's PEs)")
+WSH_ENV(nics_policy, ENUM(adaptive|fixed|roundrobin), "SHMEM_NICS_POLICY", "adaptive", "",
+        "how a PE with several NICs uses them: adaptive (each operation to the NIC with the least under way, large "
+        "ones in pieces to whichever NIC has room), fixed (large ones in equal pieces, one a NIC) or roundrobin "
+        "(whole, in turn)")
 WSH_ENV(pe_gpu, STR, "SHMEM_PE_GPU", "", "",
         "GPU that the NICs of a PE should be near: numbers or PCI addresses separated by commas, taken by the PEs of a "
         "host in turn, or none (empty = by CUDA_VISIBLE_DEVICES and the PE's number on the host)")

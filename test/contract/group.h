@@ -19,6 +19,7 @@ struct group_road {
     const char *transport;        /* name in the registry, or of `ops` */
     const struct wsh_tp_ops *ops; /* NULL: the registry's */
     const char *provider;         /* SHMEM_LIBFABRIC_PROVIDER, or NULL */
+    int nics;                     /* of each PE, where the device is emulated (emulated.c) */
     bool in_process;              /* PEs are threads */
     bool dies_loudly;             /* an operation to a killed peer ends in an error */
     int gpu;               /* enum group_gpu: the heaps are device memory, and there is no static segment */

@@ -5,38 +5,5 @@
  */
 #include "test/contract/group.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static void skip(const char *why)
-{
-    printf("skip: %s\n", why);
-    exit(77);
-}
-
-/* Becomes itself under the emulator, which has to be there before the program starts. */
-__attribute__((constructor)) static void emulate(void)
-{
-    const char *src = getenv("top_srcdir"), *build = getenv("top_builddir"),
-               *variant = getenv("WSH_TEST_VARIANT");
-    char script[PATH_MAX], library[PATH_MAX], self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (getenv("EFA_EMULATOR_DIR"))
-        return;
-    if (variant && strcmp(variant, "clang"))
-        skip("a preloaded library does not go with this build");
-    snprintf(script, sizeof script, "%s/test/efa-emulator/efa-emulate", src ? src : ".");
-    snprintf(library, sizeof library, "%s/test/efa-emulator/.libs/libefa-emulator.so", build ? build : ".");
-    if (len <= 0 || access(library, F_OK))
-        skip("the emulator is not built (libibverbs-dev)");
-    self[len] = '\0';
-    execl("/bin/sh", "sh", script, "--quiet", "--", self, (char *)NULL);
-    skip("no /bin/sh");
-}
-
 const struct group_road group_road = {
-    .name = "efa", .transport = "efa", .provider = "efa", .dies_loudly = true};
+    .name = "efa", .transport = "efa", .provider = "efa", .nics = 1, .dies_loudly = true};

@@ -16,7 +16,7 @@
     2                /* seconds that a launcher has to end the job, and name the PE that died, before we do */
 #define EFA_LOST_S 5 /* seconds without a connection after which a peer that once answered is given up */
 
-static double now(void)
+double wsh_efa_now(void)
 {
     struct timespec ts;
 
@@ -35,13 +35,13 @@ int wsh_efa_no_room(struct wsh_efa_tp *tp, int pe)
     if (peer->posted || !peer->heard || !tp->by_sockets)
         return -EAGAIN;
     if (!peer->lost_since)
-        peer->lost_since = now();
-    if (now() - peer->lost_since < EFA_LOST_S)
+        peer->lost_since = wsh_efa_now();
+    if (wsh_efa_now() - peer->lost_since < EFA_LOST_S)
         return -EAGAIN;
     return wsh_efa_fail(
         tp, -ECONNRESET,
         "no connection to PE %d over %s for %d s: it has ended, or its host cannot be reached", pe,
-        tp->rail.name, EFA_LOST_S);
+        tp->rail[0].name, EFA_LOST_S);
 }
 
 void wsh_efa_lose(struct wsh_efa_tp *tp, const char *fmt, ...)
@@ -53,12 +53,13 @@ void wsh_efa_lose(struct wsh_efa_tp *tp, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(tp->lost_text, sizeof tp->lost_text, fmt, args);
     va_end(args);
-    tp->lost_since = now();
+    tp->lost_since = wsh_efa_now();
 }
 
 int wsh_efa_check_lost(struct wsh_efa_tp *tp)
 {
-    return now() - tp->lost_since < EFA_GRACE_S ? 0 : wsh_efa_fail(tp, -ECONNRESET, "%s", tp->lost_text);
+    return wsh_efa_now() - tp->lost_since < EFA_GRACE_S ? 0
+                                                        : wsh_efa_fail(tp, -ECONNRESET, "%s", tp->lost_text);
 }
 
 /* Nothing is under way or awaited: a peer that cannot be reached may have left. */
@@ -70,22 +71,46 @@ static bool is_quiet(const struct wsh_efa_tp *tp)
     return true;
 }
 
-/* No other event is asked for. */
-static void take_events(struct wsh_efa_tp *tp)
+/*
+ * With several rails the operations that fail name their PE, and may go by another rail. What the provider had to send
+ * for itself is not repeated, so where something is still awaited later, it may be awaited for ever.
+ */
+static void note_event(struct wsh_efa_tp *tp, const char *text)
 {
-    static const char fmt[] = "%s cannot reach a peer: %s (code %d); has a PE ended, or its host gone?";
+    if (tp->n_rails == 1) {
+        wsh_efa_lose(tp, "%s", text);
+        return;
+    }
+    if (tp->event_since)
+        return;
+    snprintf(tp->event_text, sizeof tp->event_text, "%s", text);
+    tp->event_since = wsh_efa_now();
+}
+
+static void check_event(struct wsh_efa_tp *tp)
+{
+    if (!tp->event_since || wsh_efa_now() - tp->event_since < EFA_LOST_S)
+        return;
+    tp->event_since = 0;
+    if (!is_quiet(tp))
+        wsh_efa_lose(tp, "%s", tp->event_text);
+}
+
+/* No other event is asked for. */
+static void take_events(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
+{
     struct fi_eq_err_entry err = {0};
-    char entry[sizeof(struct fi_eq_cm_entry)];
+    char entry[sizeof(struct fi_eq_cm_entry)], text[sizeof tp->event_text];
     uint32_t event;
 
-    while (fi_eq_read(tp->rail.eq, &event, entry, sizeof entry, 0) == -FI_EAVAIL &&
-           fi_eq_readerr(tp->rail.eq, &err, 0) >= 0) {
-        const char *text = tp->lib.strerror(err.err);
-
+    while (fi_eq_read(rail->eq, &event, entry, sizeof entry, 0) == -FI_EAVAIL &&
+           fi_eq_readerr(rail->eq, &err, 0) >= 0) {
+        snprintf(text, sizeof text, "%s cannot reach a peer: %s (code %d); has a PE ended, or its host gone?",
+                 rail->name, tp->lib.strerror(err.err), err.prov_errno);
         if (is_quiet(tp))
-            wsh_info(WSH_SUB_TRANSPORT, fmt, tp->rail.name, text, err.prov_errno);
+            wsh_info(WSH_SUB_TRANSPORT, "%s", text);
         else
-            wsh_efa_lose(tp, fmt, tp->rail.name, text, err.prov_errno);
+            note_event(tp, text);
     }
 }
 
@@ -108,12 +133,14 @@ static int probe_silent(struct wsh_efa_tp *tp)
 
 int wsh_efa_look_after(struct wsh_efa_tp *tp)
 {
-    double time = now();
+    double time = wsh_efa_now();
 
     if (time < tp->next_look)
         return 0;
     tp->next_look = time + EFA_LOOK_S;
-    if (tp->rail.eq)
-        take_events(tp);
+    for (uint32_t i = 0; i < tp->n_rails; i++)
+        if (tp->rail[i].eq)
+            take_events(tp, &tp->rail[i]);
+    check_event(tp);
     return tp->by_sockets ? probe_silent(tp) : 0;
 }

@@ -2,14 +2,18 @@
 /* Knows the efa transport as the core sees it: the table of operations, and how one is opened and closed. */
 #include "transports/efa/efa.h"
 
+#include "runtime/base/err.h"
 #include "runtime/base/log.h"
+#include "transports/efa/nics.h"
 #include "transports/efa/provider.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define EFA_TX_MAX 1024      /* writes, reads and sends under way */
 #define EFA_SMALL_MAX 512    /* of these with a buffer for a message or a copied put */
@@ -50,7 +54,11 @@ static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
 {
     tp->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
     tp->native_reads = wsh_efa_orders_raw(info);
-    tp->part_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
+    tp->part_max = tp->whole_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
+    tp->choice =
+        (struct wsh_efa_choice){.n = tp->n_rails, .policy = (enum wsh_efa_policy)tp->env->nics_policy};
+    if (tp->n_rails > 1 && tp->choice.policy != WSH_EFA_ROUND_ROBIN)
+        tp->whole_max = at_most(tp->part_max, 2 * WSH_EFA_STRIPE - 1);
     tp->put = wsh_efa_small_puts(info);
     tp->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
     tp->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
@@ -60,6 +68,8 @@ static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
     /* What is copied must fit into a message too, for the case that writes have to wait. */
     tp->inject_max =
         at_most(info->tx_attr->inject_size, (uint32_t)(tp->msg_max - sizeof(struct wsh_efa_put_msg)));
+    if (tp->n_rails > 1) /* kept for the case that they must go again */
+        tp->inject_max = at_most(tp->inject_max, EFA_INJECTED_MAX);
     tp->copy_always = tp->inject_max > EFA_COPY_ALWAYS ? tp->inject_max : EFA_COPY_ALWAYS;
     tp->n_tx = at_most(info->tx_attr->size, EFA_TX_MAX);
     tp->n_small = at_most(info->tx_attr->size, EFA_SMALL_MAX);
@@ -74,7 +84,7 @@ static int open_pools(struct wsh_efa_tp *tp)
     if (!rc)
         rc = wsh_efa_pool_init(&tp->small, tp->n_small, tp->msg_max);
     if (!rc)
-        rc = wsh_efa_pool_init(&tp->rx, tp->n_rx, tp->msg_max);
+        rc = wsh_efa_pool_init(&tp->rx, tp->n_rx * tp->n_rails, tp->msg_max);
     if (!rc)
         rc = wsh_efa_pool_init(&tp->large, tp->n_large, tp->mr_local ? EFA_LARGE : 0);
     if (!rc)
@@ -86,12 +96,16 @@ static int open_pools(struct wsh_efa_tp *tp)
     return rc ? rc : wsh_efa_mem_pools(tp);
 }
 
+/* Each rail has enough for all, since messages may come by any. */
 static int post_receives(struct wsh_efa_tp *tp)
 {
+    struct wsh_efa_req *req;
     int rc = 0;
 
-    for (struct wsh_efa_req *req; !rc && (req = wsh_efa_req_get(&tp->rx, EFA_REQ_RECV, -1));)
+    for (uint32_t i = 0; !rc && (req = wsh_efa_req_get(&tp->rx, EFA_REQ_RECV, -1)); i++) {
+        req->way.rail = (uint8_t)(i / tp->n_rx);
         rc = wsh_efa_msg_post(tp, req);
+    }
     return rc;
 }
 
@@ -116,6 +130,8 @@ static void free_parts(struct wsh_efa_tp *tp)
     wsh_efa_pool_fini(&tp->rx);
     free(tp->op_slab);
     free(tp->fetch);
+    for (int pe = 0; tp->peers && pe < tp->n_pes; pe++)
+        free(tp->peers[pe].path);
     free(tp->peers);
     pthread_mutex_destroy(&tp->lock);
     free(tp);
@@ -133,9 +149,11 @@ static void efa_close(struct wsh_tp *base)
     if (tp->shm_name[0])
         shm_unlink(tp->shm_name);
     for (size_t i = 0; i < sizeof tp->slab_mr / sizeof tp->slab_mr[0]; i++)
-        if (tp->slab_mr[i])
-            fi_close(&tp->slab_mr[i]->fid);
-    wsh_efa_rail_close(&tp->rail, &tp->lib);
+        wsh_efa_mem_close(&tp->slab_mr[i]);
+    if (tp->n_rails > 1 && tp->wait_fd >= 0)
+        close(tp->wait_fd);
+    for (uint32_t i = 0; i < tp->n_rails; i++)
+        wsh_efa_rail_close(&tp->rail[i], &tp->lib);
     wsh_efa_lib_close(&tp->lib);
     free_parts(tp);
 }
@@ -155,7 +173,8 @@ static struct wsh_efa_tp *tp_new(const struct wsh_tp_params *params)
     tp->locking = params->threads;
     tp->answers_end = &tp->answers;
     tp->sink = (struct wsh_srd_sink){wsh_efa_serve_apply, tp};
-    tp->rail.wait_fd = -1;
+    tp->again_end = &tp->again;
+    tp->wait_fd = -1;
     tp->peers = calloc((size_t)tp->n_pes, sizeof *tp->peers);
     if (!tp->peers || wsh_efa_ctx_open(&tp->base, &own)) {
         free_parts(tp);
@@ -188,31 +207,76 @@ static int check_speed(const struct wsh_efa_tp *tp, const struct fi_info *info)
         "`fi_info -p efa` and `fi_info -p verbs`, or set SHMEM_LIBFABRIC_PROVIDER=tcp");
 }
 
-static int open_rail(struct wsh_efa_tp *tp, char *why, size_t size)
+/* One descriptor for all rails, if each has one. */
+static int open_wait_fd(struct wsh_efa_tp *tp)
 {
-    struct fi_info *info;
+    int rc = 0;
+
+    tp->wait_fd = tp->rail[0].wait_fd;
+    if (tp->n_rails == 1 || tp->wait_fd < 0)
+        return 0;
+    tp->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+    for (uint32_t i = 0; i < tp->n_rails && tp->wait_fd >= 0 && !rc; i++) {
+        struct epoll_event event = {.events = EPOLLIN};
+
+        rc = epoll_ctl(tp->wait_fd, EPOLL_CTL_ADD, tp->rail[i].wait_fd, &event);
+    }
+    if (tp->wait_fd >= 0 && !rc)
+        return 0;
+    rc = -errno;
+    wsh_error("no descriptor to wait for %u NICs: %s; check ulimit -n", tp->n_rails, wsh_strerror(-rc));
+    return rc;
+}
+
+static int open_chosen(struct wsh_efa_tp *tp, struct fi_info *const *chosen, uint32_t n)
+{
+    size_t cq_size;
+    int rc = 0;
+
+    tp->n_rails = n;
+    set_limits(tp, chosen[0]);
+    cq_size = tp->n_tx + tp->n_small + EFA_ANSWERS + tp->n_large + tp->n_rx + tp->imms * (uint32_t)tp->n_pes;
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        struct fi_info *info = tp->lib.dupinfo(chosen[i]);
+
+        rc = info ? wsh_efa_rail_open(&tp->rail[i], &tp->lib, info, cq_size) : -ENOMEM;
+        if (!rc)
+            tp->inject_max = wsh_efa_rail_inject(&tp->rail[i], tp->inject_max);
+    }
+    return rc ? rc : open_wait_fd(tp);
+}
+
+/* A provider that keeps an order keeps it on one rail only, and that order is worth more than another NIC. */
+static int choose_rails(struct wsh_efa_tp *tp, const struct wsh_tp_params *params, struct fi_info *list)
+{
+    struct fi_info *chosen[WSH_TOPO_RAILS];
+    bool ordered = wsh_efa_orders_waw(list) && wsh_efa_orders_saw(list);
+    int n = wsh_efa_nics_choose(params, list, ordered ? 1 : WSH_EFA_RAILS, chosen);
+    int rc = n < 0 ? n : check_speed(tp, chosen[0]);
+
+    return rc ? rc : open_chosen(tp, chosen, (uint32_t)n);
+}
+
+static int open_rails(struct wsh_efa_tp *tp, const struct wsh_tp_params *params, char *why, size_t size)
+{
+    struct fi_info *list;
     int rc = wsh_efa_lib_open(&tp->lib, why, size);
 
-    if (rc || (rc = wsh_efa_provider_choose(&tp->lib, tp->env, &info, why, size)))
+    if (rc || (rc = wsh_efa_provider_choose(&tp->lib, tp->env, &list, why, size)))
         return rc;
-    set_limits(tp, info);
-    rc = check_speed(tp, info);
-    if (rc) {
-        tp->lib.freeinfo(info);
-        return rc;
-    }
-    rc = wsh_efa_rail_open(&tp->rail, &tp->lib, info,
-                           tp->n_tx + tp->n_small + EFA_ANSWERS + tp->n_large + tp->n_rx +
-                               tp->imms * (uint32_t)tp->n_pes);
+    rc = choose_rails(tp, params, list);
+    tp->lib.freeinfo(list);
+    if (rc == -ENODEV)
+        return -ENETDOWN; /* logged; not the same as no network */
     if (rc)
         return rc;
-    tp->inject_max = wsh_efa_rail_inject(&tp->rail, tp->inject_max);
-    wsh_info(WSH_SUB_TRANSPORT,
-             "network: %s, fabric %s, libfabric %u.%u, order %s, counted writes %d, inject %zu, wait "
-             "descriptor %d, %u messages a peer",
-             tp->rail.name, tp->rail.info->fabric_attr->name, FI_MAJOR(tp->lib.version),
-             FI_MINOR(tp->lib.version), tp->native ? "the provider's" : "ours", tp->imm, tp->inject_max,
-             tp->rail.wait_fd >= 0, tp->window);
+    wsh_info(
+        WSH_SUB_TRANSPORT,
+        "network: %s, fabric %s, libfabric %u.%u, %u NIC%s, order %s, counted writes %d, inject %zu, wait "
+        "descriptor %d, %u messages a peer",
+        tp->rail[0].name, tp->rail[0].info->fabric_attr->name, FI_MAJOR(tp->lib.version),
+        FI_MINOR(tp->lib.version), tp->n_rails, tp->n_rails == 1 ? "" : "s",
+        tp->native ? "the provider's" : "ours", tp->imm, tp->inject_max, tp->wait_fd >= 0, tp->window);
     return 0;
 }
 
@@ -224,7 +288,7 @@ static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **out, str
 
     if (!tp)
         return -ENOMEM;
-    rc = open_rail(tp, why, sizeof why);
+    rc = open_rails(tp, params, why, sizeof why);
     if (rc == -ENODEV)
         rc = absent(params->env, why);
     if (rc || (rc = open_pools(tp)) || (rc = post_receives(tp))) {

@@ -3,6 +3,7 @@
 #ifndef WSH_EFA_H
 #define WSH_EFA_H
 
+#include "transports/efa/choice.h"
 #include "transports/efa/flow.h"
 #include "transports/efa/provider.h"
 #include "transports/efa/rail.h"
@@ -14,9 +15,19 @@
 #include <rdma/fi_rma.h>
 #include <sys/types.h>
 
-struct wsh_efa_peer {
+/* From a rail of this PE to the one of a peer that works with it. */
+struct wsh_efa_path {
     fi_addr_t addr;
-    struct wsh_srd_link link; /* what it granted */
+    uint64_t key[WSH_SEGS]; /* of the peer's memory, there */
+};
+
+struct wsh_efa_peer {
+    fi_addr_t addr;            /* with one rail; else … */
+    struct wsh_efa_path *path; /* [tp->n_rails], or NULL */
+    uint8_t paths;             /* bits of those that are not lost */
+    uint8_t untold;            /* … of lost ones, while nothing has come back by another */
+    uint8_t n_rails;           /* the peer's own */
+    struct wsh_srd_link link;  /* what it granted */
     struct wsh_efa_inlet **inlet;
     uint32_t n_inlets;
     uint32_t window;    /* messages that a flow to it may have under way */
@@ -73,9 +84,15 @@ struct wsh_efa_answer {
     char body[EFA_REPLY_ROOM + EFA_GET_MAX];
 };
 
+/* One piece of memory, registered with every rail. */
+struct wsh_efa_mr {
+    struct fid_mr *mr[WSH_EFA_RAILS];
+    void *desc[WSH_EFA_RAILS];
+};
+
 struct wsh_efa_lmem {
     struct wsh_lmem base;
-    struct fid_mr *mr;
+    struct wsh_efa_mr mr;
 };
 
 struct wsh_efa_tp {
@@ -84,7 +101,10 @@ struct wsh_efa_tp {
     bool locking;
     int failed; /* the first final error, given by every call from then on */
 
-    struct wsh_efa_rail rail;
+    struct wsh_efa_rail rail[WSH_EFA_RAILS];
+    uint32_t n_rails;
+    struct wsh_efa_choice choice; /* with several rails */
+    int wait_fd;                  /* readable when one of the rails' is; -1: there is none */
     bool native;        /* the provider itself keeps writes, and messages behind writes, in order … */
     bool native_reads;  /* … and reads behind writes */
     bool imm;           /* writes can be counted at the target */
@@ -92,6 +112,7 @@ struct wsh_efa_tp {
     size_t inject_max;  /* bytes that a write or message may inject */
     size_t copy_always; /* bytes of a put whose source is reusable at once, even when nobody waits for that */
     size_t part_max;    /* bytes of one write or read */
+    size_t whole_max;   /* … that is an operation of its own: longer ones are cut */
     enum wsh_efa_put put; /* how small puts go */
     uint32_t n_writes;    /* under way, to all PEs */
     bool mr_local;        /* buffers given to the provider must be registered */
@@ -110,7 +131,7 @@ struct wsh_efa_tp {
     struct wsh_efa_pool answer;   /* … for replies and tellings, which nothing else may keep waiting */
     struct wsh_efa_pool large;    /* … for unregistered user buffers */
     struct wsh_efa_pool rx;       /* receives */
-    struct fid_mr *slab_mr[4];    /* of the pools, where registered */
+    struct wsh_efa_mr slab_mr[4]; /* of the pools, where registered */
     struct wsh_efa_req *unposted; /* receives that the provider had no room for */
 
     struct wsh_srd_io io;
@@ -128,6 +149,11 @@ struct wsh_efa_tp {
     double lost_since;           /* when a peer was lost, or 0; everything ends some seconds later … */
     char lost_text[400];         /* … with this line */
     double next_look;            /* when silent peers are looked after again */
+    struct wsh_efa_req *again, **again_end; /* failed on a rail, to go by another */
+    double event_since; /* with several rails: the provider failed to reach somebody, and said … */
+    char event_text[300];
+    uint8_t told_rails;                 /* bits of rails that were said to be left out */
+    char rail_text[WSH_EFA_RAILS][256]; /* why */
 
     char *seg_base[WSH_SEGS]; /* registered segments of this PE */
     size_t seg_len[WSH_SEGS];
@@ -195,8 +221,12 @@ static inline void wsh_efa_done_add(struct wsh_done *done)
 
 /* Records the first final error and logs it in one line; returns the recorded one. */
 int wsh_efa_fail(struct wsh_efa_tp *tp, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Translates what posting `what` to `pe` returned: 0, -EAGAIN, or a final error after its line. */
-int wsh_efa_posted(struct wsh_efa_tp *tp, int pe, const char *what, ssize_t rc);
+/* Translates what posting `what` to `pe` on a rail returned: 0, -EAGAIN, or a final error after its line. */
+int wsh_efa_posted(struct wsh_efa_tp *tp, unsigned rail, int pe, const char *what, ssize_t rc);
+/* The error (positive) is that of a peer, or of a NIC, that has gone. */
+bool wsh_efa_is_gone(int err);
+/* Nobody needs the message, which could not be sent. */
+bool wsh_efa_is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *req);
 
 /* mem.c */
 int wsh_efa_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
@@ -206,9 +236,19 @@ int wsh_efa_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *
                        struct wsh_rmem *rmem);
 /* Registers the pools where the provider wants local memory registered. */
 int wsh_efa_mem_pools(struct wsh_efa_tp *tp);
+void wsh_efa_mem_close(struct wsh_efa_mr *mr);
 bool wsh_efa_mem_find(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc);
 
-/* Descriptor for the provider of user memory; false: it must go through a buffer of ours. */
+/*
+ * Descriptors stand for registered memory in spans and requests: with one rail the provider's own, with several the
+ * struct wsh_efa_mr, from which this takes that of the rail.
+ */
+static inline void *wsh_efa_desc(const struct wsh_efa_tp *tp, void *desc, unsigned rail)
+{
+    return tp->n_rails > 1 && desc ? ((struct wsh_efa_mr *)desc)->desc[rail] : desc;
+}
+
+/* Descriptor of user memory; false: it must go through a buffer of ours. */
 static inline bool wsh_efa_mem_desc(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc)
 {
     *desc = NULL;
@@ -288,6 +328,7 @@ void wsh_efa_msg_owe(struct wsh_efa_tp *tp, struct wsh_efa_inlet *inlet);
 int wsh_efa_msg_probe(struct wsh_efa_tp *tp, int pe);
 
 /* alive.c */
+double wsh_efa_now(void);
 /* The provider had no room for something to `pe`: -EAGAIN, or final when the peer is gone. */
 int wsh_efa_no_room(struct wsh_efa_tp *tp, int pe);
 /* A peer is gone: a final error in a while, with this line. The first one counts. */
@@ -303,6 +344,20 @@ int wsh_efa_serve(struct wsh_efa_tp *tp, struct wsh_efa_req *req, size_t len);
 int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data);
 /* Applies a message whose turn has come (struct wsh_srd_sink). */
 int wsh_efa_serve_apply(void *tp, void *req);
+
+/* rails.c, see there for what a lost NIC means: with several rails only */
+struct wsh_efa_span;
+/* As wsh_efa_post; also -EAGAIN while every rail has enough under way. */
+int wsh_efa_rails_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct wsh_efa_span *span,
+                       uint64_t flags, uint64_t imm);
+/* Sends the message in req->buf. */
+int wsh_efa_rails_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req);
+/* The provider has given it back, `ok` or failed. */
+void wsh_efa_rails_ended(struct wsh_efa_tp *tp, struct wsh_efa_req *req, bool ok);
+/* It has failed as wsh_efa_is_gone says, for the reason given. True: it will go by another rail. */
+bool wsh_efa_rails_again(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const char *why);
+/* Starts again what has waited long enough. > 0: some; < 0: final. */
+int wsh_efa_rails_progress(struct wsh_efa_tp *tp);
 
 /* describe.c */
 void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size);

@@ -5,6 +5,7 @@
 
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
+#include "runtime/topo/topo.h"
 #include "transports/efa/provider.h"
 
 #include <linux/capability.h>
@@ -14,14 +15,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EFA_MEM_VERSION 1
+#define EFA_MEM_VERSION 2
 #define EFA_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define EFA_ACCESS_LOCAL (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
 
 struct efa_mem_blob {
-    uint32_t version, zero;
-    uint64_t addr, key, len;
+    uint32_t version, n_rails;
+    uint64_t addr, len;
+    uint64_t key[WSH_EFA_RAILS]; /* [n_rails] */
 };
+
+_Static_assert(sizeof(struct efa_mem_blob) <= WSH_TP_MEM_MAX, "the keys of all rails fit");
+
+#define EFA_MEM_LEN(n_rails) (offsetof(struct efa_mem_blob, key) + (n_rails) * sizeof(uint64_t))
 
 static bool may_lock_all(void)
 {
@@ -37,44 +43,79 @@ static int check_memlock(const struct wsh_efa_tp *tp, size_t len)
 {
     struct rlimit limit;
 
-    if (!wsh_efa_pins(tp->rail.info) || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+    if (!wsh_efa_pins(tp->rail[0].info) || getrlimit(RLIMIT_MEMLOCK, &limit) ||
         limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= len || may_lock_all())
         return 0;
     wsh_error(
         "%s pins the symmetric memory: %zu bytes are needed, the memlock limit is %llu (hard %llu); raise it "
         "(ulimit -l unlimited, /etc/security/limits.conf, docker --ulimit memlock=-1, LimitMEMLOCK=infinity "
         "for slurmd) or lower SHMEM_SYMMETRIC_SIZE",
-        tp->rail.name, len, (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
+        tp->rail[0].name, len, (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
     return -ENOMEM;
 }
 
-static int mr_open(struct wsh_efa_tp *tp, void *base, size_t len, uint64_t access, uint64_t key,
-                   struct fid_mr **mr)
+static int mr_open_on(const struct wsh_efa_rail *rail, void *base, size_t len, uint64_t access, uint64_t key,
+                      struct fid_mr **mr)
 {
-    int rc = fi_mr_reg(tp->rail.domain, base, len, access, 0, key, 0, mr, NULL);
+    int rc = fi_mr_reg(rail->domain, base, len, access, 0, key, 0, mr, NULL);
 
-    if (rc || !(tp->rail.info->domain_attr->mr_mode & FI_MR_ENDPOINT))
+    if (rc)
+        *mr = NULL;
+    if (rc || !(rail->info->domain_attr->mr_mode & FI_MR_ENDPOINT))
         return rc;
-    rc = fi_mr_bind(*mr, &tp->rail.ep->fid, 0);
+    rc = fi_mr_bind(*mr, &rail->ep->fid, 0);
     if (!rc)
         rc = fi_mr_enable(*mr);
-    if (rc)
+    if (rc) {
         fi_close(&(*mr)->fid);
+        *mr = NULL;
+    }
     return rc;
+}
+
+/* With every rail, or with none. */
+static int mr_open(struct wsh_efa_tp *tp, void *base, size_t len, uint64_t access, uint64_t key,
+                   struct wsh_efa_mr *mr)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < tp->n_rails && !rc; i++) {
+        rc = mr_open_on(&tp->rail[i], base, len, access, key, &mr->mr[i]);
+        mr->desc[i] = rc ? NULL : fi_mr_desc(mr->mr[i]);
+    }
+    if (rc)
+        wsh_efa_mem_close(mr);
+    return rc;
+}
+
+void wsh_efa_mem_close(struct wsh_efa_mr *mr)
+{
+    for (size_t i = 0; i < WSH_EFA_RAILS; i++)
+        if (mr->mr[i])
+            fi_close(&mr->mr[i]->fid);
+    *mr = (struct wsh_efa_mr){0};
+}
+
+/* What spans and requests call descriptor. */
+static void *desc_of(const struct wsh_efa_tp *tp, struct wsh_efa_mr *mr)
+{
+    return tp->n_rails > 1 ? mr : mr->desc[0];
 }
 
 static void fill_blob(const struct wsh_efa_tp *tp, const struct wsh_efa_lmem *lmem, void *blob,
                       size_t *blob_len)
 {
-    const struct efa_mem_blob mem = {
+    struct efa_mem_blob mem = {
         .version = EFA_MEM_VERSION,
+        .n_rails = tp->n_rails,
         .addr = tp->virt_addr ? (uintptr_t)lmem->base.base : 0,
-        .key = fi_mr_key(lmem->mr),
         .len = lmem->base.len,
     };
 
-    memcpy(blob, &mem, sizeof mem);
-    *blob_len = sizeof mem;
+    for (uint32_t i = 0; i < tp->n_rails; i++)
+        mem.key[i] = fi_mr_key(lmem->mr.mr[i]);
+    memcpy(blob, &mem, EFA_MEM_LEN(tp->n_rails));
+    *blob_len = EFA_MEM_LEN(tp->n_rails);
 }
 
 int wsh_efa_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
@@ -89,7 +130,7 @@ int wsh_efa_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, struct 
         *blob_len = 0;
         return -ENOTSUP;
     }
-    if (*blob_len < sizeof(struct efa_mem_blob))
+    if (*blob_len < EFA_MEM_LEN(tp->n_rails))
         return -ENOSPC;
     if ((rc = check_memlock(tp, mem->len)))
         return rc;
@@ -101,7 +142,7 @@ int wsh_efa_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, struct 
     if (rc) {
         wsh_error("cannot register %zu bytes of symmetric memory with %s: %s; lower SHMEM_SYMMETRIC_SIZE, or "
                   "raise the memlock limit (ulimit -l)",
-                  mem->len, tp->rail.name, tp->lib.strerror(-rc));
+                  mem->len, tp->rail[0].name, tp->lib.strerror(-rc));
         free(new);
         return rc;
     }
@@ -121,30 +162,40 @@ void wsh_efa_mem_release(struct wsh_tp *base, struct wsh_lmem *lmem)
     tp->seg_base[lmem->seg] = NULL;
     tp->seg_len[lmem->seg] = 0;
     tp->lmem[lmem->seg] = NULL;
-    fi_close(&((struct wsh_efa_lmem *)lmem)->mr->fid);
+    wsh_efa_mem_close(&((struct wsh_efa_lmem *)lmem)->mr);
     wsh_efa_unlock(tp);
     free(lmem);
+}
+
+static bool is_blob(const struct efa_mem_blob *mem, size_t len, unsigned n_rails)
+{
+    return len >= EFA_MEM_LEN(1) && mem->version == EFA_MEM_VERSION && mem->n_rails == n_rails &&
+           len == EFA_MEM_LEN(n_rails);
 }
 
 int wsh_efa_mem_attach(struct wsh_tp *base, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                        struct wsh_rmem *rmem)
 {
     struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
-    struct efa_mem_blob mem;
+    struct wsh_efa_peer *peer = &tp->peers[pe];
+    struct efa_mem_blob mem = {0};
 
-    if (blob_len != sizeof mem || (memcpy(&mem, blob, sizeof mem), mem.version != EFA_MEM_VERSION)) {
+    memcpy(&mem, blob, blob_len < sizeof mem ? blob_len : sizeof mem);
+    if (!is_blob(&mem, blob_len, peer->n_rails)) {
         wsh_error("PE %d describes its memory for %s in another form (%zu bytes); run the same library on "
                   "every PE",
-                  pe, tp->rail.name, blob_len);
+                  pe, tp->rail[0].name, blob_len);
         return -EPROTO;
     }
+    for (uint32_t i = 0; i < tp->n_rails && peer->path; i++)
+        peer->path[i].key[seg] = mem.key[wsh_topo_pair((int)i, peer->n_rails)];
     *rmem = (struct wsh_rmem){.tp = base,
                               .pe = pe,
                               .seg = seg,
                               .len = mem.len,
                               .map = pe == tp->my_pe ? tp->seg_base[seg] : NULL,
                               .base = mem.addr,
-                              .key = mem.key};
+                              .key = peer->path ? (uint64_t)seg : mem.key[0]};
     return 0;
 }
 
@@ -160,10 +211,10 @@ int wsh_efa_mem_pools(struct wsh_efa_tp *tp)
 
         if (rc) {
             wsh_error("cannot register %zu bytes of message buffers with %s: %s; check ulimit -l",
-                      pools[i]->slab_len, tp->rail.name, tp->lib.strerror(-rc));
+                      pools[i]->slab_len, tp->rail[0].name, tp->lib.strerror(-rc));
             return rc;
         }
-        wsh_efa_pool_set_desc(pools[i], fi_mr_desc(tp->slab_mr[i]));
+        wsh_efa_pool_set_desc(pools[i], desc_of(tp, &tp->slab_mr[i]));
     }
     return 0;
 }
@@ -175,7 +226,7 @@ bool wsh_efa_mem_find(const struct wsh_efa_tp *tp, const void *addr, size_t len,
 
         if (tp->seg_base[seg] && (const char *)addr >= tp->seg_base[seg] && off < tp->seg_len[seg] &&
             len <= tp->seg_len[seg] - off) {
-            *desc = fi_mr_desc(tp->lmem[seg]->mr);
+            *desc = desc_of(tp, &tp->lmem[seg]->mr);
             return true;
         }
     }

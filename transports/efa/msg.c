@@ -27,10 +27,23 @@ static void stamp_told(const struct wsh_efa_tp *tp, const struct wsh_efa_inlet *
     stamp->counted = late ? inlet->srd.told_counted : inlet->srd.counted;
 }
 
+static int send_one(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
+{
+    struct wsh_efa_peer *peer = &tp->peers[req->pe];
+    ssize_t rc;
+
+    if (wsh_unlikely(tp->n_rails > 1))
+        return wsh_efa_rails_send(tp, req);
+    rc = fi_send(tp->rail[0].ep, req->buf, req->len, req->desc, peer->addr, req);
+    if (wsh_unlikely(rc))
+        return wsh_efa_posted(tp, 0, req->pe, "message", rc);
+    wsh_efa_took(peer);
+    return 0;
+}
+
 int wsh_efa_msg_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp)
 {
     struct wsh_efa_head *head = (struct wsh_efa_head *)req->buf;
-    struct wsh_efa_peer *peer = &tp->peers[req->pe];
     struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(tp, req->pe, head->ctx);
     int rc;
 
@@ -39,11 +52,9 @@ int wsh_efa_msg_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struc
     if (inlet)
         stamp_told(tp, inlet, &head->stamp);
     wsh_order_leaves(); /* what was applied is told */
-    rc = wsh_efa_posted(tp, req->pe, "message",
-                        fi_send(tp->rail.ep, req->buf, req->len, req->desc, peer->addr, req));
+    rc = send_one(tp, req);
     if (rc)
         return rc;
-    wsh_efa_took(peer);
     if (inlet && !tp->unposted)
         wsh_srd_inlet_told(&inlet->srd);
     return 0;
@@ -197,14 +208,15 @@ static int post_receives(struct wsh_efa_tp *tp)
 
 int wsh_efa_msg_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
 {
-    ssize_t rc = fi_recv(tp->rail.ep, req->buf, tp->rx.buf_size, req->desc, FI_ADDR_UNSPEC, req);
+    ssize_t rc = fi_recv(tp->rail[req->way.rail].ep, req->buf, tp->rx.buf_size,
+                         wsh_efa_desc(tp, req->desc, req->way.rail), FI_ADDR_UNSPEC, req);
 
     if (rc == -FI_EAGAIN) {
         req->next = tp->unposted;
         tp->unposted = req;
         return 0;
     }
-    return rc ? wsh_efa_posted(tp, tp->my_pe, "receive", rc) : 0;
+    return rc ? wsh_efa_posted(tp, req->way.rail, tp->my_pe, "receive", rc) : 0;
 }
 
 int wsh_efa_msg_progress(struct wsh_efa_tp *tp, bool idle)

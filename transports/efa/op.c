@@ -52,7 +52,9 @@ void wsh_efa_op_data(struct wsh_efa_tp *tp, struct wsh_efa_op *op, const void *l
     op->addr = addr;
     op->key = key;
     op->bounce = !wsh_efa_mem_desc(tp, local, len, &op->desc);
-    op->part = op->bounce ? least(tp->part_max, tp->large.buf_size) : tp->part_max;
+    op->part = tp->n_rails > 1 ? wsh_efa_choice_part(&tp->choice, len, tp->part_max) : tp->part_max;
+    if (op->bounce)
+        op->part = least(op->part, tp->large.buf_size);
     op->srd.segments = (uint32_t)((len + op->part - 1) / op->part);
 }
 

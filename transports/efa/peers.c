@@ -4,46 +4,69 @@
 #include "transports/efa/efa.h"
 
 #include "runtime/base/log.h"
+#include "runtime/topo/topo.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
 
-#define EFA_ADDRESS_VERSION 2
-#define EFA_NAME_MAX 256
+#define EFA_ADDRESS_VERSION 3
+#define EFA_NAMES_MAX 896 /* bytes of the names of all rails */
 /* The shm provider's endpoint is a file of this name in /dev/shm. */
 #define EFA_SHM_PREFIX "fi_shm://"
 
 struct efa_address {
     uint16_t version;
-    uint16_t name_len;
+    uint16_t name_len; /* of one rail; all are alike */
+    uint32_t n_rails;
     uint32_t window;  /* messages that each other PE may have under way to this one, and … */
     uint32_t imms;    /* … counted writes */
     uint32_t msg_max; /* bytes of a message */
     char provider[64];
-    char name[EFA_NAME_MAX];
+    char name[EFA_NAMES_MAX]; /* [n_rails] of name_len bytes */
 };
 
-#define EFA_ADDRESS_LEN(name_len) (offsetof(struct efa_address, name) + (name_len))
+#define EFA_ADDRESS_LEN(names_len) (offsetof(struct efa_address, name) + (names_len))
+
+_Static_assert(sizeof(struct efa_address) <= WSH_TP_ADDRESS_MAX, "an address fits into its blob");
+
+/* The names of all rails, behind each other; *names_len in: room, out: bytes. */
+static int get_names(struct wsh_efa_tp *tp, char *names, size_t *names_len)
+{
+    size_t room = *names_len, used = 0;
+
+    for (uint32_t i = 0; i < tp->n_rails; i++) {
+        size_t len = room - used;
+        int rc = wsh_efa_rail_name(&tp->rail[i], &tp->lib, names + used, &len);
+
+        if (rc)
+            return rc;
+        used += len;
+    }
+    *names_len = used;
+    return 0;
+}
 
 int wsh_efa_address(struct wsh_tp *base, void *blob, size_t *len)
 {
     struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
     struct efa_address addr = {.version = EFA_ADDRESS_VERSION,
+                               .n_rails = tp->n_rails,
                                .window = tp->window,
                                .imms = tp->imms,
                                .msg_max = (uint32_t)tp->msg_max};
-    size_t name_len = sizeof addr.name;
-    int rc = wsh_efa_rail_name(&tp->rail, &tp->lib, addr.name, &name_len);
+    size_t names_len = sizeof addr.name;
+    int rc = get_names(tp, addr.name, &names_len);
 
     if (rc)
         return rc;
-    if (*len < EFA_ADDRESS_LEN(name_len))
+    if (*len < EFA_ADDRESS_LEN(names_len))
         return -ENOSPC;
-    addr.name_len = (uint16_t)name_len;
-    strncpy(addr.provider, tp->rail.info->fabric_attr->prov_name, sizeof addr.provider - 1);
-    memcpy(blob, &addr, EFA_ADDRESS_LEN(name_len));
-    *len = EFA_ADDRESS_LEN(name_len);
+    addr.name_len = (uint16_t)(names_len / tp->n_rails);
+    strncpy(addr.provider, tp->rail[0].info->fabric_attr->prov_name, sizeof addr.provider - 1);
+    memcpy(blob, &addr, EFA_ADDRESS_LEN(names_len));
+    *len = EFA_ADDRESS_LEN(names_len);
     if (!strncmp(addr.name, EFA_SHM_PREFIX, strlen(EFA_SHM_PREFIX)))
         snprintf(tp->shm_name, sizeof tp->shm_name, "/%.*s", (int)sizeof tp->shm_name - 2,
                  addr.name + strlen(EFA_SHM_PREFIX));
@@ -54,7 +77,8 @@ static const char *address_fault(const struct wsh_efa_tp *tp, const struct efa_a
 {
     if (len < EFA_ADDRESS_LEN(0) || addr->version != EFA_ADDRESS_VERSION)
         return "in another form; run the same library on every PE";
-    if (len != EFA_ADDRESS_LEN(addr->name_len) || addr->name_len > EFA_NAME_MAX)
+    if (!addr->n_rails || addr->n_rails > WSH_EFA_RAILS || addr->n_rails * addr->name_len > EFA_NAMES_MAX ||
+        len != EFA_ADDRESS_LEN(addr->n_rails * addr->name_len))
         return "of a wrong length; run the same library on every PE";
     if (!addr->window || addr->window & (addr->window - 1) || addr->window > WSH_SRD_WINDOW_MAX ||
         addr->msg_max != tp->msg_max)
@@ -66,7 +90,7 @@ static const char *address_fault(const struct wsh_efa_tp *tp, const struct efa_a
 
 static int check_address(const struct wsh_efa_tp *tp, int pe, const struct efa_address *addr, size_t len)
 {
-    const char *mine = tp->rail.info->fabric_attr->prov_name, *fault = address_fault(tp, addr, len);
+    const char *mine = tp->rail[0].info->fabric_attr->prov_name, *fault = address_fault(tp, addr, len);
 
     if (fault) {
         wsh_error("PE %d gives a libfabric address %s", pe, fault);
@@ -87,6 +111,42 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/*
+ * A peer's rail is entered where this PE sends to it, and where it sends to this PE: the device of a target must know
+ * the initiator. Numbers of rails may differ.
+ */
+static int enter_rails(struct wsh_efa_tp *tp, int pe, const struct efa_address *addr)
+{
+    struct wsh_efa_peer *peer = &tp->peers[pe];
+    int mine = (int)tp->n_rails, theirs = (int)addr->n_rails, rc = 0;
+
+    for (int i = 0; i < mine; i++)
+        for (int k = 0; k < theirs && !rc; k++) {
+            fi_addr_t entry;
+
+            if (k != wsh_topo_pair(i, theirs) && i != wsh_topo_pair(k, mine))
+                continue;
+            rc = wsh_efa_rail_insert(&tp->rail[i], &tp->lib, addr->name + k * addr->name_len, pe, &entry);
+            if (k != wsh_topo_pair(i, theirs))
+                continue;
+            if (peer->path)
+                peer->path[i].addr = entry;
+            else
+                peer->addr = entry;
+        }
+    return rc;
+}
+
+static int open_paths(struct wsh_efa_tp *tp, struct wsh_efa_peer *peer, uint32_t n_rails)
+{
+    peer->n_rails = (uint8_t)n_rails;
+    if (tp->n_rails == 1)
+        return 0;
+    peer->paths = (uint8_t)((1u << tp->n_rails) - 1);
+    peer->path = calloc(tp->n_rails, sizeof *peer->path);
+    return peer->path ? 0 : -ENOMEM;
+}
+
 static int add_peer(struct wsh_efa_tp *tp, int pe, const void *blob, size_t len)
 {
     struct wsh_efa_peer *peer = &tp->peers[pe];
@@ -96,7 +156,7 @@ static int add_peer(struct wsh_efa_tp *tp, int pe, const void *blob, size_t len)
     memcpy(&addr, blob, len < sizeof addr ? len : sizeof addr);
     if ((rc = check_address(tp, pe, &addr, len)))
         return rc;
-    if ((rc = wsh_efa_rail_insert(&tp->rail, &tp->lib, addr.name, pe, &peer->addr)))
+    if ((rc = open_paths(tp, peer, addr.n_rails)) || (rc = enter_rails(tp, pe, &addr)))
         return rc;
     /* Its tellings, and the replies to this PE's fetches, need receives here as well. */
     peer->window = addr.window;

@@ -25,15 +25,15 @@ int wsh_efa_fail(struct wsh_efa_tp *tp, int err, const char *fmt, ...)
     return err;
 }
 
-/* The errors of a peer that has gone, in the words of different providers. */
-static bool peer_is_gone(int err)
+/* In the words of different providers. */
+bool wsh_efa_is_gone(int err)
 {
     return err == FI_ENOTCONN || err == FI_ECONNRESET || err == FI_ECONNABORTED || err == FI_ECONNREFUSED ||
            err == FI_ESHUTDOWN || err == EPIPE || err == FI_EHOSTUNREACH || err == FI_ETIMEDOUT ||
            err == FI_EIO || err == FI_ECANCELED;
 }
 
-int wsh_efa_posted(struct wsh_efa_tp *tp, int pe, const char *what, ssize_t rc)
+int wsh_efa_posted(struct wsh_efa_tp *tp, unsigned rail, int pe, const char *what, ssize_t rc)
 {
     static const char fmt[] =
         "%s of PE %d to PE %d over %s cannot start: %s; is PE %d alive and its host reachable?";
@@ -44,9 +44,9 @@ int wsh_efa_posted(struct wsh_efa_tp *tp, int pe, const char *what, ssize_t rc)
     if (rc == -FI_EAGAIN)
         return wsh_efa_no_room(tp, pe);
     text = tp->lib.strerror((int)-rc);
-    if (!peer_is_gone((int)-rc))
-        return wsh_efa_fail(tp, (int)rc, fmt, what, tp->my_pe, pe, tp->rail.name, text, pe);
-    wsh_efa_lose(tp, fmt, what, tp->my_pe, pe, tp->rail.name, text, pe);
+    if (!wsh_efa_is_gone((int)-rc))
+        return wsh_efa_fail(tp, (int)rc, fmt, what, tp->my_pe, pe, tp->rail[rail].name, text, pe);
+    wsh_efa_lose(tp, fmt, what, tp->my_pe, pe, tp->rail[rail].name, text, pe);
     return -EAGAIN;
 }
 
@@ -106,35 +106,43 @@ static int complete(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entry)
 }
 
 /* The request stays out of its pool, since more may be reported of it. */
-static int operation_failed(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct fi_cq_err_entry *err)
+static int operation_failed(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, struct wsh_efa_req *req,
+                            const struct fi_cq_err_entry *err)
 {
-    static const char fmt[] =
-        "%s PE %d over %s failed: %s (%s, code %d); is PE %d alive and its host reachable?";
     static const char *const names[] = {"put to", "get from", "message to", "receive from"};
-    const char *name = names[req->kind], *text = tp->lib.strerror(err->err), *rail = tp->rail.name, *vendor;
-    char room[256] = "";
+    const char *vendor;
+    char room[256] = "", text[300];
 
-    vendor = fi_cq_strerror(tp->rail.cq, err->prov_errno, err->err_data, room, sizeof room);
-    vendor = vendor ? vendor : "no more words";
+    vendor = fi_cq_strerror(rail->cq, err->prov_errno, err->err_data, room, sizeof room);
+    snprintf(text, sizeof text, "%s PE %d over %s failed: %s (%s, code %d)", names[req->kind], req->pe,
+             rail->name, tp->lib.strerror(err->err), vendor ? vendor : "no more words", err->prov_errno);
+    if (tp->n_rails > 1 && wsh_efa_is_gone(err->err) && wsh_efa_rails_again(tp, req, text))
+        return 0;
+    if (wsh_efa_is_harmless(tp, req)) {
+        wsh_info(WSH_SUB_TRANSPORT, "%s", text);
+        wsh_efa_req_put(req);
+        return 0;
+    }
     req->kind = EFA_REQ_OVER;
-    if (!peer_is_gone(err->err))
-        return wsh_efa_fail(tp, -err->err, fmt, name, req->pe, rail, text, vendor, err->prov_errno, req->pe);
-    wsh_efa_lose(tp, fmt, name, req->pe, rail, text, vendor, err->prov_errno, req->pe);
+    if (!wsh_efa_is_gone(err->err))
+        return wsh_efa_fail(tp, -err->err, "%s; is PE %d alive and its host reachable?", text, req->pe);
+    wsh_efa_lose(tp, "%s; is PE %d alive and its host reachable?", text, req->pe);
     return 0;
 }
 
-static int receive_failed(struct wsh_efa_tp *tp, const struct fi_cq_err_entry *err)
+static int receive_failed(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
+                          const struct fi_cq_err_entry *err)
 {
     if (err->err == FI_ETRUNC)
         return wsh_efa_fail(tp, -EPROTO,
                             "message longer than %zu bytes over %s; run the same build on every PE",
-                            tp->rx.buf_size, tp->rail.name);
-    wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", tp->rail.name, tp->lib.strerror(err->err));
+                            tp->rx.buf_size, rail->name);
+    wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", rail->name, tp->lib.strerror(err->err));
     return 0;
 }
 
 /* A failed telling does no harm where nothing is awaited from its peer, which may have left. */
-static bool is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *req)
+bool wsh_efa_is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *req)
 {
     const struct wsh_srd_link *link = &tp->peers[req->pe].link;
 
@@ -142,50 +150,72 @@ static bool is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *r
            !link->msgs && !link->fetches;
 }
 
-static int take_error(struct wsh_efa_tp *tp)
+static int take_error(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
 {
     struct fi_cq_err_entry err = {0};
-    ssize_t rc = fi_cq_readerr(tp->rail.cq, &err, 0);
+    ssize_t rc = fi_cq_readerr(rail->cq, &err, 0);
     struct wsh_efa_req *req = err.op_context;
 
     if (rc == -FI_EAGAIN)
         return 0;
     if (rc < 0)
-        return wsh_efa_fail(tp, (int)rc, "fi_cq_readerr on %s: %s", tp->rail.name,
-                            tp->lib.strerror((int)-rc));
+        return wsh_efa_fail(tp, (int)rc, "fi_cq_readerr on %s: %s", rail->name, tp->lib.strerror((int)-rc));
     if (!req)
-        return wsh_efa_fail(tp, -err.err, "%s reports: %s", tp->rail.name, tp->lib.strerror(err.err));
+        return wsh_efa_fail(tp, -err.err, "%s reports: %s", rail->name, tp->lib.strerror(err.err));
     if (req->kind == EFA_REQ_RECV)
-        return receive_failed(tp, &err);
+        return receive_failed(tp, rail, &err);
     if (req->kind == EFA_REQ_OVER)
         return 0;
     tp->peers[req->pe].posted--;
-    if (!is_harmless(tp, req))
-        return operation_failed(tp, req, &err);
-    wsh_info(WSH_SUB_TRANSPORT, "telling to PE %d over %s: %s", req->pe, tp->rail.name,
-             tp->lib.strerror(err.err));
-    wsh_efa_req_put(req);
-    return 0;
+    if (tp->n_rails > 1)
+        wsh_efa_rails_ended(tp, req, false);
+    return operation_failed(tp, rail, req, &err);
 }
 
-static int take_completions(struct wsh_efa_tp *tp)
+static void ended(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entries, ssize_t n)
+{
+    for (ssize_t i = 0; i < n; i++) {
+        struct wsh_efa_req *req = entries[i].op_context;
+
+        if (!(entries[i].flags & FI_REMOTE_CQ_DATA) && req->kind < EFA_REQ_RECV)
+            wsh_efa_rails_ended(tp, req, true);
+    }
+}
+
+static int take_completions(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
 {
     struct fi_cq_data_entry entries[EFA_CQ_BATCH];
-    ssize_t n = fi_cq_read(tp->rail.cq, entries, EFA_CQ_BATCH);
+    ssize_t n = fi_cq_read(rail->cq, entries, EFA_CQ_BATCH);
     int rc;
 
     if (n == -FI_EAGAIN)
         return 0;
     if (n == -FI_EAVAIL) {
-        rc = take_error(tp);
+        rc = take_error(tp, rail);
         return rc ? rc : 1;
     }
     if (n < 0)
-        return wsh_efa_fail(tp, (int)n, "fi_cq_read on %s: %s", tp->rail.name, tp->lib.strerror((int)-n));
+        return wsh_efa_fail(tp, (int)n, "fi_cq_read on %s: %s", rail->name, tp->lib.strerror((int)-n));
+    if (wsh_unlikely(tp->n_rails > 1))
+        ended(tp, entries, n);
     for (ssize_t i = 0; i < n; i++)
         if ((rc = complete(tp, &entries[i])))
             return rc;
     return (int)n;
+}
+
+static int take_all(struct wsh_efa_tp *tp)
+{
+    int moved = 0, rc;
+
+    for (uint32_t i = 0; i < tp->n_rails; i++) {
+        rc = take_completions(tp, &tp->rail[i]);
+        if (rc < 0)
+            return rc;
+        moved += rc;
+    }
+    rc = wsh_efa_rails_progress(tp);
+    return rc < 0 ? rc : moved + rc;
 }
 
 /* A faster PE may send while this one still connects another transport: its message is left unread until connect. */
@@ -197,7 +227,7 @@ static int progress_locked(struct wsh_efa_tp *tp)
         return tp->failed;
     if (wsh_unlikely(tp->lost_since) && (rc = wsh_efa_check_lost(tp)))
         return rc;
-    moved = take_completions(tp);
+    moved = wsh_likely(tp->n_rails == 1) ? take_completions(tp, &tp->rail[0]) : take_all(tp);
     if (moved < 0)
         return moved;
     if (wsh_unlikely(tp->waiting != NULL)) {
@@ -222,20 +252,30 @@ int wsh_efa_progress(struct wsh_tp *base)
     return rc;
 }
 
+static int try_wait(struct wsh_efa_tp *tp)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < tp->n_rails && !rc; i++) {
+        struct fid *fid = &tp->rail[i].cq->fid;
+
+        rc = fi_trywait(tp->rail[i].fabric, &fid, 1);
+    }
+    return rc;
+}
+
 /* Nothing may be left that no event announces: what found no room, answers and tellings to send. */
 int wsh_efa_wait_fd(struct wsh_tp *base)
 {
     struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
-    struct fid *fid = &tp->rail.cq->fid;
     int rc;
 
-    if (tp->rail.wait_fd < 0)
+    if (tp->wait_fd < 0)
         return -ENOTSUP;
     if (!wsh_efa_trylock(tp))
         return -EAGAIN;
-    rc = (tp->waiting && tp->starved) || tp->answers || tp->owing || tp->unposted
-             ? -EAGAIN
-             : fi_trywait(tp->rail.fabric, &fid, 1);
+    rc = (tp->waiting && tp->starved) || tp->answers || tp->owing || tp->unposted || tp->again ? -EAGAIN
+                                                                                               : try_wait(tp);
     wsh_efa_unlock(tp);
-    return rc ? -EAGAIN : tp->rail.wait_fd;
+    return rc ? -EAGAIN : tp->wait_fd;
 }

@@ -206,6 +206,42 @@ static int choose_name(const struct wsh_efa_lib *lib, const char *domain, char *
     return best ? 0 : -ENODEV;
 }
 
+/* The same sort of endpoint, so that what holds for one NIC holds for the other. */
+static bool is_alike(const struct fi_info *a, const struct fi_info *b)
+{
+    return !strcmp(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
+           !strcmp(a->fabric_attr->name, b->fabric_attr->name) && a->addr_format == b->addr_format &&
+           a->ep_attr->protocol == b->ep_attr->protocol && a->mode == b->mode &&
+           moves_alone(a) == moves_alone(b) && address_is_routable(a) == address_is_routable(b);
+}
+
+static bool has_domain(const struct fi_info *list, const char *name)
+{
+    for (; list; list = list->next)
+        if (!strcmp(list->domain_attr->name, name))
+            return true;
+    return false;
+}
+
+/* Copies the best one and, where domains are not named by the user, those of its sort on other NICs. */
+static struct fi_info *copy_alike(const struct wsh_efa_lib *lib, const struct fi_info *list,
+                                  const struct fi_info *best, bool only)
+{
+    struct fi_info *first = lib->dupinfo(best), *last = first;
+
+    for (; first && !only && list; list = list->next) {
+        if (!is_alike(list, best) || has_domain(first, list->domain_attr->name))
+            continue;
+        last->next = lib->dupinfo(list);
+        if (!last->next) {
+            lib->freeinfo(first);
+            return NULL;
+        }
+        last = last->next;
+    }
+    return first;
+}
+
 int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, struct fi_info **info,
                             char *why, size_t size)
 {
@@ -222,7 +258,7 @@ int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env 
     if (rc)
         return refuse_setting(lib, name, env->domain, rc);
     best = best_of(list, env->domain, true);
-    *info = best ? lib->dupinfo(best) : NULL;
+    *info = best ? copy_alike(lib, list, best, env->domain) : NULL;
     lib->freeinfo(list);
     if (!best)
         return refuse_setting(lib, name, env->domain, -FI_ENODATA);

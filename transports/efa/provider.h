@@ -11,8 +11,8 @@
 
 /*
  * Chooses a provider of reliable messages and remote memory access: the one that the settings name, or the best
- * of this machine. *info is freed with lib->freeinfo. -ENODEV: none, `why` says so in words; any
- * other error was logged.
+ * of this machine. *info is freed with lib->freeinfo: the best endpoint, followed by those of its sort on other NICs
+ * (none where SHMEM_LIBFABRIC_DOMAIN names one). -ENODEV: none, `why` says so in words; any other error was logged.
  */
 int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, struct fi_info **info,
                             char *why, size_t size);

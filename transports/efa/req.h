@@ -17,6 +17,19 @@ struct wsh_efa_op;
 /* OVER: it is in its pool, or has failed. A provider may report one failure again, once for each packet. */
 enum wsh_efa_req_kind { EFA_REQ_WRITE, EFA_REQ_READ, EFA_REQ_SEND, EFA_REQ_RECV, EFA_REQ_OVER };
 
+#define EFA_INJECTED_MAX 64
+
+/* With several rails: where a request went, and all that it takes to go again by another. */
+struct wsh_efa_way {
+    uint8_t rail, kind; /* kind: of one that waits to go again */
+    void *local, *desc;
+    uint64_t addr, key; /* key: segment of the peer */
+    size_t len;
+    uint64_t flags;
+    double due; /* when it may go again */
+    char injected[EFA_INJECTED_MAX];
+};
+
 struct wsh_efa_req {
     struct fi_context2 fi; /* first: the provider's own room */
     uint8_t kind;          /* enum wsh_efa_req_kind */
@@ -30,6 +43,7 @@ struct wsh_efa_req {
     uint32_t len;          /* … and how much; message: bytes in buf */
     struct wsh_efa_pool *pool;
     struct wsh_efa_req *next;
+    struct wsh_efa_way way;
 };
 
 struct wsh_efa_pool {

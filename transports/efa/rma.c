@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) int put_locked(struct wsh_efa_tp *t
         return flow ? tp->failed : -ENOMEM;
     if (by_message(tp) && fits_message(tp, rmem->pe, len))
         return put_message(tp, flow, rmem, off, src, len);
-    if ((!copied && (len > tp->part_max || !wsh_efa_mem_desc(tp, src, len, &span.desc))) ||
+    if ((!copied && (len > tp->whole_max || !wsh_efa_mem_desc(tp, src, len, &span.desc))) ||
         (wsh_unlikely(!put_begin(tp, flow)) && !put_opens(tp, flow)))
         return put_later(tp, flow, rmem, &span, copied, done);
     if (copied)
@@ -213,7 +213,7 @@ static int get_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
     open = !done || wsh_efa_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
     if (!open && small)
         return wsh_efa_fetch_get(tp, flow, &place, dst, len, done);
-    if (!open || len > tp->part_max || !wsh_efa_mem_desc(tp, dst, len, &span.desc))
+    if (!open || len > tp->whole_max || !wsh_efa_mem_desc(tp, dst, len, &span.desc))
         return submit(tp, flow, WSH_SRD_GET, &span, done);
     rc = post_whole(tp, flow, wsh_efa_req_get(&tp->plain, EFA_REQ_READ, rmem->pe), &span, done, 0);
     if (!rc)

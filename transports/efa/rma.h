@@ -5,7 +5,10 @@
 
 #include "transports/efa/efa.h"
 
-/* What one write or read moves: local bytes with their descriptor, and their remote place. */
+/*
+ * What one write or read moves: local bytes with their descriptor (wsh_efa_desc), and their remote place. `key` is the
+ * provider's with one rail; with several it is the segment, whose keys each path has.
+ */
 struct wsh_efa_span {
     void *local, *desc;
     size_t len;
@@ -33,16 +36,18 @@ static inline __attribute__((always_inline)) int wsh_efa_post(struct wsh_efa_tp 
                              .data = imm};
     ssize_t rc;
 
+    if (wsh_unlikely(tp->n_rails > 1))
+        return wsh_efa_rails_post(tp, req, span, flags, imm);
     if (req->kind == EFA_REQ_WRITE)
-        rc = fi_writemsg(tp->rail.ep, &msg, flags | FI_COMPLETION | FI_DELIVERY_COMPLETE);
+        rc = fi_writemsg(tp->rail[0].ep, &msg, flags | FI_COMPLETION | FI_DELIVERY_COMPLETE);
     else
-        rc = fi_readmsg(tp->rail.ep, &msg, flags | FI_COMPLETION);
+        rc = fi_readmsg(tp->rail[0].ep, &msg, flags | FI_COMPLETION);
     if (wsh_likely(!rc)) {
         tp->n_writes += req->kind == EFA_REQ_WRITE;
         wsh_efa_took(&tp->peers[req->pe]);
         return 0;
     }
-    return wsh_efa_posted(tp, req->pe, req->kind == EFA_REQ_WRITE ? "put" : "get", rc);
+    return wsh_efa_posted(tp, 0, req->pe, req->kind == EFA_REQ_WRITE ? "put" : "get", rc);
 }
 
 #endif

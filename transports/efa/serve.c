@@ -11,7 +11,7 @@ static int refuse(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg, size_t le
     return wsh_efa_fail(tp, -EPROTO,
                         "bad message over %s: %s (%zu bytes, version %d, type %d, from PE %d); all PEs must "
                         "run the same build",
-                        tp->rail.name, why, len, headed ? msg->head.version : -1,
+                        tp->rail[0].name, why, len, headed ? msg->head.version : -1,
                         headed ? msg->head.type : -1, headed ? (int)msg->head.src : -1);
 }
 
@@ -128,7 +128,11 @@ static int serve_numbered(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     const struct wsh_efa_head head = msg->head;
     struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(tp, (int)head.src, head.ctx);
-    int rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &tp->sink) : -ENOMEM;
+    int rc;
+
+    if (inlet && wsh_unlikely(tp->peers[head.src].n_rails > 1) && wsh_srd_inlet_has(&inlet->srd, &head.stamp))
+        return wsh_efa_msg_post(tp, req); /* it came by another NIC before */
+    rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &tp->sink) : -ENOMEM;
 
     if (rc == -EPROTO && !tp->failed)
         return refuse(tp, msg, head.len, "number or group out of the window");
@@ -150,7 +154,7 @@ int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data)
             tp, rc,
             "bad immediate data over %s: PE %u, context %u, group %u; all PEs must run the same "
             "build",
-            tp->rail.name, imm.pe, imm.ctx, imm.group);
+            tp->rail[0].name, imm.pe, imm.ctx, imm.group);
     if (!rc)
         wsh_efa_msg_owe(tp, inlet);
     return rc;
@@ -158,7 +162,11 @@ int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data)
 
 static int serve_reply(struct wsh_efa_tp *tp, const struct wsh_efa_reply_msg *msg)
 {
-    if (wsh_efa_fetch_answered(tp, (int)msg->head.src, msg->cookie, msg->bytes, msg->head.len - sizeof *msg))
+    bool again = tp->peers[msg->head.src].n_rails > 1; /* it may have come by another NIC before */
+
+    if (wsh_efa_fetch_answered(tp, (int)msg->head.src, msg->cookie, msg->bytes,
+                               msg->head.len - sizeof *msg) &&
+        !again)
         return refuse(tp, (const union wsh_efa_msg *)msg, msg->head.len, "answer to no question");
     return 0;
 }

@@ -155,6 +155,16 @@ static int open_gates(struct wsh_srd_inlet *inlet, const struct wsh_srd_sink *si
     return 0;
 }
 
+bool wsh_srd_inlet_has(const struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stamp)
+{
+    uint32_t seq = wsh_srd_widen(inlet->applied, stamp->seq), place = place_of(inlet, seq);
+
+    if (wsh_srd_before(seq, inlet->applied))
+        return true;
+    return seq - inlet->applied < inlet->window &&
+           (bit_is(inlet->shut, place) || bit_is(inlet->lacking, place) || bit_is(inlet->over, place));
+}
+
 int wsh_srd_inlet_message(struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stamp, void *msg,
                           const struct wsh_srd_sink *sink)
 {

@@ -68,6 +68,9 @@ void wsh_srd_inlet_init(struct wsh_srd_inlet *inlet, uint32_t window, struct wsh
 int wsh_srd_inlet_message(struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stamp, void *msg,
                           const struct wsh_srd_sink *sink);
 
+/* The message has arrived before: it is applied or held. For networks where a source may send one twice. */
+bool wsh_srd_inlet_has(const struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stamp);
+
 /* The immediate data of a write to `group` has arrived (its bytes are there). Results as above. */
 int wsh_srd_inlet_write(struct wsh_srd_inlet *inlet, uint8_t group, const struct wsh_srd_sink *sink);
 

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The contract over the efa transport with four NICs a PE (provider efa on the emulated device).
+ * timeout: 900
+ */
+#include "test/contract/group.h"
+
+const struct group_road group_road = {
+    .name = "rails", .transport = "efa", .provider = "efa", .nics = 4, .dies_loudly = true};

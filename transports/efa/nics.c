@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows which of the NICs that libfabric offers a PE uses, and in which order. */
+#include "transports/efa/nics.h"
+
+#include "runtime/base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What libfabric offers, and the picture of the machine. */
+struct nics {
+    struct wsh_topo topo;
+    struct wsh_topo_dev nic[WSH_TOPO_NICS];
+    struct fi_info *info[WSH_TOPO_NICS];
+    int n;
+};
+
+static bool is_nic(const struct fi_info *info)
+{
+    return info->nic && info->nic->bus_attr && info->nic->bus_attr->bus_type == FI_BUS_PCI &&
+           info->nic->device_attr && info->nic->device_attr->name;
+}
+
+static void add(struct nics *nics, struct fi_info *info)
+{
+    const struct fi_pci_attr *at = &info->nic->bus_attr->attr.pci;
+    struct wsh_topo_dev *nic = &nics->nic[nics->n];
+
+    snprintf(nic->name, sizeof nic->name, "%s", info->nic->device_attr->name);
+    snprintf(nic->pci, sizeof nic->pci, "%04x:%02x:%02x.%x", at->domain_id, at->bus_id, at->device_id,
+             at->function_id);
+    nics->info[nics->n++] = info;
+}
+
+static bool offers(const struct nics *nics, const struct wsh_topo_dev *nic)
+{
+    for (int i = 0; i < nics->n; i++)
+        if (!strcmp(nics->nic[i].pci, nic->pci) || !strcmp(nics->nic[i].name, nic->name))
+            return true;
+    return false;
+}
+
+/* One PE of the host tells it for all. */
+static void tell_lacking(const struct nics *nics, const char *provider)
+{
+    char names[512] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < nics->topo.n_nics && used < sizeof names; i++)
+        if (!offers(nics, &nics->topo.nic[i]))
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
+                                     nics->topo.nic[i].name);
+    if (used)
+        wsh_warn("this machine has NICs that libfabric's provider %s does not offer: %s; see fi_info -p %s",
+                 provider, names, provider);
+}
+
+static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
+               struct fi_info *chosen[WSH_TOPO_RAILS])
+{
+    const struct wsh_topo_local local = {.rank = params->local_rank,
+                                         .n = params->local_size > 0 ? params->local_size : 1};
+    struct wsh_topo_rails rails;
+    char text[1024];
+    int rc = wsh_topo_load(&nics->topo, params->env->topology);
+
+    if (rc)
+        return rc;
+    for (int i = 0; i < nics->n; i++)
+        wsh_topo_locate(&nics->topo, &nics->nic[i]);
+    rc = wsh_topo_choose(&nics->topo, params->env, &local, nics->nic, nics->n, &rails);
+    if (rc)
+        return rc;
+    if (rails.n > most)
+        rails.n = most;
+    for (int i = 0; i < rails.n; i++)
+        chosen[i] = nics->info[rails.rail[i].nic];
+    wsh_topo_rails_text(&nics->topo, &rails, nics->nic, nics->n, text, sizeof text);
+    wsh_info(WSH_SUB_TOPO, "%s", text);
+    if (!local.rank)
+        tell_lacking(nics, chosen[0]->fabric_attr->prov_name);
+    return rails.n;
+}
+
+int wsh_efa_nics_choose(const struct wsh_tp_params *params, struct fi_info *list, int most,
+                        struct fi_info *chosen[WSH_TOPO_RAILS])
+{
+    struct nics *nics;
+    int rc;
+
+    chosen[0] = list;
+    if (!is_nic(list))
+        return 1;
+    nics = calloc(1, sizeof *nics);
+    if (!nics)
+        return -ENOMEM;
+    for (; list && nics->n < WSH_TOPO_NICS; list = list->next)
+        if (is_nic(list))
+            add(nics, list);
+    rc = map(nics, params, most, chosen);
+    free(nics);
+    return rc;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how operations go by several rails, and what becomes of those on a NIC that is lost.
+ *
+ * Any operation may go by any rail, since the ordering engine asks for no order of the network (srd.h).
+ *
+ * A NIC is lost to a peer when an operation ends with the error of a peer that is gone: this PE's own NIC, the peer's
+ * or the link between. The path (rail, peer) is not used any more, and what failed on it goes by another one, where
+ * that does no harm. It must not take effect twice:
+ *   reads        may be repeated: the device has forgotten a failed one, and writes nothing here after its error.
+ *   writes       bring the same bytes to the same place, so a repeated one does no harm while it counts as under way.
+ *                Packets of the first try could still be on the network and land after the program, told that the put
+ *                is complete, has put something else there. The device has tried for much longer than a packet lives,
+ *                but its last try may be young: the write goes again only after EFA_STALE_S.
+ *   counted      writes are not repeated: whether the target has counted the first try cannot be known, and a count
+ *                that is one too high lets a signal through before its data. The job ends with a line.
+ *   messages     carry a number, so the target drops what it has already (wsh_srd_inlet_has). An answer is dropped by
+ *                its question's generation, and tellings of older numbers do nothing.
+ * The wait also outlasts further reports of the same failure, which some providers give for every packet.
+ *
+ * A peer that has died looks the same until its last path is lost. So that a NIC is left out is said once something has
+ * come back from the peer by another; when none is left, the peer counts as dead, with the line of the last failure.
+ */
+#include "transports/efa/rma.h"
+
+#include "runtime/base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EFA_STALE_S 0.2
+
+static ssize_t give_rma(struct wsh_efa_tp *tp, struct wsh_efa_req *req, unsigned rail, uint64_t imm)
+{
+    const struct wsh_efa_path *path = &tp->peers[req->pe].path[rail];
+    const struct wsh_efa_way *way = &req->way;
+    struct iovec iov = {way->local, way->len};
+    struct fi_rma_iov remote = {way->addr, way->len, path->key[way->key]};
+    void *desc = wsh_efa_desc(tp, way->desc, rail);
+    const struct fi_msg_rma msg = {.msg_iov = &iov,
+                                   .desc = &desc,
+                                   .iov_count = 1,
+                                   .addr = path->addr,
+                                   .rma_iov = &remote,
+                                   .rma_iov_count = 1,
+                                   .context = req,
+                                   .data = imm};
+
+    if (req->kind == EFA_REQ_WRITE)
+        return fi_writemsg(tp->rail[rail].ep, &msg, way->flags | FI_COMPLETION | FI_DELIVERY_COMPLETE);
+    return fi_readmsg(tp->rail[rail].ep, &msg, way->flags | FI_COMPLETION);
+}
+
+static ssize_t give(struct wsh_efa_tp *tp, struct wsh_efa_req *req, unsigned rail, uint64_t imm)
+{
+    if (req->kind != EFA_REQ_SEND)
+        return give_rma(tp, req, rail, imm);
+    return fi_send(tp->rail[rail].ep, req->buf, req->len, wsh_efa_desc(tp, req->desc, rail),
+                   tp->peers[req->pe].path[rail].addr, req);
+}
+
+static void took(struct wsh_efa_tp *tp, struct wsh_efa_req *req, unsigned rail)
+{
+    req->way.rail = (uint8_t)rail;
+    tp->choice.bytes[rail] += req->way.len;
+    tp->n_writes += req->kind == EFA_REQ_WRITE;
+    wsh_efa_took(&tp->peers[req->pe]);
+}
+
+static void lose_path(struct wsh_efa_tp *tp, int pe, unsigned rail, const char *why)
+{
+    struct wsh_efa_peer *peer = &tp->peers[pe];
+
+    if (!(peer->paths >> rail & 1))
+        return;
+    peer->paths &= (uint8_t) ~(1u << rail);
+    peer->untold |= (uint8_t)(1u << rail);
+    if (!tp->rail_text[rail][0])
+        snprintf(tp->rail_text[rail], sizeof tp->rail_text[rail], "%s", why);
+    wsh_info(WSH_SUB_TRANSPORT, "rail %u to PE %d is left out: %s", rail, pe, why);
+}
+
+static const char *name_of(const struct wsh_efa_req *req)
+{
+    static const char *const names[] = {"put", "get", "message"};
+
+    return names[req->kind];
+}
+
+/* By the rail that has least to do, or any other that takes it. */
+static int start(struct wsh_efa_tp *tp, struct wsh_efa_req *req, uint64_t imm)
+{
+    struct wsh_efa_peer *peer = &tp->peers[req->pe];
+    unsigned usable = peer->paths;
+
+    if (wsh_unlikely(!usable))
+        wsh_efa_lose(tp, "no NIC reaches PE %d any more; is PE %d alive and its host reachable?", req->pe,
+                     req->pe);
+    while (usable) {
+        int rail = wsh_efa_choice_rail(&tp->choice, usable, req->way.len);
+        ssize_t rc = rail < 0 ? -FI_EAGAIN : give(tp, req, (unsigned)rail, imm);
+
+        if (!rc) {
+            took(tp, req, (unsigned)rail);
+            return 0;
+        }
+        if (rail < 0)
+            return -EAGAIN;
+        usable &= ~(1u << rail);
+        if (rc == -FI_EAGAIN)
+            continue;
+        if (!wsh_efa_is_gone((int)-rc) || peer->paths == 1u << rail)
+            return wsh_efa_posted(tp, (unsigned)rail, req->pe, name_of(req), rc);
+        lose_path(tp, req->pe, (unsigned)rail, tp->lib.strerror((int)-rc));
+    }
+    return -EAGAIN;
+}
+
+int wsh_efa_rails_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct wsh_efa_span *span,
+                       uint64_t flags, uint64_t imm)
+{
+    struct wsh_efa_way *way = &req->way;
+
+    way->local = span->local;
+    way->desc = span->desc;
+    way->addr = span->addr;
+    way->key = span->key;
+    way->len = span->len;
+    way->flags = flags;
+    if (flags & FI_INJECT)
+        way->local = memcpy(way->injected, span->local, span->len);
+    return start(tp, req, imm);
+}
+
+int wsh_efa_rails_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
+{
+    req->way.len = req->len;
+    return start(tp, req, 0);
+}
+
+/* Something has come back by another rail, so the peer lives. One line for a rail, whatever peers it does not reach. */
+static void tell_lost(struct wsh_efa_tp *tp, int pe)
+{
+    struct wsh_efa_peer *peer = &tp->peers[pe];
+    unsigned news = peer->untold & ~(unsigned)tp->told_rails;
+
+    peer->untold = 0;
+    for (unsigned rail = 0; rail < tp->n_rails; rail++) {
+        if (!(news >> rail & 1))
+            continue;
+        tp->told_rails |= (uint8_t)(1u << rail);
+        wsh_warn("%s is left out from now on, and %d of %u NICs go on: %s", tp->rail[rail].name,
+                 __builtin_popcount(peer->paths), tp->n_rails, tp->rail_text[rail]);
+        if (tp->env->strict)
+            wsh_efa_fail(tp, -ENETDOWN, "SHMEM_STRICT=1: going on with fewer NICs is slower");
+    }
+}
+
+void wsh_efa_rails_ended(struct wsh_efa_tp *tp, struct wsh_efa_req *req, bool ok)
+{
+    tp->choice.bytes[req->way.rail] -= req->way.len;
+    if (wsh_unlikely(ok && tp->peers[req->pe].untold))
+        tell_lost(tp, req->pe);
+}
+
+static bool may_repeat(const struct wsh_efa_req *req)
+{
+    return req->kind != EFA_REQ_WRITE || !req->op || !req->op->srd.grouped;
+}
+
+bool wsh_efa_rails_again(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const char *why)
+{
+    struct wsh_efa_peer *peer = &tp->peers[req->pe];
+
+    if (!may_repeat(req))
+        return false;
+    lose_path(tp, req->pe, req->way.rail, why);
+    if (!peer->paths)
+        return false;
+    tp->n_writes -= req->kind == EFA_REQ_WRITE;
+    req->way.kind = req->kind;
+    req->way.due = wsh_efa_now() + EFA_STALE_S;
+    req->kind = EFA_REQ_OVER;
+    req->next = NULL;
+    *tp->again_end = req;
+    tp->again_end = &req->next;
+    return true;
+}
+
+/* 0: it is under way again, or not needed any more. */
+static int start_again(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
+{
+    int rc;
+
+    req->kind = req->way.kind;
+    if (!tp->peers[req->pe].paths && wsh_efa_is_harmless(tp, req)) {
+        wsh_efa_req_put(req);
+        return 0;
+    }
+    rc = start(tp, req, 0);
+    if (rc)
+        req->kind = EFA_REQ_OVER;
+    return rc;
+}
+
+int wsh_efa_rails_progress(struct wsh_efa_tp *tp)
+{
+    double now = tp->again ? wsh_efa_now() : 0;
+    int started = 0, rc;
+
+    while (tp->again && tp->again->way.due <= now) {
+        struct wsh_efa_req *req = tp->again, *next = req->next;
+
+        rc = start_again(tp, req);
+        if (rc)
+            return rc == -EAGAIN ? started : rc;
+        tp->again = next;
+        if (!next)
+            tp->again_end = &tp->again;
+        started++;
+    }
+    return started;
+}
