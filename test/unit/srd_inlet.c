@@ -164,7 +164,33 @@ static void after_a_failure(void)
     CU_ASSERT(n_applied == 0 && !wsh_srd_inlet_may_tell(&inlet));
 }
 
+/* What a source may have sent twice: applied (also long ago), behind a gate, lacking its group; never a new one. */
+static void sent_twice(void)
+{
+    const struct wsh_srd_stamp first = {.seq = 0}, second = {.seq = 1}, third = {.seq = 2},
+                               gated = {.seq = 2, .gate = 1, .after = 2},
+                               lacking = {.seq = 1, .own_count = 1, .own_group = 3};
+    struct wsh_srd_inlet inlet;
+
+    start(&inlet);
+    CU_ASSERT_FALSE(wsh_srd_inlet_has(&inlet, &first));
+    CU_ASSERT_FALSE(message(&inlet, &first));
+    CU_ASSERT(wsh_srd_inlet_has(&inlet, &first));
+    CU_ASSERT_FALSE(wsh_srd_inlet_has(&inlet, &second));
+    CU_ASSERT_FALSE(message(&inlet, &gated));
+    CU_ASSERT(wsh_srd_inlet_has(&inlet, &gated) && wsh_srd_inlet_has(&inlet, &third));
+    CU_ASSERT_FALSE(message(&inlet, &lacking));
+    CU_ASSERT(wsh_srd_inlet_has(&inlet, &second));
+    CU_ASSERT_FALSE(wsh_srd_inlet_write(&inlet, 3, &sink));
+    CU_ASSERT_EQUAL(n_applied, 3);
+    CU_ASSERT(wsh_srd_inlet_has(&inlet, &first) && wsh_srd_inlet_has(&inlet, &third));
+    CU_ASSERT_FALSE(wsh_srd_inlet_has(&inlet, &(struct wsh_srd_stamp){.seq = 3}));
+    CU_ASSERT(wsh_srd_inlet_has(&inlet, &(struct wsh_srd_stamp){.seq = 0xfff0}));
+    CU_ASSERT_FALSE(wsh_srd_inlet_has(&inlet, &(struct wsh_srd_stamp){.seq = 3 + WINDOW}));
+}
+
 const struct unit_test unit_tests[] = {
+    {"what was sent twice is noticed", sent_twice},
     {"the immediate data holds group, context and PE in the bits of its table", immediate_bits},
     {"numbers are found again from their low bits", low_bits},
     {"without a fence messages are applied as they come", any_order_within_an_epoch},

@@ -72,6 +72,7 @@ struct wsh_efa_fetch {
     uint8_t what;
 };
 
+#define EFA_TEXT_MAX 600 /* of a line about a failure, with the words of the provider */
 #define EFA_GET_MAX 1024 /* bytes of a get whose bytes come in an answer */
 #define EFA_REPLY_ROOM (sizeof(struct wsh_efa_reply_msg) - sizeof(struct wsh_efa_head))
 
@@ -144,16 +145,16 @@ struct wsh_efa_tp {
     struct wsh_efa_fetch *fetch;
     uint16_t free_fetch;
     struct wsh_efa_answer *answers, **answers_end;
-    struct wsh_efa_inlet *owing; /* that owe their source a telling */
-    uint64_t given;              /* writes, reads and messages given to the provider by the engine */
-    double lost_since;           /* when a peer was lost, or 0; everything ends some seconds later … */
-    char lost_text[400];         /* … with this line */
-    double next_look;            /* when silent peers are looked after again */
+    struct wsh_efa_inlet *owing;  /* that owe their source a telling */
+    uint64_t given;               /* writes, reads and messages given to the provider by the engine */
+    double lost_since;            /* when a peer was lost, or 0; everything ends some seconds later … */
+    char lost_text[EFA_TEXT_MAX]; /* … with this line */
+    double next_look;             /* when silent peers are looked after again */
     struct wsh_efa_req *again, **again_end; /* failed on a rail, to go by another */
     double event_since; /* with several rails: the provider failed to reach somebody, and said … */
-    char event_text[300];
-    uint8_t told_rails;                 /* bits of rails that were said to be left out */
-    char rail_text[WSH_EFA_RAILS][256]; /* why */
+    char event_text[EFA_TEXT_MAX];
+    uint8_t told_rails;                          /* bits of rails that were said to be left out */
+    char rail_text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why */
 
     char *seg_base[WSH_SEGS]; /* registered segments of this PE */
     size_t seg_len[WSH_SEGS];

@@ -111,7 +111,7 @@ static int operation_failed(struct wsh_efa_tp *tp, const struct wsh_efa_rail *ra
 {
     static const char *const names[] = {"put to", "get from", "message to", "receive from"};
     const char *vendor;
-    char room[256] = "", text[300];
+    char room[256] = "", text[EFA_TEXT_MAX - 64];
 
     vendor = fi_cq_strerror(rail->cq, err->prov_errno, err->err_data, room, sizeof room);
     snprintf(text, sizeof text, "%s PE %d over %s failed: %s (%s, code %d)", names[req->kind], req->pe,
