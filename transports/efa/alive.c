@@ -13,8 +13,9 @@
 
 #define EFA_LOOK_S 1 /* seconds of silence after which a peer that owes answers is sent something */
 #define EFA_GRACE_S \
-    2                /* seconds that a launcher has to end the job, and name the PE that died, before we do */
-#define EFA_LOST_S 5 /* seconds without a connection after which a peer that once answered is given up */
+    2 /* seconds that a launcher has to end the job, and name the PE that died, before we do */
+#define EFA_SILENT_S 10 /* seconds of silence after which what the provider could not send is missed */
+#define EFA_LOST_S 5    /* seconds without a connection after which a peer that once answered is given up */
 
 double wsh_efa_now(void)
 {
@@ -73,27 +74,34 @@ static bool is_quiet(const struct wsh_efa_tp *tp)
 
 /*
  * With several rails the operations that fail name their PE, and may go by another rail. What the provider had to send
- * for itself is not repeated, so where something is still awaited later, it may be awaited for ever.
+ * for itself is not repeated, so something may be awaited for ever now: that is the case when nothing at all comes back
+ * for a while.
  */
-static void note_event(struct wsh_efa_tp *tp, const char *text)
+void wsh_efa_note_event(struct wsh_efa_tp *tp, const char *text)
 {
     if (tp->n_rails == 1) {
         wsh_efa_lose(tp, "%s", text);
         return;
     }
-    if (tp->event_since)
-        return;
-    snprintf(tp->event_text, sizeof tp->event_text, "%s", text);
+    if (!tp->event_since) {
+        snprintf(tp->event_text, sizeof tp->event_text, "%s", text);
+        wsh_info(WSH_SUB_TRANSPORT, "%s", text);
+    }
     tp->event_since = wsh_efa_now();
 }
 
 static void check_event(struct wsh_efa_tp *tp)
 {
-    if (!tp->event_since || wsh_efa_now() - tp->event_since < EFA_LOST_S)
+    if (!tp->event_since)
         return;
-    tp->event_since = 0;
-    if (!is_quiet(tp))
+    if (is_quiet(tp)) {
+        tp->event_since = 0;
+    } else if (tp->returned != tp->event_returned) {
+        tp->event_returned = tp->returned;
+        tp->event_since = wsh_efa_now();
+    } else if (wsh_efa_now() - tp->event_since >= EFA_SILENT_S) {
         wsh_efa_lose(tp, "%s", tp->event_text);
+    }
 }
 
 /* No other event is asked for. */
@@ -110,7 +118,7 @@ static void take_events(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
         if (is_quiet(tp))
             wsh_info(WSH_SUB_TRANSPORT, "%s", text);
         else
-            note_event(tp, text);
+            wsh_efa_note_event(tp, text);
     }
 }
 

@@ -151,7 +151,8 @@ struct wsh_efa_tp {
     char lost_text[EFA_TEXT_MAX]; /* … with this line */
     double next_look;             /* when silent peers are looked after again */
     struct wsh_efa_req *again, **again_end; /* failed on a rail, to go by another */
-    double event_since; /* with several rails: the provider failed to reach somebody, and said … */
+    double event_since; /* with several rails: since nothing has come back after the provider said … */
+    uint64_t returned, event_returned; /* completions, now and then */
     char event_text[EFA_TEXT_MAX];
     uint8_t told_rails;                          /* bits of rails that were said to be left out */
     char rail_text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why */
@@ -335,6 +336,8 @@ int wsh_efa_no_room(struct wsh_efa_tp *tp, int pe);
 /* A peer is gone: a final error in a while, with this line. The first one counts. */
 void wsh_efa_lose(struct wsh_efa_tp *tp, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int wsh_efa_check_lost(struct wsh_efa_tp *tp);
+/* The provider could not send something of its own. */
+void wsh_efa_note_event(struct wsh_efa_tp *tp, const char *text);
 /* Now and then: looks after silent peers and the provider's events. 0 or final. */
 int wsh_efa_look_after(struct wsh_efa_tp *tp);
 

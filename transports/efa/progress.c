@@ -126,7 +126,10 @@ static int operation_failed(struct wsh_efa_tp *tp, const struct wsh_efa_rail *ra
     req->kind = EFA_REQ_OVER;
     if (!wsh_efa_is_gone(err->err))
         return wsh_efa_fail(tp, -err->err, "%s; is PE %d alive and its host reachable?", text, req->pe);
-    wsh_efa_lose(tp, "%s; is PE %d alive and its host reachable?", text, req->pe);
+    if (tp->peers[req->pe].paths)
+        wsh_efa_lose(tp, "%s; the target counts this put, so that it cannot go by another NIC", text);
+    else
+        wsh_efa_lose(tp, "%s; is PE %d alive and its host reachable?", text, req->pe);
     return 0;
 }
 
@@ -150,6 +153,20 @@ bool wsh_efa_is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *
            !link->msgs && !link->fetches;
 }
 
+/* It failed for the provider's own purposes. */
+static int no_operation(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
+                        const struct fi_cq_err_entry *err)
+{
+    char text[EFA_TEXT_MAX];
+
+    snprintf(text, sizeof text, "%s reports: %s (code %d)", rail->name, tp->lib.strerror(err->err),
+             err->prov_errno);
+    if (tp->n_rails == 1 || !wsh_efa_is_gone(err->err))
+        return wsh_efa_fail(tp, -err->err, "%s", text);
+    wsh_efa_note_event(tp, text);
+    return 0;
+}
+
 static int take_error(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
 {
     struct fi_cq_err_entry err = {0};
@@ -161,7 +178,7 @@ static int take_error(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
     if (rc < 0)
         return wsh_efa_fail(tp, (int)rc, "fi_cq_readerr on %s: %s", rail->name, tp->lib.strerror((int)-rc));
     if (!req)
-        return wsh_efa_fail(tp, -err.err, "%s reports: %s", rail->name, tp->lib.strerror(err.err));
+        return no_operation(tp, rail, &err);
     if (req->kind == EFA_REQ_RECV)
         return receive_failed(tp, rail, &err);
     if (req->kind == EFA_REQ_OVER)
@@ -174,6 +191,7 @@ static int take_error(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
 
 static void ended(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entries, ssize_t n)
 {
+    tp->returned += (uint64_t)n;
     for (ssize_t i = 0; i < n; i++) {
         struct wsh_efa_req *req = entries[i].op_context;
 
