@@ -13,9 +13,8 @@
 
 #define EFA_LOOK_S 1 /* seconds of silence after which a peer that owes answers is sent something */
 #define EFA_GRACE_S \
-    2 /* seconds that a launcher has to end the job, and name the PE that died, before we do */
-#define EFA_SILENT_S 10 /* seconds of silence after which what the provider could not send is missed */
-#define EFA_LOST_S 5    /* seconds without a connection after which a peer that once answered is given up */
+    2                /* seconds that a launcher has to end the job, and name the PE that died, before we do */
+#define EFA_LOST_S 5 /* seconds without a connection after which a peer that once answered is given up */
 
 double wsh_efa_now(void)
 {
@@ -72,53 +71,31 @@ static bool is_quiet(const struct wsh_efa_tp *tp)
     return true;
 }
 
-/*
- * With several rails the operations that fail name their PE, and may go by another rail. What the provider had to send
- * for itself is not repeated, so something may be awaited for ever now: that is the case when nothing at all comes back
- * for a while.
- */
-void wsh_efa_note_event(struct wsh_efa_tp *tp, const char *text)
+void wsh_efa_note_event(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, const char *text)
 {
     if (tp->n_rails == 1) {
         wsh_efa_lose(tp, "%s", text);
         return;
     }
-    if (!tp->event_since) {
-        snprintf(tp->event_text, sizeof tp->event_text, "%s", text);
-        wsh_info(WSH_SUB_TRANSPORT, "%s", text);
-    }
-    tp->event_since = wsh_efa_now();
-}
-
-static void check_event(struct wsh_efa_tp *tp)
-{
-    if (!tp->event_since)
-        return;
-    if (is_quiet(tp)) {
-        tp->event_since = 0;
-    } else if (tp->returned != tp->event_returned) {
-        tp->event_returned = tp->returned;
-        tp->event_since = wsh_efa_now();
-    } else if (wsh_efa_now() - tp->event_since >= EFA_SILENT_S) {
-        wsh_efa_lose(tp, "%s", tp->event_text);
-    }
+    wsh_info(WSH_SUB_TRANSPORT, "%s", text);
+    wsh_efa_rails_probe(tp, (unsigned)(rail - tp->rail));
 }
 
 /* No other event is asked for. */
 static void take_events(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
 {
     struct fi_eq_err_entry err = {0};
-    char entry[sizeof(struct fi_eq_cm_entry)], text[sizeof tp->event_text];
+    char entry[sizeof(struct fi_eq_cm_entry)], text[EFA_TEXT_MAX];
     uint32_t event;
 
     while (fi_eq_read(rail->eq, &event, entry, sizeof entry, 0) == -FI_EAVAIL &&
            fi_eq_readerr(rail->eq, &err, 0) >= 0) {
         snprintf(text, sizeof text, "%s cannot reach a peer: %s (code %d); has a PE ended, or its host gone?",
                  rail->name, tp->lib.strerror(err.err), err.prov_errno);
-        if (is_quiet(tp))
+        if (tp->n_rails == 1 && is_quiet(tp))
             wsh_info(WSH_SUB_TRANSPORT, "%s", text);
         else
-            wsh_efa_note_event(tp, text);
+            wsh_efa_note_event(tp, rail, text);
     }
 }
 
@@ -149,6 +126,7 @@ int wsh_efa_look_after(struct wsh_efa_tp *tp)
     for (uint32_t i = 0; i < tp->n_rails; i++)
         if (tp->rail[i].eq)
             take_events(tp, &tp->rail[i]);
-    check_event(tp);
+    if (tp->any_lost)
+        wsh_efa_rails_look(tp);
     return tp->by_sockets ? probe_silent(tp) : 0;
 }

@@ -19,14 +19,18 @@
 struct wsh_efa_path {
     fi_addr_t addr;
     uint64_t key[WSH_SEGS]; /* of the peer's memory, there */
+    uint32_t posted;        /* requests that went this way and have not ended */
+    double lost_since;      /* or 0 */
 };
 
 struct wsh_efa_peer {
     fi_addr_t addr;            /* with one rail; else … */
     struct wsh_efa_path *path; /* [tp->n_rails], or NULL */
     uint8_t paths;             /* bits of those that are not lost */
+    uint8_t lost;              /* … of the lost ones */
     uint8_t untold;            /* … of lost ones, while nothing has come back by another */
     uint8_t n_rails;           /* the peer's own */
+    bool news;                 /* it has not been told of a path that was lost */
     struct wsh_srd_link link;  /* what it granted */
     struct wsh_efa_inlet **inlet;
     uint32_t n_inlets;
@@ -150,10 +154,8 @@ struct wsh_efa_tp {
     double lost_since;            /* when a peer was lost, or 0; everything ends some seconds later … */
     char lost_text[EFA_TEXT_MAX]; /* … with this line */
     double next_look;             /* when silent peers are looked after again */
-    struct wsh_efa_req *again, **again_end; /* failed on a rail, to go by another */
-    double event_since; /* with several rails: since nothing has come back after the provider said … */
-    uint64_t returned, event_returned; /* completions, now and then */
-    char event_text[EFA_TEXT_MAX];
+    struct wsh_efa_req *again, **again_end;      /* failed on a rail, to go by another */
+    bool any_lost, any_news;                     /* some path was; some peer has news to be told */
     uint8_t told_rails;                          /* bits of rails that were said to be left out */
     char rail_text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why */
 
@@ -336,8 +338,8 @@ int wsh_efa_no_room(struct wsh_efa_tp *tp, int pe);
 /* A peer is gone: a final error in a while, with this line. The first one counts. */
 void wsh_efa_lose(struct wsh_efa_tp *tp, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int wsh_efa_check_lost(struct wsh_efa_tp *tp);
-/* The provider could not send something of its own. */
-void wsh_efa_note_event(struct wsh_efa_tp *tp, const char *text);
+/* The provider could not send something of its own on a rail. */
+void wsh_efa_note_event(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, const char *text);
 /* Now and then: looks after silent peers and the provider's events. 0 or final. */
 int wsh_efa_look_after(struct wsh_efa_tp *tp);
 
@@ -362,6 +364,12 @@ void wsh_efa_rails_ended(struct wsh_efa_tp *tp, struct wsh_efa_req *req, bool ok
 bool wsh_efa_rails_again(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const char *why);
 /* Starts again what has waited long enough. > 0: some; < 0: final. */
 int wsh_efa_rails_progress(struct wsh_efa_tp *tp);
+/* The peer says that these of its rails (bits) do not reach this PE. */
+void wsh_efa_rails_told(struct wsh_efa_tp *tp, int pe, unsigned lost);
+/* The provider could not send something of its own on that rail: finds out to whom. */
+void wsh_efa_rails_probe(struct wsh_efa_tp *tp, unsigned rail);
+/* Now and then: something that went by a lost path may never end. */
+void wsh_efa_rails_look(struct wsh_efa_tp *tp);
 
 /* describe.c */
 void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size);

@@ -163,7 +163,7 @@ static int no_operation(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
              err->prov_errno);
     if (tp->n_rails == 1 || !wsh_efa_is_gone(err->err))
         return wsh_efa_fail(tp, -err->err, "%s", text);
-    wsh_efa_note_event(tp, text);
+    wsh_efa_note_event(tp, rail, text);
     return 0;
 }
 
@@ -191,7 +191,6 @@ static int take_error(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
 
 static void ended(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entries, ssize_t n)
 {
-    tp->returned += (uint64_t)n;
     for (ssize_t i = 0; i < n; i++) {
         struct wsh_efa_req *req = entries[i].op_context;
 

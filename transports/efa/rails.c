@@ -18,17 +18,24 @@
  *                its question's generation, and tellings of older numbers do nothing.
  * The wait also outlasts further reports of the same failure, which some providers give for every packet.
  *
+ * Some providers need packets of the other end before an operation ends (receipts, answers to reads), and may lose
+ * one of those without an error here. So both ends are to know of a lost path: every message says which rails of its
+ * sender do not reach the receiver, and where a provider could not send something of its own, tellings on that rail find
+ * out to whom. What went by a lost path and has not ended after EFA_ENDLESS_S ends the job with a line.
+ *
  * A peer that has died looks the same until its last path is lost. So that a NIC is left out is said once something has
  * come back from the peer by another; when none is left, the peer counts as dead, with the line of the last failure.
  */
 #include "transports/efa/rma.h"
 
 #include "runtime/base/log.h"
+#include "runtime/topo/topo.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define EFA_STALE_S 0.2
+#define EFA_ENDLESS_S 10
 
 static ssize_t give_rma(struct wsh_efa_tp *tp, struct wsh_efa_req *req, unsigned rail, uint64_t imm)
 {
@@ -64,6 +71,7 @@ static void took(struct wsh_efa_tp *tp, struct wsh_efa_req *req, unsigned rail)
     req->way.rail = (uint8_t)rail;
     tp->choice.bytes[rail] += req->way.len;
     tp->n_writes += req->kind == EFA_REQ_WRITE;
+    tp->peers[req->pe].path[rail].posted++;
     wsh_efa_took(&tp->peers[req->pe]);
 }
 
@@ -74,7 +82,10 @@ static void lose_path(struct wsh_efa_tp *tp, int pe, unsigned rail, const char *
     if (!(peer->paths >> rail & 1))
         return;
     peer->paths &= (uint8_t) ~(1u << rail);
+    peer->lost |= (uint8_t)(1u << rail);
     peer->untold |= (uint8_t)(1u << rail);
+    peer->path[rail].lost_since = wsh_efa_now();
+    peer->news = tp->any_news = tp->any_lost = true;
     if (!tp->rail_text[rail][0])
         snprintf(tp->rail_text[rail], sizeof tp->rail_text[rail], "%s", why);
     wsh_info(WSH_SUB_TRANSPORT, "rail %u to PE %d is left out: %s", rail, pe, why);
@@ -134,6 +145,9 @@ int wsh_efa_rails_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const str
 
 int wsh_efa_rails_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
 {
+    struct wsh_efa_head *head = (struct wsh_efa_head *)req->buf;
+
+    head->lost = tp->peers[req->pe].lost;
     req->way.len = req->len;
     return start(tp, req, 0);
 }
@@ -159,6 +173,7 @@ static void tell_lost(struct wsh_efa_tp *tp, int pe)
 void wsh_efa_rails_ended(struct wsh_efa_tp *tp, struct wsh_efa_req *req, bool ok)
 {
     tp->choice.bytes[req->way.rail] -= req->way.len;
+    tp->peers[req->pe].path[req->way.rail].posted--;
     if (wsh_unlikely(ok && tp->peers[req->pe].untold))
         tell_lost(tp, req->pe);
 }
@@ -203,11 +218,30 @@ static int start_again(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
     return rc;
 }
 
+static int tell_news(struct wsh_efa_tp *tp)
+{
+    int rc = 0;
+
+    tp->any_news = false;
+    for (int pe = 0; pe < tp->n_pes && !rc; pe++) {
+        struct wsh_efa_peer *peer = &tp->peers[pe];
+
+        if (!peer->news || !peer->paths)
+            continue;
+        rc = wsh_efa_msg_probe(tp, pe);
+        peer->news = rc != 0;
+        tp->any_news |= peer->news;
+    }
+    return rc == -EAGAIN ? 0 : rc;
+}
+
 int wsh_efa_rails_progress(struct wsh_efa_tp *tp)
 {
     double now = tp->again ? wsh_efa_now() : 0;
     int started = 0, rc;
 
+    if (wsh_unlikely(tp->any_news) && (rc = tell_news(tp)))
+        return rc;
     while (tp->again && tp->again->way.due <= now) {
         struct wsh_efa_req *req = tp->again, *next = req->next;
 
@@ -220,4 +254,47 @@ int wsh_efa_rails_progress(struct wsh_efa_tp *tp)
         started++;
     }
     return started;
+}
+
+void wsh_efa_rails_told(struct wsh_efa_tp *tp, int pe, unsigned lost)
+{
+    struct wsh_efa_peer *peer = &tp->peers[pe];
+    char why[64];
+
+    snprintf(why, sizeof why, "PE %d does not reach this PE by it", pe);
+    for (unsigned rail = 0; rail < tp->n_rails; rail++)
+        if (lost >> wsh_topo_pair((int)rail, peer->n_rails) & 1 && peer->paths != 1u << rail)
+            lose_path(tp, pe, rail, why);
+}
+
+void wsh_efa_rails_probe(struct wsh_efa_tp *tp, unsigned rail)
+{
+    for (int pe = 0; pe < tp->n_pes; pe++) {
+        struct wsh_efa_peer *peer = &tp->peers[pe];
+        uint8_t paths = peer->paths;
+
+        if (pe == tp->my_pe || !(paths >> rail & 1))
+            continue;
+        peer->paths = (uint8_t)(1u << rail);
+        (void)wsh_efa_msg_probe(tp, pe); /* no room: there will be another event, or none is needed */
+        peer->paths = paths;
+    }
+}
+
+void wsh_efa_rails_look(struct wsh_efa_tp *tp)
+{
+    double now = wsh_efa_now();
+
+    for (int pe = 0; pe < tp->n_pes; pe++)
+        for (unsigned rail = 0; tp->peers[pe].path && rail < tp->n_rails; rail++) {
+            const struct wsh_efa_path *path = &tp->peers[pe].path[rail];
+
+            if (path->lost_since && path->posted && now - path->lost_since >= EFA_ENDLESS_S)
+                wsh_efa_lose(
+                    tp,
+                    "%u operation%s to PE %d over %s not ended %d s after that NIC was lost (%s), and "
+                    "cannot be repeated while they might",
+                    path->posted, path->posted == 1 ? "" : "s", pe, tp->rail[rail].name, EFA_ENDLESS_S,
+                    tp->rail_text[rail]);
+        }
 }

@@ -184,6 +184,8 @@ int wsh_efa_serve(struct wsh_efa_tp *tp, struct wsh_efa_req *req, size_t len)
     if (!peer->connected)
         return refuse(tp, msg, len, "from a PE that has not joined");
     peer->heard = true;
+    if (wsh_unlikely(msg->head.lost) && tp->n_rails > 1)
+        wsh_efa_rails_told(tp, (int)msg->head.src, msg->head.lost);
     if (wsh_efa_flow_told(tp, (int)msg->head.src, &msg->head))
         return refuse(tp, msg, len, "acknowledges more than was sent");
     if (msg->head.type == EFA_WIRE_REPLY)

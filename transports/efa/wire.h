@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFA_WIRE_VERSION 2
+#define EFA_WIRE_VERSION 3
 #define EFA_CONTEXTS 4096u /* of a PE at a time */
 
 /* Numbered messages belong to a flow of their source, and are applied by the order of the engine (srd.h). */
@@ -29,7 +29,8 @@ struct wsh_efa_head {
     uint16_t len; /* bytes of the whole message */
     uint32_t src; /* PE */
     uint16_t ctx; /* number of the context at src; REPLY and TELL: of the receiver's, which they answer */
-    uint16_t zero;
+    uint8_t lost; /* bits of src's rails that do not reach the receiver any more, while others do */
+    uint8_t zero;
     struct wsh_srd_stamp stamp; /* of a REPLY or TELL: only applied and counted */
 };
 
