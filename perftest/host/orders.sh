@@ -43,6 +43,12 @@ run_job 200 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest"
     --sizes 8,64k --samples 2 --batch 1 --window 4 --reps 1
 tap_check "intranode: 10 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 10 ]"
 tap_check "intranode: every figure is there" sh -c "! grep -v '^#' '$out' | grep -q ' - '"
+case $roads in
+    *efa*) run_job 100 "$top_srcdir/perftest/host/nics" --dir "$top_builddir/perftest" --oshrun "$oshrun" --match quiet \
+            --samples 2 --reps 1
+        tap_check "nics: 9 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 9 ]" ;;
+    *) tap_skip "nics" "$why" ;;
+esac
 run_job 20 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" --roads air
 tap_check "intranode: an unknown road: one line" sh -c "[ $status = 1 ] && [ \$(wc -l <'$err') = 1 ]"
 tap_done

@@ -29,7 +29,8 @@ WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",
 WSH_ENV(provider, STR, "SHMEM_LIBFABRIC_PROVIDER", "", "NVSHMEM_LIBFABRIC_PROVIDER SHMEM_OFI_PROVIDER",
         "libfabric provider for the efa transport, e.g. efa, tcp, shm (empty = best found)")
 WSH_ENV(domain, STR, "SHMEM_LIBFABRIC_DOMAIN", "", "SHMEM_OFI_DOMAIN",
-        "libfabric domain (NIC) name for the efa transport (empty = first of the provider)")
+        "libfabric domain (NIC) name for the efa transport, its only one (empty = those that SHMEM_NICS* choose, or "
+        "the first)")
 WSH_ENV(nics, STR, "SHMEM_NICS", "", "NVSHMEM_HCA_LIST",
         "NICs that may be used, by name or PCI address, separated by commas; * and ? match; ^ in front: all but these "
         "(empty = all)")

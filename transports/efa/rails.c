@@ -20,8 +20,8 @@
  *
  * Some providers need packets of the other end before an operation ends (receipts, answers to reads), and may lose
  * one of those without an error here. So both ends are to know of a lost path: every message says which rails of its
- * sender do not reach the receiver, and where a provider could not send something of its own, tellings on that rail find
- * out to whom. What went by a lost path and has not ended after EFA_ENDLESS_S ends the job with a line.
+ * sender do not reach the receiver, and where a provider could not send something of its own, tellings on that rail
+ * find out to whom. What went by a lost path and has not ended after EFA_ENDLESS_S ends the job with a line.
  *
  * A peer that has died looks the same until its last path is lost. So that a NIC is left out is said once something has
  * come back from the peer by another; when none is left, the peer counts as dead, with the line of the last failure.
