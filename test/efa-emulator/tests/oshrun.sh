@@ -8,6 +8,8 @@ set -u
 . "$top_srcdir/test/launch/lib.sh"
 emulator=$(cd "$top_builddir" && pwd)/test/efa-emulator/.libs/libefa-emulator.so
 for name in $(env | sed -n 's/^\(\(SHMEM\|SMA\|NVSHMEM\|FI\|EFA_EMULATOR\)_[A-Z_0-9]*\)=.*/\1/p'); do unset "$name"; done
+SHMEM_NICS_PER_PE=1 # several: rails.sh
+export SHMEM_NICS_PER_PE
 
 job 3000 --emulate-efa=p7 -n 2 true
 ended "a wrong profile" 2 '--emulate-efa=p7: unknown profile; write p4d, p5, p5en, p6 or minimal'
