@@ -14,6 +14,8 @@ static uint64_t rank(enum wsh_word kind, uint64_t word)
     const uint64_t sign = (uint64_t)1 << 63;
 
     switch (kind) {
+    case WSH_WORD_I16: return (uint64_t)(int64_t)(int16_t)word ^ sign;
+    case WSH_WORD_U16: return (uint16_t)word;
     case WSH_WORD_I32: return (uint64_t)(int64_t)(int32_t)word ^ sign;
     case WSH_WORD_U32: return (uint32_t)word;
     case WSH_WORD_I64: return word ^ sign;
@@ -35,21 +37,23 @@ static bool compare(enum wsh_word kind, enum wsh_cmp cmp, uint64_t word, uint64_
     }
 }
 
-static bool is_wide(enum wsh_word kind)
-{
-    return kind == WSH_WORD_I64 || kind == WSH_WORD_U64;
-}
-
 /* Acquire: what a peer stored before the word is seen after it. Partner: the release of its put_signal, p or atomic. */
 static uint64_t load_word(const struct wsh_p2p *p2p, size_t i)
 {
-    return is_wide(p2p->word) ? __atomic_load_n((const uint64_t *)p2p->ivars + i, __ATOMIC_ACQUIRE)
-                              : __atomic_load_n((const uint32_t *)p2p->ivars + i, __ATOMIC_ACQUIRE);
+    switch (wsh_word_width(p2p->word)) {
+    case 8: return __atomic_load_n((const uint64_t *)p2p->ivars + i, __ATOMIC_ACQUIRE);
+    case 4: return __atomic_load_n((const uint32_t *)p2p->ivars + i, __ATOMIC_ACQUIRE);
+    default: return __atomic_load_n((const uint16_t *)p2p->ivars + i, __ATOMIC_ACQUIRE);
+    }
 }
 
 static uint64_t value_of(const struct wsh_p2p *p2p, size_t i)
 {
-    return is_wide(p2p->word) ? ((const uint64_t *)p2p->values)[i] : ((const uint32_t *)p2p->values)[i];
+    switch (wsh_word_width(p2p->word)) {
+    case 8: return ((const uint64_t *)p2p->values)[i];
+    case 4: return ((const uint32_t *)p2p->values)[i];
+    default: return ((const uint16_t *)p2p->values)[i];
+    }
 }
 
 static bool satisfied(const struct wsh_p2p *p2p, size_t i)
@@ -123,6 +127,14 @@ static int try_some(void *arg)
     return scan->n ? 0 : -EAGAIN;
 }
 
+/* The word's number, for a line of text. */
+static long long shown(enum wsh_word kind, uint64_t word)
+{
+    const unsigned unused = 64 - 8 * (unsigned)wsh_word_width(kind);
+
+    return (long long)(word << unused) >> unused;
+}
+
 static void describe(void *arg, char *text, size_t size)
 {
     static const char *const signs[WSH_CMPS] = {"==", "!=", ">", "<=", "<", ">="};
@@ -131,12 +143,9 @@ static void describe(void *arg, char *text, size_t size)
     size_t i = scan->first < p2p->nelems ? scan->first : 0;
 
     snprintf(text, size, "a peer's store to %p%s: it holds %lld, wanted %s %lld",
-             (const void *)((const char *)p2p->ivars + i * (is_wide(p2p->word) ? 8 : 4)),
-             p2p->nelems > 1 ? " (or others of its set)" : "",
-             is_wide(p2p->word) ? (long long)load_word(p2p, i) : (long long)(int32_t)load_word(p2p, i),
-             signs[p2p->cmp],
-             is_wide(p2p->word) ? (long long)value_of(p2p, p2p->every ? i : 0)
-                                : (long long)(int32_t)value_of(p2p, p2p->every ? i : 0));
+             (const void *)((const char *)p2p->ivars + i * wsh_word_width(p2p->word)),
+             p2p->nelems > 1 ? " (or others of its set)" : "", shown(p2p->word, load_word(p2p, i)),
+             signs[p2p->cmp], shown(p2p->word, value_of(p2p, p2p->every ? i : 0)));
 }
 
 static int wait_for(struct wsh_job *job, wsh_wait_try try, struct scan *scan)

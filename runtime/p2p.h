@@ -9,7 +9,13 @@
 
 struct wsh_job;
 
-enum wsh_word { WSH_WORD_I32, WSH_WORD_U32, WSH_WORD_I64, WSH_WORD_U64 };
+enum wsh_word { WSH_WORD_I16, WSH_WORD_U16, WSH_WORD_I32, WSH_WORD_U32, WSH_WORD_I64, WSH_WORD_U64 };
+
+/* Bytes of a word. */
+static inline size_t wsh_word_width(enum wsh_word word)
+{
+    return word >= WSH_WORD_I64 ? 8 : word >= WSH_WORD_I32 ? 4 : 2;
+}
 
 /* Values as in shmem.h: SHMEM_CMP_EQ … */
 enum wsh_cmp { WSH_CMP_EQ, WSH_CMP_NE, WSH_CMP_GT, WSH_CMP_LE, WSH_CMP_LT, WSH_CMP_GE, WSH_CMPS };

@@ -90,4 +90,25 @@ WSH_AMO_TYPES(WSH_DECLARE)
 WSH_AMO_BITWISE_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
+/*
+ * Deprecated since 1.4: the names of before "atomic". fetch, set and swap as atomic_fetch, atomic_set
+ * and atomic_swap; cswap as atomic_compare_swap; finc, inc, fadd, add as atomic_fetch_inc, atomic_inc,
+ * atomic_fetch_add and atomic_add. Section 9.7.1.
+ */
+#define WSH_DECLARE(NAME, TYPE)                                                                    \
+    TYPE WSH_NAME(NAME##_fetch)(const TYPE *source, int pe);                                       \
+    void WSH_NAME(NAME##_set)(TYPE *dest, TYPE value, int pe);                                     \
+    TYPE WSH_NAME(NAME##_swap)(TYPE *dest, TYPE value, int pe);
+WSH_AMO_OLD_EXTENDED_TYPES(WSH_DECLARE)
+#undef WSH_DECLARE
+
+#define WSH_DECLARE(NAME, TYPE)                                                                    \
+    TYPE WSH_NAME(NAME##_cswap)(TYPE *dest, TYPE cond, TYPE value, int pe);                        \
+    TYPE WSH_NAME(NAME##_finc)(TYPE *dest, int pe);                                                \
+    void WSH_NAME(NAME##_inc)(TYPE *dest, int pe);                                                 \
+    TYPE WSH_NAME(NAME##_fadd)(TYPE *dest, TYPE value, int pe);                                    \
+    void WSH_NAME(NAME##_add)(TYPE *dest, TYPE value, int pe);
+WSH_AMO_OLD_TYPES(WSH_DECLARE)
+#undef WSH_DECLARE
+
 #endif

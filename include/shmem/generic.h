@@ -91,6 +91,16 @@
 #define shmem_atomic_fetch_xor_nbi(...) \
     WSH_GENERIC_4(WSH_AMO_BITWISE_DISTINCT, _atomic_fetch_xor_nbi, __VA_ARGS__)
 
+/* Section 9.7.1: the deprecated names. */
+#define shmem_fetch(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_EXTENDED_DISTINCT, _fetch, __VA_ARGS__)
+#define shmem_set(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_EXTENDED_DISTINCT, _set, __VA_ARGS__)
+#define shmem_swap(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_EXTENDED_DISTINCT, _swap, __VA_ARGS__)
+#define shmem_cswap(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_DISTINCT, _cswap, __VA_ARGS__)
+#define shmem_finc(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_DISTINCT, _finc, __VA_ARGS__)
+#define shmem_inc(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_DISTINCT, _inc, __VA_ARGS__)
+#define shmem_fadd(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_DISTINCT, _fadd, __VA_ARGS__)
+#define shmem_add(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_DISTINCT, _add, __VA_ARGS__)
+
 /*
  * Section 9.8. The two signal operations are functions too: what is not followed by '(' names the
  * function.
@@ -105,7 +115,7 @@
 #define shmem_alltoall(...) WSH_GENERIC_TEAM(WSH_RMA_DISTINCT, _alltoall, __VA_ARGS__)
 
 /* Section 9.11. */
-#define shmem_wait_until(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until, __VA_ARGS__)
+#define shmem_wait_until(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until, __VA_ARGS__)
 #define shmem_wait_until_all(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_all, __VA_ARGS__)
 #define shmem_wait_until_any(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_any, __VA_ARGS__)
 #define shmem_wait_until_some(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_some, __VA_ARGS__)
@@ -115,7 +125,7 @@
     WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_any_vector, __VA_ARGS__)
 #define shmem_wait_until_some_vector(...) \
     WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_some_vector, __VA_ARGS__)
-#define shmem_test(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test, __VA_ARGS__)
+#define shmem_test(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _test, __VA_ARGS__)
 #define shmem_test_all(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test_all, __VA_ARGS__)
 #define shmem_test_any(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test_any, __VA_ARGS__)
 #define shmem_test_some(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test_some, __VA_ARGS__)

@@ -36,4 +36,10 @@ void *WSH_NAME(realloc)(void *ptr, size_t size);
  */
 void WSH_NAME(free)(void *ptr);
 
+/* Deprecated since 1.2: malloc, free, realloc and align under their first names. */
+void *WSH_OLD_NAME(shmalloc)(size_t size);
+void WSH_OLD_NAME(shfree)(void *ptr);
+void *WSH_OLD_NAME(shrealloc)(void *ptr, size_t size);
+void *WSH_OLD_NAME(shmemalign)(size_t alignment, size_t size);
+
 #endif

@@ -13,12 +13,26 @@
 #else
 
 /* clang-format off */
-/* One object; test returns 1 where it holds, else 0. Sections 9.11.1, .8. */
+/*
+ * One object; test returns 1 where it holds, else 0; short and unsigned short are deprecated.
+ * Sections 9.11.1, .8.
+ */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     void WSH_NAME(NAME##_wait_until)(TYPE *ivar, int cmp, TYPE cmp_value);                         \
     int WSH_NAME(NAME##_test)(TYPE *ivar, int cmp, TYPE cmp_value);
-WSH_P2P_TYPES(WSH_DECLARE)
+WSH_P2P_ONE_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
+
+/*
+ * Deprecated since 1.4. wait: until the object differs from `cmp_value`. The forms without a type are
+ * those for long; for C11 wait_until is also the name of a generic form.
+ */
+#define WSH_DECLARE(NAME, TYPE) void WSH_NAME(NAME##_wait)(TYPE *ivar, TYPE cmp_value);
+WSH_WAIT_TYPES(WSH_DECLARE)
+#undef WSH_DECLARE
+
+void WSH_NAME(wait)(long *ivar, long cmp_value);
+void WSH_NAME(wait_until)(long *ivar, int cmp, long cmp_value);
 
 /*
  * all: until (test: 1 if) every object of the set has satisfied; an empty set has.

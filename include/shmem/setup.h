@@ -65,6 +65,12 @@ void WSH_NAME(info_get_version)(int *major, int *minor);
 void WSH_NAME(info_get_name)(char *name);
 
 /*
+ * Does nothing: a profiler that defines it learns of the program's wishes (0: no profiling, 1: the
+ * usual, 2: and flush, more: its own). May be called at any time. Section 10.
+ */
+void WSH_NAME(pcontrol)(int level, ...);
+
+/*
  * Deprecated since 1.2. start_pes: init, without effect when repeated; finalize follows by itself
  * at the program's exit. `npes` is not read.
  */

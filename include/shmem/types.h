@@ -106,6 +106,7 @@ typedef long ptrdiff_t;
 
 /* Deprecated further types of wait_until and test alone, and all types of the deprecated wait. */
 #define WSH_P2P_SHORT_TYPES(X) X(short, short) X(ushort, unsigned short)
+#define WSH_P2P_ONE_TYPES(X) WSH_P2P_TYPES(X) WSH_P2P_SHORT_TYPES(X)
 #define WSH_WAIT_TYPES(X) X(short, short) X(int, int) X(long, long) X(longlong, long long)
 
 /* Deprecated AMO names (cswap, finc, inc, fadd, add), and those of fetch, set and swap. */
@@ -188,6 +189,22 @@ typedef long ptrdiff_t;
     X(uint, unsigned int, arg)            \
     X(ulong, unsigned long, arg)          \
     X(ulonglong, unsigned long long, arg)
+
+/* wait_until and test alone. */
+#define WSH_P2P_DISTINCT(X, arg)     \
+    WSH_AMO_DISTINCT(X, arg)         \
+    X(short, short, arg)             \
+    X(ushort, unsigned short, arg)
+
+/* Deprecated AMO names. */
+#define WSH_AMO_OLD_DISTINCT(X, arg) \
+    X(int, int, arg)                 \
+    X(long, long, arg)               \
+    X(longlong, long long, arg)
+#define WSH_AMO_OLD_EXTENDED_DISTINCT(X, arg) \
+    X(float, float, arg)                      \
+    X(double, double, arg)                    \
+    WSH_AMO_OLD_DISTINCT(X, arg)
 
 #define WSH_AMO_EXTENDED_DISTINCT(X, arg) \
     X(float, float, arg)                  \

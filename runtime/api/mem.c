@@ -6,10 +6,20 @@
 
 #define ALIGN _Alignof(max_align_t)
 
+static void *allocate(const char *what, size_t size)
+{
+    wsh_api_ready(what);
+    return wsh_heap_malloc(&wsh_job, size, ALIGN);
+}
+
 WSH_SHELL(void *, malloc, (size_t size))
 {
-    wsh_api_ready("shmem_malloc");
-    return wsh_heap_malloc(&wsh_job, size, ALIGN);
+    return allocate("shmem_malloc", size);
+}
+
+WSH_OLD_SHELL(void *, shmalloc, (size_t size))
+{
+    return allocate("shmalloc", size);
 }
 
 WSH_SHELL(void *, calloc, (size_t count, size_t size))
@@ -18,12 +28,22 @@ WSH_SHELL(void *, calloc, (size_t count, size_t size))
     return wsh_heap_calloc(&wsh_job, count, size);
 }
 
+static void *allocate_aligned(const char *what, size_t alignment, size_t size)
+{
+    wsh_api_ready(what);
+    if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
+        wsh_api_bad(what, "alignment is not a power of two of at least sizeof(void *)");
+    return wsh_heap_malloc(&wsh_job, size, alignment);
+}
+
 WSH_SHELL(void *, align, (size_t alignment, size_t size))
 {
-    wsh_api_ready("shmem_align");
-    if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
-        wsh_api_bad("shmem_align", "alignment is not a power of two of at least sizeof(void *)");
-    return wsh_heap_malloc(&wsh_job, size, alignment);
+    return allocate_aligned("shmem_align", alignment, size);
+}
+
+WSH_OLD_SHELL(void *, shmemalign, (size_t alignment, size_t size))
+{
+    return allocate_aligned("shmemalign", alignment, size);
 }
 
 /* Either memory serves atomics and signals alike: the specification's hints ask for nothing else. */
@@ -37,15 +57,35 @@ WSH_SHELL(void *, malloc_with_hints, (size_t size, long hints))
     return wsh_heap_malloc(&wsh_job, size, ALIGN);
 }
 
+static void *reallocate(const char *what, void *ptr, size_t size)
+{
+    wsh_api_ready(what);
+    return wsh_heap_realloc(&wsh_job, ptr, size);
+}
+
 WSH_SHELL(void *, realloc, (void *ptr, size_t size))
 {
-    wsh_api_ready("shmem_realloc");
-    return wsh_heap_realloc(&wsh_job, ptr, size);
+    return reallocate("shmem_realloc", ptr, size);
+}
+
+WSH_OLD_SHELL(void *, shrealloc, (void *ptr, size_t size))
+{
+    return reallocate("shrealloc", ptr, size);
+}
+
+static void release(const char *what, void *ptr)
+{
+    wsh_api_ready(what);
+    if (ptr)
+        wsh_api_check(what, wsh_heap_free(&wsh_job, ptr));
 }
 
 WSH_SHELL(void, free, (void *ptr))
 {
-    wsh_api_ready("shmem_free");
-    if (ptr)
-        wsh_api_check("shmem_free", wsh_heap_free(&wsh_job, ptr));
+    release("shmem_free", ptr);
+}
+
+WSH_OLD_SHELL(void, shfree, (void *ptr))
+{
+    release("shfree", ptr);
 }

@@ -42,6 +42,12 @@ WSH_SHELL(void, finalize, (void))
     wsh_job_fini();
 }
 
+/* No attribute of format: the arguments after `level` are the profiler's. */
+WSH_SHELL(void, pcontrol, (int level, ...))
+{
+    (void)level;
+}
+
 WSH_SHELL(_Noreturn void, global_exit, (int status))
 {
     wsh_job_abort(status);

@@ -8,21 +8,17 @@ _Static_assert(WSH_CMP_EQ == SHMEM_CMP_EQ && WSH_CMP_NE == SHMEM_CMP_NE && WSH_C
                "the core compares by the public numbers");
 _Static_assert(WSH_P2P_NONE == SIZE_MAX, "the core's \"no index\" is the specification's");
 
-/* The kind of word behind TYPE: signed or not, 4 or 8 bytes. */
+/* The kind of word behind TYPE: signed or not, 2, 4 or 8 bytes. */
 #define WSH_SIGNED(TYPE) ((TYPE)-1 < (TYPE)1)
-#define WSH_WORD(TYPE)                                                    \
-    (sizeof(TYPE) == 4 ? (WSH_SIGNED(TYPE) ? WSH_WORD_I32 : WSH_WORD_U32) \
-                       : (WSH_SIGNED(TYPE) ? WSH_WORD_I64 : WSH_WORD_U64))
-
-static WSH_INLINE size_t width_of(enum wsh_word word)
-{
-    return word == WSH_WORD_I32 || word == WSH_WORD_U32 ? 4 : 8;
-}
+#define WSH_WORD(TYPE)                                                      \
+    (sizeof(TYPE) == 2   ? (WSH_SIGNED(TYPE) ? WSH_WORD_I16 : WSH_WORD_U16) \
+     : sizeof(TYPE) == 4 ? (WSH_SIGNED(TYPE) ? WSH_WORD_I32 : WSH_WORD_U32) \
+                         : (WSH_SIGNED(TYPE) ? WSH_WORD_I64 : WSH_WORD_U64))
 
 /* `what` ends in ": ivars", or ": ivar". */
 static WSH_INLINE void check(const char *what, const struct wsh_p2p *set)
 {
-    size_t off, width = width_of(set->word), len = set->nelems * width;
+    size_t off, width = wsh_word_width(set->word), len = set->nelems * width;
     int seg;
 
     wsh_api_ready(what);
@@ -118,8 +114,32 @@ static WSH_INLINE size_t test_some(const char *what, const struct wsh_p2p *set, 
         return test_one("shmem_" #NAME "_test: ivar",                                             \
                         WSH_SET("shmem_" #NAME "_test", TYPE, ivar, 1, NULL, &cmp_value, false)); \
     }
-WSH_P2P_TYPES(WSH_ONE)
+WSH_P2P_ONE_TYPES(WSH_ONE)
 #undef WSH_ONE
+
+/* The deprecated forms: until the word differs. */
+#define WSH_OLD(NAME, TYPE)                                                                       \
+    WSH_SHELL(void, NAME##_wait, (TYPE *ivar, TYPE cmp_value))                                    \
+    {                                                                                             \
+        const int cmp = WSH_CMP_NE;                                                               \
+        wait_one("shmem_" #NAME "_wait: ivar",                                                    \
+                 WSH_SET("shmem_" #NAME "_wait", TYPE, ivar, 1, NULL, &cmp_value, false));        \
+    }
+WSH_WAIT_TYPES(WSH_OLD)
+#undef WSH_OLD
+
+WSH_SHELL(void, wait, (long *ivar, long cmp_value))
+{
+    const int cmp = WSH_CMP_NE;
+
+    wait_one("shmem_wait: ivar", WSH_SET("shmem_wait", long, ivar, 1, NULL, &cmp_value, false));
+}
+
+WSH_SHELL(void, wait_until, (long *ivar, int cmp, long cmp_value))
+{
+    wait_one("shmem_wait_until: ivar",
+             WSH_SET("shmem_wait_until", long, ivar, 1, NULL, &cmp_value, false));
+}
 
 /*
  * RESULT shmem_TAG over a set; BODY is wait_all … test_any; VALUE declares cmp_value or cmp_values.

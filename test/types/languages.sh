@@ -24,6 +24,7 @@ cat >"$tap_dir/typed.c" <<'END'
 #define g 2
 #define NAME 3
 #include <mpp/shmem.h>
+#include <mpp/shmemx.h>
 #include <pshmem.h>
 #include <shmemx.h>
 static shmem_team_t team = SHMEM_TEAM_SHARED;
@@ -38,6 +39,10 @@ int main(void)
     shmem_putmem_signal(&word, &word, 8, &one, 1, SHMEM_SIGNAL_SET, 0);
     if (shmem_long_test_any(&word, 1, NULL, SHMEM_CMP_GE, 0) == SIZE_MAX)
         pshmem_global_exit(levels[0]);
+    shmem_wait(&word, shmem_long_cswap(&word, 1, shmem_long_fadd(&word, 1, 0), 0) + _my_pe());
+    shmem_wait_until(&word, SHMEM_CMP_NE, 0);
+    shfree(shrealloc(shmalloc(8), _num_pes() > 1 ? 16 : 8));
+    shmem_pcontrol(1, "words", 2);
     return shmem_team_my_pe(team);
 }
 END
@@ -61,6 +66,8 @@ int main(void)
     shmem_atomic_inc((int *)&flag, 0);
     set(sig, shmem_signal_fetch(sig), 0);
     (shmem_signal_set)(sig, 1, 0);
+    (shmem_wait_until)(words, SHMEM_CMP_NE, shmem_fetch(words, 0));
+    shmem_wait_until((short *)words, SHMEM_CMP_NE, 1);
     return shmem_sync(SHMEM_TEAM_WORLD);
 }
 END

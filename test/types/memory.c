@@ -51,6 +51,22 @@ static void check_none(void)
     shmem_free(NULL);
 }
 
+/* The first names of the routines. */
+static void check_old_names(void)
+{
+    char *at = shmalloc(100), *aligned;
+
+    check_symmetric((int *)at, "shmalloc");
+    mp_fill(at, 100, (uint64_t)mp_me);
+    at = shrealloc(at, 5000);
+    mp_check(at && !mp_wrong(at, 100, (uint64_t)mp_me), "contents after shrealloc");
+    aligned = shmemalign(4096, 100);
+    mp_check(aligned && (uintptr_t)aligned % 4096 == 0, "%p of shmemalign", (void *)aligned);
+    shfree(aligned);
+    shfree(at);
+    shfree(NULL);
+}
+
 int main(void)
 {
     long hints = SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE;
@@ -73,5 +89,6 @@ int main(void)
     check_align();
     check_realloc();
     check_none();
+    check_old_names();
     return mp_end();
 }

@@ -23,6 +23,7 @@ static void check_numbers(void)
     mp_check(shmem_my_pe() >= 0 && shmem_my_pe() < shmem_n_pes(), "PE %d of %d", shmem_my_pe(),
              shmem_n_pes());
     mp_check(_my_pe() == shmem_my_pe() && _num_pes() == shmem_n_pes(), "old names");
+    shmem_pcontrol(2, "a profiler's own", 1.0);
     mp_check(pshmem_my_pe() == shmem_my_pe() && pshmem__my_pe() == shmem_my_pe(), "profiling names");
 }
 

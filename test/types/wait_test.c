@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait_until and test of every type compare as the type does (signed or not, 4 or 8 bytes), for every comparison
+ * wait_until and test of every type compare as the type does (signed or not, 2, 4 or 8 bytes), for every comparison
  * and pair of extremes; a wait that is not satisfied yet ends when a neighbour makes it so.
  * roads: local:2,3 tcp:2 shm:2 mixed:4 single
  */
@@ -46,19 +46,19 @@ static const int cmps[CMPS] = {SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT,
                 NAME##_check_pair(word, VALUE(TYPE, i, 1), VALUE(TYPE, k, 1));                     \
         *word = 0;                                                                                 \
         shmem_barrier_all();                                                                       \
-        shmem_##NAME##_atomic_set(word, last, mp_right());                                         \
+        shmem_##NAME##_p(word, last, mp_right());                                                  \
         shmem_##NAME##_wait_until(word, SHMEM_CMP_NE, 0);                                          \
         mp_check(*word == last, #NAME "_wait_until came back early");                              \
         shmem_barrier_all();                                                                       \
     }
-WSH_P2P_TYPES(CHECK)
+WSH_P2P_ONE_TYPES(CHECK)
 #undef CHECK
 
 int main(void)
 {
     types_begin();
 #define RUN(NAME, TYPE) NAME##_check();
-    WSH_P2P_TYPES(RUN)
+    WSH_P2P_ONE_TYPES(RUN)
 #undef RUN
     return types_end();
 }

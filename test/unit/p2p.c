@@ -37,16 +37,21 @@ static void check_kind(enum wsh_word word, const void *low, const void *high)
 
 static void compares_by_type(void)
 {
+    check_kind(WSH_WORD_I16, &(int16_t){-5}, &(int16_t){3});
+    check_kind(WSH_WORD_U16, &(uint16_t){3}, &(uint16_t){0xfff0});
     check_kind(WSH_WORD_I32, &(int32_t){-5}, &(int32_t){3});
     check_kind(WSH_WORD_U32, &(uint32_t){3}, &(uint32_t){0xfffffff0});
     check_kind(WSH_WORD_I64, &(int64_t){-5}, &(int64_t){3});
     check_kind(WSH_WORD_U64, &(uint64_t){3}, &(uint64_t){0xfffffffffffffff0});
 }
 
-/* A 4-byte comparison must not read its neighbours. */
+/* A comparison must not read its neighbours. */
 static void reads_only_its_word(void)
 {
     int32_t words[3] = {-1, 7, -1}, value = 7;
+    int16_t halves[3] = {-1, 7, -1}, half = 7;
+
+    CU_ASSERT(test_one(WSH_WORD_I16, WSH_CMP_EQ, &halves[1], &half));
 
     CU_ASSERT(test_one(WSH_WORD_I32, WSH_CMP_EQ, &words[1], &value));
 }

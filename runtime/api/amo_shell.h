@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows what the shells of the atomics share: a call becomes width, operator and bits, and one call of the core. */
+#ifndef WSH_API_AMO_SHELL_H
+#define WSH_API_AMO_SHELL_H
+
+#include "runtime/amo.h"
+#include "runtime/api/api.h"
+
+#include <string.h>
+
+/* wsh_amo or wsh_amo_nbi */
+typedef int amo_fn(struct wsh_ctx *ctx, void *sym, const struct wsh_amo *amo, void *result, int pe);
+
+/* The bit pattern of a 4- or 8-byte value of any type. */
+static WSH_INLINE uint64_t bits(const void *value, size_t width)
+{
+    uint64_t wide;
+    uint32_t narrow;
+
+    if (width == sizeof narrow)
+        return memcpy(&narrow, value, sizeof narrow), narrow;
+    return memcpy(&wide, value, sizeof wide), wide;
+}
+
+static WSH_INLINE void amo(const char *what, amo_fn *core, shmem_ctx_t handle, const void *sym,
+                           const struct wsh_amo *op, void *result, int pe)
+{
+    int rc = core(wsh_api_ctx(what, handle), (void *)sym, op, result, pe);
+
+    if (wsh_unlikely(rc))
+        wsh_api_fail(what, rc, handle, sym, op->width, pe);
+}
+
+static WSH_INLINE void amo_nbi(const char *what, shmem_ctx_t handle, const void *sym,
+                               const struct wsh_amo *op, void *fetch, int pe)
+{
+    if (wsh_unlikely(!fetch))
+        wsh_api_bad(what, "fetch is NULL");
+    amo(what, wsh_amo_nbi, handle, sym, op, fetch, pe);
+}
+
+/* The operation OPERATOR of core with its operand, and with what it compares. */
+#define WSH_OP(OPERATOR, TYPE, operand, compare) \
+    (&(struct wsh_amo){WSH_AMO_##OPERATOR, sizeof(TYPE), operand, compare})
+#define WSH_BITS(value) bits(&(value), sizeof(value))
+
+#endif
