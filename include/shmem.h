@@ -121,6 +121,8 @@ extern "C" {
 
 #include <shmem/order.h>
 
+#include <shmem/lock.h>
+
 #ifdef __cplusplus
 }
 #endif

@@ -60,6 +60,24 @@ static void invalid_ctx(void)
     shmem_ctx_long_p(SHMEM_CTX_INVALID, word, 1, 0);
 }
 
+static void lock_twice(void)
+{
+    shmem_set_lock(word);
+    shmem_set_lock(word);
+}
+
+static void clear_foreign_lock(void)
+{
+    shmem_clear_lock(word);
+}
+
+static void automatic_lock(void)
+{
+    long lock = 0;
+
+    shmem_test_lock(&lock);
+}
+
 static void after_finalize(void)
 {
     shmem_finalize();
@@ -74,9 +92,12 @@ static const struct {
 } mistakes[] = {
     {"after_finalize", after_finalize, true},
     {"automatic_dest", automatic_dest, false},
+    {"automatic_lock", automatic_lock, false},
     {"beyond_end", beyond_end, false},
+    {"clear_foreign_lock", clear_foreign_lock, false},
     {"free_twice", free_twice, true},
     {"invalid_ctx", invalid_ctx, false},
+    {"lock_twice", lock_twice, false},
     {"malloc_dest", malloc_dest, false},
     {"misaligned_atomic", misaligned_atomic, false},
     {"null_dest", null_dest, false},

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the public locks (section 9.13). */
+#include "runtime/lock.h"
+
+#include "runtime/api/api.h"
+
+/* `what` ends in ": lock". */
+static WSH_COLD void fail(const char *what, int rc, const long *lock)
+{
+    if (rc == -EDEADLK)
+        wsh_api_bad(what,
+                    "this PE holds the lock, or waits for it, already; clear it first: locks do not nest");
+    if (rc == -EPERM)
+        wsh_api_bad(what, "this PE does not hold the lock; only who has set it clears it");
+    wsh_api_fail(what, rc, SHMEM_CTX_DEFAULT, lock, sizeof *lock, wsh_job.my_pe);
+}
+
+WSH_SHELL(void, set_lock, (long *lock))
+{
+    int rc;
+
+    wsh_api_ready("shmem_set_lock");
+    rc = wsh_lock_set(&wsh_job, lock);
+    if (wsh_unlikely(rc))
+        fail("shmem_set_lock: lock", rc, lock);
+}
+
+WSH_SHELL(int, test_lock, (long *lock))
+{
+    bool held = false;
+    int rc;
+
+    wsh_api_ready("shmem_test_lock");
+    rc = wsh_lock_test(&wsh_job, lock, &held);
+    if (wsh_unlikely(rc))
+        fail("shmem_test_lock: lock", rc, lock);
+    return !held;
+}
+
+WSH_SHELL(void, clear_lock, (long *lock))
+{
+    int rc;
+
+    wsh_api_ready("shmem_clear_lock");
+    rc = wsh_lock_clear(&wsh_job, lock);
+    if (wsh_unlikely(rc))
+        fail("shmem_clear_lock: lock", rc, lock);
+}
