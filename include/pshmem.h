@@ -28,6 +28,8 @@ extern "C" {
 
 #include <shmem/signal.h>
 
+#include <shmem/session.h>
+
 #include <shmem/coll.h>
 
 #include <shmem/p2p.h>

@@ -51,6 +51,10 @@
 #define SHMEM_SIGNAL_SET 0
 #define SHMEM_SIGNAL_ADD 1
 
+/* Sessions: options, and fields of shmem_ctx_session_config_t, both bits. Section 9.9. */
+#define SHMEM_CTX_SESSION_BATCH (1L << 0)     /* latency of single calls does not matter */
+#define SHMEM_CTX_SESSION_TOTAL_OPS (1L << 0) /* total_ops is set */
+
 /* Comparisons: the value at the address stands left, the value given right. Section 9.11. */
 #define SHMEM_CMP_EQ 0
 #define SHMEM_CMP_NE 1
@@ -86,6 +90,11 @@ typedef struct {
     int num_contexts; /* contexts that may exist on the team at the same time */
 } shmem_team_config_t;
 
+typedef struct {
+    size_t
+        total_ops; /* calls of section 9.6 that the session will see at most; default SIZE_MAX: not known */
+} shmem_ctx_session_config_t;
+
 #if defined(__cplusplus)
 #define WSH_NORETURN [[noreturn]]
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
@@ -114,6 +123,8 @@ extern "C" {
 #include <shmem/amo.h>
 
 #include <shmem/signal.h>
+
+#include <shmem/session.h>
 
 #include <shmem/coll.h>
 

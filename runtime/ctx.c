@@ -60,6 +60,15 @@ static bool needs_lock(const struct wsh_ctx *ctx)
            !(ctx->options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED));
 }
 
+/* Written only where it changes: threads that share the context read it. */
+void wsh_ctx_lock_always(struct wsh_ctx *ctx, bool always)
+{
+    bool locked = always || needs_lock(ctx);
+
+    if (ctx->locked != locked)
+        ctx->locked = locked;
+}
+
 static bool is_identity(const struct wsh_team *team)
 {
     for (int pe = 0; pe < team->n_pes; pe++)
@@ -96,6 +105,7 @@ void wsh_ctx_fini(struct wsh_ctx *ctx)
     struct wsh_job *job = ctx->job;
 
     wsh_quiet(ctx);
+    wsh_session_fini(ctx);
     wsh_view_ctx(ctx, false);
     pthread_mutex_lock(&job->ctxs_lock);
     *ctx->link = ctx->next;
@@ -114,7 +124,7 @@ int wsh_ctx_extend(struct wsh_job *job, unsigned first_tp)
     pthread_mutex_lock(&job->ctxs_lock);
     for (struct wsh_ctx *ctx = job->ctxs; ctx && !rc; ctx = ctx->next) {
         rc = open_parts_from(ctx, first_tp);
-        ctx->locked = needs_lock(ctx);
+        wsh_ctx_lock_always(ctx, ctx->batch != NULL);
     }
     pthread_mutex_unlock(&job->ctxs_lock);
     return rc;

@@ -4,9 +4,11 @@
 #define WSH_CTX_H
 
 #include "runtime/route.h"
+#include "runtime/session.h"
 
 #include <pthread.h>
 
+struct wsh_batch;
 struct wsh_team;
 
 /* Transports (bits) by which a context has sent to one PE; brought up to the context's epoch when looked at. */
@@ -27,7 +29,10 @@ struct wsh_ctx {
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
     struct wsh_roads *roads;           /* [global pe], only where some PE is reached by several transports */
     uint32_t epoch;                    /* fences so far */
-    struct wsh_ctx *next, **link;      /* in job->ctxs */
+    struct wsh_session session;
+    struct wsh_batch *batch;      /* that takes small puts now, or NULL */
+    struct wsh_batch *kept_batch; /* of this session or an earlier one */
+    struct wsh_ctx *next, **link; /* in job->ctxs */
     pthread_mutex_t lock;
 };
 
@@ -43,6 +48,15 @@ void wsh_ctx_close(struct wsh_ctx *ctx);
  */
 int wsh_ctx_extend(struct wsh_job *job, unsigned first_tp);
 void wsh_ctx_shrink(struct wsh_job *job, unsigned first_tp);
+
+/* `locked` though no two threads of the program use it, and back. */
+void wsh_ctx_lock_always(struct wsh_ctx *ctx, bool always);
+
+/* Acquire: partner of the release by which a session publishes its batch. */
+static inline struct wsh_batch *wsh_ctx_batch(const struct wsh_ctx *ctx)
+{
+    return __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
+}
 
 /* Where an operation goes: route and offset there, and the PE's global number. */
 struct wsh_target {

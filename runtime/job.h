@@ -46,6 +46,7 @@ struct wsh_job {
     struct wsh_ctx ctx;   /* SHMEM_CTX_DEFAULT */
     struct wsh_ctx *ctxs; /* all contexts, the default included */
     pthread_mutex_t ctxs_lock;
+    int batches; /* contexts with a batch */
     struct wsh_team world, shared;
 
     struct wsh_wait_tuning tuning;

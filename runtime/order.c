@@ -2,6 +2,7 @@
 /* Knows fence and quiet, and what they mean for a PE that is reached by several transports. */
 #include "runtime/order.h"
 
+#include "runtime/batch.h"
 #include "runtime/job.h"
 #include "runtime/wait.h"
 
@@ -42,11 +43,21 @@ static void describe_drain(void *arg, char *text, size_t size)
     tctx->tp->ops->describe(tctx, text + strlen(text), size - strlen(text));
 }
 
+/* What a batch holds has not been seen by a transport. */
+static int flush(struct wsh_ctx *ctx)
+{
+    struct wsh_batch *batch = wsh_ctx_batch(ctx);
+
+    return wsh_unlikely(batch != NULL) ? wsh_batch_flush(batch) : 0;
+}
+
 static int drain(struct drain *drain, const char *routine)
 {
     const struct wsh_wait_why why = {routine, describe_drain};
-    int rc = try_drain(drain);
+    int rc = flush(drain->ctx);
 
+    if (!rc)
+        rc = try_drain(drain);
     return rc == -EAGAIN ? wsh_wait(drain->ctx->job, &why, try_drain, drain) : rc;
 }
 
@@ -112,8 +123,10 @@ int wsh_fence(struct wsh_ctx *ctx)
 {
     static const struct wsh_wait_why why = {"shmem_fence", NULL};
     struct fence fence = {ctx, 0};
-    int rc;
+    int rc = flush(ctx);
 
+    if (rc)
+        return rc;
     wsh_ctx_lock(ctx);
     ctx->epoch++;
     wsh_ctx_unlock(ctx);

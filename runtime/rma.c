@@ -2,6 +2,7 @@
 /* Knows puts and gets of bytes: contiguous, nonblocking and strided. */
 #include "runtime/rma.h"
 
+#include "runtime/batch.h"
 #include "runtime/op.h"
 
 struct rma {
@@ -19,6 +20,12 @@ static inline int put_once(struct wsh_ctx *ctx, const struct wsh_target *to, con
     rc = to->route->ops->put(wsh_op_tctx(ctx, to), &to->route->rmem, to->off, src, len, done);
     wsh_ctx_unlock(ctx);
     return rc;
+}
+
+int wsh_put_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src, size_t len,
+                  struct wsh_done *done)
+{
+    return put_once(ctx, to, src, len, done);
 }
 
 static inline int get_once(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
@@ -79,13 +86,26 @@ static inline int run_get(struct wsh_ctx *ctx, const struct wsh_target *to, void
     return wsh_likely(wsh_op_ended(rc, done)) ? rc : finish_get(ctx, to, dst, len, done, rc);
 }
 
+/* A session's batch may gather the put. */
+static __attribute__((noinline)) int offer_put(struct wsh_ctx *ctx, const struct wsh_target *to,
+                                               const void *src, size_t len, struct wsh_done *done)
+{
+    struct wsh_batch *batch = wsh_ctx_batch(ctx);
+
+    return batch && wsh_batch_takes(batch, to, len) ? wsh_batch_put(batch, to, src, len)
+                                                    : run_put(ctx, to, src, len, done);
+}
+
 int wsh_put(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 {
     struct wsh_done done = {0};
     struct wsh_target to;
     int rc = wsh_op_target_with(ctx, sym, len, pe, src, &to);
 
-    return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, &done);
+    if (wsh_unlikely(rc))
+        return rc;
+    return wsh_unlikely(wsh_ctx_batch(ctx) != NULL) ? offer_put(ctx, &to, src, len, &done)
+                                                    : run_put(ctx, &to, src, len, &done);
 }
 
 int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
@@ -102,7 +122,10 @@ int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int
     struct wsh_target to;
     int rc = wsh_op_target_with(ctx, sym, len, pe, src, &to);
 
-    return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, NULL);
+    if (wsh_unlikely(rc))
+        return rc;
+    return wsh_unlikely(wsh_ctx_batch(ctx) != NULL) ? offer_put(ctx, &to, src, len, NULL)
+                                                    : run_put(ctx, &to, src, len, NULL);
 }
 
 int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)

@@ -14,6 +14,10 @@ int wsh_put(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 /* Blocking: `dst` holds the data on return. */
 int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
 
+/* One try to start a put to a known target: 0, -EAGAIN or a final error; `done` as in transport.h. */
+int wsh_put_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src, size_t len,
+                  struct wsh_done *done);
+
 /* Nonblocking: complete after wsh_quiet. */
 int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);

@@ -6,6 +6,7 @@
 #include "device/host.h"
 #include "runtime/base/atomic.h"
 #include "runtime/base/log.h"
+#include "runtime/batch.h"
 #include "runtime/job.h"
 
 #include <poll.h>
@@ -48,6 +49,12 @@ int wsh_wait_progress(struct wsh_job *job)
 {
     int moved = 0;
 
+    if (wsh_unlikely(__atomic_load_n(&job->batches, __ATOMIC_RELAXED))) { /* a hint: see session.c */
+        int rc = wsh_batch_progress(job);
+
+        if (rc < 0)
+            return rc;
+    }
     for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
         int rc = job->limits[tp].immediate ? 0 : job->tp[tp]->ops->progress(job->tp[tp]);
 

@@ -11,6 +11,14 @@ static void put_nbi(struct perf_run *run, long count)
     }
 }
 
+/* The same puts, announced as a batch: neighbours may leave together. */
+static void put_nbi_batch(struct perf_run *run, long count)
+{
+    shmem_ctx_session_start(SHMEM_CTX_DEFAULT, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+    put_nbi(run, count);
+    shmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
+}
+
 static void get_nbi(struct perf_run *run, long count)
 {
     for (long i = 0; i < count; i++) {
@@ -29,12 +37,14 @@ int main(int argc, char **argv)
 {
     static const struct perf_op ops[] = {
         {.name = "put_nbi", .batch = put_nbi, .check = perf_check_put},
+        {.name = "put_nbi_batch", .batch = put_nbi_batch, .check = perf_check_put},
         {.name = "get_nbi", .batch = get_nbi, .check = perf_check_get},
         {.name = NULL},
     };
     static const struct perf_program program = {
         .name = "msg_rate",
-        .what = "rate of put_nbi and get_nbi to and from the last PE, quiet after each window",
+        .what = "rate of put_nbi (one by one, and as a batch) and get_nbi to and from the last PE, quiet "
+                "after each window",
         .ops = ops,
         .unit = PERF_RATE,
         .min_pes = 2,

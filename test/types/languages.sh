@@ -43,6 +43,9 @@ int main(void)
     shmem_wait_until(&word, SHMEM_CMP_NE, 0);
     shfree(shrealloc(shmalloc(8), _num_pes() > 1 ? 16 : 8));
     shmem_pcontrol(1, "words", 2);
+    shmem_ctx_session_config_t config = {SIZE_MAX};
+    shmem_ctx_session_start(SHMEM_CTX_DEFAULT, SHMEM_CTX_SESSION_BATCH, &config, SHMEM_CTX_SESSION_TOTAL_OPS);
+    pshmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
     return shmem_team_my_pe(team);
 }
 END
