@@ -82,6 +82,7 @@ int wsh_ctx_init(struct wsh_ctx *ctx, struct wsh_job *job, struct wsh_team *team
     int rc;
 
     *ctx = (struct wsh_ctx){.job = job, .team = team, .options = options, .n_pes = team->n_pes};
+    ctx->owner = pthread_self();
     ctx->world = is_identity(team);
     ctx->locked = needs_lock(ctx);
     pthread_mutex_init(&ctx->lock, NULL);

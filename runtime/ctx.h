@@ -25,6 +25,7 @@ struct wsh_ctx {
     bool world;                        /* … and they are the same as global ones */
     bool locked;                       /* several threads may use it: take `lock` */
     long options;                      /* SHMEM_CTX_* as created */
+    pthread_t owner;                   /* the thread that created it */
     bool user;                         /* made by shmem_ctx_create: closed with the job */
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
     struct wsh_roads *roads;           /* [global pe], only where some PE is reached by several transports */

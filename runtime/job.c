@@ -26,12 +26,14 @@ static int open_settings(struct wsh_job *job)
                       SHMEM_MINOR_VERSION);
     if (job->env.info)
         wsh_env_print(stdout, false);
-    return wsh_log_open(job->env.debug, job->env.debug_file);
+    rc = wsh_log_open(job->env.debug, job->env.debug_file);
+    job->check = wsh_log_check;
+    return rc;
 }
 
 static void close_settings(struct wsh_job *job)
 {
-    (void)job;
+    job->check = false;
     wsh_log_close();
 }
 
@@ -269,6 +271,7 @@ int wsh_job_init(int thread_level)
         return 0;
     wsh_job.thread_level = thread_level;
     wsh_job.pid = getpid();
+    wsh_job.thread = pthread_self();
     rc = open_all(&wsh_job);
     if (rc)
         wsh_job.inits = 0;

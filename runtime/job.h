@@ -24,6 +24,8 @@ struct wsh_job {
     int my_pe, n_pes; /* n_pes = 0: not initialized */
     int inits;        /* shmem_init calls not yet matched by shmem_finalize */
     int thread_level; /* SHMEM_THREAD_* provided */
+    bool check;       /* look at arguments more closely: SHMEM_DEBUG=check */
+    pthread_t thread; /* that called shmem_init */
     bool network;     /* some PE is reached by a transport that is not immediate */
     bool *same_host;  /* [pe] */
     int local_rank, local_size;

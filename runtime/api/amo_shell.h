@@ -22,11 +22,21 @@ static WSH_INLINE uint64_t bits(const void *value, size_t width)
     return memcpy(&wide, value, sizeof wide), wide;
 }
 
+/* `result` is not written here. */
+static WSH_COLD void check_amo(const char *what, shmem_ctx_t handle, const void *sym, size_t width,
+                               void *result, int pe)
+{
+    wsh_check_transfer(what, handle, &(struct wsh_check_blocks){sym, result, 0, 0, 1, 1, width}, pe);
+}
+
 static WSH_INLINE void amo(const char *what, amo_fn *core, shmem_ctx_t handle, const void *sym,
                            const struct wsh_amo *op, void *result, int pe)
 {
-    int rc = core(wsh_api_ctx(what, handle), (void *)sym, op, result, pe);
+    int rc;
 
+    if (wsh_unlikely(wsh_job.check))
+        check_amo(what, handle, sym, op->width, result, pe);
+    rc = core(wsh_api_ctx(what, handle), (void *)sym, op, result, pe);
     if (wsh_unlikely(rc))
         wsh_api_fail(what, rc, handle, sym, op->width, pe);
 }

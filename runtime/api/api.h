@@ -10,6 +10,7 @@
 #ifndef WSH_API_H
 #define WSH_API_H
 
+#include "runtime/api/check.h"
 #include "runtime/job.h"
 
 /* The shells define names that generic.h makes macros of. */
@@ -53,6 +54,8 @@ static WSH_INLINE void wsh_api_ready(const char *what)
 {
     if (wsh_unlikely(wsh_job.n_pes == 0))
         wsh_api_bad(what, "");
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_thread(what);
 }
 
 /* Ends the job after a collective or an ordering call failed, which the core has said. */

@@ -31,6 +31,8 @@ WSH_SHELL(int, ctx_create, (long options, shmem_ctx_t *ctx))
 
 WSH_SHELL(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
 {
+    if (wsh_job.check)
+        wsh_check_team("shmem_team_create_ctx", team);
     return create("shmem_team_create_ctx", wsh_api_team(team), options, ctx);
 }
 
@@ -39,6 +41,8 @@ WSH_SHELL(void, ctx_destroy, (shmem_ctx_t ctx))
     wsh_api_ready("shmem_ctx_destroy");
     if (ctx == SHMEM_CTX_DEFAULT)
         wsh_api_bad("shmem_ctx_destroy", "SHMEM_CTX_DEFAULT lives until shmem_finalize");
+    if (ctx != SHMEM_CTX_INVALID && wsh_job.check)
+        wsh_check_ctx("shmem_ctx_destroy", ctx);
     if (ctx != SHMEM_CTX_INVALID)
         wsh_ctx_close(ctx);
 }
@@ -58,6 +62,8 @@ WSH_SHELL(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
     *team = SHMEM_TEAM_INVALID;
     if (ctx == SHMEM_CTX_INVALID)
         return -EINVAL;
+    if (wsh_job.check)
+        wsh_check_ctx("shmem_ctx_get_team", ctx);
     *team = handle_of(wsh_api_ctx("shmem_ctx_get_team", ctx)->team);
     return 0;
 }

@@ -4,6 +4,14 @@
 
 #include "runtime/api/api.h"
 
+/* The object behind a handle that is not SHMEM_CTX_INVALID. */
+static WSH_INLINE struct wsh_ctx *ctx_of(const char *what, shmem_ctx_t handle)
+{
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_ctx(what, handle);
+    return wsh_api_ctx(what, handle);
+}
+
 WSH_SHELL(void, fence, (void))
 {
     wsh_api_ready("shmem_fence");
@@ -14,7 +22,7 @@ WSH_SHELL(void, ctx_fence, (shmem_ctx_t ctx))
 {
     wsh_api_ready("shmem_ctx_fence");
     if (ctx != SHMEM_CTX_INVALID)
-        wsh_api_check("shmem_ctx_fence", wsh_fence(wsh_api_ctx("shmem_ctx_fence", ctx)));
+        wsh_api_check("shmem_ctx_fence", wsh_fence(ctx_of("shmem_ctx_fence", ctx)));
 }
 
 WSH_SHELL(void, quiet, (void))
@@ -27,7 +35,7 @@ WSH_SHELL(void, ctx_quiet, (shmem_ctx_t ctx))
 {
     wsh_api_ready("shmem_ctx_quiet");
     if (ctx != SHMEM_CTX_INVALID)
-        wsh_api_check("shmem_ctx_quiet", wsh_quiet(wsh_api_ctx("shmem_ctx_quiet", ctx)));
+        wsh_api_check("shmem_ctx_quiet", wsh_quiet(ctx_of("shmem_ctx_quiet", ctx)));
 }
 
 /* The first of pes that is no PE of ctx's team, for the error line. */
@@ -42,10 +50,11 @@ static WSH_COLD int bad_pe(const struct wsh_ctx *ctx, const int *pes, size_t n)
 
 static void pe_quiet(const char *what, shmem_ctx_t handle, const int *pes, size_t n)
 {
-    struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+    struct wsh_ctx *ctx;
     int rc;
 
     wsh_api_ready(what);
+    ctx = ctx_of(what, handle);
     if (!n)
         return;
     if (!pes)

@@ -10,12 +10,22 @@
 typedef int put_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 typedef int get_fn(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
 
+/* Out of line: it takes no room on the stack of other calls. `local` is not written, and may not have been yet. */
+static WSH_COLD void check_one(const char *what, shmem_ctx_t handle, const void *sym, void *local,
+                               size_t nelems, size_t size, int pe)
+{
+    wsh_check_transfer(what, handle, &(struct wsh_check_blocks){sym, local, 0, 0, nelems, 1, size}, pe);
+}
+
 static WSH_INLINE void put(const char *what, put_fn *core, shmem_ctx_t handle, void *dest, const void *source,
-                           size_t len, int pe)
+                           size_t nelems, size_t size, int pe)
 {
     struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+    size_t len = nelems * size;
     int rc;
 
+    if (wsh_unlikely(wsh_job.check))
+        check_one(what, handle, dest, (void *)source, nelems, size, pe);
     if (wsh_unlikely(!len))
         return;
     if (wsh_unlikely(!source))
@@ -26,11 +36,14 @@ static WSH_INLINE void put(const char *what, put_fn *core, shmem_ctx_t handle, v
 }
 
 static WSH_INLINE void get(const char *what, get_fn *core, shmem_ctx_t handle, void *dest, const void *source,
-                           size_t len, int pe)
+                           size_t nelems, size_t size, int pe)
 {
     struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+    size_t len = nelems * size;
     int rc;
 
+    if (wsh_unlikely(wsh_job.check))
+        check_one(what, handle, source, dest, nelems, size, pe);
     if (wsh_unlikely(!len))
         return;
     if (wsh_unlikely(!dest))
@@ -69,6 +82,11 @@ static WSH_INLINE void iput(const char *what, shmem_ctx_t handle, void *dest, co
     struct wsh_strided shape = shape_of(what, strides);
     int rc;
 
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_transfer(what, handle,
+                           &(struct wsh_check_blocks){dest, source, strides->dst, strides->sst,
+                                                      strides->block, strides->nblocks, strides->size},
+                           pe);
     if (wsh_unlikely(!shape.nelems || !shape.block))
         return;
     if (wsh_unlikely(!source))
@@ -85,6 +103,11 @@ static WSH_INLINE void iget(const char *what, shmem_ctx_t handle, void *dest, co
     struct wsh_strided shape = shape_of(what, strides);
     int rc;
 
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_transfer(what, handle,
+                           &(struct wsh_check_blocks){source, dest, strides->sst, strides->dst,
+                                                      strides->block, strides->nblocks, strides->size},
+                           pe);
     if (wsh_unlikely(!shape.nelems || !shape.block))
         return;
     if (wsh_unlikely(!dest))
@@ -103,12 +126,12 @@ static WSH_INLINE void iget(const char *what, shmem_ctx_t handle, void *dest, co
 #define WSH_MOVE(TAG, DIR, CORE, SIDE, TYPE, SIZE)                                                 \
     WSH_SHELL(void, TAG, (TYPE *dest, const TYPE *source, size_t nelems, int pe))                  \
     {                                                                                              \
-        DIR("shmem_" #TAG ": " SIDE, CORE, SHMEM_CTX_DEFAULT, dest, source, nelems * (SIZE), pe);  \
+        DIR("shmem_" #TAG ": " SIDE, CORE, SHMEM_CTX_DEFAULT, dest, source, nelems, SIZE, pe);  \
     }                                                                                              \
     WSH_SHELL(void, ctx_##TAG,                                                                     \
               (shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe))            \
     {                                                                                              \
-        DIR("shmem_ctx_" #TAG ": " SIDE, CORE, ctx, dest, source, nelems * (SIZE), pe);            \
+        DIR("shmem_ctx_" #TAG ": " SIDE, CORE, ctx, dest, source, nelems, SIZE, pe);            \
     }
 
 #define WSH_TYPED(NAME, TYPE)                                                 \
@@ -137,24 +160,24 @@ WSH_MOVE(getmem_nbi, get, wsh_get_nbi, "source", void, 1)
 #define WSH_ONE(NAME, TYPE)                                                                        \
     WSH_SHELL(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                    \
     {                                                                                              \
-        put("shmem_" #NAME "_p: dest", wsh_put, SHMEM_CTX_DEFAULT, dest, &value, sizeof value,     \
+        put("shmem_" #NAME "_p: dest", wsh_put, SHMEM_CTX_DEFAULT, dest, &value, 1, sizeof value,  \
             pe);                                                                                   \
     }                                                                                              \
     WSH_SHELL(void, ctx_##NAME##_p, (shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe))             \
     {                                                                                              \
-        put("shmem_ctx_" #NAME "_p: dest", wsh_put, ctx, dest, &value, sizeof value, pe);          \
+        put("shmem_ctx_" #NAME "_p: dest", wsh_put, ctx, dest, &value, 1, sizeof value, pe);          \
     }                                                                                              \
     WSH_SHELL(TYPE, NAME##_g, (const TYPE *source, int pe))                                        \
     {                                                                                              \
         TYPE value;                                                                                \
-        get("shmem_" #NAME "_g: source", wsh_get, SHMEM_CTX_DEFAULT, &value, source, sizeof value, \
+        get("shmem_" #NAME "_g: source", wsh_get, SHMEM_CTX_DEFAULT, &value, source, 1, sizeof value, \
             pe);                                                                                   \
         return value;                                                                              \
     }                                                                                              \
     WSH_SHELL(TYPE, ctx_##NAME##_g, (shmem_ctx_t ctx, const TYPE *source, int pe))                 \
     {                                                                                              \
         TYPE value;                                                                                \
-        get("shmem_ctx_" #NAME "_g: source", wsh_get, ctx, &value, source, sizeof value, pe);      \
+        get("shmem_ctx_" #NAME "_g: source", wsh_get, ctx, &value, source, 1, sizeof value, pe);      \
         return value;                                                                              \
     }
 WSH_RMA_TYPES(WSH_ONE)

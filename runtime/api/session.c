@@ -5,6 +5,15 @@
 #include "runtime/api/api.h"
 #include "runtime/base/log.h"
 
+static void check(const char *what, shmem_ctx_t ctx, long options, long config_mask)
+{
+    if (!wsh_job.check)
+        return;
+    wsh_check_ctx(what, ctx);
+    if ((options & ~SHMEM_CTX_SESSION_BATCH) || (config_mask & ~SHMEM_CTX_SESSION_TOTAL_OPS))
+        wsh_api_bad(what, "options or config_mask has bits that are no SHMEM_CTX_SESSION_ constant");
+}
+
 WSH_SHELL(void, ctx_session_start,
           (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
 {
@@ -13,6 +22,7 @@ WSH_SHELL(void, ctx_session_start,
     wsh_api_ready("shmem_ctx_session_start");
     if (ctx == SHMEM_CTX_INVALID)
         return;
+    check("shmem_ctx_session_start", ctx, options, config_mask);
     if (config_mask && !config)
         wsh_api_bad("shmem_ctx_session_start", "config is NULL and config_mask is not 0");
     if (wsh_session_start(wsh_api_ctx("shmem_ctx_session_start", ctx), options,
@@ -23,6 +33,8 @@ WSH_SHELL(void, ctx_session_start,
 WSH_SHELL(void, ctx_session_stop, (shmem_ctx_t ctx))
 {
     wsh_api_ready("shmem_ctx_session_stop");
-    if (ctx != SHMEM_CTX_INVALID)
-        wsh_api_check("shmem_ctx_session_stop", wsh_session_stop(wsh_api_ctx("shmem_ctx_session_stop", ctx)));
+    if (ctx == SHMEM_CTX_INVALID)
+        return;
+    check("shmem_ctx_session_stop", ctx, 0, 0);
+    wsh_api_check("shmem_ctx_session_stop", wsh_session_stop(wsh_api_ctx("shmem_ctx_session_stop", ctx)));
 }

@@ -13,8 +13,11 @@ typedef int put_signal_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_
 
 static WSH_INLINE void send(const char *what, shmem_ctx_t handle, const struct wsh_signal *signal, int pe)
 {
-    int rc = wsh_signal_send(wsh_api_ctx(what, handle), signal, pe);
+    int rc;
 
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_ctx(what, handle);
+    rc = wsh_signal_send(wsh_api_ctx(what, handle), signal, pe);
     if (wsh_unlikely(rc))
         wsh_api_fail(what, rc, handle, signal->sym, sizeof *signal->sym, pe);
 }
@@ -27,18 +30,27 @@ struct put_signal {
     put_signal_fn *core;
     void *dest;
     const void *source;
-    size_t len;
+    size_t nelems, size;
 };
 
 /* The core refuses a call for one of its two addresses without saying which. */
 static WSH_COLD void fail(const struct put_signal *put, int rc, shmem_ctx_t handle,
                           const struct wsh_signal *signal, int pe)
 {
-    size_t off;
+    size_t off, len = put->nelems * put->size;
 
-    if (!put->len || (rc == -EFAULT && wsh_heap_find(&wsh_job.heap, put->dest, put->len, &off) >= 0))
+    if (!len || (rc == -EFAULT && wsh_heap_find(&wsh_job.heap, put->dest, len, &off) >= 0))
         wsh_api_fail(put->what_signal, rc, handle, signal->sym, sizeof *signal->sym, pe);
-    wsh_api_fail(put->what, rc, handle, put->dest, put->len, pe);
+    wsh_api_fail(put->what, rc, handle, put->dest, len, pe);
+}
+
+static WSH_COLD void check(const struct put_signal *put, shmem_ctx_t handle, const struct wsh_signal *signal,
+                           int pe)
+{
+    const struct wsh_check_blocks blocks = {put->dest, put->source, 0, 0, put->nelems, 1, put->size};
+
+    wsh_check_transfer(put->what, handle, &blocks, pe);
+    wsh_check_apart(put->what_signal, put->dest, put->nelems * put->size, signal->sym, sizeof *signal->sym);
 }
 
 static WSH_INLINE enum wsh_amo_op operator(const char *what, int sig_op) {
@@ -50,11 +62,14 @@ static WSH_INLINE enum wsh_amo_op operator(const char *what, int sig_op) {
 static WSH_INLINE void put_signal(const struct put_signal *put, shmem_ctx_t handle,
                                   const struct wsh_signal *signal, int pe)
 {
+    size_t len = put->nelems * put->size;
     int rc;
 
-    if (wsh_unlikely(!put->source && put->len))
+    if (wsh_unlikely(wsh_job.check))
+        check(put, handle, signal, pe);
+    if (wsh_unlikely(!put->source && len))
         wsh_api_bad(put->what, "source is NULL");
-    rc = put->core(wsh_api_ctx(put->what, handle), put->dest, put->source, put->len, signal, pe);
+    rc = put->core(wsh_api_ctx(put->what, handle), put->dest, put->source, len, signal, pe);
     if (wsh_unlikely(rc))
         fail(put, rc, handle, signal, pe);
 }
@@ -68,7 +83,7 @@ static WSH_INLINE void put_signal(const struct put_signal *put, shmem_ctx_t hand
                uint64_t signal, int sig_op, int pe))                                               \
     {                                                                                              \
         put_signal(&(struct put_signal){"shmem_" #TAG ": dest", "shmem_" #TAG ": sig_addr", CORE,  \
-                                        dest, source, nelems * (SIZE)},                            \
+                                        dest, source, nelems, SIZE},                               \
                    SHMEM_CTX_DEFAULT,                                                              \
                    &(struct wsh_signal){sig_addr, signal, operator("shmem_" #TAG, sig_op)}, pe);   \
     }                                                                                              \
@@ -78,7 +93,7 @@ static WSH_INLINE void put_signal(const struct put_signal *put, shmem_ctx_t hand
     {                                                                                              \
         put_signal(&(struct put_signal){"shmem_ctx_" #TAG ": dest",                                \
                                         "shmem_ctx_" #TAG ": sig_addr", CORE, dest, source,        \
-                                        nelems * (SIZE)},                                          \
+                                        nelems, SIZE},                                             \
                    ctx,                                                                            \
                    &(struct wsh_signal){sig_addr, signal, operator("shmem_ctx_" #TAG, sig_op)},    \
                    pe);                                                                            \

@@ -28,6 +28,8 @@ static WSH_INLINE void check(const char *what, const struct wsh_p2p *set)
         return;
     if (wsh_unlikely(!set->values))
         wsh_api_bad(what, "cmp_values is NULL");
+    if (wsh_unlikely(wsh_job.check && len / width != set->nelems))
+        wsh_api_bad(what, "nelems words are more than memory holds");
     seg = wsh_heap_find(&wsh_job.heap, set->ivars, len, &off);
     if (wsh_unlikely(seg >= WSH_SEG_DEVICE))
         wsh_api_bad(what, "the word is device memory; wait for it in a kernel, or read it with shmem_g");
@@ -77,6 +79,9 @@ static WSH_INLINE size_t test_any(const char *what, const struct wsh_p2p *set)
 static WSH_INLINE void check_indices(const char *what, const struct wsh_p2p *set, const size_t *indices)
 {
     check(what, set);
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_apart(what, set->ivars, set->nelems * wsh_word_width(set->word), indices,
+                        set->nelems * sizeof *indices);
     if (wsh_unlikely(!indices && set->nelems))
         wsh_api_bad(what, "indices is NULL");
 }

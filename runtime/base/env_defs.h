@@ -16,7 +16,8 @@ WSH_ENV(device_size, SIZE, "SHMEM_DEVICE_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETR
 WSH_ENV(disable_vmm, BOOL, "SHMEM_DISABLE_CUDA_VMM", "0", "NVSHMEM_DISABLE_CUDA_VMM",
         "give device memory to peers by CUDA IPC instead of the driver's virtual memory management")
 WSH_ENV(debug, STR, "SHMEM_DEBUG", "", "NVSHMEM_DEBUG",
-        "what to print: warn, info, trace and subsystems INIT,COLL,P2P,PROXY,TRANSPORT,MEM,BOOTSTRAP,TOPO")
+        "what to print: warn, info, trace and subsystems INIT,COLL,P2P,PROXY,TRANSPORT,MEM,BOOTSTRAP,TOPO; "
+        "check: look at arguments more closely")
 WSH_ENV(debug_file, STR, "SHMEM_DEBUG_FILE", "", "NVSHMEM_DEBUG_FILE",
         "file for info and trace lines; %h = host name, %p = process id")
 WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "", "make every fallback to something slower an error")

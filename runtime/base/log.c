@@ -14,9 +14,12 @@
 
 int wsh_log_max_level = WSH_LOG_WARN;
 unsigned wsh_log_subsys = WSH_SUB_ALL;
+bool wsh_log_check;
 
 static int log_fd = STDERR_FILENO;
 static char log_prefix[128] = "warpshmem: ";
+
+#define CHECK (-2) /* no level, but more looks at arguments */
 
 static const struct {
     const char *name;
@@ -27,7 +30,7 @@ static const struct {
     {"warn", WSH_LOG_WARN, 0},
     {"info", WSH_LOG_INFO, 0},
     {"trace", WSH_LOG_TRACE, 0},
-    {"check", -1, 0},
+    {"check", CHECK, 0},
     {"1", WSH_LOG_INFO, 0},
     {"INIT", -1, WSH_SUB_INIT},
     {"COLL", -1, WSH_SUB_COLL},
@@ -48,6 +51,7 @@ static int apply_word(const char *word, size_t len, unsigned *subsys)
         if (log_words[i].level >= 0)
             wsh_log_max_level = log_words[i].level;
         *subsys |= log_words[i].subsys;
+        wsh_log_check |= log_words[i].level == CHECK;
         return 0;
     }
     wsh_error("SHMEM_DEBUG: unknown word '%.*s'; use warn, info, trace, check or a subsystem (INIT, "
@@ -121,6 +125,7 @@ void wsh_log_close(void)
     wsh_log_set_pe(-1);
     wsh_log_max_level = WSH_LOG_WARN;
     wsh_log_subsys = WSH_SUB_ALL;
+    wsh_log_check = false;
 }
 
 void wsh_log_set_pe(int pe)

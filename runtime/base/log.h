@@ -22,6 +22,7 @@ enum wsh_log_subsys {
 
 extern int wsh_log_max_level;
 extern unsigned wsh_log_subsys;
+extern bool wsh_log_check; /* SHMEM_DEBUG holds the word check */
 
 /*
  * Applies SHMEM_DEBUG (`spec`: a comma-separated list of warn, info, trace, check and subsystem

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how the arguments of a call are looked at with SHMEM_DEBUG=check. */
+#include "runtime/api/check.h"
+
+#include "runtime/api/api.h"
+#include "runtime/base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Noreturn void refuse(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static _Noreturn void refuse(const char *what, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    wsh_error("%.*s: %s", (int)strcspn(what, ":"), what, text);
+    wsh_job_abort(1);
+}
+
+void wsh_check_thread(const char *what)
+{
+    if (wsh_job.thread_level < SHMEM_THREAD_SERIALIZED && !pthread_equal(wsh_job.thread, pthread_self()))
+        refuse(what,
+               "called by another thread than shmem_init, at %s; ask shmem_init_thread for "
+               "SHMEM_THREAD_MULTIPLE",
+               wsh_job.thread_level == SHMEM_THREAD_SINGLE ? "SHMEM_THREAD_SINGLE" : "SHMEM_THREAD_FUNNELED");
+}
+
+static bool is_live(const struct wsh_ctx *wanted)
+{
+    const struct wsh_ctx *ctx;
+
+    pthread_mutex_lock(&wsh_job.ctxs_lock);
+    for (ctx = wsh_job.ctxs; ctx && ctx != wanted; ctx = ctx->next)
+        ;
+    pthread_mutex_unlock(&wsh_job.ctxs_lock);
+    return ctx && (ctx->user || ctx == &wsh_job.ctx);
+}
+
+void wsh_check_ctx(const char *what, shmem_ctx_t handle)
+{
+    const struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+
+    wsh_check_thread(what);
+    if (!is_live(ctx))
+        refuse(what, "ctx %p is no context; it was never created, or has been destroyed", (const void *)ctx);
+    if ((ctx->options & SHMEM_CTX_PRIVATE) && !pthread_equal(ctx->owner, pthread_self()))
+        refuse(what, "ctx is private to another thread; create it without SHMEM_CTX_PRIVATE to share it");
+}
+
+void wsh_check_team(const char *what, shmem_team_t handle)
+{
+    const struct wsh_team *team = wsh_api_team(handle);
+
+    wsh_check_thread(what);
+    if (team && (team->job != &wsh_job || team->my_pe < 0))
+        refuse(what, "team %p is no team of this PE; it was never created, or has been destroyed",
+               (const void *)team);
+}
+
+static bool meet(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    return a < b + b_len && b < a + a_len;
+}
+
+void wsh_check_apart(const char *what, const void *a, size_t a_len, const void *b, size_t b_len)
+{
+    if (a && b && a_len && b_len && meet(a, a_len, b, b_len))
+        refuse(what, "two arguments overlap: %zu bytes at %p and %zu bytes at %p; use memory apart", a_len, a,
+               b_len, b);
+}
+
+/* Where this PE would load and store what is at `sym` of `pe`; NULL where it cannot. */
+static const char *alias_of(const struct wsh_ctx *ctx, const void *sym, int pe)
+{
+    const struct wsh_route *route;
+    size_t off;
+
+    pe = ctx->team->members[pe];
+    if (pe == wsh_job.my_pe)
+        return sym;
+    route = wsh_job_route(&wsh_job, sym, 1, pe, &off);
+    return route && route->ops && route->rmem.map ? route->rmem.map + off : NULL;
+}
+
+/* Both sides ascend: the lower of two blocks that do not meet can meet none of the other side's later ones. */
+static bool blocks_meet(const struct wsh_check_blocks *blocks, const char *far)
+{
+    const char *near = blocks->local;
+    size_t len = blocks->block * blocks->size, i = 0, k = 0;
+
+    while (i < blocks->nblocks && k < blocks->nblocks) {
+        const char *a = far + (ptrdiff_t)i * blocks->sym_stride * (ptrdiff_t)blocks->size;
+        const char *b = near + (ptrdiff_t)k * blocks->local_stride * (ptrdiff_t)blocks->size;
+
+        if (meet(a, len, b, len))
+            return true;
+        if (a < b)
+            i++;
+        else
+            k++;
+    }
+    return false;
+}
+
+/* Bytes from the first element to the last one of a side do not fit an address. */
+static bool is_endless(const struct wsh_check_blocks *blocks, ptrdiff_t stride)
+{
+    size_t elements, bytes;
+
+    return __builtin_mul_overflow(blocks->nblocks - 1, (size_t)stride, &elements) ||
+           __builtin_add_overflow(elements, blocks->block, &elements) ||
+           __builtin_mul_overflow(elements, blocks->size, &bytes) || bytes > PTRDIFF_MAX;
+}
+
+void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_check_blocks *blocks, int pe)
+{
+    const struct wsh_ctx *ctx;
+    const char *far;
+
+    wsh_check_ctx(what, handle);
+    ctx = wsh_api_ctx(what, handle);
+    if (!blocks->block || !blocks->nblocks || pe < 0 || pe >= ctx->n_pes)
+        return;
+    if (is_endless(blocks, blocks->sym_stride) || is_endless(blocks, blocks->local_stride))
+        refuse(what, "%zu elements of %zu bytes are more than memory holds", blocks->block * blocks->nblocks,
+               blocks->size);
+    if ((uintptr_t)blocks->sym % (blocks->size & -blocks->size))
+        refuse(what, "%p is not aligned to its type's %zu bytes", blocks->sym, blocks->size);
+    far = blocks->local ? alias_of(ctx, blocks->sym, pe) : NULL;
+    if (far && blocks_meet(blocks, far))
+        refuse(what, "dest and source overlap: %p of PE %d and %p here are the same memory", blocks->sym, pe,
+               blocks->local);
+}

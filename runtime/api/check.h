@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows what SHMEM_DEBUG=check looks at beyond what every call does: what the specification leaves undefined and costs
+ * too much to look at always. Each returns where all is right, and else ends the job after one line of routine,
+ * argument and cure. `what` is "shmem_int_put: dest", handles are the public ones, as in api.h.
+ */
+#ifndef WSH_API_CHECK_H
+#define WSH_API_CHECK_H
+
+#include <stddef.h>
+
+struct wsh_ctx;
+struct wsh_team;
+
+/* Below SHMEM_THREAD_SERIALIZED one thread alone may call. */
+void wsh_check_thread(const char *what);
+
+/* The handle is a live context, and not private to another thread. Looks at the thread too. */
+void wsh_check_ctx(const char *what, struct wsh_ctx *handle);
+
+/* The handle is a team that this PE is in. */
+void wsh_check_team(const char *what, struct wsh_team *handle);
+
+/* Two arrays of one call, one of them written, have no byte in common. */
+void wsh_check_apart(const char *what, const void *a, size_t a_len, const void *b, size_t b_len);
+
+/*
+ * Blocks of `block` elements of `size` bytes, `nblocks` of them: those at `sym` of `pe` (of the context's team), and
+ * those at `local` here, NULL for none; strides count elements. The symmetric ones are aligned to their size; none of
+ * one side is a byte of one of the other, also where shmem_ptr has made `local` of memory of `pe`. A PE or an address
+ * that is wrong in itself is left to the call.
+ */
+struct wsh_check_blocks {
+    const void *sym, *local;
+    ptrdiff_t sym_stride, local_stride;
+    size_t block, nblocks, size;
+};
+void wsh_check_transfer(const char *what, struct wsh_ctx *handle, const struct wsh_check_blocks *blocks,
+                        int pe);
+
+#endif
