@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Blocking atomics, fetching and not, are delivered before, with fence, or complete before, with quiet, what follows.
+ * roads: local:2,4 tcp:2,4 efa:2 shm:2 mixed:4 split:2 splitback:2
+ * timeout: 90
+ */
+#include "test/common/litmus.h"
+
+/* What the slot held is known: the round that used it before, 0 at first. */
+static void send(uint64_t *dest, uint64_t *source, uint64_t round, int pe)
+{
+    uint64_t before = round > LITMUS_SLOTS ? round - LITMUS_SLOTS : 0;
+
+    (void)source;
+    for (int i = 0; i < LITMUS_WORDS; i++) {
+        switch ((round + (uint64_t)i) % 5) {
+        case 0: shmem_uint64_atomic_set(&dest[i], round, pe); break;
+        case 1: shmem_uint64_atomic_add(&dest[i], round - before, pe); break;
+        case 2: shmem_uint64_atomic_xor(&dest[i], round ^ before, pe); break;
+        case 3:
+            shmem_uint64_atomic_or(&dest[i], round, pe), shmem_uint64_atomic_and(&dest[i], round, pe);
+            break;
+        default: shmem_uint64_atomic_compare_swap(&dest[i], before, round, pe); break;
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct litmus row = {"blocking atomic", send, NULL};
+
+    return litmus_main(argc, argv, &row);
+}
