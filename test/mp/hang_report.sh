@@ -24,11 +24,15 @@ run_job 30 "$oshrun" -n 2 "$stuck" barrier
 reported "barrier, local" "shmem_barrier_all" "PE 1"
 run_job 30 "$oshrun" -n 2 "$stuck" wait
 reported "wait_until, local" "wait_until" "== 5"
+run_job 30 "$oshrun" -n 2 "$stuck" lock
+reported "set_lock, local" "shmem_set_lock" "PE 1 to clear the lock"
 export SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
 run_job 30 "$oshrun" -n 2 "$stuck" barrier
 reported "barrier, tcp" "shmem_barrier_all" "PE 1"
 run_job 30 "$oshrun" -n 2 "$stuck" wait
 reported "wait_until, tcp" "wait_until" "== 5"
+run_job 30 "$oshrun" -n 2 "$stuck" lock
+reported "set_lock, tcp" "shmem_set_lock" "PE 1 to clear the lock"
 run_job 30 "$oshrun" -n 2 "$stuck" quiet
 reported "quiet, tcp" "shmem_quiet" "PE 1: .*put"
 unset SHMEM_TRANSPORTS SHMEM_LIBFABRIC_PROVIDER

@@ -26,6 +26,20 @@ static void in_wait(void)
     }
 }
 
+static void in_lock(void)
+{
+    static long lock;
+
+    if (mp_me == 1)
+        shmem_set_lock(&lock);
+    shmem_barrier_all();
+    if (mp_me == 1)
+        mp_sleep(SECONDS);
+    else
+        shmem_set_lock(&lock);
+    shmem_clear_lock(&lock);
+}
+
 static void in_quiet(void)
 {
     char *slot = mp_alloc(LEN), *src = mp_alloc(LEN);
@@ -55,6 +69,8 @@ int main(int argc, char **argv)
         in_barrier();
     else if (!strcmp(where, "wait"))
         in_wait();
+    else if (!strcmp(where, "lock"))
+        in_lock();
     else
         in_quiet();
     shmem_barrier_all();
