@@ -10,17 +10,17 @@
 #else
 
 /*
- * Returns once this PE holds the lock; PEs that wait get it in the order in which they asked. A PE that holds it
- * already ends the job with one line.
+ * set_lock: returns once this PE holds the lock; PEs that wait get it in the order in which they asked. A PE that
+ * holds it already ends the job with one line.
  */
 void WSH_NAME(set_lock)(long *lock);
 
-/* 0: this PE holds the lock now, which nobody held; 1: somebody holds it. Does not wait for it. */
+/* test_lock: 0: this PE holds the lock now, which nobody held; 1: somebody holds it. Does not wait for it. */
 int WSH_NAME(test_lock)(long *lock);
 
 /*
- * Brings the default context to quiet, then gives the lock to the PE that has waited longest, or leaves it free. A PE
- * that does not hold it ends the job with one line.
+ * clear_lock: brings the default context to quiet, then gives the lock to the PE that has waited longest, or leaves it
+ * free. A PE that does not hold it ends the job with one line.
  */
 void WSH_NAME(clear_lock)(long *lock);
 
