@@ -136,7 +136,8 @@ int wsh_fence(struct wsh_ctx *ctx)
 
 /*
  * Full: what was stored here or through shmem_ptr is visible before anything later is read. Partner: the same in
- * the other PE's quiet or fence, or the acquire of its wait.
+ * the other PE's quiet or fence, or the acquire of its wait. Contexts of SHMEM_CTX_NOSTORE need it too: a put into
+ * shared memory is a store.
  */
 int wsh_quiet(struct wsh_ctx *ctx)
 {
