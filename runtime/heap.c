@@ -77,7 +77,7 @@ static int want_huge_pages(const struct wsh_segment *seg, const struct wsh_env *
 
 static int open_host_heap(struct wsh_heap *heap, const struct wsh_env *env)
 {
-    size_t len = round_up(env->symmetric_size + HEAP_INTERNAL, HEAP_GRANULE);
+    size_t len = round_up(env->symmetric_size + env->team_memory + HEAP_INTERNAL, HEAP_GRANULE);
     size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     bool huge = env->huge_pages == WSH_ON;
     struct wsh_segment *seg = &heap->seg[WSH_SEG_HEAP];

@@ -86,6 +86,22 @@ static void note_hosts(struct wsh_job *job, const struct wsh_peer_blob *peers)
     }
 }
 
+/* Who shares memory with whom, for all PEs alike: the blobs are the same everywhere, and so must the settings be. */
+static void note_domains(struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    bool shares = wsh_route_shares_memory(job);
+
+    job->n_domains = 0;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        int first = shares ? 0 : pe;
+
+        while (wsh_peer_blob_host(&peers[first]) != wsh_peer_blob_host(&peers[pe]))
+            first++;
+        job->domain[pe] = first;
+        job->n_domains += first == pe;
+    }
+}
+
 /* All PEs see the same blobs, so all give the same answer. */
 static bool on_one_host(const struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
@@ -126,6 +142,7 @@ static int build_routes(struct wsh_job *job, struct wsh_peer_blob *peers)
     if (rc)
         return rc;
     note_hosts(job, peers);
+    note_domains(job, peers);
     wsh_wait_tune(job, job->env.node_emulated >= 0 ? job->n_pes : job->local_size);
     return wsh_route_connect(job, peers);
 }
@@ -134,7 +151,9 @@ static void close_routes(struct wsh_job *job)
 {
     wsh_route_close(job);
     free(job->same_host);
+    free(job->domain);
     job->same_host = NULL;
+    job->domain = NULL;
 }
 
 static int open_routes(struct wsh_job *job)
@@ -143,7 +162,8 @@ static int open_routes(struct wsh_job *job)
     int rc;
 
     job->same_host = calloc((size_t)job->n_pes, sizeof *job->same_host);
-    rc = peers && job->same_host ? build_routes(job, peers) : -ENOMEM;
+    job->domain = calloc((size_t)job->n_pes, sizeof *job->domain);
+    rc = peers && job->same_host && job->domain ? build_routes(job, peers) : -ENOMEM;
     forget_peers(job, peers);
     free(peers);
     if (rc)
@@ -171,6 +191,7 @@ static int open_team(struct wsh_job *job, struct wsh_team *team, bool only_share
 
 static void close_teams(struct wsh_job *job)
 {
+    wsh_team_fini_all(job);
     wsh_team_fini(&job->shared);
     wsh_team_fini(&job->world);
 }
@@ -183,6 +204,8 @@ static int open_teams(struct wsh_job *job)
     rc = open_team(job, &job->world, false);
     if (!rc)
         rc = open_team(job, &job->shared, true);
+    if (!rc)
+        rc = wsh_pool_open(job);
     if (rc)
         close_teams(job);
     return rc;

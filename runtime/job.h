@@ -4,6 +4,7 @@
 #define WSH_JOB_H
 
 #include "bootstrap/boot.h"
+#include "runtime/coll/pool.h"
 #include "runtime/ctx.h"
 #include "runtime/device_heap.h"
 #include "runtime/heap.h"
@@ -29,6 +30,8 @@ struct wsh_job {
     bool network;     /* some PE is reached by a transport that is not immediate */
     bool *same_host;  /* [pe] */
     int local_rank, local_size;
+    int *domain; /* [pe] the first PE with which it shares memory: equal on PEs that do */
+    int n_domains;
     pid_t pid; /* a forked child is not in the job */
 
     struct wsh_env env;
@@ -50,6 +53,8 @@ struct wsh_job {
     pthread_mutex_t ctxs_lock;
     int batches; /* contexts with a batch */
     struct wsh_team world, shared;
+    struct wsh_team *teams; /* split off; under ctxs_lock */
+    struct wsh_pool pool;   /* their symmetric memory */
 
     struct wsh_wait_tuning tuning;
     int waiters;    /* threads inside wait.c: the progress thread may sleep */

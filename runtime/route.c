@@ -60,6 +60,12 @@ static bool is_allowed(const struct wsh_job *job, const struct wsh_tp_ops *ops, 
     return !list || is_listed(list, ops->name);
 }
 
+/* The first of the registry is the one that maps host memory. */
+bool wsh_route_shares_memory(const struct wsh_job *job)
+{
+    return is_allowed(job, wsh_tp_registry()[0], WSH_SEG_HEAP);
+}
+
 /* Asked for by name where a cheaper transport is not: needed although every peer is on this host. */
 static bool is_needed(const struct wsh_job *job, const struct wsh_tp_ops *ops, bool network)
 {

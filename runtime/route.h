@@ -40,6 +40,9 @@ void wsh_route_withdraw(struct wsh_job *job, unsigned first_tp, int seg);
 void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,
                        size_t size);
 
+/* Whether the settings let PEs of one host share the memory of their heaps. */
+bool wsh_route_shares_memory(const struct wsh_job *job);
+
 /* "local", "efa" …: the transport that reaches the host heap of `pe`. */
 const char *wsh_route_name(const struct wsh_job *job, int pe);
 

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a team is set up from the list of its members. */
+/* Knows how teams are set up from lists of members, and taken down. */
 #include "runtime/team.h"
 
-#include "runtime/coll/coll.h"
+#include "runtime/coll/pool.h"
+#include "runtime/coll/state.h"
 #include "runtime/job.h"
+#include "runtime/team_split.h"
 
 #include <stdlib.h>
 
-int wsh_team_init(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes)
+static void fill(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes)
 {
     *team = (struct wsh_team){.job = job, .my_pe = -1, .n_pes = n_pes, .members = members};
     for (int pe = 0; pe < n_pes; pe++)
         if (members[pe] == job->my_pe)
             team->my_pe = pe;
-    return wsh_coll_open(team);
+}
+
+int wsh_team_init(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes)
+{
+    fill(team, job, members, n_pes);
+    return wsh_coll_open(team, job->n_pes);
 }
 
 void wsh_team_fini(struct wsh_team *team)
@@ -21,6 +28,11 @@ void wsh_team_fini(struct wsh_team *team)
     wsh_coll_close(team);
     free(team->members);
     *team = (struct wsh_team){.my_pe = -1};
+}
+
+struct wsh_pad wsh_team_pad(const struct wsh_job *job, int n_pes)
+{
+    return wsh_pad_layout(n_pes, job->n_domains < n_pes ? job->n_domains : n_pes);
 }
 
 int wsh_team_translate(const struct wsh_team *team, int pe, const struct wsh_team *other)
@@ -31,4 +43,83 @@ int wsh_team_translate(const struct wsh_team *team, int pe, const struct wsh_tea
         if (other->members[i] == team->members[pe])
             return i;
     return -1;
+}
+
+struct wsh_team *wsh_team_open(struct wsh_job *job, int *members, int n_pes)
+{
+    struct wsh_team *team = calloc(1, sizeof *team);
+
+    if (!team || !members) {
+        free(team);
+        free(members);
+        return NULL;
+    }
+    fill(team, job, members, n_pes);
+    if (!wsh_coll_prepare(team))
+        return team;
+    free(members);
+    free(team);
+    return NULL;
+}
+
+void wsh_team_attach(struct wsh_team *team, int unit)
+{
+    struct wsh_job *job = team->job;
+
+    wsh_coll_attach(team, job->pool.base + (size_t)unit * job->pool.unit, unit);
+    pthread_mutex_lock(&job->ctxs_lock);
+    team->next = job->teams;
+    team->link = &job->teams;
+    if (team->next)
+        team->next->link = &team->next;
+    job->teams = team;
+    pthread_mutex_unlock(&job->ctxs_lock);
+}
+
+void wsh_team_close(struct wsh_team *team)
+{
+    if (!team)
+        return;
+    if (team->link) {
+        pthread_mutex_lock(&team->job->ctxs_lock);
+        *team->link = team->next;
+        if (team->next)
+            team->next->link = team->link;
+        pthread_mutex_unlock(&team->job->ctxs_lock);
+    }
+    wsh_team_fini(team);
+    free(team);
+}
+
+void wsh_team_fini_all(struct wsh_job *job)
+{
+    while (job->teams)
+        wsh_team_close(job->teams);
+}
+
+static struct wsh_ctx *find_ctx(struct wsh_team *team)
+{
+    struct wsh_ctx *ctx;
+
+    pthread_mutex_lock(&team->job->ctxs_lock);
+    for (ctx = team->job->ctxs; ctx && (ctx->team != team || !ctx->user); ctx = ctx->next)
+        ;
+    pthread_mutex_unlock(&team->job->ctxs_lock);
+    return ctx;
+}
+
+/* After the sync nobody writes to this PE's pad any more: every flag sent to it has been awaited. */
+int wsh_team_destroy(struct wsh_team *team)
+{
+    struct wsh_ctx *ctx;
+    int rc;
+
+    while ((ctx = find_ctx(team)))
+        wsh_ctx_close(ctx);
+    rc = wsh_sync(team, "shmem_team_destroy");
+    if (rc)
+        return rc;
+    wsh_coll_detach(team);
+    wsh_team_close(team);
+    return 0;
 }

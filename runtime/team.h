@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows teams: which PEs, and the symmetric words by which they synchronize. */
+/* Knows teams: which PEs, how they are split off from others, and that all members agree on it. */
 #ifndef WSH_TEAM_H
 #define WSH_TEAM_H
+
+#include "runtime/coll/pad.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,17 +13,47 @@ struct wsh_coll;
 
 struct wsh_team {
     struct wsh_job *job;
-    int my_pe, n_pes;      /* in the team; my_pe < 0 = this PE is no member */
-    int *members;          /* [n_pes] global PE numbers */
-    struct wsh_coll *coll; /* state of its collectives (coll/) */
-    int num_contexts;
+    int my_pe, n_pes;              /* in the team; my_pe < 0 = this PE is no member */
+    int *members;                  /* [n_pes] global PE numbers */
+    struct wsh_coll *coll;         /* state of its collectives (coll/) */
+    int num_contexts;              /* as configured: a wish, no limit */
+    struct wsh_team *next, **link; /* split teams: in job->teams */
+    int stride;                    /* of an old active set; 0 = not one */
 };
 
-/* Takes over `members` (malloc'd). Symmetric words are reserved in the same order on all PEs. */
+/* Predefined teams. Takes over `members` (malloc'd). Symmetric words are reserved in the same order on all PEs. */
 int wsh_team_init(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes);
 void wsh_team_fini(struct wsh_team *team);
 
+/* Teams that were split off and are left at the end: local. */
+void wsh_team_fini_all(struct wsh_job *job);
+
+/* The pad of a team of so many PEs of this job. */
+struct wsh_pad wsh_team_pad(const struct wsh_job *job, int n_pes);
+
 /* PE `pe` of `team` in the numbers of `other`, or -1. */
 int wsh_team_translate(const struct wsh_team *team, int pe, const struct wsh_team *other);
+
+/*
+ * Splits, collective over `parent` with equal arguments. *team is the new team or NULL: not a member, or no success,
+ * which all PEs of the parent are told alike: -EINVAL (no such PEs), -ENOMEM (logged).
+ */
+struct wsh_triplet {
+    int start, stride, size;
+};
+int wsh_team_split_strided(struct wsh_team *parent, const struct wsh_triplet *triplet, int num_contexts,
+                           struct wsh_team **team);
+int wsh_team_split_2d(struct wsh_team *parent, int xrange, const int num_contexts[2],
+                      struct wsh_team *teams[2]);
+
+/* Collective over the team; closes the contexts that were created from it too. 0 or a final error (logged). */
+int wsh_team_destroy(struct wsh_team *team);
+
+/*
+ * The team behind an active set of the deprecated collectives; the first call for a set is collective over it and makes
+ * the team, which stays. `psync`: symmetric, two words of zeros, zero again afterwards. -EINVAL: no such set; -ENOMEM.
+ */
+int wsh_team_of_active_set(struct wsh_job *job, const struct wsh_triplet *set, long *psync,
+                           struct wsh_team **team);
 
 #endif

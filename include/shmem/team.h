@@ -24,6 +24,27 @@ int WSH_NAME(team_get_config)(shmem_team_t team, long config_mask, shmem_team_co
 int WSH_NAME(team_translate_pe)(shmem_team_t src_team, int src_pe, shmem_team_t dest_team);
 
 /*
+ * Collective over `parent_team`, with equal arguments but for the configurations. Split off a team of the PEs `start`,
+ * `start` + `stride` … (`size` of them, in this order) of the parent; or, the parent's PEs being laid out in rows of
+ * `xrange`, a team for each row (xaxis) and each column (yaxis). Configurations may be NULL where their mask is 0.
+ * Return 0 and the handle, SHMEM_TEAM_INVALID at PEs that are no members; or nonzero and SHMEM_TEAM_INVALID at all
+ * PEs: the PEs do not exist in the parent, the parent is SHMEM_TEAM_INVALID, or there is no room (a line says so).
+ * No synchronization is needed before the new teams are used.
+ */
+int WSH_NAME(team_split_strided)(shmem_team_t parent_team, int start, int stride, int size,
+                                 const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
+int WSH_NAME(team_split_2d)(shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config,
+                            long xaxis_mask, shmem_team_t *xaxis_team,
+                            const shmem_team_config_t *yaxis_config, long yaxis_mask,
+                            shmem_team_t *yaxis_team);
+
+/*
+ * Collective over `team`; destroys the contexts that were created from it too. SHMEM_TEAM_INVALID: nothing. Ends the
+ * job for a predefined team.
+ */
+void WSH_NAME(team_destroy)(shmem_team_t team);
+
+/*
  * Create a context of the world team, or of `team`: PE numbers given with it are the team's.
  * `options` is 0 or SHMEM_CTX_* bits. Not collective. Returns 0 and the handle in *ctx, or nonzero
  * and SHMEM_CTX_INVALID, which is no error of the job.

@@ -41,3 +41,58 @@ WSH_SHELL(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team
     wsh_api_ready("shmem_team_translate_pe");
     return from && to ? wsh_team_translate(from, src_pe, to) : -1;
 }
+
+/* The contexts wanted by a configuration; of the fields that the mask names. */
+static int contexts_of(const char *what, const shmem_team_config_t *config, long mask)
+{
+    if (!(mask & SHMEM_TEAM_NUM_CONTEXTS))
+        return 0;
+    if (!config)
+        wsh_api_bad(what, "the configuration is NULL and its mask is not 0");
+    if (config->num_contexts < 0)
+        wsh_api_bad(what, "num_contexts is negative");
+    return config->num_contexts;
+}
+
+WSH_SHELL(int, team_split_strided,
+          (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config,
+           long config_mask, shmem_team_t *new_team))
+{
+    struct wsh_team *parent = wsh_api_team(parent_team);
+    const struct wsh_triplet triplet = {start, stride, size};
+    int contexts;
+
+    wsh_api_ready("shmem_team_split_strided");
+    *new_team = SHMEM_TEAM_INVALID;
+    contexts = contexts_of("shmem_team_split_strided", config, config_mask);
+    return parent ? wsh_team_split_strided(parent, &triplet, contexts, new_team) : -EINVAL;
+}
+
+WSH_SHELL(int, team_split_2d,
+          (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask,
+           shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask,
+           shmem_team_t *yaxis_team))
+{
+    struct wsh_team *parent = wsh_api_team(parent_team), *axes[2] = {NULL, NULL};
+    int contexts[2], rc = -EINVAL;
+
+    wsh_api_ready("shmem_team_split_2d");
+    contexts[0] = contexts_of("shmem_team_split_2d", xaxis_config, xaxis_mask);
+    contexts[1] = contexts_of("shmem_team_split_2d", yaxis_config, yaxis_mask);
+    if (parent)
+        rc = wsh_team_split_2d(parent, xrange, contexts, axes);
+    *xaxis_team = axes[0];
+    *yaxis_team = axes[1];
+    return rc;
+}
+
+WSH_SHELL(void, team_destroy, (shmem_team_t team))
+{
+    wsh_api_ready("shmem_team_destroy");
+    if (team == SHMEM_TEAM_INVALID)
+        return;
+    if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
+        wsh_api_bad("shmem_team_destroy",
+                    "predefined teams cannot be destroyed; destroy those that were split off");
+    wsh_api_check("shmem_team_destroy", wsh_team_destroy(team));
+}

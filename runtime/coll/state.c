@@ -1,62 +1,128 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a team's collectives are set up: which sync algorithm, and the symmetric words it needs. */
+/* Knows how a team's collectives are set up: who shares memory with whom, and where the pad is. */
 #include "runtime/coll/state.h"
 
+#include "runtime/coll/pool.h"
 #include "runtime/job.h"
+#include "runtime/order.h"
+#include "runtime/rma.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define CACHE_LINE 64
-
-/*
- * Signalling every member takes one step, in which each PE runs once: the fastest where stores are cheap (all
- * members in shared memory; perftest/barrier, 2 to 16 PEs on 2 cores) and for very small teams on a network.
- */
-static bool choose_linear(const struct wsh_team *team)
+/* Domains in the order of their first members. */
+static void sort_domains(const struct wsh_team *team, struct wsh_coll *coll)
 {
-    const struct wsh_job *job = team->job;
-    bool one_host = true;
+    for (int pe = 0; pe < team->n_pes; pe++) {
+        int home = team->job->domain[team->members[pe]], d = 0;
 
-    for (int pe = 0; pe < team->n_pes; pe++)
-        one_host &= job->routes[(size_t)team->members[pe] * WSH_SEGS + WSH_SEG_HEAP].rmem.map != NULL;
-    return team->n_pes <= (one_host ? job->env.sync_linear_max : 3);
+        while (d < coll->n_domains && team->job->domain[team->members[coll->leader[d]]] != home)
+            d++;
+        if (d == coll->n_domains)
+            coll->leader[coll->n_domains++] = pe;
+        coll->domain[pe] = d;
+        coll->all[pe] = pe;
+    }
 }
 
-static int count_rounds(int n_pes)
+static void find_locals(const struct wsh_team *team, struct wsh_coll *coll)
 {
-    int rounds = 0;
-
-    while ((1 << rounds) < n_pes)
-        rounds++;
-    return rounds;
+    coll->my_domain = team->my_pe < 0 ? -1 : coll->domain[team->my_pe];
+    for (int pe = 0; pe < team->n_pes; pe++) {
+        if (coll->domain[pe] != coll->my_domain)
+            continue;
+        if (pe == team->my_pe)
+            coll->my_local = coll->n_local;
+        coll->local[coll->n_local++] = pe;
+    }
 }
 
-static uint64_t *reserve(struct wsh_job *job, size_t words)
+/* SHMEM_SYNC_LINEAR_MAX stands for the table's number of members where all share memory. */
+static void choose(const struct wsh_team *team, struct wsh_coll *coll)
 {
-    return wsh_heap_reserve(&job->heap, 2 * words * sizeof(uint64_t) + CACHE_LINE, CACHE_LINE);
+    int n = team->n_pes;
+
+    coll->layout = coll->n_domains == 1   ? WSH_LAYOUT_ONE
+                   : coll->n_domains == n ? WSH_LAYOUT_APART
+                                          : WSH_LAYOUT_HOSTS;
+    if (coll->layout == WSH_LAYOUT_ONE)
+        n = n <= team->job->env.sync_linear_max ? 1 : INT32_MAX;
+    coll->sync = wsh_choice_find(WSH_COLL_SYNC, coll->layout, n, 0);
 }
 
-int wsh_coll_open(struct wsh_team *team)
+static int allocate(struct wsh_coll *coll, int n_pes)
+{
+    size_t n = (size_t)n_pes;
+
+    coll->all = calloc(4 * n, sizeof *coll->all);
+    coll->peer = calloc(n, sizeof *coll->peer);
+    if (!coll->all || !coll->peer)
+        return -ENOMEM;
+    coll->domain = coll->all + n;
+    coll->leader = coll->all + 2 * n;
+    coll->local = coll->all + 3 * n;
+    return 0;
+}
+
+static void release(struct wsh_coll *coll)
+{
+    free(coll->all);
+    free(coll->peer);
+    free(coll);
+}
+
+int wsh_coll_prepare(struct wsh_team *team)
 {
     struct wsh_coll *coll = calloc(1, sizeof *coll);
-    int rc;
+    int rc = coll ? allocate(coll, team->n_pes) : -ENOMEM;
 
-    if (!coll)
-        return -ENOMEM;
-    rc = wsh_ctx_init(&coll->ctx, team->job, team, 0);
+    if (!rc)
+        rc = wsh_ctx_init(&coll->ctx, team->job, team, 0);
     if (rc) {
-        free(coll);
+        if (coll)
+            release(coll);
         return rc;
     }
+    coll->unit = -1;
+    sort_domains(team, coll);
+    find_locals(team, coll);
+    choose(team, coll);
     team->coll = coll;
-    coll->linear = choose_linear(team);
-    coll->rounds = count_rounds(team->n_pes);
-    coll->sync_flags = reserve(team->job, (size_t)team->n_pes); /* enough for either algorithm */
-    coll->alltoall_flags = reserve(team->job, (size_t)team->n_pes);
-    if (coll->sync_flags && coll->alltoall_flags)
-        return 0;
-    wsh_coll_close(team);
-    return -ENOMEM;
+    return 0;
+}
+
+void wsh_coll_attach(struct wsh_team *team, char *base, int unit)
+{
+    struct wsh_coll *coll = team->coll;
+    struct wsh_job *job = team->job;
+
+    coll->base = base;
+    coll->unit = unit;
+    coll->pad = wsh_team_pad(job, team->n_pes);
+    for (int pe = 0; pe < team->n_pes; pe++)
+        coll->peer[pe] = wsh_coll_map(team, base, coll->pad.len, pe);
+    if (unit >= 0)
+        wsh_pool_take(&job->pool, unit, coll->pad.len);
+}
+
+void wsh_coll_detach(struct wsh_team *team)
+{
+    struct wsh_coll *coll = team->coll;
+
+    if (coll->unit >= 0)
+        wsh_pool_give(&team->job->pool, coll->unit, coll->pad.len);
+    coll->unit = -1;
+}
+
+int wsh_coll_open(struct wsh_team *team, int n_max)
+{
+    struct wsh_pad pad = wsh_team_pad(team->job, n_max);
+    char *base = wsh_heap_reserve(&team->job->heap, pad.len, WSH_PAD_LINE);
+    int rc = base ? wsh_coll_prepare(team) : -ENOMEM;
+
+    if (!rc)
+        wsh_coll_attach(team, base, -1);
+    return rc;
 }
 
 void wsh_coll_close(struct wsh_team *team)
@@ -64,6 +130,45 @@ void wsh_coll_close(struct wsh_team *team)
     if (!team->coll)
         return;
     wsh_ctx_fini(&team->coll->ctx);
-    free(team->coll);
+    release(team->coll);
     team->coll = NULL;
+}
+
+void *wsh_coll_map(const struct wsh_team *team, const void *sym, size_t len, int member)
+{
+    const struct wsh_route *route;
+    size_t off;
+
+    if (member == team->my_pe)
+        return (void *)sym;
+    route = wsh_job_route(team->job, sym, len, team->members[member], &off);
+    return route && route->rmem.map ? route->rmem.map + off : NULL;
+}
+
+bool wsh_coll_is_host(const struct wsh_team *team, const void *addr)
+{
+    size_t off;
+
+    return !team->job->heap.n_device || wsh_heap_find(&team->job->heap, addr, 1, &off) < WSH_SEG_DEVICE;
+}
+
+int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    if (dest == src || !len)
+        return 0;
+    if (!wsh_coll_is_host(team, dest) || !wsh_coll_is_host(team, src))
+        return wsh_put(&team->coll->ctx, dest, src, len, team->my_pe);
+    memcpy(dest, src, len);
+    return 0;
+}
+
+int wsh_coll_next_slot(struct wsh_team *team, const char *routine, uint64_t *number)
+{
+    struct wsh_coll *coll = team->coll;
+    int rc = 0;
+
+    if (coll->ring + 1 > coll->safe + WSH_RING_SLOTS)
+        rc = wsh_sync(team, routine);
+    *number = ++coll->ring;
+    return rc;
 }

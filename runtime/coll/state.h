@@ -1,25 +1,81 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what a team's collectives keep between calls: symmetric flags, epochs and a context of their own. */
+/* Knows what a team's collectives keep between calls: pad, epochs, who shares memory, a context of their own. */
 #ifndef WSH_COLL_STATE_H
 #define WSH_COLL_STATE_H
 
+#include "runtime/coll/choice.h"
 #include "runtime/coll/coll.h"
+#include "runtime/coll/pad.h"
 #include "runtime/ctx.h"
+#include "runtime/signal.h"
 
 #include <stdint.h>
 
 /*
- * Flags are words that exactly one member writes, two of them per use, taken in turn by the epoch's parity. A
- * member can be at most one epoch ahead of another (it needs the other's flag of the epoch before), so a word is
- * never overwritten before it was read, even where the network reorders signals.
+ * Members that share memory are a domain; its first member is its leader. Members are given by their numbers in the
+ * team everywhere.
  */
 struct wsh_coll {
     struct wsh_ctx ctx; /* numbers are the team's */
-    bool linear;        /* sync: every member signals every other; else dissemination */
-    int rounds;         /* of dissemination */
-    uint64_t sync_epoch, alltoall_epoch;
-    uint64_t *sync_flags;     /* [2][linear ? n_pes : rounds] symmetric */
-    uint64_t *alltoall_flags; /* [2][n_pes] symmetric */
+    enum wsh_layout layout;
+    enum wsh_algo sync;
+    int n_domains, my_domain;
+    int *all;            /* [n_pes] 0, 1, 2 … */
+    int *domain;         /* [n_pes] */
+    int *leader;         /* [n_domains] */
+    int *local, n_local; /* members of my domain, in order … */
+    int my_local;        /* … and where I am among them */
+    char **peer;         /* [n_pes] a member's pad as it is mapped here, or NULL */
+    struct wsh_pad pad;
+    char *base;                   /* this member's pad, symmetric */
+    int unit;                     /* where it is in the pool; -1 = not of the pool */
+    uint64_t meets, hands, cells; /* epochs: sync; blocks with flags; cells */
+    uint64_t ring, safe;          /* ring slots used so far; all members have done with the first `safe` */
 };
+
+/* Everything but the pad. */
+int wsh_coll_prepare(struct wsh_team *team);
+/* The pad is at `base`; -1 or its unit in the pool. From now on the team works. */
+void wsh_coll_attach(struct wsh_team *team, char *base, int unit);
+/* Gives the pad back to the pool, once no member writes to it any more. */
+void wsh_coll_detach(struct wsh_team *team);
+
+/* `sym` at a member as it is mapped here; NULL = not mapped. */
+void *wsh_coll_map(const struct wsh_team *team, const void *sym, size_t len, int member);
+
+/* Host memory, or memory of this PE alone (both can be loaded and stored here). */
+bool wsh_coll_is_host(const struct wsh_team *team, const void *addr);
+
+/* Copies own data; the memory may be a GPU's. */
+int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t len);
+
+/* A word of a member's pad, as a signal to set to `value`. */
+static inline struct wsh_signal wsh_coll_word(const struct wsh_coll *coll, size_t off, uint64_t value)
+{
+    return (struct wsh_signal){(uint64_t *)(coll->base + off), value, WSH_AMO_SET};
+}
+
+/* All members have entered a collective before which `ring` slots had been used: they have done with those. */
+static inline void wsh_coll_all_met(struct wsh_coll *coll, uint64_t ring)
+{
+    coll->safe = ring;
+}
+
+/*
+ * The next ring slot: its number. A slot is used again only when all members have done with it, which collectives that
+ * hear from everybody tell; where there was none for long, a sync is put in.
+ */
+int wsh_coll_next_slot(struct wsh_team *team, const char *routine, uint64_t *number);
+
+static inline size_t wsh_coll_slot_at(const struct wsh_coll *coll, uint64_t number)
+{
+    return coll->pad.ring + number % WSH_RING_SLOTS * WSH_PAD_LINE;
+}
+
+/* The words of the epoch of blocks that begins; coll->hands is its number. */
+static inline size_t wsh_coll_next_hands(struct wsh_coll *coll, int n_pes)
+{
+    return coll->pad.hand + (++coll->hands & 1) * (size_t)n_pes * sizeof(uint64_t);
+}
 
 #endif

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the members of a team meet: one step of signals to all, or dissemination. */
+/* Knows how the members of a team meet: all signal all, dissemination, or by the leaders of the memory domains. */
 #include "runtime/coll/coll.h"
 
 #include "device/host.h"
-#include "runtime/coll/state.h"
+#include "runtime/coll/hear.h"
 #include "runtime/job.h"
 #include "runtime/order.h"
-#include "runtime/signal.h"
-#include "runtime/wait.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /*
  * A sync under way. What a flag carries: the epoch, and in the lowest bit whether its writer, or anyone it has heard
@@ -18,118 +13,117 @@
  */
 struct meeting {
     struct wsh_team *team;
-    uint64_t *flags; /* of this epoch's parity */
+    const char *routine;
+    size_t flags; /* of this epoch's parity, in the pad */
     uint64_t epoch;
     uint64_t bad;
-    int at; /* linear: next member to hear from; dissemination: round */
 };
 
-static uint64_t flag_at(const struct meeting *meeting, int i)
+/* Some of the team, of whom I am number `at`. */
+struct group {
+    const int *members;
+    int n, at;
+};
+
+static int send_flag(const struct meeting *meeting, int word, int member)
 {
-    /* Acquire: partner of the release in the member's signal. */
-    return __atomic_load_n(&meeting->flags[i], __ATOMIC_ACQUIRE);
+    struct wsh_coll *coll = meeting->team->coll;
+    const struct wsh_signal signal = wsh_coll_word(coll, meeting->flags + (size_t)word * sizeof(uint64_t),
+                                                   meeting->epoch << 1 | meeting->bad);
+
+    return wsh_signal_send(&coll->ctx, &signal, member);
 }
 
-static int send_flag(struct meeting *meeting, int slot, int pe)
+/* From each its word; or, where `word` >= 0, that one from the only member. */
+static int hear(struct meeting *meeting, const int *members, int n, int word)
 {
-    const struct wsh_signal signal = {&meeting->flags[slot], meeting->epoch << 1 | meeting->bad, WSH_AMO_SET};
+    struct wsh_hear hear = {.team = meeting->team,
+                            .members = members,
+                            .n = n,
+                            .off = meeting->flags,
+                            .stride = sizeof(uint64_t),
+                            .shift = 1,
+                            .want = meeting->epoch};
+    int rc;
 
-    return wsh_signal_send(&meeting->team->coll->ctx, &signal, pe);
-}
-
-static int try_hear_all(void *arg)
-{
-    struct meeting *meeting = arg;
-
-    for (; meeting->at < meeting->team->n_pes; meeting->at++) {
-        uint64_t flag =
-            meeting->at == meeting->team->my_pe ? meeting->epoch << 1 : flag_at(meeting, meeting->at);
-
-        if (flag >> 1 != meeting->epoch)
-            return -EAGAIN;
-        meeting->bad |= flag & 1;
+    if (word >= 0) {
+        hear.off += (size_t)word * sizeof(uint64_t);
+        hear.stride = 0;
     }
-    return 0;
+    rc = wsh_hear_all(&hear, meeting->routine);
+    meeting->bad |= hear.gathered;
+    return rc;
 }
 
-static void describe_linear(void *arg, char *text, size_t size)
+/* Everybody's word is its number in the team. */
+static int meet_linear(struct meeting *meeting, const struct group *group)
 {
-    const struct meeting *meeting = arg;
-    size_t used = (size_t)snprintf(text, size, "PE");
-
-    for (int pe = meeting->at; pe < meeting->team->n_pes && used < size; pe++)
-        if (pe != meeting->team->my_pe && flag_at(meeting, pe) >> 1 != meeting->epoch)
-            used += (size_t)snprintf(text + used, size - used, " %d", meeting->team->members[pe]);
-}
-
-static int meet_linear(struct meeting *meeting, const char *routine)
-{
-    const struct wsh_wait_why why = {routine, describe_linear};
-    const struct wsh_team *team = meeting->team;
-
-    for (int k = 1; k < team->n_pes; k++) {
-        int pe = team->my_pe + k, rc;
-
-        rc = send_flag(meeting, team->my_pe, pe < team->n_pes ? pe : pe - team->n_pes);
-        if (rc)
-            return rc;
-    }
-    return wsh_wait(team->job, &why, try_hear_all, meeting);
-}
-
-static int try_hear_round(void *arg)
-{
-    struct meeting *meeting = arg;
-    uint64_t flag = flag_at(meeting, meeting->at);
-
-    if (flag >> 1 != meeting->epoch)
-        return -EAGAIN;
-    meeting->bad |= flag & 1;
-    return 0;
-}
-
-static int partner(const struct meeting *meeting, int distance)
-{
-    const struct wsh_team *team = meeting->team;
-
-    return (team->my_pe + distance + team->n_pes) % team->n_pes;
-}
-
-static void describe_round(void *arg, char *text, size_t size)
-{
-    const struct meeting *meeting = arg;
-
-    snprintf(text, size, "PE %d (round %d), or one it waits for",
-             meeting->team->members[partner(meeting, -(1 << meeting->at))], meeting->at);
-}
-
-static int meet_by_rounds(struct meeting *meeting, const char *routine)
-{
-    const struct wsh_wait_why why = {routine, describe_round};
     int rc = 0;
 
-    for (; meeting->at < meeting->team->coll->rounds && !rc; meeting->at++) {
-        rc = send_flag(meeting, meeting->at, partner(meeting, 1 << meeting->at));
-        if (!rc)
-            rc = wsh_wait(meeting->team->job, &why, try_hear_round, meeting);
+    for (int k = 1; k < group->n && !rc; k++) {
+        int i = group->at + k;
+
+        rc = send_flag(meeting, meeting->team->my_pe, group->members[i < group->n ? i : i - group->n]);
     }
+    return rc ? rc : hear(meeting, group->members, group->n, -1);
+}
+
+/* The words of the rounds follow those of the members. */
+static int meet_by_rounds(struct meeting *meeting, const struct group *group)
+{
+    int rc = 0;
+
+    for (int round = 0; 1 << round < group->n && !rc; round++) {
+        int word = meeting->team->n_pes + round, to = (group->at + (1 << round)) % group->n;
+        int from = (group->at - (1 << round) + group->n) % group->n;
+
+        rc = send_flag(meeting, word, group->members[to]);
+        if (!rc)
+            rc = hear(meeting, &group->members[from], 1, word);
+    }
+    return rc;
+}
+
+/* Members tell their leader, leaders meet, and tell their members. */
+static int meet_by_leaders(struct meeting *meeting)
+{
+    struct wsh_team *team = meeting->team;
+    struct wsh_coll *coll = team->coll;
+    const struct group leaders = {coll->leader, coll->n_domains, coll->my_domain};
+    int rc;
+
+    if (coll->my_local) {
+        rc = send_flag(meeting, team->my_pe, coll->local[0]);
+        return rc ? rc : hear(meeting, coll->local, 1, -1);
+    }
+    rc = hear(meeting, coll->local, coll->n_local, -1);
+    if (!rc)
+        rc = wsh_choice_find(WSH_COLL_SYNC, WSH_LAYOUT_APART, leaders.n, 0) == WSH_ALGO_LINEAR
+                 ? meet_linear(meeting, &leaders)
+                 : meet_by_rounds(meeting, &leaders);
+    for (int i = 1; i < coll->n_local && !rc; i++)
+        rc = send_flag(meeting, team->my_pe, coll->local[i]);
     return rc;
 }
 
 static int meet(struct wsh_team *team, const char *routine, uint64_t *bad)
 {
     struct wsh_coll *coll = team->coll;
-    struct meeting meeting = {.team = team, .bad = *bad};
+    struct meeting meeting = {.team = team, .routine = routine, .bad = *bad};
+    const struct group all = {coll->all, team->n_pes, team->my_pe};
     int rc;
 
     rc = wsh_view_look(team->job); /* a kernel that was refused must not look done, however soon all meet */
     if (rc)
         return rc;
-    meeting.epoch = ++coll->sync_epoch;
-    meeting.flags = coll->sync_flags + (meeting.epoch & 1) * (size_t)team->n_pes;
+    meeting.epoch = ++coll->meets;
+    meeting.flags = coll->pad.meet + (meeting.epoch & 1) * (size_t)coll->pad.meet_words * sizeof(uint64_t);
     __atomic_thread_fence(
         __ATOMIC_SEQ_CST); /* my stores before the sync, loads after it; partner: the same at each member */
-    rc = coll->linear ? meet_linear(&meeting, routine) : meet_by_rounds(&meeting, routine);
+    rc = coll->sync == WSH_ALGO_LINEAR   ? meet_linear(&meeting, &all)
+         : coll->sync == WSH_ALGO_ROUNDS ? meet_by_rounds(&meeting, &all)
+                                         : meet_by_leaders(&meeting);
+    wsh_coll_all_met(coll, coll->ring);
     *bad = meeting.bad;
     return rc;
 }

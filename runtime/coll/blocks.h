@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows blocks that go straight to where they belong, each sender's with a flag of its own. */
+#ifndef WSH_COLL_BLOCKS_H
+#define WSH_COLL_BLOCKS_H
+
+#include "runtime/coll/state.h"
+
+/* An epoch of blocks: at most one from each member to each other, and one flag also where there is no data. */
+struct wsh_blocks {
+    struct wsh_team *team;
+    const char *routine;
+    size_t hands;    /* flags of this epoch, in the pad */
+    uint64_t before; /* ring slots used before it */
+};
+
+struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine);
+int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src, size_t len, int member);
+
+/* The member of step k = 1, 2 … n - 1: starting behind oneself, so that no member is everybody's first target. */
+static inline int wsh_blocks_turn(const struct wsh_team *team, int k)
+{
+    return team->my_pe + k < team->n_pes ? team->my_pe + k : team->my_pe + k - team->n_pes;
+}
+
+/* From these members. */
+int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n);
+
+/* From everybody; what was sent has left, and all have arrived. */
+int wsh_blocks_end(const struct wsh_blocks *blocks);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows cells: small data beside its flag, written once by its owner, read by all members in the same memory. */
+#ifndef WSH_COLL_CELLS_H
+#define WSH_COLL_CELLS_H
+
+#include "runtime/coll/state.h"
+
+/* An epoch of cells: all members begin it together. */
+struct wsh_cells {
+    struct wsh_team *team;
+    const char *routine;
+    uint64_t before; /* ring slots used before it */
+};
+
+struct wsh_cells wsh_cells_begin(struct wsh_team *team, const char *routine);
+/* All have arrived. */
+void wsh_cells_end(const struct wsh_cells *cells);
+
+enum wsh_cell_kind { WSH_CELL_OWN, WSH_CELL_RESULT };
+
+void wsh_cells_write(const struct wsh_cells *cells, enum wsh_cell_kind kind, const void *data, size_t len);
+/* Waits for the cells of these members of my domain. */
+int wsh_cells_await(const struct wsh_cells *cells, enum wsh_cell_kind kind, const int *members, int n);
+const void *wsh_cells_data(const struct wsh_cells *cells, enum wsh_cell_kind kind, int member);
+
+/* A round with another leader: my data to its cell of that round; its data in mine. */
+int wsh_cells_send(const struct wsh_cells *cells, int round, const void *data, size_t len, int member);
+int wsh_cells_take(const struct wsh_cells *cells, int round, int member, const void **data);
+
+#endif

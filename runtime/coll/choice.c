@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the numbers. The only place where sizes and numbers of members decide between algorithms. */
+#include "runtime/coll/choice.h"
+
+#include "runtime/coll/pad.h"
+
+#include <limits.h>
+#include <stdint.h>
+
+#define ONE (1U << WSH_LAYOUT_ONE)
+#define HOSTS (1U << WSH_LAYOUT_HOSTS)
+#define APART (1U << WSH_LAYOUT_APART)
+
+/* clang-format off */
+static const struct wsh_choice table[] = {
+    {WSH_COLL_SYNC, ONE, 32, SIZE_MAX, WSH_ALGO_LINEAR,
+     "barrier with 2 to 16 PEs; SHMEM_SYNC_LINEAR_MAX replaces the number"},
+    {WSH_COLL_SYNC, APART, 3, SIZE_MAX, WSH_ALGO_LINEAR, "barrier over tcp: one step of the network"},
+    {WSH_COLL_SYNC, ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, "fewest messages a member"},
+    {WSH_COLL_SYNC, HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, "fewest messages between hosts"},
+    {WSH_COLL_BROADCAST, ONE | HOSTS | APART, INT_MAX, WSH_RING_DATA, WSH_ALGO_CELLS,
+     "data and flag are one cache line"},
+    {WSH_COLL_BROADCAST, ONE | HOSTS | APART, 2, SIZE_MAX, WSH_ALGO_PUSH, "broadcast_latency with 2 PEs"},
+    {WSH_COLL_BROADCAST, ONE | HOSTS | APART, INT_MAX, 4096, WSH_ALGO_PUSH, "broadcast_latency with 4 and 8 PEs"},
+    {WSH_COLL_BROADCAST, ONE | HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, "all members copy at the same time"},
+    {WSH_COLL_FCOLLECT, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "fcollect_latency with 2 to 8 PEs"},
+    {WSH_COLL_FCOLLECT, ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, "one step"},
+    {WSH_COLL_FCOLLECT, HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, "each block crosses the network once a host"},
+    {WSH_COLL_ALLTOALL, ONE | HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, "alltoall_latency: one step"},
+    {WSH_COLL_REDUCE, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "reduce_latency with 2 to 8 PEs: one step"},
+    {WSH_COLL_REDUCE, HOSTS | APART, INT_MAX, WSH_CELL_DATA, WSH_ALGO_LEADERS, "fewest messages between hosts"},
+    {WSH_COLL_REDUCE, ONE | HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, "reduce_latency: two syncs at any size"},
+    {WSH_COLL_SCAN, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "scan_latency with 2 to 8 PEs: one step"},
+    {WSH_COLL_SCAN, ONE | HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, "scan_latency: two syncs at any size"},
+};
+/* clang-format on */
+
+#define ROWS (sizeof table / sizeof table[0])
+
+enum wsh_algo wsh_choice_find(enum wsh_coll_routine routine, enum wsh_layout layout, int n_pes, size_t len)
+{
+    size_t i = 0;
+
+    while (i + 1 < ROWS && (table[i].routine != routine || !(table[i].layouts >> layout & 1) ||
+                            n_pes > table[i].pes_max || len > table[i].len_max))
+        i++;
+    return table[i].algo;
+}
+
+const struct wsh_choice *wsh_choice_row(size_t i)
+{
+    return i < ROWS ? &table[i] : NULL;
+}
+
+const char *wsh_choice_routine(enum wsh_coll_routine routine)
+{
+    static const char *const names[WSH_COLL_ROUTINES] = {"sync",     "broadcast", "fcollect",
+                                                         "alltoall", "reduce",    "scan"};
+
+    return names[routine];
+}
+
+const char *wsh_choice_algo(enum wsh_algo algo)
+{
+    static const char *const names[] = {"linear", "rounds", "leaders", "cells", "push", "pull", "slices"};
+
+    return names[algo];
+}
+
+const char *wsh_choice_layouts(unsigned layouts)
+{
+    switch (layouts) {
+    case ONE: return "one host";
+    case HOSTS: return "several hosts";
+    case APART: return "apart";
+    case ONE | APART: return "one host, apart";
+    case HOSTS | APART: return "several hosts, apart";
+    default: return "any";
+    }
+}

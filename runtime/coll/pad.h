@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how a team's symmetric memory, its pad, is laid out: flags and small pieces of data. */
+#ifndef WSH_COLL_PAD_H
+#define WSH_COLL_PAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WSH_PAD_LINE 64
+#define WSH_CELL_DATA 512 /* bytes that a cell carries beside its flag */
+#define WSH_CELL_LEN (WSH_PAD_LINE + WSH_CELL_DATA)
+#define WSH_RING_SLOTS 16
+#define WSH_RING_DATA (WSH_PAD_LINE - sizeof(uint64_t))
+
+/* A flag and the data that it announces. */
+struct wsh_cell {
+    uint64_t flag;
+    char data[]; /* in a ring slot it follows at once, so that both are one cache line */
+};
+
+/*
+ * Offsets in the pad. Flags are words that exactly one member writes; "[2]" are taken in turn by the parity of the
+ * epoch that their collective counts. A member is at most one epoch ahead of another (it needs something of every
+ * member for each), so a word is never overwritten before it was read, even where the network reorders signals.
+ */
+struct wsh_pad {
+    size_t meet;   /* [2][meet_words]: sync; by member, then by round of dissemination */
+    size_t hand;   /* [2][n_pes]: member i's block has arrived */
+    size_t ack;    /* [n_pes]: member i has read what ring slot … announced; the slot's number */
+    size_t sizes;  /* [n_pes]: what member i contributes to a collect */
+    size_t ring;   /* [WSH_RING_SLOTS] of a line each: one sender, any member, for each number in turn */
+    size_t own;    /* [2] cells that this member writes and members in the same memory read */
+    size_t result; /* [2] cells, the same for what the leader of a memory domain has worked out */
+    size_t rounds; /* [2][n_rounds] cells, written by the leaders of other domains */
+    int meet_words, n_rounds;
+    size_t len;
+};
+
+/* The pad of a team of n_pes members in at most n_domains memory domains. */
+struct wsh_pad wsh_pad_layout(int n_pes, int n_domains);
+
+/* Rounds of dissemination among n. */
+int wsh_pad_rounds(int n);
+
+#endif

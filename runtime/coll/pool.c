@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how units are counted and found. */
+#include "runtime/coll/pool.h"
+
+#include "runtime/coll/pad.h"
+#include "runtime/job.h"
+
+#include <string.h>
+
+int wsh_pool_open(struct wsh_job *job)
+{
+    struct wsh_pool *pool = &job->pool;
+    size_t share = job->env.team_memory / WSH_POOL_UNITS;
+
+    pool->unit = share > 4 * WSH_PAD_LINE ? share & ~(size_t)(WSH_PAD_LINE - 1) : 4 * WSH_PAD_LINE;
+    pool->n_units = (int)(job->env.team_memory / pool->unit);
+    if (pool->n_units > WSH_POOL_UNITS)
+        pool->n_units = WSH_POOL_UNITS;
+    pool->map = wsh_heap_reserve(&job->heap, WSH_POOL_BYTES, WSH_PAD_LINE);
+    pool->base = wsh_heap_reserve(&job->heap, (size_t)pool->n_units * pool->unit + 1, WSH_PAD_LINE);
+    if (!pool->map || !pool->base)
+        return -ENOMEM;
+    for (int unit = 0; unit < pool->n_units; unit++)
+        pool->map[unit / 64] |= UINT64_C(1) << unit % 64;
+    return 0;
+}
+
+static int count_units(const struct wsh_pool *pool, size_t len)
+{
+    return (int)((len + pool->unit - 1) / pool->unit);
+}
+
+static void set_row(uint64_t *map, int unit, int n, bool is_free)
+{
+    for (; n--; unit++) {
+        uint64_t bit = UINT64_C(1) << unit % 64;
+
+        map[unit / 64] = is_free ? map[unit / 64] | bit : map[unit / 64] & ~bit;
+    }
+}
+
+int wsh_pool_find(const struct wsh_pool *pool, uint64_t *map, size_t len)
+{
+    int n = count_units(pool, len), row = 0;
+
+    for (int unit = 0; unit < pool->n_units; unit++) {
+        row = map[unit / 64] >> unit % 64 & 1 ? row + 1 : 0;
+        if (row == n) {
+            set_row(map, unit + 1 - n, n, false);
+            return unit + 1 - n;
+        }
+    }
+    return -1;
+}
+
+void wsh_pool_take(struct wsh_pool *pool, int unit, size_t len)
+{
+    set_row(pool->map, unit, count_units(pool, len), false);
+}
+
+void wsh_pool_give(struct wsh_pool *pool, int unit, size_t len)
+{
+    memset(pool->base + (size_t)unit * pool->unit, 0, len);
+    set_row(pool->map, unit, count_units(pool, len), true);
+}

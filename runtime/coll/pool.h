@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the symmetric memory from which teams take their pads: units in a row, found free at every PE that takes part.
+ * A unit that is free is zero.
+ */
+#ifndef WSH_COLL_POOL_H
+#define WSH_COLL_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wsh_job;
+
+#define WSH_POOL_UNITS 4096
+#define WSH_POOL_WORDS (WSH_POOL_UNITS / 64)
+#define WSH_POOL_BYTES (WSH_POOL_WORDS * sizeof(uint64_t))
+
+struct wsh_pool {
+    char *base; /* symmetric */
+    size_t unit;
+    int n_units;
+    uint64_t *map; /* [WSH_POOL_WORDS] symmetric; bits of the units that are free here */
+};
+
+/* SHMEM_TEAM_MEMORY bytes of the heap. 0 or -ENOMEM (logged). */
+int wsh_pool_open(struct wsh_job *job);
+
+/*
+ * The first row of units for `len` bytes among those free in `map`, which is what all have in common; takes it out of
+ * the map. -1 = there is none.
+ */
+int wsh_pool_find(const struct wsh_pool *pool, uint64_t *map, size_t len);
+
+/* The row is in use here; it is no longer, and zero. */
+void wsh_pool_take(struct wsh_pool *pool, int unit, size_t len);
+void wsh_pool_give(struct wsh_pool *pool, int unit, size_t len);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how everybody's numbers become one result: small ones by cells and leaders, others slice by slice. */
+#include "runtime/coll/coll.h"
+
+#include "runtime/coll/blocks.h"
+#include "runtime/coll/cells.h"
+#include "runtime/coll/slices.h"
+#include "runtime/order.h"
+
+#include <string.h>
+
+#define ROUTINE "a reduction"
+
+/* What is combined, and with how many elements of others. */
+struct numbers {
+    const struct wsh_arith *arith;
+    size_t n, len;
+};
+
+/* The cells of these members, in their order, so that the result is the same wherever it is worked out. */
+static int combine_cells(const struct wsh_cells *cells, const struct numbers *numbers, const int *members,
+                         int n, void *result)
+{
+    int rc = wsh_cells_await(cells, WSH_CELL_OWN, members, n);
+
+    if (rc)
+        return rc;
+    memcpy(result, wsh_cells_data(cells, WSH_CELL_OWN, members[0]), numbers->len);
+    for (int i = 1; i < n; i++)
+        numbers->arith->combine(result, result, wsh_cells_data(cells, WSH_CELL_OWN, members[i]), numbers->n);
+    return 0;
+}
+
+/* Both have the same pair; the lower number's stands left at both. */
+static int exchange(const struct wsh_cells *cells, const struct numbers *numbers, int round, int other,
+                    void *result)
+{
+    const struct wsh_coll *coll = cells->team->coll;
+    const void *theirs;
+    int rc = wsh_cells_send(cells, round, result, numbers->len, coll->leader[other]);
+
+    if (!rc)
+        rc = wsh_cells_take(cells, round, coll->leader[other], &theirs);
+    if (rc)
+        return rc;
+    if (other < coll->my_domain)
+        numbers->arith->combine(result, theirs, result, numbers->n);
+    else
+        numbers->arith->combine(result, result, theirs, numbers->n);
+    return 0;
+}
+
+/* A leader beyond the power of two gives its numbers to one below it, and is given the result: the last two rounds. */
+static int stand_aside(const struct wsh_cells *cells, const struct numbers *numbers, int leader, void *result)
+{
+    int last = cells->team->coll->pad.n_rounds - 1, rc;
+    const void *data;
+
+    rc = wsh_cells_send(cells, last - 1, result, numbers->len, leader);
+    if (!rc)
+        rc = wsh_cells_take(cells, last, leader, &data);
+    if (!rc)
+        memcpy(result, data, numbers->len);
+    return rc;
+}
+
+/* Recursive doubling among the leaders. */
+static int combine_leaders(const struct wsh_cells *cells, const struct numbers *numbers, void *result)
+{
+    const struct wsh_coll *coll = cells->team->coll;
+    int power = 1 << wsh_pad_rounds(coll->n_domains), me = coll->my_domain, last = coll->pad.n_rounds - 1;
+    int extra, round = 0, rc = 0;
+    const void *data;
+
+    power = power > coll->n_domains ? power / 2 : power;
+    extra = coll->n_domains - power;
+    if (me >= power)
+        return stand_aside(cells, numbers, coll->leader[me - power], result);
+    if (me < extra) {
+        rc = wsh_cells_take(cells, last - 1, coll->leader[me + power], &data);
+        if (!rc)
+            numbers->arith->combine(result, result, data, numbers->n);
+    }
+    for (int bit = 1; bit < power && !rc; bit <<= 1)
+        rc = exchange(cells, numbers, round++, me ^ bit, result);
+    if (!rc && me < extra)
+        rc = wsh_cells_send(cells, last, result, numbers->len, coll->leader[me + power]);
+    return rc;
+}
+
+static int by_leaders(const struct wsh_cells *cells, const struct numbers *numbers, void *result)
+{
+    const struct wsh_coll *coll = cells->team->coll;
+    int rc;
+
+    if (coll->my_local) {
+        rc = wsh_cells_await(cells, WSH_CELL_RESULT, coll->local, 1);
+        if (!rc)
+            memcpy(result, wsh_cells_data(cells, WSH_CELL_RESULT, coll->local[0]), numbers->len);
+        return rc;
+    }
+    rc = combine_cells(cells, numbers, coll->local, coll->n_local, result);
+    if (!rc)
+        rc = combine_leaders(cells, numbers, result);
+    if (!rc)
+        wsh_cells_write(cells, WSH_CELL_RESULT, result, numbers->len);
+    return rc;
+}
+
+int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t nelems,
+                     const struct wsh_arith *arith)
+{
+    const struct numbers numbers = {arith, nelems, nelems * arith->width};
+    struct wsh_cells cells = wsh_cells_begin(team, ROUTINE);
+    _Alignas(WSH_PAD_LINE) char result[WSH_CELL_DATA];
+    int rc;
+
+    wsh_cells_write(&cells, WSH_CELL_OWN, src, numbers.len);
+    rc = team->coll->n_domains == 1 ? combine_cells(&cells, &numbers, team->coll->all, team->n_pes, result)
+                                    : by_leaders(&cells, &numbers, result);
+    memcpy(dest, result, numbers.len);
+    wsh_cells_end(&cells);
+    return rc;
+}
+
+/* One block at all members: worked out in my dest, then written to theirs. Nobody else touches it meanwhile. */
+static int combine_block(struct wsh_team *team, const struct numbers *numbers, char *dest, const char *src)
+{
+    _Alignas(WSH_PAD_LINE) char scratch[WSH_SLICE_BLOCK];
+    const void *theirs, *mine = src;
+    int rc = 0;
+
+    for (int k = 1; k < team->n_pes && !rc; k++) {
+        rc = wsh_slice_read(team, wsh_blocks_turn(team, k), src, numbers->len, scratch, &theirs);
+        if (!rc)
+            numbers->arith->combine(dest, mine, theirs, numbers->n);
+        mine = dest;
+    }
+    for (int k = 1; k < team->n_pes && !rc; k++)
+        rc = wsh_slice_write(team, wsh_blocks_turn(team, k), dest, dest, numbers->len);
+    return rc;
+}
+
+/* The first sync says that every src and dest is ready, the second that every slice is written. */
+static int by_slices(struct wsh_team *team, char *dest, const char *src, const struct numbers *numbers)
+{
+    size_t begin, end;
+    int rc = wsh_sync(team, ROUTINE);
+
+    wsh_slice_mine(team, numbers->len, &begin, &end);
+    for (size_t at = begin; at < end && !rc; at += WSH_SLICE_BLOCK) {
+        size_t len = end - at < WSH_SLICE_BLOCK ? end - at : WSH_SLICE_BLOCK;
+        const struct numbers block = {numbers->arith, len / numbers->arith->width, len};
+
+        rc = combine_block(team, &block, dest + at, src + at);
+    }
+    if (!rc)
+        rc = wsh_quiet(&team->coll->ctx);
+    return rc ? rc : wsh_sync(team, ROUTINE);
+}
+
+int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems,
+               const struct wsh_arith *arith)
+{
+    const struct numbers numbers = {arith, nelems, nelems * arith->width};
+
+    if (team->n_pes == 1)
+        return wsh_coll_copy_own(team, dest, src, numbers.len);
+    if (wsh_choice_find(WSH_COLL_REDUCE, team->coll->layout, team->n_pes, numbers.len) != WSH_ALGO_SLICES)
+        return wsh_reduce_small(team, dest, src, nelems, arith);
+    return by_slices(team, dest, src, &numbers);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows running sums over the members: small ones by cells, others slice by slice. */
+#include "runtime/coll/coll.h"
+
+#include "runtime/coll/cells.h"
+#include "runtime/coll/slices.h"
+#include "runtime/order.h"
+
+#include <string.h>
+
+#define ROUTINE "a scan"
+#define BLOCK ((size_t)8 << 10)
+
+struct scan {
+    const struct wsh_arith *arith;
+    size_t n, len;
+    bool exclusive;
+};
+
+static int by_cells(struct wsh_team *team, void *dest, const void *src, const struct scan *scan)
+{
+    struct wsh_cells cells = wsh_cells_begin(team, ROUTINE);
+    _Alignas(WSH_PAD_LINE) char sum[WSH_CELL_DATA] = {0};
+    int last = scan->exclusive ? team->my_pe - 1 : team->my_pe, rc;
+
+    wsh_cells_write(&cells, WSH_CELL_OWN, src, scan->len);
+    rc = wsh_cells_await(&cells, WSH_CELL_OWN, team->coll->all, team->n_pes);
+    if (!rc && last >= 0)
+        memcpy(sum, wsh_cells_data(&cells, WSH_CELL_OWN, 0), scan->len);
+    for (int pe = 1; pe <= last && !rc; pe++)
+        scan->arith->combine(sum, sum, wsh_cells_data(&cells, WSH_CELL_OWN, pe), scan->n);
+    memcpy(dest, sum, scan->len);
+    wsh_cells_end(&cells);
+    return rc;
+}
+
+/*
+ * One block at all members. The sum with member pe is worked out before its dest is written, which may be its src. All
+ * bits zero is the number zero.
+ */
+static int scan_block(struct wsh_team *team, char *dest, const char *src, const struct scan *scan)
+{
+    _Alignas(WSH_PAD_LINE) char scratch[BLOCK], sums[2][BLOCK] = {{0}};
+    char *before = sums[0], *with = sums[1];
+    const void *theirs;
+    int rc = 0;
+
+    for (int pe = 0; pe < team->n_pes && !rc; pe++) {
+        char *swap = before;
+
+        rc = wsh_slice_read(team, pe, src, scan->len, scratch, &theirs);
+        if (rc)
+            return rc;
+        if (pe)
+            scan->arith->combine(with, before, theirs, scan->n);
+        else
+            memcpy(with, theirs, scan->len);
+        rc = wsh_slice_write(team, pe, dest, scan->exclusive ? before : with, scan->len);
+        before = with;
+        with = swap;
+    }
+    return rc;
+}
+
+/* The first sync says that every src and dest is ready, the second that every slice is written. */
+static int by_slices(struct wsh_team *team, char *dest, const char *src, const struct scan *scan)
+{
+    size_t begin, end;
+    int rc = wsh_sync(team, ROUTINE);
+
+    wsh_slice_mine(team, scan->len, &begin, &end);
+    for (size_t at = begin; at < end && !rc; at += BLOCK) {
+        size_t len = end - at < BLOCK ? end - at : BLOCK;
+        const struct scan block = {scan->arith, len / scan->arith->width, len, scan->exclusive};
+
+        rc = scan_block(team, dest + at, src + at, &block);
+    }
+    if (!rc)
+        rc = wsh_quiet(&team->coll->ctx);
+    return rc ? rc : wsh_sync(team, ROUTINE);
+}
+
+int wsh_scan(struct wsh_team *team, void *dest, const void *src, size_t nelems, const struct wsh_arith *arith,
+             bool exclusive)
+{
+    const struct scan scan = {arith, nelems, nelems * arith->width, exclusive};
+
+    if (wsh_choice_find(WSH_COLL_SCAN, team->coll->layout, team->n_pes, scan.len) == WSH_ALGO_CELLS)
+        return by_cells(team, dest, src, &scan);
+    return by_slices(team, dest, src, &scan);
+}

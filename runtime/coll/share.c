@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the two ways in a memory domain: pushed by the one who has it, or read by all at the same time. */
+#include "runtime/coll/share.h"
+
+#include "runtime/coll/hear.h"
+
+#include <string.h>
+
+static bool fits_slot(const struct wsh_share *share)
+{
+    return share->len <= WSH_RING_DATA;
+}
+
+int wsh_share_send(struct wsh_team *team, const struct wsh_share *share, const void *data, int member)
+{
+    struct wsh_coll *coll = team->coll;
+    size_t slot = wsh_coll_slot_at(coll, share->slot);
+    const struct wsh_signal signal = wsh_coll_word(coll, slot, share->slot);
+    void *to = fits_slot(share) ? ((struct wsh_cell *)(coll->base + slot))->data : share->to;
+
+    return wsh_put_signal_nbi(&coll->ctx, to, data, share->len, &signal, member);
+}
+
+int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sender)
+{
+    size_t slot = wsh_coll_slot_at(team->coll, share->slot);
+    int rc = wsh_hear_one(team, sender, slot, share->slot, share->routine);
+
+    if (rc || !fits_slot(share))
+        return rc;
+    return wsh_coll_copy_own(team, share->to, ((struct wsh_cell *)(team->coll->base + slot))->data,
+                             share->len);
+}
+
+static int push(struct wsh_team *team, const struct wsh_share *share)
+{
+    struct wsh_coll *coll = team->coll;
+    int rc = 0;
+
+    if (share->rep != team->my_pe)
+        return wsh_share_take(team, share, share->rep);
+    for (int i = 0; i < coll->n_local && !rc; i++)
+        if (coll->local[i] != team->my_pe)
+            rc = wsh_share_send(team, share, share->from, coll->local[i]);
+    return rc;
+}
+
+/* The flag alone; then every reader's word. */
+static int offer(struct wsh_team *team, const struct wsh_share *share)
+{
+    struct wsh_coll *coll = team->coll;
+    const struct wsh_signal signal = wsh_coll_word(coll, wsh_coll_slot_at(coll, share->slot), share->slot);
+    struct wsh_hear readers = {.team = team,
+                               .members = coll->local,
+                               .n = coll->n_local,
+                               .off = coll->pad.ack,
+                               .stride = sizeof(uint64_t),
+                               .want = share->slot};
+    int rc = 0;
+
+    for (int i = 0; i < coll->n_local && !rc; i++)
+        if (coll->local[i] != team->my_pe)
+            rc = wsh_signal_send(&coll->ctx, &signal, coll->local[i]);
+    return rc ? rc : wsh_hear_all(&readers, share->routine);
+}
+
+static int pull(struct wsh_team *team, const struct wsh_share *share)
+{
+    struct wsh_coll *coll = team->coll;
+    const struct wsh_signal done =
+        wsh_coll_word(coll, coll->pad.ack + (size_t)team->my_pe * sizeof(uint64_t), share->slot);
+    int rc;
+
+    if (share->rep == team->my_pe)
+        return offer(team, share);
+    rc = wsh_hear_one(team, share->rep, wsh_coll_slot_at(coll, share->slot), share->slot, share->routine);
+    if (rc)
+        return rc;
+    memcpy(share->to, wsh_coll_map(team, share->from, share->len, share->rep), share->len);
+    return wsh_signal_send(&coll->ctx, &done, share->rep);
+}
+
+/* The same answer at all members of the domain: reached in one way by one are all by all. */
+static bool can_pull(const struct wsh_team *team, const struct wsh_share *share)
+{
+    const struct wsh_coll *coll = team->coll;
+    int other = coll->local[coll->my_local == 0 && coll->n_local > 1];
+
+    return wsh_coll_is_host(team, share->to) && wsh_coll_is_host(team, share->from) &&
+           wsh_coll_map(team, share->from, share->len, other);
+}
+
+int wsh_share(struct wsh_team *team, const struct wsh_share *share)
+{
+    struct wsh_coll *coll = team->coll;
+
+    if (coll->n_local == 1)
+        return 0;
+    if (wsh_choice_find(WSH_COLL_BROADCAST, coll->layout, coll->n_local, share->len) == WSH_ALGO_PULL &&
+        can_pull(team, share))
+        return pull(team, share);
+    return push(team, share);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how what one member of a memory domain has reaches the others of it. */
+#ifndef WSH_COLL_SHARE_H
+#define WSH_COLL_SHARE_H
+
+#include "runtime/coll/state.h"
+
+/*
+ * `len` bytes at `from` of member `rep` come to `to` at the other members of its domain, all of whom call it with
+ * the same ring slot. Both addresses are symmetric. At rep, `from` may be reused on return, but for what coll->ctx
+ * has still under way.
+ */
+struct wsh_share {
+    const char *routine;
+    uint64_t slot;
+    int rep;
+    void *to;
+    const void *from;
+    size_t len;
+};
+int wsh_share(struct wsh_team *team, const struct wsh_share *share);
+
+/* To one member: the slot's flag after the data, which is small enough for the slot itself or goes to `to`. */
+int wsh_share_send(struct wsh_team *team, const struct wsh_share *share, const void *data, int member);
+/* Awaits what `sender` has sent so. */
+int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sender);
+
+#endif

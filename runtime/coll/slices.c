@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows that memory which is mapped is read and written in place. */
+#include "runtime/coll/slices.h"
+
+#include "runtime/rma.h"
+
+#include <string.h>
+
+void wsh_slice_mine(const struct wsh_team *team, size_t len, size_t *begin, size_t *end)
+{
+    size_t n = (size_t)team->n_pes, lines = (len + WSH_PAD_LINE - 1) / WSH_PAD_LINE;
+    size_t share = (lines + n - 1) / n * WSH_PAD_LINE;
+
+    *begin = share * (size_t)team->my_pe < len ? share * (size_t)team->my_pe : len;
+    *end = share < len - *begin ? *begin + share : len;
+}
+
+int wsh_slice_read(struct wsh_team *team, int member, const void *sym, size_t len, void *scratch,
+                   const void **data)
+{
+    *data = wsh_coll_map(team, sym, len, member);
+    if (*data)
+        return 0;
+    *data = scratch;
+    return wsh_get(&team->coll->ctx, scratch, sym, len, member);
+}
+
+int wsh_slice_write(struct wsh_team *team, int member, void *sym, const void *data, size_t len)
+{
+    void *map = wsh_coll_map(team, sym, len, member);
+
+    if (!map)
+        return wsh_put(&team->coll->ctx, sym, data, len, member);
+    if (map != data)
+        memcpy(map, data, len);
+    return 0;
+}

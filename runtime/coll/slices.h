@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows which part of an array each member works on, and how it reads and writes everybody's. */
+#ifndef WSH_COLL_SLICES_H
+#define WSH_COLL_SLICES_H
+
+#include "runtime/coll/state.h"
+
+#define WSH_SLICE_BLOCK ((size_t)32 << 10) /* bytes worked on at a time: they stay in the cache */
+
+/* Bytes [*begin, *end) of `len` are mine; slices are of whole cache lines, so that no two members write to one. */
+void wsh_slice_mine(const struct wsh_team *team, size_t len, size_t *begin, size_t *end);
+
+/* `len` bytes of `sym` at a member: where they are mapped, or fetched to `scratch`. */
+int wsh_slice_read(struct wsh_team *team, int member, const void *sym, size_t len, void *scratch,
+                   const void **data);
+
+/* The reverse; `data` may be reused on return. Complete after a quiet of the collectives' context. */
+int wsh_slice_write(struct wsh_team *team, int member, void *sym, const void *data, size_t len);
+
+#endif
