@@ -111,8 +111,22 @@
 #define shmem_signal_set(...) WSH_PICK_4(__VA_ARGS__, shmem_ctx_signal_set, shmem_signal_set, 0)(__VA_ARGS__)
 
 /* Section 9.10. */
-#define shmem_sync(team) shmem_team_sync(team)
+/* With one argument the team routine, with four the function of active sets. */
+#define shmem_sync(...) WSH_PICK_4(__VA_ARGS__, shmem_sync, 0, 0, shmem_team_sync, 0)(__VA_ARGS__)
+#define shmem_broadcast(...) WSH_GENERIC_TEAM(WSH_RMA_DISTINCT, _broadcast, __VA_ARGS__)
+#define shmem_collect(...) WSH_GENERIC_TEAM(WSH_RMA_DISTINCT, _collect, __VA_ARGS__)
+#define shmem_fcollect(...) WSH_GENERIC_TEAM(WSH_RMA_DISTINCT, _fcollect, __VA_ARGS__)
 #define shmem_alltoall(...) WSH_GENERIC_TEAM(WSH_RMA_DISTINCT, _alltoall, __VA_ARGS__)
+#define shmem_alltoalls(...) WSH_GENERIC_TEAM(WSH_RMA_DISTINCT, _alltoalls, __VA_ARGS__)
+#define shmem_and_reduce(...) WSH_GENERIC_TEAM(WSH_REDUCE_BITWISE_DISTINCT, _and_reduce, __VA_ARGS__)
+#define shmem_or_reduce(...) WSH_GENERIC_TEAM(WSH_REDUCE_BITWISE_DISTINCT, _or_reduce, __VA_ARGS__)
+#define shmem_xor_reduce(...) WSH_GENERIC_TEAM(WSH_REDUCE_BITWISE_DISTINCT, _xor_reduce, __VA_ARGS__)
+#define shmem_max_reduce(...) WSH_GENERIC_TEAM(WSH_REDUCE_ORDERED_DISTINCT, _max_reduce, __VA_ARGS__)
+#define shmem_min_reduce(...) WSH_GENERIC_TEAM(WSH_REDUCE_ORDERED_DISTINCT, _min_reduce, __VA_ARGS__)
+#define shmem_sum_reduce(...) WSH_GENERIC_TEAM(WSH_REDUCE_ARITHMETIC_DISTINCT, _sum_reduce, __VA_ARGS__)
+#define shmem_prod_reduce(...) WSH_GENERIC_TEAM(WSH_REDUCE_ARITHMETIC_DISTINCT, _prod_reduce, __VA_ARGS__)
+#define shmem_sum_inscan(...) WSH_GENERIC_TEAM(WSH_REDUCE_ARITHMETIC_DISTINCT, _sum_inscan, __VA_ARGS__)
+#define shmem_sum_exscan(...) WSH_GENERIC_TEAM(WSH_REDUCE_ARITHMETIC_DISTINCT, _sum_exscan, __VA_ARGS__)
 
 /* Section 9.11. */
 #define shmem_wait_until(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until, __VA_ARGS__)

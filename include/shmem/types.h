@@ -144,7 +144,18 @@ typedef long ptrdiff_t;
     X(double, double)               \
     X(longdouble, long double)
 
-#define WSH_COMPLEX_TYPES(X) X(complexd, double _Complex) X(complexf, float _Complex)
+/* C++ has no such types of its own, compilers have; NVRTC has not, nor the routines. */
+#ifndef __CUDACC_RTC__
+#ifdef __GNUC__
+__extension__
+#endif
+typedef double _Complex wsh_complexd;
+#ifdef __GNUC__
+__extension__
+#endif
+typedef float _Complex wsh_complexf;
+#endif
+#define WSH_COMPLEX_TYPES(X) X(complexd, wsh_complexd) X(complexf, wsh_complexf)
 
 /* Team reductions and scans: sum, prod, sum_inscan, sum_exscan. */
 #define WSH_REDUCE_ARITHMETIC_TYPES(X) WSH_REDUCE_ORDERED_TYPES(X) WSH_COMPLEX_TYPES(X)
@@ -161,6 +172,9 @@ typedef long ptrdiff_t;
     X(double, double)               \
     X(longdouble, long double)
 #define WSH_TO_ALL_ARITHMETIC_TYPES(X) WSH_TO_ALL_ORDERED_TYPES(X) WSH_COMPLEX_TYPES(X)
+
+/* Deprecated collectives over active sets: element sizes in bits. */
+#define WSH_ACTIVE_SIZES(X) X(32) X(64)
 
 /*
  * Distinct C types, for C11 _Generic: no two rows of a table are compatible types, and every type
@@ -217,5 +231,23 @@ typedef long ptrdiff_t;
     X(ulonglong, unsigned long long, arg) \
     X(int32, int32_t, arg)                \
     X(int64, int64_t, arg)
+
+#define WSH_REDUCE_BITWISE_DISTINCT(X, arg) \
+    X(uchar, unsigned char, arg)            \
+    X(ushort, unsigned short, arg)          \
+    X(uint, unsigned int, arg)              \
+    X(ulong, unsigned long, arg)            \
+    X(ulonglong, unsigned long long, arg)   \
+    X(int8, int8_t, arg)                    \
+    X(int16, int16_t, arg)                  \
+    X(int32, int32_t, arg)                  \
+    X(int64, int64_t, arg)
+
+#define WSH_REDUCE_ORDERED_DISTINCT(X, arg) WSH_RMA_DISTINCT(X, arg)
+
+#define WSH_REDUCE_ARITHMETIC_DISTINCT(X, arg) \
+    WSH_RMA_DISTINCT(X, arg)                   \
+    X(complexd, wsh_complexd, arg)             \
+    X(complexf, wsh_complexf, arg)
 
 #endif

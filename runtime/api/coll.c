@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public collectives (section 9.10). */
-#include "runtime/coll/coll.h"
-
-#include "runtime/api/api.h"
-
-static WSH_INLINE struct wsh_team *team_of(const char *what, shmem_team_t handle)
-{
-    struct wsh_team *team = wsh_api_team(handle);
-
-    wsh_api_ready(what);
-    if (wsh_unlikely(!team))
-        wsh_api_bad(what, "team is SHMEM_TEAM_INVALID; only members of a team call its collectives");
-    return team;
-}
+/* Knows the public collectives over teams that move data (section 9.10). */
+#include "runtime/api/coll.h"
 
 WSH_SHELL(void, barrier_all, (void))
 {
@@ -28,44 +16,56 @@ WSH_SHELL(void, sync_all, (void))
 
 WSH_SHELL(int, team_sync, (shmem_team_t team))
 {
-    struct wsh_team *members = team_of("shmem_team_sync", team);
+    struct wsh_team *members = wsh_api_members("shmem_team_sync", team);
 
     wsh_api_check("shmem_team_sync", wsh_sync(members, "shmem_team_sync"));
     return 0;
 }
 
-/* Ends the job unless [addr, addr + len) is symmetric. */
-static WSH_INLINE void check_symmetric(const char *what, const void *addr, size_t len)
-{
-    size_t off;
-
-    if (wsh_unlikely(wsh_heap_find(&wsh_job.heap, addr, len, &off) < 0))
-        wsh_api_fail(what, -EFAULT, SHMEM_CTX_DEFAULT, addr, len, wsh_job.my_pe);
-}
-
-static WSH_INLINE int alltoall(const char *what, const char *what_source, shmem_team_t handle, void *dest,
-                               const void *source, size_t len)
-{
-    struct wsh_team *team = team_of(what, handle);
-
-    if (!len)
-        return 0;
-    check_symmetric(what, dest, len * (size_t)team->n_pes);
-    check_symmetric(what_source, source, len * (size_t)team->n_pes);
-    wsh_api_check(what, wsh_alltoall(team, dest, source, len));
-    return 0;
-}
-
 /* clang-format off */
 
-#define WSH_ALLTOALL(TAG, TYPE, SIZE)                                                               \
+/* The team behind the handle `team`, in the name of shmem_TAG. */
+#define WSH_MEMBERS(TAG) wsh_api_members("shmem_" #TAG, team)
+
+#define WSH_BROADCAST(TAG, TYPE, SIZE)                                                               \
+    WSH_SHELL(int, TAG,                                                                              \
+              (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root))       \
+    {                                                                                                \
+        return wsh_api_broadcast(WSH_API_COLL(TAG), WSH_MEMBERS(TAG), dest, source, nelems * (SIZE), \
+                                 PE_root, true);                                                     \
+    }
+#define WSH_TYPED(NAME, TYPE) WSH_BROADCAST(NAME##_broadcast, TYPE, sizeof(TYPE))
+WSH_COLL_TYPES(WSH_TYPED)
+WSH_BROADCAST(broadcastmem, void, 1)
+#undef WSH_TYPED
+#undef WSH_BROADCAST
+
+#define WSH_BLOCKS(TAG, BODY, TYPE, SIZE)                                                           \
     WSH_SHELL(int, TAG, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems))         \
     {                                                                                               \
-        return alltoall("shmem_" #TAG ": dest", "shmem_" #TAG ": source", team, dest, source,       \
-                        nelems * (SIZE));                                                           \
+        return BODY(WSH_API_COLL(TAG), WSH_MEMBERS(TAG), dest, source, nelems * (SIZE));            \
     }
-#define WSH_TYPED(NAME, TYPE) WSH_ALLTOALL(NAME##_alltoall, TYPE, sizeof(TYPE))
+#define WSH_TYPED(NAME, TYPE)                                            \
+    WSH_BLOCKS(NAME##_collect, wsh_api_collect, TYPE, sizeof(TYPE))      \
+    WSH_BLOCKS(NAME##_fcollect, wsh_api_fcollect, TYPE, sizeof(TYPE))    \
+    WSH_BLOCKS(NAME##_alltoall, wsh_api_alltoall, TYPE, sizeof(TYPE))
 WSH_COLL_TYPES(WSH_TYPED)
-WSH_ALLTOALL(alltoallmem, void, 1)
+WSH_BLOCKS(collectmem, wsh_api_collect, void, 1)
+WSH_BLOCKS(fcollectmem, wsh_api_fcollect, void, 1)
+WSH_BLOCKS(alltoallmem, wsh_api_alltoall, void, 1)
 #undef WSH_TYPED
-#undef WSH_ALLTOALL
+#undef WSH_BLOCKS
+
+#define WSH_ALLTOALLS(TAG, TYPE, SIZE)                                                              \
+    WSH_SHELL(int, TAG, (shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst,          \
+                         ptrdiff_t sst, size_t nelems))                                             \
+    {                                                                                               \
+        return wsh_api_alltoalls(WSH_API_COLL(TAG), WSH_MEMBERS(TAG), dest, source,                 \
+                                 &(struct wsh_alltoalls){dst, sst, nelems, SIZE});                  \
+    }
+#define WSH_TYPED(NAME, TYPE) WSH_ALLTOALLS(NAME##_alltoalls, TYPE, sizeof(TYPE))
+WSH_COLL_TYPES(WSH_TYPED)
+WSH_ALLTOALLS(alltoallsmem, void, 1)
+#undef WSH_TYPED
+#undef WSH_ALLTOALLS
+#undef WSH_MEMBERS
