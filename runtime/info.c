@@ -5,10 +5,12 @@
 #include "runtime/base/env.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
+#include "runtime/coll/choice.h"
 #include "runtime/topo/topo.h"
 
 #include <dlfcn.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 #include <unistd.h>
 
 struct view {
-    bool settings, topo, nics, check, parsable, all;
+    bool settings, topo, nics, collectives, check, parsable, all;
     const char *picture; /* hwloc XML file, or NULL */
     int pes;             /* PEs a host; 0: one for each GPU */
 };
@@ -33,6 +35,7 @@ static void usage(void)
          "  -n, --nics       the NICs that each PE of this host would use, and why\n"
          "      --pes N      for so many PEs on the host (default: one for each GPU, at least 1)\n"
          "      --topology FILE.xml  of another machine, from the picture that lstopo makes there\n"
+         "  -C, --collectives  which algorithm each collective takes, by members, bytes and hosts\n"
          "  -c, --check      what a job needs here; exit status 1 if something is missing\n"
          "  -p, --parsable   key:value lines\n"
          "  -h, --help       this text\n"
@@ -174,6 +177,33 @@ static int show_nics(const struct view *view)
     return print_map(view, &env, &topo);
 }
 
+/* A limit of the table as people read it. */
+static const char *limit_text(size_t limit, size_t none, char *text, size_t size)
+{
+    if (limit == none)
+        return "any";
+    snprintf(text, size, "%zu", limit);
+    return text;
+}
+
+/* The rows in the order in which they are tried: the first that fits is taken. */
+static int show_collectives(const struct view *view)
+{
+    const char *form = view->parsable ? "collective:%s:%s:%s:%s:%s:%s\n" : "%-10s %-21s %-8s %-8s %-8s %s\n";
+
+    if (!view->parsable)
+        printf(form, "routine", "members are on", "members", "bytes", "way", "because");
+    for (size_t i = 0; wsh_choice_row(i); i++) {
+        const struct wsh_choice *row = wsh_choice_row(i);
+        char pes[32], len[32];
+
+        printf(form, wsh_choice_routine(row->routine), wsh_choice_layouts(row->layouts),
+               limit_text((size_t)row->pes_max, INT_MAX, pes, sizeof pes),
+               limit_text(row->len_max, SIZE_MAX, len, sizeof len), wsh_choice_algo(row->algo), row->why);
+    }
+    return 0;
+}
+
 /* One checked thing: name, whether it holds, and what it is or how to cure it. */
 static int say(const struct view *view, const char *name, bool ok, const char *text)
 {
@@ -246,17 +276,12 @@ static int show_checks(const struct view *view)
 }
 
 static const struct option options[] = {
-    {"settings", no_argument, NULL, 's'},
-    {"all", no_argument, NULL, 'a'},
-    {"topo", no_argument, NULL, 't'},
-    {"nics", no_argument, NULL, 'n'},
-    {"check", no_argument, NULL, 'c'},
-    {"parsable", no_argument, NULL, 'p'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {"pes", required_argument, NULL, 'N'},
-    {"topology", required_argument, NULL, 'X'},
-    {NULL, 0, NULL, 0},
+    {"settings", no_argument, NULL, 's'},       {"all", no_argument, NULL, 'a'},
+    {"topo", no_argument, NULL, 't'},           {"nics", no_argument, NULL, 'n'},
+    {"collectives", no_argument, NULL, 'C'},    {"check", no_argument, NULL, 'c'},
+    {"parsable", no_argument, NULL, 'p'},       {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},        {"pes", required_argument, NULL, 'N'},
+    {"topology", required_argument, NULL, 'X'}, {NULL, 0, NULL, 0},
 };
 
 static int read_pes(const char *text, int *pes)
@@ -274,13 +299,14 @@ static int read_pes(const char *text, int *pes)
 /* 0 = go on; otherwise exit status + 1. */
 static int read_options(int argc, char **argv, struct view *view)
 {
-    for (int c; (c = getopt_long(argc, argv, "satncphV", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "satnCcphV", options, NULL)) != -1;) {
         switch (c) {
         case 's': view->settings = true; break;
         case 'a': view->settings = view->all = true; break;
         case 't': view->topo = true; break;
         case 'n': view->nics = true; break;
         case 'X': view->picture = optarg; break;
+        case 'C': view->collectives = true; break;
         case 'c': view->check = true; break;
         case 'p': view->parsable = true; break;
         case 'V': puts("warpshmem " WSH_PACKAGE_VERSION ", OpenSHMEM 1.6"); return 1;
@@ -312,9 +338,11 @@ int main(int argc, char **argv)
         rc |= show_topo(&view);
     if (view.nics)
         rc |= show_nics(&view);
+    if (view.collectives)
+        rc |= show_collectives(&view);
     if (view.check)
         rc |= show_checks(&view);
-    if (view.settings || (!view.topo && !view.nics && !view.check))
+    if (view.settings || (!view.topo && !view.nics && !view.collectives && !view.check))
         rc |= show_settings(&view);
     return rc;
 }

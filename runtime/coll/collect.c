@@ -34,54 +34,73 @@ static int push(const struct wsh_blocks *blocks, char *dest, const void *src, si
     return rc ? rc : wsh_blocks_end(blocks);
 }
 
-/* The blocks of my domain to another leader: as few puts as there are rows of neighbours, the flag with the last. */
-static int send_domain(const struct wsh_blocks *blocks, char *dest, size_t len, int leader)
+/* Where blocks are in dest: all of `len` bytes, or each of its own size. */
+struct places {
+    char *dest;
+    size_t len;
+    const uint64_t *sizes; /* [n_pes], or NULL */
+};
+
+static size_t offset_of(const struct places *places, int pe)
 {
-    struct wsh_team *team = blocks->team;
-    struct wsh_coll *coll = team->coll;
-    int first = 0, rc = 0;
+    size_t at = 0;
+
+    if (!places->sizes)
+        return (size_t)pe * places->len;
+    while (pe--)
+        at += places->sizes[pe];
+    return at;
+}
+
+/* The blocks of my domain to another leader: as few puts as there are rows of neighbours, the flag with the last. */
+static int send_domain(const struct wsh_blocks *blocks, const struct places *places, int leader)
+{
+    struct wsh_coll *coll = blocks->team->coll;
+    size_t begin = offset_of(places, coll->local[0]), end;
+    int rc = 0;
 
     for (int i = 1; i < coll->n_local && !rc; i++) {
         if (coll->local[i] == coll->local[i - 1] + 1)
             continue;
-        rc = wsh_put_nbi(&coll->ctx, dest + (size_t)coll->local[first] * len,
-                         dest + (size_t)coll->local[first] * len, (size_t)(i - first) * len, leader);
-        first = i;
+        end = offset_of(places, coll->local[i - 1] + 1);
+        rc = wsh_put_nbi(&coll->ctx, places->dest + begin, places->dest + begin, end - begin, leader);
+        if (!rc)
+            rc = wsh_fence(&coll->ctx);
+        begin = offset_of(places, coll->local[i]);
     }
-    if (!rc && first)
-        rc = wsh_fence(&coll->ctx);
-    dest += (size_t)coll->local[first] * len;
-    return rc ? rc : wsh_blocks_send(blocks, dest, dest, (size_t)(coll->n_local - first) * len, leader);
+    end = offset_of(places, coll->local[coll->n_local - 1] + 1);
+    return rc ? rc : wsh_blocks_send(blocks, places->dest + begin, places->dest + begin, end - begin, leader);
 }
 
-static int lead(const struct wsh_blocks *blocks, char *dest, const void *src, size_t len)
+static int lead(const struct wsh_blocks *blocks, const struct places *places)
 {
-    struct wsh_team *team = blocks->team;
-    struct wsh_coll *coll = team->coll;
-    int rc = wsh_coll_copy_own(team, dest + (size_t)team->my_pe * len, src, len);
+    struct wsh_coll *coll = blocks->team->coll;
+    int rc = wsh_blocks_take(blocks, coll->local, coll->n_local);
 
-    if (!rc)
-        rc = wsh_blocks_take(blocks, coll->local, coll->n_local);
     for (int k = 1; k < coll->n_domains && !rc; k++)
-        rc = send_domain(blocks, dest, len, coll->leader[(coll->my_domain + k) % coll->n_domains]);
+        rc = send_domain(blocks, places, coll->leader[(coll->my_domain + k) % coll->n_domains]);
     return rc ? rc : wsh_blocks_take(blocks, coll->leader, coll->n_domains);
 }
 
 /* Members to their leader, leaders to each other, and all of it from the leader to the members. */
-static int by_leaders(struct wsh_team *team, char *dest, const void *src, size_t len)
+static int by_leaders(struct wsh_team *team, const struct places *places, const void *src, size_t len)
 {
     struct wsh_coll *coll = team->coll;
-    struct wsh_blocks blocks = wsh_blocks_begin(team, "shmem_fcollect");
+    struct wsh_blocks blocks = wsh_blocks_begin(team, "shmem_collect");
     struct wsh_share share = {.routine = blocks.routine,
                               .rep = coll->local[0],
-                              .to = dest,
-                              .from = dest,
-                              .len = len * (size_t)team->n_pes};
+                              .to = places->dest,
+                              .from = places->dest,
+                              .len = offset_of(places, team->n_pes)};
+    char *mine = places->dest + offset_of(places, team->my_pe);
     int rc = wsh_coll_next_slot(team, share.routine, &share.slot);
 
-    if (!rc)
-        rc = coll->my_local ? wsh_blocks_send(&blocks, dest + (size_t)team->my_pe * len, src, len, share.rep)
-                            : lead(&blocks, dest, src, len);
+    if (!rc && coll->my_local)
+        rc = wsh_blocks_send(&blocks, mine, src, len, share.rep);
+    if (!rc && !coll->my_local)
+        rc = wsh_coll_copy_own(team, mine, src, len);
+    if (!rc && !coll->my_local)
+        rc = lead(&blocks, places);
     if (!rc)
         rc = wsh_share(team, &share);
     wsh_coll_all_met(coll, blocks.before);
@@ -101,26 +120,24 @@ int wsh_fcollect(struct wsh_team *team, void *dest, const void *src, size_t len)
     if (algo == WSH_ALGO_CELLS && is_host(team, dest, src))
         return by_cells(team, dest, src, len);
     if (algo == WSH_ALGO_LEADERS)
-        return by_leaders(team, dest, src, len);
+        return by_leaders(team, &(const struct places){dest, len, NULL}, src, len);
     blocks = wsh_blocks_begin(team, "shmem_fcollect");
     return push(&blocks, (char *)dest + (size_t)team->my_pe * len, src, len);
 }
 
-/*
- * The sizes first. A member writes them again only in a later collect, which it begins after everybody has sent it its
- * block, and so has read them.
- */
+/* The sizes first: two arrays in turn, as who is ahead writes those of the next collect while others still read. */
 int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
-    uint64_t *sizes = (uint64_t *)(team->coll->base + team->coll->pad.sizes), mine = len;
+    struct wsh_coll *coll = team->coll;
+    uint64_t *sizes = (uint64_t *)(coll->base + coll->pad.sizes), mine = len;
+    struct places places = {dest, 0, sizes + (++coll->collects & 1) * (size_t)team->n_pes};
     struct wsh_blocks blocks;
-    size_t at = 0;
-    int rc = wsh_fcollect(team, sizes, &mine, sizeof mine);
+    int rc = wsh_fcollect(team, (void *)places.sizes, &mine, sizeof mine);
 
     if (rc)
         return rc;
-    for (int pe = 0; pe < team->my_pe; pe++)
-        at += sizes[pe];
+    if (wsh_choice_find(WSH_COLL_FCOLLECT, coll->layout, team->n_pes, SIZE_MAX) == WSH_ALGO_LEADERS)
+        return by_leaders(team, &places, src, len);
     blocks = wsh_blocks_begin(team, "shmem_collect");
-    return push(&blocks, (char *)dest + at, src, len);
+    return push(&blocks, (char *)dest + offset_of(&places, team->my_pe), src, len);
 }

@@ -29,7 +29,7 @@ struct wsh_pad wsh_pad_layout(int n_pes, int n_domains)
     pad.meet = take(&end, 2 * (size_t)pad.meet_words * sizeof(uint64_t));
     pad.hand = take(&end, 2 * words);
     pad.ack = take(&end, words);
-    pad.sizes = take(&end, words);
+    pad.sizes = take(&end, 2 * words);
     pad.ring = take(&end, WSH_RING_SLOTS * WSH_PAD_LINE);
     pad.own = take(&end, 2 * WSH_CELL_LEN);
     pad.result = n_domains > 1 ? take(&end, 2 * WSH_CELL_LEN) : 0;

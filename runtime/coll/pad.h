@@ -27,7 +27,7 @@ struct wsh_pad {
     size_t meet;   /* [2][meet_words]: sync; by member, then by round of dissemination */
     size_t hand;   /* [2][n_pes]: member i's block has arrived */
     size_t ack;    /* [n_pes]: member i has read what ring slot … announced; the slot's number */
-    size_t sizes;  /* [n_pes]: what member i contributes to a collect */
+    size_t sizes;  /* [2][n_pes]: what member i contributes to a collect */
     size_t ring;   /* [WSH_RING_SLOTS] of a line each: one sender, any member, for each number in turn */
     size_t own;    /* [2] cells that this member writes and members in the same memory read */
     size_t result; /* [2] cells, the same for what the leader of a memory domain has worked out */

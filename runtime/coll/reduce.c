@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define ROUTINE "a reduction"
+#define BATCH 64 /* members whose blocks are fetched at the same time, at most */
 
 /* What is combined, and with how many elements of others. */
 struct numbers {
@@ -123,19 +124,32 @@ int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t 
     return rc;
 }
 
+/* The blocks of members [k, k + n) behind me to dest, which holds what was combined so far; k = 1: my own is `mine`. */
+static int combine_batch(struct wsh_team *team, const struct numbers *numbers, char *dest, const char *src,
+                         int k, int n)
+{
+    _Alignas(WSH_PAD_LINE) char scratch[WSH_SLICE_BLOCK];
+    const void *theirs[BATCH];
+    int rc = 0;
+
+    for (int i = 0; i < n && !rc; i++)
+        rc = wsh_slice_read(team, wsh_blocks_turn(team, k + i), src, numbers->len,
+                            scratch + (size_t)i * numbers->len, &theirs[i]);
+    if (!rc)
+        rc = wsh_quiet(&team->coll->ctx);
+    for (int i = 0; i < n && !rc; i++)
+        numbers->arith->combine(dest, k + i == 1 ? src : dest, theirs[i], numbers->n);
+    return rc;
+}
+
 /* One block at all members: worked out in my dest, then written to theirs. Nobody else touches it meanwhile. */
 static int combine_block(struct wsh_team *team, const struct numbers *numbers, char *dest, const char *src)
 {
-    _Alignas(WSH_PAD_LINE) char scratch[WSH_SLICE_BLOCK];
-    const void *theirs, *mine = src;
-    int rc = 0;
+    int batch = wsh_slice_batch(numbers->len), rc = 0;
 
-    for (int k = 1; k < team->n_pes && !rc; k++) {
-        rc = wsh_slice_read(team, wsh_blocks_turn(team, k), src, numbers->len, scratch, &theirs);
-        if (!rc)
-            numbers->arith->combine(dest, mine, theirs, numbers->n);
-        mine = dest;
-    }
+    batch = batch < BATCH ? batch : BATCH;
+    for (int k = 1; k < team->n_pes && !rc; k += batch)
+        rc = combine_batch(team, numbers, dest, src, k, k + batch <= team->n_pes ? batch : team->n_pes - k);
     for (int k = 1; k < team->n_pes && !rc; k++)
         rc = wsh_slice_write(team, wsh_blocks_turn(team, k), dest, dest, numbers->len);
     return rc;
@@ -159,6 +173,20 @@ static int by_slices(struct wsh_team *team, char *dest, const char *src, const s
     return rc ? rc : wsh_sync(team, ROUTINE);
 }
 
+/* As many small reductions as it takes. */
+static int by_pieces(struct wsh_team *team, char *dest, const char *src, const struct numbers *numbers)
+{
+    size_t piece = WSH_CELL_DATA / numbers->arith->width * numbers->arith->width;
+    int rc = 0;
+
+    for (size_t at = 0; at < numbers->len && !rc; at += piece) {
+        size_t len = numbers->len - at < piece ? numbers->len - at : piece;
+
+        rc = wsh_reduce_small(team, dest + at, src + at, len / numbers->arith->width, numbers->arith);
+    }
+    return rc;
+}
+
 int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems,
                const struct wsh_arith *arith)
 {
@@ -166,7 +194,7 @@ int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems
 
     if (team->n_pes == 1)
         return wsh_coll_copy_own(team, dest, src, numbers.len);
-    if (wsh_choice_find(WSH_COLL_REDUCE, team->coll->layout, team->n_pes, numbers.len) != WSH_ALGO_SLICES)
-        return wsh_reduce_small(team, dest, src, nelems, arith);
-    return by_slices(team, dest, src, &numbers);
+    if (wsh_choice_find(WSH_COLL_REDUCE, team->coll->layout, team->n_pes, numbers.len) == WSH_ALGO_SLICES)
+        return by_slices(team, dest, src, &numbers);
+    return by_pieces(team, dest, src, &numbers);
 }

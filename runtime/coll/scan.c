@@ -34,31 +34,53 @@ static int by_cells(struct wsh_team *team, void *dest, const void *src, const st
     return rc;
 }
 
-/*
- * One block at all members. The sum with member pe is worked out before its dest is written, which may be its src. All
- * bits zero is the number zero.
- */
-static int scan_block(struct wsh_team *team, char *dest, const char *src, const struct scan *scan)
+/* The numbers of members [pe, pe + n), copied to `area`. */
+static int fetch(struct wsh_team *team, const char *src, size_t len, int pe, int n, char *area)
 {
-    _Alignas(WSH_PAD_LINE) char scratch[BLOCK], sums[2][BLOCK] = {{0}};
-    char *before = sums[0], *with = sums[1];
     const void *theirs;
     int rc = 0;
 
-    for (int pe = 0; pe < team->n_pes && !rc; pe++) {
-        char *swap = before;
+    for (int i = 0; i < n && !rc; i++) {
+        char *to = area + (size_t)i * len;
 
-        rc = wsh_slice_read(team, pe, src, scan->len, scratch, &theirs);
-        if (rc)
-            return rc;
-        if (pe)
-            scan->arith->combine(with, before, theirs, scan->n);
-        else
-            memcpy(with, theirs, scan->len);
-        rc = wsh_slice_write(team, pe, dest, scan->exclusive ? before : with, scan->len);
-        before = with;
-        with = swap;
+        rc = wsh_slice_read(team, pe + i, src, len, to, &theirs);
+        if (!rc && theirs != to)
+            memcpy(to, theirs, len);
     }
+    return rc ? rc : wsh_quiet(&team->coll->ctx);
+}
+
+/*
+ * One block at members [pe, pe + n): what they have is fetched before anything is written, as dest may be src. `sum` is
+ * that of the members before; all bits zero is the number zero.
+ */
+static int scan_batch(struct wsh_team *team, char *dest, const char *src, const struct scan *scan, int pe,
+                      int n, char *sum)
+{
+    _Alignas(WSH_PAD_LINE) char area[WSH_SLICE_BLOCK], next[BLOCK];
+    int rc = fetch(team, src, scan->len, pe, n, area);
+
+    for (int i = 0; i < n && !rc; i++) {
+        char *theirs = area + (size_t)i * scan->len;
+
+        if (pe + i)
+            scan->arith->combine(next, sum, theirs, scan->n);
+        else
+            memcpy(next, theirs, scan->len);
+        memcpy(theirs, scan->exclusive ? sum : next, scan->len);
+        memcpy(sum, next, scan->len);
+        rc = wsh_slice_write(team, pe + i, dest, theirs, scan->len);
+    }
+    return rc ? rc : wsh_quiet(&team->coll->ctx);
+}
+
+static int scan_block(struct wsh_team *team, char *dest, const char *src, const struct scan *scan)
+{
+    _Alignas(WSH_PAD_LINE) char sum[BLOCK] = {0};
+    int batch = wsh_slice_batch(scan->len), rc = 0;
+
+    for (int pe = 0; pe < team->n_pes && !rc; pe += batch)
+        rc = scan_batch(team, dest, src, scan, pe, team->n_pes - pe < batch ? team->n_pes - pe : batch, sum);
     return rc;
 }
 

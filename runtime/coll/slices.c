@@ -22,7 +22,7 @@ int wsh_slice_read(struct wsh_team *team, int member, const void *sym, size_t le
     if (*data)
         return 0;
     *data = scratch;
-    return wsh_get(&team->coll->ctx, scratch, sym, len, member);
+    return wsh_get_nbi(&team->coll->ctx, scratch, sym, len, member);
 }
 
 int wsh_slice_write(struct wsh_team *team, int member, void *sym, const void *data, size_t len)
@@ -30,7 +30,7 @@ int wsh_slice_write(struct wsh_team *team, int member, void *sym, const void *da
     void *map = wsh_coll_map(team, sym, len, member);
 
     if (!map)
-        return wsh_put(&team->coll->ctx, sym, data, len, member);
+        return wsh_put_nbi(&team->coll->ctx, sym, data, len, member);
     if (map != data)
         memcpy(map, data, len);
     return 0;

@@ -10,11 +10,17 @@
 /* Bytes [*begin, *end) of `len` are mine; slices are of whole cache lines, so that no two members write to one. */
 void wsh_slice_mine(const struct wsh_team *team, size_t len, size_t *begin, size_t *end);
 
-/* `len` bytes of `sym` at a member: where they are mapped, or fetched to `scratch`. */
+/* Where `sym` is at a member: mapped, or fetched to `scratch`: there after a quiet of the collectives' context. */
 int wsh_slice_read(struct wsh_team *team, int member, const void *sym, size_t len, void *scratch,
                    const void **data);
 
-/* The reverse; `data` may be reused on return. Complete after a quiet of the collectives' context. */
+/* The reverse; `data` may be reused after such a quiet, and is there then. */
 int wsh_slice_write(struct wsh_team *team, int member, void *sym, const void *data, size_t len);
+
+/* Members whose blocks of `len` bytes are fetched at the same time: as many as fit WSH_SLICE_BLOCK. */
+static inline int wsh_slice_batch(size_t len)
+{
+    return (int)(WSH_SLICE_BLOCK / (len ? len : 1));
+}
 
 #endif

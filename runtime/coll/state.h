@@ -27,10 +27,10 @@ struct wsh_coll {
     int my_local;        /* … and where I am among them */
     char **peer;         /* [n_pes] a member's pad as it is mapped here, or NULL */
     struct wsh_pad pad;
-    char *base;                   /* this member's pad, symmetric */
-    int unit;                     /* where it is in the pool; -1 = not of the pool */
-    uint64_t meets, hands, cells; /* epochs: sync; blocks with flags; cells */
-    uint64_t ring, safe;          /* ring slots used so far; all members have done with the first `safe` */
+    char *base;                             /* this member's pad, symmetric */
+    int unit;                               /* where it is in the pool; -1 = not of the pool */
+    uint64_t meets, hands, cells, collects; /* epochs: sync; blocks with flags; cells; sizes */
+    uint64_t ring, safe; /* ring slots used so far; all members have done with the first `safe` */
 };
 
 /* Everything but the pad. */

@@ -79,6 +79,12 @@ static void check_set(const struct set *set)
         mp_check(psync[i / SHMEM_SYNC_SIZE][i % SHMEM_SYNC_SIZE] == SHMEM_SYNC_VALUE, "pSync has changed");
 }
 
+/* All sets of few PEs, some of many. */
+static bool is_wanted(int start, int size)
+{
+    return mp_npes <= 8 || (start % 21 == 0 && size % 10 == 2) || size == mp_npes;
+}
+
 int main(void)
 {
     mp_begin();
@@ -90,6 +96,8 @@ int main(void)
             for (int size = 1; start + ((size - 1) << log_stride) < mp_npes; size++) {
                 struct set set = {start, log_stride, size, (mp_me - start) >> log_stride};
 
+                if (!is_wanted(start, size))
+                    continue;
                 if (mp_me >= start && (mp_me - start) % (1 << log_stride) == 0 && set.me < size)
                     check_set(&set);
                 shmem_barrier_all(); /* another set may use the same pSync only now */

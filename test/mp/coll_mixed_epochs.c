@@ -143,7 +143,7 @@ int main(void)
     src = mp_alloc(LEN_MAX);
     teams_open(&teams);
     many_broadcasts();
-    for (long i = 0; i < mp_rounds(mp_road_is("local") ? 4000 : 800, 100000); i++) {
+    for (long i = 0; i < mp_rounds(mp_npes > 16 ? 60 : mp_road_is("local") ? 4000 : 800, 100000); i++) {
         if (used + LEN_MAX + 64 * (size_t)mp_npes > ARENA) {
             shmem_barrier_all();
             used = 0;
