@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes one mistake with teams or collectives, named by the first argument, on PE 0; for coll_bad_input.sh. */
+#include "test/common/mp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static long *box, psync[SHMEM_SYNC_SIZE];
+
+static void invalid_team(void)
+{
+    shmem_team_sync(SHMEM_TEAM_INVALID);
+}
+
+static void wrong_root(void)
+{
+    shmem_long_broadcast(SHMEM_TEAM_WORLD, box, box + 1, 1, 2);
+}
+
+static void automatic_source(void)
+{
+    long here = 1;
+
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, box, &here, 1);
+}
+
+static void null_dest(void)
+{
+    shmem_long_fcollect(SHMEM_TEAM_WORLD, NULL, box, 1);
+}
+
+static void stride_of_nothing(void)
+{
+    shmem_long_alltoalls(SHMEM_TEAM_WORLD, box, box + 4, 0, 1, 1);
+}
+
+static void destroy_world(void)
+{
+    shmem_team_destroy(SHMEM_TEAM_WORLD);
+}
+
+static void mask_without_config(void)
+{
+    shmem_team_t team;
+
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, SHMEM_TEAM_NUM_CONTEXTS, &team);
+}
+
+static void set_too_large(void)
+{
+    shmem_barrier(0, 1, 2, psync);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(void);
+} mistakes[] = {
+    {"automatic_source", automatic_source},
+    {"destroy_world", destroy_world},
+    {"invalid_team", invalid_team},
+    {"mask_without_config", mask_without_config},
+    {"null_dest", null_dest},
+    {"set_too_large", set_too_large},
+    {"stride_of_nothing", stride_of_nothing},
+    {"wrong_root", wrong_root},
+};
+
+int main(int argc, char **argv)
+{
+    mp_begin();
+    box = mp_alloc(64);
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        if (argc == 2 && !strcmp(argv[1], mistakes[i].name) && mp_me == 0)
+            mistakes[i].make();
+    }
+    mp_sleep(mp_me == 0 ? 0 : 5); /* the others do not end before PE 0 was noticed */
+    exit(9);
+}
