@@ -60,14 +60,14 @@ static int choose_unit(const struct wsh_team *set, int *unit)
         for (int w = 0; w < WSH_POOL_WORDS; w++)
             common[w] &= theirs[w];
     }
-    *unit = wsh_pool_find(&job->pool, common, wsh_team_pad(job, set->n_pes).len);
+    *unit = wsh_pool_find(&job->pool, common, wsh_team_pad(job, set->n_pes).len, 0);
     return rc;
 }
 
 static int lead(struct gathering *gathering, uint64_t *answer)
 {
     const struct wsh_team *set = gathering->set;
-    int unit, rc = wsh_wait(set->job, &why, try_gather, gathering);
+    int unit = -1, rc = wsh_wait(set->job, &why, try_gather, gathering);
 
     __atomic_store_n(&gathering->psync[ARRIVED], 0, __ATOMIC_RELAXED);
     if (!rc)
@@ -106,6 +106,8 @@ static int agree(struct wsh_team *set, long *psync, int *unit)
         rc = -ENOMEM;
     }
     *unit = (int)answer - 1;
+    if (!rc)
+        wsh_pool_take(&set->job->pool, *unit, wsh_team_pad(set->job, set->n_pes).len);
     return rc;
 }
 

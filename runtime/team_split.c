@@ -5,7 +5,10 @@
 #include "runtime/base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/coll/pool.h"
+#include "runtime/coll/state.h"
 #include "runtime/job.h"
+
+#include <shmem.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,27 +38,76 @@ static bool is_member(const struct wsh_team *parent, const struct wsh_triplet *t
     return false;
 }
 
-/*
- * Rows of units that are free at every PE of the parent, for teams of these sizes. A PE that could not open its team
- * has nothing free to offer.
- */
-static int agree(struct wsh_team *parent, bool ok, const int sizes[], int units[], int n)
+/* Rows of units for the pads of new teams, of which this PE is a member (or of none of them). */
+struct rows {
+    int n;
+    int sizes[2], units[2];
+    bool ok, member; /* ok: what this PE needs besides could be had */
+};
+
+/* Among those that are free at every PE of the parent. A PE that could not open its team has nothing free to offer. */
+static int find_rows(struct wsh_team *parent, struct rows *rows, int from)
 {
     struct wsh_job *job = parent->job;
     uint64_t map[WSH_POOL_WORDS] = {0};
     int rc;
 
-    if (ok)
-        memcpy(map, job->pool.map, sizeof map);
+    if (rows->ok)
+        wsh_pool_look(&job->pool, map);
     rc = wsh_reduce_small(parent, map, map, WSH_POOL_WORDS, wsh_arith_find(WSH_REDUCE_AND, WSH_NUM_U64));
-    for (int i = 0; i < n && !rc; i++) {
-        units[i] = wsh_pool_find(&job->pool, map, wsh_team_pad(job, sizes[i]).len);
-        rc = units[i] < 0 ? -ENOMEM : 0;
+    for (int i = 0; i < rows->n && !rc; i++) {
+        rows->units[i] = wsh_pool_find(&job->pool, map, wsh_team_pad(job, rows->sizes[i]).len, from);
+        rc = rows->units[i] < 0 ? -ENOMEM : 0;
     }
     if (rc == -ENOMEM && parent->my_pe == 0)
         wsh_warn("no room for a team of %d PEs: destroy teams, or set SHMEM_TEAM_MEMORY to more than %zu on "
                  "all PEs",
-                 sizes[n - 1], job->env.team_memory);
+                 rows->sizes[rows->n - 1], job->env.team_memory);
+    return rc;
+}
+
+static void give_rows(struct wsh_job *job, const struct rows *rows, int n)
+{
+    for (int i = 0; rows->member && i < n; i++)
+        wsh_pool_give(&job->pool, rows->units[i], wsh_team_pad(job, rows->sizes[i]).len);
+}
+
+/* All rows or none. */
+static bool take_rows(struct wsh_job *job, const struct rows *rows)
+{
+    int i = 0;
+
+    while (rows->member && i < rows->n &&
+           wsh_pool_take(&job->pool, rows->units[i], wsh_team_pad(job, rows->sizes[i]).len))
+        i++;
+    if (!rows->member || i == rows->n)
+        return true;
+    give_rows(job, rows, i);
+    return false;
+}
+
+/*
+ * Where threads split other parents at the same time, a row may be gone when it is to be taken: then all give it back
+ * and look again, beginning elsewhere than those others.
+ */
+static int agree(struct wsh_team *parent, struct rows *rows)
+{
+    struct wsh_job *job = parent->job;
+    int rc = find_rows(parent, rows, 0), from = 0;
+
+    while (!rc) {
+        bool mine = take_rows(job, rows);
+        uint64_t all = mine;
+
+        if (job->thread_level == SHMEM_THREAD_MULTIPLE)
+            rc = wsh_reduce_small(parent, &all, &all, 1, wsh_arith_find(WSH_REDUCE_MIN, WSH_NUM_U64));
+        if (!rc && all)
+            return 0;
+        if (mine)
+            give_rows(job, rows, rows->n);
+        from = (from + 37 * (parent->coll->unit + 2)) % job->pool.n_units;
+        rc = rc ? rc : find_rows(parent, rows, from);
+    }
     return rc;
 }
 
@@ -63,23 +115,24 @@ int wsh_team_split_strided(struct wsh_team *parent, const struct wsh_triplet *tr
                            struct wsh_team **team)
 {
     struct wsh_team *fresh = NULL;
-    bool member;
-    int unit, rc;
+    struct rows rows = {.n = 1, .sizes = {triplet->size}};
+    int rc;
 
     *team = NULL;
     if (!wsh_team_has(parent, triplet))
         return -EINVAL;
-    member = is_member(parent, triplet);
-    if (member)
+    rows.member = is_member(parent, triplet);
+    if (rows.member)
         fresh = wsh_team_open(parent->job, wsh_team_list(parent, triplet), triplet->size);
-    rc = agree(parent, fresh || !member, &triplet->size, &unit, 1);
+    rows.ok = fresh || !rows.member;
+    rc = agree(parent, &rows);
     if (rc) {
         wsh_team_close(fresh);
         return rc;
     }
-    if (member) {
+    if (rows.member) {
         fresh->num_contexts = num_contexts;
-        wsh_team_attach(fresh, unit);
+        wsh_team_attach(fresh, rows.units[0]);
     }
     *team = fresh;
     return 0;
@@ -100,16 +153,18 @@ static void open_axes(struct wsh_team *parent, int xrange, struct wsh_team *team
 int wsh_team_split_2d(struct wsh_team *parent, int xrange, const int num_contexts[2],
                       struct wsh_team *teams[2])
 {
-    int sizes[2], units[2], rc;
+    struct rows rows = {.n = 2, .member = true};
+    int rc;
 
     teams[0] = teams[1] = NULL;
     if (xrange <= 0)
         return -EINVAL;
     xrange = xrange > parent->n_pes ? parent->n_pes : xrange;
-    sizes[0] = xrange;
-    sizes[1] = (parent->n_pes + xrange - 1) / xrange;
+    rows.sizes[0] = xrange;
+    rows.sizes[1] = (parent->n_pes + xrange - 1) / xrange;
     open_axes(parent, xrange, teams);
-    rc = agree(parent, teams[0] && teams[1], sizes, units, 2);
+    rows.ok = teams[0] && teams[1];
+    rc = agree(parent, &rows);
     for (int i = 0; i < 2; i++) {
         if (rc) {
             wsh_team_close(teams[i]);
@@ -117,7 +172,7 @@ int wsh_team_split_2d(struct wsh_team *parent, int xrange, const int num_context
             continue;
         }
         teams[i]->num_contexts = num_contexts[i];
-        wsh_team_attach(teams[i], units[i]);
+        wsh_team_attach(teams[i], rows.units[i]);
     }
     return rc;
 }

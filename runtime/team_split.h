@@ -8,7 +8,7 @@
 /* A team without a pad, which cannot communicate yet. Takes over `members`; NULL = no memory. */
 struct wsh_team *wsh_team_open(struct wsh_job *job, int *members, int n_pes);
 
-/* Its pad is at this unit of the pool; it is in job->teams. */
+/* Its pad is at this unit of the pool, taken; it is in job->teams. */
 void wsh_team_attach(struct wsh_team *team, int unit);
 
 /* Local. NULL is nothing. */

@@ -6,6 +6,7 @@
 #ifndef WSH_COLL_POOL_H
 #define WSH_COLL_POOL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,20 +21,24 @@ struct wsh_pool {
     char *base; /* symmetric */
     size_t unit;
     int n_units;
-    uint64_t *map; /* [WSH_POOL_WORDS] symmetric; bits of the units that are free here */
+    uint64_t *map;        /* [WSH_POOL_WORDS] symmetric; bits of the units that are free here */
+    pthread_mutex_t lock; /* of the map */
 };
 
 /* SHMEM_TEAM_MEMORY bytes of the heap. 0 or -ENOMEM (logged). */
 int wsh_pool_open(struct wsh_job *job);
 
-/*
- * The first row of units for `len` bytes among those free in `map`, which is what all have in common; takes it out of
- * the map. -1 = there is none.
- */
-int wsh_pool_find(const struct wsh_pool *pool, uint64_t *map, size_t len);
+/* A copy of the map. */
+void wsh_pool_look(struct wsh_pool *pool, uint64_t *map);
 
-/* The row is in use here; it is no longer, and zero. */
-void wsh_pool_take(struct wsh_pool *pool, int unit, size_t len);
+/*
+ * A row of units for `len` bytes among those free in `map`, which is what all have in common: the first from unit
+ * `from` on, or the first of all; takes it out of the map. -1 = there is none.
+ */
+int wsh_pool_find(const struct wsh_pool *pool, uint64_t *map, size_t len, int from);
+
+/* The row is in use here (false: another thread was faster); it is no longer, and zero. */
+bool wsh_pool_take(struct wsh_pool *pool, int unit, size_t len);
 void wsh_pool_give(struct wsh_pool *pool, int unit, size_t len);
 
 #endif

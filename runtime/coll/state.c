@@ -101,8 +101,6 @@ void wsh_coll_attach(struct wsh_team *team, char *base, int unit)
     coll->pad = wsh_team_pad(job, team->n_pes);
     for (int pe = 0; pe < team->n_pes; pe++)
         coll->peer[pe] = wsh_coll_map(team, base, coll->pad.len, pe);
-    if (unit >= 0)
-        wsh_pool_take(&job->pool, unit, coll->pad.len);
 }
 
 void wsh_coll_detach(struct wsh_team *team)

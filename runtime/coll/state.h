@@ -35,7 +35,7 @@ struct wsh_coll {
 
 /* Everything but the pad. */
 int wsh_coll_prepare(struct wsh_team *team);
-/* The pad is at `base`; -1 or its unit in the pool. From now on the team works. */
+/* The pad is at `base`; -1 or its unit in the pool, taken. From now on the team works. */
 void wsh_coll_attach(struct wsh_team *team, char *base, int unit);
 /* Gives the pad back to the pool, once no member writes to it any more. */
 void wsh_coll_detach(struct wsh_team *team);
