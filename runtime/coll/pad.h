@@ -10,12 +10,13 @@
 #define WSH_CELL_DATA 512 /* bytes that a cell carries beside its flag */
 #define WSH_CELL_LEN (WSH_PAD_LINE + WSH_CELL_DATA)
 #define WSH_RING_SLOTS 16
-#define WSH_RING_DATA (WSH_PAD_LINE - sizeof(uint64_t))
+#define WSH_CELL_ALIGN 16 /* of the data: no number needs more */
+#define WSH_RING_DATA (WSH_PAD_LINE - WSH_CELL_ALIGN)
 
 /* A flag and the data that it announces. */
 struct wsh_cell {
     uint64_t flag;
-    char data[]; /* in a ring slot it follows at once, so that both are one cache line */
+    _Alignas(WSH_CELL_ALIGN) char data[]; /* in a ring slot both are one cache line */
 };
 
 /*

@@ -11,7 +11,7 @@
 
 #define LEN_MAX ((size_t)1 << 20)
 
-static const size_t lens[] = {0, 1, 7, 56, 57, 512, 513, 4096, 4097, 65536, LEN_MAX};
+static const size_t lens[] = {0, 1, 7, 48, 49, 512, 513, 4096, 4097, 65536, LEN_MAX};
 
 static char *dest, *src;
 static size_t area; /* bytes of each */
