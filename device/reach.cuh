@@ -116,7 +116,8 @@ static WSH_DEV uint64_t wsh_dev_reach(const char *what, const void *sym, uint64_
 }
 
 /* One word of LEN bytes; under SHMEM_DEBUG=check nothing is usual, and so all is looked at. */
-template <unsigned LEN> static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, int pe, bool atomic)
+template <unsigned LEN>
+static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, int pe, bool atomic)
 {
     const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
     uint32_t slot = (uint32_t)(pe - wsh_device_view.run_first);

@@ -34,7 +34,8 @@ template <int S>
 WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const void *source, size_t len,
                                          uint64_t *sym, uint64_t value, int op, int pe)
 {
-    uint64_t flag = wsh_dev_signal_reach(what, wsh_dev_signal{sym, value, op}, pe), to = len ? wsh_dev_reach(what, dest, len, pe) : 0;
+    uint64_t flag = wsh_dev_signal_reach(what, wsh_dev_signal{sym, value, op}, pe);
+    uint64_t to = len ? wsh_dev_reach(what, dest, len, pe) : 0;
 
     wsh_dev_check_local(what, source, len);
     wsh_dev_sync<S>();

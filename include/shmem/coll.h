@@ -102,16 +102,16 @@ WSH_REDUCE_ARITHMETIC_TYPES(WSH_DECLARE)
 void WSH_NAME(barrier)(int PE_start, int logPE_stride, int PE_size, long *pSync);
 void WSH_NAME(sync)(int PE_start, int logPE_stride, int PE_size, long *pSync);
 
-#define WSH_DECLARE(BITS)                                                                          \
-    void WSH_NAME(broadcast##BITS)(void *dest, const void *source, size_t nelems, int PE_root,     \
+#define WSH_DECLARE(SIZE)                                                                          \
+    void WSH_NAME(broadcast##SIZE)(void *dest, const void *source, size_t nelems, int PE_root,     \
                                    int PE_start, int logPE_stride, int PE_size, long *pSync);      \
-    void WSH_NAME(collect##BITS)(void *dest, const void *source, size_t nelems, int PE_start,      \
+    void WSH_NAME(collect##SIZE)(void *dest, const void *source, size_t nelems, int PE_start,      \
                                  int logPE_stride, int PE_size, long *pSync);                      \
-    void WSH_NAME(fcollect##BITS)(void *dest, const void *source, size_t nelems, int PE_start,     \
+    void WSH_NAME(fcollect##SIZE)(void *dest, const void *source, size_t nelems, int PE_start,     \
                                   int logPE_stride, int PE_size, long *pSync);                     \
-    void WSH_NAME(alltoall##BITS)(void *dest, const void *source, size_t nelems, int PE_start,     \
+    void WSH_NAME(alltoall##SIZE)(void *dest, const void *source, size_t nelems, int PE_start,     \
                                   int logPE_stride, int PE_size, long *pSync);                     \
-    void WSH_NAME(alltoalls##BITS)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,   \
+    void WSH_NAME(alltoalls##SIZE)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,   \
                                    size_t nelems, int PE_start, int logPE_stride, int PE_size,     \
                                    long *pSync);
 WSH_ACTIVE_SIZES(WSH_DECLARE)

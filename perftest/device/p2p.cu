@@ -15,6 +15,14 @@ enum { P2P_SECONDS = 30 };
 
 static char p2p_current[P2P_ID_TEXT];
 
+/* Of more threads than kernels are compiled for. */
+static p2p_kernel *p2p_wide_kernel_of(const struct p2p_row *row)
+{
+    static p2p_kernel *const put = p2p_put<P2P_BLOCK, 1024>, *const get = p2p_get<P2P_BLOCK, 1024>;
+
+    return row->kind == P2P_PUT ? put : row->kind == P2P_GET ? get : row->kind == P2P_STORE_BW ? p2p_store_bw : NULL;
+}
+
 /* NULL: there is no such form. */
 static p2p_kernel *p2p_kernel_of(const struct p2p_row *row)
 {
@@ -56,11 +64,7 @@ static p2p_kernel *p2p_kernel_of(const struct p2p_row *row)
     };
     static_assert(sizeof kernels / sizeof kernels[0] == P2P_KINDS, "one line a kind, in their order");
 
-    if (row->threads > P2P_THREADS && row->kind == P2P_PUT)
-        return p2p_put<P2P_BLOCK, 1024>;
-    if (row->threads > P2P_THREADS && row->kind == P2P_GET)
-        return p2p_get<P2P_BLOCK, 1024>;
-    return kernels[row->kind][row->scope];
+    return row->threads > P2P_THREADS ? p2p_wide_kernel_of(row) : kernels[row->kind][row->scope];
 }
 
 /* A kernel that never ends keeps the process in the driver: only a signal handler still runs. */

@@ -15,10 +15,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EFA_TX_MAX 1024      /* writes, reads and sends under way */
-#define EFA_SMALL_MAX 512    /* of these with a buffer for a message or a copied put */
-#define EFA_MSG_MAX 8320     /* bytes of a message: 8 KiB of data with every head; EFA's MTU is larger */
-#define EFA_MSG_MAX_MANY 640 /* … among many PEs, where the receives of all peers add up … */
+#define EFA_TX_MAX 1024          /* writes, reads and sends under way */
+#define EFA_SMALL_MAX 512        /* of these with a buffer for a message or a copied put */
+#define EFA_MSG_MAX 8320         /* bytes of a message: 8 KiB of data with every head; EFA's MTU is larger */
+#define EFA_MSG_MAX_MANY 640     /* … among many PEs, where the receives of all peers add up … */
 #define EFA_RX_BYTES (24u << 20) /* … to this */
 #define EFA_MANY 64
 #define EFA_ANSWERS 64  /* … for replies and tellings */
