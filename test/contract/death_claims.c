@@ -113,7 +113,7 @@ static void fail(struct group_pe *pe, int times, bool event)
     if (pe->me == 0) {
         group_hush(pe);
         group_road.fail(times, event);
-        rc = pe->ops->put(pe->ctx, to, 64, pe->heap[0], 8000, NULL);
+        rc = pe->ops->put(pe->ctx, to, 64, pe->heap[0], 20000, NULL);
         group_check(pe, !rc, "put gave %d", rc);
         rc = pe->ops->amo(pe->ctx, to, 64, &amo, &old, NULL);
         group_check(pe, !rc, "atomic gave %d", rc);
