@@ -80,13 +80,14 @@ void wsh_team_close(struct wsh_team *team)
 {
     if (!team)
         return;
+    /* Whoever attaches a team changes the link of the one behind it. */
+    pthread_mutex_lock(&team->job->ctxs_lock);
     if (team->link) {
-        pthread_mutex_lock(&team->job->ctxs_lock);
         *team->link = team->next;
         if (team->next)
             team->next->link = team->link;
-        pthread_mutex_unlock(&team->job->ctxs_lock);
     }
+    pthread_mutex_unlock(&team->job->ctxs_lock);
     wsh_team_fini(team);
     free(team);
 }
