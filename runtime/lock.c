@@ -102,33 +102,36 @@ static int wait_behind(struct grip *grip, uint32_t before)
     return rc ? rc : wsh_wait(grip->job, &why, try_held, grip);
 }
 
+/* To the end of the queue by SWAP, or into an empty one by CSWAP: who was the last (0: nobody) in *before. */
+static int come(struct grip *grip, struct wsh_job *job, long *lock, enum wsh_amo_op op, uint32_t *before)
+{
+    const struct wsh_amo amo = {op, sizeof(uint32_t), (uint32_t)job->my_pe + 1, 0};
+    int rc = find(grip, job, lock);
+
+    *before = 0;
+    if (rc || node_of(grip))
+        return rc ? rc : -EDEADLK;
+    set_node(grip, MINE | WAIT);
+    return wsh_amo(&job->ctx, &grip->words->tail, &amo, before, grip->home);
+}
+
 int wsh_lock_set(struct wsh_job *job, long *lock)
 {
-    const struct wsh_amo come = {WSH_AMO_SWAP, sizeof(uint32_t), (uint32_t)job->my_pe + 1, 0};
     struct grip grip;
-    uint32_t before = 0;
-    int rc = find(&grip, job, lock);
+    uint32_t before;
+    int rc = come(&grip, job, lock, WSH_AMO_SWAP, &before);
 
-    if (rc || node_of(&grip))
-        return rc ? rc : -EDEADLK;
-    set_node(&grip, MINE | WAIT);
-    rc = wsh_amo(&job->ctx, &grip.words->tail, &come, &before, grip.home);
     return rc || !before ? rc : wait_behind(&grip, before);
 }
 
 int wsh_lock_test(struct wsh_job *job, long *lock, bool *held)
 {
-    const struct wsh_amo come = {WSH_AMO_CSWAP, sizeof(uint32_t), (uint32_t)job->my_pe + 1, 0};
     struct grip grip;
-    uint32_t before = 0;
-    int rc = find(&grip, job, lock);
+    uint32_t before;
+    int rc = come(&grip, job, lock, WSH_AMO_CSWAP, &before);
 
-    if (rc || node_of(&grip))
-        return rc ? rc : -EDEADLK;
-    set_node(&grip, MINE | WAIT);
-    rc = wsh_amo(&job->ctx, &grip.words->tail, &come, &before, grip.home);
     *held = !rc && !before;
-    if (!*held)
+    if (!rc && before)
         set_node(&grip, 0);
     return rc;
 }
