@@ -11,13 +11,15 @@ static void put_nbi(struct perf_run *run, long count)
     }
 }
 
-/* The same puts, announced as a batch: neighbours may leave together. */
+/* The same puts, announced as a batch: neighbours may leave together. Sessions are new in 1.6. */
+#if PERF_SHMEM_AT_LEAST(1, 6)
 static void put_nbi_batch(struct perf_run *run, long count)
 {
     shmem_ctx_session_start(SHMEM_CTX_DEFAULT, SHMEM_CTX_SESSION_BATCH, NULL, 0);
     put_nbi(run, count);
     shmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
 }
+#endif
 
 static void get_nbi(struct perf_run *run, long count)
 {
@@ -37,7 +39,9 @@ int main(int argc, char **argv)
 {
     static const struct perf_op ops[] = {
         {.name = "put_nbi", .batch = put_nbi, .check = perf_check_put},
+#if PERF_SHMEM_AT_LEAST(1, 6)
         {.name = "put_nbi_batch", .batch = put_nbi_batch, .check = perf_check_put},
+#endif
         {.name = "get_nbi", .batch = get_nbi, .check = perf_check_get},
         {.name = NULL},
     };
