@@ -9,7 +9,6 @@ size_t perf_coll_all_pes(const struct perf_run *run, size_t len)
     return len * (size_t)run->npes;
 }
 
-#if !PERF_TEAMS
 enum { ARRAYS = 64 };
 
 #ifdef SHMEM_SYNC_SIZE
@@ -57,7 +56,6 @@ void *perf_coll_pwrk(struct perf_run *run)
 {
     return ((struct arrays *)run->state)->pwrk;
 }
-#endif
 
 long perf_coll_check_all(struct perf_run *run, const struct perf_op *op)
 {

@@ -16,15 +16,15 @@ size_t perf_coll_all_pes(const struct perf_run *run, size_t len);
 #else
 #define PERF_COLL_SETUP perf_coll_setup
 #define PERF_COLL_TEARDOWN perf_coll_teardown
+#endif
 
-/* run->state: pSync arrays, taken in turn, and pWrk. */
+/* What routines over active sets take. run->state: pSync arrays, taken in turn, and pWrk. */
 int perf_coll_setup(struct perf_run *run);
 void perf_coll_teardown(struct perf_run *run);
 
 /* The pSync array of the next call. A barrier every 64 calls: until then none is used twice. */
 long *perf_coll_psync(struct perf_run *run);
 void *perf_coll_pwrk(struct perf_run *run);
-#endif
 
 /* Every PE's block is in every PE's dest, in the order of the PEs. Runs the operation once. */
 long perf_coll_check_all(struct perf_run *run, const struct perf_op *op);

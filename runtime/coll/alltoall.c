@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the exchange of one block with every member: each goes straight into dest, with a signal. */
+/* Knows the exchange of one block with every member: sent straight into dest with a signal, or read by who needs it. */
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/blocks.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
 
-int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
+#include <string.h>
+
+#define ROUTINE "shmem_alltoall"
+
+/* The first sync says that every src is ready, the second that all of it was read. */
+static int pull(struct wsh_team *team, char *dest, const char *src, size_t len)
 {
-    struct wsh_blocks blocks = wsh_blocks_begin(team, "shmem_alltoall");
+    const char *mine = src + (size_t)team->my_pe * len;
+    int rc = wsh_sync(team, ROUTINE);
+
+    for (int k = 0; k < team->n_pes && !rc; k++) {
+        int pe = wsh_blocks_turn(team, k);
+
+        memcpy(dest + (size_t)pe * len, wsh_coll_map(team, mine, len, pe), len);
+    }
+    return rc ? rc : wsh_sync(team, ROUTINE);
+}
+
+static int push(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    struct wsh_blocks blocks = wsh_blocks_begin(team, ROUTINE);
     size_t mine = (size_t)team->my_pe * len;
     int rc = 0;
 
@@ -20,6 +38,15 @@ int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
     if (!rc)
         rc = wsh_coll_copy_own(team, (char *)dest + mine, (const char *)src + mine, len);
     return rc ? rc : wsh_blocks_end(&blocks);
+}
+
+int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    enum wsh_algo algo = wsh_choice_find(WSH_COLL_ALLTOALL, team->coll->layout, team->n_pes, len);
+
+    if (algo == WSH_ALGO_PULL && wsh_coll_can_pull(team, dest, src, len * (size_t)team->n_pes))
+        return pull(team, dest, src, len);
+    return push(team, dest, src, len);
 }
 
 /* Elements k, k + 1 … of the block from me to `pe`: the team's blocks follow each other at the same stride. */

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#define ROUTINE "shmem_collect"
+
 static int by_cells(struct wsh_team *team, char *dest, const void *src, size_t len)
 {
     struct wsh_cells cells = wsh_cells_begin(team, "shmem_fcollect");
@@ -86,7 +88,7 @@ static int lead(const struct wsh_blocks *blocks, const struct places *places)
 static int by_leaders(struct wsh_team *team, const struct places *places, const void *src, size_t len)
 {
     struct wsh_coll *coll = team->coll;
-    struct wsh_blocks blocks = wsh_blocks_begin(team, "shmem_collect");
+    struct wsh_blocks blocks = wsh_blocks_begin(team, ROUTINE);
     struct wsh_share share = {.routine = blocks.routine,
                               .rep = coll->local[0],
                               .to = places->dest,
@@ -107,6 +109,20 @@ static int by_leaders(struct wsh_team *team, const struct places *places, const 
     return rc ? rc : wsh_quiet(&coll->ctx);
 }
 
+/* The first sync says that every src is ready, the second that all of it was read. */
+static int pull(struct wsh_team *team, const struct places *places, const void *src)
+{
+    int rc = wsh_sync(team, ROUTINE);
+
+    for (int k = 0; k < team->n_pes && !rc; k++) {
+        int pe = wsh_blocks_turn(team, k);
+        size_t len = places->sizes ? places->sizes[pe] : places->len;
+
+        memcpy(places->dest + offset_of(places, pe), wsh_coll_map(team, src, len, pe), len);
+    }
+    return rc ? rc : wsh_sync(team, ROUTINE);
+}
+
 static bool is_host(const struct wsh_team *team, const void *dest, const void *src)
 {
     return wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src);
@@ -114,15 +130,31 @@ static bool is_host(const struct wsh_team *team, const void *dest, const void *s
 
 int wsh_fcollect(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
+    const struct places places = {dest, len, NULL};
     enum wsh_algo algo = wsh_choice_find(WSH_COLL_FCOLLECT, team->coll->layout, team->n_pes, len);
     struct wsh_blocks blocks;
 
     if (algo == WSH_ALGO_CELLS && is_host(team, dest, src))
         return by_cells(team, dest, src, len);
     if (algo == WSH_ALGO_LEADERS)
-        return by_leaders(team, &(const struct places){dest, len, NULL}, src, len);
+        return by_leaders(team, &places, src, len);
+    if (algo == WSH_ALGO_PULL && wsh_coll_can_pull(team, dest, src, len))
+        return pull(team, &places, src);
     blocks = wsh_blocks_begin(team, "shmem_fcollect");
     return push(&blocks, (char *)dest + (size_t)team->my_pe * len, src, len);
+}
+
+/* The largest block, or 0 if a member has none: its src need not be that of the others, which it cannot read then. */
+static size_t readable(const uint64_t *sizes, int n)
+{
+    size_t max = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!sizes[i])
+            return 0;
+        max = sizes[i] > max ? sizes[i] : max;
+    }
+    return max;
 }
 
 /* The sizes first: two arrays in turn, as who is ahead writes those of the next collect while others still read. */
@@ -132,12 +164,17 @@ int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
     uint64_t *sizes = (uint64_t *)(coll->base + coll->pad.sizes), mine = len;
     struct places places = {dest, 0, sizes + (++coll->collects & 1) * (size_t)team->n_pes};
     struct wsh_blocks blocks;
+    size_t max;
     int rc = wsh_fcollect(team, (void *)places.sizes, &mine, sizeof mine);
 
     if (rc)
         return rc;
     if (wsh_choice_find(WSH_COLL_FCOLLECT, coll->layout, team->n_pes, SIZE_MAX) == WSH_ALGO_LEADERS)
         return by_leaders(team, &places, src, len);
-    blocks = wsh_blocks_begin(team, "shmem_collect");
+    max = readable(places.sizes, team->n_pes);
+    if (wsh_choice_find(WSH_COLL_FCOLLECT, coll->layout, team->n_pes, max) == WSH_ALGO_PULL &&
+        wsh_coll_can_pull(team, dest, src, max))
+        return pull(team, &places, src);
+    blocks = wsh_blocks_begin(team, ROUTINE);
     return push(&blocks, (char *)dest + offset_of(&places, team->my_pe), src, len);
 }

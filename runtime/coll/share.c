@@ -80,16 +80,6 @@ static int pull(struct wsh_team *team, const struct wsh_share *share)
     return wsh_signal_send(&coll->ctx, &done, share->rep);
 }
 
-/* The same answer at all members of the domain: reached in one way by one are all by all. */
-static bool can_pull(const struct wsh_team *team, const struct wsh_share *share)
-{
-    const struct wsh_coll *coll = team->coll;
-    int other = coll->local[coll->my_local == 0 && coll->n_local > 1];
-
-    return wsh_coll_is_host(team, share->to) && wsh_coll_is_host(team, share->from) &&
-           wsh_coll_map(team, share->from, share->len, other);
-}
-
 int wsh_share(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_coll *coll = team->coll;
@@ -97,7 +87,7 @@ int wsh_share(struct wsh_team *team, const struct wsh_share *share)
     if (coll->n_local == 1)
         return 0;
     if (wsh_choice_find(WSH_COLL_BROADCAST, coll->layout, coll->n_local, share->len) == WSH_ALGO_PULL &&
-        can_pull(team, share))
+        wsh_coll_can_pull(team, share->to, share->from, share->len))
         return pull(team, share);
     return push(team, share);
 }

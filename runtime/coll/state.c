@@ -150,6 +150,16 @@ bool wsh_coll_is_host(const struct wsh_team *team, const void *addr)
     return !team->job->heap.n_device || wsh_heap_find(&team->job->heap, addr, 1, &off) < WSH_SEG_DEVICE;
 }
 
+/* The same answer at all members of the domain: reached in one way by one are all by all. */
+bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void *src, size_t len)
+{
+    const struct wsh_coll *coll = team->coll;
+    int other = coll->local[coll->my_local == 0 && coll->n_local > 1];
+
+    return wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src) &&
+           wsh_coll_map(team, src, len, other);
+}
+
 int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     if (dest == src || !len)

@@ -46,6 +46,9 @@ void *wsh_coll_map(const struct wsh_team *team, const void *sym, size_t len, int
 /* Host memory, or memory of this PE alone (both can be loaded and stored here). */
 bool wsh_coll_is_host(const struct wsh_team *team, const void *addr);
 
+/* The `len` bytes at src of every member of my domain, and dest here, may be loaded and stored here. */
+bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void *src, size_t len);
+
 /* Copies own data; the memory may be a GPU's. */
 int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t len);
 
