@@ -21,9 +21,10 @@ fault drop 'drop 20% late 20ms'
 fault duplicate 'duplicate 60%; reorder 3ms'
 fault stall 'during 3s..3.7s stall'
 fault stall 'stall 500ms every 1s'
-fault down 'during 3s..4s down'
-fault down 'during 3s..4s from 0 to 1 down; timeout 100ms'
-fault down 'at 3s down; at 4s up'
+# A link goes down only when the first write has surely been answered: the provider waits forever for a lost greeting.
+fault down 'during 6s..7s down'
+fault down 'during 6s..7s from 0 to 1 down; timeout 100ms'
+fault down 'at 6s down; at 7s up'
 fault removed 'at 3s from 0.0 remove'
 fault removed-peer 'at 3s from 1.0 remove'
 fault killed

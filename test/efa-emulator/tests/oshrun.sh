@@ -82,7 +82,7 @@ for sig in KILL TERM INT; do
     start_job 4 --emulate-efa -n 4 "$course" wait
     began=$(now_ms)
     kill "-$sig" "$job"
-    end_job 5000 2>/dev/null
+    end_job 15000 2>/dev/null
     if [ -s "$left_file" ]; then tap_fail "kill -$sig of oshrun" "left behind: $(cat "$left_file")"
     else tap_ok "kill -$sig of oshrun leaves nothing"; fi
 done
@@ -93,7 +93,7 @@ for delay in 0.01 0.05 0.15 0.3; do
     sleep $delay
     began=$(now_ms)
     kill -9 "$job"
-    end_job 5000 2>/dev/null
+    end_job 15000 2>/dev/null
     if [ -s "$left_file" ]; then tap_fail "kill -9 after $delay s" "left behind: $(cat "$left_file")"
     else tap_ok "kill -9 after $delay s leaves nothing"; fi
 done
