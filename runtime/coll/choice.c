@@ -35,10 +35,12 @@ static const struct wsh_choice table[] = {
     {WSH_COLL_ALLTOALL, HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, "alltoall_latency: one step"},
     {WSH_COLL_REDUCE, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "reduce_latency with 2 to 8 PEs: one step"},
     {WSH_COLL_REDUCE, HOSTS | APART, 8, 8192, WSH_ALGO_LEADERS, "fewest messages between hosts; pieces of a cell"},
-    {WSH_COLL_REDUCE, HOSTS | APART, 8, SIZE_MAX, WSH_ALGO_SLICES, "reduce_latency: two syncs at any size"},
+    {WSH_COLL_REDUCE, HOSTS, 8, SIZE_MAX, WSH_ALGO_RAILS, "each byte crosses the network once a host"},
+    {WSH_COLL_REDUCE, APART, 8, SIZE_MAX, WSH_ALGO_SLICES, "reduce_latency: two syncs at any size"},
     {WSH_COLL_REDUCE, HOSTS | APART, INT_MAX, 65536, WSH_ALGO_LEADERS,
      "reduce_latency with 64 PEs on 8 emulated hosts"},
-    {WSH_COLL_REDUCE, ONE | HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, "reduce_latency: two syncs at any size"},
+    {WSH_COLL_REDUCE, HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, "each byte crosses the network once a host"},
+    {WSH_COLL_REDUCE, ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, "reduce_latency: two syncs at any size"},
     {WSH_COLL_SCAN, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "scan_latency with 2 to 8 PEs: one step"},
     {WSH_COLL_SCAN, ONE | HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, "scan_latency: two syncs at any size"},
 };
@@ -71,7 +73,7 @@ const char *wsh_choice_routine(enum wsh_coll_routine routine)
 
 const char *wsh_choice_algo(enum wsh_algo algo)
 {
-    static const char *const names[] = {"linear", "rounds", "leaders", "cells", "push", "pull", "slices"};
+    static const char *const names[] = {"linear", "rounds", "leaders", "cells", "push", "pull", "slices", "rails"};
 
     return names[algo];
 }

@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how everybody's numbers become one result: small ones by cells and leaders, others slice by slice. */
+/* Knows how everybody's numbers become one result: small ones by cells and leaders. */
 #include "runtime/coll/coll.h"
 
-#include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
-#include "runtime/coll/slices.h"
-#include "runtime/order.h"
+#include "runtime/coll/reduce.h"
 
 #include <string.h>
 
-#define ROUTINE "a reduction"
-#define BATCH 64 /* members whose blocks are fetched at the same time, at most */
-
-/* What is combined, and with how many elements of others. */
-struct numbers {
-    const struct wsh_arith *arith;
-    size_t n, len;
-};
+#define ROUTINE WSH_REDUCE_ROUTINE
 
 /* The cells of these members, in their order, so that the result is the same wherever it is worked out. */
-static int combine_cells(const struct wsh_cells *cells, const struct numbers *numbers, const int *members,
+static int combine_cells(const struct wsh_cells *cells, const struct wsh_numbers *numbers, const int *members,
                          int n, void *result)
 {
     int rc = wsh_cells_await(cells, WSH_CELL_OWN, members, n);
@@ -33,7 +24,7 @@ static int combine_cells(const struct wsh_cells *cells, const struct numbers *nu
 }
 
 /* Both have the same pair; the lower number's stands left at both. */
-static int exchange(const struct wsh_cells *cells, const struct numbers *numbers, int round, int other,
+static int exchange(const struct wsh_cells *cells, const struct wsh_numbers *numbers, int round, int other,
                     void *result)
 {
     const struct wsh_coll *coll = cells->team->coll;
@@ -52,7 +43,7 @@ static int exchange(const struct wsh_cells *cells, const struct numbers *numbers
 }
 
 /* A leader beyond the power of two gives its numbers to one below it, and is given the result: the last two rounds. */
-static int stand_aside(const struct wsh_cells *cells, const struct numbers *numbers, int leader, void *result)
+static int stand_aside(const struct wsh_cells *cells, const struct wsh_numbers *numbers, int leader, void *result)
 {
     int last = cells->team->coll->pad.n_rounds - 1, rc;
     const void *data;
@@ -66,7 +57,7 @@ static int stand_aside(const struct wsh_cells *cells, const struct numbers *numb
 }
 
 /* Recursive doubling among the leaders. */
-static int combine_leaders(const struct wsh_cells *cells, const struct numbers *numbers, void *result)
+static int combine_leaders(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *result)
 {
     const struct wsh_coll *coll = cells->team->coll;
     int power = 1 << wsh_pad_rounds(coll->n_domains), me = coll->my_domain, last = coll->pad.n_rounds - 1;
@@ -89,7 +80,7 @@ static int combine_leaders(const struct wsh_cells *cells, const struct numbers *
     return rc;
 }
 
-static int by_leaders(const struct wsh_cells *cells, const struct numbers *numbers, void *result)
+static int by_leaders(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *result)
 {
     const struct wsh_coll *coll = cells->team->coll;
     int rc;
@@ -111,7 +102,7 @@ static int by_leaders(const struct wsh_cells *cells, const struct numbers *numbe
 int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t nelems,
                      const struct wsh_arith *arith)
 {
-    const struct numbers numbers = {arith, nelems, nelems * arith->width};
+    const struct wsh_numbers numbers = {arith, nelems, nelems * arith->width};
     struct wsh_cells cells = wsh_cells_begin(team, ROUTINE);
     _Alignas(WSH_PAD_LINE) char result[WSH_CELL_DATA];
     int rc;
@@ -124,57 +115,8 @@ int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t 
     return rc;
 }
 
-/* The blocks of members [k, k + n) behind me to dest, which holds what was combined so far; k = 1: my own is `mine`. */
-static int combine_batch(struct wsh_team *team, const struct numbers *numbers, char *dest, const char *src,
-                         int k, int n)
-{
-    _Alignas(WSH_PAD_LINE) char scratch[WSH_SLICE_BLOCK];
-    const void *theirs[BATCH];
-    int rc = 0;
-
-    for (int i = 0; i < n && !rc; i++)
-        rc = wsh_slice_read(team, wsh_blocks_turn(team, k + i), src, numbers->len,
-                            scratch + (size_t)i * numbers->len, &theirs[i]);
-    if (!rc)
-        rc = wsh_quiet(&team->coll->ctx);
-    for (int i = 0; i < n && !rc; i++)
-        numbers->arith->combine(dest, k + i == 1 ? src : dest, theirs[i], numbers->n);
-    return rc;
-}
-
-/* One block at all members: worked out in my dest, then written to theirs. Nobody else touches it meanwhile. */
-static int combine_block(struct wsh_team *team, const struct numbers *numbers, char *dest, const char *src)
-{
-    int batch = wsh_slice_batch(numbers->len), rc = 0;
-
-    batch = batch < BATCH ? batch : BATCH;
-    for (int k = 1; k < team->n_pes && !rc; k += batch)
-        rc = combine_batch(team, numbers, dest, src, k, k + batch <= team->n_pes ? batch : team->n_pes - k);
-    for (int k = 1; k < team->n_pes && !rc; k++)
-        rc = wsh_slice_write(team, wsh_blocks_turn(team, k), dest, dest, numbers->len);
-    return rc;
-}
-
-/* The first sync says that every src and dest is ready, the second that every slice is written. */
-static int by_slices(struct wsh_team *team, char *dest, const char *src, const struct numbers *numbers)
-{
-    size_t begin, end;
-    int rc = wsh_sync(team, ROUTINE);
-
-    wsh_slice_mine(team, numbers->len, &begin, &end);
-    for (size_t at = begin; at < end && !rc; at += WSH_SLICE_BLOCK) {
-        size_t len = end - at < WSH_SLICE_BLOCK ? end - at : WSH_SLICE_BLOCK;
-        const struct numbers block = {numbers->arith, len / numbers->arith->width, len};
-
-        rc = combine_block(team, &block, dest + at, src + at);
-    }
-    if (!rc)
-        rc = wsh_quiet(&team->coll->ctx);
-    return rc ? rc : wsh_sync(team, ROUTINE);
-}
-
 /* As many small reductions as it takes. */
-static int by_pieces(struct wsh_team *team, char *dest, const char *src, const struct numbers *numbers)
+static int by_pieces(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers)
 {
     size_t piece = WSH_CELL_DATA / numbers->arith->width * numbers->arith->width;
     int rc = 0;
@@ -190,11 +132,15 @@ static int by_pieces(struct wsh_team *team, char *dest, const char *src, const s
 int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems,
                const struct wsh_arith *arith)
 {
-    const struct numbers numbers = {arith, nelems, nelems * arith->width};
+    const struct wsh_numbers numbers = {arith, nelems, nelems * arith->width};
+    enum wsh_algo algo;
 
     if (team->n_pes == 1)
         return wsh_coll_copy_own(team, dest, src, numbers.len);
-    if (wsh_choice_find(WSH_COLL_REDUCE, team->coll->layout, team->n_pes, numbers.len) == WSH_ALGO_SLICES)
-        return by_slices(team, dest, src, &numbers);
+    algo = wsh_choice_find(WSH_COLL_REDUCE, team->coll->layout, team->n_pes, numbers.len);
+    if (algo == WSH_ALGO_RAILS && team->coll->is_even)
+        return wsh_reduce_rails(team, dest, src, &numbers);
+    if (algo == WSH_ALGO_RAILS || algo == WSH_ALGO_SLICES)
+        return wsh_reduce_slices(team, dest, src, &numbers);
     return by_pieces(team, dest, src, &numbers);
 }

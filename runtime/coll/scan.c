@@ -90,7 +90,7 @@ static int by_slices(struct wsh_team *team, char *dest, const char *src, const s
     size_t begin, end;
     int rc = wsh_sync(team, ROUTINE);
 
-    wsh_slice_mine(team, scan->len, &begin, &end);
+    wsh_slice(team->n_pes, team->my_pe, scan->len, &begin, &end);
     for (size_t at = begin; at < end && !rc; at += BLOCK) {
         size_t len = end - at < BLOCK ? end - at : BLOCK;
         const struct scan block = {scan->arith, len / scan->arith->width, len, scan->exclusive};

@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-void wsh_slice_mine(const struct wsh_team *team, size_t len, size_t *begin, size_t *end)
+void wsh_slice(int n, int k, size_t len, size_t *begin, size_t *end)
 {
-    size_t n = (size_t)team->n_pes, lines = (len + WSH_PAD_LINE - 1) / WSH_PAD_LINE;
-    size_t share = (lines + n - 1) / n * WSH_PAD_LINE;
+    size_t lines = (len + WSH_PAD_LINE - 1) / WSH_PAD_LINE;
+    size_t share = (lines + (size_t)n - 1) / (size_t)n * WSH_PAD_LINE;
 
-    *begin = share * (size_t)team->my_pe < len ? share * (size_t)team->my_pe : len;
+    *begin = share * (size_t)k < len ? share * (size_t)k : len;
     *end = share < len - *begin ? *begin + share : len;
 }
 

@@ -7,8 +7,8 @@
 
 #define WSH_SLICE_BLOCK ((size_t)32 << 10) /* bytes worked on at a time: they stay in the cache */
 
-/* Bytes [*begin, *end) of `len` are mine; slices are of whole cache lines, so that no two members write to one. */
-void wsh_slice_mine(const struct wsh_team *team, size_t len, size_t *begin, size_t *end);
+/* Bytes [*begin, *end) of `len` are slice k of n: of whole cache lines, so that no two members write to one. */
+void wsh_slice(int n, int k, size_t len, size_t *begin, size_t *end);
 
 /* Where `sym` is at a member: mapped, or fetched to `scratch`: there after a quiet of the collectives' context. */
 int wsh_slice_read(struct wsh_team *team, int member, const void *sym, size_t len, void *scratch,

@@ -37,6 +37,16 @@ static void find_locals(const struct wsh_team *team, struct wsh_coll *coll)
     }
 }
 
+static void find_column(const struct wsh_team *team, struct wsh_coll *coll, int *seen)
+{
+    for (int pe = 0; pe < team->n_pes; pe++)
+        if (seen[coll->domain[pe]]++ == coll->my_local)
+            coll->column[coll->domain[pe]] = pe;
+    coll->is_even = true;
+    for (int d = 0; d < coll->n_domains; d++)
+        coll->is_even &= seen[d] == coll->n_local;
+}
+
 /* SHMEM_SYNC_LINEAR_MAX stands for the table's number of members where all share memory. */
 static void choose(const struct wsh_team *team, struct wsh_coll *coll)
 {
@@ -54,13 +64,14 @@ static int allocate(struct wsh_coll *coll, int n_pes)
 {
     size_t n = (size_t)n_pes;
 
-    coll->all = calloc(4 * n, sizeof *coll->all);
+    coll->all = calloc(6 * n, sizeof *coll->all);
     coll->peer = calloc(n, sizeof *coll->peer);
     if (!coll->all || !coll->peer)
         return -ENOMEM;
     coll->domain = coll->all + n;
     coll->leader = coll->all + 2 * n;
     coll->local = coll->all + 3 * n;
+    coll->column = coll->all + 4 * n;
     return 0;
 }
 
@@ -86,6 +97,7 @@ int wsh_coll_prepare(struct wsh_team *team)
     coll->unit = -1;
     sort_domains(team, coll);
     find_locals(team, coll);
+    find_column(team, coll, coll->all + 5 * team->n_pes);
     choose(team, coll);
     team->coll = coll;
     return 0;

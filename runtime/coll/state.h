@@ -25,6 +25,8 @@ struct wsh_coll {
     int *leader;         /* [n_domains] */
     int *local, n_local; /* members of my domain, in order … */
     int my_local;        /* … and where I am among them */
+    bool is_even;        /* all domains have as many members … */
+    int *column;         /* [n_domains] … and then who has my place in each */
     char **peer;         /* [n_pes] a member's pad as it is mapped here, or NULL */
     struct wsh_pad pad;
     char *base;                             /* this member's pad, symmetric */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the reductions that are cut into slices, a member working out each. dest == src is allowed. */
+#ifndef WSH_COLL_REDUCE_H
+#define WSH_COLL_REDUCE_H
+
+#include "runtime/coll/state.h"
+
+#define WSH_REDUCE_ROUTINE "a reduction"
+
+/* What is combined: n elements, len bytes, of each member. */
+struct wsh_numbers {
+    const struct wsh_arith *arith;
+    size_t n, len;
+};
+
+/* Each member works out one slice of all members' numbers and writes it to all. */
+int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers);
+
+/*
+ * The same on each host first; then the members of the same place on every host combine their slice, so that the bytes
+ * cross the network once a host and by the NICs of all members; then each host shares what it has. Needs a team with
+ * coll->is_even.
+ */
+int wsh_reduce_rails(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers);
+
+#endif
