@@ -73,7 +73,8 @@ const char *wsh_choice_routine(enum wsh_coll_routine routine)
 
 const char *wsh_choice_algo(enum wsh_algo algo)
 {
-    static const char *const names[] = {"linear", "rounds", "leaders", "cells", "push", "pull", "slices", "rails"};
+    static const char *const names[] = {"linear", "rounds", "leaders", "cells",
+                                        "push",   "pull",   "slices",  "rails"};
 
     return names[algo];
 }
