@@ -98,8 +98,10 @@ void mp_note(const char *fmt, ...)
 
 long mp_rounds(long quick, long thorough)
 {
-    const char *text = getenv("WSH_TEST_LONG");
+    const char *text = getenv("WSH_TEST_LONG"), *rounds = getenv("WSH_TEST_ROUNDS");
 
+    if (rounds && atol(rounds) > 0)
+        return atol(rounds);
     return text && *text && strcmp(text, "0") ? thorough : quick;
 }
 
