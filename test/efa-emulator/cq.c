@@ -51,6 +51,14 @@ static struct emu_qp *completed_qp(const struct emu_cq *cq, const struct emu_cqe
     return qp && qp->life == cqe->qp_life ? qp : NULL;
 }
 
+/* As in rdma-core under the queue's lock, which a batch that has no doorbell yet holds: polling then is a deadlock. */
+static void give_back(struct emu_qp *qp)
+{
+    pthread_mutex_lock(&qp->mutex);
+    atomic_fetch_sub_explicit(&qp->sq_used, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&qp->mutex);
+}
+
 /* The next entry of the ring into cq->current; false if there is none. Those of destroyed queue pairs are dropped. */
 static bool take_entry(struct emu_cq *cq)
 {
@@ -67,7 +75,7 @@ static bool take_entry(struct emu_cq *cq)
     if (!qp)
         return false;
     if (cq->current.flags & EMU_CQE_SEND_QUEUE)
-        atomic_fetch_sub_explicit(&qp->sq_used, 1, memory_order_relaxed);
+        give_back(qp);
     return true;
 }
 

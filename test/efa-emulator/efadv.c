@@ -48,7 +48,7 @@ static int hand_out(void *to, uint32_t room, const void *from, size_t len)
 int efadv_query_device(struct ibv_context *context, struct emu_efadv_device_attr *attr, uint32_t len)
 {
     const struct emu_efadv_device_attr full = {
-        .max_sq_wr = EMU_SQ_DEPTH,
+        .max_sq_wr = emu.settings.sq_depth,
         .max_rq_wr = EMU_RQ_DEPTH,
         .max_sq_sge = EMU_SQ_SGES,
         .max_rq_sge = EMU_SGES,

@@ -11,7 +11,6 @@
 
 #define EMU_INLINE_MAX 32
 #define EMU_SQ_SGES 2
-#define EMU_SQ_DEPTH 4096
 #define EMU_RQ_DEPTH 32768
 #define EMU_CQ_DEPTH 65536
 #define EMU_MTU 8192         /* bytes of an RDMA segment */
@@ -100,6 +99,8 @@ struct emu_qp {
     int batch_error;
     struct emu_op *batch, *batch_last;
     uint32_t batch_ops;
+    uint64_t posted, doorbells; /* requests so far, and what told the device of them */
+    uint32_t largest_batch;
     pthread_mutex_t rq_mutex;
 };
 

@@ -206,8 +206,13 @@ static int check_batch(struct emu_qp *qp)
             return EINVAL;
     if (qp->ibv.state != IBV_QPS_RTS)
         return EINVAL;
-    /* relaxed: an empty queue is never full, whatever the fault script says; callers wait for a completion */
-    return atomic_load_explicit(&qp->sq_used, memory_order_relaxed) && emu_wire_refuses(qp) ? ENOMEM : 0;
+    /*
+     * Whatever the fault script says, an empty queue is never full, since callers wait for a completion, nor is one for
+     * several requests: who posts so has counted them, and a refusal would take all of them back.
+     */
+    if (qp->batch_ops > 1 || !atomic_load_explicit(&qp->sq_used, memory_order_relaxed))
+        return 0;
+    return emu_wire_refuses(qp) ? ENOMEM : 0;
 }
 
 static int wr_complete(struct ibv_qp_ex *ex)
@@ -220,6 +225,10 @@ static int wr_complete(struct ibv_qp_ex *ex)
         forget_batch(qp);
     } else {
         atomic_fetch_add_explicit(&qp->sq_used, qp->batch_ops, memory_order_relaxed);
+        qp->posted += qp->batch_ops;
+        qp->doorbells++;
+        if (qp->batch_ops > qp->largest_batch)
+            qp->largest_batch = qp->batch_ops;
         qp->batch = qp->batch_last = NULL;
         qp->batch_ops = 0;
         emu_wire_post(ops);

@@ -33,7 +33,7 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr, uint32_t flags)
     if (attr->srq || !attr->send_cq || !attr->recv_cq)
         return EINVAL;
     if (attr->cap.max_send_sge > EMU_SQ_SGES || attr->cap.max_recv_sge > EMU_SGES ||
-        attr->cap.max_send_wr > EMU_SQ_DEPTH || attr->cap.max_recv_wr > EMU_RQ_DEPTH ||
+        attr->cap.max_send_wr > emu.settings.sq_depth || attr->cap.max_recv_wr > EMU_RQ_DEPTH ||
         attr->cap.max_inline_data > EMU_INLINE_MAX)
         return EINVAL;
     return 0;
@@ -193,6 +193,14 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct 
     return 0;
 }
 
+static void say_counts(const struct emu_qp *qp)
+{
+    if (emu.settings.count && qp->posted)
+        emu_say("process %d, %s: %llu requests by %llu doorbells, at most %u at a time", emu.mine->rank,
+                emu.settings.nic[qp->context->nic].name, (unsigned long long)qp->posted,
+                (unsigned long long)qp->doorbells, qp->largest_batch);
+}
+
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
     struct emu_qp *qp = (struct emu_qp *)ibv;
@@ -200,6 +208,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
     if (!emu_fabric_usable())
         return 0;
+    say_counts(qp);
     emu_wire_cancel(qp);
     atomic_store_explicit(&qp->context->qp[qp->qpn], NULL,
                           memory_order_relaxed); /* its last completions are dropped */

@@ -176,7 +176,7 @@ static void read_rank(struct emu_settings *s)
 
 int emu_settings_read(struct emu_settings *s)
 {
-    uint64_t reorder_us = 0;
+    uint64_t reorder_us = 0, depth = 0;
     bool given;
     int rc;
 
@@ -192,8 +192,12 @@ int emu_settings_read(struct emu_settings *s)
         s->seeded = true;
         s->seed = s->faults.seed;
     }
+    if ((rc = read_number("EFA_EMULATOR_QUEUE", EMU_SQ_DEPTH, &given, &depth)))
+        return rc;
+    s->sq_depth = given && depth ? (uint32_t)depth : EMU_SQ_DEPTH;
     if ((rc = read_flag("EFA_EMULATOR_REPLAY", &s->replay)) ||
-        (rc = read_flag("EFA_EMULATOR_QUIET", &s->quiet)))
+        (rc = read_flag("EFA_EMULATOR_QUIET", &s->quiet)) ||
+        (rc = read_flag("EFA_EMULATOR_COUNT", &s->count)))
         return rc;
     read_rank(s);
     rc = read_time_model(s);

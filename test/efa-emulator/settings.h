@@ -6,6 +6,7 @@
 #include "test/efa-emulator/faults.h"
 #include "test/efa-emulator/profile.h"
 
+#define EMU_SQ_DEPTH 4096
 #define EMU_DIR_MAX 120 /* paths below it must fit in struct ibv_device */
 
 enum emu_copy_mode { EMU_COPY_AUTO, EMU_COPY_DIRECT, EMU_COPY_HELPER };
@@ -16,8 +17,9 @@ struct emu_settings {
     struct emu_nic nic[EMU_NICS_MAX];
     unsigned nnics;
     uint32_t visible; /* bit mask over nic */
-    bool seeded, quiet, replay;
+    bool seeded, quiet, replay, count;
     uint64_t seed;
+    uint32_t sq_depth; /* requests that a send queue takes */
     double time_scale; /* 0: no time model */
     uint64_t reorder_ns;
     int rank; /* -1: not known */

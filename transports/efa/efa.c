@@ -60,6 +60,8 @@ static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
     if (tp->n_rails > 1 && tp->choice.policy != WSH_EFA_ROUND_ROBIN)
         tp->whole_max = at_most(tp->part_max, 2 * WSH_EFA_STRIPE - 1);
     tp->put = wsh_efa_small_puts(info);
+    tp->doorbells = wsh_efa_moves_alone(info);
+    tp->aside = tp->n_rails > 1;
     tp->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
     tp->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
                      info->addr_format == FI_SOCKADDR;

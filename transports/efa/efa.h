@@ -109,6 +109,10 @@ struct wsh_efa_tp {
     struct wsh_efa_rail rail[WSH_EFA_RAILS];
     uint32_t n_rails;
     struct wsh_efa_choice choice; /* with several rails */
+    bool doorbells;               /* the provider's device is told of every request */
+    bool running;                 /* between wsh_efa_run_begin and _end */
+    bool aside;                   /* several rails, a run, or something held: posts go the longer way */
+    uint32_t n_held;              /* rails that hold a request */
     int wait_fd;                  /* readable when one of the rails' is; -1: there is none */
     bool native;        /* the provider itself keeps writes, and messages behind writes, in order … */
     bool native_reads;  /* … and reads behind writes */
@@ -197,17 +201,20 @@ static inline struct wsh_efa_tp *wsh_efa_tp_of(struct wsh_tp *tp)
     return (struct wsh_efa_tp *)tp;
 }
 
-/* The provider has taken a request for `pe`, and given it back. */
-static inline void wsh_efa_took(struct wsh_efa_peer *peer)
+/* The provider has taken a request, and given it back. */
+static inline void wsh_efa_took(struct wsh_efa_tp *tp, const struct wsh_efa_req *req)
 {
+    struct wsh_efa_peer *peer = &tp->peers[req->pe];
+
+    tp->rail[req->way.rail].taken++;
     peer->posted++;
     peer->lost_since = 0;
 }
 
-static inline void wsh_efa_gave_back(struct wsh_efa_peer *peer)
+static inline void wsh_efa_gave_back(struct wsh_efa_tp *tp, const struct wsh_efa_req *req)
 {
-    peer->posted--;
-    peer->heard = true;
+    tp->rail[req->way.rail].taken--;
+    tp->peers[req->pe].posted--;
 }
 
 /* Partner of the acquire in wsh_done_is. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how messages are sent and received, and how peers are told what has been applied. */
-#include "transports/efa/efa.h"
+#include "transports/efa/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,12 +32,12 @@ static int send_one(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
     struct wsh_efa_peer *peer = &tp->peers[req->pe];
     ssize_t rc;
 
-    if (wsh_unlikely(tp->n_rails > 1))
-        return wsh_efa_rails_send(tp, req);
+    if (wsh_unlikely(tp->aside))
+        return tp->n_rails > 1 ? wsh_efa_rails_send(tp, req) : wsh_efa_run_send(tp, req);
     rc = fi_send(tp->rail[0].ep, req->buf, req->len, req->desc, peer->addr, req);
     if (wsh_unlikely(rc))
         return wsh_efa_posted(tp, 0, req->pe, "message", rc);
-    wsh_efa_took(peer);
+    wsh_efa_took(tp, req);
     return 0;
 }
 

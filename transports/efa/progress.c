@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how completions are taken from the provider, and what a failed one means. */
-#include "transports/efa/efa.h"
+#include "transports/efa/run.h"
 
 #include "runtime/base/log.h"
 
@@ -94,8 +94,10 @@ static int complete(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entry)
 
     if (wsh_unlikely(entry->flags & FI_REMOTE_CQ_DATA))
         return counted(tp, entry);
-    if (req->kind < EFA_REQ_RECV)
-        wsh_efa_gave_back(&tp->peers[req->pe]);
+    if (req->kind < EFA_REQ_RECV) {
+        wsh_efa_gave_back(tp, req);
+        tp->peers[req->pe].heard = true;
+    }
     switch (req->kind) {
     case EFA_REQ_WRITE: write_done(tp, req); return 0;
     case EFA_REQ_READ: read_done(tp, req); return 0;
@@ -183,7 +185,7 @@ static int take_error(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
         return receive_failed(tp, rail, &err);
     if (req->kind == EFA_REQ_OVER)
         return 0;
-    tp->peers[req->pe].posted--;
+    wsh_efa_gave_back(tp, req);
     if (tp->n_rails > 1)
         wsh_efa_rails_ended(tp, req, false);
     return operation_failed(tp, rail, req, &err);
@@ -197,6 +199,18 @@ static void ended(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entries,
         if (!(entries[i].flags & FI_REMOTE_CQ_DATA) && req->kind < EFA_REQ_RECV)
             wsh_efa_rails_ended(tp, req, true);
     }
+}
+
+/* Answers leave in one run. */
+static int complete_all(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *entries, ssize_t n)
+{
+    int rc = 0, err;
+
+    wsh_efa_run_begin(tp);
+    for (ssize_t i = 0; i < n && !rc; i++)
+        rc = complete(tp, &entries[i]);
+    err = wsh_efa_run_end(tp);
+    return rc ? rc : err;
 }
 
 static int take_completions(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
@@ -215,10 +229,8 @@ static int take_completions(struct wsh_efa_tp *tp, const struct wsh_efa_rail *ra
         return wsh_efa_fail(tp, (int)n, "fi_cq_read on %s: %s", rail->name, tp->lib.strerror((int)-n));
     if (wsh_unlikely(tp->n_rails > 1))
         ended(tp, entries, n);
-    for (ssize_t i = 0; i < n; i++)
-        if ((rc = complete(tp, &entries[i])))
-            return rc;
-    return (int)n;
+    rc = complete_all(tp, entries, n);
+    return rc ? rc : (int)n;
 }
 
 static int take_all(struct wsh_efa_tp *tp)
@@ -235,10 +247,27 @@ static int take_all(struct wsh_efa_tp *tp)
     return rc < 0 ? rc : moved + rc;
 }
 
+/* What has waited, answers and tellings; adds them to *moved. 0 or final. */
+static int start_more(struct wsh_efa_tp *tp, int *moved)
+{
+    int rc;
+
+    if (wsh_unlikely(tp->waiting != NULL)) {
+        if ((rc = wsh_efa_op_progress(tp)) < 0)
+            return rc;
+        *moved += rc;
+    }
+    rc = wsh_efa_msg_progress(tp, !*moved);
+    if (rc < 0)
+        return rc;
+    *moved += rc;
+    return 0;
+}
+
 /* A faster PE may send while this one still connects another transport: its message is left unread until connect. */
 static int progress_locked(struct wsh_efa_tp *tp)
 {
-    int moved, rc;
+    int moved, rc, err;
 
     if (wsh_unlikely(tp->failed || !tp->joined))
         return tp->failed;
@@ -247,13 +276,11 @@ static int progress_locked(struct wsh_efa_tp *tp)
     moved = wsh_likely(tp->n_rails == 1) ? take_completions(tp, &tp->rail[0]) : take_all(tp);
     if (moved < 0)
         return moved;
-    if (wsh_unlikely(tp->waiting != NULL)) {
-        if ((rc = wsh_efa_op_progress(tp)) < 0)
-            return rc;
-        moved += rc;
-    }
-    rc = wsh_efa_msg_progress(tp, !moved);
-    return rc < 0 ? rc : moved + rc;
+    wsh_efa_run_begin(tp);
+    rc = start_more(tp, &moved);
+    err = wsh_efa_run_end(tp);
+    rc = rc ? rc : err;
+    return rc ? rc : moved;
 }
 
 /* Who finds the lock taken leaves: its holder moves everything on. */
@@ -291,8 +318,9 @@ int wsh_efa_wait_fd(struct wsh_tp *base)
         return -ENOTSUP;
     if (!wsh_efa_trylock(tp))
         return -EAGAIN;
-    rc = (tp->waiting && tp->starved) || tp->answers || tp->owing || tp->unposted || tp->again ? -EAGAIN
-                                                                                               : try_wait(tp);
+    rc = (tp->waiting && tp->starved) || tp->answers || tp->owing || tp->unposted || tp->again || tp->n_held
+             ? -EAGAIN
+             : try_wait(tp);
     wsh_efa_unlock(tp);
     return rc ? -EAGAIN : tp->wait_fd;
 }

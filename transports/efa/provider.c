@@ -107,8 +107,7 @@ static int ask(const struct wsh_efa_lib *lib, const char *prov, const char *doma
     return rc;
 }
 
-/* Nearer to the device than one that needs the CPU at both ends. */
-static bool moves_alone(const struct fi_info *info)
+bool wsh_efa_moves_alone(const struct fi_info *info)
 {
     return info->domain_attr->data_progress == FI_PROGRESS_AUTO;
 }
@@ -125,7 +124,7 @@ static const struct fi_info *best_of(const struct fi_info *list, const char *dom
     for (const struct fi_info *info = list; info; info = info->next) {
         int known = known_index(info->fabric_attr->prov_name);
         int score = 4 * (known < 0 ? EFA_RANK_HARDWARE : efa_known[known].rank) +
-                    2 * !address_is_routable(info) + !moves_alone(info);
+                    2 * !address_is_routable(info) + !wsh_efa_moves_alone(info);
 
         if (info->domain_attr->mr_key_size > sizeof(uint64_t) ||
             (known >= 0 && efa_known[known].on_request && !any) ||
@@ -212,7 +211,8 @@ static bool is_alike(const struct fi_info *a, const struct fi_info *b)
     return !strcmp(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
            !strcmp(a->fabric_attr->name, b->fabric_attr->name) && a->addr_format == b->addr_format &&
            a->ep_attr->protocol == b->ep_attr->protocol && a->mode == b->mode &&
-           moves_alone(a) == moves_alone(b) && address_is_routable(a) == address_is_routable(b);
+           wsh_efa_moves_alone(a) == wsh_efa_moves_alone(b) &&
+           address_is_routable(a) == address_is_routable(b);
 }
 
 static bool has_domain(const struct fi_info *list, const char *name)

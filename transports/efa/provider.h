@@ -22,6 +22,9 @@ bool wsh_efa_orders_waw(const struct fi_info *info);
 bool wsh_efa_orders_saw(const struct fi_info *info);
 bool wsh_efa_orders_raw(const struct fi_info *info);
 
+/* The device moves data with no help of a CPU, neither here nor there: each request is one of its own. */
+bool wsh_efa_moves_alone(const struct fi_info *info);
+
 /* How small puts go; messages are stored by the target's CPU, in order. */
 enum wsh_efa_put {
     EFA_PUT_WRITES,

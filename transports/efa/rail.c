@@ -84,7 +84,7 @@ int wsh_efa_rail_open(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, 
     const char *call = "fi_fabric";
     int rc;
 
-    *rail = (struct wsh_efa_rail){.info = info, .wait_fd = -1};
+    *rail = (struct wsh_efa_rail){.info = info, .depth = (uint32_t)info->tx_attr->size, .wait_fd = -1};
     info->domain_attr->threading =
         FI_THREAD_DOMAIN; /* the provider may offer more, at the price of its locks */
     snprintf(rail->name, sizeof rail->name, "%s (%s)", info->fabric_attr->prov_name, info->domain_attr->name);

@@ -9,6 +9,8 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 
+struct wsh_efa_req;
+
 struct wsh_efa_rail {
     struct fi_info *info; /* owned */
     struct fid_fabric *fabric;
@@ -17,8 +19,13 @@ struct wsh_efa_rail {
     struct fid_eq *eq; /* errors of what the provider sends for itself; NULL: it has none */
     struct fid_av *av;
     struct fid_ep *ep;
-    int wait_fd;    /* becomes readable when the queue has something; -1: the provider has none */
-    char name[160]; /* "tcp;ofi_rxm (eth0)", for messages */
+    uint32_t depth;           /* requests that the provider takes at a time */
+    uint32_t taken;           /* … that it has, or that are held, and that have not ended */
+    uint32_t run;             /* … that it has without a doorbell (run.c) */
+    struct wsh_efa_req *held; /* to be given next, with … */
+    uint64_t held_imm;        /* … this immediate data */
+    int wait_fd;              /* becomes readable when the queue has something; -1: the provider has none */
+    char name[160];           /* "tcp;ofi_rxm (eth0)", for messages */
 };
 
 /* Takes `info` over. The queue holds cq_size completions. Errors are logged. */

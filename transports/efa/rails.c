@@ -26,7 +26,7 @@
  * A peer that has died looks the same until its last path is lost. So that a NIC is left out is said once something has
  * come back from the peer by another; when none is left, the peer counts as dead, with the line of the last failure.
  */
-#include "transports/efa/rma.h"
+#include "transports/efa/run.h"
 
 #include "runtime/base/log.h"
 #include "runtime/topo/topo.h"
@@ -37,42 +37,13 @@
 #define EFA_STALE_S 0.2
 #define EFA_ENDLESS_S 10
 
-static ssize_t give_rma(struct wsh_efa_tp *tp, struct wsh_efa_req *req, unsigned rail, uint64_t imm)
-{
-    const struct wsh_efa_path *path = &tp->peers[req->pe].path[rail];
-    const struct wsh_efa_way *way = &req->way;
-    struct iovec iov = {way->local, way->len};
-    struct fi_rma_iov remote = {way->addr, way->len, path->key[way->key]};
-    void *desc = wsh_efa_desc(tp, way->desc, rail);
-    const struct fi_msg_rma msg = {.msg_iov = &iov,
-                                   .desc = &desc,
-                                   .iov_count = 1,
-                                   .addr = path->addr,
-                                   .rma_iov = &remote,
-                                   .rma_iov_count = 1,
-                                   .context = req,
-                                   .data = imm};
-
-    if (req->kind == EFA_REQ_WRITE)
-        return fi_writemsg(tp->rail[rail].ep, &msg, way->flags | FI_COMPLETION | FI_DELIVERY_COMPLETE);
-    return fi_readmsg(tp->rail[rail].ep, &msg, way->flags | FI_COMPLETION);
-}
-
-static ssize_t give(struct wsh_efa_tp *tp, struct wsh_efa_req *req, unsigned rail, uint64_t imm)
-{
-    if (req->kind != EFA_REQ_SEND)
-        return give_rma(tp, req, rail, imm);
-    return fi_send(tp->rail[rail].ep, req->buf, req->len, wsh_efa_desc(tp, req->desc, rail),
-                   tp->peers[req->pe].path[rail].addr, req);
-}
-
 static void took(struct wsh_efa_tp *tp, struct wsh_efa_req *req, unsigned rail)
 {
     req->way.rail = (uint8_t)rail;
     tp->choice.bytes[rail] += req->way.len;
     tp->n_writes += req->kind == EFA_REQ_WRITE;
     tp->peers[req->pe].path[rail].posted++;
-    wsh_efa_took(&tp->peers[req->pe]);
+    wsh_efa_took(tp, req);
 }
 
 static void lose_path(struct wsh_efa_tp *tp, int pe, unsigned rail, const char *why)
@@ -109,7 +80,7 @@ static int start(struct wsh_efa_tp *tp, struct wsh_efa_req *req, uint64_t imm)
                      req->pe);
     while (usable) {
         int rail = wsh_efa_choice_rail(&tp->choice, usable, req->way.len);
-        ssize_t rc = rail < 0 ? -FI_EAGAIN : give(tp, req, (unsigned)rail, imm);
+        ssize_t rc = rail < 0 ? -FI_EAGAIN : wsh_efa_run_give(tp, req, (unsigned)rail, imm);
 
         if (!rc) {
             took(tp, req, (unsigned)rail);
@@ -130,16 +101,7 @@ static int start(struct wsh_efa_tp *tp, struct wsh_efa_req *req, uint64_t imm)
 int wsh_efa_rails_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct wsh_efa_span *span,
                        uint64_t flags, uint64_t imm)
 {
-    struct wsh_efa_way *way = &req->way;
-
-    way->local = span->local;
-    way->desc = span->desc;
-    way->addr = span->addr;
-    way->key = span->key;
-    way->len = span->len;
-    way->flags = flags;
-    if (flags & FI_INJECT)
-        way->local = memcpy(way->injected, span->local, span->len);
+    wsh_efa_way_fill(req, span, flags);
     return start(tp, req, imm);
 }
 

@@ -3,17 +3,7 @@
 #ifndef WSH_EFA_RMA_H
 #define WSH_EFA_RMA_H
 
-#include "transports/efa/efa.h"
-
-/*
- * What one write or read moves: local bytes with their descriptor (wsh_efa_desc), and their remote place. `key` is the
- * provider's with one rail; with several it is the segment, whose keys each path has.
- */
-struct wsh_efa_span {
-    void *local, *desc;
-    size_t len;
-    uint64_t addr, key;
-};
+#include "transports/efa/run.h"
 
 /*
  * Posts the write or read (req->kind) to req->pe; `flags` besides those that every write has; `imm` goes with
@@ -36,15 +26,16 @@ static inline __attribute__((always_inline)) int wsh_efa_post(struct wsh_efa_tp 
                              .data = imm};
     ssize_t rc;
 
-    if (wsh_unlikely(tp->n_rails > 1))
-        return wsh_efa_rails_post(tp, req, span, flags, imm);
+    if (wsh_unlikely(tp->aside))
+        return tp->n_rails > 1 ? wsh_efa_rails_post(tp, req, span, flags, imm)
+                               : wsh_efa_run_post(tp, req, span, flags, imm);
     if (req->kind == EFA_REQ_WRITE)
         rc = fi_writemsg(tp->rail[0].ep, &msg, flags | FI_COMPLETION | FI_DELIVERY_COMPLETE);
     else
         rc = fi_readmsg(tp->rail[0].ep, &msg, flags | FI_COMPLETION);
     if (wsh_likely(!rc)) {
         tp->n_writes += req->kind == EFA_REQ_WRITE;
-        wsh_efa_took(&tp->peers[req->pe]);
+        wsh_efa_took(tp, req);
         return 0;
     }
     return wsh_efa_posted(tp, 0, req->pe, req->kind == EFA_REQ_WRITE ? "put" : "get", rc);
