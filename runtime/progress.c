@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the life of the progress thread; its loop is wsh_wait_serve. */
+/*
+ * Knows the life of the progress thread, and where it runs; its loop is wsh_wait_serve. One thread serves all NICs of a
+ * PE: they share one transport, whose lock covers the ordering engine, so that of several threads all but one would
+ * wait for it.
+ */
 #define _GNU_SOURCE
 #include "runtime/progress.h"
 
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
+#include "runtime/topo/topo.h"
 #include "runtime/wait.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -24,6 +30,35 @@ static void *serve(void *arg)
 
     wsh_wait_serve(progress->job, &progress->stop);
     return NULL;
+}
+
+static void gather_near(const struct wsh_job *job, cpu_set_t *near)
+{
+    CPU_ZERO(near);
+    for (unsigned tp = 0; tp < job->n_tps; tp++)
+        CPU_OR(near, near, &job->limits[tp].near);
+}
+
+/*
+ * Near the NICs, on processors that this thread may use too, since the other has inherited them. A program that keeps
+ * its main thread on a few processors has its reasons: only SHMEM_PROGRESS=thread asks for less of them still.
+ */
+static void pin_thread(const struct wsh_progress *progress)
+{
+    cpu_set_t allowed, near, pin;
+    char text[256];
+
+    gather_near(progress->job, &near);
+    if (!CPU_COUNT(&near) || sched_getaffinity(0, sizeof allowed, &allowed))
+        return;
+    if (wsh_topo_pin(&allowed, &near, progress->job->env.progress == WSH_PROGRESS_THREAD, &pin) &&
+        !pthread_setaffinity_np(progress->thread, sizeof pin, &pin)) {
+        wsh_topo_cpus_text(&pin, text, sizeof text);
+        wsh_info(WSH_SUB_TOPO, "the progress thread runs on processors %s, near the NICs", text);
+    } else {
+        wsh_topo_cpus_text(&allowed, text, sizeof text);
+        wsh_info(WSH_SUB_TOPO, "the progress thread runs on processors %s, as this process may", text);
+    }
 }
 
 /* With all signals blocked, so that the program's handlers run in its own threads. */
@@ -61,8 +96,10 @@ int wsh_progress_start(struct wsh_job *job)
             wsh_strerror(err));
         free(job->progress);
         job->progress = NULL;
+        return -err;
     }
-    return -err;
+    pin_thread(job->progress);
+    return 0;
 }
 
 void wsh_progress_close(struct wsh_job *job)

@@ -15,6 +15,7 @@
 #include "runtime/base/env.h"
 #include "runtime/base/err.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -86,6 +87,7 @@ struct wsh_tp_limits {
     bool ordered;       /* puts to one PE arrive in order without a fence */
     bool immediate;     /* every operation is complete at the target when it returns: pending is always 0 */
     bool single_writer; /* endpoints are not locked: calls of all contexts must be serialized by the core */
+    cpu_set_t near;     /* processors near its NICs, for threads that serve them; none: unknown */
 };
 
 struct wsh_tp_peers {

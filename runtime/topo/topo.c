@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how to find NICs, GPUs and their places in hwloc's tree. */
+#define _GNU_SOURCE
 #include "runtime/topo/topo.h"
 
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 
 #include <hwloc.h>
+#include <hwloc/glibc-sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +109,7 @@ static void find_nodes(struct wsh_topo *topo, hwloc_topology_t tree)
          i++) {
         topo->node[i] = place_of_set(tree, node->cpuset);
         topo->node[i].numa = (int)node->os_index;
+        hwloc_cpuset_to_glibc_sched_affinity(tree, node->cpuset, &topo->cpus[i], sizeof topo->cpus[i]);
     }
 }
 

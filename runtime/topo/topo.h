@@ -5,6 +5,8 @@
 
 #include "runtime/base/env.h"
 
+#include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define WSH_TOPO_NICS 64
@@ -35,7 +37,8 @@ struct wsh_topo {
     int n_nics, n_gpus;
     struct wsh_topo_dev nic[WSH_TOPO_NICS];     /* devices of OpenFabrics kind, by PCI address */
     struct wsh_topo_dev gpu[WSH_TOPO_GPUS];     /* NVIDIA 3D and display controllers, by PCI address */
-    struct wsh_topo_place node[WSH_TOPO_NODES]; /* the NUMA nodes */
+    struct wsh_topo_place node[WSH_TOPO_NODES]; /* the NUMA nodes … */
+    cpu_set_t cpus[WSH_TOPO_NODES];             /* … and their processors */
     struct wsh_topo_place here;                 /* where this process is bound; all -1 in a foreign picture */
 };
 
@@ -95,6 +98,19 @@ int wsh_topo_choose(const struct wsh_topo *topo, const struct wsh_env *env,
 /* What this PE tells the others (local->pe is not looked at). 0 or a logged error. */
 int wsh_topo_tell(const struct wsh_topo *topo, const struct wsh_env *env, const struct wsh_topo_local *local,
                   struct wsh_topo_pe *pe);
+
+/* The processors at the NUMA nodes (or, where a NIC is at none, packages) of these rails; none where unknown. */
+void wsh_topo_near(const struct wsh_topo *topo, const struct wsh_topo_rails *rails,
+                   const struct wsh_topo_dev *nic, cpu_set_t *near);
+
+/*
+ * Whether a thread that may run on `allowed` should be bound, and where: to those of them that are `near`. Not where
+ * that is none or all of them; unless `narrow`, nor where somebody has left it only a part of those that are near.
+ */
+bool wsh_topo_pin(const cpu_set_t *allowed, const cpu_set_t *near, bool narrow, cpu_set_t *pin);
+
+/* "0-23,48-71" */
+void wsh_topo_cpus_text(const cpu_set_t *cpus, char *text, size_t size);
 
 /* The position at a peer with n_peer >= 1 NICs that works with this PE's position `rail`. */
 static inline int wsh_topo_pair(int rail, int n_peer)

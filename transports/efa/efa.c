@@ -253,7 +253,7 @@ static int choose_rails(struct wsh_efa_tp *tp, const struct wsh_tp_params *param
 {
     struct fi_info *chosen[WSH_TOPO_RAILS];
     bool ordered = wsh_efa_orders_waw(list) && wsh_efa_orders_saw(list);
-    int n = wsh_efa_nics_choose(params, list, ordered ? 1 : WSH_EFA_RAILS, chosen);
+    int n = wsh_efa_nics_choose(params, list, ordered ? 1 : WSH_EFA_RAILS, chosen, &tp->near);
     int rc = n < 0 ? n : check_speed(tp, chosen[0]);
 
     return rc ? rc : open_chosen(tp, chosen, (uint32_t)n);
@@ -297,8 +297,8 @@ static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **out, str
         efa_close(&tp->base);
         return rc;
     }
-    *limits =
-        (struct wsh_tp_limits){.inject_max = tp->copy_always, .op_max = tp->part_max, .ordered = tp->native};
+    *limits = (struct wsh_tp_limits){
+        .inject_max = tp->copy_always, .op_max = tp->part_max, .ordered = tp->native, .near = tp->near};
     *out = &tp->base;
     return 0;
 }

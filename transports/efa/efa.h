@@ -113,6 +113,7 @@ struct wsh_efa_tp {
     bool running;                 /* between wsh_efa_run_begin and _end */
     bool aside;                   /* several rails, a run, or something held: posts go the longer way */
     uint32_t n_held;              /* rails that hold a request */
+    cpu_set_t near;               /* processors near the rails' NICs */
     int wait_fd;                  /* readable when one of the rails' is; -1: there is none */
     bool native;        /* the provider itself keeps writes, and messages behind writes, in order … */
     bool native_reads;  /* … and reads behind writes */

@@ -57,7 +57,7 @@ static void tell_lacking(const struct nics *nics, const char *provider)
 }
 
 static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
-               struct fi_info *chosen[WSH_TOPO_RAILS])
+               struct fi_info *chosen[WSH_TOPO_RAILS], cpu_set_t *near)
 {
     const struct wsh_topo_local local = {.rank = params->local_rank,
                                          .n = params->local_size > 0 ? params->local_size : 1};
@@ -76,6 +76,7 @@ static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
         rails.n = most;
     for (int i = 0; i < rails.n; i++)
         chosen[i] = nics->info[rails.rail[i].nic];
+    wsh_topo_near(&nics->topo, &rails, nics->nic, near);
     wsh_topo_rails_text(&nics->topo, &rails, nics->nic, nics->n, text, sizeof text);
     wsh_info(WSH_SUB_TOPO, "%s", text);
     if (!local.rank)
@@ -84,7 +85,7 @@ static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
 }
 
 int wsh_efa_nics_choose(const struct wsh_tp_params *params, struct fi_info *list, int most,
-                        struct fi_info *chosen[WSH_TOPO_RAILS])
+                        struct fi_info *chosen[WSH_TOPO_RAILS], cpu_set_t *near)
 {
     struct nics *nics;
     int rc;
@@ -98,7 +99,7 @@ int wsh_efa_nics_choose(const struct wsh_tp_params *params, struct fi_info *list
     for (; list && nics->n < WSH_TOPO_NICS; list = list->next)
         if (is_nic(list))
             add(nics, list);
-    rc = map(nics, params, most, chosen);
+    rc = map(nics, params, most, chosen, near);
     free(nics);
     return rc;
 }

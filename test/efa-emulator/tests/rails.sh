@@ -45,6 +45,16 @@ passed "each PE has the NICs of its GPU" \
 passed "… and opens them" 'PE 0 .*network: efa (rdmap79s0-rdm).* 4 NICs'
 fabric=$(sed -n 's/.*network: efa .*fabric \([a-z-]*\),.*/\1/p' "$err" | head -n 1)
 echo "# fabric $fabric"
+# A picture in which processors 1 and 2 have changed places: of the NICs' two, this machine has one or all four.
+sed 's/cpuset="0x00000003"/cpuset="0x00000005"/g; s/cpuset="0x0000000c"/cpuset="0x0000000a"/g
+    s/cpuset="0x00000002"/cpuset="two"/g; s/cpuset="0x00000004"/cpuset="0x00000002"/g; s/cpuset="two"/cpuset="0x00000004"/g
+    /type="PU"/{ s/os_index="1"/os_index="two"/; s/os_index="2"/os_index="1"/; s/os_index="two"/os_index="2"/; }' \
+    "$top_srcdir/test/topo/p5.xml" >"$tap_dir/turned.xml"
+job 2 "SHMEM_TOPOLOGY=$tap_dir/turned.xml" "$info" SHMEM_PROGRESS=thread
+passed "the progress thread runs near the NICs" 'PE 0 .*the progress thread runs on processors 0\(,2\)*, near the NICs'
+run_job $((90 * slow)) env "SHMEM_TOPOLOGY=$tap_dir/turned.xml" "$info" SHMEM_PROGRESS=thread taskset -c 1 \
+    "$oshrun" --emulate-efa -n 2 "$program"
+passed "… on no processor that the process may not use" 'PE 0 .*the progress thread runs on processors 1, as this process may'
 job 2 "$p5" "$info" SHMEM_NICS_EXCLUDE=rdmap80s0,rdmap97s0
 passed "SHMEM_NICS_EXCLUDE leaves NICs out" 'PE 0 .*: rdmap79s0 (switch), rdmap81s0 (switch), rdmap82s0 (switch)$'
 job 2 "$p5" "$info" SHMEM_NICS=rdmap7?s0,rdmap96s0
