@@ -32,6 +32,12 @@ struct wsh_boot_ops {
     /* The blob PE `pe` published in `round`; *blob is malloc'd, the caller frees it. */
     int (*lookup)(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len);
 
+    /*
+     * By all PEs of this host, at most once between open and close: all[local_size], by local rank, is what each of
+     * them gave, `len` bytes. No round: waits for those of this host only. NULL or -ENOTSUP: there is no such way.
+     */
+    int (*meet_host)(struct wsh_boot *boot, const void *mine, size_t len, void *all);
+
     /* Collective: returns once every PE has called it. Any outcome but complete success is an error. */
     int (*barrier)(struct wsh_boot *boot);
 

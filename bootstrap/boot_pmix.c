@@ -4,6 +4,7 @@
 #include "bootstrap/ways.h"
 
 #include "bootstrap/blob.h"
+#include "bootstrap/host_pmix.h"
 #include "bootstrap/lean.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
@@ -28,8 +29,9 @@
  * in the server's store, so each generation has names of its own.
  */
 static struct {
-    pid_t pid; /* that called PMIx_Init; a forked child is not in the job. 0 = none */
-    bool open; /* between shmem_init and shmem_finalize */
+    pid_t pid;     /* that called PMIx_Init; a forked child is not in the job. 0 = none */
+    bool emulated; /* the host is */
+    bool open;     /* between shmem_init and shmem_finalize */
     pmix_proc_t me;
     size_t lost_handler;
     double hang_seconds;
@@ -274,6 +276,7 @@ static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
     client.open = true;
     client.generation++;
     client.hang_seconds = env->hang_seconds;
+    client.emulated = env->node_emulated >= 0;
     rc = describe(boot, env);
     if (rc)
         return rc;
@@ -362,6 +365,12 @@ static int pmix_lookup(struct wsh_boot *boot, int round, int pe, void **blob, si
     return rc;
 }
 
+/* libpmix does not know emulated hosts apart. */
+static int pmix_meet_host(struct wsh_boot *boot, const void *mine, size_t len, void *all)
+{
+    return client.emulated ? -ENOTSUP : wsh_host_pmix_meet(&client.me, boot->local_size, mine, len, all);
+}
+
 static int pmix_barrier(struct wsh_boot *boot)
 {
     (void)boot;
@@ -381,6 +390,7 @@ const struct wsh_boot_ops wsh_boot_pmix_ops = {
     .close = pmix_close,
     .publish = pmix_publish,
     .lookup = pmix_lookup,
+    .meet_host = pmix_meet_host,
     .barrier = pmix_barrier,
     .abort = pmix_abort,
 };

@@ -110,6 +110,13 @@ static int register_memory(struct wsh_job *job, unsigned tp)
     return rc;
 }
 
+static int meet_host(const struct wsh_tp_params *params, const void *mine, size_t len, void *all)
+{
+    struct wsh_boot *boot = params->core;
+
+    return boot->ops->meet_host ? boot->ops->meet_host(boot, mine, len, all) : -ENOTSUP;
+}
+
 static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
 {
     const struct wsh_tp_params params = {.my_pe = job->my_pe,
@@ -118,7 +125,9 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
                                          .local_size = job->boot.local_size,
                                          .env = &job->env,
                                          .threads = true,
-                                         .gpu = ops->device ? &job->device.gpu : NULL};
+                                         .gpu = ops->device ? &job->device.gpu : NULL,
+                                         .meet_host = meet_host,
+                                         .core = &job->boot};
     unsigned tp = job->n_tps;
     int rc = ops->open(&params, &job->tp[tp], &job->limits[tp]);
 

@@ -79,6 +79,12 @@ struct wsh_tp_params {
     const struct wsh_env *env;
     bool threads; /* several threads may call at the same time (in different contexts, or progress) */
     const struct wsh_gpu *gpu; /* transports of device memory only */
+    /*
+     * For open, by all PEs of this host or by none: all[local_size], by local rank, is what each of them gave, `len`
+     * bytes. NULL or -ENOTSUP: there is no way.
+     */
+    int (*meet_host)(const struct wsh_tp_params *params, const void *mine, size_t len, void *all);
+    void *core; /* for meet_host */
 };
 
 struct wsh_tp_limits {

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const far_words[WSH_FARS][2] = {
     [WSH_FAR_SWITCH] = {"switch", "below the same PCIe switch"},
@@ -112,7 +113,9 @@ int wsh_topo_tell(const struct wsh_topo *topo, const struct wsh_env *env, const 
     struct wsh_whereabouts w;
     int rc = wsh_whereabouts_find(&w, topo, env->pe_gpu, local);
 
-    *pe = (struct wsh_topo_pe){.numa = topo->here.numa, .package = topo->here.package};
+    memset(pe, 0, sizeof *pe); /* it is sent as it is */
+    pe->numa = topo->here.numa;
+    pe->package = topo->here.package;
     if (!rc && w.own >= 0)
         snprintf(pe->gpu, sizeof pe->gpu, "%s", topo->gpu[w.own].pci);
     return rc;

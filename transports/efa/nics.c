@@ -56,12 +56,30 @@ static void tell_lacking(const struct nics *nics, const char *provider)
                  provider, names, provider);
 }
 
+/* What the PEs of this host tell of where they work, or NULL: not to be known. Free it. */
+static struct wsh_topo_pe *hear(const struct nics *nics, const struct wsh_tp_params *params,
+                                const struct wsh_topo_local *local)
+{
+    struct wsh_topo_pe mine, *all;
+
+    if (local->n < 2 || !params->meet_host || wsh_topo_tell(&nics->topo, params->env, local, &mine))
+        return NULL;
+    all = calloc((size_t)local->n, sizeof *all);
+    if (all && params->meet_host(params, &mine, sizeof mine, all)) {
+        wsh_info(WSH_SUB_TOPO, "where the other %d PEs of this host work is guessed", local->n - 1);
+        free(all);
+        return NULL;
+    }
+    return all;
+}
+
 static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
                struct fi_info *chosen[WSH_TOPO_RAILS], cpu_set_t *near)
 {
-    const struct wsh_topo_local local = {.rank = params->local_rank,
-                                         .n = params->local_size > 0 ? params->local_size : 1};
+    struct wsh_topo_local local = {.rank = params->local_rank,
+                                   .n = params->local_size > 0 ? params->local_size : 1};
     struct wsh_topo_rails rails;
+    struct wsh_topo_pe *told;
     char text[1024];
     int rc = wsh_topo_load(&nics->topo, params->env->topology);
 
@@ -69,7 +87,9 @@ static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
         return rc;
     for (int i = 0; i < nics->n; i++)
         wsh_topo_locate(&nics->topo, &nics->nic[i]);
+    local.pe = told = hear(nics, params, &local);
     rc = wsh_topo_choose(&nics->topo, params->env, &local, nics->nic, nics->n, &rails);
+    free(told);
     if (rc)
         return rc;
     if (rails.n > most)

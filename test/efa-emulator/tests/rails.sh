@@ -45,6 +45,19 @@ passed "each PE has the NICs of its GPU" \
 passed "… and opens them" 'PE 0 .*network: efa (rdmap79s0-rdm).* 4 NICs'
 fabric=$(sed -n 's/.*network: efa .*fabric \([a-z-]*\),.*/\1/p' "$err" | head -n 1)
 echo "# fabric $fabric"
+# Nobody could guess that the first two share a GPU, and so its NICs: they tell each other.
+cat >"$tap_dir/places" <<'END'
+#!/bin/sh
+case ${PMIX_RANK:-0} in 0 | 1) gpu=5 ;; 2) gpu=0 ;; *) gpu=7 ;; esac
+SHMEM_PE_GPU=$gpu exec "$@"
+END
+chmod +x "$tap_dir/places"
+run_job $((90 * slow)) env "$p5" "$info" "$oshrun" --emulate-efa -n 4 "$tap_dir/places" "$program"
+passed "PEs of a host tell each other where they work" \
+    'PE 0 .*2 of 32 NICs for the GPU at .*: rdmap164s0 (switch), rdmap165s0 (switch)$'
+passed "… and share their NICs out" 'PE 1 .*2 of 32 NICs for the GPU at .*: rdmap166s0 (switch), rdmap167s0 (switch)$'
+passed "… so that a third has its own" 'PE 3 .*4 of 32 NICs .*: rdmap198s0 (switch), '
+
 # A picture in which processors 1 and 2 have changed places: of the NICs' two, this machine has one or all four.
 sed 's/cpuset="0x00000003"/cpuset="0x00000005"/g; s/cpuset="0x0000000c"/cpuset="0x0000000a"/g
     s/cpuset="0x00000002"/cpuset="two"/g; s/cpuset="0x00000004"/cpuset="0x00000002"/g; s/cpuset="two"/cpuset="0x00000004"/g

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how the PEs of one host hear of each other through PMIx, without a round of all PEs: each puts its words where
+ * the others of the host may read them, and a reader who comes first is answered when the writer has put them. All is
+ * done by the server of this host. The words of an earlier shmem_init stay, and still hold: a process keeps its place.
+ */
+#include "bootstrap/host_pmix.h"
+
+#include "runtime/base/log.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOST_KEY "wsh.host"
+#define HOST_SECONDS 10 /* a PE that has not told by then counts as one that never will */
+
+static pmix_status_t put(const void *mine, size_t len)
+{
+    pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
+    pmix_status_t status;
+
+    value.data.bo.bytes = malloc(len);
+    if (!value.data.bo.bytes)
+        return PMIX_ERR_NOMEM;
+    memcpy(value.data.bo.bytes, mine, len);
+    value.data.bo.size = len;
+    status = PMIx_Put(PMIX_LOCAL, HOST_KEY, &value);
+    free(value.data.bo.bytes);
+    return status == PMIX_SUCCESS ? PMIx_Commit() : status;
+}
+
+static pmix_status_t get(const pmix_proc_t *me, pmix_rank_t rank, void *theirs, size_t len)
+{
+    pmix_value_t *value = NULL;
+    int seconds = HOST_SECONDS;
+    pmix_status_t status;
+    pmix_proc_t proc;
+    pmix_info_t info;
+
+    PMIX_LOAD_PROCID(&proc, me->nspace, rank);
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    status = PMIx_Get(&proc, HOST_KEY, &info, 1, &value);
+    PMIX_INFO_DESTRUCT(&info);
+    if (status != PMIX_SUCCESS)
+        return status;
+    if (value->type == PMIX_BYTE_OBJECT && value->data.bo.size == len)
+        memcpy(theirs, value->data.bo.bytes, len);
+    else
+        status = PMIX_ERR_TYPE_MISMATCH;
+    PMIX_VALUE_RELEASE(value);
+    return status;
+}
+
+/* The ranks of this host's processes, "0,1,2,3"; free it. NULL: not told. */
+static char *local_ranks(const pmix_proc_t *me)
+{
+    pmix_value_t *value = NULL;
+    char *ranks = NULL;
+    pmix_proc_t proc;
+
+    PMIX_LOAD_PROCID(&proc, me->nspace, PMIX_RANK_WILDCARD);
+    if (PMIx_Get(&proc, PMIX_LOCAL_PEERS, NULL, 0, &value) != PMIX_SUCCESS)
+        return NULL;
+    if (value->type == PMIX_STRING && value->data.string)
+        ranks = strdup(value->data.string);
+    PMIX_VALUE_RELEASE(value);
+    return ranks;
+}
+
+static pmix_status_t get_all(const pmix_proc_t *me, const char *ranks, int n, void *all, size_t len)
+{
+    pmix_status_t status = PMIX_SUCCESS;
+    int i = 0;
+
+    for (const char *at = ranks; *at && i < n && status == PMIX_SUCCESS; at += *at == ',') {
+        status = get(me, (pmix_rank_t)atoi(at), (char *)all + (size_t)i++ * len, len);
+        at += strcspn(at, ",");
+    }
+    return status == PMIX_SUCCESS && i < n ? PMIX_ERR_NOT_FOUND : status;
+}
+
+int wsh_host_pmix_meet(const pmix_proc_t *me, int n, const void *mine, size_t len, void *all)
+{
+    pmix_status_t status = put(mine, len);
+    char *ranks = local_ranks(me);
+
+    if (!ranks)
+        status = PMIX_ERR_NOT_FOUND;
+    if (status == PMIX_SUCCESS)
+        status = get_all(me, ranks, n, all, len);
+    free(ranks);
+    if (status == PMIX_SUCCESS)
+        return 0;
+    wsh_info(WSH_SUB_BOOTSTRAP, "the PEs of this host cannot hear of each other: PMIx: %s",
+             PMIx_Error_string(status));
+    return -ENOTSUP;
+}

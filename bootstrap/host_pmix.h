@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how the PEs of one host hear of each other through PMIx, without a round of all PEs. */
+#ifndef WSH_BOOTSTRAP_HOST_PMIX_H
+#define WSH_BOOTSTRAP_HOST_PMIX_H
+
+#include <pmix.h>
+#include <stddef.h>
+
+/* As meet_host of boot.h, for the process `me` among the `n` of its host. */
+int wsh_host_pmix_meet(const pmix_proc_t *me, int n, const void *mine, size_t len, void *all);
+
+#endif
