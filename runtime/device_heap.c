@@ -7,6 +7,7 @@
 #include "runtime/base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/job.h"
+#include "runtime/rma.h"
 
 #include <stdlib.h>
 
@@ -85,6 +86,48 @@ void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size)
     return all_ok ? base_of(job) + off : NULL;
 }
 
+static int say_not_live(const char *routine, const void *ptr)
+{
+    wsh_error(
+        "%s: %p is not the start of a live allocation on the device heap; pass what shmemx_malloc_device "
+        "returned, once",
+        routine, ptr);
+    return -EINVAL;
+}
+
+/* To a new place, by the transport: the memory is not the CPU's. The old one is free when the copy is complete. */
+static size_t move(struct wsh_job *job, size_t from, size_t size)
+{
+    size_t old = wsh_alloc_size(job->device.alloc, from), to = get_everywhere(job, size, 0);
+    char *base = base_of(job);
+
+    if (to == WSH_ALLOC_NONE)
+        return to;
+    if (wsh_put(&job->ctx, base + to, base + from, old < size ? old : size, job->my_pe) ||
+        wsh_barrier(&job->world, "shmem_realloc"))
+        wsh_job_abort(1);
+    wsh_alloc_put(job->device.alloc, from);
+    return to;
+}
+
+void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size)
+{
+    struct wsh_alloc *alloc = job->device.alloc;
+    size_t off = (size_t)((char *)ptr - base_of(job));
+
+    if (wsh_barrier(&job->world, "shmem_realloc"))
+        wsh_job_abort(1);
+    if (!wsh_alloc_size(alloc, off)) {
+        say_not_live("shmem_realloc", ptr);
+        wsh_job_abort(1);
+    }
+    if (wsh_alloc_resize(alloc, off, size))
+        off = move(job, off, size);
+    else if (wsh_barrier(&job->world, "shmem_realloc"))
+        wsh_job_abort(1);
+    return off == WSH_ALLOC_NONE ? NULL : base_of(job) + off;
+}
+
 int wsh_device_free(struct wsh_job *job, void *ptr)
 {
     size_t off = (size_t)((char *)ptr - base_of(job));
@@ -96,10 +139,7 @@ int wsh_device_free(struct wsh_job *job, void *ptr)
     if (job->device.attached && off < job->heap.seg[WSH_SEG_DEVICE].len &&
         wsh_alloc_put(job->device.alloc, off))
         return 0;
-    wsh_error("shmemx_free_device: %p is not the start of a live allocation on the device heap; pass what "
-              "shmemx_malloc_device returned, once",
-              ptr);
-    return -EINVAL;
+    return say_not_live("shmemx_free_device", ptr);
 }
 
 bool wsh_device_holds(const struct wsh_job *job, const void *addr)

@@ -276,6 +276,8 @@ void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
         return wsh_heap_malloc(job, size, 0);
     if (!size)
         return wsh_heap_free(job, ptr) ? wsh_job_abort(1), NULL : NULL;
+    if (wsh_heap_find(&job->heap, ptr, 1, &off) == WSH_SEG_DEVICE)
+        return wsh_device_realloc(job, ptr, size);
     if (wsh_barrier(&job->world, "shmem_realloc"))
         wsh_job_abort(1);
     off = live_offset(&job->heap, ptr);

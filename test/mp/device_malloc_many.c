@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The device heap gives equal offsets on all PEs, aligned, cleared where asked, NULL everywhere when it is exhausted,
- * and takes everything back; host memory goes on meanwhile, and kernels may reach what it commits later.
+ * keeps what is in memory that is made longer or shorter, and takes everything back; host memory goes on meanwhile, and kernels may reach what it commits later.
  *
  * roads: fakegpu:1,3 fakegpuipc:2 fakegpu1:3 gpu:2 gpuipc:2 gpu1:3
  */
@@ -63,6 +63,36 @@ static void many(const char *base)
         shmemx_free_device(live[i]);
 }
 
+/* What it held at first is there, at the same offset everywhere. */
+static void holds(const char *base, const char *ptr, size_t len)
+{
+    char copy[1000];
+
+    mp_check(ptr != NULL, "no memory for %zu bytes", len);
+    shmem_getmem(copy, ptr, len, mp_right());
+    mp_check(mp_wrong(copy, len, (uint64_t)mp_right()) == 0, "%zu bytes are lost",
+             mp_wrong(copy, len, (uint64_t)mp_right()));
+    same_everywhere(base, ptr);
+}
+
+static void resized(const char *base)
+{
+    char content[1000], *ptr = shmemx_malloc_device(sizeof content), *behind = shmemx_malloc_device(64);
+
+    mp_fill(content, sizeof content, (uint64_t)mp_me);
+    shmem_putmem(ptr, content, sizeof content, mp_me);
+    ptr = shmem_realloc(ptr, 1 << 20); /* there is no room where it was */
+    holds(base, ptr, sizeof content);
+    ptr = shmem_realloc(ptr, 2 << 20);
+    holds(base, ptr, sizeof content);
+    mp_check(!shmem_realloc(ptr, (size_t)1 << 40), "1 TiB is not NULL");
+    holds(base, ptr, sizeof content);
+    ptr = shmem_realloc(ptr, 100);
+    holds(base, ptr, 100);
+    mp_check(!shmem_realloc(ptr, 0), "0 bytes are not NULL");
+    shmem_free(behind);
+}
+
 int main(void)
 {
     char *base, *host, *large;
@@ -72,6 +102,7 @@ int main(void)
     if (!mp_check(base, "no device memory"))
         return mp_end();
     many(base);
+    resized(base);
     mp_check(!shmemx_malloc_device(0), "0 bytes are not NULL");
     mp_check(!shmemx_malloc_device((size_t)1 << 40), "1 TiB is not NULL");
     mp_check(!shmemx_calloc_device((size_t)1 << 40, (size_t)1 << 40), "a product that overflows is not NULL");
