@@ -11,28 +11,54 @@
 
 #include <stdio.h>
 
-/* The first PE gathers; its words: how many have come; the answer, 1 + unit or FULL. */
+/*
+ * The first PE gathers; its words: what has come, with the number of PEs in the low bits; the answer: a unit to take,
+ * 1 + its number, or how it ends.
+ */
 enum { ARRIVED, ANSWER };
+#define COUNT_BITS 24
 #define FULL UINT64_MAX
+#define AGREED (UINT64_MAX - 1)
 
 struct gathering {
     const struct wsh_team *set;
     uint64_t *psync;
-    uint64_t want;
+    uint64_t shape; /* what a member brings when it comes: equal where it means the same set */
+    uint64_t came;  /* what the others have brought together */
 };
 
 /* Acquire: partner of the release in the members' signals. */
 static int try_gather(void *arg)
 {
     struct gathering *gathering = arg;
+    uint64_t word = __atomic_load_n(&gathering->psync[ARRIVED], __ATOMIC_ACQUIRE);
 
-    return __atomic_load_n(&gathering->psync[ARRIVED], __ATOMIC_ACQUIRE) == gathering->want ? 0 : -EAGAIN;
+    gathering->came = word >> COUNT_BITS;
+    return word - (gathering->came << COUNT_BITS) == (uint64_t)gathering->set->n_pes - 1 ? 0 : -EAGAIN;
+}
+
+/* Where shapes differ, the number of PEs may never be right. */
+static int try_gather_shapes(void *arg)
+{
+    struct gathering *gathering = arg;
+    const struct wsh_team *set = gathering->set;
+    uint64_t word = __atomic_load_n(&gathering->psync[ARRIVED], __ATOMIC_ACQUIRE); /* as in try_gather */
+    uint64_t n = word & ((1 << COUNT_BITS) - 1);
+
+    if (word == (n | n * gathering->shape << COUNT_BITS))
+        return n == (uint64_t)set->n_pes - 1 ? 0 : -EAGAIN;
+    wsh_error("active set of PE_start %d, logPE_stride %d, PE_size %d on PE %d, but other PEs give another "
+              "one with "
+              "the same pSync; all PEs of a set pass the same",
+              set->members[0], (int)(gathering->shape & 31), set->n_pes, set->members[0]);
+    return -EBADMSG;
 }
 
 static int try_answer(void *arg)
 {
     struct gathering *gathering = arg;
 
+    /* Acquire: partner of the release in the first PE's signal. */
     return __atomic_load_n(&gathering->psync[ANSWER], __ATOMIC_ACQUIRE) ? 0 : -EAGAIN;
 }
 
@@ -46,69 +72,119 @@ static void describe(void *arg, char *text, size_t size)
 
 static const struct wsh_wait_why why = {"the first collective of an active set", describe};
 
-/* Units that are free at all; everybody else waits for the answer, so that its map stands still. */
-static int choose_unit(const struct wsh_team *set, int *unit)
+/* Another thread may have been faster: -1. */
+static int take(const struct wsh_team *set, int unit)
+{
+    return wsh_pool_take(&set->job->pool, unit, wsh_team_pad(set->job, set->n_pes).len) ? unit : -1;
+}
+
+static void give(const struct wsh_team *set, int unit)
+{
+    if (unit >= 0)
+        wsh_pool_give(&set->job->pool, unit, wsh_team_pad(set->job, set->n_pes).len);
+}
+
+static int say_full(const struct wsh_team *set)
+{
+    wsh_error(
+        "no room for the active set of %d PEs from PE %d: set SHMEM_TEAM_MEMORY to more than %zu on all PEs",
+        set->n_pes, set->members[0], set->job->env.team_memory);
+    return -ENOMEM;
+}
+
+/* Units that are free at all, from `from` on if possible; -1 = none. */
+static int choose_unit(const struct wsh_team *set, int from, int *unit)
 {
     struct wsh_job *job = set->job;
     uint64_t common[WSH_POOL_WORDS], theirs[WSH_POOL_WORDS];
     int rc = 0;
 
-    for (int w = 0; w < WSH_POOL_WORDS; w++)
-        common[w] = job->pool.map[w];
+    wsh_pool_look(&job->pool, common);
     for (int pe = 1; pe < set->n_pes && !rc; pe++) {
         rc = wsh_get(&set->coll->ctx, theirs, job->pool.map, sizeof theirs, pe);
         for (int w = 0; w < WSH_POOL_WORDS; w++)
             common[w] &= theirs[w];
     }
-    *unit = wsh_pool_find(&job->pool, common, wsh_team_pad(job, set->n_pes).len, 0);
+    *unit = wsh_pool_find(&job->pool, common, wsh_team_pad(job, set->n_pes).len, from);
     return rc;
 }
 
-static int lead(struct gathering *gathering, uint64_t *answer)
+static int gather(struct gathering *gathering, wsh_wait_try try)
 {
-    const struct wsh_team *set = gathering->set;
-    int unit = -1, rc = wsh_wait(set->job, &why, try_gather, gathering);
+    int rc = wsh_wait(gathering->set->job, &why, try, gathering);
 
     __atomic_store_n(&gathering->psync[ARRIVED], 0, __ATOMIC_RELAXED);
-    if (!rc)
-        rc = choose_unit(set, &unit);
-    *answer = unit < 0 ? FULL : 1 + (uint64_t)unit;
-    for (int pe = 1; pe < set->n_pes && !rc; pe++) {
-        const struct wsh_signal signal = {&gathering->psync[ANSWER], *answer, WSH_AMO_SET};
+    return rc;
+}
 
-        rc = wsh_signal_send(&set->coll->ctx, &signal, pe);
+static int answer(const struct gathering *gathering, uint64_t word)
+{
+    const struct wsh_signal signal = {&gathering->psync[ANSWER], word, WSH_AMO_SET};
+    int rc = 0;
+
+    for (int pe = 1; pe < gathering->set->n_pes && !rc; pe++)
+        rc = wsh_signal_send(&gathering->set->coll->ctx, &signal, pe);
+    return rc;
+}
+
+/* Proposes units until all members have one for this set alone: threads may be making others at the same time. */
+static int lead(struct gathering *gathering, int *unit)
+{
+    const struct wsh_team *set = gathering->set;
+    int rc = gather(gathering, try_gather_shapes), from = 0, chosen = -1;
+
+    while (!rc) {
+        rc = choose_unit(set, from, &chosen);
+        if (!rc && chosen < 0)
+            return answer(gathering, FULL) ?: say_full(set);
+        *unit = rc ? -1 : take(set, chosen);
+        rc = rc ? rc : answer(gathering, 1 + (uint64_t)chosen);
+        rc = rc ? rc : gather(gathering, try_gather);
+        if (!rc && *unit >= 0 && !gathering->came)
+            return answer(gathering, AGREED);
+        give(set, *unit);
+        from = (from + 37 * (set->members[0] + 1)) % set->job->pool.n_units;
     }
     return rc;
 }
 
-static int follow(struct gathering *gathering, uint64_t *answer)
+static int bring(const struct gathering *gathering, uint64_t value)
 {
-    const struct wsh_signal signal = {&gathering->psync[ARRIVED], 1, WSH_AMO_ADD};
-    int rc = wsh_signal_send(&gathering->set->coll->ctx, &signal, 0);
+    const struct wsh_signal signal = {&gathering->psync[ARRIVED], value << COUNT_BITS | 1, WSH_AMO_ADD};
 
-    if (!rc)
-        rc = wsh_wait(gathering->set->job, &why, try_answer, gathering);
-    *answer = gathering->psync[ANSWER];
-    gathering->psync[ANSWER] = 0;
+    return wsh_signal_send(&gathering->set->coll->ctx, &signal, 0);
+}
+
+/* What it brings after an answer: whether it could not take that unit. */
+static int follow(struct gathering *gathering, int *unit)
+{
+    const struct wsh_team *set = gathering->set;
+    int rc = bring(gathering, gathering->shape);
+    uint64_t word;
+
+    for (*unit = -1; !rc; rc = bring(gathering, *unit < 0)) {
+        rc = wsh_wait(set->job, &why, try_answer, gathering);
+        word = gathering->psync[ANSWER];
+        gathering->psync[ANSWER] = 0;
+        if (rc || word == AGREED)
+            break;
+        give(set, *unit);
+        if (word == FULL)
+            return say_full(set);
+        *unit = take(set, (int)word - 1);
+    }
     return rc;
 }
 
-static int agree(struct wsh_team *set, long *psync, int *unit)
+static int agree(struct wsh_team *set, const struct wsh_triplet *triplet, long *psync, int *unit)
 {
-    struct gathering gathering = {set, (uint64_t *)psync, (uint64_t)set->n_pes - 1};
-    uint64_t answer;
-    int rc = set->my_pe ? follow(&gathering, &answer) : lead(&gathering, &answer);
+    struct gathering gathering = {
+        .set = set,
+        .psync = (uint64_t *)psync,
+        .shape = (uint64_t)triplet->size << 5 | (uint64_t)__builtin_ctz((unsigned)triplet->stride),
+    };
 
-    if (!rc && answer == FULL) {
-        wsh_error("no room for the active set of %d PEs from PE %d: set SHMEM_TEAM_MEMORY to more than %zu "
-                  "on all PEs",
-                  set->n_pes, set->members[0], set->job->env.team_memory);
-        rc = -ENOMEM;
-    }
-    *unit = (int)answer - 1;
-    if (!rc)
-        wsh_pool_take(&set->job->pool, *unit, wsh_team_pad(set->job, set->n_pes).len);
-    return rc;
+    return set->my_pe ? follow(&gathering, unit) : lead(&gathering, unit);
 }
 
 static struct wsh_team *find(struct wsh_job *job, const struct wsh_triplet *set)
@@ -138,7 +214,7 @@ int wsh_team_of_active_set(struct wsh_job *job, const struct wsh_triplet *set, l
         wsh_error("out of memory for an active set of %d PEs", set->size);
         return -ENOMEM;
     }
-    rc = (*team)->my_pe < 0 ? -EINVAL : agree(*team, psync, &unit);
+    rc = (*team)->my_pe < 0 ? -EINVAL : agree(*team, set, psync, &unit);
     if (rc) {
         wsh_team_close(*team);
         return rc;
