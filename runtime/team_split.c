@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROUTINE "the split of a team"
+
 bool wsh_team_has(const struct wsh_team *parent, const struct wsh_triplet *triplet)
 {
     long last = triplet->start + ((long)triplet->size - 1) * triplet->stride;
@@ -54,7 +56,8 @@ static int find_rows(struct wsh_team *parent, struct rows *rows, int from)
 
     if (rows->ok)
         wsh_pool_look(&job->pool, map);
-    rc = wsh_reduce_small(parent, map, map, WSH_POOL_WORDS, wsh_arith_find(WSH_REDUCE_AND, WSH_NUM_U64));
+    rc = wsh_reduce_small(parent, map, map, WSH_POOL_WORDS, wsh_arith_find(WSH_REDUCE_AND, WSH_NUM_U64),
+                          ROUTINE);
     for (int i = 0; i < rows->n && !rc; i++) {
         rows->units[i] = wsh_pool_find(&job->pool, map, wsh_team_pad(job, rows->sizes[i]).len, from);
         rc = rows->units[i] < 0 ? -ENOMEM : 0;
@@ -100,7 +103,8 @@ static int agree(struct wsh_team *parent, struct rows *rows)
         uint64_t all = mine;
 
         if (job->thread_level == SHMEM_THREAD_MULTIPLE)
-            rc = wsh_reduce_small(parent, &all, &all, 1, wsh_arith_find(WSH_REDUCE_MIN, WSH_NUM_U64));
+            rc =
+                wsh_reduce_small(parent, &all, &all, 1, wsh_arith_find(WSH_REDUCE_MIN, WSH_NUM_U64), ROUTINE);
         if (!rc && all)
             return 0;
         if (mine)

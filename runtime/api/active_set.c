@@ -29,15 +29,19 @@ static struct wsh_team *team_of(const char *what, const struct set *set)
 WSH_SHELL(void, barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
     const struct set set = {PE_start, logPE_stride, PE_size, pSync};
+    struct wsh_team *team = team_of("shmem_barrier: pSync", &set);
 
-    wsh_api_check("shmem_barrier", wsh_barrier(team_of("shmem_barrier: pSync", &set), "shmem_barrier"));
+    WSH_API_SAME("shmem_barrier", team, "%s", "");
+    wsh_api_check("shmem_barrier", wsh_barrier(team, "shmem_barrier"));
 }
 
 WSH_SHELL(void, sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
     const struct set set = {PE_start, logPE_stride, PE_size, pSync};
+    struct wsh_team *team = team_of("shmem_sync: pSync", &set);
 
-    wsh_api_check("shmem_sync", wsh_sync(team_of("shmem_sync: pSync", &set), "shmem_sync"));
+    WSH_API_SAME("shmem_sync", team, "%s", "");
+    wsh_api_check("shmem_sync", wsh_sync(team, "shmem_sync"));
 }
 
 /* clang-format off */

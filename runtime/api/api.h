@@ -11,6 +11,7 @@
 #define WSH_API_H
 
 #include "runtime/api/check.h"
+#include "runtime/api/check_coll.h"
 #include "runtime/job.h"
 
 /* The shells define names that generic.h makes macros of. */
@@ -74,6 +75,14 @@ static WSH_INLINE struct wsh_ctx *wsh_api_ctx(const char *what, shmem_ctx_t hand
         wsh_api_bad(what, "ctx is SHMEM_CTX_INVALID; check the result of shmem_ctx_create");
     return handle;
 }
+
+/* Members of a team call the same: looked at with SHMEM_DEBUG=check. The arguments are those of wsh_check_same…. */
+#define WSH_API_SAME(...) (wsh_unlikely(wsh_job.check) ? wsh_check_same(__VA_ARGS__) : (void)0)
+#define WSH_API_SAME_DATA(what, team, ...)                                              \
+    (wsh_unlikely(wsh_job.check)                                                        \
+         ? wsh_check_same_data(what, team, &(const struct wsh_check_data){__VA_ARGS__}) \
+         : (void)0)
+#define WSH_API_SAME_BLOCK(...) (wsh_unlikely(wsh_job.check) ? wsh_check_same_block(__VA_ARGS__) : (void)0)
 
 /* The object behind a team handle, NULL for SHMEM_TEAM_INVALID. */
 static WSH_INLINE struct wsh_team *wsh_api_team(shmem_team_t handle)

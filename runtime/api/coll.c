@@ -5,12 +5,14 @@
 WSH_SHELL(void, barrier_all, (void))
 {
     wsh_api_ready("shmem_barrier_all");
+    WSH_API_SAME("shmem_barrier_all", &wsh_job.world, "%s", "");
     wsh_api_check("shmem_barrier_all", wsh_barrier(&wsh_job.world, "shmem_barrier_all"));
 }
 
 WSH_SHELL(void, sync_all, (void))
 {
     wsh_api_ready("shmem_sync_all");
+    WSH_API_SAME("shmem_sync_all", &wsh_job.world, "%s", "");
     wsh_api_check("shmem_sync_all", wsh_sync(&wsh_job.world, "shmem_sync_all"));
 }
 
@@ -18,6 +20,7 @@ WSH_SHELL(int, team_sync, (shmem_team_t team))
 {
     struct wsh_team *members = wsh_api_members("shmem_team_sync", team);
 
+    WSH_API_SAME("shmem_team_sync", members, "%s", "");
     wsh_api_check("shmem_team_sync", wsh_sync(members, "shmem_team_sync"));
     return 0;
 }

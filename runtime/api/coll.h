@@ -55,9 +55,11 @@ static WSH_INLINE int wsh_api_broadcast(const struct wsh_api_coll *what, struct 
 {
     if (wsh_unlikely((unsigned)root >= (unsigned)team->n_pes))
         wsh_api_bad(what->dest, "PE_root is not a PE of the team; PEs are numbered from 0 within it");
+    if (len)
+        wsh_api_buffers(what, dest, len, source, len);
+    WSH_API_SAME_DATA(what->dest, team, dest, source, len, root, 0, 0);
     if (!len)
         return 0;
-    wsh_api_buffers(what, dest, len, source, len);
     wsh_api_check(what->dest, wsh_broadcast(team, dest, source, len, root, root_too));
     return 0;
 }
@@ -65,9 +67,11 @@ static WSH_INLINE int wsh_api_broadcast(const struct wsh_api_coll *what, struct 
 static WSH_INLINE int wsh_api_fcollect(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
                                        const void *source, size_t len)
 {
+    if (len)
+        wsh_api_buffers(what, dest, len * (size_t)team->n_pes, source, len);
+    WSH_API_SAME_DATA(what->dest, team, dest, source, len, -1, 0, 0);
     if (!len)
         return 0;
-    wsh_api_buffers(what, dest, len * (size_t)team->n_pes, source, len);
     wsh_api_check(what->dest, wsh_fcollect(team, dest, source, len));
     return 0;
 }
@@ -78,6 +82,7 @@ static WSH_INLINE int wsh_api_collect(const struct wsh_api_coll *what, struct ws
 {
     if (len)
         wsh_api_buffers(what, dest, len, source, len);
+    WSH_API_SAME_DATA(what->dest, team, dest, NULL, WSH_CHECK_ANY, -1, 0, 0);
     wsh_api_check(what->dest, wsh_collect(team, dest, source, len));
     return 0;
 }
@@ -85,9 +90,11 @@ static WSH_INLINE int wsh_api_collect(const struct wsh_api_coll *what, struct ws
 static WSH_INLINE int wsh_api_alltoall(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
                                        const void *source, size_t len)
 {
+    if (len)
+        wsh_api_buffers(what, dest, len * (size_t)team->n_pes, source, len * (size_t)team->n_pes);
+    WSH_API_SAME_DATA(what->dest, team, dest, source, len, -1, 0, 0);
     if (!len)
         return 0;
-    wsh_api_buffers(what, dest, len * (size_t)team->n_pes, source, len * (size_t)team->n_pes);
     wsh_api_check(what->dest, wsh_alltoall(team, dest, source, len));
     return 0;
 }
@@ -99,10 +106,13 @@ static WSH_INLINE int wsh_api_alltoalls(const struct wsh_api_coll *what, struct 
 
     if (wsh_unlikely(shape->dst < 1 || shape->sst < 1))
         wsh_api_bad(what->dest, "dst and sst are at least 1");
+    if (shape->nelems)
+        wsh_api_buffers(what, dest, (steps * (size_t)shape->dst + 1) * shape->width, source,
+                        (steps * (size_t)shape->sst + 1) * shape->width);
+    WSH_API_SAME_DATA(what->dest, team, dest, source, shape->nelems * shape->width, -1, shape->dst,
+                      shape->sst);
     if (!shape->nelems)
         return 0;
-    wsh_api_buffers(what, dest, (steps * (size_t)shape->dst + 1) * shape->width, source,
-                    (steps * (size_t)shape->sst + 1) * shape->width);
     wsh_api_check(what->dest, wsh_alltoalls(team, dest, source, shape));
     return 0;
 }
@@ -124,15 +134,25 @@ static WSH_INLINE int wsh_api_alltoalls(const struct wsh_api_coll *what, struct 
                                                                                        ? 2                 \
                                                                                        : 3)))
 
+/* What reductions and scans look at. */
+static WSH_INLINE void wsh_api_numbers(const struct wsh_api_coll *what, struct wsh_team *team,
+                                       const void *dest, const void *source, size_t len)
+{
+    if (len) {
+        wsh_api_host(what->dest, dest, len);
+        wsh_api_host(what->source, source, len);
+    }
+    WSH_API_SAME_DATA(what->dest, team, dest, source, len, -1, 0, 0);
+}
+
 static WSH_INLINE int wsh_api_reduce(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
                                      const void *source, size_t nelems, enum wsh_reduce op, enum wsh_num num)
 {
     const struct wsh_arith *arith = wsh_arith_find(op, num);
 
+    wsh_api_numbers(what, team, dest, source, nelems * arith->width);
     if (!nelems)
         return 0;
-    wsh_api_host(what->dest, dest, nelems * arith->width);
-    wsh_api_host(what->source, source, nelems * arith->width);
     wsh_api_check(what->dest, wsh_reduce(team, dest, source, nelems, arith));
     return 0;
 }

@@ -11,8 +11,10 @@
  */
 static void finalize_at_exit(void)
 {
-    if (wsh_job.n_pes && wsh_job.pid == getpid())
-        wsh_job_fini();
+    if (!wsh_job.n_pes || wsh_job.pid != getpid())
+        return;
+    WSH_API_SAME("shmem_finalize", &wsh_job.world, "%s", "");
+    wsh_job_fini();
 }
 
 WSH_OLD_SHELL(void, start_pes, (int npes))

@@ -15,12 +15,16 @@ static int status_of(int rc)
 void *shmemx_malloc_device(size_t size)
 {
     wsh_api_ready("shmemx_malloc_device");
+    if (size)
+        WSH_API_SAME("shmemx_malloc_device", &wsh_job.world, "%zu bytes", size);
     return wsh_device_malloc(&wsh_job, size, 0, "shmemx_malloc_device");
 }
 
 void *shmemx_calloc_device(size_t count, size_t size)
 {
     wsh_api_ready("shmemx_calloc_device");
+    if (count && size)
+        WSH_API_SAME("shmemx_calloc_device", &wsh_job.world, "%zu times %zu bytes", count, size);
     return wsh_device_calloc(&wsh_job, count, size);
 }
 
@@ -29,14 +33,18 @@ void *shmemx_align_device(size_t alignment, size_t size)
     wsh_api_ready("shmemx_align_device");
     if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
         wsh_api_bad("shmemx_align_device", "alignment is not a power of two of at least sizeof(void *)");
+    if (size)
+        WSH_API_SAME("shmemx_align_device", &wsh_job.world, "%zu bytes, aligned to %zu", size, alignment);
     return wsh_device_malloc(&wsh_job, size, alignment, "shmemx_align_device");
 }
 
 void shmemx_free_device(void *ptr)
 {
     wsh_api_ready("shmemx_free_device");
-    if (ptr)
-        wsh_api_check("shmemx_free_device", wsh_device_free(&wsh_job, ptr));
+    if (!ptr)
+        return;
+    WSH_API_SAME_BLOCK("shmemx_free_device", ptr, WSH_CHECK_ANY);
+    wsh_api_check("shmemx_free_device", wsh_device_free(&wsh_job, ptr));
 }
 
 int shmemx_buffer_register(void *addr, size_t length)
@@ -62,6 +70,7 @@ void *shmemx_buffer_register_symmetric(void *addr, size_t length, int flags)
     wsh_api_ready("shmemx_buffer_register_symmetric");
     if (flags)
         wsh_api_bad("shmemx_buffer_register_symmetric", "flags is not 0; no flag is defined");
+    WSH_API_SAME("shmemx_buffer_register_symmetric", &wsh_job.world, "%zu bytes", length);
     return wsh_buffer_register(&wsh_job, addr, length) ? NULL : addr;
 }
 
@@ -69,6 +78,7 @@ int shmemx_buffer_unregister_symmetric(void *addr, size_t length)
 {
     (void)length;
     wsh_api_ready("shmemx_buffer_unregister_symmetric");
+    WSH_API_SAME_BLOCK("shmemx_buffer_unregister_symmetric", addr, WSH_CHECK_ANY);
     return status_of(wsh_buffer_unregister(&wsh_job, addr));
 }
 

@@ -6,9 +6,17 @@
 
 #define ALIGN _Alignof(max_align_t)
 
+/* An allocation of nothing is no collective. */
+static void same_size(const char *what, size_t size, size_t alignment)
+{
+    if (size)
+        WSH_API_SAME(what, &wsh_job.world, "%zu bytes, aligned to %zu", size, alignment);
+}
+
 static void *allocate(const char *what, size_t size)
 {
     wsh_api_ready(what);
+    same_size(what, size, ALIGN);
     return wsh_heap_malloc(&wsh_job, size, ALIGN);
 }
 
@@ -25,6 +33,8 @@ WSH_OLD_SHELL(void *, shmalloc, (size_t size))
 WSH_SHELL(void *, calloc, (size_t count, size_t size))
 {
     wsh_api_ready("shmem_calloc");
+    if (count && size)
+        WSH_API_SAME("shmem_calloc", &wsh_job.world, "%zu times %zu bytes", count, size);
     return wsh_heap_calloc(&wsh_job, count, size);
 }
 
@@ -33,6 +43,7 @@ static void *allocate_aligned(const char *what, size_t alignment, size_t size)
     wsh_api_ready(what);
     if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
         wsh_api_bad(what, "alignment is not a power of two of at least sizeof(void *)");
+    same_size(what, size, alignment);
     return wsh_heap_malloc(&wsh_job, size, alignment);
 }
 
@@ -52,6 +63,9 @@ WSH_SHELL(void *, malloc_with_hints, (size_t size, long hints))
     wsh_api_ready("shmem_malloc_with_hints");
     if (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE | SHMEMX_MALLOC_DEVICE))
         wsh_api_bad("shmem_malloc_with_hints", "hints has bits that are no SHMEM_MALLOC_ constant");
+    if (size)
+        WSH_API_SAME("shmem_malloc_with_hints", &wsh_job.world, "%zu bytes, hints %#lx", size,
+                     (unsigned long)hints);
     if (hints & SHMEMX_MALLOC_DEVICE)
         return wsh_device_malloc(&wsh_job, size, 0, "shmem_malloc_with_hints");
     return wsh_heap_malloc(&wsh_job, size, ALIGN);
@@ -60,6 +74,8 @@ WSH_SHELL(void *, malloc_with_hints, (size_t size, long hints))
 static void *reallocate(const char *what, void *ptr, size_t size)
 {
     wsh_api_ready(what);
+    if (ptr || size)
+        WSH_API_SAME_BLOCK(what, ptr, size);
     return wsh_heap_realloc(&wsh_job, ptr, size);
 }
 
@@ -76,8 +92,10 @@ WSH_OLD_SHELL(void *, shrealloc, (void *ptr, size_t size))
 static void release(const char *what, void *ptr)
 {
     wsh_api_ready(what);
-    if (ptr)
-        wsh_api_check(what, wsh_heap_free(&wsh_job, ptr));
+    if (!ptr)
+        return;
+    WSH_API_SAME_BLOCK(what, ptr, WSH_CHECK_ANY);
+    wsh_api_check(what, wsh_heap_free(&wsh_job, ptr));
 }
 
 WSH_SHELL(void, free, (void *ptr))

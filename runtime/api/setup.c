@@ -39,6 +39,7 @@ WSH_SHELL(void, query_initialized, (int *initialized))
 WSH_SHELL(void, finalize, (void))
 {
     wsh_api_ready("shmem_finalize");
+    WSH_API_SAME("shmem_finalize", &wsh_job.world, "%s", "");
     wsh_job_fini();
 }
 

@@ -65,7 +65,10 @@ WSH_SHELL(int, team_split_strided,
     wsh_api_ready("shmem_team_split_strided");
     *new_team = SHMEM_TEAM_INVALID;
     contexts = contexts_of("shmem_team_split_strided", config, config_mask);
-    return parent ? wsh_team_split_strided(parent, &triplet, contexts, new_team) : -EINVAL;
+    if (!parent)
+        return -EINVAL;
+    WSH_API_SAME("shmem_team_split_strided", parent, "start %d, stride %d, size %d", start, stride, size);
+    return wsh_team_split_strided(parent, &triplet, contexts, new_team);
 }
 
 WSH_SHELL(int, team_split_2d,
@@ -79,8 +82,10 @@ WSH_SHELL(int, team_split_2d,
     wsh_api_ready("shmem_team_split_2d");
     contexts[0] = contexts_of("shmem_team_split_2d", xaxis_config, xaxis_mask);
     contexts[1] = contexts_of("shmem_team_split_2d", yaxis_config, yaxis_mask);
-    if (parent)
+    if (parent) {
+        WSH_API_SAME("shmem_team_split_2d", parent, "xrange %d", xrange);
         rc = wsh_team_split_2d(parent, xrange, contexts, axes);
+    }
     *xaxis_team = axes[0];
     *yaxis_team = axes[1];
     return rc;
@@ -94,5 +99,6 @@ WSH_SHELL(void, team_destroy, (shmem_team_t team))
     if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         wsh_api_bad("shmem_team_destroy",
                     "predefined teams cannot be destroyed; destroy those that were split off");
+    WSH_API_SAME("shmem_team_destroy", team, "%s", "");
     wsh_api_check("shmem_team_destroy", wsh_team_destroy(team));
 }

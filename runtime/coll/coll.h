@@ -49,9 +49,9 @@ int wsh_alltoalls(struct wsh_team *team, void *dest, const void *src, const stru
 int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems,
                const struct wsh_arith *arith);
 
-/* The same up to WSH_CELL_DATA bytes, in memory of this PE alone. */
+/* The same up to WSH_CELL_DATA bytes, in memory of this PE alone; a wait that takes long names `routine`. */
 int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t nelems,
-                     const struct wsh_arith *arith);
+                     const struct wsh_arith *arith, const char *routine);
 
 /* dest[j] = src[j] combined of the members up to me; without me and from zeros where `exclusive`. As reduce. */
 int wsh_scan(struct wsh_team *team, void *dest, const void *src, size_t nelems, const struct wsh_arith *arith,

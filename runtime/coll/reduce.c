@@ -100,10 +100,10 @@ static int by_leaders(const struct wsh_cells *cells, const struct wsh_numbers *n
 }
 
 int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t nelems,
-                     const struct wsh_arith *arith)
+                     const struct wsh_arith *arith, const char *routine)
 {
     const struct wsh_numbers numbers = {arith, nelems, nelems * arith->width};
-    struct wsh_cells cells = wsh_cells_begin(team, ROUTINE);
+    struct wsh_cells cells = wsh_cells_begin(team, routine);
     _Alignas(WSH_PAD_LINE) char result[WSH_CELL_DATA];
     int rc;
 
@@ -124,7 +124,8 @@ static int by_pieces(struct wsh_team *team, char *dest, const char *src, const s
     for (size_t at = 0; at < numbers->len && !rc; at += piece) {
         size_t len = numbers->len - at < piece ? numbers->len - at : piece;
 
-        rc = wsh_reduce_small(team, dest + at, src + at, len / numbers->arith->width, numbers->arith);
+        rc =
+            wsh_reduce_small(team, dest + at, src + at, len / numbers->arith->width, numbers->arith, ROUTINE);
     }
     return rc;
 }
