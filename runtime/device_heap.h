@@ -55,8 +55,8 @@ void wsh_device_detach(struct wsh_job *job);
 void wsh_device_close(struct wsh_job *job);
 
 /*
- * As wsh_heap_malloc, wsh_heap_calloc, wsh_heap_realloc and wsh_heap_free, for device memory; the first two attach where
- * that was not done. realloc: of memory, to more than nothing.
+ * As wsh_heap_malloc, wsh_heap_calloc, wsh_heap_realloc and wsh_heap_free, for device memory; the first two attach
+ * where that was not done. realloc: of memory, to more than nothing.
  */
 void *wsh_device_malloc(struct wsh_job *job, size_t size, size_t align, const char *routine);
 void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device heap gives equal offsets on all PEs, aligned, cleared where asked, NULL everywhere when it is exhausted,
- * keeps what is in memory that is made longer or shorter, and takes everything back; host memory goes on meanwhile, and kernels may reach what it commits later.
+ * The device heap gives equal offsets on all PEs, aligned, cleared where asked, NULL everywhere when it is
+ * exhausted, keeps what is in memory that is made longer or shorter, and takes everything back; host memory goes on
+ * meanwhile, and kernels may reach what it commits later.
  *
  * roads: fakegpu:1,3 fakegpuipc:2 fakegpu1:3 gpu:2 gpuipc:2 gpu1:3
  */
