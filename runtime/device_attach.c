@@ -79,6 +79,7 @@ static void close_memory(struct wsh_job *job)
     device->alloc = NULL;
     device->copies = NULL;
     device->attached = device->shares_gpu = false;
+    wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
 }
 
 /* Undoes open_here, however far it came, and the routes. */
@@ -234,6 +235,7 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
     if (rc)
         return rc;
     job->device.attached = true;
+    wsh_job_mark(job, WSH_SPECIAL_DEVICE, true);
     job->heap.n_device = 1;
     wsh_device_pin(job);
     wsh_view_fill(job);

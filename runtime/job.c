@@ -28,12 +28,14 @@ static int open_settings(struct wsh_job *job)
         wsh_env_print(stdout, false);
     rc = wsh_log_open(job->env.debug, job->env.debug_file);
     job->check = wsh_log_check;
+    wsh_job_mark(job, WSH_SPECIAL_CHECK, job->check);
     return rc;
 }
 
 static void close_settings(struct wsh_job *job)
 {
     job->check = false;
+    wsh_job_mark(job, WSH_SPECIAL_CHECK, false);
     wsh_log_close();
 }
 

@@ -21,11 +21,15 @@ struct wsh_wait_tuning {
     double yield_seconds; /* of yielding before the first sleep */
 };
 
+/* Arguments are checked; some context has a batch; a GPU is attached. */
+enum { WSH_SPECIAL_CHECK = 1, WSH_SPECIAL_BATCH = 2, WSH_SPECIAL_DEVICE = 4 };
+
 struct wsh_job {
     int my_pe, n_pes; /* n_pes = 0: not initialized */
     int inits;        /* shmem_init calls not yet matched by shmem_finalize */
     int thread_level; /* SHMEM_THREAD_* provided */
     bool check;       /* look at arguments more closely: SHMEM_DEBUG=check */
+    unsigned special; /* WSH_SPECIAL_*: what puts and gets have to look at besides their target */
     pthread_t thread; /* that called shmem_init */
     bool network;     /* some PE is reached by a transport that is not immediate */
     bool *same_host;  /* [pe] */
@@ -71,6 +75,20 @@ void wsh_job_fini(void);
 
 /* Ends the whole job with `status`; does not return. Prints nothing. */
 _Noreturn void wsh_job_abort(int status);
+
+/* Relaxed: it says where to look, and what is found there is read in the order that it needs. */
+static inline void wsh_job_mark(struct wsh_job *job, unsigned special, bool on)
+{
+    if (on)
+        __atomic_fetch_or(&job->special, special, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(&job->special, ~special, __ATOMIC_RELAXED);
+}
+
+static inline bool wsh_job_is_special(const struct wsh_job *job)
+{
+    return __atomic_load_n(&job->special, __ATOMIC_RELAXED);
+}
 
 /* The route of (pe, [sym, sym + len)), or NULL; *off = offset in the segment. `pe` is global. */
 static inline const struct wsh_route *wsh_job_route(const struct wsh_job *job, const void *sym, size_t len,

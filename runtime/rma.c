@@ -136,6 +136,40 @@ int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int
     return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, NULL);
 }
 
+int wsh_put_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
+{
+    struct wsh_done done = {0};
+    struct wsh_target to;
+    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+
+    return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, &done);
+}
+
+int wsh_get_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
+{
+    struct wsh_done done = {0};
+    struct wsh_target to;
+    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+
+    return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, &done);
+}
+
+int wsh_put_nbi_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
+{
+    struct wsh_target to;
+    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+
+    return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, NULL);
+}
+
+int wsh_get_nbi_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
+{
+    struct wsh_target to;
+    int rc = wsh_op_target(ctx, sym, len, pe, &to);
+
+    return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, NULL);
+}
+
 /* Bytes from the first block's start to the last one's end, seen at the symmetric side. */
 static size_t span(const struct wsh_strided *shape, ptrdiff_t stride)
 {

@@ -22,6 +22,12 @@ int wsh_put_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *
 int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
 
+/* The same where the job is not special (job.h): with nothing to look at but the target. */
+int wsh_put_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
+int wsh_get_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
+int wsh_put_nbi_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
+int wsh_get_nbi_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
+
 /*
  * Blocking strided copies of nelems blocks of `block` bytes; strides (dst_stride, src_stride) are in bytes
  * from the start of one block to the start of the next.

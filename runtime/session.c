@@ -33,6 +33,7 @@ static void publish(struct wsh_ctx *ctx, struct wsh_batch *batch)
     __atomic_fetch_add(&job->batches, more, __ATOMIC_RELAXED); /* a hint to look at the list */
     /* Release: the batch is whole; partner: the acquire of wsh_ctx_batch. */
     __atomic_store_n(&ctx->batch, batch, __ATOMIC_RELEASE);
+    wsh_job_mark(job, WSH_SPECIAL_BATCH, job->batches > 0);
     if (more < 0)
         wsh_ctx_lock_always(ctx, false);
     pthread_mutex_unlock(&job->ctxs_lock);

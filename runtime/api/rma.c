@@ -6,26 +6,22 @@
 
 #include "runtime/api/api.h"
 
-/* wsh_put or wsh_put_nbi, wsh_get or wsh_get_nbi, wsh_iput, wsh_iget. */
+/* wsh_put or wsh_put_nbi, wsh_get or wsh_get_nbi, and those for a job that is not special. */
 typedef int put_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 typedef int get_fn(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
+struct put {
+    put_fn *plain, *special;
+};
+struct get {
+    get_fn *plain, *special;
+};
 
-/* Out of line: it takes no room on the stack of other calls. `local` is not written, and may not have been yet. */
-static WSH_COLD void check_one(const char *what, shmem_ctx_t handle, const void *sym, void *local,
-                               size_t nelems, size_t size, int pe)
-{
-    wsh_check_transfer(what, handle, &(struct wsh_check_blocks){sym, local, 0, 0, nelems, 1, size}, pe);
-}
-
-static WSH_INLINE void put(const char *what, put_fn *core, shmem_ctx_t handle, void *dest, const void *source,
-                           size_t nelems, size_t size, int pe)
+static WSH_INLINE void put_by(const char *what, put_fn *core, shmem_ctx_t handle, void *dest,
+                              const void *source, size_t len, int pe)
 {
     struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
-    size_t len = nelems * size;
     int rc;
 
-    if (wsh_unlikely(wsh_job.check))
-        check_one(what, handle, dest, (void *)source, nelems, size, pe);
     if (wsh_unlikely(!len))
         return;
     if (wsh_unlikely(!source))
@@ -35,15 +31,12 @@ static WSH_INLINE void put(const char *what, put_fn *core, shmem_ctx_t handle, v
         wsh_api_fail(what, rc, handle, dest, len, pe);
 }
 
-static WSH_INLINE void get(const char *what, get_fn *core, shmem_ctx_t handle, void *dest, const void *source,
-                           size_t nelems, size_t size, int pe)
+static WSH_INLINE void get_by(const char *what, get_fn *core, shmem_ctx_t handle, void *dest,
+                              const void *source, size_t len, int pe)
 {
     struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
-    size_t len = nelems * size;
     int rc;
 
-    if (wsh_unlikely(wsh_job.check))
-        check_one(what, handle, source, dest, nelems, size, pe);
     if (wsh_unlikely(!len))
         return;
     if (wsh_unlikely(!dest))
@@ -51,6 +44,43 @@ static WSH_INLINE void get(const char *what, get_fn *core, shmem_ctx_t handle, v
     rc = core(ctx, dest, source, len, pe);
     if (wsh_unlikely(rc))
         wsh_api_fail(what, rc, handle, source, len, pe);
+}
+
+/* Out of line: they take no room on the stack of other calls. */
+static __attribute__((noinline)) void put_special(const char *what, put_fn *core, shmem_ctx_t handle,
+                                                  void *dest, const void *source, size_t nelems, size_t size,
+                                                  int pe)
+{
+    if (wsh_job.check)
+        wsh_check_transfer(what, handle, &(struct wsh_check_blocks){dest, source, 0, 0, nelems, 1, size}, pe);
+    put_by(what, core, handle, dest, source, nelems * size, pe);
+}
+
+static __attribute__((noinline)) void get_special(const char *what, get_fn *core, shmem_ctx_t handle,
+                                                  void *dest, const void *source, size_t nelems, size_t size,
+                                                  int pe)
+{
+    if (wsh_job.check)
+        wsh_check_transfer(what, handle, &(struct wsh_check_blocks){source, dest, 0, 0, nelems, 1, size}, pe);
+    get_by(what, core, handle, dest, source, nelems * size, pe);
+}
+
+static WSH_INLINE void put(const char *what, const struct put *core, shmem_ctx_t handle, void *dest,
+                           const void *source, size_t nelems, size_t size, int pe)
+{
+    if (wsh_unlikely(wsh_job_is_special(&wsh_job)))
+        put_special(what, core->special, handle, dest, source, nelems, size, pe);
+    else
+        put_by(what, core->plain, handle, dest, source, nelems * size, pe);
+}
+
+static WSH_INLINE void get(const char *what, const struct get *core, shmem_ctx_t handle, void *dest,
+                           const void *source, size_t nelems, size_t size, int pe)
+{
+    if (wsh_unlikely(wsh_job_is_special(&wsh_job)))
+        get_special(what, core->special, handle, dest, source, nelems, size, pe);
+    else
+        get_by(what, core->plain, handle, dest, source, nelems * size, pe);
 }
 
 /* Strides and block in elements, as the caller gave them. */
@@ -119,6 +149,9 @@ static WSH_INLINE void iget(const char *what, shmem_ctx_t handle, void *dest, co
 
 /* clang-format off */
 
+/* The core routine of a name, for both kinds of job. DIR is put or get. */
+#define WSH_CORE(DIR, CORE) (&(const struct DIR){CORE##_plain, CORE})
+
 /*
  * Contiguous. TAG begins the routine's name after shmem_ or shmem_ctx_ ("int_put", "put8"), DIR is
  * put or get, SIDE the symmetric argument.
@@ -126,12 +159,12 @@ static WSH_INLINE void iget(const char *what, shmem_ctx_t handle, void *dest, co
 #define WSH_MOVE(TAG, DIR, CORE, SIDE, TYPE, SIZE)                                                 \
     WSH_SHELL(void, TAG, (TYPE *dest, const TYPE *source, size_t nelems, int pe))                  \
     {                                                                                              \
-        DIR("shmem_" #TAG ": " SIDE, CORE, SHMEM_CTX_DEFAULT, dest, source, nelems, SIZE, pe);  \
+        DIR("shmem_" #TAG ": " SIDE, WSH_CORE(DIR, CORE), SHMEM_CTX_DEFAULT, dest, source, nelems, SIZE, pe);  \
     }                                                                                              \
     WSH_SHELL(void, ctx_##TAG,                                                                     \
               (shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe))            \
     {                                                                                              \
-        DIR("shmem_ctx_" #TAG ": " SIDE, CORE, ctx, dest, source, nelems, SIZE, pe);            \
+        DIR("shmem_ctx_" #TAG ": " SIDE, WSH_CORE(DIR, CORE), ctx, dest, source, nelems, SIZE, pe);            \
     }
 
 #define WSH_TYPED(NAME, TYPE)                                                 \
@@ -160,28 +193,29 @@ WSH_MOVE(getmem_nbi, get, wsh_get_nbi, "source", void, 1)
 #define WSH_ONE(NAME, TYPE)                                                                        \
     WSH_SHELL(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                    \
     {                                                                                              \
-        put("shmem_" #NAME "_p: dest", wsh_put, SHMEM_CTX_DEFAULT, dest, &value, 1, sizeof value,  \
+        put("shmem_" #NAME "_p: dest", WSH_CORE(put, wsh_put), SHMEM_CTX_DEFAULT, dest, &value, 1, sizeof value,  \
             pe);                                                                                   \
     }                                                                                              \
     WSH_SHELL(void, ctx_##NAME##_p, (shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe))             \
     {                                                                                              \
-        put("shmem_ctx_" #NAME "_p: dest", wsh_put, ctx, dest, &value, 1, sizeof value, pe);          \
+        put("shmem_ctx_" #NAME "_p: dest", WSH_CORE(put, wsh_put), ctx, dest, &value, 1, sizeof value, pe);          \
     }                                                                                              \
     WSH_SHELL(TYPE, NAME##_g, (const TYPE *source, int pe))                                        \
     {                                                                                              \
         TYPE value;                                                                                \
-        get("shmem_" #NAME "_g: source", wsh_get, SHMEM_CTX_DEFAULT, &value, source, 1, sizeof value, \
+        get("shmem_" #NAME "_g: source", WSH_CORE(get, wsh_get), SHMEM_CTX_DEFAULT, &value, source, 1, sizeof value, \
             pe);                                                                                   \
         return value;                                                                              \
     }                                                                                              \
     WSH_SHELL(TYPE, ctx_##NAME##_g, (shmem_ctx_t ctx, const TYPE *source, int pe))                 \
     {                                                                                              \
         TYPE value;                                                                                \
-        get("shmem_ctx_" #NAME "_g: source", wsh_get, ctx, &value, source, 1, sizeof value, pe);      \
+        get("shmem_ctx_" #NAME "_g: source", WSH_CORE(get, wsh_get), ctx, &value, source, 1, sizeof value, pe);      \
         return value;                                                                              \
     }
 WSH_RMA_TYPES(WSH_ONE)
 #undef WSH_ONE
+#undef WSH_CORE
 
 /* Strided elements (iTAG), and strided blocks of them (ibTAG). DIR is iput or iget. */
 #define WSH_STRIDED(TAG, BTAG, DIR, SIDE, TYPE, SIZE)                                              \
