@@ -23,6 +23,17 @@ int main(void)
 END
 sed 's/<stdio.h>/<cstdio>/' hello.c >hello.cc
 printf '#include <shmem.h>\nint half(void) { return shmem_n_pes(); }\n' >half.c
+cat >wrong.c <<'END'
+#include <shmem.h>
+static char text[8];
+int main(void)
+{
+    shmem_init();
+    shmem_putmem(text, text + 1, 4, 0);
+    shmem_finalize();
+    return 0;
+}
+END
 printf 'int half(void);\n#include <shmem.h>\nint main(void) { shmem_init(); int n = half(); shmem_finalize(); return n != 1; }\n' >use.c
 
 # try NAME COMMAND…: it must succeed
@@ -82,6 +93,12 @@ all()
     tap_check "$3: is used" grep -qE '^my cc -I.* -c hello.c$' "$out"
     try "$3: SHMEM_CXX" env SHMEM_CXX='echo my c++' "$2" -c hello.cc
     tap_check "$3: is used for C++" grep -qE '^my c\+\+ -I' "$out"
+    try "$3: --debug-library" "$1" --debug-library wrong.c -o wrong
+    ./wrong >"$out" 2>"$err"
+    tap_check "$3: the debug library checks" grep -q "dest and source overlap" "$err"
+    try "$3: unless SHMEM_DEBUG is set" env SHMEM_DEBUG=warn ./wrong
+    try "$3: without it" "$1" wrong.c -o wrong
+    try "$3: nothing is checked" ./wrong
     mkdir -p "with space"
     cp hello.c "with space/hello there.c"
     try "$3: spaces in names" "$1" -DTEXT='"a b"' "with space/hello there.c" -o "with space/hello"
