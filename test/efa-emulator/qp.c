@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows queue pairs: what a device allows, creation, states, receives, the end. */
 #include "test/efa-emulator/objects.h"
+#include "test/efa-emulator/say.h"
 
 #include "test/efa-emulator/wire.h"
 
