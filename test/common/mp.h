@@ -55,6 +55,15 @@ uint64_t mp_seed(void);
 uint64_t mp_random(uint64_t *state);
 size_t mp_random_below(uint64_t *state, size_t limit);
 
+/* The head of a test's main; where several tests are one program, the head of NAME_main. */
+#ifdef MP_SEVERAL
+#define MP_MAIN(name) \
+    int name##_main(void); \
+    int name##_main(void)
+#else
+#define MP_MAIN(name) int main(void)
+#endif
+
 /*
  * A helper process, started before mp_begin, that stops this PE (SIGSTOP) for some seconds when asked: a target
  * that does nothing at all. mp_stopper_stop_me returns at some time around the stop.

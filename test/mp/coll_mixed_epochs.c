@@ -133,7 +133,7 @@ static void many_broadcasts(void)
     shmem_barrier_all();
 }
 
-int main(void)
+MP_MAIN(coll_mixed_epochs)
 {
     uint64_t state = mp_seed();
     struct teams teams;

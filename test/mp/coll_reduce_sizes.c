@@ -77,7 +77,7 @@ static bool is_wanted(int team, size_t size)
     return team == 0 || sizes[size] < NELEMS_MAX;
 }
 
-int main(void)
+MP_MAIN(coll_reduce_sizes)
 {
     struct teams teams;
 

@@ -160,7 +160,7 @@ static void check_team(shmem_team_t team, const char *name, uint64_t index)
     }
 }
 
-int main(void)
+MP_MAIN(coll_sizes)
 {
     struct teams teams;
 
