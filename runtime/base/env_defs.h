@@ -54,7 +54,8 @@ WSH_ENV(huge_pages, ENUM(auto|on|off), "SHMEM_HUGE_PAGES", "auto", "",
         "without) or off")
 WSH_ENV(progress, ENUM(auto|thread|call), "SHMEM_PROGRESS", "auto", "",
         "who serves peers of the network while the program computes: auto (a thread that stays away while the "
-        "program itself waits in the library), thread (one that never does), or call (nobody; not conforming)")
+        "program itself waits in the library), thread (one that never does), or call (nobody; not conforming); the "
+        "thread runs near the NICs, with auto only where the program may use all processors there")
 WSH_ENV(spin_us, INT, "SHMEM_SPIN_US", "-1", "",
         "microseconds to spin in a wait before yielding the core (-1 = by the number of PEs and cores)")
 WSH_ENV(hang_seconds, SECONDS, "SHMEM_HANG_SECONDS", "60", "",
