@@ -45,6 +45,8 @@ int main(void)
 
     mp_stopper_start();
     mp_begin();
+    if (mp_npes < 2)
+        mp_skip("needs another PE");
     slot = mp_alloc(LEN);
     src = mp_alloc(LEN);
     words = mp_alloc(2 * sizeof *words);

@@ -76,6 +76,8 @@ int main(void)
     char *slot, *src;
 
     mp_begin();
+    if (mp_npes < 2)
+        mp_skip("needs another PE");
     slot = mp_alloc(LEN);
     src = mp_alloc(LEN);
     shmem_putmem(slot, src, LEN, mp_right()); /* so that connections exist */
