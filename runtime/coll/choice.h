@@ -26,7 +26,7 @@ enum wsh_algo {
     WSH_ALGO_PUSH,    /* straight into the others' dest, then a flag */
     WSH_ALGO_PULL,    /* a flag; the others read, and say so */
     WSH_ALGO_SLICES,  /* each member works out one slice for all, from everybody's memory into everybody's */
-    WSH_ALGO_RAILS    /* slices on each host, then between members of the same place; else (uneven hosts) slices */
+    WSH_ALGO_RAILS /* slices on each host, then between members of the same place; else (uneven hosts) slices */
 };
 
 struct wsh_choice {

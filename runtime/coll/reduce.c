@@ -3,7 +3,7 @@
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/cells.h"
-#include "runtime/coll/reduce.h"
+#include "runtime/coll/reduce_slices.h"
 
 #include <string.h>
 
@@ -43,7 +43,8 @@ static int exchange(const struct wsh_cells *cells, const struct wsh_numbers *num
 }
 
 /* A leader beyond the power of two gives its numbers to one below it, and is given the result: the last two rounds. */
-static int stand_aside(const struct wsh_cells *cells, const struct wsh_numbers *numbers, int leader, void *result)
+static int stand_aside(const struct wsh_cells *cells, const struct wsh_numbers *numbers, int leader,
+                       void *result)
 {
     int last = cells->team->coll->pad.n_rounds - 1, rc;
     const void *data;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a group of members combines numbers, each member one slice, and how two kinds of groups follow each other. */
-#include "runtime/coll/reduce.h"
+/* Knows how a group of members combines numbers, each one slice, and how two kinds of groups follow each other. */
+#include "runtime/coll/reduce_slices.h"
+
 #include "runtime/coll/slices.h"
 #include "runtime/order.h"
 

@@ -168,8 +168,7 @@ bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void
     const struct wsh_coll *coll = team->coll;
     int other = coll->local[coll->my_local == 0 && coll->n_local > 1];
 
-    return wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src) &&
-           wsh_coll_map(team, src, len, other);
+    return wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src) && wsh_coll_map(team, src, len, other);
 }
 
 int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t len)

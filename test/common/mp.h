@@ -57,7 +57,7 @@ size_t mp_random_below(uint64_t *state, size_t limit);
 
 /* The head of a test's main; where several tests are one program, the head of NAME_main. */
 #ifdef MP_SEVERAL
-#define MP_MAIN(name) \
+#define MP_MAIN(name)      \
     int name##_main(void); \
     int name##_main(void)
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows the reductions that are cut into slices, a member working out each. dest == src is allowed. */
-#ifndef WSH_COLL_REDUCE_H
-#define WSH_COLL_REDUCE_H
+#ifndef WSH_COLL_REDUCE_SLICES_H
+#define WSH_COLL_REDUCE_SLICES_H
 
 #include "runtime/coll/state.h"
 
