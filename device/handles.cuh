@@ -21,22 +21,38 @@ static WSH_DEV struct wsh_dev_team wsh_dev_team_row(const struct wsh_device_hand
                         (int)wsh_ptx_poll((const uint32_t *)&team->n_pes)};
 }
 
-inline WSH_DEV_CALL struct wsh_dev_team wsh_dev_team_find(uint64_t handle)
+/* The pad of a team other than the world, or 0. */
+inline WSH_DEV_CALL uint64_t wsh_dev_pad_find(uint64_t handle)
 {
-    const struct wsh_device_handles *handles = (const struct wsh_device_handles *)wsh_device_view.handles;
+    const struct wsh_device_team_row *rows = (const struct wsh_device_team_row *)wsh_device_view.teams;
+    uint32_t at = WSH_DEVICE_TEAM_HASH(handle);
+    uint64_t seen;
 
 #pragma unroll 1
-    for (unsigned i = 0; handles && handle && i < WSH_DEVICE_TEAMS; i++)
-        if (wsh_ptx_poll(&handles->team[i].handle) == handle)
-            return wsh_dev_team_row(handles, i);
-    return wsh_dev_team{nullptr, -1, 0};
+    for (unsigned i = 0; rows && handle && i < WSH_DEVICE_TEAM_ROWS; i++, at = (at + 1) % WSH_DEVICE_TEAM_ROWS) {
+        seen = wsh_ptx_poll(&rows[at].handle);
+        if (seen == handle)
+            return wsh_ptx_poll(&rows[at].pad);
+        if (!seen)
+            break;
+    }
+    return 0;
+}
+
+static WSH_DEV struct wsh_dev_team wsh_dev_team_at(uint64_t pad)
+{
+    const struct wsh_device_card *card = (const struct wsh_device_card *)pad;
+
+    if (!pad)
+        return wsh_dev_team{nullptr, -1, 0};
+    return wsh_dev_team{(const int32_t *)(pad + WSH_DEVICE_PAD_MEMBERS), card->my_pe, card->n_pes};
 }
 
 static WSH_DEV struct wsh_dev_team wsh_dev_team_of(shmem_team_t team)
 {
     if (team == SHMEM_TEAM_WORLD)
         return wsh_dev_team{nullptr, wsh_device_view.my_pe, wsh_device_view.n_pes};
-    return wsh_dev_team_find((uint64_t)team);
+    return wsh_dev_team_at(wsh_dev_pad_find((uint64_t)team));
 }
 
 /* As shmem_team_n_pes: -1 where there is no such team. */

@@ -7,7 +7,9 @@
 #include <stddef.h>
 
 struct wsh_ctx;
+struct wsh_device;
 struct wsh_job;
+struct wsh_team;
 
 /*
  * Around the time that the GPU is attached. open: the tables and records, and whether all registered units fit this
@@ -26,6 +28,20 @@ void wsh_view_buffers(struct wsh_job *job);
 
 /* A context has come, or goes. */
 void wsh_view_ctx(const struct wsh_ctx *ctx, bool here);
+
+/*
+ * Memory of the device heap for teams (struct wsh_device_card): its bytes, on all PEs alike; taken from the heap, zero.
+ * open: 0 or a logged error.
+ */
+size_t wsh_pads_len(const struct wsh_job *job);
+int wsh_pads_open(struct wsh_job *job);
+
+/* A team has come (its place in the pool is known), or goes after all its members have met; any time. */
+void wsh_view_team(const struct wsh_team *team);
+void wsh_view_team_gone(const struct wsh_team *team);
+
+/* All teams there are, when the view is filled. */
+void wsh_view_teams(struct wsh_job *job, struct wsh_device *device);
 
 /* Has device code reported anything? Says it in a line; -EIO: a call was refused, so that the job must end. Cheap. */
 int wsh_view_look(const struct wsh_job *job);

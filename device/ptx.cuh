@@ -162,6 +162,59 @@ static WSH_DEV uint4 wsh_ptx_source(const uint4 *g_from)
 }
 
 /*
+ * Two words of 8 bytes in one access, aligned to 16; each arrives whole, not both together. Order between a lane's
+ * load and its later store to another address, where a branch between them asks for the loaded value, is the
+ * hardware's (nothing is stored before the branch is decided), not PTX's: cells (cells.cuh) rely on it, and on the
+ * scope's barrier, to use a buffer again.
+ */
+struct wsh_ptx_pair {
+    uint64_t a, b;
+};
+
+static WSH_DEV struct wsh_ptx_pair wsh_ptx_get(const struct wsh_ptx_pair *g_from)
+{
+    struct wsh_ptx_pair v;
+
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(v.a), "=l"(v.b) : "l"(g_from) : "memory");
+    return v;
+}
+
+static WSH_DEV void wsh_ptx_put(struct wsh_ptx_pair *g_to, struct wsh_ptx_pair v)
+{
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(g_to), "l"(v.a), "l"(v.b) : "memory");
+}
+
+/* Numbers of 16 bits as floats and back, rounded to nearest, without the headers that define their types. */
+static WSH_DEV float wsh_ptx_from_half(uint16_t bits)
+{
+    float value;
+
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+
+static WSH_DEV uint16_t wsh_ptx_to_half(float value)
+{
+    uint16_t bits;
+
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
+
+static WSH_DEV float wsh_ptx_from_bfloat16(uint16_t bits)
+{
+    return __uint_as_float((uint32_t)bits << 16);
+}
+
+static WSH_DEV uint16_t wsh_ptx_to_bfloat16(float value)
+{
+    uint16_t bits;
+
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
+
+/*
  * Read-modify-write of a word in GPU memory, relaxed, at once for every GPU that reaches it. OP is the instruction,
  * TYPE its suffix for 4 and 8 bytes. `add` without result is `red`: it does not wait.
  */

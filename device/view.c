@@ -34,7 +34,8 @@ static void lay_out(struct wsh_view *view, const struct wsh_job *job)
     view->ranges = LINE;
     view->slots = view->ranges + round_up(sizeof(struct wsh_device_ranges));
     view->tables = view->slots + round_up((size_t)job->n_pes);
-    view->size = view->tables + WSH_SEGS * round_up((size_t)view->n_slots * sizeof(uint64_t));
+    view->teams = view->tables + WSH_SEGS * round_up((size_t)view->n_slots * sizeof(uint64_t));
+    view->size = view->teams + WSH_DEVICE_TEAM_ROWS * sizeof(struct wsh_device_team_row);
 }
 
 static size_t table_of(const struct wsh_view *view, int seg)
@@ -42,8 +43,7 @@ static size_t table_of(const struct wsh_view *view, int seg)
     return view->tables + (size_t)seg * round_up((size_t)view->n_slots * sizeof(uint64_t));
 }
 
-/* Copies a part of the image to the GPU and waits for it. 0 or the driver's status. */
-static int upload(struct wsh_view *view, size_t off, size_t len)
+int wsh_view_upload(struct wsh_view *view, size_t off, size_t len)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     int status = cu->copy(view->block + off, (wsh_cu_ptr)(uintptr_t)(view->image + off), len, view->stream);
@@ -195,7 +195,7 @@ static int allocate(struct wsh_view *view, const struct wsh_job *job)
         memset(view->pinned, 0, pinned);
         status = cu->stream_create(&view->stream, WSH_CU_STREAM_NON_BLOCKING, 0);
     }
-    return status ? status : upload(view, 0, view->size);
+    return status ? status : wsh_view_upload(view, 0, view->size);
 }
 
 /* 0 or a logged error. */
@@ -263,6 +263,7 @@ void wsh_view_fill(struct wsh_job *job)
     for (int seg = 0; seg < WSH_DEVICE_SEGS; seg++)
         device->seg[seg] = seg_of(view, seg);
     fill_handles(view);
+    wsh_view_teams(job, device);
     device->claim = view->block;
     device->ranges = view->block + view->ranges;
     device->handles = (uint64_t)(uintptr_t)&view->pinned->handles;
@@ -292,7 +293,7 @@ void wsh_view_buffers(struct wsh_job *job)
     fill_ranges(view);
     if (wsh_gpu_enter(&job->device.gpu))
         return;
-    status = upload(view, view->ranges, view->size - view->ranges);
+    status = wsh_view_upload(view, view->ranges, view->teams - view->ranges);
     wsh_gpu_leave(&job->device.gpu);
     if (status)
         wsh_error("kernels cannot be told of symmetric memory: %s; an earlier kernel may have failed",

@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule in this file. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 1
+#define WSH_DEVICE_ABI 2
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -68,12 +68,52 @@ struct wsh_device_ranges {
 };
 
 /*
- * Teams and contexts by the value of their handles, in pinned memory. Row 0 is SHMEM_TEAM_WORLD and row 1
- * SHMEM_TEAM_SHARED. `members` is the address of `const int32_t members[n_pes]` (world PE numbers) or 0 = PE i of the
- * team is PE i of the world. A row with handle 0 is free. A context that is not here belongs to no team a device call
- * can use: it is refused.
+ * What a team's collectives keep on the GPU: its pad, at the same place in the device heap of every member. The host
+ * writes card and members when the team is made; `epoch`, words and cells are device code's, zeros at first (epoch:
+ * SHMEM_DEVICE_EPOCH) and zeroed by the host before another team gets the memory. Every collective call of the team,
+ * in a kernel or on a stream, direct or replayed from a graph, counts one epoch, alike on all members.
+ *
+ *   card      below; this PE's own
+ *   members   at WSH_DEVICE_PAD_MEMBERS: int32_t[n_pes], world PE numbers
+ *   words     at WSH_DEVICE_PAD_WORDS(n_pes): uint64_t[n_pes]; member i writes word i: 2 * epoch when it has
+ *             arrived, 2 * epoch + 1 when its data has. They only grow
+ *   cells     at WSH_DEVICE_PAD_CELLS(n_pes): [2][n_pes] buffers of `cells` bytes, by the parity of the epoch and the
+ *             member that writes: cells of 16 bytes, each half 4 bytes of data and the low 32 bits of the epoch
+ *
+ * A member enters an epoch only after it has heard from every other in the one before, so that two buffers suffice.
  */
-#define WSH_DEVICE_TEAMS 64
+struct wsh_device_card {
+    uint64_t epoch;
+    int32_t my_pe, n_pes;
+    uint64_t cells;
+};
+
+#define WSH_DEVICE_PAD_LINE 128u
+#define WSH_DEVICE_PAD_LINES(len) \
+    (((len) + WSH_DEVICE_PAD_LINE - 1) / WSH_DEVICE_PAD_LINE * WSH_DEVICE_PAD_LINE)
+#define WSH_DEVICE_PAD_MEMBERS WSH_DEVICE_PAD_LINE
+#define WSH_DEVICE_PAD_WORDS(n_pes) (WSH_DEVICE_PAD_MEMBERS + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*4u))
+#define WSH_DEVICE_PAD_CELLS(n_pes) (WSH_DEVICE_PAD_WORDS(n_pes) + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*8u))
+#define WSH_DEVICE_CELL 16u      /* bytes, half of them data */
+#define WSH_DEVICE_CELLS 4096u   /* bytes of cells a pair of members and parity, at most */
+
+/*
+ * The pads by team handle, in device memory: open addressing from WSH_DEVICE_TEAM_HASH on. handle 0 ends a search; a
+ * row whose team is gone has handle 1 and is used again.
+ */
+#define WSH_DEVICE_TEAM_ROWS 1024u
+#define WSH_DEVICE_TEAM_HASH(handle) ((uint32_t)((handle) >> 4) * 2654435761u >> 22)
+struct wsh_device_team_row {
+    uint64_t handle, pad;
+};
+
+/*
+ * Teams of contexts, and contexts, by the value of their handles, in pinned memory. Row 0 is SHMEM_TEAM_WORLD and
+ * row 1 SHMEM_TEAM_SHARED. `members` is the address of `const int32_t members[n_pes]` (world PE numbers) or 0 = PE i of
+ * the team is PE i of the world. A context row with handle 0 is free. A context that is not here belongs to no team a
+ * device call can use: it is refused.
+ */
+#define WSH_DEVICE_TEAMS 2
 #define WSH_DEVICE_CTXS 128
 struct wsh_device_team {
     uint64_t handle, members;
@@ -155,7 +195,10 @@ struct wsh_device {
     uint32_t flags;   /* WSH_DEVICE_CHECK */
     uint32_t n_rings;
     uint64_t rings; /* of the proxy; 0 = none: unmapped PEs are refused */
-    uint64_t reserved[9];
+    uint64_t world;       /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
+    uint64_t world_cells;
+    uint64_t teams; /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
+    uint64_t reserved[6];
 };
 
 /*

@@ -19,12 +19,15 @@ struct wsh_view {
     struct wsh_device device; /* what units get */
     const struct wsh_job *job;
     wsh_cu_stream stream;
-    wsh_cu_ptr block; /* device memory: claim, ranges, slots, a table for each segment */
+    wsh_cu_ptr block; /* device memory: claim, ranges, slots, a table for each segment, teams */
     char *image;
-    size_t ranges, slots, tables, size; /* offsets in it */
+    size_t ranges, slots, tables, teams, size; /* offsets in it */
     int n_slots;
     struct wsh_view_pinned *pinned;
     bool told_hang, told_error; /* said once; whichever thread of the process sees it first */
 };
+
+/* Copies a part of the image to the GPU and waits for it; under the GPU's context. 0 or the driver's status. */
+int wsh_view_upload(struct wsh_view *view, size_t off, size_t len);
 
 #endif

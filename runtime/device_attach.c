@@ -40,7 +40,7 @@ static int say_no_memory(const struct wsh_gpu *gpu, size_t len, int status)
 static int open_memory(struct wsh_job *job)
 {
     struct wsh_device_heap *device = &job->device;
-    size_t len = job->env.device_size;
+    size_t len = job->env.device_size + wsh_pads_len(job);
     bool vmm = device->gpu.vmm && !job->env.disable_vmm;
     int status = 0, rc = wsh_gpu_enter(&device->gpu);
 
@@ -59,7 +59,7 @@ static int open_memory(struct wsh_job *job)
     wsh_info(WSH_SUB_MEM, "device heap of %zu MiB on GPU %d (%s, %s), %s", device->mem.len >> 20,
              device->gpu.ordinal, device->gpu.name, device->gpu.pci,
              vmm ? "given to peers as a descriptor" : "given to peers by CUDA IPC");
-    return 0;
+    return wsh_pads_open(job);
 }
 
 static void close_memory(struct wsh_job *job)
@@ -77,6 +77,7 @@ static void close_memory(struct wsh_job *job)
     job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){.fd = -1};
     job->heap.n_device = 0;
     device->alloc = NULL;
+    device->pads = NULL;
     device->copies = NULL;
     device->attached = device->shares_gpu = false;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);

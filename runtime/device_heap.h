@@ -23,6 +23,7 @@ struct wsh_device_heap {
     struct wsh_gpu gpu;
     struct wsh_gpu_mem mem;
     struct wsh_alloc *alloc;
+    char *pads;        /* memory of teams in it */
     unsigned first_tp; /* transports of device memory: from this one on */
 
     /* [pe * WSH_SEGS + segment], ops = NULL: none. Ways to host memory from and to local device memory. */

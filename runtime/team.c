@@ -2,6 +2,7 @@
 /* Knows how teams are set up from lists of members, and taken down. */
 #include "runtime/team.h"
 
+#include "device/host.h"
 #include "runtime/coll/pool.h"
 #include "runtime/coll/state.h"
 #include "runtime/job.h"
@@ -73,6 +74,7 @@ void wsh_team_attach(struct wsh_team *team, int unit)
     if (team->next)
         team->next->link = &team->next;
     job->teams = team;
+    wsh_view_team(team);
     pthread_mutex_unlock(&job->ctxs_lock);
 }
 
@@ -120,6 +122,9 @@ int wsh_team_destroy(struct wsh_team *team)
     rc = wsh_sync(team, "shmem_team_destroy");
     if (rc)
         return rc;
+    pthread_mutex_lock(&team->job->ctxs_lock);
+    wsh_view_team_gone(team);
+    pthread_mutex_unlock(&team->job->ctxs_lock);
     wsh_coll_detach(team);
     wsh_team_close(team);
     return 0;

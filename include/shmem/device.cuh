@@ -9,10 +9,13 @@
  *                 bfloat16 for __half and __nv_bfloat16), sized (8 to 128) and ...mem; p, g; each with shmem_ctx_
  *   section 9.7   all atomics, with shmem_ctx_ and _nbi; by a thread
  *   section 9.8   put_signal, put_signal_nbi, signal_set, signal_add, signal_fetch, signal_wait_until
+ *   section 9.10  barrier_all, sync_all, team_sync; alltoall, broadcast, fcollect: typed and ...mem; reductions:
+ *                 sum, prod, min, max, and, or, xor, for real types, half and bfloat16; on teams within one host
  *   section 9.11  wait_until and test, _all, _any, _some, _vector
  *   section 9.12  fence, quiet, pe_quiet
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr
- *   extensions    shmemx_putmem_bulk, shmemx_getmem_bulk (copies through lent shared memory), shmemx_signal_op
+ *   extensions    shmemx_team_barrier, shmemx_TYPE_OP_reducescatter, and collectives on streams (api_stream.cuh);
+ *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through lent shared memory), shmemx_signal_op
  *
  * Symmetric addresses are those of the device heap, of registered buffers, and of the host heap and static data where
  * the GPU can map them. Atomics that change a word are the GPU's in GPU memory; on a word in host memory they are
@@ -43,9 +46,11 @@ struct __nv_bfloat16;
 #include "device/view.cuh"
 
 #include "device/api_amo.cuh"
+#include "device/api_coll.cuh"
 #include "device/api_query.cuh"
 #include "device/api_rma.cuh"
 #include "device/api_signal.cuh"
+#include "device/api_stream.cuh"
 #include "device/api_wait.cuh"
 
 #ifndef __CUDACC_RTC__

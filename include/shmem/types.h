@@ -130,8 +130,8 @@ typedef long ptrdiff_t;
     X(uint64, uint64_t)              \
     X(size, size_t)
 
-/* Team reductions: max, min. */
-#define WSH_REDUCE_ORDERED_TYPES(X) \
+/* Team reductions: max, min; first those that device code has too. */
+#define WSH_REDUCE_REAL_TYPES(X)    \
     WSH_REDUCE_BITWISE_TYPES(X)     \
     X(char, char)                   \
     X(schar, signed char)           \
@@ -141,8 +141,9 @@ typedef long ptrdiff_t;
     X(longlong, long long)          \
     X(ptrdiff, ptrdiff_t)           \
     X(float, float)                 \
-    X(double, double)               \
-    X(longdouble, long double)
+    X(double, double)
+
+#define WSH_REDUCE_ORDERED_TYPES(X) WSH_REDUCE_REAL_TYPES(X) X(longdouble, long double)
 
 /* C++ has no such types of its own, compilers have; NVRTC has not, nor the routines. */
 #ifndef __CUDACC_RTC__

@@ -64,6 +64,8 @@ WSH_ENV(sync_linear_max, INT, "SHMEM_SYNC_LINEAR_MAX", "32", "",
         "largest team whose barrier signals every member at once; larger ones use dissemination")
 WSH_ENV(team_memory, SIZE, "SHMEM_TEAM_MEMORY", "1.75M", "",
         "bytes of symmetric memory a PE, beside the heap, for the flags of teams (2 to 8 KiB a team of 8 PEs)")
+WSH_ENV(device_epoch, INT, "SHMEM_DEVICE_EPOCH", "0", "",
+        "internal: number of the last collective before a team's first one in kernels, to test where numbers wrap")
 WSH_ENV(node_emulated, INT, "SHMEM_NODE_EMULATED", "-1", "",
         "internal: number of the emulated node of this PE (oshrun --nodes-emulated)")
 WSH_ENV(oshrun_pid, INT, "SHMEM_OSHRUN_PID", "-1", "", "internal: process id of the oshrun that started this PE")

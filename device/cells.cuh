@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how small pieces of data go from member to member in one access and without a fence: in cells of 16 bytes, of
+ * which each half carries 4 bytes of data and its epoch. PTX has each half arrive whole, so that data is there as soon
+ * as its own flag is. Nothing else is ordered, and nothing needs to be: the receiver takes all it wants from cells.
+ *
+ * A cell is written again two epochs later: this member hears from every other in each epoch, and they tell of an
+ * epoch only after they have read all cells of the one before (their lanes meet at a barrier in between).
+ */
+#ifndef WSH_DEVICE_CELLS_CUH
+#define WSH_DEVICE_CELLS_CUH
+
+#include "team.cuh"
+
+#define WSH_CELL_BYTES (WSH_DEVICE_CELL / 2) /* of data */
+
+/* Cells in flight of a lane that takes them: a thread of a block of 1024 has few registers. */
+template <int S> WSH_DEV constexpr unsigned wsh_dev_ahead()
+{
+    return S == WSH_BLOCK ? 1 : 4;
+}
+
+/* Data that fits the cells of one epoch. */
+static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
+{
+    return group.cells / 2;
+}
+
+static WSH_DEV unsigned wsh_dev_cells_for(size_t len)
+{
+    return (unsigned)((len + WSH_CELL_BYTES - 1) / WSH_CELL_BYTES);
+}
+
+/* The first cell from member `from` in the pad at `pad`. */
+static WSH_DEV struct wsh_ptx_pair *wsh_dev_cells_from(const struct wsh_dev_group &group, uint64_t pad, int from)
+{
+    unsigned buffer = (unsigned)(group.epoch & 1) * (unsigned)group.n_pes + (unsigned)from;
+
+    return (struct wsh_ptx_pair *)(pad + WSH_DEVICE_PAD_CELLS(group.n_pes) + (uint64_t)buffer * group.cells);
+}
+
+/* Up to 8 bytes at any address; what is missing is zero. */
+static WSH_DEV uint64_t wsh_dev_load8(const char *from, size_t left)
+{
+    uint64_t value = 0;
+
+    if (left >= 8 && (uint64_t)from % 8 == 0)
+        return *(const uint64_t *)from;
+    if (left >= 8 && (uint64_t)from % 4 == 0)
+        return ((const uint32_t *)from)[0] | (uint64_t)((const uint32_t *)from)[1] << 32;
+    if (left == 4 && (uint64_t)from % 4 == 0)
+        return *(const uint32_t *)from;
+#pragma unroll 1
+    for (unsigned i = 0; i < 8 && i < left; i++)
+        value |= (uint64_t)(uint8_t)from[i] << 8 * i;
+    return value;
+}
+
+static WSH_DEV void wsh_dev_store8(char *to, uint64_t value, size_t left)
+{
+    if (left >= 8 && (uint64_t)to % 8 == 0) {
+        *(uint64_t *)to = value;
+    } else if (left >= 8 && (uint64_t)to % 4 == 0) {
+        ((uint32_t *)to)[0] = (uint32_t)value;
+        ((uint32_t *)to)[1] = (uint32_t)(value >> 32);
+    } else if (left == 4 && (uint64_t)to % 4 == 0) {
+        *(uint32_t *)to = (uint32_t)value;
+    } else {
+#pragma unroll 1
+        for (unsigned i = 0; i < 8 && i < left; i++)
+            to[i] = (char)(value >> 8 * i);
+    }
+}
+
+static WSH_DEV void wsh_dev_cell_put(struct wsh_ptx_pair *g_cell, uint64_t value, uint64_t epoch)
+{
+    uint64_t flag = epoch << 32;
+
+    wsh_ptx_put(g_cell, wsh_ptx_pair{(uint32_t)value | flag, value >> 32 | flag});
+}
+
+static WSH_DEV bool wsh_dev_cell_is(const struct wsh_ptx_pair &seen, uint64_t epoch)
+{
+    return (uint32_t)(seen.a >> 32) == (uint32_t)epoch && (uint32_t)(seen.b >> 32) == (uint32_t)epoch;
+}
+
+static WSH_DEV uint64_t wsh_dev_cell_data(const struct wsh_ptx_pair &seen)
+{
+    return (uint32_t)seen.a | seen.b << 32;
+}
+
+/* The data of a cell that was seen before, once it has come. */
+static WSH_DEV uint64_t wsh_dev_cell_take(const struct wsh_dev_group &group, const struct wsh_ptx_pair *cell,
+                                          struct wsh_ptx_pair seen)
+{
+    struct wsh_dev_patience patience = {group.what, cell, group.epoch, SHMEM_CMP_EQ, 0, 0};
+
+    while (!wsh_dev_cell_is(seen, group.epoch)) {
+        wsh_dev_wait_longer(&patience);
+        seen = wsh_ptx_get(cell);
+    }
+    return wsh_dev_cell_data(seen);
+}
+
+/* All lanes: `len` bytes to each other member, from source + its number * stride. */
+template <int S>
+static WSH_DEV void wsh_dev_cells_send(const struct wsh_dev_group &group, const char *source, size_t stride, size_t len)
+{
+    unsigned units = wsh_dev_cells_for(len), n = units * (unsigned)(group.n_pes - 1);
+
+#pragma unroll 1
+    for (unsigned i = wsh_dev_lane<S>(); i < n; i += wsh_dev_size<S>()) {
+        unsigned peer = i / units, unit = i - peer * units;
+        int to = wsh_dev_after_me(group, peer);
+        struct wsh_ptx_pair *cells = wsh_dev_cells_from(group, wsh_dev_member_pad(group, to), group.my_pe);
+        const char *from = source + (size_t)to * stride + (size_t)unit * WSH_CELL_BYTES;
+
+        wsh_dev_cell_put(cells + unit, wsh_dev_load8(from, len - (size_t)unit * WSH_CELL_BYTES), group.epoch);
+    }
+}
+
+/* Cell `at` of those that members send here, `units` each, from the member `first` after this one on. */
+static WSH_DEV const struct wsh_ptx_pair *wsh_dev_cell_at(const struct wsh_dev_group &group, unsigned at,
+                                                          unsigned units, unsigned first)
+{
+    unsigned peer = at / units;
+
+    return wsh_dev_cells_from(group, group.pad, wsh_dev_after_me(group, first + peer)) + (at - peer * units);
+}
+
+/* All lanes: `len` bytes from each of `peers` members, `first` after this one and on, to dest + its number * stride. */
+template <int S>
+static WSH_DEV void wsh_dev_cells_receive(const struct wsh_dev_group &group, char *dest, size_t stride, size_t len,
+                                          unsigned first, unsigned peers)
+{
+    unsigned units = wsh_dev_cells_for(len), n = units * peers, size = wsh_dev_size<S>();
+    constexpr unsigned ahead = wsh_dev_ahead<S>();
+
+#pragma unroll 1
+    for (unsigned i = wsh_dev_lane<S>(); i < n; i += ahead * size) {
+        struct wsh_ptx_pair seen[ahead];
+
+#pragma unroll
+        for (unsigned u = 0; u < ahead; u++)
+            seen[u] = wsh_ptx_get(wsh_dev_cell_at(group, i + u * size < n ? i + u * size : i, units, first));
+#pragma unroll
+        for (unsigned u = 0; u < ahead; u++) {
+            unsigned at = i + u * size, peer = at / units;
+            size_t off = (size_t)(at - peer * units) * WSH_CELL_BYTES;
+
+            if (at < n)
+                wsh_dev_store8(dest + (size_t)wsh_dev_after_me(group, first + peer) * stride + off,
+                               wsh_dev_cell_take(group, wsh_dev_cell_at(group, at, units, first), seen[u]),
+                               len - off);
+        }
+    }
+}
+
+#endif

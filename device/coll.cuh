@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows collectives that move data, in device code: what fits goes by cells, longer data straight to or from the
+ * peers' arrays. Every call hears from every member, whatever it moves. A call with nothing to move does nothing.
+ */
+#ifndef WSH_DEVICE_COLL_CUH
+#define WSH_DEVICE_COLL_CUH
+
+#include "cells.cuh"
+
+/* This PE's own part. */
+template <int S> static WSH_DEV void wsh_dev_keep(char *dest, const char *source, size_t len)
+{
+    if (dest != source)
+        wsh_dev_store<S>((uint64_t)dest, source, len);
+}
+
+/*
+ * Block i (`len` bytes) of source, or the one block of it where `stride` is 0, to block number my_pe of member i's
+ * dest.
+ */
+template <int S>
+WSH_DEV_CALL void wsh_dev_exchange_far(const struct wsh_dev_group &group, char *dest, const char *source,
+                                         size_t stride, size_t len)
+{
+    size_t mine = (size_t)group.my_pe * len;
+
+#pragma unroll 1
+    for (unsigned i = 0; i + 1 < (unsigned)group.n_pes; i++) {
+        int to = wsh_dev_after_me(group, i);
+
+        wsh_dev_store<S>(wsh_dev_member(group, dest + mine, len, to), source + (size_t)to * stride, len);
+    }
+    wsh_dev_keep<S>(dest + mine, source + (size_t)group.my_pe * stride, len);
+    wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
+template <int S>
+WSH_DEV_CALL void wsh_dev_exchange(const char *what, shmem_team_t team, char *dest, const char *source, bool same,
+                                   size_t len)
+{
+    struct wsh_dev_group group;
+    size_t stride = same ? 0 : len;
+
+    if (!len)
+        return;
+    group = wsh_dev_enter<S>(what, team);
+    if (len > wsh_dev_cells_room(group)) {
+        wsh_dev_exchange_far<S>(group, dest, source, stride, len);
+        return;
+    }
+    wsh_dev_cells_send<S>(group, source, stride, len);
+    wsh_dev_keep<S>(dest + (size_t)group.my_pe * len, source + (size_t)group.my_pe * stride, len);
+    wsh_dev_cells_receive<S>(group, dest, len, len, 0, (unsigned)group.n_pes - 1);
+    wsh_dev_sync<S>();
+}
+
+template <int S>
+static WSH_DEV void wsh_dev_alltoall(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
+{
+    wsh_dev_exchange<S>(what, team, (char *)dest, (const char *)source, false, len);
+}
+
+template <int S>
+static WSH_DEV void wsh_dev_fcollect(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
+{
+    wsh_dev_exchange<S>(what, team, (char *)dest, (const char *)source, true, len);
+}
+
+/* All but the root tell that they are here; the root's cells tell it of the root. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_broadcast_near(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
+                                           int root)
+{
+    unsigned at = (unsigned)(root - group.my_pe - 1 + group.n_pes) % (unsigned)group.n_pes; /* after me */
+
+    if (group.my_pe == root)
+        wsh_dev_cells_send<S>(group, source, 0, len);
+    else if (wsh_dev_looks<S>())
+        wsh_dev_tell<S>(group, wsh_dev_arrived(group));
+    if (group.my_pe == root)
+        wsh_dev_keep<S>(dest, source, len);
+    else
+        wsh_dev_cells_receive<S>(group, dest, 0, len, at, 1);
+    if (wsh_dev_looks<S>())
+        wsh_dev_await<S>(group, wsh_dev_arrived(group), root);
+    wsh_dev_sync<S>();
+}
+
+/* All read the root's array at once, instead of the root writing one after the other. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
+                                          int root)
+{
+    wsh_dev_meet<S>(group, wsh_dev_arrived(group));
+    if (group.my_pe == root)
+        wsh_dev_keep<S>(dest, source, len);
+    else
+        wsh_dev_copy<S, wsh_dev_from_peer>(dest, (const char *)wsh_dev_member(group, source, len, root), len);
+    wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
+template <int S>
+WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void *dest, const void *source, size_t len,
+                                       int root)
+{
+    struct wsh_dev_group group;
+
+    if (!len)
+        return;
+    group = wsh_dev_enter<S>(what, team);
+    if ((uint32_t)root >= (uint32_t)group.n_pes)
+        wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
+    if (len > wsh_dev_cells_room(group))
+        wsh_dev_broadcast_far<S>(group, (char *)dest, (const char *)source, len, root);
+    else
+        wsh_dev_broadcast_near<S>(group, (char *)dest, (const char *)source, len, root);
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows reductions in device code. Small ones: every member gets all sources by cells and combines them in the order
+ * of the members. Large ones: each member reads its slice of all sources, combines it in the same order, and writes it
+ * to every dest. Either way all members get the same bits, and dest may be source: an element is read, by whoever
+ * reads it, before the same lane writes it.
+ */
+#ifndef WSH_DEVICE_REDUCE_CUH
+#define WSH_DEVICE_REDUCE_CUH
+
+#include "coll.cuh"
+#include "numbers.cuh"
+
+/* What is reduced: `len` bytes of this member's result, from source + from of every member. */
+struct wsh_dev_reduction {
+    int op;
+    char *dest;
+    const char *source;
+    size_t len;
+    bool scatter; /* dest is this member's alone */
+};
+
+/* Data of all members at one place of their cells, combined. `own`: this member's. */
+template <int S, class K>
+static WSH_DEV uint64_t wsh_dev_cells_fold(const struct wsh_dev_group &group, int op, unsigned unit, uint64_t own)
+{
+    constexpr int ahead = S == WSH_BLOCK ? 2 : 4;
+    uint64_t sum = 0;
+
+#pragma unroll 1
+    for (int base = 0; base < group.n_pes; base += ahead) {
+        struct wsh_ptx_pair seen[ahead];
+
+#pragma unroll
+        for (int u = 0; u < ahead; u++)
+            seen[u] = wsh_ptx_get(wsh_dev_cells_from(group, group.pad, base + u < group.n_pes ? base + u : 0) + unit);
+#pragma unroll
+        for (int u = 0; u < ahead; u++) {
+            int from = base + u;
+            uint64_t value;
+
+            if (from >= group.n_pes)
+                break;
+            value = from == group.my_pe
+                        ? own
+                        : wsh_dev_cell_take(group, wsh_dev_cells_from(group, group.pad, from) + unit, seen[u]);
+            sum = from ? wsh_dev_fold<K>(op, sum, value) : value;
+        }
+    }
+    return sum;
+}
+
+/* A part that fits cells, in one epoch; member i's part of the sources lies `stride` * i on. */
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_reduce_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                      size_t stride)
+{
+    const char *own = what.source + (size_t)group.my_pe * stride;
+
+    wsh_dev_cells_send<S>(group, what.source, stride, what.len);
+    wsh_dev_sync<S>(); /* dest may be what other lanes were to send */
+#pragma unroll 1
+    for (unsigned unit = wsh_dev_lane<S>(); unit < wsh_dev_cells_for(what.len); unit += wsh_dev_size<S>()) {
+        size_t off = (size_t)unit * WSH_CELL_BYTES, left = what.len - off;
+
+        wsh_dev_store8(what.dest + off,
+                       wsh_dev_cells_fold<S, K>(group, what.op, unit, wsh_dev_load8(own + off, left)), left);
+    }
+    wsh_dev_sync<S>();
+}
+
+/* Units of type V from byte `begin` of the slices to `end`. */
+template <int S, class K, class V>
+WSH_DEV_CALL void wsh_dev_reduce_span(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                      size_t begin, size_t end)
+{
+#pragma unroll 1
+    for (size_t at = begin + wsh_dev_lane<S>() * sizeof(V); at < end; at += wsh_dev_size<S>() * sizeof(V)) {
+        V sum = V();
+
+#pragma unroll(S == WSH_BLOCK ? 2 : 4)
+        for (int i = 0; i < group.n_pes; i++) {
+            V value = wsh_ptx_get((const V *)wsh_dev_member(group, what.source + at, sizeof(V), i));
+
+            if constexpr (sizeof(V) == 16)
+                sum = i ? wsh_dev_fold<K>(what.op, sum, value) : value;
+            else
+                sum = i ? K::fold(what.op, sum, value) : value;
+        }
+        if (what.scatter)
+            *(V *)(what.dest + at) = sum;
+        for (int i = 0; !what.scatter && i < group.n_pes; i++)
+            *(V *)wsh_dev_member(group, what.dest + at, sizeof(V), i) = sum;
+    }
+}
+
+/* Both arrays at all members, as bits: their common alignment. */
+static WSH_DEV uint64_t wsh_dev_addresses(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what)
+{
+    uint64_t bits = (uint64_t)what.dest | (uint64_t)what.source;
+
+#pragma unroll 1
+    for (int i = 0; i < group.n_pes; i++)
+        bits |= wsh_dev_member(group, what.source, what.len, i) |
+                (what.scatter ? 0 : wsh_dev_member(group, what.dest, what.len, i));
+    return bits;
+}
+
+/* Bytes from `begin` to `end`, which are this member's to work out. */
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_reduce_far(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                       size_t begin, size_t end)
+{
+    size_t middle = begin;
+
+    wsh_dev_meet<S>(group, wsh_dev_arrived(group));
+    if ((wsh_dev_addresses(group, what) | begin) % 16 == 0 && begin < end)
+        middle += (end - begin) / 16 * 16;
+    wsh_dev_reduce_span<S, K, uint4>(group, what, begin, middle);
+    wsh_dev_reduce_span<S, K, typename K::bits>(group, what, middle, end);
+    wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op, void *dest, const void *source,
+                                     size_t nelems)
+{
+    struct wsh_dev_reduction all = {op, (char *)dest, (const char *)source, nelems * sizeof(typename K::bits), false};
+    struct wsh_dev_group group;
+    size_t slice, begin;
+
+    if (!nelems)
+        return;
+    group = wsh_dev_enter<S>(what, team);
+    if (all.len <= wsh_dev_cells_room(group)) {
+        wsh_dev_reduce_near<S, K>(group, all, 0);
+        return;
+    }
+    slice = (all.len / (unsigned)group.n_pes + 16) / 16 * 16;
+    begin = (size_t)group.my_pe * slice;
+    wsh_dev_reduce_far<S, K>(group, all, begin < all.len ? begin : all.len,
+                             begin + slice < all.len ? begin + slice : all.len);
+}
+
+/* dest overlaps no source: others still read that when this member writes its result. */
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, int op, void *dest, const void *source,
+                                         size_t nelems)
+{
+    size_t len = nelems * sizeof(typename K::bits);
+    struct wsh_dev_reduction mine = {op, (char *)dest, (const char *)source, len, true};
+    struct wsh_dev_group group;
+
+    if (!nelems)
+        return;
+    group = wsh_dev_enter<S>(what, team);
+    if (len > wsh_dev_cells_room(group)) {
+        mine.source += (size_t)group.my_pe * len;
+        wsh_dev_reduce_far<S, K>(group, mine, 0, len);
+        return;
+    }
+    wsh_dev_reduce_near<S, K>(group, mine, len);
+}
+
+#endif

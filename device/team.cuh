@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how the members of a team meet in device code: each call enters the team's next epoch, whose number lies in
+ * the team's pad (view.h), and a word that each member sets at each other one says how far that member is.
+ *
+ * The ordering argument is the one of ptx.cuh: the lanes store and meet at a barrier of their scope; the lanes that
+ * set words release first; those that poll acquire once all words hold, and let the others go at a barrier.
+ */
+#ifndef WSH_DEVICE_TEAM_CUH
+#define WSH_DEVICE_TEAM_CUH
+
+#include "wait.cuh"
+
+/* The team of a call, and the epoch it is in. */
+struct wsh_dev_group {
+    const char *what;
+    uint64_t pad; /* this PE's: a symmetric address */
+    const int32_t *members; /* NULL: the world */
+    int my_pe, n_pes;
+    uint32_t cells; /* bytes of cells from one member to another and parity */
+    uint64_t epoch;
+};
+
+inline WSH_DEV_CALL struct wsh_dev_group wsh_dev_group_find(const char *what, shmem_team_t team)
+{
+    uint64_t pad = wsh_dev_pad_find((uint64_t)team);
+    const struct wsh_device_card *card = (const struct wsh_device_card *)pad;
+
+    if (!pad)
+        wsh_dev_refuse(what, WSH_DEVICE_BAD_HANDLE, -1, (const void *)team, 0);
+    return wsh_dev_group{what, pad, (const int32_t *)(pad + WSH_DEVICE_PAD_MEMBERS), card->my_pe, card->n_pes,
+                         (uint32_t)card->cells, 0};
+}
+
+static WSH_DEV struct wsh_dev_group wsh_dev_group_of(const char *what, shmem_team_t team)
+{
+    if (team != SHMEM_TEAM_WORLD || !wsh_device_view.world)
+        return wsh_dev_group_find(what, team);
+    return wsh_dev_group{what, wsh_device_view.world, nullptr, wsh_device_view.my_pe, wsh_device_view.n_pes,
+                         (uint32_t)wsh_device_view.world_cells, 0};
+}
+
+/* The i-th member after this one, round the team: so that not all begin with the same. */
+static WSH_DEV int wsh_dev_after_me(const struct wsh_dev_group &group, unsigned i)
+{
+    int member = group.my_pe + 1 + (int)i;
+
+    return member < group.n_pes ? member : member - group.n_pes;
+}
+
+/* What lies at symmetric address `sym` of a member. */
+static WSH_DEV uint64_t wsh_dev_member(const struct wsh_dev_group &group, const void *sym, size_t len, int member)
+{
+    return wsh_dev_reach(group.what, sym, len, group.members ? group.members[member] : member);
+}
+
+static WSH_DEV uint64_t wsh_dev_member_pad(const struct wsh_dev_group &group, int member)
+{
+    return wsh_dev_member(group, (const void *)group.pad, sizeof(struct wsh_device_card), member);
+}
+
+/* The word that member `from` sets in the pad at `pad`. */
+static WSH_DEV uint64_t *wsh_dev_word_from(const struct wsh_dev_group &group, uint64_t pad, int from)
+{
+    return (uint64_t *)(pad + WSH_DEVICE_PAD_WORDS(group.n_pes)) + from;
+}
+
+/* What the words hold in this epoch. */
+static WSH_DEV uint64_t wsh_dev_arrived(const struct wsh_dev_group &group)
+{
+    return 2 * group.epoch;
+}
+
+static WSH_DEV uint64_t wsh_dev_done(const struct wsh_dev_group &group)
+{
+    return 2 * group.epoch + 1;
+}
+
+/* Lanes that tell and await: a thread, or one warp. These functions run in them alone. */
+template <int S> static WSH_DEV unsigned wsh_dev_tellers()
+{
+    return S == WSH_THREAD ? 1 : wsh_dev_warp_threads();
+}
+
+template <int S> static WSH_DEV unsigned wsh_dev_teller()
+{
+    return S == WSH_THREAD ? 0 : wsh_ptx_lane();
+}
+
+/* Sets this member's word at all others; orders nothing. */
+template <int S> static WSH_DEV void wsh_dev_tell(const struct wsh_dev_group &group, uint64_t value)
+{
+#pragma unroll 1
+    for (unsigned i = wsh_dev_teller<S>(); i + 1 < (unsigned)group.n_pes; i += wsh_dev_tellers<S>())
+        wsh_ptx_put(wsh_dev_word_from(group, wsh_dev_member_pad(group, wsh_dev_after_me(group, i)), group.my_pe),
+                    value);
+}
+
+template <int S> static WSH_DEV bool wsh_dev_any_teller(bool says)
+{
+    return S == WSH_THREAD ? says : wsh_ptx_any(says);
+}
+
+/* Until the words of all members but this one and `but` have come to `value`; acquires. A warp polls together. */
+template <int S> static WSH_DEV void wsh_dev_await(const struct wsh_dev_group &group, uint64_t value, int but = -1)
+{
+    struct wsh_dev_patience patience = {group.what, nullptr, value, SHMEM_CMP_GE, 0, 0};
+
+#pragma unroll 1
+    for (int base = 0; base < group.n_pes; base += (int)wsh_dev_tellers<S>()) {
+        int from = base + (int)wsh_dev_teller<S>();
+        bool mine = from < group.n_pes && from != group.my_pe && from != but;
+        const uint64_t *word = wsh_dev_word_from(group, group.pad, mine ? from : 0);
+
+        patience.word = word;
+        while (wsh_dev_any_teller<S>(mine && (int64_t)(wsh_ptx_poll(word) - value) < 0))
+            wsh_dev_wait_longer(&patience);
+    }
+    wsh_ptx_acquire();
+}
+
+/* All lanes: what they have stored before is seen by every member once it has heard `value` of all. */
+template <int S> static WSH_DEV void wsh_dev_meet(const struct wsh_dev_group &group, uint64_t value)
+{
+    wsh_dev_sync<S>();
+    if (wsh_dev_looks<S>()) {
+        wsh_ptx_release();
+        wsh_dev_tell<S>(group, value);
+        wsh_dev_await<S>(group, value);
+    }
+    wsh_dev_sync<S>();
+}
+
+/*
+ * Cells know an epoch by 32 bits: before any such number comes again all cells are zeroed, while nobody writes to
+ * them. An epoch of its own, every 2^30.
+ */
+#define WSH_SWEEP_MASK 0x3fffffffu
+
+template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &group)
+{
+    uint4 *cell = (uint4 *)(group.pad + WSH_DEVICE_PAD_CELLS(group.n_pes));
+    size_t n = (size_t)2 * (size_t)group.n_pes * group.cells / sizeof *cell;
+
+    wsh_dev_meet<S>(group, wsh_dev_arrived(group));
+#pragma unroll 1
+    for (size_t i = wsh_dev_lane<S>(); i < n; i += wsh_dev_size<S>())
+        cell[i] = make_uint4(0, 0, 0, 0);
+    wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
+/* Counts it for the next call. All lanes; those that have read the number are at a barrier behind it. */
+template <int S> static WSH_DEV void wsh_dev_count(const struct wsh_dev_group &group)
+{
+    if (wsh_dev_lane<S>() == 0)
+        wsh_ptx_put(&((struct wsh_device_card *)group.pad)->epoch, group.epoch);
+}
+
+/* The next epoch of a call that is in one. A barrier of the scope. */
+template <int S> static WSH_DEV void wsh_dev_advance(struct wsh_dev_group *group)
+{
+    group->epoch++;
+    wsh_dev_sync<S>();
+    if (!((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
+        wsh_dev_sweep<S>(*group);
+        group->epoch++;
+    }
+    wsh_dev_count<S>(*group);
+}
+
+/* A call begins. A barrier of the scope: what other lanes have stored is there for all. */
+template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_enter(const char *what, shmem_team_t team)
+{
+    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+
+    group.epoch = wsh_ptx_poll(&((const struct wsh_device_card *)group.pad)->epoch);
+    wsh_dev_advance<S>(&group);
+    return group;
+}
+
+/* Barrier and sync: one release covers whatever any lane of the scope has stored to any PE. */
+template <int S> WSH_DEV_CALL void wsh_dev_barrier(const char *what, shmem_team_t team)
+{
+    struct wsh_dev_group group = wsh_dev_enter<S>(what, team);
+
+    if (wsh_dev_looks<S>()) {
+        wsh_ptx_release();
+        wsh_dev_tell<S>(group, wsh_dev_arrived(group));
+        wsh_dev_await<S>(group, wsh_dev_arrived(group));
+    }
+    wsh_dev_sync<S>();
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives on streams: each gives the result of its kernel form; captured in a graph and replayed many times, with
+ * direct launches, calls in kernels and collectives of the host on the same team in between.
+ * roads: gpu:1,2,4 gpuipc:2,4 gpu1:2,4
+ * timeout: 600
+ */
+#include "test/device/coll.cuh"
+
+#include <stdlib.h>
+
+struct arrays {
+    unsigned *dest, *source, *sum;
+    unsigned *round; /* counted by kernels, so that a replayed graph moves on */
+    struct dev_report *report;
+};
+
+__global__ void fill(shmem_team_t team, struct arrays a, size_t n)
+{
+    int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);
+    unsigned round = *a.round;
+
+    for (size_t i = threadIdx.x; i < n * (size_t)n_pes; i += blockDim.x)
+        a.source[i] = coll_value(round, me, (int)(i / n), i % n);
+}
+
+/* dest: what all have sent to `to`; sum: their sources, added up. Moves on to the next round. */
+__global__ void look(shmem_team_t team, struct arrays a, size_t n, bool same)
+{
+    int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);
+    unsigned round = *a.round;
+
+    for (size_t i = threadIdx.x; i < n * (size_t)n_pes; i += blockDim.x)
+        dev_expect(a.report, i, coll_value(round, (int)(i / n), same ? 0 : me, i % n), a.dest[i]);
+    for (size_t i = threadIdx.x; i < n; i += blockDim.x) {
+        unsigned sum = 0;
+
+        for (int from = 0; from < n_pes; from++)
+            sum += coll_value(round, from, 0, i);
+        dev_expect(a.report, i, sum, a.sum[i]);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        ++*a.round;
+}
+
+/* One round on a stream. */
+static void put_round(const struct coll_team &team, const struct arrays &a, size_t n, bool same, cudaStream_t stream)
+{
+    int rc;
+
+    fill<<<1, 256, 0, stream>>>(team.handle, a, n);
+    rc = same ? shmemx_uint_fcollect_on_stream(team.handle, a.dest, a.source, n, stream)
+              : shmemx_uint_alltoall_on_stream(team.handle, a.dest, a.source, n, stream);
+    mp_check(!rc, "fcollect or alltoall on a stream: %d", rc);
+    rc = shmemx_uint_sum_reduce_on_stream(team.handle, a.sum, a.source, n, stream);
+    mp_check(!rc, "reduce on a stream: %d", rc);
+    look<<<1, 256, 0, stream>>>(team.handle, a, n, same);
+    rc = shmemx_team_barrier_on_stream(team.handle, stream);
+    mp_check(!rc, "barrier on a stream: %d", rc);
+}
+
+static void direct(const struct coll_team &team, const struct arrays &a, cudaStream_t stream)
+{
+    for (size_t n : {1, 77, 3000}) {
+        put_round(team, a, n, false, stream);
+        put_round(team, a, n, true, stream);
+        mp_check(cudaStreamSynchronize(stream) == cudaSuccess, "the stream");
+        dev_check_report(a.report, "on a stream");
+    }
+}
+
+static cudaGraphExec_t capture(const struct coll_team &team, const struct arrays &a, cudaStream_t stream)
+{
+    cudaGraphExec_t exec = NULL;
+    cudaGraph_t graph = NULL;
+
+    mp_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess, "capture begins");
+    put_round(team, a, 100, false, stream);
+    put_round(team, a, 3000, true, stream);
+    mp_check(cudaStreamEndCapture(stream, &graph) == cudaSuccess, "capture ends");
+    mp_check(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess, "a graph of what was captured");
+    cudaGraphDestroy(graph);
+    return exec;
+}
+
+/* WSH_TEST_ROUNDS replays. */
+static void replay(const struct coll_team &team, const struct arrays &a, cudaStream_t stream)
+{
+    const char *rounds = getenv("WSH_TEST_ROUNDS");
+    cudaGraphExec_t exec = capture(team, a, stream);
+
+    for (int i = 0, n = rounds ? atoi(rounds) : 100; i < n && exec; i++) {
+        mp_check(cudaGraphLaunch(exec, stream) == cudaSuccess, "a replay");
+        if (i % 7 == 0)
+            put_round(team, a, 5, i % 2, stream);
+        if (i % 50 == 49) {
+            mp_check(cudaStreamSynchronize(stream) == cudaSuccess, "the stream");
+            dev_check_report(a.report, "replays");
+            shmem_team_sync(team.handle);
+        }
+    }
+    mp_check(cudaStreamSynchronize(stream) == cudaSuccess, "the stream");
+    dev_check_report(a.report, "replays");
+    cudaGraphExecDestroy(exec);
+}
+
+int main(void)
+{
+    struct coll_team teams[COLL_TEAMS];
+    struct arrays a;
+    cudaStream_t stream;
+    size_t len;
+
+    setenv("SHMEM_DEVICE_EPOCH", "4294967200", 0);
+    dev_begin();
+    dev_case("teams");
+    len = (size_t)shmem_n_pes() * 3000 * sizeof(unsigned);
+    a.report = (struct dev_report *)dev_share(sizeof *a.report);
+    a.dest = (unsigned *)dev_alloc(len);
+    a.source = (unsigned *)dev_alloc(len);
+    a.sum = (unsigned *)dev_alloc(len);
+    a.round = (unsigned *)dev_alloc(sizeof *a.round);
+    mp_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess, "a stream");
+    coll_split(teams);
+    for (int i = 0; i < COLL_TEAMS; i++) {
+        dev_case("team %s", teams[i].name);
+        mp_check(cudaMemset(a.round, 0, sizeof *a.round) == cudaSuccess, "rounds begin");
+        dev_wait();
+        if (teams[i].handle != SHMEM_TEAM_INVALID) {
+            direct(teams[i], a, stream);
+            replay(teams[i], a, stream);
+        }
+        dev_wait();
+        shmem_barrier_all();
+    }
+    dev_case("the world, without a team");
+    for (int i = 0; i < 20; i++) {
+        shmemx_sync_all_on_stream(stream);
+        shmemx_barrier_all_on_stream(stream);
+    }
+    mp_check(cudaStreamSynchronize(stream) == cudaSuccess, "the stream");
+    cudaStreamDestroy(stream);
+    coll_split_end(teams);
+    return dev_end();
+}
