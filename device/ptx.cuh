@@ -39,6 +39,12 @@ static WSH_DEV void wsh_ptx_acquire()
 #endif
 }
 
+/* Has `value` computed here, not in a branch further on. */
+static WSH_DEV void wsh_ptx_now(uint64_t &value)
+{
+    asm("" : "+l"(value));
+}
+
 static WSH_DEV void wsh_ptx_fence()
 {
     asm volatile("fence.acq_rel.sys;" ::: "memory");

@@ -111,6 +111,7 @@ static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source
     wsh_dev_sync<S>();
 }
 
+/* No barrier before: each lane reads a peer's memory, and writes where no lane may look until the call has returned. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe)
 {
@@ -120,7 +121,6 @@ WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *sour
         return;
     from = wsh_dev_reach(what, source, len, pe);
     wsh_dev_check_local(what, dest, len);
-    wsh_dev_sync<S>();
     wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
     wsh_dev_sync<S>();
 }
@@ -135,7 +135,6 @@ static WSH_DEV void wsh_dev_get(const char *what, void *dest, const void *source
         wsh_dev_get_any<S>(what, dest, source, len, pe);
         return;
     }
-    wsh_dev_sync<S>();
     brief.template copy<wsh_dev_from_peer>((uint64_t)dest, (const void *)from, len);
     wsh_dev_sync<S>();
 }

@@ -96,15 +96,27 @@ inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym
     return at;
 }
 
+/*
+ * What is added to the address of an object of the device heap to reach the copy of the PE at `slot`, in the usual case
+ * of copies at a constant stride. Computed here and not behind a question, so that a loop needs it once.
+ */
+static WSH_DEV uint64_t wsh_dev_way(uint32_t slot)
+{
+    const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
+    uint64_t way = heap.where - heap.base + slot * heap.stride;
+
+    wsh_ptx_now(way);
+    return way;
+}
+
 /* The usual case alone: the device heap, mapped at a constant stride, of a PE in the run of slots. Else 0. */
 static WSH_DEV uint64_t wsh_dev_reach_usual(const void *sym, uint64_t len, int pe)
 {
     const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
     uint32_t slot = (uint32_t)(pe - wsh_device_view.run_first);
+    uint64_t at = (uint64_t)sym + wsh_dev_way(slot);
 
-    if (slot >= (uint32_t)wsh_device_view.run_count || !wsh_dev_holds(heap, (uint64_t)sym, len))
-        return 0;
-    return heap.where + slot * heap.stride + ((uint64_t)sym - heap.base);
+    return slot < (uint32_t)wsh_device_view.run_count && wsh_dev_holds(heap, (uint64_t)sym, len) ? at : 0;
 }
 
 /* Does not return without an address. */
@@ -121,11 +133,14 @@ static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, in
 {
     const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
     uint32_t slot = (uint32_t)(pe - wsh_device_view.run_first);
-    uint64_t off = (uint64_t)sym - heap.base;
+    uint64_t at = (uint64_t)sym + wsh_dev_way(slot), last = 0;
 
     /* Where slots are a run there is a heap, of many words. */
-    if (slot < (uint32_t)wsh_device_view.run_count && off <= heap.len - LEN)
-        return heap.where + slot * heap.stride + off;
+    if (slot < (uint32_t)wsh_device_view.run_count)
+        last = heap.len - (LEN - 1);
+    wsh_ptx_now(last);
+    if ((uint64_t)sym - heap.base < last)
+        return at;
     wsh_dev_check_word(what, sym, LEN);
     return wsh_dev_reach_any(what, sym, LEN, pe, atomic);
 }
