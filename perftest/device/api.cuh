@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The few names by which p2p calls a library: OpenSHMEM's device routines, or with -DPERF_NVSHMEM those of NVSHMEM.
- * Where NVSHMEM has no form by a warp or block (quiet, fence, waits), lane 0 calls the thread's between two barriers.
+ * The few names by which device programs call a library: OpenSHMEM's device routines, or with -DPERF_NVSHMEM
+ * those of NVSHMEM. Where NVSHMEM has no form by a warp or block (quiet, fence, waits), lane 0 calls the
+ * thread's between two barriers.
  */
 #ifndef PERFTEST_DEVICE_API_CUH
 #define PERFTEST_DEVICE_API_CUH
 
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+
+#include "perftest/device/pass_id.h"
 
 extern "C" {
 #include "perftest/device/rows.h"
@@ -21,6 +22,7 @@ extern "C" {
 #define PERF_ONE(name) nvshmem_##name
 #define PERF_AT(name, scope) nvshmemx_##name##_##scope
 #define PERF_X(name) nvshmemx_##name
+#define PERF_TEAM NVSHMEM_TEAM_WORLD
 #define PERF_SIGNAL_SET NVSHMEM_SIGNAL_SET
 #define PERF_GE NVSHMEM_CMP_GE
 #else
@@ -28,6 +30,7 @@ extern "C" {
 #define PERF_ONE(name) shmem_##name
 #define PERF_AT(name, scope) shmem_##name##_##scope
 #define PERF_X(name) shmemx_##name
+#define PERF_TEAM SHMEM_TEAM_WORLD
 #define PERF_SIGNAL_SET SHMEM_SIGNAL_SET
 #define PERF_GE SHMEM_CMP_GE
 #endif
@@ -36,9 +39,9 @@ extern "C" {
 #define PERF_SCOPES(name, thread, warp, block)                                        \
     template <int S, class... ARGS> static __device__ void perf_##name(ARGS... args)  \
     {                                                                                 \
-        if constexpr (S == P2P_THREAD)                                                \
+        if constexpr (S == DEV_THREAD)                                                \
             thread(args...);                                                          \
-        else if constexpr (S == P2P_WARP)                                             \
+        else if constexpr (S == DEV_WARP)                                             \
             warp(args...);                                                            \
         else                                                                          \
             block(args...);                                                           \
@@ -52,15 +55,15 @@ PERF_SCOPED(putmem_signal)
 
 template <int S> static __device__ void perf_sync()
 {
-    if constexpr (S == P2P_WARP)
+    if constexpr (S == DEV_WARP)
         __syncwarp();
-    else if constexpr (S == P2P_BLOCK)
+    else if constexpr (S == DEV_BLOCK)
         __syncthreads();
 }
 
 template <int S> static __device__ bool perf_leads()
 {
-    return S == P2P_THREAD || (S == P2P_WARP ? threadIdx.x % 32 : threadIdx.x) == 0;
+    return S == DEV_THREAD || (S == DEV_WARP ? threadIdx.x % 32 : threadIdx.x) == 0;
 }
 
 #ifdef PERF_NVSHMEM
@@ -87,9 +90,9 @@ PERF_WAIT(signal_wait_until)
 #define PERF_WAIT(name)                                                                  \
     template <int S> static __device__ void perf_##name(uint64_t *word, uint64_t value)  \
     {                                                                                    \
-        if constexpr (S == P2P_THREAD)                                                   \
+        if constexpr (S == DEV_THREAD)                                                   \
             shmem_##name(word, PERF_GE, value);                                          \
-        else if constexpr (S == P2P_WARP)                                                \
+        else if constexpr (S == DEV_WARP)                                                \
             shmem_##name##_warp(word, PERF_GE, value);                                   \
         else                                                                             \
             shmem_##name##_block(word, PERF_GE, value);                                  \
@@ -108,48 +111,48 @@ static int perf_choose(int gpu)
     cudaError_t status = cudaSetDevice(gpu);
 
     if (status != cudaSuccess)
-        fprintf(stderr, "p2p: GPU %d cannot be used: %s\n", gpu, cudaGetErrorString(status));
+        fprintf(stderr, "%s: GPU %d cannot be used: %s\n", dev_table.name, gpu, cudaGetErrorString(status));
     return status != cudaSuccess;
+}
+
+static void perf_barrier()
+{
+    PERF_ONE(barrier_all)();
+}
+
+static __global__ void perf_tell(double *figures, const double *mine)
+{
+    for (int pe = 0; pe < PERF_ONE(n_pes)(); pe++)
+        PERF_ONE(double_p)(figures + threadIdx.x, mine[threadIdx.x], pe);
+    PERF_ONE(quiet)();
+}
+
+/* This PE's `count` figures to figures[me * stride …] of all PEs; there after a barrier. */
+static void perf_spread(double *figures, const double *mine, int count, int stride)
+{
+    perf_tell<<<1, count>>>(figures + (size_t)PERF_ONE(my_pe)() * stride, mine);
 }
 
 #ifdef PERF_NVSHMEM
 
 #define PERF_LIBRARY "NVSHMEM"
 
-/* The starter of the PEs says who each is and names a file through which PE 0 hands the others the job's id. */
-static int perf_pass_id(nvshmemx_uniqueid_t *id, int pe, const char *path)
-{
-    char part[4096];
-    FILE *file = NULL;
-
-    snprintf(part, sizeof part, "%s.part", path);
-    if (pe == 0) {
-        if (nvshmemx_get_uniqueid(id) || !(file = fopen(part, "w")) || fwrite(id, sizeof *id, 1, file) != 1 ||
-            fclose(file) || rename(part, path))
-            return -1;
-        return 0;
-    }
-    for (int tries = 0; tries < 3000 && !(file = fopen(path, "r")); tries++)
-        usleep(10000);
-    if (!file || fread(id, sizeof *id, 1, file) != 1)
-        return -1;
-    return fclose(file);
-}
-
 static int perf_start(int gpus)
 {
-    const char *pe = getenv("PERF_PE"), *npes = getenv("PERF_NPES"), *path = getenv("PERF_ID_FILE");
+    struct perf_place place;
     nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
     nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
 
-    if (!pe || !npes || !path) {
+    if (!perf_placed(&place)) {
         nvshmem_init();
         return perf_choose(nvshmem_my_pe() % gpus);
     }
-    if (perf_choose(atoi(pe) % gpus) || perf_pass_id(&id, atoi(pe), path) ||
-        nvshmemx_set_attr_uniqueid_args(atoi(pe), atoi(npes), &id, &attr) ||
+    if (perf_choose(place.pe % gpus) || (place.pe == 0 && nvshmemx_get_uniqueid(&id)) ||
+        perf_pass_id(&id, sizeof id, &place) ||
+        nvshmemx_set_attr_uniqueid_args(place.pe, place.npes, &id, &attr) ||
         nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attr)) {
-        fprintf(stderr, "p2p: PE %s of %s could not start NVSHMEM with the id in %s\n", pe, npes, path);
+        fprintf(stderr, "%s: PE %d of %d could not start NVSHMEM with the id in %s\n", dev_table.name,
+                place.pe, place.npes, place.path);
         return -1;
     }
     return 0;

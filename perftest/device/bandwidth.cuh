@@ -27,7 +27,7 @@ template <int S> __global__ void p2p_get_bw(struct p2p_args a)
 
 static __global__ void p2p_p_rate(struct p2p_args a)
 {
-    uint64_t *slot = (uint64_t *)a.dest + p2p_lane<P2P_THREAD>();
+    uint64_t *slot = (uint64_t *)a.dest + p2p_lane<DEV_THREAD>();
 
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
@@ -37,7 +37,7 @@ static __global__ void p2p_p_rate(struct p2p_args a)
 
 static __global__ void p2p_inc_rate(struct p2p_args a)
 {
-    uint64_t *slot = (uint64_t *)a.dest + p2p_lane<P2P_THREAD>();
+    uint64_t *slot = (uint64_t *)a.dest + p2p_lane<DEV_THREAD>();
 
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
@@ -54,9 +54,9 @@ static __global__ void p2p_store_bw(struct p2p_args a)
 
 #pragma unroll 1
     for (long i = 0; i < a.n; i++)
-        for (size_t at = p2p_lane<P2P_THREAD>(); at < count; at += threads)
+        for (size_t at = p2p_lane<DEV_THREAD>(); at < count; at += threads)
             to[at] = from[at];
-    perf_quiet<P2P_BLOCK>();
+    perf_quiet<DEV_BLOCK>();
 }
 
 #ifndef PERF_NVSHMEM

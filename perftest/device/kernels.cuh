@@ -5,6 +5,10 @@
 
 #include "perftest/device/api.cuh"
 
+extern "C" {
+#include "perftest/device/p2p.h"
+}
+
 /* Bytes between the flags of two lanes. */
 #define P2P_FLAG_WORDS 16
 #define P2P_FLAGS 256
@@ -46,14 +50,14 @@ template <int S> static __device__ size_t p2p_lane()
 {
     size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
 
-    return S == P2P_THREAD ? thread : S == P2P_WARP ? thread / 32 : blockIdx.x;
+    return S == DEV_THREAD ? thread : S == DEV_WARP ? thread / 32 : blockIdx.x;
 }
 
 template <int S> static __device__ size_t p2p_lanes()
 {
     size_t threads = (size_t)gridDim.x * blockDim.x;
 
-    return S == P2P_THREAD ? threads : S == P2P_WARP ? threads / 32 : gridDim.x;
+    return S == DEV_THREAD ? threads : S == DEV_WARP ? threads / 32 : gridDim.x;
 }
 
 /* The lane's part of source and target. */
@@ -71,7 +75,7 @@ template <int S> static __device__ struct p2p_args p2p_part(struct p2p_args a)
 
 #define P2P_ALL(kernel)                                             \
     {                                                               \
-        kernel<P2P_THREAD>, kernel<P2P_WARP>, kernel<P2P_BLOCK>     \
+        kernel<DEV_THREAD>, kernel<DEV_WARP>, kernel<DEV_BLOCK>     \
     }
 #define P2P_ONE(kernel) {kernel, NULL, NULL}
 #ifdef PERF_NVSHMEM

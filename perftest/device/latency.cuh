@@ -89,17 +89,17 @@ static __global__ void p2p_put_loaded(struct p2p_args a)
     if (blockIdx.x == 0) {
 #pragma unroll 1
         for (long i = 0; i < a.n; i++) {
-            perf_putmem_nbi<P2P_BLOCK>(dest, source, a.len, a.peer);
-            perf_quiet<P2P_BLOCK>();
+            perf_putmem_nbi<DEV_BLOCK>(dest, source, a.len, a.peer);
+            perf_quiet<DEV_BLOCK>();
         }
         if (threadIdx.x == 0)
             *finished = a.first + a.n;
         return;
     }
     do {
-        perf_putmem_nbi<P2P_BLOCK>(dest, source, P2P_PIECE, a.peer);
+        perf_putmem_nbi<DEV_BLOCK>(dest, source, P2P_PIECE, a.peer);
     } while (!__syncthreads_or(*finished == a.first + a.n));
-    perf_quiet<P2P_BLOCK>();
+    perf_quiet<DEV_BLOCK>();
 }
 
 #ifndef PERF_NVSHMEM

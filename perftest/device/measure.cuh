@@ -5,48 +5,23 @@
 
 #include "perftest/device/kernels.cuh"
 
-#include <stdbool.h>
-
-extern "C" {
-#include "perftest/device/report.h"
-}
-
-/* Figures that a PE tells the others at once: the samples, and how many bytes were wrong. */
-#define P2P_FIGURES (P2P_SAMPLES_MAX + 1)
-
-/* A launch lasts about so long, which hides its own cost and that two PEs begin a little apart. */
-#define P2P_LAUNCH_US 4000.0
+#include "perftest/device/job.cuh"
 
 /* Bytes of the source that iterations read in turn: of a peer's memory, of the GPU's own. */
 #define P2P_FAR_WINDOW ((size_t)64 << 20)
 #define P2P_NEAR_WINDOW ((size_t)8 << 20)
 
 struct p2p {
-    int me, npes, peer;
+    struct dev_job job;
+    int peer;
     bool takes_part;
     char *source, *dest;
     uint64_t *flag, *local;
-    double *figures;     /* symmetric: P2P_FIGURES of every PE */
-    double *mine;        /* of this GPU */
     unsigned *wrong;     /* of this GPU */
     size_t bytes, room;  /* of dest and of source, without the skew */
     uint64_t iterations; /* of the row so far */
     cudaEvent_t begin, end;
 };
-
-static void p2p_cuda(cudaError_t status, const char *what)
-{
-    if (status == cudaSuccess)
-        return;
-    fprintf(stderr, "p2p: %s: %s\n", what, cudaGetErrorString(status));
-    _exit(1);
-}
-
-static void p2p_meet()
-{
-    p2p_cuda(cudaDeviceSynchronize(), "a kernel");
-    PERF_ONE(barrier_all)();
-}
 
 static __device__ unsigned char p2p_byte(size_t i, unsigned seed)
 {
@@ -55,55 +30,37 @@ static __device__ unsigned char p2p_byte(size_t i, unsigned seed)
 
 static __global__ void p2p_fill(char *to, size_t len, unsigned seed)
 {
-    for (size_t i = p2p_lane<P2P_THREAD>(); i < len; i += p2p_lanes<P2P_THREAD>())
+    for (size_t i = p2p_lane<DEV_THREAD>(); i < len; i += p2p_lanes<DEV_THREAD>())
         to[i] = (char)p2p_byte(i, seed);
 }
 
 static __global__ void p2p_compare(const char *at, size_t len, size_t skew, unsigned seed, unsigned *wrong)
 {
-    for (size_t i = p2p_lane<P2P_THREAD>(); i < len; i += p2p_lanes<P2P_THREAD>())
+    for (size_t i = p2p_lane<DEV_THREAD>(); i < len; i += p2p_lanes<DEV_THREAD>())
         if ((unsigned char)at[i] != p2p_byte(i + skew, seed))
             atomicAdd(wrong, 1u);
-}
-
-static __global__ void p2p_tell(double *figures, const double *mine, int me, int npes)
-{
-    for (int pe = 0; pe < npes; pe++)
-        PERF_ONE(double_p)(figures + (size_t)me * P2P_FIGURES + threadIdx.x, mine[threadIdx.x], pe);
-    PERF_ONE(quiet)();
-}
-
-/* Every PE's `count` figures, for all: heard[pe * P2P_FIGURES + i]. */
-static void p2p_exchange(struct p2p *p, const double *figures, int count, double *heard)
-{
-    p2p_meet();
-    p2p_cuda(cudaMemcpy(p->mine, figures, count * sizeof *figures, cudaMemcpyHostToDevice), "copy to the GPU");
-    p2p_tell<<<1, count>>>(p->figures, p->mine, p->me, p->npes);
-    p2p_meet();
-    p2p_cuda(cudaMemcpy(heard, p->figures, sizeof *heard * p->npes * P2P_FIGURES, cudaMemcpyDeviceToHost),
-             "copy from the GPU");
 }
 
 /* The larger figure of the two PEs. */
 static double p2p_time(const struct p2p *p, const double *heard, int i)
 {
-    double first = heard[i], last = heard[(size_t)(p->npes - 1) * P2P_FIGURES + i];
+    double first = heard[i], last = heard[(size_t)(p->job.npes - 1) * DEV_FIGURES + i];
 
     return first > last ? first : last;
 }
 
 /* Bytes of source and target that the row touches. */
-static size_t p2p_span(const struct p2p_row *row)
+static size_t p2p_span(const struct dev_row *row)
 {
     if (row->kind == P2P_PUT_LOADED)
         return P2P_PIECE * (size_t)row->blocks;
-    if (p2p_kinds[row->kind].unit == P2P_GBS)
+    if (p2p_kinds[row->kind].unit == DEV_GBS)
         return row->size;
-    return row->size * (size_t)p2p_row_lanes(row);
+    return row->size * (size_t)dev_row_lanes(row);
 }
 
 /* Bytes from one place of the source to the next. */
-static size_t p2p_stride(const struct p2p_row *row)
+static size_t p2p_stride(const struct dev_row *row)
 {
     return (p2p_span(row) + 127) & ~(size_t)127;
 }
@@ -112,9 +69,9 @@ static size_t p2p_stride(const struct p2p_row *row)
  * Places of the source that iterations take in turn: far more than an L1 holds, of a local source less than the L2, as
  * if other SMs had just written it.
  */
-static size_t p2p_places(const struct p2p_row *row)
+static size_t p2p_places(const struct dev_row *row)
 {
-    const struct p2p_kind_info *kind = &p2p_kinds[row->kind];
+    const struct dev_kind *kind = &p2p_kinds[row->kind];
     bool far = kind->data == P2P_AT_ORIGIN || kind->flags & P2P_READS_PEER;
     size_t window = kind->flags & P2P_SAME ? 0 : far ? P2P_FAR_WINDOW : P2P_NEAR_WINDOW, places = 1;
 
@@ -123,11 +80,11 @@ static size_t p2p_places(const struct p2p_row *row)
     return places;
 }
 
-static struct p2p_args p2p_arguments(const struct p2p *p, const struct p2p_row *row)
+static struct p2p_args p2p_arguments(const struct p2p *p, const struct dev_row *row)
 {
     struct p2p_args a = {};
-    size_t lanes = (size_t)p2p_row_lanes(row);
-    bool shared = p2p_kinds[row->kind].unit == P2P_GBS;
+    size_t lanes = (size_t)dev_row_lanes(row);
+    bool shared = p2p_kinds[row->kind].unit == DEV_GBS;
 
     a.dest = p->dest;
     a.source = p->source + p2p_kinds[row->kind].skew;
@@ -138,25 +95,25 @@ static struct p2p_args p2p_arguments(const struct p2p *p, const struct p2p_row *
     a.len = shared ? row->size / lanes & ~(size_t)15 : row->size;
     a.extra = shared ? row->size - a.len * lanes : 0;
     a.peer = p->peer;
-    a.begins = p->me == 0;
+    a.begins = p->job.me == 0;
     return a;
 }
 
 /* Fills the source, clears the target and the flags. */
-static void p2p_prepare(struct p2p *p, const struct p2p_row *row)
+static void p2p_prepare(struct p2p *p, const struct dev_row *row)
 {
-    p2p_meet();
-    p2p_fill<<<264, 512>>>(p->source, p2p_span(row) + 16, p->me + 1);
-    p2p_cuda(cudaMemset(p->dest, 0, p2p_span(row) + 16), "cudaMemset");
-    p2p_cuda(cudaMemset(p->flag, 0, sizeof *p->flag * P2P_FLAGS * P2P_FLAG_WORDS), "cudaMemset");
-    p2p_cuda(cudaMemset(p->local, 0, sizeof *p->local), "cudaMemset");
-    p2p_cuda(cudaMemset(p->wrong, 0, sizeof *p->wrong), "cudaMemset");
+    dev_meet();
+    p2p_fill<<<264, 512>>>(p->source, p2p_span(row) + 16, p->job.me + 1);
+    dev_cuda(cudaMemset(p->dest, 0, p2p_span(row) + 16), "cudaMemset");
+    dev_cuda(cudaMemset(p->flag, 0, sizeof *p->flag * P2P_FLAGS * P2P_FLAG_WORDS), "cudaMemset");
+    dev_cuda(cudaMemset(p->local, 0, sizeof *p->local), "cudaMemset");
+    dev_cuda(cudaMemset(p->wrong, 0, sizeof *p->wrong), "cudaMemset");
     p->iterations = 0;
-    p2p_meet();
+    dev_meet();
 }
 
 /* One launch of n iterations on the PEs that the row has: us in all, 0 for a PE without a part. */
-static double p2p_launch(struct p2p *p, const struct p2p_row *row, p2p_kernel *kernel, long n)
+static double p2p_launch(struct p2p *p, const struct dev_row *row, p2p_kernel *kernel, long n)
 {
     struct p2p_args a = p2p_arguments(p, row);
     unsigned flags = p2p_kinds[row->kind].flags;
@@ -165,73 +122,59 @@ static double p2p_launch(struct p2p *p, const struct p2p_row *row, p2p_kernel *k
     a.n = n;
     a.first = p->iterations;
     p->iterations += (uint64_t)n;
-    p2p_meet();
-    if (p->me != 0 && !(flags & P2P_BOTH && p->takes_part))
+    dev_meet();
+    if (p->job.me != 0 && !(flags & P2P_BOTH && p->takes_part))
         return 0;
-    p2p_cuda(cudaEventRecord(p->begin), "cudaEventRecord");
+    dev_cuda(cudaEventRecord(p->begin), "cudaEventRecord");
     kernel<<<row->blocks, row->threads, flags & P2P_EXTENSION ? P2P_SCRATCH : 0>>>(a);
-    p2p_cuda(cudaGetLastError(), p2p_kinds[row->kind].name);
-    p2p_cuda(cudaEventRecord(p->end), "cudaEventRecord");
-    p2p_cuda(cudaEventSynchronize(p->end), p2p_kinds[row->kind].name);
-    p2p_cuda(cudaEventElapsedTime(&ms, p->begin, p->end), "cudaEventElapsedTime");
+    dev_cuda(cudaGetLastError(), p2p_kinds[row->kind].name);
+    dev_cuda(cudaEventRecord(p->end), "cudaEventRecord");
+    dev_cuda(cudaEventSynchronize(p->end), p2p_kinds[row->kind].name);
+    dev_cuda(cudaEventElapsedTime(&ms, p->begin, p->end), "cudaEventElapsedTime");
     return ms * 1e3;
 }
 
-/* Iterations for a launch: those asked for, or as many as fill P2P_LAUNCH_US. */
-static long p2p_calibrate(struct p2p *p, const struct p2p_row *row, p2p_kernel *kernel, long asked, double *heard)
-{
-    double n = 2, us;
-
-    if (asked)
-        return asked;
-    for (int tries = 0; tries < 4; tries++) {
-        us = p2p_launch(p, row, kernel, (long)n);
-        p2p_exchange(p, &us, 1, heard);
-        us = p2p_time(p, heard, 0);
-        if (us > P2P_LAUNCH_US / 2)
-            break;
-        n *= us > P2P_LAUNCH_US / 100 ? P2P_LAUNCH_US / us : 100;
-    }
-    n = us > 2 * P2P_LAUNCH_US ? n * P2P_LAUNCH_US / us : n;
-    return n < 1 ? 1 : n > 1 << 20 ? 1 << 20 : (long)n;
-}
-
 /* Bytes of this PE's target that are not the other's source. */
-static double p2p_wrong(struct p2p *p, const struct p2p_row *row)
+static double p2p_wrong(struct p2p *p, const struct dev_row *row)
 {
-    const struct p2p_kind_info *kind = &p2p_kinds[row->kind];
+    const struct dev_kind *kind = &p2p_kinds[row->kind];
     bool here = kind->flags & P2P_BOTH          ? p->takes_part
-                : kind->data == P2P_AT_ORIGIN ? p->me == 0
-                                              : p->me == p->npes - 1;
+                : kind->data == P2P_AT_ORIGIN ? p->job.me == 0
+                                              : p->job.me == p->job.npes - 1;
     unsigned wrong = 0;
 
-    p2p_meet();
+    dev_meet();
     if (kind->data == P2P_NO_DATA || !here)
         return 0;
     p2p_compare<<<264, 512>>>(p->dest, p2p_span(row), kind->skew, p->peer + 1, p->wrong);
-    p2p_cuda(cudaMemcpy(&wrong, p->wrong, sizeof wrong, cudaMemcpyDeviceToHost), "copy from the GPU");
+    dev_cuda(cudaMemcpy(&wrong, p->wrong, sizeof wrong, cudaMemcpyDeviceToHost), "copy from the GPU");
     return wrong;
 }
 
 /* Measures the row; `result` is PE 0's to report. */
-static void p2p_measure(struct p2p *p, const struct p2p_row *row, p2p_kernel *kernel, const struct p2p_options *o,
-                        struct p2p_result *result)
+static void p2p_measure(struct p2p *p, const struct dev_row *row, p2p_kernel *kernel, const struct dev_options *o,
+                        struct dev_result *result)
 {
-    double figures[P2P_FIGURES], *heard = (double *)calloc((size_t)p->npes * P2P_FIGURES, sizeof *heard);
+    double figures[DEV_FIGURES], *heard = (double *)calloc((size_t)p->job.npes * DEV_FIGURES, sizeof *heard);
     long n;
 
     p2p_prepare(p, row);
     p2p_launch(p, row, kernel, 1); /* loads the kernel */
-    n = p2p_calibrate(p, row, kernel, o->iterations, heard);
+    n = o->iterations ? o->iterations : dev_calibrate([&](long count) {
+        double us = p2p_launch(p, row, kernel, count);
+
+        dev_exchange(&p->job, &us, 1, heard);
+        return p2p_time(p, heard, 0);
+    });
     for (long i = 0; i < o->warmup; i++)
         p2p_launch(p, row, kernel, n);
     for (long i = 0; i < o->samples; i++)
         figures[i] = p2p_launch(p, row, kernel, n) / (double)n;
     figures[o->samples] = p2p_wrong(p, row);
-    p2p_exchange(p, figures, (int)o->samples + 1, heard);
+    dev_exchange(&p->job, figures, (int)o->samples + 1, heard);
     result->right = p2p_time(p, heard, (int)o->samples) == 0;
     for (long i = 0; i < o->samples; i++)
-        figures[i] = p2p_kinds[row->kind].flags & P2P_SLOWEST ? p2p_time(p, heard, (int)i) : heard[i];
+        figures[i] = p2p_kinds[row->kind].flags & DEV_SLOWEST ? p2p_time(p, heard, (int)i) : heard[i];
     free(heard);
     perf_stats_from(&result->us, figures, o->samples);
     result->samples = o->samples;

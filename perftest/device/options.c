@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of p2p: letters as in NVSHMEM's own performance tests. */
+/* The command line of device programs: letters as in NVSHMEM's own performance tests. */
 #include "perftest/device/rows.h"
 
 #include <getopt.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_ROWS = 256, OPT_LIST, OPT_TABLE, OPT_JSON, OPT_CSV };
+enum { OPT_ROWS = 256, OPT_LIST, OPT_PES, OPT_TABLE, OPT_JSON, OPT_CSV };
 
 static const struct option long_options[] = {
     {"begin", required_argument, NULL, 'b'},
@@ -21,6 +21,7 @@ static const struct option long_options[] = {
     {"samples", required_argument, NULL, 'r'},
     {"rows", required_argument, NULL, OPT_ROWS},
     {"list", no_argument, NULL, OPT_LIST},
+    {"pes", required_argument, NULL, OPT_PES},
     {"table", no_argument, NULL, OPT_TABLE},
     {"json", required_argument, NULL, OPT_JSON},
     {"csv", required_argument, NULL, OPT_CSV},
@@ -30,7 +31,7 @@ static const struct option long_options[] = {
 
 static int refuse(char *error, int option, const char *value, const char *expected)
 {
-    snprintf(error, P2P_ERROR_TEXT, "option -%c: '%s' is not %s", option, value, expected);
+    snprintf(error, DEV_ERROR_TEXT, "option -%c: '%s' is not %s", option, value, expected);
     return -1;
 }
 
@@ -42,7 +43,7 @@ static bool take_count(const char *text, long least, long most, long *value)
     return end != text && !*end && *value >= least && *value <= most;
 }
 
-static int take_number(struct p2p_options *o, int option, const char *value, char *error)
+static int take_number(struct dev_options *o, int option, const char *value, char *error)
 {
     long n;
 
@@ -51,7 +52,7 @@ static int take_number(struct p2p_options *o, int option, const char *value, cha
     if (option == 'w')
         return take_count(value, 0, 1000, &o->warmup) ? 0 : refuse(error, option, value, "0 to 1000");
     if (option == 'r')
-        return take_count(value, 1, P2P_SAMPLES_MAX, &o->samples) ? 0
+        return take_count(value, 1, DEV_SAMPLES_MAX, &o->samples) ? 0
                                                                   : refuse(error, option, value, "1 to 100");
     if (!take_count(value, 1, option == 'c' ? 65536 : 1024, &n) || (option == 't' && n % 32))
         return refuse(error, option, value,
@@ -60,9 +61,9 @@ static int take_number(struct p2p_options *o, int option, const char *value, cha
     return 0;
 }
 
-static int take_size(struct p2p_options *o, int option, const char *value, char *error)
+static int take_size(struct dev_options *o, int option, const char *value, char *error)
 {
-    size_t size = p2p_size_parse(value);
+    size_t size = dev_size_parse(value);
 
     if (!size)
         return refuse(error, option, value, "a size such as 8, 64k or 4M");
@@ -70,15 +71,16 @@ static int take_size(struct p2p_options *o, int option, const char *value, char 
     return 0;
 }
 
-static int take_scope(struct p2p_options *o, const char *value, char *error)
+static int take_scope(struct dev_options *o, const char *value, char *error)
 {
-    for (o->scope = 0; o->scope < P2P_SCOPES; o->scope++)
-        if (!strcmp(value, p2p_scope_names[o->scope]))
+    for (o->scope = 0; o->scope < dev_table.scopes; o->scope++)
+        if (!strcmp(value, dev_scope_names[o->scope]))
             return 0;
-    return strcmp(value, "all") ? refuse(error, 's', value, "thread, warp, block or all") : 0;
+    o->scope = DEV_SCOPES;
+    return strcmp(value, "all") ? refuse(error, 's', value, dev_table.scope_names) : 0;
 }
 
-static int take_factor(struct p2p_options *o, const char *value, char *error)
+static int take_factor(struct dev_options *o, const char *value, char *error)
 {
     char *end;
 
@@ -86,7 +88,19 @@ static int take_factor(struct p2p_options *o, const char *value, char *error)
     return *end || !(o->factor > 1) ? refuse(error, 'f', value, "a factor above 1") : 0;
 }
 
-static int take(struct p2p_options *o, int option, const char *value, char *error)
+static int take_pes(struct dev_options *o, const char *value, char *error)
+{
+    long n;
+
+    if (!take_count(value, 1, 4096, &n)) {
+        snprintf(error, DEV_ERROR_TEXT, "option --pes: '%s' is no number of PEs", value);
+        return -1;
+    }
+    o->pes = (int)n;
+    return 0;
+}
+
+static int take(struct dev_options *o, int option, const char *value, char *error)
 {
     switch (option) {
     case 'b':
@@ -95,6 +109,7 @@ static int take(struct p2p_options *o, int option, const char *value, char *erro
     case 's': return take_scope(o, value, error);
     case 'h': o->help = true; return 0;
     case OPT_ROWS: o->rows = value; return 0;
+    case OPT_PES: return take_pes(o, value, error);
     case OPT_LIST: o->list = true; return 0;
     case OPT_TABLE: o->table = true; return 0;
     case OPT_JSON: o->json = value; return 0;
@@ -103,29 +118,29 @@ static int take(struct p2p_options *o, int option, const char *value, char *erro
     }
 }
 
-static int finish(struct p2p_options *o, char *error)
+static int finish(struct dev_options *o, char *error)
 {
     if (o->begin && !o->end)
         o->end = o->begin > 4 << 20 ? o->begin : 4 << 20;
     if (o->end && !o->begin)
         o->begin = 8;
     if (o->begin > o->end || o->end > (size_t)1 << 30) {
-        snprintf(error, P2P_ERROR_TEXT, "sizes from -b %zu to -e %zu: give 1 <= begin <= end <= 1G", o->begin,
+        snprintf(error, DEV_ERROR_TEXT, "sizes from -b %zu to -e %zu: give 1 <= begin <= end <= 1G", o->begin,
                  o->end);
         return -1;
     }
     return 0;
 }
 
-int p2p_options_parse(struct p2p_options *o, int argc, char **argv, char *error)
+int dev_options_parse(struct dev_options *o, int argc, char **argv, char *error)
 {
     int option;
 
-    *o = (struct p2p_options){.factor = 2, .warmup = 1, .samples = 11, .scope = P2P_SCOPES};
+    *o = (struct dev_options){.factor = 2, .warmup = 1, .samples = 11, .scope = DEV_SCOPES};
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":b:e:f:n:w:c:t:s:r:h", long_options, NULL)) != -1) {
         if (option == ':' || option == '?') {
-            snprintf(error, P2P_ERROR_TEXT, "option %s %s (see --help)", argv[optind - 1],
+            snprintf(error, DEV_ERROR_TEXT, "option %s %s (see --help)", argv[optind - 1],
                      option == ':' ? "needs a value" : "is unknown");
             return -1;
         }
@@ -133,33 +148,35 @@ int p2p_options_parse(struct p2p_options *o, int argc, char **argv, char *error)
             return -1;
     }
     if (optind < argc) {
-        snprintf(error, P2P_ERROR_TEXT, "unexpected argument '%s' (see --help)", argv[optind]);
+        snprintf(error, DEV_ERROR_TEXT, "unexpected argument '%s' (see --help)", argv[optind]);
         return -1;
     }
     return finish(o, error);
 }
 
-void p2p_options_help(void)
+void dev_options_help(void)
 {
-    printf("Point-to-point operations that a kernel calls, between PE 0 and the last PE. One line a row:\n"
+    printf("%s. One line a row:\n"
            "  row scope size blocks threads median p25 p75 unit\n"
            "Options:\n"
            "      --rows LIST       only these: names or NAME.SCOPE.SIZE.BLOCKSxTHREADS, with * and ?\n"
-           "      --list            the rows, without running them\n"
-           "  -s, --scope SCOPE     thread, warp, block or all\n"
+           "      --list            the rows, without running them; --pes N: of N PEs (2)\n"
+           "  -s, --scope SCOPE     %s\n"
            "  -b, -e, -f            sizes from begin to end by a factor (2), where a row has no fixed size\n"
            "  -n, --iterations N    of a kernel (enough for some milliseconds)\n"
            "  -w, --warmup N        kernels before the timed ones (1)\n"
            "  -r, --samples N       timed kernels (11)\n"
-           "  -c, --blocks N        of bandwidths and rates\n"
+           "%s"
            "  -t, --threads N       of a block\n"
            "      --table           boxed tables instead of lines\n"
            "      --json FILE, --csv FILE   as well; - for stdout instead of the lines\n"
            "  -h, --help            this text\n"
-           "Exit status: 0 right, 1 wrong data or no end, 2 bad options, 77 no GPU.\nRows:\n");
-    for (int k = 0; k < P2P_KINDS; k++)
-        printf("  %-18s %s, %s\n", p2p_kinds[k].name, p2p_kinds[k].what,
-               p2p_kinds[k].unit == P2P_US    ? "us"
-               : p2p_kinds[k].unit == P2P_GBS ? "GB/s"
-                                              : "Mmsg/s");
+           "Exit status: 0 right, 1 wrong data or no end, 2 bad options, 77 no GPU.\nRows:\n",
+           dev_table.what, dev_table.scope_names,
+           dev_table.grids ? "  -c, --blocks N        of bandwidths and rates\n" : "");
+    for (int k = 0; k < dev_table.n_kinds; k++)
+        printf("  %-18s %s, %s\n", dev_table.kinds[k].name, dev_table.kinds[k].what,
+               dev_table.kinds[k].unit == DEV_US    ? "us"
+               : dev_table.kinds[k].unit == DEV_GBS ? "GB/s"
+                                                    : "Mmsg/s");
 }

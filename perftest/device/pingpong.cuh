@@ -50,7 +50,7 @@ template <int S> __global__ void p2p_pp_put_signal(struct p2p_args all)
 
 static __global__ void p2p_pp_p(struct p2p_args a)
 {
-    p2p_answer<P2P_THREAD>(a, [&](uint64_t value, long) { PERF_ONE(uint64_p)(a.flag, value, a.peer); });
+    p2p_answer<DEV_THREAD>(a, [&](uint64_t value, long) { PERF_ONE(uint64_p)(a.flag, value, a.peer); });
 }
 
 /* The source holds the value that the target waits for. */
@@ -76,7 +76,7 @@ template <int S> __global__ void p2p_pp_put_fence_p(struct p2p_args a)
 
 static __global__ void p2p_pp_atomic(struct p2p_args a)
 {
-    p2p_answer<P2P_THREAD>(a, [&](uint64_t, long) { PERF_ONE(uint64_atomic_inc)(a.flag, a.peer); });
+    p2p_answer<DEV_THREAD>(a, [&](uint64_t, long) { PERF_ONE(uint64_atomic_inc)(a.flag, a.peer); });
 }
 
 template <int S> __global__ void p2p_pp_put_atomic(struct p2p_args a)

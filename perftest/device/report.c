@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The four output formats of p2p, and a row's figure from its time. */
+/* The four output formats, and a row's figure from its time. */
 #include "perftest/device/report.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@ static const char *const unit_names[] = {"us", "GB/s", "Mmsg/s"};
 static const char *const figure_names[] = {"latency (us)", "BW (GB/s)", "rate (Mmsg/s)"};
 
 /* `us` an iteration in the row's unit. */
-static double figure(const struct p2p_row *row, double us)
+static double figure(const struct dev_row *row, double us)
 {
-    const struct p2p_kind_info *kind = &p2p_kinds[row->kind];
+    const struct dev_kind *kind = &dev_table.kinds[row->kind];
 
-    if (kind->unit == P2P_GBS)
-        return (double)row->size * (kind->flags & P2P_SLOWEST ? 2 : 1) / us / 1e3;
-    return kind->unit == P2P_MRATE ? (double)p2p_row_lanes(row) / us : us;
+    if (kind->unit == DEV_GBS)
+        return (double)row->size * (kind->flags & DEV_SLOWEST ? 2 : 1) / us / 1e3;
+    return kind->unit == DEV_MRATE ? (double)dev_row_lanes(row) / us : us;
 }
 
 static FILE *open_output(const char *path)
@@ -24,28 +24,30 @@ static FILE *open_output(const char *path)
         return NULL;
     FILE *file = strcmp(path, "-") ? fopen(path, "w") : stdout;
     if (!file)
-        fprintf(stderr, "p2p: cannot write %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "%s: cannot write %s: %s\n", dev_table.name, path, strerror(errno));
     return file;
 }
 
-int p2p_report_open(struct p2p_report *r, const struct p2p_options *o, const char *library, int npes)
+int dev_report_open(struct dev_report *r, const struct dev_options *o, const char *library, int npes)
 {
-    *r = (struct p2p_report){.json = open_output(o->json), .csv = open_output(o->csv), .boxed = o->table};
+    *r = (struct dev_report){
+        .json = open_output(o->json), .csv = open_output(o->csv), .boxed = o->table, .npes = npes};
     if ((o->json && !r->json) || (o->csv && !r->csv))
         return -1;
     if (r->json == stdout && r->csv == stdout) {
-        fprintf(stderr, "p2p: --json - and --csv - both ask for stdout; give one of them a file\n");
+        fprintf(stderr, "%s: --json - and --csv - both ask for stdout; give one of them a file\n",
+                dev_table.name);
         return -1;
     }
     if (r->json != stdout && r->csv != stdout)
         r->lines = stdout;
     if (r->lines)
-        fprintf(r->lines, "# p2p: %s, %d PEs; row scope size blocks threads median p25 p75 unit\n", library,
-                npes);
+        fprintf(r->lines, "# %s: %s, %d PEs; row scope size blocks threads median p25 p75 unit\n",
+                dev_table.name, library, npes);
     if (r->json)
         fprintf(r->json,
-                "{\"program\": \"p2p\", \"library\": \"%s\", \"npes\": %d, \"unit\": \"us\",\n \"rows\": [",
-                library, npes);
+                "{\"program\": \"%s\", \"library\": \"%s\", \"npes\": %d, \"unit\": \"us\",\n \"rows\": [",
+                dev_table.name, library, npes);
     if (r->csv)
         fprintf(r->csv,
                 "program,npes,op,bytes,min_us,p25_us,p50_us,p75_us,p90_us,p99_us,max_us,batch,samples,"
@@ -53,12 +55,12 @@ int p2p_report_open(struct p2p_report *r, const struct p2p_options *o, const cha
     return 0;
 }
 
-static void line(const struct p2p_report *r, const struct p2p_row *row, const struct p2p_result *result)
+static void line(const struct dev_report *r, const struct dev_row *row, const struct dev_result *result)
 {
-    const struct p2p_kind_info *kind = &p2p_kinds[row->kind];
-    bool time = kind->unit == P2P_US;
+    const struct dev_kind *kind = &dev_table.kinds[row->kind];
+    bool time = kind->unit == DEV_US;
 
-    fprintf(r->lines, "%s %s %zu %d %d %.4g %.4g %.4g %s%s\n", kind->name, p2p_scope_names[row->scope],
+    fprintf(r->lines, "%s %s %zu %d %d %.4g %.4g %.4g %s%s\n", kind->name, dev_scope_names[row->scope],
             row->size, row->blocks, row->threads, figure(row, result->us.p50),
             figure(row, time ? result->us.p25 : result->us.p75),
             figure(row, time ? result->us.p75 : result->us.p25), unit_names[kind->unit],
@@ -67,15 +69,15 @@ static void line(const struct p2p_report *r, const struct p2p_row *row, const st
 
 static const char rule[] = "+--------------+----------------+----------------+----------------+";
 
-static void boxed(struct p2p_report *r, const struct p2p_row *row, const struct p2p_result *result)
+static void boxed(struct dev_report *r, const struct dev_row *row, const struct dev_result *result)
 {
-    const struct p2p_kind_info *kind = &p2p_kinds[row->kind];
+    const struct dev_kind *kind = &dev_table.kinds[row->kind];
     bool same = r->rows && r->last.kind == row->kind && r->last.scope == row->scope &&
                 r->last.blocks == row->blocks && r->last.threads == row->threads;
 
     if (!same) {
         fprintf(r->lines, "%s%s\n| %s, scope %s, %d x %d threads\n%s\n", r->rows ? rule : "",
-                r->rows ? "\n" : "", kind->name, p2p_scope_names[row->scope], row->blocks, row->threads,
+                r->rows ? "\n" : "", kind->name, dev_scope_names[row->scope], row->blocks, row->threads,
                 rule);
         fprintf(r->lines, "| %-12s | %-14s | %-14s | %-14s |\n%s\n", "size (bytes)", figure_names[kind->unit],
                 "best", "worst", rule);
@@ -85,18 +87,18 @@ static void boxed(struct p2p_report *r, const struct p2p_row *row, const struct 
     r->last = *row;
 }
 
-static void csv(const struct p2p_report *r, const struct p2p_row *row, const struct p2p_result *result)
+static void csv(const struct dev_report *r, const struct dev_row *row, const struct dev_result *result)
 {
     const struct perf_stats *us = &result->us;
 
-    fprintf(r->csv, "p2p,2,%s,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%ld,%ld,%s,%s,%d,%d\n",
-            p2p_kinds[row->kind].name, row->size, us->min, us->p25, us->p50, us->p75, us->p90, us->p99,
-            us->max, result->iterations, result->samples, result->right ? "yes" : "no",
-            p2p_scope_names[row->scope], row->blocks, row->threads);
+    fprintf(r->csv, "%s,%d,%s,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%ld,%ld,%s,%s,%d,%d\n", dev_table.name,
+            r->npes, dev_table.kinds[row->kind].name, row->size, us->min, us->p25, us->p50, us->p75, us->p90,
+            us->p99, us->max, result->iterations, result->samples, result->right ? "yes" : "no",
+            dev_scope_names[row->scope], row->blocks, row->threads);
     fflush(r->csv);
 }
 
-static void json(const struct p2p_report *r, const struct p2p_row *row, const struct p2p_result *result)
+static void json(const struct dev_report *r, const struct dev_row *row, const struct dev_result *result)
 {
     const struct perf_stats *us = &result->us;
 
@@ -104,12 +106,12 @@ static void json(const struct p2p_report *r, const struct p2p_row *row, const st
             "%s\n  {\"op\": \"%s\", \"bytes\": %zu, \"scope\": \"%s\", \"blocks\": %d, \"threads\": %d, "
             "\"min\": %.6f, \"p25\": %.6f, \"p50\": %.6f, \"p75\": %.6f, \"p90\": %.6f, \"p99\": %.6f, "
             "\"max\": %.6f, \"batch\": %ld, \"samples\": %ld, \"right\": %s}",
-            r->rows ? "," : "", p2p_kinds[row->kind].name, row->size, p2p_scope_names[row->scope],
+            r->rows ? "," : "", dev_table.kinds[row->kind].name, row->size, dev_scope_names[row->scope],
             row->blocks, row->threads, us->min, us->p25, us->p50, us->p75, us->p90, us->p99, us->max,
             result->iterations, result->samples, result->right ? "true" : "false");
 }
 
-void p2p_report_row(struct p2p_report *r, const struct p2p_row *row, const struct p2p_result *result)
+void dev_report_row(struct dev_report *r, const struct dev_row *row, const struct dev_result *result)
 {
     if (r->lines && r->boxed)
         boxed(r, row, result);
@@ -124,12 +126,13 @@ void p2p_report_row(struct p2p_report *r, const struct p2p_row *row, const struc
     r->rows++;
 }
 
-void p2p_report_lacks(struct p2p_report *r, const struct p2p_row *row)
+void dev_report_lacks(struct dev_report *r, const struct dev_row *row)
 {
     if (!r->lines)
         return;
-    fprintf(r->lines, "%s%s %s %zu %d %d - - - lacks\n", r->boxed ? "# " : "", p2p_kinds[row->kind].name,
-            p2p_scope_names[row->scope], row->size, row->blocks, row->threads);
+    fprintf(r->lines, "%s%s %s %zu %d %d - - - lacks\n", r->boxed ? "# " : "",
+            dev_table.kinds[row->kind].name, dev_scope_names[row->scope], row->size, row->blocks,
+            row->threads);
     fflush(r->lines);
 }
 
@@ -138,11 +141,11 @@ static int close_output(FILE *file)
     int failed = file && (ferror(file) | (file == stdout ? fflush(file) : fclose(file)));
 
     if (failed)
-        fprintf(stderr, "p2p: writing the results failed: %s\n", strerror(errno));
+        fprintf(stderr, "%s: writing the results failed: %s\n", dev_table.name, strerror(errno));
     return failed ? -1 : 0;
 }
 
-int p2p_report_close(struct p2p_report *r)
+int dev_report_close(struct dev_report *r)
 {
     if (r->lines && r->boxed && r->rows)
         fprintf(r->lines, "%s\n", rule);

@@ -1,114 +1,92 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of p2p: what each kind of row measures, and the list of rows that a command line asks for. */
+/*
+ * The rows of a device program: what each kind of row measures is the program's table; here is what a row
+ * consists of and which rows a command line asks for.
+ */
 #ifndef PERFTEST_DEVICE_ROWS_H
 #define PERFTEST_DEVICE_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum p2p_scope { P2P_THREAD, P2P_WARP, P2P_BLOCK, P2P_SCOPES };
-
-/* One kernel each; what it does stands in p2p_kinds. */
-enum p2p_kind {
-    P2P_PUT,
-    P2P_PUT_SAME,
-    P2P_GET,
-    P2P_P,
-    P2P_G,
-    P2P_FETCH_INC,
-    P2P_COMPARE_SWAP,
-    P2P_SWAP,
-    P2P_INC,
-    P2P_PUT_BULK,
-    P2P_GET_BULK,
-    P2P_PUT_BW,
-    P2P_PUT_SAME_BW,
-    P2P_GET_BW,
-    P2P_PUT_BIBW,
-    P2P_GET_BIBW,
-    P2P_PUT_BULK_BW,
-    P2P_GET_BULK_BW,
-    P2P_STORE_BW,
-    P2P_PUT_RATE,
-    P2P_P_RATE,
-    P2P_INC_RATE,
-    P2P_PP_SIGNAL,
-    P2P_PP_PUT_SIGNAL,
-    P2P_PP_P,
-    P2P_PP_PUT,
-    P2P_PP_PUT_FENCE_P,
-    P2P_PP_ATOMIC,
-    P2P_PP_PUT_ATOMIC,
-    P2P_PUT_MISALIGNED,
-    P2P_GET_MISALIGNED,
-    P2P_PUT_BW_MISALIGNED,
-    P2P_GET_BW_MISALIGNED,
-    P2P_PUT_LOADED,
-    P2P_KINDS
-};
+/* Who calls: threads of a kernel; or the host, into a stream, into a graph that is launched, or itself. */
+enum dev_scope { DEV_THREAD, DEV_WARP, DEV_BLOCK, DEV_STREAM, DEV_GRAPH, DEV_HOST, DEV_SCOPES };
+extern const char *const dev_scope_names[DEV_SCOPES];
 
 /* A row's figure: us an iteration; 10^9 bytes, or 10^6 messages, a second. */
-enum p2p_unit { P2P_US, P2P_GBS, P2P_MRATE };
-
-/* Whose memory holds a copy of the other's source afterwards. */
-enum p2p_data { P2P_NO_DATA, P2P_AT_TARGET, P2P_AT_ORIGIN };
+enum dev_unit { DEV_US, DEV_GBS, DEV_MRATE };
 
 /* Flags of a kind. */
 enum {
-    P2P_BOTH = 1,        /* the kernel runs on both PEs */
-    P2P_SLOWEST = 2,     /* the later of the two counts, and the bytes of both */
-    P2P_FIXED = 4,       /* the size is part of the row: -b and -e do not change it */
-    P2P_EXTENSION = 8,   /* of warpshmem alone: the kernel is lent shared memory */
-    P2P_SAME = 16,       /* the same source in every iteration, which an L1 may hold */
-    P2P_READS_PEER = 32, /* without data to check */
+    DEV_FIXED = 1,   /* the size is part of the row: -b and -e do not change it */
+    DEV_SLOWEST = 2, /* of two PEs the later counts, and the bytes of both */
 };
 
-struct p2p_kind_info {
+struct dev_kind {
     const char *name;
-    enum p2p_unit unit;
-    enum p2p_data data;
+    enum dev_unit unit;
+    int data; /* the program's */
     unsigned flags;
     int skew; /* bytes by which the source lies further than the target */
     const char *what;
 };
-extern const struct p2p_kind_info p2p_kinds[P2P_KINDS];
-extern const char *const p2p_scope_names[P2P_SCOPES];
 
-struct p2p_row {
-    enum p2p_kind kind;
-    enum p2p_scope scope;
-    size_t size; /* bytes an iteration moves over all blocks; of rates: of one message */
-    int blocks, threads;
+struct dev_row {
+    int kind;
+    enum dev_scope scope;
+    size_t size;         /* bytes, as the program defines them */
+    int blocks, threads; /* 0: not the program's to choose */
 };
 
-struct p2p_options {
+/* Rows of a run without options: lists of sizes and of grids. */
+struct dev_shape {
+    int kind;
+    enum dev_scope scope;
+    const char *sizes, *grids;
+};
+
+/* A program; its main file and this table alone know which one it is. */
+struct dev_table {
+    const char *name, *what;
+    const struct dev_kind *kinds;
+    const struct dev_shape *shapes;
+    int n_kinds, n_shapes;
+    int scopes; /* those below, of enum dev_scope */
+    const char *scope_names;
+    bool grids;                                           /* has rows of several blocks */
+    bool (*possible)(const struct dev_row *row, int pes); /* pes 0: whether with some number */
+};
+extern const struct dev_table dev_table;
+
+struct dev_options {
     size_t begin, end; /* sizes between them by `factor` instead of each row's own; 0: not given */
     double factor;
     long iterations; /* of a kernel; 0: enough for some milliseconds */
     long warmup, samples;
     int blocks, threads; /* 0: each row's own */
-    int scope;           /* P2P_SCOPES: all */
+    int scope;           /* DEV_SCOPES: all */
+    int pes;             /* rows that fit so many PEs; 0: rows that fit some number */
     const char *rows;    /* patterns, comma separated, of names or whole ids; NULL: all */
     const char *json, *csv;
     bool table, list, help;
 };
 
-enum { P2P_ERROR_TEXT = 200, P2P_ID_TEXT = 96, P2P_SAMPLES_MAX = 100, P2P_MAX_ROWS = 2048 };
+enum { DEV_ERROR_TEXT = 200, DEV_ID_TEXT = 96, DEV_SAMPLES_MAX = 100, DEV_MAX_ROWS = 2048 };
 
-/* Fills `o` from the command line: 0, or -1 and one line in `error` (P2P_ERROR_TEXT bytes). */
-int p2p_options_parse(struct p2p_options *o, int argc, char **argv, char *error);
-void p2p_options_help(void);
+/* Fills `o` from the command line: 0, or -1 and one line in `error` (DEV_ERROR_TEXT bytes). */
+int dev_options_parse(struct dev_options *o, int argc, char **argv, char *error);
+void dev_options_help(void);
 
 /* 8, 64k, 1M, 2G in bytes; 0: it is none. */
-size_t p2p_size_parse(const char *text);
+size_t dev_size_parse(const char *text);
 
-/* Writes the rows asked for to `rows` (room for P2P_MAX_ROWS) and returns their number. */
-int p2p_rows_expand(struct p2p_row *rows, const struct p2p_options *o);
+/* Writes the rows asked for to `rows` (room for DEV_MAX_ROWS) and returns their number. */
+int dev_rows_expand(struct dev_row *rows, const struct dev_options *o);
 
-/* NAME.SCOPE.SIZE.BLOCKSxTHREADS into `id` (P2P_ID_TEXT bytes); returns it. */
-const char *p2p_row_id(char *id, const struct p2p_row *row);
+/* NAME.SCOPE.SIZE.BLOCKSxTHREADS into `id` (DEV_ID_TEXT bytes); returns it. */
+const char *dev_row_id(char *id, const struct dev_row *row);
 
 /* Threads, warps or blocks that work side by side in the row's grid. */
-long p2p_row_lanes(const struct p2p_row *row);
+long dev_row_lanes(const struct dev_row *row);
 
 #endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What device programs share around their rows: options, errors, PEs that meet and tell each other figures,
+ * the number of iterations, an end for what never ends. After the library's perf_… names (api.cuh,
+ * nccl.cuh).
+ */
+#ifndef PERFTEST_DEVICE_JOB_CUH
+#define PERFTEST_DEVICE_JOB_CUH
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern "C" {
+#include "perftest/device/report.h"
+}
+
+/* Figures that a PE tells the others at once: the samples, and how many values were wrong. */
+#define DEV_FIGURES (DEV_SAMPLES_MAX + 1)
+
+/* A launch lasts about so long, which hides its own cost and that two PEs begin a little apart. */
+#define DEV_LAUNCH_US 4000.0
+
+/* The longest time of a row. */
+enum { DEV_SECONDS = 30 };
+
+struct dev_job {
+    int me, npes;
+    double *figures; /* symmetric: DEV_FIGURES of every PE */
+    double *mine;    /* of this GPU */
+};
+
+static void dev_cuda(cudaError_t status, const char *what)
+{
+    if (status == cudaSuccess)
+        return;
+    fprintf(stderr, "%s: %s: %s\n", dev_table.name, what, cudaGetErrorString(status));
+    _exit(1);
+}
+
+static void dev_meet()
+{
+    dev_cuda(cudaDeviceSynchronize(), "a kernel");
+    perf_barrier();
+}
+
+/* 0, or -1 without room. */
+static int dev_job_open(struct dev_job *job)
+{
+    job->figures = (double *)perf_malloc(sizeof *job->figures * DEV_FIGURES * job->npes);
+    dev_cuda(cudaMalloc(&job->mine, sizeof *job->mine * DEV_FIGURES), "cudaMalloc");
+    return job->figures ? 0 : -1;
+}
+
+static void dev_job_close(struct dev_job *job)
+{
+    perf_free(job->figures);
+    cudaFree(job->mine);
+}
+
+/* Every PE's `count` figures, for all: heard[pe * DEV_FIGURES + i]. */
+static void dev_exchange(struct dev_job *job, const double *figures, int count, double *heard)
+{
+    dev_meet();
+    dev_cuda(cudaMemcpy(job->mine, figures, count * sizeof *figures, cudaMemcpyHostToDevice),
+             "copy to the GPU");
+    perf_spread(job->figures, job->mine, count, DEV_FIGURES);
+    dev_meet();
+    dev_cuda(cudaMemcpy(heard, job->figures, sizeof *heard * job->npes * DEV_FIGURES, cudaMemcpyDeviceToHost),
+             "copy from the GPU");
+}
+
+/* Iterations that fill DEV_LAUNCH_US. time(n): us of n iterations, the same on all PEs. */
+template <class TIME> static long dev_calibrate(TIME time)
+{
+    double n = 2, us = 0;
+
+    for (int tries = 0; tries < 4; tries++) {
+        us = time((long)n);
+        if (us > DEV_LAUNCH_US / 2)
+            break;
+        n *= us > DEV_LAUNCH_US / 100 ? DEV_LAUNCH_US / us : 100;
+    }
+    n = us > 2 * DEV_LAUNCH_US ? n * DEV_LAUNCH_US / us : n;
+    return n < 1 ? 1 : n > 1 << 20 ? 1 << 20 : (long)n;
+}
+
+static char dev_current[DEV_ID_TEXT];
+
+/* A kernel that never ends keeps the process in the driver: only a signal handler still runs. */
+static void dev_too_long(int)
+{
+    static const char text[] = ": no end within its time\n";
+
+    (void)!write(STDERR_FILENO, dev_current, strlen(dev_current));
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(1);
+}
+
+/* What begins now is called so, and is to end soon. */
+static void dev_watch(const char *what, unsigned seconds)
+{
+    snprintf(dev_current, sizeof dev_current, "%s", what);
+    alarm(seconds);
+}
+
+/* Options, rows, GPUs: -1, or the status with which the program ends at once. */
+static int dev_begin(struct dev_options *o, struct dev_row *rows, int *n, int argc, char **argv, int *gpus)
+{
+    char error[DEV_ERROR_TEXT], id[DEV_ID_TEXT];
+
+    if (dev_options_parse(o, argc, argv, error)) {
+        fprintf(stderr, "%s: %s\n", dev_table.name, error);
+        return 2;
+    }
+    if (o->list && !o->pes)
+        o->pes = 2;
+    *n = dev_rows_expand(rows, o);
+    if (o->help)
+        dev_options_help();
+    for (int i = 0; o->list && i < *n; i++)
+        printf("%s\n", dev_row_id(id, &rows[i]));
+    if (o->help || o->list)
+        return 0;
+    if (*n == 0) {
+        fprintf(stderr, "%s: no row fits --rows '%s' and the other options; --list prints all\n",
+                dev_table.name, o->rows ? o->rows : "*");
+        return 2;
+    }
+    /* A kernel that is loaded when it is first launched would wait for one that waits for it. */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+    if (cudaGetDeviceCount(gpus) != cudaSuccess || *gpus == 0) {
+        fprintf(stderr, "%s: skip: no GPU that CUDA can use\n", dev_table.name);
+        return 77;
+    }
+    signal(SIGALRM, dev_too_long);
+    dev_watch("the start", 2 * DEV_SECONDS);
+    return -1;
+}
+
+#endif
