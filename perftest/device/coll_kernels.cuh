@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels of collectives: one block whose lanes call the routine again and again. No PE looks at dest
+ * meanwhile and every call writes the same there, so that nothing needs to stand between two calls.
+ */
+#ifndef PERFTEST_DEVICE_COLL_KERNELS_CUH
+#define PERFTEST_DEVICE_COLL_KERNELS_CUH
+
+#include "perftest/device/coll_api.cuh"
+
+/* Threads that a kernel is compiled for, and those of the wide form: 128 and 64 registers each. */
+enum { COLL_THREADS = 512, COLL_WIDE = 1024 };
+
+struct coll_args {
+    void *dest, *source; /* symmetric */
+    size_t nelems;       /* of a block */
+    long n;              /* calls */
+    int me, npes;
+};
+typedef void coll_kernel(struct coll_args);
+
+#ifdef PERF_NCCL
+
+static coll_kernel *coll_kernel_of(const struct dev_row *)
+{
+    return NULL;
+}
+
+#else
+
+#define COLL_LOOP(name, CALL)                                                                   \
+    template <int S, int MOST> __global__ void __launch_bounds__(MOST) name(struct coll_args a) \
+    {                                                                                           \
+        _Pragma("unroll 1") for (long i = 0; i < a.n; i++) CALL;                                \
+    }
+#define COLL_MOVE(name, routine, TYPE, ...) \
+    COLL_LOOP(name,                         \
+              perf_##routine<S>(PERF_TEAM, (TYPE *)a.dest, (const TYPE *)a.source, a.nelems __VA_ARGS__))
+COLL_MOVE(coll_alltoall, int64_alltoall, int64_t)
+COLL_MOVE(coll_alltoall_int32, int32_alltoall, int32_t)
+COLL_MOVE(coll_fcollect, int64_fcollect, int64_t)
+COLL_MOVE(coll_broadcast, int64_broadcast, int64_t, , 0)
+COLL_MOVE(coll_reduce, int64_sum_reduce, int64_t)
+COLL_MOVE(coll_reduce_float, float_sum_reduce, float)
+COLL_MOVE(coll_reducescatter, int64_sum_reducescatter, int64_t)
+COLL_LOOP(coll_barrier, perf_barrier_all<S>())
+COLL_LOOP(coll_sync, perf_sync_all<S>())
+#undef COLL_MOVE
+#undef COLL_LOOP
+
+template <int S, int MOST> __global__ void __launch_bounds__(MOST) coll_puts_barrier(struct coll_args a)
+{
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++) {
+#pragma unroll 1
+        for (int pe = 0; pe < a.npes; pe++)
+            perf_putmem_nbi<S>((char *)a.dest + a.me * COLL_PUT, (const char *)a.source + pe * COLL_PUT,
+                               COLL_PUT, pe);
+        perf_barrier_all<S>();
+    }
+}
+
+#define COLL_EACH(kernel)                                                                                  \
+    {                                                                                                      \
+        kernel<DEV_THREAD, COLL_THREADS>, kernel<DEV_WARP, COLL_THREADS>, kernel<DEV_BLOCK, COLL_THREADS>, \
+            kernel<DEV_BLOCK, COLL_WIDE>                                                                   \
+    }
+
+/* NULL: there is no such form. */
+static coll_kernel *coll_kernel_of(const struct dev_row *row)
+{
+    static coll_kernel *const kernels[][DEV_BLOCK + 2] = {
+        COLL_EACH(coll_alltoall),       /* COLL_ALLTOALL */
+        COLL_EACH(coll_alltoall_int32), /* COLL_ALLTOALL_INT32 */
+        COLL_EACH(coll_fcollect),       /* COLL_FCOLLECT */
+        COLL_EACH(coll_broadcast),      /* COLL_BROADCAST */
+        COLL_EACH(coll_reduce),         /* COLL_REDUCE */
+        COLL_EACH(coll_reduce_float),   /* COLL_REDUCE_FLOAT */
+        COLL_EACH(coll_reducescatter),  /* COLL_REDUCESCATTER */
+        COLL_EACH(coll_barrier),        /* COLL_BARRIER */
+        COLL_EACH(coll_sync),           /* COLL_SYNC */
+        COLL_EACH(coll_puts_barrier),   /* COLL_PUTS_BARRIER */
+    };
+    static_assert(sizeof kernels / sizeof kernels[0] == COLL_KINDS, "one line a kind, in their order");
+
+    return kernels[row->kind][row->scope + (row->threads > COLL_THREADS)];
+}
+
+#endif
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What collectives cost on device memory, called by kernels, on streams, in graphs and by the host. One
+ * program for every library that coll_api.cuh knows, so that all sides of a comparison are timed alike.
+ */
+#include "perftest/device/coll_measure.cuh"
+
+/* Symmetric memory of the largest row. 0, or -1 after a line. */
+static int coll_allocate(struct coll *c, const struct dev_row *rows, int n)
+{
+    size_t most = COLL_PUT * (size_t)c->job.npes;
+
+    for (int i = 0; i < n; i++)
+        most = rows[i].size > most ? rows[i].size : most;
+    c->source = (char *)perf_malloc(most);
+    c->dest = (char *)perf_malloc(most);
+    if (!c->source || !c->dest || dev_job_open(&c->job)) {
+        fprintf(stderr,
+                "collectives: no two buffers of %zu bytes of symmetric device memory; set "
+                "SHMEM_DEVICE_SYMMETRIC_SIZE, or fewer --rows\n",
+                most);
+        return -1;
+    }
+    dev_cuda(cudaMalloc(&c->wrong, sizeof *c->wrong), "cudaMalloc");
+    dev_cuda(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    dev_cuda(cudaEventCreate(&c->begin), "cudaEventCreate");
+    dev_cuda(cudaEventCreate(&c->end), "cudaEventCreate");
+    return 0;
+}
+
+static void coll_free(struct coll *c)
+{
+    dev_meet();
+    perf_free(c->dest);
+    perf_free(c->source);
+    dev_job_close(&c->job);
+    cudaEventDestroy(c->begin);
+    cudaEventDestroy(c->end);
+    cudaStreamDestroy(c->stream);
+    cudaFree(c->wrong);
+}
+
+/* Runs all rows; whether every one had right data. */
+static bool coll_run(struct coll *c, const struct dev_row *rows, int n, const struct dev_options *o,
+                     struct dev_report *report)
+{
+    double *heard = (double *)calloc((size_t)c->job.npes * DEV_FIGURES, sizeof *heard);
+    bool right = true;
+
+    for (int i = 0; i < n; i++) {
+        struct dev_result result = {};
+        char id[DEV_ID_TEXT];
+        bool has;
+
+        dev_watch(dev_row_id(id, &rows[i]), DEV_SECONDS);
+        has = coll_measure(c, &rows[i], o, heard, &result);
+        right = right && (!has || result.right);
+        if (c->graph)
+            cudaGraphExecDestroy(c->graph);
+        if (c->job.me == 0 && has)
+            dev_report_row(report, &rows[i], &result);
+        else if (c->job.me == 0)
+            dev_report_lacks(report, &rows[i]);
+    }
+    free(heard);
+    dev_watch("the end", DEV_SECONDS);
+    return right;
+}
+
+/* Starts the library, runs, stops it. The program's exit status. */
+static int coll_main(struct dev_row *rows, struct dev_options *o, int gpus)
+{
+    struct coll c = {};
+    struct dev_report report = {};
+    char library[100];
+    bool right;
+    int n;
+
+    if (perf_start(gpus))
+        return 1;
+    c.job.me = perf_pe();
+    c.job.npes = o->pes = perf_pes();
+    n = dev_rows_expand(rows, o);
+    if (coll_allocate(&c, rows, n) ||
+        (c.job.me == 0 && dev_report_open(&report, o, perf_library(library, sizeof library), c.job.npes)))
+        perf_fail();
+    right = coll_run(&c, rows, n, o, &report);
+    if (c.job.me == 0 && dev_report_close(&report))
+        right = false;
+    coll_free(&c);
+    perf_stop();
+    return right ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    static struct dev_row rows[DEV_MAX_ROWS];
+    struct dev_options o;
+    int gpus = 0, n, status = dev_begin(&o, rows, &n, argc, argv, &gpus);
+
+    return status >= 0 ? status : coll_main(rows, &o, gpus);
+}

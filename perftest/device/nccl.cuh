@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * NCCL under the names by which collectives calls a library, on streams and in graphs alone. PERF_NCCL says
+ * in which of its ways, as words in any order: window (buffers in registered symmetric windows), native
+ * (ncclAlltoAll instead of grouped sends and receives), copy (the copy engines, no thread block, where they
+ * can).
+ */
+#ifndef PERFTEST_DEVICE_NCCL_CUH
+#define PERFTEST_DEVICE_NCCL_CUH
+
+#include <nccl.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "perftest/device/pass_id.h"
+
+extern "C" {
+#include "perftest/device/coll.h"
+}
+
+enum { PERF_WINDOWS = 8 };
+
+static struct {
+    struct perf_place place;
+    ncclComm_t comm;
+    cudaStream_t stream;
+    int64_t *word;
+    bool window, native, copy;
+#if NCCL_VERSION_CODE >= 22700
+    struct {
+        void *memory;
+        ncclWindow_t handle;
+    } windows[PERF_WINDOWS];
+#endif
+} perf_nccl;
+
+static void perf_nccl_must(ncclResult_t result, const char *what)
+{
+    if (result == ncclSuccess)
+        return;
+    fprintf(stderr, "collectives: %s: %s (%s)\n", what, ncclGetErrorString(result),
+            perf_nccl.comm ? ncclGetLastError(perf_nccl.comm) : "no communicator");
+    _exit(1);
+}
+
+/* PERF_NCCL's words; 0, or -1 after a line if this NCCL has no such way. */
+static int perf_nccl_ways()
+{
+    const char *ways = getenv("PERF_NCCL") ? getenv("PERF_NCCL") : "";
+
+    perf_nccl.window = strstr(ways, "window") != NULL;
+    perf_nccl.native = strstr(ways, "native") != NULL;
+    perf_nccl.copy = strstr(ways, "copy") != NULL;
+    if ((NCCL_VERSION_CODE < 22700 && perf_nccl.window) ||
+        (NCCL_VERSION_CODE < 22800 && (perf_nccl.native || perf_nccl.copy))) {
+        fprintf(stderr, "collectives: NCCL %d has no '%s'\n", NCCL_VERSION_CODE, ways);
+        return -1;
+    }
+    return 0;
+}
+
+static int perf_start(int gpus)
+{
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    struct perf_place *place = &perf_nccl.place;
+    ncclUniqueId id = {};
+
+    if (perf_nccl_ways())
+        return -1;
+    if (!perf_placed(place))
+        *place = perf_place{0, 1, "/dev/null"};
+#ifdef NCCL_CTA_POLICY_ZERO
+    if (perf_nccl.copy)
+        config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
+#endif
+    if (cudaSetDevice(place->pe % gpus) != cudaSuccess ||
+        (place->pe == 0 && ncclGetUniqueId(&id) != ncclSuccess) ||
+        (place->npes > 1 && perf_pass_id(&id, sizeof id, place)) ||
+        cudaStreamCreateWithFlags(&perf_nccl.stream, cudaStreamNonBlocking) != cudaSuccess ||
+        cudaMalloc(&perf_nccl.word, sizeof *perf_nccl.word) != cudaSuccess) {
+        fprintf(stderr, "collectives: PE %d of %d could not start with the id in %s\n", place->pe,
+                place->npes, place->path);
+        return -1;
+    }
+    perf_nccl_must(ncclCommInitRankConfig(&perf_nccl.comm, place->npes, id, place->pe, &config),
+                   "ncclCommInitRank");
+    return 0;
+}
+
+static int perf_pe()
+{
+    return perf_nccl.place.pe;
+}
+
+static int perf_pes()
+{
+    return perf_nccl.place.npes;
+}
+
+static const char *perf_library(char *name, size_t len)
+{
+    int version = 0;
+
+    ncclGetVersion(&version);
+    snprintf(name, len, "NCCL %d.%d.%d%s%s%s", version / 10000, version / 100 % 100, version % 100,
+             perf_nccl.window ? " window" : "", perf_nccl.native ? " native" : "",
+             perf_nccl.copy ? " copy" : "");
+    return name;
+}
+
+static void perf_fail()
+{
+    _exit(1);
+}
+
+/* All PEs have come; what is in other streams is not awaited. */
+static void perf_barrier()
+{
+    perf_nccl_must(ncclAllReduce(perf_nccl.word, perf_nccl.word, 1, ncclInt64, ncclSum, perf_nccl.comm,
+                                 perf_nccl.stream),
+                   "a barrier");
+    if (cudaStreamSynchronize(perf_nccl.stream) != cudaSuccess)
+        perf_fail();
+}
+
+static void perf_spread(double *figures, const double *mine, int count, int stride)
+{
+    size_t len = count * sizeof *mine;
+
+    cudaMemcpyAsync(figures + (size_t)perf_pe() * stride, mine, len, cudaMemcpyDeviceToDevice,
+                    perf_nccl.stream);
+    perf_nccl_must(ncclAllGather(figures + (size_t)perf_pe() * stride, figures, stride, ncclDouble,
+                                 perf_nccl.comm, perf_nccl.stream),
+                   "figures for all");
+}
+
+/* A registered symmetric window. */
+static void *perf_malloc_window(size_t len)
+{
+    void *memory = NULL;
+
+#if NCCL_VERSION_CODE >= 22700
+    int i = 0;
+
+    while (i < PERF_WINDOWS && perf_nccl.windows[i].memory)
+        i++;
+    if (i == PERF_WINDOWS || ncclMemAlloc(&memory, (len + 4095) & ~(size_t)4095) != ncclSuccess)
+        return NULL;
+    perf_nccl.windows[i].memory = memory;
+    perf_nccl_must(ncclCommWindowRegister(perf_nccl.comm, memory, (len + 4095) & ~(size_t)4095,
+                                          &perf_nccl.windows[i].handle, NCCL_WIN_COLL_SYMMETRIC),
+                   "ncclCommWindowRegister");
+#endif
+    return memory;
+}
+
+/* Collective. */
+static void *perf_malloc(size_t len)
+{
+    void *memory = NULL;
+
+    if (perf_nccl.window)
+        return perf_malloc_window(len);
+    return cudaMalloc(&memory, len) == cudaSuccess ? memory : NULL;
+}
+
+static void perf_free(void *memory)
+{
+#if NCCL_VERSION_CODE >= 22700
+    for (int i = 0; i < PERF_WINDOWS; i++)
+        if (perf_nccl.windows[i].memory == memory) {
+            perf_nccl_must(ncclCommWindowDeregister(perf_nccl.comm, perf_nccl.windows[i].handle),
+                           "ncclCommWindowDeregister");
+            perf_nccl.windows[i].memory = NULL;
+            ncclMemFree(memory);
+            return;
+        }
+#endif
+    cudaFree(memory);
+}
+
+static void perf_stop()
+{
+    cudaFree(perf_nccl.word);
+    cudaStreamDestroy(perf_nccl.stream);
+    ncclCommDestroy(perf_nccl.comm);
+}
+
+static ncclResult_t perf_nccl_alltoall(char *to, const char *from, size_t n, size_t width,
+                                       cudaStream_t stream)
+{
+    ncclDataType_t type = width == 4 ? ncclInt32 : ncclInt64;
+
+#if NCCL_VERSION_CODE >= 22800
+    if (perf_nccl.native)
+        return ncclAlltoAll(from, to, n, type, perf_nccl.comm, stream);
+#endif
+    ncclGroupStart();
+    for (int pe = 0; pe < perf_pes(); pe++) {
+        ncclSend(from + pe * n * width, n, type, pe, perf_nccl.comm, stream);
+        ncclRecv(to + pe * n * width, n, type, pe, perf_nccl.comm, stream);
+    }
+    return ncclGroupEnd();
+}
+
+static ncclResult_t perf_nccl_call(int kind, void *to, const void *from, size_t n, cudaStream_t stream)
+{
+    ncclComm_t comm = perf_nccl.comm;
+
+    switch (kind) {
+    case COLL_FCOLLECT: return ncclAllGather(from, to, n, ncclInt64, comm, stream);
+    case COLL_BROADCAST: return ncclBroadcast(from, to, n, ncclInt64, 0, comm, stream);
+    case COLL_REDUCE: return ncclAllReduce(from, to, n, ncclInt64, ncclSum, comm, stream);
+    case COLL_REDUCE_FLOAT: return ncclAllReduce(from, to, n, ncclFloat, ncclSum, comm, stream);
+    case COLL_REDUCESCATTER: return ncclReduceScatter(from, to, n, ncclInt64, ncclSum, comm, stream);
+    case COLL_BARRIER:
+    case COLL_SYNC: return ncclAllReduce(from, to, 1, ncclInt64, ncclSum, comm, stream);
+    }
+    return perf_nccl_alltoall((char *)to, (const char *)from, n, coll_width(kind), stream);
+}
+
+static bool perf_on_stream(int kind, void *dest, const void *source, size_t n, cudaStream_t stream)
+{
+    if (kind == COLL_PUTS_BARRIER)
+        return false;
+    perf_nccl_must(perf_nccl_call(kind, dest, source, n, stream), dev_table.kinds[kind].name);
+    return true;
+}
+
+static bool perf_on_host(int, void *, const void *, size_t)
+{
+    return false;
+}
+
+#endif
