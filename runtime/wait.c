@@ -234,7 +234,8 @@ void wsh_wait_serve(struct wsh_job *job, const bool *stop)
 
 /*
  * With a core for every PE, spin long enough to catch any answer without a system call; with fewer cores the one
- * we wait for may need ours, so yield almost at once. Chosen with perftest/barrier and perftest/pingpong.
+ * we wait for may need ours, so yield almost at once: at once where every look asks a network, which takes its time.
+ * Chosen with perftest/barrier and perftest/pingpong.
  */
 void wsh_wait_tune(struct wsh_job *job, int local_pes)
 {
@@ -242,7 +243,7 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes)
     int n_cores = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
     bool crowded = local_pes > n_cores;
 
-    job->tuning.spins = crowded ? 20 : 2000;
+    job->tuning.spins = !crowded ? 2000 : job->network ? 0 : 20;
     if (job->env.spin_us >= 0)
         job->tuning.spins = (unsigned)job->env.spin_us * 25;
     job->tuning.yield_seconds = crowded ? 0.003 : 0.02;

@@ -3,7 +3,6 @@
 #include "runtime/coll/blocks.h"
 
 #include "runtime/coll/hear.h"
-#include "runtime/order.h"
 
 struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine)
 {
@@ -18,7 +17,7 @@ int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src
     const struct wsh_signal signal =
         wsh_coll_word(coll, blocks->hands + (size_t)blocks->team->my_pe * sizeof(uint64_t), coll->hands);
 
-    return wsh_put_signal_nbi(&coll->ctx, dest, src, len, &signal, member);
+    return wsh_coll_send(coll, dest, src, len, &signal, member);
 }
 
 int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n)
@@ -39,5 +38,5 @@ int wsh_blocks_end(const struct wsh_blocks *blocks)
     int rc = wsh_blocks_take(blocks, coll->all, blocks->team->n_pes);
 
     wsh_coll_all_met(coll, blocks->before);
-    return rc ? rc : wsh_quiet(&coll->ctx); /* the source may be reused */
+    return rc ? rc : wsh_coll_sent(coll); /* the source may be reused */
 }

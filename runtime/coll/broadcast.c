@@ -3,7 +3,6 @@
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/share.h"
-#include "runtime/order.h"
 
 /* Domain number `turn` counted from the root's, and the member that receives for it. */
 static int receiver(const struct wsh_coll *coll, int root, int turn)
@@ -43,5 +42,5 @@ int wsh_broadcast(struct wsh_team *team, void *dest, const void *src, size_t len
         rc = wsh_share(team, &share);
     if (!rc && root_too && root == team->my_pe)
         rc = wsh_coll_copy_own(team, dest, src, len);
-    return rc ? rc : wsh_quiet(&coll->ctx);
+    return rc ? rc : wsh_coll_sent(coll);
 }

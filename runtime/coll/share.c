@@ -18,7 +18,7 @@ int wsh_share_send(struct wsh_team *team, const struct wsh_share *share, const v
     const struct wsh_signal signal = wsh_coll_word(coll, slot, share->slot);
     void *to = fits_slot(share) ? ((struct wsh_cell *)(coll->base + slot))->data : share->to;
 
-    return wsh_put_signal_nbi(&coll->ctx, to, data, share->len, &signal, member);
+    return wsh_coll_send(coll, to, data, share->len, &signal, member);
 }
 
 int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sender)

@@ -6,6 +6,7 @@
 #include "runtime/job.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
+#include "runtime/signal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,4 +191,24 @@ int wsh_coll_next_slot(struct wsh_team *team, const char *routine, uint64_t *num
         rc = wsh_sync(team, routine);
     *number = ++coll->ring;
     return rc;
+}
+
+/* What fits a message of every network along with its signal. */
+#define BRIEF 1024
+
+int wsh_coll_send(struct wsh_coll *coll, void *dest, const void *src, size_t len,
+                  const struct wsh_signal *signal, int member)
+{
+    if (len <= BRIEF)
+        return wsh_put_signal(&coll->ctx, dest, src, len, signal, member);
+    coll->sending = true;
+    return wsh_put_signal_nbi(&coll->ctx, dest, src, len, signal, member);
+}
+
+int wsh_coll_sent(struct wsh_coll *coll)
+{
+    if (!coll->sending)
+        return 0;
+    coll->sending = false;
+    return wsh_quiet(&coll->ctx);
 }

@@ -33,6 +33,7 @@ struct wsh_coll {
     int unit;                               /* where it is in the pool; -1 = not of the pool */
     uint64_t meets, hands, cells, collects; /* epochs: sync; blocks with flags; cells; sizes */
     uint64_t ring, safe; /* ring slots used so far; all members have done with the first `safe` */
+    bool sending;        /* what was sent may still be read from its source */
 };
 
 /* Everything but the pad. */
@@ -59,6 +60,14 @@ static inline struct wsh_signal wsh_coll_word(const struct wsh_coll *coll, size_
 {
     return (struct wsh_signal){(uint64_t *)(coll->base + off), value, WSH_AMO_SET};
 }
+
+/*
+ * Data and its signal to a member. Brief data leaves its source reusable at once, so that nobody waits for its arrival,
+ * a way to the member and back; wsh_coll_sent waits where other data was sent.
+ */
+int wsh_coll_send(struct wsh_coll *coll, void *dest, const void *src, size_t len,
+                  const struct wsh_signal *signal, int member);
+int wsh_coll_sent(struct wsh_coll *coll);
 
 /* All members have entered a collective before which `ring` slots had been used: they have done with those. */
 static inline void wsh_coll_all_met(struct wsh_coll *coll, uint64_t ring)

@@ -111,10 +111,17 @@ template <class R> static void lengths(int op, int s, const struct coll_team &te
 EVERY(DEFINE)
 #undef DEFINE
 
+/* What does not depend on the scope is seen by blocks: threads and warps have one type of each kind and width. */
 template <int S> static void every(const struct coll_team &team, const struct arrays &a)
 {
 #define RUN(NAME, TYPE, OP, CODE) lengths<NAME##_##OP<S>>(CODE, S, team, a, #NAME "_" #OP "_reduce");
-    EVERY(RUN)
+    if constexpr (S == BLOCK) {
+        EVERY(RUN)
+    } else {
+        RUN(int8, int8_t, sum, SUM) RUN(short, short, max, MAX) RUN(int, int, min, MIN)
+        RUN(int64, int64_t, prod, PROD) RUN(double, double, sum, SUM) RUN(half, __half, sum, SUM)
+        RUN(uint64, uint64_t, xor, XOR)
+    }
 #undef RUN
 }
 
