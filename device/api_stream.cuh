@@ -11,64 +11,43 @@
 #ifndef WSH_DEVICE_API_STREAM_CUH
 #define WSH_DEVICE_API_STREAM_CUH
 
-#include "api_coll.cuh"
-
 #ifndef __CUDACC_RTC__ /* which has no host code */
 
-#define WSH_STREAM_THREADS 512
-
-/* A kernel is of both passes; what it does is the device's. */
-#ifdef __CUDA_ARCH__
-#define WSH_KERNEL(...) \
-    {                   \
-        __VA_ARGS__     \
-    }
-#else
-#define WSH_KERNEL(...) \
-    {                   \
-    }
-#endif
+#include "api_coll.cuh"
+#include "stream.cuh"
 
 /* clang-format off */
 
 template <int = 0>
-static __global__ void __launch_bounds__(WSH_STREAM_THREADS) wsh_stream_barrier(shmem_team_t team)
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS) wsh_stream_barrier(shmem_team_t team)
 WSH_KERNEL(wsh_dev_barrier<WSH_BLOCK>("a barrier or sync on a stream: team", team);)
 
 template <int = 0>
-static __global__ void __launch_bounds__(WSH_STREAM_THREADS)
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_exchange(shmem_team_t team, void *dest, const void *source, size_t len, bool same)
 WSH_KERNEL(wsh_dev_exchange<WSH_BLOCK>(same ? "fcollect on a stream" : "alltoall on a stream", team, (char *)dest,
                                        (const char *)source, same, len);)
 
 template <int = 0>
-static __global__ void __launch_bounds__(WSH_STREAM_THREADS)
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_broadcast(shmem_team_t team, void *dest, const void *source, size_t len, int root)
 WSH_KERNEL(wsh_dev_broadcast_to<WSH_BLOCK>("broadcast on a stream", team, dest, source, len, root);)
 
 template <class T>
-static __global__ void __launch_bounds__(WSH_STREAM_THREADS)
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_reduce(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
 WSH_KERNEL(wsh_dev_reduce_all<WSH_BLOCK, wsh_dev_kind<T>>("reduce on a stream", team, op, dest, source, nelems);)
 
 template <class T>
-static __global__ void __launch_bounds__(WSH_STREAM_THREADS)
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_scatter(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
 WSH_KERNEL(wsh_dev_reduce_scatter<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a stream", team, op, dest, source,
                                                               nelems);)
 
-/* A kernel of one block with its arguments; the launch's error. */
-template <class... PARAMS, class... ARGS>
-static inline int wsh_stream_launch(cudaStream_t stream, void (*kernel)(PARAMS...), ARGS... args)
-{
-    kernel<<<1, WSH_STREAM_THREADS, 0, stream>>>(args...);
-    return (int)cudaPeekAtLastError();
-}
-
 #define WSH_MEET(NAME)                                                                                       \
     template <int N = 0> static inline void shmemx_##NAME##_on_stream(cudaStream_t stream)                   \
     {                                                                                                        \
-        wsh_stream_launch(stream, wsh_stream_barrier<N>, SHMEM_TEAM_WORLD);                                  \
+        wsh_stream_warp(stream, wsh_stream_barrier<N>, SHMEM_TEAM_WORLD);                                    \
     }
 WSH_MEET(barrier_all)
 WSH_MEET(sync_all)
@@ -77,7 +56,7 @@ WSH_MEET(sync_all)
 #define WSH_MEET(NAME)                                                                                       \
     template <int N = 0> static inline int shmemx_##NAME##_on_stream(shmem_team_t team, cudaStream_t stream) \
     {                                                                                                        \
-        return wsh_stream_launch(stream, wsh_stream_barrier<N>, team);                                       \
+        return wsh_stream_warp(stream, wsh_stream_barrier<N>, team);                                         \
     }
 WSH_MEET(team_barrier)
 WSH_MEET(team_sync)
@@ -88,14 +67,14 @@ WSH_MEET(team_sync)
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nelems, cudaStream_t stream)                           \
     {                                                                                                        \
-        return wsh_stream_launch(stream, KERNEL<N>, team, dest, source, nelems * (SIZE), LAST);              \
+        return wsh_stream_block(stream, KERNEL<N>, team, dest, source, nelems * (SIZE), LAST);               \
     }
 #define WSH_BROADCAST(TAG, TYPE, SIZE)                                                                       \
     template <int N = 0>                                                                                     \
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nelems, int PE_root, cudaStream_t stream)              \
     {                                                                                                        \
-        return wsh_stream_launch(stream, wsh_stream_broadcast<N>, team, dest, source, nelems * (SIZE),       \
+        return wsh_stream_block(stream, wsh_stream_broadcast<N>, team, dest, source, nelems * (SIZE),        \
                                  PE_root);                                                                   \
     }
 #define WSH_ALL(ALLTOALL, FCOLLECT, BROADCAST, TYPE, SIZE)                                                   \
@@ -118,7 +97,7 @@ WSH_ALL(alltoallmem, fcollectmem, broadcastmem, void, 1)
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nreduce, cudaStream_t stream)                          \
     {                                                                                                        \
-        return wsh_stream_launch(stream, KERNEL<wsh_later<N, TYPE>>, team, dest, source, nreduce, CODE);     \
+        return wsh_stream_block(stream, KERNEL<wsh_later<N, TYPE>>, team, dest, source, nreduce, CODE);      \
     }
 #define WSH_REDUCE(NAME, TYPE, OP, CODE)                                                                     \
     WSH_COMBINE(NAME##_##OP##_reduce, wsh_stream_reduce, TYPE, CODE)                                         \
@@ -130,12 +109,6 @@ WSH_ALL(alltoallmem, fcollectmem, broadcastmem, void, 1)
     WSH_REDUCE(NAME, TYPE, min, WSH_MIN) WSH_REDUCE(NAME, TYPE, max, WSH_MAX)
 #define WSH_HALF(NAME, TYPE) WSH_REAL(NAME, struct TYPE)
 
-/* TYPE, by way of a template argument: what is made of it waits until it is called. */
-template <int N, class T> struct wsh_later_is {
-    typedef T type;
-};
-template <int N, class T> using wsh_later = typename wsh_later_is<N, T>::type;
-
 WSH_REDUCE_BITWISE_TYPES(WSH_BITWISE)
 WSH_REDUCE_REAL_TYPES(WSH_REAL)
 WSH_HALF_TYPES(WSH_HALF)
@@ -145,7 +118,6 @@ WSH_HALF_TYPES(WSH_HALF)
 #undef WSH_REDUCE
 #undef WSH_COMBINE
 #undef WSH_MOVE
-#undef WSH_KERNEL
 
 #endif
 #endif

@@ -14,7 +14,8 @@
  *   section 9.11  wait_until and test, _all, _any, _some, _vector
  *   section 9.12  fence, quiet, pe_quiet
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr
- *   extensions    shmemx_team_barrier, shmemx_TYPE_OP_reducescatter, and collectives on streams (api_stream.cuh);
+ *   extensions    shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives (api_stream.cuh), puts,
+ *                 gets, signals, waits and quiet (api_stream_rma.cuh);
  *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through lent shared memory), shmemx_signal_op
  *
  * Symmetric addresses are those of the device heap, of registered buffers, and of the host heap and static data where
@@ -51,6 +52,7 @@ struct __nv_bfloat16;
 #include "device/api_rma.cuh"
 #include "device/api_signal.cuh"
 #include "device/api_stream.cuh"
+#include "device/api_stream_rma.cuh"
 #include "device/api_wait.cuh"
 
 #ifndef __CUDACC_RTC__

@@ -27,6 +27,7 @@ for arch in sm_80 sm_90 sm_100; do
 done
 compile "the headers alone, -rdc=true" alone.cu -arch=sm_90 -rdc=true -c
 compile "every name and type, sm_90" every_name.cu -arch=sm_90 -ptx
+compile "every name and type on streams" every_stream.cu -arch=sm_90 -c
 compile "every name and type, sm_80" every_name.cu -arch=sm_80 -ptx
 
 # NVRTC, where the toolkit has it: no host compiler, no libc.

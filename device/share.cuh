@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the share of a block in what all blocks of a kernel move together, each for itself. For kernels of the library
+ * alone: a program's own calls are by one scope each.
+ */
+#ifndef WSH_DEVICE_SHARE_CUH
+#define WSH_DEVICE_SHARE_CUH
+
+#include "put.cuh"
+
+/* Bytes from `begin` to `end`. */
+struct wsh_dev_range {
+    size_t begin, end;
+};
+
+/* Part i of n of a range, at a multiple of `unit` from its begin; the last ones may be empty. */
+static WSH_DEV struct wsh_dev_range wsh_dev_part(struct wsh_dev_range whole, size_t unit, unsigned i, unsigned n)
+{
+    size_t len = whole.end - whole.begin, step = ((len + n - 1) / n + unit - 1) / unit * unit;
+    size_t begin = i * step < len ? i * step : len, end = begin + step < len ? begin + step : len;
+
+    return wsh_dev_range{whole.begin + begin, whole.begin + end};
+}
+
+#define WSH_SHARE_UNIT 512 /* so that the 16-byte accesses of a warp stay whole */
+
+static WSH_DEV struct wsh_dev_range wsh_dev_share(size_t len)
+{
+    return wsh_dev_part(wsh_dev_range{0, len}, WSH_SHARE_UNIT, blockIdx.x, gridDim.x);
+}
+
+template <int S>
+static WSH_DEV void wsh_dev_put_share(const char *what, void *dest, const void *source, size_t len, int pe)
+{
+    struct wsh_dev_range mine = wsh_dev_share(len);
+    uint64_t to;
+
+    if (!len)
+        return;
+    to = wsh_dev_reach(what, dest, len, pe);
+    wsh_dev_check_local(what, source, len);
+    wsh_dev_store<S>(to + mine.begin, (const char *)source + mine.begin, mine.end - mine.begin);
+}
+
+template <int S>
+static WSH_DEV void wsh_dev_get_share(const char *what, void *dest, const void *source, size_t len, int pe)
+{
+    struct wsh_dev_range mine = wsh_dev_share(len);
+    uint64_t from;
+
+    if (!len)
+        return;
+    from = wsh_dev_reach(what, source, len, pe);
+    wsh_dev_check_local(what, dest, len);
+    wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest + mine.begin, (const char *)from + mine.begin,
+                                       mine.end - mine.begin);
+}
+
+#endif

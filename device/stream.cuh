@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how a routine on a stream becomes a kernel: compiled in the program's unit, as a template, so that a unit holds
+ * the kernels alone that it launches; and of how many blocks it is, by what it moves. Host code; NVRTC has none.
+ */
+#ifndef WSH_DEVICE_STREAM_CUH
+#define WSH_DEVICE_STREAM_CUH
+
+#include "shell.cuh"
+
+#define WSH_STREAM_THREADS 512
+#define WSH_STREAM_WARP 32 /* of kernels that only wait and tell */
+
+/*
+ * What moves WSH_STREAM_WIDE bytes or more does so by a block for each WSH_STREAM_TILE, WSH_STREAM_BLOCKS at most. A
+ * block reaches 45 GB/s, 32 of them what NVLink carries (H200); loads, which take longer, need more under way.
+ */
+#define WSH_STREAM_WIDE 65536
+#define WSH_STREAM_TILE 16384
+#define WSH_STREAM_BLOCKS 64
+
+/* A kernel is of both passes; what it does is the device's. */
+#ifdef __CUDA_ARCH__
+#define WSH_KERNEL(...) \
+    {                   \
+        __VA_ARGS__     \
+    }
+#else
+#define WSH_KERNEL(...) \
+    {                   \
+    }
+#endif
+
+#define WSH_STREAM_KERNEL(THREADS) static __global__ void __launch_bounds__(THREADS)
+
+/* T, by way of a template argument: what is made of it waits until it is called. */
+template <int N, class T> struct wsh_later_is {
+    typedef T type;
+};
+template <int N, class T> using wsh_later = typename wsh_later_is<N, T>::type;
+
+static inline unsigned wsh_stream_blocks(size_t len)
+{
+    if (len < WSH_STREAM_WIDE)
+        return 1;
+    return len / WSH_STREAM_TILE < WSH_STREAM_BLOCKS ? (unsigned)(len / WSH_STREAM_TILE) : WSH_STREAM_BLOCKS;
+}
+
+/* A kernel with its arguments; the launch's error. */
+template <class... PARAMS, class... ARGS>
+static inline int wsh_stream_launch(cudaStream_t stream, unsigned blocks, unsigned threads, void (*kernel)(PARAMS...),
+                                    ARGS... args)
+{
+    kernel<<<blocks, threads, 0, stream>>>(args...);
+    return (int)cudaPeekAtLastError();
+}
+
+template <class... PARAMS, class... ARGS>
+static inline int wsh_stream_block(cudaStream_t stream, void (*kernel)(PARAMS...), ARGS... args)
+{
+    return wsh_stream_launch(stream, 1, WSH_STREAM_THREADS, kernel, args...);
+}
+
+template <class... PARAMS, class... ARGS>
+static inline int wsh_stream_warp(cudaStream_t stream, void (*kernel)(PARAMS...), ARGS... args)
+{
+    return wsh_stream_launch(stream, 1, WSH_STREAM_WARP, kernel, args...);
+}
+
+#endif
