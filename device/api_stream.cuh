@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names of collectives on streams: shmemx_x_on_stream puts a kernel of one block, compiled in the
- * program's unit, into the stream, which carries out shmem_x_block. So they count with the collectives of other
- * kernels on their team, and a graph that captured them may be replayed, between direct calls too. All members put
- * them into streams; the contracts of api_coll.cuh hold. An array's earlier use on the same stream is over.
+ * Knows the names of collectives on streams: shmemx_x_on_stream puts kernels, compiled in the program's unit, into the
+ * stream, which carry out shmem_x_block: one kernel of one block, or for large data of several blocks, where reductions
+ * and broadcasts have a barrier in front. So they count with the collectives of other kernels on their team, and a
+ * graph that captured them may be replayed, between direct calls too. All members put them into streams; the contracts
+ * of api_coll.cuh hold. An array's earlier use on the same stream is over.
  *
  * Templates of no use to the caller, so that a unit compiles the kernels alone that it launches. They return 0 or
  * cudaError_t of the launch (barrier and sync of the world: nothing; cudaGetLastError tells).
@@ -15,6 +16,11 @@
 
 #include "api_coll.cuh"
 #include "stream.cuh"
+#include "view.h"
+
+#ifdef __CUDA_ARCH__
+#include "wide.cuh"
+#endif
 
 /* clang-format off */
 
@@ -44,6 +50,91 @@ wsh_stream_scatter(shmem_team_t team, void *dest, const void *source, size_t nel
 WSH_KERNEL(wsh_dev_reduce_scatter<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a stream", team, op, dest, source,
                                                               nelems);)
 
+template <int = 0>
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
+wsh_stream_exchange_wide(shmem_team_t team, void *dest, const void *source, size_t len, bool same)
+WSH_KERNEL(wsh_dev_exchange_wide<WSH_BLOCK>(same ? "fcollect on a stream" : "alltoall on a stream", team,
+                                            (char *)dest, (const char *)source, same, len);)
+
+template <int = 0>
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
+wsh_stream_broadcast_wide(shmem_team_t team, void *dest, const void *source, size_t len, int root)
+WSH_KERNEL(wsh_dev_broadcast_wide<WSH_BLOCK>("broadcast on a stream", team, (char *)dest, (const char *)source, len,
+                                             root);)
+
+template <class T>
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
+wsh_stream_reduce_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
+WSH_KERNEL(wsh_dev_reduce_wide<WSH_BLOCK, wsh_dev_kind<T>>("reduce on a stream", team, op, false, dest, source,
+                                                           nelems);)
+
+template <class T>
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
+wsh_stream_scatter_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
+WSH_KERNEL(wsh_dev_reduce_wide<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a stream", team, op, true, dest, source,
+                                                           nelems);)
+
+/* Blocks for `parts` times `len` bytes; one where all may go by cells, whatever the team's have room for. */
+static inline unsigned wsh_stream_blocks_for(size_t len, int parts)
+{
+    return len > WSH_DEVICE_CELLS / 2 && parts > 0 ? wsh_stream_blocks(len * (size_t)parts) : 1;
+}
+
+/* A wide kernel whose call begins with a meeting. */
+template <int N, class... PARAMS, class... ARGS>
+static inline int wsh_stream_opened(cudaStream_t stream, unsigned blocks, void (*kernel)(shmem_team_t, PARAMS...),
+                                    shmem_team_t team, ARGS... args)
+{
+    int status = wsh_stream_warp(stream, wsh_stream_barrier<N>, team);
+
+    return status ? status : wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, kernel, team, args...);
+}
+
+template <int N>
+static inline int wsh_stream_move(shmem_team_t team, void *dest, const void *source, size_t len, bool same,
+                                  cudaStream_t stream)
+{
+    unsigned blocks = wsh_stream_blocks_for(len, shmem_team_n_pes(team));
+
+    if (blocks == 1)
+        return wsh_stream_block(stream, wsh_stream_exchange<N>, team, dest, source, len, same);
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_exchange_wide<N>, team, dest, source, len,
+                             same);
+}
+
+template <int N>
+static inline int wsh_stream_spread(shmem_team_t team, void *dest, const void *source, size_t len, int root,
+                                    cudaStream_t stream)
+{
+    unsigned blocks = wsh_stream_blocks_for(len, 1);
+
+    if (blocks == 1)
+        return wsh_stream_block(stream, wsh_stream_broadcast<N>, team, dest, source, len, root);
+    return wsh_stream_opened<N>(stream, blocks, wsh_stream_broadcast_wide<N>, team, dest, source, len, root);
+}
+
+template <int N, class T>
+static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
+                                         int op, cudaStream_t stream)
+{
+    unsigned blocks = wsh_stream_blocks_for(nelems * size, 1);
+
+    if (blocks == 1)
+        return wsh_stream_block(stream, wsh_stream_reduce<T>, team, dest, source, nelems, op);
+    return wsh_stream_opened<N>(stream, blocks, wsh_stream_reduce_wide<T>, team, dest, source, nelems, op);
+}
+
+template <int N, class T>
+static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
+                                             int op, cudaStream_t stream)
+{
+    unsigned blocks = wsh_stream_blocks_for(nelems * size, shmem_team_n_pes(team));
+
+    if (blocks == 1)
+        return wsh_stream_block(stream, wsh_stream_scatter<T>, team, dest, source, nelems, op);
+    return wsh_stream_opened<N>(stream, blocks, wsh_stream_scatter_wide<T>, team, dest, source, nelems, op);
+}
+
 #define WSH_MEET(NAME)                                                                                       \
     template <int N = 0> static inline void shmemx_##NAME##_on_stream(cudaStream_t stream)                   \
     {                                                                                                        \
@@ -62,24 +153,23 @@ WSH_MEET(team_barrier)
 WSH_MEET(team_sync)
 #undef WSH_MEET
 
-#define WSH_MOVE(TAG, KERNEL, LAST, TYPE, SIZE)                                                              \
+#define WSH_MOVE(TAG, SAME, TYPE, SIZE)                                                                      \
     template <int N = 0>                                                                                     \
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nelems, cudaStream_t stream)                           \
     {                                                                                                        \
-        return wsh_stream_block(stream, KERNEL<N>, team, dest, source, nelems * (SIZE), LAST);               \
+        return wsh_stream_move<N>(team, dest, source, nelems * (SIZE), SAME, stream);                        \
     }
 #define WSH_BROADCAST(TAG, TYPE, SIZE)                                                                       \
     template <int N = 0>                                                                                     \
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nelems, int PE_root, cudaStream_t stream)              \
     {                                                                                                        \
-        return wsh_stream_block(stream, wsh_stream_broadcast<N>, team, dest, source, nelems * (SIZE),        \
-                                 PE_root);                                                                   \
+        return wsh_stream_spread<N>(team, dest, source, nelems * (SIZE), PE_root, stream);                   \
     }
 #define WSH_ALL(ALLTOALL, FCOLLECT, BROADCAST, TYPE, SIZE)                                                   \
-    WSH_MOVE(ALLTOALL, wsh_stream_exchange, false, TYPE, SIZE)                                               \
-    WSH_MOVE(FCOLLECT, wsh_stream_exchange, true, TYPE, SIZE)                                                \
+    WSH_MOVE(ALLTOALL, false, TYPE, SIZE)                                                                    \
+    WSH_MOVE(FCOLLECT, true, TYPE, SIZE)                                                                     \
     WSH_BROADCAST(BROADCAST, TYPE, SIZE)
 #define WSH_TYPED(NAME, TYPE) \
     WSH_ALL(NAME##_alltoall, NAME##_fcollect, NAME##_broadcast, TYPE, sizeof(TYPE))
@@ -92,28 +182,34 @@ WSH_ALL(alltoallmem, fcollectmem, broadcastmem, void, 1)
 #undef WSH_ALL
 #undef WSH_BROADCAST
 
-#define WSH_COMBINE(TAG, KERNEL, TYPE, CODE)                                                                 \
+#define WSH_COMBINE(TAG, HOW, TYPE, SIZE, CODE)                                                              \
     template <int N = 0>                                                                                     \
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nreduce, cudaStream_t stream)                          \
     {                                                                                                        \
-        return wsh_stream_block(stream, KERNEL<wsh_later<N, TYPE>>, team, dest, source, nreduce, CODE);      \
+        return wsh_stream_combine_##HOW<N, wsh_later<N, TYPE>>(team, dest, source, nreduce, SIZE, CODE, stream); \
     }
-#define WSH_REDUCE(NAME, TYPE, OP, CODE)                                                                     \
-    WSH_COMBINE(NAME##_##OP##_reduce, wsh_stream_reduce, TYPE, CODE)                                         \
-    WSH_COMBINE(NAME##_##OP##_reducescatter, wsh_stream_scatter, TYPE, CODE)
+#define WSH_REDUCE(NAME, TYPE, SIZE, OP, CODE)                                                               \
+    WSH_COMBINE(NAME##_##OP##_reduce, all, TYPE, SIZE, CODE)                                                 \
+    WSH_COMBINE(NAME##_##OP##_reducescatter, scatter, TYPE, SIZE, CODE)
 #define WSH_BITWISE(NAME, TYPE)                                                                              \
-    WSH_REDUCE(NAME, TYPE, and, WSH_AND) WSH_REDUCE(NAME, TYPE, or, WSH_OR) WSH_REDUCE(NAME, TYPE, xor, WSH_XOR)
-#define WSH_REAL(NAME, TYPE)                                                                                 \
-    WSH_REDUCE(NAME, TYPE, sum, WSH_SUM) WSH_REDUCE(NAME, TYPE, prod, WSH_PROD)                              \
-    WSH_REDUCE(NAME, TYPE, min, WSH_MIN) WSH_REDUCE(NAME, TYPE, max, WSH_MAX)
-#define WSH_HALF(NAME, TYPE) WSH_REAL(NAME, struct TYPE)
+    WSH_REDUCE(NAME, TYPE, sizeof(TYPE), and, WSH_AND)                                                       \
+    WSH_REDUCE(NAME, TYPE, sizeof(TYPE), or, WSH_OR)                                                         \
+    WSH_REDUCE(NAME, TYPE, sizeof(TYPE), xor, WSH_XOR)
+#define WSH_ARITHMETIC(NAME, TYPE, SIZE)                                                                     \
+    WSH_REDUCE(NAME, TYPE, SIZE, sum, WSH_SUM)                                                               \
+    WSH_REDUCE(NAME, TYPE, SIZE, prod, WSH_PROD)                                                             \
+    WSH_REDUCE(NAME, TYPE, SIZE, min, WSH_MIN)                                                               \
+    WSH_REDUCE(NAME, TYPE, SIZE, max, WSH_MAX)
+#define WSH_REAL(NAME, TYPE) WSH_ARITHMETIC(NAME, TYPE, sizeof(TYPE))
+#define WSH_HALF(NAME, TYPE) WSH_ARITHMETIC(NAME, struct TYPE, 2)
 
 WSH_REDUCE_BITWISE_TYPES(WSH_BITWISE)
 WSH_REDUCE_REAL_TYPES(WSH_REAL)
 WSH_HALF_TYPES(WSH_HALF)
 #undef WSH_HALF
 #undef WSH_REAL
+#undef WSH_ARITHMETIC
 #undef WSH_BITWISE
 #undef WSH_REDUCE
 #undef WSH_COMBINE

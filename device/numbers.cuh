@@ -124,4 +124,15 @@ template <class K> static WSH_DEV uint4 wsh_dev_fold(int op, uint4 a, uint4 b)
     return make_uint4((uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32));
 }
 
+/* What a lane holds of a large array. */
+template <class K> static WSH_DEV uint4 wsh_dev_fold_one(int op, uint4 a, uint4 b)
+{
+    return wsh_dev_fold<K>(op, a, b);
+}
+
+template <class K> static WSH_DEV typename K::bits wsh_dev_fold_one(int op, typename K::bits a, typename K::bits b)
+{
+    return K::fold(op, a, b);
+}
+
 #endif

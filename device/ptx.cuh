@@ -143,6 +143,18 @@ static WSH_DEV void wsh_ptx_put(uint8_t *g_to, uint8_t value)
     asm volatile("st.relaxed.sys.global.u8 [%0], %1;" ::"l"(g_to), "r"((uint32_t)value) : "memory");
 }
 
+/*
+ * Counts one up; the old number. Of this GPU's blocks that each count at the end of their share, the last one sees
+ * what all have stored, and its own release covers that too.
+ */
+static WSH_DEV uint32_t wsh_ptx_count(uint32_t *g_word)
+{
+    uint32_t old;
+
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(g_word) : "memory");
+    return old;
+}
+
 /* 16 bytes, aligned; each 4-byte word arrives whole. */
 static WSH_DEV uint4 wsh_ptx_get(const uint4 *g_from)
 {

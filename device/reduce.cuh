@@ -10,6 +10,7 @@
 
 #include "coll.cuh"
 #include "numbers.cuh"
+#include "share.cuh"
 
 /* What is reduced: `len` bytes of this member's result, from source + from of every member. */
 struct wsh_dev_reduction {
@@ -69,28 +70,38 @@ WSH_DEV_CALL void wsh_dev_reduce_near(const struct wsh_dev_group &group, const s
     wsh_dev_sync<S>();
 }
 
-/* Units of type V from byte `begin` of the slices to `end`. */
-template <int S, class K, class V>
-WSH_DEV_CALL void wsh_dev_reduce_span(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                      size_t begin, size_t end)
+/* U units of type V a lane and round, of that range of the slices. */
+template <int S, class K, unsigned U, class V>
+static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                        struct wsh_dev_range range)
 {
+    size_t step = wsh_dev_size<S>() * sizeof(V);
+
 #pragma unroll 1
-    for (size_t at = begin + wsh_dev_lane<S>() * sizeof(V); at < end; at += wsh_dev_size<S>() * sizeof(V)) {
-        V sum = V();
+    for (size_t at = range.begin + wsh_dev_lane<S>() * sizeof(V); at < range.end; at += U * step) {
+        V sum[U];
 
 #pragma unroll(S == WSH_BLOCK ? 2 : 4)
         for (int i = 0; i < group.n_pes; i++) {
-            V value = wsh_ptx_get((const V *)wsh_dev_member(group, what.source + at, sizeof(V), i));
+            const char *from = (const char *)wsh_dev_member(group, what.source + at, sizeof(V), i);
+            V value[U];
 
-            if constexpr (sizeof(V) == 16)
-                sum = i ? wsh_dev_fold<K>(what.op, sum, value) : value;
-            else
-                sum = i ? K::fold(what.op, sum, value) : value;
+#pragma unroll
+            for (unsigned u = 0; u < U; u++)
+                value[u] = at + u * step < range.end ? wsh_ptx_get((const V *)(from + u * step)) : V();
+#pragma unroll
+            for (unsigned u = 0; u < U; u++)
+                sum[u] = i ? wsh_dev_fold_one<K>(what.op, sum[u], value[u]) : value[u];
         }
-        if (what.scatter)
-            *(V *)(what.dest + at) = sum;
-        for (int i = 0; !what.scatter && i < group.n_pes; i++)
-            *(V *)wsh_dev_member(group, what.dest + at, sizeof(V), i) = sum;
+        for (int i = 0; i < (what.scatter ? 1 : group.n_pes); i++) {
+            char *to = what.scatter ? what.dest + at
+                                    : (char *)wsh_dev_member(group, what.dest + at, sizeof(V), i);
+
+#pragma unroll
+            for (unsigned u = 0; u < U; u++)
+                if (at + u * step < range.end)
+                    *(V *)(to + u * step) = sum[u];
+        }
     }
 }
 
@@ -106,19 +117,33 @@ static WSH_DEV uint64_t wsh_dev_addresses(const struct wsh_dev_group &group, con
     return bits;
 }
 
-/* Bytes from `begin` to `end`, which are this member's to work out. */
+/* A range of the slices, once all sources are ready. */
+template <int S, class K, unsigned U>
+static WSH_DEV void wsh_dev_reduce_range(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                         struct wsh_dev_range range)
+{
+    size_t middle = range.begin;
+
+    if ((wsh_dev_addresses(group, what) | range.begin) % 16 == 0)
+        middle += (range.end - range.begin) / 16 * 16;
+    wsh_dev_reduce_span<S, K, U, uint4>(group, what, wsh_dev_range{range.begin, middle});
+    wsh_dev_reduce_span<S, K, 1, typename K::bits>(group, what, wsh_dev_range{middle, range.end});
+}
+
+/* The range is this member's to work out. */
 template <int S, class K>
 WSH_DEV_CALL void wsh_dev_reduce_far(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                       size_t begin, size_t end)
+                                       struct wsh_dev_range range)
 {
-    size_t middle = begin;
-
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
-    if ((wsh_dev_addresses(group, what) | begin) % 16 == 0 && begin < end)
-        middle += (end - begin) / 16 * 16;
-    wsh_dev_reduce_span<S, K, uint4>(group, what, begin, middle);
-    wsh_dev_reduce_span<S, K, typename K::bits>(group, what, middle, end);
+    wsh_dev_reduce_range<S, K, 1>(group, what, range);
     wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
+/* What a member works out of a reduction's `len` bytes. */
+static WSH_DEV struct wsh_dev_range wsh_dev_slice(const struct wsh_dev_group &group, size_t len)
+{
+    return wsh_dev_part(wsh_dev_range{0, len}, 16, (unsigned)group.my_pe, (unsigned)group.n_pes);
 }
 
 template <int S, class K>
@@ -127,7 +152,6 @@ WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op
 {
     struct wsh_dev_reduction all = {op, (char *)dest, (const char *)source, nelems * sizeof(typename K::bits), false};
     struct wsh_dev_group group;
-    size_t slice, begin;
 
     if (!nelems)
         return;
@@ -136,10 +160,7 @@ WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op
         wsh_dev_reduce_near<S, K>(group, all, 0);
         return;
     }
-    slice = (all.len / (unsigned)group.n_pes + 16) / 16 * 16;
-    begin = (size_t)group.my_pe * slice;
-    wsh_dev_reduce_far<S, K>(group, all, begin < all.len ? begin : all.len,
-                             begin + slice < all.len ? begin + slice : all.len);
+    wsh_dev_reduce_far<S, K>(group, all, wsh_dev_slice(group, all.len));
 }
 
 /* dest overlaps no source: others still read that when this member writes its result. */
@@ -156,7 +177,7 @@ WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, in
     group = wsh_dev_enter<S>(what, team);
     if (len > wsh_dev_cells_room(group)) {
         mine.source += (size_t)group.my_pe * len;
-        wsh_dev_reduce_far<S, K>(group, mine, 0, len);
+        wsh_dev_reduce_far<S, K>(group, mine, wsh_dev_range{0, len});
         return;
     }
     wsh_dev_reduce_near<S, K>(group, mine, len);

@@ -99,8 +99,10 @@ static int upload_card(const struct wsh_team *team, struct wsh_view *view)
     size_t len, n = (size_t)team->n_pes * sizeof(int32_t);
     char *pad = pad_of(team, &len);
     wsh_cu_ptr at = (wsh_cu_ptr)(uintptr_t)pad;
-    struct wsh_device_card card = {(uint64_t)team->job->env.device_epoch, team->my_pe, team->n_pes,
-                                   cells_of(team->n_pes, len)};
+    struct wsh_device_card card = {.epoch = (uint64_t)team->job->env.device_epoch,
+                                   .my_pe = team->my_pe,
+                                   .n_pes = team->n_pes,
+                                   .cells = cells_of(team->n_pes, len)};
     int status = WSH_DEVICE_PAD_WORDS(team->n_pes) > len;
 
     if (status)

@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule in this file. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 2
+#define WSH_DEVICE_ABI 3
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -81,11 +81,14 @@ struct wsh_device_ranges {
  *             member that writes: cells of 16 bytes, each half 4 bytes of data and the low 32 bits of the epoch
  *
  * A member enters an epoch only after it has heard from every other in the one before, so that two buffers suffice.
+ *
+ * `blocks`: those of a kernel of several blocks that have done their share of a call; the last one zeroes it.
  */
 struct wsh_device_card {
     uint64_t epoch;
     int32_t my_pe, n_pes;
     uint64_t cells;
+    uint32_t blocks, pad;
 };
 
 #define WSH_DEVICE_PAD_LINE 128u
@@ -94,8 +97,8 @@ struct wsh_device_card {
 #define WSH_DEVICE_PAD_MEMBERS WSH_DEVICE_PAD_LINE
 #define WSH_DEVICE_PAD_WORDS(n_pes) (WSH_DEVICE_PAD_MEMBERS + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*4u))
 #define WSH_DEVICE_PAD_CELLS(n_pes) (WSH_DEVICE_PAD_WORDS(n_pes) + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*8u))
-#define WSH_DEVICE_CELL 16u      /* bytes, half of them data */
-#define WSH_DEVICE_CELLS 4096u   /* bytes of cells a pair of members and parity, at most */
+#define WSH_DEVICE_CELL 16u    /* bytes, half of them data */
+#define WSH_DEVICE_CELLS 4096u /* bytes of cells a pair of members and parity, at most */
 
 /*
  * The pads by team handle, in device memory: open addressing from WSH_DEVICE_TEAM_HASH on. handle 0 ends a search; a
@@ -195,7 +198,7 @@ struct wsh_device {
     uint32_t flags;   /* WSH_DEVICE_CHECK */
     uint32_t n_rings;
     uint64_t rings; /* of the proxy; 0 = none: unmapped PEs are refused */
-    uint64_t world;       /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
+    uint64_t world; /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
     uint64_t world_cells;
     uint64_t teams; /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
     uint64_t reserved[6];

@@ -9,8 +9,11 @@
 
 #include <stdlib.h>
 
+/* Elements for each member, at most: no number of blocks divides them. */
+enum { MOST = 300007 };
+
 struct arrays {
-    unsigned *dest, *source, *sum;
+    unsigned *dest, *source, *sum, *part, *cast;
     unsigned *round; /* counted by kernels, so that a replayed graph moves on */
     struct dev_report *report;
 };
@@ -24,7 +27,16 @@ __global__ void fill(shmem_team_t team, struct arrays a, size_t n)
         a.source[i] = coll_value(round, me, (int)(i / n), i % n);
 }
 
-/* dest: what all have sent to `to`; sum: their sources, added up. Moves on to the next round. */
+static __device__ unsigned sum_for(unsigned round, int n_pes, int to, size_t i)
+{
+    unsigned sum = 0;
+
+    for (int from = 0; from < n_pes; from++)
+        sum += coll_value(round, from, to, i);
+    return sum;
+}
+
+/* dest: what all have sent to this member; sum, part: their sources, added up. Moves on to the next round. */
 __global__ void look(shmem_team_t team, struct arrays a, size_t n, bool same)
 {
     int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);
@@ -33,28 +45,52 @@ __global__ void look(shmem_team_t team, struct arrays a, size_t n, bool same)
     for (size_t i = threadIdx.x; i < n * (size_t)n_pes; i += blockDim.x)
         dev_expect(a.report, i, coll_value(round, (int)(i / n), same ? 0 : me, i % n), a.dest[i]);
     for (size_t i = threadIdx.x; i < n; i += blockDim.x) {
-        unsigned sum = 0;
-
-        for (int from = 0; from < n_pes; from++)
-            sum += coll_value(round, from, 0, i);
-        dev_expect(a.report, i, sum, a.sum[i]);
+        dev_expect(a.report, i, sum_for(round, n_pes, 0, i), a.sum[i]);
+        dev_expect(a.report, i, sum_for(round, n_pes, me, i), a.part[i]);
+        dev_expect(a.report, i, coll_value(round, n_pes - 1, 0, i), a.cast[i]);
     }
     __syncthreads();
     if (threadIdx.x == 0)
         ++*a.round;
 }
 
-/* One round on a stream. */
-static void put_round(const struct coll_team &team, const struct arrays &a, size_t n, bool same, cudaStream_t stream)
+/* What others of the team do on their streams. */
+__global__ void in_kernel(shmem_team_t team, struct arrays a, size_t n, bool same)
+{
+    if (same)
+        shmem_uint_fcollect_block(team, a.dest, a.source, n);
+    else
+        shmem_uint_alltoall_block(team, a.dest, a.source, n);
+    shmem_uint_sum_reduce_block(team, a.sum, a.source, n);
+    shmemx_uint_sum_reducescatter_block(team, a.part, a.source, n);
+    shmem_uint_broadcast_block(team, a.cast, a.source, n, shmem_team_n_pes(team) - 1);
+}
+
+static void on_stream(const struct coll_team &team, const struct arrays &a, size_t n, bool same, cudaStream_t stream)
+{
+    int rc = same ? shmemx_uint_fcollect_on_stream(team.handle, a.dest, a.source, n, stream)
+                  : shmemx_uint_alltoall_on_stream(team.handle, a.dest, a.source, n, stream);
+
+    mp_check(!rc, "fcollect or alltoall on a stream: %d", rc);
+    rc = shmemx_uint_sum_reduce_on_stream(team.handle, a.sum, a.source, n, stream);
+    mp_check(!rc, "reduce on a stream: %d", rc);
+    rc = shmemx_uint_sum_reducescatter_on_stream(team.handle, a.part, a.source, n, stream);
+    mp_check(!rc, "reducescatter on a stream: %d", rc);
+    rc = shmemx_uint_broadcast_on_stream(team.handle, a.cast, a.source, n, team.n_pes - 1, stream);
+    mp_check(!rc, "broadcast on a stream: %d", rc);
+}
+
+/* One round on a stream. `mixed`: one member does its part in a kernel of its own. */
+static void put_round(const struct coll_team &team, const struct arrays &a, size_t n, bool same, cudaStream_t stream,
+                      bool mixed = false)
 {
     int rc;
 
     fill<<<1, 256, 0, stream>>>(team.handle, a, n);
-    rc = same ? shmemx_uint_fcollect_on_stream(team.handle, a.dest, a.source, n, stream)
-              : shmemx_uint_alltoall_on_stream(team.handle, a.dest, a.source, n, stream);
-    mp_check(!rc, "fcollect or alltoall on a stream: %d", rc);
-    rc = shmemx_uint_sum_reduce_on_stream(team.handle, a.sum, a.source, n, stream);
-    mp_check(!rc, "reduce on a stream: %d", rc);
+    if (mixed && team.my_pe == 0)
+        in_kernel<<<1, 256, 0, stream>>>(team.handle, a, n, same);
+    else
+        on_stream(team, a, n, same, stream);
     look<<<1, 256, 0, stream>>>(team.handle, a, n, same);
     rc = shmemx_team_barrier_on_stream(team.handle, stream);
     mp_check(!rc, "barrier on a stream: %d", rc);
@@ -62,9 +98,11 @@ static void put_round(const struct coll_team &team, const struct arrays &a, size
 
 static void direct(const struct coll_team &team, const struct arrays &a, cudaStream_t stream)
 {
-    for (size_t n : {1, 77, 3000}) {
+    for (size_t n : {1, 77, 3000, 5000, 16411, (int)MOST}) {
         put_round(team, a, n, false, stream);
         put_round(team, a, n, true, stream);
+        put_round(team, a, n, true, stream, true);
+        put_round(team, a, n, false, stream, true);
         mp_check(cudaStreamSynchronize(stream) == cudaSuccess, "the stream");
         dev_check_report(a.report, "on a stream");
     }
@@ -78,6 +116,7 @@ static cudaGraphExec_t capture(const struct coll_team &team, const struct arrays
     mp_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess, "capture begins");
     put_round(team, a, 100, false, stream);
     put_round(team, a, 3000, true, stream);
+    put_round(team, a, 30011, false, stream);
     mp_check(cudaStreamEndCapture(stream, &graph) == cudaSuccess, "capture ends");
     mp_check(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess, "a graph of what was captured");
     cudaGraphDestroy(graph);
@@ -115,11 +154,13 @@ int main(void)
     setenv("SHMEM_DEVICE_EPOCH", "4294967200", 0);
     dev_begin();
     dev_case("teams");
-    len = (size_t)shmem_n_pes() * 3000 * sizeof(unsigned);
+    len = (size_t)shmem_n_pes() * MOST * sizeof(unsigned);
     a.report = (struct dev_report *)dev_share(sizeof *a.report);
     a.dest = (unsigned *)dev_alloc(len);
     a.source = (unsigned *)dev_alloc(len);
     a.sum = (unsigned *)dev_alloc(len);
+    a.part = (unsigned *)dev_alloc(MOST * sizeof(unsigned));
+    a.cast = (unsigned *)dev_alloc(MOST * sizeof(unsigned));
     a.round = (unsigned *)dev_alloc(sizeof *a.round);
     mp_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess, "a stream");
     coll_split(teams);
