@@ -18,6 +18,7 @@
 #include "shell.cuh"
 
 #ifdef __CUDA_ARCH__
+#include "collect.cuh"
 #include "reduce.cuh"
 #endif
 
@@ -47,23 +48,34 @@ WSH_DEVICE_SCOPE(WSH_MEET, shmemx_team_barrier) /* as shmem_barrier_all, for the
                                       int PE_root)                                                           \
     WSH_BODY(wsh_dev_broadcast_to<SCOPE>("shmem_" #TAG #SUFFIX, team, dest, source, nelems * (SIZE), PE_root); \
              return 0;)
-#define WSH_ALL(SCOPES, ALLTOALL, FCOLLECT, BROADCAST, TYPE, SIZE)                                           \
+#define WSH_ALLTOALLS(QUALIFIER, SUFFIX, SCOPE, TAG, TYPE, SIZE)                                             \
+    QUALIFIER int shmem_##TAG##SUFFIX(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst,      \
+                                      ptrdiff_t sst, size_t nelems)                                          \
+    WSH_BODY(wsh_dev_alltoalls<SCOPE, SIZE>("shmem_" #TAG #SUFFIX, team, dest, source,                       \
+                                            wsh_dev_strides{dst, sst, nelems});                              \
+             return 0;)
+#define WSH_ALL(SCOPES, ALLTOALL, ALLTOALLS, FCOLLECT, COLLECT, BROADCAST, TYPE, SIZE)                       \
     SCOPES(WSH_EXCHANGE, ALLTOALL, alltoall, TYPE, SIZE)                                                     \
+    SCOPES(WSH_ALLTOALLS, ALLTOALLS, TYPE, SIZE)                                                             \
     SCOPES(WSH_EXCHANGE, FCOLLECT, fcollect, TYPE, SIZE)                                                     \
+    SCOPES(WSH_EXCHANGE, COLLECT, collect, TYPE, SIZE)                                                       \
     SCOPES(WSH_BROADCAST, BROADCAST, TYPE, SIZE)
 
-#define WSH_TYPED(NAME, TYPE) \
-    WSH_ALL(WSH_EVERY_SCOPE, NAME##_alltoall, NAME##_fcollect, NAME##_broadcast, TYPE, sizeof(TYPE))
+#define WSH_TYPED(NAME, TYPE)                                                                                \
+    WSH_ALL(WSH_EVERY_SCOPE, NAME##_alltoall, NAME##_alltoalls, NAME##_fcollect, NAME##_collect,             \
+            NAME##_broadcast, TYPE, sizeof(TYPE))
 WSH_DEVICE_TYPES(WSH_TYPED)
 #undef WSH_TYPED
 
-#define WSH_HALF(NAME, TYPE) \
-    WSH_ALL(WSH_DEVICE_SCOPE, NAME##_alltoall, NAME##_fcollect, NAME##_broadcast, struct TYPE, 2)
+#define WSH_HALF(NAME, TYPE)                                                                                 \
+    WSH_ALL(WSH_DEVICE_SCOPE, NAME##_alltoall, NAME##_alltoalls, NAME##_fcollect, NAME##_collect,            \
+            NAME##_broadcast, struct TYPE, 2)
 WSH_HALF_TYPES(WSH_HALF)
 #undef WSH_HALF
 
-WSH_ALL(WSH_EVERY_SCOPE, alltoallmem, fcollectmem, broadcastmem, void, 1)
+WSH_ALL(WSH_EVERY_SCOPE, alltoallmem, alltoallsmem, fcollectmem, collectmem, broadcastmem, void, 1)
 #undef WSH_ALL
+#undef WSH_ALLTOALLS
 #undef WSH_BROADCAST
 #undef WSH_EXCHANGE
 

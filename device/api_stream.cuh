@@ -39,6 +39,17 @@ WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_broadcast(shmem_team_t team, void *dest, const void *source, size_t len, int root)
 WSH_KERNEL(wsh_dev_broadcast_to<WSH_BLOCK>("broadcast on a stream", team, dest, source, len, root);)
 
+template <int = 0>
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
+wsh_stream_collect(shmem_team_t team, void *dest, const void *source, size_t len)
+WSH_KERNEL(wsh_dev_collect<WSH_BLOCK>("collect on a stream", team, dest, source, len);)
+
+template <unsigned WIDTH>
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
+wsh_stream_alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems)
+WSH_KERNEL(wsh_dev_alltoalls<WSH_BLOCK, WIDTH>("alltoalls on a stream", team, dest, source,
+                                               wsh_dev_strides{dst, sst, nelems});)
+
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_reduce(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
@@ -167,19 +178,42 @@ WSH_MEET(team_sync)
     {                                                                                                        \
         return wsh_stream_spread<N>(team, dest, source, nelems * (SIZE), PE_root, stream);                   \
     }
-#define WSH_ALL(ALLTOALL, FCOLLECT, BROADCAST, TYPE, SIZE)                                                   \
+#define WSH_COLLECT(TAG, TYPE, SIZE)                                                                         \
+    template <int N = 0>                                                                                     \
+    static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
+                                               size_t nelems, cudaStream_t stream)                           \
+    {                                                                                                        \
+        return wsh_stream_block(stream, wsh_stream_collect<N>, team, dest, source, nelems * (SIZE));         \
+    }
+#define WSH_ALLTOALLS(TAG, TYPE, SIZE)                                                                       \
+    template <int N = 0>                                                                                     \
+    static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
+                                               ptrdiff_t dst, ptrdiff_t sst, size_t nelems,                  \
+                                               cudaStream_t stream)                                          \
+    {                                                                                                        \
+        return wsh_stream_block(stream, wsh_stream_alltoalls<SIZE + 0 * N>, team, dest, source, dst, sst,    \
+                                nelems);                                                                     \
+    }
+#define WSH_ALL(ALLTOALL, ALLTOALLS, FCOLLECT, COLLECT, BROADCAST, TYPE, SIZE)                               \
+    WSH_ALLTOALLS(ALLTOALLS, TYPE, SIZE)                                                                     \
+    WSH_COLLECT(COLLECT, TYPE, SIZE)                                                                         \
     WSH_MOVE(ALLTOALL, false, TYPE, SIZE)                                                                    \
     WSH_MOVE(FCOLLECT, true, TYPE, SIZE)                                                                     \
     WSH_BROADCAST(BROADCAST, TYPE, SIZE)
-#define WSH_TYPED(NAME, TYPE) \
-    WSH_ALL(NAME##_alltoall, NAME##_fcollect, NAME##_broadcast, TYPE, sizeof(TYPE))
-#define WSH_HALF(NAME, TYPE) WSH_ALL(NAME##_alltoall, NAME##_fcollect, NAME##_broadcast, struct TYPE, 2)
+#define WSH_TYPED(NAME, TYPE)                                                                                \
+    WSH_ALL(NAME##_alltoall, NAME##_alltoalls, NAME##_fcollect, NAME##_collect, NAME##_broadcast, TYPE,      \
+            sizeof(TYPE))
+#define WSH_HALF(NAME, TYPE)                                                                                 \
+    WSH_ALL(NAME##_alltoall, NAME##_alltoalls, NAME##_fcollect, NAME##_collect, NAME##_broadcast,            \
+            struct TYPE, 2)
 WSH_DEVICE_TYPES(WSH_TYPED)
 WSH_HALF_TYPES(WSH_HALF)
-WSH_ALL(alltoallmem, fcollectmem, broadcastmem, void, 1)
+WSH_ALL(alltoallmem, alltoallsmem, fcollectmem, collectmem, broadcastmem, void, 1)
 #undef WSH_HALF
 #undef WSH_TYPED
 #undef WSH_ALL
+#undef WSH_ALLTOALLS
+#undef WSH_COLLECT
 #undef WSH_BROADCAST
 
 #define WSH_COMBINE(TAG, HOW, TYPE, SIZE, CODE)                                                              \

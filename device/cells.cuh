@@ -102,9 +102,10 @@ static WSH_DEV uint64_t wsh_dev_cell_take(const struct wsh_dev_group &group, con
     return wsh_dev_cell_data(seen);
 }
 
-/* All lanes: `len` bytes to each other member, from source + its number * stride. */
+/* All lanes: `len` bytes to each other member, from source + its number * stride, into its cells from `skip` on. */
 template <int S>
-static WSH_DEV void wsh_dev_cells_send(const struct wsh_dev_group &group, const char *source, size_t stride, size_t len)
+static WSH_DEV void wsh_dev_cells_send(const struct wsh_dev_group &group, const char *source, size_t stride, size_t len,
+                                       unsigned skip = 0)
 {
     unsigned units = wsh_dev_cells_for(len), n = units * (unsigned)(group.n_pes - 1);
 
@@ -115,23 +116,24 @@ static WSH_DEV void wsh_dev_cells_send(const struct wsh_dev_group &group, const 
         struct wsh_ptx_pair *cells = wsh_dev_cells_from(group, wsh_dev_member_pad(group, to), group.my_pe);
         const char *from = source + (size_t)to * stride + (size_t)unit * WSH_CELL_BYTES;
 
-        wsh_dev_cell_put(cells + unit, wsh_dev_load8(from, len - (size_t)unit * WSH_CELL_BYTES), group.epoch);
+        wsh_dev_cell_put(cells + skip + unit, wsh_dev_load8(from, len - (size_t)unit * WSH_CELL_BYTES), group.epoch);
     }
 }
 
 /* Cell `at` of those that members send here, `units` each, from the member `first` after this one on. */
 static WSH_DEV const struct wsh_ptx_pair *wsh_dev_cell_at(const struct wsh_dev_group &group, unsigned at,
-                                                          unsigned units, unsigned first)
+                                                          unsigned units, unsigned first, unsigned skip)
 {
     unsigned peer = at / units;
 
-    return wsh_dev_cells_from(group, group.pad, wsh_dev_after_me(group, first + peer)) + (at - peer * units);
+    return wsh_dev_cells_from(group, group.pad, wsh_dev_after_me(group, first + peer)) + skip +
+           (at - peer * units);
 }
 
 /* All lanes: `len` bytes from each of `peers` members, `first` after this one and on, to dest + its number * stride. */
 template <int S>
 static WSH_DEV void wsh_dev_cells_receive(const struct wsh_dev_group &group, char *dest, size_t stride, size_t len,
-                                          unsigned first, unsigned peers)
+                                          unsigned first, unsigned peers, unsigned skip = 0)
 {
     unsigned units = wsh_dev_cells_for(len), n = units * peers, size = wsh_dev_size<S>();
     constexpr unsigned ahead = wsh_dev_ahead<S>();
@@ -142,7 +144,7 @@ static WSH_DEV void wsh_dev_cells_receive(const struct wsh_dev_group &group, cha
 
 #pragma unroll
         for (unsigned u = 0; u < ahead; u++)
-            seen[u] = wsh_ptx_get(wsh_dev_cell_at(group, i + u * size < n ? i + u * size : i, units, first));
+            seen[u] = wsh_ptx_get(wsh_dev_cell_at(group, i + u * size < n ? i + u * size : i, units, first, skip));
 #pragma unroll
         for (unsigned u = 0; u < ahead; u++) {
             unsigned at = i + u * size, peer = at / units;
@@ -150,7 +152,7 @@ static WSH_DEV void wsh_dev_cells_receive(const struct wsh_dev_group &group, cha
 
             if (at < n)
                 wsh_dev_store8(dest + (size_t)wsh_dev_after_me(group, first + peer) * stride + off,
-                               wsh_dev_cell_take(group, wsh_dev_cell_at(group, at, units, first), seen[u]),
+                               wsh_dev_cell_take(group, wsh_dev_cell_at(group, at, units, first, skip), seen[u]),
                                len - off);
         }
     }

@@ -117,26 +117,33 @@ static WSH_DEV uint64_t wsh_dev_addresses(const struct wsh_dev_group &group, con
     return bits;
 }
 
-/* A range of the slices, once all sources are ready. */
-template <int S, class K, unsigned U>
-static WSH_DEV void wsh_dev_reduce_range(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                         struct wsh_dev_range range)
+/* How far a range goes by 16 bytes. */
+static WSH_DEV size_t wsh_dev_reduce_middle(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                            struct wsh_dev_range range)
 {
-    size_t middle = range.begin;
+    bool aligned = (wsh_dev_addresses(group, what) | range.begin) % 16 == 0;
 
-    if ((wsh_dev_addresses(group, what) | range.begin) % 16 == 0)
-        middle += (range.end - range.begin) / 16 * 16;
-    wsh_dev_reduce_span<S, K, U, uint4>(group, what, wsh_dev_range{range.begin, middle});
-    wsh_dev_reduce_span<S, K, 1, typename K::bits>(group, what, wsh_dev_range{middle, range.end});
+    return range.begin + (aligned ? (range.end - range.begin) / 16 * 16 : 0);
+}
+
+/* With the registers of a block of 1024. */
+template <int S, class K, class V>
+WSH_DEV_CALL void wsh_dev_reduce_lean(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                      struct wsh_dev_range range)
+{
+    wsh_dev_reduce_span<S, K, 1, V>(group, what, range);
 }
 
 /* The range is this member's to work out. */
 template <int S, class K>
 WSH_DEV_CALL void wsh_dev_reduce_far(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                       struct wsh_dev_range range)
+                                     struct wsh_dev_range range)
 {
+    size_t middle = wsh_dev_reduce_middle(group, what, range);
+
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
-    wsh_dev_reduce_range<S, K, 1>(group, what, range);
+    wsh_dev_reduce_lean<S, K, uint4>(group, what, wsh_dev_range{range.begin, middle});
+    wsh_dev_reduce_lean<S, K, typename K::bits>(group, what, wsh_dev_range{middle, range.end});
     wsh_dev_meet<S>(group, wsh_dev_done(group));
 }
 

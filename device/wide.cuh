@@ -94,13 +94,16 @@ static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int
     size_t len = nelems * sizeof(typename K::bits);
     struct wsh_dev_reduction mine = {op, (char *)dest, (const char *)source, len, scatter};
     struct wsh_dev_range range = {0, len};
+    size_t middle;
 
     if (scatter)
         mine.source += (size_t)group.my_pe * len;
     else
         range = wsh_dev_slice(group, len);
-    wsh_dev_reduce_range<S, K, WSH_WIDE_UNITS>(group, mine,
-                                               wsh_dev_part(range, WSH_SHARE_UNIT, blockIdx.x, gridDim.x));
+    range = wsh_dev_part(range, WSH_SHARE_UNIT, blockIdx.x, gridDim.x);
+    middle = wsh_dev_reduce_middle(group, mine, range);
+    wsh_dev_reduce_span<S, K, WSH_WIDE_UNITS, uint4>(group, mine, wsh_dev_range{range.begin, middle});
+    wsh_dev_reduce_lean<S, K, typename K::bits>(group, mine, wsh_dev_range{middle, range.end});
     wsh_dev_close<S>(group, true);
 }
 

@@ -9,8 +9,9 @@
  *                 bfloat16 for __half and __nv_bfloat16), sized (8 to 128) and ...mem; p, g; each with shmem_ctx_
  *   section 9.7   all atomics, with shmem_ctx_ and _nbi; by a thread
  *   section 9.8   put_signal, put_signal_nbi, signal_set, signal_add, signal_fetch, signal_wait_until
- *   section 9.10  barrier_all, sync_all, team_sync; alltoall, broadcast, fcollect: typed and ...mem; reductions:
- *                 sum, prod, min, max, and, or, xor, for real types, half and bfloat16; on teams within one host
+ *   section 9.10  barrier_all, sync_all, team_sync; alltoall, alltoalls, broadcast, collect, fcollect: typed and
+ *                 ...mem; reductions: sum, prod, min, max, and, or, xor, for real types, half and bfloat16; on teams
+ *                 within one host
  *   section 9.11  wait_until and test, _all, _any, _some, _vector
  *   section 9.12  fence, quiet, pe_quiet
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barrier, alltoall, fcollect and broadcast in kernels, at each scope, on teams of every shape: all data arrives, for
- * every length, in rounds that follow each other without a pause; a barrier completes puts; every kind of call follows
- * every other; numbers of calls wrap.
+ * Barrier, alltoall, alltoalls, fcollect, collect and broadcast in kernels, at each scope, on teams of every shape: all
+ * data arrives, for every length, in rounds that follow each other without a pause; a barrier completes puts; every
+ * kind of call follows every other; numbers of calls wrap.
  * roads: gpu:1,2,4 gpuipc:2,4 gpu1:2,4,8
  * timeout: 600
  */
@@ -14,6 +14,9 @@ DEV_SCOPED(uint_alltoall)
 DEV_SCOPED(uint_fcollect)
 DEV_SCOPED(uint_broadcast)
 DEV_SCOPED(fcollectmem)
+DEV_SCOPED(uint_collect)
+DEV_SCOPED(collectmem)
+DEV_SCOPED(uint_alltoalls)
 DEV_SCOPED(team_sync)
 
 template <int S> __device__ void meet(shmem_team_t team)
@@ -123,6 +126,64 @@ template <int S> __global__ void bytes(shmem_team_t team, struct arrays a, size_
     meet<S>(team);
 }
 
+/* What member `from` gives to a collect: nothing, a few, or about n; one of them many more. */
+static __device__ size_t share_of(unsigned round, int from, size_t n)
+{
+    size_t base = (round + (unsigned)from) % 3 == 0 ? 0 : n / (1 + (unsigned)from % 4);
+
+    return from == (int)round ? base + COLL_MAX - n : base;
+}
+
+/* Parts of unequal length, which begin at any address of 4 bytes; and the same in bytes, at any. */
+template <int S> __global__ void collect(shmem_team_t team, struct arrays a, size_t n)
+{
+    int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);
+
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        const unsigned char *bytes = (const unsigned char *)a.dest + 1;
+        size_t at = 0;
+
+        fill(a.source, round, me, 1, COLL_MAX);
+        dev_uint_collect<S>(team, a.dest, a.source, share_of(round, me, n));
+        __syncthreads();
+        for (int from = 0; from < n_pes; at += share_of(round, from, n), from++)
+            for (size_t i = threadIdx.x; i < share_of(round, from, n); i += blockDim.x)
+                dev_expect(a.report, i, coll_value(round, from, 0, i), a.dest[at + i]);
+        __syncthreads();
+        meet<S>(team);
+        dev_collectmem<S>(team, (char *)a.dest + 1, a.source, share_of(round, me, n));
+        __syncthreads();
+        at = 0;
+        for (int from = 0; from < n_pes; at += share_of(round, from, n), from++)
+            for (size_t i = threadIdx.x; i < share_of(round, from, n); i += blockDim.x)
+                dev_expect(a.report, i, coll_value(round, from, 0, i / 4) >> 8 * (i % 4) & 255, bytes[at + i]);
+        __syncthreads();
+        meet<S>(team);
+    }
+}
+
+/* Elements two apart at the sender and three at the receiver, and what lies between is left as it is. */
+template <int S> __global__ void apart(shmem_team_t team, struct arrays a, size_t n)
+{
+    int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);
+    size_t all = n * (size_t)n_pes;
+
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (size_t i = threadIdx.x; i < all; i += blockDim.x)
+            a.source[2 * i] = coll_value(round, me, (int)(i / n), i % n);
+        for (size_t i = threadIdx.x; i < 3 * all; i += blockDim.x)
+            a.dest[i] = 77;
+        __syncthreads();
+        meet<S>(team);
+        dev_uint_alltoalls<S>(team, a.dest, a.source, 3, 2, n);
+        __syncthreads();
+        for (size_t i = threadIdx.x; i < 3 * all; i += blockDim.x)
+            dev_expect(a.report, i, i % 3 ? 77 : coll_value(round, (int)(i / 3 / n), me, i / 3 % n), a.dest[i]);
+        __syncthreads();
+        meet<S>(team);
+    }
+}
+
 template <int S> static void one_team(const struct coll_team &team, const struct arrays &a)
 {
     for (size_t n : coll_lengths) {
@@ -140,12 +201,28 @@ template <int S> static void one_team(const struct coll_team &team, const struct
         }
 }
 
+template <int S> static void uneven(const struct coll_team &team, const struct arrays &a)
+{
+    for (size_t n : coll_lengths) {
+        collect<S><<<1, dev_threads[S]>>>(team.handle, a, n);
+        dev_check_report(a.report, "collect");
+        if (3 * n <= COLL_MAX)
+            apart<S><<<1, dev_threads[S]>>>(team.handle, a, n);
+        dev_check_report(a.report, "alltoalls");
+    }
+}
+
 template <int S> static void each_team(const struct coll_team *teams, const struct arrays &a)
 {
     for (int i = 0; i < COLL_TEAMS; i++) {
         dev_case("%s scope, team %s", dev_scope_name[S], teams[i].name);
         if (teams[i].handle != SHMEM_TEAM_INVALID)
             one_team<S>(teams[i], a);
+        dev_wait();
+        shmem_barrier_all();
+        dev_case("%s scope, team %s, uneven", dev_scope_name[S], teams[i].name);
+        if (teams[i].handle != SHMEM_TEAM_INVALID)
+            uneven<S>(teams[i], a);
         dev_wait();
         shmem_barrier_all();
     }

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 /* Elements for each member, at most: no number of blocks divides them. */
-enum { MOST = 300007 };
+enum { MOST = 300007, FEW = 5001 /* from here on no collect and alltoalls */ };
 
 struct arrays {
-    unsigned *dest, *source, *sum, *part, *cast;
+    unsigned *dest, *source, *sum, *part, *cast, *parts, *apart;
     unsigned *round; /* counted by kernels, so that a replayed graph moves on */
     struct dev_report *report;
 };
@@ -36,14 +36,26 @@ static __device__ unsigned sum_for(unsigned round, int n_pes, int to, size_t i)
     return sum;
 }
 
+/* What member `from` gives to a collect. */
+static __host__ __device__ size_t parts_of(int from, size_t n)
+{
+    return from % 3 == 1 ? 0 : n / (1 + (unsigned)from);
+}
+
 /* dest: what all have sent to this member; sum, part: their sources, added up. Moves on to the next round. */
 __global__ void look(shmem_team_t team, struct arrays a, size_t n, bool same)
 {
     int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);
     unsigned round = *a.round;
+    size_t at = 0;
 
     for (size_t i = threadIdx.x; i < n * (size_t)n_pes; i += blockDim.x)
         dev_expect(a.report, i, coll_value(round, (int)(i / n), same ? 0 : me, i % n), a.dest[i]);
+    for (int from = 0; n < FEW && from < n_pes; at += parts_of(from, n), from++)
+        for (size_t i = threadIdx.x; i < parts_of(from, n); i += blockDim.x)
+            dev_expect(a.report, i, coll_value(round, from, 0, i), a.parts[at + i]);
+    for (size_t i = threadIdx.x; n < FEW && i < n * (size_t)n_pes; i += blockDim.x)
+        dev_expect(a.report, i, coll_value(round, (int)(i / n), me, i % n), a.apart[2 * i]);
     for (size_t i = threadIdx.x; i < n; i += blockDim.x) {
         dev_expect(a.report, i, sum_for(round, n_pes, 0, i), a.sum[i]);
         dev_expect(a.report, i, sum_for(round, n_pes, me, i), a.part[i]);
@@ -64,6 +76,10 @@ __global__ void in_kernel(shmem_team_t team, struct arrays a, size_t n, bool sam
     shmem_uint_sum_reduce_block(team, a.sum, a.source, n);
     shmemx_uint_sum_reducescatter_block(team, a.part, a.source, n);
     shmem_uint_broadcast_block(team, a.cast, a.source, n, shmem_team_n_pes(team) - 1);
+    if (n >= FEW)
+        return;
+    shmem_uint_collect_block(team, a.parts, a.source, parts_of(shmem_team_my_pe(team), n));
+    shmem_uint_alltoalls_block(team, a.apart, a.source, 2, 1, n);
 }
 
 static void on_stream(const struct coll_team &team, const struct arrays &a, size_t n, bool same, cudaStream_t stream)
@@ -78,6 +94,12 @@ static void on_stream(const struct coll_team &team, const struct arrays &a, size
     mp_check(!rc, "reducescatter on a stream: %d", rc);
     rc = shmemx_uint_broadcast_on_stream(team.handle, a.cast, a.source, n, team.n_pes - 1, stream);
     mp_check(!rc, "broadcast on a stream: %d", rc);
+    if (n >= FEW)
+        return;
+    rc = shmemx_uint_collect_on_stream(team.handle, a.parts, a.source, parts_of(team.my_pe, n), stream);
+    mp_check(!rc, "collect on a stream: %d", rc);
+    rc = shmemx_uint_alltoalls_on_stream(team.handle, a.apart, a.source, 2, 1, n, stream);
+    mp_check(!rc, "alltoalls on a stream: %d", rc);
 }
 
 /* One round on a stream. `mixed`: one member does its part in a kernel of its own. */
@@ -161,6 +183,8 @@ int main(void)
     a.sum = (unsigned *)dev_alloc(len);
     a.part = (unsigned *)dev_alloc(MOST * sizeof(unsigned));
     a.cast = (unsigned *)dev_alloc(MOST * sizeof(unsigned));
+    a.parts = (unsigned *)dev_alloc(len);
+    a.apart = (unsigned *)dev_alloc(len);
     a.round = (unsigned *)dev_alloc(sizeof *a.round);
     mp_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess, "a stream");
     coll_split(teams);

@@ -39,7 +39,10 @@ struct arguments {
     int moves_##NAME(struct arguments a)                                                                    \
     {                                                                                                       \
         return shmemx_##NAME##_alltoall_on_stream(MOVED(TYPE), a.stream) +                                  \
+               shmemx_##NAME##_alltoalls_on_stream(a.team, (TYPE *)a.dest, (const TYPE *)a.dest, 2, 3, a.n,     \
+                                                   a.stream) +                                              \
                shmemx_##NAME##_fcollect_on_stream(MOVED(TYPE), a.stream) +                                  \
+               shmemx_##NAME##_collect_on_stream(MOVED(TYPE), a.stream) +                                   \
                shmemx_##NAME##_broadcast_on_stream(MOVED(TYPE), a.pe, a.stream);                            \
     }
 WSH_DEVICE_TYPES(RMA)
@@ -75,6 +78,8 @@ int mem(struct arguments a)
            shmemx_putmem_signal_on_stream(SIGNAL(void)) + shmemx_putmem_signal_nbi_on_stream(SIGNAL(void)) +
            shmemx_signal_op_on_stream(a.signal, 1, a.op, a.pe, a.stream) +
            shmemx_signal_wait_until_on_stream(a.signal, a.cmp, 1, a.stream) + shmemx_quiet_on_stream(a.stream) +
-           shmemx_alltoallmem_on_stream(MOVED(void), a.stream) + shmemx_fcollectmem_on_stream(MOVED(void), a.stream) +
+           shmemx_alltoallmem_on_stream(MOVED(void), a.stream) +
+           shmemx_alltoallsmem_on_stream(a.team, a.dest, a.dest, 2, 3, a.n, a.stream) +
+           shmemx_collectmem_on_stream(MOVED(void), a.stream) + shmemx_fcollectmem_on_stream(MOVED(void), a.stream) +
            shmemx_broadcastmem_on_stream(MOVED(void), a.pe, a.stream);
 }
