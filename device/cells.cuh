@@ -20,10 +20,15 @@ template <int S> WSH_DEV constexpr unsigned wsh_dev_ahead()
     return S == WSH_BLOCK ? 1 : 4;
 }
 
-/* Data that fits the cells of one epoch. */
-static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
+/*
+ * Data that goes by the cells of one epoch: what fits, and what few lanes write and take sooner than they copy and meet.
+ * Chosen with perftest/device/collectives.
+ */
+template <int S> static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
 {
-    return group.cells / 2;
+    constexpr uint32_t most = S == WSH_THREAD ? 64 : S == WSH_WARP ? 512 : ~0u;
+
+    return group.cells / 2 < most ? group.cells / 2 : most;
 }
 
 static WSH_DEV unsigned wsh_dev_cells_for(size_t len)
@@ -32,7 +37,8 @@ static WSH_DEV unsigned wsh_dev_cells_for(size_t len)
 }
 
 /* The first cell from member `from` in the pad at `pad`. */
-static WSH_DEV struct wsh_ptx_pair *wsh_dev_cells_from(const struct wsh_dev_group &group, uint64_t pad, int from)
+static WSH_DEV struct wsh_ptx_pair *wsh_dev_cells_from(const struct wsh_dev_group &group, uint64_t pad,
+                                                       int from)
 {
     unsigned buffer = (unsigned)(group.epoch & 1) * (unsigned)group.n_pes + (unsigned)from;
 
@@ -104,8 +110,8 @@ static WSH_DEV uint64_t wsh_dev_cell_take(const struct wsh_dev_group &group, con
 
 /* All lanes: `len` bytes to each other member, from source + its number * stride, into its cells from `skip` on. */
 template <int S>
-static WSH_DEV void wsh_dev_cells_send(const struct wsh_dev_group &group, const char *source, size_t stride, size_t len,
-                                       unsigned skip = 0)
+static WSH_DEV void wsh_dev_cells_send(const struct wsh_dev_group &group, const char *source, size_t stride,
+                                       size_t len, unsigned skip = 0)
 {
     unsigned units = wsh_dev_cells_for(len), n = units * (unsigned)(group.n_pes - 1);
 
@@ -116,7 +122,8 @@ static WSH_DEV void wsh_dev_cells_send(const struct wsh_dev_group &group, const 
         struct wsh_ptx_pair *cells = wsh_dev_cells_from(group, wsh_dev_member_pad(group, to), group.my_pe);
         const char *from = source + (size_t)to * stride + (size_t)unit * WSH_CELL_BYTES;
 
-        wsh_dev_cell_put(cells + skip + unit, wsh_dev_load8(from, len - (size_t)unit * WSH_CELL_BYTES), group.epoch);
+        wsh_dev_cell_put(cells + skip + unit, wsh_dev_load8(from, len - (size_t)unit * WSH_CELL_BYTES),
+                         group.epoch);
     }
 }
 
@@ -132,8 +139,8 @@ static WSH_DEV const struct wsh_ptx_pair *wsh_dev_cell_at(const struct wsh_dev_g
 
 /* All lanes: `len` bytes from each of `peers` members, `first` after this one and on, to dest + its number * stride. */
 template <int S>
-static WSH_DEV void wsh_dev_cells_receive(const struct wsh_dev_group &group, char *dest, size_t stride, size_t len,
-                                          unsigned first, unsigned peers, unsigned skip = 0)
+static WSH_DEV void wsh_dev_cells_receive(const struct wsh_dev_group &group, char *dest, size_t stride,
+                                          size_t len, unsigned first, unsigned peers, unsigned skip = 0)
 {
     unsigned units = wsh_dev_cells_for(len), n = units * peers, size = wsh_dev_size<S>();
     constexpr unsigned ahead = wsh_dev_ahead<S>();
@@ -144,16 +151,18 @@ static WSH_DEV void wsh_dev_cells_receive(const struct wsh_dev_group &group, cha
 
 #pragma unroll
         for (unsigned u = 0; u < ahead; u++)
-            seen[u] = wsh_ptx_get(wsh_dev_cell_at(group, i + u * size < n ? i + u * size : i, units, first, skip));
+            seen[u] =
+                wsh_ptx_get(wsh_dev_cell_at(group, i + u * size < n ? i + u * size : i, units, first, skip));
 #pragma unroll
         for (unsigned u = 0; u < ahead; u++) {
             unsigned at = i + u * size, peer = at / units;
             size_t off = (size_t)(at - peer * units) * WSH_CELL_BYTES;
 
             if (at < n)
-                wsh_dev_store8(dest + (size_t)wsh_dev_after_me(group, first + peer) * stride + off,
-                               wsh_dev_cell_take(group, wsh_dev_cell_at(group, at, units, first, skip), seen[u]),
-                               len - off);
+                wsh_dev_store8(
+                    dest + (size_t)wsh_dev_after_me(group, first + peer) * stride + off,
+                    wsh_dev_cell_take(group, wsh_dev_cell_at(group, at, units, first, skip), seen[u]),
+                    len - off);
         }
     }
 }

@@ -45,7 +45,7 @@ WSH_DEV_CALL void wsh_dev_exchange(const char *what, shmem_team_t team, char *de
     if (!len)
         return;
     group = wsh_dev_enter<S>(what, team);
-    if (len > wsh_dev_cells_room(group)) {
+    if (len > wsh_dev_cells_room<S>(group)) {
         wsh_dev_exchange_far<S>(group, dest, source, stride, len);
         return;
     }
@@ -111,7 +111,7 @@ WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void
     group = wsh_dev_enter<S>(what, team);
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
-    if (len > wsh_dev_cells_room(group))
+    if (len > wsh_dev_cells_room<S>(group))
         wsh_dev_broadcast_far<S>(group, (char *)dest, (const char *)source, len, root);
     else
         wsh_dev_broadcast_near<S>(group, (char *)dest, (const char *)source, len, root);

@@ -14,9 +14,9 @@
 #include "strided.cuh"
 
 /* What a member sends by cells, behind the first one. */
-static WSH_DEV size_t wsh_dev_collect_room(const struct wsh_dev_group &group)
+template <int S> static WSH_DEV size_t wsh_dev_collect_room(const struct wsh_dev_group &group)
 {
-    return wsh_dev_cells_room(group) - WSH_CELL_BYTES;
+    return wsh_dev_cells_room<S>(group) - WSH_CELL_BYTES;
 }
 
 /* How many bytes member `from` has; all lanes ask, of this member too. */
@@ -32,7 +32,7 @@ template <int S>
 WSH_DEV_CALL bool wsh_dev_collect_near(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
                                        size_t *at)
 {
-    size_t room = wsh_dev_collect_room(group), off = 0;
+    size_t room = wsh_dev_collect_room<S>(group), off = 0;
     bool longer = false;
 
 #pragma unroll 1
@@ -56,7 +56,7 @@ template <int S>
 WSH_DEV_CALL void wsh_dev_collect(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
 {
     struct wsh_dev_group group = wsh_dev_enter<S>(what, team);
-    const bool near = len <= wsh_dev_collect_room(group);
+    const bool near = len <= wsh_dev_collect_room<S>(group);
     size_t at = 0;
 
     wsh_dev_cells_send<S>(group, (const char *)&len, 0, sizeof len);

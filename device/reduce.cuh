@@ -163,7 +163,7 @@ WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op
     if (!nelems)
         return;
     group = wsh_dev_enter<S>(what, team);
-    if (all.len <= wsh_dev_cells_room(group)) {
+    if (all.len <= wsh_dev_cells_room<S>(group)) {
         wsh_dev_reduce_near<S, K>(group, all, 0);
         return;
     }
@@ -182,7 +182,7 @@ WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, in
     if (!nelems)
         return;
     group = wsh_dev_enter<S>(what, team);
-    if (len > wsh_dev_cells_room(group)) {
+    if (len > wsh_dev_cells_room<S>(group)) {
         mine.source += (size_t)group.my_pe * len;
         wsh_dev_reduce_far<S, K>(group, mine, wsh_dev_range{0, len});
         return;
