@@ -3,10 +3,10 @@
  * Knows the names of collectives in device code (section 9.10): shmem_x by one thread, shmem_x_warp and shmem_x_block
  * by all threads of a warp or block. Contracts as in shmem/coll.h, and:
  *
- * Every member calls the same routine with equal arguments at the same scope; a stream counts as a block. A team is in
- * one collective at a time: calls on it by several threads, warps, blocks, kernels or streams of a PE follow each
- * other, ordered by the program. Kernels whose calls wait for each other must be resident at the same time. Calls on the
- * host count for themselves and may come between.
+ * Every member calls the same routine with equal arguments at the same scope; a stream counts as a block. A team is
+ * in one collective at a time: calls on it by several threads, warps, blocks, kernels or streams of a PE follow each
+ * other, ordered by the program. Kernels whose calls wait for each other must be resident at the same time. Calls on
+ * the host count for themselves and may come between.
  *
  * Arrays are symmetric memory that the GPU reaches. dest may be written from the moment that the first member calls;
  * dest of a reduction may be its source.

@@ -21,8 +21,8 @@ template <int S> WSH_DEV constexpr unsigned wsh_dev_ahead()
 }
 
 /*
- * Data that goes by the cells of one epoch: what fits, and what few lanes write and take sooner than they copy and meet.
- * Chosen with perftest/device/collectives.
+ * Data that goes by the cells of one epoch: what fits, and what few lanes write and take sooner than they copy and
+ * meet. Chosen with perftest/device/collectives.
  */
 template <int S> static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
 {
