@@ -52,6 +52,7 @@ PERF_SCOPED(putmem_nbi)
 PERF_SCOPED(getmem)
 PERF_SCOPED(getmem_nbi)
 PERF_SCOPED(putmem_signal)
+PERF_SCOPED(putmem_signal_nbi)
 
 template <int S> static __device__ void perf_sync()
 {
@@ -115,6 +116,40 @@ static int perf_choose(int gpu)
     return status != cudaSuccess;
 }
 
+static inline int perf_pe()
+{
+    return PERF_ONE(my_pe)();
+}
+
+static inline int perf_pes()
+{
+    return PERF_ONE(n_pes)();
+}
+
+/* Fills `name`; for the report. */
+static inline const char *perf_library(char *name, size_t len)
+{
+#ifdef PERF_NVSHMEM
+    int major = 0, minor = 0, patch = 0;
+
+    nvshmemx_vendor_get_version_info(&major, &minor, &patch);
+    snprintf(name, len, "NVSHMEM %d.%d.%d", major, minor, patch);
+#else
+    snprintf(name, len, "warpshmem");
+#endif
+    return name;
+}
+
+static inline void perf_stop()
+{
+    PERF_ONE(finalize)();
+}
+
+static inline void perf_fail()
+{
+    PERF_ONE(global_exit)(1);
+}
+
 static void perf_barrier()
 {
     PERF_ONE(barrier_all)();
@@ -134,8 +169,6 @@ static void perf_spread(double *figures, const double *mine, int count, int stri
 }
 
 #ifdef PERF_NVSHMEM
-
-#define PERF_LIBRARY "NVSHMEM"
 
 static int perf_start(int gpus)
 {
@@ -169,8 +202,6 @@ static void perf_free(void *memory)
 }
 
 #else
-
-#define PERF_LIBRARY "warpshmem"
 
 static int perf_start(int gpus)
 {

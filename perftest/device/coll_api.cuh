@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The names by which collectives calls a library, beside those of api.cuh; with -DPERF_NCCL everything is
- * nccl.cuh's, which has no kernels.
+ * coll_nccl.cuh's, which has no kernels.
  */
 #ifndef PERFTEST_DEVICE_COLL_API_CUH
 #define PERFTEST_DEVICE_COLL_API_CUH
 
 #ifdef PERF_NCCL
 
-#include "perftest/device/nccl.cuh"
+#include "perftest/device/coll_nccl.cuh"
 
 #else
 
@@ -32,40 +32,6 @@ PERF_SCOPED(int64_sum_reducescatter)
 PERF_SCOPES(int64_sum_reducescatter, shmemx_int64_sum_reducescatter, shmemx_int64_sum_reducescatter_warp,
             shmemx_int64_sum_reducescatter_block)
 #endif
-
-static int perf_pe()
-{
-    return PERF_ONE(my_pe)();
-}
-
-static int perf_pes()
-{
-    return PERF_ONE(n_pes)();
-}
-
-/* Fills `name`; for the report. */
-static const char *perf_library(char *name, size_t len)
-{
-#ifdef PERF_NVSHMEM
-    int major = 0, minor = 0, patch = 0;
-
-    nvshmemx_vendor_get_version_info(&major, &minor, &patch);
-    snprintf(name, len, "NVSHMEM %d.%d.%d", major, minor, patch);
-#else
-    snprintf(name, len, "%s", PERF_LIBRARY);
-#endif
-    return name;
-}
-
-static void perf_stop()
-{
-    PERF_ONE(finalize)();
-}
-
-static void perf_fail()
-{
-    PERF_ONE(global_exit)(1);
-}
 
 /* One call into the stream; false: there is no such routine. Errors: cudaGetLastError. */
 static bool perf_on_stream(int kind, void *dest, const void *source, size_t n, cudaStream_t stream)

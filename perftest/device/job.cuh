@@ -107,25 +107,16 @@ static void dev_watch(const char *what, unsigned seconds)
     alarm(seconds);
 }
 
-/* Options, rows, GPUs: -1, or the status with which the program ends at once. */
-static int dev_begin(struct dev_options *o, struct dev_row *rows, int *n, int argc, char **argv, int *gpus)
+/* The list that was asked for, or GPUs for the rows: -1, or the status with which the program ends at once. */
+static int dev_ready(const struct dev_options *o, const struct dev_row *rows, int n, int *gpus)
 {
-    char error[DEV_ERROR_TEXT], id[DEV_ID_TEXT];
+    char id[DEV_ID_TEXT];
 
-    if (dev_options_parse(o, argc, argv, error)) {
-        fprintf(stderr, "%s: %s\n", dev_table.name, error);
-        return 2;
-    }
-    if (o->list && !o->pes)
-        o->pes = 2;
-    *n = dev_rows_expand(rows, o);
-    if (o->help)
-        dev_options_help();
-    for (int i = 0; o->list && i < *n; i++)
+    for (int i = 0; o->list && i < n; i++)
         printf("%s\n", dev_row_id(id, &rows[i]));
-    if (o->help || o->list)
+    if (o->list)
         return 0;
-    if (*n == 0) {
+    if (n == 0) {
         fprintf(stderr, "%s: no row fits --rows '%s' and the other options; --list prints all\n",
                 dev_table.name, o->rows ? o->rows : "*");
         return 2;
@@ -139,6 +130,25 @@ static int dev_begin(struct dev_options *o, struct dev_row *rows, int *n, int ar
     signal(SIGALRM, dev_too_long);
     dev_watch("the start", 2 * DEV_SECONDS);
     return -1;
+}
+
+/* Options, rows, GPUs: as dev_ready. */
+static inline int dev_begin(struct dev_options *o, struct dev_row *rows, int *n, int argc, char **argv, int *gpus)
+{
+    char error[DEV_ERROR_TEXT];
+
+    if (dev_options_parse(o, argc, argv, error)) {
+        fprintf(stderr, "%s: %s\n", dev_table.name, error);
+        return 2;
+    }
+    if (o->help) {
+        dev_options_help();
+        return 0;
+    }
+    if (o->list && !o->pes)
+        o->pes = 2;
+    *n = dev_rows_expand(rows, o);
+    return dev_ready(o, rows, *n, gpus);
 }
 
 #endif

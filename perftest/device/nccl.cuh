@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NCCL under the names by which collectives calls a library, on streams and in graphs alone. PERF_NCCL says
- * in which of its ways, as words in any order: window (buffers in registered symmetric windows), native
- * (ncclAlltoAll instead of grouped sends and receives), copy (the copy engines, no thread block, where they
- * can).
+ * NCCL under the names by which device programs start a library and take memory. PERF_NCCL says in which of
+ * its ways, as words in any order: window (buffers in registered symmetric windows), native (ncclAlltoAll
+ * instead of grouped sends and receives), copy (the copy engines, no thread block, where they can).
  */
 #ifndef PERFTEST_DEVICE_NCCL_CUH
 #define PERFTEST_DEVICE_NCCL_CUH
@@ -19,7 +18,7 @@
 #include "perftest/device/pass_id.h"
 
 extern "C" {
-#include "perftest/device/coll.h"
+#include "perftest/device/rows.h"
 }
 
 enum { PERF_WINDOWS = 8 };
@@ -42,7 +41,7 @@ static void perf_nccl_must(ncclResult_t result, const char *what)
 {
     if (result == ncclSuccess)
         return;
-    fprintf(stderr, "collectives: %s: %s (%s)\n", what, ncclGetErrorString(result),
+    fprintf(stderr, "%s: %s: %s (%s)\n", dev_table.name, what, ncclGetErrorString(result),
             perf_nccl.comm ? ncclGetLastError(perf_nccl.comm) : "no communicator");
     _exit(1);
 }
@@ -57,7 +56,7 @@ static int perf_nccl_ways()
     perf_nccl.copy = strstr(ways, "copy") != NULL;
     if ((NCCL_VERSION_CODE < 22700 && perf_nccl.window) ||
         (NCCL_VERSION_CODE < 22800 && (perf_nccl.native || perf_nccl.copy))) {
-        fprintf(stderr, "collectives: NCCL %d has no '%s'\n", NCCL_VERSION_CODE, ways);
+        fprintf(stderr, "%s: NCCL %d has no '%s'\n", dev_table.name, NCCL_VERSION_CODE, ways);
         return -1;
     }
     return 0;
@@ -82,7 +81,7 @@ static int perf_start(int gpus)
         (place->npes > 1 && perf_pass_id(&id, sizeof id, place)) ||
         cudaStreamCreateWithFlags(&perf_nccl.stream, cudaStreamNonBlocking) != cudaSuccess ||
         cudaMalloc(&perf_nccl.word, sizeof *perf_nccl.word) != cudaSuccess) {
-        fprintf(stderr, "collectives: PE %d of %d could not start with the id in %s\n", place->pe,
+        fprintf(stderr, "%s: PE %d of %d could not start with the id in %s\n", dev_table.name, place->pe,
                 place->npes, place->path);
         return -1;
     }
@@ -188,52 +187,6 @@ static void perf_stop()
     cudaFree(perf_nccl.word);
     cudaStreamDestroy(perf_nccl.stream);
     ncclCommDestroy(perf_nccl.comm);
-}
-
-static ncclResult_t perf_nccl_alltoall(char *to, const char *from, size_t n, size_t width,
-                                       cudaStream_t stream)
-{
-    ncclDataType_t type = width == 4 ? ncclInt32 : ncclInt64;
-
-#if NCCL_VERSION_CODE >= 22800
-    if (perf_nccl.native)
-        return ncclAlltoAll(from, to, n, type, perf_nccl.comm, stream);
-#endif
-    ncclGroupStart();
-    for (int pe = 0; pe < perf_pes(); pe++) {
-        ncclSend(from + pe * n * width, n, type, pe, perf_nccl.comm, stream);
-        ncclRecv(to + pe * n * width, n, type, pe, perf_nccl.comm, stream);
-    }
-    return ncclGroupEnd();
-}
-
-static ncclResult_t perf_nccl_call(int kind, void *to, const void *from, size_t n, cudaStream_t stream)
-{
-    ncclComm_t comm = perf_nccl.comm;
-
-    switch (kind) {
-    case COLL_FCOLLECT: return ncclAllGather(from, to, n, ncclInt64, comm, stream);
-    case COLL_BROADCAST: return ncclBroadcast(from, to, n, ncclInt64, 0, comm, stream);
-    case COLL_REDUCE: return ncclAllReduce(from, to, n, ncclInt64, ncclSum, comm, stream);
-    case COLL_REDUCE_FLOAT: return ncclAllReduce(from, to, n, ncclFloat, ncclSum, comm, stream);
-    case COLL_REDUCESCATTER: return ncclReduceScatter(from, to, n, ncclInt64, ncclSum, comm, stream);
-    case COLL_BARRIER:
-    case COLL_SYNC: return ncclAllReduce(from, to, 1, ncclInt64, ncclSum, comm, stream);
-    }
-    return perf_nccl_alltoall((char *)to, (const char *)from, n, coll_width(kind), stream);
-}
-
-static bool perf_on_stream(int kind, void *dest, const void *source, size_t n, cudaStream_t stream)
-{
-    if (kind == COLL_PUTS_BARRIER)
-        return false;
-    perf_nccl_must(perf_nccl_call(kind, dest, source, n, stream), dev_table.kinds[kind].name);
-    return true;
-}
-
-static bool perf_on_host(int, void *, const void *, size_t)
-{
-    return false;
 }
 
 #endif

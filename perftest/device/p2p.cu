@@ -139,6 +139,7 @@ static int p2p_main(const struct dev_row *rows, int n, const struct dev_options 
 {
     struct p2p p = {};
     struct dev_report report = {};
+    char library[100];
     bool right;
 
     if (perf_start(gpus))
@@ -152,7 +153,7 @@ static int p2p_main(const struct dev_row *rows, int n, const struct dev_options 
         PERF_ONE(finalize)();
         return 2;
     }
-    if (p2p_allocate(&p, rows, n) || (p.job.me == 0 && dev_report_open(&report, o, PERF_LIBRARY, p.job.npes)))
+    if (p2p_allocate(&p, rows, n) || (p.job.me == 0 && dev_report_open(&report, o, perf_library(library, sizeof library), p.job.npes)))
         PERF_ONE(global_exit)(1);
     right = p2p_run(&p, rows, n, o, &report);
     if (p.job.me == 0 && dev_report_close(&report))

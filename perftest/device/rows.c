@@ -35,7 +35,7 @@ long dev_row_lanes(const struct dev_row *row)
     return row->scope == DEV_THREAD ? threads : row->scope == DEV_WARP ? threads / 32 : row->blocks;
 }
 
-static bool wanted(const struct dev_row *row, const struct dev_options *o)
+bool dev_row_wanted(const struct dev_row *row, const struct dev_options *o)
 {
     char id[DEV_ID_TEXT], pattern[DEV_ID_TEXT];
 
@@ -54,7 +54,7 @@ static bool wanted(const struct dev_row *row, const struct dev_options *o)
 
 static int add(struct dev_row *rows, int n, const struct dev_row *row, const struct dev_options *o)
 {
-    if (n == DEV_MAX_ROWS || !wanted(row, o) || !dev_table.possible(row, o->pes))
+    if (n == DEV_MAX_ROWS || !dev_row_wanted(row, o) || !dev_table.possible(row, o->pes))
         return n;
     for (int i = 0; i < n; i++)
         if (!memcmp(&rows[i], row, sizeof *row))

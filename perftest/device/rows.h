@@ -83,6 +83,9 @@ size_t dev_size_parse(const char *text);
 /* Writes the rows asked for to `rows` (room for DEV_MAX_ROWS) and returns their number. */
 int dev_rows_expand(struct dev_row *rows, const struct dev_options *o);
 
+/* Whether the options' scope and patterns choose the row. */
+bool dev_row_wanted(const struct dev_row *row, const struct dev_options *o);
+
 /* NAME.SCOPE.SIZE.BLOCKSxTHREADS into `id` (DEV_ID_TEXT bytes); returns it. */
 const char *dev_row_id(char *id, const struct dev_row *row);
 
