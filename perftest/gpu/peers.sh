@@ -33,7 +33,7 @@ build_program()
     shift
     [ -x "$folder_of/$program" ] && [ -z "$(find "$source/perftest/device" -newer "$folder_of/$program")" ] && return
     command -v nvcc >/dev/null || PATH=/usr/local/cuda/bin:$PATH
-    case $program in p2p) table=p2p_table ;; *) table=coll_table ;; esac
+    case $program in p2p) table=p2p_table ;; jacobi) table=jacobi_options ;; *) table=coll_table ;; esac
     mkdir -p "$folder_of" && cd "$folder_of" || return
     for file in common/stats device/options device/report device/rows "device/$table"; do
         "${CC:-cc}" -std=gnu11 -O2 "-I$source" -c -o "$(basename "$file").o" "$source/perftest/$file.c" || return
@@ -79,10 +79,14 @@ ready()
     return 1
 }
 
-# The rows that a side can have: NCCL has no kernels to call it; its own alltoall is one row's way alone.
+# The rows that a side can have: NCCL has no kernels to call it; its own alltoall is one row's way alone. Of jacobi it
+# has one variant, beside which all of ours stand.
 rows_of()
 {
-    "$ours" --list --pes "$pes" --rows "$rows" | case $1 in
+    "$ours" --list --pes "$pes" --rows "$rows" | case $program.$1 in
+        jacobi.nccl*) sed 's/^[^.]*[.][^.]*[.]/stream.graph./; p; s/[.]graph[.]/.stream./' | sort -u ;;
+        *) cat ;;
+    esac | case $1 in
         nccl*-native) grep -E '^alltoall[.](stream|graph)[.]' ;;
         nccl*) grep -E '[.](stream|graph)[.]' ;;
         *) cat ;;

@@ -70,6 +70,7 @@ function shown(id, side) {
 function find_best(id,    way, like) {
     best_id = best_way = ""
     for (way in ways) {
+        if (program == "jacobi") sub(/^[^.]*[.][^.]*[.]/, "stream.graph.", id) # its one variant, in a graph or not
         like = id
         better(id, way)
         if (sub(/[.]graph[.]/, ".stream.", like)) better(like, way)
