@@ -16,6 +16,7 @@ enum coll_kind {
     COLL_BARRIER,
     COLL_SYNC,
     COLL_PUTS_BARRIER,
+    COLL_BARRIER_LOADED,
     COLL_KINDS
 };
 
@@ -32,8 +33,8 @@ enum coll_data {
     COLL_SUM_OF_MINE
 };
 
-/* Bytes that puts_barrier puts to each PE. */
-enum { COLL_PUT = 4096 };
+/* Bytes that puts_barrier puts to each PE; of a piece of barrier_loaded's load. */
+enum { COLL_PUT = 4096, COLL_PIECE = 65536 };
 
 extern const struct dev_kind coll_kinds[COLL_KINDS];
 

@@ -16,6 +16,8 @@ struct coll_args {
     size_t nelems;       /* of a block */
     long n;              /* calls */
     int me, npes;
+    uint64_t *ended; /* of this GPU: the last launch whose calls are over */
+    uint64_t launch;
 };
 typedef void coll_kernel(struct coll_args);
 
@@ -60,6 +62,27 @@ template <int S, int MOST> __global__ void __launch_bounds__(MOST) coll_puts_bar
     }
 }
 
+/* Block 0 is measured; the others put until it has finished. */
+template <int MOST> __global__ void __launch_bounds__(MOST) coll_barrier_loaded(struct coll_args a)
+{
+    volatile uint64_t *ended = a.ended;
+    char *dest = (char *)a.dest + (size_t)blockIdx.x * COLL_PIECE;
+
+    if (blockIdx.x == 0) {
+#pragma unroll 1
+        for (long i = 0; i < a.n; i++)
+            perf_barrier_all<DEV_BLOCK>();
+        if (threadIdx.x == 0)
+            *ended = a.launch;
+        return;
+    }
+    do {
+        perf_putmem_nbi<DEV_BLOCK>(dest, (const char *)a.source + (size_t)blockIdx.x * COLL_PIECE, COLL_PIECE,
+                                   (a.me + 1) % a.npes);
+    } while (!__syncthreads_or(*ended == a.launch));
+    perf_quiet<DEV_BLOCK>();
+}
+
 #define COLL_EACH(kernel)                                                                                  \
     {                                                                                                      \
         kernel<DEV_THREAD, COLL_THREADS>, kernel<DEV_WARP, COLL_THREADS>, kernel<DEV_BLOCK, COLL_THREADS>, \
@@ -80,6 +103,7 @@ static coll_kernel *coll_kernel_of(const struct dev_row *row)
         COLL_EACH(coll_barrier),        /* COLL_BARRIER */
         COLL_EACH(coll_sync),           /* COLL_SYNC */
         COLL_EACH(coll_puts_barrier),   /* COLL_PUTS_BARRIER */
+        {NULL, NULL, coll_barrier_loaded<COLL_THREADS>, coll_barrier_loaded<COLL_WIDE>}, /* COLL_BARRIER_LOADED */
     };
     static_assert(sizeof kernels / sizeof kernels[0] == COLL_KINDS, "one line a kind, in their order");
 

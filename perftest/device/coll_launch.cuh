@@ -16,6 +16,8 @@ struct coll {
     struct dev_job job;
     char *dest, *source; /* symmetric */
     unsigned *wrong;     /* of this GPU */
+    uint64_t *ended;     /* likewise */
+    uint64_t launch;
     cudaStream_t stream;
     cudaEvent_t begin, end;
     /* of the row: */
@@ -79,7 +81,7 @@ static bool coll_prepare(struct coll *c, const struct dev_row *row, double *hear
 
 static void coll_start(struct coll *c, const struct dev_row *row, long n)
 {
-    struct coll_args a = {c->dest, c->source, c->nelems, n, c->job.me, c->job.npes};
+    struct coll_args a = {c->dest, c->source, c->nelems, n, c->job.me, c->job.npes, c->ended, ++c->launch};
 
     if (row->scope <= DEV_BLOCK)
         c->kernel<<<row->blocks, row->threads, 0, c->stream>>>(a);

@@ -19,6 +19,8 @@ const struct dev_kind coll_kinds[COLL_KINDS] = {
     [COLL_SYNC] = {"sync_all", DEV_US, COLL_NOTHING, DEV_FIXED, 0, "sync_all; NCCL: as barrier_all"},
     [COLL_PUTS_BARRIER] = {"puts_barrier", DEV_US, COLL_MINE_OF_ALL, DEV_FIXED, 0,
         "put_nbi of 4 KiB to every PE, then barrier_all"},
+    [COLL_BARRIER_LOADED] = {"barrier_loaded", DEV_US, COLL_NOTHING, DEV_FIXED, 0,
+        "barrier_all by block 0 while the others put 64 KiB pieces to the next PE"},
 };
 
 #define THREAD_SIZES "16,32,64,128,256,512,1k,2k,4k,8k"
@@ -85,6 +87,7 @@ static const struct dev_shape shapes[] = {
     {COLL_PUTS_BARRIER, DEV_THREAD, "4k", "1x1"},
     {COLL_PUTS_BARRIER, DEV_WARP, "4k", "1x32"},
     {COLL_PUTS_BARRIER, DEV_BLOCK, "4k", "1x256"},
+    {COLL_BARRIER_LOADED, DEV_BLOCK, "0", "33x256"},
 };
 /* clang-format on */
 

@@ -10,8 +10,10 @@ static int coll_allocate(struct coll *c, const struct dev_row *rows, int n)
 {
     size_t most = COLL_PUT * (size_t)c->job.npes;
 
-    for (int i = 0; i < n; i++)
-        most = rows[i].size > most ? rows[i].size : most;
+    for (int i = 0; i < n; i++) {
+        size_t len = rows[i].kind == COLL_BARRIER_LOADED ? COLL_PIECE * (size_t)rows[i].blocks : rows[i].size;
+        most = len > most ? len : most;
+    }
     c->source = (char *)perf_malloc(most);
     c->dest = (char *)perf_malloc(most);
     if (!c->source || !c->dest || dev_job_open(&c->job)) {
@@ -22,6 +24,8 @@ static int coll_allocate(struct coll *c, const struct dev_row *rows, int n)
         return -1;
     }
     dev_cuda(cudaMalloc(&c->wrong, sizeof *c->wrong), "cudaMalloc");
+    dev_cuda(cudaMalloc(&c->ended, sizeof *c->ended), "cudaMalloc");
+    dev_cuda(cudaMemset(c->ended, 0, sizeof *c->ended), "cudaMemset");
     dev_cuda(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "cudaStreamCreate");
     dev_cuda(cudaEventCreate(&c->begin), "cudaEventCreate");
     dev_cuda(cudaEventCreate(&c->end), "cudaEventCreate");
@@ -38,6 +42,7 @@ static void coll_free(struct coll *c)
     cudaEventDestroy(c->end);
     cudaStreamDestroy(c->stream);
     cudaFree(c->wrong);
+    cudaFree(c->ended);
 }
 
 /* Runs all rows; whether every one had right data. */

@@ -39,7 +39,7 @@ if [ ! -e /dev/nvidiactl ]; then
     tap_skip "rows between two PEs" "no NVIDIA GPU on this machine"
     tap_done
 fi
-rows='*.512.*,*.65536.*,*_all*,puts_barrier'
+rows='*.512.*,*.65536.*,*_all*,puts_barrier,barrier_loaded'
 run_job 200 "$oshrun" -n 2 "$program" --rows "$rows" -n 20 -r 3 --csv "$tap_dir/csv" --json "$tap_dir/json"
 tap_check "rows between two PEs: exit status 0" test "$status" = 0
 tap_check "all data is right" sh -c "! grep -q WRONG '$out'"

@@ -16,7 +16,7 @@ extern "C" {
 /* Shared memory that bulk copies are lent. */
 #define P2P_SCRATCH 49280
 
-/* Bytes of one piece of the load in put_loaded. */
+/* Bytes of one piece of the load in the rows under load. */
 #define P2P_PIECE ((size_t)65536)
 
 struct p2p_args {
@@ -71,6 +71,26 @@ template <int S> static __device__ struct p2p_args p2p_part(struct p2p_args a)
     if (lane + 1 == p2p_lanes<S>())
         a.len += a.extra;
     return a;
+}
+
+/* Block 0 runs WORK(arguments), which is measured; the others put pieces until it says that it has finished. */
+template <class WORK> static __device__ void p2p_loaded(struct p2p_args a, WORK work)
+{
+    volatile uint64_t *finished = a.local;
+
+    a.dest += blockIdx.x * P2P_PIECE;
+    a.source += blockIdx.x * P2P_PIECE;
+    if (blockIdx.x == 0) {
+        work(a);
+        __syncthreads();
+        if (threadIdx.x == 0)
+            *finished = a.first + a.n;
+        return;
+    }
+    do {
+        perf_putmem_nbi<DEV_BLOCK>(a.dest, a.source, P2P_PIECE, a.peer);
+    } while (!__syncthreads_or(*finished == a.first + a.n));
+    perf_quiet<DEV_BLOCK>();
 }
 
 #define P2P_ALL(kernel)                                             \

@@ -80,26 +80,26 @@ static __global__ void p2p_inc(struct p2p_args a)
     }
 }
 
-/* Block 0 is measured; the others put pieces until it says that it has finished. */
 static __global__ void p2p_put_loaded(struct p2p_args a)
 {
-    volatile uint64_t *finished = a.local;
-    char *dest = a.dest + blockIdx.x * P2P_PIECE, *source = a.source + blockIdx.x * P2P_PIECE;
-
-    if (blockIdx.x == 0) {
+    p2p_loaded(a, [](const struct p2p_args &mine) {
 #pragma unroll 1
-        for (long i = 0; i < a.n; i++) {
-            perf_putmem_nbi<DEV_BLOCK>(dest, source, a.len, a.peer);
+        for (long i = 0; i < mine.n; i++) {
+            perf_putmem_nbi<DEV_BLOCK>(mine.dest, mine.source, mine.len, mine.peer);
             perf_quiet<DEV_BLOCK>();
         }
-        if (threadIdx.x == 0)
-            *finished = a.first + a.n;
-        return;
-    }
-    do {
-        perf_putmem_nbi<DEV_BLOCK>(dest, source, P2P_PIECE, a.peer);
-    } while (!__syncthreads_or(*finished == a.first + a.n));
-    perf_quiet<DEV_BLOCK>();
+    });
+}
+
+static __global__ void p2p_p_loaded(struct p2p_args a)
+{
+    p2p_loaded(a, [](const struct p2p_args &mine) {
+#pragma unroll 1
+        for (long i = 0; threadIdx.x == 0 && i < mine.n; i++) {
+            PERF_ONE(uint64_p)((uint64_t *)mine.dest, mine.first + i, mine.peer);
+            PERF_ONE(quiet)();
+        }
+    });
 }
 
 #ifndef PERF_NVSHMEM

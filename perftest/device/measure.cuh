@@ -52,7 +52,7 @@ static double p2p_time(const struct p2p *p, const double *heard, int i)
 /* Bytes of source and target that the row touches. */
 static size_t p2p_span(const struct dev_row *row)
 {
-    if (row->kind == P2P_PUT_LOADED)
+    if (p2p_kinds[row->kind].flags & P2P_LOADED)
         return P2P_PIECE * (size_t)row->blocks;
     if (p2p_kinds[row->kind].unit == DEV_GBS)
         return row->size;

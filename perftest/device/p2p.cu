@@ -54,6 +54,8 @@ static p2p_kernel *p2p_kernel_of(const struct dev_row *row)
         P2P_ALL(p2p_put_bw),             /* P2P_PUT_BW_MISALIGNED */
         P2P_ALL(p2p_get_bw),             /* P2P_GET_BW_MISALIGNED */
         {NULL, NULL, p2p_put_loaded},    /* P2P_PUT_LOADED */
+        {NULL, NULL, p2p_p_loaded},      /* P2P_P_LOADED */
+        {NULL, NULL, p2p_pp_signal_loaded}, /* P2P_PP_SIGNAL_LOADED */
     };
     static_assert(sizeof kernels / sizeof kernels[0] == P2P_KINDS, "one line a kind, in their order");
 

@@ -31,7 +31,7 @@ if [ ! -e /dev/nvidiactl ]; then
     tap_skip "rows between two PEs" "no NVIDIA GPU on this machine"
     tap_done
 fi
-rows='put.*.8.*,get.block.65536.1x256,g,fetch_inc,pp_signal,pp_put_signal.block.8192.1x256,put_bw.block.1048576.*'
+rows='put_loaded,p_loaded,pp_signal_loaded,put.*.8.*,get.block.65536.1x256,g,fetch_inc,pp_signal,pp_put_signal.block.8192.1x256,put_bw.block.1048576.*'
 run_job 120 "$oshrun" -n 2 "$p2p" --rows "$rows" -n 50 -r 3 --csv "$tap_dir/csv" --json "$tap_dir/json"
 tap_check "rows between two PEs: exit status 0" test "$status" = 0
 lines=$("$p2p" --list --rows "$rows" | wc -l)

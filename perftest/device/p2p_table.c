@@ -54,8 +54,11 @@ const struct dev_kind p2p_kinds[P2P_KINDS] = {
     [P2P_GET_MISALIGNED] = {"get_misaligned", DEV_US, P2P_AT_ORIGIN, 0, 3, "get, likewise"},
     [P2P_PUT_BW_MISALIGNED] = {"put_bw_misaligned", DEV_GBS, P2P_AT_TARGET, 0, 3, "put_bw, likewise"},
     [P2P_GET_BW_MISALIGNED] = {"get_bw_misaligned", DEV_GBS, P2P_AT_ORIGIN, 0, 3, "get_bw, likewise"},
-    [P2P_PUT_LOADED] = {"put_loaded", DEV_US, P2P_NO_DATA, DEV_FIXED, 0,
+    [P2P_PUT_LOADED] = {"put_loaded", DEV_US, P2P_NO_DATA, DEV_FIXED | P2P_LOADED, 0,
         "put by block 0 while the others put 64 KiB pieces"},
+    [P2P_P_LOADED] = {"p_loaded", DEV_US, P2P_NO_DATA, DEV_FIXED | P2P_LOADED, 0, "p, likewise"},
+    [P2P_PP_SIGNAL_LOADED] = {"pp_signal_loaded", DEV_US, P2P_NO_DATA, P2P_BOTH | DEV_FIXED | P2P_LOADED, 0,
+        "pp_signal, likewise at both PEs"},
 };
 
 static const struct dev_shape shapes[] = {
@@ -107,6 +110,8 @@ static const struct dev_shape shapes[] = {
     {P2P_GET_BW_MISALIGNED, DEV_BLOCK, "4M", "32x256"},
     {P2P_PP_PUT_SIGNAL, DEV_BLOCK, "8,8k", "132x256"},
     {P2P_PUT_LOADED, DEV_BLOCK, "8", "33x256"},
+    {P2P_P_LOADED, DEV_BLOCK, "8", "33x256"},
+    {P2P_PP_SIGNAL_LOADED, DEV_BLOCK, "8", "33x256"},
     {P2P_PUT_BULK, DEV_THREAD, "64k", "1x1"},
     {P2P_PUT_BULK, DEV_WARP, "64k,4M", "1x32"},
     {P2P_PUT_BULK, DEV_BLOCK, "64k,4M", "1x256"},

@@ -20,7 +20,7 @@ template <int S, class SEND> static __device__ void p2p_answer(const struct p2p_
     }
 }
 
-static __global__ void p2p_pp_signal(struct p2p_args a)
+static __device__ void p2p_answer_signal(const struct p2p_args &a)
 {
 #pragma unroll 1
     for (long i = 0; i < a.n; i++) {
@@ -30,6 +30,19 @@ static __global__ void p2p_pp_signal(struct p2p_args a)
         if (!a.begins)
             PERF_X(signal_op)(a.flag, a.first + i + 1, PERF_SIGNAL_SET, a.peer);
     }
+}
+
+static __global__ void p2p_pp_signal(struct p2p_args a)
+{
+    p2p_answer_signal(a);
+}
+
+static __global__ void p2p_pp_signal_loaded(struct p2p_args a)
+{
+    p2p_loaded(a, [](const struct p2p_args &mine) {
+        if (threadIdx.x == 0)
+            p2p_answer_signal(mine);
+    });
 }
 
 template <int S> __global__ void p2p_pp_put_signal(struct p2p_args all)
