@@ -36,10 +36,10 @@ static const struct dev_shape shapes[] = {
     {COLL_ALLTOALL, DEV_BLOCK, FEW_SIZES, "1x1024"},
     {COLL_ALLTOALL, DEV_STREAM, EVERY_SIZE, "0x0"},
     {COLL_ALLTOALL, DEV_GRAPH, EVERY_SIZE, "0x0"},
-    {COLL_ALLTOALL, DEV_HOST, SIZES, "0x0"},
-    {COLL_ALLTOALL_INT32, DEV_THREAD, "16,64,512,2k", "1x1"},
-    {COLL_ALLTOALL_INT32, DEV_WARP, "16,64,512,4k,16k", "1x32"},
-    {COLL_ALLTOALL_INT32, DEV_BLOCK, FEW_SIZES, "1x256"},
+    {COLL_ALLTOALL, DEV_HOST, EVERY_SIZE, "0x0"},
+    {COLL_ALLTOALL_INT32, DEV_THREAD, "8,16,64,512,2k", "1x1"},
+    {COLL_ALLTOALL_INT32, DEV_WARP, "8,16,64,512,4k,16k", "1x32"},
+    {COLL_ALLTOALL_INT32, DEV_BLOCK, "8,16," FEW_SIZES, "1x256"},
     {COLL_FCOLLECT, DEV_THREAD, "16,32,64,512,1k,4k", "1x1"},
     {COLL_FCOLLECT, DEV_WARP, "16,32,64,512,1k,4k,16k", "1x32"},
     {COLL_FCOLLECT, DEV_BLOCK, SIZES, "1x256"},
@@ -114,6 +114,17 @@ static bool possible(const struct dev_row *row, int pes)
     return n >= 1 && n <= most;
 }
 
+/* Of a row's bytes, what each PE's links carry at least. */
+static double bus(const struct dev_row *row, int pes)
+{
+    switch (coll_kinds[row->kind].data) {
+    case COLL_OF_ROOT: return 1.0 / pes;
+    case COLL_SUM: return 2.0 * (pes - 1) / pes / pes;
+    case COLL_NOTHING: return 0;
+    }
+    return row->kind == COLL_PUTS_BARRIER ? 0 : (pes - 1.0) / pes;
+}
+
 const struct dev_table dev_table = {
     .name = "collectives",
     .what = "Collectives by kernels, on streams, in graphs and by the host, on device memory. Sizes are "
@@ -127,4 +138,5 @@ const struct dev_table dev_table = {
     .scope_names = "thread, warp, block, stream, graph, host or all",
     .grids = false,
     .possible = possible,
+    .bus = bus,
 };

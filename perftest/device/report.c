@@ -18,6 +18,12 @@ static double figure(const struct dev_row *row, double us)
     return kind->unit == DEV_MRATE ? (double)dev_row_lanes(row) / us : us;
 }
 
+/* What a PE's links carry, in GB/s; 0 where that is no figure. */
+static double bus(const struct dev_report *r, const struct dev_row *row, const struct dev_result *result)
+{
+    return dev_table.bus ? (double)row->size * dev_table.bus(row, r->npes) / result->us.p50 / 1e3 : 0;
+}
+
 static FILE *open_output(const char *path)
 {
     if (!path)
@@ -67,23 +73,28 @@ static void line(const struct dev_report *r, const struct dev_row *row, const st
             result->right ? "" : " WRONG DATA");
 }
 
-static const char rule[] = "+--------------+----------------+----------------+----------------+";
+static const char rule[] =
+    "+--------------+----------------+----------------+----------------+----------------+";
 
 static void boxed(struct dev_report *r, const struct dev_row *row, const struct dev_result *result)
 {
     const struct dev_kind *kind = &dev_table.kinds[row->kind];
     bool same = r->rows && r->last.kind == row->kind && r->last.scope == row->scope &&
                 r->last.blocks == row->blocks && r->last.threads == row->threads;
+    char carried[32] = "-";
 
     if (!same) {
         fprintf(r->lines, "%s%s\n| %s, scope %s, %d x %d threads\n%s\n", r->rows ? rule : "",
                 r->rows ? "\n" : "", kind->name, dev_scope_names[row->scope], row->blocks, row->threads,
                 rule);
-        fprintf(r->lines, "| %-12s | %-14s | %-14s | %-14s |\n%s\n", "size (bytes)", figure_names[kind->unit],
-                "best", "worst", rule);
+        fprintf(r->lines, "| %-12s | %-14s | %-14s | %-14s | %-14s |\n%s\n", "size (bytes)",
+                figure_names[kind->unit], "best", "worst", "bus BW (GB/s)", rule);
     }
-    fprintf(r->lines, "| %12zu | %14.4f | %14.4f | %14.4f |%s\n", row->size, figure(row, result->us.p50),
-            figure(row, result->us.min), figure(row, result->us.max), result->right ? "" : " WRONG DATA");
+    if (bus(r, row, result) > 0)
+        snprintf(carried, sizeof carried, "%.4f", bus(r, row, result));
+    fprintf(r->lines, "| %12zu | %14.4f | %14.4f | %14.4f | %14s |%s\n", row->size,
+            figure(row, result->us.p50), figure(row, result->us.min), figure(row, result->us.max), carried,
+            result->right ? "" : " WRONG DATA");
     r->last = *row;
 }
 
@@ -105,10 +116,10 @@ static void json(const struct dev_report *r, const struct dev_row *row, const st
     fprintf(r->json,
             "%s\n  {\"op\": \"%s\", \"bytes\": %zu, \"scope\": \"%s\", \"blocks\": %d, \"threads\": %d, "
             "\"min\": %.6f, \"p25\": %.6f, \"p50\": %.6f, \"p75\": %.6f, \"p90\": %.6f, \"p99\": %.6f, "
-            "\"max\": %.6f, \"batch\": %ld, \"samples\": %ld, \"right\": %s}",
+            "\"max\": %.6f, \"batch\": %ld, \"samples\": %ld, \"bus_gbs\": %.4f, \"right\": %s}",
             r->rows ? "," : "", dev_table.kinds[row->kind].name, row->size, dev_scope_names[row->scope],
             row->blocks, row->threads, us->min, us->p25, us->p50, us->p75, us->p90, us->p99, us->max,
-            result->iterations, result->samples, result->right ? "true" : "false");
+            result->iterations, result->samples, bus(r, row, result), result->right ? "true" : "false");
 }
 
 void dev_report_row(struct dev_report *r, const struct dev_row *row, const struct dev_result *result)

@@ -55,6 +55,8 @@ struct dev_table {
     const char *scope_names;
     bool grids;                                           /* has rows of several blocks */
     bool (*possible)(const struct dev_row *row, int pes); /* pes 0: whether with some number */
+    double (*bus)(const struct dev_row *row,
+                  int pes); /* of the size, what a PE's links carry; NULL: no figure */
 };
 extern const struct dev_table dev_table;
 
