@@ -17,49 +17,49 @@ static p2p_kernel *p2p_wide_kernel_of(const struct dev_row *row)
 }
 
 /* NULL: there is no such form. */
+static p2p_kernel *const p2p_kernels[][DEV_SCOPES] = {
+    P2P_ALL(p2p_put),                /* P2P_PUT */
+    P2P_ALL(p2p_put),                /* P2P_PUT_SAME */
+    P2P_ALL(p2p_get),                /* P2P_GET */
+    P2P_ONE(p2p_p),                  /* P2P_P */
+    P2P_ONE(p2p_g),                  /* P2P_G */
+    P2P_ONE(p2p_fetch_inc),          /* P2P_FETCH_INC */
+    P2P_ONE(p2p_compare_swap),       /* P2P_COMPARE_SWAP */
+    P2P_ONE(p2p_swap),               /* P2P_SWAP */
+    P2P_ONE(p2p_inc),                /* P2P_INC */
+    P2P_EXTENSION(p2p_put_bulk),     /* P2P_PUT_BULK */
+    P2P_EXTENSION(p2p_get_bulk),     /* P2P_GET_BULK */
+    P2P_ALL(p2p_put_bw),             /* P2P_PUT_BW */
+    P2P_ALL(p2p_put_bw),             /* P2P_PUT_SAME_BW */
+    P2P_ALL(p2p_get_bw),             /* P2P_GET_BW */
+    P2P_ALL(p2p_put_bw),             /* P2P_PUT_BIBW */
+    P2P_ALL(p2p_get_bw),             /* P2P_GET_BIBW */
+    P2P_EXTENSION(p2p_put_bulk_bw),  /* P2P_PUT_BULK_BW */
+    P2P_EXTENSION(p2p_get_bulk_bw),  /* P2P_GET_BULK_BW */
+    {NULL, NULL, p2p_store_bw},      /* P2P_STORE_BW */
+    P2P_ALL(p2p_put_bw),             /* P2P_PUT_RATE */
+    P2P_ONE(p2p_p_rate),             /* P2P_P_RATE */
+    P2P_ONE(p2p_inc_rate),           /* P2P_INC_RATE */
+    P2P_ONE(p2p_pp_signal),          /* P2P_PP_SIGNAL */
+    P2P_ALL(p2p_pp_put_signal),      /* P2P_PP_PUT_SIGNAL */
+    P2P_ONE(p2p_pp_p),               /* P2P_PP_P */
+    P2P_ALL(p2p_pp_put),             /* P2P_PP_PUT */
+    P2P_ALL(p2p_pp_put_fence_p),     /* P2P_PP_PUT_FENCE_P */
+    P2P_ONE(p2p_pp_atomic),          /* P2P_PP_ATOMIC */
+    P2P_ALL(p2p_pp_put_atomic),      /* P2P_PP_PUT_ATOMIC */
+    P2P_ALL(p2p_put),                /* P2P_PUT_MISALIGNED */
+    P2P_ALL(p2p_get),                /* P2P_GET_MISALIGNED */
+    P2P_ALL(p2p_put_bw),             /* P2P_PUT_BW_MISALIGNED */
+    P2P_ALL(p2p_get_bw),             /* P2P_GET_BW_MISALIGNED */
+    {NULL, NULL, p2p_put_loaded},    /* P2P_PUT_LOADED */
+    {NULL, NULL, p2p_p_loaded},      /* P2P_P_LOADED */
+    {NULL, NULL, p2p_pp_signal_loaded}, /* P2P_PP_SIGNAL_LOADED */
+};
+static_assert(sizeof p2p_kernels / sizeof p2p_kernels[0] == P2P_KINDS, "one line a kind, in their order");
+
 static p2p_kernel *p2p_kernel_of(const struct dev_row *row)
 {
-    static p2p_kernel *const kernels[][DEV_SCOPES] = {
-        P2P_ALL(p2p_put),                /* P2P_PUT */
-        P2P_ALL(p2p_put),                /* P2P_PUT_SAME */
-        P2P_ALL(p2p_get),                /* P2P_GET */
-        P2P_ONE(p2p_p),                  /* P2P_P */
-        P2P_ONE(p2p_g),                  /* P2P_G */
-        P2P_ONE(p2p_fetch_inc),          /* P2P_FETCH_INC */
-        P2P_ONE(p2p_compare_swap),       /* P2P_COMPARE_SWAP */
-        P2P_ONE(p2p_swap),               /* P2P_SWAP */
-        P2P_ONE(p2p_inc),                /* P2P_INC */
-        P2P_EXTENSION(p2p_put_bulk),     /* P2P_PUT_BULK */
-        P2P_EXTENSION(p2p_get_bulk),     /* P2P_GET_BULK */
-        P2P_ALL(p2p_put_bw),             /* P2P_PUT_BW */
-        P2P_ALL(p2p_put_bw),             /* P2P_PUT_SAME_BW */
-        P2P_ALL(p2p_get_bw),             /* P2P_GET_BW */
-        P2P_ALL(p2p_put_bw),             /* P2P_PUT_BIBW */
-        P2P_ALL(p2p_get_bw),             /* P2P_GET_BIBW */
-        P2P_EXTENSION(p2p_put_bulk_bw),  /* P2P_PUT_BULK_BW */
-        P2P_EXTENSION(p2p_get_bulk_bw),  /* P2P_GET_BULK_BW */
-        {NULL, NULL, p2p_store_bw},      /* P2P_STORE_BW */
-        P2P_ALL(p2p_put_bw),             /* P2P_PUT_RATE */
-        P2P_ONE(p2p_p_rate),             /* P2P_P_RATE */
-        P2P_ONE(p2p_inc_rate),           /* P2P_INC_RATE */
-        P2P_ONE(p2p_pp_signal),          /* P2P_PP_SIGNAL */
-        P2P_ALL(p2p_pp_put_signal),      /* P2P_PP_PUT_SIGNAL */
-        P2P_ONE(p2p_pp_p),               /* P2P_PP_P */
-        P2P_ALL(p2p_pp_put),             /* P2P_PP_PUT */
-        P2P_ALL(p2p_pp_put_fence_p),     /* P2P_PP_PUT_FENCE_P */
-        P2P_ONE(p2p_pp_atomic),          /* P2P_PP_ATOMIC */
-        P2P_ALL(p2p_pp_put_atomic),      /* P2P_PP_PUT_ATOMIC */
-        P2P_ALL(p2p_put),                /* P2P_PUT_MISALIGNED */
-        P2P_ALL(p2p_get),                /* P2P_GET_MISALIGNED */
-        P2P_ALL(p2p_put_bw),             /* P2P_PUT_BW_MISALIGNED */
-        P2P_ALL(p2p_get_bw),             /* P2P_GET_BW_MISALIGNED */
-        {NULL, NULL, p2p_put_loaded},    /* P2P_PUT_LOADED */
-        {NULL, NULL, p2p_p_loaded},      /* P2P_P_LOADED */
-        {NULL, NULL, p2p_pp_signal_loaded}, /* P2P_PP_SIGNAL_LOADED */
-    };
-    static_assert(sizeof kernels / sizeof kernels[0] == P2P_KINDS, "one line a kind, in their order");
-
-    return row->threads > P2P_THREADS ? p2p_wide_kernel_of(row) : kernels[row->kind][row->scope];
+    return row->threads > P2P_THREADS ? p2p_wide_kernel_of(row) : p2p_kernels[row->kind][row->scope];
 }
 
 /* Symmetric memory of the largest row. 0, or -1 after a line. */
@@ -155,7 +155,8 @@ static int p2p_main(const struct dev_row *rows, int n, const struct dev_options 
         PERF_ONE(finalize)();
         return 2;
     }
-    if (p2p_allocate(&p, rows, n) || (p.job.me == 0 && dev_report_open(&report, o, perf_library(library, sizeof library), p.job.npes)))
+    if (p2p_allocate(&p, rows, n) ||
+        (p.job.me == 0 && dev_report_open(&report, o, perf_library(library, sizeof library), p.job.npes)))
         PERF_ONE(global_exit)(1);
     right = p2p_run(&p, rows, n, o, &report);
     if (p.job.me == 0 && dev_report_close(&report))
