@@ -136,7 +136,6 @@ static bool jacobi_prepare(struct jacobi *j, const struct dev_row *row)
     jacobi_place(&j->a, row, j->memory);
     lacks = !jacobi_has(row);
     if (!lacks) {
-        j->blocks = jacobi_fit(j, row);
         jacobi_reset(j);
         jacobi_first(j);
         lacks = row->scope == DEV_GRAPH && !jacobi_capture(j);

@@ -49,8 +49,6 @@ static void jacobi_serial_open(struct jacobi_serial *s, const struct jacobi *j)
 /* Runs it, if another row's is there; timed the second time. */
 static void jacobi_serial_run(struct jacobi_serial *s, const struct jacobi *j)
 {
-    int blocks = jacobi_resident(j, jacobi_alone);
-
     if (jacobi_serial_fits(s, j))
         return;
     jacobi_serial_free(s);
@@ -63,7 +61,7 @@ static void jacobi_serial_run(struct jacobi_serial *s, const struct jacobi *j)
         dev_cuda(cudaDeviceSynchronize(), "the start on one GPU");
         began = jacobi_now();
         for (int k = 0; k < s->iterations; k++)
-            jacobi_alone<<<blocks, JACOBI_THREADS, 0, j->edges>>>(s->a, k);
+            jacobi_alone<<<jacobi_tiles(s->a.grid), JACOBI_THREADS, 0, j->edges>>>(s->a, k);
         dev_cuda(cudaGetLastError(), "a launch");
         dev_cuda(cudaStreamSynchronize(j->edges), "the run on one GPU");
         s->seconds = jacobi_now() - began;

@@ -23,13 +23,19 @@ static __device__ void jacobi_account(const struct jacobi_args &a, int k, double
         jacobi_add(sum, a.changed + n);
 }
 
+/* One tile of iteration k, whose values go nowhere else. */
+static __device__ float jacobi_inner(const struct jacobi_grid &g, int k, int number)
+{
+    return jacobi_compute<false>(g, k % 2, jacobi_tile_of(g, number), [](bool, const float4 &) {});
+}
+
 /* Tiles from `begin` to `end` of iteration k. */
 JACOBI_KERNEL jacobi_part(struct jacobi_args a, int k, int begin, int end)
 {
     double sum = 0;
 
     for (int number = begin + blockIdx.x; number < end; number += gridDim.x)
-        sum += jacobi_compute<false>(a.grid, k % 2, jacobi_tile_of(a.grid, number), [](bool, const float4 &) {});
+        sum += jacobi_inner(a.grid, k, number);
     jacobi_account(a, k, sum);
 }
 
@@ -120,16 +126,20 @@ static __device__ void jacobi_hear(const struct jacobi_args &a, int k)
  */
 static __device__ void jacobi_step(const struct jacobi_args &a, int k)
 {
-    bool tells = blockIdx.x == gridDim.x - 1;
+    int edges = jacobi_edges(a.grid), number = blockIdx.x;
+    bool tells = blockIdx.x == (edges < gridDim.x ? edges : gridDim.x - 1);
     double sum = 0;
 
     if (tells)
         jacobi_tell(a, k - 1);
-    for (int number = blockIdx.x; number < jacobi_tiles(a.grid); number += gridDim.x) {
-        sum += jacobi_compute<false>(a.grid, k % 2, jacobi_tile_of(a.grid, number), [](bool, const float4 &) {});
-        if (number < jacobi_edges(a.grid))
-            jacobi_send(a, k, number);
+#pragma unroll 1
+    for (; number < edges; number += gridDim.x) {
+        sum += jacobi_inner(a.grid, k, number);
+        jacobi_send(a, k, number);
     }
+#pragma unroll 1
+    for (; number < jacobi_tiles(a.grid); number += gridDim.x)
+        sum += jacobi_inner(a.grid, k, number);
     jacobi_account(a, k, sum);
     if (tells)
         jacobi_hear(a, k - 1);

@@ -27,28 +27,12 @@ struct jacobi {
     const struct dev_row *row;
     struct jacobi_args a;
     int iterations, count; /* sums */
-    int blocks;            /* that its kernel has on the GPU at once */
     cudaGraphExec_t graph;
 };
 
 static int jacobi_most(int a, int b)
 {
     return a > b ? a : b;
-}
-
-/* Blocks for so many tiles: not more than run at once, at least one. */
-static int jacobi_blocks(const struct jacobi *j, int tiles)
-{
-    return jacobi_most(1, tiles < j->blocks ? tiles : j->blocks);
-}
-
-/* Blocks of a kernel that the PE's part of the GPU runs at once. */
-template <class KERNEL> static int jacobi_resident(const struct jacobi *j, KERNEL kernel)
-{
-    int each = 0;
-
-    dev_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, JACOBI_THREADS, 0), "occupancy");
-    return jacobi_most(1, each * j->sms / j->sharing);
 }
 
 /*
@@ -60,7 +44,7 @@ static void jacobi_issue_stream(struct jacobi *j, int k)
     int edges = jacobi_edges(j->a.grid), tiles = jacobi_tiles(j->a.grid), n = jacobi_norm_of(k, j->a.norm);
 
     cudaStreamWaitEvent(j->edges, j->inside_done);
-    jacobi_part<<<jacobi_blocks(j, edges), JACOBI_THREADS, 0, j->edges>>>(j->a, k, 0, edges);
+    jacobi_part<<<edges, JACOBI_THREADS, 0, j->edges>>>(j->a, k, 0, edges);
     cudaStreamWaitEvent(j->inside, j->edges_done);
     cudaEventRecord(j->edges_done, j->edges);
     jacobi_part<<<jacobi_most(1, tiles - edges), JACOBI_THREADS, 0, j->inside>>>(j->a, k, edges, tiles);
@@ -78,11 +62,6 @@ static void jacobi_issue_stream(struct jacobi *j, int k)
 static bool jacobi_has(const struct dev_row *row)
 {
     return row->kind == JACOBI_STREAM;
-}
-
-static int jacobi_fit(const struct jacobi *j, const struct dev_row *)
-{
-    return jacobi_resident(j, jacobi_part);
 }
 
 static void jacobi_issue(struct jacobi *j, int k)
@@ -108,31 +87,26 @@ static bool jacobi_has(const struct dev_row *)
     return true;
 }
 
-static int jacobi_fit(const struct jacobi *j, const struct dev_row *row)
-{
-    switch (row->kind) {
-    case JACOBI_P: return jacobi_resident(j, jacobi_p);
-    case JACOBI_NBI: return jacobi_resident(j, jacobi_nbi);
-    case JACOBI_PERSISTENT: return jacobi_resident(j, jacobi_persistent);
-    }
-    return jacobi_resident(j, jacobi_part);
-}
-
 static void jacobi_issue_p(struct jacobi *j, int k)
 {
     int n = jacobi_norm_of(k, j->a.norm);
 
-    jacobi_p<<<jacobi_blocks(j, jacobi_tiles(j->a.grid)), JACOBI_THREADS, 0, j->edges>>>(j->a, k);
+    jacobi_p<<<jacobi_tiles(j->a.grid), JACOBI_THREADS, 0, j->edges>>>(j->a, k);
     if (n >= 0)
         jacobi_sum(j->a, n, j->edges);
     PERF_X(barrier_all_on_stream)(j->edges);
 }
 
+/* All blocks run at once, on the PE's part of the GPU. */
 static void jacobi_issue_all(struct jacobi *j)
 {
     void *arguments[] = {&j->a, &j->iterations};
+    int each = 0, most;
 
-    dev_cuda(cudaLaunchCooperativeKernel((const void *)jacobi_persistent, jacobi_blocks(j, jacobi_tiles(j->a.grid)),
+    dev_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, jacobi_persistent, JACOBI_THREADS, 0), "occupancy");
+    most = jacobi_most(1, each * j->sms / j->sharing);
+    dev_cuda(cudaLaunchCooperativeKernel((const void *)jacobi_persistent,
+                                         most < jacobi_tiles(j->a.grid) ? most : jacobi_tiles(j->a.grid),
                                          JACOBI_THREADS, arguments, 0, j->edges),
              "the cooperative kernel");
 }
@@ -143,7 +117,7 @@ static void jacobi_issue(struct jacobi *j, int k)
     if (j->row->kind == JACOBI_P)
         jacobi_issue_p(j, k);
     else if (j->row->kind == JACOBI_NBI)
-        jacobi_nbi<<<jacobi_blocks(j, jacobi_tiles(j->a.grid)), JACOBI_THREADS, 0, j->edges>>>(j->a, k);
+        jacobi_nbi<<<jacobi_tiles(j->a.grid), JACOBI_THREADS, 0, j->edges>>>(j->a, k);
     else if (j->row->kind == JACOBI_STREAM)
         jacobi_issue_stream(j, k);
     else if (k == 0)
