@@ -280,27 +280,28 @@ static WSH_DEV void wsh_dev_copy_step(char *to, const char *from, unsigned n, un
         to[lane] = (char)L::load((const uint8_t *)from + lane);
 }
 
-/* What is more than one access a lane. The parts are out of line: one body each, whatever calls them. */
+/*
+ * What is more than one access a lane. The parts are out of line: one body each, whatever calls them. The largest comes
+ * last, when nothing of this one is needed any more: what is held across a call adds to the registers of that call.
+ */
 template <int S, class L> static WSH_DEV void wsh_dev_copy_long(char *to, const char *from, size_t len)
 {
     bool wide = S == WSH_THREAD || wsh_dev_size<S>() >= 32;
     struct wsh_dev_cut cut = wsh_dev_cut_of((uint64_t)to, (uint64_t)from, len, wide);
     size_t gap = 16 * cut.units;
 
-    if (gap)
-        wsh_dev_copy_middle<S, L>(to + cut.head, from + cut.head, cut.units, cut.shift);
-    if (gap == len)
-        return;
     if constexpr (S == WSH_THREAD) {
         wsh_dev_copy_narrow<4, L>(to, from, cut.head, 0, 1);
         wsh_dev_copy_narrow<4, L>(to + cut.head + gap, from + cut.head + gap, len - cut.head - gap, 0, 1);
-    } else {
+    } else if (gap != len) {
         wsh_dev_copy_edges<L>(to, from, len - gap, cut.head, gap, wsh_dev_lane<S>(), wsh_dev_size<S>());
     }
+    if (gap)
+        wsh_dev_copy_middle<S, L>(to + cut.head, from + cut.head, cut.units, cut.shift);
 }
 
 /* All lanes of the scope; no barrier. */
-template <int S, class L> static WSH_DEV void wsh_dev_copy(char *to, const char *from, size_t len)
+template <int S, class L> WSH_DEV_CALL void wsh_dev_copy(char *to, const char *from, size_t len)
 {
     unsigned unit = wsh_dev_unit(to, from, len);
 

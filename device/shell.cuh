@@ -5,7 +5,9 @@
  * nvcc reads a source once for the host and once for each GPU architecture. Functions of both sides (WSH_BOTH) are
  * `__host__ __device__` and have C linkage, as in shmem.h: the device pass sees a body, the host pass a declaration
  * alone, so that host code calls the library's function, a profiler's one comes between as ever, and its
- * address is the library's. Functions of the device alone (WSH_ONLY: the warp and block forms) are `__device__`.
+ * address is the library's. Functions of the device alone (WSH_ONLY: the warp and block forms) are `__device__` and
+ * templates of no use to the caller: nvcc does not look into, nor instantiate what lies behind, those that a unit does
+ * not call.
  */
 #ifndef WSH_DEVICE_SHELL_CUH
 #define WSH_DEVICE_SHELL_CUH
@@ -16,7 +18,7 @@
 #else
 #define WSH_BOTH extern "C" __host__ __device__ __forceinline__
 #endif
-#define WSH_ONLY extern "C" __device__ __forceinline__
+#define WSH_ONLY template <int = 0> __device__ __forceinline__
 #define WSH_TEMPLATE static __device__ __forceinline__
 #define WSH_BODY(...) \
     {                 \
@@ -24,7 +26,7 @@
     }
 #else
 #define WSH_BOTH extern "C" __host__ __device__
-#define WSH_ONLY extern "C" __device__
+#define WSH_ONLY template <int = 0> __device__
 #define WSH_TEMPLATE __device__
 #define WSH_BODY(...) ;
 #endif
