@@ -15,24 +15,49 @@ template <int S> static WSH_DEV void wsh_dev_keep(char *dest, const char *source
         wsh_dev_store<S>((uint64_t)dest, source, len);
 }
 
-/*
- * Block i (`len` bytes) of source, or the one block of it where `stride` is 0, to block number my_pe of member i's
- * dest.
- */
+/* All lanes: to symmetric address `dest` of a member. Out of line, so that loops over members hold little. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_exchange_far(const struct wsh_dev_group &group, char *dest, const char *source,
-                                         size_t stride, size_t len)
+WSH_DEV_CALL void wsh_dev_store_at(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
+                                   int to)
 {
-    size_t mine = (size_t)group.my_pe * len;
+    uint64_t at = (uint64_t)dest;
 
+    if (to != group.my_pe)
+        at = wsh_dev_member(group, dest, len, to);
+    else if (dest == source)
+        return;
+    wsh_dev_store<S>(at, source, len);
+}
+
+/* What a member sends: block i (`len` bytes) of source, or the one block of it where `stride` is 0, to member i. */
+struct wsh_dev_parcel {
+    char *dest;
+    const char *source;
+    size_t stride, len;
+};
+
+/* To block number my_pe of member i's dest. The parcel is in memory: a loop's registers add to those of its copies. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_exchange_far(const struct wsh_dev_group &group, const struct wsh_dev_parcel &parcel)
+{
 #pragma unroll 1
-    for (unsigned i = 0; i + 1 < (unsigned)group.n_pes; i++) {
-        int to = wsh_dev_after_me(group, i);
+    for (unsigned i = 0; i < (unsigned)group.n_pes; i++) {
+        int to = wsh_dev_after_me(group, i); /* this member comes last */
 
-        wsh_dev_store<S>(wsh_dev_member(group, dest + mine, len, to), source + (size_t)to * stride, len);
+        wsh_dev_store_at<S>(group, parcel.dest + (size_t)group.my_pe * parcel.len,
+                            parcel.source + (size_t)to * parcel.stride, parcel.len, to);
     }
-    wsh_dev_keep<S>(dest + mine, source + (size_t)group.my_pe * stride, len);
     wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
+template <int S>
+WSH_DEV_CALL void wsh_dev_exchange_near(const struct wsh_dev_group &group, char *dest, const char *source,
+                                        size_t stride, size_t len)
+{
+    wsh_dev_cells_send<S>(group, source, stride, len);
+    wsh_dev_keep<S>(dest + (size_t)group.my_pe * len, source + (size_t)group.my_pe * stride, len);
+    wsh_dev_cells_receive<S>(group, dest, len, len, 0, (unsigned)group.n_pes - 1);
+    wsh_dev_sync<S>();
 }
 
 template <int S>
@@ -45,14 +70,10 @@ WSH_DEV_CALL void wsh_dev_exchange(const char *what, shmem_team_t team, char *de
     if (!len)
         return;
     group = wsh_dev_enter<S>(what, team);
-    if (len > wsh_dev_cells_room<S>(group)) {
-        wsh_dev_exchange_far<S>(group, dest, source, stride, len);
-        return;
-    }
-    wsh_dev_cells_send<S>(group, source, stride, len);
-    wsh_dev_keep<S>(dest + (size_t)group.my_pe * len, source + (size_t)group.my_pe * stride, len);
-    wsh_dev_cells_receive<S>(group, dest, len, len, 0, (unsigned)group.n_pes - 1);
-    wsh_dev_sync<S>();
+    if (len > wsh_dev_cells_room<S>(group))
+        wsh_dev_exchange_far<S>(group, wsh_dev_parcel{dest, source, stride, len});
+    else
+        wsh_dev_exchange_near<S>(group, dest, source, stride, len);
 }
 
 template <int S>
@@ -79,12 +100,23 @@ WSH_DEV_CALL void wsh_dev_broadcast_near(const struct wsh_dev_group &group, char
     else if (wsh_dev_looks<S>())
         wsh_dev_tell<S>(group, wsh_dev_arrived(group));
     if (group.my_pe == root)
-        wsh_dev_keep<S>(dest, source, len);
+        wsh_dev_store_at<S>(group, dest, source, len, root);
     else
         wsh_dev_cells_receive<S>(group, dest, 0, len, at, 1);
     if (wsh_dev_looks<S>())
         wsh_dev_await<S>(group, wsh_dev_arrived(group), root);
     wsh_dev_sync<S>();
+}
+
+/* All lanes: what lies at symmetric address `source` of a member. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_load_from(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
+                                    int from)
+{
+    if (group.my_pe == from)
+        wsh_dev_keep<S>(dest, source, len);
+    else
+        wsh_dev_copy<S, wsh_dev_from_peer>(dest, (const char *)wsh_dev_member(group, source, len, from), len);
 }
 
 /* All read the root's array at once, instead of the root writing one after the other. */
@@ -93,10 +125,7 @@ WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char 
                                           int root)
 {
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
-    if (group.my_pe == root)
-        wsh_dev_keep<S>(dest, source, len);
-    else
-        wsh_dev_copy<S, wsh_dev_from_peer>(dest, (const char *)wsh_dev_member(group, source, len, root), len);
+    wsh_dev_load_from<S>(group, dest, source, len, root);
     wsh_dev_meet<S>(group, wsh_dev_done(group));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels without launch bounds that call block routines start with 1024 threads, the most a block has, and move right
- * data: no routine takes more than the 64 registers that each thread then has.
+ * data: none takes more than the 64 registers that each thread then has. Reductions and collect do, and are not here.
  * roads: gpu:2 gpuipc:2 gpureg:2
  */
 #include "test/device/dev.cuh"
@@ -73,7 +73,30 @@ static __global__ void get_bulk(struct move m)
     shmemx_getmem_bulk_block(m.dest, m.source, LEN, m.right, scratch, SCRATCH);
 }
 
-/* The target is filled by the PE on the left, or by this PE from the one on the right. */
+/* Collectives: all parts of a source are the same, and the first part of the target is that of PE 0. */
+static __global__ void alltoall(struct move m)
+{
+    shmem_alltoallmem_block(SHMEM_TEAM_WORLD, m.dest, m.source, LEN);
+}
+
+static __global__ void alltoalls(struct move m)
+{
+    shmem_int64_alltoalls_block(SHMEM_TEAM_WORLD, (int64_t *)m.dest, (const int64_t *)m.source, 1, 1,
+                                LEN / 8);
+}
+
+static __global__ void fcollect(struct move m)
+{
+    shmem_int64_fcollect_block(SHMEM_TEAM_WORLD, (int64_t *)m.dest, (const int64_t *)m.source, LEN / 8);
+}
+
+static __global__ void broadcast(struct move m)
+{
+    shmem_broadcastmem_block(SHMEM_TEAM_WORLD, m.dest, m.source, LEN, 0);
+    shmem_barrier_all_block();
+}
+
+/* The first part of the target is PE `writer`'s. */
 static void run(const char *what, kernel *move, struct move m, char *host, int writer)
 {
     dev_case("%s by 1024 threads", what);
@@ -95,13 +118,14 @@ int main(void)
     char *host = (char *)malloc(LEN);
 
     dev_begin();
-    m.dest = (char *)dev_alloc(LEN);
-    m.source = (char *)dev_alloc(LEN);
+    m.dest = (char *)dev_alloc(LEN * (size_t)mp_npes);
+    m.source = (char *)dev_alloc(LEN * (size_t)mp_npes);
     m.skewed = (char *)dev_alloc(LEN + 3) + 3;
     m.flag = (uint64_t *)dev_alloc(sizeof *m.flag);
     m.right = mp_right();
     mp_fill(host, LEN, (uint64_t)mp_me);
-    dev_upload(m.source, host, LEN);
+    for (int i = 0; i < mp_npes; i++)
+        dev_upload(m.source + (size_t)i * LEN, host, LEN);
     dev_upload(m.skewed, host, LEN);
     shmem_barrier_all();
     run("put", put, m, host, mp_left());
@@ -114,6 +138,10 @@ int main(void)
     run("get, misaligned", get_misaligned, m, host, mp_right());
     run("iget", iget, m, host, mp_right());
     run("get_bulk", get_bulk, m, host, mp_right());
+    run("alltoall", alltoall, m, host, 0);
+    run("alltoalls", alltoalls, m, host, 0);
+    run("fcollect", fcollect, m, host, 0);
+    run("broadcast", broadcast, m, host, 0);
     free(host);
     return dev_end();
 }
