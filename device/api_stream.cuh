@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Knows the names of collectives on streams: shmemx_x_on_stream puts kernels, compiled in the program's unit, into the
- * stream, which carry out shmem_x_block: one kernel of one block, or for large data of several blocks, where reductions
- * and broadcasts have a barrier in front. So they count with the collectives of other kernels on their team, and a
+ * stream, which carry out shmem_x_block: one kernel of one block, or for large data of several blocks. So they count with the collectives of other kernels on their team, and a
  * graph that captured them may be replayed, between direct calls too. All members put them into streams; the contracts
  * of api_coll.cuh hold. An array's earlier use on the same stream is over.
  *
@@ -88,17 +87,13 @@ WSH_KERNEL(wsh_dev_reduce_wide<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a s
 /* Blocks for `parts` times `len` bytes; one where all may go by cells, whatever the team's have room for. */
 static inline unsigned wsh_stream_blocks_for(size_t len, int parts)
 {
-    return len > WSH_DEVICE_CELLS / 2 && parts > 0 ? wsh_stream_blocks(len * (size_t)parts) : 1;
+    return len > WSH_DEVICE_CELLS_MOVED && parts > 0 ? wsh_stream_blocks(len * (size_t)parts) : 1;
 }
 
-/* A wide kernel whose call begins with a meeting. */
-template <int N, class... PARAMS, class... ARGS>
-static inline int wsh_stream_opened(cudaStream_t stream, unsigned blocks, void (*kernel)(shmem_team_t, PARAMS...),
-                                    shmem_team_t team, ARGS... args)
+/* Beyond cells what is combined, or read by all, is by kernels of several blocks alone. */
+static inline unsigned wsh_stream_blocks_beyond(size_t len, int parts)
 {
-    int status = wsh_stream_warp(stream, wsh_stream_barrier<N>, team);
-
-    return status ? status : wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, kernel, team, args...);
+    return len > WSH_DEVICE_CELLS / 2 && parts > 0 ? wsh_stream_blocks(len * (size_t)parts + WSH_STREAM_WIDE) : 1;
 }
 
 template <int N>
@@ -117,33 +112,34 @@ template <int N>
 static inline int wsh_stream_spread(shmem_team_t team, void *dest, const void *source, size_t len, int root,
                                     cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_for(len, 1);
+    unsigned blocks = wsh_stream_blocks_beyond(len, 1);
 
     if (blocks == 1)
         return wsh_stream_block(stream, wsh_stream_broadcast<N>, team, dest, source, len, root);
-    return wsh_stream_opened<N>(stream, blocks, wsh_stream_broadcast_wide<N>, team, dest, source, len, root);
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_broadcast_wide<N>, team, dest, source, len,
+                             root);
 }
 
 template <int N, class T>
 static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                          int op, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_for(nelems * size, 1);
+    unsigned blocks = wsh_stream_blocks_beyond(nelems * size, 1);
 
     if (blocks == 1)
         return wsh_stream_block(stream, wsh_stream_reduce<T>, team, dest, source, nelems, op);
-    return wsh_stream_opened<N>(stream, blocks, wsh_stream_reduce_wide<T>, team, dest, source, nelems, op);
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_reduce_wide<T>, team, dest, source, nelems, op);
 }
 
 template <int N, class T>
 static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                              int op, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_for(nelems * size, shmem_team_n_pes(team));
+    unsigned blocks = wsh_stream_blocks_beyond(nelems * size, shmem_team_n_pes(team));
 
     if (blocks == 1)
         return wsh_stream_block(stream, wsh_stream_scatter<T>, team, dest, source, nelems, op);
-    return wsh_stream_opened<N>(stream, blocks, wsh_stream_scatter_wide<T>, team, dest, source, nelems, op);
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_scatter_wide<T>, team, dest, source, nelems, op);
 }
 
 #define WSH_MEET(NAME)                                                                                       \

@@ -21,12 +21,17 @@ template <int S> WSH_DEV constexpr unsigned wsh_dev_ahead()
 }
 
 /*
- * Data that goes by the cells of one epoch: what fits, and what few lanes write and take sooner than they copy and
- * meet. Chosen with perftest/device/collectives.
+ * Data that goes by the cells of one epoch: what fits, and what lanes write and take sooner than they copy and meet;
+ * where the other way is to meet, read and meet again (`COMBINED`), that is more. Chosen with
+ * perftest/device/collectives.
  */
-template <int S> static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
+template <int S, bool COMBINED = false>
+static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
 {
-    constexpr uint32_t most = S == WSH_THREAD ? 64 : S == WSH_WARP ? 512 : ~0u;
+    constexpr uint32_t most = S == WSH_THREAD ? 64
+                              : S == WSH_WARP ? 512
+                              : COMBINED      ? ~0u
+                                              : WSH_DEVICE_CELLS_MOVED;
 
     return group.cells / 2 < most ? group.cells / 2 : most;
 }

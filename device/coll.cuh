@@ -7,6 +7,7 @@
 #define WSH_DEVICE_COLL_CUH
 
 #include "cells.cuh"
+#include "spread.cuh"
 
 /* This PE's own part. */
 template <int S> static WSH_DEV void wsh_dev_keep(char *dest, const char *source, size_t len)
@@ -108,24 +109,12 @@ WSH_DEV_CALL void wsh_dev_broadcast_near(const struct wsh_dev_group &group, char
     wsh_dev_sync<S>();
 }
 
-/* All lanes: what lies at symmetric address `source` of a member. */
-template <int S>
-WSH_DEV_CALL void wsh_dev_load_from(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
-                                    int from)
-{
-    if (group.my_pe == from)
-        wsh_dev_keep<S>(dest, source, len);
-    else
-        wsh_dev_copy<S, wsh_dev_from_peer>(dest, (const char *)wsh_dev_member(group, source, len, from), len);
-}
-
-/* All read the root's array at once, instead of the root writing one after the other. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
-                                          int root)
+                                        int root)
 {
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
-    wsh_dev_load_from<S>(group, dest, source, len, root);
+    wsh_dev_spread<S>(group, dest, source, len, root, wsh_dev_crew{0, 1});
     wsh_dev_meet<S>(group, wsh_dev_done(group));
 }
 
@@ -140,7 +129,7 @@ WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void
     group = wsh_dev_enter<S>(what, team);
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
-    if (len > wsh_dev_cells_room<S>(group))
+    if (len > wsh_dev_cells_room<S, true>(group))
         wsh_dev_broadcast_far<S>(group, (char *)dest, (const char *)source, len, root);
     else
         wsh_dev_broadcast_near<S>(group, (char *)dest, (const char *)source, len, root);

@@ -23,7 +23,8 @@ struct wsh_dev_reduction {
 
 /* Data of all members at one place of their cells, combined. `own`: this member's. */
 template <int S, class K>
-static WSH_DEV uint64_t wsh_dev_cells_fold(const struct wsh_dev_group &group, int op, unsigned unit, uint64_t own)
+static WSH_DEV uint64_t wsh_dev_cells_fold(const struct wsh_dev_group &group, int op, unsigned unit,
+                                           uint64_t own)
 {
     constexpr int ahead = S == WSH_BLOCK ? 2 : 4;
     uint64_t sum = 0;
@@ -34,7 +35,8 @@ static WSH_DEV uint64_t wsh_dev_cells_fold(const struct wsh_dev_group &group, in
 
 #pragma unroll
         for (int u = 0; u < ahead; u++)
-            seen[u] = wsh_ptx_get(wsh_dev_cells_from(group, group.pad, base + u < group.n_pes ? base + u : 0) + unit);
+            seen[u] = wsh_ptx_get(
+                wsh_dev_cells_from(group, group.pad, base + u < group.n_pes ? base + u : 0) + unit);
 #pragma unroll
         for (int u = 0; u < ahead; u++) {
             int from = base + u;
@@ -42,9 +44,10 @@ static WSH_DEV uint64_t wsh_dev_cells_fold(const struct wsh_dev_group &group, in
 
             if (from >= group.n_pes)
                 break;
-            value = from == group.my_pe
-                        ? own
-                        : wsh_dev_cell_take(group, wsh_dev_cells_from(group, group.pad, from) + unit, seen[u]);
+            value =
+                from == group.my_pe
+                    ? own
+                    : wsh_dev_cell_take(group, wsh_dev_cells_from(group, group.pad, from) + unit, seen[u]);
             sum = from ? wsh_dev_fold<K>(op, sum, value) : value;
         }
     }
@@ -70,10 +73,41 @@ WSH_DEV_CALL void wsh_dev_reduce_near(const struct wsh_dev_group &group, const s
     wsh_dev_sync<S>();
 }
 
+/* Members whose units a lane has under way at once: all loads of a round start before the first is looked at. */
+#define WSH_REDUCE_AHEAD 4
+
+/* Adds U units of members `base` and on to the sums, in the order of the members. */
+template <class K, unsigned U, class V>
+static WSH_DEV void wsh_dev_reduce_some(const struct wsh_dev_group &group,
+                                        const struct wsh_dev_reduction &what, int base, size_t at,
+                                        size_t step, size_t end, V (&sum)[U])
+{
+    V value[WSH_REDUCE_AHEAD][U];
+
+#pragma unroll
+    for (int a = 0; a < WSH_REDUCE_AHEAD; a++) {
+        if (base + a >= group.n_pes)
+            break;
+        const char *from = (const char *)wsh_dev_member(group, what.source + at, sizeof(V), base + a);
+
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            value[a][u] = at + u * step < end ? wsh_ptx_get((const V *)(from + u * step)) : V();
+    }
+#pragma unroll
+    for (int a = 0; a < WSH_REDUCE_AHEAD; a++) {
+        if (base + a >= group.n_pes)
+            break;
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            sum[u] = base + a ? wsh_dev_fold_one<K>(what.op, sum[u], value[a][u]) : value[a][u];
+    }
+}
+
 /* U units of type V a lane and round, of that range of the slices. */
 template <int S, class K, unsigned U, class V>
-static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                        struct wsh_dev_range range)
+static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group,
+                                        const struct wsh_dev_reduction &what, struct wsh_dev_range range)
 {
     size_t step = wsh_dev_size<S>() * sizeof(V);
 
@@ -81,21 +115,12 @@ static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group, const
     for (size_t at = range.begin + wsh_dev_lane<S>() * sizeof(V); at < range.end; at += U * step) {
         V sum[U];
 
-#pragma unroll(S == WSH_BLOCK ? 2 : 4)
-        for (int i = 0; i < group.n_pes; i++) {
-            const char *from = (const char *)wsh_dev_member(group, what.source + at, sizeof(V), i);
-            V value[U];
-
-#pragma unroll
-            for (unsigned u = 0; u < U; u++)
-                value[u] = at + u * step < range.end ? wsh_ptx_get((const V *)(from + u * step)) : V();
-#pragma unroll
-            for (unsigned u = 0; u < U; u++)
-                sum[u] = i ? wsh_dev_fold_one<K>(what.op, sum[u], value[u]) : value[u];
-        }
+#pragma unroll 1
+        for (int base = 0; base < group.n_pes; base += WSH_REDUCE_AHEAD)
+            wsh_dev_reduce_some<K, U, V>(group, what, base, at, step, range.end, sum);
         for (int i = 0; i < (what.scatter ? 1 : group.n_pes); i++) {
-            char *to = what.scatter ? what.dest + at
-                                    : (char *)wsh_dev_member(group, what.dest + at, sizeof(V), i);
+            char *to =
+                what.scatter ? what.dest + at : (char *)wsh_dev_member(group, what.dest + at, sizeof(V), i);
 
 #pragma unroll
             for (unsigned u = 0; u < U; u++)
@@ -106,7 +131,8 @@ static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group, const
 }
 
 /* Both arrays at all members, as bits: their common alignment. */
-static WSH_DEV uint64_t wsh_dev_addresses(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what)
+static WSH_DEV uint64_t wsh_dev_addresses(const struct wsh_dev_group &group,
+                                          const struct wsh_dev_reduction &what)
 {
     uint64_t bits = (uint64_t)what.dest | (uint64_t)what.source;
 
@@ -118,8 +144,8 @@ static WSH_DEV uint64_t wsh_dev_addresses(const struct wsh_dev_group &group, con
 }
 
 /* How far a range goes by 16 bytes. */
-static WSH_DEV size_t wsh_dev_reduce_middle(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                            struct wsh_dev_range range)
+static WSH_DEV size_t wsh_dev_reduce_middle(const struct wsh_dev_group &group,
+                                            const struct wsh_dev_reduction &what, struct wsh_dev_range range)
 {
     bool aligned = (wsh_dev_addresses(group, what) | range.begin) % 16 == 0;
 
@@ -154,16 +180,17 @@ static WSH_DEV struct wsh_dev_range wsh_dev_slice(const struct wsh_dev_group &gr
 }
 
 template <int S, class K>
-WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op, void *dest, const void *source,
-                                     size_t nelems)
+WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op, void *dest,
+                                     const void *source, size_t nelems)
 {
-    struct wsh_dev_reduction all = {op, (char *)dest, (const char *)source, nelems * sizeof(typename K::bits), false};
+    struct wsh_dev_reduction all = {op, (char *)dest, (const char *)source, nelems * sizeof(typename K::bits),
+                                    false};
     struct wsh_dev_group group;
 
     if (!nelems)
         return;
     group = wsh_dev_enter<S>(what, team);
-    if (all.len <= wsh_dev_cells_room<S>(group)) {
+    if (all.len <= wsh_dev_cells_room<S, true>(group)) {
         wsh_dev_reduce_near<S, K>(group, all, 0);
         return;
     }
@@ -172,8 +199,8 @@ WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op
 
 /* dest overlaps no source: others still read that when this member writes its result. */
 template <int S, class K>
-WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, int op, void *dest, const void *source,
-                                         size_t nelems)
+WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, int op, void *dest,
+                                         const void *source, size_t nelems)
 {
     size_t len = nelems * sizeof(typename K::bits);
     struct wsh_dev_reduction mine = {op, (char *)dest, (const char *)source, len, true};
@@ -182,7 +209,7 @@ WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, in
     if (!nelems)
         return;
     group = wsh_dev_enter<S>(what, team);
-    if (len > wsh_dev_cells_room<S>(group)) {
+    if (len > wsh_dev_cells_room<S, true>(group)) {
         mine.source += (size_t)group.my_pe * len;
         wsh_dev_reduce_far<S, K>(group, mine, wsh_dev_range{0, len});
         return;

@@ -25,10 +25,21 @@ static size_t unit_of(const struct wsh_job *job)
     return WSH_DEVICE_PAD_LINES(job->pool.unit * TIMES);
 }
 
+/* Bytes of cells a pair of members and parity, where `room` is for those of all. */
+static uint32_t cells_in(size_t room, int n_pes)
+{
+    size_t each = room / (2 * (size_t)n_pes);
+
+    return each < WSH_DEVICE_CELLS ? (uint32_t)(each / WSH_DEVICE_PAD_LINE * WSH_DEVICE_PAD_LINE)
+                                   : WSH_DEVICE_CELLS;
+}
+
 /* Of a predefined team. */
 static size_t whole_pad(const struct wsh_job *job)
 {
-    return WSH_DEVICE_PAD_CELLS(job->n_pes) + (size_t)2 * (size_t)job->n_pes * WSH_DEVICE_CELLS;
+    size_t n = (size_t)job->n_pes;
+
+    return WSH_DEVICE_PAD_CELLS(job->n_pes) + 2 * n * cells_in(WSH_DEVICE_CELLS_ALL, job->n_pes);
 }
 
 /* So that what the program gets begins where the heap's memory does. */
@@ -86,10 +97,9 @@ static char *pad_of(const struct wsh_team *team, size_t *len)
 /* Bytes of cells a pair and parity, in a pad of `len` bytes. */
 static uint32_t cells_of(int n_pes, size_t len)
 {
-    size_t head = WSH_DEVICE_PAD_CELLS(n_pes), each = len > head ? (len - head) / (2 * (size_t)n_pes) : 0;
+    size_t head = WSH_DEVICE_PAD_CELLS(n_pes);
 
-    return each < WSH_DEVICE_CELLS ? (uint32_t)(each / WSH_DEVICE_PAD_LINE * WSH_DEVICE_PAD_LINE)
-                                   : WSH_DEVICE_CELLS;
+    return cells_in(len > head ? len - head : 0, n_pes);
 }
 
 /* Card and members, not what peers write. Under the GPU's context. 0 or the driver's status. */
@@ -205,7 +215,7 @@ void wsh_view_teams(struct wsh_job *job, struct wsh_device *device)
     const struct wsh_view *view = job->device.view;
 
     device->world = (uint64_t)(uintptr_t)job->device.pads;
-    device->world_cells = WSH_DEVICE_CELLS;
+    device->world_cells = cells_in(WSH_DEVICE_CELLS_ALL, job->n_pes);
     device->teams = view->block + view->teams;
     wsh_view_team(&job->world);
     wsh_view_team(&job->shared);

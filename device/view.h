@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule in this file. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 3
+#define WSH_DEVICE_ABI 4
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -97,8 +97,10 @@ struct wsh_device_card {
 #define WSH_DEVICE_PAD_MEMBERS WSH_DEVICE_PAD_LINE
 #define WSH_DEVICE_PAD_WORDS(n_pes) (WSH_DEVICE_PAD_MEMBERS + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*4u))
 #define WSH_DEVICE_PAD_CELLS(n_pes) (WSH_DEVICE_PAD_WORDS(n_pes) + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*8u))
-#define WSH_DEVICE_CELL 16u    /* bytes, half of them data */
-#define WSH_DEVICE_CELLS 4096u /* bytes of cells a pair of members and parity, at most */
+#define WSH_DEVICE_CELL 16u             /* bytes, half of them data */
+#define WSH_DEVICE_CELLS 32768u         /* bytes of cells a pair of members and parity, at most … */
+#define WSH_DEVICE_CELLS_MOVED 4096u    /* … of data that a block only moves; longer goes straight */
+#define WSH_DEVICE_CELLS_ALL (4u << 20) /* … and of a predefined team's from all members */
 
 /*
  * The pads by team handle, in device memory: open addressing from WSH_DEVICE_TEAM_HASH on. handle 0 ends a search; a
@@ -200,8 +202,9 @@ struct wsh_device {
     uint64_t rings; /* of the proxy; 0 = none: unmapped PEs are refused */
     uint64_t world; /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
     uint64_t world_cells;
-    uint64_t teams; /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
-    uint64_t reserved[6];
+    uint64_t teams;   /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
+    uint64_t sharers; /* PEs that use this GPU */
+    uint64_t reserved[5];
 };
 
 /*

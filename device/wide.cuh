@@ -2,9 +2,11 @@
 /*
  * Knows large collectives by all blocks of a kernel. To other members they are what one block does: the same words in
  * the same epoch, so that each member chooses for itself. Blocks move their shares and end; the last of them, whichever
- * that is, tells the members and awaits them. No block waits for another, so it does not matter how many have room on
- * the GPU, of how many PEs. What must begin with a meeting has it in a kernel in front: a barrier, whose epoch this
- * one completes.
+ * that is, tells the members and awaits them. No block waits for another of its kernel.
+ *
+ * What begins with a meeting has each block await the others' first blocks. Blocks that wait hold their place on the
+ * GPU: PEs that share one take part with so few that those of all have room, and the first one of each is never kept
+ * out.
  */
 #ifndef WSH_DEVICE_WIDE_CUH
 #define WSH_DEVICE_WIDE_CUH
@@ -25,26 +27,54 @@ template <int S> static WSH_DEV bool wsh_dev_last_block(const struct wsh_dev_gro
     return wsh_dev_any_lane<S>(last);
 }
 
-/* `opened`: the call's epoch has begun in the kernel before. */
-template <int S> WSH_DEV_CALL void wsh_dev_close(struct wsh_dev_group group, bool opened)
+/* The end of a call by all blocks, which is in the epoch after the one counted. */
+template <int S> WSH_DEV_CALL void wsh_dev_close(struct wsh_dev_group group)
 {
     if (!wsh_dev_last_block<S>(group))
         return;
     group.epoch = wsh_ptx_poll(&((const struct wsh_device_card *)group.pad)->epoch);
-    if (!opened)
-        wsh_dev_advance<S>(&group);
+    wsh_dev_advance<S>(&group);
     wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
+#define WSH_WIDE_WAITERS \
+    128 /* blocks of all PEs of a GPU that may wait at once: it has 108 to 148 processors */
+
+/* The blocks that take part in a call which begins with a meeting: the first ones. */
+static WSH_DEV unsigned wsh_dev_openers()
+{
+    unsigned most = WSH_WIDE_WAITERS / (unsigned)wsh_device_view.sharers;
+
+    return gridDim.x < most ? gridDim.x : most ? most : 1;
+}
+
+/*
+ * Such a call's begin. No epoch is counted before the last block ends, so that all find the same one; where that is a
+ * sweep's, its words say the same (wsh_dev_advance).
+ */
+template <int S> WSH_DEV_CALL void wsh_dev_open(struct wsh_dev_group group)
+{
+    if (wsh_dev_looks<S>()) {
+        group.epoch = wsh_ptx_poll(&((const struct wsh_device_card *)group.pad)->epoch) + 1;
+        if (blockIdx.x == 0) {
+            wsh_ptx_release();
+            wsh_dev_tell<S>(group, wsh_dev_arrived(group));
+        }
+        wsh_dev_await<S>(group, wsh_dev_arrived(group));
+    }
+    wsh_dev_sync<S>();
 }
 
 #define WSH_WIDE_TILE 16384 /* bytes that a block moves at once, at least */
 
 /* As wsh_dev_exchange. Each block moves the same part to every member, each beginning with another. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_exchange_wide(const char *what, shmem_team_t team, char *dest, const char *source, bool same,
-                                        size_t len)
+WSH_DEV_CALL void wsh_dev_exchange_wide(const char *what, shmem_team_t team, char *dest, const char *source,
+                                        bool same, size_t len)
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
-    size_t stride = same ? 0 : len, tile = ((len + gridDim.x - 1) / gridDim.x + WSH_WIDE_TILE - 1) / WSH_WIDE_TILE;
+    size_t stride = same ? 0 : len,
+           tile = ((len + gridDim.x - 1) / gridDim.x + WSH_WIDE_TILE - 1) / WSH_WIDE_TILE;
     unsigned n = (unsigned)group.n_pes, tiles;
 
     tile *= WSH_WIDE_TILE;
@@ -61,50 +91,49 @@ WSH_DEV_CALL void wsh_dev_exchange_wide(const char *what, shmem_team_t team, cha
         else
             wsh_dev_store<S>(wsh_dev_member(group, dest + at, part, to), from, part);
     }
-    wsh_dev_close<S>(group, false);
+    wsh_dev_close<S>(group);
 }
 
-/* As wsh_dev_broadcast_to, opened. */
+/* As wsh_dev_broadcast_to. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_wide(const char *what, shmem_team_t team, char *dest, const char *source,
                                          size_t len, int root)
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
-    struct wsh_dev_range mine = wsh_dev_share(len);
-    size_t part = mine.end - mine.begin;
 
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
-    if (group.my_pe == root)
-        wsh_dev_keep<S>(dest + mine.begin, source + mine.begin, part);
-    else
-        wsh_dev_copy<S, wsh_dev_from_peer>(
-            dest + mine.begin, (const char *)wsh_dev_member(group, source, len, root) + mine.begin, part);
-    wsh_dev_close<S>(group, true);
+    if (blockIdx.x < wsh_dev_openers()) {
+        wsh_dev_open<S>(group);
+        wsh_dev_spread<S>(group, dest, source, len, root, wsh_dev_crew{blockIdx.x, wsh_dev_openers()});
+    }
+    wsh_dev_close<S>(group);
 }
 
-#define WSH_WIDE_UNITS 4 /* of 16 bytes, that a lane loads from each member at once */
+#define WSH_WIDE_UNITS 2 /* of 16 bytes, that a lane loads from each member at once */
 
-/* As wsh_dev_reduce_all, or with `scatter` wsh_dev_reduce_scatter; opened. */
+/* As wsh_dev_reduce_all, or with `scatter` wsh_dev_reduce_scatter. */
 template <int S, class K>
 static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int op, bool scatter, void *dest,
                                         const void *source, size_t nelems)
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
-    size_t len = nelems * sizeof(typename K::bits);
+    size_t len = nelems * sizeof(typename K::bits), middle;
     struct wsh_dev_reduction mine = {op, (char *)dest, (const char *)source, len, scatter};
     struct wsh_dev_range range = {0, len};
-    size_t middle;
 
     if (scatter)
         mine.source += (size_t)group.my_pe * len;
     else
         range = wsh_dev_slice(group, len);
-    range = wsh_dev_part(range, WSH_SHARE_UNIT, blockIdx.x, gridDim.x);
-    middle = wsh_dev_reduce_middle(group, mine, range);
-    wsh_dev_reduce_span<S, K, WSH_WIDE_UNITS, uint4>(group, mine, wsh_dev_range{range.begin, middle});
-    wsh_dev_reduce_lean<S, K, typename K::bits>(group, mine, wsh_dev_range{middle, range.end});
-    wsh_dev_close<S>(group, true);
+    if (blockIdx.x < wsh_dev_openers()) {
+        range = wsh_dev_part(range, WSH_SHARE_UNIT, blockIdx.x, wsh_dev_openers());
+        middle = wsh_dev_reduce_middle(group, mine, range);
+        wsh_dev_open<S>(group);
+        wsh_dev_reduce_span<S, K, WSH_WIDE_UNITS, uint4>(group, mine, wsh_dev_range{range.begin, middle});
+        wsh_dev_reduce_lean<S, K, typename K::bits>(group, mine, wsh_dev_range{middle, range.end});
+    }
+    wsh_dev_close<S>(group);
 }
 
 #endif

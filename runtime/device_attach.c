@@ -79,7 +79,8 @@ static void close_memory(struct wsh_job *job)
     device->alloc = NULL;
     device->pads = NULL;
     device->copies = NULL;
-    device->attached = device->shares_gpu = false;
+    device->attached = false;
+    device->sharers = 0;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
 }
 
@@ -144,7 +145,7 @@ static int count_sharers(struct wsh_job *job, const struct wsh_peer_blob *peers)
             first = first < 0 ? pe : first;
             n++;
         }
-    job->device.shares_gpu = n > 1;
+    job->device.sharers = n;
     if (n < 2 || first != job->my_pe || job->device.gpu.mps)
         return 0;
     snprintf(text, sizeof text,

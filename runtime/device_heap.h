@@ -19,7 +19,7 @@ struct wsh_view;
 
 struct wsh_device_heap {
     bool attached;
-    bool shares_gpu; /* other PEs use it too */
+    int sharers; /* PEs of this host that use it, this one too */
     struct wsh_gpu gpu;
     struct wsh_gpu_mem mem;
     struct wsh_alloc *alloc;
