@@ -258,6 +258,18 @@ WSH_PTX_ATOMIC(fetch_xor, uint32_t, "r", "xor.b32")
 WSH_PTX_ATOMIC(fetch_xor, uint64_t, "l", "xor.b64")
 #undef WSH_PTX_ATOMIC
 
+/* Adds n for each lane; those that come together with equal n share one addition. What was there before this lane's. */
+static WSH_DEV uint64_t wsh_ptx_add_together(uint64_t *g_word, uint32_t n)
+{
+    unsigned lane = wsh_ptx_lane(), lanes = __match_any_sync(__activemask(), n);
+    int leader = __ffs((int)lanes) - 1;
+    unsigned long long at = 0;
+
+    if (lane == (unsigned)leader)
+        at = wsh_ptx_fetch_add(g_word, (uint64_t)n * (unsigned)__popc(lanes));
+    return __shfl_sync(lanes, at, leader) + (uint64_t)n * (unsigned)__popc(lanes & ((1u << lane) - 1));
+}
+
 #define WSH_PTX_REDUCTION(NAME, WORD, REGISTER, OP)                                                           \
     static WSH_DEV void wsh_ptx_##NAME(WORD *g_word, WORD operand)                                            \
     {                                                                                                         \

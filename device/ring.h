@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the rings by which device code asks the proxy for operations on memory that its GPU does not reach: where
+ * everything lies, and the form of a record. Read by C, C++ and CUDA.
+ *
+ * A ring has WSH_RING_PIECES places. A *position* counts places for ever; place = position modulo WSH_RING_PIECES,
+ * lap = position / WSH_RING_PIECES. With every place go 16 bytes of record (a piece), WSH_RING_CHUNK bytes of payload
+ * and an answer word. A record has as many consecutive positions as its pieces or its payload need, never across the
+ * ring's end; its payload begins with the chunk of its first position.
+ *
+ * The order, in the words used at both ends. The producer *reserves* positions by one addition to `head`, waits until
+ * they are *freed* (position + n - freed <= WSH_RING_PIECES), stores the payload, releases it, and stores the pieces.
+ * Both halves of a piece carry the lap's parity in bit 63, so that the consumer needs no store of 16 bytes to arrive
+ * whole, nor any order between pieces: it takes a record when all its pieces show the parity, with acquire, and stamps
+ * the parity itself on the places of a record that have no piece. It counts what it has taken: `started` (handed to a
+ * transport), `done` (complete at the target), `freed` (places that may be written again: the payload was read, the
+ * answer taken). Each of the three is released by the consumer and acquired by whoever waits for it.
+ *
+ * Answers: when the result of a record lies in its payload, the consumer releases position + 1 in the answer word of
+ * the first place; the producer, having read the result, releases 0 there, and only then is the place freed.
+ *
+ * Fence: an epoch counted by the GPU travels in every record. Device code counts it up after `started` of all rings
+ * has passed their heads; the consumer fences when a record shows a later epoch than any before. So every record that
+ * comes after a fence, in whatever ring, is fenced from every record before it, in whatever ring, and nothing drains.
+ *
+ * Quiet: a record WSH_RING_QUIET asks the consumer to take what is visible in all rings, and then nothing more until
+ * everything taken is complete. Device code waits for `done` of every ring to pass its head.
+ */
+#ifndef WSH_DEVICE_RING_H
+#define WSH_DEVICE_RING_H
+
+#ifndef __CUDACC_RTC__
+#include <stdint.h>
+#else
+#include <shmem/types.h>
+#endif
+
+#ifdef __cplusplus
+#define WSH_RING_ALIGN(n) alignas(n)
+#else
+#define WSH_RING_ALIGN(n) _Alignas(n)
+#endif
+
+#ifndef WSH_RING_PIECES
+#define WSH_RING_PIECES 4096u /* a power of two */
+#endif
+#ifndef WSH_RING_CHUNK
+#define WSH_RING_CHUNK 256u
+#endif
+#define WSH_RING_PART (WSH_RING_PIECES / 16u * WSH_RING_CHUNK) /* longest payload of a record */
+#define WSH_RINGS_MAX 16
+
+/* What a record asks for; 0 is none. */
+enum wsh_ring_kind {
+    WSH_RING_PAD = 1,  /* nothing; len positions */
+    WSH_RING_PUT,      /* len bytes of payload */
+    WSH_RING_SIGNAL,   /* the same, then the signal: `op` with `value` on the word at `second` */
+    WSH_RING_PUT_WORD, /* the low len bytes of value */
+    WSH_RING_GET,      /* len bytes into the payload; answered */
+    WSH_RING_AMO,      /* `op` on a word of len bytes; answered with the old value if WSH_RING_ANSWER */
+    WSH_RING_QUIET,
+    WSH_RING_KINDS
+};
+
+/* What `op` may be, by the numbers of enum wsh_amo_op (runtime/base/atomic.h). */
+enum wsh_ring_op {
+    WSH_RING_OP_FETCH,
+    WSH_RING_OP_SET,
+    WSH_RING_OP_SWAP,
+    WSH_RING_OP_CSWAP,
+    WSH_RING_OP_ADD,
+    WSH_RING_OP_AND,
+    WSH_RING_OP_OR,
+    WSH_RING_OP_XOR
+};
+
+#define WSH_RING_PARITY ((uint64_t)1 << 63)
+#define WSH_RING_ADDRESS (((uint64_t)1 << 48) - 1)
+#define WSH_RING_LOW(n) (((uint64_t)1 << (n)) - 1)
+
+/* First piece, a: address of the symmetric object (48 bits), flags, op (5), kind (5), parity. */
+#define WSH_RING_FENCED ((uint64_t)1 << 51) /* fence before this record */
+#define WSH_RING_ANSWER ((uint64_t)1 << 52)
+#define WSH_RING_OP_AT 53
+#define WSH_RING_KIND_AT 58
+/* First piece, b: len (20 bits), global PE (20), epoch (23), parity. */
+#define WSH_RING_LEN_BITS 20
+#define WSH_RING_PE_BITS 20
+#define WSH_RING_PE_AT 20
+#define WSH_RING_EPOCH_BITS 23
+#define WSH_RING_EPOCH_AT 40
+/* Further pieces, a: `second` (48 bits), bit 63 of the value, parity; b: its other bits, parity. The third: compare. */
+#define WSH_RING_VALUE_TOP ((uint64_t)1 << 62)
+
+struct wsh_ring_piece {
+    WSH_RING_ALIGN(16) uint64_t a;
+    uint64_t b;
+};
+
+/* The consumer's side, memory of the host that the GPU reaches; zeroed. */
+struct wsh_ring {
+    WSH_RING_ALIGN(128) uint64_t started;
+    uint64_t done, freed;
+    WSH_RING_ALIGN(128) struct wsh_ring_piece piece[WSH_RING_PIECES];
+    uint64_t answer[WSH_RING_PIECES];
+    WSH_RING_ALIGN(128) unsigned char payload[WSH_RING_PIECES * WSH_RING_CHUNK];
+};
+
+/* The producers' side, in device memory; zeroed. `freed`: what was last seen of the consumer's. */
+struct wsh_ring_head {
+    WSH_RING_ALIGN(128) uint64_t head;
+    uint64_t freed;
+};
+
+/* `used`: bit r = ring r has been pushed to. */
+struct wsh_ring_heads {
+    WSH_RING_ALIGN(128) uint64_t epoch;
+    uint64_t used;
+    struct wsh_ring_head ring[WSH_RINGS_MAX];
+};
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how device code writes records into the rings to the proxy, waits for their answers, and orders and completes
+ * what it has asked for. The order of everything is argued in ring.h. Callers say where the rings are; they also define
+ * wsh_dev_ring_idle, called between looks at a word that does not hold yet.
+ */
+#ifndef WSH_DEVICE_RING_PUSH_CUH
+#define WSH_DEVICE_RING_PUSH_CUH
+
+#include "ring.h"
+#include "scope.cuh"
+
+struct wsh_dev_rings {
+    struct wsh_ring *ring; /* [n] */
+    struct wsh_ring_heads *heads;
+    uint32_t n, mine; /* mine: the ring of this block */
+};
+
+/* One record. `value` and further: for the kinds that have them. */
+struct wsh_dev_ask {
+    uint64_t first_a; /* kind, op and flags, in place */
+    uint64_t sym, value, second, compare;
+    uint32_t len;
+    int pe;
+};
+
+WSH_DEV void wsh_dev_ring_idle(const char *what, const uint64_t *word, uint64_t value, uint64_t *since);
+
+static WSH_DEV constexpr uint64_t wsh_dev_ring_kind(enum wsh_ring_kind kind, uint64_t op = 0)
+{
+    return (uint64_t)kind << WSH_RING_KIND_AT | op << WSH_RING_OP_AT;
+}
+
+/* Polls until the word has reached `value`, and acquires. */
+static WSH_DEV uint64_t wsh_dev_ring_reach(const char *what, const uint64_t *word, uint64_t value)
+{
+    uint64_t since = 0, seen;
+
+#pragma unroll 1
+    while ((seen = wsh_ptx_poll(word)) < value)
+        wsh_dev_ring_idle(what, word, value, &since);
+    wsh_ptx_acquire();
+    return seen;
+}
+
+static WSH_DEV struct wsh_ring_piece *wsh_dev_ring_piece(struct wsh_ring *ring, uint64_t at)
+{
+    return &ring->piece[at % WSH_RING_PIECES];
+}
+
+static WSH_DEV void wsh_dev_ring_store(struct wsh_ring *ring, uint64_t at, uint64_t a, uint64_t b)
+{
+    uint64_t parity = at / WSH_RING_PIECES % 2 ? 0 : WSH_RING_PARITY;
+
+    wsh_ptx_put((struct wsh_ptx_pair *)wsh_dev_ring_piece(ring, at), wsh_ptx_pair{a | parity, b | parity});
+}
+
+/*
+ * What the caller last saw as freed may be older than what is: then the consumer is asked. A place is stored to after a
+ * branch that asked for the value, never before it.
+ */
+static WSH_DEV void wsh_dev_ring_wait_for_room(const struct wsh_dev_rings &rings, uint64_t at, uint32_t n)
+{
+    struct wsh_ring_head *head = &rings.heads->ring[rings.mine];
+    uint64_t end = at + n;
+
+    if (end <= wsh_ptx_poll(&head->freed) + WSH_RING_PIECES)
+        return;
+    wsh_ptx_put(&head->freed, wsh_dev_ring_reach("a full ring to the proxy", &rings.ring[rings.mine].freed,
+                                                 end - WSH_RING_PIECES));
+}
+
+static WSH_DEV void wsh_dev_ring_pad(struct wsh_ring *ring, uint64_t at, uint32_t n)
+{
+    uint32_t before = WSH_RING_PIECES - (uint32_t)(at % WSH_RING_PIECES);
+
+    wsh_dev_ring_store(ring, at, wsh_dev_ring_kind(WSH_RING_PAD), before);
+    wsh_dev_ring_store(ring, at + before, wsh_dev_ring_kind(WSH_RING_PAD), n - before);
+}
+
+/*
+ * n positions that are free to write, not across the ring's end. Lanes that come together and ask for equally many
+ * share one addition.
+ */
+static WSH_DEV uint64_t wsh_dev_ring_reserve(const struct wsh_dev_rings &rings, uint32_t n)
+{
+    struct wsh_ring_head *head = &rings.heads->ring[rings.mine];
+    uint64_t at;
+
+    if (!(wsh_ptx_poll(&rings.heads->used) >> rings.mine & 1))
+        wsh_ptx_or(&rings.heads->used, (uint64_t)1 << rings.mine);
+#pragma unroll 1
+    for (;;) {
+        at = wsh_ptx_add_together(&head->head, n);
+        wsh_dev_ring_wait_for_room(rings, at, n);
+        if (at % WSH_RING_PIECES + n <= WSH_RING_PIECES)
+            return at;
+        wsh_dev_ring_pad(&rings.ring[rings.mine], at, n);
+    }
+}
+
+static WSH_DEV unsigned char *wsh_dev_ring_payload(const struct wsh_dev_rings &rings, uint64_t at)
+{
+    return rings.ring[rings.mine].payload + at % WSH_RING_PIECES * WSH_RING_CHUNK;
+}
+
+static WSH_DEV uint32_t wsh_dev_ring_chunks(uint32_t len)
+{
+    return (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
+}
+
+/* Further piece i: a word of 64 bits, and an address. */
+static WSH_DEV void wsh_dev_ring_store_word(struct wsh_ring *ring, uint64_t at, uint64_t value, uint64_t second)
+{
+    wsh_dev_ring_store(ring, at, (value & WSH_RING_PARITY) >> 1 | second, value & ~WSH_RING_PARITY);
+}
+
+/* The pieces of a record, after its payload was released, in this order or any other. `words`: further pieces. */
+static WSH_DEV void wsh_dev_ring_post(const struct wsh_dev_rings &rings, uint64_t at, const struct wsh_dev_ask &ask,
+                                      unsigned words)
+{
+    struct wsh_ring *ring = &rings.ring[rings.mine];
+    uint64_t epoch = wsh_ptx_poll(&rings.heads->epoch) & WSH_RING_LOW(WSH_RING_EPOCH_BITS);
+
+    if (words > 1)
+        wsh_dev_ring_store_word(ring, at + 2, ask.compare, 0);
+    if (words > 0)
+        wsh_dev_ring_store_word(ring, at + 1, ask.value, ask.second);
+    wsh_dev_ring_store(ring, at, ask.first_a | ask.sym,
+                       epoch << WSH_RING_EPOCH_AT | (uint64_t)(uint32_t)ask.pe << WSH_RING_PE_AT | ask.len);
+}
+
+/* Until the result of the record at `at` lies in its payload. */
+static WSH_DEV void wsh_dev_ring_await(const struct wsh_dev_rings &rings, uint64_t at)
+{
+    const uint64_t *answer = &rings.ring[rings.mine].answer[at % WSH_RING_PIECES];
+
+    wsh_dev_ring_reach("an answer of the proxy", answer, at + 1);
+}
+
+/* After all lanes have read it: the place may be used again. */
+static WSH_DEV void wsh_dev_ring_take(const struct wsh_dev_rings &rings, uint64_t at)
+{
+    wsh_ptx_signal_set(&rings.ring[rings.mine].answer[at % WSH_RING_PIECES], 0);
+}
+
+/* All rings have handed to transports what was pushed before; a new epoch begins. One lane, after a barrier. */
+static WSH_DEV void wsh_dev_rings_fence(const struct wsh_dev_rings &rings)
+{
+    uint64_t used = wsh_ptx_poll(&rings.heads->used);
+
+    if (!used)
+        return;
+#pragma unroll 1
+    for (uint32_t r = 0; r < rings.n; r++)
+        if (used >> r & 1)
+            wsh_dev_ring_reach("shmem_fence", &rings.ring[r].started, wsh_ptx_poll(&rings.heads->ring[r].head));
+    wsh_ptx_add(&rings.heads->epoch, 1);
+}
+
+/* Whether every ring has completed its part of `heads`. */
+static WSH_DEV bool wsh_dev_rings_are_done(const struct wsh_dev_rings &rings, const uint64_t *heads)
+{
+    bool done = true;
+
+#pragma unroll 1
+    for (uint32_t r = 0; r < rings.n && done; r++)
+        done = !heads[r] || wsh_ptx_poll(&rings.ring[r].done) >= heads[r];
+    return done;
+}
+
+/*
+ * All that was pushed before the call, to any ring, is complete at its target. A record of another producer that was
+ * reserved and not yet written may hide ours from the consumer when it takes the quiet: so it is asked again. One lane,
+ * after a barrier and wsh_ptx_fence.
+ */
+static WSH_DEV void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
+{
+    uint64_t heads[WSH_RINGS_MAX], used = wsh_ptx_poll(&rings.heads->used), at;
+
+    if (!used)
+        return;
+#pragma unroll 1
+    for (uint32_t r = 0; r < rings.n; r++)
+        heads[r] = used >> r & 1 ? wsh_ptx_poll(&rings.heads->ring[r].head) : 0;
+#pragma unroll 1
+    while (!wsh_dev_rings_are_done(rings, heads)) {
+        at = wsh_dev_ring_reserve(rings, 1);
+        wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0);
+        wsh_dev_ring_reach("shmem_quiet", &rings.ring[rings.mine].done, at + 1);
+    }
+    wsh_ptx_acquire();
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the consumer of the device rings (device/ring.h): takes records, has them carried out by whoever it was given,
+ * answers, and counts. Knows nothing of GPUs, PEs or transports. One thread at a time.
+ */
+#ifndef WSH_PROXY_RING_H
+#define WSH_PROXY_RING_H
+
+#include "device/ring.h"
+#include "transports/transport.h"
+
+/* A record, decoded. */
+struct wsh_ring_ask {
+    enum wsh_ring_kind kind;
+    enum wsh_amo_op op;
+    bool fenced, answer;
+    int pe;
+    size_t len;
+    uint64_t sym, value, second, compare;
+    void *payload; /* of the record: source of puts, where results go */
+};
+
+/*
+ * Who carries out what is asked. start: PUT, SIGNAL, PUT_WORD (the value lies in the payload), GET and AMO; 0,
+ * -EAGAIN (it will be tried again) or a final, logged error; `done` reaches 0 when the payload may be used again
+ * (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN as above. pending: started
+ * and not complete.
+ */
+struct wsh_consumer_ops {
+    int (*start)(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done);
+    int (*fence)(void *arg);
+    size_t (*pending)(void *arg);
+};
+
+enum wsh_place_state { WSH_PLACE_PLAIN, WSH_PLACE_DUE, WSH_PLACE_ANSWERED };
+
+/* What the consumer keeps of a record that it has started, at its first place. */
+struct wsh_place {
+    struct wsh_done done;
+    uint16_t n; /* positions */
+    uint8_t state;
+};
+
+struct wsh_consumer_ring {
+    struct wsh_ring *ring;
+    uint64_t started, done, freed; /* as published, or about to be */
+    uint64_t stop;                 /* of a quiet: not to be passed */
+    bool stopped;
+    uint32_t n_due;
+    uint16_t due[WSH_RING_PIECES]; /* places whose answer is owed */
+    struct wsh_place place[WSH_RING_PIECES];
+};
+
+struct wsh_consumer_stats {
+    uint64_t records, bytes, fences, quiets, refused; /* refused: started in vain */
+    uint64_t depth;                                   /* the most positions taken and not freed */
+};
+
+struct wsh_consumer {
+    const struct wsh_consumer_ops *ops;
+    void *arg;
+    unsigned n_rings;
+    uint32_t epoch;
+    bool holds; /* a quiet was asked for */
+    struct wsh_consumer_stats stats;
+    struct wsh_consumer_ring ring[]; /* [n_rings] */
+};
+
+/* Over rings[n] that are zero. NULL: no memory. */
+struct wsh_consumer *wsh_consumer_open(struct wsh_ring *rings, unsigned n, const struct wsh_consumer_ops *ops,
+                                       void *arg);
+void wsh_consumer_close(struct wsh_consumer *consumer);
+
+/* In place, where there are wsh_consumer_size(n) bytes. */
+size_t wsh_consumer_size(unsigned n);
+void wsh_consumer_init(struct wsh_consumer *consumer, struct wsh_ring *rings, unsigned n,
+                       const struct wsh_consumer_ops *ops, void *arg);
+
+/* One look at everything. > 0: did something; 0: nothing to do; < 0: final, logged error. */
+int wsh_consumer_step(struct wsh_consumer *consumer);
+
+/* By any thread: nothing is visible that was not taken, and all that was is complete. */
+bool wsh_rings_are_idle(const struct wsh_ring *rings, unsigned n);
+
+#endif

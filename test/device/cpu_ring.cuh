@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lets a host compiler build the producers of the rings to the proxy: CPU threads stand for lanes, each a warp of its
+ * own. Looks are acquires and stores releases, since ThreadSanitizer does not know fences.
+ */
+#ifndef WSH_TEST_DEVICE_CPU_RING_CUH
+#define WSH_TEST_DEVICE_CPU_RING_CUH
+
+#include "test/device/cpu_ptx.cuh"
+
+struct wsh_ptx_pair {
+    uint64_t a, b;
+};
+
+static inline uint64_t wsh_ptx_poll(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline void wsh_ptx_put(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+/* In two halves, the second one first in every other place: the consumer must not mind. */
+static inline void wsh_ptx_put(struct wsh_ptx_pair *to, struct wsh_ptx_pair v)
+{
+    bool swap = (uintptr_t)to / sizeof v % 2;
+
+    __atomic_store_n(swap ? &to->b : &to->a, swap ? v.b : v.a, __ATOMIC_RELEASE);
+    __atomic_store_n(swap ? &to->a : &to->b, swap ? v.a : v.b, __ATOMIC_RELEASE);
+}
+
+static inline void wsh_ptx_signal_set(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static inline void wsh_ptx_add(uint64_t *word, uint64_t n)
+{
+    __atomic_fetch_add(word, n, __ATOMIC_ACQ_REL);
+}
+
+static inline void wsh_ptx_or(uint64_t *word, uint64_t bits)
+{
+    __atomic_fetch_or(word, bits, __ATOMIC_ACQ_REL);
+}
+
+static inline uint64_t wsh_ptx_add_together(uint64_t *word, uint32_t n)
+{
+    return __atomic_fetch_add(word, n, __ATOMIC_ACQ_REL);
+}
+
+static inline void wsh_ptx_acquire()
+{
+}
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The proxy without a network. */
+#include "test/device/null_proxy.h"
+
+#include "runtime/proxy_ring.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLYING_MAX = 512, LOOKS_MAX = 5 };
+
+/* An operation under way. */
+struct flying {
+    struct wsh_done *done;
+    struct wsh_ring_ask ask;
+    unsigned looks; /* until it is complete */
+};
+
+struct null_proxy {
+    struct wsh_ring *rings;
+    unsigned n_rings;
+    int slow;
+    struct wsh_consumer *consumer;
+    pthread_t thread;
+    bool stop;
+    unsigned n_flying, seed;
+    struct flying flying[FLYING_MAX];
+    uint64_t fences, wrong;
+    uint64_t completed[NULL_PROXY_WRITERS], started[NULL_PROXY_WRITERS];
+    uint64_t word[NULL_PROXY_WORDS];
+};
+
+static bool bytes_are_right(const struct wsh_ring_ask *ask)
+{
+    const unsigned char *payload = ask->payload;
+
+    for (size_t i = 0; i < ask->len; i++)
+        if (payload[i] != null_proxy_byte(ask->sym, i))
+            return false;
+    return true;
+}
+
+static unsigned writer_of(const struct wsh_ring_ask *ask)
+{
+    return (unsigned)(ask->sym >> 32) % NULL_PROXY_WRITERS;
+}
+
+/* Puts of one writer must come in its order, since they are in one ring. */
+static void check_put(struct null_proxy *proxy, const struct wsh_ring_ask *ask)
+{
+    uint64_t number = ask->sym & 0xffffffffu;
+
+    if (++proxy->started[writer_of(ask)] != number || !bytes_are_right(ask))
+        proxy->wrong++;
+}
+
+static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
+{
+    struct null_proxy *proxy = arg;
+    struct flying *flying = &proxy->flying[proxy->n_flying];
+    bool is_put = ask->kind == WSH_RING_PUT || ask->kind == WSH_RING_SIGNAL;
+
+    if (proxy->n_flying == FLYING_MAX || rand_r(&proxy->seed) % 50 == 0)
+        return -EAGAIN;
+    if (is_put)
+        check_put(proxy, ask);
+    *flying = (struct flying){done, *ask, (unsigned)rand_r(&proxy->seed) % LOOKS_MAX};
+    if (is_put && (int)writer_of(ask) == proxy->slow)
+        flying->looks = NULL_PROXY_SLOW;
+    done->left = 1;
+    proxy->n_flying++;
+    return 0;
+}
+
+static uint64_t apply(struct null_proxy *proxy, const struct wsh_ring_ask *ask)
+{
+    uint64_t *word = &proxy->word[ask->sym % NULL_PROXY_WORDS];
+
+    if (ask->kind == WSH_RING_PUT_WORD)
+        __atomic_store_n(word, ask->value, __ATOMIC_RELEASE);
+    return ask->kind == WSH_RING_AMO ? wsh_amo_apply64(word, ask->op, ask->value, ask->compare) : 0;
+}
+
+static void land(struct null_proxy *proxy, struct flying *flying)
+{
+    const struct wsh_ring_ask *ask = &flying->ask;
+    uint64_t old = apply(proxy, ask);
+
+    if (ask->kind == WSH_RING_GET)
+        for (size_t i = 0; i < ask->len; i++)
+            ((unsigned char *)ask->payload)[i] = null_proxy_byte(ask->sym, i);
+    else if (ask->answer)
+        memcpy(ask->payload, &old, sizeof old);
+    else if (ask->kind != WSH_RING_AMO && ask->kind != WSH_RING_PUT_WORD)
+        __atomic_fetch_add(&proxy->completed[writer_of(ask)], 1, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&flying->done->left, 1, __ATOMIC_RELEASE);
+}
+
+static size_t pending(void *arg)
+{
+    struct null_proxy *proxy = arg;
+
+    for (unsigned i = 0; i < proxy->n_flying;) {
+        struct flying *flying = &proxy->flying[i];
+
+        if (flying->looks) {
+            flying->looks--;
+            i++;
+            continue;
+        }
+        land(proxy, flying);
+        *flying = proxy->flying[--proxy->n_flying];
+    }
+    return proxy->n_flying;
+}
+
+static int fence(void *arg)
+{
+    ((struct null_proxy *)arg)->fences++;
+    return 0;
+}
+
+static const struct wsh_consumer_ops ops = {start, fence, pending};
+
+static void *serve(void *arg)
+{
+    struct null_proxy *proxy = arg;
+
+    while (!__atomic_load_n(&proxy->stop, __ATOMIC_ACQUIRE) || proxy->n_flying ||
+           !wsh_rings_are_idle(proxy->rings, proxy->n_rings)) {
+        pending(proxy);
+        if (wsh_consumer_step(proxy->consumer) < 0) {
+            proxy->wrong++;
+            break;
+        }
+        sched_yield();
+    }
+    return NULL;
+}
+
+struct null_proxy *null_proxy_open(unsigned n_rings, int slow)
+{
+    struct null_proxy *proxy = calloc(1, sizeof *proxy);
+
+    proxy->n_rings = n_rings;
+    proxy->slow = slow;
+    proxy->seed = 1;
+    proxy->rings = aligned_alloc(128, n_rings * sizeof *proxy->rings);
+    memset(proxy->rings, 0, n_rings * sizeof *proxy->rings);
+    proxy->consumer = wsh_consumer_open(proxy->rings, n_rings, &ops, proxy);
+    if (!proxy->consumer || pthread_create(&proxy->thread, NULL, serve, proxy))
+        return NULL;
+    return proxy;
+}
+
+uint64_t null_proxy_close(struct null_proxy *proxy)
+{
+    uint64_t wrong;
+
+    __atomic_store_n(&proxy->stop, true, __ATOMIC_RELEASE); /* partner: serve */
+    pthread_join(proxy->thread, NULL);
+    wrong = proxy->wrong;
+    wsh_consumer_close(proxy->consumer);
+    free(proxy->rings);
+    free(proxy);
+    return wrong;
+}
+
+struct wsh_ring *null_proxy_rings(struct null_proxy *proxy)
+{
+    return proxy->rings;
+}
+
+uint64_t null_proxy_completed(struct null_proxy *proxy, unsigned writer)
+{
+    return __atomic_load_n(&proxy->completed[writer], __ATOMIC_ACQUIRE);
+}
+
+uint64_t null_proxy_word(struct null_proxy *proxy, unsigned i)
+{
+    return __atomic_load_n(&proxy->word[i], __ATOMIC_ACQUIRE);
+}

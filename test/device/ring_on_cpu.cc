@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rings to the proxy with CPU threads for lanes, the real producers, the real consumer and nobody behind it: no
+ * byte is lost or torn over many laps, records of one writer stay in order, atomics add up, fetched values are
+ * unique, and a quiet by a thread that pushed nothing covers all rings; one that looks at its own ring alone is found
+ * wrong. Needs no GPU. ring_on_cpu_narrow is the same with rings of 32 places.
+ */
+#define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
+#include "device/ring_push.cuh"
+#include "test/device/null_proxy.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+enum { RINGS = 4, WRITERS = 8, RECORDS = 4000, ROUNDS = 100 };
+
+thread_local struct cpu_dim threadIdx;
+struct cpu_dim blockDim;
+
+static struct null_proxy *proxy;
+static struct wsh_ring_heads heads;
+static std::atomic<uint64_t> pushed[WRITERS];
+
+void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
+{
+    sched_yield();
+}
+
+static struct wsh_dev_rings rings_of(unsigned writer)
+{
+    return wsh_dev_rings{null_proxy_rings(proxy), &heads, RINGS, writer % RINGS};
+}
+
+static void begin(int slow)
+{
+    memset(&heads, 0, sizeof heads);
+    for (std::atomic<uint64_t> &n : pushed)
+        n = 0;
+    proxy = null_proxy_open(RINGS, slow);
+}
+
+/* Pieces of a record with `words` further ones, or chunks of its payload. */
+static uint32_t positions(unsigned words, uint32_t len)
+{
+    uint32_t chunks = wsh_dev_ring_chunks(len);
+
+    return chunks > words + 1 ? chunks : words + 1;
+}
+
+static void put(unsigned writer, uint32_t len, bool signal)
+{
+    struct wsh_dev_rings rings = rings_of(writer);
+    uint64_t at = wsh_dev_ring_reserve(rings, positions(signal, len));
+    uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1;
+    unsigned char *payload = wsh_dev_ring_payload(rings, at);
+    struct wsh_dev_ask ask = {wsh_dev_ring_kind(signal ? WSH_RING_SIGNAL : WSH_RING_PUT, WSH_RING_OP_ADD),
+                              (uint64_t)writer << 32 | number, ~number, number, 0, len, (int)writer};
+
+    for (uint32_t i = 0; i < len; i++)
+        payload[i] = null_proxy_byte(ask.sym, i);
+    wsh_dev_ring_post(rings, at, ask, signal);
+    pushed[writer].store(number, std::memory_order_release);
+}
+
+/* Counts wrong bytes. */
+static unsigned get(unsigned writer, uint32_t len)
+{
+    struct wsh_dev_rings rings = rings_of(writer);
+    uint64_t at = wsh_dev_ring_reserve(rings, positions(0, len)), sym = (uint64_t)99 << 32 | len;
+    unsigned wrong = 0;
+
+    wsh_dev_ring_post(rings, at,
+                      wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_GET) | WSH_RING_ANSWER, sym, 0, 0, 0, len, 0}, 0);
+    wsh_dev_ring_await(rings, at);
+    for (uint32_t i = 0; i < len; i++)
+        wrong += wsh_dev_ring_payload(rings, at)[i] != null_proxy_byte(sym, i);
+    wsh_dev_ring_take(rings, at);
+    return wrong;
+}
+
+static uint64_t atomic(unsigned writer, unsigned word, enum wsh_ring_op op, uint64_t value, uint64_t compare,
+                       bool fetch)
+{
+    struct wsh_dev_rings rings = rings_of(writer);
+    unsigned words = op == WSH_RING_OP_CSWAP ? 2 : 1;
+    uint64_t at = wsh_dev_ring_reserve(rings, positions(words, 0)), old = 0;
+
+    wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | (fetch ? WSH_RING_ANSWER : 0), word,
+                                             value, 0, compare, 8, 0}, words);
+    if (fetch) {
+        wsh_dev_ring_await(rings, at);
+        memcpy(&old, wsh_dev_ring_payload(rings, at), sizeof old);
+        wsh_dev_ring_take(rings, at);
+    }
+    return old;
+}
+
+/* A value whose highest bit counts. */
+static uint64_t turn(uint64_t writer)
+{
+    return writer << 63 | writer;
+}
+
+/* All kinds, in an order of its own; the sum of what it fetched from word 1. */
+static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
+{
+    unsigned seed = writer;
+
+    for (unsigned i = 0; i < RECORDS; i++) {
+        uint32_t len = (uint32_t)rand_r(&seed) % (WSH_RING_PART + 1);
+
+        if (rand_r(&seed) % 4)
+            len %= 2 * WSH_RING_CHUNK;
+        put(writer, len, i % 3 == 0);
+        if (i % 4 == 0)
+            atomic(writer, 0, WSH_RING_OP_ADD, (uint64_t)1 << 62, 0, false);
+        if (i % 16 == 0)
+            *sum += atomic(writer, 1, WSH_RING_OP_ADD, 1, 0, true);
+        if (i % 32 == 0)
+            *wrong += get(writer, len);
+        if (i % 64 == 0)
+            wsh_dev_rings_fence(rings_of(writer));
+    }
+    while (atomic(writer, 2, WSH_RING_OP_CSWAP, turn(writer + 1), turn(writer), true) != turn(writer))
+        sched_yield();
+}
+
+static int nothing_is_lost()
+{
+    const uint64_t adds = RECORDS / 4 * WRITERS, fetches = RECORDS / 16 * WRITERS;
+    unsigned wrong[WRITERS] = {};
+    uint64_t sums[WRITERS] = {}, sum = 0, failed = 0;
+    std::vector<std::thread> writers;
+
+    begin(-1);
+    for (unsigned w = 0; w < WRITERS; w++)
+        writers.emplace_back([&, w] { write_all(w, &wrong[w], &sums[w]); });
+    for (std::thread &writer : writers)
+        writer.join();
+    wsh_dev_rings_quiet(rings_of(0));
+    for (unsigned w = 0; w < WRITERS; w++) {
+        failed += wrong[w] + (null_proxy_completed(proxy, w) != RECORDS);
+        sum += sums[w];
+    }
+    failed += null_proxy_word(proxy, 0) != (uint64_t)(adds << 62);
+    failed += sum != fetches * (fetches - 1) / 2;
+    failed += null_proxy_word(proxy, 2) != turn(WRITERS);
+    printf("# %d writers, %d records each, %llu laps of ring 0\n", WRITERS, RECORDS,
+           (unsigned long long)(heads.ring[0].head / WSH_RING_PIECES));
+    return failed + null_proxy_close(proxy) != 0;
+}
+
+/* The mistake to be found: completes the ring of the caller, as if nothing had been pushed by others. */
+static void quiet_of_own_ring(const struct wsh_dev_rings &rings)
+{
+    wsh_dev_ring_reach("quiet", &rings.ring[rings.mine].done, wsh_ptx_poll(&heads.ring[rings.mine].head));
+}
+
+/* How often a put to another ring that came before the quiet was not complete after it. */
+static unsigned early_quiets(bool own_ring_alone)
+{
+    const unsigned caller = RINGS - 1;
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> writers;
+    unsigned early = 0;
+
+    begin(1);
+    for (unsigned w = 0; w < caller; w++)
+        writers.emplace_back([&, w] {
+            while (!stop)
+                put(w, w * 40, false);
+        });
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint64_t before[RINGS];
+
+        for (unsigned w = 0; w < caller; w++)
+            while (!(before[w] = pushed[w].load(std::memory_order_acquire)))
+                sched_yield();
+        if (own_ring_alone)
+            quiet_of_own_ring(rings_of(caller));
+        else
+            wsh_dev_rings_quiet(rings_of(caller));
+        for (unsigned w = 0; w < caller; w++)
+            early += null_proxy_completed(proxy, w) < before[w];
+    }
+    stop = true;
+    for (std::thread &writer : writers)
+        writer.join();
+    return null_proxy_close(proxy) ? ~0u : early;
+}
+
+int main(void)
+{
+    int lost = nothing_is_lost();
+    unsigned all = early_quiets(false), own = early_quiets(true);
+
+    printf("# something was lost or torn: %d; early quiets: %u; of one ring alone: %u\n", lost, all, own);
+    return lost || all || !own || own == ~0u;
+}
