@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Knows atomics in device code: on words in GPU memory the GPU's own, at system scope. Words in host memory belong to
- * the CPU: a load or a store of one is atomic from here too, a read-modify-write is refused.
+ * the CPU: a load or a store of one is atomic from here too, a read-modify-write is the proxy's, or refused.
  */
 #ifndef WSH_DEVICE_AMO_CUH
 #define WSH_DEVICE_AMO_CUH
@@ -15,47 +15,71 @@ static WSH_DEV wsh_dev_bits<T> *wsh_dev_word_at(const char *what, const T *sym, 
     return (wsh_dev_bits<T> *)wsh_dev_reach_word<sizeof(T)>(what, sym, pe, RMW);
 }
 
+/* What the word's owner is asked for where that is the proxy: a word that this GPU does not reach or may not update. */
+template <class T>
+static WSH_DEV T wsh_dev_ask_of(enum wsh_ring_op op, bool fetch, const T *sym, wsh_dev_bits<T> value,
+                                wsh_dev_bits<T> cond, int pe)
+{
+    return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_ask_amo(op, fetch, sym, value, cond, sizeof(T), pe));
+}
+
 template <class T> static WSH_DEV T wsh_dev_atomic_fetch(const char *what, const T *source, int pe)
 {
-    return wsh_dev_as<T>(wsh_ptx_get(wsh_dev_word_at<false>(what, source, pe)));
+    wsh_dev_bits<T> *at = wsh_dev_word_at<false>(what, source, pe);
+
+    return at ? wsh_dev_as<T>(wsh_ptx_get(at)) : wsh_dev_ask_of<T>(WSH_RING_OP_FETCH, true, source, 0, 0, pe);
 }
 
 template <class T> static WSH_DEV void wsh_dev_atomic_set(const char *what, T *dest, T value, int pe)
 {
-    wsh_ptx_put(wsh_dev_word_at<false>(what, dest, pe), wsh_dev_as<wsh_dev_bits<T>>(value));
+    wsh_dev_bits<T> *at = wsh_dev_word_at<false>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value);
+
+    if (at)
+        wsh_ptx_put(at, bits);
+    else
+        wsh_dev_ask_of<T>(WSH_RING_OP_SET, false, dest, bits, 0, pe);
 }
 
 template <class T>
 static WSH_DEV T wsh_dev_atomic_compare_swap(const char *what, T *dest, T cond, T value, int pe)
 {
-    return wsh_dev_as<T>(wsh_ptx_compare_swap(wsh_dev_word_at<true>(what, dest, pe),
-                                              wsh_dev_as<wsh_dev_bits<T>>(cond),
-                                              wsh_dev_as<wsh_dev_bits<T>>(value)));
+    wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value),
+                    expected = wsh_dev_as<wsh_dev_bits<T>>(cond);
+
+    return at ? wsh_dev_as<T>(wsh_ptx_compare_swap(at, expected, bits))
+              : wsh_dev_ask_of<T>(WSH_RING_OP_CSWAP, true, dest, bits, expected, pe);
 }
 
 /* wsh_dev_atomic_<op>: old value, new one from `value`. */
-#define WSH_FETCHING(OP)                                                                                    \
-    template <class T> static WSH_DEV T wsh_dev_atomic_##OP(const char *what, T *dest, T value, int pe)     \
-    {                                                                                                       \
-        return wsh_dev_as<T>(                                                                               \
-            wsh_ptx_##OP(wsh_dev_word_at<true>(what, dest, pe), wsh_dev_as<wsh_dev_bits<T>>(value)));       \
+#define WSH_FETCHING(OP, ASKED)                                                                              \
+    template <class T> static WSH_DEV T wsh_dev_atomic_##OP(const char *what, T *dest, T value, int pe)      \
+    {                                                                                                        \
+        wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value); \
+                                                                                                             \
+        return at ? wsh_dev_as<T>(wsh_ptx_##OP(at, bits))                                                    \
+                  : wsh_dev_ask_of<T>(WSH_RING_OP_##ASKED, true, dest, bits, 0, pe);                            \
     }
-WSH_FETCHING(swap)
-WSH_FETCHING(fetch_add)
-WSH_FETCHING(fetch_and)
-WSH_FETCHING(fetch_or)
-WSH_FETCHING(fetch_xor)
+WSH_FETCHING(swap, SWAP)
+WSH_FETCHING(fetch_add, ADD)
+WSH_FETCHING(fetch_and, AND)
+WSH_FETCHING(fetch_or, OR)
+WSH_FETCHING(fetch_xor, XOR)
 #undef WSH_FETCHING
 
-#define WSH_SILENT(OP)                                                                                      \
-    template <class T> static WSH_DEV void wsh_dev_atomic_##OP(const char *what, T *dest, T value, int pe)  \
-    {                                                                                                       \
-        wsh_ptx_##OP(wsh_dev_word_at<true>(what, dest, pe), wsh_dev_as<wsh_dev_bits<T>>(value));            \
+#define WSH_SILENT(OP, ASKED)                                                                                \
+    template <class T> static WSH_DEV void wsh_dev_atomic_##OP(const char *what, T *dest, T value, int pe)   \
+    {                                                                                                        \
+        wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value); \
+                                                                                                             \
+        if (at)                                                                                              \
+            wsh_ptx_##OP(at, bits);                                                                          \
+        else                                                                                                 \
+            wsh_dev_ask_of<T>(WSH_RING_OP_##ASKED, false, dest, bits, 0, pe);                                   \
     }
-WSH_SILENT(add)
-WSH_SILENT(and)
-WSH_SILENT(or)
-WSH_SILENT(xor)
+WSH_SILENT(add, ADD)
+WSH_SILENT(and, AND)
+WSH_SILENT(or, OR)
+WSH_SILENT(xor, XOR)
 #undef WSH_SILENT
 
 #endif

@@ -6,13 +6,16 @@
 #ifndef WSH_DEVICE_ORDER_CUH
 #define WSH_DEVICE_ORDER_CUH
 
-#include "scope.cuh"
+#include "proxied.cuh"
 
 template <int S> static WSH_DEV void wsh_dev_fence()
 {
     wsh_dev_sync<S>();
-    if (wsh_dev_lane<S>() == 0)
+    if (wsh_dev_lane<S>() == 0) {
         wsh_ptx_release();
+        if (wsh_device_view.rings)
+            wsh_dev_ask_order(false);
+    }
     wsh_dev_sync<S>();
 }
 
@@ -20,8 +23,11 @@ template <int S> static WSH_DEV void wsh_dev_fence()
 template <int S> static WSH_DEV void wsh_dev_quiet()
 {
     wsh_dev_sync<S>();
-    if (wsh_dev_lane<S>() == 0)
+    if (wsh_dev_lane<S>() == 0) {
         wsh_ptx_fence();
+        if (wsh_device_view.rings)
+            wsh_dev_ask_order(true);
+    }
     wsh_dev_sync<S>();
 }
 

@@ -9,6 +9,7 @@
 
 #include "copy.cuh"
 #include "handles.cuh"
+#include "proxied.cuh"
 
 /* All lanes: from `source`, which may lie in global, shared or local memory, to the peer's memory at `to`. */
 template <int S> static WSH_DEV void wsh_dev_store(uint64_t to, const void *source, size_t len)
@@ -81,19 +82,62 @@ template <int S> struct wsh_dev_brief {
     }
 };
 
-/* The first barrier lets every lane's source be read by all, the second lets the source be reused. */
-template <int S>
-WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe)
+struct wsh_dev_signal {
+    uint64_t *sym;
+    uint64_t value;
+    int op; /* SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD */
+};
+
+/* The proxy sees all that was stored before: its signal comes after it. One lane. */
+static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int pe)
 {
-    uint64_t to;
+    wsh_dev_ask_amo(wsh_dev_ask_signal_op(signal.op), false, signal.sym, signal.value, 0, sizeof *signal.sym, pe);
+}
+
+/* Lane 0: the record of a part whose payload all lanes have stored. A signal goes with the last one, behind a fence. */
+inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, void *dest, bool last, int pe,
+                                     const struct wsh_dev_signal *with)
+{
+    struct wsh_dev_ask ask = {wsh_dev_ring_kind(WSH_RING_PUT), (uint64_t)dest + parts.off, 0, 0, 0, parts.len, pe};
+
+    last &= with != nullptr;
+    if (last) {
+        ask.first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL, wsh_dev_ask_signal_op(with->op)) |
+                      (parts.off ? WSH_RING_FENCED : 0);
+        ask.second = (uint64_t)with->sym;
+        ask.value = with->value;
+    }
+    wsh_dev_ask_steps(ask, last, 0, parts.at, WSH_ASK_POST);
+}
+
+/*
+ * The first barrier lets every lane's source be read by all, the last lets the source be reused; what is asked of the
+ * proxy has its place in the ring by then, where the quiet of any lane waits for it. `with`: a signal that the proxy
+ * sends, or NULL.
+ */
+template <int S>
+WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
+                                  const struct wsh_dev_signal *with)
+{
+    struct wsh_dev_parts parts = {0, 0, 0};
+    uint64_t to, place;
 
     if (!len)
         return;
-    to = wsh_dev_reach(what, dest, len, pe);
+    to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
     wsh_dev_check_local(what, source, len);
     wsh_dev_sync<S>();
-    wsh_dev_store<S>(to, source, len);
-    wsh_dev_sync<S>();
+#pragma unroll 1
+    do {
+        place = to ? to : wsh_dev_parts_next<S>(&parts, wsh_dev_ask{0, 0, 0, 0, 0, 0, 0}, len);
+        wsh_dev_store<S>(place, (const char *)source + parts.off, to ? len : parts.len);
+        wsh_dev_sync<S>();
+        if (!to && wsh_dev_lane<S>() == 0)
+            wsh_dev_put_post(parts, dest, parts.off + parts.len == len, pe, with);
+        parts.off += parts.len;
+    } while (!to && parts.off < len);
+    if (to && with && wsh_dev_lane<S>() == 0)
+        wsh_dev_signal_ask(*with, pe);
 }
 
 template <int S>
@@ -103,7 +147,7 @@ static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source
     wsh_dev_brief<S> brief(to, source, len);
 
     if (!brief.unit) {
-        wsh_dev_put_any<S>(what, dest, source, len, pe);
+        wsh_dev_put_any<S>(what, dest, source, len, pe, nullptr);
         return;
     }
     wsh_dev_sync<S>();
@@ -115,14 +159,23 @@ static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source
 template <int S>
 WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe)
 {
-    uint64_t from;
+    const struct wsh_dev_ask ask = {wsh_dev_ask_kind(WSH_RING_GET, 0, true), (uint64_t)source, 0, 0, 0, 0, pe};
+    struct wsh_dev_parts parts = {0, 0, 0};
+    uint64_t from, place;
 
     if (!len)
         return;
-    from = wsh_dev_reach(what, source, len, pe);
+    from = wsh_dev_reach_or_ask(what, source, len, pe, false);
     wsh_dev_check_local(what, dest, len);
-    wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
-    wsh_dev_sync<S>();
+#pragma unroll 1
+    do {
+        place = from ? from : wsh_dev_parts_next<S>(&parts, ask, len);
+        wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest + parts.off, (const char *)place, from ? len : parts.len);
+        wsh_dev_sync<S>();
+        if (!from && wsh_dev_lane<S>() == 0)
+            wsh_dev_ask_steps(ask, 0, 0, parts.at, WSH_ASK_TAKE);
+        parts.off += parts.len;
+    } while (!from && parts.off < len);
 }
 
 template <int S>
@@ -169,13 +222,22 @@ template <class T> static WSH_DEV void wsh_dev_p(const char *what, T *dest, T va
 {
     uint64_t to = wsh_dev_reach_word<sizeof value>(what, dest, pe, false);
 
-    wsh_ptx_put((wsh_dev_bits<T> *)to, wsh_dev_as<wsh_dev_bits<T>>(value));
+    if (to)
+        wsh_ptx_put((wsh_dev_bits<T> *)to, wsh_dev_as<wsh_dev_bits<T>>(value));
+    else
+        wsh_dev_ask_word(wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_PUT_WORD, 0, false), (uint64_t)dest,
+                                     wsh_dev_as<wsh_dev_bits<T>>(value), 0, 0, sizeof value, pe},
+                         1, false);
 }
 
 template <class T> static WSH_DEV T wsh_dev_g(const char *what, const T *source, int pe)
 {
     uint64_t from = wsh_dev_reach_word<sizeof *source>(what, source, pe, false);
 
+    if (!from)
+        return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_ask_word(
+            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_GET, 0, true), (uint64_t)source, 0, 0, 0, sizeof *source, pe}, 0,
+            true));
     return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)from));
 }
 

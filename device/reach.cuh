@@ -84,15 +84,36 @@ static WSH_DEV uint32_t wsh_dev_find(const struct wsh_dev_target &target, uint64
     return target.atomic && !on_gpu ? WSH_DEVICE_HOST_ATOMIC : WSH_DEVICE_OK;
 }
 
-/* Every case but the usual one; out of line, for it is once in the program and costs a search. */
-inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym, uint64_t len, int pe,
-                                                          bool atomic)
+/* Host memory, which the proxy reaches where this GPU does not, and whose words it may update. */
+static WSH_DEV bool wsh_dev_is_proxied(uint32_t reason, const void *sym)
+{
+    return wsh_device_view.rings && (reason == WSH_DEVICE_HOST_ATOMIC ||
+                                     (reason == WSH_DEVICE_UNREACHABLE &&
+                                      (wsh_dev_holds(wsh_device_view.seg[WSH_DEVICE_SEG_HEAP], (uint64_t)sym, 1) ||
+                                       wsh_dev_holds(wsh_device_view.seg[WSH_DEVICE_SEG_STATIC], (uint64_t)sym, 1))));
+}
+
+/* As wsh_dev_reach_any; 0: to be asked of the proxy. */
+inline WSH_DEV_CALL uint64_t wsh_dev_reach_or_ask(const char *what, const void *sym, uint64_t len, int pe, bool atomic)
 {
     uint64_t at = 0;
     uint32_t reason = wsh_dev_find(wsh_dev_target{sym, len, pe, atomic}, &at);
 
+    if (reason && wsh_dev_is_proxied(reason, sym))
+        return 0;
     if (reason)
         wsh_dev_refuse(what, reason, pe, sym, len);
+    return at;
+}
+
+/* Every case but the usual one; out of line, for it is once in the program and costs a search. */
+inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym, uint64_t len, int pe,
+                                                          bool atomic)
+{
+    uint64_t at = wsh_dev_reach_or_ask(what, sym, len, pe, atomic);
+
+    if (!at)
+        wsh_dev_refuse(what, atomic ? WSH_DEVICE_HOST_ATOMIC : WSH_DEVICE_UNREACHABLE, pe, sym, len);
     return at;
 }
 
@@ -127,7 +148,7 @@ static WSH_DEV uint64_t wsh_dev_reach(const char *what, const void *sym, uint64_
     return at ? at : wsh_dev_reach_any(what, sym, len, pe, atomic);
 }
 
-/* One word of LEN bytes; under SHMEM_DEBUG=check nothing is usual, and so all is looked at. */
+/* One word of LEN bytes; under SHMEM_DEBUG=check nothing is usual, and so all is looked at. 0: ask the proxy. */
 template <unsigned LEN>
 static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, int pe, bool atomic)
 {
@@ -142,7 +163,7 @@ static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, in
     if ((uint64_t)sym - heap.base < last)
         return at;
     wsh_dev_check_word(what, sym, LEN);
-    return wsh_dev_reach_any(what, sym, LEN, pe, atomic);
+    return wsh_dev_reach_or_ask(what, sym, LEN, pe, atomic);
 }
 
 /* Words that this PE waits for are its own symmetric objects. */

@@ -73,6 +73,20 @@ inline WSH_DEV_CALL void wsh_dev_refuse(const char *what, uint32_t reason, int p
     asm volatile("trap;");
 }
 
+/* Once in many polls of a wait: when it began, `since` or, where that is 0, now. A record if it lasts too long. */
+inline WSH_DEV_CALL uint64_t wsh_dev_long_wait(const char *what, const void *word, uint64_t value, int cmp,
+                                                          uint64_t since)
+{
+    uint64_t now = wsh_ptx_nanoseconds();
+    struct wsh_device_report *report = (struct wsh_device_report *)wsh_device_view.report;
+
+    if (!since || !wsh_device_view.hang_ns || now - since < wsh_device_view.hang_ns)
+        return since ? since : now;
+    if (wsh_dev_claim(1))
+        wsh_dev_record(&report->hang, what, wsh_dev_fault{WSH_DEVICE_LONG_WAIT, cmp, (uint64_t)word, value});
+    return since;
+}
+
 /* True under SHMEM_DEBUG=check: also check what a correct program need not pay for. */
 static WSH_DEV bool wsh_dev_checks()
 {

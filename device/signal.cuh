@@ -8,12 +8,6 @@
 
 #include "put.cuh"
 
-struct wsh_dev_signal {
-    uint64_t *sym;
-    uint64_t value;
-    int op; /* SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD */
-};
-
 static WSH_DEV uint64_t wsh_dev_signal_reach(const char *what, const struct wsh_dev_signal &signal, int pe)
 {
     if (wsh_dev_checks() && signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
@@ -34,17 +28,16 @@ template <int S>
 WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const void *source, size_t len,
                                          uint64_t *sym, uint64_t value, int op, int pe)
 {
-    uint64_t flag = wsh_dev_signal_reach(what, wsh_dev_signal{sym, value, op}, pe);
-    uint64_t to = len ? wsh_dev_reach(what, dest, len, pe) : 0;
+    const struct wsh_dev_signal signal = {sym, value, op};
+    uint64_t flag = wsh_dev_signal_reach(what, signal, pe);
 
-    wsh_dev_check_local(what, source, len);
-    wsh_dev_sync<S>();
-    if (len) {
-        wsh_dev_store<S>(to, source, len);
+    wsh_dev_put_any<S>(what, dest, source, len, pe, flag ? nullptr : &signal);
+    if (!len)
         wsh_dev_sync<S>();
-    }
-    if (wsh_dev_lane<S>() == 0)
+    if (wsh_dev_lane<S>() == 0 && flag)
         wsh_dev_signal_release(flag, value, op);
+    else if (wsh_dev_lane<S>() == 0 && !len)
+        wsh_dev_signal_ask(signal, pe);
     wsh_dev_sync<S>();
 }
 
@@ -74,7 +67,9 @@ static WSH_DEV void wsh_dev_signal_send(const char *what, const struct wsh_dev_s
 {
     uint64_t at = wsh_dev_signal_reach(what, signal, pe);
 
-    if (signal.op == SHMEM_SIGNAL_SET)
+    if (!at)
+        wsh_dev_signal_ask(signal, pe);
+    else if (signal.op == SHMEM_SIGNAL_SET)
         wsh_ptx_put((uint64_t *)at, signal.value);
     else
         wsh_ptx_add((uint64_t *)at, signal.value);

@@ -11,6 +11,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
+#include "runtime/proxy.h"
 
 #include <shmem.h>
 
@@ -264,6 +265,7 @@ void wsh_view_fill(struct wsh_job *job)
         device->seg[seg] = seg_of(view, seg);
     fill_handles(view);
     wsh_view_teams(job, device);
+    wsh_proxy_view(job, device);
     device->claim = view->block;
     device->ranges = view->block + view->ranges;
     device->handles = (uint64_t)(uintptr_t)&view->pinned->handles;

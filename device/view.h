@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule in this file. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 4
+#define WSH_DEVICE_ABI 5
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -199,12 +199,13 @@ struct wsh_device {
     uint64_t hang_ns; /* SHMEM_HANG_SECONDS, 0 = never */
     uint32_t flags;   /* WSH_DEVICE_CHECK */
     uint32_t n_rings;
-    uint64_t rings; /* of the proxy; 0 = none: unmapped PEs are refused */
+    uint64_t rings; /* address of struct wsh_ring[n_rings] (pinned); 0 = no proxy: unmapped PEs are refused */
     uint64_t world; /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
     uint64_t world_cells;
-    uint64_t teams;   /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
-    uint64_t sharers; /* PEs that use this GPU */
-    uint64_t reserved[5];
+    uint64_t teams;      /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
+    uint64_t sharers;    /* PEs that use this GPU */
+    uint64_t ring_heads; /* address of struct wsh_ring_heads in device memory */
+    uint64_t reserved[4];
 };
 
 /*

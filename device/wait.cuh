@@ -59,19 +59,6 @@ struct wsh_dev_patience {
     uint64_t since;
 };
 
-inline WSH_DEV_CALL uint64_t wsh_dev_long_wait(const char *what, const void *word, uint64_t value, int cmp,
-                                                          uint64_t since)
-{
-    uint64_t now = wsh_ptx_nanoseconds();
-    struct wsh_device_report *report = (struct wsh_device_report *)wsh_device_view.report;
-
-    if (!since || !wsh_device_view.hang_ns || now - since < wsh_device_view.hang_ns)
-        return since ? since : now;
-    if (wsh_dev_claim(1))
-        wsh_dev_record(&report->hang, what, wsh_dev_fault{WSH_DEVICE_LONG_WAIT, cmp, (uint64_t)word, value});
-    return since;
-}
-
 /* Once a poll that was in vain. */
 static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *wait)
 {

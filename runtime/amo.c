@@ -21,6 +21,12 @@ static inline int amo_once(struct wsh_ctx *ctx, const struct wsh_target *to, con
     return rc;
 }
 
+int wsh_amo_start(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_amo *amo, void *result,
+                  struct wsh_done *done)
+{
+    return amo_once(ctx, to, amo, result, done);
+}
+
 static int amo_again(struct wsh_op *op)
 {
     struct amo *amo = (struct amo *)op;

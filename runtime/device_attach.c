@@ -6,6 +6,7 @@
 #include "runtime/base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/job.h"
+#include "runtime/proxy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +200,8 @@ static int attach(struct wsh_job *job, const char *routine)
         rc = fill_copies(job);
     if (!rc)
         rc = wsh_view_open(job);
+    if (!rc)
+        rc = wsh_proxy_open(job);
     if (wsh_agree(&job->world, !rc, &all_ok))
         wsh_job_abort(1);
     for (int pe = 0; peers && pe < job->n_pes; pe++)
@@ -206,6 +209,7 @@ static int attach(struct wsh_job *job, const char *routine)
     free(peers);
     if (all_ok)
         return 0;
+    wsh_proxy_close(job);
     wsh_view_close(job);
     close_here(job);
     if (rc)
@@ -250,6 +254,7 @@ void wsh_device_detach(struct wsh_job *job)
 
     if (!device->attached)
         return;
+    wsh_proxy_close(job);
     wsh_view_close(job);
     if (!wsh_gpu_enter(&device->gpu)) {
         for (size_t i = 0; i < device->n_pins; i++)

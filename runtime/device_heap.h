@@ -12,6 +12,7 @@
 struct wsh_alloc;
 struct wsh_ctx;
 struct wsh_job;
+struct wsh_proxy;
 struct wsh_route;
 struct wsh_view;
 
@@ -41,7 +42,8 @@ struct wsh_device_heap {
     size_t pinned;    /* bytes of each host heap among them, from the start */
     bool pin_refused; /* kernels do not reach host memory */
 
-    struct wsh_view *view; /* what device code knows (device/host.h) */
+    struct wsh_view *view;   /* what device code knows (device/host.h) */
+    struct wsh_proxy *proxy; /* carries out what kernels cannot, or NULL */
 };
 
 /*

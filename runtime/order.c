@@ -4,6 +4,7 @@
 
 #include "runtime/batch.h"
 #include "runtime/job.h"
+#include "runtime/proxy.h"
 #include "runtime/wait.h"
 
 #include <stdio.h>
@@ -61,6 +62,13 @@ static int drain(struct drain *drain, const char *routine)
     return rc == -EAGAIN ? wsh_wait(drain->ctx->job, &why, try_drain, drain) : rc;
 }
 
+bool wsh_order_is_quiet(struct wsh_ctx *ctx)
+{
+    struct drain all = {ctx, -1, 0, ctx->job->n_tps};
+
+    return !try_drain(&all);
+}
+
 int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routine)
 {
     struct drain one = {ctx, pe, tp, tp + 1};
@@ -98,6 +106,12 @@ int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp)
     return rc;
 }
 
+/* Kernels use it too, by the proxy, whose own context is another one: what they asked for is completed first. */
+static bool has_kernels(const struct wsh_ctx *ctx)
+{
+    return ctx->job->device.proxy && (ctx->user || ctx == &ctx->job->ctx);
+}
+
 struct fence {
     struct wsh_ctx *ctx;
     unsigned next; /* transport whose fence is still to be taken */
@@ -125,6 +139,8 @@ int wsh_fence(struct wsh_ctx *ctx)
     struct fence fence = {ctx, 0};
     int rc = flush(ctx);
 
+    if (!rc && wsh_unlikely(has_kernels(ctx)))
+        rc = wsh_proxy_quiet(ctx->job);
     if (rc)
         return rc;
     wsh_ctx_lock(ctx);
@@ -142,15 +158,18 @@ int wsh_fence(struct wsh_ctx *ctx)
 int wsh_quiet(struct wsh_ctx *ctx)
 {
     struct drain all = {ctx, -1, 0, ctx->job->n_tps};
+    int rc = wsh_unlikely(has_kernels(ctx)) ? wsh_proxy_quiet(ctx->job) : 0;
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return ctx->job->network ? drain(&all, "shmem_quiet") : 0;
+    return !rc && ctx->job->network ? drain(&all, "shmem_quiet") : rc;
 }
 
 int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n)
 {
     int rc = 0;
 
+    if (wsh_unlikely(has_kernels(ctx)))
+        rc = wsh_proxy_quiet(ctx->job);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (size_t i = 0; i < n && !rc; i++) {
         struct drain one = {ctx, -1, 0, ctx->job->n_tps};

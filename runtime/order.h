@@ -18,6 +18,9 @@ int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n);
  */
 int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp);
 
+/* Without waiting: everything that transports were given is complete. */
+bool wsh_order_is_quiet(struct wsh_ctx *ctx);
+
 /* Waits until what the context sent to global `pe` by transport `tp` is complete. */
 int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routine);
 

@@ -167,7 +167,7 @@ static int keep_order(struct wsh_consumer *consumer, const struct wsh_ring_ask *
 }
 
 /* From here on every ring is taken up to what is visible now, and no further. At most a lap can be. */
-static void hold(struct wsh_consumer *consumer)
+void wsh_consumer_hold(struct wsh_consumer *consumer)
 {
     consumer->holds = true;
     consumer->stats.quiets++;
@@ -184,7 +184,7 @@ static int carry_out(struct wsh_consumer *consumer, struct wsh_ring_ask *ask, st
     if (ask->kind == WSH_RING_PAD)
         return 0;
     if (ask->kind == WSH_RING_QUIET) {
-        hold(consumer);
+        wsh_consumer_hold(consumer);
         return 0;
     }
     if (ask->kind == WSH_RING_PUT_WORD)

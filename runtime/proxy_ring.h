@@ -79,6 +79,9 @@ void wsh_consumer_init(struct wsh_consumer *consumer, struct wsh_ring *rings, un
 /* One look at everything. > 0: did something; 0: nothing to do; < 0: final, logged error. */
 int wsh_consumer_step(struct wsh_consumer *consumer);
 
+/* Takes what is visible in all rings, then nothing more until all of it is complete: `holds` until then. */
+void wsh_consumer_hold(struct wsh_consumer *consumer);
+
 /* By any thread: nothing is visible that was not taken, and all that was is complete. */
 bool wsh_rings_are_idle(const struct wsh_ring *rings, unsigned n);
 

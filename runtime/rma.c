@@ -39,6 +39,12 @@ static inline int get_once(struct wsh_ctx *ctx, const struct wsh_target *to, voi
     return rc;
 }
 
+int wsh_get_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
+                  struct wsh_done *done)
+{
+    return get_once(ctx, to, dst, len, done);
+}
+
 static int put_again(struct wsh_op *op)
 {
     struct rma *put = (struct rma *)op;

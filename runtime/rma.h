@@ -18,6 +18,10 @@ int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
 int wsh_put_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src, size_t len,
                   struct wsh_done *done);
 
+/* The same for a get. */
+int wsh_get_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
+                  struct wsh_done *done);
+
 /* Nonblocking: complete after wsh_quiet. */
 int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);

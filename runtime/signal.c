@@ -25,6 +25,17 @@ static inline int put_signal_once(struct put_signal *ps)
     return rc;
 }
 
+int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_target *at,
+                         const void *src, size_t len, const struct wsh_signal *signal, struct wsh_done *done)
+{
+    struct put_signal ps = {.op = {.ctx = ctx, .to = *to, .done = done},
+                            .src = src,
+                            .len = len,
+                            .sig = {&at->route->rmem, at->off, signal->op, signal->value}};
+
+    return at->route->tp == to->route->tp ? put_signal_once(&ps) : -EXDEV;
+}
+
 static int put_signal_again(struct wsh_op *op)
 {
     return put_signal_once((struct put_signal *)op);

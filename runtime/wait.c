@@ -232,6 +232,40 @@ void wsh_wait_serve(struct wsh_job *job, const bool *stop)
     }
 }
 
+/* One round: > 0 when something moved. */
+static int run_once(struct wsh_job *job, int (*step)(void *arg), void *arg)
+{
+    int rc = step(arg), moved = rc < 0 ? 0 : wsh_wait_progress(job);
+
+    return rc < 0 ? rc : moved < 0 ? moved : rc | moved;
+}
+
+int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg)
+{
+    unsigned us = SLEEP_MIN_US, tries = 0;
+    double young = now();
+    int rc = 0;
+
+    while (!__atomic_load_n(stop,
+                            __ATOMIC_ACQUIRE)) { /* partner: the release store of whoever ends the thread */
+        rc = run_once(job, step, arg);
+        if (rc < 0)
+            return rc;
+        if (rc > 0) {
+            tries = 0, us = SLEEP_MIN_US, young = 0;
+        } else if (++tries < job->tuning.spins) {
+            wsh_cpu_relax();
+        } else if (!young || now() - young < job->tuning.yield_seconds) {
+            young = young ? young : now();
+            sched_yield();
+        } else {
+            sleep_for_work(job, us);
+            us = us * 2 < SLEEP_MAX_US ? us * 2 : SLEEP_MAX_US;
+        }
+    }
+    return 0;
+}
+
 /*
  * With a core for every PE, spin long enough to catch any answer without a system call; with fewer cores the one
  * we wait for may need ours, so yield almost at once: at once where every look asks a network, which takes its time.

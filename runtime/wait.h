@@ -32,6 +32,12 @@ int wsh_wait_progress(struct wsh_job *job);
 /* Body of the progress thread: serves peers until *stop; sleeps while application threads wait themselves. */
 void wsh_wait_serve(struct wsh_job *job, const bool *stop);
 
+/*
+ * Body of a thread that does what nobody wakes it for: calls step(arg) (> 0: did something, < 0: final) and progress
+ * until *stop; stays awake for a while after something moved. 0, or the final error.
+ */
+int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg);
+
 /* Chooses spin lengths by the settings, the PEs on this host and the cores this process may use. */
 void wsh_wait_tune(struct wsh_job *job, int local_pes);
 

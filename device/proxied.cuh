@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows operations on memory that this GPU does not reach: they are asked of the proxy. The payload of a put is copied
+ * into its record, so that the source may be reused on return; a get waits for its data. A warp or block asks once.
+ */
+#ifndef WSH_DEVICE_PROXIED_CUH
+#define WSH_DEVICE_PROXIED_CUH
+
+#include "copy.cuh"
+#include "reach.cuh"
+#include "ring_push.cuh"
+
+WSH_DEV void wsh_dev_ring_idle(const char *what, const uint64_t *word, uint64_t value, uint64_t *since)
+{
+    *since = wsh_dev_long_wait(what, word, value, SHMEM_CMP_GE, *since);
+}
+
+static WSH_DEV struct wsh_dev_rings wsh_dev_rings_here()
+{
+    uint32_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), n = wsh_device_view.n_rings;
+
+    return wsh_dev_rings{(struct wsh_ring *)wsh_device_view.rings, (struct wsh_ring_heads *)wsh_device_view.ring_heads,
+                         n, block % n};
+}
+
+/* What a call of wsh_dev_ask does, in this order; RESULT: returns what was answered, a word. */
+enum { WSH_ASK_RESERVE = 1, WSH_ASK_POST = 2, WSH_ASK_AWAIT = 4, WSH_ASK_RESULT = 8, WSH_ASK_TAKE = 16 };
+
+/*
+ * Steps of one record of n positions and `words` further pieces, by the lane that has or gets its position, `at`, which
+ * it returns. One function for all, since every unit that puts compiles it.
+ */
+inline WSH_DEV_CALL uint64_t wsh_dev_ask_steps(struct wsh_dev_ask ask, unsigned words, uint32_t n, uint64_t at,
+                                              unsigned steps)
+{
+    struct wsh_dev_rings rings = wsh_dev_rings_here();
+
+    if (steps & WSH_ASK_RESERVE)
+        at = wsh_dev_ring_reserve(rings, n);
+    if (steps & WSH_ASK_POST) {
+        wsh_ptx_release();
+        wsh_dev_ring_post(rings, at, ask, words);
+    }
+    if (steps & WSH_ASK_AWAIT)
+        wsh_dev_ring_await(rings, at);
+    n = (uint32_t)at;
+    if (steps & WSH_ASK_RESULT)
+        at = wsh_ptx_poll((const uint64_t *)wsh_dev_ring_payload(rings, n));
+    if (steps & WSH_ASK_TAKE)
+        wsh_dev_ring_take(rings, n);
+    return at;
+}
+
+/* A word; the old value in the low bytes where `fetch`. */
+static WSH_DEV uint64_t wsh_dev_ask_word(const struct wsh_dev_ask &ask, unsigned words, bool fetch)
+{
+    return wsh_dev_ask_steps(ask, words, words + 1, 0,
+                       WSH_ASK_RESERVE | WSH_ASK_POST | (fetch ? WSH_ASK_AWAIT | WSH_ASK_RESULT | WSH_ASK_TAKE : 0));
+}
+
+static WSH_DEV uint64_t wsh_dev_ask_kind(enum wsh_ring_kind kind, uint64_t op, bool fetch)
+{
+    return wsh_dev_ring_kind(kind, op) | (fetch ? WSH_RING_ANSWER : 0);
+}
+
+static WSH_DEV uint64_t wsh_dev_ask_amo(enum wsh_ring_op op, bool fetch, const void *sym, uint64_t value,
+                                        uint64_t compare, uint32_t width, int pe)
+{
+    return wsh_dev_ask_word(
+        wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_AMO, op, fetch), (uint64_t)sym, value, 0, compare, width, pe},
+        op == WSH_RING_OP_CSWAP ? 2 : 1, fetch);
+}
+
+static WSH_DEV enum wsh_ring_op wsh_dev_ask_signal_op(int op)
+{
+    return op == SHMEM_SIGNAL_SET ? WSH_RING_OP_SET : WSH_RING_OP_ADD;
+}
+
+/* A transfer that goes in records, a part of it each: what all lanes know of it. */
+struct wsh_dev_parts {
+    uint64_t at; /* of lane 0: position of the present part's record */
+    size_t off;
+    uint32_t len; /* of the present part */
+};
+
+/* Where the payload of the next part lies, whose record lane 0 reserves and, of a get, has answered. All lanes. */
+template <int S>
+WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, const struct wsh_dev_ask &ask, size_t len)
+{
+    bool gets = ask.first_a & WSH_RING_ANSWER;
+    size_t left = len - parts->off;
+    struct wsh_dev_ask now = ask;
+    uint32_t n;
+
+    parts->len = now.len = left < WSH_RING_PART ? (uint32_t)left : WSH_RING_PART;
+    now.sym += parts->off;
+    n = wsh_dev_ring_chunks(parts->len);
+    if (wsh_dev_lane<S>() == 0) /* two positions: room for a signal */
+        parts->at = wsh_dev_ask_steps(now, 0, gets || n > 1 ? n : 2, 0,
+                                gets ? WSH_ASK_RESERVE | WSH_ASK_POST | WSH_ASK_AWAIT : WSH_ASK_RESERVE);
+    n = wsh_dev_broadcast<S>((uint32_t)(parts->at % WSH_RING_PIECES), WSH_RING_PIECES - 1);
+    wsh_dev_sync<S>();
+    return (uint64_t)wsh_dev_ring_payload(wsh_dev_rings_here(), n);
+}
+
+/* What was asked of the proxy, after a release or a fence of both sides. One lane. */
+inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
+{
+    if (quiet)
+        wsh_dev_rings_quiet(wsh_dev_rings_here());
+    else
+        wsh_dev_rings_fence(wsh_dev_rings_here());
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the proxy: the thread that carries out what kernels ask for and their GPU cannot do itself, the rings to it,
+ * and its own context.
+ */
+#ifndef WSH_PROXY_H
+#define WSH_PROXY_H
+
+struct wsh_device;
+struct wsh_job;
+
+/*
+ * open: when the GPU is attached, where SHMEM_PROXY asks for a proxy; 0 or a logged error. close: no kernel may run;
+ * what was asked for before is carried out first. Both may be called where there is none.
+ */
+int wsh_proxy_open(struct wsh_job *job);
+void wsh_proxy_close(struct wsh_job *job);
+
+/* What units are told of the rings. */
+void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device);
+
+/*
+ * Everything that kernels of this PE had asked for before the call (visible to the CPU, as after their end) is complete
+ * at its target. Cheap where there is nothing.
+ */
+int wsh_proxy_quiet(struct wsh_job *job);
+
+#endif

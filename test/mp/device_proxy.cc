@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What kernels ask of the proxy arrives at PEs of other hosts: CPU threads stand for lanes and push into the job's
+ * rings by the code of device/ring_push.cuh; the proxy, its context and the transports are the real ones. Puts of
+ * every size, with and without signal, words, gets and atomics; a fence orders across rings, a quiet completes, and
+ * so does the barrier of the host.
+ *
+ * roads: fakegpumixed:2,4 fakegpumixedefa:2
+ * timeout: 120
+ */
+#define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
+#include "device/ring_push.cuh"
+#include "device/view.h"
+
+#include <shmemx.h>
+
+#define _Noreturn [[noreturn]]
+extern "C" {
+#include "test/common/mp.h"
+}
+#undef _Noreturn
+
+#include <cstdlib>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+enum { LANES = 3, BYTES = 200000, WORDS = 64 };
+
+thread_local struct cpu_dim threadIdx;
+struct cpu_dim blockDim;
+
+static struct wsh_device view;
+static struct wsh_ring_heads heads;
+
+/* In the host heap: what lane l of another PE puts here, gets from here, adds to. */
+static unsigned char *landing[LANES], *offered;
+static uint64_t *words, *counter, *signals;
+
+void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
+{
+    sched_yield();
+}
+
+static int fill(const struct wsh_device *device)
+{
+    view = *device;
+    return 0;
+}
+
+static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill, "device_proxy.cc"};
+
+static struct wsh_dev_rings rings_of(unsigned lane)
+{
+    return wsh_dev_rings{(struct wsh_ring *)view.rings, &heads, view.n_rings, lane % view.n_rings};
+}
+
+static unsigned char pattern(int from, unsigned lane, size_t i, unsigned round)
+{
+    return (unsigned char)((unsigned)from * 57 + lane * 19 + i * 3 + (i >> 8) + round * 101);
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* As the device's put in parts; a signal, if any, with the last one. */
+static void put(unsigned lane, unsigned char *dest, uint32_t len, unsigned round, uint64_t *sig, int pe)
+{
+    struct wsh_dev_rings rings = rings_of(lane);
+
+    for (uint32_t off = 0, part; off < len; off += part) {
+        part = least(len - off, WSH_RING_PART);
+        bool last = sig && off + part == len;
+        uint32_t n = wsh_dev_ring_chunks(part);
+        uint64_t at = wsh_dev_ring_reserve(rings, last && n < 2 ? 2 : n);
+        uint64_t kind = last ? wsh_dev_ring_kind(WSH_RING_SIGNAL, WSH_RING_OP_ADD) | (off ? WSH_RING_FENCED : 0)
+                             : wsh_dev_ring_kind(WSH_RING_PUT);
+
+        for (uint32_t i = 0; i < part; i++)
+            wsh_dev_ring_payload(rings, at)[i] = pattern(mp_me, lane, off + i, round);
+        wsh_dev_ring_post(rings, at, wsh_dev_ask{kind, (uint64_t)dest + off, 1, (uint64_t)sig, 0, part, pe}, last);
+    }
+}
+
+static void word(unsigned lane, uint64_t *sym, uint64_t value, int pe)
+{
+    struct wsh_dev_rings rings = rings_of(lane);
+    uint64_t at = wsh_dev_ring_reserve(rings, 2);
+
+    wsh_dev_ring_post(rings, at,
+                      wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT_WORD), (uint64_t)sym, value, 0, 0, 8, pe}, 1);
+}
+
+static uint64_t atomic(unsigned lane, enum wsh_ring_op op, uint64_t *sym, uint64_t value, uint64_t cond, bool fetch,
+                       int pe)
+{
+    struct wsh_dev_rings rings = rings_of(lane);
+    unsigned n = op == WSH_RING_OP_CSWAP ? 2 : 1;
+    uint64_t at = wsh_dev_ring_reserve(rings, n + 1), old = 0;
+
+    wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | (fetch ? WSH_RING_ANSWER : 0),
+                                             (uint64_t)sym, value, 0, cond, 8, pe}, n);
+    if (fetch) {
+        wsh_dev_ring_await(rings, at);
+        memcpy(&old, wsh_dev_ring_payload(rings, at), 8);
+        wsh_dev_ring_take(rings, at);
+    }
+    return old;
+}
+
+/* Bytes of another PE's offer that are wrong. */
+static unsigned get(unsigned lane, uint32_t len, int pe)
+{
+    struct wsh_dev_rings rings = rings_of(lane);
+    uint64_t at = wsh_dev_ring_reserve(rings, wsh_dev_ring_chunks(len));
+    uint64_t kind = wsh_dev_ring_kind(WSH_RING_GET) | WSH_RING_ANSWER;
+    unsigned wrong = 0;
+
+    wsh_dev_ring_post(rings, at, wsh_dev_ask{kind, (uint64_t)offered, 0, 0, 0, len, pe}, 0);
+    wsh_dev_ring_await(rings, at);
+    for (uint32_t i = 0; i < len; i++)
+        wrong += wsh_dev_ring_payload(rings, at)[i] != pattern(pe, 7, i, 0);
+    wsh_dev_ring_take(rings, at);
+    return wrong;
+}
+
+static void check_landing(unsigned lane, uint32_t len, unsigned round, int from)
+{
+    unsigned wrong = 0;
+
+    for (uint32_t i = 0; i < len; i++)
+        wrong += landing[lane][i] != pattern(from, lane, i, round);
+    mp_check(!wrong, "lane %u, %u bytes, round %u: %u are wrong", lane, len, round, wrong);
+}
+
+/* Every lane puts; then a quiet of kernels (even rounds) or the host's barrier alone. */
+static void puts_arrive(int to, int from)
+{
+    static const uint32_t lens[] = {1,    8, 255, 256, 257, 1000, WSH_RING_PART - 1, WSH_RING_PART, WSH_RING_PART + 1,
+                                    BYTES};
+    unsigned round = 0;
+
+    for (uint32_t len : lens) {
+        std::vector<std::thread> lanes;
+
+        for (unsigned l = 0; l < LANES; l++)
+            lanes.emplace_back([=] { put(l, landing[l], len, round, NULL, to); });
+        for (std::thread &lane : lanes)
+            lane.join();
+        if (round % 2 == 0)
+            wsh_dev_rings_quiet(rings_of(LANES));
+        shmem_barrier_all();
+        for (unsigned l = 0; l < LANES; l++)
+            check_landing(l, len, round, from);
+        shmem_barrier_all();
+        round++;
+    }
+}
+
+/* The target, a host's wait, must find all of the data once the signal has counted up. */
+static void signals_come_last(int to, int from)
+{
+    static const uint32_t lens[] = {1, 100, 3000, WSH_RING_PART + 5, BYTES};
+    uint64_t sent = 0;
+
+    for (unsigned round = 0; round < (unsigned)mp_rounds(30, 300); round++) {
+        uint32_t len = lens[round % 5];
+
+        put(round % LANES, landing[0], len, round, &signals[0], to);
+        shmem_uint64_wait_until(&signals[0], SHMEM_CMP_GE, ++sent);
+        unsigned wrong = 0;
+        for (uint32_t i = 0; i < len; i++)
+            wrong += landing[0][i] != pattern(from, round % LANES, i, round);
+        if (!mp_check(!wrong, "signal of round %u, %u bytes: %u are wrong", round, len, wrong))
+            break;
+        shmem_barrier_all();
+    }
+}
+
+/* Data by one ring, the flag by another after a fence. */
+static void fences_order_across_rings(int to, int from)
+{
+    for (unsigned round = 1; round <= (unsigned)mp_rounds(100, 1000); round++) {
+        put(0, landing[1], 5000, round, NULL, to);
+        wsh_dev_rings_fence(rings_of(1));
+        word(1, &words[0], round, to);
+        shmem_uint64_wait_until(&words[0], SHMEM_CMP_GE, round);
+        unsigned wrong = 0;
+        for (uint32_t i = 0; i < 5000; i++)
+            wrong += landing[1][i] != pattern(from, 0, i, round);
+        if (!mp_check(!wrong, "flag of round %u: %u bytes are wrong", round, wrong))
+            break;
+        shmem_barrier_all();
+    }
+}
+
+static void atomics_and_gets(int to)
+{
+    const unsigned n = (unsigned)mp_rounds(200, 2000);
+    std::vector<std::thread> lanes;
+    unsigned wrong[LANES] = {};
+
+    for (unsigned l = 0; l < LANES; l++)
+        lanes.emplace_back([=, &wrong] {
+            for (unsigned i = 0; i < n; i++) {
+                atomic(l, WSH_RING_OP_ADD, counter, 1, 0, i % 8 == 0, 0);
+                atomic(l, WSH_RING_OP_XOR, &words[8 + l], (uint64_t)1 << 63 | i, 0, false, to);
+                if (i % 16 == 0)
+                    wrong[l] += get(l, i * 50 % WSH_RING_PART + 1, to);
+            }
+            wrong[l] += atomic(l, WSH_RING_OP_CSWAP, &words[16 + l], l + 5, l, true, to) != 0 && l == 0;
+        });
+    for (std::thread &lane : lanes)
+        lane.join();
+    shmem_barrier_all();
+    for (unsigned l = 0; l < LANES; l++)
+        mp_check(!wrong[l], "lane %u: %u fetched values are wrong", l, wrong[l]);
+    mp_check(words[16] == 5, "compare and swap left %llu", (unsigned long long)words[16]);
+    if (mp_me == 0)
+        mp_check(*counter == (uint64_t)n * LANES * (unsigned)mp_npes, "%llu additions were counted",
+                 (unsigned long long)*counter);
+}
+
+int main(void)
+{
+    int to, from;
+
+    mp_begin();
+    wsh_device_register(&unit);
+    for (unsigned char *&memory : landing)
+        memory = (unsigned char *)mp_alloc(BYTES);
+    offered = (unsigned char *)mp_alloc(WSH_RING_PART);
+    words = (uint64_t *)mp_alloc(WORDS * 8);
+    counter = (uint64_t *)mp_alloc(8);
+    signals = (uint64_t *)mp_alloc(8);
+    for (uint32_t i = 0; i < WSH_RING_PART; i++)
+        offered[i] = pattern(mp_me, 7, i, 0);
+    if (mp_check(shmemx_malloc_device(64) && view.rings && view.n_rings, "no rings to a proxy")) {
+        to = from = (mp_me + mp_npes / 2) % mp_npes;
+        mp_check(!shmem_ptr(offered, to), "PE %d is not on another host", to);
+        shmem_barrier_all();
+        puts_arrive(to, from);
+        signals_come_last(to, from);
+        fences_order_across_rings(to, from);
+        atomics_and_gets(to);
+    }
+    return mp_end();
+}
