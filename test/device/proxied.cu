@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels reach the host heap of PEs of another host: put, put_signal, get, p, g and atomics at each scope, checked by
+ * the waiting kernel of the target; a quiet by one thread of a later kernel completes what 132 blocks put.
+ * roads: gpumixed:2,4
+ * timeout: 300
+ */
+#include "test/device/dev.cuh"
+
+#define WORDS_MAX ((size_t)30000)
+#define BLOCKS 132
+
+DEV_SCOPED(uint64_put_signal)
+DEV_SCOPED(uint64_get)
+
+struct place {
+    uint64_t *data, *signal, *words; /* host heap */
+    uint64_t *source, *target;       /* device memory */
+    int far;
+};
+
+static __device__ uint64_t value(uint64_t round, int from, size_t i)
+{
+    return round * 1000003 + (uint64_t)from * 7919 + i;
+}
+
+/* One round: send to the far PE, wait for its own, check, read it back from there. */
+template <int S> __global__ void round_trip(struct place p, size_t words, uint64_t round, struct dev_report *report)
+{
+    for (size_t i = S == THREAD ? 0 : threadIdx.x; i < words; i += blockDim.x)
+        p.source[i] = value(round, shmem_my_pe(), i);
+    dev_uint64_put_signal<S>(p.data, p.source, words, p.signal, (uint64_t)1, SHMEM_SIGNAL_ADD, p.far);
+    if (threadIdx.x == 0)
+        shmem_signal_wait_until(p.signal, SHMEM_CMP_GE, round);
+    __syncthreads();
+    for (size_t i = threadIdx.x; i < words; i += blockDim.x)
+        dev_expect(report, i, value(round, p.far, i), p.data[i]);
+    __syncthreads();
+    dev_uint64_get<S>(p.target, p.data, words, p.far);
+    __syncthreads();
+    for (size_t i = threadIdx.x; i < words; i += blockDim.x)
+        dev_expect(report, i, value(round, shmem_my_pe(), i), p.target[i]);
+}
+
+static uint64_t rounds;
+
+template <int S> static void run(struct place p, struct dev_report *report)
+{
+    static const size_t words[] = {1, 2, 31, 32, 33, 1000, 8192, 8193, WORDS_MAX};
+
+    dev_case("%s scope", dev_scope_name[S]);
+    for (size_t len : words)
+        for (int i = 0; i < mp_rounds(5, 100); i++) {
+            round_trip<S><<<1, dev_threads[S]>>>(p, len, ++rounds, report);
+            dev_check_report(report, "put_signal, get");
+            shmem_barrier_all();
+        }
+}
+
+/* All lanes at once, so that a warp reserves for all of them. */
+__global__ void words_of_lanes(struct place p, uint64_t round, struct dev_report *report)
+{
+    unsigned me = threadIdx.x;
+
+    shmem_uint64_p(p.words + me, value(round, shmem_my_pe(), me), p.far);
+    shmem_fence();
+    shmem_uint64_atomic_add(p.words + 256 + me % 4, 1, p.far);
+    dev_expect(report, me, value(round, shmem_my_pe(), me), shmem_uint64_g(p.words + me, p.far));
+    shmem_uint64_atomic_inc(p.words + 300, 0);
+    shmem_uint64_atomic_fetch_add(p.words + 301, 1, 0);
+    shmem_quiet();
+}
+
+static void lanes(struct place p, struct dev_report *report)
+{
+    const uint64_t n = (uint64_t)mp_rounds(20, 500);
+
+    dev_case("words of 256 lanes");
+    for (uint64_t round = 1; round <= n; round++)
+        words_of_lanes<<<1, 256>>>(p, round, report);
+    dev_check_report(report, "p, fence, g");
+    shmem_barrier_all();
+    for (int i = 0; i < 4; i++)
+        mp_check(p.words[256 + i] == n * 64, "word %d counts %llu", i, (unsigned long long)p.words[256 + i]);
+    if (mp_me == 0)
+        mp_check(p.words[300] == n * 256 * (uint64_t)mp_npes && p.words[301] == p.words[300],
+                 "PE 0 counts %llu and %llu", (unsigned long long)p.words[300], (unsigned long long)p.words[301]);
+    shmem_barrier_all();
+}
+
+__global__ void put_from_all_blocks(struct place p, uint64_t round)
+{
+    size_t at = (size_t)blockIdx.x * 200 + threadIdx.x;
+
+    if (threadIdx.x < 200)
+        p.source[at] = value(round, shmem_my_pe(), at);
+    __syncthreads();
+    shmem_uint64_put_nbi_block(p.data + (size_t)blockIdx.x * 200, p.source + (size_t)blockIdx.x * 200, 200, p.far);
+}
+
+__global__ void quiet_then_signal(struct place p)
+{
+    shmem_quiet();
+    shmem_signal_add(p.signal, 1, p.far);
+}
+
+__global__ void wait_and_check(struct place p, uint64_t round, struct dev_report *report)
+{
+    if (threadIdx.x == 0)
+        shmem_signal_wait_until(p.signal, SHMEM_CMP_GE, round);
+    __syncthreads();
+    for (size_t i = threadIdx.x; i < BLOCKS * 200; i += blockDim.x)
+        dev_expect(report, i, value(round, p.far, i), p.data[i]);
+}
+
+static void quiet_covers_all_blocks(struct place p, struct dev_report *report)
+{
+    dev_case("a quiet by one thread after %d blocks", BLOCKS);
+    for (int i = 0; i < mp_rounds(50, 1000); i++) {
+        rounds++;
+        put_from_all_blocks<<<BLOCKS, 256>>>(p, rounds);
+        quiet_then_signal<<<1, 1>>>(p);
+        wait_and_check<<<1, 256>>>(p, rounds, report);
+        dev_check_report(report, "data after the signal");
+        shmem_barrier_all();
+    }
+}
+
+int main(void)
+{
+    struct dev_report *report;
+    struct place p;
+
+    dev_begin();
+    report = (struct dev_report *)dev_share(sizeof *report);
+    p.source = (uint64_t *)dev_alloc(WORDS_MAX * 8);
+    p.target = (uint64_t *)dev_alloc(WORDS_MAX * 8);
+    p.data = (uint64_t *)mp_alloc(WORDS_MAX * 8);
+    p.signal = (uint64_t *)mp_alloc(8);
+    p.words = (uint64_t *)mp_alloc(512 * 8);
+    p.far = (mp_me + mp_npes / 2) % mp_npes;
+    mp_check(!shmem_ptr(p.data, p.far), "PE %d is not on another host", p.far);
+    DEV_EACH_SCOPE(run<S>(p, report));
+    lanes(p, report);
+    quiet_covers_all_blocks(p, report);
+    return dev_end();
+}
