@@ -169,10 +169,19 @@ static WSH_DEV bool wsh_dev_rings_are_done(const struct wsh_dev_rings &rings, co
     return done;
 }
 
+/* All rings have handed to transports what `heads` counts. */
+static WSH_DEV void wsh_dev_rings_wait_started(const struct wsh_dev_rings &rings, const uint64_t *heads)
+{
+#pragma unroll 1
+    for (uint32_t r = 0; r < rings.n; r++)
+        if (heads[r])
+            wsh_dev_ring_reach("shmem_quiet", &rings.ring[r].started, heads[r]);
+}
+
 /*
  * All that was pushed before the call, to any ring, is complete at its target. A record of another producer that was
- * reserved and not yet written may hide ours from the consumer when it takes the quiet: so it is asked again. One lane,
- * after a barrier and wsh_ptx_fence.
+ * reserved and not yet written may hide ours from the consumer when it takes the quiet: so it is asked once more, when
+ * everything has been taken. One lane, after a barrier and wsh_ptx_fence.
  */
 static WSH_DEV void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
 {
@@ -184,7 +193,9 @@ static WSH_DEV void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
     for (uint32_t r = 0; r < rings.n; r++)
         heads[r] = used >> r & 1 ? wsh_ptx_poll(&rings.heads->ring[r].head) : 0;
 #pragma unroll 1
-    while (!wsh_dev_rings_are_done(rings, heads)) {
+    for (bool again = false; !wsh_dev_rings_are_done(rings, heads); again = true) {
+        if (again)
+            wsh_dev_rings_wait_started(rings, heads);
         at = wsh_dev_ring_reserve(rings, 1);
         wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0);
         wsh_dev_ring_reach("shmem_quiet", &rings.ring[rings.mine].done, at + 1);

@@ -11,7 +11,9 @@
 #include <string.h>
 
 /* Records that one ring gives before the next has its turn. */
+#ifndef TURN
 #define TURN 64
+#endif
 
 size_t wsh_consumer_size(unsigned n)
 {

@@ -7,17 +7,18 @@
  */
 #include "test/srd/world.h"
 
+#include "test/common/search.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { DEPTH_MAX = 160 };
-
-static uint64_t *table; /* fingerprints of the states visited, 0: free */
-static size_t table_size, table_used;
-static struct world stack[DEPTH_MAX];
-static int trace[DEPTH_MAX];
+static struct search search = {.world = &world,
+                               .steps = WORLD_STEPS,
+                               .step = world_step,
+                               .at_end = world_check_end,
+                               .wrong = &world_wrong};
 static uint64_t all_states, all_steps, all_programs;
 static int deepest;
 
@@ -34,113 +35,12 @@ static const struct settings *const scarce[] = {&one_each, &shared, &wrap, NULL}
 static const struct settings *const tight[] = {&one_each, &wrap, NULL};
 static const struct settings *const some[] = {&plenty, &one_each, &no_imm, NULL};
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-    unsigned __int128 product = (unsigned __int128)(a ^ 0x9e3779b97f4a7c15) * (b ^ 0xd6e8feb86659fd93);
-
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Four lanes, because one waits for each of its multiplications. */
-static uint64_t fingerprint(void)
-{
-    const unsigned char *bytes = (const unsigned char *)&world;
-    uint64_t lane[4] = {1, 2, 3, 4}, part[8] = {0};
-    size_t at = 0;
-
-    for (; at + sizeof part <= world_size; at += sizeof part) {
-        memcpy(part, bytes + at, sizeof part);
-        for (int i = 0; i < 4; i++)
-            lane[i] = mix(lane[i] ^ part[i], part[i + 4]) + lane[i];
-    }
-    memset(part, 0, sizeof part);
-    memcpy(part, bytes + at, world_size - at);
-    for (int i = 0; i < 4; i++)
-        lane[i] = mix(lane[i] ^ part[i], part[i + 4]) + lane[i];
-    lane[0] = mix(mix(lane[0], lane[1]), mix(lane[2], lane[3]));
-    return lane[0] ? lane[0] : 1;
-}
-
-static bool insert(uint64_t *into, size_t size, uint64_t print)
-{
-    size_t at = print & (size - 1);
-
-    while (into[at] && into[at] != print)
-        at = (at + 1) & (size - 1);
-    if (into[at])
-        return false;
-    into[at] = print;
-    return true;
-}
-
-static void table_reset(void)
-{
-    free(table);
-    table_size = 1024;
-    table_used = 0;
-    table = calloc(table_size, sizeof *table);
-}
-
-static void table_grow(void)
-{
-    uint64_t *larger = calloc(2 * table_size, sizeof *larger);
-
-    if (!larger)
-        exit(99);
-    for (size_t i = 0; i < table_size; i++) {
-        if (table[i])
-            insert(larger, 2 * table_size, table[i]);
-    }
-    free(table);
-    table = larger;
-    table_size *= 2;
-}
-
-static bool visited(void)
-{
-    if (2 * table_used >= table_size)
-        table_grow();
-    if (!insert(table, table_size, fingerprint()))
-        return true;
-    table_used++;
-    return false;
-}
-
-static bool explore(int depth)
-{
-    bool moved = false;
-
-    if (depth >= DEPTH_MAX)
-        world_wrong = "runs for ever";
-    if (world_wrong)
-        return false;
-    if (visited())
-        return true;
-    if (depth > deepest)
-        deepest = depth;
-    memcpy(&stack[depth], &world, world_size);
-    for (int step = 0; step < WORLD_STEPS; step++) {
-        if (!world_step(step))
-            continue;
-        moved = true;
-        all_steps++;
-        trace[depth] = step;
-        if (!explore(depth + 1))
-            return false;
-        memcpy(&world, &stack[depth], world_size);
-    }
-    trace[depth] = -1;
-    if (!moved)
-        world_check_end();
-    return !world_wrong;
-}
-
 static void print_trace(void)
 {
     char name[80];
 
-    for (int i = 0; i < DEPTH_MAX && trace[i] >= 0; i++) {
-        world_step_name(trace[i], name, sizeof name);
+    for (int i = 0; i < SEARCH_DEPTH_MAX && search.trace[i] >= 0; i++) {
+        world_step_name(search.trace[i], name, sizeof name);
         printf("  %2d %s\n", i, name);
     }
 }
@@ -151,12 +51,13 @@ static const char *try_program(const struct settings *settings, const char *firs
     const char *const program[SOURCES] = {first, second};
     const char *wrong;
 
-    memset(trace, 0xff, sizeof trace);
-    table_reset();
     world_wrong = NULL;
     world_init(settings, program);
-    explore(0);
-    all_states += table_used;
+    search.size = world_size;
+    search_run(&search);
+    all_states += search.states;
+    all_steps += search.taken;
+    deepest = search.deepest > deepest ? search.deepest : deepest;
     all_programs++;
     wrong = world_wrong;
     world_wrong = NULL;
@@ -319,6 +220,5 @@ int main(int argc, char **argv)
     printf("explored %llu states (%llu steps, at most %d deep) of %llu programs: 0 violations\n",
            (unsigned long long)all_states, (unsigned long long)all_steps, deepest,
            (unsigned long long)all_programs);
-    free(table);
     return 0;
 }
