@@ -21,13 +21,15 @@ static bool explain_address(const struct wsh_device_record *r, char *text, size_
         return true;
     case WSH_DEVICE_UNREACHABLE:
         snprintf(text, size,
-                 "0x%llx of PE %d is not mapped into this GPU: kernels reach PEs of their own host", addr,
-                 r->pe);
+                 "0x%llx of PE %d is not mapped into this GPU: of PEs of other hosts, puts, gets, signals "
+                 "and atomics "
+                 "of kernels reach host memory alone (SHMEM_PROXY)",
+                 addr, r->pe);
         return true;
     case WSH_DEVICE_HOST_ATOMIC:
         snprintf(text, size,
                  "0x%llx of PE %d is host memory, whose words only CPUs may update; allocate it with "
-                 "shmemx_malloc_device",
+                 "shmemx_malloc_device, or set SHMEM_PROXY=on",
                  addr, r->pe);
         return true;
     case WSH_DEVICE_BAD_SCRATCH:
