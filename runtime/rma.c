@@ -187,10 +187,58 @@ static int wait_for_all(struct wsh_ctx *ctx, const struct wsh_target *to, struct
     return wsh_done_is(done) ? 0 : finish_put(ctx, to, NULL, 0, done, 0);
 }
 
+struct iput {
+    struct wsh_op op;
+    const char *src;
+    struct wsh_strided shape;
+    size_t taken;
+};
+
+static int iput_once(struct iput *iput)
+{
+    const struct wsh_route *route = iput->op.to.route;
+    int rc;
+
+    wsh_ctx_lock(iput->op.ctx);
+    rc = route->ops->put_strided(wsh_op_tctx(iput->op.ctx, &iput->op.to), &route->rmem, iput->op.to.off,
+                                 iput->src, &iput->shape, &iput->taken);
+    wsh_ctx_unlock(iput->op.ctx);
+    return rc;
+}
+
+static int iput_again(struct wsh_op *op)
+{
+    return iput_once((struct iput *)op);
+}
+
+/* Several blocks at a time, where the transport has a way; moves *to and *src behind them. */
+static int put_pieces(struct wsh_ctx *ctx, struct wsh_target *to, const char **src, struct wsh_strided *shape)
+{
+    struct wsh_done none = {0};
+    struct iput iput = {{"shmem_iput", ctx, *to, &none, iput_again}, *src, *shape, 0};
+    int rc = 0;
+
+    while (iput.shape.nelems > 1 && !rc) {
+        rc = iput_once(&iput);
+        if (rc == -EAGAIN)
+            rc = wsh_op_finish(&iput.op, rc);
+        if (rc)
+            break;
+        iput.src += (ptrdiff_t)iput.taken * shape->src_stride;
+        iput.op.to.off += iput.taken * (size_t)shape->dst_stride;
+        iput.shape.nelems -= iput.taken;
+    }
+    *to = iput.op.to;
+    *src = iput.src;
+    shape->nelems = iput.shape.nelems;
+    return rc == -ENOTSUP ? 0 : rc;
+}
+
 /* All blocks are started before any is waited for. */
 int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape, int pe)
 {
     struct wsh_done done = {0};
+    struct wsh_strided rest = *shape;
     struct wsh_target to;
     const char *from = src;
     int rc = 0;
@@ -198,7 +246,9 @@ int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_s
     if (!shape->nelems || !shape->block)
         return 0;
     rc = wsh_op_target_with(ctx, sym, span(shape, shape->dst_stride), pe, src, &to);
-    for (size_t i = 0; i < shape->nelems && !rc; i++) {
+    if (!rc)
+        rc = put_pieces(ctx, &to, &from, &rest);
+    for (size_t i = 0; i < rest.nelems && !rc; i++) {
         rc = put_once(ctx, &to, from, shape->block, &done);
         if (rc == -EAGAIN)
             rc = finish_put(ctx, &to, from, shape->block, &done, rc);

@@ -32,14 +32,7 @@ int wsh_get_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, i
 int wsh_put_nbi_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 int wsh_get_nbi_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
 
-/*
- * Blocking strided copies of nelems blocks of `block` bytes; strides (dst_stride, src_stride) are in bytes
- * from the start of one block to the start of the next.
- */
-struct wsh_strided {
-    ptrdiff_t dst_stride, src_stride;
-    size_t block, nelems;
-};
+/* Blocking strided copies. */
 int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape, int pe);
 int wsh_iget(struct wsh_ctx *ctx, void *dst, const void *sym, const struct wsh_strided *shape, int pe);
 

@@ -90,6 +90,13 @@ static int none_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
     return -ENOTSUP;
 }
 
+static int none_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                            const struct wsh_strided *shape, size_t *taken)
+{
+    (void)tctx, (void)rmem, (void)off, (void)src, (void)shape, (void)taken;
+    return -ENOTSUP;
+}
+
 static int none_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                            size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
@@ -147,6 +154,7 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     FILL(get)
     FILL(amo)
     FILL(put_signal)
+    FILL(put_strided)
     FILL(fence)
     FILL(pending)
     FILL(progress)

@@ -134,6 +134,12 @@ struct wsh_amo {
     uint64_t operand, compare;
 };
 
+/* nelems blocks of `block` bytes; strides are in bytes from the start of one block to the start of the next. */
+struct wsh_strided {
+    ptrdiff_t dst_stride, src_stride;
+    size_t block, nelems;
+};
+
 /* The signal half of a put with signal. `op` is WSH_AMO_SET or WSH_AMO_ADD on 8 bytes. */
 struct wsh_sig {
     const struct wsh_rmem *rmem; /* same PE and same transport as the data */
@@ -187,6 +193,13 @@ struct wsh_tp_ops {
                void *result, struct wsh_done *done);
     int (*put_signal)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                       size_t len, const struct wsh_sig *sig, struct wsh_done *done);
+
+    /*
+     * The first blocks of `shape` in one piece: as many as go, at least two; *taken of them, whose source may be reused
+     * on return. -ENOTSUP, unlogged: a put for each block is the better way.
+     */
+    int (*put_strided)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                       const struct wsh_strided *shape, size_t *taken);
 
     /* Orders all earlier operations of the context, per PE, before all later ones (EFA.md §3.3). No drain where
      * a cheaper way exists. */

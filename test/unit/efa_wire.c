@@ -23,6 +23,7 @@ static const struct {
     {EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg)},
     {EFA_WIRE_REPLY, sizeof(struct wsh_efa_reply_msg) + EXTRA},
     {EFA_WIRE_TELL, sizeof(struct wsh_efa_head)},
+    {EFA_WIRE_STRIDED, sizeof(struct wsh_efa_strided_msg) + EXTRA},
 };
 #define N_GOOD (sizeof good / sizeof good[0])
 
@@ -39,6 +40,8 @@ static void make(union room *room, size_t i)
         room->msg.signal.signal = (struct wsh_efa_place){.off = 16, .op = WSH_AMO_ADD, .width = 8};
     if (good[i].type == EFA_WIRE_AMO || good[i].type == EFA_WIRE_FETCH)
         room->msg.amo.word = (struct wsh_efa_place){.off = 4, .op = WSH_AMO_XOR, .width = 4};
+    if (good[i].type == EFA_WIRE_STRIDED)
+        room->msg.strided.block = EXTRA;
 }
 
 static bool refused(const union room *room, size_t len)
@@ -121,6 +124,29 @@ static void wrong_atomics(void)
     }
 }
 
+static void wrong_strides(void)
+{
+    static const struct {
+        uint64_t stride;
+        uint32_t block;
+        bool ok;
+    } shapes[] = {{8, 8, true},
+                  {0, EXTRA, true},
+                  {8, 0, false},
+                  {8, 7, false},
+                  {8, UINT32_MAX, false},
+                  {UINT64_MAX, 8, false},
+                  {UINT64_C(1) << 47, 8, false}};
+    union room room;
+
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        make(&room, N_GOOD - 1);
+        room.msg.strided.stride = shapes[i].stride;
+        room.msg.strided.block = shapes[i].block;
+        CU_ASSERT(refused(&room, good[N_GOOD - 1].len) == !shapes[i].ok);
+    }
+}
+
 static void places(void)
 {
     char memory[64];
@@ -173,6 +199,7 @@ const struct unit_test unit_tests[] = {
     {"any other length is refused", wrong_lengths},
     {"another version, type, PE or context is refused", wrong_heads},
     {"an atomic that no CPU can do is refused", wrong_atomics},
+    {"blocks that are cut or too far apart are refused", wrong_strides},
     {"a place outside of the segments has no address", places},
     {"random bytes are judged without reading beyond them", fuzz},
     {NULL, NULL},

@@ -341,6 +341,7 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .get = wsh_efa_get,
     .amo = wsh_efa_amo,
     .put_signal = wsh_efa_put_signal,
+    .put_strided = wsh_efa_put_strided,
     .fence = efa_fence,
     .pending = efa_pending,
     .progress = wsh_efa_progress,

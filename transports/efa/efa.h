@@ -278,6 +278,11 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
 int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                 struct wsh_done *done);
 
+/* strided.c */
+int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                        const struct wsh_strided *shape, size_t *taken);
+void wsh_efa_copy_strided(char *dst, const char *src, const struct wsh_strided *shape);
+
 /* op.c: what goes through the engine */
 int wsh_efa_op_init(struct wsh_efa_tp *tp);
 /* An op of this kind, everything else zero; NULL: too many are under way. */

@@ -49,6 +49,23 @@ static int apply_data(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg, const
     return 0;
 }
 
+/* Release: as in store. */
+static int apply_strided(struct wsh_efa_tp *tp, const struct wsh_efa_strided_msg *msg)
+{
+    const struct wsh_strided shape = {(ptrdiff_t)msg->stride, msg->block, msg->block,
+                                      (msg->head.len - sizeof *msg) / msg->block};
+    size_t span = msg->stride * (shape.nelems - 1) + shape.block;
+    void *dst = wsh_efa_wire_resolve(&msg->data, span, tp->seg_base, tp->seg_len);
+
+    if (!dst)
+        return refuse(tp, (const union wsh_efa_msg *)msg, msg->head.len,
+                      "data outside of the symmetric memory");
+    wsh_order_returns();
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    wsh_efa_copy_strided(dst, msg->bytes, &shape);
+    return 0;
+}
+
 static int apply_amo(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg, const struct wsh_efa_place *place,
                      uint64_t operand, uint64_t compare, uint64_t *old)
 {
@@ -98,6 +115,7 @@ static int apply(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg)
     case EFA_WIRE_HELLO: tp->hellos++; return 0;
     case EFA_WIRE_PUT:
         return apply_data(tp, msg, &msg->put.data, msg->put.bytes, msg->head.len - sizeof msg->put);
+    case EFA_WIRE_STRIDED: return apply_strided(tp, &msg->strided);
     case EFA_WIRE_SIGNAL: return apply_signal(tp, msg);
     case EFA_WIRE_FETCH: return apply_fetch(tp, amo);
     case EFA_WIRE_GET: return apply_get(tp, &msg->get);

@@ -25,12 +25,24 @@ static const char *check_amo(const struct wsh_efa_place *word)
     return NULL;
 }
 
+#define STRIDE_MAX (UINT64_C(1) << 46) /* so that the strides of a message do not add up to an overflow */
+
+static const char *check_strided(const struct wsh_efa_strided_msg *msg, size_t len)
+{
+    if (len <= sizeof *msg)
+        return "wrong length";
+    if (!msg->block || (len - sizeof *msg) % msg->block)
+        return "part of a block";
+    return msg->stride <= STRIDE_MAX ? NULL : "stride out of range";
+}
+
 static const char *check_body(const union wsh_efa_msg *msg, size_t len)
 {
     switch (msg->head.type) {
     case EFA_WIRE_HELLO:
     case EFA_WIRE_TELL: return len == sizeof msg->head ? NULL : "wrong length";
     case EFA_WIRE_PUT: return len >= sizeof msg->put ? NULL : "wrong length";
+    case EFA_WIRE_STRIDED: return check_strided(&msg->strided, len);
     case EFA_WIRE_SIGNAL: return len >= sizeof msg->signal ? check_amo(&msg->signal.signal) : "wrong length";
     case EFA_WIRE_AMO:
     case EFA_WIRE_FETCH: return len == sizeof msg->amo ? check_amo(&msg->amo.word) : "wrong length";

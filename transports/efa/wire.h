@@ -8,13 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFA_WIRE_VERSION 3
+#define EFA_WIRE_VERSION 4
 #define EFA_CONTEXTS 4096u /* of a PE at a time */
 
 /* Numbered messages belong to a flow of their source, and are applied by the order of the engine (srd.h). */
 enum wsh_efa_wire {
     EFA_WIRE_HELLO = 1, /* the sender has reached this PE; numbered */
     EFA_WIRE_PUT,       /* store data; numbered */
+    EFA_WIRE_STRIDED,   /* store blocks of data some way apart; numbered */
     EFA_WIRE_SIGNAL,    /* store data (0 bytes: none), then update a signal; numbered */
     EFA_WIRE_AMO,       /* atomic without result; numbered */
     EFA_WIRE_FETCH,     /* atomic whose old value a REPLY brings; numbered */
@@ -48,6 +49,14 @@ struct wsh_efa_put_msg {
     char bytes[];
 };
 
+struct wsh_efa_strided_msg {
+    struct wsh_efa_head head;
+    struct wsh_efa_place data; /* of the first block */
+    uint64_t stride;           /* from the start of a block to that of the next */
+    uint32_t block, zero;      /* bytes of each */
+    char bytes[];              /* whole blocks, one behind the other */
+};
+
 struct wsh_efa_signal_msg {
     struct wsh_efa_head head;
     struct wsh_efa_place data, signal;
@@ -77,6 +86,7 @@ struct wsh_efa_reply_msg {
 union wsh_efa_msg {
     struct wsh_efa_head head;
     struct wsh_efa_put_msg put;
+    struct wsh_efa_strided_msg strided;
     struct wsh_efa_signal_msg signal;
     struct wsh_efa_amo_msg amo;
     struct wsh_efa_get_msg get;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how blocks that lie apart travel together: packed into a message, and put in their places by the target. */
+#include "transports/efa/efa.h"
+
+#include <string.h>
+
+static inline __attribute__((always_inline)) void copy(char *dst, const char *src,
+                                                       const struct wsh_strided *shape, size_t block)
+{
+    for (size_t i = 0; i < shape->nelems; i++, dst += shape->dst_stride, src += shape->src_stride)
+        memcpy(dst, src, block);
+}
+
+/* A length that the compiler knows is one load and one store. */
+void wsh_efa_copy_strided(char *dst, const char *src, const struct wsh_strided *shape)
+{
+    switch (shape->block) {
+    case 4: copy(dst, src, shape, 4); break;
+    case 8: copy(dst, src, shape, 8); break;
+    case 16: copy(dst, src, shape, 16); break;
+    default: copy(dst, src, shape, shape->block);
+    }
+}
+
+/* Blocks that a message to the PE takes. */
+static size_t count_fitting(const struct wsh_efa_tp *tp, int pe, const struct wsh_strided *shape)
+{
+    size_t n = (tp->peers[pe].msg_max - sizeof(struct wsh_efa_strided_msg)) / shape->block;
+
+    return n < shape->nelems ? n : shape->nelems;
+}
+
+static int send_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+                       size_t off, const void *src, const struct wsh_strided *shape)
+{
+    size_t len = sizeof(struct wsh_efa_strided_msg) + shape->nelems * shape->block;
+    const struct wsh_strided packed = {(ptrdiff_t)shape->block, shape->src_stride, shape->block,
+                                       shape->nelems};
+    struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
+    struct wsh_efa_strided_msg *msg;
+    struct wsh_efa_req *req;
+
+    if (wsh_unlikely(tp->failed || !flow))
+        return flow ? tp->failed : -ENOMEM;
+    req = wsh_efa_msg_new(tp, flow, EFA_WIRE_STRIDED, len);
+    if (!req)
+        return -EAGAIN;
+    msg = (struct wsh_efa_strided_msg *)req->buf;
+    msg->data = (struct wsh_efa_place){.seg = (uint8_t)rmem->seg, .off = off};
+    msg->stride = (uint64_t)shape->dst_stride;
+    msg->block = (uint32_t)shape->block;
+    msg->zero = 0;
+    wsh_efa_copy_strided(msg->bytes, src, &packed);
+    return wsh_efa_msg_submit(tp, flow, req, EFA_PUTS);
+}
+
+int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                        const struct wsh_strided *shape, size_t *taken)
+{
+    struct wsh_efa_tp *tp = wsh_efa_tp_of(tctx->tp);
+    struct wsh_strided piece = *shape;
+    int rc = 0;
+
+    if (!rmem->map)
+        piece.nelems = count_fitting(tp, rmem->pe, shape);
+    if (piece.nelems < 2)
+        return -ENOTSUP;
+    *taken = piece.nelems;
+    if (rmem->map) {
+        wsh_efa_copy_strided(rmem->map + off, src, shape);
+        return 0;
+    }
+    wsh_efa_lock(tp);
+    rc = send_locked(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, &piece);
+    wsh_efa_unlock(tp);
+    return rc;
+}
