@@ -30,6 +30,18 @@ static void describe_op(void *arg, char *text, size_t size)
              driven->started ? "is under way" : "finds no room to start");
 }
 
+static int try_done(void *arg)
+{
+    return wsh_done_is(arg) ? 0 : -EAGAIN;
+}
+
+int wsh_op_wait(struct wsh_job *job, const struct wsh_done *done, const char *routine)
+{
+    const struct wsh_wait_why why = {routine, NULL};
+
+    return wsh_done_is(done) ? 0 : wsh_wait(job, &why, try_done, (void *)done);
+}
+
 int wsh_op_target_gpu(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, const void *local,
                       struct wsh_target *to)
 {

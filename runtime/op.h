@@ -60,6 +60,9 @@ struct wsh_op {
     int (*start)(struct wsh_op *op); /* calls the transport once, under the context's lock */
 };
 
+/* Waits for all parts that `done` counts. */
+int wsh_op_wait(struct wsh_job *job, const struct wsh_done *done, const char *routine);
+
 /* The slow half, after a first try that returned `rc` and has not ended. */
 int wsh_op_finish(struct wsh_op *op, int rc);
 

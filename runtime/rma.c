@@ -142,6 +142,30 @@ int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int
     return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, NULL);
 }
 
+struct get_start {
+    struct wsh_op op;
+    void *dst;
+    size_t len;
+    struct wsh_done *done;
+};
+
+static int get_start_again(struct wsh_op *op)
+{
+    struct get_start *get = (struct get_start *)op;
+
+    return get_once(op->ctx, &op->to, get->dst, get->len, get->done);
+}
+
+int wsh_get_counted(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe, struct wsh_done *done)
+{
+    struct get_start get = {{"shmem_get_nbi", ctx, {0}, NULL, get_start_again}, dst, len, done};
+    int rc = wsh_op_target_with(ctx, sym, len, pe, dst, &get.op.to);
+
+    if (!rc)
+        rc = get_start_again(&get.op);
+    return rc == -EAGAIN ? wsh_op_finish(&get.op, rc) : rc;
+}
+
 int wsh_put_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 {
     struct wsh_done done = {0};

@@ -11,6 +11,7 @@ struct put_signal {
     const void *src;
     size_t len;
     struct wsh_sig sig;
+    struct wsh_done *done; /* that counts it; op.done: that is waited for */
 };
 
 static inline int put_signal_once(struct put_signal *ps)
@@ -20,7 +21,7 @@ static inline int put_signal_once(struct put_signal *ps)
 
     wsh_ctx_lock(ps->op.ctx);
     rc = route->ops->put_signal(wsh_op_tctx(ps->op.ctx, &ps->op.to), &route->rmem, ps->op.to.off, ps->src,
-                                ps->len, &ps->sig, ps->op.done);
+                                ps->len, &ps->sig, ps->done);
     wsh_ctx_unlock(ps->op.ctx);
     return rc;
 }
@@ -31,7 +32,8 @@ int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const
     struct put_signal ps = {.op = {.ctx = ctx, .to = *to, .done = done},
                             .src = src,
                             .len = len,
-                            .sig = {&at->route->rmem, at->off, signal->op, signal->value}};
+                            .sig = {&at->route->rmem, at->off, signal->op, signal->value},
+                            .done = done};
 
     return at->route->tp == to->route->tp ? put_signal_once(&ps) : -EXDEV;
 }
@@ -83,7 +85,7 @@ int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                    const struct wsh_signal *signal, int pe)
 {
     struct wsh_done done = {0};
-    struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}};
+    struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}, &done};
 
     return run(&ps, sym, signal, pe);
 }
@@ -91,7 +93,13 @@ int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
 int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                        const struct wsh_signal *signal, int pe)
 {
-    struct put_signal ps = {{"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}};
+    return wsh_put_signal_counted(ctx, sym, src, len, signal, pe, NULL);
+}
+
+int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
+                           const struct wsh_signal *signal, int pe, struct wsh_done *done)
+{
+    struct put_signal ps = {{"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, done};
 
     return run(&ps, sym, signal, pe);
 }

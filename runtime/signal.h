@@ -22,6 +22,10 @@ int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t l
 int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_target *at,
                          const void *src, size_t len, const struct wsh_signal *signal, struct wsh_done *done);
 
+/* The same, and counted: `src` may be reused when wsh_op_wait(done) returns. */
+int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
+                           const struct wsh_signal *signal, int pe, struct wsh_done *done);
+
 /* The signal alone (not ordered after earlier puts without a fence). */
 int wsh_signal_send(struct wsh_ctx *ctx, const struct wsh_signal *signal, int pe);
 

@@ -33,7 +33,8 @@ void wsh_team_fini(struct wsh_team *team)
 
 struct wsh_pad wsh_team_pad(const struct wsh_job *job, int n_pes)
 {
-    return wsh_pad_layout(n_pes, job->n_domains < n_pes ? job->n_domains : n_pes);
+    return wsh_pad_layout(n_pes, job->n_domains < n_pes ? job->n_domains : n_pes,
+                          job->n_domains == job->n_pes);
 }
 
 int wsh_team_translate(const struct wsh_team *team, int pe, const struct wsh_team *other)

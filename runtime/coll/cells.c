@@ -13,7 +13,8 @@ static size_t cell_at(const struct wsh_coll *coll, enum wsh_cell_kind kind)
 
 static size_t round_at(const struct wsh_coll *coll, int round)
 {
-    return coll->pad.rounds + ((coll->cells & 1) * (size_t)coll->pad.n_rounds + (size_t)round) * WSH_CELL_LEN;
+    return coll->pad.rounds +
+           ((coll->cells & 1) * (size_t)coll->pad.n_rounds + (size_t)round) * WSH_ROUND_LEN;
 }
 
 struct wsh_cells wsh_cells_begin(struct wsh_team *team, const char *routine)

@@ -109,6 +109,35 @@ static int by_leaders(struct wsh_team *team, const struct places *places, const 
     return rc ? rc : wsh_quiet(&coll->ctx);
 }
 
+/*
+ * Recursive doubling: each time as many blocks as one has so far, to the member whose number differs in the next bit.
+ * For a power of two.
+ */
+static int by_rounds(struct wsh_team *team, const char *routine, const struct places *places, const void *src,
+                     size_t len)
+{
+    struct wsh_coll *coll = team->coll;
+    const struct wsh_blocks blocks = wsh_blocks_begin(team, routine);
+    int rc = wsh_coll_copy_own(team, places->dest + offset_of(places, team->my_pe), src, len);
+
+    for (int bit = 1; bit < team->n_pes && !rc; bit <<= 1) {
+        int other = team->my_pe ^ bit, first = team->my_pe & -bit;
+        size_t begin = offset_of(places, first), end = offset_of(places, first + bit);
+
+        rc = wsh_blocks_send(&blocks, places->dest + begin, places->dest + begin, end - begin, other);
+        if (!rc)
+            rc = wsh_blocks_take(&blocks, &other, 1);
+    }
+    wsh_coll_all_met(coll, blocks.before);
+    return rc ? rc : wsh_coll_sent(coll);
+}
+
+static bool goes_by_rounds(const struct wsh_team *team, size_t len)
+{
+    return !(team->n_pes & (team->n_pes - 1)) &&
+           wsh_choice_find(WSH_COLL_FCOLLECT, team->coll->layout, team->n_pes, len) == WSH_ALGO_ROUNDS;
+}
+
 /* The first sync says that every src is ready, the second that all of it was read. */
 static int pull(struct wsh_team *team, const struct places *places, const void *src)
 {
@@ -140,6 +169,8 @@ int wsh_fcollect(struct wsh_team *team, void *dest, const void *src, size_t len)
         return by_leaders(team, &places, src, len);
     if (algo == WSH_ALGO_PULL && wsh_coll_can_pull(team, dest, src, len))
         return pull(team, &places, src);
+    if (goes_by_rounds(team, len))
+        return by_rounds(team, "shmem_fcollect", &places, src, len);
     blocks = wsh_blocks_begin(team, "shmem_fcollect");
     return push(&blocks, (char *)dest + (size_t)team->my_pe * len, src, len);
 }
@@ -175,6 +206,8 @@ int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
     if (wsh_choice_find(WSH_COLL_FCOLLECT, coll->layout, team->n_pes, max) == WSH_ALGO_PULL &&
         wsh_coll_can_pull(team, dest, src, max))
         return pull(team, &places, src);
+    if (goes_by_rounds(team, max))
+        return by_rounds(team, ROUTINE, &places, src, len);
     blocks = wsh_blocks_begin(team, ROUTINE);
     return push(&blocks, (char *)dest + offset_of(&places, team->my_pe), src, len);
 }

@@ -19,21 +19,32 @@ static size_t take(size_t *end, size_t len)
     return at;
 }
 
-struct wsh_pad wsh_pad_layout(int n_pes, int n_domains)
+/*
+ * Of recursive doubling; two more rounds for those beyond a power of two, which then has one round less. Fewer domains
+ * may need more of them.
+ */
+static int count_rounds(int n_domains, bool exactly)
 {
+    bool power = exactly && !(n_domains & (n_domains - 1));
+
+    return n_domains > 1 ? wsh_pad_rounds(n_domains) + (n_domains > 2 && !power) : 0;
+}
+
+struct wsh_pad wsh_pad_layout(int n_pes, int n_domains, bool apart)
+{
+    bool alone = apart && n_domains > 1; /* nobody else sees this member's memory */
     size_t words = (size_t)n_pes * sizeof(uint64_t), end = 0;
     struct wsh_pad pad = {.meet_words = n_pes + wsh_pad_rounds(n_pes)};
 
-    /* Recursive doubling; two more rounds for those beyond a power of two, which then has one round less. */
-    pad.n_rounds = n_domains > 1 ? wsh_pad_rounds(n_domains) + (n_domains > 2) : 0;
+    pad.n_rounds = count_rounds(n_domains, apart);
     pad.meet = take(&end, 2 * (size_t)pad.meet_words * sizeof(uint64_t));
     pad.hand = take(&end, 2 * words);
     pad.ack = take(&end, words);
     pad.sizes = take(&end, 2 * words);
     pad.ring = take(&end, WSH_RING_SLOTS * WSH_PAD_LINE);
-    pad.own = take(&end, 2 * WSH_CELL_LEN);
-    pad.result = n_domains > 1 ? take(&end, 2 * WSH_CELL_LEN) : 0;
-    pad.rounds = take(&end, 2 * (size_t)pad.n_rounds * WSH_CELL_LEN);
+    pad.own = alone ? 0 : take(&end, 2 * WSH_CELL_LEN);
+    pad.result = n_domains > 1 && !alone ? take(&end, 2 * WSH_CELL_LEN) : 0;
+    pad.rounds = take(&end, 2 * (size_t)pad.n_rounds * WSH_ROUND_LEN);
     pad.len = end;
     return pad;
 }

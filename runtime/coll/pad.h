@@ -3,12 +3,15 @@
 #ifndef WSH_COLL_PAD_H
 #define WSH_COLL_PAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define WSH_PAD_LINE 64
 #define WSH_CELL_DATA 512 /* bytes that a cell carries beside its flag */
 #define WSH_CELL_LEN (WSH_PAD_LINE + WSH_CELL_DATA)
+#define WSH_ROUND_DATA 1024 /* the same for a cell that comes by a network; fits a message with its signal */
+#define WSH_ROUND_LEN (WSH_PAD_LINE + WSH_ROUND_DATA)
 #define WSH_RING_SLOTS 16
 #define WSH_CELL_ALIGN 16 /* of the data: no number needs more */
 #define WSH_RING_DATA (WSH_PAD_LINE - WSH_CELL_ALIGN)
@@ -25,20 +28,21 @@ struct wsh_cell {
  * member for each), so a word is never overwritten before it was read, even where the network reorders signals.
  */
 struct wsh_pad {
-    size_t meet;   /* [2][meet_words]: sync; by member, then by round of dissemination */
-    size_t hand;   /* [2][n_pes]: member i's block has arrived */
-    size_t ack;    /* [n_pes]: member i has read what ring slot … announced; the slot's number */
-    size_t sizes;  /* [2][n_pes]: what member i contributes to a collect */
-    size_t ring;   /* [WSH_RING_SLOTS] of a line each: one sender, any member, for each number in turn */
-    size_t own;    /* [2] cells that this member writes and members in the same memory read */
+    size_t meet;  /* [2][meet_words]: sync; by member, then by round of dissemination */
+    size_t hand;  /* [2][n_pes]: member i's block has arrived */
+    size_t ack;   /* [n_pes]: member i has read what ring slot … announced; the slot's number */
+    size_t sizes; /* [2][n_pes]: what member i contributes to a collect */
+    size_t ring;  /* [WSH_RING_SLOTS] of a line each: one sender, any member, for each number in turn */
+    size_t
+        own; /* [2] cells that this member writes and members in the same memory read; if there may be any */
     size_t result; /* [2] cells, the same for what the leader of a memory domain has worked out */
-    size_t rounds; /* [2][n_rounds] cells, written by the leaders of other domains */
+    size_t rounds; /* [2][n_rounds] cells of WSH_ROUND_LEN, written by the leaders of other domains */
     int meet_words, n_rounds;
     size_t len;
 };
 
-/* The pad of a team of n_pes members in at most n_domains memory domains. */
-struct wsh_pad wsh_pad_layout(int n_pes, int n_domains);
+/* The pad of a team of n_pes members in at most n_domains memory domains; `apart`: in exactly so many. */
+struct wsh_pad wsh_pad_layout(int n_pes, int n_domains, bool apart);
 
 /* Rounds of dissemination among n. */
 int wsh_pad_rounds(int n);

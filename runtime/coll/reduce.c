@@ -100,6 +100,20 @@ static int by_leaders(const struct wsh_cells *cells, const struct wsh_numbers *n
     return rc;
 }
 
+/* Where every member is a leader, nobody reads its cells. */
+static int by_leaders_alone(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *dest,
+                            const void *src)
+{
+    _Alignas(WSH_PAD_LINE) char result[WSH_ROUND_DATA];
+    int rc;
+
+    memcpy(result, src, numbers->len);
+    rc = combine_leaders(cells, numbers, result);
+    memcpy(dest, result, numbers->len);
+    wsh_cells_end(cells);
+    return rc;
+}
+
 int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t nelems,
                      const struct wsh_arith *arith, const char *routine)
 {
@@ -107,6 +121,9 @@ int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t 
     struct wsh_cells cells = wsh_cells_begin(team, routine);
     _Alignas(WSH_PAD_LINE) char result[WSH_CELL_DATA];
     int rc;
+
+    if (team->coll->layout == WSH_LAYOUT_APART)
+        return by_leaders_alone(&cells, &numbers, dest, src);
 
     wsh_cells_write(&cells, WSH_CELL_OWN, src, numbers.len);
     rc = team->coll->n_domains == 1 ? combine_cells(&cells, &numbers, team->coll->all, team->n_pes, result)
@@ -119,7 +136,8 @@ int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t 
 /* As many small reductions as it takes. */
 static int by_pieces(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers)
 {
-    size_t piece = WSH_CELL_DATA / numbers->arith->width * numbers->arith->width;
+    size_t room = team->coll->layout == WSH_LAYOUT_APART ? WSH_ROUND_DATA : WSH_CELL_DATA;
+    size_t piece = room / numbers->arith->width * numbers->arith->width;
     int rc = 0;
 
     for (size_t at = 0; at < numbers->len && !rc; at += piece) {

@@ -2,7 +2,9 @@
 /* Knows how a group of members combines numbers, each one slice, and how two kinds of groups follow each other. */
 #include "runtime/coll/reduce_slices.h"
 
+#include "runtime/coll/blocks.h"
 #include "runtime/coll/slices.h"
+#include "runtime/op.h"
 #include "runtime/order.h"
 
 #include <string.h>
@@ -36,52 +38,95 @@ static struct range slice_of(const struct group *group, int k, const struct rang
     return slice;
 }
 
-/* The blocks of members [k, k + n) behind me to dest, which holds what was combined so far; k = 1: my own is src. */
-static int combine_batch(const struct group *group, const struct wsh_numbers *numbers, char *dest,
-                         const char *src, int k, int n)
-{
-    _Alignas(WSH_PAD_LINE) char scratch[WSH_SLICE_BLOCK];
+/* Bytes [at, at + len) of dest, and members [k, k + n) behind me, whose numbers are combined there next. */
+struct step {
+    size_t at, len;
+    int k, n;
     const void *theirs[BATCH];
-    int rc = 0;
+    struct wsh_done done; /* they are here */
+};
 
-    for (int i = 0; i < n && !rc; i++)
-        rc = wsh_slice_read(group->team, turn(group, k + i), src, numbers->len,
-                            scratch + (size_t)i * numbers->len, &theirs[i]);
-    if (!rc)
-        rc = wsh_quiet(&group->team->coll->ctx);
-    for (int i = 0; i < n && !rc; i++)
-        numbers->arith->combine(dest, k + i == 1 ? src : dest, theirs[i], numbers->n);
-    return rc;
-}
+/* What is under way: the next step is fetched while one is worked on. */
+struct work {
+    const struct group *group;
+    const struct wsh_arith *arith;
+    char *dest;
+    const char *src;
+    size_t at, end; /* of my slice: behind the steps that have been started */
+    int k;
+};
 
-/* One block of all members, worked out in my dest. Nobody else touches it meanwhile. */
-static int combine_block(const struct group *group, const struct wsh_numbers *numbers, char *dest,
-                         const char *src)
+/* False: there is no further step. */
+static bool begin_step(struct work *work, struct step *step, char *scratch, int *rc)
 {
-    int batch = wsh_slice_batch(numbers->len), rc = 0;
+    const struct group *group = work->group;
+    int batch;
 
-    batch = batch < BATCH ? batch : BATCH;
-    for (int k = 1; k < group->n && !rc; k += batch)
-        rc = combine_batch(group, numbers, dest, src, k, k + batch <= group->n ? batch : group->n - k);
+    if (work->at >= work->end || *rc)
+        return false;
+    step->at = work->at;
+    step->len = work->end - work->at < WSH_SLICE_BLOCK ? work->end - work->at : WSH_SLICE_BLOCK;
+    step->k = work->k;
+    batch = wsh_slice_batch(step->len) < BATCH ? wsh_slice_batch(step->len) : BATCH;
+    step->n = batch < group->n - step->k ? batch : group->n - step->k;
+    for (int i = 0; i < step->n && !*rc; i++)
+        *rc = wsh_slice_fetch(group->team, turn(group, step->k + i), work->src + step->at, step->len,
+                              scratch + (size_t)i * step->len, &step->theirs[i], &step->done);
+    work->k += step->n;
+    if (work->k >= group->n) {
+        work->k = 1;
+        work->at += step->len;
+    }
+    return true;
+}
+
+/* dest holds what was combined so far; k = 1: my own is src. `all_get`: every member gets what is complete. */
+static int end_step(const struct work *work, const struct step *step, bool all_get)
+{
+    const struct group *group = work->group;
+    char *dest = work->dest + step->at;
+    int rc = wsh_op_wait(group->team->job, &step->done, WSH_REDUCE_ROUTINE);
+
+    for (int i = 0; i < step->n && !rc; i++)
+        work->arith->combine(dest, step->k + i == 1 ? work->src + step->at : dest, step->theirs[i],
+                             step->len / work->arith->width);
+    for (int k = 1; k < group->n && all_get && step->k + step->n == group->n && !rc; k++)
+        rc = wsh_slice_write(group->team, turn(group, k), dest, dest, step->len);
     return rc;
 }
 
-/* My slice of the range, worked out block by block; `all_get`: every member gets it. */
+/* My slice of the range, worked out in my dest block by block; nobody else touches it meanwhile. */
 static int combine(const struct group *group, const struct wsh_arith *arith, char *dest, const char *src,
                    const struct range *range, bool all_get)
 {
-    struct range mine = slice_of(group, group->me, range);
-    int rc = 0;
+    _Alignas(WSH_PAD_LINE) char scratch[2][WSH_SLICE_BLOCK];
+    const struct range mine = slice_of(group, group->me, range);
+    struct work work = {group, arith, dest, src, mine.begin, group->n > 1 ? mine.end : mine.begin, 1};
+    struct step steps[2] = {0};
+    int rc = 0, now = 0;
+    bool more = begin_step(&work, &steps[now], scratch[now], &rc);
 
-    for (size_t at = mine.begin; at < mine.end && !rc; at += WSH_SLICE_BLOCK) {
-        size_t len = mine.end - at < WSH_SLICE_BLOCK ? mine.end - at : WSH_SLICE_BLOCK;
-        const struct wsh_numbers block = {arith, len / arith->width, len};
-
-        rc = combine_block(group, &block, dest + at, src + at);
-        for (int k = 1; k < group->n && all_get && !rc; k++)
-            rc = wsh_slice_write(group->team, turn(group, k), dest + at, dest + at, len);
+    while (more) {
+        more = begin_step(&work, &steps[!now], scratch[!now], &rc);
+        rc = end_step(&work, &steps[now], all_get) ?: rc;
+        more &= !rc;
+        now = !now;
     }
-    return rc ? rc : wsh_quiet(&group->team->coll->ctx);
+    return rc || !all_get ? rc : wsh_quiet(&group->team->coll->ctx);
+}
+
+/* Over a network: the flag that comes with a slice says that its member has read what it needed. */
+static int exchange_slices(const struct group *all, const struct wsh_numbers *numbers, char *dest,
+                           const char *src)
+{
+    const struct range range = {0, numbers->len}, mine = slice_of(all, all->me, &range);
+    const struct wsh_blocks blocks = wsh_blocks_begin(all->team, WSH_REDUCE_ROUTINE);
+    int rc = combine(all, numbers->arith, dest, src, &range, false);
+
+    for (int k = 1; k < all->n && !rc; k++)
+        rc = wsh_blocks_send(&blocks, dest + mine.begin, dest + mine.begin, mine.end - mine.begin,
+                             turn(all, k));
+    return rc ? rc : wsh_blocks_end(&blocks);
 }
 
 /* The first sync says that every src and dest is ready, the second that every slice is written. */
@@ -91,6 +136,8 @@ int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const 
     const struct range range = {0, numbers->len};
     int rc = wsh_sync(team, WSH_REDUCE_ROUTINE);
 
+    if (!rc && team->coll->layout == WSH_LAYOUT_APART)
+        return exchange_slices(&all, numbers, dest, src);
     if (!rc)
         rc = combine(&all, numbers->arith, dest, src, &range, true);
     return rc ? rc : wsh_sync(team, WSH_REDUCE_ROUTINE);

@@ -25,6 +25,16 @@ int wsh_slice_read(struct wsh_team *team, int member, const void *sym, size_t le
     return wsh_get_nbi(&team->coll->ctx, scratch, sym, len, member);
 }
 
+int wsh_slice_fetch(struct wsh_team *team, int member, const void *sym, size_t len, void *scratch,
+                    const void **data, struct wsh_done *done)
+{
+    *data = wsh_coll_map(team, sym, len, member);
+    if (*data)
+        return 0;
+    *data = scratch;
+    return wsh_get_counted(&team->coll->ctx, scratch, sym, len, member, done);
+}
+
 int wsh_slice_write(struct wsh_team *team, int member, void *sym, const void *data, size_t len)
 {
     void *map = wsh_coll_map(team, sym, len, member);

@@ -14,6 +14,10 @@ void wsh_slice(int n, int k, size_t len, size_t *begin, size_t *end);
 int wsh_slice_read(struct wsh_team *team, int member, const void *sym, size_t len, void *scratch,
                    const void **data);
 
+/* The same, there after wsh_op_wait(done). */
+int wsh_slice_fetch(struct wsh_team *team, int member, const void *sym, size_t len, void *scratch,
+                    const void **data, struct wsh_done *done);
+
 /* The reverse; `data` may be reused after such a quiet, and is there then. */
 int wsh_slice_write(struct wsh_team *team, int member, void *sym, const void *data, size_t len);
 

@@ -4,7 +4,7 @@
 
 #include "runtime/coll/pool.h"
 #include "runtime/job.h"
-#include "runtime/order.h"
+#include "runtime/op.h"
 #include "runtime/rma.h"
 #include "runtime/signal.h"
 
@@ -201,14 +201,10 @@ int wsh_coll_send(struct wsh_coll *coll, void *dest, const void *src, size_t len
 {
     if (len <= BRIEF)
         return wsh_put_signal(&coll->ctx, dest, src, len, signal, member);
-    coll->sending = true;
-    return wsh_put_signal_nbi(&coll->ctx, dest, src, len, signal, member);
+    return wsh_put_signal_counted(&coll->ctx, dest, src, len, signal, member, &coll->sending);
 }
 
 int wsh_coll_sent(struct wsh_coll *coll)
 {
-    if (!coll->sending)
-        return 0;
-    coll->sending = false;
-    return wsh_quiet(&coll->ctx);
+    return wsh_op_wait(coll->ctx.job, &coll->sending, "a collective");
 }

@@ -32,8 +32,8 @@ struct wsh_coll {
     char *base;                             /* this member's pad, symmetric */
     int unit;                               /* where it is in the pool; -1 = not of the pool */
     uint64_t meets, hands, cells, collects; /* epochs: sync; blocks with flags; cells; sizes */
-    uint64_t ring, safe; /* ring slots used so far; all members have done with the first `safe` */
-    bool sending;        /* what was sent may still be read from its source */
+    uint64_t ring, safe;     /* ring slots used so far; all members have done with the first `safe` */
+    struct wsh_done sending; /* what was sent and may still be read from its source */
 };
 
 /* Everything but the pad. */
