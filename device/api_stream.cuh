@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names of collectives on streams: shmemx_x_on_stream puts kernels, compiled in the program's unit, into the
- * stream, which carry out shmem_x_block: one kernel of one block, or for large data of several blocks. So they count with the collectives of other kernels on their team, and a
- * graph that captured them may be replayed, between direct calls too. All members put them into streams; the contracts
- * of api_coll.cuh hold. An array's earlier use on the same stream is over.
+ * Knows the names of collectives on streams: shmemx_x_on_stream puts a kernel, compiled in the program's unit, into the
+ * stream, which carries out shmem_x_block: of one block, or for large data of several. So they count with the
+ * collectives of other kernels on their team, and a graph that captured them may be replayed, between direct calls
+ * too. All members put them into streams; the contracts of api_coll.cuh hold. An array's earlier use on the same stream
+ * is over.
  *
  * Templates of no use to the caller, so that a unit compiles the kernels alone that it launches. They return 0 or
  * cudaError_t of the launch (barrier and sync of the world: nothing; cudaGetLastError tells).
@@ -128,7 +129,8 @@ static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *so
 
     if (blocks == 1)
         return wsh_stream_block(stream, wsh_stream_reduce<T>, team, dest, source, nelems, op);
-    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_reduce_wide<T>, team, dest, source, nelems, op);
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_reduce_wide<T>, team, dest, source, nelems,
+                             op);
 }
 
 template <int N, class T>
@@ -139,7 +141,8 @@ static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T
 
     if (blocks == 1)
         return wsh_stream_block(stream, wsh_stream_scatter<T>, team, dest, source, nelems, op);
-    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_scatter_wide<T>, team, dest, source, nelems, op);
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_scatter_wide<T>, team, dest, source, nelems,
+                             op);
 }
 
 #define WSH_MEET(NAME)                                                                                       \

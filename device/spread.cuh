@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how one member's array comes to all others. The root has one way out, and to write n - 1 copies there would take
- * n - 1 times as long: each other member reads a slice of the array, and writes it to the rest.
+ * Knows how one member's array comes to all others. The root has one way out, and to write n - 1 copies there would
+ * take n - 1 times as long: each other member reads a slice of the array, and writes it to the rest.
  */
 #ifndef WSH_DEVICE_SPREAD_CUH
 #define WSH_DEVICE_SPREAD_CUH
