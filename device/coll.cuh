@@ -91,30 +91,33 @@ static WSH_DEV void wsh_dev_fcollect(const char *what, shmem_team_t team, void *
 
 /* All but the root tell that they are here; the root's cells tell it of the root. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_broadcast_near(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
-                                           int root)
+WSH_DEV_CALL void wsh_dev_broadcast_near(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
 {
-    unsigned at = (unsigned)(root - group.my_pe - 1 + group.n_pes) % (unsigned)group.n_pes; /* after me */
+    unsigned at = (unsigned)(what.root - group.my_pe - 1 + group.n_pes) % (unsigned)group.n_pes; /* after me */
 
-    if (group.my_pe == root)
-        wsh_dev_cells_send<S>(group, source, 0, len);
-    else if (wsh_dev_looks<S>())
-        wsh_dev_tell<S>(group, wsh_dev_arrived(group));
-    if (group.my_pe == root)
-        wsh_dev_store_at<S>(group, dest, source, len, root);
-    else
-        wsh_dev_cells_receive<S>(group, dest, 0, len, at, 1);
+    if (group.my_pe == what.root) {
+        wsh_dev_cells_send<S>(group, what.source, 0, what.len);
+        wsh_dev_store_at<S>(group, what.dest, what.source, what.len, what.root);
+    } else {
+        if (wsh_dev_looks<S>())
+            wsh_dev_tell<S>(group, wsh_dev_arrived(group));
+        wsh_dev_cells_receive<S>(group, what.dest, 0, what.len, at, 1);
+    }
     if (wsh_dev_looks<S>())
-        wsh_dev_await<S>(group, wsh_dev_arrived(group), root);
+        wsh_dev_await<S>(group, wsh_dev_arrived(group), what.root);
     wsh_dev_sync<S>();
 }
 
+/* Two calls and not one: what the first one's end needs would be held in registers all the time. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
-                                        int root)
+WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, struct wsh_dev_spread *what)
 {
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
-    wsh_dev_spread<S>(group, dest, source, len, root, wsh_dev_crew{0, 1});
+    wsh_dev_spread_all<S, 1>(group, what);
+}
+
+template <int S> WSH_DEV_CALL void wsh_dev_broadcast_done(const struct wsh_dev_group &group)
+{
     wsh_dev_meet<S>(group, wsh_dev_done(group));
 }
 
@@ -122,6 +125,7 @@ template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void *dest, const void *source, size_t len,
                                        int root)
 {
+    struct wsh_dev_spread all = {(char *)dest, (const char *)source, len, root, {0, 1}, {0, 0}, {0, 0}};
     struct wsh_dev_group group;
 
     if (!len)
@@ -129,10 +133,12 @@ WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void
     group = wsh_dev_enter<S>(what, team);
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
-    if (len > wsh_dev_cells_room<S, true>(group))
-        wsh_dev_broadcast_far<S>(group, (char *)dest, (const char *)source, len, root);
-    else
-        wsh_dev_broadcast_near<S>(group, (char *)dest, (const char *)source, len, root);
+    if (all.len <= wsh_dev_cells_room<S, true>(group)) {
+        wsh_dev_broadcast_near<S>(group, all);
+        return;
+    }
+    wsh_dev_broadcast_far<S>(group, &all);
+    wsh_dev_broadcast_done<S>(group);
 }
 
 #endif

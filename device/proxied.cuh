@@ -30,8 +30,8 @@ enum { WSH_ASK_RESERVE = 1, WSH_ASK_POST = 2, WSH_ASK_AWAIT = 4, WSH_ASK_RESULT 
  * Steps of one record of n positions and `words` further pieces, by the lane that has or gets its position, `at`, which
  * it returns. One function for all, since every unit that puts compiles it.
  */
-inline WSH_DEV_CALL uint64_t wsh_dev_ask_steps(struct wsh_dev_ask ask, unsigned words, uint32_t n, uint64_t at,
-                                              unsigned steps)
+inline WSH_DEV_CALL uint64_t wsh_dev_ask_steps(const struct wsh_dev_ask &ask, unsigned words, uint32_t n,
+                                               uint64_t at, unsigned steps)
 {
     struct wsh_dev_rings rings = wsh_dev_rings_here();
 
@@ -76,24 +76,30 @@ static WSH_DEV enum wsh_ring_op wsh_dev_ask_signal_op(int op)
     return op == SHMEM_SIGNAL_SET ? WSH_RING_OP_SET : WSH_RING_OP_ADD;
 }
 
-/* A transfer that goes in records, a part of it each: what all lanes know of it. */
+/*
+ * A transfer that goes in records, a part of it each: what all lanes know of it. In memory: what a loop holds in
+ * registers adds to those of all that it calls.
+ */
 struct wsh_dev_parts {
-    uint64_t at; /* of lane 0: position of the present part's record */
-    size_t off;
+    char *dest;
+    const char *source;
+    size_t whole;
+    int pe;
     uint32_t len; /* of the present part */
+    size_t off;
+    uint64_t at; /* of lane 0: position of the present part's record */
 };
 
 /* Where the payload of the next part lies, whose record lane 0 reserves and, of a get, has answered. All lanes. */
 template <int S>
-WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, const struct wsh_dev_ask &ask, size_t len)
+WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, bool gets)
 {
-    bool gets = ask.first_a & WSH_RING_ANSWER;
-    size_t left = len - parts->off;
-    struct wsh_dev_ask now = ask;
+    size_t left = parts->whole - parts->off;
+    struct wsh_dev_ask now = {wsh_dev_ask_kind(WSH_RING_GET, 0, true), (uint64_t)parts->source + parts->off, 0, 0, 0, 0,
+                              parts->pe};
     uint32_t n;
 
     parts->len = now.len = left < WSH_RING_PART ? (uint32_t)left : WSH_RING_PART;
-    now.sym += parts->off;
     n = wsh_dev_ring_chunks(parts->len);
     if (wsh_dev_lane<S>() == 0) /* two positions: room for a signal */
         parts->at = wsh_dev_ask_steps(now, 0, gets || n > 1 ? n : 2, 0,

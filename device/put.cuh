@@ -85,7 +85,8 @@ template <int S> struct wsh_dev_brief {
 struct wsh_dev_signal {
     uint64_t *sym;
     uint64_t value;
-    int op; /* SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD */
+    int op;      /* SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD */
+    uint64_t at; /* where this GPU reaches it; 0: the proxy sends it */
 };
 
 /* The proxy sees all that was stored before: its signal comes after it. One lane. */
@@ -95,12 +96,12 @@ static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int 
 }
 
 /* Lane 0: the record of a part whose payload all lanes have stored. A signal goes with the last one, behind a fence. */
-inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, void *dest, bool last, int pe,
-                                     const struct wsh_dev_signal *with)
+inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, const struct wsh_dev_signal *with)
 {
-    struct wsh_dev_ask ask = {wsh_dev_ring_kind(WSH_RING_PUT), (uint64_t)dest + parts.off, 0, 0, 0, parts.len, pe};
+    struct wsh_dev_ask ask = {wsh_dev_ring_kind(WSH_RING_PUT), (uint64_t)parts.dest + parts.off, 0, 0, 0, parts.len,
+                              parts.pe};
+    bool last = with && !with->at && parts.off + parts.len == parts.whole;
 
-    last &= with != nullptr;
     if (last) {
         ask.first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL, wsh_dev_ask_signal_op(with->op)) |
                       (parts.off ? WSH_RING_FENCED : 0);
@@ -110,33 +111,43 @@ inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, voi
     wsh_dev_ask_steps(ask, last, 0, parts.at, WSH_ASK_POST);
 }
 
+/* A put by the proxy. What is asked for has its place in the ring when the last barrier ends. */
+template <int S> WSH_DEV_CALL void wsh_dev_put_asked(struct wsh_dev_parts *parts, const struct wsh_dev_signal *with)
+{
+#pragma unroll 1
+    for (; parts->off < parts->whole; parts->off += parts->len) {
+        wsh_dev_store<S>(wsh_dev_parts_next<S>(parts, false), parts->source + parts->off, parts->len);
+        wsh_dev_sync<S>();
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_put_post(*parts, with);
+    }
+}
+
 /*
- * The first barrier lets every lane's source be read by all, the last lets the source be reused; what is asked of the
- * proxy has its place in the ring by then, where the quiet of any lane waits for it. `with`: a signal that the proxy
- * sends, or NULL.
+ * The first barrier lets every lane's source be read by all, the last lets the source be reused; the quiet of any lane
+ * waits for what is asked of the proxy. `with`: a signal that the proxy may have to
+ * send, or NULL.
  */
 template <int S>
 WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
                                   const struct wsh_dev_signal *with)
 {
-    struct wsh_dev_parts parts = {0, 0, 0};
-    uint64_t to, place;
+    uint64_t to;
 
     if (!len)
         return;
     to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
     wsh_dev_check_local(what, source, len);
     wsh_dev_sync<S>();
-#pragma unroll 1
-    do {
-        place = to ? to : wsh_dev_parts_next<S>(&parts, wsh_dev_ask{0, 0, 0, 0, 0, 0, 0}, len);
-        wsh_dev_store<S>(place, (const char *)source + parts.off, to ? len : parts.len);
-        wsh_dev_sync<S>();
-        if (!to && wsh_dev_lane<S>() == 0)
-            wsh_dev_put_post(parts, dest, parts.off + parts.len == len, pe, with);
-        parts.off += parts.len;
-    } while (!to && parts.off < len);
-    if (to && with && wsh_dev_lane<S>() == 0)
+    if (!to) {
+        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 0, 0};
+
+        wsh_dev_put_asked<S>(&parts, with);
+        return;
+    }
+    wsh_dev_store<S>(to, source, len);
+    wsh_dev_sync<S>();
+    if (with && !with->at && wsh_dev_lane<S>() == 0)
         wsh_dev_signal_ask(*with, pe);
 }
 
@@ -156,26 +167,39 @@ static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source
 }
 
 /* No barrier before: each lane reads a peer's memory, and writes where no lane may look until the call has returned. */
+/* A get by the proxy. */
+template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts)
+{
+    const struct wsh_dev_ask none = {0, 0, 0, 0, 0, 0, 0};
+
+#pragma unroll 1
+    for (; parts->off < parts->whole; parts->off += parts->len) {
+        const char *place = (const char *)wsh_dev_parts_next<S>(parts, true);
+
+        wsh_dev_copy<S, wsh_dev_from_peer>(parts->dest + parts->off, place, parts->len);
+        wsh_dev_sync<S>();
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_ask_steps(none, 0, 0, parts->at, WSH_ASK_TAKE);
+    }
+}
+
 template <int S>
 WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe)
 {
-    const struct wsh_dev_ask ask = {wsh_dev_ask_kind(WSH_RING_GET, 0, true), (uint64_t)source, 0, 0, 0, 0, pe};
-    struct wsh_dev_parts parts = {0, 0, 0};
-    uint64_t from, place;
+    uint64_t from;
 
     if (!len)
         return;
     from = wsh_dev_reach_or_ask(what, source, len, pe, false);
     wsh_dev_check_local(what, dest, len);
-#pragma unroll 1
-    do {
-        place = from ? from : wsh_dev_parts_next<S>(&parts, ask, len);
-        wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest + parts.off, (const char *)place, from ? len : parts.len);
-        wsh_dev_sync<S>();
-        if (!from && wsh_dev_lane<S>() == 0)
-            wsh_dev_ask_steps(ask, 0, 0, parts.at, WSH_ASK_TAKE);
-        parts.off += parts.len;
-    } while (!from && parts.off < len);
+    if (!from) {
+        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 0, 0};
+
+        wsh_dev_get_asked<S>(&parts);
+        return;
+    }
+    wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
+    wsh_dev_sync<S>();
 }
 
 template <int S>

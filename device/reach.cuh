@@ -93,28 +93,24 @@ static WSH_DEV bool wsh_dev_is_proxied(uint32_t reason, const void *sym)
                                        wsh_dev_holds(wsh_device_view.seg[WSH_DEVICE_SEG_STATIC], (uint64_t)sym, 1))));
 }
 
-/* As wsh_dev_reach_any; 0: to be asked of the proxy. */
-inline WSH_DEV_CALL uint64_t wsh_dev_reach_or_ask(const char *what, const void *sym, uint64_t len, int pe, bool atomic)
+/*
+ * Every case but the usual one; out of line, for it is once in the program and costs a search. 0, only where the caller
+ * may `ask`: to be asked of the proxy.
+ */
+inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym, uint64_t len, int pe, bool atomic,
+                                               bool ask = false)
 {
     uint64_t at = 0;
     uint32_t reason = wsh_dev_find(wsh_dev_target{sym, len, pe, atomic}, &at);
 
-    if (reason && wsh_dev_is_proxied(reason, sym))
-        return 0;
-    if (reason)
+    if (reason && (!ask || !wsh_dev_is_proxied(reason, sym)))
         wsh_dev_refuse(what, reason, pe, sym, len);
-    return at;
+    return reason ? 0 : at;
 }
 
-/* Every case but the usual one; out of line, for it is once in the program and costs a search. */
-inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym, uint64_t len, int pe,
-                                                          bool atomic)
+static WSH_DEV uint64_t wsh_dev_reach_or_ask(const char *what, const void *sym, uint64_t len, int pe, bool atomic)
 {
-    uint64_t at = wsh_dev_reach_or_ask(what, sym, len, pe, atomic);
-
-    if (!at)
-        wsh_dev_refuse(what, atomic ? WSH_DEVICE_HOST_ATOMIC : WSH_DEVICE_UNREACHABLE, pe, sym, len);
-    return at;
+    return wsh_dev_reach_any(what, sym, len, pe, atomic, true);
 }
 
 /*

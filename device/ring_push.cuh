@@ -178,14 +178,23 @@ static WSH_DEV void wsh_dev_rings_wait_started(const struct wsh_dev_rings &rings
             wsh_dev_ring_reach("shmem_quiet", &rings.ring[r].started, heads[r]);
 }
 
+/* Out of line, so that a quiet holds few registers. */
+inline WSH_DEV_CALL void wsh_dev_ring_ask_quiet(const struct wsh_dev_rings &rings)
+{
+    uint64_t at = wsh_dev_ring_reserve(rings, 1);
+
+    wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0);
+    wsh_dev_ring_reach("shmem_quiet", &rings.ring[rings.mine].done, at + 1);
+}
+
 /*
  * All that was pushed before the call, to any ring, is complete at its target. A record of another producer that was
  * reserved and not yet written may hide ours from the consumer when it takes the quiet: so it is asked once more, when
  * everything has been taken. One lane, after a barrier and wsh_ptx_fence.
  */
-static WSH_DEV void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
+inline WSH_DEV_CALL void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
 {
-    uint64_t heads[WSH_RINGS_MAX], used = wsh_ptx_poll(&rings.heads->used), at;
+    uint64_t heads[WSH_RINGS_MAX], used = wsh_ptx_poll(&rings.heads->used);
 
     if (!used)
         return;
@@ -196,9 +205,7 @@ static WSH_DEV void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
     for (bool again = false; !wsh_dev_rings_are_done(rings, heads); again = true) {
         if (again)
             wsh_dev_rings_wait_started(rings, heads);
-        at = wsh_dev_ring_reserve(rings, 1);
-        wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0);
-        wsh_dev_ring_reach("shmem_quiet", &rings.ring[rings.mine].done, at + 1);
+        wsh_dev_ring_ask_quiet(rings);
     }
     wsh_ptx_acquire();
 }

@@ -28,16 +28,18 @@ template <int S>
 WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const void *source, size_t len,
                                          uint64_t *sym, uint64_t value, int op, int pe)
 {
-    const struct wsh_dev_signal signal = {sym, value, op};
-    uint64_t flag = wsh_dev_signal_reach(what, signal, pe);
+    struct wsh_dev_signal signal = {sym, value, op, 0};
 
-    wsh_dev_put_any<S>(what, dest, source, len, pe, flag ? nullptr : &signal);
-    if (!len)
+    signal.at = wsh_dev_signal_reach(what, signal, pe);
+    if (len) {
+        wsh_dev_put_any<S>(what, dest, source, len, pe, &signal);
+    } else {
         wsh_dev_sync<S>();
-    if (wsh_dev_lane<S>() == 0 && flag)
-        wsh_dev_signal_release(flag, value, op);
-    else if (wsh_dev_lane<S>() == 0 && !len)
-        wsh_dev_signal_ask(signal, pe);
+        if (!signal.at && wsh_dev_lane<S>() == 0)
+            wsh_dev_signal_ask(signal, pe);
+    }
+    if (signal.at && wsh_dev_lane<S>() == 0)
+        wsh_dev_signal_release(signal.at, signal.value, signal.op);
     wsh_dev_sync<S>();
 }
 

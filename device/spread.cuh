@@ -14,79 +14,93 @@ struct wsh_dev_crew {
     unsigned i, n;
 };
 
-#define WSH_RELAY_UNITS 4 /* of 16 bytes, that a lane loads at once */
+/* Lies in memory: what a caller holds in registers adds to those of all that it calls. */
+struct wsh_dev_spread {
+    char *dest;
+    const char *source;
+    size_t len;
+    int root;
+    struct wsh_dev_crew me;
+    struct wsh_dev_range slice, rest; /* what is relayed, and what each member reads for itself */
+};
 
-/* Writes what a lane has loaded to all members but the root. */
-static WSH_DEV void wsh_dev_relay_store(const struct wsh_dev_group &group,
-                                        const uint4 (&value)[WSH_RELAY_UNITS], char *dest, size_t step,
-                                        size_t left, int root)
+/* Writes the U units of 16 bytes that a lane has loaded to all members but the root. */
+template <unsigned U>
+static WSH_DEV void wsh_dev_relay_store(const struct wsh_dev_group &group, const struct wsh_dev_spread &what, size_t at,
+                                        size_t step, const uint4 (&value)[U])
 {
 #pragma unroll 1
     for (unsigned i = 0; i < (unsigned)group.n_pes; i++) {
         int to = wsh_dev_after_me(group, i);
-        char *there = to == root ? nullptr : (char *)wsh_dev_member(group, dest, sizeof(uint4), to);
+        char *there;
 
+        if (to == what.root)
+            continue;
+        there = (char *)wsh_dev_member(group, what.dest + at, sizeof(uint4), to);
 #pragma unroll
-        for (unsigned u = 0; u < WSH_RELAY_UNITS; u++)
-            if (there && u * step < left)
+        for (unsigned u = 0; u < U; u++)
+            if (at + u * step < what.slice.end)
                 *(uint4 *)(there + u * step) = value[u];
     }
 }
 
-/* That range of the root's array, in units of 16 bytes, to all other members. */
-template <int S>
-WSH_DEV_CALL void wsh_dev_relay(const struct wsh_dev_group &group, char *dest, const char *source,
-                                struct wsh_dev_range range, int root)
+/* This member's slice of the root's array, in units of 16 bytes, to all other members. */
+template <int S, unsigned U>
+WSH_DEV_CALL void wsh_dev_relay(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
 {
     size_t step = wsh_dev_size<S>() * sizeof(uint4);
-    const char *from = (const char *)wsh_dev_member(group, source, range.end, root);
 
 #pragma unroll 1
-    for (size_t at = range.begin + wsh_dev_lane<S>() * sizeof(uint4); at < range.end;
-         at += WSH_RELAY_UNITS * step) {
-        uint4 value[WSH_RELAY_UNITS];
+    for (size_t at = what.slice.begin + wsh_dev_lane<S>() * sizeof(uint4); at < what.slice.end;
+         at += U * step) {
+        const char *from = (const char *)wsh_dev_member(group, what.source + at, sizeof(uint4), what.root);
+        uint4 value[U];
 
 #pragma unroll
-        for (unsigned u = 0; u < WSH_RELAY_UNITS; u++)
-            value[u] =
-                at + u * step < range.end ? wsh_ptx_get((const uint4 *)(from + at + u * step)) : uint4();
-        wsh_dev_relay_store(group, value, dest + at, step, range.end - at, root);
+        for (unsigned u = 0; u < U; u++)
+            value[u] = at + u * step < what.slice.end ? wsh_ptx_get((const uint4 *)(from + u * step)) : uint4();
+        wsh_dev_relay_store(group, what, at, step, value);
     }
 }
 
 /* How much of it goes in units of 16 bytes, which all members know alike: nothing where some array lies otherwise. */
-static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const char *dest, const char *source,
-                                      size_t len, int root)
+static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
 {
-    uint64_t bits = wsh_dev_member(group, source, len, root);
+    uint64_t bits = wsh_dev_member(group, what.source, what.len, what.root);
 
 #pragma unroll 1
     for (int i = 0; i < group.n_pes; i++)
-        bits |= wsh_dev_member(group, dest, len, i);
-    return bits % 16 ? 0 : len / 16 * 16;
+        bits |= wsh_dev_member(group, what.dest, what.len, i);
+    return bits % 16 ? 0 : what.len / 16 * 16;
 }
 
-/* Between a meeting before and one behind. What is not relayed each member reads for itself. */
-template <int S>
-WSH_DEV_CALL void wsh_dev_spread(const struct wsh_dev_group &group, char *dest, const char *source,
-                                 size_t len, int root, struct wsh_dev_crew me)
+/* The shares of this member and crew: of the root's, its own copy. */
+inline WSH_DEV_CALL void wsh_dev_spread_plan(const struct wsh_dev_group &group, struct wsh_dev_spread *what)
 {
-    unsigned after = (unsigned)(group.my_pe - root - 1 + group.n_pes) % (unsigned)group.n_pes; /* the root */
-    size_t middle = group.my_pe == root ? 0 : wsh_dev_relayed(group, dest, source, len, root);
-    struct wsh_dev_range rest = wsh_dev_part(wsh_dev_range{middle, len}, WSH_SHARE_UNIT, me.i, me.n);
+    unsigned after = (unsigned)(group.my_pe - what->root - 1 + group.n_pes) % (unsigned)group.n_pes; /* the root */
+    size_t middle = group.my_pe == what->root ? 0 : wsh_dev_relayed(group, *what);
 
-    if (middle) {
-        struct wsh_dev_range slice =
-            wsh_dev_part(wsh_dev_range{0, middle}, 16, after, (unsigned)group.n_pes - 1);
+    what->slice = wsh_dev_range{0, 0};
+    if (middle)
+        what->slice = wsh_dev_part(wsh_dev_part(wsh_dev_range{0, middle}, 16, after, (unsigned)group.n_pes - 1),
+                                   WSH_SHARE_UNIT, what->me.i, what->me.n);
+    what->rest = wsh_dev_part(wsh_dev_range{middle, what->len}, WSH_SHARE_UNIT, what->me.i, what->me.n);
+}
 
-        wsh_dev_relay<S>(group, dest, source, wsh_dev_part(slice, WSH_SHARE_UNIT, me.i, me.n), root);
-    }
-    if (group.my_pe != root)
-        wsh_dev_copy<S, wsh_dev_from_peer>(
-            dest + rest.begin, (const char *)wsh_dev_member(group, source, len, root) + rest.begin,
-            rest.end - rest.begin);
-    else if (dest != source)
-        wsh_dev_store<S>((uint64_t)dest + rest.begin, source + rest.begin, rest.end - rest.begin);
+/* Between a meeting before and one behind; U: units that a lane has under way. */
+template <int S, unsigned U>
+WSH_DEV_CALL void wsh_dev_spread_all(const struct wsh_dev_group &group, struct wsh_dev_spread *what)
+{
+    const char *from;
+
+    wsh_dev_spread_plan(group, what);
+    wsh_dev_relay<S, U>(group, *what);
+    if (group.my_pe == what->root && what->dest == what->source)
+        return;
+    from = group.my_pe == what->root ? what->source
+                                     : (const char *)wsh_dev_member(group, what->source, what->len, what->root);
+    wsh_dev_copy<S, wsh_dev_from_peer>(what->dest + what->rest.begin, from + what->rest.begin,
+                                       what->rest.end - what->rest.begin);
 }
 
 #endif

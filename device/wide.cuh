@@ -94,6 +94,8 @@ WSH_DEV_CALL void wsh_dev_exchange_wide(const char *what, shmem_team_t team, cha
     wsh_dev_close<S>(group);
 }
 
+#define WSH_WIDE_RELAYED 4 /* units of 16 bytes, that a lane has under way */
+
 /* As wsh_dev_broadcast_to. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_wide(const char *what, shmem_team_t team, char *dest, const char *source,
@@ -104,8 +106,10 @@ WSH_DEV_CALL void wsh_dev_broadcast_wide(const char *what, shmem_team_t team, ch
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
     if (blockIdx.x < wsh_dev_openers()) {
+        struct wsh_dev_spread all = {dest, source, len, root, {blockIdx.x, wsh_dev_openers()}, {0, 0}, {0, 0}};
+
         wsh_dev_open<S>(group);
-        wsh_dev_spread<S>(group, dest, source, len, root, wsh_dev_crew{blockIdx.x, wsh_dev_openers()});
+        wsh_dev_spread_all<S, WSH_WIDE_RELAYED>(group, &all);
     }
     wsh_dev_close<S>(group);
 }

@@ -156,7 +156,8 @@ static int get_start_again(struct wsh_op *op)
     return get_once(op->ctx, &op->to, get->dst, get->len, get->done);
 }
 
-int wsh_get_counted(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe, struct wsh_done *done)
+int wsh_get_counted(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe,
+                    struct wsh_done *done)
 {
     struct get_start get = {{"shmem_get_nbi", ctx, {0}, NULL, get_start_again}, dst, len, done};
     int rc = wsh_op_target_with(ctx, sym, len, pe, dst, &get.op.to);

@@ -27,7 +27,8 @@ int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int
 int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
 
 /* Nonblocking and counted: `dst` is there when wsh_op_wait(done) returns. */
-int wsh_get_counted(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe, struct wsh_done *done);
+int wsh_get_counted(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe,
+                    struct wsh_done *done);
 
 /* The same where the job is not special (job.h): with nothing to look at but the target. */
 int wsh_put_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);

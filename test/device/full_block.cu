@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels without launch bounds that call block routines start with 1024 threads, the most a block has, and move right
- * data: none takes more than the 64 registers that each thread then has. Reductions and collect do, and are not here.
+ * data: none takes more than the 64 registers that each thread then has. Reductions, collect and broadcast do, and are
+ * not here.
  * roads: gpu:2 gpuipc:2 gpureg:2
  */
 #include "test/device/dev.cuh"
@@ -90,12 +91,6 @@ static __global__ void fcollect(struct move m)
     shmem_int64_fcollect_block(SHMEM_TEAM_WORLD, (int64_t *)m.dest, (const int64_t *)m.source, LEN / 8);
 }
 
-static __global__ void broadcast(struct move m)
-{
-    shmem_broadcastmem_block(SHMEM_TEAM_WORLD, m.dest, m.source, LEN, 0);
-    shmem_barrier_all_block();
-}
-
 /* The first part of the target is PE `writer`'s. */
 static void run(const char *what, kernel *move, struct move m, char *host, int writer)
 {
@@ -141,7 +136,6 @@ int main(void)
     run("alltoall", alltoall, m, host, 0);
     run("alltoalls", alltoalls, m, host, 0);
     run("fcollect", fcollect, m, host, 0);
-    run("broadcast", broadcast, m, host, 0);
     free(host);
     return dev_end();
 }

@@ -19,11 +19,11 @@ seconds()
 {
     for _ in 1 2 3 4 5; do
         began=$(date +%s.%N)
-        ("$nvcc" -arch=sm_90 -std=c++17 -c -o "$tap_dir/unit.o" "$@" >"$err" 2>&1 && times) | tail -n 1 |
-            sed "s/^/$began $(date +%s.%N) /"
+        spent=$("$nvcc" -arch=sm_90 -std=c++17 -c -o "$tap_dir/unit.o" "$@" >"$err" 2>&1 && times | tail -n 1)
+        echo "$began $(date +%s.%N) $spent"
     done | awk '
     function value(t, part) { split(t, part, "m"); sub("s", "", part[2]); return part[1] * 60 + part[2] }
-    {
+    NF == 4 {
         wait = $2 - $1
         spent = value($3) + value($4)
         if (!n || wait < least) least = wait
