@@ -13,7 +13,7 @@
 #define __device__
 #define __forceinline__ inline
 #define WSH_DEV inline
-#define WSH_DEV_CALL inline
+#define WSH_DEV_CALL
 
 struct uint4 {
     uint32_t x, y, z, w;
