@@ -36,6 +36,9 @@ template <int S> __global__ void round_trip(struct place p, size_t words, uint64
     for (size_t i = threadIdx.x; i < words; i += blockDim.x)
         dev_expect(report, i, value(round, p.far, i), p.data[i]);
     __syncthreads();
+    if (threadIdx.x == 0)
+        shmem_quiet(); /* no other call keeps a get behind a put */
+    __syncthreads();
     dev_uint64_get<S>(p.target, p.data, words, p.far);
     __syncthreads();
     for (size_t i = threadIdx.x; i < words; i += blockDim.x)
