@@ -63,10 +63,16 @@ WSH_DEV_CALL void wsh_dev_relay(const struct wsh_dev_group &group, const struct 
     }
 }
 
-/* How much of it goes in units of 16 bytes, which all members know alike: nothing where some array lies otherwise. */
+/* Bytes from which the root's way out is what takes long. Chosen with perftest/device/collectives, 4 PEs. */
+#define WSH_SPREAD_RELAYED (1u << 19)
+
+/*
+ * How much of it is relayed, in units of 16 bytes, which all members know alike: nothing of what is short, or where some
+ * array lies otherwise.
+ */
 static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
 {
-    uint64_t bits = wsh_dev_member(group, what.source, what.len, what.root);
+    uint64_t bits = what.len < WSH_SPREAD_RELAYED ? 1 : wsh_dev_member(group, what.source, what.len, what.root);
 
 #pragma unroll 1
     for (int i = 0; i < group.n_pes; i++)
