@@ -67,8 +67,8 @@ WSH_DEV_CALL void wsh_dev_relay(const struct wsh_dev_group &group, const struct 
 #define WSH_SPREAD_RELAYED (1u << 19)
 
 /*
- * How much of it is relayed, in units of 16 bytes, which all members know alike: nothing of what is short, or where some
- * array lies otherwise.
+ * How much of it is relayed, in units of 16 bytes, which all members know alike: nothing of what is short, or where
+ * some array lies otherwise.
  */
 static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
 {
