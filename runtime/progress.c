@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the life of the progress thread, and where it runs; its loop is wsh_wait_serve. One thread serves all NICs of a
- * PE: they share one transport, whose lock covers the ordering engine, so that of several threads all but one would
- * wait for it.
+ * Knows the life of the progress threads, and where they run; their loop is wsh_wait_serve. One serves all that the PE
+ * has, but with SHMEM_PROGRESS=thread there is one for each part of the network that moves on by itself.
  */
 #define _GNU_SOURCE
 #include "runtime/progress.h"
@@ -18,18 +17,37 @@
 #include <signal.h>
 #include <stdlib.h>
 
-struct wsh_progress {
+#define THREADS_MAX 8
+
+struct server {
+    struct wsh_progress *progress;
+    int part;
     pthread_t thread;
+};
+
+struct wsh_progress {
     struct wsh_job *job;
     bool stop;
+    int n;
+    struct server server[THREADS_MAX];
 };
 
 static void *serve(void *arg)
 {
-    struct wsh_progress *progress = arg;
+    const struct server *server = arg;
 
-    wsh_wait_serve(progress->job, &progress->stop);
+    wsh_wait_serve(server->progress->job, server->part, &server->progress->stop);
     return NULL;
+}
+
+static int count_parts(const struct wsh_job *job)
+{
+    int n = 1;
+
+    for (unsigned tp = 0; tp < job->n_tps; tp++)
+        while (n < THREADS_MAX && job->tp[tp]->ops->part(job->tp[tp], (unsigned)n))
+            n++;
+    return n;
 }
 
 static void gather_near(const struct wsh_job *job, cpu_set_t *near)
@@ -40,40 +58,53 @@ static void gather_near(const struct wsh_job *job, cpu_set_t *near)
 }
 
 /*
- * Near the NICs, on processors that this thread may use too, since the other has inherited them. A program that keeps
+ * Near the NICs, on processors that this thread may use too, since the others have inherited them. A program that keeps
  * its main thread on a few processors has its reasons: only SHMEM_PROGRESS=thread asks for less of them still.
  */
-static void pin_thread(const struct wsh_progress *progress)
+static void pin_threads(const struct wsh_progress *progress)
 {
+    const char *who = progress->n > 1 ? "the progress threads run" : "the progress thread runs";
+    bool dedicated = progress->job->env.progress == WSH_PROGRESS_THREAD, pinned;
     cpu_set_t allowed, near, pin;
     char text[256];
 
     gather_near(progress->job, &near);
     if (!CPU_COUNT(&near) || sched_getaffinity(0, sizeof allowed, &allowed))
         return;
-    if (wsh_topo_pin(&allowed, &near, progress->job->env.progress == WSH_PROGRESS_THREAD, &pin) &&
-        !pthread_setaffinity_np(progress->thread, sizeof pin, &pin)) {
-        wsh_topo_cpus_text(&pin, text, sizeof text);
-        wsh_info(WSH_SUB_TOPO, "the progress thread runs on processors %s, near the NICs", text);
-    } else {
-        wsh_topo_cpus_text(&allowed, text, sizeof text);
-        wsh_info(WSH_SUB_TOPO, "the progress thread runs on processors %s, as this process may", text);
-    }
+    pinned = wsh_topo_pin(&allowed, &near, dedicated, &pin);
+    for (int i = 0; i < progress->n && pinned; i++)
+        pinned = !pthread_setaffinity_np(progress->server[i].thread, sizeof pin, &pin);
+    wsh_topo_cpus_text(pinned ? &pin : &allowed, text, sizeof text);
+    wsh_info(WSH_SUB_TOPO, "%s on processors %s, %s", who, text,
+             pinned ? "near the NICs" : "as this process may");
 }
 
 /* With all signals blocked, so that the program's handlers run in its own threads. */
-static int start_thread(struct wsh_progress *progress)
+static int start_thread(struct wsh_progress *progress, int part)
 {
+    struct server *server = &progress->server[progress->n];
     sigset_t all, old;
     int err;
 
+    *server = (struct server){.progress = progress, .part = part};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    err = pthread_create(&progress->thread, NULL, serve, progress);
+    err = pthread_create(&server->thread, NULL, serve, server);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (!err)
-        pthread_setname_np(progress->thread, "shmem-progress");
-    return err;
+    if (err)
+        return -err;
+    pthread_setname_np(server->thread, "shmem-progress");
+    progress->n++;
+    return 0;
+}
+
+static int start_threads(struct wsh_progress *progress)
+{
+    int n = progress->job->env.progress == WSH_PROGRESS_THREAD ? count_parts(progress->job) : 1, rc = 0;
+
+    for (int part = 0; part < n && !rc; part++)
+        rc = start_thread(progress, n > 1 ? part : WSH_ALL_PARTS);
+    return rc;
 }
 
 int wsh_progress_open(struct wsh_job *job)
@@ -83,22 +114,21 @@ int wsh_progress_open(struct wsh_job *job)
 
 int wsh_progress_start(struct wsh_job *job)
 {
-    int err;
+    int rc;
 
     job->progress = calloc(1, sizeof *job->progress);
     if (!job->progress)
         return -ENOMEM;
     job->progress->job = job;
-    err = start_thread(job->progress);
-    if (err) {
+    rc = start_threads(job->progress);
+    if (rc) {
         wsh_error(
             "no progress thread: %s; raise the limit of processes (ulimit -u), or set SHMEM_PROGRESS=call",
-            wsh_strerror(err));
-        free(job->progress);
-        job->progress = NULL;
-        return -err;
+            wsh_strerror(-rc));
+        wsh_progress_close(job);
+        return rc;
     }
-    pin_thread(job->progress);
+    pin_threads(job->progress);
     return 0;
 }
 
@@ -107,7 +137,8 @@ void wsh_progress_close(struct wsh_job *job)
     if (!job->progress)
         return;
     __atomic_store_n(&job->progress->stop, true, __ATOMIC_RELEASE); /* partner: wsh_wait_serve */
-    pthread_join(job->progress->thread, NULL);
+    for (int i = 0; i < job->progress->n; i++)
+        pthread_join(job->progress->server[i].thread, NULL);
     free(job->progress);
     job->progress = NULL;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows whether this PE needs a thread that serves its peers while the program computes. */
+/* Knows whether this PE needs threads that serve its peers while the program computes. */
 #ifndef WSH_PROGRESS_H
 #define WSH_PROGRESS_H
 
 struct wsh_job;
 
-/* Starts the thread where SHMEM_PROGRESS and the routes ask for one. 0 or a logged error. */
+/* Starts them where SHMEM_PROGRESS and the routes ask for one. 0 or a logged error. */
 int wsh_progress_open(struct wsh_job *job);
-/* Starts it in any case. */
+/* Starts them in any case. */
 int wsh_progress_start(struct wsh_job *job);
 void wsh_progress_close(struct wsh_job *job);
 

@@ -7,6 +7,8 @@
 #include "runtime/route_blob.h"
 #include "runtime/wait.h"
 
+#include <shmem.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +127,7 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
                                          .local_size = job->boot.local_size,
                                          .env = &job->env,
                                          .threads = true,
+                                         .multiple = job->thread_level == SHMEM_THREAD_MULTIPLE,
                                          .gpu = ops->device ? &job->device.gpu : NULL,
                                          .meet_host = meet_host,
                                          .core = &job->boot};

@@ -45,24 +45,51 @@ static double now(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-int wsh_wait_progress(struct wsh_job *job)
+/* What a thread that serves `part` has to do with transport `tp`; NULL: nothing. */
+static struct wsh_tp *served(const struct wsh_job *job, unsigned tp, int part)
+{
+    struct wsh_tp *whole = job->tp[tp], *its;
+
+    if (job->limits[tp].immediate)
+        return NULL;
+    if (part == WSH_ALL_PARTS)
+        return whole;
+    its = whole->ops->part(whole, (unsigned)part);
+    return its || part ? its : whole;
+}
+
+static int progress_part(struct wsh_job *job, int part)
 {
     int moved = 0;
 
-    if (wsh_unlikely(__atomic_load_n(&job->batches, __ATOMIC_RELAXED))) { /* a hint: see session.c */
-        int rc = wsh_batch_progress(job);
-
-        if (rc < 0)
-            return rc;
-    }
     for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
-        int rc = job->limits[tp].immediate ? 0 : job->tp[tp]->ops->progress(job->tp[tp]);
+        struct wsh_tp *its = served(job, tp, part);
+        int rc = its ? its->ops->progress(its) : 0;
 
         if (rc < 0)
             return rc;
         moved |= rc;
     }
+    return moved;
+}
+
+/* Also what belongs to no transport. */
+static int progress_with(struct wsh_job *job, int part)
+{
+    int rc = 0, moved;
+
+    if (part > 0)
+        return progress_part(job, part);
+    if (wsh_unlikely(__atomic_load_n(&job->batches, __ATOMIC_RELAXED))) /* a hint: see session.c */
+        rc = wsh_batch_progress(job);
+    if (rc < 0 || (moved = progress_part(job, part)) < 0)
+        return rc < 0 ? rc : moved;
     return wsh_view_look(job) ?: moved;
+}
+
+int wsh_wait_progress(struct wsh_job *job)
+{
+    return progress_with(job, WSH_ALL_PARTS);
 }
 
 static void report(const struct waiter *waiter, double waited)
@@ -107,17 +134,20 @@ static void sleep_us(unsigned us)
  * Sleeps at most `us`, less when a transport has something to do: then true. A transport that offers no descriptor
  * is looked at again after the time.
  */
-static bool sleep_for_work(struct wsh_job *job, unsigned us)
+static bool sleep_for_work(struct wsh_job *job, int part, unsigned us)
 {
     struct pollfd fds[WSH_TP_MAX];
     struct timespec ts = {0, 0};
     nfds_t n = 0;
 
     for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
-        int fd = job->limits[tp].immediate ? -ENODEV : job->tp[tp]->ops->wait_fd(job->tp[tp]);
+        struct wsh_tp *its = served(job, tp, part);
+        int fd = its ? its->ops->wait_fd(its) : -ENODEV;
 
-        if (fd == -EAGAIN)
+        if (fd == -EAGAIN) {
+            sched_yield(); /* to the thread that holds its lock, which may have lost its core */
             return true;
+        }
         if (fd == -ENOTSUP && us > SLEEP_BLIND_US)
             us = SLEEP_BLIND_US;
         if (fd >= 0)
@@ -156,7 +186,7 @@ static void give_way(struct waiter *waiter)
         return;
     }
     look_at_clock(waiter);
-    if (sleep_for_work(waiter->job, waiter->sleep_us))
+    if (sleep_for_work(waiter->job, WSH_ALL_PARTS, waiter->sleep_us))
         become_young(waiter);
     else
         waiter->sleep_us = waiter->sleep_us * 2 < SLEEP_MAX_US ? waiter->sleep_us * 2 : SLEEP_MAX_US;
@@ -212,7 +242,7 @@ static bool is_served(const struct wsh_job *job, unsigned *seen)
     return served && job->env.progress == WSH_PROGRESS_AUTO;
 }
 
-void wsh_wait_serve(struct wsh_job *job, const bool *stop)
+void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
 {
     unsigned us = SLEEP_MIN_US, tries = 0, seen = 0;
 
@@ -221,11 +251,11 @@ void wsh_wait_serve(struct wsh_job *job, const bool *stop)
             sleep_us(SLEEP_MAX_US);
             continue;
         }
-        if (wsh_wait_progress(job))
+        if (progress_with(job, part))
             tries = 0;
         else if (++tries < SERVE_TRIES)
-            wsh_cpu_relax();
-        else if (sleep_for_work(job, us))
+            sched_yield();
+        else if (sleep_for_work(job, part, us))
             tries = 0, us = SLEEP_MIN_US;
         else
             us = us * 2 < SLEEP_MAX_US ? us * 2 : SLEEP_MAX_US;
@@ -259,7 +289,7 @@ int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), 
             young = young ? young : now();
             sched_yield();
         } else {
-            sleep_for_work(job, us);
+            sleep_for_work(job, WSH_ALL_PARTS, us);
             us = us * 2 < SLEEP_MAX_US ? us * 2 : SLEEP_MAX_US;
         }
     }

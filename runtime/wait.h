@@ -29,8 +29,13 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
 /* One round of progress of all transports, without waiting. < 0: final error of a transport. */
 int wsh_wait_progress(struct wsh_job *job);
 
-/* Body of the progress thread: serves peers until *stop; sleeps while application threads wait themselves. */
-void wsh_wait_serve(struct wsh_job *job, const bool *stop);
+/*
+ * Body of a progress thread: serves peers until *stop; sleeps while application threads wait themselves. Of transports
+ * that have parts (wsh_tp_ops.part) it serves that one, and with part 0 also what has none; all of everything with
+ * WSH_ALL_PARTS.
+ */
+#define WSH_ALL_PARTS (-1)
+void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);
 
 /*
  * Body of a thread that does what nobody wakes it for: calls step(arg) (> 0: did something, < 0: final) and progress

@@ -128,6 +128,12 @@ static int none_wait_fd(struct wsh_tp *tp)
     return -ENOTSUP;
 }
 
+static struct wsh_tp *none_part(struct wsh_tp *tp, unsigned i)
+{
+    (void)tp, (void)i;
+    return NULL;
+}
+
 static void none_describe(struct wsh_tctx *tctx, char *text, size_t size)
 {
     (void)tctx, (void)text, (void)size;
@@ -159,6 +165,7 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     FILL(pending)
     FILL(progress)
     FILL(wait_fd)
+    FILL(part)
     FILL(describe)
 #undef FILL
 }

@@ -35,8 +35,8 @@ enum wsh_reach {
     WSH_REACH_GPU_LS = 1 << 5
 };
 
-#define WSH_TP_ADDRESS_MAX 1024 /* bytes of one address blob */
-#define WSH_TP_MEM_MAX 256      /* bytes of one memory blob */
+#define WSH_TP_ADDRESS_MAX 2048 /* bytes of one address blob */
+#define WSH_TP_MEM_MAX 512      /* bytes of one memory blob */
 
 struct wsh_gpu;
 struct wsh_tp_ops;
@@ -77,7 +77,8 @@ struct wsh_tp_params {
     int local_rank,
         local_size; /* among the PEs of this host, as the launcher counts them; size 0: not known */
     const struct wsh_env *env;
-    bool threads; /* several threads may call at the same time (in different contexts, or progress) */
+    bool threads;  /* several threads may call at the same time (in different contexts, or progress) */
+    bool multiple; /* … those of the program too (SHMEM_THREAD_MULTIPLE) */
     const struct wsh_gpu *gpu; /* transports of device memory only */
     /*
      * For open, by all PEs of this host or by none: all[local_size], by local rank, is what each of them gave, `len`
@@ -216,6 +217,12 @@ struct wsh_tp_ops {
      * not sleep, progress first; -ENOTSUP: there is none, sleep for a bounded time instead.
      */
     int (*wait_fd)(struct wsh_tp *tp);
+
+    /*
+     * After connect: the i-th part that moves on independently of the others, for a thread of its own that calls
+     * nothing but progress and wait_fd; NULL: there are no more. Those of the transport itself cover all parts.
+     */
+    struct wsh_tp *(*part)(struct wsh_tp *tp, unsigned i);
 
     /* Appends to `text` what is under way, e.g. "PE 3: 2 puts, 1 atomic"; for the hang reporter. */
     void (*describe)(struct wsh_tctx *tctx, char *text, size_t size);

@@ -201,7 +201,10 @@ int perf_main(int argc, char **argv, const struct perf_program *program)
     program_name = program->name;
     if (!perf_options_parse(&opts, &program->defaults, argc, argv, error))
         check_names(program, opts.only, error);
-    shmem_init();
+    if (program->threads)
+        shmem_init_thread(SHMEM_THREAD_MULTIPLE, &(int){0});
+    else
+        shmem_init();
     struct perf_run run = {
         .opts = &opts, .program = program, .me = shmem_my_pe(), .npes = shmem_n_pes(), .window = opts.window};
     run.peer = run.me == 0 ? run.npes - 1 : 0;

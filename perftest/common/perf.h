@@ -66,6 +66,7 @@ struct perf_program {
     const struct perf_op *ops; /* ends with a row without name */
     enum perf_unit unit;
     int min_pes;
+    bool threads; /* its threads call the library: SHMEM_THREAD_MULTIPLE */
     struct perf_defaults defaults;
     /* Bytes of each symmetric buffer for messages up to `len`; NULL: len itself. */
     size_t (*buffer_size)(const struct perf_run *run, size_t len);

@@ -38,6 +38,10 @@ WSH_ENV(nics, STR, "SHMEM_NICS", "", "NVSHMEM_HCA_LIST",
 WSH_ENV(nics_exclude, STR, "SHMEM_NICS_EXCLUDE", "", "", "NICs that may not be used, written like SHMEM_NICS")
 WSH_ENV(nics_per_pe, INT, "SHMEM_NICS_PER_PE", "0", "",
         "NICs that each PE uses, 1 to 8 (0 = those nearest to its GPU or processors, shared out among the host's PEs)")
+WSH_ENV(lanes, ENUM(auto|1|2|3|4), "SHMEM_LANES", "auto", "",
+        "independent sets of endpoints that each PE has on its NICs, to which contexts are dealt: threads whose "
+        "contexts have different ones never wait for each other; auto is 1, and with SHMEM_THREAD_MULTIPLE as many as "
+        "a PE has processors, at most 4")
 WSH_ENV(nics_policy, ENUM(adaptive|fixed|roundrobin), "SHMEM_NICS_POLICY", "adaptive", "",
         "how a PE with several NICs uses them: adaptive (each operation to the NIC with the least under way, large "
         "ones in pieces to whichever NIC has room), fixed (large ones in equal pieces, one a NIC) or roundrobin "
@@ -54,8 +58,8 @@ WSH_ENV(huge_pages, ENUM(auto|on|off), "SHMEM_HUGE_PAGES", "auto", "",
         "without) or off")
 WSH_ENV(progress, ENUM(auto|thread|call), "SHMEM_PROGRESS", "auto", "",
         "who serves peers of the network while the program computes: auto (a thread that stays away while the "
-        "program itself waits in the library), thread (one that never does), or call (nobody; not conforming); the "
-        "thread runs near the NICs, with auto only where the program may use all processors there")
+        "program itself waits in the library), thread (one for each lane that never does), or call (nobody; not "
+        "conforming); threads run near the NICs, with auto only where the program may use all processors there")
 WSH_ENV(proxy, ENUM(auto|on|off), "SHMEM_PROXY", "auto", "",
         "a thread that carries out what kernels ask for in host memory that their GPU does not reach, and atomics "
         "there: auto (where some PE is on another host), on, or off (kernels are refused it)")

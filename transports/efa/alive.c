@@ -3,7 +3,7 @@
  * Knows when a peer counts as dead although no operation fails: providers over sockets try for ever to connect again
  * to a process that is gone, and errors of what a provider sends for itself are events.
  */
-#include "transports/efa/efa.h"
+#include "transports/efa/rails.h"
 
 #include "runtime/base/log.h"
 

@@ -45,7 +45,7 @@ static void amo_here(void *word, const struct wsh_amo *amo, void *result)
 int wsh_efa_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
                 void *result, struct wsh_done *done)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(tctx->tp);
+    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
     int rc;
 
     if (rmem->map) {

@@ -28,7 +28,7 @@ void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size)
     static const char *const words[EFA_WHATS][2] = {
         {"put", "puts"}, {"get", "gets"}, {"atomic", "atomics"}, {"signal", "signals"}};
     const struct wsh_efa_ctx *ctx = (const struct wsh_efa_ctx *)tctx;
-    const struct wsh_efa_tp *tp = wsh_efa_tp_of(tctx->tp);
+    const struct wsh_efa_tp *tp = ctx->lane;
     size_t used = strnlen(text, size);
     const char *separator = "";
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the efa transport as the core sees it: the table of operations, and how one is opened and closed. */
+/* Knows how a lane of the efa transport is opened and closed. */
 #include "transports/efa/efa.h"
 
 #include "runtime/base/err.h"
@@ -19,7 +19,7 @@
 #define EFA_SMALL_MAX 512        /* of these with a buffer for a message or a copied put */
 #define EFA_MSG_MAX 8320         /* bytes of a message: 8 KiB of data with every head; EFA's MTU is larger */
 #define EFA_MSG_MAX_MANY 640     /* … among many PEs, where the receives of all peers add up … */
-#define EFA_RX_BYTES (24u << 20) /* … to this */
+#define EFA_RX_BYTES (24u << 20) /* … to this, for all lanes */
 #define EFA_MANY 64
 #define EFA_ANSWERS 64  /* … for replies and tellings */
 #define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
@@ -43,7 +43,7 @@ static void set_credits(struct wsh_efa_tp *tp, const struct fi_info *info)
     /* A peer's messages, replies to this PE's fetches, tellings of its messages and of its counted writes. */
     shares = 3 + tp->imm + tp->imm_receives;
     tp->n_rx = at_most(info->rx_attr->size, shares * WSH_SRD_WINDOW_MAX * n_pes);
-    tp->n_rx = at_most(EFA_RX_BYTES / tp->msg_max, tp->n_rx);
+    tp->n_rx = at_most(EFA_RX_BYTES / tp->lanes->n / tp->msg_max, tp->n_rx);
     for (tp->window = 1; tp->window < WSH_SRD_WINDOW_MAX && 2 * shares * tp->window * n_pes <= tp->n_rx;)
         tp->window *= 2;
     tp->n_rx = at_most(tp->n_rx, shares * tp->window * n_pes);
@@ -140,10 +140,8 @@ static void free_parts(struct wsh_efa_tp *tp)
 }
 
 /* Also of one that was opened halfway. */
-static void efa_close(struct wsh_tp *base)
+void wsh_efa_lane_close(struct wsh_efa_tp *tp)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
-
     for (struct wsh_efa_answer *answer = tp->answers, *next; answer; answer = next) {
         next = answer->next;
         free(answer);
@@ -160,15 +158,31 @@ static void efa_close(struct wsh_tp *base)
     free_parts(tp);
 }
 
-static struct wsh_efa_tp *tp_new(const struct wsh_tp_params *params)
+/* Of a part of the transport the core asks no more. */
+static int lane_progress(struct wsh_tp *tp)
+{
+    return wsh_efa_progress((struct wsh_efa_tp *)tp);
+}
+
+static int lane_wait_fd(struct wsh_tp *tp)
+{
+    return wsh_efa_wait_fd((struct wsh_efa_tp *)tp);
+}
+
+static const struct wsh_tp_ops lane_ops = {
+    .name = "efa lane", .progress = lane_progress, .wait_fd = lane_wait_fd};
+
+static struct wsh_efa_tp *lane_new(struct wsh_efa_lanes *lanes, uint32_t number,
+                                   const struct wsh_tp_params *params)
 {
     struct wsh_efa_tp *tp = calloc(1, sizeof *tp);
-    struct wsh_tctx *own;
 
     if (!tp)
         return NULL;
     pthread_mutex_init(&tp->lock, NULL);
-    tp->base.ops = &wsh_efa_ops;
+    tp->base.ops = &lane_ops;
+    tp->lanes = lanes;
+    tp->number = number;
     tp->env = params->env;
     tp->my_pe = params->my_pe;
     tp->n_pes = params->n_pes;
@@ -178,11 +192,10 @@ static struct wsh_efa_tp *tp_new(const struct wsh_tp_params *params)
     tp->again_end = &tp->again;
     tp->wait_fd = -1;
     tp->peers = calloc((size_t)tp->n_pes, sizeof *tp->peers);
-    if (!tp->peers || wsh_efa_ctx_open(&tp->base, &own)) {
+    if (!tp->peers || wsh_efa_ctx_open(tp, &tp->own)) {
         free_parts(tp);
         return NULL;
     }
-    tp->own = (struct wsh_efa_ctx *)own;
     return tp;
 }
 
@@ -259,12 +272,23 @@ static int choose_rails(struct wsh_efa_tp *tp, const struct wsh_tp_params *param
     return rc ? rc : open_chosen(tp, chosen, (uint32_t)n);
 }
 
-static int open_rails(struct wsh_efa_tp *tp, const struct wsh_tp_params *params, char *why, size_t size)
+/* The first lane has chosen for all: the PEs of a host share their NICs out once. */
+static int open_like(struct wsh_efa_tp *tp, const struct wsh_efa_tp *first)
+{
+    struct fi_info *chosen[WSH_EFA_RAILS];
+
+    for (uint32_t i = 0; i < first->n_rails; i++)
+        chosen[i] = first->rail[i].info;
+    tp->near = first->near;
+    return open_chosen(tp, chosen, first->n_rails);
+}
+
+static int open_first(struct wsh_efa_tp *tp, const struct wsh_tp_params *params, char *why, size_t size)
 {
     struct fi_info *list;
-    int rc = wsh_efa_lib_open(&tp->lib, why, size);
+    int rc;
 
-    if (rc || (rc = wsh_efa_provider_choose(&tp->lib, tp->env, &list, why, size)))
+    if ((rc = wsh_efa_provider_choose(&tp->lib, tp->env, &list, why, size)))
         return rc;
     rc = choose_rails(tp, params, list);
     tp->lib.freeinfo(list);
@@ -282,69 +306,23 @@ static int open_rails(struct wsh_efa_tp *tp, const struct wsh_tp_params *params,
     return 0;
 }
 
-static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **out, struct wsh_tp_limits *limits)
+int wsh_efa_lane_open(struct wsh_efa_lanes *lanes, uint32_t number, const struct wsh_tp_params *params,
+                      struct wsh_tp_limits *limits)
 {
-    struct wsh_efa_tp *tp = tp_new(params);
+    struct wsh_efa_tp *tp = lanes->lane[number] = lane_new(lanes, number, params);
     char why[512];
     int rc;
 
     if (!tp)
         return -ENOMEM;
-    rc = open_rails(tp, params, why, sizeof why);
+    rc = wsh_efa_lib_open(&tp->lib, why, sizeof why);
+    if (!rc)
+        rc = number ? open_like(tp, lanes->lane[0]) : open_first(tp, params, why, sizeof why);
     if (rc == -ENODEV)
         rc = absent(params->env, why);
-    if (rc || (rc = open_pools(tp)) || (rc = post_receives(tp))) {
-        efa_close(&tp->base);
+    if (rc || (rc = open_pools(tp)) || (rc = post_receives(tp)))
         return rc;
-    }
     *limits = (struct wsh_tp_limits){
         .inject_max = tp->copy_always, .op_max = tp->part_max, .ordered = tp->native, .near = tp->near};
-    *out = &tp->base;
     return 0;
 }
-
-/* O(1): what the fence asks is found out per peer, when the next operation to it comes. */
-static int efa_fence(struct wsh_tctx *tctx)
-{
-    wsh_srd_fence(&((struct wsh_efa_ctx *)tctx)->srd);
-    return 0;
-}
-
-static size_t efa_pending(struct wsh_tctx *tctx, int pe)
-{
-    const struct wsh_efa_ctx *ctx = (const struct wsh_efa_ctx *)tctx;
-    const struct wsh_efa_flow *flow;
-
-    if (pe < 0)
-        return (size_t)wsh_efa_count_read(&ctx->direct) + wsh_srd_ctx_pending(&ctx->srd);
-    flow = ctx->flow[pe];
-    if (!flow)
-        return 0;
-    return (size_t)wsh_efa_count_read(&flow->direct[EFA_REQ_WRITE]) +
-           wsh_efa_count_read(&flow->direct[EFA_REQ_READ]) + wsh_srd_flow_pending(&flow->srd);
-}
-
-const struct wsh_tp_ops wsh_efa_ops = {
-    .name = "efa",
-    .remote = true,
-    .open = efa_open,
-    .close = efa_close,
-    .address = wsh_efa_address,
-    .connect = wsh_efa_connect,
-    .reach = wsh_efa_reach,
-    .mem_register = wsh_efa_mem_register,
-    .mem_release = wsh_efa_mem_release,
-    .mem_attach = wsh_efa_mem_attach,
-    .ctx_open = wsh_efa_ctx_open,
-    .ctx_close = wsh_efa_ctx_close,
-    .put = wsh_efa_put,
-    .get = wsh_efa_get,
-    .amo = wsh_efa_amo,
-    .put_signal = wsh_efa_put_signal,
-    .put_strided = wsh_efa_put_strided,
-    .fence = efa_fence,
-    .pending = efa_pending,
-    .progress = wsh_efa_progress,
-    .wait_fd = wsh_efa_wait_fd,
-    .describe = wsh_efa_describe,
-};

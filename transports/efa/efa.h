@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the parts of an open efa transport and how its files share them. */
+/* Knows the parts of a lane of the efa transport and how its files share them. */
 #ifndef WSH_EFA_H
 #define WSH_EFA_H
 
 #include "transports/efa/choice.h"
 #include "transports/efa/flow.h"
+#include "transports/efa/lanes.h"
 #include "transports/efa/provider.h"
 #include "transports/efa/rail.h"
 #include "transports/efa/req.h"
@@ -101,7 +102,9 @@ struct wsh_efa_lmem {
 };
 
 struct wsh_efa_tp {
-    struct wsh_tp base;
+    struct wsh_tp base; /* of this lane as a part of the transport */
+    struct wsh_efa_lanes *lanes;
+    uint32_t number;      /* among them */
     pthread_mutex_t lock; /* everything below that changes, and the whole domain; taken if `locking` */
     bool locking;
     int failed; /* the first final error, given by every call from then on */
@@ -161,7 +164,6 @@ struct wsh_efa_tp {
     double next_look;             /* when silent peers are looked after again */
     struct wsh_efa_req *again, **again_end;      /* failed on a rail, to go by another */
     bool any_lost, any_news;                     /* some path was; some peer has news to be told */
-    uint8_t told_rails;                          /* bits of rails that were said to be left out */
     char rail_text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why */
 
     char *seg_base[WSH_SEGS]; /* registered segments of this PE */
@@ -197,9 +199,15 @@ static inline void wsh_efa_unlock(struct wsh_efa_tp *tp)
         pthread_mutex_unlock(&tp->lock);
 }
 
-static inline struct wsh_efa_tp *wsh_efa_tp_of(struct wsh_tp *tp)
+static inline struct wsh_efa_tp *wsh_efa_lane_of(const struct wsh_tctx *tctx)
 {
-    return (struct wsh_efa_tp *)tp;
+    return ((const struct wsh_efa_ctx *)tctx)->lane;
+}
+
+/* Where the memory is registered lane by lane, each has its key. */
+static inline uint64_t wsh_efa_key(const struct wsh_efa_tp *tp, const struct wsh_rmem *rmem)
+{
+    return wsh_unlikely(rmem->priv) ? ((const uint64_t *)rmem->priv)[tp->number] : rmem->key;
 }
 
 /* The provider has taken a request, and given it back. */
@@ -240,11 +248,16 @@ bool wsh_efa_is_gone(int err);
 /* Nobody needs the message, which could not be sent. */
 bool wsh_efa_is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *req);
 
+/* efa.c: the lane as a whole; opened halfway it is in lanes->lane, to be closed all the same */
+int wsh_efa_lane_open(struct wsh_efa_lanes *lanes, uint32_t number, const struct wsh_tp_params *params,
+                      struct wsh_tp_limits *limits);
+void wsh_efa_lane_close(struct wsh_efa_tp *tp);
+
 /* mem.c */
-int wsh_efa_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
+int wsh_efa_mem_register(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                          size_t *blob_len);
-void wsh_efa_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem);
-int wsh_efa_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+void wsh_efa_mem_release(struct wsh_efa_tp *tp, struct wsh_lmem *lmem);
+int wsh_efa_mem_attach(struct wsh_efa_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                        struct wsh_rmem *rmem);
 /* Registers the pools where the provider wants local memory registered. */
 int wsh_efa_mem_pools(struct wsh_efa_tp *tp);
@@ -268,9 +281,9 @@ static inline bool wsh_efa_mem_desc(const struct wsh_efa_tp *tp, const void *add
 }
 
 /* peers.c */
-int wsh_efa_address(struct wsh_tp *tp, void *blob, size_t *len);
-int wsh_efa_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers);
-unsigned wsh_efa_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind);
+int wsh_efa_address(struct wsh_efa_tp *tp, void *blob, size_t *len);
+int wsh_efa_connect(struct wsh_efa_tp *tp, const struct wsh_tp_peers *peers);
+unsigned wsh_efa_reach(struct wsh_efa_tp *tp, int pe, enum wsh_mem_kind kind);
 
 /* rma.c */
 int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
@@ -364,32 +377,12 @@ int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data);
 /* Applies a message whose turn has come (struct wsh_srd_sink). */
 int wsh_efa_serve_apply(void *tp, void *req);
 
-/* rails.c, see there for what a lost NIC means: with several rails only */
-struct wsh_efa_span;
-/* As wsh_efa_post; also -EAGAIN while every rail has enough under way. */
-int wsh_efa_rails_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const struct wsh_efa_span *span,
-                       uint64_t flags, uint64_t imm);
-/* Sends the message in req->buf. */
-int wsh_efa_rails_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req);
-/* The provider has given it back, `ok` or failed. */
-void wsh_efa_rails_ended(struct wsh_efa_tp *tp, struct wsh_efa_req *req, bool ok);
-/* It has failed as wsh_efa_is_gone says, for the reason given. True: it will go by another rail. */
-bool wsh_efa_rails_again(struct wsh_efa_tp *tp, struct wsh_efa_req *req, const char *why);
-/* Starts again what has waited long enough. > 0: some; < 0: final. */
-int wsh_efa_rails_progress(struct wsh_efa_tp *tp);
-/* The peer says that these of its rails (bits) do not reach this PE. */
-void wsh_efa_rails_told(struct wsh_efa_tp *tp, int pe, unsigned lost);
-/* The provider could not send something of its own on that rail: finds out to whom. */
-void wsh_efa_rails_probe(struct wsh_efa_tp *tp, unsigned rail);
-/* Now and then: something that went by a lost path may never end. */
-void wsh_efa_rails_look(struct wsh_efa_tp *tp);
-
 /* describe.c */
 void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size);
 
 /* progress.c */
-int wsh_efa_progress(struct wsh_tp *tp);
-int wsh_efa_wait_fd(struct wsh_tp *tp);
+int wsh_efa_progress(struct wsh_efa_tp *tp);
+int wsh_efa_wait_fd(struct wsh_efa_tp *tp);
 
 extern const struct wsh_tp_ops wsh_efa_ops;
 

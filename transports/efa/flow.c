@@ -21,16 +21,15 @@ static struct wsh_efa_ctx *ctx_new(struct wsh_efa_tp *tp)
     ctx = calloc(1, sizeof *ctx + (size_t)tp->n_pes * sizeof ctx->flow[0]);
     if (!ctx)
         return NULL;
-    ctx->base.tp = &tp->base;
+    ctx->lane = tp;
     ctx->number = (uint16_t)n;
     all[tp->n_ctxs++] = ctx;
     return ctx;
 }
 
 /* The next context of a number goes on with its flows, as the peers' inlets do. */
-int wsh_efa_ctx_open(struct wsh_tp *base, struct wsh_tctx **tctx)
+int wsh_efa_ctx_open(struct wsh_efa_tp *tp, struct wsh_efa_ctx **out)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
     struct wsh_efa_ctx *ctx;
 
     wsh_efa_lock(tp);
@@ -40,16 +39,13 @@ int wsh_efa_ctx_open(struct wsh_tp *base, struct wsh_tctx **tctx)
     else
         ctx = ctx_new(tp);
     wsh_efa_unlock(tp);
-    if (!ctx)
-        return -ENOMEM;
-    *tctx = &ctx->base;
-    return 0;
+    *out = ctx;
+    return ctx ? 0 : -ENOMEM;
 }
 
-void wsh_efa_ctx_close(struct wsh_tctx *tctx)
+void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx)
 {
-    struct wsh_efa_ctx *ctx = (struct wsh_efa_ctx *)tctx;
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(tctx->tp);
+    struct wsh_efa_tp *tp = ctx->lane;
 
     wsh_efa_lock(tp);
     ctx->next = tp->free_ctxs;
@@ -84,7 +80,7 @@ static int no_memory(int pe)
 
 int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(ctx->base.tp);
+    struct wsh_efa_tp *tp = ctx->lane;
     struct wsh_efa_peer *peer = &tp->peers[pe];
     bool imm = tp->imm && wsh_srd_imm_fits(ctx->number, (uint32_t)tp->n_pes, false);
     struct wsh_efa_flow *flow = calloc(1, sizeof *flow + peer->window * (sizeof flow->named[0] + 1));

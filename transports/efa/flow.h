@@ -43,6 +43,7 @@ struct wsh_efa_inlet {
 
 struct wsh_efa_ctx {
     struct wsh_tctx base;
+    struct wsh_efa_tp *lane;
     struct wsh_srd_ctx srd;
     uint32_t direct; /* the sum of the flows' */
     uint16_t number;
@@ -86,8 +87,9 @@ static inline bool wsh_efa_open(const struct wsh_efa_flow *flow)
     return __atomic_load_n(&flow->srd.write_epoch, __ATOMIC_ACQUIRE) == flow->ctx->srd.epoch;
 }
 
-int wsh_efa_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx);
-void wsh_efa_ctx_close(struct wsh_tctx *tctx);
+/* A context of that lane. -ENOMEM. */
+int wsh_efa_ctx_open(struct wsh_efa_tp *tp, struct wsh_efa_ctx **ctx);
+void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx);
 /* Of flows, inlets and contexts; after the provider is closed. */
 void wsh_efa_flows_free(struct wsh_efa_tp *tp);
 /* -ENOMEM (logged). */

@@ -118,21 +118,15 @@ static void fill_blob(const struct wsh_efa_tp *tp, const struct wsh_efa_lmem *lm
     *blob_len = EFA_MEM_LEN(tp->n_rails);
 }
 
-int wsh_efa_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
+int wsh_efa_mem_register(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                          size_t *blob_len)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
     struct wsh_efa_lmem *new;
     int rc;
 
-    *lmem = NULL;
-    if (mem->kind != WSH_MEM_HOST) {
-        *blob_len = 0;
-        return -ENOTSUP;
-    }
     if (*blob_len < EFA_MEM_LEN(tp->n_rails))
         return -ENOSPC;
-    if ((rc = check_memlock(tp, mem->len)))
+    if ((rc = check_memlock(tp, mem->len * tp->lanes->n)))
         return rc;
     new = malloc(sizeof *new);
     if (!new)
@@ -154,10 +148,8 @@ int wsh_efa_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, struct 
     return 0;
 }
 
-void wsh_efa_mem_release(struct wsh_tp *base, struct wsh_lmem *lmem)
+void wsh_efa_mem_release(struct wsh_efa_tp *tp, struct wsh_lmem *lmem)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
-
     wsh_efa_lock(tp);
     tp->seg_base[lmem->seg] = NULL;
     tp->seg_len[lmem->seg] = 0;
@@ -173,10 +165,9 @@ static bool is_blob(const struct efa_mem_blob *mem, size_t len, unsigned n_rails
            len == EFA_MEM_LEN(n_rails);
 }
 
-int wsh_efa_mem_attach(struct wsh_tp *base, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+int wsh_efa_mem_attach(struct wsh_efa_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                        struct wsh_rmem *rmem)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
     struct wsh_efa_peer *peer = &tp->peers[pe];
     struct efa_mem_blob mem = {0};
 
@@ -189,8 +180,7 @@ int wsh_efa_mem_attach(struct wsh_tp *base, int pe, enum wsh_seg seg, const void
     }
     for (uint32_t i = 0; i < tp->n_rails && peer->path; i++)
         peer->path[i].key[seg] = mem.key[wsh_topo_pair((int)i, peer->n_rails)];
-    *rmem = (struct wsh_rmem){.tp = base,
-                              .pe = pe,
+    *rmem = (struct wsh_rmem){.pe = pe,
                               .seg = seg,
                               .len = mem.len,
                               .map = pe == tp->my_pe ? tp->seg_base[seg] : NULL,

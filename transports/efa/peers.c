@@ -48,9 +48,8 @@ static int get_names(struct wsh_efa_tp *tp, char *names, size_t *names_len)
     return 0;
 }
 
-int wsh_efa_address(struct wsh_tp *base, void *blob, size_t *len)
+int wsh_efa_address(struct wsh_efa_tp *tp, void *blob, size_t *len)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
     struct efa_address addr = {.version = EFA_ADDRESS_VERSION,
                                .n_rails = tp->n_rails,
                                .window = tp->window,
@@ -147,13 +146,15 @@ static int open_paths(struct wsh_efa_tp *tp, struct wsh_efa_peer *peer, uint32_t
     return peer->path ? 0 : -ENOMEM;
 }
 
-static int add_peer(struct wsh_efa_tp *tp, int pe, const void *blob, size_t len)
+static int add_peer(struct wsh_efa_tp *tp, int pe, const void *blob)
 {
     struct wsh_efa_peer *peer = &tp->peers[pe];
     struct efa_address addr = {0};
+    size_t len;
+    const void *part = wsh_efa_parts_get(blob, tp->number, &len);
     int rc;
 
-    memcpy(&addr, blob, len < sizeof addr ? len : sizeof addr);
+    memcpy(&addr, part, len < sizeof addr ? len : sizeof addr);
     if ((rc = check_address(tp, pe, &addr, len)))
         return rc;
     if ((rc = open_paths(tp, peer, addr.n_rails)) || (rc = enter_rails(tp, pe, &addr)))
@@ -208,15 +209,14 @@ static int unlink_shm(struct wsh_efa_tp *tp)
     return 0;
 }
 
-int wsh_efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
+int wsh_efa_connect(struct wsh_efa_tp *tp, const struct wsh_tp_peers *peers)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
     int rc = 0;
 
     wsh_efa_lock(tp);
     for (int pe = 0; pe < peers->n_pes && !rc; pe++)
         if (peers->len[pe] && !tp->peers[pe].connected)
-            rc = add_peer(tp, pe, peers->address[pe], peers->len[pe]);
+            rc = add_peer(tp, pe, peers->address[pe]);
     tp->joined = !rc;
     if (!rc && tp->shm_name[0])
         rc = unlink_shm(tp);
@@ -224,10 +224,8 @@ int wsh_efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
     return rc;
 }
 
-unsigned wsh_efa_reach(struct wsh_tp *base, int pe, enum wsh_mem_kind kind)
+unsigned wsh_efa_reach(struct wsh_efa_tp *tp, int pe, enum wsh_mem_kind kind)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
-
     if (kind != WSH_MEM_HOST || !tp->peers[pe].connected)
         return 0;
     return WSH_REACH_ALL | (pe == tp->my_pe ? WSH_REACH_CPU_LS : 0);

@@ -20,7 +20,8 @@ int wsh_efa_fail(struct wsh_efa_tp *tp, int err, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    wsh_error("%s", text);
+    if (!__atomic_exchange_n(&tp->lanes->failed, err, __ATOMIC_RELAXED)) /* one line, of the first lane */
+        wsh_error("%s", text);
     __atomic_store_n(&tp->failed, err, __ATOMIC_RELAXED);
     return err;
 }
@@ -284,9 +285,8 @@ static int progress_locked(struct wsh_efa_tp *tp)
 }
 
 /* Who finds the lock taken leaves: its holder moves everything on. */
-int wsh_efa_progress(struct wsh_tp *base)
+int wsh_efa_progress(struct wsh_efa_tp *tp)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
     int rc;
 
     if (!wsh_efa_trylock(tp))
@@ -309,9 +309,8 @@ static int try_wait(struct wsh_efa_tp *tp)
 }
 
 /* Nothing may be left that no event announces: what found no room, answers and tellings to send. */
-int wsh_efa_wait_fd(struct wsh_tp *base)
+int wsh_efa_wait_fd(struct wsh_efa_tp *tp)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(base);
     int rc;
 
     if (tp->wait_fd < 0)

@@ -26,10 +26,11 @@
  * A peer that has died looks the same until its last path is lost. So that a NIC is left out is said once something has
  * come back from the peer by another; when none is left, the peer counts as dead, with the line of the last failure.
  */
-#include "transports/efa/run.h"
+#include "transports/efa/rails.h"
 
 #include "runtime/base/log.h"
 #include "runtime/topo/topo.h"
+#include "transports/efa/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -118,13 +119,14 @@ int wsh_efa_rails_send(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
 static void tell_lost(struct wsh_efa_tp *tp, int pe)
 {
     struct wsh_efa_peer *peer = &tp->peers[pe];
-    unsigned news = peer->untold & ~(unsigned)tp->told_rails;
+    unsigned news = peer->untold;
 
     peer->untold = 0;
     for (unsigned rail = 0; rail < tp->n_rails; rail++) {
-        if (!(news >> rail & 1))
+        unsigned bit = 1u << rail;
+
+        if (!(news & bit) || __atomic_fetch_or(&tp->lanes->told_rails, bit, __ATOMIC_RELAXED) & bit)
             continue;
-        tp->told_rails |= (uint8_t)(1u << rail);
         wsh_warn("%s is left out from now on, and %d of %u NICs go on: %s", tp->rail[rail].name,
                  __builtin_popcount(peer->paths), tp->n_rails, tp->rail_text[rail]);
         if (tp->env->strict)

@@ -144,7 +144,7 @@ static inline __attribute__((always_inline)) int put_locked(struct wsh_efa_tp *t
                                                             const void *src, size_t len,
                                                             struct wsh_done *done)
 {
-    struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, rmem->key};
+    struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(tp, rmem)};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
     bool copied = len <= tp->copy_always || (done && fits_message(tp, rmem->pe, len));
     int rc;
@@ -168,7 +168,7 @@ static inline __attribute__((always_inline)) int put_locked(struct wsh_efa_tp *t
 int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
                 struct wsh_done *done)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(tctx->tp);
+    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
     int rc;
 
     if (wsh_unlikely(!len))
@@ -200,7 +200,7 @@ static bool native_read_may(const struct wsh_efa_tp *tp, struct wsh_efa_flow *fl
 static int get_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
                       void *dst, size_t len, struct wsh_done *done)
 {
-    struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, rmem->key};
+    struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_key(tp, rmem)};
     const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
     bool open, small = len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= tp->msg_max;
@@ -224,7 +224,7 @@ static int get_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
 int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                 struct wsh_done *done)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(tctx->tp);
+    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
     int rc;
 
     if (wsh_unlikely(!len))

@@ -3,7 +3,7 @@
 #ifndef WSH_EFA_RUN_H
 #define WSH_EFA_RUN_H
 
-#include "transports/efa/efa.h"
+#include "transports/efa/rails.h"
 
 /*
  * What one write or read moves: local bytes with their descriptor (wsh_efa_desc), and their remote place. `key` is the

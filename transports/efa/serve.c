@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows what a target does with the messages of its peers. */
-#include "transports/efa/efa.h"
+#include "transports/efa/rails.h"
 
 #include <string.h>
 

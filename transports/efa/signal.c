@@ -43,7 +43,7 @@ static int put_signal_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, con
     op = wsh_efa_op_new(tp, flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
     if (!op)
         return -EAGAIN;
-    wsh_efa_op_data(tp, op, src, len, rmem->base + off, rmem->key);
+    wsh_efa_op_data(tp, op, src, len, rmem->base + off, wsh_efa_key(tp, rmem));
     op->signal = signal;
     op->value = sig->value;
     return wsh_efa_op_submit(tp, op, done);
@@ -52,7 +52,7 @@ static int put_signal_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, con
 int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                        size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(tctx->tp);
+    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
     int rc;
 
     if (rmem->map) {

@@ -57,7 +57,7 @@ static int send_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const str
 int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                         const struct wsh_strided *shape, size_t *taken)
 {
-    struct wsh_efa_tp *tp = wsh_efa_tp_of(tctx->tp);
+    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
     struct wsh_strided piece = *shape;
     int rc = 0;
 
