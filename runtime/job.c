@@ -9,6 +9,7 @@
 #include "runtime/progress.h"
 #include "runtime/wait.h"
 
+#include <sched.h>
 #include <shmem.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -104,6 +105,28 @@ static void note_domains(struct wsh_job *job, const struct wsh_peer_blob *peers)
     }
 }
 
+/*
+ * By PEs that may use the same cores or have some of their own: a PE that is bound to one core is not short of cores
+ * if the others are bound to others. Emulated hosts are one machine.
+ */
+static void tune_waits(struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    int n_pes = 0, n_cores = 0, first;
+    cpu_set_t seen;
+
+    CPU_ZERO(&seen);
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        int cpus = wsh_peer_blob_cpus(&peers[pe], &first);
+
+        if (!job->same_host[pe] && job->env.node_emulated < 0)
+            continue;
+        n_pes++;
+        n_cores += CPU_ISSET(first, &seen) ? 0 : cpus;
+        CPU_SET(first, &seen);
+    }
+    wsh_wait_tune(job, n_pes, n_cores);
+}
+
 /* All PEs see the same blobs, so all give the same answer. */
 static bool on_one_host(const struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
@@ -145,7 +168,7 @@ static int build_routes(struct wsh_job *job, struct wsh_peer_blob *peers)
         return rc;
     note_hosts(job, peers);
     note_domains(job, peers);
-    wsh_wait_tune(job, job->env.node_emulated >= 0 ? job->n_pes : job->local_size);
+    tune_waits(job, peers);
     return wsh_route_connect(job, peers);
 }
 

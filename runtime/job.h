@@ -17,7 +17,8 @@
 struct wsh_progress;
 
 struct wsh_wait_tuning {
-    unsigned spins;       /* tries before the first yield */
+    unsigned spins;       /* tries before the first yield … */
+    int cores;            /* … unless more PEs than these are waited for: then none */
     double yield_seconds; /* of yielding before the first sleep */
 };
 

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #define BLOB_MAGIC 0x68737770u /* "pwsh" */
-#define BLOB_VERSION 1u
+#define BLOB_VERSION 2u
 
 struct blob_head {
     uint32_t magic, version;
@@ -27,6 +28,7 @@ struct blob_head {
     uint64_t seg_len[WSH_SEGS];
     char library[16]; /* package version */
     char gpu[16];     /* PCI address */
+    uint32_t first_cpu, n_cpus;
 };
 
 /* Followed by address_len + sum(mem_len) bytes, then padding to 8. */
@@ -72,6 +74,20 @@ static uint64_t host_id(const struct wsh_job *job)
     return mix(hash, &job->env.node_emulated, sizeof job->env.node_emulated);
 }
 
+/* The processors that this PE may use; all of the machine's where they are more than a cpu_set_t holds. */
+static void note_cpus(struct blob_head *head)
+{
+    cpu_set_t cpus;
+
+    if (sched_getaffinity(0, sizeof cpus, &cpus)) {
+        head->n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+        return;
+    }
+    head->n_cpus = (uint32_t)CPU_COUNT(&cpus);
+    while (!CPU_ISSET(head->first_cpu, &cpus))
+        head->first_cpu++;
+}
+
 static size_t tp_size(const struct wsh_route_keys *keys)
 {
     size_t len = sizeof(struct blob_tp) + keys->address_len;
@@ -110,6 +126,7 @@ int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len)
     head.host = host_id(job);
     head.program = wsh_static_fingerprint();
     memcpy(head.gpu, job->device.gpu.pci, sizeof head.gpu);
+    note_cpus(&head);
     blob = calloc(1, head.len);
     if (!blob)
         return -ENOMEM;
@@ -163,7 +180,7 @@ static int check(const struct wsh_job *job, int pe, const char *bytes, size_t le
 
     if (len < sizeof *head || head->magic != BLOB_MAGIC || head->version != BLOB_VERSION ||
         head->len != len || !memchr(head->library, 0, sizeof head->library) ||
-        !memchr(head->gpu, 0, sizeof head->gpu) || !is_whole(bytes, len)) {
+        !memchr(head->gpu, 0, sizeof head->gpu) || head->first_cpu >= CPU_SETSIZE || !is_whole(bytes, len)) {
         wsh_error(
             "PE %d published %zu bytes that are no start-up data of this library; run one warpshmem (%s) on "
             "all PEs",
@@ -241,6 +258,12 @@ size_t wsh_peer_blob_len(const struct wsh_peer_blob *blob, int seg)
 const char *wsh_peer_blob_gpu(const struct wsh_peer_blob *blob)
 {
     return head_of(blob)->gpu;
+}
+
+int wsh_peer_blob_cpus(const struct wsh_peer_blob *blob, int *first)
+{
+    *first = (int)head_of(blob)->first_cpu;
+    return (int)head_of(blob)->n_cpus;
 }
 
 static const char *find_tp(const struct wsh_peer_blob *blob, const char *name, struct blob_tp *tp)

@@ -48,6 +48,8 @@ bool wsh_peer_blob_has(const struct wsh_peer_blob *blob, int seg);
 /* Bytes of a segment, 0 = none; PCI address of the GPU that the PE has attached, "" = none. */
 size_t wsh_peer_blob_len(const struct wsh_peer_blob *blob, int seg);
 const char *wsh_peer_blob_gpu(const struct wsh_peer_blob *blob);
+/* How many processors the PE may use, and the first of them, below CPU_SETSIZE. */
+int wsh_peer_blob_cpus(const struct wsh_peer_blob *blob, int *first);
 /* The part that transport `name` wrote; NULL and *len = 0 where there is none. */
 const void *wsh_peer_blob_address(const struct wsh_peer_blob *blob, const char *name, size_t *len);
 const void *wsh_peer_blob_mem(const struct wsh_peer_blob *blob, const char *name, int seg, size_t *len);

@@ -9,6 +9,7 @@
 #include "runtime/batch.h"
 #include "runtime/job.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,6 +27,7 @@ struct waiter {
     struct wsh_job *job;
     const struct wsh_wait_why *why;
     void *arg;
+    unsigned spins; /* tries before the first yield */
     unsigned tries; /* since something last moved */
     bool tired;     /* … and for so long that it may sleep */
     unsigned sleep_us;
@@ -172,10 +174,9 @@ static void become_young(struct waiter *waiter)
 /* Gives way: the core stays ours for a moment, then goes to others, then sleeps, longer each time. */
 static void give_way(struct waiter *waiter)
 {
-    const struct wsh_wait_tuning *tuning = &waiter->job->tuning;
     unsigned tries = ++waiter->tries;
 
-    if (tries < tuning->spins) {
+    if (tries < waiter->spins) {
         wsh_cpu_relax();
         return;
     }
@@ -218,6 +219,7 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
 
     if (rc != -EAGAIN)
         return rc;
+    waiter.spins = why->n_pes > job->tuning.cores ? 0 : job->tuning.spins;
     waiter.reports = __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
     __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED); /* hints for wsh_wait_serve and SIGUSR1 */
     __atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED);
@@ -298,18 +300,20 @@ int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), 
 
 /*
  * With a core for every PE, spin long enough to catch any answer without a system call; with fewer cores the one
- * we wait for may need ours, so yield almost at once: at once where every look asks a network, which takes its time.
- * Chosen with perftest/barrier and perftest/pingpong.
+ * we wait for may need ours, so yield almost at once: at once where every look asks a network, which takes its time,
+ * and where so many are waited for that some of them surely need ours. Chosen with perftest/barrier, perftest/pingpong
+ * and perftest/alltoall_latency.
  */
-void wsh_wait_tune(struct wsh_job *job, int local_pes)
+void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
 {
-    cpu_set_t cores;
-    int n_cores = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
     bool crowded = local_pes > n_cores;
 
     job->tuning.spins = !crowded ? 2000 : job->network ? 0 : 20;
-    if (job->env.spin_us >= 0)
+    job->tuning.cores = n_cores;
+    if (job->env.spin_us >= 0) {
         job->tuning.spins = (unsigned)job->env.spin_us * 25;
+        job->tuning.cores = INT_MAX;
+    }
     job->tuning.yield_seconds = crowded ? 0.003 : 0.02;
 }
 

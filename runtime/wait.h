@@ -18,6 +18,7 @@ struct wsh_job;
 struct wsh_wait_why {
     const char *routine;                                  /* "shmem_quiet" */
     void (*describe)(void *arg, char *text, size_t size); /* "PE 3: 2 puts …"; may be NULL */
+    int n_pes; /* of this host, me among them, must run before it ends; 0 where that is not known */
 };
 
 /* Tries once: -EAGAIN = wait on; anything else ends the wait. Must not wait itself. */
@@ -43,8 +44,8 @@ void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);
  */
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg);
 
-/* Chooses spin lengths by the settings, the PEs on this host and the cores this process may use. */
-void wsh_wait_tune(struct wsh_job *job, int local_pes);
+/* Chooses spin lengths by the settings, the PEs on this host and the cores that they may use together. */
+void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores);
 
 /* SIGUSR1 then makes each PE say what it waits for (or that it is outside the library). */
 void wsh_wait_report_open(struct wsh_job *job);

@@ -49,7 +49,7 @@ static void describe(void *arg, char *text, size_t size)
 
 int wsh_hear_all(struct wsh_hear *hear, const char *routine)
 {
-    const struct wsh_wait_why why = {routine, describe};
+    const struct wsh_wait_why why = {routine, describe, hear->team->coll->n_local};
 
     return wsh_wait(hear->team->job, &why, try_hear, hear);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer's start-up blob is read back as it was written; one that is cut, changed or foreign is refused in one line. */
+#define _GNU_SOURCE
 #include "runtime/route_blob.h"
 
 #include "runtime/job.h"
 #include "test/common/unit.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +49,28 @@ static void reads_back_what_was_written(void)
     CU_ASSERT_EQUAL(len, 0);
     CU_ASSERT(wsh_peer_blob_address(&blob, "nvlink", &len) == NULL && len == 0);
     CU_ASSERT(wsh_peer_blob_has(&blob, WSH_SEG_HEAP) && !wsh_peer_blob_has(&blob, WSH_SEG_STATIC));
+    wsh_peer_blob_close(&blob);
+}
+
+static void says_which_processors_it_may_use(void)
+{
+    struct wsh_peer_blob blob;
+    cpu_set_t all, one;
+    void *bytes;
+    size_t len;
+    int last = 0, first_cpu;
+
+    CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof all, &all), 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        last = CPU_ISSET(cpu, &all) ? cpu : last;
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    make_job();
+    sched_setaffinity(0, sizeof one, &one);
+    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, &bytes, &len), 0);
+    sched_setaffinity(0, sizeof all, &all);
+    CU_ASSERT_EQUAL(wsh_peer_blob_open(&blob, &job, 1, bytes, len), 0);
+    CU_ASSERT(wsh_peer_blob_cpus(&blob, &first_cpu) == 1 && first_cpu == last);
     wsh_peer_blob_close(&blob);
 }
 
@@ -130,6 +154,7 @@ static void refuses_another_heap_size(void)
 
 const struct unit_test unit_tests[] = {
     {"reads back what was written", reads_back_what_was_written},
+    {"says which processors it may use", says_which_processors_it_may_use},
     {"refuses cut blobs", refuses_cut_blobs},
     {"survives changed bytes", survives_changed_bytes},
     {"refuses another heap size", refuses_another_heap_size},

@@ -48,7 +48,7 @@ static void tries_until_it_ends(void)
 {
     struct countdown at_once = {0, 0, 0}, later = {0, 100, 0}, error = {0, 3, -EIO};
 
-    wsh_wait_tune(&job, 2);
+    wsh_wait_tune(&job, 2, 2);
     CU_ASSERT(wsh_wait(&job, &why, count_down, &at_once) == 0 && at_once.tries == 1);
     CU_ASSERT(wsh_wait(&job, &why, count_down, &later) == 0 && later.tries == 101);
     CU_ASSERT(wsh_wait(&job, &why, count_down, &error) == -EIO);
@@ -69,7 +69,7 @@ static void sleeps_in_a_long_wait(void)
     struct deadline deadline = {now(CLOCK_MONOTONIC) + 0.3};
     double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 
-    wsh_wait_tune(&job, 64);
+    wsh_wait_tune(&job, 64, 2);
     wsh_wait(&job, &why, until_deadline, &deadline);
     CU_ASSERT(now(CLOCK_PROCESS_CPUTIME_ID) - cpu < 0.15);
 }
