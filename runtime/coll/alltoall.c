@@ -1,14 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the exchange of one block with every member: sent straight into dest with a signal, or read by who needs it. */
+/*
+ * Knows the exchange of one block with every member: by cells, sent straight into dest with a signal, or read by who
+ * needs it.
+ */
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/blocks.h"
+#include "runtime/coll/cells.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
 
 #include <string.h>
 
 #define ROUTINE "shmem_alltoall"
+#define STRIDED "shmem_alltoalls"
+
+/*
+ * A member writes a line or two of its own, and who reads them leaves them to its neighbours on the same core: with
+ * more members than cores that is a fraction of the lines that change cores when each writes to all.
+ */
+static int by_cells(struct wsh_team *team, const char *routine, char *dest, const char *src,
+                    const struct wsh_alltoalls *shape)
+{
+    struct wsh_cells cells = wsh_cells_begin(team, routine);
+    const ptrdiff_t width = (ptrdiff_t)shape->width, n = (ptrdiff_t)shape->nelems;
+    char packed[WSH_CELL_DATA];
+    int rc;
+
+    for (ptrdiff_t i = 0; i < team->n_pes * n; i++)
+        memcpy(packed + i * width, src + i * shape->sst * width, shape->width);
+    wsh_cells_write(&cells, WSH_CELL_OWN, packed, (size_t)(team->n_pes * n * width));
+    rc = wsh_cells_await(&cells, WSH_CELL_OWN, team->coll->all, team->n_pes);
+    for (int pe = 0; pe < team->n_pes && !rc; pe++) {
+        const char *block = (const char *)wsh_cells_data(&cells, WSH_CELL_OWN, pe) + team->my_pe * n * width;
+
+        for (ptrdiff_t i = 0; i < n; i++)
+            memcpy(dest + (pe * n + i) * shape->dst * width, block + i * width, shape->width);
+    }
+    wsh_cells_end(&cells);
+    return rc;
+}
 
 /* The first sync says that every src is ready, the second that all of it was read. */
 static int pull(struct wsh_team *team, char *dest, const char *src, size_t len)
@@ -40,10 +71,21 @@ static int push(struct wsh_team *team, void *dest, const void *src, size_t len)
     return rc ? rc : wsh_blocks_end(&blocks);
 }
 
-int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
+static enum wsh_algo choose(const struct wsh_team *team, const void *dest, const void *src, size_t len)
 {
     enum wsh_algo algo = wsh_choice_find(WSH_COLL_ALLTOALL, team->coll->layout, team->n_pes, len);
 
+    if (algo == WSH_ALGO_CELLS && !(wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src)))
+        return WSH_ALGO_PUSH;
+    return algo;
+}
+
+int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    enum wsh_algo algo = choose(team, dest, src, len);
+
+    if (algo == WSH_ALGO_CELLS)
+        return by_cells(team, ROUTINE, dest, src, &(struct wsh_alltoalls){1, 1, 1, len});
     if (algo == WSH_ALGO_PULL && wsh_coll_can_pull(team, dest, src, len * (size_t)team->n_pes))
         return pull(team, dest, src, len);
     return push(team, dest, src, len);
@@ -69,7 +111,9 @@ int wsh_alltoalls(struct wsh_team *team, void *dest, const void *src, const stru
 
     if (shape->dst == 1 && shape->sst == 1)
         return wsh_alltoall(team, dest, src, shape->nelems * shape->width);
-    blocks = wsh_blocks_begin(team, "shmem_alltoalls");
+    if (choose(team, dest, src, shape->nelems * shape->width) == WSH_ALGO_CELLS)
+        return by_cells(team, STRIDED, dest, src, shape);
+    blocks = wsh_blocks_begin(team, STRIDED);
     for (int k = 1; k <= team->n_pes && !rc; k++)
         rc = send_strided(team, dest, src, shape, wsh_blocks_turn(team, k));
     if (!rc)

@@ -49,8 +49,8 @@ static void check_typed(long *dst, long *src)
 static const struct {
     ptrdiff_t dst, sst;
     size_t nelems;
-} shapes[] = {{1, 2, 3000},  {2, 1, 3000},   {3, 5, 0},     {3, 5, 1},
-              {2, 2, 20000}, {700, 11, 170}, {11, 700, 170}};
+} shapes[] = {{1, 2, 3000}, {2, 1, 3000},  {3, 5, 0},      {3, 5, 1},
+              {5, 2, 8},    {2, 2, 20000}, {700, 11, 170}, {11, 700, 170}};
 
 static int32_t element(int from, int to, size_t i, uint64_t round)
 {
