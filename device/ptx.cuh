@@ -19,7 +19,10 @@
 /* Bodies that are out of line: a kernel with many calls keeps its registers, and compiles once what they share. */
 #define WSH_DEV_CALL __device__ __noinline__
 
-/* Orders this lane's earlier stores, and those it has seen through a barrier, before its later ones, for everybody. */
+/*
+ * Orders this lane's earlier stores, and those it has seen through a barrier, before its later ones, for everybody. The
+ * same MEMBAR.ALL.SYS as the full fence, without dropping the L1.
+ */
 static WSH_DEV void wsh_ptx_release()
 {
 #if __CUDA_ARCH__ >= 900
@@ -29,7 +32,10 @@ static WSH_DEV void wsh_ptx_release()
 #endif
 }
 
-/* Makes what was released before a value read here visible to this lane's later loads. No memory barrier on sm_90. */
+/*
+ * Makes what was released before a value read here visible to this lane's later loads. On sm_90 CCTL.IVALL alone: no
+ * memory barrier, so the value must have been looked at.
+ */
 static WSH_DEV void wsh_ptx_acquire()
 {
 #if __CUDA_ARCH__ >= 900
