@@ -17,7 +17,8 @@
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr
  *   extensions    shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives (api_stream.cuh), puts,
  *                 gets, signals, waits and quiet (api_stream_rma.cuh);
- *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through lent shared memory), shmemx_signal_op
+ *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through lent shared memory), shmemx_signal_op;
+ *                 shmemx_collective_launch and its query (launch.cuh)
  *
  * A put by a warp or block takes what any of its threads has stored before; a get may write from the moment that the
  * first thread calls; afterwards all threads may use both sides. SHMEMX_COPY_DEPTH (8) and SHMEMX_GET_DEPTH (10, of
@@ -61,6 +62,7 @@ struct __nv_bfloat16;
 #include "device/api_stream.cuh"
 #include "device/api_stream_rma.cuh"
 #include "device/api_wait.cuh"
+#include "device/launch.cuh"
 
 #ifndef __CUDACC_RTC__
 #pragma nv_diagnostic pop

@@ -3,6 +3,8 @@
 #include "runtime/api/api.h"
 
 #include "device/host.h"
+#include "device/launch.h"
+#include "runtime/device_launch.h"
 
 #include <shmemx.h>
 
@@ -86,4 +88,16 @@ int shmemx_module_init(void *module)
 {
     wsh_api_ready("shmemx_module_init");
     return status_of(wsh_view_module(&wsh_job, module));
+}
+
+int wsh_device_launch(const struct wsh_device_launch *launch)
+{
+    wsh_api_ready(launch->routine);
+    return status_of(wsh_launch(&wsh_job, launch));
+}
+
+int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize)
+{
+    wsh_api_ready(launch->routine);
+    return status_of(wsh_launch_fits(&wsh_job, launch, gridsize));
 }

@@ -64,6 +64,11 @@ WSH_CUDA(module_function, "cuModuleGetFunction",
          (wsh_cu_function * function, wsh_cu_module module, const char *name))
 WSH_CUDA(module_global, "cuModuleGetGlobal_v2",
          (wsh_cu_ptr * ptr, size_t *len, wsh_cu_module module, const char *name))
+WSH_CUDA(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+         (int *blocks, wsh_cu_function function, int threads, size_t shared))
+WSH_CUDA(launch_cooperative, "cuLaunchCooperativeKernel",
+         (wsh_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+          unsigned block_y, unsigned block_z, unsigned shared, wsh_cu_stream stream, void **args))
 WSH_CUDA(launch, "cuLaunchKernel",
          (wsh_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
           unsigned block_y, unsigned block_z, unsigned shared, wsh_cu_stream stream, void **args,

@@ -4,8 +4,8 @@
  * loads from four members at once, and stores it to all; then all lanes release and tell. Values are new each round, so
  * that a wrong one says what went wrong. Rounds inside a kernel, and a kernel a round.
  *
- * Places reported: 1000 * kind + element; kind 1: this member's own source, in place; 2: the result of the round before;
- * 3: another.
+ * Places reported: 1000 * kind + element; kind 1: this member's own source, in place; 2: the result of the round
+ * before; 3: another.
  * roads: gpu:1,2,4 gpu1:2,4,8
  * timeout: 300
  */

@@ -87,9 +87,10 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     (void)device;
     FAKE_ENTER(false);
-    *value = attribute == WSH_CU_ATTR_VMM   ? fake_setting("FAKE_CUDA_VMM", 1)
-             : attribute == WSH_CU_ATTR_MPS ? fake_setting("FAKE_CUDA_MPS", 0)
-                                            : 1;
+    *value = attribute == WSH_CU_ATTR_VMM          ? fake_setting("FAKE_CUDA_VMM", 1)
+             : attribute == WSH_CU_ATTR_MPS        ? fake_setting("FAKE_CUDA_MPS", 0)
+             : attribute == WSH_CU_ATTR_PROCESSORS ? FAKE_PROCESSORS
+                                                   : 1;
     return 0;
 }
 

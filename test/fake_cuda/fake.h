@@ -14,6 +14,9 @@
 
 #include "runtime/base/cuda.h"
 
+/* A GPU has so many processors, each with room for so many threads and bytes of shared memory. */
+enum { FAKE_PROCESSORS = 12, FAKE_THREADS = 2048, FAKE_SHARED = 65536 };
+
 enum { FAKE_INVALID = 1, FAKE_NO_CONTEXT = 201, FAKE_NOT_FOUND = 500, FAKE_FAULT = 700 };
 
 /* Status that FAKE_CUDA_FAIL asks for, or 0; FAKE_NO_CONTEXT where `needs_context` and none is current. */

@@ -227,6 +227,36 @@ int cuMemsetD8Async(wsh_cu_ptr dst, unsigned char byte, size_t len, wsh_cu_strea
     return queue(stream, &(struct work){.kind = FILL, .dst = dst, .len = len, .value = byte});
 }
 
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, wsh_cu_function function, int threads,
+                                                size_t shared)
+{
+    FAKE_ENTER(true);
+    if (!function || threads < 1)
+        return FAKE_INVALID;
+    *blocks = FAKE_THREADS / threads;
+    if (shared && FAKE_SHARED / shared < (size_t)*blocks)
+        *blocks = (int)(FAKE_SHARED / shared);
+    return 0;
+}
+
+/* Runs no kernel: its only argument is where the grid's three numbers are stored. */
+int cuLaunchCooperativeKernel(wsh_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                              unsigned by, unsigned bz, unsigned shared, wsh_cu_stream stream, void **args)
+{
+    unsigned *grid;
+
+    (void)shared;
+    (void)stream;
+    FAKE_ENTER(true);
+    if (!function || gx * gy * gz == 0 || bx * by * bz == 0)
+        return FAKE_INVALID;
+    grid = *(unsigned **)args[0];
+    grid[0] = gx;
+    grid[1] = gy;
+    grid[2] = gz;
+    return 0;
+}
+
 /* The one kernel there is. */
 int cuLaunchKernel(wsh_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, wsh_cu_stream stream, void **args, void **extra)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the names under which a program launches one kernel on all PEs, whose blocks are all on their GPUs at the same
+ * time: so that a block may wait for any other, of its own PE (cooperative groups) and of others. Host code of nvcc;
+ * the work is the library's.
+ */
+#ifndef WSH_DEVICE_LAUNCH_CUH
+#define WSH_DEVICE_LAUNCH_CUH
+
+#ifndef __CUDACC_RTC__ /* which has no host code */
+
+#include "launch.h"
+
+static inline int wsh_launch_find(const void *kernel, void **function)
+{
+    return (int)cudaGetFuncBySymbol((cudaFunction_t *)function, kernel);
+}
+
+static inline struct wsh_device_launch wsh_launch_of(const char *routine, const void *kernel, dim3 grid, dim3 block,
+                                                     void **args, size_t shared, cudaStream_t stream)
+{
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    if (!stream)
+        stream = cudaStreamPerThread;
+#endif
+    return {routine, kernel, wsh_launch_find, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, args,
+            (void *)stream};
+}
+
+/*
+ * Collective over all PEs; grids may differ. Launches `kernel` with args[i] pointing to its arguments, as
+ * cudaLaunchCooperativeKernel does; a grid of 0 in x stands for as many blocks as fit. 0; or nonzero on every PE, where
+ * the grid of any PE cannot be on its GPU at once, after a line on each, and no PE launches. PEs that share a GPU have
+ * equal parts of it. Attaches the GPU as shmemx_malloc_device does.
+ */
+static inline int shmemx_collective_launch(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                           cudaStream_t stream)
+{
+    struct wsh_device_launch launch =
+        wsh_launch_of("shmemx_collective_launch", kernel, grid, block, args, shared, stream);
+
+    return wsh_device_launch(&launch);
+}
+
+/*
+ * *gridsize: blocks of such a kernel that are on this PE's GPU at once. Local, but collective where it is the first
+ * call that attaches the GPU. 0 or nonzero after a line.
+ */
+static inline int shmemx_collective_launch_query_gridsize(const void *kernel, dim3 block, void **args, size_t shared,
+                                                          int *gridsize)
+{
+    struct wsh_device_launch launch =
+        wsh_launch_of("shmemx_collective_launch_query_gridsize", kernel, dim3(0), block, args, shared, nullptr);
+
+    return wsh_device_launch_fits(&launch, gridsize);
+}
+
+#endif
+
+#endif

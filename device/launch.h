@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows what the program's unit tells the library of a kernel that all PEs launch together. The unit finds the kernel:
+ * only the CUDA runtime that it is linked with knows it by its name in C++.
+ */
+#ifndef WSH_DEVICE_LAUNCH_H
+#define WSH_DEVICE_LAUNCH_H
+
+#include <stddef.h>
+
+struct wsh_device_launch {
+    const char *routine; /* for messages */
+    const void *kernel;
+    int (*find)(const void *kernel,
+                void **function); /* CUfunction of the kernel, on the current device: 0 or cudaError_t */
+    unsigned grid[3], block[3];   /* blocks and threads; grid[0] = 0: as many blocks as fit */
+    size_t shared;                /* dynamic shared memory of a block, in bytes */
+    void **args;
+    void *stream; /* cudaStream_t */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Exported by the library; contracts in launch.cuh. 0 or 1 after a line. gridsize: of those that fit. */
+int wsh_device_launch(const struct wsh_device_launch *launch);
+int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
