@@ -20,6 +20,7 @@
 #ifdef __CUDA_ARCH__
 #include "collect.cuh"
 #include "reduce.cuh"
+#include "scan.cuh"
 #endif
 
 /* clang-format off */
@@ -112,5 +113,22 @@ WSH_HALF_TYPES(WSH_HALF)
 #undef WSH_ARITHMETIC
 #undef WSH_REDUCE
 #undef WSH_COMBINE
+
+/* shmem_TYPE_sum_inscan, shmem_TYPE_sum_exscan. */
+#define WSH_SCAN(QUALIFIER, SUFFIX, SCOPE, TAG, TYPE, EXCLUSIVE)                                             \
+    QUALIFIER int TAG##SUFFIX(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)              \
+    WSH_BODY(wsh_dev_scan<SCOPE, wsh_dev_kind<TYPE>>(#TAG #SUFFIX, team, dest, source, nelems, EXCLUSIVE);   \
+             return 0;)
+#define WSH_SCANS(SCOPES, NAME, TYPE)                           \
+    SCOPES(WSH_SCAN, shmem_##NAME##_sum_inscan, TYPE, false)    \
+    SCOPES(WSH_SCAN, shmem_##NAME##_sum_exscan, TYPE, true)
+#define WSH_REAL(NAME, TYPE) WSH_SCANS(WSH_EVERY_SCOPE, NAME, TYPE)
+#define WSH_HALF(NAME, TYPE) WSH_SCANS(WSH_DEVICE_SCOPE, NAME, struct TYPE)
+WSH_REDUCE_REAL_TYPES(WSH_REAL)
+WSH_HALF_TYPES(WSH_HALF)
+#undef WSH_HALF
+#undef WSH_REAL
+#undef WSH_SCANS
+#undef WSH_SCAN
 
 #endif

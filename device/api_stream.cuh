@@ -85,6 +85,16 @@ wsh_stream_scatter_wide(shmem_team_t team, void *dest, const void *source, size_
 WSH_KERNEL(wsh_dev_reduce_wide<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a stream", team, op, true, dest, source,
                                                            nelems);)
 
+template <class T>
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
+wsh_stream_scan(shmem_team_t team, void *dest, const void *source, size_t nelems, bool exclusive)
+WSH_KERNEL(wsh_dev_scan<WSH_BLOCK, wsh_dev_kind<T>>("scan on a stream", team, dest, source, nelems, exclusive);)
+
+template <class T>
+WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
+wsh_stream_scan_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, bool exclusive)
+WSH_KERNEL(wsh_dev_scan_wide<WSH_BLOCK, wsh_dev_kind<T>>("scan on a stream", team, dest, source, nelems, exclusive);)
+
 /* Blocks for `parts` times `len` bytes; one where all may go by cells, whatever the team's have room for. */
 static inline unsigned wsh_stream_blocks_for(size_t len, int parts)
 {
@@ -143,6 +153,18 @@ static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T
         return wsh_stream_block(stream, wsh_stream_scatter<T>, team, dest, source, nelems, op);
     return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_scatter_wide<T>, team, dest, source, nelems,
                              op);
+}
+
+template <int N, class T>
+static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
+                                      bool exclusive, cudaStream_t stream)
+{
+    unsigned blocks = wsh_stream_blocks_beyond(nelems * size, 1);
+
+    if (blocks == 1)
+        return wsh_stream_block(stream, wsh_stream_scan<T>, team, dest, source, nelems, exclusive);
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_scan_wide<T>, team, dest, source, nelems,
+                             exclusive);
 }
 
 #define WSH_MEET(NAME)                                                                                       \
@@ -247,6 +269,25 @@ WSH_HALF_TYPES(WSH_HALF)
 #undef WSH_REDUCE
 #undef WSH_COMBINE
 #undef WSH_MOVE
+
+#define WSH_SCAN(TAG, TYPE, SIZE, EXCLUSIVE)                                                                 \
+    template <int N = 0>                                                                                     \
+    static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
+                                               size_t nelems, cudaStream_t stream)                           \
+    {                                                                                                        \
+        return wsh_stream_scan_all<N, wsh_later<N, TYPE>>(team, dest, source, nelems, SIZE, EXCLUSIVE, stream); \
+    }
+#define WSH_SCANS(NAME, TYPE, SIZE)                                                                          \
+    WSH_SCAN(NAME##_sum_inscan, TYPE, SIZE, false)                                                           \
+    WSH_SCAN(NAME##_sum_exscan, TYPE, SIZE, true)
+#define WSH_REAL(NAME, TYPE) WSH_SCANS(NAME, TYPE, sizeof(TYPE))
+#define WSH_HALF(NAME, TYPE) WSH_SCANS(NAME, struct TYPE, 2)
+WSH_REDUCE_REAL_TYPES(WSH_REAL)
+WSH_HALF_TYPES(WSH_HALF)
+#undef WSH_HALF
+#undef WSH_REAL
+#undef WSH_SCANS
+#undef WSH_SCAN
 
 #endif
 #endif

@@ -21,10 +21,10 @@ struct wsh_dev_reduction {
     bool scatter; /* dest is this member's alone */
 };
 
-/* Data of all members at one place of their cells, combined. `own`: this member's. */
-template <int S, class K>
+/* Data of all members at one place of their cells, combined; SCAN: up to `last`, or 0. `own`: this member's. */
+template <int S, class K, bool SCAN = false>
 static WSH_DEV uint64_t wsh_dev_cells_fold(const struct wsh_dev_group &group, int op, unsigned unit,
-                                           uint64_t own)
+                                           uint64_t own, int last = 0)
 {
     constexpr int ahead = S == WSH_BLOCK ? 2 : 4;
     uint64_t sum = 0;
@@ -48,7 +48,8 @@ static WSH_DEV uint64_t wsh_dev_cells_fold(const struct wsh_dev_group &group, in
                 from == group.my_pe
                     ? own
                     : wsh_dev_cell_take(group, wsh_dev_cells_from(group, group.pad, from) + unit, seen[u]);
-            sum = from ? wsh_dev_fold<K>(op, sum, value) : value;
+            if (!SCAN || from <= last)
+                sum = from ? wsh_dev_fold<K>(op, sum, value) : value;
         }
     }
     return sum;

@@ -11,7 +11,7 @@
 #ifndef WSH_DEVICE_WIDE_CUH
 #define WSH_DEVICE_WIDE_CUH
 
-#include "reduce.cuh"
+#include "scan.cuh"
 
 /* True in all lanes of the last block of the kernel; a barrier. It sees what all blocks have stored. */
 template <int S> static WSH_DEV bool wsh_dev_last_block(const struct wsh_dev_group &group)
@@ -193,6 +193,24 @@ static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int
         wsh_dev_open<S>(group);
         wsh_dev_reduce_blocks<S, K, WSH_WIDE_UNITS, uint4>(group, mine, wsh_dev_range{range.begin, middle});
         wsh_dev_reduce_lean<S, K, typename K::bits>(group, mine, wsh_dev_range{middle, range.end});
+    }
+    wsh_dev_close<S>(group);
+}
+
+/* As wsh_dev_scan. */
+template <int S, class K>
+static WSH_DEV void wsh_dev_scan_wide(const char *what, shmem_team_t team, void *dest, const void *source,
+                                      size_t nelems, bool exclusive)
+{
+    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+    size_t len = nelems * sizeof(typename K::bits);
+    struct wsh_dev_reduction all = {WSH_SUM, (char *)dest, (const char *)source, len, false};
+
+    if (blockIdx.x < wsh_dev_openers()) {
+        wsh_dev_open<S>(group);
+        wsh_dev_scan_range<S, K>(
+            group, all, wsh_dev_part(wsh_dev_slice(group, len), WSH_SHARE_UNIT, blockIdx.x, wsh_dev_openers()),
+            exclusive);
     }
     wsh_dev_close<S>(group);
 }

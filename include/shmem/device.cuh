@@ -10,8 +10,8 @@
  *   section 9.7   all atomics, with shmem_ctx_ and _nbi; by a thread
  *   section 9.8   put_signal, put_signal_nbi, signal_set, signal_add, signal_fetch, signal_wait_until
  *   section 9.10  barrier_all, sync_all, team_sync; alltoall, alltoalls, broadcast, collect, fcollect: typed and
- *                 ...mem; reductions: sum, prod, min, max, and, or, xor, for real types, half and bfloat16; on teams
- *                 within one host
+ *                 ...mem; reductions: sum, prod, min, max, and, or, xor, and scans, for real types, half and
+ *                 bfloat16; on teams within one host
  *   section 9.11  wait_until and test, _all, _any, _some, _vector
  *   section 9.12  fence, quiet, pe_quiet
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr

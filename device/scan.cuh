@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows scans in device code: sums of the members up to this one. They go as reductions do: small ones by cells from
+ * all to all, of which each member combines those that it needs and hears the rest; of large ones each member works out
+ * its slice for all. dest may be source: an element of a member is read before the same lane writes it.
+ */
+#ifndef WSH_DEVICE_SCAN_CUH
+#define WSH_DEVICE_SCAN_CUH
+
+#include "reduce.cuh"
+
+/* A part that fits cells, in one epoch. */
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_scan_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                    bool exclusive)
+{
+    int last = group.my_pe - (exclusive ? 1 : 0);
+
+    wsh_dev_cells_send<S>(group, what.source, 0, what.len);
+    wsh_dev_sync<S>(); /* dest may be what other lanes were to send */
+#pragma unroll 1
+    for (unsigned unit = wsh_dev_lane<S>(); unit < wsh_dev_cells_for(what.len); unit += wsh_dev_size<S>()) {
+        size_t off = (size_t)unit * WSH_CELL_BYTES, left = what.len - off;
+        uint64_t own = wsh_dev_load8(what.source + off, left);
+
+        wsh_dev_store8(what.dest + off, wsh_dev_cells_fold<S, K, true>(group, what.op, unit, own, last), left);
+    }
+    wsh_dev_sync<S>();
+}
+
+/* A unit of type V a lane, of that range: every member's sum. */
+template <int S, class K, class V>
+WSH_DEV_CALL void wsh_dev_scan_span(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                    struct wsh_dev_range range, bool exclusive)
+{
+#pragma unroll 1
+    for (size_t at = range.begin + wsh_dev_lane<S>() * sizeof(V); at < range.end;
+         at += wsh_dev_size<S>() * sizeof(V)) {
+        V sum = V();
+
+#pragma unroll 1
+        for (int i = 0; i < group.n_pes; i++) {
+            V value = wsh_ptx_get((const V *)wsh_dev_member(group, what.source + at, sizeof(V), i));
+            V next = i ? wsh_dev_fold_one<K>(what.op, sum, value) : value;
+
+            *(V *)wsh_dev_member(group, what.dest + at, sizeof(V), i) = exclusive ? sum : next;
+            sum = next;
+        }
+    }
+}
+
+/* The range is this member's to work out, between a meeting before and one behind. */
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_scan_range(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                     struct wsh_dev_range range, bool exclusive)
+{
+    size_t middle = wsh_dev_reduce_middle(group, what, range);
+
+    wsh_dev_scan_span<S, K, uint4>(group, what, wsh_dev_range{range.begin, middle}, exclusive);
+    wsh_dev_scan_span<S, K, typename K::bits>(group, what, wsh_dev_range{middle, range.end}, exclusive);
+}
+
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_scan(const char *what, shmem_team_t team, void *dest, const void *source, size_t nelems,
+                               bool exclusive)
+{
+    struct wsh_dev_reduction all = {WSH_SUM, (char *)dest, (const char *)source, nelems * sizeof(typename K::bits),
+                                    false};
+    struct wsh_dev_group group;
+
+    if (!nelems)
+        return;
+    group = wsh_dev_enter<S>(what, team);
+    if (all.len <= wsh_dev_cells_room<S, true>(group)) {
+        wsh_dev_scan_near<S, K>(group, all, exclusive);
+        return;
+    }
+    wsh_dev_meet<S>(group, wsh_dev_arrived(group));
+    wsh_dev_scan_range<S, K>(group, all, wsh_dev_slice(group, all.len), exclusive);
+    wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
+#endif
