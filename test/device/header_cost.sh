@@ -14,18 +14,22 @@ unit=$top_srcdir/test/device/header_cost.cu
 command -v "$nvcc" >/dev/null || tap_skip_all "no nvcc"
 echo >"$tap_dir/empty.cu"
 
-# seconds FILE FLAGS…: the least wait for nvcc, and its least processor time, over five runs; nothing if it fails.
+# seconds FILE FLAGS…: the least wait for nvcc, and its least processor time, over five runs; nothing if it fails. The
+# times of children are those of the shell that waits for them: not of one inside $(…).
 seconds()
 {
     for _ in 1 2 3 4 5; do
+        times >"$tap_dir/before"
         began=$(date +%s.%N)
-        spent=$("$nvcc" -arch=sm_90 -std=c++17 -c -o "$tap_dir/unit.o" "$@" >"$err" 2>&1 && times | tail -n 1)
-        echo "$began $(date +%s.%N) $spent"
+        "$nvcc" -arch=sm_90 -std=c++17 -c -o "$tap_dir/unit.o" "$@" >"$err" 2>&1 || continue
+        ended=$(date +%s.%N)
+        times >"$tap_dir/after"
+        echo "$began $ended $(tail -n 1 "$tap_dir/before") $(tail -n 1 "$tap_dir/after")"
     done | awk '
     function value(t, part) { split(t, part, "m"); sub("s", "", part[2]); return part[1] * 60 + part[2] }
-    NF == 4 {
+    {
         wait = $2 - $1
-        spent = value($3) + value($4)
+        spent = value($5) + value($6) - value($3) - value($4)
         if (!n || wait < least) least = wait
         if (!n++ || spent < work) work = spent
     }
@@ -42,8 +46,8 @@ cost()
     with=$(seconds "$@")
     cost=$(echo "${with:-0 0} ${base:-0 0}" | awk '{ printf "%.2f", $1 - $3 }')
     spent=$(echo "${with:-0 0} ${base:-0 0}" | awk '{ printf "%.2f", $2 - $4 }')
-    echo "# $name: nvcc takes ${with% *} s for ten routines at three scopes, ${base% *} s for an empty unit: costs $cost s" \
-        "($spent s of processor time)"
+    echo "# $name: nvcc takes ${with% *} s for ten routines at three scopes, ${base% *} s for an empty unit:" \
+        "costs $cost s ($spent s of processor time)"
 }
 
 cost warpshmem "-I$top_srcdir" "-I$top_srcdir/include" "$unit"
