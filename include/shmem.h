@@ -125,6 +125,14 @@ typedef struct {
 #define WSH_NAME(name) shmem_##name
 #define WSH_OLD_NAME(name) name /* of before the prefix shmem_ */
 
+/*
+ * For shmemx.h, in nvcc's pass over device code: bodies stand before these declarations. The compiler searches all
+ * functions for each one that gets its body after another declaration.
+ */
+#ifdef WSH_DEVICE_FIRST
+#include <shmem/device.cuh>
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -5,6 +5,9 @@
 #ifndef WSH_SHMEMX_H
 #define WSH_SHMEMX_H
 
+#ifdef __CUDA_ARCH__
+#define WSH_DEVICE_FIRST
+#endif
 #include <shmem.h>
 
 #ifndef __CUDACC_RTC__ /* NVRTC compiles device code alone */
