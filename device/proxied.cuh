@@ -15,12 +15,14 @@ WSH_DEV void wsh_dev_ring_idle(const char *what, const uint64_t *word, uint64_t 
     *since = wsh_dev_long_wait(what, word, value, SHMEM_CMP_GE, *since);
 }
 
-static WSH_DEV struct wsh_dev_rings wsh_dev_rings_here()
+/* `pe`: where what is asked next goes. */
+static WSH_DEV struct wsh_dev_rings wsh_dev_rings_here(int pe)
 {
-    uint32_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), n = wsh_device_view.n_rings;
+    uint32_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), n = wsh_device_view.n_rings,
+             each = wsh_device_view.rings_each;
 
     return wsh_dev_rings{(struct wsh_ring *)wsh_device_view.rings, (struct wsh_ring_heads *)wsh_device_view.ring_heads,
-                         n, block % n};
+                         n, each, wsh_dev_ring_of(n, each, block, (uint32_t)pe)};
 }
 
 /* What a call of wsh_dev_ask does, in this order; RESULT: returns what was answered, a word. */
@@ -33,7 +35,7 @@ enum { WSH_ASK_RESERVE = 1, WSH_ASK_POST = 2, WSH_ASK_AWAIT = 4, WSH_ASK_RESULT 
 inline WSH_DEV_CALL uint64_t wsh_dev_ask_steps(const struct wsh_dev_ask &ask, unsigned words, uint32_t n,
                                                uint64_t at, unsigned steps)
 {
-    struct wsh_dev_rings rings = wsh_dev_rings_here();
+    struct wsh_dev_rings rings = wsh_dev_rings_here(ask.pe);
 
     if (steps & WSH_ASK_RESERVE)
         at = wsh_dev_ring_reserve(rings, n);
@@ -106,16 +108,16 @@ WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, bool gets)
                                 gets ? WSH_ASK_RESERVE | WSH_ASK_POST | WSH_ASK_AWAIT : WSH_ASK_RESERVE);
     n = wsh_dev_broadcast<S>((uint32_t)(parts->at % WSH_RING_PIECES), WSH_RING_PIECES - 1);
     wsh_dev_sync<S>();
-    return (uint64_t)wsh_dev_ring_payload(wsh_dev_rings_here(), n);
+    return (uint64_t)wsh_dev_ring_payload(wsh_dev_rings_here(parts->pe), n);
 }
 
 /* What was asked of the proxy, after a release or a fence of both sides. One lane. */
 inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
 {
     if (quiet)
-        wsh_dev_rings_quiet(wsh_dev_rings_here());
+        wsh_dev_rings_quiet(wsh_dev_rings_here(0));
     else
-        wsh_dev_rings_fence(wsh_dev_rings_here());
+        wsh_dev_rings_fence(wsh_dev_rings_here(0));
 }
 
 #endif

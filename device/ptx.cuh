@@ -264,10 +264,10 @@ WSH_PTX_ATOMIC(fetch_xor, uint32_t, "r", "xor.b32")
 WSH_PTX_ATOMIC(fetch_xor, uint64_t, "l", "xor.b64")
 #undef WSH_PTX_ATOMIC
 
-/* Adds n for each lane; those that come together with equal n share one addition. What was there before this lane's. */
+/* Adds n for each lane; those that come together with equal word and n share one addition. What was before a lane's. */
 static WSH_DEV uint64_t wsh_ptx_add_together(uint64_t *g_word, uint32_t n)
 {
-    unsigned lane = wsh_ptx_lane(), lanes = __match_any_sync(__activemask(), n);
+    unsigned lane = wsh_ptx_lane(), lanes = __match_any_sync(__activemask(), (unsigned long long)g_word << 12 | n);
     int leader = __ffs((int)lanes) - 1;
     unsigned long long at = 0;
 

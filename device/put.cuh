@@ -170,7 +170,7 @@ static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source
 /* A get by the proxy. */
 template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts)
 {
-    const struct wsh_dev_ask none = {0, 0, 0, 0, 0, 0, 0};
+    const struct wsh_dev_ask none = {0, 0, 0, 0, 0, 0, parts->pe};
 
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {

@@ -23,8 +23,12 @@
  * has passed their heads; the consumer fences when a record shows a later epoch than any before. So every record that
  * comes after a fence, in whatever ring, is fenced from every record before it, in whatever ring, and nothing drains.
  *
- * Quiet: a record WSH_RING_QUIET asks the consumer to take what is visible in all rings, and then nothing more until
- * everything taken is complete. Device code waits for `done` of every ring to pass its head.
+ * Several consumers: each has so many consecutive rings, and all records to one PE go to rings of one consumer. A fence
+ * orders what goes to the same PE, so it concerns one consumer at a time, and they need not know of each other.
+ *
+ * Quiet: a record WSH_RING_QUIET asks its consumer to take what is visible in all its rings, and then nothing more
+ * until everything taken is complete. Device code asks each consumer that has something to do, and waits for `done` of
+ * every ring to pass its head.
  */
 #ifndef WSH_DEVICE_RING_H
 #define WSH_DEVICE_RING_H
@@ -49,6 +53,7 @@
 #endif
 #define WSH_RING_PART (WSH_RING_PIECES / 16u * WSH_RING_CHUNK) /* longest payload of a record */
 #define WSH_RINGS_MAX 16
+#define WSH_CONSUMERS_MAX 8
 
 /* What a record asks for; 0 is none. */
 enum wsh_ring_kind {

@@ -13,8 +13,17 @@
 struct wsh_dev_rings {
     struct wsh_ring *ring; /* [n] */
     struct wsh_ring_heads *heads;
-    uint32_t n, mine; /* mine: the ring of this block */
+    uint32_t n, each, mine; /* each: rings of one consumer; mine: the ring of this block to the present PE */
 };
+
+/*
+ * The ring of a block to a PE. PEs go to consumers in turn, and also those of equal number on hosts of 8: a PE that
+ * talks to its like on every host uses all consumers.
+ */
+static WSH_DEV uint32_t wsh_dev_ring_of(uint32_t n, uint32_t each, uint32_t block, uint32_t pe)
+{
+    return (pe + pe / 8) % (n / each) * each + block % each;
+}
 
 /* One record. `value` and further: for the kinds that have them. */
 struct wsh_dev_ask {
@@ -158,13 +167,14 @@ static WSH_DEV void wsh_dev_rings_fence(const struct wsh_dev_rings &rings)
     wsh_ptx_add(&rings.heads->epoch, 1);
 }
 
-/* Whether every ring has completed its part of `heads`. */
-static WSH_DEV bool wsh_dev_rings_are_done(const struct wsh_dev_rings &rings, const uint64_t *heads)
+/* Whether rings first … end - 1 have completed their parts of `heads`. */
+static WSH_DEV bool wsh_dev_rings_are_done(const struct wsh_dev_rings &rings, const uint64_t *heads, uint32_t first,
+                                           uint32_t end)
 {
     bool done = true;
 
 #pragma unroll 1
-    for (uint32_t r = 0; r < rings.n && done; r++)
+    for (uint32_t r = first; r < end && done; r++)
         done = !heads[r] || wsh_ptx_poll(&rings.ring[r].done) >= heads[r];
     return done;
 }
@@ -178,13 +188,32 @@ static WSH_DEV void wsh_dev_rings_wait_started(const struct wsh_dev_rings &rings
             wsh_dev_ring_reach("shmem_quiet", &rings.ring[r].started, heads[r]);
 }
 
-/* Out of line, so that a quiet holds few registers. */
-inline WSH_DEV_CALL void wsh_dev_ring_ask_quiet(const struct wsh_dev_rings &rings)
+/* Out of line, so that a quiet holds few registers. Returns what `done` will reach. */
+inline WSH_DEV_CALL uint64_t wsh_dev_ring_ask_quiet(const struct wsh_dev_rings &rings)
 {
     uint64_t at = wsh_dev_ring_reserve(rings, 1);
 
     wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0);
-    wsh_dev_ring_reach("shmem_quiet", &rings.ring[rings.mine].done, at + 1);
+    return at + 1;
+}
+
+/* Asks every consumer that has not completed its part of `heads`, then waits for all of them. */
+static WSH_DEV void wsh_dev_rings_ask_quiet(const struct wsh_dev_rings &rings, const uint64_t *heads)
+{
+    struct wsh_dev_rings one = rings;
+    uint64_t asked[WSH_CONSUMERS_MAX];
+
+#pragma unroll 1
+    for (uint32_t c = 0; c < rings.n / rings.each; c++) {
+        one.mine = c * rings.each + rings.mine % rings.each;
+        asked[c] = wsh_dev_rings_are_done(rings, heads, c * rings.each, (c + 1) * rings.each)
+                       ? 0
+                       : wsh_dev_ring_ask_quiet(one);
+    }
+#pragma unroll 1
+    for (uint32_t c = 0; c < rings.n / rings.each; c++)
+        if (asked[c])
+            wsh_dev_ring_reach("shmem_quiet", &rings.ring[c * rings.each + rings.mine % rings.each].done, asked[c]);
 }
 
 /*
@@ -202,10 +231,10 @@ inline WSH_DEV_CALL void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
     for (uint32_t r = 0; r < rings.n; r++)
         heads[r] = used >> r & 1 ? wsh_ptx_poll(&rings.heads->ring[r].head) : 0;
 #pragma unroll 1
-    for (bool again = false; !wsh_dev_rings_are_done(rings, heads); again = true) {
+    for (bool again = false; !wsh_dev_rings_are_done(rings, heads, 0, rings.n); again = true) {
         if (again)
             wsh_dev_rings_wait_started(rings, heads);
-        wsh_dev_ring_ask_quiet(rings);
+        wsh_dev_rings_ask_quiet(rings, heads);
     }
     wsh_ptx_acquire();
 }

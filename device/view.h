@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule in this file. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 5
+#define WSH_DEVICE_ABI 6
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -196,9 +196,9 @@ struct wsh_device {
     uint64_t report;  /* address of struct wsh_device_report (pinned) */
     uint64_t
         claim; /* address of uint32_t[2] in device memory, zeroed at attach: who writes error, who hang */
-    uint64_t hang_ns; /* SHMEM_HANG_SECONDS, 0 = never */
-    uint32_t flags;   /* WSH_DEVICE_CHECK */
-    uint32_t n_rings;
+    uint64_t hang_ns;             /* SHMEM_HANG_SECONDS, 0 = never */
+    uint32_t flags;               /* WSH_DEVICE_CHECK */
+    uint16_t n_rings, rings_each; /* each: of one proxy thread; all to one PE go to one thread's */
     uint64_t rings; /* address of struct wsh_ring[n_rings] (pinned); 0 = no proxy: unmapped PEs are refused */
     uint64_t world; /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
     uint64_t world_cells;

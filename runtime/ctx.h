@@ -27,6 +27,7 @@ struct wsh_ctx {
     long options;                      /* SHMEM_CTX_* as created */
     pthread_t owner;                   /* the thread that created it */
     bool user;                         /* made by shmem_ctx_create: closed with the job */
+    bool proxy;                        /* a proxy thread's, which alone uses it */
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
     struct wsh_roads *roads;           /* [global pe], only where some PE is reached by several transports */
     uint32_t epoch;                    /* fences so far */

@@ -329,7 +329,8 @@ int wsh_job_init(int thread_level)
 static void quiet_all(struct wsh_job *job)
 {
     for (struct wsh_ctx *ctx = job->ctxs; ctx; ctx = ctx->next)
-        wsh_quiet(ctx);
+        if (!ctx->proxy) /* the default context's quiet waits for what its thread does */
+            wsh_quiet(ctx);
 }
 
 /*

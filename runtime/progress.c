@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the life of the progress threads, and where they run; their loop is wsh_wait_serve. One serves all that the PE
- * has, but with SHMEM_PROGRESS=thread there is one for each part of the network that moves on by itself.
+ * Knows the life of the progress threads; their loop is wsh_wait_serve. One serves all that the PE has, but with
+ * SHMEM_PROGRESS=thread there is one for each part of the network that moves on by itself.
  */
 #define _GNU_SOURCE
 #include "runtime/progress.h"
@@ -9,11 +9,10 @@
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
-#include "runtime/topo/topo.h"
+#include "runtime/pin.h"
 #include "runtime/wait.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -48,35 +47,6 @@ static int count_parts(const struct wsh_job *job)
         while (n < THREADS_MAX && job->tp[tp]->ops->part(job->tp[tp], (unsigned)n))
             n++;
     return n;
-}
-
-static void gather_near(const struct wsh_job *job, cpu_set_t *near)
-{
-    CPU_ZERO(near);
-    for (unsigned tp = 0; tp < job->n_tps; tp++)
-        CPU_OR(near, near, &job->limits[tp].near);
-}
-
-/*
- * Near the NICs, on processors that this thread may use too, since the others have inherited them. A program that keeps
- * its main thread on a few processors has its reasons: only SHMEM_PROGRESS=thread asks for less of them still.
- */
-static void pin_threads(const struct wsh_progress *progress)
-{
-    const char *who = progress->n > 1 ? "the progress threads run" : "the progress thread runs";
-    bool dedicated = progress->job->env.progress == WSH_PROGRESS_THREAD, pinned;
-    cpu_set_t allowed, near, pin;
-    char text[256];
-
-    gather_near(progress->job, &near);
-    if (!CPU_COUNT(&near) || sched_getaffinity(0, sizeof allowed, &allowed))
-        return;
-    pinned = wsh_topo_pin(&allowed, &near, dedicated, &pin);
-    for (int i = 0; i < progress->n && pinned; i++)
-        pinned = !pthread_setaffinity_np(progress->server[i].thread, sizeof pin, &pin);
-    wsh_topo_cpus_text(pinned ? &pin : &allowed, text, sizeof text);
-    wsh_info(WSH_SUB_TOPO, "%s on processors %s, %s", who, text,
-             pinned ? "near the NICs" : "as this process may");
 }
 
 /* With all signals blocked, so that the program's handlers run in its own threads. */
@@ -128,7 +98,9 @@ int wsh_progress_start(struct wsh_job *job)
         wsh_progress_close(job);
         return rc;
     }
-    pin_threads(job->progress);
+    for (int i = 0; i < job->progress->n; i++)
+        wsh_pin_thread(job, job->progress->server[i].thread, "the progress thread",
+                       job->env.progress == WSH_PROGRESS_THREAD);
     return 0;
 }
 

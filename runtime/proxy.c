@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the life of the proxy. It has one context and one thread: a fence is then the transports' own, with no drain,
- * and several threads would wait for the lock of the one transport that they share.
+ * Knows the life of the proxy. Each of its threads has a context of its own and serves its own PEs, so that a fence,
+ * which orders what goes to one PE, is the transports' own, with no drain.
  */
-#define _GNU_SOURCE
 #include "runtime/proxy.h"
 
 #include "device/view.h"
-#include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
-#include "runtime/order.h"
-#include "runtime/proxy_exec.h"
-#include "runtime/wait.h"
+#include "runtime/proxy_state.h"
 
-#include <shmem.h>
-
-#include <pthread.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct wsh_proxy {
-    struct wsh_job *job;
-    unsigned n_rings;
-    struct wsh_ring *rings; /* pinned */
-    wsh_cu_ptr heads;       /* struct wsh_ring_heads */
-    struct wsh_ctx ctx;
-    bool has_ctx, runs, stop;
-    struct wsh_consumer *consumer;
-    pthread_t thread;
-    uint64_t wanted, taken, served; /* quiets of the host: asked for, begun, over */
-};
 
 static bool is_wanted(const struct wsh_job *job)
 {
@@ -82,111 +63,76 @@ static int allocate(struct wsh_proxy *proxy)
     return -ENOMEM;
 }
 
-/* A quiet of the host is one of the consumer's, over everything that is visible by now. */
-static int step(void *arg)
+/* As many rings as asked for, or a few more: equally many for each thread. */
+static int choose(struct wsh_proxy *proxy)
 {
-    struct wsh_proxy *proxy = arg;
-    uint64_t wanted = __atomic_load_n(&proxy->wanted, __ATOMIC_ACQUIRE); /* partner: wsh_proxy_quiet */
-    int rc;
+    const struct wsh_job *job = proxy->job;
+    long rings = job->env.proxy_rings, threads = job->env.proxy_threads, each;
 
-    if (wanted != proxy->taken) {
-        proxy->taken = wanted;
-        wsh_consumer_hold(proxy->consumer);
+    if (rings < 1 || rings > WSH_RINGS_MAX || job->n_pes > 1 << WSH_RING_PE_BITS) {
+        wsh_error("SHMEM_PROXY_RINGS=%ld: there may be 1 to %d rings, and %d PEs; see also SHMEM_PROXY",
+                  rings, WSH_RINGS_MAX, 1 << WSH_RING_PE_BITS);
+        return -EINVAL;
     }
-    rc = wsh_consumer_step(proxy->consumer);
-    if (rc >= 0 && !proxy->consumer->holds && proxy->taken != proxy->served) {
-        __atomic_store_n(&proxy->served, proxy->taken, __ATOMIC_RELEASE); /* partner: is_served */
-        rc = 1;
+    if (threads < 1 || threads > WSH_CONSUMERS_MAX) {
+        wsh_error("SHMEM_PROXY_THREADS=%ld: there may be 1 to %d proxy threads", threads, WSH_CONSUMERS_MAX);
+        return -EINVAL;
     }
-    return rc;
-}
-
-static void *serve(void *arg)
-{
-    struct wsh_proxy *proxy = arg;
-
-    if (wsh_wait_run(proxy->job, &proxy->stop, step, proxy) < 0)
-        wsh_job_abort(1);
-    return NULL;
-}
-
-/* With all signals blocked, so that the program's handlers run in its own threads. */
-static int start_thread(struct wsh_proxy *proxy)
-{
-    sigset_t all, old;
-    int err;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    err = pthread_create(&proxy->thread, NULL, serve, proxy);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (err) {
-        wsh_error("no proxy thread: %s; raise the limit of processes (ulimit -u), or set SHMEM_PROXY=off",
-                  wsh_strerror(err));
-        return -err;
-    }
-    pthread_setname_np(proxy->thread, "shmem-proxy");
-    proxy->runs = true;
+    each = (rings + threads - 1) / threads;
+    proxy->each = (unsigned)(each * threads <= WSH_RINGS_MAX ? each : WSH_RINGS_MAX / threads);
+    proxy->n_threads = (unsigned)threads;
+    proxy->n_rings = proxy->each * proxy->n_threads;
     return 0;
 }
 
-/* The context is locked: shmem_finalize brings every context to quiet. */
 static int open_parts(struct wsh_proxy *proxy)
 {
-    struct wsh_job *job = proxy->job;
-    int rc = allocate(proxy);
+    int rc = choose(proxy);
 
-    if (rc)
-        return rc;
-    rc = wsh_ctx_init(&proxy->ctx, job, &job->world, 0);
-    proxy->has_ctx = !rc;
-    if (rc)
-        return rc;
-    wsh_ctx_lock_always(&proxy->ctx, true);
-    proxy->consumer = wsh_consumer_open(proxy->rings, proxy->n_rings, &wsh_proxy_exec_ops, &proxy->ctx);
-    return proxy->consumer ? start_thread(proxy) : -ENOMEM;
+    if (!rc)
+        rc = allocate(proxy);
+    for (unsigned i = 0; i < proxy->n_threads && !rc; i++) {
+        struct wsh_proxy_thread *thread = &proxy->thread[i];
+
+        thread->proxy = proxy;
+        thread->number = i;
+        thread->rings = &proxy->rings[i * proxy->each];
+        rc = wsh_proxy_thread_start(thread);
+    }
+    return rc;
 }
 
 int wsh_proxy_open(struct wsh_job *job)
 {
-    long n = job->env.proxy_rings;
+    struct wsh_proxy *proxy;
     int rc;
 
     if (!is_wanted(job))
         return 0;
-    if (n < 1 || n > WSH_RINGS_MAX || job->n_pes > 1 << WSH_RING_PE_BITS) {
-        wsh_error("SHMEM_PROXY_RINGS=%ld: there may be 1 to %d rings, and %d PEs; see also SHMEM_PROXY", n,
-                  WSH_RINGS_MAX, 1 << WSH_RING_PE_BITS);
-        return -EINVAL;
-    }
-    job->device.proxy = calloc(1, sizeof *job->device.proxy);
-    if (!job->device.proxy)
+    proxy = job->device.proxy = calloc(1, sizeof *job->device.proxy);
+    if (!proxy)
         return -ENOMEM;
-    job->device.proxy->job = job;
-    job->device.proxy->n_rings = (unsigned)n;
-    rc = open_parts(job->device.proxy);
-    if (rc)
+    proxy->job = job;
+    rc = open_parts(proxy);
+    if (rc) {
         wsh_proxy_close(job);
-    else
-        wsh_info(WSH_SUB_PROXY, "kernels reach other hosts by a proxy thread and %ld rings of %zu KiB", n,
-                 sizeof(struct wsh_ring) >> 10);
-    return rc;
+        return rc;
+    }
+    wsh_proxy_watch_set(proxy);
+    wsh_info(WSH_SUB_PROXY, "kernels reach other hosts by %u proxy threads with %u rings of %zu KiB each",
+             proxy->n_threads, proxy->each, sizeof(struct wsh_ring) >> 10);
+    return 0;
 }
 
-static void stop_thread(struct wsh_proxy *proxy)
+/* What kernels have asked for is carried out first, if the threads are all there. */
+static void stop_threads(struct wsh_proxy *proxy)
 {
-    const struct wsh_consumer_stats *stats = &proxy->consumer->stats;
-
-    wsh_proxy_quiet(proxy->job);
+    if (proxy->thread[proxy->n_threads - 1].runs)
+        wsh_proxy_quiet(proxy->job);
+    wsh_proxy_watch_set(NULL);
     __atomic_store_n(&proxy->stop, true, __ATOMIC_RELEASE); /* partner: wsh_wait_run */
-    pthread_join(proxy->thread, NULL);
-    wsh_info(
-        WSH_SUB_PROXY,
-        "the proxy took %llu records with %llu bytes, %llu fences and %llu quiets; at most %llu places of %u "
-        "were in use; %llu times a transport had no room",
-        (unsigned long long)stats->records, (unsigned long long)stats->bytes,
-        (unsigned long long)stats->fences, (unsigned long long)stats->quiets,
-        (unsigned long long)stats->depth, WSH_RING_PIECES, (unsigned long long)stats->refused);
+    for (unsigned i = 0; i < proxy->n_threads; i++)
+        wsh_proxy_thread_stop(&proxy->thread[i]);
 }
 
 void wsh_proxy_close(struct wsh_job *job)
@@ -195,12 +141,11 @@ void wsh_proxy_close(struct wsh_job *job)
 
     if (!proxy)
         return;
-    if (proxy->runs)
-        stop_thread(proxy);
+    if (proxy->n_threads)
+        stop_threads(proxy);
     job->device.proxy = NULL;
-    wsh_consumer_close(proxy->consumer);
-    if (proxy->has_ctx)
-        wsh_ctx_fini(&proxy->ctx);
+    for (unsigned i = 0; i < proxy->n_threads; i++)
+        wsh_proxy_thread_close(&proxy->thread[i]);
     if (!wsh_gpu_enter(&job->device.gpu)) {
         if (proxy->heads)
             wsh_cuda()->mem_free(proxy->heads);
@@ -215,22 +160,26 @@ void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)
 {
     const struct wsh_proxy *proxy = job->device.proxy;
 
-    device->n_rings = proxy ? proxy->n_rings : 0;
+    device->n_rings = proxy ? (uint16_t)proxy->n_rings : 0;
+    device->rings_each = proxy ? (uint16_t)proxy->each : 0;
     device->rings = proxy ? (uint64_t)(uintptr_t)proxy->rings : 0;
     device->ring_heads = proxy ? proxy->heads : 0;
 }
 
 struct host_quiet {
-    const struct wsh_proxy *proxy;
-    uint64_t number;
+    struct wsh_proxy *proxy;
+    uint64_t number[WSH_CONSUMERS_MAX]; /* of each thread; 0: it has nothing to do */
 };
 
 /* Acquire: partner is the thread's release. */
-static int is_served(void *arg)
+static int are_served(void *arg)
 {
     const struct host_quiet *quiet = arg;
 
-    return __atomic_load_n(&quiet->proxy->served, __ATOMIC_ACQUIRE) >= quiet->number ? 0 : -EAGAIN;
+    for (unsigned i = 0; i < quiet->proxy->n_threads; i++)
+        if (__atomic_load_n(&quiet->proxy->thread[i].served, __ATOMIC_ACQUIRE) < quiet->number[i])
+            return -EAGAIN;
+    return 0;
 }
 
 static void describe(void *arg, char *text, size_t size)
@@ -244,19 +193,24 @@ static void describe(void *arg, char *text, size_t size)
                  done = __atomic_load_n(&ring->done, __ATOMIC_RELAXED);
 
         if (started != done)
-            at += snprintf(text + at, size - (size_t)at, "ring %u has %llu places under way; ", r,
-                           (unsigned long long)(started - done));
+            at += snprintf(text + at, size - (size_t)at, "ring %u of thread %u has %llu places under way; ",
+                           r, r / proxy->each, (unsigned long long)(started - done));
     }
 }
 
 int wsh_proxy_quiet(struct wsh_job *job)
 {
     static const struct wsh_wait_why why = {"shmem_quiet", describe};
-    struct wsh_proxy *proxy = job->device.proxy;
-    struct host_quiet quiet = {proxy, 0};
+    struct host_quiet quiet = {job->device.proxy, {0}};
+    bool idle = true;
 
-    if (!proxy || wsh_rings_are_idle(proxy->rings, proxy->n_rings))
-        return 0;
-    quiet.number = __atomic_add_fetch(&proxy->wanted, 1, __ATOMIC_RELEASE); /* partner: step */
-    return wsh_wait(job, &why, is_served, &quiet);
+    for (unsigned i = 0; quiet.proxy && i < quiet.proxy->n_threads; i++) {
+        struct wsh_proxy_thread *thread = &quiet.proxy->thread[i];
+
+        if (wsh_rings_are_idle(thread->rings, quiet.proxy->each))
+            continue;
+        idle = false;
+        quiet.number[i] = __atomic_add_fetch(&thread->wanted, 1, __ATOMIC_RELEASE); /* partner: step */
+    }
+    return idle ? 0 : wsh_wait(job, &why, are_served, &quiet);
 }

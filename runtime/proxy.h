@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the proxy: the thread that carries out what kernels ask for and their GPU cannot do itself, the rings to it,
- * and its own context.
+ * Knows the proxy: the threads that carry out what kernels ask for and their GPU cannot do itself, the rings to them,
+ * and their own contexts.
  */
 #ifndef WSH_PROXY_H
 #define WSH_PROXY_H
@@ -24,5 +24,8 @@ void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device);
  * at its target. Cheap where there is nothing.
  */
 int wsh_proxy_quiet(struct wsh_job *job);
+
+/* Ends the job, with one line, if a proxy thread has ended or does not run. By any thread, now and then. */
+void wsh_proxy_watch(void);
 
 #endif

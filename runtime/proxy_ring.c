@@ -74,11 +74,11 @@ static unsigned pieces_of(const struct wsh_ring_ask *ask)
 
 static unsigned positions_of(const struct wsh_ring_ask *ask)
 {
-    unsigned pieces = pieces_of(ask), chunks = (unsigned)((ask->len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK);
+    unsigned chunks = (unsigned)((ask->len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK);
 
     if (ask->kind == WSH_RING_PAD)
         return (unsigned)ask->len;
-    return chunks > pieces ? chunks : pieces;
+    return chunks > ask->pieces ? chunks : ask->pieces;
 }
 
 static void decode_first(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
@@ -90,6 +90,8 @@ static void decode_first(const struct wsh_ring_piece *piece, struct wsh_ring_ask
                                  .pe = (int)(piece->b >> WSH_RING_PE_AT & WSH_RING_LOW(WSH_RING_PE_BITS)),
                                  .len = piece->b & WSH_RING_LOW(WSH_RING_LEN_BITS),
                                  .sym = piece->a & WSH_RING_ADDRESS};
+    ask->pieces = pieces_of(ask);
+    ask->positions = positions_of(ask);
 }
 
 static uint64_t value_of(const struct wsh_ring_piece *piece)
@@ -101,20 +103,18 @@ static uint64_t value_of(const struct wsh_ring_piece *piece)
 static bool see_record(struct wsh_ring *ring, uint64_t at, struct wsh_ring_ask *ask, uint32_t *epoch)
 {
     struct wsh_ring_piece piece;
-    unsigned pieces;
 
     if (!see_piece(ring, at, &piece))
         return false;
     decode_first(&piece, ask);
     *epoch = (uint32_t)(piece.b >> WSH_RING_EPOCH_AT);
-    pieces = pieces_of(ask);
-    if (pieces > 1) {
+    if (ask->pieces > 1) {
         if (!see_piece(ring, at + 1, &piece))
             return false;
         ask->value = value_of(&piece);
         ask->second = piece.a & WSH_RING_ADDRESS;
     }
-    if (pieces > 2) {
+    if (ask->pieces > 2) {
         if (!see_piece(ring, at + 2, &piece))
             return false;
         ask->compare = value_of(&piece);
@@ -146,10 +146,8 @@ static int say_damaged(const struct wsh_ring_ask *ask)
 
 static bool is_sound(const struct wsh_ring_ask *ask, uint64_t at)
 {
-    unsigned n = positions_of(ask);
-
-    return ask->kind >= WSH_RING_PAD && ask->kind < WSH_RING_KINDS && ask->op < WSH_AMO_OPS && n &&
-           at % WSH_RING_PIECES + n <= WSH_RING_PIECES;
+    return ask->kind >= WSH_RING_PAD && ask->kind < WSH_RING_KINDS && ask->op < WSH_AMO_OPS &&
+           ask->positions && at % WSH_RING_PIECES + ask->positions <= WSH_RING_PIECES;
 }
 
 /* A later epoch than any before begins with a fence. */
@@ -200,11 +198,11 @@ static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_a
     uint16_t index = (uint16_t)(at % WSH_RING_PIECES);
     struct wsh_place *place = &ring->place[index];
 
-    place->n = (uint16_t)positions_of(ask);
+    place->n = (uint16_t)ask->positions;
     place->state = ask->answer ? WSH_PLACE_DUE : WSH_PLACE_PLAIN;
     if (ask->answer)
         ring->due[ring->n_due++] = index;
-    stamp(ring->ring, at, pieces_of(ask), place->n);
+    stamp(ring->ring, at, ask->pieces, place->n);
     ring->started = at + place->n;
 }
 
@@ -339,6 +337,21 @@ int wsh_consumer_step(struct wsh_consumer *consumer)
         moved |= free_places(&consumer->ring[r]);
     }
     return moved;
+}
+
+struct wsh_consumer_view wsh_consumer_view(const struct wsh_consumer *consumer)
+{
+    struct wsh_consumer_view view = {0};
+    struct wsh_ring_piece piece;
+
+    for (unsigned r = 0; r < consumer->n_rings; r++) {
+        const struct wsh_consumer_ring *ring = &consumer->ring[r];
+
+        view.in_use += (unsigned)(ring->started - ring->freed);
+        view.owed += ring->n_due;
+        view.parked += see_piece(ring->ring, ring->started, &piece);
+    }
+    return view;
 }
 
 /* Acquire: partner is the consumer's release of each. */

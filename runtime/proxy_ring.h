@@ -14,6 +14,7 @@ struct wsh_ring_ask {
     enum wsh_ring_kind kind;
     enum wsh_amo_op op;
     bool fenced, answer;
+    unsigned pieces, positions;
     int pe;
     size_t len;
     uint64_t sym, value, second, compare;
@@ -81,6 +82,15 @@ int wsh_consumer_step(struct wsh_consumer *consumer);
 
 /* Takes what is visible in all rings, then nothing more until all of it is complete: `holds` until then. */
 void wsh_consumer_hold(struct wsh_consumer *consumer);
+
+/* What is there at this moment, for reports; by the consumer's thread. */
+struct wsh_consumer_view {
+    unsigned in_use; /* positions taken and not freed, of all rings */
+    unsigned owed;   /* answers */
+    unsigned parked; /* rings whose next record is there and was not taken */
+};
+
+struct wsh_consumer_view wsh_consumer_view(const struct wsh_consumer *consumer);
 
 /* By any thread: nothing is visible that was not taken, and all that was is complete. */
 bool wsh_rings_are_idle(const struct wsh_ring *rings, unsigned n);

@@ -8,6 +8,7 @@
 #include "runtime/base/log.h"
 #include "runtime/batch.h"
 #include "runtime/job.h"
+#include "runtime/proxy.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -39,7 +40,9 @@ struct waiter {
 static struct wsh_job *report_job; /* whose waits SIGUSR1 asks about */
 static unsigned report_generation; /* SIGUSR1 signals so far; relaxed: only a hint to look */
 
-static double now(void)
+static __thread struct wsh_wait_pulse *own_pulse; /* of a thread in wsh_wait_run */
+
+double wsh_wait_now(void)
 {
     struct timespec ts;
 
@@ -104,11 +107,21 @@ static void report(const struct waiter *waiter, double waited)
                   *text ? " for " : "", text);
 }
 
-/* Looks at the clock and at SIGUSR1; called every CLOCK_EVERY-th idle step, and before every sleep. */
+unsigned wsh_wait_asked(void)
+{
+    return __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
+}
+
+static void beat(struct wsh_wait_pulse *pulse)
+{
+    __atomic_store_n(&pulse->beats, pulse->beats + 1, __ATOMIC_RELAXED);
+}
+
+/* Looks at the clock, the proxy and SIGUSR1; called every CLOCK_EVERY-th idle step, and before every sleep. */
 static void look_at_clock(struct waiter *waiter)
 {
-    unsigned asked = __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
-    double limit = waiter->job->env.hang_seconds, time = now();
+    unsigned asked = wsh_wait_asked();
+    double limit = waiter->job->env.hang_seconds, time = wsh_wait_now();
 
     if (!waiter->started) {
         waiter->started = time;
@@ -116,6 +129,9 @@ static void look_at_clock(struct waiter *waiter)
     }
     if (!waiter->young)
         waiter->young = time;
+    if (own_pulse)
+        beat(own_pulse);
+    wsh_proxy_watch();
     waiter->tired = time - waiter->young > waiter->job->tuning.yield_seconds;
     if (asked != waiter->reports || (waiter->next_report && time >= waiter->next_report)) {
         report(waiter, time - waiter->started);
@@ -220,7 +236,7 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
     if (rc != -EAGAIN)
         return rc;
     waiter.spins = why->n_pes > job->tuning.cores ? 0 : job->tuning.spins;
-    waiter.reports = __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
+    waiter.reports = wsh_wait_asked();
     __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED); /* hints for wsh_wait_serve and SIGUSR1 */
     __atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED);
     rc = wait_loop(&waiter, try);
@@ -249,6 +265,7 @@ void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
     unsigned us = SLEEP_MIN_US, tries = 0, seen = 0;
 
     while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
+        wsh_proxy_watch();
         if (is_served(job, &seen)) {
             sleep_us(SLEEP_MAX_US);
             continue;
@@ -272,30 +289,43 @@ static int run_once(struct wsh_job *job, int (*step)(void *arg), void *arg)
     return rc < 0 ? rc : moved < 0 ? moved : rc | moved;
 }
 
-int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg)
+/* Gives way after a round in which nothing moved; `young`: when something last did, 0 = just now. */
+static void rest(struct wsh_job *job, unsigned tries, double *young, unsigned *us)
+{
+    if (tries < job->tuning.spins) {
+        wsh_cpu_relax();
+        return;
+    }
+    if (!*young)
+        *young = wsh_wait_now();
+    if (wsh_wait_now() - *young < job->tuning.yield_seconds) {
+        sched_yield();
+        return;
+    }
+    sleep_for_work(job, WSH_ALL_PARTS, *us);
+    *us = *us * 2 < SLEEP_MAX_US ? *us * 2 : SLEEP_MAX_US;
+}
+
+int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
+                 struct wsh_wait_pulse *pulse)
 {
     unsigned us = SLEEP_MIN_US, tries = 0;
-    double young = now();
+    double young = 0;
     int rc = 0;
 
-    while (!__atomic_load_n(stop,
-                            __ATOMIC_ACQUIRE)) { /* partner: the release store of whoever ends the thread */
+    own_pulse = pulse;
+    __atomic_store_n(&pulse->tid, gettid(), __ATOMIC_RELAXED);
+    /* Acquire: partner is the release store of whoever ends the thread. */
+    while (rc >= 0 && !__atomic_load_n(stop, __ATOMIC_ACQUIRE)) {
+        beat(pulse);
         rc = run_once(job, step, arg);
-        if (rc < 0)
-            return rc;
-        if (rc > 0) {
+        if (rc > 0)
             tries = 0, us = SLEEP_MIN_US, young = 0;
-        } else if (++tries < job->tuning.spins) {
-            wsh_cpu_relax();
-        } else if (!young || now() - young < job->tuning.yield_seconds) {
-            young = young ? young : now();
-            sched_yield();
-        } else {
-            sleep_for_work(job, WSH_ALL_PARTS, us);
-            us = us * 2 < SLEEP_MAX_US ? us * 2 : SLEEP_MAX_US;
-        }
+        else if (!rc)
+            rest(job, ++tries, &young, &us);
     }
-    return 0;
+    __atomic_store_n(&pulse->tid, 0, __ATOMIC_RELAXED);
+    return rc < 0 ? rc : 0;
 }
 
 /*
@@ -320,9 +350,8 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
 static void on_sigusr1(int signo)
 {
     (void)signo;
-    if (report_job && __atomic_load_n(&report_job->waiters, __ATOMIC_RELAXED))
-        __atomic_fetch_add(&report_generation, 1, __ATOMIC_RELAXED);
-    else
+    __atomic_fetch_add(&report_generation, 1, __ATOMIC_RELAXED);
+    if (!report_job || !__atomic_load_n(&report_job->waiters, __ATOMIC_RELAXED))
         wsh_log_signal_safe("is not waiting inside the library");
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct wsh_job;
 
@@ -38,14 +39,27 @@ int wsh_wait_progress(struct wsh_job *job);
 #define WSH_ALL_PARTS (-1)
 void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);
 
+/* By which others see that a thread of the library lives. Relaxed: they look again. */
+struct wsh_wait_pulse {
+    pid_t tid;      /* 0 before it runs */
+    uint64_t beats; /* rounds of its loop, and of waits inside */
+};
+
 /*
  * Body of a thread that does what nobody wakes it for: calls step(arg) (> 0: did something, < 0: final) and progress
  * until *stop; stays awake for a while after something moved. 0, or the final error.
  */
-int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg);
+int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
+                 struct wsh_wait_pulse *pulse);
+
+/* Monotonic, in seconds. */
+double wsh_wait_now(void);
 
 /* Chooses spin lengths by the settings, the PEs on this host and the cores that they may use together. */
 void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores);
+
+/* How often SIGUSR1 has asked for a report. */
+unsigned wsh_wait_asked(void);
 
 /* SIGUSR1 then makes each PE say what it waits for (or that it is outside the library). */
 void wsh_wait_report_open(struct wsh_job *job);

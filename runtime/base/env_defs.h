@@ -63,8 +63,11 @@ WSH_ENV(progress, ENUM(auto|thread|call), "SHMEM_PROGRESS", "auto", "",
 WSH_ENV(proxy, ENUM(auto|on|off), "SHMEM_PROXY", "auto", "",
         "a thread that carries out what kernels ask for in host memory that their GPU does not reach, and atomics "
         "there: auto (where some PE is on another host), on, or off (kernels are refused it)")
+WSH_ENV(proxy_threads, INT, "SHMEM_PROXY_THREADS", "1", "",
+        "threads of the proxy, 1 to 8, near the NICs: PEs are shared out among them, so a PE that talks to few others "
+        "needs few")
 WSH_ENV(proxy_rings, INT, "SHMEM_PROXY_RINGS", "8", "",
-        "queues from kernels to the proxy, 1 to 16; blocks are shared out among them")
+        "queues from kernels to the proxy, 1 to 16, as many for each of its threads; blocks are shared out among them")
 WSH_ENV(spin_us, INT, "SHMEM_SPIN_US", "-1", "",
         "microseconds to spin in a wait before yielding the core (-1 = by the number of PEs and cores)")
 WSH_ENV(hang_seconds, SECONDS, "SHMEM_HANG_SECONDS", "60", "",

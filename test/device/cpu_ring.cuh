@@ -55,4 +55,8 @@ static inline void wsh_ptx_acquire()
 {
 }
 
+static inline void wsh_ptx_release()
+{
+}
+
 #endif

@@ -18,16 +18,24 @@ struct flying {
     unsigned looks; /* until it is complete */
 };
 
-struct null_proxy {
+/* A consumer and its thread. */
+struct null_thread {
+    struct null_proxy *proxy;
+    struct wsh_consumer *consumer;
     struct wsh_ring *rings;
     unsigned n_rings;
-    int slow;
-    struct wsh_consumer *consumer;
-    pthread_t thread;
-    bool stop;
+    pthread_t id;
     unsigned n_flying, seed;
     struct flying flying[FLYING_MAX];
     uint64_t fences, wrong;
+};
+
+struct null_proxy {
+    struct wsh_ring *rings;
+    unsigned n_threads;
+    int slow, blocked;
+    bool stop;
+    struct null_thread thread[WSH_CONSUMERS_MAX];
     uint64_t completed[NULL_PROXY_WRITERS], started[NULL_PROXY_WRITERS];
     uint64_t word[NULL_PROXY_WORDS];
 };
@@ -48,29 +56,32 @@ static unsigned writer_of(const struct wsh_ring_ask *ask)
 }
 
 /* Puts of one writer must come in its order, since they are in one ring. */
-static void check_put(struct null_proxy *proxy, const struct wsh_ring_ask *ask)
+static void check_put(struct null_thread *thread, const struct wsh_ring_ask *ask)
 {
     uint64_t number = ask->sym & 0xffffffffu;
 
-    if (++proxy->started[writer_of(ask)] != number || !bytes_are_right(ask))
-        proxy->wrong++;
+    if (++thread->proxy->started[writer_of(ask)] != number || !bytes_are_right(ask))
+        thread->wrong++;
 }
 
 static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
 {
-    struct null_proxy *proxy = arg;
-    struct flying *flying = &proxy->flying[proxy->n_flying];
+    struct null_thread *thread = arg;
+    struct null_proxy *proxy = thread->proxy;
+    struct flying *flying = &thread->flying[thread->n_flying];
     bool is_put = ask->kind == WSH_RING_PUT || ask->kind == WSH_RING_SIGNAL;
+    int blocked = __atomic_load_n(&proxy->blocked, __ATOMIC_RELAXED);
 
-    if (proxy->n_flying == FLYING_MAX || rand_r(&proxy->seed) % 50 == 0)
+    if (thread->n_flying == FLYING_MAX || rand_r(&thread->seed) % 50 == 0 ||
+        (is_put && (int)writer_of(ask) == blocked))
         return -EAGAIN;
     if (is_put)
-        check_put(proxy, ask);
-    *flying = (struct flying){done, *ask, (unsigned)rand_r(&proxy->seed) % LOOKS_MAX};
+        check_put(thread, ask);
+    *flying = (struct flying){done, *ask, (unsigned)rand_r(&thread->seed) % LOOKS_MAX};
     if (is_put && (int)writer_of(ask) == proxy->slow)
         flying->looks = NULL_PROXY_SLOW;
     done->left = 1;
-    proxy->n_flying++;
+    thread->n_flying++;
     return 0;
 }
 
@@ -100,25 +111,25 @@ static void land(struct null_proxy *proxy, struct flying *flying)
 
 static size_t pending(void *arg)
 {
-    struct null_proxy *proxy = arg;
+    struct null_thread *thread = arg;
 
-    for (unsigned i = 0; i < proxy->n_flying;) {
-        struct flying *flying = &proxy->flying[i];
+    for (unsigned i = 0; i < thread->n_flying;) {
+        struct flying *flying = &thread->flying[i];
 
         if (flying->looks) {
             flying->looks--;
             i++;
             continue;
         }
-        land(proxy, flying);
-        *flying = proxy->flying[--proxy->n_flying];
+        land(thread->proxy, flying);
+        *flying = thread->flying[--thread->n_flying];
     }
-    return proxy->n_flying;
+    return thread->n_flying;
 }
 
 static int fence(void *arg)
 {
-    ((struct null_proxy *)arg)->fences++;
+    ((struct null_thread *)arg)->fences++;
     return 0;
 }
 
@@ -126,13 +137,13 @@ static const struct wsh_consumer_ops ops = {start, fence, pending};
 
 static void *serve(void *arg)
 {
-    struct null_proxy *proxy = arg;
+    struct null_thread *thread = arg;
 
-    while (!__atomic_load_n(&proxy->stop, __ATOMIC_ACQUIRE) || proxy->n_flying ||
-           !wsh_rings_are_idle(proxy->rings, proxy->n_rings)) {
-        pending(proxy);
-        if (wsh_consumer_step(proxy->consumer) < 0) {
-            proxy->wrong++;
+    while (!__atomic_load_n(&thread->proxy->stop, __ATOMIC_ACQUIRE) || thread->n_flying ||
+           !wsh_rings_are_idle(thread->rings, thread->n_rings)) {
+        pending(thread);
+        if (wsh_consumer_step(thread->consumer) < 0) {
+            thread->wrong++;
             break;
         }
         sched_yield();
@@ -140,29 +151,47 @@ static void *serve(void *arg)
     return NULL;
 }
 
-struct null_proxy *null_proxy_open(unsigned n_rings, int slow)
+static int start_thread(struct null_proxy *proxy, unsigned n_rings)
+{
+    struct null_thread *thread = &proxy->thread[proxy->n_threads];
+
+    thread->proxy = proxy;
+    thread->seed = 1 + proxy->n_threads;
+    thread->n_rings = n_rings;
+    thread->rings = proxy->rings + proxy->n_threads++ * n_rings;
+    thread->consumer = wsh_consumer_open(thread->rings, n_rings, &ops, thread);
+    return thread->consumer ? pthread_create(&thread->id, NULL, serve, thread) : -1;
+}
+
+struct null_proxy *null_proxy_open(unsigned n_rings, unsigned n_consumers, int slow)
 {
     struct null_proxy *proxy = calloc(1, sizeof *proxy);
 
-    proxy->n_rings = n_rings;
     proxy->slow = slow;
-    proxy->seed = 1;
+    proxy->blocked = -1;
     proxy->rings = aligned_alloc(128, n_rings * sizeof *proxy->rings);
     memset(proxy->rings, 0, n_rings * sizeof *proxy->rings);
-    proxy->consumer = wsh_consumer_open(proxy->rings, n_rings, &ops, proxy);
-    if (!proxy->consumer || pthread_create(&proxy->thread, NULL, serve, proxy))
-        return NULL;
+    while (proxy->n_threads < n_consumers)
+        if (start_thread(proxy, n_rings / n_consumers))
+            return NULL;
     return proxy;
+}
+
+void null_proxy_block(struct null_proxy *proxy, int writer)
+{
+    __atomic_store_n(&proxy->blocked, writer, __ATOMIC_RELAXED);
 }
 
 uint64_t null_proxy_close(struct null_proxy *proxy)
 {
-    uint64_t wrong;
+    uint64_t wrong = 0;
 
     __atomic_store_n(&proxy->stop, true, __ATOMIC_RELEASE); /* partner: serve */
-    pthread_join(proxy->thread, NULL);
-    wrong = proxy->wrong;
-    wsh_consumer_close(proxy->consumer);
+    for (unsigned i = 0; i < proxy->n_threads; i++) {
+        pthread_join(proxy->thread[i].id, NULL);
+        wrong += proxy->thread[i].wrong;
+        wsh_consumer_close(proxy->thread[i].consumer);
+    }
     free(proxy->rings);
     free(proxy);
     return wrong;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows a proxy without a network, for tests: a thread runs the real consumer, and what is asked is carried out by
+ * Knows a proxy without a network, for tests: threads run real consumers, and what is asked is carried out by
  * nobody: it is complete after a few looks, once its bytes were compared with what its address says they must be.
  */
 #ifndef WSH_TEST_DEVICE_NULL_PROXY_H
@@ -25,8 +25,13 @@ static inline unsigned char null_proxy_byte(uint64_t sym, uint64_t i)
 
 struct null_proxy;
 
-/* `slow`: this writer's puts take NULL_PROXY_SLOW looks to complete, or -1. NULL: it could not be started. */
-struct null_proxy *null_proxy_open(unsigned n_rings, int slow);
+/*
+ * n_rings, a multiple of n_consumers, which take consecutive ones. `slow`: this writer's puts take NULL_PROXY_SLOW
+ * looks to complete, or -1. NULL: it could not be started.
+ */
+struct null_proxy *null_proxy_open(unsigned n_rings, unsigned n_consumers, int slow);
+/* From now on there is no room for this writer's puts; -1: for all there is. */
+void null_proxy_block(struct null_proxy *proxy, int writer);
 /* Ends once nothing is left to do. How many bytes or orders were wrong. */
 uint64_t null_proxy_close(struct null_proxy *proxy);
 

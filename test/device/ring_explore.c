@@ -11,33 +11,34 @@
 static struct search search;
 static uint64_t states, taken;
 
-static const char *run(enum mutant broken, const char *a, const char *b, const char *c)
+static const char *run(unsigned n_consumers, enum mutant broken, const char *a, const char *b, const char *c)
 {
     const char *const program[PRODUCERS] = {a, b, c};
 
-    world_begin(&search, broken, program);
+    world_begin(&search, n_consumers, broken, program);
     search_run(&search);
     states += search.states;
     taken += search.taken;
     return world_wrong;
 }
 
-static int must_hold(const char *a, const char *b, const char *c)
+static int must_hold(unsigned n_consumers, const char *a, const char *b, const char *c)
 {
     uint64_t before = states;
-    const char *found = run(NONE, a, b, c);
+    const char *found = run(n_consumers, NONE, a, b, c);
 
-    printf("# %-6s %-6s %-6s %9llu states: %s\n", a, b, c, (unsigned long long)(states - before),
-           found ? found : "holds");
+    printf("# %u: %-6s %-6s %-6s %9llu states: %s\n", n_consumers, a, b, c,
+           (unsigned long long)(states - before), found ? found : "holds");
     for (int i = 0; found && i < SEARCH_DEPTH_MAX && search.trace[i] >= 0; i++)
         printf("#   step %d\n", search.trace[i]);
     fflush(stdout);
     return found != NULL;
 }
 
-static int must_break(enum mutant broken, const char *what, const char *a, const char *b, const char *c)
+static int must_break(unsigned n_consumers, enum mutant broken, const char *what, const char *a,
+                      const char *b, const char *c)
 {
-    const char *found = run(broken, a, b, c);
+    const char *found = run(n_consumers, broken, a, b, c);
 
     printf("# %s: %s\n", what, found ? found : "NOT FOUND");
     return !found;
@@ -47,24 +48,35 @@ int main(void)
 {
     int failed = 0;
 
-    failed += must_hold("ppppp", "", "");
-    failed += must_hold("dwd", "", "");
-    failed += must_hold("pg", "", "");
-    failed += must_hold("pw", "", "g");
-    failed += must_hold("pF", "", "");
-    failed += must_hold("pFp", "", "");
-    failed += must_hold("pS", "WFp", "");
-    failed += must_hold("pFS", "Wp", "");
-    failed += must_hold("pQ", "", "");
-    failed += must_hold("pS", "WQ", "");
-    failed += must_hold("p", "WQ", "pS");
-    failed += must_hold("pQ", "Q", "");
-    failed += must_hold("p", "WFp", "pS");
-    failed += must_hold("gS", "WQ", "");
-    failed += must_break(NO_FENCE_WAIT, "a fence that does not wait for the proxy", "pS", "WFp", "");
-    failed += must_break(ASKS_ONCE, "a quiet that is asked once", "p", "WQ", "pS");
-    failed += must_break(OWN_RING_QUIET, "a quiet of the caller's ring alone", "pS", "WQ", "");
-    failed += must_break(NO_PAYLOAD_RELEASE, "a payload that is not released", "p", "", "");
+    failed += must_hold(1, "ppppp", "", "");
+    failed += must_hold(1, "dwd", "", "");
+    failed += must_hold(1, "pg", "", "");
+    failed += must_hold(1, "pw", "", "g");
+    failed += must_hold(1, "pF", "", "");
+    failed += must_hold(1, "pFp", "", "");
+    failed += must_hold(1, "pS", "WFp", "");
+    failed += must_hold(1, "pFS", "Wp", "");
+    failed += must_hold(1, "pQ", "", "");
+    failed += must_hold(1, "pS", "WQ", "");
+    failed += must_hold(1, "p", "WQ", "pS");
+    failed += must_hold(1, "pQ", "Q", "");
+    failed += must_hold(1, "p", "WFp", "pS");
+    failed += must_hold(1, "gS", "WQ", "");
+    failed += must_break(1, NO_FENCE_WAIT, "a fence that does not wait for the proxy", "pS", "WFp", "");
+    failed += must_break(1, ASKS_ONCE, "a quiet that is asked once", "p", "WQ", "pS");
+    failed += must_break(1, OWN_RING_QUIET, "a quiet of the caller's ring alone", "pS", "WQ", "");
+    failed += must_break(1, NO_PAYLOAD_RELEASE, "a payload that is not released", "p", "", "");
+    failed += must_hold(2, "pPp", "", "");
+    failed += must_hold(2, "pFP", "P", "");
+    failed += must_hold(2, "pPS", "WFpP", "");
+    failed += must_hold(2, "p", "WFp", "pS");
+    failed += must_hold(2, "pPQ", "", "");
+    failed += must_hold(2, "pS", "WQ", "");
+    failed += must_hold(2, "PS", "WQ", "");
+    failed += must_hold(2, "P", "WQ", "S");
+    failed += must_hold(2, "gPS", "WQ", "");
+    failed += must_break(2, BY_BLOCK, "two consumers that share a PE", "pS", "WFp", "");
+    failed += must_break(2, OWN_RING_QUIET, "two consumers, a quiet of one alone", "PS", "WQ", "");
     printf("explored %llu states, %llu steps\n", (unsigned long long)states, (unsigned long long)taken);
     return failed != 0;
 }

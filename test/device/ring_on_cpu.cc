@@ -3,7 +3,7 @@
  * The rings to the proxy with CPU threads for lanes, the real producers, the real consumer and nobody behind it: no
  * byte is lost or torn over many laps, records of one writer stay in order, atomics add up, fetched values are
  * unique, and a quiet by a thread that pushed nothing covers all rings; one that looks at its own ring alone is found
- * wrong. Needs no GPU. ring_on_cpu_narrow is the same with rings of 32 places.
+ * wrong. A PE that takes nothing stops its own ring alone. With one consumer and with two. Needs no GPU. ring_on_cpu_narrow is the same with rings of 32 places.
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
 #include "device/ring_push.cuh"
@@ -24,15 +24,23 @@ struct cpu_dim blockDim;
 static struct null_proxy *proxy;
 static struct wsh_ring_heads heads;
 static std::atomic<uint64_t> pushed[WRITERS];
+static unsigned consumers;
 
 void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
 {
     sched_yield();
 }
 
+/* Of a writer to a PE; its puts go to the PE of its own number. */
+static struct wsh_dev_rings rings_to(unsigned writer, unsigned pe)
+{
+    return wsh_dev_rings{null_proxy_rings(proxy), &heads, RINGS, RINGS / consumers,
+                         wsh_dev_ring_of(RINGS, RINGS / consumers, writer / consumers, pe)};
+}
+
 static struct wsh_dev_rings rings_of(unsigned writer)
 {
-    return wsh_dev_rings{null_proxy_rings(proxy), &heads, RINGS, writer % RINGS};
+    return rings_to(writer, writer);
 }
 
 static void begin(int slow)
@@ -40,7 +48,7 @@ static void begin(int slow)
     memset(&heads, 0, sizeof heads);
     for (std::atomic<uint64_t> &n : pushed)
         n = 0;
-    proxy = null_proxy_open(RINGS, slow);
+    proxy = null_proxy_open(RINGS, consumers, slow);
 }
 
 /* Pieces of a record with `words` further ones, or chunks of its payload. */
@@ -67,14 +75,14 @@ static void put(unsigned writer, uint32_t len, bool signal)
 }
 
 /* Counts wrong bytes. */
-static unsigned get(unsigned writer, uint32_t len)
+static unsigned get(unsigned writer, uint32_t len, int pe)
 {
-    struct wsh_dev_rings rings = rings_of(writer);
+    struct wsh_dev_rings rings = rings_to(writer, (unsigned)pe);
     uint64_t at = wsh_dev_ring_reserve(rings, positions(0, len)), sym = (uint64_t)99 << 32 | len;
     unsigned wrong = 0;
 
     wsh_dev_ring_post(rings, at,
-                      wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_GET) | WSH_RING_ANSWER, sym, 0, 0, 0, len, 0}, 0);
+                      wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_GET) | WSH_RING_ANSWER, sym, 0, 0, 0, len, pe}, 0);
     wsh_dev_ring_await(rings, at);
     for (uint32_t i = 0; i < len; i++)
         wrong += wsh_dev_ring_payload(rings, at)[i] != null_proxy_byte(sym, i);
@@ -85,7 +93,7 @@ static unsigned get(unsigned writer, uint32_t len)
 static uint64_t atomic(unsigned writer, unsigned word, enum wsh_ring_op op, uint64_t value, uint64_t compare,
                        bool fetch)
 {
-    struct wsh_dev_rings rings = rings_of(writer);
+    struct wsh_dev_rings rings = rings_to(writer, 0);
     unsigned words = op == WSH_RING_OP_CSWAP ? 2 : 1;
     uint64_t at = wsh_dev_ring_reserve(rings, positions(words, 0)), old = 0;
 
@@ -121,7 +129,7 @@ static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
         if (i % 16 == 0)
             *sum += atomic(writer, 1, WSH_RING_OP_ADD, 1, 0, true);
         if (i % 32 == 0)
-            *wrong += get(writer, len);
+            *wrong += get(writer, len, 0);
         if (i % 64 == 0)
             wsh_dev_rings_fence(rings_of(writer));
     }
@@ -193,11 +201,37 @@ static unsigned early_quiets(bool own_ring_alone)
     return null_proxy_close(proxy) ? ~0u : early;
 }
 
+/* What goes to other PEs by other rings passes one that takes nothing. */
+static int others_are_stopped()
+{
+    unsigned wrong = 0;
+
+    begin(-1);
+    null_proxy_block(proxy, 0);
+    put(0, 100, false);
+    for (unsigned i = 0; i < RECORDS; i++) {
+        put(1, 100, false);
+        wrong += i % 100 == 0 && get(1, 50, 1);
+    }
+    wrong += null_proxy_completed(proxy, 0) != 0;
+    null_proxy_block(proxy, -1);
+    wsh_dev_rings_quiet(rings_of(3));
+    wrong += null_proxy_completed(proxy, 0) != 1 || null_proxy_completed(proxy, 1) != RECORDS;
+    return wrong + null_proxy_close(proxy) != 0;
+}
+
 int main(void)
 {
-    int lost = nothing_is_lost();
-    unsigned all = early_quiets(false), own = early_quiets(true);
+    int failed = 0;
 
-    printf("# something was lost or torn: %d; early quiets: %u; of one ring alone: %u\n", lost, all, own);
-    return lost || all || !own || own == ~0u;
+    for (consumers = 1; consumers <= 2; consumers++) {
+        int lost = nothing_is_lost(), stopped = others_are_stopped();
+        unsigned all = early_quiets(false), own = early_quiets(true);
+
+        printf("# %u consumers: something was lost or torn: %d; stopped by another: %d; early quiets: %u; of one ring "
+               "alone: %u\n",
+               consumers, lost, stopped, all, own);
+        failed |= lost || stopped || all || !own || own == ~0u;
+    }
+    return failed;
 }

@@ -3,7 +3,7 @@
  * What kernels ask of the proxy arrives at PEs of other hosts: CPU threads stand for lanes and push into the job's
  * rings by the code of device/ring_push.cuh; the proxy, its context and the transports are the real ones. Puts of
  * every size, with and without signal, words, gets and atomics; a fence orders across rings, a quiet completes, and
- * so does the barrier of the host.
+ * so does the barrier of the host. Odd PEs have two proxy threads.
  *
  * roads: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 120
@@ -50,9 +50,10 @@ static int fill(const struct wsh_device *device)
 
 static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill, "device_proxy.cc"};
 
-static struct wsh_dev_rings rings_of(unsigned lane)
+static struct wsh_dev_rings rings_of(unsigned lane, int pe)
 {
-    return wsh_dev_rings{(struct wsh_ring *)view.rings, &heads, view.n_rings, lane % view.n_rings};
+    return wsh_dev_rings{(struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each,
+                         wsh_dev_ring_of(view.n_rings, view.rings_each, lane, (uint32_t)pe)};
 }
 
 static unsigned char pattern(int from, unsigned lane, size_t i, unsigned round)
@@ -68,7 +69,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 /* As the device's put in parts; a signal, if any, with the last one. */
 static void put(unsigned lane, unsigned char *dest, uint32_t len, unsigned round, uint64_t *sig, int pe)
 {
-    struct wsh_dev_rings rings = rings_of(lane);
+    struct wsh_dev_rings rings = rings_of(lane, pe);
 
     for (uint32_t off = 0, part; off < len; off += part) {
         part = least(len - off, WSH_RING_PART);
@@ -86,7 +87,7 @@ static void put(unsigned lane, unsigned char *dest, uint32_t len, unsigned round
 
 static void word(unsigned lane, uint64_t *sym, uint64_t value, int pe)
 {
-    struct wsh_dev_rings rings = rings_of(lane);
+    struct wsh_dev_rings rings = rings_of(lane, pe);
     uint64_t at = wsh_dev_ring_reserve(rings, 2);
 
     wsh_dev_ring_post(rings, at,
@@ -96,7 +97,7 @@ static void word(unsigned lane, uint64_t *sym, uint64_t value, int pe)
 static uint64_t atomic(unsigned lane, enum wsh_ring_op op, uint64_t *sym, uint64_t value, uint64_t cond, bool fetch,
                        int pe)
 {
-    struct wsh_dev_rings rings = rings_of(lane);
+    struct wsh_dev_rings rings = rings_of(lane, pe);
     unsigned n = op == WSH_RING_OP_CSWAP ? 2 : 1;
     uint64_t at = wsh_dev_ring_reserve(rings, n + 1), old = 0;
 
@@ -113,7 +114,7 @@ static uint64_t atomic(unsigned lane, enum wsh_ring_op op, uint64_t *sym, uint64
 /* Bytes of another PE's offer that are wrong. */
 static unsigned get(unsigned lane, uint32_t len, int pe)
 {
-    struct wsh_dev_rings rings = rings_of(lane);
+    struct wsh_dev_rings rings = rings_of(lane, pe);
     uint64_t at = wsh_dev_ring_reserve(rings, wsh_dev_ring_chunks(len));
     uint64_t kind = wsh_dev_ring_kind(WSH_RING_GET) | WSH_RING_ANSWER;
     unsigned wrong = 0;
@@ -150,7 +151,7 @@ static void puts_arrive(int to, int from)
         for (std::thread &lane : lanes)
             lane.join();
         if (round % 2 == 0)
-            wsh_dev_rings_quiet(rings_of(LANES));
+            wsh_dev_rings_quiet(rings_of(LANES, 0));
         shmem_barrier_all();
         for (unsigned l = 0; l < LANES; l++)
             check_landing(l, len, round, from);
@@ -184,7 +185,7 @@ static void fences_order_across_rings(int to, int from)
 {
     for (unsigned round = 1; round <= (unsigned)mp_rounds(100, 1000); round++) {
         put(0, landing[1], 5000, round, NULL, to);
-        wsh_dev_rings_fence(rings_of(1));
+        wsh_dev_rings_fence(rings_of(1, to));
         word(1, &words[0], round, to);
         shmem_uint64_wait_until(&words[0], SHMEM_CMP_GE, round);
         unsigned wrong = 0;
@@ -225,8 +226,10 @@ static void atomics_and_gets(int to)
 
 int main(void)
 {
+    const char *rank = getenv("PMIX_RANK");
     int to, from;
 
+    setenv("SHMEM_PROXY_THREADS", rank && atoi(rank) % 2 ? "2" : "1", 0);
     mp_begin();
     wsh_device_register(&unit);
     for (unsigned char *&memory : landing)
