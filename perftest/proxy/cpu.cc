@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows producers that are CPU threads. */
+#define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
+#include "perftest/proxy/push.cuh"
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+thread_local struct cpu_dim threadIdx;
+struct cpu_dim blockDim;
+
+void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *since)
+{
+    if (++*since % 256 == 0)
+        sched_yield();
+}
+
+uint64_t queue_clock()
+{
+    auto now = std::chrono::steady_clock::now().time_since_epoch();
+
+    return (uint64_t)std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+const char *queue_producers(const char **)
+{
+    return "CPU threads";
+}
+
+static void *zeroed(size_t len)
+{
+    void *memory = aligned_alloc(4096, (len + 4095) / 4096 * 4096);
+
+    return memory ? memset(memory, 0, len) : nullptr;
+}
+
+int queue_place_open(struct queue_place *place, uint32_t n)
+{
+    *place = queue_place{(struct wsh_ring *)zeroed(n * sizeof(struct wsh_ring)),
+                         (struct wsh_ring_heads *)zeroed(sizeof(struct wsh_ring_heads)), n, n,
+                         (struct queue_flag *)zeroed(sizeof(struct queue_flag))};
+    if (place->ring && place->heads && place->flag)
+        return 0;
+    queue_place_close(place);
+    return -1;
+}
+
+void queue_place_close(struct queue_place *place)
+{
+    free(place->ring);
+    free(place->heads);
+    free(place->flag);
+}
+
+double queue_run(const struct queue_place *place, const struct queue_work *work)
+{
+    std::vector<std::thread> threads;
+    std::atomic<uint64_t> longest{0};
+
+    for (uint32_t p = 0; p < work->producers; p++)
+        threads.emplace_back([=, &longest] {
+            uint64_t ns = queue_work(*place, *work, p), seen = longest;
+
+            while (seen < ns && !longest.compare_exchange_weak(seen, ns))
+                ;
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    return (double)longest / work->each;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows producers that are lanes of a kernel, and rings in pinned memory. */
+#include "perftest/proxy/push.cuh"
+
+#include <cstdio>
+#include <cstring>
+#include <cuda_runtime.h>
+
+__device__ void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
+{
+}
+
+WSH_DEV uint64_t queue_clock()
+{
+    uint64_t ns;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+__global__ void queue_kernel(struct queue_place place, struct queue_work work, unsigned long long *longest)
+{
+    uint32_t producer = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (producer < work.producers)
+        atomicMax(longest, (unsigned long long)queue_work(place, work, producer));
+}
+
+static char name[300];
+
+const char *queue_producers(const char **why)
+{
+    struct cudaDeviceProp prop;
+    cudaError_t status = cudaGetDeviceProperties(&prop, 0);
+
+    *why = status ? cudaGetErrorString(status) : nullptr;
+    snprintf(name, sizeof name, "lanes of a kernel on %s", prop.name);
+    return status ? nullptr : name;
+}
+
+static void *pinned(size_t len)
+{
+    void *memory = nullptr;
+
+    return cudaHostAlloc(&memory, len, cudaHostAllocPortable | cudaHostAllocMapped) ? nullptr : memset(memory, 0, len);
+}
+
+int queue_place_open(struct queue_place *place, uint32_t n)
+{
+    *place = queue_place{(struct wsh_ring *)pinned(n * sizeof(struct wsh_ring)), nullptr, n, n,
+                         (struct queue_flag *)pinned(sizeof(struct queue_flag))};
+    if (place->ring && place->flag && !cudaMalloc(&place->heads, sizeof *place->heads) &&
+        !cudaMemset(place->heads, 0, sizeof *place->heads) && !cudaDeviceSynchronize())
+        return 0;
+    queue_place_close(place);
+    return -1;
+}
+
+void queue_place_close(struct queue_place *place)
+{
+    cudaFree(place->heads);
+    cudaFreeHost(place->ring);
+    cudaFreeHost(place->flag);
+}
+
+double queue_run(const struct queue_place *place, const struct queue_work *work)
+{
+    unsigned blocks = (work->producers + work->block - 1) / work->block;
+    unsigned long long *longest = nullptr, ns = 0;
+    cudaError_t status = cudaMalloc(&longest, sizeof *longest);
+
+    if (!status)
+        status = cudaMemset(longest, 0, sizeof *longest);
+    if (!status) {
+        queue_kernel<<<blocks, work->block>>>(*place, *work, longest);
+        status = cudaMemcpy(&ns, longest, sizeof ns, cudaMemcpyDeviceToHost);
+    }
+    cudaFree(longest);
+    if (status)
+        fprintf(stderr, "queue_gpu: %s\n", cudaGetErrorString(status));
+    return status ? -1 : (double)ns / work->each;
+}

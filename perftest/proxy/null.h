@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows a job of many PEs that a transport without a network reaches, and proxy threads over it: everything behind the
+ * rings is the library's own, from the record to the transport's door and back through its counters.
+ */
+#ifndef PERFTEST_PROXY_NULL_H
+#define PERFTEST_PROXY_NULL_H
+
+#include "perftest/proxy/queue.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct null_job;
+
+/* Of one run, all threads together. */
+struct null_figures {
+    uint64_t records, checked,
+        wrong;        /* wrong: of the operations whose bytes were compared, or that went nowhere */
+    uint64_t refused; /* times that the transport had no room */
+    uint64_t depth;   /* the most places of a ring in use */
+};
+
+/* `threads` consumers over the rings, place->each for each of them. NULL: no memory. */
+struct null_job *null_open(const struct queue_place *place, unsigned threads, unsigned n_pes,
+                           size_t heap_len);
+void null_close(struct null_job *job);
+
+/* Where the targets of a work lie: heap_len bytes, then a word for atomics. */
+uint64_t null_heap(const struct null_job *job);
+
+/* The threads run, by the library's own loop, until they are stopped: 0, or -1. */
+int null_start(struct null_job *job);
+void null_stop(struct null_job *job);
+
+/* In the caller's thread instead, until nothing is left: false = a final error. */
+bool null_drain(struct null_job *job);
+
+/* All that producers have pushed is complete. */
+bool null_is_idle(const struct null_job *job);
+
+struct null_figures null_figures(const struct null_job *job);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the work of one producer, by the device's own code, for a kernel and for CPU threads. */
+#ifndef PERFTEST_PROXY_PUSH_CUH
+#define PERFTEST_PROXY_PUSH_CUH
+
+#include "device/ring_push.cuh"
+#include "perftest/proxy/queue.h"
+
+enum { QUEUE_SLOTS = 64 };
+
+/* The producer's clock in ns: its includer's. */
+WSH_DEV uint64_t queue_clock();
+
+static WSH_DEV struct wsh_dev_rings queue_rings(const struct queue_place &place, const struct queue_work &work,
+                                                uint32_t producer, uint32_t pe)
+{
+    return wsh_dev_rings{place.ring, place.heads, place.n, place.each,
+                         wsh_dev_ring_of(place.n, place.each, producer / work.block, pe)};
+}
+
+static WSH_DEV void queue_fill(unsigned char *payload, uint64_t pe, uint64_t off, uint32_t len)
+{
+    uint32_t word = 0;
+
+    for (; word + 2 <= len / 8; word += 2)
+        wsh_ptx_put((struct wsh_ptx_pair *)payload + word / 2,
+                    wsh_ptx_pair{queue_value(pe, off, word), queue_value(pe, off, word + 1)});
+    if (word < len / 8)
+        wsh_ptx_put((uint64_t *)payload + word, queue_value(pe, off, word));
+}
+
+static WSH_DEV void queue_put(const struct queue_place &place, const struct queue_work &work, uint32_t producer,
+                              uint32_t i)
+{
+    uint32_t pe = (producer + i) % work.n_pes, chunks = wsh_dev_ring_chunks(work.len);
+    uint64_t off = ((uint64_t)producer * QUEUE_SLOTS + i % QUEUE_SLOTS) * work.len & (work.heap_len - 1);
+    struct wsh_dev_rings rings = queue_rings(place, work, producer, pe);
+    uint64_t at = wsh_dev_ring_reserve(rings, chunks ? chunks : 1);
+
+    queue_fill(wsh_dev_ring_payload(rings, at), pe, off, work.len);
+    wsh_ptx_release();
+    wsh_dev_ring_post(rings, at,
+                      wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT), work.heap + off, 0, 0, 0, work.len, (int)pe}, 0);
+}
+
+/* The word of an addition lies behind what is put. */
+static WSH_DEV void queue_ack(const struct queue_place &place, const struct queue_work &work, uint32_t producer)
+{
+    uint32_t pe = producer % work.n_pes;
+    struct wsh_dev_rings rings = queue_rings(place, work, producer, pe);
+    uint64_t at = wsh_dev_ring_reserve(rings, 2);
+
+    wsh_dev_ring_post(rings, at,
+                      wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, WSH_RING_OP_ADD) | WSH_RING_ANSWER,
+                                  work.heap + work.heap_len, 1, 0, 0, 8, (int)pe},
+                      1);
+    wsh_dev_ring_await(rings, at);
+    wsh_dev_ring_take(rings, at);
+}
+
+/* ns of the quiet. */
+static WSH_DEV uint64_t queue_quiet(const struct queue_place &place, const struct queue_work &work, uint32_t producer)
+{
+    uint64_t began;
+
+    for (uint32_t i = 0; i < work.outstanding; i++)
+        queue_put(place, work, producer, i);
+    began = queue_clock();
+    wsh_dev_rings_quiet(queue_rings(place, work, producer, 0));
+    return queue_clock() - began;
+}
+
+static WSH_DEV void queue_flag_trip(struct queue_flag *flag, uint64_t number)
+{
+    wsh_ptx_signal_set(&flag->there, number);
+    wsh_dev_ring_reach("the flag", &flag->back, number);
+}
+
+/* All the work of one; the ns that count, and which all others take no longer than. */
+static WSH_DEV uint64_t queue_work(const struct queue_place &place, const struct queue_work &work, uint32_t producer)
+{
+    uint64_t began = queue_clock(), quiet = 0;
+
+#pragma unroll 1
+    for (uint32_t i = 0; i < work.each; i++)
+        switch (work.what) {
+        case QUEUE_PUT: queue_put(place, work, producer, i); break;
+        case QUEUE_ACK: queue_ack(place, work, producer); break;
+        case QUEUE_QUIET: quiet += queue_quiet(place, work, producer); break;
+        default: queue_flag_trip(place.flag, i + 1);
+        }
+    return work.what == QUEUE_QUIET ? quiet : queue_clock() - began;
+}
+
+#endif
