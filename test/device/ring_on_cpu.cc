@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-enum { RINGS = 4, WRITERS = 8, RECORDS = 4000, ROUNDS = 100 };
+enum { RINGS = 4, WRITERS = 8, RECORDS = 2000, ROUNDS = 100 };
 
 thread_local struct cpu_dim threadIdx;
 struct cpu_dim blockDim;
