@@ -40,8 +40,8 @@ WSH_ENV(nics_per_pe, INT, "SHMEM_NICS_PER_PE", "0", "",
         "NICs that each PE uses, 1 to 8 (0 = those nearest to its GPU or processors, shared out among the host's PEs)")
 WSH_ENV(lanes, ENUM(auto|1|2|3|4), "SHMEM_LANES", "auto", "",
         "independent sets of endpoints that each PE has on its NICs, to which contexts are dealt: threads whose "
-        "contexts have different ones never wait for each other; auto is 1, and with SHMEM_THREAD_MULTIPLE as many as "
-        "a PE has processors, at most 4")
+        "contexts have different ones never wait for each other; auto is 1, or as many as there are proxy threads, "
+        "and with SHMEM_THREAD_MULTIPLE as many as a PE has processors, at most 4")
 WSH_ENV(nics_policy, ENUM(adaptive|fixed|roundrobin), "SHMEM_NICS_POLICY", "adaptive", "",
         "how a PE with several NICs uses them: adaptive (each operation to the NIC with the least under way, large "
         "ones in pieces to whichever NIC has room), fixed (large ones in equal pieces, one a NIC) or roundrobin "

@@ -17,11 +17,6 @@ static struct wsh_efa_lanes *lanes_of(struct wsh_tp *tp)
     return (struct wsh_efa_lanes *)tp;
 }
 
-struct efa_lmem {
-    struct wsh_lmem base;
-    struct wsh_lmem *of[WSH_EFA_LANES];
-};
-
 const void *wsh_efa_parts_get(const void *blob, unsigned i, size_t *len)
 {
     struct wsh_efa_parts parts;
@@ -49,19 +44,28 @@ uint32_t wsh_efa_parts_check(int pe, const void *blob, size_t len)
     return 0;
 }
 
-/* Of the processors that this PE may count as its own, one for each thread that is to put at full speed. */
-static uint32_t choose_number(const struct wsh_tp_params *params)
+/* Of the processors of this machine, those that this PE may count as its own. */
+static long own_processors(const struct wsh_tp_params *params)
 {
-    long online = sysconf(_SC_NPROCESSORS_ONLN), cores;
+    long cores = params->local_size ? sysconf(_SC_NPROCESSORS_ONLN) / params->local_size : 1;
     cpu_set_t allowed;
 
-    if (params->env->lanes)
-        return (uint32_t)params->env->lanes;
-    if (!params->multiple || !params->local_size || sched_getaffinity(0, sizeof allowed, &allowed))
-        return 1;
-    cores = online / params->local_size;
-    cores = cores < CPU_COUNT(&allowed) ? cores : CPU_COUNT(&allowed);
-    return cores < 1 ? 1 : cores > WSH_EFA_LANES ? WSH_EFA_LANES : (uint32_t)cores;
+    if (!sched_getaffinity(0, sizeof allowed, &allowed) && CPU_COUNT(&allowed) < cores)
+        cores = CPU_COUNT(&allowed);
+    return cores;
+}
+
+/* One for each thread that is to put at full speed: of the program's own, and of those that put for kernels. */
+static uint32_t choose_number(const struct wsh_tp_params *params)
+{
+    const struct wsh_env *env = params->env;
+    long n = params->multiple ? own_processors(params) : 1;
+
+    if (env->lanes)
+        return (uint32_t)env->lanes;
+    if (n < env->proxy_threads)
+        n = env->proxy_threads;
+    return n < 1 ? 1 : n > WSH_EFA_LANES ? WSH_EFA_LANES : (uint32_t)n;
 }
 
 static void lanes_close(struct wsh_tp *base)
@@ -182,103 +186,6 @@ static unsigned lanes_reach(struct wsh_tp *base, int pe, enum wsh_mem_kind kind)
     return wsh_efa_reach(lanes_of(base)->lane[0], pe, kind);
 }
 
-static void lanes_mem_release(struct wsh_tp *base, struct wsh_lmem *lmem)
-{
-    struct efa_lmem *mem = (struct efa_lmem *)lmem;
-
-    for (uint32_t i = 0; i < WSH_EFA_LANES; i++)
-        if (mem->of[i])
-            wsh_efa_mem_release(lanes_of(base)->lane[i], mem->of[i]);
-    free(mem);
-}
-
-static int register_all(struct wsh_efa_lanes *lanes, const struct wsh_mem *mem, struct efa_lmem *new,
-                        void *blob, size_t *blob_len)
-{
-    struct wsh_efa_parts parts = {.n = lanes->n};
-    size_t used = sizeof parts;
-
-    for (uint32_t i = 0; i < lanes->n; i++) {
-        size_t room = *blob_len > used ? *blob_len - used : 0;
-        int rc = wsh_efa_mem_register(lanes->lane[i], mem, &new->of[i], (char *)blob + used, &room);
-
-        if (rc)
-            return rc;
-        parts.len[i] = (uint32_t)room;
-        used += room;
-    }
-    memcpy(blob, &parts, sizeof parts);
-    *blob_len = used;
-    return 0;
-}
-
-static int lanes_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, struct wsh_lmem **lmem,
-                              void *blob, size_t *blob_len)
-{
-    struct efa_lmem *new;
-    int rc;
-
-    *lmem = NULL;
-    if (mem->kind != WSH_MEM_HOST) {
-        *blob_len = 0;
-        return -ENOTSUP;
-    }
-    new = calloc(1, sizeof *new);
-    if (!new)
-        return -ENOMEM;
-    new->base = (struct wsh_lmem){.seg = mem->seg, .base = mem->base, .len = mem->len};
-    rc = register_all(lanes_of(base), mem, new, blob, blob_len);
-    if (rc)
-        lanes_mem_release(base, &new->base);
-    else
-        *lmem = &new->base;
-    return rc;
-}
-
-/* The key of each lane behind rmem->priv, where there are several. */
-static int attach_all(struct wsh_efa_lanes *lanes, int pe, enum wsh_seg seg, const void *blob,
-                      struct wsh_rmem *rmem)
-{
-    uint64_t *keys = lanes->in_use > 1 ? calloc(lanes->in_use, sizeof *keys) : NULL;
-    int rc = lanes->in_use > 1 && !keys ? -ENOMEM : 0;
-
-    for (uint32_t i = 0; i < lanes->in_use && !rc; i++) {
-        struct wsh_rmem of_lane;
-        size_t len;
-        const void *part = wsh_efa_parts_get(blob, i, &len);
-
-        rc = wsh_efa_mem_attach(lanes->lane[i], pe, seg, part, len, &of_lane);
-        if (!rc && !i)
-            *rmem = of_lane;
-        if (!rc && keys)
-            keys[i] = of_lane.key;
-    }
-    if (rc)
-        free(keys);
-    else
-        rmem->priv = keys;
-    return rc;
-}
-
-static int lanes_mem_attach(struct wsh_tp *base, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
-                            struct wsh_rmem *rmem)
-{
-    struct wsh_efa_lanes *lanes = lanes_of(base);
-    uint32_t n = wsh_efa_parts_check(pe, blob, blob_len);
-    int rc = n < lanes->in_use ? -EPROTO : attach_all(lanes, pe, seg, blob, rmem);
-
-    if (!rc)
-        rmem->tp = base;
-    return rc;
-}
-
-static void lanes_mem_detach(struct wsh_tp *base, struct wsh_rmem *rmem)
-{
-    (void)base;
-    free(rmem->priv);
-    rmem->priv = NULL;
-}
-
 /* To the lane that has the fewest; two that come at once may choose the same. */
 static int lanes_ctx_open(struct wsh_tp *base, struct wsh_tctx **tctx)
 {
@@ -366,10 +273,10 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .address = lanes_address,
     .connect = lanes_connect,
     .reach = lanes_reach,
-    .mem_register = lanes_mem_register,
-    .mem_release = lanes_mem_release,
-    .mem_attach = lanes_mem_attach,
-    .mem_detach = lanes_mem_detach,
+    .mem_register = wsh_efa_lanes_mem_register,
+    .mem_release = wsh_efa_lanes_mem_release,
+    .mem_attach = wsh_efa_lanes_mem_attach,
+    .mem_detach = wsh_efa_lanes_mem_detach,
     .ctx_open = lanes_ctx_open,
     .ctx_close = lanes_ctx_close,
     .put = wsh_efa_put,

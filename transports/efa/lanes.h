@@ -37,4 +37,12 @@ const void *wsh_efa_parts_get(const void *blob, unsigned i, size_t *len);
 /* The number of lanes in it; 0: it is none (logged). */
 uint32_t wsh_efa_parts_check(int pe, const void *blob, size_t len);
 
+/* lanes_mem.c: slots of struct wsh_tp_ops */
+int wsh_efa_lanes_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,
+                               void *blob, size_t *blob_len);
+void wsh_efa_lanes_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem);
+int wsh_efa_lanes_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+                             struct wsh_rmem *rmem);
+void wsh_efa_lanes_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem);
+
 #endif
