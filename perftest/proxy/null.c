@@ -6,6 +6,7 @@
 #include "runtime/proxy_exec.h"
 #include "runtime/wait.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,7 +156,7 @@ struct null_job *null_open(const struct queue_place *place, unsigned threads, un
     null->job.network = true;
     null->job.n_tps = 1;
     null->job.tp[0] = &null->tp;
-    null->job.tuning = (struct wsh_wait_tuning){2000, 0.02};
+    null->job.tuning = (struct wsh_wait_tuning){.spins = 2000, .cores = INT_MAX, .yield_seconds = 0.02};
     null->thread = calloc(threads, sizeof *null->thread);
     right = null->thread && fill_routes(null, heap_len);
     for (; right && null->n_threads < threads; null->n_threads++)
