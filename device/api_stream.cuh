@@ -113,10 +113,8 @@ static inline int wsh_stream_move(shmem_team_t team, void *dest, const void *sou
 {
     unsigned blocks = wsh_stream_blocks_for(len, shmem_team_n_pes(team));
 
-    if (blocks == 1)
-        return wsh_stream_block(stream, wsh_stream_exchange<N>, team, dest, source, len, same);
-    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_exchange_wide<N>, team, dest, source, len,
-                             same);
+    return wsh_stream_blocks_of(stream, blocks, wsh_stream_exchange<N>, wsh_stream_exchange_wide<N>,
+                                team, dest, source, len, same);
 }
 
 template <int N>
@@ -125,10 +123,8 @@ static inline int wsh_stream_spread(shmem_team_t team, void *dest, const void *s
 {
     unsigned blocks = wsh_stream_blocks_beyond(len, 1);
 
-    if (blocks == 1)
-        return wsh_stream_block(stream, wsh_stream_broadcast<N>, team, dest, source, len, root);
-    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_broadcast_wide<N>, team, dest, source, len,
-                             root);
+    return wsh_stream_blocks_of(stream, blocks, wsh_stream_broadcast<N>, wsh_stream_broadcast_wide<N>,
+                                team, dest, source, len, root);
 }
 
 template <int N, class T>
@@ -137,10 +133,8 @@ static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *so
 {
     unsigned blocks = wsh_stream_blocks_beyond(nelems * size, 1);
 
-    if (blocks == 1)
-        return wsh_stream_block(stream, wsh_stream_reduce<T>, team, dest, source, nelems, op);
-    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_reduce_wide<T>, team, dest, source, nelems,
-                             op);
+    return wsh_stream_blocks_of(stream, blocks, wsh_stream_reduce<T>, wsh_stream_reduce_wide<T>,
+                                team, dest, source, nelems, op);
 }
 
 template <int N, class T>
@@ -149,10 +143,8 @@ static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T
 {
     unsigned blocks = wsh_stream_blocks_beyond(nelems * size, shmem_team_n_pes(team));
 
-    if (blocks == 1)
-        return wsh_stream_block(stream, wsh_stream_scatter<T>, team, dest, source, nelems, op);
-    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_scatter_wide<T>, team, dest, source, nelems,
-                             op);
+    return wsh_stream_blocks_of(stream, blocks, wsh_stream_scatter<T>, wsh_stream_scatter_wide<T>,
+                                team, dest, source, nelems, op);
 }
 
 template <int N, class T>
@@ -161,10 +153,8 @@ static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *sourc
 {
     unsigned blocks = wsh_stream_blocks_beyond(nelems * size, 1);
 
-    if (blocks == 1)
-        return wsh_stream_block(stream, wsh_stream_scan<T>, team, dest, source, nelems, exclusive);
-    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, wsh_stream_scan_wide<T>, team, dest, source, nelems,
-                             exclusive);
+    return wsh_stream_blocks_of(stream, blocks, wsh_stream_scan<T>, wsh_stream_scan_wide<T>,
+                                team, dest, source, nelems, exclusive);
 }
 
 #define WSH_MEET(NAME)                                                                                       \

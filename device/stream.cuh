@@ -61,6 +61,14 @@ static inline int wsh_stream_block(cudaStream_t stream, void (*kernel)(PARAMS...
     return wsh_stream_launch(stream, 1, WSH_STREAM_THREADS, kernel, args...);
 }
 
+/* `one` in a block, or `wide` in several: kernels of the same parameters. */
+template <class... PARAMS, class... ARGS>
+static inline int wsh_stream_blocks_of(cudaStream_t stream, unsigned blocks, void (*one)(PARAMS...),
+                                       void (*wide)(PARAMS...), ARGS... args)
+{
+    return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, blocks == 1 ? one : wide, args...);
+}
+
 template <class... PARAMS, class... ARGS>
 static inline int wsh_stream_warp(cudaStream_t stream, void (*kernel)(PARAMS...), ARGS... args)
 {

@@ -32,9 +32,9 @@ int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try t
 int wsh_wait_progress(struct wsh_job *job);
 
 /*
- * Body of a progress thread: serves peers until *stop; sleeps while application threads wait themselves. Of transports
- * that have parts (wsh_tp_ops.part) it serves that one, and with part 0 also what has none; all of everything with
- * WSH_ALL_PARTS.
+ * Body of a progress thread: serves peers until *stop; sleeps while application threads wait themselves. Where
+ * transports have parts (wsh_tp_ops.part) it serves one of them, and part 0 also all that has none; with WSH_ALL_PARTS
+ * it serves everything.
  */
 #define WSH_ALL_PARTS (-1)
 void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);

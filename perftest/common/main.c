@@ -194,6 +194,15 @@ static int start(struct perf_run *run, const char *error)
     return measure_all(run);
 }
 
+/* Every PE was given the same level. */
+static int no_threads(const struct perf_program *program)
+{
+    if (shmem_my_pe() == 0)
+        perf_complain("skipped: %s needs SHMEM_THREAD_MULTIPLE, which this library does not give",
+                      program->name);
+    return PERF_SKIP;
+}
+
 int perf_main(int argc, char **argv, const struct perf_program *program)
 {
     struct perf_options opts;
@@ -201,14 +210,12 @@ int perf_main(int argc, char **argv, const struct perf_program *program)
     program_name = program->name;
     if (!perf_options_parse(&opts, &program->defaults, argc, argv, error))
         check_names(program, opts.only, error);
-    if (program->threads)
-        shmem_init_thread(SHMEM_THREAD_MULTIPLE, &(int){0});
-    else
-        shmem_init();
+    int wanted = program->threads ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE, level;
+    shmem_init_thread(wanted, &level);
     struct perf_run run = {
         .opts = &opts, .program = program, .me = shmem_my_pe(), .npes = shmem_n_pes(), .window = opts.window};
     run.peer = run.me == 0 ? run.npes - 1 : 0;
-    int status = start(&run, error);
+    int status = level < wanted ? no_threads(program) : start(&run, error);
     shmem_finalize();
     return status;
 }

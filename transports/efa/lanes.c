@@ -100,7 +100,6 @@ static int lanes_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
     if (!lanes)
         return -ENOMEM;
     lanes->base.ops = &wsh_efa_ops;
-    lanes->my_pe = params->my_pe;
     lanes->wait_fd = -1;
     lanes->n = lanes->in_use = choose_number(params);
     rc = open_all(lanes, params, limits);

@@ -2,8 +2,7 @@
 /*
  * Knows the lanes of a PE. A lane is all that a put needs: endpoints on every NIC of the PE, the memory registered with
  * them, the ordering engine, and one lock over these. Contexts are dealt to lanes, and what a context starts arrives at
- * the same lane of its target, so that threads whose contexts have different lanes share nothing. With one lane, the
- * usual case, the core's transport is that lane.
+ * the same lane of its target, so that threads whose contexts have different lanes share nothing.
  */
 #ifndef WSH_EFA_LANES_H
 #define WSH_EFA_LANES_H
@@ -16,7 +15,6 @@ struct wsh_efa_tp;
 
 struct wsh_efa_lanes {
     struct wsh_tp base;
-    int my_pe;
     uint32_t n;      /* open here … */
     uint32_t in_use; /* … and at all PEs: the first ones */
     struct wsh_efa_tp *lane[WSH_EFA_LANES];
@@ -26,10 +24,9 @@ struct wsh_efa_lanes {
     unsigned told_rails;           /* bits of rails that were said to be left out */
 };
 
-/* What PEs send each other of their lanes, one part a lane: *len in: room, out: bytes. -ENOSPC. */
+/* The head of a blob in which a PE describes its lanes; a part of len[i] bytes for each follows. */
 struct wsh_efa_parts {
     uint32_t n, len[WSH_EFA_LANES];
-    char bytes[];
 };
 
 /* The part of lane i of a blob that wsh_efa_parts_check has passed. */

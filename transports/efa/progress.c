@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how completions are taken from the provider, and what a failed one means. */
+#include "transports/efa/rails.h"
 #include "transports/efa/run.h"
 
 #include "runtime/base/log.h"

@@ -3,6 +3,7 @@
 #ifndef WSH_EFA_RMA_H
 #define WSH_EFA_RMA_H
 
+#include "transports/efa/rails.h"
 #include "transports/efa/run.h"
 
 /*

@@ -3,7 +3,7 @@
 #ifndef WSH_EFA_RUN_H
 #define WSH_EFA_RUN_H
 
-#include "transports/efa/rails.h"
+#include "transports/efa/efa.h"
 
 /*
  * What one write or read moves: local bytes with their descriptor (wsh_efa_desc), and their remote place. `key` is the
