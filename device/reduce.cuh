@@ -74,8 +74,41 @@ WSH_DEV_CALL void wsh_dev_reduce_near(const struct wsh_dev_group &group, const s
     wsh_dev_sync<S>();
 }
 
-/* A unit of type V a lane and round, of that range of the slices. */
-template <int S, class K, unsigned U, class V>
+/* Members whose units a lane has under way at once: all loads of a round start before the first is looked at. */
+#define WSH_REDUCE_AHEAD 4
+#define WSH_REDUCE_AHEAD_LEAN(S) ((S) == WSH_BLOCK ? 2 : 4)
+#define WSH_REDUCE_UNITS_LEAN(S) ((S) == WSH_BLOCK ? 1 : 2)
+
+/* Adds U units of A members, `base` and on, to the sums, in the order of the members. */
+template <class K, unsigned A, unsigned U, class V>
+static WSH_DEV void wsh_dev_reduce_some(const struct wsh_dev_group &group,
+                                        const struct wsh_dev_reduction &what, int base, size_t at,
+                                        size_t step, size_t end, V (&sum)[U])
+{
+    V value[A][U];
+
+#pragma unroll
+    for (unsigned a = 0; a < A; a++) {
+        if (base + (int)a >= group.n_pes)
+            break;
+        const char *from = (const char *)wsh_dev_member(group, what.source + at, sizeof(V), base + (int)a);
+
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            value[a][u] = at + u * step < end ? wsh_ptx_get((const V *)(from + u * step)) : V();
+    }
+#pragma unroll
+    for (unsigned a = 0; a < A; a++) {
+        if (base + (int)a >= group.n_pes)
+            break;
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            sum[u] = base + (int)a ? wsh_dev_fold_one<K>(what.op, sum[u], value[a][u]) : value[a][u];
+    }
+}
+
+/* U units of type V a lane and round, from A members at once, of that range of the slices. */
+template <int S, class K, unsigned A, unsigned U, class V>
 static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                         struct wsh_dev_range range)
 {
@@ -85,21 +118,12 @@ static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group, const
     for (size_t at = range.begin + wsh_dev_lane<S>() * sizeof(V); at < range.end; at += U * step) {
         V sum[U];
 
-#pragma unroll(S == WSH_BLOCK ? 2 : 4)
-        for (int i = 0; i < group.n_pes; i++) {
-            const char *from = (const char *)wsh_dev_member(group, what.source + at, sizeof(V), i);
-            V value[U];
-
-#pragma unroll
-            for (unsigned u = 0; u < U; u++)
-                value[u] = at + u * step < range.end ? wsh_ptx_get((const V *)(from + u * step)) : V();
-#pragma unroll
-            for (unsigned u = 0; u < U; u++)
-                sum[u] = i ? wsh_dev_fold_one<K>(what.op, sum[u], value[u]) : value[u];
-        }
+#pragma unroll 1
+        for (int base = 0; base < group.n_pes; base += (int)A)
+            wsh_dev_reduce_some<K, A, U, V>(group, what, base, at, step, range.end, sum);
         for (int i = 0; i < (what.scatter ? 1 : group.n_pes); i++) {
-            char *to = what.scatter ? what.dest + at
-                                    : (char *)wsh_dev_member(group, what.dest + at, sizeof(V), i);
+            char *to =
+                what.scatter ? what.dest + at : (char *)wsh_dev_member(group, what.dest + at, sizeof(V), i);
 
 #pragma unroll
             for (unsigned u = 0; u < U; u++)
@@ -136,7 +160,7 @@ template <int S, class K, class V>
 WSH_DEV_CALL void wsh_dev_reduce_lean(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                       struct wsh_dev_range range)
 {
-    wsh_dev_reduce_span<S, K, 1, V>(group, what, range);
+    wsh_dev_reduce_span<S, K, WSH_REDUCE_AHEAD_LEAN(S), WSH_REDUCE_UNITS_LEAN(S), V>(group, what, range);
 }
 
 /* The range is this member's to work out. */

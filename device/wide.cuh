@@ -114,63 +114,6 @@ WSH_DEV_CALL void wsh_dev_broadcast_wide(const char *what, shmem_team_t team, ch
     wsh_dev_close<S>(group);
 }
 
-/* Members whose units a lane has under way at once: all loads of a round start before the first is looked at. */
-#define WSH_REDUCE_AHEAD 4
-
-/* Adds U units of members `base` and on to the sums, in the order of the members. */
-template <class K, unsigned U, class V>
-static WSH_DEV void wsh_dev_reduce_some(const struct wsh_dev_group &group,
-                                        const struct wsh_dev_reduction &what, int base, size_t at,
-                                        size_t step, size_t end, V (&sum)[U])
-{
-    V value[WSH_REDUCE_AHEAD][U];
-
-#pragma unroll
-    for (int a = 0; a < WSH_REDUCE_AHEAD; a++) {
-        if (base + a >= group.n_pes)
-            break;
-        const char *from = (const char *)wsh_dev_member(group, what.source + at, sizeof(V), base + a);
-
-#pragma unroll
-        for (unsigned u = 0; u < U; u++)
-            value[a][u] = at + u * step < end ? wsh_ptx_get((const V *)(from + u * step)) : V();
-    }
-#pragma unroll
-    for (int a = 0; a < WSH_REDUCE_AHEAD; a++) {
-        if (base + a >= group.n_pes)
-            break;
-#pragma unroll
-        for (unsigned u = 0; u < U; u++)
-            sum[u] = base + a ? wsh_dev_fold_one<K>(what.op, sum[u], value[a][u]) : value[a][u];
-    }
-}
-
-/* As wsh_dev_reduce_span, with more under way: for kernels of the library, which have bounds. */
-template <int S, class K, unsigned U, class V>
-static WSH_DEV void wsh_dev_reduce_blocks(const struct wsh_dev_group &group,
-                                        const struct wsh_dev_reduction &what, struct wsh_dev_range range)
-{
-    size_t step = wsh_dev_size<S>() * sizeof(V);
-
-#pragma unroll 1
-    for (size_t at = range.begin + wsh_dev_lane<S>() * sizeof(V); at < range.end; at += U * step) {
-        V sum[U];
-
-#pragma unroll 1
-        for (int base = 0; base < group.n_pes; base += WSH_REDUCE_AHEAD)
-            wsh_dev_reduce_some<K, U, V>(group, what, base, at, step, range.end, sum);
-        for (int i = 0; i < (what.scatter ? 1 : group.n_pes); i++) {
-            char *to =
-                what.scatter ? what.dest + at : (char *)wsh_dev_member(group, what.dest + at, sizeof(V), i);
-
-#pragma unroll
-            for (unsigned u = 0; u < U; u++)
-                if (at + u * step < range.end)
-                    *(V *)(to + u * step) = sum[u];
-        }
-    }
-}
-
 #define WSH_WIDE_UNITS 2 /* of 16 bytes, that a lane loads from each member at once */
 
 /* As wsh_dev_reduce_all, or with `scatter` wsh_dev_reduce_scatter. */
@@ -191,7 +134,7 @@ static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int
         range = wsh_dev_part(range, WSH_SHARE_UNIT, blockIdx.x, wsh_dev_openers());
         middle = wsh_dev_reduce_middle(group, mine, range);
         wsh_dev_open<S>(group);
-        wsh_dev_reduce_blocks<S, K, WSH_WIDE_UNITS, uint4>(group, mine, wsh_dev_range{range.begin, middle});
+        wsh_dev_reduce_span<S, K, WSH_REDUCE_AHEAD, WSH_WIDE_UNITS, uint4>(group, mine, wsh_dev_range{range.begin, middle});
         wsh_dev_reduce_lean<S, K, typename K::bits>(group, mine, wsh_dev_range{middle, range.end});
     }
     wsh_dev_close<S>(group);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The end of a reduction by one warp: one lane alone works out the last element, in a function that is out of line and
- * loads from four members at once, and stores it to all; then all lanes release and tell. Values are new each round, so
- * that a wrong one says what went wrong. Rounds inside a kernel, and a kernel a round.
+ * whose loop yields, and stores it to all members; only then may any lane tell them. Values are new each round, so that
+ * a wrong one says what went wrong. Rounds inside a kernel, and a kernel a round.
  *
  * Places reported: 1000 * kind + element; kind 1: this member's own source, in place; 2: the result of the round
  * before; 3: another.
@@ -32,36 +32,6 @@ static __device__ uint64_t sum(uint64_t round, int n_pes, unsigned i)
     return all;
 }
 
-#ifdef __CUDA_ARCH__ /* the bodies of the library are there for the GPU alone */
-typedef wsh_dev_integer<uint64_t> number;
-
-/* One unit a lane and round; all loads of four members start before the first is looked at. */
-template <class V>
-static __device__ __noinline__ void fold_ahead(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                               struct wsh_dev_range range)
-{
-    wsh_dev_reduce_blocks<WSH_WARP, number, 1, V>(group, what, range);
-}
-
-static __device__ __noinline__ void reduce_ahead(const struct arrays &a, bool in_place)
-{
-    struct wsh_dev_reduction what = {WSH_SUM, (char *)(in_place ? a.source : a.dest), (const char *)a.source,
-                                     ELEMENTS * sizeof(uint64_t), false};
-    struct wsh_dev_group group = wsh_dev_enter<WSH_WARP>("tail", SHMEM_TEAM_WORLD);
-    struct wsh_dev_range mine = wsh_dev_slice(group, what.len);
-    size_t middle = wsh_dev_reduce_middle(group, what, mine);
-
-    wsh_dev_meet<WSH_WARP>(group, wsh_dev_arrived(group));
-    fold_ahead<uint4>(group, what, wsh_dev_range{mine.begin, middle});
-    fold_ahead<uint64_t>(group, what, wsh_dev_range{middle, mine.end});
-    wsh_dev_meet<WSH_WARP>(group, wsh_dev_done(group));
-}
-#else
-static __device__ void reduce_ahead(const struct arrays &, bool)
-{
-}
-#endif
-
 static __device__ void check(const struct arrays &a, uint64_t round, unsigned i, bool in_place)
 {
     int n_pes = shmem_n_pes();
@@ -79,7 +49,7 @@ __global__ void rounds(struct arrays a, uint64_t from, uint64_t to, bool in_plac
         for (unsigned i = threadIdx.x; i < ELEMENTS; i += blockDim.x)
             a.source[i] = value(round, shmem_my_pe(), i);
         __syncthreads();
-        reduce_ahead(a, in_place);
+        shmem_uint64_sum_reduce_warp(SHMEM_TEAM_WORLD, in_place ? a.source : a.dest, a.source, ELEMENTS);
         __syncthreads();
         for (unsigned i = threadIdx.x; i < ELEMENTS; i += blockDim.x)
             check(a, round, i, in_place);
