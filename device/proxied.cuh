@@ -2,6 +2,7 @@
 /*
  * Knows operations on memory that this GPU does not reach: they are asked of the proxy. The payload of a put is copied
  * into its record, so that the source may be reused on return; a get waits for its data. A warp or block asks once.
+ * Elements at a stride travel side by side: the GPU's strides are its own matter, the PE's one is in the record.
  */
 #ifndef WSH_DEVICE_PROXIED_CUH
 #define WSH_DEVICE_PROXIED_CUH
@@ -87,25 +88,46 @@ struct wsh_dev_parts {
     const char *source;
     size_t whole;
     int pe;
-    uint32_t len; /* of the present part */
+    uint32_t width;  /* of an element, its logarithm; without elements of one byte … */
+    uint64_t stride; /* … that lie side by side at the PE: bytes from each to the next */
+    bool signal;     /* the last record brings one */
+    uint32_t len;    /* of the present part */
     size_t off;
     uint64_t at; /* of lane 0: position of the present part's record */
 };
+
+static WSH_DEV bool wsh_dev_is_strided(const struct wsh_dev_parts &parts)
+{
+    return parts.stride != (uint64_t)1 << parts.width;
+}
+
+/* The record of the present part; `sym`: where the whole begins. */
+static WSH_DEV struct wsh_dev_ask wsh_dev_parts_ask(const struct wsh_dev_parts &parts, const void *sym, bool gets)
+{
+    enum wsh_ring_kind kind = gets ? WSH_RING_GET : WSH_RING_PUT;
+
+    if (wsh_dev_is_strided(parts))
+        kind = gets ? WSH_RING_IGET : WSH_RING_IPUT;
+    return wsh_dev_ask{wsh_dev_ask_kind(kind, parts.width, gets),
+                       (uint64_t)sym + (parts.off >> parts.width) * parts.stride, parts.stride, 0, 0, parts.len,
+                       parts.pe};
+}
 
 /* Where the payload of the next part lies, whose record lane 0 reserves and, of a get, has answered. All lanes. */
 template <int S>
 WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, bool gets)
 {
     size_t left = parts->whole - parts->off;
-    struct wsh_dev_ask now = {wsh_dev_ask_kind(WSH_RING_GET, 0, true), (uint64_t)parts->source + parts->off, 0, 0, 0, 0,
-                              parts->pe};
+    bool strided = wsh_dev_is_strided(*parts);
     uint32_t n;
 
-    parts->len = now.len = left < WSH_RING_PART ? (uint32_t)left : WSH_RING_PART;
+    parts->len = left < WSH_RING_PART ? (uint32_t)left : WSH_RING_PART;
     n = wsh_dev_ring_chunks(parts->len);
-    if (wsh_dev_lane<S>() == 0) /* two positions: room for a signal */
-        parts->at = wsh_dev_ask_steps(now, 0, gets || n > 1 ? n : 2, 0,
-                                gets ? WSH_ASK_RESERVE | WSH_ASK_POST | WSH_ASK_AWAIT : WSH_ASK_RESERVE);
+    if (n < 2) /* the last part: no more positions than its pieces need */
+        n = strided || parts->signal ? 2 : 1;
+    if (wsh_dev_lane<S>() == 0)
+        parts->at = wsh_dev_ask_steps(wsh_dev_parts_ask(*parts, parts->source, true), strided, n, 0,
+                                      gets ? WSH_ASK_RESERVE | WSH_ASK_POST | WSH_ASK_AWAIT : WSH_ASK_RESERVE);
     n = wsh_dev_broadcast<S>((uint32_t)(parts->at % WSH_RING_PIECES), WSH_RING_PIECES - 1);
     wsh_dev_sync<S>();
     return (uint64_t)wsh_dev_ring_payload(wsh_dev_rings_here(parts->pe), n);

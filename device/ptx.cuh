@@ -387,6 +387,12 @@ static WSH_DEV void wsh_ptx_bulk_wait()
 
 #endif
 
+/* Ends the kernel with an error. */
+static WSH_DEV void wsh_ptx_trap()
+{
+    asm volatile("trap;");
+}
+
 static WSH_DEV uint64_t wsh_ptx_nanoseconds()
 {
     uint64_t now;

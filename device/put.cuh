@@ -98,9 +98,8 @@ static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int 
 /* Lane 0: the record of a part whose payload all lanes have stored. A signal goes with the last one, behind a fence. */
 inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, const struct wsh_dev_signal *with)
 {
-    struct wsh_dev_ask ask = {wsh_dev_ring_kind(WSH_RING_PUT), (uint64_t)parts.dest + parts.off, 0, 0, 0, parts.len,
-                              parts.pe};
-    bool last = with && !with->at && parts.off + parts.len == parts.whole;
+    struct wsh_dev_ask ask = wsh_dev_parts_ask(parts, parts.dest, false);
+    bool last = parts.signal && parts.off + parts.len == parts.whole;
 
     if (last) {
         ask.first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL, wsh_dev_ask_signal_op(with->op)) |
@@ -108,7 +107,7 @@ inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, con
         ask.second = (uint64_t)with->sym;
         ask.value = with->value;
     }
-    wsh_dev_ask_steps(ask, last, 0, parts.at, WSH_ASK_POST);
+    wsh_dev_ask_steps(ask, last || wsh_dev_is_strided(parts), 0, parts.at, WSH_ASK_POST);
 }
 
 /* A put by the proxy. What is asked for has its place in the ring when the last barrier ends. */
@@ -116,7 +115,9 @@ template <int S> WSH_DEV_CALL void wsh_dev_put_asked(struct wsh_dev_parts *parts
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
-        wsh_dev_store<S>(wsh_dev_parts_next<S>(parts, false), parts->source + parts->off, parts->len);
+        uint64_t place = wsh_dev_parts_next<S>(parts, false);
+
+        wsh_dev_store<S>(place, parts->source + parts->off, parts->len);
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0)
             wsh_dev_put_post(*parts, with);
@@ -140,7 +141,7 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
     wsh_dev_check_local(what, source, len);
     wsh_dev_sync<S>();
     if (!to) {
-        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 0, 0};
+        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, with && !with->at, 0, 0, 0};
 
         wsh_dev_put_asked<S>(&parts, with);
         return;
@@ -166,12 +167,15 @@ static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source
     wsh_dev_sync<S>();
 }
 
-/* No barrier before: each lane reads a peer's memory, and writes where no lane may look until the call has returned. */
+/* Lane 0: the present part's data has been read by all. */
+static WSH_DEV void wsh_dev_get_take(const struct wsh_dev_parts &parts)
+{
+    wsh_dev_ask_steps(wsh_dev_ask{0, 0, 0, 0, 0, 0, parts.pe}, 0, 0, parts.at, WSH_ASK_TAKE);
+}
+
 /* A get by the proxy. */
 template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts)
 {
-    const struct wsh_dev_ask none = {0, 0, 0, 0, 0, 0, parts->pe};
-
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
         const char *place = (const char *)wsh_dev_parts_next<S>(parts, true);
@@ -179,10 +183,11 @@ template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts
         wsh_dev_copy<S, wsh_dev_from_peer>(parts->dest + parts->off, place, parts->len);
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0)
-            wsh_dev_ask_steps(none, 0, 0, parts->at, WSH_ASK_TAKE);
+            wsh_dev_get_take(*parts);
     }
 }
 
+/* No barrier before: each lane reads a peer's memory, and writes where no lane may look until the call has returned. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe)
 {
@@ -193,7 +198,7 @@ WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *sour
     from = wsh_dev_reach_or_ask(what, source, len, pe, false);
     wsh_dev_check_local(what, dest, len);
     if (!from) {
-        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 0, 0};
+        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, false, 0, 0, 0};
 
         wsh_dev_get_asked<S>(&parts);
         return;

@@ -70,7 +70,7 @@ inline WSH_DEV_CALL void wsh_dev_refuse(const char *what, uint32_t reason, int p
         wsh_dev_record(&report->error, what, wsh_dev_fault{reason, pe, (uint64_t)addr, len});
     while (!wsh_ptx_poll(&report->error.state))
         continue;
-    asm volatile("trap;");
+    wsh_ptx_trap();
 }
 
 /* Once in many polls of a wait: when it began, `since` or, where that is 0, now. A record if it lasts too long. */

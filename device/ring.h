@@ -26,9 +26,14 @@
  * Several consumers: each has so many consecutive rings, and all records to one PE go to rings of one consumer. A fence
  * orders what goes to the same PE, so it concerns one consumer at a time, and they need not know of each other.
  *
+ * Strides: elements lie side by side in the payload, whose size so bounds what any record stages; the strides of the
+ * GPU's own memory are no matter of the consumer's.
+ *
  * Quiet: a record WSH_RING_QUIET asks its consumer to take what is visible in all its rings, and then nothing more
  * until everything taken is complete. Device code asks each consumer that has something to do, and waits for `done` of
  * every ring to pass its head.
+ *
+ * Units compiled with another form of records than the library's are refused by WSH_DEVICE_ABI (view.h).
  */
 #ifndef WSH_DEVICE_RING_H
 #define WSH_DEVICE_RING_H
@@ -63,11 +68,13 @@ enum wsh_ring_kind {
     WSH_RING_PUT_WORD, /* the low len bytes of value */
     WSH_RING_GET,      /* len bytes into the payload; answered */
     WSH_RING_AMO,      /* `op` on a word of len bytes; answered with the old value if WSH_RING_ANSWER */
+    WSH_RING_IPUT, /* payload: elements of 1 << op bytes, side by side; at the PE one every `value` bytes */
+    WSH_RING_IGET, /* the same the other way; answered */
     WSH_RING_QUIET,
     WSH_RING_KINDS
 };
 
-/* What `op` may be, by the numbers of enum wsh_amo_op (runtime/base/atomic.h). */
+/* What `op` of an operation on a word may be, by the numbers of enum wsh_amo_op (runtime/base/atomic.h). */
 enum wsh_ring_op {
     WSH_RING_OP_FETCH,
     WSH_RING_OP_SET,

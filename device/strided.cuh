@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows strided puts and gets in device code: the lanes take the elements in turn. */
+/* Knows strided puts and gets in device code: the lanes take the elements in turn, also into and out of the records of
+ * the proxy. */
 #ifndef WSH_DEVICE_STRIDED_CUH
 #define WSH_DEVICE_STRIDED_CUH
 
@@ -56,6 +57,48 @@ static WSH_DEV void wsh_dev_check_strides(const char *what, struct wsh_dev_strid
         wsh_dev_refuse(what, WSH_DEVICE_BAD_STRIDE, -1, nullptr, (uint64_t)(s.dst < 1 ? s.dst : s.sst));
 }
 
+/* What the proxy is asked for, a part at a time; `stride`: at the PE. A part is a multiple of every WIDTH. */
+template <unsigned WIDTH>
+static WSH_DEV struct wsh_dev_parts wsh_dev_parts_of(void *dest, const void *source, size_t nelems, ptrdiff_t stride,
+                                                     int pe)
+{
+    static_assert(WSH_RING_PART % WIDTH == 0, "elements are not cut");
+    return wsh_dev_parts{(char *)dest, (const char *)source, nelems * WIDTH, pe, (uint32_t)__ffs((int)WIDTH) - 1,
+                         (uint64_t)stride * WIDTH, false, 0, 0, 0};
+}
+
+template <int S, class T>
+WSH_DEV_CALL void wsh_dev_iput_asked(struct wsh_dev_parts *parts, struct wsh_dev_strides s)
+{
+#pragma unroll 1
+    for (; parts->off < parts->whole; parts->off += parts->len) {
+        uint64_t place = wsh_dev_parts_next<S>(parts, false);
+
+        wsh_dev_copy_strided<wsh_dev_from_generic>(
+            (T *)place, (const T *)parts->source + (ptrdiff_t)(parts->off / sizeof(T)) * s.sst,
+            wsh_dev_strides{1, s.sst, parts->len / sizeof(T)}, wsh_dev_lane<S>(), wsh_dev_size<S>());
+        wsh_dev_sync<S>();
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_put_post(*parts, nullptr);
+    }
+}
+
+template <int S, class T>
+WSH_DEV_CALL void wsh_dev_iget_asked(struct wsh_dev_parts *parts, struct wsh_dev_strides s)
+{
+#pragma unroll 1
+    for (; parts->off < parts->whole; parts->off += parts->len) {
+        uint64_t place = wsh_dev_parts_next<S>(parts, true);
+
+        wsh_dev_copy_strided<wsh_dev_from_peer>((T *)parts->dest + (ptrdiff_t)(parts->off / sizeof(T)) * s.dst,
+                                                (const T *)place, wsh_dev_strides{s.dst, 1, parts->len / sizeof(T)},
+                                                wsh_dev_lane<S>(), wsh_dev_size<S>());
+        wsh_dev_sync<S>();
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_get_take(*parts);
+    }
+}
+
 /* Elements of WIDTH bytes. */
 template <int S, unsigned WIDTH>
 WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source, struct wsh_dev_strides s, int pe)
@@ -66,9 +109,15 @@ WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source,
     if (!s.nelems)
         return;
     wsh_dev_check_strides(what, s);
-    to = wsh_dev_reach_any(what, dest, wsh_dev_span(s.nelems, s.dst, WIDTH), pe, false);
+    to = wsh_dev_reach_or_ask(what, dest, wsh_dev_span(s.nelems, s.dst, WIDTH), pe, false);
     wsh_dev_check_local(what, source, WIDTH);
     wsh_dev_sync<S>();
+    if (!to) {
+        struct wsh_dev_parts parts = wsh_dev_parts_of<WIDTH>(dest, source, s.nelems, s.dst, pe);
+
+        wsh_dev_iput_asked<S, T>(&parts, s);
+        return;
+    }
     wsh_dev_copy_strided<wsh_dev_from_generic>((T *)to, (const T *)source, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
     wsh_dev_sync<S>();
 }
@@ -82,9 +131,15 @@ WSH_DEV_CALL void wsh_dev_iget(const char *what, void *dest, const void *source,
     if (!s.nelems)
         return;
     wsh_dev_check_strides(what, s);
-    from = wsh_dev_reach_any(what, source, wsh_dev_span(s.nelems, s.sst, WIDTH), pe, false);
+    from = wsh_dev_reach_or_ask(what, source, wsh_dev_span(s.nelems, s.sst, WIDTH), pe, false);
     wsh_dev_check_local(what, dest, WIDTH);
     wsh_dev_sync<S>();
+    if (!from) {
+        struct wsh_dev_parts parts = wsh_dev_parts_of<WIDTH>(dest, source, s.nelems, s.sst, pe);
+
+        wsh_dev_iget_asked<S, T>(&parts, s);
+        return;
+    }
     wsh_dev_copy_strided<wsh_dev_from_peer>((T *)dest, (const T *)from, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
     wsh_dev_sync<S>();
 }

@@ -25,8 +25,8 @@
 #include <shmem/types.h>
 #endif
 
-/* Rises with every change of a struct or rule in this file. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 6
+/* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
+#define WSH_DEVICE_ABI 7
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \

@@ -17,6 +17,19 @@ static void *address_of(uint64_t sym)
     return (void *)(uintptr_t)sym;
 }
 
+static bool is_strided(const struct wsh_ring_ask *ask)
+{
+    return ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
+}
+
+/* Bytes at the PE from the first one touched to the last; the consumer has looked at the numbers. */
+static size_t extent(const struct wsh_ring_ask *ask)
+{
+    size_t width = (size_t)1 << ask->op;
+
+    return is_strided(ask) ? (ask->len / width - 1) * ask->value + width : ask->len;
+}
+
 /* -ERANGE and -EFAULT have not been said. */
 static int say_why(const struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, int rc)
 {
@@ -24,7 +37,7 @@ static int say_why(const struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, in
 
     if (rc != -ERANGE && rc != -EFAULT)
         return rc;
-    wsh_route_explain(ctx->job, address_of(ask->sym), ask->len, ask->pe, text, sizeof text);
+    wsh_route_explain(ctx->job, address_of(ask->sym), extent(ask), ask->pe, text, sizeof text);
     wsh_error("an operation of device code that the proxy carries out: %s", text);
     return rc;
 }
@@ -53,6 +66,18 @@ static int start_put_signal(struct wsh_ctx *ctx, const struct wsh_target *to, co
                         : rc;
 }
 
+static int start_strided(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
+                         struct wsh_done *done)
+{
+    size_t width = (size_t)1 << ask->op;
+    bool put = ask->kind == WSH_RING_IPUT;
+    ptrdiff_t there = (ptrdiff_t)ask->value, here = (ptrdiff_t)width;
+    const struct wsh_strided shape = {put ? there : here, put ? here : there, width, ask->len / width};
+
+    return put ? wsh_iput_start(ctx, to, ask->payload, &shape, ask->taken, done)
+               : wsh_iget_start(ctx, to, ask->payload, &shape, ask->taken, done);
+}
+
 static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
                        struct wsh_done *done)
 {
@@ -61,6 +86,8 @@ static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const s
     case WSH_RING_PUT_WORD: return wsh_put_start(ctx, to, ask->payload, ask->len, done);
     case WSH_RING_GET: return wsh_get_start(ctx, to, ask->payload, ask->len, done);
     case WSH_RING_AMO: return start_amo(ctx, to, ask, done);
+    case WSH_RING_IPUT:
+    case WSH_RING_IGET: return start_strided(ctx, to, ask, done);
     default: return start_put_signal(ctx, to, ask, done);
     }
 }
@@ -69,7 +96,7 @@ static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *don
 {
     struct wsh_ctx *ctx = arg;
     struct wsh_target to;
-    int rc = wsh_op_target(ctx, address_of(ask->sym), ask->len, ask->pe, &to);
+    int rc = wsh_op_target(ctx, address_of(ask->sym), extent(ask), ask->pe, &to);
 
     if (!rc)
         rc = start_there(ctx, &to, ask, done);

@@ -66,7 +66,9 @@ static unsigned pieces_of(const struct wsh_ring_ask *ask)
 {
     switch (ask->kind) {
     case WSH_RING_SIGNAL:
-    case WSH_RING_PUT_WORD: return 2;
+    case WSH_RING_PUT_WORD:
+    case WSH_RING_IPUT:
+    case WSH_RING_IGET: return 2;
     case WSH_RING_AMO: return ask->op == WSH_AMO_CSWAP ? 3 : 2;
     default: return 1;
     }
@@ -144,10 +146,21 @@ static int say_damaged(const struct wsh_ring_ask *ask)
     return -EPROTO;
 }
 
+/* Whole elements of a size that there is, within what an address can count. */
+static bool strides_are_sound(const struct wsh_ring_ask *ask)
+{
+    size_t n = ask->len >> ask->op;
+
+    return ask->op <= 4 && n && ask->len == n << ask->op && (n == 1 || ask->value <= WSH_RING_ADDRESS / n);
+}
+
 static bool is_sound(const struct wsh_ring_ask *ask, uint64_t at)
 {
+    bool strided = ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
+
     return ask->kind >= WSH_RING_PAD && ask->kind < WSH_RING_KINDS && ask->op < WSH_AMO_OPS &&
-           ask->positions && at % WSH_RING_PIECES + ask->positions <= WSH_RING_PIECES;
+           ask->positions && at % WSH_RING_PIECES + ask->positions <= WSH_RING_PIECES &&
+           (!strided || strides_are_sound(ask));
 }
 
 /* A later epoch than any before begins with a fence. */
@@ -177,10 +190,11 @@ void wsh_consumer_hold(struct wsh_consumer *consumer)
     }
 }
 
-/* `done` counts from 0, so that an operation that could not be started is begun again. */
+/* `done` counts from 0, so that an operation that could not be started is begun again; one in elements goes on. */
 static int carry_out(struct wsh_consumer *consumer, struct wsh_ring_ask *ask, struct wsh_place *place)
 {
-    place->done.left = 0;
+    if (!*ask->taken)
+        place->done.left = 0;
     if (ask->kind == WSH_RING_PAD)
         return 0;
     if (ask->kind == WSH_RING_QUIET) {
@@ -204,6 +218,7 @@ static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_a
         ring->due[ring->n_due++] = index;
     stamp(ring->ring, at, ask->pieces, place->n);
     ring->started = at + place->n;
+    ring->taken = 0;
 }
 
 /* 1: took a record; 0: there is none, or it must wait. */
@@ -224,6 +239,7 @@ static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *rin
     }
     if (!is_sound(&ask, at))
         return say_damaged(&ask);
+    ask.taken = &ring->taken;
     rc = keep_order(consumer, &ask, epoch);
     if (!rc)
         rc = carry_out(consumer, &ask, &ring->place[at % WSH_RING_PIECES]);

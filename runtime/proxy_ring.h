@@ -19,13 +19,14 @@ struct wsh_ring_ask {
     size_t len;
     uint64_t sym, value, second, compare;
     void *payload; /* of the record: source of puts, where results go */
+    size_t *taken; /* of a strided record: elements started so far, counted up by whoever starts them */
 };
 
 /*
- * Who carries out what is asked. start: PUT, SIGNAL, PUT_WORD (the value lies in the payload), GET and AMO; 0,
- * -EAGAIN (it will be tried again) or a final, logged error; `done` reaches 0 when the payload may be used again
- * (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN as above. pending: started
- * and not complete.
+ * Who carries out what is asked. start: PUT, SIGNAL, PUT_WORD (the value lies in the payload), GET, AMO, IPUT, IGET; 0,
+ * -EAGAIN (it will be tried again; a strided one goes on behind *taken) or a final, logged error; `done` reaches 0 when
+ * the payload may be used again (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN
+ * as above. pending: started and not complete.
  */
 struct wsh_consumer_ops {
     int (*start)(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done);
@@ -46,6 +47,7 @@ struct wsh_consumer_ring {
     struct wsh_ring *ring;
     uint64_t started, done, freed; /* as published, or about to be */
     uint64_t stop;                 /* of a quiet: not to be passed */
+    size_t taken;                  /* elements of the record at `started` */
     bool stopped;
     uint32_t n_due;
     uint16_t due[WSH_RING_PIECES]; /* places whose answer is owed */

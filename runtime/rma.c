@@ -207,98 +207,122 @@ static size_t span(const struct wsh_strided *shape, ptrdiff_t stride)
     return (size_t)stride * (shape->nelems - 1) + shape->block;
 }
 
-static int wait_for_all(struct wsh_ctx *ctx, const struct wsh_target *to, struct wsh_done *done)
+/* What is left of a strided copy. */
+struct blocks {
+    struct wsh_target to;
+    char *local;
+    struct wsh_strided shape;
+    ptrdiff_t there, here; /* strides at the PE and in local memory */
+};
+
+static inline void pass(struct blocks *blocks, size_t n)
 {
-    return wsh_done_is(done) ? 0 : finish_put(ctx, to, NULL, 0, done, 0);
+    blocks->to.off += n * (size_t)blocks->there;
+    blocks->local += (ptrdiff_t)n * blocks->here;
+    blocks->shape.nelems -= n;
 }
 
-struct iput {
+/* Several at a time, where the transport has a way. */
+static int put_pieces(struct wsh_ctx *ctx, struct blocks *blocks)
+{
+    const struct wsh_route *route = blocks->to.route;
+    int rc = 0;
+
+    while (blocks->shape.nelems > 1 && !rc) {
+        size_t taken = 0;
+
+        wsh_ctx_lock(ctx);
+        rc = route->ops->put_strided(wsh_op_tctx(ctx, &blocks->to), &route->rmem, blocks->to.off,
+                                     blocks->local, &blocks->shape, &taken);
+        wsh_ctx_unlock(ctx);
+        if (!rc)
+            pass(blocks, taken);
+    }
+    return rc == -ENOTSUP ? 0 : rc;
+}
+
+int wsh_iput_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src,
+                   const struct wsh_strided *shape, size_t *taken, struct wsh_done *done)
+{
+    struct blocks blocks = {*to, (char *)src, *shape, shape->dst_stride, shape->src_stride};
+    int rc;
+
+    pass(&blocks, *taken);
+    rc = put_pieces(ctx, &blocks);
+    while (blocks.shape.nelems && !rc) {
+        rc = put_once(ctx, &blocks.to, blocks.local, shape->block, done);
+        if (!rc)
+            pass(&blocks, 1);
+    }
+    *taken = shape->nelems - blocks.shape.nelems;
+    return rc;
+}
+
+int wsh_iget_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst,
+                   const struct wsh_strided *shape, size_t *taken, struct wsh_done *done)
+{
+    struct blocks blocks = {*to, dst, *shape, shape->src_stride, shape->dst_stride};
+    int rc = 0;
+
+    pass(&blocks, *taken);
+    while (blocks.shape.nelems && !rc) {
+        rc = get_once(ctx, &blocks.to, blocks.local, shape->block, done);
+        if (!rc)
+            pass(&blocks, 1);
+    }
+    *taken = shape->nelems - blocks.shape.nelems;
+    return rc;
+}
+
+struct strided {
     struct wsh_op op;
-    const char *src;
+    void *local;
     struct wsh_strided shape;
     size_t taken;
 };
 
-static int iput_once(struct iput *iput)
-{
-    const struct wsh_route *route = iput->op.to.route;
-    int rc;
-
-    wsh_ctx_lock(iput->op.ctx);
-    rc = route->ops->put_strided(wsh_op_tctx(iput->op.ctx, &iput->op.to), &route->rmem, iput->op.to.off,
-                                 iput->src, &iput->shape, &iput->taken);
-    wsh_ctx_unlock(iput->op.ctx);
-    return rc;
-}
-
 static int iput_again(struct wsh_op *op)
 {
-    return iput_once((struct iput *)op);
+    struct strided *iput = (struct strided *)op;
+
+    return wsh_iput_start(op->ctx, &op->to, iput->local, &iput->shape, &iput->taken, op->done);
 }
 
-/* Several blocks at a time, where the transport has a way; moves *to and *src behind them. */
-static int put_pieces(struct wsh_ctx *ctx, struct wsh_target *to, const char **src, struct wsh_strided *shape)
+static int iget_again(struct wsh_op *op)
 {
-    struct wsh_done none = {0};
-    struct iput iput = {{"shmem_iput", ctx, *to, &none, iput_again}, *src, *shape, 0};
-    int rc = 0;
+    struct strided *iget = (struct strided *)op;
 
-    while (iput.shape.nelems > 1 && !rc) {
-        rc = iput_once(&iput);
-        if (rc == -EAGAIN)
-            rc = wsh_op_finish(&iput.op, rc);
-        if (rc)
-            break;
-        iput.src += (ptrdiff_t)iput.taken * shape->src_stride;
-        iput.op.to.off += iput.taken * (size_t)shape->dst_stride;
-        iput.shape.nelems -= iput.taken;
-    }
-    *to = iput.op.to;
-    *src = iput.src;
-    shape->nelems = iput.shape.nelems;
-    return rc == -ENOTSUP ? 0 : rc;
+    return wsh_iget_start(op->ctx, &op->to, iget->local, &iget->shape, &iget->taken, op->done);
 }
 
 /* All blocks are started before any is waited for. */
+static int run_strided(struct strided *strided)
+{
+    int rc = strided->op.start(&strided->op);
+
+    return wsh_op_ended(rc, strided->op.done) ? rc : wsh_op_finish(&strided->op, rc);
+}
+
 int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape, int pe)
 {
     struct wsh_done done = {0};
-    struct wsh_strided rest = *shape;
-    struct wsh_target to;
-    const char *from = src;
-    int rc = 0;
+    struct strided iput = {{"shmem_iput", ctx, {0}, &done, iput_again}, (void *)src, *shape, 0};
+    int rc;
 
     if (!shape->nelems || !shape->block)
         return 0;
-    rc = wsh_op_target_with(ctx, sym, span(shape, shape->dst_stride), pe, src, &to);
-    if (!rc)
-        rc = put_pieces(ctx, &to, &from, &rest);
-    for (size_t i = 0; i < rest.nelems && !rc; i++) {
-        rc = put_once(ctx, &to, from, shape->block, &done);
-        if (rc == -EAGAIN)
-            rc = finish_put(ctx, &to, from, shape->block, &done, rc);
-        from += shape->src_stride;
-        to.off += (size_t)shape->dst_stride;
-    }
-    return rc ? rc : wait_for_all(ctx, &to, &done);
+    rc = wsh_op_target_with(ctx, sym, span(shape, shape->dst_stride), pe, src, &iput.op.to);
+    return rc ? rc : run_strided(&iput);
 }
 
 int wsh_iget(struct wsh_ctx *ctx, void *dst, const void *sym, const struct wsh_strided *shape, int pe)
 {
     struct wsh_done done = {0};
-    struct wsh_target to;
-    char *into = dst;
-    int rc = 0;
+    struct strided iget = {{"shmem_iget", ctx, {0}, &done, iget_again}, dst, *shape, 0};
+    int rc;
 
     if (!shape->nelems || !shape->block)
         return 0;
-    rc = wsh_op_target_with(ctx, sym, span(shape, shape->src_stride), pe, dst, &to);
-    for (size_t i = 0; i < shape->nelems && !rc; i++) {
-        rc = get_once(ctx, &to, into, shape->block, &done);
-        if (rc == -EAGAIN)
-            rc = finish_get(ctx, &to, into, shape->block, &done, rc);
-        into += shape->dst_stride;
-        to.off += (size_t)shape->src_stride;
-    }
-    return rc ? rc : wait_for_all(ctx, &to, &done);
+    rc = wsh_op_target_with(ctx, sym, span(shape, shape->src_stride), pe, dst, &iget.op.to);
+    return rc ? rc : run_strided(&iget);
 }

@@ -22,6 +22,15 @@ int wsh_put_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *
 int wsh_get_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
                   struct wsh_done *done);
 
+/*
+ * One try to start all blocks of a strided copy behind the first *taken, which counts up: 0, -EAGAIN or a final error;
+ * `done` counts the parts under way of all tries.
+ */
+int wsh_iput_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src,
+                   const struct wsh_strided *shape, size_t *taken, struct wsh_done *done);
+int wsh_iget_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst,
+                   const struct wsh_strided *shape, size_t *taken, struct wsh_done *done);
+
 /* Nonblocking: complete after wsh_quiet. */
 int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);

@@ -62,26 +62,65 @@ static void check_put(struct null_thread *thread, const struct wsh_ring_ask *ask
 
     if (++thread->proxy->started[writer_of(ask)] != number || !bytes_are_right(ask))
         thread->wrong++;
+    if (ask->kind == WSH_RING_IPUT && ask->value != null_proxy_stride(ask->sym))
+        thread->wrong++;
+}
+
+static bool is_strided(const struct wsh_ring_ask *ask)
+{
+    return ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
+}
+
+static struct flying *fly(struct null_thread *thread, const struct wsh_ring_ask *ask, struct wsh_done *done)
+{
+    struct flying *flying = &thread->flying[thread->n_flying++];
+
+    *flying = (struct flying){done, *ask, (unsigned)rand_r(&thread->seed) % LOOKS_MAX};
+    __atomic_fetch_add(&done->left, 1, __ATOMIC_RELAXED);
+    return flying;
+}
+
+/* There is room for the first elements alone: they are under way while the others are asked for again. */
+static int start_half(struct null_thread *thread, const struct wsh_ring_ask *ask, struct wsh_done *done)
+{
+    struct flying *flying = fly(thread, ask, done);
+
+    flying->ask.kind = WSH_RING_PAD;
+    flying->ask.answer = false;
+    *ask->taken = (ask->len >> ask->op) / 2;
+    return -EAGAIN;
+}
+
+/* Of one in elements: the others are those that were left. */
+static void check_rest(struct null_thread *thread, const struct wsh_ring_ask *ask)
+{
+    size_t n = ask->len >> ask->op;
+
+    if (*ask->taken != n / 2)
+        thread->wrong++;
+    *ask->taken = n;
 }
 
 static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
 {
     struct null_thread *thread = arg;
     struct null_proxy *proxy = thread->proxy;
-    struct flying *flying = &thread->flying[thread->n_flying];
-    bool is_put = ask->kind == WSH_RING_PUT || ask->kind == WSH_RING_SIGNAL;
+    struct flying *flying;
+    bool is_put = ask->kind == WSH_RING_PUT || ask->kind == WSH_RING_SIGNAL || ask->kind == WSH_RING_IPUT;
     int blocked = __atomic_load_n(&proxy->blocked, __ATOMIC_RELAXED);
 
     if (thread->n_flying == FLYING_MAX || rand_r(&thread->seed) % 50 == 0 ||
         (is_put && (int)writer_of(ask) == blocked))
         return -EAGAIN;
+    if (is_strided(ask) && !*ask->taken && ask->len >> ask->op > 1)
+        return start_half(thread, ask, done);
+    if (is_strided(ask))
+        check_rest(thread, ask);
     if (is_put)
         check_put(thread, ask);
-    *flying = (struct flying){done, *ask, (unsigned)rand_r(&thread->seed) % LOOKS_MAX};
+    flying = fly(thread, ask, done);
     if (is_put && (int)writer_of(ask) == proxy->slow)
         flying->looks = NULL_PROXY_SLOW;
-    done->left = 1;
-    thread->n_flying++;
     return 0;
 }
 
@@ -99,12 +138,12 @@ static void land(struct null_proxy *proxy, struct flying *flying)
     const struct wsh_ring_ask *ask = &flying->ask;
     uint64_t old = apply(proxy, ask);
 
-    if (ask->kind == WSH_RING_GET)
+    if (ask->kind == WSH_RING_GET || ask->kind == WSH_RING_IGET)
         for (size_t i = 0; i < ask->len; i++)
             ((unsigned char *)ask->payload)[i] = null_proxy_byte(ask->sym, i);
     else if (ask->answer)
         memcpy(ask->payload, &old, sizeof old);
-    else if (ask->kind != WSH_RING_AMO && ask->kind != WSH_RING_PUT_WORD)
+    else if (ask->kind != WSH_RING_AMO && ask->kind != WSH_RING_PUT_WORD && ask->kind != WSH_RING_PAD)
         __atomic_fetch_add(&proxy->completed[writer_of(ask)], 1, __ATOMIC_RELEASE);
     __atomic_fetch_sub(&flying->done->left, 1, __ATOMIC_RELEASE);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels reach the host heap of PEs of another host: put, put_signal, get, p, g and atomics at each scope, checked by
- * the waiting kernel of the target; a quiet by one thread of a later kernel completes what 132 blocks put.
+ * the waiting kernel of the target; puts of any few bytes; a quiet by one thread of a later kernel completes what 132
+ * blocks put.
  * roads: gpumixed:2,4
  * timeout: 300
  */
@@ -12,6 +13,8 @@
 
 DEV_SCOPED(uint64_put_signal)
 DEV_SCOPED(uint64_get)
+DEV_SCOPED(putmem)
+DEV_SCOPED(getmem)
 
 struct place {
     uint64_t *data, *signal, *words; /* host heap */
@@ -58,6 +61,34 @@ template <int S> static void run(struct place p, struct dev_report *report)
             dev_check_report(report, "put_signal, get");
             shmem_barrier_all();
         }
+}
+
+/* Puts without a signal, each followed by others. */
+template <int S> __global__ void few_bytes(struct place p, uint64_t round, struct dev_report *report)
+{
+    char *source = (char *)p.source, *target = (char *)p.target, *far = (char *)p.data;
+
+    for (size_t len = 1; len <= 300; len++) {
+        for (size_t i = S == THREAD ? 0 : threadIdx.x; i < len; i += blockDim.x)
+            source[i] = (char)value(round, shmem_my_pe(), len + i);
+        dev_putmem<S>(far, source, len, p.far);
+        if (threadIdx.x == 0)
+            shmem_quiet();
+        __syncthreads();
+        dev_getmem<S>(target, far, len, p.far);
+        __syncthreads();
+        for (size_t i = threadIdx.x; i < len; i += blockDim.x)
+            dev_expect(report, i, (unsigned char)value(round, shmem_my_pe(), len + i), (unsigned char)target[i]);
+        __syncthreads();
+    }
+}
+
+template <int S> static void run_few_bytes(struct place p, struct dev_report *report)
+{
+    dev_case("%s scope, puts of few bytes", dev_scope_name[S]);
+    few_bytes<S><<<1, dev_threads[S]>>>(p, 1 + S, report);
+    dev_check_report(report, "putmem, quiet, getmem");
+    shmem_barrier_all();
 }
 
 /* All lanes at once, so that a warp reserves for all of them. */
@@ -143,6 +174,7 @@ int main(void)
     p.words = (uint64_t *)mp_alloc(512 * 8);
     p.far = (mp_me + mp_npes / 2) % mp_npes;
     mp_check(!shmem_ptr(p.data, p.far), "PE %d is not on another host", p.far);
+    DEV_EACH_SCOPE(run_few_bytes<S>(p, report));
     DEV_EACH_SCOPE(run<S>(p, report));
     lanes(p, report);
     quiet_covers_all_blocks(p, report);

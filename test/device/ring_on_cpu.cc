@@ -74,15 +74,32 @@ static void put(unsigned writer, uint32_t len, bool signal)
     pushed[writer].store(number, std::memory_order_release);
 }
 
-/* Counts wrong bytes. */
-static unsigned get(unsigned writer, uint32_t len, int pe)
+/* At a stride: whole elements of 1 to 16 bytes, at least one. */
+static void iput(unsigned writer, uint32_t len)
+{
+    struct wsh_dev_rings rings = rings_of(writer);
+    uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1, sym = (uint64_t)writer << 32 | number;
+    unsigned width = (unsigned)(number % 5);
+    uint64_t at;
+    struct wsh_dev_ask ask = {wsh_dev_ring_kind(WSH_RING_IPUT, width), sym, null_proxy_stride(sym), 0, 0,
+                              len < 16 ? 1u << width : len >> width << width, (int)writer};
+
+    at = wsh_dev_ring_reserve(rings, positions(1, ask.len));
+    for (uint32_t i = 0; i < ask.len; i++)
+        wsh_dev_ring_payload(rings, at)[i] = null_proxy_byte(sym, i);
+    wsh_dev_ring_post(rings, at, ask, 1);
+    pushed[writer].store(number, std::memory_order_release);
+}
+
+/* Counts wrong bytes; of elements of 2 bytes at a stride where `strided`. */
+static unsigned get(unsigned writer, uint32_t len, int pe, bool strided = false)
 {
     struct wsh_dev_rings rings = rings_to(writer, (unsigned)pe);
-    uint64_t at = wsh_dev_ring_reserve(rings, positions(0, len)), sym = (uint64_t)99 << 32 | len;
+    uint64_t at = wsh_dev_ring_reserve(rings, positions(strided, len)), sym = (uint64_t)99 << 32 | len;
+    uint64_t kind = strided ? wsh_dev_ring_kind(WSH_RING_IGET, 1) : wsh_dev_ring_kind(WSH_RING_GET);
     unsigned wrong = 0;
 
-    wsh_dev_ring_post(rings, at,
-                      wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_GET) | WSH_RING_ANSWER, sym, 0, 0, 0, len, pe}, 0);
+    wsh_dev_ring_post(rings, at, wsh_dev_ask{kind | WSH_RING_ANSWER, sym, 6, 0, 0, len, pe}, strided);
     wsh_dev_ring_await(rings, at);
     for (uint32_t i = 0; i < len; i++)
         wrong += wsh_dev_ring_payload(rings, at)[i] != null_proxy_byte(sym, i);
@@ -123,13 +140,16 @@ static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
 
         if (rand_r(&seed) % 4)
             len %= 2 * WSH_RING_CHUNK;
-        put(writer, len, i % 3 == 0);
+        if (i % 5 == 4)
+            iput(writer, len);
+        else
+            put(writer, len, i % 3 == 0);
         if (i % 4 == 0)
             atomic(writer, 0, WSH_RING_OP_ADD, (uint64_t)1 << 62, 0, false);
         if (i % 16 == 0)
             *sum += atomic(writer, 1, WSH_RING_OP_ADD, 1, 0, true);
         if (i % 32 == 0)
-            *wrong += get(writer, len, 0);
+            *wrong += get(writer, len, 0) + get(writer, 2 + len / 2 * 2 % WSH_RING_PART, 0, true);
         if (i % 64 == 0)
             wsh_dev_rings_fence(rings_of(writer));
     }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lets a host compiler build puts and gets of device code (device/strided.cuh and what it includes): CPU threads stand
+ * for the lanes of one block of at most one warp, which meet at a barrier; the view is an ordinary object, filled as a
+ * unit's constant memory is.
+ */
+#ifndef WSH_TEST_DEVICE_CPU_BLOCK_CUH
+#define WSH_TEST_DEVICE_CPU_BLOCK_CUH
+
+#include "test/device/cpu_ring.cuh"
+
+#include <cassert>
+#include <cstdlib>
+#include <sched.h>
+#include <thread>
+#include <time.h>
+#include <vector>
+
+#define __constant__
+
+/* As CUDA's: 0 is success. */
+template <class T> static inline int cudaMemcpyToSymbol(T &symbol, const void *from, size_t len)
+{
+    memcpy(&symbol, from, len);
+    return 0;
+}
+
+static constexpr struct cpu_dim blockIdx = {0, 0, 0}, gridDim = {1, 1, 1};
+
+static inline bool __isGlobal(const void *)
+{
+    return true;
+}
+
+static inline uint32_t wsh_ptx_poll(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline void wsh_ptx_put(uint32_t *word, uint32_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static inline uint32_t wsh_ptx_swap(uint32_t *word, uint32_t value)
+{
+    return __atomic_exchange_n(word, value, __ATOMIC_ACQ_REL);
+}
+
+static inline void wsh_ptx_now(uint64_t &)
+{
+}
+
+/* Asked for between looks. */
+static inline uint64_t wsh_ptx_nanoseconds()
+{
+    struct timespec now;
+
+    sched_yield();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+[[noreturn]] static inline void wsh_ptx_trap()
+{
+    abort();
+}
+
+/* Runs call() by n threads at once, each as a lane. */
+template <class CALL> static void cpu_block_run(unsigned n, const CALL &call)
+{
+    void cpu_block_begin(unsigned n);
+    std::vector<std::thread> lanes;
+
+    cpu_block_begin(n);
+    for (unsigned i = 0; i < n; i++)
+        lanes.emplace_back([i, &call] {
+            threadIdx = cpu_dim{i, 0, 0};
+            call();
+        });
+    for (std::thread &lane : lanes)
+        lane.join();
+}
+
+#endif

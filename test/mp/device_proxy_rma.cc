@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts, gets and their strided forms as kernels make them reach the host heap of PEs of other hosts: the very code of
+ * device/strided.cuh at each scope, CPU threads for lanes; the proxy, its context and the transports are the real ones.
+ * Exactly the bytes named arrive, of every element size, of few and of more than a record holds; the source may be
+ * overwritten on return; a put of few bytes leaves nothing in the ring that stops it.
+ *
+ * roads: fakegpumixed:2,4 fakegpumixedefa:2
+ * timeout: 180
+ */
+#define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
+#include "device/strided.cuh"
+
+#include <shmemx.h>
+
+#define _Noreturn [[noreturn]]
+extern "C" {
+#include "test/common/mp.h"
+}
+#undef _Noreturn
+
+enum { BYTES = 400000, UNTOUCHED = 0x5a };
+
+static const unsigned lanes[] = {1, 5, 8}; /* by scope */
+
+static struct wsh_ring_heads heads;
+
+/* In the host heap: what another PE puts here, and gets from here. */
+static unsigned char *landing, *offered;
+static uint64_t *sent;
+
+static unsigned char source[BYTES], target[BYTES], want[BYTES];
+static int to, from;
+
+/* What lies in the fake GPU's memory only its own threads see. */
+static void take_view()
+{
+    wsh_device_view.ring_heads = (uint64_t)&heads;
+    wsh_device_view.slots = 0;
+    wsh_device_view.ranges = 0;
+}
+
+static unsigned seed;
+
+/* Bytes of `of` for the present round. */
+static void fill(unsigned char *memory, int of)
+{
+    mp_fill(memory, BYTES, seed * 64 + (unsigned)of);
+}
+
+/* `memory` must be `shape` of what `of` filled its side with, and untouched else. */
+static void check(const char *what, const unsigned char *memory, int of, struct wsh_dev_strides s, unsigned width)
+{
+    static unsigned char filled[BYTES];
+    size_t wrong = 0;
+
+    fill(filled, of);
+    memset(want, UNTOUCHED, BYTES);
+    for (size_t i = 0; i < s.nelems; i++)
+        memcpy(want + i * (size_t)s.dst * width, filled + i * (size_t)s.sst * width, width);
+    for (size_t i = 0; i < BYTES; i++)
+        wrong += memory[i] != want[i];
+    mp_check(!wrong, "%s of %zu elements of %u bytes, strides %td and %td: %zu bytes wrong", what, s.nelems, width,
+             s.dst, s.sst, wrong);
+}
+
+static void begin_round()
+{
+    seed++;
+    fill(source, mp_me);
+    fill(offered, mp_me);
+    memset(landing, UNTOUCHED, BYTES);
+    memset(target, UNTOUCHED, BYTES);
+    shmem_barrier_all();
+}
+
+template <int S, unsigned WIDTH> static void strided(ptrdiff_t dst, ptrdiff_t sst, size_t n)
+{
+    struct wsh_dev_strides s = {dst, sst, n};
+
+    begin_round();
+    cpu_block_run(lanes[S], [s] { wsh_dev_iput<S, WIDTH>("iput", landing, source, s, to); });
+    memset(source, 0, BYTES);
+    cpu_block_run(lanes[S], [s] { wsh_dev_iget<S, WIDTH>("iget", target, offered, s, to); });
+    check("iget", target, to, s, WIDTH);
+    shmem_barrier_all();
+    check("iput", landing, from, s, WIDTH);
+}
+
+template <int S, unsigned WIDTH> static void width()
+{
+    static const ptrdiff_t strides[][2] = {{1, 1}, {2, 1}, {1, 3}, {5, 7}};
+    static const size_t counts[] = {0, 1, 2, 33, 257};
+
+    for (const ptrdiff_t(&stride)[2] : strides)
+        for (size_t n : counts)
+            strided<S, WIDTH>(stride[0], stride[1], n);
+    strided<S, WIDTH>(-1, 0, 1); /* strides of one element say nothing */
+    if (WIDTH >= 8)
+        strided<S, WIDTH>(2, 3, 2 * WSH_RING_PART / WIDTH + 7);
+}
+
+/* Contiguous: with a signal every other time, which the target's host must find behind the data. */
+template <int S> static void contiguous(size_t len, unsigned round)
+{
+    struct wsh_dev_signal signal = {sent, 1, SHMEM_SIGNAL_ADD, 0};
+    const struct wsh_dev_signal *with = round % 2 ? &signal : nullptr;
+    uint64_t before = *sent;
+
+    begin_round();
+    cpu_block_run(lanes[S], [=] { wsh_dev_put_any<S>("put", landing, source, len, to, with); });
+    memset(source, 0, BYTES);
+    if (with)
+        shmem_uint64_wait_until(sent, SHMEM_CMP_EQ, before + 1);
+    else
+        shmem_barrier_all();
+    check("put", landing, from, wsh_dev_strides{1, 1, len}, 1);
+    cpu_block_run(lanes[S], [=] { wsh_dev_get_any<S>("get", target, offered, len, to); });
+    check("get", target, to, wsh_dev_strides{1, 1, len}, 1);
+    shmem_barrier_all();
+}
+
+template <int S> static void scope()
+{
+    static const size_t lens[] = {1, 8, 255, 256, 257, 4000, WSH_RING_PART, WSH_RING_PART + 1, BYTES};
+
+    for (size_t len : lens)
+        for (unsigned round = 0; round < 4; round++)
+            contiguous<S>(len, round);
+    width<S, 1>();
+    width<S, 2>();
+    width<S, 4>();
+    width<S, 8>();
+    width<S, 16>();
+}
+
+int main(void)
+{
+    mp_begin();
+    landing = (unsigned char *)mp_alloc(BYTES);
+    offered = (unsigned char *)mp_alloc(BYTES);
+    sent = (uint64_t *)mp_alloc(8);
+    if (mp_check(shmemx_malloc_device(64) && wsh_device_view.rings, "no rings to a proxy")) {
+        to = from = (mp_me + mp_npes / 2) % mp_npes;
+        mp_check(!shmem_ptr(offered, to), "PE %d is not on another host", to);
+        take_view();
+        scope<WSH_THREAD>();
+        scope<WSH_WARP>();
+        scope<WSH_BLOCK>();
+    }
+    return mp_end();
+}
