@@ -90,6 +90,7 @@ static void close_here(struct wsh_job *job)
 {
     wsh_ctx_shrink(job, job->device.first_tp);
     wsh_route_close_device(job, job->device.first_tp);
+    wsh_under_close_ctx(job);
     close_memory(job);
 }
 
@@ -105,6 +106,8 @@ static int open_here(struct wsh_job *job, const char *routine)
     rc = wsh_gpu_open(&job->device.gpu, job->local_rank % wsh_cuda_count());
     if (!rc)
         rc = open_memory(job);
+    if (!rc)
+        rc = wsh_under_open_ctx(job);
     if (!rc)
         rc = wsh_route_open_device(job);
     if (!rc)
@@ -237,9 +240,14 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
         return wsh_view_refill(job);
     rc = wsh_barrier(&job->world, routine);
     if (!rc)
-        rc = attach(job, routine);
+        rc = wsh_under_open(job);
     if (rc)
         return rc;
+    rc = attach(job, routine);
+    if (rc) {
+        wsh_under_close(job);
+        return rc;
+    }
     job->device.attached = true;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, true);
     job->heap.n_device = 1;
@@ -271,5 +279,6 @@ void wsh_device_close(struct wsh_job *job)
 {
     if (job->device.attached)
         close_memory(job);
+    job->under = (struct wsh_under){0};
     job->device.n_local = 0;
 }

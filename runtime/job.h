@@ -11,6 +11,7 @@
 #include "runtime/route.h"
 #include "runtime/route_blob.h"
 #include "runtime/team.h"
+#include "runtime/under.h"
 
 #include <sys/types.h>
 
@@ -44,6 +45,7 @@ struct wsh_job {
     int rounds; /* exchanges of blobs so far in this process, over all initializations */
     struct wsh_heap heap;
     struct wsh_device_heap device;
+    struct wsh_under under;
 
     unsigned n_tps;
     struct wsh_tp *tp[WSH_TP_MAX];

@@ -114,7 +114,7 @@ static int register_memory(struct wsh_job *job, unsigned tp)
 
 static int meet_host(const struct wsh_tp_params *params, const void *mine, size_t len, void *all)
 {
-    struct wsh_boot *boot = params->core;
+    struct wsh_boot *boot = &((struct wsh_job *)params->core)->boot;
 
     return boot->ops->meet_host ? boot->ops->meet_host(boot, mine, len, all) : -ENOTSUP;
 }
@@ -130,7 +130,8 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
                                          .multiple = job->thread_level == SHMEM_THREAD_MULTIPLE,
                                          .gpu = ops->device ? &job->device.gpu : NULL,
                                          .meet_host = meet_host,
-                                         .core = &job->boot};
+                                         .under = job->under.given.base ? &job->under.given : NULL,
+                                         .core = job};
     unsigned tp = job->n_tps;
     int rc = ops->open(&params, &job->tp[tp], &job->limits[tp]);
 

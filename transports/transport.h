@@ -41,6 +41,7 @@ enum wsh_reach {
 struct wsh_gpu;
 struct wsh_tp_ops;
 struct wsh_tp_limits;
+struct wsh_tp_under;
 
 /* An open transport; the transport's own struct begins with it. */
 struct wsh_tp {
@@ -80,12 +81,29 @@ struct wsh_tp_params {
     bool threads;  /* several threads may call at the same time (in different contexts, or progress) */
     bool multiple; /* … those of the program too (SHMEM_THREAD_MULTIPLE) */
     const struct wsh_gpu *gpu; /* transports of device memory only */
+    const struct wsh_tp_under *under; /* … and what one of them goes by that goes by others; NULL: no need of one */
     /*
      * For open, by all PEs of this host or by none: all[local_size], by local rank, is what each of them gave, `len`
      * bytes. NULL or -ENOTSUP: there is no way.
      */
     int (*meet_host)(const struct wsh_tp_params *params, const void *mine, size_t len, void *all);
     void *core; /* for meet_host */
+};
+
+/* Memory of a PE as another transport reaches it, and that transport's part of a context that is the asker's alone. */
+struct wsh_tp_way {
+    const struct wsh_rmem *rmem;
+    struct wsh_tctx *tctx;
+};
+
+/* What a transport is given that carries its operations by others. Valid until it is closed. */
+struct wsh_tp_under {
+    char *base; /* host memory for it alone, zero when it opens, … */
+    size_t len; /* … as long on all PEs, … */
+    size_t off; /* … at this offset of WSH_SEG_HEAP */
+    /* From its connect on: host memory (WSH_SEG_HEAP) of any PE; later this PE's device memory. -EHOSTUNREACH: none. */
+    int (*find)(const struct wsh_tp_under *under, int pe, enum wsh_seg seg, struct wsh_tp_way *way);
+    void *core; /* for find */
 };
 
 struct wsh_tp_limits {
@@ -228,7 +246,7 @@ struct wsh_tp_ops {
     void (*describe)(struct wsh_tctx *tctx, char *text, size_t size);
 };
 
-/* All transports in order of preference (local, nvlink, efa), complete tables without NULL slots; ends with NULL. */
+/* All transports in order of preference (local, nvlink, efa, relay), complete tables without NULL slots; ends with NULL. */
 const struct wsh_tp_ops *const *wsh_tp_registry(void);
 
 /* Copies `ops`, filling every NULL slot with the typed "not supported" body of none.c. */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how much host memory such a transport gets, and where its ways lead. */
+#include "runtime/under.h"
+
+#include "runtime/base/err.h"
+#include "runtime/base/log.h"
+#include "runtime/job.h"
+
+#include <shmem.h>
+
+/* Of each PE for each PE, at most; and of the symmetric heap: a part that leaves the program the rest. */
+#define UNDER_BYTES ((size_t)540 << 10)
+#define UNDER_PART 8
+
+static bool is_needed(const struct wsh_job *job)
+{
+    for (int pe = 0; pe < job->n_pes; pe++)
+        if (!job->same_host[pe])
+            return true;
+    return false;
+}
+
+static int find(const struct wsh_tp_under *under, int pe, enum wsh_seg seg, struct wsh_tp_way *way)
+{
+    struct wsh_job *job = under->core;
+    const struct wsh_route *route = &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg];
+
+    if (!route->ops)
+        return -EHOSTUNREACH;
+    *way = (struct wsh_tp_way){&route->rmem, job->under.ctx.tctx[route->tp]};
+    return 0;
+}
+
+int wsh_under_open(struct wsh_job *job)
+{
+    const struct wsh_segment *heap = &job->heap.seg[WSH_SEG_HEAP];
+    size_t len = UNDER_BYTES * (size_t)job->n_pes;
+    char *base;
+
+    if (!is_needed(job))
+        return 0;
+    if (len > heap->len / UNDER_PART)
+        len = heap->len / UNDER_PART;
+    base = wsh_heap_calloc(job, 1, len);
+    if (!base) {
+        wsh_error("no %zu KiB of the symmetric heap by which device memory of PEs on other hosts is reached; set "
+                  "SHMEM_SYMMETRIC_SIZE to more",
+                  len >> 10);
+        return -ENOMEM;
+    }
+    job->under.given = (struct wsh_tp_under){base, len, (size_t)(base - heap->base), find, job};
+    return 0;
+}
+
+void wsh_under_close(struct wsh_job *job)
+{
+    if (job->under.given.base)
+        wsh_heap_free(job, job->under.given.base);
+    job->under = (struct wsh_under){0};
+}
+
+int wsh_under_open_ctx(struct wsh_job *job)
+{
+    int rc = job->under.given.base ? wsh_ctx_init(&job->under.ctx, job, &job->world, SHMEM_CTX_SERIALIZED) : 0;
+
+    job->under.has_ctx = job->under.given.base && !rc;
+    return rc;
+}
+
+void wsh_under_close_ctx(struct wsh_job *job)
+{
+    if (job->under.has_ctx)
+        wsh_ctx_fini(&job->under.ctx);
+    job->under.has_ctx = false;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how messages about device memory lie in the host memory of two PEs, and the form of a message.
+ *
+ * A PE has a box for every PE. From A to B go messages of consecutive places: A builds them in `out` of its box for B
+ * and puts them to the same places in `in` of B's box for A. A *position* counts places for ever, from 0; its place is
+ * the position modulo their number; a message does not cross the end: a padding message fills it.
+ *
+ * The order, in the words used at both ends. A *sends* a message by a put with signal, whose signal sets the word
+ * `arrived` of its first place to position + 1: no two messages share a value, so nothing needs the order of two puts.
+ * B *takes* messages in the order of positions and gives each to its GPU, in that order; so what A asks for is done in
+ * the order in which A has asked, and a fence costs nothing. When the GPU is done, B *answers* gets and fetching
+ * atomics by a put with signal from `in` into the same places of `out` of A's box, whose signal sets `answered` to
+ * position + 1. Then B *frees* the places, in order, by adding their number to `credit` of A's box: what is freed is
+ * complete at its target. A writes places again when they are freed, their answer is taken, and whoever carried the
+ * message reads it no more.
+ *
+ * Room for an answer is there before its message is sent, and credit needs none: so neither waits for anything that the
+ * other side has to read first, and no two PEs can wait for each other's room.
+ */
+#ifndef WSH_RELAY_BOX_H
+#define WSH_RELAY_BOX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RELAY_PLACE = 1024, RELAY_PLACES_MIN = 32, RELAY_PLACES_MAX = 256, RELAY_MESSAGE_MAX = 32 /* places */ };
+
+enum relay_kind { RELAY_PAD = 1, RELAY_PUT, RELAY_SIGNAL, RELAY_GET, RELAY_AMO, RELAY_FETCH, RELAY_KINDS };
+
+/* Begins a message; the payload of puts follows, and that of answers takes its place. */
+struct relay_head {
+    uint8_t kind, op, width, seg; /* op, width: of an atomic; seg: of `off` */
+    uint8_t signal_op, signal_seg;
+    uint16_t places;
+    uint32_t len; /* bytes put, or wanted */
+    uint32_t unused;
+    uint64_t off;
+    uint64_t value, compare; /* of an atomic, or of a signal: value */
+    uint64_t signal_off;
+    uint64_t spare[2];
+};
+
+_Static_assert(sizeof(struct relay_head) == 64, "the payload is aligned as a copy likes it");
+
+/* Offsets in a box. */
+enum { RELAY_CREDIT = 0, RELAY_ARRIVED = 128 };
+
+static inline size_t relay_answered(unsigned places)
+{
+    return RELAY_ARRIVED + (size_t)places * 8;
+}
+
+static inline size_t relay_in(unsigned places)
+{
+    return RELAY_ARRIVED + (size_t)places * 16;
+}
+
+static inline size_t relay_out(unsigned places)
+{
+    return relay_in(places) + (size_t)places * RELAY_PLACE;
+}
+
+static inline size_t relay_box(unsigned places)
+{
+    return relay_out(places) + (size_t)places * RELAY_PLACE;
+}
+
+/* The most places, a power of two, of `n_pes` boxes in `len` bytes; 0: too few. */
+static inline unsigned relay_places(size_t len, int n_pes)
+{
+    unsigned places = RELAY_PLACES_MAX;
+
+    while (places >= RELAY_PLACES_MIN && relay_box(places) * (size_t)n_pes > len)
+        places /= 2;
+    return places >= RELAY_PLACES_MIN ? places : 0;
+}
+
+#endif
