@@ -84,13 +84,10 @@ static WSH_DEV uint32_t wsh_dev_find(const struct wsh_dev_target &target, uint64
     return target.atomic && !on_gpu ? WSH_DEVICE_HOST_ATOMIC : WSH_DEVICE_OK;
 }
 
-/* Host memory, which the proxy reaches where this GPU does not, and whose words it may update. */
-static WSH_DEV bool wsh_dev_is_proxied(uint32_t reason, const void *sym)
+/* What this GPU does not reach the proxy does, host memory and device memory; and it may update words of the host's. */
+static WSH_DEV bool wsh_dev_is_proxied(uint32_t reason)
 {
-    return wsh_device_view.rings && (reason == WSH_DEVICE_HOST_ATOMIC ||
-                                     (reason == WSH_DEVICE_UNREACHABLE &&
-                                      (wsh_dev_holds(wsh_device_view.seg[WSH_DEVICE_SEG_HEAP], (uint64_t)sym, 1) ||
-                                       wsh_dev_holds(wsh_device_view.seg[WSH_DEVICE_SEG_STATIC], (uint64_t)sym, 1))));
+    return wsh_device_view.rings && (reason == WSH_DEVICE_HOST_ATOMIC || reason == WSH_DEVICE_UNREACHABLE);
 }
 
 /*
@@ -103,7 +100,7 @@ inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym
     uint64_t at = 0;
     uint32_t reason = wsh_dev_find(wsh_dev_target{sym, len, pe, atomic}, &at);
 
-    if (reason && (!ask || !wsh_dev_is_proxied(reason, sym)))
+    if (reason && (!ask || !wsh_dev_is_proxied(reason)))
         wsh_dev_refuse(what, reason, pe, sym, len);
     return reason ? 0 : at;
 }

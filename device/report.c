@@ -21,9 +21,8 @@ static bool explain_address(const struct wsh_device_record *r, char *text, size_
         return true;
     case WSH_DEVICE_UNREACHABLE:
         snprintf(text, size,
-                 "0x%llx of PE %d is not mapped into this GPU: of PEs of other hosts, puts, gets, signals "
-                 "and atomics "
-                 "of kernels reach host memory alone (SHMEM_PROXY)",
+                 "0x%llx of PE %d is not mapped into this GPU: kernels reach PEs of other hosts by puts, gets, "
+                 "signals and atomics, and by a proxy (SHMEM_PROXY), not by collectives",
                  addr, r->pe);
         return true;
     case WSH_DEVICE_HOST_ATOMIC:

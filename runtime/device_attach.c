@@ -205,6 +205,8 @@ static int attach(struct wsh_job *job, const char *routine)
         rc = wsh_view_open(job);
     if (!rc)
         rc = wsh_proxy_open(job);
+    if (!rc)
+        rc = wsh_under_warm(job);
     if (wsh_agree(&job->world, !rc, &all_ok))
         wsh_job_abort(1);
     for (int pe = 0; peers && pe < job->n_pes; pe++)

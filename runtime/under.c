@@ -5,6 +5,8 @@
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
+#include "runtime/op.h"
+#include "runtime/rma.h"
 
 #include <shmem.h>
 
@@ -57,6 +59,16 @@ void wsh_under_close(struct wsh_job *job)
     if (job->under.given.base)
         wsh_heap_free(job, job->under.given.base);
     job->under = (struct wsh_under){0};
+}
+
+int wsh_under_warm(struct wsh_job *job)
+{
+    const struct wsh_target own = {&job->routes[(size_t)job->my_pe * WSH_SEGS + WSH_SEG_DEVICE], 0, job->my_pe};
+    struct wsh_done done = {0};
+    char byte;
+    int rc = job->under.has_ctx ? wsh_get_start(&job->under.ctx, &own, &byte, 1, &done) : 0;
+
+    return rc ? rc : wsh_op_wait(job, &done, "attaching the GPU");
 }
 
 int wsh_under_open_ctx(struct wsh_job *job)

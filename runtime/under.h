@@ -23,6 +23,9 @@ struct wsh_under {
 int wsh_under_open(struct wsh_job *job);
 void wsh_under_close(struct wsh_job *job);
 
+/* Local: what the context needs of the GPU is made now, since no kernel waits. 0 or a logged error. */
+int wsh_under_warm(struct wsh_job *job);
+
 /*
  * Local: the context, opened before the transports of device memory and closed after all other contexts. 0 or a negative
  * errno.

@@ -3,9 +3,9 @@
  * What kernels ask of the proxy arrives at PEs of other hosts: CPU threads stand for lanes and push into the job's
  * rings by the code of device/ring_push.cuh; the proxy, its context and the transports are the real ones. Puts of
  * every size, with and without signal, words, gets and atomics; a fence orders across rings, a quiet completes, and
- * so does the barrier of the host. Odd PEs have two proxy threads.
+ * so does the barrier of the host. Odd PEs have two proxy threads. All of it in host memory, and in device memory.
  *
- * roads: fakegpumixed:2,4 fakegpumixedefa:2
+ * roads: fakegpumixed:2,4 fakegpumixedefa:2,4
  * timeout: 120
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
@@ -33,9 +33,38 @@ struct cpu_dim blockDim;
 static struct wsh_device view;
 static struct wsh_ring_heads heads;
 
-/* In the host heap: what lane l of another PE puts here, gets from here, adds to. */
-static unsigned char *landing[LANES], *offered;
+/* In the host or the device heap: what lane l of another PE puts here, gets from here, adds to. */
+static bool on_gpu;
+static unsigned char *landing[LANES], *offered, *seen;
 static uint64_t *words, *counter, *signals;
+
+static void *allocate(size_t len)
+{
+    return on_gpu ? shmemx_calloc_device(1, len) : mp_alloc(len);
+}
+
+static void await(uint64_t *word, uint64_t value)
+{
+    if (!on_gpu)
+        shmem_uint64_wait_until(word, SHMEM_CMP_GE, value);
+    else
+        while (shmem_uint64_atomic_fetch(word, mp_me) < value)
+            sched_yield();
+}
+
+/* What this PE holds, where the CPU may look at it. */
+static const unsigned char *look(const void *at, uint32_t len)
+{
+    if (!on_gpu)
+        return (const unsigned char *)at;
+    shmem_getmem(seen, at, len, mp_me);
+    return seen;
+}
+
+static uint64_t value_of(const uint64_t *word)
+{
+    return shmem_uint64_atomic_fetch(word, mp_me);
+}
 
 void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
 {
@@ -129,10 +158,11 @@ static unsigned get(unsigned lane, uint32_t len, int pe)
 
 static void check_landing(unsigned lane, uint32_t len, unsigned round, int from)
 {
+    const unsigned char *data = look(landing[lane], len);
     unsigned wrong = 0;
 
     for (uint32_t i = 0; i < len; i++)
-        wrong += landing[lane][i] != pattern(from, lane, i, round);
+        wrong += data[i] != pattern(from, lane, i, round);
     mp_check(!wrong, "lane %u, %u bytes, round %u: %u are wrong", lane, len, round, wrong);
 }
 
@@ -170,10 +200,11 @@ static void signals_come_last(int to, int from)
         uint32_t len = lens[round % 5];
 
         put(round % LANES, landing[0], len, round, &signals[0], to);
-        shmem_uint64_wait_until(&signals[0], SHMEM_CMP_GE, ++sent);
+        await(&signals[0], ++sent);
+        const unsigned char *data = look(landing[0], len);
         unsigned wrong = 0;
         for (uint32_t i = 0; i < len; i++)
-            wrong += landing[0][i] != pattern(from, round % LANES, i, round);
+            wrong += data[i] != pattern(from, round % LANES, i, round);
         if (!mp_check(!wrong, "signal of round %u, %u bytes: %u are wrong", round, len, wrong))
             break;
         shmem_barrier_all();
@@ -187,10 +218,11 @@ static void fences_order_across_rings(int to, int from)
         put(0, landing[1], 5000, round, NULL, to);
         wsh_dev_rings_fence(rings_of(1, to));
         word(1, &words[0], round, to);
-        shmem_uint64_wait_until(&words[0], SHMEM_CMP_GE, round);
+        await(&words[0], round);
+        const unsigned char *data = look(landing[1], 5000);
         unsigned wrong = 0;
         for (uint32_t i = 0; i < 5000; i++)
-            wrong += landing[1][i] != pattern(from, 0, i, round);
+            wrong += data[i] != pattern(from, 0, i, round);
         if (!mp_check(!wrong, "flag of round %u: %u bytes are wrong", round, wrong))
             break;
         shmem_barrier_all();
@@ -218,36 +250,45 @@ static void atomics_and_gets(int to)
     shmem_barrier_all();
     for (unsigned l = 0; l < LANES; l++)
         mp_check(!wrong[l], "lane %u: %u fetched values are wrong", l, wrong[l]);
-    mp_check(words[16] == 5, "compare and swap left %llu", (unsigned long long)words[16]);
+    mp_check(value_of(&words[16]) == 5, "compare and swap left %llu", (unsigned long long)value_of(&words[16]));
     if (mp_me == 0)
-        mp_check(*counter == (uint64_t)n * LANES * (unsigned)mp_npes, "%llu additions were counted",
-                 (unsigned long long)*counter);
+        mp_check(value_of(counter) == (uint64_t)n * LANES * (unsigned)mp_npes, "%llu additions were counted",
+                 (unsigned long long)value_of(counter));
+    shmem_barrier_all();
+}
+
+static void run(bool gpu, int to)
+{
+    on_gpu = gpu;
+    for (unsigned char *&memory : landing)
+        memory = (unsigned char *)allocate(BYTES);
+    offered = (unsigned char *)allocate(WSH_RING_PART);
+    words = (uint64_t *)allocate(WORDS * 8);
+    counter = (uint64_t *)allocate(8);
+    signals = (uint64_t *)allocate(8);
+    for (uint32_t i = 0; i < WSH_RING_PART; i++)
+        seen[i] = pattern(mp_me, 7, i, 0);
+    shmem_putmem(offered, seen, WSH_RING_PART, mp_me);
+    mp_check(!shmem_ptr(offered, to), "PE %d is not on another host", to);
+    shmem_barrier_all();
+    puts_arrive(to, to);
+    signals_come_last(to, to);
+    fences_order_across_rings(to, to);
+    atomics_and_gets(to);
 }
 
 int main(void)
 {
     const char *rank = getenv("PMIX_RANK");
-    int to, from;
 
     setenv("SHMEM_PROXY_THREADS", rank && atoi(rank) % 2 ? "2" : "1", 0);
     mp_begin();
     wsh_device_register(&unit);
-    for (unsigned char *&memory : landing)
-        memory = (unsigned char *)mp_alloc(BYTES);
-    offered = (unsigned char *)mp_alloc(WSH_RING_PART);
-    words = (uint64_t *)mp_alloc(WORDS * 8);
-    counter = (uint64_t *)mp_alloc(8);
-    signals = (uint64_t *)mp_alloc(8);
-    for (uint32_t i = 0; i < WSH_RING_PART; i++)
-        offered[i] = pattern(mp_me, 7, i, 0);
+    seen = (unsigned char *)malloc(BYTES > WSH_RING_PART ? BYTES : WSH_RING_PART);
     if (mp_check(shmemx_malloc_device(64) && view.rings && view.n_rings, "no rings to a proxy")) {
-        to = from = (mp_me + mp_npes / 2) % mp_npes;
-        mp_check(!shmem_ptr(offered, to), "PE %d is not on another host", to);
-        shmem_barrier_all();
-        puts_arrive(to, from);
-        signals_come_last(to, from);
-        fences_order_across_rings(to, from);
-        atomics_and_gets(to);
+        run(false, (mp_me + mp_npes / 2) % mp_npes);
+        run(true, (mp_me + mp_npes / 2) % mp_npes);
     }
+    free(seen);
     return mp_end();
 }
