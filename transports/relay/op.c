@@ -190,7 +190,7 @@ static void describe_peer(const struct relay *relay, const struct relay_peer *pe
 {
     static const char *const names[RELAY_KINDS] = {
         [RELAY_PUT] = "put", [RELAY_SIGNAL] = "put with signal", [RELAY_GET] = "get",
-        [RELAY_AMO] = "atomic", [RELAY_FETCH] = "atomic that fetches"};
+        [RELAY_AMO] = "atomic", [RELAY_FETCH] = "fetching atomic"};
     unsigned n[RELAY_KINDS] = {0};
     size_t used = strlen(text);
     const char *separator = "";
@@ -202,8 +202,7 @@ static void describe_peer(const struct relay *relay, const struct relay_peer *pe
         used = strlen(text);
         if (!n[kind] || used >= size)
             continue;
-        snprintf(text + used, size - used, "%s%u part%s of %ss", separator, n[kind], n[kind] > 1 ? "s" : "",
-                 names[kind]);
+        snprintf(text + used, size - used, "%s%u %s%s", separator, n[kind], names[kind], n[kind] > 1 ? "s" : "");
         separator = ", ";
     }
 }
