@@ -6,6 +6,7 @@
 #include "runtime/base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/job.h"
+#include "runtime/progress.h"
 #include "runtime/proxy.h"
 
 #include <stdio.h>
@@ -85,12 +86,42 @@ static void close_memory(struct wsh_job *job)
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
 }
 
-/* Undoes open_here, however far it came, and the routes. */
-static void close_here(struct wsh_job *job)
+/* Transports and the view come and go only while no progress thread looks at them. 0 or a logged error. */
+static int with_no_progress(struct wsh_job *job, int (*change)(struct wsh_job *job))
 {
+    bool served = job->progress != NULL;
+    int rc, started;
+
+    wsh_progress_close(job);
+    rc = change(job);
+    started = served ? wsh_progress_start(job) : 0;
+    return rc ? rc : started;
+}
+
+static int close_parts(struct wsh_job *job)
+{
+    wsh_view_close(job);
     wsh_ctx_shrink(job, job->device.first_tp);
     wsh_route_close_device(job, job->device.first_tp);
     wsh_under_close_ctx(job);
+    return 0;
+}
+
+static int open_parts(struct wsh_job *job)
+{
+    int rc = wsh_under_open_ctx(job);
+
+    if (!rc)
+        rc = wsh_route_open_device(job);
+    if (!rc)
+        rc = wsh_ctx_extend(job, job->device.first_tp);
+    return rc;
+}
+
+/* Undoes open_here, however far it came, and the routes. */
+static void close_here(struct wsh_job *job)
+{
+    with_no_progress(job, close_parts);
     close_memory(job);
 }
 
@@ -107,11 +138,7 @@ static int open_here(struct wsh_job *job, const char *routine)
     if (!rc)
         rc = open_memory(job);
     if (!rc)
-        rc = wsh_under_open_ctx(job);
-    if (!rc)
-        rc = wsh_route_open_device(job);
-    if (!rc)
-        rc = wsh_ctx_extend(job, job->device.first_tp);
+        rc = with_no_progress(job, open_parts);
     if (rc)
         close_here(job);
     return rc;
@@ -215,7 +242,6 @@ static int attach(struct wsh_job *job, const char *routine)
     if (all_ok)
         return 0;
     wsh_proxy_close(job);
-    wsh_view_close(job);
     close_here(job);
     if (rc)
         return rc;

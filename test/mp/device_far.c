@@ -135,7 +135,7 @@ static void on_contexts(int pe)
         return;
     mp_fill(out, LARGEST, 3);
     shmem_ctx_putmem_nbi(ctx[0], region(mp_me), out, LARGEST, pe);
-    shmem_ctx_putmem(ctx[1], region(mp_me), out, 1, pe);
+    shmem_ctx_putmem(ctx[1], region(mp_me) + LARGEST, out, 1, pe);
     shmem_ctx_quiet(ctx[0]);
     shmem_ctx_getmem(ctx[1], in, region(mp_me), LARGEST, pe);
     mp_check(!mp_wrong(in, LARGEST, 3), "on contexts");

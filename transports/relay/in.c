@@ -134,6 +134,7 @@ static int answer(struct relay *relay, struct relay_peer *peer, uint64_t pos, st
                                      WSH_AMO_SET, pos + 1};
     size_t to = peer->there + relay_out(relay->places) + index * RELAY_PLACE + payload;
 
+    wsh_order_leaves();
     return peer->way.tctx->tp->ops->put_signal(peer->way.tctx, peer->way.rmem, to,
                                                place_of(relay, peer, pos) + payload, taken->answer, &answered,
                                                &taken->answered);
@@ -176,6 +177,7 @@ static int free_places(struct relay *relay, struct relay_peer *peer)
     add.operand = peer->freed - peer->credited;
     if (!add.operand)
         return 0;
+    wsh_order_leaves();
     rc = peer->way.tctx->tp->ops->amo(peer->way.tctx, peer->way.rmem, peer->there + RELAY_CREDIT, &add, NULL, NULL);
     if (rc)
         return rc == -EAGAIN ? 0 : rc;

@@ -131,6 +131,7 @@ static int send_one(struct relay *relay, struct relay_peer *peer, uint64_t pos, 
     const struct wsh_sig arrived = {peer->way.rmem, peer->there + RELAY_ARRIVED + index * 8, WSH_AMO_SET,
                                     pos + 1};
 
+    wsh_order_leaves();
     return peer->way.tctx->tp->ops->put_signal(peer->way.tctx, peer->way.rmem,
                                                peer->there + relay_in(relay->places) + index * RELAY_PLACE,
                                                place_of(relay, peer, pos), sizeof(struct relay_head) + sent->len,
