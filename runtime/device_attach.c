@@ -201,21 +201,31 @@ static int meet(struct wsh_job *job, bool ok, struct wsh_peer_blob *peers)
     return rc;
 }
 
-/* Ways to host memory that is mapped here, by the transport whose copies the GPU makes. */
+/*
+ * Ways between host memory of a PE and device memory here: where the former is mapped, by the transport whose copies
+ * this GPU makes; else by the one that reaches the PE's device memory.
+ */
+static struct wsh_route copy_route(const struct wsh_job *job, int pe, int seg)
+{
+    const struct wsh_route *to = &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg];
+    const struct wsh_route *by =
+        &job->routes[(size_t)(to->rmem.map ? job->my_pe : pe) * WSH_SEGS + WSH_SEG_DEVICE];
+    struct wsh_route copy = {by->ops, by->tp, to->rmem};
+
+    if (!to->ops || !by->ops)
+        return (struct wsh_route){0};
+    copy.rmem.tp = by->rmem.tp;
+    return copy;
+}
+
 static int fill_copies(struct wsh_job *job)
 {
-    size_t n = (size_t)job->n_pes * WSH_SEGS;
-    const struct wsh_route *own = &job->routes[(size_t)job->my_pe * WSH_SEGS + WSH_SEG_DEVICE];
-
-    job->device.copies = calloc(n, sizeof *job->device.copies);
+    job->device.copies = calloc((size_t)job->n_pes * WSH_SEGS, sizeof *job->device.copies);
     if (!job->device.copies)
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        if (i % WSH_SEGS < WSH_SEG_DEVICE && job->routes[i].rmem.map) {
-            job->device.copies[i] = *own;
-            job->device.copies[i].rmem = job->routes[i].rmem;
-            job->device.copies[i].rmem.tp = own->rmem.tp;
-        }
+    for (int pe = 0; pe < job->n_pes; pe++)
+        for (int seg = 0; seg < WSH_SEG_DEVICE; seg++)
+            job->device.copies[(size_t)pe * WSH_SEGS + (size_t)seg] = copy_route(job, pe, seg);
     return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels reach the host heap of PEs of another host: put, put_signal, get, p, g and atomics at each scope, checked by
- * the waiting kernel of the target; puts of any few bytes; a quiet by one thread of a later kernel completes what 132
- * blocks put.
+ * Kernels reach the host heap and the device heap of PEs of another host: put, put_signal, get, p, g and atomics at each
+ * scope, checked by the waiting kernel of the target; puts of any few bytes; a quiet by one thread of a later kernel
+ * completes what 132 blocks put.
  * roads: gpumixed:2,4
  * timeout: 300
  */
@@ -17,7 +17,7 @@ DEV_SCOPED(putmem)
 DEV_SCOPED(getmem)
 
 struct place {
-    uint64_t *data, *signal, *words; /* host heap */
+    uint64_t *data, *signal, *words; /* in the host heap, or in the device heap */
     uint64_t *source, *target;       /* device memory */
     int far;
 };
@@ -49,12 +49,19 @@ template <int S> __global__ void round_trip(struct place p, size_t words, uint64
 }
 
 static uint64_t rounds;
+static const char *kind;
+
+/* A word of this PE, wherever it lies. */
+static uint64_t own(const uint64_t *word)
+{
+    return shmem_uint64_atomic_fetch(word, mp_me);
+}
 
 template <int S> static void run(struct place p, struct dev_report *report)
 {
     static const size_t words[] = {1, 2, 31, 32, 33, 1000, 8192, 8193, WORDS_MAX};
 
-    dev_case("%s scope", dev_scope_name[S]);
+    dev_case("%s: %s scope", kind, dev_scope_name[S]);
     for (size_t len : words)
         for (int i = 0; i < mp_rounds(5, 100); i++) {
             round_trip<S><<<1, dev_threads[S]>>>(p, len, ++rounds, report);
@@ -109,16 +116,18 @@ static void lanes(struct place p, struct dev_report *report)
 {
     const uint64_t n = (uint64_t)mp_rounds(20, 500);
 
-    dev_case("words of 256 lanes");
+    dev_case("%s: words of 256 lanes", kind);
     for (uint64_t round = 1; round <= n; round++)
         words_of_lanes<<<1, 256>>>(p, round, report);
     dev_check_report(report, "p, fence, g");
     shmem_barrier_all();
     for (int i = 0; i < 4; i++)
-        mp_check(p.words[256 + i] == n * 64, "word %d counts %llu", i, (unsigned long long)p.words[256 + i]);
+        mp_check(own(&p.words[256 + i]) == n * 64, "word %d counts %llu", i,
+                 (unsigned long long)own(&p.words[256 + i]));
     if (mp_me == 0)
-        mp_check(p.words[300] == n * 256 * (uint64_t)mp_npes && p.words[301] == p.words[300],
-                 "PE 0 counts %llu and %llu", (unsigned long long)p.words[300], (unsigned long long)p.words[301]);
+        mp_check(own(&p.words[300]) == n * 256 * (uint64_t)mp_npes && own(&p.words[301]) == own(&p.words[300]),
+                 "PE 0 counts %llu and %llu", (unsigned long long)own(&p.words[300]),
+                 (unsigned long long)own(&p.words[301]));
     shmem_barrier_all();
 }
 
@@ -149,7 +158,7 @@ __global__ void wait_and_check(struct place p, uint64_t round, struct dev_report
 
 static void quiet_covers_all_blocks(struct place p, struct dev_report *report)
 {
-    dev_case("a quiet by one thread after %d blocks", BLOCKS);
+    dev_case("%s: a quiet by one thread after %d blocks", kind, BLOCKS);
     for (int i = 0; i < mp_rounds(50, 1000); i++) {
         rounds++;
         put_from_all_blocks<<<BLOCKS, 256>>>(p, rounds);
@@ -158,6 +167,20 @@ static void quiet_covers_all_blocks(struct place p, struct dev_report *report)
         dev_check_report(report, "data after the signal");
         shmem_barrier_all();
     }
+}
+
+static void run_all(struct place p, bool on_gpu, struct dev_report *report)
+{
+    kind = on_gpu ? "device memory" : "host memory";
+    rounds = 0;
+    p.data = (uint64_t *)(on_gpu ? dev_alloc(WORDS_MAX * 8) : mp_alloc(WORDS_MAX * 8));
+    p.signal = (uint64_t *)(on_gpu ? dev_alloc(8) : mp_alloc(8));
+    p.words = (uint64_t *)(on_gpu ? dev_alloc(512 * 8) : mp_alloc(512 * 8));
+    mp_check(!shmem_ptr(p.data, p.far), "PE %d is not on another host", p.far);
+    DEV_EACH_SCOPE(run_few_bytes<S>(p, report));
+    DEV_EACH_SCOPE(run<S>(p, report));
+    lanes(p, report);
+    quiet_covers_all_blocks(p, report);
 }
 
 int main(void)
@@ -169,14 +192,8 @@ int main(void)
     report = (struct dev_report *)dev_share(sizeof *report);
     p.source = (uint64_t *)dev_alloc(WORDS_MAX * 8);
     p.target = (uint64_t *)dev_alloc(WORDS_MAX * 8);
-    p.data = (uint64_t *)mp_alloc(WORDS_MAX * 8);
-    p.signal = (uint64_t *)mp_alloc(8);
-    p.words = (uint64_t *)mp_alloc(512 * 8);
     p.far = (mp_me + mp_npes / 2) % mp_npes;
-    mp_check(!shmem_ptr(p.data, p.far), "PE %d is not on another host", p.far);
-    DEV_EACH_SCOPE(run_few_bytes<S>(p, report));
-    DEV_EACH_SCOPE(run<S>(p, report));
-    lanes(p, report);
-    quiet_covers_all_blocks(p, report);
+    run_all(p, false, report);
+    run_all(p, true, report);
     return dev_end();
 }

@@ -18,13 +18,13 @@ static char *place_of(const struct relay *relay, const struct relay_peer *peer, 
 
 static bool is_inside(const struct relay *relay, unsigned seg, uint64_t off, uint64_t len)
 {
-    return seg >= WSH_SEG_DEVICE && seg < WSH_SEGS && off <= relay->lens[seg] && len <= relay->lens[seg] - off;
+    return seg < WSH_SEGS && off <= relay->lens[seg] && len <= relay->lens[seg] - off;
 }
 
 static bool is_word(const struct relay_head *head)
 {
-    return (head->width == 4 || head->width == 8) && head->len == head->width && head->off % head->width == 0 &&
-           head->op < WSH_AMO_OPS;
+    return head->seg >= WSH_SEG_DEVICE && (head->width == 4 || head->width == 8) && head->len == head->width &&
+           head->off % head->width == 0 && head->op < WSH_AMO_OPS;
 }
 
 static bool is_sound(const struct relay *relay, const struct relay_head *head, uint64_t pos)
@@ -41,7 +41,8 @@ static bool is_sound(const struct relay *relay, const struct relay_head *head, u
     case RELAY_PUT:
     case RELAY_GET: return head->len > 0;
     case RELAY_SIGNAL:
-        return head->len > 0 && is_inside(relay, head->signal_seg, head->signal_off, 8) &&
+        return head->len > 0 && head->signal_seg >= WSH_SEG_DEVICE &&
+               is_inside(relay, head->signal_seg, head->signal_off, 8) &&
                head->signal_off % 8 == 0 && (head->signal_op == WSH_AMO_SET || head->signal_op == WSH_AMO_ADD);
     case RELAY_AMO:
     case RELAY_FETCH: return is_word(head);
@@ -57,7 +58,7 @@ static int say_damaged(const struct relay_peer *peer, const struct relay_head *h
     return -EPROTO;
 }
 
-/* This PE's own segment, as its GPU reaches it. */
+/* This PE's own segment, as its GPU reaches it: host memory too, since copies of it keep the order of the others. */
 static const struct wsh_rmem *own(const struct relay *relay, unsigned seg)
 {
     struct wsh_tp_way way;

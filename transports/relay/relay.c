@@ -121,6 +121,7 @@ static unsigned relay_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
     return kind == WSH_MEM_DEVICE && ((struct relay *)tp)->peers[pe].reached ? WSH_REACH_ALL : 0;
 }
 
+/* Host memory is noted: other PEs copy between it and their device memory, though it is reached by others. */
 static int relay_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                               size_t *blob_len)
 {
@@ -130,8 +131,6 @@ static int relay_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, stru
 
     *lmem = NULL;
     *blob_len = 0;
-    if (mem->kind != WSH_MEM_DEVICE)
-        return 0;
     own = malloc(sizeof *own);
     if (!own)
         return -ENOMEM;
@@ -140,6 +139,8 @@ static int relay_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, stru
     pthread_mutex_lock(&relay->lock);
     relay->lens[mem->seg] = mem->len;
     pthread_mutex_unlock(&relay->lock);
+    if (mem->kind != WSH_MEM_DEVICE)
+        return 0;
     memcpy(blob, &out, sizeof out);
     *blob_len = sizeof out;
     return 0;

@@ -73,7 +73,7 @@ struct relay {
     const struct wsh_tp_under *under;
     const struct wsh_gpu *device;
     unsigned places;
-    size_t lens[WSH_SEGS]; /* of this PE's device memory */
+    size_t lens[WSH_SEGS]; /* of this PE's memory */
     bool connected;
     pthread_mutex_t lock;
     struct relay_peer *peers; /* [n_pes] */
