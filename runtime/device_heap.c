@@ -163,9 +163,10 @@ const struct wsh_route *wsh_device_copy_route(const struct wsh_job *job, const s
 
     if (copy->ops)
         return copy;
-    wsh_error("host memory of PE %d cannot be copied from or to device memory here, since SHMEM_TRANSPORTS leaves "
-              "out local or, for PEs of other hosts, relay; leave the setting empty, or go through a host buffer",
-              route->rmem.pe);
+    wsh_error(
+        "host memory of PE %d cannot be copied from or to device memory here, since SHMEM_TRANSPORTS leaves "
+        "out local or, for PEs of other hosts, relay; leave the setting empty, or go through a host buffer",
+        route->rmem.pe);
     return NULL;
 }
 

@@ -322,9 +322,7 @@ static int choose_route(struct wsh_job *job, int pe, int seg, const struct wsh_p
 
     for (unsigned tp = 0; tp < job->n_tps && !rc; tp++)
         rc = try_route(job, pe, seg, tp, peer);
-    if (rc > 0)
-        return 0;
-    if (!rc && seg >= WSH_SEG_DEVICE && !job->same_host[pe])
+    if (rc > 0 || (!rc && seg >= WSH_SEG_DEVICE && !job->same_host[pe]))
         return 0;
     if (!rc) {
         wsh_error(

@@ -31,10 +31,11 @@ void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, 
                  "variable of the program%s",
                  addr, job->heap.seg[WSH_SEG_STATIC].base ? "" : " (these are off: SHMEM_STATIC)");
     else if (wsh_heap_find(&job->heap, addr, len, &off) >= WSH_SEG_DEVICE && !job->same_host[pe])
-        snprintf(text, size,
-                 "%p is device memory, and PE %d is on another host: list relay in SHMEM_TRANSPORTS, or leave the "
-                 "setting empty",
-                 addr, pe);
+        snprintf(
+            text, size,
+            "%p is device memory, and PE %d is on another host: list relay in SHMEM_TRANSPORTS, or leave the "
+            "setting empty",
+            addr, pe);
     else
         snprintf(text, size, "%p is not aligned to its type, or PE %d does not have it", addr, pe);
 }

@@ -45,9 +45,10 @@ int wsh_under_open(struct wsh_job *job)
         len = heap->len / UNDER_PART;
     base = wsh_heap_calloc(job, 1, len);
     if (!base) {
-        wsh_error("no %zu KiB of the symmetric heap by which device memory of PEs on other hosts is reached; set "
-                  "SHMEM_SYMMETRIC_SIZE to more",
-                  len >> 10);
+        wsh_error(
+            "no %zu KiB of the symmetric heap by which device memory of PEs on other hosts is reached; set "
+            "SHMEM_SYMMETRIC_SIZE to more",
+            len >> 10);
         return -ENOMEM;
     }
     job->under.given = (struct wsh_tp_under){base, len, (size_t)(base - heap->base), find, job};
@@ -63,7 +64,8 @@ void wsh_under_close(struct wsh_job *job)
 
 int wsh_under_warm(struct wsh_job *job)
 {
-    const struct wsh_target own = {&job->routes[(size_t)job->my_pe * WSH_SEGS + WSH_SEG_DEVICE], 0, job->my_pe};
+    const struct wsh_target own = {&job->routes[(size_t)job->my_pe * WSH_SEGS + WSH_SEG_DEVICE], 0,
+                                   job->my_pe};
     struct wsh_done done = {0};
     char byte;
     int rc = job->under.has_ctx ? wsh_get_start(&job->under.ctx, &own, &byte, 1, &done) : 0;
@@ -73,7 +75,8 @@ int wsh_under_warm(struct wsh_job *job)
 
 int wsh_under_open_ctx(struct wsh_job *job)
 {
-    int rc = job->under.given.base ? wsh_ctx_init(&job->under.ctx, job, &job->world, SHMEM_CTX_SERIALIZED) : 0;
+    int rc =
+        job->under.given.base ? wsh_ctx_init(&job->under.ctx, job, &job->world, SHMEM_CTX_SERIALIZED) : 0;
 
     job->under.has_ctx = job->under.given.base && !rc;
     return rc;

@@ -27,8 +27,8 @@ void wsh_under_close(struct wsh_job *job);
 int wsh_under_warm(struct wsh_job *job);
 
 /*
- * Local: the context, opened before the transports of device memory and closed after all other contexts. 0 or a negative
- * errno.
+ * Local: the context, opened before the transports of device memory and closed after all other contexts. 0 or a
+ * negative errno.
  */
 int wsh_under_open_ctx(struct wsh_job *job);
 void wsh_under_close_ctx(struct wsh_job *job);

@@ -6,7 +6,8 @@
 
 extern const struct wsh_tp_ops wsh_local_ops, wsh_nvlink_ops, wsh_efa_ops, wsh_relay_ops;
 
-static const struct wsh_tp_ops *const known[] = {&wsh_local_ops, &wsh_nvlink_ops, &wsh_efa_ops, &wsh_relay_ops};
+static const struct wsh_tp_ops *const known[] = {&wsh_local_ops, &wsh_nvlink_ops, &wsh_efa_ops,
+                                                 &wsh_relay_ops};
 
 #define N_KNOWN (sizeof known / sizeof known[0])
 

@@ -81,7 +81,8 @@ struct wsh_tp_params {
     bool threads;  /* several threads may call at the same time (in different contexts, or progress) */
     bool multiple; /* … those of the program too (SHMEM_THREAD_MULTIPLE) */
     const struct wsh_gpu *gpu; /* transports of device memory only */
-    const struct wsh_tp_under *under; /* … and what one of them goes by that goes by others; NULL: no need of one */
+    const struct wsh_tp_under
+        *under; /* … and what one of them goes by that goes by others; NULL: no need of one */
     /*
      * For open, by all PEs of this host or by none: all[local_size], by local rank, is what each of them gave, `len`
      * bytes. NULL or -ENOTSUP: there is no way.
@@ -246,7 +247,7 @@ struct wsh_tp_ops {
     void (*describe)(struct wsh_tctx *tctx, char *text, size_t size);
 };
 
-/* All transports in order of preference (local, nvlink, efa, relay), complete tables without NULL slots; ends with NULL. */
+/* All transports in order of preference (local, nvlink, efa, relay), complete tables without NULL slots; then NULL. */
 const struct wsh_tp_ops *const *wsh_tp_registry(void);
 
 /* Copies `ops`, filling every NULL slot with the typed "not supported" body of none.c. */

@@ -24,7 +24,7 @@ WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "", "make every fallback to something
 WSH_ENV(bootstrap, ENUM(auto|pmix|single), "SHMEM_BOOTSTRAP", "auto", "NVSHMEM_BOOTSTRAP",
         "how PEs find each other: auto, pmix (oshrun, srun --mpi=pmix, mpirun) or single (one PE)")
 WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
-        "transports that may be used: local,nvlink,efa (empty = all)")
+        "transports that may be used: local,nvlink,efa,relay (empty = all)")
 WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",
         "the same for static data alone, so that it can travel another way than the heap (empty = SHMEM_TRANSPORTS)")
 WSH_ENV(provider, STR, "SHMEM_LIBFABRIC_PROVIDER", "", "NVSHMEM_LIBFABRIC_PROVIDER SHMEM_OFI_PROVIDER",
@@ -61,8 +61,8 @@ WSH_ENV(progress, ENUM(auto|thread|call), "SHMEM_PROGRESS", "auto", "",
         "program itself waits in the library), thread (one for each lane that never does), or call (nobody; not "
         "conforming); threads run near the NICs, with auto only where the program may use all processors there")
 WSH_ENV(proxy, ENUM(auto|on|off), "SHMEM_PROXY", "auto", "",
-        "a thread that carries out what kernels ask for in host memory that their GPU does not reach, and atomics "
-        "there: auto (where some PE is on another host), on, or off (kernels are refused it)")
+        "a thread that carries out what kernels ask for in memory that their GPU does not reach, and atomics in host "
+        "memory: auto (where some PE is on another host), on, or off (kernels are refused it)")
 WSH_ENV(proxy_threads, INT, "SHMEM_PROXY_THREADS", "1", "",
         "threads of the proxy, 1 to 8, near the NICs: PEs are shared out among them, so a PE that talks to few others "
         "needs few")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract over the relay transport, above efa with libfabric's provider tcp and nvlink with a CUDA driver without a
- * GPU: each PE believes that the others are on other hosts. What the core does for it is done here: memory, ways, and
+ * The contract over the relay transport, above efa with libfabric's provider tcp and nvlink with a CUDA driver without
+ * a GPU: each PE believes that the others are on other hosts. What the core does for it is done here: memory, ways, and
  * progress of all three.
  */
 #include "test/contract/group_gpu.h"
@@ -91,7 +91,8 @@ static int stack_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
     stack->me = params->my_pe;
     stack->n = params->n_pes;
     stack->under = (struct wsh_tp_under){.len = (size_t)BOX * GROUP_MAX, .find = find, .core = stack};
-    stack->under.base = mmap(NULL, stack->under.len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack->under.base =
+        mmap(NULL, stack->under.len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (int part = 0; part < PARTS && !rc; part++)
         rc = open_part(stack, params, part, limits);
     if (rc) {
@@ -141,9 +142,9 @@ static bool is_whole(const struct wsh_tp_peers *peers, int pe)
 {
     const struct blob *blob = peers->address[pe];
 
-    return !peers->len[pe] ||
-           (peers->len[pe] > sizeof *blob &&
-            peers->len[pe] == sizeof *blob + blob->len[EFA] + blob->len[NVLINK] + blob->len[RELAY] + blob->box_len);
+    return !peers->len[pe] || (peers->len[pe] > sizeof *blob &&
+                               peers->len[pe] == sizeof *blob + blob->len[EFA] + blob->len[NVLINK] +
+                                                     blob->len[RELAY] + blob->box_len);
 }
 
 static int connect_part(struct stack *stack, const struct wsh_tp_peers *peers, int part)
@@ -204,8 +205,8 @@ static unsigned stack_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
     return ops[RELAY]->reach(((struct stack *)tp)->tp[RELAY], pe, kind);
 }
 
-static int stack_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
-                              size_t *len)
+static int stack_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,
+                              void *blob, size_t *len)
 {
     struct stack *stack = (struct stack *)tp;
     char key[WSH_TP_MEM_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels reach the host heap and the device heap of PEs of another host: put, put_signal, get, p, g and atomics at each
- * scope, checked by the waiting kernel of the target; puts of any few bytes; a quiet by one thread of a later kernel
- * completes what 132 blocks put.
+ * Kernels reach the host heap and the device heap of PEs of another host: put, put_signal, get, p, g and atomics at
+ * each scope, checked by the waiting kernel of the target; puts of any few bytes; a quiet by one thread of a later
+ * kernel completes what 132 blocks put.
  * roads: gpumixed:2,4
  * timeout: 300
  */

@@ -71,7 +71,8 @@ static void put_and_get(int pe, size_t len, size_t off, bool nbi, bool gpu)
 
 static void all_sizes(int pe)
 {
-    static const size_t sizes[] = {1, 2, 3, 4, 7, 8, 12, 63, 1000, 4096, 32704, 32705, 65537, 300001, LARGEST};
+    static const size_t sizes[] = {1,    2,    3,     4,     7,     8,      12,     63,
+                                   1000, 4096, 32704, 32705, 65537, 300001, LARGEST};
 
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (size_t off = 0; off < 9; off += 1 + 3 * (sizes[i] > 100))
@@ -158,7 +159,8 @@ static void see(const char *what, const char *data, size_t len, uint64_t round)
     if (data != host)
         shmem_getmem(in, data, len, mp_me);
     mp_check(!mp_wrong(data == host ? data : in, len, round),
-             "%s: the flag came before its data (%zu bytes) in round %llu", what, len, (unsigned long long)round);
+             "%s: the flag came before its data (%zu bytes) in round %llu", what, len,
+             (unsigned long long)round);
 }
 
 static void send(char *to, size_t len, uint64_t *flag, uint64_t round, bool by_signal, int pe)
@@ -206,8 +208,8 @@ static void gets_after_fences(int pe)
         shmem_fence();
         shmem_getmem(in, region(mp_me), len, pe);
         seen = shmem_uint64_atomic_fetch(&cells[mp_me * 16 + 8], pe);
-        if (!mp_check(!mp_wrong(in, len, value) && seen == (uint64_t)i + 1, "get of %zu bytes after a fence, round %ld",
-                      len, i))
+        if (!mp_check(!mp_wrong(in, len, value) && seen == (uint64_t)i + 1,
+                      "get of %zu bytes after a fence, round %ld", len, i))
             break;
         shmem_quiet();
     }
@@ -223,7 +225,8 @@ static void together(void)
     for (uint64_t i = 0; i < rounds; i++) {
         uint64_t ticket = shmem_uint64_atomic_fetch_inc(tickets, 0);
 
-        mp_check(!i || ticket > last, "ticket %llu after %llu", (unsigned long long)ticket, (unsigned long long)last);
+        mp_check(!i || ticket > last, "ticket %llu after %llu", (unsigned long long)ticket,
+                 (unsigned long long)last);
         last = ticket;
         shmem_uint64_atomic_add(sum, ticket, 0);
         shmem_uint64_atomic_add(squares, ticket * ticket, 0);
@@ -251,8 +254,8 @@ static void all_at_once(void)
         memset(in, 0, LARGEST);
         shmem_getmem_nbi(in, region(pe), LARGEST, (pe + mp_me) % mp_npes);
         shmem_quiet();
-        mp_check(!mp_wrong(in, LARGEST, 77 + (uint64_t)pe), "what PE %d has put everywhere is not at PE %d", pe,
-                 (pe + mp_me) % mp_npes);
+        mp_check(!mp_wrong(in, LARGEST, 77 + (uint64_t)pe), "what PE %d has put everywhere is not at PE %d",
+                 pe, (pe + mp_me) % mp_npes);
         mp_check(shmem_uint64_g(&cells[600 + pe], mp_me) == MANY, "%llu of %d additions of PE %d",
                  (unsigned long long)shmem_uint64_g(&cells[600 + pe], mp_me), MANY, pe);
     }
@@ -270,7 +273,8 @@ static void target_computes(void)
         mp_fill(out, 5000, 5);
         shmem_putmem(region(mp_me), out, 5000, pe);
         shmem_quiet();
-        mp_check(shmem_uint64_atomic_fetch_add(cells + 700 + mp_me, 3, pe) == 0, "an atomic of a PE that computes");
+        mp_check(shmem_uint64_atomic_fetch_add(cells + 700 + mp_me, 3, pe) == 0,
+                 "an atomic of a PE that computes");
         mp_check(mp_now() < end, "a PE that computes is not served");
     } else {
         while (mp_now() < end)

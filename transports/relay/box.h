@@ -24,7 +24,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RELAY_PLACE = 1024, RELAY_PLACES_MIN = 32, RELAY_PLACES_MAX = 256, RELAY_MESSAGE_MAX = 32 /* places */ };
+enum {
+    RELAY_PLACE = 1024,
+    RELAY_PLACES_MIN = 32,
+    RELAY_PLACES_MAX = 256,
+    RELAY_MESSAGE_MAX = 32 /* places */
+};
 
 enum relay_kind { RELAY_PAD = 1, RELAY_PUT, RELAY_SIGNAL, RELAY_GET, RELAY_AMO, RELAY_FETCH, RELAY_KINDS };
 

@@ -23,8 +23,8 @@ static bool is_inside(const struct relay *relay, unsigned seg, uint64_t off, uin
 
 static bool is_word(const struct relay_head *head)
 {
-    return head->seg >= WSH_SEG_DEVICE && (head->width == 4 || head->width == 8) && head->len == head->width &&
-           head->off % head->width == 0 && head->op < WSH_AMO_OPS;
+    return head->seg >= WSH_SEG_DEVICE && (head->width == 4 || head->width == 8) &&
+           head->len == head->width && head->off % head->width == 0 && head->op < WSH_AMO_OPS;
 }
 
 static bool is_sound(const struct relay *relay, const struct relay_head *head, uint64_t pos)
@@ -42,8 +42,8 @@ static bool is_sound(const struct relay *relay, const struct relay_head *head, u
     case RELAY_GET: return head->len > 0;
     case RELAY_SIGNAL:
         return head->len > 0 && head->signal_seg >= WSH_SEG_DEVICE &&
-               is_inside(relay, head->signal_seg, head->signal_off, 8) &&
-               head->signal_off % 8 == 0 && (head->signal_op == WSH_AMO_SET || head->signal_op == WSH_AMO_ADD);
+               is_inside(relay, head->signal_seg, head->signal_off, 8) && head->signal_off % 8 == 0 &&
+               (head->signal_op == WSH_AMO_SET || head->signal_op == WSH_AMO_ADD);
     case RELAY_AMO:
     case RELAY_FETCH: return is_word(head);
     default: return false;
@@ -52,7 +52,8 @@ static bool is_sound(const struct relay *relay, const struct relay_head *head, u
 
 static int say_damaged(const struct relay_peer *peer, const struct relay_head *head)
 {
-    wsh_error("a message of PE %d about device memory of this PE is damaged (kind %d, %u bytes): a program may have "
+    wsh_error("a message of PE %d about device memory of this PE is damaged (kind %d, %u bytes): a program "
+              "may have "
               "written into symmetric memory that it has not allocated",
               peer->pe, head->kind, (unsigned)head->len);
     return -EPROTO;
@@ -120,10 +121,10 @@ static int take_one(struct relay *relay, struct relay_peer *peer)
     }
     if (rc)
         return rc == -EAGAIN ? 0 : rc;
-    peer->in[index] = (struct relay_taken){
-        .number = relay->issued,
-        .answer = head.kind == RELAY_GET || head.kind == RELAY_FETCH ? head.len : 0,
-        .places = head.places};
+    peer->in[index] =
+        (struct relay_taken){.number = relay->issued,
+                             .answer = head.kind == RELAY_GET || head.kind == RELAY_FETCH ? head.len : 0,
+                             .places = head.places};
     peer->taken += head.places;
     return 1;
 }
@@ -179,7 +180,8 @@ static int free_places(struct relay *relay, struct relay_peer *peer)
     if (!add.operand)
         return 0;
     wsh_order_leaves();
-    rc = peer->way.tctx->tp->ops->amo(peer->way.tctx, peer->way.rmem, peer->there + RELAY_CREDIT, &add, NULL, NULL);
+    rc = peer->way.tctx->tp->ops->amo(peer->way.tctx, peer->way.rmem, peer->there + RELAY_CREDIT, &add, NULL,
+                                      NULL);
     if (rc)
         return rc == -EAGAIN ? 0 : rc;
     peer->credited = peer->freed;

@@ -97,8 +97,8 @@ static bool is_on_gpu(struct wsh_tctx *tctx, const void *local)
     return is;
 }
 
-static struct relay_ask ask_for(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, enum relay_kind kind,
-                                struct wsh_done *done)
+static struct relay_ask ask_for(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off,
+                                enum relay_kind kind, struct wsh_done *done)
 {
     return (struct relay_ask){
         .kind = kind, .ctx = (struct relay_ctx *)tctx, .done = done, .seg = rmem->seg, .off = off};
@@ -168,7 +168,8 @@ size_t relay_pending(struct wsh_tctx *tctx, int pe)
     return n;
 }
 
-static void count(const struct relay *relay, const struct relay_peer *peer, const struct relay_ctx *ctx, unsigned *n)
+static void count(const struct relay *relay, const struct relay_peer *peer, const struct relay_ctx *ctx,
+                  unsigned *n)
 {
     const char *places = peer->box + relay_out(relay->places);
 
@@ -185,12 +186,14 @@ static void count(const struct relay *relay, const struct relay_peer *peer, cons
         n[peer->parked.kind]++;
 }
 
-static void describe_peer(const struct relay *relay, const struct relay_peer *peer, const struct relay_ctx *ctx,
-                          char *text, size_t size)
+static void describe_peer(const struct relay *relay, const struct relay_peer *peer,
+                          const struct relay_ctx *ctx, char *text, size_t size)
 {
-    static const char *const names[RELAY_KINDS] = {
-        [RELAY_PUT] = "put", [RELAY_SIGNAL] = "put with signal", [RELAY_GET] = "get",
-        [RELAY_AMO] = "atomic", [RELAY_FETCH] = "fetching atomic"};
+    static const char *const names[RELAY_KINDS] = {[RELAY_PUT] = "put",
+                                                   [RELAY_SIGNAL] = "put with signal",
+                                                   [RELAY_GET] = "get",
+                                                   [RELAY_AMO] = "atomic",
+                                                   [RELAY_FETCH] = "fetching atomic"};
     unsigned n[RELAY_KINDS] = {0};
     size_t used = strlen(text);
     const char *separator = "";
@@ -202,7 +205,8 @@ static void describe_peer(const struct relay *relay, const struct relay_peer *pe
         used = strlen(text);
         if (!n[kind] || used >= size)
             continue;
-        snprintf(text + used, size - used, "%s%u %s%s", separator, n[kind], names[kind], n[kind] > 1 ? "s" : "");
+        snprintf(text + used, size - used, "%s%u %s%s", separator, n[kind], names[kind],
+                 n[kind] > 1 ? "s" : "");
         separator = ", ";
     }
 }

@@ -132,10 +132,9 @@ static int send_one(struct relay *relay, struct relay_peer *peer, uint64_t pos, 
                                     pos + 1};
 
     wsh_order_leaves();
-    return peer->way.tctx->tp->ops->put_signal(peer->way.tctx, peer->way.rmem,
-                                               peer->there + relay_in(relay->places) + index * RELAY_PLACE,
-                                               place_of(relay, peer, pos), sizeof(struct relay_head) + sent->len,
-                                               &arrived, &sent->carried);
+    return peer->way.tctx->tp->ops->put_signal(
+        peer->way.tctx, peer->way.rmem, peer->there + relay_in(relay->places) + index * RELAY_PLACE,
+        place_of(relay, peer, pos), sizeof(struct relay_head) + sent->len, &arrived, &sent->carried);
 }
 
 /* Each when it is whole: the one that reads them takes them in this order anyway. */

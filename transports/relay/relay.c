@@ -21,9 +21,10 @@ struct mem_blob {
 
 static int say_no_room(const struct wsh_tp_params *params)
 {
-    wsh_error("device memory of PEs on other hosts is reached through host memory, of which there are only %zu KiB "
-              "for %d PEs: set SHMEM_SYMMETRIC_SIZE to more, or leave relay out of SHMEM_TRANSPORTS",
-              params->under->len >> 10, params->n_pes);
+    wsh_error(
+        "device memory of PEs on other hosts is reached through host memory, of which there are only %zu KiB "
+        "for %d PEs: set SHMEM_SYMMETRIC_SIZE to more, or leave relay out of SHMEM_TRANSPORTS",
+        params->under->len >> 10, params->n_pes);
     return -ENOMEM;
 }
 
@@ -122,8 +123,8 @@ static unsigned relay_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
 }
 
 /* Host memory is noted: other PEs copy between it and their device memory, though it is reached by others. */
-static int relay_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
-                              size_t *blob_len)
+static int relay_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,
+                              void *blob, size_t *blob_len)
 {
     struct relay *relay = (struct relay *)tp;
     const struct mem_blob out = {RELAY_VERSION, 0, mem->len};

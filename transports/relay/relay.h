@@ -20,7 +20,7 @@ struct relay_ask {
     struct wsh_done *done;
     enum wsh_seg seg;
     size_t off, len, at;
-    char *local;  /* source of a put, target of a get or fetch */
+    char *local;   /* source of a put, target of a get or fetch */
     bool on_gpu;   /* it is device memory */
     uint8_t width; /* of an atomic */
     uint8_t op;    /* of an atomic or signal, enum wsh_amo_op */
@@ -58,7 +58,7 @@ struct relay_peer {
 
     /* Positions: messages are built up to head, sent, answered, and their places free again up to tail. */
     uint64_t head, sent, answered, tail;
-    struct relay_sent *out; /* [places]; NULL: none so far */
+    struct relay_sent *out;  /* [places]; NULL: none so far */
     struct relay_ask parked; /* did not fit; what is asked later comes behind it */
     bool is_parked;
 
@@ -78,7 +78,8 @@ struct relay {
     pthread_mutex_t lock;
     struct relay_peer *peers; /* [n_pes] */
 
-    struct wsh_tctx *gpu;    /* the transport that copies from and to this PE's device memory, in order; or NULL … */
+    struct wsh_tctx
+        *gpu; /* the transport that copies from and to this PE's device memory, in order; or NULL … */
     struct wsh_rmem here;    /* … to which this is under->base */
     uint64_t issued, landed; /* operations given to it, and complete */
 };
