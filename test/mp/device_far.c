@@ -3,8 +3,9 @@
  * The host's routines work on device memory of PEs on other hosts, as on that of this one: puts and gets of every size
  * and alignment, from and to host and device memory, words, strided ones, on contexts; a fence orders puts before
  * flags, flags of signals come after their data, also by different roads; a get after a fence sees what was put;
- * atomics of all PEs on one word are one domain, and lose nothing; a target that computes is served; and what all PEs
- * send to all at once, more than fits anywhere, arrives.
+ * atomics of all PEs on one word are one domain, and lose nothing; threads do not disturb each other; a target that
+ * computes is served; and what all PEs send to all at once, more than fits anywhere, arrives. All of it after the
+ * library has started and ended before.
  *
  * roads: fakegpumixed:2,3,4 fakegpumixedefa:2,4 gpumixed:2,4 gpumixedefa:2
  * timeout: 120
@@ -13,10 +14,11 @@
 
 #include <shmemx.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST = 1 << 20, PAD = 64, REGION = LARGEST + 2 * PAD, MANY = 2000, WORDS = 1024 };
+enum { LARGEST = 1 << 20, PAD = 64, REGION = LARGEST + 2 * PAD, MANY = 2000, WORDS = 1024, THREADS = 3 };
 
 static char *device, *buffer, *out, *in; /* buffer: device memory that this PE uses locally */
 static uint64_t *cells, *host_flag;
@@ -283,6 +285,54 @@ static void target_computes(void)
     shmem_barrier_all();
 }
 
+struct worker {
+    int number, pe;
+    bool ok;
+};
+
+/* Rounds of put, fence, get, and of additions, on a context of its own or the default one. */
+static void *work(void *arg)
+{
+    struct worker *worker = arg;
+    const size_t len = 50000;
+    char *mine = region(mp_me) + (size_t)worker->number * len, *from = malloc(len), *back = malloc(len);
+    shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
+
+    worker->ok = worker->number == 0 || !shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx);
+    for (uint64_t i = 0; i < (uint64_t)mp_rounds(50, 1000) && worker->ok; i++) {
+        mp_fill(from, len, i * THREADS + (uint64_t)worker->number);
+        shmem_ctx_putmem_nbi(ctx, mine, from, len, worker->pe);
+        shmem_ctx_fence(ctx);
+        shmem_ctx_uint64_atomic_inc(ctx, &cells[800 + mp_me], worker->pe);
+        shmem_ctx_getmem(ctx, back, mine, len, worker->pe);
+        worker->ok = !mp_wrong(back, len, i * THREADS + (uint64_t)worker->number);
+        shmem_ctx_quiet(ctx);
+    }
+    if (worker->number)
+        shmem_ctx_destroy(ctx);
+    free(from);
+    free(back);
+    return NULL;
+}
+
+static void threads(int pe)
+{
+    struct worker workers[THREADS];
+    pthread_t ids[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){i, pe, false};
+        pthread_create(&ids[i], NULL, work, &workers[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(ids[i], NULL);
+        mp_check(workers[i].ok, "thread %d", i);
+    }
+    mp_check(shmem_uint64_g(&cells[800 + mp_me], pe) == (uint64_t)mp_rounds(50, 1000) * THREADS,
+             "additions of all threads");
+    shmem_barrier_all();
+}
+
 static int allocate(void)
 {
     out = malloc(LARGEST + PAD);
@@ -295,11 +345,31 @@ static int allocate(void)
     return mp_check(device && buffer && cells, "no device memory");
 }
 
+/* The library starts, attaches the GPUs, uses them across hosts, and ends. */
+static bool start_and_end(void)
+{
+    long *counter;
+    int n;
+    bool ok;
+
+    shmem_init();
+    n = shmem_n_pes();
+    counter = shmemx_calloc_device(1, sizeof *counter);
+    for (int pe = 0; pe < n && counter; pe++)
+        shmem_long_atomic_add(counter, 1 + shmem_my_pe(), pe);
+    shmem_barrier_all();
+    ok = counter && shmem_long_g(counter, shmem_my_pe()) == n * (n + 1) / 2;
+    shmem_finalize();
+    return ok;
+}
+
 int main(void)
 {
+    bool ok = start_and_end() & start_and_end();
     int far;
 
-    mp_begin();
+    mp_begin_thread(SHMEM_THREAD_MULTIPLE);
+    mp_check(ok, "the library's first times in this process");
     if (!allocate())
         return mp_end();
     for (far = 0; far < mp_npes && shmem_ptr(device, far);)
@@ -320,6 +390,7 @@ int main(void)
     orders("host, device", host, cells + 901);
     together();
     all_at_once();
+    threads(far);
     target_computes();
     free(out);
     free(in);
