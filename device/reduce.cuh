@@ -74,9 +74,12 @@ WSH_DEV_CALL void wsh_dev_reduce_near(const struct wsh_dev_group &group, const s
     wsh_dev_sync<S>();
 }
 
-/* Members whose units a lane has under way at once: all loads of a round start before the first is looked at. */
+/*
+ * Members whose units a lane has under way at once: all loads of a round start before the first is looked at. A block
+ * has its registers for its threads: it takes members singly, and the compiler two rounds of them together.
+ */
 #define WSH_REDUCE_AHEAD 4
-#define WSH_REDUCE_AHEAD_LEAN(S) ((S) == WSH_BLOCK ? 2 : 4)
+#define WSH_REDUCE_AHEAD_LEAN(S) ((S) == WSH_BLOCK ? 1 : 4)
 #define WSH_REDUCE_UNITS_LEAN(S) ((S) == WSH_BLOCK ? 1 : 2)
 
 /* Adds U units of A members, `base` and on, to the sums, in the order of the members. */
@@ -118,7 +121,7 @@ static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group, const
     for (size_t at = range.begin + wsh_dev_lane<S>() * sizeof(V); at < range.end; at += U * step) {
         V sum[U];
 
-#pragma unroll 1
+#pragma unroll(A == 1 ? 2 : 1)
         for (int base = 0; base < group.n_pes; base += (int)A)
             wsh_dev_reduce_some<K, A, U, V>(group, what, base, at, step, range.end, sum);
         for (int i = 0; i < (what.scatter ? 1 : group.n_pes); i++) {
