@@ -57,11 +57,8 @@ static WSH_DEV void wsh_ptx_fence()
 }
 
 /*
- * Lanes that the block does not have count as exited. A mask that is no constant would cost a search for equals.
- *
- * ptxas 13.0 drops a bar.warp.sync where it believes the lanes together, as after a call. They are not when a lane was
- * in a loop that yields (YIELD lets go those that wait at its BSYNC): they went on, and told what that lane had yet to
- * store. The shuffle, of nothing, keeps the test for lanes that are apart: one branch that is not taken.
+ * Lanes that the block does not have count as exited. A mask that is no constant would cost a search for equals. The
+ * shuffle, of nothing, keeps ptxas from leaving out the barrier where it takes the lanes for converged (README.md).
  */
 static WSH_DEV void wsh_ptx_warp_sync()
 {

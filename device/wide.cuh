@@ -134,7 +134,8 @@ static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int
         range = wsh_dev_part(range, WSH_SHARE_UNIT, blockIdx.x, wsh_dev_openers());
         middle = wsh_dev_reduce_middle(group, mine, range);
         wsh_dev_open<S>(group);
-        wsh_dev_reduce_span<S, K, WSH_REDUCE_AHEAD, WSH_WIDE_UNITS, uint4>(group, mine, wsh_dev_range{range.begin, middle});
+        wsh_dev_reduce_span<S, K, WSH_REDUCE_AHEAD, WSH_WIDE_UNITS, uint4>(
+            group, mine, wsh_dev_range{range.begin, middle});
         wsh_dev_reduce_lean<S, K, typename K::bits>(group, mine, wsh_dev_range{middle, range.end});
     }
     wsh_dev_close<S>(group);
