@@ -15,6 +15,7 @@
 
 #include <shmem.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -303,15 +304,17 @@ void wsh_view_buffers(struct wsh_job *job)
                   wsh_cuda_strerror(status));
 }
 
-/* The handle last, released: device code that finds it reads the row. */
+/* The handle last, released: device code that finds it reads the row. Threads open contexts at the same time. */
 void wsh_view_ctx(const struct wsh_ctx *ctx, bool here)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     struct wsh_view *view = ctx->job->device.view;
     uint64_t handle = (uint64_t)(uintptr_t)ctx, from = here ? 0 : handle;
 
     if (!view || !view->device.n_pes || !ctx->user ||
         (ctx->team != &ctx->job->world && ctx->team != &ctx->job->shared))
         return;
+    pthread_mutex_lock(&lock);
     for (int i = 0; i < WSH_DEVICE_CTXS; i++) {
         struct wsh_device_ctx *row = &view->pinned->handles.ctx[i];
 
@@ -319,8 +322,9 @@ void wsh_view_ctx(const struct wsh_ctx *ctx, bool here)
             continue;
         row->team = ctx->team == &ctx->job->shared;
         __atomic_store_n(&row->handle, here ? handle : 0, __ATOMIC_RELEASE);
-        return;
+        break;
     }
+    pthread_mutex_unlock(&lock);
 }
 
 void wsh_view_close(struct wsh_job *job)
