@@ -56,10 +56,8 @@ static WSH_DEV void wsh_ptx_fence()
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/*
- * Lanes that the block does not have count as exited. A mask that is no constant would cost a search for equals. The
- * shuffle, of nothing, keeps ptxas from leaving out the barrier where it takes the lanes for converged (README.md).
- */
+/* A constant mask: lanes that the block does not have count as exited. Without the shuffle, of nothing, ptxas leaves out
+ * the barrier where it takes the lanes for converged (README.md). */
 static WSH_DEV void wsh_ptx_warp_sync()
 {
     __shfl_sync(0xffffffffu, 0, 0);
