@@ -56,7 +56,7 @@ static WSH_DEV void wsh_ptx_fence()
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/* Lanes that the block does not have count as exited. Without a shuffle ptxas drops what it need not (README.md). */
+/* Lanes that the block does not have count as exited. Without the shuffle ptxas may drop the barrier: README.md. */
 static WSH_DEV void wsh_ptx_warp_sync()
 {
     __shfl_sync(0xffffffffu, 0, 0);
