@@ -365,11 +365,11 @@ static bool start_and_end(void)
 
 int main(void)
 {
-    bool ok = start_and_end() & start_and_end();
+    bool once = start_and_end(), twice = start_and_end();
     int far;
 
     mp_begin_thread(SHMEM_THREAD_MULTIPLE);
-    mp_check(ok, "the library's first times in this process");
+    mp_check(once && twice, "the library's first times in this process");
     if (!allocate())
         return mp_end();
     for (far = 0; far < mp_npes && shmem_ptr(device, far);)
