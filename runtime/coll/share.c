@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the two ways in a memory domain: pushed by the one who has it, or read by all at the same time. */
+/* Knows the ways in a memory domain: shown in a ring slot, pushed by the one who has it, or read by all at once. */
 #include "runtime/coll/share.h"
 
 #include "runtime/coll/hear.h"
@@ -29,6 +29,29 @@ int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sen
     if (rc || !fits_slot(share))
         return rc;
     return wsh_coll_copy_own(team, share->to, ((struct wsh_cell *)(team->coll->base + slot))->data,
+                             share->len);
+}
+
+/* One store, however many read: rep's own slot, which what came down the tree is in already. */
+static int show(struct wsh_team *team, const struct wsh_share *share)
+{
+    const struct wsh_cell *slot =
+        (const struct wsh_cell *)(team->coll->base + wsh_coll_slot_at(team->coll, share->slot));
+
+    return slot->flag == share->slot ? 0 : wsh_share_send(team, share, share->from, team->my_pe);
+}
+
+static int look(struct wsh_team *team, const struct wsh_share *share)
+{
+    const struct wsh_coll *coll = team->coll;
+    size_t slot = wsh_coll_slot_at(coll, share->slot);
+    struct wsh_hear hear = {
+        .team = team, .members = &share->rep, .n = 1, .off = slot, .there = true, .want = share->slot};
+    int rc = wsh_hear_all(&hear, share->routine);
+
+    if (rc)
+        return rc;
+    return wsh_coll_copy_own(team, share->to, ((struct wsh_cell *)(coll->peer[share->rep] + slot))->data,
                              share->len);
 }
 
@@ -86,6 +109,8 @@ int wsh_share(struct wsh_team *team, const struct wsh_share *share)
 
     if (coll->n_local == 1)
         return 0;
+    if (fits_slot(share))
+        return share->rep == team->my_pe ? show(team, share) : look(team, share);
     if (wsh_choice_find(WSH_COLL_BROADCAST, coll->layout, coll->n_local, share->len) == WSH_ALGO_PULL &&
         wsh_coll_can_pull(team, share->to, share->from, share->len))
         return pull(team, share);
