@@ -75,7 +75,7 @@ WSH_ENV(hang_seconds, SECONDS, "SHMEM_HANG_SECONDS", "60", "",
 WSH_ENV(sync_linear_max, INT, "SHMEM_SYNC_LINEAR_MAX", "32", "",
         "largest team whose barrier signals every member at once; larger ones use dissemination")
 WSH_ENV(team_memory, SIZE, "SHMEM_TEAM_MEMORY", "3M", "",
-        "bytes of symmetric memory a PE, beside the heap, for the flags of teams (2 to 8 KiB a team of 8 PEs)")
+        "bytes of symmetric memory a PE, beside the heap, for the flags of teams (6 to 11 KiB a team of 8 PEs)")
 WSH_ENV(device_epoch, INT, "SHMEM_DEVICE_EPOCH", "0", "",
         "internal: number of the last collective before a team's first one in kernels, to test where numbers wrap")
 WSH_ENV(node_emulated, INT, "SHMEM_NODE_EMULATED", "-1", "",

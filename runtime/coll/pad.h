@@ -32,7 +32,7 @@ struct wsh_pad {
     size_t hand;  /* [2][n_pes]: member i's block has arrived */
     size_t ack;   /* [n_pes]: member i has read what ring slot … announced; the slot's number */
     size_t sizes; /* [2][n_pes]: what member i contributes to a collect */
-    size_t ring;  /* [WSH_RING_SLOTS] of a line each: for each number in turn one sender, which writes its own or another's */
+    size_t ring;  /* [WSH_RING_SLOTS] of a line each: one writer for each number in turn, here or elsewhere */
     size_t
         own; /* [2] cells that this member writes and members in the same memory read; if there may be any */
     size_t result; /* [2] cells, the same for what the leader of a memory domain has worked out */
