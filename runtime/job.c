@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows the job's beginning and end: two mirrored lists of steps, and the only way to end the process early. */
-#define _GNU_SOURCE
 #include "runtime/job.h"
 
 #include "runtime/base/log.h"
 #include "runtime/coll/coll.h"
+#include "runtime/hosts.h"
 #include "runtime/order.h"
 #include "runtime/progress.h"
 #include "runtime/wait.h"
 
-#include <sched.h>
 #include <shmem.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -77,56 +76,6 @@ static void close_boot(struct wsh_job *job)
     job->n_pes = 0;
 }
 
-static void note_hosts(struct wsh_job *job, const struct wsh_peer_blob *peers)
-{
-    uint64_t mine = wsh_peer_blob_host(&peers[job->my_pe]);
-
-    job->local_rank = job->local_size = 0;
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        job->same_host[pe] = wsh_peer_blob_host(&peers[pe]) == mine;
-        job->local_rank += job->same_host[pe] && pe < job->my_pe;
-        job->local_size += job->same_host[pe];
-    }
-}
-
-/* Who shares memory with whom, for all PEs alike: the blobs are the same everywhere, and so must the settings be. */
-static void note_domains(struct wsh_job *job, const struct wsh_peer_blob *peers)
-{
-    bool shares = wsh_route_shares_memory(job);
-
-    job->n_domains = 0;
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        int first = shares ? 0 : pe;
-
-        while (wsh_peer_blob_host(&peers[first]) != wsh_peer_blob_host(&peers[pe]))
-            first++;
-        job->domain[pe] = first;
-        job->n_domains += first == pe;
-    }
-}
-
-/*
- * By PEs that may use the same cores or have some of their own: a PE that is bound to one core is not short of cores
- * if the others are bound to others. Emulated hosts are one machine.
- */
-static void tune_waits(struct wsh_job *job, const struct wsh_peer_blob *peers)
-{
-    int n_pes = 0, n_cores = 0, first;
-    cpu_set_t seen;
-
-    CPU_ZERO(&seen);
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        int cpus = wsh_peer_blob_cpus(&peers[pe], &first);
-
-        if (!job->same_host[pe] && job->env.node_emulated < 0)
-            continue;
-        n_pes++;
-        n_cores += CPU_ISSET(first, &seen) ? 0 : cpus;
-        CPU_SET(first, &seen);
-    }
-    wsh_wait_tune(job, n_pes, n_cores);
-}
-
 /* All PEs see the same blobs, so all give the same answer. */
 static bool on_one_host(const struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
@@ -166,9 +115,7 @@ static int build_routes(struct wsh_job *job, struct wsh_peer_blob *peers)
     }
     if (rc)
         return rc;
-    note_hosts(job, peers);
-    note_domains(job, peers);
-    tune_waits(job, peers);
+    wsh_hosts_note(job, peers);
     return wsh_route_connect(job, peers);
 }
 

@@ -10,13 +10,17 @@
 #define ONE (1U << WSH_LAYOUT_ONE)
 #define HOSTS (1U << WSH_LAYOUT_HOSTS)
 #define APART (1U << WSH_LAYOUT_APART)
+#define CROWDED (1U << WSH_LAYOUT_CROWDED)
 
 /* clang-format off */
 static const struct wsh_choice table[] = {
     {WSH_COLL_SYNC, ONE, 32, SIZE_MAX, WSH_ALGO_LINEAR,
      "barrier with 2 to 16 PEs; SHMEM_SYNC_LINEAR_MAX replaces the number"},
     {WSH_COLL_SYNC, APART, 3, SIZE_MAX, WSH_ALGO_LINEAR, "barrier over tcp: one step of the network"},
-    {WSH_COLL_SYNC, ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, "fewest messages a member"},
+    {WSH_COLL_SYNC, CROWDED, 2, SIZE_MAX, WSH_ALGO_LINEAR, "one step of the network"},
+    {WSH_COLL_SYNC, CROWDED, 64, SIZE_MAX, WSH_ALGO_FIRST,
+     "barrier over tcp with 4 to 16 PEs on 2 cores: fewest messages and turns on a core"},
+    {WSH_COLL_SYNC, ONE | APART | CROWDED, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, "fewest messages a member"},
     {WSH_COLL_SYNC, HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, "fewest messages between hosts"},
     {WSH_COLL_BROADCAST, ONE | HOSTS | APART, INT_MAX, WSH_RING_DATA, WSH_ALGO_CELLS,
      "data and flag are one cache line"},
@@ -77,8 +81,8 @@ const char *wsh_choice_routine(enum wsh_coll_routine routine)
 
 const char *wsh_choice_algo(enum wsh_algo algo)
 {
-    static const char *const names[] = {"linear", "rounds", "leaders", "cells",
-                                        "push",   "pull",   "slices",  "rails"};
+    static const char *const names[] = {"linear", "rounds", "first",  "leaders", "cells",
+                                        "push",   "pull",   "slices", "rails"};
 
     return names[algo];
 }
@@ -87,9 +91,10 @@ const char *wsh_choice_layouts(unsigned layouts)
 {
     switch (layouts) {
     case ONE: return "one host";
+    case CROWDED: return "apart, few cores";
     case HOSTS: return "several hosts";
     case APART: return "apart";
-    case ONE | APART: return "one host, apart";
+    case ONE | APART | CROWDED: return "one host, apart";
     case HOSTS | APART: return "several hosts, apart";
     default: return "any";
     }

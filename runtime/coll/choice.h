@@ -15,12 +15,16 @@ enum wsh_coll_routine {
     WSH_COLL_ROUTINES
 };
 
-/* All members share memory; some do; each is in memory of its own. */
-enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART };
+/*
+ * All members share memory; some do; each is in memory of its own, the leaders of hosts among themselves too. Where
+ * some machine has fewer cores than PEs, these meet as crowded.
+ */
+enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT_CROWDED };
 
 enum wsh_algo {
     WSH_ALGO_LINEAR,  /* every member signals every other */
     WSH_ALGO_ROUNDS,  /* dissemination: log2(n) rounds */
+    WSH_ALGO_FIRST,   /* the first member hears from every other, and tells them */
     WSH_ALGO_LEADERS, /* members and their leader, leaders among themselves, leader and members */
     WSH_ALGO_CELLS,   /* data beside the flag, in a cell of the pad */
     WSH_ALGO_PUSH,    /* straight into the others' dest, then a flag */

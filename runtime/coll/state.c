@@ -51,6 +51,7 @@ static void find_column(const struct wsh_team *team, struct wsh_coll *coll, int 
 /* SHMEM_SYNC_LINEAR_MAX stands for the table's number of members where all share memory. */
 static void choose(const struct wsh_team *team, struct wsh_coll *coll)
 {
+    enum wsh_layout apart = team->job->crowded ? WSH_LAYOUT_CROWDED : WSH_LAYOUT_APART;
     int n = team->n_pes;
 
     coll->layout = coll->n_domains == 1   ? WSH_LAYOUT_ONE
@@ -58,7 +59,9 @@ static void choose(const struct wsh_team *team, struct wsh_coll *coll)
                                           : WSH_LAYOUT_HOSTS;
     if (coll->layout == WSH_LAYOUT_ONE)
         n = n <= team->job->env.sync_linear_max ? 1 : INT32_MAX;
-    coll->sync = wsh_choice_find(WSH_COLL_SYNC, coll->layout, n, 0);
+    coll->sync =
+        wsh_choice_find(WSH_COLL_SYNC, coll->layout == WSH_LAYOUT_APART ? apart : coll->layout, n, 0);
+    coll->lead_sync = wsh_choice_find(WSH_COLL_SYNC, apart, coll->n_domains, 0);
 }
 
 static int allocate(struct wsh_coll *coll, int n_pes)

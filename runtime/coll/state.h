@@ -18,7 +18,7 @@
 struct wsh_coll {
     struct wsh_ctx ctx; /* numbers are the team's */
     enum wsh_layout layout;
-    enum wsh_algo sync;
+    enum wsh_algo sync, lead_sync; /* of all members; of the leaders */
     int n_domains, my_domain;
     int *all;            /* [n_pes] 0, 1, 2 … */
     int *domain;         /* [n_pes] */

@@ -84,26 +84,51 @@ static int meet_by_rounds(struct meeting *meeting, const struct group *group)
     return rc;
 }
 
+/* The first of the group hears from the others … */
+static int arrive(struct meeting *meeting, const struct group *group)
+{
+    if (group->at)
+        return send_flag(meeting, meeting->team->my_pe, group->members[0]);
+    return hear(meeting, group->members, group->n, -1);
+}
+
+/* … and tells them. */
+static int leave(struct meeting *meeting, const struct group *group)
+{
+    int rc = 0;
+
+    if (group->at)
+        return hear(meeting, group->members, 1, -1);
+    for (int i = 1; i < group->n && !rc; i++)
+        rc = send_flag(meeting, meeting->team->my_pe, group->members[i]);
+    return rc;
+}
+
+static int meet_at_first(struct meeting *meeting, const struct group *group)
+{
+    int rc = arrive(meeting, group);
+
+    return rc ? rc : leave(meeting, group);
+}
+
+static int meet_by(enum wsh_algo algo, struct meeting *meeting, const struct group *group)
+{
+    return algo == WSH_ALGO_LINEAR   ? meet_linear(meeting, group)
+           : algo == WSH_ALGO_ROUNDS ? meet_by_rounds(meeting, group)
+                                     : meet_at_first(meeting, group);
+}
+
 /* Members tell their leader, leaders meet, and tell their members. */
 static int meet_by_leaders(struct meeting *meeting)
 {
-    struct wsh_team *team = meeting->team;
-    struct wsh_coll *coll = team->coll;
+    struct wsh_coll *coll = meeting->team->coll;
+    const struct group locals = {coll->local, coll->n_local, coll->my_local};
     const struct group leaders = {coll->leader, coll->n_domains, coll->my_domain};
-    int rc;
+    int rc = arrive(meeting, &locals);
 
-    if (coll->my_local) {
-        rc = send_flag(meeting, team->my_pe, coll->local[0]);
-        return rc ? rc : hear(meeting, coll->local, 1, -1);
-    }
-    rc = hear(meeting, coll->local, coll->n_local, -1);
-    if (!rc)
-        rc = wsh_choice_find(WSH_COLL_SYNC, WSH_LAYOUT_APART, leaders.n, 0) == WSH_ALGO_LINEAR
-                 ? meet_linear(meeting, &leaders)
-                 : meet_by_rounds(meeting, &leaders);
-    for (int i = 1; i < coll->n_local && !rc; i++)
-        rc = send_flag(meeting, team->my_pe, coll->local[i]);
-    return rc;
+    if (!rc && !coll->my_local)
+        rc = meet_by(coll->lead_sync, meeting, &leaders);
+    return rc ? rc : leave(meeting, &locals);
 }
 
 static int meet(struct wsh_team *team, const char *routine, uint64_t *bad)
@@ -120,9 +145,7 @@ static int meet(struct wsh_team *team, const char *routine, uint64_t *bad)
     meeting.flags = coll->pad.meet + (meeting.epoch & 1) * (size_t)coll->pad.meet_words * sizeof(uint64_t);
     __atomic_thread_fence(
         __ATOMIC_SEQ_CST); /* my stores before the sync, loads after it; partner: the same at each member */
-    rc = coll->sync == WSH_ALGO_LINEAR   ? meet_linear(&meeting, &all)
-         : coll->sync == WSH_ALGO_ROUNDS ? meet_by_rounds(&meeting, &all)
-                                         : meet_by_leaders(&meeting);
+    rc = coll->sync == WSH_ALGO_LEADERS ? meet_by_leaders(&meeting) : meet_by(coll->sync, &meeting, &all);
     wsh_coll_all_met(coll, coll->ring);
     *bad = meeting.bad;
     return rc;

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows who is near whom: hosts, memory domains, and whether there are cores for all. */
+#ifndef WSH_HOSTS_H
+#define WSH_HOSTS_H
+
+struct wsh_job;
+struct wsh_peer_blob;
+
+/* Sets job->same_host, local_rank, local_size, domain, n_domains, crowded and tuning; the arrays are allocated. */
+void wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers);
+
+#endif
