@@ -17,6 +17,7 @@
 
 #define GRACE 1.8     /* seconds from SIGTERM to SIGKILL; everything is to be gone within 3 */
 #define LOST_WAIT 0.3 /* seconds to learn by waitpid how a PE with a broken connection ended */
+#define LATE_WAIT 0.8 /* seconds that the others have to end where a PE fails after shmem_finalize */
 #define TWICE 0.2     /* signals closer than this count as one (timeout(1) sends two) */
 
 /* From the most to the least telling, when several ends are seen at once: the others may be its consequence. */
@@ -59,6 +60,9 @@ void wsh_reap_look(struct wsh_reap *reap)
         if (info.si_code == CLD_DUMPED)
             pe->status |= WCOREFLAG;
         pe->running = false;
+        pe->ended = wsh_now();
+        if (pe->status && !reap->deadline)
+            reap->deadline = pe->ended + LATE_WAIT;
         reap->n_running--;
         wsh_say_more("PE %d (pid %d) ended", i, (int)pe->pid);
     }
@@ -104,6 +108,12 @@ static bool is_missed(const struct wsh_reap *reap)
     return false;
 }
 
+/* A failure that the others may be through with before it counts. */
+static bool is_late(const struct wsh_reap *reap, const struct wsh_pe *pe)
+{
+    return pe->joined && !pe->inside && reap->n_running && wsh_now() < pe->ended + LATE_WAIT;
+}
+
 static enum verdict judge(const struct wsh_reap *reap, const struct wsh_pe *pe)
 {
     if (!pe->pid)
@@ -115,7 +125,7 @@ static enum verdict judge(const struct wsh_reap *reap, const struct wsh_pe *pe)
     if (WIFSIGNALED(pe->status))
         return KILLED;
     if (WEXITSTATUS(pe->status))
-        return FAILED;
+        return is_late(reap, pe) ? FINE : FAILED;
     if (pe->inside)
         return LEFT_EARLY;
     return !pe->joined && is_missed(reap) ? NEVER_JOINED : FINE;
@@ -177,7 +187,7 @@ void wsh_reap_judge(struct wsh_reap *reap)
     for (int i = 0; i < reap->n_pes && !reap->ending; i++) {
         enum verdict verdict = judge(reap, &reap->pes[i]);
 
-        if (verdict < worst) {
+        if (verdict < worst || (verdict == worst && reap->pes[i].ended < reap->pes[guilty].ended)) {
             worst = verdict;
             guilty = i;
         }

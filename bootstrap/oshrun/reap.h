@@ -15,6 +15,7 @@ struct wsh_pe {
     bool joined;  /* was a PMIx client at any time */
     bool inside;  /* is one: between PMIx_Init and PMIx_Finalize */
     bool lost;    /* its connection broke while inside */
+    double ended; /* when its end was seen */
     int status;   /* as waitpid gives it, once not running */
     int exec_err; /* errno of a failed exec */
 };
@@ -27,7 +28,7 @@ struct wsh_reap {
     int code;        /* exit status of oshrun */
     bool ending;     /* SIGTERM was sent */
     bool killed;     /* SIGKILL was sent */
-    double deadline; /* ending: when SIGKILL follows. Not ending: when a lost connection counts; 0 = never */
+    double deadline; /* when SIGKILL follows, or before the end when what may be harmless counts; 0 = never */
     int asked_by;    /* the last of SIGINT, SIGTERM, … that was passed on; 0 = none */
     double asked_at;
 };

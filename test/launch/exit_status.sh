@@ -54,6 +54,12 @@ job $limit -n 2 sh -c "$course raise 9; true"
 ended "a PE dies inside a script that hides it" 1 'PE 1 .* exited with status 0 without shmem_finalize'
 job $limit -n 2 sh -c "$course raise 9; sleep 20"
 ended "and goes on" 1 'PE 1 .* is gone without shmem_finalize'
+after="$course hello; [ \$PMIX_RANK = 1 ] || exit 5"
+job $limit -n 2 sh -c "$after; sleep 0.3; echo last words"
+grep -q "^last words" "$out" || echo "the other PE's last words are lost" >>"$left_file"
+ended "a PE fails after finalize while the other goes on for a moment" 5 'PE 0 .* exited with status 5; ending job'
+job $limit -n 2 sh -c "$after; sleep 20"
+ended "or for long" 5 'PE 0 .* exited with status 5; ending job'
 job $limit -n 2 sh -c "case \$PMIX_RANK in 1) sleep 0.3; exit 4;; esac; exec $course hello"
 ended "a PE fails while the other waits in shmem_init" 4 'PE 1 .* exited with status 4'
 job $limit -n 2 sh -c 'echo $$ >>"$1.pids"; : >"/dev/shm/$$:$(id -u):0"; kill -9 $$' sh "$course"
