@@ -16,7 +16,7 @@ struct stream {
     uint64_t *words; /* [WORDS] the last round that the left one has flagged; … that the right one has read */
     uint64_t *beside; /* where a put with signal puts its data */
     uint64_t *source; /* as slots */
-    uint64_t sent, seen, acked;
+    uint64_t rounds, sent, seen, acked;
     long wrong;
 };
 
@@ -53,6 +53,10 @@ static void send_round(struct stream *stream)
     send_flag(stream, round);
     if (round % (LITMUS_SLOTS / 2) == 0)
         shmem_quiet(); /* before a source is used again */
+    if (stream->order == NONE && round == stream->rounds) {
+        shmem_quiet(); /* an older flag may have come to lie over the last one */
+        send_flag(stream, round);
+    }
 }
 
 static bool has_arrived(const struct stream *stream, uint64_t round)
@@ -95,10 +99,10 @@ static void wait_for_news(struct stream *stream)
     shmem_uint64_wait_until_any_vector(stream->words, WORDS, NULL, SHMEM_CMP_GT, known);
 }
 
-static long run(struct stream *stream, uint64_t rounds)
+static long run(struct stream *stream)
 {
-    while (stream->sent < rounds || stream->seen < rounds) {
-        if (stream->sent < rounds && stream->sent < stream->acked + LITMUS_SLOTS)
+    while (stream->sent < stream->rounds || stream->seen < stream->rounds) {
+        if (stream->sent < stream->rounds && stream->sent < stream->acked + LITMUS_SLOTS)
             send_round(stream);
         else
             wait_for_news(stream);
@@ -112,14 +116,14 @@ static void run_order(const struct litmus *litmus, enum order order, long rounds
 {
     static const char *const names[] = {"nothing", "a fence", "a quiet"};
     const size_t bytes = LITMUS_SLOTS * LITMUS_WORDS * sizeof(uint64_t);
-    struct stream stream = {.litmus = litmus, .order = order};
+    struct stream stream = {.litmus = litmus, .order = order, .rounds = (uint64_t)rounds};
     long wrong;
 
     stream.slots = mp_alloc(2 * bytes);
     stream.source = stream.slots + LITMUS_SLOTS * LITMUS_WORDS;
     stream.words = mp_alloc(WORDS * sizeof(uint64_t));
     stream.beside = mp_alloc(sizeof(uint64_t));
-    wrong = run(&stream, (uint64_t)rounds);
+    wrong = run(&stream);
     mp_check(order == NONE || !wrong, "%s, %s between: %ld of %ld rounds were seen after their flag",
              litmus->name, names[order], wrong, rounds);
     if (order == NONE)
