@@ -7,6 +7,7 @@
 
 #include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
+#include "runtime/coll/copy.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
 
@@ -45,12 +46,13 @@ static int by_cells(struct wsh_team *team, const char *routine, char *dest, cons
 static int pull(struct wsh_team *team, char *dest, const char *src, size_t len)
 {
     const char *mine = src + (size_t)team->my_pe * len;
+    wsh_copy_fn *copy = wsh_coll_copy_for((size_t)team->n_pes * (size_t)team->n_pes * len * 2);
     int rc = wsh_sync(team, ROUTINE);
 
     for (int k = 0; k < team->n_pes && !rc; k++) {
         int pe = wsh_blocks_turn(team, k);
 
-        memcpy(dest + (size_t)pe * len, wsh_coll_map(team, mine, len, pe), len);
+        copy(dest + (size_t)pe * len, wsh_coll_map(team, mine, len, pe), len);
     }
     return rc ? rc : wsh_sync(team, ROUTINE);
 }

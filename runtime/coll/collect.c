@@ -4,6 +4,7 @@
 
 #include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
+#include "runtime/coll/copy.h"
 #include "runtime/coll/share.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
@@ -141,13 +142,15 @@ static bool goes_by_rounds(const struct wsh_team *team, size_t len)
 /* The first sync says that every src is ready, the second that all of it was read. */
 static int pull(struct wsh_team *team, const struct places *places, const void *src)
 {
+    size_t all = offset_of(places, team->n_pes);
+    wsh_copy_fn *copy = wsh_coll_copy_for(all + (size_t)team->n_pes * all);
     int rc = wsh_sync(team, ROUTINE);
 
     for (int k = 0; k < team->n_pes && !rc; k++) {
         int pe = wsh_blocks_turn(team, k);
         size_t len = places->sizes ? places->sizes[pe] : places->len;
 
-        memcpy(places->dest + offset_of(places, pe), wsh_coll_map(team, src, len, pe), len);
+        copy(places->dest + offset_of(places, pe), wsh_coll_map(team, src, len, pe), len);
     }
     return rc ? rc : wsh_sync(team, ROUTINE);
 }
