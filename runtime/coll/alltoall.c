@@ -63,6 +63,8 @@ static int push(struct wsh_team *team, void *dest, const void *src, size_t len)
     size_t mine = (size_t)team->my_pe * len;
     int rc = 0;
 
+    if (!wsh_coll_is_host(team, dest) || !wsh_coll_is_host(team, src))
+        return wsh_blocks_device(&blocks, (char *)dest + mine, src, len, len);
     for (int k = 1; k < team->n_pes && !rc; k++) {
         int pe = wsh_blocks_turn(team, k);
 

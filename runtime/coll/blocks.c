@@ -3,6 +3,8 @@
 #include "runtime/coll/blocks.h"
 
 #include "runtime/coll/hear.h"
+#include "runtime/order.h"
+#include "runtime/rma.h"
 
 struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine)
 {
@@ -39,4 +41,23 @@ int wsh_blocks_end(const struct wsh_blocks *blocks)
 
     wsh_coll_all_met(coll, blocks->before);
     return rc ? rc : wsh_coll_sent(coll); /* the source may be reused */
+}
+
+int wsh_blocks_device(const struct wsh_blocks *blocks, void *dest, const void *src, size_t stride, size_t len)
+{
+    struct wsh_team *team = blocks->team;
+    int rc = 0;
+
+    for (int k = 1; k < team->n_pes && len && !rc; k++) {
+        int pe = wsh_blocks_turn(team, k);
+
+        rc = wsh_put_nbi(&team->coll->ctx, dest, (const char *)src + (size_t)pe * stride, len, pe);
+    }
+    if (!rc)
+        rc = wsh_coll_copy_beside(team, dest, (const char *)src + (size_t)team->my_pe * stride, len);
+    if (!rc)
+        rc = wsh_quiet(&team->coll->ctx);
+    for (int k = 1; k < team->n_pes && !rc; k++)
+        rc = wsh_blocks_send(blocks, NULL, NULL, 0, wsh_blocks_turn(team, k));
+    return rc ? rc : wsh_blocks_end(blocks);
 }

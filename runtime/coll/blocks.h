@@ -16,6 +16,13 @@ struct wsh_blocks {
 struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine);
 int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src, size_t len, int member);
 
+/*
+ * All of an epoch in device memory, the end too: block i at src + i * stride to dest of member i. The GPU is waited for
+ * once, not for each member.
+ */
+int wsh_blocks_device(const struct wsh_blocks *blocks, void *dest, const void *src, size_t stride,
+                      size_t len);
+
 /* The member of step k = 1, 2 … n - 1: starting behind oneself, so that no member is everybody's first target. */
 static inline int wsh_blocks_turn(const struct wsh_team *team, int k)
 {

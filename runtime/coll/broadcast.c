@@ -26,21 +26,25 @@ static int pass_down(struct wsh_team *team, const struct wsh_share *share, int r
     return rc;
 }
 
+/* The root's own copy comes last; a GPU makes it beside those that go to others. */
 int wsh_broadcast(struct wsh_team *team, void *dest, const void *src, size_t len, int root, bool root_too)
 {
     struct wsh_coll *coll = team->coll;
     struct wsh_share share = {.routine = "shmem_broadcast", .to = dest, .from = src, .len = len};
+    bool is_host = wsh_coll_is_host(team, dest), keeps = root_too && root == team->my_pe && dest != src;
     int rc;
 
     share.rep = coll->my_domain == coll->domain[root] ? root : coll->leader[coll->my_domain];
     rc = wsh_coll_next_slot(team, share.routine, &share.slot);
+    if (!rc && keeps && !is_host)
+        rc = wsh_coll_copy_beside(team, dest, src, len);
     if (!rc && share.rep == team->my_pe)
         rc = pass_down(team, &share, root);
     if (share.rep != root)
         share.from = dest;
     if (!rc)
         rc = wsh_share(team, &share);
-    if (!rc && root_too && root == team->my_pe)
+    if (!rc && keeps && is_host)
         rc = wsh_coll_copy_own(team, dest, src, len);
     return rc ? rc : wsh_coll_sent(coll);
 }

@@ -38,7 +38,7 @@ static const struct wsh_choice table[] = {
     {WSH_COLL_ALLTOALL, ONE, 8, WSH_CELL_DATA / 8, WSH_ALGO_CELLS, "alltoall_latency with 4 and 8 PEs"},
     {WSH_COLL_ALLTOALL, ONE, 64, WSH_CELL_DATA / 64, WSH_ALGO_CELLS, "alltoall_latency with 16 PEs"},
     {WSH_COLL_ALLTOALL, ONE, 8, 262144, WSH_ALGO_PUSH, "alltoall_latency with 4 and 8 PEs: one step"},
-    {WSH_COLL_ALLTOALL, ONE, INT_MAX, 65536, WSH_ALGO_PUSH, "alltoall_latency with 16 PEs: one step"},
+    {WSH_COLL_ALLTOALL, ONE, INT_MAX, 32768, WSH_ALGO_PUSH, "alltoall_latency with 16 PEs: one step"},
     {WSH_COLL_ALLTOALL, ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, "alltoall_latency: who reads keeps what is read"},
     {WSH_COLL_ALLTOALL, HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, "alltoall_latency: one step"},
     {WSH_COLL_REDUCE, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "reduce_latency with 2 to 8 PEs: one step"},

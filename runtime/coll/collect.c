@@ -26,12 +26,20 @@ static int by_cells(struct wsh_team *team, char *dest, const void *src, size_t l
     return rc;
 }
 
+static bool is_host(const struct wsh_team *team, const void *dest, const void *src)
+{
+    return wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src);
+}
+
 /* My block to offset `at` of everybody's dest. */
 static int push(const struct wsh_blocks *blocks, char *dest, const void *src, size_t len)
 {
     struct wsh_team *team = blocks->team;
-    int rc = wsh_coll_copy_own(team, dest, src, len);
+    int rc;
 
+    if (!is_host(team, dest, src))
+        return wsh_blocks_device(blocks, dest, src, 0, len);
+    rc = wsh_coll_copy_own(team, dest, src, len);
     for (int k = 1; k < team->n_pes && !rc; k++)
         rc = wsh_blocks_send(blocks, dest, src, len, wsh_blocks_turn(team, k));
     return rc ? rc : wsh_blocks_end(blocks);
@@ -153,11 +161,6 @@ static int pull(struct wsh_team *team, const struct places *places, const void *
         copy(places->dest + offset_of(places, pe), wsh_coll_map(team, src, len, pe), len);
     }
     return rc ? rc : wsh_sync(team, ROUTINE);
-}
-
-static bool is_host(const struct wsh_team *team, const void *dest, const void *src)
-{
-    return wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src);
 }
 
 int wsh_fcollect(struct wsh_team *team, void *dest, const void *src, size_t len)

@@ -3,12 +3,15 @@
 #include "runtime/coll/share.h"
 
 #include "runtime/coll/hear.h"
+#include "runtime/order.h"
+#include "runtime/rma.h"
 
 #include <string.h>
 
-static bool fits_slot(const struct wsh_share *share)
+/* A GPU's memory is written at once: by way of the slot it would take two copies by the GPU, one after the other. */
+static bool fits_slot(const struct wsh_team *team, const struct wsh_share *share)
 {
-    return share->len <= WSH_RING_DATA;
+    return share->len <= WSH_RING_DATA && wsh_coll_is_host(team, share->to);
 }
 
 int wsh_share_send(struct wsh_team *team, const struct wsh_share *share, const void *data, int member)
@@ -16,7 +19,7 @@ int wsh_share_send(struct wsh_team *team, const struct wsh_share *share, const v
     struct wsh_coll *coll = team->coll;
     size_t slot = wsh_coll_slot_at(coll, share->slot);
     const struct wsh_signal signal = wsh_coll_word(coll, slot, share->slot);
-    void *to = fits_slot(share) ? ((struct wsh_cell *)(coll->base + slot))->data : share->to;
+    void *to = fits_slot(team, share) ? ((struct wsh_cell *)(coll->base + slot))->data : share->to;
 
     return wsh_coll_send(coll, to, data, share->len, &signal, member);
 }
@@ -26,7 +29,7 @@ int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sen
     size_t slot = wsh_coll_slot_at(team->coll, share->slot);
     int rc = wsh_hear_one(team, sender, slot, share->slot, share->routine);
 
-    if (rc || !fits_slot(share))
+    if (rc || !fits_slot(team, share))
         return rc;
     return wsh_coll_copy_own(team, share->to, ((struct wsh_cell *)(team->coll->base + slot))->data,
                              share->len);
@@ -55,6 +58,24 @@ static int look(struct wsh_team *team, const struct wsh_share *share)
                              share->len);
 }
 
+/* The GPU is waited for once, not for each member. */
+static int push_device(struct wsh_team *team, const struct wsh_share *share)
+{
+    struct wsh_coll *coll = team->coll;
+    const struct wsh_signal signal = wsh_coll_word(coll, wsh_coll_slot_at(coll, share->slot), share->slot);
+    int rc = 0;
+
+    for (int i = 0; i < coll->n_local && !rc; i++)
+        if (coll->local[i] != team->my_pe)
+            rc = wsh_put_nbi(&coll->ctx, share->to, share->from, share->len, coll->local[i]);
+    if (!rc)
+        rc = wsh_quiet(&coll->ctx);
+    for (int i = 0; i < coll->n_local && !rc; i++)
+        if (coll->local[i] != team->my_pe)
+            rc = wsh_signal_send(&coll->ctx, &signal, coll->local[i]);
+    return rc;
+}
+
 static int push(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_coll *coll = team->coll;
@@ -62,6 +83,8 @@ static int push(struct wsh_team *team, const struct wsh_share *share)
 
     if (share->rep != team->my_pe)
         return wsh_share_take(team, share, share->rep);
+    if (!wsh_coll_is_host(team, share->to))
+        return push_device(team, share);
     for (int i = 0; i < coll->n_local && !rc; i++)
         if (coll->local[i] != team->my_pe)
             rc = wsh_share_send(team, share, share->from, coll->local[i]);
@@ -109,7 +132,7 @@ int wsh_share(struct wsh_team *team, const struct wsh_share *share)
 
     if (coll->n_local == 1)
         return 0;
-    if (fits_slot(share))
+    if (fits_slot(team, share))
         return share->rep == team->my_pe ? show(team, share) : look(team, share);
     if (wsh_choice_find(WSH_COLL_BROADCAST, coll->layout, coll->n_local, share->len) == WSH_ALGO_PULL &&
         wsh_coll_can_pull(team, share->to, share->from, share->len))

@@ -5,6 +5,7 @@
 #include "runtime/coll/pool.h"
 #include "runtime/job.h"
 #include "runtime/op.h"
+#include "runtime/order.h"
 #include "runtime/rma.h"
 #include "runtime/signal.h"
 
@@ -177,12 +178,26 @@ bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void
 
 int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
+    int rc;
+
     if (dest == src || !len)
         return 0;
-    if (!wsh_coll_is_host(team, dest) || !wsh_coll_is_host(team, src))
-        return wsh_put(&team->coll->ctx, dest, src, len, team->my_pe);
-    memcpy(dest, src, len);
-    return 0;
+    if (wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src)) {
+        memcpy(dest, src, len);
+        return 0;
+    }
+    rc = wsh_put_nbi(&team->coll->ctx, dest, src, len, team->my_pe);
+    return rc ? rc : wsh_quiet(&team->coll->ctx); /* it is there, for whoever reads it next */
+}
+
+/* On a stream of its own, that of the default context: two copies on one take twice as long. */
+int wsh_coll_copy_beside(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    struct wsh_job *job = team->job;
+
+    return dest == src || !len
+               ? 0
+               : wsh_get_counted(&job->ctx, dest, src, len, team->members[team->my_pe], &team->coll->sending);
 }
 
 int wsh_coll_next_slot(struct wsh_team *team, const char *routine, uint64_t *number)

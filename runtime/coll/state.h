@@ -54,6 +54,8 @@ bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void
 
 /* Copies own data; the memory may be a GPU's. */
 int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t len);
+/* The same for a GPU's memory, beside what goes to others: both symmetric. It is there after wsh_coll_sent. */
+int wsh_coll_copy_beside(struct wsh_team *team, void *dest, const void *src, size_t len);
 
 /* A word of a member's pad, as a signal to set to `value`. */
 static inline struct wsh_signal wsh_coll_word(const struct wsh_coll *coll, size_t off, uint64_t value)
