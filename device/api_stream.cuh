@@ -76,14 +76,13 @@ WSH_KERNEL(wsh_dev_broadcast_wide<WSH_BLOCK>("broadcast on a stream", team, (cha
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_reduce_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
-WSH_KERNEL(wsh_dev_reduce_wide<WSH_BLOCK, wsh_dev_kind<T>>("reduce on a stream", team, op, false, dest, source,
-                                                           nelems);)
+WSH_KERNEL(wsh_dev_reduce_wide<WSH_BLOCK, wsh_dev_kind<T>>("reduce on a stream", team, op, dest, source, nelems);)
 
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_scatter_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
-WSH_KERNEL(wsh_dev_reduce_wide<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a stream", team, op, true, dest, source,
-                                                           nelems);)
+WSH_KERNEL(wsh_dev_scatter_wide<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a stream", team, op, dest, source,
+                                                            nelems);)
 
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
@@ -95,16 +94,22 @@ WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_scan_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, bool exclusive)
 WSH_KERNEL(wsh_dev_scan_wide<WSH_BLOCK, wsh_dev_kind<T>>("scan on a stream", team, dest, source, nelems, exclusive);)
 
-/* Blocks for `parts` times `len` bytes; one where all may go by cells, whatever the team's have room for. */
+/* Blocks for a collective of `parts` times `len` bytes; one where that takes and tells all by its own cells. */
 static inline unsigned wsh_stream_blocks_for(size_t len, int parts)
 {
-    return len > WSH_DEVICE_CELLS_MOVED && parts > 0 ? wsh_stream_blocks(len * (size_t)parts) : 1;
+    size_t whole = parts > 0 ? len * (size_t)parts : 0, tiles = whole / WSH_STREAM_CELLS_TILE;
+
+    if (len <= WSH_DEVICE_CELLS_MOVED || !whole)
+        return 1;
+    if (whole > WSH_STREAM_CELLS)
+        return wsh_stream_blocks(whole);
+    return tiles < 2 ? 2 : tiles < WSH_STREAM_BLOCKS ? (unsigned)tiles : WSH_STREAM_BLOCKS;
 }
 
-/* Beyond cells what is combined, or read by all, is by kernels of several blocks alone. */
-static inline unsigned wsh_stream_blocks_beyond(size_t len, int parts)
+/* Of one that combines: one block takes more by its cells. */
+static inline unsigned wsh_stream_blocks_summed(size_t len, int parts)
 {
-    return len > WSH_DEVICE_CELLS / 2 && parts > 0 ? wsh_stream_blocks(len * (size_t)parts + WSH_STREAM_WIDE) : 1;
+    return len > WSH_DEVICE_CELLS_SUMMED ? wsh_stream_blocks_for(len, parts) : 1;
 }
 
 template <int N>
@@ -121,7 +126,7 @@ template <int N>
 static inline int wsh_stream_spread(shmem_team_t team, void *dest, const void *source, size_t len, int root,
                                     cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_beyond(len, 1);
+    unsigned blocks = wsh_stream_blocks_for(len, 1);
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_broadcast<N>, wsh_stream_broadcast_wide<N>,
                                 team, dest, source, len, root);
@@ -131,7 +136,7 @@ template <int N, class T>
 static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                          int op, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_beyond(nelems * size, 1);
+    unsigned blocks = wsh_stream_blocks_summed(nelems * size, 1);
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_reduce<T>, wsh_stream_reduce_wide<T>,
                                 team, dest, source, nelems, op);
@@ -141,7 +146,7 @@ template <int N, class T>
 static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                              int op, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_beyond(nelems * size, shmem_team_n_pes(team));
+    unsigned blocks = wsh_stream_blocks_summed(nelems * size, shmem_team_n_pes(team));
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_scatter<T>, wsh_stream_scatter_wide<T>,
                                 team, dest, source, nelems, op);
@@ -151,7 +156,7 @@ template <int N, class T>
 static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                       bool exclusive, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_beyond(nelems * size, 1);
+    unsigned blocks = wsh_stream_blocks_summed(nelems * size, 1);
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_scan<T>, wsh_stream_scan_wide<T>,
                                 team, dest, source, nelems, exclusive);

@@ -17,21 +17,23 @@
 /* Cells in flight of a lane that takes them: a thread of a block of 1024 has few registers. */
 template <int S> WSH_DEV constexpr unsigned wsh_dev_ahead()
 {
-    return S == WSH_BLOCK ? 1 : 4;
+    return S == WSH_BLOCK ? 2 : S == WSH_WARP ? 4 : 8;
 }
+
+enum wsh_cells_use { WSH_CELLS_MOVE, WSH_CELLS_CAST, WSH_CELLS_COMBINE };
 
 /*
  * Data that goes by the cells of one epoch: what fits, and what lanes write and take sooner than they copy and meet;
- * where the other way is to meet, read and meet again (`COMBINED`), that is more. Chosen with
- * perftest/device/collectives.
+ * where the other way is to meet, read and meet again, that is more. Chosen with perftest/device/collectives.
  */
-template <int S, bool COMBINED = false>
+template <int S, enum wsh_cells_use USE = WSH_CELLS_MOVE>
 static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
 {
-    constexpr uint32_t most = S == WSH_THREAD ? 64
-                              : S == WSH_WARP ? 512
-                              : COMBINED      ? ~0u
-                                              : WSH_DEVICE_CELLS_MOVED;
+    constexpr uint32_t most = S == WSH_THREAD            ? 32
+                              : S == WSH_WARP            ? 512
+                              : USE == WSH_CELLS_COMBINE ? WSH_DEVICE_CELLS_SUMMED
+                              : USE == WSH_CELLS_CAST    ? 2 * WSH_DEVICE_CELLS_MOVED
+                                                         : WSH_DEVICE_CELLS_MOVED;
 
     return group.cells / 2 < most ? group.cells / 2 : most;
 }
@@ -113,33 +115,44 @@ static WSH_DEV uint64_t wsh_dev_cell_take(const struct wsh_dev_group &group, con
     return wsh_dev_cell_data(seen);
 }
 
+/* A cell of those to or from several members, `units` each: the member's turn after this one, and the cell. */
+struct wsh_dev_place {
+    unsigned peer, unit;
+};
+
+static WSH_DEV struct wsh_dev_place wsh_dev_place_of(unsigned at, unsigned units)
+{
+    unsigned peer = at < units ? 0 : at / units; /* a division takes as long as an access to memory */
+
+    return wsh_dev_place{peer, at - peer * units};
+}
+
+/* A lane's next one, which is number `at`. One thread takes them all in turn. */
+template <int S>
+static WSH_DEV struct wsh_dev_place wsh_dev_place_next(struct wsh_dev_place last, unsigned at, unsigned units)
+{
+    if (S != WSH_THREAD)
+        return wsh_dev_place_of(at, units);
+    return last.unit + 1 < units ? wsh_dev_place{last.peer, last.unit + 1} : wsh_dev_place{last.peer + 1, 0};
+}
+
 /* All lanes: `len` bytes to each other member, from source + its number * stride, into its cells from `skip` on. */
 template <int S>
 static WSH_DEV void wsh_dev_cells_send(const struct wsh_dev_group &group, const char *source, size_t stride,
                                        size_t len, unsigned skip = 0)
 {
-    unsigned units = wsh_dev_cells_for(len), n = units * (unsigned)(group.n_pes - 1);
+    unsigned units = wsh_dev_cells_for(len), n = units * (unsigned)(group.n_pes - 1), lane = wsh_dev_lane<S>();
+    struct wsh_dev_place place = wsh_dev_place_of(lane, units);
 
 #pragma unroll 1
-    for (unsigned i = wsh_dev_lane<S>(); i < n; i += wsh_dev_size<S>()) {
-        unsigned peer = i / units, unit = i - peer * units;
-        int to = wsh_dev_after_me(group, peer);
+    for (unsigned i = lane; i < n; i += wsh_dev_size<S>(), place = wsh_dev_place_next<S>(place, i, units)) {
+        int to = wsh_dev_after_me(group, place.peer);
         struct wsh_ptx_pair *cells = wsh_dev_cells_from(group, wsh_dev_member_pad(group, to), group.my_pe);
-        const char *from = source + (size_t)to * stride + (size_t)unit * WSH_CELL_BYTES;
+        size_t off = (size_t)place.unit * WSH_CELL_BYTES;
 
-        wsh_dev_cell_put(cells + skip + unit, wsh_dev_load8(from, len - (size_t)unit * WSH_CELL_BYTES),
+        wsh_dev_cell_put(cells + skip + place.unit, wsh_dev_load8(source + (size_t)to * stride + off, len - off),
                          group.epoch);
     }
-}
-
-/* Cell `at` of those that members send here, `units` each, from the member `first` after this one on. */
-static WSH_DEV const struct wsh_ptx_pair *wsh_dev_cell_at(const struct wsh_dev_group &group, unsigned at,
-                                                          unsigned units, unsigned first, unsigned skip)
-{
-    unsigned peer = at / units;
-
-    return wsh_dev_cells_from(group, group.pad, wsh_dev_after_me(group, first + peer)) + skip +
-           (at - peer * units);
 }
 
 /* All lanes: `len` bytes from each of `peers` members, `first` after this one and on, to dest + its number * stride. */
@@ -147,27 +160,35 @@ template <int S>
 static WSH_DEV void wsh_dev_cells_receive(const struct wsh_dev_group &group, char *dest, size_t stride,
                                           size_t len, unsigned first, unsigned peers, unsigned skip = 0)
 {
-    unsigned units = wsh_dev_cells_for(len), n = units * peers, size = wsh_dev_size<S>();
+    unsigned units = wsh_dev_cells_for(len), n = units * peers, size = wsh_dev_size<S>(), lane = wsh_dev_lane<S>();
     constexpr unsigned ahead = wsh_dev_ahead<S>();
+    struct wsh_dev_place next = wsh_dev_place_of(lane, units);
 
 #pragma unroll 1
-    for (unsigned i = wsh_dev_lane<S>(); i < n; i += ahead * size) {
+    for (unsigned i = lane; i < n; i += ahead * size) {
         struct wsh_ptx_pair seen[ahead];
+        struct wsh_dev_place place[ahead];
 
-#pragma unroll
-        for (unsigned u = 0; u < ahead; u++)
-            seen[u] =
-                wsh_ptx_get(wsh_dev_cell_at(group, i + u * size < n ? i + u * size : i, units, first, skip));
 #pragma unroll
         for (unsigned u = 0; u < ahead; u++) {
-            unsigned at = i + u * size, peer = at / units;
-            size_t off = (size_t)(at - peer * units) * WSH_CELL_BYTES;
+            int from = wsh_dev_after_me(group, first + next.peer);
 
-            if (at < n)
-                wsh_dev_store8(
-                    dest + (size_t)wsh_dev_after_me(group, first + peer) * stride + off,
-                    wsh_dev_cell_take(group, wsh_dev_cell_at(group, at, units, first, skip), seen[u]),
-                    len - off);
+            place[u] = next;
+            if (i + u * size < n)
+                seen[u] = wsh_ptx_get(wsh_dev_cells_from(group, group.pad, from) + skip + next.unit);
+            next = wsh_dev_place_next<S>(next, i + (u + 1) * size, units);
+        }
+#pragma unroll
+        for (unsigned u = 0; u < ahead; u++) {
+            int from = wsh_dev_after_me(group, first + place[u].peer);
+            size_t off = (size_t)place[u].unit * WSH_CELL_BYTES;
+
+            if (i + u * size < n)
+                wsh_dev_store8(dest + (size_t)from * stride + off,
+                               wsh_dev_cell_take(group,
+                                                 wsh_dev_cells_from(group, group.pad, from) + skip + place[u].unit,
+                                                 seen[u]),
+                               len - off);
         }
     }
 }

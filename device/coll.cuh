@@ -89,6 +89,9 @@ static WSH_DEV void wsh_dev_fcollect(const char *what, shmem_team_t team, void *
     wsh_dev_exchange<S>(what, team, (char *)dest, (const char *)source, true, len);
 }
 
+#define WSH_PUSHED (8u << 10) /* bytes in all; H200, perftest/device/collectives */
+#define WSH_PUSHED_BLOCK (128u << 10)
+
 /* All but the root tell that they are here; the root's cells tell it of the root. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_near(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
@@ -121,11 +124,44 @@ template <int S> WSH_DEV_CALL void wsh_dev_broadcast_done(const struct wsh_dev_g
     wsh_dev_meet<S>(group, wsh_dev_done(group));
 }
 
+/*
+ * Whether the root stores all copies: sooner than that all meet, read and meet again, while they are few and short. One
+ * other member is told by half, which it reads, and the root stores the rest (spread.cuh).
+ */
+template <int S> static WSH_DEV bool wsh_dev_pushes(const struct wsh_dev_group &group, size_t len)
+{
+    if (group.n_pes == 2)
+        return S != WSH_BLOCK || len <= WSH_PUSHED_BLOCK;
+    return len * (size_t)(group.n_pes - 1) <= (S == WSH_BLOCK ? WSH_PUSHED_BLOCK : WSH_PUSHED);
+}
+
+/* The root tells of its stores, and makes its own copy while the others hear; they have nothing to release. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_broadcast_push(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
+{
+    bool root = group.my_pe == what.root;
+
+#pragma unroll 1
+    for (unsigned i = 0; root && i + 1 < (unsigned)group.n_pes; i++)
+        wsh_dev_store_at<S>(group, what.dest, what.source, what.len, wsh_dev_after_me(group, i));
+    wsh_dev_sync<S>();
+    if (wsh_dev_looks<S>()) {
+        if (root)
+            wsh_ptx_release();
+        wsh_dev_tell<S>(group, wsh_dev_done(group));
+    }
+    if (root)
+        wsh_dev_keep<S>(what.dest, what.source, what.len);
+    if (wsh_dev_looks<S>())
+        wsh_dev_await<S>(group, wsh_dev_done(group));
+    wsh_dev_sync<S>();
+}
+
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void *dest, const void *source, size_t len,
                                        int root)
 {
-    struct wsh_dev_spread all = {(char *)dest, (const char *)source, len, root, {0, 1}, {0, 0}, {0, 0}};
+    struct wsh_dev_spread all = {(char *)dest, (const char *)source, len, root, {0, 1}, {0, 0}, {0, 0}, {0, 0}};
     struct wsh_dev_group group;
 
     if (!len)
@@ -133,12 +169,14 @@ WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void
     group = wsh_dev_enter<S>(what, team);
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
-    if (all.len <= wsh_dev_cells_room<S, true>(group)) {
+    if (len <= wsh_dev_cells_room<S, WSH_CELLS_CAST>(group)) {
         wsh_dev_broadcast_near<S>(group, all);
-        return;
+    } else if (wsh_dev_pushes<S>(group, len)) {
+        wsh_dev_broadcast_push<S>(group, all);
+    } else {
+        wsh_dev_broadcast_far<S>(group, &all);
+        wsh_dev_broadcast_done<S>(group);
     }
-    wsh_dev_broadcast_far<S>(group, &all);
-    wsh_dev_broadcast_done<S>(group);
 }
 
 #endif

@@ -8,6 +8,7 @@
 #define WSH_DEVICE_NUMBERS_CUH
 
 #include "op.cuh"
+#include "ptx_half.cuh"
 #include "put.cuh"
 
 template <class T> static WSH_DEV T wsh_dev_real(int op, T a, T b)
@@ -36,9 +37,9 @@ template <class T> struct wsh_dev_integer {
 
     static WSH_DEV bits fold(int op, bits a, bits b)
     {
-        switch (op) {
-        case WSH_SUM:
+        if (op == WSH_SUM) /* met before the switch, which takes longer */
             return (bits)((uint64_t)a + b);
+        switch (op) {
         case WSH_PROD:
             return (bits)((uint64_t)a * b);
         case WSH_MIN:
@@ -124,10 +125,18 @@ template <class K> static WSH_DEV uint4 wsh_dev_fold(int op, uint4 a, uint4 b)
     return make_uint4((uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32));
 }
 
-/* What a lane holds of a large array. */
-template <class K> static WSH_DEV uint4 wsh_dev_fold_one(int op, uint4 a, uint4 b)
+template <class K> WSH_DEV_CALL uint4 wsh_dev_fold_apart(int op, uint4 a, uint4 b)
 {
     return wsh_dev_fold<K>(op, a, b);
+}
+
+/* What a lane holds of a large array. Many narrow numbers are one body, out of line: it is long, and met often. */
+template <class K> static WSH_DEV uint4 wsh_dev_fold_one(int op, uint4 a, uint4 b)
+{
+    if constexpr (sizeof(typename K::bits) < 4)
+        return wsh_dev_fold_apart<K>(op, a, b);
+    else
+        return wsh_dev_fold<K>(op, a, b);
 }
 
 template <class K> static WSH_DEV typename K::bits wsh_dev_fold_one(int op, typename K::bits a, typename K::bits b)

@@ -84,6 +84,17 @@ static WSH_DEV unsigned wsh_ptx_lane()
     return lane;
 }
 
+/*
+ * What came before this kernel on its stream is complete and seen. A kernel of the library may start while the one
+ * before it ends (stream.cuh), and begins so.
+ */
+static WSH_DEV void wsh_ptx_stream_before()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 static WSH_DEV void wsh_ptx_block_sync()
 {
     __syncthreads();
@@ -150,9 +161,18 @@ static WSH_DEV void wsh_ptx_put(uint8_t *g_to, uint8_t value)
     asm volatile("st.relaxed.sys.global.u8 [%0], %1;" ::"l"(g_to), "r"((uint32_t)value) : "memory");
 }
 
+/* Counts one up; the old number. Orders nothing. */
+static WSH_DEV uint32_t wsh_ptx_count_only(uint32_t *g_word)
+{
+    uint32_t old;
+
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(g_word) : "memory");
+    return old;
+}
+
 /*
- * Counts one up; the old number. Of this GPU's blocks that each count at the end of their share, the last one sees
- * what all have stored, and its own release covers that too.
+ * The same: of this GPU's blocks that each count at the end of their share, the last one sees what all have stored, and
+ * its own release covers that too.
  */
 static WSH_DEV uint32_t wsh_ptx_count(uint32_t *g_word)
 {
@@ -207,36 +227,6 @@ static WSH_DEV struct wsh_ptx_pair wsh_ptx_get(const struct wsh_ptx_pair *g_from
 static WSH_DEV void wsh_ptx_put(struct wsh_ptx_pair *g_to, struct wsh_ptx_pair v)
 {
     asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(g_to), "l"(v.a), "l"(v.b) : "memory");
-}
-
-/* Numbers of 16 bits as floats and back, rounded to nearest, without the headers that define their types. */
-static WSH_DEV float wsh_ptx_from_half(uint16_t bits)
-{
-    float value;
-
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-    return value;
-}
-
-static WSH_DEV uint16_t wsh_ptx_to_half(float value)
-{
-    uint16_t bits;
-
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-    return bits;
-}
-
-static WSH_DEV float wsh_ptx_from_bfloat16(uint16_t bits)
-{
-    return __uint_as_float((uint32_t)bits << 16);
-}
-
-static WSH_DEV uint16_t wsh_ptx_to_bfloat16(float value)
-{
-    uint16_t bits;
-
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-    return bits;
 }
 
 /*

@@ -21,38 +21,55 @@ struct wsh_dev_reduction {
     bool scatter; /* dest is this member's alone */
 };
 
-/* Data of all members at one place of their cells, combined; SCAN: up to `last`, or 0. `own`: this member's. */
-template <int S, class K, bool SCAN = false>
-static WSH_DEV uint64_t wsh_dev_cells_fold(const struct wsh_dev_group &group, int op, unsigned unit,
-                                           uint64_t own, int last = 0)
+/* Places of its cells that one scope's lane folds at once. */
+template <int S> WSH_DEV constexpr unsigned wsh_dev_fold_units()
 {
-    constexpr int ahead = S == WSH_BLOCK ? 2 : 4;
-    uint64_t sum = 0;
+    return S == WSH_THREAD ? 4 : 1;
+}
 
+/*
+ * Data of all members at U places of their cells, `unit` and every `step` from there on below `units`, combined; SCAN:
+ * up to `last`, or 0. `own`: this member's.
+ */
+template <int S, class K, unsigned U, bool SCAN = false>
+static WSH_DEV void wsh_dev_cells_fold(const struct wsh_dev_group &group, int op, unsigned unit, unsigned step,
+                                       unsigned units, const uint64_t (&own)[U], uint64_t (&sum)[U], int last = 0)
+{
+    constexpr int ahead = S == WSH_WARP ? 4 : 2;
+
+#pragma unroll
+    for (unsigned k = 0; k < U; k++)
+        sum[k] = 0;
 #pragma unroll 1
     for (int base = 0; base < group.n_pes; base += ahead) {
-        struct wsh_ptx_pair seen[ahead];
+        struct wsh_ptx_pair seen[ahead][U];
 
 #pragma unroll
-        for (int u = 0; u < ahead; u++)
-            seen[u] = wsh_ptx_get(
-                wsh_dev_cells_from(group, group.pad, base + u < group.n_pes ? base + u : 0) + unit);
+        for (int a = 0; a < ahead; a++)
 #pragma unroll
-        for (int u = 0; u < ahead; u++) {
-            int from = base + u;
-            uint64_t value;
+            for (unsigned k = 0; k < U; k++)
+                seen[a][k] = wsh_ptx_get(wsh_dev_cells_from(group, group.pad, base + a < group.n_pes ? base + a : 0) +
+                                         (unit + k * step < units ? unit + k * step : unit));
+#pragma unroll
+        for (int a = 0; a < ahead; a++) {
+            int from = base + a;
 
             if (from >= group.n_pes)
                 break;
-            value =
-                from == group.my_pe
-                    ? own
-                    : wsh_dev_cell_take(group, wsh_dev_cells_from(group, group.pad, from) + unit, seen[u]);
-            if (!SCAN || from <= last)
-                sum = from ? wsh_dev_fold<K>(op, sum, value) : value;
+#pragma unroll
+            for (unsigned k = 0; k < U; k++) {
+                uint64_t value = own[k];
+
+                if (unit + k * step >= units)
+                    break;
+                if (from != group.my_pe)
+                    value = wsh_dev_cell_take(
+                        group, wsh_dev_cells_from(group, group.pad, from) + unit + k * step, seen[a][k]);
+                if (!SCAN || from <= last)
+                    sum[k] = from ? wsh_dev_fold<K>(op, sum[k], value) : value;
+            }
         }
     }
-    return sum;
 }
 
 /* A part that fits cells, in one epoch; member i's part of the sources lies `stride` * i on. */
@@ -60,33 +77,46 @@ template <int S, class K>
 WSH_DEV_CALL void wsh_dev_reduce_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                       size_t stride)
 {
-    const char *own = what.source + (size_t)group.my_pe * stride;
+    constexpr unsigned U = wsh_dev_fold_units<S>();
+    const char *mine = what.source + (size_t)group.my_pe * stride;
+    unsigned units = wsh_dev_cells_for(what.len), size = wsh_dev_size<S>();
 
     wsh_dev_cells_send<S>(group, what.source, stride, what.len);
     wsh_dev_sync<S>(); /* dest may be what other lanes were to send */
 #pragma unroll 1
-    for (unsigned unit = wsh_dev_lane<S>(); unit < wsh_dev_cells_for(what.len); unit += wsh_dev_size<S>()) {
-        size_t off = (size_t)unit * WSH_CELL_BYTES, left = what.len - off;
+    for (unsigned unit = wsh_dev_lane<S>(); unit < units; unit += U * size) {
+        uint64_t own[U], sum[U];
 
-        wsh_dev_store8(what.dest + off,
-                       wsh_dev_cells_fold<S, K>(group, what.op, unit, wsh_dev_load8(own + off, left)), left);
+#pragma unroll
+        for (unsigned k = 0; k < U; k++) {
+            size_t off = (size_t)(unit + k * size) * WSH_CELL_BYTES;
+
+            own[k] = off < what.len ? wsh_dev_load8(mine + off, what.len - off) : 0;
+        }
+        wsh_dev_cells_fold<S, K, U>(group, what.op, unit, size, units, own, sum);
+#pragma unroll
+        for (unsigned k = 0; k < U; k++) {
+            size_t off = (size_t)(unit + k * size) * WSH_CELL_BYTES;
+
+            if (off < what.len)
+                wsh_dev_store8(what.dest + off, sum[k], what.len - off);
+        }
     }
     wsh_dev_sync<S>();
 }
 
-/*
- * Members whose units a lane has under way at once: all loads of a round start before the first is looked at. A block
- * has its registers for its threads: it takes members singly, and the compiler two rounds of them together.
- */
+/* Members whose units a lane has under way at once: all loads of a round start before the first is looked at. */
 #define WSH_REDUCE_AHEAD 4
-#define WSH_REDUCE_AHEAD_LEAN(S) ((S) == WSH_BLOCK ? 1 : 4)
-#define WSH_REDUCE_UNITS_LEAN(S) ((S) == WSH_BLOCK ? 1 : 2)
+
+/* One scope's units of each of two members under way; a block of 1024 has its registers for its threads. */
+#define WSH_REDUCE_UNITS(S) ((S) == WSH_THREAD ? 8 : 4)
+#define WSH_REDUCE_FULL 512 /* threads from which on it takes members, and units, singly */
 
 /* Adds U units of A members, `base` and on, to the sums, in the order of the members. */
 template <class K, unsigned A, unsigned U, class V>
 static WSH_DEV void wsh_dev_reduce_some(const struct wsh_dev_group &group,
                                         const struct wsh_dev_reduction &what, int base, size_t at,
-                                        size_t step, size_t end, V (&sum)[U])
+                                        size_t step, V (&sum)[U])
 {
     V value[A][U];
 
@@ -98,7 +128,7 @@ static WSH_DEV void wsh_dev_reduce_some(const struct wsh_dev_group &group,
 
 #pragma unroll
         for (unsigned u = 0; u < U; u++)
-            value[a][u] = at + u * step < end ? wsh_ptx_get((const V *)(from + u * step)) : V();
+            value[a][u] = wsh_ptx_get((const V *)(from + u * step));
     }
 #pragma unroll
     for (unsigned a = 0; a < A; a++) {
@@ -110,30 +140,48 @@ static WSH_DEV void wsh_dev_reduce_some(const struct wsh_dev_group &group,
     }
 }
 
-/* U units of type V a lane and round, from A members at once, of that range of the slices. */
+/* U units of type V, `step` apart, of all members, from A of them at once. */
+template <class K, unsigned A, unsigned U, class V>
+static WSH_DEV void wsh_dev_reduce_round(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                         size_t at, size_t step)
+{
+    V sum[U];
+
+#pragma unroll(A == 1 ? 2 : 1)
+    for (int base = 0; base < group.n_pes; base += (int)A)
+        wsh_dev_reduce_some<K, A, U, V>(group, what, base, at, step, sum);
+#pragma unroll 1
+    for (int i = 0; i < (what.scatter ? 1 : group.n_pes); i++) {
+        char *to = what.scatter ? what.dest + at : (char *)wsh_dev_member(group, what.dest + at, sizeof(V), i);
+
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            *(V *)(to + u * step) = sum[u];
+    }
+}
+
+/* Whole rounds of U units, as far as they go from *at on: no question for each unit. */
+template <class K, unsigned A, unsigned U, class V>
+static WSH_DEV void wsh_dev_reduce_rounds(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                          size_t *at, size_t step, size_t end)
+{
+#pragma unroll 1
+    for (; *at + (U - 1) * step < end; *at += U * step)
+        wsh_dev_reduce_round<K, A, U, V>(group, what, *at, step);
+}
+
+/* That range of the slices: U units a lane at once, two, and one. */
 template <int S, class K, unsigned A, unsigned U, class V>
 static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                         struct wsh_dev_range range)
 {
-    size_t step = wsh_dev_size<S>() * sizeof(V);
+    size_t step = wsh_dev_size<S>() * sizeof(V), at = range.begin + wsh_dev_lane<S>() * sizeof(V);
 
-#pragma unroll 1
-    for (size_t at = range.begin + wsh_dev_lane<S>() * sizeof(V); at < range.end; at += U * step) {
-        V sum[U];
-
-#pragma unroll(A == 1 ? 2 : 1)
-        for (int base = 0; base < group.n_pes; base += (int)A)
-            wsh_dev_reduce_some<K, A, U, V>(group, what, base, at, step, range.end, sum);
-        for (int i = 0; i < (what.scatter ? 1 : group.n_pes); i++) {
-            char *to =
-                what.scatter ? what.dest + at : (char *)wsh_dev_member(group, what.dest + at, sizeof(V), i);
-
-#pragma unroll
-            for (unsigned u = 0; u < U; u++)
-                if (at + u * step < range.end)
-                    *(V *)(to + u * step) = sum[u];
-        }
-    }
+    if constexpr (U > 2)
+        wsh_dev_reduce_rounds<K, A, U, V>(group, what, &at, step, range.end);
+    if constexpr (U > 1)
+        wsh_dev_reduce_rounds<K, A, 2, V>(group, what, &at, step, range.end);
+    wsh_dev_reduce_rounds<K, A, 1, V>(group, what, &at, step, range.end);
 }
 
 /* Both arrays at all members, as bits: their common alignment. */
@@ -158,12 +206,31 @@ static WSH_DEV size_t wsh_dev_reduce_middle(const struct wsh_dev_group &group,
     return range.begin + (aligned ? (range.end - range.begin) / 16 * 16 : 0);
 }
 
-/* With the registers of a block of 1024. */
-template <int S, class K, class V>
-WSH_DEV_CALL void wsh_dev_reduce_lean(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                      struct wsh_dev_range range)
+/* Out of line each: what a function spills, it spills whichever way it takes. */
+template <int S, class K, unsigned A, unsigned U>
+WSH_DEV_CALL void wsh_dev_reduce_units(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                       struct wsh_dev_range range)
 {
-    wsh_dev_reduce_span<S, K, WSH_REDUCE_AHEAD_LEAN(S), WSH_REDUCE_UNITS_LEAN(S), V>(group, what, range);
+    wsh_dev_reduce_span<S, K, A, U, uint4>(group, what, range);
+}
+
+/* By one scope, with as many loads under way as its lanes have registers for. */
+template <int S, class K>
+static WSH_DEV void wsh_dev_reduce_aligned(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                           struct wsh_dev_range range)
+{
+    if (S == WSH_BLOCK && wsh_dev_threads() > WSH_REDUCE_FULL)
+        wsh_dev_reduce_units<S, K, 1, 1>(group, what, range);
+    else
+        wsh_dev_reduce_units<S, K, 2, WSH_REDUCE_UNITS(S)>(group, what, range);
+}
+
+/* Element by element: the rest, or what lies at addresses of its own. */
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_reduce_narrow(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                        struct wsh_dev_range range)
+{
+    wsh_dev_reduce_span<S, K, S == WSH_BLOCK ? 1 : 4, S == WSH_BLOCK ? 1 : 2, typename K::bits>(group, what, range);
 }
 
 /* The range is this member's to work out. */
@@ -174,9 +241,17 @@ WSH_DEV_CALL void wsh_dev_reduce_far(const struct wsh_dev_group &group, const st
     size_t middle = wsh_dev_reduce_middle(group, what, range);
 
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
-    wsh_dev_reduce_lean<S, K, uint4>(group, what, wsh_dev_range{range.begin, middle});
-    wsh_dev_reduce_lean<S, K, typename K::bits>(group, what, wsh_dev_range{middle, range.end});
+    wsh_dev_reduce_aligned<S, K>(group, what, wsh_dev_range{range.begin, middle});
+    wsh_dev_reduce_narrow<S, K>(group, what, wsh_dev_range{middle, range.end});
     wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
+/* Bytes of such a part, at most. */
+static WSH_DEV size_t wsh_dev_slice_len(const struct wsh_dev_group &group, size_t len)
+{
+    unsigned n = (unsigned)group.n_pes;
+
+    return ((len + n - 1) / n + 15) / 16 * 16;
 }
 
 /* What a member works out of a reduction's `len` bytes. */
@@ -196,7 +271,7 @@ WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op
     if (!nelems)
         return;
     group = wsh_dev_enter<S>(what, team);
-    if (all.len <= wsh_dev_cells_room<S, true>(group)) {
+    if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         wsh_dev_reduce_near<S, K>(group, all, 0);
         return;
     }
@@ -215,7 +290,7 @@ WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, in
     if (!nelems)
         return;
     group = wsh_dev_enter<S>(what, team);
-    if (len > wsh_dev_cells_room<S, true>(group)) {
+    if (len > wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         mine.source += (size_t)group.my_pe * len;
         wsh_dev_reduce_far<S, K>(group, mine, wsh_dev_range{0, len});
         return;

@@ -21,9 +21,10 @@ WSH_DEV_CALL void wsh_dev_scan_near(const struct wsh_dev_group &group, const str
 #pragma unroll 1
     for (unsigned unit = wsh_dev_lane<S>(); unit < wsh_dev_cells_for(what.len); unit += wsh_dev_size<S>()) {
         size_t off = (size_t)unit * WSH_CELL_BYTES, left = what.len - off;
-        uint64_t own = wsh_dev_load8(what.source + off, left);
+        uint64_t own[] = {wsh_dev_load8(what.source + off, left)}, sum[1];
 
-        wsh_dev_store8(what.dest + off, wsh_dev_cells_fold<S, K, true>(group, what.op, unit, own, last), left);
+        wsh_dev_cells_fold<S, K, 1, true>(group, what.op, unit, 1, unit + 1, own, sum, last);
+        wsh_dev_store8(what.dest + off, sum[0], left);
     }
     wsh_dev_sync<S>();
 }
@@ -71,7 +72,7 @@ WSH_DEV_CALL void wsh_dev_scan(const char *what, shmem_team_t team, void *dest, 
     if (!nelems)
         return;
     group = wsh_dev_enter<S>(what, team);
-    if (all.len <= wsh_dev_cells_room<S, true>(group)) {
+    if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         wsh_dev_scan_near<S, K>(group, all, exclusive);
         return;
     }

@@ -22,6 +22,7 @@ struct wsh_dev_spread {
     int root;
     struct wsh_dev_crew me;
     struct wsh_dev_range slice, rest; /* what is relayed, and what each member reads for itself */
+    struct wsh_dev_range half; /* what a root stores to the only other member */
 };
 
 /* Writes the U units of 16 bytes that a lane has loaded to all members but the root. */
@@ -80,14 +81,24 @@ static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const s
     return bits % 16 ? 0 : what.len / 16 * 16;
 }
 
+/* Where there is one other member its way in is the root's way out: each moves a half. */
+static WSH_DEV size_t wsh_dev_halved(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
+{
+    return group.n_pes == 2 ? what.len / 2 / WSH_SHARE_UNIT * WSH_SHARE_UNIT : 0;
+}
+
 /* The shares of this member and crew: of the root's, its own copy. */
 inline WSH_DEV_CALL void wsh_dev_spread_plan(const struct wsh_dev_group &group, struct wsh_dev_spread *what)
 {
     unsigned after = (unsigned)(group.my_pe - what->root - 1 + group.n_pes) % (unsigned)group.n_pes; /* the root */
-    size_t middle = group.my_pe == what->root ? 0 : wsh_dev_relayed(group, *what);
+    bool root = group.my_pe == what->root;
+    size_t half = wsh_dev_halved(group, *what), middle = root ? 0 : half;
 
     what->slice = wsh_dev_range{0, 0};
-    if (middle)
+    what->half = wsh_dev_part(wsh_dev_range{0, root ? half : 0}, WSH_SHARE_UNIT, what->me.i, what->me.n);
+    if (!root && group.n_pes > 2)
+        middle = wsh_dev_relayed(group, *what);
+    if (middle && !half)
         what->slice = wsh_dev_part(wsh_dev_part(wsh_dev_range{0, middle}, 16, after, (unsigned)group.n_pes - 1),
                                    WSH_SHARE_UNIT, what->me.i, what->me.n);
     what->rest = wsh_dev_part(wsh_dev_range{middle, what->len}, WSH_SHARE_UNIT, what->me.i, what->me.n);
@@ -101,6 +112,10 @@ WSH_DEV_CALL void wsh_dev_spread_all(const struct wsh_dev_group &group, struct w
 
     wsh_dev_spread_plan(group, what);
     wsh_dev_relay<S, U>(group, *what);
+    if (what->half.end > what->half.begin)
+        wsh_dev_store<S>(wsh_dev_member(group, what->dest + what->half.begin, what->half.end - what->half.begin,
+                                        1 - group.my_pe),
+                         what->source + what->half.begin, what->half.end - what->half.begin);
     if (group.my_pe == what->root && what->dest == what->source)
         return;
     from = group.my_pe == what->root ? what->source

@@ -156,16 +156,27 @@ template <int S> static WSH_DEV void wsh_dev_count(const struct wsh_dev_group &g
         wsh_ptx_put(&((struct wsh_device_card *)group.pad)->epoch, group.epoch);
 }
 
-/* The next epoch of a call that is in one. A barrier of the scope. */
-template <int S> static WSH_DEV void wsh_dev_advance(struct wsh_dev_group *group)
+/* The next epoch of a call that is in one, not counted yet. */
+template <int S> static WSH_DEV void wsh_dev_step(struct wsh_dev_group *group)
 {
     group->epoch++;
-    wsh_dev_sync<S>();
     if (!((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
         wsh_dev_sweep<S>(*group);
         group->epoch++;
     }
+}
+
+/* The same, counted. A barrier of the scope. */
+template <int S> static WSH_DEV void wsh_dev_advance(struct wsh_dev_group *group)
+{
+    wsh_dev_step<S>(group);
+    wsh_dev_sync<S>();
     wsh_dev_count<S>(*group);
+}
+
+static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
+{
+    return wsh_ptx_poll(&((const struct wsh_device_card *)group.pad)->epoch);
 }
 
 /* A call begins. A barrier of the scope: what other lanes have stored is there for all. */
@@ -173,22 +184,39 @@ template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_enter(const char *w
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
 
-    group.epoch = wsh_ptx_poll(&((const struct wsh_device_card *)group.pad)->epoch);
+    group.epoch = wsh_dev_epoch(group);
     wsh_dev_advance<S>(&group);
     return group;
 }
 
-/* Barrier and sync: one release covers whatever any lane of the scope has stored to any PE. */
-template <int S> WSH_DEV_CALL void wsh_dev_barrier(const char *what, shmem_team_t team)
+/*
+ * Tells and awaits, after a release by the lanes that do so, which came behind a barrier. The epoch is counted once the
+ * others have been told, so that no release waits for that.
+ */
+template <int S> static WSH_DEV void wsh_dev_meet_released(const struct wsh_dev_group &group, uint64_t value)
 {
-    struct wsh_dev_group group = wsh_dev_enter<S>(what, team);
-
     if (wsh_dev_looks<S>()) {
-        wsh_ptx_release();
-        wsh_dev_tell<S>(group, wsh_dev_arrived(group));
-        wsh_dev_await<S>(group, wsh_dev_arrived(group));
+        wsh_dev_tell<S>(group, value);
+        wsh_dev_count<S>(group);
+        wsh_dev_await<S>(group, value);
     }
     wsh_dev_sync<S>();
+}
+
+/*
+ * Barrier and sync: one release covers whatever any lane of the scope has stored to any PE. It goes on while the epoch
+ * is on its way.
+ */
+template <int S> WSH_DEV_CALL void wsh_dev_barrier(const char *what, shmem_team_t team)
+{
+    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+
+    wsh_dev_sync<S>();
+    group.epoch = wsh_dev_epoch(group);
+    if (wsh_dev_looks<S>())
+        wsh_ptx_release();
+    wsh_dev_step<S>(&group);
+    wsh_dev_meet_released<S>(group, wsh_dev_arrived(group));
 }
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* Elements for each member, at most: no number of blocks divides them. */
-enum { MOST = 300007, FEW = 5001 /* from here on no collect and alltoalls */ };
+enum { MOST = 400009, FEW = 5001 /* from here on no collect and alltoalls */ };
 
 struct arrays {
     unsigned *dest, *source, *sum, *part, *cast, *parts, *apart;
@@ -42,7 +42,13 @@ static __host__ __device__ size_t parts_of(int from, size_t n)
     return from % 3 == 1 ? 0 : n / (1 + (unsigned)from);
 }
 
-/* dest: what all have sent to this member; sum, part: their sources, added up. Moves on to the next round. */
+/* What is broadcast: two PEs do so in halves from 3 MiB on. */
+static __host__ __device__ size_t cast_of(int n_pes, size_t n)
+{
+    return n_pes == 2 ? 2 * n : n;
+}
+
+/* dest: what all have sent to this member; sum, part: their sources, added up, sum twice. On to the next round. */
 __global__ void look(shmem_team_t team, struct arrays a, size_t n, bool same)
 {
     int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);
@@ -57,16 +63,17 @@ __global__ void look(shmem_team_t team, struct arrays a, size_t n, bool same)
     for (size_t i = threadIdx.x; n < FEW && i < n * (size_t)n_pes; i += blockDim.x)
         dev_expect(a.report, i, coll_value(round, (int)(i / n), me, i % n), a.apart[2 * i]);
     for (size_t i = threadIdx.x; i < n; i += blockDim.x) {
-        dev_expect(a.report, i, sum_for(round, n_pes, 0, i), a.sum[i]);
+        dev_expect(a.report, i, (unsigned)n_pes * sum_for(round, n_pes, 0, i), a.sum[i]);
         dev_expect(a.report, i, sum_for(round, n_pes, me, i), a.part[i]);
-        dev_expect(a.report, i, coll_value(round, n_pes - 1, 0, i), a.cast[i]);
     }
+    for (size_t i = threadIdx.x; i < cast_of(n_pes, n); i += blockDim.x)
+        dev_expect(a.report, i, coll_value(round, n_pes - 1, (int)(i / n), i % n), a.cast[i]);
     __syncthreads();
     if (threadIdx.x == 0)
         ++*a.round;
 }
 
-/* What others of the team do on their streams. */
+/* The same in a kernel. */
 __global__ void in_kernel(shmem_team_t team, struct arrays a, size_t n, bool same)
 {
     if (same)
@@ -74,8 +81,9 @@ __global__ void in_kernel(shmem_team_t team, struct arrays a, size_t n, bool sam
     else
         shmem_uint_alltoall_block(team, a.dest, a.source, n);
     shmem_uint_sum_reduce_block(team, a.sum, a.source, n);
+    shmem_uint_sum_reduce_block(team, a.sum, a.sum, n);
     shmemx_uint_sum_reducescatter_block(team, a.part, a.source, n);
-    shmem_uint_broadcast_block(team, a.cast, a.source, n, shmem_team_n_pes(team) - 1);
+    shmem_uint_broadcast_block(team, a.cast, a.source, cast_of(shmem_team_n_pes(team), n), shmem_team_n_pes(team) - 1);
     if (n >= FEW)
         return;
     shmem_uint_collect_block(team, a.parts, a.source, parts_of(shmem_team_my_pe(team), n));
@@ -90,9 +98,11 @@ static void on_stream(const struct coll_team &team, const struct arrays &a, size
     mp_check(!rc, "fcollect or alltoall on a stream: %d", rc);
     rc = shmemx_uint_sum_reduce_on_stream(team.handle, a.sum, a.source, n, stream);
     mp_check(!rc, "reduce on a stream: %d", rc);
+    rc = shmemx_uint_sum_reduce_on_stream(team.handle, a.sum, a.sum, n, stream);
+    mp_check(!rc, "reduce in place on a stream: %d", rc);
     rc = shmemx_uint_sum_reducescatter_on_stream(team.handle, a.part, a.source, n, stream);
     mp_check(!rc, "reducescatter on a stream: %d", rc);
-    rc = shmemx_uint_broadcast_on_stream(team.handle, a.cast, a.source, n, team.n_pes - 1, stream);
+    rc = shmemx_uint_broadcast_on_stream(team.handle, a.cast, a.source, cast_of(team.n_pes, n), team.n_pes - 1, stream);
     mp_check(!rc, "broadcast on a stream: %d", rc);
     if (n >= FEW)
         return;
@@ -102,14 +112,14 @@ static void on_stream(const struct coll_team &team, const struct arrays &a, size
     mp_check(!rc, "alltoalls on a stream: %d", rc);
 }
 
-/* One round on a stream. `mixed`: one member does its part in a kernel of its own. */
+/* One round on a stream; `kernel`: by a kernel's own calls. */
 static void put_round(const struct coll_team &team, const struct arrays &a, size_t n, bool same, cudaStream_t stream,
-                      bool mixed = false)
+                      bool kernel = false)
 {
     int rc;
 
     fill<<<1, 256, 0, stream>>>(team.handle, a, n);
-    if (mixed && team.my_pe == 0)
+    if (kernel)
         in_kernel<<<1, 256, 0, stream>>>(team.handle, a, n, same);
     else
         on_stream(team, a, n, same, stream);
@@ -120,7 +130,7 @@ static void put_round(const struct coll_team &team, const struct arrays &a, size
 
 static void direct(const struct coll_team &team, const struct arrays &a, cudaStream_t stream)
 {
-    for (size_t n : {1, 77, 3000, 5000, 16411, (int)MOST}) {
+    for (size_t n : {1, 77, 3000, 5000, 16411, 100003, (int)MOST}) {
         put_round(team, a, n, false, stream);
         put_round(team, a, n, true, stream);
         put_round(team, a, n, true, stream, true);
@@ -166,6 +176,12 @@ static void replay(const struct coll_team &team, const struct arrays &a, cudaStr
     cudaGraphExecDestroy(exec);
 }
 
+static void check_team(const struct coll_team &team, const struct arrays &a, cudaStream_t stream)
+{
+    direct(team, a, stream);
+    replay(team, a, stream);
+}
+
 int main(void)
 {
     struct coll_team teams[COLL_TEAMS];
@@ -180,11 +196,12 @@ int main(void)
     a.report = (struct dev_report *)dev_share(sizeof *a.report);
     a.dest = (unsigned *)dev_alloc(len);
     a.source = (unsigned *)dev_alloc(len);
-    a.sum = (unsigned *)dev_alloc(len);
+    a.sum = (unsigned *)dev_alloc(MOST * sizeof(unsigned));
     a.part = (unsigned *)dev_alloc(MOST * sizeof(unsigned));
-    a.cast = (unsigned *)dev_alloc(MOST * sizeof(unsigned));
+    a.cast = (unsigned *)dev_alloc(2 * MOST * sizeof(unsigned));
+    len = (size_t)shmem_n_pes() * FEW * sizeof(unsigned);
     a.parts = (unsigned *)dev_alloc(len);
-    a.apart = (unsigned *)dev_alloc(len);
+    a.apart = (unsigned *)dev_alloc(2 * len);
     a.round = (unsigned *)dev_alloc(sizeof *a.round);
     mp_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess, "a stream");
     coll_split(teams);
@@ -192,10 +209,8 @@ int main(void)
         dev_case("team %s", teams[i].name);
         mp_check(cudaMemset(a.round, 0, sizeof *a.round) == cudaSuccess, "rounds begin");
         dev_wait();
-        if (teams[i].handle != SHMEM_TEAM_INVALID) {
-            direct(teams[i], a, stream);
-            replay(teams[i], a, stream);
-        }
+        if (teams[i].handle != SHMEM_TEAM_INVALID)
+            check_team(teams[i], a, stream);
         dev_wait();
         shmem_barrier_all();
     }

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows collectives of middling size by all blocks of a kernel: what each lane has goes by cells (cells.cuh), and the
+ * same lane takes what the others sent for its place, so that nobody meets before data moves, nor waits for another
+ * block of its own kernel. The last block counts the epoch.
+ *
+ * The rules of wide.cuh about blocks that wait hold here too. The epoch of a sweep has no cells: all members find the
+ * same number, and go the other way.
+ */
+#ifndef WSH_DEVICE_WIDE_CELLS_CUH
+#define WSH_DEVICE_WIDE_CELLS_CUH
+
+#include "reduce.cuh"
+
+#define WSH_WIDE_WAITERS \
+    128 /* blocks of all PEs of a GPU that may wait at once: it has 108 to 148 processors */
+
+/* The blocks that take part in a call in which they wait: the first ones. */
+static WSH_DEV unsigned wsh_dev_openers()
+{
+    unsigned most = WSH_WIDE_WAITERS / (unsigned)wsh_device_view.sharers;
+
+    return gridDim.x < most ? gridDim.x : most ? most : 1;
+}
+
+/* This lane among those of all such blocks, and how many they are. */
+template <int S> static WSH_DEV size_t wsh_dev_wide_lane()
+{
+    return (size_t)blockIdx.x * wsh_dev_size<S>() + wsh_dev_lane<S>();
+}
+
+template <int S> static WSH_DEV size_t wsh_dev_wide_lanes()
+{
+    return (size_t)wsh_dev_openers() * wsh_dev_size<S>();
+}
+
+/* True in all lanes of the last block of the kernel; a barrier. With `sees`, it sees what all blocks have stored. */
+template <int S> static WSH_DEV bool wsh_dev_last_block(const struct wsh_dev_group &group, bool sees)
+{
+    uint32_t *blocks = &((struct wsh_device_card *)group.pad)->blocks;
+    bool last = false;
+
+    wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0)
+        last = (sees ? wsh_ptx_count(blocks) : wsh_ptx_count_only(blocks)) == gridDim.x - 1;
+    if (last)
+        wsh_ptx_put(blocks, 0u);
+    return wsh_dev_any_lane<S>(last);
+}
+
+/*
+ * Data that a member sends by cells to all others, at most: from there on the flags beside it take longer than to meet
+ * once, or twice. H200, perftest/device/collectives on streams.
+ */
+#define WSH_WIDE_CELLS_ONCE (256u << 10)
+#define WSH_WIDE_CELLS_TWICE (512u << 10)
+
+/* Whether `len` bytes to each other member go by cells in the epoch that begins. */
+static WSH_DEV bool wsh_dev_wide_fits(const struct wsh_dev_group &group, size_t len, size_t most)
+{
+    return len <= group.cells / 2 && len * (size_t)(group.n_pes - 1) <= most &&
+           ((uint32_t)group.epoch & WSH_SWEEP_MASK) != 0;
+}
+
+/*
+ * What members have for each other: `each` bytes for member i, from i * stride on, of `total` (the last may have less);
+ * or, where `stride` is 0, the same for all.
+ */
+struct wsh_dev_deal {
+    size_t stride, each, total;
+};
+
+static WSH_DEV size_t wsh_dev_dealt(const struct wsh_dev_deal &deal, int member)
+{
+    size_t at = (size_t)member * deal.stride, left = at < deal.total ? deal.total - at : 0;
+
+    return !deal.stride || left > deal.each ? deal.each : left;
+}
+
+/* This lane's places of what all others get. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_wide_send(const struct wsh_dev_group &group, const char *source,
+                                    const struct wsh_dev_deal &deal)
+{
+#pragma unroll 1
+    for (size_t unit = wsh_dev_wide_lane<S>(); unit * WSH_CELL_BYTES < deal.each; unit += wsh_dev_wide_lanes<S>()) {
+#pragma unroll 1
+        for (unsigned i = 0; i + 1 < (unsigned)group.n_pes; i++) {
+            int to = wsh_dev_after_me(group, i);
+            size_t off = unit * WSH_CELL_BYTES, len = wsh_dev_dealt(deal, to);
+
+            if (off < len)
+                wsh_dev_cell_put(wsh_dev_cells_from(group, wsh_dev_member_pad(group, to), group.my_pe) + unit,
+                                 wsh_dev_load8(source + (size_t)to * deal.stride + off, len - off), group.epoch);
+        }
+    }
+}
+
+/* Its places of `len` bytes from member `from`. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_wide_take(const struct wsh_dev_group &group, char *dest, size_t len, int from)
+{
+    const struct wsh_ptx_pair *cells = wsh_dev_cells_from(group, group.pad, from);
+
+#pragma unroll 1
+    for (size_t unit = wsh_dev_wide_lane<S>(); unit * WSH_CELL_BYTES < len; unit += wsh_dev_wide_lanes<S>()) {
+        size_t off = unit * WSH_CELL_BYTES;
+
+        wsh_dev_store8(dest + off, wsh_dev_cell_take(group, cells + unit, wsh_ptx_get(cells + unit)), len - off);
+    }
+}
+
+/* All that a PE keeps is its own lanes' share. */
+template <int S> WSH_DEV_CALL void wsh_dev_wide_keep(char *dest, const char *source, size_t len)
+{
+    if (dest == source)
+        return;
+#pragma unroll 1
+    for (size_t unit = wsh_dev_wide_lane<S>(); unit * WSH_CELL_BYTES < len; unit += wsh_dev_wide_lanes<S>()) {
+        size_t off = unit * WSH_CELL_BYTES;
+
+        wsh_dev_store8(dest + off, wsh_dev_load8(source + off, len - off), len - off);
+    }
+}
+
+/* The last block counts the epoch; where `also`, once it has heard of all members but `but` that they have arrived. */
+template <int S> WSH_DEV_CALL void wsh_dev_wide_end(const struct wsh_dev_group &group, bool also, int but)
+{
+    if (!wsh_dev_last_block<S>(group, false))
+        return;
+    if (also && wsh_dev_looks<S>())
+        wsh_dev_await<S>(group, wsh_dev_arrived(group), but);
+    wsh_dev_count<S>(group);
+}
+
+template <int S>
+WSH_DEV_CALL void wsh_dev_exchange_wide_cells(const struct wsh_dev_group &group, char *dest, const char *source,
+                                              size_t stride, size_t len)
+{
+    if (blockIdx.x < wsh_dev_openers()) {
+        wsh_dev_wide_send<S>(group, source, wsh_dev_deal{stride, len, stride * (size_t)group.n_pes});
+        wsh_dev_wide_keep<S>(dest + (size_t)group.my_pe * len, source + (size_t)group.my_pe * stride, len);
+#pragma unroll 1
+        for (unsigned i = 0; i + 1 < (unsigned)group.n_pes; i++) {
+            int from = wsh_dev_after_me(group, i);
+
+            wsh_dev_wide_take<S>(group, dest + (size_t)from * len, len, from);
+        }
+    }
+    wsh_dev_wide_end<S>(group, false, -1);
+}
+
+/* As wsh_dev_broadcast_near. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_broadcast_wide_cells(const struct wsh_dev_group &group, char *dest, const char *source,
+                                               size_t len, int root)
+{
+    if (group.my_pe != root && blockIdx.x == 0 && wsh_dev_looks<S>())
+        wsh_dev_tell<S>(group, wsh_dev_arrived(group));
+    if (blockIdx.x < wsh_dev_openers()) {
+        if (group.my_pe == root) {
+            wsh_dev_wide_send<S>(group, source, wsh_dev_deal{0, len, len});
+            wsh_dev_wide_keep<S>(dest, source, len);
+        } else {
+            wsh_dev_wide_take<S>(group, dest, len, root);
+        }
+    }
+    wsh_dev_wide_end<S>(group, true, root);
+}
+
+/*
+ * This member's part of a reduction, of every place that it has been sent; to all members where `all`. dest may be
+ * source: a member sends what lies in a place before it takes what the others sent for it, and who writes there has
+ * taken what it sent.
+ */
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_wide_fold(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                    const struct wsh_dev_deal &deal, bool all)
+{
+    size_t at = (size_t)group.my_pe * deal.stride, len = wsh_dev_dealt(deal, group.my_pe);
+
+#pragma unroll 1
+    for (size_t unit = wsh_dev_wide_lane<S>(); unit * WSH_CELL_BYTES < len; unit += wsh_dev_wide_lanes<S>()) {
+        size_t off = unit * WSH_CELL_BYTES, left = len - off;
+        uint64_t own[] = {wsh_dev_load8(what.source + at + off, left)}, sum[1];
+
+        wsh_dev_cells_fold<S, K, 1>(group, what.op, (unsigned)unit, 1, (unsigned)unit + 1, own, sum);
+        if (!all)
+            wsh_dev_store8(what.dest + off, sum[0], left);
+#pragma unroll 1
+        for (int i = 0; all && i < group.n_pes; i++)
+            wsh_dev_store8((char *)wsh_dev_member(group, what.dest + at + off, left < 8 ? left : 8, i), sum[0], left);
+    }
+}
+
+/* All that is to be reduced at every member, or (`scatter`) each member's part at that one: by cells alone. */
+template <int S, class K>
+WSH_DEV_CALL void wsh_dev_reduce_wide_cells(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                            const struct wsh_dev_deal &deal)
+{
+    if (blockIdx.x < wsh_dev_openers()) {
+        wsh_dev_wide_send<S>(group, what.source, deal);
+        wsh_dev_wide_fold<S, K>(group, what, deal, false);
+    }
+    wsh_dev_wide_end<S>(group, false, -1);
+}
+
+#endif
