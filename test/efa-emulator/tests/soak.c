@@ -126,6 +126,23 @@ static void finish(struct net *net, struct op *op, const struct net_done *done)
     atomic_fetch_add_explicit(&all->failed[op->target][net->me], 1, memory_order_relaxed);
 }
 
+/* What there is to say when the end does not come. */
+static void tell_lacking(const struct net *net)
+{
+    for (int peer = 0; peer < PROCS; peer++) {
+        int busy = 0;
+
+        for (int slot = 0; slot < SLOTS; slot++)
+            busy += ops[peer][slot].busy;
+        printf("process %d: process %d%s: %d writes to it have not ended, %lu of its %lu have arrived\n",
+               net->me, peer, is_dead(peer) ? " (killed)" : "", busy,
+               (unsigned long)atomic_load_explicit(&all->arrived[net->me][peer], memory_order_relaxed),
+               (unsigned long)atomic_load_explicit(&all->sent[net->me][peer], memory_order_relaxed));
+    }
+    printf("process %d: %u ends were told\n", net->me,
+           (unsigned)atomic_load_explicit(&all->finished, memory_order_relaxed));
+}
+
 static void serve(struct net *net)
 {
     struct net_done done;
@@ -138,6 +155,8 @@ static void serve(struct net *net)
         else if (!atomic_load_explicit(&all->victim, memory_order_acquire))
             net_fail(net, "error %d, provider's %d, of nothing: %s", done.err, done.prov_errno, done.text);
     }
+    if (net_now() > net->deadline)
+        tell_lacking(net);
     net_check_time(net, "the soak");
 }
 
