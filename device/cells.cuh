@@ -142,17 +142,41 @@ static WSH_DEV void wsh_dev_cells_send(const struct wsh_dev_group &group, const 
                                        size_t len, unsigned skip = 0)
 {
     unsigned units = wsh_dev_cells_for(len), n = units * (unsigned)(group.n_pes - 1), lane = wsh_dev_lane<S>();
-    struct wsh_dev_place place = wsh_dev_place_of(lane, units);
+    constexpr unsigned ahead = S == WSH_BLOCK ? 2 : 1;
+    struct wsh_dev_place next = wsh_dev_place_of(lane, units);
 
 #pragma unroll 1
-    for (unsigned i = lane; i < n; i += wsh_dev_size<S>(), place = wsh_dev_place_next<S>(place, i, units)) {
-        int to = wsh_dev_after_me(group, place.peer);
-        struct wsh_ptx_pair *cells = wsh_dev_cells_from(group, wsh_dev_member_pad(group, to), group.my_pe);
-        size_t off = (size_t)place.unit * WSH_CELL_BYTES;
+    for (unsigned i = lane; i < n; i += ahead * wsh_dev_size<S>()) {
+        struct wsh_dev_place place[ahead];
+        uint64_t value[ahead];
 
-        wsh_dev_cell_put(cells + skip + place.unit, wsh_dev_load8(source + (size_t)to * stride + off, len - off),
-                         group.epoch);
+#pragma unroll
+        for (unsigned u = 0; u < ahead; u++) {
+            size_t off = (size_t)next.unit * WSH_CELL_BYTES;
+
+            place[u] = next;
+            if (i + u * wsh_dev_size<S>() < n)
+                value[u] = wsh_dev_load8(source + (size_t)wsh_dev_after_me(group, next.peer) * stride + off, len - off);
+            next = wsh_dev_place_next<S>(next, i + (u + 1) * wsh_dev_size<S>(), units);
+        }
+#pragma unroll
+        for (unsigned u = 0; u < ahead; u++)
+            if (i + u * wsh_dev_size<S>() < n)
+                wsh_dev_cell_put(wsh_dev_cells_from(group,
+                                                    wsh_dev_member_pad(group, wsh_dev_after_me(group, place[u].peer)),
+                                                    group.my_pe) +
+                                     skip + place[u].unit,
+                                 value[u], group.epoch);
     }
+}
+
+/* All lanes: what this member keeps, in the units of cells. */
+template <int S> static WSH_DEV void wsh_dev_cells_keep(char *dest, const char *source, size_t len)
+{
+#pragma unroll 1
+    for (size_t off = wsh_dev_lane<S>() * WSH_CELL_BYTES; dest != source && off < len;
+         off += wsh_dev_size<S>() * WSH_CELL_BYTES)
+        wsh_dev_store8(dest + off, wsh_dev_load8(source + off, len - off), len - off);
 }
 
 /* All lanes: `len` bytes from each of `peers` members, `first` after this one and on, to dest + its number * stride. */

@@ -30,6 +30,12 @@ WSH_DEV_CALL void wsh_dev_store_at(const struct wsh_dev_group &group, char *dest
     wsh_dev_store<S>(at, source, len);
 }
 
+/* The end of a call that stored or read: apart, since what it needs would be held in registers meanwhile. */
+template <int S> WSH_DEV_CALL void wsh_dev_finish(const struct wsh_dev_group &group)
+{
+    wsh_dev_meet<S>(group, wsh_dev_done(group));
+}
+
 /* What a member sends: block i (`len` bytes) of source, or the one block of it where `stride` is 0, to member i. */
 struct wsh_dev_parcel {
     char *dest;
@@ -52,11 +58,11 @@ WSH_DEV_CALL void wsh_dev_exchange_far(const struct wsh_dev_group &group, const 
 }
 
 template <int S>
-WSH_DEV_CALL void wsh_dev_exchange_near(const struct wsh_dev_group &group, char *dest, const char *source,
+static WSH_DEV void wsh_dev_exchange_near(const struct wsh_dev_group &group, char *dest, const char *source,
                                         size_t stride, size_t len)
 {
     wsh_dev_cells_send<S>(group, source, stride, len);
-    wsh_dev_keep<S>(dest + (size_t)group.my_pe * len, source + (size_t)group.my_pe * stride, len);
+    wsh_dev_cells_keep<S>(dest + (size_t)group.my_pe * len, source + (size_t)group.my_pe * stride, len);
     wsh_dev_cells_receive<S>(group, dest, len, len, 0, (unsigned)group.n_pes - 1);
     wsh_dev_sync<S>();
 }
@@ -72,7 +78,7 @@ WSH_DEV_CALL void wsh_dev_exchange(const char *what, shmem_team_t team, char *de
         return;
     group = wsh_dev_enter<S>(what, team);
     if (len > wsh_dev_cells_room<S>(group))
-        wsh_dev_exchange_far<S>(group, wsh_dev_parcel{dest, source, stride, len});
+        wsh_dev_exchange_far<S>(wsh_dev_group(group), wsh_dev_parcel{dest, source, stride, len});
     else
         wsh_dev_exchange_near<S>(group, dest, source, stride, len);
 }
@@ -94,34 +100,29 @@ static WSH_DEV void wsh_dev_fcollect(const char *what, shmem_team_t team, void *
 
 /* All but the root tell that they are here; the root's cells tell it of the root. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_broadcast_near(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
+static WSH_DEV void wsh_dev_broadcast_near(const struct wsh_dev_group &group, char *dest, const char *source,
+                                           size_t len, int root)
 {
-    unsigned at = (unsigned)(what.root - group.my_pe - 1 + group.n_pes) % (unsigned)group.n_pes; /* after me */
+    unsigned at = (unsigned)(root - group.my_pe - 1 + group.n_pes) % (unsigned)group.n_pes; /* after me */
 
-    if (group.my_pe == what.root) {
-        wsh_dev_cells_send<S>(group, what.source, 0, what.len);
-        wsh_dev_store_at<S>(group, what.dest, what.source, what.len, what.root);
+    if (group.my_pe == root) {
+        wsh_dev_cells_send<S>(group, source, 0, len);
+        wsh_dev_cells_keep<S>(dest, source, len);
     } else {
         if (wsh_dev_looks<S>())
             wsh_dev_tell<S>(group, wsh_dev_arrived(group));
-        wsh_dev_cells_receive<S>(group, what.dest, 0, what.len, at, 1);
+        wsh_dev_cells_receive<S>(group, dest, 0, len, at, 1);
     }
     if (wsh_dev_looks<S>())
-        wsh_dev_await<S>(group, wsh_dev_arrived(group), what.root);
+        wsh_dev_await<S>(group, wsh_dev_arrived(group), root);
     wsh_dev_sync<S>();
 }
 
-/* Two calls and not one: what the first one's end needs would be held in registers all the time. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, struct wsh_dev_spread *what)
+WSH_DEV_CALL void wsh_dev_broadcast_read(const struct wsh_dev_group &group, struct wsh_dev_spread *what)
 {
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
     wsh_dev_spread_all<S, 1>(group, what);
-}
-
-template <int S> WSH_DEV_CALL void wsh_dev_broadcast_done(const struct wsh_dev_group &group)
-{
-    wsh_dev_meet<S>(group, wsh_dev_done(group));
 }
 
 /*
@@ -157,11 +158,25 @@ WSH_DEV_CALL void wsh_dev_broadcast_push(const struct wsh_dev_group &group, cons
     wsh_dev_sync<S>();
 }
 
+/* What fits no cells. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
+                                        int root)
+{
+    struct wsh_dev_spread all = {dest, source, len, root, {0, 1}, {0, 0}, {0, 0}, {0, 0}};
+
+    if (wsh_dev_pushes<S>(group, len)) {
+        wsh_dev_broadcast_push<S>(group, all);
+    } else {
+        wsh_dev_broadcast_read<S>(group, &all);
+        wsh_dev_finish<S>(group);
+    }
+}
+
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void *dest, const void *source, size_t len,
                                        int root)
 {
-    struct wsh_dev_spread all = {(char *)dest, (const char *)source, len, root, {0, 1}, {0, 0}, {0, 0}, {0, 0}};
     struct wsh_dev_group group;
 
     if (!len)
@@ -169,14 +184,10 @@ WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void
     group = wsh_dev_enter<S>(what, team);
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
-    if (len <= wsh_dev_cells_room<S, WSH_CELLS_CAST>(group)) {
-        wsh_dev_broadcast_near<S>(group, all);
-    } else if (wsh_dev_pushes<S>(group, len)) {
-        wsh_dev_broadcast_push<S>(group, all);
-    } else {
-        wsh_dev_broadcast_far<S>(group, &all);
-        wsh_dev_broadcast_done<S>(group);
-    }
+    if (len > wsh_dev_cells_room<S, WSH_CELLS_CAST>(group))
+        wsh_dev_broadcast_far<S>(wsh_dev_group(group), (char *)dest, (const char *)source, len, root);
+    else
+        wsh_dev_broadcast_near<S>(group, (char *)dest, (const char *)source, len, root);
 }
 
 #endif

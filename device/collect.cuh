@@ -74,28 +74,34 @@ WSH_DEV_CALL void wsh_dev_collect(const char *what, shmem_team_t team, void *des
 
 /* Blocks of elements of WIDTH bytes, straight into the members' arrays. */
 template <int S, unsigned WIDTH>
+WSH_DEV_CALL void wsh_dev_alltoalls_store(const struct wsh_dev_group &group, void *dest, const void *source,
+                                          struct wsh_dev_strides s)
+{
+    typedef typename wsh_dev_bits_of<WIDTH>::type T;
+    const T *mine = (const T *)dest + (size_t)group.my_pe * s.nelems * (size_t)s.dst;
+
+#pragma unroll 1
+    for (unsigned i = 0; i < (unsigned)group.n_pes; i++) {
+        int to = wsh_dev_after_me(group, i);
+        uint64_t at = wsh_dev_member(group, mine, wsh_dev_span(s.nelems, s.dst, WIDTH), to);
+        const T *from = (const T *)source + (size_t)to * s.nelems * (size_t)s.sst;
+
+        wsh_dev_copy_strided<wsh_dev_from_generic>((T *)at, from, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
+    }
+}
+
+template <int S, unsigned WIDTH>
 WSH_DEV_CALL void wsh_dev_alltoalls(const char *what, shmem_team_t team, void *dest, const void *source,
                                     struct wsh_dev_strides s)
 {
-    typedef typename wsh_dev_bits_of<WIDTH>::type T;
     struct wsh_dev_group group;
-    const T *mine;
 
     if (!s.nelems)
         return;
     wsh_dev_check_strides(what, s);
     group = wsh_dev_enter<S>(what, team);
-    mine = (const T *)dest + (size_t)group.my_pe * s.nelems * (size_t)s.dst;
-#pragma unroll 1
-    for (unsigned i = 0; i < (unsigned)group.n_pes; i++) {
-        int to = wsh_dev_after_me(group, i);
-        uint64_t at = wsh_dev_member(group, mine, wsh_dev_span(s.nelems, s.dst, WIDTH), to);
-
-        const T *from = (const T *)source + (size_t)to * s.nelems * (size_t)s.sst;
-
-        wsh_dev_copy_strided<wsh_dev_from_generic>((T *)at, from, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
-    }
-    wsh_dev_meet<S>(group, wsh_dev_done(group));
+    wsh_dev_alltoalls_store<S, WIDTH>(group, dest, source, s);
+    wsh_dev_finish<S>(group);
 }
 
 #endif

@@ -53,34 +53,34 @@ template <int S, class L> WSH_DEV_CALL void wsh_dev_brief_deep(uint64_t to, cons
 }
 
 /*
- * A copy that is one unit of 4 or 8 bytes a lane, or WSH_BRIEF_DEPTH of 16. It is in line and all lanes go the same
- * way: to call what serves every case, and to split and join a warp, takes longer than such a copy itself.
+ * All lanes: a copy that is one unit of 4 or 8 bytes a lane, or up to WSH_BRIEF_DEPTH of 16. Returns the unit, or 0: it
+ * is not brief, and nothing is done. In line, and all lanes go the same way: to call what serves every case, and to
+ * split and join a warp, takes longer than such a copy itself.
  */
-template <int S> struct wsh_dev_brief {
-    unsigned unit; /* bytes, or 0: the copy is not brief */
+template <int S, class L> static WSH_DEV unsigned wsh_dev_brief(uint64_t to, const void *from, size_t len)
+{
+    const unsigned bits = (unsigned)to | (unsigned)(uint64_t)from | (unsigned)len;
+    const size_t lanes = wsh_dev_sure_lanes<S>(), last = len - 1; /* of no bytes: beyond all */
 
-    WSH_DEV wsh_dev_brief(uint64_t to, const void *from, size_t len)
-    {
-        unsigned bits = (unsigned)to | (unsigned)(uint64_t)from | (unsigned)len, depth;
-
-        unit = bits & 4 ? 4 : bits & 8 ? 8 : 16;
-        depth = bits & 12 ? 1 : WSH_BRIEF_DEPTH;
-        if (!to || !len || bits & 3 || len > unit * depth * wsh_dev_sure_lanes<S>())
-            unit = 0;
-    }
-
-    template <class L> WSH_DEV void copy(uint64_t to, const void *from, size_t len) const
-    {
-        if (len > unit * wsh_dev_sure_lanes<S>())
-            wsh_dev_brief_deep<S, L>(to, from, (unsigned)len);
-        else if (unit == 16)
+    if (!(bits & 15)) {
+        if (last < 16 * lanes)
             wsh_dev_brief_step<S, 1, L, uint4>(to, from, (unsigned)len);
-        else if (unit == 8)
-            wsh_dev_brief_step<S, 1, L, uint64_t>(to, from, (unsigned)len);
+        else if (last < 16 * WSH_BRIEF_DEPTH * lanes)
+            wsh_dev_brief_deep<S, L>(to, from, (unsigned)len);
         else
-            wsh_dev_brief_step<S, 1, L, uint32_t>(to, from, (unsigned)len);
+            return 0;
+        return 16;
     }
-};
+    if (!(bits & 7) && last < 8 * lanes) {
+        wsh_dev_brief_step<S, 1, L, uint64_t>(to, from, (unsigned)len);
+        return 8;
+    }
+    if (!(bits & 3) && last < 4 * lanes) {
+        wsh_dev_brief_step<S, 1, L, uint32_t>(to, from, (unsigned)len);
+        return 4;
+    }
+    return 0;
+}
 
 struct wsh_dev_signal {
     uint64_t *sym;
@@ -125,9 +125,8 @@ template <int S> WSH_DEV_CALL void wsh_dev_put_asked(struct wsh_dev_parts *parts
 }
 
 /*
- * The first barrier lets every lane's source be read by all, the last lets the source be reused; the quiet of any lane
- * waits for what is asked of the proxy. `with`: a signal that the proxy may have to
- * send, or NULL.
+ * Behind a barrier; the one at the end lets the source be reused, and the quiet of any lane waits for what is asked of
+ * the proxy. `with`: a signal that the proxy may have to send, or NULL.
  */
 template <int S>
 WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
@@ -139,7 +138,6 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
         return;
     to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
     wsh_dev_check_local(what, source, len);
-    wsh_dev_sync<S>();
     if (!to) {
         struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, with && !with->at, 0, 0, 0};
 
@@ -152,19 +150,18 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
         wsh_dev_signal_ask(*with, pe);
 }
 
+/* The first barrier lets every lane's source be read by all. */
 template <int S>
 static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source, size_t len, int pe)
 {
-    uint64_t to = wsh_dev_reach_usual(dest, len, pe);
-    wsh_dev_brief<S> brief(to, source, len);
+    uint64_t to;
+    bool usual = wsh_dev_usual(dest, len, pe, &to);
 
-    if (!brief.unit) {
+    wsh_dev_sync<S>();
+    if (usual && wsh_dev_brief<S, wsh_dev_from_generic>(to, source, len))
+        wsh_dev_sync<S>();
+    else
         wsh_dev_put_any<S>(what, dest, source, len, pe, nullptr);
-        return;
-    }
-    wsh_dev_sync<S>();
-    brief.template copy<wsh_dev_from_generic>(to, source, len);
-    wsh_dev_sync<S>();
 }
 
 /* Lane 0: the present part's data has been read by all. */
@@ -210,15 +207,13 @@ WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *sour
 template <int S>
 static WSH_DEV void wsh_dev_get(const char *what, void *dest, const void *source, size_t len, int pe)
 {
-    uint64_t from = wsh_dev_reach_usual(source, len, pe);
-    wsh_dev_brief<S> brief(from, dest, len);
+    uint64_t from;
 
-    if (!brief.unit) {
+    if (wsh_dev_usual(source, len, pe, &from) &&
+        wsh_dev_brief<S, wsh_dev_from_peer>((uint64_t)dest, (const void *)from, len))
+        wsh_dev_sync<S>();
+    else
         wsh_dev_get_any<S>(what, dest, source, len, pe);
-        return;
-    }
-    brief.template copy<wsh_dev_from_peer>((uint64_t)dest, (const void *)from, len);
-    wsh_dev_sync<S>();
 }
 
 /* The unsigned type as wide as T: elements travel as bits. */
@@ -247,27 +242,59 @@ template <class TO, class FROM> static WSH_DEV TO wsh_dev_as(FROM from)
     return to;
 }
 
+/* One element of `len` bytes where p is not one store; `bits`: its own are the low ones. */
+inline WSH_DEV_CALL void wsh_dev_p_any(const char *what, void *dest, uint64_t bits, uint32_t len, int pe)
+{
+    uint64_t to;
+
+    wsh_dev_check_word(what, dest, len);
+    to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
+    if (!to)
+        wsh_dev_ask_word(
+            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_PUT_WORD, 0, false), (uint64_t)dest, bits, 0, 0, len, pe}, 1, false);
+    else if (len == 8)
+        wsh_ptx_put((uint64_t *)to, bits);
+    else if (len == 4)
+        wsh_ptx_put((uint32_t *)to, (uint32_t)bits);
+    else if (len == 2)
+        wsh_ptx_put((uint16_t *)to, (uint16_t)bits);
+    else
+        wsh_ptx_put((uint8_t *)to, (uint8_t)bits);
+}
+
 template <class T> static WSH_DEV void wsh_dev_p(const char *what, T *dest, T value, int pe)
 {
-    uint64_t to = wsh_dev_reach_word<sizeof value>(what, dest, pe, false);
+    uint64_t to;
 
-    if (to)
+    if (wsh_dev_usual(dest, sizeof value, pe, &to))
         wsh_ptx_put((wsh_dev_bits<T> *)to, wsh_dev_as<wsh_dev_bits<T>>(value));
     else
-        wsh_dev_ask_word(wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_PUT_WORD, 0, false), (uint64_t)dest,
-                                     wsh_dev_as<wsh_dev_bits<T>>(value), 0, 0, sizeof value, pe},
-                         1, false);
+        wsh_dev_p_any(what, dest, wsh_dev_as<wsh_dev_bits<T>>(value), sizeof value, pe);
+}
+
+/* Likewise an element where g is not one load. */
+inline WSH_DEV_CALL uint64_t wsh_dev_g_any(const char *what, const void *source, uint32_t len, int pe)
+{
+    uint64_t from;
+
+    wsh_dev_check_word(what, source, len);
+    from = wsh_dev_reach_or_ask(what, source, len, pe, false);
+    if (!from)
+        return wsh_dev_ask_word(
+            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_GET, 0, true), (uint64_t)source, 0, 0, 0, len, pe}, 0, true);
+    return len == 8   ? wsh_ptx_get((const uint64_t *)from)
+           : len == 4 ? wsh_ptx_get((const uint32_t *)from)
+           : len == 2 ? wsh_ptx_get((const uint16_t *)from)
+                      : wsh_ptx_get((const uint8_t *)from);
 }
 
 template <class T> static WSH_DEV T wsh_dev_g(const char *what, const T *source, int pe)
 {
-    uint64_t from = wsh_dev_reach_word<sizeof *source>(what, source, pe, false);
+    uint64_t from;
 
-    if (!from)
-        return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_ask_word(
-            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_GET, 0, true), (uint64_t)source, 0, 0, 0, sizeof *source, pe}, 0,
-            true));
-    return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)from));
+    if (wsh_dev_usual(source, sizeof *source, pe, &from))
+        return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)from));
+    return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_g_any(what, source, sizeof *source, pe));
 }
 
 #endif

@@ -123,37 +123,38 @@ static WSH_DEV uint64_t wsh_dev_way(uint32_t slot)
     return way;
 }
 
-/* The usual case alone: the device heap, mapped at a constant stride, of a PE in the run of slots. Else 0. */
-static WSH_DEV uint64_t wsh_dev_reach_usual(const void *sym, uint64_t len, int pe)
+/*
+ * The usual case alone: the device heap, mapped at a constant stride, of a PE in the run of slots. Whether it is, and
+ * *at. Of a loop over one PE only the last comparison stays in the loop. Under SHMEM_DEBUG=check nothing is usual.
+ */
+static WSH_DEV bool wsh_dev_usual(const void *sym, uint64_t len, int pe, uint64_t *at)
 {
     const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
     uint32_t slot = (uint32_t)(pe - wsh_device_view.run_first);
-    uint64_t at = (uint64_t)sym + wsh_dev_way(slot);
+    uint64_t places = 0; /* where an object of that length may begin */
 
-    return slot < (uint32_t)wsh_device_view.run_count && wsh_dev_holds(heap, (uint64_t)sym, len) ? at : 0;
+    *at = (uint64_t)sym + wsh_dev_way(slot);
+    if (slot < (uint32_t)wsh_device_view.run_count && len <= heap.len)
+        places = heap.len - len + 1;
+    wsh_ptx_now(places);
+    return (uint64_t)sym - heap.base < places;
 }
 
 /* Does not return without an address. */
 static WSH_DEV uint64_t wsh_dev_reach(const char *what, const void *sym, uint64_t len, int pe, bool atomic = false)
 {
-    uint64_t at = wsh_dev_reach_usual(sym, len, pe);
+    uint64_t at;
 
-    return at ? at : wsh_dev_reach_any(what, sym, len, pe, atomic);
+    return wsh_dev_usual(sym, len, pe, &at) ? at : wsh_dev_reach_any(what, sym, len, pe, atomic);
 }
 
-/* One word of LEN bytes; under SHMEM_DEBUG=check nothing is usual, and so all is looked at. 0: ask the proxy. */
+/* One word of LEN bytes. 0: ask the proxy. */
 template <unsigned LEN>
 static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, int pe, bool atomic)
 {
-    const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
-    uint32_t slot = (uint32_t)(pe - wsh_device_view.run_first);
-    uint64_t at = (uint64_t)sym + wsh_dev_way(slot), last = 0;
+    uint64_t at;
 
-    /* Where slots are a run there is a heap, of many words. */
-    if (slot < (uint32_t)wsh_device_view.run_count)
-        last = heap.len - (LEN - 1);
-    wsh_ptx_now(last);
-    if ((uint64_t)sym - heap.base < last)
+    if (wsh_dev_usual(sym, LEN, pe, &at))
         return at;
     wsh_dev_check_word(what, sym, LEN);
     return wsh_dev_reach_or_ask(what, sym, LEN, pe, atomic);

@@ -74,7 +74,7 @@ static WSH_DEV void wsh_dev_cells_fold(const struct wsh_dev_group &group, int op
 
 /* A part that fits cells, in one epoch; member i's part of the sources lies `stride` * i on. */
 template <int S, class K>
-WSH_DEV_CALL void wsh_dev_reduce_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+static WSH_DEV void wsh_dev_reduce_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                       size_t stride)
 {
     constexpr unsigned U = wsh_dev_fold_units<S>();
@@ -105,51 +105,34 @@ WSH_DEV_CALL void wsh_dev_reduce_near(const struct wsh_dev_group &group, const s
     wsh_dev_sync<S>();
 }
 
-/* Members whose units a lane has under way at once: all loads of a round start before the first is looked at. */
-#define WSH_REDUCE_AHEAD 4
-
-/* One scope's units of each of two members under way; a block of 1024 has its registers for its threads. */
-#define WSH_REDUCE_UNITS(S) ((S) == WSH_THREAD ? 8 : 4)
-#define WSH_REDUCE_FULL 512 /* threads from which on it takes members, and units, singly */
-
-/* Adds U units of A members, `base` and on, to the sums, in the order of the members. */
-template <class K, unsigned A, unsigned U, class V>
-static WSH_DEV void wsh_dev_reduce_some(const struct wsh_dev_group &group,
-                                        const struct wsh_dev_reduction &what, int base, size_t at,
-                                        size_t step, V (&sum)[U])
+/* One scope's units of each of two members under way: all loads of a round start before the first is looked at. */
+template <int S> WSH_DEV constexpr unsigned wsh_dev_reduce_units_of()
 {
-    V value[A][U];
-
-#pragma unroll
-    for (unsigned a = 0; a < A; a++) {
-        if (base + (int)a >= group.n_pes)
-            break;
-        const char *from = (const char *)wsh_dev_member(group, what.source + at, sizeof(V), base + (int)a);
-
-#pragma unroll
-        for (unsigned u = 0; u < U; u++)
-            value[a][u] = wsh_ptx_get((const V *)(from + u * step));
-    }
-#pragma unroll
-    for (unsigned a = 0; a < A; a++) {
-        if (base + (int)a >= group.n_pes)
-            break;
-#pragma unroll
-        for (unsigned u = 0; u < U; u++)
-            sum[u] = base + (int)a ? wsh_dev_fold_one<K>(what.op, sum[u], value[a][u]) : value[a][u];
-    }
+    return S == WSH_THREAD ? 8 : 4;
 }
 
-/* U units of type V, `step` apart, of all members, from A of them at once. */
-template <class K, unsigned A, unsigned U, class V>
-static WSH_DEV void wsh_dev_reduce_round(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                         size_t at, size_t step)
-{
-    V sum[U];
+#define WSH_REDUCE_FULL 512 /* threads of a block from which on each has registers for two */
 
-#pragma unroll(A == 1 ? 2 : 1)
-    for (int base = 0; base < group.n_pes; base += (int)A)
-        wsh_dev_reduce_some<K, A, U, V>(group, what, base, at, step, sum);
+/* What lies at `at` of member `from`. */
+template <class V>
+static WSH_DEV const char *wsh_dev_reduce_from(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                               size_t at, int from)
+{
+    return (const char *)wsh_dev_member(group, what.source + at, sizeof(V), from);
+}
+
+template <unsigned U, class V> static WSH_DEV void wsh_dev_reduce_load(const char *from, size_t step, V (&value)[U])
+{
+#pragma unroll
+    for (unsigned u = 0; u < U; u++)
+        value[u] = wsh_ptx_get((const V *)(from + u * step));
+}
+
+/* The results, to all members or to this one. */
+template <unsigned U, class V>
+static WSH_DEV void wsh_dev_reduce_store(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                         size_t at, size_t step, const V (&sum)[U])
+{
 #pragma unroll 1
     for (int i = 0; i < (what.scatter ? 1 : group.n_pes); i++) {
         char *to = what.scatter ? what.dest + at : (char *)wsh_dev_member(group, what.dest + at, sizeof(V), i);
@@ -160,28 +143,53 @@ static WSH_DEV void wsh_dev_reduce_round(const struct wsh_dev_group &group, cons
     }
 }
 
+/*
+ * U units of type V, `step` apart, of all members in their order. The first two members' are on their way at once,
+ * which takes both addresses beforehand: to find one may take a call, and that waits for loads.
+ */
+template <class K, unsigned U, class V>
+static WSH_DEV void wsh_dev_reduce_round(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+                                         size_t at, size_t step)
+{
+    const char *first = wsh_dev_reduce_from<V>(group, what, at, 0),
+               *next = wsh_dev_reduce_from<V>(group, what, at, group.n_pes > 1 ? 1 : 0);
+    V sum[U], value[U];
+
+    wsh_dev_reduce_load<U, V>(first, step, sum);
+#pragma unroll 1
+    for (int from = 1; from < group.n_pes; from++) {
+        if (from > 1)
+            next = wsh_dev_reduce_from<V>(group, what, at, from);
+        wsh_dev_reduce_load<U, V>(next, step, value);
+#pragma unroll
+        for (unsigned u = 0; u < U; u++)
+            sum[u] = wsh_dev_fold_one<K>(what.op, sum[u], value[u]);
+    }
+    wsh_dev_reduce_store<U, V>(group, what, at, step, sum);
+}
+
 /* Whole rounds of U units, as far as they go from *at on: no question for each unit. */
-template <class K, unsigned A, unsigned U, class V>
+template <class K, unsigned U, class V>
 static WSH_DEV void wsh_dev_reduce_rounds(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                           size_t *at, size_t step, size_t end)
 {
 #pragma unroll 1
     for (; *at + (U - 1) * step < end; *at += U * step)
-        wsh_dev_reduce_round<K, A, U, V>(group, what, *at, step);
+        wsh_dev_reduce_round<K, U, V>(group, what, *at, step);
 }
 
 /* That range of the slices: U units a lane at once, two, and one. */
-template <int S, class K, unsigned A, unsigned U, class V>
+template <int S, class K, unsigned U, class V>
 static WSH_DEV void wsh_dev_reduce_span(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                         struct wsh_dev_range range)
 {
     size_t step = wsh_dev_size<S>() * sizeof(V), at = range.begin + wsh_dev_lane<S>() * sizeof(V);
 
     if constexpr (U > 2)
-        wsh_dev_reduce_rounds<K, A, U, V>(group, what, &at, step, range.end);
+        wsh_dev_reduce_rounds<K, U, V>(group, what, &at, step, range.end);
     if constexpr (U > 1)
-        wsh_dev_reduce_rounds<K, A, 2, V>(group, what, &at, step, range.end);
-    wsh_dev_reduce_rounds<K, A, 1, V>(group, what, &at, step, range.end);
+        wsh_dev_reduce_rounds<K, 2, V>(group, what, &at, step, range.end);
+    wsh_dev_reduce_rounds<K, 1, V>(group, what, &at, step, range.end);
 }
 
 /* Both arrays at all members, as bits: their common alignment. */
@@ -207,11 +215,11 @@ static WSH_DEV size_t wsh_dev_reduce_middle(const struct wsh_dev_group &group,
 }
 
 /* Out of line each: what a function spills, it spills whichever way it takes. */
-template <int S, class K, unsigned A, unsigned U>
+template <int S, class K, unsigned U>
 WSH_DEV_CALL void wsh_dev_reduce_units(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                        struct wsh_dev_range range)
 {
-    wsh_dev_reduce_span<S, K, A, U, uint4>(group, what, range);
+    wsh_dev_reduce_span<S, K, U, uint4>(group, what, range);
 }
 
 /* By one scope, with as many loads under way as its lanes have registers for. */
@@ -220,9 +228,9 @@ static WSH_DEV void wsh_dev_reduce_aligned(const struct wsh_dev_group &group, co
                                            struct wsh_dev_range range)
 {
     if (S == WSH_BLOCK && wsh_dev_threads() > WSH_REDUCE_FULL)
-        wsh_dev_reduce_units<S, K, 1, 1>(group, what, range);
+        wsh_dev_reduce_units<S, K, 2>(group, what, range);
     else
-        wsh_dev_reduce_units<S, K, 2, WSH_REDUCE_UNITS(S)>(group, what, range);
+        wsh_dev_reduce_units<S, K, wsh_dev_reduce_units_of<S>()>(group, what, range);
 }
 
 /* Element by element: the rest, or what lies at addresses of its own. */
@@ -230,7 +238,7 @@ template <int S, class K>
 WSH_DEV_CALL void wsh_dev_reduce_narrow(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                         struct wsh_dev_range range)
 {
-    wsh_dev_reduce_span<S, K, S == WSH_BLOCK ? 1 : 4, S == WSH_BLOCK ? 1 : 2, typename K::bits>(group, what, range);
+    wsh_dev_reduce_span<S, K, S == WSH_BLOCK ? 1 : 2, typename K::bits>(group, what, range);
 }
 
 /* The range is this member's to work out. */
@@ -275,7 +283,7 @@ WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op
         wsh_dev_reduce_near<S, K>(group, all, 0);
         return;
     }
-    wsh_dev_reduce_far<S, K>(group, all, wsh_dev_slice(group, all.len));
+    wsh_dev_reduce_far<S, K>(wsh_dev_group(group), wsh_dev_reduction(all), wsh_dev_slice(group, all.len));
 }
 
 /* dest overlaps no source: others still read that when this member writes its result. */
@@ -292,7 +300,7 @@ WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, in
     group = wsh_dev_enter<S>(what, team);
     if (len > wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         mine.source += (size_t)group.my_pe * len;
-        wsh_dev_reduce_far<S, K>(group, mine, wsh_dev_range{0, len});
+        wsh_dev_reduce_far<S, K>(wsh_dev_group(group), wsh_dev_reduction(mine), wsh_dev_range{0, len});
         return;
     }
     wsh_dev_reduce_near<S, K>(group, mine, len);

@@ -11,7 +11,7 @@
 
 /* A part that fits cells, in one epoch. */
 template <int S, class K>
-WSH_DEV_CALL void wsh_dev_scan_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
+static WSH_DEV void wsh_dev_scan_near(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                     bool exclusive)
 {
     int last = group.my_pe - (exclusive ? 1 : 0);
@@ -77,7 +77,7 @@ WSH_DEV_CALL void wsh_dev_scan(const char *what, shmem_team_t team, void *dest, 
         return;
     }
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
-    wsh_dev_scan_range<S, K>(group, all, wsh_dev_slice(group, all.len), exclusive);
+    wsh_dev_scan_range<S, K>(wsh_dev_group(group), wsh_dev_reduction(all), wsh_dev_slice(group, all.len), exclusive);
     wsh_dev_meet<S>(group, wsh_dev_done(group));
 }
 

@@ -23,7 +23,7 @@ static WSH_DEV void wsh_dev_signal_release(uint64_t at, uint64_t value, int op)
         wsh_ptx_signal_add((uint64_t *)at, value);
 }
 
-/* The last barrier makes the signal one of the operations that any lane's later quiet completes. */
+/* Behind a barrier; the last one makes the signal one of the operations that any lane's later quiet completes. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const void *source, size_t len,
                                          uint64_t *sym, uint64_t value, int op, int pe)
@@ -31,13 +31,10 @@ WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const voi
     struct wsh_dev_signal signal = {sym, value, op, 0};
 
     signal.at = wsh_dev_signal_reach(what, signal, pe);
-    if (len) {
+    if (len)
         wsh_dev_put_any<S>(what, dest, source, len, pe, &signal);
-    } else {
-        wsh_dev_sync<S>();
-        if (!signal.at && wsh_dev_lane<S>() == 0)
-            wsh_dev_signal_ask(signal, pe);
-    }
+    else if (!signal.at && wsh_dev_lane<S>() == 0)
+        wsh_dev_signal_ask(signal, pe);
     if (signal.at && wsh_dev_lane<S>() == 0)
         wsh_dev_signal_release(signal.at, signal.value, signal.op);
     wsh_dev_sync<S>();
@@ -48,16 +45,18 @@ template <int S>
 static WSH_DEV void wsh_dev_put_signal(const char *what, void *dest, const void *source, size_t len, uint64_t *sym,
                                        uint64_t value, int op, int pe)
 {
-    uint64_t flag = wsh_dev_reach_usual(sym, sizeof *sym, pe), to = wsh_dev_reach_usual(dest, len, pe);
-    wsh_dev_brief<S> brief(to, source, len);
+    uint64_t flag, to;
+    bool usual = wsh_dev_usual(sym, sizeof *sym, pe, &flag) & wsh_dev_usual(dest, len, pe, &to);
+    unsigned unit = 0;
 
-    if (!flag || !brief.unit) {
+    wsh_dev_sync<S>();
+    if (usual)
+        unit = wsh_dev_brief<S, wsh_dev_from_generic>(to, source, len);
+    if (!unit) {
         wsh_dev_put_signal_any<S>(what, dest, source, len, sym, value, op, pe);
         return;
     }
-    wsh_dev_sync<S>();
-    brief.template copy<wsh_dev_from_generic>(to, source, len);
-    if (len > brief.unit)
+    if (len > unit)
         wsh_dev_sync<S>();
     if (wsh_dev_lane<S>() == 0)
         wsh_dev_signal_release(flag, value, op);

@@ -145,8 +145,7 @@ static WSH_DEV void wsh_dev_reduce_wide_far(const struct wsh_dev_group &group, c
         range = wsh_dev_part(range, WSH_SHARE_UNIT, blockIdx.x, wsh_dev_openers());
         middle = wsh_dev_reduce_middle(group, what, range);
         wsh_dev_open<S>(group);
-        wsh_dev_reduce_span<S, K, WSH_REDUCE_AHEAD, WSH_WIDE_UNITS, uint4>(
-            group, what, wsh_dev_range{range.begin, middle});
+        wsh_dev_reduce_span<S, K, WSH_WIDE_UNITS, uint4>(group, what, wsh_dev_range{range.begin, middle});
         wsh_dev_reduce_narrow<S, K>(group, what, wsh_dev_range{middle, range.end});
     }
     wsh_dev_close<S>(group);

@@ -53,7 +53,7 @@ template <int S> static WSH_DEV bool wsh_dev_last_block(const struct wsh_dev_gro
  * once, or twice. H200, perftest/device/collectives on streams.
  */
 #define WSH_WIDE_CELLS_ONCE (256u << 10)
-#define WSH_WIDE_CELLS_TWICE (512u << 10)
+#define WSH_WIDE_CELLS_TWICE (256u << 10)
 
 /* Whether `len` bytes to each other member go by cells in the epoch that begins. */
 static WSH_DEV bool wsh_dev_wide_fits(const struct wsh_dev_group &group, size_t len, size_t most)
