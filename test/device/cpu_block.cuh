@@ -37,7 +37,8 @@ static inline uint32_t wsh_ptx_poll(const uint32_t *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-static inline void wsh_ptx_put(uint32_t *word, uint32_t value)
+/* An element of at most 4 bytes. */
+template <class T> static inline void wsh_ptx_put(T *word, T value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
