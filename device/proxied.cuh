@@ -22,43 +22,42 @@ static WSH_DEV struct wsh_dev_rings wsh_dev_rings_here(int pe)
     uint32_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), n = wsh_device_view.n_rings,
              each = wsh_device_view.rings_each;
 
-    return wsh_dev_rings{(struct wsh_ring *)wsh_device_view.rings, (struct wsh_ring_heads *)wsh_device_view.ring_heads,
-                         n, each, wsh_dev_ring_of(n, each, block, (uint32_t)pe)};
+    return wsh_dev_rings_to((struct wsh_ring *)wsh_device_view.rings,
+                            (struct wsh_ring_heads *)wsh_device_view.ring_heads, n, each, block, (uint32_t)pe);
 }
 
-/* What a call of wsh_dev_ask does, in this order; RESULT: returns what was answered, a word. */
-enum { WSH_ASK_RESERVE = 1, WSH_ASK_POST = 2, WSH_ASK_AWAIT = 4, WSH_ASK_RESULT = 8, WSH_ASK_TAKE = 16 };
-
-/*
- * Steps of one record of n positions and `words` further pieces, by the lane that has or gets its position, `at`, which
- * it returns. One function for all, since every unit that puts compiles it.
- */
-inline WSH_DEV_CALL uint64_t wsh_dev_ask_steps(const struct wsh_dev_ask &ask, unsigned words, uint32_t n,
-                                               uint64_t at, unsigned steps)
+inline WSH_DEV_CALL uint64_t wsh_dev_ask_reserve(int pe, uint32_t n)
 {
-    struct wsh_dev_rings rings = wsh_dev_rings_here(ask.pe);
-
-    if (steps & WSH_ASK_RESERVE)
-        at = wsh_dev_ring_reserve(rings, n);
-    if (steps & WSH_ASK_POST) {
-        wsh_ptx_release();
-        wsh_dev_ring_post(rings, at, ask, words);
-    }
-    if (steps & WSH_ASK_AWAIT)
-        wsh_dev_ring_await(rings, at);
-    n = (uint32_t)at;
-    if (steps & WSH_ASK_RESULT)
-        at = wsh_ptx_poll((const uint64_t *)wsh_dev_ring_payload(rings, n));
-    if (steps & WSH_ASK_TAKE)
-        wsh_dev_ring_take(rings, n);
-    return at;
+    return wsh_dev_ring_reserve(wsh_dev_rings_here(pe), n);
 }
 
-/* A word; the old value in the low bytes where `fetch`. */
+inline WSH_DEV_CALL void wsh_dev_ask_post(const struct wsh_dev_ask &ask, unsigned words, uint64_t at)
+{
+    wsh_ptx_release();
+    wsh_dev_ring_post(wsh_dev_rings_here(ask.pe), at, ask, words);
+}
+
+inline WSH_DEV_CALL uint64_t wsh_dev_ask_await(int pe, uint64_t at)
+{
+    return wsh_dev_ring_await(wsh_dev_rings_here(pe), at);
+}
+
+inline WSH_DEV_CALL void wsh_dev_ask_take(int pe, uint64_t at)
+{
+    wsh_dev_ring_take(wsh_dev_rings_here(pe), at);
+}
+
+/* A record without payload and with `words` further pieces: one word, which is the result where `fetch`. */
 static WSH_DEV uint64_t wsh_dev_ask_word(const struct wsh_dev_ask &ask, unsigned words, bool fetch)
 {
-    return wsh_dev_ask_steps(ask, words, words + 1, 0,
-                       WSH_ASK_RESERVE | WSH_ASK_POST | (fetch ? WSH_ASK_AWAIT | WSH_ASK_RESULT | WSH_ASK_TAKE : 0));
+    uint64_t at = wsh_dev_ask_reserve(ask.pe, words || !fetch ? words + 1 : 2), word = 0;
+
+    wsh_dev_ask_post(ask, words, at);
+    if (fetch) {
+        word = wsh_dev_ask_await(ask.pe, at);
+        wsh_dev_ask_take(ask.pe, at);
+    }
+    return word;
 }
 
 static WSH_DEV uint64_t wsh_dev_ask_kind(enum wsh_ring_kind kind, uint64_t op, bool fetch)
@@ -124,10 +123,15 @@ WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, bool gets)
     parts->len = left < WSH_RING_PART ? (uint32_t)left : WSH_RING_PART;
     n = wsh_dev_ring_chunks(parts->len);
     if (n < 2) /* the last part: no more positions than its pieces need */
-        n = strided || parts->signal ? 2 : 1;
-    if (wsh_dev_lane<S>() == 0)
-        parts->at = wsh_dev_ask_steps(wsh_dev_parts_ask(*parts, parts->source, true), strided, n, 0,
-                                      gets ? WSH_ASK_RESERVE | WSH_ASK_POST | WSH_ASK_AWAIT : WSH_ASK_RESERVE);
+        n = gets || strided || parts->signal ? 2 : 1;
+    if (wsh_dev_lane<S>() == 0) {
+        parts->at = wsh_dev_ask_reserve(parts->pe, n);
+        if (gets) {
+            wsh_dev_ask_post(wsh_dev_parts_ask(*parts, parts->source, true), strided, parts->at);
+            wsh_dev_ask_await(parts->pe, parts->at);
+            wsh_ptx_acquire();
+        }
+    }
     n = wsh_dev_broadcast<S>((uint32_t)(parts->at % WSH_RING_PIECES), WSH_RING_PIECES - 1);
     wsh_dev_sync<S>();
     return (uint64_t)wsh_dev_ring_payload(wsh_dev_rings_here(parts->pe), n);

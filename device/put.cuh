@@ -107,7 +107,7 @@ inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, con
         ask.second = (uint64_t)with->sym;
         ask.value = with->value;
     }
-    wsh_dev_ask_steps(ask, last || wsh_dev_is_strided(parts), 0, parts.at, WSH_ASK_POST);
+    wsh_dev_ask_post(ask, last || wsh_dev_is_strided(parts), parts.at);
 }
 
 /* A put by the proxy. What is asked for has its place in the ring when the last barrier ends. */
@@ -164,12 +164,6 @@ static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source
         wsh_dev_put_any<S>(what, dest, source, len, pe, nullptr);
 }
 
-/* Lane 0: the present part's data has been read by all. */
-static WSH_DEV void wsh_dev_get_take(const struct wsh_dev_parts &parts)
-{
-    wsh_dev_ask_steps(wsh_dev_ask{0, 0, 0, 0, 0, 0, parts.pe}, 0, 0, parts.at, WSH_ASK_TAKE);
-}
-
 /* A get by the proxy. */
 template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts)
 {
@@ -179,8 +173,10 @@ template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts
 
         wsh_dev_copy<S, wsh_dev_from_peer>(parts->dest + parts->off, place, parts->len);
         wsh_dev_sync<S>();
-        if (wsh_dev_lane<S>() == 0)
-            wsh_dev_get_take(*parts);
+        if (wsh_dev_lane<S>() == 0) {
+            wsh_ptx_release();
+            wsh_dev_ask_take(parts->pe, parts->at);
+        }
     }
 }
 
@@ -281,7 +277,7 @@ inline WSH_DEV_CALL uint64_t wsh_dev_g_any(const char *what, const void *source,
     from = wsh_dev_reach_or_ask(what, source, len, pe, false);
     if (!from)
         return wsh_dev_ask_word(
-            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_GET, 0, true), (uint64_t)source, 0, 0, 0, len, pe}, 0, true);
+            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_GET_WORD, 0, true), (uint64_t)source, 0, 0, 0, len, pe}, 0, true);
     return len == 8   ? wsh_ptx_get((const uint64_t *)from)
            : len == 4 ? wsh_ptx_get((const uint32_t *)from)
            : len == 2 ? wsh_ptx_get((const uint16_t *)from)

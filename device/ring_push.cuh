@@ -25,6 +25,12 @@ static WSH_DEV uint32_t wsh_dev_ring_of(uint32_t n, uint32_t each, uint32_t bloc
     return (pe + pe / 8) % (n / each) * each + block % each;
 }
 
+static WSH_DEV struct wsh_dev_rings wsh_dev_rings_to(struct wsh_ring *ring, struct wsh_ring_heads *heads, uint32_t n,
+                                                     uint32_t each, uint32_t block, uint32_t pe)
+{
+    return wsh_dev_rings{ring, heads, n, each, wsh_dev_ring_of(n, each, block, pe)};
+}
+
 /* One record. `value` and further: for the kinds that have them. */
 struct wsh_dev_ask {
     uint64_t first_a; /* kind, op and flags, in place */
@@ -64,18 +70,23 @@ static WSH_DEV void wsh_dev_ring_store(struct wsh_ring *ring, uint64_t at, uint6
     wsh_ptx_put((struct wsh_ptx_pair *)wsh_dev_ring_piece(ring, at), wsh_ptx_pair{a | parity, b | parity});
 }
 
+/* Whether all before `end` may be written once all before `freed`, of which these are the low bits, was freed. */
+static WSH_DEV bool wsh_dev_ring_has_room(uint64_t end, uint32_t freed)
+{
+    return (int32_t)((uint32_t)end - freed) <= (int32_t)WSH_RING_PIECES;
+}
+
 /*
- * What the caller last saw as freed may be older than what is: then the consumer is asked. A place is stored to after a
- * branch that asked for the value, never before it.
+ * What the caller saw as freed is older than what is: then the consumer is asked. A place is stored to after a branch
+ * that asked for the value, never before it.
  */
-static WSH_DEV void wsh_dev_ring_wait_for_room(const struct wsh_dev_rings &rings, uint64_t at, uint32_t n)
+static WSH_DEV void wsh_dev_ring_wait_for_room(const struct wsh_dev_rings &rings, uint64_t end)
 {
     struct wsh_ring_head *head = &rings.heads->ring[rings.mine];
-    uint64_t end = at + n;
 
-    if (end <= wsh_ptx_poll(&head->freed) + WSH_RING_PIECES)
-        return;
-    wsh_ptx_put(&head->freed, wsh_dev_ring_reach("a full ring to the proxy", &rings.ring[rings.mine].freed,
+    if (!wsh_dev_ring_has_room(end, wsh_ptx_poll(&head->freed)))
+        wsh_ptx_put(&head->freed,
+                    (uint32_t)wsh_dev_ring_reach("a full ring to the proxy", &rings.ring[rings.mine].freed,
                                                  end - WSH_RING_PIECES));
 }
 
@@ -87,21 +98,38 @@ static WSH_DEV void wsh_dev_ring_pad(struct wsh_ring *ring, uint64_t at, uint32_
     wsh_dev_ring_store(ring, at + before, wsh_dev_ring_kind(WSH_RING_PAD), n - before);
 }
 
+/* What has been reserved of ring r. */
+static WSH_DEV uint64_t wsh_dev_ring_reserved(const struct wsh_dev_rings &rings, uint32_t r)
+{
+    return wsh_ptx_poll(&rings.heads->ring[r].head) & ~WSH_RING_KNOWN;
+}
+
+/* Once in the life of a ring, by those who come first: whoever quiets after them finds it. */
+static WSH_DEV void wsh_dev_ring_make_known(const struct wsh_dev_rings &rings)
+{
+    wsh_ptx_or(&rings.heads->used, 1u << rings.mine);
+    wsh_ptx_release();
+    wsh_ptx_or(&rings.heads->ring[rings.mine].head, WSH_RING_KNOWN);
+}
+
 /*
  * n positions that are free to write, not across the ring's end. Lanes that come together and ask for equally many
- * share one addition.
+ * share one addition. What is asked of the GPU's memory is asked for at once.
  */
 static WSH_DEV uint64_t wsh_dev_ring_reserve(const struct wsh_dev_rings &rings, uint32_t n)
 {
     struct wsh_ring_head *head = &rings.heads->ring[rings.mine];
+    uint32_t freed = wsh_ptx_poll(&head->freed);
     uint64_t at;
 
-    if (!(wsh_ptx_poll(&rings.heads->used) >> rings.mine & 1))
-        wsh_ptx_or(&rings.heads->used, (uint64_t)1 << rings.mine);
 #pragma unroll 1
     for (;;) {
         at = wsh_ptx_add_together(&head->head, n);
-        wsh_dev_ring_wait_for_room(rings, at, n);
+        if (!(at & WSH_RING_KNOWN))
+            wsh_dev_ring_make_known(rings);
+        at &= ~WSH_RING_KNOWN;
+        if (!wsh_dev_ring_has_room(at + n, freed))
+            wsh_dev_ring_wait_for_room(rings, at + n);
         if (at % WSH_RING_PIECES + n <= WSH_RING_PIECES)
             return at;
         wsh_dev_ring_pad(&rings.ring[rings.mine], at, n);
@@ -139,43 +167,63 @@ static WSH_DEV void wsh_dev_ring_post(const struct wsh_dev_rings &rings, uint64_
                        epoch << WSH_RING_EPOCH_AT | (uint64_t)(uint32_t)ask.pe << WSH_RING_PE_AT | ask.len);
 }
 
-/* Until the result of the record at `at` lies in its payload. */
-static WSH_DEV void wsh_dev_ring_await(const struct wsh_dev_rings &rings, uint64_t at)
+static WSH_DEV struct wsh_ptx_pair *wsh_dev_ring_answer(const struct wsh_dev_rings &rings, uint64_t at)
 {
-    const uint64_t *answer = &rings.ring[rings.mine].answer[at % WSH_RING_PIECES];
-
-    wsh_dev_ring_reach("an answer of the proxy", answer, at + 1);
+    return (struct wsh_ptx_pair *)&rings.ring[rings.mine].answer[WSH_RING_ANSWER_AT(at)];
 }
 
-/* After all lanes have read it: the place may be used again. */
+/* Until the record at `at` has its answer: the result, if a word. A longer one is in the payload after an acquire. */
+static WSH_DEV uint64_t wsh_dev_ring_await(const struct wsh_dev_rings &rings, uint64_t at)
+{
+    const struct wsh_ptx_pair *answer = wsh_dev_ring_answer(rings, at);
+    struct wsh_ptx_pair seen = wsh_ptx_get(answer);
+    uint64_t since = 0;
+
+#pragma unroll 1
+    while (((seen.a ^ WSH_RING_TAG(at)) | (seen.b ^ WSH_RING_TAG(at))) >> 32) {
+        wsh_dev_ring_idle("an answer of the proxy", &answer->a, WSH_RING_TAG(at), &since);
+        seen = wsh_ptx_get(answer);
+    }
+    return (uint32_t)seen.a | seen.b << 32;
+}
+
+/*
+ * The place may be used again. By the lane that awaited a word, after a branch that asked for it; after a payload, by
+ * one lane when all have read it, behind a release.
+ */
 static WSH_DEV void wsh_dev_ring_take(const struct wsh_dev_rings &rings, uint64_t at)
 {
-    wsh_ptx_signal_set(&rings.ring[rings.mine].answer[at % WSH_RING_PIECES], 0);
+    wsh_ptx_put(wsh_dev_ring_answer(rings, at), wsh_ptx_pair{0, 0});
 }
 
 /* All rings have handed to transports what was pushed before; a new epoch begins. One lane, after a barrier. */
 static WSH_DEV void wsh_dev_rings_fence(const struct wsh_dev_rings &rings)
 {
-    uint64_t used = wsh_ptx_poll(&rings.heads->used);
+    uint32_t used = wsh_ptx_poll(&rings.heads->used);
 
     if (!used)
         return;
 #pragma unroll 1
     for (uint32_t r = 0; r < rings.n; r++)
         if (used >> r & 1)
-            wsh_dev_ring_reach("shmem_fence", &rings.ring[r].started, wsh_ptx_poll(&rings.heads->ring[r].head));
-    wsh_ptx_add(&rings.heads->epoch, 1);
+            wsh_dev_ring_reach("shmem_fence", &rings.ring[r].started, wsh_dev_ring_reserved(rings, r));
+    wsh_ptx_add(&rings.heads->epoch, 1u);
 }
 
-/* Whether rings first … end - 1 have completed their parts of `heads`. */
-static WSH_DEV bool wsh_dev_rings_are_done(const struct wsh_dev_rings &rings, const uint64_t *heads, uint32_t first,
-                                           uint32_t end)
+/* Whether rings first … end - 1 have completed their parts of `heads`: several questions to the host at a time. */
+inline WSH_DEV_CALL bool wsh_dev_rings_are_done(const struct wsh_dev_rings &rings, const uint64_t *heads,
+                                                uint32_t first, uint32_t end)
 {
     bool done = true;
 
-#pragma unroll 1
-    for (uint32_t r = first; r < end && done; r++)
-        done = !heads[r] || wsh_ptx_poll(&rings.ring[r].done) >= heads[r];
+#pragma unroll 4
+    for (uint32_t r = first; r < end; r++) {
+        uint64_t seen = heads[r];
+
+        if (seen)
+            seen = wsh_ptx_poll(&rings.ring[r].done);
+        done &= seen >= heads[r];
+    }
     return done;
 }
 
@@ -223,13 +271,14 @@ static WSH_DEV void wsh_dev_rings_ask_quiet(const struct wsh_dev_rings &rings, c
  */
 inline WSH_DEV_CALL void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
 {
-    uint64_t heads[WSH_RINGS_MAX], used = wsh_ptx_poll(&rings.heads->used);
+    uint64_t heads[WSH_RINGS_MAX];
+    uint32_t used = wsh_ptx_poll(&rings.heads->used);
 
     if (!used)
         return;
-#pragma unroll 1
+#pragma unroll 4
     for (uint32_t r = 0; r < rings.n; r++)
-        heads[r] = used >> r & 1 ? wsh_ptx_poll(&rings.heads->ring[r].head) : 0;
+        heads[r] = used >> r & 1 ? wsh_dev_ring_reserved(rings, r) : 0;
 #pragma unroll 1
     for (bool again = false; !wsh_dev_rings_are_done(rings, heads, 0, rings.n); again = true) {
         if (again)

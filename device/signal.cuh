@@ -46,7 +46,7 @@ static WSH_DEV void wsh_dev_put_signal(const char *what, void *dest, const void 
                                        uint64_t value, int op, int pe)
 {
     uint64_t flag, to;
-    bool usual = wsh_dev_usual(sym, sizeof *sym, pe, &flag) & wsh_dev_usual(dest, len, pe, &to);
+    bool near = wsh_dev_usual(sym, sizeof *sym, pe, &flag), usual = wsh_dev_usual(dest, len, pe, &to) && near;
     unsigned unit = 0;
 
     wsh_dev_sync<S>();
@@ -63,8 +63,8 @@ static WSH_DEV void wsh_dev_put_signal(const char *what, void *dest, const void 
     wsh_dev_sync<S>();
 }
 
-/* The signal alone, not ordered after earlier puts; relaxed. */
-static WSH_DEV void wsh_dev_signal_send(const char *what, const struct wsh_dev_signal &signal, int pe)
+/* The signal alone, where that is not one access. */
+inline WSH_DEV_CALL void wsh_dev_signal_send_any(const char *what, struct wsh_dev_signal signal, int pe)
 {
     uint64_t at = wsh_dev_signal_reach(what, signal, pe);
 
@@ -74,6 +74,20 @@ static WSH_DEV void wsh_dev_signal_send(const char *what, const struct wsh_dev_s
         wsh_ptx_put((uint64_t *)at, signal.value);
     else
         wsh_ptx_add((uint64_t *)at, signal.value);
+}
+
+/* The signal alone, not ordered after earlier puts; relaxed. */
+static WSH_DEV void wsh_dev_signal_send(const char *what, const struct wsh_dev_signal &signal, int pe)
+{
+    uint64_t at;
+    bool usual = wsh_dev_usual(signal.sym, sizeof *signal.sym, pe, &at);
+
+    if (usual && signal.op == SHMEM_SIGNAL_SET)
+        wsh_ptx_put((uint64_t *)at, signal.value);
+    else if (usual && signal.op == SHMEM_SIGNAL_ADD)
+        wsh_ptx_add((uint64_t *)at, signal.value);
+    else
+        wsh_dev_signal_send_any(what, signal, pe);
 }
 
 #endif

@@ -94,8 +94,10 @@ WSH_DEV_CALL void wsh_dev_iget_asked(struct wsh_dev_parts *parts, struct wsh_dev
                                                 (const T *)place, wsh_dev_strides{s.dst, 1, parts->len / sizeof(T)},
                                                 wsh_dev_lane<S>(), wsh_dev_size<S>());
         wsh_dev_sync<S>();
-        if (wsh_dev_lane<S>() == 0)
-            wsh_dev_get_take(*parts);
+        if (wsh_dev_lane<S>() == 0) {
+            wsh_ptx_release();
+            wsh_dev_ask_take(parts->pe, parts->at);
+        }
     }
 }
 

@@ -47,6 +47,19 @@ static WSH_DEV void wsh_dev_check_cmp(const char *what, int cmp)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_VALUE, -1, nullptr, (uint64_t)(int64_t)cmp);
 }
 
+/* A word that this PE waits for, and how it is compared. */
+inline WSH_DEV_CALL void wsh_dev_check_wait_any(const char *what, const void *word, uint64_t len, int cmp)
+{
+    wsh_dev_check_own(what, word, len);
+    wsh_dev_check_cmp(what, cmp);
+}
+
+static WSH_DEV void wsh_dev_check_wait(const char *what, const void *word, uint64_t len, int cmp)
+{
+    if (wsh_dev_checks())
+        wsh_dev_check_wait_any(what, word, len, cmp);
+}
+
 #define WSH_POLLS_A_LOOK 4096 /* at the clock: about a millisecond */
 
 /* What a wait tells the host when it lasts, and how long it has lasted. */
@@ -95,8 +108,7 @@ template <int S, class T> static WSH_DEV void wsh_dev_wait_until(const char *wha
 {
     typedef wsh_dev_word<T> W;
 
-    wsh_dev_check_own(what, ivar, sizeof *ivar);
-    wsh_dev_check_cmp(what, cmp);
+    wsh_dev_check_wait(what, ivar, sizeof *ivar, cmp);
     if (wsh_dev_looks<S>())
         wsh_dev_poll_until<W>(what, (const W *)ivar, cmp, (W)value);
     wsh_dev_sync<S>();
@@ -107,8 +119,7 @@ template <int S, class T> static WSH_DEV int wsh_dev_test(const char *what, cons
     typedef wsh_dev_word<T> W;
     bool holds = false;
 
-    wsh_dev_check_own(what, ivar, sizeof *ivar);
-    wsh_dev_check_cmp(what, cmp);
+    wsh_dev_check_wait(what, ivar, sizeof *ivar, cmp);
     if (wsh_dev_looks<S>())
         holds = wsh_dev_satisfies(wsh_dev_look((const W *)ivar), cmp, (W)value);
     if (holds)
@@ -130,8 +141,7 @@ static WSH_DEV uint64_t wsh_dev_signal_wait_until(const char *what, const uint64
 {
     uint64_t seen = value;
 
-    wsh_dev_check_own(what, word, sizeof *word);
-    wsh_dev_check_cmp(what, cmp);
+    wsh_dev_check_wait(what, word, sizeof *word, cmp);
     if (wsh_dev_looks<S>())
         seen = wsh_dev_poll_until<uint64_t>(what, word, cmp, value);
     if (S == WSH_BLOCK)

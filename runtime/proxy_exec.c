@@ -84,7 +84,8 @@ static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const s
     switch (ask->kind) {
     case WSH_RING_PUT:
     case WSH_RING_PUT_WORD: return wsh_put_start(ctx, to, ask->payload, ask->len, done);
-    case WSH_RING_GET: return wsh_get_start(ctx, to, ask->payload, ask->len, done);
+    case WSH_RING_GET:
+    case WSH_RING_GET_WORD: return wsh_get_start(ctx, to, ask->payload, ask->len, done);
     case WSH_RING_AMO: return start_amo(ctx, to, ask, done);
     case WSH_RING_IPUT:
     case WSH_RING_IGET: return start_strided(ctx, to, ask, done);

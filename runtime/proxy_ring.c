@@ -6,6 +6,7 @@
 #include "runtime/proxy_ring.h"
 
 #include "runtime/base/log.h"
+#include "runtime/proxy_record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,97 +47,6 @@ void wsh_consumer_close(struct wsh_consumer *consumer)
     free(consumer);
 }
 
-static uint64_t parity_of(uint64_t at)
-{
-    return at / WSH_RING_PIECES % 2 ? 0 : WSH_RING_PARITY;
-}
-
-/* Both halves of the piece at `at`, without the parity; false: it is not there yet. Acquire: partner is the release
- * before the producer's pieces. */
-static bool see_piece(const struct wsh_ring *ring, uint64_t at, struct wsh_ring_piece *piece)
-{
-    const struct wsh_ring_piece *from = &ring->piece[at % WSH_RING_PIECES];
-
-    piece->a = __atomic_load_n(&from->a, __ATOMIC_ACQUIRE) ^ parity_of(at);
-    piece->b = __atomic_load_n(&from->b, __ATOMIC_ACQUIRE) ^ parity_of(at);
-    return !((piece->a | piece->b) & WSH_RING_PARITY);
-}
-
-static unsigned pieces_of(const struct wsh_ring_ask *ask)
-{
-    switch (ask->kind) {
-    case WSH_RING_SIGNAL:
-    case WSH_RING_PUT_WORD:
-    case WSH_RING_IPUT:
-    case WSH_RING_IGET: return 2;
-    case WSH_RING_AMO: return ask->op == WSH_AMO_CSWAP ? 3 : 2;
-    default: return 1;
-    }
-}
-
-static unsigned positions_of(const struct wsh_ring_ask *ask)
-{
-    unsigned chunks = (unsigned)((ask->len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK);
-
-    if (ask->kind == WSH_RING_PAD)
-        return (unsigned)ask->len;
-    return chunks > ask->pieces ? chunks : ask->pieces;
-}
-
-static void decode_first(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
-{
-    *ask = (struct wsh_ring_ask){.kind = piece->a >> WSH_RING_KIND_AT,
-                                 .op = piece->a >> WSH_RING_OP_AT & 31,
-                                 .fenced = piece->a & WSH_RING_FENCED,
-                                 .answer = piece->a & WSH_RING_ANSWER,
-                                 .pe = (int)(piece->b >> WSH_RING_PE_AT & WSH_RING_LOW(WSH_RING_PE_BITS)),
-                                 .len = piece->b & WSH_RING_LOW(WSH_RING_LEN_BITS),
-                                 .sym = piece->a & WSH_RING_ADDRESS};
-    ask->pieces = pieces_of(ask);
-    ask->positions = positions_of(ask);
-}
-
-static uint64_t value_of(const struct wsh_ring_piece *piece)
-{
-    return piece->b | (piece->a & WSH_RING_VALUE_TOP) << 1;
-}
-
-/* The record at `at`, whole, and its epoch; false: not all of it is there. */
-static bool see_record(struct wsh_ring *ring, uint64_t at, struct wsh_ring_ask *ask, uint32_t *epoch)
-{
-    struct wsh_ring_piece piece;
-
-    if (!see_piece(ring, at, &piece))
-        return false;
-    decode_first(&piece, ask);
-    *epoch = (uint32_t)(piece.b >> WSH_RING_EPOCH_AT);
-    if (ask->pieces > 1) {
-        if (!see_piece(ring, at + 1, &piece))
-            return false;
-        ask->value = value_of(&piece);
-        ask->second = piece.a & WSH_RING_ADDRESS;
-    }
-    if (ask->pieces > 2) {
-        if (!see_piece(ring, at + 2, &piece))
-            return false;
-        ask->compare = value_of(&piece);
-    }
-    ask->payload = ring->payload + at % WSH_RING_PIECES * WSH_RING_CHUNK;
-    return true;
-}
-
-/* Places without a piece show what is behind them in the ring's next lap but one, unless they are stamped. Relaxed:
- * released with `freed`. */
-static void stamp(struct wsh_ring *ring, uint64_t at, unsigned pieces, unsigned n)
-{
-    for (unsigned i = pieces; i < n; i++) {
-        struct wsh_ring_piece *piece = &ring->piece[(at + i) % WSH_RING_PIECES];
-
-        __atomic_store_n(&piece->a, parity_of(at), __ATOMIC_RELAXED);
-        __atomic_store_n(&piece->b, parity_of(at), __ATOMIC_RELAXED);
-    }
-}
-
 static int say_damaged(const struct wsh_ring_ask *ask)
 {
     wsh_error(
@@ -144,23 +54,6 @@ static int say_damaged(const struct wsh_ring_ask *ask)
         "written where it must not; try compute-sanitizer",
         (int)ask->kind, (int)ask->op, ask->len);
     return -EPROTO;
-}
-
-/* Whole elements of a size that there is, within what an address can count. */
-static bool strides_are_sound(const struct wsh_ring_ask *ask)
-{
-    size_t n = ask->len >> ask->op;
-
-    return ask->op <= 4 && n && ask->len == n << ask->op && (n == 1 || ask->value <= WSH_RING_ADDRESS / n);
-}
-
-static bool is_sound(const struct wsh_ring_ask *ask, uint64_t at)
-{
-    bool strided = ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
-
-    return ask->kind >= WSH_RING_PAD && ask->kind < WSH_RING_KINDS && ask->op < WSH_AMO_OPS &&
-           ask->positions && at % WSH_RING_PIECES + ask->positions <= WSH_RING_PIECES &&
-           (!strided || strides_are_sound(ask));
 }
 
 /* A later epoch than any before begins with a fence. */
@@ -203,20 +96,34 @@ static int carry_out(struct wsh_consumer *consumer, struct wsh_ring_ask *ask, st
     }
     if (ask->kind == WSH_RING_PUT_WORD)
         memcpy(ask->payload, &ask->value, sizeof ask->value);
+    if (ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_AMO)
+        ask->payload = &place->word;
     consumer->stats.bytes += ask->len;
     return consumer->ops->start(consumer->arg, ask, &place->done);
 }
 
+/* Release: partner is the acquire of whoever reads the payload. */
+static void give_answer(struct wsh_consumer_ring *ring, uint64_t at)
+{
+    struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
+    struct wsh_ring_piece *answer = &ring->ring->answer[WSH_RING_ANSWER_AT(at)];
+
+    __atomic_store_n(&answer->a, WSH_RING_TAG(at) | (uint32_t)place->word, __ATOMIC_RELEASE);
+    __atomic_store_n(&answer->b, WSH_RING_TAG(at) | place->word >> 32, __ATOMIC_RELEASE);
+    place->state = WSH_PLACE_ANSWERED;
+}
+
 static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_ask *ask, uint64_t at)
 {
-    uint16_t index = (uint16_t)(at % WSH_RING_PIECES);
-    struct wsh_place *place = &ring->place[index];
+    struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
 
     place->n = (uint16_t)ask->positions;
     place->state = ask->answer ? WSH_PLACE_DUE : WSH_PLACE_PLAIN;
-    if (ask->answer)
-        ring->due[ring->n_due++] = index;
-    stamp(ring->ring, at, ask->pieces, place->n);
+    if (ask->answer && wsh_done_is(&place->done))
+        give_answer(ring, at);
+    else if (ask->answer)
+        ring->due[ring->n_due++] = (uint16_t)(at % WSH_RING_PIECES);
+    wsh_record_stamp(ring->ring, at, ask->pieces, place->n);
     ring->started = at + place->n;
     ring->taken = 0;
 }
@@ -233,11 +140,11 @@ static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *rin
         ring->stopped = true;
     if (consumer->holds && ring->stopped)
         return 0;
-    if (!see_record(ring->ring, at, &ask, &epoch)) {
+    if (!wsh_record_see(ring->ring, at, &ask, &epoch)) {
         ring->stopped = true;
         return 0;
     }
-    if (!is_sound(&ask, at))
+    if (!wsh_record_is_sound(&ask, at))
         return say_damaged(&ask);
     ask.taken = &ring->taken;
     rc = keep_order(consumer, &ask, epoch);
@@ -268,38 +175,38 @@ static int take(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
     return rc < 0 ? rc : 1;
 }
 
-/* Release: partner is the acquire of the producer that waits for its answer. */
+/* A place's position is between freed and started. */
 static int answer(struct wsh_consumer_ring *ring)
 {
     int moved = 0;
 
     for (uint32_t i = 0; i < ring->n_due;) {
         uint16_t index = ring->due[i];
-        struct wsh_place *place = &ring->place[index];
 
-        if (!wsh_done_is(&place->done)) {
+        if (!wsh_done_is(&ring->place[index].done)) {
             i++;
             continue;
         }
-        place->state = WSH_PLACE_ANSWERED;
         ring->due[i] = ring->due[--ring->n_due];
-        /* The position of a place between freed and started. */
-        __atomic_store_n(&ring->ring->answer[index],
-                         ring->freed + (index - ring->freed) % WSH_RING_PIECES + 1, __ATOMIC_RELEASE);
+        give_answer(ring, ring->freed + (index - ring->freed) % WSH_RING_PIECES);
         moved = 1;
     }
     return moved;
 }
 
-/* Acquire: partner is the producer's release of 0, once it has read the result. */
+/* Acquire: partner is the producer's release of zeros, once it has read the result. */
+static bool is_taken(const struct wsh_ring_piece *answer)
+{
+    return !__atomic_load_n(&answer->a, __ATOMIC_ACQUIRE) && !__atomic_load_n(&answer->b, __ATOMIC_ACQUIRE);
+}
+
 static bool is_over(const struct wsh_consumer_ring *ring, uint64_t at)
 {
     const struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
 
     if (place->state == WSH_PLACE_DUE || !wsh_done_is(&place->done))
         return false;
-    return place->state == WSH_PLACE_PLAIN ||
-           !__atomic_load_n(&ring->ring->answer[at % WSH_RING_PIECES], __ATOMIC_ACQUIRE);
+    return place->state == WSH_PLACE_PLAIN || is_taken(&ring->ring->answer[WSH_RING_ANSWER_AT(at)]);
 }
 
 /* Release: partner is the producers' acquire of `freed`. */
@@ -365,7 +272,7 @@ struct wsh_consumer_view wsh_consumer_view(const struct wsh_consumer *consumer)
 
         view.in_use += (unsigned)(ring->started - ring->freed);
         view.owed += ring->n_due;
-        view.parked += see_piece(ring->ring, ring->started, &piece);
+        view.parked += wsh_record_piece(ring->ring, ring->started, &piece);
     }
     return view;
 }
@@ -379,7 +286,7 @@ bool wsh_rings_are_idle(const struct wsh_ring *rings, unsigned n)
         uint64_t started = __atomic_load_n(&rings[r].started, __ATOMIC_ACQUIRE);
 
         if (__atomic_load_n(&rings[r].done, __ATOMIC_ACQUIRE) != started ||
-            see_piece(&rings[r], started, &piece))
+            wsh_record_piece(&rings[r], started, &piece))
             return false;
     }
     return true;

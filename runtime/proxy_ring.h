@@ -18,15 +18,15 @@ struct wsh_ring_ask {
     int pe;
     size_t len;
     uint64_t sym, value, second, compare;
-    void *payload; /* of the record: source of puts, where results go */
+    void *payload; /* source of puts, where results go: of the record, or of its place for a word */
     size_t *taken; /* of a strided record: elements started so far, counted up by whoever starts them */
 };
 
 /*
- * Who carries out what is asked. start: PUT, SIGNAL, PUT_WORD (the value lies in the payload), GET, AMO, IPUT, IGET; 0,
- * -EAGAIN (it will be tried again; a strided one goes on behind *taken) or a final, logged error; `done` reaches 0 when
- * the payload may be used again (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN
- * as above. pending: started and not complete.
+ * Who carries out what is asked. start: PUT, SIGNAL, PUT_WORD (the value lies in the payload), GET, GET_WORD, AMO,
+ * IPUT, IGET; 0, -EAGAIN (it will be tried again; a strided one goes on behind *taken) or a final, logged error;
+ * `done` reaches 0 when the payload may be used again (puts) or holds the result. fence: orders what was started before
+ * what will be; -EAGAIN as above. pending: started and not complete.
  */
 struct wsh_consumer_ops {
     int (*start)(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done);
@@ -38,6 +38,7 @@ enum wsh_place_state { WSH_PLACE_PLAIN, WSH_PLACE_DUE, WSH_PLACE_ANSWERED };
 
 /* What the consumer keeps of a record that it has started, at its first place. */
 struct wsh_place {
+    uint64_t word; /* a result that travels with the answer */
     struct wsh_done done;
     uint16_t n; /* positions */
     uint8_t state;

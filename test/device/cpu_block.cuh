@@ -32,17 +32,6 @@ static inline bool __isGlobal(const void *)
     return true;
 }
 
-static inline uint32_t wsh_ptx_poll(const uint32_t *word)
-{
-    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
-}
-
-/* An element of at most 4 bytes. */
-template <class T> static inline void wsh_ptx_put(T *word, T value)
-{
-    __atomic_store_n(word, value, __ATOMIC_RELEASE);
-}
-
 static inline uint32_t wsh_ptx_swap(uint32_t *word, uint32_t value)
 {
     return __atomic_exchange_n(word, value, __ATOMIC_ACQ_REL);

@@ -12,12 +12,13 @@ struct wsh_ptx_pair {
     uint64_t a, b;
 };
 
-static inline uint64_t wsh_ptx_poll(const uint64_t *word)
+template <class T> static inline T wsh_ptx_poll(const T *word)
 {
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-static inline void wsh_ptx_put(uint64_t *word, uint64_t value)
+/* An element of at most 8 bytes. */
+template <class T> static inline void wsh_ptx_put(T *word, T value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
@@ -31,17 +32,27 @@ static inline void wsh_ptx_put(struct wsh_ptx_pair *to, struct wsh_ptx_pair v)
     __atomic_store_n(swap ? &to->a : &to->b, swap ? v.a : v.b, __ATOMIC_RELEASE);
 }
 
+/* Likewise. */
+static inline struct wsh_ptx_pair wsh_ptx_get(const struct wsh_ptx_pair *from)
+{
+    struct wsh_ptx_pair v;
+
+    v.b = __atomic_load_n(&from->b, __ATOMIC_ACQUIRE);
+    v.a = __atomic_load_n(&from->a, __ATOMIC_ACQUIRE);
+    return v;
+}
+
 static inline void wsh_ptx_signal_set(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-static inline void wsh_ptx_add(uint64_t *word, uint64_t n)
+static inline void wsh_ptx_add(uint32_t *word, uint32_t n)
 {
     __atomic_fetch_add(word, n, __ATOMIC_ACQ_REL);
 }
 
-static inline void wsh_ptx_or(uint64_t *word, uint64_t bits)
+template <class T> static inline void wsh_ptx_or(T *word, T bits)
 {
     __atomic_fetch_or(word, bits, __ATOMIC_ACQ_REL);
 }

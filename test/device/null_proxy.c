@@ -138,7 +138,7 @@ static void land(struct null_proxy *proxy, struct flying *flying)
     const struct wsh_ring_ask *ask = &flying->ask;
     uint64_t old = apply(proxy, ask);
 
-    if (ask->kind == WSH_RING_GET || ask->kind == WSH_RING_IGET)
+    if (ask->kind == WSH_RING_GET || ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_IGET)
         for (size_t i = 0; i < ask->len; i++)
             ((unsigned char *)ask->payload)[i] = null_proxy_byte(ask->sym, i);
     else if (ask->answer)

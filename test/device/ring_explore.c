@@ -51,6 +51,8 @@ int main(void)
     failed += must_hold(1, "ppppp", "", "");
     failed += must_hold(1, "dwd", "", "");
     failed += must_hold(1, "pg", "", "");
+    failed += must_hold(1, "pG", "", "");
+    failed += must_hold(1, "ggggg", "", "");
     failed += must_hold(1, "pw", "", "g");
     failed += must_hold(1, "pF", "", "");
     failed += must_hold(1, "pFp", "", "");

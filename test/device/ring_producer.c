@@ -28,14 +28,15 @@ static void post(struct producer *p, struct wsh_ring *ring, uint64_t at, uint64_
 
 static unsigned positions(char letter)
 {
-    return strchr("wd", letter) ? 2 : 1;
+    return strchr("wdgG", letter) ? 2 : 1;
 }
 
 static void write_record(struct producer *p, struct wsh_ring *ring, char letter)
 {
-    static const uint8_t kinds[] = {WSH_RING_PUT, WSH_RING_PUT, WSH_RING_PUT_WORD, WSH_RING_GET,
-                                    WSH_RING_QUIET};
-    uint64_t kind = kinds[strchr("pdwgQ", letter) - "pdwgQ"];
+    static const char letters[] = "pdwgGQ";
+    static const uint8_t kinds[] = {WSH_RING_PUT,      WSH_RING_PUT, WSH_RING_PUT_WORD,
+                                    WSH_RING_GET_WORD, WSH_RING_GET, WSH_RING_QUIET};
+    uint64_t kind = kinds[strchr(letters, letter) - letters];
     uint64_t len = letter == 'p' || letter == 'd' ? positions(letter) * WSH_RING_CHUNK
                    : letter == 'Q'                ? 0
                                                   : 8;
@@ -46,7 +47,7 @@ static void write_record(struct producer *p, struct wsh_ring *ring, char letter)
         p->after = p->heard;
     if (letter == 'w')
         post(p, ring, p->pos + 1, 0, world_mark(p->id, 2) << 40);
-    post(p, ring, p->pos, kind << WSH_RING_KIND_AT | (letter == 'g' ? WSH_RING_ANSWER : 0) | p->id,
+    post(p, ring, p->pos, kind << WSH_RING_KIND_AT | (strchr("gG", letter) ? WSH_RING_ANSWER : 0) | p->id,
          world.epoch << WSH_RING_EPOCH_AT | len);
 }
 
@@ -85,6 +86,23 @@ static unsigned ring_of(unsigned i, unsigned pe)
     return world_mutant == BY_BLOCK ? i % RINGS : pe % world.n_consumers * each + i % each;
 }
 
+/* Waits for an answer, and gives its place back. */
+static bool take(struct producer *p, struct wsh_ring *ring, char letter)
+{
+    struct wsh_ring_piece *answer = &ring->answer[WSH_RING_ANSWER_AT(p->pos)];
+    uint64_t tag = WSH_RING_TAG(p->pos), word = (uint32_t)answer->a | answer->b << 32;
+
+    if (((answer->a ^ tag) | (answer->b ^ tag)) >> 32)
+        return false;
+    if (letter == 'G')
+        word = *world_chunk(ring, p->pos);
+    world_wrong_if(word != world_mark(p->id, 3), "a result is not there");
+    store(p, &answer->a, 0);
+    store(p, &answer->b, 0);
+    next(p);
+    return true;
+}
+
 /* Phase 0 reserves, 1 writes once there is room, 2 waits for an answer. */
 static bool step_record(struct producer *p, unsigned mine, char letter, unsigned pe)
 {
@@ -109,16 +127,11 @@ static bool step_record(struct producer *p, unsigned mine, char letter, unsigned
         write_record(p, ring, letter);
         p->before |= 1u << p->id;
         p->phase = 2;
-        if (letter != 'g')
+        if (!strchr("gG", letter))
             next(p);
         return true;
     }
-    if (ring->answer[p->pos % WSH_RING_PIECES] != p->pos + 1)
-        return false;
-    world_wrong_if(*world_chunk(ring, p->pos) != world_mark(p->id, 3), "a result is not there");
-    store(p, &ring->answer[p->pos % WSH_RING_PIECES], 0);
-    next(p);
-    return true;
+    return take(p, ring, letter);
 }
 
 /* Phase r waits for ring r. */

@@ -38,7 +38,7 @@ static int exec_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done
     record->started = true;
     record->by = (uint8_t)by;
     record->done = done;
-    record->result = record->letter == 'g' ? ask->payload : NULL;
+    record->result = strchr("gG", record->letter) ? ask->payload : NULL;
     world.started[by] |= 1u << id;
     done->left = 1;
     return 0;

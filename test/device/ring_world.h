@@ -6,7 +6,8 @@
  * producer arrive in any order, but for a system-scope fence, which is cumulative over what it has heard of by a token.
  *
  * A program is a text, a letter an operation:
- *   p  put, one place    d  put, two places, one piece    w  word, two pieces    g  get    F  fence    Q  quiet
+ *   p  put, one place    d  put, two places, one piece    w  word, two pieces    F  fence    Q  quiet
+ *   g  get of a word, in the answer, two places    G  get, in the payload, likewise
  *   P  the put to PE 1; all others are to PE 0
  *   S  gives the token   W  waits for it
  */
@@ -70,10 +71,10 @@ extern const char *world_wrong;
 
 void world_wrong_if(bool is, const char *what);
 
-/* What record `id` carries in its i-th chunk (2: as a value, 3: as a result). */
+/* What record `id` carries in its i-th chunk (2: as a value, 3: as a result), in both halves. */
 static inline uint64_t world_mark(unsigned id, unsigned i)
 {
-    return 0x100 + id * 4 + i;
+    return (0x100 + id * 4 + (uint64_t)i) * 0x100000001u;
 }
 
 static inline uint64_t *world_chunk(struct wsh_ring *ring, uint64_t at)

@@ -81,8 +81,7 @@ static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_de
 
 static struct wsh_dev_rings rings_of(unsigned lane, int pe)
 {
-    return wsh_dev_rings{(struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each,
-                         wsh_dev_ring_of(view.n_rings, view.rings_each, lane, (uint32_t)pe)};
+    return wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each, lane, (uint32_t)pe);
 }
 
 static unsigned char pattern(int from, unsigned lane, size_t i, unsigned round)
@@ -133,8 +132,7 @@ static uint64_t atomic(unsigned lane, enum wsh_ring_op op, uint64_t *sym, uint64
     wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | (fetch ? WSH_RING_ANSWER : 0),
                                              (uint64_t)sym, value, 0, cond, 8, pe}, n);
     if (fetch) {
-        wsh_dev_ring_await(rings, at);
-        memcpy(&old, wsh_dev_ring_payload(rings, at), 8);
+        old = wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
     }
     return old;
@@ -144,7 +142,7 @@ static uint64_t atomic(unsigned lane, enum wsh_ring_op op, uint64_t *sym, uint64
 static unsigned get(unsigned lane, uint32_t len, int pe)
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
-    uint64_t at = wsh_dev_ring_reserve(rings, wsh_dev_ring_chunks(len));
+    uint64_t at = wsh_dev_ring_reserve(rings, len <= WSH_RING_CHUNK ? 2 : wsh_dev_ring_chunks(len));
     uint64_t kind = wsh_dev_ring_kind(WSH_RING_GET) | WSH_RING_ANSWER;
     unsigned wrong = 0;
 

@@ -62,8 +62,8 @@ static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_de
 
 static uint64_t ask(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t value, bool answer)
 {
-    struct wsh_dev_rings rings = {(struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each,
-                                  wsh_dev_ring_of(view.n_rings, view.rings_each, 0, (uint32_t)pe)};
+    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each,
+                                                  0, (uint32_t)pe);
     uint64_t at = wsh_dev_ring_reserve(rings, 2), old = 0;
 
     wsh_dev_ring_post(rings, at,
@@ -71,8 +71,7 @@ static uint64_t ask(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t val
                                   (uint64_t)sym, value, 0, 0, 8, pe},
                       1);
     if (answer) {
-        wsh_dev_ring_await(rings, at);
-        memcpy(&old, wsh_dev_ring_payload(rings, at), 8);
+        old = wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
     }
     return old;
