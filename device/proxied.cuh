@@ -50,7 +50,7 @@ inline WSH_DEV_CALL void wsh_dev_ask_take(int pe, uint64_t at)
 /* A record without payload and with `words` further pieces: one word, which is the result where `fetch`. */
 static WSH_DEV uint64_t wsh_dev_ask_word(const struct wsh_dev_ask &ask, unsigned words, bool fetch)
 {
-    uint64_t at = wsh_dev_ask_reserve(ask.pe, words || !fetch ? words + 1 : 2), word = 0;
+    uint64_t at = wsh_dev_ask_reserve(ask.pe, words + 1), word = 0;
 
     wsh_dev_ask_post(ask, words, at);
     if (fetch) {
@@ -68,9 +68,10 @@ static WSH_DEV uint64_t wsh_dev_ask_kind(enum wsh_ring_kind kind, uint64_t op, b
 static WSH_DEV uint64_t wsh_dev_ask_amo(enum wsh_ring_op op, bool fetch, const void *sym, uint64_t value,
                                         uint64_t compare, uint32_t width, int pe)
 {
-    return wsh_dev_ask_word(
-        wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_AMO, op, fetch), (uint64_t)sym, value, 0, compare, width, pe},
-        op == WSH_RING_OP_CSWAP ? 2 : 1, fetch);
+    unsigned words;
+    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, (uint64_t)sym, value, compare, width, pe, &words);
+
+    return wsh_dev_ask_word(ask, words, fetch);
 }
 
 static WSH_DEV enum wsh_ring_op wsh_dev_ask_signal_op(int op)
@@ -123,7 +124,7 @@ WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, bool gets)
     parts->len = left < WSH_RING_PART ? (uint32_t)left : WSH_RING_PART;
     n = wsh_dev_ring_chunks(parts->len);
     if (n < 2) /* the last part: no more positions than its pieces need */
-        n = gets || strided || parts->signal ? 2 : 1;
+        n = strided || parts->signal ? 2 : 1;
     if (wsh_dev_lane<S>() == 0) {
         parts->at = wsh_dev_ask_reserve(parts->pe, n);
         if (gets) {

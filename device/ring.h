@@ -4,9 +4,9 @@
  * everything lies, and the form of a record. Read by C, C++ and CUDA.
  *
  * A ring has WSH_RING_PIECES places. A *position* counts places for ever; place = position modulo WSH_RING_PIECES,
- * lap = position / WSH_RING_PIECES. With every place go 16 bytes of record (a piece) and WSH_RING_CHUNK bytes of
- * payload, with every two 16 bytes of answer. A record has as many consecutive positions as its pieces or its payload
- * need, never across the ring's end; its payload begins with the chunk of its first position.
+ * lap = position / WSH_RING_PIECES. With every place go 16 bytes of record (a piece), WSH_RING_CHUNK bytes of payload
+ * and 16 bytes of answer. A record has as many consecutive positions as its pieces or its payload need, never across
+ * the ring's end; its payload begins with the chunk of its first position.
  *
  * The order, in the words used at both ends. The producer *reserves* positions by one addition to `head`, waits until
  * they are *freed* (position + n - freed <= WSH_RING_PIECES), stores the payload, releases it, and stores the pieces.
@@ -16,10 +16,13 @@
  * transport), `done` (complete at the target), `freed` (places that may be written again: the payload was read, the
  * answer taken). Each of the three is released by the consumer and acquired by whoever waits for it.
  *
- * Answers: a record that wants one has at least two positions, so that there is one for each. Both words of it carry
- * the tag of the record's position in their upper halves. A result of up to 8 bytes lies in their lower halves, so that
- * one look brings it, whatever arrives first; a longer one lies in the payload, before the tags are released. The
- * producer, having read the result, stores zeros there, and only then is the place freed.
+ * Answers: both words of the answer of a record's first place carry the tag of its position in their upper halves. A
+ * result of up to 8 bytes lies in their lower halves, so that one look brings it, whatever arrives first; a longer one
+ * lies in the payload, before the tags are released. The producer, having read the result, stores zeros there, and only
+ * then is the place freed.
+ *
+ * Brief records: an operation on a word whose operand is small has it in place of the length, so that lanes which come
+ * together fill whole lines, which is what crosses PCIe fast.
  *
  * Fence: an epoch counted by the GPU travels in every record. Device code counts it up after `started` of all rings
  * has passed their heads; the consumer fences when a record shows a later epoch than any before. So every record that
@@ -64,13 +67,14 @@
 
 /* What a record asks for; 0 is none. */
 enum wsh_ring_kind {
-    WSH_RING_PAD = 1,  /* nothing; len positions */
-    WSH_RING_PUT,      /* len bytes of payload */
-    WSH_RING_SIGNAL,   /* the same, then the signal: `op` with `value` on the word at `second` */
-    WSH_RING_PUT_WORD, /* the low len bytes of value */
-    WSH_RING_GET,      /* len bytes into the payload; answered */
-    WSH_RING_GET_WORD, /* len bytes, at most 8, into the answer */
-    WSH_RING_AMO,      /* `op` on a word of len bytes; answered with the old value if WSH_RING_ANSWER */
+    WSH_RING_PAD = 1,   /* nothing; len positions */
+    WSH_RING_PUT,       /* len bytes of payload */
+    WSH_RING_SIGNAL,    /* the same, then the signal: `op` with `value` on the word at `second` */
+    WSH_RING_PUT_WORD,  /* the low len bytes of value */
+    WSH_RING_GET,       /* len bytes into the payload; answered */
+    WSH_RING_GET_WORD,  /* len bytes, at most 8, into the answer */
+    WSH_RING_AMO,       /* `op` on a word of len bytes; answered with the old value if WSH_RING_ANSWER */
+    WSH_RING_AMO_BRIEF, /* the same in one piece: WSH_RING_BRIEF_* */
     WSH_RING_IPUT, /* payload: elements of 1 << op bytes, side by side; at the PE one every `value` bytes */
     WSH_RING_IGET, /* the same the other way; answered */
     WSH_RING_QUIET,
@@ -102,6 +106,9 @@ enum wsh_ring_op {
 #define WSH_RING_LEN_BITS 20
 #define WSH_RING_PE_BITS 20
 #define WSH_RING_PE_AT 20
+/* The length of a brief record: the operand, and whether the word has 8 bytes, not 4. */
+#define WSH_RING_BRIEF_BITS (WSH_RING_LEN_BITS - 1)
+#define WSH_RING_BRIEF_WIDE (1u << WSH_RING_BRIEF_BITS)
 #define WSH_RING_EPOCH_BITS 23
 #define WSH_RING_EPOCH_AT 40
 /* Further pieces, a: `second` (48 bits), bit 63 of the value, parity; b: its other bits, parity. The third: compare. */
@@ -114,14 +121,13 @@ struct wsh_ring_piece {
 
 /* The upper half of both words of the answer to the record at a position: never 0, and another in the lap before. */
 #define WSH_RING_TAG(at) (((uint64_t)(at) | 0x80000000u) << 32)
-#define WSH_RING_ANSWER_AT(at) ((at) % WSH_RING_PIECES / 2)
 
 /* The consumer's side, memory of the host that the GPU reaches; zeroed. */
 struct wsh_ring {
     WSH_RING_ALIGN(128) uint64_t started;
     uint64_t done, freed;
     WSH_RING_ALIGN(128) struct wsh_ring_piece piece[WSH_RING_PIECES];
-    struct wsh_ring_piece answer[WSH_RING_PIECES / 2];
+    struct wsh_ring_piece answer[WSH_RING_PIECES];
     WSH_RING_ALIGN(128) unsigned char payload[WSH_RING_PIECES * WSH_RING_CHUNK];
 };
 

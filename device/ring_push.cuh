@@ -46,6 +46,19 @@ static WSH_DEV constexpr uint64_t wsh_dev_ring_kind(enum wsh_ring_kind kind, uin
     return (uint64_t)kind << WSH_RING_KIND_AT | op << WSH_RING_OP_AT;
 }
 
+/* An operation on a word of `width` bytes, and how many further pieces its record has. */
+static WSH_DEV struct wsh_dev_ask wsh_dev_ask_of_amo(enum wsh_ring_op op, bool fetch, uint64_t sym, uint64_t value,
+                                                     uint64_t compare, uint32_t width, int pe, unsigned *words)
+{
+    uint64_t answer = fetch ? WSH_RING_ANSWER : 0;
+
+    *words = op == WSH_RING_OP_CSWAP ? 2 : value >> WSH_RING_BRIEF_BITS ? 1 : 0;
+    if (*words)
+        return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | answer, sym, value, 0, compare, width, pe};
+    return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO_BRIEF, op) | answer, sym, 0, 0, 0,
+                       (uint32_t)value | (width == 8 ? WSH_RING_BRIEF_WIDE : 0), pe};
+}
+
 /* Polls until the word has reached `value`, and acquires. */
 static WSH_DEV uint64_t wsh_dev_ring_reach(const char *what, const uint64_t *word, uint64_t value)
 {
@@ -169,7 +182,7 @@ static WSH_DEV void wsh_dev_ring_post(const struct wsh_dev_rings &rings, uint64_
 
 static WSH_DEV struct wsh_ptx_pair *wsh_dev_ring_answer(const struct wsh_dev_rings &rings, uint64_t at)
 {
-    return (struct wsh_ptx_pair *)&rings.ring[rings.mine].answer[WSH_RING_ANSWER_AT(at)];
+    return (struct wsh_ptx_pair *)&rings.ring[rings.mine].answer[at % WSH_RING_PIECES];
 }
 
 /* Until the record at `at` has its answer: the result, if a word. A longer one is in the payload after an acquire. */

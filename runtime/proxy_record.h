@@ -21,39 +21,50 @@ static inline bool wsh_record_piece(const struct wsh_ring *ring, uint64_t at, st
     return !((piece->a | piece->b) & WSH_RING_PARITY);
 }
 
-static inline unsigned wsh_record_pieces(const struct wsh_ring_ask *ask)
+static inline unsigned wsh_record_pieces(enum wsh_ring_kind kind, enum wsh_amo_op op)
 {
-    switch (ask->kind) {
+    switch (kind) {
     case WSH_RING_SIGNAL:
     case WSH_RING_PUT_WORD:
     case WSH_RING_IPUT:
     case WSH_RING_IGET: return 2;
-    case WSH_RING_AMO: return ask->op == WSH_AMO_CSWAP ? 3 : 2;
+    case WSH_RING_AMO: return op == WSH_AMO_CSWAP ? 3 : 2;
     default: return 1;
     }
 }
 
-static inline unsigned wsh_record_positions(const struct wsh_ring_ask *ask)
+static inline unsigned wsh_record_positions(enum wsh_ring_kind kind, unsigned pieces, size_t len)
 {
-    unsigned chunks = (unsigned)((ask->len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK);
-    unsigned least = ask->answer && ask->pieces < 2 ? 2 : ask->pieces;
+    unsigned chunks = (unsigned)((len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK);
 
-    if (ask->kind == WSH_RING_PAD)
-        return (unsigned)ask->len;
-    return chunks > least ? chunks : least;
+    if (kind == WSH_RING_PAD)
+        return (unsigned)len;
+    return chunks > pieces ? chunks : pieces;
 }
 
+/* A brief record becomes what it is short for. Written once, whole: what reads it next would wait for parts. */
 static inline void wsh_record_decode(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
 {
-    *ask = (struct wsh_ring_ask){.kind = piece->a >> WSH_RING_KIND_AT,
-                                 .op = piece->a >> WSH_RING_OP_AT & 31,
+    enum wsh_ring_kind kind = piece->a >> WSH_RING_KIND_AT;
+    enum wsh_amo_op op = piece->a >> WSH_RING_OP_AT & 31;
+    uint64_t len = piece->b & WSH_RING_LOW(WSH_RING_LEN_BITS), value = 0;
+    unsigned pieces = wsh_record_pieces(kind, op);
+
+    if (kind == WSH_RING_AMO_BRIEF) {
+        kind = WSH_RING_AMO;
+        value = len & WSH_RING_LOW(WSH_RING_BRIEF_BITS);
+        len = len & WSH_RING_BRIEF_WIDE ? 8 : 4;
+    }
+    *ask = (struct wsh_ring_ask){.kind = kind,
+                                 .op = op,
                                  .fenced = piece->a & WSH_RING_FENCED,
                                  .answer = piece->a & WSH_RING_ANSWER,
+                                 .pieces = pieces,
+                                 .positions = wsh_record_positions(kind, pieces, len),
                                  .pe = (int)(piece->b >> WSH_RING_PE_AT & WSH_RING_LOW(WSH_RING_PE_BITS)),
-                                 .len = piece->b & WSH_RING_LOW(WSH_RING_LEN_BITS),
-                                 .sym = piece->a & WSH_RING_ADDRESS};
-    ask->pieces = wsh_record_pieces(ask);
-    ask->positions = wsh_record_positions(ask);
+                                 .len = len,
+                                 .sym = piece->a & WSH_RING_ADDRESS,
+                                 .value = value};
 }
 
 static inline uint64_t wsh_record_value(const struct wsh_ring_piece *piece)

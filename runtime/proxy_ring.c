@@ -84,8 +84,11 @@ void wsh_consumer_hold(struct wsh_consumer *consumer)
 }
 
 /* `done` counts from 0, so that an operation that could not be started is begun again; one in elements goes on. */
-static int carry_out(struct wsh_consumer *consumer, struct wsh_ring_ask *ask, struct wsh_place *place)
+static int carry_out(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring, struct wsh_ring_ask *ask)
 {
+    unsigned index = ring->started % WSH_RING_PIECES;
+    struct wsh_place *place = &ring->place[index];
+
     if (!*ask->taken)
         place->done.left = 0;
     if (ask->kind == WSH_RING_PAD)
@@ -97,7 +100,7 @@ static int carry_out(struct wsh_consumer *consumer, struct wsh_ring_ask *ask, st
     if (ask->kind == WSH_RING_PUT_WORD)
         memcpy(ask->payload, &ask->value, sizeof ask->value);
     if (ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_AMO)
-        ask->payload = &place->word;
+        ask->payload = &ring->word[index];
     consumer->stats.bytes += ask->len;
     return consumer->ops->start(consumer->arg, ask, &place->done);
 }
@@ -105,12 +108,13 @@ static int carry_out(struct wsh_consumer *consumer, struct wsh_ring_ask *ask, st
 /* Release: partner is the acquire of whoever reads the payload. */
 static void give_answer(struct wsh_consumer_ring *ring, uint64_t at)
 {
-    struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
-    struct wsh_ring_piece *answer = &ring->ring->answer[WSH_RING_ANSWER_AT(at)];
+    unsigned index = at % WSH_RING_PIECES;
+    struct wsh_ring_piece *answer = &ring->ring->answer[index];
+    uint64_t word = ring->word[index];
 
-    __atomic_store_n(&answer->a, WSH_RING_TAG(at) | (uint32_t)place->word, __ATOMIC_RELEASE);
-    __atomic_store_n(&answer->b, WSH_RING_TAG(at) | place->word >> 32, __ATOMIC_RELEASE);
-    place->state = WSH_PLACE_ANSWERED;
+    __atomic_store_n(&answer->a, WSH_RING_TAG(at) | (uint32_t)word, __ATOMIC_RELEASE);
+    __atomic_store_n(&answer->b, WSH_RING_TAG(at) | word >> 32, __ATOMIC_RELEASE);
+    ring->place[index].state = WSH_PLACE_ANSWERED;
 }
 
 static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_ask *ask, uint64_t at)
@@ -149,7 +153,7 @@ static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *rin
     ask.taken = &ring->taken;
     rc = keep_order(consumer, &ask, epoch);
     if (!rc)
-        rc = carry_out(consumer, &ask, &ring->place[at % WSH_RING_PIECES]);
+        rc = carry_out(consumer, ring, &ask);
     if (rc) {
         consumer->stats.refused++;
         return rc == -EAGAIN ? 0 : rc;
@@ -206,7 +210,7 @@ static bool is_over(const struct wsh_consumer_ring *ring, uint64_t at)
 
     if (place->state == WSH_PLACE_DUE || !wsh_done_is(&place->done))
         return false;
-    return place->state == WSH_PLACE_PLAIN || is_taken(&ring->ring->answer[WSH_RING_ANSWER_AT(at)]);
+    return place->state == WSH_PLACE_PLAIN || is_taken(&ring->ring->answer[at % WSH_RING_PIECES]);
 }
 
 /* Release: partner is the producers' acquire of `freed`. */

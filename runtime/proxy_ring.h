@@ -38,7 +38,6 @@ enum wsh_place_state { WSH_PLACE_PLAIN, WSH_PLACE_DUE, WSH_PLACE_ANSWERED };
 
 /* What the consumer keeps of a record that it has started, at its first place. */
 struct wsh_place {
-    uint64_t word; /* a result that travels with the answer */
     struct wsh_done done;
     uint16_t n; /* positions */
     uint8_t state;
@@ -53,6 +52,7 @@ struct wsh_consumer_ring {
     uint32_t n_due;
     uint16_t due[WSH_RING_PIECES]; /* places whose answer is owed */
     struct wsh_place place[WSH_RING_PIECES];
+    uint64_t word[WSH_RING_PIECES]; /* results that travel with answers; apart, for most records have none */
 };
 
 struct wsh_consumer_stats {

@@ -47,12 +47,12 @@ static WSH_DEV void queue_ack(const struct queue_place &place, const struct queu
 {
     uint32_t pe = producer % work.n_pes;
     struct wsh_dev_rings rings = queue_rings(place, work, producer, pe);
-    uint64_t at = wsh_dev_ring_reserve(rings, 2);
+    unsigned words;
+    struct wsh_dev_ask ask =
+        wsh_dev_ask_of_amo(WSH_RING_OP_ADD, true, work.heap + work.heap_len, 1, 0, 8, (int)pe, &words);
+    uint64_t at = wsh_dev_ring_reserve(rings, words + 1);
 
-    wsh_dev_ring_post(rings, at,
-                      wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, WSH_RING_OP_ADD) | WSH_RING_ANSWER,
-                                  work.heap + work.heap_len, 1, 0, 0, 8, (int)pe},
-                      1);
+    wsh_dev_ring_post(rings, at, ask, words);
     wsh_dev_ring_await(rings, at);
     wsh_dev_ring_take(rings, at);
 }

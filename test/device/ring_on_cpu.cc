@@ -94,7 +94,7 @@ static void iput(unsigned writer, uint32_t len)
 static unsigned get(unsigned writer, uint32_t len, int pe, bool strided = false)
 {
     struct wsh_dev_rings rings = rings_to(writer, (unsigned)pe);
-    uint64_t at = wsh_dev_ring_reserve(rings, positions(1, len)), sym = (uint64_t)99 << 32 | len;
+    uint64_t at = wsh_dev_ring_reserve(rings, positions(strided, len)), sym = (uint64_t)99 << 32 | len;
     uint64_t kind = strided ? wsh_dev_ring_kind(WSH_RING_IGET, 1) : wsh_dev_ring_kind(WSH_RING_GET);
     unsigned wrong = 0;
 
@@ -110,11 +110,11 @@ static uint64_t atomic(unsigned writer, unsigned word, enum wsh_ring_op op, uint
                        bool fetch)
 {
     struct wsh_dev_rings rings = rings_to(writer, 0);
-    unsigned words = op == WSH_RING_OP_CSWAP ? 2 : 1;
+    unsigned words;
+    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, word, value, compare, 8, 0, &words);
     uint64_t at = wsh_dev_ring_reserve(rings, positions(words, 0)), old = 0;
 
-    wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | (fetch ? WSH_RING_ANSWER : 0), word,
-                                             value, 0, compare, 8, 0}, words);
+    wsh_dev_ring_post(rings, at, ask, words);
     if (fetch) {
         old = wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
@@ -126,7 +126,7 @@ static uint64_t atomic(unsigned writer, unsigned word, enum wsh_ring_op op, uint
 static unsigned get_word(unsigned writer, uint32_t len)
 {
     struct wsh_dev_rings rings = rings_to(writer, 0);
-    uint64_t at = wsh_dev_ring_reserve(rings, 2), sym = (uint64_t)98 << 32 | len, word, right = 0;
+    uint64_t at = wsh_dev_ring_reserve(rings, 1), sym = (uint64_t)98 << 32 | len, word, right = 0;
 
     wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_GET_WORD) | WSH_RING_ANSWER, sym, 0, 0, 0, len, 0},
                       0);

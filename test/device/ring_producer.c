@@ -28,7 +28,7 @@ static void post(struct producer *p, struct wsh_ring *ring, uint64_t at, uint64_
 
 static unsigned positions(char letter)
 {
-    return strchr("wdgG", letter) ? 2 : 1;
+    return strchr("wd", letter) ? 2 : 1;
 }
 
 static void write_record(struct producer *p, struct wsh_ring *ring, char letter)
@@ -89,7 +89,7 @@ static unsigned ring_of(unsigned i, unsigned pe)
 /* Waits for an answer, and gives its place back. */
 static bool take(struct producer *p, struct wsh_ring *ring, char letter)
 {
-    struct wsh_ring_piece *answer = &ring->answer[WSH_RING_ANSWER_AT(p->pos)];
+    struct wsh_ring_piece *answer = &ring->answer[p->pos % WSH_RING_PIECES];
     uint64_t tag = WSH_RING_TAG(p->pos), word = (uint32_t)answer->a | answer->b << 32;
 
     if (((answer->a ^ tag) | (answer->b ^ tag)) >> 32)

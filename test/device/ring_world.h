@@ -7,7 +7,7 @@
  *
  * A program is a text, a letter an operation:
  *   p  put, one place    d  put, two places, one piece    w  word, two pieces    F  fence    Q  quiet
- *   g  get of a word, in the answer, two places    G  get, in the payload, likewise
+ *   g  get of a word, in the answer    G  get, in the payload
  *   P  the put to PE 1; all others are to PE 0
  *   S  gives the token   W  waits for it
  */

@@ -126,11 +126,11 @@ static uint64_t atomic(unsigned lane, enum wsh_ring_op op, uint64_t *sym, uint64
                        int pe)
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
-    unsigned n = op == WSH_RING_OP_CSWAP ? 2 : 1;
-    uint64_t at = wsh_dev_ring_reserve(rings, n + 1), old = 0;
+    unsigned words;
+    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, (uint64_t)sym, value, cond, 8, pe, &words);
+    uint64_t at = wsh_dev_ring_reserve(rings, words + 1), old = 0;
 
-    wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | (fetch ? WSH_RING_ANSWER : 0),
-                                             (uint64_t)sym, value, 0, cond, 8, pe}, n);
+    wsh_dev_ring_post(rings, at, ask, words);
     if (fetch) {
         old = wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
@@ -142,7 +142,7 @@ static uint64_t atomic(unsigned lane, enum wsh_ring_op op, uint64_t *sym, uint64
 static unsigned get(unsigned lane, uint32_t len, int pe)
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
-    uint64_t at = wsh_dev_ring_reserve(rings, len <= WSH_RING_CHUNK ? 2 : wsh_dev_ring_chunks(len));
+    uint64_t at = wsh_dev_ring_reserve(rings, wsh_dev_ring_chunks(len));
     uint64_t kind = wsh_dev_ring_kind(WSH_RING_GET) | WSH_RING_ANSWER;
     unsigned wrong = 0;
 
