@@ -145,6 +145,14 @@ static WSH_DEV bool wsh_dev_bulk_copy(char *, const char *, size_t, void *, size
 
 #endif
 
+/* 0: by the proxy, as without scratch. */
+static WSH_DEV uint64_t wsh_dev_bulk_reach(const char *what, const void *sym, size_t len, int pe)
+{
+    uint64_t at;
+
+    return wsh_dev_usual(sym, len, pe, &at) ? at : wsh_dev_reach_or_ask(what, sym, len, pe, false);
+}
+
 template <int S>
 WSH_DEV_CALL void wsh_dev_bulk_put(const char *what, void *dest, const void *source, size_t len, int pe,
                                      void *scratch, size_t scratch_len)
@@ -153,10 +161,14 @@ WSH_DEV_CALL void wsh_dev_bulk_put(const char *what, void *dest, const void *sou
 
     if (!len)
         return;
-    to = wsh_dev_reach(what, dest, len, pe);
+    to = wsh_dev_bulk_reach(what, dest, len, pe);
     wsh_dev_check_scratch(what, scratch, scratch_len);
     wsh_ptx_proxy_fence();
     wsh_dev_sync<S>();
+    if (!to) {
+        wsh_dev_put_any<S>(what, dest, source, len, pe, nullptr);
+        return;
+    }
     if (!wsh_dev_bulk_copy<S, wsh_dev_from_global>((char *)to, (const char *)source, len, scratch, scratch_len))
         wsh_dev_store<S>(to, source, len);
     wsh_dev_sync<S>();
@@ -170,10 +182,14 @@ WSH_DEV_CALL void wsh_dev_bulk_get(const char *what, void *dest, const void *sou
 
     if (!len)
         return;
-    from = wsh_dev_reach(what, source, len, pe);
+    from = wsh_dev_bulk_reach(what, source, len, pe);
     wsh_dev_check_scratch(what, scratch, scratch_len);
     wsh_ptx_proxy_fence();
     wsh_dev_sync<S>();
+    if (!from) {
+        wsh_dev_get_any<S>(what, dest, source, len, pe);
+        return;
+    }
     if (!wsh_dev_bulk_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len, scratch, scratch_len))
         wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
     wsh_dev_sync<S>();

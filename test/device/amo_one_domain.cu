@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One word in device memory is incremented at once by kernels of all PEs (their own GPU's and NVLink peers') and by
- * the host API of all PEs: no increment is lost. The same with a lock word, by compare and swap.
- * roads: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8
+ * One word in device memory is incremented, and added to by signals, at once by kernels of all PEs (their own GPU's,
+ * NVLink peers' and, by the proxy, those of other hosts) and by the host API of all PEs: no increment is lost. The same
+ * with a lock word, by compare and swap.
+ * roads: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2
  * timeout: 300
  */
 #include "test/device/dev.cuh"
@@ -12,10 +13,12 @@ enum { BLOCKS = 8, THREADS = 128 };
 __global__ void increment(uint64_t *word, unsigned *narrow, int pe, unsigned each)
 {
     for (unsigned n = 0; n < each; n++) {
-        if (n % 2)
+        if (n % 3 == 0)
             shmem_uint64_atomic_inc(word, pe);
-        else
+        else if (n % 3 == 1)
             shmem_uint64_atomic_fetch_add(word, 1, pe);
+        else
+            shmemx_signal_op(word, 1, SHMEM_SIGNAL_ADD, pe);
         shmem_uint_atomic_add(narrow, 1, pe);
     }
 }
@@ -41,7 +44,7 @@ int main(void)
     int *lock;
 
     dev_begin();
-    each = (unsigned)mp_rounds(500, 1000);
+    each = (unsigned)(dev_has_far() ? mp_rounds(20, 250) : mp_rounds(500, 1000));
     host_each = (unsigned)mp_rounds(1000, 10000);
     word = (uint64_t *)dev_alloc(8);
     narrow = (unsigned *)dev_alloc(8);

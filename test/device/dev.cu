@@ -117,6 +117,11 @@ void *dev_share(size_t len)
     return memory;
 }
 
+bool dev_has_far(void)
+{
+    return mp_road_is("gpumixed") || mp_road_is("gpumixedefa");
+}
+
 bool dev_wait(void)
 {
     cudaError_t rc = cudaDeviceSynchronize();

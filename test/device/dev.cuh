@@ -82,6 +82,9 @@ void *dev_alloc(size_t len);
 /* Zeroed memory that host and GPU read and write; dev_share_end frees all of it. */
 void *dev_share(size_t len);
 
+/* The road leads to PEs that this GPU reaches by the proxy alone: what is many rounds elsewhere takes long there. */
+bool dev_has_far(void);
+
 /* Waits for the GPU; false, after a failed check, when it says no. */
 bool dev_wait(void);
 

@@ -2,7 +2,7 @@
 /*
  * In kernels: puts before a fence arrive before a put, an atomic or a signal after it; after quiet, another PE that is
  * told by any road finds everything, what other lanes of the scope stored included.
- * roads: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8
+ * roads: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2
  * timeout: 300
  */
 #include "test/device/dev.cuh"

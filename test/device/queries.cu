@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels know their PE, the number of PEs, teams and contexts as the host does, and shmem_ptr gives addresses that
- * loads and stores reach; several PEs' memory, NULL for what is not symmetric.
- * roads: gpu:2,4 gpuipc:2,4 gpu1:2,4,8
+ * loads and stores reach; several PEs' memory, NULL for what is not symmetric and for PEs of other hosts.
+ * roads: gpu:2,4 gpuipc:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2
  */
 #include "test/device/dev.cuh"
 
@@ -10,6 +10,12 @@ struct expected {
     int my_pe, n_pes, shared_pe, shared_pes, translated;
     shmem_ctx_t ctx;
 };
+
+/* Of this host. */
+static __device__ bool is_near(int pe)
+{
+    return shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0;
+}
 
 __global__ void query(struct expected e, int *word, struct dev_report *report)
 {
@@ -32,7 +38,7 @@ __global__ void query(struct expected e, int *word, struct dev_report *report)
     for (int pe = 0; pe < e.n_pes; pe++) {
         int *there = (int *)shmem_ptr(word + e.my_pe, pe);
 
-        dev_expect(report, 13, 1, there != nullptr);
+        dev_expect(report, 13, is_near(pe), there != nullptr);
         if (there)
             atomicExch_system(there, 100 + e.my_pe);
         shmem_ctx_int_p(e.ctx, word + 64 + e.my_pe, 200 + e.my_pe, pe);
@@ -44,7 +50,7 @@ __global__ void query(struct expected e, int *word, struct dev_report *report)
 __global__ void look(const int *word, int n_pes, struct dev_report *report)
 {
     for (int pe = 0; pe < n_pes; pe++) {
-        dev_expect(report, 20, 100u + (unsigned)pe, (unsigned)word[pe]);
+        dev_expect(report, 20, is_near(pe) ? 100u + (unsigned)pe : 0, (unsigned)word[pe]);
         dev_expect(report, 21, 200u + (unsigned)pe, (unsigned)word[64 + pe]);
     }
 }
