@@ -5,6 +5,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/coll/coll.h"
+#include "runtime/cuda_watch.h"
 #include "runtime/job.h"
 #include "runtime/progress.h"
 #include "runtime/proxy.h"
@@ -237,6 +238,8 @@ static int attach(struct wsh_job *job, const char *routine)
 
     rc = rc ? rc : met;
     if (!rc)
+        rc = wsh_cuda_watch_open(job);
+    if (!rc)
         rc = fill_copies(job);
     if (!rc)
         rc = wsh_view_open(job);
@@ -252,6 +255,7 @@ static int attach(struct wsh_job *job, const char *routine)
     if (all_ok)
         return 0;
     wsh_proxy_close(job);
+    wsh_cuda_watch_close(job);
     close_here(job);
     if (rc)
         return rc;
@@ -307,6 +311,7 @@ void wsh_device_detach(struct wsh_job *job)
             wsh_gpu_unpin(device->pins[i]);
         wsh_gpu_leave(&device->gpu);
     }
+    wsh_cuda_watch_close(job);
     free(device->pins);
     device->pins = NULL;
     device->n_pins = device->pinned = 0;

@@ -3,6 +3,7 @@
 #include "runtime/device_heap.h"
 
 #include "runtime/alloc.h"
+#include "runtime/base/cuda_call.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/coll/coll.h"
@@ -47,18 +48,17 @@ void *wsh_device_malloc(struct wsh_job *job, size_t size, size_t align, const ch
 /* On the stream of the context that the program cannot see; waits for its end. 0 or the driver's status. */
 static int clear(const struct wsh_gpu *gpu, char *ptr, size_t len)
 {
-    const struct wsh_cuda *cu = wsh_cuda();
     wsh_cu_stream stream;
     int status;
 
     if (wsh_gpu_enter(gpu))
         return -1;
-    status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0);
+    status = wsh_cuda_call(stream_create, &stream, WSH_CU_STREAM_NON_BLOCKING, 0);
     if (!status) {
-        status = cu->fill((wsh_cu_ptr)(uintptr_t)ptr, 0, len, stream);
+        status = wsh_cuda_call(fill, (wsh_cu_ptr)(uintptr_t)ptr, 0, len, stream);
         if (!status)
-            status = cu->stream_sync(stream);
-        cu->stream_destroy(stream);
+            status = wsh_cuda_call(stream_sync, stream);
+        wsh_cuda_call(stream_destroy, stream);
     }
     wsh_gpu_leave(gpu);
     return status;

@@ -11,6 +11,7 @@
 
 struct wsh_alloc;
 struct wsh_ctx;
+struct wsh_cuda_watch;
 struct wsh_job;
 struct wsh_proxy;
 struct wsh_route;
@@ -42,8 +43,9 @@ struct wsh_device_heap {
     size_t pinned;    /* bytes of each host heap among them, from the start */
     bool pin_refused; /* kernels do not reach host memory */
 
-    struct wsh_view *view;   /* what device code knows (device/host.h) */
-    struct wsh_proxy *proxy; /* carries out what kernels cannot, or NULL */
+    struct wsh_view *view;        /* what device code knows (device/host.h) */
+    struct wsh_proxy *proxy;      /* carries out what kernels cannot, or NULL */
+    struct wsh_cuda_watch *watch; /* NULL: SHMEM_HANG_SECONDS=0 */
 };
 
 /*

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "runtime/progress.h"
 
+#include "runtime/base/cuda_call.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
@@ -35,6 +36,7 @@ static void *serve(void *arg)
 {
     const struct server *server = arg;
 
+    wsh_cuda_call_role(WSH_CUDA_PROGRESS);
     wsh_wait_serve(server->progress->job, server->part, &server->progress->stop);
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows the life of one proxy thread, what it does between looks, and what it tells of itself. */
 #define _GNU_SOURCE
+#include "runtime/base/cuda_call.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
@@ -59,6 +60,7 @@ static void *serve(void *arg)
     struct wsh_proxy_thread *thread = arg;
     struct wsh_job *job = thread->proxy->job;
 
+    wsh_cuda_call_role(WSH_CUDA_PROXY);
     if (wsh_wait_run(job, &thread->proxy->stop, step, thread, &thread->pulse) < 0)
         wsh_job_abort(1);
     return NULL;

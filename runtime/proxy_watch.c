@@ -4,13 +4,16 @@
  * whoever waits in the library, and by the progress thread.
  */
 #define _GNU_SOURCE
+#include "runtime/base/cuda_call.h"
 #include "runtime/base/log.h"
+#include "runtime/cuda_watch.h"
 #include "runtime/job.h"
 #include "runtime/proxy.h"
 #include "runtime/proxy_state.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,6 +40,32 @@ static bool has_ended(const struct wsh_proxy_thread *thread)
     return tid && syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
 }
 
+/* Why it does not run: it is in a call of the CUDA driver, or waits for a thread that has been in one as long. */
+static void describe(const struct wsh_proxy_thread *thread, char *text, size_t size)
+{
+    struct wsh_cuda_stay stay;
+
+    if (wsh_cuda_call_find(thread->pulse.tid, &stay) ||
+        (wsh_cuda_call_find(0, &stay) && stay.seconds > thread->silent / 2))
+        wsh_cuda_watch_text(&stay, thread->pulse.tid, text, size);
+    else
+        snprintf(text, size, "it is stopped, or a call of its transport does not return");
+}
+
+static void end_for_silence(const struct wsh_proxy_thread *thread)
+{
+    char text[512];
+
+    if (!wsh_cuda_watch_may_end())
+        return;
+    describe(thread, text, sizeof text);
+    wsh_error(
+        "proxy thread %u (thread id %d), which carries out what kernels ask for, has not run for %.1f s: %s; "
+        "the job ends; SHMEM_HANG_SECONDS is the limit",
+        thread->number, (int)thread->pulse.tid, thread->silent, text);
+    wsh_job_abort(1);
+}
+
 /* Does not return if the thread will never take a record again. */
 static void look(struct wsh_proxy_thread *thread, double passed)
 {
@@ -53,11 +82,7 @@ static void look(struct wsh_proxy_thread *thread, double passed)
         thread->seen_beats = beats;
         thread->silent = 0;
     } else if (thread->silent += passed, limit > 0 && thread->silent > limit) {
-        wsh_error("proxy thread %u (thread id %d), which carries out what kernels ask for, has not run for "
-                  "%.1f s: it is stopped, or a call of its transport does not return; the job ends; "
-                  "SHMEM_HANG_SECONDS is the limit",
-                  thread->number, (int)thread->pulse.tid, thread->silent);
-        wsh_job_abort(1);
+        end_for_silence(thread);
     }
 }
 

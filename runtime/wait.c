@@ -7,6 +7,7 @@
 #include "runtime/base/atomic.h"
 #include "runtime/base/log.h"
 #include "runtime/batch.h"
+#include "runtime/cuda_watch.h"
 #include "runtime/job.h"
 #include "runtime/proxy.h"
 
@@ -99,12 +100,13 @@ int wsh_wait_progress(struct wsh_job *job)
 
 static void report(const struct waiter *waiter, double waited)
 {
-    char text[512] = "";
+    char text[512] = "", also[512] = "";
 
     if (waiter->why->describe)
         waiter->why->describe(waiter->arg, text, sizeof text);
-    wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s", waiter->why->routine, waited,
-                  *text ? " for " : "", text);
+    wsh_cuda_watch_also(also, sizeof also);
+    wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s%s", waiter->why->routine, waited,
+                  *text ? " for " : "", text, also);
 }
 
 unsigned wsh_wait_asked(void)
@@ -139,6 +141,13 @@ static void look_at_clock(struct waiter *waiter)
             waiter->next_report = time + 2 * (time - waiter->started);
         waiter->reports = asked;
     }
+}
+
+bool wsh_wait_pause(int fd, int ms)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+
+    return poll(&one, 1, ms) > 0;
 }
 
 static void sleep_us(unsigned us)

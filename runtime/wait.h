@@ -52,6 +52,9 @@ struct wsh_wait_pulse {
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
                  struct wsh_wait_pulse *pulse);
 
+/* Sleeps so long, or until `fd` is readable: then true. Of a thread that serves nobody. */
+bool wsh_wait_pause(int fd, int ms);
+
 /* Monotonic, in seconds. */
 double wsh_wait_now(void);
 

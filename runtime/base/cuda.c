@@ -2,6 +2,7 @@
 /* Knows how the CUDA driver is loaded, and which GPU and context this PE uses. */
 #include "runtime/base/cuda.h"
 
+#include "runtime/base/cuda_call.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 
@@ -147,7 +148,7 @@ void wsh_gpu_close(struct wsh_gpu *gpu)
 
 int wsh_gpu_enter(const struct wsh_gpu *gpu)
 {
-    return driver.ctx_push(gpu->ctx) ? -EIO : 0;
+    return wsh_cuda_call(ctx_push, gpu->ctx) ? -EIO : 0;
 }
 
 void wsh_gpu_leave(const struct wsh_gpu *gpu)
@@ -155,7 +156,7 @@ void wsh_gpu_leave(const struct wsh_gpu *gpu)
     wsh_cu_ctx was;
 
     (void)gpu;
-    driver.ctx_pop(&was);
+    wsh_cuda_call(ctx_pop, &was);
 }
 
 int wsh_gpu_other(const struct wsh_gpu *gpu)

@@ -2,6 +2,7 @@
 /* Knows the driver calls behind shared device memory: created and mapped, or allocated and opened. */
 #include "runtime/base/cuda_mem.h"
 
+#include "runtime/base/cuda_call.h"
 #include "runtime/base/err.h"
 
 #include <string.h>
@@ -205,7 +206,7 @@ bool wsh_gpu_holds(const void *ptr)
 {
     unsigned type = 0;
 
-    return wsh_cuda() && !wsh_cuda()->pointer_get(&type, WSH_CU_POINTER_MEMORY_TYPE, at(ptr)) &&
+    return wsh_cuda() && !wsh_cuda_call(pointer_get, &type, WSH_CU_POINTER_MEMORY_TYPE, at(ptr)) &&
            type == WSH_CU_MEMORY_DEVICE;
 }
 
@@ -217,11 +218,11 @@ int wsh_gpu_pin(const struct wsh_gpu *gpu, void *base, size_t len, int *status)
     if (!*status && !same)
         return -ENOTSUP;
     if (!*status)
-        *status = wsh_cuda()->host_register(base, len, WSH_CU_HOST_PORTABLE_MAPPED);
+        *status = wsh_cuda_call(host_register, base, len, WSH_CU_HOST_PORTABLE_MAPPED);
     return *status ? failed(*status) : 0;
 }
 
 void wsh_gpu_unpin(void *base)
 {
-    wsh_cuda()->host_unregister(base);
+    wsh_cuda_call(host_unregister, base);
 }

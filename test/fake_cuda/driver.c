@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { GPUS_MAX = 8, STACK = 16 };
 
@@ -32,11 +33,22 @@ long fake_setting(const char *name, long otherwise)
     return text && *text ? atol(text) : otherwise;
 }
 
+static void block(const char *routine)
+{
+    const char *asked = getenv("FAKE_CUDA_BLOCK");
+    size_t len = strlen(routine);
+
+    if (asked && !strncmp(asked, routine, len) && asked[len] == '=')
+        while (!access(asked + len + 1, F_OK))
+            usleep(10000);
+}
+
 int fake_check(const char *routine, bool needs_context)
 {
     const char *fail = getenv("FAKE_CUDA_FAIL");
     size_t len = strlen(routine);
 
+    block(routine);
     if (fail && !strncmp(fail, routine, len) && fail[len] == '=')
         return atoi(fail + len + 1);
     return needs_context && (!depth || !stack[depth - 1]) ? FAKE_NO_CONTEXT : 0;

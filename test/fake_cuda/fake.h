@@ -7,6 +7,7 @@
  *   FAKE_CUDA_BYTES  of memory each has, all processes counted for themselves (1 GiB)
  *   FAKE_CUDA_VMM    0 = no virtual memory management
  *   FAKE_CUDA_FAIL   name=status: that routine returns that status
+ *   FAKE_CUDA_BLOCK  name=path: that routine does not go on while there is such a file, as behind a kernel that waits
  *   FAKE_CUDA_DELAY  largest pause before an operation of a stream, in microseconds (50)
  */
 #ifndef WSH_TEST_FAKE_CUDA_H
@@ -19,7 +20,10 @@ enum { FAKE_PROCESSORS = 12, FAKE_THREADS = 2048, FAKE_SHARED = 65536 };
 
 enum { FAKE_INVALID = 1, FAKE_NO_CONTEXT = 201, FAKE_NOT_FOUND = 500, FAKE_FAULT = 700 };
 
-/* Status that FAKE_CUDA_FAIL asks for, or 0; FAKE_NO_CONTEXT where `needs_context` and none is current. */
+/*
+ * Waits as FAKE_CUDA_BLOCK asks. Status that FAKE_CUDA_FAIL asks for, or 0; FAKE_NO_CONTEXT where `needs_context` and
+ * none is current.
+ */
 int fake_check(const char *routine, bool needs_context);
 #define FAKE_ENTER(needs_context)                              \
     do {                                                       \

@@ -2,6 +2,7 @@
 /* Knows how operations are numbered on a stream, and how their ends are noticed. */
 #include "transports/nvlink/lane.h"
 
+#include "runtime/base/cuda_call.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 
@@ -30,7 +31,7 @@ static int get_words(struct nvlink_ctx *ctx)
     pthread_mutex_unlock(&nv->lock);
     if (ctx->words)
         return 0;
-    return wsh_cuda()->host_alloc((void **)&ctx->words, sizeof *ctx->words, WSH_CU_HOST_PORTABLE_MAPPED);
+    return wsh_cuda_call(host_alloc, (void **)&ctx->words, sizeof *ctx->words, WSH_CU_HOST_PORTABLE_MAPPED);
 }
 
 void nvlink_lane_free_spare(struct nvlink *nv)
@@ -39,7 +40,7 @@ void nvlink_lane_free_spare(struct nvlink *nv)
 
     for (struct nvlink_words *words = nv->spare; words; words = next) {
         next = words->next;
-        wsh_cuda()->host_free(words);
+        wsh_cuda_call(host_free, words);
     }
     nv->spare = NULL;
 }
@@ -47,13 +48,12 @@ void nvlink_lane_free_spare(struct nvlink *nv)
 /* A stream that waits for no other, before all others. */
 static int open_stream(struct nvlink_ctx *ctx)
 {
-    const struct wsh_cuda *cu = wsh_cuda();
     int status = ctx->words ? 0 : get_words(ctx);
 
     if (!status)
         ctx->words->complete = 0;
     if (!status)
-        status = cu->stream_create(&ctx->stream, WSH_CU_STREAM_NON_BLOCKING, ctx->nv->priority);
+        status = wsh_cuda_call(stream_create, &ctx->stream, WSH_CU_STREAM_NON_BLOCKING, ctx->nv->priority);
     if (!status)
         return 0;
     wsh_error("no CUDA stream for a context: %s; close contexts, or free device memory",
@@ -90,7 +90,7 @@ int nvlink_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
 static void close_stream(struct nvlink_ctx *ctx)
 {
     if (ctx->stream && !wsh_gpu_enter(ctx->nv->gpu)) {
-        wsh_cuda()->stream_destroy(ctx->stream);
+        wsh_cuda_call(stream_destroy, ctx->stream);
         wsh_gpu_leave(ctx->nv->gpu);
     }
     if (!ctx->words)
@@ -123,8 +123,8 @@ static int flag(struct nvlink_ctx *ctx)
 
     if (ctx->flagged == ctx->issued)
         return 0;
-    status =
-        wsh_cuda()->stream_write64(ctx->stream, (wsh_cu_ptr)(uintptr_t)&ctx->words->complete, ctx->issued, 0);
+    status = wsh_cuda_call(stream_write64, ctx->stream, (wsh_cu_ptr)(uintptr_t)&ctx->words->complete,
+                           ctx->issued, 0);
     if (status)
         return fail(status);
     ctx->flagged = ctx->issued;
@@ -219,7 +219,7 @@ static int ask(struct nvlink_ctx *ctx)
     ctx->idle = 0;
     if (wsh_gpu_enter(ctx->nv->gpu))
         return fail(0);
-    status = wsh_cuda()->stream_query(ctx->stream);
+    status = wsh_cuda_call(stream_query, ctx->stream);
     wsh_gpu_leave(ctx->nv->gpu);
     return status && status != WSH_CU_NOT_READY ? fail(status) : 0;
 }

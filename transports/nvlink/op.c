@@ -6,6 +6,7 @@
 #include "transports/nvlink/agent.h"
 #include "transports/nvlink/lane.h"
 
+#include "runtime/base/cuda_call.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 
@@ -38,10 +39,10 @@ static int write_word(struct nvlink_ctx *ctx, wsh_cu_ptr dst, const void *src, s
 
     if (len == 8) {
         memcpy(&v64, src, 8);
-        return wsh_cuda()->stream_write64(ctx->stream, dst, v64, 0);
+        return wsh_cuda_call(stream_write64, ctx->stream, dst, v64, 0);
     }
     memcpy(&v32, src, 4);
-    return wsh_cuda()->stream_write32(ctx->stream, dst, v32, 0);
+    return wsh_cuda_call(stream_write32, ctx->stream, dst, v32, 0);
 }
 
 int nvlink_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
@@ -58,7 +59,7 @@ int nvlink_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, c
         op.done = NULL; /* the source has been read */
         return nvlink_lane_end(ctx, &op, write_word(ctx, dst, src, len));
     }
-    return nvlink_lane_end(ctx, &op, wsh_cuda()->copy(dst, local(src), len, ctx->stream));
+    return nvlink_lane_end(ctx, &op, wsh_cuda_call(copy, dst, local(src), len, ctx->stream));
 }
 
 int nvlink_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
@@ -70,14 +71,14 @@ int nvlink_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, v
 
     if (rc || !len)
         return rc;
-    return nvlink_lane_end(ctx, &op, wsh_cuda()->copy(local(dst), place(rmem, off), len, ctx->stream));
+    return nvlink_lane_end(ctx, &op, wsh_cuda_call(copy, local(dst), place(rmem, off), len, ctx->stream));
 }
 
 static int launch(struct nvlink_ctx *ctx, struct nvlink_atomic *atomic)
 {
     void *args[] = {atomic};
 
-    return wsh_cuda()->launch(ctx->nv->agent, 1, 1, 1, 1, 1, 1, 0, ctx->stream, args, NULL);
+    return wsh_cuda_call(launch, ctx->nv->agent, 1, 1, 1, 1, 1, 1, 0, ctx->stream, args, NULL);
 }
 
 static int refuse(const struct nvlink *nv, const struct wsh_rmem *rmem)
@@ -125,6 +126,6 @@ int nvlink_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t
         rc = nvlink_lane_begin(ctx);
     if (rc)
         return rc;
-    status = len ? wsh_cuda()->copy(place(rmem, off), local(src), len, ctx->stream) : 0;
+    status = len ? wsh_cuda_call(copy, place(rmem, off), local(src), len, ctx->stream) : 0;
     return nvlink_lane_end(ctx, &op, status ? status : signal(ctx, sig));
 }
