@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver is found and its memory had, given away and mapped; what fails leaves nothing behind (test/fake_cuda). */
+/*
+ * The driver is found and its memory had, given away and mapped; what fails leaves nothing behind (test/fake_cuda). A
+ * call that does not return is named.
+ */
 #define _GNU_SOURCE
 #include "runtime/base/cuda_mem.h"
 
+#include "runtime/base/cuda_call.h"
 #include "test/common/fake_gpu.h"
 #include "test/common/unit.h"
 
@@ -151,11 +155,36 @@ static void pins_host_memory_once(void)
     wsh_gpu_unpin(host);
 }
 
+/* No driver is needed: the call is under way as long as it is not said to have ended. */
+static void names_a_call_that_does_not_return(void)
+{
+    struct wsh_cuda_stay stay;
+
+    wsh_cuda_call_role(WSH_CUDA_PROGRESS);
+    wsh_cuda_begin(WSH_CUDA_ID_stream_write64);
+    wsh_cuda_calls_look(10);
+    CU_ASSERT(!wsh_cuda_calls_due(1, &stay));
+    wsh_cuda_calls_look(1.5);
+    CU_ASSERT(wsh_cuda_calls_due(1, &stay) && stay.tid == gettid() && stay.role == WSH_CUDA_PROGRESS);
+    CU_ASSERT(!strcmp(stay.name, "cuStreamWriteValue64") && stay.seconds == 1.5);
+    CU_ASSERT(!wsh_cuda_calls_due(1, &stay));
+    wsh_cuda_calls_look(3);
+    CU_ASSERT(wsh_cuda_calls_due(1, &stay) && stay.seconds == 4.5);
+    wsh_cuda_end(0);
+    wsh_cuda_begin(WSH_CUDA_ID_stream_write64);
+    wsh_cuda_calls_look(5);
+    CU_ASSERT(!wsh_cuda_calls_due(1, &stay) && wsh_cuda_call_find(gettid(), &stay) && stay.seconds == 0);
+    CU_ASSERT_EQUAL(wsh_cuda_end(-3), -3);
+    CU_ASSERT(!wsh_cuda_call_find(0, &stay));
+    wsh_cuda_call_role(WSH_CUDA_PROGRAM);
+}
+
 const struct unit_test unit_tests[] = {
     {"takes the GPU that is current", takes_the_gpu_that_is_current},
     {"maps a descriptor into its slot", maps_a_descriptor_into_its_slot},
     {"leaves nothing behind where a step fails", leaves_nothing_behind_where_a_step_fails},
     {"gives keys of what can be given", gives_keys_of_what_can_be_given},
     {"pins host memory once", pins_host_memory_once},
+    {"names a call that does not return", names_a_call_that_does_not_return},
     {NULL, NULL},
 };
