@@ -5,7 +5,8 @@
  * the same flag and checks too. Both have the previous round's words in their L1 when they begin to wait, and
  * sometimes come late. Payloads of 1 word to 64 KiB, new values each round, sent in every way the API has.
  *
- * WSH_LITMUS_ROUNDS: rounds over all lanes (a million; with WSH_TEST_LONG ten; between hosts 10^4 and 10^5).
+ * WSH_LITMUS_ROUNDS: rounds over all lanes (a million; with WSH_TEST_LONG ten; between hosts, where each word that a
+ * thread puts is an operation of the host, 128 and 6400).
  * roads: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2
  * timeout: 600
  */
@@ -193,10 +194,15 @@ static int lanes_that_fit(void)
     return processors * blocks / sharing / 2 < LANES ? processors * blocks / sharing / 2 : LANES;
 }
 
+static uint64_t rounds(void)
+{
+    return (uint64_t)(dev_has_far() ? mp_rounds(128, 6400) : mp_rounds(1000000, 10000000));
+}
+
 int main(void)
 {
     const char *given = getenv("WSH_LITMUS_ROUNDS");
-    uint64_t most = dev_has_far() ? 100000 : 10000000, each, done = 0;
+    uint64_t many = dev_has_far() ? 2 : 5000, each, done = 0;
     int lanes;
     struct litmus l;
 
@@ -207,10 +213,10 @@ int main(void)
     l.flag = (uint64_t *)dev_alloc(LANES * 16 * 8);
     l.seen = (uint64_t *)dev_alloc(LANES * 16 * 8);
     lanes = lanes_that_fit();
-    each = (given ? strtoull(given, NULL, 10) : (uint64_t)mp_rounds(most / 10, most)) / lanes + 1;
+    each = (given ? strtoull(given, NULL, 10) : rounds()) / lanes + 1;
     while (done < each) {
         l.first = done + 1;
-        l.rounds = each - done < 5000 ? each - done : 5000;
+        l.rounds = each - done < many ? each - done : many;
         dev_case("rounds %lu to %lu in %d lanes", (unsigned long)l.first, (unsigned long)(done + l.rounds), lanes);
         travel<<<2 * lanes, THREADS, SCRATCH>>>(l);
         dev_check_report(l.report, "data after the flag (round x 16 + way)");
