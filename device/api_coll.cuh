@@ -8,7 +8,8 @@
  * other, ordered by the program. Kernels whose calls wait for each other must be resident at the same time. Calls on
  * the host count for themselves and may come between.
  *
- * Arrays are symmetric memory that the GPU reaches. dest may be written from the moment that the first member calls;
+ * Arrays are symmetric memory. Members on other hosts are reached by the proxy. Whatever moves data may take more
+ * registers than a kernel of more than 640 threads has: such a kernel says so by __launch_bounds__. dest may be written from the moment that the first member calls;
  * dest of a reduction may be its source.
  */
 #ifndef WSH_DEVICE_API_COLL_CUH

@@ -94,12 +94,15 @@ WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_scan_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, bool exclusive)
 WSH_KERNEL(wsh_dev_scan_wide<WSH_BLOCK, wsh_dev_kind<T>>("scan on a stream", team, dest, source, nelems, exclusive);)
 
-/* Blocks for a collective of `parts` times `len` bytes; one where that takes and tells all by its own cells. */
-static inline unsigned wsh_stream_blocks_for(size_t len, int parts)
+/*
+ * Blocks for a collective of `parts` times `len` bytes; one where that takes and tells all by its own cells, and on
+ * several hosts.
+ */
+static inline unsigned wsh_stream_blocks_for(shmem_team_t team, size_t len, int parts)
 {
     size_t whole = parts > 0 ? len * (size_t)parts : 0, tiles = whole / WSH_STREAM_CELLS_TILE;
 
-    if (len <= WSH_DEVICE_CELLS_MOVED || !whole)
+    if (len <= WSH_DEVICE_CELLS_MOVED || !whole || wsh_device_spans_hosts(team))
         return 1;
     if (whole > WSH_STREAM_CELLS)
         return wsh_stream_blocks(whole);
@@ -107,16 +110,16 @@ static inline unsigned wsh_stream_blocks_for(size_t len, int parts)
 }
 
 /* Of one that combines: one block takes more by its cells. */
-static inline unsigned wsh_stream_blocks_summed(size_t len, int parts)
+static inline unsigned wsh_stream_blocks_summed(shmem_team_t team, size_t len, int parts)
 {
-    return len > WSH_DEVICE_CELLS_SUMMED ? wsh_stream_blocks_for(len, parts) : 1;
+    return len > WSH_DEVICE_CELLS_SUMMED ? wsh_stream_blocks_for(team, len, parts) : 1;
 }
 
 template <int N>
 static inline int wsh_stream_move(shmem_team_t team, void *dest, const void *source, size_t len, bool same,
                                   cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_for(len, shmem_team_n_pes(team));
+    unsigned blocks = wsh_stream_blocks_for(team, len, shmem_team_n_pes(team));
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_exchange<N>, wsh_stream_exchange_wide<N>,
                                 team, dest, source, len, same);
@@ -126,7 +129,7 @@ template <int N>
 static inline int wsh_stream_spread(shmem_team_t team, void *dest, const void *source, size_t len, int root,
                                     cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_for(len, 1);
+    unsigned blocks = wsh_stream_blocks_for(team, len, 1);
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_broadcast<N>, wsh_stream_broadcast_wide<N>,
                                 team, dest, source, len, root);
@@ -136,7 +139,7 @@ template <int N, class T>
 static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                          int op, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_summed(nelems * size, 1);
+    unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, 1);
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_reduce<T>, wsh_stream_reduce_wide<T>,
                                 team, dest, source, nelems, op);
@@ -146,7 +149,7 @@ template <int N, class T>
 static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                              int op, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_summed(nelems * size, shmem_team_n_pes(team));
+    unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, shmem_team_n_pes(team));
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_scatter<T>, wsh_stream_scatter_wide<T>,
                                 team, dest, source, nelems, op);
@@ -156,7 +159,7 @@ template <int N, class T>
 static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *source, size_t nelems, size_t size,
                                       bool exclusive, cudaStream_t stream)
 {
-    unsigned blocks = wsh_stream_blocks_summed(nelems * size, 1);
+    unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, 1);
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_scan<T>, wsh_stream_scan_wide<T>,
                                 team, dest, source, nelems, exclusive);

@@ -40,6 +40,9 @@ int wsh_pads_open(struct wsh_job *job);
 void wsh_view_team(const struct wsh_team *team);
 void wsh_view_team_gone(const struct wsh_team *team);
 
+/* Whether kernels reach some members by the proxy alone. */
+bool wsh_view_spans_hosts(const struct wsh_team *team);
+
 /* All teams there are, when the view is filled. */
 void wsh_view_teams(struct wsh_job *job, struct wsh_device *device);
 

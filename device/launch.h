@@ -27,6 +27,9 @@ extern "C" {
 int wsh_device_launch(const struct wsh_device_launch *launch);
 int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize);
 
+/* Whether the team has members on several hosts; an invalid one has none. */
+int wsh_device_spans_hosts(void *team);
+
 #ifdef __cplusplus
 }
 #endif

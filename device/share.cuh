@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the share of a block in what all blocks of a kernel move together, each for itself. For kernels of the library
- * alone: a program's own calls are by one scope each.
+ * Knows how data is shared out: among members of a team, and among all blocks of a kernel that move it together, each
+ * for itself. The latter is for kernels of the library alone: a program's own calls are by one scope each.
  */
 #ifndef WSH_DEVICE_SHARE_CUH
 #define WSH_DEVICE_SHARE_CUH
@@ -22,6 +22,21 @@ static WSH_DEV struct wsh_dev_range wsh_dev_part(struct wsh_dev_range whole, siz
     return wsh_dev_range{whole.begin + begin, whole.begin + end};
 }
 
+/*
+ * What members have for each other: `each` bytes for member i, from i * stride on, of `total` (the last may have less);
+ * or, where `stride` is 0, the same for all.
+ */
+struct wsh_dev_deal {
+    size_t stride, each, total;
+};
+
+static WSH_DEV size_t wsh_dev_dealt(const struct wsh_dev_deal &deal, int member)
+{
+    size_t at = (size_t)member * deal.stride, left = at < deal.total ? deal.total - at : 0;
+
+    return !deal.stride || left > deal.each ? deal.each : left;
+}
+
 #define WSH_SHARE_UNIT 512 /* so that the 16-byte accesses of a warp stay whole */
 
 static WSH_DEV struct wsh_dev_range wsh_dev_share(size_t len)
@@ -29,6 +44,7 @@ static WSH_DEV struct wsh_dev_range wsh_dev_share(size_t len)
     return wsh_dev_part(wsh_dev_range{0, len}, WSH_SHARE_UNIT, blockIdx.x, gridDim.x);
 }
 
+/* What the GPU does not reach, the first block asks of the proxy. */
 template <int S>
 static WSH_DEV void wsh_dev_put_share(const char *what, void *dest, const void *source, size_t len, int pe)
 {
@@ -37,7 +53,12 @@ static WSH_DEV void wsh_dev_put_share(const char *what, void *dest, const void *
 
     if (!len)
         return;
-    to = wsh_dev_reach(what, dest, len, pe);
+    to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
+    if (!to) {
+        if (blockIdx.x == 0)
+            wsh_dev_put_any<S>(what, dest, source, len, pe, nullptr);
+        return;
+    }
     wsh_dev_check_local(what, source, len);
     wsh_dev_store<S>(to + mine.begin, (const char *)source + mine.begin, mine.end - mine.begin);
 }
@@ -50,7 +71,12 @@ static WSH_DEV void wsh_dev_get_share(const char *what, void *dest, const void *
 
     if (!len)
         return;
-    from = wsh_dev_reach(what, source, len, pe);
+    from = wsh_dev_reach_or_ask(what, source, len, pe, false);
+    if (!from) {
+        if (blockIdx.x == 0)
+            wsh_dev_get_any<S>(what, dest, source, len, pe);
+        return;
+    }
     wsh_dev_check_local(what, dest, len);
     wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest + mine.begin, (const char *)from + mine.begin,
                                        mine.end - mine.begin);

@@ -6,6 +6,7 @@
 #ifndef WSH_DEVICE_STREAM_CUH
 #define WSH_DEVICE_STREAM_CUH
 
+#include "launch.h"
 #include "shell.cuh"
 
 #define WSH_STREAM_THREADS 512

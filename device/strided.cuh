@@ -68,7 +68,7 @@ static WSH_DEV struct wsh_dev_parts wsh_dev_parts_of(void *dest, const void *sou
 }
 
 template <int S, class T>
-WSH_DEV_CALL void wsh_dev_iput_asked(struct wsh_dev_parts *parts, struct wsh_dev_strides s)
+WSH_DEV_CALL void wsh_dev_iput_asked(struct wsh_dev_parts *parts, const struct wsh_dev_strides &s)
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
@@ -84,7 +84,7 @@ WSH_DEV_CALL void wsh_dev_iput_asked(struct wsh_dev_parts *parts, struct wsh_dev
 }
 
 template <int S, class T>
-WSH_DEV_CALL void wsh_dev_iget_asked(struct wsh_dev_parts *parts, struct wsh_dev_strides s)
+WSH_DEV_CALL void wsh_dev_iget_asked(struct wsh_dev_parts *parts, const struct wsh_dev_strides &s)
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
@@ -117,7 +117,7 @@ WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source,
     if (!to) {
         struct wsh_dev_parts parts = wsh_dev_parts_of<WIDTH>(dest, source, s.nelems, s.dst, pe);
 
-        wsh_dev_iput_asked<S, T>(&parts, s);
+        wsh_dev_iput_asked<S, T>(&parts, wsh_dev_strides(s));
         return;
     }
     wsh_dev_copy_strided<wsh_dev_from_generic>((T *)to, (const T *)source, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
@@ -139,7 +139,7 @@ WSH_DEV_CALL void wsh_dev_iget(const char *what, void *dest, const void *source,
     if (!from) {
         struct wsh_dev_parts parts = wsh_dev_parts_of<WIDTH>(dest, source, s.nelems, s.sst, pe);
 
-        wsh_dev_iget_asked<S, T>(&parts, s);
+        wsh_dev_iget_asked<S, T>(&parts, wsh_dev_strides(s));
         return;
     }
     wsh_dev_copy_strided<wsh_dev_from_peer>((T *)dest, (const T *)from, s, wsh_dev_lane<S>(), wsh_dev_size<S>());

@@ -9,6 +9,7 @@
 #ifndef WSH_DEVICE_TEAM_CUH
 #define WSH_DEVICE_TEAM_CUH
 
+#include "order.cuh"
 #include "wait.cuh"
 
 /* The team of a call, and the epoch it is in. */
@@ -46,12 +47,23 @@ static WSH_DEV int wsh_dev_after_me(const struct wsh_dev_group &group, unsigned 
     return member < group.n_pes ? member : member - group.n_pes;
 }
 
-/* What lies at symmetric address `sym` of a member. Of the world those are its PEs. */
+/* Members on several hosts: such a team has no cells. Its calls are hosts.cuh's. */
+static WSH_DEV bool wsh_dev_has_hosts(const struct wsh_dev_group &group)
+{
+    return !group.cells;
+}
+
+/* A member's PE in the world. */
+static WSH_DEV int wsh_dev_member_pe(const struct wsh_dev_group &group, int member)
+{
+    return group.pad == wsh_device_view.world ? member
+                                              : ((const int32_t *)(group.pad + WSH_DEVICE_PAD_MEMBERS))[member];
+}
+
+/* What lies at symmetric address `sym` of a member. */
 static WSH_DEV uint64_t wsh_dev_member(const struct wsh_dev_group &group, const void *sym, size_t len, int member)
 {
-    if (group.pad != wsh_device_view.world)
-        member = ((const int32_t *)(group.pad + WSH_DEVICE_PAD_MEMBERS))[member];
-    return wsh_dev_reach(group.what, sym, len, member);
+    return wsh_dev_reach(group.what, sym, len, wsh_dev_member_pe(group, member));
 }
 
 static WSH_DEV uint64_t wsh_dev_member_pad(const struct wsh_dev_group &group, int member)
@@ -179,44 +191,110 @@ static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
     return wsh_ptx_poll(&((const struct wsh_device_card *)group.pad)->epoch);
 }
 
-/* A call begins. A barrier of the scope: what other lanes have stored is there for all. */
-template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_enter(const char *what, shmem_team_t team)
+/* A call of the group begins. A barrier of the scope: what other lanes have stored is there for all. */
+template <int S> static WSH_DEV void wsh_dev_begin(struct wsh_dev_group *group)
 {
-    struct wsh_dev_group group = wsh_dev_group_of(what, team);
-
-    group.epoch = wsh_dev_epoch(group);
-    wsh_dev_advance<S>(&group);
-    return group;
+    group->epoch = wsh_dev_epoch(*group);
+    wsh_dev_advance<S>(group);
 }
 
 /*
- * Tells and awaits, after a release by the lanes that do so, which came behind a barrier. The epoch is counted once the
+ * Tellers tell and await, after their release, which came behind a barrier. The epoch is counted once the
  * others have been told, so that no release waits for that.
  */
-template <int S> static WSH_DEV void wsh_dev_meet_released(const struct wsh_dev_group &group, uint64_t value)
+template <int S> static WSH_DEV void wsh_dev_pass(const struct wsh_dev_group &group, uint64_t value)
 {
+    wsh_dev_tell<S>(group, value);
+    wsh_dev_count<S>(group);
+    wsh_dev_await<S>(group, value);
+}
+
+/* Where telling is not one store: the proxy does so behind all that this block has asked of it for the same PE. */
+inline WSH_DEV_CALL void wsh_dev_tell_any(const char *what, const uint64_t *word, uint64_t value, int pe)
+{
+    uint64_t at = wsh_dev_reach_or_ask(what, word, sizeof *word, pe, false);
+    struct wsh_dev_ask ask;
+    unsigned words;
+
+    if (at) {
+        wsh_ptx_put((uint64_t *)at, value);
+        return;
+    }
+    ask = wsh_dev_ask_of_amo(WSH_RING_OP_SET, false, (uint64_t)word, value, 0, sizeof *word, pe, &words);
+    ask.first_a |= WSH_RING_FENCED;
+    wsh_dev_ask_word(ask, words, false);
+}
+
+/* wsh_dev_meet for a team on several hosts. The group is in memory, since what is held adds to what is called. */
+template <int S> WSH_DEV_CALL void wsh_dev_hosts_meet(const struct wsh_dev_group &group, uint64_t value)
+{
+    wsh_dev_sync<S>();
     if (wsh_dev_looks<S>()) {
-        wsh_dev_tell<S>(group, value);
-        wsh_dev_count<S>(group);
+        wsh_ptx_release();
+#pragma unroll 1
+        for (unsigned i = wsh_dev_teller<S>(); i + 1 < (unsigned)group.n_pes; i += wsh_dev_tellers<S>())
+            wsh_dev_tell_any(group.what, wsh_dev_word_from(group, group.pad, group.my_pe), value,
+                             wsh_dev_member_pe(group, wsh_dev_after_me(group, i)));
         wsh_dev_await<S>(group, value);
     }
     wsh_dev_sync<S>();
 }
 
+/* As wsh_dev_begin: a call of such a team begins, or of any whose group is to be in memory. */
+template <int S> WSH_DEV_CALL void wsh_dev_hosts_enter(struct wsh_dev_group *group, const char *what, shmem_team_t team)
+{
+    *group = wsh_dev_group_of(what, team);
+    group->epoch = wsh_dev_epoch(*group) + 1;
+    if (!wsh_dev_has_hosts(*group) && !((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
+        wsh_dev_sweep<S>(*group);
+        group->epoch++;
+    }
+    wsh_dev_sync<S>();
+    wsh_dev_count<S>(*group);
+}
+
+/* Any barrier; what was asked of the proxy is completed first. */
+template <int S> WSH_DEV_CALL void wsh_dev_barrier_any(const char *what, shmem_team_t team)
+{
+    struct wsh_dev_group group;
+
+    wsh_dev_quiet<S>();
+    wsh_dev_hosts_enter<S>(&group, what, team);
+    wsh_dev_hosts_meet<S>(group, wsh_dev_arrived(group));
+}
+
 /*
- * Barrier and sync: one release covers whatever any lane of the scope has stored to any PE. It goes on while the epoch
- * is on its way; to find out beforehand who is told begins it later, and takes 80 ns more (H200).
+ * Barrier and sync on one host: one release covers whatever any lane of the scope has stored to any PE. It goes on
+ * while the epoch is on its way, and whether anything was ever asked of the proxy; to find out beforehand who is told
+ * begins it later, and takes 80 ns more (H200). False: nobody is told, since the team is on several hosts, the proxy
+ * has to complete something, or it is the epoch of a sweep. What is called then is up to the caller: it would add to
+ * the registers that are held here.
  */
-template <int S> WSH_DEV_CALL void wsh_dev_barrier(const char *what, shmem_team_t team)
+template <int S> WSH_DEV_CALL bool wsh_dev_barrier_usual(const char *what, shmem_team_t team)
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
+    uint32_t asked = 0;
+    bool usual = true;
 
+    if (wsh_dev_has_hosts(group))
+        return false;
     wsh_dev_sync<S>();
-    group.epoch = wsh_dev_epoch(group);
-    if (wsh_dev_looks<S>())
+    group.epoch = wsh_dev_epoch(group) + 1;
+    if (wsh_device_view.rings)
+        asked = wsh_ptx_poll(&((const struct wsh_ring_heads *)wsh_device_view.ring_heads)->used);
+    if (wsh_dev_looks<S>()) {
         wsh_ptx_release();
-    wsh_dev_step<S>(&group);
-    wsh_dev_meet_released<S>(group, wsh_dev_arrived(group));
+        usual = !wsh_dev_any_teller<S>(asked || !((uint32_t)group.epoch & WSH_SWEEP_MASK));
+        if (usual)
+            wsh_dev_pass<S>(group, wsh_dev_arrived(group));
+    }
+    return !wsh_dev_any_lane<S>(!usual);
+}
+
+template <int S> static WSH_DEV void wsh_dev_barrier(const char *what, shmem_team_t team)
+{
+    if (!wsh_dev_barrier_usual<S>(what, team))
+        wsh_dev_barrier_any<S>(what, team);
 }
 
 #endif

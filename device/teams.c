@@ -25,13 +25,14 @@ static size_t unit_of(const struct wsh_job *job)
     return WSH_DEVICE_PAD_LINES(job->pool.unit * TIMES);
 }
 
-/* Bytes of cells a pair of members and parity, where `room` is for those of all. */
-static uint32_t cells_in(size_t room, int n_pes)
+/* Bytes of a buffer, for a pair of members and parity, where `room` is for those of all. */
+static uint32_t buffer_in(size_t room, int n_pes)
 {
-    size_t each = room / (2 * (size_t)n_pes);
+    size_t each = room / (2 * (size_t)n_pes) / WSH_DEVICE_PAD_LINE * WSH_DEVICE_PAD_LINE;
 
-    return each < WSH_DEVICE_CELLS ? (uint32_t)(each / WSH_DEVICE_PAD_LINE * WSH_DEVICE_PAD_LINE)
-                                   : WSH_DEVICE_CELLS;
+    if (each < WSH_DEVICE_PAD_LINE)
+        return WSH_DEVICE_PAD_LINE;
+    return each < WSH_DEVICE_CELLS ? (uint32_t)each : WSH_DEVICE_CELLS;
 }
 
 /* Of a predefined team. */
@@ -39,7 +40,7 @@ static size_t whole_pad(const struct wsh_job *job)
 {
     size_t n = (size_t)job->n_pes;
 
-    return WSH_DEVICE_PAD_CELLS(job->n_pes) + 2 * n * cells_in(WSH_DEVICE_CELLS_ALL, job->n_pes);
+    return WSH_DEVICE_PAD_CELLS(job->n_pes) + 2 * n * buffer_in(WSH_DEVICE_CELLS_ALL, job->n_pes);
 }
 
 /* So that what the program gets begins where the heap's memory does. */
@@ -94,12 +95,20 @@ static char *pad_of(const struct wsh_team *team, size_t *len)
     return job->device.pads + 2 * whole + (size_t)team->coll->unit * unit_of(job);
 }
 
-/* Bytes of cells a pair and parity, in a pad of `len` bytes. */
-static uint32_t cells_of(int n_pes, size_t len)
+/* The same, in a pad of `len` bytes. */
+static uint32_t buffer_of(int n_pes, size_t len)
 {
     size_t head = WSH_DEVICE_PAD_CELLS(n_pes);
 
-    return cells_in(len > head ? len - head : 0, n_pes);
+    return buffer_in(len > head ? len - head : 0, n_pes);
+}
+
+bool wsh_view_spans_hosts(const struct wsh_team *team)
+{
+    for (int i = 0; i < team->n_pes; i++)
+        if (!team->job->same_host[team->members[i]])
+            return true;
+    return false;
 }
 
 /* Card and members, not what peers write. Under the GPU's context. 0 or the driver's status. */
@@ -112,11 +121,13 @@ static int upload_card(const struct wsh_team *team, struct wsh_view *view)
     struct wsh_device_card card = {.epoch = (uint64_t)team->job->env.device_epoch,
                                    .my_pe = team->my_pe,
                                    .n_pes = team->n_pes,
-                                   .cells = cells_of(team->n_pes, len)};
+                                   .stage = buffer_of(team->n_pes, len)};
     int status = WSH_DEVICE_PAD_WORDS(team->n_pes) > len;
 
     if (status)
         return status;
+    if (!wsh_view_spans_hosts(team))
+        card.cells = card.stage;
     status = cu->copy(at, (wsh_cu_ptr)(uintptr_t)&card, sizeof card, view->stream);
     if (!status)
         status = cu->copy(at + WSH_DEVICE_PAD_MEMBERS, (wsh_cu_ptr)(uintptr_t)team->members, n, view->stream);
@@ -215,7 +226,8 @@ void wsh_view_teams(struct wsh_job *job, struct wsh_device *device)
     const struct wsh_view *view = job->device.view;
 
     device->world = (uint64_t)(uintptr_t)job->device.pads;
-    device->world_cells = cells_in(WSH_DEVICE_CELLS_ALL, job->n_pes);
+    if (!wsh_view_spans_hosts(&job->world))
+        device->world_cells = buffer_in(WSH_DEVICE_CELLS_ALL, job->n_pes);
     device->teams = view->block + view->teams;
     wsh_view_team(&job->world);
     wsh_view_team(&job->shared);

@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 8
+#define WSH_DEVICE_ABI 9
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -79,6 +79,7 @@ struct wsh_device_ranges {
  *             arrived, 2 * epoch + 1 when its data has. They only grow
  *   cells     at WSH_DEVICE_PAD_CELLS(n_pes): [2][n_pes] buffers of `cells` bytes, by the parity of the epoch and the
  *             member that writes: cells of 16 bytes, each half 4 bytes of data and the low 32 bits of the epoch
+ *   stage     there instead, where members are on several hosts (`cells` is 0): buffers of `stage` bytes of data alone
  *
  * A member enters an epoch only after it has heard from every other in the one before, so that two buffers suffice.
  *
@@ -87,8 +88,8 @@ struct wsh_device_ranges {
 struct wsh_device_card {
     uint64_t epoch;
     int32_t my_pe, n_pes;
-    uint64_t cells;
-    uint32_t blocks, pad;
+    uint64_t cells; /* 0: on several hosts */
+    uint32_t blocks, stage;
 };
 
 #define WSH_DEVICE_PAD_LINE 128u

@@ -62,21 +62,6 @@ static WSH_DEV bool wsh_dev_wide_fits(const struct wsh_dev_group &group, size_t 
            ((uint32_t)group.epoch & WSH_SWEEP_MASK) != 0;
 }
 
-/*
- * What members have for each other: `each` bytes for member i, from i * stride on, of `total` (the last may have less);
- * or, where `stride` is 0, the same for all.
- */
-struct wsh_dev_deal {
-    size_t stride, each, total;
-};
-
-static WSH_DEV size_t wsh_dev_dealt(const struct wsh_dev_deal &deal, int member)
-{
-    size_t at = (size_t)member * deal.stride, left = at < deal.total ? deal.total - at : 0;
-
-    return !deal.stride || left > deal.each ? deal.each : left;
-}
-
 /* This lane's places of what all others get. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_wide_send(const struct wsh_dev_group &group, const char *source,

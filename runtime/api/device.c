@@ -101,3 +101,11 @@ int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize
     wsh_api_ready(launch->routine);
     return status_of(wsh_launch_fits(&wsh_job, launch, gridsize));
 }
+
+int wsh_device_spans_hosts(void *team)
+{
+    const struct wsh_team *members = wsh_api_team(team);
+
+    wsh_api_ready("a collective on a stream");
+    return members && wsh_view_spans_hosts(members);
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets a host compiler build puts and gets of device code (device/strided.cuh and what it includes): CPU threads stand
- * for the lanes of one block of at most one warp, which meet at a barrier; the view is an ordinary object, filled as a
- * unit's constant memory is.
+ * Lets a host compiler build puts, gets and collectives of device code (device/scan.cuh and what it includes): CPU
+ * threads stand for the lanes of one block of at most one warp, which meet at a barrier; the view is an ordinary
+ * object, filled as a unit's constant memory is.
  */
 #ifndef WSH_TEST_DEVICE_CPU_BLOCK_CUH
 #define WSH_TEST_DEVICE_CPU_BLOCK_CUH
@@ -39,6 +39,18 @@ static inline uint32_t wsh_ptx_swap(uint32_t *word, uint32_t value)
 
 static inline void wsh_ptx_now(uint64_t &)
 {
+}
+
+static inline void wsh_ptx_fence()
+{
+}
+
+static inline float __uint_as_float(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 /* Asked for between looks. */

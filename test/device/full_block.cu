@@ -74,19 +74,22 @@ static __global__ void get_bulk(struct move m)
     shmemx_getmem_bulk_block(m.dest, m.source, LEN, m.right, scratch, SCRATCH);
 }
 
-/* Collectives: all parts of a source are the same, and the first part of the target is that of PE 0. */
-static __global__ void alltoall(struct move m)
+/*
+ * Collectives: all parts of a source are the same, and the first part of the target is that of PE 0. By themselves they
+ * may take more registers than 1024 threads have; the bound keeps them within.
+ */
+static __global__ void __launch_bounds__(1024) alltoall(struct move m)
 {
     shmem_alltoallmem_block(SHMEM_TEAM_WORLD, m.dest, m.source, LEN);
 }
 
-static __global__ void alltoalls(struct move m)
+static __global__ void __launch_bounds__(1024) alltoalls(struct move m)
 {
     shmem_int64_alltoalls_block(SHMEM_TEAM_WORLD, (int64_t *)m.dest, (const int64_t *)m.source, 1, 1,
                                 LEN / 8);
 }
 
-static __global__ void fcollect(struct move m)
+static __global__ void __launch_bounds__(1024) fcollect(struct move m)
 {
     shmem_int64_fcollect_block(SHMEM_TEAM_WORLD, (int64_t *)m.dest, (const int64_t *)m.source, LEN / 8);
 }

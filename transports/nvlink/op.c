@@ -91,22 +91,26 @@ static int refuse(const struct nvlink *nv, const struct wsh_rmem *rmem)
     return -ENOTSUP;
 }
 
+/* A word that is set needs no kernel, and so no room on the GPU. */
 int nvlink_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
                void *result, struct wsh_done *done)
 {
     struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
     struct nvlink_op op = {rmem->pe, NVLINK_ATOMIC, result ? done : NULL, result, amo->width};
     struct nvlink_atomic atomic = {place(rmem, off), amo->operand, amo->compare, 0, amo->op, amo->width};
-    int rc = refuse(ctx->nv, rmem) ?: nvlink_lane_begin(ctx);
+    bool set = amo->op == WSH_AMO_SET && !result;
+    int rc = set ? 0 : refuse(ctx->nv, rmem);
 
+    rc = rc ? rc : nvlink_lane_begin(ctx);
     if (rc)
         return rc;
+    if (set)
+        return nvlink_lane_end(ctx, &op, write_word(ctx, atomic.word, &amo->operand, amo->width));
     if (result)
         atomic.old = local(&ctx->words->old[nvlink_lane_index(ctx)]);
     return nvlink_lane_end(ctx, &op, launch(ctx, &atomic));
 }
 
-/* A word that is set needs no kernel. */
 static int signal(struct nvlink_ctx *ctx, const struct wsh_sig *sig)
 {
     struct nvlink_atomic atomic = {place(sig->rmem, sig->off), sig->value, 0, 0, sig->op, 8};

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives of kernels on teams whose members are on several hosts: the very code of device/coll.cuh and its kin at
+ * each scope, CPU threads for lanes, pads and arrays in host memory; the proxy, its context and the transports are the
+ * real ones. A team of one host goes by cells and stores, and has the proxy complete what was asked of it. Every kind
+ * of call follows every other without a pause, on teams of several shapes, of every length from nothing to more than a
+ * record or a member's buffer in the pad holds, in place too; a barrier completes puts.
+ *
+ * roads: fakegpumixed:2,4 fakegpumixedefa:2
+ * timeout: 240
+ */
+#define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
+#include "device/collect.cuh"
+#include "device/scan.cuh"
+
+#include <shmemx.h>
+
+#define _Noreturn [[noreturn]]
+extern "C" {
+#include "test/common/mp.h"
+}
+#undef _Noreturn
+
+#include <algorithm>
+
+enum { PES = 8, MOST = 20011, STAGE = 384, PAD = 16384 };
+
+static const unsigned lanes[] = {1, 5, 8}; /* by scope */
+static const size_t lengths[] = {0, 1, 33, 97, MOST};
+
+/* As device code finds them: a pad each, in the same place of every PE's heap. */
+struct team {
+    const char *name;
+    shmem_team_t handle;
+    struct wsh_device_card *card;
+    int my_pe, n_pes; /* n_pes 0: this PE is no member */
+};
+
+static struct wsh_ring_heads heads;
+static struct wsh_device_team_row rows[WSH_DEVICE_TEAM_ROWS];
+static uint32_t *dest, *source; /* [PES * MOST] */
+
+/* Memory of this host's PEs as GPUs have each other's. What lies in the fake GPU's memory only its own threads see. */
+static void take_view()
+{
+    static uint8_t slots[PES];
+    static uint64_t where[PES];
+    struct wsh_device_seg *host = &wsh_device_view.seg[WSH_DEVICE_SEG_HEAP];
+
+    for (int pe = 0; pe < mp_npes; pe++) {
+        char *at = (char *)shmem_ptr(dest, pe);
+
+        slots[pe] = at ? (uint8_t)pe : WSH_DEVICE_NO_SLOT;
+        where[pe] = host->base + (at ? (uint64_t)(at - (char *)dest) : 0);
+    }
+    wsh_device_view.ring_heads = (uint64_t)&heads;
+    wsh_device_view.teams = (uint64_t)rows;
+    wsh_device_view.slots = (uint64_t)slots;
+    wsh_device_view.ranges = 0;
+    wsh_device_view.world_cells = 0;
+    wsh_device_view.run_count = 0;
+    host->where = (uint64_t)where;
+    host->stride = 0;
+}
+
+/* Of PEs first, first + step, …; on several hosts, or with cells. Collective. */
+static struct team make_team(const char *name, shmem_team_t handle, int first, int step, int n, bool cells = false)
+{
+    struct wsh_device_card *card = (struct wsh_device_card *)mp_alloc(PAD);
+    int32_t *members = (int32_t *)((char *)card + WSH_DEVICE_PAD_MEMBERS);
+    struct team team = {name, handle, card, -1, 0};
+
+    mp_check(WSH_DEVICE_PAD_CELLS(n) + 2 * (unsigned)n * STAGE <= PAD, "a pad of %d members fits", n);
+    for (int i = 0; i < n; i++) {
+        members[i] = first + i * step;
+        if (members[i] == mp_me)
+            team.my_pe = i;
+    }
+    if (team.my_pe >= 0)
+        team.n_pes = n;
+    *card = wsh_device_card{};
+    card->epoch = 0x7ffffff0; /* cells are swept soon; words grow beyond 32 bits */
+    card->my_pe = team.my_pe;
+    card->n_pes = n;
+    card->stage = STAGE;
+    card->cells = cells ? STAGE : 0;
+    if (handle == SHMEM_TEAM_WORLD)
+        wsh_device_view.world = (uint64_t)card;
+    else
+        rows[WSH_DEVICE_TEAM_HASH((uint64_t)handle)] = wsh_device_team_row{(uint64_t)handle, (uint64_t)card};
+    return team;
+}
+
+/* Element i of what member `from` has for member `to`. */
+static uint32_t value(unsigned round, int from, int to, size_t i)
+{
+    return round * 2654435761u + (unsigned)from * 40503u + (unsigned)to * 977u + (unsigned)i * 31u;
+}
+
+static void fill(const struct team &t, unsigned round, size_t n)
+{
+    for (size_t i = 0; i < n * (size_t)t.n_pes; i++)
+        source[i] = value(round, t.my_pe, n ? (int)(i / n) : 0, n ? i % n : 0);
+}
+
+/* `len` elements of dest, or of another array, by a function of their number. */
+template <class WANT>
+static void look(const struct team &t, const char *what, const uint32_t *got, size_t len, WANT want)
+{
+    size_t wrong = 0, first = 0;
+
+    for (size_t i = 0; i < len; i++)
+        if (got[i] != want(i) && !wrong++)
+            first = i;
+    mp_check(!wrong, "%s, team %s, %zu elements: %zu wrong, first number %zu", what, t.name, len, wrong, first);
+}
+
+template <int S> static void barrier(const struct team &t)
+{
+    cpu_block_run(lanes[S], [t] { wsh_dev_barrier<S>("barrier", t.handle); });
+}
+
+template <int S> static void exchanges(const struct team &t, unsigned round, size_t n)
+{
+    int me = t.my_pe, root = (int)(round % (unsigned)t.n_pes);
+
+    fill(t, round, n);
+    cpu_block_run(lanes[S], [=] { wsh_dev_alltoall<S>("alltoall", t.handle, dest, source, n * 4); });
+    look(t, "alltoall", dest, n * (size_t)t.n_pes, [=](size_t i) { return value(round, (int)(i / n), me, i % n); });
+    barrier<S>(t);
+    cpu_block_run(lanes[S], [=] { wsh_dev_fcollect<S>("fcollect", t.handle, dest, source, n * 4); });
+    look(t, "fcollect", dest, n * (size_t)t.n_pes, [=](size_t i) { return value(round, (int)(i / n), 0, i % n); });
+    barrier<S>(t);
+    cpu_block_run(lanes[S], [=] { wsh_dev_broadcast_to<S>("broadcast", t.handle, dest, source, n * 4, root); });
+    look(t, "broadcast", dest, n, [=](size_t i) { return value(round, root, 0, i); });
+    barrier<S>(t);
+}
+
+/* Elements that member `from` has in a collect: nothing, a few, or n. */
+static size_t share(unsigned round, int from, size_t n)
+{
+    return (round + (unsigned)from) % 3 == 0 ? 0 : n / (1 + (unsigned)from % 2);
+}
+
+template <int S> static void uneven(const struct team &t, unsigned round, size_t n)
+{
+    const struct wsh_dev_strides s = {3, 2, n / 3};
+    size_t at = 0;
+
+    cpu_block_run(lanes[S], [=] {
+        wsh_dev_collect<S>("collect", t.handle, dest, source, share(round, t.my_pe, n) * 4);
+    });
+    for (int from = 0; from < t.n_pes; at += share(round, from, n), from++)
+        look(t, "collect", dest + at, share(round, from, n), [=](size_t i) { return value(round, from, 0, i); });
+    barrier<S>(t);
+    std::fill(dest, dest + 3 * s.nelems * (size_t)t.n_pes, 77u);
+    barrier<S>(t);
+    cpu_block_run(lanes[S], [=] { wsh_dev_alltoalls<S, 4>("alltoalls", t.handle, dest, source, s); });
+    look(t, "alltoalls", dest, 3 * s.nelems * (size_t)t.n_pes, [=](size_t i) {
+        size_t at = 2 * (i / 3 % s.nelems + (size_t)t.my_pe * s.nelems);
+
+        return i % 3 ? 77u : value(round, (int)(i / 3 / s.nelems), (int)(at / n), at % n);
+    });
+    barrier<S>(t);
+}
+
+/* What members first … last have for member `to`, added up. */
+static uint32_t total(unsigned round, int last, int to, size_t i)
+{
+    uint32_t sum = 0;
+
+    for (int from = 0; from <= last; from++)
+        sum += value(round, from, to, i);
+    return sum;
+}
+
+template <int S> static void sums(const struct team &t, unsigned round, size_t n)
+{
+    typedef wsh_dev_kind<uint32_t> K;
+    bool exclusive = round % 2;
+
+    n = std::min(n, (size_t)1500); /* fifteen buffers */
+    fill(t, round, n);
+
+    cpu_block_run(lanes[S], [=] { wsh_dev_reduce_scatter<S, K>("scatter", t.handle, WSH_SUM, dest, source, n); });
+    look(t, "reducescatter", dest, n, [=](size_t i) { return total(round, t.n_pes - 1, t.my_pe, i); });
+    cpu_block_run(lanes[S], [=] { wsh_dev_scan<S, K>("scan", t.handle, dest, source, n, exclusive); });
+    look(t, "scan", dest, n, [=](size_t i) { return total(round, t.my_pe - (exclusive ? 1 : 0), 0, i); });
+    barrier<S>(t);
+    cpu_block_run(lanes[S], [=] { wsh_dev_reduce_all<S, K>("reduce", t.handle, WSH_SUM, dest, source, n); });
+    look(t, "reduce", dest, n, [=](size_t i) { return total(round, t.n_pes - 1, 0, i); });
+    cpu_block_run(lanes[S], [=] { wsh_dev_reduce_all<S, K>("reduce", t.handle, WSH_SUM, source, source, n); });
+    look(t, "reduce in place", source, n, [=](size_t i) { return total(round, t.n_pes - 1, 0, i); });
+    barrier<S>(t);
+}
+
+/* Every member's element at every other, by each lane in turn. */
+template <int S> static void after_puts(const struct team &t, unsigned round)
+{
+    const int32_t *members = (const int32_t *)((const char *)t.card + WSH_DEVICE_PAD_MEMBERS);
+
+    cpu_block_run(lanes[S], [=] {
+        for (int to = (int)wsh_dev_lane<S>(); to < t.n_pes; to += (int)lanes[S])
+            wsh_dev_p<uint32_t>("p", dest + t.my_pe, value(round, t.my_pe, to, 7), members[to]);
+        wsh_dev_barrier<S>("barrier", t.handle);
+    });
+    look(t, "puts before a barrier", dest, (size_t)t.n_pes, [=](size_t i) { return value(round, (int)i, t.my_pe, 7); });
+    barrier<S>(t);
+}
+
+template <int S> static void scope(const struct team &t)
+{
+    unsigned round = 1;
+
+    for (size_t n : lengths)
+        for (int again = 0; again < mp_rounds(1, 5) && t.n_pes; again++, round++) {
+            exchanges<S>(t, round, n);
+            if (!t.card->cells) /* cells for no bytes: a division by 0, which a CPU minds */
+                uneven<S>(t, round, n);
+            sums<S>(t, round, n);
+            after_puts<S>(t, round);
+        }
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    mp_begin();
+    dest = (uint32_t *)mp_alloc(PES * MOST * sizeof *dest);
+    source = (uint32_t *)mp_alloc(PES * MOST * sizeof *source);
+    if (mp_check(mp_npes <= PES && shmemx_malloc_device(64) && wsh_device_view.rings, "no rings to a proxy")) {
+        int mates = shmem_team_n_pes(SHMEM_TEAM_SHARED), first = shmem_team_translate_pe(SHMEM_TEAM_SHARED, 0,
+                                                                                            SHMEM_TEAM_WORLD);
+
+        take_view();
+        const struct team teams[] = {make_team("world", SHMEM_TEAM_WORLD, 0, 1, mp_npes),
+                                     make_team("reverse", (shmem_team_t)0x1230, mp_npes - 1, -1, mp_npes),
+                                     make_team("even", (shmem_team_t)0x4560, 0, 2, (mp_npes + 1) / 2),
+                                     make_team("of one host", (shmem_team_t)0x7890, first, 1, mates, true)};
+
+        shmem_barrier_all();
+        for (const struct team &t : teams) {
+            scope<WSH_THREAD>(t);
+            scope<WSH_WARP>(t);
+            scope<WSH_BLOCK>(t);
+        }
+        heads.used = 0; /* as where nothing was ever asked */
+        scope<WSH_BLOCK>(teams[3]);
+    }
+    return mp_end();
+}
