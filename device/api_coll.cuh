@@ -8,9 +8,9 @@
  * other, ordered by the program. Kernels whose calls wait for each other must be resident at the same time. Calls on
  * the host count for themselves and may come between.
  *
- * Arrays are symmetric memory. Members on other hosts are reached by the proxy. Whatever moves data may take more
- * registers than a kernel of more than 640 threads has: such a kernel says so by __launch_bounds__. dest may be written from the moment that the first member calls;
- * dest of a reduction may be its source.
+ * Arrays are symmetric memory. Members on other hosts are reached by the proxy. dest may be written as soon as
+ * the first member calls; dest of a reduction may be its source. Calls that move data may take more registers than a
+ * kernel of more than 640 threads has: such a kernel says __launch_bounds__(its threads).
  */
 #ifndef WSH_DEVICE_API_COLL_CUH
 #define WSH_DEVICE_API_COLL_CUH

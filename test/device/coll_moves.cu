@@ -93,6 +93,8 @@ template <int S> __global__ void in_a_row(shmem_team_t team, struct arrays a, un
         if (round % 3 == 0 || i % (unsigned)n_pes == 0)
             dev_expect(a.report, i, coll_value(7, from, (int)round, 0), a.dest[i]);
     }
+    __syncthreads();
+    meet<S>(team);
 }
 
 /* A barrier completes puts of all lanes to every member. */
