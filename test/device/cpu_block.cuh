@@ -45,13 +45,12 @@ static inline void wsh_ptx_fence()
 {
 }
 
-static inline float __uint_as_float(uint32_t bits)
-{
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
+/* In place of device/ptx_half.cuh: numbers of 16 bits are worked out by GPUs alone. */
+#define WSH_DEVICE_PTX_HALF_CUH
+float wsh_ptx_from_half(uint16_t bits);
+uint16_t wsh_ptx_to_half(float value);
+float wsh_ptx_from_bfloat16(uint16_t bits);
+uint16_t wsh_ptx_to_bfloat16(float value);
 
 /* Asked for between looks. */
 static inline uint64_t wsh_ptx_nanoseconds()
