@@ -10,7 +10,8 @@
  *
  * Arrays are symmetric memory. Members on other hosts are reached by the proxy. dest may be written as soon as
  * the first member calls; dest of a reduction may be its source. Calls that move data may take more registers than a
- * kernel of more than 640 threads has: such a kernel says __launch_bounds__(its threads).
+ * kernel of more than 640 threads has: such a kernel says __launch_bounds__(its threads). In a job of one host, barrier
+ * and sync do not complete atomics on host memory, which the proxy carries out: shmem_quiet does.
  */
 #ifndef WSH_DEVICE_API_COLL_CUH
 #define WSH_DEVICE_API_COLL_CUH

@@ -69,32 +69,32 @@ static WSH_DEV void wsh_dev_exchange_near(const struct wsh_dev_group &group, cha
 }
 
 template <int S>
-WSH_DEV_CALL bool wsh_dev_exchange_here(const char *what, shmem_team_t team, char *dest, const char *source, bool same,
+WSH_DEV_CALL void wsh_dev_exchange_host(const char *what, shmem_team_t team, char *dest, const char *source, bool same,
                                         size_t len)
 {
-    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+    struct wsh_dev_group group;
     size_t stride = same ? 0 : len;
 
-    if (!len || wsh_dev_has_hosts(group))
-        return !len;
-    wsh_dev_begin<S>(&group);
+    if (!len)
+        return;
+    group = wsh_dev_enter<S>(what, team);
     if (len > wsh_dev_cells_room<S>(group))
         wsh_dev_exchange_far<S>(wsh_dev_group(group), wsh_dev_parcel{dest, source, stride, len});
     else
         wsh_dev_exchange_near<S>(group, dest, source, stride, len);
-    return true;
 }
 
 template <int S>
 static WSH_DEV void wsh_dev_exchange(const char *what, shmem_team_t team, void *dest, const void *source, bool same,
                                      size_t len)
 {
-    struct wsh_dev_hosts call;
+    if (wsh_dev_spans_hosts(what, team)) {
+        struct wsh_dev_hosts call = wsh_dev_hosts_of(what, team, dest, source, same ? 0 : len, len);
 
-    if (wsh_dev_exchange_here<S>(what, team, (char *)dest, (const char *)source, same, len))
-        return;
-    call = wsh_dev_hosts_of(what, team, dest, source, same ? 0 : len, len);
-    wsh_dev_hosts_exchange<S>(&call);
+        wsh_dev_hosts_exchange<S>(&call);
+    } else {
+        wsh_dev_exchange_host<S>(what, team, (char *)dest, (const char *)source, same, len);
+    }
 }
 
 template <int S>
@@ -188,33 +188,33 @@ WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char 
 }
 
 template <int S>
-WSH_DEV_CALL bool wsh_dev_broadcast_here(const char *what, shmem_team_t team, void *dest, const void *source,
+WSH_DEV_CALL void wsh_dev_broadcast_host(const char *what, shmem_team_t team, void *dest, const void *source,
                                          size_t len, int root)
 {
-    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+    struct wsh_dev_group group;
 
-    if (!len || wsh_dev_has_hosts(group))
-        return !len;
-    wsh_dev_begin<S>(&group);
+    if (!len)
+        return;
+    group = wsh_dev_enter<S>(what, team);
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
     if (len > wsh_dev_cells_room<S, WSH_CELLS_CAST>(group))
         wsh_dev_broadcast_far<S>(wsh_dev_group(group), (char *)dest, (const char *)source, len, root);
     else
         wsh_dev_broadcast_near<S>(group, (char *)dest, (const char *)source, len, root);
-    return true;
 }
 
 template <int S>
 static WSH_DEV void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void *dest, const void *source,
                                          size_t len, int root)
 {
-    struct wsh_dev_hosts call;
+    if (wsh_dev_spans_hosts(what, team)) {
+        struct wsh_dev_hosts call = wsh_dev_hosts_of(what, team, dest, source, 0, len, root);
 
-    if (wsh_dev_broadcast_here<S>(what, team, dest, source, len, root))
-        return;
-    call = wsh_dev_hosts_of(what, team, dest, source, 0, len, root);
-    wsh_dev_hosts_broadcast<S>(&call);
+        wsh_dev_hosts_broadcast<S>(&call);
+    } else {
+        wsh_dev_broadcast_host<S>(what, team, dest, source, len, root);
+    }
 }
 
 #endif

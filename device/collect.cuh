@@ -53,38 +53,35 @@ WSH_DEV_CALL bool wsh_dev_collect_near(const struct wsh_dev_group &group, char *
 }
 
 template <int S>
-WSH_DEV_CALL bool wsh_dev_collect_here(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
+WSH_DEV_CALL void wsh_dev_collect_host(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
 {
-    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+    struct wsh_dev_group group = wsh_dev_enter<S>(what, team);
     const bool near = len <= wsh_dev_collect_room<S>(group);
     size_t at = 0;
 
-    if (wsh_dev_has_hosts(group))
-        return false;
-    wsh_dev_begin<S>(&group);
     wsh_dev_cells_send<S>(group, (const char *)&len, 0, sizeof len);
     if (near)
         wsh_dev_cells_send<S>(group, (const char *)source, 0, len, 1);
     if (!wsh_dev_collect_near<S>(group, (char *)dest, (const char *)source, len, &at)) {
         wsh_dev_sync<S>();
-        return true;
+        return;
     }
 #pragma unroll 1
     for (unsigned i = 0; !near && i + 1 < (unsigned)group.n_pes; i++)
         wsh_dev_store<S>(wsh_dev_member(group, (char *)dest + at, len, wsh_dev_after_me(group, i)), source, len);
     wsh_dev_meet<S>(group, wsh_dev_done(group));
-    return true;
 }
 
 template <int S>
 static WSH_DEV void wsh_dev_collect(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
 {
-    struct wsh_dev_hosts call;
+    if (wsh_dev_spans_hosts(what, team)) {
+        struct wsh_dev_hosts call = wsh_dev_hosts_of(what, team, dest, source, 0, len);
 
-    if (wsh_dev_collect_here<S>(what, team, dest, source, len))
-        return;
-    call = wsh_dev_hosts_of(what, team, dest, source, 0, len);
-    wsh_dev_hosts_collect<S>(&call);
+        wsh_dev_hosts_collect<S>(&call);
+    } else {
+        wsh_dev_collect_host<S>(what, team, dest, source, len);
+    }
 }
 
 /* All lanes: this member's blocks of elements of WIDTH bytes, to members on several hosts. */
@@ -113,6 +110,8 @@ WSH_DEV_CALL void wsh_dev_hosts_strided(const struct wsh_dev_hosts &call, const 
 template <int S, unsigned WIDTH>
 WSH_DEV_CALL void wsh_dev_hosts_alltoalls(struct wsh_dev_hosts *call, const struct wsh_dev_strides &s)
 {
+    if (!s.nelems)
+        return;
     wsh_dev_check_strides(call->group.what, s);
     wsh_dev_hosts_enter<S>(&call->group, call->group.what, call->team);
     call->dest += (size_t)call->group.my_pe * s.nelems * (size_t)s.dst * WIDTH;
@@ -139,30 +138,30 @@ WSH_DEV_CALL void wsh_dev_alltoalls_store(const struct wsh_dev_group &group, voi
 }
 
 template <int S, unsigned WIDTH>
-WSH_DEV_CALL bool wsh_dev_alltoalls_here(const char *what, shmem_team_t team, void *dest, const void *source,
+WSH_DEV_CALL void wsh_dev_alltoalls_host(const char *what, shmem_team_t team, void *dest, const void *source,
                                          struct wsh_dev_strides s)
 {
-    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+    struct wsh_dev_group group;
 
-    if (!s.nelems || wsh_dev_has_hosts(group))
-        return !s.nelems;
+    if (!s.nelems)
+        return;
     wsh_dev_check_strides(what, s);
-    wsh_dev_begin<S>(&group);
+    group = wsh_dev_enter<S>(what, team);
     wsh_dev_alltoalls_store<S, WIDTH>(group, dest, source, s);
     wsh_dev_finish<S>(group);
-    return true;
 }
 
 template <int S, unsigned WIDTH>
 static WSH_DEV void wsh_dev_alltoalls(const char *what, shmem_team_t team, void *dest, const void *source,
                                       struct wsh_dev_strides s)
 {
-    struct wsh_dev_hosts call;
+    if (wsh_dev_spans_hosts(what, team)) {
+        struct wsh_dev_hosts call = wsh_dev_hosts_of(what, team, dest, source, 0, 0);
 
-    if (wsh_dev_alltoalls_here<S, WIDTH>(what, team, dest, source, s))
-        return;
-    call = wsh_dev_hosts_of(what, team, dest, source, 0, 0);
-    wsh_dev_hosts_alltoalls<S, WIDTH>(&call, wsh_dev_strides(s));
+        wsh_dev_hosts_alltoalls<S, WIDTH>(&call, s);
+    } else {
+        wsh_dev_alltoalls_host<S, WIDTH>(what, team, dest, source, s);
+    }
 }
 
 #endif

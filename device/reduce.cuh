@@ -261,59 +261,61 @@ static WSH_DEV struct wsh_dev_range wsh_dev_slice(const struct wsh_dev_group &gr
 }
 
 template <int S, class K>
-WSH_DEV_CALL bool wsh_dev_reduce_here(const char *what, shmem_team_t team, int op, void *dest,
+WSH_DEV_CALL void wsh_dev_reduce_host(const char *what, shmem_team_t team, int op, void *dest,
                                       const void *source, size_t nelems)
 {
     struct wsh_dev_reduction all = {op, (char *)dest, (const char *)source, nelems * sizeof(typename K::bits),
                                     false};
-    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+    struct wsh_dev_group group;
 
-    if (!nelems || wsh_dev_has_hosts(group))
-        return !nelems;
-    wsh_dev_begin<S>(&group);
+    if (!nelems)
+        return;
+    group = wsh_dev_enter<S>(what, team);
     if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         wsh_dev_reduce_near<S, K>(group, all, 0);
-        return true;
+        return;
     }
     wsh_dev_reduce_far<S, K>(wsh_dev_group(group), wsh_dev_reduction(all), wsh_dev_slice(group, all.len));
-    return true;
 }
 
 /* dest overlaps no source: others still read that when this member writes its result. */
 template <int S, class K>
-WSH_DEV_CALL bool wsh_dev_scatter_here(const char *what, shmem_team_t team, int op, void *dest,
+WSH_DEV_CALL void wsh_dev_scatter_host(const char *what, shmem_team_t team, int op, void *dest,
                                        const void *source, size_t nelems)
 {
     size_t len = nelems * sizeof(typename K::bits);
     struct wsh_dev_reduction mine = {op, (char *)dest, (const char *)source, len, true};
-    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+    struct wsh_dev_group group;
 
-    if (!nelems || wsh_dev_has_hosts(group))
-        return !nelems;
-    wsh_dev_begin<S>(&group);
+    if (!nelems)
+        return;
+    group = wsh_dev_enter<S>(what, team);
     if (len > wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         mine.source += (size_t)group.my_pe * len;
         wsh_dev_reduce_far<S, K>(wsh_dev_group(group), wsh_dev_reduction(mine), wsh_dev_range{0, len});
-        return true;
+        return;
     }
     wsh_dev_reduce_near<S, K>(group, mine, len);
-    return true;
 }
 
 template <int S, class K>
 static WSH_DEV void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op, void *dest, const void *source,
                                        size_t nelems)
 {
-    if (!wsh_dev_reduce_here<S, K>(what, team, op, dest, source, nelems))
+    if (wsh_dev_spans_hosts(what, team))
         wsh_dev_hosts_combined<S, K>(WSH_SLICES, what, team, op, dest, source, nelems);
+    else
+        wsh_dev_reduce_host<S, K>(what, team, op, dest, source, nelems);
 }
 
 template <int S, class K>
 static WSH_DEV void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, int op, void *dest, const void *source,
                                            size_t nelems)
 {
-    if (!wsh_dev_scatter_here<S, K>(what, team, op, dest, source, nelems))
+    if (wsh_dev_spans_hosts(what, team))
         wsh_dev_hosts_combined<S, K>(WSH_OWN_PART, what, team, op, dest, source, nelems);
+    else
+        wsh_dev_scatter_host<S, K>(what, team, op, dest, source, nelems);
 }
 
 #endif

@@ -53,6 +53,12 @@ static WSH_DEV bool wsh_dev_has_hosts(const struct wsh_dev_group &group)
     return !group.cells;
 }
 
+/* The same of a call's team, asked before anything is done, so that nothing is held. A job of one host has none. */
+static WSH_DEV bool wsh_dev_spans_hosts(const char *what, shmem_team_t team)
+{
+    return !wsh_device_view.world_cells && wsh_dev_has_hosts(wsh_dev_group_of(what, team));
+}
+
 /* A member's PE in the world. */
 static WSH_DEV int wsh_dev_member_pe(const struct wsh_dev_group &group, int member)
 {
@@ -191,22 +197,28 @@ static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
     return wsh_ptx_poll(&((const struct wsh_device_card *)group.pad)->epoch);
 }
 
-/* A call of the group begins. A barrier of the scope: what other lanes have stored is there for all. */
-template <int S> static WSH_DEV void wsh_dev_begin(struct wsh_dev_group *group)
+/* A call begins. A barrier of the scope: what other lanes have stored is there for all. */
+template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_enter(const char *what, shmem_team_t team)
 {
-    group->epoch = wsh_dev_epoch(*group);
-    wsh_dev_advance<S>(group);
+    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+
+    group.epoch = wsh_dev_epoch(group);
+    wsh_dev_advance<S>(&group);
+    return group;
 }
 
 /*
- * Tellers tell and await, after their release, which came behind a barrier. The epoch is counted once the
+ * Tells and awaits, after a release by the lanes that do so, which came behind a barrier. The epoch is counted once the
  * others have been told, so that no release waits for that.
  */
-template <int S> static WSH_DEV void wsh_dev_pass(const struct wsh_dev_group &group, uint64_t value)
+template <int S> static WSH_DEV void wsh_dev_meet_released(const struct wsh_dev_group &group, uint64_t value)
 {
-    wsh_dev_tell<S>(group, value);
-    wsh_dev_count<S>(group);
-    wsh_dev_await<S>(group, value);
+    if (wsh_dev_looks<S>()) {
+        wsh_dev_tell<S>(group, value);
+        wsh_dev_count<S>(group);
+        wsh_dev_await<S>(group, value);
+    }
+    wsh_dev_sync<S>();
 }
 
 /* Where telling is not one store: the proxy does so behind all that this block has asked of it for the same PE. */
@@ -240,7 +252,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_meet(const struct wsh_dev_group
     wsh_dev_sync<S>();
 }
 
-/* As wsh_dev_begin: a call of such a team begins, or of any whose group is to be in memory. */
+/* As wsh_dev_enter: a call of such a team begins, or of any whose group is to be in memory. */
 template <int S> WSH_DEV_CALL void wsh_dev_hosts_enter(struct wsh_dev_group *group, const char *what, shmem_team_t team)
 {
     *group = wsh_dev_group_of(what, team);
@@ -253,8 +265,8 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_enter(struct wsh_dev_group *gro
     wsh_dev_count<S>(*group);
 }
 
-/* Any barrier; what was asked of the proxy is completed first. */
-template <int S> WSH_DEV_CALL void wsh_dev_barrier_any(const char *what, shmem_team_t team)
+/* In a job of several hosts, on any team: what was asked of the proxy is completed first. */
+template <int S> WSH_DEV_CALL void wsh_dev_barrier_hosts(const char *what, shmem_team_t team)
 {
     struct wsh_dev_group group;
 
@@ -264,37 +276,27 @@ template <int S> WSH_DEV_CALL void wsh_dev_barrier_any(const char *what, shmem_t
 }
 
 /*
- * Barrier and sync on one host: one release covers whatever any lane of the scope has stored to any PE. It goes on
- * while the epoch is on its way, and whether anything was ever asked of the proxy; to find out beforehand who is told
- * begins it later, and takes 80 ns more (H200). False: nobody is told, since the team is on several hosts, the proxy
- * has to complete something, or it is the epoch of a sweep. What is called then is up to the caller: it would add to
- * the registers that are held here.
+ * Barrier and sync in a job of one host: one release covers whatever any lane of the scope has stored to any PE. It goes
+ * on while the epoch is on its way; to find out beforehand who is told begins it later, and takes 80 ns more (H200).
  */
-template <int S> WSH_DEV_CALL bool wsh_dev_barrier_usual(const char *what, shmem_team_t team)
+template <int S> WSH_DEV_CALL void wsh_dev_barrier_host(const char *what, shmem_team_t team)
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
-    uint32_t asked = 0;
-    bool usual = true;
 
-    if (wsh_dev_has_hosts(group))
-        return false;
     wsh_dev_sync<S>();
-    group.epoch = wsh_dev_epoch(group) + 1;
-    if (wsh_device_view.rings)
-        asked = wsh_ptx_poll(&((const struct wsh_ring_heads *)wsh_device_view.ring_heads)->used);
-    if (wsh_dev_looks<S>()) {
+    group.epoch = wsh_dev_epoch(group);
+    if (wsh_dev_looks<S>())
         wsh_ptx_release();
-        usual = !wsh_dev_any_teller<S>(asked || !((uint32_t)group.epoch & WSH_SWEEP_MASK));
-        if (usual)
-            wsh_dev_pass<S>(group, wsh_dev_arrived(group));
-    }
-    return !wsh_dev_any_lane<S>(!usual);
+    wsh_dev_step<S>(&group);
+    wsh_dev_meet_released<S>(group, wsh_dev_arrived(group));
 }
 
 template <int S> static WSH_DEV void wsh_dev_barrier(const char *what, shmem_team_t team)
 {
-    if (!wsh_dev_barrier_usual<S>(what, team))
-        wsh_dev_barrier_any<S>(what, team);
+    if (!wsh_device_view.world_cells)
+        wsh_dev_barrier_hosts<S>(what, team);
+    else
+        wsh_dev_barrier_host<S>(what, team);
 }
 
 #endif

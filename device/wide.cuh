@@ -33,9 +33,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_close(struct wsh_dev_group group)
         wsh_ptx_release();
     group.epoch--;
     wsh_dev_step<S>(&group);
-    if (wsh_dev_looks<S>())
-        wsh_dev_pass<S>(group, wsh_dev_done(group));
-    wsh_dev_sync<S>();
+    wsh_dev_meet_released<S>(group, wsh_dev_done(group));
 }
 
 /*

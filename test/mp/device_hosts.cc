@@ -2,8 +2,8 @@
 /*
  * Collectives of kernels on teams whose members are on several hosts: the very code of device/coll.cuh and its kin at
  * each scope, CPU threads for lanes, pads and arrays in host memory; the proxy, its context and the transports are the
- * real ones. A team of one host goes by cells and stores, and has the proxy complete what was asked of it. Every kind
- * of call follows every other without a pause, on teams of several shapes, of every length from nothing to more than a
+ * real ones. A team of one host goes by cells and stores, and its barriers as in jobs of several hosts and of one.
+ * Every kind of call follows every other without a pause, on teams of several shapes, of every length from nothing to more than a
  * record or a member's buffer in the pad holds, in place too; a barrier completes puts.
  *
  * roads: fakegpumixed:2,4 fakegpumixedefa:2
@@ -244,8 +244,8 @@ int main(void)
             scope<WSH_WARP>(t);
             scope<WSH_BLOCK>(t);
         }
-        heads.used = 0; /* as where nothing was ever asked */
-        scope<WSH_BLOCK>(teams[3]);
+        wsh_device_view.world_cells = STAGE; /* as in a job of one host, whose barrier counts on a warp's common step */
+        scope<WSH_THREAD>(teams[3]);
     }
     return mp_end();
 }
