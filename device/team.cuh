@@ -276,8 +276,9 @@ template <int S> WSH_DEV_CALL void wsh_dev_barrier_hosts(const char *what, shmem
 }
 
 /*
- * Barrier and sync in a job of one host: one release covers whatever any lane of the scope has stored to any PE. It goes
- * on while the epoch is on its way; to find out beforehand who is told begins it later, and takes 80 ns more (H200).
+ * Barrier and sync in a job of one host: one release covers whatever any lane of the scope has stored to any PE. It
+ * goes on while the epoch is on its way; to find out beforehand who is told begins it later, and takes 80 ns more
+ * (H200).
  */
 template <int S> WSH_DEV_CALL void wsh_dev_barrier_host(const char *what, shmem_team_t team)
 {
