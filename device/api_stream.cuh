@@ -102,7 +102,7 @@ static inline unsigned wsh_stream_blocks_for(shmem_team_t team, size_t len, int 
 {
     size_t whole = parts > 0 ? len * (size_t)parts : 0, tiles = whole / WSH_STREAM_CELLS_TILE;
 
-    if (len <= WSH_DEVICE_CELLS_MOVED || !whole || wsh_device_spans_hosts(team))
+    if (len <= WSH_DEVICE_CELLS_MOVED || !whole || (SHMEMX_TEAMS_OVER_HOSTS && wsh_device_spans_hosts(team)))
         return 1;
     if (whole > WSH_STREAM_CELLS)
         return wsh_stream_blocks(whole);

@@ -69,14 +69,18 @@ static WSH_DEV void wsh_dev_exchange_near(const struct wsh_dev_group &group, cha
 }
 
 template <int S>
-WSH_DEV_CALL void wsh_dev_exchange_host(const char *what, shmem_team_t team, char *dest, const char *source, bool same,
-                                        size_t len)
+WSH_DEV_CALL void wsh_dev_exchange(const char *what, shmem_team_t team, char *dest, const char *source, bool same,
+                                   size_t len)
 {
     struct wsh_dev_group group;
     size_t stride = same ? 0 : len;
 
     if (!len)
         return;
+    if (wsh_dev_spans_hosts(what, team)) {
+        wsh_dev_hosts_exchange<S>(wsh_dev_hosts_of(what, team, dest, source, stride, len));
+        return;
+    }
     group = wsh_dev_enter<S>(what, team);
     if (len > wsh_dev_cells_room<S>(group))
         wsh_dev_exchange_far<S>(wsh_dev_group(group), wsh_dev_parcel{dest, source, stride, len});
@@ -85,28 +89,15 @@ WSH_DEV_CALL void wsh_dev_exchange_host(const char *what, shmem_team_t team, cha
 }
 
 template <int S>
-static WSH_DEV void wsh_dev_exchange(const char *what, shmem_team_t team, void *dest, const void *source, bool same,
-                                     size_t len)
-{
-    if (wsh_dev_spans_hosts(what, team)) {
-        struct wsh_dev_hosts call = wsh_dev_hosts_of(what, team, dest, source, same ? 0 : len, len);
-
-        wsh_dev_hosts_exchange<S>(&call);
-    } else {
-        wsh_dev_exchange_host<S>(what, team, (char *)dest, (const char *)source, same, len);
-    }
-}
-
-template <int S>
 static WSH_DEV void wsh_dev_alltoall(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
 {
-    wsh_dev_exchange<S>(what, team, dest, source, false, len);
+    wsh_dev_exchange<S>(what, team, (char *)dest, (const char *)source, false, len);
 }
 
 template <int S>
 static WSH_DEV void wsh_dev_fcollect(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
 {
-    wsh_dev_exchange<S>(what, team, dest, source, true, len);
+    wsh_dev_exchange<S>(what, team, (char *)dest, (const char *)source, true, len);
 }
 
 #define WSH_PUSHED (8u << 10) /* bytes in all; H200, perftest/device/collectives */
@@ -188,13 +179,17 @@ WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char 
 }
 
 template <int S>
-WSH_DEV_CALL void wsh_dev_broadcast_host(const char *what, shmem_team_t team, void *dest, const void *source,
-                                         size_t len, int root)
+WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void *dest, const void *source, size_t len,
+                                       int root)
 {
     struct wsh_dev_group group;
 
     if (!len)
         return;
+    if (wsh_dev_spans_hosts(what, team)) {
+        wsh_dev_hosts_broadcast<S>(wsh_dev_hosts_of(what, team, dest, source, 0, len, root));
+        return;
+    }
     group = wsh_dev_enter<S>(what, team);
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
@@ -202,19 +197,6 @@ WSH_DEV_CALL void wsh_dev_broadcast_host(const char *what, shmem_team_t team, vo
         wsh_dev_broadcast_far<S>(wsh_dev_group(group), (char *)dest, (const char *)source, len, root);
     else
         wsh_dev_broadcast_near<S>(group, (char *)dest, (const char *)source, len, root);
-}
-
-template <int S>
-static WSH_DEV void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void *dest, const void *source,
-                                         size_t len, int root)
-{
-    if (wsh_dev_spans_hosts(what, team)) {
-        struct wsh_dev_hosts call = wsh_dev_hosts_of(what, team, dest, source, 0, len, root);
-
-        wsh_dev_hosts_broadcast<S>(&call);
-    } else {
-        wsh_dev_broadcast_host<S>(what, team, dest, source, len, root);
-    }
 }
 
 #endif

@@ -53,12 +53,18 @@ WSH_DEV_CALL bool wsh_dev_collect_near(const struct wsh_dev_group &group, char *
 }
 
 template <int S>
-WSH_DEV_CALL void wsh_dev_collect_host(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
+WSH_DEV_CALL void wsh_dev_collect(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
 {
-    struct wsh_dev_group group = wsh_dev_enter<S>(what, team);
-    const bool near = len <= wsh_dev_collect_room<S>(group);
+    struct wsh_dev_group group;
     size_t at = 0;
+    bool near;
 
+    if (wsh_dev_spans_hosts(what, team)) {
+        wsh_dev_hosts_collect<S>(wsh_dev_hosts_of(what, team, dest, source, 0, len));
+        return;
+    }
+    group = wsh_dev_enter<S>(what, team);
+    near = len <= wsh_dev_collect_room<S>(group);
     wsh_dev_cells_send<S>(group, (const char *)&len, 0, sizeof len);
     if (near)
         wsh_dev_cells_send<S>(group, (const char *)source, 0, len, 1);
@@ -70,18 +76,6 @@ WSH_DEV_CALL void wsh_dev_collect_host(const char *what, shmem_team_t team, void
     for (unsigned i = 0; !near && i + 1 < (unsigned)group.n_pes; i++)
         wsh_dev_store<S>(wsh_dev_member(group, (char *)dest + at, len, wsh_dev_after_me(group, i)), source, len);
     wsh_dev_meet<S>(group, wsh_dev_done(group));
-}
-
-template <int S>
-static WSH_DEV void wsh_dev_collect(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
-{
-    if (wsh_dev_spans_hosts(what, team)) {
-        struct wsh_dev_hosts call = wsh_dev_hosts_of(what, team, dest, source, 0, len);
-
-        wsh_dev_hosts_collect<S>(&call);
-    } else {
-        wsh_dev_collect_host<S>(what, team, dest, source, len);
-    }
 }
 
 /* All lanes: this member's blocks of elements of WIDTH bytes, to members on several hosts. */
@@ -108,15 +102,12 @@ WSH_DEV_CALL void wsh_dev_hosts_strided(const struct wsh_dev_hosts &call, const 
 }
 
 template <int S, unsigned WIDTH>
-WSH_DEV_CALL void wsh_dev_hosts_alltoalls(struct wsh_dev_hosts *call, const struct wsh_dev_strides &s)
+WSH_DEV_CALL void wsh_dev_hosts_alltoalls(struct wsh_dev_hosts &&call, const struct wsh_dev_strides &s)
 {
-    if (!s.nelems)
-        return;
-    wsh_dev_check_strides(call->group.what, s);
-    wsh_dev_hosts_enter<S>(&call->group, call->group.what, call->team);
-    call->dest += (size_t)call->group.my_pe * s.nelems * (size_t)s.dst * WIDTH;
-    wsh_dev_hosts_strided<S, WIDTH>(*call, s);
-    wsh_dev_hosts_meet<S>(call->group, wsh_dev_done(call->group));
+    wsh_dev_hosts_enter<S>(&call.group, call.group.what, call.team);
+    call.dest += (size_t)call.group.my_pe * s.nelems * (size_t)s.dst * WIDTH;
+    wsh_dev_hosts_strided<S, WIDTH>(call, s);
+    wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
 }
 
 /* Blocks of elements of WIDTH bytes, straight into the members' arrays. */
@@ -138,30 +129,21 @@ WSH_DEV_CALL void wsh_dev_alltoalls_store(const struct wsh_dev_group &group, voi
 }
 
 template <int S, unsigned WIDTH>
-WSH_DEV_CALL void wsh_dev_alltoalls_host(const char *what, shmem_team_t team, void *dest, const void *source,
-                                         struct wsh_dev_strides s)
+WSH_DEV_CALL void wsh_dev_alltoalls(const char *what, shmem_team_t team, void *dest, const void *source,
+                                    struct wsh_dev_strides s)
 {
     struct wsh_dev_group group;
 
     if (!s.nelems)
         return;
     wsh_dev_check_strides(what, s);
+    if (wsh_dev_spans_hosts(what, team)) {
+        wsh_dev_hosts_alltoalls<S, WIDTH>(wsh_dev_hosts_of(what, team, dest, source, 0, 0), wsh_dev_strides(s));
+        return;
+    }
     group = wsh_dev_enter<S>(what, team);
     wsh_dev_alltoalls_store<S, WIDTH>(group, dest, source, s);
     wsh_dev_finish<S>(group);
-}
-
-template <int S, unsigned WIDTH>
-static WSH_DEV void wsh_dev_alltoalls(const char *what, shmem_team_t team, void *dest, const void *source,
-                                      struct wsh_dev_strides s)
-{
-    if (wsh_dev_spans_hosts(what, team)) {
-        struct wsh_dev_hosts call = wsh_dev_hosts_of(what, team, dest, source, 0, 0);
-
-        wsh_dev_hosts_alltoalls<S, WIDTH>(&call, s);
-    } else {
-        wsh_dev_alltoalls_host<S, WIDTH>(what, team, dest, source, s);
-    }
 }
 
 #endif

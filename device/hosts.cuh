@@ -75,26 +75,22 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_deal(const struct wsh_dev_hosts
 }
 
 /* Block i of source, or the one block of it where the stride is 0, to member i. */
-template <int S> WSH_DEV_CALL void wsh_dev_hosts_exchange(struct wsh_dev_hosts *call)
+template <int S> WSH_DEV_CALL void wsh_dev_hosts_exchange(struct wsh_dev_hosts &&call)
 {
-    if (!call->deal.each)
-        return;
-    wsh_dev_hosts_enter<S>(&call->group, call->group.what, call->team);
-    call->dest += (size_t)call->group.my_pe * call->deal.each;
-    wsh_dev_hosts_deal<S>(*call);
-    wsh_dev_hosts_meet<S>(call->group, wsh_dev_done(call->group));
+    wsh_dev_hosts_enter<S>(&call.group, call.group.what, call.team);
+    call.dest += (size_t)call.group.my_pe * call.deal.each;
+    wsh_dev_hosts_deal<S>(call);
+    wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
 }
 
-template <int S> WSH_DEV_CALL void wsh_dev_hosts_broadcast(struct wsh_dev_hosts *call)
+template <int S> WSH_DEV_CALL void wsh_dev_hosts_broadcast(struct wsh_dev_hosts &&call)
 {
-    if (!call->deal.each)
-        return;
-    wsh_dev_hosts_enter<S>(&call->group, call->group.what, call->team);
-    if ((uint32_t)call->root >= (uint32_t)call->group.n_pes)
-        wsh_dev_refuse(call->group.what, WSH_DEVICE_BAD_PE, call->root, (const void *)call->team, 0);
-    if (call->group.my_pe == call->root)
-        wsh_dev_hosts_deal<S>(*call);
-    wsh_dev_hosts_meet<S>(call->group, wsh_dev_done(call->group));
+    wsh_dev_hosts_enter<S>(&call.group, call.group.what, call.team);
+    if ((uint32_t)call.root >= (uint32_t)call.group.n_pes)
+        wsh_dev_refuse(call.group.what, WSH_DEVICE_BAD_PE, call.root, (const void *)call.team, 0);
+    if (call.group.my_pe == call.root)
+        wsh_dev_hosts_deal<S>(call);
+    wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
 }
 
 static WSH_DEV size_t wsh_dev_stage_room(const struct wsh_dev_group &group)
@@ -130,15 +126,15 @@ inline WSH_DEV_CALL size_t wsh_dev_hosts_before(const struct wsh_dev_hosts &call
     return len;
 }
 
-template <int S> WSH_DEV_CALL void wsh_dev_hosts_collect(struct wsh_dev_hosts *call)
+template <int S> WSH_DEV_CALL void wsh_dev_hosts_collect(struct wsh_dev_hosts &&call)
 {
-    wsh_dev_hosts_enter<S>(&call->group, call->group.what, call->team);
+    wsh_dev_hosts_enter<S>(&call.group, call.group.what, call.team);
     if (wsh_dev_lane<S>() == 0)
-        wsh_dev_hosts_tell_len(*call);
-    wsh_dev_hosts_meet<S>(call->group, wsh_dev_arrived(call->group));
-    call->dest += wsh_dev_hosts_before(*call);
-    wsh_dev_hosts_deal<S>(*call);
-    wsh_dev_hosts_meet<S>(call->group, wsh_dev_done(call->group));
+        wsh_dev_hosts_tell_len(call);
+    wsh_dev_hosts_meet<S>(call.group, wsh_dev_arrived(call.group));
+    call.dest += wsh_dev_hosts_before(call);
+    wsh_dev_hosts_deal<S>(call);
+    wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
 }
 
 #endif

@@ -133,17 +133,15 @@ template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_piece(struct wsh_dev_c
         wsh_dev_hosts_spread<S>(*sum);
 }
 
-template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_combine(struct wsh_dev_combination *sum)
+template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_combine(struct wsh_dev_combination &&sum)
 {
-    if (!sum->call.deal.each)
-        return;
-    wsh_dev_hosts_enter<S>(&sum->call.group, sum->call.group.what, sum->call.team);
-    wsh_dev_hosts_plan(sum);
+    wsh_dev_hosts_enter<S>(&sum.call.group, sum.call.group.what, sum.call.team);
+    wsh_dev_hosts_plan(&sum);
     do
-        wsh_dev_hosts_piece<S, K>(sum);
-    while (wsh_dev_hosts_next<S>(sum));
-    if (sum->form == WSH_SLICES)
-        wsh_dev_hosts_meet<S>(sum->call.group, wsh_dev_done(sum->call.group));
+        wsh_dev_hosts_piece<S, K>(&sum);
+    while (wsh_dev_hosts_next<S>(&sum));
+    if (sum.form == WSH_SLICES)
+        wsh_dev_hosts_meet<S>(sum.call.group, wsh_dev_done(sum.call.group));
     else
         wsh_dev_sync<S>();
 }
@@ -152,10 +150,9 @@ template <int S, class K>
 static WSH_DEV void wsh_dev_hosts_combined(enum wsh_dev_combines form, const char *what, shmem_team_t team, int op,
                                            void *dest, const void *source, size_t nelems)
 {
-    struct wsh_dev_combination sum = {
-        wsh_dev_hosts_of(what, team, dest, source, 0, nelems * sizeof(typename K::bits)), form, op, 0, 0, {0, 0}};
-
-    wsh_dev_hosts_combine<S, K>(&sum);
+    wsh_dev_hosts_combine<S, K>(
+        wsh_dev_combination{wsh_dev_hosts_of(what, team, dest, source, 0, nelems * sizeof(typename K::bits)), form,
+                            op, 0, 0, {0, 0}});
 }
 
 #endif

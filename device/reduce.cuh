@@ -261,8 +261,8 @@ static WSH_DEV struct wsh_dev_range wsh_dev_slice(const struct wsh_dev_group &gr
 }
 
 template <int S, class K>
-WSH_DEV_CALL void wsh_dev_reduce_host(const char *what, shmem_team_t team, int op, void *dest,
-                                      const void *source, size_t nelems)
+WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op, void *dest,
+                                     const void *source, size_t nelems)
 {
     struct wsh_dev_reduction all = {op, (char *)dest, (const char *)source, nelems * sizeof(typename K::bits),
                                     false};
@@ -270,6 +270,10 @@ WSH_DEV_CALL void wsh_dev_reduce_host(const char *what, shmem_team_t team, int o
 
     if (!nelems)
         return;
+    if (wsh_dev_spans_hosts(what, team)) {
+        wsh_dev_hosts_combined<S, K>(WSH_SLICES, what, team, op, dest, source, nelems);
+        return;
+    }
     group = wsh_dev_enter<S>(what, team);
     if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         wsh_dev_reduce_near<S, K>(group, all, 0);
@@ -280,8 +284,8 @@ WSH_DEV_CALL void wsh_dev_reduce_host(const char *what, shmem_team_t team, int o
 
 /* dest overlaps no source: others still read that when this member writes its result. */
 template <int S, class K>
-WSH_DEV_CALL void wsh_dev_scatter_host(const char *what, shmem_team_t team, int op, void *dest,
-                                       const void *source, size_t nelems)
+WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, int op, void *dest,
+                                         const void *source, size_t nelems)
 {
     size_t len = nelems * sizeof(typename K::bits);
     struct wsh_dev_reduction mine = {op, (char *)dest, (const char *)source, len, true};
@@ -289,6 +293,10 @@ WSH_DEV_CALL void wsh_dev_scatter_host(const char *what, shmem_team_t team, int 
 
     if (!nelems)
         return;
+    if (wsh_dev_spans_hosts(what, team)) {
+        wsh_dev_hosts_combined<S, K>(WSH_OWN_PART, what, team, op, dest, source, nelems);
+        return;
+    }
     group = wsh_dev_enter<S>(what, team);
     if (len > wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         mine.source += (size_t)group.my_pe * len;
@@ -296,26 +304,6 @@ WSH_DEV_CALL void wsh_dev_scatter_host(const char *what, shmem_team_t team, int 
         return;
     }
     wsh_dev_reduce_near<S, K>(group, mine, len);
-}
-
-template <int S, class K>
-static WSH_DEV void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op, void *dest, const void *source,
-                                       size_t nelems)
-{
-    if (wsh_dev_spans_hosts(what, team))
-        wsh_dev_hosts_combined<S, K>(WSH_SLICES, what, team, op, dest, source, nelems);
-    else
-        wsh_dev_reduce_host<S, K>(what, team, op, dest, source, nelems);
-}
-
-template <int S, class K>
-static WSH_DEV void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, int op, void *dest, const void *source,
-                                           size_t nelems)
-{
-    if (wsh_dev_spans_hosts(what, team))
-        wsh_dev_hosts_combined<S, K>(WSH_OWN_PART, what, team, op, dest, source, nelems);
-    else
-        wsh_dev_scatter_host<S, K>(what, team, op, dest, source, nelems);
 }
 
 #endif

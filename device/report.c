@@ -20,11 +20,11 @@ static bool explain_address(const struct wsh_device_record *r, char *text, size_
             len, addr);
         return true;
     case WSH_DEVICE_UNREACHABLE:
-        snprintf(
-            text, size,
-            "0x%llx of PE %d is not mapped into this GPU: kernels reach PEs of other hosts by puts, gets, "
-            "signals and atomics, and by a proxy (SHMEM_PROXY), not by collectives",
-            addr, r->pe);
+        snprintf(text, size,
+                 "0x%llx of PE %d is not mapped into this GPU: kernels reach PEs of other hosts by a proxy "
+                 "(SHMEM_PROXY): puts, gets, signals and atomics, and collectives if they are compiled with "
+                 "-DSHMEMX_TEAMS_OVER_HOSTS=1",
+                 addr, r->pe);
         return true;
     case WSH_DEVICE_HOST_ATOMIC:
         snprintf(text, size,

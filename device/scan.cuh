@@ -62,8 +62,8 @@ WSH_DEV_CALL void wsh_dev_scan_range(const struct wsh_dev_group &group, const st
 }
 
 template <int S, class K>
-WSH_DEV_CALL void wsh_dev_scan_host(const char *what, shmem_team_t team, void *dest, const void *source,
-                                    size_t nelems, bool exclusive)
+WSH_DEV_CALL void wsh_dev_scan(const char *what, shmem_team_t team, void *dest, const void *source, size_t nelems,
+                               bool exclusive)
 {
     struct wsh_dev_reduction all = {WSH_SUM, (char *)dest, (const char *)source, nelems * sizeof(typename K::bits),
                                     false};
@@ -71,6 +71,11 @@ WSH_DEV_CALL void wsh_dev_scan_host(const char *what, shmem_team_t team, void *d
 
     if (!nelems)
         return;
+    if (wsh_dev_spans_hosts(what, team)) {
+        wsh_dev_hosts_combined<S, K>(exclusive ? WSH_BEFORE_ME : WSH_UP_TO_ME, what, team, WSH_SUM, dest, source,
+                                     nelems);
+        return;
+    }
     group = wsh_dev_enter<S>(what, team);
     if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         wsh_dev_scan_near<S, K>(group, all, exclusive);
@@ -79,17 +84,6 @@ WSH_DEV_CALL void wsh_dev_scan_host(const char *what, shmem_team_t team, void *d
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
     wsh_dev_scan_range<S, K>(wsh_dev_group(group), wsh_dev_reduction(all), wsh_dev_slice(group, all.len), exclusive);
     wsh_dev_meet<S>(group, wsh_dev_done(group));
-}
-
-template <int S, class K>
-static WSH_DEV void wsh_dev_scan(const char *what, shmem_team_t team, void *dest, const void *source, size_t nelems,
-                                 bool exclusive)
-{
-    if (wsh_dev_spans_hosts(what, team))
-        wsh_dev_hosts_combined<S, K>(exclusive ? WSH_BEFORE_ME : WSH_UP_TO_ME, what, team, WSH_SUM, dest, source,
-                                     nelems);
-    else
-        wsh_dev_scan_host<S, K>(what, team, dest, source, nelems, exclusive);
 }
 
 #endif

@@ -53,10 +53,10 @@ static WSH_DEV bool wsh_dev_has_hosts(const struct wsh_dev_group &group)
     return !group.cells;
 }
 
-/* The same of a call's team, asked before anything is done, so that nothing is held. A job of one host has none. */
+/* The same of a call's team. Asked first, so that nothing is held for what is called then. */
 static WSH_DEV bool wsh_dev_spans_hosts(const char *what, shmem_team_t team)
 {
-    return !wsh_device_view.world_cells && wsh_dev_has_hosts(wsh_dev_group_of(what, team));
+    return SHMEMX_TEAMS_OVER_HOSTS && !wsh_device_view.world_cells && wsh_dev_has_hosts(wsh_dev_group_of(what, team));
 }
 
 /* A member's PE in the world. */
@@ -280,24 +280,21 @@ template <int S> WSH_DEV_CALL void wsh_dev_barrier_hosts(const char *what, shmem
  * goes on while the epoch is on its way; to find out beforehand who is told begins it later, and takes 80 ns more
  * (H200).
  */
-template <int S> WSH_DEV_CALL void wsh_dev_barrier_host(const char *what, shmem_team_t team)
+template <int S> WSH_DEV_CALL void wsh_dev_barrier(const char *what, shmem_team_t team)
 {
-    struct wsh_dev_group group = wsh_dev_group_of(what, team);
+    struct wsh_dev_group group;
 
+    if (SHMEMX_TEAMS_OVER_HOSTS && !wsh_device_view.world_cells) {
+        wsh_dev_barrier_hosts<S>(what, team);
+        return;
+    }
+    group = wsh_dev_group_of(what, team);
     wsh_dev_sync<S>();
     group.epoch = wsh_dev_epoch(group);
     if (wsh_dev_looks<S>())
         wsh_ptx_release();
     wsh_dev_step<S>(&group);
     wsh_dev_meet_released<S>(group, wsh_dev_arrived(group));
-}
-
-template <int S> static WSH_DEV void wsh_dev_barrier(const char *what, shmem_team_t team)
-{
-    if (!wsh_device_view.world_cells)
-        wsh_dev_barrier_hosts<S>(what, team);
-    else
-        wsh_dev_barrier_host<S>(what, team);
 }
 
 #endif

@@ -33,6 +33,15 @@
     (1u << 0) /* SHMEM_DEBUG=check: also check what costs time (alignment, NULL, local words) */
 
 /* The segments every PE has, in the order of enum wsh_seg. */
+/*
+ * Whether the unit's collectives reach members on other hosts; else they are refused there. What they call for that is
+ * deep: with it in the program, short ones on one host take 3 to 25 % longer (H200), though it is not called, since
+ * what a caller holds then lies in local memory, which an acquire drops from the L1.
+ */
+#ifndef SHMEMX_TEAMS_OVER_HOSTS
+#define SHMEMX_TEAMS_OVER_HOSTS 0
+#endif
+
 #define WSH_DEVICE_SEG_STATIC 0
 #define WSH_DEVICE_SEG_HEAP 1 /* the host heap */
 #define WSH_DEVICE_SEG_DEVICE 2

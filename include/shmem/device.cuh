@@ -24,7 +24,8 @@
  * first thread calls; afterwards all threads may use both sides. SHMEMX_COPY_DEPTH (8) and SHMEMX_GET_DEPTH (10, of
  * threads and warps), defined before the include, are how many 16-byte accesses a thread has under way. A block of 1024
  * threads has registers for no more; for blocks of up to 512, 16 and 24 make large gets by one block or warp 1.6 and
- * 1.9 times as fast.
+ * 1.9 times as fast. SHMEMX_TEAMS_OVER_HOSTS (0), defined as 1, lets collectives reach members on other hosts, in
+ * kernels and on streams; short ones on one host take 3 to 25 % longer with it.
  *
  * Symmetric addresses are those of the device heap, of registered buffers, and of the host heap and static data where
  * the GPU can map them. Atomics that change a word are the GPU's in GPU memory; on a word in host memory they are

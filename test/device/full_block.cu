@@ -75,8 +75,8 @@ static __global__ void get_bulk(struct move m)
 }
 
 /*
- * Collectives: all parts of a source are the same, and the first part of the target is that of PE 0. By themselves they
- * may take more registers than 1024 threads have; the bound keeps them within.
+ * Collectives: all parts of a source are the same, and the first part of the target is that of PE 0. In a program of
+ * their own they take more registers than 1024 threads have; the bound keeps them within.
  */
 static __global__ void __launch_bounds__(1024) alltoall(struct move m)
 {
