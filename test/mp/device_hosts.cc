@@ -2,9 +2,9 @@
 /*
  * Collectives of kernels on teams whose members are on several hosts: the very code of device/coll.cuh and its kin at
  * each scope, CPU threads for lanes, pads and arrays in host memory; the proxy, its context and the transports are the
- * real ones. A team of one host goes by cells and stores, and its barriers as in jobs of several hosts and of one.
- * Every kind of call follows every other without a pause, on teams of several shapes, of every length from nothing to more than a
- * record or a member's buffer in the pad holds, in place too; a barrier completes puts.
+ * real ones. A team of one host goes by cells and stores, its barriers as in jobs of several hosts and of one. Every
+ * kind of call follows every other without a pause, on teams of several shapes, of every length from nothing to more
+ * than a record or a member's buffer in the pad holds, in place too; a barrier completes puts.
  *
  * roads: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 240
