@@ -57,6 +57,13 @@ void shmemx_buffer_unregister_all(void);
  */
 int shmemx_module_init(void *module);
 
+/*
+ * Local: how often, since the GPU was attached, kernels of this PE have waited until something was complete at a PE of
+ * another host (quiets, gets, atomics that fetch), and how often the proxy threads have, whom they ask for it. Of
+ * kernels that have ended; zeros where there is no proxy.
+ */
+void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads);
+
 #ifdef __cplusplus
 }
 #endif

@@ -28,6 +28,7 @@ struct wsh_ctx {
     pthread_t owner;                   /* the thread that created it */
     bool user;                         /* made by shmem_ctx_create: closed with the job */
     bool proxy;                        /* a proxy thread's, which alone uses it */
+    uint64_t drains;                   /* by a proxy thread: how often it waited for operations to complete */
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
     struct wsh_roads *roads;           /* [global pe], only where some PE is reached by several transports */
     uint32_t epoch;                    /* fences so far */

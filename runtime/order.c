@@ -55,11 +55,16 @@ static int flush(struct wsh_ctx *ctx)
 static int drain(struct drain *drain, const char *routine)
 {
     const struct wsh_wait_why why = {routine, describe_drain};
-    int rc = flush(drain->ctx);
+    struct wsh_ctx *ctx = drain->ctx;
+    int rc = flush(ctx);
 
     if (!rc)
         rc = try_drain(drain);
-    return rc == -EAGAIN ? wsh_wait(drain->ctx->job, &why, try_drain, drain) : rc;
+    if (rc != -EAGAIN)
+        return rc;
+    if (ctx->proxy) /* relaxed: a figure for reports */
+        __atomic_store_n(&ctx->drains, ctx->drains + 1, __ATOMIC_RELAXED);
+    return wsh_wait(ctx->job, &why, try_drain, drain);
 }
 
 bool wsh_order_is_quiet(struct wsh_ctx *ctx)

@@ -166,6 +166,17 @@ void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)
     device->ring_heads = proxy ? proxy->heads : 0;
 }
 
+void wsh_proxy_waits(const struct wsh_job *job, uint64_t *kernels, uint64_t *threads)
+{
+    const struct wsh_proxy *proxy = job->device.proxy;
+
+    *kernels = *threads = 0;
+    for (unsigned i = 0; proxy && i < proxy->n_threads; i++) {
+        *kernels += __atomic_load_n(&proxy->thread[i].consumer->stats.waits, __ATOMIC_RELAXED);
+        *threads += __atomic_load_n(&proxy->thread[i].ctx.drains, __ATOMIC_RELAXED);
+    }
+}
+
 struct host_quiet {
     struct wsh_proxy *proxy;
     uint64_t number[WSH_CONSUMERS_MAX]; /* of each thread; 0: it has nothing to do */

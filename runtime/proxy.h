@@ -6,6 +6,8 @@
 #ifndef WSH_PROXY_H
 #define WSH_PROXY_H
 
+#include <stdint.h>
+
 struct wsh_device;
 struct wsh_job;
 
@@ -24,6 +26,9 @@ void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device);
  * at its target. Cheap where there is nothing.
  */
 int wsh_proxy_quiet(struct wsh_job *job);
+
+/* How often kernels, and proxy threads, have waited for something to be complete at its target. By any thread. */
+void wsh_proxy_waits(const struct wsh_job *job, uint64_t *kernels, uint64_t *threads);
 
 /* Ends the job, with one line, if a proxy thread has ended or does not run. By any thread, now and then. */
 void wsh_proxy_watch(void);

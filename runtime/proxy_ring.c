@@ -132,6 +132,15 @@ static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_a
     ring->taken = 0;
 }
 
+/* Relaxed: a figure for reports, by any thread. */
+static void note_wait(struct wsh_consumer *consumer, const struct wsh_ring_ask *ask)
+{
+    uint64_t *waits = &consumer->stats.waits;
+
+    if (ask->answer || ask->kind == WSH_RING_QUIET)
+        __atomic_store_n(waits, *waits + 1, __ATOMIC_RELAXED);
+}
+
 /* 1: took a record; 0: there is none, or it must wait. */
 static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
 {
@@ -159,6 +168,7 @@ static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *rin
         return rc == -EAGAIN ? 0 : rc;
     }
     consumer->stats.records++;
+    note_wait(consumer, &ask);
     note_started(ring, &ask, at);
     return 1;
 }

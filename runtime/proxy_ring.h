@@ -57,6 +57,7 @@ struct wsh_consumer_ring {
 
 struct wsh_consumer_stats {
     uint64_t records, bytes, fences, quiets, refused; /* refused: started in vain */
+    uint64_t waits;                                   /* of device code: its quiets, and what is answered */
     uint64_t depth;                                   /* the most positions taken and not freed */
 };
 

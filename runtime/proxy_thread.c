@@ -24,10 +24,12 @@ static void tell(struct wsh_proxy_thread *thread)
     wsh_log_write(
         WSH_LOG_WARN,
         "proxy thread %u of %u: %llu records, %.0f a second of late; %u places of its %u rings in use, "
-        "%u operations of kernels that wait for an answer, %u rings whose next record finds no room%s",
+        "%u operations of kernels that wait for an answer, %u rings whose next record finds no room%s; "
+        "kernels have waited %llu times for a completion at another PE, the thread %llu times",
         thread->number, thread->proxy->n_threads, (unsigned long long)stats->records,
         (double)(stats->records - thread->reported) / (passed > 0 ? passed : 1), view.in_use,
-        thread->proxy->each, view.owed, view.parked, thread->consumer->holds ? "; a quiet waits" : "");
+        thread->proxy->each, view.owed, view.parked, thread->consumer->holds ? "; a quiet waits" : "",
+        (unsigned long long)stats->waits, (unsigned long long)thread->ctx.drains);
     thread->reported = stats->records;
     thread->reported_at = now;
 }
@@ -116,13 +118,16 @@ void wsh_proxy_thread_stop(struct wsh_proxy_thread *thread)
         return;
     pthread_join(thread->id, NULL);
     stats = &thread->consumer->stats;
-    wsh_info(WSH_SUB_PROXY,
-             "the proxy (thread %u) took %llu records with %llu bytes, %llu fences and %llu quiets; at most "
-             "%llu places of "
-             "%u were in use; %llu times a transport had no room",
-             thread->number, (unsigned long long)stats->records, (unsigned long long)stats->bytes,
-             (unsigned long long)stats->fences, (unsigned long long)stats->quiets,
-             (unsigned long long)stats->depth, WSH_RING_PIECES, (unsigned long long)stats->refused);
+    wsh_info(
+        WSH_SUB_PROXY,
+        "the proxy (thread %u) took %llu records with %llu bytes, %llu fences and %llu quiets; at most "
+        "%llu places of "
+        "%u were in use; %llu times a transport had no room; kernels waited %llu times for a completion at "
+        "another PE, the thread %llu times",
+        thread->number, (unsigned long long)stats->records, (unsigned long long)stats->bytes,
+        (unsigned long long)stats->fences, (unsigned long long)stats->quiets,
+        (unsigned long long)stats->depth, WSH_RING_PIECES, (unsigned long long)stats->refused,
+        (unsigned long long)stats->waits, (unsigned long long)thread->ctx.drains);
 }
 
 void wsh_proxy_thread_close(struct wsh_proxy_thread *thread)

@@ -5,6 +5,7 @@
 #include "device/host.h"
 #include "device/launch.h"
 #include "runtime/device_launch.h"
+#include "runtime/proxy.h"
 
 #include <shmemx.h>
 
@@ -100,6 +101,12 @@ int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize
 {
     wsh_api_ready(launch->routine);
     return status_of(wsh_launch_fits(&wsh_job, launch, gridsize));
+}
+
+void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads)
+{
+    wsh_api_ready("shmemx_proxy_waits");
+    wsh_proxy_waits(&wsh_job, kernels, threads);
 }
 
 int wsh_device_spans_hosts(void *team)

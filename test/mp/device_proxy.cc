@@ -209,9 +209,20 @@ static void signals_come_last(int to, int from)
     }
 }
 
-/* Data by one ring, the flag by another after a fence. */
+/* Waits for another PE so far: of what stands for kernels, and with `threads` of the proxy's. */
+static uint64_t waits(bool threads)
+{
+    uint64_t kernels, proxy;
+
+    shmemx_proxy_waits(&kernels, &proxy);
+    return kernels + (threads ? proxy : 0);
+}
+
+/* Data by one ring, the flag by another after a fence, for which nobody waits. */
 static void fences_order_across_rings(int to, int from)
 {
+    uint64_t before = waits(true);
+
     for (unsigned round = 1; round <= (unsigned)mp_rounds(100, 1000); round++) {
         put(0, landing[1], 5000, round, NULL, to);
         wsh_dev_rings_fence(rings_of(1, to));
@@ -225,13 +236,15 @@ static void fences_order_across_rings(int to, int from)
             break;
         shmem_barrier_all();
     }
+    mp_check(waits(true) == before, "fences waited %llu times", (unsigned long long)(waits(true) - before));
 }
 
 static void atomics_and_gets(int to)
 {
-    const unsigned n = (unsigned)mp_rounds(200, 2000);
+    const unsigned n = (unsigned)mp_rounds(200, 2000), answered = (n + 7) / 8 + (n + 15) / 16 + 1;
     std::vector<std::thread> lanes;
     unsigned wrong[LANES] = {};
+    uint64_t before = waits(false);
 
     for (unsigned l = 0; l < LANES; l++)
         lanes.emplace_back([=, &wrong] {
@@ -245,6 +258,8 @@ static void atomics_and_gets(int to)
         });
     for (std::thread &lane : lanes)
         lane.join();
+    mp_check(waits(false) - before == LANES * answered, "%llu waits for answers",
+             (unsigned long long)(waits(false) - before));
     shmem_barrier_all();
     for (unsigned l = 0; l < LANES; l++)
         mp_check(!wrong[l], "lane %u: %u fetched values are wrong", l, wrong[l]);
