@@ -34,10 +34,32 @@ static FILE *open_output(const char *path)
     return file;
 }
 
+static void heads(const struct dev_report *r, const char *library)
+{
+    if (r->lines)
+        fprintf(r->lines, "# %s: %s, %d PEs%s%s; row scope size blocks threads median p25 p75 unit\n",
+                dev_table.name, library, r->npes, r->hosts ? " " : "", r->hosts ? r->hosts : "");
+    if (r->json) {
+        fprintf(r->json, "{\"program\": \"%s\", \"library\": \"%s\", \"npes\": %d, ", dev_table.name, library,
+                r->npes);
+        if (r->hosts)
+            fprintf(r->json, "\"hosts\": \"%s\", ", r->hosts);
+        fprintf(r->json, "\"unit\": \"us\",\n \"rows\": [");
+    }
+    if (r->csv)
+        fprintf(r->csv,
+                "program,npes,op,bytes,min_us,p25_us,p50_us,p75_us,p90_us,p99_us,max_us,batch,samples,"
+                "right,scope,blocks,threads%s\n",
+                r->hosts ? ",hosts" : "");
+}
+
 int dev_report_open(struct dev_report *r, const struct dev_options *o, const char *library, int npes)
 {
-    *r = (struct dev_report){
-        .json = open_output(o->json), .csv = open_output(o->csv), .boxed = o->table, .npes = npes};
+    *r = (struct dev_report){.json = open_output(o->json),
+                             .csv = open_output(o->csv),
+                             .boxed = o->table,
+                             .npes = npes,
+                             .hosts = r->hosts};
     if ((o->json && !r->json) || (o->csv && !r->csv))
         return -1;
     if (r->json == stdout && r->csv == stdout) {
@@ -47,17 +69,7 @@ int dev_report_open(struct dev_report *r, const struct dev_options *o, const cha
     }
     if (r->json != stdout && r->csv != stdout)
         r->lines = stdout;
-    if (r->lines)
-        fprintf(r->lines, "# %s: %s, %d PEs; row scope size blocks threads median p25 p75 unit\n",
-                dev_table.name, library, npes);
-    if (r->json)
-        fprintf(r->json,
-                "{\"program\": \"%s\", \"library\": \"%s\", \"npes\": %d, \"unit\": \"us\",\n \"rows\": [",
-                dev_table.name, library, npes);
-    if (r->csv)
-        fprintf(r->csv,
-                "program,npes,op,bytes,min_us,p25_us,p50_us,p75_us,p90_us,p99_us,max_us,batch,samples,"
-                "right,scope,blocks,threads\n");
+    heads(r, library);
     return 0;
 }
 
@@ -102,10 +114,13 @@ static void csv(const struct dev_report *r, const struct dev_row *row, const str
 {
     const struct perf_stats *us = &result->us;
 
-    fprintf(r->csv, "%s,%d,%s,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%ld,%ld,%s,%s,%d,%d\n", dev_table.name,
+    fprintf(r->csv, "%s,%d,%s,%zu,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%ld,%ld,%s,%s,%d,%d", dev_table.name,
             r->npes, dev_table.kinds[row->kind].name, row->size, us->min, us->p25, us->p50, us->p75, us->p90,
             us->p99, us->max, result->iterations, result->samples, result->right ? "yes" : "no",
             dev_scope_names[row->scope], row->blocks, row->threads);
+    if (r->hosts)
+        fprintf(r->csv, ",\"%s\"", r->hosts);
+    fprintf(r->csv, "\n");
     fflush(r->csv);
 }
 

@@ -17,6 +17,7 @@ struct dev_result {
 
 struct dev_report {
     FILE *lines, *json, *csv;
+    const char *hosts; /* set before open: where the PEs are, as a phrase without quotes; NULL: not said */
     bool boxed;
     int npes;
     long rows;

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how a row of internode is measured: memory, launches, their number, the data. All PEs call everything. */
+#ifndef PERFTEST_DEVICE_INTER_MEASURE_CUH
+#define PERFTEST_DEVICE_INTER_MEASURE_CUH
+
+#include "perftest/device/inter_host.cuh"
+
+#include "perftest/device/job.cuh"
+
+/* A row is to last no longer than this, unless -n says how much is done. */
+#define INTER_ROW_US 1e6
+
+/* Kernels whose data is checked: one before those that are timed, the others after them. */
+enum { INTER_CHECKS = 3, INTER_SAMPLES_MIN = 3 };
+
+/* Of each: in device memory, in host memory. */
+struct inter {
+    struct dev_job job;
+    int peer;
+    char *source[2], *dest[2];
+    uint64_t *flag[2];
+    char *load;
+    unsigned *wrong;
+    size_t half, room; /* bytes: half of dest; of source */
+    uint64_t iterations; /* of the row so far */
+    cudaEvent_t begin, end;
+};
+
+static struct inter_args inter_arguments(const struct inter *p, const struct dev_row *row, long n)
+{
+    struct inter_args a = {};
+    bool in_host = inter_in_host(row);
+
+    a.dest = p->dest[in_host];
+    a.source = p->source[in_host && row->scope == DEV_HOST];
+    a.flag = p->flag[in_host];
+    a.ack = a.flag + 2 * INTER_BATCH;
+    a.load = p->load;
+    a.wrong = p->wrong;
+    a.half = p->half;
+    a.len = row->size;
+    a.window = inter_window(row->size);
+    a.n = n;
+    a.first = p->iterations;
+    a.me = p->job.me;
+    a.npes = p->job.npes;
+    a.peer = p->peer;
+    a.begins = p->job.me == 0;
+    return a;
+}
+
+static bool inter_takes_part(const struct inter *p, const struct dev_row *row)
+{
+    enum inter_group group = inter_group(row);
+    bool two = group == INTER_ORDERS || group == INTER_WAITS;
+
+    return p->job.me == 0 || group == INTER_ALLTOALLS || (two && p->job.me == p->job.npes - 1);
+}
+
+/* No signal has come, no byte is wrong. */
+static void inter_prepare(struct inter *p, const struct dev_row *row)
+{
+    size_t len = sizeof *p->flag[0] * INTER_FLAG_WORDS;
+
+    dev_meet();
+    if (inter_in_host(row))
+        memset(p->flag[1], 0, len);
+    else
+        dev_cuda(cudaMemset(p->flag[0], 0, len), "cudaMemset");
+    dev_cuda(cudaMemset(p->wrong, 0, sizeof *p->wrong), "cudaMemset");
+    p->iterations = 0;
+    dev_meet();
+}
+
+/* us of the kernel. */
+static double inter_kernel_run(struct inter *p, const struct dev_row *row, inter_kernel *kernel,
+                               const struct inter_args &a)
+{
+    const char *name = inter_kinds[row->kind].name;
+    float ms = 0;
+
+    dev_cuda(cudaEventRecord(p->begin), "cudaEventRecord");
+    kernel<<<row->blocks, row->threads>>>(a);
+    dev_cuda(cudaGetLastError(), name);
+    dev_cuda(cudaEventRecord(p->end), "cudaEventRecord");
+    dev_cuda(cudaEventSynchronize(p->end), name);
+    dev_cuda(cudaEventElapsedTime(&ms, p->begin, p->end), "cudaEventElapsedTime");
+    return ms * 1e3;
+}
+
+/* Iterations on the PEs that the row has: us in all, 0 for a PE without a part. NULL: the host calls. */
+static double inter_launch(struct inter *p, const struct dev_row *row, inter_kernel *kernel, long n, bool checks)
+{
+    struct inter_args a = inter_arguments(p, row, n);
+
+    a.checks = checks;
+    p->iterations += (uint64_t)n;
+    dev_meet();
+    if (!inter_takes_part(p, row))
+        return 0;
+    return kernel ? inter_kernel_run(p, row, kernel, a) : inter_host_run(a, inter_what(row));
+}
+
+/* One iteration on data of its own, compared here where the row's kernel has not done so. us as inter_launch. */
+static double inter_check(struct inter *p, const struct dev_row *row, inter_kernel *kernel)
+{
+    struct inter_args a = inter_arguments(p, row, 1);
+    enum inter_group group = inter_group(row);
+    uint64_t number = a.first + 1;
+    double us;
+
+    if (group == INTER_ALLTOALLS)
+        inter_fill_alltoall<<<1, INTER_THREADS>>>(a, number);
+    if (group == INTER_PUTS && !kernel)
+        inter_fill_window<<<1, INTER_THREADS>>>(a, number);
+    us = inter_launch(p, row, kernel, 1, true);
+    dev_meet();
+    if (group == INTER_ALLTOALLS)
+        inter_compare_alltoall<<<1, INTER_THREADS>>>(a, number);
+    if (group == INTER_PUTS && a.me == a.npes - 1)
+        inter_compare_window<<<1, INTER_THREADS>>>(a, number);
+    dev_meet();
+    return us;
+}
+
+/* The figure that counts: PE 0's, or the largest. */
+static double inter_counts(const struct inter *p, const struct dev_row *row, const double *heard, int i)
+{
+    double most = heard[i];
+
+    for (int pe = 1; pe < p->job.npes && inter_kinds[row->kind].flags & DEV_SLOWEST; pe++)
+        most = heard[(size_t)pe * DEV_FIGURES + i] > most ? heard[(size_t)pe * DEV_FIGURES + i] : most;
+    return most;
+}
+
+/* Iterations of a launch, and launches that fit the row's time: the same on all PEs. */
+static long inter_plan(struct inter *p, const struct dev_row *row, inter_kernel *kernel, const struct dev_options *o,
+                       double *heard, long *samples)
+{
+    double last = 0;
+    auto time = [&](long count, double us) {
+        dev_exchange(&p->job, &us, 1, heard);
+        last = inter_counts(p, row, heard, 0) / (double)count;
+        return last * (double)count;
+    };
+    long n;
+
+    time(1, inter_check(p, row, kernel));
+    *samples = o->samples;
+    if (o->iterations)
+        return o->iterations;
+    n = last > DEV_LAUNCH_US ? 1 : dev_calibrate([&](long count) {
+        return time(count, inter_launch(p, row, kernel, count, false));
+    });
+    if ((double)*samples * (double)n * last > INTER_ROW_US)
+        *samples = (long)(INTER_ROW_US / (double)n / last);
+    *samples = *samples < (long)INTER_SAMPLES_MIN ? (long)INTER_SAMPLES_MIN : *samples;
+    *samples = *samples > o->samples ? o->samples : *samples;
+    return n;
+}
+
+/* How often kernels of this PE and its proxy threads have waited for another PE so far. */
+static double inter_waits()
+{
+    uint64_t kernels, threads;
+
+    shmemx_proxy_waits(&kernels, &threads);
+    return (double)(kernels + threads);
+}
+
+static double inter_wrong(const struct inter *p)
+{
+    unsigned wrong = 0;
+
+    dev_cuda(cudaMemcpy(&wrong, p->wrong, sizeof wrong, cudaMemcpyDeviceToHost), "copy from the GPU");
+    return wrong;
+}
+
+static bool inter_all_right(const struct inter *p, const double *heard, int i)
+{
+    bool right = true;
+
+    for (int pe = 0; pe < p->job.npes; pe++)
+        right = right && heard[(size_t)pe * DEV_FIGURES + i] == 0;
+    return right;
+}
+
+/* Measures the row. PE 0's to report: `result`, and the waits of its kernels per put, below 0: none are counted. */
+static void inter_measure(struct inter *p, const struct dev_row *row, inter_kernel *kernel,
+                          const struct dev_options *o, double *heard, struct dev_result *result, double *waits)
+{
+    double figures[DEV_FIGURES], before, puts = (double)inter_puts(row, p->job.npes);
+    long n, samples;
+
+    inter_prepare(p, row);
+    n = inter_plan(p, row, kernel, o, heard, &samples);
+    for (long i = 0; i < o->warmup; i++)
+        inter_launch(p, row, kernel, n, false);
+    before = inter_waits();
+    for (long i = 0; i < samples; i++)
+        figures[i] = inter_launch(p, row, kernel, n, false) / (double)n;
+    *waits = kernel && puts > 0 ? (inter_waits() - before) / (double)(samples * n) / puts : -1;
+    for (int i = 1; i < INTER_CHECKS; i++)
+        inter_check(p, row, kernel);
+    figures[samples] = inter_wrong(p);
+    dev_exchange(&p->job, figures, (int)samples + 1, heard);
+    result->right = inter_all_right(p, heard, (int)samples);
+    for (long i = 0; i < samples; i++)
+        figures[i] = inter_counts(p, row, heard, (int)i);
+    perf_stats_from(&result->us, figures, samples);
+    result->samples = samples;
+    result->iterations = n;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the kinds of rows of internode, and their usual scopes, sizes and grids. */
+#include "perftest/device/internode.h"
+
+/* clang-format off */
+#define KIND(what, name, unit, group, flags, text)                                                                   \
+    [INTER_KIND(what, 0)] = {name, unit, group, flags, 0, text},                                                     \
+    [INTER_KIND(what, 1)] = {name "_hostmem", unit, group, flags, 0, text "; in host memory"}
+
+const struct dev_kind inter_kinds[INTER_KINDS] = {
+    KIND(INTER_ORDER_NONE, "order_none", DEV_US, INTER_ORDERS, 0,
+         "1024 put_nbi, nothing waited for before the kernel's end"),
+    KIND(INTER_ORDER_QUIET, "order_quiet", DEV_US, INTER_ORDERS, 0, "1024 put_nbi, quiet, signal"),
+    KIND(INTER_ORDER_PUT_SIGNAL, "order_put_signal", DEV_US, INTER_ORDERS, 0, "1024 put_signal_nbi without a fence"),
+    KIND(INTER_ORDER_FENCE, "order_fence", DEV_US, INTER_ORDERS, 0, "1024 put_nbi, fence, signal"),
+    KIND(INTER_ORDER_FENCE_EACH, "order_fence_each", DEV_US, INTER_ORDERS, 0, "1024 times put_nbi, fence, signal"),
+    KIND(INTER_ORDER_QUIET_EACH, "order_quiet_each", DEV_US, INTER_ORDERS, 0, "1024 times put_nbi, quiet, signal"),
+    KIND(INTER_PUT_BLOCKING, "put_blocking", DEV_US, INTER_PUTS, 0, "a window of puts, each with a quiet"),
+    KIND(INTER_PUT_NBI, "put_nbi", DEV_US, INTER_PUTS, 0, "the same window, with one quiet"),
+    KIND(INTER_ALLTOALL, "alltoall", DEV_US, INTER_ALLTOALLS, DEV_SLOWEST, "the collective, bytes per peer"),
+    KIND(INTER_ALLTOALL_PUT, "alltoall_put", DEV_US, INTER_ALLTOALLS, DEV_SLOWEST,
+         "put and quiet to each PE in turn, then signals"),
+    KIND(INTER_ALLTOALL_PUT_SIGNAL, "alltoall_put_signal", DEV_US, INTER_ALLTOALLS, DEV_SLOWEST,
+         "put_signal_nbi to each PE"),
+    KIND(INTER_WAIT_UNTIL, "wait_until", DEV_US, INTER_WAITS, DEV_FIXED, "round trip: signal, signal_wait_until"),
+    KIND(INTER_POLL_FETCH, "poll_fetch", DEV_US, INTER_WAITS, DEV_FIXED,
+         "round trip: signal, signal_fetch again and again (an acquire each)"),
+    KIND(INTER_LOAD_ALONE, "load_alone", DEV_GBS, INTER_LOADS, 0, "8 warps read the same bytes again and again"),
+    KIND(INTER_LOAD_WAIT_UNTIL, "load_wait_until", DEV_GBS, INTER_LOADS, 0,
+         "the same beside a warp in signal_wait_until"),
+    KIND(INTER_LOAD_POLL_FETCH, "load_poll_fetch", DEV_GBS, INTER_LOADS, 0,
+         "the same beside one that polls signal_fetch"),
+};
+
+#define EACH_MEMORY(what, scope, sizes, grids) \
+    {INTER_KIND(what, 0), scope, sizes, grids}, {INTER_KIND(what, 1), scope, sizes, grids}
+#define TOKENS "256,7408"
+#define LENGTHS "8,1k,8k,64k,1M"
+#define PER_PEER "8,64,512,4k,32k,256k,1M"
+
+static const struct dev_shape shapes[] = {
+    EACH_MEMORY(INTER_ORDER_NONE, DEV_WARP, TOKENS, "1x32,1x512"),
+    EACH_MEMORY(INTER_ORDER_QUIET, DEV_WARP, TOKENS, "1x32,1x512"),
+    EACH_MEMORY(INTER_ORDER_PUT_SIGNAL, DEV_WARP, TOKENS, "1x32,1x512"),
+    EACH_MEMORY(INTER_ORDER_FENCE, DEV_WARP, TOKENS, "1x32,1x512"),
+    EACH_MEMORY(INTER_ORDER_FENCE_EACH, DEV_WARP, TOKENS, "1x32,1x512"),
+    EACH_MEMORY(INTER_ORDER_QUIET_EACH, DEV_WARP, TOKENS, "1x32,1x512"),
+    EACH_MEMORY(INTER_PUT_BLOCKING, DEV_THREAD, LENGTHS, "1x256"),
+    EACH_MEMORY(INTER_PUT_NBI, DEV_THREAD, LENGTHS, "1x256"),
+    EACH_MEMORY(INTER_PUT_BLOCKING, DEV_BLOCK, LENGTHS, "1x256"),
+    EACH_MEMORY(INTER_PUT_NBI, DEV_BLOCK, LENGTHS, "1x256"),
+    EACH_MEMORY(INTER_PUT_BLOCKING, DEV_HOST, LENGTHS, "0x0"),
+    EACH_MEMORY(INTER_PUT_NBI, DEV_HOST, LENGTHS, "0x0"),
+    EACH_MEMORY(INTER_ALLTOALL_PUT, DEV_BLOCK, PER_PEER, "1x256"),
+    EACH_MEMORY(INTER_ALLTOALL_PUT_SIGNAL, DEV_BLOCK, PER_PEER, "1x256"),
+    EACH_MEMORY(INTER_ALLTOALL, DEV_HOST, PER_PEER, "0x0"),
+    {INTER_KIND(INTER_ALLTOALL_PUT_SIGNAL, 1), DEV_HOST, PER_PEER, "0x0"},
+    EACH_MEMORY(INTER_WAIT_UNTIL, DEV_THREAD, "8", "1x1"),
+    EACH_MEMORY(INTER_POLL_FETCH, DEV_THREAD, "8", "1x1"),
+    {INTER_KIND(INTER_LOAD_ALONE, 0), DEV_BLOCK, "64k,4M", "1x288"},
+    EACH_MEMORY(INTER_LOAD_WAIT_UNTIL, DEV_BLOCK, "64k,4M", "1x288"),
+    EACH_MEMORY(INTER_LOAD_POLL_FETCH, DEV_BLOCK, "64k,4M", "1x288"),
+};
+/* clang-format on */
+
+size_t inter_window(size_t len)
+{
+    size_t fit = ((size_t)4 << 20) / len;
+
+    return fit > 64 ? 64 : fit ? fit : 1;
+}
+
+size_t inter_puts(const struct dev_row *row, int npes)
+{
+    switch (inter_group(row)) {
+    case INTER_ORDERS: return INTER_BATCH;
+    case INTER_PUTS: return inter_window(row->size);
+    case INTER_ALLTOALLS: return (size_t)npes - 1;
+    default: return 0;
+    }
+}
+
+/* One warp waits and others load: two at least. Words are 8 bytes. */
+static bool possible(const struct dev_row *row, int pes)
+{
+    (void)pes;
+    if (inter_group(row) == INTER_LOADS)
+        return row->threads >= 64 && row->threads <= 512 && row->size >= 4096;
+    return row->threads <= 512 && (inter_group(row) != INTER_ORDERS || row->size <= INTER_ORDER_LEN);
+}
+
+const struct dev_table dev_table = {
+    .name = "internode",
+    .what = "What kernels pay who reach PEs of other hosts, by the proxy: order, blocking calls, alltoall, "
+            "and waits",
+    .kinds = inter_kinds,
+    .shapes = shapes,
+    .n_kinds = INTER_KINDS,
+    .n_shapes = sizeof shapes / sizeof shapes[0],
+    .scopes = DEV_SCOPES,
+    .scope_names = "thread, warp, block, host or all",
+    .grids = false,
+    .possible = possible,
+};

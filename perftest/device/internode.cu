@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows what it costs kernels to reach PEs of other hosts, by the proxy, as rows and as claims: what order costs,
+ * blocking calls, an alltoall by kernels or by the host, and waiting by the library or by a loop that acquires.
+ */
+#include "perftest/device/inter_measure.cuh"
+
+#define INTER_BY_WARP(order) {NULL, inter_order<order>, NULL}
+#define INTER_BY_BLOCK(kernel) {NULL, NULL, kernel}
+#define INTER_BY_THREAD(kernel) {kernel, NULL, NULL}
+
+/* By what and scope; NULL: the host calls. */
+static inter_kernel *const inter_kernels[][DEV_SCOPES] = {
+    INTER_BY_WARP(INTER_ORDER_NONE),
+    INTER_BY_WARP(INTER_ORDER_QUIET),
+    INTER_BY_WARP(INTER_ORDER_PUT_SIGNAL),
+    INTER_BY_WARP(INTER_ORDER_FENCE),
+    INTER_BY_WARP(INTER_ORDER_FENCE_EACH),
+    INTER_BY_WARP(INTER_ORDER_QUIET_EACH),
+    {inter_push<DEV_THREAD, true>, NULL, inter_push<DEV_BLOCK, true>},   /* INTER_PUT_BLOCKING */
+    {inter_push<DEV_THREAD, false>, NULL, inter_push<DEV_BLOCK, false>}, /* INTER_PUT_NBI */
+    {NULL, NULL, NULL},                                                  /* INTER_ALLTOALL */
+    INTER_BY_BLOCK(inter_alltoall<false>),                               /* INTER_ALLTOALL_PUT */
+    INTER_BY_BLOCK(inter_alltoall<true>),                                /* INTER_ALLTOALL_PUT_SIGNAL */
+    INTER_BY_THREAD(inter_wait<false>),                                  /* INTER_WAIT_UNTIL */
+    INTER_BY_THREAD(inter_wait<true>),                                   /* INTER_POLL_FETCH */
+    INTER_BY_BLOCK(inter_load<0>),                                       /* INTER_LOAD_ALONE */
+    INTER_BY_BLOCK(inter_load<1>),                                       /* INTER_LOAD_WAIT_UNTIL */
+    INTER_BY_BLOCK(inter_load<2>),                                       /* INTER_LOAD_POLL_FETCH */
+};
+static_assert(sizeof inter_kernels / sizeof inter_kernels[0] == INTER_WHATS, "one line each, in their order");
+
+/* Bytes of a half of dest, and of the source, that the row needs. */
+static size_t inter_span(const struct dev_row *row, int npes)
+{
+    switch (inter_group(row)) {
+    case INTER_ORDERS: return INTER_BATCH * row->size;
+    case INTER_PUTS: return inter_window(row->size) * row->size;
+    case INTER_ALLTOALLS: return (size_t)npes * row->size;
+    default: return 8;
+    }
+}
+
+/* Symmetric memory of the largest row; `load` bytes of the GPU's own. False: there is not enough. */
+static bool inter_allocate_memory(struct inter *p, size_t load)
+{
+    size_t flags = INTER_FLAG_WORDS * sizeof(uint64_t);
+
+    p->source[0] = (char *)shmemx_malloc_device(p->room);
+    p->dest[0] = (char *)shmemx_malloc_device(2 * p->half);
+    p->flag[0] = (uint64_t *)shmemx_malloc_device(flags);
+    p->source[1] = (char *)shmem_malloc(p->room);
+    p->dest[1] = (char *)shmem_malloc(2 * p->half);
+    p->flag[1] = (uint64_t *)shmem_malloc(flags);
+    if (!p->source[0] || !p->dest[0] || !p->flag[0] || !p->source[1] || !p->dest[1] || !p->flag[1] ||
+        dev_job_open(&p->job))
+        return false;
+    dev_cuda(cudaMalloc(&p->load, load), "cudaMalloc");
+    dev_cuda(cudaMemset(p->load, 1, load), "cudaMemset");
+    dev_cuda(cudaMalloc(&p->wrong, sizeof *p->wrong), "cudaMalloc");
+    dev_cuda(cudaEventCreate(&p->begin), "cudaEventCreate");
+    dev_cuda(cudaEventCreate(&p->end), "cudaEventCreate");
+    return true;
+}
+
+/* 0, or -1 after a line. */
+static int inter_allocate(struct inter *p, const struct dev_row *rows, int n)
+{
+    size_t load = 16;
+
+    for (int i = 0; i < n; i++) {
+        size_t span = (inter_span(&rows[i], p->job.npes) + 127) & ~(size_t)127;
+
+        p->half = span > p->half ? span : p->half;
+        load = rows[i].size > load && inter_group(&rows[i]) == INTER_LOADS ? rows[i].size : load;
+    }
+    p->room = p->half;
+    if (inter_allocate_memory(p, load))
+        return 0;
+    fprintf(stderr,
+            "internode: no three times %zu bytes of symmetric memory, of the GPU and of the host; set "
+            "SHMEM_DEVICE_SYMMETRIC_SIZE and SHMEM_SYMMETRIC_SIZE, or fewer --rows\n",
+            p->half);
+    return -1;
+}
+
+static void inter_free(struct inter *p)
+{
+    dev_meet();
+    for (int m = 1; m >= 0; m--) {
+        void (*release)(void *) = m ? shmem_free : shmemx_free_device;
+
+        release(p->flag[m]);
+        release(p->dest[m]);
+        release(p->source[m]);
+    }
+    dev_job_close(&p->job);
+    cudaEventDestroy(p->begin);
+    cudaEventDestroy(p->end);
+    cudaFree(p->load);
+    cudaFree(p->wrong);
+}
+
+/* A figure that only PEs of one machine share, whatever host they think they are on; 0: it cannot be known. */
+static double inter_machine()
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    uint64_t mixed = 0;
+
+    for (int c; file && (c = fgetc(file)) != EOF;)
+        mixed = (mixed ^ (uint64_t)c) * 0x100000001b3u;
+    if (file)
+        fclose(file);
+    return (double)(mixed >> 12);
+}
+
+/* How PE 0 reaches the last PE, in words; all PEs ask. */
+static const char *inter_hosts(struct inter *p, double *heard)
+{
+    double machine = inter_machine();
+
+    dev_exchange(&p->job, &machine, 1, heard);
+    if (shmem_ptr(p->dest[0], p->peer))
+        return "on one host, by stores of the GPU and not by the proxy";
+    return machine != 0 && heard[0] == heard[(size_t)(p->job.npes - 1) * DEV_FIGURES]
+               ? "between emulated hosts: shows protocol, not PCIe or NIC behaviour"
+               : "between hosts";
+}
+
+/* Runs all rows; whether every one had right data. */
+static bool inter_run(struct inter *p, const struct dev_row *rows, int n, const struct dev_options *o,
+                      struct dev_report *report, double *heard)
+{
+    bool right = true;
+
+    for (int i = 0; i < n; i++) {
+        inter_kernel *kernel = inter_kernels[inter_what(&rows[i])][rows[i].scope];
+        struct dev_result result;
+        char id[DEV_ID_TEXT];
+        double waits;
+
+        dev_watch(dev_row_id(id, &rows[i]), DEV_SECONDS);
+        inter_measure(p, &rows[i], kernel, o, heard, &result, &waits);
+        right = right && result.right;
+        inter_claims_keep(&rows[i], result.us.p50, waits);
+        if (p->job.me == 0)
+            dev_report_row(report, &rows[i], &result);
+    }
+    dev_watch("the end", DEV_SECONDS);
+    return right;
+}
+
+/* Starts the library, runs, stops it. The program's exit status. */
+static int inter_main(const struct dev_row *rows, int n, const struct dev_options *o, int gpus)
+{
+    struct inter p = {};
+    struct dev_report report = {};
+    double *heard;
+    bool right;
+
+    if (perf_start(gpus))
+        return 1;
+    p.job.me = perf_pe();
+    p.job.npes = perf_pes();
+    p.peer = p.job.me == 0 ? p.job.npes - 1 : 0;
+    if (p.job.npes < 2 || p.job.npes > INTER_BATCH) {
+        fprintf(stderr, "internode: needs 2 to %d PEs, has %d; start it with oshrun -n 2\n", INTER_BATCH, p.job.npes);
+        perf_stop();
+        return 2;
+    }
+    heard = (double *)calloc((size_t)p.job.npes * DEV_FIGURES, sizeof *heard);
+    if (!heard || inter_allocate(&p, rows, n))
+        perf_fail();
+    report.hosts = inter_hosts(&p, heard);
+    if (p.job.me == 0 && dev_report_open(&report, o, "warpshmem", p.job.npes))
+        perf_fail();
+    right = inter_run(&p, rows, n, o, &report, heard);
+    if (p.job.me == 0 && report.lines)
+        inter_claims_print(report.lines);
+    if (p.job.me == 0 && dev_report_close(&report))
+        right = false;
+    free(heard);
+    inter_free(&p);
+    perf_stop();
+    return right ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    static struct dev_row rows[DEV_MAX_ROWS];
+    struct dev_options o;
+    int gpus = 0, n, status = dev_begin(&o, rows, &n, argc, argv, &gpus);
+
+    return status >= 0 ? status : inter_main(rows, n, &o, gpus);
+}
