@@ -8,12 +8,14 @@
 #define WSH_DEVICE_PROXIED_CUH
 
 #include "copy.cuh"
+#include "pull.cuh"
 #include "reach.cuh"
 #include "ring_push.cuh"
 
 WSH_DEV void wsh_dev_ring_idle(const char *what, const uint64_t *word, uint64_t value, uint64_t *since)
 {
-    *since = wsh_dev_long_wait(what, word, value, SHMEM_CMP_GE, *since);
+    *since = SHMEMX_TEAMS_OVER_HOSTS ? wsh_dev_wait_idle(what, word, value, SHMEM_CMP_GE, *since)
+                                     : wsh_dev_long_wait(what, word, value, SHMEM_CMP_GE, *since);
 }
 
 /* `pe`: where what is asked next goes. */

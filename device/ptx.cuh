@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Knows the PTX behind the device API: every fence, every load and store of another agent's memory, every atomic and
- * every barrier goes through this file, so that each choice is made once.
+ * every barrier goes through this file, so that each choice is made once; bulk copies through ptx_bulk.cuh.
  *
  * The ordering argument, in the words used at both ends: the sender's lanes store, meet at a barrier of their scope,
  * and one lane *releases* (MEMBAR.SYS) before or with the store of the flag; the receiver's lane polls the flag
@@ -45,6 +45,12 @@ static WSH_DEV void wsh_ptx_acquire()
 #endif
 }
 
+/* Sequentially consistent: of two that store, fence and load what the other stored, one sees it. */
+static WSH_DEV void wsh_ptx_fence_sc()
+{
+    asm volatile("fence.sc.sys;" ::: "memory");
+}
+
 /* Has `value` computed here, not in a branch further on. */
 static WSH_DEV void wsh_ptx_now(uint64_t &value)
 {
@@ -73,6 +79,24 @@ static WSH_DEV bool wsh_ptx_any(bool says)
 static WSH_DEV uint64_t wsh_ptx_from_leader(uint64_t value)
 {
     return __shfl_sync(0xffffffffu, (unsigned long long)value, 0);
+}
+
+/* Lanes of the warp that are here together; those are at each of the following two together, too. */
+static WSH_DEV uint32_t wsh_ptx_active()
+{
+    return __activemask();
+}
+
+static WSH_DEV uint64_t wsh_ptx_party_from(uint32_t lanes, uint64_t value, uint32_t leader)
+{
+    return __shfl_sync(lanes, (unsigned long long)value, (int)leader);
+}
+
+/* As wsh_ptx_warp_sync. */
+static WSH_DEV void wsh_ptx_party_sync(uint32_t lanes)
+{
+    __shfl_sync(lanes, 0, 0);
+    __syncwarp(lanes);
 }
 
 /* The place of this thread in its warp. */
@@ -304,73 +328,6 @@ static WSH_DEV uint64_t wsh_ptx_compare_swap(uint64_t *g_word, uint64_t cond, ui
     return old;
 }
 
-#if __CUDA_ARCH__ >= 900
-
-/* Bulk copies. Addresses of barriers and buffers are those of shared memory; sizes are multiples of 16. */
-static WSH_DEV void wsh_ptx_barrier_init(uint32_t barrier)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
-}
-
-static WSH_DEV void wsh_ptx_barrier_inval(uint32_t barrier)
-{
-    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
-}
-
-/* This lane arrives; the phase ends when `bytes` bytes have come too. */
-static WSH_DEV void wsh_ptx_barrier_expect(uint32_t barrier, uint32_t bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-
-/* True once the phase of parity `parity` is over; may sleep a little before it says false. */
-static WSH_DEV bool wsh_ptx_barrier_passed(uint32_t barrier, uint32_t parity)
-{
-    uint32_t passed;
-
-    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                 : "=r"(passed)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-    return passed;
-}
-
-/* What ordinary accesses of this lane did, in shared and global memory, comes before its later bulk copies. */
-static WSH_DEV void wsh_ptx_proxy_fence()
-{
-    asm volatile("fence.proxy.async;" ::: "memory");
-}
-
-static WSH_DEV void wsh_ptx_bulk_load(uint32_t buffer, uint64_t g_from, uint32_t bytes, uint32_t barrier)
-{
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                 :
-                 : "r"(buffer), "l"(g_from), "r"(bytes), "r"(barrier)
-                 : "memory");
-}
-
-/* A group of its own. */
-static WSH_DEV void wsh_ptx_bulk_store(uint64_t g_to, uint32_t buffer, uint32_t bytes)
-{
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(g_to), "r"(buffer), "r"(bytes)
-                 : "memory");
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-
-/* All of this lane's stores but the last LAST have read their buffers. */
-template <int LAST> static WSH_DEV void wsh_ptx_bulk_wait_read_but()
-{
-    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LAST) : "memory");
-}
-
-/* All of this lane's stores are complete: written, not only read. */
-static WSH_DEV void wsh_ptx_bulk_wait()
-{
-    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-}
-
-#endif
-
 /* Ends the kernel with an error. */
 static WSH_DEV void wsh_ptx_trap()
 {
@@ -384,5 +341,7 @@ static WSH_DEV uint64_t wsh_ptx_nanoseconds()
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
     return now;
 }
+
+#include "ptx_bulk.cuh"
 
 #endif

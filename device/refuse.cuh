@@ -40,7 +40,7 @@ static WSH_DEV void wsh_dev_record(struct wsh_device_record *record, const char 
 /* True for the one caller on this GPU that may write record `which` (0 = error, 1 = hang). */
 static WSH_DEV bool wsh_dev_claim(unsigned which)
 {
-    return wsh_ptx_swap((uint32_t *)wsh_device_view.claim + which, 1) == 0;
+    return wsh_ptx_swap(&((struct wsh_device_claim *)wsh_device_view.claim)->record[which], 1u) == 0;
 }
 
 /* A view that was never filled has no place for a record: CUDA's assertion says the line. */

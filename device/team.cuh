@@ -132,7 +132,7 @@ template <int S> static WSH_DEV void wsh_dev_await(const struct wsh_dev_group &g
 
         patience.word = word;
         while (wsh_dev_any_teller<S>(mine && (int64_t)(wsh_ptx_poll(word) - value) < 0))
-            wsh_dev_wait_longer(&patience);
+            wsh_dev_wait_longer<SHMEMX_TEAMS_OVER_HOSTS>(&patience);
     }
     wsh_ptx_acquire();
 }

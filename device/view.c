@@ -22,6 +22,11 @@
 
 enum { BUFFERS = WSH_SEGS - WSH_SEG_BUFFER, LINE = 64 };
 
+/* Polls of a wait, less one, before it looks for what has come from other hosts. */
+enum { LOOK_OFTEN = 7 };
+
+_Static_assert(sizeof(struct wsh_device_claim) <= LINE, "the tables behind it begin there");
+
 static size_t round_up(size_t len)
 {
     return (len + LINE - 1) & ~(size_t)(LINE - 1);
@@ -268,6 +273,8 @@ void wsh_view_fill(struct wsh_job *job)
     wsh_view_teams(job, device);
     wsh_proxy_view(job, device);
     device->claim = view->block;
+    device->inbox = job->device.pin_refused ? 0 : (uint64_t)(uintptr_t)job->under.given.inbox;
+    device->look_mask = device->inbox ? LOOK_OFTEN : WSH_DEVICE_LOOK_RARELY;
     device->ranges = view->block + view->ranges;
     device->handles = (uint64_t)(uintptr_t)&view->pinned->handles;
     device->report = (uint64_t)(uintptr_t)&view->pinned->report;

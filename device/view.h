@@ -26,13 +26,12 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 9
+#define WSH_DEVICE_ABI 10
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
     (1u << 0) /* SHMEM_DEBUG=check: also check what costs time (alignment, NULL, local words) */
 
-/* The segments every PE has, in the order of enum wsh_seg. */
 /*
  * Whether the unit's collectives reach members on other hosts; else they are refused there. What they call for that is
  * deep: with it in the program, short ones on one host take 3 to 25 % longer (H200), though it is not called, since
@@ -42,12 +41,16 @@
 #define SHMEMX_TEAMS_OVER_HOSTS 0
 #endif
 
+/* The segments every PE has, in the order of enum wsh_seg. */
 #define WSH_DEVICE_SEG_STATIC 0
 #define WSH_DEVICE_SEG_HEAP 1 /* the host heap */
 #define WSH_DEVICE_SEG_DEVICE 2
 #define WSH_DEVICE_SEGS 3
 
 #define WSH_DEVICE_NO_SLOT 0xffu
+
+#define WSH_DEVICE_LOOK_RARELY \
+    4095u /* look_mask where nothing is pulled: at the clock, about a millisecond */
 
 /*
  * A segment as this PE's GPU reaches it. The object at symmetric address `sym` of the PE with slot s, where
@@ -186,6 +189,14 @@ struct wsh_device_report {
     struct wsh_device_record error, hang;
 };
 
+/* In device memory, zeroed at attach. */
+struct wsh_device_claim {
+    uint32_t record[2]; /* not 0: somebody writes the error, the hang */
+    uint32_t pulling;   /* 1: a lane pulls from the inbox */
+    uint32_t unused;
+    uint64_t pulled; /* items; of who pulls */
+};
+
 /* The view: at most 256 bytes of constant memory a unit. n_pes = 0: not filled, every call is refused. */
 struct wsh_device {
     uint32_t abi, size; /* WSH_DEVICE_ABI, sizeof (struct wsh_device) */
@@ -202,11 +213,10 @@ struct wsh_device {
     uint64_t slots;
 
     struct wsh_device_seg seg[WSH_DEVICE_SEGS];
-    uint64_t ranges;  /* address of struct wsh_device_ranges (device), or 0 */
-    uint64_t handles; /* address of struct wsh_device_handles (pinned) */
-    uint64_t report;  /* address of struct wsh_device_report (pinned) */
-    uint64_t
-        claim; /* address of uint32_t[2] in device memory, zeroed at attach: who writes error, who hang */
+    uint64_t ranges;              /* address of struct wsh_device_ranges (device), or 0 */
+    uint64_t handles;             /* address of struct wsh_device_handles (pinned) */
+    uint64_t report;              /* address of struct wsh_device_report (pinned) */
+    uint64_t claim;               /* address of struct wsh_device_claim in device memory */
     uint64_t hang_ns;             /* SHMEM_HANG_SECONDS, 0 = never */
     uint32_t flags;               /* WSH_DEVICE_CHECK */
     uint16_t n_rings, rings_each; /* each: of one proxy thread; all to one PE go to one thread's */
@@ -216,7 +226,9 @@ struct wsh_device {
     uint64_t teams;      /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
     uint64_t sharers;    /* PEs that use this GPU */
     uint64_t ring_heads; /* address of struct wsh_ring_heads in device memory */
-    uint64_t reserved[4];
+    uint64_t inbox;      /* address of struct wsh_inbox (pinned); 0 = nothing comes that way */
+    uint64_t look_mask;  /* a wait that pulls looks there after so many polls and one more: 2^n - 1 */
+    uint64_t reserved[2];
 };
 
 /*

@@ -8,6 +8,7 @@
 #ifndef WSH_DEVICE_WAIT_CUH
 #define WSH_DEVICE_WAIT_CUH
 
+#include "pull.cuh"
 #include "put.cuh"
 
 /* Words are compared as one of four types, whatever their C type is called. */
@@ -60,8 +61,6 @@ static WSH_DEV void wsh_dev_check_wait(const char *what, const void *word, uint6
         wsh_dev_check_wait_any(what, word, len, cmp);
 }
 
-#define WSH_POLLS_A_LOOK 4096 /* at the clock: about a millisecond */
-
 /* What a wait tells the host when it lasts, and how long it has lasted. */
 struct wsh_dev_patience {
     const char *what;
@@ -73,10 +72,12 @@ struct wsh_dev_patience {
 };
 
 /* Once a poll that was in vain. */
-static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *wait)
+template <bool PULLS> static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *wait)
 {
-    if (++wait->polls % WSH_POLLS_A_LOOK == 0)
-        wait->since = wsh_dev_long_wait(wait->what, wait->word, wait->value, wait->cmp, wait->since);
+    if (++wait->polls & (PULLS ? (uint32_t)wsh_device_view.look_mask : WSH_DEVICE_LOOK_RARELY))
+        return;
+    wait->since = PULLS ? wsh_dev_wait_idle(wait->what, wait->word, wait->value, wait->cmp, wait->since)
+                        : wsh_dev_long_wait(wait->what, wait->word, wait->value, wait->cmp, wait->since);
 }
 
 /* The value that satisfied; what its writer released before it is visible to this lane. */
@@ -87,13 +88,13 @@ template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W
     W seen;
 
     do {
-        left = WSH_POLLS_A_LOOK;
+        left = (unsigned)wsh_device_view.look_mask;
         do
             seen = wsh_dev_look(word);
-        while (!wsh_dev_satisfies(seen, cmp, value) && --left);
-        if (!left)
-            since = wsh_dev_long_wait(what, word, (uint64_t)value, cmp, since);
-    } while (!left);
+        while (!wsh_dev_satisfies(seen, cmp, value) && left--);
+        if (!~left)
+            since = wsh_dev_wait_idle(what, word, (uint64_t)value, cmp, since);
+    } while (!~left);
     wsh_ptx_acquire();
     return seen;
 }

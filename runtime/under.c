@@ -2,6 +2,8 @@
 /* Knows how much host memory such a transport gets, and where its ways lead. */
 #include "runtime/under.h"
 
+#include "device/inbox.h"
+#include "runtime/base/cuda_call.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/job.h"
@@ -51,7 +53,8 @@ int wsh_under_open(struct wsh_job *job)
             len >> 10);
         return -ENOMEM;
     }
-    job->under.given = (struct wsh_tp_under){base, len, (size_t)(base - heap->base), find, job};
+    job->under.given = (struct wsh_tp_under){
+        .base = base, .len = len, .off = (size_t)(base - heap->base), .find = find, .core = job};
     return 0;
 }
 
@@ -73,12 +76,46 @@ int wsh_under_warm(struct wsh_job *job)
     return rc ? rc : wsh_op_wait(job, &done, "attaching the GPU");
 }
 
+static int open_inbox(struct wsh_job *job)
+{
+    struct wsh_inbox *inbox = NULL;
+    int status;
+
+    if (!job->env.device_pull)
+        return 0;
+    if (wsh_gpu_enter(&job->device.gpu))
+        return -ENODEV;
+    status = wsh_cuda_call(host_alloc, (void **)&inbox, sizeof *inbox, WSH_CU_HOST_PORTABLE_MAPPED);
+    wsh_gpu_leave(&job->device.gpu);
+    if (status) {
+        wsh_error(
+            "no %zu KiB of pinned memory from which kernels pull what comes from other hosts: %s; raise the "
+            "memlock limit (ulimit -l), or set SHMEM_DEVICE_PULL=0",
+            sizeof *inbox >> 10, wsh_cuda_strerror(status));
+        return -ENOMEM;
+    }
+    memset(inbox, 0, sizeof *inbox);
+    job->under.given.inbox = inbox;
+    return 0;
+}
+
+static void close_inbox(struct wsh_job *job)
+{
+    if (!job->under.given.inbox || wsh_gpu_enter(&job->device.gpu))
+        return;
+    wsh_cuda_call(host_free, job->under.given.inbox);
+    wsh_gpu_leave(&job->device.gpu);
+    job->under.given.inbox = NULL;
+}
+
 int wsh_under_open_ctx(struct wsh_job *job)
 {
-    int rc =
-        job->under.given.base ? wsh_ctx_init(&job->under.ctx, job, &job->world, SHMEM_CTX_SERIALIZED) : 0;
+    int rc = job->under.given.base ? open_inbox(job) : 0;
 
-    job->under.has_ctx = job->under.given.base && !rc;
+    if (!rc && job->under.given.base) {
+        rc = wsh_ctx_init(&job->under.ctx, job, &job->world, SHMEM_CTX_SERIALIZED);
+        job->under.has_ctx = !rc;
+    }
     return rc;
 }
 
@@ -87,4 +124,5 @@ void wsh_under_close_ctx(struct wsh_job *job)
     if (job->under.has_ctx)
         wsh_ctx_fini(&job->under.ctx);
     job->under.has_ctx = false;
+    close_inbox(job);
 }

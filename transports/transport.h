@@ -42,6 +42,7 @@ struct wsh_gpu;
 struct wsh_tp_ops;
 struct wsh_tp_limits;
 struct wsh_tp_under;
+struct wsh_inbox;
 
 /* An open transport; the transport's own struct begins with it. */
 struct wsh_tp {
@@ -102,6 +103,8 @@ struct wsh_tp_under {
     char *base; /* host memory for it alone, zero when it opens, … */
     size_t len; /* … as long on all PEs, … */
     size_t off; /* … at this offset of WSH_SEG_HEAP */
+    struct wsh_inbox
+        *inbox; /* from which kernels pull what has come, zero when it opens; NULL: they do not */
     /* From its connect on: host memory (WSH_SEG_HEAP) of any PE; later this PE's device memory. -EHOSTUNREACH: none. */
     int (*find)(const struct wsh_tp_under *under, int pe, enum wsh_seg seg, struct wsh_tp_way *way);
     void *core; /* for find */

@@ -27,6 +27,10 @@
  * 1.9 times as fast. SHMEMX_TEAMS_OVER_HOSTS (0), defined as 1, lets collectives reach members on other hosts, in
  * kernels and on streams; short ones on one host take 3 to 25 % longer with it.
  *
+ * What comes from other hosts for this GPU is carried out by kernels that wait: in wait_until and its kin and, in units
+ * with SHMEMX_TEAMS_OVER_HOSTS, in quiet, fence, collectives, and all that waits for an answer. Where none waits the
+ * driver does it; then atomics, and what has come behind them, need room on the GPU for a kernel.
+ *
  * Symmetric addresses are those of the device heap, of registered buffers, and of the host heap and static data where
  * the GPU can map them. Atomics that change a word are the GPU's in GPU memory; on a word in host memory they are
  * refused. A call that is refused stops the kernel, and the library ends the job with one line that says

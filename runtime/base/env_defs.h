@@ -15,6 +15,8 @@ WSH_ENV(device_size, SIZE, "SHMEM_DEVICE_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETR
         "bytes of symmetric device memory a PE (allocated by the first call that asks for device memory)")
 WSH_ENV(disable_vmm, BOOL, "SHMEM_DISABLE_CUDA_VMM", "0", "NVSHMEM_DISABLE_CUDA_VMM",
         "give device memory to peers by CUDA IPC instead of the driver's virtual memory management")
+WSH_ENV(device_pull, BOOL, "SHMEM_DEVICE_PULL", "1", "",
+        "kernels that wait carry out what comes from other hosts for device memory; 0: copies by the driver do")
 WSH_ENV(debug, STR, "SHMEM_DEBUG", "", "NVSHMEM_DEBUG",
         "what to print: warn, info, trace and subsystems INIT,COLL,P2P,PROXY,TRANSPORT,MEM,BOOTSTRAP,TOPO; "
         "check: look at arguments more closely")

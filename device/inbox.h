@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the inbox of a PE: what has come from other hosts for memory that its GPU writes, as the host hands it to the
+ * kernels that wait. Pinned host memory. Read by C and CUDA; the host's side is transports/relay/inbox.c, the GPU's
+ * device/pull.cuh.
+ *
+ * An item is a copy, then an atomic on a word; each may be missing. Items are counted for ever, from 0; item i lies in
+ * place i modulo WSH_INBOX_ITEMS. They are carried out in this order, each complete before the next one's word.
+ *
+ * The order of everything, in the words used at both ends. The host *hands* items: it writes them, then `head`
+ * (release). One lane of the GPU at a time *pulls*: it holds `pulling` in device memory; it says in `state` that it is
+ * busy, and behind a fence for that and what follows it reads `head` (then acquires). What it has done is released
+ * before it says in `state` how many items are done, and that it is not busy.
+ *
+ * Nobody may be waiting: then the host *takes back* what was not pulled. It closes `head`, and behind a fence of the
+ * same kind reads `state`: either it sees that a lane is busy, and comes again; or every lane that says so later finds
+ * `head` closed and leaves. So each item is carried out once. A lane that only looks, and finds nothing, says no more
+ * than that it has looked: `looks` is another number then, of which the low bits say how many lanes would pull.
+ */
+#ifndef WSH_DEVICE_INBOX_H
+#define WSH_DEVICE_INBOX_H
+
+#ifndef __CUDACC_RTC__
+#include <stdint.h>
+#else
+#include <shmem/types.h>
+#endif
+
+#define WSH_INBOX_ITEMS 256u
+#define WSH_INBOX_LANES ((uint64_t)63)       /* of looks: how many lanes of a warp have looked together */
+#define WSH_INBOX_CLOSED ((uint64_t)1 << 63) /* of head */
+#define WSH_INBOX_BUSY ((uint64_t)1) /* of state; the number of items that are done, times two, is the rest */
+
+/* The values of enum wsh_amo_op. */
+enum {
+    WSH_INBOX_FETCH,
+    WSH_INBOX_SET,
+    WSH_INBOX_SWAP,
+    WSH_INBOX_CSWAP,
+    WSH_INBOX_ADD,
+    WSH_INBOX_AND,
+    WSH_INBOX_OR,
+    WSH_INBOX_XOR
+};
+
+/* Addresses are those of the GPU. Read in halves of 16 bytes. */
+struct wsh_inbox_item {
+    uint64_t to, from; /* a copy of `len` bytes */
+    uint32_t len;
+    uint16_t op, width;    /* then an atomic of 4 or 8 bytes … */
+    uint64_t word;         /* … there; 0: none */
+    uint64_t operand, old; /* old: where its old value goes, 8 bytes, or 0 */
+    uint64_t compare, unused;
+};
+
+struct wsh_inbox {
+    uint64_t head; /* the host's line */
+    uint64_t line1[15];
+    uint64_t state, looks; /* the GPU's */
+    uint64_t line2[14];
+    struct wsh_inbox_item item[WSH_INBOX_ITEMS];
+};
+
+#endif

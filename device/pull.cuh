@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how a kernel that waits pulls what has come from other hosts for memory that this GPU writes: it may keep the
+ * GPU from carrying out anything else, so it does itself what it waits for. The order is argued in inbox.h.
+ */
+#ifndef WSH_DEVICE_PULL_CUH
+#define WSH_DEVICE_PULL_CUH
+
+#include "inbox.h"
+#include "refuse.cuh"
+
+/*
+ * Lanes that came together, one of which leads; and what they are at. In memory, and each step out of line: what is
+ * held here adds to what every call holds that may wait (README.md, on registers).
+ */
+struct wsh_dev_pulling {
+    uint32_t lanes, leader;
+    uint32_t rank, n;           /* this lane's place among them, and how many there are */
+    uint64_t at;                /* item … */
+    uint32_t left;              /* … of so many */
+    struct wsh_inbox_item item; /* that one */
+};
+
+static WSH_DEV struct wsh_inbox *wsh_dev_inbox()
+{
+    return (struct wsh_inbox *)wsh_device_view.inbox;
+}
+
+static WSH_DEV struct wsh_device_claim *wsh_dev_claims()
+{
+    return (struct wsh_device_claim *)wsh_device_view.claim;
+}
+
+/* The present item, in one round trip to host memory. */
+inline WSH_DEV_CALL void wsh_dev_pull_fetch(struct wsh_dev_pulling *pulling)
+{
+    const struct wsh_ptx_pair *from =
+        (const struct wsh_ptx_pair *)&wsh_dev_inbox()->item[(uint32_t)pulling->at % WSH_INBOX_ITEMS];
+    struct wsh_ptx_pair *to = (struct wsh_ptx_pair *)&pulling->item;
+
+#pragma unroll
+    for (unsigned i = 0; i < sizeof pulling->item / sizeof *to; i++)
+        to[i] = wsh_ptx_get(from + i);
+}
+
+/*
+ * One by one, as elements T: a word that is waited for comes whole. Neither side is read from this SM's L1: the lines
+ * are used again and again.
+ */
+template <class T> WSH_DEV_CALL void wsh_dev_pull_copy_as(const struct wsh_dev_pulling *pulling)
+{
+    T *to = (T *)pulling->item.to + pulling->rank;
+    const T *from = (const T *)pulling->item.from + pulling->rank,
+            *end = (const T *)(pulling->item.from + pulling->item.len);
+
+#pragma unroll 1
+    for (; from < end; from += pulling->n, to += pulling->n)
+        wsh_ptx_put(to, wsh_ptx_get(from));
+}
+
+static WSH_DEV void wsh_dev_pull_copy(const struct wsh_dev_pulling *pulling)
+{
+    uint32_t together = (uint32_t)pulling->item.to | (uint32_t)pulling->item.from | pulling->item.len;
+
+    if (!(together & 15))
+        wsh_dev_pull_copy_as<struct wsh_ptx_pair>(pulling);
+    else if (!(together & 7))
+        wsh_dev_pull_copy_as<uint64_t>(pulling);
+    else if (!(together & 3))
+        wsh_dev_pull_copy_as<uint32_t>(pulling);
+    else
+        wsh_dev_pull_copy_as<uint8_t>(pulling);
+}
+
+/* The old value. */
+template <class T> static WSH_DEV T wsh_dev_pull_update(T *word, T operand, T compare, uint32_t op)
+{
+    switch (op) {
+    case WSH_INBOX_FETCH: return wsh_ptx_fetch_or(word, (T)0);
+    case WSH_INBOX_CSWAP: return wsh_ptx_compare_swap(word, compare, operand);
+    case WSH_INBOX_ADD: return wsh_ptx_fetch_add(word, operand);
+    case WSH_INBOX_AND: return wsh_ptx_fetch_and(word, operand);
+    case WSH_INBOX_OR: return wsh_ptx_fetch_or(word, operand);
+    case WSH_INBOX_XOR: return wsh_ptx_fetch_xor(word, operand);
+    default: return wsh_ptx_swap(word, operand);
+    }
+}
+
+template <class T> WSH_DEV_CALL void wsh_dev_pull_atomic_on(const struct wsh_inbox_item *item)
+{
+    T old = wsh_dev_pull_update((T *)item->word, (T)item->operand, (T)item->compare, item->op);
+
+    if (item->old)
+        wsh_ptx_put((uint64_t *)item->old, (uint64_t)old);
+}
+
+/* By one lane: what was copied before is seen with the new value. */
+static WSH_DEV void wsh_dev_pull_atomic(const struct wsh_inbox_item *item)
+{
+    wsh_ptx_release();
+    if (item->width == 8)
+        wsh_dev_pull_atomic_on<uint64_t>(item);
+    else
+        wsh_dev_pull_atomic_on<uint32_t>(item);
+}
+
+/* The barriers: one item's stores come before the next one's, whichever lanes make them. */
+static WSH_DEV void wsh_dev_pull_item(struct wsh_dev_pulling *pulling)
+{
+    wsh_dev_pull_fetch(pulling);
+    wsh_ptx_party_sync(pulling->lanes);
+    if (pulling->item.len)
+        wsh_dev_pull_copy(pulling);
+    wsh_ptx_party_sync(pulling->lanes);
+    if (pulling->item.word && pulling->rank == 0)
+        wsh_dev_pull_atomic(&pulling->item);
+}
+
+#define WSH_PULLED_AT_ONCE 32u /* then the host hears of it, and the wait looks at its word */
+
+/*
+ * Not busy, so far. Before whoever comes next says that it is: two lanes' stores to one word of the host keep no order
+ * of their own.
+ */
+static WSH_DEV void wsh_dev_pull_say(uint64_t pulled)
+{
+    wsh_ptx_put(&wsh_dev_inbox()->state, 2 * pulled);
+    wsh_ptx_release();
+}
+
+/* The leader alone: whether it may pull what is there; then nobody else does. */
+inline WSH_DEV_CALL void wsh_dev_pull_begin(struct wsh_dev_pulling *pulling)
+{
+    uint64_t first, head;
+
+    if (wsh_ptx_poll(&wsh_dev_claims()->pulling) || wsh_ptx_swap(&wsh_dev_claims()->pulling, 1u))
+        return;
+    wsh_ptx_acquire();
+    first = wsh_ptx_poll(&wsh_dev_claims()->pulled);
+    wsh_ptx_put(&wsh_dev_inbox()->looks, (wsh_ptx_nanoseconds() & ~WSH_INBOX_LANES) | pulling->n);
+    head = wsh_ptx_poll(&wsh_dev_inbox()->head);
+    if (head != first && !(head & WSH_INBOX_CLOSED)) {
+        wsh_ptx_put(&wsh_dev_inbox()->state, 2 * first + WSH_INBOX_BUSY);
+        wsh_ptx_fence_sc();
+        head = wsh_ptx_poll(&wsh_dev_inbox()->head);
+        if (head != first && !(head & WSH_INBOX_CLOSED)) {
+            wsh_ptx_acquire();
+            pulling->at = first;
+            pulling->left = head - first < WSH_PULLED_AT_ONCE ? (uint32_t)(head - first) : WSH_PULLED_AT_ONCE;
+            return;
+        }
+        wsh_dev_pull_say(first);
+    }
+    wsh_ptx_swap(&wsh_dev_claims()->pulling, 0u);
+}
+
+/* What the other lanes did is before a barrier of theirs. */
+static WSH_DEV void wsh_dev_pull_end(uint64_t pulled)
+{
+    wsh_ptx_put(&wsh_dev_claims()->pulled, pulled);
+    wsh_ptx_release();
+    wsh_dev_pull_say(pulled);
+    wsh_ptx_swap(&wsh_dev_claims()->pulling, 0u);
+}
+
+/* Called by any lanes; those that come together work together. */
+inline WSH_DEV_CALL void wsh_dev_pull()
+{
+    struct wsh_dev_pulling pulling;
+
+    pulling.lanes = wsh_ptx_active();
+    pulling.leader = (uint32_t)__ffs((int)pulling.lanes) - 1;
+    pulling.rank = (uint32_t)__popc(pulling.lanes & ((1u << wsh_ptx_lane()) - 1));
+    pulling.n = (uint32_t)__popc(pulling.lanes);
+    pulling.left = 0;
+    if (pulling.rank == 0)
+        wsh_dev_pull_begin(&pulling);
+    pulling.left = (uint32_t)wsh_ptx_party_from(pulling.lanes, pulling.left, pulling.leader);
+    if (!pulling.left)
+        return;
+    pulling.at = wsh_ptx_party_from(pulling.lanes, pulling.at, pulling.leader);
+#pragma unroll 1
+    for (; pulling.left; pulling.left--, pulling.at++)
+        wsh_dev_pull_item(&pulling);
+    wsh_ptx_party_sync(pulling.lanes);
+    if (pulling.rank == 0)
+        wsh_dev_pull_end(pulling.at);
+}
+
+/* What a wait for a word of this PE does once in many polls: arguments and result of wsh_dev_long_wait. */
+inline WSH_DEV_CALL uint64_t wsh_dev_wait_idle(const char *what, const void *word, uint64_t value, int cmp,
+                                               uint64_t since)
+{
+    since = wsh_dev_long_wait(what, word, value, cmp, since);
+    if (wsh_device_view.inbox)
+        wsh_dev_pull();
+    return since;
+}
+
+#endif

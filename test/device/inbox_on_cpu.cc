@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The inbox from which waiting kernels pull, with CPU threads for lanes, the very code of device/pull.cuh, and the
+ * relay's own side of the host. Lanes come and go, so that messages go to them, by the stream, and back from them to
+ * the stream: each is carried out once, in their order, whole. Needs no GPU.
+ * args: [--rounds=N]
+ */
+#define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
+#include "device/pull.cuh"
+#include "test/device/inbox_host.h"
+
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+enum { LANES = 3, STEP = 500 };
+
+static struct inbox_memory memory;
+static struct wsh_device_claim claim;
+static std::atomic<bool> stop;
+static int failures;
+
+/* The library that the view's unit makes itself known to is not here. */
+extern "C" void wsh_device_register(const struct wsh_device_unit *)
+{
+}
+
+extern "C" void wsh_device_unregister(const struct wsh_device_unit *)
+{
+}
+
+static void check(bool holds, const char *what, uint64_t got, uint64_t want)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "inbox_on_cpu: %s: %llu, not %llu\n", what, (unsigned long long)got, (unsigned long long)want);
+    failures++;
+}
+
+/* Waits for a while, then does something else for a while: longer, now and then, than the host's patience. */
+static void lane(unsigned number)
+{
+    unsigned seed = number * 2654435761u + 1;
+
+    threadIdx = cpu_dim{number, 0, 0};
+    while (!stop.load(std::memory_order_relaxed)) {
+        seed = seed * 1103515245u + 12345;
+        for (unsigned looks = seed >> 16 & 255; looks--;) {
+            wsh_dev_pull();
+            sched_yield();
+        }
+        usleep(seed >> 24 & 3 ? 0 : 9000);
+    }
+}
+
+/* The last message to a slot is whole there; every one that counts has counted, every one that asks had its turn. */
+static void look(uint64_t end, uint64_t counted, uint64_t turns)
+{
+    for (unsigned slot = 0; slot < INBOX_SLOTS; slot++) {
+        uint64_t first = memory.slot[slot][0], last = first;
+
+        for (unsigned i = 0; i + 1 < INBOX_WORDS; i++)
+            last = memory.slot[slot][i] == first ? last : memory.slot[slot][i];
+        check(first == last, "a torn message", last, first);
+        check(end - first <= 4 * INBOX_SLOTS, "an older message over a younger one", first, end);
+    }
+    check(memory.count == counted, "messages that count", memory.count, counted);
+    check(memory.turn == turns, "messages in turn", memory.turn, turns);
+}
+
+static void run(struct inbox_host *host, uint64_t rounds)
+{
+    uint64_t counted = 0, turns = 0;
+
+    for (uint64_t pos = 0; pos < rounds; pos += STEP) {
+        inbox_host_run(host, pos, pos + STEP);
+        for (uint64_t i = pos; i < pos + STEP; i++) {
+            bool plain = i % 7 != 0;
+
+            counted += plain || i / 7 % 4 == 0;
+            turns += !plain && i / 7 % 4 == 1;
+        }
+        look(pos + STEP - 1, counted, turns);
+        usleep(1500); /* the host forgets that nobody waited */
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct inbox_host *host = inbox_host_open(&memory);
+    std::vector<std::thread> lanes;
+    struct inbox_counts n;
+    uint64_t rounds = 200000;
+
+    if (argc > 1 && !strncmp(argv[1], "--rounds=", 9))
+        rounds = strtoull(argv[1] + 9, NULL, 10);
+    blockDim = cpu_dim{LANES, 1, 1};
+    wsh_device_view.inbox = (uint64_t)inbox_host_shared(host);
+    wsh_device_view.claim = (uint64_t)&claim;
+    for (unsigned i = 0; i < LANES; i++)
+        lanes.emplace_back(lane, i);
+    run(host, rounds);
+    stop = true;
+    for (std::thread &one : lanes)
+        one.join();
+    n = inbox_host_counts(host);
+    printf("%llu messages: %llu pulled, %llu by the stream, %llu of these taken back\n", (unsigned long long)rounds,
+           (unsigned long long)n.pulled, (unsigned long long)n.applied, (unsigned long long)n.taken_back);
+    check(n.pulled + n.applied == rounds, "messages carried out", n.pulled + n.applied, rounds);
+    check(n.pulled && n.applied && n.taken_back, "every way was gone", n.taken_back, 1);
+    inbox_host_close(host);
+    return failures != 0;
+}

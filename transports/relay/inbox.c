@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how a message that has come is handed to the kernels that wait, and taken back where none pulls it. While
+ * kernels look into the inbox they carry messages out; else the GPU's stream does. Never both at once: what goes by one
+ * waits until the other has nothing under way, so that the order of messages holds.
+ */
+#include "transports/relay/relay.h"
+
+#include "runtime/base/log.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* Seconds. A kernel that waits looks every few microseconds: so long a message waits for such a look, … */
+#define LOOK_S 30e-6
+#define ALONE_S 1e-3  /* … which nobody waits for so long after none came. */
+#ifndef PULL_S        /* a test has slower kernels */
+#define PULL_S 100e-6 /* Nothing was pulled for so long: whoever looked waits no more. */
+#endif
+
+#define SAME(op) ((int)WSH_INBOX_##op == (int)WSH_AMO_##op)
+_Static_assert(SAME(FETCH) && SAME(SET) && SAME(SWAP) && SAME(CSWAP) && SAME(ADD) && SAME(AND) && SAME(OR) &&
+                   SAME(XOR),
+               "kernels know operations by the same numbers");
+
+/* A message of more, for each lane that would pull it, is quicker by the stream. */
+#define LANE_BYTES 512
+
+static double now_s(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/* Has a kernel looked since this was last called? */
+static void note_looks(struct relay_inbox *in)
+{
+    uint64_t looks = __atomic_load_n(&in->shared->looks, __ATOMIC_RELAXED);
+
+    if (looks == in->looks)
+        return;
+    in->looks = looks;
+    in->held_since = 0;
+    in->alone_until = 0;
+    in->awaited = true;
+}
+
+/* Each lane has one access of 16 bytes under way, which takes a microsecond over PCIe; the stream a few tens. */
+static bool is_brief(const struct relay_inbox *in, size_t len)
+{
+    size_t lanes = in->looks & WSH_INBOX_LANES;
+
+    return len <= LANE_BYTES * (lanes ? lanes : 1);
+}
+
+enum relay_way relay_inbox_way(struct relay *relay, size_t len)
+{
+    struct relay_inbox *in = &relay->inbox;
+    double now;
+
+    if (!in->shared)
+        return RELAY_BY_STREAM;
+    if (in->closed)
+        return RELAY_HELD;
+    note_looks(in);
+    if (!is_brief(in, len))
+        return in->handed != in->pulled ? RELAY_HELD : RELAY_BY_STREAM;
+    if (in->handed != in->pulled)
+        return in->handed - in->pulled < WSH_INBOX_ITEMS ? RELAY_BY_KERNEL : RELAY_HELD;
+    if (in->awaited)
+        return relay->landed < relay->in_issued ? RELAY_HELD : RELAY_BY_KERNEL;
+    now = now_s();
+    if (now < in->alone_until)
+        return RELAY_BY_STREAM;
+    if (!in->held_since)
+        in->held_since = now;
+    if (now - in->held_since < LOOK_S)
+        return RELAY_HELD;
+    in->held_since = 0;
+    in->alone_until = now + ALONE_S;
+    return RELAY_BY_STREAM;
+}
+
+static uint64_t on_gpu(const struct wsh_rmem *rmem, uint64_t off)
+{
+    return (uint64_t)(uintptr_t)((rmem->gpu ? rmem->gpu : rmem->map) + off);
+}
+
+static bool is_copy(const struct relay_head *head)
+{
+    return head->kind == RELAY_PUT || head->kind == RELAY_SIGNAL || head->kind == RELAY_GET;
+}
+
+static void fill(struct wsh_inbox_item *item, const struct relay_head *head, const struct wsh_rmem *to,
+                 const struct wsh_rmem *signal, char *payload)
+{
+    uint64_t there = on_gpu(to, head->off), here = (uint64_t)(uintptr_t)payload;
+
+    *item = (struct wsh_inbox_item){.operand = head->value, .compare = head->compare};
+    if (is_copy(head)) {
+        item->to = head->kind == RELAY_GET ? here : there;
+        item->from = head->kind == RELAY_GET ? there : here;
+        item->len = head->len;
+    }
+    if (head->kind == RELAY_SIGNAL) {
+        item->word = on_gpu(signal, head->signal_off);
+        item->op = head->signal_op;
+        item->width = 8;
+    } else if (!is_copy(head)) {
+        item->word = there;
+        item->op = head->op;
+        item->width = head->width;
+        item->old = head->kind == RELAY_FETCH ? here : 0;
+    }
+}
+
+void relay_inbox_hand(struct relay *relay, struct relay_peer *peer, const struct relay_head *head,
+                      const struct wsh_rmem *to, const struct wsh_rmem *signal, char *payload)
+{
+    struct relay_inbox *in = &relay->inbox;
+    size_t place = in->handed % WSH_INBOX_ITEMS;
+
+    fill(&in->shared->item[place], head, to, signal, payload);
+    in->from[place] = (struct relay_handed){peer, peer->taken};
+    if (in->handed == in->pulled)
+        in->since = 0;
+    in->awaited = false;
+    wsh_order_leaves();
+    __atomic_store_n(&in->shared->head, ++in->handed, __ATOMIC_RELEASE); /* partner: wsh_dev_pull_begin */
+}
+
+/* Sequentially consistent, as the look at `state` behind it: partner: wsh_ptx_fence_sc between the GPU's. */
+static void close_head(struct relay_inbox *in)
+{
+    __atomic_store_n(&in->shared->head, in->handed | WSH_INBOX_CLOSED, __ATOMIC_SEQ_CST);
+    in->closed = true;
+    in->back = 0;
+}
+
+/* The items that nobody pulled go by the stream. 1: all of them; 0: it has no room. */
+static int take_back(struct relay *relay)
+{
+    struct relay_inbox *in = &relay->inbox;
+
+    if (in->back < in->pulled)
+        in->back = in->pulled;
+    for (; in->back != in->handed; in->back++) {
+        const struct relay_handed *from = &in->from[in->back % WSH_INBOX_ITEMS];
+        int rc = relay_in_apply(relay, from->peer, from->pos);
+
+        if (rc)
+            return rc == -EAGAIN ? 0 : rc;
+        in->taken_back++;
+    }
+    in->handed = in->pulled;
+    in->closed = false;
+    in->alone_until = now_s() + ALONE_S;
+    __atomic_store_n(&in->shared->head, in->handed, __ATOMIC_RELEASE);
+    return 1;
+}
+
+static bool is_given_up(struct relay_inbox *in)
+{
+    double now = now_s();
+
+    if (!in->since)
+        in->since = now;
+    return now - in->since > PULL_S;
+}
+
+int relay_inbox_progress(struct relay *relay)
+{
+    struct relay_inbox *in = &relay->inbox;
+    uint64_t state, pulled;
+    int moved = 0;
+
+    if (in->handed == in->pulled)
+        return 0;
+    /* What was fetched is here. Partner: the release of wsh_dev_pull_end. */
+    state = __atomic_load_n(&in->shared->state, __ATOMIC_SEQ_CST);
+    pulled = state / 2;
+    if (pulled != in->pulled) {
+        wsh_order_returns();
+        in->pulled = pulled;
+        in->since = 0;
+        note_looks(in);
+        in->awaited = false; /* that was to pull; whoever still waits looks again */
+        moved = 1;
+    }
+    if (in->closed)
+        return state & WSH_INBOX_BUSY ? moved : take_back(relay);
+    if (in->handed != pulled && !(state & WSH_INBOX_BUSY) && is_given_up(in))
+        close_head(in);
+    return moved;
+}
+
+void relay_inbox_say(const struct relay *relay)
+{
+    const struct relay_inbox *in = &relay->inbox;
+
+    if (in->handed || in->taken_back)
+        wsh_info(WSH_SUB_TRANSPORT,
+                 "relay: of the messages that came %llu were carried out by waiting kernels, %llu by copies; "
+                 "%llu of these had been handed to kernels in vain",
+                 (unsigned long long)in->pulled, (unsigned long long)relay->in_applied,
+                 (unsigned long long)in->taken_back);
+}
