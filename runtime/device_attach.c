@@ -6,6 +6,7 @@
 #include "runtime/base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/cuda_watch.h"
+#include "runtime/hmem.h"
 #include "runtime/job.h"
 #include "runtime/progress.h"
 #include "runtime/proxy.h"
@@ -114,6 +115,8 @@ static int open_parts(struct wsh_job *job)
 
     if (!rc)
         rc = wsh_route_open_device(job);
+    if (!rc)
+        rc = wsh_hmem_open(job);
     if (!rc)
         rc = wsh_ctx_extend(job, job->device.first_tp);
     return rc;

@@ -30,6 +30,8 @@ struct wsh_device_heap {
 
     /* [pe * WSH_SEGS + segment], ops = NULL: none. Ways to host memory from and to local device memory. */
     struct wsh_route *copies;
+    /* The same index, segments of device memory: transports of host memory that reach it too (hmem.h); or NULL. */
+    struct wsh_route *direct;
 
     /* Local device memory besides the segments: registered for host memory's sake. */
     struct {

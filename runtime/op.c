@@ -2,6 +2,7 @@
 /* Knows how an operation that could not start or finish at once is driven to its end. */
 #include "runtime/op.h"
 
+#include "runtime/hmem.h"
 #include "runtime/wait.h"
 
 #include <stdio.h>
@@ -54,8 +55,8 @@ int wsh_op_target_gpu(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, 
     if (!to->route || !to->route->ops)
         return -EFAULT;
     seg = (int)((size_t)(to->route - ctx->job->routes) % WSH_SEGS);
-    if (seg < WSH_SEG_DEVICE && wsh_device_holds(ctx->job, local)) {
-        to->route = wsh_device_copy_route(ctx->job, to->route);
+    if (seg >= WSH_SEG_DEVICE || wsh_device_holds(ctx->job, local)) {
+        to->route = wsh_hmem_route(ctx->job, to->route, seg, local);
         if (!to->route)
             return -ENOTSUP;
     }

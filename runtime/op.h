@@ -30,8 +30,9 @@ static inline int wsh_op_target(struct wsh_ctx *ctx, const void *sym, size_t len
 }
 
 /*
- * The same for a transfer with `local` memory of this PE. Host memory of a peer is copied by the GPU where `local` is
- * device memory; -ENOTSUP (logged): there is no such way.
+ * The same for a transfer with `local` memory of this PE (NULL: host memory). Device memory at either end goes by a NIC
+ * that reaches it; else host memory of a peer is copied by the GPU where `local` is device memory; -ENOTSUP (logged):
+ * there is no such way.
  */
 static inline int wsh_op_target_with(struct wsh_ctx *ctx, const void *sym, size_t len, int pe,
                                      const void *local, struct wsh_target *to)

@@ -93,11 +93,20 @@ static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const s
     }
 }
 
+/* The payload is host memory. */
+static int target(struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, struct wsh_target *to)
+{
+    void *sym = address_of(ask->sym);
+
+    return ask->kind == WSH_RING_AMO ? wsh_op_target(ctx, sym, extent(ask), ask->pe, to)
+                                     : wsh_op_target_with(ctx, sym, extent(ask), ask->pe, NULL, to);
+}
+
 static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
 {
     struct wsh_ctx *ctx = arg;
     struct wsh_target to;
-    int rc = wsh_op_target(ctx, address_of(ask->sym), extent(ask), ask->pe, &to);
+    int rc = target(ctx, ask, &to);
 
     if (!rc)
         rc = start_there(ctx, &to, ask, done);

@@ -3,6 +3,7 @@
 #include "runtime/route.h"
 
 #include "runtime/base/log.h"
+#include "runtime/hmem.h"
 #include "runtime/job.h"
 #include "runtime/route_blob.h"
 #include "runtime/wait.h"
@@ -12,61 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-static bool is_listed(const char *list, const char *name)
-{
-    for (const char *word = list; word && *word;) {
-        size_t len = strcspn(word, ",");
-
-        if (strlen(name) == len && !strncasecmp(word, name, len))
-            return true;
-        word += len + (word[len] == ',');
-    }
-    return false;
-}
-
-static bool is_known(const char *word, size_t len)
-{
-    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
-        if (strlen((*ops)->name) == len && !strncasecmp(word, (*ops)->name, len))
-            return true;
-    return false;
-}
-
-static int check_list(const char *setting, const char *list)
-{
-    char names[128] = "";
-
-    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "",
-                 (*ops)->name);
-    for (const char *word = list; word && *word;) {
-        size_t len = strcspn(word, ",");
-
-        if (!is_known(word, len)) {
-            wsh_error("%s: unknown transport '%.*s'; known: %s", setting, (int)len, word, names);
-            return -EINVAL;
-        }
-        word += len + (word[len] == ',');
-    }
-    return 0;
-}
-
-/* May `ops` serve `seg` by the settings? */
-static bool is_allowed(const struct wsh_job *job, const struct wsh_tp_ops *ops, int seg)
-{
-    const char *list = seg == WSH_SEG_STATIC && job->env.transports_static ? job->env.transports_static
-                                                                           : job->env.transports;
-
-    return !list || is_listed(list, ops->name);
-}
-
-/* The first of the registry is the one that maps host memory. */
-bool wsh_route_shares_memory(const struct wsh_job *job)
-{
-    return is_allowed(job, wsh_tp_registry()[0], WSH_SEG_HEAP);
-}
 
 /* Asked for by name where a cheaper transport is not: needed although every peer is on this host. */
 static bool is_needed(const struct wsh_job *job, const struct wsh_tp_ops *ops, bool network)
@@ -74,9 +20,9 @@ static bool is_needed(const struct wsh_job *job, const struct wsh_tp_ops *ops, b
     bool needed = network || !ops->remote;
 
     for (int seg = 0; seg < WSH_SEGS; seg++)
-        needed |= job->heap.seg[seg].base && is_allowed(job, ops, seg) &&
-                  !is_allowed(job, wsh_tp_registry()[0], seg);
-    return needed && (is_allowed(job, ops, WSH_SEG_STATIC) || is_allowed(job, ops, WSH_SEG_HEAP));
+        needed |= job->heap.seg[seg].base && wsh_route_allows(job, ops, seg) &&
+                  !wsh_route_allows(job, wsh_tp_registry()[0], seg);
+    return needed && (wsh_route_allows(job, ops, WSH_SEG_STATIC) || wsh_route_allows(job, ops, WSH_SEG_HEAP));
 }
 
 static enum wsh_mem_kind kind_of(int seg)
@@ -84,7 +30,7 @@ static enum wsh_mem_kind kind_of(int seg)
     return seg < WSH_SEG_DEVICE ? WSH_MEM_HOST : WSH_MEM_DEVICE;
 }
 
-static int register_one(struct wsh_job *job, unsigned tp, const struct wsh_mem *mem)
+int wsh_route_register_with(struct wsh_job *job, unsigned tp, const struct wsh_mem *mem)
 {
     struct wsh_route_key *key = &job->keys[tp].mem[mem->seg];
 
@@ -107,7 +53,7 @@ static int register_memory(struct wsh_job *job, unsigned tp)
         }
         job->keys[tp].mem[seg].len = 0;
         if (segment->base)
-            rc = register_one(job, tp, &mem);
+            rc = wsh_route_register_with(job, tp, &mem);
     }
     return rc;
 }
@@ -128,6 +74,7 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
                                          .env = &job->env,
                                          .threads = true,
                                          .multiple = job->thread_level == SHMEM_THREAD_MULTIPLE,
+                                         .hmem = wsh_hmem_wanted(job),
                                          .gpu = ops->device ? &job->device.gpu : NULL,
                                          .meet_host = meet_host,
                                          .under = job->under.given.base ? &job->under.given : NULL,
@@ -157,10 +104,8 @@ static int open_if_there(struct wsh_job *job, const struct wsh_tp_ops *ops)
 
 int wsh_route_open(struct wsh_job *job, bool network)
 {
-    int rc = check_list("SHMEM_TRANSPORTS", job->env.transports);
+    int rc = wsh_route_check_lists(job);
 
-    if (!rc)
-        rc = check_list("SHMEM_TRANSPORTS_STATIC", job->env.transports_static);
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops && !rc; ops++) {
         if (!(*ops)->device && is_needed(job, *ops, network))
             rc = open_if_there(job, *ops);
@@ -182,7 +127,7 @@ int wsh_route_open_device(struct wsh_job *job)
     int rc = 0;
 
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops && !rc; ops++)
-        if ((*ops)->device && is_allowed(job, *ops, WSH_SEG_DEVICE))
+        if ((*ops)->device && wsh_route_allows(job, *ops, WSH_SEG_DEVICE))
             rc = open_if_there(job, *ops);
     if (!rc && job->n_tps == before) {
         wsh_error("no transport reaches device memory; list nvlink in SHMEM_TRANSPORTS, or leave the setting "
@@ -233,6 +178,7 @@ void wsh_route_close(struct wsh_job *job)
     for (size_t i = 0; job->routes && i < (size_t)job->n_pes * WSH_SEGS; i++)
         if (job->routes[i].ops)
             job->routes[i].ops->mem_detach(job->routes[i].rmem.tp, &job->routes[i].rmem);
+    wsh_hmem_close(job);
     free(job->routes);
     job->routes = NULL;
     close_from(job, 0);
@@ -254,6 +200,7 @@ void wsh_route_close_device(struct wsh_job *job, unsigned first_tp)
 {
     for (int seg = WSH_SEG_DEVICE; seg < WSH_SEGS; seg++)
         forget_segment(job, seg);
+    wsh_hmem_close(job);
     close_from(job, first_tp);
     job->mixed = has_mixed_roads(job);
 }
@@ -302,7 +249,7 @@ static int try_route(struct wsh_job *job, int pe, int seg, unsigned tp, const st
     size_t len;
     int rc;
 
-    if (!is_allowed(job, ops, seg) || !(ops->reach(job->tp[tp], pe, kind_of(seg)) & WSH_REACH_PUT))
+    if (!wsh_route_allows(job, ops, seg) || ~ops->reach(job->tp[tp], pe, kind_of(seg)) & WSH_REACH_ALL)
         return 0;
     key = wsh_peer_blob_mem(peer, ops->name, seg, &len);
     if (!key || !len)
@@ -366,7 +313,7 @@ int wsh_route_connect_segment(struct wsh_job *job, int seg, const struct wsh_pee
 
     for (int pe = 0; pe < job->n_pes && !rc; pe++)
         rc = choose_route(job, pe, seg, &peers[pe]);
-    return rc;
+    return rc ? rc : wsh_hmem_connect(job, seg, peers);
 }
 
 int wsh_route_connect_device(struct wsh_job *job, const struct wsh_peer_blob *peers)
@@ -383,13 +330,14 @@ int wsh_route_register(struct wsh_job *job, unsigned first_tp, const struct wsh_
     int rc = 0;
 
     for (unsigned tp = first_tp; tp < job->n_tps && !rc; tp++)
-        rc = register_one(job, tp, mem);
-    return rc;
+        rc = wsh_route_register_with(job, tp, mem);
+    return rc ? rc : wsh_hmem_register(job, mem);
 }
 
 void wsh_route_withdraw(struct wsh_job *job, unsigned first_tp, int seg)
 {
     forget_segment(job, seg);
+    wsh_hmem_withdraw(job, seg);
     for (unsigned tp = first_tp; tp < job->n_tps; tp++) {
         if (job->lmem[tp][seg])
             job->tp[tp]->ops->mem_release(job->tp[tp], job->lmem[tp][seg]);

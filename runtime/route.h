@@ -40,6 +40,15 @@ void wsh_route_withdraw(struct wsh_job *job, unsigned first_tp, int seg);
 void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,
                        size_t size);
 
+/* The settings name transports that there are. 0, or -EINVAL (logged). */
+int wsh_route_check_lists(const struct wsh_job *job);
+
+/* May `ops` serve `seg` by the settings? */
+bool wsh_route_allows(const struct wsh_job *job, const struct wsh_tp_ops *ops, int seg);
+
+/* Registers memory with transport `tp`, and notes what peers need of it. */
+int wsh_route_register_with(struct wsh_job *job, unsigned tp, const struct wsh_mem *mem);
+
 /* Whether the settings let PEs of one host share the memory of their heaps. */
 bool wsh_route_shares_memory(const struct wsh_job *job);
 

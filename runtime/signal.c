@@ -11,8 +11,32 @@ struct put_signal {
     const void *src;
     size_t len;
     struct wsh_sig sig;
+    unsigned at;           /* transport of the signal */
     struct wsh_done *done; /* that counts it; op.done: that is waited for */
 };
+
+/*
+ * Data by one transport and signal by another, which holds the signal back until the data are there. -EXDEV: not with
+ * these transports.
+ */
+static int by_two_roads(struct put_signal *ps)
+{
+    const struct wsh_target *to = &ps->op.to;
+    struct wsh_ctx *ctx = ps->op.ctx;
+    const struct wsh_tp_limits *limits = &ctx->job->limits[to->route->tp];
+    struct wsh_tctx *tctx = ctx->tctx[ps->at];
+    struct wsh_done *gate;
+    int rc;
+
+    if (!limits->copy_max || ps->len <= limits->copy_max)
+        return -EXDEV;
+    rc = tctx->tp->ops->signal_behind(tctx, &ps->sig, ps->done, &gate);
+    if (rc)
+        return rc == -ENOTSUP ? -EXDEV : rc;
+    rc = to->route->ops->put(wsh_op_tctx(ctx, to), &to->route->rmem, to->off, ps->src, ps->len, gate);
+    tctx->tp->ops->signal_go(tctx, &ps->sig, gate, !rc);
+    return rc;
+}
 
 static inline int put_signal_once(struct put_signal *ps)
 {
@@ -20,10 +44,28 @@ static inline int put_signal_once(struct put_signal *ps)
     int rc;
 
     wsh_ctx_lock(ps->op.ctx);
-    rc = route->ops->put_signal(wsh_op_tctx(ps->op.ctx, &ps->op.to), &route->rmem, ps->op.to.off, ps->src,
-                                ps->len, &ps->sig, ps->done);
+    if (wsh_unlikely(ps->at != route->tp))
+        rc = by_two_roads(ps);
+    else
+        rc = route->ops->put_signal(wsh_op_tctx(ps->op.ctx, &ps->op.to), &route->rmem, ps->op.to.off, ps->src,
+                                    ps->len, &ps->sig, ps->done);
     wsh_ctx_unlock(ps->op.ctx);
     return rc;
+}
+
+/* Data that a NIC could bring: few of them go in one message with the signal, where that goes another way. */
+static void choose_roads(struct put_signal *ps, const struct wsh_target *at)
+{
+    const struct wsh_job *job = ps->op.ctx->job;
+    const struct wsh_route *direct = ps->op.to.route;
+    const struct wsh_route *whole = &job->routes[(size_t)ps->op.to.pe * WSH_SEGS + direct->rmem.seg];
+
+    ps->sig.rmem = &at->route->rmem;
+    ps->sig.off = at->off;
+    ps->at = at->route->tp;
+    if (wsh_unlikely(ps->at != direct->tp) && whole->tp == ps->at &&
+        ps->len <= job->limits[direct->tp].copy_max)
+        ps->op.to.route = whole;
 }
 
 int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_target *at,
@@ -32,10 +74,11 @@ int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const
     struct put_signal ps = {.op = {.ctx = ctx, .to = *to, .done = done},
                             .src = src,
                             .len = len,
-                            .sig = {&at->route->rmem, at->off, signal->op, signal->value},
+                            .sig = {.op = signal->op, .value = signal->value},
                             .done = done};
 
-    return at->route->tp == to->route->tp ? put_signal_once(&ps) : -EXDEV;
+    choose_roads(&ps, at);
+    return put_signal_once(&ps);
 }
 
 static int put_signal_again(struct wsh_op *op)
@@ -74,10 +117,11 @@ static inline int run(struct put_signal *ps, void *sym, const struct wsh_signal 
     rc = wsh_op_target_with(ctx, sym, ps->len, pe, ps->src, &ps->op.to);
     if (wsh_unlikely(rc))
         return rc;
-    if (wsh_unlikely(at.route->tp != ps->op.to.route->tp))
-        return put_then_signal(ps, sym, signal, pe);
-    ps->sig = (struct wsh_sig){&at.route->rmem, at.off, signal->op, signal->value};
+    ps->sig = (struct wsh_sig){.op = signal->op, .value = signal->value};
+    choose_roads(ps, &at);
     rc = put_signal_once(ps);
+    if (wsh_unlikely(rc == -EXDEV))
+        return put_then_signal(ps, sym, signal, pe);
     return wsh_likely(wsh_op_ended(rc, ps->op.done)) ? rc : wsh_op_finish(&ps->op, rc);
 }
 
@@ -85,7 +129,7 @@ int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                    const struct wsh_signal *signal, int pe)
 {
     struct wsh_done done = {0};
-    struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}, &done};
+    struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}, 0, &done};
 
     return run(&ps, sym, signal, pe);
 }
@@ -99,7 +143,7 @@ int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t l
 int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                            const struct wsh_signal *signal, int pe, struct wsh_done *done)
 {
-    struct put_signal ps = {{"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, done};
+    struct put_signal ps = {{"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, 0, done};
 
     return run(&ps, sym, signal, pe);
 }

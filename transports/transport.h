@@ -81,6 +81,7 @@ struct wsh_tp_params {
     const struct wsh_env *env;
     bool threads;  /* several threads may call at the same time (in different contexts, or progress) */
     bool multiple; /* … those of the program too (SHMEM_THREAD_MULTIPLE) */
+    bool hmem;     /* a GPU may be used later: its memory is to be taken too, if that is possible */
     const struct wsh_gpu *gpu; /* transports of device memory only */
     const struct wsh_tp_under
         *under; /* … and what one of them goes by that goes by others; NULL: no need of one */
@@ -112,9 +113,11 @@ struct wsh_tp_under {
 
 struct wsh_tp_limits {
     size_t inject_max;  /* a put of at most so many bytes leaves its source reusable on return */
+    size_t copy_max; /* a put of more bytes is complete at the target when its `done` is 0; 0: that says nothing */
     size_t op_max;      /* the transport splits larger operations itself */
     bool ordered;       /* puts to one PE arrive in order without a fence */
     bool immediate;     /* every operation is complete at the target when it returns: pending is always 0 */
+    bool hmem; /* puts and gets take device memory on either side, in segments that were registered; reach says so too */
     bool single_writer; /* endpoints are not locked: calls of all contexts must be serialized by the core */
     cpu_set_t near;     /* processors near its NICs, for threads that serve them; none: unknown */
 };
@@ -135,6 +138,7 @@ struct wsh_mem {
     /* Device memory only: addresses that are kept for the PEs of this host, the i-th at range + i * stride; or NULL */
     char *range;
     size_t stride;
+    int gpu; /* ordinal */
 };
 
 /*
@@ -188,8 +192,9 @@ struct wsh_tp_ops {
     unsigned (*reach)(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind);
 
     /*
-     * Before connect; segments from WSH_SEG_BUFFER on: after it, by transports of device memory. Writes at most
-     * *blob_len bytes that peers need; sets *blob_len (0 = cannot be reached).
+     * Before connect; after it: segments from WSH_SEG_BUFFER on, and all of device memory where limits.hmem is set.
+     * Writes at most *blob_len bytes that peers need; sets *blob_len (0 = cannot be reached). -ENOTSUP, unlogged: this
+     * device memory is not taken.
      */
     int (*mem_register)(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                         size_t *blob_len);
@@ -216,6 +221,15 @@ struct wsh_tp_ops {
                void *result, struct wsh_done *done);
     int (*put_signal)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                       size_t len, const struct wsh_sig *sig, struct wsh_done *done);
+
+    /*
+     * A signal behind data that go by another transport: it leaves in its turn, once *gate, which begins at 1, is 0. The
+     * caller gives *gate to the put as `done`, then calls signal_go with whether that was started; if not, nothing has
+     * been asked for. `done` reaches 0 when the signal leaves. -ENOTSUP, unlogged: there is no such way.
+     */
+    int (*signal_behind)(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
+                         struct wsh_done **gate);
+    void (*signal_go)(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate, bool started);
 
     /*
      * The first blocks of `shape` in one piece: as many as go, at least two; *taken of them, whose source may be reused

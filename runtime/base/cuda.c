@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct wsh_cuda driver;
 static int n_gpus, opened = -ENODEV;
@@ -59,6 +60,11 @@ static void open_once(void)
     }
 }
 
+bool wsh_cuda_is_likely(void)
+{
+    return !access("/dev/nvidiactl", F_OK);
+}
+
 int wsh_cuda_open(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -89,11 +95,16 @@ const char *wsh_cuda_strerror(int status)
     return driver.error_string && !driver.error_string(status, &text) && text ? text : "unknown CUDA error";
 }
 
-static bool has(int ordinal, int attribute)
+static bool has_least(int ordinal, int attribute, int least)
 {
     int value = 0;
 
-    return !driver.device_attribute(&value, attribute, ordinal) && value;
+    return !driver.device_attribute(&value, attribute, ordinal) && value >= least;
+}
+
+static bool has(int ordinal, int attribute)
+{
+    return has_least(ordinal, attribute, 1);
 }
 
 /* No context is current: the GPU's primary context becomes so, which cudart then takes for the chosen one. */
@@ -135,6 +146,7 @@ int wsh_gpu_open(struct wsh_gpu *gpu, int otherwise)
     wsh_cuda_describe(gpu->ordinal, gpu->name, sizeof gpu->name, gpu->pci, sizeof gpu->pci);
     gpu->vmm = has(gpu->ordinal, WSH_CU_ATTR_VMM) && has(gpu->ordinal, WSH_CU_ATTR_POSIX_HANDLES);
     gpu->rdma = has(gpu->ordinal, WSH_CU_ATTR_RDMA_VMM);
+    gpu->sees = has_least(gpu->ordinal, WSH_CU_ATTR_RDMA_WRITES_ORDERING, WSH_CU_WRITES_ORDERING_OWNER);
     gpu->mps = has(gpu->ordinal, WSH_CU_ATTR_MPS);
     return 0;
 }

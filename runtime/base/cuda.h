@@ -47,11 +47,13 @@ enum {
     WSH_CU_ATTR_VMM = 102,
     WSH_CU_ATTR_POSIX_HANDLES = 103,
     WSH_CU_ATTR_RDMA_VMM = 110,
+    WSH_CU_ATTR_RDMA_WRITES_ORDERING = 118, /* GPU_DIRECT_RDMA_WRITES_ORDERING */
     WSH_CU_ATTR_MPS = 133,
     WSH_CU_POINTER_MEMORY_TYPE = 2,
     WSH_CU_POINTER_SYNC_MEMOPS = 6,
     WSH_CU_POINTER_LEGACY_IPC = 10,
     WSH_CU_MEMORY_DEVICE = 2,
+    WSH_CU_WRITES_ORDERING_OWNER = 100,
     WSH_CU_PINNED = 1,
     WSH_CU_ON_DEVICE = 1,
     WSH_CU_POSIX = 1,
@@ -68,6 +70,9 @@ struct wsh_cuda {
 #include "runtime/base/cuda_defs.h"
 #undef WSH_CUDA
 };
+
+/* May there be a GPU? A look at the driver's device file, which loads and starts nothing. */
+bool wsh_cuda_is_likely(void);
 
 /*
  * Loads the driver once; thread-safe. 0, -ENODEV (no driver or no GPU, no error) or -EIO (the driver does not
@@ -94,6 +99,7 @@ struct wsh_gpu {
     bool retained; /* ctx is the primary one, held by this */
     bool vmm;      /* memory can be created, passed to peers as a descriptor and mapped anywhere */
     bool rdma;     /* … and reached by NICs */
+    bool sees;     /* what a NIC has written into its memory, with nothing done for it */
     bool mps;      /* the processes on it run at the same time */
     char name[64], pci[16];
 };

@@ -257,6 +257,7 @@ static int open_chosen(struct wsh_efa_tp *tp, struct fi_info *const *chosen, uin
         rc = info ? wsh_efa_rail_open(&tp->rail[i], &tp->lib, info, cq_size) : -ENOMEM;
         if (!rc)
             tp->inject_max = wsh_efa_rail_inject(&tp->rail[i], tp->inject_max);
+        tp->hmem = !rc && tp->rail[i].hmem && (!i || tp->hmem);
     }
     return rc ? rc : open_wait_fd(tp);
 }
@@ -288,7 +289,7 @@ static int open_first(struct wsh_efa_tp *tp, const struct wsh_tp_params *params,
     struct fi_info *list;
     int rc;
 
-    if ((rc = wsh_efa_provider_choose(&tp->lib, tp->env, &list, why, size)))
+    if ((rc = wsh_efa_provider_choose(&tp->lib, tp->env, params->hmem, &list, why, size)))
         return rc;
     rc = choose_rails(tp, params, list);
     tp->lib.freeinfo(list);
@@ -299,10 +300,11 @@ static int open_first(struct wsh_efa_tp *tp, const struct wsh_tp_params *params,
     wsh_info(
         WSH_SUB_TRANSPORT,
         "network: %s, fabric %s, libfabric %u.%u, %u NIC%s, order %s, counted writes %d, inject %zu, wait "
-        "descriptor %d, %u messages a peer",
+        "descriptor %d, %u messages a peer%s",
         tp->rail[0].name, tp->rail[0].info->fabric_attr->name, FI_MAJOR(tp->lib.version),
         FI_MINOR(tp->lib.version), tp->n_rails, tp->n_rails == 1 ? "" : "s",
-        tp->native ? "the provider's" : "ours", tp->imm, tp->inject_max, tp->wait_fd >= 0, tp->window);
+        tp->native ? "the provider's" : "ours", tp->imm, tp->inject_max, tp->wait_fd >= 0, tp->window,
+        tp->hmem ? ", device memory" : "");
     return 0;
 }
 
@@ -323,6 +325,6 @@ int wsh_efa_lane_open(struct wsh_efa_lanes *lanes, uint32_t number, const struct
     if (rc || (rc = open_pools(tp)) || (rc = post_receives(tp)))
         return rc;
     *limits = (struct wsh_tp_limits){
-        .inject_max = tp->copy_always, .op_max = tp->part_max, .ordered = tp->native, .near = tp->near};
+        .inject_max = tp->copy_always, .copy_max = tp->msg_max, .op_max = tp->part_max, .ordered = tp->native, .hmem = tp->hmem, .near = tp->near};
     return 0;
 }

@@ -131,6 +131,7 @@ struct wsh_efa_tp {
     bool mr_local;        /* buffers given to the provider must be registered */
     bool by_sockets;      /* a dead peer shows as a connection that cannot be made again */
     bool virt_addr;       /* remote addresses are addresses, not offsets */
+    bool hmem;            /* device memory may be registered */
 
     int my_pe, n_pes;
     struct wsh_efa_peer *peers;
@@ -166,9 +167,9 @@ struct wsh_efa_tp {
     bool any_lost, any_news;                     /* some path was; some peer has news to be told */
     char rail_text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why */
 
-    char *seg_base[WSH_SEGS]; /* registered segments of this PE */
+    char *seg_base[WSH_SEGS]; /* registered segments of this PE's host memory: what messages are about */
     size_t seg_len[WSH_SEGS];
-    struct wsh_efa_lmem *lmem[WSH_SEGS];
+    struct wsh_efa_lmem *lmem[WSH_SEGS]; /* all that are registered */
 
     struct wsh_efa_ctx **ctxs; /* [n_ctxs] by number, also closed ones */
     uint32_t n_ctxs;
@@ -263,6 +264,8 @@ int wsh_efa_mem_attach(struct wsh_efa_tp *tp, int pe, enum wsh_seg seg, const vo
 int wsh_efa_mem_pools(struct wsh_efa_tp *tp);
 void wsh_efa_mem_close(struct wsh_efa_mr *mr);
 bool wsh_efa_mem_find(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc);
+/* `addr` is in registered device memory, which no CPU touches. */
+bool wsh_efa_mem_is_device(const struct wsh_efa_tp *tp, const void *addr);
 
 /*
  * Descriptors stand for registered memory in spans and requests: with one rail the provider's own, with several the
@@ -273,11 +276,13 @@ static inline void *wsh_efa_desc(const struct wsh_efa_tp *tp, void *desc, unsign
     return tp->n_rails > 1 && desc ? ((struct wsh_efa_mr *)desc)->desc[rail] : desc;
 }
 
-/* Descriptor of user memory; false: it must go through a buffer of ours. */
+/* Descriptor of user memory; false: it must go through a buffer of ours. Device memory always has one. */
 static inline bool wsh_efa_mem_desc(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc)
 {
     *desc = NULL;
-    return !tp->mr_local || wsh_efa_mem_find(tp, addr, len, desc);
+    if (!tp->mr_local && wsh_likely(!tp->hmem))
+        return true;
+    return wsh_efa_mem_find(tp, addr, len, desc) || !tp->mr_local;
 }
 
 /* peers.c */

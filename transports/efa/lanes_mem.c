@@ -49,7 +49,7 @@ int wsh_efa_lanes_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, s
     int rc;
 
     *lmem = NULL;
-    if (mem->kind != WSH_MEM_HOST) {
+    if (mem->kind != WSH_MEM_HOST && !((struct wsh_efa_lanes *)base)->lane[0]->hmem) {
         *blob_len = 0;
         return -ENOTSUP;
     }
@@ -58,10 +58,12 @@ int wsh_efa_lanes_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, s
         return -ENOMEM;
     new->base = (struct wsh_lmem){.seg = mem->seg, .base = mem->base, .len = mem->len};
     rc = register_all((struct wsh_efa_lanes *)base, mem, new, blob, blob_len);
-    if (rc)
+    if (rc) {
         wsh_efa_lanes_mem_release(base, &new->base);
-    else
+        *blob_len = 0;
+    } else {
         *lmem = &new->base;
+    }
     return rc;
 }
 

@@ -54,10 +54,35 @@ static int check_memlock(const struct wsh_efa_tp *tp, size_t len)
     return -ENOMEM;
 }
 
-static int mr_open_on(const struct wsh_efa_rail *rail, void *base, size_t len, uint64_t access, uint64_t key,
-                      struct fid_mr **mr)
+/* What is registered: host memory, or that of GPU `gpu`. */
+struct piece {
+    void *base;
+    size_t len;
+    enum fi_hmem_iface iface;
+    int gpu;
+};
+
+/* The provider finds by itself how a NIC gets at a GPU's memory (dmabuf, or the driver's peer memory). */
+static int mr_reg(const struct wsh_efa_rail *rail, const struct piece *piece, uint64_t access, uint64_t key,
+                  struct fid_mr **mr)
 {
-    int rc = fi_mr_reg(rail->domain, base, len, access, 0, key, 0, mr, NULL);
+    const struct iovec iov = {piece->base, piece->len};
+    const struct fi_mr_attr attr = {.mr_iov = &iov,
+                                    .iov_count = 1,
+                                    .access = access,
+                                    .requested_key = key,
+                                    .iface = piece->iface,
+                                    .device.cuda = piece->gpu};
+
+    if (piece->iface == FI_HMEM_SYSTEM)
+        return fi_mr_reg(rail->domain, piece->base, piece->len, access, 0, key, 0, mr, NULL);
+    return fi_mr_regattr(rail->domain, &attr, 0, mr);
+}
+
+static int mr_open_on(const struct wsh_efa_rail *rail, const struct piece *piece, uint64_t access,
+                      uint64_t key, struct fid_mr **mr)
+{
+    int rc = mr_reg(rail, piece, access, key, mr);
 
     if (rc)
         *mr = NULL;
@@ -74,13 +99,13 @@ static int mr_open_on(const struct wsh_efa_rail *rail, void *base, size_t len, u
 }
 
 /* With every rail, or with none. */
-static int mr_open(struct wsh_efa_tp *tp, void *base, size_t len, uint64_t access, uint64_t key,
+static int mr_open(struct wsh_efa_tp *tp, const struct piece *piece, uint64_t access, uint64_t key,
                    struct wsh_efa_mr *mr)
 {
     int rc = 0;
 
     for (uint32_t i = 0; i < tp->n_rails && !rc; i++) {
-        rc = mr_open_on(&tp->rail[i], base, len, access, key, &mr->mr[i]);
+        rc = mr_open_on(&tp->rail[i], piece, access, key, &mr->mr[i]);
         mr->desc[i] = rc ? NULL : fi_mr_desc(mr->mr[i]);
     }
     if (rc)
@@ -118,32 +143,64 @@ static void fill_blob(const struct wsh_efa_tp *tp, const struct wsh_efa_lmem *lm
     *blob_len = EFA_MEM_LEN(tp->n_rails);
 }
 
+/* Device memory has another road, so that its refusal is no error. */
+static int refused(const struct wsh_efa_tp *tp, const struct wsh_mem *mem, int rc)
+{
+    if (mem->kind == WSH_MEM_DEVICE) {
+        wsh_info(WSH_SUB_TRANSPORT,
+                 "%s refuses %zu bytes of device memory of GPU %d (%s): other hosts reach them through host "
+                 "memory",
+                 tp->rail[0].name, mem->len, mem->gpu, tp->lib.strerror(-rc));
+        return -ENOTSUP;
+    }
+    wsh_error("cannot register %zu bytes of symmetric memory with %s: %s; lower SHMEM_SYMMETRIC_SIZE, or "
+              "raise the memlock limit (ulimit -l)",
+              mem->len, tp->rail[0].name, tp->lib.strerror(-rc));
+    return rc;
+}
+
+static struct piece piece_of(const struct wsh_mem *mem)
+{
+    bool device = mem->kind == WSH_MEM_DEVICE;
+
+    return (struct piece){mem->base, mem->len, device ? FI_HMEM_CUDA : FI_HMEM_SYSTEM, device ? mem->gpu : 0};
+}
+
+/* Under the lock: buffers come while others use the domain. */
+static void note(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_efa_lmem *lmem)
+{
+    tp->lmem[mem->seg] = lmem;
+    if (mem->kind == WSH_MEM_DEVICE)
+        return;
+    tp->seg_base[mem->seg] = mem->base;
+    tp->seg_len[mem->seg] = mem->len;
+}
+
 int wsh_efa_mem_register(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                          size_t *blob_len)
 {
+    const struct piece piece = piece_of(mem);
     struct wsh_efa_lmem *new;
     int rc;
 
     if (*blob_len < EFA_MEM_LEN(tp->n_rails))
         return -ENOSPC;
-    if ((rc = check_memlock(tp, mem->len * tp->lanes->n)))
+    if (mem->kind == WSH_MEM_HOST && (rc = check_memlock(tp, mem->len * tp->lanes->n)))
         return rc;
     new = malloc(sizeof *new);
     if (!new)
         return -ENOMEM;
     *new = (struct wsh_efa_lmem){.base = {.seg = mem->seg, .base = mem->base, .len = mem->len}};
-    rc = mr_open(tp, mem->base, mem->len, EFA_ACCESS, 1 + (uint64_t)mem->seg, &new->mr);
+    wsh_efa_lock(tp);
+    rc = mr_open(tp, &piece, EFA_ACCESS, 1 + (uint64_t)mem->seg, &new->mr);
+    if (!rc)
+        note(tp, mem, new);
+    wsh_efa_unlock(tp);
     if (rc) {
-        wsh_error("cannot register %zu bytes of symmetric memory with %s: %s; lower SHMEM_SYMMETRIC_SIZE, or "
-                  "raise the memlock limit (ulimit -l)",
-                  mem->len, tp->rail[0].name, tp->lib.strerror(-rc));
         free(new);
-        return rc;
+        return refused(tp, mem, rc);
     }
     fill_blob(tp, new, blob, blob_len);
-    tp->seg_base[mem->seg] = mem->base;
-    tp->seg_len[mem->seg] = mem->len;
-    tp->lmem[mem->seg] = new;
     *lmem = &new->base;
     return 0;
 }
@@ -196,8 +253,8 @@ int wsh_efa_mem_pools(struct wsh_efa_tp *tp)
     if (!tp->mr_local)
         return 0;
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
-        int rc = mr_open(tp, pools[i]->slab, pools[i]->slab_len, EFA_ACCESS_LOCAL, WSH_SEGS + 1 + i,
-                         &tp->slab_mr[i]);
+        const struct piece piece = {pools[i]->slab, pools[i]->slab_len, FI_HMEM_SYSTEM, 0};
+        int rc = mr_open(tp, &piece, EFA_ACCESS_LOCAL, WSH_SEGS + 1 + i, &tp->slab_mr[i]);
 
         if (rc) {
             wsh_error("cannot register %zu bytes of message buffers with %s: %s; check ulimit -l",
@@ -209,16 +266,30 @@ int wsh_efa_mem_pools(struct wsh_efa_tp *tp)
     return 0;
 }
 
-bool wsh_efa_mem_find(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc)
+/* The segment that holds the bytes, or -1. */
+static int find(const struct wsh_efa_tp *tp, const void *addr, size_t len)
 {
     for (int seg = 0; seg < WSH_SEGS; seg++) {
-        size_t off = (size_t)((const char *)addr - tp->seg_base[seg]);
+        const struct wsh_lmem *lmem = tp->lmem[seg] ? &tp->lmem[seg]->base : NULL;
+        size_t off = lmem ? (size_t)((const char *)addr - (const char *)lmem->base) : 0;
 
-        if (tp->seg_base[seg] && (const char *)addr >= tp->seg_base[seg] && off < tp->seg_len[seg] &&
-            len <= tp->seg_len[seg] - off) {
-            *desc = desc_of(tp, &tp->lmem[seg]->mr);
-            return true;
-        }
+        if (lmem && off < lmem->len && len <= lmem->len - off)
+            return seg;
     }
-    return false;
+    return -1;
+}
+
+bool wsh_efa_mem_find(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc)
+{
+    int seg = find(tp, addr, len);
+
+    if (seg < 0)
+        return false;
+    *desc = desc_of(tp, &tp->lmem[seg]->mr);
+    return true;
+}
+
+bool wsh_efa_mem_is_device(const struct wsh_efa_tp *tp, const void *addr)
+{
+    return find(tp, addr, 1) >= WSH_SEG_DEVICE;
 }

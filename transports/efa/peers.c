@@ -226,7 +226,9 @@ int wsh_efa_connect(struct wsh_efa_tp *tp, const struct wsh_tp_peers *peers)
 
 unsigned wsh_efa_reach(struct wsh_efa_tp *tp, int pe, enum wsh_mem_kind kind)
 {
-    if (kind != WSH_MEM_HOST || !tp->peers[pe].connected)
+    if (!tp->peers[pe].connected)
         return 0;
+    if (kind != WSH_MEM_HOST) /* what the target's CPU would have to do is left to others */
+        return tp->hmem ? WSH_REACH_PUT | WSH_REACH_GET : 0;
     return WSH_REACH_ALL | (pe == tp->my_pe ? WSH_REACH_CPU_LS : 0);
 }

@@ -84,7 +84,7 @@ static bool address_is_routable(const struct fi_info *info)
 
 /* Never FI_ATOMIC: atomics run on the target's CPU, and tcp;ofi_rxm loses its write order with it. */
 static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const char *prov, const char *domain,
-                                  uint64_t order)
+                                  uint64_t order, bool hmem)
 {
     struct fi_info *hints = lib->dupinfo(NULL);
 
@@ -99,15 +99,19 @@ static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const char *pro
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
     hints->domain_attr->threading = FI_THREAD_DOMAIN; /* efa_tp.lock covers the whole domain */
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    if (hmem) {
+        hints->caps |= FI_HMEM;
+        hints->domain_attr->mr_mode |= FI_MR_HMEM;
+    }
     hints->fabric_attr->prov_name = prov ? strdup(prov) : NULL;
     hints->domain_attr->name = domain ? strdup(domain) : NULL;
     return hints;
 }
 
-static int ask(const struct wsh_efa_lib *lib, const char *prov, const char *domain, uint64_t order,
+static int ask(const struct wsh_efa_lib *lib, const char *prov, const char *domain, uint64_t order, bool hmem,
                struct fi_info **list)
 {
-    struct fi_info *hints = make_hints(lib, prov, domain, order);
+    struct fi_info *hints = make_hints(lib, prov, domain, order, hmem);
     int rc;
 
     if (!hints)
@@ -154,7 +158,7 @@ static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t siz
     size_t used = 0;
 
     snprintf(text, size, "none");
-    if (ask(lib, NULL, NULL, 0, &list))
+    if (ask(lib, NULL, NULL, 0, false, &list))
         return;
     for (const struct fi_info *info = list; info && used < size; info = info->next) {
         char word[128];
@@ -167,15 +171,31 @@ static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t siz
 }
 
 /* Asks the named provider for its order first; one that cannot give it refuses, and is asked without any. */
-static int ask_ordered(const struct wsh_efa_lib *lib, const char *prov, const char *domain,
+static int ask_ordered(const struct wsh_efa_lib *lib, const char *prov, const char *domain, bool hmem,
                        struct fi_info **list)
 {
     const uint64_t orders[] = {EFA_ORDER_MORE, EFA_ORDER, 0};
     int rc = -FI_ENODATA;
 
     for (size_t i = 0; i < sizeof orders / sizeof orders[0] && rc == -FI_ENODATA; i++)
-        rc = ask(lib, prov, domain, orders[i], list);
+        rc = ask(lib, prov, domain, orders[i], hmem, list);
     return rc;
+}
+
+/* Device memory too, where that is wanted and the provider has it; whatever else is the matter is asked without. */
+static int ask_named(const struct wsh_efa_lib *lib, const char *prov, const char *domain, bool hmem,
+                     struct fi_info **list)
+{
+    int rc = hmem ? ask_ordered(lib, prov, domain, true, list) : -FI_ENODATA;
+
+    if (!rc)
+        return 0;
+    if (hmem)
+        wsh_info(WSH_SUB_TRANSPORT,
+                 "libfabric %u.%u's provider %s does not take device memory (FI_HMEM: %s): that of other "
+                 "hosts is reached through host memory",
+                 FI_MAJOR(lib->version), FI_MINOR(lib->version), prov, lib->strerror(-rc));
+    return ask_ordered(lib, prov, domain, false, list);
 }
 
 static int refuse_setting(const struct wsh_efa_lib *lib, const char *prov, const char *domain, int rc)
@@ -196,7 +216,7 @@ static int choose_name(const struct wsh_efa_lib *lib, const char *domain, char *
 {
     const struct fi_info *best;
     struct fi_info *list;
-    int rc = ask(lib, NULL, domain, 0, &list);
+    int rc = ask(lib, NULL, domain, 0, false, &list);
 
     if (rc && domain)
         return refuse_setting(lib, NULL, domain, rc);
@@ -252,8 +272,8 @@ static struct fi_info *copy_alike(const struct wsh_efa_lib *lib, const struct fi
     return first;
 }
 
-int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, struct fi_info **info,
-                            char *why, size_t size)
+int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, bool hmem,
+                            struct fi_info **info, char *why, size_t size)
 {
     char name[128];
     const struct fi_info *best;
@@ -264,7 +284,7 @@ int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env 
         snprintf(name, sizeof name, "%s", env->provider);
     else if ((rc = choose_name(lib, env->domain, name, sizeof name, why, size)))
         return rc;
-    rc = ask_ordered(lib, name, env->domain, &list);
+    rc = ask_named(lib, name, env->domain, hmem, &list);
     if (rc)
         return refuse_setting(lib, name, env->domain, rc);
     best = best_of(list, env->domain, true);
@@ -299,4 +319,9 @@ bool wsh_efa_orders_raw(const struct fi_info *info)
 bool wsh_efa_pins(const struct fi_info *info)
 {
     return info->domain_attr->mr_mode & FI_MR_ALLOCATED;
+}
+
+bool wsh_efa_takes_hmem(const struct fi_info *info)
+{
+    return info->caps & FI_HMEM;
 }

@@ -12,10 +12,14 @@
 /*
  * Chooses a provider of reliable messages and remote memory access: the one that the settings name, or the best
  * of this machine. *info is freed with lib->freeinfo: the best endpoint, followed by those of its sort on other NICs
- * (none where SHMEM_LIBFABRIC_DOMAIN names one). -ENODEV: none, `why` says so in words; any other error was logged.
+ * (none where SHMEM_LIBFABRIC_DOMAIN names one). `hmem`: device memory is asked for too; that never decides which
+ * provider is chosen. -ENODEV: none, `why` says so in words; any other error was logged.
  */
-int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, struct fi_info **info,
-                            char *why, size_t size);
+int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, bool hmem,
+                            struct fi_info **info, char *why, size_t size);
+
+/* The endpoint takes registered device memory. */
+bool wsh_efa_takes_hmem(const struct fi_info *info);
 
 /* What the provider orders by itself on one endpoint, for operations of any size. */
 bool wsh_efa_orders_waw(const struct fi_info *info);

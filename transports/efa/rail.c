@@ -3,6 +3,7 @@
 #include "transports/efa/rail.h"
 
 #include "runtime/base/log.h"
+#include "transports/efa/provider.h"
 
 #include <rdma/fi_cm.h>
 
@@ -15,7 +16,11 @@
  * Options of endpoints as <rdma/fi_endpoint.h> of libfabric 2.1 numbers them, which older headers lack. A library or
  * provider that does not know one refuses it.
  */
-enum { EFA_OPT_SHARED_MEMORY_PERMITTED = 11, EFA_OPT_INJECT_RMA_SIZE = 18 };
+enum {
+    EFA_OPT_CUDA_API_PERMITTED = 10,
+    EFA_OPT_SHARED_MEMORY_PERMITTED = 11,
+    EFA_OPT_INJECT_RMA_SIZE = 18
+};
 
 /* Logs a failed call on `rail`; returns its error. */
 static int rail_failed(const struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const char *call,
@@ -57,7 +62,28 @@ static void bind_eq(struct wsh_efa_rail *rail)
     }
 }
 
-static int open_endpoint(struct wsh_efa_rail *rail, const char **call)
+/*
+ * Device memory only from a provider that promises to leave CUDA alone: it would copy by calls that may wait for a
+ * kernel, which may wait for what is copied. Who does not know the option promises nothing.
+ */
+static void forbid_cuda(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib)
+{
+    bool permitted = false;
+    int rc;
+
+    if (!wsh_efa_takes_hmem(rail->info))
+        return;
+    rc = fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, EFA_OPT_CUDA_API_PERMITTED, &permitted, sizeof permitted);
+    rail->hmem = !rc;
+    if (rc)
+        wsh_info(WSH_SUB_TRANSPORT,
+                 "%s takes device memory, but not without calls of CUDA (FI_OPT_CUDA_API_PERMITTED: %s), "
+                 "which could wait for a kernel that waits for them: device memory of other hosts is reached "
+                 "through host memory",
+                 rail->name, lib->strerror(-rc));
+}
+
+static int open_endpoint(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const char **call)
 {
     bool shared = false;
     int rc;
@@ -73,6 +99,7 @@ static int open_endpoint(struct wsh_efa_rail *rail, const char **call)
     bind_eq(rail);
     /* Peers of this host are the local transport's. */
     (void)fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, EFA_OPT_SHARED_MEMORY_PERMITTED, &shared, sizeof shared);
+    forbid_cuda(rail, lib);
     *call = "fi_enable";
     return fi_enable(rail->ep);
 }
@@ -99,7 +126,7 @@ int wsh_efa_rail_open(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, 
     call = "fi_av_open";
     if ((rc = fi_av_open(rail->domain, &av_attr, &rail->av, NULL)))
         goto err;
-    if ((rc = open_endpoint(rail, &call)))
+    if ((rc = open_endpoint(rail, lib, &call)))
         goto err;
     return 0;
 err:

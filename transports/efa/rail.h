@@ -9,6 +9,8 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 
+#include <stdbool.h>
+
 struct wsh_efa_req;
 
 struct wsh_efa_rail {
@@ -24,6 +26,7 @@ struct wsh_efa_rail {
     uint32_t run;             /* … that it has without a doorbell (run.c) */
     struct wsh_efa_req *held; /* to be given next, with … */
     uint64_t held_imm;        /* … this immediate data */
+    bool hmem;                /* takes device memory */
     int wait_fd;              /* becomes readable when the queue has something; -1: the provider has none */
     char name[160];           /* "tcp;ofi_rxm (eth0)", for messages */
 };

@@ -132,30 +132,35 @@ static bool put_opens(const struct wsh_efa_tp *tp, struct wsh_efa_flow *flow)
 
 static __attribute__((noinline)) int put_later(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
                                                const struct wsh_rmem *rmem, const struct wsh_efa_span *span,
-                                               bool copied, struct wsh_done *done)
+                                               bool copied, bool by_cpus, struct wsh_done *done)
 {
-    if (fits_message(tp, rmem->pe, span->len) && !wsh_efa_open(flow))
+    if (by_cpus && fits_message(tp, rmem->pe, span->len) && !wsh_efa_open(flow))
         return put_message(tp, flow, rmem, span->addr - rmem->base, span->local, span->len);
     return copied ? put_counted(tp, flow, span) : submit(tp, flow, WSH_SRD_PUT, span, done);
 }
 
+/*
+ * by_cpus: both ends are host memory, so that the bytes may go in a message; else the source too is device memory
+ * where `readable` is not set, and nothing may copy from it.
+ */
 static inline __attribute__((always_inline)) int put_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx,
                                                             const struct wsh_rmem *rmem, size_t off,
                                                             const void *src, size_t len,
-                                                            struct wsh_done *done)
+                                                            struct wsh_done *done, bool by_cpus,
+                                                            bool readable)
 {
     struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(tp, rmem)};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool copied = len <= tp->copy_always || (done && fits_message(tp, rmem->pe, len));
+    bool copied = readable && (len <= tp->copy_always || (done && fits_message(tp, rmem->pe, len)));
     int rc;
 
     if (wsh_unlikely(tp->failed || !flow))
         return flow ? tp->failed : -ENOMEM;
-    if (by_message(tp) && fits_message(tp, rmem->pe, len))
+    if (by_cpus && by_message(tp) && fits_message(tp, rmem->pe, len))
         return put_message(tp, flow, rmem, off, src, len);
     if ((!copied && (len > tp->whole_max || !wsh_efa_mem_desc(tp, src, len, &span.desc))) ||
         (wsh_unlikely(!put_begin(tp, flow)) && !put_opens(tp, flow)))
-        return put_later(tp, flow, rmem, &span, copied, done);
+        return put_later(tp, flow, rmem, &span, copied, by_cpus, done);
     if (copied)
         rc = put_copied(tp, flow, &span);
     else
@@ -163,6 +168,15 @@ static inline __attribute__((always_inline)) int put_locked(struct wsh_efa_tp *t
     if (wsh_unlikely(rc))
         put_refused(tp, flow);
     return rc;
+}
+
+static __attribute__((noinline)) int put_near_device(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx,
+                                                     const struct wsh_rmem *rmem, size_t off, const void *src,
+                                                     size_t len, struct wsh_done *done)
+{
+    bool readable = !wsh_efa_mem_is_device(tp, src);
+
+    return put_locked(tp, ctx, rmem, off, src, len, done, readable && rmem->seg < WSH_SEG_DEVICE, readable);
 }
 
 int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
@@ -178,7 +192,10 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
         return 0;
     }
     wsh_efa_lock(tp);
-    rc = put_locked(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
+    if (wsh_unlikely(tp->hmem))
+        rc = put_near_device(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
+    else
+        rc = put_locked(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done, true, true);
     wsh_efa_unlock(tp);
     return rc;
 }
@@ -203,7 +220,8 @@ static int get_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
     struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_key(tp, rmem)};
     const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool open, small = len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= tp->msg_max;
+    bool open, by_cpus = rmem->seg < WSH_SEG_DEVICE && !(tp->hmem && wsh_efa_mem_is_device(tp, dst)),
+               small = by_cpus && len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= tp->msg_max;
     int rc;
 
     if (wsh_unlikely(tp->failed || !flow))

@@ -31,12 +31,13 @@ static int put_signal_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, con
     const struct wsh_efa_place signal = {
         .seg = (uint8_t)sig->rmem->seg, .op = (uint8_t)sig->op, .width = 8, .off = sig->off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
+    bool by_cpus = rmem->seg < WSH_SEG_DEVICE && !(tp->hmem && wsh_efa_mem_is_device(tp, src));
     struct wsh_efa_op *op;
     struct wsh_efa_req *req;
 
     if (wsh_unlikely(tp->failed || !flow))
         return flow ? tp->failed : -ENOMEM;
-    if (sizeof(struct wsh_efa_signal_msg) + len <= tp->peers[rmem->pe].msg_max) {
+    if (!len || (by_cpus && sizeof(struct wsh_efa_signal_msg) + len <= tp->peers[rmem->pe].msg_max)) {
         req = wsh_efa_signal_message(tp, flow, &data, src, len, &signal, sig->value);
         return req ? wsh_efa_msg_submit(tp, flow, req, EFA_SIGNALS) : -EAGAIN;
     }

@@ -42,6 +42,8 @@ static int send_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const str
 
     if (wsh_unlikely(tp->failed || !flow))
         return flow ? tp->failed : -ENOMEM;
+    if (tp->hmem && wsh_efa_mem_is_device(tp, src))
+        return -ENOTSUP;
     req = wsh_efa_msg_new(tp, flow, EFA_WIRE_STRIDED, len);
     if (!req)
         return -EAGAIN;
@@ -63,7 +65,7 @@ int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size
 
     if (!rmem->map)
         piece.nelems = count_fitting(tp, rmem->pe, shape);
-    if (piece.nelems < 2)
+    if (piece.nelems < 2 || rmem->seg >= WSH_SEG_DEVICE)
         return -ENOTSUP;
     *taken = piece.nelems;
     if (rmem->map) {

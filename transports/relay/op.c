@@ -157,6 +157,37 @@ int relay_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t 
     return start(rmem, &ask);
 }
 
+int relay_signal_behind(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
+                        struct wsh_done **gate)
+{
+    struct relay_ask ask = ask_for(tctx, sig->rmem, sig->off, RELAY_AMO, NULL);
+    struct relay *relay = ask.ctx->relay;
+    struct relay_peer *peer = &relay->peers[sig->rmem->pe];
+    int rc, moved;
+
+    ask.len = ask.width = 8;
+    ask.op = (uint8_t)sig->op;
+    ask.value = sig->value;
+    pthread_mutex_lock(&relay->lock);
+    rc = begin(relay, peer, &ask);
+    moved = rc == -EAGAIN ? relay_out_progress(relay, peer) : 0;
+    if (!rc)
+        *gate = relay_out_hold(relay, peer, done);
+    pthread_mutex_unlock(&relay->lock);
+    return moved < 0 ? moved : rc;
+}
+
+void relay_signal_go(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate, bool started)
+{
+    struct relay *relay = ((struct relay_ctx *)tctx)->relay;
+
+    pthread_mutex_lock(&relay->lock);
+    if (!started)
+        relay_out_drop(relay, &relay->peers[sig->rmem->pe], gate);
+    relay_done(gate);
+    pthread_mutex_unlock(&relay->lock);
+}
+
 size_t relay_pending(struct wsh_tctx *tctx, int pe)
 {
     struct relay_ctx *ctx = (struct relay_ctx *)tctx;

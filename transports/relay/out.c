@@ -125,6 +125,32 @@ int relay_out_add(struct relay *relay, struct relay_peer *peer, const struct rel
     return 0;
 }
 
+struct wsh_done *relay_out_hold(struct relay *relay, struct relay_peer *peer, struct wsh_done *done)
+{
+    struct relay_sent *sent = &peer->out[index_of(relay, peer->head - 1)];
+
+    sent->copied.left = 1;
+    sent->done = done;
+    relay_owe(done);
+    return &sent->copied;
+}
+
+/* As if it had never been; but where others came behind it, it becomes padding. */
+void relay_out_drop(struct relay *relay, struct relay_peer *peer, struct wsh_done *held)
+{
+    struct relay_sent *sent =
+        (struct relay_sent *)(void *)((char *)held - offsetof(struct relay_sent, copied));
+    struct relay_head head = {.kind = RELAY_PAD, .places = 1};
+    size_t index = (size_t)(sent - peer->out);
+
+    relay_done(sent->done);
+    relay_settle(sent->ctx, peer->pe);
+    *sent = (struct relay_sent){.copied = sent->copied, .places = 1};
+    memcpy(peer->box + relay_out(relay->places) + index * RELAY_PLACE, &head, sizeof head);
+    if (index == index_of(relay, peer->head - 1))
+        peer->head--;
+}
+
 static int send_one(struct relay *relay, struct relay_peer *peer, uint64_t pos, struct relay_sent *sent)
 {
     size_t index = index_of(relay, pos);

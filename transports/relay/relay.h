@@ -33,7 +33,7 @@ struct relay_ask {
 /* A message to a PE, by its first place. */
 struct relay_sent {
     struct wsh_done carried; /* 0: nobody reads it any more */
-    struct wsh_done copied;  /* 0: it is whole; or its answer is where it belongs */
+    struct wsh_done copied;  /* 0: it is whole, and what it waits for is there; or its answer is where it belongs */
     struct wsh_done *done;   /* of who waits for it, or NULL */
     struct relay_ctx *ctx;
     char *into; /* where the answer goes, or NULL */
@@ -127,6 +127,9 @@ int relay_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, co
               void *result, struct wsh_done *done);
 int relay_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                      size_t len, const struct wsh_sig *sig, struct wsh_done *done);
+int relay_signal_behind(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
+                        struct wsh_done **gate);
+void relay_signal_go(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate, bool started);
 size_t relay_pending(struct wsh_tctx *tctx, int pe);
 void relay_describe(struct wsh_tctx *tctx, char *text, size_t size);
 
@@ -138,6 +141,9 @@ int relay_unpark(struct relay *relay, struct relay_peer *peer);
 /* out.c: messages to a PE. add: the next `len` bytes of what is asked; 0, -EAGAIN: no room, or a final error. */
 int relay_out_add(struct relay *relay, struct relay_peer *peer, const struct relay_ask *ask, size_t len);
 int relay_out_progress(struct relay *relay, struct relay_peer *peer);
+/* The message just added, one without payload, stays until its `copied`, which this sets to 1, is 0; takes it back. */
+struct wsh_done *relay_out_hold(struct relay *relay, struct relay_peer *peer, struct wsh_done *done);
+void relay_out_drop(struct relay *relay, struct relay_peer *peer, struct wsh_done *held);
 
 /* in.c: messages from a PE. apply: by the stream, the one at `pos`; 0, -EAGAIN, or a final error. */
 int relay_in_progress(struct relay *relay, struct relay_peer *peer);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the lists by which the settings restrict transports. */
+#include "runtime/base/log.h"
+#include "runtime/job.h"
+#include "runtime/route.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_listed(const char *list, const char *name)
+{
+    for (const char *word = list; word && *word;) {
+        size_t len = strcspn(word, ",");
+
+        if (strlen(name) == len && !strncasecmp(word, name, len))
+            return true;
+        word += len + (word[len] == ',');
+    }
+    return false;
+}
+
+static bool is_known(const char *word, size_t len)
+{
+    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
+        if (strlen((*ops)->name) == len && !strncasecmp(word, (*ops)->name, len))
+            return true;
+    return false;
+}
+
+static int check_list(const char *setting, const char *list)
+{
+    char names[128] = "";
+
+    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "",
+                 (*ops)->name);
+    for (const char *word = list; word && *word;) {
+        size_t len = strcspn(word, ",");
+
+        if (!is_known(word, len)) {
+            wsh_error("%s: unknown transport '%.*s'; known: %s", setting, (int)len, word, names);
+            return -EINVAL;
+        }
+        word += len + (word[len] == ',');
+    }
+    return 0;
+}
+
+bool wsh_route_allows(const struct wsh_job *job, const struct wsh_tp_ops *ops, int seg)
+{
+    const char *list = seg == WSH_SEG_STATIC && job->env.transports_static ? job->env.transports_static
+                                                                           : job->env.transports;
+
+    return !list || is_listed(list, ops->name);
+}
+
+/* The first of the registry is the one that maps host memory. */
+bool wsh_route_shares_memory(const struct wsh_job *job)
+{
+    return wsh_route_allows(job, wsh_tp_registry()[0], WSH_SEG_HEAP);
+}
+
+int wsh_route_check_lists(const struct wsh_job *job)
+{
+    int rc = check_list("SHMEM_TRANSPORTS", job->env.transports);
+
+    return rc ? rc : check_list("SHMEM_TRANSPORTS_STATIC", job->env.transports_static);
+}
