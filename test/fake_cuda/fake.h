@@ -5,6 +5,7 @@
  * the caller's back, in order, after random pauses. Settings, read at every call:
  *   FAKE_CUDA_GPUS   how many there are (2)
  *   FAKE_CUDA_BYTES  of memory each has, all processes counted for themselves (1 GiB)
+ *   FAKE_CUDA_WRITES GPU_DIRECT_RDMA_WRITES_ORDERING (100: the GPU sees what NICs have written)
  *   FAKE_CUDA_VMM    0 = no virtual memory management
  *   FAKE_CUDA_FAIL   name=status: that routine returns that status
  *   FAKE_CUDA_BLOCK  name=path: that routine does not go on while there is such a file, as behind a kernel that waits
@@ -14,6 +15,18 @@
 #define WSH_TEST_FAKE_CUDA_H
 
 #include "runtime/base/cuda.h"
+
+/*
+ * Where device memory lies: between these addresses, and the GPU's threads see it so many bytes further on, in all
+ * processes. So who stands in for a NIC needs no table. Not under tools that keep the addresses for themselves.
+ */
+#define FAKE_FIRST ((uintptr_t)1 << 45)
+#define FAKE_ALIAS ((uintptr_t)1 << 43)
+
+static inline char *fake_alias(const void *addr)
+{
+    return (uintptr_t)addr - FAKE_FIRST < FAKE_ALIAS ? (char *)(uintptr_t)addr + FAKE_ALIAS : NULL;
+}
 
 /* A GPU has so many processors, each with room for so many threads and bytes of shared memory. */
 enum { FAKE_PROCESSORS = 12, FAKE_THREADS = 2048, FAKE_SHARED = 65536 };
@@ -36,6 +49,9 @@ static inline void *at(wsh_cu_ptr ptr)
 {
     return (void *)(uintptr_t)ptr;
 }
+
+/* Address space without access, of device memory; aligned. NULL: there is none. */
+char *fake_reserve(size_t len, size_t align);
 
 long fake_setting(const char *name, long otherwise);
 

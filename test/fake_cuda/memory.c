@@ -82,20 +82,6 @@ char *fake_resolve(wsh_cu_ptr addr, size_t len)
     return range->allowed && len <= range->len - off ? range->alias + off : NULL;
 }
 
-/* Address space without access, aligned. */
-static char *reserve(size_t len, size_t align)
-{
-    char *all = mmap(NULL, len + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *base;
-
-    if (all == MAP_FAILED)
-        return NULL;
-    base = (char *)(((uintptr_t)all + align - 1) & ~(uintptr_t)(align - 1));
-    if (base > all)
-        munmap(all, (size_t)(base - all));
-    munmap(base + len, (size_t)(all + align - base));
-    return base;
-}
-
 static int create(size_t len, int *fd)
 {
     if (used + len > (size_t)fake_setting("FAKE_CUDA_BYTES", 1 << 30))
@@ -113,7 +99,8 @@ static int map(char *base, size_t len, int fd, bool allowed)
     struct range *range = add(MAPPED, base, len);
 
     range->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    range->alias = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    range->alias = mmap(fake_alias(base), len, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | (fake_alias(base) ? MAP_FIXED_NOREPLACE : 0), fd, 0);
     range->allowed = allowed;
     if (range->alias != MAP_FAILED)
         return 0;
@@ -140,7 +127,7 @@ int cuMemAlloc_v2(wsh_cu_ptr *ptr, size_t len)
     status = create(len, &fd);
     if (status)
         return status;
-    base = reserve((len + 4095) & ~(size_t)4095, len < 1 << 20 ? 4096 : 2 << 20);
+    base = fake_reserve((len + 4095) & ~(size_t)4095, len < 1 << 20 ? 4096 : 2 << 20);
     status = base ? map(base, len, fd, true) : FAKE_INVALID;
     close(fd);
     if (!status)
@@ -228,7 +215,7 @@ int cuMemAddressReserve(wsh_cu_ptr *ptr, size_t len, size_t align, wsh_cu_ptr hi
     char *base;
 
     FAKE_ENTER(false);
-    base = hint || flags ? NULL : reserve(len, align);
+    base = hint || flags ? NULL : fake_reserve(len, align);
     if (base)
         add(RESERVED, base, len);
     *ptr = (wsh_cu_ptr)(uintptr_t)base;
@@ -313,7 +300,7 @@ int cuIpcOpenMemHandle_v2(wsh_cu_ptr *ptr, struct wsh_cu_ipc ipc, unsigned flags
     fd = in.pid == getpid() || flags != WSH_CU_IPC_LAZY ? -1 : open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return FAKE_INVALID;
-    base = reserve((in.len + 4095) & ~(size_t)4095, 2 << 20);
+    base = fake_reserve((in.len + 4095) & ~(size_t)4095, 2 << 20);
     status = base ? map(base, in.len, fd, true) : FAKE_INVALID;
     if (!status)
         find(base, MAPPED)->ipc = ipc;

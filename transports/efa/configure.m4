@@ -8,3 +8,4 @@ AS_CASE([$with_libfabric], [''|yes], [],
 PKG_CHECK_MODULES([LIBFABRIC], [libfabric >= 1.17], [],
                   [AC_MSG_ERROR([libfabric 1.17 or newer is needed; on Debian and Ubuntu: apt install libfabric-dev])])
 LIBFABRIC_VERSION=`$PKG_CONFIG --modversion libfabric`
+AC_SUBST([LIBFABRIC_LIBDIR], [`$PKG_CONFIG --variable=libdir libfabric`])

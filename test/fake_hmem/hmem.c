@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows which of a provider's operations see device memory, and stands between them and their callers. */
+#include "test/fake_hmem/hmem.h"
+
+#include "test/fake_cuda/fake.h"
+#include "transports/transport.h"
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_CUDA_API_PERMITTED = 10 };
+
+/* All of one provider, so that one table of each kind is behind all objects. */
+static struct {
+    struct fake_hmem_lib lib;
+    struct fi_ops_fabric *fabric, my_fabric;
+    struct fi_ops_domain *domain, my_domain;
+    struct fi_ops_mr *mr, my_mr;
+    struct fi_ops_ep *ep, my_ep;
+    struct fi_ops_rma *rma, my_rma;
+    struct fi_ops_msg *msg, my_msg;
+    unsigned long writes, reads;
+} real;
+
+static _Noreturn void refuse(const char *what, const void *addr)
+{
+    fprintf(stderr, "fake hmem: %s (%p)\n", what, addr);
+    abort();
+}
+
+static bool asks(const char *word)
+{
+    const char *setting = getenv("FAKE_HMEM");
+
+    return setting && !strcmp(setting, word);
+}
+
+/* Puts a table of ours in the place of the provider's; `at` is where an object keeps it. */
+#define TAKE(kind, at)             \
+    do {                           \
+        real.kind = (at);          \
+        real.my_##kind = *(at);    \
+        (at) = &real.my_##kind;    \
+    } while (0)
+
+static __attribute__((destructor)) void say(void)
+{
+    if (getenv("FAKE_HMEM_SAY") && real.fabric)
+        fprintf(stderr, "fake hmem: %lu writes and %lu reads of device memory\n",
+                __atomic_load_n(&real.writes, __ATOMIC_RELAXED),
+                __atomic_load_n(&real.reads, __ATOMIC_RELAXED));
+}
+
+/* Where addresses are offsets, the key is the one that was asked for: 1 + the segment. */
+static bool is_device_key(const struct fi_rma_iov *remote)
+{
+    return remote->addr < FAKE_FIRST && remote->key > WSH_SEG_DEVICE && remote->key <= WSH_SEGS;
+}
+
+static ssize_t rma(bool write, struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+    ssize_t (*post)(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags) =
+        write ? real.rma->writemsg : real.rma->readmsg;
+    struct fi_rma_iov remote = *msg->rma_iov;
+    struct iovec iov = *msg->msg_iov;
+    struct fi_msg_rma mine = *msg;
+    char *local = fake_alias(iov.iov_base), *there = fake_alias((void *)(uintptr_t)remote.addr);
+    ssize_t rc;
+
+    if (local && flags & FI_INJECT)
+        refuse("device memory is injected", iov.iov_base);
+    if (local && (!msg->desc || !msg->desc[0]))
+        refuse("device memory without a descriptor", iov.iov_base);
+    if (local)
+        iov.iov_base = local;
+    if (there)
+        remote.addr = (uintptr_t)there;
+    mine.msg_iov = &iov;
+    mine.rma_iov = &remote;
+    rc = post(ep, &mine, flags);
+    if (!rc && (local || there || is_device_key(&remote)))
+        __atomic_fetch_add(write ? &real.writes : &real.reads, 1, __ATOMIC_RELAXED);
+    return rc;
+}
+
+static ssize_t my_writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+    return rma(true, ep, msg, flags);
+}
+
+static ssize_t my_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+    return rma(false, ep, msg, flags);
+}
+
+static ssize_t my_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t addr,
+                       void *context)
+{
+    if (fake_alias(buf))
+        refuse("device memory is sent in a message", buf);
+    return real.msg->send(ep, buf, len, desc, addr, context);
+}
+
+static int my_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset,
+                  uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
+{
+    if (fake_alias(buf))
+        refuse("device memory is registered as if it were the host's", buf);
+    return real.mr->reg(fid, buf, len, access, offset, key, flags, mr, context);
+}
+
+static int my_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **mr)
+{
+    struct fi_mr_attr mine = *attr;
+    struct iovec iov = *attr->mr_iov;
+
+    if (attr->iface != FI_HMEM_CUDA)
+        return real.mr->regattr(fid, attr, flags, mr);
+    if (asks("memory"))
+        return -FI_EOPNOTSUPP;
+    if (!fake_alias(iov.iov_base))
+        refuse("memory of the host is registered as a GPU's", iov.iov_base);
+    iov.iov_base = fake_alias(iov.iov_base);
+    mine.mr_iov = &iov;
+    mine.iface = FI_HMEM_SYSTEM;
+    return real.mr->regattr(fid, &mine, flags, mr);
+}
+
+static int my_setopt(fid_t fid, int level, int option, const void *value, size_t len)
+{
+    if (level != FI_OPT_ENDPOINT || option != OPT_CUDA_API_PERMITTED)
+        return real.ep->setopt(fid, level, option, value, len);
+    return asks("cuda") && !*(const bool *)value ? -FI_EOPNOTSUPP : 0;
+}
+
+/* The provider itself was asked without. */
+static bool strip(struct fi_info *info)
+{
+    bool had = info->caps & FI_HMEM;
+
+    info->caps &= ~FI_HMEM;
+    info->domain_attr->mr_mode &= ~FI_MR_HMEM;
+    return had;
+}
+
+static void give_back(struct fi_info *info, bool had)
+{
+    if (!had)
+        return;
+    info->caps |= FI_HMEM;
+    info->domain_attr->mr_mode |= FI_MR_HMEM;
+}
+
+static int my_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context)
+{
+    bool had = strip(info);
+    int rc = real.domain->endpoint(domain, info, ep, context);
+
+    give_back(info, had);
+    if (rc || !had)
+        return rc;
+    TAKE(ep, (*ep)->ops);
+    TAKE(rma, (*ep)->rma);
+    TAKE(msg, (*ep)->msg);
+    real.my_ep.setopt = my_setopt;
+    real.my_rma.writemsg = my_writemsg;
+    real.my_rma.readmsg = my_readmsg;
+    real.my_msg.send = my_send;
+    return 0;
+}
+
+static int my_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
+                     void *context)
+{
+    bool had = strip(info);
+    int rc = real.fabric->domain(fabric, info, domain, context);
+
+    give_back(info, had);
+    if (rc || !had)
+        return rc;
+    TAKE(domain, (*domain)->ops);
+    TAKE(mr, (*domain)->mr);
+    real.my_domain.endpoint = my_endpoint;
+    real.my_mr.reg = my_reg;
+    real.my_mr.regattr = my_regattr;
+    return 0;
+}
+
+void fake_hmem_open(const struct fake_hmem_lib *lib)
+{
+    real.lib = *lib;
+}
+
+int fake_hmem_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
+{
+    int rc = real.lib.fabric(attr, fabric, context);
+
+    if (rc || (*fabric)->ops == &real.my_fabric)
+        return rc;
+    TAKE(fabric, (*fabric)->ops);
+    real.my_fabric.domain = my_domain;
+    return 0;
+}
+
+int fake_hmem_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+                      const struct fi_info *hints, struct fi_info **info)
+{
+    struct fi_info *mine;
+    int rc;
+
+    if (!(hints->caps & FI_HMEM))
+        return real.lib.getinfo(version, node, service, flags, hints, info);
+    if (asks("none") || !(hints->domain_attr->mr_mode & FI_MR_HMEM))
+        return -FI_ENODATA;
+    mine = real.lib.dupinfo(hints);
+    strip(mine);
+    rc = real.lib.getinfo(version, node, service, flags, mine, info);
+    real.lib.freeinfo(mine);
+    for (struct fi_info *it = rc ? NULL : *info; it; it = it->next)
+        give_back(it, true);
+    return rc;
+}
