@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The contract over efa and relay together, with a provider that takes device memory (test/fake_hmem): puts and gets go
+ * by the former, what the target's GPU must do by the latter. As the core does, an operation waits for what a fence has
+ * ordered before it on the other road.
+ */
+#include "test/contract/group_gpu.h"
+#include "test/contract/stack.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const bool stack_hmem = true;
+
+struct both {
+    struct wsh_tctx base;
+    struct wsh_tctx *part[PARTS]; /* of EFA and RELAY */
+    unsigned epoch;
+    struct {
+        unsigned epoch, used, before; /* bits of parts */
+    } roads[GROUP_MAX];
+};
+
+static struct stack *stack_of(struct wsh_tctx *tctx)
+{
+    return (struct stack *)tctx->tp;
+}
+
+/* The context's part, once nothing of the other roads is before it; else NULL. */
+static struct wsh_tctx *take(struct wsh_tctx *tctx, int pe, int road)
+{
+    struct both *both = (struct both *)tctx;
+    int other = road == EFA ? RELAY : EFA;
+
+    if (both->roads[pe].epoch != both->epoch) {
+        both->roads[pe].before |= both->roads[pe].used;
+        both->roads[pe].used = 0;
+        both->roads[pe].epoch = both->epoch;
+    }
+    if (both->roads[pe].before & 1u << other && stack_part[other]->pending(both->part[other], pe))
+        return NULL;
+    both->roads[pe].before &= ~(1u << other);
+    both->roads[pe].used |= 1u << road;
+    return both->part[road];
+}
+
+static int both_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
+{
+    struct stack *stack = (struct stack *)tp;
+    struct both *both = calloc(1, sizeof *both);
+    int rc = both ? stack_part[EFA]->ctx_open(stack->tp[EFA], &both->part[EFA]) : -ENOMEM;
+
+    if (!rc)
+        rc = stack_part[RELAY]->ctx_open(stack->tp[RELAY], &both->part[RELAY]);
+    if (rc)
+        return rc;
+    both->part[EFA]->tp = stack->tp[EFA];
+    both->part[RELAY]->tp = stack->tp[RELAY];
+    both->base.tp = tp;
+    *tctx = &both->base;
+    return 0;
+}
+
+static void both_close(struct wsh_tctx *tctx)
+{
+    struct both *both = (struct both *)tctx;
+
+    stack_part[RELAY]->ctx_close(both->part[RELAY]);
+    stack_part[EFA]->ctx_close(both->part[EFA]);
+    free(both);
+}
+
+/* To a PE's own memory there is one road. */
+static int road_to(struct wsh_tctx *tctx, int pe)
+{
+    return pe == stack_of(tctx)->me ? RELAY : EFA;
+}
+
+static const struct wsh_rmem *place(struct wsh_tctx *tctx, const struct wsh_rmem *rmem)
+{
+    return road_to(tctx, rmem->pe) == EFA ? &stack_of(tctx)->far[rmem->pe] : rmem;
+}
+
+static int both_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
+                    struct wsh_done *done)
+{
+    int road = road_to(tctx, rmem->pe);
+    struct wsh_tctx *part = take(tctx, rmem->pe, road);
+
+    return part ? stack_part[road]->put(part, place(tctx, rmem), off, src, len, done) : -EAGAIN;
+}
+
+static int both_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
+                    struct wsh_done *done)
+{
+    int road = road_to(tctx, rmem->pe);
+    struct wsh_tctx *part = take(tctx, rmem->pe, road);
+
+    return part ? stack_part[road]->get(part, place(tctx, rmem), off, dst, len, done) : -EAGAIN;
+}
+
+static int both_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
+                    void *result, struct wsh_done *done)
+{
+    struct wsh_tctx *part = take(tctx, rmem->pe, RELAY);
+
+    return part ? stack_part[RELAY]->amo(part, rmem, off, amo, result, done) : -EAGAIN;
+}
+
+static int both_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                           size_t len, const struct wsh_sig *sig, struct wsh_done *done)
+{
+    struct wsh_tctx *relay = take(tctx, rmem->pe, RELAY), *efa;
+    struct wsh_done *gate;
+    int rc;
+
+    if (!relay)
+        return -EAGAIN;
+    if (road_to(tctx, rmem->pe) == RELAY || len <= stack_of(tctx)->limits[EFA].copy_max)
+        return stack_part[RELAY]->put_signal(relay, rmem, off, src, len, sig, done);
+    efa = take(tctx, rmem->pe, EFA);
+    rc = efa ? stack_part[RELAY]->signal_behind(relay, sig, done, &gate) : -EAGAIN;
+    if (rc)
+        return rc;
+    rc = stack_part[EFA]->put(efa, place(tctx, rmem), off, src, len, gate);
+    stack_part[RELAY]->signal_go(relay, sig, gate, !rc);
+    return rc;
+}
+
+static int both_fence(struct wsh_tctx *tctx)
+{
+    struct both *both = (struct both *)tctx;
+    int rc = stack_part[EFA]->fence(both->part[EFA]);
+
+    both->epoch += !rc;
+    return rc;
+}
+
+static size_t both_pending(struct wsh_tctx *tctx, int pe)
+{
+    struct both *both = (struct both *)tctx;
+
+    return stack_part[EFA]->pending(both->part[EFA], pe) + stack_part[RELAY]->pending(both->part[RELAY], pe);
+}
+
+static void both_describe(struct wsh_tctx *tctx, char *text, size_t size)
+{
+    struct both *both = (struct both *)tctx;
+
+    stack_part[EFA]->describe(both->part[EFA], text, size);
+    stack_part[RELAY]->describe(both->part[RELAY], text, size);
+}
+
+/* Becomes itself with the other libfabric, which has to be found before the program starts. */
+static void take_library(void)
+{
+    const char *build = getenv("top_builddir"), *path = getenv("LD_LIBRARY_PATH");
+    char folder[PATH_MAX], all[2 * PATH_MAX], self[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (path && strstr(path, "/test/fake_hmem"))
+        return;
+    snprintf(folder, sizeof folder, "%s/test/fake_hmem", build ? build : ".");
+    snprintf(all, sizeof all, "%s%s%s", folder, path ? ":" : "", path ? path : "");
+    self[len > 0 ? len : 0] = '\0';
+    setenv("LD_LIBRARY_PATH", all, 1);
+    execl(self, self, (char *)NULL);
+    printf("skip: cannot start %s again\n", self);
+    exit(77);
+}
+
+__attribute__((constructor)) static void find_parts(void)
+{
+    stack_find_parts();
+    take_library();
+    stack_ops.ctx_open = both_open;
+    stack_ops.ctx_close = both_close;
+    stack_ops.put = both_put;
+    stack_ops.get = both_get;
+    stack_ops.amo = both_amo;
+    stack_ops.put_signal = both_put_signal;
+    stack_ops.fence = both_fence;
+    stack_ops.pending = both_pending;
+    stack_ops.describe = both_describe;
+}
+
+const struct group_road group_road = {.name = "hmem",
+                                      .transport = "relay",
+                                      .ops = &stack_ops,
+                                      .provider = "tcp",
+                                      .dies_loudly = true,
+                                      .gpu = GROUP_FAKE_GPU};

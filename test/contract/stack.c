@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how the three transports are opened, meet and end together. */
+#include "test/contract/stack.h"
+
+#include "test/contract/group_gpu.h"
+
+#include "transports/nvlink/agent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BOX = 540 << 10 };
+
+static const char *const names[PARTS] = {"efa", "nvlink", "relay"};
+const struct wsh_tp_ops *stack_part[PARTS];
+
+/* Address of a PE: the relay's first, since the suite spoils it there. */
+struct blob {
+    uint32_t len[PARTS], box_len;
+    char bytes[];
+};
+
+static int find(const struct wsh_tp_under *under, int pe, enum wsh_seg seg, struct wsh_tp_way *way)
+{
+    struct stack *stack = under->core;
+    bool box = seg == WSH_SEG_HEAP;
+    const struct wsh_rmem *rmem = box ? &stack->boxes[pe] : &stack->device;
+
+    if (!stack->met || !rmem->tp)
+        return -EHOSTUNREACH;
+    *way = (struct wsh_tp_way){rmem, stack->ctx[box ? EFA : NVLINK]};
+    return 0;
+}
+
+static void stack_close(struct wsh_tp *tp)
+{
+    struct stack *stack = (struct stack *)tp;
+
+    for (int part = PARTS; part--;) {
+        if (stack->ctx[part])
+            stack_part[part]->ctx_close(stack->ctx[part]);
+        if (part == EFA && stack->box) {
+            for (int pe = 0; pe < stack->n; pe++) {
+                if (stack->boxes[pe].tp)
+                    stack_part[EFA]->mem_detach(stack->tp[EFA], &stack->boxes[pe]);
+                stack_part[EFA]->mem_detach(stack->tp[EFA], &stack->far[pe]);
+            }
+            stack_part[EFA]->mem_release(stack->tp[EFA], stack->box);
+        }
+        if (stack->tp[part])
+            stack_part[part]->close(stack->tp[part]);
+    }
+    munmap(stack->under.base, stack->under.len);
+    free(stack);
+}
+
+static int open_part(struct stack *stack, const struct wsh_tp_params *params, int part,
+                     struct wsh_tp_limits *limits)
+{
+    struct wsh_tp_params its = *params;
+    int rc;
+
+    its.under = part == RELAY ? &stack->under : NULL;
+    its.gpu = part == EFA ? NULL : params->gpu;
+    its.hmem = stack_hmem;
+    rc = stack_part[part]->open(&its, &stack->tp[part], &stack->limits[part]);
+    *limits = stack->limits[part];
+    if (!rc)
+        stack->tp[part]->ops = stack_part[part];
+    else
+        stack->tp[part] = NULL;
+    return rc;
+}
+
+static int stack_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)
+{
+    struct stack *stack = calloc(1, sizeof *stack);
+    int rc = 0;
+
+    stack->me = params->my_pe;
+    stack->n = params->n_pes;
+    stack->under = (struct wsh_tp_under){.len = (size_t)BOX * GROUP_MAX, .find = find, .core = stack};
+    stack->under.base =
+        mmap(NULL, stack->under.len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int part = 0; part < PARTS && !rc; part++)
+        rc = open_part(stack, params, part, limits);
+    if (rc) {
+        stack_close(&stack->base);
+        return rc;
+    }
+    *tp = &stack->base;
+    return 0;
+}
+
+/* The box is registered here: later there may be peers already. */
+static int stack_address(struct wsh_tp *tp, void *bytes, size_t *len)
+{
+    struct stack *stack = (struct stack *)tp;
+    struct wsh_mem mem = {WSH_SEG_HEAP, WSH_MEM_HOST, stack->under.base, stack->under.len, -1, NULL, 0};
+    static _Thread_local char key[WSH_TP_MEM_MAX];
+    struct blob *blob = bytes;
+    size_t room = *len - sizeof *blob, at = 0, part_len, key_len = sizeof key;
+    int rc = stack->box ? 0 : stack_part[EFA]->mem_register(stack->tp[EFA], &mem, &stack->box, key, &key_len);
+
+    for (int part = PARTS; part-- && !rc;) {
+        part_len = room - at;
+        rc = stack_part[part]->address(stack->tp[part], blob->bytes + at, &part_len);
+        blob->len[part] = (uint32_t)part_len;
+        at += part_len;
+    }
+    if (rc || at + key_len > room)
+        return rc ? rc : -ENOSPC;
+    memcpy(blob->bytes + at, key, key_len);
+    blob->box_len = (uint32_t)key_len;
+    *len = sizeof *blob + at + key_len;
+    return 0;
+}
+
+static const char *part_of(const struct wsh_tp_peers *peers, int pe, int part, size_t *len)
+{
+    const struct blob *blob = peers->address[pe];
+    const char *at = blob->bytes;
+
+    for (int before = PARTS; --before > part;)
+        at += blob->len[before];
+    *len = part < 0 ? blob->box_len : blob->len[part];
+    return at;
+}
+
+static bool is_whole(const struct wsh_tp_peers *peers, int pe)
+{
+    const struct blob *blob = peers->address[pe];
+
+    return !peers->len[pe] || (peers->len[pe] > sizeof *blob &&
+                               peers->len[pe] == sizeof *blob + blob->len[EFA] + blob->len[NVLINK] +
+                                                     blob->len[RELAY] + blob->box_len);
+}
+
+static int connect_part(struct stack *stack, const struct wsh_tp_peers *peers, int part)
+{
+    const void *address[GROUP_MAX];
+    size_t len[GROUP_MAX];
+    bool same_host[GROUP_MAX];
+    const struct wsh_tp_peers its = {stack->n, address, len, same_host};
+
+    for (int pe = 0; pe < stack->n; pe++) {
+        same_host[pe] = pe == stack->me;
+        len[pe] = 0;
+        if (peers->len[pe])
+            address[pe] = part_of(peers, pe, part, &len[pe]);
+        if (peers->len[pe] && !is_whole(peers, pe))
+            len[pe]--; /* as if that had been cut */
+    }
+    return stack_part[part]->connect(stack->tp[part], &its);
+}
+
+static int open_ways(struct stack *stack, const struct wsh_tp_peers *peers)
+{
+    int rc = 0;
+
+    for (int pe = 0; pe < stack->n && !rc; pe++) {
+        size_t len;
+        const char *key = peers->len[pe] ? part_of(peers, pe, -1, &len) : NULL;
+
+        if (key)
+            rc = stack_part[EFA]->mem_attach(stack->tp[EFA], pe, WSH_SEG_HEAP, key, len, &stack->boxes[pe]);
+        if (key)
+            stack->boxes[pe].tp = stack->tp[EFA];
+    }
+    for (int part = 0; part < RELAY && !rc; part++) {
+        rc = stack->ctx[part] ? 0 : stack_part[part]->ctx_open(stack->tp[part], &stack->ctx[part]);
+        if (!rc)
+            stack->ctx[part]->tp = stack->tp[part];
+    }
+    stack->met = !rc;
+    return rc;
+}
+
+/* The relay's first, without ways: so that what is wrong with its addresses is found. */
+static int stack_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers)
+{
+    struct stack *stack = (struct stack *)tp;
+    int rc = connect_part(stack, peers, RELAY);
+
+    for (int part = 0; part < RELAY && !rc; part++)
+        rc = connect_part(stack, peers, part);
+    if (!rc)
+        rc = open_ways(stack, peers);
+    return rc ? rc : connect_part(stack, peers, RELAY);
+}
+
+static unsigned stack_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
+{
+    return stack_part[RELAY]->reach(((struct stack *)tp)->tp[RELAY], pe, kind);
+}
+
+/* Behind the relay's blob comes efa's. */
+static int register_direct(struct stack *stack, const struct wsh_mem *mem, void *blob, size_t *len)
+{
+    size_t key_len = WSH_TP_MEM_MAX - *len;
+    int rc = stack_part[EFA]->mem_register(stack->tp[EFA], mem, &stack->direct, (char *)blob + *len, &key_len);
+
+    if (!rc)
+        *len += key_len;
+    return rc;
+}
+
+static int stack_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,
+                              void *blob, size_t *len)
+{
+    struct stack *stack = (struct stack *)tp;
+    char key[WSH_TP_MEM_MAX];
+    size_t key_len = sizeof key;
+    int rc = stack_part[NVLINK]->mem_register(stack->tp[NVLINK], mem, &stack->own, key, &key_len);
+
+    if (!rc)
+        rc = stack_part[RELAY]->mem_register(stack->tp[RELAY], mem, lmem, blob, len);
+    if (!rc && stack_hmem)
+        rc = register_direct(stack, mem, blob, len);
+    stack->device = (struct wsh_rmem){
+        .tp = stack->tp[NVLINK], .pe = stack->me, .seg = mem->seg, .len = mem->len, .gpu = mem->base};
+    return rc;
+}
+
+static void stack_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
+{
+    struct stack *stack = (struct stack *)tp;
+
+    stack_part[NVLINK]->mem_release(stack->tp[NVLINK], stack->own);
+    stack_part[RELAY]->mem_release(stack->tp[RELAY], lmem);
+    if (stack->direct)
+        stack_part[EFA]->mem_release(stack->tp[EFA], stack->direct);
+    stack->direct = NULL;
+}
+
+static int stack_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t len,
+                            struct wsh_rmem *rmem)
+{
+    enum { RELAYS = 16 }; /* bytes of its blob */
+    struct stack *stack = (struct stack *)tp;
+    size_t its = stack_hmem && len > RELAYS ? RELAYS : len;
+    int rc = stack_part[RELAY]->mem_attach(stack->tp[RELAY], pe, seg, blob, its, rmem);
+
+    if (rc || !stack_hmem || pe == stack->me)
+        return rc;
+    return stack_part[EFA]->mem_attach(stack->tp[EFA], pe, seg, (const char *)blob + its, len - its,
+                                       &stack->far[pe]);
+}
+
+static int stack_progress(struct wsh_tp *tp)
+{
+    struct stack *stack = (struct stack *)tp;
+    int moved = 0;
+
+    for (int part = 0; part < PARTS && moved >= 0; part++) {
+        int rc = stack_part[part]->progress(stack->tp[part]);
+
+        moved = rc < 0 ? rc : moved | rc;
+    }
+    return moved;
+}
+
+struct wsh_tp_ops stack_ops = {.name = "relay",
+                                      .open = stack_open,
+                                      .close = stack_close,
+                                      .address = stack_address,
+                                      .connect = stack_connect,
+                                      .reach = stack_reach,
+                                      .mem_register = stack_mem_register,
+                                      .mem_release = stack_mem_release,
+                                      .mem_attach = stack_mem_attach,
+                                      .progress = stack_progress};
+
+void stack_find_parts(void)
+{
+    if (!nvlink_agent_size) {
+        puts("skip: built without nvcc: no atomics on device memory");
+        exit(77);
+    }
+    for (const struct wsh_tp_ops *const *known = wsh_tp_registry(); *known; known++)
+        for (int part = 0; part < PARTS; part++)
+            if (!strcmp((*known)->name, names[part]))
+                stack_part[part] = *known;
+}
