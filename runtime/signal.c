@@ -143,7 +143,8 @@ int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t l
 int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                            const struct wsh_signal *signal, int pe, struct wsh_done *done)
 {
-    struct put_signal ps = {{"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, 0, done};
+    struct put_signal ps = {
+        {"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, 0, done};
 
     return run(&ps, sym, signal, pe);
 }

@@ -112,12 +112,12 @@ struct wsh_tp_under {
 };
 
 struct wsh_tp_limits {
-    size_t inject_max;  /* a put of at most so many bytes leaves its source reusable on return */
-    size_t copy_max; /* a put of more bytes is complete at the target when its `done` is 0; 0: that says nothing */
-    size_t op_max;      /* the transport splits larger operations itself */
-    bool ordered;       /* puts to one PE arrive in order without a fence */
-    bool immediate;     /* every operation is complete at the target when it returns: pending is always 0 */
-    bool hmem; /* puts and gets take device memory on either side, in segments that were registered; reach says so too */
+    size_t inject_max; /* a put of at most so many bytes leaves its source reusable on return */
+    size_t copy_max; /* a put of more is complete at the target when its `done` is 0; 0: that says nothing */
+    size_t op_max;   /* the transport splits larger operations itself */
+    bool ordered;    /* puts to one PE arrive in order without a fence */
+    bool immediate;  /* every operation is complete at the target when it returns: pending is always 0 */
+    bool hmem;       /* puts and gets take registered device memory on both sides; reach says so too */
     bool single_writer; /* endpoints are not locked: calls of all contexts must be serialized by the core */
     cpu_set_t near;     /* processors near its NICs, for threads that serve them; none: unknown */
 };
@@ -223,9 +223,9 @@ struct wsh_tp_ops {
                       size_t len, const struct wsh_sig *sig, struct wsh_done *done);
 
     /*
-     * A signal behind data that go by another transport: it leaves in its turn, once *gate, which begins at 1, is 0. The
-     * caller gives *gate to the put as `done`, then calls signal_go with whether that was started; if not, nothing has
-     * been asked for. `done` reaches 0 when the signal leaves. -ENOTSUP, unlogged: there is no such way.
+     * A signal behind data that go by another transport: it leaves in its turn, once *gate, which begins at 1, is 0.
+     * The caller gives *gate to the put as `done`, then calls signal_go with whether that was started; if not, nothing
+     * has been asked for. `done` reaches 0 when the signal leaves. -ENOTSUP, unlogged: there is no such way.
      */
     int (*signal_behind)(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
                          struct wsh_done **gate);

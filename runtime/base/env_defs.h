@@ -30,9 +30,9 @@ WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
 WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",
         "the same for static data alone, so that it can travel another way than the heap (empty = SHMEM_TRANSPORTS)")
 WSH_ENV(hmem, ENUM(auto|on|off), "SHMEM_HMEM", "auto", "",
-        "NICs read and write device memory themselves where libfabric's provider offers it (FI_HMEM): auto (asked of it "
-        "where there is an NVIDIA driver), on (asked everywhere) or off (device memory of other hosts goes through host "
-        "memory)")
+        "NICs read and write device memory themselves where libfabric's provider offers it (FI_HMEM): auto (asked "
+        "where there is an NVIDIA driver), on (asked everywhere) or off (device memory of other hosts goes through "
+        "host memory)")
 WSH_ENV(provider, STR, "SHMEM_LIBFABRIC_PROVIDER", "", "NVSHMEM_LIBFABRIC_PROVIDER SHMEM_OFI_PROVIDER",
         "libfabric provider for the efa transport, e.g. efa, tcp, shm (empty = best found)")
 WSH_ENV(domain, STR, "SHMEM_LIBFABRIC_DOMAIN", "", "SHMEM_OFI_DOMAIN",

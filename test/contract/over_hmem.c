@@ -84,8 +84,8 @@ static const struct wsh_rmem *place(struct wsh_tctx *tctx, const struct wsh_rmem
     return road_to(tctx, rmem->pe) == EFA ? &stack_of(tctx)->far[rmem->pe] : rmem;
 }
 
-static int both_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
-                    struct wsh_done *done)
+static int both_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                    size_t len, struct wsh_done *done)
 {
     int road = road_to(tctx, rmem->pe);
     struct wsh_tctx *part = take(tctx, rmem->pe, road);

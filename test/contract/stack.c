@@ -200,7 +200,8 @@ static unsigned stack_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
 static int register_direct(struct stack *stack, const struct wsh_mem *mem, void *blob, size_t *len)
 {
     size_t key_len = WSH_TP_MEM_MAX - *len;
-    int rc = stack_part[EFA]->mem_register(stack->tp[EFA], mem, &stack->direct, (char *)blob + *len, &key_len);
+    int rc =
+        stack_part[EFA]->mem_register(stack->tp[EFA], mem, &stack->direct, (char *)blob + *len, &key_len);
 
     if (!rc)
         *len += key_len;
@@ -263,15 +264,15 @@ static int stack_progress(struct wsh_tp *tp)
 }
 
 struct wsh_tp_ops stack_ops = {.name = "relay",
-                                      .open = stack_open,
-                                      .close = stack_close,
-                                      .address = stack_address,
-                                      .connect = stack_connect,
-                                      .reach = stack_reach,
-                                      .mem_register = stack_mem_register,
-                                      .mem_release = stack_mem_release,
-                                      .mem_attach = stack_mem_attach,
-                                      .progress = stack_progress};
+                               .open = stack_open,
+                               .close = stack_close,
+                               .address = stack_address,
+                               .connect = stack_connect,
+                               .reach = stack_reach,
+                               .mem_register = stack_mem_register,
+                               .mem_release = stack_mem_release,
+                               .mem_attach = stack_mem_attach,
+                               .progress = stack_progress};
 
 void stack_find_parts(void)
 {

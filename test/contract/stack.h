@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the relay transport above efa with libfabric's provider tcp and nvlink with a CUDA driver without a GPU: each PE
- * believes that the others are on other hosts. What the core does for it is done here: memory, ways, and progress of all
- * three.
+ * Knows the relay transport above efa with libfabric's provider tcp and nvlink with a CUDA driver without a GPU: each
+ * PE believes that the others are on other hosts. What the core does for it is done here: memory, ways, and progress of
+ * all three.
  */
 #ifndef WSH_TEST_CONTRACT_STACK_H
 #define WSH_TEST_CONTRACT_STACK_H

@@ -99,8 +99,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     (void)device;
     FAKE_ENTER(false);
-    *value = attribute == WSH_CU_ATTR_VMM          ? fake_setting("FAKE_CUDA_VMM", 1)
-             : attribute == WSH_CU_ATTR_MPS        ? fake_setting("FAKE_CUDA_MPS", 0)
+    *value = attribute == WSH_CU_ATTR_VMM   ? fake_setting("FAKE_CUDA_VMM", 1)
+             : attribute == WSH_CU_ATTR_MPS ? fake_setting("FAKE_CUDA_MPS", 0)
              : attribute == WSH_CU_ATTR_RDMA_WRITES_ORDERING
                  ? fake_setting("FAKE_CUDA_WRITES", WSH_CU_WRITES_ORDERING_OWNER)
              : attribute == WSH_CU_ATTR_PROCESSORS ? FAKE_PROCESSORS

@@ -41,11 +41,11 @@ static bool asks(const char *word)
 }
 
 /* Puts a table of ours in the place of the provider's; `at` is where an object keeps it. */
-#define TAKE(kind, at)             \
-    do {                           \
-        real.kind = (at);          \
-        real.my_##kind = *(at);    \
-        (at) = &real.my_##kind;    \
+#define TAKE(kind, at)          \
+    do {                        \
+        real.kind = (at);       \
+        real.my_##kind = *(at); \
+        (at) = &real.my_##kind; \
     } while (0)
 
 static __attribute__((destructor)) void say(void)
@@ -64,7 +64,7 @@ static bool is_device_key(const struct fi_rma_iov *remote)
 
 static ssize_t rma(bool write, struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
-    ssize_t (*post)(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags) =
+    ssize_t (*post)(struct fid_ep * ep, const struct fi_msg_rma *msg, uint64_t flags) =
         write ? real.rma->writemsg : real.rma->readmsg;
     struct fi_rma_iov remote = *msg->rma_iov;
     struct iovec iov = *msg->msg_iov;

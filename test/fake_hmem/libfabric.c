@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how to stand in for libfabric, by its name in LD_LIBRARY_PATH: what the library of this machine has is passed on,
- * but for what hmem.c changes.
+ * Knows how to stand in for libfabric, by its name in LD_LIBRARY_PATH: what the library of this machine has is passed
+ * on, but for what hmem.c changes.
  */
 #include "test/fake_hmem/hmem.h"
 
@@ -52,7 +52,7 @@ const char *fi_strerror(int err)
 
 void fi_freeinfo(struct fi_info *info)
 {
-    void (*freeinfo)(struct fi_info *info);
+    void (*freeinfo)(struct fi_info * info);
 
     *(void **)&freeinfo = find("fi_freeinfo");
     freeinfo(info);

@@ -7,7 +7,8 @@
  * computes is served; and what all PEs send to all at once, more than fits anywhere, arrives. All of it after the
  * library has started and ended before.
  *
- * roads: fakegpumixed:2,3,4 fakegpumixedefa:2,4 fakegpuhmem:2,3,4 fakegpuhmemefa:2,4 fakegpuhmemrails:2 gpumixed:2,4 gpumixedefa:2
+ * roads: fakegpumixed:2,3,4 fakegpumixedefa:2,4 gpumixed:2,4 gpumixedefa:2
+ * more roads: fakehmem:2,3,4 fakehmemefa:2,4 fakehmemrails:2
  * timeout: 120
  */
 #include "test/common/mp.h"

@@ -16,11 +16,7 @@
  * Options of endpoints as <rdma/fi_endpoint.h> of libfabric 2.1 numbers them, which older headers lack. A library or
  * provider that does not know one refuses it.
  */
-enum {
-    EFA_OPT_CUDA_API_PERMITTED = 10,
-    EFA_OPT_SHARED_MEMORY_PERMITTED = 11,
-    EFA_OPT_INJECT_RMA_SIZE = 18
-};
+enum { EFA_OPT_CUDA_API_PERMITTED = 10, EFA_OPT_SHARED_MEMORY_PERMITTED = 11, EFA_OPT_INJECT_RMA_SIZE = 18 };
 
 /* Logs a failed call on `rail`; returns its error. */
 static int rail_failed(const struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const char *call,

@@ -143,11 +143,9 @@ static __attribute__((noinline)) int put_later(struct wsh_efa_tp *tp, struct wsh
  * by_cpus: both ends are host memory, so that the bytes may go in a message; else the source too is device memory
  * where `readable` is not set, and nothing may copy from it.
  */
-static inline __attribute__((always_inline)) int put_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx,
-                                                            const struct wsh_rmem *rmem, size_t off,
-                                                            const void *src, size_t len,
-                                                            struct wsh_done *done, bool by_cpus,
-                                                            bool readable)
+static inline __attribute__((always_inline)) int
+put_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
+           const void *src, size_t len, struct wsh_done *done, bool by_cpus, bool readable)
 {
     struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(tp, rmem)};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
