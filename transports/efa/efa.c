@@ -4,6 +4,7 @@
 
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
+#include "transports/efa/mem.h"
 #include "transports/efa/nics.h"
 #include "transports/efa/provider.h"
 
@@ -50,6 +51,16 @@ static void set_credits(struct wsh_efa_tp *tp, const struct fi_info *info)
     tp->imms = tp->imm ? tp->window : 0;
 }
 
+/* What is copied must fit into a message too, for the case that writes have to wait. 0: nothing is injected. */
+static size_t inject_limit(const struct wsh_efa_tp *tp, const struct fi_info *info)
+{
+    size_t limit = tp->msg_max - sizeof(struct wsh_efa_put_msg);
+
+    if (tp->n_rails > 1) /* kept for the case that they must go again */
+        limit = EFA_INJECTED_MAX;
+    return info->tx_attr->inject_size < limit ? info->tx_attr->inject_size : limit;
+}
+
 static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
 {
     tp->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
@@ -67,11 +78,7 @@ static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
                      info->addr_format == FI_SOCKADDR;
     tp->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
     tp->msg_max = at_most(tp->part_max, tp->n_pes > EFA_MANY ? EFA_MSG_MAX_MANY : EFA_MSG_MAX);
-    /* What is copied must fit into a message too, for the case that writes have to wait. */
-    tp->inject_max =
-        at_most(info->tx_attr->inject_size, (uint32_t)(tp->msg_max - sizeof(struct wsh_efa_put_msg)));
-    if (tp->n_rails > 1) /* kept for the case that they must go again */
-        tp->inject_max = at_most(tp->inject_max, EFA_INJECTED_MAX);
+    tp->inject_max = inject_limit(tp, info);
     tp->copy_always = tp->inject_max > EFA_COPY_ALWAYS ? tp->inject_max : EFA_COPY_ALWAYS;
     tp->n_tx = at_most(info->tx_attr->size, EFA_TX_MAX);
     tp->n_small = at_most(info->tx_attr->size, EFA_SMALL_MAX);

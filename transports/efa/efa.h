@@ -169,7 +169,8 @@ struct wsh_efa_tp {
 
     char *seg_base[WSH_SEGS]; /* registered segments of this PE's host memory: what messages are about */
     size_t seg_len[WSH_SEGS];
-    struct wsh_efa_lmem *lmem[WSH_SEGS]; /* all that are registered */
+    struct wsh_efa_lmem *lmem[WSH_SEGS]; /* all that are registered … */
+    uint32_t n_device;                   /* … and how many of them are device memory */
 
     struct wsh_efa_ctx **ctxs; /* [n_ctxs] by number, also closed ones */
     uint32_t n_ctxs;
@@ -253,37 +254,6 @@ bool wsh_efa_is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *
 int wsh_efa_lane_open(struct wsh_efa_lanes *lanes, uint32_t number, const struct wsh_tp_params *params,
                       struct wsh_tp_limits *limits);
 void wsh_efa_lane_close(struct wsh_efa_tp *tp);
-
-/* mem.c */
-int wsh_efa_mem_register(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
-                         size_t *blob_len);
-void wsh_efa_mem_release(struct wsh_efa_tp *tp, struct wsh_lmem *lmem);
-int wsh_efa_mem_attach(struct wsh_efa_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
-                       struct wsh_rmem *rmem);
-/* Registers the pools where the provider wants local memory registered. */
-int wsh_efa_mem_pools(struct wsh_efa_tp *tp);
-void wsh_efa_mem_close(struct wsh_efa_mr *mr);
-bool wsh_efa_mem_find(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc);
-/* `addr` is in registered device memory, which no CPU touches. */
-bool wsh_efa_mem_is_device(const struct wsh_efa_tp *tp, const void *addr);
-
-/*
- * Descriptors stand for registered memory in spans and requests: with one rail the provider's own, with several the
- * struct wsh_efa_mr, from which this takes that of the rail.
- */
-static inline void *wsh_efa_desc(const struct wsh_efa_tp *tp, void *desc, unsigned rail)
-{
-    return tp->n_rails > 1 && desc ? ((struct wsh_efa_mr *)desc)->desc[rail] : desc;
-}
-
-/* Descriptor of user memory; false: it must go through a buffer of ours. Device memory always has one. */
-static inline bool wsh_efa_mem_desc(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc)
-{
-    *desc = NULL;
-    if (!tp->mr_local && wsh_likely(!tp->hmem))
-        return true;
-    return wsh_efa_mem_find(tp, addr, len, desc) || !tp->mr_local;
-}
 
 /* peers.c */
 int wsh_efa_address(struct wsh_efa_tp *tp, void *blob, size_t *len);

@@ -2,7 +2,7 @@
 /* Knows how memory is registered with every lane, and that a peer's has another key in each. */
 #include "transports/efa/lanes.h"
 
-#include "transports/efa/efa.h"
+#include "transports/efa/mem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how memory is registered with the provider, and what peers need to reach it. */
 #define _GNU_SOURCE
-#include "transports/efa/efa.h"
+#include "transports/efa/mem.h"
 
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
@@ -170,6 +170,7 @@ static struct piece piece_of(const struct wsh_mem *mem)
 static void note(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_efa_lmem *lmem)
 {
     tp->lmem[mem->seg] = lmem;
+    tp->n_device += mem->kind == WSH_MEM_DEVICE;
     if (mem->kind == WSH_MEM_DEVICE)
         return;
     tp->seg_base[mem->seg] = mem->base;
@@ -211,6 +212,7 @@ void wsh_efa_mem_release(struct wsh_efa_tp *tp, struct wsh_lmem *lmem)
     tp->seg_base[lmem->seg] = NULL;
     tp->seg_len[lmem->seg] = 0;
     tp->lmem[lmem->seg] = NULL;
+    tp->n_device -= lmem->seg >= WSH_SEG_DEVICE;
     wsh_efa_mem_close(&((struct wsh_efa_lmem *)lmem)->mr);
     wsh_efa_unlock(tp);
     free(lmem);

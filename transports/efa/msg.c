@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how messages are sent and received, and how peers are told what has been applied. */
+#include "transports/efa/mem.h"
 #include "transports/efa/rails.h"
 #include "transports/efa/run.h"
 

@@ -2,6 +2,8 @@
 /* Knows operations that go through the ordering engine: messages, what is ordered, what has several segments. */
 #include "transports/efa/rma.h"
 
+#include "transports/efa/mem.h"
+
 #include <stdlib.h>
 #include <string.h>
 

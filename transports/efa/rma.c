@@ -2,6 +2,8 @@
 /* Knows how puts and gets go to the provider: the hot path of the network. */
 #include "transports/efa/rma.h"
 
+#include "transports/efa/mem.h"
+
 #include <string.h>
 
 /*
@@ -82,8 +84,8 @@ static int submit(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, enum wsh_srd
     return wsh_efa_op_submit(tp, op, done);
 }
 
-/* A put of copied bytes that the target is to count. */
-static int put_counted(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const struct wsh_efa_span *span)
+/* A put of copied bytes that the target is to count, or that waits here. */
+static int put_kept(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const struct wsh_efa_span *span)
 {
     struct wsh_efa_req *req = wsh_efa_req_get(&tp->small, EFA_REQ_WRITE, flow->pe);
     struct wsh_efa_op *op = req ? wsh_efa_op_new(tp, flow, WSH_SRD_PUT, EFA_PUTS) : NULL;
@@ -99,7 +101,7 @@ static int put_counted(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const s
     op->addr = span->addr;
     op->key = span->key;
     op->srd.segments = 1;
-    op->srd.counted = true;
+    op->srd.counted = wsh_srd_wants_counts(&flow->srd);
     return wsh_efa_op_submit(tp, op, NULL);
 }
 
@@ -136,7 +138,7 @@ static __attribute__((noinline)) int put_later(struct wsh_efa_tp *tp, struct wsh
 {
     if (by_cpus && fits_message(tp, rmem->pe, span->len) && !wsh_efa_open(flow))
         return put_message(tp, flow, rmem, span->addr - rmem->base, span->local, span->len);
-    return copied ? put_counted(tp, flow, span) : submit(tp, flow, WSH_SRD_PUT, span, done);
+    return copied ? put_kept(tp, flow, span) : submit(tp, flow, WSH_SRD_PUT, span, done);
 }
 
 /*
@@ -190,7 +192,7 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
         return 0;
     }
     wsh_efa_lock(tp);
-    if (wsh_unlikely(tp->hmem))
+    if (wsh_unlikely(tp->n_device || rmem->seg >= WSH_SEG_DEVICE))
         rc = put_near_device(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
     else
         rc = put_locked(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done, true, true);
@@ -218,7 +220,7 @@ static int get_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
     struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_key(tp, rmem)};
     const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool open, by_cpus = rmem->seg < WSH_SEG_DEVICE && !(tp->hmem && wsh_efa_mem_is_device(tp, dst)),
+    bool open, by_cpus = wsh_efa_mem_is_host(tp, rmem, dst),
                small = by_cpus && len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= tp->msg_max;
     int rc;
 

@@ -15,6 +15,7 @@
  * Should the provider have no room nevertheless, the request stays held, and progress gives it again.
  */
 #include "transports/efa/run.h"
+#include "transports/efa/mem.h"
 
 #include <string.h>
 

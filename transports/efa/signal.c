@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how data and its signal travel together: in one message if small, else the signal behind the data. */
-#include "transports/efa/efa.h"
+#include "transports/efa/mem.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static int put_signal_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, con
     const struct wsh_efa_place signal = {
         .seg = (uint8_t)sig->rmem->seg, .op = (uint8_t)sig->op, .width = 8, .off = sig->off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool by_cpus = rmem->seg < WSH_SEG_DEVICE && !(tp->hmem && wsh_efa_mem_is_device(tp, src));
+    bool by_cpus = wsh_efa_mem_is_host(tp, rmem, src);
     struct wsh_efa_op *op;
     struct wsh_efa_req *req;
 

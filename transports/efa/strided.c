@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how blocks that lie apart travel together: packed into a message, and put in their places by the target. */
-#include "transports/efa/efa.h"
+#include "transports/efa/mem.h"
 
 #include <string.h>
 
@@ -42,7 +42,7 @@ static int send_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const str
 
     if (wsh_unlikely(tp->failed || !flow))
         return flow ? tp->failed : -ENOMEM;
-    if (tp->hmem && wsh_efa_mem_is_device(tp, src))
+    if (wsh_unlikely(!wsh_efa_mem_is_host(tp, rmem, src)))
         return -ENOTSUP;
     req = wsh_efa_msg_new(tp, flow, EFA_WIRE_STRIDED, len);
     if (!req)
@@ -65,7 +65,7 @@ int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size
 
     if (!rmem->map)
         piece.nelems = count_fitting(tp, rmem->pe, shape);
-    if (piece.nelems < 2 || rmem->seg >= WSH_SEG_DEVICE)
+    if (piece.nelems < 2)
         return -ENOTSUP;
     *taken = piece.nelems;
     if (rmem->map) {

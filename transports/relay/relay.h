@@ -33,7 +33,8 @@ struct relay_ask {
 /* A message to a PE, by its first place. */
 struct relay_sent {
     struct wsh_done carried; /* 0: nobody reads it any more */
-    struct wsh_done copied;  /* 0: it is whole, what it waits for is there; or its answer is where it belongs */
+    struct wsh_done
+        copied;            /* 0: it is whole, what it waits for is there; or its answer is where it belongs */
     struct wsh_done *done; /* of who waits for it, or NULL */
     struct relay_ctx *ctx;
     char *into; /* where the answer goes, or NULL */
