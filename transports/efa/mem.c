@@ -9,6 +9,7 @@
 #include "transports/efa/provider.h"
 
 #include <linux/capability.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -146,12 +147,14 @@ static void fill_blob(const struct wsh_efa_tp *tp, const struct wsh_efa_lmem *lm
 /* Device memory has another road, so that its refusal is no error. */
 static int refused(const struct wsh_efa_tp *tp, const struct wsh_mem *mem, int rc)
 {
+    char text[EFA_TEXT_MAX];
+
     if (mem->kind == WSH_MEM_DEVICE) {
-        wsh_info(WSH_SUB_TRANSPORT,
+        snprintf(text, sizeof text,
                  "%s refuses %zu bytes of device memory of GPU %d (%s): other hosts reach them through host "
                  "memory",
                  tp->rail[0].name, mem->len, mem->gpu, tp->lib.strerror(-rc));
-        return -ENOTSUP;
+        return wsh_log_slower(tp->env->strict, WSH_LOG_INFO, text) ? -EIO : -ENOTSUP;
     }
     wsh_error("cannot register %zu bytes of symmetric memory with %s: %s; lower SHMEM_SYMMETRIC_SIZE, or "
               "raise the memlock limit (ulimit -l)",

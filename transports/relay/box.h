@@ -8,6 +8,7 @@
  *
  * The order, in the words used at both ends. A *sends* a message by a put with signal, whose signal sets the word
  * `arrived` of its first place to position + 1: no two messages share a value, so nothing needs the order of two puts.
+ * One that announces what another transport carries is sent when that is there; those behind it wait as long.
  * B *takes* messages in the order of positions and gives each to its GPU, in that order; so what A asks for is done in
  * the order in which A has asked, and a fence costs nothing. When the GPU is done, B *answers* gets and fetching
  * atomics by a put with signal from `in` into the same places of `out` of A's box, whose signal sets `answered` to
