@@ -39,6 +39,8 @@ WSH_CUDA(mem_map, "cuMemMap",
 WSH_CUDA(mem_unmap, "cuMemUnmap", (wsh_cu_ptr ptr, size_t len))
 WSH_CUDA(mem_access, "cuMemSetAccess",
          (wsh_cu_ptr ptr, size_t len, const struct wsh_cu_access *access, size_t n))
+WSH_CUDA(mem_dmabuf, "cuMemGetHandleForAddressRange",
+         (void *handle, wsh_cu_ptr ptr, size_t len, int type, unsigned long long flags))
 WSH_CUDA(ipc_get, "cuIpcGetMemHandle", (struct wsh_cu_ipc * ipc, wsh_cu_ptr ptr))
 WSH_CUDA(ipc_open, "cuIpcOpenMemHandle_v2", (wsh_cu_ptr * ptr, struct wsh_cu_ipc ipc, unsigned flags))
 WSH_CUDA(ipc_close, "cuIpcCloseMemHandle", (wsh_cu_ptr ptr))

@@ -202,6 +202,17 @@ void wsh_gpu_unmap(struct wsh_gpu_map *map)
     *map = (struct wsh_gpu_map){0};
 }
 
+/* It gives whole pages only. */
+int wsh_gpu_dmabuf(const void *base, size_t len, uint64_t *off)
+{
+    wsh_cu_ptr page = (wsh_cu_ptr)sysconf(_SC_PAGESIZE), first = at(base) & ~(page - 1);
+    size_t whole = (size_t)((at(base) + len - first + page - 1) & ~(page - 1));
+    int fd = -1;
+
+    *off = at(base) - first;
+    return wsh_cuda()->mem_dmabuf(&fd, first, whole, WSH_CU_DMABUF, 0) ? -1 : fd;
+}
+
 bool wsh_gpu_holds(const void *ptr)
 {
     unsigned type = 0;

@@ -54,6 +54,12 @@ int wsh_gpu_map_fd(struct wsh_gpu_map *map, const struct wsh_gpu *gpu, int fd, s
 int wsh_gpu_map_key(struct wsh_gpu_map *map, const struct wsh_gpu_key *key, size_t len, int *status);
 void wsh_gpu_unmap(struct wsh_gpu_map *map);
 
+/*
+ * A descriptor by which a driver of another device finds the memory; base is at *off in what it stands for. The caller
+ * closes it. -1: the driver gives none.
+ */
+int wsh_gpu_dmabuf(const void *base, size_t len, uint64_t *off);
+
 /* Is `ptr` memory of a GPU (as opposed to the host's, known to the driver or not)? */
 bool wsh_gpu_holds(const void *ptr);
 

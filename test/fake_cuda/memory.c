@@ -245,6 +245,20 @@ int cuMemMap(wsh_cu_ptr ptr, size_t len, size_t off, wsh_cu_mem mem, unsigned lo
     return map(at(ptr), len, (int)mem - 1, false);
 }
 
+/* The descriptor of the whole allocation. */
+int cuMemGetHandleForAddressRange(void *handle, wsh_cu_ptr ptr, size_t len, int type,
+                                  unsigned long long flags)
+{
+    const struct range *range = find(at(ptr), MAPPED);
+
+    FAKE_ENTER(true);
+    if (!range || range->fd < 0 || type != WSH_CU_DMABUF || flags || (ptr | len) % 4096 ||
+        find(at(ptr + len - 1), MAPPED) != range)
+        return FAKE_INVALID;
+    *(int *)handle = fcntl(range->fd, F_DUPFD_CLOEXEC, 0);
+    return *(int *)handle < 0 ? FAKE_INVALID : 0;
+}
+
 int cuMemUnmap(wsh_cu_ptr ptr, size_t len)
 {
     struct range *range = find(at(ptr), MAPPED);

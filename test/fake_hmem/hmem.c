@@ -12,8 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { OPT_CUDA_API_PERMITTED = 10 };
+#define MR_DMABUF (1ULL << 40)
 
 /* All of one provider, so that one table of each kind is behind all objects. */
 static struct {
@@ -24,7 +26,7 @@ static struct {
     struct fi_ops_ep *ep, my_ep;
     struct fi_ops_rma *rma, my_rma;
     struct fi_ops_msg *msg, my_msg;
-    unsigned long writes, reads;
+    unsigned long writes, reads, dmabufs;
 } real;
 
 static _Noreturn void refuse(const char *what, const void *addr)
@@ -51,9 +53,10 @@ static bool asks(const char *word)
 static __attribute__((destructor)) void say(void)
 {
     if (getenv("FAKE_HMEM_SAY") && real.fabric)
-        fprintf(stderr, "fake hmem: %lu writes and %lu reads of device memory\n",
+        fprintf(stderr, "fake hmem: %lu writes and %lu reads of device memory, %lu descriptors\n",
                 __atomic_load_n(&real.writes, __ATOMIC_RELAXED),
-                __atomic_load_n(&real.reads, __ATOMIC_RELAXED));
+                __atomic_load_n(&real.reads, __ATOMIC_RELAXED),
+                __atomic_load_n(&real.dmabufs, __ATOMIC_RELAXED));
 }
 
 /* Where addresses are offsets, the key is the one that was asked for: 1 + the segment. */
@@ -114,21 +117,45 @@ static int my_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
     return real.mr->reg(fid, buf, len, access, offset, key, flags, mr, context);
 }
 
+/* A library that knows descriptors takes device memory by them, and not otherwise. */
+static int open_dmabuf(const void *attr, uint64_t flags, struct iovec *iov)
+{
+    const struct dmabuf {
+        int fd;
+        uint64_t offset;
+        size_t len;
+        char *base;
+    } *dmabuf = attr;
+    struct stat st;
+
+    if (!(flags & MR_DMABUF))
+        return -FI_EINVAL;
+    if (fstat(dmabuf->fd, &st) || (size_t)st.st_size < dmabuf->len)
+        refuse("no descriptor of device memory", dmabuf->base);
+    *iov = (struct iovec){dmabuf->base + dmabuf->offset, dmabuf->len};
+    __atomic_fetch_add(&real.dmabufs, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
 static int my_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **mr)
 {
     struct fi_mr_attr mine = *attr;
-    struct iovec iov = *attr->mr_iov;
+    struct iovec iov;
 
     if (attr->iface != FI_HMEM_CUDA)
         return real.mr->regattr(fid, attr, flags, mr);
-    if (asks("memory"))
+    if (asks("memory") || (!asks("dmabuf") && flags & MR_DMABUF))
         return -FI_EOPNOTSUPP;
+    if (!asks("dmabuf"))
+        iov = *attr->mr_iov;
+    else if (open_dmabuf(attr->mr_iov, flags, &iov))
+        return -FI_EINVAL;
     if (!fake_alias(iov.iov_base))
         refuse("memory of the host is registered as a GPU's", iov.iov_base);
     iov.iov_base = fake_alias(iov.iov_base);
     mine.mr_iov = &iov;
     mine.iface = FI_HMEM_SYSTEM;
-    return real.mr->regattr(fid, &mine, flags, mr);
+    return real.mr->regattr(fid, &mine, flags & ~MR_DMABUF, mr);
 }
 
 static int my_setopt(fid_t fid, int level, int option, const void *value, size_t len)
@@ -219,9 +246,17 @@ int fake_hmem_getinfo(uint32_t version, const char *node, const char *service, u
         return -FI_ENODATA;
     mine = real.lib.dupinfo(hints);
     strip(mine);
-    rc = real.lib.getinfo(version, node, service, flags, mine, info);
+    rc = real.lib.getinfo(FI_VERSION_LT(version, real.lib.version) ? version : real.lib.version, node,
+                          service, flags, mine, info);
     real.lib.freeinfo(mine);
     for (struct fi_info *it = rc ? NULL : *info; it; it = it->next)
         give_back(it, true);
     return rc;
+}
+
+uint32_t fake_hmem_version(void)
+{
+    uint32_t version = real.lib.version;
+
+    return asks("dmabuf") && FI_VERSION_LT(version, FI_VERSION(1, 20)) ? FI_VERSION(1, 20) : version;
 }

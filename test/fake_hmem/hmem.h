@@ -3,7 +3,8 @@
  * Knows how an ordinary libfabric provider comes to take device memory, that of test/fake_cuda: it is asked without
  * FI_HMEM, and works on the addresses at which the GPU's threads see the memory. What a real one would refuse ends the
  * process with a line: device memory that is injected, not registered as such, or sent in a message. Settings:
- *   FAKE_HMEM        none = FI_HMEM is refused, cuda = it needs calls of CUDA, memory = registrations are refused
+ *   FAKE_HMEM        none = FI_HMEM is refused, cuda = it needs calls of CUDA, memory = registrations are refused,
+ *                    dmabuf = as libfabric 1.20, and device memory is registered by descriptors only
  *   FAKE_HMEM_SAY    1 = says at the end how many writes and reads touched device memory
  */
 #ifndef WSH_TEST_FAKE_HMEM_H
@@ -13,6 +14,7 @@
 
 /* The real library's. */
 struct fake_hmem_lib {
+    uint32_t version;
     int (*getinfo)(uint32_t version, const char *node, const char *service, uint64_t flags,
                    const struct fi_info *hints, struct fi_info **info);
     void (*freeinfo)(struct fi_info *info);
@@ -20,10 +22,11 @@ struct fake_hmem_lib {
     int (*fabric)(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 };
 
-/* From here on the two below stand for the library's own. */
+/* From here on those below stand for the library's own. */
 void fake_hmem_open(const struct fake_hmem_lib *lib);
 int fake_hmem_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
                       const struct fi_info *hints, struct fi_info **info);
+uint32_t fake_hmem_version(void);
 int fake_hmem_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 
 #endif

@@ -26,7 +26,10 @@ static void *find(const char *name)
 static __attribute__((constructor)) void open_real(void)
 {
     struct fake_hmem_lib lib;
+    uint32_t (*version)(void);
 
+    *(void **)&version = find("fi_version");
+    lib.version = version();
     *(void **)&lib.getinfo = find("fi_getinfo");
     *(void **)&lib.freeinfo = find("fi_freeinfo");
     *(void **)&lib.dupinfo = find("fi_dupinfo");
@@ -36,10 +39,7 @@ static __attribute__((constructor)) void open_real(void)
 
 uint32_t fi_version(void)
 {
-    uint32_t (*version)(void);
-
-    *(void **)&version = find("fi_version");
-    return version();
+    return fake_hmem_version();
 }
 
 const char *fi_strerror(int err)

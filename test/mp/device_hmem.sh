@@ -29,6 +29,7 @@ by()
 }
 
 by nics "on" "NICs put to and get from device memory (segment 2) of 1 of 1 PEs" SHMEM_HMEM=on
+by nics "by descriptors" "device memory, [1-9][0-9]* descriptors" SHMEM_HMEM=on FAKE_HMEM=dmabuf
 by host "off" "reached through host memory: SHMEM_HMEM=off" SHMEM_HMEM=off
 by host "refused by the provider" "does not take device memory (FI_HMEM" SHMEM_HMEM=on FAKE_HMEM=none
 by host "calls of CUDA needed" "not without calls of CUDA" SHMEM_HMEM=on FAKE_HMEM=cuda
@@ -36,6 +37,6 @@ by host "memory refused" "refuses [0-9]* bytes of device memory" SHMEM_HMEM=on F
 by host "the GPU does not see" "does not promise that the GPU sees" SHMEM_HMEM=on FAKE_CUDA_WRITES=0
 [ -e /dev/nvidiactl ] ||
     by host "no driver in sight" "SHMEM_HMEM=on asks all the same" SHMEM_HMEM=auto
-run_job 60 env SHMEM_HMEM=on FAKE_HMEM=memory SHMEM_STRICT=1 "$oshrun" --nodes-emulated 2 -n 2 "$little"
+run_job 60 env SHMEM_HMEM=on FAKE_HMEM=memory SHMEM_STRICT=1 SHMEM_HUGE_PAGES=off "$oshrun" --nodes-emulated 2 -n 2 "$little"
 tap_check "memory refused, SHMEM_STRICT=1: an error" sh -c "[ $status = 2 ] && grep -q 'refuses .*SHMEM_STRICT' '$err'"
 tap_done

@@ -14,6 +14,8 @@
 /* NODELETE below: providers leave threads and exit handlers behind, whose code must stay mapped. */
 /* Asking the efa provider for less than this turns the device's RDMA off. */
 #define EFA_API FI_VERSION(1, 18)
+/* From this one on device memory can be registered by a descriptor. */
+#define EFA_API_DMABUF FI_VERSION(1, 20)
 
 static int load_symbols(struct wsh_efa_lib *lib, const char **missing)
 {
@@ -64,6 +66,7 @@ int wsh_efa_lib_open(struct wsh_efa_lib *lib, char *why, size_t size)
         goto err_handle;
     }
     lib->api = FI_VERSION_LT(lib->version, EFA_API) ? lib->version : EFA_API;
+    lib->api_hmem = FI_VERSION_LT(lib->version, EFA_API_DMABUF) ? lib->api : EFA_API_DMABUF;
     return 0;
 err_handle:
     wsh_efa_lib_close(lib);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "transports/efa/mem.h"
 
+#include "runtime/base/cuda_mem.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
 #include "runtime/topo/topo.h"
@@ -61,23 +62,51 @@ struct piece {
     size_t len;
     enum fi_hmem_iface iface;
     int gpu;
+    int fd;       /* of device memory, or -1 … */
+    uint64_t off; /* … where base is at this offset */
 };
 
-/* The provider finds by itself how a NIC gets at a GPU's memory (dmabuf, or the driver's peer memory). */
+/* As <rdma/fi_domain.h> of libfabric 1.20 has them, which older headers lack; zeros for what newer ones append. */
+#define EFA_MR_DMABUF (1ULL << 40)
+struct efa_dmabuf {
+    int fd;
+    uint64_t offset;
+    size_t len;
+    void *base;
+};
+struct efa_mr_attr {
+    struct fi_mr_attr known;
+    uint64_t later[8];
+};
+
+/*
+ * By a descriptor where there is one and the library takes it; else the provider finds by itself how a NIC gets at a
+ * GPU's memory.
+ */
+static int mr_reg_device(const struct wsh_efa_rail *rail, const struct piece *piece, uint64_t access,
+                         uint64_t key, struct fid_mr **mr)
+{
+    const struct iovec iov = {piece->base, piece->len};
+    const struct efa_dmabuf dmabuf = {piece->fd, piece->off, piece->len, (char *)piece->base - piece->off};
+    struct efa_mr_attr attr = {.known = {.mr_iov = (const void *)&dmabuf,
+                                         .iov_count = 1,
+                                         .access = access,
+                                         .requested_key = key,
+                                         .iface = FI_HMEM_CUDA,
+                                         .device.cuda = piece->gpu}};
+
+    if (piece->fd >= 0 && !fi_mr_regattr(rail->domain, &attr.known, EFA_MR_DMABUF, mr))
+        return 0;
+    attr.known.mr_iov = &iov;
+    return fi_mr_regattr(rail->domain, &attr.known, 0, mr);
+}
+
 static int mr_reg(const struct wsh_efa_rail *rail, const struct piece *piece, uint64_t access, uint64_t key,
                   struct fid_mr **mr)
 {
-    const struct iovec iov = {piece->base, piece->len};
-    const struct fi_mr_attr attr = {.mr_iov = &iov,
-                                    .iov_count = 1,
-                                    .access = access,
-                                    .requested_key = key,
-                                    .iface = piece->iface,
-                                    .device.cuda = piece->gpu};
-
-    if (piece->iface == FI_HMEM_SYSTEM)
-        return fi_mr_reg(rail->domain, piece->base, piece->len, access, 0, key, 0, mr, NULL);
-    return fi_mr_regattr(rail->domain, &attr, 0, mr);
+    if (piece->iface != FI_HMEM_SYSTEM)
+        return mr_reg_device(rail, piece, access, key, mr);
+    return fi_mr_reg(rail->domain, piece->base, piece->len, access, 0, key, 0, mr, NULL);
 }
 
 static int mr_open_on(const struct wsh_efa_rail *rail, const struct piece *piece, uint64_t access,
@@ -162,11 +191,24 @@ static int refused(const struct wsh_efa_tp *tp, const struct wsh_mem *mem, int r
     return rc;
 }
 
-static struct piece piece_of(const struct wsh_mem *mem)
+static struct piece piece_open(const struct wsh_efa_tp *tp, const struct wsh_mem *mem)
 {
-    bool device = mem->kind == WSH_MEM_DEVICE;
+    struct piece piece = {mem->base, mem->len, FI_HMEM_SYSTEM, 0, -1, 0};
 
-    return (struct piece){mem->base, mem->len, device ? FI_HMEM_CUDA : FI_HMEM_SYSTEM, device ? mem->gpu : 0};
+    if (mem->kind != WSH_MEM_DEVICE)
+        return piece;
+    piece.iface = FI_HMEM_CUDA;
+    piece.gpu = mem->gpu;
+    if (wsh_efa_knows_dmabuf(&tp->lib))
+        piece.fd = wsh_gpu_dmabuf(mem->base, mem->len, &piece.off);
+    return piece;
+}
+
+/* The provider has what it needs. */
+static void piece_close(const struct piece *piece)
+{
+    if (piece->fd >= 0)
+        close(piece->fd);
 }
 
 /* Under the lock: buffers come while others use the domain. */
@@ -183,8 +225,8 @@ static void note(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_ef
 int wsh_efa_mem_register(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                          size_t *blob_len)
 {
-    const struct piece piece = piece_of(mem);
     struct wsh_efa_lmem *new;
+    struct piece piece;
     int rc;
 
     if (*blob_len < EFA_MEM_LEN(tp->n_rails))
@@ -195,11 +237,13 @@ int wsh_efa_mem_register(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struc
     if (!new)
         return -ENOMEM;
     *new = (struct wsh_efa_lmem){.base = {.seg = mem->seg, .base = mem->base, .len = mem->len}};
+    piece = piece_open(tp, mem);
     wsh_efa_lock(tp);
     rc = mr_open(tp, &piece, EFA_ACCESS, 1 + (uint64_t)mem->seg, &new->mr);
     if (!rc)
         note(tp, mem, new);
     wsh_efa_unlock(tp);
+    piece_close(&piece);
     if (rc) {
         free(new);
         return refused(tp, mem, rc);
@@ -258,7 +302,7 @@ int wsh_efa_mem_pools(struct wsh_efa_tp *tp)
     if (!tp->mr_local)
         return 0;
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
-        const struct piece piece = {pools[i]->slab, pools[i]->slab_len, FI_HMEM_SYSTEM, 0};
+        const struct piece piece = {pools[i]->slab, pools[i]->slab_len, FI_HMEM_SYSTEM, 0, -1, 0};
         int rc = mr_open(tp, &piece, EFA_ACCESS_LOCAL, WSH_SEGS + 1 + i, &tp->slab_mr[i]);
 
         if (rc) {

@@ -117,7 +117,7 @@ static int ask(const struct wsh_efa_lib *lib, const char *prov, const char *doma
     if (!hints)
         return -ENOMEM;
     *list = NULL;
-    rc = lib->getinfo(lib->api, NULL, NULL, 0, hints, list);
+    rc = lib->getinfo(hmem ? lib->api_hmem : lib->api, NULL, NULL, 0, hints, list);
     lib->freeinfo(hints);
     return rc;
 }

@@ -20,7 +20,8 @@ static int wrong(const unsigned char *bytes, size_t len, unsigned char value)
 
 static int by_signal(char *data, uint64_t *flags, unsigned char *host, size_t len, unsigned char value)
 {
-    int next = (shmem_my_pe() + 1) % shmem_n_pes(), before = (shmem_my_pe() + shmem_n_pes() - 1) % shmem_n_pes();
+    int next = (shmem_my_pe() + 1) % shmem_n_pes(),
+        before = (shmem_my_pe() + shmem_n_pes() - 1) % shmem_n_pes();
     uint64_t was = shmem_signal_fetch(flags);
 
     shmem_barrier_all();
