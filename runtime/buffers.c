@@ -31,7 +31,7 @@ static int check_free(int seg)
 /* 0 or a logged error; then peers see that there is nothing. */
 static int offer(struct wsh_job *job, int seg, void *base, size_t len)
 {
-    const struct wsh_mem mem = {(enum wsh_seg)seg, WSH_MEM_DEVICE, base, len, -1, NULL, 0};
+    const struct wsh_mem mem = {(enum wsh_seg)seg, WSH_MEM_DEVICE, base, len, -1, NULL, 0, 0};
     int rc;
 
     if (!base || !len) {

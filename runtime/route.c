@@ -45,7 +45,7 @@ static int register_memory(struct wsh_job *job, unsigned tp)
     for (int seg = 0; seg < WSH_SEGS && !rc; seg++) {
         const struct wsh_segment *segment = &job->heap.seg[seg];
         struct wsh_mem mem = {
-            (enum wsh_seg)seg, kind_of(seg), segment->base, segment->len, segment->fd, NULL, 0};
+            (enum wsh_seg)seg, kind_of(seg), segment->base, segment->len, segment->fd, NULL, 0, 0};
 
         if (seg == WSH_SEG_DEVICE) {
             mem.range = job->device.mem.range;

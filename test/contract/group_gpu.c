@@ -24,7 +24,7 @@ const struct wsh_gpu *group_gpu_open(int me)
 
 int group_gpu_register(struct group_pe *pe, int fd, void *blob, size_t *len)
 {
-    struct wsh_mem mem = {WSH_SEG_DEVICE, WSH_MEM_DEVICE, NULL, GROUP_HEAP, fd, NULL, 0};
+    struct wsh_mem mem = {WSH_SEG_DEVICE, WSH_MEM_DEVICE, NULL, GROUP_HEAP, fd, NULL, 0, 0};
     int status = 0, rc;
 
     *len = 0;

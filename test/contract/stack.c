@@ -98,7 +98,7 @@ static int stack_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
 static int stack_address(struct wsh_tp *tp, void *bytes, size_t *len)
 {
     struct stack *stack = (struct stack *)tp;
-    struct wsh_mem mem = {WSH_SEG_HEAP, WSH_MEM_HOST, stack->under.base, stack->under.len, -1, NULL, 0};
+    struct wsh_mem mem = {WSH_SEG_HEAP, WSH_MEM_HOST, stack->under.base, stack->under.len, -1, NULL, 0, 0};
     static _Thread_local char key[WSH_TP_MEM_MAX];
     struct blob *blob = bytes;
     size_t room = *len - sizeof *blob, at = 0, part_len, key_len = sizeof key;
