@@ -67,6 +67,12 @@ int relay_in_apply(struct relay *relay, struct relay_peer *peer, uint64_t pos)
     return 0;
 }
 
+int relay_gpu_probe(struct relay *relay)
+{
+    relay->landed = ++relay->issued;
+    return 0;
+}
+
 struct inbox_host *inbox_host_open(struct inbox_memory *memory)
 {
     struct inbox_host *host = calloc(1, sizeof *host);

@@ -6,7 +6,7 @@
  * sometimes come late. Payloads of 1 word to 64 KiB, new values each round, sent in every way the API has.
  *
  * WSH_LITMUS_ROUNDS: rounds over all lanes (a million; with WSH_TEST_LONG ten; between hosts, where each word that a
- * thread puts is an operation of the host, 128 and 6400).
+ * thread puts is an operation of the host, so that these are 64 in a payload at most, 6,400 and 100,000).
  * roads: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2
  * timeout: 600
  */
@@ -17,6 +17,7 @@
 #define LANES 64
 #define WORDS_MAX ((size_t)8192)
 #define SCRATCH 8192
+#define WORDS_FAR ((size_t)64) /* one by one, to other hosts */
 
 enum { THREADS = 128 };
 enum way { PUT_SIGNAL, WARPS_THEN_FENCE, THREADS_THEN_QUIET, ELEMENTS, BULK, WARP_PUT_SIGNAL, WAYS };
@@ -25,6 +26,7 @@ enum way { PUT_SIGNAL, WARPS_THEN_FENCE, THREADS_THEN_QUIET, ELEMENTS, BULK, WAR
 struct litmus {
     uint64_t *data, *flag, *seen, *made;
     uint64_t first, rounds;
+    bool far; /* some PEs are on other hosts */
     struct dev_report *report;
 };
 
@@ -41,12 +43,20 @@ static __device__ uint64_t value_of(uint64_t round, unsigned lane, size_t i)
 }
 
 /* Most payloads are small, so that there are many rounds. */
-static __device__ size_t words_of(uint64_t round, unsigned lane)
+static __device__ size_t any_words(uint64_t round, unsigned lane)
 {
     static const unsigned short words[16] = {1, 1, 2, 3, 8, 16, 17, 64, 1, 2, 33, 128, 300, 1024, 2048, WORDS_MAX};
     uint64_t which = mix(round * 31 + lane) >> 20;
 
     return words[which % 16 == 15 && which / 16 % 8 ? 12 : which % 16];
+}
+
+static __device__ size_t words_of(const struct litmus &l, uint64_t round, unsigned lane)
+{
+    enum way way = (enum way)(round % WAYS);
+    size_t words = any_words(round, lane);
+
+    return l.far && (way == THREADS_THEN_QUIET || way == ELEMENTS) && words > WORDS_FAR ? WORDS_FAR : words;
 }
 
 /* The words of the last round are drawn into this multiprocessor's L1. */
@@ -62,7 +72,7 @@ static __device__ void warm(const uint64_t *data, size_t words, struct dev_repor
 
 static __device__ void check(const struct litmus &l, const uint64_t *data, uint64_t round, unsigned lane)
 {
-    size_t words = words_of(round, lane);
+    size_t words = words_of(l, round, lane);
 
     for (size_t i = threadIdx.x; i < words; i += THREADS)
         dev_expect(l.report, round * 16 + round % WAYS, value_of(round, lane, i), data[i]);
@@ -133,7 +143,7 @@ static __device__ void forward(const struct litmus &l, uint64_t *data, uint64_t 
 {
     int pe = (shmem_my_pe() + 1) % shmem_n_pes();
     uint64_t *from = make ? l.made + lane * WORDS_MAX : data;
-    size_t words = words_of(round, lane);
+    size_t words = words_of(l, round, lane);
 
     for (size_t i = threadIdx.x; make && i < words; i += THREADS)
         from[i] = value_of(round, lane, i);
@@ -147,7 +157,7 @@ static __device__ void first_block(const struct litmus &l, uint64_t *data, uint6
 
     if (origin)
         forward(l, data, round, lane, true);
-    warm(data, words_of(round, lane), l.report);
+    warm(data, words_of(l, round, lane), l.report);
     arrive_late(round, lane);
     shmem_uint64_wait_until_block(l.flag + lane * 16, SHMEM_CMP_GE, round);
     check(l, data, round, lane);
@@ -158,7 +168,7 @@ static __device__ void first_block(const struct litmus &l, uint64_t *data, uint6
 
 static __device__ void second_block(const struct litmus &l, const uint64_t *data, uint64_t round, unsigned lane)
 {
-    warm(data, words_of(round, lane), l.report);
+    warm(data, words_of(l, round, lane), l.report);
     arrive_late(round + 5, lane);
     if (threadIdx.x == 0)
         shmem_uint64_wait_until(l.flag + lane * 16, SHMEM_CMP_GE, round);
@@ -196,17 +206,18 @@ static int lanes_that_fit(void)
 
 static uint64_t rounds(void)
 {
-    return (uint64_t)(dev_has_far() ? mp_rounds(128, 6400) : mp_rounds(1000000, 10000000));
+    return (uint64_t)(dev_has_far() ? mp_rounds(6400, 100000) : mp_rounds(1000000, 10000000));
 }
 
 int main(void)
 {
     const char *given = getenv("WSH_LITMUS_ROUNDS");
-    uint64_t many = dev_has_far() ? 2 : 5000, each, done = 0;
+    uint64_t many = dev_has_far() ? 50 : 5000, each, done = 0;
     int lanes;
     struct litmus l;
 
     dev_begin();
+    l.far = dev_has_far();
     l.report = (struct dev_report *)dev_share(sizeof *l.report);
     l.data = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);
     l.made = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);

@@ -8,7 +8,7 @@
  * library has started and ended before.
  *
  * roads: fakegpumixed:2,3,4 fakegpumixedefa:2,4 gpumixed:2,4 gpumixedefa:2
- * more roads: fakehmem:2,3,4 fakehmemefa:2,4 fakehmemrails:2
+ * more roads: fakehmem:3 fakehmemefa:2 fakehmemrails:2
  * timeout: 120
  */
 #include "test/common/mp.h"

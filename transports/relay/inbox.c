@@ -14,6 +14,8 @@
 /* Seconds. A kernel that waits looks every few microseconds: so long a message waits for such a look, … */
 #define LOOK_S 30e-6
 #define ALONE_S 1e-3  /* … which nobody waits for so long after none came. */
+#define STREAM_S 1e-3 /* The stream goes on, if it has done something so long ago … */
+#define PROBE_S 2e-3  /* … or so long after it was given something. */
 #ifndef PULL_S        /* a test has slower kernels */
 #define PULL_S 100e-6 /* Nothing was pulled for so long: whoever looked waits no more. */
 #endif
@@ -55,6 +57,41 @@ static bool is_brief(const struct relay_inbox *in, size_t len)
     return len <= LANE_BYTES * (lanes ? lanes : 1);
 }
 
+/* Has the stream done anything of late? */
+static void note_landed(struct relay *relay)
+{
+    struct relay_inbox *in = &relay->inbox;
+
+    if (relay->landed == in->landed)
+        return;
+    in->landed = relay->landed;
+    in->landed_at = now_s();
+}
+
+/* Not before the stream has shown that it goes on; slowly, by the kernel, where it does not. */
+static enum relay_way way_of_long(struct relay *relay)
+{
+    struct relay_inbox *in = &relay->inbox;
+    double now;
+
+    if (in->handed != in->pulled)
+        return RELAY_HELD;
+    note_landed(relay);
+    now = now_s();
+    if (!in->awaited || now - in->landed_at < STREAM_S)
+        return RELAY_BY_STREAM;
+    if (relay->landed < relay->in_issued)
+        return RELAY_HELD;
+    if (!in->probed_at) {
+        in->probed_at = relay_gpu_probe(relay) ? 0 : now;
+        return RELAY_HELD;
+    }
+    if (now - in->probed_at < PROBE_S)
+        return RELAY_HELD;
+    in->probed_at = 0;
+    return RELAY_BY_KERNEL;
+}
+
 enum relay_way relay_inbox_way(struct relay *relay, size_t len)
 {
     struct relay_inbox *in = &relay->inbox;
@@ -66,7 +103,7 @@ enum relay_way relay_inbox_way(struct relay *relay, size_t len)
         return RELAY_HELD;
     note_looks(in);
     if (!is_brief(in, len))
-        return in->handed != in->pulled ? RELAY_HELD : RELAY_BY_STREAM;
+        return way_of_long(relay);
     if (in->handed != in->pulled)
         return in->handed - in->pulled < WSH_INBOX_ITEMS ? RELAY_BY_KERNEL : RELAY_HELD;
     if (in->awaited)
@@ -176,6 +213,7 @@ int relay_inbox_progress(struct relay *relay)
     uint64_t state, pulled;
     int moved = 0;
 
+    note_landed(relay);
     if (in->handed == in->pulled)
         return 0;
     /* What was fetched is here. Partner: the release of wsh_dev_pull_end. */

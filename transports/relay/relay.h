@@ -90,6 +90,8 @@ struct relay_inbox {
     uint64_t back;  /* … this one */
     double since; /* when nothing was pulled, of what is there; 0: not asked yet. Seconds, as the next two */
     double held_since, alone_until;
+    uint64_t landed;             /* of the stream's operations, as last seen; and when, … */
+    double landed_at, probed_at; /* … and when one was given to it to see whether it goes on, 0: not */
     struct relay_handed from[WSH_INBOX_ITEMS];
 };
 
@@ -163,9 +165,10 @@ void relay_inbox_hand(struct relay *relay, struct relay_peer *peer, const struct
 int relay_inbox_progress(struct relay *relay);
 void relay_inbox_say(const struct relay *relay);
 
-/* relay.c: this PE's GPU. 0: `gpu` may be used, or a logged error. look: how far it is. */
+/* relay.c: this PE's GPU. 0: `gpu` may be used, or a logged error. look: how far it is. probe: a copy of no use. */
 int relay_gpu(struct relay *relay);
 void relay_gpu_look(struct relay *relay);
+int relay_gpu_probe(struct relay *relay);
 
 static inline void relay_settle(struct relay_ctx *ctx, int pe)
 {
