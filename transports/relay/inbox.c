@@ -66,6 +66,7 @@ static void note_landed(struct relay *relay)
         return;
     in->landed = relay->landed;
     in->landed_at = now_s();
+    in->probed_at = 0;
 }
 
 /* Not before the stream has shown that it goes on; slowly, by the kernel, where it does not. */
