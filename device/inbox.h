@@ -12,8 +12,8 @@
  * busy, and behind a fence for that and what follows it reads `head` (then acquires). What it has done is released
  * before it says in `state` how many items are done, and that it is not busy.
  *
- * Nobody may be waiting: then the host *takes back* what was not pulled. It closes `head`, and behind a fence of the
- * same kind reads `state`: either it sees that a lane is busy, and comes again; or every lane that says so later finds
+ * Nobody may be waiting: then the host *takes back* what was not pulled. It closes `head`, and then reads `state`, both
+ * sequentially consistent: either it sees that a lane is busy, and comes again; or every lane that says so later finds
  * `head` closed and leaves. So each item is carried out once. A lane that only looks, and finds nothing, says no more
  * than that it has looked: `looks` is another number then, of which the low bits say how many lanes would pull.
  */

@@ -4,6 +4,7 @@
 
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
+#include "runtime/hosts.h"
 #include "runtime/job.h"
 
 #include <stdlib.h>
@@ -20,14 +21,6 @@ static bool takes(const struct wsh_job *job, unsigned tp)
 {
     return tp < job->device.first_tp && job->limits[tp].hmem &&
            wsh_route_allows(job, job->tp[tp]->ops, WSH_SEG_DEVICE);
-}
-
-static bool is_needed(const struct wsh_job *job)
-{
-    for (int pe = 0; pe < job->n_pes; pe++)
-        if (!job->same_host[pe])
-            return true;
-    return false;
 }
 
 static const char *obstacle(const struct wsh_job *job)
@@ -76,7 +69,7 @@ int wsh_hmem_open(struct wsh_job *job)
 {
     const struct wsh_gpu_mem *heap = &job->device.mem;
     const struct wsh_mem mem = {WSH_SEG_DEVICE, WSH_MEM_DEVICE, heap->base, heap->len, heap->fd, NULL, 0, 0};
-    const char *why = is_needed(job) ? obstacle(job) : "";
+    const char *why = wsh_hosts_are_many(job) ? obstacle(job) : "";
 
     if (why && *why)
         wsh_info(WSH_SUB_TRANSPORT, "device memory of PEs on other hosts is reached through host memory: %s",

@@ -94,3 +94,11 @@ void wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers)
     note_domains(job, peers);
     tune_waits(job, peers);
 }
+
+bool wsh_hosts_are_many(const struct wsh_job *job)
+{
+    for (int pe = 0; pe < job->n_pes; pe++)
+        if (!job->same_host[pe])
+            return true;
+    return false;
+}

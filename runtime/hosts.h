@@ -3,10 +3,15 @@
 #ifndef WSH_HOSTS_H
 #define WSH_HOSTS_H
 
+#include <stdbool.h>
+
 struct wsh_job;
 struct wsh_peer_blob;
 
 /* Sets job->same_host, local_rank, local_size, domain, n_domains, crowded and tuning; the arrays are allocated. */
 void wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers);
+
+/* Is some PE on another host? After note. */
+bool wsh_hosts_are_many(const struct wsh_job *job);
 
 #endif

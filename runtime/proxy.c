@@ -7,6 +7,7 @@
 
 #include "device/view.h"
 #include "runtime/base/log.h"
+#include "runtime/hosts.h"
 #include "runtime/job.h"
 #include "runtime/proxy_state.h"
 
@@ -16,11 +17,7 @@
 
 static bool is_wanted(const struct wsh_job *job)
 {
-    bool far = false;
-
-    for (int pe = 0; pe < job->n_pes; pe++)
-        far |= !job->same_host[pe];
-    return job->env.proxy == WSH_PROXY_ON || (job->env.proxy == WSH_PROXY_AUTO && far);
+    return job->env.proxy == WSH_PROXY_ON || (job->env.proxy == WSH_PROXY_AUTO && wsh_hosts_are_many(job));
 }
 
 /* Under the GPU's context. 0 or the driver's status. */

@@ -6,6 +6,7 @@
 #include "runtime/base/cuda_call.h"
 #include "runtime/base/err.h"
 #include "runtime/base/log.h"
+#include "runtime/hosts.h"
 #include "runtime/job.h"
 #include "runtime/op.h"
 #include "runtime/rma.h"
@@ -15,14 +16,6 @@
 /* Of each PE for each PE, at most; and of the symmetric heap: a part that leaves the program the rest. */
 #define UNDER_BYTES ((size_t)540 << 10)
 #define UNDER_PART 8
-
-static bool is_needed(const struct wsh_job *job)
-{
-    for (int pe = 0; pe < job->n_pes; pe++)
-        if (!job->same_host[pe])
-            return true;
-    return false;
-}
 
 static int find(const struct wsh_tp_under *under, int pe, enum wsh_seg seg, struct wsh_tp_way *way)
 {
@@ -41,7 +34,7 @@ int wsh_under_open(struct wsh_job *job)
     size_t len = UNDER_BYTES * (size_t)job->n_pes;
     char *base;
 
-    if (!is_needed(job))
+    if (!wsh_hosts_are_many(job))
         return 0;
     if (len > heap->len / UNDER_PART)
         len = heap->len / UNDER_PART;
