@@ -7,7 +7,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { PLACES = 512 };
+enum { PLACES = 512, STREAM_OPS = 16 };
+#define NO_MESSAGE UINT64_MAX
 
 struct inbox_host {
     struct relay relay;
@@ -17,60 +18,112 @@ struct inbox_host {
     struct relay_head head[PLACES];
     uint64_t payload[PLACES][INBOX_WORDS];
     struct wsh_rmem mine;
+    uint64_t stream[STREAM_OPS]; /* what the stream was given, by its number: the message's */
+    unsigned looks;
+    uint64_t wrong;
 };
+
+/* One in three is of one of these kinds, in turn; the others are puts with signal. */
+static enum relay_kind inbox_kind(uint64_t pos)
+{
+    static const enum relay_kind kinds[INBOX_KINDS] = {[INBOX_SIGNAL] = RELAY_SIGNAL,
+                                                       [INBOX_TURN] = RELAY_FETCH,
+                                                       [INBOX_LAST] = RELAY_AMO,
+                                                       [INBOX_PUT] = RELAY_PUT,
+                                                       [INBOX_GET] = RELAY_GET};
+
+    return kinds[inbox_what(pos)];
+}
 
 /* Message `pos`: its number in every word, then one more of what is counted, or only the one or the other. */
 static void make(struct inbox_host *host, uint64_t pos)
 {
     struct relay_head *head = &host->head[pos % PLACES];
-    static const enum relay_kind kinds[] = {RELAY_SIGNAL, RELAY_FETCH, RELAY_PUT, RELAY_GET};
-    enum relay_kind kind = pos % 7 ? kinds[0] : kinds[pos / 7 % 4];
+    enum relay_kind kind = inbox_kind(pos);
     size_t slot = pos % INBOX_SLOTS;
 
     *head = (struct relay_head){.kind = (uint8_t)kind,
                                 .op = WSH_AMO_CSWAP,
                                 .width = 8,
                                 .signal_op = WSH_AMO_ADD,
-                                .len = kind == RELAY_FETCH ? 8 : INBOX_WORDS * 8 - (uint32_t)(pos % 3),
+                                .len = INBOX_WORDS * 8 - (uint32_t)(pos % 3),
                                 .off = (size_t)((char *)host->memory->slot[slot] - (char *)host->memory),
                                 .signal_off = offsetof(struct inbox_memory, count),
                                 .value = 1,
                                 .compare = 0};
     if (kind == RELAY_FETCH) {
+        head->len = 8;
         head->off = offsetof(struct inbox_memory, turn);
-        head->compare = pos / 7 / 4;
-        head->value = pos / 7 / 4 + 1;
+        head->compare = pos / 3 / INBOX_KINDS;
+        head->value = pos / 3 / INBOX_KINDS + 1;
+    } else if (kind == RELAY_AMO) {
+        head->len = 8;
+        head->op = WSH_AMO_SET;
+        head->off = offsetof(struct inbox_memory, last);
+        head->value = pos;
     }
     for (size_t i = 0; i < INBOX_WORDS; i++)
         host->payload[pos % PLACES][i] = pos;
 }
 
-/* As the stream does it: at once. */
-int relay_in_apply(struct relay *relay, struct relay_peer *peer, uint64_t pos)
+static void apply(struct inbox_host *host, uint64_t pos)
 {
-    struct inbox_host *host = (struct inbox_host *)relay;
     const struct relay_head *head = &host->head[pos % PLACES];
+    uint64_t *payload = host->payload[pos % PLACES], old;
     char *to = (char *)host->memory + head->off;
 
-    if (peer != &host->peer)
-        return -EINVAL;
-    if (head->kind == RELAY_FETCH)
-        host->payload[pos % PLACES][0] =
-            wsh_amo_apply(to, (enum wsh_amo_op)head->op, 8, head->value, head->compare);
-    else if (head->kind == RELAY_GET)
-        memcpy(host->payload[pos % PLACES], to, head->len);
-    else
-        memcpy(to, host->payload[pos % PLACES], head->len);
+    switch (head->kind) {
+    case RELAY_FETCH:
+    case RELAY_AMO:
+        old = wsh_amo_apply(to, (enum wsh_amo_op)head->op, 8, head->value, head->compare);
+        if (head->kind == RELAY_FETCH)
+            *payload = old;
+        return;
+    case RELAY_GET: memcpy(payload, to, head->len); return;
+    default: memcpy(to, payload, head->len);
+    }
     if (head->kind == RELAY_SIGNAL)
         wsh_amo_apply((char *)host->memory + head->signal_off, WSH_AMO_ADD, 8, head->value, 0);
+}
+
+/* To the stream, which carries things out later, in their order. */
+static int issue(struct relay *relay, uint64_t pos)
+{
+    struct inbox_host *host = (struct inbox_host *)relay;
+
+    if (relay->issued - relay->landed == STREAM_OPS)
+        return -EAGAIN;
+    host->stream[relay->issued++ % STREAM_OPS] = pos;
+    return 0;
+}
+
+int relay_in_apply(struct relay *relay, struct relay_peer *peer, uint64_t pos)
+{
+    int rc = peer == &((struct inbox_host *)relay)->peer ? issue(relay, pos) : -EINVAL;
+
+    if (rc)
+        return rc;
+    relay->in_issued = relay->issued;
     relay->in_applied++;
     return 0;
 }
 
 int relay_gpu_probe(struct relay *relay)
 {
-    relay->landed = ++relay->issued;
-    return 0;
+    return issue(relay, NO_MESSAGE);
+}
+
+/* The stream goes on, at its own pace. */
+static void look_at_stream(struct inbox_host *host)
+{
+    struct relay *relay = &host->relay;
+    uint64_t pos = host->stream[relay->landed % STREAM_OPS];
+
+    if (relay->landed == relay->issued || ++host->looks % 4)
+        return;
+    if (pos != NO_MESSAGE)
+        apply(host, pos);
+    relay->landed++;
 }
 
 struct inbox_host *inbox_host_open(struct inbox_memory *memory)
@@ -100,15 +153,27 @@ static bool give(struct inbox_host *host)
 {
     uint64_t pos = host->peer.taken;
 
-    switch (relay_inbox_way(&host->relay, host->head[pos % PLACES].len)) {
+    look_at_stream(host);
+    switch (relay_inbox_way(&host->relay, &host->head[pos % PLACES])) {
     case RELAY_HELD: return false;
-    case RELAY_BY_STREAM: relay_in_apply(&host->relay, &host->peer, pos); break;
+    case RELAY_BY_STREAM:
+        if (relay_in_apply(&host->relay, &host->peer, pos))
+            return false;
+        break;
     default:
         relay_inbox_hand(&host->relay, &host->peer, &host->head[pos % PLACES], &host->mine, &host->mine,
                          (char *)host->payload[pos % PLACES]);
     }
     host->peer.taken++;
     return true;
+}
+
+/* A get brings what was put before it, and nothing that was put later. */
+static void check_gets(struct inbox_host *host, uint64_t from, uint64_t to)
+{
+    for (uint64_t pos = from; pos < to; pos++)
+        for (size_t i = 0; inbox_what(pos) == INBOX_GET && i + 1 < INBOX_WORDS; i++)
+            host->wrong += host->payload[pos % PLACES][i] != inbox_writer_before(pos);
 }
 
 void inbox_host_run(struct inbox_host *host, uint64_t from, uint64_t to)
@@ -120,16 +185,21 @@ void inbox_host_run(struct inbox_host *host, uint64_t from, uint64_t to)
         while (!give(host))
             if (!relay_inbox_progress(&host->relay))
                 sched_yield();
-        while (in->handed - in->pulled > PLACES / 4)
+        while (in->handed - in->pulled > PLACES / 4) {
+            look_at_stream(host);
             relay_inbox_progress(&host->relay);
+        }
     }
-    while (in->handed != in->pulled)
+    while (in->handed != in->pulled || host->relay.landed != host->relay.issued) {
+        look_at_stream(host);
         if (!relay_inbox_progress(&host->relay))
             sched_yield();
+    }
+    check_gets(host, from, to);
 }
 
 struct inbox_counts inbox_host_counts(const struct inbox_host *host)
 {
     return (struct inbox_counts){host->relay.inbox.pulled, host->relay.in_applied,
-                                 host->relay.inbox.taken_back};
+                                 host->relay.inbox.taken_back, host->wrong};
 }

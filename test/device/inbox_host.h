@@ -11,14 +11,31 @@ extern "C" {
 
 enum { INBOX_SLOTS = 5, INBOX_WORDS = 40 };
 
-/* What messages write: a slot each in turn, the number of those that count, and whose turn it is of those that ask. */
+/* Messages by what they do: put and count, ask whose turn it is, say that they are the last, put, get. */
+enum inbox_what { INBOX_SIGNAL, INBOX_TURN, INBOX_LAST, INBOX_PUT, INBOX_GET, INBOX_KINDS };
+
+static inline enum inbox_what inbox_what(uint64_t pos)
+{
+    return (enum inbox_what)(pos % 3 ? INBOX_SIGNAL : pos / 3 % INBOX_KINDS);
+}
+
+/* The last before `pos` that writes the slot of `pos`. */
+static inline uint64_t inbox_writer_before(uint64_t pos)
+{
+    do
+        pos -= INBOX_SLOTS;
+    while (inbox_what(pos) != INBOX_SIGNAL && inbox_what(pos) != INBOX_PUT);
+    return pos;
+}
+
+/* What they write: a slot each in turn, the number of those that count, whose turn it is, and which was the last. */
 struct inbox_memory {
     uint64_t slot[INBOX_SLOTS][INBOX_WORDS];
-    uint64_t count, turn;
+    uint64_t count, turn, last;
 };
 
 struct inbox_counts {
-    uint64_t pulled, applied, taken_back;
+    uint64_t pulled, applied, taken_back, wrong; /* wrong: words that gets brought of another message */
 };
 
 struct inbox_host;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
-enum { LANES = 3, STEP = 500 };
+enum { LANES = 3, STEP = 100 * INBOX_SLOTS };
 
 static struct inbox_memory memory;
 static struct wsh_device_claim claim;
@@ -55,34 +55,35 @@ static void lane(unsigned number)
     }
 }
 
-/* The last message to a slot is whole there; every one that counts has counted, every one that asks had its turn. */
-static void look(uint64_t end, uint64_t counted, uint64_t turns)
+/* Of those before `end`: the last message to a slot is whole there; every one that counts has counted, every one that asks had its turn. */
+static void look(uint64_t end, uint64_t counted, uint64_t turns, uint64_t last)
 {
     for (unsigned slot = 0; slot < INBOX_SLOTS; slot++) {
-        uint64_t first = memory.slot[slot][0], last = first;
+        uint64_t first = memory.slot[slot][0], other = first;
 
         for (unsigned i = 0; i + 1 < INBOX_WORDS; i++)
-            last = memory.slot[slot][i] == first ? last : memory.slot[slot][i];
-        check(first == last, "a torn message", last, first);
-        check(end - first <= 4 * INBOX_SLOTS, "an older message over a younger one", first, end);
+            other = memory.slot[slot][i] == first ? other : memory.slot[slot][i];
+        check(first == other, "a torn message", other, first);
+        other = inbox_writer_before(end + slot);
+        check(first == other, "an older message over a younger one", first, other);
     }
     check(memory.count == counted, "messages that count", memory.count, counted);
     check(memory.turn == turns, "messages in turn", memory.turn, turns);
+    check(memory.last == last, "the last message", memory.last, last);
 }
 
 static void run(struct inbox_host *host, uint64_t rounds)
 {
-    uint64_t counted = 0, turns = 0;
+    uint64_t counted = 0, turns = 0, last = 0;
 
     for (uint64_t pos = 0; pos < rounds; pos += STEP) {
         inbox_host_run(host, pos, pos + STEP);
         for (uint64_t i = pos; i < pos + STEP; i++) {
-            bool plain = i % 7 != 0;
-
-            counted += plain || i / 7 % 4 == 0;
-            turns += !plain && i / 7 % 4 == 1;
+            counted += inbox_what(i) == INBOX_SIGNAL;
+            turns += inbox_what(i) == INBOX_TURN;
+            last = inbox_what(i) == INBOX_LAST ? i : last;
         }
-        look(pos + STEP - 1, counted, turns);
+        look(pos + STEP, counted, turns, last);
         usleep(1500); /* the host forgets that nobody waited */
     }
 }
@@ -109,6 +110,7 @@ int main(int argc, char **argv)
     printf("%llu messages: %llu pulled, %llu by the stream, %llu of these taken back\n", (unsigned long long)rounds,
            (unsigned long long)n.pulled, (unsigned long long)n.applied, (unsigned long long)n.taken_back);
     check(n.pulled + n.applied == rounds, "messages carried out", n.pulled + n.applied, rounds);
+    check(n.wrong == 0, "words that gets brought of another message", n.wrong, 0);
     check(n.pulled && n.applied && n.taken_back, "every way was gone", n.taken_back, 1);
     inbox_host_close(host);
     return failures != 0;

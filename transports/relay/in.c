@@ -133,7 +133,7 @@ static int give(struct relay *relay, struct relay_peer *peer, const struct relay
     if (rc)
         return rc;
     relay_gpu_look(relay);
-    switch (relay_inbox_way(relay, head->len)) {
+    switch (relay_inbox_way(relay, head)) {
     case RELAY_BY_STREAM: return relay_in_apply(relay, peer, peer->taken);
     case RELAY_BY_KERNEL: return hand(relay, peer, head, payload);
     default: return -EAGAIN;

@@ -25,8 +25,17 @@ _Static_assert(SAME(FETCH) && SAME(SET) && SAME(SWAP) && SAME(CSWAP) && SAME(ADD
                    SAME(XOR),
                "kernels know operations by the same numbers");
 
-/* A message of more, for each lane that would pull it, is quicker by the stream. */
+/*
+ * A lane has one access of 16 bytes under way, which takes a microsecond over PCIe; the stream, once it is at it, is
+ * done with a message every eight. So what is of more goes by the stream, …
+ */
+#define BRIEF_BYTES 128
+/*
+ * … unless a whole warp waits, or the stream would need room on the GPU: then of more than this for each lane. Fewer
+ * lanes than a warp's come together now and then: what they pull hangs not on how many did so last.
+ */
 #define LANE_BYTES 512
+#define WARP_LANES 32
 
 static double now_s(void)
 {
@@ -49,12 +58,23 @@ static void note_looks(struct relay_inbox *in)
     in->awaited = true;
 }
 
-/* Each lane has one access of 16 bytes under way, which takes a microsecond over PCIe; the stream a few tens. */
-static bool is_brief(const struct relay_inbox *in, size_t len)
+/* The stream carries it out by a kernel of its own, but for words that are set. */
+static bool needs_room(const struct relay_head *head)
+{
+    switch (head->kind) {
+    case RELAY_SIGNAL: return head->signal_op != WSH_AMO_SET;
+    case RELAY_AMO: return head->op != WSH_AMO_SET;
+    default: return head->kind == RELAY_FETCH;
+    }
+}
+
+static bool is_brief(const struct relay_inbox *in, const struct relay_head *head)
 {
     size_t lanes = in->looks & WSH_INBOX_LANES;
 
-    return len <= LANE_BYTES * (lanes ? lanes : 1);
+    if (lanes == WARP_LANES || needs_room(head))
+        return head->len <= LANE_BYTES * (lanes ? lanes : 1);
+    return head->len <= BRIEF_BYTES;
 }
 
 /* Has the stream done anything of late? */
@@ -69,31 +89,46 @@ static void note_landed(struct relay *relay)
     in->probed_at = 0;
 }
 
+static bool goes_on(const struct relay_inbox *in)
+{
+    return now_s() - in->landed_at < STREAM_S;
+}
+
 /* Not before the stream has shown that it goes on; slowly, by the kernel, where it does not. */
 static enum relay_way way_of_long(struct relay *relay)
 {
     struct relay_inbox *in = &relay->inbox;
-    double now;
 
     if (in->handed != in->pulled)
         return RELAY_HELD;
     note_landed(relay);
-    now = now_s();
-    if (!in->awaited || now - in->landed_at < STREAM_S)
+    if (!in->awaited || goes_on(in)) {
+        in->long_issued = relay->issued + 1;
         return RELAY_BY_STREAM;
+    }
     if (relay->landed < relay->in_issued)
         return RELAY_HELD;
     if (!in->probed_at) {
-        in->probed_at = relay_gpu_probe(relay) ? 0 : now;
+        in->probed_at = relay_gpu_probe(relay) ? 0 : now_s();
         return RELAY_HELD;
     }
-    if (now - in->probed_at < PROBE_S)
+    if (now_s() - in->probed_at < PROBE_S)
         return RELAY_HELD;
     in->probed_at = 0;
     return RELAY_BY_KERNEL;
 }
 
-enum relay_way relay_inbox_way(struct relay *relay, size_t len)
+/* Behind a long one that the stream is at it goes by the stream as well, rather than wait for that. */
+static enum relay_way way_of_awaited(const struct relay *relay, const struct relay_head *head)
+{
+    const struct relay_inbox *in = &relay->inbox;
+
+    if (relay->landed >= relay->in_issued)
+        return RELAY_BY_KERNEL;
+    return relay->landed < in->long_issued && goes_on(in) && !needs_room(head) ? RELAY_BY_STREAM : RELAY_HELD;
+}
+
+enum relay_way relay_inbox_way(struct relay *relay, const struct relay_head *head)
 {
     struct relay_inbox *in = &relay->inbox;
     double now;
@@ -103,12 +138,12 @@ enum relay_way relay_inbox_way(struct relay *relay, size_t len)
     if (in->closed)
         return RELAY_HELD;
     note_looks(in);
-    if (!is_brief(in, len))
+    if (!is_brief(in, head))
         return way_of_long(relay);
     if (in->handed != in->pulled)
         return in->handed - in->pulled < WSH_INBOX_ITEMS ? RELAY_BY_KERNEL : RELAY_HELD;
     if (in->awaited)
-        return relay->landed < relay->in_issued ? RELAY_HELD : RELAY_BY_KERNEL;
+        return way_of_awaited(relay, head);
     now = now_s();
     if (now < in->alone_until)
         return RELAY_BY_STREAM;

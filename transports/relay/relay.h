@@ -90,6 +90,7 @@ struct relay_inbox {
     uint64_t back;  /* … this one */
     double since; /* when nothing was pulled, of what is there; 0: not asked yet. Seconds, as the next two */
     double held_since, alone_until;
+    uint64_t long_issued;        /* the stream's operation for the last long message */
     uint64_t landed;             /* of the stream's operations, as last seen; and when, … */
     double landed_at, probed_at; /* … and when one was given to it to see whether it goes on, 0: not */
     struct relay_handed from[WSH_INBOX_ITEMS];
@@ -153,11 +154,11 @@ int relay_in_progress(struct relay *relay, struct relay_peer *peer);
 int relay_in_apply(struct relay *relay, struct relay_peer *peer, uint64_t pos);
 
 /*
- * inbox.c: messages that kernels carry out. way: for the next message, of `len` bytes, after relay_gpu_look; a held
- * one is asked for again. hand: where a kernel is to carry it out: the one at peer->taken, whose memory is `to`, and
- * `signal` where it brings one.
+ * inbox.c: messages that kernels carry out. way: for the next message, after relay_gpu_look; a held one is asked for
+ * again. hand: where a kernel is to carry it out: the one at peer->taken, whose memory is `to`, and `signal` where it
+ * brings one.
  */
-enum relay_way relay_inbox_way(struct relay *relay, size_t len);
+enum relay_way relay_inbox_way(struct relay *relay, const struct relay_head *head);
 void relay_inbox_hand(struct relay *relay, struct relay_peer *peer, const struct relay_head *head,
                       const struct wsh_rmem *to, const struct wsh_rmem *signal, char *payload);
 

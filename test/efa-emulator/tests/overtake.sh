@@ -9,15 +9,26 @@ set -u
 program=$(test_program test/efa-emulator/tests/overtake)
 tries=10000
 
+# What is overtaken must be seen within microseconds too: a busy machine hides some of it.
+over_seen()
+{
+    for _ in 1 2 3; do
+        over "$@"
+        if [ "$status" != 1 ] || [ -n "$left" ]; then break; fi
+    done
+}
+
 for fabric in $fabrics; do
-    for claim in overtaken waited segments immediate; do
+    over_seen -- "$program" "$fabric" overtaken $tries
+    judge "$fabric: overtaken, $tries tries"
+    for claim in waited segments immediate; do
         over -- "$program" "$fabric" "$claim" $tries
         judge "$fabric: $claim, $tries tries"
     done
 done
 over --faults 'reorder 0us' -- "$program" efa-direct ordered $tries
 judge "efa-direct without reordering: none overtaken"
-over --faults 'reorder 200us' -- "$program" efa-direct overtaken 2000
+over_seen --faults 'reorder 200us' -- "$program" efa-direct overtaken 2000
 judge "efa-direct with more of it: overtaken"
 for fabric in $fabrics; do
     over --faults 'drop 5% late 1ms; duplicate 5%' -- "$program" "$fabric" waited 1000
