@@ -49,8 +49,9 @@ static int pull(struct wsh_team *team, char *dest, const char *src, size_t len)
     wsh_copy_fn *copy = wsh_coll_copy_for((size_t)team->n_pes * (size_t)team->n_pes * len * 2);
     int rc = wsh_sync(team, ROUTINE);
 
+    team->coll->pulls++;
     for (int k = 0; k < team->n_pes && !rc; k++) {
-        int pe = wsh_blocks_turn(team, k);
+        int pe = wsh_blocks_pull_turn(team, k);
 
         copy(dest + (size_t)pe * len, wsh_coll_map(team, mine, len, pe), len);
     }

@@ -29,6 +29,15 @@ static inline int wsh_blocks_turn(const struct wsh_team *team, int k)
     return team->my_pe + k < team->n_pes ? team->my_pe + k : team->my_pe + k - team->n_pes;
 }
 
+/*
+ * The member of step k = 0, 1 … n - 1 where blocks are read. Every second time the other way round: what was touched
+ * last is in the cache still, and comes first.
+ */
+static inline int wsh_blocks_pull_turn(const struct wsh_team *team, int k)
+{
+    return wsh_blocks_turn(team, team->coll->pulls % 2 ? team->n_pes - 1 - k : k);
+}
+
 /* From these members. */
 int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n);
 

@@ -154,8 +154,9 @@ static int pull(struct wsh_team *team, const struct places *places, const void *
     wsh_copy_fn *copy = wsh_coll_copy_for(all + (size_t)team->n_pes * all);
     int rc = wsh_sync(team, ROUTINE);
 
+    team->coll->pulls++;
     for (int k = 0; k < team->n_pes && !rc; k++) {
-        int pe = wsh_blocks_turn(team, k);
+        int pe = wsh_blocks_pull_turn(team, k);
         size_t len = places->sizes ? places->sizes[pe] : places->len;
 
         copy(places->dest + offset_of(places, pe), wsh_coll_map(team, src, len, pe), len);

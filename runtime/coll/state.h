@@ -32,6 +32,7 @@ struct wsh_coll {
     char *base;                             /* this member's pad, symmetric */
     int unit;                               /* where it is in the pool; -1 = not of the pool */
     uint64_t meets, hands, cells, collects; /* epochs: sync; blocks with flags; cells; sizes */
+    unsigned pulls;                         /* collectives in which I have read from the others */
     uint64_t ring, safe;     /* ring slots used so far; all members have done with the first `safe` */
     struct wsh_done sending; /* what was sent and may still be read from its source */
 };
