@@ -164,18 +164,7 @@ int wsh_hmem_connect(struct wsh_job *job, int seg, const struct wsh_peer_blob *p
     return 0;
 }
 
-/* Memory that the program has allocated by itself counts too. */
-static bool is_on_gpu(const struct wsh_job *job, const void *local)
-{
-    bool is;
-
-    if (wsh_gpu_enter(&job->device.gpu))
-        return true;
-    is = wsh_gpu_holds(local);
-    wsh_gpu_leave(&job->device.gpu);
-    return is;
-}
-
+/* Device memory that the program has allocated by itself is none that a NIC takes. */
 static bool takes_local(const struct wsh_job *job, unsigned tp, const void *local)
 {
     size_t off;
@@ -183,7 +172,7 @@ static bool takes_local(const struct wsh_job *job, unsigned tp, const void *loca
 
     if (seg >= 0)
         return seg < WSH_SEG_DEVICE || job->lmem[tp][seg];
-    return !is_on_gpu(job, local);
+    return !wsh_gpu_may_hold(&job->device.gpu, local);
 }
 
 const struct wsh_route *wsh_hmem_route(const struct wsh_job *job, const struct wsh_route *route, int seg,

@@ -221,6 +221,17 @@ bool wsh_gpu_holds(const void *ptr)
            type == WSH_CU_MEMORY_DEVICE;
 }
 
+bool wsh_gpu_may_hold(const struct wsh_gpu *gpu, const void *ptr)
+{
+    bool holds;
+
+    if (wsh_gpu_enter(gpu))
+        return true;
+    holds = wsh_gpu_holds(ptr);
+    wsh_gpu_leave(gpu);
+    return holds;
+}
+
 int wsh_gpu_pin(const struct wsh_gpu *gpu, void *base, size_t len, int *status)
 {
     int same = 0;

@@ -62,6 +62,8 @@ int wsh_gpu_dmabuf(const void *base, size_t len, uint64_t *off);
 
 /* Is `ptr` memory of a GPU (as opposed to the host's, known to the driver or not)? */
 bool wsh_gpu_holds(const void *ptr);
+/* The same by a thread that may have no context. True where it cannot be asked: no CPU and no NIC may touch it then. */
+bool wsh_gpu_may_hold(const struct wsh_gpu *gpu, const void *ptr);
 
 /* Makes host memory [base, base + len) reachable for kernels, at the same addresses. -ENOTSUP: not at the same. */
 int wsh_gpu_pin(const struct wsh_gpu *gpu, void *base, size_t len, int *status);

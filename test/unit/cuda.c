@@ -149,7 +149,10 @@ static void pins_host_memory_once(void)
         return;
     CU_ASSERT(!wsh_gpu_pin(&gpu, host, sizeof host, &status));
     CU_ASSERT(wsh_gpu_pin(&gpu, host, sizeof host, &status) == -EIO && status == 712);
-    CU_ASSERT(!wsh_gpu_holds(host));
+    CU_ASSERT(!wsh_gpu_holds(host) && !wsh_gpu_may_hold(&gpu, host));
+    setenv("FAKE_CUDA_FAIL", "cuCtxPushCurrent_v2=999", 1);
+    CU_ASSERT(wsh_gpu_may_hold(&gpu, host));
+    unsetenv("FAKE_CUDA_FAIL");
     wsh_gpu_unpin(host);
     CU_ASSERT(!wsh_gpu_pin(&gpu, host, sizeof host, &status));
     wsh_gpu_unpin(host);

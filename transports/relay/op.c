@@ -87,14 +87,7 @@ static int start(const struct wsh_rmem *rmem, struct relay_ask *ask)
 /* Memory that the program has allocated by itself counts too. */
 static bool is_on_gpu(struct wsh_tctx *tctx, const void *local)
 {
-    const struct wsh_gpu *gpu = ((struct relay_ctx *)tctx)->relay->device;
-    bool is;
-
-    if (wsh_gpu_enter(gpu))
-        return false;
-    is = wsh_gpu_holds(local);
-    wsh_gpu_leave(gpu);
-    return is;
+    return wsh_gpu_may_hold(((struct relay_ctx *)tctx)->relay->device, local);
 }
 
 static struct relay_ask ask_for(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off,
