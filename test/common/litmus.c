@@ -135,17 +135,15 @@ static void run_order(const struct litmus *litmus, enum order order, long rounds
 
 int litmus_main(int argc, char **argv, const struct litmus *litmus)
 {
-    bool local;
     long rounds;
 
     mp_begin();
-    local = mp_road_is("local") || mp_road_is("single");
-    rounds = local ? mp_rounds(20000, 10000000) : mp_rounds(1000, 1000000);
+    rounds = mp_road_is("local") || mp_road_is("single") ? mp_rounds(20000, 10000000) : mp_rounds(1000, 1000000);
     if (argc == 2 && !strcmp(argv[1], "--no-fence")) {
         run_order(litmus, NONE, rounds);
         return mp_end();
     }
     run_order(litmus, FENCE, rounds);
-    run_order(litmus, QUIET, local ? rounds / 2 : rounds / 10);
+    run_order(litmus, QUIET, rounds);
     return mp_end();
 }
