@@ -28,7 +28,7 @@ static const struct wsh_choice table[] = {
     {WSH_COLL_BROADCAST, ONE | HOSTS | APART, INT_MAX, 4096, WSH_ALGO_PUSH, "broadcast_latency with 4 and 8 PEs"},
     {WSH_COLL_BROADCAST, ONE | HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, "all members copy at the same time"},
     {WSH_COLL_FCOLLECT, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "fcollect_latency with 2 to 8 PEs"},
-    {WSH_COLL_FCOLLECT, ONE, 8, SIZE_MAX, WSH_ALGO_PUSH, "collect_latency with 2 to 8 PEs, 64 KiB to 1 MiB"},
+    {WSH_COLL_FCOLLECT, ONE, 8, 524288, WSH_ALGO_PUSH, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
     {WSH_COLL_FCOLLECT, ONE, INT_MAX, 32768, WSH_ALGO_PUSH, "one step"},
     {WSH_COLL_FCOLLECT, ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
     {WSH_COLL_FCOLLECT, APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS,
