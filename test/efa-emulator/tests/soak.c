@@ -25,7 +25,7 @@ struct op {
     int target, slot;
     uint64_t number; /* 1, 2, … for each target */
     size_t len;
-    bool busy, failed;
+    bool busy;
 };
 
 /* [target][source]… All counts only rise. Release by who writes, acquire by who reads. */
@@ -42,7 +42,7 @@ static bool kills;
 
 static struct op ops[PROCS][SLOTS];
 static uint64_t state, numbers[PROCS];
-static long outstanding, repeated;
+static long outstanding;
 static bool lost[PROCS]; /* the peer is known to be gone */
 
 static uint64_t draw(uint64_t limit)
@@ -92,25 +92,11 @@ static void arrive(struct net *net, uint64_t data)
     atomic_store_explicit(verified, number, memory_order_release); /* with is_free */
 }
 
-/*
- * The protocol of fabric efa cuts a write into packets, and libfabric 1.17 reports the operation again for each of them
- * that fails. A failed operation is not used again.
- */
-static bool is_repeated(const struct net *net, const struct op *op, const struct net_done *done)
-{
-    return done->err && op->failed && is_dead(op->target) && !net_is_direct(net);
-}
-
 static void finish(struct net *net, struct op *op, const struct net_done *done)
 {
-    if (op >= &ops[0][0] && op <= &ops[PROCS - 1][SLOTS - 1] && !op->busy && is_repeated(net, op, done)) {
-        repeated++;
-        return;
-    }
     if (op < &ops[0][0] || op > &ops[PROCS - 1][SLOTS - 1] || !op->busy)
         net_fail(net, "a completion of no write: context %p, error %d", (void *)op, done->err);
     op->busy = false;
-    op->failed = done->err != 0;
     outstanding--;
     if (!done->err) {
         atomic_fetch_add_explicit(&all->sent[op->target][net->me], 1, memory_order_relaxed);
@@ -169,11 +155,21 @@ static bool is_free(const struct net *net, const struct op *op)
                                              memory_order_acquire) == op->number;
 }
 
-static size_t draw_len(void)
+/*
+ * The protocol of fabric efa cuts a long write into packets. Where several of one write fail, libfabric 1.17 ends it as
+ * often, and now and then walks a list without end ever after: there who may lose a peer writes one packet at a time.
+ */
+static bool needs_one_packet(const struct net *net)
+{
+    return kills && !net_is_direct(net) && FI_VERSION_LT(fi_version(), FI_VERSION(1, 18));
+}
+
+static size_t draw_len(const struct net *net)
 {
     static const size_t limits[] = {8, 64, 4096, 8192, SLOT_LEN};
+    size_t n = sizeof limits / sizeof limits[0] - (needs_one_packet(net) ? 2 : 0);
 
-    return 8 + draw(limits[draw(sizeof limits / sizeof limits[0])] / 8) * 8;
+    return 8 + draw(limits[draw(n)] / 8) * 8;
 }
 
 static void start(struct net *net, struct op *op)
@@ -183,7 +179,7 @@ static void start(struct net *net, struct op *op)
     uint64_t *word = (void *)(net->heap + from);
 
     op->number++;
-    op->len = draw_len() % SLOT_LEN;
+    op->len = draw_len(net) % SLOT_LEN;
     for (size_t i = 0; i < op->len / 8; i++)
         word[i] = stamp_of(net->me, op->target, op->slot, op->number) + i;
     op->busy = true;
@@ -275,9 +271,8 @@ static void report(const struct net *net)
         failed += atomic_load_explicit(&all->failed[peer][net->me], memory_order_relaxed);
         arrived += atomic_load_explicit(&all->arrived[net->me][peer], memory_order_relaxed);
     }
-    printf("process %d: %lu writes delivered, %lu failed (%ld times more), %ld unanswered, %lu arrived\n",
-           net->me, (unsigned long)sent, (unsigned long)failed, repeated, outstanding,
-           (unsigned long)arrived);
+    printf("process %d: %lu writes delivered, %lu failed, %ld unanswered, %lu arrived\n", net->me,
+           (unsigned long)sent, (unsigned long)failed, outstanding, (unsigned long)arrived);
 }
 
 static int body(struct net *net)
