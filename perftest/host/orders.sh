@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Every order of puts, and both ways to wait, on every road: right data, and the ratios in the end. Then intranode: one
-# table of the roads of one host.
+# table of the roads of one host; nics; and collectives beside the copies that they have to make.
 # timeout: 400
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -51,4 +51,8 @@ case $roads in
 esac
 run_job 20 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" --roads air
 tap_check "intranode: an unknown road: one line" sh -c "[ $status = 1 ] && [ \$(wc -l <'$err') = 1 ]"
+run_job 100 "$top_srcdir/perftest/compare" --ours-dir "$top_builddir/perftest" --ours-run "$oshrun" --limit memory --reps 1 \
+    --rows '[af]*64Ki 4 PEs'
+tap_check "compare: 2 rows beside memory" \
+    sh -c "[ $status = 0 ] && [ \$(grep -cE '^[af].* (within|beyond)\$' '$out') = 2 ]"
 tap_done
