@@ -6,6 +6,7 @@
 #include "runtime/alloc.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ struct wsh_alloc {
     struct range *root;
     size_t free_bytes;
     uint32_t seed;
+    size_t *walls, n_walls; /* offsets that no range reaches across, in order */
 };
 
 static size_t max_size(size_t a, size_t b)
@@ -163,8 +165,10 @@ static void free_tree(struct range *node)
 
 void wsh_alloc_close(struct wsh_alloc *alloc)
 {
-    if (alloc)
-        free_tree(alloc->root);
+    if (!alloc)
+        return;
+    free_tree(alloc->root);
+    free(alloc->walls);
     free(alloc);
 }
 
@@ -231,17 +235,32 @@ size_t wsh_alloc_get(struct wsh_alloc *alloc, size_t len, size_t align)
     return off;
 }
 
+static bool is_wall(const struct wsh_alloc *alloc, size_t off)
+{
+    size_t low = 0, high = alloc->n_walls;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+
+        if (alloc->walls[mid] < off)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < alloc->n_walls && alloc->walls[low] == off;
+}
+
 /* Joins the free `node` (not in the tree) with free neighbours and inserts it. */
 static void insert_free(struct wsh_alloc *alloc, struct range *node)
 {
     struct range *before = find_before(alloc, node->off), *after = find(alloc, node->off + node->len);
 
-    if (after && !after->asked) {
+    if (after && !after->asked && !is_wall(alloc, after->off)) {
         take(alloc, after->off);
         node->len += after->len;
         free(after);
     }
-    if (before && !before->asked) {
+    if (before && !before->asked && !is_wall(alloc, node->off)) {
         take(alloc, before->off);
         node->off = before->off;
         node->len += before->len;
@@ -294,7 +313,7 @@ static int grow(struct wsh_alloc *alloc, size_t off, size_t len)
     struct range *node = find(alloc, off), *after = find(alloc, off + node->len);
     size_t more = len - node->len;
 
-    if (!after || after->asked || after->len < more)
+    if (!after || after->asked || after->len < more || is_wall(alloc, after->off))
         return -ENOMEM;
     after = take(alloc, after->off);
     after->off += more;
@@ -322,6 +341,34 @@ int wsh_alloc_resize(struct wsh_alloc *alloc, size_t off, size_t len)
     rc = need > node->len ? grow(alloc, off, need) : shrink(alloc, off, need);
     if (!rc)
         find(alloc, off)->asked = len;
+    return rc;
+}
+
+/* The free range around `off` becomes two. */
+static int cut(struct wsh_alloc *alloc, size_t off)
+{
+    struct range *around = find_before(alloc, off);
+
+    if (!around || around->asked || around->off + around->len <= off)
+        return 0;
+    around = carve(alloc, around, around->off, off - around->off);
+    if (!around)
+        return -ENOMEM;
+    insert(alloc, around);
+    return 0;
+}
+
+int wsh_alloc_wall(struct wsh_alloc *alloc, size_t off)
+{
+    size_t *walls = realloc(alloc->walls, (alloc->n_walls + 1) * sizeof *walls);
+    int rc = walls ? 0 : -ENOMEM;
+
+    if (walls)
+        alloc->walls = walls;
+    if (!rc)
+        rc = cut(alloc, off);
+    if (!rc)
+        walls[alloc->n_walls++] = off;
     return rc;
 }
 

@@ -29,6 +29,12 @@ size_t wsh_alloc_size(const struct wsh_alloc *alloc, size_t off);
 /* O(log n). Grows or shrinks the live range in place. 0, -ENOMEM (no room behind it) or -EINVAL. */
 int wsh_alloc_resize(struct wsh_alloc *alloc, size_t off, size_t len);
 
+/*
+ * From now on no range reaches across `off`, which is larger than that of any call before and a multiple of the grain;
+ * no live range may do so already. 0 or -ENOMEM.
+ */
+int wsh_alloc_wall(struct wsh_alloc *alloc, size_t off);
+
 /* Bytes in no live range, and the largest single free range. */
 size_t wsh_alloc_free_bytes(const struct wsh_alloc *alloc);
 size_t wsh_alloc_largest(const struct wsh_alloc *alloc);

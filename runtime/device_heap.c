@@ -236,17 +236,26 @@ static bool pin_pe(struct wsh_job *job, int pe, size_t from, size_t to)
     return !heap || pin_piece(&job->device, heap + from, to - from);
 }
 
-/* Only what is committed: the driver puts memory behind all that it pins. */
+/*
+ * Only what is committed: the driver puts memory behind all that it pins. It refuses copies that reach from one piece
+ * into the next, the program's own too, so that no range does; alike on every PE, also where one could pin nothing.
+ */
 void wsh_device_pin(struct wsh_job *job)
 {
     struct wsh_device_heap *device = &job->device;
-    size_t to = job->heap.committed;
+    size_t from = device->pinned, to = job->heap.committed;
 
-    if (!device->attached || device->pin_refused || to <= device->pinned || wsh_gpu_enter(&device->gpu))
+    if (!device->attached || to <= from)
+        return;
+    device->pinned = to;
+    if (wsh_alloc_wall(job->heap.alloc, to)) {
+        wsh_error("no memory to note what of the symmetric heap is pinned; leave the host more free memory");
+        wsh_job_abort(1);
+    }
+    if (device->pin_refused || wsh_gpu_enter(&device->gpu))
         return;
     for (int pe = 0; pe < job->n_pes && !device->pin_refused; pe++)
         if (job->same_host[pe])
-            device->pin_refused = !pin_pe(job, pe, device->pinned, to);
-    device->pinned = to;
+            device->pin_refused = !pin_pe(job, pe, from, to);
     wsh_gpu_leave(&device->gpu);
 }

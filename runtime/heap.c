@@ -150,25 +150,50 @@ static int commit(struct wsh_heap *heap, size_t end)
  * Commits on every PE or on none (as far as offsets go). All PEs hold the same `committed`, so all of them agree
  * whether there is something to agree on. Ends with a barrier.
  */
-static bool commit_everywhere(struct wsh_job *job, size_t end)
+static bool try_commit(struct wsh_job *job, size_t end, int *rc)
 {
     struct wsh_heap *heap = &job->heap;
     size_t before = heap->committed;
     bool all_ok = true;
-    int rc = 0;
 
+    *rc = 0;
     if (round_up(end, heap->page) > before)
-        rc = commit(heap, end);
-    if (rc)
-        wsh_warn("no memory for %zu MiB of symmetric heap: %s; this allocation returns NULL on every PE",
-                 end >> 20, wsh_strerror(rc));
-    if (round_up(end, heap->page) > before ? wsh_agree(&job->world, rc == 0, &all_ok)
+        *rc = commit(heap, end);
+    if (round_up(end, heap->page) > before ? wsh_agree(&job->world, *rc == 0, &all_ok)
                                            : wsh_barrier(&job->world, "shmem_malloc"))
         wsh_job_abort(1);
     if (!all_ok)
         heap->committed = before;
-    wsh_device_pin(job);
     return all_ok;
+}
+
+/*
+ * Ranges do not reach from what was pinned at once into what was pinned later: there is some left at the end of each,
+ * so that the next is larger where much has been asked for already.
+ */
+static size_t ahead_of(const struct wsh_job *job, size_t end)
+{
+    const struct wsh_heap *heap = &job->heap;
+    size_t ahead = heap->committed + heap->committed / 4, len = heap->seg[WSH_SEG_HEAP].len;
+
+    if (!job->device.attached || end <= heap->committed || ahead <= end)
+        return end;
+    return ahead < len ? ahead : len;
+}
+
+static bool commit_everywhere(struct wsh_job *job, size_t end)
+{
+    size_t ahead = ahead_of(job, end);
+    int rc;
+
+    if (!try_commit(job, ahead, &rc) && (ahead == end || !try_commit(job, end, &rc))) {
+        if (rc)
+            wsh_warn("no memory for %zu MiB of symmetric heap: %s; this allocation returns NULL on every PE",
+                     end >> 20, wsh_strerror(rc));
+        return false;
+    }
+    wsh_device_pin(job);
+    return true;
 }
 
 /* A committed range on every PE, or WSH_ALLOC_NONE on every PE. Ends with a barrier unless it failed at once. */

@@ -58,9 +58,12 @@ long fake_setting(const char *name, long otherwise);
 /* Ordinal of the thread's current context. */
 int fake_device(void);
 
+/* Bytes from `addr` on that were pinned together with it; 0: it is not pinned. */
+size_t fake_pinned(const void *addr);
+
 /*
  * Where the GPU of this process sees [addr, addr + len): behind device memory that is mapped and allowed, or host
- * memory itself. NULL: device memory that is not, or that ends before.
+ * memory itself. NULL: device memory that is not, or that ends before; host memory of which not all was pinned at once.
  */
 char *fake_resolve(wsh_cu_ptr addr, size_t len);
 

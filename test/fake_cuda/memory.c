@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the memory of the driver without a GPU: created, allocated, mapped, given away, pinned. */
+/* Knows the memory of the driver without a GPU: created, allocated, mapped, given away. */
 #define _GNU_SOURCE
 #include "test/fake_cuda/fake.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum range_kind { RESERVED, MAPPED, PINNED };
+enum range_kind { RESERVED, MAPPED };
 
 /* Addresses that the driver knows. */
 struct range {
@@ -74,8 +74,10 @@ static void drop(struct range *gone)
 char *fake_resolve(wsh_cu_ptr addr, size_t len)
 {
     const struct range *range = find(at(addr), MAPPED);
-    size_t off;
+    size_t off, pinned = fake_pinned(at(addr));
 
+    if (pinned && len > pinned)
+        return NULL;
     if (!range)
         return find(at(addr), RESERVED) ? NULL : at(addr);
     off = (size_t)((char *)at(addr) - range->base);
@@ -340,7 +342,7 @@ int cuPointerGetAttribute(void *value, int attribute, wsh_cu_ptr ptr)
     const struct range *range = find(at(ptr), MAPPED);
 
     FAKE_ENTER(true);
-    if (!range && !find(at(ptr), PINNED))
+    if (!range && !fake_pinned(at(ptr)))
         return FAKE_INVALID;
     if (attribute == WSH_CU_POINTER_LEGACY_IPC)
         *(int *)value = range && range->made;
@@ -357,44 +359,4 @@ int cuPointerSetAttribute(const void *value, int attribute, wsh_cu_ptr ptr)
     return attribute == WSH_CU_POINTER_SYNC_MEMOPS && *(const int *)value && find(at(ptr), MAPPED)
                ? 0
                : FAKE_INVALID;
-}
-
-int cuMemHostRegister_v2(void *ptr, size_t len, unsigned flags)
-{
-    FAKE_ENTER(true);
-    if (!len || flags != WSH_CU_HOST_PORTABLE_MAPPED)
-        return FAKE_INVALID;
-    if (find(ptr, PINNED) || find((char *)ptr + len - 1, PINNED))
-        return 712;
-    add(PINNED, ptr, len);
-    return 0;
-}
-
-int cuMemHostUnregister(void *ptr)
-{
-    struct range *range = find(ptr, PINNED);
-
-    FAKE_ENTER(true);
-    if (!range || range->base != ptr)
-        return FAKE_INVALID;
-    drop(range);
-    return 0;
-}
-
-int cuMemHostAlloc(void **ptr, size_t len, unsigned flags)
-{
-    FAKE_ENTER(true);
-    *ptr = aligned_alloc(4096, (len + 4095) & ~(size_t)4095);
-    if (*ptr)
-        memset(*ptr, 0xa5, len);
-    return *ptr ? cuMemHostRegister_v2(*ptr, len, flags) : WSH_CU_OUT_OF_MEMORY;
-}
-
-int cuMemFreeHost(void *ptr)
-{
-    int status = cuMemHostUnregister(ptr);
-
-    if (!status)
-        free(ptr);
-    return status;
 }

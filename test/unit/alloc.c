@@ -185,6 +185,31 @@ static void serves_the_same_offsets_again(void)
     wsh_alloc_close(b);
 }
 
+static void keeps_ranges_behind_walls(void)
+{
+    const size_t wall = LEN / 4;
+    struct wsh_alloc *alloc = wsh_alloc_open(LEN);
+    size_t first = wsh_alloc_get(alloc, wall / 2, 64), second, third;
+
+    CU_ASSERT_EQUAL(wsh_alloc_wall(alloc, wall), 0);
+    second = wsh_alloc_get(alloc, wall, 64); /* more than there is before the wall */
+    third = wsh_alloc_get(alloc, wall / 2, 64);
+    CU_ASSERT_EQUAL(first, 0);
+    CU_ASSERT_EQUAL(second, wall);
+    CU_ASSERT_EQUAL(third, wall / 2);
+    CU_ASSERT(wsh_alloc_put(alloc, second) > 0);
+    CU_ASSERT_EQUAL(wsh_alloc_resize(alloc, third, wall),
+                    -ENOMEM); /* the room behind it is behind the wall */
+    CU_ASSERT_EQUAL(wsh_alloc_wall(alloc, 2 * wall), 0);
+    CU_ASSERT(wsh_alloc_put(alloc, first) > 0);
+    CU_ASSERT(wsh_alloc_put(alloc, third) > 0);
+    CU_ASSERT_EQUAL(wsh_alloc_free_bytes(alloc), LEN);
+    CU_ASSERT_EQUAL(wsh_alloc_largest(alloc), LEN - 2 * wall);
+    CU_ASSERT_EQUAL(wsh_alloc_get(alloc, wall, 64), 0);
+    CU_ASSERT_EQUAL(wsh_alloc_get(alloc, wall + 1, 64), 2 * wall);
+    wsh_alloc_close(alloc);
+}
+
 static void serves_tiny_and_empty_spaces(void)
 {
     struct wsh_alloc *empty = wsh_alloc_open(0), *tiny = wsh_alloc_open(WSH_ALLOC_GRAIN);
@@ -208,5 +233,6 @@ const struct unit_test unit_tests[] = {
     {"stays logarithmic", stays_logarithmic},
     {"serves the same offsets again", serves_the_same_offsets_again},
     {"serves tiny and empty spaces", serves_tiny_and_empty_spaces},
+    {"keeps ranges behind walls", keeps_ranges_behind_walls},
     {NULL, NULL},
 };
