@@ -116,19 +116,24 @@ void nvlink_ctx_close(struct wsh_tctx *tctx)
     free(ctx);
 }
 
-/* Asks the GPU to write the number of the last operation once all up to it are complete. Under the lock. */
+/* Asks the GPU to write the number of the last operation once all up to it are complete. The driver's status. */
+static int ask_flag(struct nvlink_ctx *ctx)
+{
+    int status = 0;
+
+    if (ctx->flagged != ctx->issued)
+        status = wsh_cuda_call(stream_write64, ctx->stream, (wsh_cu_ptr)(uintptr_t)&ctx->words->complete,
+                               ctx->issued, 0);
+    if (!status)
+        ctx->flagged = ctx->issued;
+    return status;
+}
+
 static int flag(struct nvlink_ctx *ctx)
 {
-    int status;
+    int status = ask_flag(ctx);
 
-    if (ctx->flagged == ctx->issued)
-        return 0;
-    status = wsh_cuda_call(stream_write64, ctx->stream, (wsh_cu_ptr)(uintptr_t)&ctx->words->complete,
-                           ctx->issued, 0);
-    if (status)
-        return fail(status);
-    ctx->flagged = ctx->issued;
-    return 0;
+    return status ? fail(status) : 0;
 }
 
 static void retire(struct nvlink_ctx *ctx, const struct nvlink_op *op, size_t index)
@@ -204,7 +209,7 @@ size_t nvlink_pending(struct wsh_tctx *tctx, int pe)
     look(ctx);
     n = pe < 0 ? (size_t)(ctx->issued - ctx->retired) : ctx->pending[pe];
     if (n && ctx->flagged != ctx->issued && !wsh_gpu_enter(ctx->nv->gpu)) {
-        flag(ctx);
+        ctx->failed = ask_flag(ctx);
         wsh_gpu_leave(ctx->nv->gpu);
     }
     pthread_mutex_unlock(&ctx->lock);
@@ -226,7 +231,7 @@ static int ask(struct nvlink_ctx *ctx)
 
 static int progress_one(struct nvlink_ctx *ctx)
 {
-    int rc = look(ctx);
+    int rc = ctx->failed ? fail(ctx->failed) : look(ctx);
 
     if (rc || ctx->retired == ctx->issued)
         ctx->idle = 0;

@@ -38,6 +38,7 @@ struct nvlink_ctx {
     uint64_t issued, flagged,
         retired;       /* numbers: last started, last that the GPU will report, last looked after */
     unsigned idle;     /* looks since something ended */
+    int failed;        /* status of the driver that progress has to tell of */
     uint32_t *pending; /* [n_pes] */
     struct nvlink_op ops[NVLINK_LANE_OPS];
 };

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Plays a kernel of PE 0 that was refused, by writing its record, and then goes on as a program would that has not
- * noticed: device_fault barrier | finalize | exit. The others are already waiting.
+ * noticed: device_fault barrier | finalize | exit. The others are already waiting. device_fault copy: a driver that takes a
+ * copy, and then nothing more.
  */
 #include "device/view.h"
 
 #include <shmemx.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -33,14 +35,33 @@ static void refuse(void)
     __atomic_store_n(&record->state, 1, __ATOMIC_RELEASE);
 }
 
+static void copy(char *device)
+{
+    static char source[4096];
+
+    if (shmem_my_pe() == 0) {
+        setenv("FAKE_CUDA_FAIL", "cuStreamWriteValue64_v2=719", 1);
+        shmem_putmem_nbi(device, source, sizeof source, 1);
+        shmem_quiet();
+        printf("went on\n");
+    }
+    shmem_barrier_all();
+}
+
 int main(int argc, char **argv)
 {
     const struct timespec moment = {0, 100000000};
+    char *device;
 
     shmem_init();
     wsh_device_register(&unit);
-    if (argc < 2 || !shmemx_malloc_device(8) || !view.report)
+    device = shmemx_malloc_device(4096);
+    if (argc < 2 || !device || !view.report)
         return 77;
+    if (!strcmp(argv[1], "copy")) {
+        copy(device);
+        return 0;
+    }
     if (shmem_my_pe() == 0) {
         nanosleep(&moment, NULL);
         refuse();
