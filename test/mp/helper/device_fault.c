@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Plays a kernel of PE 0 that was refused, by writing its record, and then goes on as a program would that has not
- * noticed: device_fault barrier | finalize | exit. The others are already waiting. device_fault copy: a driver that takes a
- * copy, and then nothing more.
+ * noticed: device_fault barrier | finalize | exit. The others are already waiting.
+ * device_fault copy: the driver takes a copy, and then nothing more.
  */
 #include "device/view.h"
 
