@@ -52,7 +52,7 @@ int local_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, co
 {
     (void)tctx, (void)done;
     wsh_order_leaves();
-    if (!store_word(rmem->map + off, src, len))
+    if (!store_word(rmem->map + off, src, len) && len)
         memcpy(rmem->map + off, src, len);
     return 0;
 }
@@ -61,7 +61,7 @@ int local_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, vo
               struct wsh_done *done)
 {
     (void)tctx, (void)done;
-    if (!load_word(dst, rmem->map + off, len))
+    if (!load_word(dst, rmem->map + off, len) && len)
         memcpy(dst, rmem->map + off, len);
     return 0;
 }
