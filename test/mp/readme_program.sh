@@ -12,7 +12,7 @@ tap_check "compiles" test "$status" = 0
 case ${WSH_TEST_VARIANT:-clang} in
     clang) ;;
     *) tap_skip "runs as 4 PEs" "a program without sanitizers does not go with the library of $WSH_TEST_VARIANT"
-        tap_done
+        tap_done ;;
 esac
 run_job 20 "$oshrun" -n 4 "$tap_dir/ring"
 sort "$out" >"$tap_dir/found"

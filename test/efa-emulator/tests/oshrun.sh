@@ -34,6 +34,11 @@ if [ ! -e "$emulator" ]; then
     tap_skip "the rest" "the emulator is not built (libibverbs-dev)"
     tap_done
 fi
+case ${WSH_TEST_VARIANT:-clang} in
+    clang) ;;
+    *) tap_skip "the rest" "a preloaded library does not go with $WSH_TEST_VARIANT"
+        tap_done ;;
+esac
 
 # given NAME COMMAND-WORDS… : the words PEs see of it are in $out
 given()
