@@ -70,7 +70,10 @@ void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size);
 void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size);
 int wsh_device_free(struct wsh_job *job, void *ptr);
 
-/* Lets kernels reach what the host heaps have newly committed. After a commit, on every PE. */
+/*
+ * Lets kernels reach what the host heaps have newly committed; no range will reach from there into what is committed
+ * later. After a commit, on every PE.
+ */
 void wsh_device_pin(struct wsh_job *job);
 
 /*
