@@ -2,8 +2,8 @@
 /* Knows the frame around a PE's blob by which a reader sees that it is whole, current, and of its own version. */
 #include "bootstrap/blob.h"
 
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/err.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef WSH_BOOTSTRAP_BOOT_H
 #define WSH_BOOTSTRAP_BOOT_H
 
-#include "runtime/base/env.h"
+#include "base/env.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
 #include "bootstrap/blob.h"
 #include "bootstrap/host_pmix.h"
 #include "bootstrap/lean.h"
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/err.h"
+#include "base/log.h"
 
 #include <pmix.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
  */
 #include "bootstrap/host_pmix.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <stdbool.h>

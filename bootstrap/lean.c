@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bootstrap/lean.h"
 
-#include "runtime/base/env.h"
+#include "base/env.h"
 
 #include <stdlib.h>
 #include <string.h>

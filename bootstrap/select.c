@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "bootstrap/ways.h"
 
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/err.h"
+#include "base/log.h"
 
 #include <signal.h>
 #include <stdlib.h>

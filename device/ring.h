@@ -81,7 +81,7 @@ enum wsh_ring_kind {
     WSH_RING_KINDS
 };
 
-/* What `op` of an operation on a word may be, by the numbers of enum wsh_amo_op (runtime/base/atomic.h). */
+/* What `op` of an operation on a word may be, by the numbers of enum wsh_amo_op (base/atomic.h). */
 enum wsh_ring_op {
     WSH_RING_OP_FETCH,
     WSH_RING_OP_SET,

@@ -182,7 +182,7 @@ struct wsh_device_record {
 
 /*
  * `error`: a call was refused. The kernel traps after writing it: no routine returns with its operation left out. The
- * host looks at it in every wait, at finalize and at exit, and ends the job with the line of device/report.h.
+ * host looks at it in every wait, at finalize and at exit, and ends the job with the line of runtime/gpu/report.h.
  * `hang`: a device wait has lasted hang_ns. The kernel goes on waiting; the hang reporter prints it.
  */
 struct wsh_device_report {

@@ -2,7 +2,7 @@
 /* Knows how the PEs of an old active set become a team: they agree through pSync once, and keep it. */
 #include "runtime/team_split.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "runtime/coll/pool.h"
 #include "runtime/coll/state.h"
 #include "runtime/job.h"

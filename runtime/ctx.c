@@ -2,8 +2,8 @@
 /* Knows how a context is put together from each transport's part, and who must lock it. */
 #include "runtime/ctx.h"
 
-#include "device/host.h"
-#include "runtime/base/log.h"
+#include "runtime/gpu/host.h"
+#include "base/log.h"
 #include "runtime/job.h"
 #include "runtime/order.h"
 

@@ -4,8 +4,8 @@
 #include "runtime/heap.h"
 
 #include "runtime/alloc.h"
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/job.h"
 #include "runtime/static_data.h"

@@ -2,7 +2,7 @@
 /* Knows the job's beginning and end: two mirrored lists of steps, and the only way to end the process early. */
 #include "runtime/job.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/hosts.h"
 #include "runtime/order.h"

@@ -6,12 +6,12 @@
 #include "bootstrap/boot.h"
 #include "runtime/coll/pool.h"
 #include "runtime/ctx.h"
-#include "runtime/device_heap.h"
+#include "runtime/gpu/device_heap.h"
 #include "runtime/heap.h"
 #include "runtime/route.h"
 #include "runtime/route_blob.h"
 #include "runtime/team.h"
-#include "runtime/under.h"
+#include "runtime/gpu/under.h"
 
 #include <sys/types.h>
 

@@ -2,7 +2,7 @@
 /* Knows how an operation that could not start or finish at once is driven to its end. */
 #include "runtime/op.h"
 
-#include "runtime/hmem.h"
+#include "runtime/gpu/hmem.h"
 #include "runtime/wait.h"
 
 #include <stdio.h>

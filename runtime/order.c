@@ -4,7 +4,7 @@
 
 #include "runtime/batch.h"
 #include "runtime/job.h"
-#include "runtime/proxy.h"
+#include "runtime/gpu/proxy.h"
 #include "runtime/wait.h"
 
 #include <stdio.h>

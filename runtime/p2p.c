@@ -2,7 +2,7 @@
 /* Knows the comparisons of words and the scans of sets behind the wait_until and test families. */
 #include "runtime/p2p.h"
 
-#include "runtime/base/atomic.h"
+#include "base/atomic.h"
 #include "runtime/job.h"
 #include "runtime/wait.h"
 

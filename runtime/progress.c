@@ -6,11 +6,11 @@
 #define _GNU_SOURCE
 #include "runtime/progress.h"
 
-#include "runtime/base/cuda_call.h"
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/cuda_call.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "runtime/job.h"
-#include "runtime/pin.h"
+#include "runtime/gpu/pin.h"
 #include "runtime/wait.h"
 
 #include <pthread.h>

@@ -2,8 +2,8 @@
 /* Knows how the route table is built: transports opened, memory registered, peers connected, the best way chosen. */
 #include "runtime/route.h"
 
-#include "runtime/base/log.h"
-#include "runtime/hmem.h"
+#include "base/log.h"
+#include "runtime/gpu/hmem.h"
 #include "runtime/job.h"
 #include "runtime/route_blob.h"
 #include "runtime/wait.h"

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/route_blob.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "runtime/job.h"
 #include "runtime/static_data.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows the lists by which the settings restrict transports. */
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "runtime/job.h"
 #include "runtime/route.h"
 

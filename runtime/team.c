@@ -2,7 +2,7 @@
 /* Knows how teams are set up from lists of members, and taken down. */
 #include "runtime/team.h"
 
-#include "device/host.h"
+#include "runtime/gpu/host.h"
 #include "runtime/coll/pool.h"
 #include "runtime/coll/state.h"
 #include "runtime/job.h"

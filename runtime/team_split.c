@@ -2,7 +2,7 @@
 /* Knows how a parent's members agree on new teams: on their memory, and on whether all of them could be made. */
 #include "runtime/team_split.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/coll/pool.h"
 #include "runtime/coll/state.h"

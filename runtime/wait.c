@@ -3,13 +3,13 @@
 #define _GNU_SOURCE
 #include "runtime/wait.h"
 
-#include "device/host.h"
-#include "runtime/base/atomic.h"
-#include "runtime/base/log.h"
+#include "runtime/gpu/host.h"
+#include "base/atomic.h"
+#include "base/log.h"
 #include "runtime/batch.h"
-#include "runtime/cuda_watch.h"
+#include "runtime/gpu/watch.h"
 #include "runtime/job.h"
-#include "runtime/proxy.h"
+#include "runtime/gpu/proxy.h"
 
 #include <limits.h>
 #include <poll.h>

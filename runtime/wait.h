@@ -6,7 +6,7 @@
 #ifndef WSH_WAIT_H
 #define WSH_WAIT_H
 
-#include "runtime/base/env.h"
+#include "base/env.h"
 
 #include <stdbool.h>
 #include <stddef.h>

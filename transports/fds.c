@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "transports/fds.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Knows the contract between the SHMEM model and the ways bytes travel. The core sees transports only through
- * this file; a transport sees only this file, runtime/base and runtime/topo.
+ * this file; a transport sees only this file, base and topo.
  *
  * Results: 0 = success; -EAGAIN = no room now: progress and try again; any other negative errno is final and
  * has been logged in one line by the transport. A transport never aborts and never spins. A context is called
@@ -11,9 +11,9 @@
 #ifndef WSH_TRANSPORT_H
 #define WSH_TRANSPORT_H
 
-#include "runtime/base/atomic.h"
-#include "runtime/base/env.h"
-#include "runtime/base/err.h"
+#include "base/atomic.h"
+#include "base/env.h"
+#include "base/err.h"
 
 #include <sched.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "bootstrap/oshrun/bind.h"
 
 #include "bootstrap/oshrun/say.h"
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>

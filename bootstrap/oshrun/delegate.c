@@ -8,8 +8,8 @@
 #include "bootstrap/oshrun/program.h"
 #include "bootstrap/oshrun/say.h"
 #include "bootstrap/oshrun/translate.h"
-#include "runtime/base/env.h"
-#include "runtime/base/err.h"
+#include "base/env.h"
+#include "base/err.h"
 
 #include <stdlib.h>
 #include <string.h>

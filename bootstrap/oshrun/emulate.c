@@ -5,8 +5,8 @@
 
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/say.h"
-#include "runtime/base/env.h"
-#include "runtime/base/err.h"
+#include "base/env.h"
+#include "base/err.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LIBRARY "libefa-emulator.so"
-#define BUILT "test/efa-emulator/.libs/" LIBRARY /* in a build folder, where oshrun stands at the top */
+#define BUILT "emulator/.libs/" LIBRARY /* in a build folder, where oshrun stands at the top */
 
 static const char *const profiles[] = {"p4d", "p5", "p5en", "p6", "minimal"};
 
@@ -50,7 +50,7 @@ static bool is_build_folder(const char *folder)
 static int missing(const char *library, bool built)
 {
     wsh_say("--emulate-efa: no emulator at %s (%s); %s", library, wsh_strerror(errno),
-            built ? "make test/efa-emulator/libefa-emulator.la in the build folder"
+            built ? "make emulator/libefa-emulator.la in the build folder"
                   : "make install-emulator in the build folder");
     return OSHRUN_FAILED;
 }

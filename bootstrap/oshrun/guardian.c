@@ -7,7 +7,7 @@
 #include "bootstrap/oshrun/leftovers.h"
 #include "bootstrap/oshrun/say.h"
 #include "bootstrap/oshrun/tmpdir.h"
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
 #include "bootstrap/oshrun/hosts.h"
 
 #include "bootstrap/oshrun/say.h"
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "bootstrap/oshrun/input.h"
 
 #include "bootstrap/oshrun/say.h"
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 #include <fcntl.h>
 #include <unistd.h>

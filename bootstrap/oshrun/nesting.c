@@ -4,7 +4,7 @@
 #include "bootstrap/oshrun/nesting.h"
 
 #include "bootstrap/oshrun/say.h"
-#include "runtime/base/env.h"
+#include "base/env.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -17,8 +17,8 @@
 #include "bootstrap/oshrun/signals.h"
 #include "bootstrap/oshrun/spawn.h"
 #include "bootstrap/oshrun/tmpdir.h"
-#include "runtime/base/env.h"
-#include "runtime/base/err.h"
+#include "base/env.h"
+#include "base/err.h"
 
 #include <fcntl.h>
 #include <stdio.h>

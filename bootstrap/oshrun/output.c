@@ -5,7 +5,7 @@
 
 #include "bootstrap/oshrun/say.h"
 #include "bootstrap/oshrun/sink.h"
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 #include <fcntl.h>
 #include <limits.h>

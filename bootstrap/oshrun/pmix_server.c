@@ -6,8 +6,8 @@
 #include "bootstrap/lean.h"
 #include "bootstrap/oshrun/pmix_job.h"
 #include "bootstrap/oshrun/say.h"
-#include "runtime/base/env.h"
-#include "runtime/base/err.h"
+#include "base/env.h"
+#include "base/err.h"
 
 #include <pmix_server.h>
 #include <pthread.h>

@@ -4,8 +4,8 @@
 #include "bootstrap/oshrun/program.h"
 
 #include "bootstrap/oshrun/say.h"
-#include "runtime/base/env.h"
-#include "runtime/base/err.h"
+#include "base/env.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdio.h>

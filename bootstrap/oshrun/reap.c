@@ -6,7 +6,7 @@
 #include "bootstrap/oshrun/leftovers.h"
 #include "bootstrap/oshrun/pollset.h"
 #include "bootstrap/oshrun/say.h"
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "bootstrap/oshrun/signals.h"
 
 #include "bootstrap/oshrun/say.h"
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 #include <stddef.h>
 #include <sys/signalfd.h>

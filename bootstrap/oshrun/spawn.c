@@ -7,7 +7,7 @@
 #include "bootstrap/oshrun/pmix_server.h"
 #include "bootstrap/oshrun/say.h"
 #include "bootstrap/oshrun/signals.h"
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 #include <stddef.h>
 #include <sys/prctl.h>

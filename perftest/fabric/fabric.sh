@@ -37,7 +37,7 @@ over()
 }
 
 roads='tcp shm'
-if [ ! -e "$top_builddir/test/efa-emulator/.libs/libefa-emulator.so" ]; then
+if [ ! -e "$top_builddir/emulator/.libs/libefa-emulator.so" ]; then
     tap_skip "the emulated device" "the emulator is not built (libibverbs-dev)"
 else
     case ${WSH_TEST_VARIANT:-clang} in

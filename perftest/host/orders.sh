@@ -12,7 +12,7 @@ SHMEM_SYMMETRIC_SIZE=64M EFA_EMULATOR_QUIET=1
 export SHMEM_SYMMETRIC_SIZE EFA_EMULATOR_QUIET
 roads='local shm tcp'
 why="a preloaded library does not go with ${WSH_TEST_VARIANT:-clang}"
-[ -e "$top_builddir/test/efa-emulator/.libs/libefa-emulator.so" ] || why="the emulator is not built (libibverbs-dev)"
+[ -e "$top_builddir/emulator/.libs/libefa-emulator.so" ] || why="the emulator is not built (libibverbs-dev)"
 case ${WSH_TEST_VARIANT:-clang}$why in
     clang"a preloaded"*) roads='local shm tcp efa' ;;
     *) tap_skip "efa" "$why" ;;

@@ -3,7 +3,7 @@
 #include "perftest/proxy/null.h"
 
 #include "runtime/job.h"
-#include "runtime/proxy_exec.h"
+#include "runtime/gpu/proxy_exec.h"
 #include "runtime/wait.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
 /* Knows the one line that a refused call leaves behind. */
 #include "runtime/api/api.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "runtime/api/check.h"
 
 #include "runtime/api/api.h"
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>

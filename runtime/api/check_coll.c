@@ -3,7 +3,7 @@
 #include "runtime/api/check_coll.h"
 
 #include "runtime/api/api.h"
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "runtime/coll/coll.h"
 
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "runtime/ctx.h"
 
 #include "runtime/api/api.h"
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #define OPTIONS (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)
 

@@ -2,10 +2,10 @@
 /* Knows the public extensions for GPUs: device memory, buffers and modules. */
 #include "runtime/api/api.h"
 
-#include "device/host.h"
+#include "runtime/gpu/host.h"
 #include "device/launch.h"
-#include "runtime/device_launch.h"
-#include "runtime/proxy.h"
+#include "runtime/gpu/launch.h"
+#include "runtime/gpu/proxy.h"
 
 #include <shmemx.h>
 

@@ -3,7 +3,7 @@
 #include "runtime/session.h"
 
 #include "runtime/api/api.h"
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 static void check(const char *what, shmem_ctx_t ctx, long options, long config_mask)
 {

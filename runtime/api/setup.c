@@ -2,7 +2,7 @@
 /* Knows how a program starts and ends its use of the library (sections 9.1 and 9.2). */
 #include "runtime/api/api.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 WSH_SHELL(void, init, (void))
 {

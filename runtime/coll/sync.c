@@ -2,7 +2,7 @@
 /* Knows how the members of a team meet: all signal all, dissemination, or by the leaders of the memory domains. */
 #include "runtime/coll/coll.h"
 
-#include "device/host.h"
+#include "runtime/gpu/host.h"
 #include "runtime/coll/hear.h"
 #include "runtime/job.h"
 #include "runtime/order.h"

@@ -26,8 +26,8 @@ __attribute__((constructor)) static void emulate(void)
         return;
     if (variant && strcmp(variant, "clang"))
         skip("a preloaded library does not go with this build");
-    snprintf(script, sizeof script, "%s/test/efa-emulator/efa-emulate", src ? src : ".");
-    snprintf(library, sizeof library, "%s/test/efa-emulator/.libs/libefa-emulator.so", build ? build : ".");
+    snprintf(script, sizeof script, "%s/emulator/efa-emulate", src ? src : ".");
+    snprintf(library, sizeof library, "%s/emulator/.libs/libefa-emulator.so", build ? build : ".");
     if (len <= 0 || access(library, F_OK))
         skip("the emulator is not built (libibverbs-dev)");
     self[len] = '\0';

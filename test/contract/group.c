@@ -6,8 +6,8 @@
 #include "test/contract/group_gpu.h"
 #include "test/contract/group_shared.h"
 
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "test/common/unit.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 /* Knows the two ways in which device memory is had that the CPU sees too. */
 #include "test/contract/group_gpu.h"
 
-#include "runtime/base/cuda_mem.h"
+#include "base/cuda_mem.h"
 #include "test/common/fake_gpu.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Knows the operations of the contract suite: started until there is room, waited for where the name says so. */
 #include "test/contract/group.h"
 
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 /* Repeats `call` while it gives -EAGAIN. */
 #define START(pe, what, call)                                                \

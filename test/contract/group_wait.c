@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "test/contract/group_shared.h"
 
-#include "runtime/base/err.h"
+#include "base/err.h"
 
 #include <sched.h>
 #include <stdarg.h>

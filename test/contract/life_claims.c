@@ -3,7 +3,7 @@
 #include "test/contract/group.h"
 #include "test/contract/suite.h"
 
-#include "runtime/base/err.h"
+#include "base/err.h"
 #include "test/common/unit.h"
 
 #include <poll.h>

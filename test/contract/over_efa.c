@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract over the efa transport with libfabric's provider efa on the emulated device (test/efa-emulator).
+ * The contract over the efa transport with libfabric's provider efa on the emulated device (emulator).
  * timeout: 900
  */
 #include "test/contract/group.h"

@@ -3,7 +3,7 @@
 #include "test/device/ring_world.h"
 
 #define TURN 1
-#include "runtime/proxy_ring.c"
+#include "runtime/gpu/proxy_ring.c"
 
 struct world world;
 const char *world_wrong;

@@ -14,7 +14,7 @@
 #ifndef WSH_TEST_RING_WORLD_H
 #define WSH_TEST_RING_WORLD_H
 
-#include "runtime/proxy_ring.h"
+#include "runtime/gpu/proxy_ring.h"
 #include "test/common/search.h"
 #include "transports/transport.h"
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "test/fake_cuda/fake.h"
 
-#include "runtime/base/atomic.h"
+#include "base/atomic.h"
 #include "transports/nvlink/agent.h"
 
 #include <pthread.h>

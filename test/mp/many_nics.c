@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Operations of every kind and size arrive whole, and take effect once, over several NICs (also while one goes away, as
- * test/efa-emulator/tests/rails.sh has it).
+ * emulator/tests/rails.sh has it).
  * Usage: many_nics [SECONDS [signals]]; `signals`: large puts carry signals.
  * roads: local:2 tcp:2 efa:2 rails:2,4 mixed:4
  */

@@ -66,7 +66,7 @@ for xml in "$tap_dir"/pictures/*.xml; do
 done
 
 # The NICs of an emulated machine, and of its picture.
-nics=$top_srcdir/test/efa-emulator/nic_defs.h
+nics=$top_srcdir/emulator/nic_defs.h
 for pair in p4d:p4d p5:p5 p5en:p5en p6:p6-b200; do
     if [ ! -f "$nics" ]; then
         tap_skip "emulated NICs of ${pair%:*}" "no emulated device in this tree"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CPU performs every atomic on 4- and 8-byte words, leaves the bytes beside them alone, and loses none. */
-#include "runtime/base/atomic.h"
+#include "base/atomic.h"
 
 #include "test/common/unit.h"
 

@@ -4,9 +4,9 @@
  * call that does not return is named.
  */
 #define _GNU_SOURCE
-#include "runtime/base/cuda_mem.h"
+#include "base/cuda_mem.h"
 
-#include "runtime/base/cuda_call.h"
+#include "base/cuda_call.h"
 #include "test/common/fake_gpu.h"
 #include "test/common/unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings are read with defaults, aliases and precedence; a value that does not parse is named in one line. */
 #define _GNU_SOURCE
-#include "runtime/base/env.h"
+#include "base/env.h"
 
 #include "test/common/unit.h"
 

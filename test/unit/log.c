@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages go out by level and subsystem, each as one whole line with the PE in front. */
 #define _GNU_SOURCE
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include "test/common/unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread that serves NICs is bound near them, never to a processor that it was not allowed. */
 #define _GNU_SOURCE
-#include "runtime/topo/topo.h"
+#include "topo/topo.h"
 
 #include "test/common/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PEs get the nearest NICs, share them evenly, and all compute the same map, on machines of any shape. */
-#include "runtime/topo/nicmap.h"
+#include "topo/nicmap.h"
 
 #include "test/common/unit.h"
 

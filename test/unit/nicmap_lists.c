@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists of NICs are read as users write them; one that leaves nothing is refused in one line. */
-#include "runtime/topo/niclist.h"
+#include "topo/niclist.h"
 
 #include "test/common/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every PE of a host makes the same map, whether PEs tell each other where they are or must guess it. */
-#include "runtime/topo/topo.h"
+#include "topo/topo.h"
 
 #include "test/common/unit.h"
 

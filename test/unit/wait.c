@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/wait.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "runtime/job.h"
 #include "test/common/unit.h"
 

@@ -5,7 +5,7 @@
  */
 #include "transports/efa/rails.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>

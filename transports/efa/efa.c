@@ -2,8 +2,8 @@
 /* Knows how a lane of the efa transport is opened and closed. */
 #include "transports/efa/efa.h"
 
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "transports/efa/mem.h"
 #include "transports/efa/nics.h"
 #include "transports/efa/provider.h"

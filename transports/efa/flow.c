@@ -2,7 +2,7 @@
 /* Knows the contexts by their numbers, and what each has with every peer: flows from here, inlets to here. */
 #include "transports/efa/flow.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "transports/efa/efa.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "transports/efa/lanes.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "transports/efa/efa.h"
 
 #include <sched.h>

@@ -3,10 +3,10 @@
 #define _GNU_SOURCE
 #include "transports/efa/mem.h"
 
-#include "runtime/base/cuda_mem.h"
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
-#include "runtime/topo/topo.h"
+#include "base/cuda_mem.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "topo/topo.h"
 #include "transports/efa/provider.h"
 
 #include <linux/capability.h>

@@ -2,7 +2,7 @@
 /* Knows which of the NICs that libfabric offers a PE uses, and in which order. */
 #include "transports/efa/nics.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "transports/efa/fabric.h"
 
-#include "runtime/topo/topo.h"
+#include "topo/topo.h"
 #include "transports/transport.h"
 
 /*

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "transports/efa/efa.h"
 
-#include "runtime/base/log.h"
-#include "runtime/topo/topo.h"
+#include "base/log.h"
+#include "topo/topo.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "transports/efa/rails.h"
 #include "transports/efa/run.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>

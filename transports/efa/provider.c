@@ -2,7 +2,7 @@
 /* Knows which libfabric provider serves the network best here, and what to ask of it. */
 #include "transports/efa/provider.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

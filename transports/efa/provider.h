@@ -5,7 +5,7 @@
 
 #include "transports/efa/fabric.h"
 
-#include "runtime/base/env.h"
+#include "base/env.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 /* Knows one NIC's libfabric objects: fabric, domain, queues, address vector, endpoint. */
 #include "transports/efa/rail.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "transports/efa/provider.h"
 
 #include <rdma/fi_cm.h>

@@ -28,8 +28,8 @@
  */
 #include "transports/efa/rails.h"
 
-#include "runtime/base/log.h"
-#include "runtime/topo/topo.h"
+#include "base/log.h"
+#include "topo/topo.h"
 #include "transports/efa/run.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Knows the layout of every message between PEs, and tells a good message from a bad one. Pure. */
 #include "transports/efa/wire.h"
 
-#include "runtime/base/atomic.h"
+#include "base/atomic.h"
 #include "transports/transport.h"
 
 void wsh_efa_wire_head(struct wsh_efa_head *head, enum wsh_efa_wire type, size_t len, int src, uint32_t ctx)

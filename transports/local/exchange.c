@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "transports/local/local.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>

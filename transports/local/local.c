@@ -2,7 +2,7 @@
 /* Knows the local transport's table, its life and its memory; its hot path is copy.c. */
 #include "transports/local/local.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 #include "transports/local/copy.h"
 
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /* Knows how operations are numbered on a stream, and how their ends are noticed. */
 #include "transports/nvlink/lane.h"
 
-#include "runtime/base/cuda_call.h"
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/cuda_call.h"
+#include "base/err.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* Knows how device memory is given to the PEs of this host, and how theirs is mapped for this PE's GPU. */
 #include "transports/nvlink/nvlink.h"
 
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/err.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

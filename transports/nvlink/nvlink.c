@@ -2,8 +2,8 @@
 /* Knows the nvlink transport's table and its life; memory is mem.c, streams lane.c, the hot path op.c. */
 #include "transports/nvlink/nvlink.h"
 
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "transports/nvlink/agent.h"
 #include "transports/nvlink/lane.h"
 

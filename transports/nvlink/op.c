@@ -6,9 +6,9 @@
 #include "transports/nvlink/agent.h"
 #include "transports/nvlink/lane.h"
 
-#include "runtime/base/cuda_call.h"
-#include "runtime/base/err.h"
-#include "runtime/base/log.h"
+#include "base/cuda_call.h"
+#include "base/err.h"
+#include "base/log.h"
 
 /* Where the bytes are for this GPU: its own or a peer's device memory, or a host's that is mapped here. */
 static inline wsh_cu_ptr place(const struct wsh_rmem *rmem, size_t off)

@@ -2,7 +2,7 @@
 /* Knows the messages that come from a PE: given to this PE's GPU in their order, answered, and freed. */
 #include "transports/relay/relay.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

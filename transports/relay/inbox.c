@@ -6,7 +6,7 @@
  */
 #include "transports/relay/relay.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 #include <time.h>

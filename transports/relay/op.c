@@ -5,7 +5,7 @@
  */
 #include "transports/relay/relay.h"
 
-#include "runtime/base/cuda_mem.h"
+#include "base/cuda_mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

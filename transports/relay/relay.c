@@ -2,7 +2,7 @@
 /* Knows the relay transport's table and its life; messages out are out.c, messages in in.c, the hot path op.c. */
 #include "transports/relay/relay.h"
 
-#include "runtime/base/log.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows device memory that several processes of a host map: how it is had, given away and mapped. All calls: with
+ * the GPU's context current; 0 or a negative errno. `status`, where asked for, is the driver's own.
+ */
+#ifndef WSH_BASE_CUDA_MEM_H
+#define WSH_BASE_CUDA_MEM_H
+
+#include "base/cuda.h"
+
+#define WSH_GPU_ALIGN ((size_t)2 << 20) /* every base below is a multiple of it */
+
+/* Memory of this process that peers may map. */
+struct wsh_gpu_mem {
+    char *base;
+    size_t len;    /* a multiple of WSH_GPU_ALIGN */
+    char *range;   /* where peers go: slot i at range + i * stride; NULL: anywhere */
+    size_t stride; /* of the slots; base is the one of `slot` */
+    int slots;
+    int fd;          /* for peers, or -1: they open an IPC handle */
+    wsh_cu_mem mem;  /* behind base, with a descriptor */
+    wsh_cu_ptr made; /* by cuMemAlloc, without */
+};
+
+/*
+ * len bytes on `gpu`, `slot` of `slots` address ranges of equal length if `vmm`. *status on -ENOMEM and -EIO: why;
+ * nothing is logged.
+ */
+int wsh_gpu_mem_open(struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu, size_t len, int slot, int slots,
+                     bool vmm, int *status);
+void wsh_gpu_mem_close(struct wsh_gpu_mem *mem);
+
+/* How a peer reaches memory that has no descriptor: the allocation, and where in it the memory begins. */
+struct wsh_gpu_key {
+    struct wsh_cu_ipc ipc;
+    uint64_t off;
+};
+
+/* -ENOTSUP: `base` is not memory of cudaMalloc or cuMemAlloc, which alone can be given away so. */
+int wsh_gpu_key_make(struct wsh_gpu_key *key, const void *base, size_t len, int *status);
+
+/* A peer's memory, mapped here for this process' GPU. */
+struct wsh_gpu_map {
+    char *base;
+    size_t len;
+    wsh_cu_mem mem;       /* of a descriptor, or 0 */
+    char *range;          /* reserved for this map alone, or NULL */
+    wsh_cu_ptr allocated; /* opened from a key, or 0 */
+};
+
+/* Of a descriptor (which stays the caller's), at `at` in reserved addresses, or anywhere if NULL. */
+int wsh_gpu_map_fd(struct wsh_gpu_map *map, const struct wsh_gpu *gpu, int fd, size_t len, char *at,
+                   int *status);
+int wsh_gpu_map_key(struct wsh_gpu_map *map, const struct wsh_gpu_key *key, size_t len, int *status);
+void wsh_gpu_unmap(struct wsh_gpu_map *map);
+
+/*
+ * A descriptor by which a driver of another device finds the memory; base is at *off in what it stands for. The caller
+ * closes it. -1: the driver gives none.
+ */
+int wsh_gpu_dmabuf(const void *base, size_t len, uint64_t *off);
+
+/* Is `ptr` memory of a GPU (as opposed to the host's, known to the driver or not)? */
+bool wsh_gpu_holds(const void *ptr);
+/* The same by a thread that may have no context. True where it cannot be asked: no CPU and no NIC may touch it then. */
+bool wsh_gpu_may_hold(const struct wsh_gpu *gpu, const void *ptr);
+
+/* Makes host memory [base, base + len) reachable for kernels, at the same addresses. -ENOTSUP: not at the same. */
+int wsh_gpu_pin(const struct wsh_gpu *gpu, void *base, size_t len, int *status);
+void wsh_gpu_unpin(void *base);
+
+#endif

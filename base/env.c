@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how to read, check and show settings; the only file that reads the environment. */
+#include "base/env.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct setting {
+    size_t offset;
+    const char *kind, *name, *def, *aliases, *help;
+};
+
+static const struct setting settings[] = {
+#define WSH_ENV(field, kind, name, def, aliases, help) \
+    {offsetof(struct wsh_env, field), #kind, name, def, aliases, help},
+#include "base/env_defs.h"
+#undef WSH_ENV
+};
+
+size_t wsh_env_count(void)
+{
+    return sizeof settings / sizeof settings[0];
+}
+
+const char *wsh_env_foreign(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+/* The variable that sets `row` and its value; the default when none does. */
+static const char *find_value(const struct setting *row, char *origin, size_t size)
+{
+    const char *value = wsh_env_foreign(row->name);
+
+    snprintf(origin, size, "%s", row->name);
+    if (!value && !strncmp(row->name, "SHMEM_", 6)) {
+        snprintf(origin, size, "SMA_%s", row->name + 6);
+        value = wsh_env_foreign(origin);
+    }
+    for (const char *alias = row->aliases; !value && *alias; alias += *alias == ' ') {
+        size_t len = strcspn(alias, " ");
+
+        snprintf(origin, size, "%.*s", (int)len, alias);
+        value = wsh_env_foreign(origin);
+        alias += len;
+    }
+    if (!value)
+        snprintf(origin, size, "default");
+    return value ? value : row->def;
+}
+
+int wsh_env_parse_size(const char *text, size_t *bytes)
+{
+    static const char suffixes[] = "kmgt";
+    char *end;
+    double value;
+    const char *suffix;
+
+    if (!strchr("0123456789.", text[0]))
+        return -EINVAL;
+    value = strtod(text, &end);
+    if (end == text || text[strspn(text, "0123456789.")] != *end)
+        return -EINVAL;
+    if (*end) {
+        suffix = strchr(suffixes, *end | 0x20);
+        if (!suffix || end[1])
+            return -EINVAL;
+        value = ldexp(value, 10 * (int)(suffix - suffixes + 1));
+    }
+    if (!(value < (double)(SIZE_MAX / 2)))
+        return -ERANGE;
+    *bytes = (size_t)value + ((double)(size_t)value < value); /* a part of a byte needs a whole one */
+    return 0;
+}
+
+static int parse_bool(const char *text, bool *value)
+{
+    static const char *const yes[] = {"1", "y", "yes", "t", "true", "on"};
+    static const char *const no[] = {"0", "n", "no", "f", "false", "off"};
+
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++) {
+        if (!strcasecmp(text, yes[i]) || !strcasecmp(text, no[i])) {
+            *value = !strcasecmp(text, yes[i]);
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int parse_int(const char *text, long *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtol(text, &end, 10);
+    return end == text || *end || errno ? -EINVAL : 0;
+}
+
+static int parse_seconds(const char *text, double *value)
+{
+    char *end;
+
+    *value = strtod(text, &end);
+    return end == text || *end || !(*value >= 0) || !isfinite(*value) ? -EINVAL : 0;
+}
+
+/* kind is "ENUM(a|b|c)"; *value = position of `text` in it. */
+static int parse_enum(const char *kind, const char *text, int *value)
+{
+    const char *word = kind + strlen("ENUM(");
+
+    for (int i = 0; *word; i++) {
+        size_t len = strcspn(word, "|)");
+
+        if (strlen(text) == len && !strncasecmp(word, text, len)) {
+            *value = i;
+            return 0;
+        }
+        word += len + 1;
+    }
+    return -EINVAL;
+}
+
+static int parse(const struct setting *row, const char *text, struct wsh_env *env)
+{
+    void *field = (char *)env + row->offset;
+
+    switch (row->kind[1]) {
+    case 'T': *(const char **)field = *text ? text : NULL; return 0;
+    case 'O': return parse_bool(text, field);
+    case 'N': return row->kind[0] == 'E' ? parse_enum(row->kind, text, field) : parse_int(text, field);
+    case 'I': return wsh_env_parse_size(text, field);
+    default: return parse_seconds(text, field);
+    }
+}
+
+static const char *accepted(const struct setting *row, char *text, size_t size)
+{
+    switch (row->kind[1]) {
+    case 'O': return "1 or 0, yes or no, on or off";
+    case 'I': return "a size in bytes such as 512M, 1.5g or 1073741824";
+    case 'E': return "a number of seconds, 0 or more";
+    default: break;
+    }
+    if (row->kind[0] != 'E')
+        return "a whole number";
+    snprintf(text, size, "%s", row->kind + strlen("ENUM("));
+    text[strcspn(text, ")")] = '\0';
+    return text;
+}
+
+static int load_row(const struct setting *row, struct wsh_env *env)
+{
+    char origin[64], words[128];
+    const char *text = find_value(row, origin, sizeof origin);
+    int rc = parse(row, text, env);
+
+    if (rc) {
+        wsh_error("%s='%s' is not valid; use %s", origin, text, accepted(row, words, sizeof words));
+        parse(row, row->def, env);
+    } else if (strcmp(origin, "default") && strcmp(origin, row->name)) {
+        wsh_info(WSH_SUB_INIT, "%s is taken as %s", origin, row->name);
+    }
+    return rc;
+}
+
+int wsh_env_load(struct wsh_env *env)
+{
+    int rc = 0;
+
+    memset(env, 0, sizeof *env);
+    for (size_t i = 0; i < wsh_env_count(); i++)
+        if (load_row(&settings[i], env) && !rc)
+            rc = -EINVAL;
+    return rc;
+}
+
+int wsh_env_describe(size_t i, struct wsh_env_row *row)
+{
+    static _Thread_local char origin[64];
+    struct wsh_env scratch;
+    const char *text;
+
+    memset(row, 0, sizeof *row);
+    row->name = settings[i].name;
+    row->kind = settings[i].kind;
+    row->def = settings[i].def;
+    row->help = settings[i].help;
+    row->internal = !strncmp(row->help, "internal", 8);
+    text = find_value(&settings[i], origin, sizeof origin);
+    row->origin = origin;
+    snprintf(row->value, sizeof row->value, "%s", text);
+    return parse(&settings[i], text, &scratch);
+}
+
+void wsh_env_print(FILE *out, bool all)
+{
+    struct wsh_env_row row;
+
+    for (size_t i = 0; i < wsh_env_count(); i++) {
+        int rc = wsh_env_describe(i, &row);
+
+        if (row.internal && !all)
+            continue;
+        wsh_log_print(out, "%-26s %-10s %s%s\n    %s\n", row.name, *row.value ? row.value : "(empty)",
+                      strcmp(row.origin, "default") ? "set by " : "", rc ? "an invalid value" : row.origin,
+                      row.help);
+    }
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows every setting of the library: its value, where the value came from, and its help text. */
+#ifndef WSH_BASE_ENV_H
+#define WSH_BASE_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum wsh_env_bootstrap { WSH_BOOTSTRAP_AUTO, WSH_BOOTSTRAP_PMIX, WSH_BOOTSTRAP_SINGLE };
+enum wsh_env_switch { WSH_AUTO, WSH_ON, WSH_OFF };
+enum wsh_env_progress { WSH_PROGRESS_AUTO, WSH_PROGRESS_THREAD, WSH_PROGRESS_CALL };
+enum wsh_env_proxy { WSH_PROXY_AUTO, WSH_PROXY_ON, WSH_PROXY_OFF };
+
+typedef const char *wsh_env_t_STR;
+typedef bool wsh_env_t_BOOL;
+typedef long wsh_env_t_INT;
+typedef size_t wsh_env_t_SIZE;
+typedef double wsh_env_t_SECONDS;
+typedef int wsh_env_t_ENUM;
+
+struct wsh_env {
+#define ENUM(words) ENUM
+#define WSH_ENV_TYPE(kind) wsh_env_t_##kind
+#define WSH_ENV_FIELD(field, kind) WSH_ENV_TYPE(kind) field;
+#define WSH_ENV(field, kind, name, def, aliases, help) WSH_ENV_FIELD(field, kind)
+#include "base/env_defs.h"
+#undef WSH_ENV
+#undef WSH_ENV_FIELD
+#undef WSH_ENV_TYPE
+#undef ENUM
+};
+
+/* Origin of one setting, for display. */
+struct wsh_env_row {
+    const char *name, *kind, *def, *help;
+    const char *origin; /* name of the variable that set it, or "default" */
+    char value[128];    /* the value in force, as text */
+    bool internal;
+};
+
+/*
+ * Reads all settings. SHMEM_x wins over SMA_x, which wins over aliases. A value that does not parse is
+ * reported in one line (name, value, what is accepted) and gives -EINVAL; *env then holds defaults for it.
+ */
+int wsh_env_load(struct wsh_env *env);
+
+size_t wsh_env_count(void);
+/* Describes row i < wsh_env_count() from the present environment. Returns 0 or -EINVAL as above (silent). */
+int wsh_env_describe(size_t i, struct wsh_env_row *row);
+
+/* Prints every setting, a line each, to `out`; with internal rows if `all`. */
+void wsh_env_print(FILE *out, bool all);
+
+/*
+ * A variable of another program that says how we were started (SLURM_NTASKS, OMPI_COMM_WORLD_SIZE,
+ * PMIX_RANK, PATH …). NULL when unset or empty. The only other door to the environment.
+ */
+const char *wsh_env_foreign(const char *name);
+
+/*
+ * Parses a size in bytes: decimal number with optional fraction and optional suffix k, m, g or t in either
+ * case (powers of 1024). Returns 0, -EINVAL (not a size) or -ERANGE (does not fit).
+ */
+int wsh_env_parse_size(const char *text, size_t *bytes);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows GPU memory. The driver is used only if the process has loaded it: without it no pointer can be a GPU's.
+ * Copies run in a stream of their own, so that they wait for no kernel of the application.
+ */
+#include "emulator/gpu.h"
+
+#include "emulator/say.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+/* From the driver's interface: enumerators and the few calls needed. */
+enum { CUDA_MEMORY_TYPE = 2, CUDA_DEVICE_ORDINAL = 9, CUDA_IS_DEVICE = 2, CUDA_NON_BLOCKING = 1 };
+#define GPUS_MAX 16
+
+static struct {
+    void *handle;
+    int (*pointer_attribute)(void *value, int attribute, uint64_t pointer);
+    int (*context_retain)(void **context, int device);
+    int (*context_push)(void *context);
+    int (*context_pop)(void **context);
+    int (*stream_create)(void **stream, unsigned flags, int priority);
+    int (*stream_wait)(void *stream);
+    int (*copy)(uint64_t to, uint64_t from, size_t len, void *stream);
+} cuda;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *contexts[GPUS_MAX], *streams[GPUS_MAX];
+
+/* dlopen alone would search the file system each time that the driver is not there. */
+static int is_driver(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    return strstr(info->dlpi_name, "libcuda.so") != NULL;
+}
+
+static bool load(void)
+{
+    const struct {
+        const char *name;
+        void *at;
+    } calls[] = {
+        {"cuPointerGetAttribute", &cuda.pointer_attribute},
+        {"cuDevicePrimaryCtxRetain", &cuda.context_retain},
+        {"cuCtxPushCurrent_v2", &cuda.context_push},
+        {"cuCtxPopCurrent_v2", &cuda.context_pop},
+        {"cuStreamCreateWithPriority", &cuda.stream_create},
+        {"cuStreamSynchronize", &cuda.stream_wait},
+        {"cuMemcpyAsync", &cuda.copy},
+    };
+    void *handle = dl_iterate_phdr(is_driver, NULL) ? dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+
+    if (!handle)
+        return false;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        if (!(*(void **)calls[i].at = dlsym(handle, calls[i].name)))
+            return false;
+    cuda.handle = handle;
+    return true;
+}
+
+static bool ready(void)
+{
+    bool loaded;
+
+    pthread_mutex_lock(&mutex);
+    loaded = cuda.handle || load();
+    pthread_mutex_unlock(&mutex);
+    return loaded;
+}
+
+unsigned emu_gpu_of(uint64_t addr)
+{
+    unsigned type = 0;
+    int ordinal = -1;
+
+    if (!ready() || cuda.pointer_attribute(&type, CUDA_MEMORY_TYPE, addr) || type != CUDA_IS_DEVICE)
+        return 0;
+    if (!cuda.pointer_attribute(&ordinal, CUDA_DEVICE_ORDINAL, addr) && ordinal >= 0 && ordinal < GPUS_MAX)
+        return (unsigned)ordinal + 1;
+    emu_say("GPU memory at %#llx, but the driver does not say of which GPU", (unsigned long long)addr);
+    return 0;
+}
+
+/* With the mutex: the context and the stream of a GPU, made at first use; false if they cannot be had. */
+static bool prepare(unsigned ordinal)
+{
+    void *unused;
+
+    if (!contexts[ordinal] && cuda.context_retain(&contexts[ordinal], (int)ordinal)) {
+        contexts[ordinal] = NULL;
+        return false;
+    }
+    if (streams[ordinal])
+        return true;
+    if (cuda.context_push(contexts[ordinal]))
+        return false;
+    if (cuda.stream_create(&streams[ordinal], CUDA_NON_BLOCKING, 0))
+        streams[ordinal] = NULL;
+    cuda.context_pop(&unused);
+    return streams[ordinal] != NULL;
+}
+
+/* Enters the context of the GPU; returns its stream, or NULL. */
+static void *enter(unsigned ordinal)
+{
+    bool prepared;
+
+    pthread_mutex_lock(&mutex);
+    prepared = prepare(ordinal);
+    pthread_mutex_unlock(&mutex);
+    return prepared && !cuda.context_push(contexts[ordinal]) ? streams[ordinal] : NULL;
+}
+
+int emu_gpu_copy(unsigned gpu, uint64_t addr, void *data, uint32_t len, bool into_gpu)
+{
+    uint64_t host = (uintptr_t)data;
+    void *stream = ready() ? enter(gpu - 1) : NULL, *unused;
+    int rc;
+
+    if (!stream) {
+        emu_say("GPU %u cannot be used by this process", gpu - 1);
+        return -EFAULT;
+    }
+    rc = cuda.copy(into_gpu ? addr : host, into_gpu ? host : addr, len, stream);
+    if (!rc)
+        rc = cuda.stream_wait(stream);
+    cuda.context_pop(&unused);
+    if (rc)
+        emu_say("a copy of %u bytes of GPU memory failed: driver's error %d", len, rc);
+    return rc ? -EFAULT : 0;
+}

@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the token by which ThreadSanitizer is told of order that other processes make. */
-#include "runtime/base/atomic.h"
-
-#ifdef __SANITIZE_THREAD__
-char wsh_order_outside;
-#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how the PEs of a job attach their GPUs together, all or none. */
+#include "runtime/gpu/host.h"
+#include "runtime/alloc.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "runtime/coll/coll.h"
+#include "runtime/gpu/watch.h"
+#include "runtime/gpu/hmem.h"
+#include "runtime/job.h"
+#include "runtime/progress.h"
+#include "runtime/gpu/proxy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int say_no_gpu(const char *routine, int rc)
+{
+    if (rc == -ENODEV)
+        wsh_error("%s: there is no GPU that CUDA can use (libcuda.so.1 is missing, or CUDA_VISIBLE_DEVICES "
+                  "hides all); "
+                  "use shmem_malloc for host memory",
+                  routine);
+    else
+        wsh_error(
+            "%s: the CUDA driver does not start or is too old; see nvidia-smi, and SHMEM_DEBUG=info for the "
+            "reason",
+            routine);
+    return rc;
+}
+
+static int say_no_memory(const struct wsh_gpu *gpu, size_t len, int status)
+{
+    size_t unused = 0, total = 0;
+
+    wsh_cuda()->mem_info(&unused, &total);
+    wsh_error("no device heap of %zu MiB on GPU %d (%s): %s; %zu of %zu MiB are free: set "
+              "SHMEM_DEVICE_SYMMETRIC_SIZE to less",
+              len >> 20, gpu->ordinal, gpu->name, wsh_cuda_strerror(status), unused >> 20, total >> 20);
+    return -ENOMEM;
+}
+
+static int open_memory(struct wsh_job *job)
+{
+    struct wsh_device_heap *device = &job->device;
+    size_t len = job->env.device_size + wsh_pads_len(job);
+    bool vmm = device->gpu.vmm && !job->env.disable_vmm;
+    int status = 0, rc = wsh_gpu_enter(&device->gpu);
+
+    if (rc)
+        return rc;
+    rc = wsh_gpu_mem_open(&device->mem, &device->gpu, len, job->local_rank, job->local_size, vmm, &status);
+    if (rc)
+        rc = say_no_memory(&device->gpu, len, status);
+    wsh_gpu_leave(&device->gpu);
+    if (rc)
+        return rc;
+    device->alloc = wsh_alloc_open(device->mem.len);
+    if (!device->alloc)
+        return -ENOMEM;
+    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){device->mem.base, device->mem.len, device->mem.fd};
+    wsh_info(WSH_SUB_MEM, "device heap of %zu MiB on GPU %d (%s, %s), %s", device->mem.len >> 20,
+             device->gpu.ordinal, device->gpu.name, device->gpu.pci,
+             vmm ? "given to peers as a descriptor" : "given to peers by CUDA IPC");
+    return wsh_pads_open(job);
+}
+
+static void close_memory(struct wsh_job *job)
+{
+    struct wsh_device_heap *device = &job->device;
+
+    wsh_alloc_close(device->alloc);
+    if (device->gpu.ctx && !wsh_gpu_enter(&device->gpu)) {
+        wsh_gpu_mem_close(&device->mem);
+        wsh_gpu_leave(&device->gpu);
+    }
+    if (device->gpu.ctx)
+        wsh_gpu_close(&device->gpu);
+    free(device->copies);
+    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){.fd = -1};
+    job->heap.n_device = 0;
+    device->alloc = NULL;
+    device->pads = NULL;
+    device->copies = NULL;
+    device->attached = false;
+    device->sharers = 0;
+    wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
+}
+
+/* Transports and the view come and go only while no progress thread looks at them. 0 or a logged error. */
+static int with_no_progress(struct wsh_job *job, int (*change)(struct wsh_job *job))
+{
+    bool served = job->progress != NULL;
+    int rc, started;
+
+    wsh_progress_close(job);
+    rc = change(job);
+    started = served ? wsh_progress_start(job) : 0;
+    return rc ? rc : started;
+}
+
+static int close_parts(struct wsh_job *job)
+{
+    wsh_view_close(job);
+    wsh_ctx_shrink(job, job->device.first_tp);
+    wsh_route_close_device(job, job->device.first_tp);
+    wsh_under_close_ctx(job);
+    return 0;
+}
+
+static int open_parts(struct wsh_job *job)
+{
+    int rc = wsh_under_open_ctx(job);
+
+    if (!rc)
+        rc = wsh_route_open_device(job);
+    if (!rc)
+        rc = wsh_hmem_open(job);
+    if (!rc)
+        rc = wsh_ctx_extend(job, job->device.first_tp);
+    return rc;
+}
+
+/* Undoes open_here, however far it came, and the routes. */
+static void close_here(struct wsh_job *job)
+{
+    with_no_progress(job, close_parts);
+    close_memory(job);
+}
+
+/* What needs no peer. 0 or a logged error, with nothing left that peers would wait for. */
+static int open_here(struct wsh_job *job, const char *routine)
+{
+    int rc = wsh_cuda_open();
+
+    job->device.mem.fd = -1;
+    job->device.first_tp = job->n_tps;
+    if (rc)
+        return say_no_gpu(routine, rc);
+    rc = wsh_gpu_open(&job->device.gpu, job->local_rank % wsh_cuda_count());
+    if (!rc)
+        rc = open_memory(job);
+    if (!rc)
+        rc = with_no_progress(job, open_parts);
+    if (rc)
+        close_here(job);
+    return rc;
+}
+
+/* Says which PE has none, once; the PE itself has said why. */
+static int compare_peers(const struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    size_t mine = job->heap.seg[WSH_SEG_DEVICE].len;
+
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        size_t len = wsh_peer_blob_len(&peers[pe], WSH_SEG_DEVICE);
+
+        if (!len)
+            wsh_error("PE %d has no device heap, so that no PE gets one: its own line says why", pe);
+        else if (len != mine)
+            wsh_error("PE %d has a device heap of %zu bytes, this PE of %zu; set SHMEM_DEVICE_SYMMETRIC_SIZE "
+                      "alike on all PEs (oshrun -x SHMEM_DEVICE_SYMMETRIC_SIZE)",
+                      pe, len, mine);
+        if (len != mine)
+            return -EINVAL;
+    }
+    return 0;
+}
+
+/* PEs that share a GPU without MPS work, in turns: the first of them says so. */
+static int count_sharers(struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    const char *mine = wsh_peer_blob_gpu(&peers[job->my_pe]);
+    int first = -1, n = 0;
+    char text[256];
+
+    for (int pe = 0; pe < job->n_pes; pe++)
+        if (job->same_host[pe] && !strcmp(wsh_peer_blob_gpu(&peers[pe]), mine)) {
+            first = first < 0 ? pe : first;
+            n++;
+        }
+    job->device.sharers = n;
+    if (n < 2 || first != job->my_pe || job->device.gpu.mps)
+        return 0;
+    snprintf(text, sizeof text,
+             "%d PEs share the GPU at %s: without MPS their kernels take turns; start "
+             "nvidia-cuda-mps-control -d, or "
+             "give each PE a GPU of its own",
+             n, mine);
+    return wsh_log_slower(job->env.strict, WSH_LOG_WARN, text);
+}
+
+/* The exchange of who has what; then the roads. */
+static int meet(struct wsh_job *job, bool ok, struct wsh_peer_blob *peers)
+{
+    int rc = wsh_peer_blob_exchange(job, peers);
+
+    if (!rc && ok)
+        rc = compare_peers(job, peers);
+    if (!rc && ok)
+        rc = count_sharers(job, peers);
+    if (!rc && ok)
+        rc = wsh_route_connect_device(job, peers);
+    return rc;
+}
+
+/*
+ * Ways between host memory of a PE and device memory here: where the former is mapped, by the transport whose copies
+ * this GPU makes; else by the one that reaches the PE's device memory.
+ */
+static struct wsh_route copy_route(const struct wsh_job *job, int pe, int seg)
+{
+    const struct wsh_route *to = &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg];
+    const struct wsh_route *by =
+        &job->routes[(size_t)(to->rmem.map ? job->my_pe : pe) * WSH_SEGS + WSH_SEG_DEVICE];
+    struct wsh_route copy = {by->ops, by->tp, to->rmem};
+
+    if (!to->ops || !by->ops)
+        return (struct wsh_route){0};
+    copy.rmem.tp = by->rmem.tp;
+    return copy;
+}
+
+static int fill_copies(struct wsh_job *job)
+{
+    job->device.copies = calloc((size_t)job->n_pes * WSH_SEGS, sizeof *job->device.copies);
+    if (!job->device.copies)
+        return -ENOMEM;
+    for (int pe = 0; pe < job->n_pes; pe++)
+        for (int seg = 0; seg < WSH_SEG_DEVICE; seg++)
+            job->device.copies[(size_t)pe * WSH_SEGS + (size_t)seg] = copy_route(job, pe, seg);
+    return 0;
+}
+
+static int attach(struct wsh_job *job, const char *routine)
+{
+    struct wsh_peer_blob *peers = calloc((size_t)job->n_pes, sizeof *peers);
+    int rc = peers ? open_here(job, routine) : -ENOMEM, met = peers ? meet(job, !rc, peers) : -ENOMEM;
+    bool all_ok = false;
+
+    rc = rc ? rc : met;
+    if (!rc)
+        rc = wsh_cuda_watch_open(job);
+    if (!rc)
+        rc = fill_copies(job);
+    if (!rc)
+        rc = wsh_view_open(job);
+    if (!rc)
+        rc = wsh_proxy_open(job);
+    if (!rc)
+        rc = wsh_under_warm(job);
+    if (wsh_agree(&job->world, !rc, &all_ok))
+        wsh_job_abort(1);
+    for (int pe = 0; peers && pe < job->n_pes; pe++)
+        wsh_peer_blob_close(&peers[pe]);
+    free(peers);
+    if (all_ok)
+        return 0;
+    wsh_proxy_close(job);
+    wsh_cuda_watch_close(job);
+    close_here(job);
+    if (rc)
+        return rc;
+    wsh_error("%s: another PE could not attach its GPU, so that no PE does: its own line says why", routine);
+    return -ENODEV;
+}
+
+/*
+ * The barrier first: the bootstrap's exchange serves nobody, so that a PE must not be in it while another one waits to
+ * be served.
+ */
+int wsh_device_attach(struct wsh_job *job, const char *routine)
+{
+    int other = job->device.attached ? wsh_gpu_other(&job->device.gpu) : -1, rc;
+
+    if (other >= 0) {
+        wsh_error(
+            "%s: GPU %d is current, but this PE's symmetric device memory is on GPU %d; a PE uses one GPU: "
+            "cudaSetDevice before the first call",
+            routine, other, job->device.gpu.ordinal);
+        return -EINVAL;
+    }
+    if (job->device.attached)
+        return wsh_view_refill(job);
+    rc = wsh_barrier(&job->world, routine);
+    if (!rc)
+        rc = wsh_under_open(job);
+    if (rc)
+        return rc;
+    rc = attach(job, routine);
+    if (rc) {
+        wsh_under_close(job);
+        return rc;
+    }
+    job->device.attached = true;
+    wsh_job_mark(job, WSH_SPECIAL_DEVICE, true);
+    job->heap.n_device = 1;
+    wsh_device_pin(job);
+    wsh_view_fill(job);
+    return 0;
+}
+
+void wsh_device_detach(struct wsh_job *job)
+{
+    struct wsh_device_heap *device = &job->device;
+
+    if (!device->attached)
+        return;
+    wsh_proxy_close(job);
+    wsh_view_close(job);
+    if (!wsh_gpu_enter(&device->gpu)) {
+        for (size_t i = 0; i < device->n_pins; i++)
+            wsh_gpu_unpin(device->pins[i]);
+        wsh_gpu_leave(&device->gpu);
+    }
+    wsh_cuda_watch_close(job);
+    free(device->pins);
+    device->pins = NULL;
+    device->n_pins = device->pinned = 0;
+    device->pin_refused = false;
+}
+
+void wsh_device_close(struct wsh_job *job)
+{
+    if (job->device.attached)
+        close_memory(job);
+    job->under = (struct wsh_under){0};
+    job->device.n_local = 0;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how symmetric device memory is handed out equally on all PEs, and which local memory is a GPU's. */
+#include "runtime/gpu/device_heap.h"
+
+#include "runtime/alloc.h"
+#include "base/cuda_call.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "runtime/coll/coll.h"
+#include "runtime/job.h"
+#include "runtime/rma.h"
+
+#include <stdlib.h>
+
+static char *base_of(const struct wsh_job *job)
+{
+    return job->heap.seg[WSH_SEG_DEVICE].base;
+}
+
+/* A range on every PE, or WSH_ALLOC_NONE on every PE. No memory is committed: all of it is there since attach. */
+static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
+{
+    struct wsh_alloc *alloc = job->device.alloc;
+    size_t off = align > WSH_GPU_ALIGN ? WSH_ALLOC_NONE : wsh_alloc_get(alloc, size, align);
+
+    if (off == WSH_ALLOC_NONE)
+        wsh_info(WSH_SUB_MEM,
+                 "no room for %zu bytes: %zu free in the device heap, largest block %zu; set "
+                 "SHMEM_DEVICE_SYMMETRIC_SIZE to more",
+                 size, wsh_alloc_free_bytes(alloc), wsh_alloc_largest(alloc));
+    return off;
+}
+
+void *wsh_device_malloc(struct wsh_job *job, size_t size, size_t align, const char *routine)
+{
+    size_t off;
+
+    if (!size || wsh_device_attach(job, routine))
+        return NULL;
+    off = get_everywhere(job, size, align);
+    if (off == WSH_ALLOC_NONE)
+        return NULL;
+    if (wsh_barrier(&job->world, routine))
+        wsh_job_abort(1);
+    return base_of(job) + off;
+}
+
+/* On the stream of the context that the program cannot see; waits for its end. 0 or the driver's status. */
+static int clear(const struct wsh_gpu *gpu, char *ptr, size_t len)
+{
+    wsh_cu_stream stream;
+    int status;
+
+    if (wsh_gpu_enter(gpu))
+        return -1;
+    status = wsh_cuda_call(stream_create, &stream, WSH_CU_STREAM_NON_BLOCKING, 0);
+    if (!status) {
+        status = wsh_cuda_call(fill, (wsh_cu_ptr)(uintptr_t)ptr, 0, len, stream);
+        if (!status)
+            status = wsh_cuda_call(stream_sync, stream);
+        wsh_cuda_call(stream_destroy, stream);
+    }
+    wsh_gpu_leave(gpu);
+    return status;
+}
+
+void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size)
+{
+    static const char routine[] = "shmemx_calloc_device";
+    size_t bytes, off;
+    bool all_ok;
+    int status;
+
+    if (__builtin_mul_overflow(count, size, &bytes) || !bytes || wsh_device_attach(job, routine))
+        return NULL;
+    off = get_everywhere(job, bytes, 0);
+    if (off == WSH_ALLOC_NONE)
+        return NULL;
+    status = clear(&job->device.gpu, base_of(job) + off, bytes);
+    if (status)
+        wsh_error("%s: cannot clear %zu bytes: %s", routine, bytes, wsh_cuda_strerror(status));
+    if (wsh_agree(&job->world, !status, &all_ok)) /* nobody may put into it before it is zero everywhere */
+        wsh_job_abort(1);
+    if (!all_ok)
+        wsh_alloc_put(job->device.alloc, off);
+    return all_ok ? base_of(job) + off : NULL;
+}
+
+static int say_not_live(const char *routine, const void *ptr)
+{
+    wsh_error(
+        "%s: %p is not the start of a live allocation on the device heap; pass what shmemx_malloc_device "
+        "returned, once",
+        routine, ptr);
+    return -EINVAL;
+}
+
+/* To a new place, by the transport: the memory is not the CPU's. The old one is free when the copy is complete. */
+static size_t move(struct wsh_job *job, size_t from, size_t size)
+{
+    size_t old = wsh_alloc_size(job->device.alloc, from), to = get_everywhere(job, size, 0);
+    char *base = base_of(job);
+
+    if (to == WSH_ALLOC_NONE)
+        return to;
+    if (wsh_put(&job->ctx, base + to, base + from, old < size ? old : size, job->my_pe) ||
+        wsh_barrier(&job->world, "shmem_realloc"))
+        wsh_job_abort(1);
+    wsh_alloc_put(job->device.alloc, from);
+    return to;
+}
+
+void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size)
+{
+    struct wsh_alloc *alloc = job->device.alloc;
+    size_t off = (size_t)((char *)ptr - base_of(job));
+
+    if (wsh_barrier(&job->world, "shmem_realloc"))
+        wsh_job_abort(1);
+    if (!wsh_alloc_size(alloc, off)) {
+        say_not_live("shmem_realloc", ptr);
+        wsh_job_abort(1);
+    }
+    if (wsh_alloc_resize(alloc, off, size))
+        off = move(job, off, size);
+    else if (wsh_barrier(&job->world, "shmem_realloc"))
+        wsh_job_abort(1);
+    return off == WSH_ALLOC_NONE ? NULL : base_of(job) + off;
+}
+
+int wsh_device_free(struct wsh_job *job, void *ptr)
+{
+    size_t off = (size_t)((char *)ptr - base_of(job));
+
+    if (wsh_barrier(&job->world, "shmemx_free_device"))
+        return -EIO;
+    if (!ptr)
+        return 0;
+    if (job->device.attached && off < job->heap.seg[WSH_SEG_DEVICE].len &&
+        wsh_alloc_put(job->device.alloc, off))
+        return 0;
+    return say_not_live("shmemx_free_device", ptr);
+}
+
+bool wsh_device_holds(const struct wsh_job *job, const void *addr)
+{
+    const struct wsh_device_heap *device = &job->device;
+    size_t off;
+
+    if (!device->attached)
+        return false;
+    if (wsh_heap_find(&job->heap, addr, 1, &off) >= WSH_SEG_DEVICE)
+        return true;
+    for (int i = 0; i < device->n_local; i++)
+        if ((size_t)((const char *)addr - device->local[i].base) < device->local[i].len)
+            return true;
+    return false;
+}
+
+const struct wsh_route *wsh_device_copy_route(const struct wsh_job *job, const struct wsh_route *route)
+{
+    const struct wsh_route *copy = &job->device.copies[route - job->routes];
+
+    if (copy->ops)
+        return copy;
+    wsh_error(
+        "host memory of PE %d cannot be copied from or to device memory here, since SHMEM_TRANSPORTS leaves "
+        "out local or, for PEs of other hosts, relay; leave the setting empty, or go through a host buffer",
+        route->rmem.pe);
+    return NULL;
+}
+
+/* Host memory may be named too: nothing needs to be known of it. */
+int wsh_buffer_note(struct wsh_job *job, const void *base, size_t len)
+{
+    struct wsh_device_heap *device = &job->device;
+
+    if (!base || !len) {
+        wsh_error("shmemx_buffer_register: the buffer is empty; give its address and its bytes");
+        return -EINVAL;
+    }
+    if (wsh_cuda_open() || !wsh_gpu_holds(base))
+        return 0;
+    if (device->n_local == WSH_LOCAL_BUFFERS) {
+        wsh_error("shmemx_buffer_register: %d buffers are registered already; register larger ones, or "
+                  "unregister some",
+                  WSH_LOCAL_BUFFERS);
+        return -ENOMEM;
+    }
+    device->local[device->n_local].base = base;
+    device->local[device->n_local++].len = len;
+    return 0;
+}
+
+int wsh_buffer_forget(struct wsh_job *job, const void *base)
+{
+    struct wsh_device_heap *device = &job->device;
+
+    if (!base)
+        device->n_local = 0;
+    for (int i = 0; i < device->n_local; i++)
+        if (device->local[i].base == base) {
+            device->local[i] = device->local[--device->n_local];
+            return 0;
+        }
+    return 0;
+}
+
+/* One piece of host memory that is mapped here. False: the driver does not take it. */
+static bool pin_piece(struct wsh_device_heap *device, char *base, size_t len)
+{
+    void **pins = realloc(device->pins, (device->n_pins + 1) * sizeof *pins);
+    int status = 0, rc = pins ? 0 : -ENOMEM;
+
+    if (!rc) {
+        device->pins = pins;
+        rc = wsh_gpu_pin(&device->gpu, base, len, &status);
+    }
+    if (!rc)
+        device->pins[device->n_pins++] = base;
+    else
+        wsh_warn("kernels do not reach symmetric host memory: %s; raise the memlock limit (ulimit -l "
+                 "unlimited), or "
+                 "use device memory only",
+                 status ? wsh_cuda_strerror(status) : wsh_strerror(rc));
+    return !rc;
+}
+
+static bool pin_pe(struct wsh_job *job, int pe, size_t from, size_t to)
+{
+    const struct wsh_route *routes = &job->routes[(size_t)pe * WSH_SEGS];
+    char *heap = routes[WSH_SEG_HEAP].rmem.map, *data = routes[WSH_SEG_STATIC].rmem.map;
+
+    if (!from && data && !pin_piece(&job->device, data, routes[WSH_SEG_STATIC].rmem.len))
+        return false;
+    return !heap || pin_piece(&job->device, heap + from, to - from);
+}
+
+/*
+ * Only what is committed: the driver puts memory behind all that it pins. It refuses copies that reach from one piece
+ * into the next, the program's own too, so that no range does; alike on every PE, also where one could pin nothing.
+ */
+void wsh_device_pin(struct wsh_job *job)
+{
+    struct wsh_device_heap *device = &job->device;
+    size_t from = device->pinned, to = job->heap.committed;
+
+    if (!device->attached || to <= from)
+        return;
+    device->pinned = to;
+    if (wsh_alloc_wall(job->heap.alloc, to)) {
+        wsh_error("no memory to note what of the symmetric heap is pinned; leave the host more free memory");
+        wsh_job_abort(1);
+    }
+    if (device->pin_refused || wsh_gpu_enter(&device->gpu))
+        return;
+    for (int pe = 0; pe < job->n_pes && !device->pin_refused; pe++)
+        if (job->same_host[pe])
+            device->pin_refused = !pin_pe(job, pe, from, to);
+    wsh_gpu_leave(&device->gpu);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows symmetric device memory: the heap on this PE's GPU, buffers that the program has registered, and when all of
+ * it is attached: at the first collective call that asks for device memory, never at init.
+ */
+#ifndef WSH_DEVICE_HEAP_H
+#define WSH_DEVICE_HEAP_H
+
+#include "base/cuda_mem.h"
+#include "transports/transport.h"
+
+struct wsh_alloc;
+struct wsh_ctx;
+struct wsh_cuda_watch;
+struct wsh_job;
+struct wsh_proxy;
+struct wsh_route;
+struct wsh_view;
+
+#define WSH_LOCAL_BUFFERS 64 /* that one PE has registered for itself */
+
+struct wsh_device_heap {
+    bool attached;
+    int sharers; /* PEs of this host that use it, this one too */
+    struct wsh_gpu gpu;
+    struct wsh_gpu_mem mem;
+    struct wsh_alloc *alloc;
+    char *pads;        /* memory of teams in it */
+    unsigned first_tp; /* transports of device memory: from this one on */
+
+    /* [pe * WSH_SEGS + segment], ops = NULL: none. Ways to host memory from and to local device memory. */
+    struct wsh_route *copies;
+    /* The same index, segments of device memory: transports of host memory that reach it too (hmem.h); or NULL. */
+    struct wsh_route *direct;
+
+    /* Local device memory besides the segments: registered for host memory's sake. */
+    struct {
+        const char *base;
+        size_t len;
+    } local[WSH_LOCAL_BUFFERS];
+    int n_local;
+
+    void **pins; /* pieces of host memory that kernels may use */
+    size_t n_pins;
+    size_t pinned;    /* bytes of each host heap among them, from the start */
+    bool pin_refused; /* kernels do not reach host memory */
+
+    struct wsh_view *view;        /* what device code knows (runtime/gpu/host.h) */
+    struct wsh_proxy *proxy;      /* carries out what kernels cannot, or NULL */
+    struct wsh_cuda_watch *watch; /* NULL: SHMEM_HANG_SECONDS=0 */
+};
+
+/*
+ * Collective. On the GPU of the calling thread's current context, else the one by the PE's number on the host.
+ * 0; or a negative errno on every PE, after each PE that failed, and one that did not, has said so in one line. The
+ * first call must not run while other threads of the PE communicate.
+ */
+int wsh_device_attach(struct wsh_job *job, const char *routine);
+
+/* In this order, around the end of contexts and routes: no kernel reaches host memory any more; all is given back. */
+void wsh_device_detach(struct wsh_job *job);
+void wsh_device_close(struct wsh_job *job);
+
+/*
+ * As wsh_heap_malloc, wsh_heap_calloc, wsh_heap_realloc and wsh_heap_free, for device memory; the first two attach
+ * where that was not done. realloc: of memory, to more than nothing.
+ */
+void *wsh_device_malloc(struct wsh_job *job, size_t size, size_t align, const char *routine);
+void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size);
+void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size);
+int wsh_device_free(struct wsh_job *job, void *ptr);
+
+/*
+ * Lets kernels reach what the host heaps have newly committed; no range will reach from there into what is committed
+ * later. After a commit, on every PE.
+ */
+void wsh_device_pin(struct wsh_job *job);
+
+/*
+ * Collective: [base, base + len), memory of cudaMalloc with equal len on all PEs, becomes symmetric. 0 or a logged
+ * error on every PE. -EINVAL of unregister: no such buffer (logged).
+ */
+int wsh_buffer_register(struct wsh_job *job, void *base, size_t len);
+int wsh_buffer_unregister(struct wsh_job *job, void *base);
+
+/* Local: names memory that is source or target here of transfers with host memory of peers. 0 or a logged error. */
+int wsh_buffer_note(struct wsh_job *job, const void *base, size_t len);
+int wsh_buffer_forget(struct wsh_job *job, const void *base); /* NULL: all */
+
+/* Is `addr` device memory known to this PE: of the heap, or registered? Cheap. */
+bool wsh_device_holds(const struct wsh_job *job, const void *addr);
+
+/*
+ * The way between host memory behind `route` and local device memory; NULL, with a logged error, where there is none.
+ */
+const struct wsh_route *wsh_device_copy_route(const struct wsh_job *job, const struct wsh_route *route);
+
+#endif

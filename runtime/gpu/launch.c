@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how the PEs agree on a launch, and how many blocks are on a GPU at once. */
+#include "runtime/gpu/launch.h"
+
+#include "device/launch.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "runtime/coll/coll.h"
+#include "runtime/job.h"
+
+/* A kernel that was found, and the blocks of it that this PE's part of the GPU holds. */
+struct fit {
+    wsh_cu_function function;
+    unsigned long long most;
+};
+
+static int say_failed(const struct wsh_device_launch *launch, const char *what, int status)
+{
+    wsh_error("%s: %s: %s (CUDA error %d)", launch->routine, what, wsh_cuda_strerror(status), status);
+    return -EINVAL;
+}
+
+static unsigned long long count(const unsigned size[3])
+{
+    return (unsigned long long)size[0] * size[1] * size[2];
+}
+
+/* With the GPU's context current. 0 or a logged error. */
+static int measure(const struct wsh_job *job, const struct wsh_device_launch *launch, struct fit *fit)
+{
+    unsigned long long threads = count(launch->block);
+    int each = 0, processors = 0, status;
+
+    status = launch->find(launch->kernel, (void **)&fit->function);
+    if (status)
+        return say_failed(launch, "there is no such kernel for this GPU; compile for it with nvcc -arch",
+                          status);
+    if (!threads || threads > 1024) {
+        wsh_error("%s: a block of %llu threads; a kernel has 1 to 1024", launch->routine, threads);
+        return -EINVAL;
+    }
+    status = wsh_cuda()->occupancy(&each, fit->function, (int)threads, launch->shared);
+    if (!status)
+        status = wsh_cuda()->device_attribute(&processors, WSH_CU_ATTR_PROCESSORS, job->device.gpu.ordinal);
+    if (status)
+        return say_failed(launch, "the driver does not say what fits", status);
+    fit->most =
+        (unsigned long long)each * (unsigned long long)processors / (unsigned long long)job->device.sharers;
+    return 0;
+}
+
+/* As many blocks as are asked for, or all that fit. 0 or a logged error. */
+static int choose(const struct wsh_job *job, const struct wsh_device_launch *launch, const struct fit *fit,
+                  unsigned grid[3])
+{
+    bool all = !launch->grid[0];
+
+    for (int i = 0; i < 3; i++)
+        grid[i] = !all ? launch->grid[i] : i ? 1 : (unsigned)fit->most;
+    if (count(grid) && count(grid) <= fit->most)
+        return 0;
+    wsh_error(
+        "%s: %llu blocks of %llu threads and %zu bytes of shared memory; GPU %d has room for %llu at once "
+        "(%d PEs share it): launch no more than shmemx_collective_launch_query_gridsize says, with smaller "
+        "blocks if that is 0",
+        launch->routine, all ? 1 : count(launch->grid), count(launch->block), launch->shared,
+        job->device.gpu.ordinal, fit->most, job->device.sharers);
+    return -EINVAL;
+}
+
+static int prepare(struct wsh_job *job, const struct wsh_device_launch *launch, struct fit *fit,
+                   unsigned grid[3])
+{
+    int rc = wsh_gpu_enter(&job->device.gpu);
+
+    if (rc)
+        return rc;
+    rc = measure(job, launch, fit);
+    if (!rc && grid)
+        rc = choose(job, launch, fit, grid);
+    wsh_gpu_leave(&job->device.gpu);
+    return rc;
+}
+
+static int start(struct wsh_job *job, const struct wsh_device_launch *launch, const struct fit *fit,
+                 const unsigned grid[3])
+{
+    const unsigned *block = launch->block;
+    int status, rc = wsh_gpu_enter(&job->device.gpu);
+
+    if (rc)
+        return rc;
+    status = wsh_cuda()->launch_cooperative(fit->function, grid[0], grid[1], grid[2], block[0], block[1],
+                                            block[2], (unsigned)launch->shared, launch->stream, launch->args);
+    wsh_gpu_leave(&job->device.gpu);
+    return status
+               ? say_failed(launch, "the kernel does not start, and those of other PEs wait for it", status)
+               : 0;
+}
+
+/* A kernel that does not start after all have agreed leaves the others' waiting: that ends the job. */
+int wsh_launch(struct wsh_job *job, const struct wsh_device_launch *launch)
+{
+    unsigned grid[3];
+    struct fit fit;
+    bool all_ok = false;
+    int rc = wsh_device_attach(job, launch->routine);
+
+    if (rc)
+        return rc;
+    rc = prepare(job, launch, &fit, grid);
+    if (wsh_agree(&job->world, !rc, &all_ok))
+        wsh_job_abort(1);
+    if (!all_ok && !rc) {
+        wsh_error("%s: another PE cannot launch, so that no PE does: its own line says why", launch->routine);
+        return -ECANCELED;
+    }
+    if (!rc && start(job, launch, &fit, grid))
+        wsh_job_abort(1);
+    return rc;
+}
+
+int wsh_launch_fits(struct wsh_job *job, const struct wsh_device_launch *launch, int *gridsize)
+{
+    struct fit fit;
+    int rc = wsh_device_attach(job, launch->routine);
+
+    if (!rc)
+        rc = prepare(job, launch, &fit, NULL);
+    if (!rc)
+        *gridsize = (int)fit.most;
+    return rc;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows the life of the proxy. Each of its threads has a context of its own and serves its own PEs, so that a fence,
+ * which orders what goes to one PE, is the transports' own, with no drain.
+ */
+#include "runtime/gpu/proxy.h"
+
+#include "device/view.h"
+#include "base/log.h"
+#include "runtime/hosts.h"
+#include "runtime/job.h"
+#include "runtime/gpu/proxy_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_wanted(const struct wsh_job *job)
+{
+    return job->env.proxy == WSH_PROXY_ON || (job->env.proxy == WSH_PROXY_AUTO && wsh_hosts_are_many(job));
+}
+
+/* Under the GPU's context. 0 or the driver's status. */
+static int zero_heads(struct wsh_proxy *proxy)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    wsh_cu_stream stream;
+    int status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0);
+
+    if (status)
+        return status;
+    status = cu->fill(proxy->heads, 0, sizeof(struct wsh_ring_heads), stream);
+    if (!status)
+        status = cu->stream_sync(stream);
+    cu->stream_destroy(stream);
+    return status;
+}
+
+static int allocate(struct wsh_proxy *proxy)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    size_t len = proxy->n_rings * sizeof *proxy->rings;
+    int status;
+
+    if (wsh_gpu_enter(&proxy->job->device.gpu))
+        return -EIO;
+    status = cu->host_alloc((void **)&proxy->rings, len, WSH_CU_HOST_PORTABLE_MAPPED);
+    if (!status) {
+        memset(proxy->rings, 0, len);
+        status = cu->mem_alloc(&proxy->heads, sizeof(struct wsh_ring_heads));
+    }
+    if (!status)
+        status = zero_heads(proxy);
+    wsh_gpu_leave(&proxy->job->device.gpu);
+    if (!status)
+        return 0;
+    wsh_error("no %zu KiB of pinned memory for the rings to the proxy: %s; set SHMEM_PROXY_RINGS to less, or "
+              "SHMEM_PROXY=off to refuse kernels what goes to other hosts",
+              len >> 10, wsh_cuda_strerror(status));
+    return -ENOMEM;
+}
+
+/* As many rings as asked for, or a few more: equally many for each thread. */
+static int choose(struct wsh_proxy *proxy)
+{
+    const struct wsh_job *job = proxy->job;
+    long rings = job->env.proxy_rings, threads = job->env.proxy_threads, each;
+
+    if (rings < 1 || rings > WSH_RINGS_MAX || job->n_pes > 1 << WSH_RING_PE_BITS) {
+        wsh_error("SHMEM_PROXY_RINGS=%ld: there may be 1 to %d rings, and %d PEs; see also SHMEM_PROXY",
+                  rings, WSH_RINGS_MAX, 1 << WSH_RING_PE_BITS);
+        return -EINVAL;
+    }
+    if (threads < 1 || threads > WSH_CONSUMERS_MAX) {
+        wsh_error("SHMEM_PROXY_THREADS=%ld: there may be 1 to %d proxy threads", threads, WSH_CONSUMERS_MAX);
+        return -EINVAL;
+    }
+    each = (rings + threads - 1) / threads;
+    proxy->each = (unsigned)(each * threads <= WSH_RINGS_MAX ? each : WSH_RINGS_MAX / threads);
+    proxy->n_threads = (unsigned)threads;
+    proxy->n_rings = proxy->each * proxy->n_threads;
+    return 0;
+}
+
+static int open_parts(struct wsh_proxy *proxy)
+{
+    int rc = choose(proxy);
+
+    if (!rc)
+        rc = allocate(proxy);
+    for (unsigned i = 0; i < proxy->n_threads && !rc; i++) {
+        struct wsh_proxy_thread *thread = &proxy->thread[i];
+
+        thread->proxy = proxy;
+        thread->number = i;
+        thread->rings = &proxy->rings[i * proxy->each];
+        rc = wsh_proxy_thread_start(thread);
+    }
+    return rc;
+}
+
+int wsh_proxy_open(struct wsh_job *job)
+{
+    struct wsh_proxy *proxy;
+    int rc;
+
+    if (!is_wanted(job))
+        return 0;
+    proxy = job->device.proxy = calloc(1, sizeof *job->device.proxy);
+    if (!proxy)
+        return -ENOMEM;
+    proxy->job = job;
+    rc = open_parts(proxy);
+    if (rc) {
+        wsh_proxy_close(job);
+        return rc;
+    }
+    wsh_proxy_watch_set(proxy);
+    wsh_info(WSH_SUB_PROXY, "kernels reach other hosts by %u proxy threads with %u rings of %zu KiB each",
+             proxy->n_threads, proxy->each, sizeof(struct wsh_ring) >> 10);
+    return 0;
+}
+
+/* What kernels have asked for is carried out first, if the threads are all there. */
+static void stop_threads(struct wsh_proxy *proxy)
+{
+    if (proxy->thread[proxy->n_threads - 1].runs)
+        wsh_proxy_quiet(proxy->job);
+    wsh_proxy_watch_set(NULL);
+    __atomic_store_n(&proxy->stop, true, __ATOMIC_RELEASE); /* partner: wsh_wait_run */
+    for (unsigned i = 0; i < proxy->n_threads; i++)
+        wsh_proxy_thread_stop(&proxy->thread[i]);
+}
+
+void wsh_proxy_close(struct wsh_job *job)
+{
+    struct wsh_proxy *proxy = job->device.proxy;
+
+    if (!proxy)
+        return;
+    if (proxy->n_threads)
+        stop_threads(proxy);
+    job->device.proxy = NULL;
+    for (unsigned i = 0; i < proxy->n_threads; i++)
+        wsh_proxy_thread_close(&proxy->thread[i]);
+    if (!wsh_gpu_enter(&job->device.gpu)) {
+        if (proxy->heads)
+            wsh_cuda()->mem_free(proxy->heads);
+        if (proxy->rings)
+            wsh_cuda()->host_free(proxy->rings);
+        wsh_gpu_leave(&job->device.gpu);
+    }
+    free(proxy);
+}
+
+void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)
+{
+    const struct wsh_proxy *proxy = job->device.proxy;
+
+    device->n_rings = proxy ? (uint16_t)proxy->n_rings : 0;
+    device->rings_each = proxy ? (uint16_t)proxy->each : 0;
+    device->rings = proxy ? (uint64_t)(uintptr_t)proxy->rings : 0;
+    device->ring_heads = proxy ? proxy->heads : 0;
+}
+
+void wsh_proxy_waits(const struct wsh_job *job, uint64_t *kernels, uint64_t *threads)
+{
+    const struct wsh_proxy *proxy = job->device.proxy;
+
+    *kernels = *threads = 0;
+    for (unsigned i = 0; proxy && i < proxy->n_threads; i++) {
+        *kernels += __atomic_load_n(&proxy->thread[i].consumer->stats.waits, __ATOMIC_RELAXED);
+        *threads += __atomic_load_n(&proxy->thread[i].ctx.drains, __ATOMIC_RELAXED);
+    }
+}
+
+struct host_quiet {
+    struct wsh_proxy *proxy;
+    uint64_t number[WSH_CONSUMERS_MAX]; /* of each thread; 0: it has nothing to do */
+};
+
+/* Acquire: partner is the thread's release. */
+static int are_served(void *arg)
+{
+    const struct host_quiet *quiet = arg;
+
+    for (unsigned i = 0; i < quiet->proxy->n_threads; i++)
+        if (__atomic_load_n(&quiet->proxy->thread[i].served, __ATOMIC_ACQUIRE) < quiet->number[i])
+            return -EAGAIN;
+    return 0;
+}
+
+static void describe(void *arg, char *text, size_t size)
+{
+    const struct wsh_proxy *proxy = ((struct host_quiet *)arg)->proxy;
+    int at = snprintf(text, size, "the proxy: ");
+
+    for (unsigned r = 0; r < proxy->n_rings && at > 0 && (size_t)at < size; r++) {
+        const struct wsh_ring *ring = &proxy->rings[r];
+        uint64_t started = __atomic_load_n(&ring->started, __ATOMIC_RELAXED),
+                 done = __atomic_load_n(&ring->done, __ATOMIC_RELAXED);
+
+        if (started != done)
+            at += snprintf(text + at, size - (size_t)at, "ring %u of thread %u has %llu places under way; ",
+                           r, r / proxy->each, (unsigned long long)(started - done));
+    }
+}
+
+int wsh_proxy_quiet(struct wsh_job *job)
+{
+    static const struct wsh_wait_why why = {"shmem_quiet", describe};
+    struct host_quiet quiet = {job->device.proxy, {0}};
+    bool idle = true;
+
+    for (unsigned i = 0; quiet.proxy && i < quiet.proxy->n_threads; i++) {
+        struct wsh_proxy_thread *thread = &quiet.proxy->thread[i];
+
+        if (wsh_rings_are_idle(thread->rings, quiet.proxy->each))
+            continue;
+        idle = false;
+        quiet.number[i] = __atomic_add_fetch(&thread->wanted, 1, __ATOMIC_RELEASE); /* partner: step */
+    }
+    return idle ? 0 : wsh_wait(job, &why, are_served, &quiet);
+}

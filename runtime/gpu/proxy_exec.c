@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knows how records are carried out: PE, segment and offset are found as for the host's calls, and the transport is
+ * asked once; whoever finds no room comes again. Only data and signal by different transports wait here.
+ */
+#include "runtime/gpu/proxy_exec.h"
+
+#include "runtime/amo.h"
+#include "base/log.h"
+#include "runtime/job.h"
+#include "runtime/op.h"
+#include "runtime/rma.h"
+#include "runtime/signal.h"
+
+static void *address_of(uint64_t sym)
+{
+    return (void *)(uintptr_t)sym;
+}
+
+static bool is_strided(const struct wsh_ring_ask *ask)
+{
+    return ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
+}
+
+/* Bytes at the PE from the first one touched to the last; the consumer has looked at the numbers. */
+static size_t extent(const struct wsh_ring_ask *ask)
+{
+    size_t width = (size_t)1 << ask->op;
+
+    return is_strided(ask) ? (ask->len / width - 1) * ask->value + width : ask->len;
+}
+
+/* -ERANGE and -EFAULT have not been said. */
+static int say_why(const struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, int rc)
+{
+    char text[256];
+
+    if (rc != -ERANGE && rc != -EFAULT)
+        return rc;
+    wsh_route_explain(ctx->job, address_of(ask->sym), extent(ask), ask->pe, text, sizeof text);
+    wsh_error("an operation of device code that the proxy carries out: %s", text);
+    return rc;
+}
+
+static int start_amo(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
+                     struct wsh_done *done)
+{
+    const struct wsh_amo amo = {ask->op, (unsigned)ask->len, ask->value, ask->compare};
+
+    if ((amo.width != 4 && amo.width != 8) || to->off & (amo.width - 1))
+        return -EFAULT;
+    return wsh_amo_start(ctx, to, &amo, ask->answer ? ask->payload : NULL, done);
+}
+
+static int start_put_signal(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
+                            struct wsh_done *done)
+{
+    const struct wsh_signal signal = {address_of(ask->second), ask->value, ask->op};
+    struct wsh_target at;
+    int rc = wsh_op_target(ctx, signal.sym, sizeof *signal.sym, ask->pe, &at);
+
+    if (rc || at.off & 7)
+        return rc ? rc : -EFAULT;
+    rc = wsh_put_signal_start(ctx, to, &at, ask->payload, ask->len, &signal, done);
+    return rc == -EXDEV ? wsh_put_signal(ctx, address_of(ask->sym), ask->payload, ask->len, &signal, ask->pe)
+                        : rc;
+}
+
+static int start_strided(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
+                         struct wsh_done *done)
+{
+    size_t width = (size_t)1 << ask->op;
+    bool put = ask->kind == WSH_RING_IPUT;
+    ptrdiff_t there = (ptrdiff_t)ask->value, here = (ptrdiff_t)width;
+    const struct wsh_strided shape = {put ? there : here, put ? here : there, width, ask->len / width};
+
+    return put ? wsh_iput_start(ctx, to, ask->payload, &shape, ask->taken, done)
+               : wsh_iget_start(ctx, to, ask->payload, &shape, ask->taken, done);
+}
+
+static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
+                       struct wsh_done *done)
+{
+    switch (ask->kind) {
+    case WSH_RING_PUT:
+    case WSH_RING_PUT_WORD: return wsh_put_start(ctx, to, ask->payload, ask->len, done);
+    case WSH_RING_GET:
+    case WSH_RING_GET_WORD: return wsh_get_start(ctx, to, ask->payload, ask->len, done);
+    case WSH_RING_AMO: return start_amo(ctx, to, ask, done);
+    case WSH_RING_IPUT:
+    case WSH_RING_IGET: return start_strided(ctx, to, ask, done);
+    default: return start_put_signal(ctx, to, ask, done);
+    }
+}
+
+/* The payload is host memory. */
+static int target(struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, struct wsh_target *to)
+{
+    void *sym = address_of(ask->sym);
+
+    return ask->kind == WSH_RING_AMO ? wsh_op_target(ctx, sym, extent(ask), ask->pe, to)
+                                     : wsh_op_target_with(ctx, sym, extent(ask), ask->pe, NULL, to);
+}
+
+static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
+{
+    struct wsh_ctx *ctx = arg;
+    struct wsh_target to;
+    int rc = target(ctx, ask, &to);
+
+    if (!rc)
+        rc = start_there(ctx, &to, ask, done);
+    return rc && rc != -EAGAIN ? say_why(ctx, ask, rc) : rc;
+}
+
+static int fence(void *arg)
+{
+    return wsh_fence(arg);
+}
+
+static size_t pending(void *arg)
+{
+    return !wsh_order_is_quiet(arg);
+}
+
+const struct wsh_consumer_ops wsh_proxy_exec_ops = {start, fence, pending};

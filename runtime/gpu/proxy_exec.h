@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how a record of device code becomes the same core call as the host's. */
+#ifndef WSH_PROXY_EXEC_H
+#define WSH_PROXY_EXEC_H
+
+#include "runtime/ctx.h"
+#include "runtime/gpu/proxy_ring.h"
+
+/* For wsh_consumer_open; their argument is the context (of the world) through which all is carried out. */
+extern const struct wsh_consumer_ops wsh_proxy_exec_ops;
+
+#endif

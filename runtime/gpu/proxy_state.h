@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows what the parts of the proxy share: its threads, each with rings, a context and a consumer of its own. */
+#ifndef WSH_PROXY_STATE_H
+#define WSH_PROXY_STATE_H
+
+#include "base/cuda.h"
+#include "runtime/ctx.h"
+#include "runtime/gpu/proxy_ring.h"
+#include "runtime/wait.h"
+
+#include <pthread.h>
+
+struct wsh_proxy;
+
+struct wsh_proxy_thread {
+    struct wsh_proxy *proxy;
+    unsigned number;
+    struct wsh_ring *rings; /* [proxy->each] */
+    struct wsh_ctx ctx;
+    bool has_ctx, runs;
+    struct wsh_consumer *consumer;
+    pthread_t id;
+    struct wsh_wait_pulse pulse;
+    uint64_t wanted, taken, served; /* quiets of the host: asked for, begun, over */
+    unsigned reports;               /* SIGUSR1 generations answered … */
+    uint64_t reported;              /* … with so many records … */
+    double reported_at;             /* … at this time */
+    uint64_t seen_beats;            /* by wsh_proxy_watch … */
+    double silent;                  /* … and for how long, in seconds */
+};
+
+struct wsh_proxy {
+    struct wsh_job *job;
+    unsigned n_rings, n_threads, each; /* each: rings of one thread */
+    struct wsh_ring *rings;            /* pinned */
+    wsh_cu_ptr heads;                  /* struct wsh_ring_heads */
+    bool stop;
+    struct wsh_proxy_thread thread[WSH_CONSUMERS_MAX]; /* [n_threads] */
+};
+
+/* With its context and consumer, over its part of the rings. 0 or a logged error; stop: also where start failed. */
+int wsh_proxy_thread_start(struct wsh_proxy_thread *thread);
+void wsh_proxy_thread_stop(struct wsh_proxy_thread *thread);
+void wsh_proxy_thread_close(struct wsh_proxy_thread *thread);
+
+/* Whom wsh_proxy_watch watches from now on; NULL: nobody. */
+void wsh_proxy_watch_set(struct wsh_proxy *proxy);
+
+#endif

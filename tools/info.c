@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* warpshmem-info: shows what the library would do on this machine: settings, machine parts, and checks. */
+#define _GNU_SOURCE
+#include "base/cuda.h"
+#include "base/env.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "runtime/coll/choice.h"
+#include "topo/topo.h"
+
+#include <dlfcn.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+struct view {
+    bool settings, topo, nics, collectives, check, parsable, all;
+    const char *picture; /* hwloc XML file, or NULL */
+    int pes;             /* PEs a host; 0: one for each GPU */
+};
+
+static void usage(void)
+{
+    puts("Usage: warpshmem-info [options]\n"
+         "Shows the settings of warpshmem, where each comes from, and what this machine offers.\n\n"
+         "  -s, --settings   settings (the default)\n"
+         "  -a, --all        internal settings too\n"
+         "  -t, --topo       cores, NICs and GPUs\n"
+         "  -n, --nics       the NICs that each PE of this host would use, and why\n"
+         "      --pes N      for so many PEs on the host (default: one for each GPU, at least 1)\n"
+         "      --topology FILE.xml  of another machine, from the picture that lstopo makes there\n"
+         "  -C, --collectives  which algorithm each collective takes, by members, bytes and hosts\n"
+         "  -c, --check      what a job needs here; exit status 1 if something is missing\n"
+         "  -p, --parsable   key:value lines\n"
+         "  -h, --help       this text\n"
+         "  -V, --version    version");
+}
+
+static void print_setting(const struct wsh_env_row *row, int rc, bool parsable)
+{
+    if (parsable)
+        printf("setting:%s:%s:%s\n", row->name, row->value, rc ? "invalid" : row->origin);
+    else
+        printf("%-26s %s\n    default %s; %s%s\n    %s: %s\n", row->name,
+               *row->value ? row->value : "(empty)", *row->def ? row->def : "(empty)",
+               strcmp(row->origin, "default") ? "set by " : "value is the ", row->origin, row->kind,
+               row->help);
+    if (rc && !parsable)
+        printf("    NOT VALID: programs will refuse to start\n");
+}
+
+static int show_settings(const struct view *view)
+{
+    int bad = 0;
+
+    for (size_t i = 0; i < wsh_env_count(); i++) {
+        struct wsh_env_row row;
+        int rc = wsh_env_describe(i, &row);
+
+        bad |= rc != 0;
+        if (view->all || !row.internal)
+            print_setting(&row, rc, view->parsable);
+    }
+    return bad;
+}
+
+static void print_devs(const char *what, const struct wsh_topo_dev *dev, int n, bool parsable)
+{
+    for (int i = 0; i < n; i++)
+        printf(parsable ? "%s:%d:%s:%s:%d\n" : "%s %-2d %-16s %s NUMA node %d\n", what, i, dev[i].name,
+               dev[i].pci, dev[i].place.numa);
+}
+
+static int load_picture(const struct view *view, struct wsh_env *env, struct wsh_topo *topo)
+{
+    int rc = wsh_env_load(env);
+
+    return rc ? rc : wsh_topo_load(topo, view->picture ? view->picture : env->topology);
+}
+
+static int show_topo(const struct view *view)
+{
+    struct wsh_topo topo;
+    struct wsh_env env;
+
+    if (load_picture(view, &env, &topo))
+        return 1;
+    printf(view->parsable ? "machine:%d:%d:%d:%d\n"
+                          : "%d package(s), %d core(s), %d hardware thread(s), %d NUMA node(s)\n",
+           topo.packages, topo.cores, topo.pus, topo.numa_nodes);
+    print_devs("nic", topo.nic, topo.n_nics, view->parsable);
+    print_devs("gpu", topo.gpu, topo.n_gpus, view->parsable);
+    if (!topo.n_nics && !view->parsable)
+        puts("no RDMA NIC: PEs on other hosts are reached by libfabric's tcp provider");
+    return 0;
+}
+
+/* map:PE:GPU:NICs:distances, the two lists in the order of the rails; the GPU is its number, or -. */
+static void print_map_line(int pe, const struct wsh_topo *topo, const struct wsh_topo_rails *rails)
+{
+    char gpu[16] = "-";
+
+    if (rails->gpu >= 0)
+        snprintf(gpu, sizeof gpu, "%d", rails->gpu);
+    printf("map:%d:%s:", pe, gpu);
+    for (int i = 0; i < rails->n; i++)
+        printf("%s%s", i ? "," : "", topo->nic[rails->rail[i].nic].name);
+    for (int i = 0; i < rails->n; i++)
+        printf("%s%s", i ? "," : ":", wsh_topo_far_word(rails->rail[i].far));
+    puts(rails->n ? "" : ":");
+}
+
+static void print_map_rows(int pe, const struct wsh_topo *topo, const struct wsh_topo_rails *rails)
+{
+    char work[64] = "no GPU";
+
+    if (rails->gpu >= 0)
+        snprintf(work, sizeof work, "GPU %d %s, node %d", rails->gpu, topo->gpu[rails->gpu].pci,
+                 topo->gpu[rails->gpu].place.numa);
+    for (int i = 0; i < rails->n; i++) {
+        const struct wsh_topo_dev *nic = &topo->nic[rails->rail[i].nic];
+        char number[16];
+
+        snprintf(number, sizeof number, "%d", pe);
+        printf("%-4s %-28s %-5d %-16s %-14s %-5d %s\n", i ? "" : number, i ? "" : work, i, nic->name,
+               nic->pci, nic->place.numa, wsh_topo_far_word(rails->rail[i].far));
+    }
+}
+
+static void print_far_words(unsigned seen)
+{
+    for (int far = 0; far < WSH_FARS; far++)
+        if (seen >> far & 1)
+            printf("%s: %s\n", wsh_topo_far_word(far), wsh_topo_far_help(far));
+}
+
+/* Each PE's own choice, as it makes it in a job where the PEs have not told each other their GPUs. */
+static int print_map(const struct view *view, const struct wsh_env *env, const struct wsh_topo *topo)
+{
+    struct wsh_topo_local local = {.n = view->pes ? view->pes : topo->n_gpus ? topo->n_gpus : 1};
+    unsigned seen = 0;
+
+    for (; local.rank < local.n; local.rank++) {
+        struct wsh_topo_rails rails;
+
+        if (wsh_topo_choose(topo, env, &local, topo->nic, topo->n_nics, &rails))
+            return 1;
+        if (!view->parsable && !local.rank)
+            printf("%-4s %-28s %-5s %-16s %-14s %-5s %s\n", "PE", "at", "rail", "NIC", "PCI address", "node",
+                   "distance");
+        (view->parsable ? print_map_line : print_map_rows)(local.rank, topo, &rails);
+        for (int i = 0; i < rails.n; i++)
+            seen |= 1U << rails.rail[i].far;
+    }
+    if (!view->parsable)
+        print_far_words(seen);
+    return 0;
+}
+
+static int show_nics(const struct view *view)
+{
+    struct wsh_topo topo;
+    struct wsh_env env;
+
+    if (load_picture(view, &env, &topo))
+        return 1;
+    if (!topo.n_nics && !view->parsable) {
+        puts("no RDMA NIC: PEs on other hosts are reached by libfabric's tcp provider");
+        return 0;
+    }
+    return print_map(view, &env, &topo);
+}
+
+/* A limit of the table as people read it. */
+static const char *limit_text(size_t limit, size_t none, char *text, size_t size)
+{
+    if (limit == none)
+        return "any";
+    snprintf(text, size, "%zu", limit);
+    return text;
+}
+
+/* The rows in the order in which they are tried: the first that fits is taken. */
+static int show_collectives(const struct view *view)
+{
+    const char *form = view->parsable ? "collective:%s:%s:%s:%s:%s:%s\n" : "%-10s %-21s %-8s %-8s %-8s %s\n";
+
+    if (!view->parsable)
+        printf(form, "routine", "members are on", "members", "bytes", "way", "because");
+    for (size_t i = 0; wsh_choice_row(i); i++) {
+        const struct wsh_choice *row = wsh_choice_row(i);
+        char pes[32], len[32];
+
+        printf(form, wsh_choice_routine(row->routine), wsh_choice_layouts(row->layouts),
+               limit_text((size_t)row->pes_max, INT_MAX, pes, sizeof pes),
+               limit_text(row->len_max, SIZE_MAX, len, sizeof len), wsh_choice_algo(row->algo), row->why);
+    }
+    return 0;
+}
+
+/* One checked thing: name, whether it holds, and what it is or how to cure it. */
+static int say(const struct view *view, const char *name, bool ok, const char *text)
+{
+    printf(view->parsable ? "check:%s:%s:%s\n" : "%-12s %-4s %s\n", name, ok ? "ok" : "FAIL", text);
+    return !ok;
+}
+
+static int check_shared_memory(const struct view *view)
+{
+    int fd = memfd_create("warpshmem-check", MFD_CLOEXEC);
+
+    if (fd >= 0)
+        close(fd);
+    return say(view, "memory", fd >= 0,
+               fd >= 0 ? "memfd_create works (shared symmetric heap)"
+                       : "memfd_create is refused; allow it in the container's profile");
+}
+
+static int check_libfabric(const struct view *view)
+{
+    void *lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    uint32_t (*version)(void) = lib ? (uint32_t(*)(void))dlsym(lib, "fi_version") : NULL;
+    char text[96];
+
+    if (!version)
+        return say(view, "libfabric", false,
+                   "libfabric.so.1 is not found: PEs on other hosts cannot be reached "
+                   "(apt install libfabric1)");
+    snprintf(text, sizeof text, "version %u.%u", version() >> 16, version() & 0xffff);
+    return say(view, "libfabric", (version() >> 16) > 1 || (version() & 0xffff) >= 17, text);
+}
+
+static int check_memlock(const struct view *view)
+{
+    struct rlimit limit;
+    char text[128];
+
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (limit.rlim_cur == RLIM_INFINITY)
+        return say(view, "memlock", true, "unlimited");
+    snprintf(text, sizeof text, "%llu KiB: enough for tcp; EFA and verbs need `ulimit -l unlimited`",
+             (unsigned long long)limit.rlim_cur / 1024);
+    return say(view, "memlock", true, text);
+}
+
+static int check_gpus(const struct view *view)
+{
+    char text[128] = "none (the host heap works without)";
+
+    if (wsh_cuda_open() == 0) {
+        char name[64], pci[32];
+
+        if (wsh_cuda_describe(0, name, sizeof name, pci, sizeof pci))
+            return say(view, "GPU", false, "the CUDA driver does not answer; see nvidia-smi");
+        snprintf(text, sizeof text, "%d x %s, the first at %s", wsh_cuda_count(), name, pci);
+    }
+    return say(view, "GPU", true, text);
+}
+
+static int show_checks(const struct view *view)
+{
+    struct wsh_env env;
+    int bad = say(view, "settings", wsh_env_load(&env) == 0, "all values are valid, or see the lines above");
+
+    bad |= check_shared_memory(view);
+    bad |= check_libfabric(view);
+    bad |= check_memlock(view);
+    bad |= check_gpus(view);
+    return bad;
+}
+
+static const struct option options[] = {
+    {"settings", no_argument, NULL, 's'},       {"all", no_argument, NULL, 'a'},
+    {"topo", no_argument, NULL, 't'},           {"nics", no_argument, NULL, 'n'},
+    {"collectives", no_argument, NULL, 'C'},    {"check", no_argument, NULL, 'c'},
+    {"parsable", no_argument, NULL, 'p'},       {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},        {"pes", required_argument, NULL, 'N'},
+    {"topology", required_argument, NULL, 'X'}, {NULL, 0, NULL, 0},
+};
+
+static int read_pes(const char *text, int *pes)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    *pes = (int)n;
+    if (*text && !*end && n >= 1 && n <= 4096)
+        return 0;
+    fprintf(stderr, "warpshmem-info: --pes '%s': write a whole number from 1 to 4096\n", text);
+    return 3;
+}
+
+/* 0 = go on; otherwise exit status + 1. */
+static int read_options(int argc, char **argv, struct view *view)
+{
+    for (int c; (c = getopt_long(argc, argv, "satnCcphV", options, NULL)) != -1;) {
+        switch (c) {
+        case 's': view->settings = true; break;
+        case 'a': view->settings = view->all = true; break;
+        case 't': view->topo = true; break;
+        case 'n': view->nics = true; break;
+        case 'X': view->picture = optarg; break;
+        case 'C': view->collectives = true; break;
+        case 'c': view->check = true; break;
+        case 'p': view->parsable = true; break;
+        case 'V': puts("warpshmem " WSH_PACKAGE_VERSION ", OpenSHMEM 1.6"); return 1;
+        case 'h': usage(); return 1;
+        case 'N':
+            view->nics = true;
+            if (read_pes(optarg, &view->pes))
+                return 3;
+            break;
+        default: fprintf(stderr, "warpshmem-info: see warpshmem-info --help\n"); return 3;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "warpshmem-info: unexpected argument '%s'; see warpshmem-info --help\n",
+                argv[optind]);
+        return 3;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct view view = {0};
+    int rc = read_options(argc, argv, &view);
+
+    if (rc)
+        return rc - 1;
+    if (view.topo)
+        rc |= show_topo(&view);
+    if (view.nics)
+        rc |= show_nics(&view);
+    if (view.collectives)
+        rc |= show_collectives(&view);
+    if (view.check)
+        rc |= show_checks(&view);
+    if (view.settings || (!view.topo && !view.nics && !view.collectives && !view.check))
+        rc |= show_settings(&view);
+    return rc;
+}

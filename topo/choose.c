@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how the settings, the picture and the PEs of the host come together in the NICs of one PE. */
+#include "topo/topo.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "topo/niclist.h"
+#include "topo/nicmap.h"
+#include "topo/whereabouts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const far_words[WSH_FARS][2] = {
+    [WSH_FAR_SWITCH] = {"switch", "below the same PCIe switch"},
+    [WSH_FAR_SWITCHES] = {"switches", "several PCIe switches between"},
+    [WSH_FAR_BRIDGE] = {"bridge", "below the same host bridge, through the processor's PCIe ports"},
+    [WSH_FAR_NODE] = {"node", "at the same NUMA node"},
+    [WSH_FAR_PACKAGE] = {"package", "at another NUMA node of the same package"},
+    [WSH_FAR_MACHINE] = {"machine", "at another package, through the link between processors"},
+    [WSH_FAR_UNKNOWN] = {"unknown", "the picture of the machine, or the PE's binding, does not tell"},
+};
+
+const char *wsh_topo_far_word(enum wsh_far far)
+{
+    return far_words[far][0];
+}
+
+const char *wsh_topo_far_help(enum wsh_far far)
+{
+    return far_words[far][1];
+}
+
+struct group {
+    struct wsh_topo_rails *rails;
+    struct wsh_topo_place *place;
+    const struct wsh_topo_place **at;
+};
+
+static int group_init(struct group *group, size_t n)
+{
+    group->rails = calloc(n, sizeof group->rails[0]);
+    group->place = calloc(n, sizeof group->place[0]);
+    group->at = calloc(n, sizeof group->at[0]);
+    return group->rails && group->place && group->at ? 0 : -ENOMEM;
+}
+
+static void group_fini(struct group *group)
+{
+    free(group->rails);
+    free(group->place);
+    free(group->at);
+}
+
+static int check_per_pe(long per_pe)
+{
+    if (per_pe >= 0 && per_pe <= WSH_TOPO_RAILS)
+        return 0;
+    wsh_error("SHMEM_NICS_PER_PE='%ld' is not valid; use 1 to %d, or 0 for the nearest NICs", per_pe,
+              WSH_TOPO_RAILS);
+    return -EINVAL;
+}
+
+/* NVSHMEM's switch between the nearest NIC and NICs in turn. */
+static void explain_foreign(void)
+{
+    if (wsh_env_foreign("NVSHMEM_ENABLE_NIC_PE_MAPPING"))
+        wsh_info(WSH_SUB_TOPO,
+                 "NVSHMEM_ENABLE_NIC_PE_MAPPING is not needed: each PE uses its nearest NICs, and PEs "
+                 "with the same ones take them in turn; SHMEM_NICS and SHMEM_NICS_PER_PE choose "
+                 "others");
+}
+
+static int make_map(struct group *group, const struct wsh_whereabouts *w, const struct wsh_nicmap_ask *ask)
+{
+    for (int i = 0; i < ask->n_pes; i++) {
+        group->rails[i].gpu = wsh_whereabouts_of(w, i, &group->place[i]);
+        group->at[i] = &group->place[i];
+    }
+    return wsh_nicmap_make(ask, group->rails);
+}
+
+int wsh_topo_choose(const struct wsh_topo *topo, const struct wsh_env *env,
+                    const struct wsh_topo_local *local, const struct wsh_topo_dev *nic, int n_nics,
+                    struct wsh_topo_rails *rails)
+{
+    struct wsh_nicmap_ask ask = {
+        .nic = nic, .n_nics = n_nics, .n_pes = local->n, .per_pe = (int)env->nics_per_pe};
+    struct wsh_whereabouts w;
+    struct group group;
+    int rc;
+
+    explain_foreign();
+    if ((rc = check_per_pe(env->nics_per_pe)) || (rc = wsh_whereabouts_find(&w, topo, env->pe_gpu, local)) ||
+        (rc = wsh_niclist_filter(nic, n_nics, env->nics, env->nics_exclude, &ask.usable)))
+        return rc;
+    rc = group_init(&group, (size_t)local->n);
+    ask.pe = group.at;
+    if (!rc)
+        rc = make_map(&group, &w, &ask);
+    if (!rc)
+        *rails = group.rails[local->rank];
+    else
+        wsh_error("no memory for the map of %d NICs and %d PEs", n_nics, local->n);
+    group_fini(&group);
+    return rc;
+}
+
+int wsh_topo_tell(const struct wsh_topo *topo, const struct wsh_env *env, const struct wsh_topo_local *local,
+                  struct wsh_topo_pe *pe)
+{
+    struct wsh_whereabouts w;
+    int rc = wsh_whereabouts_find(&w, topo, env->pe_gpu, local);
+
+    memset(pe, 0, sizeof *pe); /* it is sent as it is */
+    pe->numa = topo->here.numa;
+    pe->package = topo->here.package;
+    if (!rc && w.own >= 0)
+        snprintf(pe->gpu, sizeof pe->gpu, "%s", topo->gpu[w.own].pci);
+    return rc;
+}
+
+void wsh_topo_rails_text(const struct wsh_topo *topo, const struct wsh_topo_rails *rails,
+                         const struct wsh_topo_dev *nic, int n_nics, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%d of %d NIC%s", rails->n, n_nics, n_nics == 1 ? "" : "s");
+
+    if (rails->gpu >= 0 && used < size)
+        used += (size_t)snprintf(text + used, size - used, " for the GPU at %s", topo->gpu[rails->gpu].pci);
+    for (int i = 0; i < rails->n && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s %s (%s)", i ? "," : ":",
+                                 nic[rails->rail[i].nic].name, wsh_topo_far_word(rails->rail[i].far));
+}

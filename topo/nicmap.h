@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows which NICs each PE of a host uses, given where all of them are; pure. */
+#ifndef WSH_NICMAP_H
+#define WSH_NICMAP_H
+
+#include "topo/topo.h"
+
+#include <stdint.h>
+
+enum wsh_far wsh_nicmap_far(const struct wsh_topo_place *a, const struct wsh_topo_place *b);
+
+struct wsh_nicmap_ask {
+    const struct wsh_topo_dev *nic;
+    int n_nics;      /* <= WSH_TOPO_NICS */
+    uint64_t usable; /* bit i: nic[i] may be used */
+    const struct wsh_topo_place *const
+        *pe; /* [n_pes] where each PE works: its GPU's place or its processors' */
+    int n_pes;
+    int per_pe; /* NICs of each PE, 1 to WSH_TOPO_RAILS, or 0: automatic */
+};
+
+/*
+ * Fills rails[n_pes] (n and rail). Automatic: a PE uses the NICs nearest to its place, and no farther ones; PEs
+ * with the same nearest NICs share them out, so that none is idle, and none is taken again before all are taken. With a
+ * number, farther NICs fill up what the nearest cannot give. The result does not depend on the order of `nic`.
+ * 0 or -ENOMEM.
+ */
+int wsh_nicmap_make(const struct wsh_nicmap_ask *ask, struct wsh_topo_rails *rails);
+
+#endif

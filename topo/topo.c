@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how to find NICs, GPUs and their places in hwloc's tree. */
+#define _GNU_SOURCE
+#include "topo/topo.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <hwloc.h>
+#include <hwloc/glibc-sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define VENDOR_NVIDIA 0x10de
+#define CLASS_DISPLAY 0x03 /* PCI base class: display controllers, 3D ones too */
+
+static const struct wsh_topo_place nowhere = {.numa = -1, .package = -1, .root = -1};
+
+static int count(hwloc_topology_t tree, hwloc_obj_type_t type)
+{
+    int n = hwloc_get_nbobjs_by_type(tree, type);
+
+    return n < 0 ? 0 : n;
+}
+
+/* The one object of `type` whose processors include all of `set`, or NULL. */
+static hwloc_obj_t around(hwloc_topology_t tree, hwloc_obj_type_t type, hwloc_const_cpuset_t set)
+{
+    for (hwloc_obj_t obj = NULL; (obj = hwloc_get_next_obj_by_type(tree, type, obj));)
+        if (obj->cpuset && hwloc_bitmap_isincluded(set, obj->cpuset))
+            return obj;
+    return NULL;
+}
+
+static struct wsh_topo_place place_of_set(hwloc_topology_t tree, hwloc_const_cpuset_t set)
+{
+    struct wsh_topo_place place = nowhere;
+    hwloc_obj_t numa, package;
+
+    if (!set || hwloc_bitmap_iszero(set))
+        return place;
+    numa = around(tree, HWLOC_OBJ_NUMANODE, set);
+    package = around(tree, HWLOC_OBJ_PACKAGE, set);
+    place.numa = numa ? (int)numa->os_index : -1;
+    place.package = package ? (int)package->logical_index : -1;
+    return place;
+}
+
+static struct wsh_topo_place place_of_pci(hwloc_topology_t tree, hwloc_obj_t pci)
+{
+    struct wsh_topo_place place = place_of_set(tree, hwloc_get_non_io_ancestor_obj(tree, pci)->cpuset);
+
+    for (hwloc_obj_t up = pci->parent; up && up->type == HWLOC_OBJ_BRIDGE; up = up->parent) {
+        if (up->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST)
+            place.root = (int)up->logical_index;
+        else if (place.n_bridges < WSH_TOPO_BRIDGES)
+            place.bridge[place.n_bridges++] = (int)up->logical_index;
+    }
+    return place;
+}
+
+static void describe(hwloc_topology_t tree, struct wsh_topo_dev *dev, hwloc_obj_t pci, const char *name)
+{
+    const struct hwloc_pcidev_attr_s *at = &pci->attr->pcidev;
+
+    snprintf(dev->name, sizeof dev->name, "%s", name ? name : "");
+    snprintf(dev->pci, sizeof dev->pci, "%04x:%02x:%02x.%x", at->domain, at->bus, at->dev, at->func);
+    dev->place = place_of_pci(tree, pci);
+}
+
+static hwloc_obj_t pci_of(hwloc_obj_t obj)
+{
+    while (obj && obj->type != HWLOC_OBJ_PCI_DEVICE)
+        obj = obj->parent;
+    return obj;
+}
+
+static int by_pci(const void *a, const void *b)
+{
+    const struct wsh_topo_dev *left = a, *right = b;
+    int order = strcmp(left->pci, right->pci);
+
+    return order ? order : strcmp(left->name, right->name);
+}
+
+static void find_nics(struct wsh_topo *topo, hwloc_topology_t tree)
+{
+    for (hwloc_obj_t os = NULL; (os = hwloc_get_next_osdev(tree, os)) && topo->n_nics < WSH_TOPO_NICS;)
+        if (os->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS && pci_of(os))
+            describe(tree, &topo->nic[topo->n_nics++], pci_of(os), os->name);
+    qsort(topo->nic, (size_t)topo->n_nics, sizeof topo->nic[0], by_pci);
+}
+
+static void find_gpus(struct wsh_topo *topo, hwloc_topology_t tree)
+{
+    for (hwloc_obj_t pci = NULL; (pci = hwloc_get_next_pcidev(tree, pci)) && topo->n_gpus < WSH_TOPO_GPUS;)
+        if (pci->attr->pcidev.vendor_id == VENDOR_NVIDIA && pci->attr->pcidev.class_id >> 8 == CLASS_DISPLAY)
+            describe(tree, &topo->gpu[topo->n_gpus++], pci, pci->name);
+    qsort(topo->gpu, (size_t)topo->n_gpus, sizeof topo->gpu[0], by_pci);
+}
+
+static void find_nodes(struct wsh_topo *topo, hwloc_topology_t tree)
+{
+    hwloc_obj_t node = NULL;
+
+    for (int i = 0; i < WSH_TOPO_NODES && (node = hwloc_get_next_obj_by_type(tree, HWLOC_OBJ_NUMANODE, node));
+         i++) {
+        topo->node[i] = place_of_set(tree, node->cpuset);
+        topo->node[i].numa = (int)node->os_index;
+        hwloc_cpuset_to_glibc_sched_affinity(tree, node->cpuset, &topo->cpus[i], sizeof topo->cpus[i]);
+    }
+}
+
+static struct wsh_topo_place find_binding(hwloc_topology_t tree)
+{
+    hwloc_cpuset_t set = hwloc_bitmap_alloc();
+    struct wsh_topo_place place = nowhere;
+
+    if (set && !hwloc_get_cpubind(tree, set, HWLOC_CPUBIND_PROCESS))
+        place = place_of_set(tree, set);
+    hwloc_bitmap_free(set);
+    return place;
+}
+
+/* The driver's words for a GPU; without the driver they stay empty. */
+static void ask_driver(struct wsh_topo_dev *gpu)
+{
+    char path[64], line[128];
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%s/information", gpu->pci);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        sscanf(line, "Model: %63[^\n]", gpu->name);
+        sscanf(line, "GPU UUID: %47s", gpu->uuid);
+    }
+    if (file)
+        fclose(file);
+}
+
+/* hwloc tells too little of why it did not take a file. */
+static int refuse_file(const char *xml)
+{
+    FILE *file = fopen(xml, "re");
+
+    if (file) {
+        fclose(file);
+        wsh_error("'%s' is no picture of a machine that hwloc can read; make one there with: lstopo FILE.xml",
+                  xml);
+        return -EINVAL;
+    }
+    wsh_error("cannot read the picture of a machine '%s': %s; make one there with: lstopo FILE.xml", xml,
+              wsh_strerror(errno));
+    return -ENOENT;
+}
+
+/* Parts of hwloc that start drivers or read databases; sysfs tells all that is asked here. Absent ones do no harm. */
+static void leave_out(hwloc_topology_t tree)
+{
+    static const char *const parts[] = {"pci", "opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        hwloc_topology_set_components(tree, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, parts[i]);
+}
+
+static int load_tree(hwloc_topology_t *tree, const char *xml)
+{
+    if (hwloc_topology_init(tree))
+        return -ENOMEM;
+    leave_out(*tree);
+    hwloc_topology_set_io_types_filter(*tree, HWLOC_TYPE_FILTER_KEEP_ALL);
+    if (xml ? !hwloc_topology_set_xml(*tree, xml) && !hwloc_topology_load(*tree)
+            : !hwloc_topology_load(*tree))
+        return 0;
+    hwloc_topology_destroy(*tree);
+    if (xml)
+        return refuse_file(xml);
+    wsh_error("hwloc cannot read this machine's topology: %s; give a picture of it in SHMEM_TOPOLOGY",
+              wsh_strerror(errno));
+    return -EINVAL;
+}
+
+int wsh_topo_load(struct wsh_topo *topo, const char *xml)
+{
+    hwloc_topology_t tree;
+    int rc;
+
+    memset(topo, 0, sizeof *topo);
+    if ((rc = load_tree(&tree, xml)))
+        return rc;
+    topo->packages = count(tree, HWLOC_OBJ_PACKAGE);
+    topo->cores = count(tree, HWLOC_OBJ_CORE);
+    topo->pus = count(tree, HWLOC_OBJ_PU);
+    topo->numa_nodes = count(tree, HWLOC_OBJ_NUMANODE);
+    find_nics(topo, tree);
+    find_gpus(topo, tree);
+    find_nodes(topo, tree);
+    topo->here = xml ? nowhere : find_binding(tree);
+    for (int i = 0; i < topo->n_gpus && !xml; i++)
+        ask_driver(&topo->gpu[i]);
+    hwloc_topology_destroy(tree);
+    return 0;
+}
+
+void wsh_topo_locate(const struct wsh_topo *topo, struct wsh_topo_dev *nic)
+{
+    nic->place = nowhere;
+    for (int i = 0; i < topo->n_nics; i++)
+        if (!strcasecmp(topo->nic[i].pci, nic->pci) || (!*nic->pci && !strcmp(topo->nic[i].name, nic->name)))
+            nic->place = topo->nic[i].place;
+}

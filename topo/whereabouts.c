@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows where each PE of a host works: at which GPU, or else at which processors; pure but for reading one variable. */
+#include "topo/whereabouts.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* A GPU by index, PCI address or (the beginning of) its UUID; -1 if there is none such. */
+static int gpu_named(const struct wsh_topo *topo, const char *word)
+{
+    char *end;
+    long index = strtol(word, &end, 10);
+
+    if (end != word && !*end)
+        return index >= 0 && index < topo->n_gpus ? (int)index : -1;
+    for (int i = 0; i < topo->n_gpus; i++)
+        if (!strcasecmp(word, topo->gpu[i].pci) ||
+            (strlen(word) > 4 && !strncasecmp(word, topo->gpu[i].uuid, strlen(word))))
+            return i;
+    return -1;
+}
+
+/* Reads the list up to the first word that names no GPU; `bad` holds that word, or is empty. */
+static int read_list(const struct wsh_topo *topo, const char *text, int *list, char *bad, size_t size)
+{
+    int n = 0;
+
+    *bad = '\0';
+    for (const char *at = text; *at && n < WSH_TOPO_GPUS; at += *at == ',') {
+        size_t len = strcspn(at, ",");
+        int gpu;
+
+        snprintf(bad, size, "%.*s", (int)len, at);
+        gpu = gpu_named(topo, bad);
+        if (gpu < 0)
+            return n;
+        *bad = '\0';
+        list[n++] = gpu;
+        at += len;
+    }
+    return n;
+}
+
+static void take_all(struct wsh_whereabouts *w)
+{
+    w->n_list = w->topo->n_gpus;
+    for (int i = 0; i < w->n_list; i++)
+        w->list[i] = i;
+}
+
+static int read_hint(struct wsh_whereabouts *w, const char *hint)
+{
+    char bad[64];
+
+    if (!strcasecmp(hint, "none"))
+        return 0;
+    w->n_list = read_list(w->topo, hint, w->list, bad, sizeof bad);
+    if (!*bad && w->n_list)
+        return 0;
+    wsh_error("SHMEM_PE_GPU='%s' is not valid: this host has no GPU '%s'; use none, numbers from 0 to %d, or "
+              "PCI addresses "
+              "as warpshmem-info --topo prints them, separated by commas",
+              hint, bad, w->topo->n_gpus - 1);
+    return -EINVAL;
+}
+
+/*
+ * Numbers in CUDA_VISIBLE_DEVICES count what the process may open. Where a container or Slurm gives each PE one GPU,
+ * every PE reads 0: such a 0 says nothing, except to the PE of rank 0, and each takes the GPU of its rank. Part of
+ * a GPU (MIG) cannot be found by its name.
+ */
+static void read_visible(struct wsh_whereabouts *w)
+{
+    const char *visible = wsh_env_foreign("CUDA_VISIBLE_DEVICES");
+    char bad[64];
+
+    if (!visible || !strncasecmp(visible, "MIG-", 4)) {
+        take_all(w);
+        return;
+    }
+    w->n_list = read_list(w->topo, visible, w->list, bad, sizeof bad);
+    if (w->n_list == 1 && !strcmp(visible, "0"))
+        take_all(w);
+}
+
+int wsh_whereabouts_find(struct wsh_whereabouts *w, const struct wsh_topo *topo, const char *hint,
+                         const struct wsh_topo_local *local)
+{
+    int rc = 0;
+
+    memset(w, 0, sizeof *w);
+    w->topo = topo;
+    w->local = local;
+    if (local->gpu && (w->list[0] = gpu_named(topo, local->gpu)) >= 0)
+        w->n_list = 1;
+    else if (hint)
+        rc = read_hint(w, hint);
+    else
+        read_visible(w);
+    w->own = w->n_list ? w->list[local->rank % w->n_list] : -1;
+    return rc;
+}
+
+static int guess_gpu(const struct wsh_whereabouts *w, int rank)
+{
+    int n = w->topo->n_gpus, away = rank - w->local->rank;
+
+    if (w->n_list != 1)
+        return w->n_list ? w->list[rank % w->n_list] : -1;
+    return ((w->own + away) % n + n) % n;
+}
+
+/* Place `i` of the machine's NUMA nodes or, where this PE is bound to several of them, of its packages. */
+static struct wsh_topo_place part(const struct wsh_topo *topo, int i)
+{
+    struct wsh_topo_place place = topo->here;
+
+    if (topo->here.numa >= 0)
+        return topo->node[i];
+    place.package = i;
+    return place;
+}
+
+static int own_part(const struct wsh_topo *topo, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (topo->here.numa >= 0 ? topo->node[i].numa == topo->here.numa : i == topo->here.package)
+            return i;
+    return -1;
+}
+
+/*
+ * PEs are bound in blocks or in turn: whichever puts this PE where it is. A wrong guess about the others costs balance,
+ * never this PE's own place.
+ */
+static struct wsh_topo_place guess_processors(const struct wsh_whereabouts *w, int rank)
+{
+    const struct wsh_topo *topo = w->topo;
+    int nodes = topo->numa_nodes < WSH_TOPO_NODES ? topo->numa_nodes : WSH_TOPO_NODES;
+    int n = topo->here.numa >= 0 ? nodes : topo->packages, own = own_part(topo, n);
+    int pes = w->local->n, me = w->local->rank;
+
+    if (own < 0 || rank == me)
+        return topo->here;
+    if (own == me % n && own != (int)((long)me * n / pes))
+        return part(topo, rank % n);
+    return part(topo, (int)((long)rank * n / pes));
+}
+
+static int told(const struct wsh_whereabouts *w, int rank, struct wsh_topo_place *place)
+{
+    const struct wsh_topo_pe *pe = &w->local->pe[rank];
+
+    *place = (struct wsh_topo_place){.numa = pe->numa, .package = pe->package, .root = -1};
+    return *pe->gpu ? gpu_named(w->topo, pe->gpu) : -1;
+}
+
+int wsh_whereabouts_of(const struct wsh_whereabouts *w, int rank, struct wsh_topo_place *place)
+{
+    int gpu;
+
+    if (w->local->pe) {
+        gpu = told(w, rank, place);
+    } else {
+        *place = guess_processors(w, rank);
+        gpu = guess_gpu(w, rank);
+    }
+    if (gpu >= 0)
+        *place = w->topo->gpu[gpu].place;
+    return gpu;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows where each PE of a host works: at which GPU, or else at which processors; pure but for reading one variable. */
+#ifndef WSH_WHEREABOUTS_H
+#define WSH_WHEREABOUTS_H
+
+#include "topo/topo.h"
+
+/*
+ * The PE's own GPU is certain where local->gpu or SHMEM_PE_GPU says so, and follows CUDA_VISIBLE_DEVICES and the local
+ * rank otherwise. A PE that sees all GPUs takes the one of its rank in turn; one that sees a single GPU believes that
+ * the others see the others, in order.
+ */
+struct wsh_whereabouts {
+    const struct wsh_topo *topo;
+    const struct wsh_topo_local *local;
+    int list[WSH_TOPO_GPUS]; /* GPUs that PEs take in turn … */
+    int n_list;              /* … 0: none of them uses a GPU */
+    int own;                 /* of this PE, or -1 */
+};
+
+/* `hint` is SHMEM_PE_GPU or NULL. 0 or -EINVAL after one line. */
+int wsh_whereabouts_find(struct wsh_whereabouts *w, const struct wsh_topo *topo, const char *hint,
+                         const struct wsh_topo_local *local);
+
+/* The GPU of PE `rank` of this host, or -1; *place is where that PE works. */
+int wsh_whereabouts_of(const struct wsh_whereabouts *w, int rank, struct wsh_topo_place *place);
+
+#endif
