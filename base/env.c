@@ -35,6 +35,14 @@ const char *wsh_env_foreign(const char *name)
     return value && *value ? value : NULL;
 }
 
+bool wsh_env_set_default(const char *name, const char *value)
+{
+    return !getenv(name) && !setenv(name, value, 1);
+}
+
+/* Of libinfinipath and of older versions of libpsm2, whose constructors look whether they are set. */
+const char *const wsh_env_no_handlers[] = {"IPATH_NO_BACKTRACE", "HFI_NO_BACKTRACE", NULL};
+
 /* The variable that sets `row` and its value; the default when none does. */
 static const char *find_value(const struct setting *row, char *origin, size_t size)
 {

@@ -58,6 +58,11 @@ void wsh_env_print(FILE *out, bool all);
  */
 const char *wsh_env_foreign(const char *name);
 
+/* Gives a variable of another program a value if it is not set, not even to nothing. True: it was not. */
+bool wsh_env_set_default(const char *name, const char *value);
+/* Variables that keep libraries which libfabric loads from handling the program's signals; the last one is NULL. */
+extern const char *const wsh_env_no_handlers[];
+
 /*
  * Parses a size in bytes: decimal number with optional fraction and optional suffix k, m, g or t in either
  * case (powers of 1024). Returns 0, -EINVAL (not a size) or -ERANGE (does not fit).

@@ -4,6 +4,7 @@
 #include "bootstrap/oshrun/environ.h"
 
 #include "bootstrap/oshrun/say.h"
+#include "base/env.h"
 #include "base/err.h"
 
 #include <stdio.h>
@@ -82,6 +83,12 @@ int wsh_environ_set_int(char ***env, const char *name, long value)
 
     snprintf(text, sizeof text, "%ld", value);
     return wsh_environ_set(env, name, text);
+}
+
+void wsh_environ_keep_signals(void)
+{
+    for (const char *const *name = wsh_env_no_handlers; *name; name++)
+        wsh_env_set_default(*name, "1");
 }
 
 int wsh_environ_export(char **exports)

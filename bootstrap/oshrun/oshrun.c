@@ -315,6 +315,7 @@ static int dispatch(const struct wsh_args *args)
     }
     if (args->verbose)
         wsh_say_verbose();
+    wsh_environ_keep_signals();
     rc = wsh_delegate(args);
     if (!rc)
         rc = check_here(args);

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "transports/efa/handlers.h"
 #include "transports/efa/mem.h"
 #include "transports/efa/nics.h"
 #include "transports/efa/provider.h"
@@ -252,12 +253,14 @@ static int open_wait_fd(struct wsh_efa_tp *tp)
 
 static int open_chosen(struct wsh_efa_tp *tp, struct fi_info *const *chosen, uint32_t n)
 {
+    struct wsh_efa_handlers handlers;
     size_t cq_size;
     int rc = 0;
 
     tp->n_rails = n;
     set_limits(tp, chosen[0]);
     cq_size = tp->n_tx + tp->n_small + EFA_ANSWERS + tp->n_large + tp->n_rx + tp->imms * (uint32_t)tp->n_pes;
+    wsh_efa_handlers_save(&handlers);
     for (uint32_t i = 0; i < n && !rc; i++) {
         struct fi_info *info = tp->lib.dupinfo(chosen[i]);
 
@@ -266,6 +269,7 @@ static int open_chosen(struct wsh_efa_tp *tp, struct fi_info *const *chosen, uin
             tp->inject_max = wsh_efa_rail_inject(&tp->rail[i], tp->inject_max);
         tp->hmem = !rc && tp->rail[i].hmem && (!i || tp->hmem);
     }
+    wsh_efa_handlers_restore(&handlers);
     return rc ? rc : open_wait_fd(tp);
 }
 

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "transports/efa/fabric.h"
 
+#include "transports/efa/handlers.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -46,11 +48,14 @@ static void set_provider_words(void)
 
 int wsh_efa_lib_open(struct wsh_efa_lib *lib, char *why, size_t size)
 {
+    struct wsh_efa_handlers handlers;
     const char *missing = NULL;
 
     memset(lib, 0, sizeof *lib);
     set_provider_words();
+    wsh_efa_handlers_save(&handlers);
     lib->handle = dlopen(EFA_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    wsh_efa_handlers_restore(&handlers);
     if (!lib->handle) {
         snprintf(why, size, "cannot load libfabric (%s); install it (Debian: libfabric1)", dlerror());
         return -ENODEV;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "transports/efa/handlers.h"
+
+#include "base/env.h"
+#include "base/log.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void wsh_efa_handlers_save(struct wsh_efa_handlers *saved)
+{
+    for (int sig = 1; sig < NSIG; sig++)
+        saved->known[sig] = !sigaction(sig, NULL, &saved->before[sig]);
+    for (int i = 0; i < WSH_EFA_NO_HANDLERS; i++)
+        saved->set[i] = wsh_env_set_default(wsh_env_no_handlers[i], "1");
+}
+
+static bool is_same(const struct sigaction *a, const struct sigaction *b)
+{
+    return a->sa_flags == b->sa_flags &&
+           (a->sa_flags & SA_SIGINFO ? a->sa_sigaction == b->sa_sigaction : a->sa_handler == b->sa_handler);
+}
+
+/* The library that the handler lies in, as far as that is known. */
+static const char *owner_of(const struct sigaction *action)
+{
+    Dl_info info;
+
+    return dladdr((const void *)(uintptr_t)action->sa_handler, &info) && info.dli_fname ? info.dli_fname
+                                                                                        : "a library";
+}
+
+void wsh_efa_handlers_restore(const struct wsh_efa_handlers *saved)
+{
+    char owner[256] = "", text[256] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < WSH_EFA_NO_HANDLERS; i++)
+        if (saved->set[i])
+            unsetenv(wsh_env_no_handlers[i]);
+    for (int sig = 1; sig < NSIG; sig++) {
+        struct sigaction now;
+
+        if (!saved->known[sig] || sigaction(sig, NULL, &now) || is_same(&now, &saved->before[sig]))
+            continue;
+        sigaction(sig, &saved->before[sig], NULL);
+        snprintf(owner, sizeof owner, "%s", owner_of(&now));
+        if (used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", used ? ", " : "", sig);
+    }
+    if (used)
+        wsh_info(WSH_SUB_TRANSPORT,
+                 "%s, loaded by libfabric, had taken signals %s: given back to the program", owner, text);
+}
