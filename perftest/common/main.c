@@ -1,66 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The common main(): options, buffers, the loop over rows, and the exit status. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "perftest/common/measure.h"
+#include "perftest/common/job.h"
+#include "perftest/common/progress.h"
 
-static const char *program_name = "perftest";
+enum { MAX_ROWS = 32 };
 
-void perf_complain(const char *format, ...)
+static bool wanted(const struct perf_options *o, const struct perf_op *op)
 {
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    fprintf(stderr, "%s: %s\n", program_name, line);
+    return perf_list_fits(o->rows, op->name, NULL);
 }
 
-static bool has_row(const struct perf_program *program, const char *name, size_t len)
+static int check_names(const struct perf_program *program, const struct perf_options *o, char *error)
 {
-    for (const struct perf_op *op = program->ops; op->name; op++)
-        if (strlen(op->name) == len && !strncmp(op->name, name, len))
-            return true;
-    return false;
-}
+    const char *names[MAX_ROWS + 1] = {NULL};
 
-static void check_names(const struct perf_program *program, const char *only, char *error)
-{
-    for (const char *p = only; p && *p;) {
-        size_t len = strcspn(p, ",");
-        if (!has_row(program, p, len)) {
-            snprintf(error, PERF_ERROR_TEXT, "option -m: no row '%.*s' (see --help)",
-                     len < 40 ? (int)len : 40, p);
-            return;
-        }
-        p += len + (p[len] == ',');
-    }
+    for (int i = 0; i < MAX_ROWS && program->ops[i].name; i++)
+        names[i] = program->ops[i].name;
+    return perf_options_check_rows(o, names, error);
 }
 
 static const struct perf_op *first_lacking(const struct perf_program *program, const struct perf_options *o)
 {
     const struct perf_op *lacking = NULL;
     for (const struct perf_op *op = program->ops; op->name; op++) {
-        if (perf_options_want(o, op->name) && op->batch)
+        if (wanted(o, op) && op->batch)
             return NULL;
-        if (perf_options_want(o, op->name) && !lacking)
+        if (wanted(o, op) && !lacking)
             lacking = op;
     }
     return lacking;
 }
 
-static void help(const struct perf_program *program)
+static void help(const struct perf_program *program, const struct perf_options *o)
 {
     printf("%s: %s\nUsage: oshrun -n %d %s [options]\n", program->name, program->what, program->min_pes,
            program->name);
-    perf_options_help(&program->defaults);
+    perf_options_help(o, &program->defaults);
     printf("Rows:");
     for (const struct perf_op *op = program->ops; op->name; op++)
         printf(" %s", op->name);
-    printf("\n");
+    printf("\nExit status: 0 right, 1 wrong data, 2 bad options, 77 lacks the routine.\n");
     fflush(stdout);
 }
 
@@ -120,7 +102,7 @@ static long row(struct perf_run *run, const struct perf_op *op, size_t len, stru
     struct perf_row result = {0};
     run->len = len;
     run->span = buffer_size(run, len);
-    perf_measure(run, op, &result);
+    perf_job_measure(run, op, &result);
     shmem_barrier_all();
     long wrong = perf_sum(run, op->check(run, op));
     shmem_barrier_all();
@@ -135,30 +117,43 @@ static long row(struct perf_run *run, const struct perf_op *op, size_t len, stru
     return wrong;
 }
 
+/* Rows of an operation that the options want. */
+static int sizes_of(const struct perf_run *run, const struct perf_op *op)
+{
+    return !op->batch || !wanted(run->opts, op) ? 0 : op->len ? 1 : run->opts->nsizes;
+}
+
 static long rows(struct perf_run *run, struct perf_report *report)
 {
     long wrong = 0;
+    int at = 0, all = 0;
+
+    for (const struct perf_op *op = run->program->ops; op->name; op++)
+        all += sizes_of(run, op);
     for (const struct perf_op *op = run->program->ops; op->name; op++) {
-        if (!perf_options_want(run->opts, op->name))
+        if (!wanted(run->opts, op))
             continue;
-        if (!op->batch && run->me == 0)
-            perf_report_lacks(report, op);
-        if (!op->batch)
-            continue;
-        int sizes = op->len ? 1 : run->opts->nsizes;
-        for (int i = 0; i < sizes; i++)
-            wrong += row(run, op, op->len ? op->len : run->opts->sizes[i], report);
+        if (!op->batch && run->me == 0 && report->table)
+            fprintf(report->table, "# %s: this library lacks %s\n", op->name, op->needs);
+        for (int i = 0; i < sizes_of(run, op); i++) {
+            size_t len = op->len ? op->len : run->opts->sizes[i];
+            if (run->me == 0)
+                perf_progress(++at, all, "%s, %zu bytes", op->name, len);
+            wrong += row(run, op, len, report);
+        }
     }
+    if (run->me == 0)
+        perf_progress(0, 0, "the end");
     return wrong;
 }
 
 static int measure_all(struct perf_run *run)
 {
-    struct perf_report report;
+    struct perf_report report = {.print = NULL};
     int status = buffers_open(run);
     if (status)
         return status;
-    int opened = run->me ? 0 : perf_report_open(&report, run->program, run->opts, run->npes);
+    int opened = run->me ? 0 : perf_job_report(&report, run->program, run->opts, run->dest);
     if (perf_agree(run, opened))
         return PERF_USAGE;
     status = rows(run, &report) ? PERF_FAILED : PERF_OK;
@@ -177,7 +172,7 @@ static int start(struct perf_run *run, const char *error)
         if (speaks && error[0])
             perf_complain("%s", error);
         else if (speaks)
-            help(program);
+            help(program, run->opts);
         return error[0] ? PERF_USAGE : PERF_OK;
     }
     if (lacking) {
@@ -207,15 +202,15 @@ int perf_main(int argc, char **argv, const struct perf_program *program)
 {
     struct perf_options opts;
     char error[PERF_ERROR_TEXT] = "";
-    program_name = program->name;
+    perf_name_set(program->name);
     if (!perf_options_parse(&opts, &program->defaults, argc, argv, error))
-        check_names(program, opts.only, error);
-    int wanted = program->threads ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE, level;
-    shmem_init_thread(wanted, &level);
+        check_names(program, &opts, error);
+    int asked = program->threads ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE, level;
+    shmem_init_thread(asked, &level);
     struct perf_run run = {
         .opts = &opts, .program = program, .me = shmem_my_pe(), .npes = shmem_n_pes(), .window = opts.window};
     run.peer = run.me == 0 ? run.npes - 1 : 0;
-    int status = level < wanted ? no_threads(program) : start(&run, error);
+    int status = level < asked ? no_threads(program) : start(&run, error);
     shmem_finalize();
     return status;
 }

@@ -14,9 +14,6 @@
 #define PERF_SHMEM_AT_LEAST(major, minor) \
     (SHMEM_MAJOR_VERSION > (major) || (SHMEM_MAJOR_VERSION == (major) && SHMEM_MINOR_VERSION >= (minor)))
 
-/* Exit statuses of every program. */
-enum { PERF_OK = 0, PERF_FAILED = 1, PERF_USAGE = 2, PERF_SKIP = 77 };
-
 /* Who runs the batches, and whose time is reported. */
 enum perf_who {
     PERF_FIRST,  /* PE 0 alone, towards the last PE; the others wait in a barrier */
@@ -43,7 +40,7 @@ struct perf_run {
     uint64_t seq;   /* for operations that count; advances alike on both sides */
     void *state;    /* the program's own, from its setup */
     const struct perf_program *program;
-    struct perf_control *control; /* of run.c */
+    struct perf_control *control; /* of job.c */
 };
 
 struct perf_op {
@@ -81,12 +78,6 @@ struct perf_program {
 
 /* The whole of main(): options, shmem_init, every row, output, shmem_finalize, exit status. */
 int perf_main(int argc, char **argv, const struct perf_program *program);
-
-/* Prints one line `program: …` on stderr, on the PE that calls. */
-void perf_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Monotonic time in ns. */
-double perf_now(void);
 
 /* One untimed batch, run by the same PEs as the timed ones; then a barrier over all. */
 void perf_once(struct perf_run *run, const struct perf_op *op, long count);

@@ -140,6 +140,12 @@ static inline const char *perf_library(char *name, size_t len)
     return name;
 }
 
+/* By what this PE's operations reach that address of PE `pe`. */
+static inline const char *perf_transport(const void *symmetric, int pe)
+{
+    return PERF_ONE(ptr)(symmetric, pe) ? "stores of the GPU" : "proxy";
+}
+
 static inline void perf_stop()
 {
     PERF_ONE(finalize)();

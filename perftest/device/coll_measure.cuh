@@ -126,23 +126,23 @@ static bool coll_measure(struct coll *c, const struct dev_row *row, const struct
     if (!coll_prepare(c, row, heard))
         return false;
     coll_reset(c, row, 1);
-    n = o->iterations ? o->iterations : dev_calibrate([&](long count) {
+    n = o->perf.batch ? o->perf.batch : dev_calibrate([&](long count) {
         double us = coll_launch(c, row, count);
 
         dev_exchange(&c->job, &us, 1, heard);
         return coll_slowest(c, heard, 0);
     });
-    for (long i = 0; i < o->warmup; i++)
+    for (long i = 0; i < o->perf.warmup; i++)
         coll_launch(c, row, n);
-    for (long i = 0; i < o->samples; i++)
+    for (long i = 0; i < o->perf.samples; i++)
         figures[i] = coll_launch(c, row, n) / (double)(n * coll_calls(row));
-    figures[o->samples] = coll_check(c, row);
-    dev_exchange(&c->job, figures, (int)o->samples + 1, heard);
-    result->right = coll_slowest(c, heard, (int)o->samples) == 0;
-    for (long i = 0; i < o->samples; i++)
+    figures[o->perf.samples] = coll_check(c, row);
+    dev_exchange(&c->job, figures, (int)o->perf.samples + 1, heard);
+    result->right = coll_slowest(c, heard, (int)o->perf.samples) == 0;
+    for (long i = 0; i < o->perf.samples; i++)
         figures[i] = coll_slowest(c, heard, (int)i);
-    perf_stats_from(&result->us, figures, o->samples);
-    result->samples = o->samples;
+    perf_stats_from(&result->us, figures, o->perf.samples);
+    result->samples = o->perf.samples;
     result->iterations = n * coll_calls(row);
     return true;
 }

@@ -134,9 +134,6 @@ const struct dev_table dev_table = {
     .shapes = shapes,
     .n_kinds = COLL_KINDS,
     .n_shapes = sizeof shapes / sizeof shapes[0],
-    .scopes = DEV_SCOPES,
-    .scope_names = "thread, warp, block, stream, graph, host or all",
-    .grids = false,
     .possible = possible,
     .bus = bus,
 };

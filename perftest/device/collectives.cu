@@ -17,10 +17,9 @@ static int coll_allocate(struct coll *c, const struct dev_row *rows, int n)
     c->source = (char *)perf_malloc(most);
     c->dest = (char *)perf_malloc(most);
     if (!c->source || !c->dest || dev_job_open(&c->job)) {
-        fprintf(stderr,
-                "collectives: no two buffers of %zu bytes of symmetric device memory; set "
-                "SHMEM_DEVICE_SYMMETRIC_SIZE, or fewer --rows\n",
-                most);
+        perf_complain("no two buffers of %zu bytes of symmetric device memory; set SHMEM_DEVICE_SYMMETRIC_SIZE, or "
+                      "fewer --rows",
+                      most);
         return -1;
     }
     dev_cuda(cudaMalloc(&c->wrong, sizeof *c->wrong), "cudaMalloc");
@@ -45,38 +44,12 @@ static void coll_free(struct coll *c)
     cudaFree(c->ended);
 }
 
-/* Runs all rows; whether every one had right data. */
-static bool coll_run(struct coll *c, const struct dev_row *rows, int n, const struct dev_options *o,
-                     struct dev_report *report)
-{
-    double *heard = (double *)calloc((size_t)c->job.npes * DEV_FIGURES, sizeof *heard);
-    bool right = true;
-
-    for (int i = 0; i < n; i++) {
-        struct dev_result result = {};
-        char id[DEV_ID_TEXT];
-        bool has;
-
-        dev_watch(dev_row_id(id, &rows[i]), DEV_SECONDS);
-        has = coll_measure(c, &rows[i], o, heard, &result);
-        right = right && (!has || result.right);
-        if (c->graph)
-            cudaGraphExecDestroy(c->graph);
-        if (c->job.me == 0 && has)
-            dev_report_row(report, &rows[i], &result);
-        else if (c->job.me == 0)
-            dev_report_lacks(report, &rows[i]);
-    }
-    free(heard);
-    dev_watch("the end", DEV_SECONDS);
-    return right;
-}
-
 /* Starts the library, runs, stops it. The program's exit status. */
 static int coll_main(struct dev_row *rows, struct dev_options *o, int gpus)
 {
     struct coll c = {};
-    struct dev_report report = {};
+    struct perf_report report = {};
+    double *heard;
     char library[100];
     bool right;
     int n;
@@ -87,9 +60,19 @@ static int coll_main(struct dev_row *rows, struct dev_options *o, int gpus)
     c.job.npes = o->pes = perf_pes();
     n = dev_rows_expand(rows, o);
     if (coll_allocate(&c, rows, n) ||
-        (c.job.me == 0 && dev_report_open(&report, o, perf_library(library, sizeof library), c.job.npes)))
+        (c.job.me == 0 && dev_report_open(&report, o, perf_library(library, sizeof library),
+                                         perf_transport(c.dest, c.job.npes - 1), NULL, c.job.npes)))
         perf_fail();
-    right = coll_run(&c, rows, n, o, &report);
+    heard = (double *)calloc((size_t)c.job.npes * DEV_FIGURES, sizeof *heard);
+    auto measure = [&](const struct dev_row *row, struct dev_result *result) {
+        bool has = coll_measure(&c, row, o, heard, result);
+
+        if (c.graph)
+            cudaGraphExecDestroy(c.graph);
+        return has;
+    };
+    right = dev_run(&c.job, rows, n, DEV_SECONDS, &report, measure);
+    free(heard);
     if (c.job.me == 0 && dev_report_close(&report))
         right = false;
     coll_free(&c);

@@ -23,7 +23,7 @@ tap_check "--pes: whole elements for so many PEs, and more bytes by a thread" sh
 run_job 20 "$program" --list --scope stream --rows 'alltoall*' -b 64 -e 1k -f 4
 tap_check "--rows, --scope and -b -e -f choose" sh -c \
     "[ \"\$(sed -n 's/^alltoall[.]stream[.]\\([0-9]*\\)[.].*/\\1/p' '$out' | tr '\\n' ' ')\" = '64 256 1024 ' ]"
-for bad in --nonsense '-s all4' '-b 0' '-b 1k -e 8' '-t 100' '-n x' '--pes 0' '--rows nothing'; do
+for bad in --nonsense '--scope all4' '-s block' '-r 3' '-b 0' '-b 1k -e 8' '-t 100' '-n x' '--pes 0' '--rows nothing'; do
     # shellcheck disable=SC2086
     run_job 20 "$program" $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
@@ -40,7 +40,7 @@ if [ ! -e /dev/nvidiactl ]; then
     tap_done
 fi
 rows='*.512.*,*.65536.*,*_all*,puts_barrier,barrier_loaded'
-run_job 200 "$oshrun" -n 2 "$program" --rows "$rows" -n 20 -r 3 --csv "$tap_dir/csv" --json "$tap_dir/json"
+run_job 200 "$oshrun" -n 2 "$program" --rows "$rows" -k 20 -n 3 --csv "$tap_dir/csv" --json "$tap_dir/json"
 tap_check "rows between two PEs: exit status 0" test "$status" = 0
 tap_check "all data is right" sh -c "! grep -q WRONG '$out'"
 lines=$("$program" --list --rows "$rows" | wc -l)
@@ -48,6 +48,6 @@ lacks=$(grep -c lacks "$out")
 tap_check "a line a row" test "$(grep -vc '^#' "$out")" = "$lines"
 tap_check "CSV has them all" test "$(grep -c '^collectives,2,.*,yes,' "$tap_dir/csv")" = $((lines - lacks))
 tap_check "JSON has them all" test "$(grep -c '"right": true' "$tap_dir/json")" = $((lines - lacks))
-run_job 120 "$oshrun" -n 2 "$program" --rows barrier_all --table -n 50 -r 3
+run_job 120 "$oshrun" -n 2 "$program" --rows barrier_all --table -k 50 -n 3
 tap_check "a boxed table" grep -q '| latency (us)' "$out"
 tap_done

@@ -146,16 +146,16 @@ static long inter_plan(struct inter *p, const struct dev_row *row, inter_kernel 
     long n;
 
     time(1, inter_check(p, row, kernel));
-    *samples = o->samples;
-    if (o->iterations)
-        return o->iterations;
+    *samples = o->perf.samples;
+    if (o->perf.batch)
+        return o->perf.batch;
     n = last > DEV_LAUNCH_US ? 1 : dev_calibrate([&](long count) {
         return time(count, inter_launch(p, row, kernel, count, false));
     });
     if ((double)*samples * (double)n * last > INTER_ROW_US)
         *samples = (long)(INTER_ROW_US / (double)n / last);
     *samples = *samples < (long)INTER_SAMPLES_MIN ? (long)INTER_SAMPLES_MIN : *samples;
-    *samples = *samples > o->samples ? o->samples : *samples;
+    *samples = *samples > o->perf.samples ? o->perf.samples : *samples;
     return n;
 }
 
@@ -194,7 +194,7 @@ static void inter_measure(struct inter *p, const struct dev_row *row, inter_kern
 
     inter_prepare(p, row);
     n = inter_plan(p, row, kernel, o, heard, &samples);
-    for (long i = 0; i < o->warmup; i++)
+    for (long i = 0; i < o->perf.warmup; i++)
         inter_launch(p, row, kernel, n, false);
     before = inter_waits();
     for (long i = 0; i < samples; i++)

@@ -97,8 +97,5 @@ const struct dev_table dev_table = {
     .shapes = shapes,
     .n_kinds = INTER_KINDS,
     .n_shapes = sizeof shapes / sizeof shapes[0],
-    .scopes = DEV_SCOPES,
-    .scope_names = "thread, warp, block, host or all",
-    .grids = false,
     .possible = possible,
 };

@@ -77,10 +77,9 @@ static int inter_allocate(struct inter *p, const struct dev_row *rows, int n)
     p->room = p->half;
     if (inter_allocate_memory(p, load))
         return 0;
-    fprintf(stderr,
-            "internode: no three times %zu bytes of symmetric memory, of the GPU and of the host; set "
-            "SHMEM_DEVICE_SYMMETRIC_SIZE and SHMEM_SYMMETRIC_SIZE, or fewer --rows\n",
-            p->half);
+    perf_complain("no three times %zu bytes of symmetric memory, of the GPU and of the host; set "
+                  "SHMEM_DEVICE_SYMMETRIC_SIZE and SHMEM_SYMMETRIC_SIZE, or fewer --rows",
+                  p->half);
     return -1;
 }
 
@@ -127,34 +126,12 @@ static const char *inter_hosts(struct inter *p, double *heard)
                : "between hosts";
 }
 
-/* Runs all rows; whether every one had right data. */
-static bool inter_run(struct inter *p, const struct dev_row *rows, int n, const struct dev_options *o,
-                      struct dev_report *report, double *heard)
-{
-    bool right = true;
-
-    for (int i = 0; i < n; i++) {
-        inter_kernel *kernel = inter_kernels[inter_what(&rows[i])][rows[i].scope];
-        struct dev_result result;
-        char id[DEV_ID_TEXT];
-        double waits;
-
-        dev_watch(dev_row_id(id, &rows[i]), DEV_SECONDS);
-        inter_measure(p, &rows[i], kernel, o, heard, &result, &waits);
-        right = right && result.right;
-        inter_claims_keep(&rows[i], result.us.p50, waits);
-        if (p->job.me == 0)
-            dev_report_row(report, &rows[i], &result);
-    }
-    dev_watch("the end", DEV_SECONDS);
-    return right;
-}
-
 /* Starts the library, runs, stops it. The program's exit status. */
 static int inter_main(const struct dev_row *rows, int n, const struct dev_options *o, int gpus)
 {
     struct inter p = {};
-    struct dev_report report = {};
+    struct perf_report report = {};
+    const char *hosts;
     double *heard;
     bool right;
 
@@ -164,19 +141,27 @@ static int inter_main(const struct dev_row *rows, int n, const struct dev_option
     p.job.npes = perf_pes();
     p.peer = p.job.me == 0 ? p.job.npes - 1 : 0;
     if (p.job.npes < 2 || p.job.npes > INTER_BATCH) {
-        fprintf(stderr, "internode: needs 2 to %d PEs, has %d; start it with oshrun -n 2\n", INTER_BATCH, p.job.npes);
+        perf_complain("needs 2 to %d PEs, has %d; start it with oshrun -n 2", INTER_BATCH, p.job.npes);
         perf_stop();
         return 2;
     }
     heard = (double *)calloc((size_t)p.job.npes * DEV_FIGURES, sizeof *heard);
     if (!heard || inter_allocate(&p, rows, n))
         perf_fail();
-    report.hosts = inter_hosts(&p, heard);
-    if (p.job.me == 0 && dev_report_open(&report, o, "warpshmem", p.job.npes))
+    hosts = inter_hosts(&p, heard);
+    if (p.job.me == 0 &&
+        dev_report_open(&report, o, "warpshmem", perf_transport(p.dest[0], p.peer), hosts, p.job.npes))
         perf_fail();
-    right = inter_run(&p, rows, n, o, &report, heard);
-    if (p.job.me == 0 && report.lines)
-        inter_claims_print(report.lines);
+    auto measure = [&](const struct dev_row *row, struct dev_result *result) {
+        double waits;
+
+        inter_measure(&p, row, inter_kernels[inter_what(row)][row->scope], o, heard, result, &waits);
+        inter_claims_keep(row, result->us.p50, waits);
+        return true;
+    };
+    right = dev_run(&p.job, rows, n, DEV_SECONDS, &report, measure);
+    if (p.job.me == 0 && report.table)
+        inter_claims_print(report.table);
     if (p.job.me == 0 && dev_report_close(&report))
         right = false;
     free(heard);

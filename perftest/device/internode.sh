@@ -21,7 +21,7 @@ run_job 20 "$internode" --list --rows 'order_*,alltoall_put' -b 4k -e 64k -f 4
 tap_check "--rows and -b -e -f choose; puts of an order have 16 KiB at most" sh -c \
     "[ \"\$(sed -n 's/^alltoall_put[.]block[.]\\([0-9]*\\)[.].*/\\1/p' '$out' | tr '\\n' ' ')\" = '4096 16384 65536 ' ] &&
     grep -q '^order_none.warp.16384' '$out' && ! grep -q '^order.*65536' '$out'"
-for bad in --nonsense '-s all4' '-b 0' '-b 1k -e 8' '-t 100' '-n x' '-r 0' '--rows nothing' '-s stream'; do
+for bad in --nonsense '--scope all4' '-s block' '-r 3' '-b 0' '-b 1k -e 8' '-t 100' '-n x' '-n 0' '--rows nothing' '--scope stream'; do
     # shellcheck disable=SC2086
     run_job 20 "$internode" $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
@@ -37,7 +37,7 @@ fi
 SHMEM_LIBFABRIC_PROVIDER=tcp SHMEM_DEVICE_SYMMETRIC_SIZE=64M
 export SHMEM_LIBFABRIC_PROVIDER SHMEM_DEVICE_SYMMETRIC_SIZE
 rows='order_*.256.1x32,put_*.8.*,put_*.65536.*,alltoall*.512.*,wait_until*,poll_fetch*,load_*.65536.*'
-run_job 300 "$oshrun" -n 2 --nodes-emulated 2 "$internode" --rows "$rows" -n 2 -r 3 --csv "$tap_dir/csv" \
+run_job 300 "$oshrun" -n 2 --nodes-emulated 2 "$internode" --rows "$rows" -k 2 -n 3 --csv "$tap_dir/csv" \
     --json "$tap_dir/json"
 tap_check "rows between two emulated hosts: exit status 0" test "$status" = 0
 lines=$("$internode" --list --rows "$rows" | wc -l)
@@ -50,6 +50,6 @@ tap_check "the lines say that the hosts are emulated" \
 tap_check "the claims follow" sh -c "grep -q '^# a fence per put against one per batch ' '$out' &&
     grep -q '^# put_signal_nbi in a kernel .* against the host.s alltoall' '$out'"
 tap_check "fences wait for nobody" sh -c "grep -q '^# order_fence_each  *256 .* 0[.]0000 ' '$out'"
-run_job 120 "$oshrun" -n 2 --nodes-emulated 2 "$internode" --rows wait_until --table -n 50 -r 3
+run_job 120 "$oshrun" -n 2 --nodes-emulated 2 "$internode" --rows wait_until --table -k 50 -n 3
 tap_check "a boxed table" grep -q '| latency (us)' "$out"
 tap_done

@@ -81,9 +81,8 @@ static int jacobi_allocate(struct jacobi *j, size_t len, int gpus)
 
     j->memory = (char *)perf_malloc(len);
     if (!j->memory || dev_job_open(&j->job)) {
-        fprintf(stderr,
-                "jacobi: no %zu bytes of symmetric device memory; set SHMEM_DEVICE_SYMMETRIC_SIZE, or a smaller grid\n",
-                len);
+        perf_complain("no %zu bytes of symmetric device memory; set SHMEM_DEVICE_SYMMETRIC_SIZE, or a smaller grid",
+                      len);
         return -1;
     }
     j->heard = (double *)calloc((size_t)j->job.npes * DEV_FIGURES, sizeof *j->heard);
@@ -150,19 +149,19 @@ static void jacobi_measure(struct jacobi *j, const struct jacobi_options *o, str
 {
     double figures[DEV_FIGURES];
 
-    if (o->check)
+    if (!o->unchecked)
         jacobi_serial_run(serial, j);
-    for (long i = 0; i < o->dev.warmup; i++)
+    for (long i = 0; i < o->dev.perf.warmup; i++)
         jacobi_go(j);
-    for (long i = 0; i < o->dev.samples; i++)
+    for (long i = 0; i < o->dev.perf.samples; i++)
         figures[i] = jacobi_go(j) * 1e6 / j->iterations;
-    figures[o->dev.samples] = o->check ? jacobi_wrong(serial, j) : 0;
-    dev_exchange(&j->job, figures, (int)o->dev.samples + 1, j->heard);
-    result->right = jacobi_slowest(j, (int)o->dev.samples) == 0;
-    for (long i = 0; i < o->dev.samples; i++)
+    figures[o->dev.perf.samples] = o->unchecked ? 0 : jacobi_wrong(serial, j);
+    dev_exchange(&j->job, figures, (int)o->dev.perf.samples + 1, j->heard);
+    result->right = jacobi_slowest(j, (int)o->dev.perf.samples) == 0;
+    for (long i = 0; i < o->dev.perf.samples; i++)
         figures[i] = jacobi_slowest(j, (int)i);
-    perf_stats_from(&result->us, figures, o->dev.samples);
-    result->samples = o->dev.samples;
+    perf_stats_from(&result->us, figures, o->dev.perf.samples);
+    result->samples = o->dev.perf.samples;
     result->iterations = j->iterations;
 }
 
@@ -178,52 +177,23 @@ static void jacobi_csv(FILE *csv, const struct jacobi *j, const struct dev_resul
     fflush(csv);
 }
 
-/* Runs all rows; whether every one had a right result. */
-static bool jacobi_run(struct jacobi *j, const struct dev_row *rows, int n, const struct jacobi_options *o,
-                       struct dev_report *report, FILE *csv)
-{
-    struct jacobi_serial serial = {};
-    bool right = true;
-
-    for (int i = 0; i < n; i++) {
-        struct dev_result result = {};
-        char id[DEV_ID_TEXT];
-        bool has;
-
-        dev_watch(dev_row_id(id, &rows[i]), 10 * DEV_SECONDS);
-        has = jacobi_prepare(j, &rows[i]);
-        if (has)
-            jacobi_measure(j, o, &serial, &result);
-        right = right && (!has || result.right);
-        if (j->graph)
-            cudaGraphExecDestroy(j->graph);
-        if (j->job.me == 0 && !has)
-            dev_report_lacks(report, &rows[i]);
-        if (j->job.me != 0 || !has)
-            continue;
-        dev_report_row(report, &rows[i], &result);
-        jacobi_csv(csv, j, &result, serial.seconds);
-    }
-    jacobi_serial_free(&serial);
-    dev_watch("the end", DEV_SECONDS);
-    return right;
-}
-
 /* PE 0's outputs. 0, or -1 after a line. */
-static int jacobi_report_open(struct dev_report *report, FILE **csv, const struct jacobi_options *o, int npes)
+static int jacobi_report_open(struct perf_report *report, FILE **csv, const struct jacobi_options *o,
+                              const struct jacobi *j)
 {
     bool to_stdout = o->csv && !strcmp(o->csv, "-");
-    char library[100];
+    static char library[100];
 
     *csv = !o->csv ? NULL : to_stdout ? stdout : fopen(o->csv, "w");
     if (o->csv && !*csv) {
-        fprintf(stderr, "jacobi: cannot write %s: %s\n", o->csv, strerror(errno));
+        perf_complain("cannot write %s: %s", o->csv, strerror(errno));
         return -1;
     }
-    if (dev_report_open(report, &o->dev, perf_library(library, sizeof library), npes))
+    if (dev_report_open(report, &o->dev, perf_library(library, sizeof library),
+                        perf_transport(j->memory, j->job.npes - 1), NULL, j->job.npes))
         return -1;
     if (to_stdout)
-        report->lines = NULL;
+        report->table = NULL;
     return 0;
 }
 
@@ -231,7 +201,8 @@ static int jacobi_report_open(struct dev_report *report, FILE **csv, const struc
 static int jacobi_main(struct dev_row *rows, struct jacobi_options *o, int n, int gpus)
 {
     struct jacobi j = {};
-    struct dev_report report = {};
+    struct perf_report report = {};
+    struct jacobi_serial serial = {};
     FILE *csv = NULL;
     bool right;
 
@@ -243,13 +214,25 @@ static int jacobi_main(struct dev_row *rows, struct jacobi_options *o, int n, in
     j.a.norm = o->norm;
     n = jacobi_rows_expand(rows, o);
     if (n == 0) {
-        fprintf(stderr, "jacobi: a grid of fewer rows than the %d PEs; give --ny more\n", j.job.npes);
+        perf_complain("a grid of fewer rows than the %d PEs; give --ny more", j.job.npes);
         perf_fail();
     }
     if (jacobi_allocate(&j, jacobi_room(rows, n, o->norm, j.job.me, j.job.npes), gpus) ||
-        (j.job.me == 0 && jacobi_report_open(&report, &csv, o, j.job.npes)))
+        (j.job.me == 0 && jacobi_report_open(&report, &csv, o, &j)))
         perf_fail();
-    right = jacobi_run(&j, rows, n, o, &report, csv);
+    auto measure = [&](const struct dev_row *row, struct dev_result *result) {
+        bool has = jacobi_prepare(&j, row);
+
+        if (has)
+            jacobi_measure(&j, o, &serial, result);
+        if (j.graph)
+            cudaGraphExecDestroy(j.graph);
+        if (j.job.me == 0 && has)
+            jacobi_csv(csv, &j, result, serial.seconds);
+        return has;
+    };
+    right = dev_run(&j.job, rows, n, 10 * DEV_SECONDS, &report, measure);
+    jacobi_serial_free(&serial);
     if (j.job.me == 0 && (dev_report_close(&report) || (csv && csv != stdout && fclose(csv))))
         right = false;
     jacobi_free(&j);
@@ -261,17 +244,10 @@ int main(int argc, char **argv)
 {
     static struct dev_row rows[DEV_MAX_ROWS];
     struct jacobi_options o;
-    char error[DEV_ERROR_TEXT];
-    int gpus = 0, n, status;
+    int gpus = 0, n, status = jacobi_options_parse(&o, argc, argv);
 
-    if (jacobi_options_parse(&o, argc, argv, error)) {
-        fprintf(stderr, "jacobi: %s\n", error);
-        return 2;
-    }
-    if (o.dev.help) {
-        jacobi_help();
-        return 0;
-    }
+    if (status >= 0)
+        return status;
     if (o.dev.list && !o.dev.pes)
         o.dev.pes = 2;
     n = jacobi_rows_expand(rows, &o);

@@ -10,16 +10,15 @@ enum jacobi_kind { JACOBI_P, JACOBI_NBI, JACOBI_STREAM, JACOBI_PERSISTENT, JACOB
 enum { JACOBI_SIDE_MAX = 1 << 20, JACOBI_ITERATIONS_MAX = 1 << 20 };
 
 struct jacobi_options {
-    struct dev_options dev; /* of these: rows, pes, list, help, samples, warmup, json */
-    int nx, ny, iterations; /* 0: the usual ones */
-    int norm;               /* every so many iterations */
-    bool check;
+    struct dev_options dev; /* perf.batch: iterations of a run */
+    long nx, ny;            /* 0: the usual ones */
+    long norm;              /* every so many iterations */
+    bool unchecked;
     const char *csv;
 };
 
-/* 0, or -1 and one line in `error` (DEV_ERROR_TEXT bytes). */
-int jacobi_options_parse(struct jacobi_options *o, int argc, char **argv, char *error);
-void jacobi_help(void);
+/* As dev_options_parse. */
+int jacobi_options_parse(struct jacobi_options *o, int argc, char **argv);
 
 /* As dev_rows_expand. */
 int jacobi_rows_expand(struct dev_row *rows, const struct jacobi_options *o);

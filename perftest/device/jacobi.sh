@@ -17,7 +17,7 @@ tap_check "--list prints every variant at both sizes" sh -c "[ \$(wc -l <'$out')
 run_job 20 "$program" --list --variants 'p,stream.graph.*' --nx 100 --ny 50 --iterations 7
 tap_check "--variants, --nx, --ny, --iterations choose" sh -c \
     "[ \"\$(tr '\\n' ' ' <'$out')\" = 'p.stream.100.50x7 p.graph.100.50x7 stream.graph.100.50x7 ' ]"
-for bad in --nonsense '--nx 2' '--ny 0' '-n x' '--norm 0' '-r 0' '--pes 0' '--variants nothing' 'more'; do
+for bad in --nonsense '--nx 2' '--ny 0' '-n x' '--norm 0' '-n 0' '-n 1000' '-r 3' '--pes 0' '--variants nothing' 'more'; do
     # shellcheck disable=SC2086
     run_job 20 "$program" $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
@@ -32,14 +32,14 @@ if [ ! -e /dev/nvidiactl ]; then
 fi
 for grid in '--nx 1000 --ny 301' '--nx 3 --ny 2' '--nx 130 --ny 17 --norm 3' '--nx 2049 --ny 16'; do
     # shellcheck disable=SC2086
-    run_job 120 "$oshrun" -n 2 "$program" $grid -n 50 -r 2
+    run_job 120 "$oshrun" -n 2 "$program" $grid -k 50 -n 2
     tap_check "$grid: exit status 0" test "$status" = 0
     tap_check "$grid: all variants, none lacks, none wrong" sh -c \
         "[ \$(grep -c ' us\$' '$out') = 7 ] && ! grep -q 'WRONG\\|lacks' '$out'"
 done
 run_job 60 "$oshrun" -n 2 "$program" --nx 256 --ny 1
 tap_check "fewer rows than PEs: one clear line" sh -c "[ $status != 0 ] && grep -q 'give --ny more' '$err'"
-run_job 120 "$oshrun" -n 2 "$program" --nx 512 -n 20 -r 2 --csv "$tap_dir/csv" --json "$tap_dir/json"
+run_job 120 "$oshrun" -n 2 "$program" --nx 512 -k 20 -n 2 --csv "$tap_dir/csv" --json "$tap_dir/json"
 tap_check "CSV has all variants" test "$(grep -c '^warpshmem_[a-z]*_[a-z]*,512,512,20,2,[0-9.]*,[0-9.]*$' "$tap_dir/csv")" = 7
 tap_check "JSON has all variants" test "$(grep -c '"right": true' "$tap_dir/json")" = 7
 tap_done

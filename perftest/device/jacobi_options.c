@@ -2,30 +2,8 @@
 /* The command line of jacobi, and which rows it asks for. */
 #include "perftest/device/jacobi.h"
 
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { OPT_NX = 256, OPT_NY, OPT_NORM, OPT_ROWS, OPT_PES, OPT_LIST, OPT_NO_CHECK, OPT_JSON, OPT_CSV };
-
-static const struct option long_options[] = {
-    {"nx", required_argument, NULL, OPT_NX},
-    {"ny", required_argument, NULL, OPT_NY},
-    {"iterations", required_argument, NULL, 'n'},
-    {"norm", required_argument, NULL, OPT_NORM},
-    {"variants", required_argument, NULL, OPT_ROWS},
-    {"rows", required_argument, NULL, OPT_ROWS},
-    {"pes", required_argument, NULL, OPT_PES},
-    {"list", no_argument, NULL, OPT_LIST},
-    {"warmup", required_argument, NULL, 'w'},
-    {"samples", required_argument, NULL, 'r'},
-    {"no-check", no_argument, NULL, OPT_NO_CHECK},
-    {"json", required_argument, NULL, OPT_JSON},
-    {"csv", required_argument, NULL, OPT_CSV},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
 
 static const struct dev_kind kinds[JACOBI_KINDS] = {
     [JACOBI_P] = {.name = "p",
@@ -57,98 +35,74 @@ static bool possible(const struct dev_row *row, int pes)
 }
 
 const struct dev_table dev_table = {
-    .name = "jacobi", .kinds = kinds, .n_kinds = JACOBI_KINDS, .scopes = DEV_SCOPES, .possible = possible};
+    .name = "jacobi", .kinds = kinds, .n_kinds = JACOBI_KINDS, .possible = possible};
 
-/* 0, or -1 and a line. */
-static int take_number(const char *name, const char *text, int least, int most, int *value, char *error)
+#define AT(field) offsetof(struct jacobi_options, field)
+static const struct perf_option own[] = {
+    {0, "nx", "N", PERF_COUNT, AT(nx), .least = 3, .most = JACOBI_SIDE_MAX,
+     .help = "columns of the grid (4096 and 16384 square; ny alone: as ny)"},
+    {0, "ny", "N", PERF_COUNT, AT(ny), .least = 1, .most = JACOBI_SIDE_MAX,
+     .help = "rows of the grid (as nx)"},
+    {0, "norm", "N", PERF_COUNT, AT(norm), .least = 1, .most = JACOBI_ITERATIONS_MAX,
+     .help = "sum of squares every so many iterations"},
+    {0, "no-check", NULL, PERF_FLAG, AT(unchecked),
+     .help = "without the run on one GPU alone, from which no element may differ by 1e-5"},
+    {0, "list", NULL, PERF_FLAG, AT(dev.list), .help = "print the rows without running them"},
+    {0, "pes", "N", PERF_COUNT, AT(dev.pes), .least = 1, .most = 4096, .help = "of --list (2)"},
+    {.name = NULL}};
+#undef AT
+
+static const struct perf_moved moved[] = {
+    {'n', true, "-n is the number of samples, as in every program; iterations of a run are -k, --iterations"},
+    {'r', false, "samples are -n, --samples"},
+    {0}};
+
+static const struct perf_defaults defaults = {.samples = 5,
+                                              .most_samples = DEV_SAMPLES_MAX,
+                                              .warmup = 1,
+                                              .seconds = -1,
+                                              .batch = 1000,
+                                              .batch_help = "iterations of a run",
+                                              .own = own,
+                                              .moved = moved};
+
+static void help(const struct jacobi_options *o)
 {
-    char *end;
-    long n = strtol(text, &end, 10);
-
-    *value = (int)n;
-    if (end != text && !*end && n >= least && n <= most)
-        return 0;
-    snprintf(error, DEV_ERROR_TEXT, "option %s: '%s' is not a number from %d to %d", name, text, least, most);
-    return -1;
-}
-
-static int take_long(const char *name, const char *text, int least, int most, long *value, char *error)
-{
-    int n = 0, status = take_number(name, text, least, most, &n, error);
-
-    *value = n;
-    return status;
-}
-
-static int take(struct jacobi_options *o, int option, const char *value, char *error)
-{
-    switch (option) {
-    case OPT_NX: return take_number("--nx", value, 3, JACOBI_SIDE_MAX, &o->nx, error);
-    case OPT_NY: return take_number("--ny", value, 1, JACOBI_SIDE_MAX, &o->ny, error);
-    case 'n': return take_number("-n", value, 1, JACOBI_ITERATIONS_MAX, &o->iterations, error);
-    case OPT_NORM: return take_number("--norm", value, 1, JACOBI_ITERATIONS_MAX, &o->norm, error);
-    case OPT_PES: return take_number("--pes", value, 1, 4096, &o->dev.pes, error);
-    case 'w': return take_long("-w", value, 0, 1000, &o->dev.warmup, error);
-    case 'r': return take_long("-r", value, 1, DEV_SAMPLES_MAX, &o->dev.samples, error);
-    case OPT_ROWS: o->dev.rows = value; return 0;
-    case OPT_LIST: o->dev.list = true; return 0;
-    case OPT_NO_CHECK: o->check = false; return 0;
-    case OPT_JSON: o->dev.json = value; return 0;
-    case OPT_CSV: o->csv = value; return 0;
-    }
-    o->dev.help = true;
-    return 0;
-}
-
-int jacobi_options_parse(struct jacobi_options *o, int argc, char **argv, char *error)
-{
-    int option;
-
-    *o = (struct jacobi_options){
-        .dev = {.warmup = 1, .samples = 5, .scope = DEV_SCOPES}, .norm = 1, .check = true};
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":n:w:r:h", long_options, NULL)) != -1) {
-        if (option == ':' || option == '?') {
-            snprintf(error, DEV_ERROR_TEXT, "option %s %s (see --help)", argv[optind - 1],
-                     option == ':' ? "needs a value" : "is unknown");
-            return -1;
-        }
-        if (take(o, option, optarg, error))
-            return -1;
-    }
-    if (optind == argc)
-        return 0;
-    snprintf(error, DEV_ERROR_TEXT, "unexpected argument '%s' (see --help)", argv[optind]);
-    return -1;
-}
-
-void jacobi_help(void)
-{
-    printf(
-        "Jacobi iterations of the five-point Laplace stencil in float on a grid of nx x ny, cut into rows of "
-        "PEs:\n"
-        "the first and last column are fixed, the first row follows the last. All variants run the same "
-        "stencil\n"
-        "kernel and sum the squares of all changes every --norm iterations. One line a row:\n"
-        "  variant scope nx ny iterations median p25 p75 us, us an iteration of the slowest PE; scopes:\n"
-        "  stream (kernels launched one by one), graph (all iterations in one CUDA graph), block (one "
-        "kernel)\n"
-        "Options:\n"
-        "      --nx N, --ny N    grid (4096 and 16384 square; ny alone follows nx)\n"
-        "  -n, --iterations N    (1000)\n"
-        "      --norm N          sum of squares every N iterations (1)\n"
-        "      --variants LIST   only these: names or VARIANT.SCOPE.NX.NYxITERATIONS, with * and ?; --rows "
-        "too\n"
-        "      --list            the rows, without running them; --pes N: of N PEs (2)\n"
-        "  -w, --warmup N        runs before the timed ones (1)\n"
-        "  -r, --samples N       timed runs (5)\n"
-        "      --no-check        without the run on one GPU alone, from which no element may differ by 1e-5\n"
-        "      --csv FILE        name,nx,ny,iter,npes,time,serial as well, in seconds; --json FILE; - for "
-        "stdout\n"
-        "  -h, --help            this text\n"
-        "Exit status: 0 right, 1 wrong result or no end, 2 bad options, 77 no GPU.\nVariants:\n");
+    printf("Jacobi iterations of the five-point Laplace stencil in float on a grid of nx x ny, cut into rows "
+           "of PEs:\n"
+           "the first and last column are fixed, the first row follows the last. All variants run the same "
+           "stencil\n"
+           "kernel and sum the squares of all changes every --norm iterations. One line a row:\n"
+           "  variant scope nx ny iterations median p25 p75 us, us an iteration of the slowest PE; scopes:\n"
+           "  stream (kernels launched one by one), graph (all iterations in one CUDA graph), block (one "
+           "kernel)\n"
+           "A sample is a run; -m takes variants or VARIANT.SCOPE.NX.NYxITERATIONS; --csv is\n"
+           "  name,nx,ny,iter,npes,time,serial in seconds.\n");
+    perf_options_help(&o->dev.perf, &defaults);
+    printf("Exit status: 0 right, 1 wrong result or no end, 2 bad options, 77 no GPU.\nVariants:\n");
     for (int k = 0; k < JACOBI_KINDS; k++)
         printf("  %-12s %s\n", kinds[k].name, kinds[k].what);
+}
+
+int jacobi_options_parse(struct jacobi_options *o, int argc, char **argv)
+{
+    struct perf_options *perf = &o->dev.perf;
+    char error[PERF_ERROR_TEXT];
+    int failed;
+
+    perf_name_set(dev_table.name);
+    *o = (struct jacobi_options){.dev = {.scope = DEV_SCOPES}, .norm = 1};
+    failed = perf_options_parse(perf, &defaults, argc, argv, error);
+    if (!failed && perf->batch > JACOBI_ITERATIONS_MAX)
+        failed = snprintf(error, sizeof error, "option -k: %ld is more than %d iterations", perf->batch,
+                          JACOBI_ITERATIONS_MAX);
+    if (failed)
+        perf_complain("%s", error);
+    else if (perf->help)
+        help(o);
+    o->csv = perf->csv;
+    perf->csv = NULL;
+    return failed ? PERF_USAGE : perf->help ? PERF_OK : -1;
 }
 
 int jacobi_rows_expand(struct dev_row *rows, const struct jacobi_options *o)
@@ -163,9 +117,9 @@ int jacobi_rows_expand(struct dev_row *rows, const struct jacobi_options *o)
             row.kind = forms[f].kind;
             row.scope = forms[f].scope;
             row.size = (size_t)(o->nx ? o->nx : o->ny ? o->ny : usual[s]);
-            row.blocks = o->ny ? o->ny : (int)row.size;
-            row.threads = o->iterations ? o->iterations : 1000;
-            if (dev_row_wanted(&row, &o->dev) && possible(&row, o->dev.pes))
+            row.blocks = o->ny ? (int)o->ny : (int)row.size;
+            row.threads = (int)o->dev.perf.batch;
+            if (dev_row_wanted(&row, &o->dev) && possible(&row, (int)o->dev.pes))
                 rows[n++] = row;
         }
     return n;

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 extern "C" {
-#include "perftest/device/report.h"
+#include "perftest/common/progress.h"
+#include "perftest/device/rows.h"
 }
 
 /* Figures that a PE tells the others at once: the samples, and how many values were wrong. */
@@ -37,7 +38,7 @@ static void dev_cuda(cudaError_t status, const char *what)
 {
     if (status == cudaSuccess)
         return;
-    fprintf(stderr, "%s: %s: %s\n", dev_table.name, what, cudaGetErrorString(status));
+    perf_complain("%s: %s", what, cudaGetErrorString(status));
     _exit(1);
 }
 
@@ -107,6 +108,36 @@ static void dev_watch(const char *what, unsigned seconds)
     alarm(seconds);
 }
 
+/*
+ * All rows, each within so many seconds. measure(row, &result): false where the library lacks what the row measures.
+ * Returns whether every one had right data, and PE 0 could write its report.
+ */
+template <class MEASURE>
+static bool dev_run(const struct dev_job *job, const struct dev_row *rows, int n, unsigned seconds,
+                    struct perf_report *report, MEASURE measure)
+{
+    bool right = true;
+
+    for (int i = 0; i < n; i++) {
+        struct dev_result result = {};
+        char id[DEV_ID_TEXT];
+        bool has;
+
+        dev_watch(dev_row_id(id, &rows[i]), seconds);
+        if (job->me == 0)
+            perf_progress(i + 1, n, "%s", id);
+        has = measure(&rows[i], &result);
+        right = right && (!has || result.right);
+        if (job->me == 0 && has)
+            dev_report_row(report, &rows[i], &result);
+        else if (job->me == 0)
+            dev_report_lacks(report, &rows[i]);
+    }
+    perf_progress(0, 0, "the end");
+    dev_watch("the end", DEV_SECONDS);
+    return right;
+}
+
 /* The list that was asked for, or GPUs for the rows: -1, or the status with which the program ends at once. */
 static int dev_ready(const struct dev_options *o, const struct dev_row *rows, int n, int *gpus)
 {
@@ -115,17 +146,17 @@ static int dev_ready(const struct dev_options *o, const struct dev_row *rows, in
     for (int i = 0; o->list && i < n; i++)
         printf("%s\n", dev_row_id(id, &rows[i]));
     if (o->list)
-        return 0;
+        return PERF_OK;
     if (n == 0) {
-        fprintf(stderr, "%s: no row fits --rows '%s' and the other options; --list prints all\n",
-                dev_table.name, o->rows ? o->rows : "*");
-        return 2;
+        perf_complain("no row fits --rows '%s' and the other options; --list prints all",
+                      o->perf.rows ? o->perf.rows : "*");
+        return PERF_USAGE;
     }
     /* A kernel that is loaded when it is first launched would wait for one that waits for it. */
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     if (cudaGetDeviceCount(gpus) != cudaSuccess || *gpus == 0) {
-        fprintf(stderr, "%s: skip: no GPU that CUDA can use\n", dev_table.name);
-        return 77;
+        perf_complain("skip: no GPU that CUDA can use");
+        return PERF_SKIP;
     }
     signal(SIGALRM, dev_too_long);
     dev_watch("the start", 2 * DEV_SECONDS);
@@ -135,16 +166,10 @@ static int dev_ready(const struct dev_options *o, const struct dev_row *rows, in
 /* Options, rows, GPUs: as dev_ready. */
 static inline int dev_begin(struct dev_options *o, struct dev_row *rows, int *n, int argc, char **argv, int *gpus)
 {
-    char error[DEV_ERROR_TEXT];
+    int status = dev_options_parse(o, argc, argv);
 
-    if (dev_options_parse(o, argc, argv, error)) {
-        fprintf(stderr, "%s: %s\n", dev_table.name, error);
-        return 2;
-    }
-    if (o->help) {
-        dev_options_help();
-        return 0;
-    }
+    if (status >= 0)
+        return status;
     if (o->list && !o->pes)
         o->pes = 2;
     *n = dev_rows_expand(rows, o);

@@ -160,24 +160,24 @@ static void p2p_measure(struct p2p *p, const struct dev_row *row, p2p_kernel *ke
 
     p2p_prepare(p, row);
     p2p_launch(p, row, kernel, 1); /* loads the kernel */
-    n = o->iterations ? o->iterations : dev_calibrate([&](long count) {
+    n = o->perf.batch ? o->perf.batch : dev_calibrate([&](long count) {
         double us = p2p_launch(p, row, kernel, count);
 
         dev_exchange(&p->job, &us, 1, heard);
         return p2p_time(p, heard, 0);
     });
-    for (long i = 0; i < o->warmup; i++)
+    for (long i = 0; i < o->perf.warmup; i++)
         p2p_launch(p, row, kernel, n);
-    for (long i = 0; i < o->samples; i++)
+    for (long i = 0; i < o->perf.samples; i++)
         figures[i] = p2p_launch(p, row, kernel, n) / (double)n;
-    figures[o->samples] = p2p_wrong(p, row);
-    dev_exchange(&p->job, figures, (int)o->samples + 1, heard);
-    result->right = p2p_time(p, heard, (int)o->samples) == 0;
-    for (long i = 0; i < o->samples; i++)
+    figures[o->perf.samples] = p2p_wrong(p, row);
+    dev_exchange(&p->job, figures, (int)o->perf.samples + 1, heard);
+    result->right = p2p_time(p, heard, (int)o->perf.samples) == 0;
+    for (long i = 0; i < o->perf.samples; i++)
         figures[i] = p2p_kinds[row->kind].flags & DEV_SLOWEST ? p2p_time(p, heard, (int)i) : heard[i];
     free(heard);
-    perf_stats_from(&result->us, figures, o->samples);
-    result->samples = o->samples;
+    perf_stats_from(&result->us, figures, o->perf.samples);
+    result->samples = o->perf.samples;
     result->iterations = n;
 }
 

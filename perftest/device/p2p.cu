@@ -75,9 +75,9 @@ static int p2p_allocate(struct p2p *p, const struct dev_row *rows, int n)
     p->dest = (char *)perf_malloc(p->bytes + 128);
     p->flag = (uint64_t *)perf_malloc(sizeof *p->flag * P2P_FLAGS * P2P_FLAG_WORDS);
     if (!p->source || !p->dest || !p->flag || dev_job_open(&p->job)) {
-        fprintf(stderr, "p2p: no buffers of %zu and %zu bytes of symmetric device memory; set "
-                        "SHMEM_DEVICE_SYMMETRIC_SIZE, or fewer --rows\n",
-                p->room, p->bytes);
+        perf_complain("no buffers of %zu and %zu bytes of symmetric device memory; set SHMEM_DEVICE_SYMMETRIC_SIZE, or "
+                      "fewer --rows",
+                      p->room, p->bytes);
         return -1;
     }
     dev_cuda(cudaMalloc(&p->local, sizeof *p->local), "cudaMalloc");
@@ -109,38 +109,11 @@ static void p2p_allow_scratch(const struct dev_row *row, p2p_kernel *kernel)
                  "shared memory of the bulk kernels");
 }
 
-/* Runs all rows; whether every one had right data. */
-static bool p2p_run(struct p2p *p, const struct dev_row *rows, int n, const struct dev_options *o,
-                    struct dev_report *report)
-{
-    bool right = true;
-
-    for (int i = 0; i < n; i++) {
-        p2p_kernel *kernel = p2p_kernel_of(&rows[i]);
-        struct dev_result result;
-        char id[DEV_ID_TEXT];
-
-        dev_watch(dev_row_id(id, &rows[i]), DEV_SECONDS);
-        if (!kernel) {
-            if (p->job.me == 0)
-                dev_report_lacks(report, &rows[i]);
-            continue;
-        }
-        p2p_allow_scratch(&rows[i], kernel);
-        p2p_measure(p, &rows[i], kernel, o, &result);
-        right = right && result.right;
-        if (p->job.me == 0)
-            dev_report_row(report, &rows[i], &result);
-    }
-    dev_watch("the end", DEV_SECONDS);
-    return right;
-}
-
 /* Starts the library, runs, stops it. The program's exit status. */
 static int p2p_main(const struct dev_row *rows, int n, const struct dev_options *o, int gpus)
 {
     struct p2p p = {};
-    struct dev_report report = {};
+    struct perf_report report = {};
     char library[100];
     bool right;
 
@@ -151,14 +124,24 @@ static int p2p_main(const struct dev_row *rows, int n, const struct dev_options 
     p.peer = p.job.me == 0 ? p.job.npes - 1 : 0;
     p.takes_part = p.job.me == 0 || p.job.me == p.job.npes - 1;
     if (p.job.npes < 2) {
-        fprintf(stderr, "p2p: needs two PEs at least, has one; start it with oshrun -n 2\n");
+        perf_complain("needs two PEs at least, has one; start it with oshrun -n 2");
         PERF_ONE(finalize)();
         return 2;
     }
     if (p2p_allocate(&p, rows, n) ||
-        (p.job.me == 0 && dev_report_open(&report, o, perf_library(library, sizeof library), p.job.npes)))
+        (p.job.me == 0 && dev_report_open(&report, o, perf_library(library, sizeof library),
+                                         perf_transport(p.dest, p.peer), NULL, p.job.npes)))
         PERF_ONE(global_exit)(1);
-    right = p2p_run(&p, rows, n, o, &report);
+    auto measure = [&](const struct dev_row *row, struct dev_result *result) {
+        p2p_kernel *kernel = p2p_kernel_of(row);
+
+        if (kernel) {
+            p2p_allow_scratch(row, kernel);
+            p2p_measure(&p, row, kernel, o, result);
+        }
+        return kernel != NULL;
+    };
+    right = dev_run(&p.job, rows, n, DEV_SECONDS, &report, measure);
     if (p.job.me == 0 && dev_report_close(&report))
         right = false;
     p2p_free(&p);

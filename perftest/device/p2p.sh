@@ -18,7 +18,7 @@ tap_check "--list prints no row twice" sh -c "[ -z \"\$(sort '$out' | uniq -d)\"
 run_job 20 "$p2p" --list --rows 'put*,g' --scope thread -b 64 -e 1k -f 4
 tap_check "--rows, --scope and -b -e -f choose" sh -c \
     "[ \"\$(sed -n 's/^put[.]thread[.]\\([0-9]*\\)[.].*/\\1/p' '$out' | tr '\\n' ' ')\" = '64 256 1024 ' ]"
-for bad in --nonsense '-s all4' '-b 0' '-b 1k -e 8' '-c 0' '-t 100' '-n x' '--rows nothing'; do
+for bad in --nonsense '--scope all4' '-s block' '-r 3' '-b 0' '-b 1k -e 8' '-c 0' '-t 100' '-n x' '--rows nothing'; do
     # shellcheck disable=SC2086
     run_job 20 "$p2p" $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
@@ -32,12 +32,12 @@ if [ ! -e /dev/nvidiactl ]; then
     tap_done
 fi
 rows='put_loaded,p_loaded,pp_signal_loaded,put.*.8.*,get.block.65536.1x256,g,fetch_inc,pp_signal,pp_put_signal.block.8192.1x256,put_bw.block.1048576.*'
-run_job 120 "$oshrun" -n 2 "$p2p" --rows "$rows" -n 50 -r 3 --csv "$tap_dir/csv" --json "$tap_dir/json"
+run_job 120 "$oshrun" -n 2 "$p2p" --rows "$rows" -k 50 -n 3 --csv "$tap_dir/csv" --json "$tap_dir/json"
 tap_check "rows between two PEs: exit status 0" test "$status" = 0
 lines=$("$p2p" --list --rows "$rows" | wc -l)
 tap_check "a line a row" test "$(grep -vc '^#' "$out")" = "$lines"
 tap_check "CSV has them all" test "$(grep -c '^p2p,2,.*,yes,' "$tap_dir/csv")" = "$lines"
 tap_check "JSON has them all" test "$(grep -c '"right": true' "$tap_dir/json")" = "$lines"
-run_job 120 "$oshrun" -n 2 "$p2p" --rows p --table -n 50 -r 3
+run_job 120 "$oshrun" -n 2 "$p2p" --rows p --table -k 50 -n 3
 tap_check "a boxed table" grep -q '| latency (us)' "$out"
 tap_done

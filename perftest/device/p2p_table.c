@@ -138,8 +138,5 @@ const struct dev_table dev_table = {
     .shapes = shapes,
     .n_kinds = P2P_KINDS,
     .n_shapes = sizeof shapes / sizeof shapes[0],
-    .scopes = DEV_BLOCK + 1,
-    .scope_names = "thread, warp, block or all",
-    .grids = true,
     .possible = possible,
 };

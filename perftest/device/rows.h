@@ -6,8 +6,7 @@
 #ifndef PERFTEST_DEVICE_ROWS_H
 #define PERFTEST_DEVICE_ROWS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "perftest/common/report.h"
 
 /* Who calls: threads of a kernel; or the host, into a stream, into a graph that is launched, or itself. */
 enum dev_scope { DEV_THREAD, DEV_WARP, DEV_BLOCK, DEV_STREAM, DEV_GRAPH, DEV_HOST, DEV_SCOPES };
@@ -51,9 +50,6 @@ struct dev_table {
     const struct dev_kind *kinds;
     const struct dev_shape *shapes;
     int n_kinds, n_shapes;
-    int scopes; /* those below, of enum dev_scope */
-    const char *scope_names;
-    bool grids;                                           /* has rows of several blocks */
     bool (*possible)(const struct dev_row *row, int pes); /* pes 0: whether with some number */
     double (*bus)(const struct dev_row *row,
                   int pes); /* of the size, what a PE's links carry; NULL: no figure */
@@ -61,27 +57,17 @@ struct dev_table {
 extern const struct dev_table dev_table;
 
 struct dev_options {
-    size_t begin, end; /* sizes between them by `factor` instead of each row's own; 0: not given */
-    double factor;
-    long iterations; /* of a kernel; 0: enough for some milliseconds */
-    long warmup, samples;
-    int blocks, threads; /* 0: each row's own */
-    int scope;           /* DEV_SCOPES: all */
-    int pes;             /* rows that fit so many PEs; 0: rows that fit some number */
-    const char *rows;    /* patterns, comma separated, of names or whole ids; NULL: all */
-    const char *json, *csv;
-    bool table, list, help;
+    struct perf_options perf; /* batch: iterations of a kernel; samples: timed kernels */
+    long blocks, threads;     /* 0: each row's own */
+    long scope;               /* of enum dev_scope; DEV_SCOPES: all */
+    long pes;                 /* rows that fit so many PEs; 0: rows that fit some number */
+    bool table, list;
 };
 
-enum { DEV_ERROR_TEXT = 200, DEV_ID_TEXT = 96, DEV_SAMPLES_MAX = 100, DEV_MAX_ROWS = 2048 };
+enum { DEV_ID_TEXT = 96, DEV_SAMPLES_MAX = 100, DEV_MAX_ROWS = 2048 };
 
-/* Fills `o` from the command line: 0, or -1 and one line in `error` (DEV_ERROR_TEXT bytes). */
-int dev_options_parse(struct dev_options *o, int argc, char **argv, char *error);
-void dev_options_help(void);
-
-/* 8, 64k, 1M, 2G in bytes; 0: it is none. */
-size_t dev_size_parse(const char *text);
-
+/* Fills `o` from the command line: -1, or the status with which the program ends at once: after the help or a line. */
+int dev_options_parse(struct dev_options *o, int argc, char **argv);
 /* Writes the rows asked for to `rows` (room for DEV_MAX_ROWS) and returns their number. */
 int dev_rows_expand(struct dev_row *rows, const struct dev_options *o);
 
@@ -93,5 +79,24 @@ const char *dev_row_id(char *id, const struct dev_row *row);
 
 /* Threads, warps or blocks that work side by side in the row's grid. */
 long dev_row_lanes(const struct dev_row *row);
+
+struct dev_result {
+    struct perf_stats us; /* per iteration */
+    long samples, iterations;
+    bool right;
+};
+
+/*
+ * PE 0's report, its lines in the form of device programs: 0, or -1 after one line. `library` is the name and version
+ * of what is measured; `transport` by what PE 0 reaches the last PE, `hosts` where they are, a phrase: NULL where that
+ * is not known or said. Strings that stay.
+ */
+int dev_report_open(struct perf_report *report, const struct dev_options *o, const char *library,
+                    const char *transport, const char *hosts, int npes);
+void dev_report_row(struct perf_report *report, const struct dev_row *row, const struct dev_result *result);
+/* The library lacks what the row measures. */
+void dev_report_lacks(struct perf_report *report, const struct dev_row *row);
+/* 0, or -1 after one line: a file could not be written. */
+int dev_report_close(struct perf_report *report);
 
 #endif

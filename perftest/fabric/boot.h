@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processes of a fabric test: who they are, and what they tell one another beside the fabric, through PMIx. */
+/* The processes of a fabric test: who they are, and what they exchange by the library's bootstrap. */
 #ifndef PERFTEST_FABRIC_BOOT_H
 #define PERFTEST_FABRIC_BOOT_H
 
-#include <stddef.h>
+#include "bootstrap/boot.h"
 
 struct fab_boot {
+    struct wsh_boot boot;
+    struct wsh_env env;
     int me;
     int n;
     int rounds;               /* exchanges so far, alike on every process */
@@ -20,14 +22,11 @@ void fab_boot_close(struct fab_boot *boot);
 void fab_boot_barrier(struct fab_boot *boot);
 /* Collective: the `len` bytes of each process, in order of rank, in `all`. `len` is the same everywhere. */
 void fab_boot_share(struct fab_boot *boot, const void *mine, size_t len, void *all);
-/* Collective: the value of process 0. */
+/* Collective: the value of process 0; the sum of all. */
 long fab_boot_agree(struct fab_boot *boot, long value);
-/* Collective. */
 long fab_boot_sum(struct fab_boot *boot, long value);
 
-/* One line on stderr, with the program's name in front. */
-void fab_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, and the job ends with status 1. */
+/* perf_complain, and the job ends with status 1. */
 _Noreturn void fab_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,127 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a row is timed and its data checked, and the course of every fabric test. */
-#include "perftest/fabric/report.h"
+/* The course of every fabric test: how its rows are run by one, two or all processes, and their data checked. */
+#include "perftest/common/measure.h"
+#include "perftest/common/progress.h"
+#include "perftest/fabric/row.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define BATCH_NS 5e4
-#define ALL_BATCH_NS \
-    25e4 /* longer where all take part: one that leaves a batch late must not count as its time */
 #define IMMEDIATE_NS 5e9 /* an immediate that has not come by then is lost */
-enum { FIRST_CALLS = 4, CALIBRATION_RUNS = 3, MIN_SAMPLES = 10 };
-enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_SKIP = 77 };
+#define POLICIES "single,split,roundrobin"
+enum { SAMPLES_MAX = 1000, ROWS_MAX = 16 };
 
-static double now(clockid_t clock)
-{
-    struct timespec ts;
-
-    clock_gettime(clock, &ts);
-    return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
+/* The row that runs, as the argument of perf_timing's functions. */
+struct row_run {
+    struct fab_net *net;
+    const struct fab_row *row;
+};
 
 static bool takes_part(const struct fab_net *net, const struct fab_row *row)
 {
     return net->boot.me == 0 || row->who == FAB_ALL || (row->who == FAB_PAIR && fab_is_last(net));
 }
 
-/* Runs `n` batches of `count` calls: the ns of each in `times`; then all wait, serving. Returns the CPU ns. */
-static double run(struct fab_net *net, const struct fab_row *row, long count, double *times, long n)
+static void row_run(void *arg, long count, double *times, long n)
 {
-    double cpu = now(CLOCK_PROCESS_CPUTIME_ID), before = now(CLOCK_MONOTONIC);
+    const struct row_run *r = arg;
+    double before = perf_now();
 
-    for (long i = 0; i < n && takes_part(net, row); i++) {
-        row->batch(net, count);
-        double after = now(CLOCK_MONOTONIC);
+    for (long i = 0; i < n && takes_part(r->net, r->row); i++) {
+        r->row->batch(r->net, count);
+        double after = perf_now();
         times[i] = after - before;
         before = after;
     }
-    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    fab_boot_barrier(&net->boot);
-    return cpu;
 }
 
-static double shortest(const double *times, long n)
+static void row_barrier(void *arg)
 {
-    double least = times[0];
-
-    for (long i = 1; i < n; i++)
-        least = times[i] < least ? times[i] : least;
-    return least;
+    fab_boot_barrier(&((struct row_run *)arg)->net->boot);
 }
 
-static long calibrate(struct fab_net *net, const struct fab_row *row, double *times)
+static long row_agree(void *arg, long value)
 {
-    double target = row->who == FAB_ALL ? ALL_BATCH_NS : BATCH_NS;
-    long count = net->opts->common.batch ? net->opts->common.batch : 1;
-    long runs = net->opts->common.samples < CALIBRATION_RUNS ? net->opts->common.samples : CALIBRATION_RUNS;
-
-    run(net, row, 1, times,
-        net->opts->common.batch                   ? 1
-        : net->opts->common.samples < FIRST_CALLS ? 1
-                                                  : FIRST_CALLS);
-    while (!net->opts->common.batch) {
-        run(net, row, count, times, runs);
-        double ns = shortest(times, runs), most = (double)count * 16;
-        double wanted = ns >= target ? (double)count : (double)count * target / (ns > 0 ? ns : 1) * 1.05 + 1;
-        long next = fab_boot_agree(&net->boot, (long)(wanted < most ? wanted : most));
-        if (next <= count)
-            break;
-        count = next;
-    }
-    return count;
+    return fab_boot_agree(&((struct row_run *)arg)->net->boot, value);
 }
 
-static long warm_up(struct fab_net *net, const struct fab_row *row, long count, double *times)
+static void row_slowest(void *arg, double *times, long samples)
 {
-    const struct perf_options *o = &net->opts->common;
-    double before = now(CLOCK_MONOTONIC), each, fit;
-    long least = o->samples < MIN_SAMPLES ? o->samples : MIN_SAMPLES;
-
-    for (long i = 0; i < o->warmup; i++)
-        run(net, row, count, times, 1);
-    each = o->warmup ? (now(CLOCK_MONOTONIC) - before) / (double)o->warmup : 0;
-    fit = each > 0 ? o->seconds * 1e9 / each : (double)o->samples;
-    fit = fit < (double)o->samples ? fit : (double)o->samples;
-    return fab_boot_agree(&net->boot, fit < (double)least ? least : (long)fit);
-}
-
-static void take_slowest(struct fab_net *net, double *times, long samples)
-{
-    double *all = calloc((size_t)net->boot.n * (size_t)samples, sizeof(*all));
+    struct fab_boot *boot = &((struct row_run *)arg)->net->boot;
+    double *all = calloc((size_t)boot->n * (size_t)samples, sizeof(*all));
 
     if (!all)
-        fab_fail("no memory for the samples of %d processes; take fewer (-n)", net->boot.n);
-    fab_boot_share(&net->boot, times, (size_t)samples * sizeof(*times), all);
-    for (int i = 0; i < net->boot.n; i++)
-        for (long j = 0; j < samples; j++)
-            if (all[(long)i * samples + j] > times[j])
-                times[j] = all[(long)i * samples + j];
+        fab_fail("no memory for the samples of %d processes; take fewer (-n)", boot->n);
+    fab_boot_share(boot, times, (size_t)samples * sizeof(*times), all);
+    for (long i = 0; i < boot->n * samples; i++)
+        times[i % samples] = all[i] > times[i % samples] ? all[i] : times[i % samples];
     free(all);
-}
-
-static double per_count(const struct fab_net *net, const struct fab_row *row)
-{
-    return row->each ? row->each : (double)net->window;
-}
-
-static void measure(struct fab_net *net, const struct fab_row *row, double *times, struct fab_result *result)
-{
-    long count = calibrate(net, row, times), samples = warm_up(net, row, count, times);
-    double cpu = run(net, row, count, times, samples), operations = (double)count * per_count(net, row);
-
-    if (row->who == FAB_ALL)
-        take_slowest(net, times, samples);
-    for (long i = 0; i < samples; i++)
-        times[i] /= operations * 1e3;
-    *result = (struct fab_result){.op = row->name,
-                                  .len = net->len,
-                                  .batch = count,
-                                  .samples = samples,
-                                  .copies = row->who == FAB_ALL ? net->boot.n - 1 : 1,
-                                  .cpu_ns = cpu / (operations * (double)samples)};
-    perf_stats_from(&result->us, times, samples);
 }
 
 static bool lands_here(const struct fab_net *net, const struct fab_row *row)
@@ -148,9 +83,9 @@ static long wrong_writes(const struct fab_net *net, const struct fab_row *row)
 static long wrong_immediates(struct fab_net *net)
 {
     long sent = fab_boot_agree(&net->boot, net->sent_immediates);
-    double until = now(CLOCK_MONOTONIC) + IMMEDIATE_NS;
+    double until = perf_now() + IMMEDIATE_NS;
 
-    while (fab_is_last(net) && net->immediates < sent && now(CLOCK_MONOTONIC) < until)
+    while (fab_is_last(net) && net->immediates < sent && perf_now() < until)
         fab_serve(net);
     return fab_is_last(net) ? labs(net->immediates - sent) : 0;
 }
@@ -166,7 +101,8 @@ static long check(struct fab_net *net, const struct fab_row *row)
     net->right_bytes = net->wrong_bytes = 0;
     net->checking = true;
     fab_boot_barrier(&net->boot);
-    run(net, row, 1, &time, 1);
+    row_run(&(struct row_run){net, row}, 1, &time, 1);
+    fab_boot_barrier(&net->boot);
     net->checking = false;
     if (row->kind == FAB_WRITE_IMM)
         wrong += wrong_immediates(net);
@@ -192,76 +128,179 @@ static long window_of(const struct fab_net *net, const struct fab_row *row)
     return fit < net->opts->common.window ? fit : net->opts->common.window;
 }
 
-static long rows(struct fab_net *net, const struct fab_program *program, struct fab_report *report)
+/* The emulated device's links are slower than they say by its scale: EFA_EMULATOR_TIME, 1 or 1/40 or such. */
+static double emulated_scale(void)
+{
+    const char *text = getenv("EFA_EMULATOR_TIME");
+    char *end;
+    double over;
+
+    if (!getenv("EFA_EMULATOR_DIR") || !text)
+        return 1;
+    over = strtod(text, &end);
+    if (*end == '/')
+        return over / strtod(end + 1, NULL);
+    return over == 1 ? 1.0 / 40 : over;
+}
+
+/* Bits a second of all NICs that a row uses; NAN: not known. */
+static double bus_bits(const struct fab_net *net)
+{
+    int used = net->opts->policy == FAB_SINGLE ? 1 : net->n_rails;
+    double bits = 0;
+
+    for (int r = 0; r < used; r++)
+        bits += net->rails[r].bits > 0 ? net->rails[r].bits : (double)NAN;
+    return bits * emulated_scale();
+}
+
+/* GB/s and bus are those of the messages that leave this process: to all its peers, or to one. */
+static void row_figures(const struct fab_net *net, const struct fab_row *row, struct perf_row *result)
+{
+    int copies = row->who == FAB_ALL ? net->boot.n - 1 : 1;
+    double gigabytes = (double)net->len * copies / result->us.p50 / 1e3;
+
+    perf_row_add(result, "gb_per_s", "GB/s", gigabytes, 6, PERF_FRONT);
+    perf_row_add(result, "bus_percent", "bus %", gigabytes * 8e9 / bus_bits(net) * 100, 3, PERF_FRONT);
+    perf_row_add(result, "cpu_ns", "CPU ns", result->cpu_ns, 1, PERF_FRONT);
+}
+
+static long row_measure(struct fab_net *net, const struct fab_row *row, double *times,
+                        struct perf_report *report)
+{
+    struct perf_row result = {.op = row->name, .len = net->len};
+    struct perf_timing timing = {.arg = &(struct row_run){net, row},
+                                 .run = row_run,
+                                 .barrier = row_barrier,
+                                 .agree = row_agree,
+                                 .slowest = row->who == FAB_ALL ? row_slowest : NULL};
+    long wrong;
+
+    net->window = window_of(net, row);
+    timing.each = row->each ? row->each : (double)net->window;
+    perf_measure(&timing, &net->opts->common, times, &result);
+    wrong = check(net, row);
+    result.right = wrong == 0;
+    row_figures(net, row, &result);
+    if (net->boot.me == 0)
+        perf_report_row(report, &result);
+    if (wrong && net->boot.me == 0)
+        perf_complain("%s, %zu bytes: %ld bytes or immediates are wrong", row->name, net->len, wrong);
+    return wrong;
+}
+
+static bool wanted(const struct fab_net *net, const struct fab_row *row)
+{
+    return perf_list_fits(net->opts->common.rows, row->name, NULL);
+}
+
+static long rows(struct fab_net *net, const struct fab_program *program, struct perf_report *report)
 {
     const struct perf_options *o = &net->opts->common;
-    double *times = calloc((size_t)o->samples + FIRST_CALLS + CALIBRATION_RUNS, sizeof(*times));
+    double *times = calloc((size_t)o->samples, sizeof(*times));
     long all_wrong = 0;
+    int at = 0, all = 0;
 
-    for (const struct fab_row *row = program->rows; times && row->name; row++)
-        for (int i = 0; i < o->nsizes && perf_options_want(o, row->name); i++) {
-            struct fab_result result;
-            net->len = o->sizes[i];
-            net->window = window_of(net, row);
-            measure(net, row, times, &result);
-            long wrong = check(net, row);
-            result.right = wrong == 0;
-            all_wrong += wrong;
-            if (net->boot.me == 0)
-                fab_report_row(report, &result);
-            if (wrong && net->boot.me == 0)
-                fab_complain("%s, %zu bytes: %ld bytes or immediates are wrong", row->name, net->len, wrong);
-        }
     if (!times)
         fab_fail("no memory for %ld samples; take fewer (-n)", o->samples);
+    for (const struct fab_row *row = program->rows; row->name; row++)
+        all += wanted(net, row) ? o->nsizes : 0;
+    for (const struct fab_row *row = program->rows; row->name; row++)
+        for (int i = 0; i < o->nsizes && wanted(net, row); i++) {
+            net->len = o->sizes[i];
+            if (net->boot.me == 0)
+                perf_progress(++at, all, "%s, %zu bytes", row->name, net->len);
+            all_wrong += row_measure(net, row, times, report);
+        }
+    perf_progress(0, 0, "the end");
     free(times);
     return all_wrong;
 }
 
+static int report_open(const struct fab_net *net, const struct fab_program *program,
+                       struct perf_report *report)
+{
+    static char library[32], transport[200], policy[16];
+    const struct fi_fabric_attr *fabric = net->rails[0].info->fabric_attr;
+    const char *policies = POLICIES;
+    struct perf_about about = {.program = program->name,
+                               .what = program->what,
+                               .library = library,
+                               .transport = transport,
+                               .npes = net->boot.n,
+                               .n_fields = 4};
+
+    for (long i = 0; i <= net->opts->policy; i++)
+        perf_list_next(&policies, policy, sizeof(policy));
+    snprintf(library, sizeof(library), "libfabric %u.%u", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+    snprintf(transport, sizeof(transport), "%s (%s), %d NIC%s, %s", fabric->prov_name, fabric->name,
+             net->n_rails, net->n_rails == 1 ? "" : "s", policy);
+    about.fields[0] = (struct perf_field){.name = "provider", .text = fabric->prov_name};
+    about.fields[1] = (struct perf_field){.name = "nics", .number = net->n_rails};
+    about.fields[2] = (struct perf_field){.name = "policy", .text = policy};
+    about.fields[3] = (struct perf_field){.name = "fabric", .text = fabric->name, .place = PERF_JSON};
+    if (perf_report_open(report, &about, &net->opts->common))
+        return -1;
+    if (report->table && getenv("EFA_EMULATOR_DIR"))
+        fprintf(report->table, "# emulated device: these figures say nothing of a real one\n");
+    return 0;
+}
+
 static int measure_all(struct fab_net *net, const struct fab_program *program)
 {
-    struct fab_report report;
+    struct perf_report report = {.print = NULL};
     size_t most = 8;
     int status;
 
     for (int i = 0; i < net->opts->common.nsizes; i++)
         most = net->opts->common.sizes[i] > most ? net->opts->common.sizes[i] : most;
     if (!fab_net_open(net, most))
-        return STATUS_SKIP;
-    status = net->boot.me ? 0 : fab_report_open(&report, program, net);
+        return PERF_SKIP;
+    status = net->boot.me ? 0 : report_open(net, program, &report);
     if (fab_boot_agree(&net->boot, status))
-        return STATUS_USAGE;
-    status = rows(net, program, &report) ? STATUS_FAILED : STATUS_OK;
-    if (net->boot.me == 0 && fab_report_close(&report))
-        status = STATUS_FAILED;
+        return PERF_USAGE;
+    status = rows(net, program, &report) ? PERF_FAILED : PERF_OK;
+    if (net->boot.me == 0 && perf_report_close(&report))
+        status = PERF_FAILED;
     fab_net_close(net);
     return status;
 }
 
-static void help(const struct fab_program *program)
+static void help(const struct fab_program *program, const struct perf_options *o,
+                 const struct perf_defaults *d)
 {
-    printf("%s: %s\nUsage: oshrun -n 2 %s [options]\nOptions:\n", program->name, program->what,
-           program->name);
-    fab_options_help(&program->defaults);
+    printf("%s: %s\nUsage: oshrun -n 2 %s [options]\n", program->name, program->what, program->name);
+    perf_options_help(o, d);
     printf("Rows:\n");
     for (const struct fab_row *row = program->rows; row->name; row++)
-        printf("  %-14s %s\n", row->name, row->what);
+        printf("  %-18s %s\n", row->name, row->what);
+    printf("Exit status: 0 right, 1 wrong data, 2 bad options, 77 no such provider.\n");
     fflush(stdout);
 }
 
-static void check_names(const struct fab_program *program, const char *only, char *error)
+static int options_read(struct fab_options *opts, const struct fab_program *program, int argc, char **argv,
+                        char *error)
 {
-    for (const char *p = only; p && *p;) {
-        size_t len = strcspn(p, ",");
-        const struct fab_row *row = program->rows;
+    static const struct perf_option own[] = {
+        {0, "nics", "N|all", PERF_COUNT, offsetof(struct fab_options, nics), .least = 1,
+         .most = FAB_RAILS_MAX, .words = "all", .help = "NICs that each process opens"},
+        {0, "policy", "P", PERF_WORD, offsetof(struct fab_options, policy), .words = POLICIES,
+         .help = "single: all on the first NIC; split: stripes over all; roundrobin (single)"},
+        {.name = NULL}};
+    struct perf_defaults d = program->defaults;
+    const char *names[ROWS_MAX + 1] = {NULL};
 
-        while (row->name && (strlen(row->name) != len || strncmp(row->name, p, len)))
-            row++;
-        if (!row->name)
-            snprintf(error, PERF_ERROR_TEXT, "option -m: no row '%.*s' (see --help)",
-                     len < 40 ? (int)len : 40, p);
-        p += len + (p[len] == ',');
-    }
+    d.own = own;
+    d.most_samples = SAMPLES_MAX;
+    for (int i = 0; i < ROWS_MAX && program->rows[i].name; i++)
+        names[i] = program->rows[i].name;
+    *opts = (struct fab_options){.nics = 1};
+    if (perf_options_parse(&opts->common, &d, argc, argv, error) ||
+        perf_options_check_rows(&opts->common, names, error))
+        return -1;
+    if (opts->common.help)
+        help(program, &opts->common, &d);
+    return 0;
 }
 
 int fab_main(int argc, char **argv, const struct fab_program *program)
@@ -269,21 +308,18 @@ int fab_main(int argc, char **argv, const struct fab_program *program)
     static struct fab_net net;
     static struct fab_options opts;
     char error[PERF_ERROR_TEXT] = "";
-    int status = STATUS_USAGE;
+    int status = PERF_USAGE;
 
+    perf_name_set(program->name);
     net.opts = &opts;
-    if (!fab_options_parse(&opts, &program->defaults, argc, argv, error))
-        check_names(program, opts.common.only, error);
-    if (opts.common.help && !error[0]) {
-        help(program);
-        return STATUS_OK;
-    }
+    if (!options_read(&opts, program, argc, argv, error) && opts.common.help)
+        return PERF_OK;
     if (fab_boot_open(&net.boot))
-        return STATUS_USAGE;
+        return PERF_USAGE;
     if (net.boot.me == 0 && error[0])
-        fab_complain("%s", error);
+        perf_complain("%s", error);
     else if (net.boot.me == 0 && net.boot.n < 2)
-        fab_complain("needs at least 2 processes: oshrun -n 2 %s", program->name);
+        perf_complain("needs at least 2 processes: oshrun -n 2 %s", program->name);
     if (!error[0] && net.boot.n > 1)
         status = measure_all(&net, program);
     fab_boot_close(&net.boot);

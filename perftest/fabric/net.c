@@ -174,7 +174,7 @@ bool fab_net_open(struct fab_net *net, size_t max_len)
     net->max_len = round_up(max_len, 4096);
     if (!fab_rails_choose(net)) {
         if (net->boot.me == 0)
-            fab_complain(
+            perf_complain(
                 "skip: no libfabric provider or fabric '%s' of reliable datagrams with remote memory "
                 "access and immediate data; fi_info lists them",
                 net->opts->common.provider);

@@ -17,14 +17,26 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include "perftest/common/options.h"
 #include "perftest/fabric/boot.h"
-#include "perftest/fabric/options.h"
 
 enum {
     FAB_RAILS_MAX = 32,
     FAB_OPS = 1024,     /* under way at once; more wait for room */
     FAB_CREDIT = 1024,  /* writes with immediate data that the target answers with one message */
     FAB_CREDITS_MAX = 4 /* of them unanswered: so many fit into the target's completion queue */
+};
+
+enum fab_policy {
+    FAB_SINGLE,     /* everything on the first NIC */
+    FAB_SPLIT,      /* each message cut into stripes over all NICs */
+    FAB_ROUND_ROBIN /* two processes: operation i on NIC i mod n; all pairs: target t on NIC t mod n */
+};
+
+struct fab_options {
+    struct perf_options common;
+    long nics; /* that each process opens; 0: all */
+    long policy;
 };
 
 /* libfabric wants memory of its own for each operation under way. */

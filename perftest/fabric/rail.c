@@ -117,7 +117,7 @@ bool fab_rails_choose(struct fab_net *net)
     const char *name = net->opts->common.provider;
     struct fi_info *list = ask(*name ? name : NULL);
     const struct fi_info *best = best_of(list, *name ? name : NULL);
-    int limit = net->opts->nics ? net->opts->nics : FAB_RAILS_MAX;
+    long limit = net->opts->nics ? net->opts->nics : FAB_RAILS_MAX;
 
     if (!best)
         best = best_of(list, NULL);

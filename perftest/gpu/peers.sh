@@ -31,15 +31,19 @@ build_program()
 {
     folder_of=$build/perftest/device/$1
     shift
-    [ -x "$folder_of/$program" ] && [ -z "$(find "$source/perftest/device" -newer "$folder_of/$program")" ] && return
+    [ -x "$folder_of/$program" ] && [ -z "$(find "$source/perftest/device" "$source/perftest/common" -newer "$folder_of/$program")" ] && return
     command -v nvcc >/dev/null || PATH=/usr/local/cuda/bin:$PATH
     case $program in p2p) table=p2p_table ;; jacobi) table=jacobi_options ;; *) table=coll_table ;; esac
     mkdir -p "$folder_of" && cd "$folder_of" || return
-    for file in common/stats device/options device/report device/rows "device/$table"; do
-        "${CC:-cc}" -std=gnu11 -O2 "-I$source" -c -o "$(basename "$file").o" "$source/perftest/$file.c" || return
+    objects=
+    for file in common/base common/options common/progress common/report common/stats common/values device/options \
+        device/report device/rows "device/$table"; do
+        object=$(echo "$file" | tr / -).o objects="$objects $object"
+        "${CC:-cc}" -std=gnu11 -O2 "-I$source" -c -o "$object" "$source/perftest/$file.c" || return
     done
-    nvcc -arch=sm_90 -std=c++17 -O3 "-I$source" -o "$program.new" "$source/perftest/device/$program.cu" \
-        stats.o options.o report.o rows.o "$table.o" "$@" && mv "$program.new" "$program"
+    # shellcheck disable=SC2086
+    nvcc -arch=sm_90 -std=c++17 -O3 "-I$source" -o "$program.new" "$source/perftest/device/$program.cu" $objects "$@" &&
+        mv "$program.new" "$program"
 }
 
 build_nvshmem()

@@ -2,7 +2,7 @@
 /* Time of shmem_init, of the first barrier and of shmem_finalize; one sample per run. */
 #include <stdio.h>
 
-#include "perftest/common/report.h"
+#include "perftest/common/job.h"
 
 /* Unlike the other programs this one measures what perf_main does around the rows. */
 struct init_times {
@@ -24,6 +24,7 @@ static void report_one(struct perf_report *report, const char *op, double us)
 {
     struct perf_row row = {
         .op = op, .samples = 1, .batch = 1, .right = true, .us = {us, us, us, us, us, us, us}};
+    perf_row_add(&row, "cpu_ns", "CPU ns", 0, 1, PERF_FRONT);
     perf_report_row(report, &row);
 }
 
@@ -36,8 +37,8 @@ static const struct perf_program program = {
 
 static int report_all(const struct perf_options *opts, const struct init_times *all, int npes)
 {
-    struct perf_report report;
-    if (perf_report_open(&report, &program, opts, npes))
+    struct perf_report report = {.print = NULL};
+    if (perf_job_report(&report, &program, opts, all))
         return PERF_USAGE;
     report_one(&report, "init", slowest(all, npes, 0));
     report_one(&report, "first_barrier", slowest(all, npes, 1));
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
 {
     char error[PERF_ERROR_TEXT] = "";
     struct perf_options opts;
+    perf_name_set(program.name);
     perf_options_parse(&opts, &program.defaults, argc, argv, error);
     double start = perf_now();
     shmem_init();
@@ -73,7 +75,7 @@ int main(int argc, char **argv)
     if (error[0] && me == 0)
         perf_complain("%s", error);
     else if (opts.help && me == 0)
-        perf_options_help(&program.defaults);
+        perf_options_help(&opts, &program.defaults);
     if (!error[0])
         status = opts.help ? PERF_OK : gather(&opts, &mine);
     start = perf_now();

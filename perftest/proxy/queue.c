@@ -2,21 +2,21 @@
 /* The queue benchmark: its rows, its table, and whether what arrived was right. */
 #include "perftest/proxy/queue.h"
 
-#include "perftest/common/stats.h"
+#include "perftest/common/progress.h"
+#include "perftest/common/report.h"
 #include "perftest/proxy/null.h"
 #include "perftest/proxy/options.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-enum { HEAP = 1 << 20, SKIP = 77 };
+enum { HEAP = 1 << 20 };
 
 static struct queue_options opts;
-static FILE *csv;
+static struct perf_report report;
 static bool failed;
+static int row_number, n_rows;
 
 /* Rings, the job behind them, and what one row asks of the producers. */
 struct bench {
@@ -24,19 +24,21 @@ struct bench {
     struct null_job *null;
     struct queue_work work;
     unsigned threads;
+    bool rates; /* the row is about records a second */
 };
 
-static double now(clockid_t clock)
+/* CPU time of this thread, in ns. */
+static double thread_now(void)
 {
     struct timespec ts;
 
-    clock_gettime(clock, &ts);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
     return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
 static bool fail(const char *what)
 {
-    fprintf(stderr, "queue: %s\n", what);
+    perf_complain("%s", what);
     failed = true;
     return false;
 }
@@ -45,7 +47,7 @@ static bool bench_open(struct bench *b, unsigned threads)
 {
     b->threads = threads;
     if (queue_place_open(&b->place, opts.rings * threads))
-        return fail("no memory for the rings; ask for fewer (-r)");
+        return fail("no memory for the rings; ask for fewer (--rings)");
     b->place.each = opts.rings;
     b->null = null_open(&b->place, threads, opts.n_pes, HEAP);
     if (b->null)
@@ -78,22 +80,34 @@ static struct queue_work work_of(const struct bench *b, enum queue_what what, ui
                                .heap_len = HEAP};
 }
 
-static void print_row(const struct bench *b, const char *row, double *samples, const char *unit, double rate)
+/* A line in ns; where the row has a rate, in M/s of all threads and of one. */
+static void print_row(struct perf_report *r, const struct perf_row *row)
 {
+    const struct bench *b = row->own;
     struct null_figures figures = null_figures(b->null);
-    struct perf_stats stats;
 
-    perf_stats_from(&stats, samples, opts.samples);
-    printf("%-6s %7u %9u %6u %11u %12.1f %12.1f %-3s", row, b->threads, b->work.producers, b->work.len,
-           b->work.outstanding, stats.p50, stats.min, unit);
-    if (rate > 0)
-        printf(" %8.2f M/s, %8.2f a thread", rate / stats.p50, rate / stats.p50 / b->threads);
-    printf("  depth %llu, no room %llu\n", (unsigned long long)figures.depth,
-           (unsigned long long)figures.refused);
-    fflush(stdout);
-    if (csv)
-        fprintf(csv, "queue,%s,%u,%u,%u,%u,%.1f,%.1f,%s\n", row, b->threads, b->work.producers, b->work.len,
-                b->work.outstanding, stats.p50, stats.min, unit);
+    fprintf(r->table, "%-6s %7u %9u %6u %11u %12.1f %12.1f ns ", row->op, b->threads, b->work.producers,
+            b->work.len, b->work.outstanding, row->us.p50 * 1e3, row->us.min * 1e3);
+    if (b->rates)
+        fprintf(r->table, " %8.2f M/s, %8.2f a thread", 1 / row->us.p50, 1 / row->us.p50 / b->threads);
+    fprintf(r->table, "  depth %llu, no room %llu\n", (unsigned long long)figures.depth,
+            (unsigned long long)figures.refused);
+}
+
+static void report_row(const struct bench *b, const char *name, double *samples)
+{
+    struct perf_row row = {.op = name, .len = b->work.len, .samples = opts.common.samples, .own = b};
+    struct null_figures figures = null_figures(b->null);
+
+    row.batch = (long)b->work.each * b->work.producers;
+    row.right = figures.wrong == 0;
+    perf_stats_from(&row.us, samples, row.samples);
+    perf_row_add(&row, "threads", NULL, b->threads, 0, PERF_END);
+    perf_row_add(&row, "producers", NULL, b->work.producers, 0, PERF_END);
+    perf_row_add(&row, "outstanding", NULL, b->work.outstanding, 0, PERF_END);
+    perf_row_add(&row, "depth", NULL, (double)figures.depth, 0, PERF_END);
+    perf_row_add(&row, "no_room", NULL, (double)figures.refused, 0, PERF_END);
+    perf_report_row(&report, &row);
 }
 
 /* Processor's ns a record of one that was pushed before; nobody pushes meanwhile. */
@@ -103,22 +117,22 @@ static double drain_once(struct bench *b)
 
     if (queue_run(&b->place, &b->work) < 0)
         return -1;
-    began = now(CLOCK_THREAD_CPUTIME_ID);
+    began = thread_now();
     if (!null_drain(b->null) || !null_is_idle(b->null))
         return -1;
-    return (now(CLOCK_THREAD_CPUTIME_ID) - began) / b->work.producers / b->work.each;
+    return (thread_now() - began) / b->work.producers / b->work.each;
 }
 
 /* ns of all puts, until the last one is complete. */
 static double put_once(struct bench *b)
 {
-    double began = now(CLOCK_MONOTONIC);
+    double began = perf_now();
 
     if (queue_run(&b->place, &b->work) < 0)
         return -1;
     while (!null_is_idle(b->null))
         sched_yield();
-    return (now(CLOCK_MONOTONIC) - began) / b->work.producers / b->work.each;
+    return (perf_now() - began) / b->work.producers / b->work.each;
 }
 
 static double own_once(struct bench *b)
@@ -153,12 +167,15 @@ static double flag_once(struct bench *b)
     return ns;
 }
 
-/* One sample more, before the others, warms up. `rate`: of a sample in ns, M/s = rate / sample. */
-static void measure(struct bench *b, const char *row, double (*once)(struct bench *b), double rate)
+/* One sample more, before the others, warms up. */
+static void measure(struct bench *b, const char *row, double (*once)(struct bench *b), bool rates)
 {
     double samples[100];
 
-    for (uint32_t i = 0; i <= opts.samples; i++) {
+    b->rates = rates;
+    perf_progress(++row_number, n_rows, "%s, %u bytes, %u threads, %u producers", row, b->work.len,
+                  b->threads, b->work.producers);
+    for (long i = 0; i <= opts.common.samples; i++) {
         double ns = once(b);
 
         if (ns < 0) {
@@ -166,46 +183,47 @@ static void measure(struct bench *b, const char *row, double (*once)(struct benc
             return;
         }
         if (i)
-            samples[i - 1] = ns;
+            samples[i - 1] = ns / 1e3;
     }
-    print_row(b, row, samples, "ns", rate);
+    report_row(b, row, samples);
 }
 
 /* As many as fit into the rings of one thread, a producer for each ring. */
 static void drain_rows(void)
 {
-    for (unsigned s = 0; s < opts.sizes.n && queue_options_want(&opts, "drain"); s++) {
-        uint32_t len = opts.sizes.value[s], chunks = (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
+    for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, "drain"); s++) {
+        uint32_t len = (uint32_t)opts.common.sizes[s], chunks = (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
         struct bench b;
 
         if (!bench_open(&b, 1))
             return;
         b.work = work_of(&b, QUEUE_PUT, opts.rings, WSH_RING_PIECES / chunks, len);
         b.work.block = 1;
-        measure(&b, "drain", drain_once, 1e3);
+        measure(&b, "drain", drain_once, true);
         bench_close(&b);
     }
 }
 
-static void running(struct bench *b, const char *row, double (*once)(struct bench *b), double rate)
+static void running(struct bench *b, const char *row, double (*once)(struct bench *b), bool rates)
 {
     if (null_start(b->null)) {
         fail("no proxy threads");
         return;
     }
-    measure(b, row, once, rate);
+    measure(b, row, once, rates);
     null_stop(b->null);
 }
 
 static void put_rows(unsigned threads, uint32_t producers)
 {
-    for (unsigned s = 0; s < opts.sizes.n && queue_options_want(&opts, "put"); s++) {
+    for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, "put"); s++) {
         struct bench b;
 
         if (!bench_open(&b, threads))
             return;
-        b.work = work_of(&b, QUEUE_PUT, producers, opts.records / producers, opts.sizes.value[s]);
-        running(&b, "put", put_once, 1e3);
+        b.work = work_of(&b, QUEUE_PUT, producers, (uint32_t)opts.common.batch / producers,
+                         (uint32_t)opts.common.sizes[s]);
+        running(&b, "put", put_once, true);
         bench_close(&b);
     }
 }
@@ -217,7 +235,7 @@ static void ack_row(unsigned threads, uint32_t producers)
     if (!queue_options_want(&opts, "ack") || !bench_open(&b, threads))
         return;
     b.work = work_of(&b, QUEUE_ACK, producers, opts.trips, 8);
-    running(&b, "ack", own_once, 0);
+    running(&b, "ack", own_once, false);
     bench_close(&b);
 }
 
@@ -228,20 +246,20 @@ static void flag_row(void)
     if (!queue_options_want(&opts, "flag") || !bench_open(&b, 1))
         return;
     b.work = work_of(&b, QUEUE_FLAG, 1, opts.trips, 8);
-    measure(&b, "flag", flag_once, 0);
+    measure(&b, "flag", flag_once, false);
     bench_close(&b);
 }
 
 static void quiet_rows(unsigned threads)
 {
-    for (unsigned i = 0; i < opts.outstanding.n && queue_options_want(&opts, "quiet"); i++) {
+    for (int i = 0; i < opts.outstanding.n && queue_options_want(&opts, "quiet"); i++) {
         struct bench b;
 
         if (!bench_open(&b, threads))
             return;
         b.work = work_of(&b, QUEUE_QUIET, 1, opts.trips, 8);
         b.work.outstanding = opts.outstanding.value[i];
-        running(&b, "quiet", own_once, 0);
+        running(&b, "quiet", own_once, false);
         bench_close(&b);
     }
 }
@@ -250,8 +268,8 @@ static void all_rows(void)
 {
     drain_rows();
     flag_row();
-    for (unsigned t = 0; t < opts.threads.n; t++) {
-        for (unsigned p = 0; p < opts.producers.n; p++) {
+    for (int t = 0; t < opts.threads.n; t++) {
+        for (int p = 0; p < opts.producers.n; p++) {
             put_rows(opts.threads.value[t], opts.producers.value[p]);
             ack_row(opts.threads.value[t], opts.producers.value[p]);
         }
@@ -259,28 +277,59 @@ static void all_rows(void)
     }
 }
 
+static int rows_count(void)
+{
+    int sizes = opts.common.nsizes, each = queue_options_want(&opts, "ack");
+
+    each += queue_options_want(&opts, "put") ? sizes : 0;
+    each = each * opts.producers.n + (queue_options_want(&opts, "quiet") ? opts.outstanding.n : 0);
+    return each * opts.threads.n + queue_options_want(&opts, "flag") +
+           (queue_options_want(&opts, "drain") ? sizes : 0);
+}
+
+static int report_open(const char *producers)
+{
+    struct perf_about about = {
+        .program = "queue",
+        .library = "warpshmem",
+        .transport = "none",
+        .npes = (int)opts.n_pes,
+        .fields = {{.name = "pushed_by", .text = producers, .place = PERF_JSON},
+                   {.name = "rings", .number = (double)opts.rings, .place = PERF_JSON},
+                   {.name = "block", .number = (double)opts.block, .place = PERF_JSON}},
+        .n_fields = 3};
+
+    report.print = print_row;
+    if (perf_report_open(&report, &about, &opts.common))
+        return -1;
+    if (report.table)
+        fprintf(report.table,
+                "# queue: producers are %s; %ld rings a proxy thread, %ld producers a ring\n"
+                "#row   threads producers  bytes outstanding  median ns/op       min\n",
+                producers, opts.rings, opts.block);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *why, *producers;
+    int status;
 
-    if (!queue_options_parse(&opts, argc, argv))
-        return 2;
-    if (opts.help)
-        return 0;
+    perf_name_set("queue");
+    status = queue_options_parse(&opts, argc, argv);
+    if (status)
+        return status < 0 ? PERF_USAGE : PERF_OK;
+    if (opts.common.note)
+        perf_complain("note: %s", opts.common.note);
     producers = queue_producers(&why);
     if (!producers) {
-        fprintf(stderr, "queue: skip: no GPU: %s\n", why);
-        return SKIP;
+        perf_complain("skip: no GPU: %s", why);
+        return PERF_SKIP;
     }
-    if (opts.csv && !(csv = fopen(opts.csv, "w"))) {
-        fprintf(stderr, "queue: option --csv: '%s' cannot be written\n", opts.csv);
-        return 2;
-    }
-    printf("# queue: producers are %s; %u rings a proxy thread, %u producers a ring\n", producers, opts.rings,
-           opts.block);
-    printf("#row   threads producers  bytes outstanding  median ns/op       min\n");
+    if (report_open(producers))
+        return PERF_USAGE;
+    n_rows = rows_count();
     all_rows();
-    if (csv && fclose(csv))
-        fail("the CSV file could not be written");
-    return failed;
+    perf_progress(0, 0, "the end");
+    return perf_report_close(&report) || failed ? PERF_FAILED : PERF_OK;
 }

@@ -9,17 +9,20 @@ queue=$(test_program perftest/proxy/queue)
 
 run_job 20 "$queue" --help
 tap_check "--help names the rows" sh -c "[ $status = 0 ] && grep -q '^  drain ' '$out' && grep -q '^  quiet ' '$out'"
-for bad in --nonsense '-t 0' '-t 9' '-s 12' '-s 8,x' '-r' '--rows nothing' '-t 4 -r 8'; do
+for bad in --nonsense '--threads 0' '--threads 9' '-s 12' '-s 8,x' '-s 128k' '-n' '--rows nothing' '--threads 4 --rings 8' \
+    '-t 1' '-n 20000' '-r 2'; do
     # shellcheck disable=SC2086
     run_job 20 "$queue" $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
 done
-small='-n 20000 -i 50 -k 2 -s 8,264,65536 -p 1,3 -t 1,2 -o 1,64'
+small='-k 20000 --trips 50 -n 2 -s 8,264,65536 --producers 1,3 --threads 1,2 --outstanding 1,64'
 # shellcheck disable=SC2086
 run_job 100 "$queue" $small --csv "$tap_dir/csv"
 tap_check "CPU threads: exit status 0" test "$status" = 0
 tap_check "a line a row" test "$(grep -vc '^#' "$out")" = 24
-tap_check "CSV has them all" test "$(wc -l <"$tap_dir/csv")" = 24
+tap_check "CSV has them all" test "$(grep -c ',yes,' "$tap_dir/csv")" = 24
+run_job 20 "$queue" --rows flag -k 2 --trips 50
+tap_check "a letter with a new meaning: a line says so" sh -c "[ $status = 0 ] && grep -q 'samples are -n' '$err'"
 
 gpu=$top_builddir/perftest/proxy/queue_gpu
 if [ ! -x "$gpu" ]; then
@@ -29,7 +32,7 @@ elif [ ! -e /dev/nvidiactl ]; then
     tap_check "without a GPU: exit status 77, one line" sh -c "[ $status = 77 ] && grep -q 'skip: no GPU' '$err'"
 else
     # shellcheck disable=SC2086
-    run_job 100 "$gpu" $small -p 1,1024 -b 32
+    run_job 100 "$gpu" $small --producers 1,1024 --block 32
     tap_check "a kernel for producers: a line a row" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 24 ]"
 fi
 tap_done
