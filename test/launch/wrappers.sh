@@ -106,6 +106,23 @@ all()
     tap_check "$3: a failing compiler's status" test $? != 0
 }
 
+# pkg_config PREFIX: its flags are those of oshcc, and programs start without ldconfig or LD_LIBRARY_PATH.
+pkg_config()
+{
+    command -v pkg-config >/dev/null || {
+        tap_skip "pkg-config" "no pkg-config"
+        return
+    }
+    ask="env PKG_CONFIG_PATH=$1/lib/pkgconfig pkg-config --define-variable=prefix=$1"
+    try "pkg-config" $ask --cflags --libs warpshmem
+    tr -s ' ' <"$out" | sed 's/ $//' >flags
+    try "oshcc's flags" "$1/bin/oshcc" -show hello.c -o by_flags
+    tap_check "pkg-config gives the flags of oshcc" \
+        sh -c "sed 's/^[^ ]* *//; s/hello.c -o by_flags //' '$out' | grep -qxF -- \"\$(cat flags)\""
+    try "compiled with them" ${CC:-cc} hello.c $(cat flags) -o by_flags
+    try "and run" ./by_flags
+}
+
 all "$abs_build/oshcc" "$abs_build/oshc++" "build folder"
 ln -s "$abs_build/oshcc" shmemcc
 ln -s "$abs_build/oshc++" oshcxx
@@ -126,6 +143,10 @@ if make -s -C "$abs_build" install DESTDIR="$tap_dir/dest" >"$out" 2>"$err"; the
     mv "$tap_dir/dest" "$tap_dir/elsewhere"
     moved=$tap_dir/elsewhere$prefix
     try "moved again" "$moved/bin/oshcc" hello.c -o hello
+    pkg_config "$moved"
+    for page in README.md NEWS.md LICENSE docs/guide/install.md docs/guide/settings.md; do
+        tap_check "$page is installed" test -s "$moved/share/doc/warpshmem/$page"
+    done
     try "and run" ./hello
     make -s -C "$abs_build" uninstall DESTDIR="$tap_dir/elsewhere" >"$out" 2>"$err"
     tap_check "uninstall leaves no program" test -z "$(ls "$moved/bin")"
