@@ -238,7 +238,7 @@ struct wsh_tp_ops {
     int (*put_strided)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                        const struct wsh_strided *shape, size_t *taken);
 
-    /* Orders all earlier operations of the context, per PE, before all later ones (EFA.md §3.3). No drain where
+    /* Orders all earlier operations of the context, per PE, before all later ones (transports/efa/README.md). No drain where
      * a cheaper way exists. */
     int (*fence)(struct wsh_tctx *tctx);
 

@@ -3,6 +3,9 @@
 # The README's device program, built by oshnvcc, run by oshrun: every PE has its left neighbour's row.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
+awk '/^```cuda$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$top_srcdir/README.md" >"$tap_dir/readme.cu"
+grep -v SPDX "$top_srcdir/test/device/readme_program.cu" | cmp -s - "$tap_dir/readme.cu"
+tap_check "it stands in README.md as it is compiled here" test $? = 0
 need_oshrun
 abs_source=$(cd "$top_srcdir" && pwd)
 nvcc=$(sed -n "s/^ *\*nvcc) compiler=\${SHMEM_NVCC:-'\(.*\)'} ;;/\1/p" "$top_builddir/oshnvcc")
