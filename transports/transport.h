@@ -238,8 +238,10 @@ struct wsh_tp_ops {
     int (*put_strided)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                        const struct wsh_strided *shape, size_t *taken);
 
-    /* Orders all earlier operations of the context, per PE, before all later ones (transports/efa/README.md). No drain where
-     * a cheaper way exists. */
+    /*
+     * Orders all earlier operations of the context, per PE, before all later ones. Does not wait for their completion
+     * where there is a cheaper way (transports/efa/README.md shows one).
+     */
     int (*fence)(struct wsh_tctx *tctx);
 
     /* Operations started and not yet complete at the target (gets: not yet here), to `pe`, or to all if pe < 0. */
