@@ -4,6 +4,7 @@
 #define WSH_BOOTSTRAP_BOOT_H
 
 #include "base/env.h"
+#include "base/secret.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +52,11 @@ struct wsh_boot {
     int my_pe, n_pes;
     int local_rank, local_size; /* as the launcher sees this host; a hint, verified by the blobs */
     char launcher[32];          /* "oshrun", "pmix" or "none", for messages */
+    bool one_machine; /* the launcher started all PEs on this machine, emulated hosts or not; a hint */
+
+    struct wsh_secret secret; /* of the job: the same for all PEs; from the first publish on */
+    bool has_secret;
+    uint32_t generation; /* counts shmem_init */
 
     /*
      * Set by the caller before wsh_boot_open, or NULL: the launcher is gone, and with it all who could end the job;

@@ -4,13 +4,14 @@
 #include "bootstrap/ways.h"
 
 #include "bootstrap/blob.h"
+#include "bootstrap/call_pmix.h"
 #include "bootstrap/host_pmix.h"
 #include "bootstrap/lean.h"
+#include "bootstrap/secret_pmix.h"
 #include "base/err.h"
 #include "base/log.h"
 
 #include <pmix.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,78 +43,6 @@ static struct {
 static struct wsh_boot *watched;
 static atomic_bool leaving;
 
-/* One asynchronous call; the mutex orders what libpmix's thread did before what we do after. */
-struct call {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool done;
-    pmix_status_t status;
-    size_t id;
-};
-
-static void call_init(struct call *call)
-{
-    pthread_condattr_t attr;
-
-    *call = (struct call){.mutex = PTHREAD_MUTEX_INITIALIZER};
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&call->changed, &attr);
-    pthread_condattr_destroy(&attr);
-}
-
-static void call_done(pmix_status_t status, void *data)
-{
-    struct call *call = data;
-
-    pthread_mutex_lock(&call->mutex);
-    call->status = status;
-    call->done = true;
-    pthread_cond_signal(&call->changed);
-    pthread_mutex_unlock(&call->mutex);
-}
-
-static void handler_registered(pmix_status_t status, size_t id, void *data)
-{
-    ((struct call *)data)->id = id;
-    call_done(status, data);
-}
-
-static struct timespec after(double seconds)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)seconds;
-    t.tv_nsec += (long)(1e9 * (seconds - (double)(time_t)seconds));
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return t;
-}
-
-/* Waits for the end of a call; says so every `hang` seconds (0 = never) that pass in `what`. */
-static pmix_status_t call_wait(struct call *call, double hang, const char *what)
-{
-    double waited = 0;
-
-    pthread_mutex_lock(&call->mutex);
-    while (!call->done) {
-        struct timespec until = after(hang);
-
-        if (hang <= 0)
-            pthread_cond_wait(&call->changed, &call->mutex);
-        else if (pthread_cond_timedwait(&call->changed, &call->mutex, &until) == ETIMEDOUT)
-            wsh_warn("%s: waiting for other PEs since %.0f s; does every PE come to the same call? "
-                     "(SHMEM_HANG_SECONDS sets when this is said)",
-                     what, waited += hang);
-    }
-    pthread_mutex_unlock(&call->mutex);
-    pthread_cond_destroy(&call->changed);
-    return call->status;
-}
-
 /*
  * What fails here mostly fails because another PE ended. The launcher then says who and why, and ends this PE: a line
  * from each survivor would hide that, so it comes only from one who is still there a little later.
@@ -122,7 +51,7 @@ static pmix_status_t call_wait(struct call *call, double hang, const char *what)
 
 static int failed(const char *what, pmix_status_t status)
 {
-    struct timespec until = after(LAUNCHER_SECONDS);
+    struct timespec until = wsh_pmix_after(LAUNCHER_SECONDS);
 
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
         continue;
@@ -149,13 +78,13 @@ static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, 
 static void watch_launcher(struct wsh_boot *boot)
 {
     pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
-    struct call call;
+    struct wsh_pmix_call call;
 
     watched = boot;
     atomic_store_explicit(&leaving, false, memory_order_relaxed);
-    call_init(&call);
-    PMIx_Register_event_handler(&code, 1, NULL, 0, on_lost, handler_registered, &call);
-    call_wait(&call, 0, "PMIx");
+    wsh_pmix_call_init(&call);
+    PMIx_Register_event_handler(&code, 1, NULL, 0, on_lost, wsh_pmix_call_registered, &call);
+    wsh_pmix_call_wait(&call, 0, "PMIx");
     client.lost_handler = call.id;
 }
 
@@ -231,10 +160,12 @@ static int describe(struct wsh_boot *boot, const struct wsh_env *env)
     boot->my_pe = (int)client.me.rank;
     boot->n_pes = (int)n_pes;
     snprintf(boot->launcher, sizeof boot->launcher, "%s", env->oshrun_pid > 0 ? "oshrun" : "pmix");
+    read_local_peers(boot);
+    boot->one_machine = boot->local_size == boot->n_pes;
     if (env->node_emulated >= 0)
         read_emulated_peers(boot);
-    else
-        read_local_peers(boot);
+    boot->generation = client.generation;
+    wsh_secret_pmix_open(boot, &client.me);
     return 0;
 }
 
@@ -305,15 +236,15 @@ __attribute__((destructor)) static void leave_job(void)
 
 static int fence(bool collect, const char *what)
 {
-    struct call call;
+    struct wsh_pmix_call call;
     pmix_info_t info;
     pmix_status_t status;
 
-    call_init(&call);
+    wsh_pmix_call_init(&call);
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    status = PMIx_Fence_nb(NULL, 0, &info, 1, call_done, &call);
+    status = PMIx_Fence_nb(NULL, 0, &info, 1, wsh_pmix_call_done, &call);
     if (status == PMIX_SUCCESS)
-        status = call_wait(&call, client.hang_seconds, what);
+        status = wsh_pmix_call_wait(&call, client.hang_seconds, what);
     PMIX_INFO_DESTRUCT(&info);
     return status == PMIX_SUCCESS ? 0 : failed(what, status);
 }
@@ -338,9 +269,14 @@ static int pmix_publish(struct wsh_boot *boot, int round, const void *blob, size
     make_key(round, key, sizeof key);
     status = PMIx_Put(PMIX_GLOBAL, key, &value);
     if (status == PMIX_SUCCESS)
+        status = wsh_secret_pmix_offer(boot);
+    if (status == PMIX_SUCCESS)
         status = PMIx_Commit();
     free(bytes);
-    return status == PMIX_SUCCESS ? fence(true, "exchange of addresses") : failed("publishing", status);
+    rc = status == PMIX_SUCCESS ? fence(true, "exchange of addresses") : failed("publishing", status);
+    if (!rc && (status = wsh_secret_pmix_take(boot, &client.me)) != PMIX_SUCCESS)
+        rc = failed("look-up of the job's secret", status);
+    return rc;
 }
 
 static int pmix_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)

@@ -25,17 +25,6 @@ static int out_of_memory(size_t len)
     return -ENOMEM;
 }
 
-static int single_open(struct wsh_boot *boot, const struct wsh_env *env)
-{
-    boot->priv = calloc(1, sizeof(struct single));
-    if (!boot->priv)
-        return out_of_memory(sizeof(struct single));
-    boot->my_pe = boot->local_rank = 0;
-    boot->n_pes = boot->local_size = 1;
-    snprintf(boot->launcher, sizeof boot->launcher, "%s", env->oshrun_pid > 0 ? "oshrun" : "none");
-    return 0;
-}
-
 static void single_close(struct wsh_boot *boot)
 {
     struct single *single = boot->priv;
@@ -45,6 +34,26 @@ static void single_close(struct wsh_boot *boot)
     free(single->rounds);
     free(single);
     boot->priv = NULL;
+}
+
+static int single_open(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    int rc;
+
+    boot->priv = calloc(1, sizeof(struct single));
+    if (!boot->priv)
+        return out_of_memory(sizeof(struct single));
+    boot->my_pe = boot->local_rank = 0;
+    boot->n_pes = boot->local_size = 1;
+    boot->one_machine = boot->has_secret = true;
+    rc = wsh_random_fill(&boot->secret, sizeof boot->secret);
+    if (rc) {
+        wsh_error("no random bytes from the kernel: getrandom: %s", wsh_strerror(rc));
+        single_close(boot);
+        return rc;
+    }
+    snprintf(boot->launcher, sizeof boot->launcher, "%s", env->oshrun_pid > 0 ? "oshrun" : "none");
+    return 0;
 }
 
 static int grow(struct single *single, int n_rounds)

@@ -8,6 +8,7 @@
 #include "bootstrap/oshrun/say.h"
 #include "base/env.h"
 #include "base/err.h"
+#include "base/secret.h"
 
 #include <pmix_server.h>
 #include <pthread.h>
@@ -210,12 +211,33 @@ static pmix_status_t register_pes(int n_pes)
     return calls_wait();
 }
 
+/*
+ * libpmix's `native` check over TCP believes the user id that a client gives. So the name space, which a client must
+ * give too, carries the secret of the job, which only the environment of the PEs holds. It is never printed.
+ */
+static int draw_nspace(void)
+{
+    struct wsh_secret secret;
+    char text[WSH_SECRET_TEXT];
+    int rc = wsh_random_fill(&secret, sizeof secret);
+
+    if (rc) {
+        wsh_say("no random bytes from the kernel: getrandom: %s", wsh_strerror(rc));
+        return rc;
+    }
+    wsh_secret_print(&secret, text);
+    snprintf(server.nspace, sizeof server.nspace, "oshrun-%d-%s", (int)getpid(), text);
+    return 0;
+}
+
 int wsh_server_open(const char *tmpdir, int n_pes, int n_nodes, int event_fd)
 {
     pmix_status_t status;
+    int rc = draw_nspace();
 
+    if (rc)
+        return rc;
     server.event_fd = event_fd;
-    snprintf(server.nspace, sizeof server.nspace, "oshrun-%d", (int)getpid());
     if (n_pes <= HASH_STORE_MAX_PES)
         setenv("PMIX_MCA_gds", "hash", 0);
     status = start(tmpdir);

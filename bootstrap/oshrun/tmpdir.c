@@ -6,6 +6,7 @@
 #include "bootstrap/oshrun/say.h"
 #include "base/env.h"
 #include "base/err.h"
+#include "base/secret.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ int wsh_tmpdir_name(char **path)
     uint64_t any;
 
     *path = NULL;
-    if (getrandom(&any, sizeof any, 0) == (ssize_t)sizeof any &&
+    if (!wsh_random_fill(&any, sizeof any) &&
         asprintf(path, "%s/oshrun.%016" PRIx64, below ? below : "/tmp", any) >= 0)
         return 0;
     wsh_say("out of memory");

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiting for an asynchronous call of libpmix. */
+#ifndef WSH_BOOTSTRAP_CALL_PMIX_H
+#define WSH_BOOTSTRAP_CALL_PMIX_H
+
+#include <pmix.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+/* One call; the mutex orders what libpmix's thread did before what we do after. */
+struct wsh_pmix_call {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool done;
+    pmix_status_t status;
+    size_t id;
+};
+
+void wsh_pmix_call_init(struct wsh_pmix_call *call);
+
+/* For libpmix to call at the end, with the struct as `data`. */
+void wsh_pmix_call_done(pmix_status_t status, void *data);
+void wsh_pmix_call_registered(pmix_status_t status, size_t id, void *data);
+
+/* Waits for the end of a call; says so every `hang` seconds (0 = never) that pass in `what`. */
+pmix_status_t wsh_pmix_call_wait(struct wsh_pmix_call *call, double hang, const char *what);
+
+/* The time of CLOCK_MONOTONIC so many seconds from now. */
+struct timespec wsh_pmix_after(double seconds);
+
+#endif
