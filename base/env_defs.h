@@ -38,6 +38,9 @@ WSH_ENV(provider, STR, "SHMEM_LIBFABRIC_PROVIDER", "", "NVSHMEM_LIBFABRIC_PROVID
 WSH_ENV(domain, STR, "SHMEM_LIBFABRIC_DOMAIN", "", "SHMEM_OFI_DOMAIN",
         "libfabric domain (NIC) name for the efa transport, its only one (empty = those that SHMEM_NICS* choose, or "
         "the first)")
+WSH_ENV(interface, STR, "SHMEM_INTERFACE", "", "",
+        "where PEs listen when the network is sockets: names of interfaces, addresses or networks such as 10.0.0.0/8, "
+        "separated by commas (empty = loopback where all PEs are on one machine, else the first that other hosts reach)")
 WSH_ENV(nics, STR, "SHMEM_NICS", "", "NVSHMEM_HCA_LIST",
         "NICs that may be used, by name or PCI address, separated by commas; * and ? match; ^ in front: all but these "
         "(empty = all)")

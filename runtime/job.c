@@ -85,6 +85,28 @@ static bool on_one_host(const struct wsh_job *job, const struct wsh_peer_blob *p
     return true;
 }
 
+/* … and it listens where all of them are reached, and nobody else. */
+static bool on_one_machine(const struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    uint64_t first = wsh_peer_blob_machine(&peers[0]);
+
+    for (int pe = 1; pe < job->n_pes; pe++)
+        if (!first || wsh_peer_blob_machine(&peers[pe]) != first)
+            return false;
+    return true;
+}
+
+/* What all PEs took for granted when they opened the network, each by what its launcher said, is true. */
+static bool listen_right(const struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    bool loopback = on_one_machine(job, peers);
+
+    for (int pe = 0; pe < job->n_pes; pe++)
+        if (wsh_peer_blob_loopback(&peers[pe]) != loopback)
+            return false;
+    return true;
+}
+
 /* One round: open what is needed, tell the peers, hear them. */
 static int meet_peers(struct wsh_job *job, bool network, struct wsh_peer_blob *peers)
 {
@@ -100,15 +122,18 @@ static void forget_peers(struct wsh_job *job, struct wsh_peer_blob *peers)
 }
 
 /*
- * The launcher's view of the host is a hint that saves loading a network library; the blobs are the truth. Where
- * they disagree, a second round opens the network.
+ * The launcher's view of the host is a hint that saves loading a network library, and says where to listen; the blobs
+ * are the truth. Where they disagree, a second round opens the network.
  */
 static int build_routes(struct wsh_job *job, struct wsh_peer_blob *peers)
 {
     bool network = job->boot.local_size < job->n_pes || job->env.node_emulated >= 0;
-    int rc = meet_peers(job, network, peers);
+    int rc;
 
-    if (!rc && !network && !on_one_host(job, peers)) {
+    job->loopback = job->boot.one_machine;
+    rc = meet_peers(job, network, peers);
+    if (!rc && ((!network && !on_one_host(job, peers)) || (job->network && !listen_right(job, peers)))) {
+        job->loopback = on_one_machine(job, peers);
         forget_peers(job, peers);
         wsh_route_close(job);
         rc = meet_peers(job, true, peers);

@@ -75,6 +75,7 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
                                          .threads = true,
                                          .multiple = job->thread_level == SHMEM_THREAD_MULTIPLE,
                                          .hmem = wsh_hmem_wanted(job),
+                                         .loopback = job->loopback,
                                          .gpu = ops->device ? &job->device.gpu : NULL,
                                          .meet_host = meet_host,
                                          .under = job->under.given.base ? &job->under.given : NULL,
@@ -228,7 +229,8 @@ static int connect_one(struct wsh_job *job, unsigned tp, const struct wsh_peer_b
                                      describe_connect};
     const void **address = calloc((size_t)job->n_pes, sizeof *address);
     size_t *len = calloc((size_t)job->n_pes, sizeof *len);
-    struct connecting connecting = {job->tp[tp], {job->n_pes, address, len, job->same_host}};
+    struct connecting connecting = {
+        job->tp[tp], {job->n_pes, address, len, job->same_host, job->boot.secret, job->boot.generation}};
     int rc = address && len ? 0 : -ENOMEM;
 
     for (int pe = 0; !rc && pe < job->n_pes; pe++)

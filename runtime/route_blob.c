@@ -17,18 +17,19 @@
 #include <unistd.h>
 
 #define BLOB_MAGIC 0x68737770u /* "pwsh" */
-#define BLOB_VERSION 2u
+#define BLOB_VERSION 3u
 
 struct blob_head {
     uint32_t magic, version;
     uint32_t len;   /* of the whole blob */
     uint32_t n_tps; /* blob_tp that follow */
-    uint64_t host;
+    uint64_t host, machine;
     uint64_t program; /* fingerprint of the executable */
     uint64_t seg_len[WSH_SEGS];
     char library[16]; /* package version */
     char gpu[16];     /* PCI address */
     uint32_t first_cpu, n_cpus;
+    uint32_t loopback, zero;
 };
 
 /* Followed by address_len + sum(mem_len) bytes, then padding to 8. */
@@ -50,27 +51,29 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t len)
     return hash;
 }
 
-/*
- * PEs share memory if they run under one kernel (boot id), reach each other's sockets (network name space), and
- * are not told to play different hosts.
- */
+/* PEs reach each other's loopback if they run under one kernel (boot id) and in one network name space. */
+static uint64_t machine_id(void)
+{
+    char boot[64] = "";
+    struct stat net = {0};
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    bool known = fd >= 0 && read(fd, boot, sizeof boot - 1) > 0 && !stat("/proc/self/ns/net", &net);
+
+    if (fd >= 0)
+        close(fd);
+    if (!known)
+        return 0;
+    return mix(mix(0xcbf29ce484222325u, boot, sizeof boot), &net.st_ino, sizeof net.st_ino);
+}
+
+/* PEs share memory if they are on one machine as above, and are not told to play different hosts. */
 static uint64_t host_id(const struct wsh_job *job)
 {
-    char boot[64] = "", host[HOST_NAME_MAX + 1] = "";
-    struct stat net = {0};
-    uint64_t hash = 0xcbf29ce484222325u;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    char host[HOST_NAME_MAX + 1] = "";
+    uint64_t hash = machine_id();
 
-    if (fd >= 0) {
-        (void)!read(fd, boot, sizeof boot - 1);
-        close(fd);
-    }
-    if (stat("/proc/self/ns/net", &net))
-        net.st_ino = 0;
     gethostname(host, sizeof host - 1);
-    hash = mix(hash, boot, sizeof boot);
     hash = mix(hash, host, strlen(host));
-    hash = mix(hash, &net.st_ino, sizeof net.st_ino);
     return mix(hash, &job->env.node_emulated, sizeof job->env.node_emulated);
 }
 
@@ -115,8 +118,11 @@ static void pack_tp(char *at, const char *name, const struct wsh_route_keys *key
 
 int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len)
 {
-    struct blob_head head = {BLOB_MAGIC, BLOB_VERSION, sizeof head,         job->n_tps, 0,
-                             0,          {0},          WSH_PACKAGE_VERSION, ""};
+    struct blob_head head = {.magic = BLOB_MAGIC,
+                             .version = BLOB_VERSION,
+                             .len = sizeof head,
+                             .n_tps = job->n_tps,
+                             .library = WSH_PACKAGE_VERSION};
     char *blob, *at;
 
     for (unsigned tp = 0; tp < job->n_tps; tp++)
@@ -124,6 +130,8 @@ int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len)
     for (int seg = 0; seg < WSH_SEGS; seg++)
         head.seg_len[seg] = job->heap.seg[seg].len;
     head.host = host_id(job);
+    head.machine = machine_id();
+    head.loopback = job->loopback;
     head.program = wsh_static_fingerprint();
     memcpy(head.gpu, job->device.gpu.pci, sizeof head.gpu);
     note_cpus(&head);
@@ -237,6 +245,16 @@ int wsh_peer_blob_exchange(struct wsh_job *job, struct wsh_peer_blob *peers)
             rc = wsh_peer_blob_open(&peers[pe], job, pe, bytes, len);
     }
     return rc;
+}
+
+uint64_t wsh_peer_blob_machine(const struct wsh_peer_blob *blob)
+{
+    return head_of(blob)->machine;
+}
+
+bool wsh_peer_blob_loopback(const struct wsh_peer_blob *blob)
+{
+    return head_of(blob)->loopback;
 }
 
 uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob)

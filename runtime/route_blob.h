@@ -44,6 +44,10 @@ int wsh_peer_blob_exchange(struct wsh_job *job, struct wsh_peer_blob *peers);
 
 /* Equal on PEs that share an (emulated) host, and so memory. */
 uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob);
+/* Equal on PEs of one kernel and network name space, 0 where that cannot be known. */
+uint64_t wsh_peer_blob_machine(const struct wsh_peer_blob *blob);
+/* The PE took it that all are on its machine. */
+bool wsh_peer_blob_loopback(const struct wsh_peer_blob *blob);
 bool wsh_peer_blob_has(const struct wsh_peer_blob *blob, int seg);
 /* Bytes of a segment, 0 = none; PCI address of the GPU that the PE has attached, "" = none. */
 size_t wsh_peer_blob_len(const struct wsh_peer_blob *blob, int seg);

@@ -14,6 +14,7 @@
 #include "base/atomic.h"
 #include "base/env.h"
 #include "base/err.h"
+#include "base/secret.h"
 
 #include <sched.h>
 #include <stdbool.h>
@@ -82,6 +83,7 @@ struct wsh_tp_params {
     bool threads;  /* several threads may call at the same time (in different contexts, or progress) */
     bool multiple; /* … those of the program too (SHMEM_THREAD_MULTIPLE) */
     bool hmem;     /* a GPU may be used later: its memory is to be taken too, if that is possible */
+    bool loopback; /* all PEs are on this machine: sockets listen where no other machine reaches them */
     const struct wsh_gpu *gpu; /* transports of device memory only */
     const struct wsh_tp_under
         *under; /* … and what one of them goes by that goes by others; NULL: no need of one */
@@ -127,6 +129,8 @@ struct wsh_tp_peers {
     const void *const *address; /* [pe] blob of address(), validated for length only */
     const size_t *len;          /* [pe]; 0 = that PE has not opened this transport */
     const bool *same_host;      /* [pe] shares this PE's (possibly emulated) host */
+    struct wsh_secret secret;   /* of the job, … */
+    uint32_t generation;        /* … whose PEs have called shmem_init so often */
 };
 
 struct wsh_mem {

@@ -39,7 +39,8 @@ static void set_credits(struct wsh_efa_tp *tp, const struct fi_info *info)
 {
     uint32_t n_pes = (uint32_t)tp->n_pes, shares;
 
-    tp->imm = !tp->native && info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
+    /* Immediate data carries no tag: counted only where the NIC itself refuses writes without a valid key. */
+    tp->imm = !tp->native && wsh_efa_pins(info) && info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
               wsh_srd_imm_fits(0, n_pes, false);
     tp->imm_receives = tp->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
     /* A peer's messages, replies to this PE's fetches, tellings of its messages and of its counted writes. */
@@ -297,10 +298,12 @@ static int open_like(struct wsh_efa_tp *tp, const struct wsh_efa_tp *first)
 
 static int open_first(struct wsh_efa_tp *tp, const struct wsh_tp_params *params, char *why, size_t size)
 {
+    struct wsh_efa_where where;
     struct fi_info *list;
     int rc;
 
-    if ((rc = wsh_efa_provider_choose(&tp->lib, tp->env, params->hmem, &list, why, size)))
+    if ((rc = wsh_efa_where_open(&where, tp->env, params->loopback)) ||
+        (rc = wsh_efa_provider_choose(&tp->lib, tp->env, &where, params->hmem, &list, why, size)))
         return rc;
     rc = choose_rails(tp, params, list);
     tp->lib.freeinfo(list);

@@ -5,8 +5,6 @@
 #include "base/log.h"
 #include "transports/efa/handlers.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,23 +64,6 @@ enum wsh_efa_put wsh_efa_small_puts(const struct fi_info *info)
                : EFA_PUT_WRITES;
 }
 
-/* Loopback and link-local addresses reach no other host, or not without a scope. */
-static bool address_is_routable(const struct fi_info *info)
-{
-    const struct sockaddr *sa = info->src_addr;
-
-    if (!sa || (info->addr_format != FI_SOCKADDR_IN && info->addr_format != FI_SOCKADDR_IN6))
-        return true;
-    if (sa->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)sa)->sin_addr.s_addr) >> 24 != 127;
-    if (sa->sa_family == AF_INET6) {
-        const struct in6_addr *in6 = &((const struct sockaddr_in6 *)sa)->sin6_addr;
-
-        return !IN6_IS_ADDR_LOOPBACK(in6) && !IN6_IS_ADDR_LINKLOCAL(in6);
-    }
-    return true;
-}
-
 /* Never FI_ATOMIC: atomics run on the target's CPU, and tcp;ofi_rxm loses its write order with it. */
 static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const char *prov, const char *domain,
                                   uint64_t order, bool hmem)
@@ -135,16 +116,18 @@ bool wsh_efa_moves_alone(const struct fi_info *info)
  * The first of the best: libfabric lists faster NICs first. `any`: those on request are welcome too. Some
  * providers take no notice of the domain in the hints.
  */
-static const struct fi_info *best_of(const struct fi_info *list, const char *domain, bool any)
+static const struct fi_info *best_of(const struct fi_info *list, const struct wsh_efa_where *where,
+                                     const char *domain, bool any)
 {
     const struct fi_info *best = NULL;
     int best_score = 0;
 
     for (const struct fi_info *info = list; info; info = info->next) {
         int known = known_index(info->fabric_attr->prov_name);
-        int score = 4 * rank_of(info) + 2 * !address_is_routable(info) + !wsh_efa_moves_alone(info);
+        int away = wsh_efa_where_rank(where, info);
+        int score = 4 * rank_of(info) + 2 * away + !wsh_efa_moves_alone(info);
 
-        if (info->domain_attr->mr_key_size > sizeof(uint64_t) ||
+        if (away < 0 || info->domain_attr->mr_key_size > sizeof(uint64_t) ||
             (known >= 0 && efa_known[known].on_request && !any) ||
             (domain && strcasecmp(domain, info->domain_attr->name)))
             continue;
@@ -215,8 +198,8 @@ static int refuse_setting(const struct wsh_efa_lib *lib, const char *prov, const
     return -ENOENT;
 }
 
-static int choose_name(const struct wsh_efa_lib *lib, const char *domain, char *name, size_t size, char *why,
-                       size_t why_size)
+static int choose_name(const struct wsh_efa_lib *lib, const struct wsh_efa_where *where, const char *domain,
+                       char *name, size_t size, char *why, size_t why_size)
 {
     const struct fi_info *best;
     struct fi_info *list;
@@ -228,7 +211,7 @@ static int choose_name(const struct wsh_efa_lib *lib, const char *domain, char *
         snprintf(why, why_size, "libfabric finds no provider (%s)", lib->strerror(-rc));
         return -ENODEV;
     }
-    best = best_of(list, domain, domain != NULL);
+    best = best_of(list, where, domain, domain != NULL);
     if (best)
         snprintf(name, size, "%s", best->fabric_attr->prov_name);
     lib->freeinfo(list);
@@ -240,13 +223,13 @@ static int choose_name(const struct wsh_efa_lib *lib, const char *domain, char *
 }
 
 /* The same sort of endpoint, so that what holds for one NIC holds for the other. */
-static bool is_alike(const struct fi_info *a, const struct fi_info *b)
+static bool is_alike(const struct wsh_efa_where *where, const struct fi_info *a, const struct fi_info *b)
 {
     return !strcmp(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
            !strcmp(a->fabric_attr->name, b->fabric_attr->name) && a->addr_format == b->addr_format &&
            a->ep_attr->protocol == b->ep_attr->protocol && a->mode == b->mode &&
            wsh_efa_moves_alone(a) == wsh_efa_moves_alone(b) &&
-           address_is_routable(a) == address_is_routable(b);
+           wsh_efa_where_rank(where, a) == wsh_efa_where_rank(where, b);
 }
 
 static bool has_domain(const struct fi_info *list, const char *name)
@@ -258,13 +241,13 @@ static bool has_domain(const struct fi_info *list, const char *name)
 }
 
 /* Copies the best one and, where domains are not named by the user, those of its sort on other NICs. */
-static struct fi_info *copy_alike(const struct wsh_efa_lib *lib, const struct fi_info *list,
-                                  const struct fi_info *best, bool only)
+static struct fi_info *copy_alike(const struct wsh_efa_lib *lib, const struct wsh_efa_where *where,
+                                  const struct fi_info *list, const struct fi_info *best, bool only)
 {
     struct fi_info *first = lib->dupinfo(best), *last = first;
 
     for (; first && !only && list; list = list->next) {
-        if (!is_alike(list, best) || has_domain(first, list->domain_attr->name))
+        if (!is_alike(where, list, best) || has_domain(first, list->domain_attr->name))
             continue;
         last->next = lib->dupinfo(list);
         if (!last->next) {
@@ -276,8 +259,18 @@ static struct fi_info *copy_alike(const struct wsh_efa_lib *lib, const struct fi
     return first;
 }
 
-int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, bool hmem,
-                            struct fi_info **info, char *why, size_t size)
+/* Sockets where no other machine reaches them were wished for, and the provider has none. */
+static void note_address(const struct wsh_efa_where *where, const struct fi_info *info)
+{
+    if (where->loopback && wsh_efa_where_rank(where, info))
+        wsh_warn("all PEs are on this machine, but libfabric's provider %s offers no loopback address: other "
+                 "machines reach the ports of %s; see that lo is up",
+                 info->fabric_attr->prov_name, info->domain_attr->name);
+}
+
+int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env,
+                            const struct wsh_efa_where *where, bool hmem, struct fi_info **info, char *why,
+                            size_t size)
 {
     char name[128];
     const struct fi_info *best;
@@ -286,13 +279,15 @@ int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env 
 
     if (env->provider)
         snprintf(name, sizeof name, "%s", env->provider);
-    else if ((rc = choose_name(lib, env->domain, name, sizeof name, why, size)))
+    else if ((rc = choose_name(lib, where, env->domain, name, sizeof name, why, size)))
         return rc;
     rc = ask_named(lib, name, env->domain, hmem, &list);
     if (rc)
         return refuse_setting(lib, name, env->domain, rc);
-    best = best_of(list, env->domain, true);
-    *info = best ? copy_alike(lib, list, best, env->domain) : NULL;
+    best = best_of(list, where, env->domain, true);
+    *info = best ? copy_alike(lib, where, list, best, env->domain) : NULL;
+    if (best)
+        note_address(where, best);
     lib->freeinfo(list);
     if (!best)
         return refuse_setting(lib, name, env->domain, -FI_ENODATA);

@@ -4,6 +4,7 @@
 #define WSH_EFA_PROVIDER_H
 
 #include "transports/efa/fabric.h"
+#include "transports/efa/interface.h"
 
 #include "base/env.h"
 
@@ -15,8 +16,9 @@
  * (none where SHMEM_LIBFABRIC_DOMAIN names one). `hmem`: device memory is asked for too; that never decides which
  * provider is chosen. -ENODEV: none, `why` says so in words; any other error was logged.
  */
-int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env, bool hmem,
-                            struct fi_info **info, char *why, size_t size);
+int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env *env,
+                            const struct wsh_efa_where *where, bool hmem, struct fi_info **info, char *why,
+                            size_t size);
 
 /* The endpoint takes registered device memory. */
 bool wsh_efa_takes_hmem(const struct fi_info *info);
