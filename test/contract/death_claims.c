@@ -60,12 +60,14 @@ void claim_dead_peer(void)
     group_run_raw(2, wait_for_dead);
 }
 
-/* Bytes of an atomic's message and what is done to them; the head comes first (transports/efa/wire.h). */
+/* Bytes of an atomic's message and what is done to them; the head comes first (transports/efa/wire.h), its tag first. */
 static const struct {
     size_t offset;
     unsigned char bits;
-} spoilers[] = {{0, 1},  {1, 64}, {2, 8},  {6, 1},  {9, 64},  {13, 8},
-                {17, 8}, {21, 8}, {38, 4}, {40, 7}, {41, 64}, {42, 1}};
+} spoilers[] = {{8, 1},  {9, 64}, {10, 8}, {17, 64}, {21, 8}, {25, 8},
+                {29, 8}, {46, 4}, {48, 7}, {49, 64}, {50, 1}},
+  strange[] = {
+      {0, 1}, {7, 128}, {3, 255}, {12, 1}, {14, 1}}; /* of the tag, and of the PE that it goes with */
 static size_t spoiler;
 
 static void bad_message(struct group_pe *pe)
@@ -96,6 +98,40 @@ void claim_bad_message(void)
 {
     for (spoiler = 0; group_road.corrupt && spoiler < sizeof spoilers / sizeof spoilers[0]; spoiler++)
         group_run_raw(2, bad_message);
+}
+
+/* What lacks the tag of the PE that it says it is from changes nothing, and the target goes on. */
+static void strange_message(struct group_pe *pe)
+{
+    double start = group_now();
+    int rc = 0;
+
+    if (group_meet_raw(pe))
+        return;
+    group_hush(pe);
+    if (pe->me == 0) {
+        group_road.corrupt(strange[spoiler].offset, strange[spoiler].bits);
+        group_amo(pe, 1, 64, WSH_AMO_ADD, 8, 1);
+        group_await(pe, 0, 1);
+    } else {
+        while (group_now() - start < 10 && (rc = pe->ops->progress(pe->tp)) >= 0 && !*group_heard(pe))
+            ;
+        for (int i = 0; i < 1000 && rc >= 0; i++)
+            rc = pe->ops->progress(pe->tp);
+        group_check(pe, rc >= 0, "a message with byte %zu spoilt ended the target: %d",
+                    strange[spoiler].offset, rc);
+        group_check(pe, unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), "dropped"),
+                    "not one line: %s", group_heard(pe));
+        group_check(pe, !group_load(pe->heap[1] + 64), "and was applied");
+        group_tell(pe, 0, 1);
+    }
+    group_close(pe);
+}
+
+void claim_strange_message(void)
+{
+    for (spoiler = 0; group_road.corrupt && spoiler < sizeof strange / sizeof strange[0]; spoiler++)
+        group_run_raw(2, strange_message);
 }
 
 /* PE 1 answers no more, so that something is under way at PE 0 all the time. The put is too large for a message. */

@@ -290,7 +290,7 @@ static int my_getinfo(uint32_t version, const char *node, const char *service, u
         info->tx_attr->inject_size = INJECT_MAX;
         info->tx_attr->size = TX_MAX;
         info->ep_attr->max_msg_size = PART_MAX;
-        info->domain_attr->mr_mode |= FI_MR_LOCAL;
+        info->domain_attr->mr_mode |= FI_MR_LOCAL | FI_MR_ALLOCATED; /* as a NIC, whose writes are counted */
     }
     return rc;
 }

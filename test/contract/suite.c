@@ -33,6 +33,7 @@ const struct unit_test unit_tests[] = {
     {"threads with contexts of their own do not disturb each other", claim_threads},
     {"the wait descriptor wakes a sleeper", claim_wait_fd},
     {"a broken message is refused in one line", claim_bad_message},
+    {"a message without the job's tag is dropped, and the job goes on", claim_strange_message},
     {"a failed write ends in one line, however often it is reported", claim_failed_write},
     {"an error of the provider's own packets ends in one line", claim_failed_alone},
     {"operations to a killed peer end in an error", claim_dead_peer},

@@ -37,6 +37,7 @@ void claim_threads(void);
 void claim_wait_fd(void);
 void claim_dead_peer(void);
 void claim_bad_message(void);
+void claim_strange_message(void);
 void claim_failed_write(void);
 void claim_failed_alone(void);
 

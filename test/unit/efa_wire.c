@@ -46,8 +46,11 @@ static void make(union room *room, size_t i)
 
 static bool refused(const union room *room, size_t len)
 {
-    const char *why = wsh_efa_wire_check(&room->msg, len, N_PES);
+    const char *why;
 
+    if (wsh_efa_wire_src(&room->msg, len, N_PES) < 0)
+        return true;
+    why = wsh_efa_wire_check(&room->msg, len);
     return why && *why;
 }
 
@@ -57,7 +60,8 @@ static void good_pass(void)
 
     for (size_t i = 0; i < N_GOOD; i++) {
         make(&room, i);
-        CU_ASSERT_PTR_NULL(wsh_efa_wire_check(&room.msg, good[i].len, N_PES));
+        CU_ASSERT_EQUAL(wsh_efa_wire_src(&room.msg, good[i].len, N_PES), 3);
+        CU_ASSERT_PTR_NULL(wsh_efa_wire_check(&room.msg, good[i].len));
     }
 }
 
@@ -93,6 +97,8 @@ static void wrong_heads(void)
         CU_ASSERT(refused(&room, good[i].len));
         make(&room, i);
         room.msg.head.src = N_PES;
+        CU_ASSERT(refused(&room, good[i].len));
+        room.msg.head.src = UINT32_MAX;
         CU_ASSERT(refused(&room, good[i].len));
         make(&room, i);
         room.msg.head.type = 0;
@@ -188,7 +194,8 @@ static void fuzz(void)
             len = (size_t)rand_r(&seed) % (len + 1);
         copy = malloc(len ? len : 1);
         memcpy(copy, room.bytes, len);
-        passed += !wsh_efa_wire_check((const union wsh_efa_msg *)copy, len, N_PES);
+        passed += wsh_efa_wire_src((const union wsh_efa_msg *)copy, len, N_PES) >= 0 &&
+                  !wsh_efa_wire_check((const union wsh_efa_msg *)copy, len);
         free(copy);
     }
     CU_ASSERT(passed > 0 && passed < rounds);

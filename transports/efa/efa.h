@@ -25,6 +25,7 @@ struct wsh_efa_path {
 };
 
 struct wsh_efa_peer {
+    uint64_t tag_in, tag_out;  /* that its messages must carry, and those to it do */
     fi_addr_t addr;            /* with one rail; else … */
     struct wsh_efa_path *path; /* [tp->n_rails], or NULL */
     uint8_t paths;             /* bits of those that are not lost */
@@ -351,6 +352,13 @@ int wsh_efa_serve(struct wsh_efa_tp *tp, struct wsh_efa_req *req, size_t len);
 int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data);
 /* Applies a message whose turn has come (struct wsh_srd_sink). */
 int wsh_efa_serve_apply(void *tp, void *req);
+
+/* stranger.c */
+enum wsh_efa_strange { EFA_STRANGE_MESSAGE, EFA_STRANGE_WRITE };
+/* Something came that is not of this job and was dropped: counts it, and says so once a minute at most. */
+void wsh_efa_stranger_note(struct wsh_efa_tp *tp, enum wsh_efa_strange what);
+/* How many there were in all, for who asks (SHMEM_DEBUG=info). */
+void wsh_efa_stranger_sum(const struct wsh_efa_lanes *lanes);
 
 /* describe.c */
 void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size);

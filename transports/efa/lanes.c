@@ -72,6 +72,7 @@ static void lanes_close(struct wsh_tp *base)
 {
     struct wsh_efa_lanes *lanes = lanes_of(base);
 
+    wsh_efa_stranger_sum(lanes);
     if (lanes->wait_fd >= 0)
         close(lanes->wait_fd);
     for (uint32_t i = 0; i < WSH_EFA_LANES; i++)

@@ -22,6 +22,9 @@ struct wsh_efa_lanes {
     int wait_fd;                   /* readable when one of the lanes' is; -1: there is none, or one lane */
     int failed;                    /* of any lane: the first final error, which has been logged */
     unsigned told_rails;           /* bits of rails that were said to be left out */
+    uint64_t strange[2];           /* messages and writes that were dropped, not being of this job … */
+    uint64_t strange_due;          /* … of which nothing is said before this second */
+    bool weak_keys;                /* it was said that keys of this provider can be guessed */
 };
 
 /* The head of a blob in which a PE describes its lanes; a part of len[i] bytes for each follows. */

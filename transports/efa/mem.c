@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define EFA_MEM_VERSION 2
+#define EFA_KEY_TRIES 16
 #define EFA_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define EFA_ACCESS_LOCAL (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
 
@@ -128,14 +129,50 @@ static int mr_open_on(const struct wsh_efa_rail *rail, const struct piece *piece
     return rc;
 }
 
+/*
+ * Who knows the key of memory may read and write it. A provider that takes the keys it is asked for checks nothing else,
+ * so the key must be one that nobody guesses. Others have keys of their own, and ignore this one.
+ */
+static int draw_key(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, uint64_t *key)
+{
+    size_t size = rail->info->domain_attr->mr_key_size;
+    int rc;
+
+    *key = 0;
+    if (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY)
+        return 0;
+    rc = wsh_random_fill(key, size && size < sizeof *key ? size : sizeof *key);
+    if (!rc && size && size < sizeof *key &&
+        !__atomic_exchange_n(&tp->lanes->weak_keys, true, __ATOMIC_RELAXED))
+        wsh_warn("memory keys of %s have only %zu bytes, which others on this network may guess; use another "
+                 "provider (SHMEM_LIBFABRIC_PROVIDER) where that matters",
+                 rail->name, size);
+    return rc;
+}
+
+/* A key that is in use already is drawn again. */
+static int mr_open_drawn(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, const struct piece *piece,
+                         uint64_t access, struct fid_mr **mr)
+{
+    int rc = -FI_ENOKEY;
+
+    for (int tries = 0; tries < EFA_KEY_TRIES && rc == -FI_ENOKEY; tries++) {
+        uint64_t key;
+
+        rc = draw_key(tp, rail, &key);
+        if (!rc)
+            rc = mr_open_on(rail, piece, access, key, mr);
+    }
+    return rc;
+}
+
 /* With every rail, or with none. */
-static int mr_open(struct wsh_efa_tp *tp, const struct piece *piece, uint64_t access, uint64_t key,
-                   struct wsh_efa_mr *mr)
+static int mr_open(struct wsh_efa_tp *tp, const struct piece *piece, uint64_t access, struct wsh_efa_mr *mr)
 {
     int rc = 0;
 
     for (uint32_t i = 0; i < tp->n_rails && !rc; i++) {
-        rc = mr_open_on(&tp->rail[i], piece, access, key, &mr->mr[i]);
+        rc = mr_open_drawn(tp, &tp->rail[i], piece, access, &mr->mr[i]);
         mr->desc[i] = rc ? NULL : fi_mr_desc(mr->mr[i]);
     }
     if (rc)
@@ -239,7 +276,7 @@ int wsh_efa_mem_register(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struc
     *new = (struct wsh_efa_lmem){.base = {.seg = mem->seg, .base = mem->base, .len = mem->len}};
     piece = piece_open(tp, mem);
     wsh_efa_lock(tp);
-    rc = mr_open(tp, &piece, EFA_ACCESS, 1 + (uint64_t)mem->seg, &new->mr);
+    rc = mr_open(tp, &piece, EFA_ACCESS, &new->mr);
     if (!rc)
         note(tp, mem, new);
     wsh_efa_unlock(tp);
@@ -303,7 +340,7 @@ int wsh_efa_mem_pools(struct wsh_efa_tp *tp)
         return 0;
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
         const struct piece piece = {pools[i]->slab, pools[i]->slab_len, FI_HMEM_SYSTEM, 0, -1, 0};
-        int rc = mr_open(tp, &piece, EFA_ACCESS_LOCAL, WSH_SEGS + 1 + i, &tp->slab_mr[i]);
+        int rc = mr_open(tp, &piece, EFA_ACCESS_LOCAL, &tp->slab_mr[i]);
 
         if (rc) {
             wsh_error("cannot register %zu bytes of message buffers with %s: %s; check ulimit -l",

@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void head_fill(const struct wsh_efa_tp *tp, struct wsh_efa_req *req, enum wsh_efa_wire type,
+                      size_t len, uint16_t ctx)
+{
+    struct wsh_efa_head *head = (struct wsh_efa_head *)req->buf;
+
+    wsh_efa_wire_head(head, type, len, tp->my_pe, ctx);
+    head->tag = tp->peers[req->pe].tag_out;
+}
+
 struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_tp *tp, const struct wsh_efa_flow *flow,
                                     enum wsh_efa_wire type, size_t len)
 {
@@ -14,7 +23,7 @@ struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_tp *tp, const struct wsh_efa_
 
     if (!req)
         return NULL;
-    wsh_efa_wire_head((struct wsh_efa_head *)req->buf, type, len, tp->my_pe, flow->ctx->number);
+    head_fill(tp, req, type, len, flow->ctx->number);
     req->len = (uint32_t)len;
     return req;
 }
@@ -84,8 +93,7 @@ static int send_free(struct wsh_efa_tp *tp, int pe, uint16_t ctx, enum wsh_efa_w
 
     if (!req)
         return -EAGAIN;
-    wsh_efa_wire_head((struct wsh_efa_head *)req->buf, type, sizeof(struct wsh_efa_head) + len, tp->my_pe,
-                      ctx);
+    head_fill(tp, req, type, sizeof(struct wsh_efa_head) + len, ctx);
     memcpy(req->buf + sizeof(struct wsh_efa_head), body, len);
     req->len = (uint32_t)(sizeof(struct wsh_efa_head) + len);
     rc = wsh_efa_msg_send(tp, req, NULL);

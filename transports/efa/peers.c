@@ -11,14 +11,14 @@
 #include <strings.h>
 #include <sys/mman.h>
 
-#define EFA_ADDRESS_VERSION 3
+#define EFA_ADDRESS_VERSION 4
 #define EFA_NAMES_MAX 896 /* bytes of the names of all rails */
 /* The shm provider's endpoint is a file of this name in /dev/shm. */
 #define EFA_SHM_PREFIX "fi_shm://"
 
 struct efa_address {
-    uint16_t version;
-    uint16_t name_len; /* of one rail; all are alike */
+    uint8_t version, wire; /* of this struct and of messages */
+    uint16_t name_len;     /* of one rail; all are alike */
     uint32_t n_rails;
     uint32_t window;  /* messages that each other PE may have under way to this one, and … */
     uint32_t imms;    /* … counted writes */
@@ -51,6 +51,7 @@ static int get_names(struct wsh_efa_tp *tp, char *names, size_t *names_len)
 int wsh_efa_address(struct wsh_efa_tp *tp, void *blob, size_t *len)
 {
     struct efa_address addr = {.version = EFA_ADDRESS_VERSION,
+                               .wire = EFA_WIRE_VERSION,
                                .n_rails = tp->n_rails,
                                .window = tp->window,
                                .imms = tp->imms,
@@ -74,7 +75,7 @@ int wsh_efa_address(struct wsh_efa_tp *tp, void *blob, size_t *len)
 
 static const char *address_fault(const struct wsh_efa_tp *tp, const struct efa_address *addr, size_t len)
 {
-    if (len < EFA_ADDRESS_LEN(0) || addr->version != EFA_ADDRESS_VERSION)
+    if (len < EFA_ADDRESS_LEN(0) || addr->version != EFA_ADDRESS_VERSION || addr->wire != EFA_WIRE_VERSION)
         return "in another form; run the same library on every PE";
     if (!addr->n_rails || addr->n_rails > WSH_EFA_RAILS || addr->n_rails * addr->name_len > EFA_NAMES_MAX ||
         len != EFA_ADDRESS_LEN(addr->n_rails * addr->name_len))
@@ -209,11 +210,25 @@ static int unlink_shm(struct wsh_efa_tp *tp)
     return 0;
 }
 
+/* Also of PEs that have not opened this transport: no guess is right for them either. */
+static void make_tags(struct wsh_efa_tp *tp, const struct wsh_tp_peers *peers)
+{
+    for (int pe = 0; pe < tp->n_pes; pe++) {
+        struct wsh_efa_peer *peer = &tp->peers[pe];
+        uint32_t me = (uint32_t)tp->my_pe, other = (uint32_t)pe;
+
+        peer->tag_in = wsh_secret_tag(&peers->secret, other, me, peers->generation);
+        peer->tag_out = wsh_secret_tag(&peers->secret, me, other, peers->generation);
+    }
+}
+
 int wsh_efa_connect(struct wsh_efa_tp *tp, const struct wsh_tp_peers *peers)
 {
     int rc = 0;
 
     wsh_efa_lock(tp);
+    if (!tp->joined)
+        make_tags(tp, peers);
     for (int pe = 0; pe < peers->n_pes && !rc; pe++)
         if (peers->len[pe] && !tp->peers[pe].connected)
             rc = add_peer(tp, pe, peers->address[pe]);

@@ -137,15 +137,20 @@ static int operation_failed(struct wsh_efa_tp *tp, const struct wsh_efa_rail *ra
     return 0;
 }
 
-static int receive_failed(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
+/*
+ * No PE of this job sends more than a receive takes (peers.c), so that what is longer comes from a stranger. So may a
+ * connection that breaks off within a message. Either way the receive goes back: strangers must not use them up.
+ */
+static int receive_failed(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, struct wsh_efa_req *req,
                           const struct fi_cq_err_entry *err)
 {
     if (err->err == FI_ETRUNC)
-        return wsh_efa_fail(tp, -EPROTO,
-                            "message longer than %zu bytes over %s; run the same build on every PE",
-                            tp->rx.buf_size, rail->name);
-    wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", rail->name, tp->lib.strerror(err->err));
-    return 0;
+        wsh_efa_stranger_note(tp, EFA_STRANGE_MESSAGE);
+    else
+        wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", rail->name, tp->lib.strerror(err->err));
+    if (err->err != FI_ETRUNC && (!tp->by_sockets || err->err == FI_ECANCELED))
+        return 0;
+    return wsh_efa_msg_post(tp, req);
 }
 
 /* A failed telling does no harm where nothing is awaited from its peer, which may have left. */
@@ -184,7 +189,7 @@ static int take_error(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
     if (!req)
         return no_operation(tp, rail, &err);
     if (req->kind == EFA_REQ_RECV)
-        return receive_failed(tp, rail, &err);
+        return receive_failed(tp, rail, req, &err);
     if (req->kind == EFA_REQ_OVER)
         return 0;
     wsh_efa_gave_back(tp, req);

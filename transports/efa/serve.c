@@ -160,6 +160,7 @@ static int serve_numbered(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
     return 0;
 }
 
+/* Immediate data has no room for a tag. What it cannot be is dropped; the keys and queue keys of NICs guard the rest. */
 int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data)
 {
     const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);
@@ -167,12 +168,12 @@ int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data)
     struct wsh_efa_inlet *inlet = known ? wsh_efa_inlet_need(tp, (int)imm.pe, imm.ctx) : NULL;
     int rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &tp->sink) : -ENOMEM;
 
-    if (rc && !tp->failed)
-        return wsh_efa_fail(
-            tp, rc,
-            "bad immediate data over %s: PE %u, context %u, group %u; all PEs must run the same "
-            "build",
-            tp->rail[0].name, imm.pe, imm.ctx, imm.group);
+    if (rc == -EPROTO && !tp->failed) {
+        wsh_efa_stranger_note(tp, EFA_STRANGE_WRITE);
+        return 0;
+    }
+    if (rc == -ENOMEM)
+        return wsh_efa_fail(tp, rc, "no memory to count writes of PE %u", imm.pe);
     if (!rc)
         wsh_efa_msg_owe(tp, inlet);
     return rc;
@@ -192,19 +193,22 @@ static int serve_reply(struct wsh_efa_tp *tp, const struct wsh_efa_reply_msg *ms
 int wsh_efa_serve(struct wsh_efa_tp *tp, struct wsh_efa_req *req, size_t len)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
-    const char *why = wsh_efa_wire_check(msg, len, tp->n_pes);
-    struct wsh_efa_peer *peer;
-    int rc = 0;
+    int src = wsh_efa_wire_src(msg, len, tp->n_pes), rc = 0;
+    const char *why;
 
+    if (wsh_unlikely(src < 0 || msg->head.tag != tp->peers[src].tag_in)) {
+        wsh_efa_stranger_note(tp, EFA_STRANGE_MESSAGE);
+        return wsh_efa_msg_post(tp, req);
+    }
+    why = wsh_efa_wire_check(msg, len);
     if (why)
         return refuse(tp, msg, len, why);
-    peer = &tp->peers[msg->head.src];
-    if (!peer->connected)
+    if (!tp->peers[src].connected)
         return refuse(tp, msg, len, "from a PE that has not joined");
-    peer->heard = true;
+    tp->peers[src].heard = true;
     if (wsh_unlikely(msg->head.lost) && tp->n_rails > 1)
-        wsh_efa_rails_told(tp, (int)msg->head.src, msg->head.lost);
-    if (wsh_efa_flow_told(tp, (int)msg->head.src, &msg->head))
+        wsh_efa_rails_told(tp, src, msg->head.lost);
+    if (wsh_efa_flow_told(tp, src, &msg->head))
         return refuse(tp, msg, len, "acknowledges more than was sent");
     if (msg->head.type == EFA_WIRE_REPLY)
         rc = serve_reply(tp, &msg->reply);

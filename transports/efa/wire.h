@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFA_WIRE_VERSION 4
+#define EFA_WIRE_VERSION 5
 #define EFA_CONTEXTS 4096u /* of a PE at a time */
 
 /* Numbered messages belong to a flow of their source, and are applied by the order of the engine (srd.h). */
@@ -26,6 +26,8 @@ enum wsh_efa_wire {
 
 /* Begins every message. Little-endian, as all of a job's hosts must be. */
 struct wsh_efa_head {
+    uint64_t
+        tag; /* what the sender makes of the job's secret for this receiver: without it, nothing else counts */
     uint8_t version, type;
     uint16_t len; /* bytes of the whole message */
     uint32_t src; /* PE */
@@ -93,14 +95,20 @@ union wsh_efa_msg {
     struct wsh_efa_reply_msg reply;
 };
 
-/* Fills the head of a message of `len` bytes, its stamp with zeros. */
+/* Fills the head of a message of `len` bytes, its stamp and tag with zeros. */
 void wsh_efa_wire_head(struct wsh_efa_head *head, enum wsh_efa_wire type, size_t len, int src, uint32_t ctx);
 
+/* The PE that `len` bytes say they are from, whose tag they must carry to be believed; -1: none of n_pes. */
+static inline int wsh_efa_wire_src(const union wsh_efa_msg *msg, size_t len, int n_pes)
+{
+    return len >= sizeof msg->head && msg->head.src < (uint32_t)n_pes ? (int)msg->head.src : -1;
+}
+
 /*
- * NULL if the `len` bytes are a message of this version from one of n_pes PEs, whose every field but the places'
- * offsets and segments is in range; else what is wrong with it.
+ * NULL if the `len` bytes, which have a source, are a message of this version whose every field but the places' offsets
+ * and segments is in range; else what is wrong with it.
  */
-const char *wsh_efa_wire_check(const union wsh_efa_msg *msg, size_t len, int n_pes);
+const char *wsh_efa_wire_check(const union wsh_efa_msg *msg, size_t len);
 
 /* Address of `len` bytes at the place in segments given by base and size, or NULL if outside. */
 void *wsh_efa_wire_resolve(const struct wsh_efa_place *place, size_t len, char *const *base,
