@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Another user of the machine, who knows the ports of a PE and the layout of its memory and messages but not the secret of
+# the job, neither changes nor reads memory, nor ends the job, nor makes it stand still: forged writes, reads and
+# messages, a flood, connections that send rubbish or nothing. Prints what that costs.
+# timeout: 900
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+
+[ "$(id -u)" = 0 ] || tap_skip_all "only root can run the attacker as another user"
+command -v setpriv >/dev/null || tap_skip_all "no setpriv (apt-get install util-linux)"
+attacked=$(test_program test/mp/helper/attacked)
+writes=100 messages=300 flood=20000 raw=100
+[ "${WSH_TEST_LONG:-0}" = 1 ] && writes=10000 messages=10000 flood=1000000 raw=1000
+
+# The build folder may lie where others cannot read.
+chmod 755 "$tap_dir"
+cp "$(test_program test/mp/helper/stranger)" "$tap_dir/stranger"
+stop=$tap_dir/stop
+
+# ports PID: where that process listens. A column of /proc/net/tcp is in hexadecimal, 0A means that it listens.
+ports()
+{
+    for fd in /proc/"$1"/fd/*; do
+        inode=$(readlink "$fd" | sed -n 's/socket:\[\(.*\)\]/\1/p')
+        [ -z "$inode" ] || awk -v i="$inode" '$10 == i && $4 == "0A" { sub(".*:", "", $2); print $2 }' /proc/net/tcp
+    done | sort -u | while read -r hex; do printf '%d\n' "0x$hex"; done
+}
+
+# attack NAME PROVIDER KIND N: a job of 2 PEs over the provider works while the stranger does so at PE 0.
+attack()
+{
+    rm -f "$stop"
+    : >"$out"
+    env SHMEM_TRANSPORTS=efa "SHMEM_LIBFABRIC_PROVIDER=$2" SHMEM_DEBUG=info,TRANSPORT \
+        timeout -k 10 "${WSH_TEST_LIMIT:-600}" "$oshrun" -n 2 "$attacked" "$stop" >"$out" 2>"$err" </dev/null &
+    job=$!
+    for _ in $(seq 200); do [ "$(grep -c ready "$out")" -lt 2 ] || break; sleep 0.1; done
+    sleep 1 # of work undisturbed
+    : >"$tap_dir/did"
+    for port in $(ports "$(awk '/^ready 0/ { print $3 }' "$out")"); do
+        setpriv --reuid=65534 --regid=65534 --clear-groups timeout "${WSH_TEST_LIMIT:-600}" \
+            "$tap_dir/stranger" "$2" 127.0.0.1 "$port" "$3" "$4" >>"$tap_dir/did" 2>&1
+        echo "stranger at port $port: exit status $?" >>"$tap_dir/did"
+    done
+    sleep 0.5
+    touch "$stop"
+    wait "$job"
+    status=$?
+    tap_comment "$tap_dir/did"
+    grep -E '^PE |dropped' "$out" "$err" | sed "s|^$tap_dir/[a-z]*:|# |"
+    judge "$1"
+}
+
+judge()
+{
+    if grep -q '^skip:' "$tap_dir/did"; then tap_skip "$1" "$(sed -n 's/^skip: //p' "$tap_dir/did" | head -n 1)"
+    elif [ "$status" != 0 ]; then tap_fail "$1" "the job did not end well"
+    elif ! grep -q 'exit status 0' "$tap_dir/did"; then tap_fail "$1" "the attack was not made"
+    elif grep -q 'reads: [1-9]' "$tap_dir/did"; then tap_fail "$1" "memory was read"
+    elif [ "$(grep -c 'dropped, ' "$err")" -gt "${lines:-1}" ]; then tap_fail "$1" "more than $lines lines"
+    elif ! awk '/^PE/ { for (i = 1; i < NF; i++) if ($i == "->" && $(i + 1) - $(i - 1) > 192) exit 1 }' "$out"; then
+        tap_fail "$1" "more than 192 MiB were taken"
+    else
+        tap_ok "$1"
+    fi
+}
+
+for provider in tcp net; do
+    attack "$provider: $writes forged writes and reads" "$provider" writes "$writes"
+    attack "$provider: $messages forged messages" "$provider" messages "$messages"
+    lines=$((1 + flood / 100000)) # one a minute
+    attack "$provider: $flood messages as fast as they go" "$provider" flood "$flood"
+    lines=1
+    attack "$provider: $raw connections" "$provider" raw "$raw"
+done
+tap_done
