@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "runtime/coll/choice.h"
 #include "topo/topo.h"
 
@@ -263,6 +264,50 @@ static int check_gpus(const struct view *view)
     return say(view, "GPU", true, text);
 }
 
+/* What holds, but only as far as the text says. */
+static void say_so(const struct view *view, const char *name, const char *text)
+{
+    printf(view->parsable ? "check:%s:note:%s\n" : "%-12s note %s\n", name, text);
+}
+
+/* Who can learn the secret of a job that is started as this program was. */
+static int check_secret(const struct view *view)
+{
+    const char *nspace = wsh_env_foreign("PMIX_NAMESPACE"), *mode = wsh_env_foreign("PMIX_SECURITY_MODE");
+    struct wsh_secret secret;
+    char text[256];
+
+    if (wsh_random_fill(&secret, sizeof secret))
+        return say(view, "secret", false, "getrandom is refused; allow it in the container's profile");
+    if (!nspace)
+        return say(
+            view, "secret", true,
+            "oshrun's jobs: 128 random bits that only this user's processes see; for jobs of srun or mpirun, "
+            "start this check by them");
+    if (!strncmp(nspace, "oshrun-", strlen("oshrun-")))
+        return say(view, "secret", true, "128 random bits from oshrun, that only this user's processes see");
+    if (mode && strstr(mode, "munge"))
+        return say(view, "secret", true, "goes through PMIx, which checks users by munge");
+    snprintf(text, sizeof text,
+             "goes through PMIx, whose check of users is '%s': over TCP other users of this machine can "
+             "read it; configure munge for the launcher",
+             mode ? mode : "unknown");
+    say_so(view, "secret", text);
+    return 0;
+}
+
+static void check_traffic(const struct view *view, const struct wsh_env *env)
+{
+    char text[256];
+
+    snprintf(
+        text, sizeof text,
+        "sockets listen on %s; nothing is encrypted: who reads the traffic between hosts, or takes over "
+        "a connection, can read and change the job's memory",
+        env->interface ? env->interface : "loopback in jobs of one machine, else where other hosts reach them");
+    say_so(view, "traffic", text);
+}
+
 static int show_checks(const struct view *view)
 {
     struct wsh_env env;
@@ -272,6 +317,8 @@ static int show_checks(const struct view *view)
     bad |= check_libfabric(view);
     bad |= check_memlock(view);
     bad |= check_gpus(view);
+    bad |= check_secret(view);
+    check_traffic(view, &env);
     return bad;
 }
 
