@@ -40,7 +40,7 @@ WSH_ENV(domain, STR, "SHMEM_LIBFABRIC_DOMAIN", "", "SHMEM_OFI_DOMAIN",
         "the first)")
 WSH_ENV(interface, STR, "SHMEM_INTERFACE", "", "",
         "where PEs listen when the network is sockets: names of interfaces, addresses or networks such as 10.0.0.0/8, "
-        "separated by commas (empty = loopback where all PEs are on one machine, else the first that other hosts reach)")
+        "separated by commas (empty = loopback where all PEs are on one machine, else the first that others reach)")
 WSH_ENV(nics, STR, "SHMEM_NICS", "", "NVSHMEM_HCA_LIST",
         "NICs that may be used, by name or PCI address, separated by commas; * and ? match; ^ in front: all but these "
         "(empty = all)")

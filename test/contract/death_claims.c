@@ -60,7 +60,7 @@ void claim_dead_peer(void)
     group_run_raw(2, wait_for_dead);
 }
 
-/* Bytes of an atomic's message and what is done to them; the head comes first (transports/efa/wire.h), its tag first. */
+/* Bytes of an atomic's message and what is done to them; the head comes first, its tag first (efa/wire.h). */
 static const struct {
     size_t offset;
     unsigned char bits;

@@ -130,8 +130,8 @@ static int mr_open_on(const struct wsh_efa_rail *rail, const struct piece *piece
 }
 
 /*
- * Who knows the key of memory may read and write it. A provider that takes the keys it is asked for checks nothing else,
- * so the key must be one that nobody guesses. Others have keys of their own, and ignore this one.
+ * Who knows the key of memory may read and write it. A provider that takes the keys it is asked for checks nothing
+ * else, so the key must be one that nobody guesses. Others have keys of their own, and ignore this one.
  */
 static int draw_key(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, uint64_t *key)
 {

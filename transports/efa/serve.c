@@ -160,7 +160,7 @@ static int serve_numbered(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
     return 0;
 }
 
-/* Immediate data has no room for a tag. What it cannot be is dropped; the keys and queue keys of NICs guard the rest. */
+/* Immediate data has no room for a tag: what it cannot be is dropped; the keys of NICs guard the rest. */
 int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data)
 {
     const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins a job through PMIx as the PE that its environment says, reads what PE 0 published, and leaves. For stranger_pmix.sh. */
+/* Joins a job through PMIx as the PE that its words say, reads what PE 0 published, ends it (stranger_pmix.sh). */
 #include <pmix.h>
 
 #include <stdio.h>

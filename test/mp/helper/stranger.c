@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What somebody may try who reaches the port of a PE and knows the layout of its messages and memory, but not the secret
- * of the job. For strangers.sh.
+ * What somebody may try who reaches the port of a PE and knows the layout of its messages and memory, but not the
+ * secret of the job. For strangers.sh.
  *   stranger PROVIDER ADDRESS PORT writes|messages|flood N     by libfabric
  *   stranger - ADDRESS PORT raw N                              N connections of TCP, with random bytes or silent
  * Prints what became of it.
