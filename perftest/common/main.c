@@ -198,8 +198,9 @@ static int no_threads(const struct perf_program *program)
     return PERF_SKIP;
 }
 
-int perf_main(int argc, char **argv, const struct perf_program *program)
+int main(int argc, char **argv)
 {
+    const struct perf_program *program = &perf_program;
     struct perf_options opts;
     char error[PERF_ERROR_TEXT] = "";
     perf_name_set(program->name);

@@ -76,8 +76,8 @@ struct perf_program {
     void (*row)(struct perf_run *run, const struct perf_row *row);
 };
 
-/* The whole of main(): options, shmem_init, every row, output, shmem_finalize, exit status. */
-int perf_main(int argc, char **argv, const struct perf_program *program);
+/* The program: main() of common/main.c has options, shmem_init, every row, output, shmem_finalize, exit status. */
+extern const struct perf_program perf_program;
 
 /* One untimed batch, run by the same PEs as the timed ones; then a barrier over all. */
 void perf_once(struct perf_run *run, const struct perf_op *op, long count);

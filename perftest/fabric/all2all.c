@@ -30,20 +30,17 @@ static void all_send(struct fab_net *net, long count)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct fab_row rows[] = {
-        {"write", "a WRITE to every other process, until all are complete", FAB_WRITE, FAB_ALL, FAB_LANDS_ALL,
-         1, all_write},
-        {"message", "a SEND to and a RECV from every other process", FAB_SEND, FAB_ALL, FAB_LANDS_ALL, 1,
-         all_send},
-        {.name = NULL},
-    };
-    static const struct fab_program program = {
-        .name = "all2all",
-        .what = "all pairs at once through bare libfabric; GB/s and bus are those of one process's sends",
-        .rows = rows,
-        .defaults = {.begin = 8, .end = 1 << 20, .provider = ""},
-    };
-    return fab_main(argc, argv, &program);
-}
+static const struct fab_row rows[] = {
+    {"write", "a WRITE to every other process, until all are complete", FAB_WRITE, FAB_ALL, FAB_LANDS_ALL, 1,
+     all_write},
+    {"message", "a SEND to and a RECV from every other process", FAB_SEND, FAB_ALL, FAB_LANDS_ALL, 1,
+     all_send},
+    {.name = NULL},
+};
+
+const struct fab_program fab_program = {
+    .name = "all2all",
+    .what = "all pairs at once through bare libfabric; GB/s and bus are those of one process's sends",
+    .rows = rows,
+    .defaults = {.begin = 8, .end = 1 << 20, .provider = ""},
+};

@@ -303,8 +303,9 @@ static int options_read(struct fab_options *opts, const struct fab_program *prog
     return 0;
 }
 
-int fab_main(int argc, char **argv, const struct fab_program *program)
+int main(int argc, char **argv)
 {
+    const struct fab_program *program = &fab_program;
     static struct fab_net net;
     static struct fab_options opts;
     char error[PERF_ERROR_TEXT] = "";

@@ -28,7 +28,8 @@ struct fab_program {
     struct perf_defaults defaults;
 };
 
-int fab_main(int argc, char **argv, const struct fab_program *program);
+/* The program: main() of main.c runs it. */
+extern const struct fab_program fab_program;
 
 static inline bool fab_is_last(const struct fab_net *net)
 {

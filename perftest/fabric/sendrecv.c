@@ -51,21 +51,18 @@ static void stream_to_first(struct fab_net *net, long count)
     stream(net, count, net->boot.me != 0);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct fab_row rows[] = {
-        {"pingpong", "half a round trip", FAB_SEND, FAB_PAIR, FAB_LANDS_PAIR, 2, pingpong},
-        {"exchange", "SEND then RECV on both sides at once", FAB_SEND, FAB_PAIR, FAB_LANDS_PAIR, 1, exchange},
-        {"stream", "windows of SENDs from process 0, each answered", FAB_SEND, FAB_PAIR, FAB_LANDS_LAST, 0,
-         stream_to_last},
-        {"stream_back", "the same to process 0", FAB_SEND, FAB_PAIR, FAB_LANDS_FIRST, 0, stream_to_first},
-        {.name = NULL},
-    };
-    static const struct fab_program program = {
-        .name = "sendrecv",
-        .what = "messages through bare libfabric between process 0 and the last one",
-        .rows = rows,
-        .defaults = {.begin = 8, .end = 8 << 20, .window = 64, .provider = ""},
-    };
-    return fab_main(argc, argv, &program);
-}
+static const struct fab_row rows[] = {
+    {"pingpong", "half a round trip", FAB_SEND, FAB_PAIR, FAB_LANDS_PAIR, 2, pingpong},
+    {"exchange", "SEND then RECV on both sides at once", FAB_SEND, FAB_PAIR, FAB_LANDS_PAIR, 1, exchange},
+    {"stream", "windows of SENDs from process 0, each answered", FAB_SEND, FAB_PAIR, FAB_LANDS_LAST, 0,
+     stream_to_last},
+    {"stream_back", "the same to process 0", FAB_SEND, FAB_PAIR, FAB_LANDS_FIRST, 0, stream_to_first},
+    {.name = NULL},
+};
+
+const struct fab_program fab_program = {
+    .name = "sendrecv",
+    .what = "messages through bare libfabric between process 0 and the last one",
+    .rows = rows,
+    .defaults = {.begin = 8, .end = 8 << 20, .window = 64, .provider = ""},
+};

@@ -35,22 +35,19 @@ static void write_imm_window(struct fab_net *net, long count)
     writes(net, FAB_WRITE_IMM, count, net->window);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct fab_row rows[] = {
-        {"write", "WRITE until it is complete", FAB_WRITE, FAB_FIRST, FAB_LANDS_LAST, 1, write_one},
-        {"write_imm", "WRITE + immediate until it is complete", FAB_WRITE_IMM, FAB_FIRST, FAB_LANDS_LAST, 1,
-         write_imm},
-        {"write_window", "windows of WRITEs", FAB_WRITE, FAB_FIRST, FAB_LANDS_LAST, 0, write_window},
-        {"write_imm_window", "windows of WRITEs + immediate", FAB_WRITE_IMM, FAB_FIRST, FAB_LANDS_LAST, 0,
-         write_imm_window},
-        {.name = NULL},
-    };
-    static const struct fab_program program = {
-        .name = "write",
-        .what = "writes through bare libfabric from process 0 to the last one",
-        .rows = rows,
-        .defaults = {.begin = 8, .end = 8 << 20, .window = 64, .provider = ""},
-    };
-    return fab_main(argc, argv, &program);
-}
+static const struct fab_row rows[] = {
+    {"write", "WRITE until it is complete", FAB_WRITE, FAB_FIRST, FAB_LANDS_LAST, 1, write_one},
+    {"write_imm", "WRITE + immediate until it is complete", FAB_WRITE_IMM, FAB_FIRST, FAB_LANDS_LAST, 1,
+     write_imm},
+    {"write_window", "windows of WRITEs", FAB_WRITE, FAB_FIRST, FAB_LANDS_LAST, 0, write_window},
+    {"write_imm_window", "windows of WRITEs + immediate", FAB_WRITE_IMM, FAB_FIRST, FAB_LANDS_LAST, 0,
+     write_imm_window},
+    {.name = NULL},
+};
+
+const struct fab_program fab_program = {
+    .name = "write",
+    .what = "writes through bare libfabric from process 0 to the last one",
+    .rows = rows,
+    .defaults = {.begin = 8, .end = 8 << 20, .window = 64, .provider = ""},
+};

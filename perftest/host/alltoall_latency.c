@@ -37,21 +37,18 @@ static long check(struct perf_run *run, const struct perf_op *op)
     return wrong;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "alltoall", .who = PERF_SLOWEST, .each = 1, .batch = alltoall, .check = check},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "alltoall_latency",
-        .what = "time of one alltoall, bytes from each PE to each PE; the slowest PE counts",
-        .ops = ops,
-        .min_pes = 1,
-        .defaults = {.begin = 8, .end = 1 << 20, .multiple = PERF_TEAMS ? 1 : 4},
-        .buffer_size = perf_coll_all_pes,
-        .setup = PERF_COLL_SETUP,
-        .teardown = PERF_COLL_TEARDOWN,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "alltoall", .who = PERF_SLOWEST, .each = 1, .batch = alltoall, .check = check},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "alltoall_latency",
+    .what = "time of one alltoall, bytes from each PE to each PE; the slowest PE counts",
+    .ops = ops,
+    .min_pes = 1,
+    .defaults = {.begin = 8, .end = 1 << 20, .multiple = PERF_TEAMS ? 1 : 4},
+    .buffer_size = perf_coll_all_pes,
+    .setup = PERF_COLL_SETUP,
+    .teardown = PERF_COLL_TEARDOWN,
+};

@@ -36,21 +36,18 @@ static long check(struct perf_run *run, const struct perf_op *op)
     return wrong;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "alltoalls", .who = PERF_SLOWEST, .each = 1, .batch = alltoalls, .check = check},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "alltoalls_latency",
-        .what = "time of one strided alltoall, bytes from each PE to each PE; the slowest PE counts",
-        .ops = ops,
-        .min_pes = 1,
-        .defaults = {.begin = 8, .end = 1 << 16, .multiple = 8},
-        .buffer_size = strided,
-        .setup = PERF_COLL_SETUP,
-        .teardown = PERF_COLL_TEARDOWN,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "alltoalls", .who = PERF_SLOWEST, .each = 1, .batch = alltoalls, .check = check},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "alltoalls_latency",
+    .what = "time of one strided alltoall, bytes from each PE to each PE; the slowest PE counts",
+    .ops = ops,
+    .min_pes = 1,
+    .defaults = {.begin = 8, .end = 1 << 16, .multiple = 8},
+    .buffer_size = strided,
+    .setup = PERF_COLL_SETUP,
+    .teardown = PERF_COLL_TEARDOWN,
+};

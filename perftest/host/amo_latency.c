@@ -95,24 +95,21 @@ static int setup(struct perf_run *run)
     return PERF_OK;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "compare_swap", .len = 8, .each = 1, .batch = compare_swap, .check = check_counts},
-        {.name = "fetch_add", .len = 8, .each = 1, .batch = fetch_add, .check = check_counts},
-        {.name = "swap", .len = 8, .each = 1, .batch = swap, .check = check_counts},
-        {.name = "fetch", .len = 8, .each = 1, .batch = fetch, .check = check_fetch},
-        {.name = "inc", .len = 8, .each = 1, .batch = inc, .check = check_counts},
-        {.name = "inc+quiet", .len = 8, .each = 1, .batch = inc_quiet, .check = check_counts},
-        {.name = "set+quiet", .len = 8, .each = 1, .batch = set_quiet, .check = check_counts},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "amo_latency",
-        .what = "8-byte atomic operations on one word of the last PE",
-        .ops = ops,
-        .min_pes = 2,
-        .setup = setup,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "compare_swap", .len = 8, .each = 1, .batch = compare_swap, .check = check_counts},
+    {.name = "fetch_add", .len = 8, .each = 1, .batch = fetch_add, .check = check_counts},
+    {.name = "swap", .len = 8, .each = 1, .batch = swap, .check = check_counts},
+    {.name = "fetch", .len = 8, .each = 1, .batch = fetch, .check = check_fetch},
+    {.name = "inc", .len = 8, .each = 1, .batch = inc, .check = check_counts},
+    {.name = "inc+quiet", .len = 8, .each = 1, .batch = inc_quiet, .check = check_counts},
+    {.name = "set+quiet", .len = 8, .each = 1, .batch = set_quiet, .check = check_counts},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "amo_latency",
+    .what = "8-byte atomic operations on one word of the last PE",
+    .ops = ops,
+    .min_pes = 2,
+    .setup = setup,
+};

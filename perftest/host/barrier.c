@@ -45,18 +45,15 @@ static long check_sync(struct perf_run *run, const struct perf_op *op)
     return check_rounds(run, op->batch, 1);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "barrier_all", .who = PERF_SLOWEST, .each = 1, .batch = barrier_all, .check = check_barrier},
-        {.name = "sync_all", .who = PERF_SLOWEST, .each = 1, .batch = sync_all, .check = check_sync},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "barrier",
-        .what = "barrier_all and sync_all over all PEs; the slowest PE counts",
-        .ops = ops,
-        .min_pes = 1,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "barrier_all", .who = PERF_SLOWEST, .each = 1, .batch = barrier_all, .check = check_barrier},
+    {.name = "sync_all", .who = PERF_SLOWEST, .each = 1, .batch = sync_all, .check = check_sync},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "barrier",
+    .what = "barrier_all and sync_all over all PEs; the slowest PE counts",
+    .ops = ops,
+    .min_pes = 1,
+};

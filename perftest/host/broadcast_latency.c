@@ -28,23 +28,19 @@ static long check(struct perf_run *run, const struct perf_op *op)
     return run->me || op->batch != broadcast_set ? perf_wrong(run->dest, run->len, run->len) : 0;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
+static const struct perf_op ops[] = {
 #if PERF_TEAMS
-        {.name = "broadcast", .who = PERF_SLOWEST, .each = 1, .batch = broadcast, .check = check},
+    {.name = "broadcast", .who = PERF_SLOWEST, .each = 1, .batch = broadcast, .check = check},
 #endif
-        {.name = "broadcast_set", .who = PERF_SLOWEST, .each = 1, .batch = broadcast_set, .check = check},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "broadcast_latency",
-        .what = "time of one broadcast from PE 0; the slowest PE counts",
-        .ops = ops,
-        .min_pes = 1,
-        .defaults = {.begin = 8, .end = 1 << 20, .multiple = 8},
-        .setup = perf_coll_setup,
-        .teardown = perf_coll_teardown,
-    };
-    return perf_main(argc, argv, &program);
-}
+    {.name = "broadcast_set", .who = PERF_SLOWEST, .each = 1, .batch = broadcast_set, .check = check},
+    {.name = NULL},
+};
+const struct perf_program perf_program = {
+    .name = "broadcast_latency",
+    .what = "time of one broadcast from PE 0; the slowest PE counts",
+    .ops = ops,
+    .min_pes = 1,
+    .defaults = {.begin = 8, .end = 1 << 20, .multiple = 8},
+    .setup = perf_coll_setup,
+    .teardown = perf_coll_teardown,
+};

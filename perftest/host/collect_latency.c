@@ -22,22 +22,19 @@ static void collect(struct perf_run *run, long count)
 #endif
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "fcollect", .who = PERF_SLOWEST, .each = 1, .batch = fcollect, .check = perf_coll_check_all},
-        {.name = "collect", .who = PERF_SLOWEST, .each = 1, .batch = collect, .check = perf_coll_check_all},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "collect_latency",
-        .what = "time of one fcollect or collect, bytes from each PE; the slowest PE counts",
-        .ops = ops,
-        .min_pes = 1,
-        .defaults = {.begin = 8, .end = 1 << 20, .multiple = 8},
-        .buffer_size = perf_coll_all_pes,
-        .setup = PERF_COLL_SETUP,
-        .teardown = PERF_COLL_TEARDOWN,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "fcollect", .who = PERF_SLOWEST, .each = 1, .batch = fcollect, .check = perf_coll_check_all},
+    {.name = "collect", .who = PERF_SLOWEST, .each = 1, .batch = collect, .check = perf_coll_check_all},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "collect_latency",
+    .what = "time of one fcollect or collect, bytes from each PE; the slowest PE counts",
+    .ops = ops,
+    .min_pes = 1,
+    .defaults = {.begin = 8, .end = 1 << 20, .multiple = 8},
+    .buffer_size = perf_coll_all_pes,
+    .setup = PERF_COLL_SETUP,
+    .teardown = PERF_COLL_TEARDOWN,
+};

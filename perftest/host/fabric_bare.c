@@ -328,30 +328,22 @@ static void fabric_close(struct perf_run *run)
     free(f);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "write", .each = 1, .batch = write_batch, .check = perf_check_put},
-        {.name = "write_window", .batch = write_window_batch, .check = perf_check_put},
-        {.name = "read", .each = 1, .batch = read_batch, .check = perf_check_get},
-        {.name = "message", .who = PERF_PAIR, .each = 2, .batch = message_batch, .check = perf_check_both},
-        {.name = "inject_write",
-         .who = PERF_PAIR,
-         .len = 8,
-         .each = 2,
-         .batch = flag_batch,
-         .check = check_flag},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "fabric_bare",
-        .what = "bare libfabric: write + delivery complete, read, half round trips",
-        .ops = ops,
-        .min_pes = 2,
-        .defaults = {.begin = 8, .end = 1 << 20, .window = 64, .provider = "tcp;ofi_rxm"},
-        .setup = fabric_open,
-        .teardown = fabric_close,
-        .serve = poll_cq,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "write", .each = 1, .batch = write_batch, .check = perf_check_put},
+    {.name = "write_window", .batch = write_window_batch, .check = perf_check_put},
+    {.name = "read", .each = 1, .batch = read_batch, .check = perf_check_get},
+    {.name = "message", .who = PERF_PAIR, .each = 2, .batch = message_batch, .check = perf_check_both},
+    {.name = "inject_write", .who = PERF_PAIR, .len = 8, .each = 2, .batch = flag_batch, .check = check_flag},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "fabric_bare",
+    .what = "bare libfabric: write + delivery complete, read, half round trips",
+    .ops = ops,
+    .min_pes = 2,
+    .defaults = {.begin = 8, .end = 1 << 20, .window = 64, .provider = "tcp;ofi_rxm"},
+    .setup = fabric_open,
+    .teardown = fabric_close,
+    .serve = poll_cq,
+};

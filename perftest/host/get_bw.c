@@ -11,19 +11,16 @@ static void get_nbi(struct perf_run *run, long count)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "get_nbi", .batch = get_nbi, .check = perf_check_get},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "get_bw",
-        .what = "bandwidth from the last PE: a window of get_nbi, then quiet",
-        .ops = ops,
-        .unit = PERF_BANDWIDTH,
-        .min_pes = 2,
-        .defaults = {.begin = 1, .end = 4 << 20, .window = 64},
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "get_nbi", .batch = get_nbi, .check = perf_check_get},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "get_bw",
+    .what = "bandwidth from the last PE: a window of get_nbi, then quiet",
+    .ops = ops,
+    .unit = PERF_BANDWIDTH,
+    .min_pes = 2,
+    .defaults = {.begin = 1, .end = 4 << 20, .window = 64},
+};

@@ -8,18 +8,15 @@ static void get(struct perf_run *run, long count)
         shmem_getmem(run->dest, run->source, run->len, run->peer);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "get", .each = 1, .batch = get, .check = perf_check_get},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "get_latency",
-        .what = "get from the last PE, until the data is here",
-        .ops = ops,
-        .min_pes = 2,
-        .defaults = {.begin = 1, .end = 1 << 20},
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "get", .each = 1, .batch = get, .check = perf_check_get},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "get_latency",
+    .what = "get from the last PE, until the data is here",
+    .ops = ops,
+    .min_pes = 2,
+    .defaults = {.begin = 1, .end = 1 << 20},
+};

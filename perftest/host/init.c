@@ -4,7 +4,7 @@
 
 #include "perftest/common/job.h"
 
-/* Unlike the other programs this one measures what perf_main does around the rows. */
+/* Unlike the other programs this one measures what their main() does around the rows. */
 struct init_times {
     double init;
     double barrier;

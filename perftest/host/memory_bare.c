@@ -178,36 +178,33 @@ static long check_line(struct perf_run *run, const struct perf_op *op)
     return (run->me == 0 || run->me == run->npes - 1) && run->flag[0] != run->seq;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "copy", .each = 1, .batch = copy, .check = check_copy},
-        {.name = "line", .who = PERF_PAIR, .len = 8, .each = 2, .batch = line, .check = check_line},
-        {.name = "alltoall", .who = PERF_SLOWEST, .each = 1, .batch = alltoall, .check = check_alltoall},
-        {.name = "fcollect", .who = PERF_SLOWEST, .each = 1, .batch = fcollect, .check = check_fcollect},
-        {.name = "alltoall_string",
-         .who = PERF_SLOWEST,
-         .each = 1,
-         .batch = alltoall_string,
-         .check = check_alltoall,
-         .needs = "rep movsb (x86-64)"},
-        {.name = "fcollect_string",
-         .who = PERF_SLOWEST,
-         .each = 1,
-         .batch = fcollect_string,
-         .check = check_fcollect,
-         .needs = "rep movsb (x86-64)"},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "memory_bare",
-        .what = "bare memory of one host: one copy, half a round trip of a line, the copies of collectives",
-        .ops = ops,
-        .min_pes = 2,
-        .defaults = {.begin = 8, .end = 1 << 20},
-        .buffer_size = perf_coll_all_pes,
-        .setup = map_all,
-        .teardown = unmap_all,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "copy", .each = 1, .batch = copy, .check = check_copy},
+    {.name = "line", .who = PERF_PAIR, .len = 8, .each = 2, .batch = line, .check = check_line},
+    {.name = "alltoall", .who = PERF_SLOWEST, .each = 1, .batch = alltoall, .check = check_alltoall},
+    {.name = "fcollect", .who = PERF_SLOWEST, .each = 1, .batch = fcollect, .check = check_fcollect},
+    {.name = "alltoall_string",
+     .who = PERF_SLOWEST,
+     .each = 1,
+     .batch = alltoall_string,
+     .check = check_alltoall,
+     .needs = "rep movsb (x86-64)"},
+    {.name = "fcollect_string",
+     .who = PERF_SLOWEST,
+     .each = 1,
+     .batch = fcollect_string,
+     .check = check_fcollect,
+     .needs = "rep movsb (x86-64)"},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "memory_bare",
+    .what = "bare memory of one host: one copy, half a round trip of a line, the copies of collectives",
+    .ops = ops,
+    .min_pes = 2,
+    .defaults = {.begin = 8, .end = 1 << 20},
+    .buffer_size = perf_coll_all_pes,
+    .setup = map_all,
+    .teardown = unmap_all,
+};

@@ -35,25 +35,21 @@ static size_t slots(const struct perf_run *run, size_t len)
     return len * (size_t)run->window;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "put_nbi", .batch = put_nbi, .check = perf_check_put},
+static const struct perf_op ops[] = {
+    {.name = "put_nbi", .batch = put_nbi, .check = perf_check_put},
 #if PERF_SHMEM_AT_LEAST(1, 6)
-        {.name = "put_nbi_batch", .batch = put_nbi_batch, .check = perf_check_put},
+    {.name = "put_nbi_batch", .batch = put_nbi_batch, .check = perf_check_put},
 #endif
-        {.name = "get_nbi", .batch = get_nbi, .check = perf_check_get},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "msg_rate",
-        .what = "rate of put_nbi (one by one, and as a batch) and get_nbi to and from the last PE, quiet "
-                "after each window",
-        .ops = ops,
-        .unit = PERF_RATE,
-        .min_pes = 2,
-        .defaults = {.begin = 8, .end = 64, .window = 256},
-        .buffer_size = slots,
-    };
-    return perf_main(argc, argv, &program);
-}
+    {.name = "get_nbi", .batch = get_nbi, .check = perf_check_get},
+    {.name = NULL},
+};
+const struct perf_program perf_program = {
+    .name = "msg_rate",
+    .what = "rate of put_nbi (one by one, and as a batch) and get_nbi to and from the last PE, quiet "
+            "after each window",
+    .ops = ops,
+    .unit = PERF_RATE,
+    .min_pes = 2,
+    .defaults = {.begin = 8, .end = 64, .window = 256},
+    .buffer_size = slots,
+};

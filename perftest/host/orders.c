@@ -223,39 +223,36 @@ static size_t slots(const struct perf_run *run, size_t len)
     return len * (size_t)run->window;
 }
 
-int main(int argc, char **argv)
-{
-    static const char needs[] = "shmem_putmem_signal_nbi (OpenSHMEM 1.5)";
-    static const struct perf_op ops[] = {
-        {.name = "put", .batch = put, .check = perf_check_put},
-        {.name = "put_signal", .batch = put_signal, .check = check_signals, .needs = needs},
-        {.name = "put_fence", .batch = put_fence, .check = check_round},
-        {.name = "put_fence_once", .batch = put_fence_once, .check = check_round},
-        {.name = "put_drain", .batch = put_drain, .check = check_round},
-        {.name = "wait_until",
-         .who = PERF_PAIR,
-         .each = 2,
-         .batch = wait_until,
-         .check = check_ball,
-         .needs = needs},
-        {.name = "poll_fetch",
-         .who = PERF_PAIR,
-         .each = 2,
-         .batch = poll_fetch,
-         .check = check_ball,
-         .needs = needs},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "orders",
-        .what = "puts to the last PE with every sort of order; waiting for a signal (half round trips)",
-        .ops = ops,
-        .unit = PERF_RATE,
-        .min_pes = 2,
-        .defaults = {.begin = 8, .end = 8192, .window = 256},
-        .buffer_size = slots,
-        .teardown = summarize,
-        .row = keep,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const char needs[] = "shmem_putmem_signal_nbi (OpenSHMEM 1.5)";
+static const struct perf_op ops[] = {
+    {.name = "put", .batch = put, .check = perf_check_put},
+    {.name = "put_signal", .batch = put_signal, .check = check_signals, .needs = needs},
+    {.name = "put_fence", .batch = put_fence, .check = check_round},
+    {.name = "put_fence_once", .batch = put_fence_once, .check = check_round},
+    {.name = "put_drain", .batch = put_drain, .check = check_round},
+    {.name = "wait_until",
+     .who = PERF_PAIR,
+     .each = 2,
+     .batch = wait_until,
+     .check = check_ball,
+     .needs = needs},
+    {.name = "poll_fetch",
+     .who = PERF_PAIR,
+     .each = 2,
+     .batch = poll_fetch,
+     .check = check_ball,
+     .needs = needs},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "orders",
+    .what = "puts to the last PE with every sort of order; waiting for a signal (half round trips)",
+    .ops = ops,
+    .unit = PERF_RATE,
+    .min_pes = 2,
+    .defaults = {.begin = 8, .end = 8192, .window = 256},
+    .buffer_size = slots,
+    .teardown = summarize,
+    .row = keep,
+};

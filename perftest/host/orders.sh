@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Every order of puts, and both ways to wait, on every road: right data, and the ratios in the end. Then intranode: one
-# table of the roads of one host; nics; and collectives beside the copies that they have to make. What all programs
-# share, too: the head of JSON, plot, and progress on a terminal.
+# table of the roads of one host; nics; and collectives beside the copies that they have to make.
 # timeout: 400
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -38,29 +37,6 @@ tap_check "JSON alone on stdout, with CPU time" sh -c "python3 -c '
 import json, sys
 rows = json.load(open(sys.argv[1]))[\"rows\"]
 sys.exit(not (len(rows) == 4 and all(r[\"right\"] and r[\"cpu_ns\"] > 0 for r in rows)))' '$out'"
-
-# The head of JSON: what tells one run from another.
-SHMEM_HANG_SECONDS=77 run_job 60 "$oshrun" -n 2 "$orders" $short -m put --json "$tap_dir/json"
-tap_check "JSON says where, when and with what it ran" sh -c "python3 -c '
-import json, socket, sys
-head = json.load(open(sys.argv[1]))
-sys.exit(not (head[\"host\"] == socket.gethostname() and head[\"date\"][:2] == \"20\" and head[\"warpshmem_version\"]
-              and head[\"transport\"] == \"shared memory\" and head[\"settings\"][\"SHMEM_HANG_SECONDS\"] == \"77\"
-              and head[\"command\"].endswith(\"-m put --json \" + sys.argv[1])))' '$tap_dir/json'"
-run_job 20 "$top_srcdir/perftest/plot" --text "$tap_dir/json"
-tap_check "plot --text prints it" sh -c "[ $status = 0 ] && grep -q '^# orders put ' '$out'"
-run_job 60 "$top_srcdir/perftest/plot" "$tap_dir/json" -o "$tap_dir/plot.png"
-tap_check "plot: exit status 0 and a picture, or neither and one line" \
-    sh -c "[ $status = 0 ] && [ -s '$tap_dir/plot.png' ] || { [ $status = 1 ] && grep -q 'no .*plot.png was written' '$err'; }"
-
-# Progress, on a terminal alone: a row that lasts two seconds.
-long="-n 1000000 --seconds 2.5 -s 8 -W 8 -m put"
-# shellcheck disable=SC2086
-run_job 60 python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$oshrun" -n 2 "$orders" $long
-tap_check "a terminal sees a row that takes long" grep -q '^# row 1 of 1, put, 8 bytes: 1 s' "$out"
-# shellcheck disable=SC2086
-run_job 60 "$oshrun" -n 2 "$orders" $long
-tap_check "a file does not" sh -c "[ $status = 0 ] && ! grep -q '# row' '$out' '$err'"
 
 roads=$(echo "$roads" | sed 's/tcp//; s/ *$//; s/  */,/g')
 run_job 200 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" --oshrun "$oshrun" --roads "$roads" \

@@ -26,19 +26,16 @@ static void g(struct perf_run *run, long count)
     *(long *)run->dest = value;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "p+quiet", .len = 8, .each = 1, .batch = p_quiet, .check = perf_check_put},
-        {.name = "p", .len = 8, .each = 1, .batch = p, .check = perf_check_put},
-        {.name = "g", .len = 8, .each = 1, .batch = g, .check = perf_check_get},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "p_g_latency",
-        .what = "one value: p with and without quiet, and g",
-        .ops = ops,
-        .min_pes = 2,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "p+quiet", .len = 8, .each = 1, .batch = p_quiet, .check = perf_check_put},
+    {.name = "p", .len = 8, .each = 1, .batch = p, .check = perf_check_put},
+    {.name = "g", .len = 8, .each = 1, .batch = g, .check = perf_check_get},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "p_g_latency",
+    .what = "one value: p with and without quiet, and g",
+    .ops = ops,
+    .min_pes = 2,
+};

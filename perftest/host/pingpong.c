@@ -72,25 +72,22 @@ static long check_flag(struct perf_run *run, const struct perf_op *op)
     return (run->me == 0 || run->me == run->npes - 1) && run->flag[0] != run->seq;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "p", .who = PERF_PAIR, .len = 8, .each = 2, .batch = p, .check = check_flag},
-        {.name = "put_fence_p", .who = PERF_PAIR, .each = 2, .batch = put_fence_p, .check = perf_check_both},
-        {.name = "put_signal",
-         .who = PERF_PAIR,
-         .each = 2,
-         .batch = put_signal,
-         .check = perf_check_both,
-         .needs = "shmem_putmem_signal (OpenSHMEM 1.5)"},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "pingpong",
-        .what = "half a round trip between PE 0 and the last PE",
-        .ops = ops,
-        .min_pes = 2,
-        .defaults = {.begin = 8, .end = 1 << 20},
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "p", .who = PERF_PAIR, .len = 8, .each = 2, .batch = p, .check = check_flag},
+    {.name = "put_fence_p", .who = PERF_PAIR, .each = 2, .batch = put_fence_p, .check = perf_check_both},
+    {.name = "put_signal",
+     .who = PERF_PAIR,
+     .each = 2,
+     .batch = put_signal,
+     .check = perf_check_both,
+     .needs = "shmem_putmem_signal (OpenSHMEM 1.5)"},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "pingpong",
+    .what = "half a round trip between PE 0 and the last PE",
+    .ops = ops,
+    .min_pes = 2,
+    .defaults = {.begin = 8, .end = 1 << 20},
+};

@@ -11,19 +11,16 @@ static void put_nbi(struct perf_run *run, long count)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "put_nbi", .batch = put_nbi, .check = perf_check_put},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "put_bw",
-        .what = "bandwidth to the last PE: a window of put_nbi, then quiet",
-        .ops = ops,
-        .unit = PERF_BANDWIDTH,
-        .min_pes = 2,
-        .defaults = {.begin = 1, .end = 4 << 20, .window = 64},
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "put_nbi", .batch = put_nbi, .check = perf_check_put},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "put_bw",
+    .what = "bandwidth to the last PE: a window of put_nbi, then quiet",
+    .ops = ops,
+    .unit = PERF_BANDWIDTH,
+    .min_pes = 2,
+    .defaults = {.begin = 1, .end = 4 << 20, .window = 64},
+};

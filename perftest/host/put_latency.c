@@ -16,19 +16,16 @@ static void put(struct perf_run *run, long count)
         shmem_putmem(run->dest, run->source, run->len, run->peer);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "put+quiet", .each = 1, .batch = put_quiet, .check = perf_check_put},
-        {.name = "put", .each = 1, .batch = put, .check = perf_check_put},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "put_latency",
-        .what = "put with quiet (data at the last PE), and put alone (source reusable)",
-        .ops = ops,
-        .min_pes = 2,
-        .defaults = {.begin = 1, .end = 1 << 20},
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "put+quiet", .each = 1, .batch = put_quiet, .check = perf_check_put},
+    {.name = "put", .each = 1, .batch = put, .check = perf_check_put},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "put_latency",
+    .what = "put with quiet (data at the last PE), and put alone (source reusable)",
+    .ops = ops,
+    .min_pes = 2,
+    .defaults = {.begin = 1, .end = 1 << 20},
+};

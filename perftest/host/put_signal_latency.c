@@ -33,24 +33,17 @@ static long check_signal(struct perf_run *run, const struct perf_op *op)
 #define check_signal NULL
 #endif
 
-int main(int argc, char **argv)
-{
-    static const char needs[] = "shmem_putmem_signal (OpenSHMEM 1.5)";
-    static const struct perf_op ops[] = {
-        {.name = "put_signal+quiet",
-         .each = 1,
-         .batch = put_signal_quiet,
-         .check = check_signal,
-         .needs = needs},
-        {.name = "put_signal", .each = 1, .batch = put_signal, .check = check_signal, .needs = needs},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "put_signal_latency",
-        .what = "put_signal with quiet (data and signal at the last PE), and alone",
-        .ops = ops,
-        .min_pes = 2,
-        .defaults = {.begin = 1, .end = 1 << 20},
-    };
-    return perf_main(argc, argv, &program);
-}
+static const char needs[] = "shmem_putmem_signal (OpenSHMEM 1.5)";
+static const struct perf_op ops[] = {
+    {.name = "put_signal+quiet", .each = 1, .batch = put_signal_quiet, .check = check_signal, .needs = needs},
+    {.name = "put_signal", .each = 1, .batch = put_signal, .check = check_signal, .needs = needs},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "put_signal_latency",
+    .what = "put_signal with quiet (data and signal at the last PE), and alone",
+    .ops = ops,
+    .min_pes = 2,
+    .defaults = {.begin = 1, .end = 1 << 20},
+};

@@ -21,20 +21,17 @@ static long check(struct perf_run *run, const struct perf_op *op)
     return perf_coll_wrong_sums(run, run->npes - 1);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "sum", .who = PERF_SLOWEST, .each = 1, .batch = sum, .check = check},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "reduce_latency",
-        .what = "time of one sum over all PEs, bytes from each; the slowest PE counts",
-        .ops = ops,
-        .min_pes = 1,
-        .defaults = {.begin = 8, .end = 1 << 20, .multiple = 8},
-        .setup = PERF_COLL_SETUP,
-        .teardown = PERF_COLL_TEARDOWN,
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "sum", .who = PERF_SLOWEST, .each = 1, .batch = sum, .check = check},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "reduce_latency",
+    .what = "time of one sum over all PEs, bytes from each; the slowest PE counts",
+    .ops = ops,
+    .min_pes = 1,
+    .defaults = {.begin = 8, .end = 1 << 20, .multiple = 8},
+    .setup = PERF_COLL_SETUP,
+    .teardown = PERF_COLL_TEARDOWN,
+};

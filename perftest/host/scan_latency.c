@@ -35,29 +35,26 @@ static long check_exscan(struct perf_run *run, const struct perf_op *op)
     return perf_coll_wrong_sums(run, run->me - 1);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "inscan",
-         .who = PERF_SLOWEST,
-         .each = 1,
-         .batch = inscan,
-         .check = check_inscan,
-         .needs = "shmem_long_sum_inscan"},
-        {.name = "exscan",
-         .who = PERF_SLOWEST,
-         .each = 1,
-         .batch = exscan,
-         .check = check_exscan,
-         .needs = "shmem_long_sum_exscan"},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "scan_latency",
-        .what = "time of one prefix sum over all PEs, bytes from each; the slowest PE counts",
-        .ops = ops,
-        .min_pes = 1,
-        .defaults = {.begin = 8, .end = 1 << 20, .multiple = 8},
-    };
-    return perf_main(argc, argv, &program);
-}
+static const struct perf_op ops[] = {
+    {.name = "inscan",
+     .who = PERF_SLOWEST,
+     .each = 1,
+     .batch = inscan,
+     .check = check_inscan,
+     .needs = "shmem_long_sum_inscan"},
+    {.name = "exscan",
+     .who = PERF_SLOWEST,
+     .each = 1,
+     .batch = exscan,
+     .check = check_exscan,
+     .needs = "shmem_long_sum_exscan"},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "scan_latency",
+    .what = "time of one prefix sum over all PEs, bytes from each; the slowest PE counts",
+    .ops = ops,
+    .min_pes = 1,
+    .defaults = {.begin = 8, .end = 1 << 20, .multiple = 8},
+};

@@ -91,27 +91,23 @@ static size_t slots(const struct perf_run *run, size_t len)
     return len * (size_t)run->window;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct perf_op ops[] = {
-        {.name = "1_thread", .batch = one_thread, .check = perf_check_put},
-        {.name = "2_threads", .batch = two_threads, .check = perf_check_put},
-        {.name = "4_threads", .batch = four_threads, .check = perf_check_put},
-        {.name = NULL},
-    };
-    static const struct perf_program program = {
-        .name = "threads_rate",
-        .what =
-            "rate of put_nbi to the last PE by 1, 2 and 4 threads with contexts of their own, quiet after "
+static const struct perf_op ops[] = {
+    {.name = "1_thread", .batch = one_thread, .check = perf_check_put},
+    {.name = "2_threads", .batch = two_threads, .check = perf_check_put},
+    {.name = "4_threads", .batch = four_threads, .check = perf_check_put},
+    {.name = NULL},
+};
+
+const struct perf_program perf_program = {
+    .name = "threads_rate",
+    .what = "rate of put_nbi to the last PE by 1, 2 and 4 threads with contexts of their own, quiet after "
             "each window",
-        .ops = ops,
-        .unit = PERF_RATE,
-        .min_pes = 2,
-        .threads = true,
-        .defaults = {.begin = 8, .end = 8, .window = 256},
-        .buffer_size = slots,
-        .setup = setup,
-        .teardown = teardown,
-    };
-    return perf_main(argc, argv, &program);
-}
+    .ops = ops,
+    .unit = PERF_RATE,
+    .min_pes = 2,
+    .threads = true,
+    .defaults = {.begin = 8, .end = 8, .window = 256},
+    .buffer_size = slots,
+    .setup = setup,
+    .teardown = teardown,
+};
