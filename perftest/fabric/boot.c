@@ -30,7 +30,10 @@ void fab_fail(const char *format, ...)
 int fab_boot_open(struct fab_boot *boot)
 {
     *boot = (struct fab_boot){.n = 1};
-    if (wsh_env_load(&boot->env) || wsh_boot_open(&boot->boot, &boot->env))
+    if (wsh_env_load(&boot->env))
+        return -1;
+    boot->env.hang_seconds = 0; /* that others wait while a row lasts is no hang */
+    if (wsh_boot_open(&boot->boot, &boot->env))
         return -1;
     boot->me = boot->boot.my_pe;
     boot->n = boot->boot.n_pes;
