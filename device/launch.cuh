@@ -28,10 +28,12 @@ static inline struct wsh_device_launch wsh_launch_of(const char *routine, const 
 }
 
 /*
- * Collective over all PEs; grids may differ. Launches `kernel` with args[i] pointing to its arguments, as
- * cudaLaunchCooperativeKernel does; a grid of 0 in x stands for as many blocks as fit. 0; or nonzero on every PE, where
- * the grid of any PE cannot be on its GPU at once, after a line on each, and no PE launches. PEs that share a GPU have
- * equal parts of it. Attaches the GPU as shmemx_malloc_device does.
+ * Launch a kernel on all PEs with all of its blocks resident at the same time. Collective over all PEs; grids may differ.
+ * args[i] points to the i-th argument of `kernel`, as for cudaLaunchCooperativeKernel; `shared` is in bytes; a grid of 0
+ * in x stands for as many blocks as fit. PEs that share a GPU have equal parts of it. Attaches the GPU as
+ * shmemx_malloc_device does.
+ *
+ * 0; or nonzero on every PE, after a line on each, where the grid of any PE does not fit on its GPU: then no PE launches.
  */
 static inline int shmemx_collective_launch(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
                                            cudaStream_t stream)
@@ -43,8 +45,8 @@ static inline int shmemx_collective_launch(const void *kernel, dim3 grid, dim3 b
 }
 
 /*
- * *gridsize: blocks of such a kernel that are on this PE's GPU at once. Local, but collective where it is the first
- * call that attaches the GPU. 0 or nonzero after a line.
+ * Tell how many blocks of such a kernel are resident on this PE's GPU at the same time. Stored in *gridsize. Local, but
+ * collective where it is the first call that attaches the GPU. 0, or nonzero after a line.
  */
 static inline int shmemx_collective_launch_query_gridsize(const void *kernel, dim3 block, void **args, size_t shared,
                                                           int *gridsize)

@@ -144,12 +144,16 @@ if make -s -C "$abs_build" install DESTDIR="$tap_dir/dest" >"$out" 2>"$err"; the
     moved=$tap_dir/elsewhere$prefix
     try "moved again" "$moved/bin/oshcc" hello.c -o hello
     pkg_config "$moved"
+    for page in man3/shmem_put.3 man3/shmem_int_put.3 man3/shmemx_free_device.3 man7/warpshmem.7; do
+        tap_check "$page is installed" test -s "$moved/share/man/$page"
+    done
     for page in README.md NEWS.md LICENSE docs/guide/install.md docs/guide/settings.md; do
         tap_check "$page is installed" test -s "$moved/share/doc/warpshmem/$page"
     done
     try "and run" ./hello
     make -s -C "$abs_build" uninstall DESTDIR="$tap_dir/elsewhere" >"$out" 2>"$err"
     tap_check "uninstall leaves no program" test -z "$(ls "$moved/bin")"
+    tap_check "… and no page" test -z "$(find "$moved/share" -type f)"
 else
     tap_fail "make install DESTDIR" "see above"
 fi
