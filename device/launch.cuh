@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names under which a program launches one kernel on all PEs, whose blocks are all on their GPUs at the same
- * time: so that a block may wait for any other, of its own PE (cooperative groups) and of others. Host code of nvcc;
- * the work is the library's.
+ * Knows the names under which a program launches one kernel on all PEs, whose blocks are all on their GPUs at the
+ * same time: so that a block may wait for any other, of its own PE (cooperative groups) and of others. Host code of
+ * nvcc; the work is the library's.
  */
 #ifndef WSH_DEVICE_LAUNCH_CUH
 #define WSH_DEVICE_LAUNCH_CUH
@@ -28,12 +28,13 @@ static inline struct wsh_device_launch wsh_launch_of(const char *routine, const 
 }
 
 /*
- * Launch a kernel on all PEs with all of its blocks resident at the same time. Collective over all PEs; grids may differ.
- * args[i] points to the i-th argument of `kernel`, as for cudaLaunchCooperativeKernel; `shared` is in bytes; a grid of 0
- * in x stands for as many blocks as fit. PEs that share a GPU have equal parts of it. Attaches the GPU as
- * shmemx_malloc_device does.
+ * Launch a kernel on all PEs with all of its blocks resident at the same time. Collective over all PEs; grids may
+ * differ. args[i] points to the i-th argument of `kernel`, as for cudaLaunchCooperativeKernel; `shared` is in
+ * bytes; a grid of 0 in x stands for as many blocks as fit. PEs that share a GPU have equal parts of it. Attaches
+ * the GPU as shmemx_malloc_device does.
  *
- * 0; or nonzero on every PE, after a line on each, where the grid of any PE does not fit on its GPU: then no PE launches.
+ * 0; or nonzero on every PE, after a line on each, where the grid of any PE does not fit on its GPU: then no PE
+ * launches.
  */
 static inline int shmemx_collective_launch(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
                                            cudaStream_t stream)
@@ -45,8 +46,8 @@ static inline int shmemx_collective_launch(const void *kernel, dim3 grid, dim3 b
 }
 
 /*
- * Tell how many blocks of such a kernel are resident on this PE's GPU at the same time. Stored in *gridsize. Local, but
- * collective where it is the first call that attaches the GPU. 0, or nonzero after a line.
+ * Tell how many blocks of such a kernel are resident on this PE's GPU at the same time. Stored in *gridsize. Local,
+ * but collective where it is the first call that attaches the GPU. 0, or nonzero after a line.
  */
 static inline int shmemx_collective_launch_query_gridsize(const void *kernel, dim3 block, void **args, size_t shared,
                                                           int *gridsize)

@@ -2,9 +2,9 @@
 /*
  * Section 9.7: atomic memory operations. Read by shmem.h and pshmem.h under their names.
  *
- * They work on one naturally aligned object at a symmetric address of `pe`, as if at once with
- * regard to all other atomic and signal operations on it by any PE and by wait_until and test,
- * whatever the road between the PEs. Integers wrap around.
+ * Each routine reads or changes one naturally aligned object at a symmetric address of `pe`. It is
+ * atomic with respect to all other atomic and signal operations on that object, by any PE and over any
+ * transport, and to wait_until and test. Integers wrap around.
  */
 #ifndef WSH_NAME
 #include <shmem.h>
@@ -12,12 +12,12 @@
 
 /* clang-format off */
 /*
- * Fetching operations return the old value; the others may be under way on return and are complete
- * after the context's next quiet. fetch: reads; set: writes `value`; swap: both. Sections 9.7.1.1,
- * .2, .4.
+ * fetch returns the object's value, set writes `value`, swap writes `value` and returns the old one.
+ * Routines that return a value have completed on return; the others are complete when the context's
+ * next quiet returns. Sections 9.7.1.1, .2, .4.
  *
- * Nonblocking (_nbi): the old value is in *fetch, a local object, after the context's next quiet.
- * Section 9.7.2.
+ * Nonblocking (_nbi): returns at once; the old value is in *fetch, a local object, when the context's
+ * next quiet has returned. Section 9.7.2.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     TYPE WSH_NAME(NAME##_atomic_fetch)(const TYPE *source, int pe);                                \
@@ -36,8 +36,8 @@ WSH_AMO_EXTENDED_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
 /*
- * compare_swap: writes `value` where the object equals `cond`. add: adds `value`; inc: adds 1.
- * Sections 9.7.1.3, .5 to .8, 9.7.2.
+ * compare_swap writes `value` if the object equals `cond`, and returns the old value in any case; add
+ * adds `value`, inc adds 1. Sections 9.7.1.3, .5 to .8, 9.7.2.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     TYPE WSH_NAME(NAME##_atomic_compare_swap)(TYPE *dest, TYPE cond, TYPE value, int pe);          \
@@ -64,7 +64,7 @@ WSH_AMO_EXTENDED_TYPES(WSH_DECLARE)
 WSH_AMO_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
-/* and, or, xor: combine the object with `value` bit by bit. Sections 9.7.1.9 to .14, 9.7.2. */
+/* and, or and xor combine the object with `value` bit by bit. Sections 9.7.1.9 to .14, 9.7.2. */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     TYPE WSH_NAME(NAME##_atomic_fetch_and)(TYPE *dest, TYPE value, int pe);                        \
     TYPE WSH_NAME(ctx_##NAME##_atomic_fetch_and)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe); \

@@ -2,8 +2,8 @@
 /*
  * The device API, included by shmemx.h under nvcc and NVRTC. The routines of shmem.h named here can be called from
  * kernels: shmem_x by one thread, shmem_x_warp by all threads of a warp, shmem_x_block by all threads of a
- * block, which then carry it out together (and give equal arguments). Host code of the same source goes on calling the
- * library.
+ * block, which then execute it together; they give equal arguments. Host code of the same source calls the library as
+ * before.
  *
  *   section 9.6   put, get, their _nbi, iput, iget: typed (the types of shmem/types.h but long double, and half and
  *                 bfloat16 for __half and __nv_bfloat16), sized (8 to 128) and ...mem; p, g; each with shmem_ctx_
@@ -20,16 +20,17 @@
  *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through lent shared memory), shmemx_signal_op;
  *                 shmemx_collective_launch and its query (launch.cuh)
  *
- * A put by a warp or block takes what any of its threads has stored before; a get may write from the moment that the
- * first thread calls; afterwards all threads may use both sides. SHMEMX_COPY_DEPTH (8) and SHMEMX_GET_DEPTH (10, of
- * threads and warps), defined before the include, are how many 16-byte accesses a thread has under way. A block of 1024
- * threads has registers for no more; for blocks of up to 512, 16 and 24 make large gets by one block or warp 1.6 and
- * 1.9 times as fast. SHMEMX_TEAMS_OVER_HOSTS (0), defined as 1, lets collectives reach members on other hosts, in
- * kernels and on streams; short ones on one host take 3 to 25 % longer with it.
+ * A put by a warp or block takes what any of its threads has stored before; a get may write from the moment that
+ * the first thread calls; afterwards all threads may use both sides. SHMEMX_COPY_DEPTH (8) and SHMEMX_GET_DEPTH
+ * (10, of threads and warps), defined before the include, are how many 16-byte accesses a thread has under way. A
+ * block of 1024 threads has registers for no more; for blocks of up to 512, 16 and 24 make large gets by one block
+ * or warp 1.6 and 1.9 times as fast. SHMEMX_TEAMS_OVER_HOSTS (0), defined as 1, lets collectives reach members on
+ * other hosts, in kernels and on streams; short ones on one host take 3 to 25 % longer with it.
  *
- * What comes from other hosts for this GPU is carried out by kernels that wait: in wait_until and its kin and, in units
- * with SHMEMX_TEAMS_OVER_HOSTS, in quiet, fence, collectives, and all that waits for an answer. Where none waits the
- * driver does it; then atomics, and what has come behind them, need room on the GPU for a kernel.
+ * Operations that arrive from other hosts for this GPU are applied by kernels that wait: in wait_until and its
+ * relatives and, in source files with SHMEMX_TEAMS_OVER_HOSTS, in quiet, fence, collectives, and all that waits for
+ * an answer. If no kernel waits, the driver applies them; then atomics, and what has come after them, need room on
+ * the GPU for a kernel.
  *
  * Symmetric addresses are those of the device heap, of registered buffers, and of the host heap and static data where
  * the GPU can map them. Atomics that change a word are the GPU's in GPU memory; on a word in host memory they are

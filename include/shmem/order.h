@@ -2,28 +2,28 @@
 /*
  * Section 9.12: memory ordering. Read by shmem.h and pshmem.h under their names.
  *
- * They concern the operations this PE has issued on the default context, or on `ctx`, and its plain
- * stores to symmetric memory. SHMEM_CTX_INVALID: nothing is done.
+ * These routines concern the operations that this PE has issued on the default context, or on `ctx`,
+ * and its plain stores to symmetric memory. For SHMEM_CTX_INVALID nothing is done.
  */
 #ifndef WSH_NAME
 #include <shmem.h>
 #else
 
 /*
- * Earlier puts, atomic and signal operations to a PE are delivered before later ones to the same
- * PE. Section 9.12.1.
+ * Orders, for each PE, earlier puts, atomic and signal operations before later ones: they are
+ * delivered there in this order. Does not wait until they are complete. Section 9.12.1.
  */
 void WSH_NAME(fence)(void);
 void WSH_NAME(ctx_fence)(shmem_ctx_t ctx);
 
 /*
- * All earlier operations, nonblocking ones included, are complete and visible to all PEs on return.
+ * Waits until all earlier operations, nonblocking ones included, are complete and visible to all PEs.
  * Section 9.12.2.
  */
 void WSH_NAME(quiet)(void);
 void WSH_NAME(ctx_quiet)(shmem_ctx_t ctx);
 
-/* quiet for the operations to target_pes[0 … npes) alone; npes 0: nothing. Section 9.12.3. */
+/* quiet for the operations to the PEs target_pes[0 … npes) alone; with npes 0 nothing is done. Section 9.12.3. */
 void WSH_NAME(pe_quiet)(const int *target_pes, size_t npes);
 void WSH_NAME(ctx_pe_quiet)(shmem_ctx_t ctx, const int *target_pes, size_t npes);
 

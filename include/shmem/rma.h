@@ -2,9 +2,10 @@
 /*
  * Section 9.6: remote memory access. Read by shmem.h and pshmem.h under their names.
  *
- * `dest` of a put and `source` of a get are symmetric addresses of arrays at `pe`; the other
- * address is local (symmetric or not). The arrays hold `nelems` elements and do not overlap.
- * put...SIZE moves elements of SIZE bits, putmem bytes; likewise get.
+ * A put copies `source`, an array of this PE, to `dest` at PE `pe`; a get copies `source` at PE `pe`
+ * to `dest`, an array of this PE. The array at `pe` is given by its symmetric address; the local one
+ * may be any memory. Both hold `nelems` elements and do not overlap. putSIZE and getSIZE move elements
+ * of SIZE bits, putmem and getmem bytes. Forms with `ctx` use that context, others the default one.
  */
 #ifndef WSH_NAME
 #include <shmem.h>
@@ -12,10 +13,11 @@
 
 /* clang-format off */
 /*
- * Blocking. put: on return `source` may be reused; the data arrive at `pe` at some time before the
- * context's next quiet is over. get: on return `dest` holds the data. Sections 9.6.1.1, 9.6.1.5.
+ * Blocking: put returns when `source` may be reused; the data has arrived at `pe` when the context's
+ * next quiet returns. get returns when `dest` holds the data. Sections 9.6.1.1, 9.6.1.5.
  *
- * Nonblocking (_nbi): neither array may be touched before the context's next quiet. Section 9.6.2.
+ * Nonblocking (_nbi): returns at once; neither array may be touched before the context's next quiet has
+ * returned. Section 9.6.2.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     void WSH_NAME(NAME##_put)(TYPE *dest, const TYPE *source, size_t nelems, int pe);              \
@@ -61,8 +63,8 @@ void WSH_NAME(ctx_getmem_nbi)(shmem_ctx_t ctx, void *dest, const void *source, s
                               int pe);
 
 /*
- * One element. p: put of `value`. g: returns the element at `source` of `pe`. Sections 9.6.1.2,
- * 9.6.1.6.
+ * One element: p puts `value` to the element at `dest` of `pe`; g returns the element at `source` of
+ * `pe`. Both as blocking put and get. Sections 9.6.1.2, 9.6.1.6.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     void WSH_NAME(NAME##_p)(TYPE *dest, TYPE value, int pe);                                       \
@@ -73,11 +75,13 @@ WSH_RMA_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
 /*
- * Strided, blocking as put and get. Element i comes from source[i * sst] and goes to dest[i * dst];
- * strides count elements and are at least 1. Sections 9.6.1.3, 9.6.1.7.
+ * Strided, blocking as put and get: element i, for i < nelems, is copied from source[i * sst] to
+ * dest[i * dst]. The strides `sst` and `dst` count elements and are at least 1. Sections 9.6.1.3,
+ * 9.6.1.7.
  *
- * Strided blocks (ib…): element j of block i comes from source[i * sst + j] and goes to dest[i *
- * dst + j], for j < bsize, i < nblocks; strides are at least bsize. Sections 9.6.1.4, 9.6.1.8.
+ * Strided blocks (ib…): element j of block i, for j < bsize and i < nblocks, is copied from source[i *
+ * sst + j] to dest[i * dst + j]. The strides count elements and are at least bsize. Sections 9.6.1.4,
+ * 9.6.1.8.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     void WSH_NAME(NAME##_iput)(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,       \

@@ -13,16 +13,16 @@
  * Begins a session on `ctx`, or adds to the one under way: `options` is 0 or bits SHMEM_CTX_SESSION_*; `config_mask`
  * names the fields of *config that hold (bits SHMEM_CTX_SESSION_TOTAL_OPS); `config` may be NULL when it is 0.
  *
- * SHMEM_CTX_SESSION_BATCH: latency of single calls does not matter. Where a network lies between, small puts to
- * addresses that follow each other at one PE leave together: with the first that does not fit, with the next fence,
- * quiet or wait, with the last of total_ops, at the session's end, or after a short time.
+ * SHMEM_CTX_SESSION_BATCH: latency of single calls does not matter. Over a network, small puts to consecutive addresses
+ * of one PE are gathered and sent together: when one does not fit, at the next fence, quiet or wait, with the last of
+ * total_ops, at the session's end, or after a short time.
  *
- * Not collective. SHMEM_CTX_INVALID: nothing.
+ * Not collective. For SHMEM_CTX_INVALID nothing is done.
  */
 void WSH_NAME(ctx_session_start)(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config,
                                  long config_mask);
 
-/* Ends the session on `ctx`; without one, and for SHMEM_CTX_INVALID: nothing. */
+/* Ends the session on `ctx`. Without one, and for SHMEM_CTX_INVALID, nothing is done. */
 void WSH_NAME(ctx_session_stop)(shmem_ctx_t ctx);
 
 #endif

@@ -8,19 +8,19 @@
 #else
 
 /*
- * Start the library; collective over all PEs, and first of all calls. Counted: each call asks for
- * one finalize, and after the last finalize the library may be started again. init gives
- * SHMEM_THREAD_SINGLE; init_thread asks for level `requested` and stores in *provided what the
- * first call obtained. A job that cannot start: init ends it with one line of cause and cure,
- * init_thread returns nonzero after that line.
+ * Start the library. Collective over all PEs; must come before all other calls. Each call needs one
+ * finalize of its own; after the last finalize the library may be started again. init gives thread
+ * level SHMEM_THREAD_SINGLE; init_thread asks for level `requested`, stores in *provided the level that
+ * the first call obtained, and returns 0. If the job cannot start, init ends it with one line of cause
+ * and cure, and init_thread returns nonzero after that line. Sections 9.1.1, 9.2.1.
  */
 void WSH_NAME(init)(void);
 int WSH_NAME(init_thread)(int requested, int *provided);
 
-/* *provided = the thread level in force. */
+/* Stores the thread level in force in *provided. Section 9.2.2. */
 void WSH_NAME(query_thread)(int *provided);
 
-/* *initialized = 1 between init and its finalize, else 0. May be called at any time. */
+/* Stores 1 in *initialized between init and its finalize, else 0. May be called at any time. */
 void WSH_NAME(query_initialized)(int *initialized);
 
 /*
@@ -65,8 +65,9 @@ void WSH_NAME(info_get_version)(int *major, int *minor);
 void WSH_NAME(info_get_name)(char *name);
 
 /*
- * Does nothing: a profiler that defines it learns of the program's wishes (0: no profiling, 1: the
- * usual, 2: and flush, more: its own). May be called at any time. Section 10.
+ * Does nothing here; a profiler that defines it learns from `level` what the program wants (0: no
+ * profiling, 1: the default, 2: the default, and flush; other values are the profiler's own). May be
+ * called at any time. Section 10.
  */
 void WSH_NAME(pcontrol)(int level, ...);
 

@@ -2,9 +2,9 @@
 /*
  * Section 9.8: signals. Read by shmem.h and pshmem.h under their names.
  *
- * A signal is a symmetric uint64_t that announces data: `sig_op` is SHMEM_SIGNAL_SET (write
- * `signal`) or SHMEM_SIGNAL_ADD (add it), atomic with regard to the other signal operations,
- * wait_until and test.
+ * A signal is a symmetric uint64_t that announces data. `sig_op` says how the value `signal` updates
+ * it: SHMEM_SIGNAL_SET writes it, SHMEM_SIGNAL_ADD adds it. Updates are atomic with respect to other
+ * signal operations, wait_until and test.
  */
 #ifndef WSH_NAME
 #include <shmem.h>
@@ -12,10 +12,11 @@
 
 /* clang-format off */
 /*
- * put of `nelems` elements, then update of the signal at `sig_addr` of `pe`: whoever sees the
- * signal there sees these data (not those of other puts: fence for that). No element: the signal
- * alone. Blocking: `source` may be reused on return; _nbi: after the context's next quiet. `dest`
- * and `sig_addr` do not overlap. Sections 9.8.1, .2.
+ * Put `nelems` elements to `dest` at `pe`, then update the signal at `sig_addr` there. When `pe` sees
+ * the new value, it sees this data; that of other puts only if a fence orders them. With `nelems` 0
+ * the signal alone is updated. The blocking forms return when `source` may be reused; after the _nbi
+ * forms it may be when the context's next quiet has returned. `dest` and `sig_addr` do not overlap.
+ * Sections 9.8.1, .2.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     void WSH_NAME(NAME##_put_signal)(TYPE *dest, const TYPE *source, size_t nelems,                \
@@ -56,14 +57,15 @@ void WSH_NAME(ctx_putmem_signal_nbi)(shmem_ctx_t ctx, void *dest, const void *so
                                      size_t nelems, uint64_t *sig_addr, uint64_t signal,
                                      int sig_op, int pe);
 
-/* The signal alone: not ordered after earlier puts without a fence. Sections 9.8.3, .5. */
+/* Update the signal alone. Only a fence orders it behind earlier puts. Sections 9.8.3, .5. */
 void WSH_NAME(signal_add)(uint64_t *sig_addr, uint64_t signal, int pe);
 void WSH_NAME(ctx_signal_add)(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
 void WSH_NAME(signal_set)(uint64_t *sig_addr, uint64_t signal, int pe);
 void WSH_NAME(ctx_signal_set)(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
 
 /*
- * The value of this PE's own signal, without waiting; data it announces are visible. Section 9.8.4.
+ * Returns the value of this PE's own signal without waiting; the data that the value announces is
+ * visible then. Section 9.8.4.
  */
 uint64_t WSH_NAME(signal_fetch)(const uint64_t *sig_addr);
 
