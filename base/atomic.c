@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the token by which ThreadSanitizer is told of order that other processes make. */
+/* The token through which ThreadSanitizer learns of order that other processes make. */
 #include "base/atomic.h"
 
 #ifdef __SANITIZE_THREAD__

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the atomic memory operations of the library and the one way in which a CPU performs them on host
- * memory, so that shared memory, the network and the PE itself are one atomicity domain.
+ * The atomic memory operations of the library, as a CPU performs them on host memory. All transports use these
+ * functions, so operations through shared memory, over the network and of the PE itself exclude each other.
  */
 #ifndef WSH_BASE_ATOMIC_H
 #define WSH_BASE_ATOMIC_H
@@ -88,8 +88,9 @@ static inline void wsh_amo_store_result(void *result, unsigned width, uint64_t v
 
 /*
  * Order between two threads of this process that passes through another process (a word in shared memory, a peer, a
- * message back) is real, but ThreadSanitizer cannot see it. Its builds are told: `leaves` before a word that a peer may
- * answer to is stored or sent, `returns` before what a peer sent is stored or read here. Nothing in other builds.
+ * message back) is real, but ThreadSanitizer cannot see it. These calls tell it: `leaves` before a word that a peer
+ * may answer to is stored or sent, `returns` before what a peer sent is stored or read here. They do nothing in
+ * other builds.
  */
 #ifdef __SANITIZE_THREAD__
 extern char wsh_order_outside;

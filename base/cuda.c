@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the CUDA driver is loaded, and which GPU and context this PE uses. */
+/* Loads the CUDA driver, and finds the GPU and context that this PE uses. */
 #include "base/cuda.h"
 
 #include "base/cuda_call.h"

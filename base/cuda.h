@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the CUDA driver, loaded at run time: a machine without it is as good as any other. Declares the few types
- * of its binary interface, so that no CUDA header is needed.
+ * The CUDA driver, loaded at run time, so that the library also runs on machines without it. Declares the few types of
+ * the driver's binary interface, so that no CUDA header is needed.
  */
 #ifndef WSH_BASE_CUDA_H
 #define WSH_BASE_CUDA_H
@@ -72,7 +72,7 @@ struct wsh_cuda {
 #undef WSH_CUDA
 };
 
-/* May there be a GPU? A look at the driver's device file, which loads and starts nothing. */
+/* True if there may be a GPU: looks only for the driver's device file, and loads nothing. */
 bool wsh_cuda_is_likely(void);
 
 /*
@@ -100,7 +100,7 @@ struct wsh_gpu {
     bool retained; /* ctx is the primary one, held by this */
     bool vmm;      /* memory can be created, passed to peers as a descriptor and mapped anywhere */
     bool rdma;     /* … and reached by NICs */
-    bool sees;     /* what a NIC has written into its memory, with nothing done for it */
+    bool sees;     /* without a flush, what a NIC has written into its memory */
     bool mps;      /* the processes on it run at the same time */
     char name[64], pci[16];
 };
@@ -116,7 +116,7 @@ void wsh_gpu_close(struct wsh_gpu *gpu);
 int wsh_gpu_enter(const struct wsh_gpu *gpu);
 void wsh_gpu_leave(const struct wsh_gpu *gpu);
 
-/* Is a context of another GPU current in this thread? Then its ordinal, else -1. */
+/* The ordinal of another GPU whose context is current in this thread, or -1. */
 int wsh_gpu_other(const struct wsh_gpu *gpu);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the threads that have called the CUDA driver, and for how long each has been in the same call. */
+/* Records which threads are in a call of the CUDA driver, and for how long. */
 #define _GNU_SOURCE
 #include "base/cuda_call.h"
 

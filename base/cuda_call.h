@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows in which routine of the CUDA driver a thread is: one that waits there for a kernel, or for a call of the
- * program that does, says nothing itself. Marking a call costs two stores; how long it takes is found by another
- * thread's looks.
+ * Records in which routine of the CUDA driver each thread is, because a thread that is blocked there cannot report it
+ * itself. Marking a call costs two stores; another thread that looks now and then finds how long a call has lasted.
  */
 #ifndef WSH_BASE_CUDA_CALL_H
 #define WSH_BASE_CUDA_CALL_H
@@ -20,22 +19,22 @@ enum wsh_cuda_id {
     WSH_CUDA_IDS
 };
 
-/* Whose thread: the program's, as long as it says nothing. */
+/* What a thread is for: the program's, unless it says otherwise. */
 enum wsh_cuda_role { WSH_CUDA_PROGRAM, WSH_CUDA_PROGRESS, WSH_CUDA_PROXY };
 
-/* A thread that has called the driver; all relaxed: what others find here is looked at again. */
+/* A thread that has called the driver. All accesses are relaxed: a reader looks again before it acts. */
 struct wsh_cuda_thread {
     uint64_t word; /* calls begun << 8 | the one it is in; stored by the thread alone */
-    pid_t tid;     /* 0: nobody's */
+    pid_t tid;     /* 0: the entry is free */
     enum wsh_cuda_role role;
-    uint64_t seen;   /* wsh_cuda_calls_look's: the word then … */
-    unsigned ms;     /* … which has not changed for so long, in a call … */
-    unsigned due_ms; /* … and is to be told of after so long */
+    uint64_t seen;   /* by wsh_cuda_calls_look: the word at its last look … */
+    unsigned ms;     /* … how long it has not changed within a call … */
+    unsigned due_ms; /* … and after how long that is reported */
 } __attribute__((aligned(64)));
 
 extern __thread struct wsh_cuda_thread *wsh_cuda_thread;
 
-/* This thread's from now on; where there are very many, one that is looked at by nobody. */
+/* An entry for this thread; if all are taken, one that no other thread looks at. */
 struct wsh_cuda_thread *wsh_cuda_thread_take(void);
 
 static inline void wsh_cuda_begin(enum wsh_cuda_id id)
@@ -54,14 +53,14 @@ static inline int wsh_cuda_end(int status)
     return status;
 }
 
-/* The status of a routine, and others see that this thread is in it. */
+/* Calls a routine of the driver, marked so that other threads see it; its status. */
 #define wsh_cuda_call(field, ...) \
     (wsh_cuda_begin(WSH_CUDA_ID_##field), wsh_cuda_end(wsh_cuda()->field(__VA_ARGS__)))
 
 /* What this thread is for. */
 void wsh_cuda_call_role(enum wsh_cuda_role role);
 
-/* A call that is under way. */
+/* A call that has not returned. */
 struct wsh_cuda_stay {
     pid_t tid;
     enum wsh_cuda_role role;
@@ -70,13 +69,14 @@ struct wsh_cuda_stay {
 };
 
 /*
- * look: at all threads, `passed` seconds after the last look. due: one, *stay, has been in the same call for `limit`
- * seconds; of several such the next call tells the next; each again after three times as long. One caller at a time.
+ * look examines all threads, `passed` seconds after the last look. due returns true if a thread has been in the
+ * same call for `limit` seconds, and describes that call in *stay; if there are several, the next call describes
+ * the next one. Each is reported again after three times as long. One caller at a time.
  */
 void wsh_cuda_calls_look(double passed);
 bool wsh_cuda_calls_due(double limit, struct wsh_cuda_stay *stay);
 
-/* The call that thread `tid`, or where that is 0 whichever has been in one for longest, is in now. False: none. */
+/* Describes the call that thread `tid` is in, or with tid 0 the one that has lasted longest. False: there is none. */
 bool wsh_cuda_call_find(pid_t tid, struct wsh_cuda_stay *stay);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the driver calls behind shared device memory: created and mapped, or allocated and opened. */
+/* Creates device memory and maps that of other processes, by the driver's virtual memory management or by CUDA IPC. */
 #include "base/cuda_mem.h"
 
 #include "base/cuda_call.h"

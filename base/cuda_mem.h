@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows device memory that several processes of a host map: how it is had, given away and mapped. All calls: with
- * the GPU's context current; 0 or a negative errno. `status`, where asked for, is the driver's own.
+ * Device memory that several processes of a host map: allocating it, sharing it, mapping that of others. All functions
+ * need the GPU's context current, and return 0 or a negative errno; `status` receives the driver's own status.
  */
 #ifndef WSH_BASE_CUDA_MEM_H
 #define WSH_BASE_CUDA_MEM_H
@@ -36,7 +36,7 @@ struct wsh_gpu_key {
     uint64_t off;
 };
 
-/* -ENOTSUP: `base` is not memory of cudaMalloc or cuMemAlloc, which alone can be given away so. */
+/* -ENOTSUP: `base` is not memory of cudaMalloc or cuMemAlloc; no other can be shared by CUDA IPC. */
 int wsh_gpu_key_make(struct wsh_gpu_key *key, const void *base, size_t len, int *status);
 
 /* A peer's memory, mapped here for this process' GPU. */
@@ -60,9 +60,10 @@ void wsh_gpu_unmap(struct wsh_gpu_map *map);
  */
 int wsh_gpu_dmabuf(const void *base, size_t len, uint64_t *off);
 
-/* Is `ptr` memory of a GPU (as opposed to the host's, known to the driver or not)? */
+/* True if `ptr` is memory of a GPU; host memory, known to the driver or not, gives false. */
 bool wsh_gpu_holds(const void *ptr);
-/* The same by a thread that may have no context. True where it cannot be asked: no CPU and no NIC may touch it then. */
+/* The same for a thread that may have no context. True also if the driver cannot be asked: then no CPU and no NIC may
+ * touch the memory. */
 bool wsh_gpu_may_hold(const struct wsh_gpu *gpu, const void *ptr);
 
 /* Makes host memory [base, base + len) reachable for kernels, at the same addresses. -ENOTSUP: not at the same. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how to read, check and show settings; the only file that reads the environment. */
+/* Reads, checks and shows settings; the only file that reads the environment. */
 #include "base/env.h"
 
 #include "base/log.h"

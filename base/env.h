@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows every setting of the library: its value, where the value came from, and its help text. */
+/* The settings of the library: their values, where these come from, and their help texts. */
 #ifndef WSH_BASE_ENV_H
 #define WSH_BASE_ENV_H
 

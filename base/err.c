@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how to turn an errno of either sign into text without shared state. */
+/* Turns an errno of either sign into text, without shared state. */
 #define _GNU_SOURCE
 #include "base/err.h"
 

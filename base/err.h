@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the library's error convention: 0 or a negative errno, and the words for it. */
+/* The library's error convention: functions return 0 or a negative errno; and texts for these. */
 #ifndef WSH_BASE_ERR_H
 #define WSH_BASE_ERR_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows where messages go and writes each as one whole line; the only file of the library that prints. */
+/* Writes each message as one whole line to where it belongs; the only file of the library that prints. */
 #define _GNU_SOURCE
 #include "base/log.h"
 

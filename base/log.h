@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the library speaks to its user: levels, subsystems, one line a message. */
+/* Messages to the user: levels, subsystems, one line per message. */
 #ifndef WSH_BASE_LOG_H
 #define WSH_BASE_LOG_H
 

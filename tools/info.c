@@ -22,8 +22,8 @@
 
 struct view {
     bool settings, topo, nics, collectives, check, parsable, all;
-    const char *picture; /* hwloc XML file, or NULL */
-    int pes;             /* PEs a host; 0: one for each GPU */
+    const char *topology; /* hwloc XML file, or NULL */
+    int pes;              /* PEs a host; 0: one for each GPU */
 };
 
 static void usage(void)
@@ -35,7 +35,7 @@ static void usage(void)
          "  -t, --topo       cores, NICs and GPUs\n"
          "  -n, --nics       the NICs that each PE of this host would use, and why\n"
          "      --pes N      for so many PEs on the host (default: one for each GPU, at least 1)\n"
-         "      --topology FILE.xml  of another machine, from the picture that lstopo makes there\n"
+         "      --topology FILE.xml  of another machine, from the file that lstopo writes there\n"
          "  -C, --collectives  which algorithm each collective takes, by members, bytes and hosts\n"
          "  -c, --check      what a job needs here; exit status 1 if something is missing\n"
          "  -p, --parsable   key:value lines\n"
@@ -82,7 +82,7 @@ static int load_picture(const struct view *view, struct wsh_env *env, struct wsh
 {
     int rc = wsh_env_load(env);
 
-    return rc ? rc : wsh_topo_load(topo, view->picture ? view->picture : env->topology);
+    return rc ? rc : wsh_topo_load(topo, view->topology ? view->topology : env->topology);
 }
 
 static int show_topo(const struct view *view)
@@ -352,7 +352,7 @@ static int read_options(int argc, char **argv, struct view *view)
         case 'a': view->settings = view->all = true; break;
         case 't': view->topo = true; break;
         case 'n': view->nics = true; break;
-        case 'X': view->picture = optarg; break;
+        case 'X': view->topology = optarg; break;
         case 'C': view->collectives = true; break;
         case 'c': view->check = true; break;
         case 'p': view->parsable = true; break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the settings, the picture and the PEs of the host come together in the NICs of one PE. */
+/* Chooses the NICs of one PE from the settings, the topology and the PEs of the host. */
 #include "topo/topo.h"
 
 #include "base/err.h"
@@ -19,7 +19,7 @@ static const char *const far_words[WSH_FARS][2] = {
     [WSH_FAR_NODE] = {"node", "at the same NUMA node"},
     [WSH_FAR_PACKAGE] = {"package", "at another NUMA node of the same package"},
     [WSH_FAR_MACHINE] = {"machine", "at another package, through the link between processors"},
-    [WSH_FAR_UNKNOWN] = {"unknown", "the picture of the machine, or the PE's binding, does not tell"},
+    [WSH_FAR_UNKNOWN] = {"unknown", "neither the topology nor the PE's binding says"},
 };
 
 const char *wsh_topo_far_word(enum wsh_far far)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# hwloc: the machine's picture (topo).
+# hwloc: the machine's topology (topo).
 AC_ARG_WITH([hwloc], [AS_HELP_STRING([--with-hwloc=DIR], [where hwloc is installed @<:@found by pkg-config@:>@])])
 AS_CASE([$with_hwloc], [''|yes], [],
         [no], [AC_MSG_ERROR([hwloc cannot be left out; install libhwloc-dev])],

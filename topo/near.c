@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which processors are near a PE's NICs, and where a thread that serves them may run; pure. */
+/* Finds the processors near a PE's NICs, and where a thread that serves them may run. Pure. */
 #define _GNU_SOURCE
 #include "topo/topo.h"
 

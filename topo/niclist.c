@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which NICs the user's lists of names allow; pure. */
+/* Decides which NICs the user's lists of names allow. Pure. */
 #include "topo/niclist.h"
 
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which NICs the user's lists of names allow; pure. */
+/* Which NICs the user's lists of names allow. Pure. */
 #ifndef WSH_NICLIST_H
 #define WSH_NICLIST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which NICs each PE of a host uses, given where all of them are; pure. */
+/* The assignment of NICs to the PEs of a host, given where all of them are. Pure. */
 #ifndef WSH_NICMAP_H
 #define WSH_NICMAP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how to find NICs, GPUs and their places in hwloc's tree. */
+/* Finds NICs, GPUs and their places in hwloc's tree. */
 #define _GNU_SOURCE
 #include "topo/topo.h"
 
@@ -140,23 +140,24 @@ static void ask_driver(struct wsh_topo_dev *gpu)
         fclose(file);
 }
 
-/* hwloc tells too little of why it did not take a file. */
+/* hwloc does not say why it cannot read a file. */
 static int refuse_file(const char *xml)
 {
     FILE *file = fopen(xml, "re");
 
     if (file) {
         fclose(file);
-        wsh_error("'%s' is no picture of a machine that hwloc can read; make one there with: lstopo FILE.xml",
-                  xml);
+        wsh_error(
+            "'%s' is not a topology XML that hwloc can read; make one on that machine with: lstopo FILE.xml",
+            xml);
         return -EINVAL;
     }
-    wsh_error("cannot read the picture of a machine '%s': %s; make one there with: lstopo FILE.xml", xml,
+    wsh_error("cannot read the topology XML '%s': %s; make one on that machine with: lstopo FILE.xml", xml,
               wsh_strerror(errno));
     return -ENOENT;
 }
 
-/* Parts of hwloc that start drivers or read databases; sysfs tells all that is asked here. Absent ones do no harm. */
+/* Parts of hwloc that start drivers or read databases; sysfs has all that is needed here. Absent ones do no harm. */
 static void leave_out(hwloc_topology_t tree)
 {
     static const char *const parts[] = {"pci", "opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
@@ -177,7 +178,7 @@ static int load_tree(hwloc_topology_t *tree, const char *xml)
     hwloc_topology_destroy(*tree);
     if (xml)
         return refuse_file(xml);
-    wsh_error("hwloc cannot read this machine's topology: %s; give a picture of it in SHMEM_TOPOLOGY",
+    wsh_error("hwloc cannot read this machine's topology: %s; set SHMEM_TOPOLOGY to a topology XML of it",
               wsh_strerror(errno));
     return -EINVAL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the machine's parts that placement depends on, as plain data, and the NICs that a PE should use. */
+/* The parts of the machine on which placement depends, as plain data, and the NICs that a PE should use. */
 #ifndef WSH_TOPO_H
 #define WSH_TOPO_H
 
@@ -16,7 +16,7 @@
 #define WSH_TOPO_PCI 20    /* room for a PCI address, "0000:3b:00.0" */
 #define WSH_TOPO_RAILS 8   /* NICs of one PE */
 
-/* Where something hangs; numbers mean something inside one picture only. */
+/* The place of a device or process; the numbers are valid within one topology only. */
 struct wsh_topo_place {
     int numa, package; /* operating system's and hwloc's number; -1: none in particular, or unknown */
     int root;          /* host bridge, or -1 */
@@ -39,7 +39,7 @@ struct wsh_topo {
     struct wsh_topo_dev gpu[WSH_TOPO_GPUS];     /* NVIDIA 3D and display controllers, by PCI address */
     struct wsh_topo_place node[WSH_TOPO_NODES]; /* the NUMA nodes … */
     cpu_set_t cpus[WSH_TOPO_NODES];             /* … and their processors */
-    struct wsh_topo_place here;                 /* where this process is bound; all -1 in a foreign picture */
+    struct wsh_topo_place here; /* where this process is bound; all -1 in another machine's topology */
 };
 
 /* Reads this machine, or the hwloc XML file `xml` if not NULL. 0 or a logged error. */
@@ -51,17 +51,17 @@ int wsh_topo_load(struct wsh_topo *topo, const char *xml);
  */
 void wsh_topo_locate(const struct wsh_topo *topo, struct wsh_topo_dev *nic);
 
-/* What a PE may tell the others of its host, so that all of them know where each one works. */
+/* What the PEs of a host exchange, so that each knows where the others run. */
 struct wsh_topo_pe {
     char gpu[WSH_TOPO_PCI]; /* its GPU, or "" */
-    int numa, package;      /* where it is bound; numbers of the picture */
+    int numa, package;      /* where it is bound; numbers of the topology */
 };
 
 /* A PE among those of its host. */
 struct wsh_topo_local {
     int rank, n;     /* 0 <= rank < n */
     const char *gpu; /* PCI address of its GPU where that is certain; NULL: found by the settings */
-    const struct wsh_topo_pe *pe; /* [n] what all told; NULL: guessed from this PE's own place */
+    const struct wsh_topo_pe *pe; /* [n] of all PEs; NULL: guessed from this PE's own place */
 };
 
 /* Nearest first. */
@@ -83,19 +83,19 @@ struct wsh_topo_rails {
         int nic; /* index into the list of NICs that was given */
         enum wsh_far far;
     } rail[WSH_TOPO_RAILS];
-    int gpu; /* of the picture, or -1 */
+    int gpu; /* index into topo->gpu, or -1 */
 };
 
 /*
- * Chooses among nic[n_nics <= WSH_TOPO_NICS] (located) for the PE `local->rank`, all PEs of the host considered
- * together, under SHMEM_NICS, SHMEM_NICS_EXCLUDE, SHMEM_NICS_PER_PE and SHMEM_PE_GPU. rails->n is 0 only without any
- * NIC. 0 or a logged error.
+ * Chooses among nic[n_nics <= WSH_TOPO_NICS] (located) for the PE `local->rank`, considering all PEs of the host
+ * together and the settings SHMEM_NICS, SHMEM_NICS_EXCLUDE, SHMEM_NICS_PER_PE and SHMEM_PE_GPU. rails->n is 0 only if
+ * there is no NIC. 0 or a logged error.
  */
 int wsh_topo_choose(const struct wsh_topo *topo, const struct wsh_env *env,
                     const struct wsh_topo_local *local, const struct wsh_topo_dev *nic, int n_nics,
                     struct wsh_topo_rails *rails);
 
-/* What this PE tells the others (local->pe is not looked at). 0 or a logged error. */
+/* Fills *pe with what this PE sends to the others of its host (local->pe is not read). 0 or a logged error. */
 int wsh_topo_tell(const struct wsh_topo *topo, const struct wsh_env *env, const struct wsh_topo_local *local,
                   struct wsh_topo_pe *pe);
 
@@ -104,8 +104,9 @@ void wsh_topo_near(const struct wsh_topo *topo, const struct wsh_topo_rails *rai
                    const struct wsh_topo_dev *nic, cpu_set_t *near);
 
 /*
- * Whether a thread that may run on `allowed` should be bound, and where: to those of them that are `near`. Not where
- * that is none or all of them; unless `narrow`, nor where somebody has left it only a part of those that are near.
+ * True if a thread that may run on `allowed` should be bound; *pin is where: those of `allowed` that are `near`.
+ * False if these are none or all of `allowed`; unless `narrow`, also if the process is already restricted to a part
+ * of `near`.
  */
 bool wsh_topo_pin(const cpu_set_t *allowed, const cpu_set_t *near, bool narrow, cpu_set_t *pin);
 

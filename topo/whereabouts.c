@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows where each PE of a host works: at which GPU, or else at which processors; pure but for reading one variable. */
+/* Finds where each PE of a host runs: its GPU, or else its processors. Pure, but for reading one variable. */
 #include "topo/whereabouts.h"
 
 #include "base/err.h"
@@ -152,7 +152,7 @@ static struct wsh_topo_place guess_processors(const struct wsh_whereabouts *w, i
     return part(topo, (int)((long)rank * n / pes));
 }
 
-static int told(const struct wsh_whereabouts *w, int rank, struct wsh_topo_place *place)
+static int pe_reported(const struct wsh_whereabouts *w, int rank, struct wsh_topo_place *place)
 {
     const struct wsh_topo_pe *pe = &w->local->pe[rank];
 
@@ -165,7 +165,7 @@ int wsh_whereabouts_of(const struct wsh_whereabouts *w, int rank, struct wsh_top
     int gpu;
 
     if (w->local->pe) {
-        gpu = told(w, rank, place);
+        gpu = pe_reported(w, rank, place);
     } else {
         *place = guess_processors(w, rank);
         gpu = guess_gpu(w, rank);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows where each PE of a host works: at which GPU, or else at which processors; pure but for reading one variable. */
+/* Where each PE of a host runs: its GPU, or else its processors. Pure, but for reading one variable. */
 #ifndef WSH_WHEREABOUTS_H
 #define WSH_WHEREABOUTS_H
 
 #include "topo/topo.h"
 
 /*
- * The PE's own GPU is certain where local->gpu or SHMEM_PE_GPU says so, and follows CUDA_VISIBLE_DEVICES and the local
- * rank otherwise. A PE that sees all GPUs takes the one of its rank in turn; one that sees a single GPU believes that
- * the others see the others, in order.
+ * The PE's own GPU is given by local->gpu or SHMEM_PE_GPU, else by CUDA_VISIBLE_DEVICES and the local rank. A PE
+ * that sees all GPUs takes the one with the number of its rank, modulo their number; a PE that sees a single GPU
+ * assumes that the other PEs see the other GPUs, in order.
  */
 struct wsh_whereabouts {
     const struct wsh_topo *topo;
@@ -22,7 +22,7 @@ struct wsh_whereabouts {
 int wsh_whereabouts_find(struct wsh_whereabouts *w, const struct wsh_topo *topo, const char *hint,
                          const struct wsh_topo_local *local);
 
-/* The GPU of PE `rank` of this host, or -1; *place is where that PE works. */
+/* The GPU of PE `rank` of this host, or -1; *place is where that PE runs. */
 int wsh_whereabouts_of(const struct wsh_whereabouts *w, int rank, struct wsh_topo_place *place);
 
 #endif

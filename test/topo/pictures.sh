@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The NIC map of every picture of a machine is the one expected, for any number of PEs, with all GPUs in sight, with one
-# for each PE, and with none; the pictures are those of the table; bad input is answered with one line.
+# The NIC map of every topology XML is the one expected, for any number of PEs, with all GPUs in sight, with one
+# for each PE, and with none; the files are those of the table; bad input is answered with one line.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 pictures=$top_srcdir/test/topo
@@ -89,11 +89,11 @@ p5=$pictures/p5.xml
 printf '<topology version="2.0"><object type="Machine"' >"$tap_dir/cut.xml"
 head -c 5000 "$p5" >"$tap_dir/half.xml"
 refuses "'$tap_dir/none.xml': No such file" "$info" --nics --topology "$tap_dir/none.xml"
-refuses "is no picture of a machine" "$info" --nics --topology "$tap_dir/cut.xml"
-refuses "is no picture of a machine" "$info" --nics --topology "$tap_dir/half.xml"
-refuses "is no picture of a machine" "$info" --nics --topology "$pictures/machines"
-refuses "is no picture of a machine" "$info" --nics --topology "$tap_dir"
-refuses "is no picture of a machine" SHMEM_TOPOLOGY="$pictures/machines" "$info" --nics
+refuses "is not a topology XML" "$info" --nics --topology "$tap_dir/cut.xml"
+refuses "is not a topology XML" "$info" --nics --topology "$tap_dir/half.xml"
+refuses "is not a topology XML" "$info" --nics --topology "$pictures/machines"
+refuses "is not a topology XML" "$info" --nics --topology "$tap_dir"
+refuses "is not a topology XML" SHMEM_TOPOLOGY="$pictures/machines" "$info" --nics
 refuses "--pes '0': write a whole number from 1 to 4096" "$info" --nics --pes 0
 refuses "--pes 'two'" "$info" --nics --pes two
 refuses "SHMEM_NICS_PER_PE='9' is not valid" SHMEM_NICS_PER_PE=9 "$info" --nics --topology "$p5"
