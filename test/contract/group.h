@@ -28,6 +28,8 @@ struct group_road {
     void (*corrupt)(size_t offset, unsigned char bits);
     /* The next write fails so many times, then succeeds; `event`: there is an error of no operation. Or NULL. */
     void (*fail)(int times, bool event);
+    /* The keys that memory was registered with, of which the first was refused as taken; how many. Or NULL. */
+    int (*keys)(const uint64_t **keys);
 };
 
 extern const struct group_road group_road;

@@ -141,6 +141,30 @@ void claim_bad_address(void)
         group_run_raw(3, bad_address);
 }
 
+/* In 8 random bytes neither a small number nor one twice is to be expected, also where memory is registered again. */
+static void keys(struct group_pe *pe)
+{
+    const uint64_t *key;
+    int n;
+
+    if (group_meet_raw(pe))
+        return;
+    n = group_road.keys(&key);
+    group_check(pe, n > 3, "memory was registered with %d keys", n);
+    for (int i = 0; i < n; i++) {
+        group_check(pe, key[i] > UINT32_MAX, "key %d is %llu", i, (unsigned long long)key[i]);
+        for (int k = 0; k < i; k++)
+            group_check(pe, key[i] != key[k], "keys %d and %d are one", k, i);
+    }
+    group_close(pe);
+}
+
+void claim_keys(void)
+{
+    if (group_road.keys)
+        group_run_raw(2, keys);
+}
+
 struct server {
     struct group_pe *pe;
     bool stop;

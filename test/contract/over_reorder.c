@@ -4,9 +4,11 @@
 
 void reorder_corrupt(size_t offset, unsigned char bits);
 void reorder_fail(int times, bool event);
+int reorder_keys(const uint64_t **keys);
 
 const struct group_road group_road = {.name = "reorder",
                                       .transport = "efa",
                                       .provider = "tcp",
                                       .corrupt = reorder_corrupt,
-                                      .fail = reorder_fail};
+                                      .fail = reorder_fail,
+                                      .keys = reorder_keys};

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_MAX = 48, PART_MAX = 20000, INJECT_MAX = 32, TX_MAX = 100 };
+enum { KEYS_MAX = 64, HELD_MAX = 48, PART_MAX = 20000, INJECT_MAX = 32, TX_MAX = 100 };
 enum held_kind { HELD_WRITE, HELD_READ, HELD_SEND };
 
 struct held {
@@ -39,6 +39,9 @@ static struct {
     struct wsh_efa_lib lib; /* the real one */
     struct fi_ops_fabric *fabric;
     struct fi_ops_domain *domain;
+    struct fi_ops_mr *mr;
+    uint64_t key[KEYS_MAX]; /* that were asked for */
+    int n_keys;
     struct fi_ops_cq *cq;
     struct fi_ops_rma *rma;
     struct fi_ops_msg *msg;
@@ -246,10 +249,28 @@ static int my_endpoint(struct fid_domain *domain, struct fi_info *info, struct f
     return 0;
 }
 
+/* The first key of a domain is taken already, it says. */
+static int my_mr_reg(struct fid *domain, const void *buf, size_t len, uint64_t access, uint64_t offset,
+                     uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
+{
+    if (real.n_keys < KEYS_MAX)
+        real.key[real.n_keys++] = key;
+    if (real.n_keys == 1)
+        return -FI_ENOKEY;
+    return real.mr->reg(domain, buf, len, access, offset, key, flags, mr, context);
+}
+
+int reorder_keys(const uint64_t **keys)
+{
+    *keys = real.key;
+    return real.n_keys;
+}
+
 static int my_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
                      void *context)
 {
     static struct fi_ops_domain ops;
+    static struct fi_ops_mr mr;
     int rc = real.fabric->domain(fabric, info, domain, context);
 
     if (rc)
@@ -259,6 +280,11 @@ static int my_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid
     ops.cq_open = my_cq_open;
     ops.endpoint = my_endpoint;
     (*domain)->ops = &ops;
+    real.mr = (*domain)->mr;
+    real.n_keys = 0;
+    mr = *real.mr;
+    mr.reg = my_mr_reg;
+    (*domain)->mr = &mr;
     return 0;
 }
 

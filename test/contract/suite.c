@@ -29,6 +29,7 @@ const struct unit_test unit_tests[] = {
     {"an absent peer is unreachable and harms nobody", claim_absent_peer},
     {"a broken memory blob is refused in one line", claim_bad_memory_blob},
     {"a broken address is refused in one line", claim_bad_address},
+    {"memory keys are random, and drawn again where one is taken", claim_keys},
     {"another thread's progress serves peers", claim_progress_by_other_thread},
     {"threads with contexts of their own do not disturb each other", claim_threads},
     {"the wait descriptor wakes a sleeper", claim_wait_fd},

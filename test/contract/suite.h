@@ -32,6 +32,7 @@ void claim_open_again(void);
 void claim_absent_peer(void);
 void claim_bad_memory_blob(void);
 void claim_bad_address(void);
+void claim_keys(void);
 void claim_progress_by_other_thread(void);
 void claim_threads(void);
 void claim_wait_fd(void);
