@@ -39,8 +39,11 @@ struct wsh_boot_ops {
      */
     int (*meet_host)(struct wsh_boot *boot, const void *mine, size_t len, void *all);
 
-    /* Collective: returns once every PE has called it. Any outcome but complete success is an error. */
-    int (*barrier)(struct wsh_boot *boot);
+    /*
+     * Collective: returns once every PE has called it. Any outcome but complete success is an error. `what` names it
+     * in messages.
+     */
+    int (*barrier)(struct wsh_boot *boot, const char *what);
 
     /* Asks the launcher to end the whole job with exit status `status`; may return. Prints nothing. */
     void (*abort)(struct wsh_boot *boot, int status);

@@ -102,9 +102,9 @@ static int single_lookup(struct wsh_boot *boot, int round, int pe, void **blob, 
     return *blob ? 0 : out_of_memory(*len);
 }
 
-static int single_barrier(struct wsh_boot *boot)
+static int single_barrier(struct wsh_boot *boot, const char *what)
 {
-    (void)boot;
+    (void)boot, (void)what;
     return 0;
 }
 

@@ -233,7 +233,7 @@ static int open_doors(struct wsh_job *job)
 
     if (rc)
         return rc;
-    rc = job->boot.ops->barrier(&job->boot);
+    rc = job->boot.ops->barrier(&job->boot, "shmem_init");
     if (rc)
         wsh_progress_close(job);
     else
@@ -318,7 +318,9 @@ static void say_goodbye(struct wsh_job *job)
     quiet_all(job); /* the barrier's own signals too, before nobody may be left to take them */
     if (job->network && !job->progress)
         wsh_progress_start(job); /* the bootstrap's barrier does not serve peers */
-    job->boot.ops->barrier(&job->boot);
+    if (job->boot.ops->barrier(&job->boot, "shmem_finalize"))
+        wsh_info(WSH_SUB_BOOTSTRAP,
+                 "shmem_finalize: not all PEs were waited for; this PE closes what it has");
 }
 
 void wsh_job_fini(void)

@@ -4,6 +4,7 @@
 #include "bootstrap/oshrun/pmix_job.h"
 
 #include "bootstrap/oshrun/pmix_server.h"
+#include "bootstrap/pmix_keys.h"
 
 #include <limits.h>
 #include <pmix_server.h>
@@ -35,12 +36,13 @@ static void add_sizes(struct wsh_pmix_job *job, uint32_t n_pes)
 {
     static const char *const keys[] = {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_LOCAL_SIZE,
                                        PMIX_NODE_SIZE};
-    uint32_t one = 1, zero = 0;
+    uint32_t one = 1, zero = 0; /* one server for all PEs: its fences wait for all of them */
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         add(job, keys[i], &n_pes, PMIX_UINT32);
     add(job, PMIX_NUM_NODES, &one, PMIX_UINT32);
     add(job, PMIX_NODEID, &zero, PMIX_UINT32);
+    add(job, WSH_PMIX_FENCE_WAITS, &one, PMIX_UINT32);
 }
 
 static pmix_status_t add_maps(struct wsh_pmix_job *job, const char *host, const char *pes)
@@ -88,7 +90,7 @@ static void add_pe(struct wsh_pmix_job *job, const char *host, int pe, int n_pes
     PMIX_INFO_LOAD(&keys[3], PMIX_NODEID, &node, PMIX_UINT32);
     PMIX_INFO_LOAD(&keys[4], PMIX_HOSTNAME, host, PMIX_STRING);
     PMIX_INFO_LOAD(&keys[5], PMIX_APPNUM, &app, PMIX_UINT32);
-    PMIX_INFO_LOAD(&keys[6], "wsh.local.size", &n_local, PMIX_UINT32);
+    PMIX_INFO_LOAD(&keys[6], WSH_PMIX_LOCAL_SIZE, &n_local, PMIX_UINT32);
     PMIX_LOAD_KEY(info->key, PMIX_PROC_INFO_ARRAY);
     info->value.type = PMIX_DATA_ARRAY;
     info->value.data.darray = array;

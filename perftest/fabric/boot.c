@@ -61,7 +61,7 @@ static void *call_run(void *arg)
     struct wsh_boot *boot = &call->boot->boot;
 
     call->status = call->mine ? boot->ops->publish(boot, call->boot->rounds, call->mine, call->len)
-                              : boot->ops->barrier(boot);
+                              : boot->ops->barrier(boot, "barrier");
     atomic_store_explicit(&call->done, true, memory_order_release); /* pairs with call_wait */
     return NULL;
 }

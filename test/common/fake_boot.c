@@ -39,10 +39,11 @@ static int boot_lookup(struct wsh_boot *boot, int round, int pe, void **blob, si
     return 0;
 }
 
-static int boot_barrier(struct wsh_boot *boot)
+static int boot_barrier(struct wsh_boot *boot, const char *what)
 {
     struct fake_board *board = boot->priv;
 
+    (void)what;
     board->barriers++;
     return 0;
 }
