@@ -18,12 +18,12 @@ root=
 [ "$(id -u)" != 0 ] || root="--allow-run-as-root "
 for name in $(env | sed -n 's/^\(\(SHMEM\|SMA\|NVSHMEM\|FI\)_[A-Z_0-9]*\)=.*/\1/p'); do unset "$name"; done
 
-# becomes COMMAND ARGUMENTS…: what the stub prints first
+# becomes COMMAND ARGUMENTS…: what the stub prints first. Only stubs are on oshrun's PATH: this machine may have Slurm.
 becomes()
 {
     wanted=$1
     shift
-    run_job 10 "$oshrun" "$@"
+    run_job 10 env "PATH=$bin" "$oshrun" "$@"
     if [ "$status" = 9 ] && [ "$(head -n 1 "$out")" = "$wanted" ]; then tap_ok "$wanted"
     else tap_fail "oshrun $*" "wanted $wanted"; fi
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <shmem.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,15 @@ static void take(const char *course, int arg, int me)
         printf("%d of %d node %s\n", me, shmem_n_pes(), getenv("SHMEM_NODE_EMULATED"));
 }
 
+/* All are there; the others go on into a barrier to which this one does not come. */
+static void stay(int me, bool here)
+{
+    printf("ready %d\n", me);
+    fflush(stdout);
+    while (here)
+        pause();
+}
+
 /*
  * course WORD [ARGUMENT [PE]]: the words of end() are for that PE alone (the last one when none is given).
  * course timed SIGNAL PE MICROSECONDS: that PE ends by the signal after so long; all make traffic till the end.
@@ -172,6 +182,8 @@ int main(int argc, char **argv)
     me = shmem_my_pe();
     who = argc > 3 ? atoi(argv[3]) : shmem_n_pes() - 1;
     shmem_barrier_all();
+    if (!strcmp(course, "stay"))
+        stay(me, me == who);
     if (me == who)
         end(course, arg);
     take(course, arg, me);

@@ -1,0 +1,163 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Jobs of Slurm itself, on one and two nodes: they end, always; scancel and a node that dies end them soon, and nothing stays.
+# timeout: 400
+set -u
+. "${top_srcdir:-.}/test/launch/cluster.sh"
+[ "${1:-}" != node ] || cluster_node "$2"
+
+. "$top_srcdir/test/common/tap.sh"
+
+rounds=5
+[ "${WSH_TEST_LONG:-0}" = 1 ] && rounds=100
+slow=${WSH_TEST_SLOW:-1}
+
+build_ring()
+{
+    awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$top_srcdir/README.md" >"$1/ring.c"
+    ${CC:-cc} "-I$top_srcdir/include" -o "$1/ring" "$1/ring.c" "-L$top_builddir/.libs" -lwarpshmem
+}
+
+# What the ring of README prints with so many PEs.
+ring_says()
+{
+    for pe in $(seq 0 $(($1 - 1))); do
+        echo "PE $pe of $1 got $((100 + (pe + $1 - 1) % $1))"
+    done
+}
+
+# rings PES COMMAND…: the command again and again; hung is what has not ended within 20 s.
+rings()
+{
+    ring_says "$1" >"$tap_dir/wanted"
+    shift
+    hung=0 wrong=0 began=$(date +%s)
+    for _ in $(seq $rounds); do
+        run_job 20 "$@" "$ring"
+        if [ "$status" = 124 ]; then hung=$((hung + 1))
+        elif [ "$status" != 0 ] || ! sort "$out" | cmp -s - "$tap_dir/wanted"; then wrong=$((wrong + 1)); fi
+        [ "$status" = 0 ] || cat "$err" >"$tap_dir/err_first"
+    done
+    echo "# $* ring: $rounds runs, $hung hung, $wrong wrong, $(($(date +%s) - began)) s"
+    [ $((hung + wrong)) = 0 ] || cp "$tap_dir/err_first" "$err" 2>/dev/null
+    tap_check "$* ring: $rounds runs" test $((hung + wrong)) = 0
+}
+
+# start_waiting COMMAND…: a job whose PEs wait for the last one, which never comes; returns once all are there.
+start_waiting()
+{
+    : >"$out"
+    "$@" "$course" stay >"$out" 2>"$err" </dev/null &
+    job=$!
+    for _ in $(seq 300); do
+        [ "$(grep -c ready "$out")" = "$pes" ] && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# ended_within SECONDS: the job ends in that time, with an exit status other than 0.
+ended_within()
+{
+    began=$(date +%s)
+    for _ in $(seq $(($1 * slow * 10))); do
+        kill -0 "$job" 2>/dev/null || break
+        sleep 0.1
+    done
+    took=$(($(date +%s) - began))
+    if kill -0 "$job" 2>/dev/null; then
+        kill -9 "$job"
+        status=124
+        return 1
+    fi
+    wait "$job"
+    status=$?
+    echo "# ended after $took s, exit status $status"
+    grep -a 'warpshmem: ' "$err" | tap_comment
+    [ "$status" != 0 ]
+}
+
+# What process 1 of a node has below it is all there is: a PE that stays would be seen.
+no_pe_left()
+{
+    for _ in $(seq 50); do
+        pgrep -f "$course" >/dev/null || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# What fences of Slurm's PMIx server cost. One that does not collect takes nothing from other hosts: it is no barrier.
+fences()
+{
+    for pes in 2 16 64; do
+        run_job 20 srun -O -N 2 -n $pes --mpi=pmix "$fence"
+        tap_comment "$out"
+        tap_check "$pes PEs: a fence that collects takes data from other hosts" \
+            grep -qE ' collecting .* [1-9][0-9]* B from other hosts' "$out"
+    done
+}
+
+cancelled()
+{
+    pes=4
+    tap_check "$1: the PEs are there" start_waiting "$@"
+    scancel "$(squeue -h -o %i)"
+    tap_check "$1: scancel ends it" ended_within 10
+    tap_check "$1: and no line of ours is added" test "$(grep -ac 'warpshmem: ' "$err")" = 0
+    tap_check "$1: no PE stays" no_pe_left
+}
+
+# Nobody says that the node is gone: its end of the wire vanishes. PE 0, which waits for it, names the PE that it lacks;
+# Slurm ends the job after SlurmdTimeout.
+node_dies()
+{
+    pes=2
+    SHMEM_HANG_SECONDS=8 # the next line would come after 16 s more
+    export SHMEM_HANG_SECONDS
+    tap_check "a node dies: the PEs are there" start_waiting srun -N 2 -n 2 --mpi=pmix
+    cluster_kill_node
+    tap_check "a node dies: the job ends within SlurmdTimeout + 10 s" ended_within 20
+    tap_check "a node dies: PE 0 says whom it misses" \
+        test "$(grep -ac 'warpshmem: PE 0.*PE 1' "$err"):$(grep -ac 'warpshmem: ' "$err")" = 1:1
+    tap_check "a node dies: no PE stays" no_pe_left
+    unset SHMEM_HANG_SECONDS
+}
+
+node_returns()
+{
+    cluster_start_node
+    tap_check "the node comes back" cluster_await
+    rounds=1
+    rings 2 srun -N 2 -n 2 --mpi=pmix
+}
+
+if [ "${1:-}" = inside ]; then
+    ring=$2/ring
+    course=$2/course
+    fence=$2/fence
+    cluster_start "$2" >"$2/start.log" 2>&1 || { tap_comment "$2"/*.log; tap_fail "slurmctld and two slurmd start" ""; tap_done; }
+    rings 4 srun -N 1 -n 4 --mpi=pmix
+    rings 2 srun -N 2 -n 2 --mpi=pmix
+    rings 4 srun -N 2 -n 4 --mpi=pmix
+    rings 4 salloc -Q -N 1 -n 4 "$oshrun" -n 4
+    rings 4 salloc -Q -N 2 -n 4 --ntasks-per-node=2 "$oshrun" -n 4
+    fences
+    cancelled srun -N 2 -n 4 --mpi=pmix
+    cancelled salloc -Q -N 2 -n 4 "$oshrun" -n 4
+    node_dies
+    node_returns
+    tap_done
+fi
+
+need_oshrun
+case ${WSH_TEST_VARIANT:-clang} in
+    clang) ;;
+    *) tap_skip_all "a program without sanitizers does not go with the library of $WSH_TEST_VARIANT" ;;
+esac
+why=$(cluster_missing)
+[ -z "$why" ] || tap_skip_all "$why"
+for name in course fence; do cp "$(test_program test/launch/helper/$name)" "$tap_dir/$name" || exit 99; done
+build_ring "$tap_dir" || exit 99
+TMPDIR=$tap_dir cluster_enter "$0" inside "$tap_dir"
+exit $?
