@@ -36,6 +36,7 @@ static struct {
     bool waits;    /* the server completes a fence without data only when all hosts have come to it */
     bool open;     /* between shmem_init and shmem_finalize */
     pmix_proc_t me;
+    bool noted; /* the launcher knows that a PE has come through shmem_init */
     size_t lost_handler;
     double hang_seconds;
     uint32_t generation;
@@ -308,11 +309,28 @@ static int pmix_meet_host(struct wsh_boot *boot, const void *mine, size_t len, v
     return client.emulated ? -ENOTSUP : wsh_host_pmix_meet(&client.me, boot->local_size, mine, len, all);
 }
 
+static void note_sent(pmix_status_t status, void *unused)
+{
+    (void)status, (void)unused;
+}
+
+/* From here on oshrun leaves a job more time to end after a SIGTERM. Its server sees no fences of one host. */
+static void note_initialized(const struct wsh_boot *boot)
+{
+    if (!client.waits || boot->my_pe || client.noted)
+        return;
+    client.noted = true;
+    PMIx_Notify_event(WSH_PMIX_INITIALIZED, &client.me, PMIX_RANGE_RM, NULL, 0, note_sent, NULL);
+}
+
 /* Slurm's fences (22.05) wait for other hosts only where they collect: the last PE's data is in the result. */
 static int pmix_barrier(struct wsh_boot *boot, const char *what)
 {
-    (void)boot;
-    return fence(!client.waits, what);
+    int rc = fence(!client.waits, what);
+
+    if (!rc)
+        note_initialized(boot);
+    return rc;
 }
 
 static void pmix_abort(struct wsh_boot *boot, int status)

@@ -27,12 +27,14 @@ const char wsh_args_help[] =
     "  --nodes-emulated N      spread the PEs over N emulated hosts of this machine\n"
     "  --emulate-efa[=PROFILE] give the PEs an emulated EFA device to talk through, with the NICs of a\n"
     "                          PE of PROFILE: " WSH_EMULATE_PROFILES " (default " WSH_EMULATE_DEFAULT ")\n"
+    "  --kill-wait SECONDS     kill PEs that still run so long after a SIGTERM was passed on (default 30)\n"
     "  -v, --verbose           say what is started and how\n"
     "  --help, --version\n"
     "\n"
     "Standard input goes to PE 0. The exit status is that of the first PE that failed, 128 + its\n"
     "signal, or the status given to shmem_global_exit. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,\n"
-    "SIGTSTP and SIGCONT are passed on to the PEs; a second SIGINT or SIGTERM kills them.\n"
+    "SIGTSTP and SIGCONT are passed on to the PEs; a second SIGINT or SIGTERM kills them. So does\n"
+    "--kill-wait after a SIGTERM, and 2 seconds after one while no PE has finished shmem_init.\n"
     "\n"
     "With other hosts, or inside a Slurm allocation, srun, prterun or mpirun is started instead, with\n"
     "the options translated; OSHRUN_LAUNCHER=<name or path> chooses which, OSHRUN_LAUNCHER=local none.\n";
@@ -48,6 +50,7 @@ enum option {
     OPT_OUTPUT,
     OPT_NODES,
     OPT_EMULATE,
+    OPT_KILL_WAIT,
     OPT_VERBOSE,
     OPT_HELP,
     OPT_VERSION
@@ -76,6 +79,7 @@ static const struct {
     {"--output-filename", OPT_OUTPUT, "out/"},
     {"--nodes-emulated", OPT_NODES, "2"},
     {"--emulate-efa", OPT_EMULATE, "p5", true},
+    {"--kill-wait", OPT_KILL_WAIT, "30"},
     {"-v", OPT_VERBOSE, NULL},
     {"--verbose", OPT_VERBOSE, NULL},
     {"-h", OPT_HELP, NULL},
@@ -117,6 +121,21 @@ static int parse_count(const char *name, const char *text, int max, int *count)
         return OSHRUN_USAGE;
     }
     *count = (int)value;
+    return 0;
+}
+
+static int parse_kill_wait(struct wsh_args *args, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end == text || *end || !(value >= 0 && value <= WSH_OSHRUN_MAX_KILL_WAIT)) {
+        wsh_say("--kill-wait %s: must be a number of seconds from 0 to %d, for example --kill-wait 30", text,
+                WSH_OSHRUN_MAX_KILL_WAIT);
+        return OSHRUN_USAGE;
+    }
+    args->kill_wait = value;
+    args->kill_wait_given = true;
     return 0;
 }
 
@@ -171,6 +190,7 @@ static int apply(struct wsh_args *args, size_t i, char *value)
         args->nodes_given = true;
         return parse_count(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->nodes_emulated);
     case OPT_EMULATE: return parse_profile(args, value);
+    case OPT_KILL_WAIT: return parse_kill_wait(args, value);
     case OPT_VERBOSE: args->verbose = true; break;
     case OPT_HELP: args->help = true; break;
     case OPT_VERSION: args->version = true; break;
@@ -233,7 +253,9 @@ int wsh_args_parse(struct wsh_args *args, int argc, char **argv)
 {
     int at = 1;
 
-    *args = (struct wsh_args){.nodes_emulated = 1, .exports = calloc((size_t)argc + 1, sizeof(char *))};
+    *args = (struct wsh_args){.nodes_emulated = 1,
+                              .kill_wait = WSH_OSHRUN_KILL_WAIT,
+                              .exports = calloc((size_t)argc + 1, sizeof(char *))};
     if (!args->exports) {
         wsh_say("out of memory");
         return OSHRUN_FAILED;

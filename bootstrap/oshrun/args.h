@@ -6,6 +6,8 @@
 #include <stdbool.h>
 
 #define WSH_OSHRUN_MAX_PES 4096
+#define WSH_OSHRUN_KILL_WAIT 30 /* seconds; Slurm's KillWait */
+#define WSH_OSHRUN_MAX_KILL_WAIT 86400
 
 enum wsh_bind { WSH_BIND_NONE, WSH_BIND_HWTHREAD, WSH_BIND_CORE, WSH_BIND_NUMA, WSH_BIND_SOCKET };
 
@@ -17,6 +19,8 @@ struct wsh_args {
     enum wsh_bind bind;
     bool bind_given;
     bool tag, timestamp, verbose, help, version;
+    double kill_wait; /* seconds from a SIGTERM that is passed on to SIGKILL */
+    bool kill_wait_given;
     const char *output;  /* --output-filename or NULL */
     const char *emulate; /* profile of the emulated EFA device, or NULL */
     const char *hosts, *hostfile;

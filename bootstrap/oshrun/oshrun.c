@@ -93,7 +93,7 @@ static int open_launch(struct launch *launch)
         return OSHRUN_USAGE;
     raise_file_limit(launch);
     if (wsh_bind_plan(args->bind, args->n_pes, &launch->cpus) ||
-        wsh_reap_init(&launch->reap, args->n_pes, args->program[0]))
+        wsh_reap_init(&launch->reap, args, needs_server(launch)))
         return OSHRUN_FAILED;
     launch->output = wsh_output_open(args);
     if (!launch->output || open_tmpdir(launch))

@@ -6,6 +6,7 @@
 #include "bootstrap/lean.h"
 #include "bootstrap/oshrun/pmix_job.h"
 #include "bootstrap/oshrun/say.h"
+#include "bootstrap/pmix_keys.h"
 #include "base/env.h"
 #include "base/err.h"
 #include "base/secret.h"
@@ -147,6 +148,8 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     (void)id, (void)info, (void)n_info, (void)results, (void)n_results;
     if (status == PMIX_ERR_LOST_CONNECTION)
         tell(WSH_EVENT_LOST, source, 0);
+    if (status == WSH_PMIX_INITIALIZED)
+        tell(WSH_EVENT_INITIALIZED, source, 0);
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }

@@ -6,6 +6,7 @@
 /* What the server's thread, or a PE that could not be started, tells the main loop through a pipe. */
 enum wsh_event_kind {
     WSH_EVENT_JOINED,
+    WSH_EVENT_INITIALIZED, /* all PEs have come to the last step of shmem_init */
     WSH_EVENT_LEFT,
     WSH_EVENT_ABORTED,
     WSH_EVENT_LOST,

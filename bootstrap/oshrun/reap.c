@@ -18,15 +18,19 @@
 #define GRACE 1.8     /* seconds from SIGTERM to SIGKILL; everything is to be gone within 3 */
 #define LOST_WAIT 0.3 /* seconds to learn by waitpid how a PE with a broken connection ended */
 #define LATE_WAIT 0.8 /* seconds that the others have to end where a PE fails after shmem_finalize */
+#define INIT_WAIT 2.0 /* seconds from a SIGTERM that is passed on to SIGKILL while shmem_init runs */
 #define TWICE 0.2     /* signals closer than this count as one (timeout(1) sends two) */
 
 /* From the most to the least telling, when several ends are seen at once: the others may be its consequence. */
 enum verdict { EXEC_FAILED, KILLED, FAILED, LEFT_EARLY, NEVER_JOINED, LOST, FINE };
 
-int wsh_reap_init(struct wsh_reap *reap, int n_pes, const char *program)
+int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool served)
 {
-    *reap = (struct wsh_reap){
-        .n_pes = n_pes, .program = program, .pes = calloc((size_t)n_pes, sizeof *reap->pes)};
+    *reap = (struct wsh_reap){.n_pes = args->n_pes,
+                              .program = args->program[0],
+                              .initialized = !served,
+                              .kill_wait = args->kill_wait,
+                              .pes = calloc((size_t)args->n_pes, sizeof *reap->pes)};
     if (!reap->pes) {
         wsh_say("out of memory");
         return -ENOMEM;
@@ -84,6 +88,7 @@ void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event)
     name_pe(reap, event->pe, name, sizeof name);
     switch (event->kind) {
     case WSH_EVENT_JOINED: pe->joined = pe->inside = true; break;
+    case WSH_EVENT_INITIALIZED: reap->initialized = true; break;
     case WSH_EVENT_LEFT: pe->inside = false; break;
     case WSH_EVENT_EXEC_FAILED: pe->exec_err = event->status; break;
     case WSH_EVENT_LOST:
@@ -179,6 +184,13 @@ static void say_verdict(const struct wsh_reap *reap, int i, enum verdict verdict
     }
 }
 
+static void begin_end(struct wsh_reap *reap, int code)
+{
+    reap->ending = true;
+    reap->code = code;
+    wsh_say_alone();
+}
+
 void wsh_reap_judge(struct wsh_reap *reap)
 {
     enum verdict worst = FINE;
@@ -195,7 +207,10 @@ void wsh_reap_judge(struct wsh_reap *reap)
     if (worst == FINE)
         return;
     say_verdict(reap, guilty, worst);
-    wsh_reap_end(reap, code_of(worst, &reap->pes[guilty]));
+    if (reap->term_at && worst == KILLED && WTERMSIG(reap->pes[guilty].status) == SIGTERM)
+        begin_end(reap, code_of(worst, &reap->pes[guilty])); /* the others take their time over theirs */
+    else
+        wsh_reap_end(reap, code_of(worst, &reap->pes[guilty]));
 }
 
 /* Groups of PEs that have ended may still have members; their numbers are held by the zombies. */
@@ -208,12 +223,12 @@ static void signal_all(const struct wsh_reap *reap, int sig)
 
 void wsh_reap_end(struct wsh_reap *reap, int code)
 {
-    if (reap->ending)
+    if (reap->ending && !reap->term_at)
         return;
-    reap->ending = true;
-    reap->code = code;
+    if (!reap->ending)
+        begin_end(reap, code);
+    reap->term_at = 0;
     reap->deadline = wsh_now() + GRACE;
-    wsh_say_alone();
     signal_all(reap, SIGTERM);
     signal_all(reap, SIGCONT); /* a stopped PE takes its SIGTERM only then */
 }
@@ -238,6 +253,8 @@ void wsh_reap_signal(struct wsh_reap *reap, int sig)
     }
     if (final && !reap->asked_at)
         reap->asked_at = wsh_now();
+    if (sig == SIGTERM && !reap->ending && !reap->term_at)
+        reap->term_at = reap->asked_at;
     if (sig != SIGCONT && sig != SIGTSTP)
         reap->asked_by = sig;
     signal_all(reap, sig);
@@ -245,19 +262,51 @@ void wsh_reap_signal(struct wsh_reap *reap, int sig)
         kill(getpid(), SIGSTOP);
 }
 
+/* Seconds that the PEs have from a SIGTERM that was passed on. */
+static double term_wait(const struct wsh_reap *reap)
+{
+    return !reap->initialized && reap->kill_wait > INIT_WAIT ? INIT_WAIT : reap->kill_wait;
+}
+
+static double kill_time(const struct wsh_reap *reap)
+{
+    if (reap->term_at)
+        return reap->term_at + term_wait(reap);
+    return reap->ending ? reap->deadline : 0;
+}
+
 double wsh_reap_wait(const struct wsh_reap *reap)
 {
-    double left = reap->deadline - wsh_now();
+    double next = kill_time(reap), left;
 
-    if (!reap->deadline || reap->killed)
+    if (!reap->ending && reap->deadline && (!next || reap->deadline < next))
+        next = reap->deadline;
+    if (!next || reap->killed)
         return -1;
+    left = next - wsh_now();
     return left > 0 ? left : 0;
+}
+
+static void say_late(const struct wsh_reap *reap)
+{
+    if (reap->initialized)
+        wsh_say("PEs still run %g s after SIGTERM; killing all PEs (--kill-wait sets the time)",
+                reap->kill_wait);
+    else
+        wsh_say("no PE has finished shmem_init %g s after SIGTERM; killing all PEs", term_wait(reap));
 }
 
 void wsh_reap_timeout(struct wsh_reap *reap)
 {
-    if (reap->ending && !reap->killed && wsh_now() >= reap->deadline)
-        kill_all(reap);
+    double when = kill_time(reap);
+
+    if (!when || reap->killed || wsh_now() < when)
+        return;
+    if (reap->term_at)
+        say_late(reap);
+    if (!reap->ending)
+        begin_end(reap, 128 + SIGTERM);
+    kill_all(reap);
 }
 
 static void remove_leftovers(const struct wsh_reap *reap)

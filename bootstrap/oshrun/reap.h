@@ -3,6 +3,7 @@
 #ifndef WSH_OSHRUN_REAP_H
 #define WSH_OSHRUN_REAP_H
 
+#include "bootstrap/oshrun/args.h"
 #include "bootstrap/oshrun/pmix_server.h"
 
 #include <stdbool.h>
@@ -31,10 +32,15 @@ struct wsh_reap {
     double deadline; /* when SIGKILL follows, or before the end when what may be harmless counts; 0 = never */
     int asked_by;    /* the last of SIGINT, SIGTERM, … that was passed on; 0 = none */
     double asked_at;
+    bool initialized; /* all PEs have come to the end of shmem_init, or nobody could say so */
+    double kill_wait; /* seconds */
+    double term_at;   /* when SIGTERM was passed on, if that is what the job ends by; 0 = it is not */
 };
 
-/* `program` is for messages. 0 or -ENOMEM after one line. */
-int wsh_reap_init(struct wsh_reap *reap, int n_pes, const char *program);
+/*
+ * `served`: the PEs have a PMIx server, which says when they have finished shmem_init. 0 or -ENOMEM after one line.
+ */
+int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool served);
 void wsh_reap_fini(struct wsh_reap *reap);
 
 void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid);
@@ -46,7 +52,9 @@ void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event);
 /* Decides what the ends that were seen mean; the first failure is told in one line and ends the job. */
 void wsh_reap_judge(struct wsh_reap *reap);
 
-/* A signal that oshrun got: passes it on; a second SIGINT or SIGTERM kills. */
+/*
+ * A signal that oshrun got: passes it on; a second SIGINT or SIGTERM kills. After a SIGTERM wsh_reap_timeout kills too.
+ */
 void wsh_reap_signal(struct wsh_reap *reap, int sig);
 
 /* Seconds until wsh_reap_timeout has something to do; negative = nothing. */

@@ -220,6 +220,8 @@ int wsh_translate(enum wsh_launcher launcher, const char *path, const struct wsh
         return no_word(launcher, "--nodes-emulated");
     if (args->emulate)
         return no_word(launcher, "--emulate-efa");
+    if (args->kill_wait_given)
+        return no_word(launcher, "--kill-wait");
     add(words, "%s", path);
     rc = launcher == WSH_SRUN ? to_srun(words, args, hosts) : to_open_mpi(words, launcher, args, hosts);
     for (char **at = args->program; *at; at++)

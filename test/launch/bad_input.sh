@@ -34,6 +34,10 @@ says 2 '--tag-output takes no value' --tag-output=yes -n 2 true
 says 2 '--bind tree: unknown; write none, hwthread, core, numa or socket' --bind tree -n 2 true
 says 2 '--nodes-emulated 3: more hosts than PEs' --nodes-emulated 3 -n 2 true
 says 2 '--nodes-emulated 0: must be a whole number' --nodes-emulated 0 -n 2 true
+for seconds in -1 x 86401 nan inf 3x; do
+    says 2 "--kill-wait $seconds: must be a number of seconds from 0 to 86400, for example --kill-wait 30" --kill-wait $seconds -n 2 true
+done
+says 2 '--kill-wait needs a value' --kill-wait
 says 2 '-x WSH_NOT_SET: not set in this environment; write -x WSH_NOT_SET=value' -x WSH_NOT_SET -n 2 true
 says 2 "-x '=1': no variable" -x =1 -n 2 true
 says 127 "program './nowhere' not found" -n 2 ./nowhere

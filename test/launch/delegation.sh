@@ -52,6 +52,7 @@ becomes "$s --ntasks=2 prog" -x X=a,b -n 2 prog
 tap_check "-x reaches the job" grep -qx 'X=a,b' "$out"
 refused 'srun has no word for --timestamp; leave it out, or set OSHRUN_LAUNCHER=local' -n 4 --timestamp prog
 refused 'srun has no word for --nodes-emulated' -n 4 --nodes-emulated 2 prog
+refused 'srun has no word for --kill-wait' -n 4 --kill-wait 5 prog
 refused 'srun has no word for different numbers of PEs' -n 3 -H a:2,b:1 prog
 run_job 10 env OSHRUN_LAUNCHER=local "$oshrun" -n 2 echo here
 tap_check "OSHRUN_LAUNCHER=local stays here" test "$status:$(grep -c here "$out")" = 0:2

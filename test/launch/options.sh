@@ -7,7 +7,7 @@ set -u
 
 run_job 10 "$oshrun" --help
 tap_check "--help" grep -q '^Usage: oshrun -n N' "$out"
-for option in -np -x -H --hostfile --bind --tag-output --timestamp --output-filename --nodes-emulated -v --version; do
+for option in -np -x -H --hostfile --bind --tag-output --timestamp --output-filename --nodes-emulated --kill-wait -v --version; do
     tap_check "--help tells of $option" grep -q -- "$option" "$out"
 done
 run_job 10 "$oshrun" --version
