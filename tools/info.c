@@ -98,7 +98,7 @@ static int show_topo(const struct view *view)
     print_devs("nic", topo.nic, topo.n_nics, view->parsable);
     print_devs("gpu", topo.gpu, topo.n_gpus, view->parsable);
     if (!topo.n_nics && !view->parsable)
-        puts("no RDMA NIC: PEs on other hosts are reached by libfabric's tcp provider");
+        puts("no RDMA NIC: PEs on other hosts are reached over sockets, by libfabric's provider tcp or net");
     return 0;
 }
 
@@ -172,7 +172,7 @@ static int show_nics(const struct view *view)
     if (load_picture(view, &env, &topo))
         return 1;
     if (!topo.n_nics && !view->parsable) {
-        puts("no RDMA NIC: PEs on other hosts are reached by libfabric's tcp provider");
+        puts("no RDMA NIC: PEs on other hosts are reached over sockets, by libfabric's provider tcp or net");
         return 0;
     }
     return print_map(view, &env, &topo);
