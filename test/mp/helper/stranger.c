@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BYTES = 65536, HEAP = 1 << 20 };
+enum { BYTES = 65536, HEAP = 1 << 20, TOO_LONG = 9000 };
 
 static char buffer[BYTES];
 
@@ -85,7 +85,7 @@ static size_t forge(long i)
     if (type == EFA_WIRE_AMO || type == EFA_WIRE_FETCH)
         msg->amo.word.width = 8;
     if (i % 50 == 17)
-        len = 9000 + (size_t)(any() % (BYTES - 9000));
+        len = TOO_LONG + 1 + (size_t)(any() % (BYTES - TOO_LONG - 1));
     return len;
 }
 
@@ -99,6 +99,8 @@ static void try_messages(struct stranger *from, long n, bool flood)
 
         sent += rc == 0;
         failed += rc != 0;
+        if (len > TOO_LONG) /* some providers take nothing more over the connection that brought it */
+            stranger_open_again(from);
     }
     if (flood)
         failed += stranger_drain(from);

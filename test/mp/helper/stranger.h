@@ -32,6 +32,8 @@ struct stranger_op {
 /* 0, or nonzero after a line. */
 int stranger_open(struct stranger *from);
 void stranger_close(struct stranger *from);
+/* Over a new connection; ends the program where that fails. */
+void stranger_open_again(struct stranger *from);
 
 /* 0: completed; < 0: refused; > 0: no answer within a second. The endpoint is opened anew after the last two. */
 int stranger_rma(struct stranger *from, void *buffer, const struct stranger_op *op);

@@ -83,7 +83,7 @@ void stranger_close(struct stranger *from)
     *from = (struct stranger){.provider = from->provider, .address = from->address, .port = from->port};
 }
 
-static void open_again(struct stranger *from)
+void stranger_open_again(struct stranger *from)
 {
     stranger_close(from);
     if (stranger_open(from))
@@ -108,7 +108,7 @@ static int finish(struct stranger *from, ssize_t posted, double until)
     int rc = posted ? (int)posted : take_one(from, until);
 
     if (rc)
-        open_again(from);
+        stranger_open_again(from);
     return rc == -FI_EAGAIN ? 1 : rc;
 }
 
