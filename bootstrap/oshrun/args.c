@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows oshrun's command line. */
+/* oshrun's command line. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/args.h"
 
-#include "bootstrap/oshrun/emulate.h"
-#include "bootstrap/oshrun/say.h"
+#include "bootstrap/oshrun/environ.h"
+#include "bootstrap/oshrun/io.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static const struct {
 };
 
 /* The option that `word` names, up to a '=' in long ones. */
-static size_t find_option(const char *word)
+static size_t option_find(const char *word)
 {
     size_t len = strncmp(word, "--", 2) ? strlen(word) : strcspn(word, "=");
 
@@ -109,7 +109,7 @@ static size_t find_option(const char *word)
     return N_OPTIONS;
 }
 
-static int parse_count(const char *name, const char *text, int max, int *count)
+static int count_parse(const char *name, const char *text, int max, int *count)
 {
     char *end;
     long value;
@@ -124,7 +124,7 @@ static int parse_count(const char *name, const char *text, int max, int *count)
     return 0;
 }
 
-static int parse_kill_wait(struct wsh_args *args, const char *text)
+static int kill_wait_parse(struct wsh_args *args, const char *text)
 {
     char *end;
     double value = strtod(text, &end);
@@ -139,7 +139,7 @@ static int parse_kill_wait(struct wsh_args *args, const char *text)
     return 0;
 }
 
-static int parse_bind(struct wsh_args *args, const char *text)
+static int bind_parse(struct wsh_args *args, const char *text)
 {
     for (size_t i = 0; i < sizeof bindings / sizeof bindings[0]; i++) {
         if (strcmp(bindings[i].name, text))
@@ -152,7 +152,7 @@ static int parse_bind(struct wsh_args *args, const char *text)
     return OSHRUN_USAGE;
 }
 
-static int parse_profile(struct wsh_args *args, const char *text)
+static int profile_parse(struct wsh_args *args, const char *text)
 {
     args->emulate = text ? text : WSH_EMULATE_DEFAULT;
     if (wsh_emulate_knows(args->emulate))
@@ -161,7 +161,7 @@ static int parse_profile(struct wsh_args *args, const char *text)
     return OSHRUN_USAGE;
 }
 
-static int add_export(struct wsh_args *args, char *text)
+static int export_add(struct wsh_args *args, char *text)
 {
     size_t n = 0;
 
@@ -175,22 +175,22 @@ static int add_export(struct wsh_args *args, char *text)
     return 0;
 }
 
-static int apply(struct wsh_args *args, size_t i, char *value)
+static int option_apply(struct wsh_args *args, size_t i, char *value)
 {
     switch (options[i].option) {
-    case OPT_PES: return parse_count(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->n_pes);
-    case OPT_EXPORT: return add_export(args, value);
+    case OPT_PES: return count_parse(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->n_pes);
+    case OPT_EXPORT: return export_add(args, value);
     case OPT_HOSTS: args->hosts = value; break;
     case OPT_HOSTFILE: args->hostfile = value; break;
-    case OPT_BIND: return parse_bind(args, value);
+    case OPT_BIND: return bind_parse(args, value);
     case OPT_TAG: args->tag = true; break;
     case OPT_TIME: args->timestamp = true; break;
     case OPT_OUTPUT: args->output = value; break;
     case OPT_NODES:
         args->nodes_given = true;
-        return parse_count(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->nodes_emulated);
-    case OPT_EMULATE: return parse_profile(args, value);
-    case OPT_KILL_WAIT: return parse_kill_wait(args, value);
+        return count_parse(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->nodes_emulated);
+    case OPT_EMULATE: return profile_parse(args, value);
+    case OPT_KILL_WAIT: return kill_wait_parse(args, value);
     case OPT_VERBOSE: args->verbose = true; break;
     case OPT_HELP: args->help = true; break;
     case OPT_VERSION: args->version = true; break;
@@ -199,10 +199,10 @@ static int apply(struct wsh_args *args, size_t i, char *value)
 }
 
 /* One option and its value; *at moves to the next word. */
-static int parse_option(struct wsh_args *args, char **argv, int *at)
+static int option_parse(struct wsh_args *args, char **argv, int *at)
 {
     char *word = argv[(*at)++], *value = NULL;
-    size_t i = find_option(word);
+    size_t i = option_find(word);
     bool needs_value = i < N_OPTIONS && options[i].example && !options[i].may_stand_alone;
 
     if (i == N_OPTIONS) {
@@ -221,10 +221,10 @@ static int parse_option(struct wsh_args *args, char **argv, int *at)
         wsh_say("%s needs a value, for example %s %s", options[i].name, options[i].name, options[i].example);
         return OSHRUN_USAGE;
     }
-    return apply(args, i, value);
+    return option_apply(args, i, value);
 }
 
-static int check(const struct wsh_args *args)
+static int args_check(const struct wsh_args *args)
 {
     if (args->help || args->version)
         return 0;
@@ -261,7 +261,7 @@ int wsh_args_parse(struct wsh_args *args, int argc, char **argv)
         return OSHRUN_FAILED;
     }
     while (at < argc && argv[at][0] == '-' && strcmp(argv[at], "--")) {
-        int rc = parse_option(args, argv, &at);
+        int rc = option_parse(args, argv, &at);
 
         if (rc)
             return rc;
@@ -269,7 +269,7 @@ int wsh_args_parse(struct wsh_args *args, int argc, char **argv)
     if (at < argc && !strcmp(argv[at], "--"))
         at++;
     args->program = argv + at;
-    return check(args);
+    return args_check(args);
 }
 
 void wsh_args_fini(struct wsh_args *args)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows oshrun's command line. */
+/* oshrun's command line. */
 #ifndef WSH_OSHRUN_ARGS_H
 #define WSH_OSHRUN_ARGS_H
 

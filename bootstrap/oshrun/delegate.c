@@ -1,19 +1,196 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows when another launcher must start the job, and which one. */
+/* When another launcher must start the job, and which: jobs inside jobs, -H and --hostfile, Slurm allocations. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/delegate.h"
 
 #include "bootstrap/oshrun/environ.h"
-#include "bootstrap/oshrun/nesting.h"
-#include "bootstrap/oshrun/program.h"
-#include "bootstrap/oshrun/say.h"
+#include "bootstrap/oshrun/io.h"
+#include "bootstrap/oshrun/spawn.h"
 #include "bootstrap/oshrun/translate.h"
 #include "base/env.h"
 #include "base/err.h"
 
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Slurm's numbers from here on are no steps of tasks: interactive shells (salloc), batch scripts, extern, pending. */
+#define FIRST_SPECIAL_STEP 0xfffffff0ul
+
+static const struct {
+    const char *variable, *launcher;
+    bool is_step;
+} signs[] = {
+    {"SHMEM_OSHRUN_PID", "oshrun", false}, {"OMPI_COMM_WORLD_RANK", "mpirun", false},
+    {"SLURM_STEP_ID", "srun", true},       {"PMIX_RANK", "a PMIx launcher", false},
+    {"PMI_RANK", "a PMI launcher", false},
+};
+
+static const char *sign_value(size_t i)
+{
+    const char *text = wsh_env_foreign(signs[i].variable);
+    char *end;
+
+    if (!text || !signs[i].is_step)
+        return text;
+    return strtoul(text, &end, 10) >= FIRST_SPECIAL_STEP || *end ? NULL : text;
+}
+
+/* 0, or OSHRUN_USAGE after one line where this process is itself part of a job that a launcher started. */
+static int nesting_refuse(void)
+{
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+        if (!sign_value(i))
+            continue;
+        wsh_say("already inside a job started by %s (%s is set); call the program itself there, or unset %s "
+                "for a job "
+                "of its own on this machine",
+                signs[i].launcher, signs[i].variable, signs[i].variable);
+        return OSHRUN_USAGE;
+    }
+    return 0;
+}
+
+/* Inside a Slurm allocation (which is not inside a step of it: that is nesting). */
+static bool in_allocation(void)
+{
+    return wsh_env_foreign("SLURM_JOB_ID");
+}
+
+static int memory_report(void)
+{
+    wsh_say("out of memory");
+    return OSHRUN_FAILED;
+}
+
+/* 0 when `text` is no number of PEs. */
+static int slots_parse(const char *text)
+{
+    char *end;
+    long slots = strtol(text, &end, 10);
+
+    return end == text || *end || slots < 1 || slots > WSH_OSHRUN_MAX_PES ? 0 : (int)slots;
+}
+
+/* Adds "name", "name:n", or a name whose slots are known. `where` is for the message. */
+static int host_add(struct wsh_hosts *hosts, const char *name, size_t len, int slots, const char *where)
+{
+    struct wsh_host *more = realloc(hosts->host, ((size_t)hosts->n + 1) * sizeof *more);
+    char *copy = strndup(name, len), *colon;
+
+    if (more)
+        hosts->host = more;
+    if (!more || !copy) {
+        free(copy);
+        return memory_report();
+    }
+    hosts->host[hosts->n++] = (struct wsh_host){copy, slots};
+    colon = strrchr(copy, ':');
+    if (colon) {
+        *colon = '\0';
+        hosts->host[hosts->n - 1].slots = slots_parse(colon + 1);
+    }
+    if (*copy && (!colon || hosts->host[hosts->n - 1].slots))
+        return 0;
+    wsh_say("%s: '%.*s' is no host; write name or name:PEs", where, (int)len, name);
+    return OSHRUN_USAGE;
+}
+
+static int hosts_parse_list(struct wsh_hosts *hosts, const char *list)
+{
+    int rc = 0;
+
+    for (const char *at = list; at && !rc; at = *at ? at + 1 : NULL) {
+        size_t len = strcspn(at, ",");
+
+        rc = host_add(hosts, at, len, 0, "-H");
+        at += len;
+    }
+    return rc;
+}
+
+/* `host`, `host slots=4`, `host:4`, with comments from # on. */
+static int hosts_parse_line(struct wsh_hosts *hosts, const char *path, char *line)
+{
+    char *save, *name, *word;
+    int slots = 0;
+
+    line[strcspn(line, "#\n")] = '\0';
+    name = strtok_r(line, " \t\r", &save);
+    if (!name)
+        return 0;
+    while ((word = strtok_r(NULL, " \t\r", &save))) {
+        if (strncmp(word, "max", 3))
+            slots = strncmp(word, "slots=", 6) ? 0 : slots_parse(word + 6);
+        if (slots || !strncmp(word, "max", 3))
+            continue;
+        wsh_say("--hostfile %s: '%s' after host %s; write `%s slots=4`", path, word, name, name);
+        return OSHRUN_USAGE;
+    }
+    return host_add(hosts, name, strlen(name), slots, path);
+}
+
+static int hosts_read_file(struct wsh_hosts *hosts, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t size = 0;
+    int rc = 0;
+
+    if (!file) {
+        wsh_say("--hostfile %s: %s; give a file with one host a line", path, wsh_strerror(errno));
+        return OSHRUN_USAGE;
+    }
+    while (!rc && getline(&line, &size, file) >= 0)
+        rc = hosts_parse_line(hosts, path, line);
+    free(line);
+    fclose(file);
+    if (rc || hosts->n)
+        return rc;
+    wsh_say("--hostfile %s: names no host; write one host a line", path);
+    return OSHRUN_USAGE;
+}
+
+/* Reads args->hosts or args->hostfile; none gives n = 0. 0, or OSHRUN_USAGE after one line. */
+static int hosts_init(struct wsh_hosts *hosts, const struct wsh_args *args)
+{
+    *hosts = (struct wsh_hosts){0};
+    if (args->hosts)
+        return hosts_parse_list(hosts, args->hosts);
+    return args->hostfile ? hosts_read_file(hosts, args->hostfile) : 0;
+}
+
+static void hosts_fini(struct wsh_hosts *hosts)
+{
+    for (int i = 0; i < hosts->n; i++)
+        free(hosts->host[i].name);
+    free(hosts->host);
+    *hosts = (struct wsh_hosts){0};
+}
+
+static bool host_is_here(const char *name)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    size_t len;
+
+    if (!strcmp(name, "localhost") || !strcmp(name, "127.0.0.1") || !strcmp(name, "::1"))
+        return true;
+    gethostname(host, sizeof host - 1);
+    len = strcspn(host, ".");
+    return !strcmp(name, host) || (strlen(name) == len && !strncmp(name, host, len));
+}
+
+/* All of them are names of this machine. */
+static bool hosts_are_here(const struct wsh_hosts *hosts)
+{
+    for (int i = 0; i < hosts->n; i++)
+        if (!host_is_here(hosts->host[i].name))
+            return false;
+    return true;
+}
 
 static const struct {
     const char *name;
@@ -27,7 +204,7 @@ static const struct {
 #define N_AUTOMATIC 3 /* the others only when OSHRUN_LAUNCHER names them */
 
 /* The entry for a name or path that the user chose. */
-static size_t find_chosen(const char *chosen)
+static size_t launcher_find_chosen(const char *chosen)
 {
     const char *slash = strrchr(chosen, '/'), *name = slash ? slash + 1 : chosen;
     size_t i = 0;
@@ -41,20 +218,19 @@ static size_t find_chosen(const char *chosen)
 }
 
 /* Outside an allocation srun would wait in Slurm's queue for one. */
-static size_t find_first(void)
+static size_t launcher_find_first(void)
 {
     for (size_t i = 0; i < N_AUTOMATIC; i++)
-        if ((launchers[i].launcher != WSH_SRUN || wsh_in_allocation()) &&
-            wsh_program_is_there(launchers[i].name))
+        if ((launchers[i].launcher != WSH_SRUN || in_allocation()) && wsh_program_is_there(launchers[i].name))
             return i;
     wsh_say("no launcher for several machines on PATH (%sprterun or mpirun); install one, or set "
             "OSHRUN_LAUNCHER to "
             "the path of one, or to local",
-            wsh_in_allocation() ? "srun, " : "");
+            in_allocation() ? "srun, " : "");
     return N_LAUNCHERS;
 }
 
-static void say_command(const struct wsh_words *words)
+static void command_print(const struct wsh_words *words)
 {
     char text[4096] = "";
     size_t used = 0;
@@ -67,9 +243,9 @@ static void say_command(const struct wsh_words *words)
     wsh_say_more("%s", text);
 }
 
-static int become(const char *chosen, const struct wsh_args *args, const struct wsh_hosts *hosts)
+static int launcher_exec(const char *chosen, const struct wsh_args *args, const struct wsh_hosts *hosts)
 {
-    size_t i = chosen ? find_chosen(chosen) : find_first();
+    size_t i = chosen ? launcher_find_chosen(chosen) : launcher_find_first();
     struct wsh_words words = {0};
     char *path;
     int rc;
@@ -83,7 +259,7 @@ static int become(const char *chosen, const struct wsh_args *args, const struct 
     if (!rc)
         rc = wsh_translate(launchers[i].launcher, path, args, hosts, &words);
     if (!rc) {
-        say_command(&words);
+        command_print(&words);
         execv(path, words.word);
         wsh_say("cannot run '%s': %s; set OSHRUN_LAUNCHER to another launcher", path, wsh_strerror(errno));
         rc = OSHRUN_CANNOT_RUN;
@@ -93,10 +269,10 @@ static int become(const char *chosen, const struct wsh_args *args, const struct 
     return rc;
 }
 
-static int decide(const struct wsh_args *args, const struct wsh_hosts *hosts)
+static int launcher_decide(const struct wsh_args *args, const struct wsh_hosts *hosts)
 {
     const char *chosen = wsh_env_foreign("OSHRUN_LAUNCHER");
-    bool here = wsh_hosts_are_here(hosts);
+    bool here = hosts_are_here(hosts);
 
     if (chosen && !strcmp(chosen, "local")) {
         if (here)
@@ -104,19 +280,19 @@ static int decide(const struct wsh_args *args, const struct wsh_hosts *hosts)
         wsh_say("OSHRUN_LAUNCHER=local reaches this machine only; unset it, or leave out -H and --hostfile");
         return OSHRUN_USAGE;
     }
-    return chosen || !here || wsh_in_allocation() ? become(chosen, args, hosts) : 0;
+    return chosen || !here || in_allocation() ? launcher_exec(chosen, args, hosts) : 0;
 }
 
 int wsh_delegate(const struct wsh_args *args)
 {
     struct wsh_hosts hosts;
-    int rc = wsh_nesting_refuse();
+    int rc = nesting_refuse();
 
     if (rc)
         return rc;
-    rc = wsh_hosts_init(&hosts, args);
+    rc = hosts_init(&hosts, args);
     if (!rc)
-        rc = decide(args, &hosts);
-    wsh_hosts_fini(&hosts);
+        rc = launcher_decide(args, &hosts);
+    hosts_fini(&hosts);
     return rc;
 }

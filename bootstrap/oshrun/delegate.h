@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows when another launcher must start the job, which one, and how it spells our options. */
+/* When another launcher must start the job, and which: jobs inside jobs, -H and --hostfile, Slurm allocations. */
 #ifndef WSH_OSHRUN_DELEGATE_H
 #define WSH_OSHRUN_DELEGATE_H
 
 #include "bootstrap/oshrun/args.h"
+
+#include <stdbool.h>
+
+/* The hosts that the user names with -H or --hostfile. */
+struct wsh_host {
+    char *name;
+    int slots; /* PEs on it; 0 = not said */
+};
+
+struct wsh_hosts {
+    struct wsh_host *host;
+    int n;
+};
 
 /*
  * Replaces this process by srun, prterun or mpirun where the job has other hosts or a Slurm allocation is there.

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the course of a job: read the command line, start the PEs, serve them until the last has ended, clean up. */
+/* The course of a job: read the command line, start the PEs, serve them until the last has ended, clean up. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/args.h"
-#include "bootstrap/oshrun/bind.h"
+#include "bootstrap/oshrun/cleanup.h"
 #include "bootstrap/oshrun/delegate.h"
-#include "bootstrap/oshrun/emulate.h"
 #include "bootstrap/oshrun/environ.h"
-#include "bootstrap/oshrun/guardian.h"
-#include "bootstrap/oshrun/input.h"
+#include "bootstrap/oshrun/io.h"
 #include "bootstrap/oshrun/output.h"
 #include "bootstrap/oshrun/pmix_server.h"
-#include "bootstrap/oshrun/pollset.h"
-#include "bootstrap/oshrun/program.h"
 #include "bootstrap/oshrun/reap.h"
-#include "bootstrap/oshrun/say.h"
-#include "bootstrap/oshrun/signals.h"
 #include "bootstrap/oshrun/spawn.h"
-#include "bootstrap/oshrun/tmpdir.h"
 #include "base/env.h"
 #include "base/err.h"
 
@@ -42,7 +35,7 @@ struct launch {
 };
 
 /* Our own pipes must not take the numbers 0, 1 and 2. */
-static void open_standard(void)
+static void std_open(void)
 {
     int fd = open("/dev/null", O_RDWR);
 
@@ -52,7 +45,7 @@ static void open_standard(void)
         close(fd);
 }
 
-static void raise_file_limit(struct launch *launch)
+static void files_raise_limit(struct launch *launch)
 {
     struct rlimit all;
 
@@ -63,15 +56,15 @@ static void raise_file_limit(struct launch *launch)
 }
 
 /* A single PE needs no server: the library's `single` bootstrap does, unless the user asks for another one. */
-static bool needs_server(const struct launch *launch)
+static bool server_is_needed(const struct launch *launch)
 {
     return launch->args->n_pes > 1 || wsh_env_foreign("SHMEM_BOOTSTRAP");
 }
 
 /* The guardian first: it removes the folder whenever oshrun is killed. */
-static int open_tmpdir(struct launch *launch)
+static int tmpdir_open(struct launch *launch)
 {
-    bool wanted = needs_server(launch) || launch->args->emulate;
+    bool wanted = server_is_needed(launch) || launch->args->emulate;
     int rc = wanted ? wsh_tmpdir_name(&launch->tmpdir) : 0;
 
     if (!rc)
@@ -82,7 +75,7 @@ static int open_tmpdir(struct launch *launch)
 }
 
 /* Everything that must be there before the first PE; what opened is closed by close_launch, whatever failed. */
-static int open_launch(struct launch *launch)
+static int launch_open(struct launch *launch)
 {
     const struct wsh_args *args = launch->args;
     int rc = wsh_program_find(args->program[0], &launch->path);
@@ -91,12 +84,12 @@ static int open_launch(struct launch *launch)
         return rc;
     if (wsh_environ_export(args->exports))
         return OSHRUN_USAGE;
-    raise_file_limit(launch);
+    files_raise_limit(launch);
     if (wsh_bind_plan(args->bind, args->n_pes, &launch->cpus) ||
-        wsh_reap_init(&launch->reap, args, needs_server(launch)))
+        wsh_reap_init(&launch->reap, args, server_is_needed(launch)))
         return OSHRUN_FAILED;
     launch->output = wsh_output_open(args);
-    if (!launch->output || open_tmpdir(launch))
+    if (!launch->output || tmpdir_open(launch))
         return OSHRUN_FAILED;
     if (args->emulate && wsh_emulate_open(&launch->emulate, args->emulate, launch->tmpdir))
         return OSHRUN_FAILED;
@@ -108,14 +101,14 @@ static int open_launch(struct launch *launch)
         return OSHRUN_FAILED;
     }
     fcntl(launch->event_fds[0], F_SETFL, O_NONBLOCK);
-    if (needs_server(launch) &&
+    if (server_is_needed(launch) &&
         wsh_server_open(launch->tmpdir, args->n_pes, args->nodes_emulated, launch->event_fds[1]))
         return OSHRUN_FAILED;
-    launch->serving = needs_server(launch);
+    launch->serving = server_is_needed(launch);
     return 0;
 }
 
-static char **environ_of(const struct launch *launch, int pe)
+static char **pe_environ(const struct launch *launch, int pe)
 {
     const struct wsh_args *args = launch->args;
     char **env = wsh_environ_copy();
@@ -138,7 +131,7 @@ static char **environ_of(const struct launch *launch, int pe)
     return NULL;
 }
 
-static int open_streams(struct launch *launch, int pe, int std[3])
+static int pe_open_streams(struct launch *launch, int pe, int std[3])
 {
     int rc;
 
@@ -153,12 +146,12 @@ static int open_streams(struct launch *launch, int pe, int std[3])
     return rc ? rc : wsh_output_pipes(launch->output, pe, std + 1);
 }
 
-static int start_pe(struct launch *launch, int pe)
+static int pe_start(struct launch *launch, int pe)
 {
     struct wsh_spawn how = {
         .path = launch->path,
         .argv = launch->args->program,
-        .env = environ_of(launch, pe),
+        .env = pe_environ(launch, pe),
         .pe = pe,
         .std = {-1, -1, -1},
         .guardian_fd = launch->guardian.fd,
@@ -169,7 +162,7 @@ static int start_pe(struct launch *launch, int pe)
     };
     pid_t pid = 0;
 
-    if (how.env && !open_streams(launch, pe, how.std))
+    if (how.env && !pe_open_streams(launch, pe, how.std))
         pid = wsh_spawn(&how);
     for (int fd = 0; fd < 3; fd++)
         if (how.std[fd] >= 0)
@@ -185,7 +178,7 @@ static int start_pe(struct launch *launch, int pe)
 }
 
 /* Deaths are looked for before the events are read: then all that a dead PE said is known when it is judged. */
-static void take_events(struct launch *launch)
+static void events_take(struct launch *launch)
 {
     struct wsh_event event;
 
@@ -195,7 +188,7 @@ static void take_events(struct launch *launch)
     wsh_reap_judge(&launch->reap);
 }
 
-static void take_signals(struct launch *launch)
+static void signals_take(struct launch *launch)
 {
     int sig;
 
@@ -204,7 +197,7 @@ static void take_signals(struct launch *launch)
             wsh_reap_signal(&launch->reap, sig);
 }
 
-static double how_long(const struct launch *launch)
+static double loop_timeout(const struct launch *launch)
 {
     double wait = wsh_reap_wait(&launch->reap);
     double look = wsh_input_paused(&launch->input) ? 0.5 : -1;
@@ -214,7 +207,7 @@ static double how_long(const struct launch *launch)
     return wait < look ? wait : look;
 }
 
-static void turn(struct launch *launch)
+static void loop_turn(struct launch *launch)
 {
     struct wsh_pollset *set = &launch->set;
 
@@ -223,16 +216,16 @@ static void turn(struct launch *launch)
     wsh_pollset_add(set, launch->event_fds[0], POLLIN);
     wsh_output_poll(launch->output, set);
     wsh_input_poll(&launch->input, set);
-    wsh_pollset_wait(set, how_long(launch));
+    wsh_pollset_wait(set, loop_timeout(launch));
     wsh_output_work(launch->output, set);
     wsh_input_work(&launch->input, set);
-    take_signals(launch);
-    take_events(launch);
+    signals_take(launch);
+    events_take(launch);
     wsh_reap_timeout(&launch->reap);
 }
 
 /* Writes out what is left; whoever reads may be slow, and may send a signal to give up. */
-static void finish_output(struct launch *launch)
+static void output_finish(struct launch *launch)
 {
     struct wsh_pollset *set = &launch->set;
 
@@ -251,26 +244,26 @@ static void finish_output(struct launch *launch)
     }
 }
 
-static int run(struct launch *launch)
+static int launch_run(struct launch *launch)
 {
     int rc = 0;
 
     for (int pe = 0; pe < launch->args->n_pes && !rc; pe++) {
-        rc = start_pe(launch, pe);
-        take_events(launch);
+        rc = pe_start(launch, pe);
+        events_take(launch);
         if (launch->reap.ending)
             break;
     }
     if (rc)
         wsh_reap_end(&launch->reap, rc);
     while (launch->reap.n_running)
-        turn(launch);
-    finish_output(launch);
+        loop_turn(launch);
+    output_finish(launch);
     wsh_reap_bury(&launch->reap);
     return launch->reap.code;
 }
 
-static void close_launch(struct launch *launch)
+static void launch_close(struct launch *launch)
 {
     wsh_tmpdir_remove(launch->tmpdir);
     if (launch->guardian.pid > 0)
@@ -286,18 +279,18 @@ static void close_launch(struct launch *launch)
     free(launch->tmpdir);
 }
 
-static int run_here(const struct wsh_args *args)
+static int job_run(const struct wsh_args *args)
 {
     struct launch launch = {.args = args, .signal_fd = -1, .event_fds = {-1, -1}, .input.fd = -1};
-    int rc = open_launch(&launch);
+    int rc = launch_open(&launch);
 
     if (!rc)
-        rc = run(&launch);
-    close_launch(&launch);
+        rc = launch_run(&launch);
+    launch_close(&launch);
     return rc;
 }
 
-static int check_here(const struct wsh_args *args)
+static int count_check(const struct wsh_args *args)
 {
     if (args->n_pes)
         return 0;
@@ -305,7 +298,7 @@ static int check_here(const struct wsh_args *args)
     return OSHRUN_USAGE;
 }
 
-static int dispatch(const struct wsh_args *args)
+static int job_dispatch(const struct wsh_args *args)
 {
     int rc;
 
@@ -318,8 +311,8 @@ static int dispatch(const struct wsh_args *args)
     wsh_environ_keep_signals();
     rc = wsh_delegate(args);
     if (!rc)
-        rc = check_here(args);
-    return rc ? rc : run_here(args);
+        rc = count_check(args);
+    return rc ? rc : job_run(args);
 }
 
 int main(int argc, char **argv)
@@ -327,10 +320,10 @@ int main(int argc, char **argv)
     struct wsh_args args;
     int rc;
 
-    open_standard();
+    std_open();
     rc = wsh_args_parse(&args, argc, argv);
     if (!rc)
-        rc = dispatch(&args);
+        rc = job_dispatch(&args);
     wsh_args_fini(&args);
     _exit(rc); /* libpmix's thread still runs: see wsh_server_open */
 }

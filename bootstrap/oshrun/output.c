@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how what the PEs write becomes whole lines of oshrun's output. */
+/* What the PEs write, as whole lines of oshrun's output or in files. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/output.h"
 
-#include "bootstrap/oshrun/say.h"
-#include "bootstrap/oshrun/sink.h"
+#include "bootstrap/oshrun/io.h"
 #include "base/err.h"
 
 #include <fcntl.h>
@@ -34,7 +33,7 @@ struct wsh_output {
     int n_sinks;
 };
 
-static int open_file(const char *name, int pe, const char *suffix, bool in_folder)
+static int pe_file_open(const char *name, int pe, const char *suffix, bool in_folder)
 {
     char path[PATH_MAX];
     int fd;
@@ -47,7 +46,7 @@ static int open_file(const char *name, int pe, const char *suffix, bool in_folde
     return fd;
 }
 
-static int open_files(struct wsh_output *output, const char *name)
+static int pe_files_open(struct wsh_output *output, const char *name)
 {
     struct stat st;
     bool in_folder = name[strlen(name) - 1] == '/';
@@ -58,7 +57,7 @@ static int open_files(struct wsh_output *output, const char *name)
     for (int i = 0; i < 2 * output->n_pes; i++) {
         struct wsh_sink *sink = &output->sinks[output->n_sinks];
 
-        sink->fd = open_file(name, i / 2, i % 2 ? "err" : "out", in_folder);
+        sink->fd = pe_file_open(name, i / 2, i % 2 ? "err" : "out", in_folder);
         if (sink->fd < 0)
             return -1;
         output->n_sinks++;
@@ -86,7 +85,7 @@ struct wsh_output *wsh_output_open(const struct wsh_args *args)
     output->sinks[1].fd = wsh_say_fd();
     for (size_t i = 0; i < n; i++)
         output->streams[i] = (struct stream){.fd = -1, .index = -1, .sink = &output->sinks[i % 2]};
-    if (!args->output || !open_files(output, args->output))
+    if (!args->output || !pe_files_open(output, args->output))
         return output;
 err:
     wsh_output_close(output);
@@ -114,7 +113,7 @@ int wsh_output_pipes(struct wsh_output *output, int pe, int fds[2])
     return 0;
 }
 
-static void put_stamp(const struct wsh_output *output, int pe, struct wsh_sink *sink)
+static void stamp_put(const struct wsh_output *output, int pe, struct wsh_sink *sink)
 {
     struct timespec now;
     struct tm tm;
@@ -136,7 +135,7 @@ static void put_stamp(const struct wsh_output *output, int pe, struct wsh_sink *
  * Whole lines go on; the rest waits for its end. A line without an end goes when `all`, and is given one if others
  * may follow.
  */
-static void pass_on(struct wsh_output *output, struct stream *stream, bool all)
+static void stream_pass_lines(struct wsh_output *output, struct stream *stream, bool all)
 {
     int pe = (int)(stream - output->streams) / 2;
     char *at = stream->line, *end = stream->line + stream->used;
@@ -147,7 +146,7 @@ static void pass_on(struct wsh_output *output, struct stream *stream, bool all)
 
         if (!newline && !all && (size_t)(end - at) < LONGEST_LINE)
             break;
-        put_stamp(output, pe, stream->sink);
+        stamp_put(output, pe, stream->sink);
         wsh_sink_put(stream->sink, at, (size_t)(next - at));
         if (!newline && all && output->n_pes > 1 && output->n_sinks == 2)
             wsh_sink_put(stream->sink, "\n", 1);
@@ -157,10 +156,10 @@ static void pass_on(struct wsh_output *output, struct stream *stream, bool all)
     memmove(stream->line, at, stream->used);
 }
 
-static void end_stream(struct wsh_output *output, struct stream *stream)
+static void stream_end(struct wsh_output *output, struct stream *stream)
 {
     if (stream->line)
-        pass_on(output, stream, true);
+        stream_pass_lines(output, stream, true);
     close(stream->fd);
     stream->fd = -1;
     free(stream->line);
@@ -168,7 +167,7 @@ static void end_stream(struct wsh_output *output, struct stream *stream)
 }
 
 /* Takes what is there; false when there is nothing more for now. */
-static bool take(struct wsh_output *output, struct stream *stream)
+static bool stream_read(struct wsh_output *output, struct stream *stream)
 {
     ssize_t got;
 
@@ -181,9 +180,9 @@ static bool take(struct wsh_output *output, struct stream *stream)
         return errno == EINTR;
     stream->used += (size_t)got;
     if (got == 0)
-        end_stream(output, stream);
+        stream_end(output, stream);
     else
-        pass_on(output, stream, false);
+        stream_pass_lines(output, stream, false);
     return got > 0;
 }
 
@@ -213,9 +212,9 @@ void wsh_output_work(struct wsh_output *output, const struct wsh_pollset *set)
         if (stream->fd < 0)
             continue;
         if (stream->sink->broken)
-            end_stream(output, stream);
+            stream_end(output, stream);
         else if (wsh_pollset_ready(set, stream->index))
-            take(output, stream);
+            stream_read(output, stream);
     }
 }
 
@@ -224,10 +223,10 @@ void wsh_output_drain(struct wsh_output *output)
     for (int i = 0; i < 2 * output->n_pes; i++) {
         struct stream *stream = &output->streams[i];
 
-        while (stream->fd >= 0 && take(output, stream))
+        while (stream->fd >= 0 && stream_read(output, stream))
             continue;
         if (stream->fd >= 0)
-            end_stream(output, stream);
+            stream_end(output, stream);
     }
 }
 
@@ -243,7 +242,7 @@ void wsh_output_close(struct wsh_output *output)
 {
     for (int i = 0; output->streams && i < 2 * output->n_pes; i++)
         if (output->streams[i].fd >= 0)
-            end_stream(output, &output->streams[i]);
+            stream_end(output, &output->streams[i]);
     for (int i = 0; output->sinks && i < output->n_sinks; i++) {
         wsh_sink_fini(&output->sinks[i]);
         if (i > 1)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how what the PEs write becomes whole lines of oshrun's output. */
+/* What the PEs write, as whole lines of oshrun's output or in files. */
 #ifndef WSH_OSHRUN_OUTPUT_H
 #define WSH_OSHRUN_OUTPUT_H
 
 #include "bootstrap/oshrun/args.h"
-#include "bootstrap/oshrun/pollset.h"
+#include "bootstrap/oshrun/io.h"
 
 struct wsh_output;
 

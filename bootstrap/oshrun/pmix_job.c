@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how PMIx wants a job described: its size, its hosts and the place of each PE. */
+/* A job in PMIx's words: its size, its hosts and the place of each PE. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/pmix_job.h"
 
@@ -16,7 +16,7 @@
 enum { N_JOB_KEYS = 12, N_PE_KEYS = 7 };
 
 /* "0,1,2,…" */
-static char *list_pes(int n_pes)
+static char *pes_list(int n_pes)
 {
     char *list = malloc((size_t)n_pes * 11 + 1);
     size_t used = 0;
@@ -26,26 +26,26 @@ static char *list_pes(int n_pes)
     return list;
 }
 
-static void add(struct wsh_pmix_job *job, const char *key, const void *value, pmix_data_type_t type)
+static void key_add(struct wsh_pmix_job *job, const char *key, const void *value, pmix_data_type_t type)
 {
     PMIX_INFO_LOAD(&job->info[job->n_info], key, value, type);
     job->n_info++;
 }
 
-static void add_sizes(struct wsh_pmix_job *job, uint32_t n_pes)
+static void sizes_add(struct wsh_pmix_job *job, uint32_t n_pes)
 {
     static const char *const keys[] = {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_LOCAL_SIZE,
                                        PMIX_NODE_SIZE};
     uint32_t one = 1, zero = 0; /* one server for all PEs: its fences wait for all of them */
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        add(job, keys[i], &n_pes, PMIX_UINT32);
-    add(job, PMIX_NUM_NODES, &one, PMIX_UINT32);
-    add(job, PMIX_NODEID, &zero, PMIX_UINT32);
-    add(job, WSH_PMIX_FENCE_WAITS, &one, PMIX_UINT32);
+        key_add(job, keys[i], &n_pes, PMIX_UINT32);
+    key_add(job, PMIX_NUM_NODES, &one, PMIX_UINT32);
+    key_add(job, PMIX_NODEID, &zero, PMIX_UINT32);
+    key_add(job, WSH_PMIX_FENCE_WAITS, &one, PMIX_UINT32);
 }
 
-static pmix_status_t add_maps(struct wsh_pmix_job *job, const char *host, const char *pes)
+static pmix_status_t maps_add(struct wsh_pmix_job *job, const char *host, const char *pes)
 {
     char *hosts = NULL, *places = NULL;
     pmix_status_t status = PMIx_generate_regex(host, &hosts);
@@ -53,9 +53,9 @@ static pmix_status_t add_maps(struct wsh_pmix_job *job, const char *host, const 
     if (status == PMIX_SUCCESS)
         status = PMIx_generate_ppn(pes, &places);
     if (status == PMIX_SUCCESS) {
-        add(job, PMIX_NODE_MAP, hosts, PMIX_REGEX);
-        add(job, PMIX_PROC_MAP, places, PMIX_REGEX);
-        add(job, PMIX_LOCAL_PEERS, pes, PMIX_STRING);
+        key_add(job, PMIX_NODE_MAP, hosts, PMIX_REGEX);
+        key_add(job, PMIX_PROC_MAP, places, PMIX_REGEX);
+        key_add(job, PMIX_LOCAL_PEERS, pes, PMIX_STRING);
     }
     free(hosts);
     free(places);
@@ -63,7 +63,7 @@ static pmix_status_t add_maps(struct wsh_pmix_job *job, const char *host, const 
 }
 
 /* The PEs from `from` on, up or down, that are on the same emulated host. */
-static int count_beside(int from, int step, int n_pes, int n_nodes)
+static int node_count_beside(int from, int step, int n_pes, int n_nodes)
 {
     int pe = from + step, n = 0;
 
@@ -73,12 +73,12 @@ static int count_beside(int from, int step, int n_pes, int n_nodes)
     return n;
 }
 
-static void add_pe(struct wsh_pmix_job *job, const char *host, int pe, int n_pes, int n_nodes)
+static void pe_add(struct wsh_pmix_job *job, const char *host, int pe, int n_pes, int n_nodes)
 {
     pmix_info_t *info = &job->info[job->n_info++], *keys;
-    uint16_t place = (uint16_t)count_beside(pe, -1, n_pes, n_nodes);
+    uint16_t place = (uint16_t)node_count_beside(pe, -1, n_pes, n_nodes);
     uint32_t node = (uint32_t)wsh_node_of(pe, n_pes, n_nodes), app = 0;
-    uint32_t n_local = place + 1u + (uint32_t)count_beside(pe, 1, n_pes, n_nodes);
+    uint32_t n_local = place + 1u + (uint32_t)node_count_beside(pe, 1, n_pes, n_nodes);
     pmix_rank_t rank = (pmix_rank_t)pe;
     pmix_data_array_t *array;
 
@@ -98,7 +98,7 @@ static void add_pe(struct wsh_pmix_job *job, const char *host, int pe, int n_pes
 
 pmix_status_t wsh_pmix_job_init(struct wsh_pmix_job *job, const char *nspace, int n_pes, int n_nodes)
 {
-    char host[HOST_NAME_MAX + 1] = "localhost", *pes = list_pes(n_pes);
+    char host[HOST_NAME_MAX + 1] = "localhost", *pes = pes_list(n_pes);
     pmix_status_t status;
 
     job->n_info = 0;
@@ -108,11 +108,11 @@ pmix_status_t wsh_pmix_job_init(struct wsh_pmix_job *job, const char *nspace, in
         return PMIX_ERR_NOMEM;
     }
     gethostname(host, sizeof host - 1);
-    add(job, PMIX_JOBID, nspace, PMIX_STRING);
-    add_sizes(job, (uint32_t)n_pes);
-    status = add_maps(job, host, pes);
+    key_add(job, PMIX_JOBID, nspace, PMIX_STRING);
+    sizes_add(job, (uint32_t)n_pes);
+    status = maps_add(job, host, pes);
     for (int pe = 0; pe < n_pes && status == PMIX_SUCCESS; pe++)
-        add_pe(job, host, pe, n_pes, n_nodes);
+        pe_add(job, host, pe, n_pes, n_nodes);
     free(pes);
     return status;
 }

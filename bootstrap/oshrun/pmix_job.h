@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how PMIx wants a job described: its size, its hosts and the place of each PE. */
+/* A job in PMIx's words: its size, its hosts and the place of each PE. */
 #ifndef WSH_OSHRUN_PMIX_JOB_H
 #define WSH_OSHRUN_PMIX_JOB_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the PMIx server that the PEs of this machine connect to. */
+/* The PMIx server that the PEs of this machine connect to, and the events that reach oshrun's loop. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/pmix_server.h"
 
 #include "bootstrap/lean.h"
+#include "bootstrap/oshrun/io.h"
 #include "bootstrap/oshrun/pmix_job.h"
-#include "bootstrap/oshrun/say.h"
 #include "bootstrap/pmix_keys.h"
 #include "base/env.h"
 #include "base/err.h"
@@ -60,13 +60,13 @@ static void call_done(pmix_status_t status, void *unused)
     pthread_mutex_unlock(&calls.mutex);
 }
 
-static void registered(pmix_status_t status, size_t id, void *data)
+static void handler_registered(pmix_status_t status, size_t id, void *data)
 {
     (void)id;
     call_done(status, data);
 }
 
-static void call_starts(void)
+static void calls_begin(void)
 {
     pthread_mutex_lock(&calls.mutex);
     calls.open++;
@@ -74,7 +74,7 @@ static void call_starts(void)
 }
 
 /* A call that did not start (or was complete at once) makes no callback. */
-static void call_returned(pmix_status_t status)
+static void calls_returned(pmix_status_t status)
 {
     if (status != PMIX_SUCCESS)
         call_done(status, NULL);
@@ -93,7 +93,7 @@ static pmix_status_t calls_wait(void)
     return failed;
 }
 
-static void tell(enum wsh_event_kind kind, const pmix_proc_t *proc, int status)
+static void event_send_for(enum wsh_event_kind kind, const pmix_proc_t *proc, int status)
 {
     if (!strncmp(proc->nspace, server.nspace, PMIX_MAX_NSLEN))
         wsh_event_send(server.event_fd, kind, (int)proc->rank, status);
@@ -103,14 +103,14 @@ static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_in
                                   pmix_op_cbfunc_t done, void *data)
 {
     (void)object, (void)info, (void)n_info, (void)done, (void)data;
-    tell(WSH_EVENT_JOINED, proc, 0);
+    event_send_for(WSH_EVENT_JOINED, proc, 0);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
 static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done, void *data)
 {
     (void)object, (void)done, (void)data;
-    tell(WSH_EVENT_LEFT, proc, 0);
+    event_send_for(WSH_EVENT_LEFT, proc, 0);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -118,7 +118,7 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
                               pmix_proc_t procs[], size_t n_procs, pmix_op_cbfunc_t done, void *data)
 {
     (void)object, (void)message, (void)procs, (void)n_procs, (void)done, (void)data;
-    tell(WSH_EVENT_ABORTED, proc, status);
+    event_send_for(WSH_EVENT_ABORTED, proc, status);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -147,9 +147,9 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
 {
     (void)id, (void)info, (void)n_info, (void)results, (void)n_results;
     if (status == PMIX_ERR_LOST_CONNECTION)
-        tell(WSH_EVENT_LOST, source, 0);
+        event_send_for(WSH_EVENT_LOST, source, 0);
     if (status == WSH_PMIX_INITIALIZED)
-        tell(WSH_EVENT_INITIALIZED, source, 0);
+        event_send_for(WSH_EVENT_INITIALIZED, source, 0);
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
@@ -168,7 +168,7 @@ static pmix_server_module_t upcalls = {
  */
 #define HASH_STORE_MAX_PES 64
 
-static pmix_status_t start(const char *tmpdir)
+static pmix_status_t server_start(const char *tmpdir)
 {
     struct wsh_lean lean;
     pmix_rank_t rank = 0;
@@ -187,14 +187,14 @@ static pmix_status_t start(const char *tmpdir)
     return status;
 }
 
-static pmix_status_t register_job(int n_pes, int n_nodes)
+static pmix_status_t job_register(int n_pes, int n_nodes)
 {
     struct wsh_pmix_job job;
     pmix_status_t status = wsh_pmix_job_init(&job, server.nspace, n_pes, n_nodes);
 
     if (status == PMIX_SUCCESS) {
-        call_starts();
-        call_returned(
+        calls_begin();
+        calls_returned(
             PMIx_server_register_nspace(server.nspace, n_pes, job.info, job.n_info, call_done, NULL));
         status = calls_wait();
     }
@@ -202,14 +202,14 @@ static pmix_status_t register_job(int n_pes, int n_nodes)
     return status;
 }
 
-static pmix_status_t register_pes(int n_pes)
+static pmix_status_t pes_register(int n_pes)
 {
     for (int pe = 0; pe < n_pes; pe++) {
         pmix_proc_t proc;
 
         PMIX_LOAD_PROCID(&proc, server.nspace, (pmix_rank_t)pe);
-        call_starts();
-        call_returned(PMIx_server_register_client(&proc, getuid(), getgid(), NULL, call_done, NULL));
+        calls_begin();
+        calls_returned(PMIx_server_register_client(&proc, getuid(), getgid(), NULL, call_done, NULL));
     }
     return calls_wait();
 }
@@ -218,7 +218,7 @@ static pmix_status_t register_pes(int n_pes)
  * libpmix's `native` check over TCP believes the user id that a client gives. So the name space, which a client must
  * give too, carries the secret of the job, which only the environment of the PEs holds. It is never printed.
  */
-static int draw_nspace(void)
+static int nspace_draw(void)
 {
     struct wsh_secret secret;
     char text[WSH_SECRET_TEXT];
@@ -236,26 +236,26 @@ static int draw_nspace(void)
 int wsh_server_open(const char *tmpdir, int n_pes, int n_nodes, int event_fd)
 {
     pmix_status_t status;
-    int rc = draw_nspace();
+    int rc = nspace_draw();
 
     if (rc)
         return rc;
     server.event_fd = event_fd;
     if (n_pes <= HASH_STORE_MAX_PES)
         setenv("PMIX_MCA_gds", "hash", 0);
-    status = start(tmpdir);
+    status = server_start(tmpdir);
     if (status != PMIX_SUCCESS) {
         wsh_say("PMIx server: %s; see that lo is up and that no PMIX_MCA_* setting excludes what it needs",
                 PMIx_Error_string(status));
         return -EIO;
     }
-    call_starts();
-    PMIx_Register_event_handler(NULL, 0, NULL, 0, on_event, registered, NULL);
+    calls_begin();
+    PMIx_Register_event_handler(NULL, 0, NULL, 0, on_event, handler_registered, NULL);
     status = calls_wait();
     if (status == PMIX_SUCCESS)
-        status = register_job(n_pes, n_nodes);
+        status = job_register(n_pes, n_nodes);
     if (status == PMIX_SUCCESS)
-        status = register_pes(n_pes);
+        status = pes_register(n_pes);
     if (status == PMIX_SUCCESS)
         return 0;
     wsh_say("PMIx server: %s while it was told of the job; try another version of libpmix",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the PMIx server that the PEs of this machine connect to. */
+/* The PMIx server that the PEs of this machine connect to, and the events that reach oshrun's loop. */
 #ifndef WSH_OSHRUN_PMIX_SERVER_H
 #define WSH_OSHRUN_PMIX_SERVER_H
 

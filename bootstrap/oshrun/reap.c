@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows who of the PEs lives, what counts as a failure, and how the job is ended because of one. */
+/* Who of the PEs lives, what counts as a failure, and how the job is ended because of one. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/reap.h"
 
-#include "bootstrap/oshrun/leftovers.h"
-#include "bootstrap/oshrun/pollset.h"
-#include "bootstrap/oshrun/say.h"
+#include "bootstrap/oshrun/cleanup.h"
+#include "bootstrap/oshrun/io.h"
 #include "base/err.h"
 
 #include <signal.h>
@@ -72,7 +71,7 @@ void wsh_reap_look(struct wsh_reap *reap)
     }
 }
 
-static void name_pe(const struct wsh_reap *reap, int i, char *text, size_t size)
+static void pe_name(const struct wsh_reap *reap, int i, char *text, size_t size)
 {
     snprintf(text, size, "PE %d (%.64s, pid %d)", i, reap->host, (int)reap->pes[i].pid);
 }
@@ -85,7 +84,7 @@ void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event)
     if (event->pe < 0 || event->pe >= reap->n_pes)
         return;
     pe = &reap->pes[event->pe];
-    name_pe(reap, event->pe, name, sizeof name);
+    pe_name(reap, event->pe, name, sizeof name);
     switch (event->kind) {
     case WSH_EVENT_JOINED: pe->joined = pe->inside = true; break;
     case WSH_EVENT_INITIALIZED: reap->initialized = true; break;
@@ -105,7 +104,7 @@ void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event)
 }
 
 /* While a PE waits for the others in PMIx, one that ended without ever coming there will never come. */
-static bool is_missed(const struct wsh_reap *reap)
+static bool pes_are_waiting(const struct wsh_reap *reap)
 {
     for (int i = 0; i < reap->n_pes; i++)
         if (reap->pes[i].running && reap->pes[i].inside)
@@ -114,12 +113,12 @@ static bool is_missed(const struct wsh_reap *reap)
 }
 
 /* A failure that the others may be through with before it counts. */
-static bool is_late(const struct wsh_reap *reap, const struct wsh_pe *pe)
+static bool pe_may_be_late(const struct wsh_reap *reap, const struct wsh_pe *pe)
 {
     return pe->joined && !pe->inside && reap->n_running && wsh_now() < pe->ended + LATE_WAIT;
 }
 
-static enum verdict judge(const struct wsh_reap *reap, const struct wsh_pe *pe)
+static enum verdict pe_judge(const struct wsh_reap *reap, const struct wsh_pe *pe)
 {
     if (!pe->pid)
         return FINE;
@@ -130,13 +129,13 @@ static enum verdict judge(const struct wsh_reap *reap, const struct wsh_pe *pe)
     if (WIFSIGNALED(pe->status))
         return KILLED;
     if (WEXITSTATUS(pe->status))
-        return is_late(reap, pe) ? FINE : FAILED;
+        return pe_may_be_late(reap, pe) ? FINE : FAILED;
     if (pe->inside)
         return LEFT_EARLY;
-    return !pe->joined && is_missed(reap) ? NEVER_JOINED : FINE;
+    return !pe->joined && pes_are_waiting(reap) ? NEVER_JOINED : FINE;
 }
 
-static int code_of(enum verdict verdict, const struct wsh_pe *pe)
+static int verdict_code(enum verdict verdict, const struct wsh_pe *pe)
 {
     switch (verdict) {
     case EXEC_FAILED: return OSHRUN_CANNOT_RUN;
@@ -146,7 +145,7 @@ static int code_of(enum verdict verdict, const struct wsh_pe *pe)
     }
 }
 
-static void say_killed(const struct wsh_reap *reap, const char *name, int status)
+static void killed_print(const struct wsh_reap *reap, const char *name, int status)
 {
     int sig = WTERMSIG(status);
     bool asked = sig == reap->asked_by;
@@ -155,18 +154,18 @@ static void say_killed(const struct wsh_reap *reap, const char *name, int status
             WCOREDUMP(status) ? ", core dumped" : "", asked ? ", which oshrun was sent" : "");
 }
 
-static void say_verdict(const struct wsh_reap *reap, int i, enum verdict verdict)
+static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdict)
 {
     const struct wsh_pe *pe = &reap->pes[i];
     char name[128];
 
-    name_pe(reap, i, name, sizeof name);
+    pe_name(reap, i, name, sizeof name);
     switch (verdict) {
     case EXEC_FAILED:
         wsh_say("cannot run '%s': %s; name a program built for this machine", reap->program,
                 wsh_strerror(pe->exec_err));
         break;
-    case KILLED: say_killed(reap, name, pe->status); break;
+    case KILLED: killed_print(reap, name, pe->status); break;
     case FAILED:
         wsh_say("%s exited with status %d%s; ending job", name, WEXITSTATUS(pe->status),
                 pe->inside ? " without shmem_finalize" : "");
@@ -184,7 +183,7 @@ static void say_verdict(const struct wsh_reap *reap, int i, enum verdict verdict
     }
 }
 
-static void begin_end(struct wsh_reap *reap, int code)
+static void end_begin(struct wsh_reap *reap, int code)
 {
     reap->ending = true;
     reap->code = code;
@@ -197,7 +196,7 @@ void wsh_reap_judge(struct wsh_reap *reap)
     int guilty = 0;
 
     for (int i = 0; i < reap->n_pes && !reap->ending; i++) {
-        enum verdict verdict = judge(reap, &reap->pes[i]);
+        enum verdict verdict = pe_judge(reap, &reap->pes[i]);
 
         if (verdict < worst || (verdict == worst && reap->pes[i].ended < reap->pes[guilty].ended)) {
             worst = verdict;
@@ -206,15 +205,15 @@ void wsh_reap_judge(struct wsh_reap *reap)
     }
     if (worst == FINE)
         return;
-    say_verdict(reap, guilty, worst);
+    verdict_print(reap, guilty, worst);
     if (reap->term_at && worst == KILLED && WTERMSIG(reap->pes[guilty].status) == SIGTERM)
-        begin_end(reap, code_of(worst, &reap->pes[guilty])); /* the others take their time over theirs */
+        end_begin(reap, verdict_code(worst, &reap->pes[guilty])); /* the others take their time over theirs */
     else
-        wsh_reap_end(reap, code_of(worst, &reap->pes[guilty]));
+        wsh_reap_end(reap, verdict_code(worst, &reap->pes[guilty]));
 }
 
 /* Groups of PEs that have ended may still have members; their numbers are held by the zombies. */
-static void signal_all(const struct wsh_reap *reap, int sig)
+static void pes_signal(const struct wsh_reap *reap, int sig)
 {
     for (int i = 0; i < reap->n_pes; i++)
         if (reap->pes[i].pid > 0)
@@ -226,17 +225,17 @@ void wsh_reap_end(struct wsh_reap *reap, int code)
     if (reap->ending && !reap->term_at)
         return;
     if (!reap->ending)
-        begin_end(reap, code);
+        end_begin(reap, code);
     reap->term_at = 0;
     reap->deadline = wsh_now() + GRACE;
-    signal_all(reap, SIGTERM);
-    signal_all(reap, SIGCONT); /* a stopped PE takes its SIGTERM only then */
+    pes_signal(reap, SIGTERM);
+    pes_signal(reap, SIGCONT); /* a stopped PE takes its SIGTERM only then */
 }
 
-static void kill_all(struct wsh_reap *reap)
+static void pes_kill(struct wsh_reap *reap)
 {
     reap->killed = true;
-    signal_all(reap, SIGKILL);
+    pes_signal(reap, SIGKILL);
 }
 
 void wsh_reap_signal(struct wsh_reap *reap, int sig)
@@ -248,7 +247,7 @@ void wsh_reap_signal(struct wsh_reap *reap, int sig)
         if (!reap->ending)
             reap->code = 128 + sig;
         reap->ending = true;
-        kill_all(reap);
+        pes_kill(reap);
         return;
     }
     if (final && !reap->asked_at)
@@ -257,13 +256,13 @@ void wsh_reap_signal(struct wsh_reap *reap, int sig)
         reap->term_at = reap->asked_at;
     if (sig != SIGCONT && sig != SIGTSTP)
         reap->asked_by = sig;
-    signal_all(reap, sig);
+    pes_signal(reap, sig);
     if (sig == SIGTSTP)
         kill(getpid(), SIGSTOP);
 }
 
 /* Seconds that the PEs have from a SIGTERM that was passed on. */
-static double term_wait(const struct wsh_reap *reap)
+static double term_seconds(const struct wsh_reap *reap)
 {
     return !reap->initialized && reap->kill_wait > INIT_WAIT ? INIT_WAIT : reap->kill_wait;
 }
@@ -271,7 +270,7 @@ static double term_wait(const struct wsh_reap *reap)
 static double kill_time(const struct wsh_reap *reap)
 {
     if (reap->term_at)
-        return reap->term_at + term_wait(reap);
+        return reap->term_at + term_seconds(reap);
     return reap->ending ? reap->deadline : 0;
 }
 
@@ -287,13 +286,13 @@ double wsh_reap_wait(const struct wsh_reap *reap)
     return left > 0 ? left : 0;
 }
 
-static void say_late(const struct wsh_reap *reap)
+static void late_print(const struct wsh_reap *reap)
 {
     if (reap->initialized)
         wsh_say("PEs still run %g s after SIGTERM; killing all PEs (--kill-wait sets the time)",
                 reap->kill_wait);
     else
-        wsh_say("no PE has finished shmem_init %g s after SIGTERM; killing all PEs", term_wait(reap));
+        wsh_say("no PE has finished shmem_init %g s after SIGTERM; killing all PEs", term_seconds(reap));
 }
 
 void wsh_reap_timeout(struct wsh_reap *reap)
@@ -303,13 +302,13 @@ void wsh_reap_timeout(struct wsh_reap *reap)
     if (!when || reap->killed || wsh_now() < when)
         return;
     if (reap->term_at)
-        say_late(reap);
+        late_print(reap);
     if (!reap->ending)
-        begin_end(reap, 128 + SIGTERM);
-    kill_all(reap);
+        end_begin(reap, 128 + SIGTERM);
+    pes_kill(reap);
 }
 
-static void remove_leftovers(const struct wsh_reap *reap)
+static void leftovers_remove(const struct wsh_reap *reap)
 {
     pid_t *pids = reap->n_pes > 0 ? calloc((size_t)reap->n_pes, sizeof *pids) : NULL;
 
@@ -322,10 +321,10 @@ static void remove_leftovers(const struct wsh_reap *reap)
 
 void wsh_reap_bury(struct wsh_reap *reap)
 {
-    signal_all(reap, SIGKILL);
+    pes_signal(reap, SIGKILL);
     for (int i = 0; i < reap->n_pes; i++)
         while (reap->pes[i].pid > 0 && waitpid(reap->pes[i].pid, NULL, 0) < 0 && errno == EINTR)
             continue;
     if (reap->code)
-        remove_leftovers(reap);
+        leftovers_remove(reap);
 }

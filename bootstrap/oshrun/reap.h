@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows who of the PEs lives, what counts as a failure, and how the job is ended because of one. */
+/* Who of the PEs lives, what counts as a failure, and how the job is ended because of one. */
 #ifndef WSH_OSHRUN_REAP_H
 #define WSH_OSHRUN_REAP_H
 

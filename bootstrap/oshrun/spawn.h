@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a PE's process is made. */
+/* A PE's process: the program's file, the processors (--bind), and fork and exec. */
 #ifndef WSH_OSHRUN_SPAWN_H
 #define WSH_OSHRUN_SPAWN_H
+
+#include "bootstrap/oshrun/args.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
+/*
+ * Finds `name` as the shell does: with a slash as it stands, else along PATH. 0 and *path malloc'd; else
+ * OSHRUN_NOT_FOUND or OSHRUN_CANNOT_RUN after one line.
+ */
+int wsh_program_find(const char *name, char **path);
+
+/* The same without a line: whether a program of that name is on PATH. */
+int wsh_program_is_there(const char *name);
+
+/*
+ * One set of processors a PE, malloc'd; *sets is NULL with WSH_BIND_NONE. Only processors that oshrun itself may use
+ * count. With at least as many cores (sockets, …) as PEs each has one of its own, in order; else neighbours share.
+ * 0, or -errno after one line.
+ */
+int wsh_bind_plan(enum wsh_bind bind, int n_pes, cpu_set_t **sets);
+
+/* What a new process gets. */
 struct wsh_spawn {
     const char *path;
     char **argv, **env;

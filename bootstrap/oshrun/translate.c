@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how srun, prterun and mpirun spell oshrun's options. */
+/* oshrun's options as srun, prterun and mpirun spell them. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/translate.h"
 
-#include "bootstrap/oshrun/say.h"
+#include "bootstrap/oshrun/io.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const names[] = {"srun", "prterun", "mpirun"};
+static const char *const launcher_names[] = {"srun", "prterun", "mpirun"};
 
-static const char *const bindings[][5] = {
+static const char *const binding_words[][5] = {
     [WSH_SRUN] = {"none", "threads", "cores", "ldoms", "sockets"},
     [WSH_PRTERUN] = {"none", "hwthread", "core", "numa", "package"},
     [WSH_MPIRUN] = {"none", "hwthread", "core", "numa", "socket"},
@@ -31,7 +31,7 @@ void wsh_words_free(struct wsh_words *words)
     *words = (struct wsh_words){0};
 }
 
-__attribute__((format(printf, 2, 3))) static void add(struct wsh_words *words, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void word_add(struct wsh_words *words, const char *fmt, ...)
 {
     char **more = realloc(words->word, (words->n + 2) * sizeof *more), *text = NULL;
     va_list args;
@@ -47,30 +47,30 @@ __attribute__((format(printf, 2, 3))) static void add(struct wsh_words *words, c
     words->word[words->n] = NULL;
 }
 
-static int no_word(enum wsh_launcher launcher, const char *option)
+static int option_refuse(enum wsh_launcher launcher, const char *option)
 {
     wsh_say("%s has no word for %s; leave it out, or set OSHRUN_LAUNCHER=local to stay on this machine",
-            names[launcher], option);
+            launcher_names[launcher], option);
     return OSHRUN_USAGE;
 }
 
-static bool ends_in_folder(const char *name)
+static bool name_is_folder(const char *name)
 {
     struct stat st;
 
     return name[strlen(name) - 1] == '/' || (!stat(name, &st) && S_ISDIR(st.st_mode));
 }
 
-static void add_output_files(struct wsh_words *words, const char *name)
+static void output_files_add(struct wsh_words *words, const char *name)
 {
-    const char *between = !ends_in_folder(name) ? "." : name[strlen(name) - 1] == '/' ? "" : "/";
+    const char *between = !name_is_folder(name) ? "." : name[strlen(name) - 1] == '/' ? "" : "/";
 
-    add(words, "--output=%s%s%%t.out", name, between);
-    add(words, "--error=%s%s%%t.err", name, between);
+    word_add(words, "--output=%s%s%%t.out", name, between);
+    word_add(words, "--error=%s%s%%t.err", name, between);
 }
 
 /* srun spreads tasks evenly or not at all: unequal numbers of PEs have no word. */
-static int add_srun_hosts(struct wsh_words *words, const struct wsh_hosts *hosts)
+static int srun_hosts_add(struct wsh_words *words, const struct wsh_hosts *hosts)
 {
     char *list = NULL;
     size_t size;
@@ -84,38 +84,38 @@ static int add_srun_hosts(struct wsh_words *words, const struct wsh_hosts *hosts
             continue;
         fclose(text);
         free(list);
-        return no_word(WSH_SRUN, "different numbers of PEs on the hosts");
+        return option_refuse(WSH_SRUN, "different numbers of PEs on the hosts");
     }
     fclose(text);
-    add(words, "--nodelist=%s", list);
-    add(words, "--nodes=%d", hosts->n);
+    word_add(words, "--nodelist=%s", list);
+    word_add(words, "--nodes=%d", hosts->n);
     if (hosts->host[0].slots)
-        add(words, "--ntasks-per-node=%d", hosts->host[0].slots);
+        word_add(words, "--ntasks-per-node=%d", hosts->host[0].slots);
     free(list);
     return 0;
 }
 
 /* Standard input for PE 0 only, and the end of all on the first failure: as oshrun itself does. */
-static int to_srun(struct wsh_words *words, const struct wsh_args *args, const struct wsh_hosts *hosts)
+static int srun_translate(struct wsh_words *words, const struct wsh_args *args, const struct wsh_hosts *hosts)
 {
-    add(words, "--mpi=pmix");
-    add(words, "--kill-on-bad-exit=1");
-    add(words, "--input=0");
-    add(words, "--export=ALL");
+    word_add(words, "--mpi=pmix");
+    word_add(words, "--kill-on-bad-exit=1");
+    word_add(words, "--input=0");
+    word_add(words, "--export=ALL");
     if (args->n_pes)
-        add(words, "--ntasks=%d", args->n_pes);
+        word_add(words, "--ntasks=%d", args->n_pes);
     if (args->bind_given)
-        add(words, "--cpu-bind=%s", bindings[WSH_SRUN][args->bind]);
+        word_add(words, "--cpu-bind=%s", binding_words[WSH_SRUN][args->bind]);
     if (args->tag)
-        add(words, "--label");
+        word_add(words, "--label");
     if (args->timestamp)
-        return no_word(WSH_SRUN, "--timestamp");
+        return option_refuse(WSH_SRUN, "--timestamp");
     if (args->output)
-        add_output_files(words, args->output);
-    return add_srun_hosts(words, hosts);
+        output_files_add(words, args->output);
+    return srun_hosts_add(words, hosts);
 }
 
-static bool starts_with_setting(const char *text)
+static bool text_names_setting(const char *text)
 {
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
         if (!strncmp(text, settings[i], strlen(settings[i])))
@@ -124,26 +124,26 @@ static bool starts_with_setting(const char *text)
 }
 
 /* Values stand in our own environment by now, so names are enough, and commas in values are no matter. */
-static void add_exports(struct wsh_words *words, const struct wsh_args *args)
+static void exports_add(struct wsh_words *words, const struct wsh_args *args)
 {
     for (char **at = args->exports; *at; at++) {
-        add(words, "-x");
-        add(words, "%.*s", (int)strcspn(*at, "="), *at);
+        word_add(words, "-x");
+        word_add(words, "%.*s", (int)strcspn(*at, "="), *at);
     }
     for (char **at = environ; *at; at++) {
         int len = (int)strcspn(*at, "=");
-        bool given = !starts_with_setting(*at);
+        bool given = !text_names_setting(*at);
 
         for (char **other = args->exports; *other && !given; other++)
             given = (int)strcspn(*other, "=") == len && !strncmp(*other, *at, (size_t)len);
         if (given)
             continue;
-        add(words, "-x");
-        add(words, "%.*s", len, *at);
+        word_add(words, "-x");
+        word_add(words, "%.*s", len, *at);
     }
 }
 
-static void add_open_mpi_hosts(struct wsh_words *words, const struct wsh_hosts *hosts)
+static void open_mpi_hosts_add(struct wsh_words *words, const struct wsh_hosts *hosts)
 {
     char *list = NULL;
     size_t size;
@@ -157,56 +157,56 @@ static void add_open_mpi_hosts(struct wsh_words *words, const struct wsh_hosts *
             fprintf(text, ":%d", hosts->host[i].slots);
     }
     fclose(text);
-    add(words, "--host");
-    add(words, "%s", list);
+    word_add(words, "--host");
+    word_add(words, "%s", list);
     free(list);
 }
 
-static void add_output(struct wsh_words *words, enum wsh_launcher launcher, const struct wsh_args *args)
+static void output_add(struct wsh_words *words, enum wsh_launcher launcher, const struct wsh_args *args)
 {
     if (launcher == WSH_MPIRUN) {
         if (args->tag)
-            add(words, "--tag-output");
+            word_add(words, "--tag-output");
         if (args->timestamp)
-            add(words, "--timestamp-output");
+            word_add(words, "--timestamp-output");
         if (args->output) {
-            add(words, "--output-filename");
-            add(words, "%s", args->output);
+            word_add(words, "--output-filename");
+            word_add(words, "%s", args->output);
         }
         return;
     }
     if (!args->tag && !args->timestamp && !args->output)
         return;
-    add(words, "--output");
-    add(words, "%s%s%s%s%s%s", args->tag ? "tag" : "",
-        args->tag && (args->timestamp || args->output) ? "," : "", args->timestamp ? "timestamp" : "",
-        args->timestamp && args->output ? "," : "", args->output ? "file=" : "",
-        args->output ? args->output : "");
+    word_add(words, "--output");
+    word_add(words, "%s%s%s%s%s%s", args->tag ? "tag" : "",
+             args->tag && (args->timestamp || args->output) ? "," : "", args->timestamp ? "timestamp" : "",
+             args->timestamp && args->output ? "," : "", args->output ? "file=" : "",
+             args->output ? args->output : "");
 }
 
 /* As root and with more PEs than cores, without being asked. */
-static int to_open_mpi(struct wsh_words *words, enum wsh_launcher launcher, const struct wsh_args *args,
-                       const struct wsh_hosts *hosts)
+static int open_mpi_translate(struct wsh_words *words, enum wsh_launcher launcher,
+                              const struct wsh_args *args, const struct wsh_hosts *hosts)
 {
     if (geteuid() == 0)
-        add(words, "--allow-run-as-root");
+        word_add(words, "--allow-run-as-root");
     if (launcher == WSH_MPIRUN) {
-        add(words, "--oversubscribe");
+        word_add(words, "--oversubscribe");
     } else {
-        add(words, "--map-by");
-        add(words, ":OVERSUBSCRIBE");
+        word_add(words, "--map-by");
+        word_add(words, ":OVERSUBSCRIBE");
     }
     if (args->n_pes) {
-        add(words, "-n");
-        add(words, "%d", args->n_pes);
+        word_add(words, "-n");
+        word_add(words, "%d", args->n_pes);
     }
-    add_open_mpi_hosts(words, hosts);
+    open_mpi_hosts_add(words, hosts);
     if (args->bind_given) {
-        add(words, "--bind-to");
-        add(words, "%s", bindings[launcher][args->bind]);
+        word_add(words, "--bind-to");
+        word_add(words, "%s", binding_words[launcher][args->bind]);
     }
-    add_output(words, launcher, args);
-    add_exports(words, args);
+    output_add(words, launcher, args);
+    exports_add(words, args);
     return 0;
 }
 
@@ -217,14 +217,15 @@ int wsh_translate(enum wsh_launcher launcher, const char *path, const struct wsh
 
     *words = (struct wsh_words){0};
     if (args->nodes_given)
-        return no_word(launcher, "--nodes-emulated");
+        return option_refuse(launcher, "--nodes-emulated");
     if (args->emulate)
-        return no_word(launcher, "--emulate-efa");
+        return option_refuse(launcher, "--emulate-efa");
     if (args->kill_wait_given)
-        return no_word(launcher, "--kill-wait");
-    add(words, "%s", path);
-    rc = launcher == WSH_SRUN ? to_srun(words, args, hosts) : to_open_mpi(words, launcher, args, hosts);
+        return option_refuse(launcher, "--kill-wait");
+    word_add(words, "%s", path);
+    rc = launcher == WSH_SRUN ? srun_translate(words, args, hosts)
+                              : open_mpi_translate(words, launcher, args, hosts);
     for (char **at = args->program; *at; at++)
-        add(words, "%s", *at);
+        word_add(words, "%s", *at);
     return rc;
 }

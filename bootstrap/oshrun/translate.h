@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how srun, prterun and mpirun spell oshrun's options. */
+/* oshrun's options as srun, prterun and mpirun spell them. */
 #ifndef WSH_OSHRUN_TRANSLATE_H
 #define WSH_OSHRUN_TRANSLATE_H
 
 #include "bootstrap/oshrun/args.h"
-#include "bootstrap/oshrun/hosts.h"
+#include "bootstrap/oshrun/delegate.h"
 
 #include <stddef.h>
 
