@@ -15,6 +15,7 @@
 #ifndef __CUDACC_RTC__ /* which has no host code */
 
 #include "api_coll.cuh"
+#include "choice.h"
 #include "stream.cuh"
 #include "view.h"
 
@@ -102,9 +103,10 @@ static inline unsigned wsh_stream_blocks_for(shmem_team_t team, size_t len, int 
 {
     size_t whole = parts > 0 ? len * (size_t)parts : 0, tiles = whole / WSH_STREAM_CELLS_TILE;
 
-    if (len <= WSH_DEVICE_CELLS_MOVED || !whole || (SHMEMX_TEAMS_OVER_HOSTS && wsh_device_spans_hosts(team)))
+    if (len <= WSH_DEVICE_CHOICE(MOVE, STREAM, BLOCK) || !whole ||
+        (SHMEMX_TEAMS_OVER_HOSTS && wsh_device_spans_hosts(team)))
         return 1;
-    if (whole > WSH_STREAM_CELLS)
+    if (whole > WSH_DEVICE_CHOICE(EVERY, STREAM, FINE))
         return wsh_stream_blocks(whole);
     return tiles < 2 ? 2 : tiles < WSH_STREAM_BLOCKS ? (unsigned)tiles : WSH_STREAM_BLOCKS;
 }
@@ -112,7 +114,7 @@ static inline unsigned wsh_stream_blocks_for(shmem_team_t team, size_t len, int 
 /* Of one that combines: one block takes more by its cells. */
 static inline unsigned wsh_stream_blocks_summed(shmem_team_t team, size_t len, int parts)
 {
-    return len > WSH_DEVICE_CELLS_SUMMED ? wsh_stream_blocks_for(team, len, parts) : 1;
+    return len > WSH_DEVICE_CHOICE(COMBINE, STREAM, BLOCK) ? wsh_stream_blocks_for(team, len, parts) : 1;
 }
 
 template <int N>

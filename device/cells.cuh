@@ -10,6 +10,7 @@
 #ifndef WSH_DEVICE_CELLS_CUH
 #define WSH_DEVICE_CELLS_CUH
 
+#include "choice.h"
 #include "team.cuh"
 
 #define WSH_CELL_BYTES (WSH_DEVICE_CELL / 2) /* of data */
@@ -22,18 +23,26 @@ template <int S> WSH_DEV constexpr unsigned wsh_dev_ahead()
 
 enum wsh_cells_use { WSH_CELLS_MOVE, WSH_CELLS_CAST, WSH_CELLS_COMBINE };
 
-/*
- * Data that goes by the cells of one epoch: what fits, and what lanes write and take sooner than they copy and meet;
- * where the other way is to meet, read and meet again, that is more. Chosen with perftest/device/collectives.
- */
+/* Which of three rows of choice.h is for a call by this scope. */
+template <int S> WSH_DEV constexpr uint32_t wsh_dev_by_scope(uint32_t thread, uint32_t warp, uint32_t block)
+{
+    return S == WSH_THREAD ? thread : S == WSH_WARP ? warp : block;
+}
+
+/* Data that goes by the cells of one epoch: what fits, and what lanes write and take sooner than they copy and meet. */
 template <int S, enum wsh_cells_use USE = WSH_CELLS_MOVE>
 static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
 {
-    constexpr uint32_t most = S == WSH_THREAD            ? 32
-                              : S == WSH_WARP            ? 512
-                              : USE == WSH_CELLS_COMBINE ? WSH_DEVICE_CELLS_SUMMED
-                              : USE == WSH_CELLS_CAST    ? 2 * WSH_DEVICE_CELLS_MOVED
-                                                         : WSH_DEVICE_CELLS_MOVED;
+    constexpr uint32_t moved = wsh_dev_by_scope<S>(WSH_DEVICE_CHOICE(MOVE, THREAD, CELLS),
+                                                   WSH_DEVICE_CHOICE(MOVE, WARP, CELLS),
+                                                   WSH_DEVICE_CHOICE(MOVE, BLOCK, CELLS));
+    constexpr uint32_t cast = wsh_dev_by_scope<S>(WSH_DEVICE_CHOICE(BROADCAST, THREAD, CELLS),
+                                                  WSH_DEVICE_CHOICE(BROADCAST, WARP, CELLS),
+                                                  WSH_DEVICE_CHOICE(BROADCAST, BLOCK, CELLS));
+    constexpr uint32_t combined = wsh_dev_by_scope<S>(WSH_DEVICE_CHOICE(COMBINE, THREAD, CELLS),
+                                                      WSH_DEVICE_CHOICE(COMBINE, WARP, CELLS),
+                                                      WSH_DEVICE_CHOICE(COMBINE, BLOCK, CELLS));
+    constexpr uint32_t most = USE == WSH_CELLS_COMBINE ? combined : USE == WSH_CELLS_CAST ? cast : moved;
 
     return group.cells / 2 < most ? group.cells / 2 : most;
 }

@@ -7,6 +7,7 @@
 #define WSH_DEVICE_COLL_CUH
 
 #include "cells.cuh"
+#include "choice.h"
 #include "hosts.cuh"
 #include "spread.cuh"
 
@@ -100,9 +101,6 @@ static WSH_DEV void wsh_dev_fcollect(const char *what, shmem_team_t team, void *
     wsh_dev_exchange<S>(what, team, (char *)dest, (const char *)source, true, len);
 }
 
-#define WSH_PUSHED (8u << 10) /* bytes in all; H200, perftest/device/collectives */
-#define WSH_PUSHED_BLOCK (128u << 10)
-
 /* All but the root tell that they are here; the root's cells tell it of the root. */
 template <int S>
 static WSH_DEV void wsh_dev_broadcast_near(const struct wsh_dev_group &group, char *dest, const char *source,
@@ -137,8 +135,10 @@ WSH_DEV_CALL void wsh_dev_broadcast_read(const struct wsh_dev_group &group, stru
 template <int S> static WSH_DEV bool wsh_dev_pushes(const struct wsh_dev_group &group, size_t len)
 {
     if (group.n_pes == 2)
-        return S != WSH_BLOCK || len <= WSH_PUSHED_BLOCK;
-    return len * (size_t)(group.n_pes - 1) <= (S == WSH_BLOCK ? WSH_PUSHED_BLOCK : WSH_PUSHED);
+        return S != WSH_BLOCK || len <= WSH_DEVICE_CHOICE(BROADCAST_TWO, BLOCK, PUSH);
+    return len * (size_t)(group.n_pes - 1) <= wsh_dev_by_scope<S>(WSH_DEVICE_CHOICE(BROADCAST, THREAD, PUSH),
+                                                                  WSH_DEVICE_CHOICE(BROADCAST, WARP, PUSH),
+                                                                  WSH_DEVICE_CHOICE(BROADCAST, BLOCK, PUSH));
 }
 
 /* The root tells of its stores, and makes its own copy while the others hear; they have nothing to release. */

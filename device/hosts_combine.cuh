@@ -8,11 +8,9 @@
 #ifndef WSH_DEVICE_HOSTS_COMBINE_CUH
 #define WSH_DEVICE_HOSTS_COMBINE_CUH
 
+#include "choice.h"
 #include "hosts.cuh"
 #include "numbers.cuh"
-
-/* Bytes of a reduction that every member combines for itself: what a network carries in about a round trip. */
-#define WSH_HOSTS_WHOLE 8192
 
 /* What a member combines: a slice of a result for all; its own part; all, of the members up to it or before it. */
 enum wsh_dev_combines { WSH_SLICES, WSH_OWN_PART, WSH_UP_TO_ME, WSH_BEFORE_ME, WSH_WHOLE };
@@ -101,7 +99,7 @@ inline WSH_DEV_CALL void wsh_dev_hosts_plan(struct wsh_dev_combination *sum)
     size_t len = sum->call.deal.each, n = (size_t)sum->call.group.n_pes;
     size_t slice = wsh_dev_slice_len(sum->call.group, len);
 
-    if (sum->form == WSH_SLICES && len <= WSH_HOSTS_WHOLE)
+    if (sum->form == WSH_SLICES && len <= WSH_DEVICE_CHOICE(REDUCE_HOSTS, ANY, WHOLE))
         sum->form = WSH_WHOLE;
     sum->last = sum->form == WSH_UP_TO_ME    ? sum->call.group.my_pe
                 : sum->form == WSH_BEFORE_ME ? sum->call.group.my_pe - 1

@@ -6,6 +6,7 @@
 #ifndef WSH_DEVICE_SPREAD_CUH
 #define WSH_DEVICE_SPREAD_CUH
 
+#include "choice.h"
 #include "share.cuh"
 #include "team.cuh"
 
@@ -64,16 +65,14 @@ WSH_DEV_CALL void wsh_dev_relay(const struct wsh_dev_group &group, const struct 
     }
 }
 
-/* Bytes from which the root's way out is what takes long. Chosen with perftest/device/collectives, 4 PEs. */
-#define WSH_SPREAD_RELAYED (1u << 19)
-
 /*
  * How much of it is relayed, in units of 16 bytes, which all members know alike: nothing of what is short, or where
  * some array lies otherwise.
  */
 static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
 {
-    uint64_t bits = what.len < WSH_SPREAD_RELAYED ? 1 : wsh_dev_member(group, what.source, what.len, what.root);
+    bool is_short = what.len <= WSH_DEVICE_CHOICE(BROADCAST, ANY, PULL);
+    uint64_t bits = is_short ? 1 : wsh_dev_member(group, what.source, what.len, what.root);
 
 #pragma unroll 1
     for (int i = 0; i < group.n_pes; i++)

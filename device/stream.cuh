@@ -20,7 +20,6 @@
 #define WSH_STREAM_WIDE 65536
 #define WSH_STREAM_TILE 16384
 #define WSH_STREAM_BLOCKS 64
-#define WSH_STREAM_CELLS 524288
 #define WSH_STREAM_CELLS_TILE (WSH_STREAM_THREADS * WSH_DEVICE_CELL / 2)
 
 /* A kernel is of both passes; what it does is the device's. */

@@ -112,8 +112,6 @@ struct wsh_device_card {
 #define WSH_DEVICE_PAD_CELLS(n_pes) (WSH_DEVICE_PAD_WORDS(n_pes) + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*8u))
 #define WSH_DEVICE_CELL 16u             /* bytes, half of them data */
 #define WSH_DEVICE_CELLS (1u << 20)     /* bytes of cells a pair of members and parity, at most … */
-#define WSH_DEVICE_CELLS_MOVED 4096u    /* … of data that a block only moves; longer goes straight … */
-#define WSH_DEVICE_CELLS_SUMMED 16384u  /* … of data that a block combines … */
 #define WSH_DEVICE_CELLS_ALL (4u << 20) /* … and of a predefined team's from all members */
 
 /*

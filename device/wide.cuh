@@ -12,6 +12,7 @@
 #ifndef WSH_DEVICE_WIDE_CUH
 #define WSH_DEVICE_WIDE_CUH
 
+#include "choice.h"
 #include "scan.cuh"
 #include "wide_cells.cuh"
 
@@ -85,14 +86,13 @@ WSH_DEV_CALL void wsh_dev_exchange_wide(const char *what, shmem_team_t team, cha
     struct wsh_dev_group group = wsh_dev_wide_group(what, team);
     size_t stride = same ? 0 : len;
 
-    if (wsh_dev_wide_fits(group, len, WSH_WIDE_CELLS_ONCE))
+    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(MOVE, KERNEL, CELLS)))
         wsh_dev_exchange_wide_cells<S>(group, dest, source, stride, len);
     else
         wsh_dev_exchange_wide_far<S>(group, dest, source, stride, len);
 }
 
-#define WSH_WIDE_RELAYED 4          /* units of 16 bytes, that a lane has under way */
-#define WSH_WIDE_PUSHED (3u << 20) /* bytes that the root stores sooner than the others ask for and read them */
+#define WSH_WIDE_RELAYED 4 /* units of 16 bytes, that a lane has under way */
 
 /* The root's share of what it stores to all members; who only hears of it ends at once. */
 template <int S>
@@ -116,11 +116,11 @@ WSH_DEV_CALL void wsh_dev_broadcast_wide(const char *what, shmem_team_t team, ch
 
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
-    if (wsh_dev_wide_fits(group, len, WSH_WIDE_CELLS_ONCE)) {
+    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(BROADCAST, KERNEL, CELLS))) {
         wsh_dev_broadcast_wide_cells<S>(group, dest, source, len, root);
         return;
     }
-    if (len * (size_t)(group.n_pes - 1) <= WSH_WIDE_PUSHED) {
+    if (len * (size_t)(group.n_pes - 1) <= WSH_DEVICE_CHOICE(BROADCAST, KERNEL, PUSH)) {
         if (group.my_pe == root)
             wsh_dev_broadcast_wide_push<S>(group, dest, source, len);
     } else if (blockIdx.x < wsh_dev_openers()) {
@@ -161,9 +161,9 @@ static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int
     const struct wsh_dev_reduction all = {op, (char *)dest, (const char *)source, len, false};
     const struct wsh_dev_deal slices = {slice, slice, len};
 
-    if (wsh_dev_wide_fits(group, len, WSH_WIDE_CELLS_ONCE)) {
+    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(REDUCE, KERNEL, CELLS))) {
         wsh_dev_reduce_wide_cells<S, K>(group, all, wsh_dev_deal{0, len, len});
-    } else if (wsh_dev_wide_fits(group, slice, WSH_WIDE_CELLS_TWICE)) {
+    } else if (wsh_dev_wide_fits(group, slice, WSH_DEVICE_CHOICE(REDUCE, KERNEL, SLICED))) {
         if (blockIdx.x < wsh_dev_openers()) {
             wsh_dev_wide_send<S>(group, all.source, slices);
             wsh_dev_wide_fold<S, K>(group, all, slices, true);
@@ -183,7 +183,7 @@ static WSH_DEV void wsh_dev_scatter_wide(const char *what, shmem_team_t team, in
     const size_t len = nelems * sizeof(typename K::bits);
     struct wsh_dev_reduction mine = {op, (char *)dest, (const char *)source, len, true};
 
-    if (wsh_dev_wide_fits(group, len, WSH_WIDE_CELLS_TWICE)) {
+    if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(SCATTER, KERNEL, CELLS))) {
         wsh_dev_reduce_wide_cells<S, K>(group, mine, wsh_dev_deal{len, len, len * (size_t)group.n_pes});
         return;
     }

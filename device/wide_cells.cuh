@@ -48,13 +48,6 @@ template <int S> static WSH_DEV bool wsh_dev_last_block(const struct wsh_dev_gro
     return wsh_dev_any_lane<S>(last);
 }
 
-/*
- * Data that a member sends by cells to all others, at most: from there on the flags beside it take longer than to meet
- * once, or twice. H200, perftest/device/collectives on streams.
- */
-#define WSH_WIDE_CELLS_ONCE (256u << 10)
-#define WSH_WIDE_CELLS_TWICE (256u << 10)
-
 /* Whether `len` bytes to each other member go by cells in the epoch that begins. */
 static WSH_DEV bool wsh_dev_wide_fits(const struct wsh_dev_group &group, size_t len, size_t most)
 {
