@@ -6,12 +6,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/secret.h"
-#include "runtime/coll/choice.h"
+#include "tools/info_coll.h"
 #include "topo/topo.h"
 
 #include <dlfcn.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,30 +177,13 @@ static int show_nics(const struct view *view)
     return print_map(view, &env, &topo);
 }
 
-/* A limit of the table as people read it. */
-static const char *limit_text(size_t limit, size_t none, char *text, size_t size)
-{
-    if (limit == none)
-        return "any";
-    snprintf(text, size, "%zu", limit);
-    return text;
-}
-
-/* The rows in the order in which they are tried: the first that fits is taken. */
 static int show_collectives(const struct view *view)
 {
-    const char *form = view->parsable ? "collective:%s:%s:%s:%s:%s:%s\n" : "%-10s %-21s %-8s %-8s %-8s %s\n";
+    struct wsh_env env;
 
-    if (!view->parsable)
-        printf(form, "routine", "members are on", "members", "bytes", "way", "because");
-    for (size_t i = 0; wsh_choice_row(i); i++) {
-        const struct wsh_choice *row = wsh_choice_row(i);
-        char pes[32], len[32];
-
-        printf(form, wsh_choice_routine(row->routine), wsh_choice_layouts(row->layouts),
-               limit_text((size_t)row->pes_max, INT_MAX, pes, sizeof pes),
-               limit_text(row->len_max, SIZE_MAX, len, sizeof len), wsh_choice_algo(row->algo), row->why);
-    }
+    if (wsh_env_load(&env))
+        return 1;
+    wsh_info_collectives(&env, view->parsable);
     return 0;
 }
 

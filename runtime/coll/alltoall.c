@@ -8,6 +8,7 @@
 #include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
 #include "runtime/coll/copy.h"
+#include "runtime/coll/dispatch.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
 
@@ -20,8 +21,8 @@
  * A member writes a line or two of its own, and who reads them leaves them to its neighbours on the same core: with
  * more members than cores that is a fraction of the lines that change cores when each writes to all.
  */
-static int by_cells(struct wsh_team *team, const char *routine, char *dest, const char *src,
-                    const struct wsh_alltoalls *shape)
+static int exchange_cells(struct wsh_team *team, const char *routine, char *dest, const char *src,
+                          const struct wsh_alltoalls *shape)
 {
     struct wsh_cells cells = wsh_cells_begin(team, routine);
     const ptrdiff_t width = (ptrdiff_t)shape->width, n = (ptrdiff_t)shape->nelems;
@@ -43,9 +44,9 @@ static int by_cells(struct wsh_team *team, const char *routine, char *dest, cons
 }
 
 /* The first sync says that every src is ready, the second that all of it was read. */
-static int pull(struct wsh_team *team, char *dest, const char *src, size_t len)
+static int pull(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
-    const char *mine = src + (size_t)team->my_pe * len;
+    const char *mine = (const char *)src + (size_t)team->my_pe * len;
     wsh_copy_fn *copy = wsh_coll_copy_for((size_t)team->n_pes * (size_t)team->n_pes * len * 2);
     int rc = wsh_sync(team, ROUTINE);
 
@@ -53,7 +54,7 @@ static int pull(struct wsh_team *team, char *dest, const char *src, size_t len)
     for (int k = 0; k < team->n_pes && !rc; k++) {
         int pe = wsh_blocks_pull_turn(team, k);
 
-        copy(dest + (size_t)pe * len, wsh_coll_map(team, mine, len, pe), len);
+        copy((char *)dest + (size_t)pe * len, wsh_coll_map(team, mine, len, pe), len);
     }
     return rc ? rc : wsh_sync(team, ROUTINE);
 }
@@ -76,24 +77,23 @@ static int push(struct wsh_team *team, void *dest, const void *src, size_t len)
     return rc ? rc : wsh_blocks_end(&blocks);
 }
 
-static enum wsh_algo choose(const struct wsh_team *team, const void *dest, const void *src, size_t len)
+static int by_cells(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
-    enum wsh_algo algo = wsh_choice_find(WSH_COLL_ALLTOALL, team->coll->layout, team->n_pes, len);
-
-    if (algo == WSH_ALGO_CELLS && !(wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src)))
-        return WSH_ALGO_PUSH;
-    return algo;
+    return exchange_cells(team, ROUTINE, dest, src, &(struct wsh_alltoalls){1, 1, 1, len});
 }
+
+wsh_alltoall_fn *const wsh_alltoall_by[WSH_ALGOS] = {
+    [WSH_ALGO_CELLS] = by_cells,
+    [WSH_ALGO_PUSH] = push,
+    [WSH_ALGO_PULL] = pull,
+};
 
 int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
-    enum wsh_algo algo = choose(team, dest, src, len);
+    const struct wsh_coll_ask ask = {WSH_COLL_ALLTOALL,        team->n_pes, len, dest, src,
+                                     len * (size_t)team->n_pes};
 
-    if (algo == WSH_ALGO_CELLS)
-        return by_cells(team, ROUTINE, dest, src, &(struct wsh_alltoalls){1, 1, 1, len});
-    if (algo == WSH_ALGO_PULL && wsh_coll_can_pull(team, dest, src, len * (size_t)team->n_pes))
-        return pull(team, dest, src, len);
-    return push(team, dest, src, len);
+    return wsh_alltoall_by[wsh_coll_choose(team, &ask)](team, dest, src, len);
 }
 
 /* Elements k, k + 1 … of the block from me to `pe`: the team's blocks follow each other at the same stride. */
@@ -109,16 +109,11 @@ static int send_strided(struct wsh_team *team, void *dest, const void *src, cons
 }
 
 /* All data first: one fence orders it before all signals. */
-int wsh_alltoalls(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape)
+static int push_strided(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape)
 {
-    struct wsh_blocks blocks;
+    struct wsh_blocks blocks = wsh_blocks_begin(team, STRIDED);
     int rc = 0;
 
-    if (shape->dst == 1 && shape->sst == 1)
-        return wsh_alltoall(team, dest, src, shape->nelems * shape->width);
-    if (choose(team, dest, src, shape->nelems * shape->width) == WSH_ALGO_CELLS)
-        return by_cells(team, STRIDED, dest, src, shape);
-    blocks = wsh_blocks_begin(team, STRIDED);
     for (int k = 1; k <= team->n_pes && !rc; k++)
         rc = send_strided(team, dest, src, shape, wsh_blocks_turn(team, k));
     if (!rc)
@@ -126,4 +121,25 @@ int wsh_alltoalls(struct wsh_team *team, void *dest, const void *src, const stru
     for (int k = 1; k < team->n_pes && !rc; k++)
         rc = wsh_blocks_send(&blocks, NULL, NULL, 0, wsh_blocks_turn(team, k));
     return rc ? rc : wsh_blocks_end(&blocks);
+}
+
+static int strided_by_cells(struct wsh_team *team, void *dest, const void *src,
+                            const struct wsh_alltoalls *shape)
+{
+    return exchange_cells(team, STRIDED, dest, src, shape);
+}
+
+wsh_alltoalls_fn *const wsh_alltoalls_by[WSH_ALGOS] = {
+    [WSH_ALGO_CELLS] = strided_by_cells,
+    [WSH_ALGO_PUSH] = push_strided,
+};
+
+int wsh_alltoalls(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape)
+{
+    size_t len = shape->nelems * shape->width;
+    const struct wsh_coll_ask ask = {WSH_COLL_ALLTOALLS, team->n_pes, len, dest, src, len};
+
+    if (shape->dst == 1 && shape->sst == 1)
+        return wsh_alltoall(team, dest, src, len);
+    return wsh_alltoalls_by[wsh_coll_choose(team, &ask)](team, dest, src, shape);
 }

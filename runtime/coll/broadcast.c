@@ -30,21 +30,21 @@ static int pass_down(struct wsh_team *team, const struct wsh_share *share, int r
 int wsh_broadcast(struct wsh_team *team, void *dest, const void *src, size_t len, int root, bool root_too)
 {
     struct wsh_coll *coll = team->coll;
-    struct wsh_share share = {.routine = "shmem_broadcast", .to = dest, .from = src, .len = len};
-    bool is_host = wsh_coll_is_host(team, dest), keeps = root_too && root == team->my_pe && dest != src;
+    struct wsh_share share = {.routine = "shmem_broadcast", .to = dest, .len = len};
+    bool keeps = root_too && root == team->my_pe && dest != src,
+         beside = keeps && !wsh_coll_is_host(team, dest);
     int rc;
 
     share.rep = coll->my_domain == coll->domain[root] ? root : coll->leader[coll->my_domain];
-    rc = wsh_coll_next_slot(team, share.routine, &share.slot);
-    if (!rc && keeps && !is_host)
+    share.from = share.rep == root ? src : dest;
+    rc = wsh_share_begin(team, &share);
+    if (!rc && beside)
         rc = wsh_coll_copy_beside(team, dest, src, len);
     if (!rc && share.rep == team->my_pe)
         rc = pass_down(team, &share, root);
-    if (share.rep != root)
-        share.from = dest;
     if (!rc)
         rc = wsh_share(team, &share);
-    if (!rc && keeps && is_host)
+    if (!rc && keeps && !beside)
         rc = wsh_coll_copy_own(team, dest, src, len);
     return rc ? rc : wsh_coll_sent(coll);
 }

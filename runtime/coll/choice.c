@@ -1,98 +1,202 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the numbers. The only place where sizes and numbers of members decide between algorithms. */
+/* The numbers: the only place where sizes and numbers of members decide between algorithms of the host. */
 #include "runtime/coll/choice.h"
 
 #include "runtime/coll/pad.h"
 
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define ONE (1U << WSH_LAYOUT_ONE)
 #define HOSTS (1U << WSH_LAYOUT_HOSTS)
 #define APART (1U << WSH_LAYOUT_APART)
-#define CROWDED (1U << WSH_LAYOUT_CROWDED)
+#define FEW_CORES (1U << WSH_LAYOUT_FEW_CORES)
+#define ANY (ONE | HOSTS | APART)
 
 /* clang-format off */
-static const struct wsh_choice table[] = {
-    {WSH_COLL_SYNC, ONE, 32, SIZE_MAX, WSH_ALGO_LINEAR,
-     "barrier with 2 to 16 PEs; SHMEM_SYNC_LINEAR_MAX replaces the number"},
-    {WSH_COLL_SYNC, APART, 3, SIZE_MAX, WSH_ALGO_LINEAR, "barrier over tcp: one step of the network"},
-    {WSH_COLL_SYNC, CROWDED, 2, SIZE_MAX, WSH_ALGO_LINEAR, "one step of the network"},
-    {WSH_COLL_SYNC, CROWDED, 64, SIZE_MAX, WSH_ALGO_FIRST,
+static const struct wsh_choice sync_rows[] = {
+    {ONE, WSH_PES_SETTING, SIZE_MAX, WSH_ALGO_LINEAR, 0, "barrier with 2 to 16 PEs; SHMEM_SYNC_LINEAR_MAX"},
+    {APART, 3, SIZE_MAX, WSH_ALGO_LINEAR, 0, "barrier over tcp: one step of the network"},
+    {FEW_CORES, 2, SIZE_MAX, WSH_ALGO_LINEAR, 0, "one step of the network"},
+    {FEW_CORES, 64, SIZE_MAX, WSH_ALGO_FIRST, 0,
      "barrier over tcp with 4 to 16 PEs on 2 cores: fewest messages and turns on a core"},
-    {WSH_COLL_SYNC, ONE | APART | CROWDED, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, "fewest messages a member"},
-    {WSH_COLL_SYNC, HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, "fewest messages between hosts"},
-    {WSH_COLL_BROADCAST, ONE | HOSTS | APART, INT_MAX, WSH_RING_DATA, WSH_ALGO_CELLS,
-     "data and flag are one cache line"},
-    {WSH_COLL_BROADCAST, ONE | HOSTS | APART, 2, SIZE_MAX, WSH_ALGO_PUSH, "broadcast_latency with 2 PEs"},
-    {WSH_COLL_BROADCAST, ONE | HOSTS | APART, INT_MAX, 4096, WSH_ALGO_PUSH, "broadcast_latency with 4 and 8 PEs"},
-    {WSH_COLL_BROADCAST, ONE | HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, "all members copy at the same time"},
-    {WSH_COLL_FCOLLECT, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "fcollect_latency with 2 to 8 PEs"},
-    {WSH_COLL_FCOLLECT, ONE, 8, 524288, WSH_ALGO_PUSH, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
-    {WSH_COLL_FCOLLECT, ONE, INT_MAX, 32768, WSH_ALGO_PUSH, "one step"},
-    {WSH_COLL_FCOLLECT, ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
-    {WSH_COLL_FCOLLECT, APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS,
-     "collect_latency over tcp with 4 PEs: fewest messages; push where their number is no power of two"},
-    {WSH_COLL_FCOLLECT, HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, "each block crosses the network once a host"},
-    {WSH_COLL_ALLTOALL, ONE, 2, 262144, WSH_ALGO_PUSH, "alltoall_latency with 2 PEs: one step"},
-    {WSH_COLL_ALLTOALL, ONE, 8, WSH_CELL_DATA / 8, WSH_ALGO_CELLS, "alltoall_latency with 4 and 8 PEs"},
-    {WSH_COLL_ALLTOALL, ONE, 64, WSH_CELL_DATA / 64, WSH_ALGO_CELLS, "alltoall_latency with 16 PEs"},
-    {WSH_COLL_ALLTOALL, ONE, 8, 262144, WSH_ALGO_PUSH, "alltoall_latency with 4 and 8 PEs: one step"},
-    {WSH_COLL_ALLTOALL, ONE, INT_MAX, 32768, WSH_ALGO_PUSH, "alltoall_latency with 16 PEs: one step"},
-    {WSH_COLL_ALLTOALL, ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, "alltoall_latency: who reads keeps what is read"},
-    {WSH_COLL_ALLTOALL, HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, "alltoall_latency: one step"},
-    {WSH_COLL_REDUCE, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "reduce_latency with 2 to 8 PEs: one step"},
-    {WSH_COLL_REDUCE, HOSTS | APART, INT_MAX, 4096, WSH_ALGO_LEADERS,
+    {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "fewest messages between hosts"},
+    {ONE | APART | FEW_CORES, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "fewest messages a member"},
+};
+static const struct wsh_choice broadcast_rows[] = {
+    {ANY, INT_MAX, WSH_SLOT_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST_DEST, "data and flag are one cache line"},
+    {ANY, 2, SIZE_MAX, WSH_ALGO_PUSH, 0, "broadcast_latency with 2 PEs"},
+    {ANY, INT_MAX, 4096, WSH_ALGO_PUSH, 0, "broadcast_latency with 4 and 8 PEs"},
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "all members copy at the same time"},
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "device memory"},
+};
+static const struct wsh_choice fcollect_rows[] = {
+    {ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST, "fcollect_latency with 2 to 8 PEs"},
+    {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
+    {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "one step"},
+    {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
+    {APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, WSH_NEED_POWER,
+     "collect_latency over tcp with 4 PEs: fewest messages"},
+    {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "each block crosses the network once a host"},
+    {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
+};
+static const struct wsh_choice collect_rows[] = {
+    {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
+    {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "one step"},
+    {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
+    {APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, WSH_NEED_POWER,
+     "collect_latency over tcp with 4 PEs: fewest messages"},
+    {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "each block crosses the network once a host"},
+    {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
+};
+static const struct wsh_choice alltoall_rows[] = {
+    {ONE, 2, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 2 PEs: one step"},
+    {ONE, 8, WSH_CELL_DATA / 8, WSH_ALGO_CELLS, WSH_NEED_HOST, "alltoall_latency with 4 and 8 PEs"},
+    {ONE, 64, WSH_CELL_DATA / 64, WSH_ALGO_CELLS, WSH_NEED_HOST, "alltoall_latency with 16 PEs"},
+    {ONE, 8, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 4 and 8 PEs: one step"},
+    {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "alltoall_latency with 16 PEs: one step"},
+    {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "alltoall_latency: who reads keeps what is read"},
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "alltoall_latency: one step"},
+};
+static const struct wsh_choice alltoalls_rows[] = {
+    {ONE, 2, SIZE_MAX, WSH_ALGO_PUSH, 0, "as alltoall with 2 PEs"},
+    {ONE, 8, WSH_CELL_DATA / 8, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall with 4 and 8 PEs"},
+    {ONE, 64, WSH_CELL_DATA / 64, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall with 16 PEs"},
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "elements go straight from stride to stride"},
+};
+static const struct wsh_choice reduce_rows[] = {
+    {ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, 0, "reduce_latency with 2 to 8 PEs: one step"},
+    {HOSTS | APART, INT_MAX, 4096, WSH_ALGO_LEADERS, 0,
      "reduce_latency over net, 2 to 16 PEs, and 64 on 8 emulated hosts: fewest messages, in pieces of a cell"},
-    {WSH_COLL_REDUCE, HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, "each byte crosses the network once a host"},
-    {WSH_COLL_REDUCE, ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, "reduce_latency: two syncs at any size"},
-    {WSH_COLL_SCAN, ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, "scan_latency with 2 to 8 PEs: one step"},
-    {WSH_COLL_SCAN, ONE | HOSTS | APART, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, "scan_latency: two syncs at any size"},
+    {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, WSH_NEED_EVEN, "each byte crosses the network once a host"},
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, 0, "reduce_latency: two syncs at any size"},
+};
+static const struct wsh_choice scan_rows[] = {
+    {ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, 0, "scan_latency with 2 to 8 PEs: one step"},
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, 0, "scan_latency: two syncs at any size"},
+};
+static const struct wsh_choice send_rows[] = {
+    {ANY, INT_MAX, 1024, WSH_ALGO_SHORT, 0, "what fits a message of every network along with its signal"},
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_COUNTED, 0, "no wait for the arrival of each message"},
+};
+static const struct wsh_choice copy_rows[] = {
+#if defined(__x86_64__)
+    {ANY, INT_MAX, 1, WSH_ALGO_CACHED, 0, "what is read next is in the caches still"},
+    {ANY, INT_MAX, 2, WSH_ALGO_STRING, 0, "alltoall_latency of 1 MiB with 4 to 16 PEs on 2 cores"},
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_STREAMED, 0, "the same beyond the caches of 32 MiB"},
+#else
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_CACHED, 0, "no other copy for this processor"},
+#endif
 };
 /* clang-format on */
 
-#define ROWS (sizeof table / sizeof table[0])
+#define ROWS(ROUTINE, NAME, WORD) [WSH_COLL_##ROUTINE] = NAME##_rows,
+#define COUNT(ROUTINE, NAME, WORD) [WSH_COLL_##ROUTINE] = sizeof NAME##_rows / sizeof *NAME##_rows,
+#define WORD(ROUTINE, NAME, WORD) [WSH_COLL_##ROUTINE] = WORD,
+#define ROUTINES(X)                      \
+    X(SYNC, sync, "sync")                \
+    X(BROADCAST, broadcast, "broadcast") \
+    X(FCOLLECT, fcollect, "fcollect")    \
+    X(COLLECT, collect, "collect")       \
+    X(ALLTOALL, alltoall, "alltoall")    \
+    X(ALLTOALLS, alltoalls, "alltoalls") \
+    X(REDUCE, reduce, "reduce")          \
+    X(SCAN, scan, "scan")                \
+    X(SEND, send, "a message")           \
+    X(COPY, copy, "a copy")
 
-enum wsh_algo wsh_choice_find(enum wsh_coll_routine routine, enum wsh_layout layout, int n_pes, size_t len)
+const struct wsh_choice *const wsh_choice_rows[WSH_COLL_ROUTINES] = {ROUTINES(ROWS)};
+
+int wsh_choice_count(enum wsh_coll_routine routine)
 {
-    size_t i = 0;
+    static const int counts[WSH_COLL_ROUTINES] = {ROUTINES(COUNT)};
 
-    while (i + 1 < ROWS && (table[i].routine != routine || !(table[i].layouts >> layout & 1) ||
-                            n_pes > table[i].pes_max || len > table[i].len_max))
-        i++;
-    return table[i].algo;
-}
-
-const struct wsh_choice *wsh_choice_row(size_t i)
-{
-    return i < ROWS ? &table[i] : NULL;
+    return counts[routine];
 }
 
 const char *wsh_choice_routine(enum wsh_coll_routine routine)
 {
-    static const char *const names[WSH_COLL_ROUTINES] = {"sync",     "broadcast", "fcollect",
-                                                         "alltoall", "reduce",    "scan"};
+    static const char *const words[WSH_COLL_ROUTINES] = {ROUTINES(WORD)};
 
-    return names[routine];
+    return words[routine];
 }
+
+#define ALGO_WORD(NAME, WORD, MEANING) WORD,
+#define ALGO_MEANING(NAME, WORD, MEANING) MEANING,
 
 const char *wsh_choice_algo(enum wsh_algo algo)
 {
-    static const char *const names[] = {"linear", "rounds", "first",  "leaders", "cells",
-                                        "push",   "pull",   "slices", "rails"};
+    static const char *const words[] = {WSH_ALGO_LIST(ALGO_WORD)};
 
-    return names[algo];
+    return words[algo];
 }
 
-const char *wsh_choice_layouts(unsigned layouts)
+const char *wsh_choice_algo_meaning(enum wsh_algo algo)
 {
-    switch (layouts) {
-    case ONE: return "one host";
-    case CROWDED: return "apart, few cores";
-    case HOSTS: return "several hosts";
-    case APART: return "apart";
-    case ONE | APART | CROWDED: return "one host, apart";
-    case HOSTS | APART: return "several hosts, apart";
-    default: return "any";
-    }
+    static const char *const meanings[] = {WSH_ALGO_LIST(ALGO_MEANING)};
+
+    return meanings[algo];
+}
+
+static const struct {
+    const char *word, *meaning;
+} layout_texts[WSH_LAYOUTS] = {
+    [WSH_LAYOUT_ONE] = {"one host", "all members share memory"},
+    [WSH_LAYOUT_HOSTS] = {"several hosts", "some members share memory"},
+    [WSH_LAYOUT_APART] = {"apart", "no two members share memory; the leaders of hosts among themselves too"},
+    [WSH_LAYOUT_FEW_CORES] = {"few cores", "apart, and some machine has fewer cores than PEs"},
+};
+
+const char *wsh_choice_layout(enum wsh_layout layout)
+{
+    return layout_texts[layout].word;
+}
+
+const char *wsh_choice_layout_meaning(enum wsh_layout layout)
+{
+    return layout_texts[layout].meaning;
+}
+
+/* Word i behind those that `text` holds. */
+static void text_append(char *text, size_t size, const char *word)
+{
+    size_t used = 0;
+
+    while (text[used])
+        used++;
+    snprintf(text + used, size - used, "%s%s", used ? ", " : "", word);
+}
+
+const char *wsh_choice_layouts(unsigned layouts, char *text, size_t size)
+{
+    if (layouts == ANY)
+        return "any";
+    *text = '\0';
+    for (int i = 0; i < WSH_LAYOUTS; i++)
+        if (layouts >> i & 1)
+            text_append(text, size, wsh_choice_layout((enum wsh_layout)i));
+    return text;
+}
+
+const char *wsh_choice_needs(unsigned needs, char *text, size_t size)
+{
+    static const char *const words[] = {"host memory", "dest in host memory", "memory that is mapped here",
+                                        "hosts with equally many members", "a power of two of members"};
+
+    *text = '\0';
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (needs >> i & 1)
+            text_append(text, size, words[i]);
+    return text;
+}
+
+const char *wsh_choice_len(enum wsh_coll_routine routine, size_t len_max, char *text, size_t size)
+{
+    if (len_max == SIZE_MAX)
+        return "any";
+    if (routine == WSH_COLL_COPY)
+        return len_max == 1 ? "1/2 cache" : "cache";
+    snprintf(text, size, "%zu", len_max);
+    return text;
 }

@@ -1,55 +1,128 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which algorithm a collective takes, as data: by where the members are, how many, and how many bytes. */
+/* Which algorithm a collective takes, as data: by where the members are, how many they are, and how many bytes. */
 #ifndef WSH_COLL_CHOICE_H
 #define WSH_COLL_CHOICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+/* What the table decides: the routines, and two steps that several of them have in common. */
 enum wsh_coll_routine {
     WSH_COLL_SYNC,
-    WSH_COLL_BROADCAST, /* its last step, inside a memory domain */
+    WSH_COLL_BROADCAST, /* inside a memory domain; whether data goes by cells, between domains too */
     WSH_COLL_FCOLLECT,
+    WSH_COLL_COLLECT, /* by the largest block; 0 if a member has none */
     WSH_COLL_ALLTOALL,
+    WSH_COLL_ALLTOALLS,
     WSH_COLL_REDUCE,
     WSH_COLL_SCAN,
+    WSH_COLL_SEND, /* a message of a collective */
+    WSH_COLL_COPY, /* a block read from another member; in halves of the caches, by what the call touches */
     WSH_COLL_ROUTINES
 };
 
 /*
- * All members share memory; some do; each is in memory of its own, the leaders of hosts among themselves too. Where
- * some machine has fewer cores than PEs, these meet as crowded.
+ * All members share memory; some do; each is in memory of its own, the leaders of hosts among themselves too; the same
+ * where some machine has fewer cores than PEs, for a sync.
  */
-enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT_CROWDED };
+enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT_FEW_CORES, WSH_LAYOUTS };
 
-enum wsh_algo {
-    WSH_ALGO_LINEAR,  /* every member signals every other */
-    WSH_ALGO_ROUNDS,  /* dissemination: log2(n) rounds */
-    WSH_ALGO_FIRST,   /* the first member hears from every other, and tells them */
-    WSH_ALGO_LEADERS, /* members and their leader, leaders among themselves, leader and members */
-    WSH_ALGO_CELLS,   /* data beside the flag, in a cell of the pad */
-    WSH_ALGO_PUSH,    /* straight into the others' dest, then a flag */
-    WSH_ALGO_PULL,    /* a flag; the others read, and say so */
-    WSH_ALGO_SLICES,  /* each member works out one slice for all, from everybody's memory into everybody's */
-    WSH_ALGO_RAILS /* slices on each host, then between members of the same place; else (uneven hosts) slices */
+/*
+ * Every algorithm: X(name, word, what it does), a line each. A new one is a line here, a row in choice.c, and an entry
+ * in the table of the routine that has it (dispatch.h). The last ones are of device code alone (device/choice.h).
+ */
+/* clang-format off */
+#define WSH_ALGO_LIST(X)                                                                                 \
+    X(LINEAR, "linear", "every member signals every other member")                                       \
+    X(ROUNDS, "rounds", "log2(members) rounds: sync by dissemination, collects by recursive doubling")   \
+    X(FIRST, "first", "all members signal the first member, which then signals all of them")             \
+    X(LEADERS, "leaders", "members and their leader, one a host, then leaders, then leader and members") \
+    X(CELLS, "cells", "data beside its flag in memory of the team, from which receivers copy it")        \
+    X(PUSH, "push", "senders write into the dest of the receivers, then set a flag there")               \
+    X(PULL, "pull", "after a flag or a sync the receivers read the source, and confirm")                 \
+    X(SLICES, "slices", "each member combines one slice of all sources and writes it to all")            \
+    X(RAILS, "rails", "slices inside each host, then of each place across hosts, then shared")           \
+    X(SHORT, "short", "the source may be reused as soon as the message has been issued")                 \
+    X(COUNTED, "counted", "the call ends once the message has left its source")                          \
+    X(CACHED, "cached", "memcpy")                                                                        \
+    X(STRING, "string", "string copy: whole lines are not fetched before they are written")              \
+    X(STREAMED, "streamed", "stores past the caches")                                                    \
+    X(RELAY, "relay", "each other member reads a slice of the root's array, writes it to the rest")      \
+    X(HALVES, "halves", "the root writes one half, the other member reads the other half")               \
+    X(WHOLE, "whole", "every member gets all sources and combines them itself")                          \
+    X(SLICED, "sliced", "slices whose sources go by cells to the member that combines them")             \
+    X(BLOCK, "block", "a kernel of one block")                                                           \
+    X(FINE, "fine", "several blocks, a thread for each 8 bytes")                                         \
+    X(TILES, "tiles", "a block for each large part")
+/* clang-format on */
+
+#define WSH_ALGO_NAME(NAME, WORD, MEANING) WSH_ALGO_##NAME,
+enum wsh_algo { WSH_ALGO_LIST(WSH_ALGO_NAME) WSH_ALGOS };
+#undef WSH_ALGO_NAME
+
+/* What else a row asks for; where the call does not offer it, the next row that fits is taken. */
+enum wsh_need {
+    WSH_NEED_HOST = 1 << 0,      /* dest and source are host memory */
+    WSH_NEED_HOST_DEST = 1 << 1, /* dest is */
+    WSH_NEED_MAPPED = 1 << 2, /* the source of each member of my domain can be loaded here, dest be stored */
+    WSH_NEED_EVEN = 1 << 3,   /* all hosts have as many members */
+    WSH_NEED_POWER = 1 << 4   /* the number of members is a power of two */
 };
 
 struct wsh_choice {
-    enum wsh_coll_routine routine;
     unsigned layouts; /* bits: 1 << enum wsh_layout */
     int pes_max;      /* the row is for at most so many members … */
     size_t len_max;   /* … and so many bytes each */
     enum wsh_algo algo;
+    unsigned needs;  /* enum wsh_need */
     const char *why; /* the perftest that chose the numbers, or the reason */
 };
 
-/* The first row that fits. There always is one. */
-enum wsh_algo wsh_choice_find(enum wsh_coll_routine routine, enum wsh_layout layout, int n_pes, size_t len);
+/* In pes_max, of a sync: as SHMEM_SYNC_LINEAR_MAX says. Who asks for a team of no more than that asks for 0 members. */
+#define WSH_PES_SETTING 0
 
-/* Row i in the order of the table, or NULL behind the last; and the words for people. */
-const struct wsh_choice *wsh_choice_row(size_t i);
+/* The rows of each routine, in the order in which they are tried. In each layout that is asked for, one fits all. */
+extern const struct wsh_choice *const wsh_choice_rows[WSH_COLL_ROUTINES];
+
+static inline bool wsh_choice_fits(const struct wsh_choice *row, enum wsh_layout layout, int n_pes,
+                                   size_t len)
+{
+    return row->layouts >> layout & 1 && n_pes <= row->pes_max && len <= row->len_max;
+}
+
+/* The first row that fits, whatever it needs. */
+static inline const struct wsh_choice *wsh_choice_find(enum wsh_coll_routine routine, enum wsh_layout layout,
+                                                       int n_pes, size_t len)
+{
+    const struct wsh_choice *row = wsh_choice_rows[routine];
+
+    while (!wsh_choice_fits(row, layout, n_pes, len))
+        row++;
+    return row;
+}
+
+/* The next one. */
+static inline const struct wsh_choice *wsh_choice_next(const struct wsh_choice *row, enum wsh_layout layout,
+                                                       int n_pes, size_t len)
+{
+    do
+        row++;
+    while (!wsh_choice_fits(row, layout, n_pes, len));
+    return row;
+}
+
+/* For people and tests: a routine's number of rows, and words. Texts go to `text` of `size` bytes, or are constants. */
+int wsh_choice_count(enum wsh_coll_routine routine);
 const char *wsh_choice_routine(enum wsh_coll_routine routine);
 const char *wsh_choice_algo(enum wsh_algo algo);
-/* "one host", "hosts", "apart" …: the layouts of a row. */
-const char *wsh_choice_layouts(unsigned layouts);
+const char *wsh_choice_algo_meaning(enum wsh_algo algo);
+/* "one host", "several hosts, apart" …: the layouts of a row. */
+const char *wsh_choice_layouts(unsigned layouts, char *text, size_t size);
+const char *wsh_choice_layout(enum wsh_layout layout);
+const char *wsh_choice_layout_meaning(enum wsh_layout layout);
+/* "host memory, …"; empty where the row needs nothing. */
+const char *wsh_choice_needs(unsigned needs, char *text, size_t size);
+/* A row's len_max: bytes, or parts of the caches; "any". */
+const char *wsh_choice_len(enum wsh_coll_routine routine, size_t len_max, char *text, size_t size);
 
 #endif

@@ -2,7 +2,14 @@
 /* Knows which stores fetch the line they are about to overwrite, and which do not. */
 #include "runtime/coll/copy.h"
 
+#include "runtime/coll/dispatch.h"
+
 #include <string.h>
+
+static void by_memcpy(void *dest, const void *src, size_t len)
+{
+    memcpy(dest, src, len);
+}
 
 #if defined(__x86_64__)
 
@@ -14,11 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static void by_memcpy(void *dest, const void *src, size_t len)
-{
-    memcpy(dest, src, len);
-}
 
 /* The processor's own copy: whole lines need not be fetched before they are written. */
 static void by_string(void *dest, const void *src, size_t len)
@@ -81,26 +83,30 @@ static void find_caches(void)
         caches = kib * 1024 * (cpus > sharing ? (size_t)(cpus / sharing) : 1);
 }
 
-/* alltoall_latency of 1 MiB with 4, 8 and 16 PEs on 2 cores and a cache of 32 MiB. */
-wsh_copy_fn *wsh_coll_copy_for(size_t touched)
+wsh_copy_fn *const wsh_copy_by[WSH_ALGOS] = {
+    [WSH_ALGO_CACHED] = by_memcpy,
+    [WSH_ALGO_STRING] = by_string,
+    [WSH_ALGO_STREAMED] = past_caches,
+};
+
+static size_t halves_of_caches(size_t touched)
 {
     pthread_once(&caches_once, find_caches);
-    if (touched > caches)
-        return past_caches;
-    return touched > caches / 2 ? by_string : by_memcpy;
+    return touched ? (touched - 1) / (caches / 2) + 1 : 0;
 }
 
 #else
 
-static void by_memcpy(void *dest, const void *src, size_t len)
-{
-    memcpy(dest, src, len);
-}
+wsh_copy_fn *const wsh_copy_by[WSH_ALGOS] = {[WSH_ALGO_CACHED] = by_memcpy};
 
-wsh_copy_fn *wsh_coll_copy_for(size_t touched)
+static size_t halves_of_caches(size_t touched)
 {
-    (void)touched;
-    return by_memcpy;
+    return touched != 0;
 }
 
 #endif
+
+wsh_copy_fn *wsh_coll_copy_for(size_t touched)
+{
+    return wsh_copy_by[wsh_choice_find(WSH_COLL_COPY, WSH_LAYOUT_ONE, 1, halves_of_caches(touched))->algo];
+}

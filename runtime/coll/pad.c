@@ -41,7 +41,7 @@ struct wsh_pad wsh_pad_layout(int n_pes, int n_domains, bool apart)
     pad.hand = take(&end, 2 * words);
     pad.ack = take(&end, words);
     pad.sizes = take(&end, 2 * words);
-    pad.ring = take(&end, WSH_RING_SLOTS * WSH_PAD_LINE);
+    pad.ring = take(&end, WSH_SLOT_COUNT * WSH_PAD_LINE);
     pad.own = alone ? 0 : take(&end, 2 * WSH_CELL_LEN);
     pad.result = n_domains > 1 && !alone ? take(&end, 2 * WSH_CELL_LEN) : 0;
     pad.rounds = take(&end, 2 * (size_t)pad.n_rounds * WSH_ROUND_LEN);

@@ -12,9 +12,9 @@
 #define WSH_CELL_LEN (WSH_PAD_LINE + WSH_CELL_DATA)
 #define WSH_ROUND_DATA 1024 /* the same for a cell that comes by a network; fits a message with its signal */
 #define WSH_ROUND_LEN (WSH_PAD_LINE + WSH_ROUND_DATA)
-#define WSH_RING_SLOTS 64
+#define WSH_SLOT_COUNT 64
 #define WSH_CELL_ALIGN 16 /* of the data: no number needs more */
-#define WSH_RING_DATA (WSH_PAD_LINE - WSH_CELL_ALIGN)
+#define WSH_SLOT_DATA (WSH_PAD_LINE - WSH_CELL_ALIGN)
 
 /* A flag and the data that it announces. */
 struct wsh_cell {
@@ -32,7 +32,7 @@ struct wsh_pad {
     size_t hand;  /* [2][n_pes]: member i's block has arrived */
     size_t ack;   /* [n_pes]: member i has read what ring slot … announced; the slot's number */
     size_t sizes; /* [2][n_pes]: what member i contributes to a collect */
-    size_t ring;  /* [WSH_RING_SLOTS] of a line each: one writer for each number in turn, here or elsewhere */
+    size_t ring;  /* [WSH_SLOT_COUNT] of a line each: one writer for each number in turn, here or elsewhere */
     size_t
         own; /* [2] cells that this member writes and members in the same memory read; if there may be any */
     size_t result; /* [2] cells, the same for what the leader of a memory domain has worked out */

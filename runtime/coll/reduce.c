@@ -3,6 +3,7 @@
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/cells.h"
+#include "runtime/coll/dispatch.h"
 #include "runtime/coll/reduce_slices.h"
 
 #include <string.h>
@@ -149,18 +150,21 @@ static int by_pieces(struct wsh_team *team, char *dest, const char *src, const s
     return rc;
 }
 
+/* By cells on one host; over a network by the leaders' cells of each round. */
+wsh_reduce_fn *const wsh_reduce_by[WSH_ALGOS] = {
+    [WSH_ALGO_CELLS] = by_pieces,
+    [WSH_ALGO_LEADERS] = by_pieces,
+    [WSH_ALGO_SLICES] = wsh_reduce_slices,
+    [WSH_ALGO_RAILS] = wsh_reduce_rails,
+};
+
 int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems,
                const struct wsh_arith *arith)
 {
     const struct wsh_numbers numbers = {arith, nelems, nelems * arith->width};
-    enum wsh_algo algo;
+    const struct wsh_coll_ask ask = {WSH_COLL_REDUCE, team->n_pes, numbers.len, dest, src, numbers.len};
 
     if (team->n_pes == 1)
         return wsh_coll_copy_own(team, dest, src, numbers.len);
-    algo = wsh_choice_find(WSH_COLL_REDUCE, team->coll->layout, team->n_pes, numbers.len);
-    if (algo == WSH_ALGO_RAILS && team->coll->is_even)
-        return wsh_reduce_rails(team, dest, src, &numbers);
-    if (algo == WSH_ALGO_RAILS || algo == WSH_ALGO_SLICES)
-        return wsh_reduce_slices(team, dest, src, &numbers);
-    return by_pieces(team, dest, src, &numbers);
+    return wsh_reduce_by[wsh_coll_choose(team, &ask)](team, dest, src, &numbers);
 }

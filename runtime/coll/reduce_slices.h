@@ -18,8 +18,8 @@ int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const 
 
 /*
  * The same on each host first; then the members of the same place on every host combine their slice, so that the bytes
- * cross the network once a host and by the NICs of all members; then each host shares what it has. Needs a team with
- * coll->is_even.
+ * cross the network once a host and by the NICs of all members; then each host shares what it has. Needs
+ * hosts with equally many members.
  */
 int wsh_reduce_rails(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers);
 

@@ -3,6 +3,7 @@
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/cells.h"
+#include "runtime/coll/dispatch.h"
 #include "runtime/coll/slices.h"
 #include "runtime/order.h"
 
@@ -11,13 +12,13 @@
 #define ROUTINE "a scan"
 #define BLOCK ((size_t)8 << 10)
 
-struct scan {
+struct wsh_scan_call {
     const struct wsh_arith *arith;
     size_t n, len;
     bool exclusive;
 };
 
-static int by_cells(struct wsh_team *team, void *dest, const void *src, const struct scan *scan)
+static int by_cells(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan)
 {
     struct wsh_cells cells = wsh_cells_begin(team, ROUTINE);
     _Alignas(WSH_PAD_LINE) char sum[WSH_CELL_DATA] = {0};
@@ -54,8 +55,8 @@ static int fetch(struct wsh_team *team, const char *src, size_t len, int pe, int
  * One block at members [pe, pe + n): what they have is fetched before anything is written, as dest may be src. `sum` is
  * that of the members before; all bits zero is the number zero.
  */
-static int scan_batch(struct wsh_team *team, char *dest, const char *src, const struct scan *scan, int pe,
-                      int n, char *sum)
+static int scan_batch(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan,
+                      int pe, int n, char *sum)
 {
     _Alignas(WSH_PAD_LINE) char area[WSH_SLICE_BLOCK], next[BLOCK];
     int rc = fetch(team, src, scan->len, pe, n, area);
@@ -74,7 +75,7 @@ static int scan_batch(struct wsh_team *team, char *dest, const char *src, const 
     return rc ? rc : wsh_quiet(&team->coll->ctx);
 }
 
-static int scan_block(struct wsh_team *team, char *dest, const char *src, const struct scan *scan)
+static int scan_block(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan)
 {
     _Alignas(WSH_PAD_LINE) char sum[BLOCK] = {0};
     int batch = wsh_slice_batch(scan->len), rc = 0;
@@ -85,7 +86,7 @@ static int scan_block(struct wsh_team *team, char *dest, const char *src, const 
 }
 
 /* The first sync says that every src and dest is ready, the second that every slice is written. */
-static int by_slices(struct wsh_team *team, char *dest, const char *src, const struct scan *scan)
+static int by_slices(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan)
 {
     size_t begin, end;
     int rc = wsh_sync(team, ROUTINE);
@@ -93,7 +94,7 @@ static int by_slices(struct wsh_team *team, char *dest, const char *src, const s
     wsh_slice(team->n_pes, team->my_pe, scan->len, &begin, &end);
     for (size_t at = begin; at < end && !rc; at += BLOCK) {
         size_t len = end - at < BLOCK ? end - at : BLOCK;
-        const struct scan block = {scan->arith, len / scan->arith->width, len, scan->exclusive};
+        const struct wsh_scan_call block = {scan->arith, len / scan->arith->width, len, scan->exclusive};
 
         rc = scan_block(team, dest + at, src + at, &block);
     }
@@ -102,12 +103,16 @@ static int by_slices(struct wsh_team *team, char *dest, const char *src, const s
     return rc ? rc : wsh_sync(team, ROUTINE);
 }
 
+wsh_scan_fn *const wsh_scan_by[WSH_ALGOS] = {
+    [WSH_ALGO_CELLS] = by_cells,
+    [WSH_ALGO_SLICES] = by_slices,
+};
+
 int wsh_scan(struct wsh_team *team, void *dest, const void *src, size_t nelems, const struct wsh_arith *arith,
              bool exclusive)
 {
-    const struct scan scan = {arith, nelems, nelems * arith->width, exclusive};
+    const struct wsh_scan_call scan = {arith, nelems, nelems * arith->width, exclusive};
+    const struct wsh_coll_ask ask = {WSH_COLL_SCAN, team->n_pes, scan.len, dest, src, scan.len};
 
-    if (wsh_choice_find(WSH_COLL_SCAN, team->coll->layout, team->n_pes, scan.len) == WSH_ALGO_CELLS)
-        return by_cells(team, dest, src, &scan);
-    return by_slices(team, dest, src, &scan);
+    return wsh_scan_by[wsh_coll_choose(team, &ask)](team, dest, src, &scan);
 }

@@ -2,16 +2,36 @@
 /* Knows the ways in a memory domain: shown in a ring slot, pushed by the one who has it, or read by all at once. */
 #include "runtime/coll/share.h"
 
+#include "runtime/coll/dispatch.h"
 #include "runtime/coll/hear.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
 
 #include <string.h>
 
-/* A GPU's memory is written at once: by way of the slot it would take two copies by the GPU, one after the other. */
-static bool fits_slot(const struct wsh_team *team, const struct wsh_share *share)
+/*
+ * Takes the next slot. A slot is used again only when all members have done with it, which collectives that need
+ * something of every member show; where there was none for long, a sync is put in.
+ */
+static int slot_begin(struct wsh_team *team, struct wsh_share *share)
 {
-    return share->len <= WSH_RING_DATA && wsh_coll_is_host(team, share->to);
+    struct wsh_coll *coll = team->coll;
+    int rc = 0;
+
+    if (coll->ring + 1 > coll->safe + WSH_SLOT_COUNT)
+        rc = wsh_sync(team, share->routine);
+    share->slot = ++coll->ring;
+    return rc;
+}
+
+/* A GPU's memory is written at once: through the slot it would take two copies by the GPU, one after the other. */
+int wsh_share_begin(struct wsh_team *team, struct wsh_share *share)
+{
+    const struct wsh_coll_ask ask = {WSH_COLL_BROADCAST, team->coll->n_local, share->len,
+                                     share->to,          share->from,         share->len};
+
+    share->algo = wsh_coll_choose(team, &ask);
+    return slot_begin(team, share);
 }
 
 int wsh_share_send(struct wsh_team *team, const struct wsh_share *share, const void *data, int member)
@@ -19,9 +39,16 @@ int wsh_share_send(struct wsh_team *team, const struct wsh_share *share, const v
     struct wsh_coll *coll = team->coll;
     size_t slot = wsh_coll_slot_at(coll, share->slot);
     const struct wsh_signal signal = wsh_coll_word(coll, slot, share->slot);
-    void *to = fits_slot(team, share) ? ((struct wsh_cell *)(coll->base + slot))->data : share->to;
+    void *to = share->algo == WSH_ALGO_CELLS ? ((struct wsh_cell *)(coll->base + slot))->data : share->to;
 
     return wsh_coll_send(coll, to, data, share->len, &signal, member);
+}
+
+/* Both are host memory: of a call by cells. */
+static void slot_copy(const struct wsh_share *share, const char *pad, size_t slot)
+{
+    if (share->len)
+        memcpy(share->to, ((const struct wsh_cell *)(pad + slot))->data, share->len);
 }
 
 int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sender)
@@ -29,19 +56,25 @@ int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sen
     size_t slot = wsh_coll_slot_at(team->coll, share->slot);
     int rc = wsh_hear_one(team, sender, slot, share->slot, share->routine);
 
-    if (rc || !fits_slot(team, share))
-        return rc;
-    return wsh_coll_copy_own(team, share->to, ((struct wsh_cell *)(team->coll->base + slot))->data,
-                             share->len);
+    if (!rc && share->algo == WSH_ALGO_CELLS)
+        slot_copy(share, team->coll->base, slot);
+    return rc;
 }
 
 /* One store, however many read: rep's own slot, which what came down the tree is in already. */
 static int show(struct wsh_team *team, const struct wsh_share *share)
 {
-    const struct wsh_cell *slot =
-        (const struct wsh_cell *)(team->coll->base + wsh_coll_slot_at(team->coll, share->slot));
+    struct wsh_cell *slot = (struct wsh_cell *)(team->coll->base + wsh_coll_slot_at(team->coll, share->slot));
 
-    return slot->flag == share->slot ? 0 : wsh_share_send(team, share, share->from, team->my_pe);
+    if (slot->flag == share->slot)
+        return 0;
+    if (!wsh_coll_is_host(team, share->from))
+        return wsh_share_send(team, share, share->from, team->my_pe);
+    if (share->len)
+        memcpy(slot->data, share->from, share->len);
+    /* Release: the data before the flag. Partner: the acquire in hear.c. */
+    __atomic_store_n(&slot->flag, share->slot, __ATOMIC_RELEASE);
+    return 0;
 }
 
 static int look(struct wsh_team *team, const struct wsh_share *share)
@@ -52,10 +85,9 @@ static int look(struct wsh_team *team, const struct wsh_share *share)
         .team = team, .members = &share->rep, .n = 1, .off = slot, .there = true, .want = share->slot};
     int rc = wsh_hear_all(&hear, share->routine);
 
-    if (rc)
-        return rc;
-    return wsh_coll_copy_own(team, share->to, ((struct wsh_cell *)(coll->peer[share->rep] + slot))->data,
-                             share->len);
+    if (!rc)
+        slot_copy(share, coll->peer[share->rep], slot);
+    return rc;
 }
 
 /* The GPU is waited for once, not for each member. */
@@ -126,16 +158,18 @@ static int pull(struct wsh_team *team, const struct wsh_share *share)
     return wsh_signal_send(&coll->ctx, &done, share->rep);
 }
 
+static int by_cells(struct wsh_team *team, const struct wsh_share *share)
+{
+    return share->rep == team->my_pe ? show(team, share) : look(team, share);
+}
+
+wsh_share_fn *const wsh_share_by[WSH_ALGOS] = {
+    [WSH_ALGO_CELLS] = by_cells,
+    [WSH_ALGO_PUSH] = push,
+    [WSH_ALGO_PULL] = pull,
+};
+
 int wsh_share(struct wsh_team *team, const struct wsh_share *share)
 {
-    struct wsh_coll *coll = team->coll;
-
-    if (coll->n_local == 1)
-        return 0;
-    if (fits_slot(team, share))
-        return share->rep == team->my_pe ? show(team, share) : look(team, share);
-    if (wsh_choice_find(WSH_COLL_BROADCAST, coll->layout, coll->n_local, share->len) == WSH_ALGO_PULL &&
-        wsh_coll_can_pull(team, share->to, share->from, share->len))
-        return pull(team, share);
-    return push(team, share);
+    return team->coll->n_local == 1 ? 0 : wsh_share_by[share->algo](team, share);
 }

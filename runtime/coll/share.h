@@ -7,7 +7,7 @@
 
 /*
  * `len` bytes at `from` of member `rep` come to `to` at the other members of its domain, all of whom call it with
- * the same ring slot. Both addresses are symmetric. At rep, `from` may be reused on return, but for what coll->ctx
+ * the same slot. Both addresses are symmetric. At rep, `from` may be reused on return, but for what coll->ctx
  * has still under way.
  */
 struct wsh_share {
@@ -17,7 +17,11 @@ struct wsh_share {
     void *to;
     const void *from;
     size_t len;
+    enum wsh_algo algo; /* of BROADCAST in choice.c */
 };
+
+/* All members of the team together: chooses how, and the slot. The rest is filled in. */
+int wsh_share_begin(struct wsh_team *team, struct wsh_share *share);
 int wsh_share(struct wsh_team *team, const struct wsh_share *share);
 
 /* To one member: the slot's flag after the data, which is small enough for the slot itself or goes to `to`. */

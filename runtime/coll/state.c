@@ -2,6 +2,7 @@
 /* Knows how a team's collectives are set up: who shares memory with whom, and where the pad is. */
 #include "runtime/coll/state.h"
 
+#include "runtime/coll/dispatch.h"
 #include "runtime/coll/pool.h"
 #include "runtime/job.h"
 #include "runtime/op.h"
@@ -44,25 +45,26 @@ static void find_column(const struct wsh_team *team, struct wsh_coll *coll, int 
     for (int pe = 0; pe < team->n_pes; pe++)
         if (seen[coll->domain[pe]]++ == coll->my_local)
             coll->column[coll->domain[pe]] = pe;
-    coll->is_even = true;
+    coll->met = WSH_NEED_EVEN | (team->n_pes & (team->n_pes - 1) ? 0 : WSH_NEED_POWER);
     for (int d = 0; d < coll->n_domains; d++)
-        coll->is_even &= seen[d] == coll->n_local;
+        if (seen[d] != coll->n_local)
+            coll->met &= ~(unsigned)WSH_NEED_EVEN;
 }
 
-/* SHMEM_SYNC_LINEAR_MAX stands for the table's number of members where all share memory. */
-static void choose(const struct wsh_team *team, struct wsh_coll *coll)
+/* The sync of the team, and of its leaders among themselves. */
+static void sync_choose(const struct wsh_team *team, struct wsh_coll *coll)
 {
-    enum wsh_layout apart = team->job->crowded ? WSH_LAYOUT_CROWDED : WSH_LAYOUT_APART;
+    enum wsh_layout apart = team->job->crowded ? WSH_LAYOUT_FEW_CORES : WSH_LAYOUT_APART;
     int n = team->n_pes;
 
     coll->layout = coll->n_domains == 1   ? WSH_LAYOUT_ONE
                    : coll->n_domains == n ? WSH_LAYOUT_APART
                                           : WSH_LAYOUT_HOSTS;
-    if (coll->layout == WSH_LAYOUT_ONE)
-        n = n <= team->job->env.sync_linear_max ? 1 : INT32_MAX;
+    if (coll->layout == WSH_LAYOUT_ONE && n <= team->job->env.sync_linear_max)
+        n = WSH_PES_SETTING;
     coll->sync =
-        wsh_choice_find(WSH_COLL_SYNC, coll->layout == WSH_LAYOUT_APART ? apart : coll->layout, n, 0);
-    coll->lead_sync = wsh_choice_find(WSH_COLL_SYNC, apart, coll->n_domains, 0);
+        wsh_choice_find(WSH_COLL_SYNC, coll->layout == WSH_LAYOUT_APART ? apart : coll->layout, n, 0)->algo;
+    coll->lead_sync = wsh_choice_find(WSH_COLL_SYNC, apart, coll->n_domains, 0)->algo;
 }
 
 static int allocate(struct wsh_coll *coll, int n_pes)
@@ -103,7 +105,7 @@ int wsh_coll_prepare(struct wsh_team *team)
     sort_domains(team, coll);
     find_locals(team, coll);
     find_column(team, coll, coll->all + 5 * team->n_pes);
-    choose(team, coll);
+    sync_choose(team, coll);
     team->coll = coll;
     return 0;
 }
@@ -176,6 +178,31 @@ bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void
     return wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src) && wsh_coll_map(team, src, len, other);
 }
 
+static bool needs_are_met(const struct wsh_team *team, unsigned needs, const struct wsh_coll_ask *ask)
+{
+    needs &= ~team->coll->met;
+    if (!team->job->heap.n_device)
+        needs &= ~(unsigned)(WSH_NEED_HOST | WSH_NEED_HOST_DEST);
+    if (!needs)
+        return true;
+    if (needs & (WSH_NEED_EVEN | WSH_NEED_POWER))
+        return false;
+    if (needs & WSH_NEED_MAPPED)
+        return wsh_coll_can_pull(team, ask->dest, ask->src, ask->span);
+    return wsh_coll_is_host(team, ask->dest) &&
+           (!(needs & WSH_NEED_HOST) || wsh_coll_is_host(team, ask->src));
+}
+
+enum wsh_algo wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_ask *ask)
+{
+    enum wsh_layout layout = team->coll->layout;
+    const struct wsh_choice *row = wsh_choice_find(ask->routine, layout, ask->n_pes, ask->len);
+
+    while (row->needs && !needs_are_met(team, row->needs, ask))
+        row = wsh_choice_next(row, layout, ask->n_pes, ask->len);
+    return row->algo;
+}
+
 int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     int rc;
@@ -200,26 +227,29 @@ int wsh_coll_copy_beside(struct wsh_team *team, void *dest, const void *src, siz
                : wsh_get_counted(&job->ctx, dest, src, len, team->members[team->my_pe], &team->coll->sending);
 }
 
-int wsh_coll_next_slot(struct wsh_team *team, const char *routine, uint64_t *number)
+static int send_short(struct wsh_coll *coll, void *dest, const void *src, size_t len,
+                      const struct wsh_signal *signal, int member)
 {
-    struct wsh_coll *coll = team->coll;
-    int rc = 0;
-
-    if (coll->ring + 1 > coll->safe + WSH_RING_SLOTS)
-        rc = wsh_sync(team, routine);
-    *number = ++coll->ring;
-    return rc;
+    return wsh_put_signal(&coll->ctx, dest, src, len, signal, member);
 }
 
-/* What fits a message of every network along with its signal. */
-#define BRIEF 1024
+static int send_counted(struct wsh_coll *coll, void *dest, const void *src, size_t len,
+                        const struct wsh_signal *signal, int member)
+{
+    return wsh_put_signal_counted(&coll->ctx, dest, src, len, signal, member, &coll->sending);
+}
+
+wsh_send_fn *const wsh_send_by[WSH_ALGOS] = {
+    [WSH_ALGO_SHORT] = send_short,
+    [WSH_ALGO_COUNTED] = send_counted,
+};
 
 int wsh_coll_send(struct wsh_coll *coll, void *dest, const void *src, size_t len,
                   const struct wsh_signal *signal, int member)
 {
-    if (len <= BRIEF)
-        return wsh_put_signal(&coll->ctx, dest, src, len, signal, member);
-    return wsh_put_signal_counted(&coll->ctx, dest, src, len, signal, member, &coll->sending);
+    enum wsh_algo algo = wsh_choice_find(WSH_COLL_SEND, coll->layout, 1, len)->algo;
+
+    return wsh_send_by[algo](coll, dest, src, len, signal, member);
 }
 
 int wsh_coll_sent(struct wsh_coll *coll)

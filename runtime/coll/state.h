@@ -18,15 +18,15 @@
 struct wsh_coll {
     struct wsh_ctx ctx; /* numbers are the team's */
     enum wsh_layout layout;
-    enum wsh_algo sync, lead_sync; /* of all members; of the leaders */
+    enum wsh_algo sync, lead_sync; /* of all members; of the leaders. dispatch.h */
     int n_domains, my_domain;
     int *all;            /* [n_pes] 0, 1, 2 … */
     int *domain;         /* [n_pes] */
     int *leader;         /* [n_domains] */
     int *local, n_local; /* members of my domain, in order … */
     int my_local;        /* … and where I am among them */
-    bool is_even;        /* all domains have as many members … */
-    int *column;         /* [n_domains] … and then who has my place in each */
+    unsigned met;        /* enum wsh_need: those that this team always meets */
+    int *column;         /* [n_domains] who has my place in each, if all have as many members */
     char **peer;         /* [n_pes] a member's pad as it is mapped here, or NULL */
     struct wsh_pad pad;
     char *base;                             /* this member's pad, symmetric */
@@ -53,6 +53,18 @@ bool wsh_coll_is_host(const struct wsh_team *team, const void *addr);
 /* The `len` bytes at src of every member of my domain, and dest here, may be loaded and stored here. */
 bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void *src, size_t len);
 
+/* A call that is about to choose its algorithm. */
+struct wsh_coll_ask {
+    enum wsh_coll_routine routine;
+    int n_pes;  /* as choice.c counts them … */
+    size_t len; /* … and bytes */
+    const void *dest, *src;
+    size_t span; /* bytes at src that other members may read */
+};
+
+/* The first row that fits and whose needs the call meets: all members get the same, of one domain at least. */
+enum wsh_algo wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_ask *ask);
+
 /* Copies own data; the memory may be a GPU's. */
 int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t len);
 /* The same for a GPU's memory, beside what goes to others: both symmetric. It is there after wsh_coll_sent. */
@@ -78,15 +90,9 @@ static inline void wsh_coll_all_met(struct wsh_coll *coll, uint64_t ring)
     coll->safe = ring;
 }
 
-/*
- * The next ring slot: its number. A slot is used again only when all members have done with it, which collectives that
- * hear from everybody tell; where there was none for long, a sync is put in.
- */
-int wsh_coll_next_slot(struct wsh_team *team, const char *routine, uint64_t *number);
-
 static inline size_t wsh_coll_slot_at(const struct wsh_coll *coll, uint64_t number)
 {
-    return coll->pad.ring + number % WSH_RING_SLOTS * WSH_PAD_LINE;
+    return coll->pad.ring + number % WSH_SLOT_COUNT * WSH_PAD_LINE;
 }
 
 /* The words of the epoch of blocks that begins; coll->hands is its number. */

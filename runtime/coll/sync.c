@@ -2,8 +2,9 @@
 /* Knows how the members of a team meet: all signal all, dissemination, or by the leaders of the memory domains. */
 #include "runtime/coll/coll.h"
 
-#include "runtime/gpu/host.h"
+#include "runtime/coll/dispatch.h"
 #include "runtime/coll/hear.h"
+#include "runtime/gpu/host.h"
 #include "runtime/job.h"
 #include "runtime/order.h"
 
@@ -11,7 +12,7 @@
  * A sync under way. What a flag carries: the epoch, and in the lowest bit whether its writer, or anyone it has heard
  * from, is not ok.
  */
-struct meeting {
+struct wsh_sync_call {
     struct wsh_team *team;
     const char *routine;
     size_t flags; /* of this epoch's parity, in the pad */
@@ -20,134 +21,135 @@ struct meeting {
 };
 
 /* Some of the team, of whom I am number `at`. */
-struct group {
+struct wsh_sync_group {
     const int *members;
     int n, at;
 };
 
-static int send_flag(const struct meeting *meeting, int word, int member)
+static int send_flag(const struct wsh_sync_call *call, int word, int member)
 {
-    struct wsh_coll *coll = meeting->team->coll;
-    const struct wsh_signal signal = wsh_coll_word(coll, meeting->flags + (size_t)word * sizeof(uint64_t),
-                                                   meeting->epoch << 1 | meeting->bad);
+    struct wsh_coll *coll = call->team->coll;
+    const struct wsh_signal signal =
+        wsh_coll_word(coll, call->flags + (size_t)word * sizeof(uint64_t), call->epoch << 1 | call->bad);
 
     return wsh_signal_send(&coll->ctx, &signal, member);
 }
 
 /* From each its word; or, where `word` >= 0, that one from the only member. */
-static int hear(struct meeting *meeting, const int *members, int n, int word)
+static int hear(struct wsh_sync_call *call, const int *members, int n, int word)
 {
-    struct wsh_hear hear = {.team = meeting->team,
+    struct wsh_hear hear = {.team = call->team,
                             .members = members,
                             .n = n,
-                            .off = meeting->flags,
+                            .off = call->flags,
                             .stride = sizeof(uint64_t),
                             .shift = 1,
-                            .want = meeting->epoch};
+                            .want = call->epoch};
     int rc;
 
     if (word >= 0) {
         hear.off += (size_t)word * sizeof(uint64_t);
         hear.stride = 0;
     }
-    rc = wsh_hear_all(&hear, meeting->routine);
-    meeting->bad |= hear.gathered;
+    rc = wsh_hear_all(&hear, call->routine);
+    call->bad |= hear.gathered;
     return rc;
 }
 
 /* Everybody's word is its number in the team. */
-static int meet_linear(struct meeting *meeting, const struct group *group)
+static int meet_linear(struct wsh_sync_call *call, const struct wsh_sync_group *group)
 {
     int rc = 0;
 
     for (int k = 1; k < group->n && !rc; k++) {
         int i = group->at + k;
 
-        rc = send_flag(meeting, meeting->team->my_pe, group->members[i < group->n ? i : i - group->n]);
+        rc = send_flag(call, call->team->my_pe, group->members[i < group->n ? i : i - group->n]);
     }
-    return rc ? rc : hear(meeting, group->members, group->n, -1);
+    return rc ? rc : hear(call, group->members, group->n, -1);
 }
 
 /* The words of the rounds follow those of the members. */
-static int meet_by_rounds(struct meeting *meeting, const struct group *group)
+static int meet_by_rounds(struct wsh_sync_call *call, const struct wsh_sync_group *group)
 {
     int rc = 0;
 
     for (int round = 0; 1 << round < group->n && !rc; round++) {
-        int word = meeting->team->n_pes + round, to = (group->at + (1 << round)) % group->n;
+        int word = call->team->n_pes + round, to = (group->at + (1 << round)) % group->n;
         int from = (group->at - (1 << round) + group->n) % group->n;
 
-        rc = send_flag(meeting, word, group->members[to]);
+        rc = send_flag(call, word, group->members[to]);
         if (!rc)
-            rc = hear(meeting, &group->members[from], 1, word);
+            rc = hear(call, &group->members[from], 1, word);
     }
     return rc;
 }
 
 /* The first of the group hears from the others … */
-static int arrive(struct meeting *meeting, const struct group *group)
+static int arrive(struct wsh_sync_call *call, const struct wsh_sync_group *group)
 {
     if (group->at)
-        return send_flag(meeting, meeting->team->my_pe, group->members[0]);
-    return hear(meeting, group->members, group->n, -1);
+        return send_flag(call, call->team->my_pe, group->members[0]);
+    return hear(call, group->members, group->n, -1);
 }
 
 /* … and tells them. */
-static int leave(struct meeting *meeting, const struct group *group)
+static int leave(struct wsh_sync_call *call, const struct wsh_sync_group *group)
 {
     int rc = 0;
 
     if (group->at)
-        return hear(meeting, group->members, 1, -1);
+        return hear(call, group->members, 1, -1);
     for (int i = 1; i < group->n && !rc; i++)
-        rc = send_flag(meeting, meeting->team->my_pe, group->members[i]);
+        rc = send_flag(call, call->team->my_pe, group->members[i]);
     return rc;
 }
 
-static int meet_at_first(struct meeting *meeting, const struct group *group)
+static int meet_at_first(struct wsh_sync_call *call, const struct wsh_sync_group *group)
 {
-    int rc = arrive(meeting, group);
+    int rc = arrive(call, group);
 
-    return rc ? rc : leave(meeting, group);
-}
-
-static int meet_by(enum wsh_algo algo, struct meeting *meeting, const struct group *group)
-{
-    return algo == WSH_ALGO_LINEAR   ? meet_linear(meeting, group)
-           : algo == WSH_ALGO_ROUNDS ? meet_by_rounds(meeting, group)
-                                     : meet_at_first(meeting, group);
+    return rc ? rc : leave(call, group);
 }
 
 /* Members tell their leader, leaders meet, and tell their members. */
-static int meet_by_leaders(struct meeting *meeting)
+static int meet_by_leaders(struct wsh_sync_call *call, const struct wsh_sync_group *all)
 {
-    struct wsh_coll *coll = meeting->team->coll;
-    const struct group locals = {coll->local, coll->n_local, coll->my_local};
-    const struct group leaders = {coll->leader, coll->n_domains, coll->my_domain};
-    int rc = arrive(meeting, &locals);
+    struct wsh_coll *coll = call->team->coll;
+    const struct wsh_sync_group locals = {coll->local, coll->n_local, coll->my_local};
+    const struct wsh_sync_group leaders = {coll->leader, coll->n_domains, coll->my_domain};
+    int rc = arrive(call, &locals);
 
+    (void)all;
     if (!rc && !coll->my_local)
-        rc = meet_by(coll->lead_sync, meeting, &leaders);
-    return rc ? rc : leave(meeting, &locals);
+        rc = wsh_sync_by[coll->lead_sync](call, &leaders);
+    return rc ? rc : leave(call, &locals);
 }
+
+wsh_sync_fn *const wsh_sync_by[WSH_ALGOS] = {
+    [WSH_ALGO_LINEAR] = meet_linear,
+    [WSH_ALGO_ROUNDS] = meet_by_rounds,
+    [WSH_ALGO_FIRST] = meet_at_first,
+    [WSH_ALGO_LEADERS] = meet_by_leaders,
+};
 
 static int meet(struct wsh_team *team, const char *routine, uint64_t *bad)
 {
     struct wsh_coll *coll = team->coll;
-    struct meeting meeting = {.team = team, .routine = routine, .bad = *bad};
-    const struct group all = {coll->all, team->n_pes, team->my_pe};
+    struct wsh_sync_call call = {.team = team, .routine = routine, .bad = *bad};
+    const struct wsh_sync_group all = {coll->all, team->n_pes, team->my_pe};
     int rc;
 
     rc = wsh_view_look(team->job); /* a kernel that was refused must not look done, however soon all meet */
     if (rc)
         return rc;
-    meeting.epoch = ++coll->meets;
-    meeting.flags = coll->pad.meet + (meeting.epoch & 1) * (size_t)coll->pad.meet_words * sizeof(uint64_t);
+    call.epoch = ++coll->meets;
+    call.flags = coll->pad.meet + (call.epoch & 1) * (size_t)coll->pad.meet_words * sizeof(uint64_t);
     __atomic_thread_fence(
         __ATOMIC_SEQ_CST); /* my stores before the sync, loads after it; partner: the same at each member */
-    rc = coll->sync == WSH_ALGO_LEADERS ? meet_by_leaders(&meeting) : meet_by(coll->sync, &meeting, &all);
+    rc = wsh_sync_by[coll->sync](&call, &all);
     wsh_coll_all_met(coll, coll->ring);
-    *bad = meeting.bad;
+    *bad = call.bad;
     return rc;
 }
 

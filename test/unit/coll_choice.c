@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of choice.c holds what its readers rely on: every row names an algorithm that its routine has, none is
+ * hidden behind the rows before it, and for every call there is one.
+ */
+#include "runtime/coll/choice.h"
+
+#include "runtime/coll/dispatch.h"
+#include "runtime/coll/pad.h"
+#include "test/common/unit.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LAYOUTS_OF_SYNC (1U << WSH_LAYOUT_FEW_CORES | 7U)
+
+static bool is_filled(const void *functions, size_t width, enum wsh_algo algo)
+{
+    static const char nothing[sizeof(void *)];
+
+    return memcmp((const char *)functions + (size_t)algo * width, nothing, width) != 0;
+}
+
+#define HAS(BY) is_filled(BY, sizeof *(BY), algo)
+
+static bool routine_has(enum wsh_coll_routine routine, enum wsh_algo algo)
+{
+    switch (routine) {
+    case WSH_COLL_SYNC: return HAS(wsh_sync_by);
+    case WSH_COLL_BROADCAST: return HAS(wsh_share_by);
+    case WSH_COLL_FCOLLECT: return HAS(wsh_fcollect_by);
+    case WSH_COLL_COLLECT: return HAS(wsh_collect_by);
+    case WSH_COLL_ALLTOALL: return HAS(wsh_alltoall_by);
+    case WSH_COLL_ALLTOALLS: return HAS(wsh_alltoalls_by);
+    case WSH_COLL_REDUCE: return HAS(wsh_reduce_by);
+    case WSH_COLL_SCAN: return HAS(wsh_scan_by);
+    case WSH_COLL_SEND: return HAS(wsh_send_by);
+    case WSH_COLL_COPY: return HAS(wsh_copy_by);
+    default: return false;
+    }
+}
+
+/* Rows whose algorithm the routine lacks; said one by one. */
+static int count_lacking(enum wsh_coll_routine routine, const struct wsh_choice *rows, int n)
+{
+    int lacking = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (routine_has(routine, rows[i].algo))
+            continue;
+        lacking++;
+        printf("# row %d of %s: the routine has no algorithm '%s'\n", i + 1, wsh_choice_routine(routine),
+               wsh_choice_algo(rows[i].algo));
+    }
+    return lacking;
+}
+
+static void rows_name_what_routines_have(void)
+{
+    for (int r = 0; r < WSH_COLL_ROUTINES; r++)
+        CU_ASSERT(count_lacking((enum wsh_coll_routine)r, wsh_choice_rows[r],
+                                wsh_choice_count((enum wsh_coll_routine)r)) == 0);
+}
+
+/* What a routine lacks is found lacking. */
+static void a_row_too_many_is_refused(void)
+{
+    const struct wsh_choice rows[] = {{7, INT_MAX, 64, WSH_ALGO_PUSH, 0, "has it"},
+                                      {7, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, 0, "lacks it"}};
+
+    CU_ASSERT(count_lacking(WSH_COLL_ALLTOALL, rows, 2) == 1);
+    CU_ASSERT(count_lacking(WSH_COLL_REDUCE, rows, 2) == 1);
+    CU_ASSERT(count_lacking(WSH_COLL_BROADCAST, rows, 2) == 1);
+    CU_ASSERT(count_lacking(WSH_COLL_COPY, rows, 2) == 2);
+}
+
+/* Every algorithm that a routine has is in some row; nothing waits in vain. On other processors some copies do not. */
+static void routines_have_what_rows_name(void)
+{
+    for (int r = 0; r < WSH_COLL_ROUTINES; r++) {
+        unsigned named = 0;
+
+        for (int i = 0; i < wsh_choice_count((enum wsh_coll_routine)r); i++)
+            named |= 1U << wsh_choice_rows[r][i].algo;
+        for (int algo = 0; algo < WSH_ALGOS; algo++)
+            if (routine_has((enum wsh_coll_routine)r, (enum wsh_algo)algo))
+                CU_ASSERT(named >> algo & 1);
+    }
+}
+
+/* Whether some call that the table decides comes to row `at`; the rows before it may lack what they need. */
+static bool is_reached(const struct wsh_choice *rows, int at, enum wsh_layout layout)
+{
+    for (int i = 0; i < at; i++)
+        if (rows[i].layouts >> layout & 1 && rows[i].pes_max >= rows[at].pes_max &&
+            rows[i].len_max >= rows[at].len_max && !rows[i].needs)
+            return false;
+    return true;
+}
+
+static void no_row_is_hidden(void)
+{
+    for (int r = 0; r < WSH_COLL_ROUTINES; r++)
+        for (int i = 0; i < wsh_choice_count((enum wsh_coll_routine)r); i++) {
+            bool reached = false;
+
+            for (int layout = 0; layout < WSH_LAYOUTS; layout++)
+                if (wsh_choice_rows[r][i].layouts >> layout & 1)
+                    reached |= is_reached(wsh_choice_rows[r], i, (enum wsh_layout)layout);
+            CU_ASSERT(reached);
+        }
+}
+
+static bool fits_all(const struct wsh_choice *row, enum wsh_layout layout)
+{
+    return row->layouts >> layout & 1 && row->pes_max == INT_MAX && row->len_max == SIZE_MAX && !row->needs;
+}
+
+/* The walk through the rows ends: also where nothing that rows need is there. */
+static void every_call_finds_a_row(void)
+{
+    for (int r = 0; r < WSH_COLL_ROUTINES; r++) {
+        unsigned layouts = r == WSH_COLL_SYNC ? LAYOUTS_OF_SYNC : 7U, ends = 0;
+
+        for (int i = 0; i < wsh_choice_count((enum wsh_coll_routine)r); i++)
+            for (int layout = 0; layout < WSH_LAYOUTS; layout++)
+                ends |= (unsigned)fits_all(&wsh_choice_rows[r][i], (enum wsh_layout)layout) << layout;
+        CU_ASSERT_EQUAL(ends, layouts);
+    }
+}
+
+/* Leaders among themselves are apart: that they met by their leaders would never end. */
+static void leaders_meet_by_other_means(void)
+{
+    for (int i = 0; i < wsh_choice_count(WSH_COLL_SYNC); i++)
+        CU_ASSERT(wsh_choice_rows[WSH_COLL_SYNC][i].algo != WSH_ALGO_LEADERS ||
+                  wsh_choice_rows[WSH_COLL_SYNC][i].layouts == 1U << WSH_LAYOUT_HOSTS);
+}
+
+/* Bytes that a member writes to its cell where such a row is taken; reductions go in as many pieces as it takes. */
+static size_t bytes_in_cell(enum wsh_coll_routine routine, const struct wsh_choice *row)
+{
+    bool is_exchange = routine == WSH_COLL_ALLTOALL || routine == WSH_COLL_ALLTOALLS;
+
+    return row->len_max * (is_exchange ? (size_t)row->pes_max : 1);
+}
+
+static void cells_have_room(void)
+{
+    for (int r = 0; r < WSH_COLL_ROUTINES; r++)
+        for (int i = 0; i < wsh_choice_count((enum wsh_coll_routine)r); i++) {
+            const struct wsh_choice *row = &wsh_choice_rows[r][i];
+            size_t room = r == WSH_COLL_BROADCAST ? WSH_SLOT_DATA : WSH_CELL_DATA;
+
+            if (row->algo == WSH_ALGO_CELLS && r != WSH_COLL_REDUCE)
+                CU_ASSERT(bytes_in_cell((enum wsh_coll_routine)r, row) <= room);
+        }
+}
+
+/* Whether a broadcast goes by slots is the same in all domains, whose numbers of members differ. */
+static void slots_are_for_any_number_of_members(void)
+{
+    for (int i = 0; i < wsh_choice_count(WSH_COLL_BROADCAST); i++) {
+        const struct wsh_choice *row = &wsh_choice_rows[WSH_COLL_BROADCAST][i];
+
+        if (row->algo == WSH_ALGO_CELLS)
+            CU_ASSERT(row->pes_max == INT_MAX && row->layouts == 7U && row->needs == WSH_NEED_HOST_DEST);
+    }
+}
+
+/* A call just at a row's limit and one just behind it take different rows. */
+static void limits_are_where_rows_say(void)
+{
+    for (int r = 0; r < WSH_COLL_ROUTINES; r++)
+        for (int i = 0; i < wsh_choice_count((enum wsh_coll_routine)r); i++) {
+            const struct wsh_choice *row = &wsh_choice_rows[r][i];
+            enum wsh_layout layout = (enum wsh_layout)__builtin_ctz(row->layouts);
+
+            CU_ASSERT(wsh_choice_fits(row, layout, row->pes_max, row->len_max));
+            if (row->len_max != SIZE_MAX)
+                CU_ASSERT(wsh_choice_find((enum wsh_coll_routine)r, layout, row->pes_max, row->len_max + 1) !=
+                          row);
+            if (row->pes_max != INT_MAX)
+                CU_ASSERT(wsh_choice_find((enum wsh_coll_routine)r, layout, row->pes_max + 1, row->len_max) !=
+                          row);
+        }
+}
+
+static void every_word_is_explained(void)
+{
+    for (int algo = 0; algo < WSH_ALGOS; algo++) {
+        CU_ASSERT(strlen(wsh_choice_algo((enum wsh_algo)algo)) > 0);
+        CU_ASSERT(strlen(wsh_choice_algo_meaning((enum wsh_algo)algo)) > 5);
+    }
+    for (int layout = 0; layout < WSH_LAYOUTS; layout++)
+        CU_ASSERT(strlen(wsh_choice_layout_meaning((enum wsh_layout)layout)) > 5);
+}
+
+const struct unit_test unit_tests[] = {
+    {"every row names an algorithm that its routine has", rows_name_what_routines_have},
+    {"a row whose algorithm its routine lacks is refused", a_row_too_many_is_refused},
+    {"every algorithm of a routine is in a row", routines_have_what_rows_name},
+    {"no row is hidden by those before it", no_row_is_hidden},
+    {"every call finds a row", every_call_finds_a_row},
+    {"leaders meet by other means than their leaders", leaders_meet_by_other_means},
+    {"what goes by cells fits them", cells_have_room},
+    {"slots are for any number of members", slots_are_for_any_number_of_members},
+    {"limits are where rows say", limits_are_where_rows_say},
+    {"every word is explained", every_word_is_explained},
+    {NULL, NULL},
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What warpshmem-info --collectives prints. */
+#ifndef WSH_INFO_COLL_H
+#define WSH_INFO_COLL_H
+
+#include "base/env.h"
+
+#include <stdbool.h>
+
+/* The rows of both tables, host and device, and what their words mean; or key:value lines. */
+void wsh_info_collectives(const struct wsh_env *env, bool parsable);
+
+#endif
