@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Knows the exchange of one block with every member: by cells, sent straight into dest with a signal, or read by who
- * needs it.
- */
+/* Exchanges a block with every member: by cells, by puts into dest with a signal, or by reading. */
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/blocks.h"
@@ -18,10 +15,10 @@
 #define STRIDED "shmem_alltoalls"
 
 /*
- * A member writes a line or two of its own, and who reads them leaves them to its neighbours on the same core: with
+ * A member writes a line or two of its own, and its readers leave them to their neighbours on the same core: with
  * more members than cores that is a fraction of the lines that change cores when each writes to all.
  */
-static int exchange_cells(struct wsh_team *team, const char *routine, char *dest, const char *src,
+static int cells_exchange(struct wsh_team *team, const char *routine, char *dest, const char *src,
                           const struct wsh_alltoalls *shape)
 {
     struct wsh_cells cells = wsh_cells_begin(team, routine);
@@ -44,7 +41,7 @@ static int exchange_cells(struct wsh_team *team, const char *routine, char *dest
 }
 
 /* The first sync says that every src is ready, the second that all of it was read. */
-static int pull(struct wsh_team *team, void *dest, const void *src, size_t len)
+static int blocks_pull(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     const char *mine = (const char *)src + (size_t)team->my_pe * len;
     wsh_copy_fn *copy = wsh_coll_copy_for((size_t)team->n_pes * (size_t)team->n_pes * len * 2);
@@ -59,7 +56,7 @@ static int pull(struct wsh_team *team, void *dest, const void *src, size_t len)
     return rc ? rc : wsh_sync(team, ROUTINE);
 }
 
-static int push(struct wsh_team *team, void *dest, const void *src, size_t len)
+static int blocks_push(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     struct wsh_blocks blocks = wsh_blocks_begin(team, ROUTINE);
     size_t mine = (size_t)team->my_pe * len;
@@ -77,15 +74,15 @@ static int push(struct wsh_team *team, void *dest, const void *src, size_t len)
     return rc ? rc : wsh_blocks_end(&blocks);
 }
 
-static int by_cells(struct wsh_team *team, void *dest, const void *src, size_t len)
+static int alltoall_by_cells(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
-    return exchange_cells(team, ROUTINE, dest, src, &(struct wsh_alltoalls){1, 1, 1, len});
+    return cells_exchange(team, ROUTINE, dest, src, &(struct wsh_alltoalls){1, 1, 1, len});
 }
 
 wsh_alltoall_fn *const wsh_alltoall_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = by_cells,
-    [WSH_ALGO_PUSH] = push,
-    [WSH_ALGO_PULL] = pull,
+    [WSH_ALGO_CELLS] = alltoall_by_cells,
+    [WSH_ALGO_PUSH] = blocks_push,
+    [WSH_ALGO_PULL] = blocks_pull,
 };
 
 int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
@@ -97,7 +94,7 @@ int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
 }
 
 /* Elements k, k + 1 … of the block from me to `pe`: the team's blocks follow each other at the same stride. */
-static int send_strided(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape,
+static int strided_send(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape,
                         int pe)
 {
     size_t width = shape->width, block = shape->nelems * width;
@@ -109,13 +106,13 @@ static int send_strided(struct wsh_team *team, void *dest, const void *src, cons
 }
 
 /* All data first: one fence orders it before all signals. */
-static int push_strided(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape)
+static int strided_push(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape)
 {
     struct wsh_blocks blocks = wsh_blocks_begin(team, STRIDED);
     int rc = 0;
 
     for (int k = 1; k <= team->n_pes && !rc; k++)
-        rc = send_strided(team, dest, src, shape, wsh_blocks_turn(team, k));
+        rc = strided_send(team, dest, src, shape, wsh_blocks_turn(team, k));
     if (!rc)
         rc = wsh_fence(&team->coll->ctx);
     for (int k = 1; k < team->n_pes && !rc; k++)
@@ -123,15 +120,15 @@ static int push_strided(struct wsh_team *team, void *dest, const void *src, cons
     return rc ? rc : wsh_blocks_end(&blocks);
 }
 
-static int strided_by_cells(struct wsh_team *team, void *dest, const void *src,
-                            const struct wsh_alltoalls *shape)
+static int alltoalls_by_cells(struct wsh_team *team, void *dest, const void *src,
+                              const struct wsh_alltoalls *shape)
 {
-    return exchange_cells(team, STRIDED, dest, src, shape);
+    return cells_exchange(team, STRIDED, dest, src, shape);
 }
 
 wsh_alltoalls_fn *const wsh_alltoalls_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = strided_by_cells,
-    [WSH_ALGO_PUSH] = push_strided,
+    [WSH_ALGO_CELLS] = alltoalls_by_cells,
+    [WSH_ALGO_PUSH] = strided_push,
 };
 
 int wsh_alltoalls(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows one loop for each operation and kind of number, simple enough for the compiler to make vectors of it. */
+/* One loop for each operation and kind of number, simple enough for the compiler to vectorize it. */
 #include "runtime/coll/arith.h"
 
 #include <complex.h>

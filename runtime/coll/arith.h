@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how arrays of numbers are combined element by element. */
+/* Combines arrays of numbers element by element. */
 #ifndef WSH_COLL_ARITH_H
 #define WSH_COLL_ARITH_H
 

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which flag belongs to which block. */
+/* Sends blocks with their flags, and awaits them. */
 #include "runtime/coll/blocks.h"
 
-#include "runtime/coll/hear.h"
+#include "runtime/coll/flags.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
 
 struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine)
 {
-    uint64_t before = team->coll->ring;
+    uint64_t before = team->coll->slots;
 
-    return (struct wsh_blocks){team, routine, wsh_coll_next_hands(team->coll, team->n_pes), before};
+    return (struct wsh_blocks){team, routine, wsh_coll_next_blocks(team->coll, team->n_pes), before};
 }
 
 int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src, size_t len, int member)
 {
     struct wsh_coll *coll = blocks->team->coll;
     const struct wsh_signal signal =
-        wsh_coll_word(coll, blocks->hands + (size_t)blocks->team->my_pe * sizeof(uint64_t), coll->hands);
+        wsh_coll_word(coll, blocks->flags + (size_t)blocks->team->my_pe * sizeof(uint64_t), coll->blocks);
 
     return wsh_coll_send(coll, dest, src, len, &signal, member);
 }
 
 int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n)
 {
-    struct wsh_hear hear = {.team = blocks->team,
-                            .members = members,
-                            .n = n,
-                            .off = blocks->hands,
-                            .stride = sizeof(uint64_t),
-                            .want = blocks->team->coll->hands};
+    struct wsh_flags flags = {.team = blocks->team,
+                              .members = members,
+                              .n = n,
+                              .off = blocks->flags,
+                              .stride = sizeof(uint64_t),
+                              .want = blocks->team->coll->blocks};
 
-    return wsh_hear_all(&hear, blocks->routine);
+    return wsh_flags_await(&flags, blocks->routine);
 }
 
 int wsh_blocks_end(const struct wsh_blocks *blocks)
@@ -39,7 +39,7 @@ int wsh_blocks_end(const struct wsh_blocks *blocks)
     struct wsh_coll *coll = blocks->team->coll;
     int rc = wsh_blocks_take(blocks, coll->all, blocks->team->n_pes);
 
-    wsh_coll_all_met(coll, blocks->before);
+    wsh_coll_all_entered(coll, blocks->before);
     return rc ? rc : wsh_coll_sent(coll); /* the source may be reused */
 }
 

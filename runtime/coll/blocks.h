@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows blocks that go straight to where they belong, each sender's with a flag of its own. */
+/* Blocks written straight into their place at other members, each sender's with a flag of its own. */
 #ifndef WSH_COLL_BLOCKS_H
 #define WSH_COLL_BLOCKS_H
 
@@ -9,8 +9,8 @@
 struct wsh_blocks {
     struct wsh_team *team;
     const char *routine;
-    size_t hands;    /* flags of this epoch, in the pad */
-    uint64_t before; /* ring slots used before it */
+    size_t flags;    /* the flags of this epoch, in the pad */
+    uint64_t before; /* slots used before it */
 };
 
 struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine);
@@ -23,25 +23,25 @@ int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src
 int wsh_blocks_device(const struct wsh_blocks *blocks, void *dest, const void *src, size_t stride,
                       size_t len);
 
-/* The member of step k = 1, 2 … n - 1: starting behind oneself, so that no member is everybody's first target. */
+/* The member of step k = 1, 2 … n - 1: starting behind oneself, so that no member is the first target of all. */
 static inline int wsh_blocks_turn(const struct wsh_team *team, int k)
 {
     return team->my_pe + k < team->n_pes ? team->my_pe + k : team->my_pe + k - team->n_pes;
 }
 
 /*
- * The member of step k = 0, 1 … n - 1 where blocks are read. Every second time the other way round: what was touched
- * last is in the cache still, and comes first.
+ * The member of step k = 0, 1 … n - 1 where blocks are read. Every second time in the reverse order: what was touched
+ * last is still in the cache, and comes first.
  */
 static inline int wsh_blocks_pull_turn(const struct wsh_team *team, int k)
 {
     return wsh_blocks_turn(team, team->coll->pulls % 2 ? team->n_pes - 1 - k : k);
 }
 
-/* From these members. */
+/* Awaits the blocks of these members. */
 int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n);
 
-/* From everybody; what was sent has left, and all have arrived. */
+/* Awaits those of all members; what was sent has left its source, and all have entered the call. */
 int wsh_blocks_end(const struct wsh_blocks *blocks);
 
 #endif

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the root's data goes down a tree of memory domains, and from one member of each to the others. */
+/* Sends the root's data down a tree of memory domains, and from one member of each to the others. */
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/share.h"
 
 /* Domain number `turn` counted from the root's, and the member that receives for it. */
-static int receiver(const struct wsh_coll *coll, int root, int turn)
+static int domain_receiver(const struct wsh_coll *coll, int root, int turn)
 {
     return turn ? coll->leader[(coll->domain[root] + turn) % coll->n_domains] : root;
 }
 
 /* Binomial: my parent's turn is mine without its lowest bit, my children's have one more below it. */
-static int pass_down(struct wsh_team *team, const struct wsh_share *share, int root)
+static int tree_send(struct wsh_team *team, const struct wsh_share *share, int root)
 {
     const struct wsh_coll *coll = team->coll;
     int n = coll->n_domains, turn = (coll->my_domain - coll->domain[root] + n) % n;
     int low = turn ? turn & -turn : 1 << wsh_pad_rounds(n), rc = 0;
 
     if (turn)
-        rc = wsh_share_take(team, share, receiver(coll, root, turn - low));
+        rc = wsh_share_take(team, share, domain_receiver(coll, root, turn - low));
     for (int bit = low >> 1; bit && !rc; bit >>= 1)
         if (turn + bit < n)
-            rc =
-                wsh_share_send(team, share, turn ? share->to : share->from, receiver(coll, root, turn + bit));
+            rc = wsh_share_send(team, share, turn ? share->to : share->from,
+                                domain_receiver(coll, root, turn + bit));
     return rc;
 }
 
@@ -41,7 +41,7 @@ int wsh_broadcast(struct wsh_team *team, void *dest, const void *src, size_t len
     if (!rc && beside)
         rc = wsh_coll_copy_beside(team, dest, src, len);
     if (!rc && share.rep == team->my_pe)
-        rc = pass_down(team, &share, root);
+        rc = tree_send(team, &share, root);
     if (!rc)
         rc = wsh_share(team, &share);
     if (!rc && keeps && !beside)

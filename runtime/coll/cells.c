@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows where the cells of an epoch are, and in which order cell and flag are written. */
+/* Writes, awaits and reads the cells of an epoch. */
 #include "runtime/coll/cells.h"
 
-#include "runtime/coll/hear.h"
+#include "runtime/coll/flags.h"
 
 #include <string.h>
 
-static size_t cell_at(const struct wsh_coll *coll, enum wsh_cell_kind kind)
+static size_t cell_offset(const struct wsh_coll *coll, enum wsh_cell_kind kind)
 {
     return (kind == WSH_CELL_OWN ? coll->pad.own : coll->pad.result) + (coll->cells & 1) * WSH_CELL_LEN;
 }
 
-static size_t round_at(const struct wsh_coll *coll, int round)
+static size_t round_offset(const struct wsh_coll *coll, int round)
 {
     return coll->pad.rounds +
            ((coll->cells & 1) * (size_t)coll->pad.n_rounds + (size_t)round) * WSH_ROUND_LEN;
@@ -20,48 +20,48 @@ static size_t round_at(const struct wsh_coll *coll, int round)
 struct wsh_cells wsh_cells_begin(struct wsh_team *team, const char *routine)
 {
     team->coll->cells++;
-    return (struct wsh_cells){team, routine, team->coll->ring};
+    return (struct wsh_cells){team, routine, team->coll->slots};
 }
 
 void wsh_cells_end(const struct wsh_cells *cells)
 {
-    wsh_coll_all_met(cells->team->coll, cells->before);
+    wsh_coll_all_entered(cells->team->coll, cells->before);
 }
 
 void wsh_cells_write(const struct wsh_cells *cells, enum wsh_cell_kind kind, const void *data, size_t len)
 {
     struct wsh_coll *coll = cells->team->coll;
-    struct wsh_cell *cell = (struct wsh_cell *)(coll->base + cell_at(coll, kind));
+    struct wsh_cell *cell = (struct wsh_cell *)(coll->base + cell_offset(coll, kind));
 
     memcpy(cell->data, data, len);
-    /* Release: the data before the flag. Partner: the acquire in hear.c. */
+    /* Release: the data before the flag. Partner: the acquire in flags.c. */
     __atomic_store_n(&cell->flag, coll->cells, __ATOMIC_RELEASE);
 }
 
 int wsh_cells_await(const struct wsh_cells *cells, enum wsh_cell_kind kind, const int *members, int n)
 {
     const struct wsh_coll *coll = cells->team->coll;
-    struct wsh_hear hear = {.team = cells->team,
-                            .members = members,
-                            .n = n,
-                            .off = cell_at(coll, kind),
-                            .there = true,
-                            .want = coll->cells};
+    struct wsh_flags flags = {.team = cells->team,
+                              .members = members,
+                              .n = n,
+                              .off = cell_offset(coll, kind),
+                              .mapped = true,
+                              .want = coll->cells};
 
-    return wsh_hear_all(&hear, cells->routine);
+    return wsh_flags_await(&flags, cells->routine);
 }
 
 const void *wsh_cells_data(const struct wsh_cells *cells, enum wsh_cell_kind kind, int member)
 {
     const struct wsh_coll *coll = cells->team->coll;
 
-    return ((const struct wsh_cell *)(coll->peer[member] + cell_at(coll, kind)))->data;
+    return ((const struct wsh_cell *)(coll->peer[member] + cell_offset(coll, kind)))->data;
 }
 
 int wsh_cells_send(const struct wsh_cells *cells, int round, const void *data, size_t len, int member)
 {
     struct wsh_coll *coll = cells->team->coll;
-    size_t at = round_at(coll, round);
+    size_t at = round_offset(coll, round);
     const struct wsh_signal signal = wsh_coll_word(coll, at, coll->cells);
 
     return wsh_put_signal(&coll->ctx, ((struct wsh_cell *)(coll->base + at))->data, data, len, &signal,
@@ -71,8 +71,8 @@ int wsh_cells_send(const struct wsh_cells *cells, int round, const void *data, s
 int wsh_cells_take(const struct wsh_cells *cells, int round, int member, const void **data)
 {
     const struct wsh_coll *coll = cells->team->coll;
-    size_t at = round_at(coll, round);
+    size_t at = round_offset(coll, round);
 
     *data = ((const struct wsh_cell *)(coll->base + at))->data;
-    return wsh_hear_one(cells->team, member, at, coll->cells, cells->routine);
+    return wsh_flag_await(cells->team, member, at, coll->cells, cells->routine);
 }

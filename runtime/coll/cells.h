@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows cells: small data beside its flag, written once by its owner, read by all members in the same memory. */
+/* Cells: small data beside its flag, written once by its owner, read by all members that share memory. */
 #ifndef WSH_COLL_CELLS_H
 #define WSH_COLL_CELLS_H
 
@@ -9,11 +9,11 @@
 struct wsh_cells {
     struct wsh_team *team;
     const char *routine;
-    uint64_t before; /* ring slots used before it */
+    uint64_t before; /* slots used before it */
 };
 
 struct wsh_cells wsh_cells_begin(struct wsh_team *team, const char *routine);
-/* All have arrived. */
+/* All members have entered the call. */
 void wsh_cells_end(const struct wsh_cells *cells);
 
 enum wsh_cell_kind { WSH_CELL_OWN, WSH_CELL_RESULT };

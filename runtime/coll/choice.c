@@ -56,7 +56,7 @@ static const struct wsh_choice alltoall_rows[] = {
     {ONE, 64, WSH_CELL_DATA / 64, WSH_ALGO_CELLS, WSH_NEED_HOST, "alltoall_latency with 16 PEs"},
     {ONE, 8, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 4 and 8 PEs: one step"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "alltoall_latency with 16 PEs: one step"},
-    {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "alltoall_latency: who reads keeps what is read"},
+    {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "alltoall_latency: readers have it in their caches"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "alltoall_latency: one step"},
 };
 static const struct wsh_choice alltoalls_rows[] = {

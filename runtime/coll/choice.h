@@ -78,7 +78,7 @@ struct wsh_choice {
     const char *why; /* the perftest that chose the numbers, or the reason */
 };
 
-/* In pes_max, of a sync: as SHMEM_SYNC_LINEAR_MAX says. Who asks for a team of no more than that asks for 0 members. */
+/* In pes_max, of a sync: as SHMEM_SYNC_LINEAR_MAX says. A team of no more than that is looked up with 0 members. */
 #define WSH_PES_SETTING 0
 
 /* The rows of each routine, in the order in which they are tried. In each layout that is asked for, one fits all. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the collective operations of a team, built from put_signal and wait; members whose memory is mapped here are
+ * The collective operations of a team, built from put_signal and wait; members whose memory is mapped here are
  * read and written directly. All members call the same operation with the same arguments in the same order; unless
  * said otherwise dest and src are symmetric and do not overlap, on return dest is complete and src may be reused.
  * Results: 0 or a final error (logged).

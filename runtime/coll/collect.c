@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how everybody's block reaches everybody: by cells, straight to all, or once to each host. */
+/* Brings the block of each member to all members: by cells, straight to all, or once to each host. */
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/blocks.h"
@@ -20,7 +20,7 @@ struct wsh_places {
     const char *routine;
 };
 
-static size_t offset_of(const struct wsh_places *places, int pe)
+static size_t places_offset(const struct wsh_places *places, int pe)
 {
     size_t at = 0;
 
@@ -31,7 +31,8 @@ static size_t offset_of(const struct wsh_places *places, int pe)
     return at;
 }
 
-static int by_cells(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t len)
+static int collect_by_cells(struct wsh_team *team, const struct wsh_places *places, const void *src,
+                            size_t len)
 {
     struct wsh_cells cells = wsh_cells_begin(team, places->routine);
     int rc;
@@ -44,11 +45,11 @@ static int by_cells(struct wsh_team *team, const struct wsh_places *places, cons
     return rc;
 }
 
-/* My block to its place in everybody's dest. */
-static int push(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t len)
+/* My block to its place in the dest of every member. */
+static int collect_push(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t len)
 {
     const struct wsh_blocks blocks = wsh_blocks_begin(team, places->routine);
-    char *dest = places->dest + offset_of(places, team->my_pe);
+    char *dest = places->dest + places_offset(places, team->my_pe);
     int rc;
 
     if (!wsh_coll_is_host(team, dest) || !wsh_coll_is_host(team, src))
@@ -60,37 +61,38 @@ static int push(struct wsh_team *team, const struct wsh_places *places, const vo
 }
 
 /* The blocks of my domain to another leader: as few puts as there are rows of neighbours, the flag with the last. */
-static int send_domain(const struct wsh_blocks *blocks, const struct wsh_places *places, int leader)
+static int domain_send(const struct wsh_blocks *blocks, const struct wsh_places *places, int leader)
 {
     struct wsh_coll *coll = blocks->team->coll;
-    size_t begin = offset_of(places, coll->local[0]), end;
+    size_t begin = places_offset(places, coll->local[0]), end;
     int rc = 0;
 
     for (int i = 1; i < coll->n_local && !rc; i++) {
         if (coll->local[i] == coll->local[i - 1] + 1)
             continue;
-        end = offset_of(places, coll->local[i - 1] + 1);
+        end = places_offset(places, coll->local[i - 1] + 1);
         rc = wsh_put_nbi(&coll->ctx, places->dest + begin, places->dest + begin, end - begin, leader);
         if (!rc)
             rc = wsh_fence(&coll->ctx);
-        begin = offset_of(places, coll->local[i]);
+        begin = places_offset(places, coll->local[i]);
     }
-    end = offset_of(places, coll->local[coll->n_local - 1] + 1);
+    end = places_offset(places, coll->local[coll->n_local - 1] + 1);
     return rc ? rc : wsh_blocks_send(blocks, places->dest + begin, places->dest + begin, end - begin, leader);
 }
 
-static int lead(const struct wsh_blocks *blocks, const struct wsh_places *places)
+static int domains_exchange(const struct wsh_blocks *blocks, const struct wsh_places *places)
 {
     struct wsh_coll *coll = blocks->team->coll;
     int rc = wsh_blocks_take(blocks, coll->local, coll->n_local);
 
     for (int k = 1; k < coll->n_domains && !rc; k++)
-        rc = send_domain(blocks, places, coll->leader[(coll->my_domain + k) % coll->n_domains]);
+        rc = domain_send(blocks, places, coll->leader[(coll->my_domain + k) % coll->n_domains]);
     return rc ? rc : wsh_blocks_take(blocks, coll->leader, coll->n_domains);
 }
 
 /* Members to their leader, leaders to each other, and all of it from the leader to the members. */
-static int by_leaders(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t len)
+static int collect_by_leaders(struct wsh_team *team, const struct wsh_places *places, const void *src,
+                              size_t len)
 {
     struct wsh_coll *coll = team->coll;
     struct wsh_blocks blocks = wsh_blocks_begin(team, places->routine);
@@ -98,8 +100,8 @@ static int by_leaders(struct wsh_team *team, const struct wsh_places *places, co
                               .rep = coll->local[0],
                               .to = places->dest,
                               .from = places->dest,
-                              .len = offset_of(places, team->n_pes)};
-    char *mine = places->dest + offset_of(places, team->my_pe);
+                              .len = places_offset(places, team->n_pes)};
+    char *mine = places->dest + places_offset(places, team->my_pe);
     int rc = wsh_share_begin(team, &share);
 
     if (!rc && coll->my_local)
@@ -107,10 +109,10 @@ static int by_leaders(struct wsh_team *team, const struct wsh_places *places, co
     if (!rc && !coll->my_local)
         rc = wsh_coll_copy_own(team, mine, src, len);
     if (!rc && !coll->my_local)
-        rc = lead(&blocks, places);
+        rc = domains_exchange(&blocks, places);
     if (!rc)
         rc = wsh_share(team, &share);
-    wsh_coll_all_met(coll, blocks.before);
+    wsh_coll_all_entered(coll, blocks.before);
     return rc ? rc : wsh_quiet(&coll->ctx);
 }
 
@@ -118,28 +120,29 @@ static int by_leaders(struct wsh_team *team, const struct wsh_places *places, co
  * Recursive doubling: each time as many blocks as one has so far, to the member whose number differs in the next bit.
  * For a power of two.
  */
-static int by_rounds(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t len)
+static int collect_by_rounds(struct wsh_team *team, const struct wsh_places *places, const void *src,
+                             size_t len)
 {
     struct wsh_coll *coll = team->coll;
     const struct wsh_blocks blocks = wsh_blocks_begin(team, places->routine);
-    int rc = wsh_coll_copy_own(team, places->dest + offset_of(places, team->my_pe), src, len);
+    int rc = wsh_coll_copy_own(team, places->dest + places_offset(places, team->my_pe), src, len);
 
     for (int bit = 1; bit < team->n_pes && !rc; bit <<= 1) {
         int other = team->my_pe ^ bit, first = team->my_pe & -bit;
-        size_t begin = offset_of(places, first), end = offset_of(places, first + bit);
+        size_t begin = places_offset(places, first), end = places_offset(places, first + bit);
 
         rc = wsh_blocks_send(&blocks, places->dest + begin, places->dest + begin, end - begin, other);
         if (!rc)
             rc = wsh_blocks_take(&blocks, &other, 1);
     }
-    wsh_coll_all_met(coll, blocks.before);
+    wsh_coll_all_entered(coll, blocks.before);
     return rc ? rc : wsh_coll_sent(coll);
 }
 
 /* The first sync says that every src is ready, the second that all of it was read. */
-static int pull(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t mine)
+static int collect_pull(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t mine)
 {
-    size_t all = offset_of(places, team->n_pes);
+    size_t all = places_offset(places, team->n_pes);
     wsh_copy_fn *copy = wsh_coll_copy_for(all + (size_t)team->n_pes * all);
     int rc = wsh_sync(team, places->routine);
 
@@ -149,14 +152,15 @@ static int pull(struct wsh_team *team, const struct wsh_places *places, const vo
         int pe = wsh_blocks_pull_turn(team, k);
         size_t len = places->sizes ? places->sizes[pe] : places->len;
 
-        copy(places->dest + offset_of(places, pe), wsh_coll_map(team, src, len, pe), len);
+        copy(places->dest + places_offset(places, pe), wsh_coll_map(team, src, len, pe), len);
     }
     return rc ? rc : wsh_sync(team, places->routine);
 }
 
 wsh_collect_fn *const wsh_fcollect_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = by_cells, [WSH_ALGO_LEADERS] = by_leaders, [WSH_ALGO_PULL] = pull,
-    [WSH_ALGO_PUSH] = push,      [WSH_ALGO_ROUNDS] = by_rounds,
+    [WSH_ALGO_CELLS] = collect_by_cells,   [WSH_ALGO_LEADERS] = collect_by_leaders,
+    [WSH_ALGO_PULL] = collect_pull,        [WSH_ALGO_PUSH] = collect_push,
+    [WSH_ALGO_ROUNDS] = collect_by_rounds,
 };
 
 int wsh_fcollect(struct wsh_team *team, void *dest, const void *src, size_t len)
@@ -168,7 +172,7 @@ int wsh_fcollect(struct wsh_team *team, void *dest, const void *src, size_t len)
 }
 
 /* The largest block, or 0 if a member has none: its src need not be that of the others, which it cannot read then. */
-static size_t readable(const uint64_t *sizes, int n)
+static size_t sizes_readable(const uint64_t *sizes, int n)
 {
     size_t max = 0;
 
@@ -181,13 +185,13 @@ static size_t readable(const uint64_t *sizes, int n)
 }
 
 wsh_collect_fn *const wsh_collect_by[WSH_ALGOS] = {
-    [WSH_ALGO_LEADERS] = by_leaders,
-    [WSH_ALGO_PULL] = pull,
-    [WSH_ALGO_PUSH] = push,
-    [WSH_ALGO_ROUNDS] = by_rounds,
+    [WSH_ALGO_LEADERS] = collect_by_leaders,
+    [WSH_ALGO_PULL] = collect_pull,
+    [WSH_ALGO_PUSH] = collect_push,
+    [WSH_ALGO_ROUNDS] = collect_by_rounds,
 };
 
-/* The sizes first: two arrays in turn, as who is ahead writes those of the next collect while others still read. */
+/* The sizes first: two arrays in turn: a member that is ahead writes the next while others still read. */
 int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     struct wsh_coll *coll = team->coll;
@@ -199,6 +203,6 @@ int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
 
     if (rc)
         return rc;
-    ask.len = ask.span = readable(places.sizes, team->n_pes);
+    ask.len = ask.span = sizes_readable(places.sizes, team->n_pes);
     return wsh_collect_by[wsh_coll_choose(team, &ask)](team, &places, src, len);
 }

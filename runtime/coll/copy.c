@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which stores fetch the line they are about to overwrite, and which do not. */
+/* Copies by stores that fetch the line they are about to overwrite, and by stores that do not. */
 #include "runtime/coll/copy.h"
 
 #include "runtime/coll/dispatch.h"
 
 #include <string.h>
 
-static void by_memcpy(void *dest, const void *src, size_t len)
+static void copy_cached(void *dest, const void *src, size_t len)
 {
     memcpy(dest, src, len);
 }
@@ -23,13 +23,13 @@ static void by_memcpy(void *dest, const void *src, size_t len)
 #include <unistd.h>
 
 /* The processor's own copy: whole lines need not be fetched before they are written. */
-static void by_string(void *dest, const void *src, size_t len)
+static void copy_string(void *dest, const void *src, size_t len)
 {
     __asm__ volatile("rep movsb" : "+D"(dest), "+S"(src), "+c"(len) : : "memory");
 }
 
 /* Past the caches; the processor may delay such stores, so that a fence has to keep them before later ones. */
-static void past_caches(void *dest, const void *src, size_t len)
+static void copy_streamed(void *dest, const void *src, size_t len)
 {
     size_t head = -(uintptr_t)dest % sizeof(__m128i), n = head < len ? (len - head) / sizeof(__m128i) : 0;
     __m128i *to = (__m128i *)((char *)dest + head);
@@ -45,7 +45,7 @@ static void past_caches(void *dest, const void *src, size_t len)
 
 #define CACHE "/sys/devices/system/cpu/cpu0/cache/index3/"
 
-static bool read_line(const char *path, char *line, size_t len)
+static bool line_read(const char *path, char *line, size_t len)
 {
     FILE *file = fopen(path, "re");
     bool is_read = file && fgets(line, (int)len, file);
@@ -55,7 +55,7 @@ static bool read_line(const char *path, char *line, size_t len)
     return is_read;
 }
 
-static int count_cpus(const char *map)
+static int cpus_count(const char *map)
 {
     int n = 0;
 
@@ -66,38 +66,38 @@ static int count_cpus(const char *map)
 }
 
 /*
- * The host's last caches together. They are as large as the first; where the system does not tell of it, no limit
- * is known and memcpy copies all. (sysconf counts the caches of the machine below a virtual one.)
+ * The host's last caches together. They are as large as the first; where the system does not say, no limit is
+ * known and memcpy copies all. (sysconf counts the caches of the machine below a virtual one.)
  */
 static size_t caches = SIZE_MAX;
 static pthread_once_t caches_once = PTHREAD_ONCE_INIT;
 
-static void find_caches(void)
+static void caches_find(void)
 {
     char size[32], map[512];
-    int sharing = read_line(CACHE "shared_cpu_map", map, sizeof map) ? count_cpus(map) : 0;
+    int sharing = line_read(CACHE "shared_cpu_map", map, sizeof map) ? cpus_count(map) : 0;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t kib = read_line(CACHE "size", size, sizeof size) ? strtoul(size, NULL, 10) : 0;
+    size_t kib = line_read(CACHE "size", size, sizeof size) ? strtoul(size, NULL, 10) : 0;
 
     if (sharing && kib)
         caches = kib * 1024 * (cpus > sharing ? (size_t)(cpus / sharing) : 1);
 }
 
 wsh_copy_fn *const wsh_copy_by[WSH_ALGOS] = {
-    [WSH_ALGO_CACHED] = by_memcpy,
-    [WSH_ALGO_STRING] = by_string,
-    [WSH_ALGO_STREAMED] = past_caches,
+    [WSH_ALGO_CACHED] = copy_cached,
+    [WSH_ALGO_STRING] = copy_string,
+    [WSH_ALGO_STREAMED] = copy_streamed,
 };
 
 static size_t halves_of_caches(size_t touched)
 {
-    pthread_once(&caches_once, find_caches);
+    pthread_once(&caches_once, caches_find);
     return touched ? (touched - 1) / (caches / 2) + 1 : 0;
 }
 
 #else
 
-wsh_copy_fn *const wsh_copy_by[WSH_ALGOS] = {[WSH_ALGO_CACHED] = by_memcpy};
+wsh_copy_fn *const wsh_copy_by[WSH_ALGOS] = {[WSH_ALGO_CACHED] = copy_cached};
 
 static size_t halves_of_caches(size_t touched)
 {

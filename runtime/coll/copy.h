@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how blocks are copied that all together do not fit the host's last cache. */
+/* Copies of blocks which together may not fit the last caches of the host. */
 #ifndef WSH_COLL_COPY_H
 #define WSH_COLL_COPY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the parts of a pad follow each other, each on cache lines of its own. */
+/* Lays the parts of a pad out one behind the other, each on cache lines of its own. */
 #include "runtime/coll/pad.h"
 
 int wsh_pad_rounds(int n)
@@ -11,7 +11,7 @@ int wsh_pad_rounds(int n)
     return rounds;
 }
 
-static size_t take(size_t *end, size_t len)
+static size_t part_place(size_t *end, size_t len)
 {
     size_t at = *end;
 
@@ -23,7 +23,7 @@ static size_t take(size_t *end, size_t len)
  * Of recursive doubling; two more rounds for those beyond a power of two, which then has one round less. Fewer domains
  * may need more of them.
  */
-static int count_rounds(int n_domains, bool exactly)
+static int rounds_count(int n_domains, bool exactly)
 {
     bool power = exactly && !(n_domains & (n_domains - 1));
 
@@ -32,19 +32,19 @@ static int count_rounds(int n_domains, bool exactly)
 
 struct wsh_pad wsh_pad_layout(int n_pes, int n_domains, bool apart)
 {
-    bool alone = apart && n_domains > 1; /* nobody else sees this member's memory */
+    bool alone = apart && n_domains > 1; /* no other member maps this member's memory */
     size_t words = (size_t)n_pes * sizeof(uint64_t), end = 0;
-    struct wsh_pad pad = {.meet_words = n_pes + wsh_pad_rounds(n_pes)};
+    struct wsh_pad pad = {.sync_words = n_pes + wsh_pad_rounds(n_pes)};
 
-    pad.n_rounds = count_rounds(n_domains, apart);
-    pad.meet = take(&end, 2 * (size_t)pad.meet_words * sizeof(uint64_t));
-    pad.hand = take(&end, 2 * words);
-    pad.ack = take(&end, words);
-    pad.sizes = take(&end, 2 * words);
-    pad.ring = take(&end, WSH_SLOT_COUNT * WSH_PAD_LINE);
-    pad.own = alone ? 0 : take(&end, 2 * WSH_CELL_LEN);
-    pad.result = n_domains > 1 && !alone ? take(&end, 2 * WSH_CELL_LEN) : 0;
-    pad.rounds = take(&end, 2 * (size_t)pad.n_rounds * WSH_ROUND_LEN);
+    pad.n_rounds = rounds_count(n_domains, apart);
+    pad.sync = part_place(&end, 2 * (size_t)pad.sync_words * sizeof(uint64_t));
+    pad.blocks = part_place(&end, 2 * words);
+    pad.ack = part_place(&end, words);
+    pad.sizes = part_place(&end, 2 * words);
+    pad.slots = part_place(&end, WSH_SLOT_COUNT * WSH_PAD_LINE);
+    pad.own = alone ? 0 : part_place(&end, 2 * WSH_CELL_LEN);
+    pad.result = n_domains > 1 && !alone ? part_place(&end, 2 * WSH_CELL_LEN) : 0;
+    pad.rounds = part_place(&end, 2 * (size_t)pad.n_rounds * WSH_ROUND_LEN);
     pad.len = end;
     return pad;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a team's symmetric memory, its pad, is laid out: flags and small pieces of data. */
+/* The layout of a team's symmetric memory, its pad: flags and small pieces of data. */
 #ifndef WSH_COLL_PAD_H
 #define WSH_COLL_PAD_H
 
@@ -19,7 +19,7 @@
 /* A flag and the data that it announces. */
 struct wsh_cell {
     uint64_t flag;
-    _Alignas(WSH_CELL_ALIGN) char data[]; /* in a ring slot both are one cache line */
+    _Alignas(WSH_CELL_ALIGN) char data[]; /* in a slot both are one cache line */
 };
 
 /*
@@ -28,16 +28,16 @@ struct wsh_cell {
  * member for each), so a word is never overwritten before it was read, even where the network reorders signals.
  */
 struct wsh_pad {
-    size_t meet;  /* [2][meet_words]: sync; by member, then by round of dissemination */
-    size_t hand;  /* [2][n_pes]: member i's block has arrived */
-    size_t ack;   /* [n_pes]: member i has read what ring slot … announced; the slot's number */
-    size_t sizes; /* [2][n_pes]: what member i contributes to a collect */
-    size_t ring;  /* [WSH_SLOT_COUNT] of a line each: one writer for each number in turn, here or elsewhere */
+    size_t sync;   /* [2][sync_words]: sync; by member, then by round of dissemination */
+    size_t blocks; /* [2][n_pes]: member i's block has arrived */
+    size_t ack;    /* [n_pes]: the number of the slot that announced what member i has read */
+    size_t sizes;  /* [2][n_pes]: what member i contributes to a collect */
+    size_t slots; /* [WSH_SLOT_COUNT] of a line each: one writer for each number in turn, here or elsewhere */
     size_t
         own; /* [2] cells that this member writes and members in the same memory read; if there may be any */
-    size_t result; /* [2] cells, the same for what the leader of a memory domain has worked out */
+    size_t result; /* [2] cells, the same for the result of the leader of a memory domain */
     size_t rounds; /* [2][n_rounds] cells of WSH_ROUND_LEN, written by the leaders of other domains */
-    int meet_words, n_rounds;
+    int sync_words, n_rounds;
     size_t len;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how units are counted and found. */
+/* Counts, finds and takes units of the pool. */
 #include "runtime/coll/pool.h"
 
 #include "runtime/coll/pad.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the symmetric memory from which teams take their pads: units in a row, found free at every PE that takes part.
+ * The symmetric memory from which teams take their pads: units in a row, found free at every PE that takes part.
  * A unit that is free is zero.
  */
 #ifndef WSH_COLL_POOL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how everybody's numbers become one result: small ones by cells and leaders. */
+/* Combines the numbers of all members to one result: small ones by cells and leaders. */
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/cells.h"
@@ -10,8 +10,8 @@
 
 #define ROUTINE WSH_REDUCE_ROUTINE
 
-/* The cells of these members, in their order, so that the result is the same wherever it is worked out. */
-static int combine_cells(const struct wsh_cells *cells, const struct wsh_numbers *numbers, const int *members,
+/* The cells of these members, in their order, so that every member computes the same result. */
+static int cells_combine(const struct wsh_cells *cells, const struct wsh_numbers *numbers, const int *members,
                          int n, void *result)
 {
     int rc = wsh_cells_await(cells, WSH_CELL_OWN, members, n);
@@ -24,9 +24,9 @@ static int combine_cells(const struct wsh_cells *cells, const struct wsh_numbers
     return 0;
 }
 
-/* Both have the same pair; the lower number's stands left at both. */
-static int exchange(const struct wsh_cells *cells, const struct wsh_numbers *numbers, int round, int other,
-                    void *result)
+/* Both combine the same pair, with that of the lower number on the left. */
+static int leaders_exchange(const struct wsh_cells *cells, const struct wsh_numbers *numbers, int round,
+                            int other, void *result)
 {
     const struct wsh_coll *coll = cells->team->coll;
     const void *theirs;
@@ -43,9 +43,9 @@ static int exchange(const struct wsh_cells *cells, const struct wsh_numbers *num
     return 0;
 }
 
-/* A leader beyond the power of two gives its numbers to one below it, and is given the result: the last two rounds. */
-static int stand_aside(const struct wsh_cells *cells, const struct wsh_numbers *numbers, int leader,
-                       void *result)
+/* A leader beyond the power of two gives its numbers to one below it, and gets the result: the last two rounds. */
+static int extra_leader_send(const struct wsh_cells *cells, const struct wsh_numbers *numbers, int leader,
+                             void *result)
 {
     int last = cells->team->coll->pad.n_rounds - 1, rc;
     const void *data;
@@ -59,7 +59,7 @@ static int stand_aside(const struct wsh_cells *cells, const struct wsh_numbers *
 }
 
 /* Recursive doubling among the leaders. */
-static int combine_leaders(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *result)
+static int leaders_combine(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *result)
 {
     const struct wsh_coll *coll = cells->team->coll;
     int power = 1 << wsh_pad_rounds(coll->n_domains), me = coll->my_domain, last = coll->pad.n_rounds - 1;
@@ -69,20 +69,20 @@ static int combine_leaders(const struct wsh_cells *cells, const struct wsh_numbe
     power = power > coll->n_domains ? power / 2 : power;
     extra = coll->n_domains - power;
     if (me >= power)
-        return stand_aside(cells, numbers, coll->leader[me - power], result);
+        return extra_leader_send(cells, numbers, coll->leader[me - power], result);
     if (me < extra) {
         rc = wsh_cells_take(cells, last - 1, coll->leader[me + power], &data);
         if (!rc)
             numbers->arith->combine(result, result, data, numbers->n);
     }
     for (int bit = 1; bit < power && !rc; bit <<= 1)
-        rc = exchange(cells, numbers, round++, me ^ bit, result);
+        rc = leaders_exchange(cells, numbers, round++, me ^ bit, result);
     if (!rc && me < extra)
         rc = wsh_cells_send(cells, last, result, numbers->len, coll->leader[me + power]);
     return rc;
 }
 
-static int by_leaders(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *result)
+static int small_by_leaders(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *result)
 {
     const struct wsh_coll *coll = cells->team->coll;
     int rc;
@@ -93,23 +93,23 @@ static int by_leaders(const struct wsh_cells *cells, const struct wsh_numbers *n
             memcpy(result, wsh_cells_data(cells, WSH_CELL_RESULT, coll->local[0]), numbers->len);
         return rc;
     }
-    rc = combine_cells(cells, numbers, coll->local, coll->n_local, result);
+    rc = cells_combine(cells, numbers, coll->local, coll->n_local, result);
     if (!rc)
-        rc = combine_leaders(cells, numbers, result);
+        rc = leaders_combine(cells, numbers, result);
     if (!rc)
         wsh_cells_write(cells, WSH_CELL_RESULT, result, numbers->len);
     return rc;
 }
 
-/* Where every member is a leader, nobody reads its cells. */
-static int by_leaders_alone(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *dest,
-                            const void *src)
+/* Where every member is a leader, no other member reads its cells. */
+static int small_apart(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *dest,
+                       const void *src)
 {
     _Alignas(WSH_PAD_LINE) char result[WSH_ROUND_DATA];
     int rc;
 
     memcpy(result, src, numbers->len);
-    rc = combine_leaders(cells, numbers, result);
+    rc = leaders_combine(cells, numbers, result);
     memcpy(dest, result, numbers->len);
     wsh_cells_end(cells);
     return rc;
@@ -124,18 +124,19 @@ int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t 
     int rc;
 
     if (team->coll->layout == WSH_LAYOUT_APART)
-        return by_leaders_alone(&cells, &numbers, dest, src);
+        return small_apart(&cells, &numbers, dest, src);
 
     wsh_cells_write(&cells, WSH_CELL_OWN, src, numbers.len);
-    rc = team->coll->n_domains == 1 ? combine_cells(&cells, &numbers, team->coll->all, team->n_pes, result)
-                                    : by_leaders(&cells, &numbers, result);
+    rc = team->coll->n_domains == 1 ? cells_combine(&cells, &numbers, team->coll->all, team->n_pes, result)
+                                    : small_by_leaders(&cells, &numbers, result);
     memcpy(dest, result, numbers.len);
     wsh_cells_end(&cells);
     return rc;
 }
 
 /* As many small reductions as it takes. */
-static int by_pieces(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers)
+static int reduce_by_pieces(struct wsh_team *team, char *dest, const char *src,
+                            const struct wsh_numbers *numbers)
 {
     size_t room = team->coll->layout == WSH_LAYOUT_APART ? WSH_ROUND_DATA : WSH_CELL_DATA;
     size_t piece = room / numbers->arith->width * numbers->arith->width;
@@ -152,8 +153,8 @@ static int by_pieces(struct wsh_team *team, char *dest, const char *src, const s
 
 /* By cells on one host; over a network by the leaders' cells of each round. */
 wsh_reduce_fn *const wsh_reduce_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = by_pieces,
-    [WSH_ALGO_LEADERS] = by_pieces,
+    [WSH_ALGO_CELLS] = reduce_by_pieces,
+    [WSH_ALGO_LEADERS] = reduce_by_pieces,
     [WSH_ALGO_SLICES] = wsh_reduce_slices,
     [WSH_ALGO_RAILS] = wsh_reduce_rails,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a group of members combines numbers, each one slice, and how two kinds of groups follow each other. */
+/* Combines the numbers of a group of members, each one slice; for rails, first inside hosts and then across them. */
 #include "runtime/coll/reduce_slices.h"
 
 #include "runtime/coll/blocks.h"
@@ -23,12 +23,12 @@ struct range {
     size_t begin, end;
 };
 
-static int turn(const struct group *group, int k)
+static int group_turn(const struct group *group, int k)
 {
     return group->members[(group->me + k) % group->n];
 }
 
-static struct range slice_of(const struct group *group, int k, const struct range *all)
+static struct range group_slice(const struct group *group, int k, const struct range *all)
 {
     struct range slice;
 
@@ -43,10 +43,10 @@ struct step {
     size_t at, len;
     int k, n;
     const void *theirs[BATCH];
-    struct wsh_done done; /* they are here */
+    struct wsh_done done; /* they have arrived */
 };
 
-/* What is under way: the next step is fetched while one is worked on. */
+/* A slice in progress: the next step is fetched while one is combined. */
 struct work {
     const struct group *group;
     const struct wsh_arith *arith;
@@ -57,7 +57,7 @@ struct work {
 };
 
 /* False: there is no further step. */
-static bool begin_step(struct work *work, struct step *step, char *scratch, int *rc)
+static bool step_begin(struct work *work, struct step *step, char *scratch, int *rc)
 {
     const struct group *group = work->group;
     int batch;
@@ -70,7 +70,7 @@ static bool begin_step(struct work *work, struct step *step, char *scratch, int 
     batch = wsh_slice_batch(step->len) < BATCH ? wsh_slice_batch(step->len) : BATCH;
     step->n = batch < group->n - step->k ? batch : group->n - step->k;
     for (int i = 0; i < step->n && !*rc; i++)
-        *rc = wsh_slice_fetch(group->team, turn(group, step->k + i), work->src + step->at, step->len,
+        *rc = wsh_slice_fetch(group->team, group_turn(group, step->k + i), work->src + step->at, step->len,
                               scratch + (size_t)i * step->len, &step->theirs[i], &step->done);
     work->k += step->n;
     if (work->k >= group->n) {
@@ -81,7 +81,7 @@ static bool begin_step(struct work *work, struct step *step, char *scratch, int 
 }
 
 /* dest holds what was combined so far; k = 1: my own is src. `all_get`: every member gets what is complete. */
-static int end_step(const struct work *work, const struct step *step, bool all_get)
+static int step_end(const struct work *work, const struct step *step, bool all_get)
 {
     const struct group *group = work->group;
     char *dest = work->dest + step->at;
@@ -91,24 +91,24 @@ static int end_step(const struct work *work, const struct step *step, bool all_g
         work->arith->combine(dest, step->k + i == 1 ? work->src + step->at : dest, step->theirs[i],
                              step->len / work->arith->width);
     for (int k = 1; k < group->n && all_get && step->k + step->n == group->n && !rc; k++)
-        rc = wsh_slice_write(group->team, turn(group, k), dest, dest, step->len);
+        rc = wsh_slice_write(group->team, group_turn(group, k), dest, dest, step->len);
     return rc;
 }
 
-/* My slice of the range, worked out in my dest block by block; nobody else touches it meanwhile. */
-static int combine(const struct group *group, const struct wsh_arith *arith, char *dest, const char *src,
-                   const struct range *range, bool all_get)
+/* My slice of the range, combined in my dest block by block; no other member touches it meanwhile. */
+static int slice_combine(const struct group *group, const struct wsh_arith *arith, char *dest,
+                         const char *src, const struct range *range, bool all_get)
 {
     _Alignas(WSH_PAD_LINE) char scratch[2][WSH_SLICE_BLOCK];
-    const struct range mine = slice_of(group, group->me, range);
+    const struct range mine = group_slice(group, group->me, range);
     struct work work = {group, arith, dest, src, mine.begin, group->n > 1 ? mine.end : mine.begin, 1};
     struct step steps[2] = {0};
     int rc = 0, now = 0;
-    bool more = begin_step(&work, &steps[now], scratch[now], &rc);
+    bool more = step_begin(&work, &steps[now], scratch[now], &rc);
 
     while (more) {
-        more = begin_step(&work, &steps[!now], scratch[!now], &rc);
-        rc = end_step(&work, &steps[now], all_get) ?: rc;
+        more = step_begin(&work, &steps[!now], scratch[!now], &rc);
+        rc = step_end(&work, &steps[now], all_get) ?: rc;
         more &= !rc;
         now = !now;
     }
@@ -116,16 +116,16 @@ static int combine(const struct group *group, const struct wsh_arith *arith, cha
 }
 
 /* Over a network: the flag that comes with a slice says that its member has read what it needed. */
-static int exchange_slices(const struct group *all, const struct wsh_numbers *numbers, char *dest,
+static int slices_exchange(const struct group *all, const struct wsh_numbers *numbers, char *dest,
                            const char *src)
 {
-    const struct range range = {0, numbers->len}, mine = slice_of(all, all->me, &range);
+    const struct range range = {0, numbers->len}, mine = group_slice(all, all->me, &range);
     const struct wsh_blocks blocks = wsh_blocks_begin(all->team, WSH_REDUCE_ROUTINE);
-    int rc = combine(all, numbers->arith, dest, src, &range, false);
+    int rc = slice_combine(all, numbers->arith, dest, src, &range, false);
 
     for (int k = 1; k < all->n && !rc; k++)
         rc = wsh_blocks_send(&blocks, dest + mine.begin, dest + mine.begin, mine.end - mine.begin,
-                             turn(all, k));
+                             group_turn(all, k));
     return rc ? rc : wsh_blocks_end(&blocks);
 }
 
@@ -137,20 +137,20 @@ int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const 
     int rc = wsh_sync(team, WSH_REDUCE_ROUTINE);
 
     if (!rc && team->coll->layout == WSH_LAYOUT_APART)
-        return exchange_slices(&all, numbers, dest, src);
+        return slices_exchange(&all, numbers, dest, src);
     if (!rc)
-        rc = combine(&all, numbers->arith, dest, src, &range, true);
+        rc = slice_combine(&all, numbers->arith, dest, src, &range, true);
     return rc ? rc : wsh_sync(team, WSH_REDUCE_ROUTINE);
 }
 
 /* The slices of the others on my host to my dest. */
-static int take_slices(const struct group *host, char *dest, const struct range *all)
+static int slices_take(const struct group *host, char *dest, const struct range *all)
 {
     int rc = 0;
 
     for (int k = 1; k < host->n && !rc; k++) {
         int i = (host->me + k) % host->n;
-        struct range slice = slice_of(host, i, all);
+        struct range slice = group_slice(host, i, all);
         size_t len = slice.end - slice.begin;
         const void *theirs = dest + slice.begin;
 
@@ -168,18 +168,18 @@ int wsh_reduce_rails(struct wsh_team *team, char *dest, const char *src, const s
     const struct wsh_coll *coll = team->coll;
     const struct group host = {team, coll->local, coll->n_local, coll->my_local};
     const struct group rail = {team, coll->column, coll->n_domains, coll->my_domain};
-    const struct range all = {0, numbers->len}, mine = slice_of(&host, host.me, &all);
+    const struct range all = {0, numbers->len}, mine = group_slice(&host, host.me, &all);
     int rc = wsh_sync(team, WSH_REDUCE_ROUTINE);
 
     if (!rc)
-        rc = combine(&host, numbers->arith, dest, src, &all, false);
+        rc = slice_combine(&host, numbers->arith, dest, src, &all, false);
     if (!rc)
         rc = wsh_sync(team, WSH_REDUCE_ROUTINE);
     if (!rc)
-        rc = combine(&rail, numbers->arith, dest, dest, &mine, true);
+        rc = slice_combine(&rail, numbers->arith, dest, dest, &mine, true);
     if (!rc)
         rc = wsh_sync(team, WSH_REDUCE_ROUTINE);
     if (!rc)
-        rc = take_slices(&host, dest, &all);
+        rc = slices_take(&host, dest, &all);
     return rc ? rc : wsh_sync(team, WSH_REDUCE_ROUTINE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the reductions that are cut into slices, a member working out each. dest == src is allowed. */
+/* Reductions that are cut into slices, each combined by one member. dest == src is allowed. */
 #ifndef WSH_COLL_REDUCE_SLICES_H
 #define WSH_COLL_REDUCE_SLICES_H
 
@@ -13,7 +13,7 @@ struct wsh_numbers {
     size_t n, len;
 };
 
-/* Each member works out one slice of all members' numbers and writes it to all. */
+/* Each member combines one slice of the numbers of all members and writes it to all. */
 int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows running sums over the members: small ones by cells, others slice by slice. */
+/* Running sums over the members: small ones by cells, others slice by slice. */
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/cells.h"
@@ -18,7 +18,7 @@ struct wsh_scan_call {
     bool exclusive;
 };
 
-static int by_cells(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan)
+static int scan_by_cells(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan)
 {
     struct wsh_cells cells = wsh_cells_begin(team, ROUTINE);
     _Alignas(WSH_PAD_LINE) char sum[WSH_CELL_DATA] = {0};
@@ -36,7 +36,7 @@ static int by_cells(struct wsh_team *team, char *dest, const char *src, const st
 }
 
 /* The numbers of members [pe, pe + n), copied to `area`. */
-static int fetch(struct wsh_team *team, const char *src, size_t len, int pe, int n, char *area)
+static int numbers_fetch(struct wsh_team *team, const char *src, size_t len, int pe, int n, char *area)
 {
     const void *theirs;
     int rc = 0;
@@ -59,7 +59,7 @@ static int scan_batch(struct wsh_team *team, char *dest, const char *src, const 
                       int pe, int n, char *sum)
 {
     _Alignas(WSH_PAD_LINE) char area[WSH_SLICE_BLOCK], next[BLOCK];
-    int rc = fetch(team, src, scan->len, pe, n, area);
+    int rc = numbers_fetch(team, src, scan->len, pe, n, area);
 
     for (int i = 0; i < n && !rc; i++) {
         char *theirs = area + (size_t)i * scan->len;
@@ -86,7 +86,8 @@ static int scan_block(struct wsh_team *team, char *dest, const char *src, const 
 }
 
 /* The first sync says that every src and dest is ready, the second that every slice is written. */
-static int by_slices(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan)
+static int scan_by_slices(struct wsh_team *team, char *dest, const char *src,
+                          const struct wsh_scan_call *scan)
 {
     size_t begin, end;
     int rc = wsh_sync(team, ROUTINE);
@@ -104,8 +105,8 @@ static int by_slices(struct wsh_team *team, char *dest, const char *src, const s
 }
 
 wsh_scan_fn *const wsh_scan_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = by_cells,
-    [WSH_ALGO_SLICES] = by_slices,
+    [WSH_ALGO_CELLS] = scan_by_cells,
+    [WSH_ALGO_SLICES] = scan_by_slices,
 };
 
 int wsh_scan(struct wsh_team *team, void *dest, const void *src, size_t nelems, const struct wsh_arith *arith,

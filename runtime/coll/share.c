@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the ways in a memory domain: shown in a ring slot, pushed by the one who has it, or read by all at once. */
+/* Three algorithms inside a memory domain: through a slot, by puts of the sender, or read by all at the same time. */
 #include "runtime/coll/share.h"
 
 #include "runtime/coll/dispatch.h"
-#include "runtime/coll/hear.h"
+#include "runtime/coll/flags.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
 
@@ -18,9 +18,9 @@ static int slot_begin(struct wsh_team *team, struct wsh_share *share)
     struct wsh_coll *coll = team->coll;
     int rc = 0;
 
-    if (coll->ring + 1 > coll->safe + WSH_SLOT_COUNT)
+    if (coll->slots + 1 > coll->safe + WSH_SLOT_COUNT)
         rc = wsh_sync(team, share->routine);
-    share->slot = ++coll->ring;
+    share->slot = ++coll->slots;
     return rc;
 }
 
@@ -54,15 +54,15 @@ static void slot_copy(const struct wsh_share *share, const char *pad, size_t slo
 int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sender)
 {
     size_t slot = wsh_coll_slot_at(team->coll, share->slot);
-    int rc = wsh_hear_one(team, sender, slot, share->slot, share->routine);
+    int rc = wsh_flag_await(team, sender, slot, share->slot, share->routine);
 
     if (!rc && share->algo == WSH_ALGO_CELLS)
         slot_copy(share, team->coll->base, slot);
     return rc;
 }
 
-/* One store, however many read: rep's own slot, which what came down the tree is in already. */
-static int show(struct wsh_team *team, const struct wsh_share *share)
+/* One store for all readers: in rep's own slot, which already holds what came down the tree. */
+static int slot_show(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_cell *slot = (struct wsh_cell *)(team->coll->base + wsh_coll_slot_at(team->coll, share->slot));
 
@@ -72,18 +72,18 @@ static int show(struct wsh_team *team, const struct wsh_share *share)
         return wsh_share_send(team, share, share->from, team->my_pe);
     if (share->len)
         memcpy(slot->data, share->from, share->len);
-    /* Release: the data before the flag. Partner: the acquire in hear.c. */
+    /* Release: the data before the flag. Partner: the acquire in flags.c. */
     __atomic_store_n(&slot->flag, share->slot, __ATOMIC_RELEASE);
     return 0;
 }
 
-static int look(struct wsh_team *team, const struct wsh_share *share)
+static int slot_read(struct wsh_team *team, const struct wsh_share *share)
 {
     const struct wsh_coll *coll = team->coll;
     size_t slot = wsh_coll_slot_at(coll, share->slot);
-    struct wsh_hear hear = {
-        .team = team, .members = &share->rep, .n = 1, .off = slot, .there = true, .want = share->slot};
-    int rc = wsh_hear_all(&hear, share->routine);
+    struct wsh_flags flags = {
+        .team = team, .members = &share->rep, .n = 1, .off = slot, .mapped = true, .want = share->slot};
+    int rc = wsh_flags_await(&flags, share->routine);
 
     if (!rc)
         slot_copy(share, coll->peer[share->rep], slot);
@@ -91,7 +91,7 @@ static int look(struct wsh_team *team, const struct wsh_share *share)
 }
 
 /* The GPU is waited for once, not for each member. */
-static int push_device(struct wsh_team *team, const struct wsh_share *share)
+static int device_push(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_coll *coll = team->coll;
     const struct wsh_signal signal = wsh_coll_word(coll, wsh_coll_slot_at(coll, share->slot), share->slot);
@@ -108,7 +108,7 @@ static int push_device(struct wsh_team *team, const struct wsh_share *share)
     return rc;
 }
 
-static int push(struct wsh_team *team, const struct wsh_share *share)
+static int share_push(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_coll *coll = team->coll;
     int rc = 0;
@@ -116,33 +116,33 @@ static int push(struct wsh_team *team, const struct wsh_share *share)
     if (share->rep != team->my_pe)
         return wsh_share_take(team, share, share->rep);
     if (!wsh_coll_is_host(team, share->to))
-        return push_device(team, share);
+        return device_push(team, share);
     for (int i = 0; i < coll->n_local && !rc; i++)
         if (coll->local[i] != team->my_pe)
             rc = wsh_share_send(team, share, share->from, coll->local[i]);
     return rc;
 }
 
-/* The flag alone; then every reader's word. */
-static int offer(struct wsh_team *team, const struct wsh_share *share)
+/* Sets the flag, then awaits the word of every reader. */
+static int share_offer(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_coll *coll = team->coll;
     const struct wsh_signal signal = wsh_coll_word(coll, wsh_coll_slot_at(coll, share->slot), share->slot);
-    struct wsh_hear readers = {.team = team,
-                               .members = coll->local,
-                               .n = coll->n_local,
-                               .off = coll->pad.ack,
-                               .stride = sizeof(uint64_t),
-                               .want = share->slot};
+    struct wsh_flags readers = {.team = team,
+                                .members = coll->local,
+                                .n = coll->n_local,
+                                .off = coll->pad.ack,
+                                .stride = sizeof(uint64_t),
+                                .want = share->slot};
     int rc = 0;
 
     for (int i = 0; i < coll->n_local && !rc; i++)
         if (coll->local[i] != team->my_pe)
             rc = wsh_signal_send(&coll->ctx, &signal, coll->local[i]);
-    return rc ? rc : wsh_hear_all(&readers, share->routine);
+    return rc ? rc : wsh_flags_await(&readers, share->routine);
 }
 
-static int pull(struct wsh_team *team, const struct wsh_share *share)
+static int share_pull(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_coll *coll = team->coll;
     const struct wsh_signal done =
@@ -150,23 +150,23 @@ static int pull(struct wsh_team *team, const struct wsh_share *share)
     int rc;
 
     if (share->rep == team->my_pe)
-        return offer(team, share);
-    rc = wsh_hear_one(team, share->rep, wsh_coll_slot_at(coll, share->slot), share->slot, share->routine);
+        return share_offer(team, share);
+    rc = wsh_flag_await(team, share->rep, wsh_coll_slot_at(coll, share->slot), share->slot, share->routine);
     if (rc)
         return rc;
     memcpy(share->to, wsh_coll_map(team, share->from, share->len, share->rep), share->len);
     return wsh_signal_send(&coll->ctx, &done, share->rep);
 }
 
-static int by_cells(struct wsh_team *team, const struct wsh_share *share)
+static int share_by_slot(struct wsh_team *team, const struct wsh_share *share)
 {
-    return share->rep == team->my_pe ? show(team, share) : look(team, share);
+    return share->rep == team->my_pe ? slot_show(team, share) : slot_read(team, share);
 }
 
 wsh_share_fn *const wsh_share_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = by_cells,
-    [WSH_ALGO_PUSH] = push,
-    [WSH_ALGO_PULL] = pull,
+    [WSH_ALGO_CELLS] = share_by_slot,
+    [WSH_ALGO_PUSH] = share_push,
+    [WSH_ALGO_PULL] = share_pull,
 };
 
 int wsh_share(struct wsh_team *team, const struct wsh_share *share)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how what one member of a memory domain has reaches the others of it. */
+/* Brings what one member of a memory domain has to the others of it. */
 #ifndef WSH_COLL_SHARE_H
 #define WSH_COLL_SHARE_H
 
@@ -7,8 +7,8 @@
 
 /*
  * `len` bytes at `from` of member `rep` come to `to` at the other members of its domain, all of whom call it with
- * the same slot. Both addresses are symmetric. At rep, `from` may be reused on return, but for what coll->ctx
- * has still under way.
+ * the same slot. Both addresses are symmetric. At rep, `from` may be reused on return, except for what
+ * is still pending on coll->ctx.
  */
 struct wsh_share {
     const char *routine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows that memory which is mapped is read and written in place. */
+/* Reads and writes slices: in place where memory is mapped, else by gets and puts. */
 #include "runtime/coll/slices.h"
 
 #include "runtime/rma.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which part of an array each member works on, and how it reads and writes everybody's. */
+/* The part of an array that each member works on, and access to the same part at the others. */
 #ifndef WSH_COLL_SLICES_H
 #define WSH_COLL_SLICES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a team's collectives are set up: who shares memory with whom, and where the pad is. */
+/* Sets up a team's collectives: which members share memory, and where the pad is. */
 #include "runtime/coll/state.h"
 
 #include "runtime/coll/dispatch.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Domains in the order of their first members. */
-static void sort_domains(const struct wsh_team *team, struct wsh_coll *coll)
+static void domains_sort(const struct wsh_team *team, struct wsh_coll *coll)
 {
     for (int pe = 0; pe < team->n_pes; pe++) {
         int home = team->job->domain[team->members[pe]], d = 0;
@@ -28,7 +28,7 @@ static void sort_domains(const struct wsh_team *team, struct wsh_coll *coll)
     }
 }
 
-static void find_locals(const struct wsh_team *team, struct wsh_coll *coll)
+static void locals_find(const struct wsh_team *team, struct wsh_coll *coll)
 {
     coll->my_domain = team->my_pe < 0 ? -1 : coll->domain[team->my_pe];
     for (int pe = 0; pe < team->n_pes; pe++) {
@@ -40,7 +40,7 @@ static void find_locals(const struct wsh_team *team, struct wsh_coll *coll)
     }
 }
 
-static void find_column(const struct wsh_team *team, struct wsh_coll *coll, int *seen)
+static void column_find(const struct wsh_team *team, struct wsh_coll *coll, int *seen)
 {
     for (int pe = 0; pe < team->n_pes; pe++)
         if (seen[coll->domain[pe]]++ == coll->my_local)
@@ -67,7 +67,7 @@ static void sync_choose(const struct wsh_team *team, struct wsh_coll *coll)
     coll->lead_sync = wsh_choice_find(WSH_COLL_SYNC, apart, coll->n_domains, 0)->algo;
 }
 
-static int allocate(struct wsh_coll *coll, int n_pes)
+static int coll_allocate(struct wsh_coll *coll, int n_pes)
 {
     size_t n = (size_t)n_pes;
 
@@ -82,7 +82,7 @@ static int allocate(struct wsh_coll *coll, int n_pes)
     return 0;
 }
 
-static void release(struct wsh_coll *coll)
+static void coll_release(struct wsh_coll *coll)
 {
     free(coll->all);
     free(coll->peer);
@@ -92,19 +92,19 @@ static void release(struct wsh_coll *coll)
 int wsh_coll_prepare(struct wsh_team *team)
 {
     struct wsh_coll *coll = calloc(1, sizeof *coll);
-    int rc = coll ? allocate(coll, team->n_pes) : -ENOMEM;
+    int rc = coll ? coll_allocate(coll, team->n_pes) : -ENOMEM;
 
     if (!rc)
         rc = wsh_ctx_init(&coll->ctx, team->job, team, 0);
     if (rc) {
         if (coll)
-            release(coll);
+            coll_release(coll);
         return rc;
     }
     coll->unit = -1;
-    sort_domains(team, coll);
-    find_locals(team, coll);
-    find_column(team, coll, coll->all + 5 * team->n_pes);
+    domains_sort(team, coll);
+    locals_find(team, coll);
+    column_find(team, coll, coll->all + 5 * team->n_pes);
     sync_choose(team, coll);
     team->coll = coll;
     return 0;
@@ -147,7 +147,7 @@ void wsh_coll_close(struct wsh_team *team)
     if (!team->coll)
         return;
     wsh_ctx_fini(&team->coll->ctx);
-    release(team->coll);
+    coll_release(team->coll);
     team->coll = NULL;
 }
 
@@ -169,7 +169,7 @@ bool wsh_coll_is_host(const struct wsh_team *team, const void *addr)
     return !team->job->heap.n_device || wsh_heap_find(&team->job->heap, addr, 1, &off) < WSH_SEG_DEVICE;
 }
 
-/* The same answer at all members of the domain: reached in one way by one are all by all. */
+/* The same answer at all members of the domain: what one of them can map, all can. */
 bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void *src, size_t len)
 {
     const struct wsh_coll *coll = team->coll;
@@ -214,7 +214,7 @@ int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t
         return 0;
     }
     rc = wsh_put_nbi(&team->coll->ctx, dest, src, len, team->my_pe);
-    return rc ? rc : wsh_quiet(&team->coll->ctx); /* it is there, for whoever reads it next */
+    return rc ? rc : wsh_quiet(&team->coll->ctx); /* complete, for the member that reads it next */
 }
 
 /* On a stream of its own, that of the default context: two copies on one take twice as long. */

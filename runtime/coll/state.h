@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what a team's collectives keep between calls: pad, epochs, who shares memory, a context of their own. */
+/* What a team's collectives keep between calls: pad, epochs, which members share memory, a context of their own. */
 #ifndef WSH_COLL_STATE_H
 #define WSH_COLL_STATE_H
 
@@ -24,16 +24,16 @@ struct wsh_coll {
     int *domain;         /* [n_pes] */
     int *leader;         /* [n_domains] */
     int *local, n_local; /* members of my domain, in order … */
-    int my_local;        /* … and where I am among them */
+    int my_local;        /* … and my place among them */
     unsigned met;        /* enum wsh_need: those that this team always meets */
-    int *column;         /* [n_domains] who has my place in each, if all have as many members */
+    int *column;         /* [n_domains] the member at my place in each, if all have as many members */
     char **peer;         /* [n_pes] a member's pad as it is mapped here, or NULL */
     struct wsh_pad pad;
-    char *base;                             /* this member's pad, symmetric */
-    int unit;                               /* where it is in the pool; -1 = not of the pool */
-    uint64_t meets, hands, cells, collects; /* epochs: sync; blocks with flags; cells; sizes */
-    unsigned pulls;                         /* collectives in which I have read from the others */
-    uint64_t ring, safe;     /* ring slots used so far; all members have done with the first `safe` */
+    char *base;                              /* this member's pad, symmetric */
+    int unit;                                /* where it is in the pool; -1 = not of the pool */
+    uint64_t syncs, blocks, cells, collects; /* epochs: sync; blocks with flags; cells; sizes */
+    unsigned pulls;                          /* collectives in which I have read from the others */
+    uint64_t slots, safe;    /* slots used so far; all members have done with the first `safe` */
     struct wsh_done sending; /* what was sent and may still be read from its source */
 };
 
@@ -77,28 +77,28 @@ static inline struct wsh_signal wsh_coll_word(const struct wsh_coll *coll, size_
 }
 
 /*
- * Data and its signal to a member. Brief data leaves its source reusable at once, so that nobody waits for its arrival,
- * a way to the member and back; wsh_coll_sent waits where other data was sent.
+ * Data and its signal to a member. The source of short data may be reused at once, so that no call waits for its
+ * arrival, a round trip; wsh_coll_sent waits where longer data was sent.
  */
 int wsh_coll_send(struct wsh_coll *coll, void *dest, const void *src, size_t len,
                   const struct wsh_signal *signal, int member);
 int wsh_coll_sent(struct wsh_coll *coll);
 
-/* All members have entered a collective before which `ring` slots had been used: they have done with those. */
-static inline void wsh_coll_all_met(struct wsh_coll *coll, uint64_t ring)
+/* All members have entered a collective before which `slots` slots had been used: they have done with those. */
+static inline void wsh_coll_all_entered(struct wsh_coll *coll, uint64_t slots)
 {
-    coll->safe = ring;
+    coll->safe = slots;
 }
 
 static inline size_t wsh_coll_slot_at(const struct wsh_coll *coll, uint64_t number)
 {
-    return coll->pad.ring + number % WSH_SLOT_COUNT * WSH_PAD_LINE;
+    return coll->pad.slots + number % WSH_SLOT_COUNT * WSH_PAD_LINE;
 }
 
-/* The words of the epoch of blocks that begins; coll->hands is its number. */
-static inline size_t wsh_coll_next_hands(struct wsh_coll *coll, int n_pes)
+/* The words of the epoch of blocks that begins; coll->blocks is its number. */
+static inline size_t wsh_coll_next_blocks(struct wsh_coll *coll, int n_pes)
 {
-    return coll->pad.hand + (++coll->hands & 1) * (size_t)n_pes * sizeof(uint64_t);
+    return coll->pad.blocks + (++coll->blocks & 1) * (size_t)n_pes * sizeof(uint64_t);
 }
 
 #endif
