@@ -150,12 +150,24 @@ static void release_memory(struct wsh_job *job, unsigned tp)
     }
 }
 
-/* Closes transports, the last one first. */
+static int try_stop(void *arg)
+{
+    struct wsh_tp *tp = arg;
+
+    return tp->ops->stop(tp, false);
+}
+
+/* Closes transports, the last one first. Endpoints go before the memory that they may still send from. */
 static void close_from(struct wsh_job *job, unsigned first)
 {
-    while (job->n_tps > first) {
-        unsigned tp = --job->n_tps;
+    static const struct wsh_wait_why why = {"shmem_finalize", NULL};
 
+    while (job->n_tps > first) {
+        unsigned tp = job->n_tps - 1;
+
+        if (wsh_wait(job, &why, try_stop, job->tp[tp]))
+            (void)job->tp[tp]->ops->stop(job->tp[tp], true);
+        job->n_tps = tp;
         release_memory(job, tp);
         job->tp[tp]->ops->close(job->tp[tp]);
     }

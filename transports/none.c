@@ -8,6 +8,12 @@ static int none_open(const struct wsh_tp_params *params, struct wsh_tp **tp, str
     return -ENODEV;
 }
 
+static int none_stop(struct wsh_tp *tp, bool at_once)
+{
+    (void)tp, (void)at_once;
+    return 0;
+}
+
 static void none_close(struct wsh_tp *tp)
 {
     (void)tp;
@@ -159,6 +165,7 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     if (!full->slot) \
         full->slot = none_##slot;
     FILL(open)
+    FILL(stop)
     FILL(close)
     FILL(address)
     FILL(connect)

@@ -186,6 +186,12 @@ struct wsh_tp_ops {
 
     /* -ENODEV: cannot serve on this machine, which is no error. Endpoints exist on return. */
     int (*open)(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits);
+    /*
+     * The end: stop, then mem_release of all that is registered, then close. stop waits for a limited time until what
+     * has been given to the network has left (-EAGAIN: progress, and call it again; never with `at_once`), then closes
+     * endpoints, so that nothing more leaves or arrives. Only progress, mem_release and close may follow.
+     */
+    int (*stop)(struct wsh_tp *tp, bool at_once);
     void (*close)(struct wsh_tp *tp);
 
     /* Writes at most *len bytes that peers need to reach this PE; sets *len. */

@@ -152,6 +152,8 @@ void group_close(struct group_pe *pe)
         for (int seg = 0; seg < WSH_SEGS; seg++)
             if (pe->rmem[other][seg].tp)
                 pe->ops->mem_detach(pe->tp, &pe->rmem[other][seg]);
+    while (pe->ops->stop(pe->tp, false) == -EAGAIN)
+        (void)pe->ops->progress(pe->tp);
     for (int seg = 0; seg < WSH_SEGS; seg++)
         if (pe->lmem[seg])
             pe->ops->mem_release(pe->tp, pe->lmem[seg]);

@@ -2,7 +2,8 @@
 /*
  * Knows how to make a real provider one that orders nothing and is hard to please: takes the place of
  * transports/efa/fabric.c, and holds writes, reads and messages back to give them to the provider in random
- * order. It also grants no order, wants local memory registered, and takes small operations only.
+ * order. It also grants no order, wants local memory registered, as long as it holds something from it, and takes small
+ * operations only.
  */
 #define _GNU_SOURCE
 #include "transports/efa/fabric.h"
@@ -55,6 +56,7 @@ static struct {
     int failures; /* how often the next write is to fail … */
     void *failed; /* … this one, as long as there are any left */
     bool event;   /* there is an error in the event queue */
+    struct fi_ops *mr_fid, *ep_fid;
 } real;
 
 static unsigned random_below(unsigned limit)
@@ -227,10 +229,33 @@ static int my_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct
     return 0;
 }
 
+/* What is held needs its memory until the endpoint has gone, which gives it to the network first. */
+static int my_mr_close(struct fid *fid)
+{
+    const struct fid_mr *mr = (const struct fid_mr *)fid;
+
+    for (int i = 0; i < real.n_held; i++) {
+        if (real.held[i].desc != mr->mem_desc)
+            continue;
+        fprintf(stderr, "a memory region is closed while the endpoint still holds a request from it\n");
+        abort();
+    }
+    return real.mr_fid->close(fid);
+}
+
+static int my_ep_close(struct fid *fid)
+{
+    for (int i = 0; i < real.n_held; i++)
+        (void)give(&real.held[i]);
+    real.n_held = 0;
+    return real.ep_fid->close(fid);
+}
+
 static int my_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context)
 {
     static struct fi_ops_rma rma;
     static struct fi_ops_msg msg;
+    static struct fi_ops fid;
     int rc = real.domain->endpoint(domain, info, ep, context);
 
     if (rc)
@@ -246,6 +271,10 @@ static int my_endpoint(struct fid_domain *domain, struct fi_info *info, struct f
     msg.send = my_send;
     (*ep)->rma = &rma;
     (*ep)->msg = &msg;
+    real.ep_fid = (*ep)->fid.ops;
+    fid = *real.ep_fid;
+    fid.close = my_ep_close;
+    (*ep)->fid.ops = &fid;
     return 0;
 }
 
@@ -253,11 +282,21 @@ static int my_endpoint(struct fid_domain *domain, struct fi_info *info, struct f
 static int my_mr_reg(struct fid *domain, const void *buf, size_t len, uint64_t access, uint64_t offset,
                      uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
 {
+    static struct fi_ops ops;
+    int rc;
+
     if (real.n_keys < KEYS_MAX)
         real.key[real.n_keys++] = key;
     if (real.n_keys == 1)
         return -FI_ENOKEY;
-    return real.mr->reg(domain, buf, len, access, offset, key, flags, mr, context);
+    rc = real.mr->reg(domain, buf, len, access, offset, key, flags, mr, context);
+    if (rc)
+        return rc;
+    real.mr_fid = (*mr)->fid.ops;
+    ops = *real.mr_fid;
+    ops.close = my_mr_close;
+    (*mr)->fid.ops = &ops;
+    return 0;
 }
 
 int reorder_keys(const uint64_t **keys)

@@ -27,6 +27,7 @@
 #define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
 #define EFA_LARGE_MAX 32
 #define EFA_PART_MAX (1u << 30) /* bytes of one write or read */
+#define EFA_STOP_S 0.5          /* for what is under way when the transport closes */
 #define EFA_COPY_ALWAYS 64      /* a put of so many bytes always leaves its source reusable */
 
 static uint32_t at_most(size_t provider_limit, uint32_t most)
@@ -148,7 +149,32 @@ static void free_parts(struct wsh_efa_tp *tp)
     free(tp);
 }
 
-/* Also of one that was opened halfway. */
+static bool is_busy(const struct wsh_efa_tp *tp)
+{
+    uint32_t taken = 0;
+
+    for (uint32_t i = 0; i < tp->n_rails; i++)
+        taken += tp->rail[i].taken;
+    return taken && tp->joined && !tp->failed && wsh_efa_now() < tp->stop_by;
+}
+
+/* What has been taken by then ends soon, unless it goes to a PE that has left. */
+int wsh_efa_lane_stop(struct wsh_efa_tp *tp, bool at_once)
+{
+    bool busy;
+
+    wsh_efa_lock(tp);
+    if (!tp->stop_by)
+        tp->stop_by = wsh_efa_now() + EFA_STOP_S;
+    busy = !at_once && is_busy(tp);
+    tp->joined &= busy; /* no more progress */
+    for (uint32_t i = 0; i < tp->n_rails && !busy; i++)
+        wsh_efa_rail_stop(&tp->rail[i]);
+    wsh_efa_unlock(tp);
+    return busy ? -EAGAIN : 0;
+}
+
+/* Also of one that was opened halfway, and not stopped. */
 void wsh_efa_lane_close(struct wsh_efa_tp *tp)
 {
     for (struct wsh_efa_answer *answer = tp->answers, *next; answer; answer = next) {
@@ -157,8 +183,10 @@ void wsh_efa_lane_close(struct wsh_efa_tp *tp)
     }
     if (tp->shm_name[0])
         shm_unlink(tp->shm_name);
+    for (uint32_t i = 0; i < tp->n_rails; i++)
+        wsh_efa_rail_stop(&tp->rail[i]);
     for (size_t i = 0; i < sizeof tp->slab_mr / sizeof tp->slab_mr[0]; i++)
-        wsh_efa_mem_close(&tp->slab_mr[i]);
+        wsh_efa_mem_close(tp, &tp->slab_mr[i]);
     if (tp->n_rails > 1 && tp->wait_fd >= 0)
         close(tp->wait_fd);
     for (uint32_t i = 0; i < tp->n_rails; i++)

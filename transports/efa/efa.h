@@ -177,6 +177,7 @@ struct wsh_efa_tp {
     uint32_t n_ctxs;
     struct wsh_efa_ctx *free_ctxs;
     struct wsh_efa_ctx *own; /* of the messages that belong to no context of the core */
+    double stop_by;          /* when closing waits no longer for what is under way, or 0 */
     bool joined;             /* all peers are in the address vector: their messages may be read */
     int hello_next, hellos;  /* greetings sent up to that PE; received */
     char shm_name[64];       /* file of the endpoint that is to be unlinked, or "" */
@@ -254,6 +255,8 @@ bool wsh_efa_is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *
 /* efa.c: the lane as a whole; opened halfway it is in lanes->lane, to be closed all the same */
 int wsh_efa_lane_open(struct wsh_efa_lanes *lanes, uint32_t number, const struct wsh_tp_params *params,
                       struct wsh_tp_limits *limits);
+/* 0, or -EAGAIN as wsh_tp_ops.stop. */
+int wsh_efa_lane_stop(struct wsh_efa_tp *tp, bool at_once);
 void wsh_efa_lane_close(struct wsh_efa_tp *tp);
 
 /* peers.c */

@@ -68,6 +68,16 @@ static uint32_t choose_number(const struct wsh_tp_params *params)
     return n < 1 ? 1 : n > WSH_EFA_LANES ? WSH_EFA_LANES : (uint32_t)n;
 }
 
+static int lanes_stop(struct wsh_tp *base, bool at_once)
+{
+    struct wsh_efa_lanes *lanes = lanes_of(base);
+    int rc = 0;
+
+    for (uint32_t i = 0; i < lanes->n; i++)
+        rc |= wsh_efa_lane_stop(lanes->lane[i], at_once);
+    return rc;
+}
+
 static void lanes_close(struct wsh_tp *base)
 {
     struct wsh_efa_lanes *lanes = lanes_of(base);
@@ -269,6 +279,7 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .name = "efa",
     .remote = true,
     .open = lanes_open,
+    .stop = lanes_stop,
     .close = lanes_close,
     .address = lanes_address,
     .connect = lanes_connect,

@@ -123,7 +123,7 @@ static int mr_open_on(const struct wsh_efa_rail *rail, const struct piece *piece
     if (!rc)
         rc = fi_mr_enable(*mr);
     if (rc) {
-        fi_close(&(*mr)->fid);
+        wsh_efa_fid_close(&(*mr)->fid, "memory region", rail);
         *mr = NULL;
     }
     return rc;
@@ -176,15 +176,15 @@ static int mr_open(struct wsh_efa_tp *tp, const struct piece *piece, uint64_t ac
         mr->desc[i] = rc ? NULL : fi_mr_desc(mr->mr[i]);
     }
     if (rc)
-        wsh_efa_mem_close(mr);
+        wsh_efa_mem_close(tp, mr);
     return rc;
 }
 
-void wsh_efa_mem_close(struct wsh_efa_mr *mr)
+void wsh_efa_mem_close(struct wsh_efa_tp *tp, struct wsh_efa_mr *mr)
 {
     for (size_t i = 0; i < WSH_EFA_RAILS; i++)
         if (mr->mr[i])
-            fi_close(&mr->mr[i]->fid);
+            wsh_efa_fid_close(&mr->mr[i]->fid, "memory region", &tp->rail[i]);
     *mr = (struct wsh_efa_mr){0};
 }
 
@@ -297,7 +297,7 @@ void wsh_efa_mem_release(struct wsh_efa_tp *tp, struct wsh_lmem *lmem)
     tp->seg_len[lmem->seg] = 0;
     tp->lmem[lmem->seg] = NULL;
     tp->n_device -= lmem->seg >= WSH_SEG_DEVICE;
-    wsh_efa_mem_close(&((struct wsh_efa_lmem *)lmem)->mr);
+    wsh_efa_mem_close(tp, &((struct wsh_efa_lmem *)lmem)->mr);
     wsh_efa_unlock(tp);
     free(lmem);
 }

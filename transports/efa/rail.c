@@ -2,6 +2,7 @@
 /* Knows one NIC's libfabric objects: fabric, domain, queues, address vector, endpoint. */
 #include "transports/efa/rail.h"
 
+#include "base/err.h"
 #include "base/log.h"
 #include "transports/efa/provider.h"
 
@@ -28,6 +29,15 @@ static int rail_failed(const struct wsh_efa_rail *rail, const struct wsh_efa_lib
     return rc;
 }
 
+void wsh_efa_fid_close(struct fid *fid, const char *what, const struct wsh_efa_rail *rail)
+{
+    int rc = fi_close(fid);
+
+    if (rc)
+        wsh_warn("libfabric does not close a %s of %s: %s", what, rail->name,
+                 wsh_strerror(rc < 0 ? -rc : rc));
+}
+
 /* Providers without wait objects refuse the first try. */
 static int open_cq(struct wsh_efa_rail *rail, size_t size)
 {
@@ -38,7 +48,7 @@ static int open_cq(struct wsh_efa_rail *rail, size_t size)
     if (!rc && !fi_control(&rail->cq->fid, FI_GETWAIT, &rail->wait_fd))
         return 0;
     if (!rc)
-        fi_close(&rail->cq->fid);
+        wsh_efa_fid_close(&rail->cq->fid, "completion queue", rail);
     rail->cq = NULL;
     rail->wait_fd = -1;
     attr.wait_obj = FI_WAIT_NONE;
@@ -53,7 +63,7 @@ static void bind_eq(struct wsh_efa_rail *rail)
     if (fi_eq_open(rail->fabric, &attr, &rail->eq, NULL)) {
         rail->eq = NULL;
     } else if (fi_ep_bind(rail->ep, &rail->eq->fid, 0)) {
-        fi_close(&rail->eq->fid);
+        wsh_efa_fid_close(&rail->eq->fid, "event queue", rail);
         rail->eq = NULL;
     }
 }
@@ -131,17 +141,32 @@ err:
     return rc;
 }
 
+/* A provider that binds regions to endpoints does not close an endpoint that has some. */
+void wsh_efa_rail_stop(struct wsh_efa_rail *rail)
+{
+    if (!rail->ep || rail->info->domain_attr->mr_mode & FI_MR_ENDPOINT)
+        return;
+    wsh_efa_fid_close(&rail->ep->fid, "endpoint", rail);
+    rail->ep = NULL;
+}
+
 void wsh_efa_rail_close(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib)
 {
-    struct fid *const fids[] = {
-        rail->ep ? &rail->ep->fid : NULL,         rail->av ? &rail->av->fid : NULL,
-        rail->eq ? &rail->eq->fid : NULL,         rail->cq ? &rail->cq->fid : NULL,
-        rail->domain ? &rail->domain->fid : NULL, rail->fabric ? &rail->fabric->fid : NULL,
+    const struct {
+        const char *what;
+        struct fid *fid;
+    } parts[] = {
+        {"endpoint", rail->ep ? &rail->ep->fid : NULL},
+        {"address vector", rail->av ? &rail->av->fid : NULL},
+        {"event queue", rail->eq ? &rail->eq->fid : NULL},
+        {"completion queue", rail->cq ? &rail->cq->fid : NULL},
+        {"domain", rail->domain ? &rail->domain->fid : NULL},
+        {"fabric", rail->fabric ? &rail->fabric->fid : NULL},
     };
 
-    for (size_t i = 0; i < sizeof fids / sizeof fids[0]; i++)
-        if (fids[i])
-            fi_close(fids[i]);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i].fid)
+            wsh_efa_fid_close(parts[i].fid, parts[i].what, rail);
     if (rail->info)
         lib->freeinfo(rail->info);
     memset(rail, 0, sizeof *rail);

@@ -34,6 +34,10 @@ struct wsh_efa_rail {
 /* Takes `info` over. The queue holds cq_size completions. Errors are logged. */
 int wsh_efa_rail_open(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, struct fi_info *info,
                       size_t cq_size);
+/* Closes the endpoint, before memory regions, where the provider allows that; wsh_efa_rail_close the rest. */
+void wsh_efa_rail_stop(struct wsh_efa_rail *rail);
+/* Says so where libfabric refuses. */
+void wsh_efa_fid_close(struct fid *fid, const char *what, const struct wsh_efa_rail *rail);
 void wsh_efa_rail_close(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib);
 
 /* Bytes of a write that the endpoint may inject; `known` where the library is too old to tell. */
