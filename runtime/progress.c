@@ -37,7 +37,8 @@ static void *serve(void *arg)
     const struct server *server = arg;
 
     wsh_cuda_call_role(WSH_CUDA_PROGRESS);
-    wsh_wait_serve(server->progress->job, server->part, &server->progress->stop);
+    if (wsh_wait_serve(server->progress->job, server->part, &server->progress->stop) < 0)
+        wsh_job_abort(1);
     return NULL;
 }
 

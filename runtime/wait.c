@@ -269,9 +269,10 @@ static bool is_served(const struct wsh_job *job, unsigned *seen)
     return served && job->env.progress == WSH_PROGRESS_AUTO;
 }
 
-void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
+int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
 {
     unsigned us = SLEEP_MIN_US, tries = 0, seen = 0;
+    int moved;
 
     while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
         wsh_proxy_watch();
@@ -279,7 +280,10 @@ void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
             sleep_us(SLEEP_MAX_US);
             continue;
         }
-        if (progress_with(job, part))
+        moved = progress_with(job, part);
+        if (moved < 0)
+            return moved;
+        if (moved)
             tries = 0;
         else if (++tries < SERVE_TRIES)
             sched_yield();
@@ -288,6 +292,7 @@ void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
         else
             us = us * 2 < SLEEP_MAX_US ? us * 2 : SLEEP_MAX_US;
     }
+    return 0;
 }
 
 /* One round: > 0 when something moved. */

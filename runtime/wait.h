@@ -34,10 +34,10 @@ int wsh_wait_progress(struct wsh_job *job);
 /*
  * Body of a progress thread: serves peers until *stop; sleeps while application threads wait themselves. Where
  * transports have parts (wsh_tp_ops.part) it serves one of them, and part 0 also all that has none; with WSH_ALL_PARTS
- * it serves everything.
+ * it serves everything. < 0: something final, of which a PE that computes hears nothing else.
  */
 #define WSH_ALL_PARTS (-1)
-void wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);
+int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);
 
 /* By which others see that a thread of the library lives. Relaxed: they look again. */
 struct wsh_wait_pulse {

@@ -9,11 +9,18 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define EFA_LOOK_S 1 /* seconds of silence after which a peer that owes answers is sent something */
 #define EFA_GRACE_S \
-    2                /* seconds that a launcher has to end the job, and name the PE that died, before we do */
+    2 /* seconds that a launcher has to end the job, and name the PE that died, before we do */
+/*
+ * Codes from this one on are no statuses of the device: the efa provider could not send a packet of its own. One that
+ * serves somebody's read or write is missed there for ever, though nothing is awaited here; a greeting goes again.
+ */
+#define EFA_OWN_ERRORS 4096
+#define EFA_OWN_GREETING 4113
 #define EFA_LOST_S 5 /* seconds without a connection after which a peer that once answered is given up */
 
 double wsh_efa_now(void)
@@ -81,22 +88,34 @@ void wsh_efa_note_event(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, 
     wsh_efa_rails_probe(tp, (unsigned)(rail - tp->rail));
 }
 
+static void take_event(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
+                       const struct fi_eq_err_entry *err)
+{
+    bool own = err->prov_errno >= EFA_OWN_ERRORS;
+    char text[EFA_TEXT_MAX];
+
+    snprintf(text, sizeof text, "%s %s: %s (code %d)%s", rail->name,
+             own ? "could not send a packet of its own" : "cannot reach a peer",
+             tp->lib.strerror(abs(err->err)), err->prov_errno,
+             own ? "" : "; has a PE ended, or its host gone?");
+    if (err->prov_errno == EFA_OWN_GREETING || (!own && tp->n_rails == 1 && is_quiet(tp)))
+        wsh_info(WSH_SUB_TRANSPORT, "%s", text);
+    else if (own)
+        wsh_efa_lose(tp, "%s", text);
+    else
+        wsh_efa_note_event(tp, rail, text);
+}
+
 /* No other event is asked for. */
 static void take_events(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
 {
     struct fi_eq_err_entry err = {0};
-    char entry[sizeof(struct fi_eq_cm_entry)], text[EFA_TEXT_MAX];
+    char entry[sizeof(struct fi_eq_cm_entry)];
     uint32_t event;
 
     while (fi_eq_read(rail->eq, &event, entry, sizeof entry, 0) == -FI_EAVAIL &&
-           fi_eq_readerr(rail->eq, &err, 0) >= 0) {
-        snprintf(text, sizeof text, "%s cannot reach a peer: %s (code %d); has a PE ended, or its host gone?",
-                 rail->name, tp->lib.strerror(err.err), err.prov_errno);
-        if (tp->n_rails == 1 && is_quiet(tp))
-            wsh_info(WSH_SUB_TRANSPORT, "%s", text);
-        else
-            wsh_efa_note_event(tp, rail, text);
-    }
+           fi_eq_readerr(rail->eq, &err, 0) >= 0)
+        take_event(tp, rail, &err);
 }
 
 static int probe_silent(struct wsh_efa_tp *tp)

@@ -74,6 +74,8 @@ static void set_limits(struct wsh_efa_tp *tp, const struct fi_info *info)
     if (tp->n_rails > 1 && tp->choice.policy != WSH_EFA_ROUND_ROBIN)
         tp->whole_max = at_most(tp->part_max, 2 * WSH_EFA_STRIPE - 1);
     tp->put = wsh_efa_small_puts(info);
+    /* Older ones carry out reads by packets of their own, which are lost where the device's queue is full. */
+    tp->asks = tp->put == EFA_PUT_MESSAGES && FI_VERSION_LT(tp->lib.version, FI_VERSION(1, 18));
     tp->doorbells = wsh_efa_moves_alone(info);
     tp->aside = tp->n_rails > 1;
     tp->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;

@@ -128,6 +128,7 @@ struct wsh_efa_tp {
     size_t part_max;    /* bytes of one write or read */
     size_t whole_max;   /* … that is an operation of its own: longer ones are cut */
     enum wsh_efa_put put; /* how small puts go */
+    bool asks;            /* small gets go by message */
     uint32_t n_writes;    /* under way, to all PEs */
     bool mr_local;        /* buffers given to the provider must be registered */
     bool by_sockets;      /* a dead peer shows as a connection that cannot be made again */
@@ -245,6 +246,12 @@ static inline void wsh_efa_done_add(struct wsh_done *done)
 
 /* Records the first final error and logs it in one line; returns the recorded one. */
 int wsh_efa_fail(struct wsh_efa_tp *tp, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/*
+ * What posting to a rail returned, as it is meant: negative, and -FI_EAGAIN in place of -FI_ENOMEM, which the efa
+ * provider of libfabric 1.17 says of a full queue, while something is under way there or has ended since the last such
+ * refusal. The provider's own packets fill the queue too, and end unseen: so for a time also where neither is true.
+ */
+ssize_t wsh_efa_refusal(struct wsh_efa_tp *tp, unsigned rail, ssize_t rc);
 /* Translates what posting `what` to `pe` on a rail returned: 0, -EAGAIN, or a final error after its line. */
 int wsh_efa_posted(struct wsh_efa_tp *tp, unsigned rail, int pe, const char *what, ssize_t rc);
 /* The error (positive) is that of a peer, or of a NIC, that has gone. */

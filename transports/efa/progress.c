@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -14,6 +15,7 @@
  * entries a read a flood of 10^6 messages took 3 GB. No more than there are requests for answers.
  */
 #define EFA_CQ_BATCH 64
+#define EFA_FULL_S 2 /* seconds for which a queue may be full although nothing is under way, or ends */
 
 int wsh_efa_fail(struct wsh_efa_tp *tp, int err, const char *fmt, ...)
 {
@@ -22,6 +24,8 @@ int wsh_efa_fail(struct wsh_efa_tp *tp, int err, const char *fmt, ...)
 
     if (tp->failed)
         return tp->failed;
+    err =
+        err > 0 ? -err : err; /* libfabric 1.17 returns some errors, and reports some, with the wrong sign */
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
@@ -39,6 +43,22 @@ bool wsh_efa_is_gone(int err)
            err == FI_EIO || err == FI_ECANCELED;
 }
 
+ssize_t wsh_efa_refusal(struct wsh_efa_tp *tp, unsigned index, ssize_t rc)
+{
+    struct wsh_efa_rail *rail = &tp->rail[index];
+    double now;
+
+    rc = rc > 0 ? -rc : rc;
+    if (rc != -FI_ENOMEM)
+        return rc;
+    now = wsh_efa_now();
+    if (rail->taken || rail->full_at != rail->ended || !rail->full_since) {
+        rail->full_at = rail->ended;
+        rail->full_since = now;
+    }
+    return now - rail->full_since < EFA_FULL_S ? -FI_EAGAIN : rc;
+}
+
 int wsh_efa_posted(struct wsh_efa_tp *tp, unsigned rail, int pe, const char *what, ssize_t rc)
 {
     static const char fmt[] =
@@ -47,6 +67,7 @@ int wsh_efa_posted(struct wsh_efa_tp *tp, unsigned rail, int pe, const char *wha
 
     if (!rc)
         return 0;
+    rc = wsh_efa_refusal(tp, rail, rc);
     if (rc == -FI_EAGAIN)
         return wsh_efa_no_room(tp, pe);
     text = tp->lib.strerror((int)-rc);
@@ -186,6 +207,7 @@ static int take_error(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
     ssize_t rc = fi_cq_readerr(rail->cq, &err, 0);
     struct wsh_efa_req *req = err.op_context;
 
+    err.err = abs(err.err);
     if (rc == -FI_EAGAIN)
         return 0;
     if (rc < 0)
@@ -224,7 +246,7 @@ static int complete_all(struct wsh_efa_tp *tp, const struct fi_cq_data_entry *en
     return rc ? rc : err;
 }
 
-static int take_completions(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
+static int take_completions(struct wsh_efa_tp *tp, struct wsh_efa_rail *rail)
 {
     struct fi_cq_data_entry entries[EFA_CQ_BATCH];
     ssize_t n = fi_cq_read(rail->cq, entries, EFA_CQ_BATCH);
@@ -232,6 +254,7 @@ static int take_completions(struct wsh_efa_tp *tp, const struct wsh_efa_rail *ra
 
     if (n == -FI_EAGAIN)
         return 0;
+    rail->ended++;
     if (n == -FI_EAVAIL) {
         rc = take_error(tp, rail);
         return rc ? rc : 1;

@@ -23,6 +23,9 @@ struct wsh_efa_rail {
     struct fid_ep *ep;
     uint32_t depth;           /* requests that the provider takes at a time */
     uint32_t taken;           /* … that it has, or that are held, and that have not ended */
+    uint32_t ended;           /* times that the queue had something */
+    uint32_t full_at;         /* … when a request last found no room … */
+    double full_since;        /* … since then; 0: never */
     uint32_t run;             /* … that it has without a doorbell (run.c) */
     struct wsh_efa_req *held; /* to be given next, with … */
     uint64_t held_imm;        /* … this immediate data */

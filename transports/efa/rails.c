@@ -90,6 +90,7 @@ static int start(struct wsh_efa_tp *tp, struct wsh_efa_req *req, uint64_t imm)
         if (rail < 0)
             return -EAGAIN;
         usable &= ~(1u << rail);
+        rc = wsh_efa_refusal(tp, (unsigned)rail, rc);
         if (rc == -FI_EAGAIN)
             continue;
         if (!wsh_efa_is_gone((int)-rc) || peer->paths == 1u << rail)

@@ -229,7 +229,7 @@ static int get_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
     if (done && !native_read_may(tp, flow))
         return -EAGAIN;
     open = !done || wsh_efa_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
-    if (!open && small)
+    if ((!open || tp->asks) && small)
         return wsh_efa_fetch_get(tp, flow, &place, dst, len, done);
     if (!open || len > tp->whole_max || !wsh_efa_mem_desc(tp, dst, len, &span.desc))
         return submit(tp, flow, WSH_SRD_GET, &span, done);
