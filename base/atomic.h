@@ -6,22 +6,12 @@
 #ifndef WSH_BASE_ATOMIC_H
 #define WSH_BASE_ATOMIC_H
 
+#include "base/amo_op.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-enum wsh_amo_op {
-    WSH_AMO_FETCH,
-    WSH_AMO_SET,
-    WSH_AMO_SWAP,
-    WSH_AMO_CSWAP,
-    WSH_AMO_ADD,
-    WSH_AMO_AND,
-    WSH_AMO_OR,
-    WSH_AMO_XOR,
-    WSH_AMO_OPS
-};
 
 /*
  * Applies `op` to the naturally aligned word of `width` bytes (4 or 8) at `addr` and returns its old value

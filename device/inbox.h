@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Knows the inbox of a PE: what has come from other hosts for memory that its GPU writes, as the host hands it to the
- * kernels that wait. Pinned host memory. Read by C and CUDA; the host's side is transports/relay/inbox.c, the GPU's
+ * kernels that wait. Pinned host memory. Read by C and CUDA; the host's side is runtime/gpu/stage_inbox.c, the GPU's
  * device/pull.cuh.
  *
  * An item is a copy, then an atomic on a word; each may be missing. Items are counted for ever, from 0; item i lies in
@@ -20,6 +20,8 @@
 #ifndef WSH_DEVICE_INBOX_H
 #define WSH_DEVICE_INBOX_H
 
+#include "amo_op.h"
+
 #ifndef __CUDACC_RTC__
 #include <stdint.h>
 #else
@@ -31,23 +33,11 @@
 #define WSH_INBOX_CLOSED ((uint64_t)1 << 63) /* of head */
 #define WSH_INBOX_BUSY ((uint64_t)1) /* of state; the number of items that are done, times two, is the rest */
 
-/* The values of enum wsh_amo_op. */
-enum {
-    WSH_INBOX_FETCH,
-    WSH_INBOX_SET,
-    WSH_INBOX_SWAP,
-    WSH_INBOX_CSWAP,
-    WSH_INBOX_ADD,
-    WSH_INBOX_AND,
-    WSH_INBOX_OR,
-    WSH_INBOX_XOR
-};
-
 /* Addresses are those of the GPU. Read in halves of 16 bytes. */
 struct wsh_inbox_item {
     uint64_t to, from; /* a copy of `len` bytes */
     uint32_t len;
-    uint16_t op, width;    /* then an atomic of 4 or 8 bytes … */
+    uint16_t op, width;    /* then an atomic, enum wsh_dev_amo, of 4 or 8 bytes … */
     uint64_t word;         /* … there; 0: none */
     uint64_t operand, old; /* old: where its old value goes, 8 bytes, or 0 */
     uint64_t compare, unused;

@@ -67,7 +67,7 @@ static WSH_DEV uint64_t wsh_dev_ask_kind(enum wsh_ring_kind kind, uint64_t op, b
     return wsh_dev_ring_kind(kind, op) | (fetch ? WSH_RING_ANSWER : 0);
 }
 
-static WSH_DEV uint64_t wsh_dev_ask_amo(enum wsh_ring_op op, bool fetch, const void *sym, uint64_t value,
+static WSH_DEV uint64_t wsh_dev_ask_amo(enum wsh_dev_amo op, bool fetch, const void *sym, uint64_t value,
                                         uint64_t compare, uint32_t width, int pe)
 {
     unsigned words;
@@ -76,9 +76,9 @@ static WSH_DEV uint64_t wsh_dev_ask_amo(enum wsh_ring_op op, bool fetch, const v
     return wsh_dev_ask_word(ask, words, fetch);
 }
 
-static WSH_DEV enum wsh_ring_op wsh_dev_ask_signal_op(int op)
+static WSH_DEV enum wsh_dev_amo wsh_dev_ask_signal_op(int op)
 {
-    return op == SHMEM_SIGNAL_SET ? WSH_RING_OP_SET : WSH_RING_OP_ADD;
+    return op == SHMEM_SIGNAL_SET ? WSH_DEV_AMO_SET : WSH_DEV_AMO_ADD;
 }
 
 /*

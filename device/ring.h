@@ -43,6 +43,8 @@
 #ifndef WSH_DEVICE_RING_H
 #define WSH_DEVICE_RING_H
 
+#include "amo_op.h"
+
 #ifndef __CUDACC_RTC__
 #include <stdint.h>
 #else
@@ -79,18 +81,6 @@ enum wsh_ring_kind {
     WSH_RING_IGET, /* the same the other way; answered */
     WSH_RING_QUIET,
     WSH_RING_KINDS
-};
-
-/* What `op` of an operation on a word may be, by the numbers of enum wsh_amo_op (base/atomic.h). */
-enum wsh_ring_op {
-    WSH_RING_OP_FETCH,
-    WSH_RING_OP_SET,
-    WSH_RING_OP_SWAP,
-    WSH_RING_OP_CSWAP,
-    WSH_RING_OP_ADD,
-    WSH_RING_OP_AND,
-    WSH_RING_OP_OR,
-    WSH_RING_OP_XOR
 };
 
 #define WSH_RING_PARITY ((uint64_t)1 << 63)

@@ -81,6 +81,8 @@ int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routin
     return drain(&one, routine);
 }
 
+_Static_assert(WSH_TP_MAX <= 8, "struct wsh_roads has a bit for each transport");
+
 /* Threads share what a context has sent by which transport; a road stays "before" until it has been drained. */
 int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp)
 {

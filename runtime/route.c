@@ -65,6 +65,13 @@ static int meet_host(const struct wsh_tp_params *params, const void *mine, size_
     return boot->ops->meet_host ? boot->ops->meet_host(boot, mine, len, all) : -ENOTSUP;
 }
 
+static int say_full(const struct wsh_tp_ops *ops)
+{
+    wsh_error("no room for transport %s: %d are open already; leave some out of SHMEM_TRANSPORTS", ops->name,
+              WSH_TP_MAX);
+    return -ENOSPC;
+}
+
 static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
 {
     const struct wsh_tp_params params = {.my_pe = job->my_pe,
@@ -81,7 +88,7 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
                                          .under = job->under.given.base ? &job->under.given : NULL,
                                          .core = job};
     unsigned tp = job->n_tps;
-    int rc = ops->open(&params, &job->tp[tp], &job->limits[tp]);
+    int rc = tp < WSH_TP_MAX ? ops->open(&params, &job->tp[tp], &job->limits[tp]) : say_full(ops);
 
     if (rc)
         return rc;

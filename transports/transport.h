@@ -31,9 +31,7 @@ enum wsh_reach {
     WSH_REACH_GET = 1 << 1,
     WSH_REACH_AMO = 1 << 2,
     WSH_REACH_SIGNAL = 1 << 3,
-    WSH_REACH_ALL = 0xf,
-    WSH_REACH_CPU_LS = 1 << 4, /* mem_map gives an address for CPU loads and stores */
-    WSH_REACH_GPU_LS = 1 << 5
+    WSH_REACH_ALL = 0xf
 };
 
 #define WSH_TP_ADDRESS_MAX 2048 /* bytes of one address blob */
@@ -114,14 +112,10 @@ struct wsh_tp_under {
 };
 
 struct wsh_tp_limits {
-    size_t inject_max; /* a put of at most so many bytes leaves its source reusable on return */
     size_t copy_max; /* a put of more is complete at the target when its `done` is 0; 0: that says nothing */
-    size_t op_max;   /* the transport splits larger operations itself */
-    bool ordered;    /* puts to one PE arrive in order without a fence */
     bool immediate;  /* every operation is complete at the target when it returns: pending is always 0 */
     bool hmem;       /* puts and gets take registered device memory on both sides; reach says so too */
-    bool single_writer; /* endpoints are not locked: calls of all contexts must be serialized by the core */
-    cpu_set_t near;     /* processors near its NICs, for threads that serve them; none: unknown */
+    cpu_set_t near;  /* processors near its NICs, for threads that serve them; none: unknown */
 };
 
 struct wsh_tp_peers {

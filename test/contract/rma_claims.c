@@ -93,14 +93,6 @@ static void source_reusable(struct group_pe *pe)
             group_check(pe, !group_wrong(pe->heap[1], sizes[i], 1), "source of %zu bytes was read after done",
                         sizes[i]);
         }
-    for (size_t len = 1; pe->me == 0 && len <= pe->limits.inject_max && len <= 8192; len *= 2) {
-        group_fill(src, len, 2);
-        group_put(pe, 1, 0, src, len);
-        memset(src, 0, len);
-        group_quiet(pe);
-        group_check(pe, !group_wrong(pe->heap[1], len, 2), "%zu bytes <= inject_max were read after the call",
-                    len);
-    }
     group_barrier(pe);
     free(src);
 }

@@ -64,7 +64,7 @@ static void put(unsigned writer, uint32_t len, bool signal)
     uint64_t at = wsh_dev_ring_reserve(rings, positions(signal, len));
     uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1;
     unsigned char *payload = wsh_dev_ring_payload(rings, at);
-    struct wsh_dev_ask ask = {wsh_dev_ring_kind(signal ? WSH_RING_SIGNAL : WSH_RING_PUT, WSH_RING_OP_ADD),
+    struct wsh_dev_ask ask = {wsh_dev_ring_kind(signal ? WSH_RING_SIGNAL : WSH_RING_PUT, WSH_DEV_AMO_ADD),
                               (uint64_t)writer << 32 | number, ~number, number, 0, len, (int)writer};
 
     for (uint32_t i = 0; i < len; i++)
@@ -106,7 +106,7 @@ static unsigned get(unsigned writer, uint32_t len, int pe, bool strided = false)
     return wrong;
 }
 
-static uint64_t atomic(unsigned writer, unsigned word, enum wsh_ring_op op, uint64_t value, uint64_t compare,
+static uint64_t atomic(unsigned writer, unsigned word, enum wsh_dev_amo op, uint64_t value, uint64_t compare,
                        bool fetch)
 {
     struct wsh_dev_rings rings = rings_to(writer, 0);
@@ -158,9 +158,9 @@ static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
         else
             put(writer, len, i % 3 == 0);
         if (i % 4 == 0)
-            atomic(writer, 0, WSH_RING_OP_ADD, (uint64_t)1 << 62, 0, false);
+            atomic(writer, 0, WSH_DEV_AMO_ADD, (uint64_t)1 << 62, 0, false);
         if (i % 16 == 0)
-            *sum += atomic(writer, 1, WSH_RING_OP_ADD, 1, 0, true);
+            *sum += atomic(writer, 1, WSH_DEV_AMO_ADD, 1, 0, true);
         if (i % 16 == 8)
             *wrong += get_word(writer, 1 + len % 8);
         if (i % 32 == 0)
@@ -168,7 +168,7 @@ static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
         if (i % 64 == 0)
             wsh_dev_rings_fence(rings_of(writer));
     }
-    while (atomic(writer, 2, WSH_RING_OP_CSWAP, turn(writer + 1), turn(writer), true) != turn(writer))
+    while (atomic(writer, 2, WSH_DEV_AMO_CSWAP, turn(writer + 1), turn(writer), true) != turn(writer))
         sched_yield();
 }
 

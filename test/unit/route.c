@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An invalid target is explained in words that name it; a bad transport list is refused in one line. */
+/* An invalid target is explained in words that name it; a bad or full list of transports is refused in one line. */
 #include "runtime/route.h"
 
 #include "runtime/job.h"
@@ -72,9 +72,33 @@ static void refuses_unknown_transports(void)
     CU_ASSERT(strstr(text, "local") && strstr(text, "efa"));
 }
 
+static void open_one_more(void *arg)
+{
+    static struct wsh_tp_ops ops;
+    static struct wsh_tp tp = {&ops};
+    static struct wsh_job job;
+
+    (void)arg;
+    wsh_tp_fill(&ops, &(struct wsh_tp_ops){.name = "fake"});
+    make_job(&job);
+    while (job.n_tps < WSH_TP_MAX)
+        job.tp[job.n_tps++] = &tp;
+    open_rc = wsh_route_open(&job, false);
+}
+
+static void refuses_more_transports_than_there_is_room_for(void)
+{
+    char text[1024];
+
+    unit_capture(open_one_more, NULL, text, sizeof text);
+    CU_ASSERT_EQUAL(open_rc, -ENOSPC);
+    CU_ASSERT(unit_lines(text) == 1 && strstr(text, "local") && strstr(text, "SHMEM_TRANSPORTS"));
+}
+
 const struct unit_test unit_tests[] = {
     {"explains targets", explains_targets},
     {"explains an uninitialized library", explains_an_uninitialized_library},
     {"refuses unknown transports", refuses_unknown_transports},
+    {"refuses more transports than there is room for", refuses_more_transports_than_there_is_room_for},
     {NULL, NULL},
 };

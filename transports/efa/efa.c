@@ -368,11 +368,6 @@ int wsh_efa_lane_open(struct wsh_efa_lanes *lanes, uint32_t number, const struct
         rc = absent(params->env, why);
     if (rc || (rc = open_pools(tp)) || (rc = post_receives(tp)))
         return rc;
-    *limits = (struct wsh_tp_limits){.inject_max = tp->copy_always,
-                                     .copy_max = tp->msg_max,
-                                     .op_max = tp->part_max,
-                                     .ordered = tp->native,
-                                     .hmem = tp->hmem,
-                                     .near = tp->near};
+    *limits = (struct wsh_tp_limits){.copy_max = tp->msg_max, .hmem = tp->hmem, .near = tp->near};
     return 0;
 }

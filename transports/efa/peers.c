@@ -245,5 +245,5 @@ unsigned wsh_efa_reach(struct wsh_efa_tp *tp, int pe, enum wsh_mem_kind kind)
         return 0;
     if (kind != WSH_MEM_HOST) /* what the target's CPU would have to do is left to others */
         return tp->hmem ? WSH_REACH_PUT | WSH_REACH_GET : 0;
-    return WSH_REACH_ALL | (pe == tp->my_pe ? WSH_REACH_CPU_LS : 0);
+    return WSH_REACH_ALL;
 }

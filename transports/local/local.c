@@ -40,7 +40,7 @@ static int local_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
         local_close(&local->tp);
         return rc;
     }
-    *limits = (struct wsh_tp_limits){.inject_max = SIZE_MAX, .op_max = SIZE_MAX, .immediate = true};
+    *limits = (struct wsh_tp_limits){.immediate = true};
     *tp = &local->tp;
     return 0;
 }
@@ -55,7 +55,7 @@ static unsigned local_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
     struct local *local = (struct local *)tp;
     bool here = pe == local->my_pe || (local->peers[pe].received);
 
-    return here && kind == WSH_MEM_HOST ? WSH_REACH_ALL | WSH_REACH_CPU_LS : 0;
+    return here && kind == WSH_MEM_HOST ? WSH_REACH_ALL : 0;
 }
 
 static int local_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,

@@ -2,20 +2,20 @@
 /* Knows how a GPU performs one atomic for its host. Values of `op`: enum wsh_amo_op. */
 #include "transports/nvlink/agent.h"
 
-enum { FETCH, SET, SWAP, CSWAP, ADD, AND, OR, XOR };
+#include "base/amo_op.h"
 
 /* Relaxed and for the whole system: peers' GPUs take part. The kernel's fences order it. */
 template <typename T> __device__ T apply(T *word, unsigned op, T operand, T compare)
 {
     switch (op) {
-    case FETCH: return atomicAdd_system(word, (T)0);
-    case SET:
-    case SWAP: return atomicExch_system(word, operand);
-    case CSWAP: return atomicCAS_system(word, compare, operand);
-    case ADD: return atomicAdd_system(word, operand);
-    case AND: return atomicAnd_system(word, operand);
-    case OR: return atomicOr_system(word, operand);
-    case XOR: return atomicXor_system(word, operand);
+    case WSH_AMO_FETCH: return atomicAdd_system(word, (T)0);
+    case WSH_AMO_SET:
+    case WSH_AMO_SWAP: return atomicExch_system(word, operand);
+    case WSH_AMO_CSWAP: return atomicCAS_system(word, compare, operand);
+    case WSH_AMO_ADD: return atomicAdd_system(word, operand);
+    case WSH_AMO_AND: return atomicAnd_system(word, operand);
+    case WSH_AMO_OR: return atomicOr_system(word, operand);
+    case WSH_AMO_XOR: return atomicXor_system(word, operand);
     default: return 0;
     }
 }

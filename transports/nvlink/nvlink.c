@@ -110,7 +110,7 @@ static int nvlink_open(const struct wsh_tp_params *params, struct wsh_tp **tp, s
         nvlink_close(&nv->tp);
         return rc;
     }
-    *limits = (struct wsh_tp_limits){.op_max = SIZE_MAX, .ordered = true};
+    *limits = (struct wsh_tp_limits){0};
     *tp = &nv->tp;
     return 0;
 }
@@ -125,7 +125,7 @@ static unsigned nvlink_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
     struct nvlink *nv = (struct nvlink *)tp;
     bool here = pe == nv->my_pe || nv->peers[pe].received;
 
-    return here && kind == WSH_MEM_DEVICE ? WSH_REACH_ALL | WSH_REACH_GPU_LS : 0;
+    return here && kind == WSH_MEM_DEVICE ? WSH_REACH_ALL : 0;
 }
 
 /* A context's stream keeps the order of everything; there is nothing to add. */

@@ -20,11 +20,6 @@
 #define PULL_S 100e-6 /* Nothing was pulled for so long: whoever looked waits no more. */
 #endif
 
-#define SAME(op) ((int)WSH_INBOX_##op == (int)WSH_AMO_##op)
-_Static_assert(SAME(FETCH) && SAME(SET) && SAME(SWAP) && SAME(CSWAP) && SAME(ADD) && SAME(AND) && SAME(OR) &&
-                   SAME(XOR),
-               "kernels know operations by the same numbers");
-
 /*
  * A lane has one access of 16 bytes under way, which takes a microsecond over PCIe; the stream, once it is at it, is
  * done with a message every eight. So what is of more goes by the stream, …

@@ -69,7 +69,7 @@ static int relay_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
         relay->peers[pe].pe = pe;
         relay->peers[pe].box = params->under->base + relay_box(relay->places) * (size_t)pe;
     }
-    *limits = (struct wsh_tp_limits){.op_max = SIZE_MAX, .ordered = true};
+    *limits = (struct wsh_tp_limits){0};
     *tp = &relay->tp;
     return 0;
 }

@@ -67,7 +67,7 @@ static uint64_t ask(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t val
     uint64_t at = wsh_dev_ring_reserve(rings, 2), old = 0;
 
     wsh_dev_ring_post(rings, at,
-                      wsh_dev_ask{wsh_dev_ring_kind(kind, WSH_RING_OP_ADD) | (answer ? WSH_RING_ANSWER : 0),
+                      wsh_dev_ask{wsh_dev_ring_kind(kind, WSH_DEV_AMO_ADD) | (answer ? WSH_RING_ANSWER : 0),
                                   (uint64_t)sym, value, 0, 0, 8, pe},
                       1);
     if (answer) {
