@@ -16,7 +16,7 @@ static inline int amo_once(struct wsh_ctx *ctx, const struct wsh_target *to, con
     int rc;
 
     wsh_ctx_lock(ctx);
-    rc = to->route->ops->amo(wsh_op_tctx(ctx, to), &to->route->rmem, to->off, amo, result, done);
+    rc = wsh_op_ops(to)->amo(wsh_op_tctx(ctx, to), to->rmem, to->off, amo, result, done);
     wsh_ctx_unlock(ctx);
     return rc;
 }

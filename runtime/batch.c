@@ -50,7 +50,7 @@ bool wsh_batch_takes(const struct wsh_batch *batch, const struct wsh_target *to,
 {
     const struct wsh_job *job = batch->ctx->job;
 
-    return len <= WSH_BATCH_PUT && !job->limits[to->route->tp].immediate && !job->device.attached;
+    return len <= WSH_BATCH_PUT && !job->limits[to->rmem->tp->index].immediate && !job->device.attached;
 }
 
 /* All that follows is called with the lock held. */
@@ -89,7 +89,7 @@ static int begin(struct wsh_batch *batch, const struct wsh_target *to)
 
 static bool follows(const struct wsh_batch *batch, const struct wsh_target *to, size_t len)
 {
-    return batch->len && batch->to.route == to->route && batch->to.off + batch->len == to->off &&
+    return batch->len && batch->to.rmem == to->rmem && batch->to.off + batch->len == to->off &&
            batch->len + len <= sizeof batch->bytes;
 }
 

@@ -61,11 +61,10 @@ static inline struct wsh_batch *wsh_ctx_batch(const struct wsh_ctx *ctx)
     return __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
 }
 
-/* Where an operation goes: route and offset there, and the PE's global number. */
+/* Where an operation goes: a segment of a PE as a transport reaches it, and the offset there. */
 struct wsh_target {
-    const struct wsh_route *route;
+    const struct wsh_rmem *rmem;
     size_t off;
-    int pe;
 };
 
 static inline void wsh_ctx_lock(struct wsh_ctx *ctx)

@@ -54,8 +54,8 @@ struct wsh_job {
     struct wsh_tp_limits limits[WSH_TP_MAX];
     struct wsh_lmem *lmem[WSH_TP_MAX][WSH_SEGS];
     struct wsh_route_keys keys[WSH_TP_MAX]; /* what the peers are told */
-    struct wsh_route *routes;               /* [pe * WSH_SEGS + segment] */
-    bool mixed;                             /* some PE has segments on several transports */
+    struct wsh_routes routes;
+    bool mixed; /* some PE has segments on several transports */
 
     struct wsh_ctx ctx;   /* SHMEM_CTX_DEFAULT */
     struct wsh_ctx *ctxs; /* all contexts, the default included */
@@ -95,13 +95,13 @@ static inline bool wsh_job_is_special(const struct wsh_job *job)
     return __atomic_load_n(&job->special, __ATOMIC_RELAXED);
 }
 
-/* The route of (pe, [sym, sym + len)), or NULL; *off = offset in the segment. `pe` is global. */
-static inline const struct wsh_route *wsh_job_route(const struct wsh_job *job, const void *sym, size_t len,
-                                                    int pe, size_t *off)
+/* The main entry of the segment that holds [sym, sym + len) at global `pe`, or NULL; *off = offset in the segment. */
+static inline const struct wsh_rmem *wsh_job_rmem(const struct wsh_job *job, const void *sym, size_t len,
+                                                  int pe, size_t *off)
 {
     int seg = wsh_heap_find(&job->heap, sym, len, off);
 
-    return wsh_likely(seg >= 0) ? &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg] : NULL;
+    return wsh_likely(seg >= 0) ? wsh_route_main(&job->routes, pe, seg) : NULL;
 }
 
 #endif

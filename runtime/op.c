@@ -2,7 +2,7 @@
 /* Knows how an operation that could not start or finish at once is driven to its end. */
 #include "runtime/op.h"
 
-#include "runtime/gpu/hmem.h"
+#include "base/log.h"
 #include "runtime/wait.h"
 
 #include <stdio.h>
@@ -27,8 +27,8 @@ static void describe_op(void *arg, char *text, size_t size)
 {
     const struct driven *driven = arg;
 
-    snprintf(text, size, "PE %d by %s: the operation %s", driven->op->to.pe, driven->op->to.route->ops->name,
-             driven->started ? "is under way" : "finds no room to start");
+    snprintf(text, size, "PE %d by %s: the operation %s", driven->op->to.rmem->pe,
+             wsh_op_ops(&driven->op->to)->name, driven->started ? "is under way" : "finds no room to start");
 }
 
 static int try_done(void *arg)
@@ -43,24 +43,31 @@ int wsh_op_wait(struct wsh_job *job, const struct wsh_done *done, const char *ro
     return wsh_done_is(done) ? 0 : wsh_wait(job, &why, try_done, (void *)done);
 }
 
+static int say_no_copy(int pe)
+{
+    wsh_error(
+        "host memory of PE %d cannot be copied from or to device memory here, since SHMEM_TRANSPORTS leaves "
+        "out local or, for PEs of other hosts, relay; leave the setting empty, or go through a host buffer",
+        pe);
+    return -ENOTSUP;
+}
+
 int wsh_op_target_gpu(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, const void *local,
                       struct wsh_target *to)
 {
+    const struct wsh_job *job = ctx->job;
     int seg;
 
     if ((unsigned)pe >= (unsigned)ctx->n_pes)
         return -ERANGE;
-    to->pe = ctx->world ? pe : ctx->team->members[pe];
-    to->route = wsh_job_route(ctx->job, sym, len, to->pe, &to->off);
-    if (!to->route || !to->route->ops)
+    pe = ctx->world ? pe : ctx->team->members[pe];
+    seg = wsh_heap_find(&job->heap, sym, len, &to->off);
+    if (seg < 0 || !wsh_route_main(&job->routes, pe, seg))
         return -EFAULT;
-    seg = (int)((size_t)(to->route - ctx->job->routes) % WSH_SEGS);
-    if (seg >= WSH_SEG_DEVICE || wsh_device_holds(ctx->job, local)) {
-        to->route = wsh_hmem_route(ctx->job, to->route, seg, local);
-        if (!to->route)
-            return -ENOTSUP;
-    }
-    return ctx->roads ? wsh_order_roads(ctx, to->pe, to->route->tp) : 0;
+    to->rmem = wsh_route(&job->routes, pe, seg, wsh_route_local(job, local, pe, seg), WSH_ROUTE_TRANSFER);
+    if (!to->rmem)
+        return say_no_copy(pe);
+    return ctx->roads ? wsh_order_roads(ctx, pe, to->rmem->tp->index) : 0;
 }
 
 int wsh_op_finish(struct wsh_op *op, int rc)

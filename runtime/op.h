@@ -14,25 +14,24 @@ int wsh_op_target_gpu(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, 
                       struct wsh_target *to);
 
 /*
- * Finds the route of [sym, sym + len) at `pe` (of ctx's team) and keeps the order between transports. 0, -ERANGE
- * (no such PE) or -EFAULT (not symmetric there).
+ * Finds [sym, sym + len) at `pe` (of ctx's team) for an atomic or a signal, or for a transfer between host memory, and
+ * keeps the order between transports. 0, -ERANGE (no such PE) or -EFAULT (not symmetric there).
  */
 static inline int wsh_op_target(struct wsh_ctx *ctx, const void *sym, size_t len, int pe,
                                 struct wsh_target *to)
 {
     if (wsh_unlikely((unsigned)pe >= (unsigned)ctx->n_pes))
         return -ERANGE;
-    to->pe = wsh_likely(ctx->world) ? pe : ctx->team->members[pe];
-    to->route = wsh_job_route(ctx->job, sym, len, to->pe, &to->off);
-    if (wsh_unlikely(!to->route || !to->route->ops))
+    to->rmem =
+        wsh_job_rmem(ctx->job, sym, len, wsh_likely(ctx->world) ? pe : ctx->team->members[pe], &to->off);
+    if (wsh_unlikely(!to->rmem))
         return -EFAULT;
-    return wsh_likely(!ctx->roads) ? 0 : wsh_order_roads(ctx, to->pe, to->route->tp);
+    return wsh_likely(!ctx->roads) ? 0 : wsh_order_roads(ctx, to->rmem->pe, to->rmem->tp->index);
 }
 
 /*
- * The same for a transfer with `local` memory of this PE (NULL: host memory). Device memory at either end goes by a NIC
- * that reaches it; else host memory of a peer is copied by the GPU where `local` is device memory; -ENOTSUP (logged):
- * there is no such way.
+ * The same for a transfer with `local` memory of this PE (NULL: host memory), which may be a GPU's at either end.
+ * -ENOTSUP (logged): no transport copies between these two.
  */
 static inline int wsh_op_target_with(struct wsh_ctx *ctx, const void *sym, size_t len, int pe,
                                      const void *local, struct wsh_target *to)
@@ -41,9 +40,14 @@ static inline int wsh_op_target_with(struct wsh_ctx *ctx, const void *sym, size_
                                                   : wsh_op_target_gpu(ctx, sym, len, pe, local, to);
 }
 
+static inline const struct wsh_tp_ops *wsh_op_ops(const struct wsh_target *to)
+{
+    return to->rmem->tp->ops;
+}
+
 static inline struct wsh_tctx *wsh_op_tctx(const struct wsh_ctx *ctx, const struct wsh_target *to)
 {
-    return ctx->tctx[to->route->tp];
+    return ctx->tctx[to->rmem->tp->index];
 }
 
 /* Nothing is left to wait for after a first try that returned `rc`. `done` is NULL for nonblocking operations. */

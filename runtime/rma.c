@@ -17,7 +17,7 @@ static inline int put_once(struct wsh_ctx *ctx, const struct wsh_target *to, con
     int rc;
 
     wsh_ctx_lock(ctx);
-    rc = to->route->ops->put(wsh_op_tctx(ctx, to), &to->route->rmem, to->off, src, len, done);
+    rc = wsh_op_ops(to)->put(wsh_op_tctx(ctx, to), to->rmem, to->off, src, len, done);
     wsh_ctx_unlock(ctx);
     return rc;
 }
@@ -34,7 +34,7 @@ static inline int get_once(struct wsh_ctx *ctx, const struct wsh_target *to, voi
     int rc;
 
     wsh_ctx_lock(ctx);
-    rc = to->route->ops->get(wsh_op_tctx(ctx, to), &to->route->rmem, to->off, dst, len, done);
+    rc = wsh_op_ops(to)->get(wsh_op_tctx(ctx, to), to->rmem, to->off, dst, len, done);
     wsh_ctx_unlock(ctx);
     return rc;
 }
@@ -225,15 +225,15 @@ static inline void pass(struct blocks *blocks, size_t n)
 /* Several at a time, where the transport has a way. */
 static int put_pieces(struct wsh_ctx *ctx, struct blocks *blocks)
 {
-    const struct wsh_route *route = blocks->to.route;
     int rc = 0;
 
     while (blocks->shape.nelems > 1 && !rc) {
         size_t taken = 0;
 
         wsh_ctx_lock(ctx);
-        rc = route->ops->put_strided(wsh_op_tctx(ctx, &blocks->to), &route->rmem, blocks->to.off,
-                                     blocks->local, &blocks->shape, &taken);
+        rc = wsh_op_ops(&blocks->to)
+                 ->put_strided(wsh_op_tctx(ctx, &blocks->to), blocks->to.rmem, blocks->to.off, blocks->local,
+                               &blocks->shape, &taken);
         wsh_ctx_unlock(ctx);
         if (!rc)
             pass(blocks, taken);

@@ -7,9 +7,9 @@
 
 const char *wsh_route_name(const struct wsh_job *job, int pe)
 {
-    const struct wsh_route *route = &job->routes[(size_t)pe * WSH_SEGS + WSH_SEG_HEAP];
+    const struct wsh_rmem *rmem = wsh_route_main(&job->routes, pe, WSH_SEG_HEAP);
 
-    return route->ops ? route->ops->name : "nothing";
+    return rmem ? rmem->tp->ops->name : "nothing";
 }
 
 void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,

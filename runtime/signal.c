@@ -11,7 +11,6 @@ struct put_signal {
     const void *src;
     size_t len;
     struct wsh_sig sig;
-    unsigned at;           /* transport of the signal */
     struct wsh_done *done; /* that counts it; op.done: that is waited for */
 };
 
@@ -23,8 +22,8 @@ static int by_two_roads(struct put_signal *ps)
 {
     const struct wsh_target *to = &ps->op.to;
     struct wsh_ctx *ctx = ps->op.ctx;
-    const struct wsh_tp_limits *limits = &ctx->job->limits[to->route->tp];
-    struct wsh_tctx *tctx = ctx->tctx[ps->at];
+    const struct wsh_tp_limits *limits = &ctx->job->limits[to->rmem->tp->index];
+    struct wsh_tctx *tctx = ctx->tctx[ps->sig.rmem->tp->index];
     struct wsh_done *gate;
     int rc;
 
@@ -33,39 +32,42 @@ static int by_two_roads(struct put_signal *ps)
     rc = tctx->tp->ops->signal_behind(tctx, &ps->sig, ps->done, &gate);
     if (rc)
         return rc == -ENOTSUP ? -EXDEV : rc;
-    rc = to->route->ops->put(wsh_op_tctx(ctx, to), &to->route->rmem, to->off, ps->src, ps->len, gate);
+    rc = wsh_op_ops(to)->put(wsh_op_tctx(ctx, to), to->rmem, to->off, ps->src, ps->len, gate);
     tctx->tp->ops->signal_go(tctx, &ps->sig, gate, !rc);
     return rc;
 }
 
 static inline int put_signal_once(struct put_signal *ps)
 {
-    const struct wsh_route *route = ps->op.to.route;
+    const struct wsh_target *to = &ps->op.to;
     int rc;
 
     wsh_ctx_lock(ps->op.ctx);
-    if (wsh_unlikely(ps->at != route->tp))
+    if (wsh_unlikely(ps->sig.rmem->tp != to->rmem->tp))
         rc = by_two_roads(ps);
     else
-        rc = route->ops->put_signal(wsh_op_tctx(ps->op.ctx, &ps->op.to), &route->rmem, ps->op.to.off, ps->src,
-                                    ps->len, &ps->sig, ps->done);
+        rc = wsh_op_ops(to)->put_signal(wsh_op_tctx(ps->op.ctx, to), to->rmem, to->off, ps->src, ps->len,
+                                        &ps->sig, ps->done);
     wsh_ctx_unlock(ps->op.ctx);
     return rc;
 }
 
-/* Data that a NIC could bring: few of them go in one message with the signal, where that goes another way. */
-static void choose_roads(struct put_signal *ps, const struct wsh_target *at)
+/* Data that a NIC could bring: few of them go in one message with the signal, by the transport of their own atomics. */
+static void join_signal(struct put_signal *ps)
 {
     const struct wsh_job *job = ps->op.ctx->job;
-    const struct wsh_route *direct = ps->op.to.route;
-    const struct wsh_route *whole = &job->routes[(size_t)ps->op.to.pe * WSH_SEGS + direct->rmem.seg];
+    const struct wsh_rmem *data = ps->op.to.rmem, *whole = wsh_route_main(&job->routes, data->pe, data->seg);
 
-    ps->sig.rmem = &at->route->rmem;
+    if (whole->tp == ps->sig.rmem->tp && ps->len <= job->limits[data->tp->index].copy_max)
+        ps->op.to.rmem = whole;
+}
+
+static inline void choose_entries(struct put_signal *ps, const struct wsh_target *at)
+{
+    ps->sig.rmem = at->rmem;
     ps->sig.off = at->off;
-    ps->at = at->route->tp;
-    if (wsh_unlikely(ps->at != direct->tp) && whole->tp == ps->at &&
-        ps->len <= job->limits[direct->tp].copy_max)
-        ps->op.to.route = whole;
+    if (wsh_unlikely(at->rmem->tp != ps->op.to.rmem->tp))
+        join_signal(ps);
 }
 
 int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_target *at,
@@ -77,7 +79,7 @@ int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const
                             .sig = {.op = signal->op, .value = signal->value},
                             .done = done};
 
-    choose_roads(&ps, at);
+    choose_entries(&ps, at);
     return put_signal_once(&ps);
 }
 
@@ -100,7 +102,7 @@ static int put_then_signal(const struct put_signal *ps, void *sym, const struct 
     int rc = wsh_put_nbi(ctx, sym, ps->src, ps->len, pe);
 
     if (!rc)
-        rc = wsh_order_drain(ctx, ps->op.to.pe, ps->op.to.route->tp, ps->op.routine);
+        rc = wsh_order_drain(ctx, ps->op.to.rmem->pe, ps->op.to.rmem->tp->index, ps->op.routine);
     return rc ? rc : wsh_signal_send(ctx, signal, pe);
 }
 
@@ -118,7 +120,7 @@ static inline int run(struct put_signal *ps, void *sym, const struct wsh_signal 
     if (wsh_unlikely(rc))
         return rc;
     ps->sig = (struct wsh_sig){.op = signal->op, .value = signal->value};
-    choose_roads(ps, &at);
+    choose_entries(ps, &at);
     rc = put_signal_once(ps);
     if (wsh_unlikely(rc == -EXDEV))
         return put_then_signal(ps, sym, signal, pe);
@@ -129,7 +131,7 @@ int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                    const struct wsh_signal *signal, int pe)
 {
     struct wsh_done done = {0};
-    struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}, 0, &done};
+    struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}, &done};
 
     return run(&ps, sym, signal, pe);
 }
@@ -143,8 +145,7 @@ int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t l
 int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                            const struct wsh_signal *signal, int pe, struct wsh_done *done)
 {
-    struct put_signal ps = {
-        {"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, 0, done};
+    struct put_signal ps = {{"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, done};
 
     return run(&ps, sym, signal, pe);
 }

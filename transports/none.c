@@ -59,6 +59,13 @@ static int none_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const vo
     return -ENOTSUP;
 }
 
+static int none_mem_adopt(struct wsh_tp *tp, int pe, enum wsh_seg seg, char *map, size_t len,
+                          struct wsh_rmem *rmem)
+{
+    (void)tp, (void)pe, (void)seg, (void)map, (void)len, (void)rmem;
+    return -ENOTSUP;
+}
+
 static void none_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem)
 {
     (void)tp, (void)rmem;
@@ -173,6 +180,7 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     FILL(mem_register)
     FILL(mem_release)
     FILL(mem_attach)
+    FILL(mem_adopt)
     FILL(mem_detach)
     FILL(ctx_open)
     FILL(ctx_close)

@@ -46,6 +46,7 @@ struct wsh_inbox;
 /* An open transport; the transport's own struct begins with it. */
 struct wsh_tp {
     const struct wsh_tp_ops *ops;
+    unsigned index; /* the core's: among the transports that are open, and of its part of a context */
 };
 
 /* A context's state in one transport: the unit of ordering and completion. Begins the transport's own struct. */
@@ -203,9 +204,17 @@ struct wsh_tp_ops {
     int (*mem_register)(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                         size_t *blob_len);
     void (*mem_release)(struct wsh_tp *tp, struct wsh_lmem *lmem);
-    /* After connect. Fills *rmem (map included where CPU loads and stores work). */
+    /*
+     * After connect. Fills *rmem (map included where CPU loads and stores work). The core hands it to no other transport.
+     */
     int (*mem_attach)(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                       struct wsh_rmem *rmem);
+    /*
+     * The same for host memory of `pe` that another transport has mapped here: this one copies between it and device
+     * memory of this PE. -ENOTSUP, unlogged: it does not.
+     */
+    int (*mem_adopt)(struct wsh_tp *tp, int pe, enum wsh_seg seg, char *map, size_t len,
+                     struct wsh_rmem *rmem);
     void (*mem_detach)(struct wsh_tp *tp, struct wsh_rmem *rmem);
 
     /* Bookkeeping only: opens nothing on the wire. */

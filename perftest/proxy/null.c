@@ -114,15 +114,15 @@ static bool fill_routes(struct null_job *null, size_t heap_len)
 {
     struct wsh_job *job = &null->job;
     struct wsh_segment *heap = &job->heap.seg[WSH_SEG_HEAP];
+    struct wsh_rmem *rmem = calloc((size_t)job->n_pes, sizeof *rmem);
 
     heap->len = heap_len + WSH_RING_PART;
     heap->base = aligned_alloc(4096, heap->len);
-    job->routes = calloc((size_t)job->n_pes * WSH_SEGS, sizeof *job->routes);
-    if (!heap->base || !job->routes)
+    job->routes.entry[WSH_ENTRY_MAIN][WSH_SEG_HEAP] = rmem;
+    if (!heap->base || !rmem)
         return false;
     for (int pe = 0; pe < job->n_pes; pe++)
-        job->routes[pe * WSH_SEGS + WSH_SEG_HEAP] = (struct wsh_route){
-            &null->ops, 0, {.tp = &null->tp, .pe = pe, .seg = WSH_SEG_HEAP, .len = heap->len}};
+        rmem[pe] = (struct wsh_rmem){.tp = &null->tp, .pe = pe, .seg = WSH_SEG_HEAP, .len = heap->len};
     return true;
 }
 
@@ -172,7 +172,7 @@ void null_close(struct null_job *null)
     for (unsigned i = 0; i < null->n_threads; i++)
         wsh_consumer_close(null->thread[i].consumer);
     free(null->thread);
-    free(null->job.routes);
+    free(null->job.routes.entry[WSH_ENTRY_MAIN][WSH_SEG_HEAP]);
     free(null->job.heap.seg[WSH_SEG_HEAP].base);
     free(null);
 }

@@ -79,14 +79,14 @@ void wsh_check_apart(const char *what, const void *a, size_t a_len, const void *
 /* Where this PE would load and store what is at `sym` of `pe`; NULL where it cannot. */
 static const char *alias_of(const struct wsh_ctx *ctx, const void *sym, int pe)
 {
-    const struct wsh_route *route;
+    const struct wsh_rmem *rmem;
     size_t off;
 
     pe = ctx->team->members[pe];
     if (pe == wsh_job.my_pe)
         return sym;
-    route = wsh_job_route(&wsh_job, sym, 1, pe, &off);
-    return route && route->ops && route->rmem.map ? route->rmem.map + off : NULL;
+    rmem = wsh_job_rmem(&wsh_job, sym, 1, pe, &off);
+    return rmem && rmem->map ? rmem->map + off : NULL;
 }
 
 /* Both sides ascend: the lower of two blocks that do not meet can meet none of the other side's later ones. */

@@ -16,15 +16,10 @@ WSH_SHELL(int, n_pes, (void))
     return wsh_job.n_pes;
 }
 
-/* The route to what `addr` is at global PE `pe`; NULL where there is none. */
-static const struct wsh_route *route_to(const void *addr, int pe, size_t *off)
+/* What `addr` is at global PE `pe`; NULL where that is not reached. */
+static const struct wsh_rmem *rmem_of(const void *addr, int pe, size_t *off)
 {
-    const struct wsh_route *route;
-
-    if (pe < 0 || pe >= wsh_job.n_pes)
-        return NULL;
-    route = wsh_job_route(&wsh_job, addr, 1, pe, off);
-    return route && route->ops ? route : NULL;
+    return pe < 0 || pe >= wsh_job.n_pes ? NULL : wsh_job_rmem(&wsh_job, addr, 1, pe, off);
 }
 
 WSH_SHELL(int, pe_accessible, (int pe))
@@ -32,7 +27,7 @@ WSH_SHELL(int, pe_accessible, (int pe))
     size_t off;
 
     wsh_api_ready("shmem_pe_accessible");
-    return route_to(wsh_job.heap.seg[WSH_SEG_HEAP].base, pe, &off) != NULL;
+    return rmem_of(wsh_job.heap.seg[WSH_SEG_HEAP].base, pe, &off) != NULL;
 }
 
 WSH_SHELL(int, addr_accessible, (const void *addr, int pe))
@@ -40,20 +35,20 @@ WSH_SHELL(int, addr_accessible, (const void *addr, int pe))
     size_t off;
 
     wsh_api_ready("shmem_addr_accessible");
-    return route_to(addr, pe, &off) != NULL;
+    return rmem_of(addr, pe, &off) != NULL;
 }
 
 /* A PE needs no transport to reach its own memory. */
 static void *map_of(const void *dest, int pe)
 {
     size_t off;
-    const struct wsh_route *route = route_to(dest, pe, &off);
+    const struct wsh_rmem *rmem = rmem_of(dest, pe, &off);
 
-    if (route && pe == wsh_job.my_pe)
+    if (rmem && pe == wsh_job.my_pe)
         return (void *)dest;
-    if (route && route->rmem.gpu) /* for kernels and cudaMemcpy */
-        return route->rmem.gpu + off;
-    return route && route->rmem.map ? route->rmem.map + off : NULL;
+    if (rmem && rmem->gpu) /* for kernels and cudaMemcpy */
+        return rmem->gpu + off;
+    return rmem && rmem->map ? rmem->map + off : NULL;
 }
 
 WSH_SHELL(void *, ptr, (const void *dest, int pe))

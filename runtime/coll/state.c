@@ -153,13 +153,13 @@ void wsh_coll_close(struct wsh_team *team)
 
 void *wsh_coll_map(const struct wsh_team *team, const void *sym, size_t len, int member)
 {
-    const struct wsh_route *route;
+    const struct wsh_rmem *rmem;
     size_t off;
 
     if (member == team->my_pe)
         return (void *)sym;
-    route = wsh_job_route(team->job, sym, len, team->members[member], &off);
-    return route && route->rmem.map ? route->rmem.map + off : NULL;
+    rmem = wsh_job_rmem(team->job, sym, len, team->members[member], &off);
+    return rmem && rmem->map ? rmem->map + off : NULL;
 }
 
 bool wsh_coll_is_host(const struct wsh_team *team, const void *addr)

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/gpu/watch.h"
-#include "runtime/gpu/hmem.h"
 #include "runtime/job.h"
 #include "runtime/progress.h"
 #include "runtime/gpu/proxy.h"
@@ -77,12 +76,10 @@ static void close_memory(struct wsh_job *job)
     }
     if (device->gpu.ctx)
         wsh_gpu_close(&device->gpu);
-    free(device->copies);
     job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){.fd = -1};
     job->heap.n_device = 0;
     device->alloc = NULL;
     device->pads = NULL;
-    device->copies = NULL;
     device->attached = false;
     device->sharers = 0;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
@@ -104,7 +101,7 @@ static int close_parts(struct wsh_job *job)
 {
     wsh_view_close(job);
     wsh_ctx_shrink(job, job->device.first_tp);
-    wsh_route_close_device(job, job->device.first_tp);
+    wsh_route_close_device(job);
     wsh_under_close_ctx(job);
     return 0;
 }
@@ -115,8 +112,6 @@ static int open_parts(struct wsh_job *job)
 
     if (!rc)
         rc = wsh_route_open_device(job);
-    if (!rc)
-        rc = wsh_hmem_open(job);
     if (!rc)
         rc = wsh_ctx_extend(job, job->device.first_tp);
     return rc;
@@ -205,34 +200,6 @@ static int meet(struct wsh_job *job, bool ok, struct wsh_peer_blob *peers)
     return rc;
 }
 
-/*
- * Ways between host memory of a PE and device memory here: where the former is mapped, by the transport whose copies
- * this GPU makes; else by the one that reaches the PE's device memory.
- */
-static struct wsh_route copy_route(const struct wsh_job *job, int pe, int seg)
-{
-    const struct wsh_route *to = &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg];
-    const struct wsh_route *by =
-        &job->routes[(size_t)(to->rmem.map ? job->my_pe : pe) * WSH_SEGS + WSH_SEG_DEVICE];
-    struct wsh_route copy = {by->ops, by->tp, to->rmem};
-
-    if (!to->ops || !by->ops)
-        return (struct wsh_route){0};
-    copy.rmem.tp = by->rmem.tp;
-    return copy;
-}
-
-static int fill_copies(struct wsh_job *job)
-{
-    job->device.copies = calloc((size_t)job->n_pes * WSH_SEGS, sizeof *job->device.copies);
-    if (!job->device.copies)
-        return -ENOMEM;
-    for (int pe = 0; pe < job->n_pes; pe++)
-        for (int seg = 0; seg < WSH_SEG_DEVICE; seg++)
-            job->device.copies[(size_t)pe * WSH_SEGS + (size_t)seg] = copy_route(job, pe, seg);
-    return 0;
-}
-
 static int attach(struct wsh_job *job, const char *routine)
 {
     struct wsh_peer_blob *peers = calloc((size_t)job->n_pes, sizeof *peers);
@@ -242,8 +209,6 @@ static int attach(struct wsh_job *job, const char *routine)
     rc = rc ? rc : met;
     if (!rc)
         rc = wsh_cuda_watch_open(job);
-    if (!rc)
-        rc = fill_copies(job);
     if (!rc)
         rc = wsh_view_open(job);
     if (!rc)

@@ -38,7 +38,7 @@ static int offer(struct wsh_job *job, int seg, void *base, size_t len)
         wsh_error("shmemx_buffer_register_symmetric: the buffer is empty; give its address and its bytes");
         return -EINVAL;
     }
-    rc = wsh_route_register(job, job->device.first_tp, &mem);
+    rc = wsh_route_register(job, &mem);
     job->heap.seg[seg] = (struct wsh_segment){base, rc ? 0 : len, -1};
     return rc;
 }
@@ -68,7 +68,7 @@ static int check_lengths(const struct wsh_job *job, int seg, const struct wsh_pe
 
 static void withdraw(struct wsh_job *job, int seg)
 {
-    wsh_route_withdraw(job, job->device.first_tp, seg);
+    wsh_route_withdraw(job, seg);
     job->heap.seg[seg] = (struct wsh_segment){.fd = -1};
     while (job->heap.n_device > 1 && !job->heap.seg[WSH_SEG_DEVICE + job->heap.n_device - 1].base)
         job->heap.n_device--;

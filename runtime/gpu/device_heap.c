@@ -142,34 +142,6 @@ int wsh_device_free(struct wsh_job *job, void *ptr)
     return say_not_live("shmemx_free_device", ptr);
 }
 
-bool wsh_device_holds(const struct wsh_job *job, const void *addr)
-{
-    const struct wsh_device_heap *device = &job->device;
-    size_t off;
-
-    if (!device->attached)
-        return false;
-    if (wsh_heap_find(&job->heap, addr, 1, &off) >= WSH_SEG_DEVICE)
-        return true;
-    for (int i = 0; i < device->n_local; i++)
-        if ((size_t)((const char *)addr - device->local[i].base) < device->local[i].len)
-            return true;
-    return false;
-}
-
-const struct wsh_route *wsh_device_copy_route(const struct wsh_job *job, const struct wsh_route *route)
-{
-    const struct wsh_route *copy = &job->device.copies[route - job->routes];
-
-    if (copy->ops)
-        return copy;
-    wsh_error(
-        "host memory of PE %d cannot be copied from or to device memory here, since SHMEM_TRANSPORTS leaves "
-        "out local or, for PEs of other hosts, relay; leave the setting empty, or go through a host buffer",
-        route->rmem.pe);
-    return NULL;
-}
-
 /* Host memory may be named too: nothing needs to be known of it. */
 int wsh_buffer_note(struct wsh_job *job, const void *base, size_t len)
 {
@@ -228,10 +200,11 @@ static bool pin_piece(struct wsh_device_heap *device, char *base, size_t len)
 
 static bool pin_pe(struct wsh_job *job, int pe, size_t from, size_t to)
 {
-    const struct wsh_route *routes = &job->routes[(size_t)pe * WSH_SEGS];
-    char *heap = routes[WSH_SEG_HEAP].rmem.map, *data = routes[WSH_SEG_STATIC].rmem.map;
+    bool has_data = job->heap.seg[WSH_SEG_STATIC].base;
+    const struct wsh_rmem *data = has_data ? wsh_route_main(&job->routes, pe, WSH_SEG_STATIC) : NULL;
+    char *heap = wsh_route_map(&job->routes, pe, WSH_SEG_HEAP);
 
-    if (!from && data && !pin_piece(&job->device, data, routes[WSH_SEG_STATIC].rmem.len))
+    if (!from && data && data->map && !pin_piece(&job->device, data->map, data->len))
         return false;
     return !heap || pin_piece(&job->device, heap + from, to - from);
 }

@@ -14,7 +14,6 @@ struct wsh_ctx;
 struct wsh_cuda_watch;
 struct wsh_job;
 struct wsh_proxy;
-struct wsh_route;
 struct wsh_view;
 
 #define WSH_LOCAL_BUFFERS 64 /* that one PE has registered for itself */
@@ -27,11 +26,6 @@ struct wsh_device_heap {
     struct wsh_alloc *alloc;
     char *pads;        /* memory of teams in it */
     unsigned first_tp; /* transports of device memory: from this one on */
-
-    /* [pe * WSH_SEGS + segment], ops = NULL: none. Ways to host memory from and to local device memory. */
-    struct wsh_route *copies;
-    /* The same index, segments of device memory: transports of host memory that reach it too (hmem.h); or NULL. */
-    struct wsh_route *direct;
 
     /* Local device memory besides the segments: registered for host memory's sake. */
     struct {
@@ -86,13 +80,5 @@ int wsh_buffer_unregister(struct wsh_job *job, void *base);
 /* Local: names memory that is source or target here of transfers with host memory of peers. 0 or a logged error. */
 int wsh_buffer_note(struct wsh_job *job, const void *base, size_t len);
 int wsh_buffer_forget(struct wsh_job *job, const void *base); /* NULL: all */
-
-/* Is `addr` device memory known to this PE: of the heap, or registered? Cheap. */
-bool wsh_device_holds(const struct wsh_job *job, const void *addr);
-
-/*
- * The way between host memory behind `route` and local device memory; NULL, with a logged error, where there is none.
- */
-const struct wsh_route *wsh_device_copy_route(const struct wsh_job *job, const struct wsh_route *route);
 
 #endif

@@ -20,11 +20,11 @@
 static int find(const struct wsh_tp_under *under, int pe, enum wsh_seg seg, struct wsh_tp_way *way)
 {
     struct wsh_job *job = under->core;
-    const struct wsh_route *route = &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg];
+    const struct wsh_rmem *rmem = wsh_route_main(&job->routes, pe, seg);
 
-    if (!route->ops)
+    if (!rmem)
         return -EHOSTUNREACH;
-    *way = (struct wsh_tp_way){&route->rmem, job->under.ctx.tctx[route->tp]};
+    *way = (struct wsh_tp_way){rmem, job->under.ctx.tctx[rmem->tp->index]};
     return 0;
 }
 
@@ -60,8 +60,7 @@ void wsh_under_close(struct wsh_job *job)
 
 int wsh_under_warm(struct wsh_job *job)
 {
-    const struct wsh_target own = {&job->routes[(size_t)job->my_pe * WSH_SEGS + WSH_SEG_DEVICE], 0,
-                                   job->my_pe};
+    const struct wsh_target own = {wsh_route_main(&job->routes, job->my_pe, WSH_SEG_DEVICE), 0};
     struct wsh_done done = {0};
     char byte;
     int rc = job->under.has_ctx ? wsh_get_start(&job->under.ctx, &own, &byte, 1, &done) : 0;

@@ -58,19 +58,14 @@ int wsh_view_upload(struct wsh_view *view, size_t off, size_t len)
     return status ? status : cu->stream_sync(view->stream);
 }
 
-static const struct wsh_rmem *rmem_of(const struct wsh_job *job, int pe, int seg)
-{
-    return &job->routes[(size_t)pe * WSH_SEGS + (size_t)seg].rmem;
-}
-
 /* Where this GPU finds the segment of `pe`, or NULL. */
 static char *place_of(const struct wsh_job *job, int pe, int seg)
 {
-    const struct wsh_rmem *rmem = rmem_of(job, pe, seg);
+    const struct wsh_rmem *rmem = job->heap.seg[seg].base ? wsh_route_main(&job->routes, pe, seg) : NULL;
 
-    if (seg >= WSH_SEG_DEVICE)
-        return rmem->gpu;
-    return job->device.pin_refused ? NULL : rmem->map;
+    if (!rmem)
+        return NULL;
+    return seg >= WSH_SEG_DEVICE ? rmem->gpu : job->device.pin_refused ? NULL : rmem->map;
 }
 
 /* The slots lie at equal distances, each mapped. */

@@ -202,6 +202,14 @@ int nvlink_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *b
     return rmem->gpu ? 0 : refuse_blob(pe);
 }
 
+/* The driver copies from and to any mapped memory of the host. */
+int nvlink_mem_adopt(struct wsh_tp *tp, int pe, enum wsh_seg seg, char *map, size_t len,
+                     struct wsh_rmem *rmem)
+{
+    *rmem = (struct wsh_rmem){.tp = tp, .pe = pe, .seg = seg, .len = len, .map = map};
+    return 0;
+}
+
 static void close_allocation(struct nvlink *nv, struct nvlink_opened *gone)
 {
     struct nvlink_opened **link = &nv->opened;

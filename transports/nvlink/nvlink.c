@@ -148,6 +148,7 @@ const struct wsh_tp_ops wsh_nvlink_ops = {
     .mem_register = nvlink_mem_register,
     .mem_release = nvlink_mem_release,
     .mem_attach = nvlink_mem_attach,
+    .mem_adopt = nvlink_mem_adopt,
     .mem_detach = nvlink_mem_detach,
     .ctx_open = nvlink_ctx_open,
     .ctx_close = nvlink_ctx_close,

@@ -45,6 +45,8 @@ int nvlink_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh
 void nvlink_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem);
 int nvlink_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                       struct wsh_rmem *rmem);
+int nvlink_mem_adopt(struct wsh_tp *tp, int pe, enum wsh_seg seg, char *map, size_t len,
+                     struct wsh_rmem *rmem);
 void nvlink_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem);
 
 /* op.c: the hot path; see struct wsh_tp_ops. */

@@ -121,10 +121,12 @@ static int relay_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers)
 
 static unsigned relay_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
 {
-    return kind == WSH_MEM_DEVICE && ((struct relay *)tp)->peers[pe].reached ? WSH_REACH_ALL : 0;
+    unsigned all = kind == WSH_MEM_DEVICE ? WSH_REACH_ALL : WSH_REACH_PUT | WSH_REACH_GET;
+
+    return ((struct relay *)tp)->peers[pe].reached ? all : 0;
 }
 
-/* Host memory is noted: other PEs copy between it and their device memory, though it is reached by others. */
+/* Host memory too: other PEs copy between it and their device memory. */
 static int relay_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,
                               void *blob, size_t *blob_len)
 {
@@ -142,8 +144,6 @@ static int relay_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, stru
     pthread_mutex_lock(&relay->lock);
     relay->lens[mem->seg] = mem->len;
     pthread_mutex_unlock(&relay->lock);
-    if (mem->kind != WSH_MEM_DEVICE)
-        return 0;
     memcpy(blob, &out, sizeof out);
     *blob_len = sizeof out;
     return 0;
