@@ -29,7 +29,7 @@ WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "",
 WSH_ENV(bootstrap, ENUM(auto|pmix|single), "SHMEM_BOOTSTRAP", "auto", "NVSHMEM_BOOTSTRAP",
         "how PEs find each other: auto, pmix (oshrun, srun --mpi=pmix, mpirun) or single (one PE)")
 WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
-        "transports that may be used: local,nvlink,efa,relay (empty = all)")
+        "transports that may be used: local,nvlink,efa,stage (empty = all)")
 WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",
         "transports for static data alone, where it is to take another path than the heap, as some tests "
         "want (empty = SHMEM_TRANSPORTS)")

@@ -223,7 +223,7 @@ static void close_all_ctxs(struct wsh_job *job)
             wsh_ctx_close(ctx);
     }
     wsh_ctx_fini(&job->ctx);
-    wsh_under_close_ctx(job); /* last: the others' operations go by it */
+    wsh_carrier_close(job); /* last: the others' operations go by it */
 }
 
 /* Nobody goes on before everybody is ready to be reached. */

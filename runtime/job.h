@@ -6,12 +6,12 @@
 #include "bootstrap/boot.h"
 #include "runtime/coll/pool.h"
 #include "runtime/ctx.h"
+#include "runtime/gpu/carrier.h"
 #include "runtime/gpu/device_heap.h"
 #include "runtime/heap.h"
 #include "runtime/route.h"
 #include "runtime/route_blob.h"
 #include "runtime/team.h"
-#include "runtime/gpu/under.h"
 
 #include <sys/types.h>
 
@@ -47,7 +47,7 @@ struct wsh_job {
     int rounds; /* exchanges of blobs so far in this process, over all initializations */
     struct wsh_heap heap;
     struct wsh_device_heap device;
-    struct wsh_under under;
+    struct wsh_carrier carrier;
 
     unsigned n_tps;
     struct wsh_tp *tp[WSH_TP_MAX];

@@ -47,7 +47,7 @@ static int say_no_copy(int pe)
 {
     wsh_error(
         "host memory of PE %d cannot be copied from or to device memory here, since SHMEM_TRANSPORTS leaves "
-        "out local or, for PEs of other hosts, relay; leave the setting empty, or go through a host buffer",
+        "out local or, for PEs of other hosts, stage; leave the setting empty, or go through a host buffer",
         pe);
     return -ENOTSUP;
 }

@@ -33,7 +33,7 @@ void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, 
     else if (wsh_heap_find(&job->heap, addr, len, &off) >= WSH_SEG_DEVICE && !job->same_host[pe])
         snprintf(
             text, size,
-            "%p is device memory, and PE %d is on another host: list relay in SHMEM_TRANSPORTS, or leave the "
+            "%p is device memory, and PE %d is on another host: list stage in SHMEM_TRANSPORTS, or leave the "
             "setting empty",
             addr, pe);
     else

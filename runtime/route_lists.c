@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows the lists by which the settings restrict transports. */
 #include "base/log.h"
+#include "runtime/gpu/stage.h"
 #include "runtime/job.h"
 #include "runtime/route.h"
 
@@ -8,12 +9,32 @@
 #include <string.h>
 #include <strings.h>
 
+/* The i-th transport by name: those of the registry, then staging, which is the core's own; NULL: there are no more. */
+static const char *name_at(size_t i)
+{
+    const struct wsh_tp_ops *const *ops = wsh_tp_registry();
+    size_t n = 0;
+
+    while (ops[n] && n < i)
+        n++;
+    return ops[n] ? ops[n]->name : n == i ? wsh_stage_ops()->name : NULL;
+}
+
+/* A word of a list; "relay" is what staging was called. */
+static bool is_name(const char *word, size_t len, const char *name)
+{
+    static const char former[] = "relay";
+
+    return (strlen(name) == len && !strncasecmp(word, name, len)) ||
+           (!strcmp(name, wsh_stage_ops()->name) && len == strlen(former) && !strncasecmp(word, former, len));
+}
+
 static bool is_listed(const char *list, const char *name)
 {
     for (const char *word = list; word && *word;) {
         size_t len = strcspn(word, ",");
 
-        if (strlen(name) == len && !strncasecmp(word, name, len))
+        if (is_name(word, len, name))
             return true;
         word += len + (word[len] == ',');
     }
@@ -22,8 +43,8 @@ static bool is_listed(const char *list, const char *name)
 
 static bool is_known(const char *word, size_t len)
 {
-    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
-        if (strlen((*ops)->name) == len && !strncasecmp(word, (*ops)->name, len))
+    for (size_t i = 0; name_at(i); i++)
+        if (is_name(word, len, name_at(i)))
             return true;
     return false;
 }
@@ -32,9 +53,8 @@ static int check_list(const char *setting, const char *list)
 {
     char names[128] = "";
 
-    for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "",
-                 (*ops)->name);
+    for (size_t i = 0; name_at(i); i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", name_at(i));
     for (const char *word = list; word && *word;) {
         size_t len = strcspn(word, ",");
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opens the transports that a job needs, registers its memory with them, and closes them. */
 #include "base/log.h"
+#include "runtime/gpu/stage.h"
 #include "runtime/job.h"
 #include "runtime/route.h"
 #include "runtime/route_blob.h"
@@ -100,7 +101,9 @@ static int say_full(const struct wsh_tp_ops *ops)
     return -ENOSPC;
 }
 
-static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
+typedef int open_tp(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigned tp);
+
+static int open_known(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigned tp)
 {
     const struct wsh_tp_params params = {.my_pe = job->my_pe,
                                          .n_pes = job->n_pes,
@@ -113,10 +116,22 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
                                          .loopback = job->loopback,
                                          .gpu = ops->device ? &job->device.gpu : NULL,
                                          .meet_host = meet_host,
-                                         .under = job->under.given.base ? &job->under.given : NULL,
                                          .core = job};
+
+    return ops->open(&params, &job->tp[tp], &job->limits[tp]);
+}
+
+static int open_stage(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigned tp)
+{
+    (void)ops;
+    job->limits[tp] = (struct wsh_tp_limits){0};
+    return wsh_stage_open(&job->carrier.given, job->my_pe, job->n_pes, &job->tp[tp]);
+}
+
+static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops, open_tp *open)
+{
     unsigned tp = job->n_tps;
-    int rc = tp < WSH_TP_MAX ? ops->open(&params, &job->tp[tp], &job->limits[tp]) : say_full(ops);
+    int rc = tp < WSH_TP_MAX ? open(job, ops, tp) : say_full(ops);
 
     if (rc)
         return rc;
@@ -129,9 +144,9 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops)
     return rc ? rc : register_memory(job, tp);
 }
 
-static int open_if_there(struct wsh_job *job, const struct wsh_tp_ops *ops)
+static int open_if_there(struct wsh_job *job, const struct wsh_tp_ops *ops, open_tp *open)
 {
-    int rc = open_one(job, ops);
+    int rc = open_one(job, ops, open);
 
     if (rc != -ENODEV)
         return rc;
@@ -145,7 +160,7 @@ int wsh_route_open(struct wsh_job *job, bool network)
 
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops && !rc; ops++) {
         if (!(*ops)->device && is_needed(job, *ops, network))
-            rc = open_if_there(job, *ops);
+            rc = open_if_there(job, *ops, open_known);
     }
     if (!rc && !job->n_tps) {
         wsh_error("no transport can be used; SHMEM_TRANSPORTS=%s leaves none that works here",
@@ -174,7 +189,9 @@ int wsh_route_open_device(struct wsh_job *job)
 
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops && !rc; ops++)
         if ((*ops)->device && wsh_route_allows(job, *ops, WSH_SEG_DEVICE))
-            rc = open_if_there(job, *ops);
+            rc = open_if_there(job, *ops, open_known);
+    if (!rc && wsh_route_allows(job, wsh_stage_ops(), WSH_SEG_DEVICE))
+        rc = open_if_there(job, wsh_stage_ops(), open_stage);
     if (!rc && job->n_tps == job->device.first_tp) {
         wsh_error("no transport reaches device memory; list nvlink in SHMEM_TRANSPORTS, or leave the setting "
                   "empty");

@@ -3,6 +3,7 @@
 #include "runtime/signal.h"
 
 #include "runtime/amo.h"
+#include "runtime/gpu/stage.h"
 #include "runtime/op.h"
 #include "runtime/rma.h"
 
@@ -15,25 +16,26 @@ struct put_signal {
 };
 
 /*
- * Data by one transport and signal by another, which holds the signal back until the data are there. -EXDEV: not with
- * these transports.
+ * Data by a NIC, and a signal that staging holds back until they are there. -EXDEV: not with these transports, or of so
+ * few bytes that their `done` does not say that they are there.
  */
 static int by_two_roads(struct put_signal *ps)
 {
     const struct wsh_target *to = &ps->op.to;
     struct wsh_ctx *ctx = ps->op.ctx;
     const struct wsh_tp_limits *limits = &ctx->job->limits[to->rmem->tp->index];
-    struct wsh_tctx *tctx = ctx->tctx[ps->sig.rmem->tp->index];
+    const struct wsh_tp *signals = ps->sig.rmem->tp;
+    struct wsh_tctx *tctx = ctx->tctx[signals->index];
     struct wsh_done *gate;
     int rc;
 
-    if (!limits->copy_max || ps->len <= limits->copy_max)
+    if (signals->ops != wsh_stage_ops() || !limits->copy_max || ps->len <= limits->copy_max)
         return -EXDEV;
-    rc = tctx->tp->ops->signal_behind(tctx, &ps->sig, ps->done, &gate);
+    rc = wsh_stage_signal_hold(tctx, &ps->sig, ps->done, &gate);
     if (rc)
-        return rc == -ENOTSUP ? -EXDEV : rc;
+        return rc;
     rc = wsh_op_ops(to)->put(wsh_op_tctx(ctx, to), to->rmem, to->off, ps->src, ps->len, gate);
-    tctx->tp->ops->signal_go(tctx, &ps->sig, gate, !rc);
+    wsh_stage_signal_release(tctx, &ps->sig, gate, !rc);
     return rc;
 }
 

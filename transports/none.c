@@ -117,19 +117,6 @@ static int none_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, s
     return -ENOTSUP;
 }
 
-static int none_signal_behind(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
-                              struct wsh_done **gate)
-{
-    (void)tctx, (void)sig, (void)done, (void)gate;
-    return -ENOTSUP;
-}
-
-static void none_signal_go(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate,
-                           bool started)
-{
-    (void)tctx, (void)sig, (void)gate, (void)started;
-}
-
 static int none_fence(struct wsh_tctx *tctx)
 {
     (void)tctx;
@@ -188,8 +175,6 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     FILL(get)
     FILL(amo)
     FILL(put_signal)
-    FILL(signal_behind)
-    FILL(signal_go)
     FILL(put_strided)
     FILL(fence)
     FILL(pending)

@@ -4,10 +4,9 @@
 
 #include <pthread.h>
 
-extern const struct wsh_tp_ops wsh_local_ops, wsh_nvlink_ops, wsh_efa_ops, wsh_relay_ops;
+extern const struct wsh_tp_ops wsh_local_ops, wsh_nvlink_ops, wsh_efa_ops;
 
-static const struct wsh_tp_ops *const known[] = {&wsh_local_ops, &wsh_nvlink_ops, &wsh_efa_ops,
-                                                 &wsh_relay_ops};
+static const struct wsh_tp_ops *const known[] = {&wsh_local_ops, &wsh_nvlink_ops, &wsh_efa_ops};
 
 #define N_KNOWN (sizeof known / sizeof known[0])
 

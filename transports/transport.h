@@ -40,8 +40,6 @@ enum wsh_reach {
 struct wsh_gpu;
 struct wsh_tp_ops;
 struct wsh_tp_limits;
-struct wsh_tp_under;
-struct wsh_inbox;
 
 /* An open transport; the transport's own struct begins with it. */
 struct wsh_tp {
@@ -84,32 +82,12 @@ struct wsh_tp_params {
     bool hmem;     /* a GPU may be used later: its memory is to be taken too, if that is possible */
     bool loopback; /* all PEs are on this machine: sockets listen where no other machine reaches them */
     const struct wsh_gpu *gpu; /* transports of device memory only */
-    const struct wsh_tp_under
-        *under; /* … and what one of them goes by that goes by others; NULL: no need of one */
     /*
      * For open, by all PEs of this host or by none: all[local_size], by local rank, is what each of them gave, `len`
      * bytes. NULL or -ENOTSUP: there is no way.
      */
     int (*meet_host)(const struct wsh_tp_params *params, const void *mine, size_t len, void *all);
     void *core; /* for meet_host */
-};
-
-/* Memory of a PE as another transport reaches it, and that transport's part of a context that is the asker's alone. */
-struct wsh_tp_way {
-    const struct wsh_rmem *rmem;
-    struct wsh_tctx *tctx;
-};
-
-/* What a transport is given that carries its operations by others. Valid until it is closed. */
-struct wsh_tp_under {
-    char *base; /* host memory for it alone, zero when it opens, … */
-    size_t len; /* … as long on all PEs, … */
-    size_t off; /* … at this offset of WSH_SEG_HEAP */
-    struct wsh_inbox
-        *inbox; /* from which kernels pull what has come, zero when it opens; NULL: they do not */
-    /* From its connect on: host memory (WSH_SEG_HEAP) of any PE; later this PE's device memory. -EHOSTUNREACH: none. */
-    int (*find)(const struct wsh_tp_under *under, int pe, enum wsh_seg seg, struct wsh_tp_way *way);
-    void *core; /* for find */
 };
 
 struct wsh_tp_limits {
@@ -205,7 +183,7 @@ struct wsh_tp_ops {
                         size_t *blob_len);
     void (*mem_release)(struct wsh_tp *tp, struct wsh_lmem *lmem);
     /*
-     * After connect. Fills *rmem (map included where CPU loads and stores work). The core hands it to no other transport.
+     * After connect. Fills *rmem (map included where CPU loads and stores work), which goes to no other transport.
      */
     int (*mem_attach)(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                       struct wsh_rmem *rmem);
@@ -234,15 +212,6 @@ struct wsh_tp_ops {
                void *result, struct wsh_done *done);
     int (*put_signal)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                       size_t len, const struct wsh_sig *sig, struct wsh_done *done);
-
-    /*
-     * A signal behind data that go by another transport: it leaves in its turn, once *gate, which begins at 1, is 0.
-     * The caller gives *gate to the put as `done`, then calls signal_go with whether that was started; if not, nothing
-     * has been asked for. `done` reaches 0 when the signal leaves. -ENOTSUP, unlogged: there is no such way.
-     */
-    int (*signal_behind)(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
-                         struct wsh_done **gate);
-    void (*signal_go)(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate, bool started);
 
     /*
      * The first blocks of `shape` in one piece: as many as go, at least two; *taken of them, whose source may be reused
@@ -279,7 +248,7 @@ struct wsh_tp_ops {
     void (*describe)(struct wsh_tctx *tctx, char *text, size_t size);
 };
 
-/* All transports in order of preference (local, nvlink, efa, relay), complete tables without NULL slots; then NULL. */
+/* All transports in order of preference (local, nvlink, efa), complete tables without NULL slots; then NULL. */
 const struct wsh_tp_ops *const *wsh_tp_registry(void);
 
 /* Copies `ops`, filling every NULL slot with the typed "not supported" body of none.c. */

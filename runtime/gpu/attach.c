@@ -102,13 +102,13 @@ static int close_parts(struct wsh_job *job)
     wsh_view_close(job);
     wsh_ctx_shrink(job, job->device.first_tp);
     wsh_route_close_device(job);
-    wsh_under_close_ctx(job);
+    wsh_carrier_close(job);
     return 0;
 }
 
 static int open_parts(struct wsh_job *job)
 {
-    int rc = wsh_under_open_ctx(job);
+    int rc = wsh_carrier_open(job);
 
     if (!rc)
         rc = wsh_route_open_device(job);
@@ -214,7 +214,7 @@ static int attach(struct wsh_job *job, const char *routine)
     if (!rc)
         rc = wsh_proxy_open(job);
     if (!rc)
-        rc = wsh_under_warm(job);
+        rc = wsh_carrier_warm(job);
     if (wsh_agree(&job->world, !rc, &all_ok))
         wsh_job_abort(1);
     for (int pe = 0; peers && pe < job->n_pes; pe++)
@@ -250,12 +250,12 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
         return wsh_view_refill(job);
     rc = wsh_barrier(&job->world, routine);
     if (!rc)
-        rc = wsh_under_open(job);
+        rc = wsh_carrier_reserve(job);
     if (rc)
         return rc;
     rc = attach(job, routine);
     if (rc) {
-        wsh_under_close(job);
+        wsh_carrier_free(job);
         return rc;
     }
     job->device.attached = true;
@@ -290,6 +290,6 @@ void wsh_device_close(struct wsh_job *job)
 {
     if (job->device.attached)
         close_memory(job);
-    job->under = (struct wsh_under){0};
+    job->carrier = (struct wsh_carrier){0};
     job->device.n_local = 0;
 }

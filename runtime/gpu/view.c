@@ -268,7 +268,7 @@ void wsh_view_fill(struct wsh_job *job)
     wsh_view_teams(job, device);
     wsh_proxy_view(job, device);
     device->claim = view->block;
-    device->inbox = job->device.pin_refused ? 0 : (uint64_t)(uintptr_t)job->under.given.inbox;
+    device->inbox = job->device.pin_refused ? 0 : (uint64_t)(uintptr_t)job->carrier.given.inbox;
     device->look_mask = device->inbox ? LOOK_OFTEN : WSH_DEVICE_LOOK_RARELY;
     device->ranges = view->block + view->ranges;
     device->handles = (uint64_t)(uintptr_t)&view->pinned->handles;

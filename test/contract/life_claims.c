@@ -14,7 +14,7 @@
 
 void claim_registry_covered(void)
 {
-    static const char *const covered[] = {"local", "nvlink", "efa", "relay"};
+    static const char *const covered[] = {"local", "nvlink", "efa"};
 
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++) {
         bool found = false;

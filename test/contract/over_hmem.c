@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract over efa and relay together, with a provider that takes device memory (test/fake_hmem): puts and gets go
- * by the former, what the target's GPU must do by the latter. As the core does, an operation waits for what a fence has
- * ordered before it on the other road.
+ * The contract over efa and staging together, with a provider that takes device memory (test/fake_hmem): puts and gets
+ * go by the former, what the target's GPU must do by the latter. As the core does, an operation waits for what a fence
+ * has ordered before it on the other road.
  */
 #include "test/contract/group_gpu.h"
 #include "test/contract/stack.h"
@@ -14,10 +14,11 @@
 #include <unistd.h>
 
 const bool stack_hmem = true;
+const struct wsh_tp_ops *const stack_carrier = NULL;
 
 struct both {
     struct wsh_tctx base;
-    struct wsh_tctx *part[PARTS]; /* of EFA and RELAY */
+    struct wsh_tctx *part[PARTS]; /* of EFA and STAGE */
     unsigned epoch;
     struct {
         unsigned epoch, used, before; /* bits of parts */
@@ -33,7 +34,7 @@ static struct stack *stack_of(struct wsh_tctx *tctx)
 static struct wsh_tctx *take(struct wsh_tctx *tctx, int pe, int road)
 {
     struct both *both = (struct both *)tctx;
-    int other = road == EFA ? RELAY : EFA;
+    int other = road == EFA ? STAGE : EFA;
 
     if (both->roads[pe].epoch != both->epoch) {
         both->roads[pe].before |= both->roads[pe].used;
@@ -54,11 +55,11 @@ static int both_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
     int rc = both ? stack_part[EFA]->ctx_open(stack->tp[EFA], &both->part[EFA]) : -ENOMEM;
 
     if (!rc)
-        rc = stack_part[RELAY]->ctx_open(stack->tp[RELAY], &both->part[RELAY]);
+        rc = stack_part[STAGE]->ctx_open(stack->tp[STAGE], &both->part[STAGE]);
     if (rc)
         return rc;
     both->part[EFA]->tp = stack->tp[EFA];
-    both->part[RELAY]->tp = stack->tp[RELAY];
+    both->part[STAGE]->tp = stack->tp[STAGE];
     both->base.tp = tp;
     *tctx = &both->base;
     return 0;
@@ -68,7 +69,7 @@ static void both_close(struct wsh_tctx *tctx)
 {
     struct both *both = (struct both *)tctx;
 
-    stack_part[RELAY]->ctx_close(both->part[RELAY]);
+    stack_part[STAGE]->ctx_close(both->part[STAGE]);
     stack_part[EFA]->ctx_close(both->part[EFA]);
     free(both);
 }
@@ -76,7 +77,7 @@ static void both_close(struct wsh_tctx *tctx)
 /* To a PE's own memory there is one road. */
 static int road_to(struct wsh_tctx *tctx, int pe)
 {
-    return pe == stack_of(tctx)->me ? RELAY : EFA;
+    return pe == stack_of(tctx)->me ? STAGE : EFA;
 }
 
 static const struct wsh_rmem *place(struct wsh_tctx *tctx, const struct wsh_rmem *rmem)
@@ -105,28 +106,28 @@ static int both_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
 static int both_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
                     void *result, struct wsh_done *done)
 {
-    struct wsh_tctx *part = take(tctx, rmem->pe, RELAY);
+    struct wsh_tctx *part = take(tctx, rmem->pe, STAGE);
 
-    return part ? stack_part[RELAY]->amo(part, rmem, off, amo, result, done) : -EAGAIN;
+    return part ? stack_part[STAGE]->amo(part, rmem, off, amo, result, done) : -EAGAIN;
 }
 
 static int both_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                            size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
-    struct wsh_tctx *relay = take(tctx, rmem->pe, RELAY), *efa;
+    struct wsh_tctx *stage = take(tctx, rmem->pe, STAGE), *efa;
     struct wsh_done *gate;
     int rc;
 
-    if (!relay)
+    if (!stage)
         return -EAGAIN;
-    if (road_to(tctx, rmem->pe) == RELAY || len <= stack_of(tctx)->limits[EFA].copy_max)
-        return stack_part[RELAY]->put_signal(relay, rmem, off, src, len, sig, done);
+    if (road_to(tctx, rmem->pe) == STAGE || len <= stack_of(tctx)->limits[EFA].copy_max)
+        return stack_part[STAGE]->put_signal(stage, rmem, off, src, len, sig, done);
     efa = take(tctx, rmem->pe, EFA);
-    rc = efa ? stack_part[RELAY]->signal_behind(relay, sig, done, &gate) : -EAGAIN;
+    rc = efa ? wsh_stage_signal_hold(stage, sig, done, &gate) : -EAGAIN;
     if (rc)
         return rc;
     rc = stack_part[EFA]->put(efa, place(tctx, rmem), off, src, len, gate);
-    stack_part[RELAY]->signal_go(relay, sig, gate, !rc);
+    wsh_stage_signal_release(stage, sig, gate, !rc);
     return rc;
 }
 
@@ -143,7 +144,7 @@ static size_t both_pending(struct wsh_tctx *tctx, int pe)
 {
     struct both *both = (struct both *)tctx;
 
-    return stack_part[EFA]->pending(both->part[EFA], pe) + stack_part[RELAY]->pending(both->part[RELAY], pe);
+    return stack_part[EFA]->pending(both->part[EFA], pe) + stack_part[STAGE]->pending(both->part[STAGE], pe);
 }
 
 static void both_describe(struct wsh_tctx *tctx, char *text, size_t size)
@@ -151,7 +152,7 @@ static void both_describe(struct wsh_tctx *tctx, char *text, size_t size)
     struct both *both = (struct both *)tctx;
 
     stack_part[EFA]->describe(both->part[EFA], text, size);
-    stack_part[RELAY]->describe(both->part[RELAY], text, size);
+    stack_part[STAGE]->describe(both->part[STAGE], text, size);
 }
 
 /* Becomes itself with the other libfabric, which has to be found before the program starts. */
@@ -188,7 +189,7 @@ __attribute__((constructor)) static void find_parts(void)
 }
 
 const struct group_road group_road = {.name = "hmem",
-                                      .transport = "relay",
+                                      .transport = "stage",
                                       .ops = &stack_ops,
                                       .provider = "tcp",
                                       .dies_loudly = true,

@@ -2,6 +2,7 @@
 /* Knows how the three transports are opened, meet and end together. */
 #include "test/contract/stack.h"
 
+#include "test/contract/carrier.h"
 #include "test/contract/group_gpu.h"
 
 #include "transports/nvlink/agent.h"
@@ -11,26 +12,32 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BOX = 540 << 10 };
-
-static const char *const names[PARTS] = {"efa", "nvlink", "relay"};
+static const char *const names[STAGE] = {"efa", "nvlink"};
 const struct wsh_tp_ops *stack_part[PARTS];
 
-/* Address of a PE: the relay's first, since the suite spoils it there. */
+/* Address of a PE: staging's first, since the suite spoils it there. */
 struct blob {
     uint32_t len[PARTS], box_len;
     char bytes[];
 };
 
-static int find(const struct wsh_tp_under *under, int pe, enum wsh_seg seg, struct wsh_tp_way *way)
+static int reach_box(const struct wsh_stage_carrier *carrier, int pe, struct wsh_stage_target *to)
 {
-    struct stack *stack = under->core;
-    bool box = seg == WSH_SEG_HEAP;
-    const struct wsh_rmem *rmem = box ? &stack->boxes[pe] : &stack->device;
+    struct stack *stack = carrier->core;
 
-    if (!stack->met || !rmem->tp)
+    if (!stack->met || !stack->boxes[pe].tp)
         return -EHOSTUNREACH;
-    *way = (struct wsh_tp_way){rmem, stack->ctx[box ? EFA : NVLINK]};
+    *to = (struct wsh_stage_target){&stack->boxes[pe], stack->ctx[EFA]};
+    return 0;
+}
+
+static int reach_own(const struct wsh_stage_carrier *carrier, enum wsh_seg seg, struct wsh_stage_target *to)
+{
+    struct stack *stack = carrier->core;
+
+    if (!stack->met)
+        return -EHOSTUNREACH;
+    *to = (struct wsh_stage_target){seg == WSH_SEG_HEAP ? &stack->here : &stack->device, stack->ctx[NVLINK]};
     return 0;
 }
 
@@ -52,7 +59,8 @@ static void stack_close(struct wsh_tp *tp)
         if (stack->tp[part])
             stack_part[part]->close(stack->tp[part]);
     }
-    munmap(stack->under.base, stack->under.len);
+    if (!stack_carrier)
+        munmap(stack->carrier.base, stack->carrier.len);
     free(stack);
 }
 
@@ -62,16 +70,26 @@ static int open_part(struct stack *stack, const struct wsh_tp_params *params, in
     struct wsh_tp_params its = *params;
     int rc;
 
-    its.under = part == RELAY ? &stack->under : NULL;
     its.gpu = part == EFA ? NULL : params->gpu;
     its.hmem = stack_hmem;
-    rc = stack_part[part]->open(&its, &stack->tp[part], &stack->limits[part]);
+    rc = part == STAGE ? wsh_stage_open(&stack->carrier, stack->me, stack->n, &stack->tp[part])
+                       : stack_part[part]->open(&its, &stack->tp[part], &stack->limits[part]);
     *limits = stack->limits[part];
     if (!rc)
         stack->tp[part]->ops = stack_part[part];
     else
         stack->tp[part] = NULL;
     return rc;
+}
+
+static char *stack_memory(int pe)
+{
+    void *memory;
+
+    if (stack_carrier)
+        return carrier_memory(pe);
+    memory = mmap(NULL, CARRIER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
 }
 
 static int stack_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)
@@ -81,9 +99,12 @@ static int stack_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
 
     stack->me = params->my_pe;
     stack->n = params->n_pes;
-    stack->under = (struct wsh_tp_under){.len = (size_t)BOX * GROUP_MAX, .find = find, .core = stack};
-    stack->under.base =
-        mmap(NULL, stack->under.len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack->carrier = (struct wsh_stage_carrier){.base = stack_memory(stack->me),
+                                                .len = CARRIER_BYTES,
+                                                .gpu = params->gpu,
+                                                .reach = reach_box,
+                                                .own = reach_own,
+                                                .core = stack};
     for (int part = 0; part < PARTS && !rc; part++)
         rc = open_part(stack, params, part, limits);
     if (rc) {
@@ -98,7 +119,8 @@ static int stack_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
 static int stack_address(struct wsh_tp *tp, void *bytes, size_t *len)
 {
     struct stack *stack = (struct stack *)tp;
-    struct wsh_mem mem = {WSH_SEG_HEAP, WSH_MEM_HOST, stack->under.base, stack->under.len, -1, NULL, 0, 0};
+    struct wsh_mem mem = {
+        WSH_SEG_HEAP, WSH_MEM_HOST, stack->carrier.base, stack->carrier.len, -1, NULL, 0, 0};
     static _Thread_local char key[WSH_TP_MEM_MAX];
     struct blob *blob = bytes;
     size_t room = *len - sizeof *blob, at = 0, part_len, key_len = sizeof key;
@@ -135,7 +157,7 @@ static bool is_whole(const struct wsh_tp_peers *peers, int pe)
 
     return !peers->len[pe] || (peers->len[pe] > sizeof *blob &&
                                peers->len[pe] == sizeof *blob + blob->len[EFA] + blob->len[NVLINK] +
-                                                     blob->len[RELAY] + blob->box_len);
+                                                     blob->len[STAGE] + blob->box_len);
 }
 
 static int connect_part(struct stack *stack, const struct wsh_tp_peers *peers, int part)
@@ -143,7 +165,7 @@ static int connect_part(struct stack *stack, const struct wsh_tp_peers *peers, i
     const void *address[GROUP_MAX];
     size_t len[GROUP_MAX];
     bool same_host[GROUP_MAX];
-    const struct wsh_tp_peers its = {stack->n, address, len, same_host};
+    const struct wsh_tp_peers its = {stack->n, address, len, same_host, peers->secret, peers->generation};
 
     for (int pe = 0; pe < stack->n; pe++) {
         same_host[pe] = pe == stack->me;
@@ -156,7 +178,7 @@ static int connect_part(struct stack *stack, const struct wsh_tp_peers *peers, i
     return stack_part[part]->connect(stack->tp[part], &its);
 }
 
-static int open_ways(struct stack *stack, const struct wsh_tp_peers *peers)
+static int open_targets(struct stack *stack, const struct wsh_tp_peers *peers)
 {
     int rc = 0;
 
@@ -169,34 +191,37 @@ static int open_ways(struct stack *stack, const struct wsh_tp_peers *peers)
         if (key)
             stack->boxes[pe].tp = stack->tp[EFA];
     }
-    for (int part = 0; part < RELAY && !rc; part++) {
+    for (int part = 0; part < STAGE && !rc; part++) {
         rc = stack->ctx[part] ? 0 : stack_part[part]->ctx_open(stack->tp[part], &stack->ctx[part]);
         if (!rc)
             stack->ctx[part]->tp = stack->tp[part];
     }
+    if (!rc)
+        rc = stack_part[NVLINK]->mem_adopt(stack->tp[NVLINK], stack->me, WSH_SEG_HEAP, stack->carrier.base,
+                                           stack->carrier.len, &stack->here);
     stack->met = !rc;
     return rc;
 }
 
-/* The relay's first, without ways: so that what is wrong with its addresses is found. */
+/* Staging's first, without targets: so that what is wrong with its addresses is found. */
 static int stack_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers)
 {
     struct stack *stack = (struct stack *)tp;
-    int rc = connect_part(stack, peers, RELAY);
+    int rc = connect_part(stack, peers, STAGE);
 
-    for (int part = 0; part < RELAY && !rc; part++)
+    for (int part = 0; part < STAGE && !rc; part++)
         rc = connect_part(stack, peers, part);
     if (!rc)
-        rc = open_ways(stack, peers);
-    return rc ? rc : connect_part(stack, peers, RELAY);
+        rc = open_targets(stack, peers);
+    return rc ? rc : connect_part(stack, peers, STAGE);
 }
 
 static unsigned stack_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
 {
-    return stack_part[RELAY]->reach(((struct stack *)tp)->tp[RELAY], pe, kind);
+    return stack_part[STAGE]->reach(((struct stack *)tp)->tp[STAGE], pe, kind);
 }
 
-/* Behind the relay's blob comes efa's. */
+/* Behind staging's blob comes efa's. */
 static int register_direct(struct stack *stack, const struct wsh_mem *mem, void *blob, size_t *len)
 {
     size_t key_len = WSH_TP_MEM_MAX - *len;
@@ -217,7 +242,7 @@ static int stack_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, stru
     int rc = stack_part[NVLINK]->mem_register(stack->tp[NVLINK], mem, &stack->own, key, &key_len);
 
     if (!rc)
-        rc = stack_part[RELAY]->mem_register(stack->tp[RELAY], mem, lmem, blob, len);
+        rc = stack_part[STAGE]->mem_register(stack->tp[STAGE], mem, lmem, blob, len);
     if (!rc && stack_hmem)
         rc = register_direct(stack, mem, blob, len);
     stack->device = (struct wsh_rmem){
@@ -230,7 +255,7 @@ static void stack_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
     struct stack *stack = (struct stack *)tp;
 
     stack_part[NVLINK]->mem_release(stack->tp[NVLINK], stack->own);
-    stack_part[RELAY]->mem_release(stack->tp[RELAY], lmem);
+    stack_part[STAGE]->mem_release(stack->tp[STAGE], lmem);
     if (stack->direct)
         stack_part[EFA]->mem_release(stack->tp[EFA], stack->direct);
     stack->direct = NULL;
@@ -239,10 +264,10 @@ static void stack_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
 static int stack_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t len,
                             struct wsh_rmem *rmem)
 {
-    enum { RELAYS = 16 }; /* bytes of its blob */
+    enum { STAGES = 16 }; /* bytes of its blob */
     struct stack *stack = (struct stack *)tp;
-    size_t its = stack_hmem && len > RELAYS ? RELAYS : len;
-    int rc = stack_part[RELAY]->mem_attach(stack->tp[RELAY], pe, seg, blob, its, rmem);
+    size_t its = stack_hmem && len > STAGES ? STAGES : len;
+    int rc = stack_part[STAGE]->mem_attach(stack->tp[STAGE], pe, seg, blob, its, rmem);
 
     if (rc || !stack_hmem || pe == stack->me)
         return rc;
@@ -263,7 +288,7 @@ static int stack_progress(struct wsh_tp *tp)
     return moved;
 }
 
-struct wsh_tp_ops stack_ops = {.name = "relay",
+struct wsh_tp_ops stack_ops = {.name = "stage",
                                .open = stack_open,
                                .close = stack_close,
                                .address = stack_address,
@@ -276,12 +301,40 @@ struct wsh_tp_ops stack_ops = {.name = "relay",
 
 void stack_find_parts(void)
 {
+    static struct wsh_tp_ops own;
+
     if (!nvlink_agent_size) {
         puts("skip: built without nvcc: no atomics on device memory");
         exit(77);
     }
     for (const struct wsh_tp_ops *const *known = wsh_tp_registry(); *known; known++)
-        for (int part = 0; part < PARTS; part++)
+        for (int part = 0; part < STAGE; part++)
             if (!strcmp((*known)->name, names[part]))
                 stack_part[part] = *known;
+    stack_part[STAGE] = wsh_stage_ops();
+    if (!stack_carrier)
+        return;
+    wsh_tp_fill(&own, stack_carrier);
+    stack_part[EFA] = &own;
+}
+
+static int alone_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
+{
+    return stack_part[STAGE]->ctx_open(((struct stack *)tp)->tp[STAGE], tctx);
+}
+
+void stack_alone(void)
+{
+    const struct wsh_tp_ops *stage = stack_part[STAGE];
+
+    stack_ops.ctx_open = alone_ctx_open;
+    stack_ops.ctx_close = stage->ctx_close;
+    stack_ops.put = stage->put;
+    stack_ops.get = stage->get;
+    stack_ops.amo = stage->amo;
+    stack_ops.put_signal = stage->put_signal;
+    stack_ops.put_strided = stage->put_strided;
+    stack_ops.fence = stage->fence;
+    stack_ops.pending = stage->pending;
+    stack_ops.describe = stage->describe;
 }

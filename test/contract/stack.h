@@ -1,34 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the relay transport above efa with libfabric's provider tcp and nvlink with a CUDA driver without a GPU: each
- * PE believes that the others are on other hosts. What the core does for it is done here: memory, ways, and progress of
- * all three.
+ * Staging above a carrier (efa, or the test's own) and nvlink with a CUDA driver without a GPU: each PE believes that
+ * the others are on other hosts. What the core does for it is done here: memory, targets, and progress of all three.
  */
 #ifndef WSH_TEST_CONTRACT_STACK_H
 #define WSH_TEST_CONTRACT_STACK_H
 
+#include "runtime/gpu/stage.h"
 #include "test/contract/group.h"
 
-enum { EFA, NVLINK, RELAY, PARTS };
+enum { EFA, NVLINK, STAGE, PARTS }; /* EFA: the carrier */
 
 struct stack {
     struct wsh_tp base;
     int me, n;
     struct wsh_tp *tp[PARTS];
     struct wsh_tp_limits limits[PARTS];
-    struct wsh_tctx *ctx[PARTS]; /* for the relay's own use */
-    struct wsh_tp_under under;
+    struct wsh_tctx *ctx[PARTS]; /* for what staging sends and copies */
+    struct wsh_stage_carrier carrier;
     struct wsh_lmem *box, *own, *direct;
-    struct wsh_rmem boxes[GROUP_MAX], device;
+    struct wsh_rmem boxes[GROUP_MAX], device, here;
     struct wsh_rmem far[GROUP_MAX]; /* with stack_hmem: device memory as efa reaches it */
-    bool met;                       /* the ways are there */
+    bool met;                       /* the targets are there */
 };
 
-extern const bool stack_hmem; /* of the program: efa takes device memory too */
+/* Of the program: efa takes device memory too; the carrier, NULL: efa. */
+extern const bool stack_hmem;
+extern const struct wsh_tp_ops *const stack_carrier;
 extern const struct wsh_tp_ops *stack_part[PARTS];
 extern struct wsh_tp_ops stack_ops; /* all but what contexts do */
 
 /* Ends the program where the parts are not there; call before the suite runs. */
 void stack_find_parts(void);
+/* What contexts do is staging's own. */
+void stack_alone(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the host's side of test/device/inbox_on_cpu: the relay's own; the messages are made, and applied, here. */
+/* Knows the host's side of test/device/inbox_on_cpu: the stage's own; the messages are made, and applied, here. */
 #include "test/device/inbox_host.h"
 
-#include "transports/relay/relay.h"
+#include "runtime/gpu/stage_state.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@ enum { PLACES = 512, STREAM_OPS = 16 };
 #define NO_MESSAGE UINT64_MAX
 
 struct inbox_host {
-    struct relay relay;
-    struct relay_peer peer;
+    struct wsh_stage stage;
+    struct wsh_stage_peer peer;
     struct wsh_inbox shared;
     struct inbox_memory *memory;
-    struct relay_head head[PLACES];
+    struct wsh_stage_head head[PLACES];
     uint64_t payload[PLACES][INBOX_WORDS];
     struct wsh_rmem mine;
     uint64_t stream[STREAM_OPS]; /* what the stream was given, by its number: the message's */
@@ -24,13 +24,13 @@ struct inbox_host {
 };
 
 /* One in three is of one of these kinds, in turn; the others are puts with signal. */
-static enum relay_kind inbox_kind(uint64_t pos)
+static enum wsh_stage_kind inbox_kind(uint64_t pos)
 {
-    static const enum relay_kind kinds[INBOX_KINDS] = {[INBOX_SIGNAL] = RELAY_SIGNAL,
-                                                       [INBOX_TURN] = RELAY_FETCH,
-                                                       [INBOX_LAST] = RELAY_AMO,
-                                                       [INBOX_PUT] = RELAY_PUT,
-                                                       [INBOX_GET] = RELAY_GET};
+    static const enum wsh_stage_kind kinds[INBOX_KINDS] = {[INBOX_SIGNAL] = WSH_STAGE_SIGNAL,
+                                                           [INBOX_TURN] = WSH_STAGE_FETCH,
+                                                           [INBOX_LAST] = WSH_STAGE_AMO,
+                                                           [INBOX_PUT] = WSH_STAGE_PUT,
+                                                           [INBOX_GET] = WSH_STAGE_GET};
 
     return kinds[inbox_what(pos)];
 }
@@ -38,25 +38,25 @@ static enum relay_kind inbox_kind(uint64_t pos)
 /* Message `pos`: its number in every word, then one more of what is counted, or only the one or the other. */
 static void make(struct inbox_host *host, uint64_t pos)
 {
-    struct relay_head *head = &host->head[pos % PLACES];
-    enum relay_kind kind = inbox_kind(pos);
+    struct wsh_stage_head *head = &host->head[pos % PLACES];
+    enum wsh_stage_kind kind = inbox_kind(pos);
     size_t slot = pos % INBOX_SLOTS;
 
-    *head = (struct relay_head){.kind = (uint8_t)kind,
-                                .op = WSH_AMO_CSWAP,
-                                .width = 8,
-                                .signal_op = WSH_AMO_ADD,
-                                .len = INBOX_WORDS * 8 - (uint32_t)(pos % 3),
-                                .off = (size_t)((char *)host->memory->slot[slot] - (char *)host->memory),
-                                .signal_off = offsetof(struct inbox_memory, count),
-                                .value = 1,
-                                .compare = 0};
-    if (kind == RELAY_FETCH) {
+    *head = (struct wsh_stage_head){.kind = (uint8_t)kind,
+                                    .op = WSH_AMO_CSWAP,
+                                    .width = 8,
+                                    .signal_op = WSH_AMO_ADD,
+                                    .len = INBOX_WORDS * 8 - (uint32_t)(pos % 3),
+                                    .off = (size_t)((char *)host->memory->slot[slot] - (char *)host->memory),
+                                    .signal_off = offsetof(struct inbox_memory, count),
+                                    .value = 1,
+                                    .compare = 0};
+    if (kind == WSH_STAGE_FETCH) {
         head->len = 8;
         head->off = offsetof(struct inbox_memory, turn);
         head->compare = pos / 3 / INBOX_KINDS;
         head->value = pos / 3 / INBOX_KINDS + 1;
-    } else if (kind == RELAY_AMO) {
+    } else if (kind == WSH_STAGE_AMO) {
         head->len = 8;
         head->op = WSH_AMO_SET;
         head->off = offsetof(struct inbox_memory, last);
@@ -68,62 +68,62 @@ static void make(struct inbox_host *host, uint64_t pos)
 
 static void apply(struct inbox_host *host, uint64_t pos)
 {
-    const struct relay_head *head = &host->head[pos % PLACES];
+    const struct wsh_stage_head *head = &host->head[pos % PLACES];
     uint64_t *payload = host->payload[pos % PLACES], old;
     char *to = (char *)host->memory + head->off;
 
     switch (head->kind) {
-    case RELAY_FETCH:
-    case RELAY_AMO:
+    case WSH_STAGE_FETCH:
+    case WSH_STAGE_AMO:
         old = wsh_amo_apply(to, (enum wsh_amo_op)head->op, 8, head->value, head->compare);
-        if (head->kind == RELAY_FETCH)
+        if (head->kind == WSH_STAGE_FETCH)
             *payload = old;
         return;
-    case RELAY_GET: memcpy(payload, to, head->len); return;
+    case WSH_STAGE_GET: memcpy(payload, to, head->len); return;
     default: memcpy(to, payload, head->len);
     }
-    if (head->kind == RELAY_SIGNAL)
+    if (head->kind == WSH_STAGE_SIGNAL)
         wsh_amo_apply((char *)host->memory + head->signal_off, WSH_AMO_ADD, 8, head->value, 0);
 }
 
 /* To the stream, which carries things out later, in their order. */
-static int issue(struct relay *relay, uint64_t pos)
+static int issue(struct wsh_stage *stage, uint64_t pos)
 {
-    struct inbox_host *host = (struct inbox_host *)relay;
+    struct inbox_host *host = (struct inbox_host *)stage;
 
-    if (relay->issued - relay->landed == STREAM_OPS)
+    if (stage->issued - stage->landed == STREAM_OPS)
         return -EAGAIN;
-    host->stream[relay->issued++ % STREAM_OPS] = pos;
+    host->stream[stage->issued++ % STREAM_OPS] = pos;
     return 0;
 }
 
-int relay_in_apply(struct relay *relay, struct relay_peer *peer, uint64_t pos)
+int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos)
 {
-    int rc = peer == &((struct inbox_host *)relay)->peer ? issue(relay, pos) : -EINVAL;
+    int rc = peer == &((struct inbox_host *)stage)->peer ? issue(stage, pos) : -EINVAL;
 
     if (rc)
         return rc;
-    relay->in_issued = relay->issued;
-    relay->in_applied++;
+    stage->in_issued = stage->issued;
+    stage->in_applied++;
     return 0;
 }
 
-int relay_gpu_probe(struct relay *relay)
+int wsh_stage_gpu_probe(struct wsh_stage *stage)
 {
-    return issue(relay, NO_MESSAGE);
+    return issue(stage, NO_MESSAGE);
 }
 
 /* The stream goes on, at its own pace. */
 static void look_at_stream(struct inbox_host *host)
 {
-    struct relay *relay = &host->relay;
-    uint64_t pos = host->stream[relay->landed % STREAM_OPS];
+    struct wsh_stage *stage = &host->stage;
+    uint64_t pos = host->stream[stage->landed % STREAM_OPS];
 
-    if (relay->landed == relay->issued || ++host->looks % 4)
+    if (stage->landed == stage->issued || ++host->looks % 4)
         return;
     if (pos != NO_MESSAGE)
         apply(host, pos);
-    relay->landed++;
+    stage->landed++;
 }
 
 struct inbox_host *inbox_host_open(struct inbox_memory *memory)
@@ -134,7 +134,7 @@ struct inbox_host *inbox_host_open(struct inbox_memory *memory)
         abort();
     host->memory = memory;
     host->mine = (struct wsh_rmem){.map = (char *)memory, .len = sizeof *memory};
-    host->relay.inbox.shared = &host->shared;
+    host->stage.inbox.shared = &host->shared;
     return host;
 }
 
@@ -154,15 +154,15 @@ static bool give(struct inbox_host *host)
     uint64_t pos = host->peer.taken;
 
     look_at_stream(host);
-    switch (relay_inbox_way(&host->relay, &host->head[pos % PLACES])) {
-    case RELAY_HELD: return false;
-    case RELAY_BY_STREAM:
-        if (relay_in_apply(&host->relay, &host->peer, pos))
+    switch (wsh_stage_inbox_dispatch(&host->stage, &host->head[pos % PLACES])) {
+    case WSH_STAGE_HELD: return false;
+    case WSH_STAGE_BY_STREAM:
+        if (wsh_stage_in_apply(&host->stage, &host->peer, pos))
             return false;
         break;
     default:
-        relay_inbox_hand(&host->relay, &host->peer, &host->head[pos % PLACES], &host->mine, &host->mine,
-                         (char *)host->payload[pos % PLACES]);
+        wsh_stage_inbox_hand(&host->stage, &host->peer, &host->head[pos % PLACES], &host->mine, &host->mine,
+                             (char *)host->payload[pos % PLACES]);
     }
     host->peer.taken++;
     return true;
@@ -178,21 +178,21 @@ static void check_gets(struct inbox_host *host, uint64_t from, uint64_t to)
 
 void inbox_host_run(struct inbox_host *host, uint64_t from, uint64_t to)
 {
-    const struct relay_inbox *in = &host->relay.inbox;
+    const struct wsh_stage_inbox *in = &host->stage.inbox;
 
     for (uint64_t pos = from; pos < to; pos++) {
         make(host, pos);
         while (!give(host))
-            if (!relay_inbox_progress(&host->relay))
+            if (!wsh_stage_inbox_progress(&host->stage))
                 sched_yield();
         while (in->handed - in->pulled > PLACES / 4) {
             look_at_stream(host);
-            relay_inbox_progress(&host->relay);
+            wsh_stage_inbox_progress(&host->stage);
         }
     }
-    while (in->handed != in->pulled || host->relay.landed != host->relay.issued) {
+    while (in->handed != in->pulled || host->stage.landed != host->stage.issued) {
         look_at_stream(host);
-        if (!relay_inbox_progress(&host->relay))
+        if (!wsh_stage_inbox_progress(&host->stage))
             sched_yield();
     }
     check_gets(host, from, to);
@@ -200,6 +200,6 @@ void inbox_host_run(struct inbox_host *host, uint64_t from, uint64_t to)
 
 struct inbox_counts inbox_host_counts(const struct inbox_host *host)
 {
-    return (struct inbox_counts){host->relay.inbox.pulled, host->relay.in_applied,
-                                 host->relay.inbox.taken_back, host->wrong};
+    return (struct inbox_counts){host->stage.inbox.pulled, host->stage.in_applied,
+                                 host->stage.inbox.taken_back, host->wrong};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The inbox from which waiting kernels pull, with CPU threads for lanes, the very code of device/pull.cuh, and the
- * relay's own side of the host. Lanes come and go, so that messages go to them, by the stream, and back from them to
+ * staging's own side of the host. Lanes come and go, so that messages go to them, by the stream, and back from them to
  * the stream: each is carried out once, in their order, whole. Needs no GPU.
  * --rounds=N: so many messages (200,000).
  */

@@ -15,8 +15,11 @@ export LD_LIBRARY_PATH SHMEM_DEVICE_SYMMETRIC_SIZE SHMEM_LIBFABRIC_PROVIDER
 SHMEM_TRANSPORTS=local,nvlink,efa
 export SHMEM_TRANSPORTS
 run_job 60 "$oshrun" --nodes-emulated 2 -n 2 "$fault" put
-tap_check "without relay: refused" test "$status" = 1
-tap_check "without relay: one line" test "$(grep -c 'PE 0 .*PE 1 is on another host: list relay in SHMEM_TRANSPORTS' "$err")" = 1
+tap_check "without staging: refused" test "$status" = 1
+tap_check "without staging: one line" test "$(grep -c 'PE 0 .*PE 1 is on another host: list stage in SHMEM_TRANSPORTS' "$err")" = 1
+SHMEM_TRANSPORTS=local,nvlink,efa,relay
+run_job 60 "$oshrun" --nodes-emulated 2 -n 2 "$fault" put
+tap_check "relay, the former name, is accepted" test "$status" = 0
 unset SHMEM_TRANSPORTS
 
 run_job 60 "$oshrun" --nodes-emulated 2 -n 2 "$fault" full
@@ -28,7 +31,7 @@ SHMEM_HANG_SECONDS=1
 export SHMEM_HANG_SECONDS
 run_job 60 "$oshrun" --nodes-emulated 2 -n 2 "$fault" stopped
 tap_check "a PE that stands still: it goes on when that does" test "$status" = 0
-tap_check "a PE that stands still: the hang reporter names it" grep -q 'PE 0 .*has waited .*PE 1.*relay\|PE 0 .*has waited .*relay.*PE 1' "$err"
+tap_check "a PE that stands still: the hang reporter names it" grep -q 'PE 0 .*has waited .*PE 1.*stage\|PE 0 .*has waited .*stage.*PE 1' "$err"
 tap_comment "$err"
 SHMEM_HANG_SECONDS=20
 

@@ -12,7 +12,7 @@
 
 /* PEs 0 (this one) and 1 share a host; 2 and 3 are on another one. */
 enum { ME, NEAR, FAR, N_PES = 4 };
-enum { LOCAL, EFA, NVLINK, RELAY, N_TPS };
+enum { LOCAL, EFA, NVLINK, STAGE, N_TPS };
 
 static struct wsh_tp_ops ops[N_TPS];
 static struct wsh_tp tps[N_TPS];
@@ -81,7 +81,7 @@ static void peers_publish(void)
 
 static void job_start(bool nics, const char *transports_static)
 {
-    static const char *const names[N_TPS] = {"local", "efa", "nvlink", "relay"};
+    static const char *const names[N_TPS] = {"local", "efa", "nvlink", "stage"};
 
     memset(&job, 0, sizeof job);
     job.n_pes = N_PES;
@@ -169,9 +169,9 @@ static const struct row near_rows[] = {{WSH_SEG_DEVICE, WSH_LOCAL_HOST, NVLINK, 
 static void far_by_nics(void)
 {
     static const struct row rows[] = {
-        {WSH_SEG_DEVICE, WSH_LOCAL_HOST, EFA, RELAY},     {WSH_SEG_DEVICE, WSH_LOCAL_REGISTERED, EFA, RELAY},
-        {WSH_SEG_DEVICE, WSH_LOCAL_DEVICE, RELAY, RELAY}, {WSH_SEG_HEAP, WSH_LOCAL_HOST, EFA, EFA},
-        {WSH_SEG_HEAP, WSH_LOCAL_REGISTERED, EFA, EFA},   {WSH_SEG_HEAP, WSH_LOCAL_DEVICE, RELAY, EFA}};
+        {WSH_SEG_DEVICE, WSH_LOCAL_HOST, EFA, STAGE},     {WSH_SEG_DEVICE, WSH_LOCAL_REGISTERED, EFA, STAGE},
+        {WSH_SEG_DEVICE, WSH_LOCAL_DEVICE, STAGE, STAGE}, {WSH_SEG_HEAP, WSH_LOCAL_HOST, EFA, EFA},
+        {WSH_SEG_HEAP, WSH_LOCAL_REGISTERED, EFA, EFA},   {WSH_SEG_HEAP, WSH_LOCAL_DEVICE, STAGE, EFA}};
 
     job_start(true, NULL);
     gpu_attach(N_TPS);
@@ -183,10 +183,10 @@ static void far_by_nics(void)
 
 static void far_through_host_memory(void)
 {
-    static const struct row rows[] = {{WSH_SEG_DEVICE, WSH_LOCAL_HOST, RELAY, RELAY},
-                                      {WSH_SEG_DEVICE, WSH_LOCAL_DEVICE, RELAY, RELAY},
+    static const struct row rows[] = {{WSH_SEG_DEVICE, WSH_LOCAL_HOST, STAGE, STAGE},
+                                      {WSH_SEG_DEVICE, WSH_LOCAL_DEVICE, STAGE, STAGE},
                                       {WSH_SEG_HEAP, WSH_LOCAL_HOST, EFA, EFA},
-                                      {WSH_SEG_HEAP, WSH_LOCAL_DEVICE, RELAY, EFA}};
+                                      {WSH_SEG_HEAP, WSH_LOCAL_DEVICE, STAGE, EFA}};
 
     job_start(false, NULL);
     gpu_attach(N_TPS);
@@ -203,7 +203,7 @@ static void far_without_staging(void)
                                       {WSH_SEG_HEAP, WSH_LOCAL_DEVICE, -1, EFA}};
 
     job_start(false, NULL);
-    gpu_attach(RELAY);
+    gpu_attach(STAGE);
     EXPECT(FAR, rows);
     EXPECT(NEAR, near_rows);
     job_end();
@@ -234,7 +234,7 @@ static void static_data_apart(void)
 
 static void buffers_come_and_go(void)
 {
-    static const struct row far[] = {{WSH_SEG_BUFFER, WSH_LOCAL_HOST, EFA, RELAY}};
+    static const struct row far[] = {{WSH_SEG_BUFFER, WSH_LOCAL_HOST, EFA, STAGE}};
     static const struct row near[] = {{WSH_SEG_BUFFER, WSH_LOCAL_REGISTERED, NVLINK, NVLINK}};
     static const struct row gone[] = {{WSH_SEG_BUFFER, WSH_LOCAL_HOST, -1, -1},
                                       {WSH_SEG_BUFFER, WSH_LOCAL_DEVICE, -1, -1}};

@@ -4,7 +4,7 @@
  * kernels look into the inbox they carry messages out; else the GPU's stream does. Never both at once: what goes by one
  * waits until the other has nothing under way, so that the order of messages holds.
  */
-#include "transports/relay/relay.h"
+#include "runtime/gpu/stage_state.h"
 
 #include "base/log.h"
 
@@ -43,7 +43,7 @@ static double now_s(void)
 }
 
 /* Has a kernel looked since this was last called? */
-static void note_looks(struct relay_inbox *in)
+static void note_looks(struct wsh_stage_inbox *in)
 {
     uint64_t looks = __atomic_load_n(&in->shared->looks, __ATOMIC_RELAXED);
 
@@ -56,16 +56,16 @@ static void note_looks(struct relay_inbox *in)
 }
 
 /* The stream carries it out by a kernel of its own, but for words that are set. */
-static bool needs_room(const struct relay_head *head)
+static bool needs_room(const struct wsh_stage_head *head)
 {
     switch (head->kind) {
-    case RELAY_SIGNAL: return head->signal_op != WSH_AMO_SET;
-    case RELAY_AMO: return head->op != WSH_AMO_SET;
-    default: return head->kind == RELAY_FETCH;
+    case WSH_STAGE_SIGNAL: return head->signal_op != WSH_AMO_SET;
+    case WSH_STAGE_AMO: return head->op != WSH_AMO_SET;
+    default: return head->kind == WSH_STAGE_FETCH;
     }
 }
 
-static bool is_brief(const struct relay_inbox *in, const struct relay_head *head)
+static bool is_brief(const struct wsh_stage_inbox *in, const struct wsh_stage_head *head)
 {
     size_t lanes = in->looks & WSH_INBOX_LANES;
 
@@ -75,82 +75,84 @@ static bool is_brief(const struct relay_inbox *in, const struct relay_head *head
 }
 
 /* Has the stream done anything of late? */
-static void note_landed(struct relay *relay)
+static void note_landed(struct wsh_stage *stage)
 {
-    struct relay_inbox *in = &relay->inbox;
+    struct wsh_stage_inbox *in = &stage->inbox;
 
-    if (relay->landed == in->landed)
+    if (stage->landed == in->landed)
         return;
-    in->landed = relay->landed;
+    in->landed = stage->landed;
     in->landed_at = now_s();
     in->probed_at = 0;
 }
 
-static bool goes_on(const struct relay_inbox *in)
+static bool goes_on(const struct wsh_stage_inbox *in)
 {
     return now_s() - in->landed_at < STREAM_S;
 }
 
 /* Not before the stream has shown that it goes on; slowly, by the kernel, where it does not. */
-static enum relay_way way_of_long(struct relay *relay)
+static enum wsh_stage_dispatch dispatch_long(struct wsh_stage *stage)
 {
-    struct relay_inbox *in = &relay->inbox;
+    struct wsh_stage_inbox *in = &stage->inbox;
 
     if (in->handed != in->pulled)
-        return RELAY_HELD;
-    note_landed(relay);
+        return WSH_STAGE_HELD;
+    note_landed(stage);
     if (!in->awaited || goes_on(in)) {
-        in->long_issued = relay->issued + 1;
-        return RELAY_BY_STREAM;
+        in->long_issued = stage->issued + 1;
+        return WSH_STAGE_BY_STREAM;
     }
-    if (relay->landed < relay->in_issued)
-        return RELAY_HELD;
+    if (stage->landed < stage->in_issued)
+        return WSH_STAGE_HELD;
     if (!in->probed_at) {
-        in->probed_at = relay_gpu_probe(relay) ? 0 : now_s();
-        return RELAY_HELD;
+        in->probed_at = wsh_stage_gpu_probe(stage) ? 0 : now_s();
+        return WSH_STAGE_HELD;
     }
     if (now_s() - in->probed_at < PROBE_S)
-        return RELAY_HELD;
+        return WSH_STAGE_HELD;
     in->probed_at = 0;
-    return RELAY_BY_KERNEL;
+    return WSH_STAGE_BY_KERNEL;
 }
 
 /* Behind a long one that the stream is at it goes by the stream as well, rather than wait for that. */
-static enum relay_way way_of_awaited(const struct relay *relay, const struct relay_head *head)
+static enum wsh_stage_dispatch dispatch_awaited(const struct wsh_stage *stage,
+                                                const struct wsh_stage_head *head)
 {
-    const struct relay_inbox *in = &relay->inbox;
+    const struct wsh_stage_inbox *in = &stage->inbox;
 
-    if (relay->landed >= relay->in_issued)
-        return RELAY_BY_KERNEL;
-    return relay->landed < in->long_issued && goes_on(in) && !needs_room(head) ? RELAY_BY_STREAM : RELAY_HELD;
+    if (stage->landed >= stage->in_issued)
+        return WSH_STAGE_BY_KERNEL;
+    return stage->landed < in->long_issued && goes_on(in) && !needs_room(head) ? WSH_STAGE_BY_STREAM
+                                                                               : WSH_STAGE_HELD;
 }
 
-enum relay_way relay_inbox_way(struct relay *relay, const struct relay_head *head)
+enum wsh_stage_dispatch wsh_stage_inbox_dispatch(struct wsh_stage *stage, const struct wsh_stage_head *head)
 {
-    struct relay_inbox *in = &relay->inbox;
+    struct wsh_stage_inbox *in = &stage->inbox;
     double now;
 
     if (!in->shared)
-        return RELAY_BY_STREAM;
+        return WSH_STAGE_BY_STREAM;
     if (in->closed)
-        return RELAY_HELD;
+        return WSH_STAGE_HELD;
     note_looks(in);
     if (!is_brief(in, head))
-        return way_of_long(relay);
+        return dispatch_long(stage);
     if (in->handed != in->pulled)
-        return in->handed - in->pulled < WSH_INBOX_ITEMS ? RELAY_BY_KERNEL : RELAY_HELD;
+        return in->handed - in->pulled < WSH_INBOX_ITEMS ? WSH_STAGE_BY_KERNEL : WSH_STAGE_HELD;
     if (in->awaited)
-        return way_of_awaited(relay, head);
+        return dispatch_awaited(stage, head);
     now = now_s();
     if (now < in->alone_until)
-        return RELAY_BY_STREAM;
+        return WSH_STAGE_BY_STREAM;
     if (!in->held_since)
         in->held_since = now;
     if (now - in->held_since < LOOK_S)
-        return RELAY_HELD;
+        return WSH_STAGE_HELD;
     in->held_since = 0;
     in->alone_until = now + ALONE_S;
-    return RELAY_BY_STREAM;
+    return WSH_STAGE_BY_STREAM;
 }
 
 static uint64_t on_gpu(const struct wsh_rmem *rmem, uint64_t off)
@@ -158,23 +160,23 @@ static uint64_t on_gpu(const struct wsh_rmem *rmem, uint64_t off)
     return (uint64_t)(uintptr_t)((rmem->gpu ? rmem->gpu : rmem->map) + off);
 }
 
-static bool is_copy(const struct relay_head *head)
+static bool is_copy(const struct wsh_stage_head *head)
 {
-    return head->kind == RELAY_PUT || head->kind == RELAY_SIGNAL || head->kind == RELAY_GET;
+    return head->kind == WSH_STAGE_PUT || head->kind == WSH_STAGE_SIGNAL || head->kind == WSH_STAGE_GET;
 }
 
-static void fill(struct wsh_inbox_item *item, const struct relay_head *head, const struct wsh_rmem *to,
+static void fill(struct wsh_inbox_item *item, const struct wsh_stage_head *head, const struct wsh_rmem *to,
                  const struct wsh_rmem *signal, char *payload)
 {
     uint64_t there = on_gpu(to, head->off), here = (uint64_t)(uintptr_t)payload;
 
     *item = (struct wsh_inbox_item){.operand = head->value, .compare = head->compare};
     if (is_copy(head)) {
-        item->to = head->kind == RELAY_GET ? here : there;
-        item->from = head->kind == RELAY_GET ? there : here;
+        item->to = head->kind == WSH_STAGE_GET ? here : there;
+        item->from = head->kind == WSH_STAGE_GET ? there : here;
         item->len = head->len;
     }
-    if (head->kind == RELAY_SIGNAL) {
+    if (head->kind == WSH_STAGE_SIGNAL) {
         item->word = on_gpu(signal, head->signal_off);
         item->op = head->signal_op;
         item->width = 8;
@@ -182,18 +184,19 @@ static void fill(struct wsh_inbox_item *item, const struct relay_head *head, con
         item->word = there;
         item->op = head->op;
         item->width = head->width;
-        item->old = head->kind == RELAY_FETCH ? here : 0;
+        item->old = head->kind == WSH_STAGE_FETCH ? here : 0;
     }
 }
 
-void relay_inbox_hand(struct relay *relay, struct relay_peer *peer, const struct relay_head *head,
-                      const struct wsh_rmem *to, const struct wsh_rmem *signal, char *payload)
+void wsh_stage_inbox_hand(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                          const struct wsh_stage_head *head, const struct wsh_rmem *to,
+                          const struct wsh_rmem *signal, char *payload)
 {
-    struct relay_inbox *in = &relay->inbox;
+    struct wsh_stage_inbox *in = &stage->inbox;
     size_t place = in->handed % WSH_INBOX_ITEMS;
 
     fill(&in->shared->item[place], head, to, signal, payload);
-    in->from[place] = (struct relay_handed){peer, peer->taken};
+    in->from[place] = (struct wsh_stage_handed){peer, peer->taken};
     if (in->handed == in->pulled)
         in->since = 0;
     in->awaited = false;
@@ -202,7 +205,7 @@ void relay_inbox_hand(struct relay *relay, struct relay_peer *peer, const struct
 }
 
 /* Sequentially consistent, as the look at `state` behind it: partner: wsh_ptx_fence_sc between the GPU's. */
-static void close_head(struct relay_inbox *in)
+static void close_head(struct wsh_stage_inbox *in)
 {
     __atomic_store_n(&in->shared->head, in->handed | WSH_INBOX_CLOSED, __ATOMIC_SEQ_CST);
     in->closed = true;
@@ -210,15 +213,15 @@ static void close_head(struct relay_inbox *in)
 }
 
 /* The items that nobody pulled go by the stream. 1: all of them; 0: it has no room. */
-static int take_back(struct relay *relay)
+static int take_back(struct wsh_stage *stage)
 {
-    struct relay_inbox *in = &relay->inbox;
+    struct wsh_stage_inbox *in = &stage->inbox;
 
     if (in->back < in->pulled)
         in->back = in->pulled;
     for (; in->back != in->handed; in->back++) {
-        const struct relay_handed *from = &in->from[in->back % WSH_INBOX_ITEMS];
-        int rc = relay_in_apply(relay, from->peer, from->pos);
+        const struct wsh_stage_handed *from = &in->from[in->back % WSH_INBOX_ITEMS];
+        int rc = wsh_stage_in_apply(stage, from->peer, from->pos);
 
         if (rc)
             return rc == -EAGAIN ? 0 : rc;
@@ -231,7 +234,7 @@ static int take_back(struct relay *relay)
     return 1;
 }
 
-static bool is_given_up(struct relay_inbox *in)
+static bool is_given_up(struct wsh_stage_inbox *in)
 {
     double now = now_s();
 
@@ -240,13 +243,13 @@ static bool is_given_up(struct relay_inbox *in)
     return now - in->since > PULL_S;
 }
 
-int relay_inbox_progress(struct relay *relay)
+int wsh_stage_inbox_progress(struct wsh_stage *stage)
 {
-    struct relay_inbox *in = &relay->inbox;
+    struct wsh_stage_inbox *in = &stage->inbox;
     uint64_t state, pulled;
     int moved = 0;
 
-    note_landed(relay);
+    note_landed(stage);
     if (in->handed == in->pulled)
         return 0;
     /* What was fetched is here. Partner: the release of wsh_dev_pull_end. */
@@ -261,20 +264,20 @@ int relay_inbox_progress(struct relay *relay)
         moved = 1;
     }
     if (in->closed)
-        return state & WSH_INBOX_BUSY ? moved : take_back(relay);
+        return state & WSH_INBOX_BUSY ? moved : take_back(stage);
     if (in->handed != pulled && !(state & WSH_INBOX_BUSY) && is_given_up(in))
         close_head(in);
     return moved;
 }
 
-void relay_inbox_say(const struct relay *relay)
+void wsh_stage_inbox_say(const struct wsh_stage *stage)
 {
-    const struct relay_inbox *in = &relay->inbox;
+    const struct wsh_stage_inbox *in = &stage->inbox;
 
     if (in->handed || in->taken_back)
         wsh_info(WSH_SUB_TRANSPORT,
-                 "relay: of the messages that came %llu were carried out by waiting kernels, %llu by copies; "
+                 "stage: of the messages that came %llu were applied by waiting kernels, %llu by copies; "
                  "%llu of these had been handed to kernels in vain",
-                 (unsigned long long)in->pulled, (unsigned long long)relay->in_applied,
+                 (unsigned long long)in->pulled, (unsigned long long)stage->in_applied,
                  (unsigned long long)in->taken_back);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how messages about device memory lie in the host memory of two PEs, and the form of a message.
+ * How messages about device memory lie in the host memory of two PEs, and the form of a message.
  *
  * A PE has a box for every PE. From A to B go messages of consecutive places: A builds them in `out` of its box for B
  * and puts them to the same places in `in` of B's box for A. A *position* counts places for ever, from 0; its place is
@@ -13,29 +13,37 @@
  * the order in which A has asked, and a fence costs nothing. When the GPU is done, B *answers* gets and fetching
  * atomics by a put with signal from `in` into the same places of `out` of A's box, whose signal sets `answered` to
  * position + 1. Then B *frees* the places, in order, by adding their number to `credit` of A's box: what is freed is
- * complete at its target. A writes places again when they are freed, their answer is taken, and whoever carried the
- * message reads it no more.
+ * complete at its target. A writes places again when they are freed, their answer is taken, and the transport that
+ * carried the message reads it no more.
  *
  * Room for an answer is there before its message is sent, and credit needs none: so neither waits for anything that the
  * other side has to read first, and no two PEs can wait for each other's room.
  */
-#ifndef WSH_RELAY_BOX_H
-#define WSH_RELAY_BOX_H
+#ifndef WSH_STAGE_BOX_H
+#define WSH_STAGE_BOX_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    RELAY_PLACE = 1024,
-    RELAY_PLACES_MIN = 32,
-    RELAY_PLACES_MAX = 256,
-    RELAY_MESSAGE_MAX = 32 /* places */
+    WSH_STAGE_PLACE = 1024,
+    WSH_STAGE_PLACES_MIN = 32,
+    WSH_STAGE_PLACES_MAX = 256,
+    WSH_STAGE_MESSAGE_MAX = 32 /* places */
 };
 
-enum relay_kind { RELAY_PAD = 1, RELAY_PUT, RELAY_SIGNAL, RELAY_GET, RELAY_AMO, RELAY_FETCH, RELAY_KINDS };
+enum wsh_stage_kind {
+    WSH_STAGE_PAD = 1,
+    WSH_STAGE_PUT,
+    WSH_STAGE_SIGNAL,
+    WSH_STAGE_GET,
+    WSH_STAGE_AMO,
+    WSH_STAGE_FETCH,
+    WSH_STAGE_KINDS
+};
 
 /* Begins a message; the payload of puts follows, and that of answers takes its place. */
-struct relay_head {
+struct wsh_stage_head {
     uint8_t kind, op, width, seg; /* op, width: of an atomic; seg: of `off` */
     uint8_t signal_op, signal_seg;
     uint16_t places;
@@ -47,39 +55,39 @@ struct relay_head {
     uint64_t spare[2];
 };
 
-_Static_assert(sizeof(struct relay_head) == 64, "the payload is aligned as a copy likes it");
+_Static_assert(sizeof(struct wsh_stage_head) == 64, "the payload is aligned as a copy likes it");
 
 /* Offsets in a box. */
-enum { RELAY_CREDIT = 0, RELAY_ARRIVED = 128 };
+enum { WSH_STAGE_CREDIT = 0, WSH_STAGE_ARRIVED = 128 };
 
-static inline size_t relay_answered(unsigned places)
+static inline size_t wsh_stage_box_answered(unsigned places)
 {
-    return RELAY_ARRIVED + (size_t)places * 8;
+    return WSH_STAGE_ARRIVED + (size_t)places * 8;
 }
 
-static inline size_t relay_in(unsigned places)
+static inline size_t wsh_stage_box_in(unsigned places)
 {
-    return RELAY_ARRIVED + (size_t)places * 16;
+    return WSH_STAGE_ARRIVED + (size_t)places * 16;
 }
 
-static inline size_t relay_out(unsigned places)
+static inline size_t wsh_stage_box_out(unsigned places)
 {
-    return relay_in(places) + (size_t)places * RELAY_PLACE;
+    return wsh_stage_box_in(places) + (size_t)places * WSH_STAGE_PLACE;
 }
 
-static inline size_t relay_box(unsigned places)
+static inline size_t wsh_stage_box_len(unsigned places)
 {
-    return relay_out(places) + (size_t)places * RELAY_PLACE;
+    return wsh_stage_box_out(places) + (size_t)places * WSH_STAGE_PLACE;
 }
 
 /* The most places, a power of two, of `n_pes` boxes in `len` bytes; 0: too few. */
-static inline unsigned relay_places(size_t len, int n_pes)
+static inline unsigned wsh_stage_box_places(size_t len, int n_pes)
 {
-    unsigned places = RELAY_PLACES_MAX;
+    unsigned places = WSH_STAGE_PLACES_MAX;
 
-    while (places >= RELAY_PLACES_MIN && relay_box(places) * (size_t)n_pes > len)
+    while (places >= WSH_STAGE_PLACES_MIN && wsh_stage_box_len(places) * (size_t)n_pes > len)
         places /= 2;
-    return places >= RELAY_PLACES_MIN ? places : 0;
+    return places >= WSH_STAGE_PLACES_MIN ? places : 0;
 }
 
 #endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A carrier for staging, without a network. */
+#define _GNU_SOURCE
+#include "test/contract/carrier.h"
+
+#include "test/contract/group.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { LETTERS = 64, OPENS_MAX = 8 };
+
+/* Something on its way: bytes, then an atomic on a word. */
+struct letter {
+    char *to, *word;
+    const void *src;
+    size_t len;
+    enum wsh_amo_op op;
+    uint64_t value;
+    int pe;
+    struct wsh_done *done;
+};
+
+struct carrier {
+    struct wsh_tp base;
+    pthread_mutex_t lock;
+    unsigned seed;
+    size_t n;
+    struct letter letter[LETTERS];
+};
+
+static char *memory; /* of all PEs, for every time that they open */
+static int opened;   /* times that this PE has */
+
+void carrier_reset(int n)
+{
+    size_t len = (size_t)CARRIER_BYTES * GROUP_MAX * OPENS_MAX;
+
+    (void)n;
+    if (memory)
+        munmap(memory, len);
+    memory = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        abort();
+    opened = 0;
+}
+
+/* Never the same: what a peer still sends to the former one must not be found in the next. */
+char *carrier_memory(int pe)
+{
+    if (opened == OPENS_MAX)
+        abort();
+    return memory + (size_t)CARRIER_BYTES * (size_t)(opened++ * GROUP_MAX + pe);
+}
+
+static int carrier_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)
+{
+    struct carrier *carrier = calloc(1, sizeof *carrier);
+
+    if (!carrier)
+        return -ENOMEM;
+    carrier->seed = 1 + (unsigned)params->my_pe;
+    pthread_mutex_init(&carrier->lock, NULL);
+    *limits = (struct wsh_tp_limits){0};
+    *tp = &carrier->base;
+    return 0;
+}
+
+static void carrier_close(struct wsh_tp *tp)
+{
+    pthread_mutex_destroy(&((struct carrier *)tp)->lock);
+    free(tp);
+}
+
+static int carrier_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem,
+                                void *blob, size_t *blob_len)
+{
+    (void)tp;
+    *lmem = malloc(sizeof **lmem);
+    if (!*lmem)
+        return -ENOMEM;
+    **lmem = (struct wsh_lmem){mem->seg, mem->base, mem->len};
+    memcpy(blob, &mem->base, sizeof mem->base);
+    *blob_len = sizeof mem->base;
+    return 0;
+}
+
+static void carrier_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
+{
+    (void)tp;
+    free(lmem);
+}
+
+static int carrier_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+                              struct wsh_rmem *rmem)
+{
+    *rmem = (struct wsh_rmem){.tp = tp, .pe = pe, .seg = seg, .len = CARRIER_BYTES};
+    memcpy(&rmem->map, blob, blob_len);
+    return 0;
+}
+
+static int carrier_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
+{
+    *tctx = malloc(sizeof **tctx);
+    if (!*tctx)
+        return -ENOMEM;
+    (*tctx)->tp = tp;
+    return 0;
+}
+
+static void carrier_ctx_close(struct wsh_tctx *tctx)
+{
+    free(tctx);
+}
+
+static unsigned draw(struct carrier *carrier)
+{
+    carrier->seed = carrier->seed * 1103515245u + 12345u;
+    return carrier->seed >> 16;
+}
+
+static int post(struct wsh_tctx *tctx, const struct letter *letter)
+{
+    struct carrier *carrier = (struct carrier *)tctx->tp;
+    int rc = -EAGAIN;
+
+    pthread_mutex_lock(&carrier->lock);
+    if (carrier->n < LETTERS && draw(carrier) % 4) {
+        carrier->letter[carrier->n++] = *letter;
+        if (letter->done)
+            __atomic_fetch_add(&letter->done->left, 1, __ATOMIC_RELAXED);
+        rc = 0;
+    }
+    pthread_mutex_unlock(&carrier->lock);
+    return rc;
+}
+
+static int carrier_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                              size_t len, const struct wsh_sig *sig, struct wsh_done *done)
+{
+    const struct letter letter = {
+        rmem->map + off, sig->rmem->map + sig->off, src, len, sig->op, sig->value, rmem->pe, done};
+
+    return post(tctx, &letter);
+}
+
+static int carrier_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off,
+                       const struct wsh_amo *amo, void *result, struct wsh_done *done)
+{
+    const struct letter letter = {NULL, rmem->map + off, NULL, 0, amo->op, amo->operand, rmem->pe, done};
+
+    return result ? -ENOTSUP : post(tctx, &letter);
+}
+
+/* The atomic is a release, at the latest. Partner: the acquire of wsh_stage_load, and of wsh_done_is. */
+static void deliver(const struct letter *letter)
+{
+    if (letter->len)
+        memcpy(letter->to, letter->src, letter->len);
+    wsh_order_leaves();
+    wsh_amo_apply64(letter->word, letter->op, letter->value, 0);
+    if (letter->done)
+        __atomic_fetch_sub(&letter->done->left, 1, __ATOMIC_RELEASE);
+}
+
+/* One of those that are there, if any; who holds the lock is at it. */
+static int carrier_progress(struct wsh_tp *tp)
+{
+    struct carrier *carrier = (struct carrier *)tp;
+    size_t at;
+    int moved = 0;
+
+    if (pthread_mutex_trylock(&carrier->lock))
+        return 0;
+    if (carrier->n) {
+        at = draw(carrier) % carrier->n;
+        deliver(&carrier->letter[at]);
+        carrier->letter[at] = carrier->letter[--carrier->n];
+        moved = 1;
+    }
+    pthread_mutex_unlock(&carrier->lock);
+    return moved;
+}
+
+const struct wsh_tp_ops carrier_ops = {.name = "carrier",
+                                       .open = carrier_open,
+                                       .close = carrier_close,
+                                       .mem_register = carrier_mem_register,
+                                       .mem_release = carrier_mem_release,
+                                       .mem_attach = carrier_mem_attach,
+                                       .ctx_open = carrier_ctx_open,
+                                       .ctx_close = carrier_ctx_close,
+                                       .put_signal = carrier_put_signal,
+                                       .amo = carrier_amo,
+                                       .progress = carrier_progress};

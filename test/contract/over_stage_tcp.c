@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The contract over staging with efa and libfabric's provider tcp as its carrier; what is below it is stack.c. */
+#include "test/contract/group_gpu.h"
+#include "test/contract/stack.h"
+
+const bool stack_hmem = false;
+const struct wsh_tp_ops *const stack_carrier = NULL;
+
+__attribute__((constructor)) static void find_parts(void)
+{
+    stack_find_parts();
+    stack_alone();
+}
+
+const struct group_road group_road = {.name = "stage_tcp",
+                                      .transport = "stage",
+                                      .ops = &stack_ops,
+                                      .provider = "tcp",
+                                      .dies_loudly = true,
+                                      .gpu = GROUP_FAKE_GPU};
