@@ -72,12 +72,14 @@ int WSH_NAME(alltoallsmem)(shmem_team_t team, void *dest, const void *source, pt
  * everywhere. Both are symmetric host memory, and the same array or without overlap. Return 0.
  * Section 9.10.9.
  */
-#define WSH_DECLARE(NAME, TYPE, OP)                                                                    \
-    int WSH_NAME(NAME##_##OP##_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce);
-#define WSH_DECLARE_BITWISE(NAME, TYPE)                                                            \
-    WSH_DECLARE(NAME, TYPE, and) WSH_DECLARE(NAME, TYPE, or) WSH_DECLARE(NAME, TYPE, xor)
-#define WSH_DECLARE_ORDERED(NAME, TYPE) WSH_DECLARE(NAME, TYPE, max) WSH_DECLARE(NAME, TYPE, min)
-#define WSH_DECLARE_ARITHMETIC(NAME, TYPE) WSH_DECLARE(NAME, TYPE, sum) WSH_DECLARE(NAME, TYPE, prod)
+#define WSH_DECLARE(NAME, TYPE, OP) \
+    int WSH_NAME(NAME##OP##_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce);
+#define WSH_DECLARE_BITWISE(NAME, TYPE) \
+    WSH_DECLARE(NAME, TYPE, _and) WSH_DECLARE(NAME, TYPE, _or) WSH_DECLARE(NAME, TYPE, _xor)
+#define WSH_DECLARE_ORDERED(NAME, TYPE) \
+    WSH_DECLARE(NAME, TYPE, _max) WSH_DECLARE(NAME, TYPE, _min)
+#define WSH_DECLARE_ARITHMETIC(NAME, TYPE) \
+    WSH_DECLARE(NAME, TYPE, _sum) WSH_DECLARE(NAME, TYPE, _prod)
 WSH_REDUCE_BITWISE_TYPES(WSH_DECLARE_BITWISE)
 WSH_REDUCE_ORDERED_TYPES(WSH_DECLARE_ORDERED)
 WSH_REDUCE_ARITHMETIC_TYPES(WSH_DECLARE_ARITHMETIC)
@@ -118,7 +120,7 @@ WSH_ACTIVE_SIZES(WSH_DECLARE)
 #undef WSH_DECLARE
 
 #define WSH_DECLARE(NAME, TYPE, OP)                                                                  \
-    void WSH_NAME(NAME##_##OP##_to_all)(TYPE *dest, const TYPE *source, int nreduce, int PE_start,   \
+    void WSH_NAME(NAME##OP##_to_all)(TYPE *dest, const TYPE *source, int nreduce, int PE_start,     \
                                         int logPE_stride, int PE_size, TYPE *pWrk, long *pSync);
 WSH_TO_ALL_BITWISE_TYPES(WSH_DECLARE_BITWISE)
 WSH_TO_ALL_ORDERED_TYPES(WSH_DECLARE_ORDERED)

@@ -130,22 +130,22 @@
 
 /* Section 9.11. */
 #define shmem_wait_until(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until, __VA_ARGS__)
-#define shmem_wait_until_all(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_all, __VA_ARGS__)
-#define shmem_wait_until_any(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_any, __VA_ARGS__)
-#define shmem_wait_until_some(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_some, __VA_ARGS__)
+#define shmem_wait_until_all(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until_all, __VA_ARGS__)
+#define shmem_wait_until_any(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until_any, __VA_ARGS__)
+#define shmem_wait_until_some(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until_some, __VA_ARGS__)
 #define shmem_wait_until_all_vector(...) \
-    WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_all_vector, __VA_ARGS__)
+    WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until_all_vector, __VA_ARGS__)
 #define shmem_wait_until_any_vector(...) \
-    WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_any_vector, __VA_ARGS__)
+    WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until_any_vector, __VA_ARGS__)
 #define shmem_wait_until_some_vector(...) \
-    WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _wait_until_some_vector, __VA_ARGS__)
+    WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until_some_vector, __VA_ARGS__)
 #define shmem_test(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _test, __VA_ARGS__)
-#define shmem_test_all(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test_all, __VA_ARGS__)
-#define shmem_test_any(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test_any, __VA_ARGS__)
-#define shmem_test_some(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test_some, __VA_ARGS__)
-#define shmem_test_all_vector(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test_all_vector, __VA_ARGS__)
-#define shmem_test_any_vector(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test_any_vector, __VA_ARGS__)
-#define shmem_test_some_vector(...) WSH_GENERIC_PLAIN(WSH_AMO_DISTINCT, _test_some_vector, __VA_ARGS__)
+#define shmem_test_all(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _test_all, __VA_ARGS__)
+#define shmem_test_any(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _test_any, __VA_ARGS__)
+#define shmem_test_some(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _test_some, __VA_ARGS__)
+#define shmem_test_all_vector(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _test_all_vector, __VA_ARGS__)
+#define shmem_test_any_vector(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _test_any_vector, __VA_ARGS__)
+#define shmem_test_some_vector(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _test_some_vector, __VA_ARGS__)
 
 #endif
 #endif

@@ -17,10 +17,10 @@ void *WSH_NAME(malloc)(size_t size);
 /* `count` objects of `size` bytes each, zeroed. NULL also when the product overflows. */
 void *WSH_NAME(calloc)(size_t count, size_t size);
 
-/* `size` bytes at a multiple of `alignment`: a power of two and a multiple of sizeof(void *). */
+/* `size` bytes at a multiple of `alignment`: a power of two, of which those below sizeof(void *) count as that. */
 void *WSH_NAME(align)(size_t alignment, size_t size);
 
-/* malloc that may use `hints` (0 or bits SHMEM_MALLOC_*) to place the block. */
+/* malloc that may use `hints` (0 or bits SHMEM_MALLOC_*, others are ignored) to place the block. */
 void *WSH_NAME(malloc_with_hints)(size_t size, long hints);
 
 /*

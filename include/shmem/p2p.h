@@ -14,13 +14,14 @@
 
 /* clang-format off */
 /*
- * One object; test returns 1 where it holds, else 0; short and unsigned short are deprecated.
+ * One object; test returns 1 where it holds, else 0; short and unsigned short are deprecated here, and
+ * an extension below.
  * Sections 9.11.1, .8.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     void WSH_NAME(NAME##_wait_until)(TYPE *ivar, int cmp, TYPE cmp_value);                         \
     int WSH_NAME(NAME##_test)(TYPE *ivar, int cmp, TYPE cmp_value);
-WSH_P2P_ONE_TYPES(WSH_DECLARE)
+WSH_P2P_HOST_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
 /*
@@ -57,7 +58,7 @@ void WSH_NAME(wait_until)(long *ivar, int cmp, long cmp_value);
                                      TYPE cmp_value);                                              \
     size_t WSH_NAME(NAME##_test_some)(TYPE *ivars, size_t nelems, size_t *indices,                 \
                                       const int *status, int cmp, TYPE cmp_value);
-WSH_P2P_TYPES(WSH_DECLARE)
+WSH_P2P_HOST_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
 /* The same, each object with a value of its own. Sections 9.11.5 to .7, .12 to .14. */
@@ -75,7 +76,7 @@ WSH_P2P_TYPES(WSH_DECLARE)
                                             int cmp, const TYPE *cmp_values);                      \
     size_t WSH_NAME(NAME##_test_some_vector)(TYPE *ivars, size_t nelems, size_t *indices,          \
                                              const int *status, int cmp, const TYPE *cmp_values);
-WSH_P2P_TYPES(WSH_DECLARE)
+WSH_P2P_HOST_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
 #endif

@@ -101,12 +101,15 @@ typedef long ptrdiff_t;
     X(uint32, uint32_t)              \
     X(uint64, uint64_t)
 
-/* Point-to-point synchronization: the wait_until and test families. */
+/* Point-to-point synchronization: the wait_until and test families, in device code too. */
 #define WSH_P2P_TYPES(X) WSH_AMO_TYPES(X)
 
-/* Deprecated further types of wait_until and test alone, and all types of the deprecated wait. */
+/*
+ * On the host two more: the specification has deprecated them for wait_until and test, and has none of
+ * them for sets of words, which other libraries accept. Then the types of the deprecated wait.
+ */
 #define WSH_P2P_SHORT_TYPES(X) X(short, short) X(ushort, unsigned short)
-#define WSH_P2P_ONE_TYPES(X) WSH_P2P_TYPES(X) WSH_P2P_SHORT_TYPES(X)
+#define WSH_P2P_HOST_TYPES(X) WSH_P2P_TYPES(X) WSH_P2P_SHORT_TYPES(X)
 #define WSH_WAIT_TYPES(X) X(short, short) X(int, int) X(long, long) X(longlong, long long)
 
 /* Deprecated AMO names (cswap, finc, inc, fadd, add), and those of fetch, set and swap. */
@@ -205,7 +208,7 @@ typedef float _Complex wsh_complexf;
     X(ulong, unsigned long, arg)          \
     X(ulonglong, unsigned long long, arg)
 
-/* wait_until and test alone. */
+/* The wait_until and test families. */
 #define WSH_P2P_DISTINCT(X, arg)     \
     WSH_AMO_DISTINCT(X, arg)         \
     X(short, short, arg)             \

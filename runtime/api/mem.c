@@ -41,8 +41,8 @@ WSH_SHELL(void *, calloc, (size_t count, size_t size))
 static void *allocate_aligned(const char *what, size_t alignment, size_t size)
 {
     wsh_api_ready(what);
-    if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
-        wsh_api_bad(what, "alignment is not a power of two of at least sizeof(void *)");
+    if (!alignment || (alignment & (alignment - 1)))
+        wsh_api_bad(what, "alignment is not a power of two");
     same_size(what, size, alignment);
     return wsh_heap_malloc(&wsh_job, size, alignment);
 }
@@ -57,12 +57,13 @@ WSH_OLD_SHELL(void *, shmemalign, (size_t alignment, size_t size))
     return allocate_aligned("shmemalign", alignment, size);
 }
 
-/* Either memory serves atomics and signals alike: the specification's hints ask for nothing else. */
+/*
+ * Either memory serves atomics and signals alike: the specification's hints ask for nothing else, and a later
+ * specification's hints may be ignored like any other hint.
+ */
 WSH_SHELL(void *, malloc_with_hints, (size_t size, long hints))
 {
     wsh_api_ready("shmem_malloc_with_hints");
-    if (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE | SHMEMX_MALLOC_DEVICE))
-        wsh_api_bad("shmem_malloc_with_hints", "hints has bits that are no SHMEM_MALLOC_ constant");
     if (size)
         WSH_API_SAME("shmem_malloc_with_hints", &wsh_job.world, "%zu bytes, hints %#lx", size,
                      (unsigned long)hints);

@@ -119,7 +119,7 @@ static WSH_INLINE size_t test_some(const char *what, const struct wsh_p2p *set, 
         return test_one("shmem_" #NAME "_test: ivar",                                             \
                         WSH_SET("shmem_" #NAME "_test", TYPE, ivar, 1, NULL, &cmp_value, false)); \
     }
-WSH_P2P_ONE_TYPES(WSH_ONE)
+WSH_P2P_HOST_TYPES(WSH_ONE)
 #undef WSH_ONE
 
 /* The deprecated forms: until the word differs. */
@@ -188,7 +188,7 @@ WSH_SHELL(void, wait_until, (long *ivar, int cmp, long cmp_value))
                    TYPE, const TYPE *cmp_values, cmp_values, true)                                \
     WSH_SOME_SHELL(NAME##_test_some_vector, test_some,                                            \
                    TYPE, const TYPE *cmp_values, cmp_values, true)
-WSH_P2P_TYPES(WSH_SETS)
+WSH_P2P_HOST_TYPES(WSH_SETS)
 #undef WSH_SETS
 #undef WSH_SET_SHELL
 #undef WSH_SOME_SHELL

@@ -19,7 +19,7 @@ static void check_symmetric(int *word, const char *routine)
 
 static void check_align(void)
 {
-    for (size_t alignment = sizeof(void *); alignment <= (size_t)1 << 16; alignment *= 2) {
+    for (size_t alignment = 1; alignment <= (size_t)1 << 16; alignment *= 2) {
         char *at = shmem_align(alignment, 24);
 
         mp_check((uintptr_t)at % alignment == 0, "%p is not aligned to %zu", (void *)at, alignment);
@@ -78,6 +78,9 @@ int main(void)
     check_symmetric(word, "shmem_malloc");
     shmem_free(word);
     word = shmem_malloc_with_hints(sizeof *word, hints);
+    check_symmetric(word, "shmem_malloc_with_hints");
+    shmem_free(word);
+    word = shmem_malloc_with_hints(sizeof *word, 1L << 40 | 1L << 61); /* hints that nobody knows */
     check_symmetric(word, "shmem_malloc_with_hints");
     shmem_free(word);
     zeroed = shmem_calloc(100, 10);

@@ -51,14 +51,14 @@ static const int cmps[CMPS] = {SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT,
         mp_check(*word == last, #NAME "_wait_until came back early");                              \
         shmem_barrier_all();                                                                       \
     }
-WSH_P2P_ONE_TYPES(CHECK)
+WSH_P2P_HOST_TYPES(CHECK)
 #undef CHECK
 
 int main(void)
 {
     types_begin();
 #define RUN(NAME, TYPE) NAME##_check();
-    WSH_P2P_ONE_TYPES(RUN)
+    WSH_P2P_HOST_TYPES(RUN)
 #undef RUN
     return types_end();
 }
