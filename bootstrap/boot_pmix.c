@@ -226,10 +226,11 @@ static void pmix_close(struct wsh_boot *boot)
 }
 
 /*
- * Runs after the program's own exit handlers, which may still call shmem_finalize. A process that ends while open is
- * not taken off, so that the launcher sees an exit without finalize.
+ * Runs after the program's own exit handlers, which may still call shmem_finalize, and after the library's other
+ * destructors (hence the number), one of which may finalize. A process that ends while open is not taken off, so that
+ * the launcher sees an exit without finalize.
  */
-__attribute__((destructor)) static void leave_job(void)
+__attribute__((destructor(101))) static void leave_job(void)
 {
     if (client.pid == getpid() && !client.open)
         PMIx_Finalize(NULL, 0);

@@ -204,10 +204,11 @@ int emu_fabric_join(void)
 }
 
 /* Peers that still send learn that their queue pair is gone. The mapping stays: other threads may be using it. */
-__attribute__((destructor)) static void leave(void)
+static void leave(int status, void *arg)
 {
     char path[EMU_DIR_MAX + 40];
 
+    (void)status, (void)arg;
     if (!emu.mine || emu.pid != getpid())
         return;
     emu_region_lock(emu.mine);
@@ -215,6 +216,12 @@ __attribute__((destructor)) static void leave(void)
     emu_region_unlock(emu.mine);
     in_folder(path, sizeof path, "process.%u", emu.mine->slot);
     unlink(path);
+}
+
+/* As a device's queues live as long as its process: a preloaded library's first handler runs after all destructors. */
+__attribute__((constructor)) static void leave_last(void)
+{
+    on_exit(leave, NULL);
 }
 
 static struct emu_peer *map_peer(uint32_t slot)

@@ -3,6 +3,7 @@
 #include "runtime/job.h"
 
 #include "base/log.h"
+#include "runtime/at_exit.h"
 #include "runtime/coll/coll.h"
 #include "runtime/hosts.h"
 #include "runtime/order.h"
@@ -284,6 +285,8 @@ static int open_all(struct wsh_job *job)
     return 0;
 }
 
+static void finalize_at_exit(void);
+
 int wsh_job_init(int thread_level)
 {
     int rc;
@@ -296,6 +299,8 @@ int wsh_job_init(int thread_level)
     rc = open_all(&wsh_job);
     if (rc)
         wsh_job.inits = 0;
+    else
+        wsh_at_exit(finalize_at_exit);
     return rc;
 }
 
@@ -332,8 +337,34 @@ void wsh_job_fini(void)
             wsh_job_abort(1);
         return;
     }
+    wsh_at_exit(NULL);
     say_goodbye(&wsh_job);
     close_from(&wsh_job, N_STEPS);
+}
+
+/*
+ * The program has exited with 0 and not called shmem_finalize, which old programs may leave out. Once all PEs have come
+ * here it is called for them; while some have not, this waits for them, and the process ends without it after a while.
+ * A thread inside the library is in the midst of something: nothing can be finalized then. Of what finalizing closes
+ * only that is closed which others notice: the rest ends with the process, and a GPU's driver has ended already.
+ */
+static void finalize_at_exit(void)
+{
+    struct wsh_job *job = &wsh_job;
+
+    /* Relaxed: written by this thread, or by one that the exit races with. */
+    if (__atomic_load_n(&job->waiters, __ATOMIC_RELAXED))
+        return;
+    if (job->network && !job->progress)
+        wsh_progress_start(job);
+    if (job->boot.ops->barrier(&job->boot, "the end of the program"))
+        return;
+    if (job->my_pe == 0)
+        wsh_warn("the program ended without shmem_finalize, which was called for it; call shmem_finalize "
+                 "before the end");
+    say_goodbye(job);
+    close_doors(job);
+    close_boot(job);
 }
 
 void wsh_job_abort(int status)

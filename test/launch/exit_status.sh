@@ -33,6 +33,8 @@ repeat "segmentation fault" 139 'PE 2 .* killed by signal 11 \(Segmentation faul
 repeat "abort" 134 'PE 0 .* killed by signal 6 \(Aborted' abort 0 0
 repeat "exit(3) without finalize" 3 'PE 3 .* exited with status 3 without shmem_finalize; ending job' exit 3
 repeat "exit(0) without finalize" 1 'PE 1 .* exited with status 0 without shmem_finalize' exit 0 1
+repeat "return 0 without finalize, all PEs" 0 '' leave
+tap_check "and PE 0 says so once" test "$(grep -c 'PE 0 (.*ended without shmem_finalize' "$err")" = 1 -a "$(wc -l <"$err")" = 1
 repeat "exit status 5 after finalize" 5 'PE 3 .* exited with status 5; ending job' late 5
 repeat "shmem_global_exit(7)" 7 'PE 3 .* ended the job with status 7' global 7
 repeat "shmem_global_exit(0)" 0 '' global 0
