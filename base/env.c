@@ -112,12 +112,17 @@ static int parse_int(const char *text, long *value)
     return end == text || *end || errno ? -EINVAL : 0;
 }
 
+/* A time that a clock's numbers take, also when it is added to another; a shorter one than this is a mistake. */
+#define SECONDS_MIN 1e-3
+#define SECONDS_MAX 1e9
+
 static int parse_seconds(const char *text, double *value)
 {
     char *end;
 
     *value = strtod(text, &end);
-    return end == text || *end || !(*value >= 0) || !isfinite(*value) ? -EINVAL : 0;
+    return end == text || *end || !(*value == 0 || (*value >= SECONDS_MIN && *value <= SECONDS_MAX)) ? -EINVAL
+                                                                                                     : 0;
 }
 
 /* kind is "ENUM(a|b|c)"; *value = position of `text` in it. */
@@ -155,7 +160,7 @@ static const char *accepted(const struct setting *row, char *text, size_t size)
     switch (row->kind[1]) {
     case 'O': return "1 or 0, yes or no, on or off";
     case 'I': return "a size in bytes such as 512M, 1.5g or 1073741824";
-    case 'E': return "a number of seconds, 0 or more";
+    case 'E': return "a number of seconds: 0, or 0.001 to 1000000000";
     default: break;
     }
     if (row->kind[0] != 'E')

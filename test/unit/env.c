@@ -122,7 +122,8 @@ static void names_bad_values_in_one_line(void)
     static char *const bad[] = {"SHMEM_SYMMETRIC_SIZE=banana", "SHMEM_BOOTSTRAP=telepathy",
                                 "SHMEM_STRICT=maybe",          "SHMEM_HANG_SECONDS=soon",
                                 "SHMEM_SPIN_US=1.5",           "SMA_INFO=7up",
-                                "SHMEM_HANG_SECONDS=-1"};
+                                "SHMEM_HANG_SECONDS=-1",       "SHMEM_HANG_SECONDS=1e19",
+                                "SHMEM_HANG_SECONDS=1e-300",   "SHMEM_HANG_SECONDS=nan"};
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char *vars[] = {bad[i], NULL}, text[2048], name[64];
