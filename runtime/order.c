@@ -92,7 +92,7 @@ int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp)
     int rc = 0;
 
     wsh_ctx_lock(ctx);
-    epoch = ctx->epoch;
+    epoch = __atomic_load_n(&ctx->epoch, __ATOMIC_RELAXED);
     if (roads->epoch != epoch) {
         roads->before |= roads->used;
         roads->used = 0;
@@ -150,8 +150,9 @@ int wsh_fence(struct wsh_ctx *ctx)
         rc = wsh_proxy_quiet(ctx->job);
     if (rc)
         return rc;
-    wsh_ctx_lock(ctx);
-    ctx->epoch++;
+    wsh_ctx_lock(
+        ctx); /* relaxed: it counts only where there are several transports, and the lock is taken then */
+    __atomic_store_n(&ctx->epoch, __atomic_load_n(&ctx->epoch, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
     wsh_ctx_unlock(ctx);
     rc = try_fence(&fence);
     return rc == -EAGAIN ? wsh_wait(ctx->job, &why, try_fence, &fence) : rc;
