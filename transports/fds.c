@@ -21,6 +21,9 @@ struct offer {
     uint64_t len[WSH_SEGS];
 };
 
+/* Datagrams taken before the next look at what is to be sent, beyond one a PE: a flood of others is no end of it. */
+#define RECEIVES 64
+
 union control {
     struct cmsghdr head;
     char space[CMSG_SPACE(WSH_SEGS * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
@@ -128,19 +131,33 @@ static int send_offer(struct wsh_fds *fds, const struct wsh_fds_address *to, int
     return -errno;
 }
 
-/* What the control messages of a datagram hold. */
+/* What the control messages of a datagram hold; descriptors beyond those that a PE may give are closed at once. */
 struct received {
     int n, fds[WSH_SEGS];
     bool has_creds;
     uid_t uid;
 };
 
+static void read_descriptors(const struct cmsghdr *control, struct received *got)
+{
+    size_t n = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+    for (size_t i = 0; i < n; i++) {
+        int fd;
+
+        memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+        if (got->n < WSH_SEGS)
+            got->fds[got->n++] = fd;
+        else
+            close(fd);
+    }
+}
+
 static void read_control(struct msghdr *msg, struct received *got)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-            got->n = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-            memcpy(got->fds, CMSG_DATA(c), (size_t)got->n * sizeof(int));
+            read_descriptors(c, got);
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
             struct ucred creds;
 
@@ -199,8 +216,8 @@ static int receive_offer(struct wsh_fds *fds, const struct taker *taker)
 
         fds->peers[offer.pe].received = true;
         rc = taker->take(taker->arg, offer.pe, &gift) ?: 1;
-    } else {
-        wsh_warn("ignored a datagram that is not from a PE of this job (user %d)",
+    } else if (!fds->strangers++) { /* anybody on this host may send them: one line, however many come */
+        wsh_warn("ignored a datagram that is not from a PE of this job (user %d), and will any others",
                  got.has_creds ? (int)got.uid : -1);
     }
     for (int i = 0; i < got.n; i++)
@@ -212,11 +229,11 @@ static int exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers, const
                     const struct taker *taker)
 {
     bool all = true;
-    int rc;
+    int rc = 1;
 
-    do {
+    for (int i = 0; i < fds->n_pes + RECEIVES && rc > 0; i++)
         rc = receive_offer(fds, taker);
-    } while (rc > 0);
+    rc = rc < 0 ? rc : 0;
     for (int k = 1; k < fds->n_pes && rc >= 0; k++) {
         int pe = (fds->my_pe + k) % fds->n_pes;
         struct wsh_fds_peer *peer = &fds->peers[pe];

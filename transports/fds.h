@@ -38,6 +38,7 @@ struct wsh_fds {
     int my_pe, n_pes;
     int sock;                   /* -1 once all descriptors are exchanged */
     struct wsh_fds_peer *peers; /* [n_pes], after the exchange began */
+    unsigned strangers;         /* datagrams from others */
 };
 
 /* 0 or a logged error. */
