@@ -48,7 +48,7 @@ static bool read_time(const char **text, uint64_t *ns)
     char *end;
     double number = strtod(*text, &end);
 
-    if (end == *text || number < 0 || number > 1e9)
+    if (end == *text || !(number >= 0 && number <= 1e9)) /* NaN is neither */
         return false;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         size_t len = strlen(units[i].name);
@@ -90,7 +90,7 @@ static int take_share(struct words *w, uint64_t *ppm)
     char *end;
     double number = strtod(peek(w), &end);
 
-    if (end == peek(w) || strcmp(end, "%") || number < 0 || number > 100)
+    if (end == peek(w) || strcmp(end, "%") || !(number >= 0 && number <= 100))
         return refuse(w, "a share such as 2%");
     *ppm = (uint64_t)(number * 1e4);
     w->at++;

@@ -120,6 +120,8 @@ static void refuses_what_it_cannot_read(void)
         {"drop 5% late", "a time such as"},
         {"reorder 5", "'5' where a time"},
         {"reorder -5us", "'-5us' where a time"},
+        {"reorder nanms", "'nanms' where a time"},
+        {"drop nan%", "'nan%' where a share"},
         {"reorder 1us; dorp 5%", "'dorp' where seed, reorder,"},
         {"reorder 1us; dorp 5%", "in statement 2"},
         {"during 2ms..1ms down", "'2ms..1ms' where a span"},
