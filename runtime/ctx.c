@@ -6,10 +6,14 @@
 #include "base/log.h"
 #include "runtime/job.h"
 #include "runtime/order.h"
+#include "runtime/slots.h"
 
 #include <shmem.h>
 
 #include <stdlib.h>
+
+/* A program may still hold the handle of a context that it has destroyed. */
+static struct wsh_slots slots = WSH_SLOTS_OF(struct wsh_ctx);
 
 static void close_parts_from(struct wsh_ctx *ctx, unsigned tp)
 {
@@ -116,6 +120,7 @@ void wsh_ctx_fini(struct wsh_ctx *ctx)
     close_parts(ctx);
     pthread_mutex_destroy(&ctx->lock);
     ctx->n_pes = 0;
+    ctx->user = ctx->locked = false;
 }
 
 int wsh_ctx_extend(struct wsh_job *job, unsigned first_tp)
@@ -141,12 +146,12 @@ void wsh_ctx_shrink(struct wsh_job *job, unsigned first_tp)
 
 int wsh_ctx_open(struct wsh_job *job, struct wsh_team *team, long options, struct wsh_ctx **ctx)
 {
-    struct wsh_ctx *fresh = calloc(1, sizeof *fresh);
+    struct wsh_ctx *fresh = wsh_slots_take(&slots);
     int rc = fresh ? wsh_ctx_init(fresh, job, team, options) : -ENOMEM;
 
     if (rc) {
         wsh_warn("no context: %s", rc == -ENOMEM ? "out of memory" : "a transport refused it");
-        free(fresh);
+        wsh_slots_give(&slots, fresh);
         return rc;
     }
     fresh->user = true;
@@ -158,5 +163,5 @@ int wsh_ctx_open(struct wsh_job *job, struct wsh_team *team, long options, struc
 void wsh_ctx_close(struct wsh_ctx *ctx)
 {
     wsh_ctx_fini(ctx);
-    free(ctx);
+    wsh_slots_give(&slots, ctx);
 }

@@ -21,7 +21,7 @@ struct wsh_roads {
 struct wsh_ctx {
     struct wsh_job *job;
     struct wsh_team *team;             /* PE numbers given to this context are the team's */
-    int n_pes;                         /* … of which there are so many */
+    int n_pes;                         /* … of which there are so many; 0: the context is closed */
     bool world;                        /* … and they are the same as global ones */
     bool locked;                       /* several threads may use it: take `lock` */
     long options;                      /* SHMEM_CTX_* as created */

@@ -6,9 +6,13 @@
 #include "runtime/coll/pool.h"
 #include "runtime/coll/state.h"
 #include "runtime/job.h"
+#include "runtime/slots.h"
 #include "runtime/team_split.h"
 
 #include <stdlib.h>
+
+/* A program may still hold the handle of a team that it has destroyed. */
+static struct wsh_slots slots = WSH_SLOTS_OF(struct wsh_team);
 
 static void fill(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes)
 {
@@ -49,10 +53,10 @@ int wsh_team_translate(const struct wsh_team *team, int pe, const struct wsh_tea
 
 struct wsh_team *wsh_team_open(struct wsh_job *job, int *members, int n_pes)
 {
-    struct wsh_team *team = calloc(1, sizeof *team);
+    struct wsh_team *team = wsh_slots_take(&slots);
 
     if (!team || !members) {
-        free(team);
+        wsh_slots_give(&slots, team);
         free(members);
         return NULL;
     }
@@ -60,7 +64,7 @@ struct wsh_team *wsh_team_open(struct wsh_job *job, int *members, int n_pes)
     if (!wsh_coll_prepare(team))
         return team;
     free(members);
-    free(team);
+    wsh_slots_give(&slots, team);
     return NULL;
 }
 
@@ -92,7 +96,7 @@ void wsh_team_close(struct wsh_team *team)
     }
     pthread_mutex_unlock(&team->job->ctxs_lock);
     wsh_team_fini(team);
-    free(team);
+    wsh_slots_give(&slots, team);
 }
 
 void wsh_team_fini_all(struct wsh_job *job)

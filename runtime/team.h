@@ -12,7 +12,7 @@ struct wsh_job;
 struct wsh_coll;
 
 struct wsh_team {
-    struct wsh_job *job;
+    struct wsh_job *job;           /* NULL: the team is closed */
     int my_pe, n_pes;              /* in the team; my_pe < 0 = this PE is no member */
     int *members;                  /* [n_pes] global PE numbers */
     struct wsh_coll *coll;         /* state of its collectives (coll/) */

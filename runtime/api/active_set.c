@@ -26,6 +26,13 @@ static struct wsh_team *team_of(const char *what, const struct set *set)
     }
 }
 
+static WSH_INLINE size_t count_of(const char *what, int nreduce)
+{
+    if (wsh_unlikely(nreduce < 0))
+        wsh_api_bad(what, "nreduce is negative");
+    return (size_t)nreduce;
+}
+
 WSH_SHELL(void, barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
     const struct set set = {PE_start, logPE_stride, PE_size, pSync};
@@ -54,14 +61,14 @@ WSH_SHELL(void, sync, (int PE_start, int logPE_stride, int PE_size, long *pSync)
     WSH_SHELL(void, TAG, (void *dest, const void *source, size_t nelems, int PE_root, int PE_start,     \
                           int logPE_stride, int PE_size, long *pSync))                                  \
     {                                                                                                   \
-        wsh_api_broadcast(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source, nelems * (BITS / 8), PE_root,  \
+        wsh_api_broadcast(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source, wsh_api_len(nelems, BITS / 8), PE_root,  \
                           false);                                                                       \
     }
 #define WSH_BLOCKS(TAG, BODY, BITS)                                                                      \
     WSH_SHELL(void, TAG, (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, \
                           int PE_size, long *pSync))                                                     \
     {                                                                                                    \
-        BODY(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source, nelems * (BITS / 8));                        \
+        BODY(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source, wsh_api_len(nelems, BITS / 8));                        \
     }
 #define WSH_ALLTOALLS(TAG, BITS)                                                                         \
     WSH_SHELL(void, TAG, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,   \
@@ -87,7 +94,7 @@ WSH_ACTIVE_SIZES(WSH_SIZED)
                           int PE_size, TYPE *pWrk, long *pSync))                                          \
     {                                                                                                     \
         (void)pWrk;                                                                                       \
-        wsh_api_reduce(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source, nreduce > 0 ? (size_t)nreduce : 0,  \
+        wsh_api_reduce(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source, count_of("shmem_" #TAG, nreduce),   \
                        OP, WSH_API_NUM(TYPE));                                                            \
     }
 #define WSH_BITWISE(NAME, TYPE)                         \

@@ -32,6 +32,10 @@ static void say_why(const char *what, int rc, const void *addr, size_t len, int 
     int length = rc == -ERANGE ? routine_length(what) : (int)strlen(what);
     char why[256];
 
+    if (rc == -EFAULT && len == SIZE_MAX) {
+        wsh_error("%s: more bytes than memory holds; look at the number of elements, and the strides", what);
+        return;
+    }
     wsh_route_explain(&wsh_job, addr, len, pe, why, sizeof why);
     wsh_error("%.*s: %s", length, what, why);
 }
@@ -42,11 +46,17 @@ void wsh_api_fail(const char *what, int rc, shmem_ctx_t handle, const void *addr
 
     if (wsh_job.n_pes == 0)
         fail_not_started(what);
-    ctx = wsh_api_ctx(what, handle);
+    ctx = wsh_api_live_ctx(what, handle);
     if (rc == -ERANGE && !ctx->world)
         fail_team_pe(what, ctx->team, pe);
     if (rc == -ERANGE || rc == -EFAULT)
         say_why(what, rc, addr, len, ctx->world ? pe : ctx->team->members[pe]);
+    wsh_job_abort(1);
+}
+
+void wsh_api_null(const char *what)
+{
+    wsh_error("%s is NULL; pass the address of what is to be written", what);
     wsh_job_abort(1);
 }
 

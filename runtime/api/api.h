@@ -50,6 +50,25 @@ WSH_COLD _Noreturn void wsh_api_fail(const char *what, int rc, shmem_ctx_t handl
 /* An argument is wrong in itself: one line "routine: text", and the end of the job. */
 WSH_COLD _Noreturn void wsh_api_bad(const char *what, const char *text);
 
+/* Bytes of `nelems` elements of `size` bytes; SIZE_MAX, which no memory holds, where the product overflows. */
+static WSH_INLINE size_t wsh_api_len(size_t nelems, size_t size)
+{
+    size_t len;
+
+    return wsh_unlikely(__builtin_mul_overflow(nelems, size, &len)) ? SIZE_MAX : len;
+}
+
+/* Bytes from the first of `nelems` blocks to the end of the last one, `stride` bytes apart; SIZE_MAX as above. */
+static WSH_INLINE size_t wsh_api_span(size_t nelems, size_t stride, size_t block)
+{
+    size_t len = nelems ? wsh_api_len(nelems - 1, stride) : 0;
+
+    return __builtin_add_overflow(len, block, &len) ? SIZE_MAX : len;
+}
+
+/* `what` ("shmem_query_thread: provided") may be called at any time, and has been given NULL: as wsh_api_bad. */
+WSH_COLD _Noreturn void wsh_api_null(const char *what);
+
 /* Ends the job before shmem_init and after shmem_finalize. */
 static WSH_INLINE void wsh_api_ready(const char *what)
 {
@@ -66,7 +85,7 @@ static WSH_INLINE void wsh_api_check(const char *what, int rc)
         wsh_api_fail(what, rc, SHMEM_CTX_DEFAULT, NULL, 0, 0);
 }
 
-/* The object behind a context handle; SHMEM_CTX_INVALID ends the job. */
+/* The object behind a context handle; SHMEM_CTX_INVALID ends the job. One that is destroyed has no PEs. */
 static WSH_INLINE struct wsh_ctx *wsh_api_ctx(const char *what, shmem_ctx_t handle)
 {
     if (wsh_likely(handle == SHMEM_CTX_DEFAULT))
@@ -74,6 +93,16 @@ static WSH_INLINE struct wsh_ctx *wsh_api_ctx(const char *what, shmem_ctx_t hand
     if (wsh_unlikely(handle == SHMEM_CTX_INVALID))
         wsh_api_bad(what, "ctx is SHMEM_CTX_INVALID; check the result of shmem_ctx_create");
     return handle;
+}
+
+/* The same for a routine that does not look at a PE: a destroyed one ends the job. */
+static WSH_INLINE struct wsh_ctx *wsh_api_live_ctx(const char *what, shmem_ctx_t handle)
+{
+    struct wsh_ctx *ctx = wsh_api_ctx(what, handle);
+
+    if (wsh_unlikely(!ctx->n_pes))
+        wsh_api_bad(what, "ctx has been destroyed; create another one");
+    return ctx;
 }
 
 /* Members of a team call the same: looked at with SHMEM_DEBUG=check. The arguments are those of wsh_check_same…. */
@@ -84,12 +113,23 @@ static WSH_INLINE struct wsh_ctx *wsh_api_ctx(const char *what, shmem_ctx_t hand
          : (void)0)
 #define WSH_API_SAME_BLOCK(...) (wsh_unlikely(wsh_job.check) ? wsh_check_same_block(__VA_ARGS__) : (void)0)
 
-/* The object behind a team handle, NULL for SHMEM_TEAM_INVALID. */
-static WSH_INLINE struct wsh_team *wsh_api_team(shmem_team_t handle)
+/*
+ * The object behind a team handle, NULL for SHMEM_TEAM_INVALID. One that is destroyed ends the job; with
+ * SHMEM_DEBUG=check one that never was a team does too.
+ */
+static WSH_INLINE struct wsh_team *wsh_api_team(const char *what, shmem_team_t handle)
 {
+    struct wsh_team *team = handle;
+
     if (handle == SHMEM_TEAM_WORLD)
-        return &wsh_job.world;
-    return handle == SHMEM_TEAM_SHARED ? &wsh_job.shared : handle;
+        team = &wsh_job.world;
+    else if (handle == SHMEM_TEAM_SHARED)
+        team = &wsh_job.shared;
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_team(what, team);
+    if (wsh_unlikely(team && !team->job))
+        wsh_api_bad(what, "team has been destroyed; split off another one");
+    return team;
 }
 
 #endif

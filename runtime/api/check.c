@@ -54,12 +54,21 @@ void wsh_check_ctx(const char *what, shmem_ctx_t handle)
         refuse(what, "ctx is private to another thread; create it without SHMEM_CTX_PRIVATE to share it");
 }
 
-void wsh_check_team(const char *what, shmem_team_t handle)
+static bool is_live_team(const struct wsh_team *wanted)
 {
-    const struct wsh_team *team = wsh_api_team(handle);
+    const struct wsh_team *team;
 
+    pthread_mutex_lock(&wsh_job.ctxs_lock);
+    for (team = wsh_job.teams; team && team != wanted; team = team->next)
+        ;
+    pthread_mutex_unlock(&wsh_job.ctxs_lock);
+    return team || wanted == &wsh_job.world || wanted == &wsh_job.shared;
+}
+
+void wsh_check_team(const char *what, const struct wsh_team *team)
+{
     wsh_check_thread(what);
-    if (team && (team->job != &wsh_job || team->my_pe < 0))
+    if (team && !is_live_team(team))
         refuse(what, "team %p is no team of this PE; it was never created, or has been destroyed",
                (const void *)team);
 }
@@ -112,11 +121,10 @@ static bool blocks_meet(const struct wsh_check_blocks *blocks, const char *far)
 /* Bytes from the first element to the last one of a side do not fit an address. */
 static bool is_endless(const struct wsh_check_blocks *blocks, ptrdiff_t stride)
 {
-    size_t elements, bytes;
+    const size_t apart = wsh_api_len((size_t)stride, blocks->size);
 
-    return __builtin_mul_overflow(blocks->nblocks - 1, (size_t)stride, &elements) ||
-           __builtin_add_overflow(elements, blocks->block, &elements) ||
-           __builtin_mul_overflow(elements, blocks->size, &bytes) || bytes > PTRDIFF_MAX;
+    return wsh_api_span(blocks->nblocks, blocks->nblocks > 1 ? apart : 0,
+                        wsh_api_len(blocks->block, blocks->size)) > PTRDIFF_MAX;
 }
 
 void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_check_blocks *blocks, int pe)

@@ -18,8 +18,8 @@ void wsh_check_thread(const char *what);
 /* The handle is a live context, and not private to another thread. Looks at the thread too. */
 void wsh_check_ctx(const char *what, struct wsh_ctx *handle);
 
-/* The handle is a team that this PE is in. */
-void wsh_check_team(const char *what, struct wsh_team *handle);
+/* `team` is NULL, or a team that this PE is in: what is behind another address is not looked at. */
+void wsh_check_team(const char *what, const struct wsh_team *team);
 
 /* Two arrays of one call, one of them written, have no byte in common. */
 void wsh_check_apart(const char *what, const void *a, size_t a_len, const void *b, size_t b_len);

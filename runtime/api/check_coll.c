@@ -93,7 +93,6 @@ void wsh_check_same(const char *what, struct wsh_team *team, const char *fmt, ..
     char args[sizeof call - 80];
     va_list list;
 
-    wsh_check_team(what, team);
     if (team->n_pes == 1)
         return;
     va_start(list, fmt);

@@ -34,7 +34,7 @@ WSH_SHELL(int, team_sync, (shmem_team_t team))
     WSH_SHELL(int, TAG,                                                                              \
               (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root))       \
     {                                                                                                \
-        return wsh_api_broadcast(WSH_API_COLL(TAG), WSH_MEMBERS(TAG), dest, source, nelems * (SIZE), \
+        return wsh_api_broadcast(WSH_API_COLL(TAG), WSH_MEMBERS(TAG), dest, source, wsh_api_len(nelems, SIZE), \
                                  PE_root, true);                                                     \
     }
 #define WSH_TYPED(NAME, TYPE) WSH_BROADCAST(NAME##_broadcast, TYPE, sizeof(TYPE))
@@ -46,7 +46,7 @@ WSH_BROADCAST(broadcastmem, void, 1)
 #define WSH_BLOCKS(TAG, BODY, TYPE, SIZE)                                                           \
     WSH_SHELL(int, TAG, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems))         \
     {                                                                                               \
-        return BODY(WSH_API_COLL(TAG), WSH_MEMBERS(TAG), dest, source, nelems * (SIZE));            \
+        return BODY(WSH_API_COLL(TAG), WSH_MEMBERS(TAG), dest, source, wsh_api_len(nelems, SIZE));            \
     }
 #define WSH_TYPED(NAME, TYPE)                                            \
     WSH_BLOCKS(NAME##_collect, wsh_api_collect, TYPE, sizeof(TYPE))      \

@@ -16,7 +16,7 @@ struct wsh_api_coll {
 
 static WSH_INLINE struct wsh_team *wsh_api_members(const char *what, shmem_team_t handle)
 {
-    struct wsh_team *team = wsh_api_team(handle);
+    struct wsh_team *team = wsh_api_team(what, handle);
 
     wsh_api_ready(what);
     if (wsh_unlikely(!team || team->my_pe < 0))
@@ -68,7 +68,7 @@ static WSH_INLINE int wsh_api_fcollect(const struct wsh_api_coll *what, struct w
                                        const void *source, size_t len)
 {
     if (len)
-        wsh_api_buffers(what, dest, len * (size_t)team->n_pes, source, len);
+        wsh_api_buffers(what, dest, wsh_api_len(len, (size_t)team->n_pes), source, len);
     WSH_API_SAME_DATA(what->dest, team, dest, source, len, -1, 0, 0);
     if (!len)
         return 0;
@@ -90,8 +90,10 @@ static WSH_INLINE int wsh_api_collect(const struct wsh_api_coll *what, struct ws
 static WSH_INLINE int wsh_api_alltoall(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
                                        const void *source, size_t len)
 {
+    const size_t all = wsh_api_len(len, (size_t)team->n_pes);
+
     if (len)
-        wsh_api_buffers(what, dest, len * (size_t)team->n_pes, source, len * (size_t)team->n_pes);
+        wsh_api_buffers(what, dest, all, source, all);
     WSH_API_SAME_DATA(what->dest, team, dest, source, len, -1, 0, 0);
     if (!len)
         return 0;
@@ -102,13 +104,13 @@ static WSH_INLINE int wsh_api_alltoall(const struct wsh_api_coll *what, struct w
 static WSH_INLINE int wsh_api_alltoalls(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
                                         const void *source, const struct wsh_alltoalls *shape)
 {
-    size_t steps = shape->nelems * (size_t)team->n_pes - 1;
+    const size_t n = wsh_api_len(shape->nelems, (size_t)team->n_pes), width = shape->width;
 
     if (wsh_unlikely(shape->dst < 1 || shape->sst < 1))
         wsh_api_bad(what->dest, "dst and sst are at least 1");
-    if (shape->nelems)
-        wsh_api_buffers(what, dest, (steps * (size_t)shape->dst + 1) * shape->width, source,
-                        (steps * (size_t)shape->sst + 1) * shape->width);
+    if (n)
+        wsh_api_buffers(what, dest, wsh_api_span(n, wsh_api_len((size_t)shape->dst, width), width), source,
+                        wsh_api_span(n, wsh_api_len((size_t)shape->sst, width), width));
     WSH_API_SAME_DATA(what->dest, team, dest, source, shape->nelems * shape->width, -1, shape->dst,
                       shape->sst);
     if (!shape->nelems)
@@ -150,7 +152,7 @@ static WSH_INLINE int wsh_api_reduce(const struct wsh_api_coll *what, struct wsh
 {
     const struct wsh_arith *arith = wsh_arith_find(op, num);
 
-    wsh_api_numbers(what, team, dest, source, nelems * arith->width);
+    wsh_api_numbers(what, team, dest, source, wsh_api_len(nelems, arith->width));
     if (!nelems)
         return 0;
     wsh_api_check(what->dest, wsh_reduce(team, dest, source, nelems, arith));

@@ -31,9 +31,7 @@ WSH_SHELL(int, ctx_create, (long options, shmem_ctx_t *ctx))
 
 WSH_SHELL(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
 {
-    if (wsh_job.check)
-        wsh_check_team("shmem_team_create_ctx", team);
-    return create("shmem_team_create_ctx", wsh_api_team(team), options, ctx);
+    return create("shmem_team_create_ctx", wsh_api_team("shmem_team_create_ctx", team), options, ctx);
 }
 
 WSH_SHELL(void, ctx_destroy, (shmem_ctx_t ctx))
@@ -44,7 +42,7 @@ WSH_SHELL(void, ctx_destroy, (shmem_ctx_t ctx))
     if (ctx != SHMEM_CTX_INVALID && wsh_job.check)
         wsh_check_ctx("shmem_ctx_destroy", ctx);
     if (ctx != SHMEM_CTX_INVALID)
-        wsh_ctx_close(ctx);
+        wsh_ctx_close(wsh_api_live_ctx("shmem_ctx_destroy", ctx));
 }
 
 static shmem_team_t handle_of(struct wsh_team *team)
@@ -64,6 +62,6 @@ WSH_SHELL(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
         return -EINVAL;
     if (wsh_job.check)
         wsh_check_ctx("shmem_ctx_get_team", ctx);
-    *team = handle_of(wsh_api_ctx("shmem_ctx_get_team", ctx)->team);
+    *team = handle_of(wsh_api_live_ctx("shmem_ctx_get_team", ctx)->team);
     return 0;
 }

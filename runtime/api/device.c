@@ -111,7 +111,7 @@ void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads)
 
 int wsh_device_spans_hosts(void *team)
 {
-    const struct wsh_team *members = wsh_api_team(team);
+    const struct wsh_team *members = wsh_api_team("a collective on a stream", team);
 
     wsh_api_ready("a collective on a stream");
     return members && wsh_view_spans_hosts(members);

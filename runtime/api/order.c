@@ -9,7 +9,7 @@ static WSH_INLINE struct wsh_ctx *ctx_of(const char *what, shmem_ctx_t handle)
 {
     if (wsh_unlikely(wsh_job.check))
         wsh_check_ctx(what, handle);
-    return wsh_api_ctx(what, handle);
+    return wsh_api_live_ctx(what, handle);
 }
 
 WSH_SHELL(void, fence, (void))

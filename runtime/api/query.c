@@ -59,7 +59,7 @@ WSH_SHELL(void *, ptr, (const void *dest, int pe))
 
 WSH_SHELL(void *, team_ptr, (shmem_team_t team, const void *dest, int pe))
 {
-    const struct wsh_team *members = wsh_api_team(team);
+    const struct wsh_team *members = wsh_api_team("shmem_team_ptr", team);
 
     wsh_api_ready("shmem_team_ptr");
     if (!members || pe < 0 || pe >= members->n_pes)
@@ -69,6 +69,8 @@ WSH_SHELL(void *, team_ptr, (shmem_team_t team, const void *dest, int pe))
 
 WSH_SHELL(void, info_get_version, (int *major, int *minor))
 {
+    if (!major || !minor)
+        wsh_api_null("shmem_info_get_version: major or minor");
     *major = SHMEM_MAJOR_VERSION;
     *minor = SHMEM_MINOR_VERSION;
 }
@@ -76,5 +78,7 @@ WSH_SHELL(void, info_get_version, (int *major, int *minor))
 WSH_SHELL(void, info_get_name, (char *name))
 {
     _Static_assert(sizeof SHMEM_VENDOR_STRING <= SHMEM_MAX_NAME_LEN, "the name fits its buffer");
+    if (!name)
+        wsh_api_null("shmem_info_get_name: name");
     memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
 }

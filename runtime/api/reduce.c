@@ -33,7 +33,7 @@ static WSH_INLINE int scan(const struct wsh_api_coll *what, struct wsh_team *tea
 {
     const struct wsh_arith *arith = wsh_arith_find(WSH_REDUCE_SUM, num);
 
-    wsh_api_numbers(what, team, dest, source, nelems * arith->width);
+    wsh_api_numbers(what, team, dest, source, wsh_api_len(nelems, arith->width));
     if (!nelems)
         return 0;
     wsh_api_check(what->dest, wsh_scan(team, dest, source, nelems, arith, exclusive));

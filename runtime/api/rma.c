@@ -53,7 +53,7 @@ static __attribute__((noinline)) void put_special(const char *what, put_fn *core
 {
     if (wsh_job.check)
         wsh_check_transfer(what, handle, &(struct wsh_check_blocks){dest, source, 0, 0, nelems, 1, size}, pe);
-    put_by(what, core, handle, dest, source, nelems * size, pe);
+    put_by(what, core, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
 
 static __attribute__((noinline)) void get_special(const char *what, get_fn *core, shmem_ctx_t handle,
@@ -62,7 +62,7 @@ static __attribute__((noinline)) void get_special(const char *what, get_fn *core
 {
     if (wsh_job.check)
         wsh_check_transfer(what, handle, &(struct wsh_check_blocks){source, dest, 0, 0, nelems, 1, size}, pe);
-    get_by(what, core, handle, dest, source, nelems * size, pe);
+    get_by(what, core, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
 
 static WSH_INLINE void put(const char *what, const struct put *core, shmem_ctx_t handle, void *dest,
@@ -71,7 +71,7 @@ static WSH_INLINE void put(const char *what, const struct put *core, shmem_ctx_t
     if (wsh_unlikely(wsh_job_is_special(&wsh_job)))
         put_special(what, core->special, handle, dest, source, nelems, size, pe);
     else
-        put_by(what, core->plain, handle, dest, source, nelems * size, pe);
+        put_by(what, core->plain, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
 
 static WSH_INLINE void get(const char *what, const struct get *core, shmem_ctx_t handle, void *dest,
@@ -80,7 +80,7 @@ static WSH_INLINE void get(const char *what, const struct get *core, shmem_ctx_t
     if (wsh_unlikely(wsh_job_is_special(&wsh_job)))
         get_special(what, core->special, handle, dest, source, nelems, size, pe);
     else
-        get_by(what, core->plain, handle, dest, source, nelems * size, pe);
+        get_by(what, core->plain, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
 
 /* Strides and block in elements, as the caller gave them. */
@@ -89,20 +89,20 @@ struct strides {
     size_t block, nblocks, size;
 };
 
-/* The shape in bytes; ends the job where the specification forbids it. */
+/* The shape in bytes; ends the job where the specification forbids it, and where one side is longer than memory. */
 static WSH_INLINE struct wsh_strided shape_of(const char *what, const struct strides *s)
 {
-    ptrdiff_t size = (ptrdiff_t)s->size, block = (ptrdiff_t)s->block;
+    const size_t block = wsh_api_len(s->block, s->size), last = s->nblocks > 1;
+    const size_t dst = last ? wsh_api_len((size_t)s->dst, s->size) : 0;
+    const size_t sst = last ? wsh_api_len((size_t)s->sst, s->size) : 0;
 
-    if (wsh_unlikely(s->nblocks > 1 && (s->dst < block || s->sst < block || block < 0)))
+    if (wsh_unlikely(last &&
+                     (s->dst < 0 || s->sst < 0 || (size_t)s->dst < s->block || (size_t)s->sst < s->block)))
         wsh_api_bad(what, "a stride (dst or sst) is less than the block size; blocks may not overlap");
-    return (struct wsh_strided){s->dst * size, s->sst * size, s->block * s->size, s->nblocks};
-}
-
-/* Bytes on the symmetric side from the first block's start to the last one's end. */
-static WSH_INLINE size_t span(const struct wsh_strided *shape, ptrdiff_t stride)
-{
-    return (shape->nelems - 1) * (size_t)stride + shape->block;
+    if (wsh_unlikely(wsh_api_span(s->nblocks, dst, block) > PTRDIFF_MAX ||
+                     wsh_api_span(s->nblocks, sst, block) > PTRDIFF_MAX))
+        wsh_api_bad(what, "more bytes than memory holds; look at the number of elements, and the strides");
+    return (struct wsh_strided){(ptrdiff_t)dst, (ptrdiff_t)sst, block, s->nblocks};
 }
 
 static WSH_INLINE void iput(const char *what, shmem_ctx_t handle, void *dest, const void *source,
@@ -123,7 +123,8 @@ static WSH_INLINE void iput(const char *what, shmem_ctx_t handle, void *dest, co
         wsh_api_bad(what, "source is NULL");
     rc = wsh_iput(ctx, dest, source, &shape, pe);
     if (wsh_unlikely(rc))
-        wsh_api_fail(what, rc, handle, dest, span(&shape, shape.dst_stride), pe);
+        wsh_api_fail(what, rc, handle, dest,
+                     wsh_api_span(shape.nelems, (size_t)shape.dst_stride, shape.block), pe);
 }
 
 static WSH_INLINE void iget(const char *what, shmem_ctx_t handle, void *dest, const void *source,
@@ -144,7 +145,8 @@ static WSH_INLINE void iget(const char *what, shmem_ctx_t handle, void *dest, co
         wsh_api_bad(what, "dest is NULL");
     rc = wsh_iget(ctx, dest, source, &shape, pe);
     if (wsh_unlikely(rc))
-        wsh_api_fail(what, rc, handle, source, span(&shape, shape.src_stride), pe);
+        wsh_api_fail(what, rc, handle, source,
+                     wsh_api_span(shape.nelems, (size_t)shape.src_stride, shape.block), pe);
 }
 
 /* clang-format off */

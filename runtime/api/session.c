@@ -25,7 +25,7 @@ WSH_SHELL(void, ctx_session_start,
     check("shmem_ctx_session_start", ctx, options, config_mask);
     if (config_mask && !config)
         wsh_api_bad("shmem_ctx_session_start", "config is NULL and config_mask is not 0");
-    if (wsh_session_start(wsh_api_ctx("shmem_ctx_session_start", ctx), options,
+    if (wsh_session_start(wsh_api_live_ctx("shmem_ctx_session_start", ctx), options,
                           counted ? &config->total_ops : NULL))
         wsh_info(WSH_SUB_P2P, "shmem_ctx_session_start: no memory for a batch; puts leave one by one");
 }
@@ -36,5 +36,6 @@ WSH_SHELL(void, ctx_session_stop, (shmem_ctx_t ctx))
     if (ctx == SHMEM_CTX_INVALID)
         return;
     check("shmem_ctx_session_stop", ctx, 0, 0);
-    wsh_api_check("shmem_ctx_session_stop", wsh_session_stop(wsh_api_ctx("shmem_ctx_session_stop", ctx)));
+    wsh_api_check("shmem_ctx_session_stop",
+                  wsh_session_stop(wsh_api_live_ctx("shmem_ctx_session_stop", ctx)));
 }

@@ -28,11 +28,15 @@ WSH_SHELL(int, init_thread, (int requested, int *provided))
 
 WSH_SHELL(void, query_thread, (int *provided))
 {
+    if (!provided)
+        wsh_api_null("shmem_query_thread: provided");
     *provided = wsh_job.thread_level;
 }
 
 WSH_SHELL(void, query_initialized, (int *initialized))
 {
+    if (!initialized)
+        wsh_api_null("shmem_query_initialized: initialized");
     *initialized = wsh_job.n_pes > 0;
 }
 

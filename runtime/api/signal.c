@@ -37,7 +37,7 @@ struct put_signal {
 static WSH_COLD void fail(const struct put_signal *put, int rc, shmem_ctx_t handle,
                           const struct wsh_signal *signal, int pe)
 {
-    size_t off, len = put->nelems * put->size;
+    size_t off, len = wsh_api_len(put->nelems, put->size);
 
     if (!len || (rc == -EFAULT && wsh_heap_find(&wsh_job.heap, put->dest, len, &off) >= 0))
         wsh_api_fail(put->what_signal, rc, handle, signal->sym, sizeof *signal->sym, pe);
@@ -48,9 +48,11 @@ static WSH_COLD void check(const struct put_signal *put, shmem_ctx_t handle, con
                            int pe)
 {
     const struct wsh_check_blocks blocks = {put->dest, put->source, 0, 0, put->nelems, 1, put->size};
+    size_t off, len = put->nelems * put->size; /* no overflow: wsh_check_transfer would not return */
 
     wsh_check_transfer(put->what, handle, &blocks, pe);
-    wsh_check_apart(put->what_signal, put->dest, put->nelems * put->size, signal->sym, sizeof *signal->sym);
+    if (wsh_heap_find(&wsh_job.heap, put->dest, len, &off) >= 0)
+        wsh_check_apart(put->what_signal, put->dest, len, signal->sym, sizeof *signal->sym);
 }
 
 static WSH_INLINE enum wsh_amo_op operator(const char *what, int sig_op) {
@@ -62,7 +64,7 @@ static WSH_INLINE enum wsh_amo_op operator(const char *what, int sig_op) {
 static WSH_INLINE void put_signal(const struct put_signal *put, shmem_ctx_t handle,
                                   const struct wsh_signal *signal, int pe)
 {
-    size_t len = put->nelems * put->size;
+    size_t len = wsh_api_len(put->nelems, put->size);
     int rc;
 
     if (wsh_unlikely(wsh_job.check))

@@ -18,7 +18,7 @@ _Static_assert(WSH_P2P_NONE == SIZE_MAX, "the core's \"no index\" is the specifi
 /* `what` ends in ": ivars", or ": ivar". */
 static WSH_INLINE void check(const char *what, const struct wsh_p2p *set)
 {
-    size_t off, width = wsh_word_width(set->word), len = set->nelems * width;
+    size_t off, width = wsh_word_width(set->word), len = wsh_api_len(set->nelems, width);
     int seg;
 
     wsh_api_ready(what);
@@ -28,8 +28,6 @@ static WSH_INLINE void check(const char *what, const struct wsh_p2p *set)
         return;
     if (wsh_unlikely(!set->values))
         wsh_api_bad(what, "cmp_values is NULL");
-    if (wsh_unlikely(wsh_job.check && len / width != set->nelems))
-        wsh_api_bad(what, "nelems words are more than memory holds");
     seg = wsh_heap_find(&wsh_job.heap, set->ivars, len, &off);
     if (wsh_unlikely(seg >= WSH_SEG_DEVICE))
         wsh_api_bad(what, "the word is device memory; wait for it in a kernel, or read it with shmem_g");

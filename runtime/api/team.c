@@ -6,7 +6,7 @@
 
 WSH_SHELL(int, team_my_pe, (shmem_team_t team))
 {
-    const struct wsh_team *members = wsh_api_team(team);
+    const struct wsh_team *members = wsh_api_team("shmem_team_my_pe", team);
 
     wsh_api_ready("shmem_team_my_pe");
     return members ? members->my_pe : -1;
@@ -14,7 +14,7 @@ WSH_SHELL(int, team_my_pe, (shmem_team_t team))
 
 WSH_SHELL(int, team_n_pes, (shmem_team_t team))
 {
-    const struct wsh_team *members = wsh_api_team(team);
+    const struct wsh_team *members = wsh_api_team("shmem_team_n_pes", team);
 
     wsh_api_ready("shmem_team_n_pes");
     return members ? members->n_pes : -1;
@@ -22,7 +22,7 @@ WSH_SHELL(int, team_n_pes, (shmem_team_t team))
 
 WSH_SHELL(int, team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
 {
-    const struct wsh_team *members = wsh_api_team(team);
+    const struct wsh_team *members = wsh_api_team("shmem_team_get_config", team);
 
     wsh_api_ready("shmem_team_get_config");
     if (!members)
@@ -36,7 +36,8 @@ WSH_SHELL(int, team_get_config, (shmem_team_t team, long config_mask, shmem_team
 
 WSH_SHELL(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
 {
-    const struct wsh_team *from = wsh_api_team(src_team), *to = wsh_api_team(dest_team);
+    const struct wsh_team *from = wsh_api_team("shmem_team_translate_pe", src_team),
+                          *to = wsh_api_team("shmem_team_translate_pe", dest_team);
 
     wsh_api_ready("shmem_team_translate_pe");
     return from && to ? wsh_team_translate(from, src_pe, to) : -1;
@@ -58,11 +59,13 @@ WSH_SHELL(int, team_split_strided,
           (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config,
            long config_mask, shmem_team_t *new_team))
 {
-    struct wsh_team *parent = wsh_api_team(parent_team);
+    struct wsh_team *parent = wsh_api_team("shmem_team_split_strided", parent_team);
     const struct wsh_triplet triplet = {start, stride, size};
     int contexts;
 
     wsh_api_ready("shmem_team_split_strided");
+    if (!new_team)
+        wsh_api_bad("shmem_team_split_strided", "new_team is NULL; pass the address of a shmem_team_t");
     *new_team = SHMEM_TEAM_INVALID;
     contexts = contexts_of("shmem_team_split_strided", config, config_mask);
     if (!parent)
@@ -76,10 +79,13 @@ WSH_SHELL(int, team_split_2d,
            shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask,
            shmem_team_t *yaxis_team))
 {
-    struct wsh_team *parent = wsh_api_team(parent_team), *axes[2] = {NULL, NULL};
+    struct wsh_team *parent = wsh_api_team("shmem_team_split_2d", parent_team), *axes[2] = {NULL, NULL};
     int contexts[2], rc = -EINVAL;
 
     wsh_api_ready("shmem_team_split_2d");
+    if (!xaxis_team || !yaxis_team)
+        wsh_api_bad("shmem_team_split_2d",
+                    "xaxis_team or yaxis_team is NULL; pass the addresses of two shmem_team_t");
     contexts[0] = contexts_of("shmem_team_split_2d", xaxis_config, xaxis_mask);
     contexts[1] = contexts_of("shmem_team_split_2d", yaxis_config, yaxis_mask);
     if (parent) {
@@ -99,6 +105,7 @@ WSH_SHELL(void, team_destroy, (shmem_team_t team))
     if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         wsh_api_bad("shmem_team_destroy",
                     "predefined teams cannot be destroyed; destroy those that were split off");
+    team = wsh_api_team("shmem_team_destroy", team);
     WSH_API_SAME("shmem_team_destroy", team, "%s", "");
     wsh_api_check("shmem_team_destroy", wsh_team_destroy(team));
 }

@@ -2,11 +2,13 @@
 /* Brings the block of each member to all members: by cells, straight to all, or once to each host. */
 #include "runtime/coll/coll.h"
 
+#include "base/log.h"
 #include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
 #include "runtime/coll/copy.h"
 #include "runtime/coll/dispatch.h"
 #include "runtime/coll/share.h"
+#include "runtime/job.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
 
@@ -191,6 +193,26 @@ wsh_collect_fn *const wsh_collect_by[WSH_ALGOS] = {
     [WSH_ALGO_ROUNDS] = collect_by_rounds,
 };
 
+/*
+ * 0 where all blocks, whose sum no member knew before, fit in memory from dest on. A sum that overflows stays at
+ * SIZE_MAX, which none does.
+ */
+static int places_check(struct wsh_team *team, const struct places *places)
+{
+    size_t sum = 0, off;
+
+    for (int i = 0; i < team->n_pes; i++)
+        if (__builtin_add_overflow(sum, places->sizes[i], &sum))
+            sum = SIZE_MAX;
+    if (!sum || wsh_heap_find(&team->job->heap, places->dest, sum, &off) >= 0)
+        return 0;
+    wsh_error("shmem_collect: dest: the blocks of all PEs are %zu bytes, which reach beyond the end of "
+              "symmetric memory at "
+              "%p; make dest as large as their sum",
+              sum, (void *)places->dest);
+    return -EINVAL;
+}
+
 /* The sizes first: two arrays in turn: a member that is ahead writes the next while others still read. */
 int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
@@ -201,6 +223,8 @@ int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
     struct wsh_coll_ask ask = {.routine = WSH_COLL_COLLECT, .n_pes = team->n_pes, .dest = dest, .src = src};
     int rc = wsh_fcollect(team, (void *)places.sizes, &mine, sizeof mine);
 
+    if (!rc)
+        rc = places_check(team, &places);
     if (rc)
         return rc;
     ask.len = ask.span = sizes_readable(places.sizes, team->n_pes);

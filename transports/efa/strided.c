@@ -65,7 +65,7 @@ int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size
 
     if (!rmem->map)
         piece.nelems = count_fitting(tp, rmem->pe, shape);
-    if (piece.nelems < 2)
+    if (piece.nelems < 2 || (uint64_t)shape->dst_stride > WSH_EFA_STRIDE_MAX)
         return -ENOTSUP;
     *taken = piece.nelems;
     if (rmem->map) {

@@ -25,15 +25,13 @@ static const char *check_amo(const struct wsh_efa_place *word)
     return NULL;
 }
 
-#define STRIDE_MAX (UINT64_C(1) << 46) /* so that the strides of a message do not add up to an overflow */
-
 static const char *check_strided(const struct wsh_efa_strided_msg *msg, size_t len)
 {
     if (len <= sizeof *msg)
         return "wrong length";
     if (!msg->block || (len - sizeof *msg) % msg->block)
         return "part of a block";
-    return msg->stride <= STRIDE_MAX ? NULL : "stride out of range";
+    return msg->stride <= WSH_EFA_STRIDE_MAX ? NULL : "stride out of range";
 }
 
 static const char *check_body(const union wsh_efa_msg *msg, size_t len)

@@ -10,6 +10,8 @@
 
 #define EFA_WIRE_VERSION 5
 #define EFA_CONTEXTS 4096u /* of a PE at a time */
+#define WSH_EFA_STRIDE_MAX \
+    (UINT64_C(1) << 46) /* so that the strides of a message do not add up to an overflow */
 
 /* Numbered messages belong to a flow of their source, and are applied by the order of the engine (srd.h). */
 enum wsh_efa_wire {
