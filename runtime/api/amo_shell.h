@@ -5,6 +5,7 @@
 
 #include "runtime/amo.h"
 #include "runtime/api/api.h"
+#include "runtime/api/overwrite.h"
 
 #include <string.h>
 
@@ -27,6 +28,8 @@ static WSH_COLD void check_amo(const char *what, shmem_ctx_t handle, const void 
                                void *result, int pe)
 {
     wsh_check_transfer(what, handle, &(struct wsh_check_blocks){sym, result, 0, 0, 1, 1, width}, pe);
+    if (result)
+        wsh_overwrite_forget(NULL);
 }
 
 static WSH_INLINE void amo(const char *what, amo_fn *core, shmem_ctx_t handle, const void *sym,

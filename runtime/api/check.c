@@ -85,16 +85,16 @@ void wsh_check_apart(const char *what, const void *a, size_t a_len, const void *
                b_len, b);
 }
 
-/* Where this PE would load and store what is at `sym` of `pe`; NULL where it cannot. */
-static const char *alias_of(const struct wsh_ctx *ctx, const void *sym, int pe)
+/* Where this PE would load and store the `len` bytes at `sym` of `pe`; NULL where it cannot, or they are not there. */
+static const char *alias_of(const struct wsh_ctx *ctx, const void *sym, size_t len, int pe)
 {
     const struct wsh_rmem *rmem;
     size_t off;
 
     pe = ctx->team->members[pe];
-    if (pe == wsh_job.my_pe)
+    rmem = wsh_job_rmem(&wsh_job, sym, len, pe, &off);
+    if (rmem && pe == wsh_job.my_pe)
         return sym;
-    rmem = wsh_job_rmem(&wsh_job, sym, 1, pe, &off);
     return rmem && rmem->map ? rmem->map + off : NULL;
 }
 
@@ -118,30 +118,32 @@ static bool blocks_meet(const struct wsh_check_blocks *blocks, const char *far)
     return false;
 }
 
-/* Bytes from the first element to the last one of a side do not fit an address. */
-static bool is_endless(const struct wsh_check_blocks *blocks, ptrdiff_t stride)
+/* Bytes from the first element to the last one of a side; SIZE_MAX where they do not fit an address. */
+static size_t span_of(const struct wsh_check_blocks *blocks, ptrdiff_t stride)
 {
-    const size_t apart = wsh_api_len((size_t)stride, blocks->size);
+    const size_t apart = blocks->nblocks > 1 ? wsh_api_len((size_t)stride, blocks->size) : 0;
+    const size_t len = wsh_api_span(blocks->nblocks, apart, wsh_api_len(blocks->block, blocks->size));
 
-    return wsh_api_span(blocks->nblocks, blocks->nblocks > 1 ? apart : 0,
-                        wsh_api_len(blocks->block, blocks->size)) > PTRDIFF_MAX;
+    return len <= PTRDIFF_MAX ? len : SIZE_MAX;
 }
 
 void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_check_blocks *blocks, int pe)
 {
     const struct wsh_ctx *ctx;
     const char *far;
+    size_t len;
 
     wsh_check_ctx(what, handle);
     ctx = wsh_api_ctx(what, handle);
     if (!blocks->block || !blocks->nblocks || pe < 0 || pe >= ctx->n_pes)
         return;
-    if (is_endless(blocks, blocks->sym_stride) || is_endless(blocks, blocks->local_stride))
+    len = span_of(blocks, blocks->sym_stride);
+    if (len == SIZE_MAX || span_of(blocks, blocks->local_stride) == SIZE_MAX)
         refuse(what, "%zu elements of %zu bytes are more than memory holds", blocks->block * blocks->nblocks,
                blocks->size);
     if ((uintptr_t)blocks->sym % (blocks->size & -blocks->size))
         refuse(what, "%p is not aligned to its type's %zu bytes", blocks->sym, blocks->size);
-    far = blocks->local ? alias_of(ctx, blocks->sym, pe) : NULL;
+    far = blocks->local ? alias_of(ctx, blocks->sym, len, pe) : NULL;
     if (far && blocks_meet(blocks, far))
         refuse(what, "dest and source overlap: %p of PE %d and %p here are the same memory", blocks->sym, pe,
                blocks->local);

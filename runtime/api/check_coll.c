@@ -3,6 +3,7 @@
 #include "runtime/api/check_coll.h"
 
 #include "runtime/api/api.h"
+#include "runtime/api/overwrite.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 
@@ -93,6 +94,7 @@ void wsh_check_same(const char *what, struct wsh_team *team, const char *fmt, ..
     char args[sizeof call - 80];
     va_list list;
 
+    wsh_overwrite_forget(NULL); /* who comes to a collective may have seen what was put before */
     if (team->n_pes == 1)
         return;
     va_start(list, fmt);

@@ -3,6 +3,15 @@
 #include "runtime/lock.h"
 
 #include "runtime/api/api.h"
+#include "runtime/api/overwrite.h"
+
+/* Who has held the lock meanwhile may have seen what was put before. */
+static void begin(const char *what)
+{
+    wsh_api_ready(what);
+    if (wsh_job.check)
+        wsh_overwrite_forget(NULL);
+}
 
 /* `what` ends in ": lock". */
 static WSH_COLD void fail(const char *what, int rc, const long *lock)
@@ -19,7 +28,7 @@ WSH_SHELL(void, set_lock, (long *lock))
 {
     int rc;
 
-    wsh_api_ready("shmem_set_lock");
+    begin("shmem_set_lock");
     rc = wsh_lock_set(&wsh_job, lock);
     if (wsh_unlikely(rc))
         fail("shmem_set_lock: lock", rc, lock);
@@ -30,7 +39,7 @@ WSH_SHELL(int, test_lock, (long *lock))
     bool held = false;
     int rc;
 
-    wsh_api_ready("shmem_test_lock");
+    begin("shmem_test_lock");
     rc = wsh_lock_test(&wsh_job, lock, &held);
     if (wsh_unlikely(rc))
         fail("shmem_test_lock: lock", rc, lock);
@@ -41,7 +50,7 @@ WSH_SHELL(void, clear_lock, (long *lock))
 {
     int rc;
 
-    wsh_api_ready("shmem_clear_lock");
+    begin("shmem_clear_lock");
     rc = wsh_lock_clear(&wsh_job, lock);
     if (wsh_unlikely(rc))
         fail("shmem_clear_lock: lock", rc, lock);

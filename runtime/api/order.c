@@ -3,19 +3,25 @@
 #include "runtime/order.h"
 
 #include "runtime/api/api.h"
+#include "runtime/api/overwrite.h"
 
 /* The object behind a handle that is not SHMEM_CTX_INVALID. */
 static WSH_INLINE struct wsh_ctx *ctx_of(const char *what, shmem_ctx_t handle)
 {
+    struct wsh_ctx *ctx;
+
     if (wsh_unlikely(wsh_job.check))
         wsh_check_ctx(what, handle);
-    return wsh_api_live_ctx(what, handle);
+    ctx = wsh_api_live_ctx(what, handle);
+    if (wsh_unlikely(wsh_job.check))
+        wsh_overwrite_forget(ctx);
+    return ctx;
 }
 
 WSH_SHELL(void, fence, (void))
 {
     wsh_api_ready("shmem_fence");
-    wsh_api_check("shmem_fence", wsh_fence(&wsh_job.ctx));
+    wsh_api_check("shmem_fence", wsh_fence(ctx_of("shmem_fence", SHMEM_CTX_DEFAULT)));
 }
 
 WSH_SHELL(void, ctx_fence, (shmem_ctx_t ctx))
@@ -28,7 +34,7 @@ WSH_SHELL(void, ctx_fence, (shmem_ctx_t ctx))
 WSH_SHELL(void, quiet, (void))
 {
     wsh_api_ready("shmem_quiet");
-    wsh_api_check("shmem_quiet", wsh_quiet(&wsh_job.ctx));
+    wsh_api_check("shmem_quiet", wsh_quiet(ctx_of("shmem_quiet", SHMEM_CTX_DEFAULT)));
 }
 
 WSH_SHELL(void, ctx_quiet, (shmem_ctx_t ctx))

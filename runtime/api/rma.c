@@ -5,6 +5,7 @@
 #include "runtime/rma.h"
 
 #include "runtime/api/api.h"
+#include "runtime/api/overwrite.h"
 
 /* wsh_put or wsh_put_nbi, wsh_get or wsh_get_nbi, and those for a job that is not special. */
 typedef int put_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
@@ -51,8 +52,10 @@ static __attribute__((noinline)) void put_special(const char *what, put_fn *core
                                                   void *dest, const void *source, size_t nelems, size_t size,
                                                   int pe)
 {
-    if (wsh_job.check)
+    if (wsh_job.check) {
         wsh_check_transfer(what, handle, &(struct wsh_check_blocks){dest, source, 0, 0, nelems, 1, size}, pe);
+        wsh_overwrite_note(what, wsh_api_ctx(what, handle), dest, wsh_api_len(nelems, size), pe);
+    }
     put_by(what, core, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
 
@@ -60,8 +63,10 @@ static __attribute__((noinline)) void get_special(const char *what, get_fn *core
                                                   void *dest, const void *source, size_t nelems, size_t size,
                                                   int pe)
 {
-    if (wsh_job.check)
+    if (wsh_job.check) {
         wsh_check_transfer(what, handle, &(struct wsh_check_blocks){source, dest, 0, 0, nelems, 1, size}, pe);
+        wsh_overwrite_forget(NULL);
+    }
     get_by(what, core, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
 

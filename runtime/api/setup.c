@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how a program starts and ends its use of the library (sections 9.1 and 9.2). */
 #include "runtime/api/api.h"
+#include "runtime/api/overwrite.h"
 
 #include "base/log.h"
 
@@ -44,6 +45,8 @@ WSH_SHELL(void, finalize, (void))
 {
     wsh_api_ready("shmem_finalize");
     WSH_API_SAME("shmem_finalize", &wsh_job.world, "%s", "");
+    if (wsh_job.check)
+        wsh_overwrite_report();
     wsh_job_fini();
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/signal.h"
 
 #include "runtime/api/api.h"
+#include "runtime/api/overwrite.h"
 #include "runtime/p2p.h"
 #include "runtime/rma.h"
 #include "runtime/wait.h"
@@ -53,6 +54,7 @@ static WSH_COLD void check(const struct put_signal *put, shmem_ctx_t handle, con
     wsh_check_transfer(put->what, handle, &blocks, pe);
     if (wsh_heap_find(&wsh_job.heap, put->dest, len, &off) >= 0)
         wsh_check_apart(put->what_signal, put->dest, len, signal->sym, sizeof *signal->sym);
+    wsh_overwrite_note(put->what, wsh_api_ctx(put->what, handle), put->dest, len, pe);
 }
 
 static WSH_INLINE enum wsh_amo_op operator(const char *what, int sig_op) {
@@ -155,6 +157,8 @@ static WSH_INLINE int check_local(const char *what, const uint64_t *sig_addr)
     int seg;
 
     wsh_api_ready(what);
+    if (wsh_unlikely(wsh_job.check))
+        wsh_overwrite_forget(NULL);
     seg = wsh_heap_find(&wsh_job.heap, sig_addr, sizeof *sig_addr, &off);
     if (wsh_unlikely(seg < 0 || off % 8))
         wsh_api_fail(what, -EFAULT, SHMEM_CTX_DEFAULT, sig_addr, sizeof *sig_addr, wsh_job.my_pe);

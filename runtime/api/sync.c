@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows the public point-to-point synchronization (section 9.11): words, comparisons and sets. */
 #include "runtime/api/api.h"
+#include "runtime/api/overwrite.h"
 #include "runtime/p2p.h"
 
 _Static_assert(WSH_CMP_EQ == SHMEM_CMP_EQ && WSH_CMP_NE == SHMEM_CMP_NE && WSH_CMP_GT == SHMEM_CMP_GT &&
@@ -22,6 +23,8 @@ static WSH_INLINE void check(const char *what, const struct wsh_p2p *set)
     int seg;
 
     wsh_api_ready(what);
+    if (wsh_unlikely(wsh_job.check))
+        wsh_overwrite_forget(NULL);
     if (wsh_unlikely((unsigned)set->cmp >= WSH_CMPS))
         wsh_api_bad(what, "cmp is none of SHMEM_CMP_EQ, NE, GT, GE, LT, LE");
     if (wsh_unlikely(!len))
