@@ -291,6 +291,15 @@ size_t wsh_alloc_size(const struct wsh_alloc *alloc, size_t off)
     return node ? node->asked : 0;
 }
 
+bool wsh_alloc_is_live(const struct wsh_alloc *alloc, size_t off, size_t len)
+{
+    const struct range *node = find_before(alloc, off + 1);
+
+    while (node && node->asked && node->off + node->len - off < len)
+        node = find(alloc, node->off + node->len);
+    return node && node->asked;
+}
+
 static int shrink(struct wsh_alloc *alloc, size_t off, size_t len)
 {
     struct range *node = find(alloc, off), *tail;

@@ -6,6 +6,7 @@
 #ifndef WSH_ALLOC_H
 #define WSH_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct wsh_alloc;
@@ -25,6 +26,9 @@ size_t wsh_alloc_put(struct wsh_alloc *alloc, size_t off);
 
 /* Size asked for at wsh_alloc_get (or last resize) of the live range that starts at `off`, or 0. */
 size_t wsh_alloc_size(const struct wsh_alloc *alloc, size_t off);
+
+/* O(log n) a live range that it meets. Every byte of [off, off + len), len > 0, is in one. */
+bool wsh_alloc_is_live(const struct wsh_alloc *alloc, size_t off, size_t len);
 
 /* O(log n). Grows or shrinks the live range in place. 0, -ENOMEM (no room behind it) or -EINVAL. */
 int wsh_alloc_resize(struct wsh_alloc *alloc, size_t off, size_t len);

@@ -116,7 +116,7 @@ int wsh_heap_init(struct wsh_heap *heap, const struct wsh_env *env)
 {
     int rc;
 
-    *heap = (struct wsh_heap){.page = HEAP_GRANULE};
+    *heap = (struct wsh_heap){.page = HEAP_GRANULE, .lock = PTHREAD_MUTEX_INITIALIZER};
     for (int seg = 0; seg < WSH_SEGS; seg++)
         heap->seg[seg].fd = -1;
     rc = open_host_heap(heap, env);
@@ -196,11 +196,58 @@ static bool commit_everywhere(struct wsh_job *job, size_t end)
     return true;
 }
 
+static size_t block_take(struct wsh_heap *heap, size_t size, size_t align)
+{
+    size_t off;
+
+    pthread_mutex_lock(&heap->lock);
+    off = wsh_alloc_get(heap->alloc, size, align);
+    pthread_mutex_unlock(&heap->lock);
+    return off;
+}
+
+static void block_give(struct wsh_heap *heap, size_t off)
+{
+    pthread_mutex_lock(&heap->lock);
+    wsh_alloc_put(heap->alloc, off);
+    pthread_mutex_unlock(&heap->lock);
+}
+
+static int block_resize(struct wsh_heap *heap, size_t off, size_t size)
+{
+    int rc;
+
+    pthread_mutex_lock(&heap->lock);
+    rc = wsh_alloc_resize(heap->alloc, off, size);
+    pthread_mutex_unlock(&heap->lock);
+    return rc;
+}
+
+int wsh_heap_wall(struct wsh_heap *heap, size_t off)
+{
+    int rc;
+
+    pthread_mutex_lock(&heap->lock);
+    rc = wsh_alloc_wall(heap->alloc, off);
+    pthread_mutex_unlock(&heap->lock);
+    return rc;
+}
+
+bool wsh_heap_is_live(struct wsh_heap *heap, size_t off, size_t len)
+{
+    bool live;
+
+    pthread_mutex_lock(&heap->lock);
+    live = wsh_alloc_is_live(heap->alloc, off, len);
+    pthread_mutex_unlock(&heap->lock);
+    return live;
+}
+
 /* A committed range on every PE, or WSH_ALLOC_NONE on every PE. Ends with a barrier unless it failed at once. */
 static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
 {
     struct wsh_heap *heap = &job->heap;
-    size_t off = align > HEAP_ALIGN ? WSH_ALLOC_NONE : wsh_alloc_get(heap->alloc, size, align);
+    size_t off = align > HEAP_ALIGN ? WSH_ALLOC_NONE : block_take(heap, size, align);
 
     if (off == WSH_ALLOC_NONE) {
         wsh_info(WSH_SUB_MEM,
@@ -210,7 +257,7 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
         return WSH_ALLOC_NONE;
     }
     if (!commit_everywhere(job, off + size)) {
-        wsh_alloc_put(heap->alloc, off);
+        block_give(heap, off);
         return WSH_ALLOC_NONE;
     }
     return off;
@@ -268,7 +315,7 @@ int wsh_heap_free(struct wsh_job *job, void *ptr)
     off = live_offset(&job->heap, ptr);
     if (off == WSH_ALLOC_NONE)
         return say_not_live("shmem_free", ptr);
-    wsh_alloc_put(job->heap.alloc, off);
+    block_give(&job->heap, off);
     return 0;
 }
 
@@ -279,17 +326,17 @@ static size_t resize(struct wsh_job *job, size_t off, size_t size)
     char *base = heap->seg[WSH_SEG_HEAP].base;
     size_t old = wsh_alloc_size(heap->alloc, off), moved;
 
-    if (!wsh_alloc_resize(heap->alloc, off, size)) {
+    if (!block_resize(heap, off, size)) {
         if (commit_everywhere(job, off + size))
             return off;
-        wsh_alloc_resize(heap->alloc, off, old);
+        block_resize(heap, off, old);
         return WSH_ALLOC_NONE;
     }
     moved = get_everywhere(job, size, 0);
     if (moved == WSH_ALLOC_NONE)
         return moved;
     memcpy(base + moved, base + off, old < size ? old : size);
-    wsh_alloc_put(heap->alloc, off);
+    block_give(heap, off);
     return wsh_barrier(&job->world, "shmem_realloc") ? WSH_ALLOC_NONE : moved;
 }
 
@@ -314,7 +361,7 @@ void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
 
 void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align)
 {
-    size_t off = wsh_alloc_get(heap->alloc, size, align);
+    size_t off = block_take(heap, size, align);
     int rc = off == WSH_ALLOC_NONE ? -ENOMEM : commit(heap, off + size);
 
     if (rc) {

@@ -131,7 +131,7 @@ void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_c
 {
     const struct wsh_ctx *ctx;
     const char *far;
-    size_t len;
+    size_t len, off;
 
     wsh_check_ctx(what, handle);
     ctx = wsh_api_ctx(what, handle);
@@ -141,6 +141,12 @@ void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_c
     if (len == SIZE_MAX || span_of(blocks, blocks->local_stride) == SIZE_MAX)
         refuse(what, "%zu elements of %zu bytes are more than memory holds", blocks->block * blocks->nblocks,
                blocks->size);
+    if (wsh_heap_find(&wsh_job.heap, blocks->sym, len, &off) == WSH_SEG_HEAP &&
+        !wsh_heap_is_live(&wsh_job.heap, off, len))
+        refuse(
+            what,
+            "%zu bytes at %p are not allocated; they have been freed, or are beyond the end of their block",
+            len, blocks->sym);
     if ((uintptr_t)blocks->sym % (blocks->size & -blocks->size))
         refuse(what, "%p is not aligned to its type's %zu bytes", blocks->sym, blocks->size);
     far = blocks->local ? alias_of(ctx, blocks->sym, len, pe) : NULL;

@@ -221,7 +221,7 @@ void wsh_device_pin(struct wsh_job *job)
     if (!device->attached || to <= from)
         return;
     device->pinned = to;
-    if (wsh_alloc_wall(job->heap.alloc, to)) {
+    if (wsh_heap_wall(&job->heap, to)) {
         wsh_error("no memory to note what of the symmetric heap is pinned; leave the host more free memory");
         wsh_job_abort(1);
     }

@@ -52,6 +52,22 @@ static void takes_everything_back(void)
     wsh_alloc_close(alloc);
 }
 
+static void knows_what_is_live(void)
+{
+    struct wsh_alloc *alloc = wsh_alloc_open(LEN);
+    size_t a = wsh_alloc_get(alloc, 128, 64), b = wsh_alloc_get(alloc, 128, 64),
+           c = wsh_alloc_get(alloc, 128, 64);
+
+    CU_ASSERT(wsh_alloc_is_live(alloc, a, 128) && wsh_alloc_is_live(alloc, a + 5, 1));
+    CU_ASSERT(wsh_alloc_is_live(alloc, a, c + 128 - a));
+    CU_ASSERT(!wsh_alloc_is_live(alloc, c, 129) && !wsh_alloc_is_live(alloc, c + 128, 1));
+    CU_ASSERT(!wsh_alloc_is_live(alloc, a, SIZE_MAX));
+    wsh_alloc_put(alloc, b);
+    CU_ASSERT(!wsh_alloc_is_live(alloc, b, 1) && !wsh_alloc_is_live(alloc, b + 127, 2));
+    CU_ASSERT(!wsh_alloc_is_live(alloc, a, 129) && wsh_alloc_is_live(alloc, a, 128));
+    wsh_alloc_close(alloc);
+}
+
 static void refuses_what_does_not_fit(void)
 {
     struct wsh_alloc *alloc = wsh_alloc_open(LEN);
@@ -226,6 +242,7 @@ static void serves_tiny_and_empty_spaces(void)
 const struct unit_test unit_tests[] = {
     {"gives aligned ranges", gives_aligned_ranges},
     {"takes everything back", takes_everything_back},
+    {"every byte of a range is in live ranges or not", knows_what_is_live},
     {"refuses what does not fit", refuses_what_does_not_fit},
     {"knows only starts of live ranges", knows_only_starts_of_live_ranges},
     {"resizes in place", resizes_in_place},

@@ -213,6 +213,31 @@ static void align_three(void)
     shmem_align(3, 8);
 }
 
+/* What has been freed may be allocated again: only SHMEM_DEBUG=check looks. */
+static void put_freed(void)
+{
+    long *at = shmem_malloc(64);
+
+    shmem_free(at);
+    shmem_long_p(at, 1, mp_right());
+}
+
+static void get_freed(void)
+{
+    long *at = shmem_malloc(64);
+
+    shmem_free(at);
+    shmem_long_get(mistake_args.local, at, 2, mp_right());
+}
+
+static void atomic_freed(void)
+{
+    long *at = shmem_malloc(64);
+
+    shmem_free(at);
+    shmem_long_atomic_inc(at, mp_right());
+}
+
 static void free_null(void)
 {
     shmem_free(NULL);
@@ -291,6 +316,9 @@ const struct mistake mistakes_of_all[] = {
     {"realloc_most", realloc_most, NULL, NULL},
     {"align_zero", align_zero, "alignment is not a power of two", NULL},
     {"align_three", align_three, "alignment is not a power of two", NULL},
+    {"put_freed", put_freed, NULL, "are not allocated"},
+    {"get_freed", get_freed, NULL, "are not allocated"},
+    {"atomic_freed", atomic_freed, NULL, "are not allocated"},
     {"free_null", free_null, NULL, NULL},
     {"free_twice", free_twice, "not the start of a live symmetric allocation", NULL},
     {"free_middle", free_middle, "not the start of a live symmetric allocation", NULL},
