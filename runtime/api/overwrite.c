@@ -36,9 +36,9 @@ static int routine_length(const char *what)
 static bool is_unordered(const void *sym, size_t len, int pe)
 {
     size_t off;
-    const struct wsh_route *route = wsh_job_route(&wsh_job, sym, len, pe, &off);
+    const struct wsh_rmem *rmem = wsh_job_rmem(&wsh_job, sym, len, pe, &off);
 
-    return route && route->ops && !wsh_job.limits[route->tp].immediate;
+    return rmem && !wsh_job.limits[rmem->tp->index].immediate;
 }
 
 static const struct put *overwritten_find(const struct put *later)

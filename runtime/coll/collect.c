@@ -197,7 +197,7 @@ wsh_collect_fn *const wsh_collect_by[WSH_ALGOS] = {
  * 0 where all blocks, whose sum no member knew before, fit in memory from dest on. A sum that overflows stays at
  * SIZE_MAX, which none does.
  */
-static int places_check(struct wsh_team *team, const struct places *places)
+static int places_check(struct wsh_team *team, const struct wsh_places *places)
 {
     size_t sum = 0, off;
 
