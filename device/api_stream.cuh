@@ -128,7 +128,7 @@ static inline int wsh_stream_move(shmem_team_t team, void *dest, const void *sou
 }
 
 template <int N>
-static inline int wsh_stream_spread(shmem_team_t team, void *dest, const void *source, size_t len, int root,
+static inline int wsh_stream_broadcast_launch(shmem_team_t team, void *dest, const void *source, size_t len, int root,
                                     cudaStream_t stream)
 {
     unsigned blocks = wsh_stream_blocks_for(team, len, 1);
@@ -197,7 +197,7 @@ WSH_MEET(team_sync)
     static inline int shmemx_##TAG##_on_stream(shmem_team_t team, TYPE *dest, const TYPE *source,            \
                                                size_t nelems, int PE_root, cudaStream_t stream)              \
     {                                                                                                        \
-        return wsh_stream_spread<N>(team, dest, source, nelems * (SIZE), PE_root, stream);                   \
+        return wsh_stream_broadcast_launch<N>(team, dest, source, nelems * (SIZE), PE_root, stream);                   \
     }
 #define WSH_COLLECT(TAG, TYPE, SIZE)                                                                         \
     template <int N = 0>                                                                                     \

@@ -9,7 +9,7 @@
 #include "cells.cuh"
 #include "choice.h"
 #include "hosts.cuh"
-#include "spread.cuh"
+#include "relay.cuh"
 
 /* This PE's own part. */
 template <int S> static WSH_DEV void wsh_dev_keep(char *dest, const char *source, size_t len)
@@ -39,22 +39,22 @@ template <int S> WSH_DEV_CALL void wsh_dev_finish(const struct wsh_dev_group &gr
 }
 
 /* What a member sends: block i (`len` bytes) of source, or the one block of it where `stride` is 0, to member i. */
-struct wsh_dev_parcel {
+struct wsh_dev_block_exchange {
     char *dest;
     const char *source;
     size_t stride, len;
 };
 
-/* To block number my_pe of member i's dest. The parcel is in memory: a loop's registers add to those of its copies. */
+/* To block number my_pe of member i's dest. `blocks` is in memory: a loop's registers add to those of its copies. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_exchange_far(const struct wsh_dev_group &group, const struct wsh_dev_parcel &parcel)
+WSH_DEV_CALL void wsh_dev_exchange_far(const struct wsh_dev_group &group, const struct wsh_dev_block_exchange &blocks)
 {
 #pragma unroll 1
     for (unsigned i = 0; i < (unsigned)group.n_pes; i++) {
         int to = wsh_dev_after_me(group, i); /* this member comes last */
 
-        wsh_dev_store_at<S>(group, parcel.dest + (size_t)group.my_pe * parcel.len,
-                            parcel.source + (size_t)to * parcel.stride, parcel.len, to);
+        wsh_dev_store_at<S>(group, blocks.dest + (size_t)group.my_pe * blocks.len,
+                            blocks.source + (size_t)to * blocks.stride, blocks.len, to);
     }
     wsh_dev_meet<S>(group, wsh_dev_done(group));
 }
@@ -84,7 +84,7 @@ WSH_DEV_CALL void wsh_dev_exchange(const char *what, shmem_team_t team, char *de
     }
     group = wsh_dev_enter<S>(what, team);
     if (len > wsh_dev_cells_room<S>(group))
-        wsh_dev_exchange_far<S>(wsh_dev_group(group), wsh_dev_parcel{dest, source, stride, len});
+        wsh_dev_exchange_far<S>(wsh_dev_group(group), wsh_dev_block_exchange{dest, source, stride, len});
     else
         wsh_dev_exchange_near<S>(group, dest, source, stride, len);
 }
@@ -122,15 +122,15 @@ static WSH_DEV void wsh_dev_broadcast_near(const struct wsh_dev_group &group, ch
 }
 
 template <int S>
-WSH_DEV_CALL void wsh_dev_broadcast_read(const struct wsh_dev_group &group, struct wsh_dev_spread *what)
+WSH_DEV_CALL void wsh_dev_broadcast_read(const struct wsh_dev_group &group, struct wsh_dev_relay_plan *what)
 {
     wsh_dev_meet<S>(group, wsh_dev_arrived(group));
-    wsh_dev_spread_all<S, 1>(group, what);
+    wsh_dev_relay_run<S, 1>(group, what);
 }
 
 /*
  * Whether the root stores all copies: sooner than that all meet, read and meet again, while they are few and short. One
- * other member is told by half, which it reads, and the root stores the rest (spread.cuh).
+ * other member is told by half, which it reads, and the root stores the rest (relay.cuh).
  */
 template <int S> static WSH_DEV bool wsh_dev_pushes(const struct wsh_dev_group &group, size_t len)
 {
@@ -143,7 +143,7 @@ template <int S> static WSH_DEV bool wsh_dev_pushes(const struct wsh_dev_group &
 
 /* The root tells of its stores, and makes its own copy while the others hear; they have nothing to release. */
 template <int S>
-WSH_DEV_CALL void wsh_dev_broadcast_push(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
+WSH_DEV_CALL void wsh_dev_broadcast_push(const struct wsh_dev_group &group, const struct wsh_dev_relay_plan &what)
 {
     bool root = group.my_pe == what.root;
 
@@ -168,7 +168,7 @@ template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
                                         int root)
 {
-    struct wsh_dev_spread all = {dest, source, len, root, {0, 1}, {0, 0}, {0, 0}, {0, 0}};
+    struct wsh_dev_relay_plan all = {dest, source, len, root, {0, 1}, {0, 0}, {0, 0}, {0, 0}};
 
     if (wsh_dev_pushes<S>(group, len)) {
         wsh_dev_broadcast_push<S>(group, all);

@@ -41,11 +41,11 @@ inline WSH_DEV_CALL uint64_t wsh_dev_pad_find(uint64_t handle)
 
 static WSH_DEV struct wsh_dev_team wsh_dev_team_at(uint64_t pad)
 {
-    const struct wsh_device_card *card = (const struct wsh_device_card *)pad;
+    const struct wsh_device_team_header *header = (const struct wsh_device_team_header *)pad;
 
     if (!pad)
         return wsh_dev_team{nullptr, -1, 0};
-    return wsh_dev_team{(const int32_t *)(pad + WSH_DEVICE_PAD_MEMBERS), card->my_pe, card->n_pes};
+    return wsh_dev_team{(const int32_t *)(pad + WSH_DEVICE_PAD_MEMBERS), header->my_pe, header->n_pes};
 }
 
 static WSH_DEV struct wsh_dev_team wsh_dev_team_of(shmem_team_t team)

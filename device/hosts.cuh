@@ -15,7 +15,7 @@ struct wsh_dev_hosts {
     shmem_team_t team;
     char *dest;
     const char *source;
-    struct wsh_dev_deal deal; /* what this member has for the others */
+    struct wsh_dev_scatter shares; /* what this member has for the others */
     int root;                 /* of a broadcast */
     struct wsh_dev_group group; /* `what` from the start, all of it when the call's epoch has begun */
 };
@@ -64,13 +64,14 @@ static WSH_DEV void wsh_dev_hosts_put(const struct wsh_dev_group &group, char *d
 }
 
 /* All lanes: to dest of every member what this one has for it. A loop of its own, for the registers' sake. */
-template <int S> WSH_DEV_CALL void wsh_dev_hosts_deal(const struct wsh_dev_hosts &call)
+template <int S> WSH_DEV_CALL void wsh_dev_hosts_scatter(const struct wsh_dev_hosts &call)
 {
 #pragma unroll 1
     for (unsigned i = 0; i < (unsigned)call.group.n_pes; i++) {
         int to = wsh_dev_after_me(call.group, i);
 
-        wsh_dev_hosts_put<S>(call.group, call.dest, call.source + (size_t)to * call.deal.stride, call.deal.each, to);
+        wsh_dev_hosts_put<S>(call.group, call.dest, call.source + (size_t)to * call.shares.stride, call.shares.each,
+                             to);
     }
 }
 
@@ -78,8 +79,8 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_deal(const struct wsh_dev_hosts
 template <int S> WSH_DEV_CALL void wsh_dev_hosts_exchange(struct wsh_dev_hosts &&call)
 {
     wsh_dev_hosts_enter<S>(&call.group, call.group.what, call.team);
-    call.dest += (size_t)call.group.my_pe * call.deal.each;
-    wsh_dev_hosts_deal<S>(call);
+    call.dest += (size_t)call.group.my_pe * call.shares.each;
+    wsh_dev_hosts_scatter<S>(call);
     wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
 }
 
@@ -89,13 +90,13 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_broadcast(struct wsh_dev_hosts 
     if ((uint32_t)call.root >= (uint32_t)call.group.n_pes)
         wsh_dev_refuse(call.group.what, WSH_DEVICE_BAD_PE, call.root, (const void *)call.team, 0);
     if (call.group.my_pe == call.root)
-        wsh_dev_hosts_deal<S>(call);
+        wsh_dev_hosts_scatter<S>(call);
     wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
 }
 
 static WSH_DEV size_t wsh_dev_stage_room(const struct wsh_dev_group &group)
 {
-    return ((const struct wsh_device_card *)group.pad)->stage;
+    return ((const struct wsh_device_team_header *)group.pad)->stage;
 }
 
 /* The buffer in the pad for what member `from` sends in this epoch: a symmetric address. */
@@ -111,8 +112,8 @@ inline WSH_DEV_CALL void wsh_dev_hosts_tell_len(const struct wsh_dev_hosts &call
 {
 #pragma unroll 1
     for (unsigned i = 0; i + 1 < (unsigned)call.group.n_pes; i++)
-        wsh_dev_p_any(call.group.what, wsh_dev_stage_from(call.group, call.group.my_pe), call.deal.each,
-                      sizeof call.deal.each, wsh_dev_member_pe(call.group, wsh_dev_after_me(call.group, i)));
+        wsh_dev_p_any(call.group.what, wsh_dev_stage_from(call.group, call.group.my_pe), call.shares.each,
+                      sizeof call.shares.each, wsh_dev_member_pe(call.group, wsh_dev_after_me(call.group, i)));
 }
 
 /* Bytes of the parts before this member's, when all have told. */
@@ -133,7 +134,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_collect(struct wsh_dev_hosts &&
         wsh_dev_hosts_tell_len(call);
     wsh_dev_hosts_meet<S>(call.group, wsh_dev_arrived(call.group));
     call.dest += wsh_dev_hosts_before(call);
-    wsh_dev_hosts_deal<S>(call);
+    wsh_dev_hosts_scatter<S>(call);
     wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
 }
 

@@ -28,10 +28,11 @@ struct wsh_dev_combination {
 /* What a buffer holds of member `member`'s part. */
 static WSH_DEV struct wsh_dev_range wsh_dev_piece(const struct wsh_dev_combination &sum, int member)
 {
-    size_t room = wsh_dev_stage_room(sum.call.group), len = wsh_dev_dealt(sum.call.deal, member);
+    size_t room = wsh_dev_stage_room(sum.call.group), len = wsh_dev_scatter_len(sum.call.shares, member);
     size_t begin = sum.off < len ? sum.off : len, end = len - begin < room ? len : begin + room;
 
-    return wsh_dev_range{(size_t)member * sum.call.deal.stride + begin, (size_t)member * sum.call.deal.stride + end};
+    return wsh_dev_range{(size_t)member * sum.call.shares.stride + begin,
+                         (size_t)member * sum.call.shares.stride + end};
 }
 
 /* All lanes: to every other member its piece. */
@@ -48,7 +49,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_send(const struct wsh_dev_combi
 }
 
 /* All lanes: this member's piece of the result, which is in its dest, to all others. */
-template <int S> WSH_DEV_CALL void wsh_dev_hosts_spread(const struct wsh_dev_combination &sum)
+template <int S> WSH_DEV_CALL void wsh_dev_hosts_allgather(const struct wsh_dev_combination &sum)
 {
     wsh_dev_sync<S>();
 #pragma unroll 1
@@ -68,7 +69,7 @@ static WSH_DEV const char *wsh_dev_hosts_from(const struct wsh_dev_combination &
 template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_fold(const struct wsh_dev_combination &sum)
 {
     typedef typename K::bits V;
-    size_t skip = sum.form == WSH_OWN_PART ? (size_t)sum.call.group.my_pe * sum.call.deal.stride : 0;
+    size_t skip = sum.form == WSH_OWN_PART ? (size_t)sum.call.group.my_pe * sum.call.shares.stride : 0;
 
 #pragma unroll 1
     for (size_t at = wsh_dev_lane<S>() * sizeof(V); at < sum.piece.end - sum.piece.begin;
@@ -96,7 +97,7 @@ static WSH_DEV size_t wsh_dev_slice_len(const struct wsh_dev_group &group, size_
 /* Who gets what: short results all combine for themselves. */
 inline WSH_DEV_CALL void wsh_dev_hosts_plan(struct wsh_dev_combination *sum)
 {
-    size_t len = sum->call.deal.each, n = (size_t)sum->call.group.n_pes;
+    size_t len = sum->call.shares.each, n = (size_t)sum->call.group.n_pes;
     size_t slice = wsh_dev_slice_len(sum->call.group, len);
 
     if (sum->form == WSH_SLICES && len <= WSH_DEVICE_CHOICE(REDUCE_HOSTS, ANY, WHOLE))
@@ -105,16 +106,16 @@ inline WSH_DEV_CALL void wsh_dev_hosts_plan(struct wsh_dev_combination *sum)
                 : sum->form == WSH_BEFORE_ME ? sum->call.group.my_pe - 1
                                              : (int)n - 1;
     if (sum->form == WSH_SLICES)
-        sum->call.deal = wsh_dev_deal{slice, slice, len};
+        sum->call.shares = wsh_dev_scatter{slice, slice, len};
     else if (sum->form == WSH_OWN_PART)
-        sum->call.deal = wsh_dev_deal{len, len, len * n};
+        sum->call.shares = wsh_dev_scatter{len, len, len * n};
 }
 
 /* The next piece, in another epoch. False: there is none. */
 template <int S> WSH_DEV_CALL bool wsh_dev_hosts_next(struct wsh_dev_combination *sum)
 {
     sum->off += wsh_dev_stage_room(sum->call.group);
-    if (sum->off >= sum->call.deal.each)
+    if (sum->off >= sum->call.shares.each)
         return false;
     wsh_dev_hosts_enter<S>(&sum->call.group, sum->call.group.what, sum->call.team);
     return true;
@@ -128,7 +129,7 @@ template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_piece(struct wsh_dev_c
     wsh_dev_hosts_meet<S>(sum->call.group, wsh_dev_arrived(sum->call.group));
     wsh_dev_hosts_fold<S, K>(*sum);
     if (sum->form == WSH_SLICES)
-        wsh_dev_hosts_spread<S>(*sum);
+        wsh_dev_hosts_allgather<S>(*sum);
 }
 
 template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_combine(struct wsh_dev_combination &&sum)

@@ -26,15 +26,15 @@ static WSH_DEV struct wsh_dev_range wsh_dev_part(struct wsh_dev_range whole, siz
  * What members have for each other: `each` bytes for member i, from i * stride on, of `total` (the last may have less);
  * or, where `stride` is 0, the same for all.
  */
-struct wsh_dev_deal {
+struct wsh_dev_scatter {
     size_t stride, each, total;
 };
 
-static WSH_DEV size_t wsh_dev_dealt(const struct wsh_dev_deal &deal, int member)
+static WSH_DEV size_t wsh_dev_scatter_len(const struct wsh_dev_scatter &shares, int member)
 {
-    size_t at = (size_t)member * deal.stride, left = at < deal.total ? deal.total - at : 0;
+    size_t at = (size_t)member * shares.stride, left = at < shares.total ? shares.total - at : 0;
 
-    return !deal.stride || left > deal.each ? deal.each : left;
+    return !shares.stride || left > shares.each ? shares.each : left;
 }
 
 #define WSH_SHARE_UNIT 512 /* so that the 16-byte accesses of a warp stay whole */

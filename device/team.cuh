@@ -24,11 +24,11 @@ struct wsh_dev_group {
 inline WSH_DEV_CALL struct wsh_dev_group wsh_dev_group_find(const char *what, shmem_team_t team)
 {
     uint64_t pad = wsh_dev_pad_find((uint64_t)team);
-    const struct wsh_device_card *card = (const struct wsh_device_card *)pad;
+    const struct wsh_device_team_header *header = (const struct wsh_device_team_header *)pad;
 
     if (!pad)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_HANDLE, -1, (const void *)team, 0);
-    return wsh_dev_group{what, pad, card->my_pe, card->n_pes, (uint32_t)card->cells, 0};
+    return wsh_dev_group{what, pad, header->my_pe, header->n_pes, (uint32_t)header->cells, 0};
 }
 
 static WSH_DEV struct wsh_dev_group wsh_dev_group_of(const char *what, shmem_team_t team)
@@ -74,7 +74,7 @@ static WSH_DEV uint64_t wsh_dev_member(const struct wsh_dev_group &group, const 
 
 static WSH_DEV uint64_t wsh_dev_member_pad(const struct wsh_dev_group &group, int member)
 {
-    return wsh_dev_member(group, (const void *)group.pad, sizeof(struct wsh_device_card), member);
+    return wsh_dev_member(group, (const void *)group.pad, sizeof(struct wsh_device_team_header), member);
 }
 
 /* The word that member `from` sets in the pad at `pad`. */
@@ -171,7 +171,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &gro
 template <int S> static WSH_DEV void wsh_dev_count(const struct wsh_dev_group &group)
 {
     if (wsh_dev_lane<S>() == 0)
-        wsh_ptx_put(&((struct wsh_device_card *)group.pad)->epoch, group.epoch);
+        wsh_ptx_put(&((struct wsh_device_team_header *)group.pad)->epoch, group.epoch);
 }
 
 /* The next epoch of a call that is in one, not counted yet. */
@@ -194,7 +194,7 @@ template <int S> static WSH_DEV void wsh_dev_advance(struct wsh_dev_group *group
 
 static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
 {
-    return wsh_ptx_poll(&((const struct wsh_device_card *)group.pad)->epoch);
+    return wsh_ptx_poll(&((const struct wsh_device_team_header *)group.pad)->epoch);
 }
 
 /* A call begins. A barrier of the scope: what other lanes have stored is there for all. */

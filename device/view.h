@@ -81,11 +81,11 @@ struct wsh_device_ranges {
 
 /*
  * What a team's collectives keep on the GPU: its pad, at the same place in the device heap of every member. The host
- * writes card and members when the team is made; `epoch`, words and cells are device code's, zeros at first (epoch:
+ * writes header and members when the team is made; `epoch`, words and cells are device code's, zeros at first (epoch:
  * SHMEM_DEVICE_EPOCH) and zeroed by the host before another team gets the memory. Every collective call of the team,
  * in a kernel or on a stream, direct or replayed from a graph, counts one epoch, alike on all members.
  *
- *   card      below; this PE's own
+ *   header    below; this PE's own
  *   members   at WSH_DEVICE_PAD_MEMBERS: int32_t[n_pes], world PE numbers
  *   words     at WSH_DEVICE_PAD_WORDS(n_pes): uint64_t[n_pes]; member i writes word i: 2 * epoch when it has
  *             arrived, 2 * epoch + 1 when its data has. They only grow
@@ -97,7 +97,7 @@ struct wsh_device_ranges {
  *
  * `blocks`: those of a kernel of several blocks that have done their share of a call; the last one zeroes it.
  */
-struct wsh_device_card {
+struct wsh_device_team_header {
     uint64_t epoch;
     int32_t my_pe, n_pes;
     uint64_t cells; /* 0: on several hosts */

@@ -124,10 +124,11 @@ WSH_DEV_CALL void wsh_dev_broadcast_wide(const char *what, shmem_team_t team, ch
         if (group.my_pe == root)
             wsh_dev_broadcast_wide_push<S>(group, dest, source, len);
     } else if (blockIdx.x < wsh_dev_openers()) {
-        struct wsh_dev_spread all = {dest, source, len, root, {blockIdx.x, wsh_dev_openers()}, {0, 0}, {0, 0}, {0, 0}};
+        struct wsh_dev_relay_plan all = {dest,   source, len,    root, {blockIdx.x, wsh_dev_openers()},
+                                         {0, 0}, {0, 0}, {0, 0}};
 
         wsh_dev_open<S>(group);
-        wsh_dev_spread_all<S, WSH_WIDE_RELAYED>(group, &all);
+        wsh_dev_relay_run<S, WSH_WIDE_RELAYED>(group, &all);
     }
     wsh_dev_close<S>(group);
 }
@@ -159,10 +160,10 @@ static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int
     struct wsh_dev_group group = wsh_dev_wide_group(what, team);
     const size_t len = nelems * sizeof(typename K::bits), slice = wsh_dev_slice_len(group, len);
     const struct wsh_dev_reduction all = {op, (char *)dest, (const char *)source, len, false};
-    const struct wsh_dev_deal slices = {slice, slice, len};
+    const struct wsh_dev_scatter slices = {slice, slice, len};
 
     if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(REDUCE, KERNEL, CELLS))) {
-        wsh_dev_reduce_wide_cells<S, K>(group, all, wsh_dev_deal{0, len, len});
+        wsh_dev_reduce_wide_cells<S, K>(group, all, wsh_dev_scatter{0, len, len});
     } else if (wsh_dev_wide_fits(group, slice, WSH_DEVICE_CHOICE(REDUCE, KERNEL, SLICED))) {
         if (blockIdx.x < wsh_dev_openers()) {
             wsh_dev_wide_send<S>(group, all.source, slices);
@@ -184,7 +185,7 @@ static WSH_DEV void wsh_dev_scatter_wide(const char *what, shmem_team_t team, in
     struct wsh_dev_reduction mine = {op, (char *)dest, (const char *)source, len, true};
 
     if (wsh_dev_wide_fits(group, len, WSH_DEVICE_CHOICE(SCATTER, KERNEL, CELLS))) {
-        wsh_dev_reduce_wide_cells<S, K>(group, mine, wsh_dev_deal{len, len, len * (size_t)group.n_pes});
+        wsh_dev_reduce_wide_cells<S, K>(group, mine, wsh_dev_scatter{len, len, len * (size_t)group.n_pes});
         return;
     }
     mine.source += (size_t)group.my_pe * len;

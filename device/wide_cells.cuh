@@ -37,7 +37,7 @@ template <int S> static WSH_DEV size_t wsh_dev_wide_lanes()
 /* True in all lanes of the last block of the kernel; a barrier. With `sees`, it sees what all blocks have stored. */
 template <int S> static WSH_DEV bool wsh_dev_last_block(const struct wsh_dev_group &group, bool sees)
 {
-    uint32_t *blocks = &((struct wsh_device_card *)group.pad)->blocks;
+    uint32_t *blocks = &((struct wsh_device_team_header *)group.pad)->blocks;
     bool last = false;
 
     wsh_dev_sync<S>();
@@ -58,18 +58,18 @@ static WSH_DEV bool wsh_dev_wide_fits(const struct wsh_dev_group &group, size_t 
 /* This lane's places of what all others get. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_wide_send(const struct wsh_dev_group &group, const char *source,
-                                    const struct wsh_dev_deal &deal)
+                                    const struct wsh_dev_scatter &shares)
 {
 #pragma unroll 1
-    for (size_t unit = wsh_dev_wide_lane<S>(); unit * WSH_CELL_BYTES < deal.each; unit += wsh_dev_wide_lanes<S>()) {
+    for (size_t unit = wsh_dev_wide_lane<S>(); unit * WSH_CELL_BYTES < shares.each; unit += wsh_dev_wide_lanes<S>()) {
 #pragma unroll 1
         for (unsigned i = 0; i + 1 < (unsigned)group.n_pes; i++) {
             int to = wsh_dev_after_me(group, i);
-            size_t off = unit * WSH_CELL_BYTES, len = wsh_dev_dealt(deal, to);
+            size_t off = unit * WSH_CELL_BYTES, len = wsh_dev_scatter_len(shares, to);
 
             if (off < len)
                 wsh_dev_cell_put(wsh_dev_cells_from(group, wsh_dev_member_pad(group, to), group.my_pe) + unit,
-                                 wsh_dev_load8(source + (size_t)to * deal.stride + off, len - off), group.epoch);
+                                 wsh_dev_load8(source + (size_t)to * shares.stride + off, len - off), group.epoch);
         }
     }
 }
@@ -116,7 +116,7 @@ WSH_DEV_CALL void wsh_dev_exchange_wide_cells(const struct wsh_dev_group &group,
                                               size_t stride, size_t len)
 {
     if (blockIdx.x < wsh_dev_openers()) {
-        wsh_dev_wide_send<S>(group, source, wsh_dev_deal{stride, len, stride * (size_t)group.n_pes});
+        wsh_dev_wide_send<S>(group, source, wsh_dev_scatter{stride, len, stride * (size_t)group.n_pes});
         wsh_dev_wide_keep<S>(dest + (size_t)group.my_pe * len, source + (size_t)group.my_pe * stride, len);
 #pragma unroll 1
         for (unsigned i = 0; i + 1 < (unsigned)group.n_pes; i++) {
@@ -137,7 +137,7 @@ WSH_DEV_CALL void wsh_dev_broadcast_wide_cells(const struct wsh_dev_group &group
         wsh_dev_tell<S>(group, wsh_dev_arrived(group));
     if (blockIdx.x < wsh_dev_openers()) {
         if (group.my_pe == root) {
-            wsh_dev_wide_send<S>(group, source, wsh_dev_deal{0, len, len});
+            wsh_dev_wide_send<S>(group, source, wsh_dev_scatter{0, len, len});
             wsh_dev_wide_keep<S>(dest, source, len);
         } else {
             wsh_dev_wide_take<S>(group, dest, len, root);
@@ -153,9 +153,9 @@ WSH_DEV_CALL void wsh_dev_broadcast_wide_cells(const struct wsh_dev_group &group
  */
 template <int S, class K>
 WSH_DEV_CALL void wsh_dev_wide_fold(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                    const struct wsh_dev_deal &deal, bool all)
+                                    const struct wsh_dev_scatter &shares, bool all)
 {
-    size_t at = (size_t)group.my_pe * deal.stride, len = wsh_dev_dealt(deal, group.my_pe);
+    size_t at = (size_t)group.my_pe * shares.stride, len = wsh_dev_scatter_len(shares, group.my_pe);
 
 #pragma unroll 1
     for (size_t unit = wsh_dev_wide_lane<S>(); unit * WSH_CELL_BYTES < len; unit += wsh_dev_wide_lanes<S>()) {
@@ -174,11 +174,11 @@ WSH_DEV_CALL void wsh_dev_wide_fold(const struct wsh_dev_group &group, const str
 /* All that is to be reduced at every member, or (`scatter`) each member's part at that one: by cells alone. */
 template <int S, class K>
 WSH_DEV_CALL void wsh_dev_reduce_wide_cells(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                            const struct wsh_dev_deal &deal)
+                                            const struct wsh_dev_scatter &shares)
 {
     if (blockIdx.x < wsh_dev_openers()) {
-        wsh_dev_wide_send<S>(group, what.source, deal);
-        wsh_dev_wide_fold<S, K>(group, what, deal, false);
+        wsh_dev_wide_send<S>(group, what.source, shares);
+        wsh_dev_wide_fold<S, K>(group, what, shares, false);
     }
     wsh_dev_wide_end<S>(group, false, -1);
 }

@@ -30,7 +30,8 @@ void wsh_view_buffers(struct wsh_job *job);
 void wsh_view_ctx(const struct wsh_ctx *ctx, bool here);
 
 /*
- * Memory of the device heap for teams (struct wsh_device_card): its bytes, on all PEs alike; taken from the heap, zero.
+ * Memory of the device heap for teams (struct wsh_device_team_header): its bytes, on all PEs alike; taken from the
+ * heap, zero.
  * open: 0 or a logged error.
  */
 size_t wsh_pads_len(const struct wsh_job *job);

@@ -118,17 +118,17 @@ static int upload_card(const struct wsh_team *team, struct wsh_view *view)
     size_t len, n = (size_t)team->n_pes * sizeof(int32_t);
     char *pad = pad_of(team, &len);
     wsh_cu_ptr at = (wsh_cu_ptr)(uintptr_t)pad;
-    struct wsh_device_card card = {.epoch = (uint64_t)team->job->env.device_epoch,
-                                   .my_pe = team->my_pe,
-                                   .n_pes = team->n_pes,
-                                   .stage = buffer_of(team->n_pes, len)};
+    struct wsh_device_team_header header = {.epoch = (uint64_t)team->job->env.device_epoch,
+                                            .my_pe = team->my_pe,
+                                            .n_pes = team->n_pes,
+                                            .stage = buffer_of(team->n_pes, len)};
     int status = WSH_DEVICE_PAD_WORDS(team->n_pes) > len;
 
     if (status)
         return status;
     if (!wsh_view_spans_hosts(team))
-        card.cells = card.stage;
-    status = cu->copy(at, (wsh_cu_ptr)(uintptr_t)&card, sizeof card, view->stream);
+        header.cells = header.stage;
+    status = cu->copy(at, (wsh_cu_ptr)(uintptr_t)&header, sizeof header, view->stream);
     if (!status)
         status = cu->copy(at + WSH_DEVICE_PAD_MEMBERS, (wsh_cu_ptr)(uintptr_t)team->members, n, view->stream);
     return status ? status : cu->stream_sync(view->stream);

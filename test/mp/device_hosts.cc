@@ -33,7 +33,7 @@ static const size_t lengths[] = {0, 1, 33, 97, MOST};
 struct team {
     const char *name;
     shmem_team_t handle;
-    struct wsh_device_card *card;
+    struct wsh_device_team_header *header;
     int my_pe, n_pes; /* n_pes 0: this PE is no member */
 };
 
@@ -69,9 +69,9 @@ static void take_view()
 /* Of PEs first, first + step, …; on several hosts, or with cells. Collective. */
 static struct team make_team(const char *name, shmem_team_t handle, int first, int step, int n, bool cells = false)
 {
-    struct wsh_device_card *card = (struct wsh_device_card *)mp_alloc(PAD);
-    int32_t *members = (int32_t *)((char *)card + WSH_DEVICE_PAD_MEMBERS);
-    struct team team = {name, handle, card, -1, 0};
+    struct wsh_device_team_header *header = (struct wsh_device_team_header *)mp_alloc(PAD);
+    int32_t *members = (int32_t *)((char *)header + WSH_DEVICE_PAD_MEMBERS);
+    struct team team = {name, handle, header, -1, 0};
 
     mp_check(WSH_DEVICE_PAD_CELLS(n) + 2 * (unsigned)n * STAGE <= PAD, "a pad of %d members fits", n);
     for (int i = 0; i < n; i++) {
@@ -81,16 +81,16 @@ static struct team make_team(const char *name, shmem_team_t handle, int first, i
     }
     if (team.my_pe >= 0)
         team.n_pes = n;
-    *card = wsh_device_card{};
-    card->epoch = 0x7ffffff0; /* cells are swept soon; words grow beyond 32 bits */
-    card->my_pe = team.my_pe;
-    card->n_pes = n;
-    card->stage = STAGE;
-    card->cells = cells ? STAGE : 0;
+    *header = wsh_device_team_header{};
+    header->epoch = 0x7ffffff0; /* cells are swept soon; words grow beyond 32 bits */
+    header->my_pe = team.my_pe;
+    header->n_pes = n;
+    header->stage = STAGE;
+    header->cells = cells ? STAGE : 0;
     if (handle == SHMEM_TEAM_WORLD)
-        wsh_device_view.world = (uint64_t)card;
+        wsh_device_view.world = (uint64_t)header;
     else
-        rows[WSH_DEVICE_TEAM_HASH((uint64_t)handle)] = wsh_device_team_row{(uint64_t)handle, (uint64_t)card};
+        rows[WSH_DEVICE_TEAM_HASH((uint64_t)handle)] = wsh_device_team_row{(uint64_t)handle, (uint64_t)header};
     return team;
 }
 
@@ -200,7 +200,7 @@ template <int S> static void sums(const struct team &t, unsigned round, size_t n
 /* Every member's element at every other, by each lane in turn. */
 template <int S> static void after_puts(const struct team &t, unsigned round)
 {
-    const int32_t *members = (const int32_t *)((const char *)t.card + WSH_DEVICE_PAD_MEMBERS);
+    const int32_t *members = (const int32_t *)((const char *)t.header + WSH_DEVICE_PAD_MEMBERS);
 
     cpu_block_run(lanes[S], [=] {
         for (int to = (int)wsh_dev_lane<S>(); to < t.n_pes; to += (int)lanes[S])
@@ -218,7 +218,7 @@ template <int S> static void scope(const struct team &t)
     for (size_t n : lengths)
         for (int again = 0; again < mp_rounds(1, 5) && t.n_pes; again++, round++) {
             exchanges<S>(t, round, n);
-            if (!t.card->cells) /* cells for no bytes: a division by 0, which a CPU minds */
+            if (!t.header->cells) /* cells for no bytes: a division by 0, which a CPU minds */
                 uneven<S>(t, round, n);
             sums<S>(t, round, n);
             after_puts<S>(t, round);

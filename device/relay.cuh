@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how one member's array comes to all others. The root has one way out, and to write n - 1 copies there would
- * take n - 1 times as long: each other member reads a slice of the array, and writes it to the rest.
+ * Broadcasts of long arrays: a scatter, then an allgather. The root has one link, and to write n - 1 copies would take
+ * n - 1 times as long: each other member reads a slice of the array, and writes it to the rest.
  */
-#ifndef WSH_DEVICE_SPREAD_CUH
-#define WSH_DEVICE_SPREAD_CUH
+#ifndef WSH_DEVICE_RELAY_CUH
+#define WSH_DEVICE_RELAY_CUH
 
 #include "choice.h"
 #include "share.cuh"
@@ -16,7 +16,7 @@ struct wsh_dev_crew {
 };
 
 /* Lies in memory: what a caller holds in registers adds to those of all that it calls. */
-struct wsh_dev_spread {
+struct wsh_dev_relay_plan {
     char *dest;
     const char *source;
     size_t len;
@@ -28,8 +28,8 @@ struct wsh_dev_spread {
 
 /* Writes the U units of 16 bytes that a lane has loaded to all members but the root. */
 template <unsigned U>
-static WSH_DEV void wsh_dev_relay_store(const struct wsh_dev_group &group, const struct wsh_dev_spread &what, size_t at,
-                                        size_t step, const uint4 (&value)[U])
+static WSH_DEV void wsh_dev_relay_store(const struct wsh_dev_group &group, const struct wsh_dev_relay_plan &what,
+                                        size_t at, size_t step, const uint4 (&value)[U])
 {
 #pragma unroll 1
     for (unsigned i = 0; i < (unsigned)group.n_pes; i++) {
@@ -48,7 +48,7 @@ static WSH_DEV void wsh_dev_relay_store(const struct wsh_dev_group &group, const
 
 /* This member's slice of the root's array, in units of 16 bytes, to all other members. */
 template <int S, unsigned U>
-WSH_DEV_CALL void wsh_dev_relay(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
+WSH_DEV_CALL void wsh_dev_relay(const struct wsh_dev_group &group, const struct wsh_dev_relay_plan &what)
 {
     size_t step = wsh_dev_size<S>() * sizeof(uint4);
 
@@ -69,7 +69,7 @@ WSH_DEV_CALL void wsh_dev_relay(const struct wsh_dev_group &group, const struct 
  * How much of it is relayed, in units of 16 bytes, which all members know alike: nothing of what is short, or where
  * some array lies otherwise.
  */
-static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
+static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const struct wsh_dev_relay_plan &what)
 {
     bool is_short = what.len <= WSH_DEVICE_CHOICE(BROADCAST, ANY, PULL);
     uint64_t bits = is_short ? 1 : wsh_dev_member(group, what.source, what.len, what.root);
@@ -81,13 +81,13 @@ static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const s
 }
 
 /* Where there is one other member its way in is the root's way out: each moves a half. */
-static WSH_DEV size_t wsh_dev_halved(const struct wsh_dev_group &group, const struct wsh_dev_spread &what)
+static WSH_DEV size_t wsh_dev_halved(const struct wsh_dev_group &group, const struct wsh_dev_relay_plan &what)
 {
     return group.n_pes == 2 ? what.len / 2 / WSH_SHARE_UNIT * WSH_SHARE_UNIT : 0;
 }
 
 /* The shares of this member and crew: of the root's, its own copy. */
-inline WSH_DEV_CALL void wsh_dev_spread_plan(const struct wsh_dev_group &group, struct wsh_dev_spread *what)
+inline WSH_DEV_CALL void wsh_dev_relay_plan_fill(const struct wsh_dev_group &group, struct wsh_dev_relay_plan *what)
 {
     unsigned after = (unsigned)(group.my_pe - what->root - 1 + group.n_pes) % (unsigned)group.n_pes; /* the root */
     bool root = group.my_pe == what->root;
@@ -105,11 +105,11 @@ inline WSH_DEV_CALL void wsh_dev_spread_plan(const struct wsh_dev_group &group, 
 
 /* Between a meeting before and one behind; U: units that a lane has under way. */
 template <int S, unsigned U>
-WSH_DEV_CALL void wsh_dev_spread_all(const struct wsh_dev_group &group, struct wsh_dev_spread *what)
+WSH_DEV_CALL void wsh_dev_relay_run(const struct wsh_dev_group &group, struct wsh_dev_relay_plan *what)
 {
     const char *from;
 
-    wsh_dev_spread_plan(group, what);
+    wsh_dev_relay_plan_fill(group, what);
     wsh_dev_relay<S, U>(group, *what);
     if (what->half.end > what->half.begin)
         wsh_dev_store<S>(wsh_dev_member(group, what->dest + what->half.begin, what->half.end - what->half.begin,
