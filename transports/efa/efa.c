@@ -110,7 +110,10 @@ static int open_pools(struct wsh_efa_tp *tp)
     return rc ? rc : wsh_efa_mem_pools(tp);
 }
 
-/* Each rail has enough for all, since messages may come by any. */
+/*
+ * Each rail has enough for all, since messages may come by any. A provider may give the device none before it is asked
+ * for completions; a message that finds none there is sent again, which is late, and with a full queue fails.
+ */
 static int post_receives(struct wsh_efa_tp *tp)
 {
     struct wsh_efa_req *req;
@@ -120,6 +123,8 @@ static int post_receives(struct wsh_efa_tp *tp)
         req->way.rail = (uint8_t)(i / tp->n_rx);
         rc = wsh_efa_msg_post(tp, req);
     }
+    for (uint32_t i = 0; i < tp->n_rails; i++)
+        (void)fi_cq_read(tp->rail[i].cq, NULL, 0);
     return rc;
 }
 
