@@ -12,7 +12,7 @@ struct thing {
 
 static void keeps_what_was_given_back(void)
 {
-    struct wsh_slots slots = WSH_SLOTS_OF(struct thing);
+    static struct wsh_slots slots = WSH_SLOTS_OF(struct thing); /* keeps them, as it should */
     struct thing *things[3], *again;
 
     for (int i = 0; i < 3; i++) {
@@ -31,6 +31,8 @@ static void keeps_what_was_given_back(void)
     CU_ASSERT(wsh_slots_take(&slots) == things[0]);
     wsh_slots_give(&slots, again);
     CU_ASSERT(wsh_slots_take(&slots) == again);
+    for (int i = 0; i < 3; i++)
+        wsh_slots_give(&slots, things[i]);
 }
 
 const struct unit_test unit_tests[] = {
