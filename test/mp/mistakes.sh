@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Every mistake of mistakes.c is answered with one line that names it, and the end of the job, or with the result that
-# the manual pages give: never by a signal, never silently. Over shared memory all of them, with SHMEM_DEBUG=check too;
-# over tcp every eighth, and with WSH_TEST_LONG=1 all. WSH_TEST_MISTAKES=text keeps those that have it in their names.
+# the manual pages give: never by a signal, never silently. Over shared memory every third of them, with SHMEM_DEBUG=check
+# too, over tcp every sixteenth, and with WSH_TEST_LONG=1 all. WSH_TEST_MISTAKES=text keeps those that have it in their names.
 # timeout: 1500
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -52,10 +52,10 @@ make_all()
     tap_check "$((made / every)) mistakes, $road" test "$wrong" = 0 -a "$made" -gt 0
 }
 
-every=8
-[ "${WSH_TEST_LONG:-0}" = 1 ] || [ -n "${WSH_TEST_MISTAKES:-}" ] && every=1
-make_all "shared memory" 1 0 SHMEM_DEBUG=
-make_all "shared memory, SHMEM_DEBUG=check" 1 1 SHMEM_DEBUG=check
-make_all "tcp" $every 0 SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
-make_all "tcp, SHMEM_DEBUG=check" $every 1 SHMEM_DEBUG=check SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
+every=3 every_tcp=16
+[ "${WSH_TEST_LONG:-0}" = 1 ] || [ -n "${WSH_TEST_MISTAKES:-}" ] && every=1 every_tcp=1
+make_all "shared memory" $every 0 SHMEM_DEBUG=
+make_all "shared memory, SHMEM_DEBUG=check" $every 1 SHMEM_DEBUG=check
+make_all "tcp" $every_tcp 0 SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
+make_all "tcp, SHMEM_DEBUG=check" $every_tcp 1 SHMEM_DEBUG=check SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
 tap_done
