@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A PE that crashes at any time of its start or of its traffic ends the job with 128 + signal and oshrun's one line, over
 # every network: no library that libfabric loads handles the signal in its place.
-# timeout: 600
+# timeout: 3000
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 . "$top_srcdir/test/launch/lib.sh"
