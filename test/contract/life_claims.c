@@ -47,6 +47,46 @@ void claim_open_again(void)
     group_run_raw(2, open_again);
 }
 
+enum { STOP_LEN = 20000 };
+
+/* Where there is room; some go in packets that the provider keeps. */
+static void start_puts(struct group_pe *pe)
+{
+    const struct wsh_rmem *rmem = &pe->rmem[1 - pe->me][WSH_SEG_HEAP];
+    int rc = 0;
+
+    for (size_t i = 1; i < 300 && (!rc || rc == -EAGAIN); i++) {
+        rc = pe->ops->put(pe->ctx, rmem, 1 << 20, pe->heap[pe->me] + (8 << 20) + i * 64,
+                          i % 3 ? 64 * i : STOP_LEN, NULL);
+        if (rc == -EAGAIN)
+            rc = pe->ops->progress(pe->tp) < 0 ? -EIO : 0;
+    }
+    group_check(pe, !rc || rc == -EAGAIN, "put gave %d (%s)", rc, wsh_strerror(rc));
+}
+
+static void stop_under_way(struct group_pe *pe)
+{
+    const char *rounds = getenv("WSH_TEST_ROUNDS");
+
+    for (int round = 0; round < (rounds ? atoi(rounds) : 6) && !group_failed(pe); round++) {
+        if (group_meet_raw(pe))
+            return;
+        start_puts(pe);
+        group_barrier_still(pe);
+        pe->ctx = NULL; /* goes with the transport */
+        if (round % 2)
+            group_check(pe, !pe->ops->stop(pe->tp, true), "stop at once");
+        group_close(pe);
+        group_barrier_still(pe);
+    }
+}
+
+void claim_stop_under_way(void)
+{
+    if (group_road.provider && !group_road.gpu)
+        group_run_raw(2, stop_under_way);
+}
+
 /* PE 2 of 3 takes no part. */
 static void absent_peer(struct group_pe *pe)
 {
