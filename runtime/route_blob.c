@@ -18,6 +18,8 @@
 
 #define BLOB_MAGIC 0x68737770u /* "pwsh" */
 #define BLOB_VERSION 3u
+/* Of one PE; the PEs of a host that have a first one each, fewer than CPU_SETSIZE, stay below INT_MAX together. */
+#define BLOB_CPUS_MAX (1u << 20)
 
 struct blob_head {
     uint32_t magic, version;
@@ -188,7 +190,8 @@ static int check(const struct wsh_job *job, int pe, const char *bytes, size_t le
 
     if (len < sizeof *head || head->magic != BLOB_MAGIC || head->version != BLOB_VERSION ||
         head->len != len || !memchr(head->library, 0, sizeof head->library) ||
-        !memchr(head->gpu, 0, sizeof head->gpu) || head->first_cpu >= CPU_SETSIZE || !is_whole(bytes, len)) {
+        !memchr(head->gpu, 0, sizeof head->gpu) || head->first_cpu >= CPU_SETSIZE ||
+        head->n_cpus > BLOB_CPUS_MAX || !is_whole(bytes, len)) {
         wsh_error(
             "PE %d published %zu bytes that are no start-up data of this library; run one warpshmem (%s) on "
             "all PEs",
