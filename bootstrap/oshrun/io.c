@@ -138,7 +138,7 @@ double wsh_now(void)
 }
 
 static const int signals_taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-static const int signals_ignored[] = {SIGPIPE, SIGTTIN, SIGTTOU};
+static const int signals_ignored[] = {SIGPIPE, SIGTTIN, SIGTTOU, SIGXFSZ};
 
 #define N_TAKEN (sizeof signals_taken / sizeof signals_taken[0])
 #define N_IGNORED (sizeof signals_ignored / sizeof signals_ignored[0])
@@ -184,16 +184,49 @@ void wsh_signals_default(void)
 
 #define SINK_FULL ((size_t)256 * 1024)
 
+/* One line for the first file of --output-filename; with a full disk the others follow. */
+static void sink_report(const struct wsh_sink *sink, int err)
+{
+    static bool said;
+
+    if (!sink->path)
+        wsh_say("cannot write output: %s; the PEs find their output closed", wsh_strerror(err));
+    else if (!said)
+        wsh_say("--output-filename: cannot write '%s': %s; what does not fit into the files comes here from "
+                "now on, and oshrun ends with a status other than 0",
+                sink->path, wsh_strerror(err));
+    else
+        wsh_say_more("--output-filename: cannot write '%s': %s", sink->path, wsh_strerror(err));
+    said = said || sink->path;
+}
+
+/* A pipe that nobody reads any more is no error: the PEs find theirs closed then. */
+static void sink_break(struct wsh_sink *sink, int err)
+{
+    sink->broken = true;
+    sink->failed = sink->failed || err != EPIPE;
+    if (err != EPIPE)
+        sink_report(sink, err);
+    if (sink->instead)
+        wsh_sink_put(sink->instead, sink->bytes, sink->used);
+    sink->used = 0;
+}
+
 void wsh_sink_put(struct wsh_sink *sink, const char *bytes, size_t len)
 {
+    if (sink->broken && sink->instead)
+        wsh_sink_put(sink->instead, bytes, len);
     if (sink->broken || !len)
         return;
     if (sink->used + len > sink->cap) {
         size_t cap = 2 * (sink->used + len);
         char *more = realloc(sink->bytes, cap);
 
-        if (!more)
+        if (!more) {
+            sink_break(sink, ENOMEM);
+            wsh_sink_put(sink, bytes, len);
             return;
+        }
         sink->bytes = more;
         sink->cap = cap;
     }
@@ -233,20 +266,26 @@ void wsh_sink_work(struct wsh_sink *sink, const struct wsh_pollset *set)
     if (done < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (done < 0) {
-        if (errno != EPIPE)
-            wsh_say("cannot write output: %s; the PEs find their output closed", wsh_strerror(errno));
-        sink->broken = true;
-        sink->used = 0;
+        sink_break(sink, errno);
         return;
     }
     sink->used -= (size_t)done;
     memmove(sink->bytes, sink->bytes + done, sink->used);
 }
 
+void wsh_sink_closed(struct wsh_sink *sink, int err)
+{
+    if (!err || sink->failed)
+        return;
+    wsh_say("--output-filename: '%s' is incomplete: %s", sink->path, wsh_strerror(err));
+    sink->failed = true;
+}
+
 void wsh_sink_fini(struct wsh_sink *sink)
 {
     free(sink->bytes);
-    sink->bytes = NULL;
+    free(sink->path);
+    sink->bytes = sink->path = NULL;
     sink->used = sink->cap = 0;
 }
 

@@ -76,8 +76,11 @@ struct wsh_sink {
     int fd;
     char *bytes;
     size_t used, cap;
-    int index;   /* in the pollset */
-    bool broken; /* nobody reads it any more; what comes is dropped */
+    int index;                /* in the pollset */
+    bool broken;              /* takes nothing more; what comes is dropped */
+    bool failed;              /* and that is an error: not that the reader has gone away */
+    char *path;               /* malloc'd; NULL: our own output */
+    struct wsh_sink *instead; /* gets what this one can no longer take, if not NULL */
 };
 
 /* Queues bytes. */
@@ -89,6 +92,9 @@ bool wsh_sink_full(const struct wsh_sink *sink);
 /* Each turn of the loop: _poll before waiting, _work after. */
 void wsh_sink_poll(struct wsh_sink *sink, struct wsh_pollset *set);
 void wsh_sink_work(struct wsh_sink *sink, const struct wsh_pollset *set);
+
+/* The descriptor was closed, which gave `err`: what was written is not there if it is not 0. */
+void wsh_sink_closed(struct wsh_sink *sink, int err);
 
 /* Forgets what is queued and frees it; the descriptor stays open. */
 void wsh_sink_fini(struct wsh_sink *sink);

@@ -263,31 +263,35 @@ static int launch_run(struct launch *launch)
     return launch->reap.code;
 }
 
-static void launch_close(struct launch *launch)
+/* 0, or OSHRUN_FAILED when output could not be written. */
+static int launch_close(struct launch *launch)
 {
+    int rc = 0;
+
     wsh_tmpdir_remove(launch->tmpdir);
     if (launch->guardian.pid > 0)
         wsh_guardian_dismiss(&launch->guardian);
     wsh_emulate_close(&launch->emulate);
     wsh_input_close(&launch->input);
-    if (launch->output)
-        wsh_output_close(launch->output);
+    if (launch->output && !wsh_output_close(launch->output))
+        rc = OSHRUN_FAILED;
     wsh_reap_fini(&launch->reap);
     wsh_pollset_free(&launch->set);
     free(launch->cpus);
     free(launch->path);
     free(launch->tmpdir);
+    return rc;
 }
 
 static int job_run(const struct wsh_args *args)
 {
     struct launch launch = {.args = args, .signal_fd = -1, .event_fds = {-1, -1}, .input.fd = -1};
-    int rc = launch_open(&launch);
+    int rc = launch_open(&launch), lost;
 
     if (!rc)
         rc = launch_run(&launch);
-    launch_close(&launch);
-    return rc;
+    lost = launch_close(&launch);
+    return rc ? rc : lost;
 }
 
 static int count_check(const struct wsh_args *args)

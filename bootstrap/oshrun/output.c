@@ -7,7 +7,6 @@
 #include "base/err.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +32,19 @@ struct wsh_output {
     int n_sinks;
 };
 
-static int pe_file_open(const char *name, int pe, const char *suffix, bool in_folder)
+static int pe_file_open(struct wsh_sink *sink, const char *name, int pe, const char *suffix, bool in_folder)
 {
-    char path[PATH_MAX];
-    int fd;
-
-    snprintf(path, sizeof path, in_folder ? "%s/%d.%s" : "%s.%d.%s", name, pe, suffix);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        wsh_say("--output-filename: cannot write '%s': %s; name a writable folder or prefix", path,
-                wsh_strerror(errno));
-    return fd;
+    if (asprintf(&sink->path, in_folder ? "%s/%d.%s" : "%s.%d.%s", name, pe, suffix) < 0) {
+        sink->path = NULL;
+        return -1;
+    }
+    sink->fd = open(sink->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (sink->fd >= 0)
+        return 0;
+    wsh_say("--output-filename: cannot write '%s': %s; name a writable folder or prefix", sink->path,
+            wsh_strerror(errno));
+    free(sink->path);
+    return -1;
 }
 
 static int pe_files_open(struct wsh_output *output, const char *name)
@@ -57,9 +58,9 @@ static int pe_files_open(struct wsh_output *output, const char *name)
     for (int i = 0; i < 2 * output->n_pes; i++) {
         struct wsh_sink *sink = &output->sinks[output->n_sinks];
 
-        sink->fd = pe_file_open(name, i / 2, i % 2 ? "err" : "out", in_folder);
-        if (sink->fd < 0)
+        if (pe_file_open(sink, name, i / 2, i % 2 ? "err" : "out", in_folder))
             return -1;
+        sink->instead = &output->sinks[i % 2];
         output->n_sinks++;
         output->streams[i].sink = sink;
     }
@@ -148,7 +149,7 @@ static void stream_pass_lines(struct wsh_output *output, struct stream *stream, 
             break;
         stamp_put(output, pe, stream->sink);
         wsh_sink_put(stream->sink, at, (size_t)(next - at));
-        if (!newline && all && output->n_pes > 1 && output->n_sinks == 2)
+        if (!newline && all && output->n_pes > 1 && !stream->sink->path)
             wsh_sink_put(stream->sink, "\n", 1);
         at = next;
     }
@@ -211,6 +212,8 @@ void wsh_output_work(struct wsh_output *output, const struct wsh_pollset *set)
 
         if (stream->fd < 0)
             continue;
+        if (stream->sink->broken && stream->sink->instead)
+            stream->sink = stream->sink->instead;
         if (stream->sink->broken)
             stream_end(output, stream);
         else if (wsh_pollset_ready(set, stream->index))
@@ -238,17 +241,21 @@ bool wsh_output_pending(const struct wsh_output *output)
     return false;
 }
 
-void wsh_output_close(struct wsh_output *output)
+bool wsh_output_close(struct wsh_output *output)
 {
+    bool failed = false;
+
     for (int i = 0; output->streams && i < 2 * output->n_pes; i++)
         if (output->streams[i].fd >= 0)
             stream_end(output, &output->streams[i]);
     for (int i = 0; output->sinks && i < output->n_sinks; i++) {
-        wsh_sink_fini(&output->sinks[i]);
         if (i > 1)
-            close(output->sinks[i].fd);
+            wsh_sink_closed(&output->sinks[i], close(output->sinks[i].fd) ? errno : 0);
+        failed = failed || output->sinks[i].failed;
+        wsh_sink_fini(&output->sinks[i]);
     }
     free(output->streams);
     free(output->sinks);
     free(output);
+    return !failed;
 }

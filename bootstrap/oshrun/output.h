@@ -23,6 +23,8 @@ void wsh_output_drain(struct wsh_output *output);
 
 /* Something is still to be written (wsh_output_work does it). */
 bool wsh_output_pending(const struct wsh_output *output);
-void wsh_output_close(struct wsh_output *output);
+
+/* false: something of it could not be written where it was to go, which a line has said. */
+bool wsh_output_close(struct wsh_output *output);
 
 #endif
