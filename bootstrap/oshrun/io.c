@@ -160,7 +160,7 @@ int wsh_signals_open(sigset_t *before)
     action = (struct sigaction){.sa_handler = SIG_IGN};
     for (size_t i = 0; i < N_IGNORED; i++)
         sigaction(signals_ignored[i], &action, &ignored_before[i]);
-    sigprocmask(SIG_BLOCK, &set, before);
+    pthread_sigmask(SIG_BLOCK, &set, before);
     fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0) {
         wsh_say("signalfd: %s; raise `ulimit -n`", wsh_strerror(errno));

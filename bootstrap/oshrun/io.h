@@ -60,8 +60,9 @@ double wsh_now(void);
 
 /*
  * Blocks SIGCHLD and the signals that are passed on to the PEs (but none that oshrun was started with ignored, as
- * by nohup), and ignores SIGPIPE, SIGTTIN and SIGTTOU. To be called before there are threads. Returns a descriptor
- * for wsh_signals_next, or -errno after one line; *before is the signal mask oshrun was started with.
+ * by nohup), and ignores SIGPIPE, SIGTTIN, SIGTTOU and SIGXFSZ. Threads that run
+ * already block all signals. Returns a descriptor for wsh_signals_next, or -errno after one line; *before is the signal
+ * mask oshrun was started with.
  */
 int wsh_signals_open(sigset_t *before);
 

@@ -14,6 +14,8 @@
 #include "base/err.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -319,15 +321,52 @@ static int job_dispatch(const struct wsh_args *args)
     return rc ? rc : job_run(args);
 }
 
-int main(int argc, char **argv)
+struct course {
+    int argc;
+    char **argv;
+    sigset_t mask; /* as oshrun was started */
+};
+
+/* Ends the process itself: libpmix's thread still runs (see wsh_server_open). */
+static void *course_run(void *arg)
 {
+    const struct course *course = arg;
     struct wsh_args args;
     int rc;
 
+    pthread_sigmask(SIG_SETMASK, &course->mask, NULL);
     std_open();
-    rc = wsh_args_parse(&args, argc, argv);
+    rc = wsh_args_parse(&args, course->argc, course->argv);
     if (!rc)
         rc = job_dispatch(&args);
     wsh_args_fini(&args);
-    _exit(rc); /* libpmix's thread still runs: see wsh_server_open */
+    _exit(rc);
+}
+
+/*
+ * libpmix puts more on the stack than `ulimit -s` may give, so everything runs on a thread with a stack of its own. The
+ * first thread takes no signals. Threads that libpmix starts get as much.
+ */
+#define STACK_SIZE ((size_t)2 * 1024 * 1024)
+
+int main(int argc, char **argv)
+{
+    struct course course = {argc, argv, {{0}}};
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t all;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &course.mask);
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_SIZE);
+    pthread_setattr_default_np(&attr);
+    rc = pthread_create(&thread, &attr, course_run, &course);
+    if (rc) {
+        wsh_say("cannot start a thread: %s; raise `ulimit -u` and `ulimit -v`", wsh_strerror(rc));
+        _exit(OSHRUN_FAILED);
+    }
+    pthread_join(thread, NULL);
+    _exit(OSHRUN_FAILED);
 }
