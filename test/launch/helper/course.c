@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t got;
@@ -61,29 +60,6 @@ static void be_deaf(int me)
     fflush(stdout);
     for (;;)
         sleep(1);
-}
-
-/* The PE ends by this signal after so many microseconds, wherever it is then: in shmem_init or in traffic. */
-static void arm(int sig, long us)
-{
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig};
-    const struct itimerspec when = {.it_value = {us / 1000000, us % 1000000 * 1000 + 1}};
-    timer_t timer;
-
-    if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &when, NULL))
-        exit(99);
-}
-
-static void make_traffic(int me)
-{
-    static long box[64];
-    int n = shmem_n_pes();
-
-    for (long round = 0;; round++) {
-        shmem_long_put(box, &round, 1, (me + 1) % n);
-        shmem_long_atomic_inc(&box[1], (int)(round % n));
-        shmem_barrier_all();
-    }
 }
 
 /* Long lines in small pieces, so that pieces of several PEs would mix if they could. */
@@ -142,8 +118,6 @@ static void take(const char *course, int arg, int me)
         be_deaf(me);
     else if (!strcmp(course, "lines"))
         write_lines(me, arg);
-    else if (!strcmp(course, "timed"))
-        make_traffic(me);
     else if (!strcmp(course, "input"))
         copy_input(me);
     else if (!strcmp(course, "child"))
@@ -165,7 +139,6 @@ static void stay(int me, bool here)
 
 /*
  * course WORD [ARGUMENT [PE]]: the words of end() are for that PE alone (the last one when none is given).
- * course timed SIGNAL PE MICROSECONDS: that PE ends by the signal after so long; all make traffic till the end.
  */
 int main(int argc, char **argv)
 {
@@ -176,8 +149,6 @@ int main(int argc, char **argv)
         shmem_init();
         shmem_finalize();
     }
-    if (argc > 4 && atoi(getenv("PMIX_RANK")) == atoi(argv[3]))
-        arm(arg, atol(argv[4]));
     shmem_init();
     me = shmem_my_pe();
     who = argc > 3 ? atoi(argv[3]) : shmem_n_pes() - 1;
