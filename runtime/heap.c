@@ -4,6 +4,7 @@
 #include "runtime/heap.h"
 
 #include "runtime/alloc.h"
+#include "runtime/commit.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
@@ -29,7 +30,7 @@ static int say_no_heap(size_t len, const char *step, int err)
 
     wsh_error("no symmetric heap of %zu MiB (%s: %s): this machine has %zu MiB of memory, %zu MiB free; "
               "set SHMEM_SYMMETRIC_SIZE to less",
-              len >> 20, step, wsh_strerror(err), ((size_t)sysconf(_SC_PHYS_PAGES) * page) >> 20,
+              len >> 20, step, wsh_commit_strerror(-err), ((size_t)sysconf(_SC_PHYS_PAGES) * page) >> 20,
               ((size_t)sysconf(_SC_AVPHYS_PAGES) * page) >> 20);
     return -err;
 }
@@ -81,14 +82,16 @@ static int open_host_heap(struct wsh_heap *heap, const struct wsh_env *env)
     size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     bool huge = env->huge_pages == WSH_ON;
     struct wsh_segment *seg = &heap->seg[WSH_SEG_HEAP];
+    int rc;
 
     if (len > memory)
         return say_no_heap(len, "larger than memory", ENOMEM);
     seg->fd = memfd_create("warpshmem-heap", MFD_CLOEXEC | (huge ? MFD_HUGETLB : 0));
     if (seg->fd < 0)
         return say_no_heap(len, huge ? "SHMEM_HUGE_PAGES=on, memfd_create" : "memfd_create", errno);
-    if (ftruncate(seg->fd, (off_t)len))
-        return say_no_heap(len, "ftruncate", errno);
+    rc = wsh_memfd_resize(seg->fd, len);
+    if (rc)
+        return say_no_heap(len, "ftruncate", -rc);
     seg->base = map_aligned(seg->fd, len);
     if (seg->base == MAP_FAILED) {
         seg->base = NULL;
@@ -135,15 +138,17 @@ void wsh_heap_fini(struct wsh_heap *heap)
 }
 
 /* Puts memory behind [0, end) of the heap, so that no later store can fail. */
-static int commit(struct wsh_heap *heap, size_t end)
+static int commit(struct wsh_heap *heap, size_t end, int n_sharing)
 {
+    int rc;
+
     end = round_up(end, heap->page);
     if (end <= heap->committed)
         return 0;
-    if (fallocate(heap->seg[WSH_SEG_HEAP].fd, 0, (off_t)heap->committed, (off_t)(end - heap->committed)))
-        return -errno;
-    heap->committed = end;
-    return 0;
+    rc = wsh_commit(heap->seg[WSH_SEG_HEAP].fd, heap->committed, end, n_sharing);
+    if (!rc)
+        heap->committed = end;
+    return rc;
 }
 
 /*
@@ -158,7 +163,7 @@ static bool try_commit(struct wsh_job *job, size_t end, int *rc)
 
     *rc = 0;
     if (round_up(end, heap->page) > before)
-        *rc = commit(heap, end);
+        *rc = commit(heap, end, job->local_size);
     if (round_up(end, heap->page) > before ? wsh_agree(&job->world, *rc == 0, &all_ok)
                                            : wsh_barrier(&job->world, "shmem_malloc"))
         wsh_job_abort(1);
@@ -189,7 +194,7 @@ static bool commit_everywhere(struct wsh_job *job, size_t end)
     if (!try_commit(job, ahead, &rc) && (ahead == end || !try_commit(job, end, &rc))) {
         if (rc)
             wsh_warn("no memory for %zu MiB of symmetric heap: %s; this allocation returns NULL on every PE",
-                     end >> 20, wsh_strerror(rc));
+                     end >> 20, wsh_commit_strerror(rc));
         return false;
     }
     wsh_device_pin(job);
@@ -362,7 +367,7 @@ void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
 void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align)
 {
     size_t off = block_take(heap, size, align);
-    int rc = off == WSH_ALLOC_NONE ? -ENOMEM : commit(heap, off + size);
+    int rc = off == WSH_ALLOC_NONE ? -ENOMEM : commit(heap, off + size, 1);
 
     if (rc) {
         say_no_heap(size, "the library's own words", -rc);

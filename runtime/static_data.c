@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/static_data.h"
 
+#include "runtime/commit.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -119,14 +120,15 @@ static int map_shared(struct wsh_segment *seg, const struct image *image)
     char *base = (char *)image->begin;
     size_t len = image->end - image->begin;
     int fd = memfd_create("warpshmem-static", MFD_CLOEXEC);
+    int rc = fd < 0 ? -errno : wsh_memfd_resize(fd, len);
 
-    if (fd < 0 || ftruncate(fd, (off_t)len) || !copy_all(SYS_pwrite64, fd, base, len) ||
+    if (rc || !copy_all(SYS_pwrite64, fd, base, len) ||
         mmap(base, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
-        int err = errno;
+        int err = rc ? -rc : errno;
 
         wsh_error("cannot share the program's %zu bytes of static data: %s; free memory, or set "
                   "SHMEM_STATIC=off if no PE addresses another's static data",
-                  len, wsh_strerror(err));
+                  len, wsh_commit_strerror(-err));
         if (fd >= 0)
             close(fd);
         return -err;

@@ -5,12 +5,15 @@
 
 #include "bootstrap/oshrun/cleanup.h"
 #include "bootstrap/oshrun/io.h"
+#include "base/cgroup.h"
 #include "base/err.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +28,8 @@ enum verdict { EXEC_FAILED, KILLED, FAILED, LEFT_EARLY, NEVER_JOINED, LOST, FINE
 
 int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool served)
 {
+    struct wsh_cgroup cgroup;
+
     *reap = (struct wsh_reap){.n_pes = args->n_pes,
                               .program = args->program[0],
                               .initialized = !served,
@@ -35,6 +40,8 @@ int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool serve
         return -ENOMEM;
     }
     gethostname(reap->host, sizeof reap->host - 1);
+    wsh_cgroup_read("", &cgroup);
+    reap->kills = cgroup.kills;
     return 0;
 }
 
@@ -145,13 +152,55 @@ static int verdict_code(enum verdict verdict, const struct wsh_pe *pe)
     }
 }
 
+/* The kernel does not say whom it killed, but counts: within our cgroup, which the PEs share. */
+static void kernel_cause_print(const struct wsh_reap *reap, char *text, size_t size)
+{
+    struct wsh_cgroup cgroup;
+    int len;
+
+    wsh_cgroup_read("", &cgroup);
+    if (reap->kills < 0 || cgroup.kills <= reap->kills)
+        return;
+    len = snprintf(text, size, ": most likely by the kernel, for lack of memory");
+    if (cgroup.limit != SIZE_MAX)
+        len += snprintf(text + len, size - (size_t)len, ", the memory cgroup allows %zu MiB; raise that (%s)",
+                        cgroup.limit >> 20, WSH_CGROUP_SETTINGS);
+    snprintf(text + len, size - (size_t)len, "%s use less (SHMEM_SYMMETRIC_SIZE, fewer PEs)",
+             cgroup.limit != SIZE_MAX ? " or" : ";");
+}
+
+/* The limits that end a process by a signal, as the PE had them from us. */
+static void cause_print(const struct wsh_reap *reap, int sig, char *text, size_t size)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+    *text = 0;
+    if (sig == SIGKILL)
+        kernel_cause_print(reap, text, size);
+    if (sig == SIGXFSZ && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(
+            text, size,
+            ": it made a file larger than `ulimit -f` allows (%llu KiB); raise that (ulimit -f unlimited, "
+            "systemd's LimitFSIZE=)",
+            (unsigned long long)limit.rlim_cur >> 10);
+    if (sig == SIGXCPU && !getrlimit(RLIMIT_CPU, &limit) && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(
+            text, size,
+            ": it ran longer than `ulimit -t` allows (%llu s); raise that (ulimit -t unlimited, systemd's "
+            "LimitCPU=)",
+            (unsigned long long)limit.rlim_cur);
+}
+
 static void killed_print(const struct wsh_reap *reap, const char *name, int status)
 {
     int sig = WTERMSIG(status);
     bool asked = sig == reap->asked_by;
+    char cause[384] = "";
 
-    wsh_say("%s killed by signal %d (%s%s)%s; ending job", name, sig, strsignal(sig),
-            WCOREDUMP(status) ? ", core dumped" : "", asked ? ", which oshrun was sent" : "");
+    if (!asked)
+        cause_print(reap, sig, cause, sizeof cause);
+    wsh_say("%s killed by signal %d (%s%s)%s%s; ending job", name, sig, strsignal(sig),
+            WCOREDUMP(status) ? ", core dumped" : "", asked ? ", which oshrun was sent" : "", cause);
 }
 
 static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdict)

@@ -35,6 +35,7 @@ struct wsh_reap {
     bool initialized; /* all PEs have come to the end of shmem_init, or nobody could say so */
     double kill_wait; /* seconds */
     double term_at;   /* when SIGTERM was passed on, if that is what the job ends by; 0 = it is not */
+    long kills; /* processes of this cgroup that the kernel had killed for lack of memory before the job */
 };
 
 /*

@@ -122,6 +122,8 @@ static void take(const char *course, int arg, int me)
         copy_input(me);
     else if (!strcmp(course, "child"))
         leave_child();
+    else if (!strcmp(course, "malloc"))
+        printf("%d has %s\n", me, shmem_malloc((size_t)arg << 20) ? "memory" : "NULL");
     else if (!strcmp(course, "partial"))
         printf("no newline from %d", me);
     else if (!strcmp(course, "where"))

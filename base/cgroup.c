@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What this process's memory cgroup (version 1 or 2) allows, and how many processes the kernel killed in it. */
+#define _GNU_SOURCE
+#include "base/cgroup.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Names of one version's files, and of the lines in memory.stat that count the cached files of a whole subtree. */
+struct version {
+    const char *mount, *limit, *usage, *events, *inactive, *active;
+};
+
+static const struct version version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                         "memory.usage_in_bytes", "memory.oom_control",
+                                         "total_inactive_file",   "total_active_file"};
+static const struct version version_2 = {"/sys/fs/cgroup", "memory.max",    "memory.current",
+                                         "memory.events",  "inactive_file", "active_file"};
+
+static FILE *file_open(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof path, "%s/%s", folder, name);
+
+    return len > 0 && (size_t)len < sizeof path ? fopen(path, "re") : NULL;
+}
+
+/* The number behind `word` at the start of a line (the first number where it is ""); `missing` where there is none. */
+static size_t number_read(const char *folder, const char *name, const char *word, size_t missing)
+{
+    FILE *file = file_open(folder, name);
+    size_t len = strlen(word), number = missing;
+    char line[256];
+
+    while (file && fgets(line, sizeof line, file)) {
+        unsigned long long value;
+
+        if (strncmp(line, word, len) || (len && line[len] != ' ' && line[len] != ':'))
+            continue;
+        if (sscanf(line + len + (len && line[len] == ':'), "%llu", &value) == 1)
+            number = value;
+        break;
+    }
+    if (file)
+        fclose(file);
+    return number;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!strncmp(at, word, len) && (at[len] == ',' || !at[len]))
+            return true;
+    }
+    return false;
+}
+
+/* Splits "9:cpu,memory:/path" and looks whether it is the memory controller's; version 2 has "0::/path". */
+static const struct version *line_match(char *line, const char **path)
+{
+    char *controllers = strchr(line, ':'), *at = controllers ? strchr(controllers + 1, ':') : NULL;
+
+    line[strcspn(line, "\n")] = 0;
+    if (!at)
+        return NULL;
+    *at = 0;
+    *path = at + 1;
+    if (has_word(controllers + 1, "memory"))
+        return &version_1;
+    return controllers[1] ? NULL : &version_2;
+}
+
+/* The folder of this process's cgroup, and the length of its mount point in *top. NULL = no memory controller. */
+static const struct version *folder_find(const char *root, char folder[PATH_MAX], size_t *top)
+{
+    const struct version *found = NULL;
+    char line[PATH_MAX];
+    FILE *file = file_open(root, "proc/self/cgroup");
+
+    while (file && found != &version_1 && fgets(line, sizeof line, file)) {
+        const char *path;
+        const struct version *version = line_match(line, &path);
+        int len;
+
+        if (!version)
+            continue;
+        found = version;
+        *top = strlen(root) + strlen(version->mount);
+        len = snprintf(folder, PATH_MAX, "%s%s%s", root, version->mount, strcmp(path, "/") ? path : "");
+        /* In a container of version 1 the path is the host's, and the mount point is the cgroup itself. */
+        if (len >= PATH_MAX || access(folder, X_OK))
+            folder[*top] = 0;
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Narrows *cgroup to what `folder` leaves. Files that are only cached go before the kernel kills. */
+static void level_read(const struct version *version, const char *folder, size_t swap,
+                       struct wsh_cgroup *cgroup)
+{
+    size_t limit = number_read(folder, version->limit, "", SIZE_MAX);
+    size_t used = number_read(folder, version->usage, "", SIZE_MAX), cached, left;
+
+    if (limit > (size_t)1 << 60 || used == SIZE_MAX) /* version 1 writes 2^63 less a page for none */
+        return;
+    cached = number_read(folder, "memory.stat", version->inactive, 0) +
+             number_read(folder, "memory.stat", version->active, 0);
+    used = used > cached ? used - cached : 0;
+    left = (limit > used ? limit - used : 0) + swap;
+    if (left < cgroup->left) {
+        cgroup->left = left;
+        cgroup->limit = limit;
+    }
+}
+
+void wsh_cgroup_read(const char *root, struct wsh_cgroup *cgroup)
+{
+    char folder[PATH_MAX];
+    size_t top, swap, kills;
+    const struct version *version = folder_find(root, folder, &top);
+
+    *cgroup = (struct wsh_cgroup){SIZE_MAX, SIZE_MAX, -1};
+    if (!version)
+        return;
+    kills = number_read(folder, version->events, "oom_kill", SIZE_MAX);
+    cgroup->kills = kills == SIZE_MAX ? -1 : (long)kills;
+    swap = number_read(root, "proc/meminfo", "SwapFree", 0) << 10;
+    for (char *end = folder + strlen(folder);; *end = 0) {
+        level_read(version, folder, swap, cgroup);
+        end = strrchr(folder, '/');
+        if (!end || end < folder + top)
+            break;
+    }
+}
