@@ -36,15 +36,18 @@ static struct {
     bool waits;    /* the server completes a fence without data only when all hosts have come to it */
     bool open;     /* between shmem_init and shmem_finalize */
     pmix_proc_t me;
-    bool noted; /* the launcher knows that a PE has come through shmem_init */
-    size_t lost_handler;
+    bool noted;                         /* the launcher knows that a PE has come through shmem_init */
+    size_t lost_handler, asked_handler; /* the second with `waits` only */
     double hang_seconds;
     uint32_t generation;
 } client;
 
-/* libpmix calls the handler without a pointer of ours. Written before the handler is registered. */
+/* libpmix calls the handlers without a pointer of ours. Written before they are registered. */
 static struct wsh_boot *watched;
 static atomic_bool leaving;
+
+/* The event that says where this PE waits; 0 = it does not. Read by libpmix's thread, alone, so relaxed. */
+static atomic_int waits_in;
 
 /*
  * What fails here mostly fails because another PE ended. The launcher then says who and why, and ends this PE: a line
@@ -78,17 +81,47 @@ static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, 
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
-static void watch_launcher(struct wsh_boot *boot)
+static void note_sent(pmix_status_t status, void *unused)
 {
-    pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+    (void)status, (void)unused;
+}
+
+/* To oshrun, which knows who else does. */
+static void note_waiting(void)
+{
+    int where = atomic_load_explicit(&waits_in, memory_order_relaxed);
+
+    if (where && client.waits)
+        PMIx_Notify_event(where, &client.me, PMIX_RANGE_RM, NULL, 0, note_sent, NULL);
+}
+
+static void on_asked(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t n_info, pmix_info_t results[], size_t n_results,
+                     pmix_event_notification_cbfunc_fn_t done, void *data)
+{
+    (void)id, (void)status, (void)source, (void)info, (void)n_info, (void)results, (void)n_results;
+    note_waiting();
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static size_t handler_add(pmix_status_t code, pmix_notification_fn_t handler)
+{
     struct wsh_pmix_call call;
 
+    wsh_pmix_call_init(&call);
+    PMIx_Register_event_handler(&code, 1, NULL, 0, handler, wsh_pmix_call_registered, &call);
+    wsh_pmix_call_wait(&call, 0, "PMIx", "");
+    return call.id;
+}
+
+static void watch_launcher(struct wsh_boot *boot)
+{
     watched = boot;
     atomic_store_explicit(&leaving, false, memory_order_relaxed);
-    wsh_pmix_call_init(&call);
-    PMIx_Register_event_handler(&code, 1, NULL, 0, on_lost, wsh_pmix_call_registered, &call);
-    wsh_pmix_call_wait(&call, 0, "PMIx");
-    client.lost_handler = call.id;
+    client.lost_handler = handler_add(PMIX_ERR_LOST_CONNECTION, on_lost);
+    if (client.waits)
+        client.asked_handler = handler_add(WSH_PMIX_WHO_WAITS, on_asked);
 }
 
 /* A value about the job that the launcher may or may not give. */
@@ -222,6 +255,8 @@ static void pmix_close(struct wsh_boot *boot)
     (void)boot;
     atomic_store_explicit(&leaving, true, memory_order_relaxed);
     PMIx_Deregister_event_handler(client.lost_handler, NULL, NULL);
+    if (client.waits)
+        PMIx_Deregister_event_handler(client.asked_handler, NULL, NULL);
     client.open = false;
 }
 
@@ -237,17 +272,22 @@ __attribute__((destructor(101))) static void leave_job(void)
     client.pid = 0;
 }
 
-static int fence(bool collect, const char *what)
+static int fence(bool collect, const char *what, pmix_status_t where)
 {
+    const char *who =
+        client.waits ? "oshrun names those that are missing" : "those that do not say this are missing";
     struct wsh_pmix_call call;
     pmix_info_t info;
     pmix_status_t status;
 
     wsh_pmix_call_init(&call);
+    call.late = note_waiting;
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
     status = PMIx_Fence_nb(NULL, 0, &info, 1, wsh_pmix_call_done, &call);
+    atomic_store_explicit(&waits_in, where, memory_order_relaxed);
     if (status == PMIX_SUCCESS)
-        status = wsh_pmix_call_wait(&call, client.hang_seconds, what);
+        status = wsh_pmix_call_wait(&call, client.hang_seconds, what, who);
+    atomic_store_explicit(&waits_in, 0, memory_order_relaxed);
     PMIX_INFO_DESTRUCT(&info);
     return status == PMIX_SUCCESS ? 0 : failed(what, status);
 }
@@ -276,7 +316,8 @@ static int pmix_publish(struct wsh_boot *boot, int round, const void *blob, size
     if (status == PMIX_SUCCESS)
         status = PMIx_Commit();
     free(bytes);
-    rc = status == PMIX_SUCCESS ? fence(true, "exchange of addresses") : failed("publishing", status);
+    rc = status == PMIX_SUCCESS ? fence(true, "exchange of addresses", WSH_PMIX_WAITS_IN_INIT)
+                                : failed("publishing", status);
     if (!rc && (status = wsh_secret_pmix_take(boot, &client.me)) != PMIX_SUCCESS)
         rc = failed("look-up of the job's secret", status);
     return rc;
@@ -310,11 +351,6 @@ static int pmix_meet_host(struct wsh_boot *boot, const void *mine, size_t len, v
     return client.emulated ? -ENOTSUP : wsh_host_pmix_meet(&client.me, boot->local_size, mine, len, all);
 }
 
-static void note_sent(pmix_status_t status, void *unused)
-{
-    (void)status, (void)unused;
-}
-
 /* From here on oshrun leaves a job more time to end after a SIGTERM. Its server sees no fences of one host. */
 static void note_initialized(const struct wsh_boot *boot)
 {
@@ -327,7 +363,8 @@ static void note_initialized(const struct wsh_boot *boot)
 /* Slurm's fences (22.05) wait for other hosts only where they collect: the last PE's data is in the result. */
 static int pmix_barrier(struct wsh_boot *boot, const char *what)
 {
-    int rc = fence(!client.waits, what);
+    bool init = !strcmp(what, "shmem_init");
+    int rc = fence(!client.waits, what, init ? WSH_PMIX_WAITS_IN_INIT : WSH_PMIX_WAITS_IN_FINALIZE);
 
     if (!rc)
         note_initialized(boot);

@@ -49,7 +49,15 @@ struct timespec wsh_pmix_after(double seconds)
     return t;
 }
 
-pmix_status_t wsh_pmix_call_wait(struct wsh_pmix_call *call, double hang, const char *what)
+static void late_print(struct wsh_pmix_call *call, double waited, const char *what, const char *who)
+{
+    wsh_warn("%s: waiting for other PEs since %.0f s; %s (SHMEM_HANG_SECONDS sets when this is said)", what,
+             waited, who);
+    if (call->late)
+        call->late();
+}
+
+pmix_status_t wsh_pmix_call_wait(struct wsh_pmix_call *call, double hang, const char *what, const char *who)
 {
     double waited = 0;
 
@@ -60,9 +68,7 @@ pmix_status_t wsh_pmix_call_wait(struct wsh_pmix_call *call, double hang, const 
         if (hang <= 0)
             pthread_cond_wait(&call->changed, &call->mutex);
         else if (pthread_cond_timedwait(&call->changed, &call->mutex, &until) == ETIMEDOUT)
-            wsh_warn("%s: waiting for other PEs since %.0f s; does every PE come to the same call? "
-                     "(SHMEM_HANG_SECONDS sets when this is said)",
-                     what, waited += hang);
+            late_print(call, waited += hang, what, who);
     }
     pthread_mutex_unlock(&call->mutex);
     pthread_cond_destroy(&call->changed);

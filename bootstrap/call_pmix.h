@@ -15,6 +15,7 @@ struct wsh_pmix_call {
     bool done;
     pmix_status_t status;
     size_t id;
+    void (*late)(void); /* called each time that wsh_pmix_call_wait has said so, if not NULL */
 };
 
 void wsh_pmix_call_init(struct wsh_pmix_call *call);
@@ -23,8 +24,11 @@ void wsh_pmix_call_init(struct wsh_pmix_call *call);
 void wsh_pmix_call_done(pmix_status_t status, void *data);
 void wsh_pmix_call_registered(pmix_status_t status, size_t id, void *data);
 
-/* Waits for the end of a call; says so every `hang` seconds (0 = never) that pass in `what`. */
-pmix_status_t wsh_pmix_call_wait(struct wsh_pmix_call *call, double hang, const char *what);
+/*
+ * Waits for the end of a call; says so every `hang` seconds (0 = never) that pass in `what`, and how the missing PEs
+ * are found: `who`.
+ */
+pmix_status_t wsh_pmix_call_wait(struct wsh_pmix_call *call, double hang, const char *what, const char *who);
 
 /* The time of CLOCK_MONOTONIC so many seconds from now. */
 struct timespec wsh_pmix_after(double seconds);

@@ -10,4 +10,12 @@
 /* The event by which PE 0 tells oshrun that all PEs have come to the end of shmem_init. For range PMIX_RANGE_RM. */
 #define WSH_PMIX_INITIALIZED (PMIX_EXTERNAL_ERR_BASE - 1)
 
+/*
+ * A PE that has waited too long in a fence tells oshrun where; oshrun then asks all PEs, and those that wait in one
+ * answer in the same way. For range PMIX_RANGE_RM, but for the question.
+ */
+#define WSH_PMIX_WAITS_IN_INIT (PMIX_EXTERNAL_ERR_BASE - 2)
+#define WSH_PMIX_WAITS_IN_FINALIZE (PMIX_EXTERNAL_ERR_BASE - 3)
+#define WSH_PMIX_WHO_WAITS (PMIX_EXTERNAL_ERR_BASE - 4)
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The course of a job: read the command line, start the PEs, serve them until the last has ended, clean up. */
 #define _GNU_SOURCE
+#include "bootstrap/oshrun/absent.h"
 #include "bootstrap/oshrun/args.h"
 #include "bootstrap/oshrun/cleanup.h"
 #include "bootstrap/oshrun/delegate.h"
@@ -33,6 +34,7 @@ struct launch {
     struct wsh_output *output;
     struct wsh_input input;
     struct wsh_reap reap;
+    struct wsh_absent absent;
     struct wsh_pollset set;
 };
 
@@ -88,7 +90,8 @@ static int launch_open(struct launch *launch)
         return OSHRUN_USAGE;
     files_raise_limit(launch);
     if (wsh_bind_plan(args->bind, args->n_pes, &launch->cpus) ||
-        wsh_reap_init(&launch->reap, args, server_is_needed(launch)))
+        wsh_reap_init(&launch->reap, args, server_is_needed(launch)) ||
+        wsh_absent_init(&launch->absent, args->n_pes))
         return OSHRUN_FAILED;
     launch->output = wsh_output_open(args);
     if (!launch->output || tmpdir_open(launch))
@@ -185,8 +188,10 @@ static void events_take(struct launch *launch)
     struct wsh_event event;
 
     wsh_reap_look(&launch->reap);
-    while (read(launch->event_fds[0], &event, sizeof event) == (ssize_t)sizeof event)
+    while (read(launch->event_fds[0], &event, sizeof event) == (ssize_t)sizeof event) {
         wsh_reap_event(&launch->reap, &event);
+        wsh_absent_event(&launch->absent, &event);
+    }
     wsh_reap_judge(&launch->reap);
 }
 
@@ -199,14 +204,19 @@ static void signals_take(struct launch *launch)
             wsh_reap_signal(&launch->reap, sig);
 }
 
+/* The sooner of two; negative is never. */
+static double sooner(double a, double b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
 static double loop_timeout(const struct launch *launch)
 {
-    double wait = wsh_reap_wait(&launch->reap);
     double look = wsh_input_paused(&launch->input) ? 0.5 : -1;
 
-    if (wait < 0 || look < 0)
-        return wait < 0 ? look : wait;
-    return wait < look ? wait : look;
+    return sooner(sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)), look);
 }
 
 static void loop_turn(struct launch *launch)
@@ -224,6 +234,8 @@ static void loop_turn(struct launch *launch)
     signals_take(launch);
     events_take(launch);
     wsh_reap_timeout(&launch->reap);
+    if (!launch->reap.ending)
+        wsh_absent_timeout(&launch->absent);
 }
 
 /* Writes out what is left; whoever reads may be slow, and may send a signal to give up. */
@@ -278,6 +290,7 @@ static int launch_close(struct launch *launch)
     if (launch->output && !wsh_output_close(launch->output))
         rc = OSHRUN_FAILED;
     wsh_reap_fini(&launch->reap);
+    wsh_absent_fini(&launch->absent);
     wsh_pollset_free(&launch->set);
     free(launch->cpus);
     free(launch->path);

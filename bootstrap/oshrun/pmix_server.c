@@ -150,6 +150,8 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
         event_send_for(WSH_EVENT_LOST, source, 0);
     if (status == WSH_PMIX_INITIALIZED)
         event_send_for(WSH_EVENT_INITIALIZED, source, 0);
+    if (status == WSH_PMIX_WAITS_IN_INIT || status == WSH_PMIX_WAITS_IN_FINALIZE)
+        event_send_for(WSH_EVENT_WAITS, source, status == WSH_PMIX_WAITS_IN_FINALIZE);
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
@@ -274,4 +276,22 @@ int wsh_server_environ(int pe, char ***env)
         return 0;
     wsh_say("PMIx server: %s while PE %d was prepared", PMIx_Error_string(status), pe);
     return -EIO;
+}
+
+static void asked(pmix_status_t status, void *unused)
+{
+    (void)status, (void)unused;
+}
+
+/* A PE that joins later is not to be asked what was asked before. */
+void wsh_server_ask(void)
+{
+    pmix_info_t info;
+    bool yes = true;
+    pmix_proc_t oshrun;
+
+    PMIX_LOAD_PROCID(&oshrun, "oshrun", 0);
+    PMIX_INFO_LOAD(&info, PMIX_EVENT_DO_NOT_CACHE, &yes, PMIX_BOOL);
+    PMIx_Notify_event(WSH_PMIX_WHO_WAITS, &oshrun, PMIX_RANGE_LOCAL, &info, 1, asked, NULL);
+    PMIX_INFO_DESTRUCT(&info);
 }

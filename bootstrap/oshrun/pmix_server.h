@@ -7,6 +7,7 @@
 enum wsh_event_kind {
     WSH_EVENT_JOINED,
     WSH_EVENT_INITIALIZED, /* all PEs have come to the last step of shmem_init */
+    WSH_EVENT_WAITS,       /* has waited too long in a fence, or answers wsh_server_ask */
     WSH_EVENT_LEFT,
     WSH_EVENT_ABORTED,
     WSH_EVENT_LOST,
@@ -16,7 +17,7 @@ enum wsh_event_kind {
 struct wsh_event {
     enum wsh_event_kind kind;
     int pe;
-    int status; /* ABORTED: the status asked for; EXEC_FAILED: errno */
+    int status; /* ABORTED: the status asked for; EXEC_FAILED: errno; WAITS: 1 = in shmem_finalize, 0 = shmem_init */
 };
 
 /* Writes one event whole. Async-signal-safe. */
@@ -36,6 +37,9 @@ int wsh_server_open(const char *tmpdir, int n_pes, int n_nodes, int event_fd);
  * line.
  */
 int wsh_server_environ(int pe, char ***env);
+
+/* Has every PE that waits in a fence send WSH_EVENT_WAITS. */
+void wsh_server_ask(void);
 
 /* The emulated host of a PE: blocks of nearly equal size. */
 int wsh_node_of(int pe, int n_pes, int n_nodes);

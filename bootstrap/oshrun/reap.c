@@ -96,6 +96,7 @@ void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event)
     case WSH_EVENT_JOINED: pe->joined = pe->inside = true; break;
     case WSH_EVENT_INITIALIZED: reap->initialized = true; break;
     case WSH_EVENT_LEFT: pe->inside = false; break;
+    case WSH_EVENT_WAITS: break;
     case WSH_EVENT_EXEC_FAILED: pe->exec_err = event->status; break;
     case WSH_EVENT_LOST:
         pe->lost = pe->inside;
