@@ -221,14 +221,16 @@ int wsh_efa_msg_post(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
     ssize_t rc = fi_recv(tp->rail[req->way.rail].ep, req->buf, tp->rx.buf_size,
                          wsh_efa_desc(tp, req->desc, req->way.rail), FI_ADDR_UNSPEC, req);
 
-    if (wsh_unlikely(rc))
-        rc = wsh_efa_refusal(tp, req->way.rail, rc);
-    if (rc == -FI_EAGAIN) {
-        req->next = tp->unposted;
-        tp->unposted = req;
+    if (wsh_likely(!rc))
         return 0;
-    }
-    return rc ? wsh_efa_posted(tp, req->way.rail, tp->my_pe, "receive", rc) : 0;
+    rc = wsh_efa_refusal(tp, req->way.rail, rc);
+    if (rc != -FI_EAGAIN)
+        rc = wsh_efa_posted(tp, req->way.rail, tp->my_pe, "receive", rc);
+    if (rc != -EAGAIN)
+        return (int)rc;
+    req->next = tp->unposted;
+    tp->unposted = req;
+    return 0;
 }
 
 int wsh_efa_msg_progress(struct wsh_efa_tp *tp, bool idle)
