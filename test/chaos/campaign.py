@@ -107,8 +107,8 @@ class Campaign:
 
     def describe(self, job, verdict):
         print(f"# job {job.number}: {job.plan}: {verdict}")
-        print(f"#   reached in {job.phase_reached}; exit status {job.status} after {job.ended_at - job.acted_at:.2f} s; "
-              f"again: {self.again(job)}")
+        took = job.ended_at - job.acted_at
+        print(f"#   reached in {job.phase_reached}; exit status {job.status} after {took:.2f} s; again: {self.again(job)}")
         for line in job.marks_text() + job.lines("err")[:20]:
             print("#   " + line)
         sys.stdout.flush()

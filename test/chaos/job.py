@@ -113,6 +113,7 @@ class Job:
             self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                             env=self.environment(), start_new_session=True)
         self.oshrun = self.process.pid
+        self.place.started()
 
     def ended(self):
         return self.process.poll() is not None

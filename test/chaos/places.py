@@ -47,6 +47,9 @@ class Place:
     def env(self):
         return {}
 
+    def started(self):
+        """Called once, just after the job's start."""
+
     def act(self):
         raise NotImplementedError
 
@@ -135,21 +138,15 @@ class Disk(Place):
         script = f'mount -t tmpfs -o {DISK} chaos "$TMPDIR" && : >"$TMPDIR/out" && exec "$@" >"$TMPDIR/out"'
         return ["unshare", "-m", *Disk.options, "sh", "-c", script, "sh"]
 
-    def look(self):
+    def started(self):
         """The descriptor keeps the file system after its namespace is gone."""
         path = f"/proc/{self.job.oshrun}/root{self.job.tmp}"
         while self.room is None and not self.job.ended():
             if os.path.exists(os.path.join(path, "out")):
-                try:
-                    self.room = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-                except OSError:
-                    pass
+                self.room = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             time.sleep(0.0005)
 
     def act(self):
-        self.look()
-        if self.room is None:
-            return False
         size = DISK_SIZE
         fd = os.open("filler", os.O_WRONLY | os.O_CREAT, dir_fd=self.room)
         while size >= 4096:
@@ -165,15 +162,12 @@ class Disk(Place):
         return self.written
 
     def leftovers(self):
-        if self.room is not None:
-            with open(os.open("out", os.O_RDONLY, dir_fd=self.room), errors="replace") as file:
-                self.written = file.read().splitlines()
-        names = os.listdir(self.room) if self.room is not None else []
-        return ["on the full disk: " + name for name in names if name not in ("out", "filler")]
+        with open(os.open("out", os.O_RDONLY, dir_fd=self.room), errors="replace") as file:
+            self.written = file.read().splitlines()
+        return ["on the full disk: " + name for name in os.listdir(self.room) if name not in ("out", "filler")]
 
     def close(self):
-        if self.room is not None:
-            os.close(self.room)
+        os.close(self.room)
 
 
 class Memory(Place):
