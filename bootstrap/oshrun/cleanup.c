@@ -1,90 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a job leaves nowhere: its private folder, files of dead PEs, and a guardian process that cleans up when oshrun
- * itself is killed.
- */
+/* What a job leaves nowhere: files of dead PEs, and a guardian process that cleans up when oshrun itself is killed. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/cleanup.h"
 
 #include "bootstrap/oshrun/args.h"
 #include "bootstrap/oshrun/io.h"
-#include "base/env.h"
+#include "bootstrap/oshrun/tmpdir.h"
 #include "base/err.h"
-#include "base/secret.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-int wsh_tmpdir_name(char **path)
-{
-    const char *below = wsh_env_foreign("TMPDIR");
-    uint64_t any;
-
-    *path = NULL;
-    if (!wsh_random_fill(&any, sizeof any) &&
-        asprintf(path, "%s/oshrun.%016" PRIx64, below ? below : "/tmp", any) >= 0)
-        return 0;
-    wsh_say("out of memory");
-    return -ENOMEM;
-}
-
-int wsh_tmpdir_make(char **path)
-{
-    int err;
-
-    if (!mkdir(*path, 0700))
-        return 0;
-    err = errno;
-    wsh_say("cannot make the folder %s: %s; set TMPDIR to a writable one", *path, wsh_strerror(err));
-    free(*path);
-    *path = NULL;
-    return -err;
-}
-
-static void folder_empty(int fd)
-{
-    DIR *dir = fdopendir(fd);
-    struct dirent *entry;
-
-    if (!dir) {
-        close(fd);
-        return;
-    }
-    while ((entry = readdir(dir))) {
-        int sub;
-
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-            continue;
-        if (!unlinkat(fd, entry->d_name, 0))
-            continue;
-        sub = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (sub >= 0)
-            folder_empty(sub);
-        unlinkat(fd, entry->d_name, AT_REMOVEDIR);
-    }
-    closedir(dir);
-}
-
-void wsh_tmpdir_remove(const char *path)
-{
-    int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-
-    if (fd < 0)
-        return;
-    folder_empty(fd);
-    rmdir(path);
-}
 
 /*
  * One name may outlive a PE: libfabric's shm provider keeps /dev/shm/<pid>:<uid>:<n>. The library unlinks it once all

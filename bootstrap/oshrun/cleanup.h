@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a job leaves nowhere: its private folder, files of dead PEs, and a guardian process that cleans up when oshrun
- * itself is killed.
- */
+/* What a job leaves nowhere: files of dead PEs, and a guardian process that cleans up when oshrun itself is killed. */
 #ifndef WSH_OSHRUN_CLEANUP_H
 #define WSH_OSHRUN_CLEANUP_H
 
 #include <sys/types.h>
-
-/*
- * Chooses a name below $TMPDIR or /tmp that nobody else has; *path is malloc'd. The guardian learns the name before
- * the folder exists, so that a kill at no moment leaves one. 0, or -errno after one line.
- */
-int wsh_tmpdir_name(char **path);
-
-/* Makes that folder, mode 0700; if it cannot, frees *path and sets it to NULL. 0, or -errno after one line. */
-int wsh_tmpdir_make(char **path);
-
-/* Removes the folder with all it holds; follows no link and reports nothing. NULL is allowed. */
-void wsh_tmpdir_remove(const char *path);
 
 /* Removes the files of the dead processes pids[0..n) (0 = none); reports nothing. */
 void wsh_leftovers_remove(const pid_t *pids, int n);

@@ -11,6 +11,7 @@
 #include "bootstrap/oshrun/pmix_server.h"
 #include "bootstrap/oshrun/reap.h"
 #include "bootstrap/oshrun/spawn.h"
+#include "bootstrap/oshrun/tmpdir.h"
 #include "base/env.h"
 #include "base/err.h"
 
@@ -178,6 +179,7 @@ static int pe_start(struct launch *launch, int pe)
     if (pid <= 0)
         return OSHRUN_FAILED;
     wsh_reap_started(&launch->reap, pe, pid);
+    wsh_tmpdir_note(pid);
     wsh_say_more("PE %d is pid %d on %s", pe, (int)pid, launch->reap.host);
     return 0;
 }

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The private folder of a job. A file in it is locked for as long as oshrun lives: else it is a leftover. */
+#define _GNU_SOURCE
+#include "bootstrap/oshrun/tmpdir.h"
+
+#include "bootstrap/oshrun/args.h"
+#include "bootstrap/oshrun/cleanup.h"
+#include "bootstrap/oshrun/io.h"
+#include "base/env.h"
+#include "base/err.h"
+#include "base/secret.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PREFIX "oshrun."
+#define DIGITS 16 /* hexadecimal, of the rest of the name */
+
+static int owner_fd = -1; /* open until oshrun ends */
+
+int wsh_tmpdir_name(char **path)
+{
+    const char *below = wsh_env_foreign("TMPDIR");
+    uint64_t any;
+
+    *path = NULL;
+    if (!wsh_random_fill(&any, sizeof any) &&
+        asprintf(path, "%s/" PREFIX "%0*" PRIx64, below ? below : "/tmp", DIGITS, any) >= 0)
+        return 0;
+    wsh_say("out of memory");
+    return -ENOMEM;
+}
+
+static void folder_empty(int fd)
+{
+    DIR *dir = fdopendir(fd);
+    struct dirent *entry;
+
+    if (!dir) {
+        close(fd);
+        return;
+    }
+    while ((entry = readdir(dir))) {
+        int sub;
+
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        if (!unlinkat(fd, entry->d_name, 0))
+            continue;
+        sub = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub >= 0)
+            folder_empty(sub);
+        unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(dir);
+}
+
+void wsh_tmpdir_remove(const char *path)
+{
+    int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+
+    if (fd < 0)
+        return;
+    folder_empty(fd);
+    rmdir(path);
+}
+
+/* With the host's name: where several hosts share the folder above, locks may be those of one host. */
+static void owner_name(char *text, size_t size)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+
+    gethostname(host, sizeof host - 1);
+    snprintf(text, size, "owner.%s", host);
+}
+
+/* The file has another name until it is locked: one of the final name that is not locked has lost its owner. */
+static void owner_open(const char *path)
+{
+    char name[HOST_NAME_MAX + 16];
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (dir < 0)
+        return;
+    owner_name(name, sizeof name);
+    owner_fd = openat(dir, "owner", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (owner_fd >= 0 && (flock(owner_fd, LOCK_EX | LOCK_NB) || renameat(dir, "owner", dir, name))) {
+        close(owner_fd);
+        owner_fd = -1;
+    }
+    close(dir);
+}
+
+void wsh_tmpdir_note(pid_t pid)
+{
+    if (owner_fd >= 0)
+        (void)!write(owner_fd, &pid, sizeof pid);
+}
+
+/* The file of an owner that has ended, on this host; -1 where there is none. */
+static int owner_take(int folder)
+{
+    char name[HOST_NAME_MAX + 16];
+    struct stat st;
+    int fd;
+
+    if (fstat(folder, &st) || st.st_uid != geteuid())
+        return -1;
+    owner_name(name, sizeof name);
+    fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* A number that has been given to another process since is left alone. */
+static void noted_bury(int owner)
+{
+    pid_t *pids = calloc(WSH_OSHRUN_MAX_PES, sizeof *pids), pid;
+    int n = 0;
+
+    while (pids && n < WSH_OSHRUN_MAX_PES && read(owner, &pid, sizeof pid) == (ssize_t)sizeof pid)
+        if (pid > 0 && kill(pid, 0) && errno == ESRCH)
+            pids[n++] = pid;
+    if (n)
+        wsh_leftovers_remove(pids, n);
+    free(pids);
+}
+
+static void folder_sweep(int dir, const char *name)
+{
+    int folder = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int owner = folder < 0 ? -1 : owner_take(folder);
+
+    if (owner < 0) {
+        if (folder >= 0)
+            close(folder);
+        return;
+    }
+    noted_bury(owner);
+    folder_empty(folder);
+    unlinkat(dir, name, AT_REMOVEDIR);
+    close(owner);
+    wsh_say_more("removed %s, which an oshrun that was killed had left", name);
+}
+
+static bool name_is_ours(const char *name)
+{
+    size_t len = sizeof PREFIX - 1;
+
+    return !strncmp(name, PREFIX, len) && strspn(name + len, "0123456789abcdef") == DIGITS &&
+           !name[len + DIGITS];
+}
+
+/* Those beside `path`. */
+static void folders_sweep(const char *path)
+{
+    char *above = strndup(path, (size_t)(strrchr(path, '/') - path));
+    DIR *dir = above ? opendir(*above ? above : "/") : NULL;
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (name_is_ours(entry->d_name))
+            folder_sweep(dirfd(dir), entry->d_name);
+    if (dir)
+        closedir(dir);
+    free(above);
+}
+
+int wsh_tmpdir_make(char **path)
+{
+    int err;
+
+    folders_sweep(*path);
+    if (!mkdir(*path, 0700)) {
+        owner_open(*path);
+        return 0;
+    }
+    err = errno;
+    wsh_say("cannot make the folder %s: %s; set TMPDIR to a writable one", *path, wsh_strerror(err));
+    free(*path);
+    *path = NULL;
+    return -err;
+}
