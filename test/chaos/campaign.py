@@ -66,7 +66,7 @@ def draw(seed, number, combinations):
         phase, after_s = "start", {"start": rng.uniform(0, traffic_s + 0.2)}
     if row.kind == "memory limit":
         phase = "traffic"
-    n_victims = 0 if row.kind.endswith(("oshrun", "disk", "limit")) else max(1, len(row.signals))
+    n_victims = 0 if row.kind.endswith(("oshrun", "launcher", "disk", "limit")) else max(1, len(row.signals))
     return Plan(row, network, pes, tuple(rng.sample(range(pes), n_victims)), phase, after_s[phase],
                 rng.uniform(0.05, 0.8), traffic_s, rng.random() < 0.5)
 
@@ -108,7 +108,8 @@ class Campaign:
     def describe(self, job, verdict):
         print(f"# job {job.number}: {job.plan}: {verdict}")
         took = job.ended_at - job.acted_at
-        print(f"#   reached in {job.phase_reached}; exit status {job.status} after {took:.2f} s; again: {self.again(job)}")
+        print(f"#   reached in {job.phase_reached}; exit status {job.status} after {took:.2f} s; "
+              f"again: {self.again(job)}")
         for line in job.marks_text() + job.lines("err")[:20]:
             print("#   " + line)
         sys.stdout.flush()

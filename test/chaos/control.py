@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-The control process sleeps and computes in turn, and sums up what other load costs it: by how much it wakes too late, and,
-for the rest of the time, the share in which one who wants to compute does not get to.
+The control process sleeps and computes in turn, and sums up what other load costs it: by how much it wakes too late,
+and, for the rest of the time, the share in which one who wants to compute does not get to.
 """
 import mmap
 import os

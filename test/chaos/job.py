@@ -172,13 +172,13 @@ class Job:
         return found
 
     def leftovers(self):
-        left = [f"process {pid}" for pid in self.processes()]
+        left = [f"process {pid}" for pid in self.processes()] + self.place.leftovers()
         left += glob.glob(os.path.join(self.tmp, "**"), recursive=True)[1:]
         left += ["/dev/shm/" + name for name in os.listdir("/dev/shm")
                  if any(str(pid) in name.replace("_", ":").split(":") for pid in self.pids)]
         with open("/proc/net/unix") as file:
             left += [line.split()[-1] for line in file if self.folder + "/" in line or self.tmp + "/" in line]
-        return left + self.place.leftovers()
+        return left
 
     def end(self):
         """Kills what is left, so that nothing of a wrong job disturbs the next."""

@@ -85,6 +85,24 @@ class Signals(Place):
         return self.send(self.job.plan.signals)
 
 
+class Launcher(Signals):
+    """oshrun dies together with its guardian, and with its PEs; the next oshrun removes what that leaves."""
+
+    def act(self):
+        if not is_alive(self.job.oshrun):
+            return False
+        os.kill(self.job.oshrun, signal.SIGSTOP)
+        for pid in [*children(self.job.oshrun), self.job.oshrun]:
+            os.kill(pid, signal.SIGKILL)
+        return True
+
+    def leftovers(self):
+        """What is there when the next one has been there too."""
+        if not self.job.processes():
+            subprocess.run([self.job.tools.oshrun, "-n", "2", "true"], env=self.job.environment(), check=False)
+        return os.listdir(self.job.tmp)
+
+
 class Stops(Signals):
     def act(self):
         reached = self.send(self.job.plan.signals)
@@ -253,6 +271,7 @@ class Memory(Place):
 PLACES = {
     "signal": Signals,
     "signal oshrun": Signals,
+    "launcher": Launcher,
     "stop": Stops,
     "stop oshrun": Stops,
     "fault": Faults,

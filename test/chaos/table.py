@@ -112,7 +112,7 @@ def disk_is_full(plan):
     said = f"^(oshrun|warpshmem|efa-emulator): .*{full}"
     closed = r"^oshrun: PE \d+ .* killed by signal 13 \(Broken pipe\); ending job$"
     crashed = r"^oshrun: PE \d+ .* killed by signal [67] "
-    outcomes = [Outcome((128 + signal.SIGPIPE,), f"^oshrun: cannot write output: {full}; the PEs find", (closed,)),
+    outcomes = [Outcome((128 + signal.SIGPIPE, 1), f"^oshrun: cannot write output: {full}; the PEs find", (closed,)),
                 Outcome((1,), said, (said, "^warpshmem: PE .* (no libfabric provider|libfabric fi_)", ENDED), "start"),
                 GOES_ON]
     if NETWORKS[plan.network].emulated:
@@ -133,6 +133,7 @@ def _rows():
     yield Row("two PEs STOP+CONT", "stop", ALL, goes_on, (signal.SIGSTOP, signal.SIGSTOP))
     for sig in (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT):
         yield Row(f"oshrun {sig.name[3:]}", "signal oshrun", ALL, oshrun_dies, (sig,))
+    yield Row("oshrun, its guardian and all PEs KILL", "launcher", ALL, oshrun_dies, (signal.SIGKILL,))
     for sig in (signal.SIGTERM, signal.SIGINT):
         yield Row(f"oshrun {sig.name[3:]}", "signal oshrun", ALL, oshrun_passes_on, (sig,))
     yield Row("oshrun STOP+CONT", "stop oshrun", ALL, goes_on, (signal.SIGSTOP,))
