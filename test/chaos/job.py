@@ -13,7 +13,7 @@ from places import children, place_of
 from table import NETWORKS, Row
 
 HUNG_S = 12.0  # beyond what is allowed: then it is given up
-SLACK_S = 0.1  # between an action and what the program notes
+SLACK_S = 0.2  # between an action and what the program notes
 HANDLERS_OFF = ("IPATH_NO_BACKTRACE", "HFI_NO_BACKTRACE")
 
 
@@ -56,7 +56,8 @@ class Job:
         os.link(tools.program, self.program)
         self.pids = set()
         self.acted_at = self.ended_at = None
-        self.reached = False
+        self.reached = self.missed = False
+        self.slack_s = SLACK_S
         self.status = None  # as a shell has it; None: hung
         self.left = []
         self.place = place_of(plan.row.kind)(self)
@@ -85,7 +86,7 @@ class Job:
         """True where the victims, or else all PEs, may have written that mark before the action reached them."""
         marks = self.marks(what)
         whose = self.plan.victims if self.plan.row.kind == "signal" else range(self.plan.pes)
-        return all(pe in marks and marks[pe].when < self.acted_at + SLACK_S + self.delay for pe in whose)
+        return all(pe in marks and marks[pe].when < self.acted_at + self.slack_s for pe in whose)
 
     def marks_text(self):
         """In milliseconds from the action."""
@@ -122,9 +123,11 @@ class Job:
         self.pids.update(children(self.oshrun))
 
     def pe_pid(self, pe):
-        """Waits until the PE has been started; None when it will not be."""
+        """Waits until the PE has been started; None when it will not be. One that is up must be there."""
+        is_up = pe in self.marks("up")
         while not self.ended():
             found = children(self.oshrun)
+            self.missed |= is_up and len(found) <= pe + 1 and pe not in self.marks("done")
             if len(found) > pe + 1:
                 return found[pe + 1]
             time.sleep(0.001)
@@ -155,6 +158,8 @@ class Job:
         before = self.control.total()
         while not self.ended() and time.monotonic() < self.acted_at + limit_s + self.control.total() - before:
             self.look()
+            if time.monotonic() < self.acted_at + SLACK_S:
+                self.slack_s = SLACK_S + self.control.total() - before
             time.sleep(0.002)
         self.delay = self.control.total() - before
         self.ended_at = time.monotonic()

@@ -52,6 +52,8 @@ def wrong_with(job, slow):
     limit = allowed_s(job.plan, slow)
     if job.status is None:
         return "hung"
+    if job.missed:
+        return "a PE that is up was not found"
     wrong = outcomes_wrong(job)
     if wrong:
         return wrong

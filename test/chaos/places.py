@@ -14,12 +14,15 @@ MEMORY_MARGIN = 4 << 20
 
 
 def children(pid):
-    """In the order of their start: oshrun's guardian, then its PEs."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return [int(word) for word in file.read().split()]
-    except OSError:
-        return []
+    """In the order of their start: oshrun's guardian, then its PEs. One of its threads starts them all."""
+    found = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            with open(path) as file:
+                found += map(int, file.read().split())
+        except OSError:
+            pass
+    return found
 
 
 def is_alive(pid):
