@@ -14,7 +14,7 @@ class Network:
 
     @property
     def emulated(self):
-        return "--emulate-efa" in self.options
+        return any(option.startswith("--emulate-efa") for option in self.options)
 
 
 # As many NICs as a PE takes, so that the fault scripts know which.
@@ -28,12 +28,13 @@ NETWORKS = {
     "shm": Network(env={"SHMEM_TRANSPORTS": "efa", "SHMEM_LIBFABRIC_PROVIDER": "shm"}),
     "mixed": Network(("--nodes-emulated", "2"), {"SHMEM_LIBFABRIC_PROVIDER": "tcp"}, (2, 4)),
     "efa": Network(("--emulate-efa",), ONE, (2, 3)),
+    "p4d": Network(("--emulate-efa=p4d",), ONE, (2, 3)),
     "rails": Network(("--emulate-efa",), FOUR, (2,)),
     "mixedefa": Network(("--emulate-efa", "--nodes-emulated", "2"), ONE, (4,)),
 }
 ALL = tuple(NETWORKS)
 EMULATED = tuple(name for name, network in NETWORKS.items() if network.emulated)
-ONE_NIC = ("efa", "mixedefa")
+ONE_NIC = ("efa", "p4d", "mixedefa")
 
 
 @dataclass(frozen=True)
