@@ -116,6 +116,19 @@ static inline void wsh_cpu_relax(void)
 #endif
 }
 
+/*
+ * For the functions that every operation runs through, whose locals are scalars and structs without arrays: nothing
+ * there can run over, and a stack protector costs 6 instructions a function.
+ */
+#if defined __has_attribute
+#if __has_attribute(no_stack_protector)
+#define WSH_NO_ARRAYS __attribute__((no_stack_protector))
+#endif
+#endif
+#ifndef WSH_NO_ARRAYS
+#define WSH_NO_ARRAYS
+#endif
+
 #define wsh_likely(x) __builtin_expect(!!(x), 1)
 #define wsh_unlikely(x) __builtin_expect(!!(x), 0)
 

@@ -55,14 +55,14 @@ static inline int run_amo(struct wsh_ctx *ctx, void *sym, const struct wsh_amo *
     return wsh_likely(wsh_op_ended(rc, done)) ? rc : finish_amo(ctx, &to, amo, result, done, rc);
 }
 
-int wsh_amo(struct wsh_ctx *ctx, void *sym, const struct wsh_amo *amo, void *result, int pe)
+WSH_NO_ARRAYS int wsh_amo(struct wsh_ctx *ctx, void *sym, const struct wsh_amo *amo, void *result, int pe)
 {
     struct wsh_done done = {0};
 
     return run_amo(ctx, sym, amo, result, pe, &done);
 }
 
-int wsh_amo_nbi(struct wsh_ctx *ctx, void *sym, const struct wsh_amo *amo, void *result, int pe)
+WSH_NO_ARRAYS int wsh_amo_nbi(struct wsh_ctx *ctx, void *sym, const struct wsh_amo *amo, void *result, int pe)
 {
     return run_amo(ctx, sym, amo, result, pe, NULL);
 }

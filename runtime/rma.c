@@ -102,7 +102,7 @@ static __attribute__((noinline)) int offer_put(struct wsh_ctx *ctx, const struct
                                                     : run_put(ctx, to, src, len, done);
 }
 
-int wsh_put(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
+WSH_NO_ARRAYS int wsh_put(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 {
     struct wsh_done done = {0};
     struct wsh_target to;
@@ -114,7 +114,7 @@ int wsh_put(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
                                                     : run_put(ctx, &to, src, len, &done);
 }
 
-int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
+WSH_NO_ARRAYS int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
 {
     struct wsh_done done = {0};
     struct wsh_target to;
@@ -123,7 +123,7 @@ int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
     return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, &done);
 }
 
-int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
+WSH_NO_ARRAYS int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 {
     struct wsh_target to;
     int rc = wsh_op_target_with(ctx, sym, len, pe, src, &to);
@@ -134,7 +134,7 @@ int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int
                                                     : run_put(ctx, &to, src, len, NULL);
 }
 
-int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
+WSH_NO_ARRAYS int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
 {
     struct wsh_target to;
     int rc = wsh_op_target_with(ctx, sym, len, pe, dst, &to);
@@ -167,7 +167,7 @@ int wsh_get_counted(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len,
     return rc == -EAGAIN ? wsh_op_finish(&get.op, rc) : rc;
 }
 
-int wsh_put_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
+WSH_NO_ARRAYS int wsh_put_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 {
     struct wsh_done done = {0};
     struct wsh_target to;
@@ -176,7 +176,7 @@ int wsh_put_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, i
     return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, &done);
 }
 
-int wsh_get_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
+WSH_NO_ARRAYS int wsh_get_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
 {
     struct wsh_done done = {0};
     struct wsh_target to;
@@ -185,7 +185,7 @@ int wsh_get_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, i
     return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, &done);
 }
 
-int wsh_put_nbi_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
+WSH_NO_ARRAYS int wsh_put_nbi_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 {
     struct wsh_target to;
     int rc = wsh_op_target(ctx, sym, len, pe, &to);
@@ -193,7 +193,7 @@ int wsh_put_nbi_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t le
     return wsh_unlikely(rc) ? rc : run_put(ctx, &to, src, len, NULL);
 }
 
-int wsh_get_nbi_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
+WSH_NO_ARRAYS int wsh_get_nbi_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe)
 {
     struct wsh_target to;
     int rc = wsh_op_target(ctx, sym, len, pe, &to);

@@ -129,8 +129,8 @@ static inline int run(struct put_signal *ps, void *sym, const struct wsh_signal 
     return wsh_likely(wsh_op_ended(rc, ps->op.done)) ? rc : wsh_op_finish(&ps->op, rc);
 }
 
-int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
-                   const struct wsh_signal *signal, int pe)
+WSH_NO_ARRAYS int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
+                                 const struct wsh_signal *signal, int pe)
 {
     struct wsh_done done = {0};
     struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}, &done};
@@ -138,8 +138,8 @@ int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
     return run(&ps, sym, signal, pe);
 }
 
-int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
-                       const struct wsh_signal *signal, int pe)
+WSH_NO_ARRAYS int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
+                                     const struct wsh_signal *signal, int pe)
 {
     return wsh_put_signal_counted(ctx, sym, src, len, signal, pe, NULL);
 }

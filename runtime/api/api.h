@@ -31,12 +31,12 @@
  */
 #define WSH_SHELL(type, name, args)                                 \
     type pshmem_##name args __attribute__((alias("shmem_" #name))); \
-    __attribute__((weak)) type shmem_##name args
+    __attribute__((weak)) WSH_NO_ARRAYS type shmem_##name args
 
 /* The same for a routine whose name does not begin with shmem_. */
 #define WSH_OLD_SHELL(type, name, args)                    \
     type pshmem_##name args __attribute__((alias(#name))); \
-    __attribute__((weak)) type name args
+    __attribute__((weak)) WSH_NO_ARRAYS type name args
 
 /*
  * The core returned `rc` for a call with these arguments (`pe` in the context's team). Writes one line

@@ -56,7 +56,7 @@ static int blocks_pull(struct wsh_team *team, void *dest, const void *src, size_
     return rc ? rc : wsh_sync(team, ROUTINE);
 }
 
-static int blocks_push(struct wsh_team *team, void *dest, const void *src, size_t len)
+static WSH_NO_ARRAYS int blocks_push(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     struct wsh_blocks blocks = wsh_blocks_begin(team, ROUTINE);
     size_t mine = (size_t)team->my_pe * len;
@@ -85,7 +85,7 @@ wsh_alltoall_fn *const wsh_alltoall_by[WSH_ALGOS] = {
     [WSH_ALGO_PULL] = blocks_pull,
 };
 
-int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
+WSH_NO_ARRAYS int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     const struct wsh_coll_ask ask = {WSH_COLL_ALLTOALL,        team->n_pes, len, dest, src,
                                      len * (size_t)team->n_pes};

@@ -13,7 +13,8 @@ struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine)
     return (struct wsh_blocks){team, routine, wsh_coll_next_blocks(team->coll, team->n_pes), before};
 }
 
-int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src, size_t len, int member)
+WSH_NO_ARRAYS int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src, size_t len,
+                                  int member)
 {
     struct wsh_coll *coll = blocks->team->coll;
     const struct wsh_signal signal =
@@ -22,7 +23,7 @@ int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src
     return wsh_coll_send(coll, dest, src, len, &signal, member);
 }
 
-int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n)
+WSH_NO_ARRAYS int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n)
 {
     struct wsh_flags flags = {.team = blocks->team,
                               .members = members,

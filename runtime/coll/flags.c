@@ -47,14 +47,15 @@ static void flags_describe(void *arg, char *text, size_t size)
     }
 }
 
-int wsh_flags_await(struct wsh_flags *flags, const char *routine)
+WSH_NO_ARRAYS int wsh_flags_await(struct wsh_flags *flags, const char *routine)
 {
     const struct wsh_wait_why why = {routine, flags_describe, flags->team->coll->n_local};
 
     return wsh_wait(flags->team->job, &why, flags_try, flags);
 }
 
-int wsh_flag_await(struct wsh_team *team, int from, size_t off, uint64_t want, const char *routine)
+WSH_NO_ARRAYS int wsh_flag_await(struct wsh_team *team, int from, size_t off, uint64_t want,
+                                 const char *routine)
 {
     struct wsh_flags flags = {.team = team, .members = &from, .n = 1, .off = off, .want = want};
 

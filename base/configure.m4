@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Hardening of what is installed: addresses bound at start and then read-only, stack protector, checked libc calls.
+AC_ARG_ENABLE([hardening], [AS_HELP_STRING([--disable-hardening],
+    [no -z now, -z relro, stack protector, _FORTIFY_SOURCE @<:@on, where the compiler has them@:>@])])
+
+# WSH_TRY([what], [CFLAGS], [LDFLAGS], [preprocessor lines], [if it works])
+AC_DEFUN([WSH_TRY], [
+    AC_MSG_CHECKING([$1])
+    wsh_cflags=$CFLAGS wsh_ldflags=$LDFLAGS
+    CFLAGS="$CFLAGS -Werror $2" LDFLAGS="$LDFLAGS $3"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[$4
+#include <string.h>]], [[char text[16]; strcpy(text, "x"); return text[0] == 'y';]])],
+                   [AC_MSG_RESULT([yes]); wsh_works=yes], [AC_MSG_RESULT([no]); wsh_works=no])
+    CFLAGS=$wsh_cflags LDFLAGS=$wsh_ldflags
+    AS_IF([test $wsh_works = yes], [$5])
+])
+
+WSH_LDFLAGS=
+AS_IF([test "x$enable_hardening" = xno], [WSH_HARDENING=off], [
+    WSH_HARDENING=
+    WSH_TRY([for -z now and -z relro], [], [-Wl,-z,relro -Wl,-z,now], [],
+            [WSH_LDFLAGS="-Wl,-z,relro -Wl,-z,now" WSH_HARDENING="$WSH_HARDENING now relro"])
+    WSH_TRY([for -fstack-protector-strong], [-fstack-protector-strong], [], [],
+            [WSH_CFLAGS="$WSH_CFLAGS -fstack-protector-strong" WSH_HARDENING="$WSH_HARDENING stack-protector"])
+    # Sanitizers check what FORTIFY checks, and miss what it replaces; who sets a level of their own keeps it; and it
+    # needs optimization. glibc older than 2.34 takes 3 as 2.
+    WSH_TRY([for _FORTIFY_SOURCE], [-D_FORTIFY_SOURCE=3], [], [
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#error sanitizer
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#error sanitizer
+#endif
+#endif],
+            [WSH_CFLAGS="$WSH_CFLAGS -D_FORTIFY_SOURCE=3" WSH_HARDENING="$WSH_HARDENING fortify"])
+])
+AC_SUBST([WSH_LDFLAGS])
+AC_SUBST([WSH_HARDENING])
