@@ -142,7 +142,7 @@ static int draw_key(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, uint
     if (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY)
         return 0;
     rc = wsh_random_fill(key, size && size < sizeof *key ? size : sizeof *key);
-    if (!rc && size && size < sizeof *key &&
+    if (!rc && size && size < sizeof *key && !tp->my_pe && /* PE 0 for all: they have the same provider */
         !__atomic_exchange_n(&tp->lanes->weak_keys, true, __ATOMIC_RELAXED))
         wsh_warn("memory keys of %s have only %zu bytes, which others on this network may guess; use another "
                  "provider (SHMEM_LIBFABRIC_PROVIDER) where that matters",

@@ -33,10 +33,10 @@ static void memory_register(struct efa_world *world, int seg)
         !world->ops->mem_register(world->tp, &mem, &world->lmem[seg], world->key[seg], &world->key_len[seg]));
 }
 
-void efa_world_open(struct efa_world *world, const struct fake_provider *provider)
+void efa_world_open_as(struct efa_world *world, const struct fake_provider *provider, int me)
 {
     struct wsh_tp_params params = {
-        .my_pe = WORLD_ME, .n_pes = WORLD_PES, .local_size = 1, .env = &world->env, .threads = true};
+        .my_pe = me, .n_pes = WORLD_PES, .local_size = 1, .env = &world->env, .threads = true};
     struct wsh_tp_limits limits;
 
     memset(world, 0, sizeof *world);
@@ -45,12 +45,18 @@ void efa_world_open(struct efa_world *world, const struct fake_provider *provide
     world->env.provider = provider->name;
     world->env.lanes = 1;
     world->env.nics_per_pe = (long)provider->nics;
+    world->generation = 1;
     memset(world->secret.key, 0x37, sizeof world->secret.key);
     FUZZ_CHECK(!world->ops->open(&params, &world->tp, &limits));
     memory_register(world, WSH_SEG_STATIC);
     memory_register(world, WSH_SEG_HEAP);
     world->address_len = sizeof world->address;
     FUZZ_CHECK(!world->ops->address(world->tp, world->address, &world->address_len));
+}
+
+void efa_world_open(struct efa_world *world, const struct fake_provider *provider)
+{
+    efa_world_open_as(world, provider, WORLD_ME);
 }
 
 int efa_world_connect(struct efa_world *world, const void *const *address, const size_t *len)
@@ -61,7 +67,7 @@ int efa_world_connect(struct efa_world *world, const void *const *address, const
                                        .len = len,
                                        .same_host = same_host,
                                        .secret = world->secret,
-                                       .generation = 1};
+                                       .generation = world->generation};
 
     return world->ops->connect(world->tp, &peers);
 }

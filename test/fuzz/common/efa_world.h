@@ -13,7 +13,8 @@ struct efa_world {
     const struct wsh_tp_ops *ops;
     struct wsh_tp *tp;
     struct wsh_secret secret;
-    char *mem[2]; /* of WSH_SEG_STATIC and WSH_SEG_HEAP, in blocks of their own */
+    uint32_t generation; /* of shmem_init; 1 unless it is changed before the world is joined */
+    char *mem[2];        /* of WSH_SEG_STATIC and WSH_SEG_HEAP, in blocks of their own */
     struct wsh_lmem *lmem[2];
     char address[WSH_TP_ADDRESS_MAX], key[2][WSH_TP_MEM_MAX];
     size_t address_len, key_len[2];
@@ -21,6 +22,8 @@ struct efa_world {
 
 /* Opened, with memory registered. */
 void efa_world_open(struct efa_world *world, const struct fake_provider *provider);
+/* The same for a PE other than WORLD_ME. */
+void efa_world_open_as(struct efa_world *world, const struct fake_provider *provider, int me);
 /* Connects to all but PE WORLD_ABSENT, of which address[pe] of len[pe] bytes are the blobs; what the transport says. */
 int efa_world_connect(struct efa_world *world, const void *const *address, const size_t *len);
 /* The same with each peer's own address, as it is. */

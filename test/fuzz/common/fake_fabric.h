@@ -24,6 +24,7 @@ struct fake_provider {
     bool imm_receives; /* which takes a receive */
     bool local;        /* local memory must be registered */
     size_t inject;
+    size_t key_size; /* bytes of a memory key; 0 = 8 */
 };
 
 enum fake_kind { FAKE_SEND, FAKE_WRITE, FAKE_READ };

@@ -102,7 +102,7 @@ static struct fi_info *info_make(const struct fake_provider *provider, unsigned 
     info->domain.data_progress = provider->alone ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
     info->domain.mr_mode = (provider->alone ? FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR : 0) |
                            (provider->local ? FI_MR_LOCAL : 0);
-    info->domain.mr_key_size = 8;
+    info->domain.mr_key_size = provider->key_size ? provider->key_size : 8;
     info->domain.cq_data_size = provider->alone ? 4 : 0;
     info_fill_order(info, provider);
     if (asprintf(&info->domain.name, "nic%u", nic) < 0)
