@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Whatever happens to a job at whatever time, it ends as test/chaos/table.py says, in time, with one line, and leaves
-# nothing. 1,000 jobs with WSH_TEST_LONG=1. `sh ../test/run ../test/chaos/chaos.sh --seed N --only K` repeats one job.
+# nothing. 1,000 jobs with WSH_TEST_LONG=1. `sh ../test/run ../test/chaos/chaos.sh --seed N --only K` with top_srcdir=.. repeats
+# one job.
 # timeout: 3600
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
