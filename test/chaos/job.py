@@ -96,7 +96,8 @@ class Job:
     def environment(self):
         env = {name: value for name, value in os.environ.items()
                if not name.startswith(("SHMEM_", "FI_", "EFA_EMULATOR_", "PMIX_", "HFI_", "IPATH_"))}
-        env.update(TMPDIR=self.tmp, SHMEM_SYMMETRIC_SIZE="8M", EFA_EMULATOR_QUIET="1",
+        # Within the 8 MiB of locked memory that ordinary users have.
+        env.update(TMPDIR=self.tmp, SHMEM_SYMMETRIC_SIZE="3M", EFA_EMULATOR_QUIET="1",
                    LD_LIBRARY_PATH=self.tools.libraries)
         env.update(NETWORKS[self.plan.network].env)
         env.update(self.place.env())
