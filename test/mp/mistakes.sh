@@ -10,7 +10,7 @@ mistakes=$(test_program test/mp/helper/mistakes)
 tab=$(printf '\t')
 "$mistakes" --list | grep -F -- "${WSH_TEST_MISTAKES:-}" >"$tap_dir/list"
 
-# made LINE: what is wrong with the last job, which was to say LINE, or to go on where that is "-"; nothing else.
+# made LINE: what is wrong with the last job, which was to say LINE, to go on where that is "-", or both: "+LINE".
 made()
 {
     grep -a '^warpshmem:' "$err" >"$tap_dir/lines"
@@ -18,11 +18,14 @@ made()
     case $status in
         124 | 137) echo "no end in time"; return ;;
     esac
-    if [ "$1" = - ]; then
-        [ "$status" = 0 ] || echo "exit status $status instead of 0"
-        [ "$n" = 0 ] || echo "said something"
-        return
-    fi
+    case $1 in
+        -) [ "$status" = 0 ] || echo "exit status $status instead of 0"
+            [ "$n" = 0 ] || echo "said something"
+            return ;;
+        +*) [ "$status" = 0 ] || echo "exit status $status instead of 0"
+            [ "$n" = 1 ] && grep -qE -- "${1#+}" "$tap_dir/lines" || echo "$n lines, or none says '${1#+}'"
+            return ;;
+    esac
     [ "$status" = 1 ] || echo "exit status $status instead of 1"
     # Where all PEs make it each may say so before the first one has ended the job.
     [ "$n" -ge 1 ] && [ "$n" -le 2 ] || echo "$n lines"

@@ -156,6 +156,8 @@ static void list_all(void)
                 list_one(&(struct mistake){call->name, NULL, wrong->line, NULL}, wrong->name);
     for (const struct mistake *mistake = mistakes_of_one; mistake->name; mistake++)
         list_one(mistake, "");
+    for (const struct mistake *mistake = mistakes_of_sizes; mistake->name; mistake++)
+        list_one(mistake, "");
     for (const struct mistake *mistake = mistakes_of_all; mistake->name; mistake++)
         list_one(mistake, "");
 }
@@ -210,9 +212,11 @@ int main(int argc, char **argv)
     mine = mp_me == 0 || mistake;
     if (!mistake)
         mistake = find(mistakes_of_one, name);
+    if (!mistake)
+        mistake = find(mistakes_of_sizes, name);
     if (mistake && mine)
         mistake->make();
-    if (mistake && !mistake->line)
+    if (mistake && (!mistake->line || *mistake->line == '+'))
         return mp_end();
     if (dot && mp_me == 0)
         make_call(name, dot);

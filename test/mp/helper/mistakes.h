@@ -41,14 +41,14 @@ struct mistake_call {
 struct mistake {
     const char *name;
     void (*make)(void);
-    const char
-        *line; /* what the library says before it ends the job; NULL: the call returns, and all is well */
+    /* What is said before the job ends. NULL: the call returns, and all is well; "+…": says that, and returns. */
+    const char *line;
     const char *checked; /* the same with SHMEM_DEBUG=check, where it differs */
 };
 
 /* Each ends with {NULL}. Those of `all` are made by all PEs, the others by PE 0 while the others wait. */
 extern const struct mistake_call mistake_calls[];
-extern const struct mistake mistakes_of_all[], mistakes_of_one[];
+extern const struct mistake mistakes_of_all[], mistakes_of_one[], mistakes_of_sizes[];
 
 /* What a transfer is answered with that is longer than memory, or than SIZE_MAX bytes. */
 #define MISTAKE_MUCH \
