@@ -111,11 +111,8 @@ void wsh_tmpdir_note(pid_t pid)
 static int owner_take(int folder)
 {
     char name[HOST_NAME_MAX + 16];
-    struct stat st;
     int fd;
 
-    if (fstat(folder, &st) || st.st_uid != geteuid())
-        return -1;
     owner_name(name, sizeof name);
     fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
@@ -139,21 +136,33 @@ static void noted_bury(int owner)
     free(pids);
 }
 
-static void folder_sweep(int dir, const char *name)
+/* Opens a folder of this user's; -1 where it is not. */
+static int folder_open(int dir, const char *name)
 {
     int folder = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int owner = folder < 0 ? -1 : owner_take(folder);
+    struct stat st;
 
-    if (owner < 0) {
-        if (folder >= 0)
-            close(folder);
-        return;
+    if (folder < 0 || (!fstat(folder, &st) && st.st_uid == geteuid()))
+        return folder;
+    close(folder);
+    return -1;
+}
+
+static void folder_sweep(int dir, const char *name, bool alone)
+{
+    int folder = folder_open(dir, name), owner = folder < 0 ? -1 : owner_take(folder);
+
+    if (owner >= 0) {
+        noted_bury(owner);
+        folder_empty(folder);
+        close(owner);
+    } else if (folder >= 0) {
+        if (alone)
+            unlinkat(folder, "owner", 0);
+        close(folder);
     }
-    noted_bury(owner);
-    folder_empty(folder);
-    unlinkat(dir, name, AT_REMOVEDIR);
-    close(owner);
-    wsh_say_more("removed %s, which an oshrun that was killed had left", name);
+    if ((owner >= 0 || (folder >= 0 && alone)) && !unlinkat(dir, name, AT_REMOVEDIR))
+        wsh_say_more("removed %s, which an oshrun that was killed had left", name);
 }
 
 static bool name_is_ours(const char *name)
@@ -164,30 +173,46 @@ static bool name_is_ours(const char *name)
            !name[len + DIGITS];
 }
 
-/* Those beside `path`. */
-static void folders_sweep(const char *path)
+/*
+ * A folder has no owner's file for a moment after it has been made. Who makes one holds a shared lock on the folder
+ * above meanwhile; who gets the exclusive one knows that an empty folder is a leftover too. Strangers may lock what is
+ * above: so nobody waits for long.
+ */
+static void folders_sweep(DIR *dir)
+{
+    bool alone = !flock(dirfd(dir), LOCK_EX | LOCK_NB);
+
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (name_is_ours(entry->d_name))
+            folder_sweep(dirfd(dir), entry->d_name, alone);
+    for (int i = 0; i < 20 && flock(dirfd(dir), LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK; i++)
+        usleep(1000);
+}
+
+static DIR *above_open(const char *path)
 {
     char *above = strndup(path, (size_t)(strrchr(path, '/') - path));
     DIR *dir = above ? opendir(*above ? above : "/") : NULL;
 
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (name_is_ours(entry->d_name))
-            folder_sweep(dirfd(dir), entry->d_name);
-    if (dir)
-        closedir(dir);
     free(above);
+    return dir;
 }
 
 int wsh_tmpdir_make(char **path)
 {
-    int err;
+    DIR *above = above_open(*path);
+    int err = 0;
 
-    folders_sweep(*path);
-    if (!mkdir(*path, 0700)) {
+    if (above)
+        folders_sweep(above);
+    if (mkdir(*path, 0700))
+        err = errno;
+    else
         owner_open(*path);
+    if (above)
+        closedir(above);
+    if (!err)
         return 0;
-    }
-    err = errno;
     wsh_say("cannot make the folder %s: %s; set TMPDIR to a writable one", *path, wsh_strerror(err));
     free(*path);
     *path = NULL;

@@ -31,14 +31,18 @@ shared=/dev/shm/$(echo "$pes" | head -n 1):$(id -u):0 # as libfabric's shm provi
 : >"$shared"
 alive=/dev/shm/$$:$(id -u):0
 : >"$alive"
-mkdir "$TMPDIR/oshrun.0123456789abcdef" "$TMPDIR/oshrun.more"
+mkdir "$TMPDIR/oshrun.0123456789abcdef" "$TMPDIR/oshrun.aaaaaaaaaaaaaaaa" "$TMPDIR/oshrun.bbbbbbbbbbbbbbbb" "$TMPDIR/oshrun.more"
 : >"$TMPDIR/oshrun.more/owner.$(hostname)"
+: >"$TMPDIR/oshrun.0123456789abcdef/file"
+: >"$TMPDIR/oshrun.aaaaaaaaaaaaaaaa/owner"
 
 start_job 2 -n 2 "$course" wait
 tap_check "the next oshrun removes it" test ! -e "$folder"
 tap_check "and files of its dead PEs" test ! -e "$shared"
 tap_check "not those of other processes" test -e "$alive"
-tap_check "no folder without an owner's file, and none of another name" test -d "$TMPDIR/oshrun.0123456789abcdef" -a -d "$TMPDIR/oshrun.more"
+tap_check "folders of which only the beginning was made too" test ! -e "$TMPDIR/oshrun.aaaaaaaaaaaaaaaa" -a ! -e "$TMPDIR/oshrun.bbbbbbbbbbbbbbbb"
+tap_check "no other folder without an owner's file, and none of another name" \
+    test -e "$TMPDIR/oshrun.0123456789abcdef/file" -a -d "$TMPDIR/oshrun.more"
 rm -rf "$shared" "$alive" "$TMPDIR/oshrun.0123456789abcdef" "$TMPDIR/oshrun.more"
 
 first=$job
