@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "topo/read.h"
 
 #include <hwloc.h>
 #include <hwloc/glibc-sched.h>
@@ -140,23 +141,6 @@ static void ask_driver(struct wsh_topo_dev *gpu)
         fclose(file);
 }
 
-/* hwloc does not say why it cannot read a file. */
-static int refuse_file(const char *xml)
-{
-    FILE *file = fopen(xml, "re");
-
-    if (file) {
-        fclose(file);
-        wsh_error(
-            "'%s' is not a topology XML that hwloc can read; make one on that machine with: lstopo FILE.xml",
-            xml);
-        return -EINVAL;
-    }
-    wsh_error("cannot read the topology XML '%s': %s; make one on that machine with: lstopo FILE.xml", xml,
-              wsh_strerror(errno));
-    return -ENOENT;
-}
-
 /* Parts of hwloc that start drivers or read databases; sysfs has all that is needed here. Absent ones do no harm. */
 static void leave_out(hwloc_topology_t tree)
 {
@@ -177,13 +161,13 @@ static int load_tree(hwloc_topology_t *tree, const char *xml)
         return 0;
     hwloc_topology_destroy(*tree);
     if (xml)
-        return refuse_file(xml);
+        return -EINVAL;
     wsh_error("hwloc cannot read this machine's topology: %s; set SHMEM_TOPOLOGY to a topology XML of it",
               wsh_strerror(errno));
     return -EINVAL;
 }
 
-int wsh_topo_load(struct wsh_topo *topo, const char *xml)
+int wsh_topo_read(struct wsh_topo *topo, const char *xml)
 {
     hwloc_topology_t tree;
     int rc;
