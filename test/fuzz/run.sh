@@ -7,7 +7,8 @@
 # timeout: 900
 . "${top_srcdir:-.}/test/common/tap.sh"
 
-folder=$top_builddir/check-fuzz
+top_srcdir=$(cd "$top_srcdir" && pwd)
+folder=$(cd "$top_builddir" && pwd)/check-fuzz
 hint="apt-get install clang libclang-rt-14-dev"
 flags="-O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
 runs=${FUZZ_RUNS:--1}
@@ -25,10 +26,11 @@ clang -fsanitize=fuzzer,address,undefined -o "$tap_dir/probe" "$tap_dir/probe.c"
 
 build()
 {
-    mkdir -p "$folder" && cd "$folder" || return 1
-    [ -f Makefile ] ||
-        "$top_srcdir/configure" --with-cuda=no CC=clang CXX=clang++ "CFLAGS=$flags -DWSH_LIBFUZZER" "CXXFLAGS=$flags" || return 1
-    make -j2 fuzz-targets fuzz_main=-fsanitize=fuzzer
+    mkdir -p "$folder"
+    [ -f "$folder/Makefile" ] ||
+        (cd "$folder" && "$top_srcdir/configure" --with-cuda=no CC=clang CXX=clang++ "CFLAGS=$flags -DWSH_LIBFUZZER" "CXXFLAGS=$flags") ||
+        return 1
+    make -C "$folder" -j2 fuzz-targets fuzz_main=-fsanitize=fuzzer
 }
 
 # The seeds as libFuzzer reads them: hexadecimal files become bytes.
@@ -41,11 +43,48 @@ seeds_make() # TARGET
             *) cp "$seed" "$folder/corpus/$1/" ;;
         esac
     done
+    [ "$1" != topology ] || cp "$top_srcdir"/test/topo/*.xml "$folder/corpus/$1/"
+}
+
+# The innermost frames of a finding, down to the first of ours, are libhwloc's or what it has called.
+is_hwloc() # LOG
+{
+    awk '/^ *#[0-9]+ 0x/ { if (/libhwloc/) { found = 1; exit } if (/\/(topo|test\/fuzz)\//) exit } END { exit !found }' "$1"
+}
+
+# libhwloc ends by a signal soon: each finding is repeated, and that library's own are counted apart.
+run_topology()
+{
+    seeds_make topology
+    rm -f "$folder/findings/topology-"*
+    ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1" \
+        nice timeout -k 10 $((seconds + 120)) "$folder/test/fuzz/topology" -fork=1 -ignore_crashes=1 -ignore_ooms=1 \
+        -ignore_timeouts=1 -artifact_prefix="$folder/findings/topology-" -runs="$runs" -max_total_time="$seconds" \
+        "$folder/corpus/topology" >"$folder/topology.log" 2>&1 </dev/null
+    echo $? >"$folder/topology.rc"
+    apart=0
+    for file in "$folder/findings/topology-crash-"*; do
+        [ -f "$file" ] || continue
+        ASAN_OPTIONS="detect_leaks=0" timeout 60 "$folder/test/fuzz/topology" "$file" >"$folder/topology.one" 2>&1 </dev/null
+        if is_hwloc "$folder/topology.one"; then
+            apart=$((apart + 1))
+            continue
+        fi
+        cat "$folder/topology.one" >>"$folder/topology.log"
+        echo "Test unit written to $file" >>"$folder/topology.log"
+        echo 1 >"$folder/topology.rc"
+        break
+    done
+    echo "$apart" >"$folder/topology.apart"
 }
 
 # run_one TARGET: what libFuzzer prints goes to check-fuzz/TARGET.log.
 run_one()
 {
+    if [ "$1" = topology ]; then
+        run_topology
+        return
+    fi
     seeds_make "$1"
     set -- "$1" -artifact_prefix="$folder/findings/$1-" -runs="$runs" -max_total_time="$seconds" -timeout=20 \
         -print_final_stats=1 ${WSH_TEST_SEED:+-seed="$WSH_TEST_SEED"} "$folder/corpus/$1"
@@ -61,10 +100,11 @@ report() # TARGET
 {
     log=$folder/$1.log
     seed=$(sed -n 's/^INFO: Seed: //p' "$log" | head -n 1)
-    executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
+    executions=$(sed -n -e 's/^stat::number_of_executed_units: *//p' -e 's/^#\([0-9]*\): cov:.*/\1/p' "$log" | tail -n 1)
     coverage=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1)
     status=$(cat "$folder/$1.rc" 2>/dev/null || echo 99)
     echo "# $1: ${executions:-?} inputs, ${coverage:-cov: ?} edges, seed ${seed:-?}"
+    [ "$1" != topology ] || echo "# topology: $(cat "$folder/topology.apart") inputs end libhwloc by a signal, which is not ours"
     if [ "$status" = 0 ]; then
         tap_ok "$1"
         return
