@@ -4,6 +4,8 @@
  * secret of the job. For strangers.sh.
  *   stranger PROVIDER ADDRESS PORT writes|messages|flood N     by libfabric
  *   stranger - ADDRESS PORT raw N                              N connections of TCP, with random bytes or silent
+ *   stranger list FOLDER PID                                   endpoints of a process on the emulated EFA device
+ *   stranger version                                           that of libfabric
  * Prints what became of it.
  */
 #include "test/mp/helper/stranger.h"
@@ -29,9 +31,14 @@ static uint64_t any(void)
     return word;
 }
 
-/* Keys as they once were (1 + segment), keys of other sizes, and any. */
-static uint64_t guess_key(long i)
+/*
+ * Keys as they once were (1 + segment), keys of other sizes, and any. The emulated EFA device counts its keys from 1,
+ * which says nothing of real ones: small numbers are not guessed there.
+ */
+static uint64_t guess_key(const struct stranger *from, long i)
 {
+    if (!strcmp(from->provider, "efa"))
+        return (any() & 0xffffffff) | 0x10000;
     switch (i % 4) {
     case 0: return 1 + (uint64_t)i / 4 % 16;
     case 1: return any() & 0xffffffff;
@@ -47,7 +54,7 @@ static void try_writes(struct stranger *from, long n)
     long done[5] = {0}, failed[5] = {0}, lost = 0;
 
     for (long i = 0; i < n; i++) {
-        struct stranger_op op = {.key = guess_key(i), .addr = any() % HEAP & ~7ull};
+        struct stranger_op op = {.key = guess_key(from, i), .addr = any() % HEAP & ~7ull};
         int kind = (int)(i % 5), rc;
 
         op.len = kind == 1 || kind == 3 ? 0 : 8;
@@ -147,6 +154,10 @@ int main(int argc, char **argv)
     struct stranger from = {0};
     long n = argc == 6 ? atol(argv[5]) : 0;
 
+    if (argc == 4 && !strcmp(argv[1], "list"))
+        return stranger_list(argv[2], atoi(argv[3]));
+    if (argc == 2 && !strcmp(argv[1], "version"))
+        return printf("%u.%u\n", FI_MAJOR(fi_version()), FI_MINOR(fi_version())) < 0;
     if (n < 1) {
         fprintf(stderr, "stranger: see the head of stranger.c\n");
         return 2;

@@ -17,7 +17,6 @@ struct stranger {
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *ep;
-    struct fid_mr *mr;
     fi_addr_t to;
     long under_way; /* of a flood */
 };
@@ -29,7 +28,14 @@ struct stranger_op {
     uint32_t imm;
 };
 
-/* 0, or nonzero after a line. */
+/*
+ * Prints "ADDRESS NUMBER" of each endpoint that process `pid` has on the emulated EFA device below `folder`; the
+ * address is the provider's, in hexadecimal. And reads such an address: its bytes.
+ */
+int stranger_list(const char *folder, int pid);
+size_t stranger_name_parse(const char *text, unsigned char *bytes, size_t room);
+
+/* 0, or nonzero after a line. Over the provider efa, `address` is as stranger_list prints it. */
 int stranger_open(struct stranger *from);
 void stranger_close(struct stranger *from);
 /* Over a new connection; ends the program where that fails. */

@@ -23,6 +23,11 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static bool is_efa(const struct stranger *from)
+{
+    return !strcmp(from->provider, "efa");
+}
+
 static struct fi_info *find(const struct stranger *from)
 {
     struct fi_info *hints = fi_allocinfo(), *info = NULL;
@@ -33,7 +38,10 @@ static struct fi_info *find(const struct stranger *from)
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->fabric_attr->prov_name = strdup(from->provider);
-    rc = fi_getinfo(FI_VERSION(1, 17), from->address, from->port, 0, hints, &info);
+    if (is_efa(from)) /* which then registers memory itself */
+        hints->domain_attr->mr_mode &= ~FI_MR_LOCAL;
+    rc = fi_getinfo(FI_VERSION(1, 17), is_efa(from) ? NULL : from->address, is_efa(from) ? NULL : from->port,
+                    0, hints, &info);
     fi_freeinfo(hints);
     if (rc)
         printf("skip: no libfabric provider %s: %s\n", from->provider, fi_strerror(-rc));
@@ -44,7 +52,12 @@ static int open_objects(struct stranger *from)
 {
     struct fi_cq_attr cq = {.size = 1024, .format = FI_CQ_FORMAT_DATA};
     struct fi_av_attr av = {.type = FI_AV_TABLE};
+    unsigned char name[64] = {0};
+    const void *to = from->info->dest_addr;
     int rc;
+
+    if (is_efa(from) && stranger_name_parse(from->address, name, sizeof name))
+        to = name;
 
     if ((rc = fi_fabric(from->info->fabric_attr, &from->fabric, NULL)) ||
         (rc = fi_domain(from->fabric, from->info, &from->domain, NULL)) ||
@@ -54,7 +67,7 @@ static int open_objects(struct stranger *from)
         (rc = fi_ep_bind(from->ep, &from->cq->fid, FI_TRANSMIT | FI_RECV)) ||
         (rc = fi_ep_bind(from->ep, &from->av->fid, 0)) || (rc = fi_enable(from->ep)))
         return rc;
-    return fi_av_insert(from->av, from->info->dest_addr, 1, &from->to, 0, NULL) == 1 ? 0 : -FI_EADDRNOTAVAIL;
+    return fi_av_insert(from->av, to, 1, &from->to, 0, NULL) == 1 ? 0 : -FI_EADDRNOTAVAIL;
 }
 
 int stranger_open(struct stranger *from)
