@@ -69,4 +69,14 @@ for mib in 200 60; do
 done
 SHMEM_SYMMETRIC_SIZE=256M grouped -n 2 "$course" malloc 30
 tap_check "what fits is given" test "$status" = 0 -a "$(grep -c 'has memory' "$out")" = 2 -a ! -s "$err"
+
+# The network pins the whole heap at once.
+if [ -e "$top_builddir/emulator/.libs/libefa-emulator.so" ]; then
+    echo $((400 << 20)) >"$group/$file"
+    SHMEM_SYMMETRIC_SIZE=1G grouped -n 1 --emulate-efa=minimal "$course" hello
+    said "a heap that is pinned" 1 \
+        'pins the symmetric memory: [0-9]+ MiB are needed, and of the 400 MiB that the memory cgroup allows [0-9]+ MiB are left; raise'
+else
+    tap_skip "a heap that is pinned" "the emulator is not built (libibverbs-dev)"
+fi
 tap_done

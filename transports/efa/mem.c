@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "transports/efa/mem.h"
 
+#include "base/cgroup.h"
 #include "base/cuda_mem.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -54,6 +55,23 @@ static int check_memlock(const struct wsh_efa_tp *tp, size_t len)
         "(ulimit -l unlimited, /etc/security/limits.conf, docker --ulimit memlock=-1, LimitMEMLOCK=infinity "
         "for slurmd) or lower SHMEM_SYMMETRIC_SIZE",
         tp->rail[0].name, len, (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
+    return -ENOMEM;
+}
+
+/* The provider puts memory behind all that it pins; where the memory cgroup has not so much left, the kernel kills. */
+static int check_cgroup(const struct wsh_efa_tp *tp, size_t len)
+{
+    struct wsh_cgroup cgroup;
+
+    if (tp->number || !wsh_efa_pins(tp->rail[0].info)) /* the first lane puts it there */
+        return 0;
+    wsh_cgroup_read("", &cgroup);
+    if (len <= cgroup.left)
+        return 0;
+    wsh_error(
+        "%s pins the symmetric memory: %zu MiB are needed, and of the %zu MiB that the memory cgroup allows "
+        "%zu MiB are left; raise its limit (" WSH_CGROUP_SETTINGS ") or lower SHMEM_SYMMETRIC_SIZE",
+        tp->rail[0].name, len >> 20, cgroup.limit >> 20, cgroup.left >> 20);
     return -ENOMEM;
 }
 
@@ -268,7 +286,8 @@ int wsh_efa_mem_register(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struc
 
     if (*blob_len < EFA_MEM_LEN(tp->n_rails))
         return -ENOSPC;
-    if (mem->kind == WSH_MEM_HOST && (rc = check_memlock(tp, mem->len * tp->lanes->n)))
+    if (mem->kind == WSH_MEM_HOST &&
+        ((rc = check_memlock(tp, mem->len * tp->lanes->n)) || (rc = check_cgroup(tp, mem->len))))
         return rc;
     new = malloc(sizeof *new);
     if (!new)
