@@ -134,8 +134,11 @@ void claim_strange_message(void)
         group_run_raw(2, strange_message);
 }
 
-/* PE 1 answers no more, so that something is under way at PE 0 all the time. The put is too large for a message. */
-static void fail(struct group_pe *pe, int times, bool event)
+/*
+ * PE 1 answers no more, so that something is under way at PE 0 all the time. The put is too large for a message. A
+ * launcher has some time to say who has died.
+ */
+static void fail(struct group_pe *pe, int times, bool event, const char *text)
 {
     const struct wsh_amo amo = {WSH_AMO_ADD, 8, 1, 0};
     const struct wsh_rmem *to = &pe->rmem[1][WSH_SEG_HEAP];
@@ -156,10 +159,10 @@ static void fail(struct group_pe *pe, int times, bool event)
         while (group_now() - start < 20 && (rc = pe->ops->progress(pe->tp)) >= 0)
             usleep(1000);
         group_check(pe, rc < 0, "no error in 20 s");
-        group_check(pe, event || pe->ops->pending(pe->ctx, 1) > 1, "the failed put counts as delivered");
-        group_check(pe,
-                    unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), event ? "code 15" : "PE 1"),
-                    "not one line: %s", group_heard(pe));
+        group_check(pe, group_now() - start > 1.5, "the error comes after %.1f s", group_now() - start);
+        group_check(pe, times <= 0 || pe->ops->pending(pe->ctx, 1) > 1, "the failed put counts as delivered");
+        group_check(pe, unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), text), "not one line: %s",
+                    group_heard(pe));
     }
     group_barrier_still(pe);
     group_close(pe);
@@ -167,12 +170,17 @@ static void fail(struct group_pe *pe, int times, bool event)
 
 static void fail_write(struct group_pe *pe)
 {
-    fail(pe, 3, false);
+    fail(pe, 3, false, "PE 1");
 }
 
 static void fail_alone(struct group_pe *pe)
 {
-    fail(pe, 0, true);
+    fail(pe, 0, true, "code 15");
+}
+
+static void fail_in_queue(struct group_pe *pe)
+{
+    fail(pe, -1, false, "reports");
 }
 
 void claim_failed_write(void)
@@ -183,6 +191,8 @@ void claim_failed_write(void)
 
 void claim_failed_alone(void)
 {
-    if (group_road.fail)
+    if (group_road.fail) {
         group_run_raw(2, fail_alone);
+        group_run_raw(2, fail_in_queue);
+    }
 }

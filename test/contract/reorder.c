@@ -53,7 +53,7 @@ static struct {
     size_t spoil_offset;
     unsigned char spoil_bits;
     struct fi_ops_eq *eq;
-    int failures; /* how often the next write is to fail … */
+    int failures; /* how often the next write is to fail …; -1: there is an error of no operation */
     void *failed; /* … this one, as long as there are any left */
     bool event;   /* there is an error in the event queue */
     struct fi_ops *mr_fid, *ep_fid;
@@ -117,7 +117,7 @@ static ssize_t hold_rma(enum held_kind kind, const struct fi_msg_rma *msg, uint6
 static ssize_t my_writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
     (void)ep;
-    if (real.failures && !real.failed)
+    if (real.failures > 0 && !real.failed)
         real.failed = msg->context;
     return flags & FI_DELIVERY_COMPLETE ? hold_rma(HELD_WRITE, msg, flags) : -FI_EINVAL;
 }
@@ -166,7 +166,7 @@ static void let_go(void)
 
 static ssize_t my_cq_read(struct fid_cq *cq, void *buf, size_t count)
 {
-    if (real.failed)
+    if (real.failed || real.failures < 0)
         return -FI_EAVAIL;
     let_go();
     return real.cq->read(cq, buf, count);
@@ -174,10 +174,11 @@ static ssize_t my_cq_read(struct fid_cq *cq, void *buf, size_t count)
 
 static ssize_t my_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64_t flags)
 {
-    if (!real.failed)
+    if (!real.failed && real.failures >= 0)
         return real.cq->readerr(cq, buf, flags);
     *buf = (struct fi_cq_err_entry){.op_context = real.failed, .err = FI_EIO};
-    real.failed = --real.failures ? real.failed : NULL;
+    real.failures = real.failures < 0 ? 0 : real.failures - 1;
+    real.failed = real.failures ? real.failed : NULL;
     return 1;
 }
 

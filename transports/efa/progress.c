@@ -195,9 +195,9 @@ static int no_operation(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
 
     snprintf(text, sizeof text, "%s reports: %s (code %d)", rail->name, tp->lib.strerror(err->err),
              err->prov_errno);
-    if (tp->n_rails == 1 || !wsh_efa_is_gone(err->err))
+    if (!wsh_efa_is_gone(err->err))
         return wsh_efa_fail(tp, -err->err, "%s", text);
-    wsh_efa_note_event(tp, rail, text);
+    wsh_efa_note_event(tp, rail, text); /* the launcher may know more: which PE has died */
     return 0;
 }
 
