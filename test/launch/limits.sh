@@ -67,7 +67,7 @@ for mib in 200 60; do
     tap_check "shmem_malloc of $mib MiB, twice: the line" \
         grep -aqE 'no memory for [0-9]+ MiB of symmetric heap: of the 100 MiB that the memory cgroup allows [0-9]+ MiB are left; raise' "$err"
 done
-SHMEM_SYMMETRIC_SIZE=256M grouped -n 2 "$course" malloc 30
+SHMEM_SYMMETRIC_SIZE=256M grouped -n 2 "$course" malloc 4
 tap_check "what fits is given" test "$status" = 0 -a "$(grep -c 'has memory' "$out")" = 2 -a ! -s "$err"
 
 # The network pins the whole heap at once.
