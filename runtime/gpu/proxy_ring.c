@@ -141,6 +141,12 @@ static void note_wait(struct wsh_consumer *consumer, const struct wsh_ring_ask *
         __atomic_store_n(waits, *waits + 1, __ATOMIC_RELAXED);
 }
 
+/* The places up to `end` have been freed for it, as every producer waits for: what they held has ended. */
+static bool is_free(const struct wsh_consumer_ring *ring, uint64_t end)
+{
+    return end - ring->freed <= WSH_RING_PIECES;
+}
+
 /* 1: took a record; 0: there is none, or it must wait. */
 static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
 {
@@ -157,7 +163,7 @@ static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *rin
         ring->stopped = true;
         return 0;
     }
-    if (!wsh_record_is_sound(&ask, at))
+    if (!wsh_record_is_sound(&ask, at) || !is_free(ring, at + ask.positions))
         return say_damaged(&ask);
     ask.taken = &ring->taken;
     rc = keep_order(consumer, &ask, epoch);
