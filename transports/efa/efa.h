@@ -164,7 +164,8 @@ struct wsh_efa_tp {
     uint64_t given;               /* writes, reads and messages given to the provider by the engine */
     double lost_since;            /* when a peer was lost, or 0; everything ends some seconds later … */
     char lost_text[EFA_TEXT_MAX]; /* … with this line */
-    double next_look;             /* when silent peers are looked after again */
+    bool deaf;        /* until then nothing is taken: what comes may follow data that are missing */
+    double next_look; /* when silent peers are looked after again */
     struct wsh_efa_req *again, **again_end;      /* failed on a rail, to go by another */
     bool any_lost, any_news;                     /* some path was; some peer has news to be told */
     char rail_text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why */

@@ -187,7 +187,10 @@ bool wsh_efa_is_harmless(const struct wsh_efa_tp *tp, const struct wsh_efa_req *
            !link->msgs && !link->fetches;
 }
 
-/* It failed for the provider's own purposes. */
+/*
+ * It failed for the provider's own purposes, such as a peer's write that it copies here: with one NIC, what that peer
+ * sends after it must not be taken. The end comes later, since the launcher may know more: which PE has died.
+ */
 static int no_operation(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
                         const struct fi_cq_err_entry *err)
 {
@@ -197,7 +200,8 @@ static int no_operation(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
              err->prov_errno);
     if (!wsh_efa_is_gone(err->err))
         return wsh_efa_fail(tp, -err->err, "%s", text);
-    wsh_efa_note_event(tp, rail, text); /* the launcher may know more: which PE has died */
+    tp->deaf = tp->n_rails == 1;
+    wsh_efa_note_event(tp, rail, text);
     return 0;
 }
 
@@ -305,7 +309,7 @@ static int progress_locked(struct wsh_efa_tp *tp)
 
     if (wsh_unlikely(tp->failed || !tp->joined))
         return tp->failed;
-    if (wsh_unlikely(tp->lost_since) && (rc = wsh_efa_check_lost(tp)))
+    if (wsh_unlikely(tp->lost_since) && ((rc = wsh_efa_check_lost(tp)) || tp->deaf))
         return rc;
     moved = wsh_likely(tp->n_rails == 1) ? take_completions(tp, &tp->rail[0]) : take_all(tp);
     if (moved < 0)
