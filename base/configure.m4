@@ -25,8 +25,8 @@ AS_IF([test "x$enable_hardening" = xno], [WSH_HARDENING=off], [
     # Sanitizers check what FORTIFY checks, and miss what it replaces; who sets a level of their own keeps it; and it
     # needs optimization. glibc older than 2.34 takes 3 as 2.
     WSH_TRY([for _FORTIFY_SOURCE], [-D_FORTIFY_SOURCE=3], [], [
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#error sanitizer
+#if !defined __OPTIMIZE__ || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#error not optimized, or sanitizer
 #elif defined __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 #error sanitizer
