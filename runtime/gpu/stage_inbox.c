@@ -243,6 +243,16 @@ static bool is_given_up(struct wsh_stage_inbox *in)
     return now - in->since > PULL_S;
 }
 
+/* More than there was, or less than before. */
+static int damage_say(const struct wsh_stage_inbox *in, uint64_t pulled)
+{
+    wsh_error("the inbox of this PE's GPU is damaged (%llu messages applied, of %llu): a kernel of the "
+              "program may have "
+              "written where it must not; try compute-sanitizer",
+              (unsigned long long)pulled, (unsigned long long)in->handed);
+    return -EPROTO;
+}
+
 int wsh_stage_inbox_progress(struct wsh_stage *stage)
 {
     struct wsh_stage_inbox *in = &stage->inbox;
@@ -255,6 +265,8 @@ int wsh_stage_inbox_progress(struct wsh_stage *stage)
     /* What was fetched is here. Partner: the release of wsh_dev_pull_end. */
     state = __atomic_load_n(&in->shared->state, __ATOMIC_SEQ_CST);
     pulled = state / 2;
+    if (pulled - in->pulled > in->handed - in->pulled)
+        return damage_say(in, pulled);
     if (pulled != in->pulled) {
         wsh_order_returns();
         in->pulled = pulled;
