@@ -24,9 +24,15 @@ struct offer {
 /* Datagrams taken before the next look at what is to be sent, beyond one a PE: a flood of others is no end of it. */
 #define RECEIVES 64
 
+/*
+ * All descriptors that one datagram may carry (the kernel's SCM_MAX_FD) have room: what the kernel itself would have to
+ * cut off is not closed everywhere (qemu's user mode leaves it open).
+ */
+#define MAX_SENT_FDS 253
+
 union control {
     struct cmsghdr head;
-    char space[CMSG_SPACE(WSH_SEGS * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+    char space[CMSG_SPACE(MAX_SENT_FDS * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 };
 
 int wsh_fds_open(struct wsh_fds *fds, const char *name, int my_pe, int n_pes)
