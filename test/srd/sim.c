@@ -34,7 +34,7 @@ static void settings(bool deaf)
     set->refuse = (uint8_t)(sim_random(2) ? sim_random(100) : 0);
     set->stall = (uint8_t)(sim_random(2) ? sim_random(64) : 0);
     set->lazy = (uint8_t)(sim_random(2) ? 250 : sim_random(250));
-    set->tell_messages = sim_random(2);
+    set->ack_messages = sim_random(2);
     for (uint32_t i = 0; i < 8; i++)
         set->weight[i] = (uint8_t)(sim_random(4) ? 1 + sim_random(20) : 0);
     set->weight[sim_random(8)] = 20;
@@ -52,8 +52,8 @@ static void init_flow(int i)
             .msgs_max = pick(credits, 5), .imms_max = 4 * pick(credits, 5), .fetches_max = pick(credits, 5)};
     wsh_srd_flow_init(&flow->flow, link, sim.set.window, sim.set.slots, sim.set.imm, flow->named);
     wsh_srd_inlet_init(&flow->inlet, sim.set.window, flow->held, (uint16_t)(1 + link->msgs_max / 4));
-    flow->flow.sent = flow->flow.acked = flow->inlet.applied = flow->inlet.told_applied = UINT32_MAX - 1000;
-    flow->flow.imms = flow->flow.imms_acked = flow->inlet.counted = flow->inlet.told_counted =
+    flow->flow.sent = flow->flow.acked = flow->inlet.applied = flow->inlet.acked_applied = UINT32_MAX - 1000;
+    flow->flow.imms = flow->flow.imms_acked = flow->inlet.counted = flow->inlet.acked_counted =
         UINT32_MAX - 500;
     flow->flow.gate.number = flow->inlet.gate = UINT16_MAX - 100;
     for (uint16_t k = 0; k < OPS; k++) {

@@ -65,7 +65,7 @@ struct sim_settings {
     uint32_t window, slots, reach;      /* reach: how many of the events under way may be next */
     uint8_t fence, refuse, stall, lazy; /* chances of 256 */
     uint8_t weight[8];
-    bool imm, deaf, tell_messages;
+    bool imm, deaf, ack_messages;
 };
 
 struct sim {

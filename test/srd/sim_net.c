@@ -131,7 +131,7 @@ static void end(struct sim_op *op)
 
 static void told(struct sim_flow *flow, int pe, const struct event *event)
 {
-    int rc = wsh_srd_flow_told(&flow->ctx, &flow->flow, event->applied, event->counted);
+    int rc = wsh_srd_flow_acked(&flow->ctx, &flow->flow, event->applied, event->counted);
 
     if (rc < 0)
         sim.wrong++;
@@ -166,7 +166,7 @@ static void arrive(const struct event *event, int rail)
     case EV_END: end(op); break;
     case EV_REPLY: reply(op, event); break;
     default:
-        wsh_srd_inlet_telling(&sim.flow[event->flow].inlet, false);
+        wsh_srd_inlet_ack_write(&sim.flow[event->flow].inlet, false);
         told(&sim.flow[event->flow], event->flow / CTXS, event);
     }
 }
@@ -205,7 +205,7 @@ static int apply(void *arg, void *msg)
     if (op->op.kind == WSH_SRD_FETCH) {
         event.applied = flow->inlet.applied;
         event.counted = flow->inlet.counted;
-        wsh_srd_inlet_told(&flow->inlet);
+        wsh_srd_inlet_acked(&flow->inlet);
         sim_fly(&event);
         sim.messages++;
     }
@@ -240,12 +240,12 @@ static bool tell(uint8_t number)
     struct event event = {
         .kind = EV_TOLD, .flow = number, .applied = inlet->applied, .counted = inlet->counted};
 
-    if (!wsh_srd_inlet_may_tell(inlet) || (!wsh_srd_inlet_urgent(inlet) && sim_chance(sim.set.lazy)))
+    if (!wsh_srd_inlet_may_ack(inlet) || (!wsh_srd_inlet_urgent(inlet) && sim_chance(sim.set.lazy)))
         return false;
-    if (sim.set.tell_messages)
-        wsh_srd_inlet_told(inlet);
+    if (sim.set.ack_messages)
+        wsh_srd_inlet_acked(inlet);
     else
-        wsh_srd_inlet_telling(inlet, true);
+        wsh_srd_inlet_ack_write(inlet, true);
     sim_fly(&event);
     return true;
 }

@@ -20,7 +20,7 @@ static void pump_all(void)
 
 static void told(struct source *source, uint32_t applied, uint32_t counted)
 {
-    world_wrong_if(wsh_srd_flow_told(&source->ctx, &source->flow, applied, counted) < 0,
+    world_wrong_if(wsh_srd_flow_acked(&source->ctx, &source->flow, applied, counted) < 0,
                    "told of more than there is");
 }
 
@@ -115,29 +115,29 @@ static bool step_program(int s)
     return true;
 }
 
-static bool step_tell(int s)
+static bool step_ack(int s)
 {
     struct source *source = &world.source[s];
 
-    if (!wsh_srd_inlet_may_tell(&world.source[s].inlet))
+    if (!wsh_srd_inlet_may_ack(&world.source[s].inlet))
         return false;
-    source->tell_flies = true;
-    source->tell_applied = world.source[s].inlet.applied;
-    source->tell_counted = world.source[s].inlet.counted;
-    wsh_srd_inlet_telling(&world.source[s].inlet, true);
+    source->ack_flies = true;
+    source->ack_applied = world.source[s].inlet.applied;
+    source->ack_counted = world.source[s].inlet.counted;
+    wsh_srd_inlet_ack_write(&world.source[s].inlet, true);
     return true;
 }
 
-static bool step_told(int s)
+static bool step_acked(int s)
 {
     struct source *source = &world.source[s];
 
-    if (!source->tell_flies)
+    if (!source->ack_flies)
         return false;
-    source->tell_flies = false;
-    told(source, source->tell_applied, source->tell_counted);
-    source->tell_applied = source->tell_counted = 0;
-    wsh_srd_inlet_telling(&world.source[s].inlet, false);
+    source->ack_flies = false;
+    told(source, source->ack_applied, source->ack_counted);
+    source->ack_applied = source->ack_counted = 0;
+    wsh_srd_inlet_ack_write(&world.source[s].inlet, false);
     pump_all();
     return true;
 }
@@ -219,7 +219,7 @@ enum { STEPS_OP = 2 * RAILS + 2, STEPS_SOURCE = 4 + OPS * STEPS_OP };
 
 bool world_step(int step)
 {
-    static bool (*const general[])(int) = {step_program, step_tell, step_told, step_room};
+    static bool (*const general[])(int) = {step_program, step_ack, step_acked, step_room};
     int s = step / STEPS_SOURCE, of_source = step % STEPS_SOURCE, i = (of_source - 4) / STEPS_OP;
     int of_op = (of_source - 4) % STEPS_OP;
     struct operation *op;
@@ -263,8 +263,8 @@ static void init_source(int s)
         source->ops[i].source = (uint8_t)s;
     if (!set->wrap)
         return;
-    source->flow.sent = source->flow.acked = inlet->applied = inlet->told_applied = UINT32_MAX - 1;
-    source->flow.imms = source->flow.imms_acked = inlet->counted = inlet->told_counted = UINT32_MAX;
+    source->flow.sent = source->flow.acked = inlet->applied = inlet->acked_applied = UINT32_MAX - 1;
+    source->flow.imms = source->flow.imms_acked = inlet->counted = inlet->acked_counted = UINT32_MAX;
     source->flow.gate.number = inlet->gate = UINT16_MAX;
     memset(source->flow.generation, WSH_SRD_GENERATIONS - 1, sizeof source->flow.generation);
     for (uint32_t i = 0; i < WSH_SRD_SLOTS; i++)

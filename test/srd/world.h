@@ -52,8 +52,8 @@ struct source {
     struct wsh_srd_names named[WINDOW];
     struct operation ops[OPS];
     uint8_t n_ops, at, fences; /* operations begun, place in the program, fences passed */
-    bool tell_flies;
-    uint32_t tell_applied, tell_counted;
+    bool ack_flies;
+    uint32_t ack_applied, ack_counted;
     struct wsh_srd_inlet inlet; /* the target's end */
     struct wsh_srd_held held[WINDOW];
 };

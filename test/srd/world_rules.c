@@ -103,7 +103,7 @@ int world_apply(void *arg, void *msg)
         op->reply = REPLY_FLIES;
         op->reply_applied = inlet->applied;
         op->reply_counted = inlet->counted;
-        wsh_srd_inlet_told(inlet);
+        wsh_srd_inlet_acked(inlet);
     }
     return 0;
 }

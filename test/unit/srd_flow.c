@@ -113,7 +113,7 @@ static void uncounted_put_holds_the_message(void)
     wsh_srd_put_ended(&ctx, &flow, 1);
     CU_ASSERT_EQUAL(wsh_srd_pump(&flow, &io), 0);
     CU_ASSERT(sends == 1 && !wsh_srd_flow_parked(&flow) && wsh_srd_op_over(&kept));
-    CU_ASSERT_EQUAL(wsh_srd_flow_told(&ctx, &flow, 1, 0), 1);
+    CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 1, 0), 1);
     CU_ASSERT_EQUAL(wsh_srd_flow_pending(&flow), 0);
 }
 
@@ -132,7 +132,7 @@ static void chain(void)
     wsh_srd_op_ended(&ctx, &flow, &a);
     wsh_srd_pump(&flow, &io);
     CU_ASSERT(writes == 1 && sends == 1);
-    CU_ASSERT_EQUAL(wsh_srd_flow_told(&ctx, &flow, 1, 1), 1);
+    CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 1, 1), 1);
     wsh_srd_pump(&flow, &io);
     CU_ASSERT_EQUAL(writes, 2);
 }
@@ -169,7 +169,7 @@ static void signal_with_and_without_immediate_data(void)
         wsh_srd_op_ended(&ctx, &flow, &op);
         wsh_srd_pump(&flow, &io);
         CU_ASSERT(sends == 1 && last.own_count == 2 * imm && wsh_srd_op_over(&op));
-        CU_ASSERT_EQUAL(wsh_srd_flow_told(&ctx, &flow, 1, 2 * (uint32_t)imm), 1);
+        CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 1, 2 * (uint32_t)imm), 1);
         CU_ASSERT(wsh_srd_flow_pending(&flow) == 0 && link.imms == 0 && link.msgs == 0);
     }
 }
@@ -187,7 +187,7 @@ static void scarce_things(void)
     CU_ASSERT_EQUAL(op[0].group, 0);
     CU_ASSERT_EQUAL(submit(&msg), 0);
     CU_ASSERT_EQUAL(submit(&msg), -EAGAIN); /* three messages */
-    wsh_srd_flow_told(&ctx, &flow, 3, 2);
+    wsh_srd_flow_acked(&ctx, &flow, 3, 2);
     fetch[0] = fetch[1] = (struct wsh_srd_op){.kind = WSH_SRD_FETCH};
     CU_ASSERT_EQUAL(submit(&fetch[0]), 0);
     CU_ASSERT_EQUAL(submit(&fetch[1]), -EAGAIN); /* one reply to come */
@@ -244,7 +244,7 @@ static void counts_that_are_of_no_use_end(void)
     for (n = 0; wsh_srd_wants_counts(&flow) && n < 1000; n++) {
         submit(&put);
         wsh_srd_op_ended(&ctx, &flow, &put);
-        wsh_srd_flow_told(&ctx, &flow, 0, n + 1);
+        wsh_srd_flow_acked(&ctx, &flow, 0, n + 1);
     }
     CU_ASSERT(n > 8 && n < 1000);
     start(false);
@@ -261,10 +261,10 @@ static void tellings(void)
     start(true);
     submit(&msg);
     submit(&msg);
-    CU_ASSERT_EQUAL(wsh_srd_flow_told(&ctx, &flow, 2, 0), 1);
-    CU_ASSERT_EQUAL(wsh_srd_flow_told(&ctx, &flow, 1, 0), 0); /* an older one */
-    CU_ASSERT_EQUAL(wsh_srd_flow_told(&ctx, &flow, 3, 0), -EPROTO);
-    CU_ASSERT_EQUAL(wsh_srd_flow_told(&ctx, &flow, 2, 1), -EPROTO);
+    CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 2, 0), 1);
+    CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 1, 0), 0); /* an older one */
+    CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 3, 0), -EPROTO);
+    CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 2, 1), -EPROTO);
     CU_ASSERT_EQUAL(wsh_srd_flow_replied(&ctx, &flow), -EPROTO);
     CU_ASSERT(link.msgs == 0 && wsh_srd_flow_pending(&flow) == 0);
 }
@@ -288,7 +288,7 @@ static void after_a_failure(void)
     CU_ASSERT(!wsh_srd_put_fast(&ctx, &flow));
     wsh_srd_op_ended(&ctx, &flow, &signal);
     wsh_srd_put_ended(&ctx, &flow, 1);
-    CU_ASSERT_EQUAL(wsh_srd_flow_told(&ctx, &flow, 77, 0), 0);
+    CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 77, 0), 0);
     CU_ASSERT_EQUAL(wsh_srd_pump(&flow, &io), 0);
     CU_ASSERT(signal.ended == 1 && sends == 0 && wsh_srd_flow_pending(&flow) == 0);
 }

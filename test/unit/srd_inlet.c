@@ -70,7 +70,7 @@ static void any_order_within_an_epoch(void)
 
     start(&inlet);
     CU_ASSERT_EQUAL(message(&inlet, &(struct wsh_srd_stamp){.seq = 1}), 0);
-    CU_ASSERT(n_applied == 1 && inlet.applied == 0 && !wsh_srd_inlet_owes(&inlet));
+    CU_ASSERT(n_applied == 1 && inlet.applied == 0 && !wsh_srd_inlet_has_ack(&inlet));
     CU_ASSERT_EQUAL(message(&inlet, &(struct wsh_srd_stamp){.seq = 0}), 0);
     CU_ASSERT(n_applied == 2 && inlet.applied == 2 && wsh_srd_inlet_urgent(&inlet));
 }
@@ -140,14 +140,14 @@ static void one_telling_at_a_time(void)
 
     start(&inlet);
     message(&inlet, &(struct wsh_srd_stamp){.seq = 0});
-    CU_ASSERT(wsh_srd_inlet_may_tell(&inlet) && !wsh_srd_inlet_urgent(&inlet));
-    wsh_srd_inlet_telling(&inlet, true);
+    CU_ASSERT(wsh_srd_inlet_may_ack(&inlet) && !wsh_srd_inlet_urgent(&inlet));
+    wsh_srd_inlet_ack_write(&inlet, true);
     message(&inlet, &(struct wsh_srd_stamp){.seq = 1});
-    CU_ASSERT(wsh_srd_inlet_owes(&inlet) && !wsh_srd_inlet_may_tell(&inlet));
-    wsh_srd_inlet_telling(&inlet, false);
-    CU_ASSERT(wsh_srd_inlet_may_tell(&inlet));
-    wsh_srd_inlet_told(&inlet);
-    CU_ASSERT(!wsh_srd_inlet_owes(&inlet));
+    CU_ASSERT(wsh_srd_inlet_has_ack(&inlet) && !wsh_srd_inlet_may_ack(&inlet));
+    wsh_srd_inlet_ack_write(&inlet, false);
+    CU_ASSERT(wsh_srd_inlet_may_ack(&inlet));
+    wsh_srd_inlet_acked(&inlet);
+    CU_ASSERT(!wsh_srd_inlet_has_ack(&inlet));
 }
 
 static void after_a_failure(void)
@@ -161,7 +161,7 @@ static void after_a_failure(void)
     CU_ASSERT(dropped == 2 && n_applied == 0 && wsh_srd_inlet_waiting(&inlet) == 0);
     CU_ASSERT_EQUAL(wsh_srd_inlet_write(&inlet, 1, &sink), -ESTALE);
     CU_ASSERT_EQUAL(message(&inlet, &(struct wsh_srd_stamp){.seq = 2}), -ESTALE);
-    CU_ASSERT(n_applied == 0 && !wsh_srd_inlet_may_tell(&inlet));
+    CU_ASSERT(n_applied == 0 && !wsh_srd_inlet_may_ack(&inlet));
 }
 
 /* What a source may have sent twice: applied (also long ago), behind a gate, lacking its group; never a new one. */

@@ -35,60 +35,61 @@ double wsh_efa_now(void)
  * The provider takes nothing for a peer to which nothing is under way, and which has been connected before: there
  * is no connection any more. A peer that merely stands still keeps its connection, and its buffers fill up.
  */
-int wsh_efa_no_room(struct wsh_efa_tp *tp, int pe)
+int wsh_efa_no_room(struct wsh_efa_eps *eps, int pe)
 {
-    struct wsh_efa_peer *peer = &tp->peers[pe];
+    struct wsh_efa_peer *peer = &eps->peers[pe];
 
-    if (peer->posted || !peer->heard || !tp->by_sockets)
+    if (peer->posted || !peer->heard || !eps->by_sockets)
         return -EAGAIN;
     if (!peer->lost_since)
         peer->lost_since = wsh_efa_now();
     if (wsh_efa_now() - peer->lost_since < EFA_LOST_S)
         return -EAGAIN;
     return wsh_efa_fail(
-        tp, -ECONNRESET,
+        eps, -ECONNRESET,
         "no connection to PE %d over %s for %d s: it has ended, or its host cannot be reached", pe,
-        tp->rail[0].name, EFA_LOST_S);
+        eps->rail[0].name, EFA_LOST_S);
 }
 
-void wsh_efa_lose(struct wsh_efa_tp *tp, const char *fmt, ...)
+void wsh_efa_lose(struct wsh_efa_eps *eps, const char *fmt, ...)
 {
     va_list args;
 
-    if (tp->lost_since)
+    if (eps->lost_since)
         return;
     va_start(args, fmt);
-    vsnprintf(tp->lost_text, sizeof tp->lost_text, fmt, args);
+    vsnprintf(eps->lost_text, sizeof eps->lost_text, fmt, args);
     va_end(args);
-    tp->lost_since = wsh_efa_now();
+    eps->lost_since = wsh_efa_now();
 }
 
-int wsh_efa_check_lost(struct wsh_efa_tp *tp)
+int wsh_efa_check_lost(struct wsh_efa_eps *eps)
 {
-    return wsh_efa_now() - tp->lost_since < EFA_GRACE_S ? 0
-                                                        : wsh_efa_fail(tp, -ECONNRESET, "%s", tp->lost_text);
+    return wsh_efa_now() - eps->lost_since < EFA_GRACE_S
+               ? 0
+               : wsh_efa_fail(eps, -ECONNRESET, "%s", eps->lost_text);
 }
 
 /* Nothing is under way or awaited: a peer that cannot be reached may have left. */
-static bool is_quiet(const struct wsh_efa_tp *tp)
+static bool is_quiet(const struct wsh_efa_eps *eps)
 {
-    for (int pe = 0; pe < tp->n_pes; pe++)
-        if (tp->peers[pe].posted || tp->peers[pe].link.msgs || tp->peers[pe].link.fetches)
+    for (int pe = 0; pe < eps->n_pes; pe++)
+        if (eps->peers[pe].posted || eps->peers[pe].link.msgs || eps->peers[pe].link.fetches)
             return false;
     return true;
 }
 
-void wsh_efa_note_event(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, const char *text)
+void wsh_efa_note_event(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, const char *text)
 {
-    if (tp->n_rails == 1) {
-        wsh_efa_lose(tp, "%s", text);
+    if (eps->n_rails == 1) {
+        wsh_efa_lose(eps, "%s", text);
         return;
     }
     wsh_info(WSH_SUB_TRANSPORT, "%s", text);
-    wsh_efa_rails_probe(tp, (unsigned)(rail - tp->rail));
+    wsh_efa_rails_probe(eps, (unsigned)(rail - eps->rail));
 }
 
-static void take_event(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
+static void take_event(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail,
                        const struct fi_eq_err_entry *err)
 {
     bool own = err->prov_errno >= EFA_OWN_ERRORS;
@@ -96,18 +97,18 @@ static void take_event(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
 
     snprintf(text, sizeof text, "%s %s: %s (code %d)%s", rail->name,
              own ? "could not send a packet of its own" : "cannot reach a peer",
-             tp->lib.strerror(abs(err->err)), err->prov_errno,
+             eps->lib.strerror(abs(err->err)), err->prov_errno,
              own ? "" : "; has a PE ended, or its host gone?");
-    if (err->prov_errno == EFA_OWN_GREETING || (!own && tp->n_rails == 1 && is_quiet(tp)))
+    if (err->prov_errno == EFA_OWN_GREETING || (!own && eps->n_rails == 1 && is_quiet(eps)))
         wsh_info(WSH_SUB_TRANSPORT, "%s", text);
     else if (own)
-        wsh_efa_lose(tp, "%s", text);
+        wsh_efa_lose(eps, "%s", text);
     else
-        wsh_efa_note_event(tp, rail, text);
+        wsh_efa_note_event(eps, rail, text);
 }
 
 /* No other event is asked for. */
-static void take_events(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
+static void take_events(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail)
 {
     struct fi_eq_err_entry err = {0};
     char entry[sizeof(struct fi_eq_cm_entry)];
@@ -115,37 +116,37 @@ static void take_events(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail)
 
     while (fi_eq_read(rail->eq, &event, entry, sizeof entry, 0) == -FI_EAVAIL &&
            fi_eq_readerr(rail->eq, &err, 0) >= 0)
-        take_event(tp, rail, &err);
+        take_event(eps, rail, &err);
 }
 
-static int probe_silent(struct wsh_efa_tp *tp)
+static int probe_silent(struct wsh_efa_eps *eps)
 {
     int rc = 0;
 
-    for (int pe = 0; pe < tp->n_pes && !rc; pe++) {
-        struct wsh_efa_peer *peer = &tp->peers[pe];
-        bool silent = (peer->link.msgs || peer->link.fetches) && peer->told == peer->seen_told;
+    for (int pe = 0; pe < eps->n_pes && !rc; pe++) {
+        struct wsh_efa_peer *peer = &eps->peers[pe];
+        bool silent = (peer->link.msgs || peer->link.fetches) && peer->acks == peer->seen_acks;
 
-        peer->seen_told = peer->told;
+        peer->seen_acks = peer->acks;
         if (silent)
-            rc = wsh_efa_msg_probe(tp, pe);
+            rc = wsh_efa_msg_probe(eps, pe);
         if (rc == -EAGAIN)
             rc = 0;
     }
     return rc;
 }
 
-int wsh_efa_look_after(struct wsh_efa_tp *tp)
+int wsh_efa_look_after(struct wsh_efa_eps *eps)
 {
     double time = wsh_efa_now();
 
-    if (time < tp->next_look)
+    if (time < eps->next_look)
         return 0;
-    tp->next_look = time + EFA_LOOK_S;
-    for (uint32_t i = 0; i < tp->n_rails; i++)
-        if (tp->rail[i].eq)
-            take_events(tp, &tp->rail[i]);
-    if (tp->any_lost)
-        wsh_efa_rails_look(tp);
-    return tp->by_sockets ? probe_silent(tp) : 0;
+    eps->next_look = time + EFA_LOOK_S;
+    for (uint32_t i = 0; i < eps->n_rails; i++)
+        if (eps->rail[i].eq)
+            take_events(eps, &eps->rail[i]);
+    if (eps->any_lost)
+        wsh_efa_rails_look(eps);
+    return eps->by_sockets ? probe_silent(eps) : 0;
 }

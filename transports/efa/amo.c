@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how an atomic travels: a message to the target's CPU, so that all roads are one atomicity domain. */
-#include "transports/efa/efa.h"
+#include "transports/efa/endpoints.h"
 
-static int amo_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
-                      const struct wsh_amo *amo, void *result, struct wsh_done *done)
+static int amo_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+                      size_t off, const struct wsh_amo *amo, void *result, struct wsh_done *done)
 {
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
     const struct wsh_efa_fetch fetch = {
@@ -12,9 +12,9 @@ static int amo_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
     struct wsh_efa_req *req;
     struct wsh_efa_op *op;
 
-    if (wsh_unlikely(tp->failed || !flow))
-        return flow ? tp->failed : -ENOMEM;
-    req = wsh_efa_msg_new(tp, flow, result ? EFA_WIRE_FETCH : EFA_WIRE_AMO, sizeof *msg);
+    if (wsh_unlikely(eps->failed || !flow))
+        return flow ? eps->failed : -ENOMEM;
+    req = wsh_efa_msg_new(eps, flow, result ? EFA_WIRE_FETCH : EFA_WIRE_AMO, sizeof *msg);
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_amo_msg *)req->buf;
@@ -24,14 +24,14 @@ static int amo_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
     msg->compare = amo->compare;
     msg->cookie = msg->zero = 0;
     if (!result)
-        return wsh_efa_msg_submit(tp, flow, req, EFA_AMOS);
-    op = wsh_efa_op_new(tp, flow, WSH_SRD_FETCH, EFA_WHATS);
+        return wsh_efa_msg_submit(eps, flow, req, EFA_AMOS);
+    op = wsh_efa_op_new(eps, flow, WSH_SRD_FETCH, EFA_WHATS);
     if (!op) {
         wsh_efa_req_put(req);
         return -EAGAIN;
     }
     op->msg = req;
-    return wsh_efa_fetch_submit(tp, op, &msg->cookie, &fetch);
+    return wsh_efa_fetch_submit(eps, op, &msg->cookie, &fetch);
 }
 
 static void amo_here(void *word, const struct wsh_amo *amo, void *result)
@@ -45,15 +45,15 @@ static void amo_here(void *word, const struct wsh_amo *amo, void *result)
 int wsh_efa_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
                 void *result, struct wsh_done *done)
 {
-    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
+    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
     int rc;
 
     if (rmem->map) {
         amo_here(rmem->map + off, amo, result);
         return 0;
     }
-    wsh_efa_lock(tp);
-    rc = amo_locked(tp, (struct wsh_efa_ctx *)tctx, rmem, off, amo, result, done);
-    wsh_efa_unlock(tp);
+    wsh_efa_lock(eps);
+    rc = amo_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, amo, result, done);
+    wsh_efa_unlock(eps);
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how to say what a context has under way, for the hang reporter. */
-#include "transports/efa/efa.h"
+#include "transports/efa/endpoints.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,11 +28,11 @@ void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size)
     static const char *const words[EFA_WHATS][2] = {
         {"put", "puts"}, {"get", "gets"}, {"atomic", "atomics"}, {"signal", "signals"}};
     const struct wsh_efa_ctx *ctx = (const struct wsh_efa_ctx *)tctx;
-    const struct wsh_efa_tp *tp = ctx->lane;
+    const struct wsh_efa_eps *eps = ctx->eps;
     size_t used = strnlen(text, size);
     const char *separator = "";
 
-    for (int pe = 0; pe < tp->n_pes && used + 1 < size; pe++) {
+    for (int pe = 0; pe < eps->n_pes && used + 1 < size; pe++) {
         /* Partner: the release in wsh_efa_flow_new. */
         const struct wsh_efa_flow *flow = __atomic_load_n(&ctx->flow[pe], __ATOMIC_ACQUIRE);
         unsigned what[EFA_WHATS];

@@ -3,54 +3,54 @@
 #include "transports/efa/flow.h"
 
 #include "base/log.h"
-#include "transports/efa/efa.h"
+#include "transports/efa/endpoints.h"
 
 #include <stdlib.h>
 
-static struct wsh_efa_ctx *ctx_new(struct wsh_efa_tp *tp)
+static struct wsh_efa_ctx *ctx_new(struct wsh_efa_eps *eps)
 {
-    size_t n = tp->n_ctxs;
+    size_t n = eps->n_ctxs;
     struct wsh_efa_ctx **all, *ctx;
 
     if (n >= EFA_CONTEXTS)
         return NULL;
-    all = realloc(tp->ctxs, (n + 1) * sizeof *all);
+    all = realloc(eps->ctxs, (n + 1) * sizeof *all);
     if (!all)
         return NULL;
-    tp->ctxs = all;
-    ctx = calloc(1, sizeof *ctx + (size_t)tp->n_pes * sizeof ctx->flow[0]);
+    eps->ctxs = all;
+    ctx = calloc(1, sizeof *ctx + (size_t)eps->n_pes * sizeof ctx->flow[0]);
     if (!ctx)
         return NULL;
-    ctx->lane = tp;
+    ctx->eps = eps;
     ctx->number = (uint16_t)n;
-    all[tp->n_ctxs++] = ctx;
+    all[eps->n_ctxs++] = ctx;
     return ctx;
 }
 
 /* The next context of a number goes on with its flows, as the peers' inlets do. */
-int wsh_efa_ctx_open(struct wsh_efa_tp *tp, struct wsh_efa_ctx **out)
+int wsh_efa_ctx_open(struct wsh_efa_eps *eps, struct wsh_efa_ctx **out)
 {
     struct wsh_efa_ctx *ctx;
 
-    wsh_efa_lock(tp);
-    ctx = tp->free_ctxs;
+    wsh_efa_lock(eps);
+    ctx = eps->free_ctxs;
     if (ctx)
-        tp->free_ctxs = ctx->next;
+        eps->free_ctxs = ctx->next;
     else
-        ctx = ctx_new(tp);
-    wsh_efa_unlock(tp);
+        ctx = ctx_new(eps);
+    wsh_efa_unlock(eps);
     *out = ctx;
     return ctx ? 0 : -ENOMEM;
 }
 
 void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx)
 {
-    struct wsh_efa_tp *tp = ctx->lane;
+    struct wsh_efa_eps *eps = ctx->eps;
 
-    wsh_efa_lock(tp);
-    ctx->next = tp->free_ctxs;
-    tp->free_ctxs = ctx;
-    wsh_efa_unlock(tp);
+    wsh_efa_lock(eps);
+    ctx->next = eps->free_ctxs;
+    eps->free_ctxs = ctx;
+    wsh_efa_unlock(eps);
 }
 
 static void ctx_free(struct wsh_efa_ctx *ctx, int n_pes)
@@ -60,15 +60,15 @@ static void ctx_free(struct wsh_efa_ctx *ctx, int n_pes)
     free(ctx);
 }
 
-void wsh_efa_flows_free(struct wsh_efa_tp *tp)
+void wsh_efa_flows_free(struct wsh_efa_eps *eps)
 {
-    for (uint32_t i = 0; i < tp->n_ctxs; i++)
-        ctx_free(tp->ctxs[i], tp->n_pes);
-    free(tp->ctxs);
-    for (int pe = 0; tp->peers && pe < tp->n_pes; pe++) {
-        for (uint32_t i = 0; i < tp->peers[pe].n_inlets; i++)
-            free(tp->peers[pe].inlet[i]);
-        free(tp->peers[pe].inlet);
+    for (uint32_t i = 0; i < eps->n_ctxs; i++)
+        ctx_free(eps->ctxs[i], eps->n_pes);
+    free(eps->ctxs);
+    for (int pe = 0; eps->peers && pe < eps->n_pes; pe++) {
+        for (uint32_t i = 0; i < eps->peers[pe].n_inlets; i++)
+            free(eps->peers[pe].inlet[i]);
+        free(eps->peers[pe].inlet);
     }
 }
 
@@ -80,9 +80,9 @@ static int no_memory(int pe)
 
 int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
 {
-    struct wsh_efa_tp *tp = ctx->lane;
-    struct wsh_efa_peer *peer = &tp->peers[pe];
-    bool imm = tp->imm && wsh_srd_imm_fits(ctx->number, (uint32_t)tp->n_pes, false);
+    struct wsh_efa_eps *eps = ctx->eps;
+    struct wsh_efa_peer *peer = &eps->peers[pe];
+    bool imm = eps->imm && wsh_srd_imm_fits(ctx->number, (uint32_t)eps->n_pes, false);
     struct wsh_efa_flow *flow = calloc(1, sizeof *flow + peer->window * (sizeof flow->named[0] + 1));
 
     if (!flow)
@@ -95,9 +95,9 @@ int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
     return 0;
 }
 
-struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_tp *tp, int pe, uint16_t ctx)
+struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_eps *eps, int pe, uint16_t ctx)
 {
-    const struct wsh_efa_peer *peer = &tp->peers[pe];
+    const struct wsh_efa_peer *peer = &eps->peers[pe];
 
     return ctx < peer->n_inlets ? peer->inlet[ctx] : NULL;
 }
@@ -118,22 +118,22 @@ static int inlets_grow(struct wsh_efa_peer *peer, uint32_t n)
     return 0;
 }
 
-struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_tp *tp, int pe, uint16_t ctx)
+struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_eps *eps, int pe, uint16_t ctx)
 {
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(tp, pe, ctx);
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(eps, pe, ctx);
 
     if (wsh_likely(inlet))
         return inlet;
-    inlet = calloc(1, sizeof *inlet + tp->window * sizeof inlet->held[0]);
-    if (!inlet || inlets_grow(&tp->peers[pe], ctx + 1u)) {
+    inlet = calloc(1, sizeof *inlet + eps->window * sizeof inlet->held[0]);
+    if (!inlet || inlets_grow(&eps->peers[pe], ctx + 1u)) {
         free(inlet);
         no_memory(pe);
         return NULL;
     }
     inlet->pe = pe;
     inlet->ctx = ctx;
-    wsh_srd_inlet_init(&inlet->srd, tp->window, inlet->held, (uint16_t)((tp->window + 1) / 2));
-    tp->peers[pe].inlet[ctx] = inlet;
+    wsh_srd_inlet_init(&inlet->srd, eps->window, inlet->held, (uint16_t)((eps->window + 1) / 2));
+    eps->peers[pe].inlet[ctx] = inlet;
     return inlet;
 }
 
@@ -147,19 +147,19 @@ static void messages_over(struct wsh_efa_flow *flow, uint32_t from)
     }
 }
 
-int wsh_efa_flow_told(struct wsh_efa_tp *tp, int pe, const struct wsh_efa_head *head)
+int wsh_efa_flow_acked(struct wsh_efa_eps *eps, int pe, const struct wsh_efa_head *head)
 {
-    struct wsh_efa_flow *flow = head->ctx < tp->n_ctxs ? tp->ctxs[head->ctx]->flow[pe] : NULL;
+    struct wsh_efa_flow *flow = head->ctx < eps->n_ctxs ? eps->ctxs[head->ctx]->flow[pe] : NULL;
     uint32_t from;
     int rc;
 
     if (!flow)
         return head->stamp.applied || head->stamp.counted ? -EPROTO : 0;
     from = flow->srd.acked;
-    rc = wsh_srd_flow_told(&flow->ctx->srd, &flow->srd, head->stamp.applied, head->stamp.counted);
+    rc = wsh_srd_flow_acked(&flow->ctx->srd, &flow->srd, head->stamp.applied, head->stamp.counted);
     if (rc <= 0)
         return rc;
     messages_over(flow, from);
-    tp->peers[pe].told++;
+    eps->peers[pe].acks++;
     return 0;
 }

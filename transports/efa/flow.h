@@ -9,7 +9,7 @@
 #include "transports/efa/wire.h"
 #include "transports/transport.h"
 
-struct wsh_efa_tp;
+struct wsh_efa_eps;
 
 enum wsh_efa_what { EFA_PUTS, EFA_GETS, EFA_AMOS, EFA_SIGNALS, EFA_WHATS };
 
@@ -25,7 +25,7 @@ struct wsh_efa_flow {
     uint32_t direct[2];
     uint64_t read_epoch;       /* natively: ordered reads of this epoch may start */
     uint32_t what[EFA_WHATS];  /* other operations under way, for the hang reporter */
-    bool waiting;              /* is in tp->waiting */
+    bool waiting;              /* is in eps->waiting */
     struct wsh_efa_flow *next; /* there */
     uint8_t *type;             /* [window] enum wsh_efa_what of the messages under way, by number */
     struct wsh_srd_names named[];
@@ -35,19 +35,19 @@ struct wsh_efa_flow {
 struct wsh_efa_inlet {
     struct wsh_srd_inlet srd;
     int pe;
-    uint16_t ctx; /* its number there */
-    bool owing;   /* is in tp->owing */
+    uint16_t ctx;     /* its number there */
+    bool ack_pending; /* is in eps->ack_pending */
     struct wsh_efa_inlet *next;
     struct wsh_srd_held held[];
 };
 
 struct wsh_efa_ctx {
     struct wsh_tctx base;
-    struct wsh_efa_tp *lane;
+    struct wsh_efa_eps *eps;
     struct wsh_srd_ctx srd;
     uint32_t direct; /* the sum of the flows' */
     uint16_t number;
-    struct wsh_efa_ctx *next; /* in tp->free_ctxs */
+    struct wsh_efa_ctx *next; /* in eps->free_ctxs */
     struct wsh_efa_flow *flow[];
 };
 
@@ -87,18 +87,18 @@ static inline bool wsh_efa_open(const struct wsh_efa_flow *flow)
     return __atomic_load_n(&flow->srd.write_epoch, __ATOMIC_ACQUIRE) == flow->ctx->srd.epoch;
 }
 
-/* A context of that lane. -ENOMEM. */
-int wsh_efa_ctx_open(struct wsh_efa_tp *tp, struct wsh_efa_ctx **ctx);
+/* A context of that endpoint set. -ENOMEM. */
+int wsh_efa_ctx_open(struct wsh_efa_eps *eps, struct wsh_efa_ctx **ctx);
 void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx);
 /* Of flows, inlets and contexts; after the provider is closed. */
-void wsh_efa_flows_free(struct wsh_efa_tp *tp);
+void wsh_efa_flows_free(struct wsh_efa_eps *eps);
 /* -ENOMEM (logged). */
 int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe);
 /* The inlet, made now if there is none yet; NULL: no memory (logged). */
-struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_tp *tp, int pe, uint16_t ctx);
-struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_tp *tp, int pe, uint16_t ctx);
+struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_eps *eps, int pe, uint16_t ctx);
+struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_eps *eps, int pe, uint16_t ctx);
 /* What the peer's head says of this PE's own flow. 0 or -EPROTO. */
-int wsh_efa_flow_told(struct wsh_efa_tp *tp, int pe, const struct wsh_efa_head *head);
+int wsh_efa_flow_acked(struct wsh_efa_eps *eps, int pe, const struct wsh_efa_head *head);
 
 static inline struct wsh_efa_flow *wsh_efa_flow_of(struct wsh_efa_ctx *ctx, int pe)
 {

@@ -43,27 +43,27 @@ static bool may_lock_all(void)
 }
 
 /* Providers that pin report a limit that is too low as a bare "out of memory", so look first. */
-static int check_memlock(const struct wsh_efa_tp *tp, size_t len)
+static int check_memlock(const struct wsh_efa_eps *eps, size_t len)
 {
     struct rlimit limit;
 
-    if (!wsh_efa_pins(tp->rail[0].info) || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+    if (!wsh_efa_pins(eps->rail[0].info) || getrlimit(RLIMIT_MEMLOCK, &limit) ||
         limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= len || may_lock_all())
         return 0;
     wsh_error(
         "%s pins the symmetric memory: %zu bytes are needed, the memlock limit is %llu (hard %llu); raise it "
         "(ulimit -l unlimited, /etc/security/limits.conf, docker --ulimit memlock=-1, LimitMEMLOCK=infinity "
         "for slurmd) or lower SHMEM_SYMMETRIC_SIZE",
-        tp->rail[0].name, len, (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
+        eps->rail[0].name, len, (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
     return -ENOMEM;
 }
 
 /* The provider puts memory behind all that it pins; where the memory cgroup has not so much left, the kernel kills. */
-static int check_cgroup(const struct wsh_efa_tp *tp, size_t len)
+static int check_cgroup(const struct wsh_efa_eps *eps, size_t len)
 {
     struct wsh_cgroup cgroup;
 
-    if (tp->number || !wsh_efa_pins(tp->rail[0].info)) /* the first lane puts it there */
+    if (eps->number || !wsh_efa_pins(eps->rail[0].info)) /* the first endpoint set puts it there */
         return 0;
     wsh_cgroup_read("", &cgroup);
     if (len <= cgroup.left)
@@ -71,7 +71,7 @@ static int check_cgroup(const struct wsh_efa_tp *tp, size_t len)
     wsh_error(
         "%s pins the symmetric memory: %zu MiB are needed, and of the %zu MiB that the memory cgroup allows "
         "%zu MiB are left; raise its limit (" WSH_CGROUP_SETTINGS ") or lower SHMEM_SYMMETRIC_SIZE",
-        tp->rail[0].name, len >> 20, cgroup.limit >> 20, cgroup.left >> 20);
+        eps->rail[0].name, len >> 20, cgroup.limit >> 20, cgroup.left >> 20);
     return -ENOMEM;
 }
 
@@ -151,7 +151,7 @@ static int mr_open_on(const struct wsh_efa_rail *rail, const struct piece *piece
  * Who knows the key of memory may read and write it. A provider that takes the keys it is asked for checks nothing
  * else, so the key must be one that nobody guesses. Others have keys of their own, and ignore this one.
  */
-static int draw_key(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, uint64_t *key)
+static int draw_key(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, uint64_t *key)
 {
     size_t size = rail->info->domain_attr->mr_key_size;
     int rc;
@@ -160,8 +160,8 @@ static int draw_key(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, uint
     if (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY)
         return 0;
     rc = wsh_random_fill(key, size && size < sizeof *key ? size : sizeof *key);
-    if (!rc && size && size < sizeof *key && !tp->my_pe && /* PE 0 for all: they have the same provider */
-        !__atomic_exchange_n(&tp->lanes->weak_keys, true, __ATOMIC_RELAXED))
+    if (!rc && size && size < sizeof *key && !eps->my_pe && /* PE 0 for all: they have the same provider */
+        !__atomic_exchange_n(&eps->efa->weak_keys, true, __ATOMIC_RELAXED))
         wsh_warn("memory keys of %s have only %zu bytes, which others on this network may guess; use another "
                  "provider (SHMEM_LIBFABRIC_PROVIDER) where that matters",
                  rail->name, size);
@@ -169,7 +169,7 @@ static int draw_key(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, uint
 }
 
 /* A key that is in use already is drawn again. */
-static int mr_open_drawn(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail, const struct piece *piece,
+static int mr_open_drawn(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, const struct piece *piece,
                          uint64_t access, struct fid_mr **mr)
 {
     int rc = -FI_ENOKEY;
@@ -177,7 +177,7 @@ static int mr_open_drawn(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
     for (int tries = 0; tries < EFA_KEY_TRIES && rc == -FI_ENOKEY; tries++) {
         uint64_t key;
 
-        rc = draw_key(tp, rail, &key);
+        rc = draw_key(eps, rail, &key);
         if (!rc)
             rc = mr_open_on(rail, piece, access, key, mr);
     }
@@ -185,51 +185,51 @@ static int mr_open_drawn(struct wsh_efa_tp *tp, const struct wsh_efa_rail *rail,
 }
 
 /* With every rail, or with none. */
-static int mr_open(struct wsh_efa_tp *tp, const struct piece *piece, uint64_t access, struct wsh_efa_mr *mr)
+static int mr_open(struct wsh_efa_eps *eps, const struct piece *piece, uint64_t access, struct wsh_efa_mr *mr)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; i < tp->n_rails && !rc; i++) {
-        rc = mr_open_drawn(tp, &tp->rail[i], piece, access, &mr->mr[i]);
+    for (uint32_t i = 0; i < eps->n_rails && !rc; i++) {
+        rc = mr_open_drawn(eps, &eps->rail[i], piece, access, &mr->mr[i]);
         mr->desc[i] = rc ? NULL : fi_mr_desc(mr->mr[i]);
     }
     if (rc)
-        wsh_efa_mem_close(tp, mr);
+        wsh_efa_mem_close(eps, mr);
     return rc;
 }
 
-void wsh_efa_mem_close(struct wsh_efa_tp *tp, struct wsh_efa_mr *mr)
+void wsh_efa_mem_close(struct wsh_efa_eps *eps, struct wsh_efa_mr *mr)
 {
     for (size_t i = 0; i < WSH_EFA_RAILS; i++)
         if (mr->mr[i])
-            wsh_efa_fid_close(&mr->mr[i]->fid, "memory region", &tp->rail[i]);
+            wsh_efa_fid_close(&mr->mr[i]->fid, "memory region", &eps->rail[i]);
     *mr = (struct wsh_efa_mr){0};
 }
 
 /* What spans and requests call descriptor. */
-static void *desc_of(const struct wsh_efa_tp *tp, struct wsh_efa_mr *mr)
+static void *desc_of(const struct wsh_efa_eps *eps, struct wsh_efa_mr *mr)
 {
-    return tp->n_rails > 1 ? mr : mr->desc[0];
+    return eps->n_rails > 1 ? mr : mr->desc[0];
 }
 
-static void fill_blob(const struct wsh_efa_tp *tp, const struct wsh_efa_lmem *lmem, void *blob,
+static void fill_blob(const struct wsh_efa_eps *eps, const struct wsh_efa_lmem *lmem, void *blob,
                       size_t *blob_len)
 {
     struct efa_mem_blob mem = {
         .version = EFA_MEM_VERSION,
-        .n_rails = tp->n_rails,
-        .addr = tp->virt_addr ? (uintptr_t)lmem->base.base : 0,
+        .n_rails = eps->n_rails,
+        .addr = eps->virt_addr ? (uintptr_t)lmem->base.base : 0,
         .len = lmem->base.len,
     };
 
-    for (uint32_t i = 0; i < tp->n_rails; i++)
+    for (uint32_t i = 0; i < eps->n_rails; i++)
         mem.key[i] = fi_mr_key(lmem->mr.mr[i]);
-    memcpy(blob, &mem, EFA_MEM_LEN(tp->n_rails));
-    *blob_len = EFA_MEM_LEN(tp->n_rails);
+    memcpy(blob, &mem, EFA_MEM_LEN(eps->n_rails));
+    *blob_len = EFA_MEM_LEN(eps->n_rails);
 }
 
 /* Device memory has another road, so that its refusal is no error. */
-static int refused(const struct wsh_efa_tp *tp, const struct wsh_mem *mem, int rc)
+static int refused(const struct wsh_efa_eps *eps, const struct wsh_mem *mem, int rc)
 {
     char text[EFA_TEXT_MAX];
 
@@ -237,16 +237,16 @@ static int refused(const struct wsh_efa_tp *tp, const struct wsh_mem *mem, int r
         snprintf(text, sizeof text,
                  "%s refuses %zu bytes of device memory of GPU %d (%s): other hosts reach them through host "
                  "memory",
-                 tp->rail[0].name, mem->len, mem->gpu, tp->lib.strerror(-rc));
-        return wsh_log_slower(tp->env->strict, WSH_LOG_INFO, text) ? -EIO : -ENOTSUP;
+                 eps->rail[0].name, mem->len, mem->gpu, eps->lib.strerror(-rc));
+        return wsh_log_slower(eps->env->strict, WSH_LOG_INFO, text) ? -EIO : -ENOTSUP;
     }
     wsh_error("cannot register %zu bytes of symmetric memory with %s: %s; lower SHMEM_SYMMETRIC_SIZE, or "
               "raise the memlock limit (ulimit -l)",
-              mem->len, tp->rail[0].name, tp->lib.strerror(-rc));
+              mem->len, eps->rail[0].name, eps->lib.strerror(-rc));
     return rc;
 }
 
-static struct piece piece_open(const struct wsh_efa_tp *tp, const struct wsh_mem *mem)
+static struct piece piece_open(const struct wsh_efa_eps *eps, const struct wsh_mem *mem)
 {
     struct piece piece = {mem->base, mem->len, FI_HMEM_SYSTEM, 0, -1, 0};
 
@@ -254,7 +254,7 @@ static struct piece piece_open(const struct wsh_efa_tp *tp, const struct wsh_mem
         return piece;
     piece.iface = FI_HMEM_CUDA;
     piece.gpu = mem->gpu;
-    if (wsh_efa_knows_dmabuf(&tp->lib))
+    if (wsh_efa_knows_dmabuf(&eps->lib))
         piece.fd = wsh_gpu_dmabuf(mem->base, mem->len, &piece.off);
     return piece;
 }
@@ -267,57 +267,57 @@ static void piece_close(const struct piece *piece)
 }
 
 /* Under the lock: buffers come while others use the domain. */
-static void note(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_efa_lmem *lmem)
+static void note(struct wsh_efa_eps *eps, const struct wsh_mem *mem, struct wsh_efa_lmem *lmem)
 {
-    tp->lmem[mem->seg] = lmem;
-    tp->n_device += mem->kind == WSH_MEM_DEVICE;
+    eps->lmem[mem->seg] = lmem;
+    eps->n_device += mem->kind == WSH_MEM_DEVICE;
     if (mem->kind == WSH_MEM_DEVICE)
         return;
-    tp->seg_base[mem->seg] = mem->base;
-    tp->seg_len[mem->seg] = mem->len;
+    eps->seg_base[mem->seg] = mem->base;
+    eps->seg_len[mem->seg] = mem->len;
 }
 
-int wsh_efa_mem_register(struct wsh_efa_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
-                         size_t *blob_len)
+int wsh_efa_mem_register(struct wsh_efa_eps *eps, const struct wsh_mem *mem, struct wsh_lmem **lmem,
+                         void *blob, size_t *blob_len)
 {
     struct wsh_efa_lmem *new;
     struct piece piece;
     int rc;
 
-    if (*blob_len < EFA_MEM_LEN(tp->n_rails))
+    if (*blob_len < EFA_MEM_LEN(eps->n_rails))
         return -ENOSPC;
     if (mem->kind == WSH_MEM_HOST &&
-        ((rc = check_memlock(tp, mem->len * tp->lanes->n)) || (rc = check_cgroup(tp, mem->len))))
+        ((rc = check_memlock(eps, mem->len * eps->efa->n)) || (rc = check_cgroup(eps, mem->len))))
         return rc;
     new = malloc(sizeof *new);
     if (!new)
         return -ENOMEM;
     *new = (struct wsh_efa_lmem){.base = {.seg = mem->seg, .base = mem->base, .len = mem->len}};
-    piece = piece_open(tp, mem);
-    wsh_efa_lock(tp);
-    rc = mr_open(tp, &piece, EFA_ACCESS, &new->mr);
+    piece = piece_open(eps, mem);
+    wsh_efa_lock(eps);
+    rc = mr_open(eps, &piece, EFA_ACCESS, &new->mr);
     if (!rc)
-        note(tp, mem, new);
-    wsh_efa_unlock(tp);
+        note(eps, mem, new);
+    wsh_efa_unlock(eps);
     piece_close(&piece);
     if (rc) {
         free(new);
-        return refused(tp, mem, rc);
+        return refused(eps, mem, rc);
     }
-    fill_blob(tp, new, blob, blob_len);
+    fill_blob(eps, new, blob, blob_len);
     *lmem = &new->base;
     return 0;
 }
 
-void wsh_efa_mem_release(struct wsh_efa_tp *tp, struct wsh_lmem *lmem)
+void wsh_efa_mem_release(struct wsh_efa_eps *eps, struct wsh_lmem *lmem)
 {
-    wsh_efa_lock(tp);
-    tp->seg_base[lmem->seg] = NULL;
-    tp->seg_len[lmem->seg] = 0;
-    tp->lmem[lmem->seg] = NULL;
-    tp->n_device -= lmem->seg >= WSH_SEG_DEVICE;
-    wsh_efa_mem_close(tp, &((struct wsh_efa_lmem *)lmem)->mr);
-    wsh_efa_unlock(tp);
+    wsh_efa_lock(eps);
+    eps->seg_base[lmem->seg] = NULL;
+    eps->seg_len[lmem->seg] = 0;
+    eps->lmem[lmem->seg] = NULL;
+    eps->n_device -= lmem->seg >= WSH_SEG_DEVICE;
+    wsh_efa_mem_close(eps, &((struct wsh_efa_lmem *)lmem)->mr);
+    wsh_efa_unlock(eps);
     free(lmem);
 }
 
@@ -327,55 +327,55 @@ static bool is_blob(const struct efa_mem_blob *mem, size_t len, unsigned n_rails
            len == EFA_MEM_LEN(n_rails);
 }
 
-int wsh_efa_mem_attach(struct wsh_efa_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+int wsh_efa_mem_attach(struct wsh_efa_eps *eps, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                        struct wsh_rmem *rmem)
 {
-    struct wsh_efa_peer *peer = &tp->peers[pe];
+    struct wsh_efa_peer *peer = &eps->peers[pe];
     struct efa_mem_blob mem = {0};
 
     memcpy(&mem, blob, blob_len < sizeof mem ? blob_len : sizeof mem);
     if (!is_blob(&mem, blob_len, peer->n_rails)) {
         wsh_error("PE %d describes its memory for %s in another form (%zu bytes); run the same library on "
                   "every PE",
-                  pe, tp->rail[0].name, blob_len);
+                  pe, eps->rail[0].name, blob_len);
         return -EPROTO;
     }
-    for (uint32_t i = 0; i < tp->n_rails && peer->path; i++)
+    for (uint32_t i = 0; i < eps->n_rails && peer->path; i++)
         peer->path[i].key[seg] = mem.key[wsh_topo_pair((int)i, peer->n_rails)];
     *rmem = (struct wsh_rmem){.pe = pe,
                               .seg = seg,
                               .len = mem.len,
-                              .map = pe == tp->my_pe ? tp->seg_base[seg] : NULL,
+                              .map = pe == eps->my_pe ? eps->seg_base[seg] : NULL,
                               .base = mem.addr,
                               .key = peer->path ? (uint64_t)seg : mem.key[0]};
     return 0;
 }
 
-int wsh_efa_mem_pools(struct wsh_efa_tp *tp)
+int wsh_efa_mem_pools(struct wsh_efa_eps *eps)
 {
-    struct wsh_efa_pool *const pools[] = {&tp->small, &tp->answer, &tp->large, &tp->rx};
+    struct wsh_efa_pool *const pools[] = {&eps->small, &eps->answer, &eps->large, &eps->rx};
 
-    if (!tp->mr_local)
+    if (!eps->mr_local)
         return 0;
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
         const struct piece piece = {pools[i]->slab, pools[i]->slab_len, FI_HMEM_SYSTEM, 0, -1, 0};
-        int rc = mr_open(tp, &piece, EFA_ACCESS_LOCAL, &tp->slab_mr[i]);
+        int rc = mr_open(eps, &piece, EFA_ACCESS_LOCAL, &eps->slab_mr[i]);
 
         if (rc) {
             wsh_error("cannot register %zu bytes of message buffers with %s: %s; check ulimit -l",
-                      pools[i]->slab_len, tp->rail[0].name, tp->lib.strerror(-rc));
+                      pools[i]->slab_len, eps->rail[0].name, eps->lib.strerror(-rc));
             return rc;
         }
-        wsh_efa_pool_set_desc(pools[i], desc_of(tp, &tp->slab_mr[i]));
+        wsh_efa_pool_set_desc(pools[i], desc_of(eps, &eps->slab_mr[i]));
     }
     return 0;
 }
 
 /* The segment that holds the bytes, or -1. */
-static int find(const struct wsh_efa_tp *tp, const void *addr, size_t len)
+static int find(const struct wsh_efa_eps *eps, const void *addr, size_t len)
 {
     for (int seg = 0; seg < WSH_SEGS; seg++) {
-        const struct wsh_lmem *lmem = tp->lmem[seg] ? &tp->lmem[seg]->base : NULL;
+        const struct wsh_lmem *lmem = eps->lmem[seg] ? &eps->lmem[seg]->base : NULL;
         size_t off = lmem ? (size_t)((const char *)addr - (const char *)lmem->base) : 0;
 
         if (lmem && off < lmem->len && len <= lmem->len - off)
@@ -384,17 +384,17 @@ static int find(const struct wsh_efa_tp *tp, const void *addr, size_t len)
     return -1;
 }
 
-bool wsh_efa_mem_find(const struct wsh_efa_tp *tp, const void *addr, size_t len, void **desc)
+bool wsh_efa_mem_find(const struct wsh_efa_eps *eps, const void *addr, size_t len, void **desc)
 {
-    int seg = find(tp, addr, len);
+    int seg = find(eps, addr, len);
 
     if (seg < 0)
         return false;
-    *desc = desc_of(tp, &tp->lmem[seg]->mr);
+    *desc = desc_of(eps, &eps->lmem[seg]->mr);
     return true;
 }
 
-bool wsh_efa_mem_is_device(const struct wsh_efa_tp *tp, const void *addr)
+bool wsh_efa_mem_is_device(const struct wsh_efa_eps *eps, const void *addr)
 {
-    return find(tp, addr, 1) >= WSH_SEG_DEVICE;
+    return find(eps, addr, 1) >= WSH_SEG_DEVICE;
 }

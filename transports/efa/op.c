@@ -9,11 +9,11 @@
 
 #define EFA_OPS_MAX 1024 /* under way at a time; beyond, callers wait */
 
-static void op_free(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+static void op_free(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
 {
-    op->next = tp->free_ops;
-    tp->free_ops = op;
-    tp->n_free_ops++;
+    op->next = eps->free_ops;
+    eps->free_ops = op;
+    eps->n_free_ops++;
 }
 
 static struct wsh_efa_op *op_of(struct wsh_srd_op *srd)
@@ -21,15 +21,15 @@ static struct wsh_efa_op *op_of(struct wsh_srd_op *srd)
     return (struct wsh_efa_op *)srd;
 }
 
-struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
                                   enum wsh_efa_what what)
 {
-    struct wsh_efa_op *op = tp->free_ops;
+    struct wsh_efa_op *op = eps->free_ops;
 
     if (!op)
         return NULL;
-    tp->free_ops = op->next;
-    tp->n_free_ops--;
+    eps->free_ops = op->next;
+    eps->n_free_ops--;
     op->srd = (struct wsh_srd_op){.kind = (uint8_t)kind};
     op->flow = flow;
     op->done = NULL;
@@ -46,22 +46,22 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-void wsh_efa_op_data(struct wsh_efa_tp *tp, struct wsh_efa_op *op, const void *local, size_t len,
+void wsh_efa_op_data(struct wsh_efa_eps *eps, struct wsh_efa_op *op, const void *local, size_t len,
                      uint64_t addr, uint64_t key)
 {
     op->local = (char *)local;
     op->len = len;
     op->addr = addr;
     op->key = key;
-    op->bounce = !wsh_efa_mem_desc(tp, local, len, &op->desc);
-    op->part = tp->n_rails > 1 ? wsh_efa_choice_part(&tp->choice, len, tp->part_max) : tp->part_max;
+    op->bounce = !wsh_efa_mem_desc(eps, local, len, &op->desc);
+    op->part = eps->n_rails > 1 ? wsh_efa_choice_part(&eps->choice, len, eps->part_max) : eps->part_max;
     if (op->bounce)
-        op->part = least(op->part, tp->large.buf_size);
+        op->part = least(op->part, eps->large.buf_size);
     op->srd.segments = (uint32_t)((len + op->part - 1) / op->part);
 }
 
 /* The next segment's memory: the user's where the provider can use it, else a buffer of ours (no message has one). */
-static struct wsh_efa_req *segment_new(struct wsh_efa_tp *tp, const struct wsh_efa_op *op,
+static struct wsh_efa_req *segment_new(struct wsh_efa_eps *eps, const struct wsh_efa_op *op,
                                        enum wsh_efa_req_kind kind, struct wsh_efa_span *span)
 {
     size_t off = op->srd.started * op->part;
@@ -71,7 +71,7 @@ static struct wsh_efa_req *segment_new(struct wsh_efa_tp *tp, const struct wsh_e
         *span = (struct wsh_efa_span){req->buf, req->desc, op->len, op->addr, op->key};
         return req;
     }
-    req = wsh_efa_req_get(op->bounce ? &tp->large : &tp->plain, kind, op->flow->pe);
+    req = wsh_efa_req_get(op->bounce ? &eps->large : &eps->plain, kind, op->flow->pe);
     if (!req)
         return NULL;
     *span = (struct wsh_efa_span){op->local + off, op->desc, least(op->part, op->len - off), op->addr + off,
@@ -89,31 +89,31 @@ static struct wsh_efa_req *segment_new(struct wsh_efa_tp *tp, const struct wsh_e
 }
 
 /* The engine is still at work with the op: what this brings about is looked after when it returns (settle). */
-static void note(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+static void note(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
 {
-    tp->given++;
+    eps->given++;
     if (op->noted)
         return;
     op->noted = true;
-    op->next = tp->noted;
-    tp->noted = op;
+    op->next = eps->noted;
+    eps->noted = op;
 }
 
-static int post_segment(struct wsh_efa_tp *tp, struct wsh_efa_op *op, enum wsh_efa_req_kind kind)
+static int post_segment(struct wsh_efa_eps *eps, struct wsh_efa_op *op, enum wsh_efa_req_kind kind)
 {
     struct wsh_efa_span span;
-    struct wsh_efa_req *req = segment_new(tp, op, kind, &span);
+    struct wsh_efa_req *req = segment_new(eps, op, kind, &span);
     bool imm = op->srd.grouped;
     int rc;
 
     if (!req) {
-        tp->starved = true;
+        eps->starved = true;
         return -EAGAIN;
     }
-    rc = wsh_efa_post(tp, req, &span, imm ? FI_REMOTE_CQ_DATA : 0,
-                      imm ? wsh_srd_imm_pack((uint32_t)tp->my_pe, op->flow->ctx->number, op->srd.group) : 0);
+    rc = wsh_efa_post(eps, req, &span, imm ? FI_REMOTE_CQ_DATA : 0,
+                      imm ? wsh_srd_imm_pack((uint32_t)eps->my_pe, op->flow->ctx->number, op->srd.group) : 0);
     if (rc) {
-        tp->starved = true;
+        eps->starved = true;
         if (req != op->msg)
             wsh_efa_req_put(req);
         return rc;
@@ -121,8 +121,8 @@ static int post_segment(struct wsh_efa_tp *tp, struct wsh_efa_op *op, enum wsh_e
     op->msg = NULL;
     req->op = op;
     op->in_flight++;
-    note(tp, op);
-    if (tp->native && kind == EFA_REQ_WRITE)
+    note(eps, op);
+    if (eps->native && kind == EFA_REQ_WRITE)
         wsh_efa_direct_begin(op->flow, EFA_REQ_WRITE);
     return 0;
 }
@@ -140,108 +140,108 @@ static int io_read(void *arg, struct wsh_srd_op *srd)
 static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stamp)
 {
     static const struct wsh_efa_place none;
-    struct wsh_efa_tp *tp = arg;
+    struct wsh_efa_eps *eps = arg;
     struct wsh_efa_op *op = op_of(srd);
     struct wsh_efa_flow *flow = op->flow;
     int rc;
 
     if (!op->msg)
-        op->msg = wsh_efa_signal_message(tp, flow, &none, NULL, 0, &op->signal, op->value);
+        op->msg = wsh_efa_signal_message(eps, flow, &none, NULL, 0, &op->signal, op->value);
     if (!op->msg) {
-        tp->starved = true;
+        eps->starved = true;
         return -EAGAIN;
     }
-    rc = wsh_efa_msg_send(tp, op->msg, stamp);
+    rc = wsh_efa_msg_send(eps, op->msg, stamp);
     if (rc) {
-        tp->starved = true;
+        eps->starved = true;
         return rc;
     }
     op->msg = NULL;
     flow->type[flow->srd.sent & (flow->srd.window - 1)] = op->what;
-    note(tp, op);
+    note(eps, op);
     return 0;
 }
 
-int wsh_efa_op_init(struct wsh_efa_tp *tp)
+int wsh_efa_op_init(struct wsh_efa_eps *eps)
 {
-    tp->io = (struct wsh_srd_io){io_write, io_read, io_send, tp};
-    tp->op_slab = calloc(EFA_OPS_MAX, sizeof *tp->op_slab);
-    if (!tp->op_slab)
+    eps->io = (struct wsh_srd_io){io_write, io_read, io_send, eps};
+    eps->op_slab = calloc(EFA_OPS_MAX, sizeof *eps->op_slab);
+    if (!eps->op_slab)
         return -ENOMEM;
     for (size_t i = EFA_OPS_MAX; i--;)
-        op_free(tp, &tp->op_slab[i]);
+        op_free(eps, &eps->op_slab[i]);
     return 0;
 }
 
-void wsh_efa_op_wait(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow)
+void wsh_efa_op_wait(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
 {
     if (flow->waiting || !wsh_srd_flow_parked(&flow->srd))
         return;
     flow->waiting = true;
-    flow->next = tp->waiting;
-    tp->waiting = flow;
+    flow->next = eps->waiting;
+    eps->waiting = flow;
 }
 
-static void free_if_over(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+static void free_if_over(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
 {
     if (!op->in_flight && !op->noted && wsh_srd_op_over(&op->srd))
-        op_free(tp, op);
+        op_free(eps, op);
 }
 
 /* Natively what is given to the provider is in order, which is all that the engine wants to know of its end. */
-static int report(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+static int report(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
 {
     struct wsh_efa_flow *flow = op->flow;
 
-    if (!tp->native || op->srd.kind == WSH_SRD_GET || op->reported == op->srd.started)
+    if (!eps->native || op->srd.kind == WSH_SRD_GET || op->reported == op->srd.started)
         return 0;
     for (; op->reported < op->srd.started; op->reported++)
         wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
-    return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &tp->io) : 0;
+    return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &eps->io) : 0;
 }
 
-static int settle(struct wsh_efa_tp *tp)
+static int settle(struct wsh_efa_eps *eps)
 {
     int rc = 0;
 
-    while (tp->noted) {
-        struct wsh_efa_op *op = tp->noted;
+    while (eps->noted) {
+        struct wsh_efa_op *op = eps->noted;
         int err;
 
-        tp->noted = op->next;
+        eps->noted = op->next;
         op->noted = false;
-        err = report(tp, op);
+        err = report(eps, op);
         rc = rc ? rc : err;
-        wsh_efa_op_wait(tp, op->flow);
-        free_if_over(tp, op);
+        wsh_efa_op_wait(eps, op->flow);
+        free_if_over(eps, op);
     }
     return rc;
 }
 
-void wsh_efa_op_refuse(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+void wsh_efa_op_refuse(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
 {
     if (op->msg)
         wsh_efa_req_put(op->msg);
     if (!op->in_flight)
-        op_free(tp, op);
+        op_free(eps, op);
 }
 
 /* Something is parked only while others find room too; beyond, callers wait. */
-static bool may_park(const struct wsh_efa_tp *tp, const struct wsh_efa_op *op)
+static bool may_park(const struct wsh_efa_eps *eps, const struct wsh_efa_op *op)
 {
-    return tp->n_free_ops > EFA_OPS_MAX / 4 && (!op->msg || tp->small.n_free > tp->small.n / 4);
+    return eps->n_free_ops > EFA_OPS_MAX / 4 && (!op->msg || eps->small.n_free > eps->small.n / 4);
 }
 
-int wsh_efa_op_submit(struct wsh_efa_tp *tp, struct wsh_efa_op *op, struct wsh_done *done)
+int wsh_efa_op_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, struct wsh_done *done)
 {
     struct wsh_efa_flow *flow = op->flow;
     unsigned what = op->what;
     int rc;
 
-    op->srd.keep = may_park(tp, op);
-    rc = wsh_srd_submit(&flow->ctx->srd, &flow->srd, &op->srd, &tp->io);
+    op->srd.keep = may_park(eps, op);
+    rc = wsh_srd_submit(&flow->ctx->srd, &flow->srd, &op->srd, &eps->io);
     if (rc) {
-        wsh_efa_op_refuse(tp, op);
+        wsh_efa_op_refuse(eps, op);
         return rc;
     }
     if (what < EFA_WHATS)
@@ -250,8 +250,8 @@ int wsh_efa_op_submit(struct wsh_efa_tp *tp, struct wsh_efa_op *op, struct wsh_d
         op->done = done;
         wsh_efa_done_add(done);
     }
-    wsh_efa_op_wait(tp, flow);
-    return settle(tp);
+    wsh_efa_op_wait(eps, flow);
+    return settle(eps);
 }
 
 static void data_done(struct wsh_efa_op *op)
@@ -264,40 +264,40 @@ static void data_done(struct wsh_efa_op *op)
     wsh_efa_done_sub(done);
 }
 
-void wsh_efa_op_part_done(struct wsh_efa_tp *tp, struct wsh_efa_op *op)
+void wsh_efa_op_part_done(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
 {
     struct wsh_efa_flow *flow = op->flow;
 
     op->in_flight--;
     if (!op->in_flight && op->srd.started == op->srd.segments)
         data_done(op);
-    if (tp->native && op->srd.kind != WSH_SRD_GET) {
+    if (eps->native && op->srd.kind != WSH_SRD_GET) {
         wsh_efa_direct_end(flow, EFA_REQ_WRITE);
     } else {
         wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
-        wsh_efa_op_wait(tp, flow);
+        wsh_efa_op_wait(eps, flow);
     }
-    free_if_over(tp, op);
+    free_if_over(eps, op);
 }
 
-int wsh_efa_op_progress(struct wsh_efa_tp *tp)
+int wsh_efa_op_progress(struct wsh_efa_eps *eps)
 {
-    struct wsh_efa_flow *flow = tp->waiting;
-    uint64_t given = tp->given;
+    struct wsh_efa_flow *flow = eps->waiting;
+    uint64_t given = eps->given;
     int rc = 0;
 
-    tp->waiting = NULL;
-    tp->starved = false;
+    eps->waiting = NULL;
+    eps->starved = false;
     while (flow) {
         struct wsh_efa_flow *next = flow->next;
 
         flow->waiting = false;
         if (!rc)
-            rc = wsh_srd_pump(&flow->srd, &tp->io);
-        wsh_efa_op_wait(tp, flow);
+            rc = wsh_srd_pump(&flow->srd, &eps->io);
+        wsh_efa_op_wait(eps, flow);
         if (!rc)
-            rc = settle(tp);
+            rc = settle(eps);
         flow = next;
     }
-    return rc ? rc : (int)(tp->given - given);
+    return rc ? rc : (int)(eps->given - given);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows how PEs find each other over one provider. */
 #define _GNU_SOURCE
-#include "transports/efa/efa.h"
+#include "transports/efa/endpoints.h"
 
 #include "base/log.h"
 #include "topo/topo.h"
@@ -32,13 +32,13 @@ struct efa_address {
 _Static_assert(sizeof(struct efa_address) <= WSH_TP_ADDRESS_MAX, "an address fits into its blob");
 
 /* The names of all rails, behind each other; *names_len in: room, out: bytes. */
-static int get_names(struct wsh_efa_tp *tp, char *names, size_t *names_len)
+static int get_names(struct wsh_efa_eps *eps, char *names, size_t *names_len)
 {
     size_t room = *names_len, used = 0;
 
-    for (uint32_t i = 0; i < tp->n_rails; i++) {
+    for (uint32_t i = 0; i < eps->n_rails; i++) {
         size_t len = room - used;
-        int rc = wsh_efa_rail_name(&tp->rail[i], &tp->lib, names + used, &len);
+        int rc = wsh_efa_rail_name(&eps->rail[i], &eps->lib, names + used, &len);
 
         if (rc)
             return rc;
@@ -48,32 +48,32 @@ static int get_names(struct wsh_efa_tp *tp, char *names, size_t *names_len)
     return 0;
 }
 
-int wsh_efa_address(struct wsh_efa_tp *tp, void *blob, size_t *len)
+int wsh_efa_address(struct wsh_efa_eps *eps, void *blob, size_t *len)
 {
     struct efa_address addr = {.version = EFA_ADDRESS_VERSION,
                                .wire = EFA_WIRE_VERSION,
-                               .n_rails = tp->n_rails,
-                               .window = tp->window,
-                               .imms = tp->imms,
-                               .msg_max = (uint32_t)tp->msg_max};
+                               .n_rails = eps->n_rails,
+                               .window = eps->window,
+                               .imms = eps->imms,
+                               .msg_max = (uint32_t)eps->msg_max};
     size_t names_len = sizeof addr.name;
-    int rc = get_names(tp, addr.name, &names_len);
+    int rc = get_names(eps, addr.name, &names_len);
 
     if (rc)
         return rc;
     if (*len < EFA_ADDRESS_LEN(names_len))
         return -ENOSPC;
-    addr.name_len = (uint16_t)(names_len / tp->n_rails);
-    strncpy(addr.provider, tp->rail[0].info->fabric_attr->prov_name, sizeof addr.provider - 1);
+    addr.name_len = (uint16_t)(names_len / eps->n_rails);
+    strncpy(addr.provider, eps->rail[0].info->fabric_attr->prov_name, sizeof addr.provider - 1);
     memcpy(blob, &addr, EFA_ADDRESS_LEN(names_len));
     *len = EFA_ADDRESS_LEN(names_len);
     if (!strncmp(addr.name, EFA_SHM_PREFIX, strlen(EFA_SHM_PREFIX)))
-        snprintf(tp->shm_name, sizeof tp->shm_name, "/%.*s", (int)sizeof tp->shm_name - 2,
+        snprintf(eps->shm_name, sizeof eps->shm_name, "/%.*s", (int)sizeof eps->shm_name - 2,
                  addr.name + strlen(EFA_SHM_PREFIX));
     return 0;
 }
 
-static const char *address_fault(const struct wsh_efa_tp *tp, const struct efa_address *addr, size_t len)
+static const char *address_fault(const struct wsh_efa_eps *eps, const struct efa_address *addr, size_t len)
 {
     if (len < EFA_ADDRESS_LEN(0) || addr->version != EFA_ADDRESS_VERSION || addr->wire != EFA_WIRE_VERSION)
         return "in another form; run the same library on every PE";
@@ -81,16 +81,16 @@ static const char *address_fault(const struct wsh_efa_tp *tp, const struct efa_a
         len != EFA_ADDRESS_LEN(addr->n_rails * addr->name_len))
         return "of a wrong length; run the same library on every PE";
     if (!addr->window || addr->window & (addr->window - 1) || addr->window > WSH_SRD_WINDOW_MAX ||
-        addr->msg_max != tp->msg_max)
+        addr->msg_max != eps->msg_max)
         return "with other limits; run the same library on every PE";
     if (!memchr(addr->provider, '\0', sizeof addr->provider))
         return "with a broken provider name; run the same library on every PE";
     return NULL;
 }
 
-static int check_address(const struct wsh_efa_tp *tp, int pe, const struct efa_address *addr, size_t len)
+static int check_address(const struct wsh_efa_eps *eps, int pe, const struct efa_address *addr, size_t len)
 {
-    const char *mine = tp->rail[0].info->fabric_attr->prov_name, *fault = address_fault(tp, addr, len);
+    const char *mine = eps->rail[0].info->fabric_attr->prov_name, *fault = address_fault(eps, addr, len);
 
     if (fault) {
         wsh_error("PE %d gives a libfabric address %s", pe, fault);
@@ -115,10 +115,10 @@ static uint32_t least(uint32_t a, uint32_t b)
  * A peer's rail is entered where this PE sends to it, and where it sends to this PE: the device of a target must know
  * the initiator. Numbers of rails may differ.
  */
-static int enter_rails(struct wsh_efa_tp *tp, int pe, const struct efa_address *addr)
+static int enter_rails(struct wsh_efa_eps *eps, int pe, const struct efa_address *addr)
 {
-    struct wsh_efa_peer *peer = &tp->peers[pe];
-    int mine = (int)tp->n_rails, theirs = (int)addr->n_rails, rc = 0;
+    struct wsh_efa_peer *peer = &eps->peers[pe];
+    int mine = (int)eps->n_rails, theirs = (int)addr->n_rails, rc = 0;
 
     for (int i = 0; i < mine; i++)
         for (int k = 0; k < theirs && !rc; k++) {
@@ -126,7 +126,7 @@ static int enter_rails(struct wsh_efa_tp *tp, int pe, const struct efa_address *
 
             if (k != wsh_topo_pair(i, theirs) && i != wsh_topo_pair(k, mine))
                 continue;
-            rc = wsh_efa_rail_insert(&tp->rail[i], &tp->lib, addr->name + k * addr->name_len, pe, &entry);
+            rc = wsh_efa_rail_insert(&eps->rail[i], &eps->lib, addr->name + k * addr->name_len, pe, &entry);
             if (k != wsh_topo_pair(i, theirs))
                 continue;
             if (peer->path)
@@ -137,57 +137,57 @@ static int enter_rails(struct wsh_efa_tp *tp, int pe, const struct efa_address *
     return rc;
 }
 
-static int open_paths(struct wsh_efa_tp *tp, struct wsh_efa_peer *peer, uint32_t n_rails)
+static int open_paths(struct wsh_efa_eps *eps, struct wsh_efa_peer *peer, uint32_t n_rails)
 {
     peer->n_rails = (uint8_t)n_rails;
-    if (tp->n_rails == 1)
+    if (eps->n_rails == 1)
         return 0;
-    peer->paths = (uint8_t)((1u << tp->n_rails) - 1);
-    peer->path = calloc(tp->n_rails, sizeof *peer->path);
+    peer->paths = (uint8_t)((1u << eps->n_rails) - 1);
+    peer->path = calloc(eps->n_rails, sizeof *peer->path);
     return peer->path ? 0 : -ENOMEM;
 }
 
-static int add_peer(struct wsh_efa_tp *tp, int pe, const void *blob)
+static int add_peer(struct wsh_efa_eps *eps, int pe, const void *blob)
 {
-    struct wsh_efa_peer *peer = &tp->peers[pe];
+    struct wsh_efa_peer *peer = &eps->peers[pe];
     struct efa_address addr = {0};
     size_t len;
-    const void *part = wsh_efa_parts_get(blob, tp->number, &len);
+    const void *part = wsh_efa_parts_get(blob, eps->number, &len);
     int rc;
 
     memcpy(&addr, part, len < sizeof addr ? len : sizeof addr);
-    if ((rc = check_address(tp, pe, &addr, len)))
+    if ((rc = check_address(eps, pe, &addr, len)))
         return rc;
-    if ((rc = open_paths(tp, peer, addr.n_rails)) || (rc = enter_rails(tp, pe, &addr)))
+    if ((rc = open_paths(eps, peer, addr.n_rails)) || (rc = enter_rails(eps, pe, &addr)))
         return rc;
-    /* Its tellings, and the replies to this PE's fetches, need receives here as well. */
+    /* Its acks, and the replies to this PE's fetches, need receives here as well. */
     peer->window = addr.window;
-    peer->link = (struct wsh_srd_link){.msgs_max = least(addr.window, tp->window),
-                                       .imms_max = least(addr.imms, tp->imms),
-                                       .fetches_max = tp->window};
-    peer->msg_max = (uint16_t)(addr.msg_max < tp->msg_max ? addr.msg_max : tp->msg_max);
+    peer->link = (struct wsh_srd_link){.msgs_max = least(addr.window, eps->window),
+                                       .imms_max = least(addr.imms, eps->imms),
+                                       .fetches_max = eps->window};
+    peer->msg_max = (uint16_t)(addr.msg_max < eps->msg_max ? addr.msg_max : eps->msg_max);
     peer->connected = true;
     return 0;
 }
 
-static int hello(struct wsh_efa_tp *tp, int pe)
+static int hello(struct wsh_efa_eps *eps, int pe)
 {
-    struct wsh_efa_flow *flow = wsh_efa_flow_of(tp->own, pe);
+    struct wsh_efa_flow *flow = wsh_efa_flow_of(eps->own, pe);
     struct wsh_efa_req *req =
-        flow ? wsh_efa_msg_new(tp, flow, EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)) : NULL;
+        flow ? wsh_efa_msg_new(eps, flow, EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)) : NULL;
 
     if (!req)
         return flow ? -EAGAIN : -ENOMEM;
-    return wsh_efa_msg_submit(tp, flow, req, EFA_SIGNALS);
+    return wsh_efa_msg_submit(eps, flow, req, EFA_SIGNALS);
 }
 
-static int say_hello(struct wsh_efa_tp *tp)
+static int say_hello(struct wsh_efa_eps *eps)
 {
     int rc = 0;
 
-    for (; tp->hello_next < tp->n_pes && !rc; tp->hello_next += !rc)
-        if (tp->hello_next != tp->my_pe && tp->peers[tp->hello_next].connected)
-            rc = hello(tp, tp->hello_next);
+    for (; eps->hello_next < eps->n_pes && !rc; eps->hello_next += !rc)
+        if (eps->hello_next != eps->my_pe && eps->peers[eps->hello_next].connected)
+            rc = hello(eps, eps->hello_next);
     return rc;
 }
 
@@ -195,55 +195,55 @@ static int say_hello(struct wsh_efa_tp *tp)
  * The shm provider maps a peer's file when it first sends to it. Once every peer has greeted this PE, none needs
  * the name any more: unlinked here, the file cannot outlive a PE that is killed.
  */
-static int unlink_shm(struct wsh_efa_tp *tp)
+static int unlink_shm(struct wsh_efa_eps *eps)
 {
-    int expected = 0, rc = say_hello(tp);
+    int expected = 0, rc = say_hello(eps);
 
     if (rc)
         return rc;
-    for (int pe = 0; pe < tp->n_pes; pe++)
-        expected += pe != tp->my_pe && tp->peers[pe].connected;
-    if (tp->hellos < expected || wsh_srd_ctx_pending(&tp->own->srd))
+    for (int pe = 0; pe < eps->n_pes; pe++)
+        expected += pe != eps->my_pe && eps->peers[pe].connected;
+    if (eps->hellos < expected || wsh_srd_ctx_pending(&eps->own->srd))
         return -EAGAIN;
-    shm_unlink(tp->shm_name);
-    tp->shm_name[0] = '\0';
+    shm_unlink(eps->shm_name);
+    eps->shm_name[0] = '\0';
     return 0;
 }
 
 /* Also of PEs that have not opened this transport: no guess is right for them either. */
-static void make_tags(struct wsh_efa_tp *tp, const struct wsh_tp_peers *peers)
+static void make_tags(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers)
 {
-    for (int pe = 0; pe < tp->n_pes; pe++) {
-        struct wsh_efa_peer *peer = &tp->peers[pe];
-        uint32_t me = (uint32_t)tp->my_pe, other = (uint32_t)pe;
+    for (int pe = 0; pe < eps->n_pes; pe++) {
+        struct wsh_efa_peer *peer = &eps->peers[pe];
+        uint32_t me = (uint32_t)eps->my_pe, other = (uint32_t)pe;
 
         peer->tag_in = wsh_secret_tag(&peers->secret, other, me, peers->generation);
         peer->tag_out = wsh_secret_tag(&peers->secret, me, other, peers->generation);
     }
 }
 
-int wsh_efa_connect(struct wsh_efa_tp *tp, const struct wsh_tp_peers *peers)
+int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers)
 {
     int rc = 0;
 
-    wsh_efa_lock(tp);
-    if (!tp->joined)
-        make_tags(tp, peers);
+    wsh_efa_lock(eps);
+    if (!eps->joined)
+        make_tags(eps, peers);
     for (int pe = 0; pe < peers->n_pes && !rc; pe++)
-        if (peers->len[pe] && !tp->peers[pe].connected)
-            rc = add_peer(tp, pe, peers->address[pe]);
-    tp->joined = !rc;
-    if (!rc && tp->shm_name[0])
-        rc = unlink_shm(tp);
-    wsh_efa_unlock(tp);
+        if (peers->len[pe] && !eps->peers[pe].connected)
+            rc = add_peer(eps, pe, peers->address[pe]);
+    eps->joined = !rc;
+    if (!rc && eps->shm_name[0])
+        rc = unlink_shm(eps);
+    wsh_efa_unlock(eps);
     return rc;
 }
 
-unsigned wsh_efa_reach(struct wsh_efa_tp *tp, int pe, enum wsh_mem_kind kind)
+unsigned wsh_efa_reach(struct wsh_efa_eps *eps, int pe, enum wsh_mem_kind kind)
 {
-    if (!tp->peers[pe].connected)
+    if (!eps->peers[pe].connected)
         return 0;
     if (kind != WSH_MEM_HOST) /* what the target's CPU would have to do is left to others */
-        return tp->hmem ? WSH_REACH_PUT | WSH_REACH_GET : 0;
+        return eps->hmem ? WSH_REACH_PUT | WSH_REACH_GET : 0;
     return WSH_REACH_ALL;
 }

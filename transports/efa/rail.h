@@ -26,7 +26,7 @@ struct wsh_efa_rail {
     uint32_t ended;           /* times that the queue had something */
     uint32_t full_at;         /* … when a request last found no room … */
     double full_since;        /* … since then; 0: never */
-    uint32_t run;             /* … that it has without a doorbell (run.c) */
+    uint32_t batched;         /* … that it has without a doorbell (batch.c) */
     struct wsh_efa_req *held; /* to be given next, with … */
     uint64_t held_imm;        /* … this immediate data */
     bool hmem;                /* takes device memory */

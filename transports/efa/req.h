@@ -20,7 +20,7 @@ enum wsh_efa_req_kind { EFA_REQ_WRITE, EFA_REQ_READ, EFA_REQ_SEND, EFA_REQ_RECV,
 #define EFA_INJECTED_MAX 64
 
 /* With several rails: where a request went, and all that it takes to go again by another. */
-struct wsh_efa_way {
+struct wsh_efa_wr {
     uint8_t rail, kind; /* kind: of one that waits to go again */
     void *local, *desc;
     uint64_t addr, key; /* key: segment of the peer */
@@ -43,7 +43,7 @@ struct wsh_efa_req {
     uint32_t len;          /* … and how much; message: bytes in buf */
     struct wsh_efa_pool *pool;
     struct wsh_efa_req *next;
-    struct wsh_efa_way way;
+    struct wsh_efa_wr wr;
 };
 
 struct wsh_efa_pool {

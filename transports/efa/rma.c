@@ -9,16 +9,15 @@
 /*
  * A write or read that is an operation of its own, which may start now. In line for the same reason as wsh_efa_post.
  */
-static inline __attribute__((always_inline)) int post_whole(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
-                                                            struct wsh_efa_req *req,
-                                                            const struct wsh_efa_span *span,
-                                                            struct wsh_done *done, uint64_t flags)
+static inline __attribute__((always_inline)) int
+post_whole(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+           const struct wsh_efa_span *span, struct wsh_done *done, uint64_t flags)
 {
     int rc;
 
     if (!req)
         return -EAGAIN;
-    rc = wsh_efa_post(tp, req, span, flags, 0);
+    rc = wsh_efa_post(eps, req, span, flags, 0);
     if (rc) {
         wsh_efa_req_put(req);
         return rc;
@@ -30,27 +29,27 @@ static inline __attribute__((always_inline)) int post_whole(struct wsh_efa_tp *t
 }
 
 /* The source is reusable at once: the provider injects it, or a buffer of ours holds it. */
-static inline __attribute__((always_inline)) int put_copied(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
-                                                            struct wsh_efa_span *span)
+static inline __attribute__((always_inline)) int
+put_copied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_span *span)
 {
     struct wsh_efa_req *req;
 
-    if (span->len <= tp->inject_max)
-        return post_whole(tp, flow, wsh_efa_req_get(&tp->plain, EFA_REQ_WRITE, flow->pe), span, NULL,
+    if (span->len <= eps->inject_max)
+        return post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, flow->pe), span, NULL,
                           FI_INJECT);
-    req = wsh_efa_req_get(&tp->small, EFA_REQ_WRITE, flow->pe);
+    req = wsh_efa_req_get(&eps->small, EFA_REQ_WRITE, flow->pe);
     if (!req)
         return -EAGAIN;
     memcpy(req->buf, span->local, span->len);
     span->local = req->buf;
     span->desc = req->desc;
-    return post_whole(tp, flow, req, span, NULL, 0);
+    return post_whole(eps, flow, req, span, NULL, 0);
 }
 
-static int put_message(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const struct wsh_rmem *rmem,
+static int put_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_rmem *rmem,
                        size_t off, const void *src, size_t len)
 {
-    struct wsh_efa_req *req = wsh_efa_msg_new(tp, flow, EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg) + len);
+    struct wsh_efa_req *req = wsh_efa_msg_new(eps, flow, EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg) + len);
     struct wsh_efa_put_msg *msg;
 
     if (!req)
@@ -58,37 +57,37 @@ static int put_message(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const s
     msg = (struct wsh_efa_put_msg *)req->buf;
     msg->data = (struct wsh_efa_place){.seg = (uint8_t)rmem->seg, .off = off};
     memcpy(msg->bytes, src, len);
-    return wsh_efa_msg_submit(tp, flow, req, EFA_PUTS);
+    return wsh_efa_msg_submit(eps, flow, req, EFA_PUTS);
 }
 
-static bool by_message(const struct wsh_efa_tp *tp)
+static bool by_message(const struct wsh_efa_eps *eps)
 {
-    return wsh_unlikely(tp->put != EFA_PUT_WRITES) && (tp->put == EFA_PUT_MESSAGES || tp->n_writes);
+    return wsh_unlikely(eps->put != EFA_PUT_WRITES) && (eps->put == EFA_PUT_MESSAGES || eps->n_writes);
 }
 
-static bool fits_message(const struct wsh_efa_tp *tp, int pe, size_t len)
+static bool fits_message(const struct wsh_efa_eps *eps, int pe, size_t len)
 {
-    return sizeof(struct wsh_efa_put_msg) + len <= tp->peers[pe].msg_max;
+    return sizeof(struct wsh_efa_put_msg) + len <= eps->peers[pe].msg_max;
 }
 
-static int submit(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+static int submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
                   const struct wsh_efa_span *span, struct wsh_done *done)
 {
-    struct wsh_efa_op *op = wsh_efa_op_new(tp, flow, kind, kind == WSH_SRD_GET ? EFA_GETS : EFA_PUTS);
+    struct wsh_efa_op *op = wsh_efa_op_new(eps, flow, kind, kind == WSH_SRD_GET ? EFA_GETS : EFA_PUTS);
 
     if (!op)
         return -EAGAIN;
-    wsh_efa_op_data(tp, op, span->local, span->len, span->addr, span->key);
+    wsh_efa_op_data(eps, op, span->local, span->len, span->addr, span->key);
     op->srd.counted = kind == WSH_SRD_PUT && wsh_srd_wants_counts(&flow->srd);
     op->srd.unordered = kind == WSH_SRD_GET && !done;
-    return wsh_efa_op_submit(tp, op, done);
+    return wsh_efa_op_submit(eps, op, done);
 }
 
 /* A put of copied bytes that the target is to count, or that waits here. */
-static int put_kept(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const struct wsh_efa_span *span)
+static int put_kept(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_span *span)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&tp->small, EFA_REQ_WRITE, flow->pe);
-    struct wsh_efa_op *op = req ? wsh_efa_op_new(tp, flow, WSH_SRD_PUT, EFA_PUTS) : NULL;
+    struct wsh_efa_req *req = wsh_efa_req_get(&eps->small, EFA_REQ_WRITE, flow->pe);
+    struct wsh_efa_op *op = req ? wsh_efa_op_new(eps, flow, WSH_SRD_PUT, EFA_PUTS) : NULL;
 
     if (!op) {
         if (req)
@@ -102,14 +101,14 @@ static int put_kept(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow, const stru
     op->key = span->key;
     op->srd.segments = 1;
     op->srd.counted = wsh_srd_wants_counts(&flow->srd);
-    return wsh_efa_op_submit(tp, op, NULL);
+    return wsh_efa_op_submit(eps, op, NULL);
 }
 
 /* True: one write may start now, and counts as started. */
-static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa_tp *tp,
+static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa_eps *eps,
                                                             struct wsh_efa_flow *flow)
 {
-    if (tp->native) {
+    if (eps->native) {
         if (!wsh_efa_open(flow))
             return false;
         wsh_efa_direct_begin(flow, EFA_REQ_WRITE);
@@ -118,27 +117,27 @@ static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa
     return wsh_srd_put_fast(&flow->ctx->srd, &flow->srd);
 }
 
-static inline void put_refused(const struct wsh_efa_tp *tp, struct wsh_efa_flow *flow)
+static inline void put_refused(const struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
 {
-    if (tp->native)
+    if (eps->native)
         wsh_efa_direct_end(flow, EFA_REQ_WRITE);
     else
         wsh_srd_put_refused(&flow->ctx->srd, &flow->srd);
 }
 
 /* A look at what is under way may open the writes of this epoch. */
-static bool put_opens(const struct wsh_efa_tp *tp, struct wsh_efa_flow *flow)
+static bool put_opens(const struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
 {
-    return wsh_srd_put_kind(&flow->ctx->srd, &flow->srd, true) == WSH_SRD_PUT && put_begin(tp, flow);
+    return wsh_srd_put_kind(&flow->ctx->srd, &flow->srd, true) == WSH_SRD_PUT && put_begin(eps, flow);
 }
 
-static __attribute__((noinline)) int put_later(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
+static __attribute__((noinline)) int put_later(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow,
                                                const struct wsh_rmem *rmem, const struct wsh_efa_span *span,
                                                bool copied, bool by_cpus, struct wsh_done *done)
 {
-    if (by_cpus && fits_message(tp, rmem->pe, span->len) && !wsh_efa_open(flow))
-        return put_message(tp, flow, rmem, span->addr - rmem->base, span->local, span->len);
-    return copied ? put_kept(tp, flow, span) : submit(tp, flow, WSH_SRD_PUT, span, done);
+    if (by_cpus && fits_message(eps, rmem->pe, span->len) && !wsh_efa_open(flow))
+        return put_message(eps, flow, rmem, span->addr - rmem->base, span->local, span->len);
+    return copied ? put_kept(eps, flow, span) : submit(eps, flow, WSH_SRD_PUT, span, done);
 }
 
 /*
@@ -146,43 +145,43 @@ static __attribute__((noinline)) int put_later(struct wsh_efa_tp *tp, struct wsh
  * where `readable` is not set, and nothing may copy from it.
  */
 static inline __attribute__((always_inline)) int
-put_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
+put_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
            const void *src, size_t len, struct wsh_done *done, bool by_cpus, bool readable)
 {
-    struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(tp, rmem)};
+    struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(eps, rmem)};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool copied = readable && (len <= tp->copy_always || (done && fits_message(tp, rmem->pe, len)));
+    bool copied = readable && (len <= eps->copy_always || (done && fits_message(eps, rmem->pe, len)));
     int rc;
 
-    if (wsh_unlikely(tp->failed || !flow))
-        return flow ? tp->failed : -ENOMEM;
-    if (by_cpus && by_message(tp) && fits_message(tp, rmem->pe, len))
-        return put_message(tp, flow, rmem, off, src, len);
-    if ((!copied && (len > tp->whole_max || !wsh_efa_mem_desc(tp, src, len, &span.desc))) ||
-        (wsh_unlikely(!put_begin(tp, flow)) && !put_opens(tp, flow)))
-        return put_later(tp, flow, rmem, &span, copied, by_cpus, done);
+    if (wsh_unlikely(eps->failed || !flow))
+        return flow ? eps->failed : -ENOMEM;
+    if (by_cpus && by_message(eps) && fits_message(eps, rmem->pe, len))
+        return put_message(eps, flow, rmem, off, src, len);
+    if ((!copied && (len > eps->whole_max || !wsh_efa_mem_desc(eps, src, len, &span.desc))) ||
+        (wsh_unlikely(!put_begin(eps, flow)) && !put_opens(eps, flow)))
+        return put_later(eps, flow, rmem, &span, copied, by_cpus, done);
     if (copied)
-        rc = put_copied(tp, flow, &span);
+        rc = put_copied(eps, flow, &span);
     else
-        rc = post_whole(tp, flow, wsh_efa_req_get(&tp->plain, EFA_REQ_WRITE, rmem->pe), &span, done, 0);
+        rc = post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, rmem->pe), &span, done, 0);
     if (wsh_unlikely(rc))
-        put_refused(tp, flow);
+        put_refused(eps, flow);
     return rc;
 }
 
-static __attribute__((noinline)) int put_near_device(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx,
+static __attribute__((noinline)) int put_near_device(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx,
                                                      const struct wsh_rmem *rmem, size_t off, const void *src,
                                                      size_t len, struct wsh_done *done)
 {
-    bool readable = !wsh_efa_mem_is_device(tp, src);
+    bool readable = !wsh_efa_mem_is_device(eps, src);
 
-    return put_locked(tp, ctx, rmem, off, src, len, done, readable && rmem->seg < WSH_SEG_DEVICE, readable);
+    return put_locked(eps, ctx, rmem, off, src, len, done, readable && rmem->seg < WSH_SEG_DEVICE, readable);
 }
 
 int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
                 struct wsh_done *done)
 {
-    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
+    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
     int rc;
 
     if (wsh_unlikely(!len))
@@ -191,21 +190,21 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
         memmove(rmem->map + off, src, len);
         return 0;
     }
-    wsh_efa_lock(tp);
-    if (wsh_unlikely(tp->n_device || rmem->seg >= WSH_SEG_DEVICE))
-        rc = put_near_device(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
+    wsh_efa_lock(eps);
+    if (wsh_unlikely(eps->n_device || rmem->seg >= WSH_SEG_DEVICE))
+        rc = put_near_device(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
     else
-        rc = put_locked(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done, true, true);
-    wsh_efa_unlock(tp);
+        rc = put_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done, true, true);
+    wsh_efa_unlock(eps);
     return rc;
 }
 
 /* Natively reads wait for writes here where the provider does not keep them behind. */
-static bool native_read_may(const struct wsh_efa_tp *tp, struct wsh_efa_flow *flow)
+static bool native_read_may(const struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
 {
     uint64_t epoch = flow->ctx->srd.epoch;
 
-    if (tp->native && !tp->native_reads && flow->read_epoch != epoch) {
+    if (eps->native && !eps->native_reads && flow->read_epoch != epoch) {
         if (flow->direct[EFA_REQ_WRITE])
             return false;
         flow->read_epoch = epoch;
@@ -214,26 +213,27 @@ static bool native_read_may(const struct wsh_efa_tp *tp, struct wsh_efa_flow *fl
 }
 
 /* A nonblocking get (nobody waits for `done`) is not ordered by fences. */
-static int get_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
-                      void *dst, size_t len, struct wsh_done *done)
+static int get_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+                      size_t off, void *dst, size_t len, struct wsh_done *done)
 {
-    struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_key(tp, rmem)};
+    struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_key(eps, rmem)};
     const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool open, by_cpus = wsh_efa_mem_is_host(tp, rmem, dst),
-               small = by_cpus && len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= tp->msg_max;
+    bool open,
+        by_cpus = wsh_efa_mem_is_host(eps, rmem, dst),
+        small = by_cpus && len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= eps->msg_max;
     int rc;
 
-    if (wsh_unlikely(tp->failed || !flow))
-        return flow ? tp->failed : -ENOMEM;
-    if (done && !native_read_may(tp, flow))
+    if (wsh_unlikely(eps->failed || !flow))
+        return flow ? eps->failed : -ENOMEM;
+    if (done && !native_read_may(eps, flow))
         return -EAGAIN;
     open = !done || wsh_efa_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
-    if ((!open || tp->asks) && small)
-        return wsh_efa_fetch_get(tp, flow, &place, dst, len, done);
-    if (!open || len > tp->whole_max || !wsh_efa_mem_desc(tp, dst, len, &span.desc))
-        return submit(tp, flow, WSH_SRD_GET, &span, done);
-    rc = post_whole(tp, flow, wsh_efa_req_get(&tp->plain, EFA_REQ_READ, rmem->pe), &span, done, 0);
+    if ((!open || eps->asks) && small)
+        return wsh_efa_fetch_get(eps, flow, &place, dst, len, done);
+    if (!open || len > eps->whole_max || !wsh_efa_mem_desc(eps, dst, len, &span.desc))
+        return submit(eps, flow, WSH_SRD_GET, &span, done);
+    rc = post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_READ, rmem->pe), &span, done, 0);
     if (!rc)
         wsh_efa_direct_begin(flow, EFA_REQ_READ);
     return rc;
@@ -242,7 +242,7 @@ static int get_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const stru
 int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                 struct wsh_done *done)
 {
-    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
+    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
     int rc;
 
     if (wsh_unlikely(!len))
@@ -251,8 +251,8 @@ int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
         memmove(dst, rmem->map + off, len);
         return 0;
     }
-    wsh_efa_lock(tp);
-    rc = get_locked(tp, (struct wsh_efa_ctx *)tctx, rmem, off, dst, len, done);
-    wsh_efa_unlock(tp);
+    wsh_efa_lock(eps);
+    rc = get_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, dst, len, done);
+    wsh_efa_unlock(eps);
     return rc;
 }

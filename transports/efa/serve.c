@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-static int refuse(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg, size_t len, const char *why)
+static int refuse(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, size_t len, const char *why)
 {
     bool headed = len >= sizeof msg->head;
 
-    return wsh_efa_fail(tp, -EPROTO,
+    return wsh_efa_fail(eps, -EPROTO,
                         "bad message over %s: %s (%zu bytes, version %d, type %d, from PE %d); all PEs must "
                         "run the same build",
-                        tp->rail[0].name, why, len, headed ? msg->head.version : -1,
+                        eps->rail[0].name, why, len, headed ? msg->head.version : -1,
                         headed ? msg->head.type : -1, headed ? (int)msg->head.src : -1);
 }
 
@@ -38,27 +38,27 @@ static void store(void *dst, const void *src, size_t len)
     }
 }
 
-static int apply_data(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg, const struct wsh_efa_place *place,
-                      const void *src, size_t len)
+static int apply_data(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg,
+                      const struct wsh_efa_place *place, const void *src, size_t len)
 {
-    void *dst = wsh_efa_wire_resolve(place, len, tp->seg_base, tp->seg_len);
+    void *dst = wsh_efa_wire_resolve(place, len, eps->seg_base, eps->seg_len);
 
     if (!dst)
-        return refuse(tp, msg, msg->head.len, "data outside of the symmetric memory");
+        return refuse(eps, msg, msg->head.len, "data outside of the symmetric memory");
     store(dst, src, len);
     return 0;
 }
 
 /* Release: as in store. */
-static int apply_strided(struct wsh_efa_tp *tp, const struct wsh_efa_strided_msg *msg)
+static int apply_strided(struct wsh_efa_eps *eps, const struct wsh_efa_strided_msg *msg)
 {
     const struct wsh_strided shape = {(ptrdiff_t)msg->stride, msg->block, msg->block,
                                       (msg->head.len - sizeof *msg) / msg->block};
     size_t span = msg->stride * (shape.nelems - 1) + shape.block;
-    void *dst = wsh_efa_wire_resolve(&msg->data, span, tp->seg_base, tp->seg_len);
+    void *dst = wsh_efa_wire_resolve(&msg->data, span, eps->seg_base, eps->seg_len);
 
     if (!dst)
-        return refuse(tp, (const union wsh_efa_msg *)msg, msg->head.len,
+        return refuse(eps, (const union wsh_efa_msg *)msg, msg->head.len,
                       "data outside of the symmetric memory");
     wsh_order_returns();
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -66,153 +66,155 @@ static int apply_strided(struct wsh_efa_tp *tp, const struct wsh_efa_strided_msg
     return 0;
 }
 
-static int apply_amo(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg, const struct wsh_efa_place *place,
+static int apply_amo(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, const struct wsh_efa_place *place,
                      uint64_t operand, uint64_t compare, uint64_t *old)
 {
-    void *word = wsh_efa_wire_resolve(place, place->width, tp->seg_base, tp->seg_len);
+    void *word = wsh_efa_wire_resolve(place, place->width, eps->seg_base, eps->seg_len);
 
     if (!word)
-        return refuse(tp, msg, msg->head.len, "atomic outside of the symmetric memory");
+        return refuse(eps, msg, msg->head.len, "atomic outside of the symmetric memory");
     *old = wsh_amo_apply(word, place->op, place->width, operand, compare);
     return 0;
 }
 
-static int apply_signal(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg)
+static int apply_signal(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
 {
     const struct wsh_efa_signal_msg *signal = &msg->signal;
     size_t len = signal->head.len - sizeof *signal;
     uint64_t old;
-    int rc = len ? apply_data(tp, msg, &signal->data, signal->bytes, len) : 0;
+    int rc = len ? apply_data(eps, msg, &signal->data, signal->bytes, len) : 0;
 
-    return rc ? rc : apply_amo(tp, msg, &signal->signal, signal->value, 0, &old);
+    return rc ? rc : apply_amo(eps, msg, &signal->signal, signal->value, 0, &old);
 }
 
-static int apply_get(struct wsh_efa_tp *tp, const struct wsh_efa_get_msg *get)
+static int apply_get(struct wsh_efa_eps *eps, const struct wsh_efa_get_msg *get)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)get;
-    const void *from = wsh_efa_wire_resolve(&get->data, get->len, tp->seg_base, tp->seg_len);
+    const void *from = wsh_efa_wire_resolve(&get->data, get->len, eps->seg_base, eps->seg_len);
 
     if (!from || get->len > EFA_GET_MAX ||
-        sizeof(struct wsh_efa_reply_msg) + get->len > tp->peers[get->head.src].msg_max)
-        return refuse(tp, msg, get->head.len, "get from outside of the symmetric memory");
-    return wsh_efa_msg_answer(tp, (int)get->head.src, get->head.ctx, get->cookie, from, get->len);
+        sizeof(struct wsh_efa_reply_msg) + get->len > eps->peers[get->head.src].msg_max)
+        return refuse(eps, msg, get->head.len, "get from outside of the symmetric memory");
+    return wsh_efa_msg_answer(eps, (int)get->head.src, get->head.ctx, get->cookie, from, get->len);
 }
 
-static int apply_fetch(struct wsh_efa_tp *tp, const struct wsh_efa_amo_msg *amo)
+static int apply_fetch(struct wsh_efa_eps *eps, const struct wsh_efa_amo_msg *amo)
 {
     uint64_t old = 0;
-    int rc = apply_amo(tp, (const union wsh_efa_msg *)amo, &amo->word, amo->operand, amo->compare, &old);
+    int rc = apply_amo(eps, (const union wsh_efa_msg *)amo, &amo->word, amo->operand, amo->compare, &old);
 
-    return rc ? rc : wsh_efa_msg_answer(tp, (int)amo->head.src, amo->head.ctx, amo->cookie, &old, sizeof old);
+    return rc ? rc
+              : wsh_efa_msg_answer(eps, (int)amo->head.src, amo->head.ctx, amo->cookie, &old, sizeof old);
 }
 
-static int apply(struct wsh_efa_tp *tp, const union wsh_efa_msg *msg)
+static int apply(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
 {
     const struct wsh_efa_amo_msg *amo = &msg->amo;
     uint64_t old;
 
     switch (msg->head.type) {
-    case EFA_WIRE_HELLO: tp->hellos++; return 0;
+    case EFA_WIRE_HELLO: eps->hellos++; return 0;
     case EFA_WIRE_PUT:
-        return apply_data(tp, msg, &msg->put.data, msg->put.bytes, msg->head.len - sizeof msg->put);
-    case EFA_WIRE_STRIDED: return apply_strided(tp, &msg->strided);
-    case EFA_WIRE_SIGNAL: return apply_signal(tp, msg);
-    case EFA_WIRE_FETCH: return apply_fetch(tp, amo);
-    case EFA_WIRE_GET: return apply_get(tp, &msg->get);
-    default: return apply_amo(tp, msg, &amo->word, amo->operand, amo->compare, &old);
+        return apply_data(eps, msg, &msg->put.data, msg->put.bytes, msg->head.len - sizeof msg->put);
+    case EFA_WIRE_STRIDED: return apply_strided(eps, &msg->strided);
+    case EFA_WIRE_SIGNAL: return apply_signal(eps, msg);
+    case EFA_WIRE_FETCH: return apply_fetch(eps, amo);
+    case EFA_WIRE_GET: return apply_get(eps, &msg->get);
+    default: return apply_amo(eps, msg, &amo->word, amo->operand, amo->compare, &old);
     }
 }
 
 /* The receive goes back first, because an answer says that it may be used again. */
 int wsh_efa_serve_apply(void *arg, void *held)
 {
-    struct wsh_efa_tp *tp = arg;
+    struct wsh_efa_eps *eps = arg;
     struct wsh_efa_req *req = held;
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     union wsh_efa_msg question;
     int rc;
 
     if (msg->head.type != EFA_WIRE_FETCH && msg->head.type != EFA_WIRE_GET) {
-        rc = apply(tp, msg);
-        return rc ? rc : wsh_efa_msg_post(tp, req);
+        rc = apply(eps, msg);
+        return rc ? rc : wsh_efa_msg_post(eps, req);
     }
     memcpy(&question, msg, msg->head.len);
-    rc = wsh_efa_msg_post(tp, req);
-    return rc ? rc : apply(tp, &question);
+    rc = wsh_efa_msg_post(eps, req);
+    return rc ? rc : apply(eps, &question);
 }
 
-static int serve_numbered(struct wsh_efa_tp *tp, struct wsh_efa_req *req)
+static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     const struct wsh_efa_head head = msg->head;
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(tp, (int)head.src, head.ctx);
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(eps, (int)head.src, head.ctx);
     int rc;
 
-    if (inlet && wsh_unlikely(tp->peers[head.src].n_rails > 1) && wsh_srd_inlet_has(&inlet->srd, &head.stamp))
-        return wsh_efa_msg_post(tp, req); /* it came by another NIC before */
-    rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &tp->sink) : -ENOMEM;
+    if (inlet && wsh_unlikely(eps->peers[head.src].n_rails > 1) &&
+        wsh_srd_inlet_has(&inlet->srd, &head.stamp))
+        return wsh_efa_msg_post(eps, req); /* it came by another NIC before */
+    rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &eps->sink) : -ENOMEM;
 
-    if (rc == -EPROTO && !tp->failed)
-        return refuse(tp, msg, head.len, "number or group out of the window");
+    if (rc == -EPROTO && !eps->failed)
+        return refuse(eps, msg, head.len, "number or group out of the window");
     if (rc)
-        return rc == -ENOMEM ? wsh_efa_fail(tp, rc, "no memory to serve PE %d", (int)head.src) : rc;
-    wsh_efa_msg_owe(tp, inlet);
+        return rc == -ENOMEM ? wsh_efa_fail(eps, rc, "no memory to serve PE %d", (int)head.src) : rc;
+    wsh_efa_msg_ack_later(eps, inlet);
     return 0;
 }
 
 /* Immediate data has no room for a tag: what it cannot be is dropped; the keys of NICs guard the rest. */
-int wsh_efa_serve_write(struct wsh_efa_tp *tp, uint64_t data)
+int wsh_efa_serve_write(struct wsh_efa_eps *eps, uint64_t data)
 {
     const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);
-    bool known = imm.pe < (uint32_t)tp->n_pes && tp->peers[imm.pe].connected;
-    struct wsh_efa_inlet *inlet = known ? wsh_efa_inlet_need(tp, (int)imm.pe, imm.ctx) : NULL;
-    int rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &tp->sink) : -ENOMEM;
+    bool known = imm.pe < (uint32_t)eps->n_pes && eps->peers[imm.pe].connected;
+    struct wsh_efa_inlet *inlet = known ? wsh_efa_inlet_need(eps, (int)imm.pe, imm.ctx) : NULL;
+    int rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &eps->sink) : -ENOMEM;
 
-    if (rc == -EPROTO && !tp->failed) {
-        wsh_efa_stranger_note(tp, EFA_STRANGE_WRITE);
+    if (rc == -EPROTO && !eps->failed) {
+        wsh_efa_stranger_note(eps, EFA_STRANGE_WRITE);
         return 0;
     }
     if (rc == -ENOMEM)
-        return wsh_efa_fail(tp, rc, "no memory to count writes of PE %u", imm.pe);
+        return wsh_efa_fail(eps, rc, "no memory to count writes of PE %u", imm.pe);
     if (!rc)
-        wsh_efa_msg_owe(tp, inlet);
+        wsh_efa_msg_ack_later(eps, inlet);
     return rc;
 }
 
-static int serve_reply(struct wsh_efa_tp *tp, const struct wsh_efa_reply_msg *msg)
+static int serve_reply(struct wsh_efa_eps *eps, const struct wsh_efa_reply_msg *msg)
 {
-    bool again = tp->peers[msg->head.src].n_rails > 1; /* it may have come by another NIC before */
+    bool again = eps->peers[msg->head.src].n_rails > 1; /* it may have come by another NIC before */
 
-    if (wsh_efa_fetch_answered(tp, (int)msg->head.src, msg->cookie, msg->bytes,
+    if (wsh_efa_fetch_answered(eps, (int)msg->head.src, msg->cookie, msg->bytes,
                                msg->head.len - sizeof *msg) &&
         !again)
-        return refuse(tp, (const union wsh_efa_msg *)msg, msg->head.len, "answer to no question");
+        return refuse(eps, (const union wsh_efa_msg *)msg, msg->head.len, "answer to no question");
     return 0;
 }
 
-int wsh_efa_serve(struct wsh_efa_tp *tp, struct wsh_efa_req *req, size_t len)
+int wsh_efa_serve(struct wsh_efa_eps *eps, struct wsh_efa_req *req, size_t len)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
-    int src = wsh_efa_wire_src(msg, len, tp->n_pes), rc = 0;
+    int src = wsh_efa_wire_src(msg, len, eps->n_pes), rc = 0;
     const char *why;
 
-    if (wsh_unlikely(src < 0 || msg->head.tag != tp->peers[src].tag_in)) {
-        wsh_efa_stranger_note(tp, EFA_STRANGE_MESSAGE);
-        return wsh_efa_msg_post(tp, req);
+    if (wsh_unlikely(src < 0 || msg->head.tag != eps->peers[src].tag_in)) {
+        wsh_efa_stranger_note(eps, EFA_STRANGE_MESSAGE);
+        return wsh_efa_msg_post(eps, req);
     }
     why = wsh_efa_wire_check(msg, len);
     if (why)
-        return refuse(tp, msg, len, why);
-    if (!tp->peers[src].connected)
-        return refuse(tp, msg, len, "from a PE that has not joined");
-    tp->peers[src].heard = true;
-    if (wsh_unlikely(msg->head.lost) && tp->n_rails > 1)
-        wsh_efa_rails_told(tp, src, msg->head.lost);
-    if (wsh_efa_flow_told(tp, src, &msg->head))
-        return refuse(tp, msg, len, "acknowledges more than was sent");
+        return refuse(eps, msg, len, why);
+    if (!eps->peers[src].connected)
+        return refuse(eps, msg, len, "from a PE that has not joined");
+    eps->peers[src].heard = true;
+    if (wsh_unlikely(msg->head.lost) && eps->n_rails > 1)
+        wsh_efa_rails_noticed(eps, src, msg->head.lost);
+    if (wsh_efa_flow_acked(eps, src, &msg->head))
+        return refuse(eps, msg, len, "acknowledges more than was sent");
     if (msg->head.type == EFA_WIRE_REPLY)
-        rc = serve_reply(tp, &msg->reply);
-    else if (msg->head.type != EFA_WIRE_TELL)
-        return serve_numbered(tp, req);
-    return rc ? rc : wsh_efa_msg_post(tp, req);
+        rc = serve_reply(eps, &msg->reply);
+    else if (msg->head.type != EFA_WIRE_ACK)
+        return serve_numbered(eps, req);
+    return rc ? rc : wsh_efa_msg_post(eps, req);
 }

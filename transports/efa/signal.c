@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_tp *tp, struct wsh_efa_flow *flow,
+struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow,
                                            const struct wsh_efa_place *data, const void *src, size_t len,
                                            const struct wsh_efa_place *signal, uint64_t value)
 {
     struct wsh_efa_req *req =
-        wsh_efa_msg_new(tp, flow, EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);
+        wsh_efa_msg_new(eps, flow, EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);
     struct wsh_efa_signal_msg *msg;
 
     if (!req)
@@ -23,7 +23,7 @@ struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_tp *tp, struct wsh_efa
     return req;
 }
 
-static int put_signal_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+static int put_signal_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                              size_t off, const void *src, size_t len, const struct wsh_sig *sig,
                              struct wsh_done *done)
 {
@@ -31,29 +31,29 @@ static int put_signal_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, con
     const struct wsh_efa_place signal = {
         .seg = (uint8_t)sig->rmem->seg, .op = (uint8_t)sig->op, .width = 8, .off = sig->off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool by_cpus = wsh_efa_mem_is_host(tp, rmem, src);
+    bool by_cpus = wsh_efa_mem_is_host(eps, rmem, src);
     struct wsh_efa_op *op;
     struct wsh_efa_req *req;
 
-    if (wsh_unlikely(tp->failed || !flow))
-        return flow ? tp->failed : -ENOMEM;
-    if (!len || (by_cpus && sizeof(struct wsh_efa_signal_msg) + len <= tp->peers[rmem->pe].msg_max)) {
-        req = wsh_efa_signal_message(tp, flow, &data, src, len, &signal, sig->value);
-        return req ? wsh_efa_msg_submit(tp, flow, req, EFA_SIGNALS) : -EAGAIN;
+    if (wsh_unlikely(eps->failed || !flow))
+        return flow ? eps->failed : -ENOMEM;
+    if (!len || (by_cpus && sizeof(struct wsh_efa_signal_msg) + len <= eps->peers[rmem->pe].msg_max)) {
+        req = wsh_efa_signal_message(eps, flow, &data, src, len, &signal, sig->value);
+        return req ? wsh_efa_msg_submit(eps, flow, req, EFA_SIGNALS) : -EAGAIN;
     }
-    op = wsh_efa_op_new(tp, flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
+    op = wsh_efa_op_new(eps, flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
     if (!op)
         return -EAGAIN;
-    wsh_efa_op_data(tp, op, src, len, rmem->base + off, wsh_efa_key(tp, rmem));
+    wsh_efa_op_data(eps, op, src, len, rmem->base + off, wsh_efa_key(eps, rmem));
     op->signal = signal;
     op->value = sig->value;
-    return wsh_efa_op_submit(tp, op, done);
+    return wsh_efa_op_submit(eps, op, done);
 }
 
 int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                        size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
-    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
+    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
     int rc;
 
     if (rmem->map) {
@@ -62,8 +62,8 @@ int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_
         wsh_amo_apply64(sig->rmem->map + sig->off, sig->op, sig->value, 0);
         return 0;
     }
-    wsh_efa_lock(tp);
-    rc = put_signal_locked(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, sig, done);
-    wsh_efa_unlock(tp);
+    wsh_efa_lock(eps);
+    rc = put_signal_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, sig, done);
+    wsh_efa_unlock(eps);
     return rc;
 }

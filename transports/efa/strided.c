@@ -23,14 +23,14 @@ void wsh_efa_copy_strided(char *dst, const char *src, const struct wsh_strided *
 }
 
 /* Blocks that a message to the PE takes. */
-static size_t count_fitting(const struct wsh_efa_tp *tp, int pe, const struct wsh_strided *shape)
+static size_t count_fitting(const struct wsh_efa_eps *eps, int pe, const struct wsh_strided *shape)
 {
-    size_t n = (tp->peers[pe].msg_max - sizeof(struct wsh_efa_strided_msg)) / shape->block;
+    size_t n = (eps->peers[pe].msg_max - sizeof(struct wsh_efa_strided_msg)) / shape->block;
 
     return n < shape->nelems ? n : shape->nelems;
 }
 
-static int send_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+static int send_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                        size_t off, const void *src, const struct wsh_strided *shape)
 {
     size_t len = sizeof(struct wsh_efa_strided_msg) + shape->nelems * shape->block;
@@ -40,11 +40,11 @@ static int send_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const str
     struct wsh_efa_strided_msg *msg;
     struct wsh_efa_req *req;
 
-    if (wsh_unlikely(tp->failed || !flow))
-        return flow ? tp->failed : -ENOMEM;
-    if (wsh_unlikely(!wsh_efa_mem_is_host(tp, rmem, src)))
+    if (wsh_unlikely(eps->failed || !flow))
+        return flow ? eps->failed : -ENOMEM;
+    if (wsh_unlikely(!wsh_efa_mem_is_host(eps, rmem, src)))
         return -ENOTSUP;
-    req = wsh_efa_msg_new(tp, flow, EFA_WIRE_STRIDED, len);
+    req = wsh_efa_msg_new(eps, flow, EFA_WIRE_STRIDED, len);
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_strided_msg *)req->buf;
@@ -53,18 +53,18 @@ static int send_locked(struct wsh_efa_tp *tp, struct wsh_efa_ctx *ctx, const str
     msg->block = (uint32_t)shape->block;
     msg->zero = 0;
     wsh_efa_copy_strided(msg->bytes, src, &packed);
-    return wsh_efa_msg_submit(tp, flow, req, EFA_PUTS);
+    return wsh_efa_msg_submit(eps, flow, req, EFA_PUTS);
 }
 
 int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                         const struct wsh_strided *shape, size_t *taken)
 {
-    struct wsh_efa_tp *tp = wsh_efa_lane_of(tctx);
+    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
     struct wsh_strided piece = *shape;
     int rc = 0;
 
     if (!rmem->map)
-        piece.nelems = count_fitting(tp, rmem->pe, shape);
+        piece.nelems = count_fitting(eps, rmem->pe, shape);
     if (piece.nelems < 2 || (uint64_t)shape->dst_stride > WSH_EFA_STRIDE_MAX)
         return -ENOTSUP;
     *taken = piece.nelems;
@@ -72,8 +72,8 @@ int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size
         wsh_efa_copy_strided(rmem->map + off, src, shape);
         return 0;
     }
-    wsh_efa_lock(tp);
-    rc = send_locked(tp, (struct wsh_efa_ctx *)tctx, rmem, off, src, &piece);
-    wsh_efa_unlock(tp);
+    wsh_efa_lock(eps);
+    rc = send_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, &piece);
+    wsh_efa_unlock(eps);
     return rc;
 }

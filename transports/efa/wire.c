@@ -38,7 +38,7 @@ static const char *check_body(const union wsh_efa_msg *msg, size_t len)
 {
     switch (msg->head.type) {
     case EFA_WIRE_HELLO:
-    case EFA_WIRE_TELL: return len == sizeof msg->head ? NULL : "wrong length";
+    case EFA_WIRE_ACK: return len == sizeof msg->head ? NULL : "wrong length";
     case EFA_WIRE_PUT: return len >= sizeof msg->put ? NULL : "wrong length";
     case EFA_WIRE_STRIDED: return check_strided(&msg->strided, len);
     case EFA_WIRE_SIGNAL: return len >= sizeof msg->signal ? check_amo(&msg->signal.signal) : "wrong length";

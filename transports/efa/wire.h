@@ -23,7 +23,7 @@ enum wsh_efa_wire {
     EFA_WIRE_FETCH,     /* atomic whose old value a REPLY brings; numbered */
     EFA_WIRE_GET,       /* bytes that a REPLY brings; numbered */
     EFA_WIRE_REPLY,     /* what a FETCH or GET with the same cookie asked for */
-    EFA_WIRE_TELL       /* only the head's `applied` and `counted` */
+    EFA_WIRE_ACK        /* only the head's `applied` and `counted` */
 };
 
 /* Begins every message. Little-endian, as all of a job's hosts must be. */

@@ -75,8 +75,8 @@ static void try_writes(struct stranger *from, long n)
 static size_t forge(long i)
 {
     union wsh_efa_msg *msg = (union wsh_efa_msg *)buffer;
-    enum wsh_efa_wire type = (enum wsh_efa_wire)(1 + i % EFA_WIRE_TELL);
-    size_t len = type == EFA_WIRE_HELLO || type == EFA_WIRE_TELL ? sizeof msg->head : sizeof *msg;
+    enum wsh_efa_wire type = (enum wsh_efa_wire)(1 + i % EFA_WIRE_ACK);
+    size_t len = type == EFA_WIRE_HELLO || type == EFA_WIRE_ACK ? sizeof msg->head : sizeof *msg;
 
     if (i % 10 == 9) {
         if (getrandom(buffer, 256, 0) != 256)

@@ -78,7 +78,7 @@ static void messages_applied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow,
     }
 }
 
-int wsh_srd_flow_told(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t applied, uint32_t counted)
+int wsh_srd_flow_acked(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t applied, uint32_t counted)
 {
     bool more_applied = wsh_srd_before(flow->acked, applied);
     bool more_counted = wsh_srd_before(flow->imms_acked, counted);

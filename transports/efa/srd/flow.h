@@ -12,7 +12,7 @@
  *   atomic  WSH_SRD_MSG, or WSH_SRD_FETCH with result.    get  WSH_SRD_GET (unordered = nonblocking), or, small and
  *           behind a fence, WSH_SRD_FETCH.
  * Then, with the lock: wsh_srd_op_ended for every completed segment of an op, wsh_srd_put_ended for fast puts,
- * wsh_srd_flow_replied for every reply, wsh_srd_flow_told for every number told; after any of them, and when the
+ * wsh_srd_flow_replied for every reply, wsh_srd_flow_acked for every number told; after any of them, and when the
  * provider has room again, wsh_srd_pump for the flow (for every flow of the link, if credits came back).
  */
 #ifndef WSH_SRD_FLOW_H
@@ -33,7 +33,7 @@ struct wsh_srd_ctx {
 
 /*
  * Credits that the peer granted at set-up, shared by all contexts. For this source it keeps msgs_max receives (besides
- * those for the replies to its own fetches, and for tellings if they are messages) and room for msgs_max + imms_max
+ * those for the replies to its own fetches, and for acks if they are messages) and room for msgs_max + imms_max
  * entries in every completion queue where they may end. A large put with signal is counted only if imms_max covers all
  * its segments.
  */
@@ -205,7 +205,8 @@ int wsh_srd_flow_replied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow);
  * The inlet's two numbers, from a message, a reply or memory that it wrote; older ones do nothing. 1: something new;
  * 0: nothing; -EPROTO: more than there is.
  */
-int wsh_srd_flow_told(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t applied, uint32_t counted);
+int wsh_srd_flow_acked(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t applied,
+                       uint32_t counted);
 
 /*
  * Parts of operations accepted and not complete: writes until delivered, reads until here, messages until known as
@@ -226,7 +227,7 @@ static inline uint32_t wsh_srd_ctx_pending(const struct wsh_srd_ctx *ctx)
 }
 
 /*
- * Something waits for the peer's tellings here: parked for credits or applied numbers. Where tellings are written into
+ * Something waits for the peer's acks here: parked for credits or applied numbers. Where acks are written into
  * memory, that memory must be looked at while this holds, and while anything is pending and waited for.
  */
 static inline bool wsh_srd_flow_parked(const struct wsh_srd_flow *flow)

@@ -6,13 +6,13 @@
 #include <string.h>
 
 void wsh_srd_inlet_init(struct wsh_srd_inlet *inlet, uint32_t window, struct wsh_srd_held *held,
-                        uint16_t tell_after)
+                        uint16_t ack_after)
 {
     memset(inlet, 0, sizeof *inlet);
     memset(held, 0, window * sizeof *held);
     inlet->window = window;
     inlet->held = held;
-    inlet->tell_after = tell_after;
+    inlet->ack_after = ack_after;
 }
 
 static bool bit_is(const uint64_t *bits, uint32_t at)

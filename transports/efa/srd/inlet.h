@@ -8,11 +8,11 @@
  *
  * ORDER: see srd.h, 4 to 6 for this end.
  *
- * Telling the source. `applied` and `counted` only grow, and every telling replaces the ones before, so any number of
+ * Acks to the source. `applied` and `counted` only grow, and every ack replaces the ones before, so any number of
  * them may be merged into one. They ride on every message and reply to the source. When owed and nothing rides: tell if
  * wsh_srd_inlet_urgent, or when there is nothing better to do; never keep an idle source waiting.
  * - By a write into the source's memory (two words of 32 bits, read one by one) only one may be under way
- *   (wsh_srd_inlet_may_tell): an earlier write that lands after a later one would leave the older numbers there.
+ *   (wsh_srd_inlet_may_ack): an earlier write that lands after a later one would leave the older numbers there.
  * - By messages, reordering does no harm, but each takes a receive: a source has at most msgs_max + imms_max unread.
  */
 #ifndef WSH_SRD_INLET_H
@@ -45,11 +45,11 @@ struct wsh_srd_inlet {
     uint32_t window;
     uint32_t applied; /* all messages before this number are applied */
     uint32_t counted; /* immediates taken */
-    uint32_t told_applied, told_counted;
+    uint32_t acked_applied, acked_counted;
     uint32_t n_shut; /* messages behind a gate that is not open */
     uint16_t gate;   /* the last one opened */
-    uint16_t tell_after;
-    bool telling, failed;
+    uint16_t ack_after;
+    bool acking, failed;
     uint64_t shut[WSH_SRD_WINDOW_MAX / 64];    /* by number modulo window: held behind a gate */
     uint64_t lacking[WSH_SRD_WINDOW_MAX / 64]; /* … the gate is open, its own group is not complete */
     uint64_t over[WSH_SRD_WINDOW_MAX / 64];    /* … applied, but one before it is not */
@@ -57,9 +57,9 @@ struct wsh_srd_inlet {
     struct wsh_srd_held *held; /* [window] */
 };
 
-/* `window`: the flow's; held[window] is the caller's memory. Urgent from tell_after messages or immediates on. */
+/* `window`: the flow's; held[window] is the caller's memory. Urgent from ack_after messages or immediates on. */
 void wsh_srd_inlet_init(struct wsh_srd_inlet *inlet, uint32_t window, struct wsh_srd_held *held,
-                        uint16_t tell_after);
+                        uint16_t ack_after);
 
 /*
  * A message has arrived. It is applied now, or kept until its turn; others may be applied in its wake. `msg` must stay
@@ -74,35 +74,35 @@ bool wsh_srd_inlet_has(const struct wsh_srd_inlet *inlet, const struct wsh_srd_s
 /* The immediate data of a write to `group` has arrived (its bytes are there). Results as above. */
 int wsh_srd_inlet_write(struct wsh_srd_inlet *inlet, uint8_t group, const struct wsh_srd_sink *sink);
 
-static inline bool wsh_srd_inlet_owes(const struct wsh_srd_inlet *inlet)
+static inline bool wsh_srd_inlet_has_ack(const struct wsh_srd_inlet *inlet)
 {
-    return inlet->applied != inlet->told_applied || inlet->counted != inlet->told_counted;
+    return inlet->applied != inlet->acked_applied || inlet->counted != inlet->acked_counted;
 }
 
 static inline bool wsh_srd_inlet_urgent(const struct wsh_srd_inlet *inlet)
 {
-    return inlet->applied - inlet->told_applied >= inlet->tell_after ||
-           inlet->counted - inlet->told_counted >= inlet->tell_after;
+    return inlet->applied - inlet->acked_applied >= inlet->ack_after ||
+           inlet->counted - inlet->acked_counted >= inlet->ack_after;
 }
 
-static inline bool wsh_srd_inlet_may_tell(const struct wsh_srd_inlet *inlet)
+static inline bool wsh_srd_inlet_may_ack(const struct wsh_srd_inlet *inlet)
 {
-    return !inlet->telling && !inlet->failed && wsh_srd_inlet_owes(inlet);
+    return !inlet->acking && !inlet->failed && wsh_srd_inlet_has_ack(inlet);
 }
 
 /* A message or reply with inlet->applied and inlet->counted, as they are now, was given to the provider. */
-static inline void wsh_srd_inlet_told(struct wsh_srd_inlet *inlet)
+static inline void wsh_srd_inlet_acked(struct wsh_srd_inlet *inlet)
 {
-    inlet->told_applied = inlet->applied;
-    inlet->told_counted = inlet->counted;
+    inlet->acked_applied = inlet->applied;
+    inlet->acked_counted = inlet->counted;
 }
 
 /* The same, of a write into the source's memory; `false`, when that write is complete. */
-static inline void wsh_srd_inlet_telling(struct wsh_srd_inlet *inlet, bool under_way)
+static inline void wsh_srd_inlet_ack_write(struct wsh_srd_inlet *inlet, bool under_way)
 {
-    inlet->telling = under_way;
+    inlet->acking = under_way;
     if (under_way)
-        wsh_srd_inlet_told(inlet);
+        wsh_srd_inlet_acked(inlet);
 }
 
 /* Messages that wait for something. */

@@ -105,7 +105,7 @@ static inline uint32_t wsh_srd_group_generation(uint8_t group)
  * holds its window. What may lag without bound (applied, counted) is whole.
  */
 struct wsh_srd_stamp {
-    uint32_t applied;    /* of the receiver's flow of the same context: what wsh_srd_inlet_owed said … */
+    uint32_t applied;    /* of the receiver's flow of the same context: what wsh_srd_inlet_ack said … */
     uint32_t counted;    /* … filled by whoever sends */
     uint16_t seq;        /* number of this message in its flow */
     uint16_t gate;       /* number of the gate that it is behind */

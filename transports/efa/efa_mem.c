@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows how memory is registered with every endpoint set, and that a peer's has another key in each. */
+#include "transports/efa/efa.h"
+
+#include "transports/efa/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct efa_lmem {
+    struct wsh_lmem base;
+    struct wsh_lmem *of[WSH_EFA_EPS_MAX];
+};
+
+void wsh_efa_all_mem_release(struct wsh_tp *base, struct wsh_lmem *lmem)
+{
+    struct efa_lmem *mem = (struct efa_lmem *)lmem;
+
+    for (uint32_t i = 0; i < WSH_EFA_EPS_MAX; i++)
+        if (mem->of[i])
+            wsh_efa_mem_release(((struct wsh_efa *)base)->eps[i], mem->of[i]);
+    free(mem);
+}
+
+static int register_all(struct wsh_efa *efa, const struct wsh_mem *mem, struct efa_lmem *new, void *blob,
+                        size_t *blob_len)
+{
+    struct wsh_efa_parts parts = {.n = efa->n};
+    size_t used = sizeof parts;
+
+    for (uint32_t i = 0; i < efa->n; i++) {
+        size_t room = *blob_len > used ? *blob_len - used : 0;
+        int rc = wsh_efa_mem_register(efa->eps[i], mem, &new->of[i], (char *)blob + used, &room);
+
+        if (rc)
+            return rc;
+        parts.len[i] = (uint32_t)room;
+        used += room;
+    }
+    memcpy(blob, &parts, sizeof parts);
+    *blob_len = used;
+    return 0;
+}
+
+int wsh_efa_all_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, struct wsh_lmem **lmem,
+                             void *blob, size_t *blob_len)
+{
+    struct efa_lmem *new;
+    int rc;
+
+    *lmem = NULL;
+    if (mem->kind != WSH_MEM_HOST && !((struct wsh_efa *)base)->eps[0]->hmem) {
+        *blob_len = 0;
+        return -ENOTSUP;
+    }
+    new = calloc(1, sizeof *new);
+    if (!new)
+        return -ENOMEM;
+    new->base = (struct wsh_lmem){.seg = mem->seg, .base = mem->base, .len = mem->len};
+    rc = register_all((struct wsh_efa *)base, mem, new, blob, blob_len);
+    if (rc) {
+        wsh_efa_all_mem_release(base, &new->base);
+        *blob_len = 0;
+    } else {
+        *lmem = &new->base;
+    }
+    return rc;
+}
+
+/* The key of each endpoint set behind rmem->priv, where there are several. */
+static int attach_all(struct wsh_efa *efa, int pe, enum wsh_seg seg, const void *blob, struct wsh_rmem *rmem)
+{
+    uint64_t *keys = efa->in_use > 1 ? calloc(efa->in_use, sizeof *keys) : NULL;
+    int rc = efa->in_use > 1 && !keys ? -ENOMEM : 0;
+
+    for (uint32_t i = 0; i < efa->in_use && !rc; i++) {
+        struct wsh_rmem of_eps;
+        size_t len;
+        const void *part = wsh_efa_parts_get(blob, i, &len);
+
+        rc = wsh_efa_mem_attach(efa->eps[i], pe, seg, part, len, &of_eps);
+        if (!rc && !i)
+            *rmem = of_eps;
+        if (!rc && keys)
+            keys[i] = of_eps.key;
+    }
+    if (rc)
+        free(keys);
+    else
+        rmem->priv = keys;
+    return rc;
+}
+
+int wsh_efa_all_mem_attach(struct wsh_tp *base, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
+                           struct wsh_rmem *rmem)
+{
+    struct wsh_efa *efa = (struct wsh_efa *)base;
+    uint32_t n = wsh_efa_parts_check(pe, blob, blob_len);
+    int rc = n < efa->in_use ? -EPROTO : attach_all(efa, pe, seg, blob, rmem);
+
+    if (!rc)
+        rmem->tp = base;
+    return rc;
+}
+
+void wsh_efa_all_mem_detach(struct wsh_tp *base, struct wsh_rmem *rmem)
+{
+    (void)base;
+    free(rmem->priv);
+    rmem->priv = NULL;
+}
