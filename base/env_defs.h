@@ -53,7 +53,7 @@ WSH_ENV(nics_exclude, STR, "SHMEM_NICS_EXCLUDE", "", "",
 WSH_ENV(nics_per_pe, INT, "SHMEM_NICS_PER_PE", "0", "",
         "number of NICs of each PE, 1 to 8 (0 = those nearest to its GPU or processors, divided among the "
         "PEs of the host)")
-WSH_ENV(lanes, ENUM(auto|1|2|3|4), "SHMEM_LANES", "auto", "",
+WSH_ENV(endpoint_sets, ENUM(auto|1|2|3|4), "SHMEM_ENDPOINT_SETS", "auto", "SHMEM_LANES",
         "number of independent sets of endpoints that each PE has on its NICs, 1 to 4: threads whose "
         "contexts use different sets do not wait for each other. auto: with SHMEM_THREAD_MULTIPLE one for "
         "each processor of the PE, with several proxy threads one for each of them, at most 4; else 1")

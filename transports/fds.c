@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the datagrams that carry descriptors. One counts only if the kernel says that its sender runs as the user
- * that the bootstrap named for that PE.
+ * Gives descriptors to PEs of this host in datagrams. One counts only if the kernel says that its sender runs as the
+ * user that the bootstrap named for that PE.
  */
 #define _GNU_SOURCE
 #include "transports/fds.h"

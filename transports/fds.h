@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how PEs of one host give each other descriptors of their memory: in datagrams between sockets of the
- * abstract name space, which leave nothing behind.
+ * Exchanges descriptors of memory between PEs of one host, in datagrams between sockets of the abstract name space,
+ * which leave nothing behind.
  */
 #ifndef WSH_TRANSPORT_FDS_H
 #define WSH_TRANSPORT_FDS_H

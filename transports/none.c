@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the body of every slot that a transport leaves out. */
+/* The bodies of the slots that a transport leaves out: "not supported", with the type of the slot. */
 #include "transports/transport.h"
 
 static int none_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the contract between the SHMEM model and the ways bytes travel. The core sees transports only through
+ * The contract between the SHMEM model and its transports. The core sees transports only through
  * this file; a transport sees only this file, base and topo.
  *
  * Results: 0 = success; -EAGAIN = no room now: progress and try again; any other negative errno is final and

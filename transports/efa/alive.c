@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows when a peer counts as dead although no operation fails: providers over sockets try for ever to connect again
- * to a process that is gone, and errors of what a provider sends for itself are events.
+ * Finds peers that are gone although no operation fails: providers over sockets try for ever to connect again to a
+ * process that is gone, and report errors of what they send for themselves as events.
  */
-#include "transports/efa/rails.h"
+#include "transports/efa/alive.h"
 
 #include "base/log.h"
+#include "transports/efa/endpoints.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/peers.h"
+#include "transports/efa/progress.h"
+#include "transports/efa/rails.h"
 
 #include <stdarg.h>
 #include <stdio.h>

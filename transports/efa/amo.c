@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how an atomic travels: a message to the target's CPU, so that all roads are one atomicity domain. */
+/* Atomics: a message to the target's CPU, which executes them, so that all paths are one atomicity domain. */
 #include "transports/efa/endpoints.h"
+#include "transports/efa/fetch.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/op.h"
+#include "transports/efa/slots.h"
 
 static int amo_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                       size_t off, const struct wsh_amo *amo, void *result, struct wsh_done *done)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how requests are given to the provider in runs: several for one doorbell.
+ * Posts requests to the provider in batches: several for one doorbell.
  *
  * A provider whose device moves data alone tells that device of every request by a doorbell, unless FI_MORE says that
  * another request follows. Then two things must never happen: that no doorbell comes (nothing moves, and the queue may
@@ -15,7 +15,11 @@
  * Should the provider have no room nevertheless, the request stays held, and progress gives it again.
  */
 #include "transports/efa/batch.h"
+
+#include "transports/efa/endpoints.h"
 #include "transports/efa/mem.h"
+#include "transports/efa/peers.h"
+#include "transports/efa/progress.h"
 
 #include <string.h>
 

@@ -19,8 +19,8 @@ struct wsh_efa_span {
 void wsh_efa_wr_fill(struct wsh_efa_req *req, const struct wsh_efa_span *span, uint64_t flags);
 
 /*
- * Gives a message, or a write or read whose work request is filled, to that rail, or holds it. As the provider answers; also
- * -FI_EAGAIN where something held goes first.
+ * Posts a message, or a write or read whose work request is filled, to that rail, or holds it. As the provider answers;
+ * also -FI_EAGAIN where something held goes first.
  */
 ssize_t wsh_efa_batch_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail, uint64_t imm);
 /* With one rail: as wsh_efa_post, and for a message. */

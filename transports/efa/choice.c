@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which of several rails an operation goes by, and into which pieces a large one is cut. Pure. */
+/* Chooses the rail of an operation, and the pieces into which a large one is cut over several rails. Pure. */
 #include "transports/efa/choice.h"
 
 #define PIECES 8 /* of an operation for each rail: a slow one then takes fewer */

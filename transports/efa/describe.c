@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how to say what a context has under way, for the hang reporter. */
+/* Describes the pending operations of a context, for the hang report. */
 #include "transports/efa/endpoints.h"
+#include "transports/efa/slots.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the efa transport as the core sees it: its table of operations, and the endpoint sets behind it. */
+/* The efa transport as the core sees it: its table of operations, and the endpoint sets behind it. */
 #define _GNU_SOURCE
 #include "transports/efa/efa.h"
 
 #include "base/log.h"
 #include "transports/efa/endpoints.h"
+#include "transports/efa/peers.h"
+#include "transports/efa/progress.h"
+#include "transports/efa/slots.h"
+#include "transports/efa/stranger.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -61,8 +65,8 @@ static uint32_t choose_number(const struct wsh_tp_params *params)
     const struct wsh_env *env = params->env;
     long n = params->multiple ? own_processors(params) : 1;
 
-    if (env->lanes)
-        return (uint32_t)env->lanes;
+    if (env->endpoint_sets)
+        return (uint32_t)env->endpoint_sets;
     if (n < env->proxy_threads)
         n = env->proxy_threads;
     return n < 1 ? 1 : n > WSH_EFA_EPS_MAX ? WSH_EFA_EPS_MAX : (uint32_t)n;

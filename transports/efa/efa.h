@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the endpoint sets of a PE. A endpoint set is all that a put needs: endpoints on every NIC of the PE, the memory registered with
- * them, the ordering engine, and one lock over these. Contexts are dealt to efa, and what a context starts arrives at
- * the same endpoint set of its target, so that threads whose contexts have different endpoint sets share nothing.
+ * The endpoint sets of a PE. A set is all that a put needs: endpoints on every NIC of the PE, the memory registered
+ * with them, the ordering engine, and one lock over these. Contexts are dealt out to the sets, and what a context
+ * starts arrives at the same set of its target, so that threads whose contexts have different sets share nothing.
  */
-#ifndef WSH_EFA_LANES_H
-#define WSH_EFA_LANES_H
+#ifndef WSH_EFA_H
+#define WSH_EFA_H
 
 #include "transports/transport.h"
 
@@ -44,5 +44,7 @@ void wsh_efa_all_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem);
 int wsh_efa_all_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                            struct wsh_rmem *rmem);
 void wsh_efa_all_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem);
+
+extern const struct wsh_tp_ops wsh_efa_ops;
 
 #endif

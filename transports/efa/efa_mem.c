@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how memory is registered with every endpoint set, and that a peer's has another key in each. */
+/* Registers memory with every endpoint set; a peer's memory has a key of its own in each. */
 #include "transports/efa/efa.h"
-
+#include "transports/efa/endpoints.h"
 #include "transports/efa/mem.h"
 
 #include <stdlib.h>

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a endpoint set of the efa transport is opened and closed. */
+/* Opens, stops and closes an endpoint set. */
 #include "transports/efa/endpoints.h"
 
 #include "base/err.h"
 #include "base/log.h"
+#include "transports/efa/alive.h"
+#include "transports/efa/fetch.h"
 #include "transports/efa/handlers.h"
 #include "transports/efa/mem.h"
+#include "transports/efa/msg.h"
 #include "transports/efa/nics.h"
+#include "transports/efa/op.h"
+#include "transports/efa/progress.h"
 #include "transports/efa/provider.h"
+#include "transports/efa/serve.h"
 
 #include <dirent.h>
 #include <stdio.h>

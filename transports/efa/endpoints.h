@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the parts of a endpoint set of the efa transport and how its files share them. */
-#ifndef WSH_EFA_H
-#define WSH_EFA_H
+/* The endpoint set: endpoints on every NIC of the PE under one lock, and all that its operations share. */
+#ifndef WSH_EFA_ENDPOINTS_H
+#define WSH_EFA_ENDPOINTS_H
 
 #include "transports/efa/choice.h"
-#include "transports/efa/flow.h"
 #include "transports/efa/efa.h"
+#include "transports/efa/flow.h"
+#include "transports/efa/peers.h"
 #include "transports/efa/provider.h"
 #include "transports/efa/rail.h"
 #include "transports/efa/req.h"
@@ -16,91 +17,12 @@
 #include <rdma/fi_rma.h>
 #include <sys/types.h>
 
-/* From a rail of this PE to the one of a peer that works with it. */
-struct wsh_efa_path {
-    fi_addr_t addr;
-    uint64_t key[WSH_SEGS]; /* of the peer's memory, there */
-    uint32_t posted;        /* requests posted on this path that have not completed */
-    double lost_since;      /* or 0 */
-};
-
-struct wsh_efa_peer {
-    uint64_t tag_in, tag_out;  /* that its messages must carry, and those to it do */
-    fi_addr_t addr;            /* with one rail; else … */
-    struct wsh_efa_path *path; /* [eps->n_rails], or NULL */
-    uint8_t paths;             /* bits of those that are not lost */
-    uint8_t lost;              /* … of the lost ones */
-    uint8_t unacked;           /* … of lost ones, while nothing has come back by another */
-    uint8_t n_rails;           /* the peer's own */
-    bool notice;               /* it does not know yet of a path that was lost */
-    struct wsh_srd_link link;  /* what it granted */
-    struct wsh_efa_inlet **inlet;
-    uint32_t n_inlets;
-    uint32_t window;    /* messages that a flow to it may have under way */
-    uint32_t posted;    /* requests that the provider has for this peer */
-    uint32_t acks;      /* acks from it that said something new … */
-    uint32_t seen_acks; /* … at the last look after silent peers */
-    double lost_since;  /* when the provider first found no connection any more, or 0 */
-    bool heard;         /* something has come back from it */
-    bool connected;
-    uint16_t msg_max; /* bytes of the largest message it takes */
-};
-
-/* An operation of the engine's slow path. */
-struct wsh_efa_op {
-    struct wsh_srd_op srd; /* first */
-    struct wsh_efa_flow *flow;
-    struct wsh_done *done;
-    char *local;
-    void *desc;
-    uint64_t addr, key; /* remote */
-    size_t len, part;   /* bytes of the data, of one segment */
-    bool bounce;        /* through buffers of ours */
-    uint8_t what;       /* enum wsh_efa_what; EFA_WHATS: counted elsewhere */
-    uint32_t in_flight; /* segments given to the provider and not complete */
-    uint32_t reported;  /* natively: segments that the engine takes for complete */
-    bool noted;         /* is in eps->noted */
-    struct wsh_efa_req
-        *msg; /* its message, or a PUT's copied data, until sent; SIGNAL with segments: made then, of … */
-    struct wsh_efa_place signal; /* … this word and … */
-    uint64_t value;              /* … operand */
-    struct wsh_efa_op *next;     /* in eps->noted or eps->free_ops */
-};
-
-/* A question that a REPLY will answer. */
-struct wsh_efa_fetch {
-    struct wsh_efa_flow *flow; /* NULL: free */
-    struct wsh_done *done;
-    void *result;
-    uint32_t len;        /* bytes of result */
-    uint16_t generation; /* the upper half of the cookie, above the index */
-    uint16_t next;       /* free */
-    uint8_t what;
-};
-
 #define EFA_TEXT_MAX 600 /* of a line about a failure, with the words of the provider */
-#define EFA_GET_MAX 1024 /* bytes of a get whose bytes come in an answer */
-#define EFA_REPLY_ROOM (sizeof(struct wsh_efa_reply_msg) - sizeof(struct wsh_efa_head))
 
-/* An answer that found no room to be sent: a REPLY behind its head. */
-struct wsh_efa_answer {
-    struct wsh_efa_answer *next;
-    int pe;
-    uint16_t ctx;
-    size_t len;
-    char body[EFA_REPLY_ROOM + EFA_GET_MAX];
-};
-
-/* One piece of memory, registered with every rail. */
-struct wsh_efa_mr {
-    struct fid_mr *mr[WSH_EFA_RAILS];
-    void *desc[WSH_EFA_RAILS];
-};
-
-struct wsh_efa_lmem {
-    struct wsh_lmem base;
-    struct wsh_efa_mr mr;
-};
+struct wsh_efa_op;
+struct wsh_efa_fetch;
+struct wsh_efa_answer;
+struct wsh_efa_lmem;
 
 struct wsh_efa_eps {
     struct wsh_tp base; /* of this endpoint set as a part of the transport */
@@ -245,140 +167,11 @@ static inline void wsh_efa_done_add(struct wsh_done *done)
         __atomic_fetch_add(&done->left, 1, __ATOMIC_RELAXED);
 }
 
-/* Records the first final error and logs it in one line; returns the recorded one. */
-int wsh_efa_fail(struct wsh_efa_eps *eps, int err, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-/*
- * What posting to a rail returned, as it is meant: negative, and -FI_EAGAIN in place of -FI_ENOMEM, which the efa
- * provider of libfabric 1.17 says of a full queue, while something is under way there or has ended since the last such
- * refusal. The provider's own packets fill the queue too, and end unseen: so for a time also where neither is true.
- */
-ssize_t wsh_efa_refusal(struct wsh_efa_eps *eps, unsigned rail, ssize_t rc);
-/* Translates what posting `what` to `pe` on a rail returned: 0, -EAGAIN, or a final error after its line. */
-int wsh_efa_posted(struct wsh_efa_eps *eps, unsigned rail, int pe, const char *what, ssize_t rc);
-/* The error (positive) is that of a peer, or of a NIC, that has gone. */
-bool wsh_efa_is_gone(int err);
-/* Nobody needs the message, which could not be sent. */
-bool wsh_efa_is_harmless(const struct wsh_efa_eps *eps, const struct wsh_efa_req *req);
-
 /* endpoints.c: an endpoint set as a whole; opened halfway it is in efa->eps, to be closed all the same */
 int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_params *params,
                      struct wsh_tp_limits *limits);
 /* 0, or -EAGAIN as wsh_tp_ops.stop. */
 int wsh_efa_eps_stop(struct wsh_efa_eps *eps, bool at_once);
 void wsh_efa_eps_close(struct wsh_efa_eps *eps);
-
-/* peers.c */
-int wsh_efa_address(struct wsh_efa_eps *eps, void *blob, size_t *len);
-int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers);
-unsigned wsh_efa_reach(struct wsh_efa_eps *eps, int pe, enum wsh_mem_kind kind);
-
-/* rma.c */
-int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
-                struct wsh_done *done);
-int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
-                struct wsh_done *done);
-
-/* strided.c */
-int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
-                        const struct wsh_strided *shape, size_t *taken);
-void wsh_efa_copy_strided(char *dst, const char *src, const struct wsh_strided *shape);
-
-/* op.c: what goes through the engine */
-int wsh_efa_op_init(struct wsh_efa_eps *eps);
-/* An op of this kind, everything else zero; NULL: too many are under way. */
-struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
-                                  enum wsh_efa_what what);
-/* Gives the op its data: local bytes and their remote place, in segments. */
-void wsh_efa_op_data(struct wsh_efa_eps *eps, struct wsh_efa_op *op, const void *local, size_t len,
-                     uint64_t addr, uint64_t key);
-/* Starts or parks it, and counts it in `done`. -EAGAIN or final: it is gone. */
-int wsh_efa_op_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, struct wsh_done *done);
-/* Gives back an op, and its message, of which nothing was started. */
-void wsh_efa_op_refuse(struct wsh_efa_eps *eps, struct wsh_efa_op *op);
-void wsh_efa_op_part_done(struct wsh_efa_eps *eps, struct wsh_efa_op *op);
-/* The flow may have something parked. */
-void wsh_efa_op_wait(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
-/* Starts what can be started of all that is parked. > 0: something was; < 0: final. */
-int wsh_efa_op_progress(struct wsh_efa_eps *eps);
-
-/* amo.c */
-int wsh_efa_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
-                void *result, struct wsh_done *done);
-
-/* signal.c */
-int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
-                       size_t len, const struct wsh_sig *sig, struct wsh_done *done);
-/* A request with a message of data (len may be 0) and signal, or NULL: no room. */
-struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow,
-                                           const struct wsh_efa_place *data, const void *src, size_t len,
-                                           const struct wsh_efa_place *signal, uint64_t value);
-
-/* fetch.c */
-int wsh_efa_fetch_init(struct wsh_efa_eps *eps);
-/* Submits the question `op`, whose message has its cookie at *cookie. */
-int wsh_efa_fetch_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, uint32_t *cookie,
-                         const struct wsh_efa_fetch *fetch);
-/* The `len` bytes that answer a question of this PE to `pe`. 0 or -EPROTO. */
-int wsh_efa_fetch_answered(struct wsh_efa_eps *eps, int pe, uint32_t cookie, const void *bytes, size_t len);
-/* A get in one message and its answer. */
-int wsh_efa_fetch_get(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
-                      void *dst, size_t len, struct wsh_done *done);
-
-/* msg.c */
-/* A request whose buffer has the head of a message of `len` bytes, or NULL: no room now. */
-struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow,
-                                    enum wsh_efa_wire type, size_t len);
-/* Gives it to the provider with that stamp. On an error the request stays the caller's. */
-int wsh_efa_msg_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp);
-/* Submits an op that is the message in req; takes both back if that fails. */
-int wsh_efa_msg_submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
-                       enum wsh_efa_what what);
-int wsh_efa_msg_answer(struct wsh_efa_eps *eps, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
-                       size_t len);
-/* Sends what is owed: answers, and (where `idle`, or much is owed) acks. > 0: some; < 0: final. */
-int wsh_efa_msg_progress(struct wsh_efa_eps *eps, bool idle);
-/* Gives a receive (back) to the provider. */
-int wsh_efa_msg_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req);
-/* The inlet may owe its source something. */
-void wsh_efa_msg_ack_later(struct wsh_efa_eps *eps, struct wsh_efa_inlet *inlet);
-/* Sends something that only asks for the connection. */
-int wsh_efa_msg_probe(struct wsh_efa_eps *eps, int pe);
-
-/* alive.c */
-double wsh_efa_now(void);
-/* The provider had no room for something to `pe`: -EAGAIN, or final when the peer is gone. */
-int wsh_efa_no_room(struct wsh_efa_eps *eps, int pe);
-/* A peer is gone: a final error in a while, with this line. The first one counts. */
-void wsh_efa_lose(struct wsh_efa_eps *eps, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int wsh_efa_check_lost(struct wsh_efa_eps *eps);
-/* The provider could not send something of its own on a rail. */
-void wsh_efa_note_event(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, const char *text);
-/* Now and then: looks after silent peers and the provider's events. 0 or final. */
-int wsh_efa_look_after(struct wsh_efa_eps *eps);
-
-/* serve.c */
-/* A message has arrived in req->buf. */
-int wsh_efa_serve(struct wsh_efa_eps *eps, struct wsh_efa_req *req, size_t len);
-/* A counted write has arrived. */
-int wsh_efa_serve_write(struct wsh_efa_eps *eps, uint64_t data);
-/* Applies a message whose turn has come (struct wsh_srd_sink). */
-int wsh_efa_serve_apply(void *eps, void *req);
-
-/* stranger.c */
-enum wsh_efa_strange { EFA_STRANGE_MESSAGE, EFA_STRANGE_WRITE };
-/* Something came that is not of this job and was dropped: counts it, and says so once a minute at most. */
-void wsh_efa_stranger_note(struct wsh_efa_eps *eps, enum wsh_efa_strange what);
-/* How many there were in all, for who asks (SHMEM_DEBUG=info). */
-void wsh_efa_stranger_sum(const struct wsh_efa *efa);
-
-/* describe.c */
-void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size);
-
-/* progress.c */
-int wsh_efa_progress(struct wsh_efa_eps *eps);
-int wsh_efa_wait_fd(struct wsh_efa_eps *eps);
-
-extern const struct wsh_tp_ops wsh_efa_ops;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how libfabric is loaded: only when the network is needed, so programs on one host never pay for it. */
+/* Loads libfabric, only when the network is needed: programs on one host never pay for it. */
 #define _GNU_SOURCE
 #include "transports/efa/fabric.h"
 

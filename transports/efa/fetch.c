@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the questions that peers will answer: atomics with a result, and small gets behind a fence. */
+/* Questions to a peer that a REPLY answers: atomics with a result, and small gets behind a fence. */
+#include "transports/efa/fetch.h"
+
 #include "transports/efa/endpoints.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/op.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the contexts by their numbers, and what each has with every peer: flows from here, inlets to here. */
+/* Contexts by number, and the state of each with every peer: flows from this PE, inlets to it. */
 #include "transports/efa/flow.h"
 
 #include "base/log.h"
 #include "transports/efa/endpoints.h"
+#include "transports/efa/peers.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows a context and what it has with each peer: flows from here, inlets to here. */
+/* A context, and its state with each peer: flows from this PE, inlets to it. */
 #ifndef WSH_EFA_FLOW_H
 #define WSH_EFA_FLOW_H
 

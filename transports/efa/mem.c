@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how memory is registered with the provider, and what peers need to reach it. */
+/* Registers memory with the provider, and describes it for the peers that are to reach it. */
 #define _GNU_SOURCE
 #include "transports/efa/mem.h"
 
@@ -8,10 +8,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "topo/topo.h"
+#include "transports/efa/peers.h"
 #include "transports/efa/provider.h"
 
 #include <linux/capability.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows memory of this PE as the provider has it: registered or not, and whose it is. */
+/* Memory of this PE as the provider sees it: registration, descriptors, host or device. */
 #ifndef WSH_EFA_MEM_H
 #define WSH_EFA_MEM_H
 
 #include "transports/efa/endpoints.h"
+
+struct wsh_efa_lmem {
+    struct wsh_lmem base;
+    struct wsh_efa_mr mr;
+};
 
 int wsh_efa_mem_register(struct wsh_efa_eps *eps, const struct wsh_mem *mem, struct wsh_lmem **lmem,
                          void *blob, size_t *blob_len);

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how messages are sent and received, and how peers are told what has been applied. */
-#include "transports/efa/mem.h"
-#include "transports/efa/rails.h"
+/* Sends and receives messages, and acknowledges to peers what has been applied. */
+#include "transports/efa/msg.h"
+
+#include "transports/efa/alive.h"
 #include "transports/efa/batch.h"
+#include "transports/efa/endpoints.h"
+#include "transports/efa/mem.h"
+#include "transports/efa/op.h"
+#include "transports/efa/peers.h"
+#include "transports/efa/progress.h"
+#include "transports/efa/rails.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which of the NICs that libfabric offers a PE uses, and in which order. */
+/* Selects which of the NICs that libfabric offers a PE uses, and in which order. */
 #include "transports/efa/nics.h"
 
 #include "base/log.h"

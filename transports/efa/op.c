@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows operations that go through the ordering engine: messages, what is ordered, what has several segments. */
-#include "transports/efa/rma.h"
+/* Operations that go through the ordering engine: messages, ordered operations, those of several segments. */
+#include "transports/efa/op.h"
 
+#include "transports/efa/endpoints.h"
 #include "transports/efa/mem.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/rma.h"
+#include "transports/efa/signal.h"
 
 #include <stdlib.h>
 #include <string.h>

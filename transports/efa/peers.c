@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how PEs find each other over one provider. */
+/* Exchanges addresses, and connects the PEs over one provider. */
 #define _GNU_SOURCE
-#include "transports/efa/endpoints.h"
+#include "transports/efa/peers.h"
 
 #include "base/log.h"
 #include "topo/topo.h"
+#include "transports/efa/endpoints.h"
+#include "transports/efa/msg.h"
 
 #include <stdlib.h>
 #include <string.h>

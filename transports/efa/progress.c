@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how completions are taken from the provider, and what a failed one means. */
-#include "transports/efa/rails.h"
-#include "transports/efa/batch.h"
+/* Reads completions from the provider, and decides what a failed one means. */
+#include "transports/efa/progress.h"
 
 #include "base/log.h"
+#include "transports/efa/alive.h"
+#include "transports/efa/batch.h"
+#include "transports/efa/endpoints.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/op.h"
+#include "transports/efa/rails.h"
+#include "transports/efa/serve.h"
+#include "transports/efa/stranger.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which libfabric provider serves the network best here, and what to ask of it. */
+/* Selects the libfabric provider, and decides what to ask of it. */
 #include "transports/efa/provider.h"
 
 #include "base/log.h"
 #include "transports/efa/handlers.h"
+#include "transports/efa/slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which libfabric provider serves the network best here, and what to ask of it. */
+/* Selects the libfabric provider, and decides what to ask of it. */
 #ifndef WSH_EFA_PROVIDER_H
 #define WSH_EFA_PROVIDER_H
 

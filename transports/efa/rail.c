@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows one NIC's libfabric objects: fabric, domain, queues, address vector, endpoint. */
+/* The libfabric objects of one NIC: fabric, domain, queues, address vector, endpoint. */
 #include "transports/efa/rail.h"
 
 #include "base/err.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows one NIC's libfabric objects: fabric, domain, queues, address vector, endpoint. */
+/* The libfabric objects of one NIC: fabric, domain, queues, address vector, endpoint. */
 #ifndef WSH_EFA_RAIL_H
 #define WSH_EFA_RAIL_H
 
+#include "transports/efa/choice.h"
 #include "transports/efa/fabric.h"
 
 #include <rdma/fi_domain.h>
@@ -12,6 +13,12 @@
 #include <stdbool.h>
 
 struct wsh_efa_req;
+
+/* One piece of memory, registered with every rail. */
+struct wsh_efa_mr {
+    struct fid_mr *mr[WSH_EFA_RAILS];
+    void *desc[WSH_EFA_RAILS];
+};
 
 struct wsh_efa_rail {
     struct fi_info *info; /* owned */

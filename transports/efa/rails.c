@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how operations go by several rails, and what becomes of those on a NIC that is lost.
+ * Posts operations over several rails, and repeats those of a NIC that is lost.
  *
  * Any operation may go by any rail, since the ordering engine asks for no order of the network (srd.h).
  *
@@ -30,7 +30,13 @@
 
 #include "base/log.h"
 #include "topo/topo.h"
+#include "transports/efa/alive.h"
 #include "transports/efa/batch.h"
+#include "transports/efa/op.h"
+#include "transports/efa/endpoints.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/peers.h"
+#include "transports/efa/progress.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what several NICs of a PE need beside one; rails.c says what a lost NIC means. */
+/* Posting over several NICs; rails.c says what a lost NIC means. */
 #ifndef WSH_EFA_RAILS_H
 #define WSH_EFA_RAILS_H
 

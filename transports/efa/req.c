@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the requests: what libfabric hands back when an operation completes. */
+/* Requests (what libfabric hands back when an operation completes) and their pools. */
 #define _GNU_SOURCE
 #include "transports/efa/req.h"
 

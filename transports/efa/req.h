@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the requests: what libfabric hands back when an operation completes. Every operation holds one from a
- * bounded pool, so the completion queue cannot overflow.
+ * Requests: what libfabric hands back when an operation completes. Every operation holds one from a bounded pool, so
+ * the completion queue cannot overflow.
  */
 #ifndef WSH_EFA_REQ_H
 #define WSH_EFA_REQ_H

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how puts and gets go to the provider: the hot path of the network. */
+/* Puts and gets: the hot path of the network. */
 #include "transports/efa/rma.h"
 
+#include "transports/efa/endpoints.h"
+#include "transports/efa/fetch.h"
 #include "transports/efa/mem.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/op.h"
+#include "transports/efa/slots.h"
 
 #include <string.h>
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how one write or read is given to the provider. */
+/* Posts one write or read to the provider. */
 #ifndef WSH_EFA_RMA_H
 #define WSH_EFA_RMA_H
 
-#include "transports/efa/rails.h"
 #include "transports/efa/batch.h"
+#include "transports/efa/progress.h"
+#include "transports/efa/rails.h"
 
 /*
  * Posts the write or read (req->kind) to req->pe; `flags` besides those that every write has; `imm` goes with

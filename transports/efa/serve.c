@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what a target does with the messages of its peers. */
+/* Executes the messages of peers at their target. */
+#include "transports/efa/serve.h"
+
+#include "transports/efa/endpoints.h"
+#include "transports/efa/fetch.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/progress.h"
 #include "transports/efa/rails.h"
+#include "transports/efa/slots.h"
+#include "transports/efa/stranger.h"
 
 #include <string.h>
 

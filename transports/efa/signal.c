@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how data and its signal travel together: in one message if small, else the signal behind the data. */
+/* Puts with a signal: data and signal in one message if small, else the signal behind the data. */
+#include "transports/efa/signal.h"
+
+#include "transports/efa/endpoints.h"
 #include "transports/efa/mem.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/op.h"
+#include "transports/efa/slots.h"
 
 #include <string.h>
 

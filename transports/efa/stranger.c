@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What reaches an endpoint and is not of this job: it is dropped, counted, and reported once a minute at most. */
-#include "transports/efa/endpoints.h"
+#include "transports/efa/stranger.h"
 
 #include "base/log.h"
+#include "transports/efa/alive.h"
+#include "transports/efa/endpoints.h"
 
 #define STRANGER_S 60
 

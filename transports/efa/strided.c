@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how blocks that lie apart travel together: packed into a message, and put in their places by the target. */
+/* Strided puts: the blocks are packed into messages, and the target stores each in its place. */
+#include "transports/efa/endpoints.h"
 #include "transports/efa/mem.h"
+#include "transports/efa/msg.h"
+#include "transports/efa/slots.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the layout of every message between PEs, and tells a good message from a bad one. Pure. */
+/* Checks the messages of peers before anything in them is used. Pure. */
 #include "transports/efa/wire.h"
 
 #include "base/atomic.h"

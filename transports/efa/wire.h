@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the layout of every message between PEs, and tells a good message from a bad one. Pure. */
+/* The layout of every message between PEs, and its check. Pure. */
 #ifndef WSH_EFA_WIRE_H
 #define WSH_EFA_WIRE_H
 

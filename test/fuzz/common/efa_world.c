@@ -43,7 +43,7 @@ void efa_world_open_as(struct efa_world *world, const struct fake_provider *prov
     fake_fabric_reset(provider);
     world->ops = efa_find();
     world->env.provider = provider->name;
-    world->env.lanes = 1;
+    world->env.endpoint_sets = 1;
     world->env.nics_per_pe = (long)provider->nics;
     world->generation = 1;
     memset(world->secret.key, 0x37, sizeof world->secret.key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what the end of an operation at the source allows, and what is pending. */
+/* At the source: what the completion of an operation releases, and what is pending. */
 #include "transports/efa/srd/flow.h"
 #include "transports/efa/srd/queue.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the source's end: what may start now, what is parked, and what is pending, per context and peer.
+ * The source's end: what may start now, what is parked, and what is pending, per context and peer.
  *
  * ORDER: see srd.h, 1 to 3 and 5 to 7 for this end. LOCKS: see srd.h.
  *

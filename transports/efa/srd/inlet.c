@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows when the target may apply a message: its gate is open and its group is complete. */
+/* Applies a message at the target when its gate is open and its group is complete. */
 #include "transports/efa/srd/inlet.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the target's end of a flow: which writes of a group have arrived, which messages must wait, and what the
- * source has to be told. One inlet per (source, context); calls are under the lock of the source's peer (srd.h).
+ * The target's end of a flow: which writes of a group have arrived, which messages must wait, and what is to be
+ * acknowledged to the source. One inlet per (source, context); calls are under the lock of the source's peer (srd.h).
  *
  * An inlet goes with its context's number, not with a context: the next context of that number goes on with it, as
  * the source's flow does. Nothing is ever reset while a job runs.

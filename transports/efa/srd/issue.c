@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows when an operation may start at the source, and how it starts. */
+/* At the source: decides when an operation may start, and starts it. */
 #include "transports/efa/srd/queue.h"
 
 #include <errno.h>

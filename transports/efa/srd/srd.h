@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what both ends of the ordering engine share: the design, the 32 bits of immediate data, and the stamp that
- * every message carries. The engine is pure: no libfabric, no I/O, no clock, no memory of its own.
+ * What both ends of the ordering engine share: the design, the 32 bits of immediate data, and the stamp of every
+ * message. The engine is pure: no libfabric, no I/O, no clock, no memory of its own.
  *
  * The network delivers everything once, in any order. Two things travel:
  *   writes (and reads)  one-sided; the provider's completion (FI_DELIVERY_COMPLETE) says that the bytes are there. A
