@@ -32,7 +32,7 @@ static void load_taker(struct wsh_efa_handlers *saved)
     snprintf(path, sizeof path, "%s/test/unit/efa_handlers_taker.so",
              getenv("top_builddir") ? getenv("top_builddir") : ".");
     if (saved)
-        wsh_efa_handlers_save(saved);
+        wsh_efa_handlers_save(saved, true);
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         fprintf(stderr, "%s\n", dlerror());
@@ -85,7 +85,7 @@ static void what_is_taken_is_given_back(void)
 }
 
 /* Also one that is set to nothing. */
-static void variables_are_lent(void)
+static void variables_are_taken_back(void)
 {
     struct wsh_efa_handlers saved;
 
@@ -97,11 +97,31 @@ static void variables_are_lent(void)
     CU_ASSERT_PTR_NULL(getenv("HFI_NO_BACKTRACE"));
     setenv("IPATH_NO_BACKTRACE", "mine", 1);
     setenv("HFI_NO_BACKTRACE", "", 1);
-    wsh_efa_handlers_save(&saved);
+    wsh_efa_handlers_save(&saved, true);
     CU_ASSERT_STRING_EQUAL(getenv("IPATH_NO_BACKTRACE"), "mine");
     wsh_efa_handlers_restore(&saved);
     CU_ASSERT_STRING_EQUAL(getenv("IPATH_NO_BACKTRACE"), "mine");
     CU_ASSERT_STRING_EQUAL(getenv("HFI_NO_BACKTRACE"), "");
+}
+
+/* Providers read them while they are loaded and asked. */
+static void provider_variables_are_taken_back(void)
+{
+    struct wsh_efa_handlers saved;
+
+    for (int sockets = 0; sockets < 2; sockets++) {
+        unsetenv("FI_EFA_ENABLE_SHM_TRANSFER");
+        unsetenv("FI_OFI_RXM_MSG_RX_SIZE");
+        setenv("FI_OFI_RXM_BUFFER_SIZE", "65536", 1);
+        wsh_efa_handlers_save(&saved, sockets);
+        CU_ASSERT_STRING_EQUAL(getenv("FI_EFA_ENABLE_SHM_TRANSFER"), "0");
+        CU_ASSERT(!getenv("FI_OFI_RXM_MSG_RX_SIZE") == !sockets);
+        CU_ASSERT_STRING_EQUAL(getenv("FI_OFI_RXM_BUFFER_SIZE"), "65536");
+        wsh_efa_handlers_restore(&saved);
+        CU_ASSERT_PTR_NULL(getenv("FI_EFA_ENABLE_SHM_TRANSFER"));
+        CU_ASSERT_PTR_NULL(getenv("FI_OFI_RXM_MSG_RX_SIZE"));
+        CU_ASSERT_STRING_EQUAL(getenv("FI_OFI_RXM_BUFFER_SIZE"), "65536");
+    }
 }
 
 static void others_stay(void)
@@ -109,7 +129,7 @@ static void others_stay(void)
     struct wsh_efa_handlers saved;
 
     set_own();
-    wsh_efa_handlers_save(&saved);
+    wsh_efa_handlers_save(&saved, true);
     wsh_efa_handlers_restore(&saved);
     check_own();
 }
@@ -117,7 +137,8 @@ static void others_stay(void)
 const struct unit_test unit_tests[] = {
     {"the library takes signals where nothing is done about it", the_library_takes_signals},
     {"what is taken is given back", what_is_taken_is_given_back},
-    {"variables are set for the call alone, and the user's own stay", variables_are_lent},
+    {"variables are set for the call alone, and the user's own stay", variables_are_taken_back},
+    {"variables of providers are set for the call alone too", provider_variables_are_taken_back},
     {"other handlers stay", others_stay},
     {NULL, NULL},
 };

@@ -36,6 +36,18 @@
 #define EFA_STOP_S 0.5          /* for what is under way when the transport closes */
 #define EFA_COPY_ALWAYS 64      /* a put of so many bytes always leaves its source reusable */
 
+static bool has_rdma_nic(void)
+{
+    DIR *dir = opendir("/sys/class/infiniband");
+    bool found = false;
+
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));)
+        found = entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
 static uint32_t at_most(size_t provider_limit, uint32_t most)
 {
     return provider_limit && provider_limit < most ? (uint32_t)provider_limit : most;
@@ -248,18 +260,6 @@ static struct wsh_efa_eps *eps_new(struct wsh_efa *efa, uint32_t number, const s
     return eps;
 }
 
-static bool has_rdma_nic(void)
-{
-    DIR *dir = opendir("/sys/class/infiniband");
-    bool found = false;
-
-    for (struct dirent *entry; dir && !found && (entry = readdir(dir));)
-        found = entry->d_name[0] != '.';
-    if (dir)
-        closedir(dir);
-    return found;
-}
-
 /* Sockets although there is a NIC that can do better, and nobody asked for them. */
 static int check_speed(const struct wsh_efa_eps *eps, const struct fi_info *info)
 {
@@ -294,7 +294,6 @@ static int open_wait_fd(struct wsh_efa_eps *eps)
 
 static int open_chosen(struct wsh_efa_eps *eps, struct fi_info *const *chosen, uint32_t n)
 {
-    struct wsh_efa_handlers handlers;
     size_t cq_size;
     int rc = 0;
 
@@ -302,7 +301,6 @@ static int open_chosen(struct wsh_efa_eps *eps, struct fi_info *const *chosen, u
     set_limits(eps, chosen[0]);
     cq_size =
         eps->n_tx + eps->n_small + EFA_ANSWERS + eps->n_large + eps->n_rx + eps->imms * (uint32_t)eps->n_pes;
-    wsh_efa_handlers_save(&handlers);
     for (uint32_t i = 0; i < n && !rc; i++) {
         struct fi_info *info = eps->lib.dupinfo(chosen[i]);
 
@@ -311,7 +309,6 @@ static int open_chosen(struct wsh_efa_eps *eps, struct fi_info *const *chosen, u
             eps->inject_max = wsh_efa_rail_inject(&eps->rail[i], eps->inject_max);
         eps->hmem = !rc && eps->rail[i].hmem && (!i || eps->hmem);
     }
-    wsh_efa_handlers_restore(&handlers);
     return rc ? rc : open_wait_fd(eps);
 }
 
@@ -367,14 +364,17 @@ int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_p
                      struct wsh_tp_limits *limits)
 {
     struct wsh_efa_eps *eps = efa->eps[number] = eps_new(efa, number, params);
+    struct wsh_efa_handlers handlers;
     char why[512];
     int rc;
 
     if (!eps)
         return -ENOMEM;
+    wsh_efa_handlers_save(&handlers, !has_rdma_nic());
     rc = wsh_efa_lib_open(&eps->lib, why, sizeof why);
     if (!rc)
         rc = number ? open_like(eps, efa->eps[0]) : open_first(eps, params, why, sizeof why);
+    wsh_efa_handlers_restore(&handlers);
     if (rc == -ENODEV)
         rc = absent(params->env, why);
     if (rc || (rc = open_pools(eps)) || (rc = post_receives(eps)))

@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "transports/efa/fabric.h"
 
-#include "transports/efa/handlers.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -40,22 +38,12 @@ static int load_symbols(struct wsh_efa_lib *lib, const char **missing)
     return 0;
 }
 
-/* Peers of this host are the local transport's, which knows device memory. What the user has set stays. */
-static void set_provider_words(void)
-{
-    setenv("FI_EFA_ENABLE_SHM_TRANSFER", "0", 0);
-}
-
 int wsh_efa_lib_open(struct wsh_efa_lib *lib, char *why, size_t size)
 {
-    struct wsh_efa_handlers handlers;
     const char *missing = NULL;
 
     memset(lib, 0, sizeof *lib);
-    set_provider_words();
-    wsh_efa_handlers_save(&handlers);
     lib->handle = dlopen(EFA_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    wsh_efa_handlers_restore(&handlers);
     if (!lib->handle) {
         snprintf(why, size, "cannot load libfabric (%s); install it (Debian: libfabric1)", dlerror());
         return -ENODEV;

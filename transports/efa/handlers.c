@@ -10,12 +10,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void wsh_efa_handlers_save(struct wsh_efa_handlers *saved)
+/*
+ * Peers of this host are the local transport's, which knows device memory. Over sockets ofi_rxm has 128 receives of
+ * 16 KiB for each connection, 50 MiB of memory a PE: as many as this are as fast (perftest/put_bw, alltoall_latency),
+ * and a buffer holds a message of ours (EFA_MSG_MAX) with the provider's head.
+ */
+static const struct variable {
+    const char *name, *value;
+    bool sockets; /* only where there is no RDMA NIC, which ofi_rxm may serve too */
+} of_providers[] = {
+    {"FI_EFA_ENABLE_SHM_TRANSFER", "0", false},
+    {"FI_OFI_RXM_BUFFER_SIZE", "8448", true},
+    {"FI_OFI_RXM_MSG_RX_SIZE", "32", true},
+};
+
+#define NO_HANDLERS (WSH_EFA_VARIABLES - (int)(sizeof of_providers / sizeof of_providers[0]))
+
+static struct variable variable_at(int i)
+{
+    if (i < NO_HANDLERS)
+        return (struct variable){wsh_env_no_handlers[i], "1", false};
+    return of_providers[i - NO_HANDLERS];
+}
+
+void wsh_efa_handlers_save(struct wsh_efa_handlers *saved, bool sockets)
 {
     for (int sig = 1; sig < NSIG; sig++)
         saved->known[sig] = !sigaction(sig, NULL, &saved->before[sig]);
-    for (int i = 0; i < WSH_EFA_NO_HANDLERS; i++)
-        saved->set[i] = wsh_env_set_default(wsh_env_no_handlers[i], "1");
+    for (int i = 0; i < WSH_EFA_VARIABLES; i++) {
+        struct variable variable = variable_at(i);
+
+        saved->set[i] = (sockets || !variable.sockets) && wsh_env_set_default(variable.name, variable.value);
+    }
 }
 
 static bool is_same(const struct sigaction *a, const struct sigaction *b)
@@ -38,9 +64,9 @@ void wsh_efa_handlers_restore(const struct wsh_efa_handlers *saved)
     char owner[256] = "", text[256] = "";
     size_t used = 0;
 
-    for (int i = 0; i < WSH_EFA_NO_HANDLERS; i++)
+    for (int i = 0; i < WSH_EFA_VARIABLES; i++)
         if (saved->set[i])
-            unsetenv(wsh_env_no_handlers[i]);
+            unsetenv(variable_at(i).name);
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction now;
 

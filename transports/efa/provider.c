@@ -3,7 +3,6 @@
 #include "transports/efa/provider.h"
 
 #include "base/log.h"
-#include "transports/efa/handlers.h"
 #include "transports/efa/slots.h"
 
 #include <stdio.h>
@@ -95,15 +94,12 @@ static int ask(const struct wsh_efa_lib *lib, const char *prov, const char *doma
                struct fi_info **list)
 {
     struct fi_info *hints = make_hints(lib, prov, domain, order, hmem);
-    struct wsh_efa_handlers handlers;
     int rc;
 
     if (!hints)
         return -ENOMEM;
     *list = NULL;
-    wsh_efa_handlers_save(&handlers);
     rc = lib->getinfo(hmem ? lib->api_hmem : lib->api, NULL, NULL, 0, hints, list);
-    wsh_efa_handlers_restore(&handlers);
     lib->freeinfo(hints);
     return rc;
 }

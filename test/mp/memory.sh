@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A PE has at most 8 MiB of memory of its own beside its heap, and over tcp at most 32 MiB with what libfabric's provider
+# ofi_rxm takes (the rest of the line is what net, without ofi_rxm, takes in the same job). WSH_TEST_LONG=1: 64 PEs too.
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+memory=$(test_program test/mp/helper/memory)
+[ "${WSH_TEST_VARIANT:-}" != asan ] || { tap_skip "memory of a PE" "the sanitizer has memory of its own"; tap_done; }
+
+# most NAME MIB PES [VAR=value…]: the PE with the most has no more.
+most()
+{
+    name=$1 limit=$2 pes=$3
+    shift 3
+    run_job 100 env SHMEM_SYMMETRIC_SIZE=16M "$@" "$oshrun" -n "$pes" "$memory"
+    kib=$(sort -n "$out" | tail -n 1)
+    tap_check "$name, $pes PEs: $kib KiB, at most $limit MiB" \
+        test "$status:$(wc -l <"$out")" = "0:$pes" -a "${kib:-0}" -gt 0 -a "${kib:-0}" -le $((limit * 1024))
+}
+
+sizes='2 16'
+[ "${WSH_TEST_LONG:-0}" = 0 ] || sizes='2 16 64'
+for pes in $sizes; do
+    most local 8 "$pes"
+    most "sockets by net" 8 "$pes" SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=net
+    most "sockets by tcp;ofi_rxm" 32 "$pes" SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
+done
+tap_done
