@@ -139,7 +139,7 @@ int litmus_main(int argc, char **argv, const struct litmus *litmus)
 
     mp_begin();
     rounds =
-        mp_road_is("local") || mp_road_is("single") ? mp_rounds(20000, 10000000) : mp_rounds(1000, 1000000);
+        mp_path_is("local") || mp_path_is("single") ? mp_rounds(20000, 10000000) : mp_rounds(1000, 1000000);
     if (argc == 2 && !strcmp(argv[1], "--no-fence")) {
         run_order(litmus, NONE, rounds);
         return mp_end();

@@ -105,11 +105,11 @@ long mp_rounds(long quick, long thorough)
     return text && *text && strcmp(text, "0") ? thorough : quick;
 }
 
-bool mp_road_is(const char *road)
+bool mp_path_is(const char *path)
 {
-    const char *text = getenv("WSH_TEST_ROAD");
+    const char *text = getenv("WSH_TEST_PATH");
 
-    return text && !strcmp(text, road);
+    return text && !strcmp(text, path);
 }
 
 int mp_right(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Knows what every test that runs as several PEs needs: begin and end, checks that name the PE, patterns,
- * random numbers that all PEs share, time. The head of a test names the roads that test/run sends it over.
+ * random numbers that all PEs share, time. The head of a test names the paths that test/run sends it over.
  */
 #ifndef WSH_TEST_MP_H
 #define WSH_TEST_MP_H
@@ -36,8 +36,8 @@ void mp_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* `quick`, or `thorough` where WSH_TEST_LONG is set (make check-long). */
 long mp_rounds(long quick, long thorough);
 
-/* True while the test runs over that road (the word in its head: "local", "tcp", "mixed" …). */
-bool mp_road_is(const char *road);
+/* True while the test runs over that path (the word in its head: "local", "tcp", "mixed" …). */
+bool mp_path_is(const char *path);
 
 /* Neighbours in a ring of all PEs. */
 int mp_right(void);

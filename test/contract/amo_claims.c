@@ -63,7 +63,7 @@ static void contended(struct group_pe *pe)
     for (int i = 0; i < CONTENDED && !group_failed(pe); i++) {
         group_amo(pe, 0, 64, WSH_AMO_ADD, 8, 1);
         seen += group_fetch(pe, 0, 72, WSH_AMO_ADD, 4, 1, 0) < (uint64_t)(CONTENDED * pe->n);
-        if (pe->me == 0 && group_road.gpu == GROUP_REAL_GPU) /* words of a GPU are no CPU's */
+        if (pe->me == 0 && group_path.gpu == GROUP_REAL_GPU) /* words of a GPU are no CPU's */
             group_amo(pe, 0, 64, WSH_AMO_ADD, 8, 1);
         else if (pe->me == 0)
             wsh_amo_apply64(pe->heap[0] + 64, WSH_AMO_ADD, 1, 0);

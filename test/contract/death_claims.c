@@ -54,7 +54,7 @@ static void wait_for_dead(struct group_pe *pe)
 
 void claim_dead_peer(void)
 {
-    if (!group_road.dies_loudly)
+    if (!group_path.dies_loudly)
         return;
     group_run_raw(2, send_to_dead);
     group_run_raw(2, wait_for_dead);
@@ -79,7 +79,7 @@ static void bad_message(struct group_pe *pe)
         return;
     group_hush(pe);
     if (pe->me == 0) {
-        group_road.corrupt(spoilers[spoiler].offset, spoilers[spoiler].bits);
+        group_path.corrupt(spoilers[spoiler].offset, spoilers[spoiler].bits);
         group_amo(pe, 1, 64, WSH_AMO_ADD, 8, 1);
         group_await(pe, 0, 1);
     } else {
@@ -96,7 +96,7 @@ static void bad_message(struct group_pe *pe)
 
 void claim_bad_message(void)
 {
-    for (spoiler = 0; group_road.corrupt && spoiler < sizeof spoilers / sizeof spoilers[0]; spoiler++)
+    for (spoiler = 0; group_path.corrupt && spoiler < sizeof spoilers / sizeof spoilers[0]; spoiler++)
         group_run_raw(2, bad_message);
 }
 
@@ -110,7 +110,7 @@ static void strange_message(struct group_pe *pe)
         return;
     group_hush(pe);
     if (pe->me == 0) {
-        group_road.corrupt(strange[spoiler].offset, strange[spoiler].bits);
+        group_path.corrupt(strange[spoiler].offset, strange[spoiler].bits);
         group_amo(pe, 1, 64, WSH_AMO_ADD, 8, 1);
         group_await(pe, 0, 1);
     } else {
@@ -130,7 +130,7 @@ static void strange_message(struct group_pe *pe)
 
 void claim_strange_message(void)
 {
-    for (spoiler = 0; group_road.corrupt && spoiler < sizeof strange / sizeof strange[0]; spoiler++)
+    for (spoiler = 0; group_path.corrupt && spoiler < sizeof strange / sizeof strange[0]; spoiler++)
         group_run_raw(2, strange_message);
 }
 
@@ -151,7 +151,7 @@ static void fail(struct group_pe *pe, int times, bool event, const char *text)
     group_barrier(pe);
     if (pe->me == 0) {
         group_hush(pe);
-        group_road.fail(times, event);
+        group_path.fail(times, event);
         rc = pe->ops->put(pe->ctx, to, 64, pe->heap[0], 20000, NULL);
         group_check(pe, !rc, "put gave %d", rc);
         rc = pe->ops->amo(pe->ctx, to, 64, &amo, &old, NULL);
@@ -185,13 +185,13 @@ static void fail_in_queue(struct group_pe *pe)
 
 void claim_failed_write(void)
 {
-    if (group_road.fail)
+    if (group_path.fail)
         group_run_raw(2, fail_write);
 }
 
 void claim_failed_alone(void)
 {
-    if (group_road.fail) {
+    if (group_path.fail) {
         group_run_raw(2, fail_alone);
         group_run_raw(2, fail_in_queue);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a program of the suite comes to run over the emulated device, with group_road.nics NICs a PE. */
+/* Knows how a program of the suite comes to run over the emulated device, with group_path.nics NICs a PE. */
 #include "test/contract/group.h"
 
 #include <limits.h>
@@ -31,7 +31,7 @@ __attribute__((constructor)) static void emulate(void)
     if (len <= 0 || access(library, F_OK))
         skip("the emulator is not built (libibverbs-dev)");
     self[len] = '\0';
-    snprintf(nics, sizeof nics, "%d", group_road.nics);
+    snprintf(nics, sizeof nics, "%d", group_path.nics);
     setenv("SHMEM_NICS_PER_PE", nics, 1);
     execl("/bin/sh", "sh", script, "--quiet", "--", self, (char *)NULL);
     skip("no /bin/sh");

@@ -23,10 +23,10 @@ static struct wsh_tp_ops fake_ops; /* filled before the PEs start */
 
 static const struct wsh_tp_ops *find_ops(void)
 {
-    if (group_road.ops)
+    if (group_path.ops)
         return &fake_ops;
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops; ops++)
-        if (!strcmp((*ops)->name, group_road.transport))
+        if (!strcmp((*ops)->name, group_path.transport))
             return *ops;
     return NULL;
 }
@@ -36,7 +36,7 @@ int group_open(struct group_pe *pe)
     struct wsh_tp_params params = {.my_pe = pe->me, .n_pes = pe->n, .env = &pe->env, .threads = true};
     int rc;
 
-    if (group_road.gpu)
+    if (group_path.gpu)
         params.gpu = group_gpu_open(pe->me);
     pe->ops = find_ops();
     if (!pe->ops)
@@ -61,7 +61,7 @@ static int publish(struct group_pe *pe)
 
     address->len = sizeof address->bytes;
     rc = pe->ops->address(pe->tp, address->bytes, &address->len);
-    if (!rc && group_road.gpu)
+    if (!rc && group_path.gpu)
         return group_gpu_register(pe, pe->group->heap_fd[pe->me], device->bytes, &device->len);
     for (size_t i = 0; i < 2 && !rc; i++) {
         struct blob *mem = &pe->group->mem[pe->me][mems[i].seg];
@@ -76,7 +76,7 @@ static int attach(struct group_pe *pe)
 {
     int rc = 0;
 
-    if (group_road.gpu)
+    if (group_path.gpu)
         return group_gpu_attach(pe);
     for (int other = 0; other < pe->n && !rc; other++)
         for (int seg = 0; seg < WSH_SEGS && !rc; seg++) {
@@ -146,7 +146,7 @@ void group_close(struct group_pe *pe)
         return;
     if (pe->ctx)
         pe->ops->ctx_close(pe->ctx);
-    if (group_road.gpu)
+    if (group_path.gpu)
         group_gpu_release(pe);
     for (int other = 0; other < pe->n; other++)
         for (int seg = 0; seg < WSH_SEGS; seg++)
@@ -205,8 +205,8 @@ static void *run_pe(void *arg)
     struct group_pe *pe = arg;
 
     wsh_env_load(&pe->env);
-    if (group_road.provider)
-        pe->env.provider = group_road.provider;
+    if (group_path.provider)
+        pe->env.provider = group_path.provider;
     if (pe->group->raw)
         pe->group->body(pe);
     else
@@ -316,17 +316,17 @@ static void run(int n, void (*body)(struct group_pe *pe), bool raw)
     struct group *group = group_new(n, body, raw);
 
     CU_ASSERT_FATAL(group != NULL);
-    if (group_road.ops)
-        wsh_tp_fill(&fake_ops, group_road.ops);
-    if (group_road.before)
-        group_road.before(n);
-    if (group_road.in_process)
+    if (group_path.ops)
+        wsh_tp_fill(&fake_ops, group_path.ops);
+    if (group_path.before)
+        group_path.before(n);
+    if (group_path.in_process)
         run_threads(group);
     else
         run_processes(group);
     for (int pe = 0; pe < n; pe++)
         if (*group->fault[pe])
-            fprintf(stderr, "  %s: %s\n", group_road.name, group->fault[pe]);
+            fprintf(stderr, "  %s: %s\n", group_path.name, group->fault[pe]);
     for (int pe = 0; pe < n; pe++)
         CU_ASSERT(!*group->fault[pe]);
     if (group->missing)

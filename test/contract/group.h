@@ -13,8 +13,8 @@
 
 enum { GROUP_MAX = 4, GROUP_HEAP = 24 << 20, GROUP_DATA = 64 << 10 };
 
-/* One way to run the suite; each program of the suite defines `group_road`. */
-struct group_road {
+/* One way to run the suite; each program of the suite defines `group_path`. */
+struct group_path {
     const char *name;             /* of the program, for messages */
     const char *transport;        /* name in the registry, or of `ops` */
     const struct wsh_tp_ops *ops; /* NULL: the registry's */
@@ -32,7 +32,7 @@ struct group_road {
     int (*keys)(const uint64_t **keys);
 };
 
-extern const struct group_road group_road;
+extern const struct group_path group_path;
 
 struct group; /* shared by all PEs of a run */
 

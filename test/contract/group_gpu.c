@@ -15,11 +15,11 @@ const struct wsh_gpu *group_gpu_open(int me)
 {
     if (gpu.ctx)
         return &gpu;
-    if (group_road.gpu == GROUP_FAKE_GPU && !fake_gpu_load())
+    if (group_path.gpu == GROUP_FAKE_GPU && !fake_gpu_load())
         return NULL;
     if (wsh_cuda_open())
         return NULL;
-    return wsh_gpu_open(&gpu, group_road.gpu == GROUP_FAKE_GPU ? me % wsh_cuda_count() : 0) ? NULL : &gpu;
+    return wsh_gpu_open(&gpu, group_path.gpu == GROUP_FAKE_GPU ? me % wsh_cuda_count() : 0) ? NULL : &gpu;
 }
 
 int group_gpu_register(struct group_pe *pe, int fd, void *blob, size_t *len)
@@ -28,7 +28,7 @@ int group_gpu_register(struct group_pe *pe, int fd, void *blob, size_t *len)
     int status = 0, rc;
 
     *len = 0;
-    if (group_road.gpu == GROUP_REAL_GPU)
+    if (group_path.gpu == GROUP_REAL_GPU)
         return 0;
     rc = wsh_gpu_map_fd(&own, &gpu, fd, GROUP_HEAP, NULL, &status);
     mem.base = own.base;
@@ -62,14 +62,14 @@ int group_gpu_attach(struct group_pe *pe)
 
     for (int other = 0; other < pe->n && !rc; other++)
         if (!(pe->absent & 1u << other))
-            rc = group_road.gpu == GROUP_FAKE_GPU ? reach_by_exchange(pe, other) : reach_pinned(pe, other);
+            rc = group_path.gpu == GROUP_FAKE_GPU ? reach_by_exchange(pe, other) : reach_pinned(pe, other);
     return rc;
 }
 
 void group_gpu_release(struct group_pe *pe)
 {
     for (int other = 0; other < pe->n; other++) {
-        if (group_road.gpu == GROUP_REAL_GPU && pe->rmem[other][WSH_SEG_HEAP].gpu)
+        if (group_path.gpu == GROUP_REAL_GPU && pe->rmem[other][WSH_SEG_HEAP].gpu)
             wsh_gpu_unpin(pe->heap[other]);
         memset(&pe->rmem[other][WSH_SEG_HEAP], 0, sizeof(struct wsh_rmem));
     }

@@ -83,14 +83,14 @@ static void stop_under_way(struct group_pe *pe)
 
 void claim_stop_under_way(void)
 {
-    if (group_road.provider && !group_road.gpu)
+    if (group_path.provider && !group_path.gpu)
         group_run_raw(2, stop_under_way);
 }
 
 /* PE 2 of 3 takes no part. */
 static void absent_peer(struct group_pe *pe)
 {
-    enum wsh_mem_kind kind = group_road.gpu ? WSH_MEM_DEVICE : WSH_MEM_HOST;
+    enum wsh_mem_kind kind = group_path.gpu ? WSH_MEM_DEVICE : WSH_MEM_HOST;
     uint64_t value = 4;
 
     pe->absent = 1u << 2;
@@ -123,7 +123,7 @@ static void bad_memory(struct group_pe *pe)
 {
     struct wsh_rmem rmem = {0};
     size_t len;
-    enum wsh_seg seg = group_road.gpu ? WSH_SEG_DEVICE : WSH_SEG_HEAP;
+    enum wsh_seg seg = group_path.gpu ? WSH_SEG_DEVICE : WSH_SEG_HEAP;
     char *blob = group_mem(pe, 1 - pe->me, seg, &len), copy[WSH_TP_MEM_MAX];
     const char *heard;
 
@@ -142,7 +142,7 @@ static void bad_memory(struct group_pe *pe)
 
 void claim_bad_memory_blob(void)
 {
-    if (!group_road.in_process)
+    if (!group_path.in_process)
         group_run(2, bad_memory);
 }
 
@@ -177,7 +177,7 @@ static void bad_address(struct group_pe *pe)
 
 void claim_bad_address(void)
 {
-    if (!group_road.in_process)
+    if (!group_path.in_process)
         group_run_raw(3, bad_address);
 }
 
@@ -189,7 +189,7 @@ static void keys(struct group_pe *pe)
 
     if (group_meet_raw(pe))
         return;
-    n = group_road.keys(&key);
+    n = group_path.keys(&key);
     group_check(pe, n > 3, "memory was registered with %d keys", n);
     for (int i = 0; i < n; i++) {
         group_check(pe, key[i] > UINT32_MAX, "key %d is %llu", i, (unsigned long long)key[i]);
@@ -201,7 +201,7 @@ static void keys(struct group_pe *pe)
 
 void claim_keys(void)
 {
-    if (group_road.keys)
+    if (group_path.keys)
         group_run_raw(2, keys);
 }
 

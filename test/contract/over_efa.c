@@ -5,5 +5,5 @@
  */
 #include "test/contract/group.h"
 
-const struct group_road group_road = {
+const struct group_path group_path = {
     .name = "efa", .transport = "efa", .provider = "efa", .nics = 1, .dies_loudly = true};

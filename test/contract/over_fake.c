@@ -8,5 +8,5 @@ static void new_world(int n)
     fake_reset(&(struct fake_settings){.n_pes = n, .seed = 20, .delay = 2, .room = 300});
 }
 
-const struct group_road group_road = {
+const struct group_path group_path = {
     .name = "fake", .transport = "fake", .ops = &fake_tp_ops, .in_process = true, .before = new_world};

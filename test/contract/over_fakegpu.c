@@ -15,4 +15,4 @@ __attribute__((constructor)) static void need_atomics(void)
     exit(77);
 }
 
-const struct group_road group_road = {.name = "fakegpu", .transport = "nvlink", .gpu = GROUP_FAKE_GPU};
+const struct group_path group_path = {.name = "fakegpu", .transport = "nvlink", .gpu = GROUP_FAKE_GPU};

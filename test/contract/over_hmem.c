@@ -2,7 +2,7 @@
 /*
  * The contract over efa and staging together, with a provider that takes device memory (test/fake_hmem): puts and gets
  * go by the former, what the target's GPU must do by the latter. As the core does, an operation waits for what a fence
- * has ordered before it on the other road.
+ * has ordered before it on the other path.
  */
 #include "test/contract/group_gpu.h"
 #include "test/contract/stack.h"
@@ -22,7 +22,7 @@ struct both {
     unsigned epoch;
     struct {
         unsigned epoch, used, before; /* bits of parts */
-    } roads[GROUP_MAX];
+    } paths[GROUP_MAX];
 };
 
 static struct stack *stack_of(struct wsh_tctx *tctx)
@@ -30,22 +30,22 @@ static struct stack *stack_of(struct wsh_tctx *tctx)
     return (struct stack *)tctx->tp;
 }
 
-/* The context's part, once nothing of the other roads is before it; else NULL. */
-static struct wsh_tctx *take(struct wsh_tctx *tctx, int pe, int road)
+/* The context's part, once nothing of the other paths is before it; else NULL. */
+static struct wsh_tctx *take(struct wsh_tctx *tctx, int pe, int path)
 {
     struct both *both = (struct both *)tctx;
-    int other = road == EFA ? STAGE : EFA;
+    int other = path == EFA ? STAGE : EFA;
 
-    if (both->roads[pe].epoch != both->epoch) {
-        both->roads[pe].before |= both->roads[pe].used;
-        both->roads[pe].used = 0;
-        both->roads[pe].epoch = both->epoch;
+    if (both->paths[pe].epoch != both->epoch) {
+        both->paths[pe].before |= both->paths[pe].used;
+        both->paths[pe].used = 0;
+        both->paths[pe].epoch = both->epoch;
     }
-    if (both->roads[pe].before & 1u << other && stack_part[other]->pending(both->part[other], pe))
+    if (both->paths[pe].before & 1u << other && stack_part[other]->pending(both->part[other], pe))
         return NULL;
-    both->roads[pe].before &= ~(1u << other);
-    both->roads[pe].used |= 1u << road;
-    return both->part[road];
+    both->paths[pe].before &= ~(1u << other);
+    both->paths[pe].used |= 1u << path;
+    return both->part[path];
 }
 
 static int both_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
@@ -74,33 +74,33 @@ static void both_close(struct wsh_tctx *tctx)
     free(both);
 }
 
-/* To a PE's own memory there is one road. */
-static int road_to(struct wsh_tctx *tctx, int pe)
+/* To a PE's own memory there is one path. */
+static int path_to(struct wsh_tctx *tctx, int pe)
 {
     return pe == stack_of(tctx)->me ? STAGE : EFA;
 }
 
 static const struct wsh_rmem *place(struct wsh_tctx *tctx, const struct wsh_rmem *rmem)
 {
-    return road_to(tctx, rmem->pe) == EFA ? &stack_of(tctx)->far[rmem->pe] : rmem;
+    return path_to(tctx, rmem->pe) == EFA ? &stack_of(tctx)->far[rmem->pe] : rmem;
 }
 
 static int both_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                     size_t len, struct wsh_done *done)
 {
-    int road = road_to(tctx, rmem->pe);
-    struct wsh_tctx *part = take(tctx, rmem->pe, road);
+    int path = path_to(tctx, rmem->pe);
+    struct wsh_tctx *part = take(tctx, rmem->pe, path);
 
-    return part ? stack_part[road]->put(part, place(tctx, rmem), off, src, len, done) : -EAGAIN;
+    return part ? stack_part[path]->put(part, place(tctx, rmem), off, src, len, done) : -EAGAIN;
 }
 
 static int both_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                     struct wsh_done *done)
 {
-    int road = road_to(tctx, rmem->pe);
-    struct wsh_tctx *part = take(tctx, rmem->pe, road);
+    int path = path_to(tctx, rmem->pe);
+    struct wsh_tctx *part = take(tctx, rmem->pe, path);
 
-    return part ? stack_part[road]->get(part, place(tctx, rmem), off, dst, len, done) : -EAGAIN;
+    return part ? stack_part[path]->get(part, place(tctx, rmem), off, dst, len, done) : -EAGAIN;
 }
 
 static int both_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
@@ -120,7 +120,7 @@ static int both_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, s
 
     if (!stage)
         return -EAGAIN;
-    if (road_to(tctx, rmem->pe) == STAGE || len <= stack_of(tctx)->limits[EFA].copy_max)
+    if (path_to(tctx, rmem->pe) == STAGE || len <= stack_of(tctx)->limits[EFA].copy_max)
         return stack_part[STAGE]->put_signal(stage, rmem, off, src, len, sig, done);
     efa = take(tctx, rmem->pe, EFA);
     rc = efa ? wsh_stage_signal_hold(stage, sig, done, &gate) : -EAGAIN;
@@ -158,14 +158,14 @@ static void both_describe(struct wsh_tctx *tctx, char *text, size_t size)
 /* Becomes itself with the other libfabric, which has to be found before the program starts. */
 static void take_library(void)
 {
-    const char *build = getenv("top_builddir"), *path = getenv("LD_LIBRARY_PATH");
+    const char *build = getenv("top_builddir"), *folders = getenv("LD_LIBRARY_PATH");
     char folder[PATH_MAX], all[2 * PATH_MAX], self[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
 
-    if (path && strstr(path, "/test/fake_hmem"))
+    if (folders && strstr(folders, "/test/fake_hmem"))
         return;
     snprintf(folder, sizeof folder, "%s/test/fake_hmem", build ? build : ".");
-    snprintf(all, sizeof all, "%s%s%s", folder, path ? ":" : "", path ? path : "");
+    snprintf(all, sizeof all, "%s%s%s", folder, folders ? ":" : "", folders ? folders : "");
     self[len > 0 ? len : 0] = '\0';
     setenv("LD_LIBRARY_PATH", all, 1);
     execl(self, self, (char *)NULL);
@@ -188,7 +188,7 @@ __attribute__((constructor)) static void find_parts(void)
     stack_ops.describe = both_describe;
 }
 
-const struct group_road group_road = {.name = "hmem",
+const struct group_path group_path = {.name = "hmem",
                                       .transport = "stage",
                                       .ops = &stack_ops,
                                       .provider = "tcp",

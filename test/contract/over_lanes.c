@@ -9,5 +9,5 @@ static void __attribute__((constructor)) three_lanes(void)
     setenv("SHMEM_LANES", "3", 1);
 }
 
-const struct group_road group_road = {
+const struct group_path group_path = {
     .name = "lanes", .transport = "efa", .provider = "tcp", .dies_loudly = true};

@@ -2,4 +2,4 @@
 /* The contract over the local transport. */
 #include "test/contract/group.h"
 
-const struct group_road group_road = {.name = "local", .transport = "local"};
+const struct group_path group_path = {.name = "local", .transport = "local"};

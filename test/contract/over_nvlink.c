@@ -20,4 +20,4 @@ __attribute__((constructor)) static void need_gpu(void)
     exit(77);
 }
 
-const struct group_road group_road = {.name = "nvlink", .transport = "nvlink", .gpu = GROUP_REAL_GPU};
+const struct group_path group_path = {.name = "nvlink", .transport = "nvlink", .gpu = GROUP_REAL_GPU};

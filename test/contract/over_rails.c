@@ -5,5 +5,5 @@
  */
 #include "test/contract/group.h"
 
-const struct group_road group_road = {
+const struct group_path group_path = {
     .name = "rails", .transport = "efa", .provider = "efa", .nics = 4, .dies_loudly = true};

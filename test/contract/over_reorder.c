@@ -6,7 +6,7 @@ void reorder_corrupt(size_t offset, unsigned char bits);
 void reorder_fail(int times, bool event);
 int reorder_keys(const uint64_t **keys);
 
-const struct group_road group_road = {.name = "reorder",
+const struct group_path group_path = {.name = "reorder",
                                       .transport = "efa",
                                       .provider = "tcp",
                                       .corrupt = reorder_corrupt,

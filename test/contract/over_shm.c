@@ -2,4 +2,4 @@
 /* The contract over the efa transport with libfabric's provider shm. */
 #include "test/contract/group.h"
 
-const struct group_road group_road = {.name = "shm", .transport = "efa", .provider = "shm"};
+const struct group_path group_path = {.name = "shm", .transport = "efa", .provider = "shm"};

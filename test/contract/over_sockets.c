@@ -11,4 +11,4 @@ static void __attribute__((constructor)) only_sockets(void)
 }
 
 /* net tries for ever to reach a peer that is gone, and takes operations meanwhile: it is the launcher that notices. */
-const struct group_road group_road = {.name = "sockets", .transport = "efa"};
+const struct group_path group_path = {.name = "sockets", .transport = "efa"};

@@ -13,5 +13,5 @@ __attribute__((constructor)) static void find_parts(void)
     stack_alone();
 }
 
-const struct group_road group_road = {
+const struct group_path group_path = {
     .name = "stage", .transport = "stage", .ops = &stack_ops, .before = carrier_reset, .gpu = GROUP_FAKE_GPU};

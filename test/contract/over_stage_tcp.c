@@ -12,7 +12,7 @@ __attribute__((constructor)) static void find_parts(void)
     stack_alone();
 }
 
-const struct group_road group_road = {.name = "stage_tcp",
+const struct group_path group_path = {.name = "stage_tcp",
                                       .transport = "stage",
                                       .ops = &stack_ops,
                                       .provider = "tcp",

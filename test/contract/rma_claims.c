@@ -211,6 +211,6 @@ static void both_segments(struct group_pe *pe)
 
 void claim_both_segments(void)
 {
-    if (!group_road.gpu)
+    if (!group_path.gpu)
         group_run(2, both_segments);
 }

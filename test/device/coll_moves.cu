@@ -3,7 +3,7 @@
  * Barrier, alltoall, alltoalls, fcollect, collect and broadcast in kernels, at each scope, on teams of every shape: all
  * data arrives, for every length, in rounds that follow each other without a pause; a barrier completes puts; every
  * kind of call follows every other; numbers of calls wrap.
- * roads: gpu:1,2,4 gpuipc:2,4 gpu1:2,4,8
+ * paths: gpu:1,2,4 gpuipc:2,4 gpu1:2,4,8
  * timeout: 600
  */
 #include "test/device/coll.cuh"

@@ -2,7 +2,7 @@
 /*
  * Reductions in kernels: every operation on every kind of number, at each scope, small and large, in place, as
  * reduce-scatter, with the result that the host works out; the same bits at all members.
- * roads: gpu:1,2,4 gpuipc:2,4 gpu1:2,4,8
+ * paths: gpu:1,2,4 gpuipc:2,4 gpu1:2,4,8
  * timeout: 600
  */
 #include "test/device/coll.cuh"

@@ -2,7 +2,7 @@
 /*
  * Scans in kernels at each scope and on streams: inscan and exscan, every kind of number, small and large, apart and in
  * place, on teams of every shape.
- * roads: gpu:1,2,4 gpuipc:2,4 gpu1:2,4,8
+ * paths: gpu:1,2,4 gpuipc:2,4 gpu1:2,4,8
  * timeout: 600
  */
 #include "test/device/coll.cuh"

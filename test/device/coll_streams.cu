@@ -2,7 +2,7 @@
 /*
  * Collectives on streams: each gives the result of its kernel form; captured in a graph and replayed many times, with
  * direct launches, calls in kernels and collectives of the host on the same team in between.
- * roads: gpu:1,2,4 gpuipc:2,4 gpu1:2,4
+ * paths: gpu:1,2,4 gpuipc:2,4 gpu1:2,4
  * timeout: 600
  */
 #include "test/device/coll.cuh"

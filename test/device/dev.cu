@@ -119,7 +119,7 @@ void *dev_share(size_t len)
 
 bool dev_has_far(void)
 {
-    return mp_road_is("gpumixed") || mp_road_is("gpumixedefa");
+    return mp_path_is("gpumixed") || mp_path_is("gpumixedefa");
 }
 
 bool dev_wait(void)

@@ -2,7 +2,7 @@
 /*
  * Knows what every test of device code needs: a GPU for this PE, symmetric device memory, cases of at most 20 s each
  * whose results are printed at once, checks made inside kernels, and names of routines by scope. Each source is one
- * program with one shmem_init; its head says over which roads test/run sends it.
+ * program with one shmem_init; its head says over which paths test/run sends it.
  */
 #ifndef WSH_TEST_DEV_CUH
 #define WSH_TEST_DEV_CUH
@@ -82,7 +82,7 @@ void *dev_alloc(size_t len);
 /* Zeroed memory that host and GPU read and write; dev_share_end frees all of it. */
 void *dev_share(size_t len);
 
-/* The road leads to PEs that this GPU reaches by the proxy alone: what is many rounds elsewhere takes long there. */
+/* The path leads to PEs that this GPU reaches by the proxy alone: what is many rounds elsewhere takes long there. */
 bool dev_has_far(void);
 
 /* Waits for the GPU; false, after a failed check, when it says no. */

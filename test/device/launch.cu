@@ -2,7 +2,7 @@
 /*
  * A kernel that all PEs launch together is whole on its GPU: its blocks wait for each other, and each for the block of
  * the same number at the next PE. Grids that do not fit start nowhere.
- * roads: gpu:1,2,4 gpu1:2,4
+ * paths: gpu:1,2,4 gpu1:2,4
  * timeout: 120
  */
 #include "test/device/dev.cuh"

@@ -6,7 +6,7 @@
  *
  * Places reported: 1000 * kind + element; kind 1: this member's own source, in place; 2: the result of the round
  * before; 3: another.
- * roads: gpu:1,2,4 gpu1:2,4,8
+ * paths: gpu:1,2,4 gpu1:2,4,8
  * timeout: 300
  */
 #include "test/device/coll.cuh"

@@ -2,7 +2,7 @@
 /*
  * A cubin that the driver API loads gets the view by shmemx_module_init, and again after a new shmem_init; several
  * modules of it at a time.
- * roads: gpu:2,4 gpuipc:2 gpu1:2
+ * paths: gpu:2,4 gpuipc:2 gpu1:2
  */
 #include "test/device/dev.cuh"
 

@@ -4,7 +4,7 @@
  * shmem_init, after the GPU was attached, closed and loaded again. All go on after finalize and a new init, with a
  * graph captured before among them.
  * Built plain, with -rdc=true, and with a shared CUDA runtime (view_units, _rdc, _cudart).
- * roads: gpu:2,4 gpuipc:2 gpu1:2
+ * paths: gpu:2,4 gpuipc:2 gpu1:2
  */
 #include "test/device/dev.cuh"
 

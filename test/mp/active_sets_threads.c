@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads that make different active sets at the same time have memory of their own for each, at every PE. */
-/* roads: local:2,4 tcp:3 mixed:4 */
+/* paths: local:2,4 tcp:3 mixed:4 */
 #include "test/common/mp.h"
 
 #include <pthread.h>

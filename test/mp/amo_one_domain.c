@@ -2,7 +2,7 @@
 /*
  * The owner, PEs on its host and PEs behind the network update the same words with every kind of atomic: no
  * update is lost.
- * roads: local:1,2,4,8 tcp:2,4 efa:4 shm:2,4 mixed:4,6 mixedshm:4 single split:2 splitback:2
+ * paths: local:1,2,4,8 tcp:2,4 efa:4 shm:2,4 mixed:4,6 mixedshm:4 single split:2 splitback:2
  */
 #include "test/common/mp.h"
 
@@ -46,7 +46,7 @@ int main(void)
     long rounds, *balance, left = 0;
 
     mp_begin();
-    rounds = mp_rounds(mp_road_is("local") ? 2000 : 200, 20000) | 1;
+    rounds = mp_rounds(mp_path_is("local") ? 2000 : 200, 20000) | 1;
     words = mp_alloc(sizeof *words);
     balance = mp_alloc(sizeof *balance);
     shmem_long_atomic_add(balance, hammer(words, rounds, 0), 0);

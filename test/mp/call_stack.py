@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Run by gdb for call_stack.sh: stops PE 0 where shmem_int_put stores to the peer (road local) or enters libfabric
-# (road efa), and prints the functions between main and there, with what kind of frame and which library each is.
+# Run by gdb for call_stack.sh: stops PE 0 where shmem_int_put stores to the peer (path local) or enters libfabric
+# (path efa), and prints the functions between main and there, with what kind of frame and which library each is.
 import os
 import gdb
 

@@ -21,7 +21,7 @@ exec "$put_once"
 END
 chmod +x "$tap_dir/pe"
 
-# three ROAD WORDS: counts our functions.
+# three PATH WORDS: counts our functions.
 three()
 {
     grep '^frame: ' "$out" >"$tap_dir/frames" || :

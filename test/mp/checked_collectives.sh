@@ -6,7 +6,7 @@ set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 unmatched=$(test_program test/mp/helper/unmatched)
 
-# run ROAD NAME: three PEs.
+# run PATH NAME: three PEs.
 run()
 {
     case $1 in
@@ -16,14 +16,14 @@ run()
     esac
 }
 
-# mismatch NAME WORDS…: over each of $roads; one line of the library holds all WORDS.
+# mismatch NAME WORDS…: over each of $paths; one line of the library holds all WORDS.
 mismatch()
 {
     name=$1
     shift
-    for road in $roads; do
-        run $road "$name"
-        says "$name, $road" "$@"
+    for path in $paths; do
+        run $path "$name"
+        says "$name, $path" "$@"
     done
 }
 
@@ -41,7 +41,7 @@ says()
     tap_ok "$case"
 }
 
-roads="local tcp mixed"
+paths="local tcp mixed"
 cure="all PEs of a team call the same collectives with equal arguments in the same order"
 mismatch barrier_broadcast "shmem_barrier_all on PE 0, but shmem_long_broadcast (32 bytes .*PE_root 1) on PE 2" "$cure"
 mismatch barrier_sync "shmem_barrier_all on PE 0, but shmem_sync_all on PE 2"
@@ -49,7 +49,7 @@ mismatch roots "shmem_long_broadcast (.*PE_root 0) on PE 0, but shmem_long_broad
 mismatch of_a_team "shmem_long_collect .* on PE 1, but shmem_team_sync on PE 2"
 mismatch active_set "shmem_sync on PE 0, but shmem_barrier on PE 2"
 mismatch active_sizes "PE_start 0, logPE_stride 0, PE_size 3 on PE 0, but other PEs" "all PEs of a set pass the same"
-roads=local
+paths=local
 mismatch nelems "shmem_long_alltoall (24 bytes .* on PE 0, but shmem_long_alltoall (16 bytes .* on PE 2"
 mismatch nothing "shmem_long_fcollect (24 bytes .* on PE 0, but shmem_long_fcollect (0 bytes.* on PE 2"
 mismatch places "shmem_long_sum_reduce (.* to heap + .* on PE 0, but shmem_long_sum_reduce (.* on PE 2"
@@ -68,9 +68,9 @@ run_job 6 env SHMEM_DEBUG=check SHMEM_HANG_SECONDS=1 "$oshrun" -n 3 "$unmatched"
 tap_check "a hang across teams names the first call" grep -q "PE 1 .*shmem_barrier_all has waited .* PE 2" "$err"
 tap_check "a hang across teams names the second call" grep -q "PE 2 .*shmem_team_sync has waited .* PE 1" "$err"
 
-for road in local tcp mixed; do
-    run $road none
-    tap_check "what matches passes, $road" test "$status" = 0
+for path in local tcp mixed; do
+    run $path none
+    tap_check "what matches passes, $path" test "$status" = 0
 done
 for name in coll_active_sets coll_sizes coll_reduce_sizes coll_mixed_epochs team_many team_split_shapes malloc_many; do
     run_job 120 env SHMEM_DEBUG=check SHMEM_SYMMETRIC_SIZE=64M SHMEM_LIBFABRIC_PROVIDER=tcp \

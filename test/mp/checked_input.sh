@@ -47,9 +47,9 @@ mistake private_ctx "shmem_ctx_quiet: ctx is private to another thread" "without
 mistake foreign_thread "shmem_long_p: called by another thread" "SHMEM_THREAD_FUNNELED" "shmem_init_thread"
 mistake foreign_team "shmem_team_create_ctx: team .* is no team"
 mistake unknown_option "shmem_ctx_session_start: .* SHMEM_CTX_SESSION_"
-for road in local tcp; do
-    if [ $road = local ]; then set --; else set -- SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp; fi
+for path in local tcp; do
+    if [ $path = local ]; then set --; else set -- SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp; fi
     run_job 20 env SHMEM_DEBUG=check "$@" "$oshrun" -n 2 "$unchecked" none
-    tap_check "what is allowed passes, $road" test "$status" = 0
+    tap_check "what is allowed passes, $path" test "$status" = 0
 done
 tap_done

@@ -3,7 +3,7 @@
  * Thousands of collectives of all kinds and sizes follow each other on several teams without a barrier between them,
  * while some PEs are late: nobody sees data of an earlier or a later one. Every one writes to memory that none has used
  * since the last barrier, and its source is changed as soon as it returns.
- * roads: local:2,3,4,7,8,16 tcp:2,4 mixed:4,6 mixedshm:4
+ * paths: local:2,3,4,7,8,16 tcp:2,4 mixed:4,6 mixedshm:4
  * timeout: 120
  */
 #include "test/common/teams.h"
@@ -143,7 +143,7 @@ MP_MAIN(coll_mixed_epochs)
     src = mp_alloc(LEN_MAX);
     teams_open(&teams);
     many_broadcasts();
-    for (long i = 0; i < mp_rounds(mp_npes > 16 ? 60 : mp_road_is("local") ? 4000 : 800, 100000); i++) {
+    for (long i = 0; i < mp_rounds(mp_npes > 16 ? 60 : mp_path_is("local") ? 4000 : 800, 100000); i++) {
         if (used + LEN_MAX + 64 * (size_t)mp_npes > ARENA) {
             shmem_barrier_all();
             used = 0;

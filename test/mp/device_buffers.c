@@ -4,8 +4,8 @@
  * larger allocations; sizes that differ, unknown addresses and too many are refused on all PEs; what is unregistered
  * is gone.
  *
- * roads: fakegpu:2,3 fakegpuipc:2 fakegpu1:2 fakegpumixed:2,4 fakegpumixedefa:2 gpu:2 gpuipc:2 gpu1:2 gpumixed:2,4
- * more roads: fakehmem:2,4 fakehmemefa:2
+ * paths: fakegpu:2,3 fakegpuipc:2 fakegpu1:2 fakegpumixed:2,4 fakegpumixedefa:2 gpu:2 gpuipc:2 gpu1:2 gpumixed:2,4
+ * more paths: fakehmem:2,4 fakehmemefa:2
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,7 @@
  * The host's collectives move what lies in device memory, on one side or both, at every size and on teams of every
  * shape: the right bytes and no others, and the source may be changed at once.
  *
- * roads: fakegpu:1,2,3,4 fakegpuipc:2 fakegpu1:2,4 fakegpumixed:4 gpu:2,4 gpuipc:2 gpu1:2,4
+ * paths: fakegpu:1,2,3,4 fakegpuipc:2 fakegpu1:2,4 fakegpumixed:4 gpu:2,4 gpuipc:2 gpu1:2,4
  * timeout: 120
  */
 #include "test/common/teams.h"

@@ -2,13 +2,13 @@
 /*
  * The host's routines work on device memory of PEs on other hosts, as on that of this one: puts and gets of every size
  * and alignment, from and to host and device memory, words, strided ones, on contexts; a fence orders puts before
- * flags, flags of signals come after their data, also by different roads; a get after a fence sees what was put;
+ * flags, flags of signals come after their data, also by different paths; a get after a fence sees what was put;
  * atomics of all PEs on one word are one domain, and lose nothing; threads do not disturb each other; a target that
  * computes is served; and what all PEs send to all at once, more than fits anywhere, arrives. All of it after the
  * library has started and ended before.
  *
- * roads: fakegpumixed:2,3,4 fakegpumixedefa:2,4 gpumixed:2,4 gpumixedefa:2
- * more roads: fakehmem:3 fakehmemefa:2 fakehmemrails:2
+ * paths: fakegpumixed:2,3,4 fakegpumixedefa:2,4 gpumixed:2,4 gpumixedefa:2
+ * more paths: fakehmem:3 fakehmemefa:2 fakehmemrails:2
  * timeout: 120
  */
 #include "test/common/mp.h"

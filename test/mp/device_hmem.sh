@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Which road device memory of other hosts takes, and that the info lines say why: NICs reach it themselves where libfabric
+# Which path device memory of other hosts takes, and that the info lines say why: NICs reach it themselves where libfabric
 # takes such memory without calls of CUDA, and the GPU sees what they write; else it goes through host memory. What the
 # programs do is right in each case.
 # timeout: 200
@@ -12,16 +12,16 @@ LD_LIBRARY_PATH=$top_builddir/test/fake_cuda:$top_builddir/test/fake_hmem:${LD_L
 SHMEM_DEVICE_SYMMETRIC_SIZE=16M SHMEM_LIBFABRIC_PROVIDER=tcp SHMEM_DEBUG=info FAKE_HMEM_SAY=1
 export LD_LIBRARY_PATH SHMEM_DEVICE_SYMMETRIC_SIZE SHMEM_LIBFABRIC_PROVIDER SHMEM_DEBUG FAKE_HMEM_SAY
 
-# by ROAD NAME PATTERN SETTING…: the job is right, goes by nics or host, and says so.
+# by PATH NAME PATTERN SETTING…: the job is right, goes by nics or host, and says so.
 by()
 {
-    road=$1 name=$2 pattern=$3
+    path=$1 name=$2 pattern=$3
     shift 3
     run_job 60 env "$@" "$oshrun" --nodes-emulated 2 -n 2 "$little"
     tap_check "$name: right" test "$status" = 0
     cat "$out" >>"$err"
     tap_check "$name: says so" grep -q "$pattern" "$err"
-    if [ "$road" = nics ]; then
+    if [ "$path" = nics ]; then
         tap_check "$name: NICs write and read" sh -c "[ \$(grep -c '[1-9][0-9]* writes and [1-9][0-9]* reads' '$err') = 2 ]"
     else
         tap_check "$name: NICs do not" sh -c "! grep -q '[1-9][0-9]* writes\|[1-9][0-9]* reads' '$err'"

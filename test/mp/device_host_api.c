@@ -3,7 +3,7 @@
  * The host's routines work on device memory of every PE of the host: puts, gets, strided ones, words, atomics, signals;
  * blocking ones are complete on return, nonblocking ones after quiet, also on contexts.
  *
- * roads: fakegpu:1,2,4 fakegpuipc:2 fakegpu1:2,4 gpu:2,4 gpuipc:2 gpu1:2,4
+ * paths: fakegpu:1,2,4 fakegpuipc:2 fakegpu1:2,4 gpu:2,4 gpuipc:2 gpu1:2,4
  */
 #include "test/common/mp.h"
 

@@ -6,7 +6,7 @@
  * kind of call follows every other without a pause, on teams of several shapes, of every length from nothing to more
  * than a record or a member's buffer in the pad holds, in place too; a barrier completes puts.
  *
- * roads: fakegpumixed:2,4 fakegpumixedefa:2
+ * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 240
  */
 #define SHMEMX_TEAMS_OVER_HOSTS 1

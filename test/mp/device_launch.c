@@ -3,7 +3,7 @@
  * A kernel starts on all PEs, with the grid asked for or the largest one, or on none, where one PE's grid, block or
  * kernel cannot be; PEs that share a GPU have parts of it.
  *
- * roads: fakegpu:1,2,3 fakegpu1:2,3
+ * paths: fakegpu:1,2,3 fakegpu1:2,3
  */
 #include "test/common/mp.h"
 #include "test/fake_cuda/fake.h"
@@ -61,7 +61,7 @@ int main(void)
     int sharers, most = 0, last;
 
     mp_begin();
-    sharers = mp_road_is("fakegpu1") ? mp_npes : (mp_npes + 1 - mp_me % 2) / 2; /* two GPUs, in turn */
+    sharers = mp_path_is("fakegpu1") ? mp_npes : (mp_npes + 1 - mp_me % 2) / 2; /* two GPUs, in turn */
     last = mp_npes - 1;
     most = FAKE_PROCESSORS * FAKE_THREADS / 128 / sharers;
     mp_check(room(0) == most, "room for %d blocks, not %d", room(0), most);

@@ -4,7 +4,7 @@
  * exhausted, keeps what is in memory that is made longer or shorter, and takes everything back; host memory goes on
  * meanwhile, and kernels may reach what it commits later.
  *
- * roads: fakegpu:1,3 fakegpuipc:2 fakegpu1:3 gpu:2 gpuipc:2 gpu1:3
+ * paths: fakegpu:1,3 fakegpuipc:2 fakegpu1:3 gpu:2 gpuipc:2 gpu1:3
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,7 @@
  * Host memory that is allocated once GPUs are attached, of any size, is copied from and to device memory in one go: the
  * driver refuses what reaches from memory that was pinned at once into what was pinned later.
  *
- * roads: fakegpu:1,2 fakegpuipc:2 fakegpu1:4 fakegpumixed:4 gpu:2 gpuipc:2 gpu1:2,4
+ * paths: fakegpu:1,2 fakegpuipc:2 fakegpu1:4 fakegpumixed:4 gpu:2 gpuipc:2 gpu1:2,4
  * timeout: 120
  */
 #include "test/common/mp.h"

@@ -5,7 +5,7 @@
  * Exactly the bytes named arrive, of every element size, of few and of more than a record holds; the source may be
  * overwritten on return; a put of few bytes leaves nothing in the ring that stops it.
  *
- * roads: fakegpumixed:2,4 fakegpumixedefa:2
+ * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 180
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"

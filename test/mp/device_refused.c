@@ -2,7 +2,7 @@
 /*
  * When one PE cannot attach its GPU, all get NULL, whatever step fails; the job goes on, and a later call attaches.
  *
- * roads: fakegpu:2,3 fakegpuipc:2 fakegpumixed:2,3
+ * paths: fakegpu:2,3 fakegpuipc:2 fakegpumixed:2,3
  */
 #include "test/common/mp.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which step of the last PE fails, where it is one of the road. */
+/* Which step of the last PE fails, where it is one of the path. */
 static const struct {
     const char *fail;
     bool ipc, vmm;
@@ -31,7 +31,7 @@ static const struct {
 int main(void)
 {
     long *host, *device;
-    bool ipc = mp_road_is("fakegpuipc"), alone = mp_road_is("fakegpumixed");
+    bool ipc = mp_path_is("fakegpuipc"), alone = mp_path_is("fakegpumixed");
 
     mp_begin();
     host = mp_alloc(sizeof *host);

@@ -4,7 +4,7 @@
  * says where every PE's memory is; it is taken away at finalize and given again after the next init. A unit of another
  * version keeps all PEs from attaching.
  *
- * roads: fakegpu:1,2,3 fakegpuipc:2 fakegpu1:2 gpu:2 gpuipc:2
+ * paths: fakegpu:1,2,3 fakegpuipc:2 fakegpu1:2 gpu:2 gpuipc:2
  */
 #include "test/common/mp.h"
 
@@ -64,7 +64,7 @@ static void check_view(const struct wsh_device *view, const char *device)
                          (uint64_t)(uintptr_t)shmem_ptr(device, pe) ||
                      pe == mp_me,
                  "memory of PE %d is not in its slot", pe);
-    mp_check(!seg->stride == mp_road_is("fakegpuipc") || mp_road_is("gpuipc"), "stride %llu",
+    mp_check(!seg->stride == mp_path_is("fakegpuipc") || mp_path_is("gpuipc"), "stride %llu",
              (unsigned long long)seg->stride);
 }
 

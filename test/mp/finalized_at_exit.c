@@ -2,7 +2,7 @@
 /*
  * A program that returns 0 from main without shmem_finalize ends well: what it has begun is complete, its exit handlers
  * still use the library, whenever they were registered, and its forked children disturb nothing.
- * roads: local:1,2,4 tcp:2 efa:2 mixed:4 split:2 single mpirun:2
+ * paths: local:1,2,4 tcp:2 efa:2 mixed:4 split:2 single mpirun:2
  */
 #include <shmem.h>
 #include <stdio.h>

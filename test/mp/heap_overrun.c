@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program that writes past its blocks harms its own data only: the allocator, whose records lie elsewhere, goes on.
- * roads: local:2 tcp:2 single
+ * paths: local:2 tcp:2 single
  */
 #include "test/common/mp.h"
 

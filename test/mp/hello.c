@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every PE starts, knows its number and the number of PEs, and reaches every other one.
- * roads: local:1,2,4,8,16 tcp:2,4,8,16 efa:2,8 shm:2,4,8 mixed:2,4,8 mixedshm:4 single mpirun:4
+ * paths: local:1,2,4,8,16 tcp:2,4,8,16 efa:2,8 shm:2,4,8 mixed:2,4,8 mixedshm:4 single mpirun:4
  */
 #include "test/common/mp.h"
 

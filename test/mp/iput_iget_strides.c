@@ -2,7 +2,7 @@
 /*
  * Strided puts and gets move the elements they name and touch nothing between them: iput, iget of several widths,
  * ibput and ibget of several block sizes.
- * roads: local:2,4 tcp:2 shm:2 mixed:4 mixedshm:4 single
+ * paths: local:2,4 tcp:2 shm:2 mixed:4 mixedshm:4 single
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,7 @@
  * Nonblocking gets, and the values that nonblocking atomics fetch, are here after a quiet: 64 of them under way at
  * once, each with memory of its own. With the argument --no-fence the quiet comes after the look, and what was not
  * here yet is counted and printed.
- * roads: local:2,4 tcp:2,4 efa:2 shm:2 mixed:4 split:2 splitback:2
+ * paths: local:2,4 tcp:2,4 efa:2 shm:2 mixed:4 split:2 splitback:2
  * timeout: 90
  */
 #include "test/common/mp.h"
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     long rounds, late;
 
     mp_begin();
-    rounds = mp_road_is("local") ? mp_rounds(1000, 10000000 / SLOTS) : mp_rounds(50, 1000000 / SLOTS);
+    rounds = mp_path_is("local") ? mp_rounds(1000, 10000000 / SLOTS) : mp_rounds(50, 1000000 / SLOTS);
     there = mp_alloc(SLOTS * sizeof *there);
     late = run(rounds, quiet);
     mp_check(!quiet || !late, "%ld of %ld values came after the quiet", late, rounds * SLOTS);

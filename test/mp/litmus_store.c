@@ -2,12 +2,12 @@
 /*
  * Plain stores to symmetric memory, to this PE's own, which the neighbour gets, and through shmem_ptr to the
  * neighbour's, are seen by who sees what follows a fence or a quiet.
- * roads: local:2,4 tcp:2,4 efa:2 shm:2 mixed:4 split:2 splitback:2
+ * paths: local:2,4 tcp:2,4 efa:2 shm:2 mixed:4 split:2 splitback:2
  * timeout: 90
  */
 #include "test/common/litmus.h"
 
-/* Odd rounds store at the neighbour, where this road lets them. */
+/* Odd rounds store at the neighbour, where this path lets them. */
 static bool stores_there(const uint64_t *slot, uint64_t round, int pe)
 {
     return round % 2 && shmem_ptr(slot, pe);

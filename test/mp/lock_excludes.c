@@ -3,7 +3,7 @@
  * Under set_lock, or a test_lock that says 0, one PE at a time works on what the lock protects, and sees all that its
  * predecessor did: counters at another PE that are read, changed and written back lose nothing. PEs that wait are
  * served in the order in which they came. Locks in the heap and in static data, many at a time.
- * roads: local:1,2,3,4,8 tcp:2,3 efa:2 shm:2 mixed:4 split:2 splitback:2 single
+ * paths: local:1,2,3,4,8 tcp:2,3 efa:2 shm:2 mixed:4 split:2 splitback:2 single
  */
 #include "test/common/mp.h"
 
@@ -101,7 +101,7 @@ int main(void)
     mp_begin();
     locks = mp_alloc(LOCKS * sizeof *locks);
     rounds =
-        LOCKS * (mp_road_is("local") || mp_road_is("single") ? mp_rounds(100, 20000) : mp_rounds(6, 2000));
+        LOCKS * (mp_path_is("local") || mp_path_is("single") ? mp_rounds(100, 20000) : mp_rounds(6, 2000));
     check_counters(locks, rounds);
     check_counters(in_static_data, rounds);
     for (int i = 0; i < LOCKS; i++) {

@@ -2,7 +2,7 @@
 /*
  * A heap that is full says so with NULL on all PEs at once, keeps what it holds, and serves again after a free;
  * touching what it gave never faults. Zero bytes and absurd sizes give NULL.
- * roads: local:2,4 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,4 tcp:2 shm:2 mixed:4 single
  * env: SHMEM_SYMMETRIC_SIZE=16M
  */
 #include "test/common/mp.h"

@@ -2,7 +2,7 @@
 /*
  * A long random series of malloc, calloc, align, realloc and free gives the same offsets on all PEs, alignments as
  * asked, blocks that do not overlap, and contents that stay. WSH_TEST_SEED replays a series.
- * roads: local:2,4 tcp:2,4 shm:2 mixed:4 single
+ * paths: local:2,4 tcp:2,4 shm:2 mixed:4 single
  */
 #include "test/common/mp.h"
 
@@ -107,7 +107,7 @@ int main(void)
     long steps;
 
     mp_begin();
-    steps = mp_rounds(mp_road_is("local") ? 3000 : 800, 30000);
+    steps = mp_rounds(mp_path_is("local") ? 3000 : 800, 30000);
     origin = mp_alloc(64);
     their_sum = mp_alloc(sizeof *their_sum);
     for (long n = 1; n <= steps; n++) {

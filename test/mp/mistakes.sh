@@ -37,7 +37,7 @@ made()
 # make_all NAME EVERY CHECKED SETTINGS…: each EVERY-th mistake of the list, as one case; CHECKED: with SHMEM_DEBUG=check.
 make_all()
 {
-    road=$1 every=$2 checked=$3
+    path=$1 every=$2 checked=$3
     shift 3
     made=0 wrong=0
     while read -r name rest; do
@@ -52,7 +52,7 @@ make_all()
         echo "# $name: $why"
         tap_comment "$err"
     done <"$tap_dir/list"
-    tap_check "$((made / every)) mistakes, $road" test "$wrong" = 0 -a "$made" -gt 0
+    tap_check "$((made / every)) mistakes, $path" test "$wrong" = 0 -a "$made" -gt 0
 }
 
 every=3 every_tcp=16

@@ -3,7 +3,7 @@
  * pe_quiet completes what went to the PEs it names, and does not wait for others: it returns while a PE that it
  * does not name is stopped.
  * Not over libfabric's shm provider, which reports completions in the order of issue over all peers.
- * roads: local:3 tcp:3 mixed:4
+ * paths: local:3 tcp:3 mixed:4
  */
 #include "test/common/mp.h"
 

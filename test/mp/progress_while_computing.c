@@ -2,7 +2,7 @@
 /*
  * Operations on a PE that computes for 2 s without a call finish meanwhile: put and quiet, get and fetch_add each
  * within 10 ms.
- * roads: local:2 tcp:2 efa:2 shm:2 mixed:2 mixedshm:2
+ * paths: local:2 tcp:2 efa:2 shm:2 mixed:2 mixedshm:2
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,7 @@
  * put, fence, p in a stream of many rounds under way at once: a reader that sees flag r sees the data of every round
  * up to r. With the argument --no-fence nothing is claimed: the reorderings seen without the fence are counted and
  * printed.
- * roads: local:2,4 tcp:2,4 efa:2 rails:2 shm:2,4 mixed:4 mixedshm:4 split:2 splitback:2
+ * paths: local:2,4 tcp:2,4 efa:2 rails:2 shm:2,4 mixed:4 mixedshm:4 split:2 splitback:2
  */
 #include "test/common/mp.h"
 
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     uint64_t *data, *words;
 
     mp_begin();
-    rounds = mp_road_is("local") ? mp_rounds(20000, 1000000) : mp_rounds(1000, 100000);
+    rounds = mp_path_is("local") ? mp_rounds(20000, 1000000) : mp_rounds(1000, 100000);
     data = mp_alloc(sizeof *data * WINDOW);
     words = mp_alloc(2 * WORDS * sizeof *words);
     wrong = run(&(struct stream){.data = data, .words = words, .fence = fence}, (uint64_t)rounds);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * put, get, p and g move the right values between every pair of PEs, a PE and itself included.
- * roads: local:1,2,4,8 tcp:2,4 shm:2,4 mixed:4 mixedshm:4 single rails:4
+ * paths: local:1,2,4,8 tcp:2,4 shm:2,4 mixed:4 mixedshm:4 single rails:4
  */
 #include "test/common/mp.h"
 

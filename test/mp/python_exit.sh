@@ -11,10 +11,10 @@ set -u
 ends()
 {
     name=$1 wanted=$2 mode=$3
-    for road in "SHMEM_STATIC=auto" "SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp"; do
-        run_python 60 2 "$road WSH_PYTHON_MODE=$mode" python_exit.py
-        if [ "$status" = "$wanted" ] && [ "$(grep -c '^handler of PE' "$out")" = 2 ]; then tap_ok "$name, $road"
-        else tap_fail "$name, $road" "wanted exit status $wanted and two handlers"
+    for path in "SHMEM_STATIC=auto" "SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp"; do
+        run_python 60 2 "$path WSH_PYTHON_MODE=$mode" python_exit.py
+        if [ "$status" = "$wanted" ] && [ "$(grep -c '^handler of PE' "$out")" = 2 ]; then tap_ok "$name, $path"
+        else tap_fail "$name, $path" "wanted exit status $wanted and two handlers"
         fi
     done
 }

@@ -2,7 +2,7 @@
 /*
  * What was put before a quiet is at its target after it: a third PE that is told so (or the same one, by another
  * context) reads the new data there.
- * roads: local:2,4 tcp:2,4 efa:2 shm:2,4 mixed:4 mixedshm:4 single
+ * paths: local:2,4 tcp:2,4 efa:2 shm:2,4 mixed:4 mixedshm:4 single
  */
 #include "test/common/mp.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A token goes round all PEs many times; each PE adds to it.
- * roads: local:2,4,8,16 tcp:2,4,16 shm:2,4 mixed:4 mixedshm:4 single mpirun:4
+ * paths: local:2,4,8,16 tcp:2,4,16 shm:2,4 mixed:4 mixedshm:4 single mpirun:4
  */
 #include "test/common/mp.h"
 

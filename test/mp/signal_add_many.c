@@ -2,7 +2,7 @@
 /*
  * Signals added by all PEs to one word are all counted, whether they come alone or with data; signal_set and
  * signal_fetch agree with them.
- * roads: local:2,4 tcp:2,4 shm:2,4 mixed:4 mixedshm:4 single
+ * paths: local:2,4 tcp:2,4 shm:2,4 mixed:4 mixedshm:4 single
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,7 @@
 /*
  * Stores of forked children to globals and to libc's own data never reach the parent or its peers; the parent goes
  * on, fork after fork.
- * roads: local:2,4 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,4 tcp:2 shm:2 mixed:4 single
  */
 #define _GNU_SOURCE
 #include "test/common/mp.h"

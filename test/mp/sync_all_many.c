@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sync_all and shmem_sync hold every PE until all have come, and make their own stores visible to a get.
- * roads: local:2,3,4,8,16 tcp:2,3,4 shm:2,4 mixed:4 mixedshm:4 single
+ * paths: local:2,3,4,8,16 tcp:2,3,4 shm:2,4 mixed:4 mixedshm:4 single
  */
 #include "test/common/mp.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Threads that split different parents at the same time get teams that do not disturb each other.
- * roads: local:2,4 tcp:2 mixed:4
+ * paths: local:2,4 tcp:2 mixed:4
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,7 @@
 /*
  * test, test_all, test_any, test_some and their _vector forms say at once what is true now, and a loop around them
  * ends when the words arrive.
- * roads: local:2,4 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,4 tcp:2 shm:2 mixed:4 single
  */
 #include "test/common/mp.h"
 

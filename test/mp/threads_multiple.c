@@ -2,7 +2,7 @@
 /*
  * At SHMEM_THREAD_MULTIPLE several threads a PE put, get, update and wait at the same time, on the default context,
  * on a context shared by all and on private ones; nothing is lost.
- * roads: local:2,4 tcp:2 lanes:2 lanesefa:2 shm:2 mixed:4 split:2 single
+ * paths: local:2,4 tcp:2 lanes:2 lanesefa:2 shm:2 mixed:4 split:2 single
  */
 #include "test/common/mp.h"
 
@@ -59,7 +59,7 @@ int main(void)
     struct thread threads[THREADS];
 
     mp_begin_thread(SHMEM_THREAD_MULTIPLE);
-    rounds = mp_rounds(mp_road_is("local") ? 500 : 150, 20000);
+    rounds = mp_rounds(mp_path_is("local") ? 500 : 150, 20000);
     mp_check(shmem_ctx_create(0, &shared) == 0, "no shared context");
     for (int t = 0; t < THREADS; t++) {
         threads[t].number = t;

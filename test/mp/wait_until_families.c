@@ -2,7 +2,7 @@
 /*
  * wait_until with every comparison, and wait_until_all, _any, _some and their _vector forms with and without a
  * status mask, return when, and only when, what they wait for is true; empty sets return at once.
- * roads: local:2,4 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,4 tcp:2 shm:2 mixed:4 single
  */
 #include "test/common/mp.h"
 

@@ -2,7 +2,7 @@
 /*
  * The deprecated collectives over active sets of every type, operation and size, over all PEs: the same results as
  * those over the world team.
- * roads: local:1,3 tcp:2 mixed:4 single
+ * paths: local:1,3 tcp:2 mixed:4 single
  */
 #include "test/types/values.h"
 

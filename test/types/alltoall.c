@@ -2,7 +2,7 @@
 /*
  * alltoall of every type, typed and generic, and alltoallmem, on the world team and the shared one: block i goes to
  * member i, extremes and patterns whole.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

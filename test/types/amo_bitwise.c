@@ -2,7 +2,7 @@
 /*
  * atomic [fetch_]and, [fetch_]or and [fetch_]xor, and their nonblocking fetching forms, of every bitwise type
  * combine extremes and patterns bit by bit, with and without context, typed and generic.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

@@ -2,7 +2,7 @@
 /*
  * atomic fetch, set and swap, and their nonblocking fetching forms, of every extended type carry extremes and
  * patterns whole, with and without context, typed and generic.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

@@ -2,7 +2,7 @@
 /*
  * The atomics under their deprecated names do what those of today do, with every type, typed and generic: fetch, set,
  * swap, cswap, finc, inc, fadd and add.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

@@ -2,7 +2,7 @@
 /*
  * atomic compare_swap, [fetch_]inc and [fetch_]add, and their nonblocking fetching forms, of every standard type
  * do their arithmetic at the extremes too (it wraps), with and without context, typed and generic.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

@@ -2,7 +2,7 @@
 /*
  * broadcast, collect, fcollect and alltoalls of every type, typed, generic and mem, on the world team and the shared
  * one: extremes and patterns whole, where they belong.
- * roads: local:1,3 tcp:2 mixed:4 single
+ * paths: local:1,3 tcp:2 mixed:4 single
  */
 #include "test/types/values.h"
 

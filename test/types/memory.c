@@ -2,7 +2,7 @@
 /*
  * The allocation routines give symmetric, aligned, (calloc) zeroed memory, keep contents over realloc, and
  * answer sizes of 0 and impossible ones with NULL on every PE.
- * roads: local:2,3 tcp:2 mixed:4 single
+ * paths: local:2,3 tcp:2 mixed:4 single
  */
 #include "test/types/values.h"
 

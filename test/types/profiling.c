@@ -2,7 +2,7 @@
 /*
  * A profiler that defines shmem_long_put and shmem_quiet itself sees each of the program's calls once, generic ones
  * too, and none of the library's own; pshmem_ leads to the library.
- * roads: local:2 tcp:2 single
+ * paths: local:2 tcp:2 single
  */
 #include "test/types/values.h"
 

@@ -2,7 +2,7 @@
 /*
  * put and get of every type and size, blocking and nonblocking, with and without context, typed and generic,
  * move extremes and patterns whole, and nothing beside them.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

@@ -2,7 +2,7 @@
 /*
  * put_signal of every type and size, blocking and nonblocking, set and add, with and without context, typed and
  * generic: whoever sees the signal sees the data. signal_set, _add, _fetch and _wait_until agree with it.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

@@ -2,7 +2,7 @@
 /*
  * Reductions and scans of every type and operation, typed and generic, on the world team and the shared one: element by
  * element what the language's operators give.
- * roads: local:1,3 tcp:2 mixed:4 single
+ * paths: local:1,3 tcp:2 mixed:4 single
  */
 #include "test/types/values.h"
 

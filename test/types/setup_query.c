@@ -2,7 +2,7 @@
 /*
  * The set-up and query routines agree with one another and with the constants: numbers of PEs, versions, thread
  * level, teams and their translation, accessible PEs and addresses, shmem_ptr, counted initialization.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

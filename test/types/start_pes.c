@@ -2,7 +2,7 @@
 /*
  * A program that calls start_pes, and no finalize, is finalized when it exits; again has no effect, and a process
  * that it forked exits without disturbing the job.
- * roads: local:2,3 tcp:2 mixed:4 single
+ * paths: local:2,3 tcp:2 mixed:4 single
  */
 #define _GNU_SOURCE
 #include <shmem.h>

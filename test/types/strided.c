@@ -2,7 +2,7 @@
 /*
  * iput, iget, ibput and ibget of every type and size, with and without context, typed and generic, take every
  * element from its place to its place and leave the gaps alone.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

@@ -2,7 +2,7 @@
 /*
  * The deprecated waits, shmem_wait, shmem_wait_until without a type and shmem_<type>_wait, end when a neighbour makes
  * the word differ, or satisfy, and return at once where it does already.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

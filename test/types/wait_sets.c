@@ -3,7 +3,7 @@
  * wait_until and test over sets of words (_all, _any, _some and their _vector forms) of every type look at the
  * words that the status mask leaves in the set, at no others, and report them all; typed and generic; of short and
  * unsigned short too, which the specification leaves out here.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

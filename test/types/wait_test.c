@@ -2,7 +2,7 @@
 /*
  * wait_until and test of every type compare as the type does (signed or not, 2, 4 or 8 bytes), for every comparison
  * and pair of extremes; a wait that is not satisfied yet ends when a neighbour makes it so.
- * roads: local:2,3 tcp:2 shm:2 mixed:4 single
+ * paths: local:2,3 tcp:2 shm:2 mixed:4 single
  */
 #include "test/types/values.h"
 

@@ -25,7 +25,7 @@ static void overlap_get(void)
     shmem_long_get_nbi(words + 2, words, 3, mp_me);
 }
 
-/* The same memory by its two names, where the road maps it. */
+/* The same memory by its two names, where the path maps it. */
 static void overlap_ptr(void)
 {
     long *alias = shmem_ptr(words, mp_right());

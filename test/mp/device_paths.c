@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data on one road and its flag on another keep their order: device data and a flag in host memory and the reverse,
+ * Data on one path and its flag on another keep their order: device data and a flag in host memory and the reverse,
  * behind a fence, by put with signal, and from device memory to host memory.
  *
- * roads: fakegpu:2,3 fakegpuipc:2 fakegpu1:2 fakegpumixed:2,4 fakegpumixedefa:2 gpu:2 gpuipc:2 gpu1:2 gpumixed:2,4
- * more roads: fakehmem:2,4 fakehmemefa:2
+ * paths: fakegpu:2,3 fakegpuipc:2 fakegpu1:2 fakegpumixed:2,4 fakegpumixedefa:2 gpu:2 gpuipc:2 gpu1:2 gpumixed:2,4
+ * more paths: fakehmem:2,4 fakehmemefa:2
  */
 #include "test/common/mp.h"
 
@@ -50,7 +50,7 @@ static void send(const char *from, char *to, uint64_t *flag, uint64_t round, enu
     shmem_quiet();
 }
 
-static void road(const char *what, char *to, uint64_t *flag, bool from_device)
+static void path_check(const char *what, char *to, uint64_t *flag, bool from_device)
 {
     char *src = from_device ? shmemx_malloc_device(LEN) : malloc(LEN), *fill = malloc(LEN);
     static uint64_t round;
@@ -85,12 +85,12 @@ int main(void)
     buf = malloc(LEN);
     if (!mp_check(device && device_flag, "no device memory"))
         return mp_end();
-    road("device, device", device, device_flag, false);
-    road("device, host", device, host_flag, false);
-    road("host, device", host, device_flag, false);
-    road("device to device, host", device, host_flag, true);
-    road("device to host, host", host, host_flag, true);
-    road("device to host, device", host, device_flag, true);
+    path_check("device, device", device, device_flag, false);
+    path_check("device, host", device, host_flag, false);
+    path_check("host, device", host, device_flag, false);
+    path_check("device to device, host", device, host_flag, true);
+    path_check("device to host, host", host, host_flag, true);
+    path_check("device to host, device", host, device_flag, true);
     free(buf);
     return mp_end();
 }
