@@ -102,7 +102,7 @@ static int open_all(struct wsh_efa *efa, const struct wsh_tp_params *params, str
     for (uint32_t i = 0; i < efa->n && !rc; i++)
         rc = wsh_efa_eps_open(efa, i, params, limits);
     if (!rc && efa->n > 1)
-        wsh_info(WSH_SUB_TRANSPORT, "network: %u efa, to which contexts are dealt", efa->n);
+        wsh_info(WSH_SUB_TRANSPORT, "network: %u endpoint sets, to which contexts are dealt", efa->n);
     return rc;
 }
 
