@@ -16,24 +16,24 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Four lanes, because one waits for each of its multiplications. */
+/* Four chains, because one waits for each of its multiplications. */
 static uint64_t fingerprint(const struct search *search)
 {
     const unsigned char *bytes = search->world;
-    uint64_t lane[4] = {1, 2, 3, 4}, part[8] = {0};
+    uint64_t chain[4] = {1, 2, 3, 4}, part[8] = {0};
     size_t at = 0;
 
     for (; at + sizeof part <= search->size; at += sizeof part) {
         memcpy(part, bytes + at, sizeof part);
         for (int i = 0; i < 4; i++)
-            lane[i] = mix(lane[i] ^ part[i], part[i + 4]) + lane[i];
+            chain[i] = mix(chain[i] ^ part[i], part[i + 4]) + chain[i];
     }
     memset(part, 0, sizeof part);
     memcpy(part, bytes + at, search->size - at);
     for (int i = 0; i < 4; i++)
-        lane[i] = mix(lane[i] ^ part[i], part[i + 4]) + lane[i];
-    lane[0] = mix(mix(lane[0], lane[1]), mix(lane[2], lane[3]));
-    return lane[0] ? lane[0] : 1;
+        chain[i] = mix(chain[i] ^ part[i], part[i + 4]) + chain[i];
+    chain[0] = mix(mix(chain[0], chain[1]), mix(chain[2], chain[3]));
+    return chain[0] ? chain[0] : 1;
 }
 
 static bool insert(uint64_t *into, size_t size, uint64_t print)
