@@ -2,7 +2,7 @@
 /*
  * Every atomic routine gives the right old and new value, for 4- and 8-byte words, blocking and not. Only a fence
  * orders an atomic behind one that fetches nothing.
- * paths: local:2,4 tcp:2 lanes:2 shm:2 mixed:4 mixedshm:4 single rails:2
+ * paths: local:2,4 tcp:2 sets:2 shm:2 mixed:4 mixedshm:4 single rails:2
  */
 #include "test/common/mp.h"
 

@@ -3,7 +3,7 @@
  * A context's quiet and fence concern its own operations only: a quiet on one returns while another has an
  * operation to a stopped PE under way; order on one context holds while another one is busy.
  * Not over libfabric's shm provider, which reports completions in the order of issue over all peers.
- * paths: local:3 tcp:3 lanes:3 lanesefa:3 mixed:4
+ * paths: local:3 tcp:3 sets:3 setsefa:3 mixed:4
  */
 #include "test/common/mp.h"
 

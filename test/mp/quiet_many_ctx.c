@@ -2,7 +2,7 @@
 /*
  * Many contexts, each with its own operations under way, are each brought to quiet on their own; contexts can be
  * made and destroyed any number of times, and destroying one completes its operations.
- * paths: local:2,4 tcp:2,4 lanes:2,4 lanesefa:2 shm:2 mixed:4 mixedshm:4 single
+ * paths: local:2,4 tcp:2,4 sets:2,4 setsefa:2 shm:2 mixed:4 mixedshm:4 single
  */
 #include "test/common/mp.h"
 

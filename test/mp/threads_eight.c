@@ -3,7 +3,7 @@
  * Eight threads a PE at SHMEM_THREAD_MULTIPLE use every class of routine at the same time, each on a context of its own
  * of another kind, on the default one and on one that all share: contexts come and go, blocks are put and got,
  * strided too, atomics count, signals and sets of words are waited for, sessions gather, locks exclude the other PEs.
- * paths: local:2,3 tcp:2 lanes:2 shm:2 mixed:4 split:2 single
+ * paths: local:2,3 tcp:2 sets:2 shm:2 mixed:4 split:2 single
  * timeout: 120
  */
 #include "test/common/mp.h"

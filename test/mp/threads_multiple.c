@@ -2,7 +2,7 @@
 /*
  * At SHMEM_THREAD_MULTIPLE several threads a PE put, get, update and wait at the same time, on the default context,
  * on a context shared by all and on private ones; nothing is lost.
- * paths: local:2,4 tcp:2 lanes:2 lanesefa:2 shm:2 mixed:4 split:2 single
+ * paths: local:2,4 tcp:2 sets:2 setsefa:2 shm:2 mixed:4 split:2 single
  */
 #include "test/common/mp.h"
 

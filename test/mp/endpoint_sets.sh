@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Lanes of endpoints: as many as asked for and as all PEs have, a progress thread for each, and one line for a mistake.
+# Endpoint sets: as many as asked for and as all PEs have, a progress thread for each, and one line for a mistake.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 threads=$(test_program test/mp/threads_multiple)
@@ -21,10 +21,10 @@ has()
 # shellcheck disable=SC2086
 set -- env $network
 run_job 60 "$@" SHMEM_LANES=3 SHMEM_DEBUG=info,TRANSPORT "$oshrun" -n 2 "$threads"
-has "three lanes" "3 lanes, to which contexts are dealt"
+has "three sets" "3 endpoint sets, to which contexts are dealt"
 # shellcheck disable=SC2016
-run_job 60 "$@" SHMEM_PROGRESS=thread "$oshrun" -n 3 sh -c 'SHMEM_LANES=$((4 - PMIX_RANK)) exec "$@"' lanes "$watcher"
-has "PEs with 4, 3 and 2 lanes work with the two that all have" "progress threads: 2"
+run_job 60 "$@" SHMEM_PROGRESS=thread "$oshrun" -n 3 sh -c 'SHMEM_LANES=$((4 - PMIX_RANK)) exec "$@"' sets "$watcher"
+has "PEs with 4, 3 and 2 sets work with the two that all have" "progress threads: 2"
 for asked in "1 thread 1" "3 thread 3" "3 auto 1" "3 call 0"; do
     # shellcheck disable=SC2086
     set -- $asked
