@@ -25,16 +25,16 @@ static cpu_set_t set(int first, ...)
     return cpus;
 }
 
-static void load(const char *picture)
+static void load(const char *name)
 {
     char path[512];
 
     snprintf(path, sizeof path, "%s/test/topo/%s.xml", getenv("top_srcdir") ? getenv("top_srcdir") : ".",
-             picture);
+             name);
     CU_ASSERT_EQUAL_FATAL(wsh_topo_load(&topo, path), 0);
 }
 
-/* "0-1": what is near to two NICs of the picture, by index. */
+/* "0-1": what is near to two NICs of the topology, by index. */
 static const char *near_to(int a, int b)
 {
     static char text[64];

@@ -12,12 +12,12 @@
 static struct wsh_topo topo;
 static struct wsh_env env;
 
-static void load(const char *picture)
+static void load(const char *name)
 {
     char path[512];
 
     snprintf(path, sizeof path, "%s/test/topo/%s.xml", getenv("top_srcdir") ? getenv("top_srcdir") : ".",
-             picture);
+             name);
     unsetenv("CUDA_VISIBLE_DEVICES");
     CU_ASSERT_EQUAL_FATAL(wsh_env_load(&env), 0);
     CU_ASSERT_EQUAL_FATAL(wsh_topo_load(&topo, path), 0);

@@ -4,24 +4,24 @@
 # for each PE, and with none; the files are those of the table; bad input is answered with one line.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
-pictures=$top_srcdir/test/topo
+topologies=$top_srcdir/test/topo
 info=$top_builddir/warpshmem-info
 [ -x "$info" ] || tap_skip_all "warpshmem-info is not built"
 for name in $(env | sed -n 's/^\([A-Z]*SHMEM_[A-Z_]*\|SMA_[A-Z_]*\|CUDA_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 
-# map PICTURE PES SETTING…: the map in $out.
+# map TOPOLOGY PES SETTING…: the map in $out.
 map()
 {
-    map_xml=$pictures/$1.xml
+    map_xml=$topologies/$1.xml
     map_pes=$2
     shift 2
     run_job 20 env "$@" "$info" --nics --parsable --topology "$map_xml" --pes "$map_pes"
 }
 
-# expected PICTURE HEADER: the lines below that header.
+# expected TOPOLOGY HEADER: the lines below that header.
 expected()
 {
-    awk -v header="= $2" '/^=/ { on = $0 == header; next } /^#/ || !NF { next } on' "$pictures/$1.map"
+    awk -v header="= $2" '/^=/ { on = $0 == header; next } /^#/ || !NF { next } on' "$topologies/$1.map"
 }
 
 agree()
@@ -32,10 +32,10 @@ agree()
     tap_check "$1: $2" diff "$tap_dir/expected" "$out"
 }
 
-# agree_hidden PICTURE PES VARIABLE: each PE is told of its own GPU alone; its line is that of the whole map.
+# agree_hidden TOPOLOGY PES VARIABLE: each PE is given its own GPU alone; its line is that of the whole map.
 agree_hidden()
 {
-    gpus=$(grep -c '10de:' "$pictures/$1.xml")
+    gpus=$(grep -c '10de:' "$topologies/$1.xml")
     [ "$gpus" -gt 0 ] || return 0
     expected "$1" "$2" >"$tap_dir/expected"
     for pe in $(seq 0 $(($2 - 1))); do
@@ -59,13 +59,13 @@ refuses()
     tap_check "refused: $1" says "$@"
 }
 
-mkdir "$tap_dir/pictures"
-sh "$pictures/make-pictures" "$tap_dir/pictures"
-for xml in "$tap_dir"/pictures/*.xml; do
-    tap_check "$(basename "$xml") is what make-pictures writes" cmp "$xml" "$pictures/$(basename "$xml")"
+mkdir "$tap_dir/topologies"
+sh "$topologies/make-topologies" "$tap_dir/topologies"
+for xml in "$tap_dir"/topologies/*.xml; do
+    tap_check "$(basename "$xml") is what make-topologies writes" cmp "$xml" "$topologies/$(basename "$xml")"
 done
 
-# The NICs of an emulated machine, and of its picture.
+# The NICs of an emulated machine, and of its topology.
 nics=$top_srcdir/emulator/nic_defs.h
 for pair in p4d:p4d p5:p5 p5en:p5en p6:p6-b200; do
     if [ ! -f "$nics" ]; then
@@ -73,30 +73,30 @@ for pair in p4d:p4d p5:p5 p5en:p5en p6:p6-b200; do
         continue
     fi
     sed -n "s/^EMU_NIC(${pair%:*}, 0x\(..\), 0x\(..\))/0000:\1:\2.0/p" "$nics" | sort >"$tap_dir/emulated"
-    grep "^${pair#*:} " "$pictures/machines" | tr ' ' '\n' | sed -n 's/^nic=//p' | sort >"$tap_dir/drawn"
-    tap_check "the emulated ${pair%:*} has the NICs of picture ${pair#*:}" cmp "$tap_dir/emulated" "$tap_dir/drawn"
+    grep "^${pair#*:} " "$topologies/machines" | tr ' ' '\n' | sed -n 's/^nic=//p' | sort >"$tap_dir/written"
+    tap_check "the emulated ${pair%:*} has the NICs of topology ${pair#*:}" cmp "$tap_dir/emulated" "$tap_dir/written"
 done
 
-for list in "$pictures"/*.map; do
-    picture=$(basename "$list" .map)
+for list in "$topologies"/*.map; do
+    topology=$(basename "$list" .map)
     grep '^= ' "$list" | cut -c 3- >"$tap_dir/headers"
-    while read -r header; do agree "$picture" "$header"; done <"$tap_dir/headers"
-    for pes in 2 8; do agree_hidden "$picture" "$pes" CUDA_VISIBLE_DEVICES; done
-    agree_hidden "$picture" 8 SHMEM_PE_GPU
+    while read -r header; do agree "$topology" "$header"; done <"$tap_dir/headers"
+    for pes in 2 8; do agree_hidden "$topology" "$pes" CUDA_VISIBLE_DEVICES; done
+    agree_hidden "$topology" 8 SHMEM_PE_GPU
 done
 
-p5=$pictures/p5.xml
+p5=$topologies/p5.xml
 printf '<topology version="2.0"><object type="Machine"' >"$tap_dir/cut.xml"
 head -c 5000 "$p5" >"$tap_dir/half.xml"
 refuses "'$tap_dir/none.xml': No such file" "$info" --nics --topology "$tap_dir/none.xml"
 refuses "is not a topology XML" "$info" --nics --topology "$tap_dir/cut.xml"
 refuses "is not a topology XML" "$info" --nics --topology "$tap_dir/half.xml"
-refuses "is not a topology XML" "$info" --nics --topology "$pictures/machines"
+refuses "is not a topology XML" "$info" --nics --topology "$topologies/machines"
 refuses "is not a topology XML" "$info" --nics --topology "$tap_dir"
-refuses "is not a topology XML" SHMEM_TOPOLOGY="$pictures/machines" "$info" --nics
+refuses "is not a topology XML" SHMEM_TOPOLOGY="$topologies/machines" "$info" --nics
 
 # Some releases of hwloc end by a signal where a set of nodes is missing; others refuse the file, or take it.
-sed 's/ complete_cpuset="0x00000008"/ wrong="0x00000008"/' "$pictures/p5en.xml" >"$tap_dir/damaged.xml"
+sed 's/ complete_cpuset="0x00000008"/ wrong="0x00000008"/' "$topologies/p5en.xml" >"$tap_dir/damaged.xml"
 run_job 20 env SHMEM_TOPOLOGY="$tap_dir/damaged.xml" "$info" --nics
 if [ $status = 0 ]; then
     tap_ok "a file that ends some releases of hwloc by a signal: this one takes it"
@@ -113,7 +113,7 @@ refuses "SHMEM_PE_GPU='0,8' is not valid: this host has no GPU '8'" SHMEM_PE_GPU
 
 run_job 20 env SHMEM_NICS=rdmap79s0,rdmap80 "$info" --nics --parsable --topology "$p5"
 tap_check "a name that fits no NIC is pointed out" grep -qF "this host has no NIC 'rdmap80'" "$err"
-run_job 20 "$info" --nics --topology "$pictures/vm.xml"
+run_job 20 "$info" --nics --topology "$topologies/vm.xml"
 tap_check "a machine without RDMA NIC says how peers are reached" grep -q "no RDMA NIC: .* over sockets" "$out"
 run_job 20 env SHMEM_TOPOLOGY="$p5" "$info" --nics --pes 2
 tap_check "the table is a line a rail" test "$(grep -c 'rdmap.*switch$' "$out")" = 8
