@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows a bootstrap of several PEs inside one process. */
+/* A bootstrap of several PEs inside one process. */
 #include "test/common/fake_boot.h"
 
 #include <errno.h>

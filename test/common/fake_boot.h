@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows a bootstrap inside one process: several struct wsh_boot that share a board, for tests that play all PEs in
+ * A bootstrap inside one process: several struct wsh_boot that share a board, for tests that play all PEs in
  * turn. publish and barrier do not wait: the test calls them for every PE before any lookup.
  */
 #ifndef WSH_TEST_FAKE_BOOT_H

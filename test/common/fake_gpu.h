@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a test gets the CUDA driver without a GPU (test/fake_cuda) instead of this machine's. */
+/* Loads the CUDA driver without a GPU (test/fake_cuda) instead of this machine's. */
 #ifndef WSH_TEST_FAKE_GPU_H
 #define WSH_TEST_FAKE_GPU_H
 

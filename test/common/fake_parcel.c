@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the parcels of the fake transport: their mailboxes, their delays, their order. */
+/* The parcels of the fake transport: their mailboxes, their delays, their order. */
 #include "test/common/fake_parcel.h"
 
 #include <pthread.h>

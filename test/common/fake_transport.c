@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows a transport between PEs of one process, with random delay and order. */
+/* A transport between PEs of one process, with random delay and order. */
 #include "test/common/fake_transport.h"
 
 #include "test/common/fake_parcel.h"

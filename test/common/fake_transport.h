@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows a transport between PEs of one process, for tests: every operation travels as a parcel that its target
+ * A transport between PEs of one process, for tests: every operation travels as a parcel that its target
  * opens, in its own progress, after a random delay and in random order; its end travels back the same way. What
  * the seed decides can be replayed where the PEs take turns in one thread.
  */

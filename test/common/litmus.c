@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a litmus stream runs. */
+/* Runs the stream of rounds of a litmus test. */
 #include "test/common/litmus.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the litmus test that each row of the specification's table of ordered operations (section 9.12) is put to: a
+ * The litmus test for each row of the specification's table of ordered operations (section 9.12): a
  * stream of rounds to the right neighbour, many under way at once, each "operation; fence or quiet; flag". Flags are
  * put, set by an atomic, by a signal and with a put with signal in turn. Who sees the flag of a round sees the
  * operations of it and of all before. With the argument --no-fence nothing is claimed: what was seen too late is

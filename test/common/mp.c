@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a test of several PEs starts, checks and ends. */
+/* The start, the checks and the end of a test of several PEs. */
 #define _GNU_SOURCE
 #include "test/common/mp.h"
 

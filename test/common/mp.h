@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what every test that runs as several PEs needs: begin and end, checks that name the PE, patterns,
+ * What every test that runs as several PEs needs: begin and end, checks that name the PE, patterns,
  * random numbers that all PEs share, time. The head of a test names the paths that test/run sends it over.
  */
 #ifndef WSH_TEST_MP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how to look at every order of steps in a small world: depth first, each state once by its fingerprint. The
- * world is plain memory at a fixed address, so that it can be copied away and back.
+ * Visits every order of steps in a small world: depth first, each state once by its fingerprint. The world
+ * is plain memory at a fixed address, so that it can be copied away and back.
  */
 #ifndef WSH_TEST_SEARCH_H
 #define WSH_TEST_SEARCH_H

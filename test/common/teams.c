@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which splits make which shapes. */
+/* The splits that make each shape. */
 #include "test/common/teams.h"
 
 static shmem_team_t *add(struct teams *teams, const char *name, shmem_team_t handle)

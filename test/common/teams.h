@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows teams of many shapes, for tests that do the same on each. */
+/* Teams of many shapes, for tests that do the same on each. */
 #ifndef WSH_TEST_TEAMS_H
 #define WSH_TEST_TEAMS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how to run a table of tests under CUnit and turn the outcome into an exit status. */
+/* Runs a table of tests under CUnit and turns the outcome into an exit status. */
 #define _GNU_SOURCE
 #include "test/common/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the form of a single-process test: a file defines unit_tests, ends it with {NULL, NULL}, and is linked
+ * The form of a single-process test: a file defines unit_tests, ends it with {NULL, NULL}, and is linked
  * with unit.c, whose main runs them under CUnit and exits with 0, 1 or 77.
  */
 #ifndef WSH_TEST_UNIT_H

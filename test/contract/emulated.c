@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a program of the suite comes to run over the emulated device, with group_path.nics NICs a PE. */
+/* Starts the program again over the emulated device, with group_path.nics NICs a PE. */
 #include "test/contract/group.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the contract suite runs a few PEs over one transport. */
+/* Runs the claims of the contract suite in a few PEs over one transport. */
 #define _GNU_SOURCE
 #include "test/contract/group.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how the contract suite runs a few PEs over one transport: as processes, or as threads where the
- * transport lives in one process. The memory of all PEs is visible to all of them behind the transport's back, so that
- * a test can see what has really arrived.
+ * A few PEs over one transport: as processes, or as threads where the transport lives in one process. The memory of
+ * all PEs is visible to all of them behind the transport's back, so that a test can see what has really arrived.
  */
 #ifndef WSH_TEST_GROUP_H
 #define WSH_TEST_GROUP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the two ways in which device memory is had that the CPU sees too. */
+/* Device memory that the CPU sees too: the fake driver's, or pinned host memory. */
 #include "test/contract/group_gpu.h"
 
 #include "base/cuda_mem.h"

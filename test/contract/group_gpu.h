@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how the heaps of a run become device memory that the CPU sees too: by a driver without a GPU, whose device
+ * Makes the heaps of a run device memory that the CPU sees too: by a driver without a GPU, whose device
  * memory is a memfd, through the transport's own exchange; or, on a real GPU, as host memory that every PE pins.
  */
 #ifndef WSH_TEST_GROUP_GPU_H

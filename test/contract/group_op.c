@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the operations of the contract suite: started until there is room, waited for where the name says so. */
+/* The operations of the contract suite: started until there is room, waited for where the name says so. */
 #include "test/contract/group.h"
 
 #include "base/err.h"

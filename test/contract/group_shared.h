@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what the PEs of a run share: memory mapped before they start. */
+/* What the PEs of a run share: memory mapped before they start. */
 #ifndef WSH_TEST_GROUP_SHARED_H
 #define WSH_TEST_GROUP_SHARED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the PEs of a run wait for each other, and how they report a fault. */
+/* The PEs of a run wait for each other here, and report a fault. */
 #define _GNU_SOURCE
 #include "test/contract/group_shared.h"
 

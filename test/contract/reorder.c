@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how to make a real provider one that orders nothing and is hard to please: takes the place of
- * transports/efa/fabric.c, and holds writes, reads and messages back to give them to the provider in random
- * order. It also grants no order, wants local memory registered, as long as it holds something from it, and takes small
- * operations only.
+ * Makes a real provider one that orders nothing and refuses what it may: takes the place of transports/efa/fabric.c,
+ * and holds writes, reads and messages back to give them to the provider in random order. It also grants no order,
+ * wants local memory registered, as long as it holds something from it, and takes small operations only.
  */
 #define _GNU_SOURCE
 #include "transports/efa/fabric.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the three transports are opened, meet and end together. */
+/* Opens, connects and closes the three transports together. */
 #include "test/contract/stack.h"
 
 #include "test/contract/carrier.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the list of the contract's claims. */
+/* The list of the contract's claims. */
 #include "test/contract/suite.h"
 
 #include "test/common/unit.h"

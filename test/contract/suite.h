@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the claims of the contract, each one a test that any transport must pass. */
+/* The claims of the contract, each one a test that any transport must pass. */
 #ifndef WSH_TEST_SUITE_H
 #define WSH_TEST_SUITE_H
 

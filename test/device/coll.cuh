@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what the tests of collectives in kernels share: arrays, teams of every shape, and values by which a member
+ * What the tests of collectives in kernels share: arrays, teams of every shape, and values by which a member
  * sees who has sent what in which round.
  */
 #ifndef WSH_TEST_COLL_CUH

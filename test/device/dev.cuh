@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what every test of device code needs: a GPU for this PE, symmetric device memory, cases of at most 20 s each
+ * What every test of device code needs: a GPU for this PE, symmetric device memory, cases of at most 20 s each
  * whose results are printed at once, checks made inside kernels, and names of routines by scope. Each source is one
  * program with one shmem_init; its head says over which paths test/run sends it.
  */

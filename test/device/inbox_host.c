@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the host's side of test/device/inbox_on_cpu: the stage's own; the messages are made, and applied, here. */
+/* The host's side of test/device/inbox_on_cpu: the stage's own code; the messages are made, and applied, here. */
 #include "test/device/inbox_host.h"
 
 #include "runtime/gpu/stage_state.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what both sides of test/device/inbox_on_cpu share. */
+/* What both sides of test/device/inbox_on_cpu share. */
 #ifndef WSH_TEST_DEVICE_INBOX_HOST_H
 #define WSH_TEST_DEVICE_INBOX_HOST_H
 

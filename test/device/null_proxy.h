@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows a proxy without a network, for tests: threads run real consumers, and what is asked is carried out by
- * nobody: it is complete after a few looks, once its bytes were compared with what its address says they must be.
+ * A proxy without a network, for tests: threads run real consumers, and what is asked is executed by nobody:
+ * it is complete after a few looks, once its bytes were compared with what its address says they must be.
  */
 #ifndef WSH_TEST_DEVICE_NULL_PROXY_H
 #define WSH_TEST_DEVICE_NULL_PROXY_H

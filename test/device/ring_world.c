@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the steps of consumers, which are included to be called look by look, and of memory. */
+/* The steps of memory and of consumers, whose source is included so that each look is one call. */
 #include "test/device/ring_world.h"
 
 #define TURN 1

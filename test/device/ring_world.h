@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows a world of three producers, two rings of four places and one or two of the real consumers: small programs,
+ * A world of three producers, two rings of four places and one or two of the real consumers: small programs,
  * what is under way, every step that a producer, a consumer or memory may take next, and what must be true then. With
  * one consumer producers 0 and 2 share ring 0; with two, ring and consumer 0 serve PE 0, the others PE 1. Stores of a
  * producer arrive in any order, but for a system-scope fence, which is cumulative over what it has heard of by a token.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the devices, contexts and modules of the driver without a GPU. */
+/* The devices, contexts and modules of the driver without a GPU. */
 #define _GNU_SOURCE
 #include "test/fake_cuda/fake.h"
 

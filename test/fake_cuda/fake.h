@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows a CUDA driver without a GPU, for tests: device memory is a memfd, so that processes share it; its addresses are
+ * A CUDA driver without a GPU, for tests: device memory is a memfd, so that processes share it; its addresses are
  * not readable by the CPU, only by the threads that stand in for the GPU, through a second mapping. Streams work behind
  * the caller's back, in order, after random pauses. Settings, read at every call:
  *   FAKE_CUDA_GPUS   how many there are (2)

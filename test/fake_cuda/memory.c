@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the memory of the driver without a GPU: created, allocated, mapped, given away. */
+/* The memory of the driver without a GPU: created, allocated, mapped, given away. */
 #define _GNU_SOURCE
 #include "test/fake_cuda/fake.h"
 

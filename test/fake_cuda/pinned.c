@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the host memory that the driver without a GPU was told of. As with the real one, no copy may reach beyond what
+ * The host memory that is registered with the driver without a GPU. As with the real one, no copy may reach beyond what
  * was pinned at once, even where the next piece follows.
  */
 #include "test/fake_cuda/fake.h"

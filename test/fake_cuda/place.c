@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows where the device memory of the driver without a GPU lies: each process has a range of its own. */
+/* The addresses of device memory of the driver without a GPU: each process has a range of its own. */
 #define _GNU_SOURCE
 #include "test/fake_cuda/fake.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the streams of the driver without a GPU: a thread each, which works through a queue, and never in a hurry. */
+/* The streams of the driver without a GPU: each has a thread that works through a queue, with random pauses. */
 #define _GNU_SOURCE
 #include "test/fake_cuda/fake.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which of a provider's operations see device memory, and stands between them and their callers. */
+/* Wraps those operations of a provider that see device memory. */
 #include "test/fake_hmem/hmem.h"
 
 #include "test/fake_cuda/fake.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how an ordinary libfabric provider comes to take device memory, that of test/fake_cuda: it is asked without
+ * Lets an ordinary libfabric provider take device memory, that of test/fake_cuda: it is asked without
  * FI_HMEM, and works on the addresses at which the GPU's threads see the memory. What a real one would refuse ends the
  * process with a line: device memory that is injected, not registered as such, or sent in a message. Settings:
  *   FAKE_HMEM        none = FI_HMEM is refused, cuda = it needs calls of CUDA, memory = registrations are refused,

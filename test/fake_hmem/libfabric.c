@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how to stand in for libfabric, by its name in LD_LIBRARY_PATH: what the library of this machine has is passed
+ * Stands in for libfabric, by its name in LD_LIBRARY_PATH: what the library of this machine has is passed
  * on, but for what hmem.c changes.
  */
 #include "test/fake_hmem/hmem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the parts of the simulator: sources with two contexts each, a target, a network that delivers in any order over
+ * The parts of the simulator: sources with two contexts each, a target, a network that delivers in any order over
  * two rails, and the books that say what was early, lost or doubled. Everything follows from the seed.
  */
 #ifndef WSH_TEST_SRD_SIM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what must be true of every effect in the simulator, kept apart from the engine's own counters. */
+/* What must be true of every effect in the simulator, kept apart from the engine's own counters. */
 #include "test/srd/sim.h"
 
 static bool is_get(const struct sim_op *op)

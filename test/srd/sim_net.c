@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the simulated network, and what the two ends do with what it brings. */
+/* The simulated network, and what the two ends do with what it delivers. */
 #include "test/srd/sim.h"
 
 #include <errno.h>

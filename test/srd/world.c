@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the steps of the world around the engine. */
+/* The steps of the world around the engine. */
 #include "test/srd/world.h"
 
 #include <stdio.h>

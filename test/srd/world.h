@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows a world of two sources, one target and two rails around the real ordering engine: small programs, what is under
+ * A world of two sources, one target and two rails around the real ordering engine: small programs, what is under
  * way, every step that the network or a PE may take next, and what must be true then. Everything is in one struct of
  * fixed address, so that a search may copy it away and back.
  *

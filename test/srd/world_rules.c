@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the rules that the engine is held to in the world around it. */
+/* The rules that the engine is held to in the world around it. */
 #include "test/srd/world.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what the tests of the typed routines share: values of any type that include its extremes, the forms in
+ * What the tests of the typed routines share: values of any type that include its extremes, the forms in
  * which one routine can be called, and the contexts they are called on.
  */
 #ifndef WSH_TEST_TYPES_VALUES_H
