@@ -76,8 +76,8 @@ job 4 "$p5" "$info" SHMEM_NICS_PER_PE=8
 passed "eight NICs a PE" 'network: efa .* 8 NICs'
 job 2 SHMEM_NICS=mlx5_0
 if [ "$status" != 0 ] && [ "$(grep -c "SHMEM_NICS='mlx5_0'.*leave no NIC" "$err")" -ge 1 ]; then
-    tap_ok "a list that leaves none is told"
-else tap_fail "a list that leaves none is told" "wanted a line that names it"; fi
+    tap_ok "a list that leaves none is reported"
+else tap_fail "a list that leaves none is reported" "wanted a line that names it"; fi
 job 2 "$p5" EFA_EMULATOR_NICS=rdmap79s0,rdmap96s0
 passed "a machine that offers fewer NICs than its topology XML has" 'NICs that libfabric.s provider efa does not offer: rdmap80s0, '
 if [ "$(grep -c 'does not offer' "$err")" = 1 ]; then tap_ok "… says so once"; else tap_fail "… says so once" "wanted one line"; fi

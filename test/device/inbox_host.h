@@ -44,7 +44,7 @@ struct inbox_host *inbox_host_open(struct inbox_memory *memory);
 void inbox_host_close(struct inbox_host *host);
 void *inbox_host_shared(struct inbox_host *host); /* struct wsh_inbox */
 
-/* Has messages `from` … `to` - 1 carried out. */
+/* Has messages `from` … `to` - 1 executed. */
 void inbox_host_run(struct inbox_host *host, uint64_t from, uint64_t to);
 struct inbox_counts inbox_host_counts(const struct inbox_host *host);
 

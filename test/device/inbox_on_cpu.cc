@@ -2,7 +2,7 @@
 /*
  * The inbox from which waiting kernels pull, with CPU threads for lanes, the very code of device/pull.cuh, and the
  * staging's own side of the host. Lanes come and go, so that messages go to them, by the stream, and back from them to
- * the stream: each is carried out once, in their order, whole. Needs no GPU.
+ * the stream: each is executed once, in their order, whole. Needs no GPU.
  * --rounds=N: so many messages (200,000).
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     n = inbox_host_counts(host);
     printf("%llu messages: %llu pulled, %llu by the stream, %llu of these taken back\n", (unsigned long long)rounds,
            (unsigned long long)n.pulled, (unsigned long long)n.applied, (unsigned long long)n.taken_back);
-    check(n.pulled + n.applied == rounds, "messages carried out", n.pulled + n.applied, rounds);
+    check(n.pulled + n.applied == rounds, "messages executed", n.pulled + n.applied, rounds);
     check(n.wrong == 0, "words that gets brought of another message", n.wrong, 0);
     check(n.pulled && n.applied && n.taken_back, "every way was gone", n.taken_back, 1);
     inbox_host_close(host);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A device call that cannot be carried out ends the job with exit status 1 and one line: routine, argument, reason.
+# A device call that cannot be executed ends the job with exit status 1 and one line: routine, argument, reason.
 # timeout: 600
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"

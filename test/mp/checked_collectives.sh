@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# With SHMEM_DEBUG=check, PEs whose collective calls do not match are told both calls and both PEs in one line, before
+# With SHMEM_DEBUG=check, PEs whose collective calls do not match get both calls and both PEs in one line, before
 # anybody hangs or overwrites memory; what matches passes, the collective tests among it.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"

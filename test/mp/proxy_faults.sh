@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What happens to kernels' requests when something goes wrong: a proxy thread that has ended or does not run ends the
 # job with one line that names it; a full ring waits and loses nothing; what a kernel has left behind at its end is
-# carried out before the next barrier, and before shmem_finalize. SIGUSR1 makes a proxy thread tell what it has to do.
+# executed before the next barrier, and before shmem_finalize. SIGUSR1 makes a proxy thread print what it has to do.
 # timeout: 200
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -35,7 +35,7 @@ tap_check "a kernel that does not wait: the barrier does" sh -c \
 SHMEM_DEBUG=info,PROXY
 export SHMEM_DEBUG
 run_job 60 "$oshrun" --nodes-emulated 2 -n 2 "$fault" finalize
-tap_check "shmem_finalize: all is carried out before" sh -c "[ $status = 0 ] && grep -q 'took 1228[89] records' '$err'"
+tap_check "shmem_finalize: all is executed before" sh -c "[ $status = 0 ] && grep -q 'took 1228[89] records' '$err'"
 unset SHMEM_DEBUG
 
 "$oshrun" --nodes-emulated 2 -n 2 "$fault" stopped >"$out" 2>"$err" &

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was put before a quiet is at its target after it: a third PE that is told so (or the same one, by another
+ * What was put before a quiet is at its target after it: a third PE that sees a flag (or the same one, by another
  * context) reads the new data there.
  * paths: local:2,4 tcp:2,4 efa:2 shm:2,4 mixed:4 mixedshm:4 single
  */
@@ -11,16 +11,16 @@
 static const size_t lens[] = {1, 8, 4096, 50000, LEN_MAX};
 
 /* Puts to the right neighbour; the left neighbour of the writer reads what the writer put there. */
-static void run_round(char *slot, char *src, char *back, uint64_t *told, uint64_t round, size_t len)
+static void run_round(char *slot, char *src, char *back, uint64_t *flag, uint64_t round, size_t len)
 {
-    int target = (mp_me + 2) % mp_npes; /* of my right neighbour, who tells me */
+    int target = (mp_me + 2) % mp_npes; /* of my right neighbour, whose flag I await */
     size_t wrong;
 
     mp_fill(src, len, round + (uint64_t)mp_me);
     shmem_putmem_nbi(slot, src, len, mp_right());
     shmem_quiet();
-    shmem_uint64_p(told, round, mp_left());
-    shmem_uint64_wait_until(told, SHMEM_CMP_EQ, round);
+    shmem_uint64_p(flag, round, mp_left());
+    shmem_uint64_wait_until(flag, SHMEM_CMP_EQ, round);
     shmem_getmem(back, slot, len, target);
     wrong = mp_wrong(back, len, round + (uint64_t)mp_right());
     mp_check(!wrong, "round %lu: %zu of %zu bytes were not there after quiet", (unsigned long)round, wrong,
@@ -49,16 +49,16 @@ static void read_by_other_context(char *slot, char *src, char *back, uint64_t ro
 int main(void)
 {
     char *slot, *src, *back;
-    uint64_t round = 0, *told;
+    uint64_t round = 0, *flag;
 
     mp_begin();
     slot = mp_alloc(LEN_MAX);
     src = mp_alloc(LEN_MAX);
     back = mp_alloc(LEN_MAX);
-    told = mp_alloc(sizeof *told);
+    flag = mp_alloc(sizeof *flag);
     for (size_t i = 0; i < sizeof lens / sizeof lens[0]; i++) {
         for (long n = 0; n < mp_rounds(20, 1000); n++)
-            run_round(slot, src, back, told, ++round, lens[i]);
+            run_round(slot, src, back, flag, ++round, lens[i]);
     }
     read_by_other_context(slot, src, back, (uint64_t)mp_rounds(100, 10000));
     return mp_end();

@@ -41,11 +41,11 @@ __attribute__((no_sanitize("thread"), noinline)) static bool are(const long *wor
     return n == 0;
 }
 
-/* Blocks there, then their signal; what the left one has sent is read, and told in the words. */
+/* Blocks there, then their signal; what the left one has sent is read, and acknowledged in the words. */
 static void exchange(struct mailbox *box, shmem_ctx_t ctx, long round)
 {
     long mine[BLOCK], back[BLOCK] = {0};
-    uint64_t told[2] = {(uint64_t)round, (uint64_t)round};
+    uint64_t flags[2] = {(uint64_t)round, (uint64_t)round};
 
     for (int i = 0; i < BLOCK; i++)
         mine[i] = round * 100 + mp_me;
@@ -61,10 +61,10 @@ static void exchange(struct mailbox *box, shmem_ctx_t ctx, long round)
     shmem_ctx_quiet(ctx);
     mp_check(are(back, BLOCK, mine[0]), "round %ld: wrong block got", round);
     mp_check(shmem_ctx_long_g(ctx, &box->strided[2], mp_right()) == mine[0], "round %ld: g", round);
-    shmem_uint64_p(&box->words[0], told[0], mp_left());
-    shmem_ctx_uint64_atomic_set(shared, &box->words[1], told[1], mp_left());
-    shmem_uint64_wait_until_all_vector(box->words, 2, NULL, SHMEM_CMP_EQ, told);
-    mp_check(shmem_uint64_test_any(box->words, 2, NULL, SHMEM_CMP_EQ, told[0]) < 2, "round %ld: test_any",
+    shmem_uint64_p(&box->words[0], flags[0], mp_left());
+    shmem_ctx_uint64_atomic_set(shared, &box->words[1], flags[1], mp_left());
+    shmem_uint64_wait_until_all_vector(box->words, 2, NULL, SHMEM_CMP_EQ, flags);
+    mp_check(shmem_uint64_test_any(box->words, 2, NULL, SHMEM_CMP_EQ, flags[0]) < 2, "round %ld: test_any",
              round);
 }
 

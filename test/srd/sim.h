@@ -28,7 +28,7 @@ struct event {
     uint8_t kind, flow, segment;
     uint8_t group;
     uint16_t op;
-    uint32_t applied, counted; /* told */
+    uint32_t applied, counted; /* acked */
 };
 
 struct sim_op {

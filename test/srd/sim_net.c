@@ -129,7 +129,7 @@ static void end(struct sim_op *op)
     sim_pump(op->flow / CTXS);
 }
 
-static void told(struct sim_flow *flow, int pe, const struct event *event)
+static void flow_ack(struct sim_flow *flow, int pe, const struct event *event)
 {
     int rc = wsh_srd_flow_acked(&flow->ctx, &flow->flow, event->applied, event->counted);
 
@@ -147,7 +147,7 @@ static void reply(struct sim_op *op, const struct event *event)
     flow->n_awaited--;
     if (wsh_srd_flow_replied(&flow->ctx, &flow->flow))
         sim.wrong++;
-    told(flow, op->flow / CTXS, event);
+    flow_ack(flow, op->flow / CTXS, event);
     sim_release(flow, op);
     sim_pump(op->flow / CTXS);
 }
@@ -167,7 +167,7 @@ static void arrive(const struct event *event, int rail)
     case EV_REPLY: reply(op, event); break;
     default:
         wsh_srd_inlet_ack_write(&sim.flow[event->flow].inlet, false);
-        told(&sim.flow[event->flow], event->flow / CTXS, event);
+        flow_ack(&sim.flow[event->flow], event->flow / CTXS, event);
     }
 }
 

@@ -18,10 +18,10 @@ static void pump_all(void)
     world_check_credits();
 }
 
-static void told(struct source *source, uint32_t applied, uint32_t counted)
+static void source_ack(struct source *source, uint32_t applied, uint32_t counted)
 {
     world_wrong_if(wsh_srd_flow_acked(&source->ctx, &source->flow, applied, counted) < 0,
-                   "told of more than there is");
+                   "more is acked than there is");
 }
 
 /* 1: a blocking operation is still waited for; the program does not go on. */
@@ -135,7 +135,7 @@ static bool step_acked(int s)
     if (!source->ack_flies)
         return false;
     source->ack_flies = false;
-    told(source, source->ack_applied, source->ack_counted);
+    source_ack(source, source->ack_applied, source->ack_counted);
     source->ack_applied = source->ack_counted = 0;
     wsh_srd_inlet_ack_write(&world.source[s].inlet, false);
     pump_all();
@@ -210,7 +210,7 @@ static bool step_reply(int s, struct operation *op)
         return false;
     op->reply = REPLY_HERE;
     world_wrong_if(wsh_srd_flow_replied(&source->ctx, &source->flow) != 0, "a reply to nothing");
-    told(source, op->reply_applied, op->reply_counted);
+    source_ack(source, op->reply_applied, op->reply_counted);
     pump_all();
     return true;
 }
@@ -238,7 +238,8 @@ bool world_step(int step)
 
 void world_step_name(int step, char *text, size_t size)
 {
-    static const char *const general[] = {"goes on in its program", "is to be told", "is told", "has room"};
+    static const char *const general[] = {"goes on in its program", "is sent an ack", "gets the ack",
+                                          "has room"};
     static const char *const of[] = {"count 0", "count 1", "end 0", "end 1", "message", "reply"};
     int s = step / STEPS_SOURCE, of_source = step % STEPS_SOURCE;
 

@@ -26,7 +26,7 @@ struct settings {
     bool one_link;                              /* both sources are contexts of one PE */
     bool wrap;                                  /* all numbers are about to wrap */
     bool full;                                  /* the provider refuses everything once */
-    bool deaf_fence; /* control: the engine is not told of fences, but they are checked */
+    bool deaf_fence; /* control: the engine does not see fences, but they are checked */
     bool no_stall;   /* nothing that can travel as a gated message may be parked */
 };
 

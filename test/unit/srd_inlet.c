@@ -134,7 +134,7 @@ static void what_cannot_be_applied_is_reported(void)
     CU_ASSERT_EQUAL(message(&inlet, &(struct wsh_srd_stamp){.seq = 0}), -EIO);
 }
 
-static void one_telling_at_a_time(void)
+static void one_ack_at_a_time(void)
 {
     struct wsh_srd_inlet inlet;
 
@@ -198,7 +198,7 @@ const struct unit_test unit_tests[] = {
     {"a gate waits for earlier messages and for its writes", gate_waits_for_messages_and_writes},
     {"messages that cannot be are refused", bad_messages_are_refused},
     {"an error of the one who applies is handed on", what_cannot_be_applied_is_reported},
-    {"only one telling is under way", one_telling_at_a_time},
+    {"only one ack is on its way", one_ack_at_a_time},
     {"what comes after a failure is left alone", after_a_failure},
     {NULL, NULL},
 };

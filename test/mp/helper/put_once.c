@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PE 0 puts one int to the last PE, after telling where it will land here; for call_stack.sh. */
+/* PE 0 puts one int to the last PE, after noting where it will land here; for call_stack.sh. */
 #include "test/common/mp.h"
 
 volatile int *landing; /* where the store goes, if this PE can reach it with stores */
