@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the frame around a PE's blob by which a reader sees that it is whole, current, and of its own version. */
+/*
+ * Makes and checks the frame around a PE's blob. PMIx may return what an earlier job or another version of the library
+ * published, so a reader checks that the blob is whole, current and of its own version.
+ */
 #include "bootstrap/blob.h"
 
 #include "base/err.h"

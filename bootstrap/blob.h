@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the frame around a PE's blob by which a reader sees that it is whole, current, and of its own version. */
+/* The frame around a PE's blob, by which a reader sees that the blob is whole, current, and of its own version. */
 #ifndef WSH_BOOTSTRAP_BLOB_H
 #define WSH_BOOTSTRAP_BLOB_H
 

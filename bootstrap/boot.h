@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a process learns its PE number and exchanges one blob with every other PE, whatever started it. */
+/* The bootstrap: how a process learns its PE number and exchanges one blob with every other PE, whatever started it. */
 #ifndef WSH_BOOTSTRAP_BOOT_H
 #define WSH_BOOTSTRAP_BOOT_H
 

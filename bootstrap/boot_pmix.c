@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how to join a job through PMIx (4 to 6), whoever offers it: oshrun, srun, mpirun or prterun. */
+/* Joins a job through PMIx (4 to 6), whichever launcher offers it: oshrun, srun, mpirun or prterun. */
 #define _GNU_SOURCE
 #include "bootstrap/ways.h"
 

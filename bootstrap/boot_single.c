@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the job of one PE, which needs no launcher. */
+/* The bootstrap of a job of one PE, which needs no launcher. */
 #define _GNU_SOURCE
 #include "bootstrap/ways.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how the PEs of one host hear of each other through PMIx, without a round of all PEs: each puts its words where
- * the others of the host may read them, and a reader who comes first is answered when the writer has put them. All is
- * done by the server of this host. The words of an earlier shmem_init stay, and still hold: a process keeps its place.
+ * Exchanges data among the PEs of one host through PMIx, without a fence of all PEs: each PE publishes its data for its
+ * host, and the server answers a reader that comes first as soon as the data is there. Only the server of this host
+ * takes part. The data of an earlier shmem_init stays published and remains valid, because a process keeps its PE
+ * number and its host.
  */
 #include "bootstrap/host_pmix.h"
 

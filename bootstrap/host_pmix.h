@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the PEs of one host hear of each other through PMIx, without a round of all PEs. */
+/* An exchange of data among the PEs of one host through PMIx, without a fence of all PEs. */
 #ifndef WSH_BOOTSTRAP_HOST_PMIX_H
 #define WSH_BOOTSTRAP_HOST_PMIX_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how libpmix starts without what nobody here needs (tried with 4.2.2 and 5.0.1): hwloc's plugins (X, OpenCL,
- * CUDA, PCI names) take 10 times as long as all the rest on a machine with GPUs, and its x86 part moves to each
+ * Starts libpmix without the parts of hwloc that nobody here needs (tried with 4.2.2 and 5.0.1): hwloc's plugins (X,
+ * OpenCL, CUDA, PCI names) take 10 times as long as all the rest on a machine with GPUs, and its x86 part moves to each
  * processor in turn, which takes long on a busy machine.
  */
 #ifndef WSH_BOOT_LEAN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which way to start this process was taken. */
+/* Selects the bootstrap that matches how this process was started. */
 #define _GNU_SOURCE
 #include "bootstrap/ways.h"
 

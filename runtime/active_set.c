@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the PEs of an old active set become a team: they agree through pSync once, and keep it. */
+/*
+ * Makes a team of the PEs of an active set, which the deprecated collectives name. They agree through pSync once, and
+ * keep the team.
+ */
 #include "runtime/team_split.h"
 
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows a treap of ranges that tile [0, len): each node is a live or a free range, keyed by offset, and each
- * subtree knows its largest free range, so that every operation is O(log n) expected.
+ * Hands out ranges by a treap of ranges that tile [0, len): each node is a live or a free range, keyed by offset, and
+ * each subtree records its largest free range, so that every operation is O(log n) expected.
  */
 #include "runtime/alloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how to hand out ranges of offsets. All metadata lives outside the range, so that a program that writes
- * past its allocation cannot corrupt it, and so that it can serve memory the CPU cannot touch.
+ * An allocator of ranges of offsets. All its metadata lies outside the range, so that a program that writes past its
+ * allocation cannot corrupt it, and so that it can serve memory the CPU cannot touch.
  */
 #ifndef WSH_ALLOC_H
 #define WSH_ALLOC_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how an atomic operation on a peer's word is started and awaited. */
+/* Starts atomic operations on a peer's words and waits for their results. */
 #include "runtime/amo.h"
 
 #include "runtime/op.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows atomic operations on 4- and 8-byte words as bit patterns. Errors as in rma.h; -EFAULT when misaligned too. */
+/* Atomic operations on 4- and 8-byte words as bit patterns. Errors as in rma.h; -EFAULT when misaligned too. */
 #ifndef WSH_AMO_H
 #define WSH_AMO_H
 

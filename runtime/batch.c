@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what a batch has gathered, and when it leaves. */
+/* Gathers small puts in a batch, and sends it when it is full, when a put does not follow, or at an order point. */
 #include "runtime/batch.h"
 
 #include "runtime/job.h"

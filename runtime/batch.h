@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how small puts to addresses that follow each other are gathered and leave as one. A context has a batch while
- * a session asks for it (session.h). Gathering reorders nothing that the specification orders: fence, quiet and all
- * that waits send what is gathered first.
+ * Batches: small puts to consecutive addresses, gathered and sent as one. A context has a batch while a session asks
+ * for it (session.h). Gathering reorders nothing that the specification orders: fence, quiet and every call that waits
+ * first send what is gathered.
  */
 #ifndef WSH_BATCH_H
 #define WSH_BATCH_H

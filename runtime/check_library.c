@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what the debug library adds: a program linked with it runs as with SHMEM_DEBUG=check, unless that is set. */
+/* What the debug library adds: a program linked with it runs as with SHMEM_DEBUG=check, unless that is set. */
 #include <stdlib.h>
 
 __attribute__((constructor)) static void check_by_default(void)

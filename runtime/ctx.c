@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a context is put together from each transport's part, and who must lock it. */
+/* Puts a context together from each transport's part, and decides who must lock it. */
 #include "runtime/ctx.h"
 
 #include "runtime/gpu/host.h"

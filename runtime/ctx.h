@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows communication contexts: each transport's bookkeeping of one stream of ordered operations. */
+/* Communication contexts: each transport's bookkeeping of one stream of ordered operations. */
 #ifndef WSH_CTX_H
 #define WSH_CTX_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the symmetric host heap: how its memory is had, committed and handed out equally on all PEs. */
+/* The symmetric host heap: reserves and commits its memory, and allocates from it equally on all PEs. */
 #define _GNU_SOURCE
 #include "runtime/heap.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the symmetric segments of this PE (static data, host heap) and turns an address into (segment, offset). */
+/*
+ * The symmetric segments of this PE (static data, host heap), and the translation of an address into (segment, offset).
+ */
 #ifndef WSH_HEAP_H
 #define WSH_HEAP_H
 

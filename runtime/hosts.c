@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows from the peers' blobs which PEs share a host, memory and cores. */
+/* Finds from the peers' blobs which PEs share a host, memory and cores. */
 #define _GNU_SOURCE
 #include "runtime/hosts.h"
 

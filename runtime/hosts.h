@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows who is near whom: hosts, memory domains, and whether there are cores for all. */
+/* Which PEs share a host or a memory domain, and whether there are cores for all. */
 #ifndef WSH_HOSTS_H
 #define WSH_HOSTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the job's beginning and end: two mirrored lists of steps, and the only way to end the process early. */
+/* Starts and ends the job by two mirrored lists of steps; the only file that ends the process early. */
 #include "runtime/job.h"
 
 #include "base/log.h"

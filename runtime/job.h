@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the one job: everything that exists between shmem_init and shmem_finalize. */
+/* The one job: everything that exists between shmem_init and shmem_finalize. */
 #ifndef WSH_JOB_H
 #define WSH_JOB_H
 

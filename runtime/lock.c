@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the queue behind a lock (Mellor-Crummey and Scott's). The long of the lock is two words at every PE. `tail`
- * counts at one PE only, the lock's home: the PE that came last, plus 1; 0 = the lock is free. `node` is the PE's own
- * place in the queue, and the only word that it waits on:
+ * The queue behind a lock (Mellor-Crummey and Scott's). The long of the lock is two words at every PE. `tail` counts at
+ * one PE only, the lock's home: the PE that came last, plus 1; 0 = the lock is free. `node` is the PE's own place in
+ * the queue, and the only word that it waits on:
  *
  *   set    node = MINE | WAIT; before = swap(home's tail, me + 1). Nobody before: held. Else node of `before`
  *          |= me + 1, and wait until WAIT is gone from the own node.

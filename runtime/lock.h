@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows distributed locks: a queue of PEs in which each waits on a word of its own. `lock` is the symmetric long of
- * the specification.
+ * Distributed locks: a queue of PEs in which each waits on a word of its own. `lock` is the symmetric long of the
+ * specification.
  */
 #ifndef WSH_LOCK_H
 #define WSH_LOCK_H

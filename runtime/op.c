@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how an operation that could not start or finish at once is driven to its end. */
+/* Drives to its end an operation that could not start or finish at once. */
 #include "runtime/op.h"
 
 #include "base/log.h"

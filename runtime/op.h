@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how one operation finds its target, and what happens when it cannot start or finish at once. The fast half
- * is in line, so that a put is shell, core and transport on the stack.
+ * How one operation finds its target, and what happens when it cannot start or finish at once. The fast half is in
+ * line, so that a put is shell, core and transport on the stack.
  */
 #ifndef WSH_OP_H
 #define WSH_OP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows fence and quiet, and what they mean for a PE that is reached by several transports. */
+/* Fence and quiet, also for a PE that is reached by several transports. */
 #include "runtime/order.h"
 
 #include "runtime/batch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the order and completion of a context's operations, across transports too. */
+/* The order and completion of a context's operations, across transports too. */
 #ifndef WSH_ORDER_H
 #define WSH_ORDER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the comparisons of words and the scans of sets behind the wait_until and test families. */
+/* The comparisons of words and the scans of sets behind the wait_until and test families. */
 #include "runtime/p2p.h"
 
 #include "base/atomic.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows point-to-point synchronization: comparing symmetric words with values, once (test) or until true (wait). */
+/* Point-to-point synchronization: comparing symmetric words with values, once (test) or until true (wait). */
 #ifndef WSH_P2P_H
 #define WSH_P2P_H
 

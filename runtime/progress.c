@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the life of the progress threads; their loop is wsh_wait_serve. One serves all that the PE has, but with
- * SHMEM_PROGRESS=thread there is one for each part of the network that moves on by itself.
+ * Starts and ends the progress threads; their loop is wsh_wait_serve. One thread serves all that the PE has, but with
+ * SHMEM_PROGRESS=thread there is one for each part of the network that makes progress by itself.
  */
 #define _GNU_SOURCE
 #include "runtime/progress.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows whether this PE needs threads that serve its peers while the program computes. */
+/* The threads that serve this PE's peers while the program computes, and whether it needs them. */
 #ifndef WSH_PROGRESS_H
 #define WSH_PROGRESS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows puts and gets of bytes: contiguous, nonblocking and strided. */
+/* Puts and gets of bytes: contiguous, nonblocking and strided. */
 #include "runtime/rma.h"
 
 #include "runtime/batch.h"

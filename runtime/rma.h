@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows remote memory access on bytes. Common to all: `sym` is a symmetric address of this PE that names the same
- * object at `pe` (numbered in ctx's team); lengths are bytes. Returns 0; -ERANGE: no such PE; -EFAULT: [sym, sym + len)
- * is not symmetric memory (neither logged: wsh_route_explain has the words); other errors were logged.
+ * Remote memory access on bytes. Common to all: `sym` is a symmetric address of this PE that names the same object at
+ * `pe` (numbered in ctx's team); lengths are bytes. Returns 0; -ERANGE: no such PE; -EFAULT: [sym, sym + len) is not
+ * symmetric memory (neither logged: wsh_route_explain has the text); other errors were logged.
  */
 #ifndef WSH_RMA_H
 #define WSH_RMA_H

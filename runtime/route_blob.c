@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the layout of the blob, byte by byte, and checks what comes from other processes. */
+/* Writes and reads the blob, byte by byte, and checks what comes from other processes. */
 #define _GNU_SOURCE
 #include "runtime/route_blob.h"
 

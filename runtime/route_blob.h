@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the one blob that a PE publishes at start: who and where it is, and how its memory is reached. */
+/* The one blob that a PE publishes at start: who and where it is, and how its memory is reached. */
 #ifndef WSH_ROUTE_BLOB_H
 #define WSH_ROUTE_BLOB_H
 

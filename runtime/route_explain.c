@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the words for routes, and for the lack of one. */
+/* Describes routes, or why there is none, for messages. */
 #include "runtime/job.h"
 #include "runtime/route.h"
 

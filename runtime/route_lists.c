@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the lists by which the settings restrict transports. */
+/* The lists by which the settings restrict transports. */
 #include "base/log.h"
 #include "runtime/gpu/stage.h"
 #include "runtime/job.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows when a session needs a batch. */
+/* Starts and ends sessions, and decides which of them need a batch. */
 #include "runtime/session.h"
 
 #include "runtime/batch.h"

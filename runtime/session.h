@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows sessions on a context: what the program has announced of its use. */
+/* Sessions on a context: what the program has announced of its use. */
 #ifndef WSH_SESSION_H
 #define WSH_SESSION_H
 

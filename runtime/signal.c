@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how data and the signal that announces it are sent, also when they travel by different transports. */
+/* Sends data and the signal that announces it, also when they travel by different transports. */
 #include "runtime/signal.h"
 
 #include "runtime/amo.h"

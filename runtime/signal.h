@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows signals: 8-byte words at a peer that are updated after the data they announce. Errors as in rma.h. */
+/* Signals: 8-byte words at a peer that are updated after the data they announce. Errors as in rma.h. */
 #ifndef WSH_SIGNAL_H
 #define WSH_SIGNAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the data segment of the running executable: where it is, and how to swap the memory beneath it. */
+/* Finds the data segment of the running executable, and replaces the memory beneath it. */
 #define _GNU_SOURCE
 #include "runtime/static_data.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the program's own global and static variables become shared memory, and stay private across fork(). */
+/* Turns the program's own global and static variables into shared memory, and keeps them private across fork(). */
 #ifndef WSH_STATIC_DATA_H
 #define WSH_STATIC_DATA_H
 

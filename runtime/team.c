@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how teams are set up from lists of members, and taken down. */
+/* Creates teams from lists of members, and destroys them. */
 #include "runtime/team.h"
 
 #include "runtime/gpu/host.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows teams: which PEs, how they are split off from others, and that all members agree on it. */
+/* Teams: which PEs are members, how a team is split off from another, and how all members agree on it. */
 #ifndef WSH_TEAM_H
 #define WSH_TEAM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a parent's members agree on new teams: on their memory, and on whether all of them could be made. */
+/* Lets the members of a parent team agree on new teams: on their memory, and on whether all of them could be made. */
 #include "runtime/team_split.h"
 
 #include "base/log.h"

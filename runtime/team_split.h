@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the steps of making a team that its ways share: open here, agree with the others, attach or close. */
+/* The steps that every routine that makes a team shares: open here, agree with the others, attach or close. */
 #ifndef WSH_TEAM_SPLIT_H
 #define WSH_TEAM_SPLIT_H
 

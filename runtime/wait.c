@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how to wait: spin, yield, sleep, serve peers, and say so when it takes too long. */
+/* The wait loops: spin, yield, sleep, serve peers, and report a wait that takes too long. */
 #define _GNU_SOURCE
 #include "runtime/wait.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how to wait: the only loops on progress. Spins briefly, then yields, then sleeps (at most 1 ms at a time),
- * always serving peers, and reports a hang.
+ * Waiting: the only loops on progress. A wait spins briefly, then yields, then sleeps (at most 1 ms at a time), always
+ * serves peers, and reports a hang.
  */
 #ifndef WSH_WAIT_H
 #define WSH_WAIT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the deprecated collectives over active sets: those of the team that the set has become. */
+/* The deprecated collectives over active sets: each runs on the team made for its set. */
 #include "runtime/api/coll.h"
 
 /* PEs from `start` on, 2^log_stride apart, and their work array. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Knows the public atomics (section 9.7): below the shells there are only width, operator and bits.
- */
+/* The public atomics (section 9.7): below the shells there are only width, operator and bits. */
 #include "runtime/api/amo_shell.h"
 
 /* clang-format off */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the atomics' deprecated public names (section 9.7.1), which have no context. */
+/* The atomics' deprecated public names (section 9.7.1), which have no context. */
 #include "runtime/api/amo_shell.h"
 
 /* clang-format off */

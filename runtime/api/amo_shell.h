@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what the shells of the atomics share: a call becomes width, operator and bits, and one call of the core. */
+/* What the shells of the atomics share: a call becomes width, operator and bits, and one call of the core. */
 #ifndef WSH_API_AMO_SHELL_H
 #define WSH_API_AMO_SHELL_H
 

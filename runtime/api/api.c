@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the one line that a refused call leaves behind. */
+/* Prints the one line about a call that was refused. */
 #include "runtime/api/api.h"
 
 #include "base/log.h"

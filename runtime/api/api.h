@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what all shells share: how a public routine is defined with its profiling twin, how handles
- * become objects, and what becomes of a call that fails.
+ * What all shells (the functions behind the public routines) share: how a public routine is defined with its profiling
+ * twin, how handles become objects, and what happens when a call fails.
  *
  * A shell maps its handle, calls the core once and, where the core refuses, goes to the cold half,
  * wsh_api_fail. Arguments reach a shell's helper as bytes; the helper is always in line, so that a

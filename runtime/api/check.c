@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the arguments of a call are looked at with SHMEM_DEBUG=check. */
+/* Checks the arguments of calls with SHMEM_DEBUG=check. */
 #include "runtime/api/check.h"
 
 #include "runtime/api/api.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what SHMEM_DEBUG=check looks at beyond what every call does: what the specification leaves undefined and costs
- * too much to look at always. Each returns where all is right, and else ends the job after one line of routine,
+ * The checks that SHMEM_DEBUG=check adds to those of every call: of what the specification leaves undefined and costs
+ * too much to check always. Each returns if all is right, and else ends the job after one line that names routine,
  * argument and cure. `what` is "shmem_int_put: dest", handles are the public ones, as in api.h.
  */
 #ifndef WSH_API_CHECK_H

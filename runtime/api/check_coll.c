@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how members of a team compare the text of their calls, and find out who differs. */
+/* Compares, among the members of a team, the text of their collective calls, and finds which members differ. */
 #include "runtime/api/check_coll.h"
 
 #include "runtime/api/api.h"

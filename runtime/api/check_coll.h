@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how SHMEM_DEBUG=check compares collective calls: before each, the members of the team tell one another what
- * they are about to call. All are collective over the team and return where all members call the same; else the job
- * ends after one line that names two members and their calls. A PE that calls nothing more on the team is waited for,
- * and named with this PE's call by the hang reporter.
+ * The comparison of collective calls by SHMEM_DEBUG=check: before each call, the members of the team exchange a
+ * description of it. All are collective over the team and return if all members call the same; else the job ends after
+ * one line that names two members and their calls. If a member calls nothing more on the team, the others wait for it,
+ * and the hang reporter names it and their call.
  */
 #ifndef WSH_API_CHECK_COLL_H
 #define WSH_API_CHECK_COLL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public collectives over teams that move data (section 9.10). */
+/* The public collectives over teams that move data (section 9.10). */
 #include "runtime/api/coll.h"
 
 WSH_SHELL(void, barrier_all, (void))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what the shells of the collectives share: which team is meant, and what its buffers must be. */
+/* What the shells of the collectives share: which team is meant, and what its buffers must be. */
 #ifndef WSH_API_COLL_H
 #define WSH_API_COLL_H
 

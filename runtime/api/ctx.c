@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public context routines (section 9.5). */
+/* The public context routines (section 9.5). */
 #include "runtime/ctx.h"
 
 #include "runtime/api/api.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public routines that the specification keeps for old programs. */
+/* The public routines that the specification keeps for old programs. */
 #include "runtime/api/api.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public extensions for GPUs: device memory, buffers and modules. */
+/* The public extensions for GPUs: device memory, buffers and modules. */
 #include "runtime/api/api.h"
 
 #include "runtime/gpu/host.h"

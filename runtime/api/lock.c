@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public locks (section 9.13). */
+/* The public locks (section 9.13). */
 #include "runtime/lock.h"
 
 #include "runtime/api/api.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public memory management (section 9.3). */
+/* The public memory management (section 9.3). */
 #include "runtime/api/api.h"
 
 #include <shmemx.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public ordering routines (section 9.12). */
+/* The public ordering routines (section 9.12). */
 #include "runtime/order.h"
 
 #include "runtime/api/api.h"

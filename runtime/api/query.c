@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public queries (section 9.1): who and where the PEs are, and what the library is. */
+/* The public queries (section 9.1): who and where the PEs are, and what the library is. */
 #include "runtime/api/api.h"
 
 #include <string.h>

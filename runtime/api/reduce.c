@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public reductions and scans over teams (section 9.10). */
+/* The public reductions and scans over teams (section 9.10). */
 #include "runtime/api/coll.h"
 
 /* clang-format off */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Knows the public puts and gets (section 9.6): below the shells there are only bytes and strides.
- */
+/* The public puts and gets (section 9.6): below the shells there are only bytes and strides. */
 #include "runtime/rma.h"
 
 #include "runtime/api/api.h"

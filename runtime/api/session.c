@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public session routines (section 9.9). */
+/* The public session routines (section 9.9). */
 #include "runtime/session.h"
 
 #include "runtime/api/api.h"

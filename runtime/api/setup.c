@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a program starts and ends its use of the library (sections 9.1 and 9.2). */
+/* The public routines that start and end a program's use of the library (sections 9.1 and 9.2). */
 #include "runtime/api/api.h"
 #include "runtime/api/overwrite.h"
 

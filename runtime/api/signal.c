@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public signal routines (section 9.8). */
+/* The public signal routines (section 9.8). */
 #include "runtime/signal.h"
 
 #include "runtime/api/api.h"

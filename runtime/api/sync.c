@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public point-to-point synchronization (section 9.11): words, comparisons and sets. */
+/* The public point-to-point synchronization (section 9.11): words, comparisons and sets. */
 #include "runtime/api/api.h"
 #include "runtime/api/overwrite.h"
 #include "runtime/p2p.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the public team routines (section 9.4). */
+/* The public team routines (section 9.4). */
 #include "runtime/team.h"
 
 #include "runtime/api/api.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the PEs of a job attach their GPUs together, all or none. */
+/* Attaches the GPUs of a job's PEs together, all or none. */
 #include "runtime/gpu/host.h"
 #include "runtime/alloc.h"
 #include "base/err.h"

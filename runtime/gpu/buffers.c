@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how device memory of the program's own becomes symmetric: each buffer is a segment. */
+/* Makes device memory of the program's own symmetric: each buffer is a segment. */
 #include "runtime/gpu/host.h"
 #include "base/err.h"
 #include "base/log.h"

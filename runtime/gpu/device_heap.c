@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how symmetric device memory is handed out equally on all PEs, and which local memory is a GPU's. */
+/* Allocates symmetric device memory equally on all PEs, and finds which local memory is a GPU's. */
 #include "runtime/gpu/device_heap.h"
 
 #include "runtime/alloc.h"

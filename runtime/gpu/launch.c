@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the PEs agree on a launch, and how many blocks are on a GPU at once. */
+/* Agrees with the other PEs on a launch, and computes how many blocks are on a GPU at once. */
 #include "runtime/gpu/launch.h"
 
 #include "device/launch.h"

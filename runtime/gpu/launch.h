@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows kernels whose blocks are on their GPUs at the same time: on every PE or, where one cannot, on none. */
+/* Launches of kernels whose blocks are on their GPUs at the same time: on every PE or, where one cannot, on none. */
 #ifndef WSH_DEVICE_LAUNCH_HOST_H
 #define WSH_DEVICE_LAUNCH_HOST_H
 

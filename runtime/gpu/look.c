@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how what device code reports reaches the user, and how modules of the driver API get the view. */
+/* Passes what device code reports to the user, and gives modules of the driver API the view. */
 #include "runtime/gpu/host.h"
 #include "runtime/gpu/report.h"
 #include "runtime/gpu/view_state.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows where threads of the library that serve NICs run. */
+/* Chooses the processors for the library's threads that serve NICs. */
 #define _GNU_SOURCE
 #include "runtime/gpu/pin.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows where threads of the library that serve NICs run. */
+/* Where threads of the library that serve NICs run. */
 #ifndef WSH_PIN_H
 #define WSH_PIN_H
 

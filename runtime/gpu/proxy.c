@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the life of the proxy. Each of its threads has a context of its own and serves its own PEs, so that a fence,
+ * Starts and ends the proxy. Each of its threads has a context of its own and serves its own PEs, so that a fence,
  * which orders what goes to one PE, is the transports' own, with no drain.
  */
 #include "runtime/gpu/proxy.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the proxy: the threads that carry out what kernels ask for and their GPU cannot do itself, the rings to them,
- * and their own contexts.
+ * The proxy: the threads that execute what kernels ask for and their GPU cannot do itself, the rings to them, and their
+ * own contexts.
  */
 #ifndef WSH_PROXY_H
 #define WSH_PROXY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how records are carried out: PE, segment and offset are found as for the host's calls, and the transport is
- * asked once; whoever finds no room comes again. Only data and signal by different transports wait here.
+ * Executes records: PE, segment and offset are found as for the host's calls, and the transport is asked once; a record
+ * that finds no room is tried again later. Only data and signal by different transports wait here.
  */
 #include "runtime/gpu/proxy_exec.h"
 

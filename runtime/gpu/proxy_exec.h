@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a record of device code becomes the same core call as the host's. */
+/* The execution of a record of device code, by the same core calls that the host makes. */
 #ifndef WSH_PROXY_EXEC_H
 #define WSH_PROXY_EXEC_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the pieces of a record in a device ring (device/ring.h) are read, and what a sound record is. */
+/* How the pieces of a record in a device ring (device/ring.h) are read, and what a sound record is. */
 #ifndef WSH_PROXY_RECORD_H
 #define WSH_PROXY_RECORD_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how records are taken from the rings, in the order of each ring; how their places are freed in that order,
- * their answers given in any; and when a quiet is fulfilled.
+ * Takes records from the rings, in the order of each ring; frees their slots in that order, answers them in any; and
+ * decides when a quiet is complete.
  */
 #include "runtime/gpu/proxy_ring.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the consumer of the device rings (device/ring.h): takes records, has them carried out by whoever it was given,
- * answers, and counts. Knows nothing of GPUs, PEs or transports. One thread at a time.
+ * The consumer of the device rings (device/ring.h): takes records, passes them to the executor that it was given,
+ * answers, and counts. It does not depend on GPUs, PEs or transports. One thread at a time.
  */
 #ifndef WSH_PROXY_RING_H
 #define WSH_PROXY_RING_H

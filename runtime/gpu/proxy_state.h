@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what the parts of the proxy share: its threads, each with rings, a context and a consumer of its own. */
+/* What the parts of the proxy share: its threads, each with rings, a context and a consumer of its own. */
 #ifndef WSH_PROXY_STATE_H
 #define WSH_PROXY_STATE_H
 

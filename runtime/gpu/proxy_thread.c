@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the life of one proxy thread, what it does between looks, and what it tells of itself. */
+/* One proxy thread: its life, what it does between polls of its rings, and the statistics that it reports. */
 #define _GNU_SOURCE
 #include "base/cuda_call.h"
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows whether the proxy threads live: kernels that wait for one that does not would wait for ever. Looked at by
- * whoever waits in the library, and by the progress thread.
+ * Checks that the proxy threads are alive: kernels that wait for a dead one would wait for ever. Every thread that
+ * waits in the library checks, and so does the progress thread.
  */
 #define _GNU_SOURCE
 #include "base/cuda_call.h"

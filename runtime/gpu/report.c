@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what is said of each reason. */
+/* The message for each error that device code reports. */
 #include "runtime/gpu/report.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the words for what device code reports. */
+/* The texts for what device code reports. */
 #ifndef WSH_DEVICE_REPORT_H
 #define WSH_DEVICE_REPORT_H
 

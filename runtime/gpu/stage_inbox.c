@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how a message that has come is handed to the kernels that wait, and taken back where none pulls it. While
- * kernels look into the inbox they carry messages out; else the GPU's stream does. Never both at once: what goes by one
- * waits until the other has nothing under way, so that the order of messages holds.
+ * Hands a message that has come to the kernels that wait, and takes it back where none pulls it. While kernels look
+ * into the inbox they apply messages; else the GPU's stream does. Never both at once: what goes by one waits until the
+ * other has nothing in flight, so that the order of messages holds.
  */
 #include "runtime/gpu/stage_state.h"
 

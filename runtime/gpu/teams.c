@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows where the pads of teams lie in the device heap, and how kernels are told of teams. A team that was split off
- * has its pad on the GPU at the number of its host pad's unit, which its members have agreed on.
+ * Places the pads of teams in the device heap, and publishes the teams to kernels. A team that was split off has its
+ * pad on the GPU at the number of its host pad's unit, which its members have agreed on.
  */
 #include "runtime/gpu/host.h"
 #include "runtime/gpu/view_state.h"

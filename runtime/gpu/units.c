@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the list of units: constructors run before the library is started, and libraries come and go. */
+/*
+ * Keeps the list of translation units with device code: constructors run before the library is started, and libraries
+ * come and go.
+ */
 #include "runtime/gpu/units.h"
 
 #include "base/err.h"

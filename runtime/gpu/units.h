@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the translation units with device code of this process, and which of them hold the present view. */
+/* The translation units with device code of this process, and which of them hold the present view. */
 #ifndef WSH_DEVICE_UNITS_H
 #define WSH_DEVICE_UNITS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how the view and the tables behind it are put together from the job. The tables that kernels read often are
- * one block of device memory with an image here; what the CPU changes is pinned host memory.
+ * Builds the view and the tables behind it from the job. The tables that kernels read often are one block of device
+ * memory with an image here; what the CPU changes is pinned host memory.
  */
 #include "device/view.h"
 

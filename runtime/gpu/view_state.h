@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what the host keeps of the view that it has given to the units. */
+/* What the host keeps of the view that it has given to the units. */
 #ifndef WSH_DEVICE_VIEW_STATE_H
 #define WSH_DEVICE_VIEW_STATE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what is said of a thread that does not come back from the CUDA driver. One that serves kernels or peers ends
- * the job, since nobody else does its work; one of the program is reported like any long wait.
+ * Reports a thread that does not come back from the CUDA driver. A thread that serves kernels or peers ends the job,
+ * since nobody else does its work; a thread of the program is reported like any long wait.
  */
 #define _GNU_SOURCE
 #include "runtime/gpu/watch.h"
