@@ -102,13 +102,13 @@ static bool has_least(int ordinal, int attribute, int least)
     return !driver.device_attribute(&value, attribute, ordinal) && value >= least;
 }
 
-static bool has(int ordinal, int attribute)
+static bool device_has(int ordinal, int attribute)
 {
     return has_least(ordinal, attribute, 1);
 }
 
 /* No context is current: the GPU's primary context becomes so, which cudart then takes for the chosen one. */
-static int choose(struct wsh_gpu *gpu, int otherwise)
+static int primary_choose(struct wsh_gpu *gpu, int otherwise)
 {
     gpu->ordinal = otherwise;
     if (driver.primary_retain(&gpu->ctx, otherwise))
@@ -135,7 +135,7 @@ int wsh_gpu_open(struct wsh_gpu *gpu, int otherwise)
     int rc;
 
     *gpu = (struct wsh_gpu){0};
-    rc = driver.ctx_get(&gpu->ctx) ? -EIO : gpu->ctx ? take_current(gpu) : choose(gpu, otherwise);
+    rc = driver.ctx_get(&gpu->ctx) ? -EIO : gpu->ctx ? take_current(gpu) : primary_choose(gpu, otherwise);
     if (rc) {
         wsh_error(
             "no CUDA context on GPU %d; see nvidia-smi: is the GPU free for this user, and in its default "
@@ -144,10 +144,11 @@ int wsh_gpu_open(struct wsh_gpu *gpu, int otherwise)
         return rc;
     }
     wsh_cuda_describe(gpu->ordinal, gpu->name, sizeof gpu->name, gpu->pci, sizeof gpu->pci);
-    gpu->vmm = has(gpu->ordinal, WSH_CU_ATTR_VMM) && has(gpu->ordinal, WSH_CU_ATTR_POSIX_HANDLES);
-    gpu->rdma = has(gpu->ordinal, WSH_CU_ATTR_RDMA_VMM);
+    gpu->vmm =
+        device_has(gpu->ordinal, WSH_CU_ATTR_VMM) && device_has(gpu->ordinal, WSH_CU_ATTR_POSIX_HANDLES);
+    gpu->rdma = device_has(gpu->ordinal, WSH_CU_ATTR_RDMA_VMM);
     gpu->sees = has_least(gpu->ordinal, WSH_CU_ATTR_RDMA_WRITES_ORDERING, WSH_CU_WRITES_ORDERING_OWNER);
-    gpu->mps = has(gpu->ordinal, WSH_CU_ATTR_MPS);
+    gpu->mps = device_has(gpu->ordinal, WSH_CU_ATTR_MPS);
     return 0;
 }
 

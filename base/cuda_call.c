@@ -28,7 +28,7 @@ static bool has_ended(pid_t tid)
     return syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
 }
 
-static bool take(struct wsh_cuda_thread *thread, pid_t was)
+static bool thread_take(struct wsh_cuda_thread *thread, pid_t was)
 {
     if (!__atomic_compare_exchange_n(&thread->tid, &was, gettid(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         return false;
@@ -42,12 +42,12 @@ static bool take(struct wsh_cuda_thread *thread, pid_t was)
 struct wsh_cuda_thread *wsh_cuda_thread_take(void)
 {
     for (int i = 0; i < THREADS; i++)
-        if (!__atomic_load_n(&threads[i].tid, __ATOMIC_RELAXED) && take(&threads[i], 0))
+        if (!__atomic_load_n(&threads[i].tid, __ATOMIC_RELAXED) && thread_take(&threads[i], 0))
             return wsh_cuda_thread;
     for (int i = 0; i < THREADS; i++) {
         pid_t tid = __atomic_load_n(&threads[i].tid, __ATOMIC_RELAXED);
 
-        if (has_ended(tid) && take(&threads[i], tid))
+        if (has_ended(tid) && thread_take(&threads[i], tid))
             return wsh_cuda_thread;
     }
     wsh_cuda_thread = &nobody;
@@ -67,7 +67,7 @@ static bool is_in_call(uint64_t word)
 }
 
 /* False: in no call any more, or ended in one. */
-static bool see(const struct wsh_cuda_thread *thread, struct wsh_cuda_stay *stay)
+static bool thread_look(const struct wsh_cuda_thread *thread, struct wsh_cuda_stay *stay)
 {
     uint64_t word = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
     const char *name = names[word & 255];
@@ -104,7 +104,7 @@ bool wsh_cuda_calls_due(double limit, struct wsh_cuda_stay *stay)
 
         if (!thread->due_ms)
             thread->due_ms = (unsigned)(limit * 1000);
-        if (thread->ms < thread->due_ms || !see(thread, stay))
+        if (thread->ms < thread->due_ms || !thread_look(thread, stay))
             continue;
         thread->due_ms = 3 * thread->ms;
         return true;
@@ -119,7 +119,8 @@ bool wsh_cuda_call_find(pid_t tid, struct wsh_cuda_stay *stay)
     for (int i = 0; i < THREADS && __atomic_load_n(&threads[i].tid, __ATOMIC_RELAXED); i++) {
         struct wsh_cuda_stay one;
 
-        if (!see(&threads[i], &one) || (tid && one.tid != tid) || (found && one.seconds <= stay->seconds))
+        if (!thread_look(&threads[i], &one) || (tid && one.tid != tid) ||
+            (found && one.seconds <= stay->seconds))
             continue;
         *stay = one;
         found = true;

@@ -13,12 +13,12 @@ static size_t round_up(size_t len)
     return (len + WSH_GPU_ALIGN - 1) & ~(WSH_GPU_ALIGN - 1);
 }
 
-static wsh_cu_ptr at(const void *base)
+static wsh_cu_ptr ptr_of(const void *base)
 {
     return (wsh_cu_ptr)(uintptr_t)base;
 }
 
-static int failed(int status)
+static int status_to_errno(int status)
 {
     return status == WSH_CU_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
@@ -31,11 +31,11 @@ static struct wsh_cu_prop prop_of(const struct wsh_gpu *gpu)
                                 .rdma = gpu->rdma};
 }
 
-static int allow(const struct wsh_gpu *gpu, char *base, size_t len)
+static int range_allow(const struct wsh_gpu *gpu, char *base, size_t len)
 {
     const struct wsh_cu_access access = {{WSH_CU_ON_DEVICE, gpu->ordinal}, WSH_CU_READ_WRITE};
 
-    return wsh_cuda()->mem_access(at(base), len, &access, 1);
+    return wsh_cuda()->mem_access(ptr_of(base), len, &access, 1);
 }
 
 /*
@@ -46,10 +46,10 @@ static void sync_copies(const struct wsh_gpu_mem *mem)
 {
     int on = 1;
 
-    wsh_cuda()->pointer_set(&on, WSH_CU_POINTER_SYNC_MEMOPS, at(mem->base));
+    wsh_cuda()->pointer_set(&on, WSH_CU_POINTER_SYNC_MEMOPS, ptr_of(mem->base));
 }
 
-static int reserve(char **range, size_t len)
+static int range_reserve(char **range, size_t len)
 {
     wsh_cu_ptr ptr;
     int status = wsh_cuda()->mem_reserve(&ptr, len, WSH_GPU_ALIGN, 0, 0);
@@ -59,7 +59,7 @@ static int reserve(char **range, size_t len)
     return status;
 }
 
-static int create(struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu)
+static int memory_create(struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu)
 {
     const struct wsh_cu_prop prop = prop_of(gpu);
     const struct wsh_cuda *cu = wsh_cuda();
@@ -77,17 +77,17 @@ static int create(struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu)
 
 static int open_vmm(struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu, int slot)
 {
-    int status = create(mem, gpu);
+    int status = memory_create(mem, gpu);
 
     if (!status)
-        status = reserve(&mem->range, mem->stride * (size_t)mem->slots);
+        status = range_reserve(&mem->range, mem->stride * (size_t)mem->slots);
     if (status)
         return status;
-    status = wsh_cuda()->mem_map(at(mem->range + (size_t)slot * mem->stride), mem->len, 0, mem->mem, 0);
+    status = wsh_cuda()->mem_map(ptr_of(mem->range + (size_t)slot * mem->stride), mem->len, 0, mem->mem, 0);
     if (status)
         return status;
     mem->base = mem->range + (size_t)slot * mem->stride;
-    return allow(gpu, mem->base, mem->len);
+    return range_allow(gpu, mem->base, mem->len);
 }
 
 /* Aligned by hand: the driver promises 256 bytes. */
@@ -112,7 +112,7 @@ int wsh_gpu_mem_open(struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu, size_t 
     *status = vmm ? open_vmm(mem, gpu, slot) : open_plain(mem);
     if (*status) {
         wsh_gpu_mem_close(mem);
-        return failed(*status);
+        return status_to_errno(*status);
     }
     if (!vmm) /* drivers offer it for no other memory */
         sync_copies(mem);
@@ -124,9 +124,9 @@ void wsh_gpu_mem_close(struct wsh_gpu_mem *mem)
     const struct wsh_cuda *cu = wsh_cuda();
 
     if (mem->base && !mem->made)
-        cu->mem_unmap(at(mem->base), mem->len);
+        cu->mem_unmap(ptr_of(mem->base), mem->len);
     if (mem->range)
-        cu->mem_unreserve(at(mem->range), mem->stride * (size_t)mem->slots);
+        cu->mem_unreserve(ptr_of(mem->range), mem->stride * (size_t)mem->slots);
     if (mem->fd >= 0)
         close(mem->fd);
     if (mem->mem)
@@ -144,15 +144,15 @@ int wsh_gpu_key_make(struct wsh_gpu_key *key, const void *base, size_t len, int 
     size_t whole = 0;
 
     *status = 0;
-    if (!wsh_gpu_holds(base) || cu->pointer_get(&legacy, WSH_CU_POINTER_LEGACY_IPC, at(base)) || !legacy)
+    if (!wsh_gpu_holds(base) || cu->pointer_get(&legacy, WSH_CU_POINTER_LEGACY_IPC, ptr_of(base)) || !legacy)
         return -ENOTSUP;
-    *status = cu->mem_range(&start, &whole, at(base));
-    if (!*status && at(base) - start + len > whole)
+    *status = cu->mem_range(&start, &whole, ptr_of(base));
+    if (!*status && ptr_of(base) - start + len > whole)
         return -ENOTSUP;
     if (!*status)
         *status = cu->ipc_get(&key->ipc, start);
-    key->off = at(base) - start;
-    return *status ? failed(*status) : 0;
+    key->off = ptr_of(base) - start;
+    return *status ? status_to_errno(*status) : 0;
 }
 
 int wsh_gpu_map_fd(struct wsh_gpu_map *map, const struct wsh_gpu *gpu, int fd, size_t len, char *where,
@@ -161,18 +161,18 @@ int wsh_gpu_map_fd(struct wsh_gpu_map *map, const struct wsh_gpu *gpu, int fd, s
     *map = (struct wsh_gpu_map){.len = len};
     *status = wsh_cuda()->mem_import(&map->mem, (void *)(intptr_t)fd, WSH_CU_POSIX);
     if (!*status && !where)
-        *status = reserve(&map->range, len);
+        *status = range_reserve(&map->range, len);
     where = where ? where : map->range;
     if (!*status)
-        *status = wsh_cuda()->mem_map(at(where), len, 0, map->mem, 0);
+        *status = wsh_cuda()->mem_map(ptr_of(where), len, 0, map->mem, 0);
     if (!*status) {
         map->base = where;
-        *status = allow(gpu, where, len);
+        *status = range_allow(gpu, where, len);
     }
     if (!*status)
         return 0;
     wsh_gpu_unmap(map);
-    return failed(*status);
+    return status_to_errno(*status);
 }
 
 int wsh_gpu_map_key(struct wsh_gpu_map *map, const struct wsh_gpu_key *key, size_t len, int *status)
@@ -181,7 +181,7 @@ int wsh_gpu_map_key(struct wsh_gpu_map *map, const struct wsh_gpu_key *key, size
     *status = wsh_cuda()->ipc_open(&map->allocated, key->ipc, WSH_CU_IPC_LAZY);
     if (*status) {
         map->allocated = 0;
-        return failed(*status);
+        return status_to_errno(*status);
     }
     map->base = (char *)(uintptr_t)map->allocated + key->off;
     return 0;
@@ -194,9 +194,9 @@ void wsh_gpu_unmap(struct wsh_gpu_map *map)
     if (map->allocated)
         cu->ipc_close(map->allocated);
     else if (map->base)
-        cu->mem_unmap(at(map->base), map->len);
+        cu->mem_unmap(ptr_of(map->base), map->len);
     if (map->range)
-        cu->mem_unreserve(at(map->range), map->len);
+        cu->mem_unreserve(ptr_of(map->range), map->len);
     if (map->mem)
         cu->mem_release(map->mem);
     *map = (struct wsh_gpu_map){0};
@@ -205,11 +205,11 @@ void wsh_gpu_unmap(struct wsh_gpu_map *map)
 /* It gives whole pages only. */
 int wsh_gpu_dmabuf(const void *base, size_t len, uint64_t *off)
 {
-    wsh_cu_ptr page = (wsh_cu_ptr)sysconf(_SC_PAGESIZE), first = at(base) & ~(page - 1);
-    size_t whole = (size_t)((at(base) + len - first + page - 1) & ~(page - 1));
+    wsh_cu_ptr page = (wsh_cu_ptr)sysconf(_SC_PAGESIZE), first = ptr_of(base) & ~(page - 1);
+    size_t whole = (size_t)((ptr_of(base) + len - first + page - 1) & ~(page - 1));
     int fd = -1;
 
-    *off = at(base) - first;
+    *off = ptr_of(base) - first;
     return wsh_cuda()->mem_dmabuf(&fd, first, whole, WSH_CU_DMABUF, 0) ? -1 : fd;
 }
 
@@ -217,7 +217,7 @@ bool wsh_gpu_holds(const void *ptr)
 {
     unsigned type = 0;
 
-    return wsh_cuda() && !wsh_cuda_call(pointer_get, &type, WSH_CU_POINTER_MEMORY_TYPE, at(ptr)) &&
+    return wsh_cuda() && !wsh_cuda_call(pointer_get, &type, WSH_CU_POINTER_MEMORY_TYPE, ptr_of(ptr)) &&
            type == WSH_CU_MEMORY_DEVICE;
 }
 
@@ -241,7 +241,7 @@ int wsh_gpu_pin(const struct wsh_gpu *gpu, void *base, size_t len, int *status)
         return -ENOTSUP;
     if (!*status)
         *status = wsh_cuda_call(host_register, base, len, WSH_CU_HOST_PORTABLE_MAPPED);
-    return *status ? failed(*status) : 0;
+    return *status ? status_to_errno(*status) : 0;
 }
 
 void wsh_gpu_unpin(void *base)

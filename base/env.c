@@ -142,7 +142,7 @@ static int parse_enum(const char *kind, const char *text, int *value)
     return -EINVAL;
 }
 
-static int parse(const struct setting *row, const char *text, struct wsh_env *env)
+static int setting_parse(const struct setting *row, const char *text, struct wsh_env *env)
 {
     void *field = (char *)env + row->offset;
 
@@ -155,7 +155,7 @@ static int parse(const struct setting *row, const char *text, struct wsh_env *en
     }
 }
 
-static const char *accepted(const struct setting *row, char *text, size_t size)
+static const char *setting_accepts(const struct setting *row, char *text, size_t size)
 {
     switch (row->kind[1]) {
     case 'O': return "1 or 0, yes or no, on or off";
@@ -174,11 +174,11 @@ static int load_row(const struct setting *row, struct wsh_env *env)
 {
     char origin[64], words[128];
     const char *text = find_value(row, origin, sizeof origin);
-    int rc = parse(row, text, env);
+    int rc = setting_parse(row, text, env);
 
     if (rc) {
-        wsh_error("%s='%s' is not valid; use %s", origin, text, accepted(row, words, sizeof words));
-        parse(row, row->def, env);
+        wsh_error("%s='%s' is not valid; use %s", origin, text, setting_accepts(row, words, sizeof words));
+        setting_parse(row, row->def, env);
     } else if (strcmp(origin, "default") && strcmp(origin, row->name)) {
         wsh_info(WSH_SUB_INIT, "%s is taken as %s", origin, row->name);
     }
@@ -211,7 +211,7 @@ int wsh_env_describe(size_t i, struct wsh_env_row *row)
     text = find_value(&settings[i], origin, sizeof origin);
     row->origin = origin;
     snprintf(row->value, sizeof row->value, "%s", text);
-    return parse(&settings[i], text, &scratch);
+    return setting_parse(&settings[i], text, &scratch);
 }
 
 void wsh_env_print(FILE *out, bool all)

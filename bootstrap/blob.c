@@ -22,7 +22,7 @@ struct frame {
 #define BLOB_MAGIC 0x4d485357u /* "WSHM" */
 #define BLOB_VERSION 1u
 
-static void *allocate(size_t size)
+static void *blob_allocate(size_t size)
 {
     void *bytes = malloc(size ? size : 1);
 
@@ -36,7 +36,7 @@ int wsh_blob_wrap(const struct wsh_blob_id *id, const void *blob, size_t len, vo
     struct frame frame = {BLOB_MAGIC, BLOB_VERSION, *id, 0, len};
 
     *size = sizeof frame + len;
-    *bytes = allocate(*size);
+    *bytes = blob_allocate(*size);
     if (!*bytes)
         return -ENOMEM;
     memcpy(*bytes, &frame, sizeof frame);
@@ -45,7 +45,7 @@ int wsh_blob_wrap(const struct wsh_blob_id *id, const void *blob, size_t len, vo
     return 0;
 }
 
-static int check(const struct wsh_blob_id *id, const struct frame *frame, size_t size)
+static int frame_check(const struct wsh_blob_id *id, const struct frame *frame, size_t size)
 {
     if (frame->magic == BLOB_MAGIC && frame->version != BLOB_VERSION) {
         wsh_error("PE %u runs another version of warpshmem (bootstrap %u, ours %u); install one version on "
@@ -68,11 +68,11 @@ int wsh_blob_unwrap(const struct wsh_blob_id *id, const void *bytes, size_t size
 
     if (size >= sizeof frame)
         memcpy(&frame, bytes, sizeof frame);
-    rc = check(id, &frame, size);
+    rc = frame_check(id, &frame, size);
     if (rc)
         return rc;
     *len = size - sizeof frame;
-    *blob = allocate(*len);
+    *blob = blob_allocate(*len);
     if (!*blob)
         return -ENOMEM;
     memcpy(*blob, (const char *)bytes + sizeof frame, *len);

@@ -37,7 +37,7 @@ struct wsh_boot_ops {
      * By all PEs of this host, at most once between open and close: all[local_size], by local rank, is what each of
      * them gave, `len` bytes. No round: waits for those of this host only. NULL or -ENOTSUP: there is no such way.
      */
-    int (*meet_host)(struct wsh_boot *boot, const void *mine, size_t len, void *all);
+    int (*exchange_host)(struct wsh_boot *boot, const void *mine, size_t len, void *all);
 
     /*
      * Collective: returns once every PE has called it. Any outcome but complete success is an error. `what` names it

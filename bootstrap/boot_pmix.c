@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joins a job through PMIx (4 to 6), whichever launcher offers it: oshrun, srun, mpirun or prterun. */
 #define _GNU_SOURCE
-#include "bootstrap/ways.h"
+#include "bootstrap/methods.h"
 
 #include "bootstrap/blob.h"
 #include "bootstrap/call_pmix.h"
@@ -55,7 +55,7 @@ static atomic_int waits_in;
  */
 #define LAUNCHER_SECONDS 2.5
 
-static int failed(const char *what, pmix_status_t status)
+static int call_failed(const char *what, pmix_status_t status)
 {
     struct timespec until = wsh_pmix_after(LAUNCHER_SECONDS);
 
@@ -181,7 +181,7 @@ static void read_emulated_peers(struct wsh_boot *boot)
     boot->local_size = (int)get_number((pmix_rank_t)boot->my_pe, WSH_PMIX_LOCAL_SIZE, 1);
 }
 
-static int describe(struct wsh_boot *boot, const struct wsh_env *env)
+static int boot_describe(struct wsh_boot *boot, const struct wsh_env *env)
 {
     long n_pes = get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
 
@@ -204,7 +204,7 @@ static int describe(struct wsh_boot *boot, const struct wsh_env *env)
     return 0;
 }
 
-static int join(void)
+static int job_join(void)
 {
     const char *theirs = wsh_env_foreign("PMIX_VERSION");
     struct wsh_lean lean;
@@ -236,14 +236,14 @@ static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
 
     if (!wsh_env_foreign("PMIX_NAMESPACE") || !wsh_env_foreign("PMIX_RANK"))
         return -ENODEV;
-    rc = join();
+    rc = job_join();
     if (rc)
         return rc;
     client.open = true;
     client.generation++;
     client.hang_seconds = env->hang_seconds;
     client.emulated = env->node_emulated >= 0;
-    rc = describe(boot, env);
+    rc = boot_describe(boot, env);
     if (rc)
         return rc;
     watch_launcher(boot);
@@ -272,7 +272,7 @@ __attribute__((destructor(101))) static void leave_job(void)
     client.pid = 0;
 }
 
-static int fence(bool collect, const char *what, pmix_status_t where)
+static int job_fence(bool collect, const char *what, pmix_status_t where)
 {
     const char *who =
         client.waits ? "oshrun names those that are missing" : "those that do not say this are missing";
@@ -289,7 +289,7 @@ static int fence(bool collect, const char *what, pmix_status_t where)
         status = wsh_pmix_call_wait(&call, client.hang_seconds, what, who);
     atomic_store_explicit(&waits_in, 0, memory_order_relaxed);
     PMIX_INFO_DESTRUCT(&info);
-    return status == PMIX_SUCCESS ? 0 : failed(what, status);
+    return status == PMIX_SUCCESS ? 0 : call_failed(what, status);
 }
 
 static void make_key(int round, char *key, size_t size)
@@ -316,10 +316,10 @@ static int pmix_publish(struct wsh_boot *boot, int round, const void *blob, size
     if (status == PMIX_SUCCESS)
         status = PMIx_Commit();
     free(bytes);
-    rc = status == PMIX_SUCCESS ? fence(true, "exchange of addresses", WSH_PMIX_WAITS_IN_INIT)
-                                : failed("publishing", status);
+    rc = status == PMIX_SUCCESS ? job_fence(true, "exchange of addresses", WSH_PMIX_WAITS_IN_INIT)
+                                : call_failed("publishing", status);
     if (!rc && (status = wsh_secret_pmix_take(boot, &client.me)) != PMIX_SUCCESS)
-        rc = failed("look-up of the job's secret", status);
+        rc = call_failed("look-up of the job's secret", status);
     return rc;
 }
 
@@ -338,7 +338,7 @@ static int pmix_lookup(struct wsh_boot *boot, int round, int pe, void **blob, si
     make_key(round, key, sizeof key);
     status = PMIx_Get(&proc, key, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
-        return failed("look-up of a peer", status);
+        return call_failed("look-up of a peer", status);
     bytes = value->type == PMIX_BYTE_OBJECT;
     rc = wsh_blob_unwrap(&id, value->data.bo.bytes, bytes ? value->data.bo.size : 0, blob, len);
     PMIX_VALUE_RELEASE(value);
@@ -346,9 +346,9 @@ static int pmix_lookup(struct wsh_boot *boot, int round, int pe, void **blob, si
 }
 
 /* libpmix does not know emulated hosts apart. */
-static int pmix_meet_host(struct wsh_boot *boot, const void *mine, size_t len, void *all)
+static int pmix_exchange_host(struct wsh_boot *boot, const void *mine, size_t len, void *all)
 {
-    return client.emulated ? -ENOTSUP : wsh_host_pmix_meet(&client.me, boot->local_size, mine, len, all);
+    return client.emulated ? -ENOTSUP : wsh_host_pmix_exchange(&client.me, boot->local_size, mine, len, all);
 }
 
 /* From here on oshrun leaves a job more time to end after a SIGTERM. Its server sees no fences of one host. */
@@ -364,7 +364,7 @@ static void note_initialized(const struct wsh_boot *boot)
 static int pmix_barrier(struct wsh_boot *boot, const char *what)
 {
     bool init = !strcmp(what, "shmem_init");
-    int rc = fence(!client.waits, what, init ? WSH_PMIX_WAITS_IN_INIT : WSH_PMIX_WAITS_IN_FINALIZE);
+    int rc = job_fence(!client.waits, what, init ? WSH_PMIX_WAITS_IN_INIT : WSH_PMIX_WAITS_IN_FINALIZE);
 
     if (!rc)
         note_initialized(boot);
@@ -384,7 +384,7 @@ const struct wsh_boot_ops wsh_boot_pmix_ops = {
     .close = pmix_close,
     .publish = pmix_publish,
     .lookup = pmix_lookup,
-    .meet_host = pmix_meet_host,
+    .exchange_host = pmix_exchange_host,
     .barrier = pmix_barrier,
     .abort = pmix_abort,
 };

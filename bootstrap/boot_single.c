@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The bootstrap of a job of one PE, which needs no launcher. */
 #define _GNU_SOURCE
-#include "bootstrap/ways.h"
+#include "bootstrap/methods.h"
 
 #include "base/err.h"
 #include "base/log.h"
@@ -56,7 +56,7 @@ static int single_open(struct wsh_boot *boot, const struct wsh_env *env)
     return 0;
 }
 
-static int grow(struct single *single, int n_rounds)
+static int rounds_grow(struct single *single, int n_rounds)
 {
     void *more = realloc(single->rounds, (size_t)n_rounds * sizeof *single->rounds);
 
@@ -68,7 +68,7 @@ static int grow(struct single *single, int n_rounds)
     return 0;
 }
 
-static void *copy(const void *bytes, size_t len)
+static void *bytes_copy(const void *bytes, size_t len)
 {
     void *to = malloc(len ? len : 1);
 
@@ -81,10 +81,10 @@ static int single_publish(struct wsh_boot *boot, int round, const void *blob, si
 {
     struct single *single = boot->priv;
 
-    if (round >= single->n_rounds && grow(single, round + 1))
+    if (round >= single->n_rounds && rounds_grow(single, round + 1))
         return -ENOMEM;
     free(single->rounds[round].bytes);
-    single->rounds[round].bytes = copy(blob, len);
+    single->rounds[round].bytes = bytes_copy(blob, len);
     single->rounds[round].len = len;
     return single->rounds[round].bytes ? 0 : out_of_memory(len);
 }
@@ -97,7 +97,7 @@ static int single_lookup(struct wsh_boot *boot, int round, int pe, void **blob, 
         wsh_error("bootstrap: nothing was published by PE %d in round %d", pe, round);
         return -ENOENT;
     }
-    *blob = copy(single->rounds[round].bytes, single->rounds[round].len);
+    *blob = bytes_copy(single->rounds[round].bytes, single->rounds[round].len);
     *len = single->rounds[round].len;
     return *blob ? 0 : out_of_memory(*len);
 }

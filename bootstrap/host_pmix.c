@@ -17,7 +17,7 @@
 #define HOST_KEY "wsh.host"
 #define HOST_SECONDS 10 /* a PE that has not told by then counts as one that never will */
 
-static pmix_status_t put(const void *mine, size_t len)
+static pmix_status_t data_put(const void *mine, size_t len)
 {
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
     pmix_status_t status;
@@ -32,7 +32,7 @@ static pmix_status_t put(const void *mine, size_t len)
     return status == PMIX_SUCCESS ? PMIx_Commit() : status;
 }
 
-static pmix_status_t get(const pmix_proc_t *me, pmix_rank_t rank, void *theirs, size_t len)
+static pmix_status_t data_get(const pmix_proc_t *me, pmix_rank_t rank, void *theirs, size_t len)
 {
     pmix_value_t *value = NULL;
     int seconds = HOST_SECONDS;
@@ -70,27 +70,27 @@ static char *local_ranks(const pmix_proc_t *me)
     return ranks;
 }
 
-static pmix_status_t get_all(const pmix_proc_t *me, const char *ranks, int n, void *all, size_t len)
+static pmix_status_t data_get_all(const pmix_proc_t *me, const char *ranks, int n, void *all, size_t len)
 {
     pmix_status_t status = PMIX_SUCCESS;
     int i = 0;
 
     for (const char *at = ranks; *at && i < n && status == PMIX_SUCCESS; at += *at == ',') {
-        status = get(me, (pmix_rank_t)atoi(at), (char *)all + (size_t)i++ * len, len);
+        status = data_get(me, (pmix_rank_t)atoi(at), (char *)all + (size_t)i++ * len, len);
         at += strcspn(at, ",");
     }
     return status == PMIX_SUCCESS && i < n ? PMIX_ERR_NOT_FOUND : status;
 }
 
-int wsh_host_pmix_meet(const pmix_proc_t *me, int n, const void *mine, size_t len, void *all)
+int wsh_host_pmix_exchange(const pmix_proc_t *me, int n, const void *mine, size_t len, void *all)
 {
-    pmix_status_t status = put(mine, len);
+    pmix_status_t status = data_put(mine, len);
     char *ranks = local_ranks(me);
 
     if (!ranks)
         status = PMIX_ERR_NOT_FOUND;
     if (status == PMIX_SUCCESS)
-        status = get_all(me, ranks, n, all, len);
+        status = data_get_all(me, ranks, n, all, len);
     free(ranks);
     if (status == PMIX_SUCCESS)
         return 0;

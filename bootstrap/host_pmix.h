@@ -6,7 +6,7 @@
 #include <pmix.h>
 #include <stddef.h>
 
-/* As meet_host of boot.h, for the process `me` among the `n` of its host. */
-int wsh_host_pmix_meet(const pmix_proc_t *me, int n, const void *mine, size_t len, void *all);
+/* As exchange_host of boot.h, for the process `me` among the `n` of its host. */
+int wsh_host_pmix_exchange(const pmix_proc_t *me, int n, const void *mine, size_t len, void *all);
 
 #endif

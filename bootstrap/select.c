@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Selects the bootstrap that matches how this process was started. */
 #define _GNU_SOURCE
-#include "bootstrap/ways.h"
+#include "bootstrap/methods.h"
 
 #include "base/err.h"
 #include "base/log.h"
@@ -60,7 +60,7 @@ static int die_with_oshrun(const struct wsh_env *env)
     return -ESRCH;
 }
 
-static int open_way(struct wsh_boot *boot, const struct wsh_env *env)
+static int method_open(struct wsh_boot *boot, const struct wsh_env *env)
 {
     int rc = -ENODEV;
 
@@ -86,7 +86,7 @@ int wsh_boot_open(struct wsh_boot *boot, const struct wsh_env *env)
     int rc = die_with_oshrun(env);
 
     if (!rc)
-        rc = open_way(boot, env);
+        rc = method_open(boot, env);
     if (rc) {
         boot->ops = NULL;
         return rc;

@@ -65,7 +65,7 @@ static int try_answer(void *arg)
     return __atomic_load_n(&gathering->psync[ANSWER], __ATOMIC_ACQUIRE) ? 0 : -EAGAIN;
 }
 
-static void describe(void *arg, char *text, size_t size)
+static void gathering_describe(void *arg, char *text, size_t size)
 {
     const struct gathering *gathering = arg;
 
@@ -73,15 +73,15 @@ static void describe(void *arg, char *text, size_t size)
              gathering->set->members[0]);
 }
 
-static const struct wsh_wait_why why = {"the first collective of an active set", describe};
+static const struct wsh_wait_why why = {"the first collective of an active set", gathering_describe};
 
 /* Another thread may have been faster: -1. */
-static int take(const struct wsh_team *set, int unit)
+static int unit_take(const struct wsh_team *set, int unit)
 {
     return wsh_pool_take(&set->job->pool, unit, wsh_team_pad(set->job, set->n_pes).len) ? unit : -1;
 }
 
-static void give(const struct wsh_team *set, int unit)
+static void unit_give(const struct wsh_team *set, int unit)
 {
     if (unit >= 0)
         wsh_pool_give(&set->job->pool, unit, wsh_team_pad(set->job, set->n_pes).len);
@@ -112,7 +112,7 @@ static int choose_unit(const struct wsh_team *set, int from, int *unit)
     return rc;
 }
 
-static int gather(struct gathering *gathering, wsh_wait_try try)
+static int arrivals_wait(struct gathering *gathering, wsh_wait_try try)
 {
     int rc = wsh_wait(gathering->set->job, &why, try, gathering);
 
@@ -120,7 +120,7 @@ static int gather(struct gathering *gathering, wsh_wait_try try)
     return rc;
 }
 
-static int answer(const struct gathering *gathering, uint64_t word)
+static int answer_send(const struct gathering *gathering, uint64_t word)
 {
     const struct wsh_signal signal = {&gathering->psync[ANSWER], word, WSH_AMO_SET};
     int rc = 0;
@@ -131,27 +131,27 @@ static int answer(const struct gathering *gathering, uint64_t word)
 }
 
 /* Proposes units until all members have one for this set alone: threads may be making others at the same time. */
-static int lead(struct gathering *gathering, int *unit)
+static int unit_propose(struct gathering *gathering, int *unit)
 {
     const struct wsh_team *set = gathering->set;
-    int rc = gather(gathering, try_gather_shapes), from = 0, chosen = -1;
+    int rc = arrivals_wait(gathering, try_gather_shapes), from = 0, chosen = -1;
 
     while (!rc) {
         rc = choose_unit(set, from, &chosen);
         if (!rc && chosen < 0)
-            return answer(gathering, FULL) ?: say_full(set);
-        *unit = rc ? -1 : take(set, chosen);
-        rc = rc ? rc : answer(gathering, 1 + (uint64_t)chosen);
-        rc = rc ? rc : gather(gathering, try_gather);
+            return answer_send(gathering, FULL) ?: say_full(set);
+        *unit = rc ? -1 : unit_take(set, chosen);
+        rc = rc ? rc : answer_send(gathering, 1 + (uint64_t)chosen);
+        rc = rc ? rc : arrivals_wait(gathering, try_gather);
         if (!rc && *unit >= 0 && !gathering->came)
-            return answer(gathering, AGREED);
-        give(set, *unit);
+            return answer_send(gathering, AGREED);
+        unit_give(set, *unit);
         from = (from + 37 * (set->members[0] + 1)) % set->job->pool.n_units;
     }
     return rc;
 }
 
-static int bring(const struct gathering *gathering, uint64_t value)
+static int arrival_send(const struct gathering *gathering, uint64_t value)
 {
     const struct wsh_signal signal = {&gathering->psync[ARRIVED], value << COUNT_BITS | 1, WSH_AMO_ADD};
 
@@ -159,27 +159,27 @@ static int bring(const struct gathering *gathering, uint64_t value)
 }
 
 /* What it brings after an answer: whether it could not take that unit. */
-static int follow(struct gathering *gathering, int *unit)
+static int unit_accept(struct gathering *gathering, int *unit)
 {
     const struct wsh_team *set = gathering->set;
-    int rc = bring(gathering, gathering->shape);
+    int rc = arrival_send(gathering, gathering->shape);
     uint64_t word;
 
-    for (*unit = -1; !rc; rc = bring(gathering, *unit < 0)) {
+    for (*unit = -1; !rc; rc = arrival_send(gathering, *unit < 0)) {
         rc = wsh_wait(set->job, &why, try_answer, gathering);
         word = gathering->psync[ANSWER];
         gathering->psync[ANSWER] = 0;
         if (rc || word == AGREED)
             break;
-        give(set, *unit);
+        unit_give(set, *unit);
         if (word == FULL)
             return say_full(set);
-        *unit = take(set, (int)word - 1);
+        *unit = unit_take(set, (int)word - 1);
     }
     return rc;
 }
 
-static int agree(struct wsh_team *set, const struct wsh_triplet *triplet, long *psync, int *unit)
+static int unit_agree(struct wsh_team *set, const struct wsh_triplet *triplet, long *psync, int *unit)
 {
     struct gathering gathering = {
         .set = set,
@@ -187,10 +187,10 @@ static int agree(struct wsh_team *set, const struct wsh_triplet *triplet, long *
         .shape = (uint64_t)triplet->size << 5 | (uint64_t)__builtin_ctz((unsigned)triplet->stride),
     };
 
-    return set->my_pe ? follow(&gathering, unit) : lead(&gathering, unit);
+    return set->my_pe ? unit_accept(&gathering, unit) : unit_propose(&gathering, unit);
 }
 
-static struct wsh_team *find(struct wsh_job *job, const struct wsh_triplet *set)
+static struct wsh_team *team_find(struct wsh_job *job, const struct wsh_triplet *set)
 {
     struct wsh_team *team;
 
@@ -207,7 +207,7 @@ int wsh_team_of_active_set(struct wsh_job *job, const struct wsh_triplet *set, l
 {
     int unit, rc;
 
-    *team = find(job, set);
+    *team = team_find(job, set);
     if (*team)
         return 0;
     if (set->stride <= 0 || !wsh_team_has(&job->world, set))
@@ -217,7 +217,7 @@ int wsh_team_of_active_set(struct wsh_job *job, const struct wsh_triplet *set, l
         wsh_error("out of memory for an active set of %d PEs", set->size);
         return -ENOMEM;
     }
-    rc = (*team)->my_pe < 0 ? -EINVAL : agree(*team, set, psync, &unit);
+    rc = (*team)->my_pe < 0 ? -EINVAL : unit_agree(*team, set, psync, &unit);
     if (rc) {
         wsh_team_close(*team);
         return rc;

@@ -35,7 +35,7 @@ static size_t best_of(const struct range *node)
     return node ? node->best_free : 0;
 }
 
-static void update(struct range *node)
+static void range_update(struct range *node)
 {
     size_t own = node->asked ? 0 : node->len;
 
@@ -43,59 +43,59 @@ static void update(struct range *node)
 }
 
 /* Splits by offset: *a gets keys < off, *b the others. */
-static void split(struct range *node, size_t off, struct range **a, struct range **b)
+static void tree_split(struct range *node, size_t off, struct range **a, struct range **b)
 {
     if (!node) {
         *a = *b = NULL;
     } else if (node->off < off) {
-        split(node->right, off, &node->right, b);
+        tree_split(node->right, off, &node->right, b);
         *a = node;
-        update(node);
+        range_update(node);
     } else {
-        split(node->left, off, a, &node->left);
+        tree_split(node->left, off, a, &node->left);
         *b = node;
-        update(node);
+        range_update(node);
     }
 }
 
-static struct range *merge(struct range *a, struct range *b)
+static struct range *tree_merge(struct range *a, struct range *b)
 {
     if (!a || !b)
         return a ? a : b;
     if (a->heap > b->heap) {
-        a->right = merge(a->right, b);
-        update(a);
+        a->right = tree_merge(a->right, b);
+        range_update(a);
         return a;
     }
-    b->left = merge(a, b->left);
-    update(b);
+    b->left = tree_merge(a, b->left);
+    range_update(b);
     return b;
 }
 
-static void insert(struct wsh_alloc *alloc, struct range *node)
+static void tree_insert(struct wsh_alloc *alloc, struct range *node)
 {
     struct range *a, *b;
 
     alloc->seed = alloc->seed * 1664525u + 1013904223u;
     node->heap = alloc->seed;
     node->left = node->right = NULL;
-    update(node);
-    split(alloc->root, node->off, &a, &b);
-    alloc->root = merge(merge(a, node), b);
+    range_update(node);
+    tree_split(alloc->root, node->off, &a, &b);
+    alloc->root = tree_merge(tree_merge(a, node), b);
 }
 
 /* Takes the node that starts at `off` out of the tree and returns it, or NULL. */
-static struct range *take(struct wsh_alloc *alloc, size_t off)
+static struct range *tree_take(struct wsh_alloc *alloc, size_t off)
 {
     struct range *a, *mid, *b;
 
-    split(alloc->root, off, &a, &b);
-    split(b, off + 1, &mid, &b);
-    alloc->root = merge(a, b);
+    tree_split(alloc->root, off, &a, &b);
+    tree_split(b, off + 1, &mid, &b);
+    alloc->root = tree_merge(a, b);
     return mid;
 }
 
-static struct range *find(const struct wsh_alloc *alloc, size_t off)
+static struct range *tree_find(const struct wsh_alloc *alloc, size_t off)
 {
     struct range *node = alloc->root;
 
@@ -104,7 +104,7 @@ static struct range *find(const struct wsh_alloc *alloc, size_t off)
     return node;
 }
 
-static struct range *find_before(const struct wsh_alloc *alloc, size_t off)
+static struct range *tree_find_before(const struct wsh_alloc *alloc, size_t off)
 {
     struct range *node = alloc->root, *before = NULL;
 
@@ -150,7 +150,7 @@ struct wsh_alloc *wsh_alloc_open(size_t len)
         free(alloc);
         return NULL;
     }
-    insert(alloc, all);
+    tree_insert(alloc, all);
     return alloc;
 }
 
@@ -187,7 +187,7 @@ static struct range *first_fit(struct range *node, size_t len)
 }
 
 /* Cuts `node` (in the tree, free) so that it starts at `off` and has `len` bytes; gives the rest back. */
-static struct range *carve(struct wsh_alloc *alloc, struct range *node, size_t off, size_t len)
+static struct range *range_carve(struct wsh_alloc *alloc, struct range *node, size_t off, size_t len)
 {
     size_t before = off - node->off, after = node->len - before - len;
     struct range *head = before ? new_range(node->off, before, 0) : NULL;
@@ -198,13 +198,13 @@ static struct range *carve(struct wsh_alloc *alloc, struct range *node, size_t o
         free(tail);
         return NULL;
     }
-    node = take(alloc, node->off);
+    node = tree_take(alloc, node->off);
     node->off = off;
     node->len = len;
     if (head)
-        insert(alloc, head);
+        tree_insert(alloc, head);
     if (tail)
-        insert(alloc, tail);
+        tree_insert(alloc, tail);
     return node;
 }
 
@@ -226,11 +226,11 @@ size_t wsh_alloc_get(struct wsh_alloc *alloc, size_t len, size_t align)
     if (!node)
         return WSH_ALLOC_NONE;
     off = round_up(node->off, align);
-    node = carve(alloc, node, off, need);
+    node = range_carve(alloc, node, off, need);
     if (!node)
         return WSH_ALLOC_NONE;
     node->asked = len;
-    insert(alloc, node);
+    tree_insert(alloc, node);
     alloc->free_bytes -= need;
     return off;
 }
@@ -253,32 +253,33 @@ static bool is_wall(const struct wsh_alloc *alloc, size_t off)
 /* Joins the free `node` (not in the tree) with free neighbours and inserts it. */
 static void insert_free(struct wsh_alloc *alloc, struct range *node)
 {
-    struct range *before = find_before(alloc, node->off), *after = find(alloc, node->off + node->len);
+    struct range *before = tree_find_before(alloc, node->off),
+                 *after = tree_find(alloc, node->off + node->len);
 
     if (after && !after->asked && !is_wall(alloc, after->off)) {
-        take(alloc, after->off);
+        tree_take(alloc, after->off);
         node->len += after->len;
         free(after);
     }
     if (before && !before->asked && !is_wall(alloc, node->off)) {
-        take(alloc, before->off);
+        tree_take(alloc, before->off);
         node->off = before->off;
         node->len += before->len;
         free(before);
     }
     node->asked = 0;
-    insert(alloc, node);
+    tree_insert(alloc, node);
 }
 
 size_t wsh_alloc_put(struct wsh_alloc *alloc, size_t off)
 {
-    struct range *node = find(alloc, off);
+    struct range *node = tree_find(alloc, off);
     size_t len;
 
     if (!node || !node->asked)
         return 0;
     len = node->len;
-    take(alloc, off);
+    tree_take(alloc, off);
     alloc->free_bytes += len;
     insert_free(alloc, node);
     return len;
@@ -286,84 +287,84 @@ size_t wsh_alloc_put(struct wsh_alloc *alloc, size_t off)
 
 size_t wsh_alloc_size(const struct wsh_alloc *alloc, size_t off)
 {
-    const struct range *node = find(alloc, off);
+    const struct range *node = tree_find(alloc, off);
 
     return node ? node->asked : 0;
 }
 
 bool wsh_alloc_is_live(const struct wsh_alloc *alloc, size_t off, size_t len)
 {
-    const struct range *node = find_before(alloc, off + 1);
+    const struct range *node = tree_find_before(alloc, off + 1);
 
     while (node && node->asked && node->off + node->len - off < len)
-        node = find(alloc, node->off + node->len);
+        node = tree_find(alloc, node->off + node->len);
     return node && node->asked;
 }
 
-static int shrink(struct wsh_alloc *alloc, size_t off, size_t len)
+static int range_shrink(struct wsh_alloc *alloc, size_t off, size_t len)
 {
-    struct range *node = find(alloc, off), *tail;
+    struct range *node = tree_find(alloc, off), *tail;
 
     if (node->len == len)
         return 0;
     tail = new_range(off + len, node->len - len, 0);
     if (!tail)
         return -ENOMEM;
-    take(alloc, off);
+    tree_take(alloc, off);
     alloc->free_bytes += node->len - len;
     node->len = len;
-    insert(alloc, node);
+    tree_insert(alloc, node);
     insert_free(alloc, tail);
     return 0;
 }
 
-static int grow(struct wsh_alloc *alloc, size_t off, size_t len)
+static int range_grow(struct wsh_alloc *alloc, size_t off, size_t len)
 {
-    struct range *node = find(alloc, off), *after = find(alloc, off + node->len);
+    struct range *node = tree_find(alloc, off), *after = tree_find(alloc, off + node->len);
     size_t more = len - node->len;
 
     if (!after || after->asked || after->len < more || is_wall(alloc, after->off))
         return -ENOMEM;
-    after = take(alloc, after->off);
+    after = tree_take(alloc, after->off);
     after->off += more;
     after->len -= more;
     if (after->len)
-        insert(alloc, after);
+        tree_insert(alloc, after);
     else
         free(after);
-    take(alloc, off);
+    tree_take(alloc, off);
     node->len = len;
-    insert(alloc, node);
+    tree_insert(alloc, node);
     alloc->free_bytes -= more;
     return 0;
 }
 
 int wsh_alloc_resize(struct wsh_alloc *alloc, size_t off, size_t len)
 {
-    struct range *node = find(alloc, off);
+    struct range *node = tree_find(alloc, off);
     size_t need;
     int rc;
 
     if (!node || !node->asked || !len || len > SIZE_MAX / 2)
         return -EINVAL;
     need = round_up(len, WSH_ALLOC_GRAIN);
-    rc = need > node->len ? grow(alloc, off, need) : shrink(alloc, off, need);
+    rc = need > node->len ? range_grow(alloc, off, need) : range_shrink(alloc, off, need);
     if (!rc)
-        find(alloc, off)->asked = len;
+        tree_find(alloc, off)->asked = len;
     return rc;
 }
 
 /* The free range around `off` becomes two. */
-static int cut(struct wsh_alloc *alloc, size_t off)
+static int range_cut(struct wsh_alloc *alloc, size_t off)
 {
-    struct range *around = find_before(alloc, off);
+    struct range *around = tree_find_before(alloc, off);
 
     if (!around || around->asked || around->off + around->len <= off)
         return 0;
-    around = carve(alloc, around, around->off, off - around->off);
+    around = range_carve(alloc, around, around->off, off - around->off);
     if (!around)
         return -ENOMEM;
-    insert(alloc, around);
+    tree_insert(alloc, around);
     return 0;
 }
 
@@ -375,7 +376,7 @@ int wsh_alloc_wall(struct wsh_alloc *alloc, size_t off)
     if (walls)
         alloc->walls = walls;
     if (!rc)
-        rc = cut(alloc, off);
+        rc = range_cut(alloc, off);
     if (!rc)
         walls[alloc->n_walls++] = off;
     return rc;

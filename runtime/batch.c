@@ -70,7 +70,7 @@ static int try_land(void *arg)
     return wsh_done_is(&((struct wsh_batch *)arg)->flight) ? 0 : -EAGAIN;
 }
 
-static int send(struct wsh_batch *batch)
+static int batch_send(struct wsh_batch *batch)
 {
     static const struct wsh_wait_why why = {"shmem_put in a session", NULL};
 
@@ -78,24 +78,24 @@ static int send(struct wsh_batch *batch)
 }
 
 /* A new block begins when the bytes of the last one are ours again. */
-static int begin(struct wsh_batch *batch, const struct wsh_target *to)
+static int block_begin(struct wsh_batch *batch, const struct wsh_target *to)
 {
     static const struct wsh_wait_why why = {"shmem_put in a session", NULL};
-    int rc = send(batch);
+    int rc = batch_send(batch);
 
     batch->to = *to;
     return rc ? rc : wsh_wait(batch->ctx->job, &why, try_land, batch);
 }
 
-static bool follows(const struct wsh_batch *batch, const struct wsh_target *to, size_t len)
+static bool put_follows(const struct wsh_batch *batch, const struct wsh_target *to, size_t len)
 {
     return batch->len && batch->to.rmem == to->rmem && batch->to.off + batch->len == to->off &&
            batch->len + len <= sizeof batch->bytes;
 }
 
-static int gather(struct wsh_batch *batch, const struct wsh_target *to, const void *src, size_t len)
+static int put_gather(struct wsh_batch *batch, const struct wsh_target *to, const void *src, size_t len)
 {
-    int rc = follows(batch, to, len) ? 0 : begin(batch, to);
+    int rc = put_follows(batch, to, len) ? 0 : block_begin(batch, to);
 
     if (rc)
         return rc;
@@ -103,7 +103,7 @@ static int gather(struct wsh_batch *batch, const struct wsh_target *to, const vo
     batch->len += len;
     batch->puts++;
     batch->left -= batch->left && batch->left != SIZE_MAX;
-    return batch->left && batch->len < sizeof batch->bytes ? 0 : send(batch);
+    return batch->left && batch->len < sizeof batch->bytes ? 0 : batch_send(batch);
 }
 
 int wsh_batch_put(struct wsh_batch *batch, const struct wsh_target *to, const void *src, size_t len)
@@ -111,7 +111,7 @@ int wsh_batch_put(struct wsh_batch *batch, const struct wsh_target *to, const vo
     int rc;
 
     pthread_mutex_lock(&batch->lock);
-    rc = gather(batch, to, src, len);
+    rc = put_gather(batch, to, src, len);
     pthread_mutex_unlock(&batch->lock);
     return rc;
 }
@@ -121,7 +121,7 @@ int wsh_batch_flush(struct wsh_batch *batch)
     int rc;
 
     pthread_mutex_lock(&batch->lock);
-    rc = send(batch);
+    rc = batch_send(batch);
     pthread_mutex_unlock(&batch->lock);
     return rc;
 }

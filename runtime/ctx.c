@@ -27,8 +27,8 @@ static void close_parts_from(struct wsh_ctx *ctx, unsigned tp)
 static void close_parts(struct wsh_ctx *ctx)
 {
     close_parts_from(ctx, 0);
-    free(ctx->roads);
-    ctx->roads = NULL;
+    free(ctx->paths);
+    ctx->paths = NULL;
 }
 
 static int open_parts_from(struct wsh_ctx *ctx, unsigned tp)
@@ -41,9 +41,9 @@ static int open_parts_from(struct wsh_ctx *ctx, unsigned tp)
         if (!rc)
             ctx->tctx[tp]->tp = job->tp[tp];
     }
-    if (!rc && job->mixed && !ctx->roads) {
-        ctx->roads = calloc((size_t)job->n_pes, sizeof *ctx->roads);
-        rc = ctx->roads ? 0 : -ENOMEM;
+    if (!rc && job->mixed && !ctx->paths) {
+        ctx->paths = calloc((size_t)job->n_pes, sizeof *ctx->paths);
+        rc = ctx->paths ? 0 : -ENOMEM;
     }
     return rc;
 }

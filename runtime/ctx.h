@@ -12,7 +12,7 @@ struct wsh_batch;
 struct wsh_team;
 
 /* Transports (bits) by which a context has sent to one PE; brought up to the context's epoch when looked at. */
-struct wsh_roads {
+struct wsh_paths {
     uint32_t epoch;
     uint8_t used;   /* since the fence that began `epoch` */
     uint8_t before; /* before it, perhaps still under way */
@@ -30,7 +30,7 @@ struct wsh_ctx {
     bool proxy;                        /* a proxy thread's, which alone uses it */
     uint64_t drains;                   /* by a proxy thread: how often it waited for operations to complete */
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
-    struct wsh_roads *roads;           /* [global pe], only where some PE is reached by several transports */
+    struct wsh_paths *paths;           /* [global pe], only where some PE is reached by several transports */
     uint32_t epoch;                    /* fences so far */
     struct wsh_session session;
     struct wsh_batch *batch;      /* that takes small puts now, or NULL */

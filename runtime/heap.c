@@ -138,7 +138,7 @@ void wsh_heap_fini(struct wsh_heap *heap)
 }
 
 /* Puts memory behind [0, end) of the heap, so that no later store can fail. */
-static int commit(struct wsh_heap *heap, size_t end, int n_sharing)
+static int heap_commit(struct wsh_heap *heap, size_t end, int n_sharing)
 {
     int rc;
 
@@ -163,7 +163,7 @@ static bool try_commit(struct wsh_job *job, size_t end, int *rc)
 
     *rc = 0;
     if (round_up(end, heap->page) > before)
-        *rc = commit(heap, end, job->local_size);
+        *rc = heap_commit(heap, end, job->local_size);
     if (round_up(end, heap->page) > before ? wsh_agree(&job->world, *rc == 0, &all_ok)
                                            : wsh_barrier(&job->world, "shmem_malloc"))
         wsh_job_abort(1);
@@ -325,7 +325,7 @@ int wsh_heap_free(struct wsh_job *job, void *ptr)
 }
 
 /* In place where there is room behind, else by a copy; the old block stays whole when neither works. */
-static size_t resize(struct wsh_job *job, size_t off, size_t size)
+static size_t block_move(struct wsh_job *job, size_t off, size_t size)
 {
     struct wsh_heap *heap = &job->heap;
     char *base = heap->seg[WSH_SEG_HEAP].base;
@@ -360,14 +360,14 @@ void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
     off = live_offset(&job->heap, ptr);
     if (off == WSH_ALLOC_NONE && say_not_live("shmem_realloc", ptr))
         wsh_job_abort(1);
-    off = resize(job, off, size);
+    off = block_move(job, off, size);
     return off == WSH_ALLOC_NONE ? NULL : job->heap.seg[WSH_SEG_HEAP].base + off;
 }
 
 void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align)
 {
     size_t off = block_take(heap, size, align);
-    int rc = off == WSH_ALLOC_NONE ? -ENOMEM : commit(heap, off + size, 1);
+    int rc = off == WSH_ALLOC_NONE ? -ENOMEM : heap_commit(heap, off + size, 1);
 
     if (rc) {
         say_no_heap(size, "the library's own words", -rc);

@@ -72,17 +72,17 @@ static struct machine machine_of(const struct wsh_job *job, const struct wsh_pee
     return machine;
 }
 
-/* Waits by the own machine; who meets whom by the most crowded one, for all PEs alike. */
+/* Waits by the own machine; who meets whom by the most oversubscribed one, for all PEs alike. */
 static void tune_waits(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     struct machine machine = {0, 0};
 
-    job->crowded = false;
+    job->oversubscribed = false;
     for (int pe = 0; pe < job->n_pes; pe++) {
         if (first_on_host(peers, pe) != pe)
             continue;
         machine = machine_of(job, peers, pe);
-        job->crowded |= machine.n_pes > machine.n_cores;
+        job->oversubscribed |= machine.n_pes > machine.n_cores;
     }
     machine = machine_of(job, peers, job->my_pe);
     wsh_wait_tune(job, machine.n_pes, machine.n_cores);

@@ -8,7 +8,9 @@
 struct wsh_job;
 struct wsh_peer_blob;
 
-/* Sets job->same_host, local_rank, local_size, domain, n_domains, crowded and tuning; the arrays are allocated. */
+/*
+ * Sets job->same_host, local_rank, local_size, domain, n_domains, oversubscribed and tuning; the arrays are allocated.
+ */
 void wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers);
 
 /* Is some PE on another host? After note. */

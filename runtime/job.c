@@ -109,7 +109,7 @@ static bool listen_right(const struct wsh_job *job, const struct wsh_peer_blob *
 }
 
 /* One round: open what is needed, tell the peers, hear them. */
-static int meet_peers(struct wsh_job *job, bool network, struct wsh_peer_blob *peers)
+static int peers_exchange(struct wsh_job *job, bool network, struct wsh_peer_blob *peers)
 {
     int rc = wsh_route_open(job, network);
 
@@ -132,12 +132,12 @@ static int build_routes(struct wsh_job *job, struct wsh_peer_blob *peers)
     int rc;
 
     job->loopback = job->boot.one_machine;
-    rc = meet_peers(job, network, peers);
+    rc = peers_exchange(job, network, peers);
     if (!rc && ((!network && !on_one_host(job, peers)) || (job->network && !listen_right(job, peers)))) {
         job->loopback = on_one_machine(job, peers);
         forget_peers(job, peers);
         wsh_route_close(job);
-        rc = meet_peers(job, true, peers);
+        rc = peers_exchange(job, true, peers);
     }
     if (rc)
         return rc;

@@ -39,8 +39,8 @@ struct wsh_job {
     int local_rank, local_size;
     int *domain; /* [pe] the first PE with which it shares memory: equal on PEs that do */
     int n_domains;
-    bool crowded; /* some machine has fewer cores than PEs; equal on all PEs */
-    pid_t pid;    /* a forked child is not in the job */
+    bool oversubscribed; /* some machine has fewer cores than PEs; equal on all PEs */
+    pid_t pid;           /* a forked child is not in the job */
 
     struct wsh_env env;
     struct wsh_boot boot;

@@ -39,7 +39,7 @@ struct grip {
 };
 
 /* Locks that lie side by side have their homes at different PEs. */
-static int find(struct grip *grip, struct wsh_job *job, long *lock)
+static int grip_find(struct grip *grip, struct wsh_job *job, long *lock)
 {
     size_t off;
     int seg = wsh_heap_find(&job->heap, lock, sizeof *lock, &off);
@@ -50,7 +50,7 @@ static int find(struct grip *grip, struct wsh_job *job, long *lock)
     return 0;
 }
 
-static int change(struct grip *grip, uint32_t *word, enum wsh_amo_op op, uint32_t operand, int pe)
+static int word_change(struct grip *grip, uint32_t *word, enum wsh_amo_op op, uint32_t operand, int pe)
 {
     const struct wsh_amo amo = {op, sizeof *word, operand, 0};
 
@@ -82,7 +82,7 @@ static int try_next(void *arg)
     return node_of(arg) & NEXT ? 0 : -EAGAIN;
 }
 
-static void describe(void *arg, char *text, size_t size)
+static void grip_describe(void *arg, char *text, size_t size)
 {
     const struct grip *grip = arg;
 
@@ -94,19 +94,20 @@ static void describe(void *arg, char *text, size_t size)
 
 static int wait_behind(struct grip *grip, uint32_t before)
 {
-    static const struct wsh_wait_why why = {"shmem_set_lock", describe};
+    static const struct wsh_wait_why why = {"shmem_set_lock", grip_describe};
     int rc;
 
     grip->before = (int)before - 1;
-    rc = change(grip, &grip->words->node, WSH_AMO_OR, (uint32_t)grip->job->my_pe + 1, grip->before);
+    rc = word_change(grip, &grip->words->node, WSH_AMO_OR, (uint32_t)grip->job->my_pe + 1, grip->before);
     return rc ? rc : wsh_wait(grip->job, &why, try_held, grip);
 }
 
 /* To the end of the queue by SWAP, or into an empty one by CSWAP: who was the last (0: nobody) in *before. */
-static int come(struct grip *grip, struct wsh_job *job, long *lock, enum wsh_amo_op op, uint32_t *before)
+static int queue_join(struct grip *grip, struct wsh_job *job, long *lock, enum wsh_amo_op op,
+                      uint32_t *before)
 {
     const struct wsh_amo amo = {op, sizeof(uint32_t), (uint32_t)job->my_pe + 1, 0};
-    int rc = find(grip, job, lock);
+    int rc = grip_find(grip, job, lock);
 
     *before = 0;
     if (rc || node_of(grip))
@@ -119,7 +120,7 @@ int wsh_lock_set(struct wsh_job *job, long *lock)
 {
     struct grip grip;
     uint32_t before;
-    int rc = come(&grip, job, lock, WSH_AMO_SWAP, &before);
+    int rc = queue_join(&grip, job, lock, WSH_AMO_SWAP, &before);
 
     return rc || !before ? rc : wait_behind(&grip, before);
 }
@@ -128,7 +129,7 @@ int wsh_lock_test(struct wsh_job *job, long *lock, bool *held)
 {
     struct grip grip;
     uint32_t before;
-    int rc = come(&grip, job, lock, WSH_AMO_CSWAP, &before);
+    int rc = queue_join(&grip, job, lock, WSH_AMO_CSWAP, &before);
 
     *held = !rc && !before;
     if (!rc && before)
@@ -137,7 +138,7 @@ int wsh_lock_test(struct wsh_job *job, long *lock, bool *held)
 }
 
 /* With nobody behind. *left = the lock is free now; else somebody has come meanwhile. */
-static int leave(struct grip *grip, bool *left)
+static int queue_leave(struct grip *grip, bool *left)
 {
     const uint32_t me = (uint32_t)grip->job->my_pe + 1;
     const struct wsh_amo go = {WSH_AMO_CSWAP, sizeof me, 0, me};
@@ -148,30 +149,30 @@ static int leave(struct grip *grip, bool *left)
     return rc;
 }
 
-static int hand_over(struct grip *grip)
+static int lock_hand_over(struct grip *grip)
 {
-    static const struct wsh_wait_why why = {"shmem_clear_lock", describe};
+    static const struct wsh_wait_why why = {"shmem_clear_lock", grip_describe};
     int rc = wsh_wait(grip->job, &why, try_next, grip), next;
 
     if (rc)
         return rc;
     next = (int)(node_of(grip) & NEXT) - 1;
     set_node(grip, 0);
-    return change(grip, &grip->words->node, WSH_AMO_AND, ~WAIT, next);
+    return word_change(grip, &grip->words->node, WSH_AMO_AND, ~WAIT, next);
 }
 
 int wsh_lock_clear(struct wsh_job *job, long *lock)
 {
     struct grip grip;
     bool left = false;
-    int rc = find(&grip, job, lock);
+    int rc = grip_find(&grip, job, lock);
 
     if (rc || !node_of(&grip))
         return rc ? rc : -EPERM;
     rc = wsh_quiet(&job->ctx);
     if (!rc && !(node_of(&grip) & NEXT))
-        rc = leave(&grip, &left);
+        rc = queue_leave(&grip, &left);
     if (left)
         set_node(&grip, 0);
-    return rc || left ? rc : hand_over(&grip);
+    return rc || left ? rc : lock_hand_over(&grip);
 }

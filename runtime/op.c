@@ -67,7 +67,7 @@ int wsh_op_target_gpu(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, 
     to->rmem = wsh_route(&job->routes, pe, seg, wsh_route_local(job, local, pe, seg), WSH_ROUTE_TRANSFER);
     if (!to->rmem)
         return say_no_copy(pe);
-    return ctx->roads ? wsh_order_roads(ctx, pe, to->rmem->tp->index) : 0;
+    return ctx->paths ? wsh_order_paths(ctx, pe, to->rmem->tp->index) : 0;
 }
 
 int wsh_op_finish(struct wsh_op *op, int rc)

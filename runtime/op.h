@@ -26,7 +26,7 @@ static inline int wsh_op_target(struct wsh_ctx *ctx, const void *sym, size_t len
         wsh_job_rmem(ctx->job, sym, len, wsh_likely(ctx->world) ? pe : ctx->team->members[pe], &to->off);
     if (wsh_unlikely(!to->rmem))
         return -EFAULT;
-    return wsh_likely(!ctx->roads) ? 0 : wsh_order_roads(ctx, to->rmem->pe, to->rmem->tp->index);
+    return wsh_likely(!ctx->paths) ? 0 : wsh_order_paths(ctx, to->rmem->pe, to->rmem->tp->index);
 }
 
 /*

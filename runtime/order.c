@@ -45,18 +45,18 @@ static void describe_drain(void *arg, char *text, size_t size)
 }
 
 /* What a batch holds has not been seen by a transport. */
-static int flush(struct wsh_ctx *ctx)
+static int batch_flush(struct wsh_ctx *ctx)
 {
     struct wsh_batch *batch = wsh_ctx_batch(ctx);
 
     return wsh_unlikely(batch != NULL) ? wsh_batch_flush(batch) : 0;
 }
 
-static int drain(struct drain *drain, const char *routine)
+static int ctx_drain(struct drain *drain, const char *routine)
 {
     const struct wsh_wait_why why = {routine, describe_drain};
     struct wsh_ctx *ctx = drain->ctx;
-    int rc = flush(ctx);
+    int rc = batch_flush(ctx);
 
     if (!rc)
         rc = try_drain(drain);
@@ -78,28 +78,28 @@ int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routin
 {
     struct drain one = {ctx, pe, tp, tp + 1};
 
-    return drain(&one, routine);
+    return ctx_drain(&one, routine);
 }
 
-_Static_assert(WSH_TP_MAX <= 8, "struct wsh_roads has a bit for each transport");
+_Static_assert(WSH_TP_MAX <= 8, "struct wsh_paths has a bit for each transport");
 
 /* Threads share what a context has sent by which transport; a road stays "before" until it has been drained. */
-int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp)
+int wsh_order_paths(struct wsh_ctx *ctx, int pe, unsigned tp)
 {
-    struct wsh_roads *roads = &ctx->roads[pe];
+    struct wsh_paths *paths = &ctx->paths[pe];
     unsigned others;
     uint32_t epoch;
     int rc = 0;
 
     wsh_ctx_lock(ctx);
     epoch = __atomic_load_n(&ctx->epoch, __ATOMIC_RELAXED);
-    if (roads->epoch != epoch) {
-        roads->before |= roads->used;
-        roads->used = 0;
-        roads->epoch = epoch;
+    if (paths->epoch != epoch) {
+        paths->before |= paths->used;
+        paths->used = 0;
+        paths->epoch = epoch;
     }
-    roads->used |= (uint8_t)(1u << tp);
-    others = roads->before & ~(1u << tp);
+    paths->used |= (uint8_t)(1u << tp);
+    others = paths->before & ~(1u << tp);
     wsh_ctx_unlock(ctx);
     if (!others)
         return 0;
@@ -107,8 +107,8 @@ int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp)
         if (others & (1u << other))
             rc = wsh_order_drain(ctx, pe, other, "shmem_fence");
     wsh_ctx_lock(ctx);
-    if (!rc && roads->epoch == epoch)
-        roads->before &= (uint8_t)~others;
+    if (!rc && paths->epoch == epoch)
+        paths->before &= (uint8_t)~others;
     wsh_ctx_unlock(ctx);
     return rc;
 }
@@ -144,7 +144,7 @@ int wsh_fence(struct wsh_ctx *ctx)
 {
     static const struct wsh_wait_why why = {"shmem_fence", NULL};
     struct fence fence = {ctx, 0};
-    int rc = flush(ctx);
+    int rc = batch_flush(ctx);
 
     if (!rc && wsh_unlikely(has_kernels(ctx)))
         rc = wsh_proxy_quiet(ctx->job);
@@ -169,7 +169,7 @@ int wsh_quiet(struct wsh_ctx *ctx)
     int rc = wsh_unlikely(has_kernels(ctx)) ? wsh_proxy_quiet(ctx->job) : 0;
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return !rc && ctx->job->network ? drain(&all, "shmem_quiet") : rc;
+    return !rc && ctx->job->network ? ctx_drain(&all, "shmem_quiet") : rc;
 }
 
 int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n)
@@ -185,7 +185,7 @@ int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n)
         if ((unsigned)pes[i] >= (unsigned)ctx->n_pes)
             return -ERANGE;
         one.pe = ctx->team->members[pes[i]];
-        rc = drain(&one, "shmem_pe_quiet");
+        rc = ctx_drain(&one, "shmem_pe_quiet");
     }
     return rc;
 }

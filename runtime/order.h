@@ -13,10 +13,10 @@ int wsh_quiet(struct wsh_ctx *ctx);
 int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n);
 
 /*
- * Only where ctx->roads: before an operation to global `pe` by transport `tp`, completes what a fence has
+ * Only where ctx->paths: before an operation to global `pe` by transport `tp`, completes what a fence has
  * ordered before it on other transports; notes the transport as used.
  */
-int wsh_order_roads(struct wsh_ctx *ctx, int pe, unsigned tp);
+int wsh_order_paths(struct wsh_ctx *ctx, int pe, unsigned tp);
 
 /* Without waiting: everything that transports were given is complete. */
 bool wsh_order_is_quiet(struct wsh_ctx *ctx);

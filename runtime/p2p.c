@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* Maps words of every kind to unsigned numbers in the same order. */
-static uint64_t rank(enum wsh_word kind, uint64_t word)
+static uint64_t word_rank(enum wsh_word kind, uint64_t word)
 {
     const uint64_t sign = (uint64_t)1 << 63;
 
@@ -23,9 +23,9 @@ static uint64_t rank(enum wsh_word kind, uint64_t word)
     }
 }
 
-static bool compare(enum wsh_word kind, enum wsh_cmp cmp, uint64_t word, uint64_t value)
+static bool words_compare(enum wsh_word kind, enum wsh_cmp cmp, uint64_t word, uint64_t value)
 {
-    uint64_t a = rank(kind, word), b = rank(kind, value);
+    uint64_t a = word_rank(kind, word), b = word_rank(kind, value);
 
     switch (cmp) {
     case WSH_CMP_EQ: return a == b;
@@ -56,12 +56,12 @@ static uint64_t value_of(const struct wsh_p2p *p2p, size_t i)
     }
 }
 
-static bool satisfied(const struct wsh_p2p *p2p, size_t i)
+static bool word_satisfies(const struct wsh_p2p *p2p, size_t i)
 {
     uint64_t word = load_word(p2p, i);
 
     wsh_order_returns(); /* by a word that the NIC or its library has stored */
-    return compare(p2p->word, p2p->cmp, word, value_of(p2p, p2p->every ? i : 0));
+    return words_compare(p2p->word, p2p->cmp, word, value_of(p2p, p2p->every ? i : 0));
 }
 
 static bool in_set(const struct wsh_p2p *p2p, size_t i)
@@ -88,7 +88,7 @@ static int try_one(void *arg)
 {
     const struct scan *scan = arg;
 
-    return satisfied(scan->p2p, 0) ? 0 : -EAGAIN;
+    return word_satisfies(scan->p2p, 0) ? 0 : -EAGAIN;
 }
 
 static int try_all(void *arg)
@@ -96,7 +96,7 @@ static int try_all(void *arg)
     struct scan *scan = arg;
 
     for (; scan->first < scan->p2p->nelems; scan->first++)
-        if (in_set(scan->p2p, scan->first) && !satisfied(scan->p2p, scan->first))
+        if (in_set(scan->p2p, scan->first) && !word_satisfies(scan->p2p, scan->first))
             return -EAGAIN;
     return 0;
 }
@@ -109,7 +109,7 @@ static int try_any(void *arg)
     for (size_t k = 0; k < p2p->nelems; k++) {
         size_t i = scan->first + k < p2p->nelems ? scan->first + k : scan->first + k - p2p->nelems;
 
-        if (in_set(p2p, i) && satisfied(p2p, i)) {
+        if (in_set(p2p, i) && word_satisfies(p2p, i)) {
             scan->index = i;
             return 0;
         }
@@ -122,20 +122,20 @@ static int try_some(void *arg)
     struct scan *scan = arg;
 
     for (size_t i = 0; i < scan->p2p->nelems; i++)
-        if (in_set(scan->p2p, i) && satisfied(scan->p2p, i))
+        if (in_set(scan->p2p, i) && word_satisfies(scan->p2p, i))
             scan->indices[scan->n++] = i;
     return scan->n ? 0 : -EAGAIN;
 }
 
 /* The word's number, for a line of text. */
-static long long shown(enum wsh_word kind, uint64_t word)
+static long long word_signed(enum wsh_word kind, uint64_t word)
 {
     const unsigned unused = 64 - 8 * (unsigned)wsh_word_width(kind);
 
     return (long long)(word << unused) >> unused;
 }
 
-static void describe(void *arg, char *text, size_t size)
+static void scan_describe(void *arg, char *text, size_t size)
 {
     static const char *const signs[WSH_CMPS] = {"==", "!=", ">", "<=", "<", ">="};
     const struct scan *scan = arg;
@@ -144,13 +144,13 @@ static void describe(void *arg, char *text, size_t size)
 
     snprintf(text, size, "a peer's store to %p%s: it holds %lld, wanted %s %lld",
              (const void *)((const char *)p2p->ivars + i * wsh_word_width(p2p->word)),
-             p2p->nelems > 1 ? " (or others of its set)" : "", shown(p2p->word, load_word(p2p, i)),
-             signs[p2p->cmp], shown(p2p->word, value_of(p2p, p2p->every ? i : 0)));
+             p2p->nelems > 1 ? " (or others of its set)" : "", word_signed(p2p->word, load_word(p2p, i)),
+             signs[p2p->cmp], word_signed(p2p->word, value_of(p2p, p2p->every ? i : 0)));
 }
 
 static int wait_for(struct wsh_job *job, wsh_wait_try try, struct scan *scan)
 {
-    const struct wsh_wait_why why = {scan->p2p->routine, describe};
+    const struct wsh_wait_why why = {scan->p2p->routine, scan_describe};
 
     return wsh_wait(job, &why, try, scan);
 }
@@ -171,7 +171,7 @@ int wsh_p2p_wait(struct wsh_job *job, const struct wsh_p2p *p2p)
 {
     struct scan scan = {.p2p = p2p};
 
-    return satisfied(p2p, 0) ? 0 : wait_for(job, try_one, &scan);
+    return word_satisfies(p2p, 0) ? 0 : wait_for(job, try_one, &scan);
 }
 
 /* A test that fails serves peers, so that a loop of tests makes progress under SHMEM_PROGRESS=call too. */

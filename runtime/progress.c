@@ -32,7 +32,7 @@ struct wsh_progress {
     struct server server[THREADS_MAX];
 };
 
-static void *serve(void *arg)
+static void *server_run(void *arg)
 {
     const struct server *server = arg;
 
@@ -62,7 +62,7 @@ static int start_thread(struct wsh_progress *progress, int part)
     *server = (struct server){.progress = progress, .part = part};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    err = pthread_create(&server->thread, NULL, serve, server);
+    err = pthread_create(&server->thread, NULL, server_run, server);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (err)
         return -err;

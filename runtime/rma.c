@@ -202,7 +202,7 @@ WSH_NO_ARRAYS int wsh_get_nbi_plain(struct wsh_ctx *ctx, void *dst, const void *
 }
 
 /* Bytes from the first block's start to the last one's end, seen at the symmetric side. */
-static size_t span(const struct wsh_strided *shape, ptrdiff_t stride)
+static size_t shape_span(const struct wsh_strided *shape, ptrdiff_t stride)
 {
     return (size_t)stride * (shape->nelems - 1) + shape->block;
 }
@@ -215,7 +215,7 @@ struct blocks {
     ptrdiff_t there, here; /* strides at the PE and in local memory */
 };
 
-static inline void pass(struct blocks *blocks, size_t n)
+static inline void blocks_advance(struct blocks *blocks, size_t n)
 {
     blocks->to.off += n * (size_t)blocks->there;
     blocks->local += (ptrdiff_t)n * blocks->here;
@@ -236,7 +236,7 @@ static int put_pieces(struct wsh_ctx *ctx, struct blocks *blocks)
                                &blocks->shape, &taken);
         wsh_ctx_unlock(ctx);
         if (!rc)
-            pass(blocks, taken);
+            blocks_advance(blocks, taken);
     }
     return rc == -ENOTSUP ? 0 : rc;
 }
@@ -247,12 +247,12 @@ int wsh_iput_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void 
     struct blocks blocks = {*to, (char *)src, *shape, shape->dst_stride, shape->src_stride};
     int rc;
 
-    pass(&blocks, *taken);
+    blocks_advance(&blocks, *taken);
     rc = put_pieces(ctx, &blocks);
     while (blocks.shape.nelems && !rc) {
         rc = put_once(ctx, &blocks.to, blocks.local, shape->block, done);
         if (!rc)
-            pass(&blocks, 1);
+            blocks_advance(&blocks, 1);
     }
     *taken = shape->nelems - blocks.shape.nelems;
     return rc;
@@ -264,11 +264,11 @@ int wsh_iget_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst,
     struct blocks blocks = {*to, dst, *shape, shape->src_stride, shape->dst_stride};
     int rc = 0;
 
-    pass(&blocks, *taken);
+    blocks_advance(&blocks, *taken);
     while (blocks.shape.nelems && !rc) {
         rc = get_once(ctx, &blocks.to, blocks.local, shape->block, done);
         if (!rc)
-            pass(&blocks, 1);
+            blocks_advance(&blocks, 1);
     }
     *taken = shape->nelems - blocks.shape.nelems;
     return rc;
@@ -311,7 +311,7 @@ int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_s
 
     if (!shape->nelems || !shape->block)
         return 0;
-    rc = wsh_op_target_with(ctx, sym, span(shape, shape->dst_stride), pe, src, &iput.op.to);
+    rc = wsh_op_target_with(ctx, sym, shape_span(shape, shape->dst_stride), pe, src, &iput.op.to);
     return rc ? rc : run_strided(&iput);
 }
 
@@ -323,6 +323,6 @@ int wsh_iget(struct wsh_ctx *ctx, void *dst, const void *sym, const struct wsh_s
 
     if (!shape->nelems || !shape->block)
         return 0;
-    rc = wsh_op_target_with(ctx, sym, span(shape, shape->src_stride), pe, dst, &iget.op.to);
+    rc = wsh_op_target_with(ctx, sym, shape_span(shape, shape->src_stride), pe, dst, &iget.op.to);
     return rc ? rc : run_strided(&iget);
 }

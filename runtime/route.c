@@ -180,7 +180,7 @@ static int fill_segment(struct wsh_job *job, int seg, enum wsh_route_entry entry
 }
 
 /* Some PE's host segments have different transports. */
-static bool has_mixed_roads(const struct wsh_job *job)
+static bool has_mixed_paths(const struct wsh_job *job)
 {
     for (int pe = 0; pe < job->n_pes && job->heap.seg[WSH_SEG_STATIC].base; pe++) {
         const struct wsh_rmem *data = wsh_route_main(&job->routes, pe, WSH_SEG_STATIC),
@@ -204,7 +204,7 @@ static int fill_host(struct wsh_job *job, const struct wsh_peer_blob *peers)
             rc = fill_segment(job, seg, WSH_ENTRY_MAIN, fill_main, peers);
     for (int pe = 0; pe < job->n_pes && !rc; pe++)
         wsh_info(WSH_SUB_TRANSPORT, "PE %d is reached by %s", pe, wsh_route_name(job, pe));
-    job->mixed = !rc && has_mixed_roads(job);
+    job->mixed = !rc && has_mixed_paths(job);
     return rc;
 }
 
@@ -258,7 +258,7 @@ void wsh_route_close_device(struct wsh_job *job)
         entry_close(job, seg, WSH_ENTRY_OTHER);
     wsh_route_close_from(job, job->device.first_tp);
     job->routes.nics = false;
-    job->mixed = has_mixed_roads(job);
+    job->mixed = has_mixed_paths(job);
 }
 
 void wsh_route_close(struct wsh_job *job)

@@ -13,7 +13,7 @@
 
 #include "transports/transport.h"
 
-#define WSH_TP_MAX 8 /* transports open at the same time: as many as struct wsh_roads has bits */
+#define WSH_TP_MAX 8 /* transports open at the same time: as many as struct wsh_paths has bits */
 
 struct wsh_job;
 struct wsh_peer_blob;

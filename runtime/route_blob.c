@@ -41,12 +41,12 @@ struct blob_tp {
     uint32_t mem_len[WSH_SEGS];
 };
 
-static size_t padded(size_t len)
+static size_t len_padded(size_t len)
 {
     return (len + 7) & ~(size_t)7;
 }
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t len)
+static uint64_t hash_mix(uint64_t hash, const void *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
@@ -65,7 +65,7 @@ static uint64_t machine_id(void)
         close(fd);
     if (!known)
         return 0;
-    return mix(mix(0xcbf29ce484222325u, boot, sizeof boot), &net.st_ino, sizeof net.st_ino);
+    return hash_mix(hash_mix(0xcbf29ce484222325u, boot, sizeof boot), &net.st_ino, sizeof net.st_ino);
 }
 
 /* PEs share memory if they are on one machine as above, and are not told to play different hosts. */
@@ -75,8 +75,8 @@ static uint64_t host_id(const struct wsh_job *job)
     uint64_t hash = machine_id();
 
     gethostname(host, sizeof host - 1);
-    hash = mix(hash, host, strlen(host));
-    return mix(hash, &job->env.node_emulated, sizeof job->env.node_emulated);
+    hash = hash_mix(hash, host, strlen(host));
+    return hash_mix(hash, &job->env.node_emulated, sizeof job->env.node_emulated);
 }
 
 /* The processors that this PE may use; all of the machine's where they are more than a cpu_set_t holds. */
@@ -99,7 +99,7 @@ static size_t tp_size(const struct wsh_route_keys *keys)
 
     for (int seg = 0; seg < WSH_SEGS; seg++)
         len += keys->mem[seg].len;
-    return padded(len);
+    return len_padded(len);
 }
 
 static void pack_tp(char *at, const char *name, const struct wsh_route_keys *keys)
@@ -177,14 +177,14 @@ static bool is_whole(const char *bytes, size_t len)
         for (int seg = 0; seg < WSH_SEGS; seg++)
             if (tp.mem_len[seg] > WSH_TP_MEM_MAX)
                 return false;
-        if (len - at < padded(sizeof tp + body_size(&tp)))
+        if (len - at < len_padded(sizeof tp + body_size(&tp)))
             return false;
-        at += padded(sizeof tp + body_size(&tp));
+        at += len_padded(sizeof tp + body_size(&tp));
     }
     return at == len;
 }
 
-static int check(const struct wsh_job *job, int pe, const char *bytes, size_t len)
+static int blob_check(const struct wsh_job *job, int pe, const char *bytes, size_t len)
 {
     const struct blob_head *head = (const struct blob_head *)bytes;
 
@@ -218,7 +218,7 @@ static int check(const struct wsh_job *job, int pe, const char *bytes, size_t le
 int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, int pe, void *bytes, size_t len)
 {
     *blob = (struct wsh_peer_blob){bytes, len};
-    return check(job, pe, bytes, len);
+    return blob_check(job, pe, bytes, len);
 }
 
 void wsh_peer_blob_close(struct wsh_peer_blob *blob)
@@ -295,7 +295,7 @@ static const char *find_tp(const struct wsh_peer_blob *blob, const char *name, s
         memcpy(tp, at, sizeof *tp);
         if (!strcmp(tp->name, name))
             return at + sizeof *tp;
-        at += padded(sizeof *tp + body_size(tp));
+        at += len_padded(sizeof *tp + body_size(tp));
     }
     return NULL;
 }

@@ -23,7 +23,7 @@ bool wsh_route_has_nics(const struct wsh_job *job, unsigned tp)
     return job->routes.nics && takes_device(job, tp);
 }
 
-static const char *obstacle(const struct wsh_job *job)
+static const char *nics_obstacle(const struct wsh_job *job)
 {
     if (job->env.hmem == HMEM_OFF)
         return "SHMEM_HMEM=off";
@@ -41,7 +41,7 @@ static const char *obstacle(const struct wsh_job *job)
 void wsh_route_choose_nics(struct wsh_job *job)
 {
     bool many = wsh_hosts_are_many(job);
-    const char *why = many ? obstacle(job) : NULL;
+    const char *why = many ? nics_obstacle(job) : NULL;
 
     job->routes.nics = many && !why;
     if (why)

@@ -87,11 +87,11 @@ static int register_memory(struct wsh_job *job, unsigned tp)
     return rc;
 }
 
-static int meet_host(const struct wsh_tp_params *params, const void *mine, size_t len, void *all)
+static int exchange_host(const struct wsh_tp_params *params, const void *mine, size_t len, void *all)
 {
     struct wsh_boot *boot = &((struct wsh_job *)params->core)->boot;
 
-    return boot->ops->meet_host ? boot->ops->meet_host(boot, mine, len, all) : -ENOTSUP;
+    return boot->ops->exchange_host ? boot->ops->exchange_host(boot, mine, len, all) : -ENOTSUP;
 }
 
 static int say_full(const struct wsh_tp_ops *ops)
@@ -115,7 +115,7 @@ static int open_known(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
                                          .hmem = wsh_route_wants_nics(job),
                                          .loopback = job->loopback,
                                          .gpu = ops->device ? &job->device.gpu : NULL,
-                                         .meet_host = meet_host,
+                                         .exchange_host = exchange_host,
                                          .core = job};
 
     return ops->open(&params, &job->tp[tp], &job->limits[tp]);

@@ -22,7 +22,7 @@ static bool wants_batch(const struct wsh_ctx *ctx)
  * Progress sends a batch that rests, by a thread of its own, whatever the program promised about its threads: the
  * context is locked meanwhile. The list's lock keeps that thread out while the batch comes or goes.
  */
-static void publish(struct wsh_ctx *ctx, struct wsh_batch *batch)
+static void batch_publish(struct wsh_ctx *ctx, struct wsh_batch *batch)
 {
     struct wsh_job *job = ctx->job;
     int more = (batch != NULL) - (ctx->batch != NULL);
@@ -55,7 +55,7 @@ int wsh_session_start(struct wsh_ctx *ctx, long options, const size_t *total_ops
     if (!ctx->kept_batch)
         return -ENOMEM;
     wsh_batch_expect(ctx->kept_batch, session->total_ops);
-    publish(ctx, ctx->kept_batch);
+    batch_publish(ctx, ctx->kept_batch);
     return 0;
 }
 
@@ -65,7 +65,7 @@ int wsh_session_stop(struct wsh_ctx *ctx)
     int rc = ctx->batch ? wsh_batch_flush(ctx->batch) : 0;
 
     if (ctx->batch)
-        publish(ctx, NULL);
+        batch_publish(ctx, NULL);
     ctx->session = (struct wsh_session){0};
     return rc;
 }

@@ -19,7 +19,7 @@ struct put_signal {
  * Data by a NIC, and a signal that staging holds back until they are there. -EXDEV: not with these transports, or of so
  * few bytes that their `done` does not say that they are there.
  */
-static int by_two_roads(struct put_signal *ps)
+static int put_signal_by_two_tps(struct put_signal *ps)
 {
     const struct wsh_target *to = &ps->op.to;
     struct wsh_ctx *ctx = ps->op.ctx;
@@ -46,7 +46,7 @@ static inline int put_signal_once(struct put_signal *ps)
 
     wsh_ctx_lock(ps->op.ctx);
     if (wsh_unlikely(ps->sig.rmem->tp != to->rmem->tp))
-        rc = by_two_roads(ps);
+        rc = put_signal_by_two_tps(ps);
     else
         rc = wsh_op_ops(to)->put_signal(wsh_op_tctx(ps->op.ctx, to), to->rmem, to->off, ps->src, ps->len,
                                         &ps->sig, ps->done);
@@ -108,7 +108,7 @@ static int put_then_signal(const struct put_signal *ps, void *sym, const struct 
     return rc ? rc : wsh_signal_send(ctx, signal, pe);
 }
 
-static inline int run(struct put_signal *ps, void *sym, const struct wsh_signal *signal, int pe)
+static inline int put_signal_run(struct put_signal *ps, void *sym, const struct wsh_signal *signal, int pe)
 {
     struct wsh_ctx *ctx = ps->op.ctx;
     struct wsh_target at;
@@ -135,7 +135,7 @@ WSH_NO_ARRAYS int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src
     struct wsh_done done = {0};
     struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}, &done};
 
-    return run(&ps, sym, signal, pe);
+    return put_signal_run(&ps, sym, signal, pe);
 }
 
 WSH_NO_ARRAYS int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
@@ -149,5 +149,5 @@ int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size
 {
     struct put_signal ps = {{"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, done};
 
-    return run(&ps, sym, signal, pe);
+    return put_signal_run(&ps, sym, signal, pe);
 }

@@ -14,7 +14,7 @@
 /* A program may still hold the handle of a team that it has destroyed. */
 static struct wsh_slots slots = WSH_SLOTS_OF(struct wsh_team);
 
-static void fill(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes)
+static void team_fill(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes)
 {
     *team = (struct wsh_team){.job = job, .my_pe = -1, .n_pes = n_pes, .members = members};
     for (int pe = 0; pe < n_pes; pe++)
@@ -24,7 +24,7 @@ static void fill(struct wsh_team *team, struct wsh_job *job, int *members, int n
 
 int wsh_team_init(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes)
 {
-    fill(team, job, members, n_pes);
+    team_fill(team, job, members, n_pes);
     return wsh_coll_open(team, job->n_pes);
 }
 
@@ -60,7 +60,7 @@ struct wsh_team *wsh_team_open(struct wsh_job *job, int *members, int n_pes)
         free(members);
         return NULL;
     }
-    fill(team, job, members, n_pes);
+    team_fill(team, job, members, n_pes);
     if (!wsh_coll_prepare(team))
         return team;
     free(members);

@@ -93,7 +93,7 @@ static bool take_rows(struct wsh_job *job, const struct rows *rows)
  * Where threads split other parents at the same time, a row may be gone when it is to be taken: then all give it back
  * and look again, beginning elsewhere than those others.
  */
-static int agree(struct wsh_team *parent, struct rows *rows)
+static int rows_agree(struct wsh_team *parent, struct rows *rows)
 {
     struct wsh_job *job = parent->job;
     int rc = find_rows(parent, rows, 0), from = 0;
@@ -129,7 +129,7 @@ int wsh_team_split_strided(struct wsh_team *parent, const struct wsh_triplet *tr
     if (rows.member)
         fresh = wsh_team_open(parent->job, wsh_team_list(parent, triplet), triplet->size);
     rows.ok = fresh || !rows.member;
-    rc = agree(parent, &rows);
+    rc = rows_agree(parent, &rows);
     if (rc) {
         wsh_team_close(fresh);
         return rc;
@@ -168,7 +168,7 @@ int wsh_team_split_2d(struct wsh_team *parent, int xrange, const int num_context
     rows.sizes[1] = (parent->n_pes + xrange - 1) / xrange;
     open_axes(parent, xrange, teams);
     rows.ok = teams[0] && teams[1];
-    rc = agree(parent, &rows);
+    rc = rows_agree(parent, &rows);
     for (int i = 0; i < 2; i++) {
         if (rc) {
             wsh_team_close(teams[i]);

@@ -31,11 +31,11 @@ struct waiter {
     void *arg;
     unsigned spins; /* tries before the first yield */
     unsigned tries; /* since something last moved */
-    bool tired;     /* … and for so long that it may sleep */
+    bool may_sleep; /* … and for so long that it may sleep */
     unsigned sleep_us;
     unsigned reports; /* SIGUSR1 generations answered */
-    double started, young,
-        next_report; /* young: when something last moved, as far as the clock was looked at */
+    double started, idle_since,
+        next_report; /* idle_since: when something last moved, as far as the clock was looked at */
 };
 
 static struct wsh_job *report_job; /* whose waits SIGUSR1 asks about */
@@ -52,7 +52,7 @@ double wsh_wait_now(void)
 }
 
 /* What a thread that serves `part` has to do with transport `tp`; NULL: nothing. */
-static struct wsh_tp *served(const struct wsh_job *job, unsigned tp, int part)
+static struct wsh_tp *tp_served(const struct wsh_job *job, unsigned tp, int part)
 {
     struct wsh_tp *whole = job->tp[tp], *its;
 
@@ -69,7 +69,7 @@ static int progress_part(struct wsh_job *job, int part)
     int moved = 0;
 
     for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
-        struct wsh_tp *its = served(job, tp, part);
+        struct wsh_tp *its = tp_served(job, tp, part);
         int rc = its ? its->ops->progress(its) : 0;
 
         if (rc < 0)
@@ -98,7 +98,7 @@ int wsh_wait_progress(struct wsh_job *job)
     return progress_with(job, WSH_ALL_PARTS);
 }
 
-static void report(const struct waiter *waiter, double waited)
+static void waiter_report(const struct waiter *waiter, double waited)
 {
     char text[512] = "", also[512] = "";
 
@@ -114,13 +114,13 @@ unsigned wsh_wait_asked(void)
     return __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
 }
 
-static void beat(struct wsh_wait_pulse *pulse)
+static void pulse_beat(struct wsh_wait_pulse *pulse)
 {
     __atomic_store_n(&pulse->beats, pulse->beats + 1, __ATOMIC_RELAXED);
 }
 
 /* Looks at the clock, the proxy and SIGUSR1; called every CLOCK_EVERY-th idle step, and before every sleep. */
-static void look_at_clock(struct waiter *waiter)
+static void waiter_look_at_clock(struct waiter *waiter)
 {
     unsigned asked = wsh_wait_asked();
     double limit = waiter->job->env.hang_seconds, time = wsh_wait_now();
@@ -129,14 +129,14 @@ static void look_at_clock(struct waiter *waiter)
         waiter->started = time;
         waiter->next_report = limit > 0 ? time + limit : 0;
     }
-    if (!waiter->young)
-        waiter->young = time;
+    if (!waiter->idle_since)
+        waiter->idle_since = time;
     if (own_pulse)
-        beat(own_pulse);
+        pulse_beat(own_pulse);
     wsh_proxy_watch();
-    waiter->tired = time - waiter->young > waiter->job->tuning.yield_seconds;
+    waiter->may_sleep = time - waiter->idle_since > waiter->job->tuning.yield_seconds;
     if (asked != waiter->reports || (waiter->next_report && time >= waiter->next_report)) {
-        report(waiter, time - waiter->started);
+        waiter_report(waiter, time - waiter->started);
         if (asked == waiter->reports)
             waiter->next_report = time + 2 * (time - waiter->started);
         waiter->reports = asked;
@@ -168,7 +168,7 @@ static bool sleep_for_work(struct wsh_job *job, int part, unsigned us)
     nfds_t n = 0;
 
     for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
-        struct wsh_tp *its = served(job, tp, part);
+        struct wsh_tp *its = tp_served(job, tp, part);
         int fd = its ? its->ops->wait_fd(its) : -ENODEV;
 
         if (fd == -EAGAIN) {
@@ -188,16 +188,16 @@ static bool sleep_for_work(struct wsh_job *job, int part, unsigned us)
  * Something moves again: wait without sleeping. Needed besides progress's own report, because a peer's write into
  * this PE's memory is served without any event here.
  */
-static void become_young(struct waiter *waiter)
+static void waiter_restart(struct waiter *waiter)
 {
     waiter->tries = 0;
-    waiter->tired = false;
-    waiter->young = 0;
+    waiter->may_sleep = false;
+    waiter->idle_since = 0;
     waiter->sleep_us = SLEEP_MIN_US;
 }
 
 /* Gives way: the core stays ours for a moment, then goes to others, then sleeps, longer each time. */
-static void give_way(struct waiter *waiter)
+static void waiter_back_off(struct waiter *waiter)
 {
     unsigned tries = ++waiter->tries;
 
@@ -205,20 +205,20 @@ static void give_way(struct waiter *waiter)
         wsh_cpu_relax();
         return;
     }
-    if (!waiter->tired) {
+    if (!waiter->may_sleep) {
         if (tries % CLOCK_EVERY == 0)
-            look_at_clock(waiter);
+            waiter_look_at_clock(waiter);
         sched_yield();
         return;
     }
-    look_at_clock(waiter);
+    waiter_look_at_clock(waiter);
     if (sleep_for_work(waiter->job, WSH_ALL_PARTS, waiter->sleep_us))
-        become_young(waiter);
+        waiter_restart(waiter);
     else
         waiter->sleep_us = waiter->sleep_us * 2 < SLEEP_MAX_US ? waiter->sleep_us * 2 : SLEEP_MAX_US;
 }
 
-/* The loop. Something that moved makes the wait young again. */
+/* The loop. Something that moved makes the wait idle_since again. */
 static int wait_loop(struct waiter *waiter, wsh_wait_try try)
 {
     int rc, moved;
@@ -231,9 +231,9 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
         if (moved < 0)
             return moved;
         if (moved > 0)
-            become_young(waiter);
+            waiter_restart(waiter);
         else
-            give_way(waiter);
+            waiter_back_off(waiter);
     }
 }
 
@@ -303,16 +303,16 @@ static int run_once(struct wsh_job *job, int (*step)(void *arg), void *arg)
     return rc < 0 ? rc : moved < 0 ? moved : rc | moved;
 }
 
-/* Gives way after a round in which nothing moved; `young`: when something last did, 0 = just now. */
-static void rest(struct wsh_job *job, unsigned tries, double *young, unsigned *us)
+/* Gives way after a round in which nothing moved; `idle_since`: when something last did, 0 = just now. */
+static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_since, unsigned *us)
 {
     if (tries < job->tuning.spins) {
         wsh_cpu_relax();
         return;
     }
-    if (!*young)
-        *young = wsh_wait_now();
-    if (wsh_wait_now() - *young < job->tuning.yield_seconds) {
+    if (!*idle_since)
+        *idle_since = wsh_wait_now();
+    if (wsh_wait_now() - *idle_since < job->tuning.yield_seconds) {
         sched_yield();
         return;
     }
@@ -324,19 +324,19 @@ int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), 
                  struct wsh_wait_pulse *pulse)
 {
     unsigned us = SLEEP_MIN_US, tries = 0;
-    double young = 0;
+    double idle_since = 0;
     int rc = 0;
 
     own_pulse = pulse;
     __atomic_store_n(&pulse->tid, gettid(), __ATOMIC_RELAXED);
     /* Acquire: partner is the release store of whoever ends the thread. */
     while (rc >= 0 && !__atomic_load_n(stop, __ATOMIC_ACQUIRE)) {
-        beat(pulse);
+        pulse_beat(pulse);
         rc = run_once(job, step, arg);
         if (rc > 0)
-            tries = 0, us = SLEEP_MIN_US, young = 0;
+            tries = 0, us = SLEEP_MIN_US, idle_since = 0;
         else if (!rc)
-            rest(job, ++tries, &young, &us);
+            server_back_off(job, ++tries, &idle_since, &us);
     }
     __atomic_store_n(&pulse->tid, 0, __ATOMIC_RELAXED);
     return rc < 0 ? rc : 0;
@@ -350,15 +350,15 @@ int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), 
  */
 void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
 {
-    bool crowded = local_pes > n_cores;
+    bool oversubscribed = local_pes > n_cores;
 
-    job->tuning.spins = !crowded ? 2000 : job->network ? 0 : 20;
+    job->tuning.spins = !oversubscribed ? 2000 : job->network ? 0 : 20;
     job->tuning.cores = n_cores;
     if (job->env.spin_us >= 0) {
         job->tuning.spins = (unsigned)job->env.spin_us * 25;
         job->tuning.cores = INT_MAX;
     }
-    job->tuning.yield_seconds = crowded ? 0.003 : 0.02;
+    job->tuning.yield_seconds = oversubscribed ? 0.003 : 0.02;
 }
 
 static void on_sigusr1(int signo)

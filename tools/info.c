@@ -25,7 +25,7 @@ struct view {
     int pes;              /* PEs a host; 0: one for each GPU */
 };
 
-static void usage(void)
+static void usage_print(void)
 {
     puts("Usage: warpshmem-info [options]\n"
          "Shows the settings of warpshmem, where each comes from, and what this machine offers.\n\n"
@@ -77,7 +77,7 @@ static void print_devs(const char *what, const struct wsh_topo_dev *dev, int n, 
                dev[i].pci, dev[i].place.numa);
 }
 
-static int load_picture(const struct view *view, struct wsh_env *env, struct wsh_topo *topo)
+static int topology_load(const struct view *view, struct wsh_env *env, struct wsh_topo *topo)
 {
     int rc = wsh_env_load(env);
 
@@ -89,7 +89,7 @@ static int show_topo(const struct view *view)
     struct wsh_topo topo;
     struct wsh_env env;
 
-    if (load_picture(view, &env, &topo))
+    if (topology_load(view, &env, &topo))
         return 1;
     printf(view->parsable ? "machine:%d:%d:%d:%d\n"
                           : "%d package(s), %d core(s), %d hardware thread(s), %d NUMA node(s)\n",
@@ -168,7 +168,7 @@ static int show_nics(const struct view *view)
     struct wsh_topo topo;
     struct wsh_env env;
 
-    if (load_picture(view, &env, &topo))
+    if (topology_load(view, &env, &topo))
         return 1;
     if (!topo.n_nics && !view->parsable) {
         puts("no RDMA NIC: PEs on other hosts are reached over sockets, by libfabric's provider tcp or net");
@@ -188,7 +188,7 @@ static int show_collectives(const struct view *view)
 }
 
 /* One checked thing: name, whether it holds, and what it is or how to cure it. */
-static int say(const struct view *view, const char *name, bool ok, const char *text)
+static int check_print(const struct view *view, const char *name, bool ok, const char *text)
 {
     printf(view->parsable ? "check:%s:%s:%s\n" : "%-12s %-4s %s\n", name, ok ? "ok" : "FAIL", text);
     return !ok;
@@ -200,9 +200,9 @@ static int check_shared_memory(const struct view *view)
 
     if (fd >= 0)
         close(fd);
-    return say(view, "memory", fd >= 0,
-               fd >= 0 ? "memfd_create works (shared symmetric heap)"
-                       : "memfd_create is refused; allow it in the container's profile");
+    return check_print(view, "memory", fd >= 0,
+                       fd >= 0 ? "memfd_create works (shared symmetric heap)"
+                               : "memfd_create is refused; allow it in the container's profile");
 }
 
 static int check_libfabric(const struct view *view)
@@ -212,11 +212,11 @@ static int check_libfabric(const struct view *view)
     char text[96];
 
     if (!version)
-        return say(view, "libfabric", false,
-                   "libfabric.so.1 is not found: PEs on other hosts cannot be reached "
-                   "(apt install libfabric1)");
+        return check_print(view, "libfabric", false,
+                           "libfabric.so.1 is not found: PEs on other hosts cannot be reached "
+                           "(apt install libfabric1)");
     snprintf(text, sizeof text, "version %u.%u", version() >> 16, version() & 0xffff);
-    return say(view, "libfabric", (version() >> 16) > 1 || (version() & 0xffff) >= 17, text);
+    return check_print(view, "libfabric", (version() >> 16) > 1 || (version() & 0xffff) >= 17, text);
 }
 
 static int check_memlock(const struct view *view)
@@ -226,10 +226,10 @@ static int check_memlock(const struct view *view)
 
     getrlimit(RLIMIT_MEMLOCK, &limit);
     if (limit.rlim_cur == RLIM_INFINITY)
-        return say(view, "memlock", true, "unlimited");
+        return check_print(view, "memlock", true, "unlimited");
     snprintf(text, sizeof text, "%llu KiB: enough for tcp; EFA and verbs need `ulimit -l unlimited`",
              (unsigned long long)limit.rlim_cur / 1024);
-    return say(view, "memlock", true, text);
+    return check_print(view, "memlock", true, text);
 }
 
 static int check_gpus(const struct view *view)
@@ -240,10 +240,10 @@ static int check_gpus(const struct view *view)
         char name[64], pci[32];
 
         if (wsh_cuda_describe(0, name, sizeof name, pci, sizeof pci))
-            return say(view, "GPU", false, "the CUDA driver does not answer; see nvidia-smi");
+            return check_print(view, "GPU", false, "the CUDA driver does not answer; see nvidia-smi");
         snprintf(text, sizeof text, "%d x %s, the first at %s", wsh_cuda_count(), name, pci);
     }
-    return say(view, "GPU", true, text);
+    return check_print(view, "GPU", true, text);
 }
 
 /* What holds, but only as far as the text says. */
@@ -260,16 +260,18 @@ static int check_secret(const struct view *view)
     char text[256];
 
     if (wsh_random_fill(&secret, sizeof secret))
-        return say(view, "secret", false, "getrandom is refused; allow it in the container's profile");
+        return check_print(view, "secret", false,
+                           "getrandom is refused; allow it in the container's profile");
     if (!nspace)
-        return say(
+        return check_print(
             view, "secret", true,
             "oshrun's jobs: 128 random bits that only this user's processes see; for jobs of srun or mpirun, "
             "start this check by them");
     if (!strncmp(nspace, "oshrun-", strlen("oshrun-")))
-        return say(view, "secret", true, "128 random bits from oshrun, that only this user's processes see");
+        return check_print(view, "secret", true,
+                           "128 random bits from oshrun, that only this user's processes see");
     if (mode && strstr(mode, "munge"))
-        return say(view, "secret", true, "goes through PMIx, which checks users by munge");
+        return check_print(view, "secret", true, "goes through PMIx, which checks users by munge");
     snprintf(text, sizeof text,
              "goes through PMIx, whose check of users is '%s': over TCP other users of this machine can "
              "read it; configure munge for the launcher",
@@ -293,7 +295,8 @@ static void check_traffic(const struct view *view, const struct wsh_env *env)
 static int show_checks(const struct view *view)
 {
     struct wsh_env env;
-    int bad = say(view, "settings", wsh_env_load(&env) == 0, "all values are valid, or see the lines above");
+    int bad = check_print(view, "settings", wsh_env_load(&env) == 0,
+                          "all values are valid, or see the lines above");
 
     bad |= check_shared_memory(view);
     bad |= check_libfabric(view);
@@ -339,7 +342,7 @@ static int read_options(int argc, char **argv, struct view *view)
         case 'c': view->check = true; break;
         case 'p': view->parsable = true; break;
         case 'V': puts("warpshmem " WSH_PACKAGE_VERSION ", OpenSHMEM 1.6"); return 1;
-        case 'h': usage(); return 1;
+        case 'h': usage_print(); return 1;
         case 'N':
             view->nics = true;
             if (read_pes(optarg, &view->pes))

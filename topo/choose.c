@@ -107,8 +107,8 @@ int wsh_topo_choose(const struct wsh_topo *topo, const struct wsh_env *env,
     return rc;
 }
 
-int wsh_topo_tell(const struct wsh_topo *topo, const struct wsh_env *env, const struct wsh_topo_local *local,
-                  struct wsh_topo_pe *pe)
+int wsh_topo_pe_fill(const struct wsh_topo *topo, const struct wsh_env *env,
+                     const struct wsh_topo_local *local, struct wsh_topo_pe *pe)
 {
     struct wsh_whereabouts w;
     int rc = wsh_whereabouts_find(&w, topo, env->pe_gpu, local);

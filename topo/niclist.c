@@ -12,7 +12,7 @@
 
 #define BIT(i) ((uint64_t)1 << (i))
 
-static bool names(const char *word, const struct wsh_topo_dev *nic)
+static bool word_names(const char *word, const struct wsh_topo_dev *nic)
 {
     char device[128];
 
@@ -20,18 +20,18 @@ static bool names(const char *word, const struct wsh_topo_dev *nic)
     return !strcasecmp(word, nic->pci) || (*device && !fnmatch(device, nic->name, 0));
 }
 
-static uint64_t named(const char *word, const struct wsh_topo_dev *nic, int n)
+static uint64_t nics_named(const char *word, const struct wsh_topo_dev *nic, int n)
 {
     uint64_t set = 0;
 
     for (int i = 0; i < n; i++)
-        if (names(word, &nic[i]))
+        if (word_names(word, &nic[i]))
             set |= BIT(i);
     return set;
 }
 
 /* All NICs that the list names; `setting` not NULL: warns of words that name none. */
-static uint64_t listed(const char *list, const char *setting, const struct wsh_topo_dev *nic, int n)
+static uint64_t nics_listed(const char *list, const char *setting, const struct wsh_topo_dev *nic, int n)
 {
     uint64_t set = 0;
 
@@ -41,7 +41,7 @@ static uint64_t listed(const char *list, const char *setting, const struct wsh_t
         uint64_t some;
 
         snprintf(word, sizeof word, "%.*s", (int)len, at);
-        some = named(word, nic, n);
+        some = nics_named(word, nic, n);
         if (setting && !some)
             wsh_warn("%s: this host has no NIC '%s'; see warpshmem-info --nics", setting, word);
         set |= some;
@@ -50,7 +50,7 @@ static uint64_t listed(const char *list, const char *setting, const struct wsh_t
     return set;
 }
 
-static int refuse(const struct wsh_topo_dev *nic, int n, const char *include, const char *exclude)
+static int lists_refuse(const struct wsh_topo_dev *nic, int n, const char *include, const char *exclude)
 {
     char here[512] = "";
     size_t used = 0;
@@ -69,14 +69,14 @@ int wsh_niclist_filter(const struct wsh_topo_dev *nic, int n, const char *includ
 
     *usable = all;
     if (include && *include == '^')
-        *usable = all & ~listed(include + 1, NULL, nic, n);
+        *usable = all & ~nics_listed(include + 1, NULL, nic, n);
     else if (include)
-        *usable = listed(include, NULL, nic, n);
+        *usable = nics_listed(include, NULL, nic, n);
     if (exclude)
-        *usable &= ~listed(exclude, NULL, nic, n);
+        *usable &= ~nics_listed(exclude, NULL, nic, n);
     if (n && !*usable)
-        return refuse(nic, n, include, exclude);
+        return lists_refuse(nic, n, include, exclude);
     if (n && include && *include != '^')
-        listed(include, "SHMEM_NICS", nic, n);
+        nics_listed(include, "SHMEM_NICS", nic, n);
     return 0;
 }

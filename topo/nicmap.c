@@ -80,7 +80,7 @@ static bool is_better(const struct sharing *s, int pe, int a, int b)
 }
 
 /* Gives the PE NICs from the set until it has `want`. */
-static void take(struct sharing *s, int pe, uint64_t set, int want)
+static void nics_take(struct sharing *s, int pe, uint64_t set, int want)
 {
     struct wsh_topo_rails *rails = &s->rails[pe];
 
@@ -100,7 +100,7 @@ static void take(struct sharing *s, int pe, uint64_t set, int want)
 }
 
 /* PEs that have only these NICs, or some of them, near: they want nothing else. */
-static int share(const struct sharing *s, int pe)
+static int nics_share(const struct sharing *s, int pe)
 {
     int nics = __builtin_popcountll(s->nearest[pe]), pes = 0, n;
 
@@ -116,9 +116,9 @@ static void share_out(struct sharing *s)
     for (int size = 1; size <= s->ask->n_nics; size++)
         for (int pe = 0; pe < s->ask->n_pes; pe++)
             if (__builtin_popcountll(s->nearest[pe]) == size)
-                take(s, pe, s->nearest[pe], s->ask->per_pe ? s->ask->per_pe : share(s, pe));
+                nics_take(s, pe, s->nearest[pe], s->ask->per_pe ? s->ask->per_pe : nics_share(s, pe));
     for (int pe = 0; pe < s->ask->n_pes && s->ask->per_pe; pe++)
-        take(s, pe, s->ask->usable, s->ask->per_pe);
+        nics_take(s, pe, s->ask->usable, s->ask->per_pe);
 }
 
 int wsh_nicmap_make(const struct wsh_nicmap_ask *ask, struct wsh_topo_rails *rails)

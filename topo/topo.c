@@ -19,7 +19,7 @@
 
 static const struct wsh_topo_place nowhere = {.numa = -1, .package = -1, .root = -1};
 
-static int count(hwloc_topology_t tree, hwloc_obj_type_t type)
+static int objs_count(hwloc_topology_t tree, hwloc_obj_type_t type)
 {
     int n = hwloc_get_nbobjs_by_type(tree, type);
 
@@ -27,7 +27,7 @@ static int count(hwloc_topology_t tree, hwloc_obj_type_t type)
 }
 
 /* The one object of `type` whose processors include all of `set`, or NULL. */
-static hwloc_obj_t around(hwloc_topology_t tree, hwloc_obj_type_t type, hwloc_const_cpuset_t set)
+static hwloc_obj_t obj_around(hwloc_topology_t tree, hwloc_obj_type_t type, hwloc_const_cpuset_t set)
 {
     for (hwloc_obj_t obj = NULL; (obj = hwloc_get_next_obj_by_type(tree, type, obj));)
         if (obj->cpuset && hwloc_bitmap_isincluded(set, obj->cpuset))
@@ -42,8 +42,8 @@ static struct wsh_topo_place place_of_set(hwloc_topology_t tree, hwloc_const_cpu
 
     if (!set || hwloc_bitmap_iszero(set))
         return place;
-    numa = around(tree, HWLOC_OBJ_NUMANODE, set);
-    package = around(tree, HWLOC_OBJ_PACKAGE, set);
+    numa = obj_around(tree, HWLOC_OBJ_NUMANODE, set);
+    package = obj_around(tree, HWLOC_OBJ_PACKAGE, set);
     place.numa = numa ? (int)numa->os_index : -1;
     place.package = package ? (int)package->logical_index : -1;
     return place;
@@ -62,7 +62,7 @@ static struct wsh_topo_place place_of_pci(hwloc_topology_t tree, hwloc_obj_t pci
     return place;
 }
 
-static void describe(hwloc_topology_t tree, struct wsh_topo_dev *dev, hwloc_obj_t pci, const char *name)
+static void dev_describe(hwloc_topology_t tree, struct wsh_topo_dev *dev, hwloc_obj_t pci, const char *name)
 {
     const struct hwloc_pcidev_attr_s *at = &pci->attr->pcidev;
 
@@ -90,7 +90,7 @@ static void find_nics(struct wsh_topo *topo, hwloc_topology_t tree)
 {
     for (hwloc_obj_t os = NULL; (os = hwloc_get_next_osdev(tree, os)) && topo->n_nics < WSH_TOPO_NICS;)
         if (os->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS && pci_of(os))
-            describe(tree, &topo->nic[topo->n_nics++], pci_of(os), os->name);
+            dev_describe(tree, &topo->nic[topo->n_nics++], pci_of(os), os->name);
     qsort(topo->nic, (size_t)topo->n_nics, sizeof topo->nic[0], by_pci);
 }
 
@@ -98,7 +98,7 @@ static void find_gpus(struct wsh_topo *topo, hwloc_topology_t tree)
 {
     for (hwloc_obj_t pci = NULL; (pci = hwloc_get_next_pcidev(tree, pci)) && topo->n_gpus < WSH_TOPO_GPUS;)
         if (pci->attr->pcidev.vendor_id == VENDOR_NVIDIA && pci->attr->pcidev.class_id >> 8 == CLASS_DISPLAY)
-            describe(tree, &topo->gpu[topo->n_gpus++], pci, pci->name);
+            dev_describe(tree, &topo->gpu[topo->n_gpus++], pci, pci->name);
     qsort(topo->gpu, (size_t)topo->n_gpus, sizeof topo->gpu[0], by_pci);
 }
 
@@ -175,10 +175,10 @@ int wsh_topo_read(struct wsh_topo *topo, const char *xml)
     memset(topo, 0, sizeof *topo);
     if ((rc = load_tree(&tree, xml)))
         return rc;
-    topo->packages = count(tree, HWLOC_OBJ_PACKAGE);
-    topo->cores = count(tree, HWLOC_OBJ_CORE);
-    topo->pus = count(tree, HWLOC_OBJ_PU);
-    topo->numa_nodes = count(tree, HWLOC_OBJ_NUMANODE);
+    topo->packages = objs_count(tree, HWLOC_OBJ_PACKAGE);
+    topo->cores = objs_count(tree, HWLOC_OBJ_CORE);
+    topo->pus = objs_count(tree, HWLOC_OBJ_PU);
+    topo->numa_nodes = objs_count(tree, HWLOC_OBJ_NUMANODE);
     find_nics(topo, tree);
     find_gpus(topo, tree);
     find_nodes(topo, tree);

@@ -96,8 +96,8 @@ int wsh_topo_choose(const struct wsh_topo *topo, const struct wsh_env *env,
                     struct wsh_topo_rails *rails);
 
 /* Fills *pe with what this PE sends to the others of its host (local->pe is not read). 0 or a logged error. */
-int wsh_topo_tell(const struct wsh_topo *topo, const struct wsh_env *env, const struct wsh_topo_local *local,
-                  struct wsh_topo_pe *pe);
+int wsh_topo_pe_fill(const struct wsh_topo *topo, const struct wsh_env *env,
+                     const struct wsh_topo_local *local, struct wsh_topo_pe *pe);
 
 /* The processors at the NUMA nodes (or, where a NIC is at none, packages) of these rails; none where unknown. */
 void wsh_topo_near(const struct wsh_topo *topo, const struct wsh_topo_rails *rails,

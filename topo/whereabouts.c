@@ -116,7 +116,7 @@ static int guess_gpu(const struct wsh_whereabouts *w, int rank)
 }
 
 /* Place `i` of the machine's NUMA nodes or, where this PE is bound to several of them, of its packages. */
-static struct wsh_topo_place part(const struct wsh_topo *topo, int i)
+static struct wsh_topo_place part_place(const struct wsh_topo *topo, int i)
 {
     struct wsh_topo_place place = topo->here;
 
@@ -148,8 +148,8 @@ static struct wsh_topo_place guess_processors(const struct wsh_whereabouts *w, i
     if (own < 0 || rank == me)
         return topo->here;
     if (own == me % n && own != (int)((long)me * n / pes))
-        return part(topo, rank % n);
-    return part(topo, (int)((long)rank * n / pes));
+        return part_place(topo, rank % n);
+    return part_place(topo, (int)((long)rank * n / pes));
 }
 
 static int pe_reported(const struct wsh_whereabouts *w, int rank, struct wsh_topo_place *place)

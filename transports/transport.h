@@ -86,8 +86,8 @@ struct wsh_tp_params {
      * For open, by all PEs of this host or by none: all[local_size], by local rank, is what each of them gave, `len`
      * bytes. NULL or -ENOTSUP: there is no way.
      */
-    int (*meet_host)(const struct wsh_tp_params *params, const void *mine, size_t len, void *all);
-    void *core; /* for meet_host */
+    int (*exchange_host)(const struct wsh_tp_params *params, const void *mine, size_t len, void *all);
+    void *core; /* for exchange_host */
 };
 
 struct wsh_tp_limits {

@@ -144,7 +144,7 @@ err:
     return -errno;
 }
 
-void wsh_guardian_tell(int fd, pid_t group)
+void wsh_guardian_send(int fd, pid_t group)
 {
     while (write(fd, &group, sizeof group) < 0 && errno == EINTR)
         continue;
@@ -152,7 +152,7 @@ void wsh_guardian_tell(int fd, pid_t group)
 
 void wsh_guardian_dismiss(struct wsh_guardian *guardian)
 {
-    wsh_guardian_tell(guardian->fd, DISMISSED);
+    wsh_guardian_send(guardian->fd, DISMISSED);
     close(guardian->fd);
     while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
         continue;

@@ -22,7 +22,7 @@ struct wsh_guardian {
 int wsh_guardian_start(struct wsh_guardian *guardian, const char *tmpdir);
 
 /* Tells it of one process group. Async-signal-safe: each PE tells its own before it runs the program. */
-void wsh_guardian_tell(int fd, pid_t group);
+void wsh_guardian_send(int fd, pid_t group);
 
 /* Ends it in order and waits for its end. */
 void wsh_guardian_dismiss(struct wsh_guardian *guardian);

@@ -207,7 +207,7 @@ static void signals_take(struct launch *launch)
 }
 
 /* The sooner of two; negative is never. */
-static double sooner(double a, double b)
+static double time_sooner(double a, double b)
 {
     if (a < 0 || b < 0)
         return a < 0 ? b : a;
@@ -218,7 +218,7 @@ static double loop_timeout(const struct launch *launch)
 {
     double look = wsh_input_paused(&launch->input) ? 0.5 : -1;
 
-    return sooner(sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)), look);
+    return time_sooner(time_sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)), look);
 }
 
 static void loop_turn(struct launch *launch)

@@ -278,7 +278,7 @@ int wsh_server_environ(int pe, char ***env)
     return -EIO;
 }
 
-static void asked(pmix_status_t status, void *unused)
+static void event_sent(pmix_status_t status, void *unused)
 {
     (void)status, (void)unused;
 }
@@ -292,6 +292,6 @@ void wsh_server_ask(void)
 
     PMIX_LOAD_PROCID(&oshrun, "oshrun", 0);
     PMIX_INFO_LOAD(&info, PMIX_EVENT_DO_NOT_CACHE, &yes, PMIX_BOOL);
-    PMIx_Notify_event(WSH_PMIX_WHO_WAITS, &oshrun, PMIX_RANGE_LOCAL, &info, 1, asked, NULL);
+    PMIx_Notify_event(WSH_PMIX_WHO_WAITS, &oshrun, PMIX_RANGE_LOCAL, &info, 1, event_sent, NULL);
     PMIX_INFO_DESTRUCT(&info);
 }

@@ -211,7 +211,7 @@ static void pe_exec(const struct wsh_spawn *how, pid_t oshrun)
     if (getppid() != oshrun)
         _exit(OSHRUN_FAILED);
     setpgid(0, 0);
-    wsh_guardian_tell(how->guardian_fd, getpid());
+    wsh_guardian_send(how->guardian_fd, getpid());
     for (int fd = 0; fd < 3; fd++)
         dup2(how->std[fd], fd);
     if (how->cpus)

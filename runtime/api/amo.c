@@ -8,13 +8,13 @@
 #define WSH_VALUE(NAME, TYPE, OP, OPERATOR)                                                        \
     WSH_SHELL(void, NAME##_atomic_##OP, (TYPE *dest, TYPE value, int pe))                          \
     {                                                                                              \
-        amo("shmem_" #NAME "_atomic_" #OP ": dest", wsh_amo, SHMEM_CTX_DEFAULT, dest,              \
+        word_amo("shmem_" #NAME "_atomic_" #OP ": dest", wsh_amo, SHMEM_CTX_DEFAULT, dest,              \
             WSH_OP(OPERATOR, TYPE, WSH_BITS(value), 0), NULL, pe);                                 \
     }                                                                                              \
     WSH_SHELL(void, ctx_##NAME##_atomic_##OP,                                                      \
               (shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe))                                   \
     {                                                                                              \
-        amo("shmem_ctx_" #NAME "_atomic_" #OP ": dest", wsh_amo, ctx, dest,                        \
+        word_amo("shmem_ctx_" #NAME "_atomic_" #OP ": dest", wsh_amo, ctx, dest,                        \
             WSH_OP(OPERATOR, TYPE, WSH_BITS(value), 0), NULL, pe);                                 \
     }
 
@@ -23,7 +23,7 @@
     WSH_SHELL(TYPE, NAME##_atomic_##OP, (TYPE *dest, TYPE value, int pe))                          \
     {                                                                                              \
         TYPE old;                                                                                  \
-        amo("shmem_" #NAME "_atomic_" #OP ": dest", wsh_amo, SHMEM_CTX_DEFAULT, dest,              \
+        word_amo("shmem_" #NAME "_atomic_" #OP ": dest", wsh_amo, SHMEM_CTX_DEFAULT, dest,              \
             WSH_OP(OPERATOR, TYPE, WSH_BITS(value), 0), &old, pe);                                 \
         return old;                                                                                \
     }                                                                                              \
@@ -31,7 +31,7 @@
               (shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe))                                   \
     {                                                                                              \
         TYPE old;                                                                                  \
-        amo("shmem_ctx_" #NAME "_atomic_" #OP ": dest", wsh_amo, ctx, dest,                        \
+        word_amo("shmem_ctx_" #NAME "_atomic_" #OP ": dest", wsh_amo, ctx, dest,                        \
             WSH_OP(OPERATOR, TYPE, WSH_BITS(value), 0), &old, pe);                                 \
         return old;                                                                                \
     }                                                                                              \
@@ -55,14 +55,14 @@
     WSH_SHELL(TYPE, NAME##_atomic_##OP, (POINTEE *SIDE, int pe))                                   \
     {                                                                                              \
         TYPE old;                                                                                  \
-        amo("shmem_" #NAME "_atomic_" #OP ": " #SIDE, wsh_amo, SHMEM_CTX_DEFAULT, SIDE,            \
+        word_amo("shmem_" #NAME "_atomic_" #OP ": " #SIDE, wsh_amo, SHMEM_CTX_DEFAULT, SIDE,            \
             WSH_OP(OPERATOR, TYPE, CONSTANT, 0), &old, pe);                                        \
         return old;                                                                                \
     }                                                                                              \
     WSH_SHELL(TYPE, ctx_##NAME##_atomic_##OP, (shmem_ctx_t ctx, POINTEE *SIDE, int pe))            \
     {                                                                                              \
         TYPE old;                                                                                  \
-        amo("shmem_ctx_" #NAME "_atomic_" #OP ": " #SIDE, wsh_amo, ctx, SIDE,                      \
+        word_amo("shmem_ctx_" #NAME "_atomic_" #OP ": " #SIDE, wsh_amo, ctx, SIDE,                      \
             WSH_OP(OPERATOR, TYPE, CONSTANT, 0), &old, pe);                                        \
         return old;                                                                                \
     }                                                                                              \
@@ -108,12 +108,12 @@ WSH_AMO_BITWISE_TYPES(WSH_BITWISE)
 #define WSH_INC(NAME, TYPE)                                                            \
     WSH_SHELL(void, NAME##_atomic_inc, (TYPE *dest, int pe))                           \
     {                                                                                  \
-        amo("shmem_" #NAME "_atomic_inc: dest", wsh_amo, SHMEM_CTX_DEFAULT, dest,      \
+        word_amo("shmem_" #NAME "_atomic_inc: dest", wsh_amo, SHMEM_CTX_DEFAULT, dest,      \
             WSH_OP(ADD, TYPE, 1, 0), NULL, pe);                                        \
     }                                                                                  \
     WSH_SHELL(void, ctx_##NAME##_atomic_inc, (shmem_ctx_t ctx, TYPE *dest, int pe))    \
     {                                                                                  \
-        amo("shmem_ctx_" #NAME "_atomic_inc: dest", wsh_amo, ctx, dest,                \
+        word_amo("shmem_ctx_" #NAME "_atomic_inc: dest", wsh_amo, ctx, dest,                \
             WSH_OP(ADD, TYPE, 1, 0), NULL, pe);                                        \
     }
 WSH_AMO_TYPES(WSH_INC)
@@ -123,7 +123,7 @@ WSH_AMO_TYPES(WSH_INC)
     WSH_SHELL(TYPE, NAME##_atomic_compare_swap, (TYPE *dest, TYPE cond, TYPE value, int pe))       \
     {                                                                                              \
         TYPE old;                                                                                  \
-        amo("shmem_" #NAME "_atomic_compare_swap: dest", wsh_amo, SHMEM_CTX_DEFAULT, dest,         \
+        word_amo("shmem_" #NAME "_atomic_compare_swap: dest", wsh_amo, SHMEM_CTX_DEFAULT, dest,         \
             WSH_OP(CSWAP, TYPE, WSH_BITS(value), WSH_BITS(cond)), &old, pe);                       \
         return old;                                                                                \
     }                                                                                              \
@@ -131,7 +131,7 @@ WSH_AMO_TYPES(WSH_INC)
               (shmem_ctx_t ctx, TYPE *dest, TYPE cond, TYPE value, int pe))                        \
     {                                                                                              \
         TYPE old;                                                                                  \
-        amo("shmem_ctx_" #NAME "_atomic_compare_swap: dest", wsh_amo, ctx, dest,                   \
+        word_amo("shmem_ctx_" #NAME "_atomic_compare_swap: dest", wsh_amo, ctx, dest,                   \
             WSH_OP(CSWAP, TYPE, WSH_BITS(value), WSH_BITS(cond)), &old, pe);                       \
         return old;                                                                                \
     }                                                                                              \

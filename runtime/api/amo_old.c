@@ -9,14 +9,14 @@
     WSH_SHELL(TYPE, TAG, ARGS)                                                             \
     {                                                                                      \
         TYPE old;                                                                          \
-        amo("shmem_" #TAG ": " #SIDE, wsh_amo, SHMEM_CTX_DEFAULT, SIDE, OP, &old, pe);     \
+        word_amo("shmem_" #TAG ": " #SIDE, wsh_amo, SHMEM_CTX_DEFAULT, SIDE, OP, &old, pe);     \
         return old;                                                                        \
     }
 
 #define WSH_OLD_PLAIN(TAG, ARGS, OP)                                                       \
     WSH_SHELL(void, TAG, ARGS)                                                             \
     {                                                                                      \
-        amo("shmem_" #TAG ": dest", wsh_amo, SHMEM_CTX_DEFAULT, dest, OP, NULL, pe);       \
+        word_amo("shmem_" #TAG ": dest", wsh_amo, SHMEM_CTX_DEFAULT, dest, OP, NULL, pe);       \
     }
 
 #define WSH_EXTENDED(NAME, TYPE)                                                           \

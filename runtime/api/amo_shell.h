@@ -13,7 +13,7 @@
 typedef int amo_fn(struct wsh_ctx *ctx, void *sym, const struct wsh_amo *amo, void *result, int pe);
 
 /* The bit pattern of a 4- or 8-byte value of any type. */
-static WSH_INLINE uint64_t bits(const void *value, size_t width)
+static WSH_INLINE uint64_t word_bits(const void *value, size_t width)
 {
     uint64_t wide;
     uint32_t narrow;
@@ -32,8 +32,8 @@ static WSH_COLD void check_amo(const char *what, shmem_ctx_t handle, const void 
         wsh_overwrite_forget(NULL);
 }
 
-static WSH_INLINE void amo(const char *what, amo_fn *core, shmem_ctx_t handle, const void *sym,
-                           const struct wsh_amo *op, void *result, int pe)
+static WSH_INLINE void word_amo(const char *what, amo_fn *core, shmem_ctx_t handle, const void *sym,
+                                const struct wsh_amo *op, void *result, int pe)
 {
     int rc;
 
@@ -49,12 +49,12 @@ static WSH_INLINE void amo_nbi(const char *what, shmem_ctx_t handle, const void 
 {
     if (wsh_unlikely(!fetch))
         wsh_api_bad(what, "fetch is NULL");
-    amo(what, wsh_amo_nbi, handle, sym, op, fetch, pe);
+    word_amo(what, wsh_amo_nbi, handle, sym, op, fetch, pe);
 }
 
 /* The operation OPERATOR of core with its operand, and with what it compares. */
 #define WSH_OP(OPERATOR, TYPE, operand, compare) \
     (&(struct wsh_amo){WSH_AMO_##OPERATOR, sizeof(TYPE), operand, compare})
-#define WSH_BITS(value) bits(&(value), sizeof(value))
+#define WSH_BITS(value) word_bits(&(value), sizeof(value))
 
 #endif

@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Noreturn void refuse(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static _Noreturn void call_refuse(const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static _Noreturn void refuse(const char *what, const char *fmt, ...)
+static _Noreturn void call_refuse(const char *what, const char *fmt, ...)
 {
     char text[256];
     va_list args;
@@ -26,10 +27,11 @@ static _Noreturn void refuse(const char *what, const char *fmt, ...)
 void wsh_check_thread(const char *what)
 {
     if (wsh_job.thread_level < SHMEM_THREAD_SERIALIZED && !pthread_equal(wsh_job.thread, pthread_self()))
-        refuse(what,
-               "called by another thread than shmem_init, at %s; ask shmem_init_thread for "
-               "SHMEM_THREAD_MULTIPLE",
-               wsh_job.thread_level == SHMEM_THREAD_SINGLE ? "SHMEM_THREAD_SINGLE" : "SHMEM_THREAD_FUNNELED");
+        call_refuse(what,
+                    "called by another thread than shmem_init, at %s; ask shmem_init_thread for "
+                    "SHMEM_THREAD_MULTIPLE",
+                    wsh_job.thread_level == SHMEM_THREAD_SINGLE ? "SHMEM_THREAD_SINGLE"
+                                                                : "SHMEM_THREAD_FUNNELED");
 }
 
 static bool is_live(const struct wsh_ctx *wanted)
@@ -49,9 +51,11 @@ void wsh_check_ctx(const char *what, shmem_ctx_t handle)
 
     wsh_check_thread(what);
     if (!is_live(ctx))
-        refuse(what, "ctx %p is no context; it was never created, or has been destroyed", (const void *)ctx);
+        call_refuse(what, "ctx %p is no context; it was never created, or has been destroyed",
+                    (const void *)ctx);
     if ((ctx->options & SHMEM_CTX_PRIVATE) && !pthread_equal(ctx->owner, pthread_self()))
-        refuse(what, "ctx is private to another thread; create it without SHMEM_CTX_PRIVATE to share it");
+        call_refuse(what,
+                    "ctx is private to another thread; create it without SHMEM_CTX_PRIVATE to share it");
 }
 
 static bool is_live_team(const struct wsh_team *wanted)
@@ -69,20 +73,20 @@ void wsh_check_team(const char *what, const struct wsh_team *team)
 {
     wsh_check_thread(what);
     if (team && !is_live_team(team))
-        refuse(what, "team %p is no team of this PE; it was never created, or has been destroyed",
-               (const void *)team);
+        call_refuse(what, "team %p is no team of this PE; it was never created, or has been destroyed",
+                    (const void *)team);
 }
 
-static bool meet(const char *a, size_t a_len, const char *b, size_t b_len)
+static bool ranges_overlap(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     return a < b + b_len && b < a + a_len;
 }
 
 void wsh_check_apart(const char *what, const void *a, size_t a_len, const void *b, size_t b_len)
 {
-    if (a && b && a_len && b_len && meet(a, a_len, b, b_len))
-        refuse(what, "two arguments overlap: %zu bytes at %p and %zu bytes at %p; use memory apart", a_len, a,
-               b_len, b);
+    if (a && b && a_len && b_len && ranges_overlap(a, a_len, b, b_len))
+        call_refuse(what, "two arguments overlap: %zu bytes at %p and %zu bytes at %p; use memory apart",
+                    a_len, a, b_len, b);
 }
 
 /* Where this PE would load and store the `len` bytes at `sym` of `pe`; NULL where it cannot, or they are not there. */
@@ -99,7 +103,7 @@ static const char *alias_of(const struct wsh_ctx *ctx, const void *sym, size_t l
 }
 
 /* Both sides ascend: the lower of two blocks that do not meet can meet none of the other side's later ones. */
-static bool blocks_meet(const struct wsh_check_blocks *blocks, const char *far)
+static bool blocks_overlap(const struct wsh_check_blocks *blocks, const char *far)
 {
     const char *near = blocks->local;
     size_t len = blocks->block * blocks->size, i = 0, k = 0;
@@ -108,7 +112,7 @@ static bool blocks_meet(const struct wsh_check_blocks *blocks, const char *far)
         const char *a = far + (ptrdiff_t)i * blocks->sym_stride * (ptrdiff_t)blocks->size;
         const char *b = near + (ptrdiff_t)k * blocks->local_stride * (ptrdiff_t)blocks->size;
 
-        if (meet(a, len, b, len))
+        if (ranges_overlap(a, len, b, len))
             return true;
         if (a < b)
             i++;
@@ -139,18 +143,18 @@ void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_c
         return;
     len = span_of(blocks, blocks->sym_stride);
     if (len == SIZE_MAX || span_of(blocks, blocks->local_stride) == SIZE_MAX)
-        refuse(what, "%zu elements of %zu bytes are more than memory holds", blocks->block * blocks->nblocks,
-               blocks->size);
+        call_refuse(what, "%zu elements of %zu bytes are more than memory holds",
+                    blocks->block * blocks->nblocks, blocks->size);
     if (wsh_heap_find(&wsh_job.heap, blocks->sym, len, &off) == WSH_SEG_HEAP &&
         !wsh_heap_is_live(&wsh_job.heap, off, len))
-        refuse(
+        call_refuse(
             what,
             "%zu bytes at %p are not allocated; they have been freed, or are beyond the end of their block",
             len, blocks->sym);
     if ((uintptr_t)blocks->sym % (blocks->size & -blocks->size))
-        refuse(what, "%p is not aligned to its type's %zu bytes", blocks->sym, blocks->size);
+        call_refuse(what, "%p is not aligned to its type's %zu bytes", blocks->sym, blocks->size);
     far = blocks->local ? alias_of(ctx, blocks->sym, len, pe) : NULL;
-    if (far && blocks_meet(blocks, far))
-        refuse(what, "dest and source overlap: %p of PE %d and %p here are the same memory", blocks->sym, pe,
-               blocks->local);
+    if (far && blocks_overlap(blocks, far))
+        call_refuse(what, "dest and source overlap: %p of PE %d and %p here are the same memory", blocks->sym,
+                    pe, blocks->local);
 }

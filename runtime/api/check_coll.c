@@ -20,62 +20,62 @@ union call {
     char text[WORDS * sizeof(uint64_t)];
 };
 
-struct meeting {
+struct comparison {
     struct wsh_team *team;
     const union call *mine;
 };
 
-static void combine(const struct meeting *meeting, uint64_t *words, size_t n, enum wsh_reduce op)
+static void words_combine(const struct comparison *comparison, uint64_t *words, size_t n, enum wsh_reduce op)
 {
-    if (wsh_reduce_small(meeting->team, words, words, n, wsh_arith_find(op, WSH_NUM_U64),
-                         meeting->mine->text))
+    if (wsh_reduce_small(comparison->team, words, words, n, wsh_arith_find(op, WSH_NUM_U64),
+                         comparison->mine->text))
         wsh_job_abort(1);
 }
 
 /* Bits that all have set, and bits that none has set, are all bits. */
-static bool all_same(const struct meeting *meeting)
+static bool all_same(const struct comparison *comparison)
 {
     uint64_t both[2 * WORDS];
     bool same = true;
 
     for (int w = 0; w < WORDS; w++) {
-        both[w] = meeting->mine->words[w];
+        both[w] = comparison->mine->words[w];
         both[WORDS + w] = ~both[w];
     }
-    combine(meeting, both, 2 * WORDS, WSH_REDUCE_AND);
+    words_combine(comparison, both, 2 * WORDS, WSH_REDUCE_AND);
     for (int w = 0; w < WORDS; w++)
         same &= both[w] == ~both[WORDS + w];
     return same;
 }
 
 /* The call of one member, told to all. */
-static union call call_of(const struct meeting *meeting, int member)
+static union call call_of(const struct comparison *comparison, int member)
 {
     union call call = {{0}};
 
-    if (meeting->team->my_pe == member)
-        call = *meeting->mine;
-    combine(meeting, call.words, WORDS, WSH_REDUCE_OR);
+    if (comparison->team->my_pe == member)
+        call = *comparison->mine;
+    words_combine(comparison, call.words, WORDS, WSH_REDUCE_OR);
     return call;
 }
 
-static int first_unlike(const struct meeting *meeting, const union call *call)
+static int first_unlike(const struct comparison *comparison, const union call *call)
 {
-    const struct wsh_team *team = meeting->team;
+    const struct wsh_team *team = comparison->team;
     uint64_t member =
-        memcmp(call, meeting->mine, sizeof *call) ? (uint64_t)team->my_pe : (uint64_t)team->n_pes;
+        memcmp(call, comparison->mine, sizeof *call) ? (uint64_t)team->my_pe : (uint64_t)team->n_pes;
 
-    combine(meeting, &member, 1, WSH_REDUCE_MIN);
+    words_combine(comparison, &member, 1, WSH_REDUCE_MIN);
     return (int)member;
 }
 
 /* All members come here; the first one speaks, while the others wait for the end. */
-static _Noreturn void refuse(const struct meeting *meeting)
+static _Noreturn void call_refuse(const struct comparison *comparison)
 {
-    const struct wsh_team *team = meeting->team;
-    const union call first = call_of(meeting, 0);
-    int unlike = first_unlike(meeting, &first);
-    const union call other = call_of(meeting, unlike);
+    const struct wsh_team *team = comparison->team;
+    const union call first = call_of(comparison, 0);
+    int unlike = first_unlike(comparison, &first);
+    const union call other = call_of(comparison, unlike);
 
     if (team->my_pe == 0)
         wsh_error("%s on PE %d, but %s on PE %d: all PEs of a team call the same collectives with equal "
@@ -83,14 +83,14 @@ static _Noreturn void refuse(const struct meeting *meeting)
                   "the same order",
                   first.text, team->members[0], other.text, team->members[unlike]);
     else
-        wsh_sync(meeting->team, meeting->mine->text);
+        wsh_sync(comparison->team, comparison->mine->text);
     wsh_job_abort(1);
 }
 
 void wsh_check_same(const char *what, struct wsh_team *team, const char *fmt, ...)
 {
     union call call = {{0}};
-    const struct meeting meeting = {team, &call};
+    const struct comparison comparison = {team, &call};
     char args[sizeof call - 80];
     va_list list;
 
@@ -102,8 +102,8 @@ void wsh_check_same(const char *what, struct wsh_team *team, const char *fmt, ..
     va_end(list);
     snprintf(call.text, sizeof call.text, "%.*s%s%s%s", (int)strcspn(what, ":"), what, *args ? " (" : "",
              args, *args ? ")" : "");
-    if (!all_same(&meeting))
-        refuse(&meeting);
+    if (!all_same(&comparison))
+        call_refuse(&comparison);
 }
 
 /* Where an address is, in words that are the same on all PEs. */

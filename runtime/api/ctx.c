@@ -8,7 +8,7 @@
 #define OPTIONS (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)
 
 /* A context that cannot be had is no error of the job: one warning, and a handle that says so. */
-static int create(const char *what, struct wsh_team *team, long options, shmem_ctx_t *ctx)
+static int handle_create(const char *what, struct wsh_team *team, long options, shmem_ctx_t *ctx)
 {
     wsh_api_ready(what);
     if (!ctx)
@@ -26,12 +26,12 @@ static int create(const char *what, struct wsh_team *team, long options, shmem_c
 
 WSH_SHELL(int, ctx_create, (long options, shmem_ctx_t *ctx))
 {
-    return create("shmem_ctx_create", &wsh_job.world, options, ctx);
+    return handle_create("shmem_ctx_create", &wsh_job.world, options, ctx);
 }
 
 WSH_SHELL(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
 {
-    return create("shmem_team_create_ctx", wsh_api_team("shmem_team_create_ctx", team), options, ctx);
+    return handle_create("shmem_team_create_ctx", wsh_api_team("shmem_team_create_ctx", team), options, ctx);
 }
 
 WSH_SHELL(void, ctx_destroy, (shmem_ctx_t ctx))

@@ -6,7 +6,7 @@
 #include "runtime/api/overwrite.h"
 
 /* Who has held the lock meanwhile may have seen what was put before. */
-static void begin(const char *what)
+static void lock_begin(const char *what)
 {
     wsh_api_ready(what);
     if (wsh_job.check)
@@ -14,7 +14,7 @@ static void begin(const char *what)
 }
 
 /* `what` ends in ": lock". */
-static WSH_COLD void fail(const char *what, int rc, const long *lock)
+static WSH_COLD void lock_fail(const char *what, int rc, const long *lock)
 {
     if (rc == -EDEADLK)
         wsh_api_bad(what,
@@ -28,10 +28,10 @@ WSH_SHELL(void, set_lock, (long *lock))
 {
     int rc;
 
-    begin("shmem_set_lock");
+    lock_begin("shmem_set_lock");
     rc = wsh_lock_set(&wsh_job, lock);
     if (wsh_unlikely(rc))
-        fail("shmem_set_lock: lock", rc, lock);
+        lock_fail("shmem_set_lock: lock", rc, lock);
 }
 
 WSH_SHELL(int, test_lock, (long *lock))
@@ -39,10 +39,10 @@ WSH_SHELL(int, test_lock, (long *lock))
     bool held = false;
     int rc;
 
-    begin("shmem_test_lock");
+    lock_begin("shmem_test_lock");
     rc = wsh_lock_test(&wsh_job, lock, &held);
     if (wsh_unlikely(rc))
-        fail("shmem_test_lock: lock", rc, lock);
+        lock_fail("shmem_test_lock: lock", rc, lock);
     return !held;
 }
 
@@ -50,8 +50,8 @@ WSH_SHELL(void, clear_lock, (long *lock))
 {
     int rc;
 
-    begin("shmem_clear_lock");
+    lock_begin("shmem_clear_lock");
     rc = wsh_lock_clear(&wsh_job, lock);
     if (wsh_unlikely(rc))
-        fail("shmem_clear_lock: lock", rc, lock);
+        lock_fail("shmem_clear_lock: lock", rc, lock);
 }

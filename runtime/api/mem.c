@@ -13,7 +13,7 @@ static void same_size(const char *what, size_t size, size_t alignment)
         WSH_API_SAME(what, &wsh_job.world, "%zu bytes, aligned to %zu", size, alignment);
 }
 
-static void *allocate(const char *what, size_t size)
+static void *block_allocate(const char *what, size_t size)
 {
     wsh_api_ready(what);
     same_size(what, size, ALIGN);
@@ -22,12 +22,12 @@ static void *allocate(const char *what, size_t size)
 
 WSH_SHELL(void *, malloc, (size_t size))
 {
-    return allocate("shmem_malloc", size);
+    return block_allocate("shmem_malloc", size);
 }
 
 WSH_OLD_SHELL(void *, shmalloc, (size_t size))
 {
-    return allocate("shmalloc", size);
+    return block_allocate("shmalloc", size);
 }
 
 WSH_SHELL(void *, calloc, (size_t count, size_t size))
@@ -72,7 +72,7 @@ WSH_SHELL(void *, malloc_with_hints, (size_t size, long hints))
     return wsh_heap_malloc(&wsh_job, size, ALIGN);
 }
 
-static void *reallocate(const char *what, void *ptr, size_t size)
+static void *block_reallocate(const char *what, void *ptr, size_t size)
 {
     wsh_api_ready(what);
     if (ptr || size)
@@ -82,15 +82,15 @@ static void *reallocate(const char *what, void *ptr, size_t size)
 
 WSH_SHELL(void *, realloc, (void *ptr, size_t size))
 {
-    return reallocate("shmem_realloc", ptr, size);
+    return block_reallocate("shmem_realloc", ptr, size);
 }
 
 WSH_OLD_SHELL(void *, shrealloc, (void *ptr, size_t size))
 {
-    return reallocate("shrealloc", ptr, size);
+    return block_reallocate("shrealloc", ptr, size);
 }
 
-static void release(const char *what, void *ptr)
+static void block_release(const char *what, void *ptr)
 {
     wsh_api_ready(what);
     if (!ptr)
@@ -101,10 +101,10 @@ static void release(const char *what, void *ptr)
 
 WSH_SHELL(void, free, (void *ptr))
 {
-    release("shmem_free", ptr);
+    block_release("shmem_free", ptr);
 }
 
 WSH_OLD_SHELL(void, shfree, (void *ptr))
 {
-    release("shfree", ptr);
+    block_release("shfree", ptr);
 }

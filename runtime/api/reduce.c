@@ -28,8 +28,8 @@ WSH_REDUCE_ARITHMETIC_TYPES(WSH_ARITHMETIC)
 #undef WSH_ARITHMETIC
 #undef WSH_REDUCE
 
-static WSH_INLINE int scan(const struct wsh_api_coll *what, struct wsh_team *team, void *dest, const void *source,
-                           size_t nelems, enum wsh_num num, bool exclusive)
+static WSH_INLINE int numbers_scan(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
+                                   const void *source, size_t nelems, enum wsh_num num, bool exclusive)
 {
     const struct wsh_arith *arith = wsh_arith_find(WSH_REDUCE_SUM, num);
 
@@ -43,7 +43,7 @@ static WSH_INLINE int scan(const struct wsh_api_coll *what, struct wsh_team *tea
 #define WSH_SCAN(TAG, TYPE, EXCLUSIVE)                                                              \
     WSH_SHELL(int, TAG, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems))         \
     {                                                                                               \
-        return scan(WSH_API_COLL(TAG), wsh_api_members("shmem_" #TAG, team), dest, source, nelems,  \
+        return numbers_scan(WSH_API_COLL(TAG), wsh_api_members("shmem_" #TAG, team), dest, source, nelems,  \
                     WSH_API_NUM(TYPE), EXCLUSIVE);                                                  \
     }
 #define WSH_SCANS(NAME, TYPE)                     \

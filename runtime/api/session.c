@@ -5,7 +5,7 @@
 #include "runtime/api/api.h"
 #include "base/log.h"
 
-static void check(const char *what, shmem_ctx_t ctx, long options, long config_mask)
+static void session_check(const char *what, shmem_ctx_t ctx, long options, long config_mask)
 {
     if (!wsh_job.check)
         return;
@@ -22,7 +22,7 @@ WSH_SHELL(void, ctx_session_start,
     wsh_api_ready("shmem_ctx_session_start");
     if (ctx == SHMEM_CTX_INVALID)
         return;
-    check("shmem_ctx_session_start", ctx, options, config_mask);
+    session_check("shmem_ctx_session_start", ctx, options, config_mask);
     if (config_mask && !config)
         wsh_api_bad("shmem_ctx_session_start", "config is NULL and config_mask is not 0");
     if (wsh_session_start(wsh_api_live_ctx("shmem_ctx_session_start", ctx), options,
@@ -35,7 +35,7 @@ WSH_SHELL(void, ctx_session_stop, (shmem_ctx_t ctx))
     wsh_api_ready("shmem_ctx_session_stop");
     if (ctx == SHMEM_CTX_INVALID)
         return;
-    check("shmem_ctx_session_stop", ctx, 0, 0);
+    session_check("shmem_ctx_session_stop", ctx, 0, 0);
     wsh_api_check("shmem_ctx_session_stop",
                   wsh_session_stop(wsh_api_live_ctx("shmem_ctx_session_stop", ctx)));
 }

@@ -12,7 +12,8 @@
 typedef int put_signal_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                           const struct wsh_signal *signal, int pe);
 
-static WSH_INLINE void send(const char *what, shmem_ctx_t handle, const struct wsh_signal *signal, int pe)
+static WSH_INLINE void signal_send(const char *what, shmem_ctx_t handle, const struct wsh_signal *signal,
+                                   int pe)
 {
     int rc;
 
@@ -35,8 +36,8 @@ struct put_signal {
 };
 
 /* The core refuses a call for one of its two addresses without saying which. */
-static WSH_COLD void fail(const struct put_signal *put, int rc, shmem_ctx_t handle,
-                          const struct wsh_signal *signal, int pe)
+static WSH_COLD void put_signal_fail(const struct put_signal *put, int rc, shmem_ctx_t handle,
+                                     const struct wsh_signal *signal, int pe)
 {
     size_t off, len = wsh_api_len(put->nelems, put->size);
 
@@ -45,8 +46,8 @@ static WSH_COLD void fail(const struct put_signal *put, int rc, shmem_ctx_t hand
     wsh_api_fail(put->what, rc, handle, put->dest, len, pe);
 }
 
-static WSH_COLD void check(const struct put_signal *put, shmem_ctx_t handle, const struct wsh_signal *signal,
-                           int pe)
+static WSH_COLD void put_signal_check(const struct put_signal *put, shmem_ctx_t handle,
+                                      const struct wsh_signal *signal, int pe)
 {
     const struct wsh_check_blocks blocks = {put->dest, put->source, 0, 0, put->nelems, 1, put->size};
     size_t off, len = put->nelems * put->size; /* no overflow: wsh_check_transfer would not return */
@@ -57,7 +58,8 @@ static WSH_COLD void check(const struct put_signal *put, shmem_ctx_t handle, con
     wsh_overwrite_note(put->what, wsh_api_ctx(put->what, handle), put->dest, len, pe);
 }
 
-static WSH_INLINE enum wsh_amo_op operator(const char *what, int sig_op) {
+static WSH_INLINE enum wsh_amo_op signal_operator(const char *what, int sig_op)
+{
     if (wsh_unlikely(sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD))
         wsh_api_bad(what, "sig_op is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD");
     return sig_op == SHMEM_SIGNAL_SET ? WSH_AMO_SET : WSH_AMO_ADD;
@@ -70,12 +72,12 @@ static WSH_INLINE void put_signal(const struct put_signal *put, shmem_ctx_t hand
     int rc;
 
     if (wsh_unlikely(wsh_job.check))
-        check(put, handle, signal, pe);
+        put_signal_check(put, handle, signal, pe);
     if (wsh_unlikely(!put->source && len))
         wsh_api_bad(put->what, "source is NULL");
     rc = put->core(wsh_api_ctx(put->what, handle), put->dest, put->source, len, signal, pe);
     if (wsh_unlikely(rc))
-        fail(put, rc, handle, signal, pe);
+        put_signal_fail(put, rc, handle, signal, pe);
 }
 
 /* clang-format off */
@@ -89,7 +91,7 @@ static WSH_INLINE void put_signal(const struct put_signal *put, shmem_ctx_t hand
         put_signal(&(struct put_signal){"shmem_" #TAG ": dest", "shmem_" #TAG ": sig_addr", CORE,  \
                                         dest, source, nelems, SIZE},                               \
                    SHMEM_CTX_DEFAULT,                                                              \
-                   &(struct wsh_signal){sig_addr, signal, operator("shmem_" #TAG, sig_op)}, pe);   \
+                   &(struct wsh_signal){sig_addr, signal, signal_operator("shmem_" #TAG, sig_op)}, pe);   \
     }                                                                                              \
     WSH_SHELL(void, ctx_##TAG,                                                                     \
               (shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems,                     \
@@ -99,7 +101,7 @@ static WSH_INLINE void put_signal(const struct put_signal *put, shmem_ctx_t hand
                                         "shmem_ctx_" #TAG ": sig_addr", CORE, dest, source,        \
                                         nelems, SIZE},                                             \
                    ctx,                                                                            \
-                   &(struct wsh_signal){sig_addr, signal, operator("shmem_ctx_" #TAG, sig_op)},    \
+                   &(struct wsh_signal){sig_addr, signal, signal_operator("shmem_ctx_" #TAG, sig_op)},    \
                    pe);                                                                            \
     }
 
@@ -122,30 +124,32 @@ WSH_PUT_SIGNAL(putmem_signal_nbi, wsh_put_signal_nbi, void, 1)
 
 WSH_SHELL(void, signal_add, (uint64_t * sig_addr, uint64_t signal, int pe))
 {
-    send("shmem_signal_add: sig_addr", SHMEM_CTX_DEFAULT, &(struct wsh_signal){sig_addr, signal, WSH_AMO_ADD},
-         pe);
+    signal_send("shmem_signal_add: sig_addr", SHMEM_CTX_DEFAULT,
+                &(struct wsh_signal){sig_addr, signal, WSH_AMO_ADD}, pe);
 }
 
 WSH_SHELL(void, ctx_signal_add, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
 {
-    send("shmem_ctx_signal_add: sig_addr", ctx, &(struct wsh_signal){sig_addr, signal, WSH_AMO_ADD}, pe);
+    signal_send("shmem_ctx_signal_add: sig_addr", ctx, &(struct wsh_signal){sig_addr, signal, WSH_AMO_ADD},
+                pe);
 }
 
 WSH_SHELL(void, signal_set, (uint64_t * sig_addr, uint64_t signal, int pe))
 {
-    send("shmem_signal_set: sig_addr", SHMEM_CTX_DEFAULT, &(struct wsh_signal){sig_addr, signal, WSH_AMO_SET},
-         pe);
+    signal_send("shmem_signal_set: sig_addr", SHMEM_CTX_DEFAULT,
+                &(struct wsh_signal){sig_addr, signal, WSH_AMO_SET}, pe);
 }
 
 WSH_SHELL(void, ctx_signal_set, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
 {
-    send("shmem_ctx_signal_set: sig_addr", ctx, &(struct wsh_signal){sig_addr, signal, WSH_AMO_SET}, pe);
+    signal_send("shmem_ctx_signal_set: sig_addr", ctx, &(struct wsh_signal){sig_addr, signal, WSH_AMO_SET},
+                pe);
 }
 
 /*
  * Acquire, partner of the release by which a peer's store, or the transport here, sets the signal.
  */
-static WSH_INLINE uint64_t load(const uint64_t *sig_addr)
+static WSH_INLINE uint64_t signal_load(const uint64_t *sig_addr)
 {
     return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
 }
@@ -180,7 +184,7 @@ WSH_SHELL(uint64_t, signal_fetch, (const uint64_t *sig_addr))
         return fetch_from_gpu(sig_addr);
     if (wsh_unlikely(wsh_job.network)) /* a loop of fetches makes progress under SHMEM_PROGRESS=call */
         wsh_api_check("shmem_signal_fetch", wsh_wait_progress(&wsh_job) < 0);
-    return load(sig_addr);
+    return signal_load(sig_addr);
 }
 
 /*
@@ -203,7 +207,7 @@ WSH_SHELL(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t c
     copy.ivars = &seen;
     do {
         wsh_api_check("shmem_signal_wait_until", wsh_p2p_wait(&wsh_job, &word));
-        seen = load(sig_addr);
+        seen = signal_load(sig_addr);
     } while (!wsh_p2p_test(&wsh_job, &copy));
     return seen;
 }

@@ -17,7 +17,7 @@ _Static_assert(WSH_P2P_NONE == SIZE_MAX, "the core's \"no index\" is the specifi
                          : (WSH_SIGNED(TYPE) ? WSH_WORD_I64 : WSH_WORD_U64))
 
 /* `what` ends in ": ivars", or ": ivar". */
-static WSH_INLINE void check(const char *what, const struct wsh_p2p *set)
+static WSH_INLINE void set_check(const char *what, const struct wsh_p2p *set)
 {
     size_t off, width = wsh_word_width(set->word), len = wsh_api_len(set->nelems, width);
     int seg;
@@ -40,25 +40,25 @@ static WSH_INLINE void check(const char *what, const struct wsh_p2p *set)
 
 static WSH_INLINE void wait_one(const char *what, const struct wsh_p2p *set)
 {
-    check(what, set);
+    set_check(what, set);
     wsh_api_check(what, wsh_p2p_wait(&wsh_job, set));
 }
 
 static WSH_INLINE int test_one(const char *what, const struct wsh_p2p *set)
 {
-    check(what, set);
+    set_check(what, set);
     return wsh_p2p_test(&wsh_job, set);
 }
 
 static WSH_INLINE void wait_all(const char *what, const struct wsh_p2p *set)
 {
-    check(what, set);
+    set_check(what, set);
     wsh_api_check(what, wsh_p2p_wait_all(&wsh_job, set));
 }
 
 static WSH_INLINE int test_all(const char *what, const struct wsh_p2p *set)
 {
-    check(what, set);
+    set_check(what, set);
     return wsh_p2p_test_all(&wsh_job, set);
 }
 
@@ -66,20 +66,20 @@ static WSH_INLINE size_t wait_any(const char *what, const struct wsh_p2p *set)
 {
     size_t index;
 
-    check(what, set);
+    set_check(what, set);
     wsh_api_check(what, wsh_p2p_wait_any(&wsh_job, set, &index));
     return index;
 }
 
 static WSH_INLINE size_t test_any(const char *what, const struct wsh_p2p *set)
 {
-    check(what, set);
+    set_check(what, set);
     return wsh_p2p_test_any(&wsh_job, set);
 }
 
 static WSH_INLINE void check_indices(const char *what, const struct wsh_p2p *set, const size_t *indices)
 {
-    check(what, set);
+    set_check(what, set);
     if (wsh_unlikely(wsh_job.check))
         wsh_check_apart(what, set->ivars, set->nelems * wsh_word_width(set->word), indices,
                         set->nelems * sizeof *indices);

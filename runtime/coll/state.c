@@ -54,7 +54,7 @@ static void column_find(const struct wsh_team *team, struct wsh_coll *coll, int 
 /* The sync of the team, and of its leaders among themselves. */
 static void sync_choose(const struct wsh_team *team, struct wsh_coll *coll)
 {
-    enum wsh_layout apart = team->job->crowded ? WSH_LAYOUT_FEW_CORES : WSH_LAYOUT_APART;
+    enum wsh_layout apart = team->job->oversubscribed ? WSH_LAYOUT_FEW_CORES : WSH_LAYOUT_APART;
     int n = team->n_pes;
 
     coll->layout = coll->n_domains == 1   ? WSH_LAYOUT_ONE

@@ -186,8 +186,8 @@ static int count_sharers(struct wsh_job *job, const struct wsh_peer_blob *peers)
     return wsh_log_slower(job->env.strict, WSH_LOG_WARN, text);
 }
 
-/* The exchange of who has what; then the roads. */
-static int meet(struct wsh_job *job, bool ok, struct wsh_peer_blob *peers)
+/* The exchange of who has what; then the paths. */
+static int peers_connect(struct wsh_job *job, bool ok, struct wsh_peer_blob *peers)
 {
     int rc = wsh_peer_blob_exchange(job, peers);
 
@@ -200,10 +200,11 @@ static int meet(struct wsh_job *job, bool ok, struct wsh_peer_blob *peers)
     return rc;
 }
 
-static int attach(struct wsh_job *job, const char *routine)
+static int gpus_attach(struct wsh_job *job, const char *routine)
 {
     struct wsh_peer_blob *peers = calloc((size_t)job->n_pes, sizeof *peers);
-    int rc = peers ? open_here(job, routine) : -ENOMEM, met = peers ? meet(job, !rc, peers) : -ENOMEM;
+    int rc = peers ? open_here(job, routine) : -ENOMEM,
+        met = peers ? peers_connect(job, !rc, peers) : -ENOMEM;
     bool all_ok = false;
 
     rc = rc ? rc : met;
@@ -253,7 +254,7 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
         rc = wsh_carrier_reserve(job);
     if (rc)
         return rc;
-    rc = attach(job, routine);
+    rc = gpus_attach(job, routine);
     if (rc) {
         wsh_carrier_free(job);
         return rc;

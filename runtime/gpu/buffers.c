@@ -29,7 +29,7 @@ static int check_free(int seg)
 }
 
 /* 0 or a logged error; then peers see that there is nothing. */
-static int offer(struct wsh_job *job, int seg, void *base, size_t len)
+static int buffer_offer(struct wsh_job *job, int seg, void *base, size_t len)
 {
     const struct wsh_mem mem = {(enum wsh_seg)seg, WSH_MEM_DEVICE, base, len, -1, NULL, 0, 0};
     int rc;
@@ -66,7 +66,7 @@ static int check_lengths(const struct wsh_job *job, int seg, const struct wsh_pe
     return 0;
 }
 
-static void withdraw(struct wsh_job *job, int seg)
+static void buffer_withdraw(struct wsh_job *job, int seg)
 {
     wsh_route_withdraw(job, seg);
     job->heap.seg[seg] = (struct wsh_segment){.fd = -1};
@@ -74,7 +74,7 @@ static void withdraw(struct wsh_job *job, int seg)
         job->heap.n_device--;
 }
 
-static int share(struct wsh_job *job, int seg, int rc)
+static int buffer_share(struct wsh_job *job, int seg, int rc)
 {
     struct wsh_peer_blob *peers = calloc((size_t)job->n_pes, sizeof *peers);
     int met = peers ? wsh_peer_blob_exchange(job, peers) : -ENOMEM;
@@ -102,11 +102,11 @@ int wsh_buffer_register(struct wsh_job *job, void *base, size_t len)
         return rc;
     if (wsh_barrier(&job->world, routine))
         wsh_job_abort(1);
-    rc = share(job, seg, offer(job, seg, base, len));
+    rc = buffer_share(job, seg, buffer_offer(job, seg, base, len));
     if (wsh_agree(&job->world, !rc, &all_ok))
         wsh_job_abort(1);
     if (!all_ok) {
-        withdraw(job, seg);
+        buffer_withdraw(job, seg);
         return rc ? rc : -EIO;
     }
     if (job->heap.n_device <= seg - WSH_SEG_DEVICE)
@@ -130,7 +130,7 @@ int wsh_buffer_unregister(struct wsh_job *job, void *base)
             base);
         return -EINVAL;
     }
-    withdraw(job, seg);
+    buffer_withdraw(job, seg);
     wsh_view_buffers(job);
     return wsh_barrier(&job->world, "shmemx_buffer_unregister_symmetric");
 }

@@ -17,7 +17,7 @@
 #define CARRIER_BYTES ((size_t)540 << 10)
 #define CARRIER_PART 8
 
-static int target(const struct wsh_job *job, const struct wsh_rmem *rmem, struct wsh_stage_target *to)
+static int target_fill(const struct wsh_job *job, const struct wsh_rmem *rmem, struct wsh_stage_target *to)
 {
     if (!rmem)
         return -EHOSTUNREACH;
@@ -29,7 +29,7 @@ static int carrier_reach(const struct wsh_stage_carrier *carrier, int pe, struct
 {
     const struct wsh_job *job = carrier->core;
 
-    return target(job, wsh_route_main(&job->routes, pe, WSH_SEG_HEAP), to);
+    return target_fill(job, wsh_route_main(&job->routes, pe, WSH_SEG_HEAP), to);
 }
 
 /* As a transfer with device memory here goes: host memory too is then copied by the transport of device memory. */
@@ -37,8 +37,8 @@ static int carrier_own(const struct wsh_stage_carrier *carrier, enum wsh_seg seg
 {
     const struct wsh_job *job = carrier->core;
 
-    return target(job, wsh_route(&job->routes, job->my_pe, (int)seg, WSH_LOCAL_DEVICE, WSH_ROUTE_TRANSFER),
-                  to);
+    return target_fill(
+        job, wsh_route(&job->routes, job->my_pe, (int)seg, WSH_LOCAL_DEVICE, WSH_ROUTE_TRANSFER), to);
 }
 
 int wsh_carrier_reserve(struct wsh_job *job)

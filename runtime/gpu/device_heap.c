@@ -46,7 +46,7 @@ void *wsh_device_malloc(struct wsh_job *job, size_t size, size_t align, const ch
 }
 
 /* On the stream of the context that the program cannot see; waits for its end. 0 or the driver's status. */
-static int clear(const struct wsh_gpu *gpu, char *ptr, size_t len)
+static int memory_clear(const struct wsh_gpu *gpu, char *ptr, size_t len)
 {
     wsh_cu_stream stream;
     int status;
@@ -76,7 +76,7 @@ void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size)
     off = get_everywhere(job, bytes, 0);
     if (off == WSH_ALLOC_NONE)
         return NULL;
-    status = clear(&job->device.gpu, base_of(job) + off, bytes);
+    status = memory_clear(&job->device.gpu, base_of(job) + off, bytes);
     if (status)
         wsh_error("%s: cannot clear %zu bytes: %s", routine, bytes, wsh_cuda_strerror(status));
     if (wsh_agree(&job->world, !status, &all_ok)) /* nobody may put into it before it is zero everywhere */
@@ -96,7 +96,7 @@ static int say_not_live(const char *routine, const void *ptr)
 }
 
 /* To a new place, by the transport: the memory is not the CPU's. The old one is free when the copy is complete. */
-static size_t move(struct wsh_job *job, size_t from, size_t size)
+static size_t block_move(struct wsh_job *job, size_t from, size_t size)
 {
     size_t old = wsh_alloc_size(job->device.alloc, from), to = get_everywhere(job, size, 0);
     char *base = base_of(job);
@@ -122,7 +122,7 @@ void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size)
         wsh_job_abort(1);
     }
     if (wsh_alloc_resize(alloc, off, size))
-        off = move(job, off, size);
+        off = block_move(job, off, size);
     else if (wsh_barrier(&job->world, "shmem_realloc"))
         wsh_job_abort(1);
     return off == WSH_ALLOC_NONE ? NULL : base_of(job) + off;

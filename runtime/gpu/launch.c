@@ -20,15 +20,15 @@ static int say_failed(const struct wsh_device_launch *launch, const char *what, 
     return -EINVAL;
 }
 
-static unsigned long long count(const unsigned size[3])
+static unsigned long long dim_product(const unsigned size[3])
 {
     return (unsigned long long)size[0] * size[1] * size[2];
 }
 
 /* With the GPU's context current. 0 or a logged error. */
-static int measure(const struct wsh_job *job, const struct wsh_device_launch *launch, struct fit *fit)
+static int fit_measure(const struct wsh_job *job, const struct wsh_device_launch *launch, struct fit *fit)
 {
-    unsigned long long threads = count(launch->block);
+    unsigned long long threads = dim_product(launch->block);
     int each = 0, processors = 0, status;
 
     status = launch->find(launch->kernel, (void **)&fit->function);
@@ -50,40 +50,40 @@ static int measure(const struct wsh_job *job, const struct wsh_device_launch *la
 }
 
 /* As many blocks as are asked for, or all that fit. 0 or a logged error. */
-static int choose(const struct wsh_job *job, const struct wsh_device_launch *launch, const struct fit *fit,
-                  unsigned grid[3])
+static int grid_choose(const struct wsh_job *job, const struct wsh_device_launch *launch,
+                       const struct fit *fit, unsigned grid[3])
 {
     bool all = !launch->grid[0];
 
     for (int i = 0; i < 3; i++)
         grid[i] = !all ? launch->grid[i] : i ? 1 : (unsigned)fit->most;
-    if (count(grid) && count(grid) <= fit->most)
+    if (dim_product(grid) && dim_product(grid) <= fit->most)
         return 0;
     wsh_error(
         "%s: %llu blocks of %llu threads and %zu bytes of shared memory; GPU %d has room for %llu at once "
         "(%d PEs share it): launch no more than shmemx_collective_launch_query_gridsize says, with smaller "
         "blocks if that is 0",
-        launch->routine, all ? 1 : count(launch->grid), count(launch->block), launch->shared,
+        launch->routine, all ? 1 : dim_product(launch->grid), dim_product(launch->block), launch->shared,
         job->device.gpu.ordinal, fit->most, job->device.sharers);
     return -EINVAL;
 }
 
-static int prepare(struct wsh_job *job, const struct wsh_device_launch *launch, struct fit *fit,
-                   unsigned grid[3])
+static int launch_prepare(struct wsh_job *job, const struct wsh_device_launch *launch, struct fit *fit,
+                          unsigned grid[3])
 {
     int rc = wsh_gpu_enter(&job->device.gpu);
 
     if (rc)
         return rc;
-    rc = measure(job, launch, fit);
+    rc = fit_measure(job, launch, fit);
     if (!rc && grid)
-        rc = choose(job, launch, fit, grid);
+        rc = grid_choose(job, launch, fit, grid);
     wsh_gpu_leave(&job->device.gpu);
     return rc;
 }
 
-static int start(struct wsh_job *job, const struct wsh_device_launch *launch, const struct fit *fit,
-                 const unsigned grid[3])
+static int kernel_start(struct wsh_job *job, const struct wsh_device_launch *launch, const struct fit *fit,
+                        const unsigned grid[3])
 {
     const unsigned *block = launch->block;
     int status, rc = wsh_gpu_enter(&job->device.gpu);
@@ -108,14 +108,14 @@ int wsh_launch(struct wsh_job *job, const struct wsh_device_launch *launch)
 
     if (rc)
         return rc;
-    rc = prepare(job, launch, &fit, grid);
+    rc = launch_prepare(job, launch, &fit, grid);
     if (wsh_agree(&job->world, !rc, &all_ok))
         wsh_job_abort(1);
     if (!all_ok && !rc) {
         wsh_error("%s: another PE cannot launch, so that no PE does: its own line says why", launch->routine);
         return -ECANCELED;
     }
-    if (!rc && start(job, launch, &fit, grid))
+    if (!rc && kernel_start(job, launch, &fit, grid))
         wsh_job_abort(1);
     return rc;
 }
@@ -126,7 +126,7 @@ int wsh_launch_fits(struct wsh_job *job, const struct wsh_device_launch *launch,
     int rc = wsh_device_attach(job, launch->routine);
 
     if (!rc)
-        rc = prepare(job, launch, &fit, NULL);
+        rc = launch_prepare(job, launch, &fit, NULL);
     if (!rc)
         *gridsize = (int)fit.most;
     return rc;

@@ -12,7 +12,7 @@ static void say_hung(struct wsh_view *view)
     char text[512];
 
     if (!__atomic_load_n(&view->pinned->report.hang.state, __ATOMIC_ACQUIRE) ||
-        __atomic_exchange_n(&view->told_hang, true, __ATOMIC_RELAXED))
+        __atomic_exchange_n(&view->hang_logged, true, __ATOMIC_RELAXED))
         return;
     wsh_report_text(&view->pinned->report.hang, view->job->n_pes, text, sizeof text);
     wsh_warn("%s", text);
@@ -29,7 +29,7 @@ int wsh_view_look(const struct wsh_job *job)
     say_hung(view);
     if (wsh_likely(!__atomic_load_n(&view->pinned->report.error.state, __ATOMIC_ACQUIRE)))
         return 0;
-    if (!__atomic_exchange_n(&view->told_error, true, __ATOMIC_RELAXED)) {
+    if (!__atomic_exchange_n(&view->error_logged, true, __ATOMIC_RELAXED)) {
         wsh_report_text(&view->pinned->report.error, job->n_pes, text, sizeof text);
         wsh_error("%s", text);
     }

@@ -36,7 +36,7 @@ static int zero_heads(struct wsh_proxy *proxy)
     return status;
 }
 
-static int allocate(struct wsh_proxy *proxy)
+static int rings_allocate(struct wsh_proxy *proxy)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     size_t len = proxy->n_rings * sizeof *proxy->rings;
@@ -61,7 +61,7 @@ static int allocate(struct wsh_proxy *proxy)
 }
 
 /* As many rings as asked for, or a few more: equally many for each thread. */
-static int choose(struct wsh_proxy *proxy)
+static int rings_choose(struct wsh_proxy *proxy)
 {
     const struct wsh_job *job = proxy->job;
     long rings = job->env.proxy_rings, threads = job->env.proxy_threads, each;
@@ -84,10 +84,10 @@ static int choose(struct wsh_proxy *proxy)
 
 static int open_parts(struct wsh_proxy *proxy)
 {
-    int rc = choose(proxy);
+    int rc = rings_choose(proxy);
 
     if (!rc)
-        rc = allocate(proxy);
+        rc = rings_allocate(proxy);
     for (unsigned i = 0; i < proxy->n_threads && !rc; i++) {
         struct wsh_proxy_thread *thread = &proxy->thread[i];
 
@@ -190,7 +190,7 @@ static int are_served(void *arg)
     return 0;
 }
 
-static void describe(void *arg, char *text, size_t size)
+static void quiet_describe(void *arg, char *text, size_t size)
 {
     const struct wsh_proxy *proxy = ((struct host_quiet *)arg)->proxy;
     int at = snprintf(text, size, "the proxy: ");
@@ -208,7 +208,7 @@ static void describe(void *arg, char *text, size_t size)
 
 int wsh_proxy_quiet(struct wsh_job *job)
 {
-    static const struct wsh_wait_why why = {"shmem_quiet", describe};
+    static const struct wsh_wait_why why = {"shmem_quiet", quiet_describe};
     struct host_quiet quiet = {job->device.proxy, {0}};
     bool idle = true;
 

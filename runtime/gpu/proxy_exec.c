@@ -23,7 +23,7 @@ static bool is_strided(const struct wsh_ring_ask *ask)
 }
 
 /* Bytes at the PE from the first one touched to the last; the consumer has looked at the numbers. */
-static size_t extent(const struct wsh_ring_ask *ask)
+static size_t ask_extent(const struct wsh_ring_ask *ask)
 {
     size_t width = (size_t)1 << ask->op;
 
@@ -37,7 +37,7 @@ static int say_why(const struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, in
 
     if (rc != -ERANGE && rc != -EFAULT)
         return rc;
-    wsh_route_explain(ctx->job, address_of(ask->sym), extent(ask), ask->pe, text, sizeof text);
+    wsh_route_explain(ctx->job, address_of(ask->sym), ask_extent(ask), ask->pe, text, sizeof text);
     wsh_error("an operation of device code that the proxy carries out: %s", text);
     return rc;
 }
@@ -94,33 +94,33 @@ static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const s
 }
 
 /* The payload is host memory. */
-static int target(struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, struct wsh_target *to)
+static int ask_target(struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, struct wsh_target *to)
 {
     void *sym = address_of(ask->sym);
 
-    return ask->kind == WSH_RING_AMO ? wsh_op_target(ctx, sym, extent(ask), ask->pe, to)
-                                     : wsh_op_target_with(ctx, sym, extent(ask), ask->pe, NULL, to);
+    return ask->kind == WSH_RING_AMO ? wsh_op_target(ctx, sym, ask_extent(ask), ask->pe, to)
+                                     : wsh_op_target_with(ctx, sym, ask_extent(ask), ask->pe, NULL, to);
 }
 
-static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
+static int ask_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
 {
     struct wsh_ctx *ctx = arg;
     struct wsh_target to;
-    int rc = target(ctx, ask, &to);
+    int rc = ask_target(ctx, ask, &to);
 
     if (!rc)
         rc = start_there(ctx, &to, ask, done);
     return rc && rc != -EAGAIN ? say_why(ctx, ask, rc) : rc;
 }
 
-static int fence(void *arg)
+static int ctx_fence(void *arg)
 {
     return wsh_fence(arg);
 }
 
-static size_t pending(void *arg)
+static size_t ctx_pending(void *arg)
 {
     return !wsh_order_is_quiet(arg);
 }
 
-const struct wsh_consumer_ops wsh_proxy_exec_ops = {start, fence, pending};
+const struct wsh_consumer_ops wsh_proxy_exec_ops = {ask_start, ctx_fence, ctx_pending};

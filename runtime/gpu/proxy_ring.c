@@ -84,7 +84,8 @@ void wsh_consumer_hold(struct wsh_consumer *consumer)
 }
 
 /* `done` counts from 0, so that an operation that could not be started is begun again; one in elements goes on. */
-static int carry_out(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring, struct wsh_ring_ask *ask)
+static int record_start(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring,
+                        struct wsh_ring_ask *ask)
 {
     unsigned index = ring->started % WSH_RING_PIECES;
     struct wsh_place *place = &ring->place[index];
@@ -148,7 +149,7 @@ static bool is_free(const struct wsh_consumer_ring *ring, uint64_t end)
 }
 
 /* 1: took a record; 0: there is none, or it must wait. */
-static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
+static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
 {
     uint64_t at = ring->started;
     struct wsh_ring_ask ask;
@@ -168,7 +169,7 @@ static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *rin
     ask.taken = &ring->taken;
     rc = keep_order(consumer, &ask, epoch);
     if (!rc)
-        rc = carry_out(consumer, ring, &ask);
+        rc = record_start(consumer, ring, &ask);
     if (rc) {
         consumer->stats.refused++;
         return rc == -EAGAIN ? 0 : rc;
@@ -180,13 +181,13 @@ static int take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *rin
 }
 
 /* Release: partner is the producers' acquire of `started`. */
-static int take(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
+static int ring_take(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
 {
     uint64_t before = ring->started;
     int rc = 1;
 
     for (unsigned i = 0; i < TURN && rc > 0; i++)
-        rc = take_one(consumer, ring);
+        rc = ring_take_one(consumer, ring);
     if (ring->started == before)
         return rc < 0 ? rc : 0;
     if (consumer->stats.depth < ring->started - ring->freed)
@@ -196,7 +197,7 @@ static int take(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
 }
 
 /* A place's position is between freed and started. */
-static int answer(struct wsh_consumer_ring *ring)
+static int ring_answer(struct wsh_consumer_ring *ring)
 {
     int moved = 0;
 
@@ -243,7 +244,7 @@ static int free_places(struct wsh_consumer_ring *ring)
 }
 
 /* Nothing is under way: all that was started is complete. Release: partner is the acquire of quiet. */
-static int complete(struct wsh_consumer *consumer)
+static int rings_complete(struct wsh_consumer *consumer)
 {
     bool owed = consumer->holds, all_stopped = true;
 
@@ -268,15 +269,15 @@ int wsh_consumer_step(struct wsh_consumer *consumer)
     int moved = 0;
 
     for (unsigned r = 0; r < consumer->n_rings; r++) {
-        int rc = take(consumer, &consumer->ring[r]);
+        int rc = ring_take(consumer, &consumer->ring[r]);
 
         if (rc < 0)
             return rc;
         moved |= rc;
     }
-    moved |= complete(consumer);
+    moved |= rings_complete(consumer);
     for (unsigned r = 0; r < consumer->n_rings; r++) {
-        moved |= answer(&consumer->ring[r]);
+        moved |= ring_answer(&consumer->ring[r]);
         moved |= free_places(&consumer->ring[r]);
     }
     return moved;

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 /* SIGUSR1 asks for it. */
-static void tell(struct wsh_proxy_thread *thread)
+static void thread_report(struct wsh_proxy_thread *thread)
 {
     const struct wsh_consumer_stats *stats = &thread->consumer->stats;
     struct wsh_consumer_view view = wsh_consumer_view(thread->consumer);
@@ -35,7 +35,7 @@ static void tell(struct wsh_proxy_thread *thread)
 }
 
 /* A quiet of the host is one of the consumer's, over everything that is visible by now. */
-static int step(void *arg)
+static int thread_step(void *arg)
 {
     struct wsh_proxy_thread *thread = arg;
     uint64_t wanted = __atomic_load_n(&thread->wanted, __ATOMIC_ACQUIRE); /* partner: wsh_proxy_quiet */
@@ -43,7 +43,7 @@ static int step(void *arg)
     int rc;
 
     if (wsh_unlikely(asked != thread->reports))
-        tell(thread);
+        thread_report(thread);
     thread->reports = asked;
     if (wanted != thread->taken) {
         thread->taken = wanted;
@@ -57,19 +57,19 @@ static int step(void *arg)
     return rc;
 }
 
-static void *serve(void *arg)
+static void *thread_serve(void *arg)
 {
     struct wsh_proxy_thread *thread = arg;
     struct wsh_job *job = thread->proxy->job;
 
     wsh_cuda_call_role(WSH_CUDA_PROXY);
-    if (wsh_wait_run(job, &thread->proxy->stop, step, thread, &thread->pulse) < 0)
+    if (wsh_wait_run(job, &thread->proxy->stop, thread_step, thread, &thread->pulse) < 0)
         wsh_job_abort(1);
     return NULL;
 }
 
 /* With all signals blocked, so that the program's handlers run in its own threads. */
-static int create(struct wsh_proxy_thread *thread)
+static int thread_create(struct wsh_proxy_thread *thread)
 {
     sigset_t all, old;
     char name[16], what[32];
@@ -77,7 +77,7 @@ static int create(struct wsh_proxy_thread *thread)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    err = pthread_create(&thread->id, NULL, serve, thread);
+    err = pthread_create(&thread->id, NULL, thread_serve, thread);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (err) {
         wsh_error(
@@ -107,7 +107,7 @@ int wsh_proxy_thread_start(struct wsh_proxy_thread *thread)
     thread->reported_at = wsh_wait_now();
     thread->consumer =
         wsh_consumer_open(thread->rings, thread->proxy->each, &wsh_proxy_exec_ops, &thread->ctx);
-    return thread->consumer ? create(thread) : -ENOMEM;
+    return thread->consumer ? thread_create(thread) : -ENOMEM;
 }
 
 void wsh_proxy_thread_stop(struct wsh_proxy_thread *thread)

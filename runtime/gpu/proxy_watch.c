@@ -41,7 +41,7 @@ static bool has_ended(const struct wsh_proxy_thread *thread)
 }
 
 /* Why it does not run: it is in a call of the CUDA driver, or waits for a thread that has been in one as long. */
-static void describe(const struct wsh_proxy_thread *thread, char *text, size_t size)
+static void thread_describe(const struct wsh_proxy_thread *thread, char *text, size_t size)
 {
     struct wsh_cuda_stay stay;
 
@@ -58,7 +58,7 @@ static void end_for_silence(const struct wsh_proxy_thread *thread)
 
     if (!wsh_cuda_watch_may_end())
         return;
-    describe(thread, text, sizeof text);
+    thread_describe(thread, text, sizeof text);
     wsh_error(
         "proxy thread %u (thread id %d), which carries out what kernels ask for, has not run for %.1f s: %s; "
         "the job ends; SHMEM_HANG_SECONDS is the limit",
@@ -67,7 +67,7 @@ static void end_for_silence(const struct wsh_proxy_thread *thread)
 }
 
 /* Does not return if the thread will never take a record again. */
-static void look(struct wsh_proxy_thread *thread, double passed)
+static void thread_check(struct wsh_proxy_thread *thread, double passed)
 {
     uint64_t beats = __atomic_load_n(&thread->pulse.beats, __ATOMIC_RELAXED);
     double limit = thread->proxy->job->env.hang_seconds;
@@ -95,7 +95,7 @@ void wsh_proxy_watch(void)
     passed = wsh_wait_now() - last_look;
     if (watched && passed >= WATCH_EVERY) {
         for (unsigned i = 0; i < watched->n_threads; i++)
-            look(&watched->thread[i], passed < PAUSE_MAX ? passed : PAUSE_MAX);
+            thread_check(&watched->thread[i], passed < PAUSE_MAX ? passed : PAUSE_MAX);
         last_look += passed;
     }
     pthread_mutex_unlock(&lock);

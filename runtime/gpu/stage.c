@@ -89,7 +89,7 @@ static int stage_address(struct wsh_tp *tp, void *blob, size_t *len)
     return 0;
 }
 
-static int refuse(int pe, const char *what)
+static int blob_refuse(int pe, const char *what)
 {
     wsh_error("PE %d gave a broken %s for staging; use one warpshmem for all PEs", pe, what);
     return -EPROTO;
@@ -103,12 +103,12 @@ static int connect_peer(struct wsh_stage *stage, struct wsh_stage_peer *peer, co
         return 0;
     memcpy(&in, blob, len == sizeof in ? sizeof in : 0);
     if (in.version != WSH_STAGE_VERSION || in.places != stage->places)
-        return refuse(peer->pe, "address");
+        return blob_refuse(peer->pe, "address");
     peer->there = in.off + wsh_stage_box_len(stage->places) * (size_t)stage->my_pe;
     peer->reached = !stage->carrier->reach(stage->carrier, peer->pe, &peer->host);
     if (peer->reached &&
         (in.off > peer->host.rmem->len || stage->carrier->len > peer->host.rmem->len - in.off))
-        return refuse(peer->pe, "address");
+        return blob_refuse(peer->pe, "address");
     return 0;
 }
 
@@ -172,7 +172,7 @@ static int stage_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const v
 
     memcpy(&in, blob, blob_len == sizeof in ? sizeof in : 0);
     if (in.version != WSH_STAGE_VERSION)
-        return refuse(pe, "segment");
+        return blob_refuse(pe, "segment");
     *rmem = (struct wsh_rmem){.tp = tp, .pe = pe, .seg = seg, .len = in.len};
     return 0;
 }

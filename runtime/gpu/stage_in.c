@@ -60,7 +60,7 @@ static int say_damaged(const struct wsh_stage_peer *peer, const struct wsh_stage
 }
 
 /* This PE's own segment for the stream: host memory too, since its copies keep the order of the others. */
-static const struct wsh_rmem *own(const struct wsh_stage *stage, unsigned seg)
+static const struct wsh_rmem *own_segment(const struct wsh_stage *stage, unsigned seg)
 {
     struct wsh_stage_target to;
 
@@ -70,7 +70,7 @@ static const struct wsh_rmem *own(const struct wsh_stage *stage, unsigned seg)
 static int apply_signal(struct wsh_stage *stage, const struct wsh_rmem *to, const struct wsh_stage_head *head,
                         const char *payload)
 {
-    const struct wsh_sig signal = {own(stage, head->signal_seg), head->signal_off,
+    const struct wsh_sig signal = {own_segment(stage, head->signal_seg), head->signal_off,
                                    (enum wsh_amo_op)head->signal_op, head->value};
 
     if (!signal.rmem)
@@ -78,9 +78,9 @@ static int apply_signal(struct wsh_stage *stage, const struct wsh_rmem *to, cons
     return stage->gpu->tp->ops->put_signal(stage->gpu, to, head->off, payload, head->len, &signal, NULL);
 }
 
-static int apply(struct wsh_stage *stage, const struct wsh_stage_head *head, char *payload)
+static int message_apply(struct wsh_stage *stage, const struct wsh_stage_head *head, char *payload)
 {
-    const struct wsh_rmem *to = own(stage, head->seg);
+    const struct wsh_rmem *to = own_segment(stage, head->seg);
     const struct wsh_tp_ops *ops = stage->gpu->tp->ops;
     const struct wsh_amo amo = {(enum wsh_amo_op)head->op, head->width, head->value, head->compare};
 
@@ -104,7 +104,7 @@ int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uin
     int rc;
 
     memcpy(&head, place, sizeof head);
-    rc = apply(stage, &head, place + sizeof head);
+    rc = message_apply(stage, &head, place + sizeof head);
     if (rc)
         return rc;
     taken->number = stage->in_issued = ++stage->issued;
@@ -113,11 +113,12 @@ int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uin
     return 0;
 }
 
-static int hand(struct wsh_stage *stage, struct wsh_stage_peer *peer, const struct wsh_stage_head *head,
-                char *payload)
+static int message_hand(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                        const struct wsh_stage_head *head, char *payload)
 {
-    const struct wsh_rmem *to = own(stage, head->seg);
-    const struct wsh_rmem *signal = head->kind == WSH_STAGE_SIGNAL ? own(stage, head->signal_seg) : to;
+    const struct wsh_rmem *to = own_segment(stage, head->seg);
+    const struct wsh_rmem *signal =
+        head->kind == WSH_STAGE_SIGNAL ? own_segment(stage, head->signal_seg) : to;
 
     if (!to || !signal)
         return -EHOSTUNREACH;
@@ -128,8 +129,8 @@ static int hand(struct wsh_stage *stage, struct wsh_stage_peer *peer, const stru
 }
 
 /* Dispatches the message to a kernel or to the stream. 0, -EAGAIN: not now, or a final error. */
-static int give(struct wsh_stage *stage, struct wsh_stage_peer *peer, const struct wsh_stage_head *head,
-                char *payload)
+static int message_dispatch(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                            const struct wsh_stage_head *head, char *payload)
 {
     int rc = wsh_stage_gpu(stage);
 
@@ -138,13 +139,13 @@ static int give(struct wsh_stage *stage, struct wsh_stage_peer *peer, const stru
     wsh_stage_gpu_look(stage);
     switch (wsh_stage_inbox_dispatch(stage, head)) {
     case WSH_STAGE_BY_STREAM: return wsh_stage_in_apply(stage, peer, peer->taken);
-    case WSH_STAGE_BY_KERNEL: return hand(stage, peer, head, payload);
+    case WSH_STAGE_BY_KERNEL: return message_hand(stage, peer, head, payload);
     default: return -EAGAIN;
     }
 }
 
 /* 1: took a message; 0: there is none, or nobody takes it now. */
-static int take_one(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+static int message_take(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     uint64_t pos = peer->taken;
     size_t index = index_of(stage, pos);
@@ -165,7 +166,7 @@ static int take_one(struct wsh_stage *stage, struct wsh_stage_peer *peer)
         .answer = head.kind == WSH_STAGE_GET || head.kind == WSH_STAGE_FETCH ? head.len : 0,
         .places = head.places};
     if (head.kind != WSH_STAGE_PAD)
-        rc = give(stage, peer, &head, place + sizeof head);
+        rc = message_dispatch(stage, peer, &head, place + sizeof head);
     if (rc)
         return rc == -EAGAIN ? 0 : rc;
     peer->taken += head.places;
@@ -177,8 +178,8 @@ static bool is_done(const struct wsh_stage *stage, const struct wsh_stage_taken 
     return taken->number <= (taken->by_kernel ? stage->inbox.pulled : stage->landed);
 }
 
-static int answer(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos,
-                  struct wsh_stage_taken *taken)
+static int message_answer(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos,
+                          struct wsh_stage_taken *taken)
 {
     size_t index = index_of(stage, pos), payload = sizeof(struct wsh_stage_head);
     const struct wsh_sig answered = {peer->host.rmem,
@@ -204,7 +205,7 @@ static int answer_ready(struct wsh_stage *stage, struct wsh_stage_peer *peer)
         if (!is_done(stage, taken))
             break;
         if (taken->answer)
-            rc = answer(stage, peer, peer->replied, taken);
+            rc = message_answer(stage, peer, peer->replied, taken);
         if (rc)
             return rc == -EAGAIN ? moved : rc;
         peer->replied += taken->places;
@@ -242,7 +243,7 @@ int wsh_stage_in_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     int moved = 0, rc;
 
-    while ((rc = take_one(stage, peer)) > 0)
+    while ((rc = message_take(stage, peer)) > 0)
         moved = 1;
     if (rc >= 0 && peer->replied != peer->taken) {
         wsh_stage_gpu_look(stage);

@@ -65,7 +65,7 @@ static bool needs_room(const struct wsh_stage_head *head)
     }
 }
 
-static bool is_brief(const struct wsh_stage_inbox *in, const struct wsh_stage_head *head)
+static bool is_short(const struct wsh_stage_inbox *in, const struct wsh_stage_head *head)
 {
     size_t lanes = in->looks & WSH_INBOX_LANES;
 
@@ -137,7 +137,7 @@ enum wsh_stage_dispatch wsh_stage_inbox_dispatch(struct wsh_stage *stage, const 
     if (in->closed)
         return WSH_STAGE_HELD;
     note_looks(in);
-    if (!is_brief(in, head))
+    if (!is_short(in, head))
         return dispatch_long(stage);
     if (in->handed != in->pulled)
         return in->handed - in->pulled < WSH_INBOX_ITEMS ? WSH_STAGE_BY_KERNEL : WSH_STAGE_HELD;
@@ -165,8 +165,8 @@ static bool is_copy(const struct wsh_stage_head *head)
     return head->kind == WSH_STAGE_PUT || head->kind == WSH_STAGE_SIGNAL || head->kind == WSH_STAGE_GET;
 }
 
-static void fill(struct wsh_inbox_item *item, const struct wsh_stage_head *head, const struct wsh_rmem *to,
-                 const struct wsh_rmem *signal, char *payload)
+static void item_fill(struct wsh_inbox_item *item, const struct wsh_stage_head *head,
+                      const struct wsh_rmem *to, const struct wsh_rmem *signal, char *payload)
 {
     uint64_t there = on_gpu(to, head->off), here = (uint64_t)(uintptr_t)payload;
 
@@ -195,7 +195,7 @@ void wsh_stage_inbox_hand(struct wsh_stage *stage, struct wsh_stage_peer *peer,
     struct wsh_stage_inbox *in = &stage->inbox;
     size_t place = in->handed % WSH_INBOX_ITEMS;
 
-    fill(&in->shared->item[place], head, to, signal, payload);
+    item_fill(&in->shared->item[place], head, to, signal, payload);
     in->from[place] = (struct wsh_stage_handed){peer, peer->taken};
     if (in->handed == in->pulled)
         in->since = 0;

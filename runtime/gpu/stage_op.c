@@ -18,7 +18,7 @@ static size_t part_max(const struct wsh_stage *stage)
 }
 
 /* As much as there is room for. 0: all of it; -EAGAIN: not all. */
-static int push(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_stage_ask *ask)
+static int ask_push(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_stage_ask *ask)
 {
     while (ask->at < ask->len) {
         size_t left = ask->len - ask->at, len = left < part_max(stage) ? left : part_max(stage);
@@ -31,7 +31,7 @@ static int push(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh
     return 0;
 }
 
-static void park(struct wsh_stage_peer *peer, const struct wsh_stage_ask *ask)
+static void ask_park(struct wsh_stage_peer *peer, const struct wsh_stage_ask *ask)
 {
     peer->parked = *ask;
     peer->is_parked = true;
@@ -44,7 +44,7 @@ int wsh_stage_unpark(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     struct wsh_stage_ask *ask = &peer->parked;
     size_t before = ask->at;
-    int rc = push(stage, peer, ask);
+    int rc = ask_push(stage, peer, ask);
 
     if (rc)
         return rc == -EAGAIN ? ask->at != before : rc;
@@ -54,7 +54,7 @@ int wsh_stage_unpark(struct wsh_stage *stage, struct wsh_stage_peer *peer)
     return 1;
 }
 
-static int begin(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_stage_ask *ask)
+static int ask_begin(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_stage_ask *ask)
 {
     int rc;
 
@@ -62,23 +62,23 @@ static int begin(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct ws
         peer->out = calloc(stage->places, sizeof *peer->out);
     if (!peer->out)
         return -ENOMEM;
-    rc = peer->is_parked ? -EAGAIN : push(stage, peer, ask);
+    rc = peer->is_parked ? -EAGAIN : ask_push(stage, peer, ask);
     if (rc == -EAGAIN && ask->at) {
-        park(peer, ask);
+        ask_park(peer, ask);
         rc = 0;
     }
     return rc;
 }
 
 /* What has just been built is sent at once; and what has been freed meanwhile may be what is lacking. */
-static int start(const struct wsh_rmem *rmem, struct wsh_stage_ask *ask)
+static int ask_start(const struct wsh_rmem *rmem, struct wsh_stage_ask *ask)
 {
     struct wsh_stage *stage = ask->ctx->stage;
     struct wsh_stage_peer *peer = &stage->peers[rmem->pe];
     int rc, moved;
 
     pthread_mutex_lock(&stage->lock);
-    rc = begin(stage, peer, ask);
+    rc = ask_begin(stage, peer, ask);
     moved = !rc || rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
     pthread_mutex_unlock(&stage->lock);
     return moved < 0 ? moved : rc;
@@ -105,7 +105,7 @@ int wsh_stage_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off
     ask.local = (char *)src;
     ask.len = len;
     ask.on_gpu = len && is_on_gpu(tctx, src);
-    return len ? start(rmem, &ask) : 0;
+    return len ? ask_start(rmem, &ask) : 0;
 }
 
 int wsh_stage_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
@@ -116,7 +116,7 @@ int wsh_stage_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off
     ask.local = dst;
     ask.len = len;
     ask.on_gpu = len && is_on_gpu(tctx, dst);
-    return len ? start(rmem, &ask) : 0;
+    return len ? ask_start(rmem, &ask) : 0;
 }
 
 int wsh_stage_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
@@ -130,7 +130,7 @@ int wsh_stage_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off
     ask.op = (uint8_t)amo->op;
     ask.value = amo->operand;
     ask.compare = amo->compare;
-    return start(rmem, &ask);
+    return ask_start(rmem, &ask);
 }
 
 int wsh_stage_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
@@ -148,7 +148,7 @@ int wsh_stage_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, siz
     ask.value = sig->value;
     ask.signal_seg = sig->rmem->seg;
     ask.signal_off = sig->off;
-    return start(rmem, &ask);
+    return ask_start(rmem, &ask);
 }
 
 int wsh_stage_signal_hold(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
@@ -163,7 +163,7 @@ int wsh_stage_signal_hold(struct wsh_tctx *tctx, const struct wsh_sig *sig, stru
     ask.op = (uint8_t)sig->op;
     ask.value = sig->value;
     pthread_mutex_lock(&stage->lock);
-    rc = begin(stage, peer, &ask);
+    rc = ask_begin(stage, peer, &ask);
     moved = rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
     if (!rc)
         *gate = wsh_stage_out_hold(stage, peer, done);
@@ -194,8 +194,8 @@ size_t wsh_stage_pending(struct wsh_tctx *tctx, int pe)
     return n;
 }
 
-static void count(const struct wsh_stage *stage, const struct wsh_stage_peer *peer,
-                  const struct wsh_stage_ctx *ctx, unsigned *n)
+static void messages_count(const struct wsh_stage *stage, const struct wsh_stage_peer *peer,
+                           const struct wsh_stage_ctx *ctx, unsigned *n)
 {
     const char *places = peer->box + wsh_stage_box_out(stage->places);
 
@@ -224,7 +224,7 @@ static void describe_peer(const struct wsh_stage *stage, const struct wsh_stage_
     size_t used = strlen(text);
     const char *separator = "";
 
-    count(stage, peer, ctx, n);
+    messages_count(stage, peer, ctx, n);
     if (used < size)
         snprintf(text + used, size - used, "%sPE %d: ", used && text[used - 1] != ' ' ? "; " : "", peer->pe);
     for (int kind = WSH_STAGE_PUT; kind < WSH_STAGE_KINDS; kind++) {

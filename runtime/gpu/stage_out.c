@@ -25,7 +25,7 @@ static unsigned places_for(size_t len)
 }
 
 /* So that the next message does not cross the end. */
-static void pad(struct wsh_stage *stage, struct wsh_stage_peer *peer, unsigned n)
+static void places_pad(struct wsh_stage *stage, struct wsh_stage_peer *peer, unsigned n)
 {
     struct wsh_stage_head head = {.kind = WSH_STAGE_PAD, .places = (uint16_t)n};
 
@@ -40,7 +40,7 @@ static bool make_room(struct wsh_stage *stage, struct wsh_stage_peer *peer, unsi
     unsigned to_end = stage->places - index_of(stage, peer->head);
 
     if (n > to_end && room >= n + to_end)
-        pad(stage, peer, to_end);
+        places_pad(stage, peer, to_end);
     return n <= to_end ? room >= n : room >= n + to_end;
 }
 
@@ -231,7 +231,7 @@ static int take_answers(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 }
 
 /* What is freed by the PE is complete there; what nobody here touches any more is free here. */
-static int retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+static int places_retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     uint64_t credit = wsh_stage_load(peer->box + WSH_STAGE_CREDIT);
     int moved = 0;
@@ -262,7 +262,7 @@ int wsh_stage_out_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer)
         rc = take_answers(stage, peer);
     }
     if (rc >= 0)
-        rc = moved | rc | retire(stage, peer);
+        rc = moved | rc | places_retire(stage, peer);
     if (rc >= 0 && peer->is_parked) {
         moved = rc;
         rc = wsh_stage_unpark(stage, peer);

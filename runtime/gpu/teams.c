@@ -51,7 +51,7 @@ size_t wsh_pads_len(const struct wsh_job *job)
     return (len + WSH_GPU_ALIGN - 1) / WSH_GPU_ALIGN * WSH_GPU_ALIGN;
 }
 
-static int clear(const struct wsh_job *job, char *at, size_t len)
+static int pads_clear(const struct wsh_job *job, char *at, size_t len)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     wsh_cu_stream stream;
@@ -79,7 +79,7 @@ int wsh_pads_open(struct wsh_job *job)
     if (off == WSH_ALLOC_NONE)
         return -ENOMEM;
     job->device.pads = job->heap.seg[WSH_SEG_DEVICE].base + off;
-    return clear(job, job->device.pads, wsh_pads_len(job));
+    return pads_clear(job, job->device.pads, wsh_pads_len(job));
 }
 
 /* *len = its bytes. */
@@ -112,7 +112,7 @@ bool wsh_view_spans_hosts(const struct wsh_team *team)
 }
 
 /* Card and members, not what peers write. Under the GPU's context. 0 or the driver's status. */
-static int upload_card(const struct wsh_team *team, struct wsh_view *view)
+static int team_header_upload(const struct wsh_team *team, struct wsh_view *view)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     size_t len, n = (size_t)team->n_pes * sizeof(int32_t);
@@ -166,13 +166,13 @@ static int upload_row(struct wsh_view *view, const struct wsh_device_team_row *r
 }
 
 /* Under the GPU's context. 0 or the driver's status. */
-static int add(const struct wsh_team *team, struct wsh_view *view)
+static int row_add(const struct wsh_team *team, struct wsh_view *view)
 {
     uint64_t handle =
         team == &team->job->shared ? (uint64_t)(uintptr_t)SHMEM_TEAM_SHARED : (uint64_t)(uintptr_t)team;
     struct wsh_device_team_row *row = find_row(view, handle);
     size_t len;
-    int status = upload_card(team, view);
+    int status = team_header_upload(team, view);
 
     if (status || !row || team == &team->job->world)
         return status;
@@ -180,7 +180,7 @@ static int add(const struct wsh_team *team, struct wsh_view *view)
     return upload_row(view, row);
 }
 
-static void say_not_told(int status)
+static void say_not_published(int status)
 {
     wsh_error("kernels cannot be told of a team: %s; an earlier kernel may have failed",
               wsh_cuda_strerror(status));
@@ -194,10 +194,10 @@ void wsh_view_team(const struct wsh_team *team)
 
     if (!view || !job->device.pads || wsh_gpu_enter(&job->device.gpu))
         return;
-    status = add(team, view);
+    status = row_add(team, view);
     wsh_gpu_leave(&job->device.gpu);
     if (status)
-        say_not_told(status);
+        say_not_published(status);
 }
 
 /* All members have met: what they wrote here has been awaited. */
@@ -216,9 +216,9 @@ void wsh_view_team_gone(const struct wsh_team *team)
     status = upload_row(view, row);
     wsh_gpu_leave(&job->device.gpu);
     if (status)
-        say_not_told(status);
+        say_not_published(status);
     pad = pad_of(team, &len);
-    clear(job, pad, len);
+    pads_clear(job, pad, len);
 }
 
 void wsh_view_teams(struct wsh_job *job, struct wsh_device *device)

@@ -23,17 +23,17 @@ static struct entry *units;
 static const struct wsh_device *current; /* the view that units get, or NULL */
 static const struct wsh_gpu *current_gpu;
 
-static bool fits(const struct wsh_device_unit *unit)
+static bool unit_fits(const struct wsh_device_unit *unit)
 {
     return unit->abi == WSH_DEVICE_ABI && unit->size == sizeof(struct wsh_device);
 }
 
 /* A failure is no error yet: the unit's module may not be known to the CUDA runtime before its constructors end. */
-static void fill(struct entry *entry, const struct wsh_device *view)
+static void unit_fill(struct entry *entry, const struct wsh_device *view)
 {
     int status;
 
-    if (!fits(entry->unit) || wsh_gpu_enter(current_gpu))
+    if (!unit_fits(entry->unit) || wsh_gpu_enter(current_gpu))
         return;
     status = entry->unit->fill(view);
     wsh_gpu_leave(current_gpu);
@@ -58,7 +58,7 @@ void wsh_device_register(const struct wsh_device_unit *unit)
     entry->next = units;
     units = entry;
     if (current)
-        fill(entry, current);
+        unit_fill(entry, current);
     pthread_mutex_unlock(&lock);
 }
 
@@ -83,7 +83,7 @@ int wsh_units_check(void)
 
     pthread_mutex_lock(&lock);
     for (const struct entry *entry = units; entry && !bad; entry = entry->next)
-        bad = fits(entry->unit) ? NULL : entry->unit;
+        bad = unit_fits(entry->unit) ? NULL : entry->unit;
     pthread_mutex_unlock(&lock);
     if (!bad)
         return 0;
@@ -103,7 +103,7 @@ void wsh_units_fill(const struct wsh_device *view, const struct wsh_gpu *gpu)
     current_gpu = gpu ? gpu : current_gpu;
     for (struct entry *entry = units; entry; entry = entry->next)
         if (view ? !entry->filled : entry->filled)
-            fill(entry, view ? view : &none);
+            unit_fill(entry, view ? view : &none);
     current_gpu = gpu;
     pthread_mutex_unlock(&lock);
 }

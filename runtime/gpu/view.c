@@ -185,7 +185,7 @@ static int say_no_tables(int status)
 }
 
 /* Under the GPU's context. 0 or the driver's status. */
-static int allocate(struct wsh_view *view, const struct wsh_job *job)
+static int view_allocate(struct wsh_view *view, const struct wsh_job *job)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     size_t pinned = sizeof *view->pinned + (size_t)job->n_pes * sizeof(int32_t);
@@ -201,7 +201,7 @@ static int allocate(struct wsh_view *view, const struct wsh_job *job)
 }
 
 /* 0 or a logged error. */
-static int build(struct wsh_view *view, const struct wsh_job *job)
+static int view_build(struct wsh_view *view, const struct wsh_job *job)
 {
     int status;
 
@@ -210,12 +210,12 @@ static int build(struct wsh_view *view, const struct wsh_job *job)
     view->image = calloc(1, view->size);
     if (!view->image || wsh_gpu_enter(&job->device.gpu))
         return -ENOMEM;
-    status = allocate(view, job);
+    status = view_allocate(view, job);
     wsh_gpu_leave(&job->device.gpu);
     return status ? say_no_tables(status) : 0;
 }
 
-static void release(const struct wsh_job *job, struct wsh_view *view)
+static void view_release(const struct wsh_job *job, struct wsh_view *view)
 {
     const struct wsh_cuda *cu = wsh_cuda();
 
@@ -241,9 +241,9 @@ int wsh_view_open(struct wsh_job *job)
 
     if (!view)
         return rc ? rc : -ENOMEM;
-    rc = build(view, job);
+    rc = view_build(view, job);
     if (rc) {
-        release(job, view);
+        view_release(job, view);
         return rc;
     }
     present = view;
@@ -338,5 +338,5 @@ void wsh_view_close(struct wsh_job *job)
     wsh_units_fill(NULL, NULL);
     present = NULL;
     job->device.view = NULL;
-    release(job, view);
+    view_release(job, view);
 }

@@ -24,7 +24,7 @@ struct wsh_view {
     size_t ranges, slots, tables, teams, size; /* offsets in it */
     int n_slots;
     struct wsh_view_pinned *pinned;
-    bool told_hang, told_error; /* said once; whichever thread of the process sees it first */
+    bool hang_logged, error_logged; /* said once; whichever thread of the process sees it first */
 };
 
 /* Copies a part of the image to the GPU and waits for it; under the GPU's context. 0 or the driver's status. */

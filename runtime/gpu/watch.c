@@ -67,7 +67,7 @@ bool wsh_cuda_watch_may_end(void)
 }
 
 /* Of a proxy thread wsh_proxy_watch tells, which knows more of it. */
-static void tell(const struct wsh_cuda_stay *stay)
+static void stay_report(const struct wsh_cuda_stay *stay)
 {
     char text[512];
 
@@ -84,7 +84,7 @@ static void tell(const struct wsh_cuda_stay *stay)
     }
 }
 
-static void *run(void *arg)
+static void *watch_run(void *arg)
 {
     const struct wsh_cuda_watch *watch = arg;
     double last = wsh_wait_now(), now, passed;
@@ -96,21 +96,21 @@ static void *run(void *arg)
         last = now;
         wsh_cuda_calls_look(passed);
         while (wsh_cuda_calls_due(watch->job->env.hang_seconds, &stay))
-            tell(&stay);
+            stay_report(&stay);
         wsh_proxy_watch();
     }
     return NULL;
 }
 
 /* With all signals blocked, so that the program's handlers run in its own threads. */
-static int start(struct wsh_cuda_watch *watch)
+static int watch_start(struct wsh_cuda_watch *watch)
 {
     sigset_t all, old;
     int err;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    err = pthread_create(&watch->thread, NULL, run, watch);
+    err = pthread_create(&watch->thread, NULL, watch_run, watch);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!err)
         pthread_setname_np(watch->thread, "shmem-watch");
@@ -126,7 +126,7 @@ int wsh_cuda_watch_open(struct wsh_job *job)
         return job->env.hang_seconds > 0 ? -ENOMEM : 0;
     watch->job = job;
     watch->stop = eventfd(0, EFD_CLOEXEC);
-    rc = watch->stop < 0 ? -errno : start(watch);
+    rc = watch->stop < 0 ? -errno : watch_start(watch);
     if (!rc) {
         job->device.watch = watch;
         return 0;

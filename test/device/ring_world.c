@@ -102,11 +102,11 @@ static bool step_consumer(unsigned which)
 
     before = world;
     if (which < RINGS)
-        rc = take(owner, &owner->ring[r % each]);
+        rc = ring_take(owner, &owner->ring[r % each]);
     else if (which < 2 * RINGS)
-        rc = answer(&owner->ring[r % each]) | free_places(&owner->ring[r % each]);
+        rc = ring_answer(&owner->ring[r % each]) | free_places(&owner->ring[r % each]);
     else if (r < world.n_consumers)
-        rc = complete(consumer(r));
+        rc = rings_complete(consumer(r));
     world_wrong_if(rc < 0, "a record is damaged");
     for (unsigned c = 0; c < world.n_consumers; c++)
         memset(&consumer(c)->stats, 0, sizeof consumer(c)->stats);

@@ -45,7 +45,7 @@ static void nics_choose(const struct wsh_topo *topo)
     for (int rank = 0; rank < 3; rank++) {
         struct wsh_topo_local local = {.rank = rank, .n = 3};
 
-        FUZZ_CHECK(!wsh_topo_tell(topo, &env, &local, &pe[rank]));
+        FUZZ_CHECK(!wsh_topo_pe_fill(topo, &env, &local, &pe[rank]));
         FUZZ_CHECK(!wsh_topo_choose(topo, &env, &local, topo->nic, topo->n_nics, &rails));
         FUZZ_CHECK(rails.n >= 0 && rails.n <= WSH_TOPO_RAILS && (rails.n > 0) == (topo->n_nics > 0));
         wsh_topo_near(topo, &rails, topo->nic, &near);

@@ -81,7 +81,7 @@ static void told_pes_need_no_guess(void)
     for (int pe = 0; pe < 4; pe++) {
         struct wsh_topo_local local = {.rank = pe, .n = 4};
 
-        CU_ASSERT_EQUAL(wsh_topo_tell(&topo, &env, &local, &told[pe]), 0);
+        CU_ASSERT_EQUAL(wsh_topo_pe_fill(&topo, &env, &local, &told[pe]), 0);
         CU_ASSERT(told[pe].numa == 1 && told[pe].package == 1 && !*told[pe].gpu);
     }
     for (int pe = 0; pe < 4; pe++) {
@@ -104,7 +104,7 @@ static void told_gpus_are_believed(void)
     for (int pe = 0; pe < 4; pe++) {
         struct wsh_topo_local local = {.rank = pe, .n = 4, .gpu = topo.gpu[gpu[pe]].pci};
 
-        CU_ASSERT_EQUAL(wsh_topo_tell(&topo, &env, &local, &told[pe]), 0);
+        CU_ASSERT_EQUAL(wsh_topo_pe_fill(&topo, &env, &local, &told[pe]), 0);
         CU_ASSERT_STRING_EQUAL(told[pe].gpu, topo.gpu[gpu[pe]].pci);
         CU_ASSERT_NSTRING_EQUAL(choice(&local), wanted[pe], strlen("rdmap1"));
     }

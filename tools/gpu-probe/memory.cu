@@ -225,7 +225,7 @@ static int ipc_opener(int sock, int dev)
     return !send_bytes(sock, &wrong, sizeof wrong);
 }
 
-static void ipc_meet(process &child, char *base, int dev)
+static void ipc_exchange(process &child, char *base, int dev)
 {
     ipc_message msg = {};
     long theirs;
@@ -248,9 +248,9 @@ void ask_ipc()
 
     if (!CHECK(cudaSetDevice(0)) || !CHECK(cudaMalloc(&base, heap_len)))
         return;
-    ipc_meet(same, base, 0);
+    ipc_exchange(same, base, 0);
     if (device_count() > 1)
-        ipc_meet(other, base, 1);
+        ipc_exchange(other, base, 1);
     if (CHECK(cudaIpcGetMemHandle(&whole, base)) && CHECK(cudaIpcGetMemHandle(&part, base + 65536)))
         say("handle of an address inside",
             memcmp(&whole, &part, sizeof whole) ? "another handle" : "the block's handle");

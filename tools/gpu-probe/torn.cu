@@ -195,7 +195,7 @@ template <int W, int R> static void gpu_to_gpu(road *r, shape s)
            r->sum);
 }
 
-static void ask_road(const char *name, int writer, int reader, int owner)
+static void ask_path(const char *name, int writer, int reader, int owner)
 {
     road r = {name, writer, reader, NULL, NULL, NULL, NULL};
 
@@ -220,7 +220,7 @@ static void ask_road(const char *name, int writer, int reader, int owner)
 void ask_torn_device()
 {
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-    ask_road("one GPU, own memory", 0, 0, 0);
+    ask_path("one GPU, own memory", 0, 0, 0);
 }
 
 void ask_torn_peer()
@@ -229,6 +229,6 @@ void ask_torn_peer()
     for (int d = 0; d < 2; d++)
         if (!CHECK(cudaSetDevice(d)) || !CHECK(cudaDeviceEnablePeerAccess(1 - d, 0)))
             return;
-    ask_road("writer stores over NVLink", 0, 1, 1);
-    ask_road("reader loads over NVLink", 0, 1, 0);
+    ask_path("writer stores over NVLink", 0, 1, 1);
+    ask_path("reader loads over NVLink", 0, 1, 0);
 }

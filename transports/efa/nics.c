@@ -62,10 +62,10 @@ static struct wsh_topo_pe *hear(const struct nics *nics, const struct wsh_tp_par
 {
     struct wsh_topo_pe mine, *all;
 
-    if (local->n < 2 || !params->meet_host || wsh_topo_tell(&nics->topo, params->env, local, &mine))
+    if (local->n < 2 || !params->exchange_host || wsh_topo_pe_fill(&nics->topo, params->env, local, &mine))
         return NULL;
     all = calloc((size_t)local->n, sizeof *all);
-    if (all && params->meet_host(params, &mine, sizeof mine, all)) {
+    if (all && params->exchange_host(params, &mine, sizeof mine, all)) {
         wsh_info(WSH_SUB_TOPO, "where the other %d PEs of this host work is guessed", local->n - 1);
         free(all);
         return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the ways to start that select.c chooses from. */
-#ifndef WSH_BOOTSTRAP_WAYS_H
-#define WSH_BOOTSTRAP_WAYS_H
+/* The bootstraps that select.c chooses from. */
+#ifndef WSH_BOOTSTRAP_METHODS_H
+#define WSH_BOOTSTRAP_METHODS_H
 
 #include "bootstrap/boot.h"
 
