@@ -36,7 +36,7 @@ struct wsh_gpu_key {
     uint64_t off;
 };
 
-/* -ENOTSUP: `base` is not memory of cudaMalloc or cuMemAlloc; no other can be shared by CUDA IPC. */
+/* -ENOTSUP: `base` is not memory of cudaMalloc or cuMemAlloc; CUDA IPC shares no other memory. */
 int wsh_gpu_key_make(struct wsh_gpu_key *key, const void *base, size_t len, int *status);
 
 /* A peer's memory, mapped here for this process' GPU. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SipHash-2-4, a keyed hash of 64 bits: who does not know the key cannot guess the hash of anything. */
+/* SipHash-2-4, a keyed hash of 64 bits: without the key nobody can guess the hash of anything. */
 #ifndef WSH_BASE_SIPHASH_H
 #define WSH_BASE_SIPHASH_H
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All PEs are of one machine architecture, so it travels as it is. */
+/* All PEs run on one machine architecture, so the frame is sent in its byte order. */
 struct frame {
     uint32_t magic, version;
     struct wsh_blob_id id;

@@ -11,17 +11,17 @@
 
 struct wsh_boot;
 
-/* What a way to start offers. Every function returns 0 or a negative errno and has then logged one line. */
+/* The operations of a bootstrap. Every function returns 0 or a negative errno and has then logged one line. */
 struct wsh_boot_ops {
     const char *name;
 
     /*
-     * Joins the job. -ENODEV: this process was not started that way, which is no error and not logged.
-     * On success fills all fields of *boot that are named below.
+     * Joins the job. -ENODEV: this process was not started by this bootstrap's launcher, which is not an error and not
+     * logged. On success fills all fields of *boot that are named below.
      */
     int (*open)(struct wsh_boot *boot, const struct wsh_env *env);
 
-    /* Leaves the job in order (the launcher then takes the process' end as normal). */
+    /* Leaves the job; the launcher then takes the end of the process as normal. */
     void (*close)(struct wsh_boot *boot);
 
     /*
@@ -34,8 +34,9 @@ struct wsh_boot_ops {
     int (*lookup)(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len);
 
     /*
-     * By all PEs of this host, at most once between open and close: all[local_size], by local rank, is what each of
-     * them gave, `len` bytes. No round: waits for those of this host only. NULL or -ENOTSUP: there is no such way.
+     * Collective over the PEs of this host, at most once between open and close: all[local_size] receives, by local
+     * rank, the `len` bytes at `mine` of each of them. It belongs to no round and waits for the PEs of this host only.
+     * NULL or -ENOTSUP: the bootstrap has no such exchange.
      */
     int (*exchange_host)(struct wsh_boot *boot, const void *mine, size_t len, void *all);
 
@@ -62,17 +63,16 @@ struct wsh_boot {
     uint32_t generation; /* counts shmem_init */
 
     /*
-     * Set by the caller before wsh_boot_open, or NULL: the launcher is gone, and with it all who could end the job;
-     * a line was logged. Called from another thread, in which nothing of wsh_boot may be called: it ends the process.
+     * Set by the caller before wsh_boot_open, or NULL: called when the launcher is gone, after a logged line; then
+     * nobody else can end the job. It runs in another thread, may call nothing of wsh_boot, and ends the process.
      */
     void (*lost)(void);
 };
 
 /*
- * Finds how this process was started, in the order of env->bootstrap: PMIx, then singleton. A process that
- * is plainly one of several (Slurm, Open MPI or oshrun variables) but finds no PMIx server is an error with the cure,
- * never a job of one PE. Called again after wsh_boot_close it joins the same job again (shmem_init after
- * shmem_finalize).
+ * Finds how this process was started, in the order of env->bootstrap: PMIx, then singleton. A process that is evidently
+ * one of several (Slurm, Open MPI or oshrun variables) but finds no PMIx server is an error with the cure, never a job
+ * of one PE. Called again after wsh_boot_close it joins the same job again (shmem_init after shmem_finalize).
  */
 int wsh_boot_open(struct wsh_boot *boot, const struct wsh_env *env);
 void wsh_boot_close(struct wsh_boot *boot);

@@ -27,11 +27,11 @@
 
 /*
  * This process as PMIx knows it, from the first shmem_init to the end of the process: with PMIx_Finalize in between, a
- * PE that is back early sees the late leavers as lost (PARTIAL_SUCCESS with 4.2.2). Keys of an earlier shmem_init stay
- * in the server's store, so each generation has names of its own.
+ * PE that initializes again early sees those that finalize late as lost (PARTIAL_SUCCESS with 4.2.2). Keys of an
+ * earlier shmem_init stay in the server's store, so each generation has names of its own.
  */
 static struct {
-    pid_t pid;     /* that called PMIx_Init; a forked child is not in the job. 0 = none */
+    pid_t pid;     /* the process that called PMIx_Init; a forked child is not in the job. 0 = none */
     bool emulated; /* the host is */
     bool waits;    /* the server completes a fence without data only when all hosts have come to it */
     bool open;     /* between shmem_init and shmem_finalize */
@@ -50,8 +50,8 @@ static atomic_bool leaving;
 static atomic_int waits_in;
 
 /*
- * What fails here mostly fails because another PE ended. The launcher then says who and why, and ends this PE: a line
- * from each survivor would hide that, so it comes only from one who is still there a little later.
+ * Most failures here follow from the end of another PE. The launcher then reports which PE and why, and ends this PE. A
+ * message from each survivor would hide that report, so a survivor waits before it prints its own.
  */
 #define LAUNCHER_SECONDS 2.5
 

@@ -15,7 +15,7 @@ struct wsh_pmix_call {
     bool done;
     pmix_status_t status;
     size_t id;
-    void (*late)(void); /* called each time that wsh_pmix_call_wait has said so, if not NULL */
+    void (*late)(void); /* called after each report of wsh_pmix_call_wait, if not NULL */
 };
 
 void wsh_pmix_call_init(struct wsh_pmix_call *call);
@@ -25,8 +25,8 @@ void wsh_pmix_call_done(pmix_status_t status, void *data);
 void wsh_pmix_call_registered(pmix_status_t status, size_t id, void *data);
 
 /*
- * Waits for the end of a call; says so every `hang` seconds (0 = never) that pass in `what`, and how the missing PEs
- * are found: `who`.
+ * Waits for the end of a call, and reports every `hang` seconds (0 = never) that it still waits in `what`; `who` says
+ * how the missing PEs are found.
  */
 pmix_status_t wsh_pmix_call_wait(struct wsh_pmix_call *call, double hang, const char *what, const char *who);
 

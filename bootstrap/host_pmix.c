@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define HOST_KEY "wsh.host"
-#define HOST_SECONDS 10 /* a PE that has not told by then counts as one that never will */
+#define HOST_SECONDS 10 /* a PE that has published nothing by then counts as one that never will */
 
 static pmix_status_t data_put(const void *mine, size_t len)
 {
@@ -54,7 +54,7 @@ static pmix_status_t data_get(const pmix_proc_t *me, pmix_rank_t rank, void *the
     return status;
 }
 
-/* The ranks of this host's processes, "0,1,2,3"; free it. NULL: not told. */
+/* The ranks of this host's processes, "0,1,2,3"; free it. NULL: the launcher does not say. */
 static char *local_ranks(const pmix_proc_t *me)
 {
     pmix_value_t *value = NULL;
@@ -94,7 +94,7 @@ int wsh_host_pmix_exchange(const pmix_proc_t *me, int n, const void *mine, size_
     free(ranks);
     if (status == PMIX_SUCCESS)
         return 0;
-    wsh_info(WSH_SUB_BOOTSTRAP, "the PEs of this host cannot hear of each other: PMIx: %s",
+    wsh_info(WSH_SUB_BOOTSTRAP, "the PEs of this host cannot exchange data: PMIx: %s",
              PMIx_Error_string(status));
     return -ENOTSUP;
 }

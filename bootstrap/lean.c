@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sets hwloc's environment around the start of libpmix, and restores the user's own. */
 #include "bootstrap/lean.h"
 
 #include "base/env.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What oshrun's PMIx server and its clients tell each other beyond PMIx's own keys. */
+/* The keys and events by which oshrun's PMIx server and its clients communicate beyond those of PMIx. */
 #ifndef WSH_BOOTSTRAP_PMIX_KEYS_H
 #define WSH_BOOTSTRAP_PMIX_KEYS_H
 
@@ -7,12 +7,14 @@
 #define WSH_PMIX_FENCE_WAITS \
     "wsh.fence.waits" /* of the job, uint32 1: a fence without data waits for every PE */
 
-/* The event by which PE 0 tells oshrun that all PEs have come to the end of shmem_init. For range PMIX_RANGE_RM. */
+/*
+ * The event by which PE 0 reports to oshrun that all PEs have come to the end of shmem_init. For range PMIX_RANGE_RM.
+ */
 #define WSH_PMIX_INITIALIZED (PMIX_EXTERNAL_ERR_BASE - 1)
 
 /*
- * A PE that has waited too long in a fence tells oshrun where; oshrun then asks all PEs, and those that wait in one
- * answer in the same way. For range PMIX_RANGE_RM, but for the question.
+ * A PE that has waited too long in a fence reports to oshrun which fence; oshrun then asks all PEs, and those that wait
+ * in one answer in the same way. For range PMIX_RANGE_RM, but for the question.
  */
 #define WSH_PMIX_WAITS_IN_INIT (PMIX_EXTERNAL_ERR_BASE - 2)
 #define WSH_PMIX_WAITS_IN_FINALIZE (PMIX_EXTERNAL_ERR_BASE - 3)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a PE that PMIx started gets the secret of its job from. oshrun puts it into the name space, which only its PEs
- * know. Other launchers have name spaces that can be guessed: there PE 0 draws the secret for each shmem_init and
- * publishes it, so that it is as safe as that launcher's PMIx.
+ * Finds the secret of a job that PMIx started. oshrun puts it into the name space, which only its PEs know. The name
+ * spaces of other launchers can be guessed: there PE 0 draws a secret in each shmem_init and publishes it, so that it
+ * is as safe as that launcher's PMIx.
  */
 #include "bootstrap/secret_pmix.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a PE that PMIx started gets the secret of its job from. */
+/* The secret of a job that PMIx started. */
 #ifndef WSH_BOOTSTRAP_SECRET_PMIX_H
 #define WSH_BOOTSTRAP_SECRET_PMIX_H
 

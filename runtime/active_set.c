@@ -15,8 +15,8 @@
 #include <stdio.h>
 
 /*
- * The first PE gathers; its words: what has come, with the number of PEs in the low bits; the answer: a unit to take,
- * 1 + its number, or how it ends.
+ * The words of pSync. ARRIVED, at the first PE of the set: the sum of what the members sent, with their number in the
+ * low bits. ANSWER, at each member: a unit to take, as 1 + its number, or how the agreement ended.
  */
 enum { ARRIVED, ANSWER };
 #define COUNT_BITS 24
@@ -26,7 +26,7 @@ enum { ARRIVED, ANSWER };
 struct gathering {
     const struct wsh_team *set;
     uint64_t *psync;
-    uint64_t shape; /* what a member brings when it comes: equal where it means the same set */
+    uint64_t shape; /* what a member sends when it arrives: equal for the same set */
     uint64_t came;  /* what the others have brought together */
 };
 
@@ -158,7 +158,7 @@ static int arrival_send(const struct gathering *gathering, uint64_t value)
     return wsh_signal_send(&gathering->set->coll->ctx, &signal, 0);
 }
 
-/* What it brings after an answer: whether it could not take that unit. */
+/* After each answer it sends whether it could not take that unit. */
 static int unit_accept(struct gathering *gathering, int *unit)
 {
     const struct wsh_team *set = gathering->set;

@@ -27,7 +27,7 @@ size_t wsh_alloc_put(struct wsh_alloc *alloc, size_t off);
 /* Size asked for at wsh_alloc_get (or last resize) of the live range that starts at `off`, or 0. */
 size_t wsh_alloc_size(const struct wsh_alloc *alloc, size_t off);
 
-/* O(log n) a live range that it meets. Every byte of [off, off + len), len > 0, is in one. */
+/* O(log n) for each live range that overlaps. Every byte of [off, off + len), len > 0, is in one. */
 bool wsh_alloc_is_live(const struct wsh_alloc *alloc, size_t off, size_t len);
 
 /* O(log n). Grows or shrinks the live range in place. 0, -ENOMEM (no room behind it) or -EINVAL. */

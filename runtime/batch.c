@@ -126,7 +126,7 @@ int wsh_batch_flush(struct wsh_batch *batch)
     return rc;
 }
 
-/* A thread that waits inside a batch holds its lock and comes by here too: what is busy is left alone. */
+/* A thread that waits inside a batch holds the batch's lock and calls progress, so a locked batch is skipped. */
 static int look_at(struct wsh_batch *batch)
 {
     int rc = 0;

@@ -12,11 +12,11 @@
 #define WSH_BATCH_BYTES 4096 /* of puts that leave together; chosen with perftest/msg_rate */
 #define WSH_BATCH_PUT 256    /* of the largest put that is taken */
 
-/* NULL without memory. Closed when nothing is gathered or under way. */
+/* NULL without memory. Closed when nothing is gathered or in flight. */
 struct wsh_batch *wsh_batch_open(struct wsh_ctx *ctx);
 void wsh_batch_close(struct wsh_batch *batch);
 
-/* How many puts are still to come; with the last of them all leave. SIZE_MAX: not known. */
+/* How many puts are still to come; the last of them sends the batch. SIZE_MAX: not known. */
 void wsh_batch_expect(struct wsh_batch *batch, size_t puts);
 
 /* Whether a put may be gathered; else the caller sends it. */

@@ -15,7 +15,7 @@ struct wsh_team;
 struct wsh_paths {
     uint32_t epoch;
     uint8_t used;   /* since the fence that began `epoch` */
-    uint8_t before; /* before it, perhaps still under way */
+    uint8_t before; /* before it, perhaps still in flight */
 };
 
 struct wsh_ctx {

@@ -27,7 +27,7 @@ struct wsh_heap {
     pthread_mutex_t lock;    /* one thread allocates at a time, but others may ask what is allocated */
 };
 
-/* Makes the segments from the settings. One line and a negative errno when a heap cannot be had. */
+/* Makes the segments from the settings. One line and a negative errno when a heap cannot be created. */
 int wsh_heap_init(struct wsh_heap *heap, const struct wsh_env *env);
 void wsh_heap_fini(struct wsh_heap *heap);
 
@@ -61,7 +61,7 @@ static inline int wsh_heap_find(const struct wsh_heap *heap, const void *addr, s
 void *wsh_heap_malloc(struct wsh_job *job, size_t size, size_t align);
 void *wsh_heap_calloc(struct wsh_job *job, size_t count, size_t size);
 void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size);
-/* -EINVAL (logged with the address) when ptr is not the start of a live allocation; NULL is no error. */
+/* -EINVAL (logged with the address) when ptr is not the start of a live allocation; NULL is not an error. */
 int wsh_heap_free(struct wsh_job *job, void *ptr);
 
 /* Every byte of [off, off + len) of the host heap is in an allocation. */

@@ -31,7 +31,10 @@ static int first_on_host(const struct wsh_peer_blob *peers, int pe)
     return first;
 }
 
-/* Who shares memory with whom, for all PEs alike: the blobs are the same everywhere, and so must the settings be. */
+/*
+ * Which PEs share memory, with the same result on all PEs: the blobs are the same everywhere, and so must the settings
+ * be.
+ */
 static void note_domains(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     bool shares = wsh_route_shares_memory(job);
@@ -72,7 +75,7 @@ static struct machine machine_of(const struct wsh_job *job, const struct wsh_pee
     return machine;
 }
 
-/* Waits by the own machine; who meets whom by the most oversubscribed one, for all PEs alike. */
+/* Waits are tuned to this PE's machine; collectives to whether any machine is oversubscribed, equally on all PEs. */
 static void tune_waits(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     struct machine machine = {0, 0};

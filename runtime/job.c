@@ -51,7 +51,7 @@ static void close_heap(struct wsh_job *job)
     wsh_heap_fini(&job->heap);
 }
 
-/* Nobody is left who could end the job: this PE must not stay. */
+/* The launcher, which would end the job, is gone: this PE must not stay. */
 static void on_lost_launcher(void)
 {
     _exit(1);
@@ -108,7 +108,7 @@ static bool listen_right(const struct wsh_job *job, const struct wsh_peer_blob *
     return true;
 }
 
-/* One round: open what is needed, tell the peers, hear them. */
+/* One round: opens the transports, publishes this PE's blob and reads those of the peers. */
 static int peers_exchange(struct wsh_job *job, bool network, struct wsh_peer_blob *peers)
 {
     int rc = wsh_route_open(job, network);
@@ -375,7 +375,7 @@ void wsh_job_abort(int status)
     _exit(status);
 }
 
-/* A forked child is no PE: every routine says so, and leaving it must not disturb the job. */
+/* A forked child is not a PE: every routine refuses to run in it, and its exit must not disturb the job. */
 static void leave_in_child(void)
 {
     wsh_job.n_pes = wsh_job.inits = 0;

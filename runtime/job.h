@@ -34,7 +34,7 @@ struct wsh_job {
     unsigned special; /* WSH_SPECIAL_*: what puts and gets have to look at besides their target */
     pthread_t thread; /* that called shmem_init */
     bool network;     /* some PE is reached by a transport that is not immediate */
-    bool loopback;    /* all PEs are on one machine, emulated hosts or not: sockets need reach no other */
+    bool loopback;    /* all PEs are on one machine, emulated hosts or not: sockets need not reach another */
     bool *same_host;  /* [pe] */
     int local_rank, local_size;
     int *domain; /* [pe] the first PE with which it shares memory: equal on PEs that do */

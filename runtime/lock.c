@@ -137,7 +137,7 @@ int wsh_lock_test(struct wsh_job *job, long *lock, bool *held)
     return rc;
 }
 
-/* With nobody behind. *left = the lock is free now; else somebody has come meanwhile. */
+/* With no PE behind. *left = the lock is free now; else another PE has joined the queue meanwhile. */
 static int queue_leave(struct grip *grip, bool *left)
 {
     const uint32_t me = (uint32_t)grip->job->my_pe + 1;

@@ -28,7 +28,7 @@ static void describe_op(void *arg, char *text, size_t size)
     const struct driven *driven = arg;
 
     snprintf(text, size, "PE %d by %s: the operation %s", driven->op->to.rmem->pe,
-             wsh_op_ops(&driven->op->to)->name, driven->started ? "is under way" : "finds no room to start");
+             wsh_op_ops(&driven->op->to)->name, driven->started ? "is in flight" : "finds no room to start");
 }
 
 static int try_done(void *arg)

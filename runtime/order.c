@@ -83,7 +83,7 @@ int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routin
 
 _Static_assert(WSH_TP_MAX <= 8, "struct wsh_paths has a bit for each transport");
 
-/* Threads share what a context has sent by which transport; a road stays "before" until it has been drained. */
+/* Threads share what a context has sent by which transport; a transport stays in `before` until it has been drained. */
 int wsh_order_paths(struct wsh_ctx *ctx, int pe, unsigned tp)
 {
     struct wsh_paths *paths = &ctx->paths[pe];

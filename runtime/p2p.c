@@ -77,7 +77,7 @@ static bool is_empty(const struct wsh_p2p *p2p)
     return true;
 }
 
-/* A wait under way: what is waited for, and what it found. */
+/* A wait in progress: what is waited for, and what it found. */
 struct scan {
     const struct wsh_p2p *p2p;
     size_t first; /* all: words before it are satisfied; any: where the search begins */

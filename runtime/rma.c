@@ -222,7 +222,7 @@ static inline void blocks_advance(struct blocks *blocks, size_t n)
     blocks->shape.nelems -= n;
 }
 
-/* Several at a time, where the transport has a way. */
+/* Several at a time, where the transport can do that. */
 static int put_pieces(struct wsh_ctx *ctx, struct blocks *blocks)
 {
     int rc = 0;

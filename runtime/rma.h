@@ -24,7 +24,7 @@ int wsh_get_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, s
 
 /*
  * One try to start all blocks of a strided copy behind the first *taken, which counts up: 0, -EAGAIN or a final error;
- * `done` counts the parts under way of all tries.
+ * `done` counts the parts in flight of all tries.
  */
 int wsh_iput_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src,
                    const struct wsh_strided *shape, size_t *taken, struct wsh_done *done);

@@ -2,7 +2,7 @@
 /*
  * The routing object: which transport carries an operation, by PE, segment, kind of the memory here, and class of
  * operation. Written by route.c alone: when the job starts, when a GPU is attached, and when all PEs register or
- * unregister a buffer, with no operation under way on its segment; else only read.
+ * unregister a buffer, with no operation in flight on its segment; else only read.
  *
  * A segment of a peer has at most two entries, each filled by the transport that it belongs to. The *main* entry
  * carries atomics and signals, and all that no other entry carries. The *other* entry carries transfers alone. Which of
@@ -21,7 +21,7 @@ struct wsh_peer_blob;
 /* Memory of this PE that an operation reads or writes: the host's; a GPU's that NICs take; a GPU's that they do not. */
 enum wsh_route_local { WSH_LOCAL_HOST, WSH_LOCAL_REGISTERED, WSH_LOCAL_DEVICE, WSH_LOCAL_KINDS };
 
-/* Puts and gets; atomics and signals, which on device memory may go another way. */
+/* Puts and gets; atomics and signals, which on device memory may use another entry. */
 enum wsh_route_class { WSH_ROUTE_TRANSFER, WSH_ROUTE_ATOMIC, WSH_ROUTE_CLASSES };
 
 enum wsh_route_entry { WSH_ENTRY_MAIN, WSH_ENTRY_OTHER, WSH_ENTRIES };
@@ -91,7 +91,8 @@ static inline char *wsh_route_map(const struct wsh_routes *routes, int pe, int s
 /*
  * route_open.c: the transports. open: those that the settings allow; `network` = some peer may be on another host.
  * open_device, at the attach of the GPU: those of device memory; registers the device heap with all that take it.
- * register: one further segment of device memory. 0 or a logged error; a transport that refuses device memory is none.
+ * register: one further segment of device memory. 0 or a logged error; a transport that refuses device memory is not an
+ * error.
  */
 int wsh_route_open(struct wsh_job *job, bool network);
 int wsh_route_open_device(struct wsh_job *job);
@@ -120,7 +121,7 @@ bool wsh_route_has_nics(const struct wsh_job *job, unsigned tp);
 void wsh_route_choose_nics(struct wsh_job *job);
 void wsh_route_report_nics(const struct wsh_job *job, int seg);
 
-/* One line to `text` that says why (addr, len, pe) is no valid target: for the caller's error message. */
+/* One line to `text` that says why (addr, len, pe) is not a valid target: for the caller's error message. */
 void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,
                        size_t size);
 

@@ -68,7 +68,7 @@ static uint64_t machine_id(void)
     return hash_mix(hash_mix(0xcbf29ce484222325u, boot, sizeof boot), &net.st_ino, sizeof net.st_ino);
 }
 
-/* PEs share memory if they are on one machine as above, and are not told to play different hosts. */
+/* PEs share memory if they are on one machine as above, and do not emulate different hosts. */
 static uint64_t host_id(const struct wsh_job *job)
 {
     char host[HOST_NAME_MAX + 1] = "";

@@ -33,9 +33,10 @@ static const char *nics_obstacle(const struct wsh_job *job)
     for (unsigned tp = 0; tp < job->device.first_tp; tp++)
         if (takes_device(job, tp))
             return NULL;
-    return wsh_route_wants_nics(job) ? "no transport takes it"
-                                     : "nobody was asked for it, since this host shows no NVIDIA driver "
-                                       "(/dev/nvidiactl); SHMEM_HMEM=on asks all the same";
+    return wsh_route_wants_nics(job)
+               ? "no transport takes it"
+               : "no transport was asked for it, since this host shows no NVIDIA driver "
+                 "(/dev/nvidiactl); SHMEM_HMEM=on asks all the same";
 }
 
 void wsh_route_choose_nics(struct wsh_job *job)
@@ -59,7 +60,7 @@ void wsh_route_report_nics(const struct wsh_job *job, int seg)
     }
     wsh_info(WSH_SUB_TRANSPORT,
              "NICs put to and get from device memory (segment %d) of %d of %d PEs on other hosts themselves; "
-             "atomics and signals on it are their GPUs', as is all of the others'",
+             "their GPUs apply atomics and signals there, and the GPUs of the other PEs all operations",
              seg, direct, far);
 }
 

@@ -56,7 +56,10 @@ static int register_with(struct wsh_job *job, unsigned tp, const struct wsh_mem 
     return wsh_route_has_nics(job, tp) ? register_nics(job, tp, mem) : 0;
 }
 
-/* First with the transports of device memory, which refuse what is not a GPU's: a NIC's may believe it. */
+/*
+ * First with the transports of device memory, which refuse what is not a GPU's; a NIC's transport may accept it
+ * unchecked.
+ */
 int wsh_route_register(struct wsh_job *job, const struct wsh_mem *mem)
 {
     unsigned first = job->device.first_tp;

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* One put leaves no faster in company of none, and where each is complete at once there is nothing to save. */
+/* A batch of one put saves nothing, and neither does one where each put is complete at once. */
 static bool wants_batch(const struct wsh_ctx *ctx)
 {
     const struct wsh_session *session = &ctx->session;
@@ -19,8 +19,9 @@ static bool wants_batch(const struct wsh_ctx *ctx)
 }
 
 /*
- * Progress sends a batch that rests, by a thread of its own, whatever the program promised about its threads: the
- * context is locked meanwhile. The list's lock keeps that thread out while the batch comes or goes.
+ * The progress thread sends a batch that has stopped growing, whatever the program promised about its own threads: so
+ * the context is locked as long as it has a batch. The list's lock keeps that thread out while a batch is added or
+ * removed.
  */
 static void batch_publish(struct wsh_ctx *ctx, struct wsh_batch *batch)
 {

@@ -15,8 +15,8 @@ struct wsh_session {
 };
 
 /*
- * Begins a session or adds `options` to the one under way; total_ops replaces what was said before unless it is NULL.
- * 0 or -ENOMEM (the session then goes on without a batch, which is no error of the program).
+ * Begins a session or adds `options` to the current one; total_ops replaces what was said before unless it is NULL. 0
+ * or -ENOMEM (the session then goes on without a batch, which is not an error).
  */
 int wsh_session_start(struct wsh_ctx *ctx, long options, const size_t *total_ops);
 

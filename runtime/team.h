@@ -35,8 +35,8 @@ struct wsh_pad wsh_team_pad(const struct wsh_job *job, int n_pes);
 int wsh_team_translate(const struct wsh_team *team, int pe, const struct wsh_team *other);
 
 /*
- * Splits, collective over `parent` with equal arguments. *team is the new team or NULL: not a member, or no success,
- * which all PEs of the parent are told alike: -EINVAL (no such PEs), -ENOMEM (logged).
+ * Splits, collective over `parent` with equal arguments. *team is the new team or NULL: not a member, or a failure,
+ * which all PEs of the parent get alike: -EINVAL (no such PEs), -ENOMEM (logged).
  */
 struct wsh_triplet {
     int start, stride, size;

@@ -31,7 +31,7 @@ struct waiter {
     void *arg;
     unsigned spins; /* tries before the first yield */
     unsigned tries; /* since something last moved */
-    bool may_sleep; /* … and for so long that it may sleep */
+    bool may_sleep; /* nothing has moved for so long that it may sleep */
     unsigned sleep_us;
     unsigned reports; /* SIGUSR1 generations answered */
     double started, idle_since,
@@ -196,7 +196,7 @@ static void waiter_restart(struct waiter *waiter)
     waiter->sleep_us = SLEEP_MIN_US;
 }
 
-/* Gives way: the core stays ours for a moment, then goes to others, then sleeps, longer each time. */
+/* Backs off: spins for a moment, then yields the core, then sleeps, longer each time. */
 static void waiter_back_off(struct waiter *waiter)
 {
     unsigned tries = ++waiter->tries;
@@ -218,7 +218,7 @@ static void waiter_back_off(struct waiter *waiter)
         waiter->sleep_us = waiter->sleep_us * 2 < SLEEP_MAX_US ? waiter->sleep_us * 2 : SLEEP_MAX_US;
 }
 
-/* The loop. Something that moved makes the wait idle_since again. */
+/* The loop. Whatever moves restarts the back-off. */
 static int wait_loop(struct waiter *waiter, wsh_wait_try try)
 {
     int rc, moved;
@@ -303,7 +303,7 @@ static int run_once(struct wsh_job *job, int (*step)(void *arg), void *arg)
     return rc < 0 ? rc : moved < 0 ? moved : rc | moved;
 }
 
-/* Gives way after a round in which nothing moved; `idle_since`: when something last did, 0 = just now. */
+/* Backs off after a round in which nothing moved; `idle_since`: when something last did, 0 = just now. */
 static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_since, unsigned *us)
 {
     if (tries < job->tuning.spins) {

@@ -34,7 +34,7 @@ int wsh_wait_progress(struct wsh_job *job);
 /*
  * Body of a progress thread: serves peers until *stop; sleeps while application threads wait themselves. Where
  * transports have parts (wsh_tp_ops.part) it serves one of them, and part 0 also all that has none; with WSH_ALL_PARTS
- * it serves everything. < 0: something final, of which a PE that computes hears nothing else.
+ * it serves everything. < 0: a final error, which a PE that computes learns of by no other call.
  */
 #define WSH_ALL_PARTS (-1)
 int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);

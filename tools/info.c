@@ -140,7 +140,7 @@ static void print_far_words(unsigned seen)
             printf("%s: %s\n", wsh_topo_far_word(far), wsh_topo_far_help(far));
 }
 
-/* Each PE's own choice, as it makes it in a job where the PEs have not told each other their GPUs. */
+/* Each PE's own choice, as it makes it in a job where the PEs have not exchanged their GPUs. */
 static int print_map(const struct view *view, const struct wsh_env *env, const struct wsh_topo *topo)
 {
     struct wsh_topo_local local = {.n = view->pes ? view->pes : topo->n_gpus ? topo->n_gpus : 1};

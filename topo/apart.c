@@ -21,7 +21,7 @@
 
 #define READ_S 20 /* a file of a large machine takes a tenth of a second */
 
-/* Shared with the reader, which has no other way to answer: an exit status may be taken by a handler of the program. */
+/* Shared with the reader, which answers by this alone: an exit status may be taken by a handler of the program. */
 struct reading {
     bool over;
     int rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a job leaves nowhere: files of dead PEs, and a guardian process that cleans up when oshrun itself is killed. */
+/* Cleans up after a job: files of dead PEs, and a guardian process that does it when oshrun itself is killed. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/cleanup.h"
 
@@ -22,7 +22,7 @@
 
 /*
  * One name may outlive a PE: libfabric's shm provider keeps /dev/shm/<pid>:<uid>:<n>. The library unlinks it once all
- * PEs have met, so that only a PE killed before leaves it.
+ * PEs have connected, so that only a PE that is killed earlier leaves it.
  */
 static int pid_compare(const void *a, const void *b)
 {
@@ -95,7 +95,7 @@ static void fds_close_above(int fd)
         close(other);
 }
 
-/* Nothing of oshrun's stays open, lest a reader of its output waits for the guardian. */
+/* Closes all descriptors of oshrun: a reader of its output would otherwise wait for the guardian. */
 static void guardian_detach(int *fd)
 {
     int null = open("/dev/null", O_RDWR);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a job leaves nowhere: files of dead PEs, and a guardian process that cleans up when oshrun itself is killed. */
+/* The clean-up after a job: files of dead PEs, and a guardian process that does it when oshrun itself is killed. */
 #ifndef WSH_OSHRUN_CLEANUP_H
 #define WSH_OSHRUN_CLEANUP_H
 
@@ -15,13 +15,13 @@ struct wsh_guardian {
 };
 
 /*
- * Starts the guardian, in a session of its own. When the pipe closes without wsh_guardian_dismiss, it kills
- * (SIGKILL) the process groups it was told of and removes `tmpdir` (NULL = none). To be called while oshrun
- * has one thread. 0, or -errno after one line.
+ * Starts the guardian, in a session of its own. When the pipe closes without wsh_guardian_dismiss, it kills (SIGKILL)
+ * the process groups that it was sent and removes `tmpdir` (NULL = none). To be called while oshrun has one thread. 0,
+ * or -errno after one line.
  */
 int wsh_guardian_start(struct wsh_guardian *guardian, const char *tmpdir);
 
-/* Tells it of one process group. Async-signal-safe: each PE tells its own before it runs the program. */
+/* Sends the guardian one process group. Async-signal-safe: each PE sends its own before it runs the program. */
 void wsh_guardian_send(int fd, pid_t group);
 
 /* Ends it in order and waits for its end. */

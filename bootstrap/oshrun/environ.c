@@ -126,7 +126,7 @@ bool wsh_emulate_knows(const char *profile)
     return false;
 }
 
-/* The folder that oshrun itself lies in, without the slash; empty when it cannot be told. */
+/* The folder that oshrun itself lies in, without the slash; empty when it is not known. */
 static void oshrun_folder(char folder[PATH_MAX])
 {
     ssize_t len = readlink("/proc/self/exe", folder, PATH_MAX - 1);

@@ -17,7 +17,7 @@ int wsh_environ_set_int(char ***env, const char *name, long value);
 void wsh_environ_keep_signals(void);
 
 /*
- * Carries out -x: `exports` is a NULL-terminated list of "VAR=value" (set in oshrun's own environment, which the PEs
+ * Applies -x: `exports` is a NULL-terminated list of "VAR=value" (set in oshrun's own environment, which the PEs
  * inherit) and "VAR" (must be there; one line if not). 0 or OSHRUN_USAGE.
  */
 int wsh_environ_export(char **exports);

@@ -200,7 +200,7 @@ static void sink_report(const struct wsh_sink *sink, int err)
     said = said || sink->path;
 }
 
-/* A pipe that nobody reads any more is no error: the PEs find theirs closed then. */
+/* A pipe that nobody reads any more is not an error: oshrun then closes the PEs' pipes. */
 static void sink_break(struct wsh_sink *sink, int err)
 {
     sink->broken = true;
@@ -334,7 +334,7 @@ void wsh_input_poll(struct wsh_input *input, struct wsh_pollset *set)
 
     input->paused = hungry && terminal_is_elsewhere();
     input->in_index = hungry && !input->paused ? wsh_pollset_add(set, STDIN_FILENO, POLLIN) : -1;
-    /* No events asked for: POLLERR tells that PE 0 closed its end. */
+    /* No events are asked for: POLLERR alone shows that PE 0 closed its end. */
     input->out_index =
         input->fd >= 0 ? wsh_pollset_add(set, input->fd, input->from < input->to ? POLLOUT : 0) : -1;
 }

@@ -26,8 +26,8 @@ static struct {
 } server;
 
 /*
- * Completion of libpmix's asynchronous calls. The main thread and libpmix's thread meet in the mutex, which orders
- * all that the one did before with what the other does after.
+ * Completion of libpmix's asynchronous calls. The mutex orders what libpmix's thread did before the completion with
+ * what the main thread does after it.
  */
 static struct {
     pthread_mutex_t mutex;
@@ -260,7 +260,7 @@ int wsh_server_open(const char *tmpdir, int n_pes, int n_nodes, int event_fd)
         status = pes_register(n_pes);
     if (status == PMIX_SUCCESS)
         return 0;
-    wsh_say("PMIx server: %s while it was told of the job; try another version of libpmix",
+    wsh_say("PMIx server: %s while the job was registered; try another version of libpmix",
             PMIx_Error_string(status));
     return -EIO;
 }
@@ -283,7 +283,7 @@ static void event_sent(pmix_status_t status, void *unused)
     (void)status, (void)unused;
 }
 
-/* A PE that joins later is not to be asked what was asked before. */
+/* The event is not cached: a PE that joins later must not receive a question of before. */
 void wsh_server_ask(void)
 {
     pmix_info_t info;

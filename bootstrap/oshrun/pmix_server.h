@@ -3,7 +3,7 @@
 #ifndef WSH_OSHRUN_PMIX_SERVER_H
 #define WSH_OSHRUN_PMIX_SERVER_H
 
-/* What the server's thread, or a PE that could not be started, tells the main loop through a pipe. */
+/* An event that the server's thread, or a PE that could not be started, sends to the main loop through a pipe. */
 enum wsh_event_kind {
     WSH_EVENT_JOINED,
     WSH_EVENT_INITIALIZED, /* all PEs have come to the last step of shmem_init */
@@ -24,7 +24,7 @@ struct wsh_event {
 void wsh_event_send(int fd, enum wsh_event_kind kind, int pe, int status);
 
 /*
- * Starts the server with its files in `tmpdir` and tells it of `n_pes` PEs in blocks on `n_nodes` (emulated) hosts.
+ * Starts the server with its files in `tmpdir` and registers `n_pes` PEs in blocks on `n_nodes` (emulated) hosts.
  * Events go to `event_fd`. Afterwards this process has threads. 0, or a negative errno after one line.
  *
  * There is no end but that of the process, by _exit: PMIx_server_finalize waits for ever now and then after a PE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who of the PEs lives, what counts as a failure, and how the job is ended because of one. */
+/* Follows which PEs live, decides what counts as a failure, and ends the job because of one. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/reap.h"
 
@@ -23,7 +23,7 @@
 #define INIT_WAIT 2.0 /* seconds from a SIGTERM that is passed on to SIGKILL while shmem_init runs */
 #define TWICE 0.2     /* signals closer than this count as one (timeout(1) sends two) */
 
-/* From the most to the least telling, when several ends are seen at once: the others may be its consequence. */
+/* In order of precedence when several ends are seen at once: the later ones may be consequences of the first. */
 enum verdict { EXEC_FAILED, KILLED, FAILED, LEFT_EARLY, NEVER_JOINED, LOST, FINE };
 
 int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool served)
@@ -111,7 +111,7 @@ void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event)
     }
 }
 
-/* While a PE waits for the others in PMIx, one that ended without ever coming there will never come. */
+/* While a PE waits for the others in PMIx, one that ended without joining PMIx will never join. */
 static bool pes_are_waiting(const struct wsh_reap *reap)
 {
     for (int i = 0; i < reap->n_pes; i++)
@@ -120,7 +120,7 @@ static bool pes_are_waiting(const struct wsh_reap *reap)
     return false;
 }
 
-/* A failure that the others may be through with before it counts. */
+/* A failure after shmem_finalize: the others have LATE_WAIT seconds to end before it counts. */
 static bool pe_may_be_late(const struct wsh_reap *reap, const struct wsh_pe *pe)
 {
     return pe->joined && !pe->inside && reap->n_running && wsh_now() < pe->ended + LATE_WAIT;
@@ -153,7 +153,7 @@ static int verdict_code(enum verdict verdict, const struct wsh_pe *pe)
     }
 }
 
-/* The kernel does not say whom it killed, but counts: within our cgroup, which the PEs share. */
+/* The kernel does not say which process it killed, but counts the kills in our cgroup, which the PEs share. */
 static void kernel_cause_print(const struct wsh_reap *reap, char *text, size_t size)
 {
     struct wsh_cgroup cgroup;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who of the PEs lives, what counts as a failure, and how the job is ended because of one. */
+/* Which PEs live, what counts as a failure, and how the job is ended because of one. */
 #ifndef WSH_OSHRUN_REAP_H
 #define WSH_OSHRUN_REAP_H
 
@@ -50,7 +50,7 @@ void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid);
 void wsh_reap_look(struct wsh_reap *reap);
 void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event);
 
-/* Decides what the ends that were seen mean; the first failure is told in one line and ends the job. */
+/* Decides what the ends that were seen mean; the first failure is reported in one line and ends the job. */
 void wsh_reap_judge(struct wsh_reap *reap);
 
 /*

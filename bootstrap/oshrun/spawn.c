@@ -30,7 +30,7 @@ static int file_check(const char *path)
     return access(path, X_OK) ? errno : 0;
 }
 
-/* Tries name below each folder of PATH; the most telling errno wins. */
+/* Tries name below each folder of PATH; the most informative errno wins. */
 static int path_search(const char *name, char **path)
 {
     const char *folders = wsh_env_foreign("PATH");

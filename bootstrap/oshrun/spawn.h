@@ -41,7 +41,7 @@ struct wsh_spawn {
 
 /*
  * Starts one process as leader of a process group of its own; it dies with oshrun. Its pid, or -errno (no line). A
- * program that cannot be executed is told by an event, and the process ends with OSHRUN_CANNOT_RUN.
+ * program that cannot be executed is reported by an event, and the process ends with OSHRUN_CANNOT_RUN.
  */
 pid_t wsh_spawn(const struct wsh_spawn *how);
 

@@ -20,7 +20,7 @@ static const char *const binding_words[][5] = {
     [WSH_MPIRUN] = {"none", "hwthread", "core", "numa", "socket"},
 };
 
-/* Settings that mpirun and prterun leave at home unless told; srun takes all. */
+/* Settings that mpirun and prterun export only if they are named; srun exports all. */
 static const char *const settings[] = {"SHMEM_", "SMA_", "NVSHMEM_", "FI_"};
 
 void wsh_words_free(struct wsh_words *words)
@@ -69,7 +69,7 @@ static void output_files_add(struct wsh_words *words, const char *name)
     word_add(words, "--error=%s%s%%t.err", name, between);
 }
 
-/* srun spreads tasks evenly or not at all: unequal numbers of PEs have no word. */
+/* srun spreads tasks evenly or not at all: it has no option for unequal numbers of PEs. */
 static int srun_hosts_add(struct wsh_words *words, const struct wsh_hosts *hosts)
 {
     char *list = NULL;

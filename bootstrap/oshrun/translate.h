@@ -18,7 +18,7 @@ struct wsh_words {
 
 /*
  * The whole command, `path` first and the program with its arguments last. 0, or OSHRUN_USAGE after one line that names
- * an option this launcher has no word for. Free with wsh_words_free in any case.
+ * an option that this launcher lacks. Free with wsh_words_free in any case.
  */
 int wsh_translate(enum wsh_launcher launcher, const char *path, const struct wsh_args *args,
                   const struct wsh_hosts *hosts, struct wsh_words *words);

@@ -26,7 +26,7 @@ static _Noreturn void fail_team_pe(const char *what, const struct wsh_team *team
     wsh_job_abort(1);
 }
 
-/* An address is to blame by its argument's name, a PE is not. */
+/* A message about an address names its argument, one about a PE does not. */
 static void say_why(const char *what, int rc, const void *addr, size_t len, int pe)
 {
     int length = rc == -ERANGE ? routine_length(what) : (int)strlen(what);

@@ -78,7 +78,7 @@ static WSH_INLINE void wsh_api_ready(const char *what)
         wsh_check_thread(what);
 }
 
-/* Ends the job after a collective or an ordering call failed, which the core has said. */
+/* Ends the job after a collective or an ordering call failed; the core has logged why. */
 static WSH_INLINE void wsh_api_check(const char *what, int rc)
 {
     if (wsh_unlikely(rc))
@@ -105,7 +105,9 @@ static WSH_INLINE struct wsh_ctx *wsh_api_live_ctx(const char *what, shmem_ctx_t
     return ctx;
 }
 
-/* Members of a team call the same: looked at with SHMEM_DEBUG=check. The arguments are those of wsh_check_same…. */
+/*
+ * Checks with SHMEM_DEBUG=check that all members of a team call the same. The arguments are those of wsh_check_same….
+ */
 #define WSH_API_SAME(...) (wsh_unlikely(wsh_job.check) ? wsh_check_same(__VA_ARGS__) : (void)0)
 #define WSH_API_SAME_DATA(what, team, ...)                                              \
     (wsh_unlikely(wsh_job.check)                                                        \

@@ -102,7 +102,7 @@ static const char *alias_of(const struct wsh_ctx *ctx, const void *sym, size_t l
     return rmem && rmem->map ? rmem->map + off : NULL;
 }
 
-/* Both sides ascend: the lower of two blocks that do not meet can meet none of the other side's later ones. */
+/* Both sides ascend: the lower of two blocks that do not overlap overlaps none of the other side's later ones. */
 static bool blocks_overlap(const struct wsh_check_blocks *blocks, const char *far)
 {
     const char *near = blocks->local;

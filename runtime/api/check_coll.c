@@ -32,7 +32,7 @@ static void words_combine(const struct comparison *comparison, uint64_t *words, 
         wsh_job_abort(1);
 }
 
-/* Bits that all have set, and bits that none has set, are all bits. */
+/* The calls are equal if each bit is set in all of them or in none. */
 static bool all_same(const struct comparison *comparison)
 {
     uint64_t both[2 * WORDS];
@@ -48,7 +48,7 @@ static bool all_same(const struct comparison *comparison)
     return same;
 }
 
-/* The call of one member, told to all. */
+/* The call of one member, sent to all. */
 static union call call_of(const struct comparison *comparison, int member)
 {
     union call call = {{0}};
@@ -69,7 +69,7 @@ static int first_unlike(const struct comparison *comparison, const union call *c
     return (int)member;
 }
 
-/* All members come here; the first one speaks, while the others wait for the end. */
+/* Called by all members; the first one prints the message, while the others wait for the end of the job. */
 static _Noreturn void call_refuse(const struct comparison *comparison)
 {
     const struct wsh_team *team = comparison->team;

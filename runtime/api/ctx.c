@@ -7,7 +7,7 @@
 
 #define OPTIONS (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)
 
-/* A context that cannot be had is no error of the job: one warning, and a handle that says so. */
+/* A context that cannot be created is not an error of the job: one warning, and SHMEM_CTX_INVALID. */
 static int handle_create(const char *what, struct wsh_team *team, long options, shmem_ctx_t *ctx)
 {
     wsh_api_ready(what);

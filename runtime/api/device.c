@@ -9,7 +9,7 @@
 
 #include <shmemx.h>
 
-/* The core has said why; a caller that goes on without it would hang its peers. */
+/* The core has logged why; a caller that went on would make its peers hang. */
 static int status_of(int rc)
 {
     return rc ? 1 : 0;

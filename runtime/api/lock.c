@@ -5,7 +5,7 @@
 #include "runtime/api/api.h"
 #include "runtime/api/overwrite.h"
 
-/* Who has held the lock meanwhile may have seen what was put before. */
+/* The former holder of the lock may have seen what was put before. */
 static void lock_begin(const char *what)
 {
     wsh_api_ready(what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keeps the last puts in a ring, and counts those that meet one of them, by the name of the routine. */
+/* Keeps the last puts in a ring, and counts those that overlap one of them, by the name of the routine. */
 #include "runtime/api/overwrite.h"
 
 #include "base/log.h"

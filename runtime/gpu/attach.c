@@ -143,7 +143,7 @@ static int open_here(struct wsh_job *job, const char *routine)
     return rc;
 }
 
-/* Says which PE has none, once; the PE itself has said why. */
+/* Reports once which PE has none; that PE has logged why. */
 static int compare_peers(const struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     size_t mine = job->heap.seg[WSH_SEG_DEVICE].len;
@@ -163,7 +163,7 @@ static int compare_peers(const struct wsh_job *job, const struct wsh_peer_blob *
     return 0;
 }
 
-/* PEs that share a GPU without MPS work, in turns: the first of them says so. */
+/* PEs that share a GPU without MPS take turns: the first of them warns. */
 static int count_sharers(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     const char *mine = wsh_peer_blob_gpu(&peers[job->my_pe]);
@@ -186,7 +186,7 @@ static int count_sharers(struct wsh_job *job, const struct wsh_peer_blob *peers)
     return wsh_log_slower(job->env.strict, WSH_LOG_WARN, text);
 }
 
-/* The exchange of who has what; then the paths. */
+/* Exchanges the blobs, then connects the transports of device memory. */
 static int peers_connect(struct wsh_job *job, bool ok, struct wsh_peer_blob *peers)
 {
     int rc = wsh_peer_blob_exchange(job, peers);
@@ -232,10 +232,7 @@ static int gpus_attach(struct wsh_job *job, const char *routine)
     return -ENODEV;
 }
 
-/*
- * The barrier first: the bootstrap's exchange serves nobody, so that a PE must not be in it while another one waits to
- * be served.
- */
+/* The barrier first: a PE in the bootstrap's exchange serves no peers, so no other PE may depend on it then. */
 int wsh_device_attach(struct wsh_job *job, const char *routine)
 {
     int other = job->device.attached ? wsh_gpu_other(&job->device.gpu) : -1, rc;

@@ -40,14 +40,14 @@ struct wsh_device_heap {
     bool pin_refused; /* kernels do not reach host memory */
 
     struct wsh_view *view;        /* what device code knows (runtime/gpu/host.h) */
-    struct wsh_proxy *proxy;      /* carries out what kernels cannot, or NULL */
+    struct wsh_proxy *proxy;      /* executes what kernels cannot, or NULL */
     struct wsh_cuda_watch *watch; /* NULL: SHMEM_HANG_SECONDS=0 */
 };
 
 /*
- * Collective. On the GPU of the calling thread's current context, else the one by the PE's number on the host.
- * 0; or a negative errno on every PE, after each PE that failed, and one that did not, has said so in one line. The
- * first call must not run while other threads of the PE communicate.
+ * Collective. On the GPU of the calling thread's current context, else the one by the PE's number on the host. 0; or a
+ * negative errno on every PE, after one line from each PE that failed and from one that did not. The first call must
+ * not run while other threads of the PE communicate.
  */
 int wsh_device_attach(struct wsh_job *job, const char *routine);
 

@@ -37,7 +37,7 @@ void wsh_view_ctx(const struct wsh_ctx *ctx, bool here);
 size_t wsh_pads_len(const struct wsh_job *job);
 int wsh_pads_open(struct wsh_job *job);
 
-/* A team has come (its place in the pool is known), or goes after all its members have met; any time. */
+/* A team has been created (its place in the pool is known), or is destroyed after a sync of its members; any time. */
 void wsh_view_team(const struct wsh_team *team);
 void wsh_view_team_gone(const struct wsh_team *team);
 
@@ -47,7 +47,7 @@ bool wsh_view_spans_hosts(const struct wsh_team *team);
 /* All teams there are, when the view is filled. */
 void wsh_view_teams(struct wsh_job *job, struct wsh_device *device);
 
-/* Has device code reported anything? Says it in a line; -EIO: a call was refused, so that the job must end. Cheap. */
+/* Prints what device code has reported, in one line; -EIO: a call was refused, so that the job must end. Cheap. */
 int wsh_view_look(const struct wsh_job *job);
 
 /* Fills the view in a module loaded by the driver API (CUmodule). 0 or a logged error. */

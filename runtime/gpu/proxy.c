@@ -20,7 +20,7 @@ static bool is_wanted(const struct wsh_job *job)
     return job->env.proxy == WSH_PROXY_ON || (job->env.proxy == WSH_PROXY_AUTO && wsh_hosts_are_many(job));
 }
 
-/* Under the GPU's context. 0 or the driver's status. */
+/* With the GPU's context current. 0 or the driver's status. */
 static int zero_heads(struct wsh_proxy *proxy)
 {
     const struct wsh_cuda *cu = wsh_cuda();
@@ -121,7 +121,7 @@ int wsh_proxy_open(struct wsh_job *job)
     return 0;
 }
 
-/* What kernels have asked for is carried out first, if the threads are all there. */
+/* What kernels have asked for is executed first, if all threads run. */
 static void stop_threads(struct wsh_proxy *proxy)
 {
     if (proxy->thread[proxy->n_threads - 1].runs)
@@ -201,8 +201,8 @@ static void quiet_describe(void *arg, char *text, size_t size)
                  done = __atomic_load_n(&ring->done, __ATOMIC_RELAXED);
 
         if (started != done)
-            at += snprintf(text + at, size - (size_t)at, "ring %u of thread %u has %llu places under way; ",
-                           r, r / proxy->each, (unsigned long long)(started - done));
+            at += snprintf(text + at, size - (size_t)at, "ring %u of thread %u has %llu places in use; ", r,
+                           r / proxy->each, (unsigned long long)(started - done));
     }
 }
 

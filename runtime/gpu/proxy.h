@@ -13,12 +13,12 @@ struct wsh_job;
 
 /*
  * open: when the GPU is attached, where SHMEM_PROXY asks for a proxy; 0 or a logged error. close: no kernel may run;
- * what was asked for before is carried out first. Both may be called where there is none.
+ * what was asked for before is executed first. Both may be called where there is none.
  */
 int wsh_proxy_open(struct wsh_job *job);
 void wsh_proxy_close(struct wsh_job *job);
 
-/* What units are told of the rings. */
+/* What units get to know about the rings. */
 void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device);
 
 /*

@@ -30,7 +30,7 @@ static size_t ask_extent(const struct wsh_ring_ask *ask)
     return is_strided(ask) ? (ask->len / width - 1) * ask->value + width : ask->len;
 }
 
-/* -ERANGE and -EFAULT have not been said. */
+/* -ERANGE and -EFAULT have not been logged yet. */
 static int say_why(const struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, int rc)
 {
     char text[256];
@@ -38,7 +38,7 @@ static int say_why(const struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, in
     if (rc != -ERANGE && rc != -EFAULT)
         return rc;
     wsh_route_explain(ctx->job, address_of(ask->sym), ask_extent(ask), ask->pe, text, sizeof text);
-    wsh_error("an operation of device code that the proxy carries out: %s", text);
+    wsh_error("an operation of device code that the proxy executes: %s", text);
     return rc;
 }
 

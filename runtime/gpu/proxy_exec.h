@@ -6,7 +6,7 @@
 #include "runtime/ctx.h"
 #include "runtime/gpu/proxy_ring.h"
 
-/* For wsh_consumer_open; their argument is the context (of the world) through which all is carried out. */
+/* For wsh_consumer_open; their argument is the context (of the world) by which all is executed. */
 extern const struct wsh_consumer_ops wsh_proxy_exec_ops;
 
 #endif

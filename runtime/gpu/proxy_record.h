@@ -50,7 +50,7 @@ static inline unsigned wsh_record_positions(enum wsh_ring_kind kind, unsigned pi
     return chunks > pieces ? chunks : pieces;
 }
 
-/* A brief record becomes what it is short for. Written once, whole: what reads it next would wait for parts. */
+/* Expands a short record. *ask is written once, as a whole: the next read of it would wait for separate stores. */
 static inline void wsh_record_decode(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
 {
     enum wsh_ring_kind kind = piece->a >> WSH_RING_KIND_AT;

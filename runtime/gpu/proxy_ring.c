@@ -243,7 +243,7 @@ static int free_places(struct wsh_consumer_ring *ring)
     return 1;
 }
 
-/* Nothing is under way: all that was started is complete. Release: partner is the acquire of quiet. */
+/* Nothing is in flight: all that was started is complete. Release: partner is the acquire of quiet. */
 static int rings_complete(struct wsh_consumer *consumer)
 {
     bool owed = consumer->holds, all_stopped = true;

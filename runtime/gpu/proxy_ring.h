@@ -23,10 +23,10 @@ struct wsh_ring_ask {
 };
 
 /*
- * Who carries out what is asked. start: PUT, SIGNAL, PUT_WORD (the value lies in the payload), GET, GET_WORD, AMO,
- * IPUT, IGET; 0, -EAGAIN (it will be tried again; a strided one goes on behind *taken) or a final, logged error;
- * `done` reaches 0 when the payload may be used again (puts) or holds the result. fence: orders what was started before
- * what will be; -EAGAIN as above. pending: started and not complete.
+ * The executor of records. start: PUT, SIGNAL, PUT_WORD (the value lies in the payload), GET, GET_WORD, AMO, IPUT,
+ * IGET; 0, -EAGAIN (it will be tried again; a strided one goes on behind *taken) or a final, logged error; `done`
+ * reaches 0 when the payload may be used again (puts) or holds the result. fence: orders what was started before what
+ * will be; -EAGAIN as above. pending: started and not complete.
  */
 struct wsh_consumer_ops {
     int (*start)(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done);
@@ -56,7 +56,7 @@ struct wsh_consumer_ring {
 };
 
 struct wsh_consumer_stats {
-    uint64_t records, bytes, fences, quiets, refused; /* refused: started in vain */
+    uint64_t records, bytes, fences, quiets, refused; /* refused: not started, tried again or failed */
     uint64_t waits;                                   /* of device code: its quiets, and what is answered */
     uint64_t depth;                                   /* the most positions taken and not freed */
 };

@@ -23,7 +23,7 @@ static void thread_report(struct wsh_proxy_thread *thread)
 
     wsh_log_write(
         WSH_LOG_WARN,
-        "proxy thread %u of %u: %llu records, %.0f a second of late; %u places of its %u rings in use, "
+        "proxy thread %u of %u: %llu records, %.0f a second recently; %u places of its %u rings in use, "
         "%u operations of kernels that wait for an answer, %u rings whose next record finds no room%s; "
         "kernels have waited %llu times for a completion at another PE, the thread %llu times",
         thread->number, thread->proxy->n_threads, (unsigned long long)stats->records,

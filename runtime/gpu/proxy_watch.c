@@ -60,7 +60,7 @@ static void end_for_silence(const struct wsh_proxy_thread *thread)
         return;
     thread_describe(thread, text, sizeof text);
     wsh_error(
-        "proxy thread %u (thread id %d), which carries out what kernels ask for, has not run for %.1f s: %s; "
+        "proxy thread %u (thread id %d), which executes what kernels ask for, has not run for %.1f s: %s; "
         "the job ends; SHMEM_HANG_SECONDS is the limit",
         thread->number, (int)thread->pulse.tid, thread->silent, text);
     wsh_job_abort(1);
@@ -73,7 +73,7 @@ static void thread_check(struct wsh_proxy_thread *thread, double passed)
     double limit = thread->proxy->job->env.hang_seconds;
 
     if (has_ended(thread)) {
-        wsh_error("proxy thread %u, which carries out what kernels ask for, has ended before shmem_finalize: "
+        wsh_error("proxy thread %u, which executes what kernels ask for, has ended before shmem_finalize: "
                   "the program or a library of it has ended it; the job ends",
                   thread->number);
         wsh_job_abort(1);

@@ -10,7 +10,7 @@
 
 #define WSH_STAGE_VERSION 1
 
-/* What a PE tells its peers: where its boxes are, and how large. */
+/* What a PE publishes for its peers: where its boxes are, and how large. */
 struct address_blob {
     uint32_t version, places;
     uint64_t off;

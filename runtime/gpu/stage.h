@@ -15,13 +15,16 @@
 struct wsh_gpu;
 struct wsh_inbox;
 
-/* Memory as a transport below reaches it, and that transport's part of the context that is staging's alone. */
+/* Memory as the carrier's transport reaches it, and that transport's part of staging's own context. */
 struct wsh_stage_target {
     const struct wsh_rmem *rmem;
     struct wsh_tctx *tctx;
 };
 
-/* What staging stands on. Valid until it is closed. Both functions: -EHOSTUNREACH, unlogged, where there is no way. */
+/*
+ * The carrier that staging uses. Valid until staging is closed. Both functions: -EHOSTUNREACH, not logged, where no
+ * transport reaches the memory.
+ */
 struct wsh_stage_carrier {
     char *base; /* host memory for it alone, zero when it opens, … */
     size_t len; /* … as long on all PEs, … */
@@ -39,7 +42,7 @@ struct wsh_stage_carrier {
 /* Its operations, without NULL slots; `open` is the function below. */
 const struct wsh_tp_ops *wsh_stage_ops(void);
 
-/* -ENODEV: there is no carrier, which is no error; or a logged error. */
+/* -ENODEV: there is no carrier, which is not an error; or a logged error. */
 int wsh_stage_open(const struct wsh_stage_carrier *carrier, int my_pe, int n_pes, struct wsh_tp **tp);
 
 /*

@@ -21,13 +21,13 @@
 #endif
 
 /*
- * A lane has one access of 16 bytes under way, which takes a microsecond over PCIe; the stream, once it is at it, is
- * done with a message every eight. So what is of more goes by the stream, …
+ * A lane has one access of 16 bytes in flight, which takes a microsecond over PCIe; the stream, once it runs, completes
+ * a message every eight. So larger messages go by the stream, …
  */
 #define BRIEF_BYTES 128
 /*
  * … unless a whole warp waits, or the stream would need room on the GPU: then of more than this for each lane. Fewer
- * lanes than a warp's come together now and then: what they pull hangs not on how many did so last.
+ * lanes than a warp's come together now and then: what they pull does not depend on how many did so last.
  */
 #define LANE_BYTES 512
 #ifndef WARP_LANES /* a test has fewer */
@@ -55,7 +55,7 @@ static void note_looks(struct wsh_stage_inbox *in)
     in->awaited = true;
 }
 
-/* The stream carries it out by a kernel of its own, but for words that are set. */
+/* The stream applies it by a kernel of its own, except for words that are set. */
 static bool needs_room(const struct wsh_stage_head *head)
 {
     switch (head->kind) {
@@ -289,7 +289,7 @@ void wsh_stage_inbox_say(const struct wsh_stage *stage)
     if (in->handed || in->taken_back)
         wsh_info(WSH_SUB_TRANSPORT,
                  "stage: of the messages that came %llu were applied by waiting kernels, %llu by copies; "
-                 "%llu of these had been handed to kernels in vain",
+                 "%llu of these had been handed to kernels that did not apply them",
                  (unsigned long long)in->pulled, (unsigned long long)stage->in_applied,
                  (unsigned long long)in->taken_back);
 }

@@ -115,7 +115,7 @@ struct wsh_stage {
 struct wsh_stage_ctx {
     struct wsh_tctx tctx;
     struct wsh_stage *stage;
-    size_t n;           /* under way: messages, and what is parked */
+    size_t n;           /* in flight: messages, and what is parked */
     uint32_t pending[]; /* [n_pes] the same, by PE */
 };
 
@@ -131,7 +131,7 @@ int wsh_stage_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, siz
 size_t wsh_stage_pending(struct wsh_tctx *tctx, int pe);
 void wsh_stage_describe(struct wsh_tctx *tctx, char *text, size_t size);
 
-/* All that follows: under the lock. > 0: did something; 0: nothing to do; < 0: final. */
+/* All that follows: with the lock held. > 0: did something; 0: nothing to do; < 0: final. */
 
 /* stage_op.c: makes messages of what is parked, as far as there is room. */
 int wsh_stage_unpark(struct wsh_stage *stage, struct wsh_stage_peer *peer);

@@ -111,7 +111,7 @@ bool wsh_view_spans_hosts(const struct wsh_team *team)
     return false;
 }
 
-/* Card and members, not what peers write. Under the GPU's context. 0 or the driver's status. */
+/* The team header and the members, not what peers write. With the GPU's context current. 0 or the driver's status. */
 static int team_header_upload(const struct wsh_team *team, struct wsh_view *view)
 {
     const struct wsh_cuda *cu = wsh_cuda();
@@ -165,7 +165,7 @@ static int upload_row(struct wsh_view *view, const struct wsh_device_team_row *r
     return status ? status : wsh_view_upload(view, off, sizeof row->handle);
 }
 
-/* Under the GPU's context. 0 or the driver's status. */
+/* With the GPU's context current. 0 or the driver's status. */
 static int row_add(const struct wsh_team *team, struct wsh_view *view)
 {
     uint64_t handle =
@@ -182,7 +182,7 @@ static int row_add(const struct wsh_team *team, struct wsh_view *view)
 
 static void say_not_published(int status)
 {
-    wsh_error("kernels cannot be told of a team: %s; an earlier kernel may have failed",
+    wsh_error("a team cannot be published to kernels: %s; an earlier kernel may have failed",
               wsh_cuda_strerror(status));
 }
 
@@ -200,7 +200,7 @@ void wsh_view_team(const struct wsh_team *team)
         say_not_published(status);
 }
 
-/* All members have met: what they wrote here has been awaited. */
+/* The members have synchronized: what they wrote here has been awaited. */
 void wsh_view_team_gone(const struct wsh_team *team)
 {
     const struct wsh_job *job = team->job;

@@ -28,7 +28,7 @@ static bool unit_fits(const struct wsh_device_unit *unit)
     return unit->abi == WSH_DEVICE_ABI && unit->size == sizeof(struct wsh_device);
 }
 
-/* A failure is no error yet: the unit's module may not be known to the CUDA runtime before its constructors end. */
+/* A failure is not an error yet: the unit's module may not be known to the CUDA runtime before its constructors end. */
 static void unit_fill(struct entry *entry, const struct wsh_device *view)
 {
     int status;

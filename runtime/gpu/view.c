@@ -184,7 +184,7 @@ static int say_no_tables(int status)
     return -ENOMEM;
 }
 
-/* Under the GPU's context. 0 or the driver's status. */
+/* With the GPU's context current. 0 or the driver's status. */
 static int view_allocate(struct wsh_view *view, const struct wsh_job *job)
 {
     const struct wsh_cuda *cu = wsh_cuda();
@@ -290,7 +290,7 @@ int wsh_view_refill(struct wsh_job *job)
     return rc;
 }
 
-/* Everything but the claim, which is device code's. */
+/* Everything but the lock (claim), which is device code's. */
 void wsh_view_buffers(struct wsh_job *job)
 {
     struct wsh_view *view = job->device.view;
@@ -302,7 +302,7 @@ void wsh_view_buffers(struct wsh_job *job)
     status = wsh_view_upload(view, view->ranges, view->teams - view->ranges);
     wsh_gpu_leave(&job->device.gpu);
     if (status)
-        wsh_error("kernels cannot be told of symmetric memory: %s; an earlier kernel may have failed",
+        wsh_error("symmetric memory cannot be published to kernels: %s; an earlier kernel may have failed",
                   wsh_cuda_strerror(status));
 }
 

@@ -24,10 +24,10 @@ struct wsh_view {
     size_t ranges, slots, tables, teams, size; /* offsets in it */
     int n_slots;
     struct wsh_view_pinned *pinned;
-    bool hang_logged, error_logged; /* said once; whichever thread of the process sees it first */
+    bool hang_logged, error_logged; /* logged once, by whichever thread of the process sees it first */
 };
 
-/* Copies a part of the image to the GPU and waits for it; under the GPU's context. 0 or the driver's status. */
+/* Copies a part of the image to the GPU and waits for it; with the GPU's context current. 0 or the driver's status. */
 int wsh_view_upload(struct wsh_view *view, size_t off, size_t len);
 
 #endif

@@ -66,7 +66,7 @@ bool wsh_cuda_watch_may_end(void)
     return !__atomic_exchange_n(&taken, true, __ATOMIC_RELAXED);
 }
 
-/* Of a proxy thread wsh_proxy_watch tells, which knows more of it. */
+/* wsh_proxy_watch reports proxy threads, with more detail. */
 static void stay_report(const struct wsh_cuda_stay *stay)
 {
     char text[512];

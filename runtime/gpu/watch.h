@@ -20,7 +20,7 @@ void wsh_cuda_watch_close(struct wsh_job *job);
 /* "thread id 7 (the progress thread)", or "it" for thread `it`, "is in cuMemcpyAsync, which does not return …". */
 void wsh_cuda_watch_text(const struct wsh_cuda_stay *stay, pid_t it, char *text, size_t size);
 
-/* For a report of something else: the call that has been under way for longest, after "; "; "" where none is long. */
+/* For a report of something else: the call that has lasted longest, after "; "; "" where none is long. */
 void wsh_cuda_watch_also(char *text, size_t size);
 
 /* May the caller say why the job ends? Once only: another thread may just be saying the same in its words. */
