@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The token through which ThreadSanitizer learns of order that other processes make. */
+/* The variable through which ThreadSanitizer learns of an order that passes through other processes. */
 #include "base/atomic.h"
 
 #ifdef __SANITIZE_THREAD__

@@ -78,9 +78,9 @@ static inline void wsh_amo_store_result(void *result, unsigned width, uint64_t v
 
 /*
  * Order between two threads of this process that passes through another process (a word in shared memory, a peer, a
- * message back) is real, but ThreadSanitizer cannot see it. These calls tell it: `leaves` before a word that a peer
- * may answer to is stored or sent, `returns` before what a peer sent is stored or read here. They do nothing in
- * other builds.
+ * message back) is real, but ThreadSanitizer cannot see it. These calls declare it: `leaves` before a word that a peer
+ * may answer to is stored or sent, `returns` before what a peer sent is stored or read here. They do nothing in other
+ * builds.
  */
 #ifdef __SANITIZE_THREAD__
 extern char wsh_order_outside;

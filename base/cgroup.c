@@ -104,7 +104,7 @@ static const struct version *folder_find(const char *root, char folder[PATH_MAX]
     return found;
 }
 
-/* Narrows *cgroup to what `folder` leaves. Files that are only cached go before the kernel kills. */
+/* Lowers *cgroup to what the cgroup at `folder` leaves. The kernel drops cached files before it kills. */
 static void level_read(const struct version *version, const char *folder, size_t swap,
                        struct wsh_cgroup *cgroup)
 {

@@ -107,7 +107,7 @@ static bool device_has(int ordinal, int attribute)
     return has_least(ordinal, attribute, 1);
 }
 
-/* No context is current: the GPU's primary context becomes so, which cudart then takes for the chosen one. */
+/* No context is current: makes the GPU's primary context current, which the CUDA runtime then uses too. */
 static int primary_choose(struct wsh_gpu *gpu, int otherwise)
 {
     gpu->ordinal = otherwise;

@@ -46,15 +46,15 @@ struct wsh_env_row {
 int wsh_env_load(struct wsh_env *env);
 
 size_t wsh_env_count(void);
-/* Describes row i < wsh_env_count() from the present environment. Returns 0 or -EINVAL as above (silent). */
+/* Describes row i < wsh_env_count() from the present environment. Returns 0 or -EINVAL as above, without a message. */
 int wsh_env_describe(size_t i, struct wsh_env_row *row);
 
 /* Prints every setting, a line each, to `out`; with internal rows if `all`. */
 void wsh_env_print(FILE *out, bool all);
 
 /*
- * A variable of another program that says how we were started (SLURM_NTASKS, OMPI_COMM_WORLD_SIZE,
- * PMIX_RANK, PATH …). NULL when unset or empty. The only other door to the environment.
+ * A variable of another program that says how we were started (SLURM_NTASKS, OMPI_COMM_WORLD_SIZE, PMIX_RANK,
+ * PATH …). NULL when unset or empty. The only other access to the environment.
  */
 const char *wsh_env_foreign(const char *name);
 

@@ -24,8 +24,8 @@ int wsh_memfd_resize(int fd, size_t len)
 }
 
 /*
- * How much to take of `want` at once; 0 = there is not so much left. All processes of a cgroup see the same rest and
- * take of it at the same time, so that each takes a part, and looks again.
+ * How much of `want` to commit at once; 0 = too little is left. All processes of a cgroup see the same remainder and
+ * commit at the same time, so each commits a part and checks again.
  */
 static size_t piece_size(size_t want, int n_sharing)
 {

@@ -65,7 +65,7 @@ static bool has_huge_pages(const struct wsh_segment *seg)
            !strstr(text, "[deny]");
 }
 
-/* Small pages are what most machines are set to, so that they are worth a line only to who asks for details. */
+/* Most machines are set to small pages, so this is an info message. */
 static int want_huge_pages(const struct wsh_segment *seg, const struct wsh_env *env)
 {
     if (env->huge_pages != WSH_AUTO || has_huge_pages(seg))
@@ -173,8 +173,8 @@ static bool try_commit(struct wsh_job *job, size_t end, int *rc)
 }
 
 /*
- * Ranges do not reach from what was pinned at once into what was pinned later: there is some left at the end of each,
- * so that the next is larger where much has been asked for already.
+ * No range crosses from one pinned piece into the next, so some memory stays unused at the end of each piece. A piece
+ * has at least a quarter of what is committed, so that there are few of them.
  */
 static size_t ahead_of(const struct wsh_job *job, size_t end)
 {

@@ -53,8 +53,8 @@ struct machine {
 };
 
 /*
- * Of one PE: by PEs that may use the same cores or have some of their own. A PE that is bound to one core is not short
- * of cores if the others are bound to others. Emulated hosts are one machine.
+ * The PEs on the machine of PE `one`, and the cores that they may use together: a core set that several PEs share
+ * counts once, so PEs bound to different cores are not short of them. Emulated hosts are one machine.
  */
 static struct machine machine_of(const struct wsh_job *job, const struct wsh_peer_blob *peers, int one)
 {

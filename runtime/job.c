@@ -97,7 +97,7 @@ static bool on_one_machine(const struct wsh_job *job, const struct wsh_peer_blob
     return true;
 }
 
-/* What all PEs took for granted when they opened the network, each by what its launcher said, is true. */
+/* Whether all PEs chose rightly, from their launcher's data, between loopback and other addresses to listen on. */
 static bool listen_right(const struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     bool loopback = on_one_machine(job, peers);
@@ -345,8 +345,8 @@ void wsh_job_fini(void)
 /*
  * The program has exited with 0 and not called shmem_finalize, which old programs may leave out. Once all PEs have come
  * here it is called for them; while some have not, this waits for them, and the process ends without it after a while.
- * A thread inside the library is in the midst of something: nothing can be finalized then. Of what finalizing closes
- * only that is closed which others notice: the rest ends with the process, and a GPU's driver has ended already.
+ * While a thread is inside the library nothing can be finalized. Only what other processes notice is closed: the rest
+ * ends with the process, and a GPU's driver has ended already.
  */
 static void finalize_at_exit(void)
 {

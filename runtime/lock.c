@@ -87,7 +87,7 @@ static void grip_describe(void *arg, char *text, size_t size)
     const struct grip *grip = arg;
 
     if (grip->before < 0)
-        snprintf(text, size, "the PE that asked for the lock at %p to say so", (void *)grip->words);
+        snprintf(text, size, "the next PE in the queue of the lock at %p", (void *)grip->words);
     else
         snprintf(text, size, "PE %d to clear the lock at %p", grip->before, (void *)grip->words);
 }

@@ -20,7 +20,7 @@ static const char *name_at(size_t i)
     return ops[n] ? ops[n]->name : n == i ? wsh_stage_ops()->name : NULL;
 }
 
-/* A word of a list; "relay" is what staging was called. */
+/* Whether a word of a list names the transport; "relay" is the former name of staging. */
 static bool is_name(const char *word, size_t len, const char *name)
 {
     static const char former[] = "relay";

@@ -39,20 +39,20 @@ int wsh_wait_progress(struct wsh_job *job);
 #define WSH_ALL_PARTS (-1)
 int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);
 
-/* By which others see that a thread of the library lives. Relaxed: they look again. */
+/* Shows other threads that a thread of the library is alive. Relaxed: they look again. */
 struct wsh_wait_pulse {
     pid_t tid;      /* 0 before it runs */
     uint64_t beats; /* rounds of its loop, and of waits inside */
 };
 
 /*
- * Body of a thread that does what nobody wakes it for: calls step(arg) (> 0: did something, < 0: final) and progress
+ * Body of a thread that polls, because nothing wakes it: calls step(arg) (> 0: did something, < 0: final) and progress
  * until *stop; stays awake for a while after something moved. 0, or the final error.
  */
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
                  struct wsh_wait_pulse *pulse);
 
-/* Sleeps so long, or until `fd` is readable: then true. Of a thread that serves nobody. */
+/* Sleeps for `ms`, or until `fd` is readable: then true. For a thread that serves no peers. */
 bool wsh_wait_pause(int fd, int ms);
 
 /* Monotonic, in seconds. */

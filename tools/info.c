@@ -246,8 +246,8 @@ static int check_gpus(const struct view *view)
     return check_print(view, "GPU", true, text);
 }
 
-/* What holds, but only as far as the text says. */
-static void say_so(const struct view *view, const char *name, const char *text)
+/* A check that passes with a limitation, which the text states. */
+static void note_print(const struct view *view, const char *name, const char *text)
 {
     printf(view->parsable ? "check:%s:note:%s\n" : "%-12s note %s\n", name, text);
 }
@@ -276,7 +276,7 @@ static int check_secret(const struct view *view)
              "goes through PMIx, whose check of users is '%s': over TCP other users of this machine can "
              "read it; configure munge for the launcher",
              mode ? mode : "unknown");
-    say_so(view, "secret", text);
+    note_print(view, "secret", text);
     return 0;
 }
 
@@ -289,7 +289,7 @@ static void check_traffic(const struct view *view, const struct wsh_env *env)
         "sockets listen on %s; nothing is encrypted: who reads the traffic between hosts, or takes over "
         "a connection, can read and change the job's memory",
         env->interface ? env->interface : "loopback in jobs of one machine, else where other hosts reach them");
-    say_so(view, "traffic", text);
+    note_print(view, "traffic", text);
 }
 
 static int show_checks(const struct view *view)

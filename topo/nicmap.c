@@ -99,7 +99,7 @@ static void nics_take(struct sharing *s, int pe, uint64_t set, int want)
     }
 }
 
-/* PEs that have only these NICs, or some of them, near: they want nothing else. */
+/* NICs for each PE: the nearest of `pe`, divided by the number of PEs that have no others near. */
 static int nics_share(const struct sharing *s, int pe)
 {
     int nics = __builtin_popcountll(s->nearest[pe]), pes = 0, n;

@@ -9,7 +9,7 @@
 
 struct wsh_absent {
     int n_pes;
-    bool *here;    /* PEs that say so in this round */
+    bool *here;    /* PEs that have reported in this round */
     bool *missing; /* what was printed last */
     bool finalize; /* else shmem_init */
     double until;  /* when the round ends; 0 = there is none */

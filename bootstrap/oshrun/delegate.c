@@ -66,7 +66,7 @@ static int memory_report(void)
     return OSHRUN_FAILED;
 }
 
-/* 0 when `text` is no number of PEs. */
+/* 0 if `text` is not a number of PEs. */
 static int slots_parse(const char *text)
 {
     char *end;

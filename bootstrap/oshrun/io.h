@@ -28,8 +28,8 @@ void wsh_say_more(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void wsh_say_verbose(void);
 
 /*
- * From now on only wsh_say and who writes to wsh_say_fd() reach standard error; what writes to descriptor 2 does not:
- * libpmix has a line for each connection that a PE breaks off when the job is ended.
+ * From now on only wsh_say and writers to wsh_say_fd() reach standard error; descriptor 2 does not, because libpmix
+ * prints a line for each connection that breaks when the job is ended.
  */
 void wsh_say_alone(void);
 int wsh_say_fd(void);
@@ -94,7 +94,7 @@ bool wsh_sink_full(const struct wsh_sink *sink);
 void wsh_sink_poll(struct wsh_sink *sink, struct wsh_pollset *set);
 void wsh_sink_work(struct wsh_sink *sink, const struct wsh_pollset *set);
 
-/* The descriptor was closed, which gave `err`: what was written is not there if it is not 0. */
+/* The descriptor was closed with the result `err`; if that is not 0, what was written is incomplete. */
 void wsh_sink_closed(struct wsh_sink *sink, int err);
 
 /* Forgets what is queued and frees it; the descriptor stays open. */

@@ -184,7 +184,7 @@ static int pe_start(struct launch *launch, int pe)
     return 0;
 }
 
-/* Deaths are looked for before the events are read: then all that a dead PE said is known when it is judged. */
+/* Ended PEs are collected before the events are read, so that all that a dead PE sent is known when it is judged. */
 static void events_take(struct launch *launch)
 {
     struct wsh_event event;

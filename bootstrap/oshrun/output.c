@@ -133,8 +133,8 @@ static void stamp_put(const struct wsh_output *output, int pe, struct wsh_sink *
 }
 
 /*
- * Whole lines go on; the rest waits for its end. A line without an end goes when `all`, and is given one if others
- * may follow.
+ * Passes on whole lines; the rest waits for its newline. With `all`, a line without a newline is passed on too, and
+ * gets one if others may follow.
  */
 static void stream_pass_lines(struct wsh_output *output, struct stream *stream, bool all)
 {

@@ -46,7 +46,7 @@ void wsh_reap_fini(struct wsh_reap *reap);
 
 void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid);
 
-/* Looks which PEs ended. Then the events of before their end are to be given in, then wsh_reap_judge called. */
+/* Finds which PEs ended. The caller then passes the events from before their end, and calls wsh_reap_judge. */
 void wsh_reap_look(struct wsh_reap *reap);
 void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event);
 

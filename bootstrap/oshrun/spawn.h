@@ -32,7 +32,7 @@ struct wsh_spawn {
     char **argv, **env;
     int pe;
     int std[3];            /* its standard input, output and error; close-on-exec here */
-    int guardian_fd;       /* told of the new process group */
+    int guardian_fd;       /* receives the new process group */
     int event_fd;          /* WSH_EVENT_EXEC_FAILED goes there */
     const cpu_set_t *cpus; /* NULL = as oshrun itself */
     const sigset_t *mask;  /* signal mask of the program */

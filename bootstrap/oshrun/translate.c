@@ -184,7 +184,7 @@ static void output_add(struct wsh_words *words, enum wsh_launcher launcher, cons
              args->output ? args->output : "");
 }
 
-/* As root and with more PEs than cores, without being asked. */
+/* Permits root, and more PEs than cores, as oshrun does. */
 static int open_mpi_translate(struct wsh_words *words, enum wsh_launcher launcher,
                               const struct wsh_args *args, const struct wsh_hosts *hosts)
 {

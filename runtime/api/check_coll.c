@@ -12,8 +12,7 @@
 #include <string.h>
 
 #define WORDS 31 /* of a call's text; twice as many fit a cell */
-_Static_assert(2 * WORDS * sizeof(uint64_t) <= WSH_CELL_DATA,
-               "a call and its complement are told in one cell");
+_Static_assert(2 * WORDS * sizeof(uint64_t) <= WSH_CELL_DATA, "a call and its complement fit one cell");
 
 union call {
     uint64_t words[WORDS];

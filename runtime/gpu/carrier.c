@@ -13,7 +13,7 @@
 
 #include <shmem.h>
 
-/* Of each PE for each PE, at most; and of the symmetric heap: a part that leaves the program the rest. */
+/* The carrier's memory: at most CARRIER_BYTES for each peer, and at most 1/CARRIER_PART of the symmetric heap. */
 #define CARRIER_BYTES ((size_t)540 << 10)
 #define CARRIER_PART 8
 
@@ -32,7 +32,7 @@ static int carrier_reach(const struct wsh_stage_carrier *carrier, int pe, struct
     return target_fill(job, wsh_route_main(&job->routes, pe, WSH_SEG_HEAP), to);
 }
 
-/* As a transfer with device memory here goes: host memory too is then copied by the transport of device memory. */
+/* The route of a transfer with device memory here, so that its transport copies host memory too. */
 static int carrier_own(const struct wsh_stage_carrier *carrier, enum wsh_seg seg, struct wsh_stage_target *to)
 {
     const struct wsh_job *job = carrier->core;

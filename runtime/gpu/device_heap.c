@@ -142,7 +142,7 @@ int wsh_device_free(struct wsh_job *job, void *ptr)
     return say_not_live("shmemx_free_device", ptr);
 }
 
-/* Host memory may be named too: nothing needs to be known of it. */
+/* Host memory may be registered too; nothing is recorded for it. */
 int wsh_buffer_note(struct wsh_job *job, const void *base, size_t len)
 {
     struct wsh_device_heap *device = &job->device;

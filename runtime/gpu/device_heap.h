@@ -27,7 +27,7 @@ struct wsh_device_heap {
     char *pads;        /* memory of teams in it */
     unsigned first_tp; /* transports of device memory: from this one on */
 
-    /* Local device memory besides the segments: registered for host memory's sake. */
+    /* Local device memory besides the segments: registered for transfers with host memory of peers. */
     struct {
         const char *base;
         size_t len;
@@ -51,7 +51,10 @@ struct wsh_device_heap {
  */
 int wsh_device_attach(struct wsh_job *job, const char *routine);
 
-/* In this order, around the end of contexts and routes: no kernel reaches host memory any more; all is given back. */
+/*
+ * Detach before contexts and routes end: kernels then reach no host memory any more. Close after them: releases
+ * everything.
+ */
 void wsh_device_detach(struct wsh_job *job);
 void wsh_device_close(struct wsh_job *job);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records that one ring gives before the next has its turn. */
+/* Records taken from one ring before the next ring has its turn. */
 #ifndef TURN
 #define TURN 64
 #endif
@@ -83,7 +83,7 @@ void wsh_consumer_hold(struct wsh_consumer *consumer)
     }
 }
 
-/* `done` counts from 0, so that an operation that could not be started is begun again; one in elements goes on. */
+/* `done` starts at 0: an operation that could not be started is started anew, a strided one continues behind *taken. */
 static int record_start(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring,
                         struct wsh_ring_ask *ask)
 {
@@ -142,7 +142,7 @@ static void note_wait(struct wsh_consumer *consumer, const struct wsh_ring_ask *
         __atomic_store_n(waits, *waits + 1, __ATOMIC_RELAXED);
 }
 
-/* The places up to `end` have been freed for it, as every producer waits for: what they held has ended. */
+/* The places up to `end` are free, as a sound producer has waited for. */
 static bool is_free(const struct wsh_consumer_ring *ring, uint64_t end)
 {
     return end - ring->freed <= WSH_RING_PIECES;

@@ -213,7 +213,7 @@ void wsh_stage_gpu_look(struct wsh_stage *stage)
         stage->landed = stage->issued - stage->gpu->tp->ops->pending(stage->gpu, -1);
 }
 
-/* A word of the device heap, into the box that this PE would have for itself: between host and host copies block. */
+/* Copies a word of the device heap to this PE's unused box for itself: copies between host memories would block. */
 int wsh_stage_gpu_probe(struct wsh_stage *stage)
 {
     struct wsh_stage_target own;

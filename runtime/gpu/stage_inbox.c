@@ -11,23 +11,23 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Seconds. A kernel that waits looks every few microseconds: so long a message waits for such a look, … */
+/* Seconds that a message waits for a kernel to look, which a waiting kernel does every few microseconds. */
 #define LOOK_S 30e-6
-#define ALONE_S 1e-3  /* … which nobody waits for so long after none came. */
-#define STREAM_S 1e-3 /* The stream goes on, if it has done something so long ago … */
-#define PROBE_S 2e-3  /* … or so long after it was given something. */
+#define ALONE_S 1e-3  /* Seconds without such a wait after no kernel looked. */
+#define STREAM_S 1e-3 /* The stream makes progress if it completed something in so many seconds, … */
+#define PROBE_S 2e-3  /* … or was given something so many seconds ago. */
 #ifndef PULL_S        /* a test has slower kernels */
-#define PULL_S 100e-6 /* Nothing was pulled for so long: whoever looked waits no more. */
+#define PULL_S 100e-6 /* Seconds without a pull after which no kernel waits any more. */
 #endif
 
 /*
  * A lane has one access of 16 bytes in flight, which takes a microsecond over PCIe; the stream, once it runs, completes
- * a message every eight. So larger messages go by the stream, …
+ * a message every eight. So messages of more bytes go by the stream.
  */
-#define BRIEF_BYTES 128
+#define SHORT_BYTES 128
 /*
- * … unless a whole warp waits, or the stream would need room on the GPU: then of more than this for each lane. Fewer
- * lanes than a warp's come together now and then: what they pull does not depend on how many did so last.
+ * Bytes for each lane, where a whole warp waits or the stream would need room on the GPU: messages of more go by the
+ * stream then. Fewer lanes than a warp's come together by chance, so the last number of them says nothing of the next.
  */
 #define LANE_BYTES 512
 #ifndef WARP_LANES /* a test has fewer */
@@ -42,7 +42,7 @@ static double now_s(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* Has a kernel looked since this was last called? */
+/* Notes whether a kernel has looked since the last call. */
 static void note_looks(struct wsh_stage_inbox *in)
 {
     uint64_t looks = __atomic_load_n(&in->shared->looks, __ATOMIC_RELAXED);
@@ -71,7 +71,7 @@ static bool is_short(const struct wsh_stage_inbox *in, const struct wsh_stage_he
 
     if (lanes == WARP_LANES || needs_room(head))
         return head->len <= LANE_BYTES * (lanes ? lanes : 1);
-    return head->len <= BRIEF_BYTES;
+    return head->len <= SHORT_BYTES;
 }
 
 /* Has the stream done anything of late? */
@@ -86,12 +86,12 @@ static void note_landed(struct wsh_stage *stage)
     in->probed_at = 0;
 }
 
-static bool goes_on(const struct wsh_stage_inbox *in)
+static bool stream_progresses(const struct wsh_stage_inbox *in)
 {
     return now_s() - in->landed_at < STREAM_S;
 }
 
-/* Not before the stream has shown that it goes on; slowly, by the kernel, where it does not. */
+/* By the stream once it has been seen to make progress; by a kernel, slowly, where it makes none. */
 static enum wsh_stage_dispatch dispatch_long(struct wsh_stage *stage)
 {
     struct wsh_stage_inbox *in = &stage->inbox;
@@ -99,7 +99,7 @@ static enum wsh_stage_dispatch dispatch_long(struct wsh_stage *stage)
     if (in->handed != in->pulled)
         return WSH_STAGE_HELD;
     note_landed(stage);
-    if (!in->awaited || goes_on(in)) {
+    if (!in->awaited || stream_progresses(in)) {
         in->long_issued = stage->issued + 1;
         return WSH_STAGE_BY_STREAM;
     }
@@ -123,8 +123,8 @@ static enum wsh_stage_dispatch dispatch_awaited(const struct wsh_stage *stage,
 
     if (stage->landed >= stage->in_issued)
         return WSH_STAGE_BY_KERNEL;
-    return stage->landed < in->long_issued && goes_on(in) && !needs_room(head) ? WSH_STAGE_BY_STREAM
-                                                                               : WSH_STAGE_HELD;
+    return stage->landed < in->long_issued && stream_progresses(in) && !needs_room(head) ? WSH_STAGE_BY_STREAM
+                                                                                         : WSH_STAGE_HELD;
 }
 
 enum wsh_stage_dispatch wsh_stage_inbox_dispatch(struct wsh_stage *stage, const struct wsh_stage_head *head)

@@ -17,7 +17,7 @@ static size_t part_max(const struct wsh_stage *stage)
     return (size_t)places * WSH_STAGE_PLACE - sizeof(struct wsh_stage_head);
 }
 
-/* As much as there is room for. 0: all of it; -EAGAIN: not all. */
+/* Adds as much as there is room for. 0: all of it; -EAGAIN: not all. */
 static int ask_push(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_stage_ask *ask)
 {
     while (ask->at < ask->len) {
@@ -70,7 +70,7 @@ static int ask_begin(struct wsh_stage *stage, struct wsh_stage_peer *peer, struc
     return rc;
 }
 
-/* What has just been built is sent at once; and what has been freed meanwhile may be what is lacking. */
+/* Sends at once what was built; this also frees places, which a later try may need. */
 static int ask_start(const struct wsh_rmem *rmem, struct wsh_stage_ask *ask)
 {
     struct wsh_stage *stage = ask->ctx->stage;
@@ -84,7 +84,7 @@ static int ask_start(const struct wsh_rmem *rmem, struct wsh_stage_ask *ask)
     return moved < 0 ? moved : rc;
 }
 
-/* Memory that the program has allocated by itself counts too. */
+/* Memory that the program has allocated on the GPU itself counts too. */
 static bool is_on_gpu(struct wsh_tctx *tctx, const void *local)
 {
     return wsh_gpu_may_hold(((struct wsh_stage_ctx *)tctx)->stage->carrier->gpu, local);

@@ -70,7 +70,7 @@ static void build_head(char *place, const struct wsh_stage_ask *ask, size_t len,
     memcpy(place, &head, sizeof head);
 }
 
-/* Between the payload of a message and device memory of this PE. */
+/* Copies between the payload of a message and device memory of this PE. */
 static int copy_by_gpu(struct wsh_stage *stage, const char *place, char *local, size_t len, bool from_gpu,
                        struct wsh_done *done)
 {
@@ -138,7 +138,7 @@ struct wsh_done *wsh_stage_out_hold(struct wsh_stage *stage, struct wsh_stage_pe
     return &sent->copied;
 }
 
-/* As if it had never been; but where others came behind it, it becomes padding. */
+/* Takes the message back; if others follow it, it becomes padding. */
 void wsh_stage_out_drop(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_done *held)
 {
     struct wsh_stage_sent *sent =
@@ -168,7 +168,7 @@ static int send_one(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64
         sizeof(struct wsh_stage_head) + sent->len, &arrived, &sent->carried);
 }
 
-/* Each when it is whole: the one that reads them takes them in this order anyway. */
+/* Sends each message when it is complete, in order: the reader takes them in this order anyway. */
 static int send_ready(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     int moved = 0;
@@ -192,7 +192,7 @@ static int send_ready(struct wsh_stage *stage, struct wsh_stage_peer *peer)
     return moved;
 }
 
-/* The answer to where it belongs. The length lies in the head, which is this PE's own. */
+/* Copies the answer to its destination. The length is read from the message head, which this PE wrote. */
 static int take_answer(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos,
                        struct wsh_stage_sent *sent)
 {

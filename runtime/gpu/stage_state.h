@@ -163,7 +163,10 @@ void wsh_stage_inbox_hand(struct wsh_stage *stage, struct wsh_stage_peer *peer,
 int wsh_stage_inbox_progress(struct wsh_stage *stage);
 void wsh_stage_inbox_say(const struct wsh_stage *stage);
 
-/* stage.c: this PE's GPU. 0: `gpu` may be used, or a logged error. look: how far it is. probe: a copy of no use. */
+/*
+ * stage.c: this PE's GPU. 0: `gpu` may be used, or a logged error. look: how far the stream is. probe: a copy that only
+ * shows whether the stream makes progress.
+ */
 int wsh_stage_gpu(struct wsh_stage *stage);
 void wsh_stage_gpu_look(struct wsh_stage *stage);
 int wsh_stage_gpu_probe(struct wsh_stage *stage);

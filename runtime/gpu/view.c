@@ -32,7 +32,7 @@ static size_t round_up(size_t len)
     return (len + LINE - 1) & ~(size_t)(LINE - 1);
 }
 
-/* What is there for an exit without shmem_finalize, and for wsh_view_look. */
+/* The view of the attached GPU, for reports at an exit without shmem_finalize. */
 static struct wsh_view *present;
 
 static void lay_out(struct wsh_view *view, const struct wsh_job *job)
@@ -168,7 +168,7 @@ static bool wants_checks(const char *words)
     return false;
 }
 
-/* A program that ends by itself after its kernel was refused. */
+/* Reports for a program that ends by itself after a call of its kernel was refused. */
 static void look_at_exit(void)
 {
     if (present)

@@ -139,7 +139,7 @@ static void large(int dev)
 }
 
 // Both sides: the owner's pattern, the visitor's pattern, and the sum of everybody's atomic additions.
-static void meet(process &child, mapping *m, const char *who)
+static void mapping_exchange(process &child, mapping *m, const char *who)
 {
     long theirs = -1, mine, sum = 0;
     int fd = -1;
@@ -184,7 +184,7 @@ void ask_vmm()
 
     if (!CHECK(cudaSetDevice(0)) || !CHECK(cudaFree(NULL)) || !create(&m, 0) || !map(&m, 0, "owner"))
         return;
-    meet(child, &m, "second process");
+    mapping_exchange(child, &m, "second process");
     unmap(&m);
     large(0);
 }
@@ -196,8 +196,8 @@ void ask_vmm_peer()
 
     if (!CHECK(cudaSetDevice(0)) || !CHECK(cudaFree(NULL)) || !create(&m, 0) || !map(&m, 0, "owner"))
         return;
-    meet(all, &m, "process on device 1");
-    meet(hidden, &m, "process that sees device 1 alone");
+    mapping_exchange(all, &m, "process on device 1");
+    mapping_exchange(hidden, &m, "process that sees device 1 alone");
     unmap(&m);
 }
 

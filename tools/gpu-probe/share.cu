@@ -30,7 +30,7 @@ struct board {
 static board *shared;
 
 // Everybody has called this `turn` times; false if somebody failed or 15 s have passed.
-static bool meet(int turn)
+static bool turn_sync(int turn)
 {
     double end = now_us() + 1.5e7;
 
@@ -105,12 +105,12 @@ struct player {
     cudaStream_t stream;
 };
 
-// One game by all; the figures are on the board when `meet` has returned.
+// One game by all; the figures are on the board when `turn_sync` has returned.
 static bool play(player *p, int game)
 {
     uint64_t *flags = p->flags + (size_t)game * procs_max * procs_max * stride;
 
-    if (!meet(++p->turn))
+    if (!turn_sync(++p->turn))
         return false;
     if (game == BARRIER)
         barrier<<<1, 32, 0, p->stream>>>(flags, p->me, shared->procs, p->out);
@@ -120,7 +120,7 @@ static bool play(player *p, int game)
         return false;
     shared->ns[p->me] = p->out[0];
     shared->rounds[p->me] = p->out[1];
-    return meet(++p->turn);
+    return turn_sync(++p->turn);
 }
 
 static double timed(cudaError_t (*call)(player *), player *p, int times)
@@ -159,7 +159,7 @@ static bool calls_beside(player *p)
 {
     double *us = shared->call_us[p->me];
 
-    if (!meet(++p->turn))
+    if (!turn_sync(++p->turn))
         return false;
     if (p->me == 0) {
         linger<<<1, 1, 0, p->stream>>>(1000000000);
@@ -169,7 +169,7 @@ static bool calls_beside(player *p)
         us[1] = timed(launch_tiny, p, 10);
         us[2] = timed(malloc_free, p, 3);
     }
-    return CHECK(cudaStreamSynchronize(p->stream)) && meet(++p->turn);
+    return CHECK(cudaStreamSynchronize(p->stream)) && turn_sync(++p->turn);
 }
 
 static bool attach(player *p)
@@ -186,7 +186,7 @@ static bool attach(player *p)
             !CHECK(cudaDeviceSynchronize()) || !CHECK(cudaIpcGetMemHandle(&shared->handle, p->flags)))
             return false;
     }
-    if (!meet(++p->turn))
+    if (!turn_sync(++p->turn))
         return false;
     if (p->me &&
         !CHECK(cudaIpcOpenMemHandle((void **)&p->flags, shared->handle, cudaIpcMemLazyEnablePeerAccess)))
@@ -222,7 +222,7 @@ static int run(int, int me)
     bool ok;
 
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-    ok = attach(&p) && meet(++p.turn);
+    ok = attach(&p) && turn_sync(++p.turn);
     if (ok && me == 0)
         report_attach();
     for (int game = 0; ok && game < GAMES; game++) {

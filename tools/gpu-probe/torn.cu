@@ -170,7 +170,7 @@ void ask_torn_host()
     }
 }
 
-struct road {
+struct path {
     const char *name;
     int writer, reader; // devices
     ulonglong2 *slots;
@@ -178,7 +178,7 @@ struct road {
     tally *sum;
 };
 
-template <int W, int R> static void gpu_to_gpu(road *r, shape s)
+template <int W, int R> static void gpu_to_gpu(path *r, shape s)
 {
     *r->sum = {};
     CHECK(cudaMemset(r->slots, 0, sizeof *r->slots * 32 * ring));
@@ -197,7 +197,7 @@ template <int W, int R> static void gpu_to_gpu(road *r, shape s)
 
 static void ask_path(const char *name, int writer, int reader, int owner)
 {
-    road r = {name, writer, reader, NULL, NULL, NULL, NULL};
+    path r = {name, writer, reader, NULL, NULL, NULL, NULL};
 
     if (!CHECK(cudaSetDevice(owner)) || !CHECK(cudaMalloc(&r.slots, sizeof *r.slots * 32 * ring)))
         return;
