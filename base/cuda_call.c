@@ -38,7 +38,7 @@ static bool thread_take(struct wsh_cuda_thread *thread, pid_t was)
     return true;
 }
 
-/* Those of threads that have ended are used again once there are no others. */
+/* Entries of threads that have ended are reused when no others are left. */
 struct wsh_cuda_thread *wsh_cuda_thread_take(void)
 {
     for (int i = 0; i < THREADS; i++)

@@ -46,8 +46,9 @@ static int refuse_crowd(const struct wsh_env *env)
 }
 
 /*
- * oshrun sets this for its PEs, and exec of a program with set-id bits or capabilities clears it. A parent that is
- * not oshrun is a script between the two; then oshrun's guardian alone does the work.
+ * Has the kernel kill this process when oshrun ends. oshrun sets that for its PEs, but exec of a program with set-id
+ * bits or capabilities clears it. A parent that is not oshrun is a script between the two; then oshrun's guardian alone
+ * kills it.
  */
 static int die_with_oshrun(const struct wsh_env *env)
 {

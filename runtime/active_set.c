@@ -87,7 +87,7 @@ static void unit_give(const struct wsh_team *set, int unit)
         wsh_pool_give(&set->job->pool, unit, wsh_team_pad(set->job, set->n_pes).len);
 }
 
-static int say_full(const struct wsh_team *set)
+static int log_full(const struct wsh_team *set)
 {
     wsh_error(
         "no room for the active set of %d PEs from PE %d: set SHMEM_TEAM_MEMORY to more than %zu on all PEs",
@@ -139,7 +139,7 @@ static int unit_propose(struct gathering *gathering, int *unit)
     while (!rc) {
         rc = choose_unit(set, from, &chosen);
         if (!rc && chosen < 0)
-            return answer_send(gathering, FULL) ?: say_full(set);
+            return answer_send(gathering, FULL) ?: log_full(set);
         *unit = rc ? -1 : unit_take(set, chosen);
         rc = rc ? rc : answer_send(gathering, 1 + (uint64_t)chosen);
         rc = rc ? rc : arrivals_wait(gathering, try_gather);
@@ -173,7 +173,7 @@ static int unit_accept(struct gathering *gathering, int *unit)
             break;
         unit_give(set, *unit);
         if (word == FULL)
-            return say_full(set);
+            return log_full(set);
         *unit = unit_take(set, (int)word - 1);
     }
     return rc;

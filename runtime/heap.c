@@ -24,7 +24,7 @@ static size_t round_up(size_t len, size_t to)
     return (len + to - 1) & ~(to - 1);
 }
 
-static int say_no_heap(size_t len, const char *step, int err)
+static int log_no_heap(size_t len, const char *step, int err)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -85,23 +85,23 @@ static int open_host_heap(struct wsh_heap *heap, const struct wsh_env *env)
     int rc;
 
     if (len > memory)
-        return say_no_heap(len, "larger than memory", ENOMEM);
+        return log_no_heap(len, "larger than memory", ENOMEM);
     seg->fd = memfd_create("warpshmem-heap", MFD_CLOEXEC | (huge ? MFD_HUGETLB : 0));
     if (seg->fd < 0)
-        return say_no_heap(len, huge ? "SHMEM_HUGE_PAGES=on, memfd_create" : "memfd_create", errno);
+        return log_no_heap(len, huge ? "SHMEM_HUGE_PAGES=on, memfd_create" : "memfd_create", errno);
     rc = wsh_memfd_resize(seg->fd, len);
     if (rc)
-        return say_no_heap(len, "ftruncate", -rc);
+        return log_no_heap(len, "ftruncate", -rc);
     seg->base = map_aligned(seg->fd, len);
     if (seg->base == MAP_FAILED) {
         seg->base = NULL;
-        return say_no_heap(len, "mmap", errno);
+        return log_no_heap(len, "mmap", errno);
     }
     seg->len = len;
     if (want_huge_pages(seg, env))
         return -ENOTSUP;
     heap->alloc = wsh_alloc_open(len);
-    return heap->alloc ? 0 : say_no_heap(len, "metadata", ENOMEM);
+    return heap->alloc ? 0 : log_no_heap(len, "metadata", ENOMEM);
 }
 
 static void close_host_heap(struct wsh_heap *heap)
@@ -300,7 +300,7 @@ static size_t live_offset(const struct wsh_heap *heap, const void *ptr)
     return off < seg->len && wsh_alloc_size(heap->alloc, off) ? off : WSH_ALLOC_NONE;
 }
 
-static int say_not_live(const char *routine, const void *ptr)
+static int log_not_live(const char *routine, const void *ptr)
 {
     wsh_error("%s: %p is not the start of a live symmetric allocation; pass what shmem_malloc returned, once",
               routine, ptr);
@@ -319,7 +319,7 @@ int wsh_heap_free(struct wsh_job *job, void *ptr)
         return 0;
     off = live_offset(&job->heap, ptr);
     if (off == WSH_ALLOC_NONE)
-        return say_not_live("shmem_free", ptr);
+        return log_not_live("shmem_free", ptr);
     block_give(&job->heap, off);
     return 0;
 }
@@ -358,7 +358,7 @@ void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
     if (wsh_barrier(&job->world, "shmem_realloc"))
         wsh_job_abort(1);
     off = live_offset(&job->heap, ptr);
-    if (off == WSH_ALLOC_NONE && say_not_live("shmem_realloc", ptr))
+    if (off == WSH_ALLOC_NONE && log_not_live("shmem_realloc", ptr))
         wsh_job_abort(1);
     off = block_move(job, off, size);
     return off == WSH_ALLOC_NONE ? NULL : job->heap.seg[WSH_SEG_HEAP].base + off;
@@ -370,7 +370,7 @@ void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align)
     int rc = off == WSH_ALLOC_NONE ? -ENOMEM : heap_commit(heap, off + size, 1);
 
     if (rc) {
-        say_no_heap(size, "the library's own words", -rc);
+        log_no_heap(size, "the library's own words", -rc);
         return NULL;
     }
     return memset(heap->seg[WSH_SEG_HEAP].base + off, 0, size);

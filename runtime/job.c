@@ -315,7 +315,7 @@ static void quiet_all(struct wsh_job *job)
  * The last call is a barrier: a PE may leave only when nobody reaches into its memory any more, and its own
  * operations on every context are complete.
  */
-static void say_goodbye(struct wsh_job *job)
+static void last_barrier(struct wsh_job *job)
 {
     quiet_all(job);
     if (wsh_barrier(&job->world, "shmem_finalize"))
@@ -338,7 +338,7 @@ void wsh_job_fini(void)
         return;
     }
     wsh_at_exit(NULL);
-    say_goodbye(&wsh_job);
+    last_barrier(&wsh_job);
     close_from(&wsh_job, N_STEPS);
 }
 
@@ -362,7 +362,7 @@ static void finalize_at_exit(void)
     if (job->my_pe == 0)
         wsh_warn("the program ended without shmem_finalize, which was called for it; call shmem_finalize "
                  "before the end");
-    say_goodbye(job);
+    last_barrier(job);
     close_doors(job);
     close_boot(job);
 }

@@ -102,7 +102,7 @@ static int wait_behind(struct grip *grip, uint32_t before)
     return rc ? rc : wsh_wait(grip->job, &why, try_held, grip);
 }
 
-/* To the end of the queue by SWAP, or into an empty one by CSWAP: who was the last (0: nobody) in *before. */
+/* Joins the queue at its end (SWAP), or only if it is empty (CSWAP). *before: the PE that was last, plus 1; 0: none. */
 static int queue_join(struct grip *grip, struct wsh_job *job, long *lock, enum wsh_amo_op op,
                       uint32_t *before)
 {

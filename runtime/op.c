@@ -43,7 +43,7 @@ int wsh_op_wait(struct wsh_job *job, const struct wsh_done *done, const char *ro
     return wsh_done_is(done) ? 0 : wsh_wait(job, &why, try_done, (void *)done);
 }
 
-static int say_no_copy(int pe)
+static int log_no_copy(int pe)
 {
     wsh_error(
         "host memory of PE %d cannot be copied from or to device memory here, since SHMEM_TRANSPORTS leaves "
@@ -66,7 +66,7 @@ int wsh_op_target_gpu(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, 
         return -EFAULT;
     to->rmem = wsh_route(&job->routes, pe, seg, wsh_route_local(job, local, pe, seg), WSH_ROUTE_TRANSFER);
     if (!to->rmem)
-        return say_no_copy(pe);
+        return log_no_copy(pe);
     return ctx->paths ? wsh_order_paths(ctx, pe, to->rmem->tp->index) : 0;
 }
 

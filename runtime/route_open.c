@@ -97,7 +97,7 @@ static int exchange_host(const struct wsh_tp_params *params, const void *mine, s
     return boot->ops->exchange_host ? boot->ops->exchange_host(boot, mine, len, all) : -ENOTSUP;
 }
 
-static int say_full(const struct wsh_tp_ops *ops)
+static int log_full(const struct wsh_tp_ops *ops)
 {
     wsh_error("no room for transport %s: %d are open already; leave some out of SHMEM_TRANSPORTS", ops->name,
               WSH_TP_MAX);
@@ -134,7 +134,7 @@ static int open_stage(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
 static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops, open_tp *open)
 {
     unsigned tp = job->n_tps;
-    int rc = tp < WSH_TP_MAX ? open(job, ops, tp) : say_full(ops);
+    int rc = tp < WSH_TP_MAX ? open(job, ops, tp) : log_full(ops);
 
     if (rc)
         return rc;

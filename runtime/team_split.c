@@ -142,7 +142,7 @@ int wsh_team_split_strided(struct wsh_team *parent, const struct wsh_triplet *tr
     return 0;
 }
 
-/* My row and my column. */
+/* Opens the teams of this PE's row and of its column. */
 static void open_axes(struct wsh_team *parent, int xrange, struct wsh_team *teams[2])
 {
     int n = parent->n_pes, x = parent->my_pe % xrange, y = parent->my_pe / xrange;

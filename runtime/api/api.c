@@ -27,7 +27,7 @@ static _Noreturn void fail_team_pe(const char *what, const struct wsh_team *team
 }
 
 /* A message about an address names its argument, one about a PE does not. */
-static void say_why(const char *what, int rc, const void *addr, size_t len, int pe)
+static void log_why(const char *what, int rc, const void *addr, size_t len, int pe)
 {
     int length = rc == -ERANGE ? routine_length(what) : (int)strlen(what);
     char why[256];
@@ -50,7 +50,7 @@ void wsh_api_fail(const char *what, int rc, shmem_ctx_t handle, const void *addr
     if (rc == -ERANGE && !ctx->world)
         fail_team_pe(what, ctx->team, pe);
     if (rc == -ERANGE || rc == -EFAULT)
-        say_why(what, rc, addr, len, ctx->world ? pe : ctx->team->members[pe]);
+        log_why(what, rc, addr, len, ctx->world ? pe : ctx->team->members[pe]);
     wsh_job_abort(1);
 }
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int say_no_gpu(const char *routine, int rc)
+static int log_no_gpu(const char *routine, int rc)
 {
     if (rc == -ENODEV)
         wsh_error("%s: there is no GPU that CUDA can use (libcuda.so.1 is missing, or CUDA_VISIBLE_DEVICES "
@@ -29,7 +29,7 @@ static int say_no_gpu(const char *routine, int rc)
     return rc;
 }
 
-static int say_no_memory(const struct wsh_gpu *gpu, size_t len, int status)
+static int log_no_memory(const struct wsh_gpu *gpu, size_t len, int status)
 {
     size_t unused = 0, total = 0;
 
@@ -51,7 +51,7 @@ static int open_memory(struct wsh_job *job)
         return rc;
     rc = wsh_gpu_mem_open(&device->mem, &device->gpu, len, job->local_rank, job->local_size, vmm, &status);
     if (rc)
-        rc = say_no_memory(&device->gpu, len, status);
+        rc = log_no_memory(&device->gpu, len, status);
     wsh_gpu_leave(&device->gpu);
     if (rc)
         return rc;
@@ -132,7 +132,7 @@ static int open_here(struct wsh_job *job, const char *routine)
     job->device.mem.fd = -1;
     job->device.first_tp = job->n_tps;
     if (rc)
-        return say_no_gpu(routine, rc);
+        return log_no_gpu(routine, rc);
     rc = wsh_gpu_open(&job->device.gpu, job->local_rank % wsh_cuda_count());
     if (!rc)
         rc = open_memory(job);

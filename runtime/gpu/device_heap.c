@@ -86,7 +86,7 @@ void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size)
     return all_ok ? base_of(job) + off : NULL;
 }
 
-static int say_not_live(const char *routine, const void *ptr)
+static int log_not_live(const char *routine, const void *ptr)
 {
     wsh_error(
         "%s: %p is not the start of a live allocation on the device heap; pass what shmemx_malloc_device "
@@ -95,7 +95,7 @@ static int say_not_live(const char *routine, const void *ptr)
     return -EINVAL;
 }
 
-/* To a new place, by the transport: the memory is not the CPU's. The old one is free when the copy is complete. */
+/* Moves a block by a put, as the CPU cannot reach the memory. The old block is free when the put is complete. */
 static size_t block_move(struct wsh_job *job, size_t from, size_t size)
 {
     size_t old = wsh_alloc_size(job->device.alloc, from), to = get_everywhere(job, size, 0);
@@ -118,7 +118,7 @@ void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size)
     if (wsh_barrier(&job->world, "shmem_realloc"))
         wsh_job_abort(1);
     if (!wsh_alloc_size(alloc, off)) {
-        say_not_live("shmem_realloc", ptr);
+        log_not_live("shmem_realloc", ptr);
         wsh_job_abort(1);
     }
     if (wsh_alloc_resize(alloc, off, size))
@@ -139,7 +139,7 @@ int wsh_device_free(struct wsh_job *job, void *ptr)
     if (job->device.attached && off < job->heap.seg[WSH_SEG_DEVICE].len &&
         wsh_alloc_put(job->device.alloc, off))
         return 0;
-    return say_not_live("shmemx_free_device", ptr);
+    return log_not_live("shmemx_free_device", ptr);
 }
 
 /* Host memory may be registered too; nothing is recorded for it. */

@@ -14,7 +14,7 @@ struct fit {
     unsigned long long most;
 };
 
-static int say_failed(const struct wsh_device_launch *launch, const char *what, int status)
+static int log_failed(const struct wsh_device_launch *launch, const char *what, int status)
 {
     wsh_error("%s: %s: %s (CUDA error %d)", launch->routine, what, wsh_cuda_strerror(status), status);
     return -EINVAL;
@@ -33,7 +33,7 @@ static int fit_measure(const struct wsh_job *job, const struct wsh_device_launch
 
     status = launch->find(launch->kernel, (void **)&fit->function);
     if (status)
-        return say_failed(launch, "there is no such kernel for this GPU; compile for it with nvcc -arch",
+        return log_failed(launch, "there is no such kernel for this GPU; compile for it with nvcc -arch",
                           status);
     if (!threads || threads > 1024) {
         wsh_error("%s: a block of %llu threads; a kernel has 1 to 1024", launch->routine, threads);
@@ -43,7 +43,7 @@ static int fit_measure(const struct wsh_job *job, const struct wsh_device_launch
     if (!status)
         status = wsh_cuda()->device_attribute(&processors, WSH_CU_ATTR_PROCESSORS, job->device.gpu.ordinal);
     if (status)
-        return say_failed(launch, "the driver does not say what fits", status);
+        return log_failed(launch, "the driver does not say what fits", status);
     fit->most =
         (unsigned long long)each * (unsigned long long)processors / (unsigned long long)job->device.sharers;
     return 0;
@@ -94,7 +94,7 @@ static int kernel_start(struct wsh_job *job, const struct wsh_device_launch *lau
                                             block[2], (unsigned)launch->shared, launch->stream, launch->args);
     wsh_gpu_leave(&job->device.gpu);
     return status
-               ? say_failed(launch, "the kernel does not start, and those of other PEs wait for it", status)
+               ? log_failed(launch, "the kernel does not start, and those of other PEs wait for it", status)
                : 0;
 }
 

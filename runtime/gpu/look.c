@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "runtime/job.h"
 
-static void say_hung(struct wsh_view *view)
+static void log_hung(struct wsh_view *view)
 {
     char text[512];
 
@@ -26,7 +26,7 @@ int wsh_view_look(const struct wsh_job *job)
 
     if (!view)
         return 0;
-    say_hung(view);
+    log_hung(view);
     if (wsh_likely(!__atomic_load_n(&view->pinned->report.error.state, __ATOMIC_ACQUIRE)))
         return 0;
     if (!__atomic_exchange_n(&view->error_logged, true, __ATOMIC_RELAXED)) {

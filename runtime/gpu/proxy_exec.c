@@ -31,7 +31,7 @@ static size_t ask_extent(const struct wsh_ring_ask *ask)
 }
 
 /* -ERANGE and -EFAULT have not been logged yet. */
-static int say_why(const struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, int rc)
+static int log_why(const struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, int rc)
 {
     char text[256];
 
@@ -110,7 +110,7 @@ static int ask_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done 
 
     if (!rc)
         rc = start_there(ctx, &to, ask, done);
-    return rc && rc != -EAGAIN ? say_why(ctx, ask, rc) : rc;
+    return rc && rc != -EAGAIN ? log_why(ctx, ask, rc) : rc;
 }
 
 static int ctx_fence(void *arg)

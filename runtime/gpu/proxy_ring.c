@@ -47,7 +47,7 @@ void wsh_consumer_close(struct wsh_consumer *consumer)
     free(consumer);
 }
 
-static int say_damaged(const struct wsh_ring_ask *ask)
+static int log_damaged(const struct wsh_ring_ask *ask)
 {
     wsh_error(
         "a record of device code is damaged (kind %d, op %d, %zu bytes): a kernel of the program may have "
@@ -165,7 +165,7 @@ static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring
         return 0;
     }
     if (!wsh_record_is_sound(&ask, at) || !is_free(ring, at + ask.positions))
-        return say_damaged(&ask);
+        return log_damaged(&ask);
     ask.taken = &ring->taken;
     rc = keep_order(consumer, &ask, epoch);
     if (!rc)

@@ -21,7 +21,7 @@ struct mem_blob {
     uint64_t len;
 };
 
-static int say_no_room(const struct wsh_stage_carrier *carrier, int n_pes)
+static int log_no_room(const struct wsh_stage_carrier *carrier, int n_pes)
 {
     wsh_error(
         "device memory of PEs on other hosts is reached through host memory, of which there are only %zu KiB "
@@ -66,7 +66,7 @@ int wsh_stage_open(const struct wsh_stage_carrier *carrier, int my_pe, int n_pes
     if (!carrier->base)
         return -ENODEV;
     if (!wsh_stage_box_places(carrier->len, n_pes))
-        return say_no_room(carrier, n_pes);
+        return log_no_room(carrier, n_pes);
     stage = calloc(1, sizeof *stage);
     if (!stage)
         return -ENOMEM;
@@ -225,7 +225,7 @@ int wsh_stage_gpu_probe(struct wsh_stage *stage)
     return rc;
 }
 
-/* Who holds the lock is at it already. */
+/* If the lock is held, its holder makes progress already. */
 static int stage_progress(struct wsh_tp *tp)
 {
     struct wsh_stage *stage = (struct wsh_stage *)tp;

@@ -50,7 +50,7 @@ static bool is_sound(const struct wsh_stage *stage, const struct wsh_stage_head 
     }
 }
 
-static int say_damaged(const struct wsh_stage_peer *peer, const struct wsh_stage_head *head)
+static int log_damaged(const struct wsh_stage_peer *peer, const struct wsh_stage_head *head)
 {
     wsh_error("a message of PE %d about device memory of this PE is damaged (kind %d, %u bytes): a program "
               "may have "
@@ -157,7 +157,7 @@ static int message_take(struct wsh_stage *stage, struct wsh_stage_peer *peer)
         return 0;
     memcpy(&head, place, sizeof head);
     if (!is_sound(stage, &head, pos))
-        return say_damaged(peer, &head);
+        return log_damaged(peer, &head);
     if (!peer->in)
         peer->in = calloc(stage->places, sizeof *peer->in);
     if (!peer->in)

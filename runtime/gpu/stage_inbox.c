@@ -74,7 +74,7 @@ static bool is_short(const struct wsh_stage_inbox *in, const struct wsh_stage_he
     return head->len <= SHORT_BYTES;
 }
 
-/* Has the stream done anything of late? */
+/* Notes whether the stream has completed anything since the last call. */
 static void note_landed(struct wsh_stage *stage)
 {
     struct wsh_stage_inbox *in = &stage->inbox;

@@ -95,7 +95,7 @@ static char *pad_of(const struct wsh_team *team, size_t *len)
     return job->device.pads + 2 * whole + (size_t)team->coll->unit * unit_of(job);
 }
 
-/* The same, in a pad of `len` bytes. */
+/* Bytes of such a buffer in a pad of `len` bytes. */
 static uint32_t buffer_of(int n_pes, size_t len)
 {
     size_t head = WSH_DEVICE_PAD_CELLS(n_pes);
@@ -180,7 +180,7 @@ static int row_add(const struct wsh_team *team, struct wsh_view *view)
     return upload_row(view, row);
 }
 
-static void say_not_published(int status)
+static void log_not_published(int status)
 {
     wsh_error("a team cannot be published to kernels: %s; an earlier kernel may have failed",
               wsh_cuda_strerror(status));
@@ -197,7 +197,7 @@ void wsh_view_team(const struct wsh_team *team)
     status = row_add(team, view);
     wsh_gpu_leave(&job->device.gpu);
     if (status)
-        say_not_published(status);
+        log_not_published(status);
 }
 
 /* The members have synchronized: what they wrote here has been awaited. */
@@ -216,7 +216,7 @@ void wsh_view_team_gone(const struct wsh_team *team)
     status = upload_row(view, row);
     wsh_gpu_leave(&job->device.gpu);
     if (status)
-        say_not_published(status);
+        log_not_published(status);
     pad = pad_of(team, &len);
     pads_clear(job, pad, len);
 }

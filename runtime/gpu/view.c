@@ -175,7 +175,7 @@ static void look_at_exit(void)
         wsh_view_look(present->job);
 }
 
-static int say_no_tables(int status)
+static int log_no_tables(int status)
 {
     wsh_error(
         "no memory for what kernels need to know: %s; free device memory, or set SHMEM_DEVICE_SYMMETRIC_SIZE "
@@ -212,7 +212,7 @@ static int view_build(struct wsh_view *view, const struct wsh_job *job)
         return -ENOMEM;
     status = view_allocate(view, job);
     wsh_gpu_leave(&job->device.gpu);
-    return status ? say_no_tables(status) : 0;
+    return status ? log_no_tables(status) : 0;
 }
 
 static void view_release(const struct wsh_job *job, struct wsh_view *view)
@@ -232,7 +232,7 @@ static void view_release(const struct wsh_job *job, struct wsh_view *view)
     free(view);
 }
 
-/* The job gets the view when it is whole: a waiting thread looks at it. */
+/* The job gets the view only when it is complete, because waiting threads read it. */
 int wsh_view_open(struct wsh_job *job)
 {
     static bool noted;
