@@ -47,6 +47,12 @@ extern "C" int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, 
     return real(fds, n, time, mask);
 }
 
+/* … and here where it is built with _FORTIFY_SOURCE. */
+extern "C" int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask, size_t)
+{
+    return ppoll(fds, n, time, mask);
+}
+
 void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
 {
     usleep(100);
