@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows atomics in device code: on words in GPU memory the GPU's own, at system scope. Words in host memory belong to
- * the CPU: a load or a store of one is atomic from here too, a read-modify-write is the proxy's, or refused.
+ * Atomic operations in device code. On words in GPU memory they are the GPU's own atomics at system scope. Words in
+ * host memory belong to the CPU: the GPU may load or store one atomically, but a read-modify-write goes to the proxy
+ * or, where there is none, is refused.
  */
 #ifndef WSH_DEVICE_AMO_CUH
 #define WSH_DEVICE_AMO_CUH

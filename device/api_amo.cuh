@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names of atomics in device code (section 9.7), all by one thread. Contracts as in shmem/amo.h. Fetching
- * operations have their result when they return, nonblocking or not.
+ * The public names of atomic operations in device code (section 9.7), all by one thread. Contracts as in shmem/amo.h.
+ * Fetching operations have their result when they return, nonblocking or not.
  */
 #ifndef WSH_DEVICE_API_AMO_CUH
 #define WSH_DEVICE_API_AMO_CUH

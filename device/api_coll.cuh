@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names of collectives in device code (section 9.10): shmem_x by one thread, shmem_x_warp and shmem_x_block
+ * The public names of collectives in device code (section 9.10): shmem_x by one thread, shmem_x_warp and shmem_x_block
  * by all threads of a warp or block. Contracts as in shmem/coll.h, and:
  *
  * Every member calls the same routine with equal arguments at the same scope; a stream counts as a block. A team is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names of fence and quiet, of queries and of shmem_ptr in device code (sections 9.1, 9.4, 9.12). Contracts
+ * The public names of fence and quiet, of queries and of shmem_ptr in device code (sections 9.1, 9.4, 9.12). Contracts
  * as in shmem/order.h, shmem/setup.h and shmem/team.h. Fence and quiet of a warp or block do the work once for all its
  * threads: cheaper than each thread for itself.
  */

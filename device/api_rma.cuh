@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names of puts and gets in device code (section 9.6): shmem_x by one thread, shmem_x_warp and
+ * The public names of puts and gets in device code (section 9.6): shmem_x by one thread, shmem_x_warp and
  * shmem_x_block by all threads of a warp or block, each with a shmem_ctx_x form. Contracts as in shmem/rma.h; below
  * the shells there are only bytes.
  */

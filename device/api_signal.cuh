@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the names of signals in device code (section 9.8). Contracts as in shmem/signal.h. */
+/* The public names of signal operations in device code (section 9.8). Contracts as in shmem/signal.h. */
 #ifndef WSH_DEVICE_API_SIGNAL_CUH
 #define WSH_DEVICE_API_SIGNAL_CUH
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names of collectives on streams: shmemx_x_on_stream puts a kernel, compiled in the program's unit, into the
- * stream, which carries out shmem_x_block: of one block, or for large data of several. So they count with the
- * collectives of other kernels on their team, and a graph that captured them may be replayed, between direct calls
- * too. All members put them into streams; the contracts of api_coll.cuh hold. An array's earlier use on the same stream
- * is over.
+ * The public names of collectives on streams: shmemx_x_on_stream puts a kernel into the stream that executes
+ * shmem_x_block, by one block or, for large data, by several; it is compiled in the program's translation unit. They
+ * count with the collectives of other kernels on their team, and a graph that captured them may be replayed, between
+ * direct calls too. All members put them into streams; the contracts of api_coll.cuh hold. An array's earlier use on
+ * the same stream is over.
  *
  * Templates of no use to the caller, so that a unit compiles the kernels alone that it launches. They return 0 or
  * cudaError_t of the launch (barrier and sync of the world: nothing; cudaGetLastError tells).

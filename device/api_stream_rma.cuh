@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names of point-to-point routines on streams: shmemx_x_on_stream puts a kernel into the stream that
- * carries out shmem_x of sections 9.6, 9.8, 9.11 and 9.12, with the same arguments and contract, in stream order:
- * after what is in the stream already, before what comes later. They may be captured in a graph and replayed; all
- * arguments but values are read when the kernel runs.
+ * The public names of point-to-point routines on streams: shmemx_x_on_stream puts a kernel into the stream that
+ * executes shmem_x of sections 9.6, 9.8, 9.11 and 9.12, with the same arguments and contract, in stream order: after
+ * what is in the stream already, before what comes later. They may be captured in a graph and replayed; all arguments
+ * but values are read when the kernel runs.
  *
  *   TYPE_put, putBITS, putmem, their get and _nbi, TYPE_iput, iputBITS, their iget; TYPE_p
  *   TYPE_g                      alone waits: for the stream, then returns the value; not under capture, which it ends

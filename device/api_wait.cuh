@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names of the wait_until and test families in device code (section 9.11). Contracts as in shmem/p2p.h; in
+ * The public names of the wait_until and test families in device code (section 9.11). Contracts as in shmem/p2p.h; in
  * the warp and block forms every thread of the scope gets the result. Sets hold fewer than 2^32 - 1 words.
  */
 #ifndef WSH_DEVICE_API_WAIT_CUH

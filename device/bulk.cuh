@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows copies by the GPU's bulk-copy unit (sm_90 on): one lane sends chunks through shared memory that the caller
- * lends, several in flight. Where the unit cannot serve (older GPU, sides of different residue modulo 16, memory that
- * is not global) the copy goes by loads and stores.
+ * Copies by the GPU's bulk-copy unit (sm_90 and later): one lane moves chunks through scratch in shared memory that
+ * the caller gives, with several chunks in flight. Where the unit cannot serve (older GPU, sides of different residue
+ * modulo 16, memory that is not global) the copy goes by loads and stores.
  *
  * Ordering: ordinary stores to the source and to the scratch come before the unit's accesses by fence.proxy.async in
  * every lane, before the barrier, and once more in the lane that issues. That lane waits until its group is complete at
@@ -150,7 +150,7 @@ static WSH_DEV uint64_t wsh_dev_bulk_reach(const char *what, const void *sym, si
 {
     uint64_t at;
 
-    return wsh_dev_usual(sym, len, pe, &at) ? at : wsh_dev_reach_or_ask(what, sym, len, pe, false);
+    return wsh_dev_reach_fast(sym, len, pe, &at) ? at : wsh_dev_reach_or_ask(what, sym, len, pe, false);
 }
 
 template <int S>

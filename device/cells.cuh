@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how small pieces of data go from member to member in one access and without a fence: in cells of 16 bytes, of
- * which each half carries 4 bytes of data and its epoch. PTX has each half arrive whole, so that data is there as soon
- * as its own flag is. Nothing else is ordered, and nothing needs to be: the receiver takes all it wants from cells.
+ * Cells: small pieces of data that go from member to member in one access and without a fence. A cell has 16 bytes;
+ * each half carries 4 bytes of data and the epoch as its flag. PTX guarantees that each half arrives whole, so the
+ * data is there as soon as its flag is. Nothing else is ordered, nor needs to be: the receiver reads only cells.
  *
  * A cell is written again two epochs later: this member hears from every other in each epoch, and they tell of an
  * epoch only after they have read all cells of the one before (their lanes meet at a barrier in between).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows collectives that move data, in device code: what fits goes by cells, longer data straight to or from the
- * peers' arrays. Every call hears from every member, whatever it moves. A call with nothing to move does nothing.
+ * Collectives that move data, in device code: short data goes by cells, longer data directly to or from the peers'
+ * arrays. Every call awaits a flag of every member, whatever it moves. A call with nothing to move does nothing.
  */
 #ifndef WSH_DEVICE_COLL_CUH
 #define WSH_DEVICE_COLL_CUH
@@ -35,7 +35,7 @@ WSH_DEV_CALL void wsh_dev_store_at(const struct wsh_dev_group &group, char *dest
 /* The end of a call that stored or read: apart, since what it needs would be held in registers meanwhile. */
 template <int S> WSH_DEV_CALL void wsh_dev_finish(const struct wsh_dev_group &group)
 {
-    wsh_dev_meet<S>(group, wsh_dev_done(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_done(group));
 }
 
 /* What a member sends: block i (`len` bytes) of source, or the one block of it where `stride` is 0, to member i. */
@@ -56,7 +56,7 @@ WSH_DEV_CALL void wsh_dev_exchange_far(const struct wsh_dev_group &group, const 
         wsh_dev_store_at<S>(group, blocks.dest + (size_t)group.my_pe * blocks.len,
                             blocks.source + (size_t)to * blocks.stride, blocks.len, to);
     }
-    wsh_dev_meet<S>(group, wsh_dev_done(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_done(group));
 }
 
 template <int S>
@@ -82,7 +82,7 @@ WSH_DEV_CALL void wsh_dev_exchange(const char *what, shmem_team_t team, char *de
         wsh_dev_hosts_exchange<S>(wsh_dev_hosts_of(what, team, dest, source, stride, len));
         return;
     }
-    group = wsh_dev_enter<S>(what, team);
+    group = wsh_dev_group_enter<S>(what, team);
     if (len > wsh_dev_cells_room<S>(group))
         wsh_dev_exchange_far<S>(wsh_dev_group(group), wsh_dev_block_exchange{dest, source, stride, len});
     else
@@ -112,19 +112,19 @@ static WSH_DEV void wsh_dev_broadcast_near(const struct wsh_dev_group &group, ch
         wsh_dev_cells_send<S>(group, source, 0, len);
         wsh_dev_cells_keep<S>(dest, source, len);
     } else {
-        if (wsh_dev_looks<S>())
-            wsh_dev_tell<S>(group, wsh_dev_arrived(group));
+        if (wsh_dev_is_poller<S>())
+            wsh_dev_signal_members<S>(group, wsh_dev_arrived(group));
         wsh_dev_cells_receive<S>(group, dest, 0, len, at, 1);
     }
-    if (wsh_dev_looks<S>())
-        wsh_dev_await<S>(group, wsh_dev_arrived(group), root);
+    if (wsh_dev_is_poller<S>())
+        wsh_dev_await_flags<S>(group, wsh_dev_arrived(group), root);
     wsh_dev_sync<S>();
 }
 
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_read(const struct wsh_dev_group &group, struct wsh_dev_relay_plan *what)
 {
-    wsh_dev_meet<S>(group, wsh_dev_arrived(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_arrived(group));
     wsh_dev_relay_run<S, 1>(group, what);
 }
 
@@ -151,15 +151,15 @@ WSH_DEV_CALL void wsh_dev_broadcast_push(const struct wsh_dev_group &group, cons
     for (unsigned i = 0; root && i + 1 < (unsigned)group.n_pes; i++)
         wsh_dev_store_at<S>(group, what.dest, what.source, what.len, wsh_dev_after_me(group, i));
     wsh_dev_sync<S>();
-    if (wsh_dev_looks<S>()) {
+    if (wsh_dev_is_poller<S>()) {
         if (root)
             wsh_ptx_release();
-        wsh_dev_tell<S>(group, wsh_dev_done(group));
+        wsh_dev_signal_members<S>(group, wsh_dev_done(group));
     }
     if (root)
         wsh_dev_keep<S>(what.dest, what.source, what.len);
-    if (wsh_dev_looks<S>())
-        wsh_dev_await<S>(group, wsh_dev_done(group));
+    if (wsh_dev_is_poller<S>())
+        wsh_dev_await_flags<S>(group, wsh_dev_done(group));
     wsh_dev_sync<S>();
 }
 
@@ -190,7 +190,7 @@ WSH_DEV_CALL void wsh_dev_broadcast_to(const char *what, shmem_team_t team, void
         wsh_dev_hosts_broadcast<S>(wsh_dev_hosts_of(what, team, dest, source, 0, len, root));
         return;
     }
-    group = wsh_dev_enter<S>(what, team);
+    group = wsh_dev_group_enter<S>(what, team);
     if ((uint32_t)root >= (uint32_t)group.n_pes)
         wsh_dev_refuse(what, WSH_DEVICE_BAD_PE, root, (const void *)team, 0);
     if (len > wsh_dev_cells_room<S, WSH_CELLS_CAST>(group))

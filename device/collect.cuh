@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows collectives in device code whose data does not lie side by side in equal parts: collect, where each member
- * sends as much as it likes, and alltoalls, whose elements lie apart.
+ * Collectives in device code whose data does not lie side by side in equal parts: collect, where each member sends as
+ * much as it likes, and alltoalls, whose elements lie apart.
  *
  * In a collect each member's first cell says how many bytes it has; what fits the others is in them. As all hear all
  * lengths, all know alike where each part begins, and whether a longer one comes, stored straight into dest, so that
@@ -63,7 +63,7 @@ WSH_DEV_CALL void wsh_dev_collect(const char *what, shmem_team_t team, void *des
         wsh_dev_hosts_collect<S>(wsh_dev_hosts_of(what, team, dest, source, 0, len));
         return;
     }
-    group = wsh_dev_enter<S>(what, team);
+    group = wsh_dev_group_enter<S>(what, team);
     near = len <= wsh_dev_collect_room<S>(group);
     wsh_dev_cells_send<S>(group, (const char *)&len, 0, sizeof len);
     if (near)
@@ -75,7 +75,7 @@ WSH_DEV_CALL void wsh_dev_collect(const char *what, shmem_team_t team, void *des
 #pragma unroll 1
     for (unsigned i = 0; !near && i + 1 < (unsigned)group.n_pes; i++)
         wsh_dev_store<S>(wsh_dev_member(group, (char *)dest + at, len, wsh_dev_after_me(group, i)), source, len);
-    wsh_dev_meet<S>(group, wsh_dev_done(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_done(group));
 }
 
 /* All lanes: this member's blocks of elements of WIDTH bytes, to members on several hosts. */
@@ -104,10 +104,10 @@ WSH_DEV_CALL void wsh_dev_hosts_strided(const struct wsh_dev_hosts &call, const 
 template <int S, unsigned WIDTH>
 WSH_DEV_CALL void wsh_dev_hosts_alltoalls(struct wsh_dev_hosts &&call, const struct wsh_dev_strides &s)
 {
-    wsh_dev_hosts_enter<S>(&call.group, call.group.what, call.team);
+    wsh_dev_hosts_group_enter<S>(&call.group, call.group.what, call.team);
     call.dest += (size_t)call.group.my_pe * s.nelems * (size_t)s.dst * WIDTH;
     wsh_dev_hosts_strided<S, WIDTH>(call, s);
-    wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
+    wsh_dev_hosts_sync<S>(call.group, wsh_dev_done(call.group));
 }
 
 /* Blocks of elements of WIDTH bytes, straight into the members' arrays. */
@@ -141,7 +141,7 @@ WSH_DEV_CALL void wsh_dev_alltoalls(const char *what, shmem_team_t team, void *d
         wsh_dev_hosts_alltoalls<S, WIDTH>(wsh_dev_hosts_of(what, team, dest, source, 0, 0), wsh_dev_strides(s));
         return;
     }
-    group = wsh_dev_enter<S>(what, team);
+    group = wsh_dev_group_enter<S>(what, team);
     wsh_dev_alltoalls_store<S, WIDTH>(group, dest, source, s);
     wsh_dev_finish<S>(group);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how bytes are copied between this GPU's memory and a peer's by ordinary loads and stores: as many 16-byte
- * accesses in flight as the registers of a block of 1024 threads allow, whatever the alignment of either side.
+ * Copies between this GPU's memory and a peer's by ordinary loads and stores: with as many 16-byte accesses in flight
+ * as the registers of a block of 1024 threads allow, whatever the alignment of either side.
  *
  * The destination is brought to a multiple of 16 by single bytes (or, for one thread, the widest units that both sides
  * allow). Where the source then lies at another residue, 16-byte units are put together from two aligned pieces of it,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows teams and contexts in device code: a handle is the host's pointer, which the GPU finds in a table. */
+/* Teams and contexts in device code: a handle is the host's pointer, which the GPU looks up in a table. */
 #ifndef WSH_DEVICE_HANDLES_CUH
 #define WSH_DEVICE_HANDLES_CUH
 

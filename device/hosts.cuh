@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows collectives that move data among members on several hosts: what a member has for another is a put, by stores or
- * by the proxy, and all tell each other at the end. Calls lie in memory: they nest deep, and what each level holds in
- * registers adds to what the next one has.
+ * Collectives that move data among members on several hosts: a member puts its data to each other one, by stores or by
+ * the proxy, and all set flags at each other at the end. The state of a call lies in memory and not in registers:
+ * calls nest deep, and registers held at one level add to those of the next.
  */
 #ifndef WSH_DEVICE_HOSTS_CUH
 #define WSH_DEVICE_HOSTS_CUH
@@ -78,20 +78,20 @@ template <int S> WSH_DEV_CALL void wsh_dev_hosts_scatter(const struct wsh_dev_ho
 /* Block i of source, or the one block of it where the stride is 0, to member i. */
 template <int S> WSH_DEV_CALL void wsh_dev_hosts_exchange(struct wsh_dev_hosts &&call)
 {
-    wsh_dev_hosts_enter<S>(&call.group, call.group.what, call.team);
+    wsh_dev_hosts_group_enter<S>(&call.group, call.group.what, call.team);
     call.dest += (size_t)call.group.my_pe * call.shares.each;
     wsh_dev_hosts_scatter<S>(call);
-    wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
+    wsh_dev_hosts_sync<S>(call.group, wsh_dev_done(call.group));
 }
 
 template <int S> WSH_DEV_CALL void wsh_dev_hosts_broadcast(struct wsh_dev_hosts &&call)
 {
-    wsh_dev_hosts_enter<S>(&call.group, call.group.what, call.team);
+    wsh_dev_hosts_group_enter<S>(&call.group, call.group.what, call.team);
     if ((uint32_t)call.root >= (uint32_t)call.group.n_pes)
         wsh_dev_refuse(call.group.what, WSH_DEVICE_BAD_PE, call.root, (const void *)call.team, 0);
     if (call.group.my_pe == call.root)
         wsh_dev_hosts_scatter<S>(call);
-    wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
+    wsh_dev_hosts_sync<S>(call.group, wsh_dev_done(call.group));
 }
 
 static WSH_DEV size_t wsh_dev_stage_room(const struct wsh_dev_group &group)
@@ -108,7 +108,7 @@ static WSH_DEV char *wsh_dev_stage_from(const struct wsh_dev_group &group, int f
 }
 
 /* One lane: tells all how long this member's part of a collect is. */
-inline WSH_DEV_CALL void wsh_dev_hosts_tell_len(const struct wsh_dev_hosts &call)
+inline WSH_DEV_CALL void wsh_dev_hosts_send_len(const struct wsh_dev_hosts &call)
 {
 #pragma unroll 1
     for (unsigned i = 0; i + 1 < (unsigned)call.group.n_pes; i++)
@@ -129,13 +129,13 @@ inline WSH_DEV_CALL size_t wsh_dev_hosts_before(const struct wsh_dev_hosts &call
 
 template <int S> WSH_DEV_CALL void wsh_dev_hosts_collect(struct wsh_dev_hosts &&call)
 {
-    wsh_dev_hosts_enter<S>(&call.group, call.group.what, call.team);
+    wsh_dev_hosts_group_enter<S>(&call.group, call.group.what, call.team);
     if (wsh_dev_lane<S>() == 0)
-        wsh_dev_hosts_tell_len(call);
-    wsh_dev_hosts_meet<S>(call.group, wsh_dev_arrived(call.group));
+        wsh_dev_hosts_send_len(call);
+    wsh_dev_hosts_sync<S>(call.group, wsh_dev_arrived(call.group));
     call.dest += wsh_dev_hosts_before(call);
     wsh_dev_hosts_scatter<S>(call);
-    wsh_dev_hosts_meet<S>(call.group, wsh_dev_done(call.group));
+    wsh_dev_hosts_sync<S>(call.group, wsh_dev_done(call.group));
 }
 
 #endif

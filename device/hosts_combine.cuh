@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows reductions and scans among members on several hosts. What is combined is first sent to who combines it, into
- * that one's pad: a piece an epoch, into one of two buffers in turn. As with cells, a buffer is written again two
- * epochs later: members tell of an epoch when they have read all of the one before, and each hears from every other in
- * between.
+ * Reductions and scans among members on several hosts. Data is first sent to the member that combines it, into that
+ * member's pad: a piece an epoch, into one of two buffers in turn. As with cells, a buffer is written again two epochs
+ * later: members set their flags of an epoch once they have read all of the one before, and each awaits the flags of
+ * every other in between.
  */
 #ifndef WSH_DEVICE_HOSTS_COMBINE_CUH
 #define WSH_DEVICE_HOSTS_COMBINE_CUH
@@ -117,7 +117,7 @@ template <int S> WSH_DEV_CALL bool wsh_dev_hosts_next(struct wsh_dev_combination
     sum->off += wsh_dev_stage_room(sum->call.group);
     if (sum->off >= sum->call.shares.each)
         return false;
-    wsh_dev_hosts_enter<S>(&sum->call.group, sum->call.group.what, sum->call.team);
+    wsh_dev_hosts_group_enter<S>(&sum->call.group, sum->call.group.what, sum->call.team);
     return true;
 }
 
@@ -126,7 +126,7 @@ template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_piece(struct wsh_dev_c
 {
     sum->piece = wsh_dev_piece(*sum, sum->call.group.my_pe);
     wsh_dev_hosts_send<S>(*sum);
-    wsh_dev_hosts_meet<S>(sum->call.group, wsh_dev_arrived(sum->call.group));
+    wsh_dev_hosts_sync<S>(sum->call.group, wsh_dev_arrived(sum->call.group));
     wsh_dev_hosts_fold<S, K>(*sum);
     if (sum->form == WSH_SLICES)
         wsh_dev_hosts_allgather<S>(*sum);
@@ -134,13 +134,13 @@ template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_piece(struct wsh_dev_c
 
 template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_combine(struct wsh_dev_combination &&sum)
 {
-    wsh_dev_hosts_enter<S>(&sum.call.group, sum.call.group.what, sum.call.team);
+    wsh_dev_hosts_group_enter<S>(&sum.call.group, sum.call.group.what, sum.call.team);
     wsh_dev_hosts_plan(&sum);
     do
         wsh_dev_hosts_piece<S, K>(&sum);
     while (wsh_dev_hosts_next<S>(&sum));
     if (sum.form == WSH_SLICES)
-        wsh_dev_hosts_meet<S>(sum.call.group, wsh_dev_done(sum.call.group));
+        wsh_dev_hosts_sync<S>(sum.call.group, wsh_dev_done(sum.call.group));
     else
         wsh_dev_sync<S>();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the inbox of a PE: what has come from other hosts for memory that its GPU writes, as the host hands it to the
+ * The inbox of a PE: operations from other hosts on memory that only its GPU writes, as the host passes them to
  * kernels that wait. Pinned host memory. Read by C and CUDA; the host's side is runtime/gpu/stage_inbox.c, the GPU's
  * device/pull.cuh.
  *

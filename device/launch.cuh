@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the names under which a program launches one kernel on all PEs, whose blocks are all on their GPUs at the
- * same time: so that a block may wait for any other, of its own PE (cooperative groups) and of others. Host code of
+ * The public names by which a program launches one kernel on all PEs with all blocks resident on their GPUs at the
+ * same time, so that a block may wait for any other, of its own PE (cooperative groups) and of others. Host code of
  * nvcc; the work is the library's.
  */
 #ifndef WSH_DEVICE_LAUNCH_CUH

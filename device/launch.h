@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what the program's unit tells the library of a kernel that all PEs launch together. The unit finds the kernel:
- * only the CUDA runtime that it is linked with knows it by its name in C++.
+ * What the program's translation unit passes to the library about a kernel that all PEs launch together. The unit
+ * looks the kernel up: only the CUDA runtime that it is linked with knows it by its name in C++.
  */
 #ifndef WSH_DEVICE_LAUNCH_H
 #define WSH_DEVICE_LAUNCH_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the arithmetic of reductions in device code, on 8 bytes of numbers at once. Kinds of numbers are fewer than
- * the names of types: integers by width and sign, float, double, and the two of 16 bits, which are worked out as
- * floats and rounded after each step.
+ * The arithmetic of reductions in device code, on 8 bytes of numbers at once. Kinds of numbers are fewer than the
+ * names of types: integers by width and sign, float, double, and the two of 16 bits, which are worked out as floats
+ * and rounded after each step.
  */
 #ifndef WSH_DEVICE_NUMBERS_CUH
 #define WSH_DEVICE_NUMBERS_CUH

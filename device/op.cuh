@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the codes of the operations of reductions in device code. */
+/* The codes of the operations of reductions in device code. */
 #ifndef WSH_DEVICE_OP_CUH
 #define WSH_DEVICE_OP_CUH
 

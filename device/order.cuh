@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows fence and quiet in device code. Stores to mapped peers leave in no order until a release; one covers the
+ * Fence and quiet in device code. Stores to mapped peers are not ordered until a release; one release covers the
  * stores of all lanes that met the calling one at a barrier, to every PE and in every context.
  */
 #ifndef WSH_DEVICE_ORDER_CUH

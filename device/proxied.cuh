@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows operations on memory that this GPU does not reach: they are asked of the proxy. The payload of a put is copied
+ * Operations on memory that this GPU does not reach: they become requests to the proxy. The payload of a put is copied
  * into its record, so that the source may be reused on return; a get waits for its data. A warp or block asks once.
  * Elements at a stride travel side by side: the GPU's strides are its own matter, the PE's one is in the record.
  */

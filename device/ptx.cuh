@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the PTX behind the device API: every fence, every load and store of another agent's memory, every atomic and
- * every barrier goes through this file, so that each choice is made once; bulk copies through ptx_bulk.cuh.
+ * The PTX behind the device API: every fence, every load and store of another agent's memory, every atomic and every
+ * barrier goes through this file, so that each choice is made once; bulk copies through ptx_bulk.cuh.
  *
  * The ordering argument, in the words used at both ends: the sender's lanes store, meet at a barrier of their scope,
  * and one lane *releases* (MEMBAR.SYS) before or with the store of the flag; the receiver's lane polls the flag

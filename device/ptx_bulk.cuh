@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the PTX behind bulk copies; a part of ptx.cuh. */
+/* The PTX behind bulk copies; a part of ptx.cuh. */
 #ifndef WSH_DEVICE_PTX_BULK_CUH
 #define WSH_DEVICE_PTX_BULK_CUH
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the PTX of numbers of 16 bits, for those who calculate with them; they move as bits. */
+/* The PTX of 16-bit floating-point arithmetic, for reductions; everything else moves such numbers as bits. */
 #ifndef WSH_DEVICE_PTX_HALF_CUH
 #define WSH_DEVICE_PTX_HALF_CUH
 

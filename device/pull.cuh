@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how a kernel that waits pulls what has come from other hosts for memory that this GPU writes: it may keep the
- * GPU from carrying out anything else, so it does itself what it waits for. The order is argued in inbox.h.
+ * Pulling from the inbox: a kernel that waits executes the operations that have come from other hosts for memory that
+ * this GPU writes. It may keep the GPU from running anything else, so it must do itself what it waits for. inbox.h
+ * argues the order.
  */
 #ifndef WSH_DEVICE_PULL_CUH
 #define WSH_DEVICE_PULL_CUH
@@ -26,9 +27,9 @@ static WSH_DEV struct wsh_inbox *wsh_dev_inbox()
     return (struct wsh_inbox *)wsh_device_view.inbox;
 }
 
-static WSH_DEV struct wsh_device_claim *wsh_dev_claims()
+static WSH_DEV struct wsh_device_locks *wsh_dev_locks()
 {
-    return (struct wsh_device_claim *)wsh_device_view.claim;
+    return (struct wsh_device_locks *)wsh_device_view.locks;
 }
 
 /* The present item, in one round trip to host memory. */
@@ -133,10 +134,10 @@ inline WSH_DEV_CALL void wsh_dev_pull_begin(struct wsh_dev_pulling *pulling)
 {
     uint64_t first, head;
 
-    if (wsh_ptx_poll(&wsh_dev_claims()->pulling) || wsh_ptx_swap(&wsh_dev_claims()->pulling, 1u))
+    if (wsh_ptx_poll(&wsh_dev_locks()->pulling) || wsh_ptx_swap(&wsh_dev_locks()->pulling, 1u))
         return;
     wsh_ptx_acquire();
-    first = wsh_ptx_poll(&wsh_dev_claims()->pulled);
+    first = wsh_ptx_poll(&wsh_dev_locks()->pulled);
     wsh_ptx_put(&wsh_dev_inbox()->looks, (wsh_ptx_nanoseconds() & ~WSH_INBOX_LANES) | pulling->n);
     head = wsh_ptx_poll(&wsh_dev_inbox()->head);
     if (head != first && !(head & WSH_INBOX_CLOSED)) {
@@ -151,16 +152,16 @@ inline WSH_DEV_CALL void wsh_dev_pull_begin(struct wsh_dev_pulling *pulling)
         }
         wsh_dev_pull_say(first);
     }
-    wsh_ptx_swap(&wsh_dev_claims()->pulling, 0u);
+    wsh_ptx_swap(&wsh_dev_locks()->pulling, 0u);
 }
 
 /* What the other lanes did is before a barrier of theirs. */
 static WSH_DEV void wsh_dev_pull_end(uint64_t pulled)
 {
-    wsh_ptx_put(&wsh_dev_claims()->pulled, pulled);
+    wsh_ptx_put(&wsh_dev_locks()->pulled, pulled);
     wsh_ptx_release();
     wsh_dev_pull_say(pulled);
-    wsh_ptx_swap(&wsh_dev_claims()->pulling, 0u);
+    wsh_ptx_swap(&wsh_dev_locks()->pulling, 0u);
 }
 
 /* Called by any lanes; those that come together work together. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows puts and gets in device code: contiguous and one element. To a mapped peer they are stores and loads; a get
- * is complete when it returns, nonblocking or not. A put by a warp or block is one operation of its lane 0 once the
- * call returns: the stores of all lanes come before whatever that lane, or any other, releases afterwards.
+ * Puts and gets in device code, contiguous and of one element. To a mapped peer they are stores and loads; a get is
+ * complete when it returns, nonblocking or not. A put by a warp or block is one operation of its lane 0 once the call
+ * returns: the stores of all lanes come before whatever that lane, or any other, releases afterwards.
  */
 #ifndef WSH_DEVICE_PUT_CUH
 #define WSH_DEVICE_PUT_CUH
@@ -28,11 +28,11 @@ template <int S> static WSH_DEV unsigned wsh_dev_sure_lanes()
 }
 
 /* Units a lane of a brief copy that is not over in one step. */
-#define WSH_BRIEF_DEPTH 4
+#define WSH_SHORT_COPY_DEPTH 4
 
 /* U units a lane. Lanes without a unit load the first one, so that loads need no branch. */
 template <int S, unsigned U, class L, class T>
-static WSH_DEV void wsh_dev_brief_step(uint64_t to, const void *from, unsigned len)
+static WSH_DEV void wsh_dev_short_copy_step(uint64_t to, const void *from, unsigned len)
 {
     unsigned lane = wsh_dev_lane<S>(), size = wsh_dev_sure_lanes<S>(), n = len / (unsigned)sizeof(T);
     T held[U];
@@ -47,36 +47,36 @@ static WSH_DEV void wsh_dev_brief_step(uint64_t to, const void *from, unsigned l
 }
 
 /* Out of line, so that shorter ones in the same loop keep the registers. */
-template <int S, class L> WSH_DEV_CALL void wsh_dev_brief_deep(uint64_t to, const void *from, unsigned len)
+template <int S, class L> WSH_DEV_CALL void wsh_dev_short_copy_deep(uint64_t to, const void *from, unsigned len)
 {
-    wsh_dev_brief_step<S, WSH_BRIEF_DEPTH, L, uint4>(to, from, len);
+    wsh_dev_short_copy_step<S, WSH_SHORT_COPY_DEPTH, L, uint4>(to, from, len);
 }
 
 /*
- * All lanes: a copy that is one unit of 4 or 8 bytes a lane, or up to WSH_BRIEF_DEPTH of 16. Returns the unit, or 0: it
+ * All lanes: a copy that is one unit of 4 or 8 bytes a lane, or up to WSH_SHORT_COPY_DEPTH of 16. Returns the unit, or 0: it
  * is not brief, and nothing is done. In line, and all lanes go the same way: to call what serves every case, and to
  * split and join a warp, takes longer than such a copy itself.
  */
-template <int S, class L> static WSH_DEV unsigned wsh_dev_brief(uint64_t to, const void *from, size_t len)
+template <int S, class L> static WSH_DEV unsigned wsh_dev_short_copy(uint64_t to, const void *from, size_t len)
 {
     const unsigned bits = (unsigned)to | (unsigned)(uint64_t)from | (unsigned)len;
     const size_t lanes = wsh_dev_sure_lanes<S>(), last = len - 1; /* of no bytes: beyond all */
 
     if (!(bits & 15)) {
         if (last < 16 * lanes)
-            wsh_dev_brief_step<S, 1, L, uint4>(to, from, (unsigned)len);
-        else if (last < 16 * WSH_BRIEF_DEPTH * lanes)
-            wsh_dev_brief_deep<S, L>(to, from, (unsigned)len);
+            wsh_dev_short_copy_step<S, 1, L, uint4>(to, from, (unsigned)len);
+        else if (last < 16 * WSH_SHORT_COPY_DEPTH * lanes)
+            wsh_dev_short_copy_deep<S, L>(to, from, (unsigned)len);
         else
             return 0;
         return 16;
     }
     if (!(bits & 7) && last < 8 * lanes) {
-        wsh_dev_brief_step<S, 1, L, uint64_t>(to, from, (unsigned)len);
+        wsh_dev_short_copy_step<S, 1, L, uint64_t>(to, from, (unsigned)len);
         return 8;
     }
     if (!(bits & 3) && last < 4 * lanes) {
-        wsh_dev_brief_step<S, 1, L, uint32_t>(to, from, (unsigned)len);
+        wsh_dev_short_copy_step<S, 1, L, uint32_t>(to, from, (unsigned)len);
         return 4;
     }
     return 0;
@@ -155,10 +155,10 @@ template <int S>
 static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source, size_t len, int pe)
 {
     uint64_t to;
-    bool usual = wsh_dev_usual(dest, len, pe, &to);
+    bool fast = wsh_dev_reach_fast(dest, len, pe, &to);
 
     wsh_dev_sync<S>();
-    if (usual && wsh_dev_brief<S, wsh_dev_from_generic>(to, source, len))
+    if (fast && wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len))
         wsh_dev_sync<S>();
     else
         wsh_dev_put_any<S>(what, dest, source, len, pe, nullptr);
@@ -205,8 +205,8 @@ static WSH_DEV void wsh_dev_get(const char *what, void *dest, const void *source
 {
     uint64_t from;
 
-    if (wsh_dev_usual(source, len, pe, &from) &&
-        wsh_dev_brief<S, wsh_dev_from_peer>((uint64_t)dest, (const void *)from, len))
+    if (wsh_dev_reach_fast(source, len, pe, &from) &&
+        wsh_dev_short_copy<S, wsh_dev_from_peer>((uint64_t)dest, (const void *)from, len))
         wsh_dev_sync<S>();
     else
         wsh_dev_get_any<S>(what, dest, source, len, pe);
@@ -262,7 +262,7 @@ template <class T> static WSH_DEV void wsh_dev_p(const char *what, T *dest, T va
 {
     uint64_t to;
 
-    if (wsh_dev_usual(dest, sizeof value, pe, &to))
+    if (wsh_dev_reach_fast(dest, sizeof value, pe, &to))
         wsh_ptx_put((wsh_dev_bits<T> *)to, wsh_dev_as<wsh_dev_bits<T>>(value));
     else
         wsh_dev_p_any(what, dest, wsh_dev_as<wsh_dev_bits<T>>(value), sizeof value, pe);
@@ -288,7 +288,7 @@ template <class T> static WSH_DEV T wsh_dev_g(const char *what, const T *source,
 {
     uint64_t from;
 
-    if (wsh_dev_usual(source, sizeof *source, pe, &from))
+    if (wsh_dev_reach_fast(source, sizeof *source, pe, &from))
         return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)from));
     return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_g_any(what, source, sizeof *source, pe));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows where in this GPU's address space a peer's copy of a symmetric object lies: (PE, symmetric address) -> address
- * for loads and stores, by the view's slots and segments.
+ * Address translation in device code: (PE, symmetric address) -> the address of the peer's copy in this GPU's address
+ * space, for loads and stores, from the view's slots and segments.
  */
 #ifndef WSH_DEVICE_REACH_CUH
 #define WSH_DEVICE_REACH_CUH
@@ -28,7 +28,7 @@ static WSH_DEV uint32_t wsh_dev_slot(int pe)
     return wsh_device_view.slots ? ((const uint8_t *)wsh_device_view.slots)[pe] : WSH_DEVICE_NO_SLOT;
 }
 
-static WSH_DEV bool wsh_dev_holds(const struct wsh_device_seg &seg, uint64_t addr, uint64_t len)
+static WSH_DEV bool wsh_dev_seg_holds(const struct wsh_device_seg &seg, uint64_t addr, uint64_t len)
 {
     uint64_t off = addr - seg.base;
 
@@ -54,20 +54,20 @@ static WSH_DEV const struct wsh_device_seg *wsh_dev_segment(uint64_t addr, uint6
 #pragma unroll 1
     for (int i = WSH_DEVICE_SEGS - 1; i >= 0; i--) {
         *on_gpu = i == WSH_DEVICE_SEG_DEVICE;
-        if (wsh_dev_holds(wsh_device_view.seg[i], addr, len))
+        if (wsh_dev_seg_holds(wsh_device_view.seg[i], addr, len))
             return &wsh_device_view.seg[i];
     }
 #pragma unroll 1
     for (uint64_t i = 0; ranges && i < ranges->n; i++) {
         *on_gpu = ranges->row[i].on_gpu;
-        if (wsh_dev_holds(ranges->row[i].seg, addr, len))
+        if (wsh_dev_seg_holds(ranges->row[i].seg, addr, len))
             return &ranges->row[i].seg;
     }
     return nullptr;
 }
 
 /* 0 and the address in *at, or why not. */
-static WSH_DEV uint32_t wsh_dev_find(const struct wsh_dev_target &target, uint64_t *at)
+static WSH_DEV uint32_t wsh_dev_target_find(const struct wsh_dev_target &target, uint64_t *at)
 {
     uint64_t addr = (uint64_t)target.sym;
     bool on_gpu;
@@ -98,7 +98,7 @@ inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym
                                                bool ask = false)
 {
     uint64_t at = 0;
-    uint32_t reason = wsh_dev_find(wsh_dev_target{sym, len, pe, atomic}, &at);
+    uint32_t reason = wsh_dev_target_find(wsh_dev_target{sym, len, pe, atomic}, &at);
 
     if (reason && (!ask || !wsh_dev_is_proxied(reason)))
         wsh_dev_refuse(what, reason, pe, sym, len);
@@ -114,26 +114,26 @@ static WSH_DEV uint64_t wsh_dev_reach_or_ask(const char *what, const void *sym, 
  * What is added to the address of an object of the device heap to reach the copy of the PE at `slot`, in the usual case
  * of copies at a constant stride. Computed here and not behind a question, so that a loop needs it once.
  */
-static WSH_DEV uint64_t wsh_dev_way(uint32_t slot)
+static WSH_DEV uint64_t wsh_dev_peer_offset(uint32_t slot)
 {
     const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
-    uint64_t way = heap.where - heap.base + slot * heap.stride;
+    uint64_t offset = heap.where - heap.base + slot * heap.stride;
 
-    wsh_ptx_now(way);
-    return way;
+    wsh_ptx_now(offset);
+    return offset;
 }
 
 /*
  * The usual case alone: the device heap, mapped at a constant stride, of a PE in the run of slots. Whether it is, and
  * *at. Of a loop over one PE only the last comparison stays in the loop. Under SHMEM_DEBUG=check nothing is usual.
  */
-static WSH_DEV bool wsh_dev_usual(const void *sym, uint64_t len, int pe, uint64_t *at)
+static WSH_DEV bool wsh_dev_reach_fast(const void *sym, uint64_t len, int pe, uint64_t *at)
 {
     const struct wsh_device_seg &heap = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE];
     uint32_t slot = (uint32_t)(pe - wsh_device_view.run_first);
     uint64_t places = 0; /* where an object of that length may begin */
 
-    *at = (uint64_t)sym + wsh_dev_way(slot);
+    *at = (uint64_t)sym + wsh_dev_peer_offset(slot);
     if (slot < (uint32_t)wsh_device_view.run_count && len <= heap.len)
         places = heap.len - len + 1;
     wsh_ptx_now(places);
@@ -145,7 +145,7 @@ static WSH_DEV uint64_t wsh_dev_reach(const char *what, const void *sym, uint64_
 {
     uint64_t at;
 
-    return wsh_dev_usual(sym, len, pe, &at) ? at : wsh_dev_reach_any(what, sym, len, pe, atomic);
+    return wsh_dev_reach_fast(sym, len, pe, &at) ? at : wsh_dev_reach_any(what, sym, len, pe, atomic);
 }
 
 /* One word of LEN bytes. 0: ask the proxy. */
@@ -154,7 +154,7 @@ static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, in
 {
     uint64_t at;
 
-    if (wsh_dev_usual(sym, LEN, pe, &at))
+    if (wsh_dev_reach_fast(sym, LEN, pe, &at))
         return at;
     wsh_dev_check_word(what, sym, LEN);
     return wsh_dev_reach_or_ask(what, sym, LEN, pe, atomic);
@@ -173,7 +173,7 @@ inline WSH_DEV_CALL void *wsh_dev_ptr(const void *sym, int pe)
 {
     uint64_t at = 0;
 
-    return wsh_dev_find(wsh_dev_target{sym, 1, pe, false}, &at) ? nullptr : (void *)at;
+    return wsh_dev_target_find(wsh_dev_target{sym, 1, pe, false}, &at) ? nullptr : (void *)at;
 }
 
 #endif

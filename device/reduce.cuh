@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows reductions in device code. Small ones: every member gets all sources by cells and combines them in the order
- * of the members. Large ones: each member reads its slice of all sources, combines it in the same order, and writes it
- * to every dest. Either way all members get the same bits, and dest may be source: an element is read, by whoever
- * reads it, before the same lane writes it.
+ * Reductions in device code. Small ones: every member gets all sources by cells and combines them in the order of the
+ * members. Large ones: each member reads its slice of all sources, combines it in the same order, and writes it to
+ * every dest. Either way all members get the same bits, and dest may be source: an element is read, by whoever reads
+ * it, before the same lane writes it.
  */
 #ifndef WSH_DEVICE_REDUCE_CUH
 #define WSH_DEVICE_REDUCE_CUH
@@ -248,10 +248,10 @@ WSH_DEV_CALL void wsh_dev_reduce_far(const struct wsh_dev_group &group, const st
 {
     size_t middle = wsh_dev_reduce_middle(group, what, range);
 
-    wsh_dev_meet<S>(group, wsh_dev_arrived(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_arrived(group));
     wsh_dev_reduce_aligned<S, K>(group, what, wsh_dev_range{range.begin, middle});
     wsh_dev_reduce_narrow<S, K>(group, what, wsh_dev_range{middle, range.end});
-    wsh_dev_meet<S>(group, wsh_dev_done(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_done(group));
 }
 
 /* What a member works out of a reduction's `len` bytes. */
@@ -274,7 +274,7 @@ WSH_DEV_CALL void wsh_dev_reduce_all(const char *what, shmem_team_t team, int op
         wsh_dev_hosts_combined<S, K>(WSH_SLICES, what, team, op, dest, source, nelems);
         return;
     }
-    group = wsh_dev_enter<S>(what, team);
+    group = wsh_dev_group_enter<S>(what, team);
     if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         wsh_dev_reduce_near<S, K>(group, all, 0);
         return;
@@ -297,7 +297,7 @@ WSH_DEV_CALL void wsh_dev_reduce_scatter(const char *what, shmem_team_t team, in
         wsh_dev_hosts_combined<S, K>(WSH_OWN_PART, what, team, op, dest, source, nelems);
         return;
     }
-    group = wsh_dev_enter<S>(what, team);
+    group = wsh_dev_group_enter<S>(what, team);
     if (len > wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         mine.source += (size_t)group.my_pe * len;
         wsh_dev_reduce_far<S, K>(wsh_dev_group(group), wsh_dev_reduction(mine), wsh_dev_range{0, len});

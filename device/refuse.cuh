@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how a device call that cannot be carried out ends: it leaves one record for the host, which prints it as one
- * line, and stops the kernel. Nothing here runs in a program without a mistake.
+ * The end of a device call that cannot be executed: it leaves one record for the host, which prints it as one line,
+ * and stops the kernel. Nothing here runs in a program without a mistake.
  */
 #ifndef WSH_DEVICE_REFUSE_CUH
 #define WSH_DEVICE_REFUSE_CUH
@@ -38,9 +38,9 @@ static WSH_DEV void wsh_dev_record(struct wsh_device_record *record, const char 
 }
 
 /* True for the one caller on this GPU that may write record `which` (0 = error, 1 = hang). */
-static WSH_DEV bool wsh_dev_claim(unsigned which)
+static WSH_DEV bool wsh_dev_record_lock(unsigned which)
 {
-    return wsh_ptx_swap(&((struct wsh_device_claim *)wsh_device_view.claim)->record[which], 1u) == 0;
+    return wsh_ptx_swap(&((struct wsh_device_locks *)wsh_device_view.locks)->record[which], 1u) == 0;
 }
 
 /* A view that was never filled has no place for a record: CUDA's assertion says the line. */
@@ -66,7 +66,7 @@ inline WSH_DEV_CALL void wsh_dev_refuse(const char *what, uint32_t reason, int p
 
     if (!report)
         wsh_dev_say_unattached(what);
-    if (wsh_dev_claim(0))
+    if (wsh_dev_record_lock(0))
         wsh_dev_record(&report->error, what, wsh_dev_fault{reason, pe, (uint64_t)addr, len});
     while (!wsh_ptx_poll(&report->error.state))
         continue;
@@ -82,7 +82,7 @@ inline WSH_DEV_CALL uint64_t wsh_dev_long_wait(const char *what, const void *wor
 
     if (!since || !wsh_device_view.hang_ns || now - since < wsh_device_view.hang_ns)
         return since ? since : now;
-    if (wsh_dev_claim(1))
+    if (wsh_dev_record_lock(1))
         wsh_dev_record(&report->hang, what, wsh_dev_fault{WSH_DEVICE_LONG_WAIT, cmp, (uint64_t)word, value});
     return since;
 }

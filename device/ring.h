@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the rings by which device code asks the proxy for operations on memory that its GPU does not reach: where
- * everything lies, and the form of a record. Read by C, C++ and CUDA.
+ * The rings by which device code asks the proxy for operations on memory that its GPU does not reach: their layout in
+ * memory and the form of a record. Read by C, C++ and CUDA.
  *
  * A ring has WSH_RING_PIECES places. A *position* counts places for ever; place = position modulo WSH_RING_PIECES,
  * lap = position / WSH_RING_PIECES. With every place go 16 bytes of record (a piece), WSH_RING_CHUNK bytes of payload

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how device code writes records into the rings to the proxy, waits for their answers, and orders and completes
- * what it has asked for. The order of everything is argued in ring.h. Callers say where the rings are; they also define
- * wsh_dev_ring_idle, called between looks at a word that does not hold yet.
+ * The device's end of the rings to the proxy: writes records, waits for their answers, and orders and completes what
+ * was asked for. ring.h argues the order of everything. Callers pass the rings; they also define wsh_dev_ring_idle,
+ * called between looks at a word that does not hold yet.
  */
 #ifndef WSH_DEVICE_RING_PUSH_CUH
 #define WSH_DEVICE_RING_PUSH_CUH

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows scans in device code: sums of the members up to this one. They go as reductions do: small ones by cells from
- * all to all, of which each member combines those that it needs and hears the rest; of large ones each member works out
- * its slice for all. dest may be source: an element of a member is read before the same lane writes it.
+ * Scans in device code: sums over the members up to this one. They work as reductions do. Small ones go by cells from
+ * all to all; each member combines those that it needs and reads the others for their flags alone. Of large ones each
+ * member works out its slice for all. dest may be source: an element of a member is read before the same lane writes
+ * it.
  */
 #ifndef WSH_DEVICE_SCAN_CUH
 #define WSH_DEVICE_SCAN_CUH
@@ -76,14 +77,14 @@ WSH_DEV_CALL void wsh_dev_scan(const char *what, shmem_team_t team, void *dest, 
                                      nelems);
         return;
     }
-    group = wsh_dev_enter<S>(what, team);
+    group = wsh_dev_group_enter<S>(what, team);
     if (all.len <= wsh_dev_cells_room<S, WSH_CELLS_COMBINE>(group)) {
         wsh_dev_scan_near<S, K>(group, all, exclusive);
         return;
     }
-    wsh_dev_meet<S>(group, wsh_dev_arrived(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_arrived(group));
     wsh_dev_scan_range<S, K>(wsh_dev_group(group), wsh_dev_reduction(all), wsh_dev_slice(group, all.len), exclusive);
-    wsh_dev_meet<S>(group, wsh_dev_done(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_done(group));
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows who carries out a device call together: one thread, a warp, or a block. A template parameter everywhere.
+ * The scope of a device call, the threads that make it together: one thread, a warp, or a block. It is a template
+ * parameter everywhere.
  *
  * All threads of the scope make the call, with equal arguments, converged (warp) or in the same order (block). A
  * warp is the threads of the block in one warp, fewer than 32 in the last one.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how data is shared out: among members of a team, and among all blocks of a kernel that move it together, each
- * for itself. The latter is for kernels of the library alone: a program's own calls are by one scope each.
+ * The division of data among the members of a team, and among all blocks of a kernel that move it together, each block
+ * its own share. The latter is for kernels of the library alone: a program's own calls are by one scope each.
  */
 #ifndef WSH_DEVICE_SHARE_CUH
 #define WSH_DEVICE_SHARE_CUH

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how a routine that exists on the host too gets a device body under the same name.
+ * Macros that give a routine of the host a device body under the same name.
  *
  * nvcc reads a source once for the host and once for each GPU architecture. Functions of both sides (WSH_BOTH) are
  * `__host__ __device__` and have C linkage, as in shmem.h: the device pass sees a body, the host pass a declaration

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows signals in device code, and puts that end in one: all lanes store, meet at the scope's barrier, and lane 0
+ * Signals in device code, and puts with a signal: all lanes store and meet at the scope's barrier, then lane 0
  * releases with the signal. Setting a signal is one store, in GPU and host memory; adding is an atomic, in GPU memory.
  */
 #ifndef WSH_DEVICE_SIGNAL_CUH
@@ -46,12 +46,12 @@ static WSH_DEV void wsh_dev_put_signal(const char *what, void *dest, const void 
                                        uint64_t value, int op, int pe)
 {
     uint64_t flag, to;
-    bool near = wsh_dev_usual(sym, sizeof *sym, pe, &flag), usual = wsh_dev_usual(dest, len, pe, &to) && near;
+    bool near = wsh_dev_reach_fast(sym, sizeof *sym, pe, &flag), fast = wsh_dev_reach_fast(dest, len, pe, &to) && near;
     unsigned unit = 0;
 
     wsh_dev_sync<S>();
-    if (usual)
-        unit = wsh_dev_brief<S, wsh_dev_from_generic>(to, source, len);
+    if (fast)
+        unit = wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len);
     if (!unit) {
         wsh_dev_put_signal_any<S>(what, dest, source, len, sym, value, op, pe);
         return;
@@ -80,11 +80,11 @@ inline WSH_DEV_CALL void wsh_dev_signal_send_any(const char *what, struct wsh_de
 static WSH_DEV void wsh_dev_signal_send(const char *what, const struct wsh_dev_signal &signal, int pe)
 {
     uint64_t at;
-    bool usual = wsh_dev_usual(signal.sym, sizeof *signal.sym, pe, &at);
+    bool fast = wsh_dev_reach_fast(signal.sym, sizeof *signal.sym, pe, &at);
 
-    if (usual && signal.op == SHMEM_SIGNAL_SET)
+    if (fast && signal.op == SHMEM_SIGNAL_SET)
         wsh_ptx_put((uint64_t *)at, signal.value);
-    else if (usual && signal.op == SHMEM_SIGNAL_ADD)
+    else if (fast && signal.op == SHMEM_SIGNAL_ADD)
         wsh_ptx_add((uint64_t *)at, signal.value);
     else
         wsh_dev_signal_send_any(what, signal, pe);

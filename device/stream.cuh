@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how a routine on a stream becomes a kernel: compiled in the program's unit, as a template, so that a unit holds
- * the kernels alone that it launches; and of how many blocks it is, by what it moves. Host code; NVRTC has none.
+ * Launches a routine on a stream as a kernel, and chooses its number of blocks by the bytes that it moves. Kernels are
+ * templates compiled in the program's translation unit, which so holds only those that it launches. Host code; NVRTC
+ * has none.
  */
 #ifndef WSH_DEVICE_STREAM_CUH
 #define WSH_DEVICE_STREAM_CUH

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows strided puts and gets in device code: the lanes take the elements in turn, also into and out of the records of
- * the proxy. */
+/*
+ * Strided puts and gets in device code: the lanes move the elements in turn, also into and out of the proxy's records.
+ */
 #ifndef WSH_DEVICE_STRIDED_CUH
 #define WSH_DEVICE_STRIDED_CUH
 

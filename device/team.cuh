@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how the members of a team meet in device code: each call enters the team's next epoch, whose number lies in
- * the team's pad (view.h), and a word that each member sets at each other one says how far that member is.
+ * Synchronization of the members of a team in device code: each call enters the team's next epoch, whose number lies
+ * in the team's pad (view.h), and each member sets a flag, a word in the pad of each other member, that says how far
+ * it is.
  *
  * The ordering argument is the one of ptx.cuh: the lanes store and meet at a barrier of their scope; the lanes that
  * set words release first; those that poll acquire once all words hold, and let the others go at a barrier.
@@ -95,56 +96,57 @@ static WSH_DEV uint64_t wsh_dev_done(const struct wsh_dev_group &group)
 }
 
 /* Lanes that tell and await: a thread, or one warp. These functions run in them alone. */
-template <int S> static WSH_DEV unsigned wsh_dev_tellers()
+template <int S> static WSH_DEV unsigned wsh_dev_signallers()
 {
     return S == WSH_THREAD ? 1 : wsh_dev_warp_threads();
 }
 
-template <int S> static WSH_DEV unsigned wsh_dev_teller()
+template <int S> static WSH_DEV unsigned wsh_dev_signaller()
 {
     return S == WSH_THREAD ? 0 : wsh_ptx_lane();
 }
 
 /* Sets this member's word at all others; orders nothing. */
-template <int S> static WSH_DEV void wsh_dev_tell(const struct wsh_dev_group &group, uint64_t value)
+template <int S> static WSH_DEV void wsh_dev_signal_members(const struct wsh_dev_group &group, uint64_t value)
 {
 #pragma unroll 1
-    for (unsigned i = wsh_dev_teller<S>(); i + 1 < (unsigned)group.n_pes; i += wsh_dev_tellers<S>())
+    for (unsigned i = wsh_dev_signaller<S>(); i + 1 < (unsigned)group.n_pes; i += wsh_dev_signallers<S>())
         wsh_ptx_put(wsh_dev_word_from(group, wsh_dev_member_pad(group, wsh_dev_after_me(group, i)), group.my_pe),
                     value);
 }
 
-template <int S> static WSH_DEV bool wsh_dev_any_teller(bool says)
+template <int S> static WSH_DEV bool wsh_dev_any_signaller(bool says)
 {
     return S == WSH_THREAD ? says : wsh_ptx_any(says);
 }
 
 /* Until the words of all members but this one and `but` have come to `value`; acquires. A warp polls together. */
-template <int S> static WSH_DEV void wsh_dev_await(const struct wsh_dev_group &group, uint64_t value, int but = -1)
+template <int S>
+static WSH_DEV void wsh_dev_await_flags(const struct wsh_dev_group &group, uint64_t value, int but = -1)
 {
     struct wsh_dev_patience patience = {group.what, nullptr, value, SHMEM_CMP_GE, 0, 0};
 
 #pragma unroll 1
-    for (int base = 0; base < group.n_pes; base += (int)wsh_dev_tellers<S>()) {
-        int from = base + (int)wsh_dev_teller<S>();
+    for (int base = 0; base < group.n_pes; base += (int)wsh_dev_signallers<S>()) {
+        int from = base + (int)wsh_dev_signaller<S>();
         bool mine = from < group.n_pes && from != group.my_pe && from != but;
         const uint64_t *word = wsh_dev_word_from(group, group.pad, mine ? from : 0);
 
         patience.word = word;
-        while (wsh_dev_any_teller<S>(mine && (int64_t)(wsh_ptx_poll(word) - value) < 0))
+        while (wsh_dev_any_signaller<S>(mine && (int64_t)(wsh_ptx_poll(word) - value) < 0))
             wsh_dev_wait_longer<SHMEMX_TEAMS_OVER_HOSTS>(&patience);
     }
     wsh_ptx_acquire();
 }
 
 /* All lanes: what they have stored before is seen by every member once it has heard `value` of all. */
-template <int S> static WSH_DEV void wsh_dev_meet(const struct wsh_dev_group &group, uint64_t value)
+template <int S> static WSH_DEV void wsh_dev_sync_members(const struct wsh_dev_group &group, uint64_t value)
 {
     wsh_dev_sync<S>();
-    if (wsh_dev_looks<S>()) {
+    if (wsh_dev_is_poller<S>()) {
         wsh_ptx_release();
-        wsh_dev_tell<S>(group, value);
-        wsh_dev_await<S>(group, value);
+        wsh_dev_signal_members<S>(group, value);
+        wsh_dev_await_flags<S>(group, value);
     }
     wsh_dev_sync<S>();
 }
@@ -155,41 +157,41 @@ template <int S> static WSH_DEV void wsh_dev_meet(const struct wsh_dev_group &gr
  */
 #define WSH_SWEEP_MASK 0x3fffffffu
 
-template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &group)
+template <int S> WSH_DEV_CALL void wsh_dev_cells_zero(const struct wsh_dev_group &group)
 {
     uint4 *cell = (uint4 *)(group.pad + WSH_DEVICE_PAD_CELLS(group.n_pes));
     size_t n = (size_t)2 * (size_t)group.n_pes * group.cells / sizeof *cell;
 
-    wsh_dev_meet<S>(group, wsh_dev_arrived(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_arrived(group));
 #pragma unroll 1
     for (size_t i = wsh_dev_lane<S>(); i < n; i += wsh_dev_size<S>())
         cell[i] = make_uint4(0, 0, 0, 0);
-    wsh_dev_meet<S>(group, wsh_dev_done(group));
+    wsh_dev_sync_members<S>(group, wsh_dev_done(group));
 }
 
 /* Counts it for the next call. All lanes; those that have read the number are at a barrier behind it. */
-template <int S> static WSH_DEV void wsh_dev_count(const struct wsh_dev_group &group)
+template <int S> static WSH_DEV void wsh_dev_epoch_count(const struct wsh_dev_group &group)
 {
     if (wsh_dev_lane<S>() == 0)
         wsh_ptx_put(&((struct wsh_device_team_header *)group.pad)->epoch, group.epoch);
 }
 
 /* The next epoch of a call that is in one, not counted yet. */
-template <int S> static WSH_DEV void wsh_dev_step(struct wsh_dev_group *group)
+template <int S> static WSH_DEV void wsh_dev_epoch_step(struct wsh_dev_group *group)
 {
     group->epoch++;
     if (!((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
-        wsh_dev_sweep<S>(wsh_dev_group(*group)); /* a copy: the group itself stays in registers */
+        wsh_dev_cells_zero<S>(wsh_dev_group(*group)); /* a copy: the group itself stays in registers */
         group->epoch++;
     }
 }
 
 /* The same, counted. A barrier of the scope. */
-template <int S> static WSH_DEV void wsh_dev_advance(struct wsh_dev_group *group)
+template <int S> static WSH_DEV void wsh_dev_epoch_advance(struct wsh_dev_group *group)
 {
-    wsh_dev_step<S>(group);
+    wsh_dev_epoch_step<S>(group);
     wsh_dev_sync<S>();
-    wsh_dev_count<S>(*group);
+    wsh_dev_epoch_count<S>(*group);
 }
 
 static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
@@ -198,12 +200,12 @@ static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
 }
 
 /* A call begins. A barrier of the scope: what other lanes have stored is there for all. */
-template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_enter(const char *what, shmem_team_t team)
+template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_group_enter(const char *what, shmem_team_t team)
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
 
     group.epoch = wsh_dev_epoch(group);
-    wsh_dev_advance<S>(&group);
+    wsh_dev_epoch_advance<S>(&group);
     return group;
 }
 
@@ -211,18 +213,18 @@ template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_enter(const char *w
  * Tells and awaits, after a release by the lanes that do so, which came behind a barrier. The epoch is counted once the
  * others have been told, so that no release waits for that.
  */
-template <int S> static WSH_DEV void wsh_dev_meet_released(const struct wsh_dev_group &group, uint64_t value)
+template <int S> static WSH_DEV void wsh_dev_sync_members_released(const struct wsh_dev_group &group, uint64_t value)
 {
-    if (wsh_dev_looks<S>()) {
-        wsh_dev_tell<S>(group, value);
-        wsh_dev_count<S>(group);
-        wsh_dev_await<S>(group, value);
+    if (wsh_dev_is_poller<S>()) {
+        wsh_dev_signal_members<S>(group, value);
+        wsh_dev_epoch_count<S>(group);
+        wsh_dev_await_flags<S>(group, value);
     }
     wsh_dev_sync<S>();
 }
 
 /* Where telling is not one store: the proxy does so behind all that this block has asked of it for the same PE. */
-inline WSH_DEV_CALL void wsh_dev_tell_any(const char *what, const uint64_t *word, uint64_t value, int pe)
+inline WSH_DEV_CALL void wsh_dev_word_set_any(const char *what, const uint64_t *word, uint64_t value, int pe)
 {
     uint64_t at = wsh_dev_reach_or_ask(what, word, sizeof *word, pe, false);
     struct wsh_dev_ask ask;
@@ -237,32 +239,33 @@ inline WSH_DEV_CALL void wsh_dev_tell_any(const char *what, const uint64_t *word
     wsh_dev_ask_word(ask, words, false);
 }
 
-/* wsh_dev_meet for a team on several hosts. The group is in memory, since what is held adds to what is called. */
-template <int S> WSH_DEV_CALL void wsh_dev_hosts_meet(const struct wsh_dev_group &group, uint64_t value)
+/* wsh_dev_sync_members for a team on several hosts. The group is in memory, since what is held adds to what is called. */
+template <int S> WSH_DEV_CALL void wsh_dev_hosts_sync(const struct wsh_dev_group &group, uint64_t value)
 {
     wsh_dev_sync<S>();
-    if (wsh_dev_looks<S>()) {
+    if (wsh_dev_is_poller<S>()) {
         wsh_ptx_release();
 #pragma unroll 1
-        for (unsigned i = wsh_dev_teller<S>(); i + 1 < (unsigned)group.n_pes; i += wsh_dev_tellers<S>())
-            wsh_dev_tell_any(group.what, wsh_dev_word_from(group, group.pad, group.my_pe), value,
-                             wsh_dev_member_pe(group, wsh_dev_after_me(group, i)));
-        wsh_dev_await<S>(group, value);
+        for (unsigned i = wsh_dev_signaller<S>(); i + 1 < (unsigned)group.n_pes; i += wsh_dev_signallers<S>())
+            wsh_dev_word_set_any(group.what, wsh_dev_word_from(group, group.pad, group.my_pe), value,
+                                 wsh_dev_member_pe(group, wsh_dev_after_me(group, i)));
+        wsh_dev_await_flags<S>(group, value);
     }
     wsh_dev_sync<S>();
 }
 
-/* As wsh_dev_enter: a call of such a team begins, or of any whose group is to be in memory. */
-template <int S> WSH_DEV_CALL void wsh_dev_hosts_enter(struct wsh_dev_group *group, const char *what, shmem_team_t team)
+/* As wsh_dev_group_enter: a call of such a team begins, or of any whose group is to be in memory. */
+template <int S>
+WSH_DEV_CALL void wsh_dev_hosts_group_enter(struct wsh_dev_group *group, const char *what, shmem_team_t team)
 {
     *group = wsh_dev_group_of(what, team);
     group->epoch = wsh_dev_epoch(*group) + 1;
     if (!wsh_dev_has_hosts(*group) && !((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
-        wsh_dev_sweep<S>(*group);
+        wsh_dev_cells_zero<S>(*group);
         group->epoch++;
     }
     wsh_dev_sync<S>();
-    wsh_dev_count<S>(*group);
+    wsh_dev_epoch_count<S>(*group);
 }
 
 /* In a job of several hosts, on any team: what was asked of the proxy is completed first. */
@@ -271,8 +274,8 @@ template <int S> WSH_DEV_CALL void wsh_dev_barrier_hosts(const char *what, shmem
     struct wsh_dev_group group;
 
     wsh_dev_quiet<S>();
-    wsh_dev_hosts_enter<S>(&group, what, team);
-    wsh_dev_hosts_meet<S>(group, wsh_dev_arrived(group));
+    wsh_dev_hosts_group_enter<S>(&group, what, team);
+    wsh_dev_hosts_sync<S>(group, wsh_dev_arrived(group));
 }
 
 /*
@@ -291,10 +294,10 @@ template <int S> WSH_DEV_CALL void wsh_dev_barrier(const char *what, shmem_team_
     group = wsh_dev_group_of(what, team);
     wsh_dev_sync<S>();
     group.epoch = wsh_dev_epoch(group);
-    if (wsh_dev_looks<S>())
+    if (wsh_dev_is_poller<S>())
         wsh_ptx_release();
-    wsh_dev_step<S>(&group);
-    wsh_dev_meet_released<S>(group, wsh_dev_arrived(group));
+    wsh_dev_epoch_step<S>(&group);
+    wsh_dev_sync_members_released<S>(group, wsh_dev_arrived(group));
 }
 
 #endif

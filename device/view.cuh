@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the view of this translation unit: where it lies, and how the library learns of it. Rules in view.h.
+ * The view of this translation unit in constant memory, and its registration with the library. Rules in view.h.
  *
  * Compiled by nvcc a unit has a view of its own, so neither -rdc nor a device library is needed. Under NVRTC, and in
  * cubins loaded by the driver API (compile with -DSHMEMX_DEVICE_MODULE), the view has an external C name by which

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what the host tells the GPU: the view that every translation unit with device code holds in constant memory,
- * the tables behind its pointers, the records by which device code reports, and how a unit makes itself known.
- * Read by C, C++ and CUDA.
+ * What the host passes to device code: the view that every translation unit with device code holds in constant memory,
+ * the tables behind its pointers, the records by which device code reports, and how a unit makes itself known. Read by
+ * C, C++ and CUDA.
  *
  * Lifetime. A unit registers in a constructor and unregisters in a destructor, so its registration may come before
  * shmem_init (the executable), after it (dlopen) and go before shmem_finalize (dlclose). The host fills the views of
@@ -188,7 +188,7 @@ struct wsh_device_report {
 };
 
 /* In device memory, zeroed at attach. */
-struct wsh_device_claim {
+struct wsh_device_locks {
     uint32_t record[2]; /* not 0: somebody writes the error, the hang */
     uint32_t pulling;   /* 1: a lane pulls from the inbox */
     uint32_t unused;
@@ -214,7 +214,7 @@ struct wsh_device {
     uint64_t ranges;              /* address of struct wsh_device_ranges (device), or 0 */
     uint64_t handles;             /* address of struct wsh_device_handles (pinned) */
     uint64_t report;              /* address of struct wsh_device_report (pinned) */
-    uint64_t claim;               /* address of struct wsh_device_claim in device memory */
+    uint64_t locks;               /* address of struct wsh_device_locks in device memory */
     uint64_t hang_ns;             /* SHMEM_HANG_SECONDS, 0 = never */
     uint32_t flags;               /* WSH_DEVICE_CHECK */
     uint16_t n_rings, rings_each; /* each: of one proxy thread; all to one PE go to one thread's */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows waiting in device code for one word: a thread or one warp polls it relaxed and acquires once it holds, the
- * others wait at the scope's barrier. A warp polls in one access of all lanes and so never splits: to join again after
- * one lane's loop costs 280 cycles (H200). A wait that lasts too long leaves a record for the host's hang reporter and
- * goes on.
+ * Waiting in device code for one word: a thread or one warp polls it relaxed and acquires once the comparison holds;
+ * the others wait at the scope's barrier. A warp polls in one access of all lanes and so never diverges: converging
+ * again after a loop of one lane costs 280 cycles (H200). A wait that lasts too long leaves a record for the host's
+ * hang reporter and goes on.
  */
 #ifndef WSH_DEVICE_WAIT_CUH
 #define WSH_DEVICE_WAIT_CUH
@@ -37,7 +37,7 @@ template <class W> static WSH_DEV bool wsh_dev_satisfies(W seen, int cmp, W valu
     return accepted >> 3 * cmp & (seen < value ? less : seen == value ? equal : greater);
 }
 
-template <class W> static WSH_DEV W wsh_dev_look(const W *word)
+template <class W> static WSH_DEV W wsh_dev_word_poll(const W *word)
 {
     return (W)wsh_ptx_poll((const wsh_dev_bits<W> *)word);
 }
@@ -90,7 +90,7 @@ template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W
     do {
         left = (unsigned)wsh_device_view.look_mask;
         do
-            seen = wsh_dev_look(word);
+            seen = wsh_dev_word_poll(word);
         while (!wsh_dev_satisfies(seen, cmp, value) && left--);
         if (!~left)
             since = wsh_dev_wait_idle(what, word, (uint64_t)value, cmp, since);
@@ -100,7 +100,7 @@ template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W
 }
 
 /* This lane is one of those that look. */
-template <int S> static WSH_DEV bool wsh_dev_looks()
+template <int S> static WSH_DEV bool wsh_dev_is_poller()
 {
     return S != WSH_BLOCK || wsh_dev_thread() < 32;
 }
@@ -110,7 +110,7 @@ template <int S, class T> static WSH_DEV void wsh_dev_wait_until(const char *wha
     typedef wsh_dev_word<T> W;
 
     wsh_dev_check_wait(what, ivar, sizeof *ivar, cmp);
-    if (wsh_dev_looks<S>())
+    if (wsh_dev_is_poller<S>())
         wsh_dev_poll_until<W>(what, (const W *)ivar, cmp, (W)value);
     wsh_dev_sync<S>();
 }
@@ -121,15 +121,15 @@ template <int S, class T> static WSH_DEV int wsh_dev_test(const char *what, cons
     bool holds = false;
 
     wsh_dev_check_wait(what, ivar, sizeof *ivar, cmp);
-    if (wsh_dev_looks<S>())
-        holds = wsh_dev_satisfies(wsh_dev_look((const W *)ivar), cmp, (W)value);
+    if (wsh_dev_is_poller<S>())
+        holds = wsh_dev_satisfies(wsh_dev_word_poll((const W *)ivar), cmp, (W)value);
     if (holds)
         wsh_ptx_acquire();
     return wsh_dev_any_lane<S>(holds);
 }
 
 /* What lane 0 saw, for the whole block; a barrier. Mostly that is the value it waited for, which each lane knows. */
-static WSH_DEV uint64_t wsh_dev_tell_block(uint64_t seen, uint64_t likely)
+static WSH_DEV uint64_t wsh_dev_block_share(uint64_t seen, uint64_t likely)
 {
     if (!wsh_dev_any_lane<WSH_BLOCK>(wsh_dev_thread() == 0 && seen != likely))
         return likely;
@@ -143,10 +143,10 @@ static WSH_DEV uint64_t wsh_dev_signal_wait_until(const char *what, const uint64
     uint64_t seen = value;
 
     wsh_dev_check_wait(what, word, sizeof *word, cmp);
-    if (wsh_dev_looks<S>())
+    if (wsh_dev_is_poller<S>())
         seen = wsh_dev_poll_until<uint64_t>(what, word, cmp, value);
     if (S == WSH_BLOCK)
-        return wsh_dev_tell_block(seen, value);
+        return wsh_dev_block_share(seen, value);
     wsh_dev_sync<S>();
     return S == WSH_WARP ? wsh_ptx_from_leader(seen) : seen;
 }
@@ -156,7 +156,7 @@ static WSH_DEV uint64_t wsh_dev_signal_fetch(const char *what, const uint64_t *w
     uint64_t seen;
 
     wsh_dev_check_own(what, word, sizeof *word);
-    seen = wsh_dev_look(word);
+    seen = wsh_dev_word_poll(word);
     wsh_ptx_acquire();
     return seen;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows waiting in device code for sets of words: a warp looks at as many at once as it has lanes, a single thread at
- * eight, and the first warp of a block looks for the block.
+ * Waiting in device code for sets of words: a warp polls as many at once as it has lanes, a single thread eight, and
+ * the first warp of a block polls for the block.
  */
 #ifndef WSH_DEVICE_WAIT_SETS_CUH
 #define WSH_DEVICE_WAIT_SETS_CUH
@@ -53,7 +53,7 @@ template <class W> static WSH_DEV struct wsh_dev_seen wsh_dev_see_alone(const st
 #pragma unroll
     for (unsigned u = 0; u < WSH_LOOKS_ALONE; u++)
         if (wsh_dev_is_member(set, base + u))
-            word[u] = wsh_dev_look(set.ivars + base + u), seen.members |= 1u << u;
+            word[u] = wsh_dev_word_poll(set.ivars + base + u), seen.members |= 1u << u;
 #pragma unroll
     for (unsigned u = 0; u < WSH_LOOKS_ALONE; u++)
         if (seen.members >> u & 1 && wsh_dev_word_holds(set, base + u, word[u]))
@@ -66,7 +66,7 @@ template <class W> static WSH_DEV struct wsh_dev_seen wsh_dev_see_warp(const str
     size_t i = base + (wsh_dev_thread() & 31);
     unsigned mask = wsh_dev_warp_mask();
     bool member = wsh_dev_is_member(set, i);
-    bool holds = member && wsh_dev_word_holds(set, i, wsh_dev_look(set.ivars + i));
+    bool holds = member && wsh_dev_word_holds(set, i, wsh_dev_word_poll(set.ivars + i));
 
     return wsh_dev_seen{__ballot_sync(mask, member), __ballot_sync(mask, holds)};
 }

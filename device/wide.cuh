@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows collectives by all blocks of a kernel: those of middling size by cells, which all members choose alike, and
- * large ones. These are to other members what one block does: the same words in the same epoch. Blocks move their
- * shares and end; the last of them, whichever that is, tells the members and awaits them. No block waits for another of
- * its kernel.
+ * Collectives by all blocks of a kernel: those of middling size by cells, which all members choose alike, and large
+ * ones. Other members see the same flags in the same epoch as from one block. Blocks move their shares and end; the
+ * last to end sets the flags at the members and awaits theirs. No block waits for another of its kernel.
  *
  * What begins with a meeting has each block await the others' first blocks. Blocks that wait hold their place on the
  * GPU: PEs that share one take part with so few that those of all have room, and the first one of each is never kept
@@ -30,25 +29,25 @@ template <int S> WSH_DEV_CALL void wsh_dev_close(struct wsh_dev_group group)
 {
     if (!wsh_dev_last_block<S>(group, true))
         return;
-    if (wsh_dev_looks<S>())
+    if (wsh_dev_is_poller<S>())
         wsh_ptx_release();
     group.epoch--;
-    wsh_dev_step<S>(&group);
-    wsh_dev_meet_released<S>(group, wsh_dev_done(group));
+    wsh_dev_epoch_step<S>(&group);
+    wsh_dev_sync_members_released<S>(group, wsh_dev_done(group));
 }
 
 /*
  * The begin of a call in which members read from each other. Where the epoch is a sweep's, its words say the same
- * (wsh_dev_step).
+ * (wsh_dev_epoch_step).
  */
 template <int S> WSH_DEV_CALL void wsh_dev_open(const struct wsh_dev_group &group)
 {
-    if (wsh_dev_looks<S>()) {
+    if (wsh_dev_is_poller<S>()) {
         if (blockIdx.x == 0) {
             wsh_ptx_release();
-            wsh_dev_tell<S>(group, wsh_dev_arrived(group));
+            wsh_dev_signal_members<S>(group, wsh_dev_arrived(group));
         }
-        wsh_dev_await<S>(group, wsh_dev_arrived(group));
+        wsh_dev_await_flags<S>(group, wsh_dev_arrived(group));
     }
     wsh_dev_sync<S>();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows collectives of middling size by all blocks of a kernel: what each lane has goes by cells (cells.cuh), and the
- * same lane takes what the others sent for its place, so that nobody meets before data moves, nor waits for another
- * block of its own kernel. The last block counts the epoch.
+ * Collectives of middling size by all blocks of a kernel: each lane sends its data by cells (cells.cuh) and receives
+ * what the others sent for its place, so that members do not synchronize before data moves and no block waits for
+ * another of its own kernel. The last block counts the epoch.
  *
  * The rules of wide.cuh about blocks that wait hold here too. The epoch of a sweep has no cells: all members find the
  * same number, and go the other way.
@@ -106,9 +106,9 @@ template <int S> WSH_DEV_CALL void wsh_dev_wide_end(const struct wsh_dev_group &
 {
     if (!wsh_dev_last_block<S>(group, false))
         return;
-    if (also && wsh_dev_looks<S>())
-        wsh_dev_await<S>(group, wsh_dev_arrived(group), but);
-    wsh_dev_count<S>(group);
+    if (also && wsh_dev_is_poller<S>())
+        wsh_dev_await_flags<S>(group, wsh_dev_arrived(group), but);
+    wsh_dev_epoch_count<S>(group);
 }
 
 template <int S>
@@ -133,8 +133,8 @@ template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_wide_cells(const struct wsh_dev_group &group, char *dest, const char *source,
                                                size_t len, int root)
 {
-    if (group.my_pe != root && blockIdx.x == 0 && wsh_dev_looks<S>())
-        wsh_dev_tell<S>(group, wsh_dev_arrived(group));
+    if (group.my_pe != root && blockIdx.x == 0 && wsh_dev_is_poller<S>())
+        wsh_dev_signal_members<S>(group, wsh_dev_arrived(group));
     if (blockIdx.x < wsh_dev_openers()) {
         if (group.my_pe == root) {
             wsh_dev_wide_send<S>(group, source, wsh_dev_scatter{0, len, len});

@@ -25,7 +25,7 @@ enum { BUFFERS = WSH_SEGS - WSH_SEG_BUFFER, LINE = 64 };
 /* Polls of a wait, less one, before it looks for what has come from other hosts. */
 enum { LOOK_OFTEN = 7 };
 
-_Static_assert(sizeof(struct wsh_device_claim) <= LINE, "the tables behind it begin there");
+_Static_assert(sizeof(struct wsh_device_locks) <= LINE, "the tables behind it begin there");
 
 static size_t round_up(size_t len)
 {
@@ -267,7 +267,7 @@ void wsh_view_fill(struct wsh_job *job)
     fill_handles(view);
     wsh_view_teams(job, device);
     wsh_proxy_view(job, device);
-    device->claim = view->block;
+    device->locks = view->block;
     device->inbox = job->device.pin_refused ? 0 : (uint64_t)(uintptr_t)job->carrier.given.inbox;
     device->look_mask = device->inbox ? LOOK_OFTEN : WSH_DEVICE_LOOK_RARELY;
     device->ranges = view->block + view->ranges;
@@ -290,7 +290,7 @@ int wsh_view_refill(struct wsh_job *job)
     return rc;
 }
 
-/* Everything but the lock (claim), which is device code's. */
+/* Everything but the locks, which is device code's. */
 void wsh_view_buffers(struct wsh_job *job)
 {
     struct wsh_view *view = job->device.view;

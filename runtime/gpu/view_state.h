@@ -19,7 +19,7 @@ struct wsh_view {
     struct wsh_device device; /* what units get */
     const struct wsh_job *job;
     wsh_cu_stream stream;
-    wsh_cu_ptr block; /* device memory: claim, ranges, slots, a table for each segment, teams */
+    wsh_cu_ptr block; /* device memory: locks, ranges, slots, a table for each segment, teams */
     char *image;
     size_t ranges, slots, tables, teams, size; /* offsets in it */
     int n_slots;

@@ -18,7 +18,7 @@
 enum { LANES = 3, STEP = 100 * INBOX_SLOTS };
 
 static struct inbox_memory memory;
-static struct wsh_device_claim claim;
+static struct wsh_device_locks locks;
 static std::atomic<bool> stop;
 static int failures;
 
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
         rounds = strtoull(argv[1] + 9, NULL, 10);
     blockDim = cpu_dim{LANES, 1, 1};
     wsh_device_view.inbox = (uint64_t)inbox_host_shared(host);
-    wsh_device_view.claim = (uint64_t)&claim;
+    wsh_device_view.locks = (uint64_t)&locks;
     for (unsigned i = 0; i < LANES; i++)
         lanes.emplace_back(lane, i);
     run(host, rounds);

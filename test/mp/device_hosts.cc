@@ -38,7 +38,7 @@ struct team {
 };
 
 static struct wsh_ring_heads heads;
-static struct wsh_device_claim claim;
+static struct wsh_device_locks claim;
 static struct wsh_device_team_row rows[WSH_DEVICE_TEAM_ROWS];
 static uint32_t *dest, *source; /* [PES * MOST] */
 
