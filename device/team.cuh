@@ -157,7 +157,7 @@ template <int S> static WSH_DEV void wsh_dev_sync_members(const struct wsh_dev_g
  */
 #define WSH_SWEEP_MASK 0x3fffffffu
 
-template <int S> WSH_DEV_CALL void wsh_dev_cells_zero(const struct wsh_dev_group &group)
+template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &group)
 {
     uint4 *cell = (uint4 *)(group.pad + WSH_DEVICE_PAD_CELLS(group.n_pes));
     size_t n = (size_t)2 * (size_t)group.n_pes * group.cells / sizeof *cell;
@@ -181,7 +181,7 @@ template <int S> static WSH_DEV void wsh_dev_epoch_step(struct wsh_dev_group *gr
 {
     group->epoch++;
     if (!((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
-        wsh_dev_cells_zero<S>(wsh_dev_group(*group)); /* a copy: the group itself stays in registers */
+        wsh_dev_sweep<S>(wsh_dev_group(*group)); /* a copy: the group itself stays in registers */
         group->epoch++;
     }
 }
@@ -261,7 +261,7 @@ WSH_DEV_CALL void wsh_dev_hosts_group_enter(struct wsh_dev_group *group, const c
     *group = wsh_dev_group_of(what, team);
     group->epoch = wsh_dev_epoch(*group) + 1;
     if (!wsh_dev_has_hosts(*group) && !((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
-        wsh_dev_cells_zero<S>(*group);
+        wsh_dev_sweep<S>(*group);
         group->epoch++;
     }
     wsh_dev_sync<S>();
