@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gives descriptors to PEs of this host in datagrams. One counts only if the kernel says that its sender runs as the
- * user that the bootstrap named for that PE.
+ * Sends and receives the datagrams that carry descriptors. A datagram is accepted only if the kernel says that its
+ * sender runs as the user that the bootstrap named for that PE.
  */
 #define _GNU_SOURCE
 #include "transports/fds.h"
@@ -21,7 +21,7 @@ struct offer {
     uint64_t len[WSH_SEGS];
 };
 
-/* Datagrams taken before the next look at what is to be sent, beyond one a PE: a flood of others is no end of it. */
+/* Datagrams received, beyond one a PE, before sending again: a flood from strangers must not stop the exchange. */
 #define RECEIVES 64
 
 /*
@@ -81,7 +81,7 @@ static bool is_valid(const struct wsh_fds_address *address, size_t len)
            address->name_len <= sizeof address->name;
 }
 
-static int begin(struct wsh_fds *fds, const struct wsh_tp_peers *peers)
+static int peers_init(struct wsh_fds *fds, const struct wsh_tp_peers *peers)
 {
     fds->peers = calloc((size_t)fds->n_pes, sizeof *fds->peers);
     if (!fds->peers)
@@ -196,7 +196,7 @@ static struct wsh_fds_gift gift_of(const struct offer *offer, const struct recei
     return gift;
 }
 
-/* A taker of gifts. */
+/* The caller's function that receives a peer's descriptors. */
 struct taker {
     int (*take)(void *arg, int pe, const struct wsh_fds_gift *gift);
     void *arg;
@@ -231,8 +231,8 @@ static int receive_offer(struct wsh_fds *fds, const struct taker *taker)
     return rc;
 }
 
-static int exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers, const struct wsh_fds_gift *mine,
-                    const struct taker *taker)
+static int offers_exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers,
+                           const struct wsh_fds_gift *mine, const struct taker *taker)
 {
     bool all = true;
     int rc = 1;
@@ -259,10 +259,10 @@ int wsh_fds_exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers, cons
                      int (*take)(void *arg, int pe, const struct wsh_fds_gift *gift), void *arg)
 {
     const struct taker taker = {take, arg};
-    int rc = fds->peers ? 0 : begin(fds, peers);
+    int rc = fds->peers ? 0 : peers_init(fds, peers);
 
     if (!rc)
-        rc = exchange(fds, peers, mine, &taker);
+        rc = offers_exchange(fds, peers, mine, &taker);
     if (rc)
         return rc;
     close(fds->sock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchanges descriptors of memory between PEs of one host, in datagrams between sockets of the abstract name space,
- * which leave nothing behind.
+ * The exchange of memory descriptors among the PEs of one host: by datagrams between sockets of the abstract name
+ * space, which leave nothing behind.
  */
 #ifndef WSH_TRANSPORT_FDS_H
 #define WSH_TRANSPORT_FDS_H
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* What a PE tells its peers: where its socket is, and whose it is. */
+/* The address blob of a PE: its socket and its user. */
 struct wsh_fds_address {
     uint32_t version;
     uint32_t uid;
@@ -50,7 +50,7 @@ int wsh_fds_address(const struct wsh_fds *fds, void *blob, size_t *len);
 
 /*
  * Gives `mine` to every peer of this host and calls `take` once for each peer's gift; the descriptors in it are closed
- * afterwards. 0: done; -EAGAIN: peers are on their way, call again; else a logged error, or what `take` returned.
+ * afterwards. 0: done; -EAGAIN: not all peers have come so far, call again; else a logged error, or what `take` returned.
  */
 int wsh_fds_exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers, const struct wsh_fds_gift *mine,
                      int (*take)(void *arg, int pe, const struct wsh_fds_gift *gift), void *arg);

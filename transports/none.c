@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bodies of the slots that a transport leaves out: "not supported", with the type of the slot. */
+/* The default functions for the slots that a transport leaves out: each returns its typed "not supported". */
 #include "transports/transport.h"
 
 static int none_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transports that exist, in order of preference; the only file that names them. */
+/* The table of all transports in order of preference; the only file that names them. */
 #include "transports/transport.h"
 
 #include <pthread.h>

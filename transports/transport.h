@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract between the SHMEM model and its transports. The core sees transports only through
- * this file; a transport sees only this file, base and topo.
+ * The contract between the SHMEM model and its transports. The core sees transports only through this file; a
+ * transport sees only this file, base and topo.
  *
  * Results: 0 = success; -EAGAIN = no room now: progress and try again; any other negative errno is final and
  * has been logged in one line by the transport. A transport never aborts and never spins. A context is called
@@ -79,12 +79,12 @@ struct wsh_tp_params {
     const struct wsh_env *env;
     bool threads;  /* several threads may call at the same time (in different contexts, or progress) */
     bool multiple; /* … those of the program too (SHMEM_THREAD_MULTIPLE) */
-    bool hmem;     /* a GPU may be used later: its memory is to be taken too, if that is possible */
+    bool hmem;     /* a GPU may be used later: take its memory too, if that is possible */
     bool loopback; /* all PEs are on this machine: sockets listen where no other machine reaches them */
     const struct wsh_gpu *gpu; /* transports of device memory only */
     /*
      * For open, by all PEs of this host or by none: all[local_size], by local rank, is what each of them gave, `len`
-     * bytes. NULL or -ENOTSUP: there is no way.
+     * bytes. NULL or -ENOTSUP: the PEs of this host cannot exchange anything here.
      */
     int (*exchange_host)(const struct wsh_tp_params *params, const void *mine, size_t len, void *all);
     void *core; /* for exchange_host */
@@ -119,7 +119,7 @@ struct wsh_mem {
 };
 
 /*
- * Counts the parts of an operation that are still under way. The caller sets left = 0 before the call; the
+ * Counts the parts of an operation that are still in flight. The caller sets left = 0 before the call; the
  * transport adds 1 for each part not finished on return, and subtracts it (release, from any thread in
  * progress) when finished; the caller waits for 0 (acquire, the partner).
  */
@@ -169,9 +169,9 @@ struct wsh_tp_ops {
 
     /* Writes at most *len bytes that peers need to reach this PE; sets *len. */
     int (*address)(struct wsh_tp *tp, void *blob, size_t *len);
-    /* After all memory is registered and blobs are exchanged. May return -EAGAIN while peers are on their way. */
+    /* After all memory is registered and blobs are exchanged. May return -EAGAIN while peers have not come so far. */
     int (*connect)(struct wsh_tp *tp, const struct wsh_tp_peers *peers);
-    /* Bits of enum wsh_reach, 0 = not reachable this way. After connect. */
+    /* Bits of enum wsh_reach, 0 = this transport does not reach the PE. After connect. */
     unsigned (*reach)(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind);
 
     /*
@@ -215,7 +215,7 @@ struct wsh_tp_ops {
 
     /*
      * The first blocks of `shape` in one piece: as many as go, at least two; *taken of them, whose source may be reused
-     * on return. -ENOTSUP, unlogged: a put for each block is the better way.
+     * on return. -ENOTSUP, unlogged: a put for each block is better.
      */
     int (*put_strided)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                        const struct wsh_strided *shape, size_t *taken);
@@ -244,7 +244,7 @@ struct wsh_tp_ops {
      */
     struct wsh_tp *(*part)(struct wsh_tp *tp, unsigned i);
 
-    /* Appends to `text` what is under way, e.g. "PE 3: 2 puts, 1 atomic"; for the hang reporter. */
+    /* Appends to `text` what is in flight, e.g. "PE 3: 2 puts, 1 atomic"; for the hang reporter. */
     void (*describe)(struct wsh_tctx *tctx, char *text, size_t size);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how bytes get into and out of a peer's mapped memory with this PE's own loads and stores. */
+/* Puts, gets and atomics on a peer's mapped memory by this PE's own loads and stores. */
 #include "transports/local/copy.h"
 
 static inline bool is_aligned(const void *a, size_t to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the local transport's hot path: see struct wsh_tp_ops for what each does. */
+/* The local transport's data operations; struct wsh_tp_ops says what each does. */
 #ifndef WSH_LOCAL_COPY_H
 #define WSH_LOCAL_COPY_H
 

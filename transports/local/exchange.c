@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the memory that the PEs of this host give each other is mapped here. */
+/* Exchanges memory descriptors with the PEs of this host and maps their memory. */
 #define _GNU_SOURCE
 #include "transports/local/local.h"
 
@@ -24,7 +24,7 @@ static int map_seg(struct local_peer *peer, uint32_t seg, uint64_t len, int fd)
     return 0;
 }
 
-static int take(void *arg, int pe, const struct wsh_fds_gift *gift)
+static int gift_take(void *arg, int pe, const struct wsh_fds_gift *gift)
 {
     struct local_peer *peer = &((struct local *)arg)->peers[pe];
     int rc = 0;
@@ -51,5 +51,5 @@ int local_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers)
         mine.len[mine.n] = local->mine[seg].len;
         mine.fd[mine.n++] = local->mine[seg].fd;
     }
-    return wsh_fds_exchange(&local->fds, peers, &mine, take, local);
+    return wsh_fds_exchange(&local->fds, peers, &mine, gift_take, local);
 }

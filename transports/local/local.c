@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the local transport's table, its life and its memory; its hot path is copy.c. */
+/*
+ * The local transport's table of functions, its opening and closing, and its memory; the data operations are in
+ * copy.c.
+ */
 #include "transports/local/local.h"
 
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the state of the local transport: peers of this host and the mappings of their memory. */
+/* The state of the local transport: the peers of this host and the mappings of their memory. */
 #ifndef WSH_LOCAL_H
 #define WSH_LOCAL_H
 

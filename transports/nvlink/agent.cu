@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a GPU performs one atomic for its host. Values of `op`: enum wsh_amo_op. */
+/* The kernel by which a GPU performs one atomic for its host. Values of `op`: enum wsh_amo_op. */
 #include "transports/nvlink/agent.h"
 
 #include "base/amo_op.h"

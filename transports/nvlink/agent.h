@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the one kernel of the library that performs atomics for the host: words of device memory belong to GPUs, so
- * that a CPU's update could be lost. Shared by agent.cu and C.
+ * The library's one kernel, which performs atomics for the host: words of device memory belong to GPUs, so that a
+ * CPU's update could be lost. Shared by agent.cu and C.
  */
 #ifndef WSH_NVLINK_AGENT_H
 #define WSH_NVLINK_AGENT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what stands in for the kernel where the build has no CUDA compiler. */
+/* The empty image that stands in for the kernel where the build has no CUDA compiler. */
 #include "transports/nvlink/agent.h"
 
 const unsigned char nvlink_agent_image[1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how device memory is given to the PEs of this host, and how theirs is mapped for this PE's GPU. */
+/* Exports this PE's device memory to the PEs of this host, and maps theirs for this PE's GPU. */
 #include "transports/nvlink/nvlink.h"
 
 #include "base/err.h"
@@ -9,17 +9,17 @@
 
 #define MEM_VERSION 1
 
-enum mem_road { MEM_DESCRIPTOR = 1, MEM_KEY };
+enum mem_export { MEM_DESCRIPTOR = 1, MEM_KEY };
 
 /* What a PE says of one segment. */
 struct mem_blob {
     uint32_t version;
-    uint32_t road;
+    uint32_t export;
     uint64_t len;
     struct wsh_gpu_key key; /* MEM_KEY only */
 };
 
-static int say_no_map(const struct nvlink *nv, int pe, int status)
+static int map_fail(const struct nvlink *nv, int pe, int status)
 {
     wsh_error(
         "GPU %d (%s) cannot map the device memory of PE %d: %s; both GPUs need peer access (nvidia-smi topo "
@@ -29,7 +29,7 @@ static int say_no_map(const struct nvlink *nv, int pe, int status)
 }
 
 /* 0 or a logged error. */
-static int make_key(const struct nvlink *nv, const struct wsh_mem *mem, struct wsh_gpu_key *key)
+static int key_make(const struct nvlink *nv, const struct wsh_mem *mem, struct wsh_gpu_key *key)
 {
     int status = 0, rc = wsh_gpu_enter(nv->gpu);
 
@@ -60,7 +60,7 @@ int nvlink_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh
     if (mem->kind != WSH_MEM_DEVICE)
         return 0;
     if (mem->fd < 0)
-        rc = make_key(nv, mem, &out.key);
+        rc = key_make(nv, mem, &out.key);
     own = rc ? NULL : malloc(sizeof *own);
     if (!own)
         return rc ? rc : -ENOMEM;
@@ -79,7 +79,7 @@ void nvlink_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
 }
 
 /* Where the memory of a peer goes: its slot, if there are slots of that size. */
-static char *slot_of(const struct nvlink *nv, int pe, uint32_t seg, uint64_t len)
+static char *peer_slot(const struct nvlink *nv, int pe, uint32_t seg, uint64_t len)
 {
     const struct wsh_mem *mine = &nv->mine[seg];
 
@@ -88,7 +88,7 @@ static char *slot_of(const struct nvlink *nv, int pe, uint32_t seg, uint64_t len
 }
 
 /* A peer whose memory cannot be mapped still waits for this PE's own: the exchange goes on to its end. */
-static int take(void *arg, int pe, const struct wsh_fds_gift *gift)
+static int gift_take(void *arg, int pe, const struct wsh_fds_gift *gift)
 {
     struct nvlink *nv = arg;
     struct nvlink_peer *peer = &nv->peers[pe];
@@ -98,13 +98,13 @@ static int take(void *arg, int pe, const struct wsh_fds_gift *gift)
     if (!gift->n)
         return 0;
     if (gift->n > 1 || gift->seg[0] != WSH_SEG_DEVICE || wsh_gpu_enter(nv->gpu)) {
-        peer->failed = say_no_map(nv, pe, 0);
+        peer->failed = map_fail(nv, pe, 0);
         return 0;
     }
     rc = wsh_gpu_map_fd(&peer->map, nv->gpu, gift->fd[0], gift->len[0],
-                        slot_of(nv, pe, gift->seg[0], gift->len[0]), &status);
+                        peer_slot(nv, pe, gift->seg[0], gift->len[0]), &status);
     wsh_gpu_leave(nv->gpu);
-    peer->failed = rc ? say_no_map(nv, pe, status) : 0;
+    peer->failed = rc ? map_fail(nv, pe, status) : 0;
     return 0;
 }
 
@@ -119,13 +119,13 @@ int nvlink_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers)
         nv->peers[pe].slot = peers->same_host[pe] ? slot++ : -1;
     if (heap->base && heap->fd >= 0)
         mine = (struct wsh_fds_gift){1, {WSH_SEG_DEVICE}, {heap->len}, {heap->fd}};
-    rc = wsh_fds_exchange(&nv->fds, peers, &mine, take, nv);
+    rc = wsh_fds_exchange(&nv->fds, peers, &mine, gift_take, nv);
     for (int pe = 0; pe < nv->n_pes && !rc; pe++)
         rc = nv->peers[pe].failed;
     return rc;
 }
 
-static int refuse_blob(int pe)
+static int blob_refuse(int pe)
 {
     wsh_error("PE %d did not give the device memory that it announced; use one warpshmem for all PEs", pe);
     return -EPROTO;
@@ -139,7 +139,7 @@ struct nvlink_opened {
     struct nvlink_opened *next;
 };
 
-static struct nvlink_opened *find_opened(struct nvlink *nv, int pe, const struct wsh_cu_ipc *ipc)
+static struct nvlink_opened *opened_find(struct nvlink *nv, int pe, const struct wsh_cu_ipc *ipc)
 {
     struct nvlink_opened *opened = nv->opened;
 
@@ -148,7 +148,7 @@ static struct nvlink_opened *find_opened(struct nvlink *nv, int pe, const struct
     return opened;
 }
 
-static int open_allocation(struct nvlink *nv, int pe, const struct mem_blob *in, struct nvlink_opened **out)
+static int allocation_open(struct nvlink *nv, int pe, const struct mem_blob *in, struct nvlink_opened **out)
 {
     struct nvlink_opened *fresh = calloc(1, sizeof *fresh);
     int status = 0, rc = fresh ? wsh_gpu_enter(nv->gpu) : -ENOMEM;
@@ -157,7 +157,7 @@ static int open_allocation(struct nvlink *nv, int pe, const struct mem_blob *in,
         rc = wsh_gpu_map_key(&fresh->map, &in->key, in->len, &status);
         wsh_gpu_leave(nv->gpu);
         if (rc)
-            rc = say_no_map(nv, pe, status);
+            rc = map_fail(nv, pe, status);
     }
     if (rc) {
         free(fresh);
@@ -170,10 +170,10 @@ static int open_allocation(struct nvlink *nv, int pe, const struct mem_blob *in,
     return 0;
 }
 
-static int attach_peer(struct nvlink *nv, int pe, const struct mem_blob *in, struct wsh_rmem *rmem)
+static int peer_attach(struct nvlink *nv, int pe, const struct mem_blob *in, struct wsh_rmem *rmem)
 {
-    struct nvlink_opened *opened = find_opened(nv, pe, &in->key.ipc);
-    int rc = opened ? 0 : open_allocation(nv, pe, in, &opened);
+    struct nvlink_opened *opened = opened_find(nv, pe, &in->key.ipc);
+    int rc = opened ? 0 : allocation_open(nv, pe, in, &opened);
 
     if (rc)
         return rc;
@@ -190,16 +190,16 @@ int nvlink_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *b
     struct mem_blob in = {0};
 
     memcpy(&in, blob, blob_len == sizeof in ? sizeof in : 0);
-    if (in.version != MEM_VERSION || (in.road != MEM_DESCRIPTOR && in.road != MEM_KEY))
-        return refuse_blob(pe);
+    if (in.version != MEM_VERSION || (in.export != MEM_DESCRIPTOR && in.export != MEM_KEY))
+        return blob_refuse(pe);
     *rmem = (struct wsh_rmem){.tp = tp, .pe = pe, .seg = seg, .len = in.len};
     if (pe == nv->my_pe)
         rmem->gpu = nv->mine[seg].base;
-    else if (in.road == MEM_KEY)
-        return attach_peer(nv, pe, &in, rmem);
+    else if (in.export == MEM_KEY)
+        return peer_attach(nv, pe, &in, rmem);
     else if (nv->peers[pe].map.len == in.len)
         rmem->gpu = nv->peers[pe].map.base;
-    return rmem->gpu ? 0 : refuse_blob(pe);
+    return rmem->gpu ? 0 : blob_refuse(pe);
 }
 
 /* The driver copies from and to any mapped memory of the host. */
@@ -210,7 +210,7 @@ int nvlink_mem_adopt(struct wsh_tp *tp, int pe, enum wsh_seg seg, char *map, siz
     return 0;
 }
 
-static void close_allocation(struct nvlink *nv, struct nvlink_opened *gone)
+static void allocation_close(struct nvlink *nv, struct nvlink_opened *gone)
 {
     struct nvlink_opened **link = &nv->opened;
 
@@ -230,6 +230,6 @@ void nvlink_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem)
     struct nvlink_opened *opened = rmem->priv;
 
     if (opened && --opened->uses == 0)
-        close_allocation((struct nvlink *)tp, opened);
+        allocation_close((struct nvlink *)tp, opened);
     rmem->priv = NULL;
 }

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the nvlink transport's table and its life; memory is mem.c, streams lane.c, the hot path op.c. */
+/*
+ * The nvlink transport's table of functions, its opening and closing; memory is in mem.c, streams in stream.c, the
+ * data operations in op.c.
+ */
 #include "transports/nvlink/nvlink.h"
 
 #include "base/err.h"
 #include "base/log.h"
 #include "transports/nvlink/agent.h"
-#include "transports/nvlink/lane.h"
+#include "transports/nvlink/stream.h"
 
 #include <stdlib.h>
 
-static void close_driver_parts(struct nvlink *nv)
+static void gpu_parts_close(struct nvlink *nv)
 {
     if (wsh_gpu_enter(nv->gpu))
         return;
     for (int pe = 0; nv->peers && pe < nv->n_pes; pe++)
         wsh_gpu_unmap(&nv->peers[pe].map);
-    nvlink_lane_free_spare(nv);
+    nvlink_stream_free_spare(nv);
     if (nv->module)
         wsh_cuda()->module_unload(nv->module);
     wsh_gpu_leave(nv->gpu);
@@ -25,14 +28,14 @@ static void nvlink_close(struct wsh_tp *tp)
 {
     struct nvlink *nv = (struct nvlink *)tp;
 
-    close_driver_parts(nv);
+    gpu_parts_close(nv);
     wsh_fds_close(&nv->fds);
     pthread_mutex_destroy(&nv->lock);
     free(nv->peers);
     free(nv);
 }
 
-static int run_once(struct nvlink *nv, wsh_cu_ptr word, wsh_cu_stream stream)
+static int agent_run(struct nvlink *nv, wsh_cu_ptr word, wsh_cu_stream stream)
 {
     struct nvlink_atomic atomic = {.word = word, .op = WSH_AMO_SET, .width = 8};
     void *args[] = {&atomic};
@@ -42,7 +45,7 @@ static int run_once(struct nvlink *nv, wsh_cu_ptr word, wsh_cu_stream stream)
 }
 
 /* Runs the kernel once, so that nothing is loaded later, when a kernel of the program may be waiting. */
-static int try_agent(struct nvlink *nv)
+static int agent_try(struct nvlink *nv)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     wsh_cu_stream stream;
@@ -53,7 +56,7 @@ static int try_agent(struct nvlink *nv)
         return status;
     status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, nv->priority);
     if (!status) {
-        status = run_once(nv, word, stream);
+        status = agent_run(nv, word, stream);
         cu->stream_destroy(stream);
     }
     cu->mem_free(word);
@@ -61,14 +64,14 @@ static int try_agent(struct nvlink *nv)
 }
 
 /* Without the kernel everything but atomics works. */
-static void load_agent(struct nvlink *nv)
+static void agent_load(struct nvlink *nv)
 {
     int status = nvlink_agent_size ? wsh_cuda()->module_load(&nv->module, nvlink_agent_image) : -1;
 
     if (!status)
         status = wsh_cuda()->module_function(&nv->agent, nv->module, NVLINK_AGENT);
     if (!status)
-        status = try_agent(nv);
+        status = agent_try(nv);
     if (!status)
         return;
     nv->agent = NULL;
@@ -76,7 +79,7 @@ static void load_agent(struct nvlink *nv)
              nvlink_agent_size ? wsh_cuda_strerror(status) : "built without nvcc");
 }
 
-static int open_driver_parts(struct nvlink *nv)
+static int gpu_parts_open(struct nvlink *nv)
 {
     int least;
 
@@ -84,7 +87,7 @@ static int open_driver_parts(struct nvlink *nv)
         return -EIO;
     if (wsh_cuda()->ctx_priorities(&least, &nv->priority))
         nv->priority = 0;
-    load_agent(nv);
+    agent_load(nv);
     wsh_gpu_leave(nv->gpu);
     return 0;
 }
@@ -105,7 +108,7 @@ static int nvlink_open(const struct wsh_tp_params *params, struct wsh_tp **tp, s
     if (!rc && !nv->peers)
         rc = -ENOMEM;
     if (!rc)
-        rc = open_driver_parts(nv);
+        rc = gpu_parts_open(nv);
     if (rc) {
         nvlink_close(&nv->tp);
         return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the state of the nvlink transport: the GPUs of this host's PEs as this one reaches them. */
+/* The state of the nvlink transport: the GPUs of this host's PEs as this PE reaches them. */
 #ifndef WSH_NVLINK_H
 #define WSH_NVLINK_H
 

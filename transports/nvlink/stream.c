@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how operations are numbered on a stream, and how their ends are noticed. */
-#include "transports/nvlink/lane.h"
+/* Numbers the operations on a context's stream and detects their completion. */
+#include "transports/nvlink/stream.h"
 
 #include "base/cuda_call.h"
 #include "base/err.h"
@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ASK_EVERY 4096 /* looks in vain before the driver is asked whether the stream has failed */
+#define ASK_EVERY \
+    4096 /* polls without a completion before the driver is asked whether the stream has failed */
 
-static int fail(int status)
+static int stream_fail(int status)
 {
     wsh_error(
         "the GPU failed while memory was copied: %s; an earlier kernel of the program may have left a bad "
@@ -20,7 +21,7 @@ static int fail(int status)
     return -EIO;
 }
 
-static int get_words(struct nvlink_ctx *ctx)
+static int ctx_get_words(struct nvlink_ctx *ctx)
 {
     struct nvlink *nv = ctx->nv;
 
@@ -34,7 +35,7 @@ static int get_words(struct nvlink_ctx *ctx)
     return wsh_cuda_call(host_alloc, (void **)&ctx->words, sizeof *ctx->words, WSH_CU_HOST_PORTABLE_MAPPED);
 }
 
-void nvlink_lane_free_spare(struct nvlink *nv)
+void nvlink_stream_free_spare(struct nvlink *nv)
 {
     struct nvlink_words *next;
 
@@ -45,10 +46,10 @@ void nvlink_lane_free_spare(struct nvlink *nv)
     nv->spare = NULL;
 }
 
-/* A stream that waits for no other, before all others. */
-static int open_stream(struct nvlink_ctx *ctx)
+/* Opens a non-blocking stream of the highest priority, and takes the pinned words that report its completions. */
+static int stream_open(struct nvlink_ctx *ctx)
 {
-    int status = ctx->words ? 0 : get_words(ctx);
+    int status = ctx->words ? 0 : ctx_get_words(ctx);
 
     if (!status)
         ctx->words->complete = 0;
@@ -87,7 +88,7 @@ int nvlink_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
     return 0;
 }
 
-static void close_stream(struct nvlink_ctx *ctx)
+static void stream_close(struct nvlink_ctx *ctx)
 {
     if (ctx->stream && !wsh_gpu_enter(ctx->nv->gpu)) {
         wsh_cuda_call(stream_destroy, ctx->stream);
@@ -110,14 +111,14 @@ void nvlink_ctx_close(struct wsh_tctx *tctx)
     if (ctx->next)
         ctx->next->link = ctx->link;
     pthread_mutex_unlock(&ctx->nv->lock);
-    close_stream(ctx);
+    stream_close(ctx);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->pending);
     free(ctx);
 }
 
 /* Asks the GPU to write the number of the last operation once all up to it are complete. The driver's status. */
-static int ask_flag(struct nvlink_ctx *ctx)
+static int flag_write(struct nvlink_ctx *ctx)
 {
     int status = 0;
 
@@ -129,14 +130,14 @@ static int ask_flag(struct nvlink_ctx *ctx)
     return status;
 }
 
-static int flag(struct nvlink_ctx *ctx)
+static int flag_request(struct nvlink_ctx *ctx)
 {
-    int status = ask_flag(ctx);
+    int status = flag_write(ctx);
 
-    return status ? fail(status) : 0;
+    return status ? stream_fail(status) : 0;
 }
 
-static void retire(struct nvlink_ctx *ctx, const struct nvlink_op *op, size_t index)
+static void op_retire(struct nvlink_ctx *ctx, const struct nvlink_op *op, size_t index)
 {
     ctx->pending[op->pe]--;
     if (op->result)
@@ -145,36 +146,36 @@ static void retire(struct nvlink_ctx *ctx, const struct nvlink_op *op, size_t in
         __atomic_fetch_sub(&op->done->left, 1, __ATOMIC_RELEASE); /* partner: wsh_done_is */
 }
 
-/* Looks after what has ended; > 0: something has. Under the lock. */
-static int look(struct nvlink_ctx *ctx)
+/* Retires the operations that the GPU has reported complete; returns their number. Called with the lock held. */
+static int ctx_retire_ended(struct nvlink_ctx *ctx)
 {
     /* Acquire: what the stream has written to this host's memory is here. Partner: the GPU's store of the number. */
     uint64_t complete = ctx->words ? __atomic_load_n(&ctx->words->complete, __ATOMIC_ACQUIRE) : 0;
     int n = 0;
 
     for (; ctx->retired < complete; n++) {
-        size_t index = ++ctx->retired % NVLINK_LANE_OPS;
+        size_t index = ++ctx->retired % NVLINK_STREAM_OPS;
 
-        retire(ctx, &ctx->ops[index], index);
+        op_retire(ctx, &ctx->ops[index], index);
     }
     return n;
 }
 
-int nvlink_lane_begin(struct nvlink_ctx *ctx)
+int nvlink_stream_begin(struct nvlink_ctx *ctx)
 {
     int rc = 0;
 
     pthread_mutex_lock(&ctx->lock);
-    if (ctx->issued - ctx->retired == NVLINK_LANE_OPS && !look(ctx))
+    if (ctx->issued - ctx->retired == NVLINK_STREAM_OPS && !ctx_retire_ended(ctx))
         rc = -EAGAIN;
     if (wsh_gpu_enter(ctx->nv->gpu)) {
         pthread_mutex_unlock(&ctx->lock);
-        return fail(0);
+        return stream_fail(0);
     }
     if (rc)
-        rc = flag(ctx) ?: rc;
+        rc = flag_request(ctx) ?: rc;
     else if (!ctx->stream)
-        rc = open_stream(ctx);
+        rc = stream_open(ctx);
     if (!rc)
         return 0;
     wsh_gpu_leave(ctx->nv->gpu);
@@ -182,16 +183,16 @@ int nvlink_lane_begin(struct nvlink_ctx *ctx)
     return rc;
 }
 
-int nvlink_lane_end(struct nvlink_ctx *ctx, const struct nvlink_op *op, int status)
+int nvlink_stream_end(struct nvlink_ctx *ctx, const struct nvlink_op *op, int status)
 {
-    int rc = status ? fail(status) : 0;
+    int rc = status ? stream_fail(status) : 0;
 
     if (!rc) {
-        ctx->ops[++ctx->issued % NVLINK_LANE_OPS] = *op;
+        ctx->ops[++ctx->issued % NVLINK_STREAM_OPS] = *op;
         ctx->pending[op->pe]++;
         if (op->done) {
             __atomic_fetch_add(&op->done->left, 1, __ATOMIC_RELAXED);
-            rc = flag(ctx);
+            rc = flag_request(ctx);
         }
     }
     wsh_gpu_leave(ctx->nv->gpu);
@@ -199,48 +200,48 @@ int nvlink_lane_end(struct nvlink_ctx *ctx, const struct nvlink_op *op, int stat
     return rc;
 }
 
-/* Who asks wants to know: from here on the GPU reports all that was started. An error is progress's to tell. */
+/* Also asks the GPU to report all that was started, since the caller waits for it. nvlink_progress reports an error. */
 size_t nvlink_pending(struct wsh_tctx *tctx, int pe)
 {
     struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
     size_t n;
 
     pthread_mutex_lock(&ctx->lock);
-    look(ctx);
+    ctx_retire_ended(ctx);
     n = pe < 0 ? (size_t)(ctx->issued - ctx->retired) : ctx->pending[pe];
     if (n && ctx->flagged != ctx->issued && !wsh_gpu_enter(ctx->nv->gpu)) {
-        ctx->failed = ask_flag(ctx);
+        ctx->failed = flag_write(ctx);
         wsh_gpu_leave(ctx->nv->gpu);
     }
     pthread_mutex_unlock(&ctx->lock);
     return n;
 }
 
-/* Has the stream failed, so that the number will never come? Under the lock. */
-static int ask(struct nvlink_ctx *ctx)
+/* Asks the driver whether the stream has failed, so that the number will never come. Called with the lock held. */
+static int stream_check(struct nvlink_ctx *ctx)
 {
     int status;
 
     ctx->idle = 0;
     if (wsh_gpu_enter(ctx->nv->gpu))
-        return fail(0);
+        return stream_fail(0);
     status = wsh_cuda_call(stream_query, ctx->stream);
     wsh_gpu_leave(ctx->nv->gpu);
-    return status && status != WSH_CU_NOT_READY ? fail(status) : 0;
+    return status && status != WSH_CU_NOT_READY ? stream_fail(status) : 0;
 }
 
-static int progress_one(struct nvlink_ctx *ctx)
+static int ctx_progress(struct nvlink_ctx *ctx)
 {
-    int rc = ctx->failed ? fail(ctx->failed) : look(ctx);
+    int rc = ctx->failed ? stream_fail(ctx->failed) : ctx_retire_ended(ctx);
 
     if (rc || ctx->retired == ctx->issued)
         ctx->idle = 0;
     else if (++ctx->idle >= ASK_EVERY)
-        rc = ask(ctx);
+        rc = stream_check(ctx);
     return rc;
 }
 
-/* A context in use by its own thread is looked at by that one. */
+/* Skips contexts whose lock is taken: the thread that uses one polls it itself. */
 int nvlink_progress(struct wsh_tp *tp)
 {
     struct nvlink *nv = (struct nvlink *)tp;
@@ -252,7 +253,7 @@ int nvlink_progress(struct wsh_tp *tp)
 
         if (pthread_mutex_trylock(&ctx->lock))
             continue;
-        rc = progress_one(ctx);
+        rc = ctx_progress(ctx);
         moved = rc < 0 ? rc : moved | rc;
         pthread_mutex_unlock(&ctx->lock);
     }
@@ -260,7 +261,7 @@ int nvlink_progress(struct wsh_tp *tp)
     return moved;
 }
 
-static void append(char *text, size_t size, const char *separator, unsigned n, const char *what)
+static void text_append(char *text, size_t size, const char *separator, unsigned n, const char *what)
 {
     size_t used = strlen(text);
 
@@ -268,7 +269,7 @@ static void append(char *text, size_t size, const char *separator, unsigned n, c
         snprintf(text + used, size - used, "%s%u %s%s", separator, n, what, n > 1 ? "s" : "");
 }
 
-static void describe_pe(const struct nvlink_ctx *ctx, int pe, char *text, size_t size)
+static void pe_describe(const struct nvlink_ctx *ctx, int pe, char *text, size_t size)
 {
     static const char *const words[NVLINK_KINDS] = {"put", "get", "atomic", "put with signal"};
     unsigned n[NVLINK_KINDS] = {0};
@@ -276,12 +277,12 @@ static void describe_pe(const struct nvlink_ctx *ctx, int pe, char *text, size_t
     size_t used = strlen(text);
 
     for (uint64_t i = ctx->retired + 1; i <= ctx->issued; i++)
-        if (ctx->ops[i % NVLINK_LANE_OPS].pe == pe)
-            n[ctx->ops[i % NVLINK_LANE_OPS].kind]++;
+        if (ctx->ops[i % NVLINK_STREAM_OPS].pe == pe)
+            n[ctx->ops[i % NVLINK_STREAM_OPS].kind]++;
     if (used < size)
         snprintf(text + used, size - used, "%sPE %d: ", used && text[used - 1] != ' ' ? "; " : "", pe);
     for (int kind = 0; kind < NVLINK_KINDS; kind++) {
-        append(text, size, separator, n[kind], words[kind]);
+        text_append(text, size, separator, n[kind], words[kind]);
         separator = n[kind] ? ", " : separator;
     }
 }
@@ -291,9 +292,9 @@ void nvlink_describe(struct wsh_tctx *tctx, char *text, size_t size)
     struct nvlink_ctx *ctx = (struct nvlink_ctx *)tctx;
 
     pthread_mutex_lock(&ctx->lock);
-    look(ctx);
+    ctx_retire_ended(ctx);
     for (int pe = 0; pe < ctx->nv->n_pes; pe++)
         if (ctx->pending[pe])
-            describe_pe(ctx, pe, text, size);
+            pe_describe(ctx, pe, text, size);
     pthread_mutex_unlock(&ctx->lock);
 }
