@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how payload gets from one process's memory into another's: by the kernel's call for that, or, where it is
- * refused and for GPU memory, as a parcel that the other process's service thread takes.
+ * Copies payload from one process's memory into another's: by the kernel's call for that or, where it is refused and
+ * for GPU memory, as a packet that the other process's service thread copies.
  */
 #include "emulator/copy.h"
 
@@ -69,7 +69,7 @@ int emu_copy_local(uint64_t addr, void *data, uint32_t len, uint32_t gpu, bool i
 }
 
 /* Gathers the pieces into `data`, or scatters it to them. */
-static int pack(const struct piece *pieces, unsigned n, unsigned char *data, bool gather)
+static int pieces_pack(const struct piece *pieces, unsigned n, unsigned char *data, bool gather)
 {
     for (unsigned i = 0; i < n; i++) {
         int rc = emu_copy_local(pieces[i].addr, data, pieces[i].len, pieces[i].gpu, !gather);
@@ -81,42 +81,42 @@ static int pack(const struct piece *pieces, unsigned n, unsigned char *data, boo
     return 0;
 }
 
-/* With the peer's lock, so that the parcel is ours alone. */
-static int carry(struct emu_peer *peer, uint64_t addr, uint32_t len, uint32_t gpu, uint32_t request)
+/* With the peer's lock, so that the packet is ours alone. */
+static int packet_exchange(struct emu_peer *peer, uint64_t addr, uint32_t len, uint32_t gpu, uint32_t request)
 {
-    struct emu_parcel *parcel = &peer->region->parcel;
+    struct emu_packet *packet = &peer->region->packet;
     uint32_t state = request;
 
-    parcel->addr = addr;
-    parcel->len = len;
-    parcel->gpu = gpu;
-    /* release: pairs with the service thread's acquire, for the parcel's contents */
-    atomic_store_explicit(&parcel->state, request, memory_order_release);
+    packet->addr = addr;
+    packet->len = len;
+    packet->gpu = gpu;
+    /* release: pairs with the service thread's acquire, for the packet's contents */
+    atomic_store_explicit(&packet->state, request, memory_order_release);
     emu_region_ring_bell(peer->region);
     while (state == request) {
-        emu_futex_wait(&parcel->state, request, PATIENCE_NS);
+        emu_futex_wait(&packet->state, request, PATIENCE_NS);
         /* acquire: pairs with the service thread's release, for the result and the payload of a read */
-        state = atomic_load_explicit(&parcel->state, memory_order_acquire);
+        state = atomic_load_explicit(&packet->state, memory_order_acquire);
         if (state == request && !emu_peer_alive(peer))
             return -ESRCH;
     }
-    return parcel->result;
+    return packet->result;
 }
 
-static int copy_parcel(const struct emu_op *op, const struct piece *pieces, unsigned n, uint32_t len,
-                       struct emu_peer *peer, uint64_t raddr, uint32_t gpu)
+static int copy_by_packet(const struct emu_op *op, const struct piece *pieces, unsigned n, uint32_t len,
+                          struct emu_peer *peer, uint64_t raddr, uint32_t gpu)
 {
-    struct emu_parcel *parcel = &peer->region->parcel;
+    struct emu_packet *packet = &peer->region->packet;
     bool read = op->kind == EMU_READ;
-    int rc = read ? 0 : pack(pieces, n, parcel->data, true);
+    int rc = read ? 0 : pieces_pack(pieces, n, packet->data, true);
 
     if (!rc && peer->region == emu.mine)
-        rc = emu_copy_local(raddr, parcel->data, len, gpu, !read);
+        rc = emu_copy_local(raddr, packet->data, len, gpu, !read);
     else if (!rc)
-        rc = carry(peer, raddr, len, gpu, read ? EMU_PARCEL_READ : EMU_PARCEL_WRITE);
+        rc = packet_exchange(peer, raddr, len, gpu, read ? EMU_PACKET_READ : EMU_PACKET_WRITE);
     if (!rc && read)
-        rc = pack(pieces, n, parcel->data, false);
-    atomic_store_explicit(&parcel->state, EMU_PARCEL_IDLE, memory_order_relaxed);
+        rc = pieces_pack(pieces, n, packet->data, false);
+    atomic_store_explicit(&packet->state, EMU_PACKET_IDLE, memory_order_relaxed);
     return rc;
 }
 
@@ -158,12 +158,12 @@ int emu_copy(const struct emu_op *op, uint32_t offset, uint32_t len, struct emu_
     int rc;
 
     if (helper || gpu || any_on_gpu(pieces, n))
-        return copy_parcel(op, pieces, n, len, peer, raddr, gpu);
+        return copy_by_packet(op, pieces, n, len, peer, raddr, gpu);
     rc = copy_direct(op, pieces, n, len, peer, raddr);
     if (!is_refusal(rc) || emu.settings.copy == EMU_COPY_DIRECT)
         return rc;
     if (!atomic_exchange_explicit(&refused, true, memory_order_relaxed) && !emu.settings.quiet)
         emu_say("the kernel refuses process_vm_writev (%s): payload goes through a thread of its target",
                 strerror(-rc));
-    return copy_parcel(op, pieces, n, len, peer, raddr, gpu);
+    return copy_by_packet(op, pieces, n, len, peer, raddr, gpu);
 }

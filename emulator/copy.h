@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how payload gets from one process's memory into another's. */
+/* Copies of payload between the memories of two processes. */
 #ifndef EMU_COPY_H
 #define EMU_COPY_H
 
@@ -8,7 +8,7 @@
 /*
  * Bytes offset … offset + len - 1 of the operation's local buffers, to `raddr` of the peer (or, for a read, from
  * there). `gpu`: which one holds
- * raddr, from 1, or 0. len <= EMU_PARCEL_BYTES; the peer's region is locked. Returns 0, -ESRCH
+ * raddr, from 1, or 0. len <= EMU_PACKET_BYTES; the peer's region is locked. Returns 0, -ESRCH
  * if the peer is dead, -EFAULT if some of the memory is not there.
  */
 int emu_copy(const struct emu_op *op, uint32_t offset, uint32_t len, struct emu_peer *peer, uint64_t raddr,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows completion queues: creation, and reading them in both ways. */
+/* Completion queues: their creation, and reading them by ibv_poll_cq and by the extended calls. */
 #include "emulator/objects.h"
 
 #include "emulator/status.h"
@@ -52,7 +52,7 @@ static struct emu_qp *completed_qp(const struct emu_cq *cq, const struct emu_cqe
 }
 
 /* As in rdma-core under the queue's lock, which a batch that has no doorbell yet holds: polling then is a deadlock. */
-static void give_back(struct emu_qp *qp)
+static void request_give_back(struct emu_qp *qp)
 {
     pthread_mutex_lock(&qp->mutex);
     atomic_fetch_sub_explicit(&qp->sq_used, 1, memory_order_relaxed);
@@ -75,12 +75,12 @@ static bool take_entry(struct emu_cq *cq)
     if (!qp)
         return false;
     if (cq->current.flags & EMU_CQE_SEND_QUEUE)
-        give_back(qp);
+        request_give_back(qp);
     return true;
 }
 
 /* Returns 0, ENOENT, or EIO once completions have been lost. */
-static int take(struct emu_cq *cq)
+static int cqe_take(struct emu_cq *cq)
 {
     if (!take_entry(cq)) {
         emu_wire_pump();
@@ -96,9 +96,9 @@ static int take(struct emu_cq *cq)
     return 0;
 }
 
-static int take_ex(struct emu_cq *cq)
+static int cqe_take_ex(struct emu_cq *cq)
 {
-    int rc = take(cq);
+    int rc = cqe_take(cq);
 
     if (rc)
         return rc;
@@ -117,7 +117,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
     if (!emu_fabric_usable())
         return ENOENT;
     pthread_mutex_lock(&cq->mutex);
-    rc = take_ex(cq);
+    rc = cqe_take_ex(cq);
     if (rc)
         pthread_mutex_unlock(&cq->mutex);
     return rc;
@@ -125,7 +125,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 static int next_poll(struct ibv_cq_ex *ex)
 {
-    return take_ex(cq_of(ex));
+    return cqe_take_ex(cq_of(ex));
 }
 
 static void end_poll(struct ibv_cq_ex *ex)
@@ -238,7 +238,7 @@ static uint32_t open_shared(struct emu_cq *cq, uint32_t entries, uint64_t ring_a
     return index;
 }
 
-static struct ibv_cq_ex *refuse(struct emu_cq *cq, int error)
+static struct ibv_cq_ex *cq_refuse(struct emu_cq *cq, int error)
 {
     free(cq);
     errno = error;
@@ -252,15 +252,15 @@ struct ibv_cq_ex *emu_cq_create(struct ibv_context *context, struct ibv_cq_init_
     uint64_t at;
 
     if (!cq || !attr->cqe || attr->cqe > EMU_CQ_DEPTH)
-        return refuse(cq, cq ? EINVAL : ENOMEM);
+        return cq_refuse(cq, cq ? EINVAL : ENOMEM);
     cq->ring_bytes = (uint64_t)emu_ring_entries(entries * (uint32_t)sizeof(struct emu_cqe));
     at = emu_region_ring(cq->ring_bytes);
     if (!at)
-        return refuse(cq, ENOMEM);
+        return cq_refuse(cq, ENOMEM);
     cq->index = open_shared(cq, entries, at);
     if (cq->index == EMU_CQS_MAX) {
         emu_region_ring_free(at, cq->ring_bytes);
-        return refuse(cq, ENOMEM);
+        return cq_refuse(cq, ENOMEM);
     }
     cq->ring = emu_region_at(emu.mine, at);
     cq->ex.context = context;
@@ -309,7 +309,7 @@ int emu_cq_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
     if (!emu_fabric_usable())
         return 0;
     pthread_mutex_lock(&cq->mutex);
-    for (; taken < n && !(rc = take(cq)); taken++) {
+    for (; taken < n && !(rc = cqe_take(cq)); taken++) {
         const struct emu_cqe *cqe = &cq->current;
 
         wc[taken] = (struct ibv_wc){.wr_id = cqe->wr_id,

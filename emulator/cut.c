@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how an operation becomes segments, each with a due time of its own. */
+/* Cuts an operation into segments, each with a due time of its own. */
 #include "emulator/cut.h"
 
 #include "emulator/random.h"
@@ -79,7 +79,7 @@ static struct sequence *sequence_of(const struct emu_op *op)
 }
 
 /* The time model's share of a due time; both NICs' queues move on. */
-static uint64_t transit(const struct emu_op *op, uint64_t now, uint32_t len, bool first)
+static uint64_t op_transit(const struct emu_op *op, uint64_t now, uint32_t len, bool first)
 {
     uint64_t left = emu_rate_depart(&rate, now, len, first, &tx_busy[op->qp->context->nic]);
     struct emu_peer *peer;
@@ -95,7 +95,7 @@ static uint64_t transit(const struct emu_op *op, uint64_t now, uint32_t len, boo
     return arrived;
 }
 
-static void push(struct emu_heap *heap, struct emu_segment segment)
+static void segment_push(struct emu_heap *heap, struct emu_segment segment)
 {
     segment.order = next_order++;
     segment.op->left++;
@@ -103,8 +103,8 @@ static void push(struct emu_heap *heap, struct emu_segment segment)
 }
 
 /* Every number is drawn whether it is needed or not: a schedule depends on the seed and the posts alone. */
-static void schedule(struct emu_heap *heap, struct emu_segment segment, const struct emu_link *link,
-                     struct emu_random *random)
+static void segment_schedule(struct emu_heap *heap, struct emu_segment segment, const struct emu_link *link,
+                             struct emu_random *random)
 {
     uint64_t second;
     bool twice;
@@ -114,11 +114,11 @@ static void schedule(struct emu_heap *heap, struct emu_segment segment, const st
     twice = emu_random_hits(random, link->duplicate_ppm);
     while (emu_random_hits(random, link->drop_ppm))
         segment.due += link->late_ns;
-    push(heap, segment);
+    segment_push(heap, segment);
     segment.due = second;
     segment.kind = EMU_SEGMENT_AGAIN;
     if (twice && segment.op->kind == EMU_WRITE && segment.len)
-        push(heap, segment);
+        segment_push(heap, segment);
 }
 
 void emu_cut(struct emu_op *op, uint64_t now, struct emu_heap *heap)
@@ -138,8 +138,8 @@ void emu_cut(struct emu_op *op, uint64_t now, struct emu_heap *heap)
         if (emu.settings.replay)
             segment.due = now + ++sequence->segments * EVENT_NS;
         else
-            segment.due = transit(op, now, segment.len, offset == 0);
-        schedule(heap, segment, &link, &sequence->random);
+            segment.due = op_transit(op, now, segment.len, offset == 0);
+        segment_schedule(heap, segment, &link, &sequence->random);
         offset += segment.len;
     } while (offset < op->len && !op->status);
 }

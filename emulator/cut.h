@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows how an operation becomes segments, each with a due time of its own. Everything here is called with one lock
- * held, by wire.c.
+ * Cuts an operation into segments, each with a due time of its own. Everything here is called with one lock held, by
+ * wire.c.
  *
  * Random numbers come from many sequences, one for all operations of the same length, kind and target: what another
  * thread, or the provider on its own account, posts in between changes none of theirs.

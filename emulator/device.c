@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the verbs calls about devices: the list, opening, attributes, ports. */
+/* The verbs calls on devices: the list, opening, attributes, ports. */
 #include "emulator/objects.h"
 
 #include "emulator/say.h"

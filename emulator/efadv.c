@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the EFA-specific calls. Structures are declared here as newer headers have them; a caller built with older
+ * The EFA-specific (efadv) calls. Structures are declared here as newer headers have them; a caller built with older
  * ones says so by the length it passes.
  */
 #include "emulator/objects.h"
@@ -38,7 +38,7 @@ struct emu_efadv_cq_init_attr {
 
 enum { EMU_WC_SGID = 1, EMU_WC_UNSOLICITED = 2, EMU_QP_TYPE_SRD = 0 };
 
-static int hand_out(void *to, uint32_t room, const void *from, size_t len)
+static int attr_copy_out(void *to, uint32_t room, const void *from, size_t len)
 {
     memset(to, 0, room);
     memcpy(to, from, room < len ? room : len);
@@ -57,14 +57,14 @@ int efadv_query_device(struct ibv_context *context, struct emu_efadv_device_attr
         .max_rdma_size = emu.settings.profile->caps & EMU_CAP_READ ? EMU_RDMA_MAX : 0};
 
     (void)context;
-    return hand_out(attr, len, &full, sizeof full);
+    return attr_copy_out(attr, len, &full, sizeof full);
 }
 
 int efadv_query_ah(struct ibv_ah *ah, struct emu_efadv_ah_attr *attr, uint32_t len)
 {
     const struct emu_efadv_ah_attr full = {.ahn = (uint16_t)((struct emu_ah *)ah)->number};
 
-    return hand_out(attr, len, &full, sizeof full);
+    return attr_copy_out(attr, len, &full, sizeof full);
 }
 
 /* No interconnect is known: nothing is marked valid. */

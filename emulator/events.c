@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows completion channels. Whoever adds a completion to an armed queue rings the bell of its owner, whose
- * service thread puts the queue on its channel's list and counts the event in the channel's eventfd.
+ * Completion channels. A process that adds a completion to an armed queue rings the bell of its owner, whose service
+ * thread puts the queue on its channel's list and counts the event in the channel's eventfd.
  */
 #include "emulator/objects.h"
 
@@ -30,7 +30,7 @@ void emu_cq_watch(struct emu_cq *cq)
 }
 
 /* With the channel's mutex: takes the queue out of the list, wherever it is. */
-static void unlist(struct emu_channel *channel, struct emu_cq *cq)
+static void cq_unlist(struct emu_channel *channel, struct emu_cq *cq)
 {
     struct emu_cq **at = &channel->first;
 
@@ -50,7 +50,7 @@ void emu_cq_unwatch(struct emu_cq *cq)
     watched[cq->index] = NULL;
     channel->ibv.refcnt--;
     pthread_mutex_lock(&channel->mutex);
-    unlist(channel, cq);
+    cq_unlist(channel, cq);
     pthread_mutex_unlock(&channel->mutex);
     pthread_mutex_unlock(&watched_mutex);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a process joins and leaves the fabric, and finds its peers. */
+/* Joins a process to the fabric, removes it, and finds its peers. */
 #include "emulator/fabric.h"
 
 #include "emulator/process.h"

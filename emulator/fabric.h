@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the fabric's folder: joining it, the own region, those of the peers, and who of them still lives. */
+/* The fabric's folder: joining it, this process's region, those of the peers, and which of them still live. */
 #ifndef EMU_FABRIC_H
 #define EMU_FABRIC_H
 

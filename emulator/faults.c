@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which statements of a fault script hold for a link at a time. */
+/* Finds the statements of a fault script that apply to a link at a time. */
 #include "emulator/faults.h"
 
 #define DEFAULT_LATE_NS 1000000ull
@@ -11,7 +11,7 @@ static bool end_matches(struct emu_end rule, struct emu_end end)
     return (rule.rank == EMU_ANY || rule.rank == end.rank) && (rule.nic == EMU_ANY || rule.nic == end.nic);
 }
 
-static bool holds(const struct emu_rule *rule, uint64_t now)
+static bool rule_holds(const struct emu_rule *rule, uint64_t now)
 {
     return now >= rule->from_ns && now < rule->until_ns;
 }
@@ -27,7 +27,7 @@ static uint64_t stall_end(const struct emu_rule *rule, uint64_t now)
     return now < start + rule->value ? start + rule->value : 0;
 }
 
-static void apply(const struct emu_rule *rule, uint64_t now, struct emu_link *link)
+static void rule_apply(const struct emu_rule *rule, uint64_t now, struct emu_link *link)
 {
     switch (rule->action) {
     case EMU_SEED: break;
@@ -61,17 +61,17 @@ void emu_faults_link(const struct emu_faults *faults, uint64_t now, struct emu_e
     for (unsigned i = 0; i < faults->nrules; i++) {
         const struct emu_rule *rule = &faults->rule[i];
 
-        if (rule->action == EMU_REMOVE && holds(rule, now) && end_matches(rule->src, dst))
+        if (rule->action == EMU_REMOVE && rule_holds(rule, now) && end_matches(rule->src, dst))
             link->down = true; /* seen from its peers, a NIC that is gone is a link that is down */
-        else if (holds(rule, now) && end_matches(rule->src, src) && end_matches(rule->dst, dst))
-            apply(rule, now, link);
+        else if (rule_holds(rule, now) && end_matches(rule->src, src) && end_matches(rule->dst, dst))
+            rule_apply(rule, now, link);
     }
 }
 
 bool emu_faults_removed(const struct emu_faults *faults, uint64_t now, struct emu_end nic)
 {
     for (unsigned i = 0; i < faults->nrules; i++)
-        if (faults->rule[i].action == EMU_REMOVE && holds(&faults->rule[i], now) &&
+        if (faults->rule[i].action == EMU_REMOVE && rule_holds(&faults->rule[i], now) &&
             end_matches(faults->rule[i].src, nic))
             return true;
     return false;

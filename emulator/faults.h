@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the fault script: what goes wrong, on which link, when. Pure.
+ * The fault script: what goes wrong, on which link, when. Pure functions, without I/O.
  *
  * A script is a list of statements, separated by `;` or newlines; `#` starts a comment. A statement is
  *     [at T | during T..T] [from P[.N]] [to P[.N]] ACTION

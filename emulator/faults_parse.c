@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the grammar of the fault script. */
+/* The parser of the fault script. */
 #include "emulator/faults.h"
 
 #include <errno.h>
@@ -18,21 +18,21 @@ struct words {
     size_t size;
 };
 
-static int refuse(struct words *w, const char *expected)
+static int words_refuse(struct words *w, const char *expected)
 {
     snprintf(w->why, w->size, "'%s' where %s is expected", w->at < w->n ? w->word[w->at] : "end of statement",
              expected);
     return -EINVAL;
 }
 
-static const char *peek(const struct words *w)
+static const char *words_peek(const struct words *w)
 {
     return w->at < w->n ? w->word[w->at] : "";
 }
 
-static bool take(struct words *w, const char *word)
+static bool words_take(struct words *w, const char *word)
 {
-    if (strcmp(peek(w), word))
+    if (strcmp(words_peek(w), word))
         return false;
     w->at++;
     return true;
@@ -64,23 +64,23 @@ static bool read_time(const char **text, uint64_t *ns)
 
 static int take_time(struct words *w, uint64_t *ns)
 {
-    const char *text = peek(w);
+    const char *text = words_peek(w);
 
     if (!read_time(&text, ns) || *text)
-        return refuse(w, "a time such as 20us, 5ms or 1.5s");
+        return words_refuse(w, "a time such as 20us, 5ms or 1.5s");
     w->at++;
     return 0;
 }
 
 static int take_range(struct words *w, struct emu_rule *rule)
 {
-    const char *text = peek(w);
+    const char *text = words_peek(w);
 
     if (!read_time(&text, &rule->from_ns) || strncmp(text, "..", 2))
-        return refuse(w, "a span such as 1s..1.5s");
+        return words_refuse(w, "a span such as 1s..1.5s");
     text += 2;
     if (!read_time(&text, &rule->until_ns) || *text || rule->until_ns <= rule->from_ns)
-        return refuse(w, "a span such as 1s..1.5s");
+        return words_refuse(w, "a span such as 1s..1.5s");
     w->at++;
     return 0;
 }
@@ -88,10 +88,10 @@ static int take_range(struct words *w, struct emu_rule *rule)
 static int take_share(struct words *w, uint64_t *ppm)
 {
     char *end;
-    double number = strtod(peek(w), &end);
+    double number = strtod(words_peek(w), &end);
 
-    if (end == peek(w) || strcmp(end, "%") || !(number >= 0 && number <= 100))
-        return refuse(w, "a share such as 2%");
+    if (end == words_peek(w) || strcmp(end, "%") || !(number >= 0 && number <= 100))
+        return words_refuse(w, "a share such as 2%");
     *ppm = (uint64_t)(number * 1e4);
     w->at++;
     return 0;
@@ -102,9 +102,9 @@ static int take_number(struct words *w, uint64_t max, uint64_t *number)
     char *end;
 
     errno = 0;
-    *number = strtoull(peek(w), &end, 10);
-    if (end == peek(w) || *end || errno || *peek(w) == '-' || *number > max)
-        return refuse(w, "a number");
+    *number = strtoull(words_peek(w), &end, 10);
+    if (end == words_peek(w) || *end || errno || *words_peek(w) == '-' || *number > max)
+        return words_refuse(w, "a number");
     w->at++;
     return 0;
 }
@@ -129,17 +129,17 @@ static bool read_index(const char **text, int *index)
 
 static int take_end(struct words *w, struct emu_end *link_end)
 {
-    const char *text = peek(w);
+    const char *text = words_peek(w);
 
     if (!read_index(&text, &link_end->rank))
-        return refuse(w, "a rank such as 1, 1.0 (with a NIC) or *");
+        return words_refuse(w, "a rank such as 1, 1.0 (with a NIC) or *");
     if (*text == '.') {
         text++;
         if (!read_index(&text, &link_end->nic))
-            return refuse(w, "a NIC's index after the rank");
+            return words_refuse(w, "a NIC's index after the rank");
     }
     if (*text)
-        return refuse(w, "a rank such as 1, 1.0 (with a NIC) or *");
+        return words_refuse(w, "a rank such as 1, 1.0 (with a NIC) or *");
     w->at++;
     return 0;
 }
@@ -149,8 +149,8 @@ static int take_drop(struct words *w, struct emu_rule *rule)
     int rc = take_share(w, &rule->value);
 
     if (!rc && rule->value == 1000000)
-        return refuse(w, "less than 100% ('down' loses everything); end of statement");
-    return !rc && take(w, "late") ? take_time(w, &rule->extra) : rc;
+        return words_refuse(w, "less than 100% ('down' loses everything); end of statement");
+    return !rc && words_take(w, "late") ? take_time(w, &rule->extra) : rc;
 }
 
 static int take_stall(struct words *w, struct emu_rule *rule)
@@ -158,21 +158,21 @@ static int take_stall(struct words *w, struct emu_rule *rule)
     int rc;
 
     if (w->at == w->n && rule->until_ns == UINT64_MAX)
-        return refuse(w, "'during T..T' before stall, or 'stall T every T'");
+        return words_refuse(w, "'during T..T' before stall, or 'stall T every T'");
     if (w->at == w->n)
         return 0;
     if ((rc = take_time(w, &rule->value)))
         return rc;
-    if (!take(w, "every"))
-        return refuse(w, "every");
+    if (!words_take(w, "every"))
+        return words_refuse(w, "every");
     if ((rc = take_time(w, &rule->extra)))
         return rc;
-    return rule->extra > rule->value ? 0 : refuse(w, "a period longer than the stall");
+    return rule->extra > rule->value ? 0 : words_refuse(w, "a period longer than the stall");
 }
 
 static int take_remove(struct words *w, const struct emu_rule *rule)
 {
-    return rule->src.nic == EMU_ANY ? refuse(w, "'from P.N' before remove") : 0;
+    return rule->src.nic == EMU_ANY ? words_refuse(w, "'from P.N' before remove") : 0;
 }
 
 static int take_fail(struct words *w, struct emu_rule *rule)
@@ -212,11 +212,12 @@ static int take_action(struct words *w, struct emu_rule *rule)
         {"timeout", EMU_TIMEOUT}, {"rnr", EMU_RNR},         {"fail", EMU_FAIL}, {"full", EMU_FULL}};
 
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
-        if (take(w, actions[i].name)) {
+        if (words_take(w, actions[i].name)) {
             rule->action = actions[i].action;
             return take_values(w, rule);
         }
-    return refuse(w, "seed, reorder, drop, duplicate, stall, down, up, remove, timeout, rnr, fail or full");
+    return words_refuse(
+        w, "seed, reorder, drop, duplicate, stall, down, up, remove, timeout, rnr, fail or full");
 }
 
 static int parse_statement(struct words *w, struct emu_rule *rule)
@@ -224,21 +225,21 @@ static int parse_statement(struct words *w, struct emu_rule *rule)
     int rc = 0;
 
     *rule = (struct emu_rule){.until_ns = UINT64_MAX, .src = {EMU_ANY, EMU_ANY}, .dst = {EMU_ANY, EMU_ANY}};
-    if (take(w, "at"))
+    if (words_take(w, "at"))
         rc = take_time(w, &rule->from_ns);
-    else if (take(w, "during"))
+    else if (words_take(w, "during"))
         rc = take_range(w, rule);
-    if (!rc && take(w, "from"))
+    if (!rc && words_take(w, "from"))
         rc = take_end(w, &rule->src);
-    if (!rc && take(w, "to"))
+    if (!rc && words_take(w, "to"))
         rc = take_end(w, &rule->dst);
     if (!rc)
         rc = take_action(w, rule);
-    return !rc && w->at < w->n ? refuse(w, "end of statement") : rc;
+    return !rc && w->at < w->n ? words_refuse(w, "end of statement") : rc;
 }
 
 /* Cuts `len` bytes of a statement into words; a comment ends it. */
-static int cut(const char *text, size_t len, struct words *w)
+static int words_cut(const char *text, size_t len, struct words *w)
 {
     const char *end = memchr(text, '#', len);
 
@@ -295,7 +296,7 @@ int emu_faults_parse(const char *text, struct emu_faults *faults, char *why, siz
     while (*text) {
         size_t len = statement_bytes(text);
         struct emu_rule rule;
-        int rc = cut(text, len, &w);
+        int rc = words_cut(text, len, &w);
 
         number++;
         if (!rc && w.n)

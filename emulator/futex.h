@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the two futex calls: words in memory shared between processes. */
+/* The futex calls wait and wake on words in memory shared between processes. */
 #ifndef EMU_FUTEX_H
 #define EMU_FUTEX_H
 

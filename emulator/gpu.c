@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows GPU memory. The driver is used only if the process has loaded it: without it no pointer can be a GPU's.
- * Copies run in a stream of their own, so that they wait for no kernel of the application.
+ * GPU memory: its detection, registration and copies. The driver is used only if the process has loaded it: without it
+ * no pointer can be a GPU's. Copies run in a stream of their own, so that they wait for no kernel of the application.
  */
 #include "emulator/gpu.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows GPU memory: what the CUDA driver says of a pointer, where the process has loaded that driver. */
+/* GPU memory, as the CUDA driver reports it of a pointer where the process has loaded that driver. */
 #ifndef EMU_GPU_H
 #define EMU_GPU_H
 

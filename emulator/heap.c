@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the binary heap of due times. */
+/* The binary heap of due times. */
 #include "emulator/heap.h"
 
 #include "emulator/say.h"
@@ -17,7 +17,7 @@ static void grow(struct emu_heap *heap)
     struct emu_segment *at = realloc(heap->at, room * sizeof *at);
 
     if (!at) {
-        emu_say("no memory for %zu segments under way", room);
+        emu_say("no memory for %zu segments in flight", room);
         abort(); /* an operation that was accepted cannot be forgotten */
     }
     heap->at = at;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the segments that are under way, the one due next first; those of one due time in the order of posting. */
+/*
+ * A priority queue of the segments in flight, the one due next first; those of one due time in the order of posting.
+ */
 #ifndef EMU_HEAP_H
 #define EMU_HEAP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what happens when a segment reaches its target: checks, payload, receives, completions, errors. */
+/* Delivers a segment at its target: checks, payload, receives, completions, errors. */
 #include "emulator/wire.h"
 
 #include "emulator/copy.h"
@@ -35,8 +35,8 @@ static void ring_if_armed(struct emu_region *region, struct emu_shared_cq *cq)
 }
 
 /* With the region's lock: takes a receive of `qp_index` (or none) and adds the completion, both or neither. */
-static void complete(struct emu_region *region, uint32_t qp_index, uint32_t cq_index,
-                     const struct emu_cqe *cqe)
+static void completion_post(struct emu_region *region, uint32_t qp_index, uint32_t cq_index,
+                            const struct emu_cqe *cqe)
 {
     struct emu_shared_cq *cq = &region->cq[cq_index];
     struct emu_journal *journal = &region->journal;
@@ -72,7 +72,7 @@ static void complete(struct emu_region *region, uint32_t qp_index, uint32_t cq_i
 }
 
 /* The operation is over: its completion, and its end. */
-static void finish(struct emu_op *op)
+static void op_finish(struct emu_op *op)
 {
     struct emu_qp *qp = op->qp;
     struct emu_cqe cqe = {.wr_id = op->wr_id,
@@ -83,7 +83,7 @@ static void finish(struct emu_op *op)
                           .flags = EMU_CQE_SEND_QUEUE};
 
     emu_region_lock(emu.mine);
-    complete(emu.mine, NO_QP, qp->send_cq->index, &cqe);
+    completion_post(emu.mine, NO_QP, qp->send_cq->index, &cqe);
     emu_region_unlock(emu.mine);
     free(op);
 }
@@ -102,8 +102,8 @@ static uint64_t segment_failed(struct emu_op *op, enum emu_status status)
 }
 
 /* Nobody answers: tries again until the time-out. */
-static uint64_t silence(struct emu_op *op, const struct emu_link *link, const struct emu_peer *peer,
-                        uint64_t now)
+static uint64_t peer_silence(struct emu_op *op, const struct emu_link *link, const struct emu_peer *peer,
+                             uint64_t now)
 {
     if (!op->silent_ns)
         op->silent_ns = now ? now : 1;
@@ -149,7 +149,7 @@ static struct emu_rqe *next_receive(const struct delivery *d)
     return &ring[head & d->qp->rq_mask];
 }
 
-static uint64_t not_ready(struct delivery *d, uint64_t now)
+static uint64_t receiver_not_ready(struct delivery *d, uint64_t now)
 {
     struct emu_op *op = d->op;
     struct emu_link link;
@@ -175,7 +175,7 @@ static struct emu_cqe receive_completion(const struct delivery *d, enum ibv_wc_o
 }
 
 /* The payload of a send, into the buffers of a receive; a datagram leaves room for the header in front. */
-static enum emu_status scatter(struct delivery *d, const struct emu_rqe *rqe, bool *local_error)
+static enum emu_status payload_scatter(struct delivery *d, const struct emu_rqe *rqe, bool *local_error)
 {
     uint32_t skip = d->qp->is_ud ? EMU_GRH_BYTES : 0, offset = 0;
 
@@ -210,8 +210,8 @@ static uint64_t land_send(struct delivery *d, uint64_t now)
     enum emu_status status;
 
     if (!rqe)
-        return not_ready(d, now);
-    status = scatter(d, rqe, &local_error);
+        return receiver_not_ready(d, now);
+    status = payload_scatter(d, rqe, &local_error);
     if (d->silent)
         return 0;
     if (status && !local_error)
@@ -219,7 +219,7 @@ static uint64_t land_send(struct delivery *d, uint64_t now)
     cqe.wr_id = rqe->wr_id;
     cqe.status = local_error ? EMU_INVALID_LKEY : EMU_OK;
     cqe.len += d->qp->is_ud ? EMU_GRH_BYTES : 0;
-    complete(d->region, d->qp_index, d->qp->recv_cq, &cqe);
+    completion_post(d->region, d->qp_index, d->qp->recv_cq, &cqe);
     return status ? segment_failed(d->op, status) : segment_done(d->op);
 }
 
@@ -231,16 +231,16 @@ static uint64_t land_immediate(struct delivery *d, uint64_t now)
 
     if (d->qp->flags & EMU_QP_UNSOLICITED) {
         cqe.flags |= EMU_CQE_UNSOLICITED;
-        complete(d->region, NO_QP, d->qp->recv_cq, &cqe);
+        completion_post(d->region, NO_QP, d->qp->recv_cq, &cqe);
         return segment_done(d->op);
     }
     rqe = next_receive(d);
     if (!rqe) {
         d->segment->kind = EMU_SEGMENT_IMM;
-        return not_ready(d, now);
+        return receiver_not_ready(d, now);
     }
     cqe.wr_id = rqe->wr_id;
-    complete(d->region, d->qp_index, d->qp->recv_cq, &cqe);
+    completion_post(d->region, d->qp_index, d->qp->recv_cq, &cqe);
     return segment_done(d->op);
 }
 
@@ -267,8 +267,8 @@ static uint64_t land_rdma(struct delivery *d, uint64_t now)
     return segment_done(op);
 }
 
-static uint64_t deliver(struct emu_segment *segment, const struct emu_link *link, struct emu_peer *peer,
-                        uint64_t now)
+static uint64_t segment_deliver(struct emu_segment *segment, const struct emu_link *link,
+                                struct emu_peer *peer, uint64_t now)
 {
     struct delivery d = {.segment = segment, .op = segment->op, .peer = peer, .region = peer->region};
     uint64_t again;
@@ -279,10 +279,10 @@ static uint64_t deliver(struct emu_segment *segment, const struct emu_link *link
     else
         again = d.op->kind == EMU_SEND ? land_send(&d, now) : land_rdma(&d, now);
     emu_region_unlock(d.region);
-    return d.silent ? silence(d.op, link, peer, now) : again;
+    return d.silent ? peer_silence(d.op, link, peer, now) : again;
 }
 
-static uint64_t land(struct emu_segment *segment, uint64_t now)
+static uint64_t segment_land(struct emu_segment *segment, uint64_t now)
 {
     struct emu_op *op = segment->op;
     struct emu_peer *peer;
@@ -298,9 +298,9 @@ static uint64_t land(struct emu_segment *segment, uint64_t now)
         return link.stalled_until_ns;
     peer = op->reachable ? emu_fabric_peer(op->dst_slot) : NULL;
     if (!peer || link.down || !emu_peer_alive(peer))
-        return silence(op, &link, peer, now);
+        return peer_silence(op, &link, peer, now);
     op->silent_ns = 0;
-    again = deliver(segment, &link, peer, now);
+    again = segment_deliver(segment, &link, peer, now);
     peer->responded = true;
     return again;
 }
@@ -309,9 +309,9 @@ static uint64_t land(struct emu_segment *segment, uint64_t now)
 uint64_t emu_segment_land(struct emu_segment *segment, uint64_t now)
 {
     struct emu_op *op = segment->op;
-    uint64_t again = land(segment, now);
+    uint64_t again = segment_land(segment, now);
 
     if (!again && op->left == 0)
-        finish(op);
+        op_finish(op);
     return again;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows protection domains, memory registrations and address handles. */
+/* Protection domains, memory registrations and address handles. */
 #include "emulator/objects.h"
 
 #include "emulator/gpu.h"
@@ -57,7 +57,7 @@ static uint32_t take_key(struct emu_region *region)
     return 0;
 }
 
-static struct ibv_mr *refuse(int error)
+static struct ibv_mr *mr_refuse(int error)
 {
     errno = error;
     return NULL;
@@ -79,7 +79,7 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, struct emu_mr *mr, void
     emu_region_unlock(emu.mine);
     if (!key) {
         free(mr);
-        return refuse(ENOMEM);
+        return mr_refuse(ENOMEM);
     }
     mr->ibv = (struct ibv_mr){.context = pd->context,
                               .pd = pd,
@@ -111,7 +111,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint6
     struct emu_mr *mr = error ? NULL : calloc(1, sizeof *mr);
 
     if (!mr)
-        return refuse(error ? error : ENOMEM);
+        return mr_refuse(error ? error : ENOMEM);
     return register_memory(pd, mr, addr, (uintptr_t)addr, len, iova, (int)access);
 }
 
@@ -134,14 +134,14 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t len,
     uint64_t skip = offset % (uint64_t)sysconf(_SC_PAGESIZE);
 
     if (!mr)
-        return refuse(error ? error : ENOMEM);
+        return mr_refuse(error ? error : ENOMEM);
     if (emu_gpu_of(iova))
         return register_memory(pd, mr, (void *)(uintptr_t)iova, iova, len, iova, access);
     mr->mapping_len = len + skip;
     mr->mapping = mmap(NULL, mr->mapping_len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(offset - skip));
     if (mr->mapping == MAP_FAILED) {
         free(mr);
-        return refuse(errno == ENODEV || errno == EACCES ? EOPNOTSUPP : errno);
+        return mr_refuse(errno == ENODEV || errno == EACCES ? EOPNOTSUPP : errno);
     }
     return register_memory(pd, mr, (void *)(uintptr_t)iova, (uintptr_t)mr->mapping + skip, len, iova, access);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows where the NICs of every emulated machine sit on PCI: the one table from which device names, the sysfs
- * folder and the hwloc pictures are made. EMU_NIC(profile, bus, device): domain 0, function 0; the device's name
- * is rdmap<bus>s<device>, in decimal.
+ * The PCI addresses of the NICs of every emulated machine: the one table from which device names, the sysfs folder and
+ * the hwloc topology XML are made. EMU_NIC(profile, bus, device): domain 0, function 0; the device's name is
+ * rdmap<bus>s<device>, in decimal.
  *
  * p4d is the published layout (one NIC beside two GPUs, under one switch). The others are constructed from what
  * is known of the machines: so many NICs beside each of eight GPUs, the GPU on the bus that follows its NICs.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the verbs objects of one process: what stands behind the pointers that the verbs calls hand out. */
+/* The verbs objects of one process: the structures behind the pointers that the verbs calls return. */
 #ifndef EMU_OBJECTS_H
 #define EMU_OBJECTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how work requests are built and posted: the extended calls, and the older one on top of them. */
+/* Builds and posts work requests: the extended calls, and ibv_post_send on top of them. */
 #include "emulator/wire.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 }
 
 /* A new request at the end of the batch; NULL (and the batch fails) if it cannot be taken. */
-static struct emu_op *add(struct ibv_qp_ex *ex, enum emu_op_kind kind)
+static struct emu_op *op_add(struct ibv_qp_ex *ex, enum emu_op_kind kind)
 {
     struct emu_qp *qp = qp_of(ex);
     uint32_t used = atomic_load_explicit(&qp->sq_used, memory_order_relaxed);
@@ -64,14 +64,14 @@ static struct emu_op *add(struct ibv_qp_ex *ex, enum emu_op_kind kind)
 }
 
 /* The request under construction; NULL if the batch has failed. */
-static struct emu_op *current(struct ibv_qp_ex *ex)
+static struct emu_op *op_current(struct ibv_qp_ex *ex)
 {
     return qp_of(ex)->batch_error ? NULL : qp_of(ex)->batch_last;
 }
 
 static void wr_send(struct ibv_qp_ex *ex)
 {
-    add(ex, EMU_SEND);
+    op_add(ex, EMU_SEND);
 }
 
 static void set_imm(struct emu_op *op, uint32_t imm)
@@ -84,13 +84,13 @@ static void set_imm(struct emu_op *op, uint32_t imm)
 
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
-    set_imm(add(ex, EMU_SEND), imm);
+    set_imm(op_add(ex, EMU_SEND), imm);
 }
 
 static struct emu_op *add_rdma(struct ibv_qp_ex *ex, enum emu_op_kind kind, uint32_t cap, uint32_t rkey,
                                uint64_t raddr)
 {
-    struct emu_op *op = add(ex, kind);
+    struct emu_op *op = op_add(ex, kind);
 
     if (!op)
         return NULL;
@@ -118,7 +118,7 @@ static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t raddr)
 
 static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ibv, uint32_t qpn, uint32_t qkey)
 {
-    struct emu_op *op = current(ex);
+    struct emu_op *op = op_current(ex);
     struct emu_ah *ah = (struct emu_ah *)ibv;
 
     if (!op)
@@ -141,7 +141,7 @@ static void check_length(struct emu_op *op)
 
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *list)
 {
-    struct emu_op *op = current(ex);
+    struct emu_op *op = op_current(ex);
 
     if (!op)
         return;
@@ -174,7 +174,7 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint3
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *list)
 {
-    struct emu_op *op = current(ex);
+    struct emu_op *op = op_current(ex);
 
     if (!op)
         return;

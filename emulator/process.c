@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows whether a process lives: by its descriptor, or by its number and start time. */
+/* Tests whether a process lives, by its descriptor or by its number and start time. */
 #include "emulator/process.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows whether a process lives: by its descriptor, or by its number and start time. */
+/* A test whether a process lives, by its descriptor or by its number and start time. */
 #ifndef EMU_PROCESS_H
 #define EMU_PROCESS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the table of emulated machines. */
+/* The table of emulated machines. */
 #include "emulator/profile.h"
 
 #include <errno.h>

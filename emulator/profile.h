@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the machines that can be emulated: their NICs, what these can do, and how fast they are. */
+/* The machines that can be emulated: their NICs, what these can do, and how fast they are. */
 #ifndef EMU_PROFILE_H
 #define EMU_PROFILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows queue pairs: what a device allows, creation, states, receives, the end. */
+/* Queue pairs: a device's limits, creation, states, receives, destruction. */
 #include "emulator/objects.h"
 #include "emulator/say.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct ibv_qp *refuse(struct emu_qp *qp, int error)
+static struct ibv_qp *qp_refuse(struct emu_qp *qp, int error)
 {
     free(qp);
     errno = error;
@@ -76,7 +76,7 @@ static bool open_shared(struct emu_qp *qp, const struct ibv_qp_init_attr_ex *att
     return qp->qpn != 0;
 }
 
-static void fill(struct emu_qp *qp, struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+static void qp_fill(struct emu_qp *qp, struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
     qp->ibv = (struct ibv_qp){.context = context,
                               .qp_context = attr->qp_context,
@@ -107,19 +107,19 @@ struct ibv_qp *emu_qp_create(struct ibv_context *context, struct ibv_qp_init_att
     uint64_t at;
 
     if (error || !qp || emu_wire_start())
-        return refuse(qp, error ? error : ENOMEM);
+        return qp_refuse(qp, error ? error : ENOMEM);
     qp->context = emu_context_of(context);
     qp->is_ud = attr->qp_type == IBV_QPT_UD;
     qp->rq_bytes = emu_ring_entries(entries * (uint32_t)sizeof(struct emu_rqe));
     at = emu_region_ring(qp->rq_bytes);
     if (!at)
-        return refuse(qp, ENOMEM);
+        return qp_refuse(qp, ENOMEM);
     qp->rq = emu_region_at(emu.mine, at);
     if (!open_shared(qp, attr, flags, at, entries)) {
         emu_region_ring_free(at, qp->rq_bytes);
-        return refuse(qp, ENOMEM);
+        return qp_refuse(qp, ENOMEM);
     }
-    fill(qp, context, attr);
+    qp_fill(qp, context, attr);
     return &qp->ibv;
 }
 
@@ -137,7 +137,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
     struct ibv_qp *qp;
 
     if (attr->qp_type != IBV_QPT_UD)
-        return refuse(NULL, EOPNOTSUPP);
+        return qp_refuse(NULL, EOPNOTSUPP);
     qp = emu_qp_create(pd->context, &ex, 0);
     if (qp)
         attr->cap = ex.cap;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the random numbers of the emulator: the same seed gives the same ones everywhere. Pure. */
+/* The emulator's random numbers: the same seed gives the same ones everywhere. Pure functions. */
 #ifndef EMU_RANDOM_H
 #define EMU_RANDOM_H
 

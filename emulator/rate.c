@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the time model. */
+/* The time model. */
 #include "emulator/rate.h"
 
 #include <errno.h>

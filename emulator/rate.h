@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the time model: what a NIC's bandwidth, the latency and the cost of a message do to the time at which a
- * segment lands. All times of a scale of 1/40 are 40 times the machine's, so that relations stay true. Pure.
+ * The time model: computes when a segment lands from the NIC's bandwidth, the latency and the cost of a message. At a
+ * scale of 1/40 all times are 40 times the machine's, so that their ratios stay true. Pure functions.
  */
 #ifndef EMU_RATE_H
 #define EMU_RATE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the provider's own shared memory: older ones make an object in /dev/shm for every endpoint, named for its
- * address, though none is used here. They are made in the fabric's folder instead, and so go with it even after
- * SIGKILL. No other object is touched.
+ * Redirects the provider's own shared memory: older providers make an object in /dev/shm for every endpoint, named for
+ * its address, though none is used here. They are made in the fabric's folder instead, and so are removed with it even
+ * after SIGKILL. No other object is touched.
  */
 #include "emulator/fabric.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows a region's lock, what a killed holder leaves behind, its rings' memory, and its bell. */
+/* A region's lock and its recovery from a killed holder, the memory of its rings, and its bell. */
 #include "emulator/fabric.h"
 
 #include "emulator/futex.h"
@@ -24,17 +24,17 @@ static void finish_journal(struct emu_region *region)
 }
 
 /* The owner's service thread may still be at work for the one who died. */
-static void finish_parcel(struct emu_region *region)
+static void packet_finish(struct emu_region *region)
 {
-    struct emu_parcel *parcel = &region->parcel;
+    struct emu_packet *packet = &region->packet;
     uint32_t state =
-        atomic_load_explicit(&parcel->state, memory_order_acquire); /* pairs with service.c's release */
+        atomic_load_explicit(&packet->state, memory_order_acquire); /* pairs with service.c's release */
 
-    for (int tries = 0; (state == EMU_PARCEL_WRITE || state == EMU_PARCEL_READ) && tries < 100; tries++) {
-        emu_futex_wait(&parcel->state, state, 10000000);
-        state = atomic_load_explicit(&parcel->state, memory_order_acquire);
+    for (int tries = 0; (state == EMU_PACKET_WRITE || state == EMU_PACKET_READ) && tries < 100; tries++) {
+        emu_futex_wait(&packet->state, state, 10000000);
+        state = atomic_load_explicit(&packet->state, memory_order_acquire);
     }
-    atomic_store_explicit(&parcel->state, EMU_PARCEL_IDLE, memory_order_relaxed);
+    atomic_store_explicit(&packet->state, EMU_PACKET_IDLE, memory_order_relaxed);
 }
 
 void emu_region_lock(struct emu_region *region)
@@ -42,7 +42,7 @@ void emu_region_lock(struct emu_region *region)
     if (pthread_mutex_lock(&region->lock) != EOWNERDEAD)
         return;
     finish_journal(region);
-    finish_parcel(region);
+    packet_finish(region);
     pthread_mutex_consistent(&region->lock);
 }
 

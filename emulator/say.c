@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the emulator speaks: one line on standard error. */
+/* Prints the emulator's messages, each one line on standard error. */
 #include "emulator/say.h"
 
 #include <stdarg.h>

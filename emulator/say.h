@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the emulator speaks: one line on standard error. */
+/* The emulator's messages, each one line on standard error. */
 #ifndef EMU_SAY_H
 #define EMU_SAY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the service thread of a process. */
+/* The service thread of a process. */
 #include "emulator/service.h"
 
 #include "emulator/copy.h"
@@ -8,18 +8,18 @@
 
 #define IDLE_NS 1000000000ull
 
-static void serve_parcel(struct emu_parcel *parcel)
+static void packet_serve(struct emu_packet *packet)
 {
-    /* acquire: pairs with the release of copy.c's carry(), for the parcel's contents */
-    uint32_t state = atomic_load_explicit(&parcel->state, memory_order_acquire);
+    /* acquire: pairs with the release of copy.c's carry(), for the packet's contents */
+    uint32_t state = atomic_load_explicit(&packet->state, memory_order_acquire);
 
-    if (state != EMU_PARCEL_WRITE && state != EMU_PARCEL_READ)
+    if (state != EMU_PACKET_WRITE && state != EMU_PACKET_READ)
         return;
-    parcel->result =
-        emu_copy_local(parcel->addr, parcel->data, parcel->len, parcel->gpu, state == EMU_PARCEL_WRITE);
+    packet->result =
+        emu_copy_local(packet->addr, packet->data, packet->len, packet->gpu, state == EMU_PACKET_WRITE);
     /* release: pairs with carry()'s acquire, for the result and what was read */
-    atomic_store_explicit(&parcel->state, EMU_PARCEL_DONE, memory_order_release);
-    emu_futex_wake(&parcel->state);
+    atomic_store_explicit(&packet->state, EMU_PACKET_DONE, memory_order_release);
+    emu_futex_wake(&packet->state);
 }
 
 void *emu_service(void *unused)
@@ -32,7 +32,7 @@ void *emu_service(void *unused)
         /* acquire: pairs with the release of emu_region_ring_bell */
         uint32_t bell = atomic_load_explicit(&mine->bell, memory_order_acquire);
 
-        serve_parcel(&mine->parcel);
+        packet_serve(&mine->packet);
         emu_cq_deliver_events();
         emu_futex_wait(&mine->bell, bell, IDLE_NS);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the service thread of a process: it copies payload for peers that cannot reach this process's memory, and
- * hands completion events to their channels. It never waits for another process.
+ * The service thread of a process: it copies payload for peers that cannot reach this process's memory, and delivers
+ * completion events to their channels. It never waits for another process.
  */
 #ifndef EMU_SERVICE_H
 #define EMU_SERVICE_H

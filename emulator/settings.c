@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the names of the emulator's settings and what they may hold. */
+/* Reads the emulator's settings and checks their values. */
 #include "emulator/settings.h"
 
 #include "emulator/rate.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the emulator's settings: the environment, read once. */
+/* The emulator's settings, read once from the environment. */
 #ifndef EMU_SETTINGS_H
 #define EMU_SETTINGS_H
 

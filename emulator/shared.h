@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what the processes of one emulated fabric share: the job's file, and one region for every process. Only
+ * The memory that the processes of one emulated fabric share: the job's file, and one region for every process. Only
  * the owner of a region creates and destroys things in it; its peers consume its receive queues and append to its
  * completion queues, under the region's lock.
  */
@@ -21,7 +21,7 @@
 #define EMU_SGES 3
 #define EMU_AH_UNKNOWN 0xffffu
 #define EMU_REGION_BYTES (1ull << 30) /* sparse */
-#define EMU_PARCEL_BYTES 16384
+#define EMU_PACKET_BYTES 16384
 
 /* The file `fabric`: written once by the process that comes first. */
 struct emu_job {
@@ -105,13 +105,13 @@ struct emu_journal {
 };
 
 /* Payload on its way through the owner's service thread; one at a time, under the lock. */
-enum { EMU_PARCEL_IDLE, EMU_PARCEL_WRITE, EMU_PARCEL_READ, EMU_PARCEL_DONE };
-struct emu_parcel {
+enum { EMU_PACKET_IDLE, EMU_PACKET_WRITE, EMU_PACKET_READ, EMU_PACKET_DONE };
+struct emu_packet {
     _Atomic uint32_t state;
     uint32_t len, gpu;
     int32_t result; /* 0 or negative errno */
     uint64_t addr;
-    unsigned char data[EMU_PARCEL_BYTES];
+    unsigned char data[EMU_PACKET_BYTES];
 };
 
 struct emu_region {
@@ -124,7 +124,7 @@ struct emu_region {
     _Atomic uint64_t rx_busy[EMU_NICS_MAX]; /* time model: when the NIC's receiving side is free */
     pthread_mutex_t lock;
     struct emu_journal journal;
-    struct emu_parcel parcel;
+    struct emu_packet packet;
     struct emu_shared_qp qp[EMU_NICS_MAX * EMU_QPS_PER_NIC];
     struct emu_shared_cq cq[EMU_CQS_MAX];
     uint32_t nah[EMU_NICS_MAX]; /* numbers given out so far */

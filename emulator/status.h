@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the status codes of an EFA device's completions: what verbs calls the vendor error. */
+/* The status codes of an EFA device's completions, which verbs calls the vendor error. */
 #ifndef EMU_STATUS_H
 #define EMU_STATUS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the folder that stands for /sys. */
+/* Makes the folder that stands for /sys. */
 #include "emulator/sysfs.h"
 
 #include "emulator/say.h"

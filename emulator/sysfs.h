@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the folder that stands for /sys: what libfabric reads of a device beside the verbs calls. */
+/* The folder that stands for /sys, with what libfabric reads there of a device. */
 #ifndef EMU_SYSFS_H
 #define EMU_SYSFS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows when segments land: the heap of due times, and the threads that serve it. */
+/* Lands segments at their due times, from the threads that poll and from the engine thread. */
 #include "emulator/wire.h"
 
 #include "emulator/cut.h"
@@ -75,7 +75,7 @@ static void wake_engine(uint64_t due)
     emu_futex_wake(&engine_bell);
 }
 
-static uint64_t grace(void)
+static uint64_t replay_grace(void)
 {
     uint64_t polled = atomic_load_explicit(&last_active, memory_order_relaxed);
 
@@ -98,7 +98,7 @@ void emu_wire_post(struct emu_op *ops)
         due = heap.at[0].due;
     pthread_mutex_unlock(&heap_mutex);
     if (!emu.settings.replay && due != UINT64_MAX)
-        wake_engine(due + emu.job->start_ns + grace());
+        wake_engine(due + emu.job->start_ns + replay_grace());
 }
 
 /* With pump_mutex: lands the next segment if it is due by `until`; false if none is. */
@@ -128,7 +128,7 @@ static bool land_next(uint64_t until)
 }
 
 /* Replay mode, with pump_mutex: all that is under way lands, in the order of due times; what must wait waits. */
-static void flush(void)
+static void heap_flush(void)
 {
     size_t n;
 
@@ -147,7 +147,7 @@ static void flush(void)
 static void land_some(void)
 {
     if (emu.settings.replay)
-        flush();
+        heap_flush();
     else
         for (unsigned landed = 0; landed < PUMP_BURST && land_next(emu_wire_now()); landed++)
             continue;
@@ -197,7 +197,7 @@ static uint64_t next_wake(void)
     if (heap.n && emu.settings.replay && process_is_away())
         wake = 0;
     else if (heap.n && !emu.settings.replay)
-        wake = heap.at[0].due + emu.job->start_ns + grace();
+        wake = heap.at[0].due + emu.job->start_ns + replay_grace();
     atomic_store_explicit(&engine_sleeps_until, wake, memory_order_relaxed);
     pthread_mutex_unlock(&heap_mutex);
     return wake;
@@ -239,7 +239,7 @@ int emu_thread_start(void *(*body)(void *))
     return -rc;
 }
 
-static void start(void)
+static void engine_start(void)
 {
     emu_cut_init();
     start_result = emu_thread_start(engine);
@@ -249,6 +249,6 @@ static void start(void)
 
 int emu_wire_start(void)
 {
-    pthread_once(&once, start);
+    pthread_once(&once, engine_start);
     return start_result;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows operations on the wire: cut into segments, each of which lands at a due time of its own. Segments land in
+ * Operations on the wire: they are cut into segments, each of which lands at a due time of its own. Segments land in
  * the order of their due times, one at a time, from whichever thread of the process polls or from the engine.
  */
 #ifndef EMU_WIRE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts that all cases of `faults` share: the writer, the server and the checks of an error. */
+/* What the cases of `faults` share: the writer, the target, and the check of an error. */
 #include "emulator/tests/cases.h"
 
 #include <stdio.h>

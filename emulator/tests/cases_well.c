@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The faults that operations survive: they are late, double, held up, refused, or fail for a while. */
+/* The cases of faults that operations survive: they are late, double, held up, refused, or fail for a while. */
 #include "emulator/tests/cases.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A few processes of one program: each opens an endpoint and inserts the addresses of all others. */
+/* Opens an endpoint in each of a few processes and connects them. */
 #define _GNU_SOURCE
 #include "emulator/tests/net.h"
 

@@ -2,7 +2,7 @@
 /*
  * soak FABRIC SECONDS SEED [kill]: four processes write to one another at random, with immediate data. Every write
  * ends exactly once at its source and arrives exactly once, whole, at its target. With `kill` one process dies on the
- * way: nobody hangs, and nobody gets wrong reports about the others.
+ * way: nobody hangs, and no process gets a wrong completion about the others.
  */
 #define _GNU_SOURCE
 #include "emulator/tests/net.h"
@@ -113,7 +113,7 @@ static void finish(struct net *net, struct op *op, const struct net_done *done)
 }
 
 /* What there is to say when the end does not come. */
-static void tell_lacking(const struct net *net)
+static void lacking_print(const struct net *net)
 {
     for (int peer = 0; peer < PROCS; peer++) {
         int busy = 0;
@@ -125,7 +125,7 @@ static void tell_lacking(const struct net *net)
                (unsigned long)atomic_load_explicit(&all->arrived[net->me][peer], memory_order_relaxed),
                (unsigned long)atomic_load_explicit(&all->sent[net->me][peer], memory_order_relaxed));
     }
-    printf("process %d: %u ends were reported\n", net->me,
+    printf("process %d: %u completions were reported\n", net->me,
            (unsigned)atomic_load_explicit(&all->finished, memory_order_relaxed));
 }
 
@@ -142,7 +142,7 @@ static void serve(struct net *net)
             net_fail(net, "error %d, provider's %d, of nothing: %s", done.err, done.prov_errno, done.text);
     }
     if (net_now() > net->deadline)
-        tell_lacking(net);
+        lacking_print(net);
     net_check_time(net, "the soak");
 }
 

@@ -247,7 +247,7 @@ static void an_overrun_is_an_error(void)
     verbs_close(end);
 }
 
-static void channels_tell_of_completions(void)
+static void channels_report_completions(void)
 {
     struct completion c;
     struct ibv_cq *cq = NULL;
@@ -339,7 +339,7 @@ const struct unit_test unit_tests[] = {
     {"RDMA needs an address handle of the initiator at the target", a_stranger_is_refused},
     {"nobody there is unreachable", nobody_there_is_unreachable},
     {"an overrun of a completion queue is an error", an_overrun_is_an_error},
-    {"channels tell of completions", channels_tell_of_completions},
+    {"channels report completions", channels_report_completions},
     {"memory can be registered by descriptor", descriptors_of_memory_are_registered},
     {"a region's lock outlives its holder", a_lock_outlives_its_holder},
     {NULL, NULL},

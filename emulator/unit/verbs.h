@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows two ends of a link inside one process, made of the verbs calls alone: NIC 0 and NIC 1 of a fresh fabric. */
+/* Two ends of a link inside one process, made with the verbs calls alone: NIC 0 and NIC 1 of a fresh fabric. */
 #ifndef EMU_TEST_VERBS_H
 #define EMU_TEST_VERBS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how to make the two ends, to post on one and to poll either. */
+/* Makes the two ends, posts on one and polls either. */
 #include "emulator/unit/verbs.h"
 
 #include "test/common/unit.h"
