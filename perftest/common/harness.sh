@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What all performance tests share: a letter is one option in all of them, JSON says what tells one run from another,
-# plot makes a picture or fails, and a row that takes long is announced on a terminal.
+# plot makes an image or fails, and a row that takes long is announced on a terminal.
 # timeout: 300
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -44,7 +44,7 @@ sys.exit(not (head[\"host\"] == socket.gethostname() and head[\"date\"][:2] == \
 run_job 20 "$top_srcdir/perftest/plot" --text "$tap_dir/json"
 tap_check "plot --text prints it" sh -c "[ $status = 0 ] && grep -q '^# put_latency put ' '$out'"
 run_job 60 "$top_srcdir/perftest/plot" "$tap_dir/json" -o "$tap_dir/plot.png"
-tap_check "plot: exit status 0 and a picture, or neither and one line" sh -c \
+tap_check "plot: exit status 0 and an image, or neither and one line" sh -c \
     "[ $status = 0 ] && [ -s '$tap_dir/plot.png' ] || { [ $status = 1 ] && grep -q 'no .*plot.png was written' '$err'; }"
 
 long='-n 1000000 --seconds 4 -s 8 -m put'

@@ -230,7 +230,7 @@ static int sizes_expand(struct perf_options *o, const struct perf_defaults *d, c
     return 0;
 }
 
-static long usual(long value, long otherwise)
+static long value_or(long value, long otherwise)
 {
     return value ? value : otherwise;
 }
@@ -241,8 +241,8 @@ int perf_options_parse(struct perf_options *o, const struct perf_defaults *d, in
     *o = (struct perf_options){.begin = d->begin,
                                .end = d->end,
                                .factor = 2,
-                               .samples = usual(d->samples, 400),
-                               .warmup = usual(d->warmup, 20),
+                               .samples = value_or(d->samples, 400),
+                               .warmup = value_or(d->warmup, 20),
                                .batch = d->batch,
                                .seconds = d->seconds > 0 ? d->seconds : 1,
                                .window = d->window,

@@ -161,7 +161,7 @@ static void perf_barrier()
     PERF_ONE(barrier_all)();
 }
 
-static __global__ void perf_tell(double *figures, const double *mine)
+static __global__ void perf_figures_put(double *figures, const double *mine)
 {
     for (int pe = 0; pe < PERF_ONE(n_pes)(); pe++)
         PERF_ONE(double_p)(figures + threadIdx.x, mine[threadIdx.x], pe);
@@ -169,9 +169,9 @@ static __global__ void perf_tell(double *figures, const double *mine)
 }
 
 /* This PE's `count` figures to figures[me * stride …] of all PEs; there after a barrier. */
-static void perf_spread(double *figures, const double *mine, int count, int stride)
+static void perf_figures_share(double *figures, const double *mine, int count, int stride)
 {
-    perf_tell<<<1, count>>>(figures + (size_t)PERF_ONE(my_pe)() * stride, mine);
+    perf_figures_put<<<1, count>>>(figures + (size_t)PERF_ONE(my_pe)() * stride, mine);
 }
 
 #ifdef PERF_NVSHMEM

@@ -51,7 +51,7 @@ static cudaGraphExec_t coll_capture(struct coll *c, const struct dev_row *row)
 }
 
 /* Whether all PEs can: the library has the routine, the GPU the registers. Makes the graph of a row. */
-static bool coll_prepare(struct coll *c, const struct dev_row *row, double *heard)
+static bool coll_prepare(struct coll *c, const struct dev_row *row, double *gathered)
 {
     cudaFuncAttributes facts;
     double can = 0;
@@ -59,7 +59,7 @@ static bool coll_prepare(struct coll *c, const struct dev_row *row, double *hear
     c->nelems = coll_nelems(row, c->job.npes);
     c->kernel = row->scope <= DEV_BLOCK ? coll_kernel_of(row) : NULL;
     c->graph = NULL;
-    dev_meet();
+    dev_sync();
     if (row->scope == DEV_HOST) {
         can = perf_on_host(row->kind, c->dest, c->source, c->nelems);
     } else if (row->scope >= DEV_STREAM) {
@@ -72,9 +72,9 @@ static bool coll_prepare(struct coll *c, const struct dev_row *row, double *hear
         dev_cuda(cudaFuncGetAttributes(&facts, c->kernel), "cudaFuncGetAttributes");
         can = row->threads <= facts.maxThreadsPerBlock;
     }
-    dev_exchange(&c->job, &can, 1, heard);
+    dev_exchange(&c->job, &can, 1, gathered);
     for (int pe = 0; pe < c->job.npes; pe++)
-        if (!heard[(size_t)pe * DEV_FIGURES])
+        if (!gathered[(size_t)pe * DEV_FIGURES])
             return false;
     return true;
 }
@@ -114,7 +114,7 @@ static double coll_launch(struct coll *c, const struct dev_row *row, long n)
 {
     float ms = 0;
 
-    dev_meet();
+    dev_sync();
     if (row->scope == DEV_HOST)
         return coll_launch_host(c, row, n);
     dev_cuda(cudaEventRecord(c->begin, c->stream), "cudaEventRecord");

@@ -74,10 +74,10 @@ static void coll_reset(struct coll *c, const struct dev_row *row, unsigned seed)
 {
     struct coll_shape shape = coll_shape_of(c, row, seed);
 
-    dev_meet();
+    dev_sync();
     coll_typed(row->kind, [&](auto *type) { coll_fill<<<264, 512>>>((decltype(type))c->source, shape); });
     dev_cuda(cudaMemset(c->dest, 0, shape.nelems * shape.npes * coll_width(row->kind)), "cudaMemset");
-    dev_meet();
+    dev_sync();
 }
 
 /* Values that are not those of `seed`. The root's own dest is not looked at: not every library writes it. */
@@ -86,7 +86,7 @@ static double coll_wrong(struct coll *c, const struct dev_row *row, unsigned see
     struct coll_shape shape = coll_shape_of(c, row, seed);
     unsigned wrong = 0;
 
-    dev_meet();
+    dev_sync();
     if (shape.data == COLL_NOTHING || (shape.data == COLL_OF_ROOT && c->job.me == 0))
         return 0;
     dev_cuda(cudaMemset(c->wrong, 0, sizeof *c->wrong), "cudaMemset");
@@ -97,12 +97,12 @@ static double coll_wrong(struct coll *c, const struct dev_row *row, unsigned see
 }
 
 /* The largest figure of all PEs. */
-static double coll_slowest(const struct coll *c, const double *heard, int i)
+static double coll_slowest(const struct coll *c, const double *gathered, int i)
 {
     double most = 0;
 
     for (int pe = 0; pe < c->job.npes; pe++)
-        most = heard[(size_t)pe * DEV_FIGURES + i] > most ? heard[(size_t)pe * DEV_FIGURES + i] : most;
+        most = gathered[(size_t)pe * DEV_FIGURES + i] > most ? gathered[(size_t)pe * DEV_FIGURES + i] : most;
     return most;
 }
 
@@ -118,29 +118,29 @@ static double coll_check(struct coll *c, const struct dev_row *row)
 
 /* Measures the row; `result` is PE 0's to report. False: the library lacks it. */
 static bool coll_measure(struct coll *c, const struct dev_row *row, const struct dev_options *o,
-                         double *heard, struct dev_result *result)
+                         double *gathered, struct dev_result *result)
 {
     double figures[DEV_FIGURES];
     long n;
 
-    if (!coll_prepare(c, row, heard))
+    if (!coll_prepare(c, row, gathered))
         return false;
     coll_reset(c, row, 1);
     n = o->perf.batch ? o->perf.batch : dev_calibrate([&](long count) {
         double us = coll_launch(c, row, count);
 
-        dev_exchange(&c->job, &us, 1, heard);
-        return coll_slowest(c, heard, 0);
+        dev_exchange(&c->job, &us, 1, gathered);
+        return coll_slowest(c, gathered, 0);
     });
     for (long i = 0; i < o->perf.warmup; i++)
         coll_launch(c, row, n);
     for (long i = 0; i < o->perf.samples; i++)
         figures[i] = coll_launch(c, row, n) / (double)(n * coll_calls(row));
     figures[o->perf.samples] = coll_check(c, row);
-    dev_exchange(&c->job, figures, (int)o->perf.samples + 1, heard);
-    result->right = coll_slowest(c, heard, (int)o->perf.samples) == 0;
+    dev_exchange(&c->job, figures, (int)o->perf.samples + 1, gathered);
+    result->right = coll_slowest(c, gathered, (int)o->perf.samples) == 0;
     for (long i = 0; i < o->perf.samples; i++)
-        figures[i] = coll_slowest(c, heard, (int)i);
+        figures[i] = coll_slowest(c, gathered, (int)i);
     perf_stats_from(&result->us, figures, o->perf.samples);
     result->samples = o->perf.samples;
     result->iterations = n * coll_calls(row);

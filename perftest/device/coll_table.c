@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds of rows of collectives, and their usual scopes, sizes and threads. */
+/* The kinds of rows of collectives, and their default scopes, sizes and threads. */
 #include "perftest/device/coll.h"
 
 #include <stdint.h>

@@ -33,7 +33,7 @@ static int coll_allocate(struct coll *c, const struct dev_row *rows, int n)
 
 static void coll_free(struct coll *c)
 {
-    dev_meet();
+    dev_sync();
     perf_free(c->dest);
     perf_free(c->source);
     dev_job_close(&c->job);
@@ -49,7 +49,7 @@ static int coll_main(struct dev_row *rows, struct dev_options *o, int gpus)
 {
     struct coll c = {};
     struct perf_report report = {};
-    double *heard;
+    double *gathered;
     char library[100];
     bool right;
     int n;
@@ -63,16 +63,16 @@ static int coll_main(struct dev_row *rows, struct dev_options *o, int gpus)
         (c.job.me == 0 && dev_report_open(&report, o, perf_library(library, sizeof library),
                                          perf_transport(c.dest, c.job.npes - 1), NULL, c.job.npes)))
         perf_fail();
-    heard = (double *)calloc((size_t)c.job.npes * DEV_FIGURES, sizeof *heard);
+    gathered = (double *)calloc((size_t)c.job.npes * DEV_FIGURES, sizeof *gathered);
     auto measure = [&](const struct dev_row *row, struct dev_result *result) {
-        bool has = coll_measure(&c, row, o, heard, result);
+        bool has = coll_measure(&c, row, o, gathered, result);
 
         if (c.graph)
             cudaGraphExecDestroy(c.graph);
         return has;
     };
     right = dev_run(&c.job, rows, n, DEV_SECONDS, &report, measure);
-    free(heard);
+    free(gathered);
     if (c.job.me == 0 && dev_report_close(&report))
         right = false;
     coll_free(&c);

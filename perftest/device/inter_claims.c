@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the tables of claims that follow the rows of internode: what is compared with what, and what is expected. */
+/* The tables of claims that follow the rows of internode: what is compared with what, and what is expected. */
 #include "perftest/device/internode.h"
 
 #include <string.h>
@@ -133,11 +133,11 @@ static void print_puts(FILE *to)
 }
 
 /* Ways of an alltoall, in the order of the table's columns. */
-static const struct way {
+static const struct method {
     const char *head, *name;
     int kind;
     enum dev_scope scope;
-} ways[] = {
+} methods[] = {
     {"k.put", "put and quiet in a kernel", INTER_KIND(INTER_ALLTOALL_PUT, 0), DEV_BLOCK},
     {"k.put_sig", "put_signal_nbi in a kernel", INTER_KIND(INTER_ALLTOALL_PUT_SIGNAL, 0), DEV_BLOCK},
     {"h.alltoall", "the host's alltoall", INTER_KIND(INTER_ALLTOALL, 0), DEV_HOST},
@@ -146,15 +146,15 @@ static const struct way {
     {"h.psig/host", "the host's put_signal", INTER_KIND(INTER_ALLTOALL_PUT_SIGNAL, 1), DEV_HOST},
     {"h.a2a/host", "the host's alltoall", INTER_KIND(INTER_ALLTOALL, 1), DEV_HOST},
 };
-enum { WAYS = sizeof ways / sizeof ways[0] };
+enum { METHODS = sizeof methods / sizeof methods[0] };
 
-/* Of a way, at some size, whatever the block's threads. */
-static const struct figure *find_way(const struct way *way, size_t size)
+/* Of a method, at some size, whatever the block's threads. */
+static const struct figure *method_figure(const struct method *method, size_t size)
 {
     for (int i = 0; i < n_figures; i++) {
         const struct dev_row *row = &figures[i].row;
 
-        if (row->kind == way->kind && row->scope == way->scope && row->size == size)
+        if (row->kind == method->kind && row->scope == method->scope && row->size == size)
             return &figures[i];
     }
     return NULL;
@@ -174,23 +174,23 @@ static size_t next_size(size_t size)
     return next;
 }
 
-/* The way's name and memory. */
-static const char *described(char *text, size_t size, const struct way *way)
+/* The method's name and memory. */
+static const char *described(char *text, size_t size, const struct method *method)
 {
-    snprintf(text, size, "%s (%s memory)", way->name, way->kind % 2 ? "host" : "device");
+    snprintf(text, size, "%s (%s memory)", method->name, method->kind % 2 ? "host" : "device");
     return text;
 }
 
 /* 1: `a` is ahead of `b` at the size; 0: it is not; -1: one of them is missing. */
-static int is_ahead(const struct way *a, const struct way *b, size_t size)
+static int is_ahead(const struct method *a, const struct method *b, size_t size)
 {
-    const struct figure *x = find_way(a, size), *y = find_way(b, size);
+    const struct figure *x = method_figure(a, size), *y = method_figure(b, size);
 
     return x && y ? x->us < y->us : -1;
 }
 
 /* From which size on `a` is ahead of `b`; or at which sizes, where not up to the largest. */
-static void print_ahead(FILE *to, const struct way *a, const struct way *b)
+static void print_ahead(FILE *to, const struct method *a, const struct method *b)
 {
     size_t from = 0;
     int compared = 0, ahead = 0;
@@ -220,12 +220,12 @@ static void print_ahead(FILE *to, const struct way *a, const struct way *b)
 static void print_alltoalls(FILE *to)
 {
     fprintf(to, "#\n# %-14s", "alltoall us");
-    for (int w = 0; w < WAYS; w++)
-        fprintf(to, " %11s", ways[w].head);
+    for (int w = 0; w < METHODS; w++)
+        fprintf(to, " %11s", methods[w].head);
     for (size_t size = next_size(0); size; size = next_size(size)) {
         fprintf(to, "\n# %-14zu", size);
-        for (int w = 0; w < WAYS; w++) {
-            const struct figure *f = find_way(&ways[w], size);
+        for (int w = 0; w < METHODS; w++) {
+            const struct figure *f = method_figure(&methods[w], size);
 
             if (f)
                 fprintf(to, " %11.2f", f->us);
@@ -236,10 +236,10 @@ static void print_alltoalls(FILE *to)
     fprintf(
         to,
         "\n# k.: called in a kernel; h.: by the host; …/host: to host memory, otherwise to device memory\n");
-    print_ahead(to, &ways[1], &ways[0]);
-    print_ahead(to, &ways[1], &ways[2]);
-    print_ahead(to, &ways[4], &ways[5]);
-    print_ahead(to, &ways[4], &ways[6]);
+    print_ahead(to, &methods[1], &methods[0]);
+    print_ahead(to, &methods[1], &methods[2]);
+    print_ahead(to, &methods[4], &methods[5]);
+    print_ahead(to, &methods[4], &methods[6]);
 }
 
 static void print_waits(FILE *to)

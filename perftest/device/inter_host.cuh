@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the rows of internode in which the host calls: the same puts, and alltoall. */
+/* The rows of internode in which the host makes the calls: the same puts, and alltoall. */
 #ifndef PERFTEST_DEVICE_INTER_HOST_CUH
 #define PERFTEST_DEVICE_INTER_HOST_CUH
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows the kernels of internode, each of one block. Iterations are numbered from 1 on, and signals are set to the
- * number. Iterations take the two halves of dest and of the signals in turn, and none begins before the one two before
- * it was seen by its receivers: so no word is set twice at a time, and no data is overwritten that somebody looks at.
+ * The kernels of internode, each of one block. Iterations are numbered from 1 on, and signals are set to the number.
+ * Iterations take the two halves of dest and of the signals in turn, and none begins before the one two before it was
+ * seen by its receivers: so no word is set twice at a time, and no data is overwritten that somebody looks at.
  */
 #ifndef PERFTEST_DEVICE_INTER_KERNELS_CUH
 #define PERFTEST_DEVICE_INTER_KERNELS_CUH
@@ -101,7 +101,7 @@ template <int ORDER> static __device__ void inter_order_put(const struct inter_a
 }
 
 /* What follows a batch, by one thread behind a barrier. */
-template <int ORDER> static __device__ void inter_order_tell(const struct inter_args &a, uint64_t number)
+template <int ORDER> static __device__ void inter_order_signal(const struct inter_args &a, uint64_t number)
 {
     if (ORDER == INTER_ORDER_FENCE)
         PERF_ONE(fence)();
@@ -128,7 +128,7 @@ template <int ORDER> static __device__ void inter_order_send(const struct inter_
             inter_order_put<ORDER>(a, number, k);
         __syncthreads();
         if (threadIdx.x == 0 && (ORDER != INTER_ORDER_NONE || number == last))
-            inter_order_tell<ORDER>(a, number);
+            inter_order_signal<ORDER>(a, number);
     }
     if (threadIdx.x == 0)
         PERF_ONE(signal_wait_until)(inter_ack(a, last), PERF_GE, last);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a row of internode is measured: memory, launches, their number, the data. All PEs call everything. */
+/*
+ * Measures a row of internode: its memory, the launches and their number, the check of its data. All PEs call
+ * everything.
+ */
 #ifndef PERFTEST_DEVICE_INTER_MEASURE_CUH
 #define PERFTEST_DEVICE_INTER_MEASURE_CUH
 
@@ -62,14 +65,14 @@ static void inter_prepare(struct inter *p, const struct dev_row *row)
 {
     size_t len = sizeof *p->flag[0] * INTER_FLAG_WORDS;
 
-    dev_meet();
+    dev_sync();
     if (inter_in_host(row))
         memset(p->flag[1], 0, len);
     else
         dev_cuda(cudaMemset(p->flag[0], 0, len), "cudaMemset");
     dev_cuda(cudaMemset(p->wrong, 0, sizeof *p->wrong), "cudaMemset");
     p->iterations = 0;
-    dev_meet();
+    dev_sync();
 }
 
 /* us of the kernel. */
@@ -95,7 +98,7 @@ static double inter_launch(struct inter *p, const struct dev_row *row, inter_ker
 
     a.checks = checks;
     p->iterations += (uint64_t)n;
-    dev_meet();
+    dev_sync();
     if (!inter_takes_part(p, row))
         return 0;
     return kernel ? inter_kernel_run(p, row, kernel, a) : inter_host_run(a, inter_what(row));
@@ -114,33 +117,33 @@ static double inter_check(struct inter *p, const struct dev_row *row, inter_kern
     if (group == INTER_PUTS && !kernel)
         inter_fill_window<<<1, INTER_THREADS>>>(a, number);
     us = inter_launch(p, row, kernel, 1, true);
-    dev_meet();
+    dev_sync();
     if (group == INTER_ALLTOALLS)
         inter_compare_alltoall<<<1, INTER_THREADS>>>(a, number);
     if (group == INTER_PUTS && a.me == a.npes - 1)
         inter_compare_window<<<1, INTER_THREADS>>>(a, number);
-    dev_meet();
+    dev_sync();
     return us;
 }
 
 /* The figure that counts: PE 0's, or the largest. */
-static double inter_counts(const struct inter *p, const struct dev_row *row, const double *heard, int i)
+static double inter_counts(const struct inter *p, const struct dev_row *row, const double *gathered, int i)
 {
-    double most = heard[i];
+    double most = gathered[i];
 
     for (int pe = 1; pe < p->job.npes && inter_kinds[row->kind].flags & DEV_SLOWEST; pe++)
-        most = heard[(size_t)pe * DEV_FIGURES + i] > most ? heard[(size_t)pe * DEV_FIGURES + i] : most;
+        most = gathered[(size_t)pe * DEV_FIGURES + i] > most ? gathered[(size_t)pe * DEV_FIGURES + i] : most;
     return most;
 }
 
 /* Iterations of a launch, and launches that fit the row's time: the same on all PEs. */
 static long inter_plan(struct inter *p, const struct dev_row *row, inter_kernel *kernel, const struct dev_options *o,
-                       double *heard, long *samples)
+                       double *gathered, long *samples)
 {
     double last = 0;
     auto time = [&](long count, double us) {
-        dev_exchange(&p->job, &us, 1, heard);
-        last = inter_counts(p, row, heard, 0) / (double)count;
+        dev_exchange(&p->job, &us, 1, gathered);
+        last = inter_counts(p, row, gathered, 0) / (double)count;
         return last * (double)count;
     };
     long n;
@@ -176,24 +179,24 @@ static double inter_wrong(const struct inter *p)
     return wrong;
 }
 
-static bool inter_all_right(const struct inter *p, const double *heard, int i)
+static bool inter_all_right(const struct inter *p, const double *gathered, int i)
 {
     bool right = true;
 
     for (int pe = 0; pe < p->job.npes; pe++)
-        right = right && heard[(size_t)pe * DEV_FIGURES + i] == 0;
+        right = right && gathered[(size_t)pe * DEV_FIGURES + i] == 0;
     return right;
 }
 
 /* Measures the row. PE 0's to report: `result`, and the waits of its kernels per put, below 0: none are counted. */
 static void inter_measure(struct inter *p, const struct dev_row *row, inter_kernel *kernel,
-                          const struct dev_options *o, double *heard, struct dev_result *result, double *waits)
+                          const struct dev_options *o, double *gathered, struct dev_result *result, double *waits)
 {
     double figures[DEV_FIGURES], before, puts = (double)inter_puts(row, p->job.npes);
     long n, samples;
 
     inter_prepare(p, row);
-    n = inter_plan(p, row, kernel, o, heard, &samples);
+    n = inter_plan(p, row, kernel, o, gathered, &samples);
     for (long i = 0; i < o->perf.warmup; i++)
         inter_launch(p, row, kernel, n, false);
     before = inter_waits();
@@ -203,10 +206,10 @@ static void inter_measure(struct inter *p, const struct dev_row *row, inter_kern
     for (int i = 1; i < INTER_CHECKS; i++)
         inter_check(p, row, kernel);
     figures[samples] = inter_wrong(p);
-    dev_exchange(&p->job, figures, (int)samples + 1, heard);
-    result->right = inter_all_right(p, heard, (int)samples);
+    dev_exchange(&p->job, figures, (int)samples + 1, gathered);
+    result->right = inter_all_right(p, gathered, (int)samples);
     for (long i = 0; i < samples; i++)
-        figures[i] = inter_counts(p, row, heard, (int)i);
+        figures[i] = inter_counts(p, row, gathered, (int)i);
     perf_stats_from(&result->us, figures, samples);
     result->samples = samples;
     result->iterations = n;

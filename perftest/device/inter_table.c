@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the kinds of rows of internode, and their usual scopes, sizes and grids. */
+/* The kinds of rows of internode, and their default scopes, sizes and grids. */
 #include "perftest/device/internode.h"
 
 /* clang-format off */

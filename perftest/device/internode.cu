@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what it costs kernels to reach PEs of other hosts, by the proxy, as rows and as claims: what order costs,
- * blocking calls, an alltoall by kernels or by the host, and waiting by the library or by a loop that acquires.
+ * Measures what it costs kernels to reach PEs of other hosts by the proxy, as rows and as claims: ordering, blocking
+ * calls, an alltoall by kernels or by the host, and waiting by the library or by a loop that acquires.
  */
 #include "perftest/device/inter_measure.cuh"
 
@@ -85,7 +85,7 @@ static int inter_allocate(struct inter *p, const struct dev_row *rows, int n)
 
 static void inter_free(struct inter *p)
 {
-    dev_meet();
+    dev_sync();
     for (int m = 1; m >= 0; m--) {
         void (*release)(void *) = m ? shmem_free : shmemx_free_device;
 
@@ -114,14 +114,14 @@ static double inter_machine()
 }
 
 /* How PE 0 reaches the last PE, in words; all PEs ask. */
-static const char *inter_hosts(struct inter *p, double *heard)
+static const char *inter_hosts(struct inter *p, double *gathered)
 {
     double machine = inter_machine();
 
-    dev_exchange(&p->job, &machine, 1, heard);
+    dev_exchange(&p->job, &machine, 1, gathered);
     if (shmem_ptr(p->dest[0], p->peer))
         return "on one host, by stores of the GPU and not by the proxy";
-    return machine != 0 && heard[0] == heard[(size_t)(p->job.npes - 1) * DEV_FIGURES]
+    return machine != 0 && gathered[0] == gathered[(size_t)(p->job.npes - 1) * DEV_FIGURES]
                ? "between emulated hosts: shows protocol, not PCIe or NIC behaviour"
                : "between hosts";
 }
@@ -132,7 +132,7 @@ static int inter_main(const struct dev_row *rows, int n, const struct dev_option
     struct inter p = {};
     struct perf_report report = {};
     const char *hosts;
-    double *heard;
+    double *gathered;
     bool right;
 
     if (perf_start(gpus))
@@ -145,17 +145,17 @@ static int inter_main(const struct dev_row *rows, int n, const struct dev_option
         perf_stop();
         return 2;
     }
-    heard = (double *)calloc((size_t)p.job.npes * DEV_FIGURES, sizeof *heard);
-    if (!heard || inter_allocate(&p, rows, n))
+    gathered = (double *)calloc((size_t)p.job.npes * DEV_FIGURES, sizeof *gathered);
+    if (!gathered || inter_allocate(&p, rows, n))
         perf_fail();
-    hosts = inter_hosts(&p, heard);
+    hosts = inter_hosts(&p, gathered);
     if (p.job.me == 0 &&
         dev_report_open(&report, o, "warpshmem", perf_transport(p.dest[0], p.peer), hosts, p.job.npes))
         perf_fail();
     auto measure = [&](const struct dev_row *row, struct dev_result *result) {
         double waits;
 
-        inter_measure(&p, row, inter_kernels[inter_what(row)][row->scope], o, heard, result, &waits);
+        inter_measure(&p, row, inter_kernels[inter_what(row)][row->scope], o, gathered, result, &waits);
         inter_claims_keep(row, result->us.p50, waits);
         return true;
     };
@@ -164,7 +164,7 @@ static int inter_main(const struct dev_row *rows, int n, const struct dev_option
         inter_claims_print(report.table);
     if (p.job.me == 0 && dev_report_close(&report))
         right = false;
-    free(heard);
+    free(gathered);
     inter_free(&p);
     perf_stop();
     return right ? 0 : 1;

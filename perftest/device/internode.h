@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what each kind of row of internode measures, and keeps figures for the tables of claims after the rows. */
+/* What each kind of row of internode measures, and the figures kept for the tables of claims after the rows. */
 #ifndef PERFTEST_DEVICE_INTERNODE_H
 #define PERFTEST_DEVICE_INTERNODE_H
 

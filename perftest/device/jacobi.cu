@@ -85,7 +85,7 @@ static int jacobi_allocate(struct jacobi *j, size_t len, int gpus)
                       len);
         return -1;
     }
-    j->heard = (double *)calloc((size_t)j->job.npes * DEV_FIGURES, sizeof *j->heard);
+    j->gathered = (double *)calloc((size_t)j->job.npes * DEV_FIGURES, sizeof *j->gathered);
     j->sharing = (j->job.npes + gpus - 1) / gpus;
     dev_cuda(cudaGetDevice(&gpu), "cudaGetDevice");
     dev_cuda(cudaDeviceGetAttribute(&j->sms, cudaDevAttrMultiProcessorCount, gpu), "multiprocessors");
@@ -100,7 +100,7 @@ static int jacobi_allocate(struct jacobi *j, size_t len, int gpus)
 
 static void jacobi_free(struct jacobi *j)
 {
-    dev_meet();
+    dev_sync();
     jacobi_close();
     perf_free(j->memory);
     dev_job_close(&j->job);
@@ -108,7 +108,7 @@ static void jacobi_free(struct jacobi *j)
         cudaEventDestroy(event);
     for (cudaStream_t stream : {j->edges, j->inside, j->sums})
         cudaStreamDestroy(stream);
-    free(j->heard);
+    free(j->gathered);
 }
 
 /* The largest figure of all PEs. */
@@ -117,7 +117,7 @@ static double jacobi_slowest(const struct jacobi *j, int i)
     double most = 0;
 
     for (int pe = 0; pe < j->job.npes; pe++) {
-        double figure = j->heard[(size_t)pe * DEV_FIGURES + i];
+        double figure = j->gathered[(size_t)pe * DEV_FIGURES + i];
         most = figure > most ? figure : most;
     }
     return most;
@@ -139,7 +139,7 @@ static bool jacobi_prepare(struct jacobi *j, const struct dev_row *row)
         jacobi_first(j);
         lacks = row->scope == DEV_GRAPH && !jacobi_capture(j);
     }
-    dev_exchange(&j->job, &lacks, 1, j->heard);
+    dev_exchange(&j->job, &lacks, 1, j->gathered);
     return jacobi_slowest(j, 0) == 0;
 }
 
@@ -156,7 +156,7 @@ static void jacobi_measure(struct jacobi *j, const struct jacobi_options *o, str
     for (long i = 0; i < o->dev.perf.samples; i++)
         figures[i] = jacobi_go(j) * 1e6 / j->iterations;
     figures[o->dev.perf.samples] = o->unchecked ? 0 : jacobi_wrong(serial, j);
-    dev_exchange(&j->job, figures, (int)o->dev.perf.samples + 1, j->heard);
+    dev_exchange(&j->job, figures, (int)o->dev.perf.samples + 1, j->gathered);
     result->right = jacobi_slowest(j, (int)o->dev.perf.samples) == 0;
     for (long i = 0; i < o->dev.perf.samples; i++)
         figures[i] = jacobi_slowest(j, (int)i);

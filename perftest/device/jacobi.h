@@ -11,7 +11,7 @@ enum { JACOBI_SIDE_MAX = 1 << 20, JACOBI_ITERATIONS_MAX = 1 << 20 };
 
 struct jacobi_options {
     struct dev_options dev; /* perf.batch: iterations of a run */
-    long nx, ny;            /* 0: the usual ones */
+    long nx, ny;            /* 0: the defaults */
     long norm;              /* every so many iterations */
     bool unchecked;
     const char *csv;

@@ -98,7 +98,7 @@ static __device__ void jacobi_send(const struct jacobi_args &a, int k, int numbe
 }
 
 /* This PE's sum of iteration k, which is over, to all; by one block. */
-static __device__ void jacobi_tell(const struct jacobi_args &a, int k)
+static __device__ void jacobi_signal(const struct jacobi_args &a, int k)
 {
     int n = jacobi_norm_of(k, a.norm);
 
@@ -107,7 +107,7 @@ static __device__ void jacobi_tell(const struct jacobi_args &a, int k)
 }
 
 /* All PEs' sums of iteration k, awaited and added; by the same block. */
-static __device__ void jacobi_hear(const struct jacobi_args &a, int k)
+static __device__ void jacobi_await(const struct jacobi_args &a, int k)
 {
     int n = jacobi_norm_of(k, a.norm);
 
@@ -131,7 +131,7 @@ static __device__ void jacobi_step(const struct jacobi_args &a, int k)
     double sum = 0;
 
     if (tells)
-        jacobi_tell(a, k - 1);
+        jacobi_signal(a, k - 1);
 #pragma unroll 1
     for (; number < edges; number += gridDim.x) {
         sum += jacobi_inner(a.grid, k, number);
@@ -142,7 +142,7 @@ static __device__ void jacobi_step(const struct jacobi_args &a, int k)
         sum += jacobi_inner(a.grid, k, number);
     jacobi_account(a, k, sum);
     if (tells)
-        jacobi_hear(a, k - 1);
+        jacobi_await(a, k - 1);
     if (blockIdx.x == 0 && threadIdx.x < 2)
         PERF_ONE(signal_wait_until)(a.arrived + threadIdx.x, PERF_GE, (uint64_t)(k + 1) * a.grid.across);
 }
@@ -162,16 +162,16 @@ JACOBI_KERNEL jacobi_persistent(struct jacobi_args a, int iterations)
         grid.sync();
     }
     if (blockIdx.x == 0) {
-        jacobi_tell(a, iterations - 1);
-        jacobi_hear(a, iterations - 1);
+        jacobi_signal(a, iterations - 1);
+        jacobi_await(a, iterations - 1);
     }
 }
 
 /* The sum of the last iteration, after jacobi_nbi. */
 static __global__ void jacobi_last(struct jacobi_args a, int iterations)
 {
-    jacobi_tell(a, iterations - 1);
-    jacobi_hear(a, iterations - 1);
+    jacobi_signal(a, iterations - 1);
+    jacobi_await(a, iterations - 1);
 }
 
 #endif

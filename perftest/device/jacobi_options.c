@@ -107,7 +107,7 @@ int jacobi_options_parse(struct jacobi_options *o, int argc, char **argv)
 
 int jacobi_rows_expand(struct dev_row *rows, const struct jacobi_options *o)
 {
-    static const int usual[] = {4096, 16384};
+    static const int default_nx[] = {4096, 16384};
     int sizes = o->nx || o->ny ? 1 : 2, n = 0;
 
     for (int s = 0; s < sizes; s++)
@@ -116,7 +116,7 @@ int jacobi_rows_expand(struct dev_row *rows, const struct jacobi_options *o)
             memset(&row, 0, sizeof row);
             row.kind = forms[f].kind;
             row.scope = forms[f].scope;
-            row.size = (size_t)(o->nx ? o->nx : o->ny ? o->ny : usual[s]);
+            row.size = (size_t)(o->nx ? o->nx : o->ny ? o->ny : default_nx[s]);
             row.blocks = o->ny ? (int)o->ny : (int)row.size;
             row.threads = (int)o->dev.perf.batch;
             if (dev_row_wanted(&row, &o->dev) && possible(&row, (int)o->dev.pes))

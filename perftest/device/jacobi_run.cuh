@@ -18,7 +18,7 @@ struct jacobi {
     struct dev_job job;
     int sms, sharing; /* of the GPU; PEs on it */
     char *memory;     /* symmetric: of the largest row */
-    double *heard;    /* DEV_FIGURES of every PE */
+    double *gathered;    /* DEV_FIGURES of every PE */
     cudaStream_t edges, inside, sums;
     cudaEvent_t edges_done, inside_done, sums_done;
     /* of the row: */
@@ -180,7 +180,7 @@ static void jacobi_reset(struct jacobi *j)
     dev_cuda(cudaMemset(a->changed, 0, j->count * sizeof *a->changed), "cudaMemset");
     dev_cuda(cudaMemset(a->norms, 0, j->count * sizeof *a->norms), "cudaMemset");
     dev_cuda(cudaMemset(a->told, 0xff, (size_t)j->count * a->npes * sizeof *a->told), "cudaMemset");
-    dev_meet();
+    dev_sync();
 }
 
 /* One run from the start; seconds until all PEs have ended. */

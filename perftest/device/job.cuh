@@ -42,7 +42,7 @@ static void dev_cuda(cudaError_t status, const char *what)
     _exit(1);
 }
 
-static void dev_meet()
+static void dev_sync()
 {
     dev_cuda(cudaDeviceSynchronize(), "a kernel");
     perf_barrier();
@@ -62,15 +62,15 @@ static void dev_job_close(struct dev_job *job)
     cudaFree(job->mine);
 }
 
-/* Every PE's `count` figures, for all: heard[pe * DEV_FIGURES + i]. */
-static void dev_exchange(struct dev_job *job, const double *figures, int count, double *heard)
+/* Every PE's `count` figures, for all: gathered[pe * DEV_FIGURES + i]. */
+static void dev_exchange(struct dev_job *job, const double *figures, int count, double *gathered)
 {
-    dev_meet();
+    dev_sync();
     dev_cuda(cudaMemcpy(job->mine, figures, count * sizeof *figures, cudaMemcpyHostToDevice),
              "copy to the GPU");
-    perf_spread(job->figures, job->mine, count, DEV_FIGURES);
-    dev_meet();
-    dev_cuda(cudaMemcpy(heard, job->figures, sizeof *heard * job->npes * DEV_FIGURES, cudaMemcpyDeviceToHost),
+    perf_figures_share(job->figures, job->mine, count, DEV_FIGURES);
+    dev_sync();
+    dev_cuda(cudaMemcpy(gathered, job->figures, sizeof *gathered * job->npes * DEV_FIGURES, cudaMemcpyDeviceToHost),
              "copy from the GPU");
 }
 

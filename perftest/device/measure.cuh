@@ -42,9 +42,9 @@ static __global__ void p2p_compare(const char *at, size_t len, size_t skew, unsi
 }
 
 /* The larger figure of the two PEs. */
-static double p2p_time(const struct p2p *p, const double *heard, int i)
+static double p2p_time(const struct p2p *p, const double *gathered, int i)
 {
-    double first = heard[i], last = heard[(size_t)(p->job.npes - 1) * DEV_FIGURES + i];
+    double first = gathered[i], last = gathered[(size_t)(p->job.npes - 1) * DEV_FIGURES + i];
 
     return first > last ? first : last;
 }
@@ -102,14 +102,14 @@ static struct p2p_args p2p_arguments(const struct p2p *p, const struct dev_row *
 /* Fills the source, clears the target and the flags. */
 static void p2p_prepare(struct p2p *p, const struct dev_row *row)
 {
-    dev_meet();
+    dev_sync();
     p2p_fill<<<264, 512>>>(p->source, p2p_span(row) + 16, p->job.me + 1);
     dev_cuda(cudaMemset(p->dest, 0, p2p_span(row) + 16), "cudaMemset");
     dev_cuda(cudaMemset(p->flag, 0, sizeof *p->flag * P2P_FLAGS * P2P_FLAG_WORDS), "cudaMemset");
     dev_cuda(cudaMemset(p->local, 0, sizeof *p->local), "cudaMemset");
     dev_cuda(cudaMemset(p->wrong, 0, sizeof *p->wrong), "cudaMemset");
     p->iterations = 0;
-    dev_meet();
+    dev_sync();
 }
 
 /* One launch of n iterations on the PEs that the row has: us in all, 0 for a PE without a part. */
@@ -122,7 +122,7 @@ static double p2p_launch(struct p2p *p, const struct dev_row *row, p2p_kernel *k
     a.n = n;
     a.first = p->iterations;
     p->iterations += (uint64_t)n;
-    dev_meet();
+    dev_sync();
     if (p->job.me != 0 && !(flags & P2P_BOTH && p->takes_part))
         return 0;
     dev_cuda(cudaEventRecord(p->begin), "cudaEventRecord");
@@ -143,7 +143,7 @@ static double p2p_wrong(struct p2p *p, const struct dev_row *row)
                                               : p->job.me == p->job.npes - 1;
     unsigned wrong = 0;
 
-    dev_meet();
+    dev_sync();
     if (kind->data == P2P_NO_DATA || !here)
         return 0;
     p2p_compare<<<264, 512>>>(p->dest, p2p_span(row), kind->skew, p->peer + 1, p->wrong);
@@ -155,7 +155,7 @@ static double p2p_wrong(struct p2p *p, const struct dev_row *row)
 static void p2p_measure(struct p2p *p, const struct dev_row *row, p2p_kernel *kernel, const struct dev_options *o,
                         struct dev_result *result)
 {
-    double figures[DEV_FIGURES], *heard = (double *)calloc((size_t)p->job.npes * DEV_FIGURES, sizeof *heard);
+    double figures[DEV_FIGURES], *gathered = (double *)calloc((size_t)p->job.npes * DEV_FIGURES, sizeof *gathered);
     long n;
 
     p2p_prepare(p, row);
@@ -163,19 +163,19 @@ static void p2p_measure(struct p2p *p, const struct dev_row *row, p2p_kernel *ke
     n = o->perf.batch ? o->perf.batch : dev_calibrate([&](long count) {
         double us = p2p_launch(p, row, kernel, count);
 
-        dev_exchange(&p->job, &us, 1, heard);
-        return p2p_time(p, heard, 0);
+        dev_exchange(&p->job, &us, 1, gathered);
+        return p2p_time(p, gathered, 0);
     });
     for (long i = 0; i < o->perf.warmup; i++)
         p2p_launch(p, row, kernel, n);
     for (long i = 0; i < o->perf.samples; i++)
         figures[i] = p2p_launch(p, row, kernel, n) / (double)n;
     figures[o->perf.samples] = p2p_wrong(p, row);
-    dev_exchange(&p->job, figures, (int)o->perf.samples + 1, heard);
-    result->right = p2p_time(p, heard, (int)o->perf.samples) == 0;
+    dev_exchange(&p->job, figures, (int)o->perf.samples + 1, gathered);
+    result->right = p2p_time(p, gathered, (int)o->perf.samples) == 0;
     for (long i = 0; i < o->perf.samples; i++)
-        figures[i] = p2p_kinds[row->kind].flags & DEV_SLOWEST ? p2p_time(p, heard, (int)i) : heard[i];
-    free(heard);
+        figures[i] = p2p_kinds[row->kind].flags & DEV_SLOWEST ? p2p_time(p, gathered, (int)i) : gathered[i];
+    free(gathered);
     perf_stats_from(&result->us, figures, o->perf.samples);
     result->samples = o->perf.samples;
     result->iterations = n;

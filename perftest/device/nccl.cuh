@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * NCCL under the names by which device programs start a library and take memory. PERF_NCCL says in which of
- * its ways, as words in any order: window (buffers in registered symmetric windows), native (ncclAlltoAll
+ * its modes, as words in any order: window (buffers in registered symmetric windows), native (ncclAlltoAll
  * instead of grouped sends and receives), copy (the copy engines, no thread block, where they can).
  */
 #ifndef PERFTEST_DEVICE_NCCL_CUH
@@ -46,17 +46,17 @@ static void perf_nccl_must(ncclResult_t result, const char *what)
     _exit(1);
 }
 
-/* PERF_NCCL's words; 0, or -1 after a line if this NCCL has no such way. */
-static int perf_nccl_ways()
+/* PERF_NCCL's words; 0, or -1 after a line if this NCCL has no such mode. */
+static int perf_nccl_modes()
 {
-    const char *ways = getenv("PERF_NCCL") ? getenv("PERF_NCCL") : "";
+    const char *modes = getenv("PERF_NCCL") ? getenv("PERF_NCCL") : "";
 
-    perf_nccl.window = strstr(ways, "window") != NULL;
-    perf_nccl.native = strstr(ways, "native") != NULL;
-    perf_nccl.copy = strstr(ways, "copy") != NULL;
+    perf_nccl.window = strstr(modes, "window") != NULL;
+    perf_nccl.native = strstr(modes, "native") != NULL;
+    perf_nccl.copy = strstr(modes, "copy") != NULL;
     if ((NCCL_VERSION_CODE < 22700 && perf_nccl.window) ||
         (NCCL_VERSION_CODE < 22800 && (perf_nccl.native || perf_nccl.copy))) {
-        fprintf(stderr, "%s: NCCL %d has no '%s'\n", dev_table.name, NCCL_VERSION_CODE, ways);
+        fprintf(stderr, "%s: NCCL %d has no '%s'\n", dev_table.name, NCCL_VERSION_CODE, modes);
         return -1;
     }
     return 0;
@@ -68,7 +68,7 @@ static int perf_start(int gpus)
     struct perf_place *place = &perf_nccl.place;
     ncclUniqueId id = {};
 
-    if (perf_nccl_ways())
+    if (perf_nccl_modes())
         return -1;
     if (!perf_placed(place))
         *place = perf_place{0, 1, "/dev/null"};
@@ -132,7 +132,7 @@ static void perf_barrier()
         perf_fail();
 }
 
-static void perf_spread(double *figures, const double *mine, int count, int stride)
+static void perf_figures_share(double *figures, const double *mine, int count, int stride)
 {
     size_t len = count * sizeof *mine;
 

@@ -91,7 +91,7 @@ static void p2p_free(struct p2p *p)
 {
     void *symmetric[] = {p->flag, p->dest, p->source};
 
-    dev_meet();
+    dev_sync();
     for (void *memory : symmetric)
         perf_free(memory);
     dev_job_close(&p->job);

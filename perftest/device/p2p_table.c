@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds of rows of p2p, and their usual scopes, sizes and grids. */
+/* The kinds of rows of p2p, and their default scopes, sizes and grids. */
 #include "perftest/device/p2p.h"
 
 /* clang-format off */

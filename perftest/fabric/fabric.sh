@@ -36,42 +36,42 @@ over()
     esac
 }
 
-roads='tcp shm'
+paths='tcp shm'
 if [ ! -e "$top_builddir/emulator/.libs/libefa-emulator.so" ]; then
     tap_skip "the emulated device" "the emulator is not built (libibverbs-dev)"
 else
     case ${WSH_TEST_VARIANT:-clang} in
-        clang) roads='tcp shm efa efa-direct unnamed' ;;
+        clang) paths='tcp shm efa efa-direct unnamed' ;;
         *) tap_skip "the emulated device" "a preloaded library does not go with $WSH_TEST_VARIANT" ;;
     esac
 fi
-for road in $roads; do
-    over "$road"
+for path in $paths; do
+    over "$path"
     # shellcheck disable=SC2086
     {
         run_job 60 "$oshrun" $launch -n 2 "$(fabric sendrecv)" $short -W 8 $provider -s 8,5000,300000
-        right "sendrecv, $road" 12
+        right "sendrecv, $path" 12
         [ "$status" != 77 ] || continue
         run_job 60 "$oshrun" $launch -n 2 "$(fabric write)" $short -W 8 $provider -s 8,5000,300000
-        right "write, $road" 12
+        right "write, $path" 12
         run_job 60 "$oshrun" $launch -n 3 "$(fabric all2all)" $short $provider -s 8,5000,300000
-        right "all2all of 3, $road" 6
+        right "all2all of 3, $path" 6
     }
-    case $road in tcp | shm) continue ;; esac
+    case $path in tcp | shm) continue ;; esac
     for policy in split roundrobin; do
         nics="--nics 4 --policy $policy -s 8,600001"
         # shellcheck disable=SC2086
         {
             run_job 60 "$oshrun" $launch -n 2 "$(fabric sendrecv)" $short -W 8 $provider $nics
-            right "sendrecv, $road, 4 NICs, $policy" 8
+            right "sendrecv, $path, 4 NICs, $policy" 8
             run_job 60 "$oshrun" $launch -n 2 "$(fabric write)" $short -W 8 $provider $nics
-            right "write, $road, 4 NICs, $policy" 8
+            right "write, $path, 4 NICs, $policy" 8
             run_job 60 "$oshrun" $launch -n 4 "$(fabric all2all)" $short $provider $nics
-            right "all2all of 4, $road, 4 NICs, $policy" 4
+            right "all2all of 4, $path, 4 NICs, $policy" 4
         }
     done
 done
-case $roads in *unnamed*)
+case $paths in *unnamed*)
     run_job 60 "$oshrun" --emulate-efa=p4d -n 2 "$(fabric write)" -n 2 -w 0 -k 1 -s 8 -m write --nics all --policy split
     tap_check "without a name: all NICs that say their speed" grep -q ', efa (efa[^)]*), 4 NICs, split' "$out"
     tap_check "with the share of the bus" sh -c "tail -n 1 '$out' | awk '{ exit !(\$10 ~ /^[0-9.]+\$/) }'"

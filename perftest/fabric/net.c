@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how the NICs of all processes come together, and where messages lie in their memory. */
+/* Connects the NICs of all processes and lays out their memory of messages. */
 #define _GNU_SOURCE
 #include "perftest/fabric/net.h"
 
@@ -12,14 +12,14 @@ enum { NAME_MAX_LEN = 128, LINE = 64, SLOTS_MAX = 512, SLOTS_MIN = 2 };
 #define INBOX_WANTED \
     ((size_t)64 << 20) /* bytes of receives, unless messages are so large that few would fit */
 
-/* What others have to know of a rail. */
+/* What the other processes need to reach a rail of this one. */
 struct contact {
     char name[NAME_MAX_LEN];
     size_t message_max;
     uint64_t base, key;
 };
 
-struct card {
+struct contacts {
     int n_rails;
     struct contact rail[FAB_RAILS_MAX];
 };
@@ -104,13 +104,13 @@ static void register_memory(struct fab_net *net, struct fab_rail *rail, struct c
     mine->base = rail->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)net->memory : 0;
 }
 
-static void insert_peers(struct fab_net *net, const struct card *cards)
+static void insert_peers(struct fab_net *net, const struct contacts *all)
 {
     for (int r = 0; r < net->n_rails; r++) {
         struct fab_rail *rail = &net->rails[r];
 
         for (int i = 0; i < net->boot.n; i++) {
-            const struct contact *theirs = &cards[i].rail[r];
+            const struct contact *theirs = &all[i].rail[r];
             int n = i == net->boot.me ? 1 : fi_av_insert(rail->av, theirs->name, 1, &rail->addr[i], 0, NULL);
 
             fab_must(rail, n == 1 ? 0 : n < 0 ? n : -FI_EADDRNOTAVAIL, "fi_av_insert");
@@ -138,22 +138,22 @@ static void post_receives(struct fab_net *net)
     }
 }
 
-/* How many NICs, and how long a message may be, is what the weakest process has. */
-static void agree(struct fab_net *net, struct card *cards)
+/* Exchanges the contacts of all processes. The least capable one limits the number of NICs and the message length. */
+static void contacts_exchange(struct fab_net *net, struct contacts *all)
 {
-    struct card mine = {.n_rails = net->n_rails};
+    struct contacts mine = {.n_rails = net->n_rails};
     size_t message_max = SIZE_MAX, rx_size = SIZE_MAX;
 
     for (int r = 0; r < net->n_rails; r++)
         mine.rail[r].message_max = net->rails[r].message_max;
-    fab_boot_share(&net->boot, &mine, sizeof(mine), cards);
+    fab_boot_share(&net->boot, &mine, sizeof(mine), all);
     for (int i = 0; i < net->boot.n; i++) {
-        if (cards[i].n_rails != net->n_rails)
-            fab_fail("process %d has %d NICs, and process %d has %d; give --nics", i, cards[i].n_rails,
+        if (all[i].n_rails != net->n_rails)
+            fab_fail("process %d has %d NICs, and process %d has %d; give --nics", i, all[i].n_rails,
                      net->boot.me, net->n_rails);
         for (int r = 0; r < net->n_rails; r++)
-            if (cards[i].rail[r].message_max < message_max)
-                message_max = cards[i].rail[r].message_max;
+            if (all[i].rail[r].message_max < message_max)
+                message_max = all[i].rail[r].message_max;
     }
     for (int r = 0; r < net->n_rails; r++)
         if (net->rails[r].info->rx_attr->size < rx_size)
@@ -162,14 +162,14 @@ static void agree(struct fab_net *net, struct card *cards)
     map_memory(net);
     for (int r = 0; r < net->n_rails; r++)
         register_memory(net, &net->rails[r], &mine.rail[r]);
-    fab_boot_share(&net->boot, &mine, sizeof(mine), cards);
+    fab_boot_share(&net->boot, &mine, sizeof(mine), all);
 }
 
 bool fab_net_open(struct fab_net *net, size_t max_len)
 {
-    struct card *cards = calloc((size_t)net->boot.n, sizeof(*cards));
+    struct contacts *all = calloc((size_t)net->boot.n, sizeof(*all));
 
-    if (!cards)
+    if (!all)
         fab_fail("no memory for the addresses of %d processes", net->boot.n);
     net->max_len = round_up(max_len, 4096);
     if (!fab_rails_choose(net)) {
@@ -178,14 +178,14 @@ bool fab_net_open(struct fab_net *net, size_t max_len)
                 "skip: no libfabric provider or fabric '%s' of reliable datagrams with remote memory "
                 "access and immediate data; fi_info lists them",
                 net->opts->common.provider);
-        free(cards);
+        free(all);
         return false;
     }
     for (int r = 0; r < net->n_rails; r++)
         fab_rail_open(net, &net->rails[r]);
-    agree(net, cards);
-    insert_peers(net, cards);
-    free(cards);
+    contacts_exchange(net, all);
+    insert_peers(net, all);
+    free(all);
     post_receives(net);
     fab_boot_barrier(&net->boot);
     net->boot.serve = fab_serve;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how messages are cut over the NICs, started, and counted when they complete or arrive. */
+/* Cuts messages over the NICs, starts them, and counts them when they complete or arrive. */
 #include "perftest/fabric/net.h"
 
 #include <sched.h>

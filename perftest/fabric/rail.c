@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows which NICs a test takes, by what they can do, and how the libfabric objects of one are opened. */
+/* Selects a test's NICs by what they can do, and opens the libfabric objects of each. */
 #include "perftest/fabric/net.h"
 
 #include <arpa/inet.h>

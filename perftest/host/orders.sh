@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Every order of puts, and both ways to wait, on every road: right data, and the ratios in the end. Then intranode: one
-# table of the roads of one host; nics; and collectives beside the copies that they have to make.
+# Every order of puts, and both methods to wait, on every path: right data, and the ratios in the end. Then intranode:
+# one table of the paths of one host; nics; and collectives beside the copies that they have to make.
 # timeout: 400
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -10,27 +10,27 @@ orders=$(test_program perftest/orders)
 short='-n 2 -w 1 -k 1 -W 8 -s 8,8k'
 SHMEM_SYMMETRIC_SIZE=64M EFA_EMULATOR_QUIET=1
 export SHMEM_SYMMETRIC_SIZE EFA_EMULATOR_QUIET
-roads='local shm tcp'
+paths='local shm tcp'
 why="a preloaded library does not go with ${WSH_TEST_VARIANT:-clang}"
 [ -e "$top_builddir/emulator/.libs/libefa-emulator.so" ] || why="the emulator is not built (libibverbs-dev)"
 case ${WSH_TEST_VARIANT:-clang}$why in
-    clang"a preloaded"*) roads='local shm tcp efa' ;;
+    clang"a preloaded"*) paths='local shm tcp efa' ;;
     *) tap_skip "efa" "$why" ;;
 esac
 
-for road in $roads; do
-    case $road in
+for path in $paths; do
+    case $path in
         local) words="" ;;
         efa) words=--emulate-efa ;;
-        *) words="" SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=$road
+        *) words="" SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=$path
             export SHMEM_TRANSPORTS SHMEM_LIBFABRIC_PROVIDER ;;
     esac
     # shellcheck disable=SC2086
     run_job 60 "$oshrun" $words -n 2 "$orders" $short
     unset SHMEM_TRANSPORTS SHMEM_LIBFABRIC_PROVIDER
-    tap_check "$road: right data" sh -c "[ $status = 0 ] && ! grep -q WRONG '$out' && [ \$(grep -vc '^#' '$out') = 14 ]"
-    tap_check "$road: ratios of 5 orders, 2 sizes" test "$(grep -c '^# put' "$out")" = 10
-    tap_check "$road: 4 claims, 2 sizes" test "$(grep -cE '^# (a fence|a drain|a signal|polling) ' "$out")" = 8
+    tap_check "$path: right data" sh -c "[ $status = 0 ] && ! grep -q WRONG '$out' && [ \$(grep -vc '^#' '$out') = 14 ]"
+    tap_check "$path: ratios of 5 orders, 2 sizes" test "$(grep -c '^# put' "$out")" = 10
+    tap_check "$path: 4 claims, 2 sizes" test "$(grep -cE '^# (a fence|a drain|a signal|polling) ' "$out")" = 8
 done
 run_job 60 "$oshrun" -n 2 "$orders" $short --json - -m put,put_fence
 tap_check "JSON alone on stdout, with CPU time" sh -c "python3 -c '
@@ -38,19 +38,22 @@ import json, sys
 rows = json.load(open(sys.argv[1]))[\"rows\"]
 sys.exit(not (len(rows) == 4 and all(r[\"right\"] and r[\"cpu_ns\"] > 0 for r in rows)))' '$out'"
 
-roads=$(echo "$roads" | sed 's/tcp//; s/ *$//; s/  */,/g')
-run_job 200 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" --oshrun "$oshrun" --roads "$roads" \
+paths=$(echo "$paths" | sed 's/tcp//; s/ *$//; s/  */,/g')
+run_job 200 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" --oshrun "$oshrun" --paths "$paths" \
     --sizes 8,64k --samples 2 --batch 1 --window 4 --reps 1
 tap_check "intranode: 10 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 10 ]"
 tap_check "intranode: every figure is there" sh -c "! grep -v '^#' '$out' | grep -q ' - '"
-case $roads in
+case $paths in
     *efa*) run_job 100 "$top_srcdir/perftest/host/nics" --dir "$top_builddir/perftest" --oshrun "$oshrun" --match quiet \
             --samples 2 --reps 1
         tap_check "nics: 9 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 9 ]" ;;
     *) tap_skip "nics" "$why" ;;
 esac
-run_job 20 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" --roads air
-tap_check "intranode: an unknown road: one line" sh -c "[ $status = 1 ] && [ \$(wc -l <'$err') = 1 ]"
+for option in --paths --roads; do
+    run_job 20 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" $option air
+    tap_check "intranode: $option with an unknown path: one line" \
+        sh -c "[ $status = 1 ] && [ \$(wc -l <'$err') = 1 ] && grep -q -- '--paths: .air' '$err'"
+done
 run_job 100 "$top_srcdir/perftest/compare" --ours-dir "$top_builddir/perftest" --ours-run "$oshrun" --limit memory --reps 1 \
     --rows '[af]*64Ki 4 PEs'
 tap_check "compare: 2 rows beside memory" \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows producers that are CPU threads. */
+/* Producers that are CPU threads. */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
 #include "perftest/proxy/push.cuh"
 

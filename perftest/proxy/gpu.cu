@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows producers that are lanes of a kernel, and rings in pinned memory. */
+/* Producers that are lanes of a kernel, with rings in pinned memory. */
 #include "perftest/proxy/push.cuh"
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows a job of many PEs that a transport without a network reaches, and proxy threads over it: everything behind the
- * rings is the library's own, from the record to the transport's door and back through its counters.
+ * A job of many PEs over a transport without a network, and proxy threads on it: everything behind the rings is the
+ * library's own, from the record to the call of the transport and back through its counters.
  */
 #ifndef PERFTEST_PROXY_NULL_H
 #define PERFTEST_PROXY_NULL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the work of one producer, by the device's own code, for a kernel and for CPU threads. */
+/* The work of one producer, by the device's own code, for a kernel and for CPU threads. */
 #ifndef PERFTEST_PROXY_PUSH_CUH
 #define PERFTEST_PROXY_PUSH_CUH
 

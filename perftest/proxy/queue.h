@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what producers of the queue benchmark are asked to do, whether they are CPU threads (cpu.cc) or lanes of a
- * kernel (gpu.cu). Read by C, C++ and CUDA.
+ * What the producers of the queue benchmark have to do, whether they are CPU threads (cpu.cc) or lanes of a kernel
+ * (gpu.cu). Read by C, C++ and CUDA.
  */
 #ifndef PERFTEST_PROXY_QUEUE_H
 #define PERFTEST_PROXY_QUEUE_H
