@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Section 9.7: atomic memory operations. Read by shmem.h and pshmem.h under their names.
+ * Atomic memory operations: section 9.7 of OpenSHMEM 1.6. Read by shmem.h and pshmem.h under their names.
  *
  * Each routine reads or changes one naturally aligned object at a symmetric address of `pe`. It is
  * atomic with respect to all other atomic and signal operations on that object, by any PE and over any

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Section 9.10: collectives. Read by shmem.h and pshmem.h under their names.
+ * Collectives: section 9.10 of OpenSHMEM 1.6. Read by shmem.h and pshmem.h under their names.
  *
- * All members of the team call the same routines in the same order with equal arguments; one thread
- * a PE at a time.
+ * All PEs of the team call the same collectives in the same order with equal arguments (SHMEM_DEBUG=check
+ * verifies this), one thread of a PE at a time. `dest` and `source` are symmetric arrays; lengths count elements of
+ * the routine's type, and bytes for the forms that end in mem. PE numbers are those of the team. Before a PE calls,
+ * `dest` at every PE is ready to be written. A call that returns an int returns 0. An argument that is wrong (a team
+ * that is SHMEM_TEAM_INVALID, an array that is not symmetric, no such root) ends the job with one line.
  */
 #ifndef WSH_NAME
 #include <shmem.h>
@@ -11,22 +14,23 @@
 
 /* clang-format off */
 /*
- * Returns once every PE has called it and what they issued on their default contexts is complete.
- * Section 9.10.1.
+ * A barrier of all PEs: returns once every PE has called it, and all operations that they issued before on their
+ * default contexts are complete and visible at their targets. Section 9.10.1.
  */
 void WSH_NAME(barrier_all)(void);
 
 /*
- * Return once every PE of the world, or of `team`, has called it. Plain stores made before are
- * visible; operations of the library are not completed (quiet does that). team_sync returns 0.
- * Sections 9.10.3, .4.
+ * Synchronize all PEs (sync_all) or those of `team` (team_sync, which returns 0): return once every one has called.
+ * Plain stores that the PEs made before are visible then; operations of the library are not completed, which quiet
+ * does. Sections 9.10.3, .4.
  */
 void WSH_NAME(sync_all)(void);
 int WSH_NAME(team_sync)(shmem_team_t team);
 
 /*
- * `source` at PE `PE_root` of `team` goes to `dest` of every PE of it, the root included; both are
- * symmetric. Returns 0. Section 9.10.7.
+ * Broadcasts `nelems` elements: copies `source` of PE `PE_root` of `team` (0 to its number of PEs - 1) to `dest` of
+ * every PE of the team, the root included. On return this PE's `dest` is complete and its `source` may be reused.
+ * Section 9.10.7.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                    \
     int WSH_NAME(NAME##_broadcast)(shmem_team_t team, TYPE *dest, const TYPE *source,              \
@@ -37,9 +41,9 @@ WSH_COLL_TYPES(WSH_DECLARE)
 int WSH_NAME(broadcastmem)(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
 
 /*
- * The `source` arrays of all PEs of `team`, in the order of their numbers, become `dest` at every
- * one; fcollect: `nelems` is the same everywhere; collect: it need not be. Both arrays are
- * symmetric. Return 0. Section 9.10.8.
+ * Concatenate the `source` arrays of all PEs of `team`, in the order of their numbers, in `dest` of every PE. `source`
+ * has `nelems` elements, `dest` as many as all of them together. fcollect: `nelems` is the same on all PEs; collect:
+ * each PE has its own, which may be 0. Section 9.10.8.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                      \
     int WSH_NAME(NAME##_collect)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems);  \
@@ -51,10 +55,10 @@ int WSH_NAME(collectmem)(shmem_team_t team, void *dest, const void *source, size
 int WSH_NAME(fcollectmem)(shmem_team_t team, void *dest, const void *source, size_t nelems);
 
 /*
- * Block i (`nelems` elements) of `source` here goes to block number `my PE` of `dest` at PE i of
- * `team`. Both are symmetric, hold nelems x team size elements and do not overlap. On return dest
- * is complete and source may be reused. Returns 0. alltoalls: elements lie `dst` (in dest) and
- * `sst` (in source) elements apart, at least 1. Sections 9.10.5, .6.
+ * Exchange a block of `nelems` elements with every PE of `team`: block i of `source` goes to PE i, and becomes there
+ * the block of `dest` whose number is this PE's in the team. Both arrays hold as many blocks as the team has PEs, and
+ * do not overlap. On return `dest` is complete and `source` may be reused. alltoalls: consecutive elements lie `dst`
+ * elements apart in `dest` and `sst` in `source`; both strides are at least 1. Sections 9.10.5, .6.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                      \
     int WSH_NAME(NAME##_alltoall)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems); \
@@ -68,9 +72,9 @@ int WSH_NAME(alltoallsmem)(shmem_team_t team, void *dest, const void *source, pt
                            size_t nelems);
 
 /*
- * Element j of `dest` at every PE of `team` is that of all `source` arrays, combined; the same bits
- * everywhere. Both are symmetric host memory, and the same array or without overlap. Return 0.
- * Section 9.10.9.
+ * Reduce `nreduce` elements over `team`: element j of `dest` at every PE is the combination of element j of the `source`
+ * arrays of all PEs, by and, or, xor (bit by bit), max, min, sum or prod; all PEs get the same bits. Both arrays are
+ * host memory, and either the same array or without overlap. Section 9.10.9.
  */
 #define WSH_DECLARE(NAME, TYPE, OP) \
     int WSH_NAME(NAME##OP##_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce);
@@ -86,8 +90,8 @@ WSH_REDUCE_ARITHMETIC_TYPES(WSH_DECLARE_ARITHMETIC)
 #undef WSH_DECLARE
 
 /*
- * Element j of `dest` at PE i of `team` is the sum of those of `source` at PEs 0 to i; exscan: to
- * i - 1, and 0 at PE 0. As the reductions else. Section 9.10.10.
+ * Scan `nelems` elements over `team` (prefix sums): element j of `dest` at PE i is the sum of element j of `source` at
+ * PEs 0 to i (inscan), or 0 to i - 1 and 0 at PE 0 (exscan). The arrays are as for the reductions. Section 9.10.10.
  */
 #define WSH_DECLARE(NAME, TYPE)                                                                        \
     int WSH_NAME(NAME##_sum_inscan)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems); \
@@ -96,10 +100,11 @@ WSH_REDUCE_ARITHMETIC_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
 /*
- * Deprecated since 1.5: the same over the PEs PE_start, PE_start + 2^logPE_stride … (PE_size of
- * them). `pSync` is symmetric, holds at least SHMEM_SYNC_SIZE elements SHMEM_SYNC_VALUE, and does
- * so again on return; `pWrk` is not used. broadcast leaves the root's dest as it is; PE_root counts
- * within the set. barrier also completes what the PEs issued on their default contexts.
+ * Deprecated since 1.5: the same collectives over an active set, the PEs PE_start, PE_start + 2^logPE_stride …
+ * (PE_size of them). `pSync` is a symmetric array of at least SHMEM_SYNC_SIZE elements that are SHMEM_SYNC_VALUE
+ * before the call and again on return; `pWrk` is not used. broadcast does not write the root's `dest`; PE_root counts
+ * within the set. Elements have 32 or 64 bits by the routine's name. barrier also completes the operations that the
+ * PEs issued on their default contexts. Sections 9.10.2 to .9.
  */
 void WSH_NAME(barrier)(int PE_start, int logPE_stride, int PE_size, long *pSync);
 void WSH_NAME(sync)(int PE_start, int logPE_stride, int PE_size, long *pSync);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The C11 type-generic forms. Each is a macro that takes the arguments of the typed routine, with
- * or without a context in front, and calls the routine of the type that the first pointer argument
- * points to, qualifiers aside. Other languages, and C before 2011, use the typed names; so does
- * whoever defines WSH_NO_GENERIC before shmem.h.
+ * The C11 type-generic forms of OpenSHMEM 1.6 (section 5). Each is a macro that takes the arguments of the typed
+ * routine, with or without a context in front, and calls the routine for the type that the first pointer argument
+ * points to, qualifiers aside; contracts are those of the typed routines. A type that the routine lacks is an error of
+ * the compiler. C++, and C before 2011, use the typed names; so does a program that defines WSH_NO_GENERIC before
+ * shmem.h.
  */
 #ifndef WSH_SHMEM_GENERIC_H
 #define WSH_SHMEM_GENERIC_H
@@ -49,7 +50,7 @@
 #define WSH_GENERIC_7(TABLE, OP, ...) \
     WSH_PICK_8(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, 0)(TABLE, OP, __VA_ARGS__)
 
-/* Section 9.6. */
+/* Puts and gets, shmem/rma.h: section 9.6. */
 #define shmem_put(...) WSH_GENERIC_4(WSH_RMA_DISTINCT, _put, __VA_ARGS__)
 #define shmem_get(...) WSH_GENERIC_4(WSH_RMA_DISTINCT, _get, __VA_ARGS__)
 #define shmem_put_nbi(...) WSH_GENERIC_4(WSH_RMA_DISTINCT, _put_nbi, __VA_ARGS__)
@@ -61,7 +62,7 @@
 #define shmem_ibput(...) WSH_GENERIC_7(WSH_RMA_DISTINCT, _ibput, __VA_ARGS__)
 #define shmem_ibget(...) WSH_GENERIC_7(WSH_RMA_DISTINCT, _ibget, __VA_ARGS__)
 
-/* Section 9.7.1. */
+/* Atomic memory operations, shmem/amo.h: section 9.7.1. */
 #define shmem_atomic_fetch(...) WSH_GENERIC_2(WSH_AMO_EXTENDED_DISTINCT, _atomic_fetch, __VA_ARGS__)
 #define shmem_atomic_set(...) WSH_GENERIC_3(WSH_AMO_EXTENDED_DISTINCT, _atomic_set, __VA_ARGS__)
 #define shmem_atomic_swap(...) WSH_GENERIC_3(WSH_AMO_EXTENDED_DISTINCT, _atomic_swap, __VA_ARGS__)
@@ -77,7 +78,7 @@
 #define shmem_atomic_fetch_xor(...) WSH_GENERIC_3(WSH_AMO_BITWISE_DISTINCT, _atomic_fetch_xor, __VA_ARGS__)
 #define shmem_atomic_xor(...) WSH_GENERIC_3(WSH_AMO_BITWISE_DISTINCT, _atomic_xor, __VA_ARGS__)
 
-/* Section 9.7.2. */
+/* Nonblocking atomic memory operations, shmem/amo.h: section 9.7.2. */
 #define shmem_atomic_fetch_nbi(...) WSH_GENERIC_3(WSH_AMO_EXTENDED_DISTINCT, _atomic_fetch_nbi, __VA_ARGS__)
 #define shmem_atomic_swap_nbi(...) WSH_GENERIC_4(WSH_AMO_EXTENDED_DISTINCT, _atomic_swap_nbi, __VA_ARGS__)
 #define shmem_atomic_compare_swap_nbi(...) \
@@ -91,7 +92,7 @@
 #define shmem_atomic_fetch_xor_nbi(...) \
     WSH_GENERIC_4(WSH_AMO_BITWISE_DISTINCT, _atomic_fetch_xor_nbi, __VA_ARGS__)
 
-/* Section 9.7.1: the deprecated names. */
+/* Atomic memory operations under their deprecated names, shmem/amo.h: section 9.7.1. */
 #define shmem_fetch(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_EXTENDED_DISTINCT, _fetch, __VA_ARGS__)
 #define shmem_set(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_EXTENDED_DISTINCT, _set, __VA_ARGS__)
 #define shmem_swap(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_EXTENDED_DISTINCT, _swap, __VA_ARGS__)
@@ -102,16 +103,18 @@
 #define shmem_add(...) WSH_GENERIC_PLAIN(WSH_AMO_OLD_DISTINCT, _add, __VA_ARGS__)
 
 /*
- * Section 9.8. The two signal operations are functions too: what is not followed by '(' names the
- * function.
+ * Puts with signal and signal operations, shmem/signal.h: section 9.8. signal_add and signal_set are functions too: the
+ * name without '(' is the function's.
  */
 #define shmem_put_signal(...) WSH_GENERIC_7(WSH_RMA_DISTINCT, _put_signal, __VA_ARGS__)
 #define shmem_put_signal_nbi(...) WSH_GENERIC_7(WSH_RMA_DISTINCT, _put_signal_nbi, __VA_ARGS__)
 #define shmem_signal_add(...) WSH_PICK_4(__VA_ARGS__, shmem_ctx_signal_add, shmem_signal_add, 0)(__VA_ARGS__)
 #define shmem_signal_set(...) WSH_PICK_4(__VA_ARGS__, shmem_ctx_signal_set, shmem_signal_set, 0)(__VA_ARGS__)
 
-/* Section 9.10. */
-/* With one argument the team routine, with four the function of active sets. */
+/*
+ * Collectives, shmem/coll.h: section 9.10. shmem_sync with one argument is the team's routine, with four that of active
+ * sets.
+ */
 #define shmem_sync(...) WSH_PICK_4(__VA_ARGS__, shmem_sync, 0, 0, shmem_team_sync, 0)(__VA_ARGS__)
 #define shmem_broadcast(...) WSH_GENERIC_TEAM(WSH_RMA_DISTINCT, _broadcast, __VA_ARGS__)
 #define shmem_collect(...) WSH_GENERIC_TEAM(WSH_RMA_DISTINCT, _collect, __VA_ARGS__)
@@ -128,7 +131,7 @@
 #define shmem_sum_inscan(...) WSH_GENERIC_TEAM(WSH_REDUCE_ARITHMETIC_DISTINCT, _sum_inscan, __VA_ARGS__)
 #define shmem_sum_exscan(...) WSH_GENERIC_TEAM(WSH_REDUCE_ARITHMETIC_DISTINCT, _sum_exscan, __VA_ARGS__)
 
-/* Section 9.11. */
+/* Point-to-point synchronization, shmem/p2p.h: section 9.11. */
 #define shmem_wait_until(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until, __VA_ARGS__)
 #define shmem_wait_until_all(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until_all, __VA_ARGS__)
 #define shmem_wait_until_any(...) WSH_GENERIC_PLAIN(WSH_P2P_DISTINCT, _wait_until_any, __VA_ARGS__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Section 9.13: locks. Read by shmem.h and pshmem.h under their names.
+ * Distributed locks: section 9.13 of OpenSHMEM 1.6. Read by shmem.h and pshmem.h under their names.
  *
  * `lock` is a symmetric long that is 0 on all PEs before its first use and that only these routines change. It is one
  * lock for the whole job, not one per PE, and a PE holds it, not a thread.

@@ -1,42 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Section 9.3: the symmetric heap. Read by shmem.h and pshmem.h under their names.
+ * The symmetric heap: section 9.3 of OpenSHMEM 1.6. Read by shmem.h and pshmem.h under their names.
  *
- * All routines are collective over all PEs with equal arguments. Those that give memory end in a
- * barrier and return the address on every PE, or NULL on every PE when any PE lacks the memory (one
- * line says size and cure: SHMEM_SYMMETRIC_SIZE). A size of 0 gives NULL without a barrier. Memory
- * is aligned for any type.
+ * All PEs call these routines together with equal arguments (SHMEM_DEBUG=check verifies this). Sizes are in bytes.
+ * A routine that allocates ends in a barrier and returns this PE's address of the symmetric block, aligned for any
+ * type. Where any PE lacks the memory it returns NULL on every PE, after one line with the size and the cure
+ * (SHMEM_SYMMETRIC_SIZE). A size of 0 gives NULL without a barrier.
  */
 #ifndef WSH_NAME
 #include <shmem.h>
 #else
 
-/* `size` bytes, not initialized. */
+/* Allocates `size` bytes, not initialized. Section 9.3.1. */
 void *WSH_NAME(malloc)(size_t size);
 
-/* `count` objects of `size` bytes each, zeroed. NULL also when the product overflows. */
+/*
+ * Allocates `count` objects of `size` bytes each, zeroed. Returns NULL also where the product overflows. Section 9.3.6.
+ */
 void *WSH_NAME(calloc)(size_t count, size_t size);
 
-/* `size` bytes at a multiple of `alignment`: a power of two, of which those below sizeof(void *) count as that. */
+/*
+ * Allocates `size` bytes at a multiple of `alignment`, a power of two; one below sizeof(void *) counts as that. Another
+ * value ends the job with one line. Section 9.3.4.
+ */
 void *WSH_NAME(align)(size_t alignment, size_t size);
 
-/* malloc that may use `hints` (0 or bits SHMEM_MALLOC_*, others are ignored) to place the block. */
+/*
+ * Allocates as malloc does, and may use `hints` (0 or bits SHMEM_MALLOC_*) to place the block; unknown bits are ignored.
+ * Section 9.3.5.
+ */
 void *WSH_NAME(malloc_with_hints)(size_t size, long hints);
 
 /*
- * Resizes the block at `ptr`, which may move; contents are kept up to the smaller size; alignment
- * beyond malloc's is not. NULL `ptr`: malloc; `size` 0: free, returns NULL. On failure the block is
- * unchanged and NULL returned.
+ * Resizes the block at `ptr` to `size` bytes and returns its address; the block may move. The contents are kept up to
+ * the smaller size, an alignment beyond malloc's is not. With `ptr` NULL it is malloc; with `size` 0 it is free and
+ * returns NULL. Where the memory is lacking, the block is unchanged and NULL is returned. Section 9.3.3.
  */
 void *WSH_NAME(realloc)(void *ptr, size_t size);
 
 /*
- * Frees the block at `ptr` after a barrier; NULL: nothing. Contexts other than the default one must
- * be quiet for it. An address that no allocation returned ends the job with one line.
+ * Frees the block at `ptr`, an address that an allocation returned, after a barrier; does nothing for NULL. No operation
+ * on the block may be pending on contexts other than the default one. Another address ends the job with one line.
+ * Section 9.3.2.
  */
 void WSH_NAME(free)(void *ptr);
 
-/* Deprecated since 1.2: malloc, free, realloc and align under their first names. */
+/* Deprecated since 1.2: malloc, free, realloc and align under their first names. Sections 9.3.1 to .4. */
 void *WSH_OLD_NAME(shmalloc)(size_t size);
 void WSH_OLD_NAME(shfree)(void *ptr);
 void *WSH_OLD_NAME(shrealloc)(void *ptr, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Section 9.12: memory ordering. Read by shmem.h and pshmem.h under their names.
+ * Memory ordering: section 9.12 of OpenSHMEM 1.6. Read by shmem.h and pshmem.h under their names.
  *
  * These routines concern the operations that this PE has issued on the default context, or on `ctx`,
  * and its plain stores to symmetric memory. For SHMEM_CTX_INVALID nothing is done.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Section 9.6: remote memory access. Read by shmem.h and pshmem.h under their names.
+ * Remote memory access: section 9.6 of OpenSHMEM 1.6. Read by shmem.h and pshmem.h under their names.
  *
  * A put copies `source`, an array of this PE, to `dest` at PE `pe`; a get copies `source` at PE `pe`
  * to `dest`, an array of this PE. The array at `pe` is given by its symmetric address; the local one

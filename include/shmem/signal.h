@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Section 9.8: signals. Read by shmem.h and pshmem.h under their names.
+ * Signals and puts with signal: section 9.8 of OpenSHMEM 1.6. Read by shmem.h and pshmem.h under their names.
  *
  * A signal is a symmetric uint64_t that announces data. `sig_op` says how the value `signal` updates
  * it: SHMEM_SIGNAL_SET writes it, SHMEM_SIGNAL_ADD adds it. Updates are atomic with respect to other

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * THE tables: every type class of the OpenSHMEM 1.6 specification, one row a type. Prototypes, C11
- * generic forms, library bodies, tests and the list of exported symbols are all generated from
- * them.
+ * The tables of types: every class of types in the OpenSHMEM 1.6 specification (sections 9.6 to 9.11), one row a type.
+ * Prototypes, C11 generic forms, library bodies, tests and the list of exported symbols are generated from these
+ * tables alone.
  *
  * A table takes a macro X and expands it once a row as X(NAME, TYPE): NAME is the specification's
  * TYPENAME as it stands in routine names, TYPE the C type. Tables of distinct types pass a further
@@ -148,7 +148,7 @@ typedef long ptrdiff_t;
 
 #define WSH_REDUCE_ORDERED_TYPES(X) WSH_REDUCE_REAL_TYPES(X) X(longdouble, long double)
 
-/* C++ has no such types of its own, compilers have; NVRTC has not, nor the routines. */
+/* ISO C++ lacks these types, and compilers have them as an extension; NVRTC has neither them nor their routines. */
 #ifndef __CUDACC_RTC__
 #ifdef __GNUC__
 __extension__
