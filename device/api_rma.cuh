@@ -109,7 +109,7 @@ WSH_HALF_TYPES(WSH_ONE)
 
 /*
  * Extension: put and get of bytes by the bulk-copy unit. `scratch` is `scratch_len` bytes of shared memory at a
- * multiple of 16, at least 1 KiB and best 48.125 KiB (49280), lent until the call returns; of the block form all
+ * multiple of 16, at least 1 KiB and best 48.125 KiB (49280), used until the call returns; of the block form all
  * threads give the same. Complete at the target (put) on return, so a fence or signal after it has nothing to wait
  * for. Falls back to loads and stores where the unit cannot serve.
  */

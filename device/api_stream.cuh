@@ -7,7 +7,7 @@
  * the same stream is over.
  *
  * Templates of no use to the caller, so that a unit compiles the kernels alone that it launches. They return 0 or
- * cudaError_t of the launch (barrier and sync of the world: nothing; cudaGetLastError tells).
+ * cudaError_t of the launch (barrier and sync of the world: nothing; see cudaGetLastError).
  */
 #ifndef WSH_DEVICE_API_STREAM_CUH
 #define WSH_DEVICE_API_STREAM_CUH
@@ -96,7 +96,7 @@ wsh_stream_scan_wide(shmem_team_t team, void *dest, const void *source, size_t n
 WSH_KERNEL(wsh_dev_scan_wide<WSH_BLOCK, wsh_dev_kind<T>>("scan on a stream", team, dest, source, nelems, exclusive);)
 
 /*
- * Blocks for a collective of `parts` times `len` bytes; one where that takes and tells all by its own cells, and on
+ * Blocks for a collective of `parts` times `len` bytes; one where one block moves all by its own cells, and on
  * several hosts.
  */
 static inline unsigned wsh_stream_blocks_for(shmem_team_t team, size_t len, int parts)

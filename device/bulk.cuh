@@ -29,7 +29,7 @@ static WSH_DEV void wsh_dev_check_scratch(const char *what, const void *scratch,
 
 #if __CUDA_ARCH__ >= 900
 
-/* One side of a copy under way, loads or stores: the next chunk. */
+/* One side of a copy in flight, loads or stores: the next chunk. */
 struct wsh_dev_bulk_side {
     uint64_t g_at;
     size_t left;

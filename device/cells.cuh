@@ -4,8 +4,8 @@
  * each half carries 4 bytes of data and the epoch as its flag. PTX guarantees that each half arrives whole, so the
  * data is there as soon as its flag is. Nothing else is ordered, nor needs to be: the receiver reads only cells.
  *
- * A cell is written again two epochs later: this member hears from every other in each epoch, and they tell of an
- * epoch only after they have read all cells of the one before (their lanes meet at a barrier in between).
+ * A cell is written again two epochs later: this member awaits a flag of every other in each epoch, and they set the
+ * flag of an epoch only after they have read all cells of the one before (their lanes meet at a barrier in between).
  */
 #ifndef WSH_DEVICE_CELLS_CUH
 #define WSH_DEVICE_CELLS_CUH
@@ -29,7 +29,7 @@ template <int S> WSH_DEV constexpr uint32_t wsh_dev_by_scope(uint32_t thread, ui
     return S == WSH_THREAD ? thread : S == WSH_WARP ? warp : block;
 }
 
-/* Data that goes by the cells of one epoch: what fits, and what lanes write and take sooner than they copy and meet. */
+/* Bytes that go by the cells of one epoch: what fits, and no more than is faster by cells than by copy and flags. */
 template <int S, enum wsh_cells_use USE = WSH_CELLS_MOVE>
 static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
 {
@@ -61,7 +61,7 @@ static WSH_DEV struct wsh_ptx_pair *wsh_dev_cells_from(const struct wsh_dev_grou
     return (struct wsh_ptx_pair *)(pad + WSH_DEVICE_PAD_CELLS(group.n_pes) + (uint64_t)buffer * group.cells);
 }
 
-/* Up to 8 bytes at any address; what is missing is zero. */
+/* Loads up to 8 bytes from any address; bytes beyond `left` are zero. */
 static WSH_DEV uint64_t wsh_dev_load8(const char *from, size_t left)
 {
     uint64_t value = 0;
@@ -111,7 +111,7 @@ static WSH_DEV uint64_t wsh_dev_cell_data(const struct wsh_ptx_pair &seen)
     return (uint32_t)seen.a | seen.b << 32;
 }
 
-/* The data of a cell that was seen before, once it has come. */
+/* Waits until a cell, last read as `seen`, carries this epoch; returns its 8 bytes of data. */
 static WSH_DEV uint64_t wsh_dev_cell_take(const struct wsh_dev_group &group, const struct wsh_ptx_pair *cell,
                                           struct wsh_ptx_pair seen)
 {
@@ -136,7 +136,7 @@ static WSH_DEV struct wsh_dev_place wsh_dev_place_of(unsigned at, unsigned units
     return wsh_dev_place{peer, at - peer * units};
 }
 
-/* A lane's next one, which is number `at`. One thread takes them all in turn. */
+/* The next place of a lane, number `at` of all. One thread takes them all in turn, without a division. */
 template <int S>
 static WSH_DEV struct wsh_dev_place wsh_dev_place_next(struct wsh_dev_place last, unsigned at, unsigned units)
 {

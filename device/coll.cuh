@@ -101,7 +101,7 @@ static WSH_DEV void wsh_dev_fcollect(const char *what, shmem_team_t team, void *
     wsh_dev_exchange<S>(what, team, (char *)dest, (const char *)source, true, len);
 }
 
-/* All but the root tell that they are here; the root's cells tell it of the root. */
+/* All but the root set their flags; the root's cells serve as its flag. */
 template <int S>
 static WSH_DEV void wsh_dev_broadcast_near(const struct wsh_dev_group &group, char *dest, const char *source,
                                            size_t len, int root)
@@ -129,8 +129,8 @@ WSH_DEV_CALL void wsh_dev_broadcast_read(const struct wsh_dev_group &group, stru
 }
 
 /*
- * Whether the root stores all copies: sooner than that all meet, read and meet again, while they are few and short. One
- * other member is told by half, which it reads, and the root stores the rest (relay.cuh).
+ * Whether the root stores all copies. While they are few and short that is faster than to synchronize, read and
+ * synchronize again. With one other member each moves a half: that one reads, the root stores (relay.cuh).
  */
 template <int S> static WSH_DEV bool wsh_dev_pushes(const struct wsh_dev_group &group, size_t len)
 {
@@ -141,7 +141,7 @@ template <int S> static WSH_DEV bool wsh_dev_pushes(const struct wsh_dev_group &
                                                                   WSH_DEVICE_CHOICE(BROADCAST, BLOCK, PUSH));
 }
 
-/* The root tells of its stores, and makes its own copy while the others hear; they have nothing to release. */
+/* The root sets its flags after its stores, and makes its own copy meanwhile; the others have nothing to release. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_push(const struct wsh_dev_group &group, const struct wsh_dev_relay_plan &what)
 {
@@ -163,7 +163,7 @@ WSH_DEV_CALL void wsh_dev_broadcast_push(const struct wsh_dev_group &group, cons
     wsh_dev_sync<S>();
 }
 
-/* What fits no cells. */
+/* A broadcast that is too long for cells. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_far(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
                                         int root)

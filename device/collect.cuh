@@ -3,7 +3,7 @@
  * Collectives in device code whose data does not lie side by side in equal parts: collect, where each member sends as
  * much as it likes, and alltoalls, whose elements lie apart.
  *
- * In a collect each member's first cell says how many bytes it has; what fits the others is in them. As all hear all
+ * In a collect each member's first cell says how many bytes it has; what fits the others is in them. As all read all
  * lengths, all know alike where each part begins, and whether a longer one comes, stored straight into dest, so that
  * they meet once more.
  */

@@ -26,7 +26,7 @@ static WSH_DEV struct wsh_dev_hosts wsh_dev_hosts_of(const char *what, shmem_tea
     return wsh_dev_hosts{team, (char *)dest, (const char *)source, {stride, len, 0}, root, {what, 0, 0, 0, 0, 0}};
 }
 
-/* The network is slower than any copy: the one that takes fewest registers will do. */
+/* The network is slower than any copy, so this uses the copy that takes fewest registers. */
 template <int S> static WSH_DEV void wsh_dev_hosts_copy(uint64_t to, const char *from, size_t len)
 {
     wsh_dev_copy_narrow<4, wsh_dev_from_generic>((char *)to, from, len, wsh_dev_lane<S>(), wsh_dev_size<S>());
@@ -63,7 +63,7 @@ static WSH_DEV void wsh_dev_hosts_put(const struct wsh_dev_group &group, char *d
         wsh_dev_hosts_ask<S>(&parts);
 }
 
-/* All lanes: to dest of every member what this one has for it. A loop of its own, for the registers' sake. */
+/* All lanes: puts this member's share for each member to that one's dest. A function of its own to save registers. */
 template <int S> WSH_DEV_CALL void wsh_dev_hosts_scatter(const struct wsh_dev_hosts &call)
 {
 #pragma unroll 1
@@ -107,7 +107,7 @@ static WSH_DEV char *wsh_dev_stage_from(const struct wsh_dev_group &group, int f
     return (char *)(group.pad + WSH_DEVICE_PAD_CELLS(group.n_pes) + buffer * wsh_dev_stage_room(group));
 }
 
-/* One lane: tells all how long this member's part of a collect is. */
+/* One lane: sends the length of this member's part of a collect to all others. */
 inline WSH_DEV_CALL void wsh_dev_hosts_send_len(const struct wsh_dev_hosts &call)
 {
 #pragma unroll 1
@@ -116,7 +116,7 @@ inline WSH_DEV_CALL void wsh_dev_hosts_send_len(const struct wsh_dev_hosts &call
                       sizeof call.shares.each, wsh_dev_member_pe(call.group, wsh_dev_after_me(call.group, i)));
 }
 
-/* Bytes of the parts before this member's, when all have told. */
+/* Bytes of the parts before this member's, once all lengths have come. */
 inline WSH_DEV_CALL size_t wsh_dev_hosts_before(const struct wsh_dev_hosts &call)
 {
     size_t len = 0;

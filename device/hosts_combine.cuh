@@ -121,7 +121,7 @@ template <int S> WSH_DEV_CALL bool wsh_dev_hosts_next(struct wsh_dev_combination
     return true;
 }
 
-/* A piece: dest may be source, since members have sent theirs by the time that others tell them its result. */
+/* Combines a piece. dest may be source: a member has sent its data before another one writes the result to it. */
 template <int S, class K> WSH_DEV_CALL void wsh_dev_hosts_piece(struct wsh_dev_combination *sum)
 {
     sum->piece = wsh_dev_piece(*sum, sum->call.group.my_pe);

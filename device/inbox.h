@@ -5,7 +5,7 @@
  * device/pull.cuh.
  *
  * An item is a copy, then an atomic on a word; each may be missing. Items are counted for ever, from 0; item i lies in
- * place i modulo WSH_INBOX_ITEMS. They are carried out in this order, each complete before the next one's word.
+ * place i modulo WSH_INBOX_ITEMS. They are executed in this order, each complete before the next one's word.
  *
  * The order of everything, in the words used at both ends. The host *hands* items: it writes them, then `head`
  * (release). One lane of the GPU at a time *pulls*: it holds `pulling` in device memory; it says in `state` that it is
@@ -14,7 +14,7 @@
  *
  * Nobody may be waiting: then the host *takes back* what was not pulled. It closes `head`, and then reads `state`, both
  * sequentially consistent: either it sees that a lane is busy, and comes again; or every lane that says so later finds
- * `head` closed and leaves. So each item is carried out once. A lane that only looks, and finds nothing, says no more
+ * `head` closed and leaves. So each item is executed once. A lane that only looks, and finds nothing, says no more
  * than that it has looked: `looks` is another number then, of which the low bits say how many lanes would pull.
  */
 #ifndef WSH_DEVICE_INBOX_H

@@ -18,7 +18,7 @@ WSH_DEV void wsh_dev_ring_idle(const char *what, const uint64_t *word, uint64_t 
                                      : wsh_dev_long_wait(what, word, value, SHMEM_CMP_GE, *since);
 }
 
-/* `pe`: where what is asked next goes. */
+/* The rings of this block, for requests to `pe`. */
 static WSH_DEV struct wsh_dev_rings wsh_dev_rings_here(int pe)
 {
     uint32_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), n = wsh_device_view.n_rings,
@@ -82,8 +82,8 @@ static WSH_DEV enum wsh_dev_amo wsh_dev_ask_signal_op(int op)
 }
 
 /*
- * A transfer that goes in records, a part of it each: what all lanes know of it. In memory: what a loop holds in
- * registers adds to those of all that it calls.
+ * A transfer in several records, a part in each: its state, the same in all lanes. It lies in memory, since registers
+ * held by a loop add to those of all that it calls.
  */
 struct wsh_dev_parts {
     char *dest;
@@ -115,7 +115,7 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_parts_ask(const struct wsh_dev_parts &
                        parts.pe};
 }
 
-/* Where the payload of the next part lies, whose record lane 0 reserves and, of a get, has answered. All lanes. */
+/* All lanes: the payload of the next part. Lane 0 has reserved its record and, of a get, awaited the answer. */
 template <int S>
 WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, bool gets)
 {
@@ -140,7 +140,7 @@ WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, bool gets)
     return (uint64_t)wsh_dev_ring_payload(wsh_dev_rings_here(parts->pe), n);
 }
 
-/* What was asked of the proxy, after a release or a fence of both sides. One lane. */
+/* One lane: orders or completes what was asked of the proxy, after a release or a full fence. */
 inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
 {
     if (quiet)

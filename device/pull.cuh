@@ -117,11 +117,11 @@ static WSH_DEV void wsh_dev_pull_item(struct wsh_dev_pulling *pulling)
         wsh_dev_pull_atomic(&pulling->item);
 }
 
-#define WSH_PULLED_AT_ONCE 32u /* then the host hears of it, and the wait looks at its word */
+#define WSH_PULLED_AT_ONCE 32u /* then the host is notified, and the wait polls its word */
 
 /*
- * Not busy, so far. Before whoever comes next says that it is: two lanes' stores to one word of the host keep no order
- * of their own.
+ * Stores that no lane is pulling, and how many items are done. Released, so that it comes before the next lane's store
+ * that it is busy: two lanes' stores to one word of the host are not ordered by themselves.
  */
 static WSH_DEV void wsh_dev_pull_say(uint64_t pulled)
 {
@@ -129,7 +129,7 @@ static WSH_DEV void wsh_dev_pull_say(uint64_t pulled)
     wsh_ptx_release();
 }
 
-/* The leader alone: whether it may pull what is there; then nobody else does. */
+/* The leader alone: takes the lock if there are items, and sets pulling->at and left; else leaves `left` 0. */
 inline WSH_DEV_CALL void wsh_dev_pull_begin(struct wsh_dev_pulling *pulling)
 {
     uint64_t first, head;
@@ -155,7 +155,7 @@ inline WSH_DEV_CALL void wsh_dev_pull_begin(struct wsh_dev_pulling *pulling)
     wsh_ptx_swap(&wsh_dev_locks()->pulling, 0u);
 }
 
-/* What the other lanes did is before a barrier of theirs. */
+/* The leader alone, after a barrier of the lanes that pulled: stores what is done and gives the lock back. */
 static WSH_DEV void wsh_dev_pull_end(uint64_t pulled)
 {
     wsh_ptx_put(&wsh_dev_locks()->pulled, pulled);
@@ -164,7 +164,7 @@ static WSH_DEV void wsh_dev_pull_end(uint64_t pulled)
     wsh_ptx_swap(&wsh_dev_locks()->pulling, 0u);
 }
 
-/* Called by any lanes; those that come together work together. */
+/* Executes items of the inbox. Called by any lanes of a warp; those that call together work together. */
 inline WSH_DEV_CALL void wsh_dev_pull()
 {
     struct wsh_dev_pulling pulling;

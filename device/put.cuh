@@ -21,16 +21,16 @@ template <int S> static WSH_DEV void wsh_dev_store(uint64_t to, const void *sour
                                                      wsh_dev_size<S>());
 }
 
-/* Lanes that a brief copy counts on: all of a full warp, one of a warp that may be partial. */
+/* The lanes that a short copy uses: all of a full warp, one of a warp that may be partial. */
 template <int S> static WSH_DEV unsigned wsh_dev_sure_lanes()
 {
     return S == WSH_WARP ? (wsh_dev_threads() % 32 ? 1 : 32) : wsh_dev_size<S>();
 }
 
-/* Units a lane of a brief copy that is not over in one step. */
+/* Units that each lane moves in a short copy that takes more than one step. */
 #define WSH_SHORT_COPY_DEPTH 4
 
-/* U units a lane. Lanes without a unit load the first one, so that loads need no branch. */
+/* Copies U units of type T by each lane. Lanes without a unit load the first one, so that loads need no branch. */
 template <int S, unsigned U, class L, class T>
 static WSH_DEV void wsh_dev_short_copy_step(uint64_t to, const void *from, unsigned len)
 {
@@ -46,16 +46,16 @@ static WSH_DEV void wsh_dev_short_copy_step(uint64_t to, const void *from, unsig
             ((T *)to)[lane + u * size] = held[u];
 }
 
-/* Out of line, so that shorter ones in the same loop keep the registers. */
+/* Out of line, so that shorter copies in the same loop keep the registers. */
 template <int S, class L> WSH_DEV_CALL void wsh_dev_short_copy_deep(uint64_t to, const void *from, unsigned len)
 {
     wsh_dev_short_copy_step<S, WSH_SHORT_COPY_DEPTH, L, uint4>(to, from, len);
 }
 
 /*
- * All lanes: a copy that is one unit of 4 or 8 bytes a lane, or up to WSH_SHORT_COPY_DEPTH of 16. Returns the unit, or 0: it
- * is not brief, and nothing is done. In line, and all lanes go the same way: to call what serves every case, and to
- * split and join a warp, takes longer than such a copy itself.
+ * All lanes: copies what is at most one unit of 4 or 8 bytes a lane, or WSH_SHORT_COPY_DEPTH units of 16. Returns the
+ * bytes of a unit, or 0 where the copy is longer and nothing was done. In line and without divergence: a call of the
+ * general function, or to split and join a warp, takes longer than such a copy itself.
  */
 template <int S, class L> static WSH_DEV unsigned wsh_dev_short_copy(uint64_t to, const void *from, size_t len)
 {
@@ -89,13 +89,13 @@ struct wsh_dev_signal {
     uint64_t at; /* where this GPU reaches it; 0: the proxy sends it */
 };
 
-/* The proxy sees all that was stored before: its signal comes after it. One lane. */
+/* One lane: asks the proxy for the signal. It comes after all that was stored before, which the proxy sees. */
 static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int pe)
 {
     wsh_dev_ask_amo(wsh_dev_ask_signal_op(signal.op), false, signal.sym, signal.value, 0, sizeof *signal.sym, pe);
 }
 
-/* Lane 0: the record of a part whose payload all lanes have stored. A signal goes with the last one, behind a fence. */
+/* Lane 0: posts the record of a part whose payload all lanes have stored. The last one carries the signal, fenced. */
 inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, const struct wsh_dev_signal *with)
 {
     struct wsh_dev_ask ask = wsh_dev_parts_ask(parts, parts.dest, false);
@@ -110,7 +110,7 @@ inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, con
     wsh_dev_ask_post(ask, last || wsh_dev_is_strided(parts), parts.at);
 }
 
-/* A put by the proxy. What is asked for has its place in the ring when the last barrier ends. */
+/* A put by the proxy, in parts. All records have their places in the ring when the last barrier ends. */
 template <int S> WSH_DEV_CALL void wsh_dev_put_asked(struct wsh_dev_parts *parts, const struct wsh_dev_signal *with)
 {
 #pragma unroll 1
@@ -125,8 +125,8 @@ template <int S> WSH_DEV_CALL void wsh_dev_put_asked(struct wsh_dev_parts *parts
 }
 
 /*
- * Behind a barrier; the one at the end lets the source be reused, and the quiet of any lane waits for what is asked of
- * the proxy. `with`: a signal that the proxy may have to send, or NULL.
+ * The put in every case, called after a barrier. The barrier at the end lets the source be reused, and makes the quiet
+ * of any lane wait for what was asked of the proxy. `with`: a signal that the proxy may have to send, or NULL.
  */
 template <int S>
 WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
@@ -180,7 +180,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts
     }
 }
 
-/* No barrier before: each lane reads a peer's memory, and writes where no lane may look until the call has returned. */
+/* The get in every case. It needs no barrier before: no lane may read `dest` until the call has returned. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe)
 {
@@ -238,7 +238,7 @@ template <class TO, class FROM> static WSH_DEV TO wsh_dev_as(FROM from)
     return to;
 }
 
-/* One element of `len` bytes where p is not one store; `bits`: its own are the low ones. */
+/* p where it is not one store: an element of `len` bytes, whose bits are the low ones of `bits`. */
 inline WSH_DEV_CALL void wsh_dev_p_any(const char *what, void *dest, uint64_t bits, uint32_t len, int pe)
 {
     uint64_t to;
@@ -268,7 +268,7 @@ template <class T> static WSH_DEV void wsh_dev_p(const char *what, T *dest, T va
         wsh_dev_p_any(what, dest, wsh_dev_as<wsh_dev_bits<T>>(value), sizeof value, pe);
 }
 
-/* Likewise an element where g is not one load. */
+/* g where it is not one load: returns the element in the low bits. */
 inline WSH_DEV_CALL uint64_t wsh_dev_g_any(const char *what, const void *source, uint32_t len, int pe)
 {
     uint64_t from;

@@ -10,7 +10,7 @@
 
 #include <shmem.h>
 
-/* What is wanted at the peer. */
+/* The memory at a peer that an operation needs. */
 struct wsh_dev_target {
     const void *sym;
     uint64_t len;
@@ -35,7 +35,7 @@ static WSH_DEV bool wsh_dev_seg_holds(const struct wsh_device_seg &seg, uint64_t
     return off < seg.len && len <= seg.len - off;
 }
 
-/* The copy at `slot` of what lies at `addr` in `seg`, or 0. */
+/* The address, for this GPU, of the copy at `slot` of the object at `addr` in `seg`; 0: not mapped. */
 static WSH_DEV uint64_t wsh_dev_copy_at(const struct wsh_device_seg &seg, uint64_t addr, uint32_t slot)
 {
     uint64_t base;
@@ -66,7 +66,7 @@ static WSH_DEV const struct wsh_device_seg *wsh_dev_segment(uint64_t addr, uint6
     return nullptr;
 }
 
-/* 0 and the address in *at, or why not. */
+/* Translates `target`: 0 and the address in *at, or the enum wsh_device_reason why this GPU cannot. */
 static WSH_DEV uint32_t wsh_dev_target_find(const struct wsh_dev_target &target, uint64_t *at)
 {
     uint64_t addr = (uint64_t)target.sym;
@@ -84,15 +84,15 @@ static WSH_DEV uint32_t wsh_dev_target_find(const struct wsh_dev_target &target,
     return target.atomic && !on_gpu ? WSH_DEVICE_HOST_ATOMIC : WSH_DEVICE_OK;
 }
 
-/* What this GPU does not reach the proxy does, host memory and device memory; and it may update words of the host's. */
+/* Whether the proxy serves what was refused for `reason`: memory out of reach, and atomics on host memory. */
 static WSH_DEV bool wsh_dev_is_proxied(uint32_t reason)
 {
     return wsh_device_view.rings && (reason == WSH_DEVICE_HOST_ATOMIC || reason == WSH_DEVICE_UNREACHABLE);
 }
 
 /*
- * Every case but the usual one; out of line, for it is once in the program and costs a search. 0, only where the caller
- * may `ask`: to be asked of the proxy.
+ * The translation in every case; out of line, since it searches and need be in the program only once. Refuses what has
+ * no address, but returns 0 where the caller may `ask` the proxy and the proxy serves it.
  */
 inline WSH_DEV_CALL uint64_t wsh_dev_reach_any(const char *what, const void *sym, uint64_t len, int pe, bool atomic,
                                                bool ask = false)
@@ -111,8 +111,8 @@ static WSH_DEV uint64_t wsh_dev_reach_or_ask(const char *what, const void *sym, 
 }
 
 /*
- * What is added to the address of an object of the device heap to reach the copy of the PE at `slot`, in the usual case
- * of copies at a constant stride. Computed here and not behind a question, so that a loop needs it once.
+ * The offset from an object of the device heap to its copy of the PE at `slot`, where copies lie at a constant stride.
+ * It is computed unconditionally, so that a loop computes it once.
  */
 static WSH_DEV uint64_t wsh_dev_peer_offset(uint32_t slot)
 {
@@ -124,8 +124,9 @@ static WSH_DEV uint64_t wsh_dev_peer_offset(uint32_t slot)
 }
 
 /*
- * The usual case alone: the device heap, mapped at a constant stride, of a PE in the run of slots. Whether it is, and
- * *at. Of a loop over one PE only the last comparison stays in the loop. Under SHMEM_DEBUG=check nothing is usual.
+ * The fast path: the object lies in the device heap, mapped at a constant stride, and the PE in the run of slots. Sets
+ * *at and returns whether that holds. In a loop over one PE only the last comparison stays in the loop. It never holds
+ * under SHMEM_DEBUG=check, which so checks everything.
  */
 static WSH_DEV bool wsh_dev_reach_fast(const void *sym, uint64_t len, int pe, uint64_t *at)
 {
@@ -140,7 +141,7 @@ static WSH_DEV bool wsh_dev_reach_fast(const void *sym, uint64_t len, int pe, ui
     return (uint64_t)sym - heap.base < places;
 }
 
-/* Does not return without an address. */
+/* The address of a peer's copy; refuses, and does not return, where there is none. */
 static WSH_DEV uint64_t wsh_dev_reach(const char *what, const void *sym, uint64_t len, int pe, bool atomic = false)
 {
     uint64_t at;
@@ -148,7 +149,7 @@ static WSH_DEV uint64_t wsh_dev_reach(const char *what, const void *sym, uint64_
     return wsh_dev_reach_fast(sym, len, pe, &at) ? at : wsh_dev_reach_any(what, sym, len, pe, atomic);
 }
 
-/* One word of LEN bytes. 0: ask the proxy. */
+/* The address of a word of LEN bytes at a peer; 0: ask the proxy. */
 template <unsigned LEN>
 static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, int pe, bool atomic)
 {
@@ -160,7 +161,7 @@ static WSH_DEV uint64_t wsh_dev_reach_word(const char *what, const void *sym, in
     return wsh_dev_reach_or_ask(what, sym, LEN, pe, atomic);
 }
 
-/* Words that this PE waits for are its own symmetric objects. */
+/* Checks a word that this PE waits for: an aligned symmetric object of its own. */
 static WSH_DEV void wsh_dev_check_own(const char *what, const void *word, uint64_t len)
 {
     wsh_dev_check_word(what, word, len);

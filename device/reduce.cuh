@@ -105,7 +105,7 @@ static WSH_DEV void wsh_dev_reduce_near(const struct wsh_dev_group &group, const
     wsh_dev_sync<S>();
 }
 
-/* One scope's units of each of two members under way: all loads of a round start before the first is looked at. */
+/* Units of each of two members that a lane has in flight: all loads of a round start before the first is used. */
 template <int S> WSH_DEV constexpr unsigned wsh_dev_reduce_units_of()
 {
     return S == WSH_THREAD ? 8 : 4;
@@ -144,7 +144,7 @@ static WSH_DEV void wsh_dev_reduce_store(const struct wsh_dev_group &group, cons
 }
 
 /*
- * U units of type V, `step` apart, of all members in their order. The first two members' are on their way at once,
+ * U units of type V, `step` apart, of all members in their order. The first two members' loads are in flight at once,
  * which takes both addresses beforehand: to find one may take a call, and that waits for loads.
  */
 template <class K, unsigned U, class V>
@@ -214,7 +214,7 @@ static WSH_DEV size_t wsh_dev_reduce_middle(const struct wsh_dev_group &group,
     return range.begin + (aligned ? (range.end - range.begin) / 16 * 16 : 0);
 }
 
-/* Out of line each: what a function spills, it spills whichever way it takes. */
+/* Each instance out of line: a function spills registers for its most expensive branch, whichever it takes. */
 template <int S, class K, unsigned U>
 WSH_DEV_CALL void wsh_dev_reduce_units(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                        struct wsh_dev_range range)
@@ -222,7 +222,7 @@ WSH_DEV_CALL void wsh_dev_reduce_units(const struct wsh_dev_group &group, const 
     wsh_dev_reduce_span<S, K, U, uint4>(group, what, range);
 }
 
-/* By one scope, with as many loads under way as its lanes have registers for. */
+/* By one scope, with as many loads in flight as its lanes have registers for. */
 template <int S, class K>
 static WSH_DEV void wsh_dev_reduce_aligned(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                            struct wsh_dev_range range)
@@ -241,7 +241,7 @@ WSH_DEV_CALL void wsh_dev_reduce_narrow(const struct wsh_dev_group &group, const
     wsh_dev_reduce_span<S, K, S == WSH_BLOCK ? 1 : 2, typename K::bits>(group, what, range);
 }
 
-/* The range is this member's to work out. */
+/* This member's part of a reduction that is too long for cells: `range` of all sources. */
 template <int S, class K>
 WSH_DEV_CALL void wsh_dev_reduce_far(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                      struct wsh_dev_range range)
@@ -254,7 +254,7 @@ WSH_DEV_CALL void wsh_dev_reduce_far(const struct wsh_dev_group &group, const st
     wsh_dev_sync_members<S>(group, wsh_dev_done(group));
 }
 
-/* What a member works out of a reduction's `len` bytes. */
+/* The slice that this member computes of a reduction's `len` bytes. */
 static WSH_DEV struct wsh_dev_range wsh_dev_slice(const struct wsh_dev_group &group, size_t len)
 {
     return wsh_dev_part(wsh_dev_range{0, len}, 16, (unsigned)group.my_pe, (unsigned)group.n_pes);

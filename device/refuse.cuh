@@ -43,7 +43,7 @@ static WSH_DEV bool wsh_dev_record_lock(unsigned which)
     return wsh_ptx_swap(&((struct wsh_device_locks *)wsh_device_view.locks)->record[which], 1u) == 0;
 }
 
-/* A view that was never filled has no place for a record: CUDA's assertion says the line. */
+/* Ends a call where the view was never filled and so has no record to write: by CUDA's assertion, with a line. */
 static WSH_DEV void wsh_dev_say_unattached(const char *what)
 {
     const char *text = "the library has no GPU attached: call shmemx_malloc_device before the kernel is launched, and "

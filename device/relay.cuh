@@ -10,12 +10,12 @@
 #include "share.cuh"
 #include "team.cuh"
 
-/* Who does a share of a member's work: one of several blocks, or one scope alone. */
+/* Number i of n that share a member's work: blocks of a kernel, or one scope alone. */
 struct wsh_dev_crew {
     unsigned i, n;
 };
 
-/* Lies in memory: what a caller holds in registers adds to those of all that it calls. */
+/* A broadcast. It lies in memory, since registers held by a caller add to those of all that it calls. */
 struct wsh_dev_relay_plan {
     char *dest;
     const char *source;
@@ -66,8 +66,8 @@ WSH_DEV_CALL void wsh_dev_relay(const struct wsh_dev_group &group, const struct 
 }
 
 /*
- * How much of it is relayed, in units of 16 bytes, which all members know alike: nothing of what is short, or where
- * some array lies otherwise.
+ * The bytes that members relay in units of 16, the same on all members: none of a short array, nor where some member's
+ * array is not aligned to 16.
  */
 static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const struct wsh_dev_relay_plan &what)
 {
@@ -80,7 +80,7 @@ static WSH_DEV size_t wsh_dev_relayed(const struct wsh_dev_group &group, const s
     return bits % 16 ? 0 : what.len / 16 * 16;
 }
 
-/* Where there is one other member its way in is the root's way out: each moves a half. */
+/* With two members one link carries everything: each of the two moves a half. */
 static WSH_DEV size_t wsh_dev_halved(const struct wsh_dev_group &group, const struct wsh_dev_relay_plan &what)
 {
     return group.n_pes == 2 ? what.len / 2 / WSH_SHARE_UNIT * WSH_SHARE_UNIT : 0;
@@ -103,7 +103,7 @@ inline WSH_DEV_CALL void wsh_dev_relay_plan_fill(const struct wsh_dev_group &gro
     what->rest = wsh_dev_part(wsh_dev_range{middle, what->len}, WSH_SHARE_UNIT, what->me.i, what->me.n);
 }
 
-/* Between a meeting before and one behind; U: units that a lane has under way. */
+/* Called between two synchronizations of the members. U: units that a lane has in flight. */
 template <int S, unsigned U>
 WSH_DEV_CALL void wsh_dev_relay_run(const struct wsh_dev_group &group, struct wsh_dev_relay_plan *what)
 {

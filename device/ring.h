@@ -21,7 +21,7 @@
  * lies in the payload, before the tags are released. The producer, having read the result, stores zeros there, and only
  * then is the place freed.
  *
- * Brief records: an operation on a word whose operand is small has it in place of the length, so that lanes which come
+ * Short records: an operation on a word whose operand is small has it in place of the length, so that lanes which come
  * together fill whole lines, which is what crosses PCIe fast.
  *
  * Fence: an epoch counted by the GPU travels in every record. Device code counts it up after `started` of all rings
@@ -96,7 +96,7 @@ enum wsh_ring_kind {
 #define WSH_RING_LEN_BITS 20
 #define WSH_RING_PE_BITS 20
 #define WSH_RING_PE_AT 20
-/* The length of a brief record: the operand, and whether the word has 8 bytes, not 4. */
+/* The length field of a short record: the operand, and whether the word has 8 bytes, not 4. */
 #define WSH_RING_BRIEF_BITS (WSH_RING_LEN_BITS - 1)
 #define WSH_RING_BRIEF_WIDE (1u << WSH_RING_BRIEF_BITS)
 #define WSH_RING_EPOCH_BITS 23

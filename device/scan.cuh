@@ -51,7 +51,7 @@ WSH_DEV_CALL void wsh_dev_scan_span(const struct wsh_dev_group &group, const str
     }
 }
 
-/* The range is this member's to work out, between a meeting before and one behind. */
+/* Computes `range` for all members, between two synchronizations of them. */
 template <int S, class K>
 WSH_DEV_CALL void wsh_dev_scan_range(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
                                      struct wsh_dev_range range, bool exclusive)

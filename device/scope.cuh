@@ -74,11 +74,11 @@ template <int S> static WSH_DEV bool wsh_dev_any_lane(bool says)
 
 /*
  * What lane 0 holds, at most `most`, for all lanes; a barrier. Uses no shared memory, which is the program's: a block
- * is told bit by bit.
+ * gets the value bit by bit.
  */
 template <int S> static WSH_DEV uint32_t wsh_dev_broadcast(uint32_t value, uint32_t most)
 {
-    uint32_t heard = 0;
+    uint32_t got = 0;
 
     if constexpr (S == WSH_THREAD) {
         return value;
@@ -88,8 +88,8 @@ template <int S> static WSH_DEV uint32_t wsh_dev_broadcast(uint32_t value, uint3
     } else {
 #pragma unroll 1
         for (unsigned bit = 0; bit < 32 && most >> bit; bit++)
-            heard |= (uint32_t)wsh_dev_any_lane<S>(wsh_dev_thread() == 0 && (value >> bit & 1)) << bit;
-        return heard;
+            got |= (uint32_t)wsh_dev_any_lane<S>(wsh_dev_thread() == 0 && (value >> bit & 1)) << bit;
+        return got;
     }
 }
 

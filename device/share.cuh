@@ -23,8 +23,8 @@ static WSH_DEV struct wsh_dev_range wsh_dev_part(struct wsh_dev_range whole, siz
 }
 
 /*
- * What members have for each other: `each` bytes for member i, from i * stride on, of `total` (the last may have less);
- * or, where `stride` is 0, the same for all.
+ * The parts of an array that go to the members: member i gets `each` bytes from i * stride on, of `total` (the last one
+ * may get less); or, where `stride` is 0, all get the same.
  */
 struct wsh_dev_scatter {
     size_t stride, each, total;
@@ -44,7 +44,7 @@ static WSH_DEV struct wsh_dev_range wsh_dev_share(size_t len)
     return wsh_dev_part(wsh_dev_range{0, len}, WSH_SHARE_UNIT, blockIdx.x, gridDim.x);
 }
 
-/* What the GPU does not reach, the first block asks of the proxy. */
+/* A put by all blocks, each its share. What the GPU does not reach the first block asks the proxy for. */
 template <int S>
 static WSH_DEV void wsh_dev_put_share(const char *what, void *dest, const void *source, size_t len, int pe)
 {

@@ -11,11 +11,11 @@
 #include "shell.cuh"
 
 #define WSH_STREAM_THREADS 512
-#define WSH_STREAM_WARP 32 /* of kernels that only wait and tell */
+#define WSH_STREAM_WARP 32 /* threads of kernels that only wait and set flags */
 
 /*
  * What moves WSH_STREAM_WIDE bytes or more does so by a block for each WSH_STREAM_TILE, WSH_STREAM_BLOCKS at most. A
- * block reaches 45 GB/s, 32 of them what NVLink carries (H200); loads, which take longer, need more under way. What may
+ * block reaches 45 GB/s, 32 of them what NVLink carries (H200); loads, which take longer, need more in flight. What may
  * go by cells is by a thread for each.
  */
 #define WSH_STREAM_WIDE 65536

@@ -40,7 +40,7 @@ static WSH_DEV struct wsh_dev_group wsh_dev_group_of(const char *what, shmem_tea
                          (uint32_t)wsh_device_view.world_cells, 0};
 }
 
-/* The i-th member after this one, round the team: so that not all begin with the same. */
+/* The i-th member after this one, cyclically, so that members do not all begin with the same one. */
 static WSH_DEV int wsh_dev_after_me(const struct wsh_dev_group &group, unsigned i)
 {
     int member = group.my_pe + 1 + (int)i;
@@ -54,7 +54,7 @@ static WSH_DEV bool wsh_dev_has_hosts(const struct wsh_dev_group &group)
     return !group.cells;
 }
 
-/* The same of a call's team. Asked first, so that nothing is held for what is called then. */
+/* Whether a call's team is on several hosts. Tested first, so that no registers are held across the following call. */
 static WSH_DEV bool wsh_dev_spans_hosts(const char *what, shmem_team_t team)
 {
     return SHMEMX_TEAMS_OVER_HOSTS && !wsh_device_view.world_cells && wsh_dev_has_hosts(wsh_dev_group_of(what, team));
@@ -95,7 +95,7 @@ static WSH_DEV uint64_t wsh_dev_done(const struct wsh_dev_group &group)
     return 2 * group.epoch + 1;
 }
 
-/* Lanes that tell and await: a thread, or one warp. These functions run in them alone. */
+/* The lanes that set and await flags: a thread, or one warp. The functions below run in these lanes alone. */
 template <int S> static WSH_DEV unsigned wsh_dev_signallers()
 {
     return S == WSH_THREAD ? 1 : wsh_dev_warp_threads();
@@ -106,7 +106,7 @@ template <int S> static WSH_DEV unsigned wsh_dev_signaller()
     return S == WSH_THREAD ? 0 : wsh_ptx_lane();
 }
 
-/* Sets this member's word at all others; orders nothing. */
+/* Sets this member's flag at all others to `value`; orders nothing. */
 template <int S> static WSH_DEV void wsh_dev_signal_members(const struct wsh_dev_group &group, uint64_t value)
 {
 #pragma unroll 1
@@ -120,7 +120,7 @@ template <int S> static WSH_DEV bool wsh_dev_any_signaller(bool says)
     return S == WSH_THREAD ? says : wsh_ptx_any(says);
 }
 
-/* Until the words of all members but this one and `but` have come to `value`; acquires. A warp polls together. */
+/* Waits until the flags of all members but this one and `but` have reached `value`; acquires. A warp polls together. */
 template <int S>
 static WSH_DEV void wsh_dev_await_flags(const struct wsh_dev_group &group, uint64_t value, int but = -1)
 {
@@ -139,7 +139,7 @@ static WSH_DEV void wsh_dev_await_flags(const struct wsh_dev_group &group, uint6
     wsh_ptx_acquire();
 }
 
-/* All lanes: what they have stored before is seen by every member once it has heard `value` of all. */
+/* All lanes: a barrier of the team. Every member sees what the lanes stored before, once all flags are `value`. */
 template <int S> static WSH_DEV void wsh_dev_sync_members(const struct wsh_dev_group &group, uint64_t value)
 {
     wsh_dev_sync<S>();
@@ -169,7 +169,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &gro
     wsh_dev_sync_members<S>(group, wsh_dev_done(group));
 }
 
-/* Counts it for the next call. All lanes; those that have read the number are at a barrier behind it. */
+/* All lanes: stores the epoch for the next call. A barrier comes between every lane's reading of it and this. */
 template <int S> static WSH_DEV void wsh_dev_epoch_count(const struct wsh_dev_group &group)
 {
     if (wsh_dev_lane<S>() == 0)
@@ -210,8 +210,8 @@ template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_group_enter(const c
 }
 
 /*
- * Tells and awaits, after a release by the lanes that do so, which came behind a barrier. The epoch is counted once the
- * others have been told, so that no release waits for that.
+ * Sets and awaits the flags, where the lanes that do so have released after a barrier. The epoch is stored after the
+ * flags are set, so that no release waits for it.
  */
 template <int S> static WSH_DEV void wsh_dev_sync_members_released(const struct wsh_dev_group &group, uint64_t value)
 {
@@ -223,7 +223,7 @@ template <int S> static WSH_DEV void wsh_dev_sync_members_released(const struct 
     wsh_dev_sync<S>();
 }
 
-/* Where telling is not one store: the proxy does so behind all that this block has asked of it for the same PE. */
+/* Sets a flag that one store may not reach: the proxy does so after all that this block has asked of it for the PE. */
 inline WSH_DEV_CALL void wsh_dev_word_set_any(const char *what, const uint64_t *word, uint64_t value, int pe)
 {
     uint64_t at = wsh_dev_reach_or_ask(what, word, sizeof *word, pe, false);
@@ -239,7 +239,7 @@ inline WSH_DEV_CALL void wsh_dev_word_set_any(const char *what, const uint64_t *
     wsh_dev_ask_word(ask, words, false);
 }
 
-/* wsh_dev_sync_members for a team on several hosts. The group is in memory, since what is held adds to what is called. */
+/* wsh_dev_sync_members for a team on several hosts. The group lies in memory, to hold no registers across calls. */
 template <int S> WSH_DEV_CALL void wsh_dev_hosts_sync(const struct wsh_dev_group &group, uint64_t value)
 {
     wsh_dev_sync<S>();
@@ -280,7 +280,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_barrier_hosts(const char *what, shmem
 
 /*
  * Barrier and sync in a job of one host: one release covers whatever any lane of the scope has stored to any PE. It
- * goes on while the epoch is on its way; to find out beforehand who is told begins it later, and takes 80 ns more
+ * proceeds while the epoch is read; to compute the members' addresses first would start it later, and takes 80 ns more
  * (H200).
  */
 template <int S> WSH_DEV_CALL void wsh_dev_barrier(const char *what, shmem_team_t team)

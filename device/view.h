@@ -93,7 +93,7 @@ struct wsh_device_ranges {
  *             member that writes: cells of 16 bytes, each half 4 bytes of data and the low 32 bits of the epoch
  *   stage     there instead, where members are on several hosts (`cells` is 0): buffers of `stage` bytes of data alone
  *
- * A member enters an epoch only after it has heard from every other in the one before, so that two buffers suffice.
+ * A member enters an epoch only after it has seen the flag of every other of the one before, so two buffers suffice.
  *
  * `blocks`: those of a kernel of several blocks that have done their share of a call; the last one zeroes it.
  */
@@ -187,12 +187,12 @@ struct wsh_device_report {
     struct wsh_device_record error, hang;
 };
 
-/* In device memory, zeroed at attach. */
+/* Locks among the lanes of this GPU. In device memory, zeroed at attach. */
 struct wsh_device_locks {
-    uint32_t record[2]; /* not 0: somebody writes the error, the hang */
+    uint32_t record[2]; /* not 0: a lane writes the error record, the hang record */
     uint32_t pulling;   /* 1: a lane pulls from the inbox */
     uint32_t unused;
-    uint64_t pulled; /* items; of who pulls */
+    uint64_t pulled; /* items so far; written by the lane that pulls */
 };
 
 /* The view: at most 256 bytes of constant memory a unit. n_pes = 0: not filled, every call is refused. */
@@ -202,10 +202,10 @@ struct wsh_device {
 
     /*
      * Slots of the PEs whose memory is mapped. PE p with run_first <= p < run_first + run_count has slot p - run_first:
-     * the usual case, without a look at memory. Of any other PE slots[p] says it: address of `const uint8_t
+     * the fast path, without a load from memory. Of any other PE slots[p] says it: address of `const uint8_t
      * slots[n_pes]` in device memory, WSH_DEVICE_NO_SLOT = not mapped; 0 = no other PE is mapped. run_count 0 where
      * the mapped PEs are not consecutive or one between them is not mapped; and, so that nothing else has to be asked
-     * in the usual case, where the device heap has no constant stride and under SHMEM_DEBUG=check.
+     * on the fast path, where the device heap has no constant stride and under SHMEM_DEBUG=check.
      */
     int32_t run_first, run_count;
     uint64_t slots;
@@ -224,7 +224,7 @@ struct wsh_device {
     uint64_t teams;      /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
     uint64_t sharers;    /* PEs that use this GPU */
     uint64_t ring_heads; /* address of struct wsh_ring_heads in device memory */
-    uint64_t inbox;      /* address of struct wsh_inbox (pinned); 0 = nothing comes that way */
+    uint64_t inbox;      /* address of struct wsh_inbox (pinned); 0 = there is none */
     uint64_t look_mask;  /* a wait that pulls looks there after so many polls and one more: 2^n - 1 */
     uint64_t reserved[2];
 };

@@ -61,7 +61,7 @@ static WSH_DEV void wsh_dev_check_wait(const char *what, const void *word, uint6
         wsh_dev_check_wait_any(what, word, len, cmp);
 }
 
-/* What a wait tells the host when it lasts, and how long it has lasted. */
+/* What a long wait reports to the host, and how long it has lasted. */
 struct wsh_dev_patience {
     const char *what;
     const void *word;
@@ -71,7 +71,7 @@ struct wsh_dev_patience {
     uint64_t since;
 };
 
-/* Once a poll that was in vain. */
+/* Called after each poll that did not satisfy. */
 template <bool PULLS> static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *wait)
 {
     if (++wait->polls & (PULLS ? (uint32_t)wsh_device_view.look_mask : WSH_DEVICE_LOOK_RARELY))
@@ -99,7 +99,7 @@ template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W
     return seen;
 }
 
-/* This lane is one of those that look. */
+/* Whether this lane polls: one thread, a warp, or the first warp of a block. */
 template <int S> static WSH_DEV bool wsh_dev_is_poller()
 {
     return S != WSH_BLOCK || wsh_dev_thread() < 32;
@@ -128,7 +128,7 @@ template <int S, class T> static WSH_DEV int wsh_dev_test(const char *what, cons
     return wsh_dev_any_lane<S>(holds);
 }
 
-/* What lane 0 saw, for the whole block; a barrier. Mostly that is the value it waited for, which each lane knows. */
+/* Returns lane 0's `seen` to the whole block; a barrier. Mostly it is `likely`, which each lane knows. */
 static WSH_DEV uint64_t wsh_dev_block_share(uint64_t seen, uint64_t likely)
 {
     if (!wsh_dev_any_lane<WSH_BLOCK>(wsh_dev_thread() == 0 && seen != likely))

@@ -4,9 +4,9 @@
  * ones. Other members see the same flags in the same epoch as from one block. Blocks move their shares and end; the
  * last to end sets the flags at the members and awaits theirs. No block waits for another of its kernel.
  *
- * What begins with a meeting has each block await the others' first blocks. Blocks that wait hold their place on the
- * GPU: PEs that share one take part with so few that those of all have room, and the first one of each is never kept
- * out.
+ * In a call that begins with a synchronization each block awaits the flags that the first blocks of the others set.
+ * Blocks that wait occupy the GPU: PEs that share one use so few blocks that those of all fit, and the first block of
+ * each can always run.
  */
 #ifndef WSH_DEVICE_WIDE_CUH
 #define WSH_DEVICE_WIDE_CUH
@@ -15,7 +15,7 @@
 #include "scan.cuh"
 #include "wide_cells.cuh"
 
-/* A call begins, in the epoch after the one that is counted, which all blocks find: the last one counts. */
+/* Begins a call in the epoch after the stored one. All blocks find the same: the last one to end stores it. */
 static WSH_DEV struct wsh_dev_group wsh_dev_wide_group(const char *what, shmem_team_t team)
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
@@ -24,7 +24,7 @@ static WSH_DEV struct wsh_dev_group wsh_dev_wide_group(const char *what, shmem_t
     return group;
 }
 
-/* The end of a call by all blocks. */
+/* Ends a call by all blocks: the last block to come sets and awaits the flags. */
 template <int S> WSH_DEV_CALL void wsh_dev_close(struct wsh_dev_group group)
 {
     if (!wsh_dev_last_block<S>(group, true))
@@ -37,8 +37,8 @@ template <int S> WSH_DEV_CALL void wsh_dev_close(struct wsh_dev_group group)
 }
 
 /*
- * The begin of a call in which members read from each other. Where the epoch is a sweep's, its words say the same
- * (wsh_dev_epoch_step).
+ * Begins a call in which members read from each other: awaits the flags of all. In an epoch in which cells are swept
+ * the flags have the same values (wsh_dev_epoch_step).
  */
 template <int S> WSH_DEV_CALL void wsh_dev_open(const struct wsh_dev_group &group)
 {
@@ -91,9 +91,9 @@ WSH_DEV_CALL void wsh_dev_exchange_wide(const char *what, shmem_team_t team, cha
         wsh_dev_exchange_wide_far<S>(group, dest, source, stride, len);
 }
 
-#define WSH_WIDE_RELAYED 4 /* units of 16 bytes, that a lane has under way */
+#define WSH_WIDE_RELAYED 4 /* units of 16 bytes that a lane has in flight */
 
-/* The root's share of what it stores to all members; who only hears of it ends at once. */
+/* The root's blocks store their shares to all members; the other members have nothing to move. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_broadcast_wide_push(const struct wsh_dev_group &group, char *dest, const char *source,
                                               size_t len)
@@ -134,7 +134,7 @@ WSH_DEV_CALL void wsh_dev_broadcast_wide(const char *what, shmem_team_t team, ch
 
 #define WSH_WIDE_UNITS 2 /* of 16 bytes, that a lane loads from each member at once */
 
-/* By reading from all members, between a meeting before and one behind. */
+/* Reduces by reading from all members, between two synchronizations. */
 template <int S, class K>
 static WSH_DEV void wsh_dev_reduce_wide_far(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what)
 {
@@ -151,7 +151,7 @@ static WSH_DEV void wsh_dev_reduce_wide_far(const struct wsh_dev_group &group, c
     wsh_dev_close<S>(group);
 }
 
-/* As wsh_dev_reduce_all: all to all where that is short, else each member gets its slice and tells its result. */
+/* As wsh_dev_reduce_all: all to all where that is short, else each member reduces a slice and writes it to all. */
 template <int S, class K>
 static WSH_DEV void wsh_dev_reduce_wide(const char *what, shmem_team_t team, int op, void *dest, const void *source,
                                         size_t nelems)

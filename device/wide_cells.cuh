@@ -5,7 +5,7 @@
  * another of its own kernel. The last block counts the epoch.
  *
  * The rules of wide.cuh about blocks that wait hold here too. The epoch of a sweep has no cells: all members find the
- * same number, and go the other way.
+ * same number, and move the data without cells.
  */
 #ifndef WSH_DEVICE_WIDE_CELLS_CUH
 #define WSH_DEVICE_WIDE_CELLS_CUH
@@ -88,7 +88,7 @@ WSH_DEV_CALL void wsh_dev_wide_take(const struct wsh_dev_group &group, char *des
     }
 }
 
-/* All that a PE keeps is its own lanes' share. */
+/* Copies what this PE keeps, each lane its own units. */
 template <int S> WSH_DEV_CALL void wsh_dev_wide_keep(char *dest, const char *source, size_t len)
 {
     if (dest == source)
@@ -101,7 +101,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_wide_keep(char *dest, const char *sou
     }
 }
 
-/* The last block counts the epoch; where `also`, once it has heard of all members but `but` that they have arrived. */
+/* The last block stores the epoch; with `also` after it has seen the flags of all members but `but`. */
 template <int S> WSH_DEV_CALL void wsh_dev_wide_end(const struct wsh_dev_group &group, bool also, int but)
 {
     if (!wsh_dev_last_block<S>(group, false))

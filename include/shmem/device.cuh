@@ -17,12 +17,12 @@
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr
  *   extensions    shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives (api_stream.cuh), puts,
  *                 gets, signals, waits and quiet (api_stream_rma.cuh);
- *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through lent shared memory), shmemx_signal_op;
+ *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through the caller's shared memory), shmemx_signal_op;
  *                 shmemx_collective_launch and its query (launch.cuh)
  *
  * A put by a warp or block takes what any of its threads has stored before; a get may write from the moment that
  * the first thread calls; afterwards all threads may use both sides. SHMEMX_COPY_DEPTH (8) and SHMEMX_GET_DEPTH
- * (10, of threads and warps), defined before the include, are how many 16-byte accesses a thread has under way. A
+ * (10, of threads and warps), defined before the include, are how many 16-byte accesses a thread has in flight. A
  * block of 1024 threads has registers for no more; for blocks of up to 512, 16 and 24 make large gets by one block
  * or warp 1.6 and 1.9 times as fast. SHMEMX_TEAMS_OVER_HOSTS (0), defined as 1, lets collectives reach members on
  * other hosts, in kernels and on streams; short ones on one host take 3 to 25 % longer with it.
