@@ -72,8 +72,8 @@ int WSH_NAME(alltoallsmem)(shmem_team_t team, void *dest, const void *source, pt
                            size_t nelems);
 
 /*
- * Reduce `nreduce` elements over `team`: element j of `dest` at every PE is the combination of element j of the `source`
- * arrays of all PEs, by and, or, xor (bit by bit), max, min, sum or prod; all PEs get the same bits. Both arrays are
+ * Reduce `nreduce` elements over `team`: element j of `dest` at every PE is the combination of element j of all PEs'
+ * `source` arrays, by and, or, xor (bit by bit), max, min, sum or prod; all PEs get the same bits. Both arrays are
  * host memory, and either the same array or without overlap. Section 9.10.9.
  */
 #define WSH_DECLARE(NAME, TYPE, OP) \

@@ -26,8 +26,8 @@ void *WSH_NAME(calloc)(size_t count, size_t size);
 void *WSH_NAME(align)(size_t alignment, size_t size);
 
 /*
- * Allocates as malloc does, and may use `hints` (0 or bits SHMEM_MALLOC_*) to place the block; unknown bits are ignored.
- * Section 9.3.5.
+ * Allocates as malloc does, and may use `hints` (0 or bits SHMEM_MALLOC_*) to place the block; unknown bits are
+ * ignored. Section 9.3.5.
  */
 void *WSH_NAME(malloc_with_hints)(size_t size, long hints);
 
@@ -39,8 +39,8 @@ void *WSH_NAME(malloc_with_hints)(size_t size, long hints);
 void *WSH_NAME(realloc)(void *ptr, size_t size);
 
 /*
- * Frees the block at `ptr`, an address that an allocation returned, after a barrier; does nothing for NULL. No operation
- * on the block may be pending on contexts other than the default one. Another address ends the job with one line.
+ * Frees the block at `ptr`, an address that an allocation returned, after a barrier; does nothing for NULL. No
+ * operation on the block may be pending on contexts other than the default one. Another address ends the job with one line.
  * Section 9.3.2.
  */
 void WSH_NAME(free)(void *ptr);
