@@ -50,7 +50,7 @@ int wsh_fds_address(const struct wsh_fds *fds, void *blob, size_t *len);
 
 /*
  * Gives `mine` to every peer of this host and calls `take` once for each peer's gift; the descriptors in it are closed
- * afterwards. 0: done; -EAGAIN: not all peers have come so far, call again; else a logged error, or what `take` returned.
+ * afterwards. 0: done; -EAGAIN: not all peers have come, call again; else a logged error, or what `take` returned.
  */
 int wsh_fds_exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers, const struct wsh_fds_gift *mine,
                      int (*take)(void *arg, int pe, const struct wsh_fds_gift *gift), void *arg);

@@ -42,7 +42,9 @@ struct perf_moved {
     const char *now;
 };
 
-/* Where a program's own values differ; 0 or NULL: the default value or, of sizes, window and provider, no such option. */
+/*
+ * A program's own defaults. 0 or NULL: the common default or, of sizes, window and provider, no such option.
+ */
 struct perf_defaults {
     size_t begin, end;
     size_t multiple; /* every size is a multiple of this many bytes; 0: any */
