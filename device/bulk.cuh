@@ -131,7 +131,7 @@ WSH_DEV_CALL bool wsh_dev_bulk_copy(char *to, const char *from, size_t len, void
     return true;
 }
 
-#else
+#else /* before sm_90 there is no bulk-copy unit */
 
 static WSH_DEV void wsh_ptx_proxy_fence()
 {

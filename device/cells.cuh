@@ -47,6 +47,7 @@ static WSH_DEV size_t wsh_dev_cells_room(const struct wsh_dev_group &group)
     return group.cells / 2 < most ? group.cells / 2 : most;
 }
 
+/* The number of cells that `len` bytes take. */
 static WSH_DEV unsigned wsh_dev_cells_for(size_t len)
 {
     return (unsigned)((len + WSH_CELL_BYTES - 1) / WSH_CELL_BYTES);
@@ -94,6 +95,7 @@ static WSH_DEV void wsh_dev_store8(char *to, uint64_t value, size_t left)
     }
 }
 
+/* Stores 8 bytes of data with the epoch as the flag of each half. */
 static WSH_DEV void wsh_dev_cell_put(struct wsh_ptx_pair *g_cell, uint64_t value, uint64_t epoch)
 {
     uint64_t flag = epoch << 32;

@@ -27,7 +27,7 @@ static WSH_DEV size_t wsh_dev_collect_len(const struct wsh_dev_group &group, int
     return from == group.my_pe ? mine : (size_t)wsh_dev_cell_take(group, cell, wsh_ptx_get(cell));
 }
 
-/* Takes what came by cells and puts this member's own part in its place, *at; true where a longer part comes. */
+/* Receives the parts that came by cells, and keeps this member's own at *at. True where a part is too long for them. */
 template <int S>
 WSH_DEV_CALL bool wsh_dev_collect_near(const struct wsh_dev_group &group, char *dest, const char *source, size_t len,
                                        size_t *at)
@@ -52,6 +52,7 @@ WSH_DEV_CALL bool wsh_dev_collect_near(const struct wsh_dev_group &group, char *
     return longer;
 }
 
+/* All members send their lengths and short parts by cells; each then stores a long part to all others. */
 template <int S>
 WSH_DEV_CALL void wsh_dev_collect(const char *what, shmem_team_t team, void *dest, const void *source, size_t len)
 {

@@ -180,7 +180,7 @@ struct wsh_dev_cut {
     unsigned shift; /* of the source against 16 where the units begin */
 };
 
-/* `wide`: the scope has full warps, or is one thread; without, all goes by the narrow units of a partial warp. */
+/* Cuts a copy of `len` bytes. Not `wide`: a scope with a partial warp, for which all goes by units of a few bytes. */
 static WSH_DEV struct wsh_dev_cut wsh_dev_cut_of(uint64_t to, uint64_t from, size_t len, bool wide)
 {
     size_t head = -to & 15, spare;

@@ -128,7 +128,7 @@ template <int S, class T> static WSH_DEV int wsh_dev_test(const char *what, cons
     return wsh_dev_any_lane<S>(holds);
 }
 
-/* Returns lane 0's `seen` to the whole block; a barrier. Mostly it is `likely`, which each lane knows. */
+/* Returns lane 0's `seen` in all lanes of the block; a barrier. Mostly it is `likely`, which each lane knows. */
 static WSH_DEV uint64_t wsh_dev_block_share(uint64_t seen, uint64_t likely)
 {
     if (!wsh_dev_any_lane<WSH_BLOCK>(wsh_dev_thread() == 0 && seen != likely))

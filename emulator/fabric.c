@@ -33,7 +33,7 @@ uint64_t emu_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-static int failed(const char *what, const char *path)
+static int file_fail(const char *what, const char *path)
 {
     int rc = -errno;
 
@@ -71,7 +71,7 @@ static void draw_seed(struct emu_job *job)
     job->seed >>= 32; /* short enough to be typed again */
 }
 
-static void announce(const struct emu_job *job)
+static void job_announce(const struct emu_job *job)
 {
     if (!emu.settings.quiet)
         emu_say("profile %s, seed %llu%s%s", job->profile, (unsigned long long)job->seed,
@@ -91,11 +91,11 @@ static int make_job(const char *path)
     in_folder(draft, sizeof draft, "fabric.%u", (unsigned)getpid());
     fd = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, &job, sizeof job) != sizeof job)
-        rc = failed("cannot write", draft);
+        rc = file_fail("cannot write", draft);
     else if (!link(draft, path))
-        announce(&job);
+        job_announce(&job);
     else if (errno != EEXIST)
-        rc = failed("cannot create", path);
+        rc = file_fail("cannot create", path);
     if (fd >= 0)
         close(fd);
     unlink(draft);
@@ -112,7 +112,7 @@ static int open_job(void)
         return rc;
     emu.job = map_file(path, sizeof *emu.job);
     if (!emu.job)
-        return failed("cannot map", path);
+        return file_fail("cannot map", path);
     if (emu.job->layout == EMU_LAYOUT && !strcmp(emu.job->profile, emu.settings.profile->name))
         return 0;
     emu_say("%s is a fabric of profile %s and layout %x, this process has profile %s and layout %x: one "
@@ -157,12 +157,12 @@ static int make_region(void)
     in_folder(draft, sizeof draft, "draft.%u", slot);
     emu.region_fd = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (emu.region_fd < 0 || ftruncate(emu.region_fd, EMU_REGION_BYTES))
-        return failed("cannot create", draft);
+        return file_fail("cannot create", draft);
     emu.mine = map_file(draft, EMU_REGION_BYTES);
     if (!emu.mine)
-        return failed("cannot map", draft);
+        return file_fail("cannot map", draft);
     fill_region(emu.mine, slot);
-    return rename(draft, path) ? failed("cannot create", path) : 0;
+    return rename(draft, path) ? file_fail("cannot create", path) : 0;
 }
 
 static void in_child(void)
@@ -204,7 +204,7 @@ int emu_fabric_join(void)
 }
 
 /* Peers that still send learn that their queue pair is gone. The mapping stays: other threads may be using it. */
-static void leave(int status, void *arg)
+static void fabric_leave(int status, void *arg)
 {
     char path[EMU_DIR_MAX + 40];
 
@@ -221,7 +221,7 @@ static void leave(int status, void *arg)
 /* As a device's queues live as long as its process: a preloaded library's first handler runs after all destructors. */
 __attribute__((constructor)) static void leave_last(void)
 {
-    on_exit(leave, NULL);
+    on_exit(fabric_leave, NULL);
 }
 
 static struct emu_peer *map_peer(uint32_t slot)

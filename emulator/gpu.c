@@ -40,7 +40,7 @@ static int is_driver(struct dl_phdr_info *info, size_t size, void *unused)
     return strstr(info->dlpi_name, "libcuda.so") != NULL;
 }
 
-static bool load(void)
+static bool driver_load(void)
 {
     const struct {
         const char *name;
@@ -65,12 +65,12 @@ static bool load(void)
     return true;
 }
 
-static bool ready(void)
+static bool driver_is_ready(void)
 {
     bool loaded;
 
     pthread_mutex_lock(&mutex);
-    loaded = cuda.handle || load();
+    loaded = cuda.handle || driver_load();
     pthread_mutex_unlock(&mutex);
     return loaded;
 }
@@ -80,7 +80,7 @@ unsigned emu_gpu_of(uint64_t addr)
     unsigned type = 0;
     int ordinal = -1;
 
-    if (!ready() || cuda.pointer_attribute(&type, CUDA_MEMORY_TYPE, addr) || type != CUDA_IS_DEVICE)
+    if (!driver_is_ready() || cuda.pointer_attribute(&type, CUDA_MEMORY_TYPE, addr) || type != CUDA_IS_DEVICE)
         return 0;
     if (!cuda.pointer_attribute(&ordinal, CUDA_DEVICE_ORDINAL, addr) && ordinal >= 0 && ordinal < GPUS_MAX)
         return (unsigned)ordinal + 1;
@@ -89,7 +89,7 @@ unsigned emu_gpu_of(uint64_t addr)
 }
 
 /* With the mutex: the context and the stream of a GPU, made at first use; false if they cannot be had. */
-static bool prepare(unsigned ordinal)
+static bool gpu_prepare(unsigned ordinal)
 {
     void *unused;
 
@@ -108,12 +108,12 @@ static bool prepare(unsigned ordinal)
 }
 
 /* Enters the context of the GPU; returns its stream, or NULL. */
-static void *enter(unsigned ordinal)
+static void *gpu_enter(unsigned ordinal)
 {
     bool prepared;
 
     pthread_mutex_lock(&mutex);
-    prepared = prepare(ordinal);
+    prepared = gpu_prepare(ordinal);
     pthread_mutex_unlock(&mutex);
     return prepared && !cuda.context_push(contexts[ordinal]) ? streams[ordinal] : NULL;
 }
@@ -121,7 +121,7 @@ static void *enter(unsigned ordinal)
 int emu_gpu_copy(unsigned gpu, uint64_t addr, void *data, uint32_t len, bool into_gpu)
 {
     uint64_t host = (uintptr_t)data;
-    void *stream = ready() ? enter(gpu - 1) : NULL, *unused;
+    void *stream = driver_is_ready() ? gpu_enter(gpu - 1) : NULL, *unused;
     int rc;
 
     if (!stream) {

@@ -11,7 +11,7 @@ static bool earlier(const struct emu_segment *a, const struct emu_segment *b)
     return a->due != b->due ? a->due < b->due : a->order < b->order;
 }
 
-static void grow(struct emu_heap *heap)
+static void heap_grow(struct emu_heap *heap)
 {
     size_t room = heap->room ? 2 * heap->room : 1024;
     struct emu_segment *at = realloc(heap->at, room * sizeof *at);
@@ -29,7 +29,7 @@ void emu_heap_push(struct emu_heap *heap, struct emu_segment segment)
     size_t i;
 
     if (heap->n == heap->room)
-        grow(heap);
+        heap_grow(heap);
     for (i = heap->n++; i; i = (i - 1) / 2) {
         if (!earlier(&segment, &heap->at[(i - 1) / 2]))
             break;
@@ -38,7 +38,7 @@ void emu_heap_push(struct emu_heap *heap, struct emu_segment segment)
     heap->at[i] = segment;
 }
 
-static void sink(struct emu_heap *heap, size_t i)
+static void heap_sink(struct emu_heap *heap, size_t i)
 {
     struct emu_segment segment = heap->at[i];
 
@@ -63,7 +63,7 @@ struct emu_segment emu_heap_pop(struct emu_heap *heap)
 
     heap->at[0] = heap->at[--heap->n];
     if (heap->n)
-        sink(heap, 0);
+        heap_sink(heap, 0);
     return top;
 }
 
@@ -81,5 +81,5 @@ void emu_heap_drop(struct emu_heap *heap, const struct emu_qp *qp)
     }
     heap->n = kept;
     for (size_t i = kept / 2; i-- > 0;)
-        sink(heap, i);
+        heap_sink(heap, i);
 }

@@ -76,6 +76,7 @@ static bool open_shared(struct emu_qp *qp, const struct ibv_qp_init_attr_ex *att
     return qp->qpn != 0;
 }
 
+/* Fills the public and the private fields, and publishes the queue pair to the poll of its completion queues. */
 static void qp_fill(struct emu_qp *qp, struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
     qp->ibv = (struct ibv_qp){.context = context,

@@ -22,7 +22,7 @@ static const char *setting(const char *name)
     return value && *value ? value : NULL;
 }
 
-static int refuse(const char *name, const char *value, const char *expected)
+static int setting_refuse(const char *name, const char *value, const char *expected)
 {
     emu_say("%s=%s: expected %s", name, value, expected);
     return -EINVAL;
@@ -59,7 +59,7 @@ static int read_profile(struct emu_settings *s)
 
     s->profile = emu_profile_find(name ? name : "p5");
     if (!s->profile)
-        return refuse("EFA_EMULATOR_PROFILE", name, emu_profile_names());
+        return setting_refuse("EFA_EMULATOR_PROFILE", name, emu_profile_names());
     s->nnics = emu_profile_nics(s->profile, s->nic);
     s->reorder_ns = s->profile->reorder_us * 1000ull;
     if (emu_nic_select(nics, s->nic, s->nnics, &s->visible, bad, sizeof bad)) {
@@ -81,7 +81,7 @@ static int read_number(const char *name, uint64_t max, bool *given, uint64_t *nu
     errno = 0;
     *number = strtoull(value, &end, 10);
     if (*end || errno || *value == '-' || *number > max)
-        return refuse(name, value, "a decimal number");
+        return setting_refuse(name, value, "a decimal number");
     return 0;
 }
 
@@ -90,7 +90,7 @@ static int read_flag(const char *name, bool *flag)
     const char *value = setting(name);
 
     *flag = value && !strcmp(value, "1");
-    return !value || *flag || !strcmp(value, "0") ? 0 : refuse(name, value, "0 or 1");
+    return !value || *flag || !strcmp(value, "0") ? 0 : setting_refuse(name, value, "0 or 1");
 }
 
 /* The text of EFA_EMULATOR_FAULTS, which may name a file. NULL and errno if that cannot be read. */
@@ -141,7 +141,7 @@ static int read_time_model(struct emu_settings *s)
     const char *value = setting("EFA_EMULATOR_TIME");
 
     if (value && strcmp(value, "0") && emu_rate_parse(value, &s->time_scale))
-        return refuse("EFA_EMULATOR_TIME", value, "1 or a scale such as 1/40");
+        return setting_refuse("EFA_EMULATOR_TIME", value, "1 or a scale such as 1/40");
     return 0;
 }
 
@@ -156,7 +156,7 @@ static int read_copy(struct emu_settings *s)
     else if (!strcmp(value, "helper"))
         s->copy = EMU_COPY_HELPER;
     else
-        return refuse("EFA_EMULATOR_COPY", value, "auto, direct or helper");
+        return setting_refuse("EFA_EMULATOR_COPY", value, "auto, direct or helper");
     return 0;
 }
 

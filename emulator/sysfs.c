@@ -23,7 +23,7 @@ struct tree {
     char at[PATH_BYTES];
 };
 
-static void note(struct tree *tree, const char *path, int error)
+static void tree_note_error(struct tree *tree, const char *path, int error)
 {
     if (tree->rc || !error || error == EEXIST)
         return;
@@ -50,10 +50,10 @@ __attribute__((format(printf, 2, 3))) static void folder(struct tree *tree, cons
     va_end(args);
     for (char *slash = path + strlen(tree->dir) + 1; (slash = strchr(slash, '/')); slash++) {
         *slash = 0;
-        note(tree, path, mkdir(path, 0700) ? errno : 0);
+        tree_note_error(tree, path, mkdir(path, 0700) ? errno : 0);
         *slash = '/';
     }
-    note(tree, path, mkdir(path, 0700) ? errno : 0);
+    tree_note_error(tree, path, mkdir(path, 0700) ? errno : 0);
 }
 
 __attribute__((format(printf, 3, 4))) static void file(struct tree *tree, const char *text,
@@ -68,7 +68,7 @@ __attribute__((format(printf, 3, 4))) static void file(struct tree *tree, const 
     va_end(args);
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text, strlen(text)) < 0)
-        note(tree, path, errno);
+        tree_note_error(tree, path, errno);
     if (fd >= 0)
         close(fd);
 }
@@ -82,7 +82,7 @@ __attribute__((format(printf, 3, 4))) static void link_to(struct tree *tree, con
     va_start(args, format);
     join(tree, path, format, args);
     va_end(args);
-    note(tree, path, symlink(target, path) ? errno : 0);
+    tree_note_error(tree, path, symlink(target, path) ? errno : 0);
 }
 
 static void make_nic(struct tree *tree, const struct emu_profile *profile, const struct emu_nic *nic)

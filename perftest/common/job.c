@@ -64,7 +64,7 @@ static bool served(const struct perf_run *run, const struct perf_op *op)
     return op->who != PERF_SLOWEST && run->program->serve;
 }
 
-static void serve(struct perf_run *run)
+static void peers_serve(struct perf_run *run)
 {
     struct perf_control *c = run->control;
     c->rounds++;
@@ -98,7 +98,7 @@ static void run_batches(void *arg, long count, double *times, long n)
     if (served(run, op) && run->me == 0)
         shmem_uint64_p(&c->stop, ++c->rounds, run->npes - 1);
     else if (served(run, op) && run->me == run->npes - 1)
-        serve(run);
+        peers_serve(run);
 }
 
 static void run_barrier(void *arg)

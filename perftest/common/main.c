@@ -22,7 +22,9 @@ static int check_names(const struct perf_program *program, const struct perf_opt
     return perf_options_check_rows(o, names, error);
 }
 
-static const struct perf_op *first_lacking(const struct perf_program *program, const struct perf_options *o)
+/* The first wanted operation that this library lacks, where it lacks all that are wanted; else NULL. */
+static const struct perf_op *first_unsupported(const struct perf_program *program,
+                                               const struct perf_options *o)
 {
     const struct perf_op *lacking = NULL;
     for (const struct perf_op *op = program->ops; op->name; op++) {
@@ -163,10 +165,10 @@ static int measure_all(struct perf_run *run)
     return status;
 }
 
-static int start(struct perf_run *run, const char *error)
+static int run_start(struct perf_run *run, const char *error)
 {
     const struct perf_program *program = run->program;
-    const struct perf_op *lacking = first_lacking(program, run->opts);
+    const struct perf_op *lacking = first_unsupported(program, run->opts);
     bool speaks = run->me == 0;
     if (error[0] || run->opts->help) {
         if (speaks && error[0])
@@ -211,7 +213,7 @@ int main(int argc, char **argv)
     struct perf_run run = {
         .opts = &opts, .program = program, .me = shmem_my_pe(), .npes = shmem_n_pes(), .window = opts.window};
     run.peer = run.me == 0 ? run.npes - 1 : 0;
-    int status = level < asked ? no_threads(program) : start(&run, error);
+    int status = level < asked ? no_threads(program) : run_start(&run, error);
     shmem_finalize();
     return status;
 }

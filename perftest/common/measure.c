@@ -29,7 +29,7 @@ static long next_count(long count, double ns, double target)
 }
 
 /* The first calls may connect, register and map: they must not make a batch look long enough. */
-static long calibrate(const struct perf_timing *t, const struct perf_options *opts, double *times)
+static long batch_calibrate(const struct perf_timing *t, const struct perf_options *opts, double *times)
 {
     double target = t->slowest ? COLLECTIVE_BATCH_NS : BATCH_NS;
     long runs = opts->samples < CALIBRATION_RUNS ? opts->samples : CALIBRATION_RUNS;
@@ -67,7 +67,7 @@ static long warm_up(const struct perf_timing *t, const struct perf_options *opts
 void perf_measure(const struct perf_timing *t, const struct perf_options *opts, double *times,
                   struct perf_row *row)
 {
-    long batch = calibrate(t, opts, times), samples = warm_up(t, opts, times, batch);
+    long batch = batch_calibrate(t, opts, times), samples = warm_up(t, opts, times, batch);
     double cpu = perf_cpu_now(), operations = (double)batch * t->each;
 
     t->run(t->arg, batch, times, samples);

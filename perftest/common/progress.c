@@ -51,7 +51,7 @@ static double line_write(double seconds)
     return now.rows && now.next - seconds < FIRST_SECONDS ? now.next - seconds : FIRST_SECONDS;
 }
 
-static void *watch(void *arg)
+static void *rows_watch(void *arg)
 {
     for (;;) {
         pthread_mutex_lock(&now.mutex);
@@ -70,7 +70,7 @@ static void watch_start(void)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (!pthread_create(&thread, NULL, watch, NULL))
+    if (!pthread_create(&thread, NULL, rows_watch, NULL))
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

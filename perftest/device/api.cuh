@@ -62,6 +62,7 @@ template <int S> static __device__ void perf_sync()
         __syncthreads();
 }
 
+/* Whether this thread is the first one of its scope. */
 template <int S> static __device__ bool perf_leads()
 {
     return S == DEV_THREAD || (S == DEV_WARP ? threadIdx.x % 32 : threadIdx.x) == 0;

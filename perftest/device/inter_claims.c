@@ -19,7 +19,7 @@ void inter_claims_keep(const struct dev_row *row, double us, double waits)
 }
 
 /* NULL: it was not wanted. */
-static const struct figure *find(int kind, enum dev_scope scope, size_t size, int threads)
+static const struct figure *figure_find(int kind, enum dev_scope scope, size_t size, int threads)
 {
     for (int i = 0; i < n_figures; i++) {
         const struct dev_row *row = &figures[i].row;
@@ -33,7 +33,7 @@ static const struct figure *find(int kind, enum dev_scope scope, size_t size, in
 /* The row that differs in what is done. */
 static const struct figure *beside(const struct figure *f, enum inter_what what)
 {
-    return find(INTER_KIND(what, inter_in_host(&f->row)), f->row.scope, f->row.size, f->row.threads);
+    return figure_find(INTER_KIND(what, inter_in_host(&f->row)), f->row.scope, f->row.size, f->row.threads);
 }
 
 static bool any(enum inter_group group)

@@ -111,7 +111,7 @@ static void jacobi_free(struct jacobi *j)
     free(j->gathered);
 }
 
-/* The largest figure of all PEs. */
+/* The largest of all PEs' figure `i`. */
 static double jacobi_slowest(const struct jacobi *j, int i)
 {
     double most = 0;

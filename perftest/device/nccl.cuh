@@ -46,7 +46,7 @@ static void perf_nccl_must(ncclResult_t result, const char *what)
     _exit(1);
 }
 
-/* PERF_NCCL's words; 0, or -1 after a line if this NCCL has no such mode. */
+/* Reads the modes that PERF_NCCL asks for. 0, or -1 after a line where this NCCL lacks one. */
 static int perf_nccl_modes()
 {
     const char *modes = getenv("PERF_NCCL") ? getenv("PERF_NCCL") : "";

@@ -81,7 +81,7 @@ static bool is_op(const struct fab_net *net, const void *context)
 }
 
 /* What a peer's write with immediate data leaves has no context of ours; shm does not even call it a remote write. */
-static void take(struct fab_net *net, struct fab_rail *rail, const struct fi_cq_data_entry *entry)
+static void completion_take(struct fab_net *net, struct fab_rail *rail, const struct fi_cq_data_entry *entry)
 {
     bool receive = is_receive(net, rail, entry->op_context);
 
@@ -127,7 +127,7 @@ void fab_poll(struct fab_net *net)
         if (n < 0 && n != -FI_EAGAIN)
             failed(rail, n);
         for (ssize_t i = 0; i < n; i++)
-            take(net, rail, &entries[i]);
+            completion_take(net, rail, &entries[i]);
         any |= n > 0;
     }
     empty = any ? 0 : empty + 1;
@@ -145,8 +145,8 @@ static struct fab_op *new_op(struct fab_net *net)
     return op;
 }
 
-static ssize_t post(struct fab_rail *rail, enum fab_kind kind, int to, struct iovec *iov, uint64_t target,
-                    uint64_t imm, struct fab_op *op)
+static ssize_t message_post(struct fab_rail *rail, enum fab_kind kind, int to, struct iovec *iov,
+                            uint64_t target, uint64_t imm, struct fab_op *op)
 {
     void *desc = fi_mr_desc(rail->mr);
     struct fi_rma_iov remote = {rail->base[to] + target, iov->iov_len, rail->key[to]};
@@ -174,7 +174,7 @@ int fab_start(struct fab_net *net, enum fab_kind kind, int to)
         struct fab_op *op = new_op(net);
         ssize_t rc;
 
-        while ((rc = post(rail, kind, to, &iov, target, imm, op)) == -FI_EAGAIN)
+        while ((rc = message_post(rail, kind, to, &iov, target, imm, op)) == -FI_EAGAIN)
             fab_poll(net);
         fab_must(rail, rc, kind == FAB_SEND ? "fi_sendmsg" : "fi_writemsg");
     }

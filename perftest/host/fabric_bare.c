@@ -44,7 +44,7 @@ struct fabric {
 };
 
 /* Nothing here can be continued after an error: one line, and the job ends. */
-static void must(long code, const char *call, const char *provider)
+static void call_must(long code, const char *call, const char *provider)
 {
     if (code >= 0)
         return;
@@ -53,14 +53,14 @@ static void must(long code, const char *call, const char *provider)
     shmem_global_exit(PERF_FAILED);
 }
 
-static struct fabric *of(const struct perf_run *run)
+static struct fabric *fabric_of(const struct perf_run *run)
 {
     return run->state;
 }
 
 static void poll_cq(struct perf_run *run)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     struct fi_cq_entry entry;
     ssize_t n = fi_cq_read(f->cq, &entry, 1);
     if (n == 1 && entry.op_context == &f->in)
@@ -70,9 +70,9 @@ static void poll_cq(struct perf_run *run)
     else if (n == -FI_EAVAIL) {
         struct fi_cq_err_entry error = {0};
         fi_cq_readerr(f->cq, &error, 0);
-        must(-error.err, "an operation", run->opts->provider);
+        call_must(-error.err, "an operation", run->opts->provider);
     } else if (n != -FI_EAGAIN) {
-        must(n, "fi_cq_read", run->opts->provider);
+        call_must(n, "fi_cq_read", run->opts->provider);
     }
 }
 
@@ -82,13 +82,13 @@ static bool no_room(struct perf_run *run, ssize_t code, const char *call)
     if (code == -FI_EAGAIN)
         poll_cq(run);
     else
-        must(code, call, run->opts->provider);
+        call_must(code, call, run->opts->provider);
     return code == -FI_EAGAIN;
 }
 
-static void finish(struct perf_run *run, long operations)
+static void ops_finish(struct perf_run *run, long operations)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     while (f->done < operations)
         poll_cq(run);
     f->done -= operations;
@@ -96,17 +96,17 @@ static void finish(struct perf_run *run, long operations)
 
 static const struct contact *remote(const struct perf_run *run)
 {
-    return &of(run)->contacts[run->peer];
+    return &fabric_of(run)->contacts[run->peer];
 }
 
 static void *descriptor(const struct perf_run *run, int region)
 {
-    return fi_mr_desc(of(run)->mr[region]);
+    return fi_mr_desc(fabric_of(run)->mr[region]);
 }
 
 static void write_start(struct perf_run *run, struct fi_context2 *context)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     struct iovec iov = {run->source, run->len};
     void *desc = descriptor(run, SOURCE);
     struct fi_rma_iov target = {remote(run)->base[DEST], run->len, remote(run)->key[DEST]};
@@ -124,8 +124,8 @@ static void write_start(struct perf_run *run, struct fi_context2 *context)
 static void write_batch(struct perf_run *run, long count)
 {
     for (long i = 0; i < count; i++) {
-        write_start(run, &of(run)->out[0]);
-        finish(run, 1);
+        write_start(run, &fabric_of(run)->out[0]);
+        ops_finish(run, 1);
     }
 }
 
@@ -133,27 +133,27 @@ static void write_window_batch(struct perf_run *run, long count)
 {
     for (long i = 0; i < count; i++) {
         for (long j = 0; j < run->window; j++)
-            write_start(run, &of(run)->out[j]);
-        finish(run, run->window);
+            write_start(run, &fabric_of(run)->out[j]);
+        ops_finish(run, run->window);
     }
 }
 
 static void read_batch(struct perf_run *run, long count)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     for (long i = 0; i < count; i++) {
         while (no_room(run,
                        fi_read(f->ep, run->dest, run->len, descriptor(run, DEST), f->peer,
                                remote(run)->base[SOURCE], remote(run)->key[SOURCE], &f->out[0]),
                        "fi_read"))
             continue;
-        finish(run, 1);
+        ops_finish(run, 1);
     }
 }
 
 static void post_receive(struct perf_run *run)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     if (f->receive_posted)
         return;
     while (no_room(run, fi_recv(f->ep, run->dest, run->size, descriptor(run, DEST), FI_ADDR_UNSPEC, &f->in),
@@ -164,7 +164,7 @@ static void post_receive(struct perf_run *run)
 
 static void send_message(struct perf_run *run)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     if (run->len <= f->info->tx_attr->inject_size) {
         while (no_room(run, fi_inject(f->ep, run->source, run->len, f->peer), "fi_inject"))
             continue;
@@ -173,12 +173,12 @@ static void send_message(struct perf_run *run)
     while (no_room(run, fi_send(f->ep, run->source, run->len, descriptor(run, SOURCE), f->peer, &f->out[0]),
                    "fi_send"))
         continue;
-    finish(run, 1);
+    ops_finish(run, 1);
 }
 
 static void receive_message(struct perf_run *run)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     while (f->received == 0)
         poll_cq(run);
     f->received--;
@@ -200,7 +200,7 @@ static void message_batch(struct perf_run *run, long count)
 
 static void flag_send(struct perf_run *run)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     while (no_room(run,
                    fi_inject_write(f->ep, &run->seq, sizeof(run->seq), f->peer, remote(run)->base[FLAG],
                                    remote(run)->key[FLAG]),
@@ -260,36 +260,36 @@ static void open_endpoint(struct fabric *f, const char *provider)
     struct fi_info *hints = hints_for(provider);
     struct fi_av_attr av = {.type = FI_AV_TABLE};
     struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = wait_object()};
-    must(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &f->info), "fi_getinfo", provider);
+    call_must(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &f->info), "fi_getinfo", provider);
     fi_freeinfo(hints);
-    must(fi_fabric(f->info->fabric_attr, &f->fabric, NULL), "fi_fabric", provider);
-    must(fi_domain(f->fabric, f->info, &f->domain, NULL), "fi_domain", provider);
-    must(fi_av_open(f->domain, &av, &f->av, NULL), "fi_av_open", provider);
-    must(fi_cq_open(f->domain, &cq, &f->cq, NULL), "fi_cq_open", provider);
-    must(fi_endpoint(f->domain, f->info, &f->ep, NULL), "fi_endpoint", provider);
-    must(fi_ep_bind(f->ep, &f->av->fid, 0), "fi_ep_bind", provider);
-    must(fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind", provider);
-    must(fi_enable(f->ep), "fi_enable", provider);
+    call_must(fi_fabric(f->info->fabric_attr, &f->fabric, NULL), "fi_fabric", provider);
+    call_must(fi_domain(f->fabric, f->info, &f->domain, NULL), "fi_domain", provider);
+    call_must(fi_av_open(f->domain, &av, &f->av, NULL), "fi_av_open", provider);
+    call_must(fi_cq_open(f->domain, &cq, &f->cq, NULL), "fi_cq_open", provider);
+    call_must(fi_endpoint(f->domain, f->info, &f->ep, NULL), "fi_endpoint", provider);
+    call_must(fi_ep_bind(f->ep, &f->av->fid, 0), "fi_ep_bind", provider);
+    call_must(fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind", provider);
+    call_must(fi_enable(f->ep), "fi_enable", provider);
 }
 
 static void register_region(struct perf_run *run, struct contact *mine, int which, void *base, size_t len)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    must(fi_mr_reg(f->domain, base, len, access, 0, (uint64_t)which, 0, &f->mr[which], NULL), "fi_mr_reg",
-         run->opts->provider);
+    call_must(fi_mr_reg(f->domain, base, len, access, 0, (uint64_t)which, 0, &f->mr[which], NULL),
+              "fi_mr_reg", run->opts->provider);
     mine->key[which] = fi_mr_key(f->mr[which]);
     mine->base[which] = f->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)base : 0;
 }
 
-static void exchange(struct perf_run *run, struct contact *mine)
+static void contacts_exchange(struct perf_run *run, struct contact *mine)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     shmem_putmem(&f->contacts[run->me], mine, sizeof(*mine), run->peer);
     shmem_barrier_all();
     if (run->me == 0 || run->me == run->npes - 1) {
         long n = fi_av_insert(f->av, remote(run)->name, 1, &f->peer, 0, NULL);
-        must(n == 1 ? 0 : n < 0 ? n : -FI_EADDRNOTAVAIL, "fi_av_insert", run->opts->provider);
+        call_must(n == 1 ? 0 : n < 0 ? n : -FI_EADDRNOTAVAIL, "fi_av_insert", run->opts->provider);
     }
     shmem_barrier_all();
 }
@@ -307,14 +307,14 @@ static int fabric_open(struct perf_run *run)
     register_region(run, &mine, SOURCE, run->source, run->size);
     register_region(run, &mine, DEST, run->dest, run->size);
     register_region(run, &mine, FLAG, run->flag, 64);
-    must(fi_getname(&f->ep->fid, mine.name, &mine.name_len), "fi_getname", run->opts->provider);
-    exchange(run, &mine);
+    call_must(fi_getname(&f->ep->fid, mine.name, &mine.name_len), "fi_getname", run->opts->provider);
+    contacts_exchange(run, &mine);
     return PERF_OK;
 }
 
 static void fabric_close(struct perf_run *run)
 {
-    struct fabric *f = of(run);
+    struct fabric *f = fabric_of(run);
     fi_close(&f->ep->fid);
     for (int i = 0; i < REGIONS; i++)
         fi_close(&f->mr[i]->fid);

@@ -12,7 +12,7 @@
 enum { RESULTS_MAX = 8 * PERF_MAX_SIZES, SIGNALS = 0, ROUNDS = 1, BALL = 2 };
 
 /* What ends a window whose puts are in order: it may be seen only after them. */
-static void tell(struct perf_run *run)
+static void flag_put(struct perf_run *run)
 {
     shmem_uint64_p(&run->flag[ROUNDS], ++run->seq, run->peer);
     shmem_quiet();
@@ -33,7 +33,7 @@ static void put_fence_once(struct perf_run *run, long count)
         for (size_t at = 0; at < run->span; at += run->len)
             shmem_putmem_nbi(run->dest + at, run->source + at, run->len, run->peer);
         shmem_fence();
-        tell(run);
+        flag_put(run);
     }
 }
 
@@ -44,7 +44,7 @@ static void put_fence(struct perf_run *run, long count)
             shmem_putmem_nbi(run->dest + at, run->source + at, run->len, run->peer);
             shmem_fence();
         }
-        tell(run);
+        flag_put(run);
     }
 }
 
@@ -55,7 +55,7 @@ static void put_drain(struct perf_run *run, long count)
             shmem_putmem_nbi(run->dest + at, run->source + at, run->len, run->peer);
             shmem_quiet();
         }
-        tell(run);
+        flag_put(run);
     }
 }
 
@@ -153,7 +153,7 @@ static struct {
 } results[RESULTS_MAX];
 static int n_results;
 
-static void keep(struct perf_run *run, const struct perf_row *row)
+static void row_keep(struct perf_run *run, const struct perf_row *row)
 {
     (void)run;
     if (n_results == RESULTS_MAX)
@@ -165,7 +165,7 @@ static void keep(struct perf_run *run, const struct perf_row *row)
 }
 
 /* The index of a row's result, or -1: it was not wanted. */
-static int find(const char *op, size_t len)
+static int row_find(const char *op, size_t len)
 {
     for (int i = 0; i < n_results; i++)
         if (results[i].len == len && !strcmp(results[i].op, op))
@@ -175,7 +175,7 @@ static int find(const char *op, size_t len)
 
 static void print_ratios(size_t len)
 {
-    int plain = find("put", len);
+    int plain = row_find("put", len);
 
     for (int i = 0; plain >= 0 && i < n_results; i++)
         if (results[i].len == len && !strncmp(results[i].op, "put", 3))
@@ -194,7 +194,7 @@ static void print_claims(size_t len)
                   {"polling a signal against wait_until", "poll_fetch", "wait_until"}};
 
     for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
-        int a = find(claims[i].a, len), b = find(claims[i].b, len);
+        int a = row_find(claims[i].a, len), b = row_find(claims[i].b, len);
         if (a >= 0 && b >= 0)
             printf("# %-42s %10zu %10.3f %10.3f\n", claims[i].what, len, results[a].us / results[b].us,
                    results[a].cpu_ns / results[b].cpu_ns);
@@ -254,5 +254,5 @@ const struct perf_program perf_program = {
     .defaults = {.begin = 8, .end = 8192, .window = 256},
     .buffer_size = slots,
     .teardown = summarize,
-    .row = keep,
+    .row = row_keep,
 };

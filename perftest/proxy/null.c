@@ -46,7 +46,8 @@ static struct null_ctx *null_of(struct wsh_tctx *tctx)
     return (struct null_ctx *)tctx;
 }
 
-static void check(struct null_ctx *null, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len)
+static void op_check(struct null_ctx *null, const struct wsh_rmem *rmem, size_t off, const void *src,
+                     size_t len)
 {
     const uint64_t *word = src;
     bool wrong = len > rmem->len || off > rmem->len - len;
@@ -65,7 +66,7 @@ static int null_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
     if (null->issued - null->retired == FLYING_MAX)
         return -EAGAIN;
     if (null->issued % CHECK_EVERY == 0)
-        check(null, rmem, off, src, len);
+        op_check(null, rmem, off, src, len);
     null->owed[null->issued++ % FLYING_MAX] = done;
     done->left++;
     return 0;
@@ -182,16 +183,17 @@ uint64_t null_heap(const struct null_job *null)
     return (uint64_t)(uintptr_t)null->job.heap.seg[WSH_SEG_HEAP].base;
 }
 
-static int step(void *arg)
+static int consumer_step(void *arg)
 {
     return wsh_consumer_step(arg);
 }
 
-static void *serve(void *arg)
+static void *consumer_serve(void *arg)
 {
     struct null_thread *thread = arg;
 
-    if (wsh_wait_run(&thread->job->job, &thread->job->stop, step, thread->consumer, &thread->pulse) < 0)
+    if (wsh_wait_run(&thread->job->job, &thread->job->stop, consumer_step, thread->consumer, &thread->pulse) <
+        0)
         thread->null.figures.wrong++;
     return NULL;
 }
@@ -202,7 +204,7 @@ int null_start(struct null_job *null)
     for (null->n_running = 0; null->n_running < null->n_threads; null->n_running++) {
         struct null_thread *thread = &null->thread[null->n_running];
 
-        if (pthread_create(&thread->id, NULL, serve, thread)) {
+        if (pthread_create(&thread->id, NULL, consumer_serve, thread)) {
             null_stop(null);
             return -1;
         }

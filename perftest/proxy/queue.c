@@ -168,7 +168,7 @@ static double flag_once(struct bench *b)
 }
 
 /* One sample more, before the others, warms up. */
-static void measure(struct bench *b, const char *row, double (*once)(struct bench *b), bool rates)
+static void row_measure(struct bench *b, const char *row, double (*once)(struct bench *b), bool rates)
 {
     double samples[100];
 
@@ -199,7 +199,7 @@ static void drain_rows(void)
             return;
         b.work = work_of(&b, QUEUE_PUT, opts.rings, WSH_RING_PIECES / chunks, len);
         b.work.block = 1;
-        measure(&b, "drain", drain_once, true);
+        row_measure(&b, "drain", drain_once, true);
         bench_close(&b);
     }
 }
@@ -210,7 +210,7 @@ static void running(struct bench *b, const char *row, double (*once)(struct benc
         fail("no proxy threads");
         return;
     }
-    measure(b, row, once, rates);
+    row_measure(b, row, once, rates);
     null_stop(b->null);
 }
 
@@ -246,7 +246,7 @@ static void flag_row(void)
     if (!queue_options_want(&opts, "flag") || !bench_open(&b, 1))
         return;
     b.work = work_of(&b, QUEUE_FLAG, 1, opts.trips, 8);
-    measure(&b, "flag", flag_once, false);
+    row_measure(&b, "flag", flag_once, false);
     bench_close(&b);
 }
 
