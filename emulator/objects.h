@@ -99,7 +99,7 @@ struct emu_qp {
     int batch_error;
     struct emu_op *batch, *batch_last;
     uint32_t batch_ops;
-    uint64_t posted, doorbells; /* requests so far, and what told the device of them */
+    uint64_t posted, doorbells; /* requests so far, and the doorbells that announced them */
     uint32_t largest_batch;
     pthread_mutex_t rq_mutex;
 };

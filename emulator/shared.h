@@ -104,7 +104,7 @@ struct emu_journal {
     uint32_t cq, prod;
 };
 
-/* Payload on its way through the owner's service thread; one at a time, under the lock. */
+/* Payload that the owner's service thread copies; one at a time, under the lock. */
 enum { EMU_PACKET_IDLE, EMU_PACKET_WRITE, EMU_PACKET_READ, EMU_PACKET_DONE };
 struct emu_packet {
     _Atomic uint32_t state;

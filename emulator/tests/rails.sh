@@ -108,7 +108,7 @@ for fault in 'at 2s from 0.1 remove' 'at 2s from 1.5 remove' 'at 2s to 1.5 down'
     fi
 done
 
-# Large signals count their data at the target: going on would be unsafe for what was under way.
+# Large signals count their data at the target: going on would be unsafe for what was in flight.
 run_job $((90 * slow)) env "$p5" "EFA_EMULATOR_FAULTS=at 2s from 0.1 remove" "$oshrun" --emulate-efa -n 2 "$program" 5 signals
 if [ "$status" = 0 ] || { ! grep -q 'wrong\|took effect\|signals$' "$err" && grep -q 'rdmap' "$err"; }; then
     tap_ok "with counted puts: right to the end, or one line"

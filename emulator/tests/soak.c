@@ -19,7 +19,7 @@
 #define HEAP (PROCS * AREA + AREA) /* what comes from each process, then what goes out */
 #define GRACE 30.0                 /* seconds to the last completion; a dead peer is noticed in less */
 
-/* A write that is on its way, or verified at its target and so free again. */
+/* A write in flight, or verified at its target and so free again. */
 struct op {
     struct fi_context2 context; /* first: the completion brings its address */
     int target, slot;

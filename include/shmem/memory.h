@@ -40,8 +40,8 @@ void *WSH_NAME(realloc)(void *ptr, size_t size);
 
 /*
  * Frees the block at `ptr`, an address that an allocation returned, after a barrier; does nothing for NULL. No
- * operation on the block may be pending on contexts other than the default one. Another address ends the job with one line.
- * Section 9.3.2.
+ * operation on the block may be pending on contexts other than the default one. Another address ends the job with one
+ * line. Section 9.3.2.
  */
 void WSH_NAME(free)(void *ptr);
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What all performance tests share: a letter is one option in all of them, JSON says what tells one run from another,
+# What all performance tests share: a letter is one option in all of them, JSON says what identifies a run,
 # plot makes an image or fails, and a row that takes long is announced on a terminal.
 # timeout: 300
 set -u

@@ -151,7 +151,7 @@ void perf_job_measure(struct perf_run *run, const struct perf_op *op, struct per
         perf_row_add(row, "mop_per_s", "Mop/s", 1 / row->us.p50, 3, PERF_END);
 }
 
-/* What carries data between PE 0 and the others, as the library's own pointers tell. */
+/* The transport of data between PE 0 and the others, found from shmem_ptr. */
 static const char *transport_of(const void *symmetric, int npes)
 {
     int mapped = 0;

@@ -23,7 +23,7 @@ void perf_control_close(struct perf_control *control);
 /* Collective: perf_measure of `op`; the figures and the CPU ns are left in `row` on PE 0. */
 void perf_job_measure(struct perf_run *run, const struct perf_op *op, struct perf_row *row);
 
-/* As perf_report_open, for PE 0; by the symmetric address it is told how other PEs are reached. */
+/* As perf_report_open, for PE 0; the symmetric address shows how other PEs are reached. */
 int perf_job_report(struct perf_report *report, const struct perf_program *program,
                     const struct perf_options *opts, const void *symmetric);
 

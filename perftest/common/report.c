@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The common table, JSON and CSV of all programs, and the surroundings that tell one run from another. */
+/* The common table, JSON and CSV of all programs, and the facts that identify a run. */
 #define _GNU_SOURCE
 #include "perftest/common/report.h"
 

@@ -111,7 +111,7 @@ template <int ORDER> static __device__ void inter_order_signal(const struct inte
         PERF_X(signal_op)(inter_flags(a, number), number, PERF_SIGNAL_SET, a.peer);
 }
 
-/* Without order nobody can be told of a batch before the kernel's end. */
+/* Without order no flag can announce a batch before the kernel's end. */
 template <int ORDER> static __device__ void inter_order_send(const struct inter_args &a)
 {
     uint64_t last = a.first + (uint64_t)a.n;

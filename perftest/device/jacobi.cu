@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jacobi iterations on a grid that PEs share, in several ways to communicate its edges. One program for every library
+ * Jacobi iterations on a grid that PEs share; several methods to exchange its edges. One program for every library
  * that jacobi_api.cuh knows, so that all sides of a comparison run the same stencil.
  */
 #include "perftest/device/jacobi_check.cuh"
@@ -42,7 +42,7 @@ static size_t jacobi_place(struct jacobi_args *a, const struct dev_row *row, cha
     a->arrived = (uint64_t *)(memory + 2 * cells);
     a->changed = (double *)(memory + 2 * cells + 256);
     a->norms = (double *)(memory + 2 * cells + 256 + sums);
-    a->told = (uint64_t *)(memory + 2 * cells + 256 + 2 * sums);
+    a->sums_seen = (uint64_t *)(memory + 2 * cells + 256 + 2 * sums);
     return 2 * cells + 256 + (2 + (size_t)a->npes) * sums;
 }
 

@@ -34,9 +34,9 @@ struct jacobi_args {
     uint64_t *arrived; /* for the halo above, for that below: pieces, or the number of the last iteration */
     double *changed;   /* this PE's sums of squares, one a norm */
     double *norms;     /* all PEs' */
-    uint64_t *told;    /* PE p's n-th sum as bits at n * npes + p, before that JACOBI_UNTOLD */
+    uint64_t *sums_seen; /* PE p's n-th sum as bits at n * npes + p, before that JACOBI_NO_SUM */
 };
-#define JACOBI_UNTOLD (~(uint64_t)0)
+#define JACOBI_NO_SUM (~(uint64_t)0)
 
 #ifdef PERF_NCCL
 

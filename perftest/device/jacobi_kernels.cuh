@@ -103,7 +103,7 @@ static __device__ void jacobi_signal(const struct jacobi_args &a, int k)
     int n = jacobi_norm_of(k, a.norm);
 
     for (int pe = threadIdx.x; n >= 0 && pe < a.npes; pe += blockDim.x)
-        PERF_ONE(uint64_p)(a.told + (size_t)n * a.npes + a.me, __double_as_longlong(a.changed[n]), pe);
+        PERF_ONE(uint64_p)(a.sums_seen + (size_t)n * a.npes + a.me, __double_as_longlong(a.changed[n]), pe);
 }
 
 /* All PEs' sums of iteration k, awaited and added; by the same block. */
@@ -112,9 +112,9 @@ static __device__ void jacobi_await(const struct jacobi_args &a, int k)
     int n = jacobi_norm_of(k, a.norm);
 
     for (int pe = threadIdx.x; n >= 0 && pe < a.npes; pe += blockDim.x) {
-        volatile uint64_t *word = a.told + (size_t)n * a.npes + pe;
+        volatile uint64_t *word = a.sums_seen + (size_t)n * a.npes + pe;
 
-        PERF_ONE(uint64_wait_until)((uint64_t *)word, PERF_NE, JACOBI_UNTOLD);
+        PERF_ONE(uint64_wait_until)((uint64_t *)word, PERF_NE, JACOBI_NO_SUM);
         atomicAdd(a.norms + n, __longlong_as_double(*word));
     }
 }
@@ -127,10 +127,10 @@ static __device__ void jacobi_await(const struct jacobi_args &a, int k)
 static __device__ void jacobi_step(const struct jacobi_args &a, int k)
 {
     int edges = jacobi_edges(a.grid), number = blockIdx.x;
-    bool tells = blockIdx.x == (edges < gridDim.x ? edges : gridDim.x - 1);
+    bool signals = blockIdx.x == (edges < gridDim.x ? edges : gridDim.x - 1);
     double sum = 0;
 
-    if (tells)
+    if (signals)
         jacobi_signal(a, k - 1);
 #pragma unroll 1
     for (; number < edges; number += gridDim.x) {
@@ -141,7 +141,7 @@ static __device__ void jacobi_step(const struct jacobi_args &a, int k)
     for (; number < jacobi_tiles(a.grid); number += gridDim.x)
         sum += jacobi_inner(a.grid, k, number);
     jacobi_account(a, k, sum);
-    if (tells)
+    if (signals)
         jacobi_await(a, k - 1);
     if (blockIdx.x == 0 && threadIdx.x < 2)
         PERF_ONE(signal_wait_until)(a.arrived + threadIdx.x, PERF_GE, (uint64_t)(k + 1) * a.grid.across);

@@ -179,7 +179,7 @@ static void jacobi_reset(struct jacobi *j)
     dev_cuda(cudaMemset(a->arrived, 0, 2 * sizeof *a->arrived), "cudaMemset");
     dev_cuda(cudaMemset(a->changed, 0, j->count * sizeof *a->changed), "cudaMemset");
     dev_cuda(cudaMemset(a->norms, 0, j->count * sizeof *a->norms), "cudaMemset");
-    dev_cuda(cudaMemset(a->told, 0xff, (size_t)j->count * a->npes * sizeof *a->told), "cudaMemset");
+    dev_cuda(cudaMemset(a->sums_seen, 0xff, (size_t)j->count * a->npes * sizeof *a->sums_seen), "cudaMemset");
     dev_sync();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What device programs share around their rows: options, errors, PEs that meet and tell each other figures,
+ * What device programs share around their rows: options, errors, PEs that synchronize and exchange figures,
  * the number of iterations, an end for what never ends. After the library's perf_… names (api.cuh,
  * nccl.cuh).
  */
@@ -19,7 +19,7 @@ extern "C" {
 #include "perftest/device/rows.h"
 }
 
-/* Figures that a PE tells the others at once: the samples, and how many values were wrong. */
+/* Figures that a PE sends to the others at once: the samples, and how many values were wrong. */
 #define DEV_FIGURES (DEV_SAMPLES_MAX + 1)
 
 /* A launch lasts about so long, which hides its own cost and that two PEs begin a little apart. */

@@ -13,7 +13,7 @@ extern "C" {
 #define P2P_FLAG_WORDS 16
 #define P2P_FLAGS 256
 
-/* Shared memory that bulk copies are lent. */
+/* Shared memory that bulk copies use as scratch. */
 #define P2P_SCRATCH 49280
 
 /* Bytes of one piece of the load in the rows under load. */
@@ -25,7 +25,7 @@ struct p2p_args {
     uint64_t last_place; /* places of the source less one, which are a power of two */
     uint64_t zero;       /* what the compiler does not know */
     uint64_t *flag;      /* symmetric, P2P_FLAG_WORDS a lane */
-    uint64_t *local;     /* a word of this GPU, for what the kernel's blocks tell each other */
+    uint64_t *local;     /* a word of this GPU, by which the kernel's blocks communicate */
     size_t len;          /* bytes that one lane moves; the last lane `extra` more */
     size_t extra;
     long n;         /* iterations */

@@ -101,7 +101,7 @@ static void p2p_free(struct p2p *p)
     cudaFree(p->wrong);
 }
 
-/* The bulk kernels are lent more shared memory than a kernel has unasked. */
+/* The bulk kernels need more shared memory than a kernel has by default. */
 static void p2p_allow_scratch(const struct dev_row *row, p2p_kernel *kernel)
 {
     if (p2p_kinds[row->kind].flags & P2P_EXTENSION)

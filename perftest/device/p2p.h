@@ -52,7 +52,7 @@ enum p2p_data { P2P_NO_DATA, P2P_AT_TARGET, P2P_AT_ORIGIN };
 /* Flags of a kind, beside those of rows.h. */
 enum {
     P2P_BOTH = 16,        /* the kernel runs on both PEs */
-    P2P_EXTENSION = 32,   /* of warpshmem alone: the kernel is lent shared memory */
+    P2P_EXTENSION = 32,   /* of warpshmem alone: the kernel gives shared memory as scratch */
     P2P_SAME = 64,        /* the same source in every iteration, which an L1 may hold */
     P2P_READS_PEER = 128, /* without data to check */
     P2P_LOADED = 256      /* all blocks but one put pieces meanwhile */

@@ -5,7 +5,7 @@
 
 #include "perftest/device/kernels.cuh"
 
-/* Runs SEND(value, iteration) and waits for the same value in turn, or the other way round. */
+/* Runs SEND(value, iteration) and waits for the same value in turn, or waits first. */
 template <int S, class SEND> static __device__ void p2p_answer(const struct p2p_args &a, SEND send)
 {
 #pragma unroll 1

@@ -79,7 +79,7 @@ static long wrong_writes(const struct fab_net *net, const struct fab_row *row)
     return wrong;
 }
 
-/* Writes with immediate data of process 0 that the last one was never told of, or was told of too often. */
+/* Writes with immediate data of process 0 whose events the last one never got, or got too often. */
 static long wrong_immediates(struct fab_net *net)
 {
     long sent = fab_boot_agree(&net->boot, net->sent_immediates);

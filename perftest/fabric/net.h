@@ -22,7 +22,7 @@
 
 enum {
     FAB_RAILS_MAX = 32,
-    FAB_OPS = 1024,     /* under way at once; more wait for room */
+    FAB_OPS = 1024,     /* in flight at once; more wait for room */
     FAB_CREDIT = 1024,  /* writes with immediate data that the target answers with one message */
     FAB_CREDITS_MAX = 4 /* of them unanswered: so many fit into the target's completion queue */
 };
@@ -39,7 +39,7 @@ struct fab_options {
     long policy;
 };
 
-/* libfabric wants memory of its own for each operation under way. */
+/* libfabric wants memory of its own for each operation in flight. */
 struct fab_op {
     struct fi_context2 context; /* first: completions name it */
     struct fab_op *next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between process 0 and the last one: SEND then RECV in turn, at once, and streams of them either way. */
+/* Messages between process 0 and the last one: SEND and RECV in turn, at once, and streams in either direction. */
 #include "perftest/fabric/row.h"
 
 static void pingpong(struct fab_net *net, long count)

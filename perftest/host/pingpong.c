@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Half a round trip between PE 0 and the last PE, by three ways to tell that data has arrived. */
+/* Half a round trip between PE 0 and the last PE, by three methods to signal that data has arrived. */
 #include "perftest/common/perf.h"
 
 static void flag_send(struct perf_run *run)
