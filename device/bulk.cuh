@@ -46,7 +46,7 @@ static WSH_DEV uint32_t wsh_dev_bulk_bytes(const struct wsh_dev_bulk_room &room,
     return side.left < room.chunk ? (uint32_t)side.left : room.chunk;
 }
 
-/* A division for each chunk would take longer than the chunk. */
+/* Goes on to the next chunk and stage. Counted: a division for each chunk would take longer than the chunk. */
 static WSH_DEV void wsh_dev_bulk_advance(struct wsh_dev_bulk_side *side, uint32_t bytes)
 {
     side->g_at += bytes;

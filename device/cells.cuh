@@ -15,7 +15,7 @@
 
 #define WSH_CELL_BYTES (WSH_DEVICE_CELL / 2) /* of data */
 
-/* Cells in flight of a lane that takes them: a thread of a block of 1024 has few registers. */
+/* Cells that a receiving lane has in flight: a thread of a block of 1024 has registers for few. */
 template <int S> WSH_DEV constexpr unsigned wsh_dev_ahead()
 {
     return S == WSH_BLOCK ? 2 : S == WSH_WARP ? 4 : 8;
@@ -131,6 +131,7 @@ struct wsh_dev_place {
     unsigned peer, unit;
 };
 
+/* Cell number `at` of `units` for each member. */
 static WSH_DEV struct wsh_dev_place wsh_dev_place_of(unsigned at, unsigned units)
 {
     unsigned peer = at < units ? 0 : at / units; /* a division takes as long as an access to memory */

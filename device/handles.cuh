@@ -21,7 +21,7 @@ static WSH_DEV struct wsh_dev_team wsh_dev_team_row(const struct wsh_device_hand
                         (int)wsh_ptx_poll((const uint32_t *)&team->n_pes)};
 }
 
-/* The pad of a team other than the world, or 0. */
+/* Looks up the pad of a team other than the world; 0: there is no such team. */
 inline WSH_DEV_CALL uint64_t wsh_dev_pad_find(uint64_t handle)
 {
     const struct wsh_device_team_row *rows = (const struct wsh_device_team_row *)wsh_device_view.teams;

@@ -194,6 +194,7 @@ template <int S> static WSH_DEV void wsh_dev_epoch_advance(struct wsh_dev_group 
     wsh_dev_epoch_count<S>(*group);
 }
 
+/* The epoch of the team's last call. */
 static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
 {
     return wsh_ptx_poll(&((const struct wsh_device_team_header *)group.pad)->epoch);

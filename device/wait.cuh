@@ -27,7 +27,7 @@ template <> struct wsh_dev_word_of<8, false> {
 };
 template <class T> using wsh_dev_word = typename wsh_dev_word_of<sizeof(T), (T(-1) < T(0))>::type;
 
-/* `seen cmp value`: a bit for each of less, equal and greater, three bits a comparison in the order of SHMEM_CMP_. */
+/* Whether `seen cmp value` holds. Accepted are three bits for each cmp, in SHMEM_CMP_'s order: less, equal, greater. */
 template <class W> static WSH_DEV bool wsh_dev_satisfies(W seen, int cmp, W value)
 {
     const uint32_t less = 1, equal = 2, greater = 4;
@@ -80,7 +80,7 @@ template <bool PULLS> static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_pat
                         : wsh_dev_long_wait(wait->what, wait->word, wait->value, wait->cmp, wait->since);
 }
 
-/* The value that satisfied; what its writer released before it is visible to this lane. */
+/* Polls until the word satisfies, and returns its value. What its writer released before is visible to this lane. */
 template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W *word, int cmp, W value)
 {
     uint64_t since = 0;

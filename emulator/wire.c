@@ -127,7 +127,7 @@ static bool land_next(uint64_t until)
     return true;
 }
 
-/* Replay mode, with pump_mutex: all segments in flight land in the order of their due times; those that must wait stay. */
+/* Replay mode, with pump_mutex: lands all segments in flight in the order of due times; those that must wait stay. */
 static void heap_flush(void)
 {
     size_t n;

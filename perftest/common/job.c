@@ -64,6 +64,7 @@ static bool served(const struct perf_run *run, const struct perf_op *op)
     return op->who != PERF_SLOWEST && run->program->serve;
 }
 
+/* A PE that is not measured makes the program's calls until PE 0 ends the round. */
 static void peers_serve(struct perf_run *run)
 {
     struct perf_control *c = run->control;

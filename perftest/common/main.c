@@ -98,8 +98,8 @@ static void buffers_close(struct perf_run *run)
     perf_control_close(run->control);
 }
 
-/* Returns the number of wrong bytes or values, on every PE. */
-static long row(struct perf_run *run, const struct perf_op *op, size_t len, struct perf_report *report)
+/* Measures, checks and reports one row. Returns the number of wrong bytes or values, on every PE. */
+static long row_run(struct perf_run *run, const struct perf_op *op, size_t len, struct perf_report *report)
 {
     struct perf_row result = {0};
     run->len = len;
@@ -141,7 +141,7 @@ static long rows(struct perf_run *run, struct perf_report *report)
             size_t len = op->len ? op->len : run->opts->sizes[i];
             if (run->me == 0)
                 perf_progress(++at, all, "%s, %zu bytes", op->name, len);
-            wrong += row(run, op, len, report);
+            wrong += row_run(run, op, len, report);
         }
     }
     if (run->me == 0)
@@ -191,8 +191,8 @@ static int run_start(struct perf_run *run, const char *error)
     return measure_all(run);
 }
 
-/* Every PE was given the same level. */
-static int no_threads(const struct perf_program *program)
+/* Reports, from PE 0, that the library lacks the thread level; every PE was given the same one. */
+static int threads_skip(const struct perf_program *program)
 {
     if (shmem_my_pe() == 0)
         perf_complain("skipped: %s needs SHMEM_THREAD_MULTIPLE, which this library does not give",
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
     struct perf_run run = {
         .opts = &opts, .program = program, .me = shmem_my_pe(), .npes = shmem_n_pes(), .window = opts.window};
     run.peer = run.me == 0 ? run.npes - 1 : 0;
-    int status = level < asked ? no_threads(program) : run_start(&run, error);
+    int status = level < asked ? threads_skip(program) : run_start(&run, error);
     shmem_finalize();
     return status;
 }

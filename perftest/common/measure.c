@@ -28,7 +28,7 @@ static long next_count(long count, double ns, double target)
     return (long)(wanted < most ? wanted : most);
 }
 
-/* The first calls may connect, register and map: they must not make a batch look long enough. */
+/* Returns the number of calls of a batch. The first calls may connect, register and map, and so are not timed. */
 static long batch_calibrate(const struct perf_timing *t, const struct perf_options *opts, double *times)
 {
     double target = t->slowest ? COLLECTIVE_BATCH_NS : BATCH_NS;

@@ -70,7 +70,7 @@ static bool real_parse(const struct perf_option *row, const char *text, double *
     return end != text && !*end && *value > row->least && *value < 1e9;
 }
 
-/* What the option takes, after "is not". */
+/* What the option accepts, for the message that follows "is not". */
 static const char *expected(const struct perf_option *row, char *text, size_t len)
 {
     const char *list = row->kind == PERF_NUMBERS ? "a list of numbers" : "a number";

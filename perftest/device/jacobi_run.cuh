@@ -68,6 +68,7 @@ static void jacobi_issue(struct jacobi *j, int k)
 }
 
 /* One call of all that goes into streams: what a library does the first time is not for a graph. */
+/* Puts the first sum and exchange of edges into the stream. */
 static void jacobi_first(struct jacobi *j)
 {
     jacobi_sum(j->a, 0, j->edges);
@@ -122,6 +123,7 @@ static void jacobi_issue(struct jacobi *j, int k)
         jacobi_issue_all(j);
 }
 
+/* Puts the first sum and exchange of edges into the stream. */
 static void jacobi_first(struct jacobi *j)
 {
     jacobi_sum(j->a, 0, j->edges);
