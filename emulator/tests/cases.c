@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the cases of `faults` share: the writer, the target, and the check of an error. */
+/* Knows what the cases of `faults` share: who writes, who serves, and how an error is judged. */
 #include "emulator/tests/cases.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ void case_idle(struct net *net)
 }
 
 /* Takes a completion, if there is one. True for an error, and for the end of the newest write. */
-static bool events_take(struct net *net, struct case_tally *tally)
+static bool take(struct net *net, struct case_tally *tally)
 {
     struct net_done done;
     size_t at;
@@ -67,13 +67,13 @@ void case_measure(struct net *net, struct case_tally *tally)
 
     while (!net_write(net, 1, 0, 0, CASE_LEN, FI_DELIVERY_COMPLETE, 0, &net->op[at])) {
         net_check_time(net, "room for a write");
-        if ((events_take(net, tally) && !tally->ok_since) || net_now() > begin + CASE_PATIENCE)
+        if ((take(net, tally) && !tally->ok_since) || net_now() > begin + CASE_PATIENCE)
             return;
     }
     tally->begin[at] = begin;
     tally->n_begun++;
     tally->n_open++;
-    while (!events_take(net, tally) && net_now() < begin + CASE_PATIENCE)
+    while (!take(net, tally) && net_now() < begin + CASE_PATIENCE)
         net_check_time(net, "the end of a write");
 }
 
@@ -102,7 +102,7 @@ void case_measure_for(struct net *net, double seconds, struct case_tally *tally)
 void case_drain(struct net *net, struct case_tally *tally)
 {
     while (tally->n_open) {
-        events_take(net, tally);
+        take(net, tally);
         net_check_time(net, "the end of the last writes");
     }
 }

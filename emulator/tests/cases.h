@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the cases of `faults` share: the writer, the target, and the check of an error. */
+/* Knows what the cases of `faults` share: who writes, who serves, and how an error is judged. */
 #ifndef WSH_TEST_CASES_H
 #define WSH_TEST_CASES_H
 

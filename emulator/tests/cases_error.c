@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cases of faults that end operations with an error of the device. */
+/* Knows the faults that end operations with an error of the device. */
 #include "emulator/tests/cases.h"
 
 #include <stdio.h>
@@ -111,7 +111,7 @@ int case_unknown(struct net *net)
 
     net_open(net);
     if (!net_is_direct(net))
-        net_skip(net, "the protocol of fabric efa makes each peer known to the other");
+        net_skip(net, "the protocol of fabric efa tells each peer of the other");
     net_barrier(net);
     if (net->me == 0)
         net_insert(net, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cases of faults that operations survive: they are late, double, held up, refused, or fail for a while. */
+/* Knows the faults that operations survive: they are late, double, held up, refused, or fail for a while. */
 #include "emulator/tests/cases.h"
 
 #include <stdio.h>
@@ -144,8 +144,8 @@ static int send_stamps(struct net *net)
     return NET_PASSED;
 }
 
-/* Overwrites the payload as soon as it is seen, and tests whether it comes back before its completion. */
-static bool payload_returns(struct net *net, uint64_t stamp)
+/* Overwrites the payload as soon as it is seen, and looks whether it comes back before its completion. */
+static bool returns(struct net *net, uint64_t stamp)
 {
     struct net_done done = {0};
     int seen = 0;
@@ -176,7 +176,7 @@ int case_duplicate(struct net *net)
     if (FI_VERSION_LT(fi_version(), FI_VERSION(1, 18)))
         return NET_PASSED;
     for (uint64_t stamp = 1; stamp <= DUPLICATE_TRIES; stamp++) {
-        n += payload_returns(net, stamp);
+        n += returns(net, stamp);
         atomic_store_explicit(payload(net), MARK, memory_order_relaxed);
         usleep(2000);
         after += atomic_load_explicit(payload(net), memory_order_acquire) != MARK;

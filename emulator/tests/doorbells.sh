@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Requests that are started together leave by one doorbell where the device learns of each (fabric efa-direct), and
+# Requests that are started together leave by one doorbell where the device is told of each (fabric efa-direct), and
 # nothing is lost or stays without one: whatever is sent, with one NIC and several, and while queues are full.
 # timeout: 600
 set -u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens an endpoint in each of a few processes and connects them. */
+/* Knows how a few processes open an endpoint each and find one another. */
 #define _GNU_SOURCE
 #include "emulator/tests/net.h"
 
@@ -93,7 +93,7 @@ static bool is_wanted(const struct fi_info *info, const char *fabric)
     return direct == !strcmp(fabric, DIRECT);
 }
 
-static void fabric_choose(struct net *net)
+static void choose(struct net *net)
 {
     const char *fabric = net->options->fabric ? net->options->fabric : "efa";
     struct fi_info *hints = make_hints(fabric, !net->options->rnr_given), *list = NULL;
@@ -111,7 +111,7 @@ static void fabric_choose(struct net *net)
     net_fail(net, "fi_getinfo finds no '%s' (%s)", fabric, rc ? fi_strerror(-rc) : "not in its list");
 }
 
-static void call_must(const struct net *net, int rc, const char *what)
+static void need(const struct net *net, int rc, const char *what)
 {
     if (rc)
         net_fail(net, "%s: %s", what, fi_strerror(-rc));
@@ -124,12 +124,12 @@ static void open_domain(struct net *net)
     struct fi_eq_attr eq = {.wait_obj = FI_WAIT_NONE};
     struct fi_av_attr av = {.type = FI_AV_TABLE};
 
-    call_must(net, fi_fabric(net->info->fabric_attr, &net->fabric, NULL), "fi_fabric");
-    call_must(net, fi_eq_open(net->fabric, &eq, &net->eq, NULL), "fi_eq_open");
-    call_must(net, fi_domain(net->fabric, net->info, &net->domain, NULL), "fi_domain");
-    call_must(net, fi_cq_open(net->domain, &cq, &net->cq, NULL), "fi_cq_open");
-    call_must(net, fi_av_open(net->domain, &av, &net->av, NULL), "fi_av_open");
-    call_must(net, fi_endpoint(net->domain, net->info, &net->ep, NULL), "fi_endpoint");
+    need(net, fi_fabric(net->info->fabric_attr, &net->fabric, NULL), "fi_fabric");
+    need(net, fi_eq_open(net->fabric, &eq, &net->eq, NULL), "fi_eq_open");
+    need(net, fi_domain(net->fabric, net->info, &net->domain, NULL), "fi_domain");
+    need(net, fi_cq_open(net->domain, &cq, &net->cq, NULL), "fi_cq_open");
+    need(net, fi_av_open(net->domain, &av, &net->av, NULL), "fi_av_open");
+    need(net, fi_endpoint(net->domain, net->info, &net->ep, NULL), "fi_endpoint");
 }
 
 static void set_rnr_retry(struct net *net)
@@ -145,37 +145,36 @@ static void open_endpoint(struct net *net)
 {
     const uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 
-    call_must(net, fi_ep_bind(net->ep, &net->cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind of the CQ");
-    call_must(net, fi_ep_bind(net->ep, &net->eq->fid, 0), "fi_ep_bind of the EQ");
-    call_must(net, fi_ep_bind(net->ep, &net->av->fid, 0), "fi_ep_bind of the AV");
+    need(net, fi_ep_bind(net->ep, &net->cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind of the CQ");
+    need(net, fi_ep_bind(net->ep, &net->eq->fid, 0), "fi_ep_bind of the EQ");
+    need(net, fi_ep_bind(net->ep, &net->av->fid, 0), "fi_ep_bind of the AV");
     if (net->options->rnr_given)
         set_rnr_retry(net);
-    call_must(net, fi_enable(net->ep), "fi_enable");
+    need(net, fi_enable(net->ep), "fi_enable");
     net->heap =
         mmap(NULL, net->options->heap_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (net->heap == MAP_FAILED)
         net_fail(net, "mmap: %s", strerror(errno));
-    call_must(net,
-              fi_mr_reg(net->domain, net->heap, net->options->heap_len, access, 0, (uint64_t)net->me + 1, 0,
-                        &net->mr, NULL),
-              "fi_mr_reg");
+    need(net,
+         fi_mr_reg(net->domain, net->heap, net->options->heap_len, access, 0, (uint64_t)net->me + 1, 0,
+                   &net->mr, NULL),
+         "fi_mr_reg");
     net->desc = fi_mr_desc(net->mr);
     for (int i = 0; i < net->options->n_receives; i++)
-        call_must(net,
-                  (int)fi_recv(net->ep, net->heap + net->options->heap_len - RECEIVE_LEN, RECEIVE_LEN,
-                               net->desc, FI_ADDR_UNSPEC, &net->receive[i]),
-                  "fi_recv");
+        need(net,
+             (int)fi_recv(net->ep, net->heap + net->options->heap_len - RECEIVE_LEN, RECEIVE_LEN, net->desc,
+                          FI_ADDR_UNSPEC, &net->receive[i]),
+             "fi_recv");
 }
 
 void net_open(struct net *net)
 {
-    fabric_choose(net);
+    choose(net);
     open_domain(net);
     open_endpoint(net);
     net->shared->proc[net->me].len = NET_NAME_MAX;
-    call_must(net,
-              fi_getname(&net->ep->fid, net->shared->proc[net->me].name, &net->shared->proc[net->me].len),
-              "fi_getname");
+    need(net, fi_getname(&net->ep->fid, net->shared->proc[net->me].name, &net->shared->proc[net->me].len),
+         "fi_getname");
     net->shared->proc[net->me].base =
         net->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)net->heap : 0;
     net->shared->proc[net->me].key = fi_mr_key(net->mr);
@@ -195,7 +194,7 @@ void net_close(struct net *net)
                                 &net->domain->fid, &net->eq->fid, &net->fabric->fid};
 
     for (size_t i = 0; i < sizeof fids / sizeof fids[0]; i++)
-        call_must(net, fi_close(fids[i]), "fi_close");
+        need(net, fi_close(fids[i]), "fi_close");
     fi_freeinfo(net->info);
 }
 
@@ -320,7 +319,7 @@ static int run_process(const struct net_options *options, struct net_shared *sha
     return body(net);
 }
 
-static int processes_judge(const struct net_shared *shared, int me, int status)
+static int judge(const struct net_shared *shared, int me, int status)
 {
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
@@ -366,7 +365,7 @@ int net_run(const struct net_options *options, int (*body)(struct net *net))
         int status = 0;
 
         waitpid(pid[me], &status, 0);
-        worst = worse(worst, processes_judge(shared, me, status));
+        worst = worse(worst, judge(shared, me, status));
     }
     return worst;
 }

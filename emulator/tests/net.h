@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the raw libfabric tests of the emulated device share: N processes of one program, each with an endpoint, with
- * all of the others in its address vector, and memory registered for its peers.
+ * Knows what the raw libfabric tests of the emulated device share: N processes of one program, an endpoint for each
+ * with all of the others in its address vector, and memory registered for its peers.
  */
 #ifndef WSH_TEST_NET_H
 #define WSH_TEST_NET_H

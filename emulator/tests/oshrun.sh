@@ -18,7 +18,7 @@ ended "an empty profile" 2 'unknown profile; write p4d'
 job 3000 -n 2 --emulate-efa p5 true
 ended "a profile without =" 2 "'p5' stands where the program should; write --emulate-efa=p5"
 run_job 10 "$oshrun" --help
-tap_check "--help describes it" grep -q -- '--emulate-efa' "$out"
+tap_check "--help tells of it" grep -q -- '--emulate-efa' "$out"
 run_job 10 env OSHRUN_LAUNCHER=mpirun PATH="$tap_dir:$PATH" "$oshrun" --emulate-efa -n 2 true
 tap_check "other launchers have no word for it" grep -qE 'no word for --emulate-efa|not on PATH' "$err"
 

@@ -5,7 +5,7 @@
  *   waited      never, when the flag is written after the data's delivery was reported
  *   segments    the segments of one write land in another order than they lie in memory
  *   immediate   the immediate data of a write are seen after all of its segments
- *   ordered     never, without any wait: for a network that is set to keep the order
+ *   ordered     never, without any wait: for a network that was told to keep the order
  * Both processes look at what has landed after each of their polls, so that a busy machine hides little.
  */
 #include "emulator/tests/net.h"
@@ -50,7 +50,7 @@ static size_t len_of(int slot)
 }
 
 /* Acquire: whoever delivers wrote earlier bytes before later ones, unless it delivered them in another order. */
-static uint64_t word_load(const char *heap, size_t offset)
+static uint64_t look(const char *heap, size_t offset)
 {
     return atomic_load_explicit((const _Atomic uint64_t *)(const void *)(heap + offset),
                                 memory_order_acquire);
@@ -59,7 +59,7 @@ static uint64_t word_load(const char *heap, size_t offset)
 static bool is_there(const char *heap, int slot, uint64_t stamp)
 {
     for (size_t at = len_of(slot); at; at -= STEP)
-        if (word_load(heap, (size_t)slot * SLOT_LEN + at - STEP) != stamp)
+        if (look(heap, (size_t)slot * SLOT_LEN + at - STEP) != stamp)
             return false;
     return true;
 }
@@ -70,7 +70,7 @@ static bool is_disordered(const char *heap, int slot, uint64_t stamp)
     bool later = false;
 
     for (size_t at = len_of(slot); at; at -= STEP) {
-        bool there = word_load(heap, (size_t)slot * SLOT_LEN + at - STEP) == stamp;
+        bool there = look(heap, (size_t)slot * SLOT_LEN + at - STEP) == stamp;
 
         if (later && !there)
             return true;
@@ -88,7 +88,7 @@ static void look_at(const char *heap, int slot, bool immediate, struct view *vie
         bad = is_disordered(heap, slot, view->stamp);
         ended = is_there(heap, slot, view->stamp);
     } else {
-        ended = claim == IMMEDIATE ? immediate : word_load(heap, FLAGS + (size_t)slot * 8) == view->stamp;
+        ended = claim == IMMEDIATE ? immediate : look(heap, FLAGS + (size_t)slot * 8) == view->stamp;
         bad = ended && !is_there(heap, slot, view->stamp);
     }
     view->ended |= (uint32_t)ended << slot;
@@ -104,7 +104,7 @@ static void look_at_all(const char *heap, int immediate, struct view *view)
 
 /* --- the source --- */
 
-static void events_take(struct net *net, long *left, struct view *view)
+static void take(struct net *net, long *left, struct view *view)
 {
     struct net_done done;
 
@@ -125,7 +125,7 @@ static void write_one(struct net *net, size_t offset, size_t len, uint64_t data,
     uint64_t flags = FI_DELIVERY_COMPLETE | (claim == IMMEDIATE ? FI_REMOTE_CQ_DATA : 0);
 
     while (!net_write(net, 1, offset, offset, len, flags, data, &net->op[*left % NET_OPS]))
-        events_take(net, left, view);
+        take(net, left, view);
     *left += 1;
 }
 
@@ -133,10 +133,10 @@ static void write_slot(struct net *net, int slot, long *left, struct view *view)
 {
     write_one(net, (size_t)slot * SLOT_LEN, len_of(slot), (uint64_t)slot, left, view);
     while (claim == WAITED && *left)
-        events_take(net, left, view);
+        take(net, left, view);
     if (claim != SEGMENTS && claim != IMMEDIATE)
         write_one(net, FLAGS + (size_t)slot * 8, 8, 0, left, view);
-    events_take(net, left, view);
+    take(net, left, view);
 }
 
 static void count(uint32_t bits)
@@ -158,7 +158,7 @@ static void send_round(struct net *net, uint64_t stamp)
     for (int slot = 0; slot < SLOTS; slot++)
         write_slot(net, slot, &left, &view);
     while (left || atomic_load_explicit(&net->shared->word[ACKNOWLEDGED], memory_order_acquire) < stamp)
-        events_take(net, &left, &view);
+        take(net, &left, &view);
     count(view.violated |
           (uint32_t)atomic_load_explicit(&net->shared->word[SEEN_BY_TARGET], memory_order_relaxed));
 }
@@ -211,7 +211,7 @@ static bool is_shown(void)
     }
 }
 
-static int claim_judge(const struct net *net)
+static int judge(const struct net *net)
 {
     printf("libfabric %u.%u %s, %s: %ld of %ld writes of %zu bytes and %ld of %ld of %zu bytes %s\n",
            FI_MAJOR(fi_version()), FI_MINOR(fi_version()), net->info->fabric_attr->name, claims[claim],
@@ -233,7 +233,7 @@ static int body(struct net *net)
             send_round(net, stamp);
     }
     if (!net->me)
-        status = claim_judge(net);
+        status = judge(net);
     net_leave(net);
     return status;
 }

@@ -45,7 +45,7 @@ passed "each PE has the NICs of its GPU" \
 passed "… and opens them" 'PE 0 .*network: efa (rdmap79s0-rdm).* 4 NICs'
 fabric=$(sed -n 's/.*network: efa .*fabric \([a-z-]*\),.*/\1/p' "$err" | head -n 1)
 echo "# fabric $fabric"
-# Nobody could guess that the first two share a GPU, and so its NICs: they exchange it.
+# Nobody could guess that the first two share a GPU, and so its NICs: they tell each other.
 cat >"$tap_dir/places" <<'END'
 #!/bin/sh
 case ${PMIX_RANK:-0} in 0 | 1) gpu=5 ;; 2) gpu=0 ;; *) gpu=7 ;; esac
@@ -53,12 +53,12 @@ SHMEM_PE_GPU=$gpu exec "$@"
 END
 chmod +x "$tap_dir/places"
 run_job $((90 * slow)) env "$p5" "$info" "$oshrun" --emulate-efa -n 4 "$tap_dir/places" "$program"
-passed "PEs of a host exchange which GPUs they use" \
+passed "PEs of a host tell each other where they work" \
     'PE 0 .*2 of 32 NICs for the GPU at .*: rdmap164s0 (switch), rdmap165s0 (switch)$'
 passed "… and share their NICs out" 'PE 1 .*2 of 32 NICs for the GPU at .*: rdmap166s0 (switch), rdmap167s0 (switch)$'
 passed "… so that a third has its own" 'PE 3 .*4 of 32 NICs .*: rdmap198s0 (switch), '
 
-# A topology XML in which processors 1 and 2 have changed places: of the NICs' two, this machine has one or all four.
+# A picture in which processors 1 and 2 have changed places: of the NICs' two, this machine has one or all four.
 sed 's/cpuset="0x00000003"/cpuset="0x00000005"/g; s/cpuset="0x0000000c"/cpuset="0x0000000a"/g
     s/cpuset="0x00000002"/cpuset="two"/g; s/cpuset="0x00000004"/cpuset="0x00000002"/g; s/cpuset="two"/cpuset="0x00000004"/g
     /type="PU"/{ s/os_index="1"/os_index="two"/; s/os_index="2"/os_index="1"/; s/os_index="two"/os_index="2"/; }' \
@@ -76,10 +76,10 @@ job 4 "$p5" "$info" SHMEM_NICS_PER_PE=8
 passed "eight NICs a PE" 'network: efa .* 8 NICs'
 job 2 SHMEM_NICS=mlx5_0
 if [ "$status" != 0 ] && [ "$(grep -c "SHMEM_NICS='mlx5_0'.*leave no NIC" "$err")" -ge 1 ]; then
-    tap_ok "a list that leaves no NIC is reported"
-else tap_fail "a list that leaves no NIC is reported" "wanted a line that names it"; fi
+    tap_ok "a list that leaves none is told"
+else tap_fail "a list that leaves none is told" "wanted a line that names it"; fi
 job 2 "$p5" EFA_EMULATOR_NICS=rdmap79s0,rdmap96s0
-passed "a machine that offers fewer NICs than its topology has" 'NICs that libfabric.s provider efa does not offer: rdmap80s0, '
+passed "a machine that offers fewer NICs than its picture has" 'NICs that libfabric.s provider efa does not offer: rdmap80s0, '
 if [ "$(grep -c 'does not offer' "$err")" = 1 ]; then tap_ok "… says so once"; else tap_fail "… says so once" "wanted one line"; fi
 for policy in fixed roundrobin; do
     job 2 "$p5" SHMEM_NICS_POLICY=$policy
@@ -108,7 +108,7 @@ for fault in 'at 2s from 0.1 remove' 'at 2s from 1.5 remove' 'at 2s to 1.5 down'
     fi
 done
 
-# Large signals count their data at the target: going on would be unsafe for what was in flight.
+# Large signals count their data at the target: going on would be unsafe for what was under way.
 run_job $((90 * slow)) env "$p5" "EFA_EMULATOR_FAULTS=at 2s from 0.1 remove" "$oshrun" --emulate-efa -n 2 "$program" 5 signals
 if [ "$status" = 0 ] || { ! grep -q 'wrong\|took effect\|signals$' "$err" && grep -q 'rdmap' "$err"; }; then
     tap_ok "with counted puts: right to the end, or one line"

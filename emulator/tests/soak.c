@@ -2,7 +2,7 @@
 /*
  * soak FABRIC SECONDS SEED [kill]: four processes write to one another at random, with immediate data. Every write
  * ends exactly once at its source and arrives exactly once, whole, at its target. With `kill` one process dies on the
- * way: nobody hangs, and no process gets a wrong completion about the others.
+ * way: nobody hangs, and nobody is told anything wrong about the others.
  */
 #define _GNU_SOURCE
 #include "emulator/tests/net.h"
@@ -19,7 +19,7 @@
 #define HEAP (PROCS * AREA + AREA) /* what comes from each process, then what goes out */
 #define GRACE 30.0                 /* seconds to the last completion; a dead peer is noticed in less */
 
-/* A write in flight, or verified at its target and so free again. */
+/* A write that is on its way, or verified at its target and so free again. */
 struct op {
     struct fi_context2 context; /* first: the completion brings its address */
     int target, slot;
@@ -45,7 +45,7 @@ static uint64_t state, numbers[PROCS];
 static long outstanding;
 static bool lost[PROCS]; /* the peer is known to be gone */
 
-static uint64_t random_draw(uint64_t limit)
+static uint64_t draw(uint64_t limit)
 {
     state ^= state << 13;
     state ^= state >> 7;
@@ -73,7 +73,7 @@ static uint64_t stamp_of(int source, int target, int slot, uint64_t number)
            0x9e3779b97f4a7c15u;
 }
 
-static void write_arrive(struct net *net, uint64_t data)
+static void arrive(struct net *net, uint64_t data)
 {
     int source = data & 3, slot = data >> 2 & 15;
     size_t len = (data >> 6 & 0x3fff) * 8;
@@ -92,7 +92,7 @@ static void write_arrive(struct net *net, uint64_t data)
     atomic_store_explicit(verified, number, memory_order_release); /* with is_free */
 }
 
-static void op_finish(struct net *net, struct op *op, const struct net_done *done)
+static void finish(struct net *net, struct op *op, const struct net_done *done)
 {
     if (op < &ops[0][0] || op > &ops[PROCS - 1][SLOTS - 1] || !op->busy)
         net_fail(net, "a completion of no write: context %p, error %d", (void *)op, done->err);
@@ -113,7 +113,7 @@ static void op_finish(struct net *net, struct op *op, const struct net_done *don
 }
 
 /* What there is to say when the end does not come. */
-static void lacking_print(const struct net *net)
+static void tell_lacking(const struct net *net)
 {
     for (int peer = 0; peer < PROCS; peer++) {
         int busy = 0;
@@ -125,24 +125,24 @@ static void lacking_print(const struct net *net)
                (unsigned long)atomic_load_explicit(&all->arrived[net->me][peer], memory_order_relaxed),
                (unsigned long)atomic_load_explicit(&all->sent[net->me][peer], memory_order_relaxed));
     }
-    printf("process %d: %u completions were reported\n", net->me,
+    printf("process %d: %u ends were told\n", net->me,
            (unsigned)atomic_load_explicit(&all->finished, memory_order_relaxed));
 }
 
-static void net_serve(struct net *net)
+static void serve(struct net *net)
 {
     struct net_done done;
 
     while (net_poll(net, &done)) {
         if (done.flags & FI_REMOTE_CQ_DATA && !done.err)
-            write_arrive(net, done.data);
+            arrive(net, done.data);
         else if (done.context || !done.err)
-            op_finish(net, done.context, &done);
+            finish(net, done.context, &done);
         else if (!atomic_load_explicit(&all->victim, memory_order_acquire))
             net_fail(net, "error %d, provider's %d, of nothing: %s", done.err, done.prov_errno, done.text);
     }
     if (net_now() > net->deadline)
-        lacking_print(net);
+        tell_lacking(net);
     net_check_time(net, "the soak");
 }
 
@@ -169,10 +169,10 @@ static size_t draw_len(const struct net *net)
     static const size_t limits[] = {8, 64, 4096, 8192, SLOT_LEN};
     size_t n = sizeof limits / sizeof limits[0] - (needs_one_packet(net) ? 2 : 0);
 
-    return 8 + random_draw(limits[random_draw(n)] / 8) * 8;
+    return 8 + draw(limits[draw(n)] / 8) * 8;
 }
 
-static void op_start(struct net *net, struct op *op)
+static void start(struct net *net, struct op *op)
 {
     size_t from = PROCS * AREA + (size_t)op->slot * SLOT_LEN;
     size_t to = (size_t)net->me * AREA + (size_t)op->slot * SLOT_LEN;
@@ -186,7 +186,7 @@ static void op_start(struct net *net, struct op *op)
     outstanding++;
     while (!net_write(net, op->target, from, to, op->len, FI_REMOTE_CQ_DATA | FI_DELIVERY_COMPLETE,
                       imm_of(net->me, op), op)) {
-        net_serve(net);
+        serve(net);
         if (is_dead(op->target)) { /* the provider may wait for ever for a peer that was not ready */
             op->busy = false;
             outstanding--;
@@ -207,11 +207,11 @@ static bool is_idle(int slot)
 
 static void maybe_start(struct net *net)
 {
-    int target = (net->me + 1 + (int)random_draw(PROCS - 1)) % PROCS, slot = (int)random_draw(SLOTS);
+    int target = (net->me + 1 + (int)draw(PROCS - 1)) % PROCS, slot = (int)draw(SLOTS);
     struct op *op = &ops[target][slot];
 
     if (!lost[target] && !is_dead(target) && is_idle(slot) && is_free(net, op))
-        op_start(net, op);
+        start(net, op);
 }
 
 /* --- the course --- */
@@ -253,13 +253,13 @@ static void wait_end(struct net *net)
     uint32_t living = PROCS - (kills ? 1 : 0);
 
     while (outstanding > unanswered(net))
-        net_serve(net);
+        serve(net);
     atomic_fetch_add_explicit(&all->finished, 1, memory_order_acq_rel); /* with the load below */
     while (atomic_load_explicit(&all->finished, memory_order_acquire) < living || !all_arrived(net))
-        net_serve(net);
+        serve(net);
     atomic_fetch_add_explicit(&all->finished, 1, memory_order_acq_rel);
     while (atomic_load_explicit(&all->finished, memory_order_acquire) < 2 * living)
-        net_serve(net);
+        serve(net);
 }
 
 static void report(const struct net *net)
@@ -286,7 +286,7 @@ static int body(struct net *net)
     net_join(net);
     for (begin = now = net_now(); now < begin + duration; now = net_now()) {
         maybe_start(net);
-        net_serve(net);
+        serve(net);
         maybe_kill(net, now, begin + duration * (0.2 + 0.06 * (double)(seed % 10)));
     }
     wait_end(net);
