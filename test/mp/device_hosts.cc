@@ -38,7 +38,7 @@ struct team {
 };
 
 static struct wsh_ring_heads heads;
-static struct wsh_device_locks claim;
+static struct wsh_device_locks locks;
 static struct wsh_device_team_row rows[WSH_DEVICE_TEAM_ROWS];
 static uint32_t *dest, *source; /* [PES * MOST] */
 
@@ -56,7 +56,7 @@ static void take_view()
         where[pe] = host->base + (at ? (uint64_t)(at - (char *)dest) : 0);
     }
     wsh_device_view.ring_heads = (uint64_t)&heads;
-    wsh_device_view.claim = (uint64_t)&claim;
+    wsh_device_view.locks = (uint64_t)&locks;
     wsh_device_view.teams = (uint64_t)rows;
     wsh_device_view.slots = (uint64_t)slots;
     wsh_device_view.ranges = 0;

@@ -56,7 +56,7 @@ static void check_view(const struct wsh_device *view, const char *device)
     mp_check(view->run_first == 0 && view->run_count == (seg->stride ? mp_npes : 0) &&
                  !view->slots == !!seg->stride,
              "slots of PEs %d to %d of this host", view->run_first, view->run_first + view->run_count - 1);
-    mp_check(off < seg->len && view->report && view->handles && view->claim && view->ranges,
+    mp_check(off < seg->len && view->report && view->handles && view->locks && view->ranges,
              "the view has holes");
     mp_check(view->seg[WSH_DEVICE_SEG_HEAP].len > 0, "kernels do not reach host memory");
     for (int pe = 0; pe < mp_npes && seg->stride; pe++)
