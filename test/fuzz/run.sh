@@ -119,7 +119,7 @@ report() # TARGET
 
 build >"$tap_dir/build.log" 2>&1 </dev/null || { tail -n 30 "$tap_dir/build.log" >"$err"; tap_fail "builds" "see above"; tap_done; }
 targets=$*
-[ -n "$targets" ] || targets=$(make -s --no-print-directory -C "$folder" print-fuzz-targets | tr ' ' '\n' | sed 's|.*/||')
+[ -n "$targets" ] || targets=$(make -s -C "$folder" print-fuzz-targets | tr ' ' '\n' | sed -n 's|^test/fuzz/||p')
 running=0
 for target in $targets; do
     run_one "$target" &
