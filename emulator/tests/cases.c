@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows what the cases of `faults` share: who writes, who serves, and how an error is judged. */
+/* The parts that all cases of `faults` share: the writer, the server and the checks of an error. */
 #include "emulator/tests/cases.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the faults that end operations with an error of the device. */
+/* The faults that end operations with an error of the device. */
 #include "emulator/tests/cases.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the faults that operations survive: they are late, double, held up, refused, or fail for a while. */
+/* The faults that operations survive: they are late, double, held up, refused, or fail for a while. */
 #include "emulator/tests/cases.h"
 
 #include <stdio.h>

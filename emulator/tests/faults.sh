@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Every fault that can be asked for is met by the provider, and told by it with the device's code and text.
+# Every fault that can be asked for is met by the provider, and reported by it with the device's code and text.
 # timeout: 400
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -40,8 +40,8 @@ fault overrun
 # A wrong script is one line that says what and where.
 over --faults 'drop 2%; during 1s..2s dance' -- fi_info -p efa
 if [ "$status" != 0 ] && [ "$(grep -c . "$err")" -ge 1 ] && grep -q "'dance'.*in statement 2" "$err"; then
-    tap_ok "a wrong script is told"
+    tap_ok "a wrong script is reported"
 else
-    tap_fail "a wrong script is told" "wanted a line with 'dance' and its statement"
+    tap_fail "a wrong script is reported" "wanted a line with 'dance' and its statement"
 fi
 tap_done

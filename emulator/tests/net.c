@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows how a few processes open an endpoint each and find one another. */
+/* A few processes of one program: each opens an endpoint and inserts the addresses of all others. */
 #define _GNU_SOURCE
 #include "emulator/tests/net.h"
 

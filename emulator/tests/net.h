@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Knows what the raw libfabric tests of the emulated device share: N processes of one program, an endpoint for each
+ * What the raw libfabric tests of the emulated device share: N processes of one program, an endpoint for each
  * with all of the others in its address vector, and memory registered for its peers.
  */
 #ifndef WSH_TEST_NET_H

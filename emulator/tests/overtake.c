@@ -5,7 +5,7 @@
  *   waited      never, when the flag is written after the data's delivery was reported
  *   segments    the segments of one write land in another order than they lie in memory
  *   immediate   the immediate data of a write are seen after all of its segments
- *   ordered     never, without any wait: for a network that was told to keep the order
+ *   ordered     never, without any wait: for a network that was asked to keep the order
  * Both processes look at what has landed after each of their polls, so that a busy machine hides little.
  */
 #include "emulator/tests/net.h"

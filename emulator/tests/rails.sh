@@ -58,7 +58,7 @@ passed "PEs of a host tell each other where they work" \
 passed "… and share their NICs out" 'PE 1 .*2 of 32 NICs for the GPU at .*: rdmap166s0 (switch), rdmap167s0 (switch)$'
 passed "… so that a third has its own" 'PE 3 .*4 of 32 NICs .*: rdmap198s0 (switch), '
 
-# A picture in which processors 1 and 2 have changed places: of the NICs' two, this machine has one or all four.
+# A topology XML in which processors 1 and 2 have changed places: of the NICs' two, this machine has one or all four.
 sed 's/cpuset="0x00000003"/cpuset="0x00000005"/g; s/cpuset="0x0000000c"/cpuset="0x0000000a"/g
     s/cpuset="0x00000002"/cpuset="two"/g; s/cpuset="0x00000004"/cpuset="0x00000002"/g; s/cpuset="two"/cpuset="0x00000004"/g
     /type="PU"/{ s/os_index="1"/os_index="two"/; s/os_index="2"/os_index="1"/; s/os_index="two"/os_index="2"/; }' \
@@ -76,10 +76,10 @@ job 4 "$p5" "$info" SHMEM_NICS_PER_PE=8
 passed "eight NICs a PE" 'network: efa .* 8 NICs'
 job 2 SHMEM_NICS=mlx5_0
 if [ "$status" != 0 ] && [ "$(grep -c "SHMEM_NICS='mlx5_0'.*leave no NIC" "$err")" -ge 1 ]; then
-    tap_ok "a list that leaves none is told"
-else tap_fail "a list that leaves none is told" "wanted a line that names it"; fi
+    tap_ok "a list that leaves none is reported"
+else tap_fail "a list that leaves none is reported" "wanted a line that names it"; fi
 job 2 "$p5" EFA_EMULATOR_NICS=rdmap79s0,rdmap96s0
-passed "a machine that offers fewer NICs than its picture has" 'NICs that libfabric.s provider efa does not offer: rdmap80s0, '
+passed "a machine that offers fewer NICs than its topology XML has" 'NICs that libfabric.s provider efa does not offer: rdmap80s0, '
 if [ "$(grep -c 'does not offer' "$err")" = 1 ]; then tap_ok "… says so once"; else tap_fail "… says so once" "wanted one line"; fi
 for policy in fixed roundrobin; do
     job 2 "$p5" SHMEM_NICS_POLICY=$policy

@@ -2,7 +2,7 @@
 /*
  * soak FABRIC SECONDS SEED [kill]: four processes write to one another at random, with immediate data. Every write
  * ends exactly once at its source and arrives exactly once, whole, at its target. With `kill` one process dies on the
- * way: nobody hangs, and nobody is told anything wrong about the others.
+ * way: nobody hangs, and nobody gets wrong reports about the others.
  */
 #define _GNU_SOURCE
 #include "emulator/tests/net.h"
@@ -125,7 +125,7 @@ static void tell_lacking(const struct net *net)
                (unsigned long)atomic_load_explicit(&all->arrived[net->me][peer], memory_order_relaxed),
                (unsigned long)atomic_load_explicit(&all->sent[net->me][peer], memory_order_relaxed));
     }
-    printf("process %d: %u ends were told\n", net->me,
+    printf("process %d: %u ends were reported\n", net->me,
            (unsigned)atomic_load_explicit(&all->finished, memory_order_relaxed));
 }
 

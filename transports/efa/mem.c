@@ -228,7 +228,7 @@ static void fill_blob(const struct wsh_efa_eps *eps, const struct wsh_efa_lmem *
     *blob_len = EFA_MEM_LEN(eps->n_rails);
 }
 
-/* Device memory has another road, so that its refusal is no error. */
+/* Device memory has another path, so a refusal is not an error. */
 static int refused(const struct wsh_efa_eps *eps, const struct wsh_mem *mem, int rc)
 {
     char text[EFA_TEXT_MAX];
