@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A PE has at most 8 MiB of memory of its own beside its heap, and over tcp at most 32 MiB with what libfabric's provider
-# ofi_rxm takes (the rest of the line is what net, without ofi_rxm, takes in the same job). WSH_TEST_LONG=1: 64 PEs too.
+# A PE has at most 8 MiB of memory of its own beside its heap; over tcp, with what libfabric's ofi_rxm takes, 32 MiB after
+# short traffic (the line of net shows what it is without ofi_rxm). WSH_TEST_LONG=1: 64 PEs too.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 memory=$(test_program test/mp/helper/memory)
