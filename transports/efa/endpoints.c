@@ -374,6 +374,8 @@ int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_p
     rc = wsh_efa_lib_open(&eps->lib, why, sizeof why);
     if (!rc)
         rc = number ? open_like(eps, efa->eps[0]) : open_first(eps, params, why, sizeof why);
+    if (!rc && strstr(eps->rail[0].info->fabric_attr->prov_name, "ofi_rxm"))
+        snprintf(eps->rxm_buffers, sizeof eps->rxm_buffers, "%s", wsh_efa_rxm_buffers());
     wsh_efa_handlers_restore(&handlers);
     if (rc == -ENODEV)
         rc = absent(params->env, why);

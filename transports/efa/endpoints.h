@@ -102,6 +102,7 @@ struct wsh_efa_eps {
     struct wsh_efa_ctx *free_ctxs;
     struct wsh_efa_ctx *own; /* of the messages that belong to no context of the core */
     double stop_by;          /* when closing waits no longer for what is under way, or 0 */
+    char rxm_buffers[24];    /* bytes of one, as ofi_rxm was told; "": another provider */
     bool joined;             /* all peers are in the address vector: their messages may be read */
     int hello_next, hellos;  /* greetings sent up to that PE; received */
     char shm_name[64];       /* file of the endpoint that is to be unlinked, or "" */

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define RXM_BUFFER_SIZE "FI_OFI_RXM_BUFFER_SIZE"
+
 /*
  * Peers of this host are the local transport's, which knows device memory. Over sockets ofi_rxm has 128 receives of
  * 16 KiB for each connection, 50 MiB of memory a PE: as many as this are as fast (perftest/put_bw, alltoall_latency),
@@ -20,7 +22,7 @@ static const struct variable {
     bool sockets; /* only where there is no RDMA NIC, which ofi_rxm may serve too */
 } of_providers[] = {
     {"FI_EFA_ENABLE_SHM_TRANSFER", "0", false},
-    {"FI_OFI_RXM_BUFFER_SIZE", "8448", true},
+    {RXM_BUFFER_SIZE, "8448", true},
     {"FI_OFI_RXM_MSG_RX_SIZE", "32", true},
 };
 
@@ -42,6 +44,13 @@ void wsh_efa_handlers_save(struct wsh_efa_handlers *saved, bool sockets)
 
         saved->set[i] = (sockets || !variable.sockets) && wsh_env_set_default(variable.name, variable.value);
     }
+}
+
+const char *wsh_efa_rxm_buffers(void)
+{
+    const char *bytes = wsh_env_foreign(RXM_BUFFER_SIZE);
+
+    return bytes ? bytes : "its default";
 }
 
 static bool is_same(const struct sigaction *a, const struct sigaction *b)

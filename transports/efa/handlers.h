@@ -22,6 +22,8 @@ struct wsh_efa_handlers {
  * too.
  */
 void wsh_efa_handlers_save(struct wsh_efa_handlers *saved, bool sockets);
+/* In between: the bytes of a buffer that ofi_rxm is told. */
+const char *wsh_efa_rxm_buffers(void);
 /* Restores what has changed since, and takes the variables back. One line at SHMEM_DEBUG=info names the signals. */
 void wsh_efa_handlers_restore(const struct wsh_efa_handlers *saved);
 

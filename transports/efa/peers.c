@@ -13,7 +13,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 
-#define EFA_ADDRESS_VERSION 4
+#define EFA_ADDRESS_VERSION 5
 #define EFA_NAMES_MAX 896 /* bytes of the names of all rails */
 /* The shm provider's endpoint is a file of this name in /dev/shm. */
 #define EFA_SHM_PREFIX "fi_shm://"
@@ -26,6 +26,7 @@ struct efa_address {
     uint32_t imms;    /* … counted writes */
     uint32_t msg_max; /* bytes of a message */
     char provider[64];
+    char buffers[sizeof((struct wsh_efa_eps *)0)->rxm_buffers];
     char name[EFA_NAMES_MAX]; /* [n_rails] of name_len bytes */
 };
 
@@ -67,6 +68,7 @@ int wsh_efa_address(struct wsh_efa_eps *eps, void *blob, size_t *len)
         return -ENOSPC;
     addr.name_len = (uint16_t)(names_len / eps->n_rails);
     strncpy(addr.provider, eps->rail[0].info->fabric_attr->prov_name, sizeof addr.provider - 1);
+    memcpy(addr.buffers, eps->rxm_buffers, sizeof addr.buffers);
     memcpy(blob, &addr, EFA_ADDRESS_LEN(names_len));
     *len = EFA_ADDRESS_LEN(names_len);
     if (!strncmp(addr.name, EFA_SHM_PREFIX, strlen(EFA_SHM_PREFIX)))
@@ -85,7 +87,8 @@ static const char *address_fault(const struct wsh_efa_eps *eps, const struct efa
     if (!addr->window || addr->window & (addr->window - 1) || addr->window > WSH_SRD_WINDOW_MAX ||
         addr->msg_max != eps->msg_max)
         return "with other limits; run the same library on every PE";
-    if (!memchr(addr->provider, '\0', sizeof addr->provider))
+    if (!memchr(addr->provider, '\0', sizeof addr->provider) ||
+        !memchr(addr->buffers, '\0', sizeof addr->buffers))
         return "with a broken provider name; run the same library on every PE";
     return NULL;
 }
@@ -103,6 +106,13 @@ static int check_address(const struct wsh_efa_eps *eps, int pe, const struct efa
             "PE %d uses libfabric provider %s and this PE %s; set SHMEM_LIBFABRIC_PROVIDER alike on all "
             "hosts",
             pe, addr->provider, mine);
+        return -EPROTO;
+    }
+    if (strcmp(addr->buffers, eps->rxm_buffers)) {
+        wsh_error(
+            "PE %d has FI_OFI_RXM_BUFFER_SIZE=%s and this PE %s, and ofi_rxm connects only equal ones; set "
+            "it alike on all hosts",
+            pe, addr->buffers, eps->rxm_buffers);
         return -EPROTO;
     }
     return 0;

@@ -2,6 +2,8 @@
 /* A libfabric endpoint outside of the job, from which one operation at a time goes to a PE's endpoint. */
 #include "test/mp/helper/stranger.h"
 
+#include "transports/efa/handlers.h"
+
 #include <rdma/fi_cm.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
@@ -72,8 +74,10 @@ static int open_objects(struct stranger *from)
 
 int stranger_open(struct stranger *from)
 {
+    static struct wsh_efa_handlers settings; /* never restored: ofi_rxm refuses who has other buffers */
     int rc;
 
+    wsh_efa_handlers_save(&settings, !is_efa(from));
     from->info = find(from);
     if (!from->info)
         return -1;
