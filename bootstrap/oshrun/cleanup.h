@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clean-up after a job: files of dead PEs, and a guardian process that does it when oshrun itself is killed. */
+/* The private folder of a job, and the removal of what a job leaves, also after oshrun itself was killed. */
 #ifndef WSH_OSHRUN_CLEANUP_H
 #define WSH_OSHRUN_CLEANUP_H
 
@@ -7,6 +7,25 @@
 
 /* Removes the files of the dead processes pids[0..n) (0 = none); reports nothing. */
 void wsh_leftovers_remove(const pid_t *pids, int n);
+
+/*
+ * Chooses a name for the job's private folder, below $TMPDIR or /tmp, that nobody else has; *path is malloc'd. The
+ * guardian learns the name before the folder exists, so that a kill at no moment leaves one. 0, or -errno after one
+ * line.
+ */
+int wsh_tmpdir_name(char **path);
+
+/*
+ * Makes that folder, mode 0700, and removes those beside it whose oshrun was killed together with its guardian; if it
+ * cannot make it, frees *path and sets it to NULL. 0, or -errno after one line.
+ */
+int wsh_tmpdir_make(char **path);
+
+/* Notes a PE in the folder, so that whoever removes it after a kill knows which files of dead processes to remove. */
+void wsh_tmpdir_note(pid_t pid);
+
+/* Removes the folder with all it holds; follows no link and reports nothing. NULL is allowed. */
+void wsh_tmpdir_remove(const char *path);
 
 /* A small process that outlives an oshrun that is killed, and cleans up. */
 struct wsh_guardian {

@@ -11,7 +11,6 @@
 #include "bootstrap/oshrun/pmix_server.h"
 #include "bootstrap/oshrun/reap.h"
 #include "bootstrap/oshrun/spawn.h"
-#include "bootstrap/oshrun/tmpdir.h"
 #include "base/env.h"
 #include "base/err.h"
 
