@@ -4,6 +4,7 @@
 #include "bootstrap/oshrun/absent.h"
 
 #include "bootstrap/oshrun/io.h"
+#include "bootstrap/oshrun/pmix_server.h"
 
 #include <errno.h>
 #include <stdio.h>

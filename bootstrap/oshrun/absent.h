@@ -3,7 +3,7 @@
 #ifndef WSH_OSHRUN_ABSENT_H
 #define WSH_OSHRUN_ABSENT_H
 
-#include "bootstrap/oshrun/pmix_server.h"
+#include "bootstrap/oshrun/io.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What oshrun reads, writes and waits for: its lines to the user, the descriptors of its loop, signals, the PEs'
- * standard input, slow outputs.
+ * What oshrun reads, writes and waits for: its lines to the user, the descriptors of its loop, signals, events, the
+ * PEs' standard input, slow outputs.
  */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/io.h"
@@ -180,6 +180,14 @@ void wsh_signals_default(void)
 {
     for (size_t i = 0; i < N_IGNORED; i++)
         sigaction(signals_ignored[i], &ignored_before[i], NULL);
+}
+
+void wsh_event_send(int fd, enum wsh_event_kind kind, int pe, int status)
+{
+    struct wsh_event event = {kind, pe, status};
+
+    while (write(fd, &event, sizeof event) < 0 && errno == EINTR)
+        continue;
 }
 
 #define SINK_FULL ((size_t)256 * 1024)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What oshrun reads, writes and waits for: its lines to the user, the descriptors of its loop, signals, the PEs'
- * standard input, slow outputs.
+ * What oshrun reads, writes and waits for: its lines to the user, the descriptors of its loop, signals, events, the
+ * PEs' standard input, slow outputs.
  */
 #ifndef WSH_OSHRUN_IO_H
 #define WSH_OSHRUN_IO_H
@@ -71,6 +71,26 @@ int wsh_signals_next(int fd);
 
 /* In a new PE: undoes what wsh_signals_open ignores. Async-signal-safe. */
 void wsh_signals_default(void);
+
+/* An event that the server's thread, or a PE that could not be started, sends to the main loop through a pipe. */
+enum wsh_event_kind {
+    WSH_EVENT_JOINED,
+    WSH_EVENT_INITIALIZED, /* all PEs have come to the last step of shmem_init */
+    WSH_EVENT_WAITS,       /* has waited too long in a fence, or answers wsh_server_ask */
+    WSH_EVENT_LEFT,
+    WSH_EVENT_ABORTED,
+    WSH_EVENT_LOST,
+    WSH_EVENT_EXEC_FAILED
+};
+
+struct wsh_event {
+    enum wsh_event_kind kind;
+    int pe;
+    int status; /* ABORTED: the status asked for; EXEC_FAILED: errno; WAITS: 1 = in shmem_finalize, 0 = shmem_init */
+};
+
+/* Writes one event whole. Async-signal-safe. */
+void wsh_event_send(int fd, enum wsh_event_kind kind, int pe, int status);
 
 /* A file, pipe or terminal that may be slow: oshrun never blocks on it. */
 struct wsh_sink {

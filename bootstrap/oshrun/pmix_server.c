@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The PMIx server that the PEs of this machine connect to, and the events that reach oshrun's loop. */
+/* Runs the PMIx server that the PEs of this machine connect to, and describes their job to it in PMIx's words. */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/pmix_server.h"
 
 #include "bootstrap/lean.h"
 #include "bootstrap/oshrun/io.h"
-#include "bootstrap/oshrun/pmix_job.h"
 #include "bootstrap/pmix_keys.h"
 #include "base/env.h"
 #include "base/err.h"
 #include "base/secret.h"
 
+#include <limits.h>
+#include <pmix.h>
 #include <pmix_server.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -25,24 +26,13 @@ static struct {
     int event_fd;
 } server;
 
-/*
- * Completion of libpmix's asynchronous calls. The mutex orders what libpmix's thread did before the completion with
- * what the main thread does after it.
- */
+/* libpmix's asynchronous calls; the mutex orders what libpmix's thread did before what the main thread does after. */
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     int open; /* calls not complete */
     pmix_status_t failed;
 } calls = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, PMIX_SUCCESS};
-
-void wsh_event_send(int fd, enum wsh_event_kind kind, int pe, int status)
-{
-    struct wsh_event event = {kind, pe, status};
-
-    while (write(fd, &event, sizeof event) < 0 && errno == EINTR)
-        continue;
-}
 
 int wsh_node_of(int pe, int n_pes, int n_nodes)
 {
@@ -189,10 +179,120 @@ static pmix_status_t server_start(const char *tmpdir)
     return status;
 }
 
+/* A job in PMIx's words: its size, its hosts and the place of each PE. */
+struct job {
+    pmix_info_t *info;
+    size_t n_info;
+};
+
+enum { N_JOB_KEYS = 12, N_PE_KEYS = 7 };
+
+/* "0,1,2,…" */
+static char *pes_list(int n_pes)
+{
+    char *list = malloc((size_t)n_pes * 11 + 1);
+    size_t used = 0;
+
+    for (int pe = 0; list && pe < n_pes; pe++)
+        used += (size_t)sprintf(list + used, "%s%d", pe ? "," : "", pe);
+    return list;
+}
+
+static void key_add(struct job *job, const char *key, const void *value, pmix_data_type_t type)
+{
+    PMIX_INFO_LOAD(&job->info[job->n_info], key, value, type);
+    job->n_info++;
+}
+
+static void sizes_add(struct job *job, uint32_t n_pes)
+{
+    static const char *const keys[] = {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_LOCAL_SIZE,
+                                       PMIX_NODE_SIZE};
+    uint32_t one = 1, zero = 0; /* one server for all PEs: its fences wait for all of them */
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        key_add(job, keys[i], &n_pes, PMIX_UINT32);
+    key_add(job, PMIX_NUM_NODES, &one, PMIX_UINT32);
+    key_add(job, PMIX_NODEID, &zero, PMIX_UINT32);
+    key_add(job, WSH_PMIX_FENCE_WAITS, &one, PMIX_UINT32);
+}
+
+static pmix_status_t maps_add(struct job *job, const char *host, const char *pes)
+{
+    char *hosts = NULL, *places = NULL;
+    pmix_status_t status = PMIx_generate_regex(host, &hosts);
+
+    if (status == PMIX_SUCCESS)
+        status = PMIx_generate_ppn(pes, &places);
+    if (status == PMIX_SUCCESS) {
+        key_add(job, PMIX_NODE_MAP, hosts, PMIX_REGEX);
+        key_add(job, PMIX_PROC_MAP, places, PMIX_REGEX);
+        key_add(job, PMIX_LOCAL_PEERS, pes, PMIX_STRING);
+    }
+    free(hosts);
+    free(places);
+    return status;
+}
+
+/* The PEs from `from` on, up or down, that are on the same emulated host. */
+static int node_count_beside(int from, int step, int n_pes, int n_nodes)
+{
+    int node = wsh_node_of(from, n_pes, n_nodes), n = 0;
+
+    for (int pe = from + step; pe >= 0 && pe < n_pes && wsh_node_of(pe, n_pes, n_nodes) == node; pe += step)
+        n++;
+    return n;
+}
+
+static void pe_add(struct job *job, const char *host, int pe, int n_pes, int n_nodes)
+{
+    pmix_info_t *info = &job->info[job->n_info++], *keys;
+    uint16_t place = (uint16_t)node_count_beside(pe, -1, n_pes, n_nodes);
+    uint32_t node = (uint32_t)wsh_node_of(pe, n_pes, n_nodes), app = 0;
+    uint32_t n_local = place + 1u + (uint32_t)node_count_beside(pe, 1, n_pes, n_nodes);
+    pmix_rank_t rank = (pmix_rank_t)pe;
+    pmix_data_array_t *array;
+
+    PMIX_DATA_ARRAY_CREATE(array, N_PE_KEYS, PMIX_INFO);
+    keys = array->array;
+    PMIX_INFO_LOAD(&keys[0], PMIX_RANK, &rank, PMIX_PROC_RANK);
+    PMIX_INFO_LOAD(&keys[1], PMIX_LOCAL_RANK, &place, PMIX_UINT16);
+    PMIX_INFO_LOAD(&keys[2], PMIX_NODE_RANK, &place, PMIX_UINT16);
+    PMIX_INFO_LOAD(&keys[3], PMIX_NODEID, &node, PMIX_UINT32);
+    PMIX_INFO_LOAD(&keys[4], PMIX_HOSTNAME, host, PMIX_STRING);
+    PMIX_INFO_LOAD(&keys[5], PMIX_APPNUM, &app, PMIX_UINT32);
+    PMIX_INFO_LOAD(&keys[6], WSH_PMIX_LOCAL_SIZE, &n_local, PMIX_UINT32);
+    PMIX_LOAD_KEY(info->key, PMIX_PROC_INFO_ARRAY);
+    info->value.type = PMIX_DATA_ARRAY;
+    info->value.data.darray = array;
+}
+
+/* To libpmix all PEs are on one host; each PE's record says its emulated host (NODEID) and its place there. */
+static pmix_status_t job_describe(struct job *job, int n_pes, int n_nodes)
+{
+    char host[HOST_NAME_MAX + 1] = "localhost", *pes = pes_list(n_pes);
+    pmix_status_t status;
+
+    job->n_info = 0;
+    PMIX_INFO_CREATE(job->info, N_JOB_KEYS + (size_t)n_pes);
+    if (!job->info || !pes) {
+        free(pes);
+        return PMIX_ERR_NOMEM;
+    }
+    gethostname(host, sizeof host - 1);
+    key_add(job, PMIX_JOBID, server.nspace, PMIX_STRING);
+    sizes_add(job, (uint32_t)n_pes);
+    status = maps_add(job, host, pes);
+    for (int pe = 0; pe < n_pes && status == PMIX_SUCCESS; pe++)
+        pe_add(job, host, pe, n_pes, n_nodes);
+    free(pes);
+    return status;
+}
+
 static pmix_status_t job_register(int n_pes, int n_nodes)
 {
-    struct wsh_pmix_job job;
-    pmix_status_t status = wsh_pmix_job_init(&job, server.nspace, n_pes, n_nodes);
+    struct job job;
+    pmix_status_t status = job_describe(&job, n_pes, n_nodes);
 
     if (status == PMIX_SUCCESS) {
         calls_begin();
@@ -200,7 +300,8 @@ static pmix_status_t job_register(int n_pes, int n_nodes)
             PMIx_server_register_nspace(server.nspace, n_pes, job.info, job.n_info, call_done, NULL));
         status = calls_wait();
     }
-    wsh_pmix_job_fini(&job);
+    if (job.info)
+        PMIX_INFO_FREE(job.info, job.n_info);
     return status;
 }
 

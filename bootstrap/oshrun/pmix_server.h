@@ -1,27 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The PMIx server that the PEs of this machine connect to, and the events that reach oshrun's loop. */
+/* The PMIx server that the PEs of this machine connect to. */
 #ifndef WSH_OSHRUN_PMIX_SERVER_H
 #define WSH_OSHRUN_PMIX_SERVER_H
-
-/* An event that the server's thread, or a PE that could not be started, sends to the main loop through a pipe. */
-enum wsh_event_kind {
-    WSH_EVENT_JOINED,
-    WSH_EVENT_INITIALIZED, /* all PEs have come to the last step of shmem_init */
-    WSH_EVENT_WAITS,       /* has waited too long in a fence, or answers wsh_server_ask */
-    WSH_EVENT_LEFT,
-    WSH_EVENT_ABORTED,
-    WSH_EVENT_LOST,
-    WSH_EVENT_EXEC_FAILED
-};
-
-struct wsh_event {
-    enum wsh_event_kind kind;
-    int pe;
-    int status; /* ABORTED: the status asked for; EXEC_FAILED: errno; WAITS: 1 = in shmem_finalize, 0 = shmem_init */
-};
-
-/* Writes one event whole. Async-signal-safe. */
-void wsh_event_send(int fd, enum wsh_event_kind kind, int pe, int status);
 
 /*
  * Starts the server with its files in `tmpdir` and registers `n_pes` PEs in blocks on `n_nodes` (emulated) hosts.

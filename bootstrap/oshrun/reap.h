@@ -4,7 +4,7 @@
 #define WSH_OSHRUN_REAP_H
 
 #include "bootstrap/oshrun/args.h"
-#include "bootstrap/oshrun/pmix_server.h"
+#include "bootstrap/oshrun/io.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

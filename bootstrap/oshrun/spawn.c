@@ -5,7 +5,6 @@
 
 #include "bootstrap/oshrun/cleanup.h"
 #include "bootstrap/oshrun/io.h"
-#include "bootstrap/oshrun/pmix_server.h"
 #include "base/env.h"
 #include "base/err.h"
 
