@@ -47,6 +47,12 @@ attack()
             "$tap_dir/stranger" "$2" "$address" "$port" "$3" "$4" >>"$tap_dir/did" 2>&1 </dev/null
         echo "stranger at $address port $port: exit status $?" >>"$tap_dir/did"
     done <"$tap_dir/ports"
+    attack_end "$1"
+}
+
+# attack_end NAME: lets the job end, prints what the attack cost and judges it.
+attack_end()
+{
     sleep 0.5
     touch "$stop"
     wait "$job"
@@ -92,13 +98,7 @@ attack_efa()
             "$tap_dir/stranger" efa "$address" "$port" "$2" "$3" >>"$tap_dir/did" 2>&1 </dev/null
         echo "stranger at endpoint $port: exit status $?" >>"$tap_dir/did"
     done <"$tap_dir/ports"
-    sleep 0.5
-    touch "$stop"
-    wait "$job"
-    status=$?
-    tap_comment "$tap_dir/did"
-    grep -E '^PE |dropped' "$out" "$err" | sed "s|^$tap_dir/[a-z]*:|# |"
-    judge "$1"
+    attack_end "$1"
 }
 
 for provider in tcp net; do
