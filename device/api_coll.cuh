@@ -29,19 +29,19 @@
 /* clang-format off */
 
 /* Both complete what the calling threads have issued; so sync does no less here than barrier. */
-#define WSH_MEET(QUALIFIER, SUFFIX, SCOPE, NAME)                                                             \
+#define WSH_DEFINE_BARRIER(QUALIFIER, SUFFIX, SCOPE, NAME)                                                   \
     QUALIFIER void shmem_##NAME##SUFFIX(void)                                                                \
     WSH_BODY(wsh_dev_barrier<SCOPE>("shmem_" #NAME #SUFFIX, SHMEM_TEAM_WORLD);)
-WSH_EVERY_SCOPE(WSH_MEET, barrier_all)
-WSH_EVERY_SCOPE(WSH_MEET, sync_all)
-#undef WSH_MEET
+WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, barrier_all)
+WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, sync_all)
+#undef WSH_DEFINE_BARRIER
 
-#define WSH_MEET(QUALIFIER, SUFFIX, SCOPE, NAME)                                                             \
+#define WSH_DEFINE_BARRIER(QUALIFIER, SUFFIX, SCOPE, NAME)                                                   \
     QUALIFIER int NAME##SUFFIX(shmem_team_t team)                                                            \
     WSH_BODY(wsh_dev_barrier<SCOPE>(#NAME #SUFFIX ": team", team); return 0;)
-WSH_EVERY_SCOPE(WSH_MEET, shmem_team_sync)
-WSH_DEVICE_SCOPE(WSH_MEET, shmemx_team_barrier) /* as shmem_barrier_all, for the members of a team */
-#undef WSH_MEET
+WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, shmem_team_sync)
+WSH_DEVICE_SCOPE(WSH_DEFINE_BARRIER, shmemx_team_barrier) /* as shmem_barrier_all, for the members of a team */
+#undef WSH_DEFINE_BARRIER
 
 /* TAG: the routine after shmem_. */
 #define WSH_EXCHANGE(QUALIFIER, SUFFIX, SCOPE, TAG, CORE, TYPE, SIZE)                                        \

@@ -167,23 +167,23 @@ static inline int wsh_stream_scan_all(shmem_team_t team, T *dest, const T *sourc
                                 team, dest, source, nelems, exclusive);
 }
 
-#define WSH_MEET(NAME)                                                                                       \
+#define WSH_DEFINE_BARRIER(NAME)                                                                             \
     template <int N = 0> static inline void shmemx_##NAME##_on_stream(cudaStream_t stream)                   \
     {                                                                                                        \
         wsh_stream_warp(stream, wsh_stream_barrier<N>, SHMEM_TEAM_WORLD);                                    \
     }
-WSH_MEET(barrier_all)
-WSH_MEET(sync_all)
-#undef WSH_MEET
+WSH_DEFINE_BARRIER(barrier_all)
+WSH_DEFINE_BARRIER(sync_all)
+#undef WSH_DEFINE_BARRIER
 
-#define WSH_MEET(NAME)                                                                                       \
+#define WSH_DEFINE_BARRIER(NAME)                                                                             \
     template <int N = 0> static inline int shmemx_##NAME##_on_stream(shmem_team_t team, cudaStream_t stream) \
     {                                                                                                        \
         return wsh_stream_warp(stream, wsh_stream_barrier<N>, team);                                         \
     }
-WSH_MEET(team_barrier)
-WSH_MEET(team_sync)
-#undef WSH_MEET
+WSH_DEFINE_BARRIER(team_barrier)
+WSH_DEFINE_BARRIER(team_sync)
+#undef WSH_DEFINE_BARRIER
 
 #define WSH_MOVE(TAG, SAME, TYPE, SIZE)                                                                      \
     template <int N = 0>                                                                                     \

@@ -76,7 +76,7 @@ enum wsh_ring_kind {
     WSH_RING_GET,       /* len bytes into the payload; answered */
     WSH_RING_GET_WORD,  /* len bytes, at most 8, into the answer */
     WSH_RING_AMO,       /* `op` on a word of len bytes; answered with the old value if WSH_RING_ANSWER */
-    WSH_RING_AMO_BRIEF, /* the same in one piece: WSH_RING_BRIEF_* */
+    WSH_RING_AMO_SHORT, /* the same in one piece: WSH_RING_SHORT_* */
     WSH_RING_IPUT, /* payload: elements of 1 << op bytes, side by side; at the PE one every `value` bytes */
     WSH_RING_IGET, /* the same the other way; answered */
     WSH_RING_QUIET,
@@ -97,8 +97,8 @@ enum wsh_ring_kind {
 #define WSH_RING_PE_BITS 20
 #define WSH_RING_PE_AT 20
 /* The length field of a short record: the operand, and whether the word has 8 bytes, not 4. */
-#define WSH_RING_BRIEF_BITS (WSH_RING_LEN_BITS - 1)
-#define WSH_RING_BRIEF_WIDE (1u << WSH_RING_BRIEF_BITS)
+#define WSH_RING_SHORT_BITS (WSH_RING_LEN_BITS - 1)
+#define WSH_RING_SHORT_WIDE (1u << WSH_RING_SHORT_BITS)
 #define WSH_RING_EPOCH_BITS 23
 #define WSH_RING_EPOCH_AT 40
 /* Further pieces, a: `second` (48 bits), bit 63 of the value, parity; b: its other bits, parity. The third: compare. */

@@ -52,11 +52,11 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_ask_of_amo(enum wsh_dev_amo op, bool f
 {
     uint64_t answer = fetch ? WSH_RING_ANSWER : 0;
 
-    *words = op == WSH_DEV_AMO_CSWAP ? 2 : value >> WSH_RING_BRIEF_BITS ? 1 : 0;
+    *words = op == WSH_DEV_AMO_CSWAP ? 2 : value >> WSH_RING_SHORT_BITS ? 1 : 0;
     if (*words)
         return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | answer, sym, value, 0, compare, width, pe};
-    return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO_BRIEF, op) | answer, sym, 0, 0, 0,
-                       (uint32_t)value | (width == 8 ? WSH_RING_BRIEF_WIDE : 0), pe};
+    return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO_SHORT, op) | answer, sym, 0, 0, 0,
+                       (uint32_t)value | (width == 8 ? WSH_RING_SHORT_WIDE : 0), pe};
 }
 
 /* Polls until the word has reached `value`, and acquires. */

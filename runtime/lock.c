@@ -149,7 +149,7 @@ static int queue_leave(struct grip *grip, bool *left)
     return rc;
 }
 
-static int lock_hand_over(struct grip *grip)
+static int lock_pass_on(struct grip *grip)
 {
     static const struct wsh_wait_why why = {"shmem_clear_lock", grip_describe};
     int rc = wsh_wait(grip->job, &why, try_next, grip), next;
@@ -174,5 +174,5 @@ int wsh_lock_clear(struct wsh_job *job, long *lock)
         rc = queue_leave(&grip, &left);
     if (left)
         set_node(&grip, 0);
-    return rc || left ? rc : lock_hand_over(&grip);
+    return rc || left ? rc : lock_pass_on(&grip);
 }

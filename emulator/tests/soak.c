@@ -113,7 +113,7 @@ static void finish(struct net *net, struct op *op, const struct net_done *done)
 }
 
 /* What there is to say when the end does not come. */
-static void tell_lacking(const struct net *net)
+static void print_missing(const struct net *net)
 {
     for (int peer = 0; peer < PROCS; peer++) {
         int busy = 0;
@@ -142,7 +142,7 @@ static void serve(struct net *net)
             net_fail(net, "error %d, provider's %d, of nothing: %s", done.err, done.prov_errno, done.text);
     }
     if (net_now() > net->deadline)
-        tell_lacking(net);
+        print_missing(net);
     net_check_time(net, "the soak");
 }
 

@@ -58,10 +58,10 @@ static inline void wsh_record_decode(const struct wsh_ring_piece *piece, struct 
     uint64_t len = piece->b & WSH_RING_LOW(WSH_RING_LEN_BITS), value = 0;
     unsigned pieces = wsh_record_pieces(kind, op);
 
-    if (kind == WSH_RING_AMO_BRIEF) {
+    if (kind == WSH_RING_AMO_SHORT) {
         kind = WSH_RING_AMO;
-        value = len & WSH_RING_LOW(WSH_RING_BRIEF_BITS);
-        len = len & WSH_RING_BRIEF_WIDE ? 8 : 4;
+        value = len & WSH_RING_LOW(WSH_RING_SHORT_BITS);
+        len = len & WSH_RING_SHORT_WIDE ? 8 : 4;
     }
     *ask = (struct wsh_ring_ask){.kind = kind,
                                  .op = op,

@@ -113,8 +113,8 @@ int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uin
     return 0;
 }
 
-static int message_hand(struct wsh_stage *stage, struct wsh_stage_peer *peer,
-                        const struct wsh_stage_head *head, char *payload)
+static int message_queue_item(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                              const struct wsh_stage_head *head, char *payload)
 {
     const struct wsh_rmem *to = own_segment(stage, head->seg);
     const struct wsh_rmem *signal =
@@ -122,7 +122,7 @@ static int message_hand(struct wsh_stage *stage, struct wsh_stage_peer *peer,
 
     if (!to || !signal)
         return -EHOSTUNREACH;
-    wsh_stage_inbox_hand(stage, peer, head, to, signal, payload);
+    wsh_stage_inbox_queue(stage, peer, head, to, signal, payload);
     peer->in[index_of(stage, peer->taken)].number = stage->inbox.handed;
     peer->in[index_of(stage, peer->taken)].by_kernel = true;
     return 0;
@@ -139,7 +139,7 @@ static int message_dispatch(struct wsh_stage *stage, struct wsh_stage_peer *peer
     wsh_stage_gpu_look(stage);
     switch (wsh_stage_inbox_dispatch(stage, head)) {
     case WSH_STAGE_BY_STREAM: return wsh_stage_in_apply(stage, peer, peer->taken);
-    case WSH_STAGE_BY_KERNEL: return message_hand(stage, peer, head, payload);
+    case WSH_STAGE_BY_KERNEL: return message_queue_item(stage, peer, head, payload);
     default: return -EAGAIN;
     }
 }

@@ -188,9 +188,9 @@ static void item_fill(struct wsh_inbox_item *item, const struct wsh_stage_head *
     }
 }
 
-void wsh_stage_inbox_hand(struct wsh_stage *stage, struct wsh_stage_peer *peer,
-                          const struct wsh_stage_head *head, const struct wsh_rmem *to,
-                          const struct wsh_rmem *signal, char *payload)
+void wsh_stage_inbox_queue(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                           const struct wsh_stage_head *head, const struct wsh_rmem *to,
+                           const struct wsh_rmem *signal, char *payload)
 {
     struct wsh_stage_inbox *in = &stage->inbox;
     size_t place = in->handed % WSH_INBOX_ITEMS;

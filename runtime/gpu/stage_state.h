@@ -151,13 +151,13 @@ int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uin
 
 /*
  * stage_inbox.c: messages that kernels apply. dispatch: of the next message, after wsh_stage_gpu_look; a held one is
- * asked for again. hand: where a kernel is to apply it: the one at peer->taken, whose memory is `to`, and `signal`
+ * asked for again. queue: where a kernel is to apply it: the one at peer->taken, whose memory is `to`, and `signal`
  * where it brings one.
  */
 enum wsh_stage_dispatch wsh_stage_inbox_dispatch(struct wsh_stage *stage, const struct wsh_stage_head *head);
-void wsh_stage_inbox_hand(struct wsh_stage *stage, struct wsh_stage_peer *peer,
-                          const struct wsh_stage_head *head, const struct wsh_rmem *to,
-                          const struct wsh_rmem *signal, char *payload);
+void wsh_stage_inbox_queue(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                           const struct wsh_stage_head *head, const struct wsh_rmem *to,
+                           const struct wsh_rmem *signal, char *payload);
 
 /* What was pulled, and what is to be taken back. */
 int wsh_stage_inbox_progress(struct wsh_stage *stage);

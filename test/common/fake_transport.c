@@ -2,7 +2,7 @@
 /* A transport between PEs of one process, with random delay and order. */
 #include "test/common/fake_transport.h"
 
-#include "test/common/fake_parcel.h"
+#include "test/common/fake_packet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,43 +125,43 @@ static char *place_of(const struct wsh_rmem *rmem, size_t off)
 static int fake_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                     size_t len, struct wsh_done *done)
 {
-    const struct fake_parcel parcel = {
+    const struct fake_packet packet = {
         .to = rmem->pe, .kind = FAKE_PUT, .place = place_of(rmem, off), .len = len};
 
     (void)done;
-    return len ? fake_send(tctx, &parcel, src, true) : 0;
+    return len ? fake_send(tctx, &packet, src, true) : 0;
 }
 
 static int fake_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                     struct wsh_done *done)
 {
-    const struct fake_parcel parcel = {.to = rmem->pe,
+    const struct fake_packet packet = {.to = rmem->pe,
                                        .kind = FAKE_GET,
                                        .place = place_of(rmem, off),
                                        .local = dst,
                                        .len = len,
                                        .done = done};
 
-    return len ? fake_send(tctx, &parcel, NULL, done != NULL) : 0;
+    return len ? fake_send(tctx, &packet, NULL, done != NULL) : 0;
 }
 
 static int fake_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
                     void *result, struct wsh_done *done)
 {
-    const struct fake_parcel parcel = {.to = rmem->pe,
+    const struct fake_packet packet = {.to = rmem->pe,
                                        .kind = FAKE_AMO,
                                        .place = place_of(rmem, off),
                                        .local = result,
                                        .amo = *amo,
                                        .done = result ? done : NULL};
 
-    return fake_send(tctx, &parcel, NULL, true);
+    return fake_send(tctx, &packet, NULL, true);
 }
 
 static int fake_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                            size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
-    const struct fake_parcel parcel = {.to = rmem->pe,
+    const struct fake_packet packet = {.to = rmem->pe,
                                        .kind = FAKE_SIGNAL,
                                        .place = place_of(rmem, off),
                                        .len = len,
@@ -169,7 +169,7 @@ static int fake_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, s
                                        .amo = {.op = sig->op, .width = 8, .operand = sig->value}};
 
     (void)done;
-    return fake_send(tctx, &parcel, len ? src : NULL, true);
+    return fake_send(tctx, &packet, len ? src : NULL, true);
 }
 
 static int fake_fence(struct wsh_tctx *tctx)

@@ -89,7 +89,7 @@ static void read_rounds(struct stream *stream)
 }
 
 /* An object that already holds more than `seen` is behind a flag of another kind: wait for what is newer. */
-static void wait_for_news(struct stream *stream)
+static void wait_for_newer(struct stream *stream)
 {
     uint64_t known[WORDS];
 
@@ -105,7 +105,7 @@ static long run(struct stream *stream)
         if (stream->sent < stream->rounds && stream->sent < stream->acked + LITMUS_SLOTS)
             send_round(stream);
         else
-            wait_for_news(stream);
+            wait_for_newer(stream);
         read_rounds(stream);
     }
     shmem_barrier_all();

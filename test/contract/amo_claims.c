@@ -109,7 +109,7 @@ static void see_rounds(struct group_pe *pe, size_t len)
         if (!group_check(pe, !group_wrong(pe->heap[1] + DATA, len, (unsigned)round),
                          "the signal of %zu bytes came before them in round %d", len, round))
             return;
-        group_tell(pe, 1, round);
+        group_set_slot(pe, 1, round);
     }
 }
 
@@ -118,7 +118,7 @@ static void put_signal_orders(struct group_pe *pe)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !group_failed(pe); i++) {
         if (pe->me == 1) {
             memset(pe->heap[1], 0, 4096);
-            group_tell(pe, 1, 0);
+            group_set_slot(pe, 1, 0);
         }
         group_barrier(pe);
         if (pe->me == 0)

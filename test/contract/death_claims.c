@@ -17,7 +17,7 @@ static void survive(struct group_pe *pe, bool sends)
     double start;
     int rc = 0;
 
-    if (group_meet_raw(pe))
+    if (group_open_and_connect(pe))
         return;
     group_put_done(pe, 1 - pe->me, 64, &value, 8);
     group_fetch(pe, 1 - pe->me, 64, WSH_AMO_ADD, 8, 1, 0);
@@ -75,7 +75,7 @@ static void bad_message(struct group_pe *pe)
     double start = group_now();
     int rc = 0;
 
-    if (group_meet_raw(pe))
+    if (group_open_and_connect(pe))
         return;
     group_hush(pe);
     if (pe->me == 0) {
@@ -89,7 +89,7 @@ static void bad_message(struct group_pe *pe)
         group_check(pe, unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), "bad message"),
                     "not one line: %s", group_heard(pe));
         group_check(pe, !group_load(pe->heap[1] + 64), "and was applied");
-        group_tell(pe, 0, 1);
+        group_set_slot(pe, 0, 1);
     }
     group_close(pe);
 }
@@ -106,7 +106,7 @@ static void strange_message(struct group_pe *pe)
     double start = group_now();
     int rc = 0;
 
-    if (group_meet_raw(pe))
+    if (group_open_and_connect(pe))
         return;
     group_hush(pe);
     if (pe->me == 0) {
@@ -123,7 +123,7 @@ static void strange_message(struct group_pe *pe)
         group_check(pe, unit_lines(group_heard(pe)) == 1 && strstr(group_heard(pe), "dropped"),
                     "not one line: %s", group_heard(pe));
         group_check(pe, !group_load(pe->heap[1] + 64), "and was applied");
-        group_tell(pe, 0, 1);
+        group_set_slot(pe, 0, 1);
     }
     group_close(pe);
 }
@@ -146,7 +146,7 @@ static void fail(struct group_pe *pe, int times, bool event, const char *text)
     uint64_t old;
     int rc;
 
-    if (group_meet_raw(pe))
+    if (group_open_and_connect(pe))
         return;
     group_barrier(pe);
     if (pe->me == 0) {

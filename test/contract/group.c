@@ -89,7 +89,7 @@ static int attach(struct group_pe *pe)
     return rc;
 }
 
-int group_meet(struct group_pe *pe)
+int group_connect(struct group_pe *pe)
 {
     const void *address[GROUP_MAX];
     size_t len[GROUP_MAX];
@@ -114,7 +114,7 @@ int group_meet(struct group_pe *pe)
     return rc;
 }
 
-int group_meet_raw(struct group_pe *pe)
+int group_open_and_connect(struct group_pe *pe)
 {
     int rc = group_open(pe);
 
@@ -122,8 +122,8 @@ int group_meet_raw(struct group_pe *pe)
         return rc;
     group_check(pe, !rc, "open gave %d (%s)", rc, wsh_strerror(rc));
     if (!rc) {
-        rc = group_meet(pe);
-        group_check(pe, !rc, "meeting gave %d (%s)", rc, wsh_strerror(rc));
+        rc = group_connect(pe);
+        group_check(pe, !rc, "connecting gave %d (%s)", rc, wsh_strerror(rc));
     }
     return rc;
 }
@@ -189,7 +189,7 @@ static void run_met(struct group_pe *pe)
     }
     if (!group_check(pe, !rc, "open gave %d (%s)", rc, wsh_strerror(rc)))
         return;
-    rc = group_meet(pe);
+    rc = group_connect(pe);
     if (group_check(pe, !rc, "address, register, connect, attach or ctx_open gave %d (%s)", rc,
                     wsh_strerror(rc)))
         pe->group->body(pe);

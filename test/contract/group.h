@@ -50,17 +50,17 @@ struct group_pe {
     unsigned absent;       /* bits of PEs that this one leaves out of its connect */
 };
 
-/* Runs `body` on n PEs that have (unless `raw`) opened the transport and met; fails the test on any fault. */
+/* Runs `body` on n PEs that have (unless `raw`) opened the transport and connected; fails the test on any fault. */
 void group_run(int n, void (*body)(struct group_pe *pe));
 void group_run_raw(int n, void (*body)(struct group_pe *pe));
 
-/* The steps of meeting, for bodies that do it themselves: 0 or the transport's error. */
+/* The steps of connecting, for bodies that do it themselves: 0 or the transport's error. */
 int group_open(struct group_pe *pe);
-int group_meet(struct group_pe *pe);
+int group_connect(struct group_pe *pe);
 /* Both, with their faults recorded; not 0: the run is over for this PE. */
-int group_meet_raw(struct group_pe *pe);
+int group_open_and_connect(struct group_pe *pe);
 void group_close(struct group_pe *pe);
-/* The blobs of `pe` as published in group_meet. */
+/* The blobs of `pe` as published in group_connect. */
 void *group_address(struct group_pe *pe, int of, size_t *len);
 void *group_mem(struct group_pe *pe, int of, enum wsh_seg seg, size_t *len);
 
@@ -73,9 +73,9 @@ bool group_failed(const struct group_pe *pe);
 /* All PEs meet; the first serves peers meanwhile, the second stands still. */
 void group_barrier(struct group_pe *pe);
 void group_barrier_still(struct group_pe *pe);
-/* A number that one PE tells the others behind the transport's back; group_await serves peers until it is >= value. */
-void group_tell(struct group_pe *pe, int slot, long value);
-long group_told(struct group_pe *pe, int slot);
+/* A number that one PE gives the others behind the transport's back; group_await serves peers until it is >= value. */
+void group_set_slot(struct group_pe *pe, int slot, long value);
+long group_slot(struct group_pe *pe, int slot);
 void group_await(struct group_pe *pe, int slot, long value);
 void group_await_still(struct group_pe *pe, int slot, long value);
 

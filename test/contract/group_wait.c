@@ -90,12 +90,12 @@ void group_barrier_still(struct group_pe *pe)
 }
 
 /* Release and acquire: who sees the number sees what was written before it. */
-void group_tell(struct group_pe *pe, int slot, long value)
+void group_set_slot(struct group_pe *pe, int slot, long value)
 {
     __atomic_store_n(&pe->group->slot[slot], value, __ATOMIC_RELEASE);
 }
 
-long group_told(struct group_pe *pe, int slot)
+long group_slot(struct group_pe *pe, int slot)
 {
     return __atomic_load_n(&pe->group->slot[slot], __ATOMIC_ACQUIRE);
 }
@@ -104,7 +104,7 @@ void group_await(struct group_pe *pe, int slot, long value)
 {
     double start = group_now();
 
-    while (group_told(pe, slot) < value && group_spin(pe, start))
+    while (group_slot(pe, slot) < value && group_spin(pe, start))
         ;
 }
 
@@ -112,6 +112,6 @@ void group_await_still(struct group_pe *pe, int slot, long value)
 {
     double start = group_now();
 
-    while (group_told(pe, slot) < value && stand_still(pe, start))
+    while (group_slot(pe, slot) < value && stand_still(pe, start))
         ;
 }

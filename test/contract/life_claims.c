@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Claims about opening, meeting, threads, sleeping and death. */
+/* Claims about opening, connecting, threads, sleeping and death. */
 #include "test/contract/group.h"
 #include "test/contract/suite.h"
 
@@ -28,7 +28,7 @@ void claim_registry_covered(void)
 static void open_again(struct group_pe *pe)
 {
     for (uint64_t i = 1; i <= 3 && !group_failed(pe); i++) {
-        if (group_meet_raw(pe))
+        if (group_open_and_connect(pe))
             return;
         group_put_done(pe, (pe->me + 1) % pe->n, 64, &i, 8);
         group_amo(pe, (pe->me + 1) % pe->n, 72, WSH_AMO_ADD, 8, 1);
@@ -64,12 +64,12 @@ static void start_puts(struct group_pe *pe)
     group_check(pe, !rc || rc == -EAGAIN, "put gave %d (%s)", rc, wsh_strerror(rc));
 }
 
-static void stop_under_way(struct group_pe *pe)
+static void stop_in_progress(struct group_pe *pe)
 {
     const char *rounds = getenv("WSH_TEST_ROUNDS");
 
     for (int round = 0; round < (rounds ? atoi(rounds) : 6) && !group_failed(pe); round++) {
-        if (group_meet_raw(pe))
+        if (group_open_and_connect(pe))
             return;
         start_puts(pe);
         group_barrier_still(pe);
@@ -81,10 +81,10 @@ static void stop_under_way(struct group_pe *pe)
     }
 }
 
-void claim_stop_under_way(void)
+void claim_stop_in_progress(void)
 {
     if (group_path.provider && !group_path.gpu)
-        group_run_raw(2, stop_under_way);
+        group_run_raw(2, stop_in_progress);
 }
 
 /* PE 2 of 3 takes no part. */
@@ -100,7 +100,7 @@ static void absent_peer(struct group_pe *pe)
         group_await_still(pe, 0, 2);
         return;
     }
-    if (group_meet_raw(pe))
+    if (group_open_and_connect(pe))
         return;
     group_check(pe, !pe->ops->reach(pe->tp, 2, kind), "PE 2 is reached");
     group_check(pe, (pe->ops->reach(pe->tp, 1 - pe->me, kind) & WSH_REACH_ALL) == WSH_REACH_ALL,
@@ -108,9 +108,9 @@ static void absent_peer(struct group_pe *pe)
     group_put_done(pe, 1 - pe->me, 64, &value, 8);
     group_quiet(pe);
     group_check(pe, group_load(pe->heap[1 - pe->me] + 64) == 4, "put");
-    group_tell(pe, 1 + pe->me, 1);
+    group_set_slot(pe, 1 + pe->me, 1);
     group_await(pe, 2 - pe->me, 1);
-    group_tell(pe, 0, 2);
+    group_set_slot(pe, 0, 2);
     group_close(pe);
 }
 
@@ -187,7 +187,7 @@ static void keys(struct group_pe *pe)
     const uint64_t *key;
     int n;
 
-    if (group_meet_raw(pe))
+    if (group_open_and_connect(pe))
         return;
     n = group_path.keys(&key);
     group_check(pe, n > 3, "memory was registered with %d keys", n);
@@ -244,7 +244,7 @@ static void by_other_thread(struct group_pe *pe)
         group_check(pe, group_fetch(pe, 1, 72, WSH_AMO_FETCH, 8, 0, 0) == 5, "fetch");
         group_get_done(pe, 1, 88, &value, 8);
         group_check(pe, value == 7, "get");
-        group_tell(pe, 0, 1);
+        group_set_slot(pe, 0, 1);
     }
     group_barrier(pe);
 }

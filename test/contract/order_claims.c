@@ -91,7 +91,7 @@ static void watch_pair(struct group_pe *pe, const struct step *first, const stru
                          "%s; fence; %s: the second came first in round %d", first->name, second->name,
                          (int)round))
             return;
-        group_tell(pe, 1, (long)round);
+        group_set_slot(pe, 1, (long)round);
     }
 }
 
@@ -104,7 +104,7 @@ static void all_pairs(struct group_pe *pe)
 
         if (pe->me == 1) {
             memset(pe->heap[1], 0, SECOND + 2 * BIG);
-            group_tell(pe, 1, 0);
+            group_set_slot(pe, 1, 0);
         }
         group_barrier(pe);
         if (pe->me == 0)
@@ -170,7 +170,7 @@ static void chain(struct group_pe *pe)
                         group_load(pe->heap[1] + FIRST + BIG - 8) == round &&
                             group_load(pe->heap[1] + 8) == round && group_load(pe->heap[1] + 16) == round,
                         "the last put came before one of those behind two fences in round %d", (int)round);
-            group_tell(pe, 1, (long)round);
+            group_set_slot(pe, 1, (long)round);
         }
     }
     group_barrier(pe);

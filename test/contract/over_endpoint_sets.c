@@ -6,7 +6,7 @@
 
 static void __attribute__((constructor)) open_three_sets(void)
 {
-    setenv("SHMEM_LANES", "3", 1);
+    setenv("SHMEM_ENDPOINT_SETS", "3", 1);
 }
 
 const struct group_path group_path = {

@@ -106,7 +106,7 @@ static void until_delivered(struct group_pe *pe)
 
             if (started)
                 watch(pe, pe->ctx, delivered[i].holds, delivered[i].name);
-            group_tell(pe, 0, i + 1);
+            group_set_slot(pe, 0, i + 1);
             group_quiet(pe);
             group_check(pe, !started || delivered[i].holds(pe), "%s is not there after quiet",
                         delivered[i].name);
@@ -147,7 +147,7 @@ static void independent(struct group_pe *pe)
         group_quiet(pe);
         group_check(pe, group_load(pe->heap[2] + 64) == 100, "operations of the second context");
         pe->ctx = still;
-        group_tell(pe, 0, 1);
+        group_set_slot(pe, 0, 1);
         group_quiet(pe);
     }
     group_barrier(pe);
@@ -180,7 +180,7 @@ static void per_pe(struct group_pe *pe)
         group_check(pe, group_load(pe->heap[2] + 64) == 1, "nothing pending to PE 2, and not there");
         group_check(pe, pe->ops->pending(pe->ctx, 1) || group_load(pe->heap[1] + 64) == 1, "pending to PE 1");
         group_check(pe, pe->ops->pending(pe->ctx, -1) >= pe->ops->pending(pe->ctx, 1), "pending to all");
-        group_tell(pe, 0, 1);
+        group_set_slot(pe, 0, 1);
         group_quiet(pe);
     }
     group_barrier(pe);
@@ -211,7 +211,7 @@ static void describe(struct group_pe *pe)
         if (pe->ops->pending(pe->ctx, 1) == 2)
             group_check(pe, strstr(text, "by x: PE 1: 2 atomics"), "two atomics under way, but: %s", text);
         pe->ops->describe(pe->ctx, text, 8);
-        group_tell(pe, 0, 1);
+        group_set_slot(pe, 0, 1);
         group_quiet(pe);
     }
     group_barrier(pe);

@@ -153,7 +153,7 @@ static ssize_t my_send(struct fid_ep *ep, const void *buf, size_t len, void *des
 }
 
 /* Gives some of the held ones away, any first. */
-static void let_go(void)
+static void give_some(void)
 {
     for (int tries = real.n_held; tries > 0 && real.n_held; tries--) {
         int i = (int)random_below((unsigned)real.n_held);
@@ -167,7 +167,7 @@ static ssize_t my_cq_read(struct fid_cq *cq, void *buf, size_t count)
 {
     if (real.failed || real.failures < 0)
         return -FI_EAVAIL;
-    let_go();
+    give_some();
     return real.cq->read(cq, buf, count);
 }
 

@@ -26,7 +26,7 @@ const struct unit_test unit_tests[] = {
     {"a signal never overtakes its data", claim_put_signal_orders},
     {"signals that add are all counted", claim_signal_add_counts},
     {"a transport opens again after close", claim_open_again},
-    {"memory is let go of under operations that nobody waits for", claim_stop_under_way},
+    {"memory is let go of under operations that nobody waits for", claim_stop_in_progress},
     {"an absent peer is unreachable and harms nobody", claim_absent_peer},
     {"a broken memory blob is refused in one line", claim_bad_memory_blob},
     {"a broken address is refused in one line", claim_bad_address},

@@ -29,7 +29,7 @@ void claim_signal_add_counts(void);
 /* life_claims.c */
 void claim_registry_covered(void);
 void claim_open_again(void);
-void claim_stop_under_way(void);
+void claim_stop_in_progress(void);
 void claim_absent_peer(void);
 void claim_bad_memory_blob(void);
 void claim_bad_address(void);

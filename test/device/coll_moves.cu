@@ -19,7 +19,7 @@ DEV_SCOPED(collectmem)
 DEV_SCOPED(uint_alltoalls)
 DEV_SCOPED(team_sync)
 
-template <int S> __device__ void meet(shmem_team_t team)
+template <int S> __device__ void team_barrier(shmem_team_t team)
 {
     if constexpr (S == THREAD)
         shmemx_team_barrier(team);
@@ -60,10 +60,10 @@ template <int S> __global__ void exchange(shmem_team_t team, struct arrays a, si
         fill(a.source, round, me, n_pes, n);
         dev_uint_alltoall<S>(team, a.dest, a.source, n);
         look(a, round, me, n_pes, n);
-        meet<S>(team);
+        team_barrier<S>(team);
         dev_uint_fcollect<S>(team, a.dest, a.source, n);
         look(a, round, 0, n_pes, n);
-        meet<S>(team);
+        team_barrier<S>(team);
         dev_uint_broadcast<S>(team, a.dest, a.source + n, n_pes > 1 ? n : 0, (int)(round % (unsigned)n_pes));
         for (size_t i = threadIdx.x; i < n && n_pes > 1; i += blockDim.x)
             dev_expect(a.report, i, coll_value(round, (int)(round % (unsigned)n_pes), 1, i), a.dest[i]);
@@ -94,7 +94,7 @@ template <int S> __global__ void in_a_row(shmem_team_t team, struct arrays a, un
             dev_expect(a.report, i, coll_value(7, from, (int)round, 0), a.dest[i]);
     }
     __syncthreads();
-    meet<S>(team);
+    team_barrier<S>(team);
 }
 
 /* A barrier completes puts of all lanes to every member. */
@@ -106,9 +106,9 @@ template <int S> __global__ void after_puts(shmem_team_t team, struct arrays a)
         for (int to = (int)threadIdx.x; to < n_pes; to += (int)blockDim.x)
             shmem_uint_p(a.dest + me, coll_value(round, me, to, 0),
                          shmem_team_translate_pe(team, to, SHMEM_TEAM_WORLD));
-        meet<S>(team);
+        team_barrier<S>(team);
         look(a, round, me, n_pes, 1);
-        meet<S>(team);
+        team_barrier<S>(team);
     }
 }
 
@@ -125,7 +125,7 @@ template <int S> __global__ void bytes(shmem_team_t team, struct arrays a, size_
     for (size_t i = threadIdx.x; i < len * (size_t)n_pes; i += blockDim.x)
         dev_expect(a.report, i, coll_value(skew, (int)(i / len), 0, i % len) & 255, dest[i]);
     __syncthreads();
-    meet<S>(team);
+    team_barrier<S>(team);
 }
 
 /* What member `from` gives to a collect: nothing, a few, or about n; one of them many more. */
@@ -152,7 +152,7 @@ template <int S> __global__ void collect(shmem_team_t team, struct arrays a, siz
             for (size_t i = threadIdx.x; i < share_of(round, from, n); i += blockDim.x)
                 dev_expect(a.report, i, coll_value(round, from, 0, i), a.dest[at + i]);
         __syncthreads();
-        meet<S>(team);
+        team_barrier<S>(team);
         dev_collectmem<S>(team, (char *)a.dest + 1, a.source, share_of(round, me, n));
         __syncthreads();
         at = 0;
@@ -160,7 +160,7 @@ template <int S> __global__ void collect(shmem_team_t team, struct arrays a, siz
             for (size_t i = threadIdx.x; i < share_of(round, from, n); i += blockDim.x)
                 dev_expect(a.report, i, coll_value(round, from, 0, i / 4) >> 8 * (i % 4) & 255, bytes[at + i]);
         __syncthreads();
-        meet<S>(team);
+        team_barrier<S>(team);
     }
 }
 
@@ -176,13 +176,13 @@ template <int S> __global__ void apart(shmem_team_t team, struct arrays a, size_
         for (size_t i = threadIdx.x; i < 3 * all; i += blockDim.x)
             a.dest[i] = 77;
         __syncthreads();
-        meet<S>(team);
+        team_barrier<S>(team);
         dev_uint_alltoalls<S>(team, a.dest, a.source, 3, 2, n);
         __syncthreads();
         for (size_t i = threadIdx.x; i < 3 * all; i += blockDim.x)
             dev_expect(a.report, i, i % 3 ? 77 : coll_value(round, (int)(i / 3 / n), me, i / 3 % n), a.dest[i]);
         __syncthreads();
-        meet<S>(team);
+        team_barrier<S>(team);
     }
 }
 

@@ -8,7 +8,7 @@ thread_local struct cpu_dim threadIdx;
 struct cpu_dim blockDim;
 
 static pthread_barrier_t barrier;
-static uint64_t told;
+static uint64_t value_of_leader;
 static bool said;
 
 void cpu_block_begin(unsigned n)
@@ -53,9 +53,9 @@ uint64_t wsh_ptx_from_leader(uint64_t value)
     uint64_t got;
 
     if (threadIdx.x == 0)
-        told = value;
+        value_of_leader = value;
     pthread_barrier_wait(&barrier);
-    got = told;
+    got = value_of_leader;
     pthread_barrier_wait(&barrier);
     return got;
 }

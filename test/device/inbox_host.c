@@ -86,7 +86,7 @@ static void apply(struct inbox_host *host, uint64_t pos)
         wsh_amo_apply((char *)host->memory + head->signal_off, WSH_AMO_ADD, 8, head->value, 0);
 }
 
-/* To the stream, which carries things out later, in their order. */
+/* To the stream, which applies messages later, in their order. */
 static int issue(struct wsh_stage *stage, uint64_t pos)
 {
     struct inbox_host *host = (struct inbox_host *)stage;
@@ -161,8 +161,8 @@ static bool give(struct inbox_host *host)
             return false;
         break;
     default:
-        wsh_stage_inbox_hand(&host->stage, &host->peer, &host->head[pos % PLACES], &host->mine, &host->mine,
-                             (char *)host->payload[pos % PLACES]);
+        wsh_stage_inbox_queue(&host->stage, &host->peer, &host->head[pos % PLACES], &host->mine, &host->mine,
+                              (char *)host->payload[pos % PLACES]);
     }
     host->peer.taken++;
     return true;

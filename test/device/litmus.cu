@@ -20,7 +20,7 @@
 #define WORDS_FAR ((size_t)64) /* one by one, to other hosts */
 
 enum { THREADS = 128 };
-enum way { PUT_SIGNAL, WARPS_THEN_FENCE, THREADS_THEN_QUIET, ELEMENTS, BULK, WARP_PUT_SIGNAL, WAYS };
+enum kind { PUT_SIGNAL, WARPS_THEN_FENCE, THREADS_THEN_QUIET, ELEMENTS, BULK, WARP_PUT_SIGNAL, KINDS };
 
 /* Symmetric: of each lane a payload, a flag, and what the second block says to the first; `made`: new payloads. */
 struct litmus {
@@ -53,10 +53,10 @@ static __device__ size_t any_words(uint64_t round, unsigned lane)
 
 static __device__ size_t words_of(const struct litmus &l, uint64_t round, unsigned lane)
 {
-    enum way way = (enum way)(round % WAYS);
+    enum kind kind = (enum kind)(round % KINDS);
     size_t words = any_words(round, lane);
 
-    return l.far && (way == THREADS_THEN_QUIET || way == ELEMENTS) && words > WORDS_FAR ? WORDS_FAR : words;
+    return l.far && (kind == THREADS_THEN_QUIET || kind == ELEMENTS) && words > WORDS_FAR ? WORDS_FAR : words;
 }
 
 /* The words of the last round are drawn into this multiprocessor's L1. */
@@ -75,7 +75,7 @@ static __device__ void check(const struct litmus &l, const uint64_t *data, uint6
     size_t words = words_of(l, round, lane);
 
     for (size_t i = threadIdx.x; i < words; i += THREADS)
-        dev_expect(l.report, round * 16 + round % WAYS, value_of(round, lane, i), data[i]);
+        dev_expect(l.report, round * 16 + round % KINDS, value_of(round, lane, i), data[i]);
 }
 
 static __device__ void arrive_late(uint64_t round, unsigned lane)
@@ -109,30 +109,30 @@ static __device__ void by_elements(uint64_t *data, const uint64_t *from, size_t 
 static __device__ void send(uint64_t *data, const uint64_t *from, uint64_t *flag, uint64_t round, size_t words, int pe)
 {
     extern __shared__ __align__(128) char scratch[];
-    enum way way = (enum way)(round % WAYS);
+    enum kind kind = (enum kind)(round % KINDS);
 
-    if (way == PUT_SIGNAL) {
+    if (kind == PUT_SIGNAL) {
         shmem_uint64_put_signal_nbi_block(data, from, words, flag, round, SHMEM_SIGNAL_SET, pe);
         return;
     }
-    if (way == WARPS_THEN_FENCE)
+    if (kind == WARPS_THEN_FENCE)
         by_warps(data, from, words, pe);
-    else if (way == THREADS_THEN_QUIET)
+    else if (kind == THREADS_THEN_QUIET)
         by_threads(data, from, words, pe);
-    else if (way == ELEMENTS)
+    else if (kind == ELEMENTS)
         by_elements(data, from, words, pe);
-    else if (way == BULK)
+    else if (kind == BULK)
         shmemx_putmem_bulk_block(data, from, words * 8, pe, scratch, SCRATCH);
     __syncthreads();
-    if (way == WARP_PUT_SIGNAL && threadIdx.x < 32)
+    if (kind == WARP_PUT_SIGNAL && threadIdx.x < 32)
         shmem_uint64_put_signal_warp(data, from, words, flag, 1, SHMEM_SIGNAL_ADD, pe);
-    if (way == WARP_PUT_SIGNAL || threadIdx.x)
+    if (kind == WARP_PUT_SIGNAL || threadIdx.x)
         return;
-    if (way == THREADS_THEN_QUIET)
+    if (kind == THREADS_THEN_QUIET)
         shmem_quiet();
     else
         shmem_fence();
-    if (way == ELEMENTS)
+    if (kind == ELEMENTS)
         shmem_uint64_atomic_set(flag, round, pe);
     else
         shmem_signal_set(flag, round, pe);
@@ -230,7 +230,7 @@ int main(void)
         l.rounds = each - done < many ? each - done : many;
         dev_case("rounds %lu to %lu in %d lanes", (unsigned long)l.first, (unsigned long)(done + l.rounds), lanes);
         travel<<<2 * lanes, THREADS, SCRATCH>>>(l);
-        dev_check_report(l.report, "data after the flag (round x 16 + way)");
+        dev_check_report(l.report, "data after the flag (round x 16 + kind)");
         done += l.rounds;
     }
     mp_note("%lu rounds in %d lanes", (unsigned long)done * lanes, lanes);

@@ -24,7 +24,7 @@ template <int S> static __device__ unsigned lane(void)
     return S == THREAD ? 0 : threadIdx.x;
 }
 
-template <int S> static __device__ void meet(void)
+template <int S> static __device__ void scope_barrier(void)
 {
     if (S == WARP)
         __syncwarp();
@@ -53,12 +53,12 @@ __global__ void rounds(struct place p, size_t words, uint64_t first, uint64_t n,
         dev_expect(report, round, round, dev_signal_wait_until<S>(p.signal, SHMEM_CMP_GE, round));
         for (size_t i = lane<S>(); i < words; i += blockDim.x)
             dev_expect(report, i, round * 1000003 + (uint64_t)shmem_my_pe() + i, p.data[i]);
-        meet<S>();
+        scope_barrier<S>();
         if (lane<S>() == 0) {
             shmem_signal_set(p.ack, round, p.left);
             shmem_uint64_wait_until(p.ack, SHMEM_CMP_GE, round);
         }
-        meet<S>();
+        scope_barrier<S>();
     }
 }
 

@@ -50,7 +50,7 @@ static void use(void *module, int add)
     void *function = NULL, *params[] = {&words, &add};
     int got[64];
 
-    mp_check(!driver.get(&function, module, "tell"), "cuModuleGetFunction");
+    mp_check(!driver.get(&function, module, "put_number"), "cuModuleGetFunction");
     mp_check(!driver.launch(function, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "cuLaunchKernel");
     dev_wait();
     shmem_barrier_all();

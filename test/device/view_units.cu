@@ -16,7 +16,7 @@ extern "C" int unit_second(int *words, int add);
 
 typedef int unit_fn(int *words, int add);
 
-static __global__ void tell(int *words, int add)
+static __global__ void put_number(int *words, int add)
 {
     for (int pe = 0; pe < shmem_n_pes(); pe++)
         shmem_int_p(words + shmem_my_pe(), shmem_my_pe() + add, pe);
@@ -60,7 +60,7 @@ static void *load(unit_fn **unit)
 static void all_units(unit_fn *plug, int add, const char *when)
 {
     dev_case("%s", when);
-    tell<<<1, 1>>>(words, add);
+    put_number<<<1, 1>>>(words, add);
     check_words(add, "first unit");
     mp_check(!unit_second(words, add + 100), "launch of the second unit");
     check_words(add + 100, "second unit");
@@ -76,7 +76,7 @@ static cudaGraphExec_t capture(cudaStream_t stream)
     cudaGraph_t graph = NULL;
 
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    tell<<<1, 1, 0, stream>>>(words, 5000);
+    put_number<<<1, 1, 0, stream>>>(words, 5000);
     mp_check(cudaStreamEndCapture(stream, &graph) == cudaSuccess, "capture");
     mp_check(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess, "instantiate");
     cudaGraphDestroy(graph);

@@ -63,7 +63,7 @@ static void message_come(struct script *s)
     case WSH_STAGE_BY_STREAM: s->peer.taken -= wsh_stage_in_apply(&s->stage, &s->peer, pos) != 0; break;
     default:
         s->peer.taken--;
-        wsh_stage_inbox_hand(&s->stage, &s->peer, &head, &s->mine, &s->mine, s->memory);
+        wsh_stage_inbox_queue(&s->stage, &s->peer, &head, &s->mine, &s->mine, s->memory);
         s->peer.taken++;
     }
 }

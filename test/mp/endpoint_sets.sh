@@ -23,14 +23,14 @@ set -- env $network
 run_job 60 "$@" SHMEM_LANES=3 SHMEM_DEBUG=info,TRANSPORT "$oshrun" -n 2 "$threads"
 has "three sets" "3 endpoint sets, to which contexts are dealt"
 # shellcheck disable=SC2016
-run_job 60 "$@" SHMEM_PROGRESS=thread "$oshrun" -n 3 sh -c 'SHMEM_LANES=$((4 - PMIX_RANK)) exec "$@"' sets "$watcher"
+run_job 60 "$@" SHMEM_PROGRESS=thread "$oshrun" -n 3 sh -c 'SHMEM_ENDPOINT_SETS=$((4 - PMIX_RANK)) exec "$@"' sets "$watcher"
 has "PEs with 4, 3 and 2 sets work with the two that all have" "progress threads: 2"
 for asked in "1 thread 1" "3 thread 3" "3 auto 1" "3 call 0"; do
     # shellcheck disable=SC2086
     set -- $asked
     # shellcheck disable=SC2086
-    run_job 60 env $network SHMEM_LANES="$1" SHMEM_PROGRESS="$2" "$oshrun" -n 2 "$watcher"
-    has "SHMEM_LANES=$1 SHMEM_PROGRESS=$2" "progress threads: $3"
+    run_job 60 env $network SHMEM_ENDPOINT_SETS="$1" SHMEM_PROGRESS="$2" "$oshrun" -n 2 "$watcher"
+    has "SHMEM_ENDPOINT_SETS=$1 SHMEM_PROGRESS=$2" "progress threads: $3"
 done
 run_job 20 env SHMEM_LANES=9 "$oshrun" -n 1 "$threads"
 if [ "$status" != 0 ] && grep -q "SHMEM_LANES='9'" "$err"; then

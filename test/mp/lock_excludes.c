@@ -8,16 +8,16 @@
 #include "test/common/mp.h"
 
 #define LOCKS 4
-#define SPREAD 16 /* counters under one lock */
+#define COUNTERS 16 /* counters under one lock */
 
 static long in_static_data[LOCKS];
-static long counters[LOCKS][SPREAD];
+static long counters[LOCKS][COUNTERS];
 static int order[64], arrived;
 
 /* Nobody else writes a counter meanwhile: each is read and written at the PE that its number says. */
 static void work(int lock)
 {
-    for (int i = 0; i < SPREAD; i++) {
+    for (int i = 0; i < COUNTERS; i++) {
         int pe = (lock + i) % mp_npes;
 
         shmem_long_p(&counters[lock][i], shmem_long_g(&counters[lock][i], pe) + 1, pe);
@@ -45,7 +45,7 @@ static void check_counters(long *locks, long rounds)
     }
     shmem_barrier_all();
     for (int lock = 0; lock < LOCKS; lock++) {
-        for (int i = 0; i < SPREAD; i++) {
+        for (int i = 0; i < COUNTERS; i++) {
             long wanted = (lock + i) % mp_npes == mp_me ? rounds / LOCKS * mp_npes : 0;
 
             mp_check(counters[lock][i] == wanted, "lock %d, counter %d: %ld of %ld", lock, i,

@@ -22,7 +22,7 @@ enum {
     FLYING = 16384
 };
 
-enum event_kind { EV_WRITE, EV_READ, EV_MESSAGE, EV_COUNT, EV_END, EV_REPLY, EV_TOLD };
+enum event_kind { EV_WRITE, EV_READ, EV_MESSAGE, EV_COUNT, EV_END, EV_REPLY, EV_ACK };
 
 struct event {
     uint8_t kind, flow, segment;

@@ -234,11 +234,11 @@ static void serve(const struct event *event)
 }
 
 /* Written into the source's memory one at a time; or messages, of which a newer one may come first. */
-static bool tell(uint8_t number)
+static bool fly_ack(uint8_t number)
 {
     struct wsh_srd_inlet *inlet = &sim.flow[number].inlet;
     struct event event = {
-        .kind = EV_TOLD, .flow = number, .applied = inlet->applied, .counted = inlet->counted};
+        .kind = EV_ACK, .flow = number, .applied = inlet->applied, .counted = inlet->counted};
 
     if (!wsh_srd_inlet_may_ack(inlet) || (!wsh_srd_inlet_urgent(inlet) && sim_chance(sim.set.lazy)))
         return false;
@@ -265,6 +265,6 @@ bool sim_step_target(void)
             serve(&sim.cq[rail][sim.cq_head[rail]++ % FLYING]);
     }
     for (uint8_t i = 0; i < FLOWS; i++)
-        busy = tell(i) || busy;
+        busy = fly_ack(i) || busy;
     return busy || sim.cq_head[0] != sim.cq_tail[0] || sim.cq_head[1] != sim.cq_tail[1];
 }

@@ -132,7 +132,7 @@ static void every_call_finds_a_row(void)
 }
 
 /* Leaders among themselves are apart: that they met by their leaders would never end. */
-static void leaders_meet_by_other_means(void)
+static void leaders_sync_by_other_means(void)
 {
     for (int i = 0; i < wsh_choice_count(WSH_COLL_SYNC); i++)
         CU_ASSERT(wsh_choice_rows[WSH_COLL_SYNC][i].algo != WSH_ALGO_LEADERS ||
@@ -204,7 +204,7 @@ const struct unit_test unit_tests[] = {
     {"every algorithm of a routine is in a row", routines_have_what_rows_name},
     {"no row is hidden by those before it", no_row_is_hidden},
     {"every call finds a row", every_call_finds_a_row},
-    {"leaders meet by other means than their leaders", leaders_meet_by_other_means},
+    {"leaders meet by other means than their leaders", leaders_sync_by_other_means},
     {"what goes by cells fits them", cells_have_room},
     {"slots are for any number of members", slots_are_for_any_number_of_members},
     {"limits are where rows say", limits_are_where_rows_say},

@@ -125,25 +125,25 @@ static double run(enum wsh_efa_policy policy, double slow)
     static struct nic nic[4];
     struct wsh_efa_choice choice = four(policy);
     size_t len = (size_t)64 << 20, part = wsh_efa_choice_part(&choice, len, len), left = len / part;
-    size_t under_way = 0;
+    size_t in_progress = 0;
     double now = 0;
 
     memset(nic, 0, sizeof nic);
-    while (left || under_way) {
+    while (left || in_progress) {
         int rail = left ? wsh_efa_choice_rail(&choice, ALL, part) : -1;
         struct nic *at = rail < 0 ? first_to_end(nic) : &nic[rail];
 
         if (rail < 0) {
             now = at->end[at->ended++];
             choice.bytes[at - nic] -= part;
-            under_way--;
+            in_progress--;
             continue;
         }
         at->free = (at->free > now ? at->free : now) + (double)part / (rail == 3 ? slow : 1);
         at->end[at->n++] = at->free;
         choice.bytes[rail] += part;
         left--;
-        under_way++;
+        in_progress++;
     }
     return now;
 }

@@ -22,7 +22,7 @@ static void load(void *arg)
 }
 
 /* Loads under exactly these variables (NULL-terminated NAME=value); text = what was printed. */
-static void load_under(char **vars, char *text, size_t size)
+static void load_with(char **vars, char *text, size_t size)
 {
     char **saved = environ;
 
@@ -84,7 +84,7 @@ static void has_defaults(void)
 {
     char *none[] = {NULL}, text[2048];
 
-    load_under(none, text, sizeof text);
+    load_with(none, text, sizeof text);
     CU_ASSERT_EQUAL(load_rc, 0);
     CU_ASSERT_EQUAL(unit_lines(text), 0);
     CU_ASSERT_EQUAL(env.symmetric_size, (size_t)1 << 30);
@@ -98,11 +98,11 @@ static void prefers_shmem_to_sma_to_aliases(void)
     char *all[] = {"SHMEM_SYMMETRIC_SIZE=1M", "SMA_SYMMETRIC_SIZE=2M", "NVSHMEM_SYMMETRIC_SIZE=3M", NULL};
     char text[2048];
 
-    load_under(all, text, sizeof text);
+    load_with(all, text, sizeof text);
     CU_ASSERT_EQUAL(env.symmetric_size, 1 << 20);
-    load_under(all + 1, text, sizeof text);
+    load_with(all + 1, text, sizeof text);
     CU_ASSERT_EQUAL(env.symmetric_size, 2 << 20);
-    load_under(all + 2, text, sizeof text);
+    load_with(all + 2, text, sizeof text);
     CU_ASSERT_EQUAL(env.symmetric_size, 3 << 20);
     CU_ASSERT_EQUAL(load_rc, 0);
 }
@@ -111,7 +111,7 @@ static void takes_empty_as_unset(void)
 {
     char *vars[] = {"SHMEM_SYMMETRIC_SIZE=", "SHMEM_TRANSPORTS=", NULL}, text[2048];
 
-    load_under(vars, text, sizeof text);
+    load_with(vars, text, sizeof text);
     CU_ASSERT_EQUAL(load_rc, 0);
     CU_ASSERT_EQUAL(env.symmetric_size, (size_t)1 << 30);
     CU_ASSERT_PTR_NULL(env.transports);
@@ -129,7 +129,7 @@ static void names_bad_values_in_one_line(void)
         char *vars[] = {bad[i], NULL}, text[2048], name[64];
 
         snprintf(name, sizeof name, "%.*s", (int)strcspn(bad[i], "="), bad[i]);
-        load_under(vars, text, sizeof text);
+        load_with(vars, text, sizeof text);
         CU_ASSERT_EQUAL(load_rc, -EINVAL);
         CU_ASSERT_EQUAL(unit_lines(text), 1);
         CU_ASSERT(strstr(text, name) && strstr(text, strchr(bad[i], '=') + 1) && strstr(text, "use "));

@@ -21,7 +21,7 @@ static void say_all(void *arg)
 }
 
 /* What say_all prints under SHMEM_DEBUG=spec. */
-static size_t lines_under(const char *spec)
+static size_t lines_with(const char *spec)
 {
     char text[4096];
     int rc = wsh_log_open(spec, NULL);
@@ -34,20 +34,20 @@ static size_t lines_under(const char *spec)
 
 static void levels_choose(void)
 {
-    CU_ASSERT_EQUAL(lines_under(NULL), 2);
-    CU_ASSERT_EQUAL(lines_under("error"), 1);
-    CU_ASSERT_EQUAL(lines_under("warn"), 2);
-    CU_ASSERT_EQUAL(lines_under("info"), 4);
-    CU_ASSERT_EQUAL(lines_under("trace"), 5);
+    CU_ASSERT_EQUAL(lines_with(NULL), 2);
+    CU_ASSERT_EQUAL(lines_with("error"), 1);
+    CU_ASSERT_EQUAL(lines_with("warn"), 2);
+    CU_ASSERT_EQUAL(lines_with("info"), 4);
+    CU_ASSERT_EQUAL(lines_with("trace"), 5);
 }
 
 static void subsystems_choose(void)
 {
-    CU_ASSERT_EQUAL(lines_under("MEM"), 3);
-    CU_ASSERT_EQUAL(lines_under("trace,MEM"), 4);
-    CU_ASSERT_EQUAL(lines_under("info,COLL"), 3);
-    CU_ASSERT_EQUAL(lines_under("mem,coll"), 4);
-    CU_ASSERT_EQUAL(lines_under("TOPO"), 2);
+    CU_ASSERT_EQUAL(lines_with("MEM"), 3);
+    CU_ASSERT_EQUAL(lines_with("trace,MEM"), 4);
+    CU_ASSERT_EQUAL(lines_with("info,COLL"), 3);
+    CU_ASSERT_EQUAL(lines_with("mem,coll"), 4);
+    CU_ASSERT_EQUAL(lines_with("TOPO"), 2);
 }
 
 static void open_bad(void *arg)

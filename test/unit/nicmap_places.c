@@ -70,46 +70,46 @@ static void bound_pes_guess_the_others(void)
     CU_ASSERT_STRING_EQUAL(choice_of(1, 2), "rdmap144s0,rdmap145s0");
 }
 
-/* All four at package 1: only PEs that have told each other share its NICs out. */
-static void told_pes_need_no_guess(void)
+/* All four at package 1: only PEs that know of each other share its NICs out. */
+static void known_pes_need_no_guess(void)
 {
     static const char *const wanted[] = {"rdmap144s0", "rdmap145s0", "rdmap144s0", "rdmap145s0"};
-    struct wsh_topo_pe told[4];
+    struct wsh_topo_pe known[4];
 
     load("no-gpu");
     bind_to(1, 1);
     for (int pe = 0; pe < 4; pe++) {
         struct wsh_topo_local local = {.rank = pe, .n = 4};
 
-        CU_ASSERT_EQUAL(wsh_topo_pe_fill(&topo, &env, &local, &told[pe]), 0);
-        CU_ASSERT(told[pe].numa == 1 && told[pe].package == 1 && !*told[pe].gpu);
+        CU_ASSERT_EQUAL(wsh_topo_pe_fill(&topo, &env, &local, &known[pe]), 0);
+        CU_ASSERT(known[pe].numa == 1 && known[pe].package == 1 && !*known[pe].gpu);
     }
     for (int pe = 0; pe < 4; pe++) {
-        struct wsh_topo_local local = {.rank = pe, .n = 4, .pe = told};
+        struct wsh_topo_local local = {.rank = pe, .n = 4, .pe = known};
 
         CU_ASSERT_STRING_EQUAL(choice(&local), wanted[pe]);
     }
 }
 
 /* Each PE knows its GPU for certain, in an order that nobody could guess. */
-static void told_gpus_are_believed(void)
+static void known_gpus_are_believed(void)
 {
     static const int gpu[] = {5, 5, 0, 7};
     static const char *const wanted[] = {"rdmap164s0,rdmap165s0", "rdmap166s0,rdmap167s0",
                                          "rdmap79s0,rdmap80s0,rdmap81s0,rdmap82s0",
                                          "rdmap198s0,rdmap199s0,rdmap200s0,rdmap201s0"};
-    struct wsh_topo_pe told[4];
+    struct wsh_topo_pe known[4];
 
     load("p5");
     for (int pe = 0; pe < 4; pe++) {
         struct wsh_topo_local local = {.rank = pe, .n = 4, .gpu = topo.gpu[gpu[pe]].pci};
 
-        CU_ASSERT_EQUAL(wsh_topo_pe_fill(&topo, &env, &local, &told[pe]), 0);
-        CU_ASSERT_STRING_EQUAL(told[pe].gpu, topo.gpu[gpu[pe]].pci);
+        CU_ASSERT_EQUAL(wsh_topo_pe_fill(&topo, &env, &local, &known[pe]), 0);
+        CU_ASSERT_STRING_EQUAL(known[pe].gpu, topo.gpu[gpu[pe]].pci);
         CU_ASSERT_NSTRING_EQUAL(choice(&local), wanted[pe], strlen("rdmap1"));
     }
     for (int pe = 0; pe < 4; pe++) {
-        struct wsh_topo_local local = {.rank = pe, .n = 4, .pe = told};
+        struct wsh_topo_local local = {.rank = pe, .n = 4, .pe = known};
 
         CU_ASSERT_STRING_EQUAL(choice(&local), wanted[pe]);
     }
@@ -168,7 +168,7 @@ static void foreign_nics_are_located(void)
     CU_ASSERT(nic[3].place.numa == -1 && nic[3].place.root == -1);
 }
 
-static void the_map_is_told_in_one_line(void)
+static void the_map_is_printed_in_one_line(void)
 {
     struct wsh_topo_local local = {.rank = 4, .n = 8};
     struct wsh_topo_rails rails;
@@ -206,12 +206,12 @@ static void this_machine_is_read(void)
 
 const struct unit_test unit_tests[] = {
     {"bound PEs guess the others", bound_pes_guess_the_others},
-    {"told PEs need no guess", told_pes_need_no_guess},
-    {"told GPUs are believed", told_gpus_are_believed},
+    {"known PEs need no guess", known_pes_need_no_guess},
+    {"known GPUs are believed", known_gpus_are_believed},
     {"visible devices by UUID", visible_devices_by_uuid},
     {"hidden neighbours are counted", hidden_neighbours_are_counted},
     {"foreign NICs are located", foreign_nics_are_located},
-    {"the map is told in one line", the_map_is_told_in_one_line},
+    {"the map is printed in one line", the_map_is_printed_in_one_line},
     {"no NIC is no error", no_nic_is_no_error},
     {"this machine is read", this_machine_is_read},
     {NULL, NULL},

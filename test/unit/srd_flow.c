@@ -254,7 +254,7 @@ static void counts_that_are_of_no_use_end(void)
     CU_ASSERT(!wsh_srd_wants_counts(&flow)); /* nothing can be counted here */
 }
 
-static void tellings(void)
+static void old_and_impossible_acks(void)
 {
     struct wsh_srd_op msg = {.kind = WSH_SRD_MSG};
 
@@ -306,7 +306,7 @@ const struct unit_test unit_tests[] = {
     {"a refused operation leaves nothing behind", refused_leaves_nothing},
     {"a group takes no more writes than its count can say", full_group_is_not_joined},
     {"puts are counted only while that is of use", counts_that_are_of_no_use_end},
-    {"older tellings do nothing, impossible ones are refused", tellings},
+    {"older acks do nothing, impossible ones are refused", old_and_impossible_acks},
     {"a failed peer leaves nothing pending", after_a_failure},
     {NULL, NULL},
 };

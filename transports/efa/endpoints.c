@@ -92,7 +92,7 @@ static void set_limits(struct wsh_efa_eps *eps, const struct fi_info *info)
     if (eps->n_rails > 1 && eps->choice.policy != WSH_EFA_ROUND_ROBIN)
         eps->whole_max = at_most(eps->part_max, 2 * WSH_EFA_STRIPE - 1);
     eps->put = wsh_efa_small_puts(info);
-    /* Older ones carry out reads by packets of their own, which are lost where the device's queue is full. */
+    /* Older ones execute reads by packets of their own, which are lost where the device's queue is full. */
     eps->asks = eps->put == EFA_PUT_MESSAGES && FI_VERSION_LT(eps->lib.version, FI_VERSION(1, 18));
     eps->doorbells = wsh_efa_moves_alone(info);
     eps->aside = eps->n_rails > 1;

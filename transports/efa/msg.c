@@ -173,7 +173,7 @@ void wsh_efa_msg_ack_later(struct wsh_efa_eps *eps, struct wsh_efa_inlet *inlet)
     eps->ack_pending = inlet;
 }
 
-static int tell(struct wsh_efa_eps *eps, int pe, uint16_t ctx)
+static int send_ack(struct wsh_efa_eps *eps, int pe, uint16_t ctx)
 {
     return send_free(eps, pe, ctx, EFA_WIRE_ACK, "", 0);
 }
@@ -192,7 +192,7 @@ static int send_acks(struct wsh_efa_eps *eps, bool idle)
         inlet->ack_pending = false;
         if (!final && !eps->unposted && wsh_srd_inlet_has_ack(&inlet->srd) &&
             (idle || wsh_srd_inlet_urgent(&inlet->srd))) {
-            rc = tell(eps, inlet->pe, inlet->ctx);
+            rc = send_ack(eps, inlet->pe, inlet->ctx);
             sent += !rc;
         }
         if (rc < 0 && rc != -EAGAIN)
@@ -205,7 +205,7 @@ static int send_acks(struct wsh_efa_eps *eps, bool idle)
 
 int wsh_efa_msg_probe(struct wsh_efa_eps *eps, int pe)
 {
-    return tell(eps, pe, eps->own->number);
+    return send_ack(eps, pe, eps->own->number);
 }
 
 static int post_receives(struct wsh_efa_eps *eps)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What libfabric offers, and the picture of the machine. */
+/* What libfabric offers, and the machine's topology. */
 struct nics {
     struct wsh_topo topo;
     struct wsh_topo_dev nic[WSH_TOPO_NICS];
@@ -42,7 +42,7 @@ static bool offers(const struct nics *nics, const struct wsh_topo_dev *nic)
 }
 
 /* One PE of the host tells it for all. */
-static void tell_lacking(const struct nics *nics, const char *provider)
+static void warn_missing(const struct nics *nics, const char *provider)
 {
     char names[512] = "";
     size_t used = 0;
@@ -57,8 +57,8 @@ static void tell_lacking(const struct nics *nics, const char *provider)
 }
 
 /* What the PEs of this host tell of where they work, or NULL: not to be known. Free it. */
-static struct wsh_topo_pe *hear(const struct nics *nics, const struct wsh_tp_params *params,
-                                const struct wsh_topo_local *local)
+static struct wsh_topo_pe *exchange_pes(const struct nics *nics, const struct wsh_tp_params *params,
+                                        const struct wsh_topo_local *local)
 {
     struct wsh_topo_pe mine, *all;
 
@@ -79,7 +79,7 @@ static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
     struct wsh_topo_local local = {.rank = params->local_rank,
                                    .n = params->local_size > 0 ? params->local_size : 1};
     struct wsh_topo_rails rails;
-    struct wsh_topo_pe *told;
+    struct wsh_topo_pe *pes;
     char text[1024];
     int rc = wsh_topo_load(&nics->topo, params->env->topology);
 
@@ -87,9 +87,9 @@ static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
         return rc;
     for (int i = 0; i < nics->n; i++)
         wsh_topo_locate(&nics->topo, &nics->nic[i]);
-    local.pe = told = hear(nics, params, &local);
+    local.pe = pes = exchange_pes(nics, params, &local);
     rc = wsh_topo_choose(&nics->topo, params->env, &local, nics->nic, nics->n, &rails);
-    free(told);
+    free(pes);
     if (rc)
         return rc;
     if (rails.n > most)
@@ -100,7 +100,7 @@ static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
     wsh_topo_rails_text(&nics->topo, &rails, nics->nic, nics->n, text, sizeof text);
     wsh_info(WSH_SUB_TOPO, "%s", text);
     if (!local.rank)
-        tell_lacking(nics, chosen[0]->fabric_attr->prov_name);
+        warn_missing(nics, chosen[0]->fabric_attr->prov_name);
     return rails.n;
 }
 

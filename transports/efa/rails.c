@@ -11,7 +11,7 @@
  *   writes       bring the same bytes to the same place, so a repeated one does no harm while it counts as under way.
  *                Packets of the first try could still be on the network and land after the program, told that the put
  *                is complete, has put something else there. The device has tried for much longer than a packet lives,
- *                but its last try may be young: the write goes again only after EFA_STALE_S.
+ *                but its last try may be recent: the write goes again only after EFA_STALE_S.
  *   counted      writes are not repeated: whether the target has counted the first try cannot be known, and a count
  *                that is one too high lets a signal through before its data. The job ends with a line.
  *   messages     carry a number, so the target drops what it has already (wsh_srd_inlet_has). An answer is dropped by
@@ -123,16 +123,16 @@ int wsh_efa_rails_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 }
 
 /* Something has come back by another rail, so the peer lives. One line for a rail, whatever peers it does not reach. */
-static void tell_lost(struct wsh_efa_eps *eps, int pe)
+static void warn_lost(struct wsh_efa_eps *eps, int pe)
 {
     struct wsh_efa_peer *peer = &eps->peers[pe];
-    unsigned news = peer->unacked;
+    unsigned lost = peer->unacked;
 
     peer->unacked = 0;
     for (unsigned rail = 0; rail < eps->n_rails; rail++) {
         unsigned bit = 1u << rail;
 
-        if (!(news & bit) || __atomic_fetch_or(&eps->efa->noticed_rails, bit, __ATOMIC_RELAXED) & bit)
+        if (!(lost & bit) || __atomic_fetch_or(&eps->efa->noticed_rails, bit, __ATOMIC_RELAXED) & bit)
             continue;
         wsh_warn("%s is left out from now on, and %d of %u NICs go on: %s", eps->rail[rail].name,
                  __builtin_popcount(peer->paths), eps->n_rails, eps->rail_text[rail]);
@@ -146,7 +146,7 @@ void wsh_efa_rails_ended(struct wsh_efa_eps *eps, struct wsh_efa_req *req, bool 
     eps->choice.bytes[req->wr.rail] -= req->wr.len;
     eps->peers[req->pe].path[req->wr.rail].posted--;
     if (wsh_unlikely(ok && eps->peers[req->pe].unacked))
-        tell_lost(eps, req->pe);
+        warn_lost(eps, req->pe);
 }
 
 static bool may_repeat(const struct wsh_efa_req *req)

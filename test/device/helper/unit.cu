@@ -5,7 +5,7 @@
  */
 #include <shmemx.h>
 
-static __global__ void tell(int *words, int add)
+static __global__ void put_number(int *words, int add)
 {
     for (int pe = 0; pe < shmem_n_pes(); pe++)
         shmem_int_p(words + shmem_my_pe(), shmem_my_pe() + add, pe);
@@ -15,6 +15,6 @@ static __global__ void tell(int *words, int add)
 /* Launches it; the CUDA error, 0 for none. */
 extern "C" int UNIT_NAME(int *words, int add)
 {
-    tell<<<1, 1>>>(words, add);
+    put_number<<<1, 1>>>(words, add);
     return (int)cudaGetLastError();
 }

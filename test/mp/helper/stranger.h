@@ -18,7 +18,7 @@ struct stranger {
     struct fid_cq *cq;
     struct fid_ep *ep;
     fi_addr_t to;
-    long under_way; /* of a flood */
+    long outstanding; /* of a flood */
 };
 
 struct stranger_op {

@@ -167,16 +167,16 @@ int stranger_flood(struct stranger *from, const void *buffer, size_t len)
     double until = now() + 20 * SECONDS;
     ssize_t rc = 0;
 
-    if (from->under_way == WINDOW) {
+    if (from->outstanding == WINDOW) {
         rc = take_one(from, until);
-        from->under_way--;
+        from->outstanding--;
     }
     if (rc)
         return (int)rc;
     while ((rc = fi_send(from->ep, buffer, len, NULL, from->to, &contexts[n++ % WINDOW])) == -FI_EAGAIN &&
            now() < until)
         (void)fi_cq_read(from->cq, NULL, 0);
-    from->under_way += !rc;
+    from->outstanding += !rc;
     return (int)rc;
 }
 
@@ -185,7 +185,7 @@ long stranger_drain(struct stranger *from)
     double until = now() + 20 * SECONDS;
     long failed = 0;
 
-    for (; from->under_way; from->under_way--)
+    for (; from->outstanding; from->outstanding--)
         failed += take_one(from, until) != 0;
     return failed;
 }

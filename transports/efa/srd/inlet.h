@@ -98,10 +98,10 @@ static inline void wsh_srd_inlet_acked(struct wsh_srd_inlet *inlet)
 }
 
 /* The same, of a write into the source's memory; `false`, when that write is complete. */
-static inline void wsh_srd_inlet_ack_write(struct wsh_srd_inlet *inlet, bool under_way)
+static inline void wsh_srd_inlet_ack_write(struct wsh_srd_inlet *inlet, bool in_progress)
 {
-    inlet->acking = under_way;
-    if (under_way)
+    inlet->acking = in_progress;
+    if (in_progress)
         wsh_srd_inlet_acked(inlet);
 }
 

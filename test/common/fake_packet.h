@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parcels of the fake transport: their mailboxes, their delays, their order. */
-#ifndef WSH_TEST_FAKE_PARCEL_H
-#define WSH_TEST_FAKE_PARCEL_H
+/* The packets of the fake transport: their mailboxes, their delays, their order. */
+#ifndef WSH_TEST_FAKE_PACKET_H
+#define WSH_TEST_FAKE_PACKET_H
 
 #include "test/common/fake_transport.h"
 
@@ -18,11 +18,11 @@ struct fake_ctx {
 };
 
 /* An operation on its way to the target, or its end on the way back. */
-struct fake_parcel {
-    struct fake_parcel *next;
+struct fake_packet {
+    struct fake_packet *next;
     struct fake_ctx *ctx;
     int from, to;
-    unsigned long number; /* among all parcels */
+    unsigned long number; /* among all packets */
     bool returning;
     enum fake_kind kind;
     char *place; /* at the target */
@@ -48,13 +48,13 @@ static inline struct fake_tp *fake_of(struct wsh_tctx *tctx)
 }
 
 /*
- * Sends a copy of `parcel` with its `data` (len bytes, or NULL) to parcel->to; `fenced`: not before what the last fence
+ * Sends a copy of `packet` with its `data` (len bytes, or NULL) to packet->to; `fenced`: not before what the last fence
  * covers. 0, -EAGAIN or -ENOMEM.
  */
-int fake_send(struct wsh_tctx *tctx, const struct fake_parcel *parcel, const void *data, bool fenced);
+int fake_send(struct wsh_tctx *tctx, const struct fake_packet *packet, const void *data, bool fenced);
 /* Operations of the context under way to `pe`. */
 size_t fake_out_to(const struct fake_ctx *ctx, int pe);
-/* Opens one of the parcels that lie in the mailbox of `me`, perhaps. > 0: did. */
+/* Opens one of the packets that lie in the mailbox of `me`, perhaps. > 0: did. */
 int fake_open_one(int me);
 
 #endif

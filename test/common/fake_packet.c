@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parcels of the fake transport: their mailboxes, their delays, their order. */
-#include "test/common/fake_parcel.h"
+/* The packets of the fake transport: their mailboxes, their delays, their order. */
+#include "test/common/fake_packet.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@ static struct {
     struct fake_settings settings;
     uint64_t random;
     unsigned long next_number, opened[FAKE_PES][FAKE_PES], reorderings;
-    size_t under_way;
-    struct fake_parcel *mail[FAKE_PES]; /* newest first */
+    size_t in_progress;
+    struct fake_packet *mail[FAKE_PES]; /* newest first */
 } world = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void fake_reset(const struct fake_settings *settings)
@@ -20,17 +20,17 @@ void fake_reset(const struct fake_settings *settings)
     pthread_mutex_lock(&world.lock);
     for (int pe = 0; pe < FAKE_PES; pe++)
         while (world.mail[pe]) {
-            struct fake_parcel *parcel = world.mail[pe];
+            struct fake_packet *packet = world.mail[pe];
 
-            world.mail[pe] = parcel->next;
-            free(parcel->data);
-            free(parcel);
+            world.mail[pe] = packet->next;
+            free(packet->data);
+            free(packet);
         }
     world.settings = *settings;
     world.random = settings->seed * 2 + 1;
     world.next_number = 1;
     world.reorderings = 0;
-    world.under_way = 0;
+    world.in_progress = 0;
     memset(world.opened, 0, sizeof world.opened);
     pthread_mutex_unlock(&world.lock);
 }
@@ -40,9 +40,9 @@ unsigned long fake_reorderings(void)
     return world.reorderings;
 }
 
-size_t fake_under_way(void)
+size_t fake_in_progress(void)
 {
-    return world.under_way;
+    return world.in_progress;
 }
 
 static unsigned random_below(unsigned limit)
@@ -73,42 +73,42 @@ static bool may_start(struct fake_ctx *ctx, int pe)
     return true;
 }
 
-static void post(struct fake_parcel *parcel)
+static void post(struct fake_packet *packet)
 {
-    int box = parcel->returning ? parcel->from : parcel->to;
+    int box = packet->returning ? packet->from : packet->to;
 
-    parcel->number = world.next_number++;
-    parcel->next = world.mail[box];
-    world.mail[box] = parcel;
+    packet->number = world.next_number++;
+    packet->next = world.mail[box];
+    world.mail[box] = packet;
 }
 
-static int send_locked(struct wsh_tctx *tctx, const struct fake_parcel *from, const void *data, bool fenced)
+static int send_locked(struct wsh_tctx *tctx, const struct fake_packet *from, const void *data, bool fenced)
 {
     struct fake_ctx *ctx = (struct fake_ctx *)tctx;
     unsigned *out = &ctx->out[from->to][from->kind];
-    struct fake_parcel *parcel;
+    struct fake_packet *packet;
 
     if (fake_of(tctx)->room_used >= world.settings.room || (fenced && !may_start(ctx, from->to)))
         return -EAGAIN;
-    parcel = malloc(sizeof *parcel);
-    if (!parcel)
+    packet = malloc(sizeof *packet);
+    if (!packet)
         return -ENOMEM;
-    *parcel = *from;
-    parcel->ctx = ctx;
-    parcel->from = fake_of(tctx)->me;
-    parcel->data = malloc(from->len + 1);
+    *packet = *from;
+    packet->ctx = ctx;
+    packet->from = fake_of(tctx)->me;
+    packet->data = malloc(from->len + 1);
     if (data)
-        memcpy(parcel->data, data, from->len);
-    if (parcel->done)
-        __atomic_fetch_add(&parcel->done->left, 1, __ATOMIC_RELAXED);
+        memcpy(packet->data, data, from->len);
+    if (packet->done)
+        __atomic_fetch_add(&packet->done->left, 1, __ATOMIC_RELAXED);
     __atomic_store_n(out, *out + 1, __ATOMIC_RELAXED);
     fake_of(tctx)->room_used++;
-    world.under_way++;
-    post(parcel);
+    world.in_progress++;
+    post(packet);
     return 0;
 }
 
-int fake_send(struct wsh_tctx *tctx, const struct fake_parcel *from, const void *data, bool fenced)
+int fake_send(struct wsh_tctx *tctx, const struct fake_packet *from, const void *data, bool fenced)
 {
     int rc;
 
@@ -134,52 +134,52 @@ static void deliver(char *place, const char *data, size_t len)
 }
 
 /* At the target. */
-static void open_parcel(struct fake_parcel *parcel)
+static void open_packet(struct fake_packet *packet)
 {
-    unsigned long *opened = &world.opened[parcel->from][parcel->to];
+    unsigned long *opened = &world.opened[packet->from][packet->to];
 
-    world.reorderings += parcel->number < *opened;
-    *opened = parcel->number > *opened ? parcel->number : *opened;
-    if (parcel->kind == FAKE_GET)
-        memcpy(parcel->data, parcel->place, parcel->len);
-    if (parcel->kind == FAKE_PUT || parcel->kind == FAKE_SIGNAL)
-        deliver(parcel->place, parcel->data, parcel->len);
-    if (parcel->kind == FAKE_SIGNAL)
-        wsh_amo_apply64(parcel->sig_place, parcel->amo.op, parcel->amo.operand, 0);
-    if (parcel->kind == FAKE_AMO)
-        parcel->old = wsh_amo_apply(parcel->place, parcel->amo.op, parcel->amo.width, parcel->amo.operand,
-                                    parcel->amo.compare);
-    parcel->returning = true;
-    post(parcel);
+    world.reorderings += packet->number < *opened;
+    *opened = packet->number > *opened ? packet->number : *opened;
+    if (packet->kind == FAKE_GET)
+        memcpy(packet->data, packet->place, packet->len);
+    if (packet->kind == FAKE_PUT || packet->kind == FAKE_SIGNAL)
+        deliver(packet->place, packet->data, packet->len);
+    if (packet->kind == FAKE_SIGNAL)
+        wsh_amo_apply64(packet->sig_place, packet->amo.op, packet->amo.operand, 0);
+    if (packet->kind == FAKE_AMO)
+        packet->old = wsh_amo_apply(packet->place, packet->amo.op, packet->amo.width, packet->amo.operand,
+                                    packet->amo.compare);
+    packet->returning = true;
+    post(packet);
 }
 
 /* Back at the source. */
-static void finish(struct fake_parcel *parcel)
+static void finish(struct fake_packet *packet)
 {
-    unsigned *out = &parcel->ctx->out[parcel->to][parcel->kind];
+    unsigned *out = &packet->ctx->out[packet->to][packet->kind];
 
-    if (parcel->kind == FAKE_GET)
-        memcpy(parcel->local, parcel->data, parcel->len);
-    if (parcel->kind == FAKE_AMO && parcel->local)
-        wsh_amo_store_result(parcel->local, parcel->amo.width, parcel->old);
-    fake_of(&parcel->ctx->base)->room_used--;
-    world.under_way--;
+    if (packet->kind == FAKE_GET)
+        memcpy(packet->local, packet->data, packet->len);
+    if (packet->kind == FAKE_AMO && packet->local)
+        wsh_amo_store_result(packet->local, packet->amo.width, packet->old);
+    fake_of(&packet->ctx->base)->room_used--;
+    world.in_progress--;
     __atomic_store_n(out, *out - 1, __ATOMIC_RELEASE); /* partner: out_to */
-    if (parcel->done)
-        __atomic_fetch_sub(&parcel->done->left, 1, __ATOMIC_RELEASE); /* partner: wsh_done_is */
-    free(parcel->data);
-    free(parcel);
+    if (packet->done)
+        __atomic_fetch_sub(&packet->done->left, 1, __ATOMIC_RELEASE); /* partner: wsh_done_is */
+    free(packet->data);
+    free(packet);
 }
 
-/* The oldest parcel in order of post, or any one. */
-static struct fake_parcel **choose(int me)
+/* The oldest packet in order of post, or any one. */
+static struct fake_packet **choose(int me)
 {
-    struct fake_parcel **at = &world.mail[me];
+    struct fake_packet **at = &world.mail[me];
     unsigned n = 0;
 
     if (!*at || random_below(world.settings.delay + 1))
         return NULL;
-    for (struct fake_parcel *parcel = *at; parcel; parcel = parcel->next)
+    for (struct fake_packet *packet = *at; packet; packet = packet->next)
         n++;
     for (unsigned skip = world.settings.ordered ? n - 1 : random_below(n); skip; skip--)
         at = &(*at)->next;
@@ -188,18 +188,18 @@ static struct fake_parcel **choose(int me)
 
 int fake_open_one(int me)
 {
-    struct fake_parcel **at, *parcel = NULL;
+    struct fake_packet **at, *packet = NULL;
 
     pthread_mutex_lock(&world.lock);
     at = choose(me);
     if (at) {
-        parcel = *at;
-        *at = parcel->next;
-        if (parcel->returning)
-            finish(parcel);
+        packet = *at;
+        *at = packet->next;
+        if (packet->returning)
+            finish(packet);
         else
-            open_parcel(parcel);
+            open_packet(packet);
     }
     pthread_mutex_unlock(&world.lock);
-    return parcel != NULL;
+    return packet != NULL;
 }
