@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rate of small non-blocking puts by several threads of PE 0, each on a context of its own with a share of the slots.
- * With lanes (SHMEM_LANES) threads have endpoints and a lock of their own too.
+ * With several endpoint sets (SHMEM_ENDPOINT_SETS) threads have endpoints and a lock of their own too.
  */
 #include "perftest/common/perf.h"
 
