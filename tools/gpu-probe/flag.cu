@@ -55,7 +55,7 @@ template <int F> static __global__ void play(uint64_t *mine, uint64_t *theirs, b
     out[1] = r - 1;
 }
 
-static void report(const std::string &name, const uint64_t *out)
+static void report_round_trip(const std::string &name, const uint64_t *out)
 {
     say(name, out[1] == rounds ? "ok" : "failed: stopped by the limit",
         text("%.3f us round trip, %lu rounds", (double)out[0] / 1e3 / (double)(out[1] ? out[1] : 1),
@@ -63,7 +63,7 @@ static void report(const std::string &name, const uint64_t *out)
 }
 
 // The CPU's side; its loads and stores of one word each are ordered on this processor.
-static void answer(volatile uint64_t *from_gpu, volatile uint64_t *to_gpu)
+static void answer_rounds(volatile uint64_t *from_gpu, volatile uint64_t *to_gpu)
 {
     double end = now_us() + (double)limit_ns / 1e3;
 
@@ -88,9 +88,9 @@ static void with_cpu(const char *name, uint64_t *down, uint64_t *down_device, ui
     play<RELAXED><<<1, 1>>>(down_device, up_device, true, out);
     if (!CHECK(cudaGetLastError()))
         return;
-    answer(up, down);
+    answer_rounds(up, down);
     if (CHECK(cudaDeviceSynchronize()))
-        report(name, out);
+        report_round_trip(name, out);
 }
 
 static uint64_t *registered_memfd(uint64_t **device)
@@ -171,7 +171,7 @@ template <int F> static void between(table *t, const char *name)
     }
     for (int d = 0; d < 2; d++)
         CHECK(cudaStreamSynchronize(t->stream[d]));
-    report(name, t->out[0]);
+    report_round_trip(name, t->out[0]);
 }
 
 void ask_flag_peer()

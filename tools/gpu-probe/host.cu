@@ -14,7 +14,7 @@ static const size_t len = (size_t)64 << 20;
 static const size_t long_len = (size_t)1 << 30;
 static const uint64_t adds = 200000;
 
-static __global__ void fill(uint64_t *at, uint64_t value, size_t words)
+static __global__ void fill_words(uint64_t *at, uint64_t value, size_t words)
 {
     size_t step = (size_t)gridDim.x * blockDim.x;
 
@@ -22,7 +22,7 @@ static __global__ void fill(uint64_t *at, uint64_t value, size_t words)
         at[i] = value + i;
 }
 
-static __global__ void add(uint64_t *word, uint64_t count)
+static __global__ void add_ones(uint64_t *word, uint64_t count)
 {
     for (uint64_t i = threadIdx.x; i < count; i += blockDim.x)
         atomicAdd_system((unsigned long long *)word, 1ull);
@@ -57,7 +57,7 @@ static int make_fd(size_t bytes)
 }
 
 // Registers; the device's address of it, or NULL and an answer.
-static uint64_t *reg(const char *what, void *at, size_t bytes, unsigned flags)
+static uint64_t *register_host(const char *what, void *at, size_t bytes, unsigned flags)
 {
     void *device = NULL;
     double start = now_us();
@@ -72,7 +72,7 @@ static uint64_t *reg(const char *what, void *at, size_t bytes, unsigned flags)
     return (uint64_t *)device;
 }
 
-static void unreg(void *at)
+static void unregister_host(void *at)
 {
     double start = now_us();
 
@@ -89,12 +89,12 @@ static int second(int sock, int)
 
     if (fd < 0 || !(at = map_fd(fd, len)) || !CHECK(cudaSetDevice(0)))
         return 1;
-    if (!(device = reg("a memfd that another process registered", at, len, cudaHostRegisterMapped)))
+    if (!(device = register_host("a memfd that another process registered", at, len, cudaHostRegisterMapped)))
         return 1;
-    fill<<<16, 256>>>(device, 7000, len / 8);
+    fill_words<<<16, 256>>>(device, 7000, len / 8);
     if (!CHECK(cudaDeviceSynchronize()))
         return 1;
-    unreg(at);
+    unregister_host(at);
     return !send_bytes(sock, &done, 1);
 }
 
@@ -104,7 +104,7 @@ static void add_both(uint64_t *host, uint64_t *device)
     std::atomic<uint64_t> *word = (std::atomic<uint64_t> *)host;
 
     *host = 0;
-    add<<<1, 32>>>(device, adds);
+    add_ones<<<1, 32>>>(device, adds);
     for (uint64_t i = 0; i < adds; i++)
         word->fetch_add(1, std::memory_order_relaxed);
     if (CHECK(cudaDeviceSynchronize()))
@@ -135,14 +135,14 @@ static void copy_speed(uint64_t *at)
 static void two_addresses(int fd)
 {
     uint64_t *again = map_fd(fd, len),
-             *device = again ? reg("the same pages at a second address", again, len, 0) : NULL;
+             *device = again ? register_host("the same pages at a second address", again, len, 0) : NULL;
 
     if (!device)
         return;
-    fill<<<16, 256>>>(device, 9000, len / 8);
+    fill_words<<<16, 256>>>(device, 9000, len / 8);
     if (CHECK(cudaDeviceSynchronize()))
         say("GPU writes at the second address", wrong_words(again, 9000, len / 8) ? "wrong" : "ok");
-    unreg(again);
+    unregister_host(again);
 }
 
 static void other_kinds()
@@ -151,13 +151,14 @@ static void other_kinds()
     int fd = make_fd(long_len);
     uint64_t *big = map_fd(fd, long_len);
 
-    if (reg("shared anonymous memory", anon, len, cudaHostRegisterMapped))
-        unreg(anon);
-    if (big && reg("a memfd of 1 GiB", big, long_len, cudaHostRegisterMapped | cudaHostRegisterPortable))
-        unreg(big);
+    if (register_host("shared anonymous memory", anon, len, cudaHostRegisterMapped))
+        unregister_host(anon);
+    if (big &&
+        register_host("a memfd of 1 GiB", big, long_len, cudaHostRegisterMapped | cudaHostRegisterPortable))
+        unregister_host(big);
     if (big && !mprotect(big, len, PROT_READ) &&
-        reg("a read-only mapping", big, len, cudaHostRegisterReadOnly))
-        unreg(big);
+        register_host("a read-only mapping", big, len, cudaHostRegisterReadOnly))
+        unregister_host(big);
     close(fd);
 }
 
@@ -170,8 +171,8 @@ void ask_hostreg()
 
     if (!at || !CHECK(cudaSetDevice(0)) || !CHECK(cudaFree(NULL)))
         return;
-    if ((device = reg("a memfd", at, len, cudaHostRegisterMapped | cudaHostRegisterPortable))) {
-        fill<<<16, 256>>>(device, 3000, len / 8);
+    if ((device = register_host("a memfd", at, len, cudaHostRegisterMapped | cudaHostRegisterPortable))) {
+        fill_words<<<16, 256>>>(device, 3000, len / 8);
         if (CHECK(cudaDeviceSynchronize()))
             say("GPU writes a memfd", wrong_words(at, 3000, len / 8) ? "wrong" : "ok");
         add_both(at, device);
@@ -179,14 +180,14 @@ void ask_hostreg()
         if (send_fd(child.sock, fd) && recv_bytes(child.sock, &done, 1))
             say("another process's GPU writes it", wrong_words(at, 7000, len / 8) ? "wrong" : "ok");
         two_addresses(fd);
-        unreg(at);
+        unregister_host(at);
     }
     finish(child);
     other_kinds();
 }
 
 // Reads and writes device memory through a mapping of its descriptor.
-static void touch(const std::string &what, int fd, void *device)
+static void touch_mapping(const std::string &what, int fd, void *device)
 {
     volatile uint64_t *at =
         (volatile uint64_t *)mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -220,9 +221,9 @@ static void ask_range(const char *what, CUdeviceptr at, unsigned flags)
     say(name + " descriptor", name_of(r), r ? "" : text("size %ld", (long)lseek(fd, 0, SEEK_END)));
     if (r)
         return;
-    fill<<<1, 256>>>((uint64_t *)at, 100, (2 << 20) / 8);
+    fill_words<<<1, 256>>>((uint64_t *)at, 100, (2 << 20) / 8);
     if (CHECK(cudaDeviceSynchronize()))
-        touch(name, fd, (void *)at);
+        touch_mapping(name, fd, (void *)at);
     close(fd);
 }
 

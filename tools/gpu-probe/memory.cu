@@ -29,7 +29,7 @@ static CUmemAllocationProp heap_prop(int dev, bool rdma)
 }
 
 // Word 0 counts, word 1 on is a pattern that the other side left; out[0] = words wrong.
-static __global__ void visit(uint64_t *heap, uint64_t expected, uint64_t left, int count, uint64_t *out)
+static __global__ void visit_heap(uint64_t *heap, uint64_t expected, uint64_t left, int count, uint64_t *out)
 {
     uint64_t wrong = 0;
 
@@ -42,20 +42,20 @@ static __global__ void visit(uint64_t *heap, uint64_t expected, uint64_t left, i
     atomicAdd_system((unsigned long long *)out, wrong);
 }
 
-// Runs `visit`; the words found wrong, or -1.
+// Runs `visit_heap`; the words found wrong, or -1.
 static long run_visit(CUdeviceptr at, uint64_t expected, uint64_t left, int count)
 {
     uint64_t *out = (uint64_t *)pinned(64);
 
     if (!out)
         return -1;
-    visit<<<1, 256>>>((uint64_t *)at, expected, left, count, out);
+    visit_heap<<<1, 256>>>((uint64_t *)at, expected, left, count, out);
     if (!CHECK(cudaGetLastError()) || !CHECK(cudaDeviceSynchronize()))
         return -1;
     return (long)*out;
 }
 
-static bool map(mapping *m, int dev, const std::string &who)
+static bool map_handle(mapping *m, int dev, const std::string &who)
 {
     CUmemAccessDesc access = {};
     unsigned on = 1;
@@ -75,7 +75,7 @@ static bool map(mapping *m, int dev, const std::string &who)
     return true;
 }
 
-static void unmap(mapping *m)
+static void unmap_handle(mapping *m)
 {
     CHECK(cuMemUnmap(m->at, m->len));
     CHECK(cuMemAddressFree(m->at, m->len));
@@ -83,7 +83,7 @@ static void unmap(mapping *m)
 }
 
 // The process that gets the descriptor. `visible`: CUDA_VISIBLE_DEVICES for it, or NULL; dev counts within that.
-static int importer(int sock, int dev, const char *visible, const char *who)
+static int import_heap(int sock, int dev, const char *visible, const char *who)
 {
     mapping m = {0, 0, heap_len};
     long wrong;
@@ -98,16 +98,16 @@ static int importer(int sock, int dev, const char *visible, const char *who)
 
     say(text("%s imports", who), name_of(r));
     close(fd);
-    if (r || !map(&m, dev, who))
+    if (r || !map_handle(&m, dev, who))
         return 1;
     wrong = run_visit(m.at, 1000, 5000, adds);
     say(text("%s reads and writes", who), wrong == 0 ? "ok" : text("%ld words wrong", wrong));
-    unmap(&m);
+    unmap_handle(&m);
     return !send_bytes(sock, &wrong, sizeof wrong);
 }
 
 // The memory, made with gpuDirectRDMACapable if that works.
-static bool create(mapping *m, int dev)
+static bool create_handle(mapping *m, int dev)
 {
     size_t least = 0, best = 0;
     CUmemAllocationProp prop = heap_prop(dev, true);
@@ -134,8 +134,8 @@ static void large(int dev)
     if (!CHECK(cuMemCreate(&m.handle, m.len, &prop, 0)))
         return;
     say("create 8 GiB at once", "ok", text("%.0f us", now_us() - start));
-    if (map(&m, dev, "owner of 8 GiB"))
-        unmap(&m);
+    if (map_handle(&m, dev, "owner of 8 GiB"))
+        unmap_handle(&m);
 }
 
 // Both sides: the owner's pattern, the visitor's pattern, and the sum of everybody's atomic additions.
@@ -164,17 +164,17 @@ static void mapping_exchange(process &child, mapping *m, const char *who)
 
 static int import_same(int sock, int)
 {
-    return importer(sock, 0, NULL, "second process");
+    return import_heap(sock, 0, NULL, "second process");
 }
 
 static int import_peer(int sock, int)
 {
-    return importer(sock, 1, NULL, "process on device 1");
+    return import_heap(sock, 1, NULL, "process on device 1");
 }
 
 static int import_hidden(int sock, int)
 {
-    return importer(sock, 0, "1", "process that sees device 1 alone");
+    return import_heap(sock, 0, "1", "process that sees device 1 alone");
 }
 
 void ask_vmm()
@@ -182,10 +182,11 @@ void ask_vmm()
     process child = start(import_same, 0);
     mapping m = {0, 0, heap_len};
 
-    if (!CHECK(cudaSetDevice(0)) || !CHECK(cudaFree(NULL)) || !create(&m, 0) || !map(&m, 0, "owner"))
+    if (!CHECK(cudaSetDevice(0)) || !CHECK(cudaFree(NULL)) || !create_handle(&m, 0) ||
+        !map_handle(&m, 0, "owner"))
         return;
     mapping_exchange(child, &m, "second process");
-    unmap(&m);
+    unmap_handle(&m);
     large(0);
 }
 
@@ -194,11 +195,12 @@ void ask_vmm_peer()
     process all = start(import_peer, 0), hidden = start(import_hidden, 0);
     mapping m = {0, 0, heap_len};
 
-    if (!CHECK(cudaSetDevice(0)) || !CHECK(cudaFree(NULL)) || !create(&m, 0) || !map(&m, 0, "owner"))
+    if (!CHECK(cudaSetDevice(0)) || !CHECK(cudaFree(NULL)) || !create_handle(&m, 0) ||
+        !map_handle(&m, 0, "owner"))
         return;
     mapping_exchange(all, &m, "process on device 1");
     mapping_exchange(hidden, &m, "process that sees device 1 alone");
-    unmap(&m);
+    unmap_handle(&m);
 }
 
 struct ipc_message {

@@ -44,7 +44,7 @@ static std::vector<char> read_beside(const char *name)
     return data;
 }
 
-static void look(const char *what, CUmodule module, const char *symbol)
+static void look_up_symbol(const char *what, CUmodule module, const char *symbol)
 {
     CUdeviceptr at = 0;
     size_t len = 0;
@@ -93,10 +93,10 @@ static void ask_cubin(const char *file)
 
     if (image.empty() || !CHECK(cuModuleLoadData(&module, image.data())))
         return;
-    look(file, module, "probe_module_public");
-    look(file, module, "probe_module_private");
+    look_up_symbol(file, module, "probe_module_public");
+    look_up_symbol(file, module, "probe_module_private");
     if (mangled != "probe_module_private")
-        look(file, module, mangled.c_str());
+        look_up_symbol(file, module, mangled.c_str());
     fill_and_run(module, "probe_module_public", "read_public");
     fill_and_run(module, mangled.c_str(), "read_private");
     CHECK(cuModuleUnload(module));
@@ -113,8 +113,8 @@ static void ask_own()
     if (!CHECK(cudaGetFuncBySymbol(&function, (const void *)use_own)) ||
         !CHECK(cuFuncGetModule(&module, function)))
         return;
-    look("own module", module, "probe_own_public");
-    look("own module", module, "own_private");
+    look_up_symbol("own module", module, "probe_own_public");
+    look_up_symbol("own module", module, "own_private");
     r = cudaGetSymbolAddress(&at, own_private);
     say("cudaGetSymbolAddress of a private symbol", name_of(r), text("%p", at));
 }

@@ -84,7 +84,7 @@ static __global__ void barrier(uint64_t *flags, int me, int procs, uint64_t *out
     }
 }
 
-static __global__ void linger(uint64_t ns)
+static __global__ void linger_ns(uint64_t ns)
 {
     for (uint64_t end = clock_ns() + ns; clock_ns() < end;)
         ;
@@ -106,7 +106,7 @@ struct player {
 };
 
 // One game by all; the figures are on the board when `turn_sync` has returned.
-static bool play(player *p, int game)
+static bool play_game(player *p, int game)
 {
     uint64_t *flags = p->flags + (size_t)game * procs_max * procs_max * stride;
 
@@ -162,7 +162,7 @@ static bool calls_beside(player *p)
     if (!turn_sync(++p->turn))
         return false;
     if (p->me == 0) {
-        linger<<<1, 1, 0, p->stream>>>(1000000000);
+        linger_ns<<<1, 1, 0, p->stream>>>(1000000000);
     } else {
         sleep_us(20000);
         us[0] = timed(copy_word, p, 10);
@@ -172,7 +172,7 @@ static bool calls_beside(player *p)
     return CHECK(cudaStreamSynchronize(p->stream)) && turn_sync(++p->turn);
 }
 
-static bool attach(player *p)
+static bool attach_gpu(player *p)
 {
     size_t len = (size_t)GAMES * procs_max * procs_max * stride * 8, total;
     double start = now_us();
@@ -216,17 +216,17 @@ static void report_game(int game)
              (unsigned long)shared->rounds[0]));
 }
 
-static int run(int, int me)
+static int run_player(int, int me)
 {
     player p = {me, 0, NULL, NULL, NULL};
     bool ok;
 
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-    ok = attach(&p) && turn_sync(++p.turn);
+    ok = attach_gpu(&p) && turn_sync(++p.turn);
     if (ok && me == 0)
         report_attach();
     for (int game = 0; ok && game < GAMES; game++) {
-        ok = play(&p, game);
+        ok = play_game(&p, game);
         if (ok && me == 0)
             report_game(game);
     }
@@ -248,7 +248,7 @@ static void ask_share(int procs)
     }
     shared->procs = procs;
     for (int i = 0; i < procs; i++)
-        all[i] = start(run, i);
+        all[i] = start(run_player, i);
     for (int i = 0; i < procs; i++)
         bad += finish(all[i]) != 0;
     say("processes", bad ? text("failed: %d of %d", bad, procs) : text("%d ended well", procs));

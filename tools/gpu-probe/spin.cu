@@ -36,14 +36,14 @@ static cudaError_t wait_others(spin *s)
     return cudaStreamSynchronize(s->others);
 }
 
-static cudaError_t copy(spin *s, void *to, const void *from, size_t len, cudaMemcpyKind kind)
+static cudaError_t copy_and_wait(spin *s, void *to, const void *from, size_t len, cudaMemcpyKind kind)
 {
     cudaError_t r = cudaMemcpyAsync(to, from, len, kind, s->others);
 
     return r ? r : wait_others(s);
 }
 
-static cudaError_t launch(spin *s, void (*kernel)(uint64_t *))
+static cudaError_t launch_and_wait(spin *s, void (*kernel)(uint64_t *))
 {
     kernel<<<1, 1, 0, s->others>>>((uint64_t *)s->device);
     return wait_others(s);
@@ -53,7 +53,7 @@ template <size_t LEN, cudaMemcpyKind KIND> static cudaError_t copy_kind(spin *s)
 {
     char *to = KIND == cudaMemcpyDeviceToHost ? s->host : s->device + block_len;
 
-    return copy(s, to, KIND == cudaMemcpyHostToDevice ? s->host : s->device, LEN, KIND);
+    return copy_and_wait(s, to, KIND == cudaMemcpyHostToDevice ? s->host : s->device, LEN, KIND);
 }
 
 static cudaError_t copy_default(spin *s)
@@ -75,12 +75,12 @@ static cudaError_t set_memory(spin *s)
 
 static cudaError_t run_tiny(spin *s)
 {
-    return launch(s, tiny);
+    return launch_and_wait(s, tiny);
 }
 
 static cudaError_t run_new(spin *s)
 {
-    return launch(s, never_run_before<1>);
+    return launch_and_wait(s, never_run_before<1>);
 }
 
 static cudaError_t query_new(spin *)
@@ -148,7 +148,7 @@ static cudaError_t pageable(spin *s)
 {
     static char buf[1 << 20];
 
-    return copy(s, s->device, buf, sizeof buf, cudaMemcpyHostToDevice);
+    return copy_and_wait(s, s->device, buf, sizeof buf, cudaMemcpyHostToDevice);
 }
 
 static cudaError_t memops(spin *s)
@@ -269,11 +269,11 @@ static bool ask_act(spin *s, const act &a)
 }
 
 // Everything but the acts that ask for the first time.
-static void warm(spin *s)
+static void warm_up(spin *s)
 {
     CHECK(cudaMalloc(&kept, block_len));
-    launch(s, use_symbol);
-    launch(s, tiny);
+    launch_and_wait(s, use_symbol);
+    launch_and_wait(s, tiny);
 }
 
 void ask_spin()
@@ -282,7 +282,7 @@ void ask_spin()
 
     if (!spin_init(&s, 1, 32))
         return;
-    warm(&s);
+    warm_up(&s);
     for (const auto &a : acts)
         if (!ask_act(&s, a))
             return;
@@ -299,7 +299,7 @@ void ask_spin_full()
         return;
     if (!spin_init(&s, count * each, 1024))
         return;
-    warm(&s);
+    warm_up(&s);
     say("blocks that fill the device", "ok", text("%d", s.blocks));
     for (size_t i = 0; i < stream_acts; i++)
         if (!ask_act(&s, acts[i]))
@@ -372,7 +372,7 @@ void ask_spin_queue()
 
     if (!spin_init(&s, 1, 32))
         return;
-    warm(&s);
+    warm_up(&s);
     full_queue(&s);
     many_streams(&s);
 }

@@ -44,7 +44,7 @@ template <int P> static __global__ void write_pieces(ulonglong2 *slots, shape s)
         store_piece<P>(slots + slot_of(threadIdx.x, k, s), twice(k / s.slots + 1), twice(k / s.slots + 1));
 }
 
-static __host__ __device__ void judge(tally *t, uint64_t low, uint64_t high, uint64_t *last)
+static __host__ __device__ void tally_pair(tally *t, uint64_t low, uint64_t high, uint64_t *last)
 {
     t->reads++;
     t->changes += low != *last;
@@ -60,7 +60,7 @@ template <int P> static __global__ void read_pieces(const ulonglong2 *slots, sha
 
     for (uint64_t k = 0; k % 256 || clock_ns() < end; k++) {
         load_piece<P>(slots + slot_of(threadIdx.x, k, s), low, high);
-        judge(&t, low, high, &last);
+        tally_pair(&t, low, high, &last);
     }
     atomicAdd((unsigned long long *)&sum->reads, t.reads);
     atomicAdd((unsigned long long *)&sum->changes, t.changes);
@@ -68,7 +68,7 @@ template <int P> static __global__ void read_pieces(const ulonglong2 *slots, sha
     atomicAdd((unsigned long long *)&sum->inside, t.inside);
 }
 
-static void report(const std::string &name, const tally *t)
+static void report_tally(const std::string &name, const tally *t)
 {
     std::string answer =
         t->torn ? (t->inside ? "TORN, inside a half too" : "TORN between the halves") : "whole";
@@ -109,7 +109,7 @@ static void cpu_read(const ulonglong2 *slots, shape s, const std::atomic<bool> *
     // The order of the loads is nobody's: the flag only ends the loop.
     for (uint64_t k = 0; !stop->load(std::memory_order_relaxed); k++) {
         cpu_load(slots + slot_of((int)(k % s.lanes), k / s.lanes, s), &low, &high);
-        judge(t, low, high, &last);
+        tally_pair(t, low, high, &last);
     }
 }
 
@@ -132,7 +132,7 @@ template <int P> static void gpu_to_cpu(ulonglong2 *slots, shape s)
     CHECK(cudaDeviceSynchronize());
     stop.store(true, std::memory_order_relaxed);
     reader.join();
-    report(text("GPU stores %s, CPU loads 16 bytes, ", piece_names[P]) + shape_name(s), &t);
+    report_tally(text("GPU stores %s, CPU loads 16 bytes, ", piece_names[P]) + shape_name(s), &t);
 }
 
 template <int P> static void cpu_to_gpu(ulonglong2 *slots, shape s, tally *t)
@@ -147,7 +147,7 @@ template <int P> static void cpu_to_gpu(ulonglong2 *slots, shape s, tally *t)
     CHECK(cudaDeviceSynchronize());
     stop.store(true, std::memory_order_relaxed);
     writer.join();
-    report(text("CPU stores 16 bytes, GPU loads %s, ", piece_names[P]) + shape_name(s), t);
+    report_tally(text("CPU stores 16 bytes, GPU loads %s, ", piece_names[P]) + shape_name(s), t);
 }
 
 void ask_torn_host()
@@ -191,7 +191,7 @@ template <int W, int R> static void gpu_to_gpu(path *r, shape s)
     CHECK(cudaGetLastError());
     CHECK(cudaStreamSynchronize(r->read_stream));
     CHECK(cudaStreamSynchronize(r->write_stream));
-    report(text("%s: stores %s, loads %s, ", r->name, piece_names[W], piece_names[R]) + shape_name(s),
+    report_tally(text("%s: stores %s, loads %s, ", r->name, piece_names[W], piece_names[R]) + shape_name(s),
            r->sum);
 }
 

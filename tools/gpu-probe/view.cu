@@ -43,7 +43,7 @@ static bool open_plug(plug *p, const char *file)
     return p->sees;
 }
 
-static void compare(const std::string &part, uint64_t seen, uint64_t wanted)
+static void compare_seen(const std::string &part, uint64_t seen, uint64_t wanted)
 {
     if (seen >> 32)
         say(part, "failed: " + name_of((cudaError_t)(seen & 0xffffffff)));
@@ -63,11 +63,11 @@ static void compare_all(const char *when, uint64_t wanted, const plug *plugs, in
 {
     std::string w = when;
 
-    compare(w + ": unit a", unit_sees(), wanted);
-    compare(w + ": unit b", other_sees(), wanted);
+    compare_seen(w + ": unit a", unit_sees(), wanted);
+    compare_seen(w + ": unit b", other_sees(), wanted);
     for (int i = 0; i < count; i++)
         if (plugs[i].sees)
-            compare(w + ": " + plug_files[i], plugs[i].sees(), wanted);
+            compare_seen(w + ": " + plug_files[i], plugs[i].sees(), wanted);
 }
 
 static int copy_by_driver(uint64_t to, const void *from, size_t len)
@@ -92,7 +92,7 @@ static void ask_graph(uint64_t next)
         return;
     view_fill(&view);
     if (CHECK(cudaGraphLaunch(exec, stream)) && CHECK(cudaStreamSynchronize(stream)))
-        compare("graph captured before the fill", *out, next);
+        compare_seen("graph captured before the fill", *out, next);
 }
 
 static void ask_second_device(plug *plugs, uint64_t next)
@@ -114,7 +114,7 @@ static void ask_late(plug *plugs, int i, uint64_t now)
     if (!open_plug(&plugs[i], plug_files[i]))
         return;
     report_units(i ? "opened late, shared" : "opened late, static");
-    compare(std::string("opened late: ") + plug_files[i], plugs[i].sees(), now);
+    compare_seen(std::string("opened late: ") + plug_files[i], plugs[i].sees(), now);
 }
 
 static void close_all(plug *plugs)

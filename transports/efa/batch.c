@@ -62,8 +62,8 @@ static ssize_t give_message(struct wsh_efa_eps *eps, struct wsh_efa_req *req, un
     return fi_sendmsg(ep, &msg, eps->rail[rail].info->tx_attr->op_flags | FI_COMPLETION | more);
 }
 
-static ssize_t give(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail, uint64_t imm,
-                    uint64_t more)
+static ssize_t give_req(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail, uint64_t imm,
+                        uint64_t more)
 {
     return req->kind == EFA_REQ_SEND ? give_message(eps, req, rail, more)
                                      : give_rma(eps, req, rail, imm, more);
@@ -77,7 +77,7 @@ static const char *name_of(const struct wsh_efa_req *req)
 }
 
 /* Gives what the rail holds. An error that is not for want of room was logged, and ends the job. */
-static int push(struct wsh_efa_eps *eps, unsigned index, bool more)
+static int push_held(struct wsh_efa_eps *eps, unsigned index, bool more)
 {
     struct wsh_efa_rail *rail = &eps->rail[index];
     struct wsh_efa_req *req = rail->held;
@@ -87,7 +87,7 @@ static int push(struct wsh_efa_eps *eps, unsigned index, bool more)
         return 0;
     more = more && rail->batched + 1 < EFA_BATCH;
     rc = wsh_efa_posted(eps, index, req->pe, name_of(req),
-                        give(eps, req, index, rail->held_imm, more ? FI_MORE : 0));
+                        give_req(eps, req, index, rail->held_imm, more ? FI_MORE : 0));
     if (rc)
         return rc;
     rail->held = NULL;
@@ -107,10 +107,10 @@ ssize_t wsh_efa_batch_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uns
     struct wsh_efa_rail *rail = &eps->rail[index];
     bool hold = eps->batching && rail->taken < rail->depth && can_hold(req);
 
-    if (push(eps, index, hold))
+    if (push_held(eps, index, hold))
         return -FI_EAGAIN;
     if (!hold)
-        return give(eps, req, index, imm, 0);
+        return give_req(eps, req, index, imm, 0);
     rail->held = req;
     rail->held_imm = imm;
     eps->n_held++;
@@ -123,7 +123,7 @@ int wsh_efa_batch_finish(struct wsh_efa_eps *eps)
 
     eps->batching = false;
     for (unsigned i = 0; eps->n_held && i < eps->n_rails; i++)
-        if ((err = push(eps, i, false)) && err != -EAGAIN)
+        if ((err = push_held(eps, i, false)) && err != -EAGAIN)
             rc = err;
     eps->aside = eps->n_rails > 1 || eps->n_held;
     return rc;

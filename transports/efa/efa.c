@@ -146,7 +146,7 @@ static int efa_address(struct wsh_tp *base, void *blob, size_t *len)
 }
 
 /* Programs may ask for different thread levels, and machines have different numbers of processors. */
-static int agree(struct wsh_efa *efa, const struct wsh_tp_peers *peers)
+static int agree_on_sets(struct wsh_efa *efa, const struct wsh_tp_peers *peers)
 {
     for (int pe = 0; pe < peers->n_pes; pe++) {
         uint32_t n = peers->len[pe] ? wsh_efa_parts_check(pe, peers->address[pe], peers->len[pe]) : efa->n;
@@ -183,7 +183,7 @@ static int open_wait_fd(struct wsh_efa *efa)
 static int efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
 {
     struct wsh_efa *efa = efa_of(base);
-    int rc = agree(efa, peers), again = 0;
+    int rc = agree_on_sets(efa, peers), again = 0;
 
     if (!rc)
         rc = open_wait_fd(efa);

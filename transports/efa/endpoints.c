@@ -147,7 +147,7 @@ static int post_receives(struct wsh_efa_eps *eps)
 }
 
 /* Not asked for by name: its absence is no error, but the reason may be wanted. */
-static int absent(const struct wsh_env *env, const char *why)
+static int report_absence(const struct wsh_env *env, const char *why)
 {
     if (!env->provider && !env->domain) {
         wsh_info(WSH_SUB_TRANSPORT, "no network transport: %s", why);
@@ -378,7 +378,7 @@ int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_p
         snprintf(eps->rxm_buffers, sizeof eps->rxm_buffers, "%s", wsh_efa_rxm_buffers());
     wsh_efa_handlers_restore(&handlers);
     if (rc == -ENODEV)
-        rc = absent(params->env, why);
+        rc = report_absence(params->env, why);
     if (rc || (rc = open_pools(eps)) || (rc = post_receives(eps)))
         return rc;
     *limits = (struct wsh_tp_limits){.copy_max = eps->msg_max, .hmem = eps->hmem, .near = eps->near};

@@ -65,7 +65,7 @@ int wsh_efa_fetch_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, uint32_
     return 0;
 }
 
-static void take(const struct wsh_efa_fetch *fetch, const void *bytes)
+static void store_result(const struct wsh_efa_fetch *fetch, const void *bytes)
 {
     uint64_t value;
 
@@ -87,7 +87,7 @@ int wsh_efa_fetch_answered(struct wsh_efa_eps *eps, int pe, uint32_t cookie, con
     if (!flow || flow->pe != pe || fetch->generation != cookie >> 16 ||
         len != (fetch->what == EFA_GETS ? fetch->len : sizeof(uint64_t)))
         return -EPROTO;
-    take(fetch, bytes);
+    store_result(fetch, bytes);
     rc = wsh_srd_flow_replied(&flow->ctx->srd, &flow->srd);
     wsh_efa_count_sub(&flow->what[fetch->what]);
     wsh_efa_done_sub(fetch->done);

@@ -229,7 +229,7 @@ static void fill_blob(const struct wsh_efa_eps *eps, const struct wsh_efa_lmem *
 }
 
 /* Device memory has another path, so a refusal is not an error. */
-static int refused(const struct wsh_efa_eps *eps, const struct wsh_mem *mem, int rc)
+static int report_refusal(const struct wsh_efa_eps *eps, const struct wsh_mem *mem, int rc)
 {
     char text[EFA_TEXT_MAX];
 
@@ -267,7 +267,7 @@ static void piece_close(const struct piece *piece)
 }
 
 /* Under the lock: buffers come while others use the domain. */
-static void note(struct wsh_efa_eps *eps, const struct wsh_mem *mem, struct wsh_efa_lmem *lmem)
+static void note_segment(struct wsh_efa_eps *eps, const struct wsh_mem *mem, struct wsh_efa_lmem *lmem)
 {
     eps->lmem[mem->seg] = lmem;
     eps->n_device += mem->kind == WSH_MEM_DEVICE;
@@ -297,12 +297,12 @@ int wsh_efa_mem_register(struct wsh_efa_eps *eps, const struct wsh_mem *mem, str
     wsh_efa_lock(eps);
     rc = mr_open(eps, &piece, EFA_ACCESS, &new->mr);
     if (!rc)
-        note(eps, mem, new);
+        note_segment(eps, mem, new);
     wsh_efa_unlock(eps);
     piece_close(&piece);
     if (rc) {
         free(new);
-        return refused(eps, mem, rc);
+        return report_refusal(eps, mem, rc);
     }
     fill_blob(eps, new, blob, blob_len);
     *lmem = &new->base;
@@ -372,7 +372,7 @@ int wsh_efa_mem_pools(struct wsh_efa_eps *eps)
 }
 
 /* The segment that holds the bytes, or -1. */
-static int find(const struct wsh_efa_eps *eps, const void *addr, size_t len)
+static int find_segment(const struct wsh_efa_eps *eps, const void *addr, size_t len)
 {
     for (int seg = 0; seg < WSH_SEGS; seg++) {
         const struct wsh_lmem *lmem = eps->lmem[seg] ? &eps->lmem[seg]->base : NULL;
@@ -386,7 +386,7 @@ static int find(const struct wsh_efa_eps *eps, const void *addr, size_t len)
 
 bool wsh_efa_mem_find(const struct wsh_efa_eps *eps, const void *addr, size_t len, void **desc)
 {
-    int seg = find(eps, addr, len);
+    int seg = find_segment(eps, addr, len);
 
     if (seg < 0)
         return false;
@@ -396,5 +396,5 @@ bool wsh_efa_mem_find(const struct wsh_efa_eps *eps, const void *addr, size_t le
 
 bool wsh_efa_mem_is_device(const struct wsh_efa_eps *eps, const void *addr)
 {
-    return find(eps, addr, 1) >= WSH_SEG_DEVICE;
+    return find_segment(eps, addr, 1) >= WSH_SEG_DEVICE;
 }

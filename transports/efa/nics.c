@@ -22,7 +22,7 @@ static bool is_nic(const struct fi_info *info)
            info->nic->device_attr && info->nic->device_attr->name;
 }
 
-static void add(struct nics *nics, struct fi_info *info)
+static void add_nic(struct nics *nics, struct fi_info *info)
 {
     const struct fi_pci_attr *at = &info->nic->bus_attr->attr.pci;
     struct wsh_topo_dev *nic = &nics->nic[nics->n];
@@ -33,7 +33,7 @@ static void add(struct nics *nics, struct fi_info *info)
     nics->info[nics->n++] = info;
 }
 
-static bool offers(const struct nics *nics, const struct wsh_topo_dev *nic)
+static bool offers_nic(const struct nics *nics, const struct wsh_topo_dev *nic)
 {
     for (int i = 0; i < nics->n; i++)
         if (!strcmp(nics->nic[i].pci, nic->pci) || !strcmp(nics->nic[i].name, nic->name))
@@ -48,7 +48,7 @@ static void warn_missing(const struct nics *nics, const char *provider)
     size_t used = 0;
 
     for (int i = 0; i < nics->topo.n_nics && used < sizeof names; i++)
-        if (!offers(nics, &nics->topo.nic[i]))
+        if (!offers_nic(nics, &nics->topo.nic[i]))
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
                                      nics->topo.nic[i].name);
     if (used)
@@ -73,8 +73,8 @@ static struct wsh_topo_pe *exchange_pes(const struct nics *nics, const struct ws
     return all;
 }
 
-static int map(struct nics *nics, const struct wsh_tp_params *params, int most,
-               struct fi_info *chosen[WSH_TOPO_RAILS], cpu_set_t *near)
+static int map_nics(struct nics *nics, const struct wsh_tp_params *params, int most,
+                    struct fi_info *chosen[WSH_TOPO_RAILS], cpu_set_t *near)
 {
     struct wsh_topo_local local = {.rank = params->local_rank,
                                    .n = params->local_size > 0 ? params->local_size : 1};
@@ -118,8 +118,8 @@ int wsh_efa_nics_choose(const struct wsh_tp_params *params, struct fi_info *list
         return -ENOMEM;
     for (; list && nics->n < WSH_TOPO_NICS; list = list->next)
         if (is_nic(list))
-            add(nics, list);
-    rc = map(nics, params, most, chosen, near);
+            add_nic(nics, list);
+    rc = map_nics(nics, params, most, chosen, near);
     free(nics);
     return rc;
 }

@@ -92,8 +92,8 @@ static struct wsh_efa_req *segment_new(struct wsh_efa_eps *eps, const struct wsh
     return req;
 }
 
-/* The engine is still at work with the op: what this brings about is looked after when it returns (settle). */
-static void note(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+/* The engine is still at work with the op: what this brings about is looked after when it returns (settle_noted). */
+static void note_op(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
 {
     eps->given++;
     if (op->noted)
@@ -125,7 +125,7 @@ static int post_segment(struct wsh_efa_eps *eps, struct wsh_efa_op *op, enum wsh
     op->msg = NULL;
     req->op = op;
     op->in_flight++;
-    note(eps, op);
+    note_op(eps, op);
     if (eps->native && kind == EFA_REQ_WRITE)
         wsh_efa_direct_begin(op->flow, EFA_REQ_WRITE);
     return 0;
@@ -162,7 +162,7 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
     }
     op->msg = NULL;
     flow->type[flow->srd.sent & (flow->srd.window - 1)] = op->what;
-    note(eps, op);
+    note_op(eps, op);
     return 0;
 }
 
@@ -193,7 +193,7 @@ static void free_if_over(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
 }
 
 /* Natively what is given to the provider is in order, which is all that the engine wants to know of its end. */
-static int report(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+static int report_ended(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
 {
     struct wsh_efa_flow *flow = op->flow;
 
@@ -204,7 +204,7 @@ static int report(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
     return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &eps->io) : 0;
 }
 
-static int settle(struct wsh_efa_eps *eps)
+static int settle_noted(struct wsh_efa_eps *eps)
 {
     int rc = 0;
 
@@ -214,7 +214,7 @@ static int settle(struct wsh_efa_eps *eps)
 
         eps->noted = op->next;
         op->noted = false;
-        err = report(eps, op);
+        err = report_ended(eps, op);
         rc = rc ? rc : err;
         wsh_efa_op_wait(eps, op->flow);
         free_if_over(eps, op);
@@ -255,7 +255,7 @@ int wsh_efa_op_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, struct wsh
         wsh_efa_done_add(done);
     }
     wsh_efa_op_wait(eps, flow);
-    return settle(eps);
+    return settle_noted(eps);
 }
 
 static void data_done(struct wsh_efa_op *op)
@@ -300,7 +300,7 @@ int wsh_efa_op_progress(struct wsh_efa_eps *eps)
             rc = wsh_srd_pump(&flow->srd, &eps->io);
         wsh_efa_op_wait(eps, flow);
         if (!rc)
-            rc = settle(eps);
+            rc = settle_noted(eps);
         flow = next;
     }
     return rc ? rc : (int)(eps->given - given);

@@ -182,7 +182,7 @@ static int add_peer(struct wsh_efa_eps *eps, int pe, const void *blob)
     return 0;
 }
 
-static int hello(struct wsh_efa_eps *eps, int pe)
+static int send_hello(struct wsh_efa_eps *eps, int pe)
 {
     struct wsh_efa_flow *flow = wsh_efa_flow_of(eps->own, pe);
     struct wsh_efa_req *req =
@@ -193,13 +193,13 @@ static int hello(struct wsh_efa_eps *eps, int pe)
     return wsh_efa_msg_submit(eps, flow, req, EFA_SIGNALS);
 }
 
-static int say_hello(struct wsh_efa_eps *eps)
+static int send_hellos(struct wsh_efa_eps *eps)
 {
     int rc = 0;
 
     for (; eps->hello_next < eps->n_pes && !rc; eps->hello_next += !rc)
         if (eps->hello_next != eps->my_pe && eps->peers[eps->hello_next].connected)
-            rc = hello(eps, eps->hello_next);
+            rc = send_hello(eps, eps->hello_next);
     return rc;
 }
 
@@ -209,7 +209,7 @@ static int say_hello(struct wsh_efa_eps *eps)
  */
 static int unlink_shm(struct wsh_efa_eps *eps)
 {
-    int expected = 0, rc = say_hello(eps);
+    int expected = 0, rc = send_hellos(eps);
 
     if (rc)
         return rc;

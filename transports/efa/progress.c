@@ -116,19 +116,19 @@ static void write_done(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 }
 
 /* Where the provider spends a receive on it, that is given back. */
-static int counted(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entry)
+static int write_counted(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entry)
 {
     int rc = eps->imm_receives && entry->op_context ? wsh_efa_msg_post(eps, entry->op_context) : 0;
 
     return rc ? rc : wsh_efa_serve_write(eps, entry->data);
 }
 
-static int complete(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entry)
+static int complete_entry(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entry)
 {
     struct wsh_efa_req *req = entry->op_context;
 
     if (wsh_unlikely(entry->flags & FI_REMOTE_CQ_DATA))
-        return counted(eps, entry);
+        return write_counted(eps, entry);
     if (req->kind < EFA_REQ_RECV) {
         wsh_efa_gave_back(eps, req);
         eps->peers[req->pe].heard = true;
@@ -236,7 +236,7 @@ static int take_error(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail)
     return operation_failed(eps, rail, req, &err);
 }
 
-static void ended(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entries, ssize_t n)
+static void entries_ended(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entries, ssize_t n)
 {
     for (ssize_t i = 0; i < n; i++) {
         struct wsh_efa_req *req = entries[i].op_context;
@@ -253,7 +253,7 @@ static int complete_all(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *
 
     wsh_efa_batch_begin(eps);
     for (ssize_t i = 0; i < n && !rc; i++)
-        rc = complete(eps, &entries[i]);
+        rc = complete_entry(eps, &entries[i]);
     err = wsh_efa_batch_end(eps);
     return rc ? rc : err;
 }
@@ -274,7 +274,7 @@ static int take_completions(struct wsh_efa_eps *eps, struct wsh_efa_rail *rail)
     if (n < 0)
         return wsh_efa_fail(eps, (int)n, "fi_cq_read on %s: %s", rail->name, eps->lib.strerror((int)-n));
     if (wsh_unlikely(eps->n_rails > 1))
-        ended(eps, entries, n);
+        entries_ended(eps, entries, n);
     rc = complete_all(eps, entries, n);
     return rc ? rc : (int)n;
 }

@@ -90,8 +90,8 @@ static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const char *pro
     return hints;
 }
 
-static int ask(const struct wsh_efa_lib *lib, const char *prov, const char *domain, uint64_t order, bool hmem,
-               struct fi_info **list)
+static int ask_provider(const struct wsh_efa_lib *lib, const char *prov, const char *domain, uint64_t order,
+                        bool hmem, struct fi_info **list)
 {
     struct fi_info *hints = make_hints(lib, prov, domain, order, hmem);
     int rc;
@@ -142,7 +142,7 @@ static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t siz
     size_t used = 0;
 
     snprintf(text, size, "none");
-    if (ask(lib, NULL, NULL, 0, false, &list))
+    if (ask_provider(lib, NULL, NULL, 0, false, &list))
         return;
     for (const struct fi_info *info = list; info && used < size; info = info->next) {
         char word[128];
@@ -162,7 +162,7 @@ static int ask_ordered(const struct wsh_efa_lib *lib, const char *prov, const ch
     int rc = -FI_ENODATA;
 
     for (size_t i = 0; i < sizeof orders / sizeof orders[0] && rc == -FI_ENODATA; i++)
-        rc = ask(lib, prov, domain, orders[i], hmem, list);
+        rc = ask_provider(lib, prov, domain, orders[i], hmem, list);
     return rc;
 }
 
@@ -200,7 +200,7 @@ static int choose_name(const struct wsh_efa_lib *lib, const struct wsh_efa_where
 {
     const struct fi_info *best;
     struct fi_info *list;
-    int rc = ask(lib, NULL, domain, 0, false, &list);
+    int rc = ask_provider(lib, NULL, domain, 0, false, &list);
 
     if (rc && domain)
         return refuse_setting(lib, NULL, domain, rc);
@@ -292,24 +292,24 @@ int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env 
 }
 
 /* A provider may claim an order and limit it to operations of so many bytes: shm claims all, for 0 bytes. */
-static bool orders(const struct fi_info *info, uint64_t bits, size_t max_size)
+static bool has_order(const struct fi_info *info, uint64_t bits, size_t max_size)
 {
     return (info->tx_attr->msg_order & bits) && max_size >= info->ep_attr->max_msg_size;
 }
 
 bool wsh_efa_orders_waw(const struct fi_info *info)
 {
-    return orders(info, FI_ORDER_WAW | FI_ORDER_RMA_WAW, info->ep_attr->max_order_waw_size);
+    return has_order(info, FI_ORDER_WAW | FI_ORDER_RMA_WAW, info->ep_attr->max_order_waw_size);
 }
 
 bool wsh_efa_orders_saw(const struct fi_info *info)
 {
-    return orders(info, FI_ORDER_SAW, info->ep_attr->max_order_waw_size);
+    return has_order(info, FI_ORDER_SAW, info->ep_attr->max_order_waw_size);
 }
 
 bool wsh_efa_orders_raw(const struct fi_info *info)
 {
-    return orders(info, FI_ORDER_RAW | FI_ORDER_RMA_RAW, info->ep_attr->max_order_raw_size);
+    return has_order(info, FI_ORDER_RAW | FI_ORDER_RMA_RAW, info->ep_attr->max_order_raw_size);
 }
 
 bool wsh_efa_pins(const struct fi_info *info)

@@ -44,7 +44,7 @@
 #define EFA_STALE_S 0.2
 #define EFA_ENDLESS_S 10
 
-static void took(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail)
+static void rail_took(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail)
 {
     req->wr.rail = (uint8_t)rail;
     eps->choice.bytes[rail] += req->wr.len;
@@ -77,7 +77,7 @@ static const char *name_of(const struct wsh_efa_req *req)
 }
 
 /* By the rail that has least to do, or any other that takes it. */
-static int start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm)
+static int start_req(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm)
 {
     struct wsh_efa_peer *peer = &eps->peers[req->pe];
     unsigned usable = peer->paths;
@@ -90,7 +90,7 @@ static int start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm)
         ssize_t rc = rail < 0 ? -FI_EAGAIN : wsh_efa_batch_post(eps, req, (unsigned)rail, imm);
 
         if (!rc) {
-            took(eps, req, (unsigned)rail);
+            rail_took(eps, req, (unsigned)rail);
             return 0;
         }
         if (rail < 0)
@@ -110,7 +110,7 @@ int wsh_efa_rails_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const s
                        uint64_t flags, uint64_t imm)
 {
     wsh_efa_wr_fill(req, span, flags);
-    return start(eps, req, imm);
+    return start_req(eps, req, imm);
 }
 
 int wsh_efa_rails_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
@@ -119,7 +119,7 @@ int wsh_efa_rails_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 
     head->lost = eps->peers[req->pe].lost;
     req->wr.len = req->len;
-    return start(eps, req, 0);
+    return start_req(eps, req, 0);
 }
 
 /* Something has come back by another rail, so the peer lives. One line for a rail, whatever peers it does not reach. */
@@ -183,7 +183,7 @@ static int start_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
         wsh_efa_req_put(req);
         return 0;
     }
-    rc = start(eps, req, 0);
+    rc = start_req(eps, req, 0);
     if (rc)
         req->kind = EFA_REQ_OVER;
     return rc;

@@ -75,8 +75,8 @@ static bool fits_message(const struct wsh_efa_eps *eps, int pe, size_t len)
     return sizeof(struct wsh_efa_put_msg) + len <= eps->peers[pe].msg_max;
 }
 
-static int submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
-                  const struct wsh_efa_span *span, struct wsh_done *done)
+static int submit_op(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+                     const struct wsh_efa_span *span, struct wsh_done *done)
 {
     struct wsh_efa_op *op = wsh_efa_op_new(eps, flow, kind, kind == WSH_SRD_GET ? EFA_GETS : EFA_PUTS);
 
@@ -142,7 +142,7 @@ static __attribute__((noinline)) int put_later(struct wsh_efa_eps *eps, struct w
 {
     if (by_cpus && fits_message(eps, rmem->pe, span->len) && !wsh_efa_open(flow))
         return put_message(eps, flow, rmem, span->addr - rmem->base, span->local, span->len);
-    return copied ? put_kept(eps, flow, span) : submit(eps, flow, WSH_SRD_PUT, span, done);
+    return copied ? put_kept(eps, flow, span) : submit_op(eps, flow, WSH_SRD_PUT, span, done);
 }
 
 /*
@@ -237,7 +237,7 @@ static int get_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const st
     if ((!open || eps->asks) && small)
         return wsh_efa_fetch_get(eps, flow, &place, dst, len, done);
     if (!open || len > eps->whole_max || !wsh_efa_mem_desc(eps, dst, len, &span.desc))
-        return submit(eps, flow, WSH_SRD_GET, &span, done);
+        return submit_op(eps, flow, WSH_SRD_GET, &span, done);
     rc = post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_READ, rmem->pe), &span, done, 0);
     if (!rc)
         wsh_efa_direct_begin(flow, EFA_REQ_READ);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static int refuse(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, size_t len, const char *why)
+static int refuse_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, size_t len, const char *why)
 {
     bool headed = len >= sizeof msg->head;
 
@@ -27,7 +27,7 @@ static int refuse(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, size_t 
  * Stores a message's bytes. A single word is stored whole, with release order (partner: the acquire load of the
  * program's wait on it); other data is only read after a later message's word has been seen.
  */
-static void store(void *dst, const void *src, size_t len)
+static void store_bytes(void *dst, const void *src, size_t len)
 {
     wsh_order_returns();
     if (len == 8 && !((uintptr_t)dst & 7)) {
@@ -52,12 +52,12 @@ static int apply_data(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg,
     void *dst = wsh_efa_wire_resolve(place, len, eps->seg_base, eps->seg_len);
 
     if (!dst)
-        return refuse(eps, msg, msg->head.len, "data outside of the symmetric memory");
-    store(dst, src, len);
+        return refuse_msg(eps, msg, msg->head.len, "data outside of the symmetric memory");
+    store_bytes(dst, src, len);
     return 0;
 }
 
-/* Release: as in store. */
+/* Release: as in store_bytes. */
 static int apply_strided(struct wsh_efa_eps *eps, const struct wsh_efa_strided_msg *msg)
 {
     const struct wsh_strided shape = {(ptrdiff_t)msg->stride, msg->block, msg->block,
@@ -66,8 +66,8 @@ static int apply_strided(struct wsh_efa_eps *eps, const struct wsh_efa_strided_m
     void *dst = wsh_efa_wire_resolve(&msg->data, span, eps->seg_base, eps->seg_len);
 
     if (!dst)
-        return refuse(eps, (const union wsh_efa_msg *)msg, msg->head.len,
-                      "data outside of the symmetric memory");
+        return refuse_msg(eps, (const union wsh_efa_msg *)msg, msg->head.len,
+                          "data outside of the symmetric memory");
     wsh_order_returns();
     __atomic_thread_fence(__ATOMIC_RELEASE);
     wsh_efa_copy_strided(dst, msg->bytes, &shape);
@@ -80,7 +80,7 @@ static int apply_amo(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, cons
     void *word = wsh_efa_wire_resolve(place, place->width, eps->seg_base, eps->seg_len);
 
     if (!word)
-        return refuse(eps, msg, msg->head.len, "atomic outside of the symmetric memory");
+        return refuse_msg(eps, msg, msg->head.len, "atomic outside of the symmetric memory");
     *old = wsh_amo_apply(word, place->op, place->width, operand, compare);
     return 0;
 }
@@ -102,7 +102,7 @@ static int apply_get(struct wsh_efa_eps *eps, const struct wsh_efa_get_msg *get)
 
     if (!from || get->len > EFA_GET_MAX ||
         sizeof(struct wsh_efa_reply_msg) + get->len > eps->peers[get->head.src].msg_max)
-        return refuse(eps, msg, get->head.len, "get from outside of the symmetric memory");
+        return refuse_msg(eps, msg, get->head.len, "get from outside of the symmetric memory");
     return wsh_efa_msg_answer(eps, (int)get->head.src, get->head.ctx, get->cookie, from, get->len);
 }
 
@@ -115,7 +115,7 @@ static int apply_fetch(struct wsh_efa_eps *eps, const struct wsh_efa_amo_msg *am
               : wsh_efa_msg_answer(eps, (int)amo->head.src, amo->head.ctx, amo->cookie, &old, sizeof old);
 }
 
-static int apply(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
+static int apply_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
 {
     const struct wsh_efa_amo_msg *amo = &msg->amo;
     uint64_t old;
@@ -142,12 +142,12 @@ int wsh_efa_serve_apply(void *arg, void *held)
     int rc;
 
     if (msg->head.type != EFA_WIRE_FETCH && msg->head.type != EFA_WIRE_GET) {
-        rc = apply(eps, msg);
+        rc = apply_msg(eps, msg);
         return rc ? rc : wsh_efa_msg_post(eps, req);
     }
     memcpy(&question, msg, msg->head.len);
     rc = wsh_efa_msg_post(eps, req);
-    return rc ? rc : apply(eps, &question);
+    return rc ? rc : apply_msg(eps, &question);
 }
 
 static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
@@ -163,7 +163,7 @@ static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
     rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &eps->sink) : -ENOMEM;
 
     if (rc == -EPROTO && !eps->failed)
-        return refuse(eps, msg, head.len, "number or group out of the window");
+        return refuse_msg(eps, msg, head.len, "number or group out of the window");
     if (rc)
         return rc == -ENOMEM ? wsh_efa_fail(eps, rc, "no memory to serve PE %d", (int)head.src) : rc;
     wsh_efa_msg_ack_later(eps, inlet);
@@ -196,7 +196,7 @@ static int serve_reply(struct wsh_efa_eps *eps, const struct wsh_efa_reply_msg *
     if (wsh_efa_fetch_answered(eps, (int)msg->head.src, msg->cookie, msg->bytes,
                                msg->head.len - sizeof *msg) &&
         !again)
-        return refuse(eps, (const union wsh_efa_msg *)msg, msg->head.len, "answer to no question");
+        return refuse_msg(eps, (const union wsh_efa_msg *)msg, msg->head.len, "answer to no question");
     return 0;
 }
 
@@ -212,14 +212,14 @@ int wsh_efa_serve(struct wsh_efa_eps *eps, struct wsh_efa_req *req, size_t len)
     }
     why = wsh_efa_wire_check(msg, len);
     if (why)
-        return refuse(eps, msg, len, why);
+        return refuse_msg(eps, msg, len, why);
     if (!eps->peers[src].connected)
-        return refuse(eps, msg, len, "from a PE that has not joined");
+        return refuse_msg(eps, msg, len, "from a PE that has not joined");
     eps->peers[src].heard = true;
     if (wsh_unlikely(msg->head.lost) && eps->n_rails > 1)
         wsh_efa_rails_noticed(eps, src, msg->head.lost);
     if (wsh_efa_flow_acked(eps, src, &msg->head))
-        return refuse(eps, msg, len, "acknowledges more than was sent");
+        return refuse_msg(eps, msg, len, "acknowledges more than was sent");
     if (msg->head.type == EFA_WIRE_REPLY)
         rc = serve_reply(eps, &msg->reply);
     else if (msg->head.type != EFA_WIRE_ACK)

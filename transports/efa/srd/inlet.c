@@ -76,7 +76,7 @@ static int group_complete(struct wsh_srd_inlet *inlet, uint8_t group, uint32_t e
     return count->count == expected;
 }
 
-static void advance(struct wsh_srd_inlet *inlet)
+static void advance_applied(struct wsh_srd_inlet *inlet)
 {
     while (bit_is(inlet->over, place_of(inlet, inlet->applied))) {
         bit_clear(inlet->over, place_of(inlet, inlet->applied));
@@ -84,19 +84,19 @@ static void advance(struct wsh_srd_inlet *inlet)
     }
 }
 
-static int apply(struct wsh_srd_inlet *inlet, uint32_t place, const struct wsh_srd_sink *sink)
+static int apply_held(struct wsh_srd_inlet *inlet, uint32_t place, const struct wsh_srd_sink *sink)
 {
     const struct wsh_srd_stamp *stamp = &inlet->held[place].stamp;
 
     if (stamp->own_count)
         group_retire(count_of(inlet, stamp->own_group));
     bit_set(inlet->over, place);
-    advance(inlet);
+    advance_applied(inlet);
     return sink->apply(sink->arg, inlet->held[place].msg);
 }
 
 /* The gate is open: applies the message, or lets it wait for its own group. */
-static int pass(struct wsh_srd_inlet *inlet, uint32_t place, const struct wsh_srd_sink *sink)
+static int pass_gate(struct wsh_srd_inlet *inlet, uint32_t place, const struct wsh_srd_sink *sink)
 {
     const struct wsh_srd_stamp *stamp = &inlet->held[place].stamp;
     int complete = stamp->own_count ? group_complete(inlet, stamp->own_group, stamp->own_count) : 1;
@@ -105,7 +105,7 @@ static int pass(struct wsh_srd_inlet *inlet, uint32_t place, const struct wsh_sr
     if (complete < 0)
         return complete;
     if (complete)
-        return apply(inlet, place, sink);
+        return apply_held(inlet, place, sink);
     count = count_of(inlet, stamp->own_group);
     if (count->waiter)
         return -EPROTO;
@@ -148,7 +148,7 @@ static int open_gates(struct wsh_srd_inlet *inlet, const struct wsh_srd_sink *si
         }
         bit_clear(inlet->shut, place);
         inlet->n_shut--;
-        rc = pass(inlet, place, sink);
+        rc = pass_gate(inlet, place, sink);
         if (rc)
             return rc;
     }
@@ -179,7 +179,7 @@ int wsh_srd_inlet_message(struct wsh_srd_inlet *inlet, const struct wsh_srd_stam
         return -EPROTO;
     inlet->held[place] = (struct wsh_srd_held){msg, *stamp};
     if (gate_is_open(inlet, stamp)) {
-        rc = pass(inlet, place, sink);
+        rc = pass_gate(inlet, place, sink);
         if (rc)
             return rc;
     } else {
@@ -206,7 +206,7 @@ int wsh_srd_inlet_write(struct wsh_srd_inlet *inlet, uint8_t group, const struct
         if (count->count < inlet->held[place].stamp.own_count)
             return 0;
         bit_clear(inlet->lacking, place);
-        rc = apply(inlet, place, sink);
+        rc = apply_held(inlet, place, sink);
     }
     return rc ? rc : open_gates(inlet, sink);
 }

@@ -127,7 +127,7 @@ static void join_group(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
 }
 
 /* Once and for all segments, so that a group's count is known before the first of them goes. */
-static void decide(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
+static void decide_class(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
 {
     static const uint8_t class[] = {
         [WSH_SRD_PUT] = WSH_SRD_PLAIN, [WSH_SRD_GET] = WSH_SRD_READS, [WSH_SRD_SIGNAL] = WSH_SRD_OWN};
@@ -142,7 +142,7 @@ static void decide(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
 }
 
 /* None of the segments was started, and the operation is refused. */
-static void undecide(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
+static void undecide_class(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
 {
     if (!op->decided)
         return;
@@ -165,7 +165,7 @@ static int start_segments(struct wsh_srd_flow *flow, struct wsh_srd_op *op, cons
         return 0;
     if (!op->unordered && !writes_open(flow, op->epoch))
         return -EAGAIN;
-    decide(flow, op);
+    decide_class(flow, op);
     while (op->started < op->segments && !rc) {
         rc = op->kind == WSH_SRD_GET ? io->read(io->arg, op) : io->write(io->arg, op);
         op->started += !rc;
@@ -217,7 +217,7 @@ static int send_message(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const 
 }
 
 /* Of its own class, an operation stays behind what is parked; of the other it may pass what is of its epoch. */
-static int start(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const struct wsh_srd_io *io)
+static int start_op(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const struct wsh_srd_io *io)
 {
     int rc = 0;
 
@@ -228,7 +228,7 @@ static int start(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const struct 
     return flow->msgs.head || waits_for_writes(op) ? -EAGAIN : send_message(flow, op, io);
 }
 
-static void park(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
+static void park_op(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
 {
     if (op->started < op->segments)
         wsh_srd_queue_append(&flow->writes, op);
@@ -249,9 +249,9 @@ int wsh_srd_submit(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, struct ws
     op->epoch = ctx->epoch;
     if (flow->failed)
         return -ECONNRESET;
-    rc = start(flow, op, io);
+    rc = start_op(flow, op, io);
     if (rc == -EAGAIN && !op->keep && !op->started) {
-        undecide(flow, op);
+        undecide_class(flow, op);
         return rc;
     }
     if (rc && rc != -EAGAIN)
@@ -259,7 +259,7 @@ int wsh_srd_submit(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, struct ws
     flow->begun += parts_of(op);
     ctx->begun += parts_of(op);
     if (rc)
-        park(flow, op);
+        park_op(flow, op);
     return 0;
 }
 
@@ -271,7 +271,7 @@ int wsh_srd_pump(struct wsh_srd_flow *flow, const struct wsh_srd_io *io)
     while ((op = flow->writes.head) && !(rc = start_segments(flow, op, io))) {
         wsh_srd_queue_pop(&flow->writes);
         if (has_message(op))
-            park(flow, op);
+            park_op(flow, op);
     }
     if (rc && rc != -EAGAIN)
         return rc;
