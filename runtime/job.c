@@ -272,7 +272,7 @@ static void close_from(struct wsh_job *job, size_t step)
         steps[step].close(job);
 }
 
-static int open_all(struct wsh_job *job)
+static int open_steps(struct wsh_job *job)
 {
     for (size_t step = 0; step < N_STEPS; step++) {
         int rc = steps[step].open(job);
@@ -296,7 +296,7 @@ int wsh_job_init(int thread_level)
     wsh_job.thread_level = thread_level;
     wsh_job.pid = getpid();
     wsh_job.thread = pthread_self();
-    rc = open_all(&wsh_job);
+    rc = open_steps(&wsh_job);
     if (rc)
         wsh_job.inits = 0;
     else
@@ -304,7 +304,7 @@ int wsh_job_init(int thread_level)
     return rc;
 }
 
-static void quiet_all(struct wsh_job *job)
+static void quiet_contexts(struct wsh_job *job)
 {
     for (struct wsh_ctx *ctx = job->ctxs; ctx; ctx = ctx->next)
         if (!ctx->proxy) /* the default context's quiet waits for what its thread does */
@@ -317,10 +317,10 @@ static void quiet_all(struct wsh_job *job)
  */
 static void last_barrier(struct wsh_job *job)
 {
-    quiet_all(job);
+    quiet_contexts(job);
     if (wsh_barrier(&job->world, "shmem_finalize"))
         wsh_job_abort(1);
-    quiet_all(job); /* the barrier's own signals too, before nobody may be left to take them */
+    quiet_contexts(job); /* the barrier's own signals too, before nobody may be left to take them */
     if (job->network && !job->progress)
         wsh_progress_start(job); /* the bootstrap's barrier does not serve peers */
     if (job->boot.ops->barrier(&job->boot, "shmem_finalize"))

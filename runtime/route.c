@@ -39,7 +39,7 @@ static void describe_connect(void *arg, char *text, size_t size)
     snprintf(text, size, "its peers by %s", ((struct connecting *)arg)->tp->ops->name);
 }
 
-static int connect_one(struct wsh_job *job, unsigned tp, const struct wsh_peer_blob *peers)
+static int connect_transport(struct wsh_job *job, unsigned tp, const struct wsh_peer_blob *peers)
 {
     const struct wsh_wait_why why = {job->tp[tp]->ops->device ? "attaching the GPU" : "shmem_init",
                                      describe_connect};
@@ -63,7 +63,7 @@ static int connect_from(struct wsh_job *job, unsigned first_tp, const struct wsh
     int rc = 0;
 
     for (unsigned tp = first_tp; tp < job->n_tps && !rc; tp++)
-        rc = connect_one(job, tp, peers);
+        rc = connect_transport(job, tp, peers);
     return rc;
 }
 

@@ -131,7 +131,7 @@ static int open_stage(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
     return wsh_stage_open(&job->carrier.given, job->my_pe, job->n_pes, &job->tp[tp]);
 }
 
-static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops, open_tp *open)
+static int open_transport(struct wsh_job *job, const struct wsh_tp_ops *ops, open_tp *open)
 {
     unsigned tp = job->n_tps;
     int rc = tp < WSH_TP_MAX ? open(job, ops, tp) : log_full(ops);
@@ -149,7 +149,7 @@ static int open_one(struct wsh_job *job, const struct wsh_tp_ops *ops, open_tp *
 
 static int open_if_there(struct wsh_job *job, const struct wsh_tp_ops *ops, open_tp *open)
 {
-    int rc = open_one(job, ops, open);
+    int rc = open_transport(job, ops, open);
 
     if (rc != -ENODEV)
         return rc;

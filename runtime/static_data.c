@@ -30,7 +30,7 @@ static void *fork_copy = MAP_FAILED;
  * Copies between the data segment and a descriptor go by system call: a sanitizer's memcpy would refuse the red
  * zones between variables.
  */
-static bool copy_all(long call, int fd, char *base, size_t len)
+static bool copy_bytes(long call, int fd, char *base, size_t len)
 {
     for (size_t done = 0; done < len;) {
         long n = syscall(call, fd, base + done, len - done, done);
@@ -122,7 +122,7 @@ static int map_shared(struct wsh_segment *seg, const struct image *image)
     int fd = memfd_create("warpshmem-static", MFD_CLOEXEC);
     int rc = fd < 0 ? -errno : wsh_memfd_resize(fd, len);
 
-    if (rc || !copy_all(SYS_pwrite64, fd, base, len) ||
+    if (rc || !copy_bytes(SYS_pwrite64, fd, base, len) ||
         mmap(base, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
         int err = rc ? -rc : errno;
 
@@ -162,7 +162,7 @@ static void *private_copy(const struct wsh_segment *seg)
 {
     char *copy = mmap(NULL, seg->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (copy != MAP_FAILED && !copy_all(SYS_pread64, seg->fd, copy, seg->len)) {
+    if (copy != MAP_FAILED && !copy_bytes(SYS_pread64, seg->fd, copy, seg->len)) {
         munmap(copy, seg->len);
         return MAP_FAILED;
     }

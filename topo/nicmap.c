@@ -111,7 +111,7 @@ static int nics_share(const struct sharing *s, int pe)
 }
 
 /* Those with the fewest NICs near choose first: the others can avoid what these use. */
-static void share_out(struct sharing *s)
+static void share_out_nics(struct sharing *s)
 {
     for (int size = 1; size <= s->ask->n_nics; size++)
         for (int pe = 0; pe < s->ask->n_pes; pe++)
@@ -132,7 +132,7 @@ int wsh_nicmap_make(const struct wsh_nicmap_ask *ask, struct wsh_topo_rails *rai
         rails[pe].n = 0;
         s.nearest[pe] = nearest_of(ask, pe);
     }
-    share_out(&s);
+    share_out_nics(&s);
     free(s.nearest);
     return 0;
 }

@@ -142,7 +142,7 @@ static void ask_driver(struct wsh_topo_dev *gpu)
 }
 
 /* Parts of hwloc that start drivers or read databases; sysfs has all that is needed here. Absent ones do no harm. */
-static void leave_out(hwloc_topology_t tree)
+static void leave_out_parts(hwloc_topology_t tree)
 {
     static const char *const parts[] = {"pci", "opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
 
@@ -154,7 +154,7 @@ static int load_tree(hwloc_topology_t *tree, const char *xml)
 {
     if (hwloc_topology_init(tree))
         return -ENOMEM;
-    leave_out(*tree);
+    leave_out_parts(*tree);
     hwloc_topology_set_io_types_filter(*tree, HWLOC_TYPE_FILTER_KEEP_ALL);
     if (xml ? !hwloc_topology_set_xml(*tree, xml) && !hwloc_topology_load(*tree)
             : !hwloc_topology_load(*tree))

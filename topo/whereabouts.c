@@ -46,7 +46,7 @@ static int read_list(const struct wsh_topo *topo, const char *text, int *list, c
     return n;
 }
 
-static void take_all(struct wsh_whereabouts *w)
+static void take_every_gpu(struct wsh_whereabouts *w)
 {
     w->n_list = w->topo->n_gpus;
     for (int i = 0; i < w->n_list; i++)
@@ -80,12 +80,12 @@ static void read_visible(struct wsh_whereabouts *w)
     char bad[64];
 
     if (!visible || !strncasecmp(visible, "MIG-", 4)) {
-        take_all(w);
+        take_every_gpu(w);
         return;
     }
     w->n_list = read_list(w->topo, visible, w->list, bad, sizeof bad);
     if (w->n_list == 1 && !strcmp(visible, "0"))
-        take_all(w);
+        take_every_gpu(w);
 }
 
 int wsh_whereabouts_find(struct wsh_whereabouts *w, const struct wsh_topo *topo, const char *hint,

@@ -13,7 +13,7 @@ static const struct wsh_tp_ops *const known[] = {&wsh_local_ops, &wsh_nvlink_ops
 static struct wsh_tp_ops full[N_KNOWN];
 static const struct wsh_tp_ops *list[N_KNOWN + 1];
 
-static void fill_all(void)
+static void fill_table(void)
 {
     for (size_t i = 0; i < N_KNOWN; i++) {
         wsh_tp_fill(&full[i], known[i]);
@@ -25,6 +25,6 @@ const struct wsh_tp_ops *const *wsh_tp_registry(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, fill_all);
+    pthread_once(&once, fill_table);
     return list;
 }

@@ -213,7 +213,7 @@ static void close_head(struct wsh_stage_inbox *in)
 }
 
 /* The items that nobody pulled go by the stream. 1: all of them; 0: it has no room. */
-static int take_back(struct wsh_stage *stage)
+static int take_back_items(struct wsh_stage *stage)
 {
     struct wsh_stage_inbox *in = &stage->inbox;
 
@@ -276,7 +276,7 @@ int wsh_stage_inbox_progress(struct wsh_stage *stage)
         moved = 1;
     }
     if (in->closed)
-        return state & WSH_INBOX_BUSY ? moved : take_back(stage);
+        return state & WSH_INBOX_BUSY ? moved : take_back_items(stage);
     if (in->handed != pulled && !(state & WSH_INBOX_BUSY) && is_given_up(in))
         close_head(in);
     return moved;

@@ -154,8 +154,8 @@ void wsh_stage_out_drop(struct wsh_stage *stage, struct wsh_stage_peer *peer, st
         peer->head--;
 }
 
-static int send_one(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos,
-                    struct wsh_stage_sent *sent)
+static int send_message(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos,
+                        struct wsh_stage_sent *sent)
 {
     size_t index = index_of(stage, pos);
     const struct wsh_sig arrived = {peer->host.rmem, peer->there + WSH_STAGE_ARRIVED + index * 8, WSH_AMO_SET,
@@ -179,7 +179,7 @@ static int send_ready(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 
         if (!sent->into && !wsh_done_is(&sent->copied))
             break;
-        rc = send_one(stage, peer, peer->sent, sent);
+        rc = send_message(stage, peer, peer->sent, sent);
         if (rc)
             return rc == -EAGAIN ? moved : rc;
         if (!sent->into) {

@@ -35,7 +35,7 @@ static size_t round_up(size_t len)
 /* The view of the attached GPU, for reports at an exit without shmem_finalize. */
 static struct wsh_view *present;
 
-static void lay_out(struct wsh_view *view, const struct wsh_job *job)
+static void view_lay_out(struct wsh_view *view, const struct wsh_job *job)
 {
     view->n_slots = job->local_size;
     view->ranges = LINE;
@@ -206,7 +206,7 @@ static int view_build(struct wsh_view *view, const struct wsh_job *job)
     int status;
 
     view->job = job;
-    lay_out(view, job);
+    view_lay_out(view, job);
     view->image = calloc(1, view->size);
     if (!view->image || wsh_gpu_enter(&job->device.gpu))
         return -ENOMEM;

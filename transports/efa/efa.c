@@ -95,7 +95,7 @@ static void efa_close(struct wsh_tp *base)
     free(efa);
 }
 
-static int open_all(struct wsh_efa *efa, const struct wsh_tp_params *params, struct wsh_tp_limits *limits)
+static int open_sets(struct wsh_efa *efa, const struct wsh_tp_params *params, struct wsh_tp_limits *limits)
 {
     int rc = 0;
 
@@ -116,7 +116,7 @@ static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **eps, str
     efa->base.ops = &wsh_efa_ops;
     efa->wait_fd = -1;
     efa->n = efa->in_use = choose_number(params);
-    rc = open_all(efa, params, limits);
+    rc = open_sets(efa, params, limits);
     if (rc) {
         efa_close(&efa->base);
         return rc;

@@ -22,8 +22,8 @@ void wsh_efa_all_mem_release(struct wsh_tp *base, struct wsh_lmem *lmem)
     free(mem);
 }
 
-static int register_all(struct wsh_efa *efa, const struct wsh_mem *mem, struct efa_lmem *new, void *blob,
-                        size_t *blob_len)
+static int register_with_sets(struct wsh_efa *efa, const struct wsh_mem *mem, struct efa_lmem *new,
+                              void *blob, size_t *blob_len)
 {
     struct wsh_efa_parts parts = {.n = efa->n};
     size_t used = sizeof parts;
@@ -57,7 +57,7 @@ int wsh_efa_all_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, str
     if (!new)
         return -ENOMEM;
     new->base = (struct wsh_lmem){.seg = mem->seg, .base = mem->base, .len = mem->len};
-    rc = register_all((struct wsh_efa *)base, mem, new, blob, blob_len);
+    rc = register_with_sets((struct wsh_efa *)base, mem, new, blob, blob_len);
     if (rc) {
         wsh_efa_all_mem_release(base, &new->base);
         *blob_len = 0;
@@ -68,7 +68,8 @@ int wsh_efa_all_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, str
 }
 
 /* The key of each endpoint set behind rmem->priv, where there are several. */
-static int attach_all(struct wsh_efa *efa, int pe, enum wsh_seg seg, const void *blob, struct wsh_rmem *rmem)
+static int attach_to_sets(struct wsh_efa *efa, int pe, enum wsh_seg seg, const void *blob,
+                          struct wsh_rmem *rmem)
 {
     uint64_t *keys = efa->in_use > 1 ? calloc(efa->in_use, sizeof *keys) : NULL;
     int rc = efa->in_use > 1 && !keys ? -ENOMEM : 0;
@@ -96,7 +97,7 @@ int wsh_efa_all_mem_attach(struct wsh_tp *base, int pe, enum wsh_seg seg, const 
 {
     struct wsh_efa *efa = (struct wsh_efa *)base;
     uint32_t n = wsh_efa_parts_check(pe, blob, blob_len);
-    int rc = n < efa->in_use ? -EPROTO : attach_all(efa, pe, seg, blob, rmem);
+    int rc = n < efa->in_use ? -EPROTO : attach_to_sets(efa, pe, seg, blob, rmem);
 
     if (!rc)
         rmem->tp = base;

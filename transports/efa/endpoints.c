@@ -334,7 +334,7 @@ static int open_like(struct wsh_efa_eps *eps, const struct wsh_efa_eps *first)
     return open_chosen(eps, chosen, first->n_rails);
 }
 
-static int open_first(struct wsh_efa_eps *eps, const struct wsh_tp_params *params, char *why, size_t size)
+static int open_network(struct wsh_efa_eps *eps, const struct wsh_tp_params *params, char *why, size_t size)
 {
     struct wsh_efa_where where;
     struct fi_info *list;
@@ -373,7 +373,7 @@ int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_p
     wsh_efa_handlers_save(&handlers, !has_rdma_nic());
     rc = wsh_efa_lib_open(&eps->lib, why, sizeof why);
     if (!rc)
-        rc = number ? open_like(eps, efa->eps[0]) : open_first(eps, params, why, sizeof why);
+        rc = number ? open_like(eps, efa->eps[0]) : open_network(eps, params, why, sizeof why);
     if (!rc && strstr(eps->rail[0].info->fabric_attr->prov_name, "ofi_rxm"))
         snprintf(eps->rxm_buffers, sizeof eps->rxm_buffers, "%s", wsh_efa_rxm_buffers());
     wsh_efa_handlers_restore(&handlers);

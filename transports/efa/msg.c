@@ -45,7 +45,7 @@ static void stamp_acks(const struct wsh_efa_eps *eps, const struct wsh_efa_inlet
     stamp->counted = late ? inlet->srd.acked_counted : inlet->srd.counted;
 }
 
-static int send_one(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+static int send_req(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 {
     struct wsh_efa_peer *peer = &eps->peers[req->pe];
     ssize_t rc;
@@ -70,7 +70,7 @@ int wsh_efa_msg_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const str
     if (inlet)
         stamp_acks(eps, inlet, &head->stamp);
     wsh_order_leaves(); /* what was applied is told */
-    rc = send_one(eps, req);
+    rc = send_req(eps, req);
     if (rc)
         return rc;
     if (inlet && !eps->unposted)

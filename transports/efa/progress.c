@@ -247,7 +247,7 @@ static void entries_ended(struct wsh_efa_eps *eps, const struct fi_cq_data_entry
 }
 
 /* Answers leave in one batch. */
-static int complete_all(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entries, ssize_t n)
+static int complete_entries(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entries, ssize_t n)
 {
     int rc = 0, err;
 
@@ -275,11 +275,11 @@ static int take_completions(struct wsh_efa_eps *eps, struct wsh_efa_rail *rail)
         return wsh_efa_fail(eps, (int)n, "fi_cq_read on %s: %s", rail->name, eps->lib.strerror((int)-n));
     if (wsh_unlikely(eps->n_rails > 1))
         entries_ended(eps, entries, n);
-    rc = complete_all(eps, entries, n);
+    rc = complete_entries(eps, entries, n);
     return rc ? rc : (int)n;
 }
 
-static int take_all(struct wsh_efa_eps *eps)
+static int take_from_rails(struct wsh_efa_eps *eps)
 {
     int moved = 0, rc;
 
@@ -294,7 +294,7 @@ static int take_all(struct wsh_efa_eps *eps)
 }
 
 /* What has waited, answers and acks; adds them to *moved. 0 or final. */
-static int start_more(struct wsh_efa_eps *eps, int *moved)
+static int start_waiting(struct wsh_efa_eps *eps, int *moved)
 {
     int rc;
 
@@ -319,11 +319,11 @@ static int progress_locked(struct wsh_efa_eps *eps)
         return eps->failed;
     if (wsh_unlikely(eps->lost_since) && ((rc = wsh_efa_check_lost(eps)) || eps->deaf))
         return rc;
-    moved = wsh_likely(eps->n_rails == 1) ? take_completions(eps, &eps->rail[0]) : take_all(eps);
+    moved = wsh_likely(eps->n_rails == 1) ? take_completions(eps, &eps->rail[0]) : take_from_rails(eps);
     if (moved < 0)
         return moved;
     wsh_efa_batch_begin(eps);
-    rc = start_more(eps, &moved);
+    rc = start_waiting(eps, &moved);
     err = wsh_efa_batch_end(eps);
     rc = rc ? rc : err;
     return rc ? rc : moved;

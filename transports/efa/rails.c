@@ -174,7 +174,7 @@ bool wsh_efa_rails_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const
 }
 
 /* 0: it is under way again, or not needed any more. */
-static int start_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+static int start_req_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 {
     int rc;
 
@@ -216,7 +216,7 @@ int wsh_efa_rails_progress(struct wsh_efa_eps *eps)
     while (eps->again && eps->again->wr.due <= now) {
         struct wsh_efa_req *req = eps->again, *next = req->next;
 
-        rc = start_again(eps, req);
+        rc = start_req_again(eps, req);
         if (rc)
             return rc == -EAGAIN ? started : rc;
         eps->again = next;
