@@ -117,11 +117,12 @@ def disk_is_full(plan):
     said = f"^(oshrun|warpshmem|efa-emulator): .*{full}"
     closed = r"^oshrun: PE \d+ .* killed by signal 13 \(Broken pipe\); ending job$"
     crashed = r"^oshrun: PE \d+ .* killed by signal [67] "
+    refused = "^warpshmem: PE .* (no libfabric provider|libfabric fi_)"
     outcomes = [Outcome((128 + signal.SIGPIPE, 1), f"^oshrun: cannot write output: {full}; the PEs find", (closed,)),
-                Outcome((1,), said, (said, "^warpshmem: PE .* (no libfabric provider|libfabric fi_)", ENDED), "start"),
+                Outcome((1,), said, (said, refused, ENDED), "start"),
                 GOES_ON]
     if NETWORKS[plan.network].emulated:
-        outcomes.append(Outcome((134, 135), crashed, (said, r"^free\(\): double free"), "start"))
+        outcomes.append(Outcome((134, 135), crashed, (said, refused, r"^free\(\): double free"), "start"))
     return outcomes
 
 
