@@ -50,7 +50,7 @@ const char *wsh_efa_rxm_buffers(void)
 {
     const char *bytes = wsh_env_foreign(RXM_BUFFER_SIZE);
 
-    return bytes ? bytes : "its default";
+    return bytes ? bytes : "not set";
 }
 
 static bool is_same(const struct sigaction *a, const struct sigaction *b)

@@ -89,7 +89,7 @@ static const char *address_fault(const struct wsh_efa_eps *eps, const struct efa
         return "with other limits; run the same library on every PE";
     if (!memchr(addr->provider, '\0', sizeof addr->provider) ||
         !memchr(addr->buffers, '\0', sizeof addr->buffers))
-        return "with a broken provider name; run the same library on every PE";
+        return "with a text that does not end; run the same library on every PE";
     return NULL;
 }
 
@@ -109,10 +109,10 @@ static int check_address(const struct wsh_efa_eps *eps, int pe, const struct efa
         return -EPROTO;
     }
     if (strcmp(addr->buffers, eps->rxm_buffers)) {
-        wsh_error(
-            "PE %d has FI_OFI_RXM_BUFFER_SIZE=%s and this PE %s, and ofi_rxm connects only equal ones; set "
-            "it alike on all hosts",
-            pe, addr->buffers, eps->rxm_buffers);
+        wsh_error("FI_OFI_RXM_BUFFER_SIZE is %s for PE %d and %s for this PE, and ofi_rxm connects only "
+                  "equal ones; "
+                  "set it alike on all hosts",
+                  addr->buffers, pe, eps->rxm_buffers);
         return -EPROTO;
     }
     return 0;
