@@ -16,7 +16,7 @@
 
 /* clang-format off */
 
-/* TAG: the routine after shmem_ or shmem_ctx_; DIR: put or get; SIDE: the symmetric argument. */
+/* TAG: the routine after shmem_ or shmem_ctx_; DIR: put, get, put_nbi or get_nbi; SIDE: the symmetric argument. */
 #define WSH_MOVE(QUALIFIER, SUFFIX, SCOPE, TAG, DIR, SIDE, TYPE, SIZE)                                       \
     QUALIFIER void shmem_##TAG##SUFFIX(TYPE *dest, const TYPE *source, size_t nelems, int pe)                \
     WSH_BODY(wsh_dev_##DIR<SCOPE>("shmem_" #TAG #SUFFIX ": " SIDE, dest, source, nelems * (SIZE), pe);)      \
@@ -39,9 +39,9 @@
 /* SCOPES: WSH_EVERY_SCOPE or WSH_DEVICE_SCOPE. */
 #define WSH_ARRAYS(SCOPES, NAME, TYPE, SIZE)                                        \
     SCOPES(WSH_MOVE, NAME##_put, put, "dest", TYPE, SIZE)                           \
-    SCOPES(WSH_MOVE, NAME##_put_nbi, put, "dest", TYPE, SIZE)                       \
+    SCOPES(WSH_MOVE, NAME##_put_nbi, put_nbi, "dest", TYPE, SIZE)                       \
     SCOPES(WSH_MOVE, NAME##_get, get, "source", TYPE, SIZE)                         \
-    SCOPES(WSH_MOVE, NAME##_get_nbi, get, "source", TYPE, SIZE)                     \
+    SCOPES(WSH_MOVE, NAME##_get_nbi, get_nbi, "source", TYPE, SIZE)                     \
     SCOPES(WSH_STRIDED, NAME##_iput, iput, "dest", TYPE, SIZE)                      \
     SCOPES(WSH_STRIDED, NAME##_iget, iget, "source", TYPE, SIZE)
 
@@ -56,18 +56,18 @@ WSH_HALF_TYPES(WSH_HALF)
 
 #define WSH_SIZED(BITS)                                                             \
     WSH_EVERY_SCOPE(WSH_MOVE, put##BITS, put, "dest", void, BITS / 8)               \
-    WSH_EVERY_SCOPE(WSH_MOVE, put##BITS##_nbi, put, "dest", void, BITS / 8)         \
+    WSH_EVERY_SCOPE(WSH_MOVE, put##BITS##_nbi, put_nbi, "dest", void, BITS / 8)         \
     WSH_EVERY_SCOPE(WSH_MOVE, get##BITS, get, "source", void, BITS / 8)             \
-    WSH_EVERY_SCOPE(WSH_MOVE, get##BITS##_nbi, get, "source", void, BITS / 8)       \
+    WSH_EVERY_SCOPE(WSH_MOVE, get##BITS##_nbi, get_nbi, "source", void, BITS / 8)       \
     WSH_EVERY_SCOPE(WSH_STRIDED, iput##BITS, iput, "dest", void, BITS / 8)          \
     WSH_EVERY_SCOPE(WSH_STRIDED, iget##BITS, iget, "source", void, BITS / 8)
 WSH_SIZES(WSH_SIZED)
 #undef WSH_SIZED
 
 WSH_EVERY_SCOPE(WSH_MOVE, putmem, put, "dest", void, 1)
-WSH_EVERY_SCOPE(WSH_MOVE, putmem_nbi, put, "dest", void, 1)
+WSH_EVERY_SCOPE(WSH_MOVE, putmem_nbi, put_nbi, "dest", void, 1)
 WSH_EVERY_SCOPE(WSH_MOVE, getmem, get, "source", void, 1)
-WSH_EVERY_SCOPE(WSH_MOVE, getmem_nbi, get, "source", void, 1)
+WSH_EVERY_SCOPE(WSH_MOVE, getmem_nbi, get_nbi, "source", void, 1)
 #undef WSH_MOVE
 #undef WSH_STRIDED
 

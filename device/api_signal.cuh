@@ -12,38 +12,38 @@
 
 /* clang-format off */
 
-/* TAG: the routine after shmem_ or shmem_ctx_. */
-#define WSH_PUT_SIGNAL(QUALIFIER, SUFFIX, SCOPE, TAG, TYPE, SIZE)                                            \
+/* TAG: the routine after shmem_ or shmem_ctx_; WAITS: it is blocking. */
+#define WSH_PUT_SIGNAL(QUALIFIER, SUFFIX, SCOPE, TAG, WAITS, TYPE, SIZE)                                     \
     QUALIFIER void shmem_##TAG##SUFFIX(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,    \
                                        uint64_t signal, int sig_op, int pe)                                  \
-    WSH_BODY(wsh_dev_put_signal<SCOPE>("shmem_" #TAG #SUFFIX, dest, source, nelems * (SIZE), sig_addr,       \
+    WSH_BODY(wsh_dev_put_signal<SCOPE, WAITS>("shmem_" #TAG #SUFFIX, dest, source, nelems * (SIZE), sig_addr,       \
                                        signal, sig_op, pe);)                                                 \
     QUALIFIER void shmem_ctx_##TAG##SUFFIX(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems,   \
                                            uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)          \
-    WSH_BODY(wsh_dev_put_signal<SCOPE>("shmem_ctx_" #TAG #SUFFIX, dest, source, nelems * (SIZE), sig_addr,   \
+    WSH_BODY(wsh_dev_put_signal<SCOPE, WAITS>("shmem_ctx_" #TAG #SUFFIX, dest, source, nelems * (SIZE), sig_addr,   \
                                        signal, sig_op,                                                       \
                                        wsh_dev_pe("shmem_ctx_" #TAG #SUFFIX, ctx, pe));)
 
 #define WSH_TYPED(NAME, TYPE)                                                       \
-    WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, NAME##_put_signal, TYPE, sizeof(TYPE))          \
-    WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, NAME##_put_signal_nbi, TYPE, sizeof(TYPE))
+    WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, NAME##_put_signal, true, TYPE, sizeof(TYPE))    \
+    WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, NAME##_put_signal_nbi, false, TYPE, sizeof(TYPE))
 WSH_DEVICE_TYPES(WSH_TYPED)
 #undef WSH_TYPED
 
 #define WSH_HALF(NAME, TYPE)                                                        \
-    WSH_DEVICE_SCOPE(WSH_PUT_SIGNAL, NAME##_put_signal, struct TYPE, 2)             \
-    WSH_DEVICE_SCOPE(WSH_PUT_SIGNAL, NAME##_put_signal_nbi, struct TYPE, 2)
+    WSH_DEVICE_SCOPE(WSH_PUT_SIGNAL, NAME##_put_signal, true, struct TYPE, 2)       \
+    WSH_DEVICE_SCOPE(WSH_PUT_SIGNAL, NAME##_put_signal_nbi, false, struct TYPE, 2)
 WSH_HALF_TYPES(WSH_HALF)
 #undef WSH_HALF
 
 #define WSH_SIZED(BITS)                                                             \
-    WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, put##BITS##_signal, void, BITS / 8)             \
-    WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, put##BITS##_signal_nbi, void, BITS / 8)
+    WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, put##BITS##_signal, true, void, BITS / 8)       \
+    WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, put##BITS##_signal_nbi, false, void, BITS / 8)
 WSH_SIZES(WSH_SIZED)
 #undef WSH_SIZED
 
-WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, putmem_signal, void, 1)
-WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, putmem_signal_nbi, void, 1)
+WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, putmem_signal, true, void, 1)
+WSH_EVERY_SCOPE(WSH_PUT_SIGNAL, putmem_signal_nbi, false, void, 1)
 #undef WSH_PUT_SIGNAL
 
 /* shmem_signal_set and shmem_signal_add, by a thread; shmemx_signal_op takes the operation as an argument. */

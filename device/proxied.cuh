@@ -35,8 +35,12 @@ inline WSH_DEV_CALL uint64_t wsh_dev_ask_reserve(int pe, uint32_t n)
 
 inline WSH_DEV_CALL void wsh_dev_ask_post(const struct wsh_dev_ask &ask, unsigned words, uint64_t at)
 {
-    wsh_ptx_release();
     wsh_dev_ring_post(wsh_dev_rings_here(ask.pe), at, ask, words);
+}
+
+inline WSH_DEV_CALL uint64_t wsh_dev_ask_send(const struct wsh_dev_ask &ask, unsigned words)
+{
+    return wsh_dev_ring_send(wsh_dev_rings_here(ask.pe), ask, words);
 }
 
 inline WSH_DEV_CALL uint64_t wsh_dev_ask_await(int pe, uint64_t at)
@@ -52,9 +56,8 @@ inline WSH_DEV_CALL void wsh_dev_ask_take(int pe, uint64_t at)
 /* A record without payload and with `words` further pieces: one word, which is the result where `fetch`. */
 static WSH_DEV uint64_t wsh_dev_ask_word(const struct wsh_dev_ask &ask, unsigned words, bool fetch)
 {
-    uint64_t at = wsh_dev_ask_reserve(ask.pe, words + 1), word = 0;
+    uint64_t at = wsh_dev_ask_send(ask, words), word = 0;
 
-    wsh_dev_ask_post(ask, words, at);
     if (fetch) {
         word = wsh_dev_ask_await(ask.pe, at);
         wsh_dev_ask_take(ask.pe, at);
@@ -81,6 +84,13 @@ static WSH_DEV enum wsh_dev_amo wsh_dev_ask_signal_op(int op)
     return op == SHMEM_SIGNAL_SET ? WSH_DEV_AMO_SET : WSH_DEV_AMO_ADD;
 }
 
+struct wsh_dev_signal {
+    uint64_t *sym;
+    uint64_t value;
+    int op;      /* SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD */
+    uint64_t at; /* where this GPU reaches it; 0: the proxy sends it */
+};
+
 /*
  * A transfer in several records, a part in each: its state, the same in all lanes. It lies in memory, since registers
  * held by a loop add to those of all that it calls.
@@ -96,6 +106,7 @@ struct wsh_dev_parts {
     uint32_t len;    /* of the present part */
     size_t off;
     uint64_t at; /* of lane 0: position of the present part's record */
+    bool waits;  /* by reference: the source may be reused on return */
 };
 
 static WSH_DEV bool wsh_dev_is_strided(const struct wsh_dev_parts &parts)

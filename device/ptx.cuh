@@ -279,8 +279,11 @@ WSH_PTX_ATOMIC(fetch_xor, uint32_t, "r", "xor.b32")
 WSH_PTX_ATOMIC(fetch_xor, uint64_t, "l", "xor.b64")
 #undef WSH_PTX_ATOMIC
 
-/* Adds n for each lane; those that come together with equal word and n share one addition. What was before a lane's. */
-static WSH_DEV uint64_t wsh_ptx_add_together(uint64_t *g_word, uint32_t n)
+/*
+ * Adds n for each lane; those that come together with equal word and n share one addition. What was before a lane's.
+ * RELEASES: and a release of each lane, which takes as long and so lasts no longer together with the addition.
+ */
+template <bool RELEASES> static WSH_DEV uint64_t wsh_ptx_add_together(uint64_t *g_word, uint32_t n)
 {
     unsigned lane = wsh_ptx_lane(), lanes = __match_any_sync(__activemask(), (unsigned long long)g_word << 12 | n);
     int leader = __ffs((int)lanes) - 1;
@@ -288,6 +291,8 @@ static WSH_DEV uint64_t wsh_ptx_add_together(uint64_t *g_word, uint32_t n)
 
     if (lane == (unsigned)leader)
         at = wsh_ptx_fetch_add(g_word, (uint64_t)n * (unsigned)__popc(lanes));
+    if (RELEASES)
+        wsh_ptx_release();
     return __shfl_sync(lanes, at, leader) + (uint64_t)n * (unsigned)__popc(lanes & ((1u << lane) - 1));
 }
 

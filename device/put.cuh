@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts and gets in device code, contiguous and of one element. To a mapped peer they are stores and loads; a get is
- * complete when it returns, nonblocking or not. A put by a warp or block is one operation of its lane 0 once the call
- * returns: the stores of all lanes come before whatever that lane, or any other, releases afterwards.
+ * Puts and gets in device code, contiguous and of one element. To a mapped peer they are stores and loads; a get from
+ * one is complete when it returns, nonblocking or not. A put by a warp or block is one operation of its lane 0 once the
+ * call returns: the stores of all lanes come before whatever that lane, or any other, releases afterwards.
  */
 #ifndef WSH_DEVICE_PUT_CUH
 #define WSH_DEVICE_PUT_CUH
 
 #include "copy.cuh"
 #include "handles.cuh"
-#include "proxied.cuh"
+#include "refer.cuh"
 
 /* All lanes: from `source`, which may lie in global, shared or local memory, to the peer's memory at `to`. */
 template <int S> static WSH_DEV void wsh_dev_store(uint64_t to, const void *source, size_t len)
@@ -82,17 +82,17 @@ template <int S, class L> static WSH_DEV unsigned wsh_dev_short_copy(uint64_t to
     return 0;
 }
 
-struct wsh_dev_signal {
-    uint64_t *sym;
-    uint64_t value;
-    int op;      /* SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD */
-    uint64_t at; /* where this GPU reaches it; 0: the proxy sends it */
-};
-
-/* One lane: asks the proxy for the signal. It comes after all that was stored before, which the proxy sees. */
+/*
+ * One lane: asks the proxy for the signal. It comes after all that was stored before, which the proxy sees. In two
+ * calls, that of the place by itself: in one, kernels of 1024 threads would lack registers.
+ */
 static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int pe)
 {
-    wsh_dev_ask_amo(wsh_dev_ask_signal_op(signal.op), false, signal.sym, signal.value, 0, sizeof *signal.sym, pe);
+    unsigned words;
+    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(wsh_dev_ask_signal_op(signal.op), false, (uint64_t)signal.sym,
+                                                signal.value, 0, sizeof *signal.sym, pe, &words);
+
+    wsh_dev_ask_post(ask, words, wsh_dev_ask_reserve(pe, words + 1));
 }
 
 /* Lane 0: posts the record of a part whose payload all lanes have stored. The last one carries the signal, fenced. */
@@ -127,8 +127,10 @@ template <int S> WSH_DEV_CALL void wsh_dev_put_asked(struct wsh_dev_parts *parts
 /*
  * The put in every case, called after a barrier. The barrier at the end lets the source be reused, and makes the quiet
  * of any lane wait for what was asked of the proxy. `with`: a signal that the proxy may have to send, or NULL.
+ * WAITS: blocking; else the source is reused after a quiet only. A block copies as fast as a NIC reads, and with what
+ * awaits an answer, kernels of 1024 threads would need more registers than there are: its blocking puts are copied.
  */
-template <int S>
+template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
                                   const struct wsh_dev_signal *with)
 {
@@ -139,9 +141,16 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
     to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
     wsh_dev_check_local(what, source, len);
     if (!to) {
-        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, with && !with->at, 0, 0, 0};
+        struct wsh_dev_parts parts = {
+            (char *)dest, (const char *)source, len, pe, 0, 1, with && !with->at, 0, 0, 0, WAITS};
 
-        wsh_dev_put_asked<S>(&parts, with);
+        if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, false)) {
+            wsh_dev_put_asked<S>(&parts, with);
+            return;
+        }
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_refer(&parts, with, false);
+        wsh_dev_sync<S>();
         return;
     }
     wsh_dev_store<S>(to, source, len);
@@ -151,7 +160,7 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
 }
 
 /* The first barrier lets every lane's source be read by all. */
-template <int S>
+template <int S, bool WAITS = true>
 static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source, size_t len, int pe)
 {
     uint64_t to;
@@ -160,8 +169,14 @@ static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source
     wsh_dev_sync<S>();
     if (fast && wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len))
         wsh_dev_sync<S>();
-    else
-        wsh_dev_put_any<S>(what, dest, source, len, pe, nullptr);
+    else if (WAITS || fast || !wsh_dev_put_refer_plain<S>(dest, source, len, pe))
+        wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, nullptr);
+}
+
+template <int S>
+static WSH_DEV void wsh_dev_put_nbi(const char *what, void *dest, const void *source, size_t len, int pe)
+{
+    wsh_dev_put<S, false>(what, dest, source, len, pe);
 }
 
 /* A get by the proxy. */
@@ -180,8 +195,11 @@ template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts
     }
 }
 
-/* The get in every case. It needs no barrier before: no lane may read `dest` until the call has returned. */
-template <int S>
+/*
+ * The get in every case. It needs no barrier before: no lane may read `dest` until the call has returned, or, where not
+ * WAITS, until a quiet.
+ */
+template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe)
 {
     uint64_t from;
@@ -191,16 +209,23 @@ WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *sour
     from = wsh_dev_reach_or_ask(what, source, len, pe, false);
     wsh_dev_check_local(what, dest, len);
     if (!from) {
-        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, false, 0, 0, 0};
+        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, false, 0, 0, 0, WAITS};
 
-        wsh_dev_get_asked<S>(&parts);
+        if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, true)) {
+            wsh_dev_get_asked<S>(&parts);
+            return;
+        }
+        wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_refer(&parts, nullptr, true);
+        wsh_dev_sync<S>();
         return;
     }
     wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
     wsh_dev_sync<S>();
 }
 
-template <int S>
+template <int S, bool WAITS = true>
 static WSH_DEV void wsh_dev_get(const char *what, void *dest, const void *source, size_t len, int pe)
 {
     uint64_t from;
@@ -209,7 +234,13 @@ static WSH_DEV void wsh_dev_get(const char *what, void *dest, const void *source
         wsh_dev_short_copy<S, wsh_dev_from_peer>((uint64_t)dest, (const void *)from, len))
         wsh_dev_sync<S>();
     else
-        wsh_dev_get_any<S>(what, dest, source, len, pe);
+        wsh_dev_get_any<S, WAITS>(what, dest, source, len, pe);
+}
+
+template <int S>
+static WSH_DEV void wsh_dev_get_nbi(const char *what, void *dest, const void *source, size_t len, int pe)
+{
+    wsh_dev_get<S, false>(what, dest, source, len, pe);
 }
 
 /* The unsigned type as wide as T: elements travel as bits. */

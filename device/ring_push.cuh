@@ -37,6 +37,7 @@ struct wsh_dev_ask {
     uint64_t sym, value, second, compare;
     uint32_t len;
     int pe;
+    uint64_t third; /* address in the third piece */
 };
 
 WSH_DEV void wsh_dev_ring_idle(const char *what, const uint64_t *word, uint64_t value, uint64_t *since);
@@ -57,6 +58,30 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_ask_of_amo(enum wsh_dev_amo op, bool f
         return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | answer, sym, value, 0, compare, width, pe};
     return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO_SHORT, op) | answer, sym, 0, 0, 0,
                        (uint32_t)value | (width == 8 ? WSH_RING_SHORT_WIDE : 0), pe};
+}
+
+/* A put from `local` memory, or a get into it, of WSH_RING_REF_MAX bytes at most; one further piece. */
+static WSH_DEV struct wsh_dev_ask wsh_dev_ask_by_reference(bool gets, uint64_t sym, const void *local, uint32_t len,
+                                                           int pe, bool waits)
+{
+    return wsh_dev_ask{wsh_dev_ring_kind(gets ? WSH_RING_GET_REF : WSH_RING_PUT_REF) | (waits ? WSH_RING_ANSWER : 0),
+                       sym,
+                       0,
+                       (uint64_t)local | (uint64_t)(len >> WSH_RING_LEN_BITS) << WSH_RING_LEN_TOP_AT,
+                       0,
+                       len & (uint32_t)WSH_RING_LOW(WSH_RING_LEN_BITS),
+                       pe,
+                       0};
+}
+
+/* Makes it a put with a signal, `op` of `value` on the word at `word`; two further pieces. */
+static WSH_DEV void wsh_dev_ask_add_signal(struct wsh_dev_ask *ask, enum wsh_dev_amo op, uint64_t word, uint64_t value,
+                                           bool fenced)
+{
+    ask->first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL_REF, op) | (ask->first_a & WSH_RING_ANSWER) |
+                   (fenced ? WSH_RING_FENCED : 0);
+    ask->third = word;
+    ask->compare = value;
 }
 
 /* Polls until the word has reached `value`, and acquires. */
@@ -125,28 +150,48 @@ static WSH_DEV void wsh_dev_ring_make_known(const struct wsh_dev_rings &rings)
     wsh_ptx_or(&rings.heads->ring[rings.mine].head, WSH_RING_KNOWN);
 }
 
+/* Of records that are posted now. */
+static WSH_DEV uint32_t wsh_dev_ring_epoch(const struct wsh_dev_rings &rings)
+{
+    return wsh_ptx_poll(&rings.heads->epoch);
+}
+
 /*
  * n positions that are free to write, not across the ring's end. Lanes that come together and ask for equally many
- * share one addition. What is asked of the GPU's memory is asked for at once.
+ * share one addition. What is asked of the GPU's memory is asked for at once. SENDS: and all that is to happen before
+ * the record's pieces are stored: its epoch is read, and each lane releases. (After a wait, for epochs held over a call
+ * take a register of all that it calls.)
  */
-static WSH_DEV uint64_t wsh_dev_ring_reserve(const struct wsh_dev_rings &rings, uint32_t n)
+template <bool SENDS>
+static WSH_DEV uint64_t wsh_dev_ring_places(const struct wsh_dev_rings &rings, uint32_t n, uint32_t *epoch)
 {
     struct wsh_ring_head *head = &rings.heads->ring[rings.mine];
     uint32_t freed = wsh_ptx_poll(&head->freed);
     uint64_t at;
 
+    if (SENDS)
+        *epoch = wsh_dev_ring_epoch(rings);
 #pragma unroll 1
     for (;;) {
-        at = wsh_ptx_add_together(&head->head, n);
+        at = wsh_ptx_add_together<SENDS>(&head->head, n);
         if (!(at & WSH_RING_KNOWN))
             wsh_dev_ring_make_known(rings);
         at &= ~WSH_RING_KNOWN;
-        if (!wsh_dev_ring_has_room(at + n, freed))
+        if (!wsh_dev_ring_has_room(at + n, freed)) {
             wsh_dev_ring_wait_for_room(rings, at + n);
+            if (SENDS)
+                *epoch = wsh_dev_ring_epoch(rings);
+        }
         if (at % WSH_RING_PIECES + n <= WSH_RING_PIECES)
             return at;
         wsh_dev_ring_pad(&rings.ring[rings.mine], at, n);
     }
+}
+
+/* For a record with payload, or with a place for it. */
+static WSH_DEV uint64_t wsh_dev_ring_reserve(const struct wsh_dev_rings &rings, uint32_t n)
+{
+    return wsh_dev_ring_places<false>(rings, n, nullptr);
 }
 
 static WSH_DEV unsigned char *wsh_dev_ring_payload(const struct wsh_dev_rings &rings, uint64_t at)
@@ -166,18 +211,37 @@ static WSH_DEV void wsh_dev_ring_store_word(struct wsh_ring *ring, uint64_t at, 
 }
 
 /* The pieces of a record, after its payload was released, in this order or any other. `words`: further pieces. */
-static WSH_DEV void wsh_dev_ring_post(const struct wsh_dev_rings &rings, uint64_t at, const struct wsh_dev_ask &ask,
-                                      unsigned words)
+static WSH_DEV void wsh_dev_ring_pieces(const struct wsh_dev_rings &rings, uint64_t at, uint32_t epoch,
+                                        const struct wsh_dev_ask &ask, unsigned words)
 {
     struct wsh_ring *ring = &rings.ring[rings.mine];
-    uint64_t epoch = wsh_ptx_poll(&rings.heads->epoch) & WSH_RING_LOW(WSH_RING_EPOCH_BITS);
+    uint64_t low = epoch & WSH_RING_LOW(WSH_RING_EPOCH_BITS);
 
     if (words > 1)
-        wsh_dev_ring_store_word(ring, at + 2, ask.compare, 0);
+        wsh_dev_ring_store_word(ring, at + 2, ask.compare, ask.third);
     if (words > 0)
         wsh_dev_ring_store_word(ring, at + 1, ask.value, ask.second);
     wsh_dev_ring_store(ring, at, ask.first_a | ask.sym,
-                       epoch << WSH_RING_EPOCH_AT | (uint64_t)(uint32_t)ask.pe << WSH_RING_PE_AT | ask.len);
+                       low << WSH_RING_EPOCH_AT | (uint64_t)(uint32_t)ask.pe << WSH_RING_PE_AT | ask.len);
+}
+
+/* A record whose payload has been stored, and the release of it. */
+static WSH_DEV void wsh_dev_ring_post(const struct wsh_dev_rings &rings, uint64_t at, const struct wsh_dev_ask &ask,
+                                      unsigned words)
+{
+    wsh_ptx_release();
+    wsh_dev_ring_pieces(rings, at, wsh_dev_ring_epoch(rings), ask, words);
+}
+
+/* A record without payload, and the release of all that it stands for. Returns its position. */
+static WSH_DEV uint64_t wsh_dev_ring_send(const struct wsh_dev_rings &rings, const struct wsh_dev_ask &ask,
+                                          unsigned words)
+{
+    uint32_t epoch;
+    uint64_t at = wsh_dev_ring_places<true>(rings, words + 1, &epoch);
+
+    wsh_dev_ring_pieces(rings, at, epoch, ask, words);
+    return at;
 }
 
 static WSH_DEV struct wsh_ptx_pair *wsh_dev_ring_answer(const struct wsh_dev_rings &rings, uint64_t at)
@@ -252,10 +316,7 @@ static WSH_DEV void wsh_dev_rings_wait_started(const struct wsh_dev_rings &rings
 /* Out of line, so that a quiet holds few registers. Returns what `done` will reach. */
 inline WSH_DEV_CALL uint64_t wsh_dev_ring_ask_quiet(const struct wsh_dev_rings &rings)
 {
-    uint64_t at = wsh_dev_ring_reserve(rings, 1);
-
-    wsh_dev_ring_post(rings, at, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0);
-    return at + 1;
+    return wsh_dev_ring_send(rings, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0) + 1;
 }
 
 /* Asks every consumer that has not completed its part of `heads`, then waits for all of them. */

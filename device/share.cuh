@@ -56,7 +56,7 @@ static WSH_DEV void wsh_dev_put_share(const char *what, void *dest, const void *
     to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
     if (!to) {
         if (blockIdx.x == 0)
-            wsh_dev_put_any<S>(what, dest, source, len, pe, nullptr);
+            wsh_dev_put_any<S, true>(what, dest, source, len, pe, nullptr);
         return;
     }
     wsh_dev_check_local(what, source, len);
@@ -74,7 +74,7 @@ static WSH_DEV void wsh_dev_get_share(const char *what, void *dest, const void *
     from = wsh_dev_reach_or_ask(what, source, len, pe, false);
     if (!from) {
         if (blockIdx.x == 0)
-            wsh_dev_get_any<S>(what, dest, source, len, pe);
+            wsh_dev_get_any<S, true>(what, dest, source, len, pe);
         return;
     }
     wsh_dev_check_local(what, dest, len);

@@ -24,15 +24,17 @@ static WSH_DEV void wsh_dev_signal_release(uint64_t at, uint64_t value, int op)
 }
 
 /* Behind a barrier; the last one makes the signal one of the operations that any lane's later quiet completes. */
-template <int S>
+template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const void *source, size_t len,
                                          uint64_t *sym, uint64_t value, int op, int pe)
 {
     struct wsh_dev_signal signal = {sym, value, op, 0};
 
     signal.at = wsh_dev_signal_reach(what, signal, pe);
+    if (signal.at && len && !wsh_dev_reach_or_ask(what, dest, len, pe, false))
+        signal.at = 0; /* the data go by the proxy, and so must what comes behind them */
     if (len)
-        wsh_dev_put_any<S>(what, dest, source, len, pe, &signal);
+        wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, &signal);
     else if (!signal.at && wsh_dev_lane<S>() == 0)
         wsh_dev_signal_ask(signal, pe);
     if (signal.at && wsh_dev_lane<S>() == 0)
@@ -41,7 +43,7 @@ WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const voi
 }
 
 /* One unit is lane 0's own store, which its release covers without a barrier. */
-template <int S>
+template <int S, bool WAITS = true>
 static WSH_DEV void wsh_dev_put_signal(const char *what, void *dest, const void *source, size_t len, uint64_t *sym,
                                        uint64_t value, int op, int pe)
 {
@@ -53,7 +55,7 @@ static WSH_DEV void wsh_dev_put_signal(const char *what, void *dest, const void 
     if (fast)
         unit = wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len);
     if (!unit) {
-        wsh_dev_put_signal_any<S>(what, dest, source, len, sym, value, op, pe);
+        wsh_dev_put_signal_any<S, WAITS>(what, dest, source, len, sym, value, op, pe);
         return;
     }
     if (len > unit)

@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 10
+#define WSH_DEVICE_ABI 11
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -71,7 +71,8 @@ struct wsh_device_seg {
 #define WSH_DEVICE_RANGES 64
 struct wsh_device_range {
     struct wsh_device_seg seg;
-    uint64_t on_gpu; /* 1: device memory, so that atomics are the GPU's; 0: host memory */
+    uint32_t on_gpu; /* 1: device memory, so that atomics are the GPU's; 0: host memory */
+    uint32_t refers; /* 1: puts and gets may name it by reference */
 };
 
 struct wsh_device_ranges {
@@ -226,7 +227,13 @@ struct wsh_device {
     uint64_t ring_heads; /* address of struct wsh_ring_heads in device memory */
     uint64_t inbox;      /* address of struct wsh_inbox (pinned); 0 = there is none */
     uint64_t look_mask;  /* a wait that pulls looks there after so many polls and one more: 2^n - 1 */
-    uint64_t reserved[2];
+
+    /*
+     * Transfers by reference (refer.cuh): bit i = the host's transports read and write this PE's segment i; the fewest
+     * bytes of nonblocking gets, of nonblocking puts, of blocking ones, of puts with a signal. 0: none.
+     */
+    uint16_t ref_segs, ref_get_from;
+    uint32_t ref_from, ref_waits_from, ref_signal_from;
 };
 
 /*

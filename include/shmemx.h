@@ -72,6 +72,13 @@ int shmemx_module_init(void *module);
  */
 void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads);
 
+/*
+ * Count what the proxy has moved for kernels. Local. *moved: bytes of puts, gets and atomics that it has started since
+ * the GPU was attached. *copied: those of them that went through the rings, in host memory, since their source or
+ * destination here is no memory that the transports use themselves, or they were short. Zeros where there is no proxy.
+ */
+void shmemx_proxy_bytes(uint64_t *moved, uint64_t *copied);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,16 +6,17 @@
 
 struct figure {
     struct dev_row row;
-    double us, waits;
+    double us;
+    struct inter_counted counted;
 };
 
 static struct figure figures[DEV_MAX_ROWS];
 static int n_figures;
 
-void inter_claims_keep(const struct dev_row *row, double us, double waits)
+void inter_claims_keep(const struct dev_row *row, double us, const struct inter_counted *counted)
 {
     if (n_figures < DEV_MAX_ROWS)
-        figures[n_figures++] = (struct figure){*row, us, waits};
+        figures[n_figures++] = (struct figure){*row, us, *counted};
 }
 
 /* NULL: it was not wanted. */
@@ -65,7 +66,7 @@ static void print_order(FILE *to, const struct figure *f)
 
     fprintf(to, "# %-26s %7zu %8dx%-4d %10.1f %9.3f %8.3f %10.4f %10s\n", inter_kinds[row->kind].name,
             row->size, row->blocks, row->threads, f->us, INTER_BATCH / f->us,
-            (double)row->size * INTER_BATCH / f->us / 1e3, f->waits,
+            (double)row->size * INTER_BATCH / f->us / 1e3, f->counted.waits,
             ratio(text, sizeof text, f, beside(f, INTER_ORDER_NONE)));
 }
 
@@ -115,8 +116,8 @@ static void print_put(FILE *to, const struct figure *blocking)
 
     if (!nbi)
         return;
-    if (blocking->waits >= 0)
-        snprintf(waits, sizeof waits, "%.3f/%.3f", blocking->waits, nbi->waits);
+    if (blocking->counted.waits >= 0)
+        snprintf(waits, sizeof waits, "%.3f/%.3f", blocking->counted.waits, nbi->counted.waits);
     fprintf(to, "# %-8s %-8s %8zu %6.0f %11.3f %11.3f %9.3f %9.3f %10s %12s\n", dev_scope_names[row->scope],
             memory(blocking), row->size, puts, blocking->us / puts, us / puts,
             (double)row->size * puts / blocking->us / 1e3, (double)row->size * puts / us / 1e3,
@@ -130,6 +131,34 @@ static void print_puts(FILE *to)
     for (int i = 0; i < n_figures; i++)
         if (inter_what(&figures[i].row) == INTER_PUT_BLOCKING)
             print_put(to, &figures[i]);
+}
+
+/* The first row of posts of this kind. */
+static const struct figure *post_figure(enum inter_what what)
+{
+    for (int i = 0; i < n_figures; i++)
+        if (inter_what(&figures[i].row) == what)
+            return &figures[i];
+    return NULL;
+}
+
+static void print_post(FILE *to, const struct figure *f)
+{
+    const struct dev_row *row = &f->row;
+    char text[32];
+
+    fprintf(to, "# %-26s %-7s %8zu %9.3f %11.0f %11.0f %10s\n", inter_kinds[row->kind].name,
+            dev_scope_names[row->scope], row->size, f->us, f->counted.moved, f->counted.copied,
+            ratio(text, sizeof text, f, post_figure(INTER_POST_BARE)));
+}
+
+static void print_posts(FILE *to)
+{
+    fprintf(to, "#\n# %-26s %-7s %8s %9s %11s %11s %10s\n", "posting a put", "scope", "bytes", "us", "moved",
+            "copied", "time/bare");
+    for (int i = 0; i < n_figures; i++)
+        if (inter_group(&figures[i].row) == INTER_POSTS)
+            print_post(to, &figures[i]);
 }
 
 /* Ways of an alltoall, in the order of the table's columns. */
@@ -268,6 +297,8 @@ void inter_claims_print(FILE *to)
         print_orders(to);
     if (any(INTER_PUTS))
         print_puts(to);
+    if (any(INTER_POSTS))
+        print_posts(to);
     if (any(INTER_ALLTOALLS))
         print_alltoalls(to);
     if (any(INTER_WAITS) || any(INTER_LOADS))

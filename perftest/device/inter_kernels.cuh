@@ -18,6 +18,7 @@ extern "C" {
 
 /* Words from one answer of a receiver to the next; of all signals of a memory. */
 #define INTER_ACK_WORDS 16
+#define INTER_PINNED (64 * 48)
 #define INTER_FLAG_WORDS (2 * INTER_BATCH + 2 * INTER_ACK_WORDS)
 
 struct inter_args {
@@ -27,6 +28,8 @@ struct inter_args {
     uint64_t *ack;   /* likewise, INTER_ACK_WORDS a half */
     char *load;      /* of this GPU */
     unsigned *wrong; /* of this GPU: bytes that were not right */
+    uint64_t *posted;  /* of this GPU: ns that lanes have posted for */
+    ulonglong2 *pinned; /* of the host: INTER_PINNED bytes */
     size_t half, len, window;
     long n;         /* iterations */
     uint64_t first; /* those before */
@@ -176,6 +179,56 @@ template <int S, bool BLOCKING> __global__ void __launch_bounds__(INTER_THREADS)
         }
         if (!BLOCKING)
             perf_quiet<S>();
+    }
+}
+
+static __device__ uint64_t inter_clock()
+{
+    uint64_t ns;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+    return ns;
+}
+
+/* What any record costs at least. */
+static __device__ void inter_post_bare(const struct inter_args &a, size_t k)
+{
+    ulonglong2 *to = a.pinned + k * 3;
+
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+    for (int i = 0; i < 3; i++)
+        asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(to + i), "l"(k), "l"(a.first) : "memory");
+}
+
+template <int S, int WHAT> static __device__ void inter_post_one(const struct inter_args &a, size_t k)
+{
+    char *dest = a.dest + k * a.len, *source = a.source + k * a.len;
+
+    if (WHAT == INTER_POST_BARE)
+        inter_post_bare(a, k);
+    else if (WHAT == INTER_POST_SIGNAL)
+        perf_putmem_signal_nbi<S>(dest, source, a.len, a.flag + k, 1, PERF_SIGNAL_SET, a.peer);
+    else
+        perf_putmem_nbi<S>(dest, source, a.len, a.peer);
+}
+
+/* One thread or warp, or each lane of a warp, posts windows. Only posting is timed, by the lane that began it last. */
+template <int S, int WHAT> __global__ void __launch_bounds__(32) inter_post(struct inter_args a)
+{
+    constexpr bool lanes = WHAT == INTER_POST_LANES;
+
+    inter_fill(a, WHAT == INTER_POST_BARE ? 0 : a.window * a.len, a.first + (uint64_t)a.n);
+#pragma unroll 1
+    for (long i = 0; i < a.n; i++) {
+        uint64_t began = inter_clock();
+
+#pragma unroll 1
+        for (size_t k = lanes ? threadIdx.x : 0; k < a.window; k += lanes ? 32 : 1)
+            inter_post_one<S, WHAT>(a, k);
+        __syncwarp();
+        if (threadIdx.x == 0)
+            *a.posted += inter_clock() - began;
+        perf_quiet<S>();
     }
 }
 

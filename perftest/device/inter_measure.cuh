@@ -24,6 +24,8 @@ struct inter {
     uint64_t *flag[2];
     char *load;
     unsigned *wrong;
+    uint64_t *posted;
+    ulonglong2 *pinned;
     size_t half, room; /* bytes: half of dest; of source */
     uint64_t iterations; /* of the row so far */
     cudaEvent_t begin, end;
@@ -35,7 +37,11 @@ static struct inter_args inter_arguments(const struct inter *p, const struct dev
     bool in_host = inter_in_host(row);
 
     a.dest = p->dest[in_host];
-    a.source = p->source[in_host && row->scope == DEV_HOST];
+    a.source = p->source[in_host && (row->scope == DEV_HOST || inter_group(row) == INTER_POSTS)];
+    if (inter_what(row) == INTER_POST_COPIED)
+        a.source = p->load;
+    a.posted = p->posted;
+    a.pinned = p->pinned;
     a.flag = p->flag[in_host];
     a.ack = a.flag + 2 * INTER_BATCH;
     a.load = p->load;
@@ -75,6 +81,16 @@ static void inter_prepare(struct inter *p, const struct dev_row *row)
     dev_sync();
 }
 
+/* us that the lanes of the last kernel have posted, for each put of a window; 0 for a PE without a part. */
+static double inter_posted(const struct inter *p, const struct dev_row *row)
+{
+    uint64_t ns = 0;
+
+    if (p->job.me == 0)
+        dev_cuda(cudaMemcpy(&ns, p->posted, sizeof ns, cudaMemcpyDeviceToHost), "copy from the GPU");
+    return (double)ns * 1e-3 / (double)inter_window(row->size);
+}
+
 /* us of the kernel. */
 static double inter_kernel_run(struct inter *p, const struct dev_row *row, inter_kernel *kernel,
                                const struct inter_args &a)
@@ -82,6 +98,7 @@ static double inter_kernel_run(struct inter *p, const struct dev_row *row, inter
     const char *name = inter_kinds[row->kind].name;
     float ms = 0;
 
+    dev_cuda(cudaMemset(p->posted, 0, sizeof *p->posted), "cudaMemset");
     dev_cuda(cudaEventRecord(p->begin), "cudaEventRecord");
     kernel<<<row->blocks, row->threads>>>(a);
     dev_cuda(cudaGetLastError(), name);
@@ -120,7 +137,7 @@ static double inter_check(struct inter *p, const struct dev_row *row, inter_kern
     dev_sync();
     if (group == INTER_ALLTOALLS)
         inter_compare_alltoall<<<1, INTER_THREADS>>>(a, number);
-    if (group == INTER_PUTS && a.me == a.npes - 1)
+    if ((group == INTER_PUTS || group == INTER_POSTS) && inter_what(row) != INTER_POST_BARE && a.me == a.npes - 1)
         inter_compare_window<<<1, INTER_THREADS>>>(a, number);
     dev_sync();
     return us;
@@ -162,13 +179,23 @@ static long inter_plan(struct inter *p, const struct dev_row *row, inter_kernel 
     return n;
 }
 
-/* How often kernels of this PE and its proxy threads have waited for another PE so far. */
-static double inter_waits()
+/* What kernels of this PE and its proxy threads have done so far. */
+static struct inter_counted inter_count()
 {
-    uint64_t kernels, threads;
+    uint64_t kernels, threads, moved, copied;
 
     shmemx_proxy_waits(&kernels, &threads);
-    return (double)(kernels + threads);
+    shmemx_proxy_bytes(&moved, &copied);
+    return inter_counted{(double)(kernels + threads), (double)moved, (double)copied};
+}
+
+/* Of each of so many puts since then. */
+static struct inter_counted inter_count_since(const struct inter_counted &before, double puts)
+{
+    struct inter_counted now = inter_count();
+
+    return inter_counted{(now.waits - before.waits) / puts, (now.moved - before.moved) / puts,
+                         (now.copied - before.copied) / puts};
 }
 
 static double inter_wrong(const struct inter *p)
@@ -188,21 +215,26 @@ static bool inter_all_right(const struct inter *p, const double *gathered, int i
     return right;
 }
 
-/* Measures the row. PE 0's to report: `result`, and the waits of its kernels per put, below 0: none are counted. */
+/* Measures the row. PE 0's to report: `result`, and what was counted. */
 static void inter_measure(struct inter *p, const struct dev_row *row, inter_kernel *kernel,
-                          const struct dev_options *o, double *gathered, struct dev_result *result, double *waits)
+                          const struct dev_options *o, double *gathered, struct dev_result *result,
+                          struct inter_counted *counted)
 {
-    double figures[DEV_FIGURES], before, puts = (double)inter_puts(row, p->job.npes);
+    struct inter_counted before;
+    double figures[DEV_FIGURES], puts = (double)inter_puts(row, p->job.npes);
     long n, samples;
 
     inter_prepare(p, row);
     n = inter_plan(p, row, kernel, o, gathered, &samples);
     for (long i = 0; i < o->perf.warmup; i++)
         inter_launch(p, row, kernel, n, false);
-    before = inter_waits();
-    for (long i = 0; i < samples; i++)
+    before = inter_count();
+    for (long i = 0; i < samples; i++) {
         figures[i] = inter_launch(p, row, kernel, n, false) / (double)n;
-    *waits = kernel && puts > 0 ? (inter_waits() - before) / (double)(samples * n) / puts : -1;
+        if (inter_group(row) == INTER_POSTS)
+            figures[i] = inter_posted(p, row) / (double)n;
+    }
+    *counted = kernel && puts > 0 ? inter_count_since(before, (double)(samples * n) * puts) : inter_counted{-1, -1, -1};
     for (int i = 1; i < INTER_CHECKS; i++)
         inter_check(p, row, kernel);
     figures[samples] = inter_wrong(p);

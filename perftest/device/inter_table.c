@@ -17,6 +17,13 @@ const struct dev_kind inter_kinds[INTER_KINDS] = {
     KIND(INTER_ORDER_QUIET_EACH, "order_quiet_each", DEV_US, INTER_ORDERS, 0, "1024 times put_nbi, quiet, signal"),
     KIND(INTER_PUT_BLOCKING, "put_blocking", DEV_US, INTER_PUTS, 0, "a window of puts, each with a quiet"),
     KIND(INTER_PUT_NBI, "put_nbi", DEV_US, INTER_PUTS, 0, "the same window, with one quiet"),
+    KIND(INTER_POST, "post", DEV_US, INTER_POSTS, 0, "time of the lanes that post a put_nbi, a put; without the quiet"),
+    KIND(INTER_POST_LANES, "post_lanes", DEV_US, INTER_POSTS, 0, "the same, each lane of a warp its own put"),
+    KIND(INTER_POST_SIGNAL, "post_put_signal", DEV_US, INTER_POSTS, 0, "the same of a put_signal_nbi"),
+    KIND(INTER_POST_COPIED, "post_copied", DEV_US, INTER_POSTS, 0,
+         "the same of a put_nbi whose source is not symmetric, so that it is copied"),
+    KIND(INTER_POST_BARE, "post_bare", DEV_US, INTER_POSTS, 0,
+         "the limit: a release and 48 bytes stored to pinned memory, a put"),
     KIND(INTER_ALLTOALL, "alltoall", DEV_US, INTER_ALLTOALLS, DEV_SLOWEST, "the collective, bytes per peer"),
     KIND(INTER_ALLTOALL_PUT, "alltoall_put", DEV_US, INTER_ALLTOALLS, DEV_SLOWEST,
          "put and quiet to each PE in turn, then signals"),
@@ -36,6 +43,7 @@ const struct dev_kind inter_kinds[INTER_KINDS] = {
     {INTER_KIND(what, 0), scope, sizes, grids}, {INTER_KIND(what, 1), scope, sizes, grids}
 #define TOKENS "256,7408"
 #define LENGTHS "8,1k,8k,64k,1M"
+#define POSTED "8,512,7k,64k,1M,4M"
 #define PER_PEER "8,64,512,4k,32k,256k,1M"
 
 static const struct dev_shape shapes[] = {
@@ -51,6 +59,13 @@ static const struct dev_shape shapes[] = {
     EACH_MEMORY(INTER_PUT_NBI, DEV_BLOCK, LENGTHS, "1x256"),
     EACH_MEMORY(INTER_PUT_BLOCKING, DEV_HOST, LENGTHS, "0x0"),
     EACH_MEMORY(INTER_PUT_NBI, DEV_HOST, LENGTHS, "0x0"),
+    EACH_MEMORY(INTER_POST, DEV_THREAD, POSTED, "1x1"),
+    EACH_MEMORY(INTER_POST, DEV_WARP, POSTED, "1x32"),
+    EACH_MEMORY(INTER_POST_LANES, DEV_THREAD, POSTED, "1x32"),
+    EACH_MEMORY(INTER_POST_SIGNAL, DEV_THREAD, POSTED, "1x1"),
+    EACH_MEMORY(INTER_POST_COPIED, DEV_THREAD, POSTED, "1x1"),
+    EACH_MEMORY(INTER_POST_COPIED, DEV_WARP, POSTED, "1x32"),
+    {INTER_KIND(INTER_POST_BARE, 0), DEV_THREAD, "8", "1x1"},
     EACH_MEMORY(INTER_ALLTOALL_PUT, DEV_BLOCK, PER_PEER, "1x256"),
     EACH_MEMORY(INTER_ALLTOALL_PUT_SIGNAL, DEV_BLOCK, PER_PEER, "1x256"),
     EACH_MEMORY(INTER_ALLTOALL, DEV_HOST, PER_PEER, "0x0"),
@@ -74,7 +89,8 @@ size_t inter_puts(const struct dev_row *row, int npes)
 {
     switch (inter_group(row)) {
     case INTER_ORDERS: return INTER_BATCH;
-    case INTER_PUTS: return inter_window(row->size);
+    case INTER_PUTS:
+    case INTER_POSTS: return inter_window(row->size);
     case INTER_ALLTOALLS: return (size_t)npes - 1;
     default: return 0;
     }
@@ -86,6 +102,8 @@ static bool possible(const struct dev_row *row, int pes)
     (void)pes;
     if (inter_group(row) == INTER_LOADS)
         return row->threads >= 64 && row->threads <= 512 && row->size >= 4096;
+    if (inter_group(row) == INTER_POSTS)
+        return row->threads == (row->scope == DEV_THREAD && inter_what(row) != INTER_POST_LANES ? 1 : 32);
     return row->threads <= 512 && (inter_group(row) != INTER_ORDERS || row->size <= INTER_ORDER_LEN);
 }
 

@@ -19,6 +19,11 @@ static inter_kernel *const inter_kernels[][DEV_SCOPES] = {
     INTER_BY_WARP(INTER_ORDER_QUIET_EACH),
     {inter_push<DEV_THREAD, true>, NULL, inter_push<DEV_BLOCK, true>},   /* INTER_PUT_BLOCKING */
     {inter_push<DEV_THREAD, false>, NULL, inter_push<DEV_BLOCK, false>}, /* INTER_PUT_NBI */
+    {inter_post<DEV_THREAD, INTER_POST>, inter_post<DEV_WARP, INTER_POST>, NULL},
+    INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_LANES>)),
+    INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_SIGNAL>)),
+    {inter_post<DEV_THREAD, INTER_POST_COPIED>, inter_post<DEV_WARP, INTER_POST_COPIED>, NULL},
+    INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_BARE>)),
     {NULL, NULL, NULL},                                                  /* INTER_ALLTOALL */
     INTER_BY_BLOCK(inter_alltoall<false>),                               /* INTER_ALLTOALL_PUT */
     INTER_BY_BLOCK(inter_alltoall<true>),                                /* INTER_ALLTOALL_PUT_SIGNAL */
@@ -35,7 +40,8 @@ static size_t inter_span(const struct dev_row *row, int npes)
 {
     switch (inter_group(row)) {
     case INTER_ORDERS: return INTER_BATCH * row->size;
-    case INTER_PUTS: return inter_window(row->size) * row->size;
+    case INTER_PUTS:
+    case INTER_POSTS: return inter_window(row->size) * row->size;
     case INTER_ALLTOALLS: return (size_t)npes * row->size;
     default: return 8;
     }
@@ -58,6 +64,8 @@ static bool inter_allocate_memory(struct inter *p, size_t load)
     dev_cuda(cudaMalloc(&p->load, load), "cudaMalloc");
     dev_cuda(cudaMemset(p->load, 1, load), "cudaMemset");
     dev_cuda(cudaMalloc(&p->wrong, sizeof *p->wrong), "cudaMalloc");
+    dev_cuda(cudaMalloc(&p->posted, sizeof *p->posted), "cudaMalloc");
+    dev_cuda(cudaHostAlloc(&p->pinned, INTER_PINNED, cudaHostAllocMapped), "cudaHostAlloc");
     dev_cuda(cudaEventCreate(&p->begin), "cudaEventCreate");
     dev_cuda(cudaEventCreate(&p->end), "cudaEventCreate");
     return true;
@@ -73,6 +81,7 @@ static int inter_allocate(struct inter *p, const struct dev_row *rows, int n)
 
         p->half = span > p->half ? span : p->half;
         load = rows[i].size > load && inter_group(&rows[i]) == INTER_LOADS ? rows[i].size : load;
+        load = span > load && inter_group(&rows[i]) == INTER_POSTS ? span : load;
     }
     p->room = p->half;
     if (inter_allocate_memory(p, load))
@@ -98,6 +107,8 @@ static void inter_free(struct inter *p)
     cudaEventDestroy(p->end);
     cudaFree(p->load);
     cudaFree(p->wrong);
+    cudaFree(p->posted);
+    cudaFreeHost(p->pinned);
 }
 
 /* A figure that only PEs of one machine share, whatever host they think they are on; 0: it cannot be known. */
@@ -153,10 +164,10 @@ static int inter_main(const struct dev_row *rows, int n, const struct dev_option
         dev_report_open(&report, o, "warpshmem", perf_transport(p.dest[0], p.peer), hosts, p.job.npes))
         perf_fail();
     auto measure = [&](const struct dev_row *row, struct dev_result *result) {
-        double waits;
+        struct inter_counted counted;
 
-        inter_measure(&p, row, inter_kernels[inter_what(row)][row->scope], o, gathered, result, &waits);
-        inter_claims_keep(row, result->us.p50, waits);
+        inter_measure(&p, row, inter_kernels[inter_what(row)][row->scope], o, gathered, result, &counted);
+        inter_claims_keep(row, result->us.p50, &counted);
         return true;
     };
     right = dev_run(&p.job, rows, n, DEV_SECONDS, &report, measure);

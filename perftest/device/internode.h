@@ -17,6 +17,11 @@ enum inter_what {
     INTER_ORDER_QUIET_EACH,
     INTER_PUT_BLOCKING,
     INTER_PUT_NBI,
+    INTER_POST,
+    INTER_POST_LANES,
+    INTER_POST_SIGNAL,
+    INTER_POST_COPIED,
+    INTER_POST_BARE,
     INTER_ALLTOALL,
     INTER_ALLTOALL_PUT,
     INTER_ALLTOALL_PUT_SIGNAL,
@@ -45,6 +50,7 @@ static inline bool inter_in_host(const struct dev_row *row)
 enum inter_group {
     INTER_ORDERS,    /* PE 0 sends, the last PE waits; PE 0's time */
     INTER_PUTS,      /* PE 0 alone sends */
+    INTER_POSTS,     /* the same; the time that posting one put takes its lanes, without the quiet */
     INTER_ALLTOALLS, /* all PEs; the slowest one's time */
     INTER_WAITS,     /* PE 0 and the last PE in turn; PE 0's time */
     INTER_LOADS      /* PE 0 by itself */
@@ -60,14 +66,20 @@ static inline enum inter_group inter_group(const struct dev_row *row)
 /* Puts of an iteration of INTER_ORDERS; bytes of one of them at most. */
 enum { INTER_BATCH = 1024, INTER_ORDER_LEN = 16384 };
 
-/* Puts of one iteration of INTER_PUTS, one after another, of `len` bytes each: 64, or fewer that make up 4 MiB. */
+/* Puts of one iteration of INTER_PUTS and INTER_POSTS, of `len` bytes each: 64, or fewer that make up 4 MiB. */
 size_t inter_window(size_t len);
 
 /* Puts that PE 0 makes in one iteration of the row; 0: it is not about puts. */
 size_t inter_puts(const struct dev_row *row, int npes);
 
-/* Of a row: us an iteration; waits for a completion at another PE per put, below 0 where nobody counts them. */
-void inter_claims_keep(const struct dev_row *row, double us, double waits);
+/* What was counted at PE 0, a put; below 0 where nobody counts. */
+struct inter_counted {
+    double waits;         /* for a completion at another PE */
+    double moved, copied; /* bytes, by the proxy; of them through its rings in host memory */
+};
+
+/* Of a row: us an iteration, or a put, and what was counted. */
+void inter_claims_keep(const struct dev_row *row, double us, const struct inter_counted *counted);
 /* The claims, from all rows that were kept: what compares with what, as lines that begin with #. */
 void inter_claims_print(FILE *to);
 

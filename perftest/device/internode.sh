@@ -36,7 +36,7 @@ if [ ! -e /dev/nvidiactl ]; then
 fi
 SHMEM_LIBFABRIC_PROVIDER=tcp SHMEM_DEVICE_SYMMETRIC_SIZE=64M
 export SHMEM_LIBFABRIC_PROVIDER SHMEM_DEVICE_SYMMETRIC_SIZE
-rows='order_*.256.1x32,put_*.8.*,put_*.65536.*,alltoall*.512.*,wait_until*,poll_fetch*,load_*.65536.*'
+rows='order_*.256.1x32,post*.65536.*,post_bare,put_*.8.*,put_*.65536.*,alltoall*.512.*,wait_until*,poll_fetch*,load_*.65536.*'
 run_job 300 "$oshrun" -n 2 --nodes-emulated 2 "$internode" --rows "$rows" -k 2 -n 3 --csv "$tap_dir/csv" \
     --json "$tap_dir/json"
 tap_check "rows between two emulated hosts: exit status 0" test "$status" = 0
@@ -49,6 +49,8 @@ tap_check "the lines say that the hosts are emulated" \
     grep -q '^# internode: .* between emulated hosts: shows protocol' "$out"
 tap_check "the claims follow" sh -c "grep -q '^# a fence per put against one per batch ' '$out' &&
     grep -q '^# put_signal_nbi in a kernel .* against the host.s alltoall' '$out'"
+tap_check "posts to and from host memory go by reference, others are copied" sh -c \
+    "grep -q '^# post_hostmem  *thread  *65536 .* 65536  *0 ' '$out' && grep -q '^# post_copied_hostmem .* 65536  *65536 ' '$out'"
 tap_check "fences wait for nobody" sh -c "grep -q '^# order_fence_each  *256 .* 0[.]0000 ' '$out'"
 run_job 120 "$oshrun" -n 2 --nodes-emulated 2 "$internode" --rows wait_until --table -k 50 -n 3
 tap_check "a boxed table" grep -q '| latency (us)' "$out"

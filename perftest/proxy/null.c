@@ -16,6 +16,7 @@ enum { FLYING_MAX = 4096, CHECK_EVERY = 1000 };
 /* Operations are complete at the second look: then their source may be reused. */
 struct null_ctx {
     struct wsh_tctx tctx;
+    const char *heap; /* of this PE */
     uint64_t issued, seen, retired;
     struct null_figures figures;
     uint64_t word; /* of atomics */
@@ -46,12 +47,18 @@ static struct null_ctx *null_of(struct wsh_tctx *tctx)
     return (struct null_ctx *)tctx;
 }
 
+/* What is put by reference comes from the heap, from the place where it goes to: the bytes themselves are a NIC's. */
 static void op_check(struct null_ctx *null, const struct wsh_rmem *rmem, size_t off, const void *src,
                      size_t len)
 {
     const uint64_t *word = src;
     bool wrong = len > rmem->len || off > rmem->len - len;
 
+    if (wrong || (size_t)((const char *)src - null->heap) < rmem->len) {
+        null->figures.checked++;
+        null->figures.wrong += wrong || (const char *)src != null->heap + off;
+        return;
+    }
     for (size_t i = 0; i < len / 8 && !wrong; i++)
         wrong = word[i] != queue_value((uint64_t)rmem->pe, off, i);
     null->figures.checked++;
@@ -68,7 +75,8 @@ static int null_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
     if (null->issued % CHECK_EVERY == 0)
         op_check(null, rmem, off, src, len);
     null->owed[null->issued++ % FLYING_MAX] = done;
-    done->left++;
+    if (done)
+        done->left++;
     return 0;
 }
 
@@ -92,8 +100,12 @@ static size_t null_pending(struct wsh_tctx *tctx, int pe)
     struct null_ctx *null = null_of(tctx);
 
     (void)pe;
-    for (; null->retired != null->seen; null->retired++)
-        __atomic_fetch_sub(&null->owed[null->retired % FLYING_MAX]->left, 1, __ATOMIC_RELEASE);
+    for (; null->retired != null->seen; null->retired++) {
+        struct wsh_done *done = null->owed[null->retired % FLYING_MAX];
+
+        if (done)
+            __atomic_fetch_sub(&done->left, 1, __ATOMIC_RELEASE);
+    }
     null->seen = null->issued;
     return null->issued - null->retired;
 }
@@ -131,6 +143,7 @@ static bool open_thread(struct null_thread *thread, struct null_job *null, const
                         unsigned i)
 {
     thread->job = null;
+    thread->null.heap = null->job.heap.seg[WSH_SEG_HEAP].base;
     thread->null.tctx.tp = &null->tp;
     thread->ctx = (struct wsh_ctx){.job = &null->job,
                                    .n_pes = null->job.n_pes,

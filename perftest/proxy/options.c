@@ -12,11 +12,13 @@ static const char head[] =
     "what it is given, after it has compared the bytes of one put in 1000.\n"
     "Usage: queue [options]\n"
     "Rows:\n"
-    "  drain  ns of a proxy thread for a record that waits in its ring (nobody pushes meanwhile)\n"
-    "  put    puts a second, pushed and taken at the same time\n"
-    "  flag   round trip of a word between producer and CPU, without a ring: the limit of ack\n"
-    "  ack    round trip of a fetching addition through the proxy\n"
-    "  quiet  what a quiet costs after so many puts\n";
+    "  drain        ns of a proxy thread for a record that waits in its ring (nobody pushes meanwhile)\n"
+    "  drain_refer  the same for puts by reference, which carry an address instead of the payload\n"
+    "  put          puts a second, pushed and taken at the same time\n"
+    "  refer        the same of puts by reference\n"
+    "  flag         round trip of a word between producer and CPU, without a ring: the limit of ack\n"
+    "  ack          round trip of a fetching addition through the proxy\n"
+    "  quiet        what a quiet costs after so many puts\n";
 
 #define AT(field) offsetof(struct queue_options, field)
 static const struct perf_option own[] = {{0, "threads", "LIST", PERF_NUMBERS, AT(threads), .least = 1,
@@ -63,7 +65,7 @@ static const struct perf_defaults defaults = {.list = "8,256,4096",
 
 static int options_check(const struct queue_options *o, char *error)
 {
-    static const char *const rows[] = {"drain", "put", "flag", "ack", "quiet", NULL};
+    static const char *const rows[] = {"drain", "drain_refer", "put", "refer", "flag", "ack", "quiet", NULL};
 
     for (int i = 0; i < o->common.nsizes; i++)
         if (o->common.sizes[i] > WSH_RING_PART) {

@@ -37,9 +37,19 @@ static WSH_DEV void queue_put(const struct queue_place &place, const struct queu
     uint64_t at = wsh_dev_ring_reserve(rings, chunks ? chunks : 1);
 
     queue_fill(wsh_dev_ring_payload(rings, at), pe, off, work.len);
-    wsh_ptx_release();
     wsh_dev_ring_post(rings, at,
                       wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT), work.heap + off, 0, 0, 0, work.len, (int)pe}, 0);
+}
+
+/* From where it goes to. */
+static WSH_DEV void queue_refer(const struct queue_place &place, const struct queue_work &work, uint32_t producer,
+                                uint32_t i)
+{
+    uint32_t pe = (producer + i) % work.n_pes;
+    uint64_t at = work.heap + (((uint64_t)producer * QUEUE_SLOTS + i % QUEUE_SLOTS) * work.len & (work.heap_len - 1));
+
+    wsh_dev_ring_send(queue_rings(place, work, producer, pe),
+                      wsh_dev_ask_by_reference(false, at, (const void *)at, work.len, (int)pe, false), 1);
 }
 
 /* The word of an addition lies behind what is put. */
@@ -50,9 +60,8 @@ static WSH_DEV void queue_ack(const struct queue_place &place, const struct queu
     unsigned words;
     struct wsh_dev_ask ask =
         wsh_dev_ask_of_amo(WSH_DEV_AMO_ADD, true, work.heap + work.heap_len, 1, 0, 8, (int)pe, &words);
-    uint64_t at = wsh_dev_ring_reserve(rings, words + 1);
+    uint64_t at = wsh_dev_ring_send(rings, ask, words);
 
-    wsh_dev_ring_post(rings, at, ask, words);
     wsh_dev_ring_await(rings, at);
     wsh_dev_ring_take(rings, at);
 }
@@ -84,6 +93,7 @@ static WSH_DEV uint64_t queue_work(const struct queue_place &place, const struct
     for (uint32_t i = 0; i < work.each; i++)
         switch (work.what) {
         case QUEUE_PUT: queue_put(place, work, producer, i); break;
+        case QUEUE_REFER: queue_refer(place, work, producer, i); break;
         case QUEUE_ACK: queue_ack(place, work, producer); break;
         case QUEUE_QUIET: quiet += queue_quiet(place, work, producer); break;
         default: queue_flag_trip(place.flag, i + 1);

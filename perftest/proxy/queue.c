@@ -86,7 +86,7 @@ static void print_row(struct perf_report *r, const struct perf_row *row)
     const struct bench *b = row->own;
     struct null_figures figures = null_figures(b->null);
 
-    fprintf(r->table, "%-6s %7u %9u %6u %11u %12.1f %12.1f ns ", row->op, b->threads, b->work.producers,
+    fprintf(r->table, "%-11s %7u %9u %6u %11u %12.1f %12.1f ns ", row->op, b->threads, b->work.producers,
             b->work.len, b->work.outstanding, row->us.p50 * 1e3, row->us.min * 1e3);
     if (b->rates)
         fprintf(r->table, " %8.2f M/s, %8.2f a thread", 1 / row->us.p50, 1 / row->us.p50 / b->threads);
@@ -188,18 +188,19 @@ static void row_measure(struct bench *b, const char *row, double (*once)(struct 
     report_row(b, row, samples);
 }
 
-/* As many as fit into the rings of one thread, a producer for each ring. */
-static void drain_rows(void)
+/* As many as fit into the rings of one thread, beside the padding at a ring's end; a producer for each ring. */
+static void drain_rows(const char *row, enum queue_what what)
 {
-    for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, "drain"); s++) {
-        uint32_t len = (uint32_t)opts.common.sizes[s], chunks = (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
+    for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, row); s++) {
+        uint32_t len = (uint32_t)opts.common.sizes[s],
+                 places = what == QUEUE_REFER ? 2 : (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
         struct bench b;
 
         if (!bench_open(&b, 1))
             return;
-        b.work = work_of(&b, QUEUE_PUT, opts.rings, WSH_RING_PIECES / chunks, len);
+        b.work = work_of(&b, what, opts.rings, (WSH_RING_PIECES - places + 1) / places, len);
         b.work.block = 1;
-        row_measure(&b, "drain", drain_once, true);
+        row_measure(&b, row, drain_once, true);
         bench_close(&b);
     }
 }
@@ -214,16 +215,16 @@ static void running(struct bench *b, const char *row, double (*once)(struct benc
     null_stop(b->null);
 }
 
-static void put_rows(unsigned threads, uint32_t producers)
+static void put_rows(const char *row, enum queue_what what, unsigned threads, uint32_t producers)
 {
-    for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, "put"); s++) {
+    for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, row); s++) {
         struct bench b;
 
         if (!bench_open(&b, threads))
             return;
-        b.work = work_of(&b, QUEUE_PUT, producers, (uint32_t)opts.common.batch / producers,
+        b.work = work_of(&b, what, producers, (uint32_t)opts.common.batch / producers,
                          (uint32_t)opts.common.sizes[s]);
-        running(&b, "put", put_once, true);
+        running(&b, row, put_once, true);
         bench_close(&b);
     }
 }
@@ -266,11 +267,13 @@ static void quiet_rows(unsigned threads)
 
 static void all_rows(void)
 {
-    drain_rows();
+    drain_rows("drain", QUEUE_PUT);
+    drain_rows("drain_refer", QUEUE_REFER);
     flag_row();
     for (int t = 0; t < opts.threads.n; t++) {
         for (int p = 0; p < opts.producers.n; p++) {
-            put_rows(opts.threads.value[t], opts.producers.value[p]);
+            put_rows("put", QUEUE_PUT, opts.threads.value[t], opts.producers.value[p]);
+            put_rows("refer", QUEUE_REFER, opts.threads.value[t], opts.producers.value[p]);
             ack_row(opts.threads.value[t], opts.producers.value[p]);
         }
         quiet_rows(opts.threads.value[t]);
@@ -281,10 +284,10 @@ static int rows_count(void)
 {
     int sizes = opts.common.nsizes, each = queue_options_want(&opts, "ack");
 
-    each += queue_options_want(&opts, "put") ? sizes : 0;
+    each += (queue_options_want(&opts, "put") + queue_options_want(&opts, "refer")) * sizes;
     each = each * opts.producers.n + (queue_options_want(&opts, "quiet") ? opts.outstanding.n : 0);
     return each * opts.threads.n + queue_options_want(&opts, "flag") +
-           (queue_options_want(&opts, "drain") ? sizes : 0);
+           (queue_options_want(&opts, "drain") + queue_options_want(&opts, "drain_refer")) * sizes;
 }
 
 static int report_open(const char *producers)
@@ -305,7 +308,7 @@ static int report_open(const char *producers)
     if (report.table)
         fprintf(report.table,
                 "# queue: producers are %s; %ld rings a proxy thread, %ld producers a ring\n"
-                "#row   threads producers  bytes outstanding  median ns/op       min\n",
+                "#row        threads producers  bytes outstanding  median ns/op       min\n",
                 producers, opts.rings, opts.block);
     return 0;
 }

@@ -109,6 +109,12 @@ void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads)
     wsh_proxy_waits(&wsh_job, kernels, threads);
 }
 
+void shmemx_proxy_bytes(uint64_t *moved, uint64_t *copied)
+{
+    wsh_api_ready("shmemx_proxy_bytes");
+    wsh_proxy_bytes(&wsh_job, moved, copied);
+}
+
 int wsh_device_spans_hosts(void *team)
 {
     const struct wsh_team *members = wsh_api_team("a collective on a stream", team);

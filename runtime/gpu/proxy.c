@@ -153,9 +153,45 @@ void wsh_proxy_close(struct wsh_job *job)
     free(proxy);
 }
 
+/*
+ * Bytes from which posting the address is cheaper for a kernel than copying the payload, and, of a blocking transfer,
+ * than copying it and going on. A nonblocking get that is copied waits for its data.
+ */
+enum { REF_FROM = 512, REF_GET_FROM = 1, REF_WAITS_FROM = 32 << 10 };
+
+bool wsh_proxy_refers(const struct wsh_job *job, int seg)
+{
+    return seg < WSH_SEG_DEVICE || job->routes.local[seg] == WSH_LOCAL_REGISTERED;
+}
+
+/* Shorter ones may be joined with the signal to one message, by the host's CPU, which reads no device memory. */
+static uint32_t joined_max(const struct wsh_job *job)
+{
+    size_t most = REF_FROM;
+
+    for (unsigned tp = 0; tp < job->device.first_tp; tp++)
+        if (job->limits[tp].copy_max >= most)
+            most = job->limits[tp].copy_max + 1;
+    return (uint32_t)most;
+}
+
+static void view_references(const struct wsh_job *job, struct wsh_device *device)
+{
+    device->ref_segs = 0;
+    for (int seg = 0; seg < WSH_DEVICE_SEGS; seg++)
+        if (wsh_proxy_refers(job, seg))
+            device->ref_segs |= (uint16_t)(1u << seg);
+    device->ref_from = REF_FROM;
+    device->ref_get_from = REF_GET_FROM;
+    device->ref_waits_from = REF_WAITS_FROM;
+    device->ref_signal_from = joined_max(job);
+}
+
 void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)
 {
     const struct wsh_proxy *proxy = job->device.proxy;
+
+    view_references(job, device);
 
     device->n_rings = proxy ? (uint16_t)proxy->n_rings : 0;
     device->rings_each = proxy ? (uint16_t)proxy->each : 0;
@@ -171,6 +207,17 @@ void wsh_proxy_waits(const struct wsh_job *job, uint64_t *kernels, uint64_t *thr
     for (unsigned i = 0; proxy && i < proxy->n_threads; i++) {
         *kernels += __atomic_load_n(&proxy->thread[i].consumer->stats.waits, __ATOMIC_RELAXED);
         *threads += __atomic_load_n(&proxy->thread[i].ctx.drains, __ATOMIC_RELAXED);
+    }
+}
+
+void wsh_proxy_bytes(const struct wsh_job *job, uint64_t *moved, uint64_t *copied)
+{
+    const struct wsh_proxy *proxy = job->device.proxy;
+
+    *moved = *copied = 0;
+    for (unsigned i = 0; proxy && i < proxy->n_threads; i++) {
+        *moved += __atomic_load_n(&proxy->thread[i].consumer->stats.bytes, __ATOMIC_RELAXED);
+        *copied += __atomic_load_n(&proxy->thread[i].consumer->stats.copied, __ATOMIC_RELAXED);
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef WSH_PROXY_H
 #define WSH_PROXY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct wsh_device;
@@ -18,8 +19,11 @@ struct wsh_job;
 int wsh_proxy_open(struct wsh_job *job);
 void wsh_proxy_close(struct wsh_job *job);
 
-/* What units get to know about the rings. */
+/* What units get to know about the rings, and about transfers by reference. */
 void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device);
+
+/* Whether kernels may give the proxy addresses in segment `seg` of this PE: its transports read and write it. */
+bool wsh_proxy_refers(const struct wsh_job *job, int seg);
 
 /*
  * Everything that kernels of this PE had asked for before the call (visible to the CPU, as after their end) is complete
@@ -29,6 +33,9 @@ int wsh_proxy_quiet(struct wsh_job *job);
 
 /* How often kernels, and proxy threads, have waited for something to be complete at its target. By any thread. */
 void wsh_proxy_waits(const struct wsh_job *job, uint64_t *kernels, uint64_t *threads);
+
+/* Bytes that kernels have had moved, and those of them that went through the rings. By any thread. */
+void wsh_proxy_bytes(const struct wsh_job *job, uint64_t *moved, uint64_t *copied);
 
 /* Ends the job, with one line, if a proxy thread has ended or does not run. By any thread, now and then. */
 void wsh_proxy_watch(void);

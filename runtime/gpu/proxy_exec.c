@@ -7,6 +7,8 @@
 
 #include "runtime/amo.h"
 #include "base/log.h"
+#include "runtime/gpu/proxy.h"
+#include "runtime/gpu/proxy_record.h"
 #include "runtime/job.h"
 #include "runtime/op.h"
 #include "runtime/rma.h"
@@ -83,8 +85,10 @@ static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const s
 {
     switch (ask->kind) {
     case WSH_RING_PUT:
+    case WSH_RING_PUT_REF:
     case WSH_RING_PUT_WORD: return wsh_put_start(ctx, to, ask->payload, ask->len, done);
     case WSH_RING_GET:
+    case WSH_RING_GET_REF:
     case WSH_RING_GET_WORD: return wsh_get_start(ctx, to, ask->payload, ask->len, done);
     case WSH_RING_AMO: return start_amo(ctx, to, ask, done);
     case WSH_RING_IPUT:
@@ -93,21 +97,39 @@ static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const s
     }
 }
 
-/* The payload is host memory. */
+/* A record may have been damaged, and a NIC be sent anywhere. 0 or a logged error. */
+static int check_local(const struct wsh_job *job, const struct wsh_ring_ask *ask)
+{
+    size_t off;
+    int seg = wsh_heap_find(&job->heap, ask->payload, ask->len, &off);
+
+    if (seg >= 0 && wsh_proxy_refers(job, seg))
+        return 0;
+    wsh_error(
+        "device code puts or gets by reference %zu bytes at %p, in no memory that the proxy may use; keep a "
+        "buffer registered until what uses it is complete, and look for kernels that write out of bounds",
+        ask->len, ask->payload);
+    return -EINVAL;
+}
+
+/* The payload in a record is host memory. */
 static int ask_target(struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, struct wsh_target *to)
 {
-    void *sym = address_of(ask->sym);
+    void *sym = address_of(ask->sym), *local = wsh_record_is_ref(ask->kind) ? ask->payload : NULL;
 
     return ask->kind == WSH_RING_AMO ? wsh_op_target(ctx, sym, ask_extent(ask), ask->pe, to)
-                                     : wsh_op_target_with(ctx, sym, ask_extent(ask), ask->pe, NULL, to);
+                                     : wsh_op_target_with(ctx, sym, ask_extent(ask), ask->pe, local, to);
 }
 
 static int ask_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
 {
     struct wsh_ctx *ctx = arg;
     struct wsh_target to;
-    int rc = ask_target(ctx, ask, &to);
+    int rc = wsh_record_is_ref(ask->kind) ? check_local(ctx->job, ask) : 0;
 
+    if (rc)
+        return rc;
+    rc = ask_target(ctx, ask, &to);
     if (!rc)
         rc = start_there(ctx, &to, ask, done);
     return rc && rc != -EAGAIN ? log_why(ctx, ask, rc) : rc;

@@ -29,13 +29,22 @@ static inline bool wsh_record_piece(const struct wsh_ring *ring, uint64_t at, st
     return !((piece->a | piece->b) & WSH_RING_PARITY);
 }
 
+/* Its data are not in the ring. */
+static inline bool wsh_record_is_ref(enum wsh_ring_kind kind)
+{
+    return kind == WSH_RING_PUT_REF || kind == WSH_RING_SIGNAL_REF || kind == WSH_RING_GET_REF;
+}
+
 static inline unsigned wsh_record_pieces(enum wsh_ring_kind kind, enum wsh_amo_op op)
 {
     switch (kind) {
     case WSH_RING_SIGNAL:
     case WSH_RING_PUT_WORD:
     case WSH_RING_IPUT:
+    case WSH_RING_PUT_REF:
+    case WSH_RING_GET_REF:
     case WSH_RING_IGET: return 2;
+    case WSH_RING_SIGNAL_REF: return 3;
     case WSH_RING_AMO: return op == WSH_AMO_CSWAP ? 3 : 2;
     default: return 1;
     }
@@ -47,6 +56,8 @@ static inline unsigned wsh_record_positions(enum wsh_ring_kind kind, unsigned pi
 
     if (kind == WSH_RING_PAD)
         return (unsigned)len;
+    if (wsh_record_is_ref(kind))
+        return pieces;
     return chunks > pieces ? chunks : pieces;
 }
 
@@ -80,6 +91,15 @@ static inline uint64_t wsh_record_value(const struct wsh_ring_piece *piece)
     return piece->b | (piece->a & WSH_RING_VALUE_TOP) << 1;
 }
 
+/* The second piece of a record by reference. */
+static inline void wsh_record_refer(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
+{
+    uint64_t top = piece->a >> WSH_RING_LEN_TOP_AT & WSH_RING_LOW(WSH_RING_LEN_TOP_BITS);
+
+    ask->len |= top << WSH_RING_LEN_BITS;
+    ask->payload = (void *)(uintptr_t)(piece->a & WSH_RING_ADDRESS);
+}
+
 /* The record at `at`, whole, and its epoch; false: not all of it is there. */
 static inline bool wsh_record_see(struct wsh_ring *ring, uint64_t at, struct wsh_ring_ask *ask,
                                   uint32_t *epoch)
@@ -90,18 +110,24 @@ static inline bool wsh_record_see(struct wsh_ring *ring, uint64_t at, struct wsh
         return false;
     wsh_record_decode(&piece, ask);
     *epoch = (uint32_t)(piece.b >> WSH_RING_EPOCH_AT);
+    ask->payload = ring->payload + at % WSH_RING_PIECES * WSH_RING_CHUNK;
     if (ask->pieces > 1) {
         if (!wsh_record_piece(ring, at + 1, &piece))
             return false;
         ask->value = wsh_record_value(&piece);
         ask->second = piece.a & WSH_RING_ADDRESS;
+        if (wsh_record_is_ref(ask->kind))
+            wsh_record_refer(&piece, ask);
     }
     if (ask->pieces > 2) {
         if (!wsh_record_piece(ring, at + 2, &piece))
             return false;
         ask->compare = wsh_record_value(&piece);
+        if (wsh_record_is_ref(ask->kind)) {
+            ask->second = piece.a & WSH_RING_ADDRESS;
+            ask->value = ask->compare;
+        }
     }
-    ask->payload = ring->payload + at % WSH_RING_PIECES * WSH_RING_CHUNK;
     return true;
 }
 
@@ -132,7 +158,8 @@ static inline bool wsh_record_is_sound(const struct wsh_ring_ask *ask, uint64_t 
     return ask->kind >= WSH_RING_PAD && ask->kind < WSH_RING_KINDS && ask->op < WSH_AMO_OPS &&
            ask->positions && at % WSH_RING_PIECES + ask->positions <= WSH_RING_PIECES &&
            (!strided || wsh_record_strides_are_sound(ask)) &&
-           (ask->kind != WSH_RING_GET_WORD || ask->len <= sizeof(uint64_t));
+           (ask->kind != WSH_RING_GET_WORD || ask->len <= sizeof(uint64_t)) &&
+           (!wsh_record_is_ref(ask->kind) || (ask->len && ask->len <= WSH_RING_REF_MAX));
 }
 
 #endif

@@ -83,6 +83,12 @@ void wsh_consumer_hold(struct wsh_consumer *consumer)
     }
 }
 
+/* Of a nonblocking transfer by reference only a quiet asks when it has ended. */
+static bool is_awaited(const struct wsh_ring_ask *ask)
+{
+    return ask->answer || !wsh_record_is_ref(ask->kind);
+}
+
 /* `done` starts at 0: an operation that could not be started is started anew, a strided one continues behind *taken. */
 static int record_start(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring,
                         struct wsh_ring_ask *ask)
@@ -102,8 +108,7 @@ static int record_start(struct wsh_consumer *consumer, struct wsh_consumer_ring 
         memcpy(ask->payload, &ask->value, sizeof ask->value);
     if (ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_AMO)
         ask->payload = &ring->word[index];
-    consumer->stats.bytes += ask->len;
-    return consumer->ops->start(consumer->arg, ask, &place->done);
+    return consumer->ops->start(consumer->arg, ask, is_awaited(ask) ? &place->done : NULL);
 }
 
 /* Release: partner is the acquire of whoever reads the payload. */
@@ -134,12 +139,21 @@ static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_a
 }
 
 /* Relaxed: a figure for reports, by any thread. */
-static void note_wait(struct wsh_consumer *consumer, const struct wsh_ring_ask *ask)
+static void count(uint64_t *figure, uint64_t n)
 {
-    uint64_t *waits = &consumer->stats.waits;
+    __atomic_store_n(figure, *figure + n, __ATOMIC_RELAXED);
+}
+
+static void note_taken(struct wsh_consumer_stats *stats, const struct wsh_ring_ask *ask)
+{
+    bool moves = ask->kind != WSH_RING_PAD && ask->kind != WSH_RING_QUIET;
 
     if (ask->answer || ask->kind == WSH_RING_QUIET)
-        __atomic_store_n(waits, *waits + 1, __ATOMIC_RELAXED);
+        count(&stats->waits, 1);
+    if (moves)
+        count(&stats->bytes, ask->len);
+    if (moves && !wsh_record_is_ref(ask->kind))
+        count(&stats->copied, ask->len);
 }
 
 /* The places up to `end` are free, as a sound producer has waited for. */
@@ -175,7 +189,7 @@ static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring
         return rc == -EAGAIN ? 0 : rc;
     }
     consumer->stats.records++;
-    note_wait(consumer, &ask);
+    note_taken(&consumer->stats, &ask);
     note_started(ring, &ask, at);
     return 1;
 }

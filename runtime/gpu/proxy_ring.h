@@ -18,15 +18,16 @@ struct wsh_ring_ask {
     int pe;
     size_t len;
     uint64_t sym, value, second, compare;
-    void *payload; /* source of puts, where results go: of the record, or of its place for a word */
+    void *payload; /* source of puts, where results go: in the ring, or by reference */
     size_t *taken; /* of a strided record: elements started so far, counted up by whoever starts them */
 };
 
 /*
  * The executor of records. start: PUT, SIGNAL, PUT_WORD (the value lies in the payload), GET, GET_WORD, AMO, IPUT,
- * IGET; 0, -EAGAIN (it will be tried again; a strided one goes on behind *taken) or a final, logged error; `done`
- * reaches 0 when the payload may be used again (puts) or holds the result. fence: orders what was started before what
- * will be; -EAGAIN as above. pending: started and not complete.
+ * IGET, PUT_REF, SIGNAL_REF, GET_REF (`done` is NULL where these are nonblocking); 0, -EAGAIN (it will be tried again;
+ * a strided one goes on behind *taken) or a final, logged error; `done` reaches 0 when the payload may be used again
+ * (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN as above. pending: started
+ * and not complete.
  */
 struct wsh_consumer_ops {
     int (*start)(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done);
@@ -56,9 +57,11 @@ struct wsh_consumer_ring {
 };
 
 struct wsh_consumer_stats {
-    uint64_t records, bytes, fences, quiets, refused; /* refused: not started, tried again or failed */
-    uint64_t waits;                                   /* of device code: its quiets, and what is answered */
-    uint64_t depth;                                   /* the most positions taken and not freed */
+    uint64_t records;
+    uint64_t bytes, copied;           /* copied: those that went through the ring */
+    uint64_t fences, quiets, refused; /* refused: not started, tried again or failed */
+    uint64_t waits;                   /* of device code: its quiets, and what is answered */
+    uint64_t depth;                   /* the most positions taken and not freed */
 };
 
 struct wsh_consumer {

@@ -116,6 +116,7 @@ static void fill_ranges(struct wsh_view *view)
     for (int i = 0; i < BUFFERS; i++) {
         ranges->row[i].seg = seg_of(view, WSH_SEG_BUFFER + i);
         ranges->row[i].on_gpu = 1;
+        ranges->row[i].refers = wsh_proxy_refers(view->job, WSH_SEG_BUFFER + i);
         if (ranges->row[i].seg.len)
             ranges->n = ranges->n > (uint64_t)i ? ranges->n : (uint64_t)i + 1;
     }

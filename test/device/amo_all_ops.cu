@@ -2,7 +2,7 @@
 /*
  * Every atomic of device code, of every type, fetching, silent and nonblocking, returns the old value and leaves the
  * new one, on every PE's words.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
  * timeout: 300
  */
 #include "test/device/dev.cuh"

@@ -3,7 +3,7 @@
  * One word in device memory is incremented, and added to by signals, at once by kernels of all PEs (their own GPU's,
  * NVLink peers' and, by the proxy, those of other hosts) and by the host API of all PEs: no increment is lost. The same
  * with a lock word, by compare and swap.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
  * timeout: 300
  */
 #include "test/device/dev.cuh"

@@ -57,7 +57,7 @@ template <class T> static inline void wsh_ptx_or(T *word, T bits)
     __atomic_fetch_or(word, bits, __ATOMIC_ACQ_REL);
 }
 
-static inline uint64_t wsh_ptx_add_together(uint64_t *word, uint32_t n)
+template <bool RELEASES> static inline uint64_t wsh_ptx_add_together(uint64_t *word, uint32_t n)
 {
     return __atomic_fetch_add(word, n, __ATOMIC_ACQ_REL);
 }

@@ -119,7 +119,7 @@ void *dev_share(size_t len)
 
 bool dev_has_far(void)
 {
-    return mp_path_is("gpumixed") || mp_path_is("gpumixedefa");
+    return mp_path_is("gpumixed") || mp_path_is("gpumixedefa") || mp_path_is("gpuhmemefa");
 }
 
 bool dev_wait(void)

@@ -2,7 +2,7 @@
 /*
  * Strided puts and gets of kernels, at each scope and element size, move exactly the elements they name: in device
  * memory of this host; in the host heap, over the proxy where the PE is on another host.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
  * timeout: 300
  */
 #include "test/device/dev.cuh"

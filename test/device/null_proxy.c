@@ -55,6 +55,15 @@ static unsigned writer_of(const struct wsh_ring_ask *ask)
     return (unsigned)(ask->sym >> 32) % NULL_PROXY_WRITERS;
 }
 
+/* A put by reference: what a signal brings is made from sym, as the bytes are; only a nonblocking one has no `done`. */
+static bool reference_is_right(const struct wsh_ring_ask *ask, const struct wsh_done *done)
+{
+    bool signal = ask->kind == WSH_RING_SIGNAL_REF;
+
+    return ask->answer == (done != NULL) &&
+           (!signal || (ask->value == ~ask->sym && ask->second == (ask->sym & WSH_RING_ADDRESS)));
+}
+
 /* Puts of one writer must come in its order, since they are in one ring. */
 static void check_put(struct null_thread *thread, const struct wsh_ring_ask *ask)
 {
@@ -76,7 +85,8 @@ static struct flying *fly(struct null_thread *thread, const struct wsh_ring_ask 
     struct flying *flying = &thread->flying[thread->n_flying++];
 
     *flying = (struct flying){done, *ask, (unsigned)rand_r(&thread->seed) % LOOKS_MAX};
-    __atomic_fetch_add(&done->left, 1, __ATOMIC_RELAXED);
+    if (done)
+        __atomic_fetch_add(&done->left, 1, __ATOMIC_RELAXED);
     return flying;
 }
 
@@ -101,25 +111,37 @@ static void check_rest(struct null_thread *thread, const struct wsh_ring_ask *as
     *ask->taken = n;
 }
 
+static bool is_reference(const struct wsh_ring_ask *ask)
+{
+    return ask->kind == WSH_RING_PUT_REF || ask->kind == WSH_RING_SIGNAL_REF;
+}
+
+static bool is_put(const struct wsh_ring_ask *ask)
+{
+    return ask->kind == WSH_RING_PUT || ask->kind == WSH_RING_SIGNAL || ask->kind == WSH_RING_IPUT ||
+           is_reference(ask);
+}
+
 static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
 {
     struct null_thread *thread = arg;
     struct null_proxy *proxy = thread->proxy;
     struct flying *flying;
-    bool is_put = ask->kind == WSH_RING_PUT || ask->kind == WSH_RING_SIGNAL || ask->kind == WSH_RING_IPUT;
     int blocked = __atomic_load_n(&proxy->blocked, __ATOMIC_RELAXED);
 
     if (thread->n_flying == FLYING_MAX || rand_r(&thread->seed) % 50 == 0 ||
-        (is_put && (int)writer_of(ask) == blocked))
+        (is_put(ask) && (int)writer_of(ask) == blocked))
         return -EAGAIN;
     if (is_strided(ask) && !*ask->taken && ask->len >> ask->op > 1)
         return start_half(thread, ask, done);
     if (is_strided(ask))
         check_rest(thread, ask);
-    if (is_put)
+    if (is_put(ask))
         check_put(thread, ask);
+    if (is_reference(ask) && !reference_is_right(ask, done))
+        thread->wrong++;
     flying = fly(thread, ask, done);
-    if (is_put && (int)writer_of(ask) == proxy->slow)
+    if (is_put(ask) && (int)writer_of(ask) == proxy->slow)
         flying->looks = NULL_PROXY_SLOW;
     return 0;
 }
@@ -133,19 +155,24 @@ static uint64_t apply(struct null_proxy *proxy, const struct wsh_ring_ask *ask)
     return ask->kind == WSH_RING_AMO ? wsh_amo_apply64(word, ask->op, ask->value, ask->compare) : 0;
 }
 
-static void land(struct null_proxy *proxy, struct flying *flying)
+/* The source of a put by reference must hold its bytes until now. */
+static void land(struct null_thread *thread, struct flying *flying)
 {
+    struct null_proxy *proxy = thread->proxy;
     const struct wsh_ring_ask *ask = &flying->ask;
     uint64_t old = apply(proxy, ask);
 
+    if (is_reference(ask) && !bytes_are_right(ask))
+        thread->wrong++;
     if (ask->kind == WSH_RING_GET || ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_IGET)
         for (size_t i = 0; i < ask->len; i++)
             ((unsigned char *)ask->payload)[i] = null_proxy_byte(ask->sym, i);
-    else if (ask->answer)
+    else if (ask->answer && !is_reference(ask))
         memcpy(ask->payload, &old, sizeof old);
     else if (ask->kind != WSH_RING_AMO && ask->kind != WSH_RING_PUT_WORD && ask->kind != WSH_RING_PAD)
         __atomic_fetch_add(&proxy->completed[writer_of(ask)], 1, __ATOMIC_RELEASE);
-    __atomic_fetch_sub(&flying->done->left, 1, __ATOMIC_RELEASE);
+    if (flying->done)
+        __atomic_fetch_sub(&flying->done->left, 1, __ATOMIC_RELEASE);
 }
 
 static size_t pending(void *arg)
@@ -160,7 +187,7 @@ static size_t pending(void *arg)
             i++;
             continue;
         }
-        land(thread->proxy, flying);
+        land(thread, flying);
         *flying = thread->flying[--thread->n_flying];
     }
     return thread->n_flying;

@@ -2,7 +2,7 @@
 /*
  * Kernels know their PE, the number of PEs, teams and contexts as the host does, and shmem_ptr gives addresses that
  * loads and stores reach; several PEs' memory, NULL for what is not symmetric and for PEs of other hosts.
- * paths: gpu:2,4 gpuipc:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2
+ * paths: gpu:2,4 gpuipc:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
  */
 #include "test/device/dev.cuh"
 

@@ -73,6 +73,41 @@ static void put(unsigned writer, uint32_t len, bool signal)
     pushed[writer].store(number, std::memory_order_release);
 }
 
+/* Sources of a writer's puts by reference, of random lengths up to 3 MB, one behind the other until a quiet. */
+struct pool {
+    std::vector<unsigned char> bytes = std::vector<unsigned char>(8 << 20);
+    size_t used = 0;
+};
+
+/* By reference. Blocking: the source is overwritten on return; else no byte of it before the next quiet. */
+static void refer(unsigned writer, struct pool *pool, uint32_t len, bool signal, bool waits)
+{
+    struct wsh_dev_rings rings = rings_of(writer);
+    uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1, sym = (uint64_t)writer << 32 | number, at;
+    struct wsh_dev_ask ask;
+    unsigned char *source;
+
+    if (pool->used + len > pool->bytes.size()) {
+        wsh_dev_rings_quiet(rings);
+        memset(pool->bytes.data(), 0, pool->bytes.size());
+        pool->used = 0;
+    }
+    source = pool->bytes.data() + pool->used;
+    pool->used += len;
+    for (uint32_t i = 0; i < len; i++)
+        source[i] = null_proxy_byte(sym, i);
+    ask = wsh_dev_ask_by_reference(false, sym, source, len, (int)writer, waits);
+    if (signal)
+        wsh_dev_ask_add_signal(&ask, WSH_DEV_AMO_ADD, sym, ~sym, false);
+    at = wsh_dev_ring_send(rings, ask, 1 + signal);
+    if (waits) {
+        wsh_dev_ring_await(rings, at);
+        wsh_dev_ring_take(rings, at);
+        memset(source, 0, len);
+    }
+    pushed[writer].store(number, std::memory_order_release);
+}
+
 /* At a stride: whole elements of 1 to 16 bytes, at least one. */
 static void iput(unsigned writer, uint32_t len)
 {
@@ -112,9 +147,8 @@ static uint64_t atomic(unsigned writer, unsigned word, enum wsh_dev_amo op, uint
     struct wsh_dev_rings rings = rings_to(writer, 0);
     unsigned words;
     struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, word, value, compare, 8, 0, &words);
-    uint64_t at = wsh_dev_ring_reserve(rings, positions(words, 0)), old = 0;
+    uint64_t at = wsh_dev_ring_send(rings, ask, words), old = 0;
 
-    wsh_dev_ring_post(rings, at, ask, words);
     if (fetch) {
         old = wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
@@ -147,6 +181,7 @@ static uint64_t turn(uint64_t writer)
 static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
 {
     unsigned seed = writer;
+    struct pool pool;
 
     for (unsigned i = 0; i < RECORDS; i++) {
         uint32_t len = (uint32_t)rand_r(&seed) % (WSH_RING_PART + 1);
@@ -155,6 +190,8 @@ static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
             len %= 2 * WSH_RING_CHUNK;
         if (i % 5 == 4)
             iput(writer, len);
+        else if (i % 5 == 2)
+            refer(writer, &pool, 1 + (i % 400 == 2 ? (3u << 20) - 1 : len), i % 3 == 0, i % 4 == 0);
         else
             put(writer, len, i % 3 == 0);
         if (i % 4 == 0)
@@ -168,6 +205,7 @@ static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
         if (i % 64 == 0)
             wsh_dev_rings_fence(rings_of(writer));
     }
+    wsh_dev_rings_quiet(rings_of(writer)); /* before the sources go */
     while (atomic(writer, 2, WSH_DEV_AMO_CSWAP, turn(writer + 1), turn(writer), true) != turn(writer))
         sched_yield();
 }

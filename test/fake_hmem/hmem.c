@@ -42,6 +42,31 @@ static bool asks(const char *word)
     return setting && !strcmp(setting, word);
 }
 
+/* Memory of a GPU that is there: what was registered as such. */
+static struct iovec gpu_memory[64];
+static unsigned n_gpu_memory;
+
+static void gpu_note(const struct iovec *iov)
+{
+    if (n_gpu_memory == sizeof gpu_memory / sizeof gpu_memory[0])
+        refuse("too many registrations of device memory", iov->iov_base);
+    gpu_memory[n_gpu_memory++] = *iov;
+}
+
+static bool gpu_holds(const void *addr)
+{
+    for (unsigned i = 0; i < n_gpu_memory; i++)
+        if ((size_t)((const char *)addr - (char *)gpu_memory[i].iov_base) < gpu_memory[i].iov_len)
+            return true;
+    return false;
+}
+
+/* Where the provider is to find device memory; NULL: it is the host's. A GPU that is there is the NIC's matter. */
+static char *alias(const void *addr)
+{
+    return asks("gpu") ? gpu_holds(addr) ? (char *)addr : NULL : fake_alias(addr);
+}
+
 /* Puts a table of ours in the place of the provider's; `at` is where an object keeps it. */
 #define TAKE(kind, at)          \
     do {                        \
@@ -72,7 +97,7 @@ static ssize_t rma(bool write, struct fid_ep *ep, const struct fi_msg_rma *msg, 
     struct fi_rma_iov remote = *msg->rma_iov;
     struct iovec iov = *msg->msg_iov;
     struct fi_msg_rma mine = *msg;
-    char *local = fake_alias(iov.iov_base), *there = fake_alias((void *)(uintptr_t)remote.addr);
+    char *local = alias(iov.iov_base), *there = alias((void *)(uintptr_t)remote.addr);
     ssize_t rc;
 
     if (local && flags & FI_INJECT)
@@ -104,7 +129,7 @@ static ssize_t my_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint6
 static ssize_t my_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t addr,
                        void *context)
 {
-    if (fake_alias(buf))
+    if (alias(buf))
         refuse("device memory is sent in a message", buf);
     return real.msg->send(ep, buf, len, desc, addr, context);
 }
@@ -112,7 +137,7 @@ static ssize_t my_send(struct fid_ep *ep, const void *buf, size_t len, void *des
 static int my_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset,
                   uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
 {
-    if (fake_alias(buf))
+    if (alias(buf))
         refuse("device memory is registered as if it were the host's", buf);
     return real.mr->reg(fid, buf, len, access, offset, key, flags, mr, context);
 }
@@ -150,9 +175,11 @@ static int my_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
         iov = *attr->mr_iov;
     else if (open_dmabuf(attr->mr_iov, flags, &iov))
         return -FI_EINVAL;
-    if (!fake_alias(iov.iov_base))
+    if (asks("gpu"))
+        gpu_note(&iov);
+    if (!alias(iov.iov_base))
         refuse("memory of the host is registered as a GPU's", iov.iov_base);
-    iov.iov_base = fake_alias(iov.iov_base);
+    iov.iov_base = alias(iov.iov_base);
     mine.mr_iov = &iov;
     mine.iface = FI_HMEM_SYSTEM;
     return real.mr->regattr(fid, &mine, flags & ~MR_DMABUF, mr);

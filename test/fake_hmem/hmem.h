@@ -4,7 +4,8 @@
  * FI_HMEM, and works on the addresses at which the GPU's threads see the memory. What a real one would refuse ends the
  * process with a line: device memory that is injected, not registered as such, or sent in a message. Settings:
  *   FAKE_HMEM        none = FI_HMEM is refused, cuda = it needs calls of CUDA, memory = registrations are refused,
- *                    dmabuf = as libfabric 1.20, and device memory is registered by descriptors only
+ *                    dmabuf = as libfabric 1.20, and device memory is registered by descriptors only,
+ *                    gpu = the memory is that of a GPU which is there, and the emulated EFA device copies it
  *   FAKE_HMEM_SAY    1 = says at the end how many writes and reads touched device memory
  */
 #ifndef WSH_TEST_FAKE_HMEM_H

@@ -4,7 +4,7 @@
  * damaged. An input is a script of what the GPU writes, and of how operations end. The rings are small, so that they
  * wrap.
  */
-#include "runtime/gpu/proxy_ring.h"
+#include "runtime/gpu/proxy_record.h"
 
 #include "test/fuzz/common/fuzz.h"
 
@@ -39,11 +39,15 @@ static bool is_of_ring(const struct script *s, const struct wsh_ring_ask *ask)
     return false;
 }
 
-/* The bytes of the ring, or an answer of 8 bytes, that the operation may touch. */
+/* The bytes of the ring, or an answer of 8 bytes, that the operation may touch; nothing of a source by reference. */
 static bool is_reading(const struct script *s, const struct wsh_ring_ask *ask)
 {
     bool word = ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_AMO;
 
+    if (wsh_record_is_ref(ask->kind)) {
+        FUZZ_CHECK(ask->len && ask->len <= WSH_RING_REF_MAX && (uint64_t)ask->payload <= WSH_RING_ADDRESS);
+        return false;
+    }
     FUZZ_CHECK(word || is_of_ring(s, ask));
     FUZZ_CHECK(ask->kind != WSH_RING_GET_WORD || ask->len <= 8);
     if (ask->kind == WSH_RING_GET || ask->kind == WSH_RING_IGET || word)
@@ -66,7 +70,9 @@ static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *don
     if (strided && *ask->taken < ask->len >> ask->op)
         *ask->taken += 1 + fuzz_below(&s->in, 4);
     s->flying[s->n_flying++] = (struct flying){done, reading ? ask->payload : NULL, ask->len};
-    done->left++;
+    FUZZ_CHECK(done || (wsh_record_is_ref(ask->kind) && !ask->answer));
+    if (done)
+        done->left++;
     return strided && *ask->taken < ask->len >> ask->op ? -EAGAIN : 0;
 }
 
@@ -88,8 +94,9 @@ static void one_end(struct script *s)
 
     if (flying->into)
         memset(flying->into, 0x77, flying->len);
-    FUZZ_CHECK(flying->done->left > 0);
-    flying->done->left--;
+    FUZZ_CHECK(!flying->done || flying->done->left > 0);
+    if (flying->done)
+        flying->done->left--;
     *flying = s->flying[--s->n_flying];
 }
 

@@ -2,8 +2,8 @@
 /*
  * What kernels ask of the proxy arrives at PEs of other hosts: CPU threads stand for lanes and push into the job's
  * rings by the code of device/ring_push.cuh; the proxy, its context and the transports are the real ones. Puts of
- * every size, with and without signal, words, gets and atomics; a fence orders across rings, a quiet completes, and
- * so does the barrier of the host. Odd PEs have two proxy threads. All of it in host memory, and in device memory.
+ * every size, with and without signal, by reference too, words, gets and atomics; a fence orders across rings, a quiet
+ * completes, and so does the barrier of the host. Odd PEs have two proxy threads. All of it in host memory, and in device memory.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2,4 fakehmem:2,4 fakehmemefa:2
  * timeout: 120
@@ -21,6 +21,7 @@ extern "C" {
 #undef _Noreturn
 
 #include <cstdlib>
+#include <cstring>
 #include <sched.h>
 #include <thread>
 #include <vector>
@@ -35,7 +36,7 @@ static struct wsh_ring_heads heads;
 
 /* In the host or the device heap: what lane l of another PE puts here, gets from here, adds to. */
 static bool on_gpu;
-static unsigned char *landing[LANES], *offered, *seen;
+static unsigned char *landing[LANES], *source[LANES], *offered, *seen;
 static uint64_t *words, *counter, *signals;
 
 static void *allocate(size_t len)
@@ -116,10 +117,7 @@ static void put(unsigned lane, unsigned char *dest, uint32_t len, unsigned round
 static void word(unsigned lane, uint64_t *sym, uint64_t value, int pe)
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
-    uint64_t at = wsh_dev_ring_reserve(rings, 2);
-
-    wsh_dev_ring_post(rings, at,
-                      wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT_WORD), (uint64_t)sym, value, 0, 0, 8, pe}, 1);
+    wsh_dev_ring_send(rings, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT_WORD), (uint64_t)sym, value, 0, 0, 8, pe}, 1);
 }
 
 static uint64_t atomic(unsigned lane, enum wsh_dev_amo op, uint64_t *sym, uint64_t value, uint64_t cond, bool fetch,
@@ -128,9 +126,8 @@ static uint64_t atomic(unsigned lane, enum wsh_dev_amo op, uint64_t *sym, uint64
     struct wsh_dev_rings rings = rings_of(lane, pe);
     unsigned words;
     struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, (uint64_t)sym, value, cond, 8, pe, &words);
-    uint64_t at = wsh_dev_ring_reserve(rings, words + 1), old = 0;
+    uint64_t at = wsh_dev_ring_send(rings, ask, words), old = 0;
 
-    wsh_dev_ring_post(rings, at, ask, words);
     if (fetch) {
         old = wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
@@ -185,6 +182,58 @@ static void puts_arrive(int to, int from)
             check_landing(l, len, round, from);
         shmem_barrier_all();
         round++;
+    }
+}
+
+/* Fills this PE's source with a pattern, or with what nobody may see. */
+static void source_fill(unsigned lane, uint32_t len, unsigned round, bool poison)
+{
+    for (uint32_t i = 0; i < len; i++)
+        seen[i] = poison ? 0xee : pattern(mp_me, lane, i, round);
+    shmem_putmem(source[lane], seen, len, mp_me);
+}
+
+static void put_reference(unsigned lane, uint32_t len, uint64_t *sig, bool waits, int pe)
+{
+    struct wsh_dev_rings rings = rings_of(lane, pe);
+    struct wsh_dev_ask ask =
+        wsh_dev_ask_by_reference(false, (uint64_t)landing[lane], source[lane], len, pe, waits);
+    uint64_t at;
+
+    if (sig)
+        wsh_dev_ask_add_signal(&ask, WSH_DEV_AMO_ADD, (uint64_t)sig, 1, false);
+    at = wsh_dev_ring_send(rings, ask, sig ? 2 : 1);
+    if (waits) {
+        wsh_dev_ring_await(rings, at);
+        wsh_dev_ring_take(rings, at);
+    }
+}
+
+/* The source is overwritten after a quiet, or when a blocking put has its answer. A signal is seen behind the data. */
+static void references_arrive(int to, int from)
+{
+    static const uint32_t lens[] = {512, 9000, WSH_RING_PART + 1, BYTES};
+    uint64_t sent = 0;
+
+    for (unsigned round = 0; round < 16; round++) {
+        uint32_t len = lens[round / 4];
+        bool waits = round % 2, signal = round / 2 % 2 && len >= view.ref_signal_from;
+
+        for (unsigned l = 0; l < LANES; l++)
+            source_fill(l, len, round, false);
+        for (unsigned l = 0; l < LANES; l++)
+            put_reference(l, len, signal ? &signals[1] : NULL, waits, to);
+        if (!waits)
+            wsh_dev_rings_quiet(rings_of(LANES, 0));
+        for (unsigned l = 0; l < LANES; l++)
+            source_fill(l, len, round, true);
+        if (signal)
+            await(&signals[1], sent += LANES);
+        else
+            shmem_barrier_all();
+        for (unsigned l = 0; l < LANES; l++)
+            check_landing(l, len, round, from);
+        shmem_barrier_all();
     }
 }
 
@@ -270,15 +319,30 @@ static void atomics_and_gets(int to)
     shmem_barrier_all();
 }
 
+/* NICs read device memory on this path. */
+static bool by_nics()
+{
+    const char *path = getenv("WSH_TEST_PATH");
+
+    return path && !strncmp(path, "fakehmem", 8);
+}
+
+static bool is_referable(bool gpu)
+{
+    return view.ref_segs >> (gpu ? WSH_DEVICE_SEG_DEVICE : WSH_DEVICE_SEG_HEAP) & 1;
+}
+
 static void run(bool gpu, int to)
 {
     on_gpu = gpu;
-    for (unsigned char *&memory : landing)
-        memory = (unsigned char *)allocate(BYTES);
+    for (unsigned l = 0; l < LANES; l++) {
+        landing[l] = (unsigned char *)allocate(BYTES);
+        source[l] = (unsigned char *)allocate(BYTES);
+    }
     offered = (unsigned char *)allocate(WSH_RING_PART);
     words = (uint64_t *)allocate(WORDS * 8);
     counter = (uint64_t *)allocate(8);
-    signals = (uint64_t *)allocate(8);
+    signals = (uint64_t *)allocate(16);
     for (uint32_t i = 0; i < WSH_RING_PART; i++)
         seen[i] = pattern(mp_me, 7, i, 0);
     shmem_putmem(offered, seen, WSH_RING_PART, mp_me);
@@ -286,6 +350,8 @@ static void run(bool gpu, int to)
     shmem_barrier_all();
     puts_arrive(to, to);
     signals_come_last(to, to);
+    if (mp_check(is_referable(gpu) == (!gpu || by_nics()), "referable segments: %x", view.ref_segs) && is_referable(gpu))
+        references_arrive(to, to);
     fences_order_across_rings(to, to);
     atomics_and_gets(to);
 }

@@ -3,7 +3,8 @@
  * Puts, gets and their strided forms as kernels make them reach the host heap of PEs of other hosts: the very code of
  * device/strided.cuh at each scope, CPU threads for lanes; the proxy, its context and the transports are the real ones.
  * Exactly the bytes named arrive, of every element size, of few and of more than a record holds; the source may be
- * overwritten on return; a put of few bytes leaves nothing in the ring that stops it.
+ * overwritten on return; a put of few bytes leaves nothing in the ring that stops it. From the host heap puts go by
+ * reference from some length on: the source is overwritten after the quiet of a nonblocking one, and on return of others.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 180
@@ -27,6 +28,7 @@ static struct wsh_ring_heads heads;
 
 /* In the host heap: what another PE puts here, and gets from here. */
 static unsigned char *landing, *offered;
+static unsigned char *outgoing; /* a source in the host heap */
 static uint64_t *sent;
 
 static unsigned char source[BYTES], target[BYTES], want[BYTES];
@@ -108,16 +110,77 @@ template <int S> static void contiguous(size_t len, unsigned round)
     uint64_t before = *sent;
 
     begin_round();
-    cpu_block_run(lanes[S], [=] { wsh_dev_put_any<S>("put", landing, source, len, to, with); });
+    cpu_block_run(lanes[S], [=] { wsh_dev_put_any<S, true>("put", landing, source, len, to, with); });
     memset(source, 0, BYTES);
     if (with)
         shmem_uint64_wait_until(sent, SHMEM_CMP_EQ, before + 1);
     else
         shmem_barrier_all();
     check("put", landing, from, wsh_dev_strides{1, 1, len}, 1);
-    cpu_block_run(lanes[S], [=] { wsh_dev_get_any<S>("get", target, offered, len, to); });
+    cpu_block_run(lanes[S], [=] { wsh_dev_get_any<S, true>("get", target, offered, len, to); });
     check("get", target, to, wsh_dev_strides{1, 1, len}, 1);
     shmem_barrier_all();
+}
+
+/* By what the view says, not by what the call did. */
+static bool goes_by_reference(size_t len, bool signal, bool waits, bool gets = false)
+{
+    struct wsh_dev_parts parts = {(char *)landing, (const char *)outgoing, len, to, 0, 1, signal, 0, 0, 0, waits};
+
+    return wsh_dev_refers(&parts, gets);
+}
+
+template <int S> static void referred(size_t len, unsigned round)
+{
+    struct wsh_dev_signal signal = {sent, 1, SHMEM_SIGNAL_ADD, 0};
+    const struct wsh_dev_signal *with = round % 2 ? &signal : nullptr;
+    bool waits = round / 2 % 2;
+    uint64_t before = *sent;
+
+    begin_round();
+    fill(outgoing, mp_me);
+    cpu_block_run(lanes[S], [=] {
+        if (waits)
+            wsh_dev_put_any<S, true>("put", landing, outgoing, len, to, with);
+        else
+            wsh_dev_put_any<S, false>("put", landing, outgoing, len, to, with);
+        if (!waits && wsh_dev_lane<S>() == 0)
+            wsh_dev_ask_order(true);
+    });
+    memset(outgoing, 0, BYTES);
+    if (with)
+        shmem_uint64_wait_until(sent, SHMEM_CMP_EQ, before + 1);
+    else
+        shmem_barrier_all();
+    check("put by reference", landing, from, wsh_dev_strides{1, 1, len}, 1);
+    shmem_barrier_all();
+}
+
+/* Of a nonblocking one nothing is read before a quiet. */
+template <int S> static void fetched(size_t len, bool waits)
+{
+    begin_round();
+    cpu_block_run(lanes[S], [=] {
+        if (waits)
+            wsh_dev_get_any<S, true>("get", target, offered, len, to);
+        else
+            wsh_dev_get_any<S, false>("get", target, offered, len, to);
+        if (!waits && wsh_dev_lane<S>() == 0)
+            wsh_dev_ask_order(true);
+    });
+    check("get by reference", target, to, wsh_dev_strides{1, 1, len}, 1);
+    shmem_barrier_all();
+}
+
+template <int S> static void references()
+{
+    static const size_t lens[] = {1, 511, 512, 8191, 8193, 32768, WSH_RING_PART + 1, BYTES};
+
+    for (size_t len : lens)
+        for (unsigned round = 0; round < 4; round++) {
+            referred<S>(len, round);
+            fetched<S>(len, round % 2);
+        }
 }
 
 template <int S> static void scope()
@@ -132,18 +195,29 @@ template <int S> static void scope()
     width<S, 4>();
     width<S, 8>();
     width<S, 16>();
+    references<S>();
 }
 
 int main(void)
 {
+    char local;
+
     mp_begin();
     landing = (unsigned char *)mp_alloc(BYTES);
     offered = (unsigned char *)mp_alloc(BYTES);
+    outgoing = (unsigned char *)mp_alloc(BYTES);
     sent = (uint64_t *)mp_alloc(8);
     if (mp_check(shmemx_malloc_device(64) && wsh_device_view.rings, "no rings to a proxy")) {
         to = from = (mp_me + mp_npes / 2) % mp_npes;
         mp_check(!shmem_ptr(offered, to), "PE %d is not on another host", to);
         take_view();
+        mp_check(!goes_by_reference(511, false, false) && goes_by_reference(512, false, false) &&
+                     !goes_by_reference(512, false, true) && goes_by_reference(BYTES, true, true) &&
+                     goes_by_reference(1, false, false, true) && !goes_by_reference(512, false, true, true),
+                 "lengths from which transfers go by reference: %u, gets %u, blocking %u, with a signal %u",
+                 wsh_device_view.ref_from, wsh_device_view.ref_get_from, wsh_device_view.ref_waits_from,
+                 wsh_device_view.ref_signal_from);
+        mp_check(!wsh_dev_is_referable(&local, 1), "memory that is not symmetric is referable");
         scope<WSH_THREAD>();
         scope<WSH_WARP>();
         scope<WSH_BLOCK>();

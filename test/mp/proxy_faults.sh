@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What happens to kernels' requests when something goes wrong: a proxy thread that has ended or does not run ends the
-# job with one line that names it; a full ring waits and loses nothing; what a kernel has left behind at its end is
-# executed before the next barrier, and before shmem_finalize. SIGUSR1 makes a proxy thread print what it has to do.
+# job with one line that names it, and so does a source that is no memory of the PE; a full ring waits and loses
+# nothing; what a kernel has left behind at its end is executed before the next barrier, and before shmem_finalize.
+# SIGUSR1 makes a proxy thread print what it has to do.
 # timeout: 200
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -22,6 +23,7 @@ ends()
 }
 
 ends ended 'PE 0 .*proxy thread 0.* has ended before shmem_finalize'
+ends source 'PE 0 .*by reference 8 bytes at 0x[0-9a-f]*, in no memory that the proxy may use'
 SHMEM_HANG_SECONDS=2
 export SHMEM_HANG_SECONDS
 ends stopped 'PE 0 .*proxy thread 0.* has not run for 2'

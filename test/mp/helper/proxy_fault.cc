@@ -3,6 +3,7 @@
  * A proxy thread that goes wrong: `ended` ends PE 0's when it next sleeps, `stopped` lets it sleep for ever, and then a
  * CPU thread that stands for a kernel asks it for a value. `full` lets it sleep for a second in which more is pushed
  * than the ring holds; `exit` and `finalize` push, and then only shmem_barrier_all, or shmem_finalize alone, comes.
+ * `source` pushes a put by reference whose source is in no memory that the transports use.
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
 #include "device/ring_push.cuh"
@@ -70,17 +71,25 @@ static uint64_t ask(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t val
 {
     struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each,
                                                   0, (uint32_t)pe);
-    uint64_t at = wsh_dev_ring_reserve(rings, 2), old = 0;
+    struct wsh_dev_ask ask = {wsh_dev_ring_kind(kind, WSH_DEV_AMO_ADD) | (answer ? WSH_RING_ANSWER : 0),
+                              (uint64_t)sym, value, 0, 0, 8, pe};
+    uint64_t at = wsh_dev_ring_send(rings, ask, 1), old = 0;
 
-    wsh_dev_ring_post(rings, at,
-                      wsh_dev_ask{wsh_dev_ring_kind(kind, WSH_DEV_AMO_ADD) | (answer ? WSH_RING_ANSWER : 0),
-                                  (uint64_t)sym, value, 0, 0, 8, pe},
-                      1);
     if (answer) {
         old = wsh_dev_ring_await(rings, at);
         wsh_dev_ring_take(rings, at);
     }
     return old;
+}
+
+static void put_from_anywhere(uint64_t *word)
+{
+    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each,
+                                                  0, 1);
+    uint64_t local = 0, at = wsh_dev_ring_send(
+        rings, wsh_dev_ask_by_reference(false, (uint64_t)word, &local, sizeof local, 1, true), 1);
+
+    wsh_dev_ring_await(rings, at);
 }
 
 static void arm()
@@ -93,7 +102,9 @@ static void arm()
 /* What stands for the kernel of PE 0. */
 static void kernel(uint64_t *word)
 {
-    if (fault == "ended" || fault == "stopped")
+    if (fault == "source")
+        put_from_anywhere(word);
+    else if (fault == "ended" || fault == "stopped")
         ask(WSH_RING_AMO, word, 1, 1, true);
     else
         for (unsigned i = 0; i < PUTS; i++)
@@ -113,7 +124,7 @@ int main(int argc, char **argv)
         status = 77;
     shmem_barrier_all();
     if (!status && shmem_my_pe() == 0) {
-        if (fault != "exit" && fault != "finalize")
+        if (fault != "exit" && fault != "finalize" && fault != "source")
             arm();
         std::thread(kernel, word).join();
     }

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nonblocking puts and gets of kernels to another host, whose local end lies in the host heap or in the device heap, so
+ * that they may go by reference: sources are overwritten right after the quiet, and what a get brings is read right
+ * after it. Then what the proxy has counted: no payload went through host memory where the transports use the memory.
+ * paths: gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * timeout: 300
+ */
+#include "test/device/dev.cuh"
+
+#define WORDS_MAX ((size_t)30000)
+#define POISON 0xeeeeeeeeeeeeeeeeu
+
+DEV_SCOPED(uint64_put_nbi)
+DEV_SCOPED(uint64_put_signal_nbi)
+DEV_SCOPED(uint64_get_nbi)
+DEV_SCOPED(uint64_put)
+DEV_SCOPED(quiet)
+
+struct place {
+    uint64_t *source, *target; /* local ends */
+    uint64_t *data, *signal;   /* at the far PE */
+    int far;
+};
+
+static __device__ uint64_t value(uint64_t round, int from, size_t i)
+{
+    return round * 1000003 + (uint64_t)from * 7919 + i;
+}
+
+template <int S> static __device__ void fill(uint64_t *to, size_t words, uint64_t round, bool poison)
+{
+    for (size_t i = S == THREAD ? 0 : threadIdx.x; i < words; i += blockDim.x)
+        to[i] = poison ? POISON : value(round, shmem_my_pe(), i);
+}
+
+template <int S> static __device__ void scope_sync()
+{
+    if (S == WARP)
+        __syncwarp();
+    if (S == BLOCK)
+        __syncthreads();
+}
+
+/* Odd rounds: with a signal. Every third round: a blocking put, whose source is overwritten without a quiet. */
+template <int S> __global__ void send(struct place p, size_t words, uint64_t round)
+{
+    fill<S>(p.source, words, round, false);
+    if (round % 2)
+        dev_uint64_put_signal_nbi<S>(p.data, p.source, words, p.signal, (uint64_t)1, SHMEM_SIGNAL_ADD, p.far);
+    else if (round % 3)
+        dev_uint64_put_nbi<S>(p.data, p.source, words, p.far);
+    else
+        dev_uint64_put<S>(p.data, p.source, words, p.far);
+    if (round % 2 || round % 3)
+        dev_quiet<S>();
+    fill<S>(p.source, words, round, true);
+    scope_sync<S>();
+    if (round % 2 || threadIdx.x)
+        return;
+    shmem_quiet();
+    shmem_signal_add(p.signal, 1, p.far);
+}
+
+__global__ void receive(struct place p, size_t words, uint64_t round, struct dev_report *report)
+{
+    if (threadIdx.x == 0)
+        shmem_signal_wait_until(p.signal, SHMEM_CMP_GE, round);
+    __syncthreads();
+    for (size_t i = threadIdx.x; i < words; i += blockDim.x)
+        dev_expect(report, i, value(round, p.far, i), p.data[i]);
+}
+
+template <int S> __global__ void fetch(struct place p, size_t words, uint64_t round, struct dev_report *report)
+{
+    fill<S>(p.target, words, round, true);
+    scope_sync<S>();
+    dev_uint64_get_nbi<S>(p.target, p.data, words, p.far);
+    dev_quiet<S>();
+    for (size_t i = S == THREAD ? 0 : threadIdx.x; i < words; i += blockDim.x)
+        dev_expect(report, i, value(round, shmem_my_pe(), i), p.target[i]);
+}
+
+static uint64_t rounds;
+
+template <int S> static void run(struct place p, const char *kind, struct dev_report *report)
+{
+    static const size_t words[] = {1, 63, 64, 1000, 8193, WORDS_MAX};
+
+    dev_case("%s: %s scope", kind, dev_scope_name[S]);
+    for (size_t len : words)
+        for (int i = 0; i < mp_rounds(6, 100); i++) {
+            rounds++;
+            send<S><<<1, dev_threads[S]>>>(p, len, rounds);
+            receive<<<1, 256>>>(p, len, rounds, report);
+            dev_check_report(report, "put, quiet, source overwritten");
+            shmem_barrier_all();
+            fetch<S><<<1, dev_threads[S]>>>(p, len, rounds, report);
+            dev_check_report(report, "get_nbi, quiet");
+            shmem_barrier_all();
+        }
+}
+
+__global__ void put_long(struct place p)
+{
+    shmem_uint64_put_nbi(p.data, p.source, WORDS_MAX, p.far);
+    shmem_uint64_get_nbi(p.target, p.data, WORDS_MAX, p.far);
+    shmem_quiet();
+}
+
+/* `refers`: the transports use the local memory themselves. */
+static void copies_nothing(struct place p, const char *kind, bool refers)
+{
+    uint64_t moved[2], copied[2];
+
+    dev_case("%s: bytes through host memory", kind);
+    shmemx_proxy_bytes(&moved[0], &copied[0]);
+    put_long<<<1, 1>>>(p);
+    dev_wait();
+    shmemx_proxy_bytes(&moved[1], &copied[1]);
+    mp_check(moved[1] - moved[0] == 2 * WORDS_MAX * 8, "%llu bytes moved", (unsigned long long)(moved[1] - moved[0]));
+    mp_check(copied[1] - copied[0] == (refers ? 0 : 2 * WORDS_MAX * 8), "%llu bytes copied",
+             (unsigned long long)(copied[1] - copied[0]));
+    shmem_barrier_all();
+}
+
+static void run_all(int far, bool from_gpu, bool to_gpu, struct dev_report *report)
+{
+    static const char *const kinds[2][2] = {{"host to host memory", "host to device memory"},
+                                            {"device to host memory", "device to device memory"}};
+    const char *kind = kinds[from_gpu][to_gpu];
+    struct place p;
+
+    rounds = 0;
+    p.source = (uint64_t *)(from_gpu ? dev_alloc(WORDS_MAX * 8) : mp_alloc(WORDS_MAX * 8));
+    p.target = (uint64_t *)(from_gpu ? dev_alloc(WORDS_MAX * 8) : mp_alloc(WORDS_MAX * 8));
+    p.data = (uint64_t *)(to_gpu ? dev_alloc(WORDS_MAX * 8) : mp_alloc(WORDS_MAX * 8));
+    p.signal = (uint64_t *)(to_gpu ? dev_alloc(8) : mp_alloc(8));
+    p.far = far;
+    mp_check(!shmem_ptr(p.data, far), "PE %d is not on another host", far);
+    DEV_EACH_SCOPE(run<S>(p, kind, report));
+    copies_nothing(p, kind, !from_gpu || mp_path_is("gpuhmemefa"));
+}
+
+int main(void)
+{
+    struct dev_report *report;
+    int far;
+
+    dev_begin();
+    report = (struct dev_report *)dev_share(sizeof *report);
+    far = (mp_me + mp_npes / 2) % mp_npes;
+    for (int pair = 3; pair >= 0; pair--) /* device memory first, which attaches the GPU */
+        run_all(far, pair / 2, pair % 2, report);
+    return dev_end();
+}
