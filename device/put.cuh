@@ -126,13 +126,15 @@ template <int S> WSH_DEV_CALL void wsh_dev_put_asked(struct wsh_dev_parts *parts
 
 /*
  * The put in every case, called after a barrier. The barrier at the end lets the source be reused, and makes the quiet
- * of any lane wait for what was asked of the proxy. `with`: a signal that the proxy may have to send, or NULL.
- * WAITS: blocking; else the source is reused after a quiet only. A block copies as fast as a NIC reads, and with what
- * awaits an answer, kernels of 1024 threads would need more registers than there are: its blocking puts are copied.
+ * of any lane wait for what was asked of the proxy. `with`: a signal behind the data, or NULL. The caller sends it
+ * where its `at` is not 0 afterwards: what goes by the proxy has its signal go there too, or the signal could come
+ * first. WAITS: blocking; else the source is reused after a quiet only. A block copies as fast as a NIC reads, and with
+ * what awaits an answer, kernels of 1024 threads would need more registers than there are: its blocking puts are
+ * copied.
  */
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
-                                  const struct wsh_dev_signal *with)
+                                  struct wsh_dev_signal *with)
 {
     uint64_t to;
 
@@ -142,8 +144,10 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
     wsh_dev_check_local(what, source, len);
     if (!to) {
         struct wsh_dev_parts parts = {
-            (char *)dest, (const char *)source, len, pe, 0, 1, with && !with->at, 0, 0, 0, WAITS};
+            (char *)dest, (const char *)source, len, pe, 0, 1, with != nullptr, 0, 0, 0, WAITS};
 
+        if (with)
+            with->at = 0;
         if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, false)) {
             wsh_dev_put_asked<S>(&parts, with);
             return;

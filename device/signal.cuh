@@ -31,8 +31,6 @@ WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const voi
     struct wsh_dev_signal signal = {sym, value, op, 0};
 
     signal.at = wsh_dev_signal_reach(what, signal, pe);
-    if (signal.at && len && !wsh_dev_reach_or_ask(what, dest, len, pe, false))
-        signal.at = 0; /* the data go by the proxy, and so must what comes behind them */
     if (len)
         wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, &signal);
     else if (!signal.at && wsh_dev_lane<S>() == 0)

@@ -24,7 +24,7 @@ struct queue_work {
     enum queue_what what;
     uint32_t producers, block; /* CPU threads or lanes; so many of them share a ring */
     uint32_t each;             /* operations or rounds of each producer */
-    uint32_t len;              /* bytes, a multiple of 8, at most WSH_RING_PART; by reference they lie in the heap */
+    uint32_t len; /* bytes, a multiple of 8, at most WSH_RING_PART; by reference they lie in the heap */
     uint32_t outstanding;
     uint32_t n_pes;
     uint64_t heap, heap_len; /* targets: a power of two of bytes, at the same address of every PE */

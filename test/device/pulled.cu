@@ -3,7 +3,7 @@
  * A kernel that leaves no room on the GPU waits for what a PE of another host does to its memory by the host's
  * routines: puts, gets, atomics with and without result, signals that add. No other kernel can start: the waiting one
  * applies them. Then the same for one thread, for a warp, and for a thread in each warp's middle.
- * paths: gpumixed:2 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpumixed:2 gpumixedefa:2 gpuhmemefa:2
  * timeout: 120
  */
 #include "test/device/dev.cuh"

@@ -105,12 +105,15 @@ template <int S, unsigned WIDTH> static void width()
 /* Contiguous: with a signal every other time, which the target's host must find behind the data. */
 template <int S> static void contiguous(size_t len, unsigned round)
 {
-    struct wsh_dev_signal signal = {sent, 1, SHMEM_SIGNAL_ADD, 0};
-    const struct wsh_dev_signal *with = round % 2 ? &signal : nullptr;
+    bool with = round % 2;
     uint64_t before = *sent;
 
     begin_round();
-    cpu_block_run(lanes[S], [=] { wsh_dev_put_any<S, true>("put", landing, source, len, to, with); });
+    cpu_block_run(lanes[S], [=] {
+        struct wsh_dev_signal signal = {sent, 1, SHMEM_SIGNAL_ADD, 0};
+
+        wsh_dev_put_any<S, true>("put", landing, source, len, to, with ? &signal : nullptr);
+    });
     memset(source, 0, BYTES);
     if (with)
         shmem_uint64_wait_until(sent, SHMEM_CMP_EQ, before + 1);
@@ -132,18 +135,19 @@ static bool goes_by_reference(size_t len, bool signal, bool waits, bool gets = f
 
 template <int S> static void referred(size_t len, unsigned round)
 {
-    struct wsh_dev_signal signal = {sent, 1, SHMEM_SIGNAL_ADD, 0};
-    const struct wsh_dev_signal *with = round % 2 ? &signal : nullptr;
-    bool waits = round / 2 % 2;
+    bool with = round % 2, waits = round / 2 % 2;
     uint64_t before = *sent;
 
     begin_round();
     fill(outgoing, mp_me);
     cpu_block_run(lanes[S], [=] {
+        /* `at`: any address, as if the word were mapped here: behind data of the proxy it goes there all the same */
+        struct wsh_dev_signal signal = {sent, 1, SHMEM_SIGNAL_ADD, (uint64_t)sent};
+
         if (waits)
-            wsh_dev_put_any<S, true>("put", landing, outgoing, len, to, with);
+            wsh_dev_put_any<S, true>("put", landing, outgoing, len, to, with ? &signal : nullptr);
         else
-            wsh_dev_put_any<S, false>("put", landing, outgoing, len, to, with);
+            wsh_dev_put_any<S, false>("put", landing, outgoing, len, to, with ? &signal : nullptr);
         if (!waits && wsh_dev_lane<S>() == 0)
             wsh_dev_ask_order(true);
     });
