@@ -35,8 +35,6 @@ inline WSH_DEV_CALL bool wsh_dev_refers(const struct wsh_dev_parts *parts, bool 
 
     if (parts->waits)
         from = wsh_device_view.ref_waits_from;
-    if (parts->signal && from < wsh_device_view.ref_signal_from)
-        from = wsh_device_view.ref_signal_from;
     return from && parts->whole >= from && wsh_dev_is_referable(gets ? parts->dest : parts->source, parts->whole);
 }
 

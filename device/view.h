@@ -230,10 +230,10 @@ struct wsh_device {
 
     /*
      * Transfers by reference (refer.cuh): bit i = the host's transports read and write this PE's segment i; the fewest
-     * bytes of nonblocking gets, of nonblocking puts, of blocking ones, of puts with a signal. 0: none.
+     * bytes of nonblocking gets, of nonblocking puts, of blocking ones. 0: none.
      */
     uint16_t ref_segs, ref_get_from;
-    uint32_t ref_from, ref_waits_from, ref_signal_from;
+    uint32_t ref_from, ref_waits_from;
 };
 
 /*

@@ -16,9 +16,18 @@ struct put_signal {
 };
 
 /*
- * Data by a NIC, and a signal that staging holds back until they are there. -EXDEV: not with these transports, or of so
- * few bytes that their `done` does not say that they are there.
+ * The transport's CPU may copy the data: `done` then does not say that they are there. It never reads memory of a GPU
+ * which NICs read.
  */
+static bool may_be_copied(const struct put_signal *ps, const struct wsh_rmem *data)
+{
+    const struct wsh_job *job = ps->op.ctx->job;
+
+    return ps->len <= job->limits[data->tp->index].copy_max &&
+           wsh_route_local(job, ps->src, data->pe, (int)data->seg) != WSH_LOCAL_REGISTERED;
+}
+
+/* Data by a NIC, and a signal that staging holds back until they are there. -EXDEV: not with these transports. */
 static int put_signal_by_two_tps(struct put_signal *ps)
 {
     const struct wsh_target *to = &ps->op.to;
@@ -29,7 +38,7 @@ static int put_signal_by_two_tps(struct put_signal *ps)
     struct wsh_done *gate;
     int rc;
 
-    if (signals->ops != wsh_stage_ops() || !limits->copy_max || ps->len <= limits->copy_max)
+    if (signals->ops != wsh_stage_ops() || !limits->copy_max || may_be_copied(ps, to->rmem))
         return -EXDEV;
     rc = wsh_stage_signal_hold(tctx, &ps->sig, ps->done, &gate);
     if (rc)
@@ -60,7 +69,7 @@ static void join_signal(struct put_signal *ps)
     const struct wsh_job *job = ps->op.ctx->job;
     const struct wsh_rmem *data = ps->op.to.rmem, *whole = wsh_route_main(&job->routes, data->pe, data->seg);
 
-    if (whole->tp == ps->sig.rmem->tp && ps->len <= job->limits[data->tp->index].copy_max)
+    if (whole->tp == ps->sig.rmem->tp && may_be_copied(ps, data))
         ps->op.to.rmem = whole;
 }
 

@@ -164,17 +164,6 @@ bool wsh_proxy_refers(const struct wsh_job *job, int seg)
     return seg < WSH_SEG_DEVICE || job->routes.local[seg] == WSH_LOCAL_REGISTERED;
 }
 
-/* Shorter ones may be joined with the signal to one message, by the host's CPU, which reads no device memory. */
-static uint32_t joined_max(const struct wsh_job *job)
-{
-    size_t most = REF_FROM;
-
-    for (unsigned tp = 0; tp < job->device.first_tp; tp++)
-        if (job->limits[tp].copy_max >= most)
-            most = job->limits[tp].copy_max + 1;
-    return (uint32_t)most;
-}
-
 static void view_references(const struct wsh_job *job, struct wsh_device *device)
 {
     device->ref_segs = 0;
@@ -184,7 +173,6 @@ static void view_references(const struct wsh_job *job, struct wsh_device *device
     device->ref_from = REF_FROM;
     device->ref_get_from = REF_GET_FROM;
     device->ref_waits_from = REF_WAITS_FROM;
-    device->ref_signal_from = joined_max(job);
 }
 
 void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)

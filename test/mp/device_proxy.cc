@@ -217,7 +217,7 @@ static void references_arrive(int to, int from)
 
     for (unsigned round = 0; round < 16; round++) {
         uint32_t len = lens[round / 4];
-        bool waits = round % 2, signal = round / 2 % 2 && len >= view.ref_signal_from;
+        bool waits = round % 2, signal = round / 2 % 2;
 
         for (unsigned l = 0; l < LANES; l++)
             source_fill(l, len, round, false);

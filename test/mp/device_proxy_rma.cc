@@ -218,9 +218,8 @@ int main(void)
         mp_check(!goes_by_reference(511, false, false) && goes_by_reference(512, false, false) &&
                      !goes_by_reference(512, false, true) && goes_by_reference(BYTES, true, true) &&
                      goes_by_reference(1, false, false, true) && !goes_by_reference(512, false, true, true),
-                 "lengths from which transfers go by reference: %u, gets %u, blocking %u, with a signal %u",
-                 wsh_device_view.ref_from, wsh_device_view.ref_get_from, wsh_device_view.ref_waits_from,
-                 wsh_device_view.ref_signal_from);
+                 "lengths from which transfers go by reference: %u, gets %u, blocking %u", wsh_device_view.ref_from,
+                 wsh_device_view.ref_get_from, wsh_device_view.ref_waits_from);
         mp_check(!wsh_dev_is_referable(&local, 1), "memory that is not symmetric is referable");
         scope<WSH_THREAD>();
         scope<WSH_WARP>();
