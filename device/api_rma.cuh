@@ -39,9 +39,9 @@
 /* SCOPES: WSH_EVERY_SCOPE or WSH_DEVICE_SCOPE. */
 #define WSH_ARRAYS(SCOPES, NAME, TYPE, SIZE)                                        \
     SCOPES(WSH_MOVE, NAME##_put, put, "dest", TYPE, SIZE)                           \
-    SCOPES(WSH_MOVE, NAME##_put_nbi, put_nbi, "dest", TYPE, SIZE)                       \
+    SCOPES(WSH_MOVE, NAME##_put_nbi, put_nbi, "dest", TYPE, SIZE)                   \
     SCOPES(WSH_MOVE, NAME##_get, get, "source", TYPE, SIZE)                         \
-    SCOPES(WSH_MOVE, NAME##_get_nbi, get_nbi, "source", TYPE, SIZE)                     \
+    SCOPES(WSH_MOVE, NAME##_get_nbi, get_nbi, "source", TYPE, SIZE)                 \
     SCOPES(WSH_STRIDED, NAME##_iput, iput, "dest", TYPE, SIZE)                      \
     SCOPES(WSH_STRIDED, NAME##_iget, iget, "source", TYPE, SIZE)
 
@@ -56,9 +56,9 @@ WSH_HALF_TYPES(WSH_HALF)
 
 #define WSH_SIZED(BITS)                                                             \
     WSH_EVERY_SCOPE(WSH_MOVE, put##BITS, put, "dest", void, BITS / 8)               \
-    WSH_EVERY_SCOPE(WSH_MOVE, put##BITS##_nbi, put_nbi, "dest", void, BITS / 8)         \
+    WSH_EVERY_SCOPE(WSH_MOVE, put##BITS##_nbi, put_nbi, "dest", void, BITS / 8)     \
     WSH_EVERY_SCOPE(WSH_MOVE, get##BITS, get, "source", void, BITS / 8)             \
-    WSH_EVERY_SCOPE(WSH_MOVE, get##BITS##_nbi, get_nbi, "source", void, BITS / 8)       \
+    WSH_EVERY_SCOPE(WSH_MOVE, get##BITS##_nbi, get_nbi, "source", void, BITS / 8)   \
     WSH_EVERY_SCOPE(WSH_STRIDED, iput##BITS, iput, "dest", void, BITS / 8)          \
     WSH_EVERY_SCOPE(WSH_STRIDED, iget##BITS, iget, "source", void, BITS / 8)
 WSH_SIZES(WSH_SIZED)

@@ -16,11 +16,11 @@
 #define WSH_PUT_SIGNAL(QUALIFIER, SUFFIX, SCOPE, TAG, WAITS, TYPE, SIZE)                                     \
     QUALIFIER void shmem_##TAG##SUFFIX(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,    \
                                        uint64_t signal, int sig_op, int pe)                                  \
-    WSH_BODY(wsh_dev_put_signal<SCOPE, WAITS>("shmem_" #TAG #SUFFIX, dest, source, nelems * (SIZE), sig_addr,       \
+    WSH_BODY(wsh_dev_put_signal<SCOPE, WAITS>("shmem_" #TAG #SUFFIX, dest, source, nelems * (SIZE), sig_addr, \
                                        signal, sig_op, pe);)                                                 \
     QUALIFIER void shmem_ctx_##TAG##SUFFIX(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems,   \
                                            uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)          \
-    WSH_BODY(wsh_dev_put_signal<SCOPE, WAITS>("shmem_ctx_" #TAG #SUFFIX, dest, source, nelems * (SIZE), sig_addr,   \
+    WSH_BODY(wsh_dev_put_signal<SCOPE, WAITS>("shmem_ctx_" #TAG #SUFFIX, dest, source, nelems * (SIZE), sig_addr, \
                                        signal, sig_op,                                                       \
                                        wsh_dev_pe("shmem_ctx_" #TAG #SUFFIX, ctx, pe));)
 

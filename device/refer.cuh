@@ -87,7 +87,7 @@ static WSH_DEV bool wsh_dev_are_in_heaps(const void *dest, const void *source, u
 
 /*
  * All lanes, behind a barrier: the nonblocking put that programs make most, in one call and without memory of its own,
- * which is half of what the general way takes a lane. False: nothing was done, for whatever reason.
+ * since those take a lane longer than the record itself. False: nothing was done, for whatever reason.
  */
 template <int S> WSH_DEV_CALL bool wsh_dev_put_refer_plain(void *dest, const void *source, size_t len, int pe)
 {
