@@ -167,7 +167,7 @@ static size_t fair_start(size_t nelems)
     return nelems ? (turn >> 8) % nelems : 0;
 }
 
-int wsh_p2p_wait(struct wsh_job *job, const struct wsh_p2p *p2p)
+WSH_NO_ARRAYS int wsh_p2p_wait(struct wsh_job *job, const struct wsh_p2p *p2p)
 {
     struct scan scan = {.p2p = p2p};
 

@@ -237,7 +237,7 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
     }
 }
 
-int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg)
+WSH_NO_ARRAYS int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg)
 {
     struct waiter waiter = {.job = job, .why = why, .arg = arg, .sleep_us = SLEEP_MIN_US};
     int rc = try(arg);

@@ -5,17 +5,22 @@
 #include "runtime/api/api.h"
 #include "runtime/api/overwrite.h"
 
-/* The object behind a handle that is not SHMEM_CTX_INVALID. */
-static WSH_INLINE struct wsh_ctx *ctx_of(const char *what, shmem_ctx_t handle)
+static WSH_COLD struct wsh_ctx *checked_ctx(const char *what, shmem_ctx_t handle)
 {
     struct wsh_ctx *ctx;
 
-    if (wsh_unlikely(wsh_job.check))
-        wsh_check_ctx(what, handle);
+    wsh_check_ctx(what, handle);
     ctx = wsh_api_live_ctx(what, handle);
-    if (wsh_unlikely(wsh_job.check))
-        wsh_overwrite_forget(ctx);
+    wsh_overwrite_forget(ctx);
     return ctx;
+}
+
+/* The object behind a handle that is not SHMEM_CTX_INVALID. The default context lives as long as the job. */
+static WSH_INLINE struct wsh_ctx *ctx_of(const char *what, shmem_ctx_t handle)
+{
+    if (wsh_unlikely(wsh_job.check))
+        return checked_ctx(what, handle);
+    return handle == SHMEM_CTX_DEFAULT ? &wsh_job.ctx : wsh_api_live_ctx(what, handle);
 }
 
 WSH_SHELL(void, fence, (void))

@@ -36,7 +36,7 @@ static int word_send(const struct wsh_sync_call *call, int word, int member)
 }
 
 /* Awaits the word of each; or, where `word` >= 0, that word of the only member. */
-static int word_await(struct wsh_sync_call *call, const int *members, int n, int word)
+static WSH_NO_ARRAYS int word_await(struct wsh_sync_call *call, const int *members, int n, int word)
 {
     struct wsh_flags flags = {.team = call->team,
                               .members = members,
@@ -57,7 +57,7 @@ static int word_await(struct wsh_sync_call *call, const int *members, int n, int
 }
 
 /* A member's word is its number in the team. */
-static int sync_linear(struct wsh_sync_call *call, const struct wsh_sync_group *group)
+static WSH_NO_ARRAYS int sync_linear(struct wsh_sync_call *call, const struct wsh_sync_group *group)
 {
     int rc = 0;
 
@@ -154,7 +154,7 @@ static int team_sync(struct wsh_team *team, const char *routine, uint64_t *bad)
     return rc;
 }
 
-int wsh_sync(struct wsh_team *team, const char *routine)
+WSH_NO_ARRAYS int wsh_sync(struct wsh_team *team, const char *routine)
 {
     uint64_t bad = 0;
 

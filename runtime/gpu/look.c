@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "runtime/job.h"
 
-static void log_hung(struct wsh_view *view)
+static __attribute__((noinline)) void log_hung(struct wsh_view *view)
 {
     char text[512];
 
@@ -18,22 +18,28 @@ static void log_hung(struct wsh_view *view)
     wsh_warn("%s", text);
 }
 
+static __attribute__((cold, noinline)) int log_refused(struct wsh_view *view)
+{
+    char text[512];
+
+    if (!__atomic_exchange_n(&view->error_logged, true, __ATOMIC_RELAXED)) {
+        wsh_report_text(&view->pinned->report.error, view->job->n_pes, text, sizeof text);
+        wsh_error("%s", text);
+    }
+    return -EIO;
+}
+
 /* Acquire: partners are the release by which device code ends a record, and wsh_view_open's of the view. */
 int wsh_view_look(const struct wsh_job *job)
 {
     struct wsh_view *view = __atomic_load_n(&job->device.view, __ATOMIC_ACQUIRE);
-    char text[512];
 
     if (!view)
         return 0;
     log_hung(view);
     if (wsh_likely(!__atomic_load_n(&view->pinned->report.error.state, __ATOMIC_ACQUIRE)))
         return 0;
-    if (!__atomic_exchange_n(&view->error_logged, true, __ATOMIC_RELAXED)) {
-        wsh_report_text(&view->pinned->report.error, job->n_pes, text, sizeof text);
-        wsh_error("%s", text);
-    }
-    return -EIO;
+    return log_refused(view);
 }
 
 int wsh_view_module(struct wsh_job *job, void *module)
