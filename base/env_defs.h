@@ -97,6 +97,8 @@ WSH_ENV(sync_linear_max, INT, "SHMEM_SYNC_LINEAR_MAX", "32", "",
         "largest team whose barrier signals every member at once; larger ones use dissemination")
 WSH_ENV(team_memory, SIZE, "SHMEM_TEAM_MEMORY", "3M", "",
         "bytes of symmetric memory per PE, beside the heap, for teams (a team of 8 PEs takes 6 to 11 KiB)")
+WSH_ENV(counters, INT, "SHMEM_COUNTERS", "16384", "",
+        "counters of counted puts that a PE can have at a time, at most 65536; 16 bytes each")
 WSH_ENV(device_epoch, INT, "SHMEM_DEVICE_EPOCH", "0", "",
         "internal: number of the last collective before a team's first one in kernels, to test where numbers wrap")
 WSH_ENV(node_emulated, INT, "SHMEM_NODE_EMULATED", "-1", "",

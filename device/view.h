@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 11
+#define WSH_DEVICE_ABI 12
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -223,10 +223,10 @@ struct wsh_device {
     uint64_t world; /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
     uint64_t world_cells;
     uint64_t teams;      /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */
-    uint64_t sharers;    /* PEs that use this GPU */
+    uint32_t sharers;    /* PEs that use this GPU */
+    uint32_t look_mask;  /* a wait that pulls looks at the inbox after so many polls and one more: 2^n - 1 */
     uint64_t ring_heads; /* address of struct wsh_ring_heads in device memory */
     uint64_t inbox;      /* address of struct wsh_inbox (pinned); 0 = there is none */
-    uint64_t look_mask;  /* a wait that pulls looks there after so many polls and one more: 2^n - 1 */
 
     /*
      * Transfers by reference (refer.cuh): bit i = the host's transports read and write this PE's segment i; the fewest
@@ -234,7 +234,17 @@ struct wsh_device {
      */
     uint16_t ref_segs, ref_get_from;
     uint32_t ref_from, ref_waits_from;
+
+    /*
+     * Words of counters (counter.cuh), uint64_t[n_counters] in the device heap and in the host heap, so many times
+     * WSH_DEVICE_COUNTERS_ALIGN bytes from the segment's begin. A counted put adds to the one in the device heap, by an
+     * atomic of a GPU, where the GPU that puts reaches both it and the data's place; else to the one in the host heap,
+     * by the target's CPU.
+     */
+    uint32_t n_counters, counters_device, counters_host;
 };
+
+#define WSH_DEVICE_COUNTERS_ALIGN 64u
 
 /*
  * Writes *view to the unit's constant memory on the current device. Compiled in the user's unit, since only the

@@ -74,7 +74,7 @@ struct wsh_dev_patience {
 /* Called after each poll that did not satisfy. */
 template <bool PULLS> static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *wait)
 {
-    if (++wait->polls & (PULLS ? (uint32_t)wsh_device_view.look_mask : WSH_DEVICE_LOOK_RARELY))
+    if (++wait->polls & (PULLS ? wsh_device_view.look_mask : WSH_DEVICE_LOOK_RARELY))
         return;
     wait->since = PULLS ? wsh_dev_wait_idle(wait->what, wait->word, wait->value, wait->cmp, wait->since)
                         : wsh_dev_long_wait(wait->what, wait->word, wait->value, wait->cmp, wait->since);
@@ -88,7 +88,7 @@ template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W
     W seen;
 
     do {
-        left = (unsigned)wsh_device_view.look_mask;
+        left = wsh_device_view.look_mask;
         do
             seen = wsh_dev_word_poll(word);
         while (!wsh_dev_satisfies(seen, cmp, value) && left--);

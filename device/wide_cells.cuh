@@ -18,7 +18,7 @@
 /* The blocks that take part in a call in which they wait: the first ones. */
 static WSH_DEV unsigned wsh_dev_openers()
 {
-    unsigned most = WSH_WIDE_WAITERS / (unsigned)wsh_device_view.sharers;
+    unsigned most = WSH_WIDE_WAITERS / wsh_device_view.sharers;
 
     return gridDim.x < most ? gridDim.x : most ? most : 1;
 }

@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Extensions beyond the specification, all named shmemx_: memory of GPUs.
+ * Extensions beyond the specification, all named shmemx_: memory of GPUs, and puts that the target counts.
  */
 #ifndef WSH_SHMEMX_H
 #define WSH_SHMEMX_H
+
+#include <shmem/types.h>
+
+/* A counter of counted puts, alike on all PEs of the team that made it. */
+typedef uint64_t shmemx_counter_t;
+#define SHMEMX_COUNTER_INVALID ((shmemx_counter_t)0)
+
+/* A put of a list: `nelems` bytes; `counter` counts it, unless it is SHMEMX_COUNTER_INVALID. */
+typedef struct {
+    void *dest;
+    const void *source;
+    size_t nelems;
+    shmemx_counter_t counter;
+    int pe;
+} shmemx_put_t;
 
 #ifdef __CUDA_ARCH__
 #define WSH_DEVICE_FIRST
@@ -78,6 +93,62 @@ void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads);
  * destination here is no memory that the transports use themselves, or they were short. Zeros where there is no proxy.
  */
 void shmemx_proxy_bytes(uint64_t *moved, uint64_t *copied);
+
+/*
+ * Make or end n counters, which count puts. Collective over the members of `team`, with equal n; `counters` is an array
+ * of n handles, alike on all members. A counter begins at 0, is 64 bits wide and never falls or is set back: whoever
+ * wants a difference keeps the value before.
+ *
+ * create returns 0, or nonzero on all members after a line: SHMEM_COUNTERS says how many a PE can have at a time.
+ * destroy takes the n handles of one create. It completes what this PE has put on the default context and in kernels
+ * that have ended; other contexts must be quiet, and no kernel may use the counters any more.
+ */
+int shmemx_counter_create(shmem_team_t team, size_t n, shmemx_counter_t *counters);
+int shmemx_counter_destroy(shmem_team_t team, size_t n, shmemx_counter_t *counters);
+
+/*
+ * Put `nelems` bytes, and add 1 to the counter at `pe` when they are visible there; nonblocking. Nothing else is
+ * ordered: neither other puts, nor another counter. After a fence both the data and the count come behind what was put
+ * before. `dest` is symmetric; `counter` was made by a team of which this PE and `pe` are members; `nelems` may be 0.
+ * The source may be reused after a quiet, a barrier or shmemx_flush. A quiet and a barrier complete the count too. In
+ * kernels also by a warp (…_warp) and by a block (…_block).
+ */
+void shmemx_putmem_counted_nbi(void *dest, const void *source, size_t nelems, shmemx_counter_t counter,
+                               int pe);
+void shmemx_ctx_putmem_counted_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
+                                   shmemx_counter_t counter, int pe);
+
+/*
+ * Put a list of `n` puts, counted or not, each as shmemx_putmem_counted_nbi or shmem_putmem_nbi would, in no order
+ * among them. It costs less than as many calls: of a kernel one release for many, of the host one doorbell of a NIC. In
+ * kernels also by a warp and by a block; a kernel of 1024 threads that makes the latter has __launch_bounds__(1024).
+ */
+void shmemx_putmem_nbi_list(const shmemx_put_t *puts, size_t n);
+void shmemx_ctx_putmem_nbi_list(shmem_ctx_t ctx, const shmemx_put_t *puts, size_t n);
+
+/*
+ * Wait until the sources of all puts of the context may be reused. It is no order and does not complete them at their
+ * targets, nor their counts; where a transport knows no difference, as in kernels, it is a quiet.
+ */
+void shmemx_flush(void);
+void shmemx_ctx_flush(shmem_ctx_t ctx);
+
+/*
+ * Count what this PE has given to the network since shmem_init. Local. *operations: writes, reads and messages, the
+ * library's own too. *bytes: of all of them, with the heads of messages. Zeros on one host.
+ */
+void shmemx_network_counts(uint64_t *operations, uint64_t *bytes);
+
+/*
+ * Return this PE's own counter. The data of the puts that it counts are visible then. In kernels too.
+ */
+uint64_t shmemx_counter_fetch(shmemx_counter_t counter);
+
+/*
+ * Wait until this PE's own counter is `value` or more. The data of the puts that it counts are visible then. In kernels
+ * also by a warp and by a block.
+ */
+void shmemx_counter_wait_until(shmemx_counter_t counter, uint64_t value);
 
 #ifdef __cplusplus
 }

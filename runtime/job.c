@@ -189,6 +189,7 @@ static int open_team(struct wsh_job *job, struct wsh_team *team, bool only_share
 
 static void close_teams(struct wsh_job *job)
 {
+    wsh_counters_close(job);
     wsh_team_fini_all(job);
     wsh_team_fini(&job->shared);
     wsh_team_fini(&job->world);
@@ -203,7 +204,9 @@ static int open_teams(struct wsh_job *job)
     if (!rc)
         rc = open_team(job, &job->shared, true);
     if (!rc)
-        rc = wsh_pool_open(job);
+        rc = wsh_pool_open(&job->pool, &job->heap, job->env.team_memory, 4 * WSH_PAD_LINE);
+    if (!rc)
+        rc = wsh_counters_open(job);
     if (rc)
         close_teams(job);
     return rc;

@@ -5,6 +5,7 @@
 
 #include "bootstrap/boot.h"
 #include "runtime/coll/pool.h"
+#include "runtime/counters.h"
 #include "runtime/ctx.h"
 #include "runtime/gpu/carrier.h"
 #include "runtime/gpu/device_heap.h"
@@ -64,6 +65,7 @@ struct wsh_job {
     struct wsh_team world, shared;
     struct wsh_team *teams; /* split off; under ctxs_lock */
     struct wsh_pool pool;   /* their symmetric memory */
+    struct wsh_counters counters;
 
     struct wsh_wait_tuning tuning;
     int waiters;    /* threads inside wait.c: the progress thread may sleep */

@@ -14,6 +14,8 @@ struct drain {
     struct wsh_ctx *ctx;
     int pe;              /* global, or -1 for all */
     unsigned first, end; /* transports */
+    bool sources;        /* only until these may be reused */
+    bool looks;          /* nobody waits */
 };
 
 static int try_drain(void *arg)
@@ -27,7 +29,9 @@ static int try_drain(void *arg)
         if (drain->ctx->job->limits[drain->first].immediate)
             continue;
         wsh_ctx_lock(drain->ctx);
-        pending = tctx->tp->ops->pending(tctx, drain->pe);
+        pending = drain->sources ? tctx->tp->ops->unread(tctx) : tctx->tp->ops->pending(tctx, drain->pe);
+        if (pending && !drain->looks)
+            tctx->tp->ops->await(tctx);
         wsh_ctx_unlock(drain->ctx);
         if (pending)
             return -EAGAIN;
@@ -67,16 +71,16 @@ static int ctx_drain(struct drain *drain, const char *routine)
     return wsh_wait(ctx->job, &why, try_drain, drain);
 }
 
-bool wsh_order_is_quiet(struct wsh_ctx *ctx)
+bool wsh_order_is_quiet(struct wsh_ctx *ctx, bool awaited)
 {
-    struct drain all = {ctx, -1, 0, ctx->job->n_tps};
+    struct drain all = {ctx, -1, 0, ctx->job->n_tps, false, !awaited};
 
     return !try_drain(&all);
 }
 
 int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routine)
 {
-    struct drain one = {ctx, pe, tp, tp + 1};
+    struct drain one = {ctx, pe, tp, tp + 1, false, false};
 
     return ctx_drain(&one, routine);
 }
@@ -140,7 +144,7 @@ static int try_fence(void *arg)
 }
 
 /* Stores through shmem_ptr are the local transport's, whose fence is a full barrier. */
-int wsh_fence(struct wsh_ctx *ctx)
+WSH_NO_ARRAYS int wsh_fence(struct wsh_ctx *ctx)
 {
     static const struct wsh_wait_why why = {"shmem_fence", NULL};
     struct fence fence = {ctx, 0};
@@ -150,10 +154,11 @@ int wsh_fence(struct wsh_ctx *ctx)
         rc = wsh_proxy_quiet(ctx->job);
     if (rc)
         return rc;
-    wsh_ctx_lock(
-        ctx); /* relaxed: it counts only where there are several transports, and the lock is taken then */
-    __atomic_store_n(&ctx->epoch, __atomic_load_n(&ctx->epoch, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-    wsh_ctx_unlock(ctx);
+    if (wsh_unlikely(ctx->paths != NULL)) { /* nothing else reads the epoch */
+        wsh_ctx_lock(ctx);
+        __atomic_store_n(&ctx->epoch, __atomic_load_n(&ctx->epoch, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+        wsh_ctx_unlock(ctx);
+    }
     rc = try_fence(&fence);
     return rc == -EAGAIN ? wsh_wait(ctx->job, &why, try_fence, &fence) : rc;
 }
@@ -163,13 +168,37 @@ int wsh_fence(struct wsh_ctx *ctx)
  * the other PE's quiet or fence, or the acquire of its wait. Contexts of SHMEM_CTX_NOSTORE need it too: a put into
  * shared memory is a store.
  */
-int wsh_quiet(struct wsh_ctx *ctx)
+WSH_NO_ARRAYS int wsh_quiet(struct wsh_ctx *ctx)
 {
-    struct drain all = {ctx, -1, 0, ctx->job->n_tps};
+    struct drain all = {ctx, -1, 0, ctx->job->n_tps, false, false};
     int rc = wsh_unlikely(has_kernels(ctx)) ? wsh_proxy_quiet(ctx->job) : 0;
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return !rc && ctx->job->network ? ctx_drain(&all, "shmem_quiet") : rc;
+}
+
+int wsh_flush(struct wsh_ctx *ctx)
+{
+    struct drain all = {ctx, -1, 0, ctx->job->n_tps, true, false};
+
+    return ctx->job->network ? ctx_drain(&all, "shmemx_flush") : 0;
+}
+
+void wsh_together_begin(struct wsh_ctx *ctx)
+{
+    for (unsigned tp = 0; tp < ctx->job->n_tps; tp++)
+        if (!ctx->job->limits[tp].immediate)
+            ctx->tctx[tp]->tp->ops->batch_begin(ctx->tctx[tp]);
+}
+
+int wsh_together_end(struct wsh_ctx *ctx)
+{
+    int rc = 0, err;
+
+    for (unsigned tp = 0; tp < ctx->job->n_tps; tp++)
+        if (!ctx->job->limits[tp].immediate && (err = ctx->tctx[tp]->tp->ops->batch_end(ctx->tctx[tp])))
+            rc = err;
+    return rc;
 }
 
 int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n)
@@ -180,7 +209,7 @@ int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n)
         rc = wsh_proxy_quiet(ctx->job);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (size_t i = 0; i < n && !rc; i++) {
-        struct drain one = {ctx, -1, 0, ctx->job->n_tps};
+        struct drain one = {ctx, -1, 0, ctx->job->n_tps, false, false};
 
         if ((unsigned)pes[i] >= (unsigned)ctx->n_pes)
             return -ERANGE;

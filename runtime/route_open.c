@@ -119,6 +119,7 @@ static int open_known(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
                                          .loopback = job->loopback,
                                          .gpu = ops->device ? &job->device.gpu : NULL,
                                          .exchange_host = exchange_host,
+                                         .tally = wsh_counters_tally,
                                          .core = job};
 
     return ops->open(&params, &job->tp[tp], &job->limits[tp]);

@@ -87,7 +87,7 @@ int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const
     struct put_signal ps = {.op = {.ctx = ctx, .to = *to, .done = done},
                             .src = src,
                             .len = len,
-                            .sig = {.op = signal->op, .value = signal->value},
+                            .sig = {.op = signal->op, .counter = signal->counter, .value = signal->value},
                             .done = done};
 
     choose_entries(&ps, at);
@@ -99,7 +99,7 @@ static int put_signal_again(struct wsh_op *op)
     return put_signal_once((struct put_signal *)op);
 }
 
-int wsh_signal_send(struct wsh_ctx *ctx, const struct wsh_signal *signal, int pe)
+WSH_NO_ARRAYS int wsh_signal_send(struct wsh_ctx *ctx, const struct wsh_signal *signal, int pe)
 {
     const struct wsh_amo amo = {signal->op, 8, signal->value, 0};
 
@@ -130,7 +130,7 @@ static inline int put_signal_run(struct put_signal *ps, void *sym, const struct 
     rc = wsh_op_target_with(ctx, sym, ps->len, pe, ps->src, &ps->op.to);
     if (wsh_unlikely(rc))
         return rc;
-    ps->sig = (struct wsh_sig){.op = signal->op, .value = signal->value};
+    ps->sig = (struct wsh_sig){.op = signal->op, .counter = signal->counter, .value = signal->value};
     choose_entries(ps, &at);
     rc = put_signal_once(ps);
     if (wsh_unlikely(rc == -EXDEV))
@@ -153,8 +153,8 @@ WSH_NO_ARRAYS int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void 
     return wsh_put_signal_counted(ctx, sym, src, len, signal, pe, NULL);
 }
 
-int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
-                           const struct wsh_signal *signal, int pe, struct wsh_done *done)
+WSH_NO_ARRAYS int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
+                                         const struct wsh_signal *signal, int pe, struct wsh_done *done)
 {
     struct put_signal ps = {{"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, done};
 

@@ -10,6 +10,7 @@ struct wsh_signal {
     uint64_t *sym;
     uint64_t value;
     enum wsh_amo_op op;
+    uint32_t counter; /* as in struct wsh_sig */
 };
 
 /* Data first, then the signal, at `pe`; no fence needed. Blocking: `src` may be reused on return. */

@@ -129,6 +129,27 @@ static size_t none_pending(struct wsh_tctx *tctx, int pe)
     return 0;
 }
 
+static size_t none_unread(struct wsh_tctx *tctx)
+{
+    return tctx->tp->ops->pending(tctx, -1);
+}
+
+static void none_await(struct wsh_tctx *tctx)
+{
+    (void)tctx;
+}
+
+static void none_batch_begin(struct wsh_tctx *tctx)
+{
+    (void)tctx;
+}
+
+static int none_batch_end(struct wsh_tctx *tctx)
+{
+    (void)tctx;
+    return 0;
+}
+
 static int none_progress(struct wsh_tp *tp)
 {
     (void)tp;
@@ -145,6 +166,11 @@ static struct wsh_tp *none_part(struct wsh_tp *tp, unsigned i)
 {
     (void)tp, (void)i;
     return NULL;
+}
+
+static void none_traffic(struct wsh_tp *tp, uint64_t *operations, uint64_t *bytes)
+{
+    (void)tp, (void)operations, (void)bytes;
 }
 
 static void none_describe(struct wsh_tctx *tctx, char *text, size_t size)
@@ -178,9 +204,14 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     FILL(put_strided)
     FILL(fence)
     FILL(pending)
+    FILL(unread)
+    FILL(await)
+    FILL(batch_begin)
+    FILL(batch_end)
     FILL(progress)
     FILL(wait_fd)
     FILL(part)
+    FILL(traffic)
     FILL(describe)
 #undef FILL
 }

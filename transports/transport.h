@@ -87,7 +87,12 @@ struct wsh_tp_params {
      * bytes. NULL or -ENOTSUP: the PEs of this host cannot exchange anything here.
      */
     int (*exchange_host)(const struct wsh_tp_params *params, const void *mine, size_t len, void *all);
-    void *core; /* for exchange_host */
+    /*
+     * Adds 1 to a counter of this PE, for a put whose data are visible here. `generation`: the bits of it that the
+     * transport carries, `mask`. 0, or -EPROTO (unlogged): there is no such counter.
+     */
+    int (*tally)(void *core, uint32_t counter, uint32_t generation, uint32_t mask);
+    void *core; /* for exchange_host and tally */
 };
 
 struct wsh_tp_limits {
@@ -144,13 +149,32 @@ struct wsh_strided {
     size_t block, nelems;
 };
 
-/* The signal half of a put with signal. `op` is WSH_AMO_SET or WSH_AMO_ADD on 8 bytes. */
+/*
+ * The signal half of a put with signal. `op` is WSH_AMO_SET or WSH_AMO_ADD on 8 bytes.
+ *
+ * `counter`: the word is that of a counter of the program, and the operation adds 1 (a counted put). The transport may
+ * then give wsh_sig_counter's name to the target's part of it, which calls params.tally; either way the data come
+ * first, nothing else is ordered, and the put is pending until the target has counted it.
+ */
 struct wsh_sig {
     const struct wsh_rmem *rmem; /* same PE and same transport as the data */
     size_t off;
     enum wsh_amo_op op;
     uint64_t value;
+    uint32_t counter; /* 1 + its number, and its generation above bit 24; 0: it is none */
 };
+
+#define WSH_SIG_COUNTER(number, generation) (((generation)&0xff) << 24 | ((number) + 1))
+
+static inline uint32_t wsh_sig_counter(const struct wsh_sig *sig)
+{
+    return (sig->counter & 0xffffff) - 1;
+}
+
+static inline uint32_t wsh_sig_generation(const struct wsh_sig *sig)
+{
+    return sig->counter >> 24;
+}
 
 struct wsh_tp_ops {
     const char *name;
@@ -229,6 +253,18 @@ struct wsh_tp_ops {
     /* Operations started and not yet complete at the target (gets: not yet here), to `pe`, or to all if pe < 0. */
     size_t (*pending)(struct wsh_tctx *tctx, int pe);
 
+    /* … of these, the ones whose source may still be read, and gets. NULL: all of them. */
+    size_t (*unread)(struct wsh_tctx *tctx);
+    /* Somebody waits for these to end: peers are asked for what they would acknowledge later. May be called often. */
+    void (*await)(struct wsh_tctx *tctx);
+
+    /*
+     * What is started between begin and end may be given to a device together, for one doorbell. end: 0 or final; after
+     * it all is given. Progress and other contexts go on meanwhile, and may give it earlier.
+     */
+    void (*batch_begin)(struct wsh_tctx *tctx);
+    int (*batch_end)(struct wsh_tctx *tctx);
+
     /* Moves everything on, serving peers too. > 0: did something; 0: nothing to do; < 0: final. */
     int (*progress)(struct wsh_tp *tp);
 
@@ -243,6 +279,9 @@ struct wsh_tp_ops {
      * nothing but progress and wait_fd; NULL: there are no more. Those of the transport itself cover all parts.
      */
     struct wsh_tp *(*part)(struct wsh_tp *tp, unsigned i);
+
+    /* Adds what the network has been given: operations (writes, reads, messages), and bytes, with heads of messages. */
+    void (*traffic)(struct wsh_tp *tp, uint64_t *operations, uint64_t *bytes);
 
     /* Appends to `text` what is in flight, e.g. "PE 3: 2 puts, 1 atomic"; for the hang reporter. */
     void (*describe)(struct wsh_tctx *tctx, char *text, size_t size);

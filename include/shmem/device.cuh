@@ -17,6 +17,7 @@
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr
  *   extensions    shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives (api_stream.cuh), puts,
  *                 gets, signals, waits and quiet (api_stream_rma.cuh);
+ *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_nbi_list, shmemx_flush;
  *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through the caller's shared memory), shmemx_signal_op;
  *                 shmemx_collective_launch and its query (launch.cuh)
  *
@@ -62,6 +63,7 @@ struct __nv_bfloat16;
 
 #include "device/api_amo.cuh"
 #include "device/api_coll.cuh"
+#include "device/api_counter.cuh"
 #include "device/api_query.cuh"
 #include "device/api_rma.cuh"
 #include "device/api_signal.cuh"

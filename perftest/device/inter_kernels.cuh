@@ -30,6 +30,8 @@ struct inter_args {
     unsigned *wrong; /* of this GPU: bytes that were not right */
     uint64_t *posted;  /* of this GPU: ns that lanes have posted for */
     ulonglong2 *pinned; /* of the host: INTER_PINNED bytes */
+    shmemx_put_t *list; /* of this GPU: a window */
+    shmemx_counter_t counter;
     size_t half, len, window;
     long n;         /* iterations */
     uint64_t first; /* those before */
@@ -206,26 +208,49 @@ template <int S, int WHAT> static __device__ void inter_post_one(const struct in
 
     if (WHAT == INTER_POST_BARE)
         inter_post_bare(a, k);
+    else if (WHAT == INTER_POST_COUNTED && S == DEV_WARP)
+        shmemx_putmem_counted_nbi_warp(dest, source, a.len, a.counter, a.peer);
+    else if (WHAT == INTER_POST_COUNTED)
+        shmemx_putmem_counted_nbi(dest, source, a.len, a.counter, a.peer);
     else if (WHAT == INTER_POST_SIGNAL)
         perf_putmem_signal_nbi<S>(dest, source, a.len, a.flag + k, 1, PERF_SIGNAL_SET, a.peer);
     else
         perf_putmem_nbi<S>(dest, source, a.len, a.peer);
 }
 
-/* One thread or warp, or each lane of a warp, posts windows. Only posting is timed, by the lane that began it last. */
-template <int S, int WHAT> __global__ void __launch_bounds__(32) inter_post(struct inter_args a)
+static __device__ void inter_list_fill(const struct inter_args &a)
+{
+    for (size_t k = threadIdx.x; k < a.window; k += blockDim.x)
+        a.list[k] = shmemx_put_t{a.dest + k * a.len, a.source + k * a.len, a.len, SHMEMX_COUNTER_INVALID, a.peer};
+    __syncthreads();
+}
+
+/* A window. */
+template <int S, int WHAT> static __device__ void inter_post_all(const struct inter_args &a)
 {
     constexpr bool lanes = WHAT == INTER_POST_LANES;
 
+    if (WHAT == INTER_POST_LIST && S == DEV_WARP)
+        shmemx_putmem_nbi_list_warp(a.list, a.window);
+    else if (WHAT == INTER_POST_LIST)
+        shmemx_putmem_nbi_list(a.list, a.window);
+    else
+#pragma unroll 1
+        for (size_t k = lanes ? threadIdx.x : 0; k < a.window; k += lanes ? 32 : 1)
+            inter_post_one<S, WHAT>(a, k);
+    __syncwarp();
+}
+
+/* One thread or warp, or each lane of a warp, posts windows. Only posting is timed, by the lane that began it last. */
+template <int S, int WHAT> __global__ void __launch_bounds__(32) inter_post(struct inter_args a)
+{
+    inter_list_fill(a);
     inter_fill(a, WHAT == INTER_POST_BARE ? 0 : a.window * a.len, a.first + (uint64_t)a.n);
 #pragma unroll 1
     for (long i = 0; i < a.n; i++) {
         uint64_t began = inter_clock();
 
-#pragma unroll 1
-        for (size_t k = lanes ? threadIdx.x : 0; k < a.window; k += lanes ? 32 : 1)
-            inter_post_one<S, WHAT>(a, k);
-        __syncwarp();
+        inter_post_all<S, WHAT>(a);
         if (threadIdx.x == 0)
             *a.posted += inter_clock() - began;
         perf_quiet<S>();

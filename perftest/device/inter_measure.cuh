@@ -26,6 +26,8 @@ struct inter {
     unsigned *wrong;
     uint64_t *posted;
     ulonglong2 *pinned;
+    shmemx_put_t *list; /* of this GPU */
+    shmemx_counter_t counter;
     size_t half, room; /* bytes: half of dest; of source */
     uint64_t iterations; /* of the row so far */
     cudaEvent_t begin, end;
@@ -42,6 +44,8 @@ static struct inter_args inter_arguments(const struct inter *p, const struct dev
         a.source = p->load;
     a.posted = p->posted;
     a.pinned = p->pinned;
+    a.list = p->list;
+    a.counter = p->counter;
     a.flag = p->flag[in_host];
     a.ack = a.flag + 2 * INTER_BATCH;
     a.load = p->load;

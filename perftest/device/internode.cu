@@ -22,6 +22,8 @@ static inter_kernel *const inter_kernels[][DEV_SCOPES] = {
     {inter_post<DEV_THREAD, INTER_POST>, inter_post<DEV_WARP, INTER_POST>, NULL},
     INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_LANES>)),
     INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_SIGNAL>)),
+    {inter_post<DEV_THREAD, INTER_POST_COUNTED>, inter_post<DEV_WARP, INTER_POST_COUNTED>, NULL},
+    {inter_post<DEV_THREAD, INTER_POST_LIST>, inter_post<DEV_WARP, INTER_POST_LIST>, NULL},
     {inter_post<DEV_THREAD, INTER_POST_COPIED>, inter_post<DEV_WARP, INTER_POST_COPIED>, NULL},
     INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_BARE>)),
     {NULL, NULL, NULL},                                                  /* INTER_ALLTOALL */
@@ -59,13 +61,14 @@ static bool inter_allocate_memory(struct inter *p, size_t load)
     p->dest[1] = (char *)shmem_malloc(2 * p->half);
     p->flag[1] = (uint64_t *)shmem_malloc(flags);
     if (!p->source[0] || !p->dest[0] || !p->flag[0] || !p->source[1] || !p->dest[1] || !p->flag[1] ||
-        dev_job_open(&p->job))
+        dev_job_open(&p->job) || shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &p->counter))
         return false;
     dev_cuda(cudaMalloc(&p->load, load), "cudaMalloc");
     dev_cuda(cudaMemset(p->load, 1, load), "cudaMemset");
     dev_cuda(cudaMalloc(&p->wrong, sizeof *p->wrong), "cudaMalloc");
     dev_cuda(cudaMalloc(&p->posted, sizeof *p->posted), "cudaMalloc");
     dev_cuda(cudaHostAlloc(&p->pinned, INTER_PINNED, cudaHostAllocMapped), "cudaHostAlloc");
+    dev_cuda(cudaMalloc(&p->list, inter_window(8) * sizeof *p->list), "cudaMalloc");
     dev_cuda(cudaEventCreate(&p->begin), "cudaEventCreate");
     dev_cuda(cudaEventCreate(&p->end), "cudaEventCreate");
     return true;
@@ -95,6 +98,8 @@ static int inter_allocate(struct inter *p, const struct dev_row *rows, int n)
 static void inter_free(struct inter *p)
 {
     dev_sync();
+    shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &p->counter);
+    cudaFree(p->list);
     for (int m = 1; m >= 0; m--) {
         void (*release)(void *) = m ? shmem_free : shmemx_free_device;
 

@@ -3,22 +3,21 @@
 #include "runtime/coll/pool.h"
 
 #include "runtime/coll/pad.h"
-#include "runtime/job.h"
+#include "runtime/heap.h"
 
 #include <string.h>
 
-int wsh_pool_open(struct wsh_job *job)
+int wsh_pool_open(struct wsh_pool *pool, struct wsh_heap *heap, size_t len, size_t least)
 {
-    struct wsh_pool *pool = &job->pool;
-    size_t share = job->env.team_memory / WSH_POOL_UNITS;
+    size_t share = len / WSH_POOL_UNITS;
 
     pthread_mutex_init(&pool->lock, NULL);
-    pool->unit = share > 4 * WSH_PAD_LINE ? share & ~(size_t)(WSH_PAD_LINE - 1) : 4 * WSH_PAD_LINE;
-    pool->n_units = (int)(job->env.team_memory / pool->unit);
+    pool->unit = share > least ? share & ~(least / 4 - 1) : least;
+    pool->n_units = (int)(len / pool->unit);
     if (pool->n_units > WSH_POOL_UNITS)
         pool->n_units = WSH_POOL_UNITS;
-    pool->map = wsh_heap_reserve(&job->heap, WSH_POOL_BYTES, WSH_PAD_LINE);
-    pool->base = wsh_heap_reserve(&job->heap, (size_t)pool->n_units * pool->unit + 1, WSH_PAD_LINE);
+    pool->map = wsh_heap_reserve(heap, WSH_POOL_BYTES, WSH_PAD_LINE);
+    pool->base = wsh_heap_reserve(heap, (size_t)pool->n_units * pool->unit + 1, WSH_PAD_LINE);
     if (!pool->map || !pool->base)
         return -ENOMEM;
     for (int unit = 0; unit < pool->n_units; unit++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The symmetric memory from which teams take their pads: units in a row, found free at every PE that takes part.
- * A unit that is free is zero.
+ * Symmetric memory from which some of the PEs take a part together, such as the pad of a team: units in a row, found
+ * free at every PE that takes part. A unit that is free is zero.
  */
 #ifndef WSH_COLL_POOL_H
 #define WSH_COLL_POOL_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct wsh_job;
+struct wsh_heap;
 
 #define WSH_POOL_UNITS 4096
 #define WSH_POOL_WORDS (WSH_POOL_UNITS / 64)
@@ -25,8 +25,8 @@ struct wsh_pool {
     pthread_mutex_t lock; /* of the map */
 };
 
-/* SHMEM_TEAM_MEMORY bytes of the heap. 0 or -ENOMEM (logged). */
-int wsh_pool_open(struct wsh_job *job);
+/* `len` bytes of the heap, in units of `least` bytes at least. 0 or -ENOMEM (logged). */
+int wsh_pool_open(struct wsh_pool *pool, struct wsh_heap *heap, size_t len, size_t least);
 
 /* A copy of the map. */
 void wsh_pool_look(struct wsh_pool *pool, uint64_t *map);

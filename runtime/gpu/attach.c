@@ -79,7 +79,7 @@ static void close_memory(struct wsh_job *job)
     job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){.fd = -1};
     job->heap.n_device = 0;
     device->alloc = NULL;
-    device->pads = NULL;
+    device->pads = device->counters = NULL;
     device->attached = false;
     device->sharers = 0;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);

@@ -25,6 +25,7 @@ struct wsh_device_heap {
     struct wsh_gpu_mem mem;
     struct wsh_alloc *alloc;
     char *pads;        /* memory of teams in it */
+    char *counters;    /* the words of counters that GPUs add to */
     unsigned first_tp; /* transports of device memory: from this one on */
 
     /* Local device memory besides the segments: registered for transfers with host memory of peers. */

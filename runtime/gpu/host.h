@@ -36,6 +36,8 @@ void wsh_view_ctx(const struct wsh_ctx *ctx, bool here);
  */
 size_t wsh_pads_len(const struct wsh_job *job);
 int wsh_pads_open(struct wsh_job *job);
+/* Zeroes a part of it. 0 or -EIO (logged). */
+int wsh_pads_clear(const struct wsh_job *job, char *at, size_t len);
 
 /* A team has been created (its place in the pool is known), or is destroyed after a sync of its members; any time. */
 void wsh_view_team(const struct wsh_team *team);
@@ -44,7 +46,7 @@ void wsh_view_team_gone(const struct wsh_team *team);
 /* Whether kernels reach some members by the proxy alone. */
 bool wsh_view_spans_hosts(const struct wsh_team *team);
 
-/* All teams there are, when the view is filled. */
+/* All teams there are, and where counters lie, when the view is filled. */
 void wsh_view_teams(struct wsh_job *job, struct wsh_device *device);
 
 /* Prints what device code has reported, in one line; -EIO: a call was refused, so that the job must end. Cheap. */

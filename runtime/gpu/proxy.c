@@ -239,6 +239,12 @@ static void quiet_describe(void *arg, char *text, size_t size)
             at += snprintf(text + at, size - (size_t)at, "ring %u of thread %u has %llu places in use; ", r,
                            r / proxy->each, (unsigned long long)(started - done));
     }
+    for (unsigned i = 0; i < proxy->n_threads && at > 0 && (size_t)at < size; i++)
+        for (unsigned tp = 0; tp < proxy->job->n_tps; tp++) {
+            struct wsh_tctx *tctx = proxy->thread[i].ctx.tctx[tp];
+
+            tctx->tp->ops->describe(tctx, text + strlen(text), size - strlen(text));
+        }
 }
 
 int wsh_proxy_quiet(struct wsh_job *job)

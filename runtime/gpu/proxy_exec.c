@@ -57,9 +57,12 @@ static int start_amo(struct wsh_ctx *ctx, const struct wsh_target *to, const str
 static int start_put_signal(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
                             struct wsh_done *done)
 {
-    const struct wsh_signal signal = {address_of(ask->second), ask->value, ask->op};
+    struct wsh_signal signal = {address_of(ask->second), ask->value, ask->op, 0};
     struct wsh_target at;
-    int rc = wsh_op_target(ctx, signal.sym, sizeof *signal.sym, ask->pe, &at);
+    int rc = wsh_counters_recognize(ctx->job, to, &signal);
+
+    if (!rc)
+        rc = wsh_op_target(ctx, signal.sym, sizeof *signal.sym, ask->pe, &at);
 
     if (rc || at.off & 7)
         return rc ? rc : -EFAULT;
@@ -140,9 +143,17 @@ static int ctx_fence(void *arg)
     return wsh_fence(arg);
 }
 
-static size_t ctx_pending(void *arg)
+static size_t ctx_pending(void *arg, bool awaited)
 {
-    return !wsh_order_is_quiet(arg);
+    return !wsh_order_is_quiet(arg, awaited);
 }
 
-const struct wsh_consumer_ops wsh_proxy_exec_ops = {ask_start, ctx_fence, ctx_pending};
+static int ctx_batch(void *arg, bool begin)
+{
+    if (!begin)
+        return wsh_together_end(arg);
+    wsh_together_begin(arg);
+    return 0;
+}
+
+const struct wsh_consumer_ops wsh_proxy_exec_ops = {ask_start, ctx_fence, ctx_pending, ctx_batch};

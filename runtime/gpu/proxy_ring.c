@@ -266,7 +266,7 @@ static int rings_complete(struct wsh_consumer *consumer)
         owed |= consumer->ring[r].done != consumer->ring[r].started;
         all_stopped &= consumer->ring[r].stopped;
     }
-    if (!owed || (consumer->holds && !all_stopped) || consumer->ops->pending(consumer->arg))
+    if (!owed || (consumer->holds && !all_stopped) || consumer->ops->pending(consumer->arg, consumer->holds))
         return 0;
     for (unsigned r = 0; r < consumer->n_rings; r++) {
         struct wsh_consumer_ring *ring = &consumer->ring[r];
@@ -278,7 +278,19 @@ static int rings_complete(struct wsh_consumer *consumer)
     return 1;
 }
 
-int wsh_consumer_step(struct wsh_consumer *consumer)
+/* Whether some ring has a record; none of them need be taken. */
+static bool sees_any(const struct wsh_consumer *consumer)
+{
+    struct wsh_ring_piece piece;
+
+    for (unsigned r = 0; r < consumer->n_rings; r++)
+        if (wsh_record_piece(consumer->ring[r].ring, consumer->ring[r].started, &piece))
+            return true;
+    return false;
+}
+
+/* > 0: some; < 0: final. */
+static int rings_take(struct wsh_consumer *consumer)
 {
     int moved = 0;
 
@@ -289,6 +301,28 @@ int wsh_consumer_step(struct wsh_consumer *consumer)
             return rc;
         moved |= rc;
     }
+    return moved;
+}
+
+/* One pass over the rings, one doorbell of each NIC. */
+static int rings_take_together(struct wsh_consumer *consumer)
+{
+    int moved, rc;
+
+    if (!consumer->ops->batch || !sees_any(consumer))
+        return rings_take(consumer);
+    rc = consumer->ops->batch(consumer->arg, true);
+    moved = rc ? rc : rings_take(consumer);
+    rc = consumer->ops->batch(consumer->arg, false);
+    return moved < 0 || !rc ? moved : rc;
+}
+
+int wsh_consumer_step(struct wsh_consumer *consumer)
+{
+    int moved = rings_take_together(consumer);
+
+    if (moved < 0)
+        return moved;
     moved |= rings_complete(consumer);
     for (unsigned r = 0; r < consumer->n_rings; r++) {
         moved |= ring_answer(&consumer->ring[r]);

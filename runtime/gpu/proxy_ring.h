@@ -27,12 +27,14 @@ struct wsh_ring_ask {
  * IGET, PUT_REF, SIGNAL_REF, GET_REF (`done` is NULL where these are nonblocking); 0, -EAGAIN (it will be tried again;
  * a strided one goes on behind *taken) or a final, logged error; `done` reaches 0 when the payload may be used again
  * (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN as above. pending: started
- * and not complete.
+ * and not complete; `awaited`: a quiet waits for it. batch (may be NULL): what is started between true and false may be
+ * given to a NIC together; 0 or final.
  */
 struct wsh_consumer_ops {
     int (*start)(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done);
     int (*fence)(void *arg);
-    size_t (*pending)(void *arg);
+    size_t (*pending)(void *arg, bool awaited);
+    int (*batch)(void *arg, bool begin);
 };
 
 enum wsh_place_state { WSH_PLACE_PLAIN, WSH_PLACE_DUE, WSH_PLACE_ANSWERED };

@@ -43,15 +43,21 @@ static size_t whole_pad(const struct wsh_job *job)
     return WSH_DEVICE_PAD_CELLS(job->n_pes) + 2 * n * buffer_in(WSH_DEVICE_CELLS_ALL, job->n_pes);
 }
 
+/* Bytes of all pads; the words of counters follow. */
+static size_t counters_at(const struct wsh_job *job)
+{
+    return 2 * whole_pad(job) + (size_t)job->pool.n_units * unit_of(job);
+}
+
 /* So that what the program gets begins where the heap's memory does. */
 size_t wsh_pads_len(const struct wsh_job *job)
 {
-    size_t len = 2 * whole_pad(job) + (size_t)job->pool.n_units * unit_of(job);
+    size_t len = counters_at(job) + wsh_counters_len(job);
 
     return (len + WSH_GPU_ALIGN - 1) / WSH_GPU_ALIGN * WSH_GPU_ALIGN;
 }
 
-static int pads_clear(const struct wsh_job *job, char *at, size_t len)
+int wsh_pads_clear(const struct wsh_job *job, char *at, size_t len)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     wsh_cu_stream stream;
@@ -79,7 +85,8 @@ int wsh_pads_open(struct wsh_job *job)
     if (off == WSH_ALLOC_NONE)
         return -ENOMEM;
     job->device.pads = job->heap.seg[WSH_SEG_DEVICE].base + off;
-    return pads_clear(job, job->device.pads, wsh_pads_len(job));
+    job->device.counters = job->device.pads + counters_at(job);
+    return wsh_pads_clear(job, job->device.pads, wsh_pads_len(job));
 }
 
 /* *len = its bytes. */
@@ -218,13 +225,21 @@ void wsh_view_team_gone(const struct wsh_team *team)
     if (status)
         log_not_published(status);
     pad = pad_of(team, &len);
-    pads_clear(job, pad, len);
+    wsh_pads_clear(job, pad, len);
+}
+
+static uint32_t lines_from(const struct wsh_segment *seg, const char *at)
+{
+    return (uint32_t)((size_t)(at - seg->base) / WSH_DEVICE_COUNTERS_ALIGN);
 }
 
 void wsh_view_teams(struct wsh_job *job, struct wsh_device *device)
 {
     const struct wsh_view *view = job->device.view;
 
+    device->n_counters = (uint32_t)(wsh_counters_len(job) / sizeof(uint64_t));
+    device->counters_device = lines_from(&job->heap.seg[WSH_SEG_DEVICE], job->device.counters);
+    device->counters_host = lines_from(&job->heap.seg[WSH_SEG_HEAP], job->counters.pool.base);
     device->world = (uint64_t)(uintptr_t)job->device.pads;
     if (!wsh_view_spans_hosts(&job->world))
         device->world_cells = buffer_in(WSH_DEVICE_CELLS_ALL, job->n_pes);

@@ -276,7 +276,7 @@ void wsh_view_fill(struct wsh_job *job)
     device->report = (uint64_t)(uintptr_t)&view->pinned->report;
     device->hang_ns = (uint64_t)(job->env.hang_seconds * 1e9);
     device->flags = wants_checks(job->env.debug) ? WSH_DEVICE_CHECK : 0;
-    device->sharers = job->device.sharers > 0 ? (uint64_t)job->device.sharers : 1;
+    device->sharers = job->device.sharers > 0 ? (uint32_t)job->device.sharers : 1;
     fill_slots(view, device->seg[WSH_DEVICE_SEG_DEVICE].stride && !device->flags);
     wsh_view_buffers(job);
     wsh_units_fill(device, &job->device.gpu);

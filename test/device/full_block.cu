@@ -14,6 +14,7 @@ enum { FULL = 1024, LEN = 40000, SCRATCH = 8192 };
 struct move {
     char *dest, *source, *skewed; /* skewed: the same data, at no multiple of 16 */
     uint64_t *flag;
+    shmemx_counter_t counter;
     int right;
 };
 
@@ -38,6 +39,12 @@ static __global__ void put_misaligned(struct move m)
 static __global__ void put_signal(struct move m)
 {
     shmem_putmem_signal_block(m.dest, m.source, LEN, m.flag, 1, SHMEM_SIGNAL_ADD, m.right);
+}
+
+static __global__ void put_counted(struct move m)
+{
+    shmemx_putmem_counted_nbi_block(m.dest, m.source, LEN, m.counter, m.right);
+    shmem_quiet_block();
 }
 
 static __global__ void iput(struct move m)
@@ -130,6 +137,8 @@ int main(void)
     run("put_nbi", put_nbi, m, host, mp_left());
     run("put, misaligned", put_misaligned, m, host, mp_left());
     run("put_signal", put_signal, m, host, mp_left());
+    mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &m.counter), "no counter");
+    run("put_counted", put_counted, m, host, mp_left());
     run("iput", iput, m, host, mp_left());
     run("put_bulk", put_bulk, m, host, mp_left());
     run("get", get, m, host, mp_right());

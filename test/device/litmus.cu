@@ -20,11 +20,22 @@
 #define WORDS_FAR ((size_t)64) /* one by one, to other hosts */
 
 enum { THREADS = 128 };
-enum kind { PUT_SIGNAL, WARPS_THEN_FENCE, THREADS_THEN_QUIET, ELEMENTS, BULK, WARP_PUT_SIGNAL, KINDS };
+enum kind {
+    PUT_SIGNAL,
+    WARPS_THEN_FENCE,
+    THREADS_THEN_QUIET,
+    ELEMENTS,
+    BULK,
+    WARP_PUT_SIGNAL,
+    COUNTED,
+    FENCE_THEN_COUNTED,
+    KINDS
+};
 
 /* Symmetric: of each lane a payload, a flag, and what the second block says to the first; `made`: new payloads. */
 struct litmus {
     uint64_t *data, *flag, *seen, *made;
+    shmemx_counter_t *counter; /* of each lane, instead of the flag: the last two kinds */
     uint64_t first, rounds;
     bool far; /* some PEs are on other hosts */
     struct dev_report *report;
@@ -106,7 +117,25 @@ static __device__ void by_elements(uint64_t *data, const uint64_t *from, size_t 
         shmem_uint64_p(data + i, from[i], pe);
 }
 
-static __device__ void send(uint64_t *data, const uint64_t *from, uint64_t *flag, uint64_t round, size_t words, int pe)
+/* How many of a lane's rounds up to this one were counted. */
+static __device__ uint64_t counted_by(uint64_t round)
+{
+    uint64_t kind = round % KINDS;
+
+    return round / KINDS * 2 + (kind >= COUNTED) + (kind >= FENCE_THEN_COUNTED);
+}
+
+/* All threads of the block. */
+static __device__ void wait_for(const struct litmus &l, uint64_t round, unsigned lane)
+{
+    if (round % KINDS >= COUNTED)
+        shmemx_counter_wait_until_block(l.counter[lane], counted_by(round));
+    else
+        shmem_uint64_wait_until_block(l.flag + lane * 16, SHMEM_CMP_GE, round);
+}
+
+static __device__ void send(uint64_t *data, const uint64_t *from, uint64_t *flag, shmemx_counter_t counter,
+                            uint64_t round, size_t words, int pe)
 {
     extern __shared__ __align__(128) char scratch[];
     enum kind kind = (enum kind)(round % KINDS);
@@ -115,7 +144,11 @@ static __device__ void send(uint64_t *data, const uint64_t *from, uint64_t *flag
         shmem_uint64_put_signal_nbi_block(data, from, words, flag, round, SHMEM_SIGNAL_SET, pe);
         return;
     }
-    if (kind == WARPS_THEN_FENCE)
+    if (kind == COUNTED) {
+        shmemx_putmem_counted_nbi_block(data, from, words * 8, counter, pe);
+        return;
+    }
+    if (kind == WARPS_THEN_FENCE || kind == FENCE_THEN_COUNTED)
         by_warps(data, from, words, pe);
     else if (kind == THREADS_THEN_QUIET)
         by_threads(data, from, words, pe);
@@ -134,6 +167,8 @@ static __device__ void send(uint64_t *data, const uint64_t *from, uint64_t *flag
         shmem_fence();
     if (kind == ELEMENTS)
         shmem_uint64_atomic_set(flag, round, pe);
+    else if (kind == FENCE_THEN_COUNTED)
+        shmemx_putmem_counted_nbi(data, from, 0, counter, pe);
     else
         shmem_signal_set(flag, round, pe);
 }
@@ -148,7 +183,7 @@ static __device__ void forward(const struct litmus &l, uint64_t *data, uint64_t 
     for (size_t i = threadIdx.x; make && i < words; i += THREADS)
         from[i] = value_of(round, lane, i);
     __syncthreads();
-    send(data, from, l.flag + lane * 16, round, words, pe);
+    send(data, from, l.flag + lane * 16, l.counter[lane], round, words, pe);
 }
 
 static __device__ void first_block(const struct litmus &l, uint64_t *data, uint64_t round, unsigned lane)
@@ -159,7 +194,7 @@ static __device__ void first_block(const struct litmus &l, uint64_t *data, uint6
         forward(l, data, round, lane, true);
     warm(data, words_of(l, round, lane), l.report);
     arrive_late(round, lane);
-    shmem_uint64_wait_until_block(l.flag + lane * 16, SHMEM_CMP_GE, round);
+    wait_for(l, round, lane);
     check(l, data, round, lane);
     shmem_uint64_wait_until_block(l.seen + lane * 16, SHMEM_CMP_GE, round);
     if (!origin)
@@ -170,9 +205,7 @@ static __device__ void second_block(const struct litmus &l, const uint64_t *data
 {
     warm(data, words_of(l, round, lane), l.report);
     arrive_late(round + 5, lane);
-    if (threadIdx.x == 0)
-        shmem_uint64_wait_until(l.flag + lane * 16, SHMEM_CMP_GE, round);
-    __syncthreads();
+    wait_for(l, round, lane);
     check(l, data, round, lane);
     __syncthreads();
     if (threadIdx.x == 0)
@@ -223,6 +256,8 @@ int main(void)
     l.made = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);
     l.flag = (uint64_t *)dev_alloc(LANES * 16 * 8);
     l.seen = (uint64_t *)dev_alloc(LANES * 16 * 8);
+    l.counter = (shmemx_counter_t *)dev_share(LANES * sizeof *l.counter);
+    mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, LANES, l.counter), "no counters");
     lanes = lanes_that_fit();
     each = (given ? strtoull(given, NULL, 10) : rounds()) / lanes + 1;
     while (done < each) {

@@ -175,8 +175,9 @@ static void land(struct null_thread *thread, struct flying *flying)
         __atomic_fetch_sub(&flying->done->left, 1, __ATOMIC_RELEASE);
 }
 
-static size_t pending(void *arg)
+static size_t pending(void *arg, bool awaited)
 {
+    (void)awaited;
     struct null_thread *thread = arg;
 
     for (unsigned i = 0; i < thread->n_flying;) {
@@ -207,7 +208,7 @@ static void *serve(void *arg)
 
     while (!__atomic_load_n(&thread->proxy->stop, __ATOMIC_ACQUIRE) || thread->n_flying ||
            !wsh_rings_are_idle(thread->rings, thread->n_rings)) {
-        pending(thread);
+        pending(thread, true);
         if (wsh_consumer_step(thread->consumer) < 0) {
             thread->wrong++;
             break;

@@ -50,8 +50,9 @@ static int exec_fence(void *arg)
     return 0;
 }
 
-static size_t exec_pending(void *arg)
+static size_t exec_pending(void *arg, bool awaited)
 {
+    (void)awaited;
     size_t n = 0;
 
     for (unsigned i = 0; i < world.n_records; i++)

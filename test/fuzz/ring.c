@@ -81,8 +81,9 @@ static int fence(void *arg)
     return fuzz_below(&((struct script *)arg)->in, 8) ? 0 : -EAGAIN;
 }
 
-static size_t pending(void *arg)
+static size_t pending(void *arg, bool awaited)
 {
+    (void)awaited;
     return ((struct script *)arg)->n_flying;
 }
 

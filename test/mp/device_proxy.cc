@@ -258,6 +258,85 @@ static void signals_come_last(int to, int from)
     }
 }
 
+/* Kernels name a counter by its word in the host heap. Half of the puts go by reference, where they may. */
+static void counts_come_last(int to, int from, bool refers)
+{
+    static const uint32_t lens[] = {600, 3000, 7408, WSH_RING_PART, BYTES};
+    shmemx_counter_t tally;
+    uint64_t sent = 0;
+
+    mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &tally), "no counter");
+    uint64_t *host_word = (uint64_t *)(view.seg[WSH_DEVICE_SEG_HEAP].base +
+                                       (uint64_t)view.counters_host * WSH_DEVICE_COUNTERS_ALIGN) +
+                          (uint32_t)tally - 1;
+    for (unsigned round = 0; round < 40; round++) {
+        uint32_t len = lens[round / 2 % 5];
+
+        if (round % 2 && refers)
+            source_fill(0, len, round, false);
+        if (round % 2 && refers)
+            put_reference(0, len, host_word, false, to);
+        else
+            put(0, landing[0], len, round, host_word, to);
+        if (round % 4 == 3)
+            shmem_barrier_all(); /* completes the count too */
+        else
+            shmemx_counter_wait_until(tally, sent + 1);
+        mp_check(shmemx_counter_fetch(tally) == ++sent, "round %u: %llu puts are counted", round,
+                 (unsigned long long)shmemx_counter_fetch(tally));
+        check_landing(0, len, round, from);
+        shmem_barrier_all();
+    }
+    mp_check(!shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &tally), "not destroyed");
+}
+
+/*
+ * Many records at once, as a list makes them: short and long ones, of no bytes, counted and not. The first one is posted
+ * last, so that the proxy finds all of them in one pass.
+ */
+static void bursts_arrive(int to, int from, bool refers)
+{
+    static const uint32_t lens[] = {24, 600, 7408, 0, 1100};
+    shmemx_counter_t tally;
+    uint64_t counted = 0;
+
+    mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &tally), "no counter");
+    uint64_t *host_word = (uint64_t *)(view.seg[WSH_DEVICE_SEG_HEAP].base +
+                                       (uint64_t)view.counters_host * WSH_DEVICE_COUNTERS_ALIGN) +
+                          (uint32_t)tally - 1;
+    for (unsigned round = 0; round < (unsigned)mp_rounds(20, 300); round++) {
+        if (refers)
+            source_fill(0, 7408, round, false);
+        struct wsh_dev_rings rings = rings_of(0, to);
+        uint64_t first = wsh_dev_ring_reserve(rings, 2);
+
+        for (unsigned i = 0; i < 150; i++) {
+            uint32_t len = lens[i % 5];
+            uint64_t *sig = i % 3 ? host_word : NULL;
+
+            if (!len)
+                atomic(0, WSH_DEV_AMO_ADD, host_word, 1, 0, false, to);
+            else if (refers && len > 512)
+                put_reference(0, len, sig, false, to);
+            else
+                put(0, landing[0], len, round, sig, to);
+            counted += !len || sig;
+        }
+        wsh_dev_ring_post(rings, first,
+                          wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT_WORD), (uint64_t)&words[40], 7, 0, 0, 8, to}, 1);
+        if (round % 2)
+            shmem_barrier_all();
+        else
+            shmemx_counter_wait_until(tally, counted);
+        mp_check(shmemx_counter_fetch(tally) == counted, "round %u: %llu of %llu puts are counted", round,
+                 (unsigned long long)shmemx_counter_fetch(tally), (unsigned long long)counted);
+        shmem_barrier_all();
+        check_landing(0, 7408, round, from);
+        shmem_barrier_all();
+    }
+    mp_check(!shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &tally), "not destroyed");
+}
+
 /* Waits for another PE so far: of what stands for kernels, and with `threads` of the proxy's. */
 static uint64_t waits(bool threads)
 {
@@ -350,6 +429,8 @@ static void run(bool gpu, int to)
     shmem_barrier_all();
     puts_arrive(to, to);
     signals_come_last(to, to);
+    counts_come_last(to, to, is_referable(on_gpu));
+    bursts_arrive(to, to, is_referable(on_gpu));
     if (mp_check(is_referable(gpu) == (!gpu || by_nics()), "referable segments: %x", view.ref_segs) && is_referable(gpu))
         references_arrive(to, to);
     fences_order_across_rings(to, to);

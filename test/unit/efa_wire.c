@@ -23,6 +23,8 @@ static const struct {
     {EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg)},
     {EFA_WIRE_REPLY, sizeof(struct wsh_efa_reply_msg) + EXTRA},
     {EFA_WIRE_ACK, sizeof(struct wsh_efa_head)},
+    {EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg)},
+    {EFA_WIRE_TALLIED, sizeof(struct wsh_efa_tally_msg)},
     {EFA_WIRE_STRIDED, sizeof(struct wsh_efa_strided_msg) + EXTRA},
 };
 #define N_GOOD (sizeof good / sizeof good[0])
@@ -103,7 +105,7 @@ static void wrong_heads(void)
         make(&room, i);
         room.msg.head.type = 0;
         CU_ASSERT(refused(&room, good[i].len));
-        room.msg.head.type = EFA_WIRE_ACK + 1;
+        room.msg.head.type = EFA_WIRE_TALLIED + 1;
         CU_ASSERT(refused(&room, good[i].len));
         make(&room, i);
         room.msg.head.ctx = EFA_CONTEXTS;

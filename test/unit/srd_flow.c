@@ -293,6 +293,60 @@ static void after_a_failure(void)
     CU_ASSERT(signal.ended == 1 && sends == 0 && wsh_srd_flow_pending(&flow) == 0);
 }
 
+static struct wsh_srd_op tallied_put(void)
+{
+    return (struct wsh_srd_op){.kind = WSH_SRD_PUT, .segments = 1, .tally = true, .keep = true};
+}
+
+/* Each holds a credit until the peer has counted it, and others go on. */
+static void tallied_puts_hold_credits(void)
+{
+    struct wsh_srd_op tally[5], plain = {.kind = WSH_SRD_PUT, .segments = 1};
+
+    start(true);
+    for (int i = 0; i < 5; i++) {
+        tally[i] = tallied_put();
+        CU_ASSERT_EQUAL(submit(&tally[i]), 0);
+    }
+    CU_ASSERT(writes == 4 && link.tallies == 4 && link.imms == 4 && wsh_srd_flow_parked(&flow));
+    for (int i = 0; i < 4; i++)
+        wsh_srd_op_ended(&ctx, &flow, &tally[i]);
+    CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && writes == 4);
+    CU_ASSERT(wsh_srd_link_tallied(&link, 2) == 1 && wsh_srd_link_tallied(&link, 1) == 0);
+    CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && writes == 5 && link.tallies == 5 && link.imms == 3);
+    CU_ASSERT_EQUAL(wsh_srd_link_tallied(&link, 6), -EPROTO);
+    wsh_srd_op_ended(&ctx, &flow, &tally[4]);
+    CU_ASSERT_EQUAL(wsh_srd_ctx_pending(&ctx), 0);
+    CU_ASSERT(submit(&plain) == 0 && !plain.grouped && writes == 6);
+}
+
+/* It is a put like any: it waits for the writes of an earlier epoch, and a message behind a fence waits for it. */
+static void tallied_put_is_ordered(void)
+{
+    struct wsh_srd_op first = tallied_put(), second = tallied_put(),
+                      msg = {.kind = WSH_SRD_MSG, .keep = true};
+
+    start(true);
+    submit(&first);
+    wsh_srd_fence(&ctx);
+    submit(&second);
+    submit(&msg);
+    CU_ASSERT(writes == 1 && sends == 0);
+    wsh_srd_op_ended(&ctx, &flow, &first);
+    CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && writes == 2 && sends == 1);
+}
+
+/* One that finds no room and is not kept gives its credit and its number back. */
+static void refused_tally_leaves_nothing(void)
+{
+    struct wsh_srd_op op = tallied_put();
+
+    start(true);
+    op.keep = false;
+    room = 0;
+    CU_ASSERT(submit(&op) == -EAGAIN && link.imms == 0 && link.tallies == 0 && flow.out[WSH_SRD_PLAIN] == 0);
+}
+
 const struct unit_test unit_tests[] = {
     {"a put without a fence is counted and no more", plain_put_is_counts_only},
     {"a small put behind a fence goes at once, with a gate", small_put_behind_a_fence_goes_at_once},
@@ -308,5 +362,8 @@ const struct unit_test unit_tests[] = {
     {"puts are counted only while that is of use", counts_that_are_of_no_use_end},
     {"older acks do nothing, impossible ones are refused", old_and_impossible_acks},
     {"a failed peer leaves nothing pending", after_a_failure},
+    {"tallied puts hold credits until the peer has counted them", tallied_puts_hold_credits},
+    {"a tallied put is ordered like any", tallied_put_is_ordered},
+    {"a refused tallied put leaves nothing behind", refused_tally_leaves_nothing},
     {NULL, NULL},
 };

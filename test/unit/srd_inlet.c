@@ -42,16 +42,20 @@ static int message(struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stam
 
 static void immediate_bits(void)
 {
-    struct wsh_srd_imm imm = wsh_srd_imm_unpack(wsh_srd_imm_pack(0x3fff, 0x3ff, 0xff));
+    struct wsh_srd_imm imm = wsh_srd_imm_unpack(wsh_srd_imm_pack(0x3fff, 0x1ff, 0xff));
 
-    CU_ASSERT_EQUAL(wsh_srd_imm_pack(1, 0, 0), 1u << 18);
+    CU_ASSERT_EQUAL(wsh_srd_imm_pack(1, 0, 0), 1u << 17);
     CU_ASSERT_EQUAL(wsh_srd_imm_pack(0, 1, 0), 1u << 8);
     CU_ASSERT_EQUAL(wsh_srd_imm_pack(0, 0, wsh_srd_group_name(5, 3)), 5 | 3 << 6);
-    CU_ASSERT(imm.pe == 0x3fff && imm.ctx == 0x3ff && imm.group == 0xff);
+    CU_ASSERT(imm.pe == 0x3fff && imm.ctx == 0x1ff && imm.group == 0xff && !imm.tally);
+    imm = wsh_srd_imm_unpack(wsh_srd_imm_tally(0x3fff, 0xffff, 3));
+    CU_ASSERT(imm.tally && imm.pe == 0x3fff && imm.counter == 0xffff && imm.generation == 1);
+    imm = wsh_srd_imm_unpack(wsh_srd_imm_tally(1, 2, 4));
+    CU_ASSERT(imm.tally && imm.pe == 1 && imm.counter == 2 && !imm.generation);
     CU_ASSERT_EQUAL(wsh_srd_group_slot(wsh_srd_group_name(63, 6)), 63);
     CU_ASSERT_EQUAL(wsh_srd_group_generation(wsh_srd_group_name(63, 6)), 2);
-    CU_ASSERT(wsh_srd_imm_fits(1023, 16384, false) && !wsh_srd_imm_fits(1023, 16385, false));
-    CU_ASSERT(wsh_srd_imm_fits(1023, 1 << 20, true) && !wsh_srd_imm_fits(1024, 2, true));
+    CU_ASSERT(wsh_srd_imm_fits(511, 16384, false) && !wsh_srd_imm_fits(511, 16385, false));
+    CU_ASSERT(wsh_srd_imm_fits(511, 1 << 20, true) && !wsh_srd_imm_fits(512, 2, true));
 }
 
 static void low_bits(void)

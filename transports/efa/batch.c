@@ -7,8 +7,9 @@
  * be locked meanwhile, so that polling hangs), and that the last one finds the queue full (the whole batch may be taken
  * back, with no error but the last one's). So between wsh_efa_batch_begin and wsh_efa_batch_end
  *   - a request is held, one on a rail, until the next one for that rail comes: only then is it known that FI_MORE is
- *     true. The end of the batch gives what is held, without it. Nobody can read completions meanwhile: both ends stand
- *     in one call under the lock, with no fi_cq_read between them.
+ *     true. The end of the batch gives what is held, without it. Nobody reads completions meanwhile: both ends stand
+ *     in one call under the lock, with no fi_cq_read between them, or the batch is a context's, over several calls, and
+ *     progress ends what there is of it before it reads.
  *   - FI_MORE is set only while all that the provider has and has not completed, the next request too, fits into its
  *     queue. Such a device sends no packets for purposes of the provider's own, so this count is exact.
  *   - reads, and what the provider is to inject but is too long to be kept, leave at once and close the batch.
@@ -121,11 +122,37 @@ int wsh_efa_batch_finish(struct wsh_efa_eps *eps)
 {
     int rc = 0, err;
 
-    eps->batching = false;
+    eps->batching = eps->batches;
     for (unsigned i = 0; eps->n_held && i < eps->n_rails; i++)
         if ((err = push_held(eps, i, false)) && err != -EAGAIN)
             rc = err;
-    eps->aside = eps->n_rails > 1 || eps->n_held;
+    eps->aside = eps->n_rails > 1 || eps->n_held || eps->batching;
+    return rc;
+}
+
+void wsh_efa_ctx_batch_begin(struct wsh_tctx *tctx)
+{
+    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
+
+    if (!eps->doorbells)
+        return;
+    wsh_efa_lock(eps);
+    eps->batches++;
+    wsh_efa_batch_begin(eps);
+    wsh_efa_unlock(eps);
+}
+
+int wsh_efa_ctx_batch_end(struct wsh_tctx *tctx)
+{
+    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
+    int rc;
+
+    if (!eps->doorbells)
+        return 0;
+    wsh_efa_lock(eps);
+    eps->batches--;
+    rc = wsh_efa_batch_finish(eps);
+    wsh_efa_unlock(eps);
     return rc;
 }
 
@@ -153,7 +180,7 @@ int wsh_efa_batch_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const st
     if (rc)
         return wsh_efa_posted(eps, 0, req->pe, name_of(req), rc);
     eps->n_writes += req->kind == EFA_REQ_WRITE;
-    wsh_efa_took(eps, req);
+    wsh_efa_took(eps, req, span->len);
     return 0;
 }
 
@@ -163,6 +190,6 @@ int wsh_efa_batch_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 
     if (rc)
         return wsh_efa_posted(eps, 0, req->pe, name_of(req), rc);
-    wsh_efa_took(eps, req);
+    wsh_efa_took(eps, req, req->len);
     return 0;
 }

@@ -29,6 +29,10 @@ int wsh_efa_batch_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const st
 int wsh_efa_batch_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req);
 int wsh_efa_batch_finish(struct wsh_efa_eps *eps);
 
+/* Of a context, over several calls (wsh_tp_ops). */
+void wsh_efa_ctx_batch_begin(struct wsh_tctx *tctx);
+int wsh_efa_ctx_batch_end(struct wsh_tctx *tctx);
+
 /* Begin and end stand in one call under the lock, with no fi_cq_read between. 0 or final. */
 static inline void wsh_efa_batch_begin(struct wsh_efa_eps *eps)
 {

@@ -43,6 +43,8 @@ void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size)
             continue;
         snprintf(lead, sizeof lead, "%sPE %d: ", separator, pe);
         count(flow, what);
+        if (__atomic_load_n(&flow->uncounted, __ATOMIC_RELAXED))
+            what[EFA_PUTS]++; /* whose data are there, but not counted */
         for (int i = 0; i < EFA_WHATS && used + 1 < size; i++) {
             if (!what[i])
                 continue;

@@ -4,11 +4,13 @@
 #include "transports/efa/efa.h"
 
 #include "base/log.h"
+#include "transports/efa/batch.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/peers.h"
 #include "transports/efa/progress.h"
 #include "transports/efa/slots.h"
 #include "transports/efa/stranger.h"
+#include "transports/efa/tally.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -235,18 +237,31 @@ static int efa_fence(struct wsh_tctx *tctx)
     return 0;
 }
 
+/* Of operations; messages until they are known as applied. */
+static size_t parts_pending(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow)
+{
+    if (!flow)
+        return (size_t)wsh_efa_count_read(&ctx->direct) + wsh_srd_ctx_pending(&ctx->srd);
+    return (size_t)wsh_efa_count_read(&flow->direct[EFA_REQ_WRITE]) +
+           wsh_efa_count_read(&flow->direct[EFA_REQ_READ]) + wsh_srd_flow_pending(&flow->srd);
+}
+
+static size_t efa_unread(struct wsh_tctx *tctx)
+{
+    return parts_pending((const struct wsh_efa_ctx *)tctx, NULL);
+}
+
+/* Counts after parts: a write that ends meanwhile is among them. */
 static size_t efa_pending(struct wsh_tctx *tctx, int pe)
 {
     const struct wsh_efa_ctx *ctx = (const struct wsh_efa_ctx *)tctx;
-    const struct wsh_efa_flow *flow;
+    const struct wsh_efa_flow *flow = pe < 0 ? NULL : ctx->flow[pe];
+    size_t parts;
 
-    if (pe < 0)
-        return (size_t)wsh_efa_count_read(&ctx->direct) + wsh_srd_ctx_pending(&ctx->srd);
-    flow = ctx->flow[pe];
-    if (!flow)
+    if (pe >= 0 && !flow)
         return 0;
-    return (size_t)wsh_efa_count_read(&flow->direct[EFA_REQ_WRITE]) +
-           wsh_efa_count_read(&flow->direct[EFA_REQ_READ]) + wsh_srd_flow_pending(&flow->srd);
+    parts = parts_pending(ctx, flow);
+    return parts + wsh_efa_uncounted(ctx, flow);
 }
 
 static int efa_progress(struct wsh_tp *base)
@@ -270,6 +285,18 @@ static int efa_wait_fd(struct wsh_tp *base)
     for (uint32_t i = 1; i < efa->in_use && fd >= 0; i++)
         fd = wsh_efa_wait_fd(efa->eps[i]);
     return fd >= 0 && efa->wait_fd >= 0 ? efa->wait_fd : fd;
+}
+
+static void efa_traffic(struct wsh_tp *base, uint64_t *operations, uint64_t *bytes)
+{
+    struct wsh_efa *efa = efa_of(base);
+
+    for (uint32_t i = 0; i < efa->in_use; i++) {
+        wsh_efa_lock(efa->eps[i]);
+        *operations += efa->eps[i]->operations;
+        *bytes += efa->eps[i]->bytes;
+        wsh_efa_unlock(efa->eps[i]);
+    }
 }
 
 static struct wsh_tp *efa_part(struct wsh_tp *base, unsigned i)
@@ -301,8 +328,13 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .put_strided = wsh_efa_put_strided,
     .fence = efa_fence,
     .pending = efa_pending,
+    .unread = efa_unread,
+    .await = wsh_efa_tally_await,
+    .batch_begin = wsh_efa_ctx_batch_begin,
+    .batch_end = wsh_efa_ctx_batch_end,
     .progress = efa_progress,
     .wait_fd = efa_wait_fd,
     .part = efa_part,
+    .traffic = efa_traffic,
     .describe = wsh_efa_describe,
 };

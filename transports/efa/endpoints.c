@@ -248,6 +248,8 @@ static struct wsh_efa_eps *eps_new(struct wsh_efa *efa, uint32_t number, const s
     eps->my_pe = params->my_pe;
     eps->n_pes = params->n_pes;
     eps->locking = params->threads;
+    eps->count = params->tally;
+    eps->core = params->core;
     eps->answers_end = &eps->answers;
     eps->sink = (struct wsh_srd_sink){wsh_efa_serve_apply, eps};
     eps->again_end = &eps->again;

@@ -37,6 +37,7 @@ struct wsh_efa_eps {
     struct wsh_efa_choice choice; /* with several rails */
     bool doorbells;               /* the provider's device is told of every request */
     bool batching;                /* between wsh_efa_batch_begin and _end */
+    uint32_t batches;             /* of contexts, begun and not ended (wsh_tp_ops.batch_begin) */
     bool aside;                   /* several rails, a batch, or something held: posts take the longer path */
     uint32_t n_held;              /* rails that hold a request */
     cpu_set_t near;               /* processors near the rails' NICs */
@@ -83,6 +84,9 @@ struct wsh_efa_eps {
     uint16_t free_fetch;
     struct wsh_efa_answer *answers, **answers_end;
     struct wsh_efa_inlet *ack_pending; /* whose source awaits an ack */
+    int n_tally_acks;                  /* peers that an acknowledgement of tallied writes is due to */
+    bool tallies_awaited;              /* some context is awaited */
+    uint64_t operations, bytes;        /* that rails have taken (wsh_tp_ops.traffic) */
     uint64_t given;                    /* writes, reads and messages given to the provider by the engine */
     double lost_since;            /* when a peer was lost, or 0; everything ends some seconds later … */
     char lost_text[EFA_TEXT_MAX]; /* … with this line */
@@ -109,6 +113,8 @@ struct wsh_efa_eps {
 
     struct wsh_efa_lib lib;
     const struct wsh_env *env;
+    int (*count)(void *core, uint32_t counter, uint32_t generation, uint32_t mask); /* wsh_tp_params.tally */
+    void *core;
 };
 
 static inline void wsh_efa_lock(struct wsh_efa_eps *eps)
@@ -140,10 +146,12 @@ static inline uint64_t wsh_efa_key(const struct wsh_efa_eps *eps, const struct w
 }
 
 /* The provider has taken a request, and given it back. */
-static inline void wsh_efa_took(struct wsh_efa_eps *eps, const struct wsh_efa_req *req)
+static inline void wsh_efa_took(struct wsh_efa_eps *eps, const struct wsh_efa_req *req, size_t len)
 {
     struct wsh_efa_peer *peer = &eps->peers[req->pe];
 
+    eps->operations++;
+    eps->bytes += len;
     eps->rail[req->wr.rail].taken++;
     peer->posted++;
     peer->lost_since = 0;

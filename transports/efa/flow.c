@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/peers.h"
+#include "transports/efa/tally.h"
 
 #include <stdlib.h>
 
@@ -138,13 +139,15 @@ struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_eps *eps, int pe, uint16
     return inlet;
 }
 
-static void messages_over(struct wsh_efa_flow *flow, uint32_t from)
+static void messages_over(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, uint32_t from)
 {
     for (uint32_t n = from; n != flow->srd.acked; n++) {
-        uint8_t what = flow->type[n & (flow->srd.window - 1)];
+        uint8_t type = flow->type[n & (flow->srd.window - 1)], what = type & (uint8_t)~EFA_LAZY;
 
         if (what < EFA_WHATS)
             wsh_efa_count_sub(&flow->what[what]);
+        if (type & EFA_LAZY)
+            wsh_efa_tally_applied(eps, flow);
     }
 }
 
@@ -160,7 +163,7 @@ int wsh_efa_flow_acked(struct wsh_efa_eps *eps, int pe, const struct wsh_efa_hea
     rc = wsh_srd_flow_acked(&flow->ctx->srd, &flow->srd, head->stamp.applied, head->stamp.counted);
     if (rc <= 0)
         return rc;
-    messages_over(flow, from);
+    messages_over(eps, flow, from);
     eps->peers[pe].acks++;
     return 0;
 }

@@ -12,6 +12,7 @@
 struct wsh_efa_eps;
 
 enum wsh_efa_what { EFA_PUTS, EFA_GETS, EFA_AMOS, EFA_SIGNALS, EFA_WHATS };
+#define EFA_LAZY 0x80 /* beside it in wsh_efa_flow.type: the message is lazy */
 
 /*
  * What a context does with one peer. `direct` counts writes and reads ([enum wsh_efa_req_kind]) of which the engine
@@ -23,11 +24,17 @@ struct wsh_efa_flow {
     struct wsh_efa_ctx *ctx;
     int pe;
     uint32_t direct[2];
-    uint64_t read_epoch;       /* natively: ordered reads of this epoch may start */
-    uint32_t what[EFA_WHATS];  /* other operations under way, for the hang reporter */
+    uint64_t read_epoch;      /* natively: ordered reads of this epoch may start */
+    uint32_t what[EFA_WHATS]; /* other operations under way, for the hang reporter */
+    uint32_t tallies;         /* the link's, when this flow last added to them … */
+    bool uncounted;           /* … and that many are not known as counted */
+    uint32_t lazy_end;        /* number behind the last lazy message, … */
+    uint32_t prompt_end;      /* … behind the last one that is not */
+    bool late;                /* is in ctx->late */
+    struct wsh_efa_flow *next_late;
     bool waiting;              /* is in eps->waiting */
     struct wsh_efa_flow *next; /* there */
-    uint8_t *type;             /* [window] enum wsh_efa_what of the messages under way, by number */
+    uint8_t *type;             /* [window] enum wsh_efa_what, EFA_LAZY of the messages under way, by number */
     struct wsh_srd_names named[];
 };
 
@@ -35,8 +42,9 @@ struct wsh_efa_flow {
 struct wsh_efa_inlet {
     struct wsh_srd_inlet srd;
     int pe;
-    uint16_t ctx;     /* its number there */
-    bool ack_pending; /* is in eps->ack_pending */
+    uint16_t ctx;        /* its number there */
+    uint32_t prompt_end; /* number behind the last message that is not lazy */
+    bool ack_pending;    /* is in eps->ack_pending */
     struct wsh_efa_inlet *next;
     struct wsh_srd_held held[];
 };
@@ -45,7 +53,11 @@ struct wsh_efa_ctx {
     struct wsh_tctx base;
     struct wsh_efa_eps *eps;
     struct wsh_srd_ctx srd;
-    uint32_t direct; /* the sum of the flows' */
+    uint32_t direct;           /* the sum of the flows' */
+    uint32_t n_uncounted;      /* flows with tallied writes that are not known as counted */
+    uint32_t n_lazy;           /* lazy messages that are not known as applied */
+    struct wsh_efa_flow *late; /* flows with any of these, and some without */
+    bool awaited;              /* somebody completes it. Relaxed: it is set again */
     uint16_t number;
     struct wsh_efa_ctx *next; /* in eps->free_ctxs */
     struct wsh_efa_flow *flow[];
@@ -99,6 +111,15 @@ struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_eps *eps, int pe, uint16
 struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_eps *eps, int pe, uint16_t ctx);
 /* What the peer's head says of this PE's own flow. 0 or -EPROTO. */
 int wsh_efa_flow_acked(struct wsh_efa_eps *eps, int pe, const struct wsh_efa_head *head);
+
+/* A message that is not lazy has come. */
+static inline void wsh_efa_inlet_prompt(struct wsh_efa_inlet *inlet, uint16_t seq)
+{
+    uint32_t end = wsh_srd_widen(inlet->srd.applied, seq) + 1;
+
+    if (wsh_srd_before(inlet->prompt_end, end))
+        inlet->prompt_end = end;
+}
 
 static inline struct wsh_efa_flow *wsh_efa_flow_of(struct wsh_efa_ctx *ctx, int pe)
 {

@@ -10,6 +10,7 @@
 #include "transports/efa/peers.h"
 #include "transports/efa/progress.h"
 #include "transports/efa/rails.h"
+#include "transports/efa/tally.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static int send_req(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
     rc = fi_send(eps->rail[0].ep, req->buf, req->len, req->desc, peer->addr, req);
     if (wsh_unlikely(rc))
         return wsh_efa_posted(eps, 0, req->pe, "message", rc);
-    wsh_efa_took(eps, req);
+    wsh_efa_took(eps, req, req->len);
     return 0;
 }
 
@@ -78,8 +79,8 @@ int wsh_efa_msg_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const str
     return 0;
 }
 
-int wsh_efa_msg_submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
-                       enum wsh_efa_what what)
+static int submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+                  enum wsh_efa_what what, bool counts)
 {
     struct wsh_efa_op *op = wsh_efa_op_new(eps, flow, WSH_SRD_MSG, what);
 
@@ -88,7 +89,19 @@ int wsh_efa_msg_submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struc
         return -EAGAIN;
     }
     op->msg = req;
+    op->counts = counts;
     return wsh_efa_op_submit(eps, op, NULL);
+}
+
+int wsh_efa_msg_submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+                       enum wsh_efa_what what)
+{
+    return submit(eps, flow, req, what, false);
+}
+
+int wsh_efa_msg_submit_counted(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req)
+{
+    return submit(eps, flow, req, EFA_SIGNALS, true);
 }
 
 /* Messages without a number, which no flow keeps waiting. */
@@ -164,13 +177,29 @@ static int send_answers(struct wsh_efa_eps *eps)
     return sent;
 }
 
+/* The source may wait for it: more than lazy messages have come. */
+static bool is_awaited(const struct wsh_efa_inlet *inlet)
+{
+    const struct wsh_srd_inlet *srd = &inlet->srd;
+
+    return srd->counted != srd->acked_counted || wsh_srd_before(srd->acked_applied, inlet->prompt_end) ||
+           wsh_srd_inlet_urgent(srd);
+}
+
 void wsh_efa_msg_ack_later(struct wsh_efa_eps *eps, struct wsh_efa_inlet *inlet)
 {
-    if (inlet->ack_pending || !wsh_srd_inlet_has_ack(&inlet->srd))
+    if (inlet->ack_pending || !wsh_srd_inlet_has_ack(&inlet->srd) || !is_awaited(inlet))
         return;
     inlet->ack_pending = true;
     inlet->next = eps->ack_pending;
     eps->ack_pending = inlet;
+}
+
+int wsh_efa_msg_tallied(struct wsh_efa_eps *eps, int pe, uint32_t tallied)
+{
+    const uint32_t body[2] = {tallied, 0};
+
+    return send_free(eps, pe, eps->own->number, EFA_WIRE_TALLIED, body, sizeof body);
 }
 
 static int send_ack(struct wsh_efa_eps *eps, int pe, uint16_t ctx)
@@ -251,6 +280,12 @@ int wsh_efa_msg_progress(struct wsh_efa_eps *eps, bool idle)
         moved = send_answers(eps);
         if (moved < 0)
             return moved;
+    }
+    if (wsh_unlikely(eps->n_tally_acks || eps->tallies_awaited)) {
+        rc = wsh_efa_tally_progress(eps);
+        if (rc < 0)
+            return rc;
+        moved += rc;
     }
     if (eps->ack_pending) {
         rc = send_acks(eps, idle);

@@ -29,8 +29,12 @@ int wsh_efa_msg_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const str
 /* Submits an op that is the message in req; takes both back if that fails. */
 int wsh_efa_msg_submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
                        enum wsh_efa_what what);
+/* The same for a message of a counted put. */
+int wsh_efa_msg_submit_counted(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req);
 int wsh_efa_msg_answer(struct wsh_efa_eps *eps, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
                        size_t len);
+/* So many tallied writes of the peer are counted. -EAGAIN or final. */
+int wsh_efa_msg_tallied(struct wsh_efa_eps *eps, int pe, uint32_t tallied);
 /* Sends what is owed: answers, and (where `idle`, or much is owed) acks. > 0: some; < 0: final. */
 int wsh_efa_msg_progress(struct wsh_efa_eps *eps, bool idle);
 /* Gives a receive (back) to the provider. */

@@ -7,6 +7,7 @@
 #include "transports/efa/msg.h"
 #include "transports/efa/rma.h"
 #include "transports/efa/signal.h"
+#include "transports/efa/tally.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_eps *eps, struct wsh_efa_flow *
     op->len = 0;
     op->what = (uint8_t)what;
     op->in_flight = op->reported = 0;
-    op->noted = false;
+    op->noted = op->counts = false;
     op->msg = NULL;
     return op;
 }
@@ -103,19 +104,26 @@ static void note_op(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
     eps->noted = op;
 }
 
+/* That of a write with immediate data. */
+static uint64_t segment_imm(const struct wsh_efa_eps *eps, const struct wsh_efa_op *op)
+{
+    if (op->srd.tally)
+        return wsh_srd_imm_tally((uint32_t)eps->my_pe, op->counter, op->generation);
+    return wsh_srd_imm_pack((uint32_t)eps->my_pe, op->flow->ctx->number, op->srd.group);
+}
+
 static int post_segment(struct wsh_efa_eps *eps, struct wsh_efa_op *op, enum wsh_efa_req_kind kind)
 {
     struct wsh_efa_span span;
     struct wsh_efa_req *req = segment_new(eps, op, kind, &span);
-    bool imm = op->srd.grouped;
+    bool imm = op->srd.grouped || op->srd.tally;
     int rc;
 
     if (!req) {
         eps->starved = true;
         return -EAGAIN;
     }
-    rc = wsh_efa_post(eps, req, &span, imm ? FI_REMOTE_CQ_DATA : 0,
-                      imm ? wsh_srd_imm_pack((uint32_t)eps->my_pe, op->flow->ctx->number, op->srd.group) : 0);
+    rc = wsh_efa_post(eps, req, &span, imm ? FI_REMOTE_CQ_DATA : 0, imm ? segment_imm(eps, op) : 0);
     if (rc) {
         eps->starved = true;
         if (req != op->msg)
@@ -126,6 +134,8 @@ static int post_segment(struct wsh_efa_eps *eps, struct wsh_efa_op *op, enum wsh
     req->op = op;
     op->in_flight++;
     note_op(eps, op);
+    if (op->srd.tally)
+        wsh_efa_tally_started(eps, op->flow);
     if (eps->native && kind == EFA_REQ_WRITE)
         wsh_efa_direct_begin(op->flow, EFA_REQ_WRITE);
     return 0;
@@ -147,6 +157,7 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
     struct wsh_efa_eps *eps = arg;
     struct wsh_efa_op *op = op_of(srd);
     struct wsh_efa_flow *flow = op->flow;
+    bool lazy;
     int rc;
 
     if (!op->msg)
@@ -155,13 +166,15 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
         eps->starved = true;
         return -EAGAIN;
     }
+    ((struct wsh_efa_head *)op->msg->buf)->lazy = lazy = op->counts && wsh_efa_tally_may_be_lazy(eps, flow);
     rc = wsh_efa_msg_send(eps, op->msg, stamp);
     if (rc) {
         eps->starved = true;
         return rc;
     }
     op->msg = NULL;
-    flow->type[flow->srd.sent & (flow->srd.window - 1)] = op->what;
+    flow->type[flow->srd.sent & (flow->srd.window - 1)] = (uint8_t)(op->what | (lazy ? EFA_LAZY : 0));
+    wsh_efa_tally_sent(eps, flow, lazy);
     note_op(eps, op);
     return 0;
 }

@@ -26,9 +26,11 @@ struct wsh_efa_op {
     bool noted;         /* is in eps->noted */
     struct wsh_efa_req
         *msg; /* its message, or a PUT's copied data, until sent; SIGNAL with segments: made then, of … */
-    struct wsh_efa_place signal; /* … this word and … */
-    uint64_t value;              /* … operand */
-    struct wsh_efa_op *next;     /* in eps->noted or eps->free_ops */
+    uint32_t counter, generation; /* of a tallied PUT */
+    bool counts;                  /* its message is that of a counted put, which nobody may be waiting for */
+    struct wsh_efa_place signal;  /* … this word and … */
+    uint64_t value;               /* … operand */
+    struct wsh_efa_op *next;      /* in eps->noted or eps->free_ops */
 };
 
 int wsh_efa_op_init(struct wsh_efa_eps *eps);

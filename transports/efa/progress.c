@@ -319,6 +319,8 @@ static int progress_locked(struct wsh_efa_eps *eps)
         return eps->failed;
     if (wsh_unlikely(eps->lost_since) && ((rc = wsh_efa_check_lost(eps)) || eps->deaf))
         return rc;
+    if (wsh_unlikely(eps->n_held) && (rc = wsh_efa_batch_finish(eps)))
+        return rc;
     moved = wsh_likely(eps->n_rails == 1) ? take_completions(eps, &eps->rail[0]) : take_from_rails(eps);
     if (moved < 0)
         return moved;
@@ -363,7 +365,7 @@ int wsh_efa_wait_fd(struct wsh_efa_eps *eps)
     if (!wsh_efa_trylock(eps))
         return -EAGAIN;
     rc = (eps->waiting && eps->starved) || eps->answers || eps->ack_pending || eps->unposted || eps->again ||
-                 eps->n_held
+                 eps->n_held || eps->n_tally_acks || eps->tallies_awaited
              ? -EAGAIN
              : try_wait(eps);
     wsh_efa_unlock(eps);

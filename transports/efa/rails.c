@@ -50,7 +50,7 @@ static void rail_took(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned
     eps->choice.bytes[rail] += req->wr.len;
     eps->n_writes += req->kind == EFA_REQ_WRITE;
     eps->peers[req->pe].path[rail].posted++;
-    wsh_efa_took(eps, req);
+    wsh_efa_took(eps, req, req->wr.len);
 }
 
 static void lose_path(struct wsh_efa_eps *eps, int pe, unsigned rail, const char *why)
@@ -151,7 +151,7 @@ void wsh_efa_rails_ended(struct wsh_efa_eps *eps, struct wsh_efa_req *req, bool 
 
 static bool may_repeat(const struct wsh_efa_req *req)
 {
-    return req->kind != EFA_REQ_WRITE || !req->op || !req->op->srd.grouped;
+    return req->kind != EFA_REQ_WRITE || !req->op || !(req->op->srd.grouped || req->op->srd.tally);
 }
 
 bool wsh_efa_rails_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const char *why)

@@ -38,7 +38,7 @@ static inline __attribute__((always_inline)) int wsh_efa_post(struct wsh_efa_eps
         rc = fi_readmsg(eps->rail[0].ep, &msg, flags | FI_COMPLETION);
     if (wsh_likely(!rc)) {
         eps->n_writes += req->kind == EFA_REQ_WRITE;
-        wsh_efa_took(eps, req);
+        wsh_efa_took(eps, req, span->len);
         return 0;
     }
     return wsh_efa_posted(eps, 0, req->pe, req->kind == EFA_REQ_WRITE ? "put" : "get", rc);

@@ -9,6 +9,7 @@
 #include "transports/efa/rails.h"
 #include "transports/efa/slots.h"
 #include "transports/efa/stranger.h"
+#include "transports/efa/tally.h"
 
 #include <string.h>
 
@@ -128,6 +129,7 @@ static int apply_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
     case EFA_WIRE_SIGNAL: return apply_signal(eps, msg);
     case EFA_WIRE_FETCH: return apply_fetch(eps, amo);
     case EFA_WIRE_GET: return apply_get(eps, &msg->get);
+    case EFA_WIRE_ASK: wsh_efa_tally_asked(eps, (int)msg->head.src, msg->tally.tallies); return 0;
     default: return apply_amo(eps, msg, &amo->word, amo->operand, amo->compare, &old);
     }
 }
@@ -166,6 +168,8 @@ static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
         return refuse_msg(eps, msg, head.len, "number or group out of the window");
     if (rc)
         return rc == -ENOMEM ? wsh_efa_fail(eps, rc, "no memory to serve PE %d", (int)head.src) : rc;
+    if (!head.lazy)
+        wsh_efa_inlet_prompt(inlet, head.stamp.seq);
     wsh_efa_msg_ack_later(eps, inlet);
     return 0;
 }
@@ -174,9 +178,14 @@ static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 int wsh_efa_serve_write(struct wsh_efa_eps *eps, uint64_t data)
 {
     const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);
-    bool known = imm.pe < (uint32_t)eps->n_pes && eps->peers[imm.pe].connected;
-    struct wsh_efa_inlet *inlet = known ? wsh_efa_inlet_need(eps, (int)imm.pe, imm.ctx) : NULL;
-    int rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &eps->sink) : -ENOMEM;
+    bool known = eps->imm && imm.pe < (uint32_t)eps->n_pes && eps->peers[imm.pe].connected;
+    struct wsh_efa_inlet *inlet;
+    int rc;
+
+    if (known && imm.tally)
+        return wsh_efa_tally_count(eps, (int)imm.pe, imm.counter, imm.generation);
+    inlet = known ? wsh_efa_inlet_need(eps, (int)imm.pe, imm.ctx) : NULL;
+    rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &eps->sink) : -ENOMEM;
 
     if (rc == -EPROTO && !eps->failed) {
         wsh_efa_stranger_note(eps, EFA_STRANGE_WRITE);
@@ -220,9 +229,11 @@ int wsh_efa_serve(struct wsh_efa_eps *eps, struct wsh_efa_req *req, size_t len)
         wsh_efa_rails_noticed(eps, src, msg->head.lost);
     if (wsh_efa_flow_acked(eps, src, &msg->head))
         return refuse_msg(eps, msg, len, "acknowledges more than was sent");
+    if (msg->head.type == EFA_WIRE_TALLIED && wsh_efa_tally_acked(eps, src, msg->tally.tallies))
+        return refuse_msg(eps, msg, len, "has counted more than was sent");
     if (msg->head.type == EFA_WIRE_REPLY)
         rc = serve_reply(eps, &msg->reply);
-    else if (msg->head.type != EFA_WIRE_ACK)
+    else if (msg->head.type < EFA_WIRE_REPLY)
         return serve_numbered(eps, req);
     return rc ? rc : wsh_efa_msg_post(eps, req);
 }

@@ -7,6 +7,7 @@
 #include "transports/efa/msg.h"
 #include "transports/efa/op.h"
 #include "transports/efa/slots.h"
+#include "transports/efa/tally.h"
 
 #include <string.h>
 
@@ -29,6 +30,20 @@ struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_eps *eps, struct wsh_e
     return req;
 }
 
+/* A write whose immediate data name the counter; -ENOTSUP: it takes more than that. */
+static int put_tallied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_op *op,
+                       const struct wsh_sig *sig, struct wsh_done *done)
+{
+    if (op->srd.segments != 1 || !wsh_efa_tally_fits(eps, flow->pe, wsh_sig_counter(sig)))
+        return -ENOTSUP;
+    op->srd.kind = WSH_SRD_PUT;
+    op->srd.tally = true;
+    op->what = EFA_PUTS;
+    op->counter = wsh_sig_counter(sig);
+    op->generation = wsh_sig_generation(sig);
+    return wsh_efa_op_submit(eps, op, done);
+}
+
 static int put_signal_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                              size_t off, const void *src, size_t len, const struct wsh_sig *sig,
                              struct wsh_done *done)
@@ -40,19 +55,28 @@ static int put_signal_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, c
     bool by_cpus = wsh_efa_mem_is_host(eps, rmem, src);
     struct wsh_efa_op *op;
     struct wsh_efa_req *req;
+    int rc;
 
     if (wsh_unlikely(eps->failed || !flow))
         return flow ? eps->failed : -ENOMEM;
-    if (!len || (by_cpus && sizeof(struct wsh_efa_signal_msg) + len <= eps->peers[rmem->pe].msg_max)) {
+    if (!len || (by_cpus && !(sig->counter && wsh_efa_tally_fits(eps, rmem->pe, wsh_sig_counter(sig))) &&
+                 sizeof(struct wsh_efa_signal_msg) + len <= eps->peers[rmem->pe].msg_max)) {
         req = wsh_efa_signal_message(eps, flow, &data, src, len, &signal, sig->value);
-        return req ? wsh_efa_msg_submit(eps, flow, req, EFA_SIGNALS) : -EAGAIN;
+        if (!req)
+            return -EAGAIN;
+        return sig->counter ? wsh_efa_msg_submit_counted(eps, flow, req)
+                            : wsh_efa_msg_submit(eps, flow, req, EFA_SIGNALS);
     }
     op = wsh_efa_op_new(eps, flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
     if (!op)
         return -EAGAIN;
     wsh_efa_op_data(eps, op, src, len, rmem->base + off, wsh_efa_key(eps, rmem));
+    rc = sig->counter ? put_tallied(eps, flow, op, sig, done) : -ENOTSUP;
+    if (rc != -ENOTSUP)
+        return rc;
     op->signal = signal;
     op->value = sig->value;
+    op->counts = sig->counter;
     return wsh_efa_op_submit(eps, op, done);
 }
 

@@ -45,6 +45,8 @@ static const char *check_body(const union wsh_efa_msg *msg, size_t len)
     case EFA_WIRE_AMO:
     case EFA_WIRE_FETCH: return len == sizeof msg->amo ? check_amo(&msg->amo.word) : "wrong length";
     case EFA_WIRE_GET: return len == sizeof msg->get ? NULL : "wrong length";
+    case EFA_WIRE_ASK:
+    case EFA_WIRE_TALLIED: return len == sizeof msg->tally ? NULL : "wrong length";
     case EFA_WIRE_REPLY: return len >= sizeof msg->reply ? NULL : "wrong length";
     default: return "unknown type";
     }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFA_WIRE_VERSION 5
+#define EFA_WIRE_VERSION 6
 #define EFA_CONTEXTS 4096u /* of a PE at a time */
 #define WSH_EFA_STRIDE_MAX \
     (UINT64_C(1) << 46) /* so that the strides of a message do not add up to an overflow */
@@ -22,8 +22,10 @@ enum wsh_efa_wire {
     EFA_WIRE_AMO,       /* atomic without result; numbered */
     EFA_WIRE_FETCH,     /* atomic whose old value a REPLY brings; numbered */
     EFA_WIRE_GET,       /* bytes that a REPLY brings; numbered */
+    EFA_WIRE_ASK,       /* wants an ack, and one of so many tallied writes; numbered */
     EFA_WIRE_REPLY,     /* what a FETCH or GET with the same cookie asked for */
-    EFA_WIRE_ACK        /* only the head's `applied` and `counted` */
+    EFA_WIRE_ACK,       /* only the head's `applied` and `counted` */
+    EFA_WIRE_TALLIED    /* how many tallied writes of the receiver are counted */
 };
 
 /* Begins every message. Little-endian, as all of a job's hosts must be. */
@@ -35,7 +37,8 @@ struct wsh_efa_head {
     uint32_t src; /* PE */
     uint16_t ctx; /* number of the context at src; REPLY and TELL: of the receiver's, which they answer */
     uint8_t lost; /* bits of src's rails that do not reach the receiver any more, while others do */
-    uint8_t zero;
+    uint8_t
+        lazy; /* 1: need not be acknowledged before half of the window is due, or a later message that is not */
     struct wsh_srd_stamp stamp; /* of a REPLY or TELL: only applied and counted */
 };
 
@@ -87,6 +90,11 @@ struct wsh_efa_reply_msg {
     char bytes[]; /* of a FETCH: the old value in 8 */
 };
 
+struct wsh_efa_tally_msg { /* ASK and TALLIED */
+    struct wsh_efa_head head;
+    uint32_t tallies, zero;
+};
+
 union wsh_efa_msg {
     struct wsh_efa_head head;
     struct wsh_efa_put_msg put;
@@ -95,6 +103,7 @@ union wsh_efa_msg {
     struct wsh_efa_amo_msg amo;
     struct wsh_efa_get_msg get;
     struct wsh_efa_reply_msg reply;
+    struct wsh_efa_tally_msg tally;
 };
 
 /* Fills the head of a message of `len` bytes, its stamp and tag with zeros. */

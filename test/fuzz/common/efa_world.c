@@ -33,10 +33,22 @@ static void memory_register(struct efa_world *world, int seg)
         !world->ops->mem_register(world->tp, &mem, &world->lmem[seg], world->key[seg], &world->key_len[seg]));
 }
 
+/* Half of all counters are in use. */
+static int tally(void *core, uint32_t counter, uint32_t generation, uint32_t mask)
+{
+    (void)core, (void)mask;
+    FUZZ_CHECK(counter < 65536 && generation < 2);
+    return counter % 2 ? -EPROTO : 0;
+}
+
 void efa_world_open_as(struct efa_world *world, const struct fake_provider *provider, int me)
 {
-    struct wsh_tp_params params = {
-        .my_pe = me, .n_pes = WORLD_PES, .local_size = 1, .env = &world->env, .threads = true};
+    struct wsh_tp_params params = {.my_pe = me,
+                                   .n_pes = WORLD_PES,
+                                   .local_size = 1,
+                                   .env = &world->env,
+                                   .threads = true,
+                                   .tally = tally};
     struct wsh_tp_limits limits;
 
     memset(world, 0, sizeof *world);

@@ -2,6 +2,7 @@
 /* Makes the one mistake that its argument names, for bad_input.sh. Exit status 9: the mistake was not noticed. */
 #include "test/common/mp.h"
 
+#include <shmemx.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,30 @@ static void after_finalize(void)
     shmem_barrier_all();
 }
 
+static void counter_made_up(void)
+{
+    shmemx_putmem_counted_nbi(word, word, 8, 12345, 0);
+}
+
+static void counter_destroyed(void)
+{
+    shmemx_counter_t counter;
+
+    shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &counter);
+    shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &counter);
+    if (mp_me == 0)
+        shmemx_counter_wait_until(counter, 1);
+}
+
+static void counters_not_a_row(void)
+{
+    shmemx_counter_t counters[3];
+
+    shmemx_counter_create(SHMEM_TEAM_WORLD, 3, counters);
+    if (mp_me == 0)
+        shmemx_counter_destroy(SHMEM_TEAM_WORLD, 2, counters);
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
@@ -95,6 +120,9 @@ static const struct {
     {"automatic_lock", automatic_lock, false},
     {"beyond_end", beyond_end, false},
     {"clear_foreign_lock", clear_foreign_lock, false},
+    {"counter_destroyed", counter_destroyed, true},
+    {"counter_made_up", counter_made_up, false},
+    {"counters_not_a_row", counters_not_a_row, true},
     {"free_twice", free_twice, true},
     {"invalid_ctx", invalid_ctx, false},
     {"lock_twice", lock_twice, false},

@@ -96,6 +96,17 @@ int wsh_srd_flow_acked(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint3
     return more_applied || more_counted;
 }
 
+int wsh_srd_link_tallied(struct wsh_srd_link *link, uint32_t tallied)
+{
+    if (wsh_srd_before(link->tallies, tallied))
+        return -EPROTO;
+    if (!wsh_srd_before(link->tallied, tallied))
+        return 0;
+    link->imms -= tallied - link->tallied;
+    link->tallied = tallied;
+    return 1;
+}
+
 static void queue_drop(struct wsh_srd_queue *queue, void (*drop)(void *arg, struct wsh_srd_op *op), void *arg)
 {
     while (queue->head) {

@@ -38,8 +38,9 @@ struct wsh_srd_ctx {
  * its segments.
  */
 struct wsh_srd_link {
-    uint32_t msgs, msgs_max;       /* messages not known as applied */
-    uint32_t imms, imms_max;       /* counted writes not known as counted; 0 granted: nothing is counted */
+    uint32_t msgs, msgs_max; /* messages not known as applied */
+    uint32_t imms, imms_max; /* counted and tallied writes not known as counted; 0 granted: there are none */
+    uint32_t tallies, tallied;     /* tallied writes started; of these known as counted. Modulo 2^32 */
     uint32_t fetches, fetches_max; /* of this source's own receives: replies to come */
 };
 
@@ -66,8 +67,10 @@ enum wsh_srd_class {
 struct wsh_srd_op {
     /* Set by the caller. */
     uint32_t segments;
-    uint8_t kind;   /* enum wsh_srd_kind */
-    bool counted;   /* PUT: spend immediate data, if there is any to spend */
+    uint8_t kind; /* enum wsh_srd_kind */
+    bool counted; /* PUT: spend immediate data, if there is any to spend */
+    bool
+        tally; /* PUT of one segment: its immediate data name a counter of the program; it waits for a credit */
     bool late;      /* SIGNAL: the message only when the writes are complete */
     bool unordered; /* GET: not behind any fence */
     bool keep;      /* park it rather than refuse it */
@@ -225,6 +228,9 @@ static inline uint32_t wsh_srd_ctx_pending(const struct wsh_srd_ctx *ctx)
 {
     return ctx->begun - __atomic_load_n(&ctx->ended, __ATOMIC_ACQUIRE);
 }
+
+/* So many tallied writes of all flows to the peer are counted there. Results as above; 1: credits came back. */
+int wsh_srd_link_tallied(struct wsh_srd_link *link, uint32_t tallied);
 
 /*
  * Something waits for the peer's acks here: parked for credits or applied numbers. Where acks are written into

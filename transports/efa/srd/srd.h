@@ -34,6 +34,8 @@
  *     retired it then, so one count never mixes two groups.
  *  7. What a held message waits for was given to the provider before it, with its credits. So what is held can always
  *     be applied in the end, whatever else lacks credits.
+ *  8. A tallied write is counted for the program, not for a message: here it is an uncounted put that also holds a
+ *     credit of the link, which comes back when the peer tells how many it has counted of all contexts.
  *
  * LOCKS. One lock per peer (or a wider one) guards its link, the flows to it and the inlets from it, in all calls but:
  * wsh_srd_fence, wsh_srd_put_fast, wsh_srd_put_refused, wsh_srd_flow_pending and wsh_srd_ctx_pending, which belong to
@@ -50,32 +52,58 @@
 #define WSH_SRD_GENERATIONS 4u      /* names of one slot before the first comes again */
 #define WSH_SRD_WINDOW_MAX 256u     /* messages of a flow at a time; a power of two */
 #define WSH_SRD_GROUP_MAX 0xffffu   /* writes of a group */
-#define WSH_SRD_CONTEXTS 1024u      /* contexts whose writes can be counted */
+#define WSH_SRD_CONTEXTS 512u       /* contexts whose writes can be counted */
 #define WSH_SRD_IMM_SOURCES 0x4000u /* PEs that the immediate data can name */
+#define WSH_SRD_IMM_COUNTERS 0x10000u
 
 /*
  * Immediate data (fi_writedata, 4 bytes):
  *   bits  0-5   slot of the group
  *   bits  6-7   generation of the slot: counts up with every group in it, so that a stray write is noticed
- *   bits  8-17  context of the source
- *   bits 18-31  PE of the source, for providers whose completions do not name it (fi_cq_readfrom)
- * At most 64 of 256 names are in use at a time: less than half of the space.
+ *   bits  8-16  context of the source
+ *   bits 17-30  PE of the source, for providers whose completions do not name it (fi_cq_readfrom)
+ *   bit  31     0; 1: the write counts at a counter of the program, and instead of the lower 17 bits there are
+ *   bits  0-15  the counter
+ *   bit  16     its generation, the lowest bit: another program's use of the same counter is noticed
+ * At most 64 of 256 names of groups are in use at a time: less than half of the space.
  */
 struct wsh_srd_imm {
+    bool tally; /* counter and generation; else ctx and group */
     uint32_t pe;
     uint16_t ctx;
     uint8_t group; /* slot and generation */
+    uint16_t counter;
+    uint8_t generation;
 };
+
+#define WSH_SRD_IMM_PE_AT 17
+#define WSH_SRD_IMM_TALLY (1u << 31)
+
+static inline uint32_t wsh_srd_imm_source(uint32_t pe)
+{
+    return (pe & (WSH_SRD_IMM_SOURCES - 1)) << WSH_SRD_IMM_PE_AT;
+}
 
 static inline uint32_t wsh_srd_imm_pack(uint32_t pe, uint16_t ctx, uint8_t group)
 {
-    return (pe & (WSH_SRD_IMM_SOURCES - 1)) << 18 | (ctx & (WSH_SRD_CONTEXTS - 1)) << 8 | group;
+    return wsh_srd_imm_source(pe) | (ctx & (WSH_SRD_CONTEXTS - 1)) << 8 | group;
+}
+
+static inline uint32_t wsh_srd_imm_tally(uint32_t pe, uint32_t counter, uint32_t generation)
+{
+    return WSH_SRD_IMM_TALLY | wsh_srd_imm_source(pe) | (generation & 1) << 16 |
+           (counter & (WSH_SRD_IMM_COUNTERS - 1));
 }
 
 static inline struct wsh_srd_imm wsh_srd_imm_unpack(uint32_t imm)
 {
+    uint32_t pe = imm >> WSH_SRD_IMM_PE_AT & (WSH_SRD_IMM_SOURCES - 1);
+
+    if (imm & WSH_SRD_IMM_TALLY)
+        return (struct wsh_srd_imm){
+            .tally = true, .pe = pe, .counter = (uint16_t)imm, .generation = imm >> 16 & 1};
     return (struct wsh_srd_imm){
-        .pe = imm >> 18, .ctx = (uint16_t)(imm >> 8 & (WSH_SRD_CONTEXTS - 1)), .group = (uint8_t)imm};
+        .pe = pe, .ctx = (uint16_t)(imm >> 8 & (WSH_SRD_CONTEXTS - 1)), .group = (uint8_t)imm};
 }
 
 /* Whether writes of context `ctx` in a job of n_pes can be counted (`from_cq`: completions name their source). */

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* transports/efa/tally.c: when the target acknowledges tallied writes, and what may be lazy. */
+#include "test/common/unit.h"
+#include "transports/efa/endpoints.h"
+#include "transports/efa/tally.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { IMMS = 8, WINDOW = 16 };
+
+static struct wsh_efa_eps *eps;
+static struct wsh_efa *efa;
+static struct wsh_efa_peer *peer;
+static unsigned counted;
+
+static int count(void *core, uint32_t counter, uint32_t generation, uint32_t mask)
+{
+    (void)core;
+    (void)generation;
+    (void)mask;
+    counted++;
+    return counter < 100 ? 0 : -EPROTO;
+}
+
+static void start(void)
+{
+    free(peer);
+    free(efa);
+    free(eps);
+    eps = calloc(1, sizeof *eps);
+    efa = calloc(1, sizeof *efa);
+    peer = calloc(1, sizeof *peer);
+    eps->efa = efa;
+    eps->peers = peer;
+    eps->n_pes = 1;
+    eps->imms = IMMS;
+    eps->imm = true;
+    eps->count = count;
+    peer->link = (struct wsh_srd_link){.msgs_max = WINDOW, .imms_max = IMMS};
+    counted = 0;
+}
+
+static void arrive(unsigned n)
+{
+    while (n--)
+        CU_ASSERT_EQUAL(wsh_efa_tally_count(eps, 0, 5, 1), 0);
+}
+
+static void half_of_the_credits(void)
+{
+    start();
+    arrive(IMMS / 2 - 1);
+    CU_ASSERT(!peer->tally.ack_due && !eps->n_tally_acks);
+    arrive(1);
+    CU_ASSERT(peer->tally.ack_due && eps->n_tally_acks == 1 && counted == IMMS / 2);
+}
+
+static void a_question(void)
+{
+    start();
+    wsh_efa_tally_asked(eps, 0, 2);
+    arrive(1);
+    CU_ASSERT(!peer->tally.ack_due);
+    arrive(1);
+    CU_ASSERT(peer->tally.ack_due);
+}
+
+/* The network reorders questions: the later one counts. */
+static void questions_out_of_order(void)
+{
+    start();
+    wsh_efa_tally_asked(eps, 0, 3);
+    wsh_efa_tally_asked(eps, 0, 1);
+    arrive(2);
+    CU_ASSERT(!peer->tally.ack_due);
+    arrive(1);
+    CU_ASSERT(peer->tally.ack_due);
+}
+
+/* Of what was acknowledged already. */
+static void a_late_question(void)
+{
+    start();
+    arrive(2);
+    peer->tally.acked = 2;
+    wsh_efa_tally_asked(eps, 0, 2);
+    CU_ASSERT(!peer->tally.asks && !peer->tally.ack_due);
+    arrive(1);
+    CU_ASSERT(!peer->tally.ack_due);
+}
+
+static void no_such_counter(void)
+{
+    start();
+    CU_ASSERT_EQUAL(wsh_efa_tally_count(eps, 0, 100, 0), -EPROTO);
+    CU_ASSERT(eps->failed == -EPROTO && peer->tally.counted == 0);
+}
+
+static void some_credits_are_not_lazy(void)
+{
+    struct wsh_efa_ctx *ctx = calloc(1, sizeof *ctx);
+    struct wsh_efa_flow flow = {.ctx = ctx, .srd = {.window = WINDOW}};
+
+    start();
+    ctx->eps = eps;
+    for (unsigned i = 0; i < WINDOW && wsh_efa_tally_may_be_lazy(eps, &flow); i++)
+        wsh_efa_tally_sent(eps, &flow, true);
+    CU_ASSERT(peer->tally.lazy < WINDOW && ctx->n_lazy == peer->tally.lazy && ctx->late == &flow);
+    flow.srd.sent = WINDOW / 2;
+    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow));
+    for (unsigned n = peer->tally.lazy; n; n--)
+        wsh_efa_tally_applied(eps, &flow);
+    CU_ASSERT(!peer->tally.lazy && !ctx->n_lazy);
+    free(ctx);
+}
+
+const struct unit_test unit_tests[] = {
+    {"half of a source's credits are acknowledged", half_of_the_credits},
+    {"what was asked for is acknowledged when it is there", a_question},
+    {"a question that arrives behind a later one does no harm", questions_out_of_order},
+    {"a question about what was acknowledged asks for nothing", a_late_question},
+    {"a counter that is not in use ends the job", no_such_counter},
+    {"flows leave credits for messages that are not lazy", some_credits_are_not_lazy},
+    {NULL, NULL},
+};

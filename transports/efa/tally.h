@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counted puts at both ends, so that little comes back: nobody may be waiting for them at the source.
+ *
+ * A *tallied* write is a counted put whose immediate data name a counter of the program at the target. The target
+ * counts those of each source, and acknowledges how many when half of the source's credits are used up, or when the
+ * source has asked. At the source the writes of all contexts to a peer share one number (wsh_srd_link.tallies); a
+ * context is complete when the peer has acknowledged the number that its last tallied write had.
+ *
+ * Where a counted put is a message, that is *lazy*: it is acknowledged when half of the window is due, or with the next
+ * message that is not lazy. Flows with less than half of their windows under way do not take the last of a peer's
+ * credits for lazy ones, so that some always come back.
+ *
+ * Who waits in a quiet asks, by a message that is not lazy, which says how many tallied writes it wants acknowledged.
+ */
+#ifndef WSH_EFA_TALLY_H
+#define WSH_EFA_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wsh_tctx;
+struct wsh_efa_ctx;
+struct wsh_efa_eps;
+struct wsh_efa_flow;
+
+/* With a peer, all modulo 2^32. */
+struct wsh_efa_tally {
+    uint32_t counted;   /* of its writes, here … */
+    uint32_t acked;     /* … as was last acknowledged */
+    uint32_t wanted;    /* it has asked for the acknowledgement of so many */
+    uint32_t asked;     /* of the peer, for so many of this PE's */
+    uint32_t lazy;      /* messages to it that are, and are not known as applied */
+    bool asks, ack_due; /* wanted holds; an acknowledgement is to be sent */
+};
+
+/* Writes to the peer may name that counter. */
+bool wsh_efa_tally_fits(const struct wsh_efa_eps *eps, int pe, uint32_t counter);
+/* One of the flow has been given to the provider. */
+void wsh_efa_tally_started(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
+/* A message of the flow has gone. */
+void wsh_efa_tally_sent(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, bool lazy);
+/* A lazy one is known as applied. */
+void wsh_efa_tally_applied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
+/* Whether the next one of the flow may be. */
+bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow);
+/* wsh_tp_ops.await. No lock. */
+void wsh_efa_tally_await(struct wsh_tctx *tctx);
+/* Whether tallied writes of the context, or of its flow, are not known as counted. No lock. */
+uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow);
+
+/* One has arrived from the PE. 0 or final. */
+int wsh_efa_tally_count(struct wsh_efa_eps *eps, int pe, uint32_t counter, uint32_t generation);
+/* The PE wants so many acknowledged. */
+void wsh_efa_tally_asked(struct wsh_efa_eps *eps, int pe, uint32_t tallies);
+/* The PE has counted so many. 0 or -EPROTO. */
+int wsh_efa_tally_acked(struct wsh_efa_eps *eps, int pe, uint32_t tallied);
+/* Asks and acknowledges. > 0: did something; < 0: final. */
+int wsh_efa_tally_progress(struct wsh_efa_eps *eps);
+
+#endif
