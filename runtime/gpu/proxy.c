@@ -239,12 +239,19 @@ static void quiet_describe(void *arg, char *text, size_t size)
             at += snprintf(text + at, size - (size_t)at, "ring %u of thread %u has %llu places in use; ", r,
                            r / proxy->each, (unsigned long long)(started - done));
     }
-    for (unsigned i = 0; i < proxy->n_threads && at > 0 && (size_t)at < size; i++)
+    for (unsigned i = 0; i < proxy->n_threads && at > 0 && (size_t)at < size; i++) {
+        const struct wsh_consumer *consumer = proxy->thread[i].consumer;
+        unsigned aside = __atomic_load_n(&consumer->n_aside, __ATOMIC_RELAXED);
+
+        if (aside)
+            at += snprintf(text + at, size - (size_t)at, "%u records find no room, the first at PE %d; ",
+                           aside, __atomic_load_n(&consumer->waits_for, __ATOMIC_RELAXED));
         for (unsigned tp = 0; tp < proxy->job->n_tps; tp++) {
             struct wsh_tctx *tctx = proxy->thread[i].ctx.tctx[tp];
 
             tctx->tp->ops->describe(tctx, text + strlen(text), size - strlen(text));
         }
+    }
 }
 
 int wsh_proxy_quiet(struct wsh_job *job)

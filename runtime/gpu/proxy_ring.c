@@ -2,50 +2,23 @@
 /*
  * Takes records from the rings, in the order of each ring; frees their slots in that order, answers them in any; and
  * decides when a quiet is complete.
+ *
+ * A record that finds no room steps aside, so that a PE which takes nothing holds up nobody else: it is tried again at
+ * each look, before what comes later to the same PE. It counts as taken, but its places are not freed before it has
+ * started, unless it is a nonblocking one by reference, which needs them no more. A fence waits until nothing is aside,
+ * and so does a quiet. When too many are aside, in all or of one PE, the ring waits.
  */
 #include "runtime/gpu/proxy_ring.h"
 
 #include "base/log.h"
 #include "runtime/gpu/proxy_record.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Records taken from one ring before the next ring has its turn. */
 #ifndef TURN
 #define TURN 64
 #endif
-
-size_t wsh_consumer_size(unsigned n)
-{
-    return sizeof(struct wsh_consumer) + n * sizeof(struct wsh_consumer_ring);
-}
-
-void wsh_consumer_init(struct wsh_consumer *consumer, struct wsh_ring *rings, unsigned n,
-                       const struct wsh_consumer_ops *ops, void *arg)
-{
-    memset(consumer, 0, wsh_consumer_size(n));
-    consumer->ops = ops;
-    consumer->arg = arg;
-    consumer->n_rings = n;
-    for (unsigned r = 0; r < n; r++)
-        consumer->ring[r].ring = &rings[r];
-}
-
-struct wsh_consumer *wsh_consumer_open(struct wsh_ring *rings, unsigned n, const struct wsh_consumer_ops *ops,
-                                       void *arg)
-{
-    struct wsh_consumer *consumer = malloc(wsh_consumer_size(n));
-
-    if (consumer)
-        wsh_consumer_init(consumer, rings, n, ops, arg);
-    return consumer;
-}
-
-void wsh_consumer_close(struct wsh_consumer *consumer)
-{
-    free(consumer);
-}
 
 static int log_damaged(const struct wsh_ring_ask *ask)
 {
@@ -56,19 +29,19 @@ static int log_damaged(const struct wsh_ring_ask *ask)
     return -EPROTO;
 }
 
-/* A later epoch than any before begins with a fence. */
+/* A later epoch than any before begins with a fence, when what comes before it has been started. */
 static int keep_order(struct wsh_consumer *consumer, const struct wsh_ring_ask *ask, uint32_t epoch)
 {
     const uint32_t half = (uint32_t)1 << (WSH_RING_EPOCH_BITS - 1);
     uint32_t later = (epoch - consumer->epoch) & WSH_RING_LOW(WSH_RING_EPOCH_BITS);
-    bool is_later = later && later < half;
-    int rc = is_later || ask->fenced ? consumer->ops->fence(consumer->arg) : 0;
+    bool is_later = later && later < half, fences = is_later || ask->fenced;
+    int rc = !fences ? 0 : consumer->n_aside ? -EAGAIN : consumer->ops->fence(consumer->arg);
 
     if (rc)
         return rc;
     if (is_later)
         consumer->epoch = epoch;
-    consumer->stats.fences += is_later || ask->fenced;
+    consumer->stats.fences += fences;
     return 0;
 }
 
@@ -91,12 +64,12 @@ static bool is_awaited(const struct wsh_ring_ask *ask)
 
 /* `done` starts at 0: an operation that could not be started is started anew, a strided one continues behind *taken. */
 static int record_start(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring,
-                        struct wsh_ring_ask *ask)
+                        struct wsh_ring_ask *ask, uint64_t at)
 {
-    unsigned index = ring->started % WSH_RING_PIECES;
+    unsigned index = at % WSH_RING_PIECES;
     struct wsh_place *place = &ring->place[index];
 
-    if (!*ask->taken)
+    if (!*ask->taken && is_awaited(ask))
         place->done.left = 0;
     if (ask->kind == WSH_RING_PAD)
         return 0;
@@ -123,19 +96,38 @@ static void give_answer(struct wsh_consumer_ring *ring, uint64_t at)
     ring->place[index].state = WSH_PLACE_ANSWERED;
 }
 
-static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_ask *ask, uint64_t at)
+/* It was handed to a transport. */
+static void note_given(struct wsh_consumer_ring *ring, const struct wsh_ring_ask *ask, uint64_t at)
 {
     struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
 
-    place->n = (uint16_t)ask->positions;
+    if (!is_awaited(ask))
+        return;
     place->state = ask->answer ? WSH_PLACE_DUE : WSH_PLACE_PLAIN;
     if (ask->answer && wsh_done_is(&place->done))
         give_answer(ring, at);
     else if (ask->answer)
         ring->due[ring->n_due++] = (uint16_t)(at % WSH_RING_PIECES);
+}
+
+/* The ring goes on behind it. */
+static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_ask *ask, uint64_t at)
+{
+    struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
+
+    place->n = (uint16_t)ask->positions;
+    if (!is_awaited(ask)) {
+        place->state = WSH_PLACE_PLAIN;
+        place->done.left = 0;
+    }
     wsh_record_stamp(ring->ring, at, ask->pieces, place->n);
     ring->started = at + place->n;
     ring->taken = 0;
+}
+
+static bool moves_data(const struct wsh_ring_ask *ask)
+{
+    return ask->kind != WSH_RING_PAD && ask->kind != WSH_RING_QUIET;
 }
 
 /* Relaxed: a figure for reports, by any thread. */
@@ -146,7 +138,7 @@ static void count(uint64_t *figure, uint64_t n)
 
 static void note_taken(struct wsh_consumer_stats *stats, const struct wsh_ring_ask *ask)
 {
-    bool moves = ask->kind != WSH_RING_PAD && ask->kind != WSH_RING_QUIET;
+    bool moves = moves_data(ask);
 
     if (ask->answer || ask->kind == WSH_RING_QUIET)
         count(&stats->waits, 1);
@@ -154,6 +146,72 @@ static void note_taken(struct wsh_consumer_stats *stats, const struct wsh_ring_a
         count(&stats->bytes, ask->len);
     if (moves && !wsh_record_is_ref(ask->kind))
         count(&stats->copied, ask->len);
+}
+
+/* Of the first n. */
+static unsigned count_aside(const struct wsh_consumer *consumer, unsigned n, int pe)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        count += consumer->aside[i].ask.pe == pe;
+    return count;
+}
+
+/* Relaxed: for reports, by any thread. */
+static void aside_changed(struct wsh_consumer *consumer, unsigned n)
+{
+    __atomic_store_n(&consumer->waits_for, n ? consumer->aside[0].ask.pe : -1, __ATOMIC_RELAXED);
+    __atomic_store_n(&consumer->n_aside, (uint16_t)n, __ATOMIC_RELAXED);
+}
+
+/* False: it cannot, and the ring waits. What is at a stride may have begun. */
+static bool step_aside(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring,
+                       const struct wsh_ring_ask *ask, uint64_t at)
+{
+    unsigned n = consumer->n_aside;
+
+    if (n == WSH_ASIDE || count_aside(consumer, n, ask->pe) >= WSH_ASIDE_PE || ask->kind == WSH_RING_IPUT ||
+        ask->kind == WSH_RING_IGET)
+        return false;
+    consumer->aside[n] = (struct wsh_aside){*ask, at, (uint16_t)(ring - consumer->ring)};
+    aside_changed(consumer, n + 1);
+    ring->place[at % WSH_RING_PIECES].state = WSH_PLACE_ASIDE; /* of what is awaited */
+    return true;
+}
+
+/* 1: it was started; 0: no room still; < 0: final. */
+static int aside_start(struct wsh_consumer *consumer, struct wsh_aside *aside)
+{
+    struct wsh_consumer_ring *ring = &consumer->ring[aside->ring];
+    size_t taken = 0;
+    int rc;
+
+    aside->ask.taken = &taken;
+    rc = record_start(consumer, ring, &aside->ask, aside->at);
+    if (rc)
+        return rc == -EAGAIN ? 0 : rc;
+    note_given(ring, &aside->ask, aside->at);
+    return 1;
+}
+
+/* Tries each, but not those behind one to the same PE that found no room. > 0: some were started; < 0: final. */
+static int asides_start(struct wsh_consumer *consumer)
+{
+    unsigned kept = 0, n = consumer->n_aside;
+    int rc = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct wsh_aside *aside = &consumer->aside[i];
+
+        if (rc >= 0)
+            rc = count_aside(consumer, kept, aside->ask.pe) ? 0 : aside_start(consumer, aside);
+        if (rc <= 0)
+            consumer->aside[kept++] = *aside;
+    }
+    if (n)
+        aside_changed(consumer, kept);
+    return rc < 0 ? rc : kept != n;
 }
 
 /* The places up to `end` are free, as a sound producer has waited for. */
@@ -168,6 +226,7 @@ static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring
     uint64_t at = ring->started;
     struct wsh_ring_ask ask;
     uint32_t epoch;
+    bool in_order;
     int rc;
 
     if (consumer->holds && at >= ring->stop)
@@ -182,14 +241,18 @@ static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring
         return log_damaged(&ask);
     ask.taken = &ring->taken;
     rc = keep_order(consumer, &ask, epoch);
-    if (!rc)
-        rc = record_start(consumer, ring, &ask);
-    if (rc) {
-        consumer->stats.refused++;
+    in_order = !rc;
+    if (in_order)
+        rc = moves_data(&ask) && count_aside(consumer, consumer->n_aside, ask.pe)
+                 ? -EAGAIN
+                 : record_start(consumer, ring, &ask, at);
+    consumer->stats.refused += rc != 0;
+    if (rc && (rc != -EAGAIN || !in_order || !step_aside(consumer, ring, &ask, at)))
         return rc == -EAGAIN ? 0 : rc;
-    }
     consumer->stats.records++;
     note_taken(&consumer->stats, &ask);
+    if (!rc)
+        note_given(ring, &ask, at);
     note_started(ring, &ask, at);
     return 1;
 }
@@ -239,7 +302,7 @@ static bool is_over(const struct wsh_consumer_ring *ring, uint64_t at)
 {
     const struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
 
-    if (place->state == WSH_PLACE_DUE || !wsh_done_is(&place->done))
+    if (place->state == WSH_PLACE_DUE || place->state == WSH_PLACE_ASIDE || !wsh_done_is(&place->done))
         return false;
     return place->state == WSH_PLACE_PLAIN || is_taken(&ring->ring->answer[at % WSH_RING_PIECES]);
 }
@@ -266,7 +329,8 @@ static int rings_complete(struct wsh_consumer *consumer)
         owed |= consumer->ring[r].done != consumer->ring[r].started;
         all_stopped &= consumer->ring[r].stopped;
     }
-    if (!owed || (consumer->holds && !all_stopped) || consumer->ops->pending(consumer->arg, consumer->holds))
+    if (!owed || consumer->n_aside || (consumer->holds && !all_stopped) ||
+        consumer->ops->pending(consumer->arg, consumer->holds))
         return 0;
     for (unsigned r = 0; r < consumer->n_rings; r++) {
         struct wsh_consumer_ring *ring = &consumer->ring[r];
@@ -278,11 +342,13 @@ static int rings_complete(struct wsh_consumer *consumer)
     return 1;
 }
 
-/* Whether some ring has a record; none of them need be taken. */
+/* Whether there is something to start; none of it need be. */
 static bool sees_any(const struct wsh_consumer *consumer)
 {
     struct wsh_ring_piece piece;
 
+    if (consumer->n_aside)
+        return true;
     for (unsigned r = 0; r < consumer->n_rings; r++)
         if (wsh_record_piece(consumer->ring[r].ring, consumer->ring[r].started, &piece))
             return true;
@@ -292,14 +358,12 @@ static bool sees_any(const struct wsh_consumer *consumer)
 /* > 0: some; < 0: final. */
 static int rings_take(struct wsh_consumer *consumer)
 {
-    int moved = 0;
+    int moved = asides_start(consumer);
 
-    for (unsigned r = 0; r < consumer->n_rings; r++) {
+    for (unsigned r = 0; r < consumer->n_rings && moved >= 0; r++) {
         int rc = ring_take(consumer, &consumer->ring[r]);
 
-        if (rc < 0)
-            return rc;
-        moved |= rc;
+        moved = rc < 0 ? rc : moved | rc;
     }
     return moved;
 }
@@ -329,34 +393,4 @@ int wsh_consumer_step(struct wsh_consumer *consumer)
         moved |= free_places(&consumer->ring[r]);
     }
     return moved;
-}
-
-struct wsh_consumer_view wsh_consumer_view(const struct wsh_consumer *consumer)
-{
-    struct wsh_consumer_view view = {0};
-    struct wsh_ring_piece piece;
-
-    for (unsigned r = 0; r < consumer->n_rings; r++) {
-        const struct wsh_consumer_ring *ring = &consumer->ring[r];
-
-        view.in_use += (unsigned)(ring->started - ring->freed);
-        view.owed += ring->n_due;
-        view.parked += wsh_record_piece(ring->ring, ring->started, &piece);
-    }
-    return view;
-}
-
-/* Acquire: partner is the consumer's release of each. */
-bool wsh_rings_are_idle(const struct wsh_ring *rings, unsigned n)
-{
-    struct wsh_ring_piece piece;
-
-    for (unsigned r = 0; r < n; r++) {
-        uint64_t started = __atomic_load_n(&rings[r].started, __ATOMIC_ACQUIRE);
-
-        if (__atomic_load_n(&rings[r].done, __ATOMIC_ACQUIRE) != started ||
-            wsh_record_piece(&rings[r], started, &piece))
-            return false;
-    }
-    return true;
 }

@@ -37,7 +37,20 @@ struct wsh_consumer_ops {
     int (*batch)(void *arg, bool begin);
 };
 
-enum wsh_place_state { WSH_PLACE_PLAIN, WSH_PLACE_DUE, WSH_PLACE_ANSWERED };
+/* ASIDE: taken, and not started yet. */
+enum wsh_place_state { WSH_PLACE_PLAIN, WSH_PLACE_DUE, WSH_PLACE_ANSWERED, WSH_PLACE_ASIDE };
+
+/* Records that found no room and let others pass; of one PE at most. */
+#ifndef WSH_ASIDE
+#define WSH_ASIDE 64
+#endif
+#define WSH_ASIDE_PE (WSH_ASIDE / 8 ? WSH_ASIDE / 8 : 1)
+
+struct wsh_aside {
+    struct wsh_ring_ask ask;
+    uint64_t at;
+    uint16_t ring;
+};
 
 /* What the consumer keeps of a record that it has started, at its first place. */
 struct wsh_place {
@@ -72,6 +85,9 @@ struct wsh_consumer {
     unsigned n_rings;
     uint32_t epoch;
     bool holds; /* a quiet was asked for */
+    uint16_t n_aside;
+    int waits_for;                     /* PE of the first one. Relaxed: for reports */
+    struct wsh_aside aside[WSH_ASIDE]; /* the oldest first */
     struct wsh_consumer_stats stats;
     struct wsh_consumer_ring ring[]; /* [n_rings] */
 };
@@ -97,6 +113,8 @@ struct wsh_consumer_view {
     unsigned in_use; /* positions taken and not freed, of all rings */
     unsigned owed;   /* answers */
     unsigned parked; /* rings whose next record is there and was not taken */
+    unsigned aside;  /* records that found no room, … */
+    int waits_for;   /* … the first one at this PE */
 };
 
 struct wsh_consumer_view wsh_consumer_view(const struct wsh_consumer *consumer);

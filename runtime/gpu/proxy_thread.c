@@ -24,12 +24,15 @@ static void thread_report(struct wsh_proxy_thread *thread)
     wsh_log_write(
         WSH_LOG_WARN,
         "proxy thread %u of %u: %llu records, %.0f a second recently; %u places of its %u rings in use, "
-        "%u operations of kernels that wait for an answer, %u rings whose next record finds no room%s; "
+        "%u operations of kernels that wait for an answer, %u rings whose next record finds no room, %u "
+        "records "
+        "that found none (the first one at PE %d)%s; "
         "kernels have waited %llu times for a completion at another PE, the thread %llu times",
         thread->number, thread->proxy->n_threads, (unsigned long long)stats->records,
         (double)(stats->records - thread->reported) / (passed > 0 ? passed : 1), view.in_use,
-        thread->proxy->each, view.owed, view.parked, thread->consumer->holds ? "; a quiet waits" : "",
-        (unsigned long long)stats->waits, (unsigned long long)thread->ctx.drains);
+        thread->proxy->each, view.owed, view.parked, view.aside, view.waits_for,
+        thread->consumer->holds ? "; a quiet waits" : "", (unsigned long long)stats->waits,
+        (unsigned long long)thread->ctx.drains);
     thread->reported = stats->records;
     thread->reported_at = now;
 }

@@ -58,9 +58,8 @@ static uint32_t positions(unsigned words, uint32_t len)
     return chunks > words + 1 ? chunks : words + 1;
 }
 
-static void put(unsigned writer, uint32_t len, bool signal)
+static void put_by(struct wsh_dev_rings rings, unsigned writer, uint32_t len, bool signal)
 {
-    struct wsh_dev_rings rings = rings_of(writer);
     uint64_t at = wsh_dev_ring_reserve(rings, positions(signal, len));
     uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1;
     unsigned char *payload = wsh_dev_ring_payload(rings, at);
@@ -71,6 +70,11 @@ static void put(unsigned writer, uint32_t len, bool signal)
         payload[i] = null_proxy_byte(ask.sym, i);
     wsh_dev_ring_post(rings, at, ask, signal);
     pushed[writer].store(number, std::memory_order_release);
+}
+
+static void put(unsigned writer, uint32_t len, bool signal)
+{
+    put_by(rings_of(writer), writer, len, signal);
 }
 
 /* Sources of a writer's puts by reference, of random lengths up to 3 MB, one behind the other until a quiet. */
@@ -293,18 +297,49 @@ static int others_are_stopped()
     return wrong + null_proxy_close(proxy) != 0;
 }
 
+/*
+ * In the ring of a PE that takes nothing, some records step aside, and what comes behind them to another PE goes on, as
+ * far as the ring's places go. A fence waits for them, and a quiet completes them.
+ */
+static int others_pass_in_the_ring()
+{
+    const unsigned blocked = 4, others = WSH_RING_PIECES < RECORDS ? WSH_RING_PIECES - 8 : RECORDS;
+    const unsigned other = consumers; /* of the same consumer, so that it is the same ring */
+    unsigned wrong = 0;
+
+    begin(-1);
+    null_proxy_block(proxy, 0);
+    for (unsigned i = 0; i < others; i++) {
+        if (i < blocked)
+            put(0, 8, false);
+        put_by(rings_of(0), other, 8, false);
+    }
+    while (null_proxy_completed(proxy, other) < others)
+        sched_yield();
+    wrong += null_proxy_completed(proxy, 0) != 0;
+    wsh_dev_rings_fence(rings_of(0));
+    put_by(rings_of(0), other, 8, false);
+    for (unsigned i = 0; i < ROUNDS; i++)
+        sched_yield();
+    wrong += null_proxy_completed(proxy, other) != others;
+    null_proxy_block(proxy, -1);
+    wsh_dev_rings_quiet(rings_of(3));
+    wrong += null_proxy_completed(proxy, 0) != blocked || null_proxy_completed(proxy, other) != others + 1;
+    return wrong + null_proxy_close(proxy) != 0;
+}
+
 int main(void)
 {
     int failed = 0;
 
     for (consumers = 1; consumers <= 2; consumers++) {
-        int lost = nothing_is_lost(), stopped = others_are_stopped();
+        int lost = nothing_is_lost(), stopped = others_are_stopped(), held = others_pass_in_the_ring();
         unsigned all = early_quiets(false), own = early_quiets(true);
 
-        printf("# %u consumers: something was lost or torn: %d; stopped by another: %d; early quiets: %u; of one ring "
+        printf("# %u consumers: something was lost or torn: %d; stopped by another: %d, in its ring: %d; early quiets: %u; of one ring "
                "alone: %u\n",
-               consumers, lost, stopped, all, own);
-        failed |= lost || stopped || all || !own || own == ~0u;
+               consumers, lost, stopped, held, all, own);
+        failed |= lost || stopped || held || all || !own || own == ~0u;
     }
     return failed;
 }

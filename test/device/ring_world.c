@@ -3,6 +3,7 @@
 #include "test/device/ring_world.h"
 
 #define TURN 1
+#include "runtime/gpu/proxy_consumer.c"
 #include "runtime/gpu/proxy_ring.c"
 
 struct world world;
