@@ -78,6 +78,7 @@ static void print_order_claims(FILE *to, const struct figure *f)
     } claims[] = {
         {"a fence per put against one per batch", ">= 10", INTER_ORDER_FENCE_EACH, INTER_ORDER_FENCE},
         {"put_signal against no order", "<= 1.10", INTER_ORDER_PUT_SIGNAL, INTER_ORDER_NONE},
+        {"counted puts against a quiet and a signal", "<= 1.05", INTER_ORDER_COUNTED, INTER_ORDER_QUIET},
         {"a quiet per put against a fence per put", "-", INTER_ORDER_QUIET_EACH, INTER_ORDER_FENCE_EACH},
         {"a quiet per put against put_signal", "-", INTER_ORDER_QUIET_EACH, INTER_ORDER_PUT_SIGNAL},
     };
@@ -147,15 +148,16 @@ static void print_post(FILE *to, const struct figure *f)
     const struct dev_row *row = &f->row;
     char text[32];
 
-    fprintf(to, "# %-26s %-7s %8zu %9.3f %11.0f %11.0f %10s\n", inter_kinds[row->kind].name,
+    fprintf(to, "# %-26s %-7s %8zu %9.3f %9.0f %9.0f %7.2f %9.0f %10s\n", inter_kinds[row->kind].name,
             dev_scope_names[row->scope], row->size, f->us, f->counted.moved, f->counted.copied,
+            f->counted.operations, f->counted.network,
             ratio(text, sizeof text, f, post_figure(INTER_POST_BARE)));
 }
 
 static void print_posts(FILE *to)
 {
-    fprintf(to, "#\n# %-26s %-7s %8s %9s %11s %11s %10s\n", "posting a put", "scope", "bytes", "us", "moved",
-            "copied", "time/bare");
+    fprintf(to, "#\n# %-26s %-7s %8s %9s %9s %9s %7s %9s %10s\n", "posting a put", "scope", "bytes", "us",
+            "moved", "copied", "net ops", "net bytes", "time/bare");
     for (int i = 0; i < n_figures; i++)
         if (inter_group(&figures[i].row) == INTER_POSTS)
             print_post(to, &figures[i]);

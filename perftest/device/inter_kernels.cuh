@@ -32,6 +32,7 @@ struct inter_args {
     ulonglong2 *pinned; /* of the host: INTER_PINNED bytes */
     shmemx_put_t *list; /* of this GPU: a window */
     shmemx_counter_t counter;
+    uint64_t counted; /* by it before */
     size_t half, len, window;
     long n;         /* iterations */
     uint64_t first; /* those before */
@@ -92,6 +93,10 @@ template <int ORDER> static __device__ void inter_order_put(const struct inter_a
     char *dest = inter_dest(a, number) + k * a.len, *source = a.source + k * a.len;
     uint64_t *flag = inter_flags(a, number) + k;
 
+    if (ORDER == INTER_ORDER_COUNTED) {
+        shmemx_putmem_counted_nbi_warp(dest, source, a.len, a.counter, a.peer);
+        return;
+    }
     if (ORDER == INTER_ORDER_PUT_SIGNAL) {
         perf_putmem_signal_nbi<DEV_WARP>(dest, source, a.len, flag, number, PERF_SIGNAL_SET, a.peer);
         return;
@@ -147,7 +152,9 @@ template <int ORDER> static __device__ void inter_order_receive(const struct int
 
 #pragma unroll 1
     for (uint64_t number = ORDER == INTER_ORDER_NONE ? last : a.first + 1; number <= last; number++) {
-        for (int k = threadIdx.x; k < (each ? INTER_BATCH : 1) && threadIdx.x < 32; k += 32)
+        if (ORDER == INTER_ORDER_COUNTED && threadIdx.x == 0)
+            shmemx_counter_wait_until(a.counter, a.counted + (number - a.first) * INTER_BATCH);
+        for (int k = threadIdx.x; k < (each ? INTER_BATCH : ORDER != INTER_ORDER_COUNTED) && threadIdx.x < 32; k += 32)
             PERF_ONE(signal_wait_until)(inter_flags(a, number) + k, PERF_GE, number);
         __syncthreads();
         if (a.checks)

@@ -27,7 +27,8 @@ struct inter {
     uint64_t *posted;
     ulonglong2 *pinned;
     shmemx_put_t *list; /* of this GPU */
-    shmemx_counter_t counter;
+    shmemx_counter_t counter[2]; /* of posts; of orders */
+    uint64_t ordered;            /* iterations that the latter has counted */
     size_t half, room; /* bytes: half of dest; of source */
     uint64_t iterations; /* of the row so far */
     cudaEvent_t begin, end;
@@ -45,7 +46,8 @@ static struct inter_args inter_arguments(const struct inter *p, const struct dev
     a.posted = p->posted;
     a.pinned = p->pinned;
     a.list = p->list;
-    a.counter = p->counter;
+    a.counter = p->counter[inter_what(row) == INTER_ORDER_COUNTED];
+    a.counted = p->ordered * INTER_BATCH;
     a.flag = p->flag[in_host];
     a.ack = a.flag + 2 * INTER_BATCH;
     a.load = p->load;
@@ -119,6 +121,7 @@ static double inter_launch(struct inter *p, const struct dev_row *row, inter_ker
 
     a.checks = checks;
     p->iterations += (uint64_t)n;
+    p->ordered += inter_what(row) == INTER_ORDER_COUNTED ? (uint64_t)n : 0;
     dev_sync();
     if (!inter_takes_part(p, row))
         return 0;
@@ -186,11 +189,13 @@ static long inter_plan(struct inter *p, const struct dev_row *row, inter_kernel 
 /* What kernels of this PE and its proxy threads have done so far. */
 static struct inter_counted inter_count()
 {
-    uint64_t kernels, threads, moved, copied;
+    uint64_t kernels, threads, moved, copied, operations, network;
 
     shmemx_proxy_waits(&kernels, &threads);
     shmemx_proxy_bytes(&moved, &copied);
-    return inter_counted{(double)(kernels + threads), (double)moved, (double)copied};
+    shmemx_network_counts(&operations, &network);
+    return inter_counted{(double)(kernels + threads), (double)moved, (double)copied, (double)operations,
+                         (double)network};
 }
 
 /* Of each of so many puts since then. */
@@ -199,7 +204,8 @@ static struct inter_counted inter_count_since(const struct inter_counted &before
     struct inter_counted now = inter_count();
 
     return inter_counted{(now.waits - before.waits) / puts, (now.moved - before.moved) / puts,
-                         (now.copied - before.copied) / puts};
+                         (now.copied - before.copied) / puts, (now.operations - before.operations) / puts,
+                         (now.network - before.network) / puts};
 }
 
 static double inter_wrong(const struct inter *p)
@@ -238,7 +244,8 @@ static void inter_measure(struct inter *p, const struct dev_row *row, inter_kern
         if (inter_group(row) == INTER_POSTS)
             figures[i] = inter_posted(p, row) / (double)n;
     }
-    *counted = kernel && puts > 0 ? inter_count_since(before, (double)(samples * n) * puts) : inter_counted{-1, -1, -1};
+    *counted = kernel && puts > 0 ? inter_count_since(before, (double)(samples * n) * puts)
+                                  : inter_counted{-1, -1, -1, -1, -1};
     for (int i = 1; i < INTER_CHECKS; i++)
         inter_check(p, row, kernel);
     figures[samples] = inter_wrong(p);

@@ -14,6 +14,7 @@ static inter_kernel *const inter_kernels[][DEV_SCOPES] = {
     INTER_BY_WARP(INTER_ORDER_NONE),
     INTER_BY_WARP(INTER_ORDER_QUIET),
     INTER_BY_WARP(INTER_ORDER_PUT_SIGNAL),
+    INTER_BY_WARP(INTER_ORDER_COUNTED),
     INTER_BY_WARP(INTER_ORDER_FENCE),
     INTER_BY_WARP(INTER_ORDER_FENCE_EACH),
     INTER_BY_WARP(INTER_ORDER_QUIET_EACH),
@@ -61,7 +62,7 @@ static bool inter_allocate_memory(struct inter *p, size_t load)
     p->dest[1] = (char *)shmem_malloc(2 * p->half);
     p->flag[1] = (uint64_t *)shmem_malloc(flags);
     if (!p->source[0] || !p->dest[0] || !p->flag[0] || !p->source[1] || !p->dest[1] || !p->flag[1] ||
-        dev_job_open(&p->job) || shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &p->counter))
+        dev_job_open(&p->job) || shmemx_counter_create(SHMEM_TEAM_WORLD, 2, p->counter))
         return false;
     dev_cuda(cudaMalloc(&p->load, load), "cudaMalloc");
     dev_cuda(cudaMemset(p->load, 1, load), "cudaMemset");
@@ -98,7 +99,7 @@ static int inter_allocate(struct inter *p, const struct dev_row *rows, int n)
 static void inter_free(struct inter *p)
 {
     dev_sync();
-    shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &p->counter);
+    shmemx_counter_destroy(SHMEM_TEAM_WORLD, 2, p->counter);
     cudaFree(p->list);
     for (int m = 1; m >= 0; m--) {
         void (*release)(void *) = m ? shmem_free : shmemx_free_device;

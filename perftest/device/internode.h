@@ -12,6 +12,7 @@ enum inter_what {
     INTER_ORDER_NONE,
     INTER_ORDER_QUIET,
     INTER_ORDER_PUT_SIGNAL,
+    INTER_ORDER_COUNTED,
     INTER_ORDER_FENCE,
     INTER_ORDER_FENCE_EACH,
     INTER_ORDER_QUIET_EACH,
@@ -78,6 +79,7 @@ size_t inter_puts(const struct dev_row *row, int npes);
 struct inter_counted {
     double waits;         /* for a completion at another PE */
     double moved, copied; /* bytes, by the proxy; of them through its rings in host memory */
+    double operations, network; /* that the network was given, and their bytes */
 };
 
 /* Of a row: us an iteration, or a put, and what was counted. */

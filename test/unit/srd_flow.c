@@ -347,6 +347,27 @@ static void refused_tally_leaves_nothing(void)
     CU_ASSERT(submit(&op) == -EAGAIN && link.imms == 0 && link.tallies == 0 && flow.out[WSH_SRD_PLAIN] == 0);
 }
 
+/* Without an operation of the engine: the same credits, and no way past what waits. */
+static void fast_tallied_puts(void)
+{
+    struct wsh_srd_op op = tallied_put();
+
+    start(true);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT(wsh_srd_tally_fast(&ctx, &flow));
+    CU_ASSERT(!wsh_srd_tally_fast(&ctx, &flow) && link.imms == 4 && link.tallies == 4);
+    wsh_srd_tally_refused(&ctx, &flow);
+    CU_ASSERT(link.imms == 3 && link.tallies == 3 && wsh_srd_ctx_pending(&ctx) == 3);
+    room = 0;
+    CU_ASSERT(submit(&op) == 0 && wsh_srd_flow_parked(&flow) && link.imms == 4);
+    wsh_srd_put_ended(&ctx, &flow, 3);
+    CU_ASSERT(wsh_srd_link_tallied(&link, 2) == 1 && !wsh_srd_tally_fast(&ctx, &flow));
+    room = 1;
+    CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && wsh_srd_tally_fast(&ctx, &flow));
+    wsh_srd_fence(&ctx);
+    CU_ASSERT(!wsh_srd_tally_fast(&ctx, &flow));
+}
+
 const struct unit_test unit_tests[] = {
     {"a put without a fence is counted and no more", plain_put_is_counts_only},
     {"a small put behind a fence goes at once, with a gate", small_put_behind_a_fence_goes_at_once},
@@ -363,6 +384,7 @@ const struct unit_test unit_tests[] = {
     {"older acks do nothing, impossible ones are refused", old_and_impossible_acks},
     {"a failed peer leaves nothing pending", after_a_failure},
     {"tallied puts hold credits until the peer has counted them", tallied_puts_hold_credits},
+    {"tallied puts that are no operations of the engine", fast_tallied_puts},
     {"a tallied put is ordered like any", tallied_put_is_ordered},
     {"a refused tallied put leaves nothing behind", refused_tally_leaves_nothing},
     {NULL, NULL},

@@ -145,6 +145,12 @@ static inline uint64_t wsh_efa_key(const struct wsh_efa_eps *eps, const struct w
     return wsh_unlikely(rmem->priv) ? ((const uint64_t *)rmem->priv)[eps->number] : rmem->key;
 }
 
+/* Small puts had better be messages: writes are slower with this provider, or while some are under way. */
+static inline bool wsh_efa_prefers_messages(const struct wsh_efa_eps *eps)
+{
+    return wsh_unlikely(eps->put != EFA_PUT_WRITES) && (eps->put == EFA_PUT_MESSAGES || eps->n_writes);
+}
+
 /* The provider has taken a request, and given it back. */
 static inline void wsh_efa_took(struct wsh_efa_eps *eps, const struct wsh_efa_req *req, size_t len)
 {

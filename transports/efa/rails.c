@@ -151,7 +151,7 @@ void wsh_efa_rails_ended(struct wsh_efa_eps *eps, struct wsh_efa_req *req, bool 
 
 static bool may_repeat(const struct wsh_efa_req *req)
 {
-    return req->kind != EFA_REQ_WRITE || !req->op || !(req->op->srd.grouped || req->op->srd.tally);
+    return req->kind != EFA_REQ_WRITE || !(req->wr.flags & FI_REMOTE_CQ_DATA);
 }
 
 bool wsh_efa_rails_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const char *why)

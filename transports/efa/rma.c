@@ -11,28 +11,6 @@
 
 #include <string.h>
 
-/*
- * A write or read that is an operation of its own, which may start now. In line for the same reason as wsh_efa_post.
- */
-static inline __attribute__((always_inline)) int
-post_whole(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
-           const struct wsh_efa_span *span, struct wsh_done *done, uint64_t flags)
-{
-    int rc;
-
-    if (!req)
-        return -EAGAIN;
-    rc = wsh_efa_post(eps, req, span, flags, 0);
-    if (rc) {
-        wsh_efa_req_put(req);
-        return rc;
-    }
-    req->flow = flow;
-    req->done = done;
-    wsh_efa_done_add(done);
-    return 0;
-}
-
 /* The source is reusable at once: the provider injects it, or a buffer of ours holds it. */
 static inline __attribute__((always_inline)) int
 put_copied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_span *span)
@@ -40,15 +18,15 @@ put_copied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_sp
     struct wsh_efa_req *req;
 
     if (span->len <= eps->inject_max)
-        return post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, flow->pe), span, NULL,
-                          FI_INJECT);
+        return wsh_efa_post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, flow->pe), span,
+                                  NULL, FI_INJECT, 0);
     req = wsh_efa_req_get(&eps->small, EFA_REQ_WRITE, flow->pe);
     if (!req)
         return -EAGAIN;
     memcpy(req->buf, span->local, span->len);
     span->local = req->buf;
     span->desc = req->desc;
-    return post_whole(eps, flow, req, span, NULL, 0);
+    return wsh_efa_post_whole(eps, flow, req, span, NULL, 0, 0);
 }
 
 static int put_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_rmem *rmem,
@@ -63,11 +41,6 @@ static int put_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const
     msg->data = (struct wsh_efa_place){.seg = (uint8_t)rmem->seg, .off = off};
     memcpy(msg->bytes, src, len);
     return wsh_efa_msg_submit(eps, flow, req, EFA_PUTS);
-}
-
-static bool by_message(const struct wsh_efa_eps *eps)
-{
-    return wsh_unlikely(eps->put != EFA_PUT_WRITES) && (eps->put == EFA_PUT_MESSAGES || eps->n_writes);
 }
 
 static bool fits_message(const struct wsh_efa_eps *eps, int pe, size_t len)
@@ -160,7 +133,7 @@ put_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rm
 
     if (wsh_unlikely(eps->failed || !flow))
         return flow ? eps->failed : -ENOMEM;
-    if (by_cpus && by_message(eps) && fits_message(eps, rmem->pe, len))
+    if (by_cpus && wsh_efa_prefers_messages(eps) && fits_message(eps, rmem->pe, len))
         return put_message(eps, flow, rmem, off, src, len);
     if ((!copied && (len > eps->whole_max || !wsh_efa_mem_desc(eps, src, len, &span.desc))) ||
         (wsh_unlikely(!put_begin(eps, flow)) && !put_opens(eps, flow)))
@@ -168,7 +141,8 @@ put_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rm
     if (copied)
         rc = put_copied(eps, flow, &span);
     else
-        rc = post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, rmem->pe), &span, done, 0);
+        rc = wsh_efa_post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, rmem->pe), &span, done,
+                                0, 0);
     if (wsh_unlikely(rc))
         put_refused(eps, flow);
     return rc;
@@ -238,7 +212,8 @@ static int get_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const st
         return wsh_efa_fetch_get(eps, flow, &place, dst, len, done);
     if (!open || len > eps->whole_max || !wsh_efa_mem_desc(eps, dst, len, &span.desc))
         return submit_op(eps, flow, WSH_SRD_GET, &span, done);
-    rc = post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_READ, rmem->pe), &span, done, 0);
+    rc = wsh_efa_post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_READ, rmem->pe), &span, done, 0,
+                            0);
     if (!rc)
         wsh_efa_direct_begin(flow, EFA_REQ_READ);
     return rc;

@@ -44,4 +44,26 @@ static inline __attribute__((always_inline)) int wsh_efa_post(struct wsh_efa_eps
     return wsh_efa_posted(eps, 0, req->pe, req->kind == EFA_REQ_WRITE ? "put" : "get", rc);
 }
 
+/*
+ * A write or read that is an operation of its own, which may start now. In line for the same reason as wsh_efa_post.
+ */
+static inline __attribute__((always_inline)) int
+wsh_efa_post_whole(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+                   const struct wsh_efa_span *span, struct wsh_done *done, uint64_t flags, uint64_t imm)
+{
+    int rc;
+
+    if (!req)
+        return -EAGAIN;
+    rc = wsh_efa_post(eps, req, span, flags, imm);
+    if (rc) {
+        wsh_efa_req_put(req);
+        return rc;
+    }
+    req->flow = flow;
+    req->done = done;
+    wsh_efa_done_add(done);
+    return 0;
+}
+
 #endif

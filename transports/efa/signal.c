@@ -6,6 +6,7 @@
 #include "transports/efa/mem.h"
 #include "transports/efa/msg.h"
 #include "transports/efa/op.h"
+#include "transports/efa/rma.h"
 #include "transports/efa/slots.h"
 #include "transports/efa/tally.h"
 
@@ -44,40 +45,99 @@ static int put_tallied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struc
     return wsh_efa_op_submit(eps, op, done);
 }
 
+/* A put with signal as an operation of the engine takes: what and where, and by which flow. */
+struct signal_put {
+    struct wsh_efa_eps *eps;
+    struct wsh_efa_flow *flow;
+    const struct wsh_rmem *rmem;
+    size_t off, len;
+    const void *src;
+    const struct wsh_sig *sig;
+    struct wsh_efa_place place; /* of the signal */
+};
+
+static int put_by_message(const struct signal_put *put)
+{
+    const struct wsh_efa_place data = {.seg = (uint8_t)put->rmem->seg, .off = put->off};
+    struct wsh_efa_req *req =
+        wsh_efa_signal_message(put->eps, put->flow, &data, put->src, put->len, &put->place, put->sig->value);
+
+    if (!req)
+        return -EAGAIN;
+    return put->sig->counter ? wsh_efa_msg_submit_counted(put->eps, put->flow, req)
+                             : wsh_efa_msg_submit(put->eps, put->flow, req, EFA_SIGNALS);
+}
+
+/* The usual case of a counted put: one write, which may start now. -ENOTSUP: it is not. */
+static int put_tallied_fast(const struct signal_put *put, struct wsh_done *done)
+{
+    struct wsh_efa_eps *eps = put->eps;
+    struct wsh_efa_flow *flow = put->flow;
+    struct wsh_efa_span span = {(void *)put->src, NULL, put->len, put->rmem->base + put->off,
+                                wsh_efa_key(eps, put->rmem)};
+    uint32_t counter = wsh_sig_counter(put->sig);
+    int rc;
+
+    if (put->len > eps->whole_max || !wsh_efa_tally_fits(eps, flow->pe, counter) ||
+        !wsh_efa_mem_desc(eps, put->src, put->len, &span.desc) ||
+        !wsh_srd_tally_fast(&flow->ctx->srd, &flow->srd))
+        return -ENOTSUP;
+    rc = wsh_efa_post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, flow->pe), &span, done,
+                            FI_REMOTE_CQ_DATA,
+                            wsh_srd_imm_tally((uint32_t)eps->my_pe, counter, wsh_sig_generation(put->sig)));
+    if (rc)
+        wsh_srd_tally_refused(&flow->ctx->srd, &flow->srd);
+    else
+        wsh_efa_tally_started(eps, flow);
+    return rc;
+}
+
+static int put_by_writes(const struct signal_put *put, struct wsh_done *done)
+{
+    struct wsh_efa_op *op;
+    int rc = put->sig->counter ? put_tallied_fast(put, done) : -ENOTSUP;
+
+    if (rc != -ENOTSUP)
+        return rc;
+    op = wsh_efa_op_new(put->eps, put->flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
+    if (!op)
+        return -EAGAIN;
+    wsh_efa_op_data(put->eps, op, put->src, put->len, put->rmem->base + put->off,
+                    wsh_efa_key(put->eps, put->rmem));
+    rc = put->sig->counter ? put_tallied(put->eps, put->flow, op, put->sig, done) : -ENOTSUP;
+    if (rc != -ENOTSUP)
+        return rc;
+    op->signal = put->place;
+    op->value = put->sig->value;
+    op->counts = put->sig->counter;
+    return wsh_efa_op_submit(put->eps, op, done);
+}
+
+/* Host memory at both ends, and few bytes; a counted put is a write where those are as fast. */
+static bool fits_message(const struct signal_put *put)
+{
+    const struct wsh_efa_eps *eps = put->eps;
+    const struct wsh_sig *sig = put->sig;
+    int pe = put->rmem->pe;
+
+    if (sizeof(struct wsh_efa_signal_msg) + put->len > eps->peers[pe].msg_max ||
+        !wsh_efa_mem_is_host(eps, put->rmem, put->src))
+        return false;
+    return !sig->counter || wsh_efa_prefers_messages(eps) ||
+           !wsh_efa_tally_fits(eps, pe, wsh_sig_counter(sig));
+}
+
 static int put_signal_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                              size_t off, const void *src, size_t len, const struct wsh_sig *sig,
                              struct wsh_done *done)
 {
-    const struct wsh_efa_place data = {.seg = (uint8_t)rmem->seg, .off = off};
     const struct wsh_efa_place signal = {
         .seg = (uint8_t)sig->rmem->seg, .op = (uint8_t)sig->op, .width = 8, .off = sig->off};
-    struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool by_cpus = wsh_efa_mem_is_host(eps, rmem, src);
-    struct wsh_efa_op *op;
-    struct wsh_efa_req *req;
-    int rc;
+    const struct signal_put put = {eps, wsh_efa_flow_of(ctx, rmem->pe), rmem, off, len, src, sig, signal};
 
-    if (wsh_unlikely(eps->failed || !flow))
-        return flow ? eps->failed : -ENOMEM;
-    if (!len || (by_cpus && !(sig->counter && wsh_efa_tally_fits(eps, rmem->pe, wsh_sig_counter(sig))) &&
-                 sizeof(struct wsh_efa_signal_msg) + len <= eps->peers[rmem->pe].msg_max)) {
-        req = wsh_efa_signal_message(eps, flow, &data, src, len, &signal, sig->value);
-        if (!req)
-            return -EAGAIN;
-        return sig->counter ? wsh_efa_msg_submit_counted(eps, flow, req)
-                            : wsh_efa_msg_submit(eps, flow, req, EFA_SIGNALS);
-    }
-    op = wsh_efa_op_new(eps, flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
-    if (!op)
-        return -EAGAIN;
-    wsh_efa_op_data(eps, op, src, len, rmem->base + off, wsh_efa_key(eps, rmem));
-    rc = sig->counter ? put_tallied(eps, flow, op, sig, done) : -ENOTSUP;
-    if (rc != -ENOTSUP)
-        return rc;
-    op->signal = signal;
-    op->value = sig->value;
-    op->counts = sig->counter;
-    return wsh_efa_op_submit(eps, op, done);
+    if (wsh_unlikely(eps->failed || !put.flow))
+        return put.flow ? eps->failed : -ENOMEM;
+    return !len || fits_message(&put) ? put_by_message(&put) : put_by_writes(&put, done);
 }
 
 int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,

@@ -175,11 +175,30 @@ static inline bool wsh_srd_put_fast(struct wsh_srd_ctx *ctx, struct wsh_srd_flow
     return true;
 }
 
+/* The same for a tallied put, with the link's lock. */
+static inline bool wsh_srd_tally_fast(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
+{
+    struct wsh_srd_link *link = flow->link;
+
+    if (link->imms >= link->imms_max || flow->writes.head || !wsh_srd_put_fast(ctx, flow))
+        return false;
+    link->imms++;
+    link->tallies++;
+    return true;
+}
+
 /* The provider had no room for it. */
 static inline void wsh_srd_put_refused(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
 {
     __atomic_store_n(&flow->puts_begun, flow->puts_begun - 1, __ATOMIC_RELAXED);
     ctx->begun--;
+}
+
+static inline void wsh_srd_tally_refused(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
+{
+    flow->link->imms--;
+    flow->link->tallies--;
+    wsh_srd_put_refused(ctx, flow);
 }
 
 /* The way of a put that was not fast: PUT or MSG (if `small`). It may still have to be parked. */
