@@ -77,8 +77,8 @@ size_t inter_puts(const struct dev_row *row, int npes);
 
 /* What was counted at PE 0, a put; below 0 where nobody counts. */
 struct inter_counted {
-    double waits;         /* for a completion at another PE */
-    double moved, copied; /* bytes, by the proxy; of them through its rings in host memory */
+    double waits;               /* for a completion at another PE */
+    double moved, copied;       /* bytes, by the proxy; of them through its rings in host memory */
     double operations, network; /* that the network was given, and their bytes */
 };
 
