@@ -31,6 +31,14 @@ WSH_EVERY_SCOPE(WSH_PUT_COUNTED, )
 WSH_BOTH uint64_t shmemx_counter_fetch(shmemx_counter_t counter)
 WSH_BODY(return wsh_dev_counter_fetch("shmemx_counter_fetch", counter);)
 
+#define WSH_BATCH(NAME)                                        \
+    WSH_BOTH void shmemx_batch_##NAME(void) WSH_BODY()         \
+    WSH_BOTH void shmemx_ctx_batch_##NAME(shmem_ctx_t ctx)     \
+    WSH_BODY((void)ctx;)
+WSH_BATCH(begin)
+WSH_BATCH(end)
+#undef WSH_BATCH
+
 #define WSH_FLUSH(QUALIFIER, SUFFIX, SCOPE, ...)                  \
     QUALIFIER void shmemx_flush##SUFFIX(void)                     \
     WSH_BODY(wsh_dev_quiet<SCOPE>();)                             \

@@ -127,6 +127,16 @@ void shmemx_putmem_nbi_list(const shmemx_put_t *puts, size_t n);
 void shmemx_ctx_putmem_nbi_list(shmem_ctx_t ctx, const shmemx_put_t *puts, size_t n);
 
 /*
+ * Begin and end a batch of a context: what this PE puts in between may be given to NICs together, with one doorbell for
+ * many. All of it has been given at the end, and at each quiet, fence and wait. Batches do not nest. In kernels, which
+ * ring no doorbell, they do nothing; the proxy makes batches of its own.
+ */
+void shmemx_batch_begin(void);
+void shmemx_batch_end(void);
+void shmemx_ctx_batch_begin(shmem_ctx_t ctx);
+void shmemx_ctx_batch_end(shmem_ctx_t ctx);
+
+/*
  * Wait until the sources of all puts of the context may be reused. It is no order and does not complete them at their
  * targets, nor their counts; where a transport knows no difference, as in kernels, it is a quiet.
  */

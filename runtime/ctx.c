@@ -110,6 +110,9 @@ void wsh_ctx_fini(struct wsh_ctx *ctx)
     struct wsh_job *job = ctx->job;
 
     wsh_quiet(ctx);
+    if (ctx->batching)
+        (void)wsh_together_end(ctx); /* all was given before the quiet ended */
+    ctx->batching = false;
     wsh_session_fini(ctx);
     wsh_view_ctx(ctx, false);
     pthread_mutex_lock(&job->ctxs_lock);

@@ -32,6 +32,7 @@ struct wsh_ctx {
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
     struct wsh_paths *paths;           /* [global pe], only where some PE is reached by several transports */
     uint32_t epoch;                    /* fences so far */
+    bool batching;                     /* between shmemx_batch_begin and _end */
     struct wsh_session session;
     struct wsh_batch *batch;      /* that takes small puts now, or NULL */
     struct wsh_batch *kept_batch; /* of this session or an earlier one */

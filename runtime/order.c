@@ -159,6 +159,12 @@ WSH_NO_ARRAYS int wsh_fence(struct wsh_ctx *ctx)
         __atomic_store_n(&ctx->epoch, __atomic_load_n(&ctx->epoch, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
         wsh_ctx_unlock(ctx);
     }
+    if (wsh_unlikely(ctx->batching)) {
+        rc = wsh_together_end(ctx);
+        wsh_together_begin(ctx);
+        if (rc)
+            return rc;
+    }
     rc = try_fence(&fence);
     return rc == -EAGAIN ? wsh_wait(ctx->job, &why, try_fence, &fence) : rc;
 }

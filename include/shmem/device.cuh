@@ -17,7 +17,8 @@
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr
  *   extensions    shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives (api_stream.cuh), puts,
  *                 gets, signals, waits and quiet (api_stream_rma.cuh);
- *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_nbi_list, shmemx_flush;
+ *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_nbi_list,
+ *                 shmemx_batch_begin, _end, shmemx_flush;
  *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through the caller's shared memory), shmemx_signal_op;
  *                 shmemx_collective_launch and its query (launch.cuh)
  *

@@ -117,6 +117,42 @@ void shmemx_ctx_putmem_nbi_list(shmem_ctx_t ctx, const shmemx_put_t *puts, size_
     put_list("shmemx_ctx_putmem_nbi_list: dest", ctx, puts, n);
 }
 
+static void batch(const char *what, shmem_ctx_t handle, bool begin)
+{
+    struct wsh_ctx *ctx;
+
+    wsh_api_ready(what);
+    ctx = wsh_api_live_ctx(what, handle);
+    if (ctx->batching == begin)
+        wsh_api_bad(what, begin ? "a batch of this context has begun already"
+                                : "no batch of this context has begun");
+    ctx->batching = begin;
+    if (begin)
+        wsh_together_begin(ctx);
+    else
+        wsh_api_check(what, wsh_together_end(ctx));
+}
+
+void shmemx_batch_begin(void)
+{
+    batch("shmemx_batch_begin", SHMEM_CTX_DEFAULT, true);
+}
+
+void shmemx_batch_end(void)
+{
+    batch("shmemx_batch_end", SHMEM_CTX_DEFAULT, false);
+}
+
+void shmemx_ctx_batch_begin(shmem_ctx_t ctx)
+{
+    batch("shmemx_ctx_batch_begin", ctx, true);
+}
+
+void shmemx_ctx_batch_end(shmem_ctx_t ctx)
+{
+    batch("shmemx_ctx_batch_end", ctx, false);
+}
+
 static void flush(const char *what, shmem_ctx_t handle)
 {
     wsh_api_ready(what);

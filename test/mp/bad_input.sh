@@ -88,6 +88,7 @@ mistake clear_foreign_lock "shmem_clear_lock" "does not hold"
 mistake automatic_lock "shmem_test_lock: lock" "not a symmetric address"
 mistake invalid_ctx "shmem_ctx_long_p" "SHMEM_CTX_INVALID"
 lines_allowed=2
+mistake batch_twice "shmemx_batch_begin" "has begun already"
 mistake counter_made_up "shmemx_putmem_counted_nbi" "none that shmemx_counter_create has made"
 mistake counter_destroyed "shmemx_counter_wait_until" "has been destroyed"
 mistake counters_not_a_row "shmemx_counter_destroy" "not the n that one shmemx_counter_create"

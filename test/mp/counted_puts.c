@@ -119,6 +119,37 @@ static void list(char *data, char *src)
     shmemx_putmem_nbi_list(NULL, 0);
 }
 
+/* All of a batch leaves at its end, at a fence, a quiet or a wait; one context ends within its batch. */
+static void batches(char *data, char *src)
+{
+    enum { PUTS = 100 };
+    shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
+
+    mp_check(!shmem_ctx_create(0, &ctx), "no context");
+    mp_fill(src, SLOT, (uint64_t)mp_me);
+    for (int end = 0; end < 4; end++) {
+        shmemx_batch_begin();
+        for (int i = 0; i < PUTS; i++)
+            shmemx_putmem_counted_nbi(data, src, (size_t)(700 + i), counter, mp_right());
+        if (end == 1)
+            shmem_fence();
+        if (end == 2)
+            shmem_quiet();
+        if (end)
+            expect_counted(PUTS);
+        shmemx_batch_end();
+        if (!end)
+            expect_counted(PUTS);
+        shmem_barrier_all();
+    }
+    shmemx_ctx_batch_begin(ctx);
+    shmemx_ctx_putmem_counted_nbi(ctx, data, src, SLOT, counter, mp_right());
+    shmem_ctx_destroy(ctx);
+    expect_counted(1);
+    mp_check(!mp_wrong(data, SLOT, (uint64_t)mp_left()), "the data of a batch");
+    shmem_barrier_all();
+}
+
 /* The same counters are made again and again, over the world and over two halves that know nothing of each other. */
 static void lives(char *data)
 {
@@ -177,6 +208,7 @@ int main(void)
     quiet_counts(data, src);
     fence_orders(data, src);
     list(data, src);
+    batches(data, src);
     lives(data);
     too_many();
     mp_check(!shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &counter), "not destroyed");

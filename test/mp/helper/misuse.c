@@ -86,6 +86,12 @@ static void after_finalize(void)
     shmem_barrier_all();
 }
 
+static void batch_twice(void)
+{
+    shmemx_batch_begin();
+    shmemx_batch_begin();
+}
+
 static void counter_made_up(void)
 {
     shmemx_putmem_counted_nbi(word, word, 8, 12345, 0);
@@ -118,6 +124,7 @@ static const struct {
     {"after_finalize", after_finalize, true},
     {"automatic_dest", automatic_dest, false},
     {"automatic_lock", automatic_lock, false},
+    {"batch_twice", batch_twice, false},
     {"beyond_end", beyond_end, false},
     {"clear_foreign_lock", clear_foreign_lock, false},
     {"counter_destroyed", counter_destroyed, true},
