@@ -29,7 +29,7 @@ struct wsh_efa_flow {
     uint32_t tallies;         /* the link's, when this flow last added to them … */
     bool uncounted;           /* … and that many are not known as counted */
     uint32_t lazy_end;        /* number behind the last lazy message, … */
-    uint32_t prompt_end;      /* … behind the last one that is not */
+    uint32_t prompt_end;      /* … behind the last one that is not, or up to which an ack was asked for */
     bool late;                /* is in ctx->late */
     struct wsh_efa_flow *next_late;
     bool waiting;              /* is in eps->waiting */
@@ -43,7 +43,7 @@ struct wsh_efa_inlet {
     struct wsh_srd_inlet srd;
     int pe;
     uint16_t ctx;        /* its number there */
-    uint32_t prompt_end; /* number behind the last message that is not lazy */
+    uint32_t prompt_end; /* number up to which the source wants an ack */
     bool ack_pending;    /* is in eps->ack_pending */
     struct wsh_efa_inlet *next;
     struct wsh_srd_held held[];
@@ -112,11 +112,9 @@ struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_eps *eps, int pe, 
 /* What the peer's head says of this PE's own flow. 0 or -EPROTO. */
 int wsh_efa_flow_acked(struct wsh_efa_eps *eps, int pe, const struct wsh_efa_head *head);
 
-/* A message that is not lazy has come. */
-static inline void wsh_efa_inlet_prompt(struct wsh_efa_inlet *inlet, uint16_t seq)
+/* The source wants an ack of all messages before this one. */
+static inline void wsh_efa_inlet_prompt(struct wsh_efa_inlet *inlet, uint32_t end)
 {
-    uint32_t end = wsh_srd_widen(inlet->srd.applied, seq) + 1;
-
     if (wsh_srd_before(inlet->prompt_end, end))
         inlet->prompt_end = end;
 }

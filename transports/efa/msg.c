@@ -197,9 +197,9 @@ void wsh_efa_msg_ack_later(struct wsh_efa_eps *eps, struct wsh_efa_inlet *inlet)
 
 int wsh_efa_msg_tallied(struct wsh_efa_eps *eps, int pe, uint32_t tallied)
 {
-    const uint32_t body[2] = {tallied, 0};
+    const struct wsh_efa_tally_msg msg = {.tallies = tallied};
 
-    return send_free(eps, pe, eps->own->number, EFA_WIRE_TALLIED, body, sizeof body);
+    return send_free(eps, pe, eps->own->number, EFA_WIRE_TALLIED, &msg.tallies, sizeof msg - sizeof msg.head);
 }
 
 static int send_ack(struct wsh_efa_eps *eps, int pe, uint16_t ctx)
@@ -281,7 +281,7 @@ int wsh_efa_msg_progress(struct wsh_efa_eps *eps, bool idle)
         if (moved < 0)
             return moved;
     }
-    if (wsh_unlikely(eps->n_tally_acks || eps->tallies_awaited)) {
+    if (wsh_unlikely(wsh_efa_tally_is_busy(eps))) {
         rc = wsh_efa_tally_progress(eps);
         if (rc < 0)
             return rc;

@@ -11,6 +11,7 @@
 #include "transports/efa/rails.h"
 #include "transports/efa/serve.h"
 #include "transports/efa/stranger.h"
+#include "transports/efa/tally.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -365,7 +366,7 @@ int wsh_efa_wait_fd(struct wsh_efa_eps *eps)
     if (!wsh_efa_trylock(eps))
         return -EAGAIN;
     rc = (eps->waiting && eps->starved) || eps->answers || eps->ack_pending || eps->unposted || eps->again ||
-                 eps->n_held || eps->n_tally_acks || eps->tallies_awaited
+                 eps->n_held || wsh_efa_tally_is_busy(eps)
              ? -EAGAIN
              : try_wait(eps);
     wsh_efa_unlock(eps);

@@ -116,6 +116,18 @@ static int apply_fetch(struct wsh_efa_eps *eps, const struct wsh_efa_amo_msg *am
               : wsh_efa_msg_answer(eps, (int)amo->head.src, amo->head.ctx, amo->cookie, &old, sizeof old);
 }
 
+static int apply_ask(struct wsh_efa_eps *eps, const struct wsh_efa_tally_msg *ask)
+{
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(eps, (int)ask->head.src, ask->ctx);
+
+    if (!inlet)
+        return -ENOMEM;
+    wsh_efa_tally_asked(eps, (int)ask->head.src, ask->tallies);
+    wsh_efa_inlet_prompt(inlet, ask->end);
+    wsh_efa_msg_ack_later(eps, inlet);
+    return 0;
+}
+
 static int apply_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
 {
     const struct wsh_efa_amo_msg *amo = &msg->amo;
@@ -129,7 +141,7 @@ static int apply_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
     case EFA_WIRE_SIGNAL: return apply_signal(eps, msg);
     case EFA_WIRE_FETCH: return apply_fetch(eps, amo);
     case EFA_WIRE_GET: return apply_get(eps, &msg->get);
-    case EFA_WIRE_ASK: wsh_efa_tally_asked(eps, (int)msg->head.src, msg->tally.tallies); return 0;
+    case EFA_WIRE_ASK: return apply_ask(eps, &msg->tally);
     default: return apply_amo(eps, msg, &amo->word, amo->operand, amo->compare, &old);
     }
 }
@@ -169,7 +181,7 @@ static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
     if (rc)
         return rc == -ENOMEM ? wsh_efa_fail(eps, rc, "no memory to serve PE %d", (int)head.src) : rc;
     if (!head.lazy)
-        wsh_efa_inlet_prompt(inlet, head.stamp.seq);
+        wsh_efa_inlet_prompt(inlet, wsh_srd_widen(inlet->srd.applied, head.stamp.seq) + 1);
     wsh_efa_msg_ack_later(eps, inlet);
     return 0;
 }

@@ -146,7 +146,7 @@ static bool has_lazy(const struct wsh_efa_flow *flow)
     return wsh_srd_before(flow->srd.acked, flow->lazy_end);
 }
 
-/* Not asked for already: by its number of tallied writes, or by a message behind the lazy ones. */
+/* Not asked for already, by a question or by a message behind the lazy ones. */
 static bool must_ask(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow)
 {
     return (flow->uncounted && wsh_srd_before(eps->peers[flow->pe].tally.asked, flow->tallies)) ||
@@ -156,19 +156,23 @@ static bool must_ask(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *f
 static int ask_peer(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
 {
     struct wsh_efa_peer *peer = &eps->peers[flow->pe];
-    struct wsh_efa_req *req = wsh_efa_msg_new(eps, flow, EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg));
+    struct wsh_efa_flow *own = wsh_efa_flow_of(eps->own, flow->pe);
+    struct wsh_efa_req *req =
+        own ? wsh_efa_msg_new(eps, own, EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg)) : NULL;
+    struct wsh_efa_tally_msg *msg;
 
     if (!req)
         return -EAGAIN;
-    ((struct wsh_efa_tally_msg *)req->buf)->tallies = peer->link.tallies;
-    ((struct wsh_efa_tally_msg *)req->buf)->zero = 0;
-    if (wsh_efa_msg_submit(eps, flow, req, EFA_SIGNALS))
+    msg = (struct wsh_efa_tally_msg *)req->buf;
+    *msg = (struct wsh_efa_tally_msg){msg->head, peer->link.tallies, flow->lazy_end, flow->ctx->number, {0}};
+    if (wsh_efa_msg_submit(eps, own, req, EFA_SIGNALS))
         return -EAGAIN;
     peer->tally.asked = peer->link.tallies;
+    if (wsh_srd_before(flow->prompt_end, flow->lazy_end))
+        flow->prompt_end = flow->lazy_end;
     return 1;
 }
 
-/* Messages of the flow that wait for a credit come first: they ask themselves, or it is asked when they have gone. */
 static int ask_late(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx)
 {
     struct wsh_efa_flow **link = &ctx->late;
@@ -176,7 +180,7 @@ static int ask_late(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx)
 
     while (*link) {
         struct wsh_efa_flow *flow = *link;
-        int rc = must_ask(eps, flow) && !flow->srd.msgs.head ? ask_peer(eps, flow) : 0;
+        int rc = must_ask(eps, flow) ? ask_peer(eps, flow) : 0;
 
         if (rc < 0)
             wsh_efa_tally_await(&ctx->base); /* no room: again */
@@ -200,6 +204,11 @@ static int ask_peers(struct wsh_efa_eps *eps)
         if (__atomic_exchange_n(&eps->ctxs[i]->awaited, false, __ATOMIC_RELAXED))
             asked += ask_late(eps, eps->ctxs[i]);
     return asked;
+}
+
+bool wsh_efa_tally_is_busy(const struct wsh_efa_eps *eps)
+{
+    return eps->n_tally_acks || __atomic_load_n(&eps->tallies_awaited, __ATOMIC_RELAXED);
 }
 
 int wsh_efa_tally_progress(struct wsh_efa_eps *eps)

@@ -11,7 +11,8 @@
  * message that is not lazy. Flows with less than half of their windows under way do not take the last of a peer's
  * credits for lazy ones, so that some always come back.
  *
- * Who waits in a quiet asks, by a message that is not lazy, which says how many tallied writes it wants acknowledged.
+ * Who waits in a quiet asks, by a message of the endpoint set's own context, since only a context's own thread may send
+ * in it: how many tallied writes it wants acknowledged, and a context's messages up to which number.
  */
 #ifndef WSH_EFA_TALLY_H
 #define WSH_EFA_TALLY_H
@@ -55,6 +56,8 @@ int wsh_efa_tally_count(struct wsh_efa_eps *eps, int pe, uint32_t counter, uint3
 void wsh_efa_tally_asked(struct wsh_efa_eps *eps, int pe, uint32_t tallies);
 /* The PE has counted so many. 0 or -EPROTO. */
 int wsh_efa_tally_acked(struct wsh_efa_eps *eps, int pe, uint32_t tallied);
+/* There is something to ask or to acknowledge. */
+bool wsh_efa_tally_is_busy(const struct wsh_efa_eps *eps);
 /* Asks and acknowledges. > 0: did something; < 0: final. */
 int wsh_efa_tally_progress(struct wsh_efa_eps *eps);
 

@@ -34,6 +34,13 @@ static const char *check_strided(const struct wsh_efa_strided_msg *msg, size_t l
     return msg->stride <= WSH_EFA_STRIDE_MAX ? NULL : "stride out of range";
 }
 
+static const char *check_tally(const struct wsh_efa_tally_msg *msg, size_t len)
+{
+    if (len != sizeof *msg)
+        return "wrong length";
+    return msg->ctx < EFA_CONTEXTS ? NULL : "about a context out of range";
+}
+
 static const char *check_body(const union wsh_efa_msg *msg, size_t len)
 {
     switch (msg->head.type) {
@@ -46,7 +53,7 @@ static const char *check_body(const union wsh_efa_msg *msg, size_t len)
     case EFA_WIRE_FETCH: return len == sizeof msg->amo ? check_amo(&msg->amo.word) : "wrong length";
     case EFA_WIRE_GET: return len == sizeof msg->get ? NULL : "wrong length";
     case EFA_WIRE_ASK:
-    case EFA_WIRE_TALLIED: return len == sizeof msg->tally ? NULL : "wrong length";
+    case EFA_WIRE_TALLIED: return check_tally(&msg->tally, len);
     case EFA_WIRE_REPLY: return len >= sizeof msg->reply ? NULL : "wrong length";
     default: return "unknown type";
     }

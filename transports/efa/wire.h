@@ -22,7 +22,7 @@ enum wsh_efa_wire {
     EFA_WIRE_AMO,       /* atomic without result; numbered */
     EFA_WIRE_FETCH,     /* atomic whose old value a REPLY brings; numbered */
     EFA_WIRE_GET,       /* bytes that a REPLY brings; numbered */
-    EFA_WIRE_ASK,       /* wants an ack, and one of so many tallied writes; numbered */
+    EFA_WIRE_ASK,       /* wants acks: of so many tallied writes, and of a context's messages; numbered */
     EFA_WIRE_REPLY,     /* what a FETCH or GET with the same cookie asked for */
     EFA_WIRE_ACK,       /* only the head's `applied` and `counted` */
     EFA_WIRE_TALLIED    /* how many tallied writes of the receiver are counted */
@@ -92,7 +92,10 @@ struct wsh_efa_reply_msg {
 
 struct wsh_efa_tally_msg { /* ASK and TALLIED */
     struct wsh_efa_head head;
-    uint32_t tallies, zero;
+    uint32_t tallies;
+    uint32_t end; /* ASK: an ack of all messages before this one is wanted too … */
+    uint16_t ctx; /* … of this context of the sender's */
+    uint16_t zero[3];
 };
 
 union wsh_efa_msg {

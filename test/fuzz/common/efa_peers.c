@@ -173,7 +173,11 @@ static size_t body_fill(const struct efa_peers *peers, struct fuzz_input *in, in
             peers->n_questions && fuzz_below(in, 4) ? peers->question[0].cookie : (uint32_t)fuzz_take(in, 4);
         return bytes_fill(in, msg->reply.bytes, sizeof msg->reply);
     case EFA_WIRE_ASK:
-    case EFA_WIRE_TALLIED: msg->tally.tallies = (uint32_t)fuzz_take(in, 2); return sizeof msg->tally;
+    case EFA_WIRE_TALLIED:
+        msg->tally.tallies = (uint32_t)fuzz_take(in, 2);
+        msg->tally.end = (uint32_t)fuzz_take(in, 2);
+        msg->tally.ctx = (uint16_t)fuzz_below(in, 2 * PEERS_CONTEXTS);
+        return sizeof msg->tally;
     default: return fuzz_below(in, 8) ? sizeof msg->head : bytes_fill(in, (char *)msg, sizeof msg->head);
     }
 }
