@@ -69,7 +69,7 @@ static int record_start(struct wsh_consumer *consumer, struct wsh_consumer_ring 
     unsigned index = at % WSH_RING_PIECES;
     struct wsh_place *place = &ring->place[index];
 
-    if (!*ask->taken && is_awaited(ask))
+    if (!*ask->taken && (is_awaited(ask) || at == ring->started))
         place->done.left = 0;
     if (ask->kind == WSH_RING_PAD)
         return 0;
@@ -116,10 +116,8 @@ static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_a
     struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
 
     place->n = (uint16_t)ask->positions;
-    if (!is_awaited(ask)) {
+    if (!is_awaited(ask))
         place->state = WSH_PLACE_PLAIN;
-        place->done.left = 0;
-    }
     wsh_record_stamp(ring->ring, at, ask->pieces, place->n);
     ring->started = at + place->n;
     ring->taken = 0;
@@ -171,8 +169,8 @@ static bool step_aside(struct wsh_consumer *consumer, struct wsh_consumer_ring *
 {
     unsigned n = consumer->n_aside;
 
-    if (n == WSH_ASIDE || count_aside(consumer, n, ask->pe) >= WSH_ASIDE_PE || ask->kind == WSH_RING_IPUT ||
-        ask->kind == WSH_RING_IGET)
+    if (n == WSH_ASIDE || count_aside(consumer, n, ask->pe) >= WSH_ASIDE_PE || *ask->taken ||
+        ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET)
         return false;
     consumer->aside[n] = (struct wsh_aside){*ask, at, (uint16_t)(ring - consumer->ring)};
     aside_changed(consumer, n + 1);
