@@ -73,7 +73,7 @@ int wsh_coll_copy_beside(struct wsh_team *team, void *dest, const void *src, siz
 /* A word of a member's pad, as a signal to set to `value`. */
 static inline struct wsh_signal wsh_coll_word(const struct wsh_coll *coll, size_t off, uint64_t value)
 {
-    return (struct wsh_signal){(uint64_t *)(coll->base + off), value, WSH_AMO_SET};
+    return (struct wsh_signal){(uint64_t *)(coll->base + off), value, WSH_AMO_SET, 0};
 }
 
 /*

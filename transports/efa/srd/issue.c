@@ -178,7 +178,9 @@ static int start_segments(struct wsh_srd_flow *flow, struct wsh_srd_op *op, cons
 
     if (op->started == op->segments)
         return 0;
-    if ((!op->unordered && !writes_open(flow, op->epoch)) || (op->tally && !op->decided && !may_tally(flow)))
+    if (!op->unordered && !writes_open(flow, op->epoch))
+        return -EAGAIN;
+    if (op->tally && !op->decided && !may_tally(flow))
         return -EAGAIN;
     decide_class(flow, op);
     while (op->started < op->segments && !rc) {
