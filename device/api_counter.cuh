@@ -6,7 +6,7 @@
 #include "shell.cuh"
 
 #ifdef __CUDA_ARCH__
-#include "counter.cuh"
+#include "list.cuh"
 #include "order.cuh"
 #endif
 

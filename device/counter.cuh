@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counted puts, their counters, and lists of puts, in device code.
+ * Counted puts and their counters in device code.
  *
  * A counter is two words, whose sum is its value: one in the device heap, to which GPUs add that reach both it and the
  * data's place, and one in the host heap, to which the target's CPU adds for all others. A put of the first kind is a
@@ -151,118 +151,6 @@ static WSH_DEV void wsh_dev_counter_wait_until(const char *what, shmemx_counter_
     if (wsh_dev_is_poller<S>())
         wsh_dev_counter_poll_until(what, number, value);
     wsh_dev_sync<S>();
-}
-
-#define WSH_LIST_RUN 32u /* puts for one reservation in a ring, and one release */
-
-/* One lane: so many puts from the first on that are records by reference in one ring; *pieces of them. */
-static WSH_DEV uint32_t wsh_dev_list_run(const shmemx_put_t *puts, size_t n, uint32_t *pieces)
-{
-    uint32_t run = 0, mine = 0;
-
-    *pieces = 0;
-#pragma unroll 1
-    for (; run < n && run < WSH_LIST_RUN && wsh_dev_list_refers(puts[run]); run++) {
-        uint32_t ring = wsh_dev_rings_here(puts[run].pe).mine;
-
-        if (run && ring != mine)
-            break;
-        mine = ring;
-        *pieces += puts[run].counter ? 3 : 2;
-    }
-    return run;
-}
-
-/* One lane posts them. The release is that of all sources. */
-inline WSH_DEV_CALL void wsh_dev_list_post(const shmemx_put_t *puts, uint32_t n, uint32_t pieces)
-{
-    struct wsh_dev_rings rings = wsh_dev_rings_here(puts[0].pe);
-    uint32_t epoch;
-    uint64_t at = wsh_dev_ring_places<true>(rings, pieces, &epoch);
-
-#pragma unroll 1
-    for (uint32_t i = 0; i < n; i++) {
-        unsigned words;
-        struct wsh_dev_ask ask = wsh_dev_list_ask(puts[i], &words);
-
-        wsh_dev_ring_pieces(rings, at, epoch, ask, words);
-        at += words + 1;
-    }
-}
-
-/* What is left of a list. In memory, since registers held by a loop add to those of all that it calls. */
-struct wsh_dev_list_rest {
-    const char *what;
-    const shmemx_put_t *puts, *end;
-};
-
-/* The word that a put of a list counts at; NULL: at none. */
-inline WSH_DEV_CALL uint64_t *wsh_dev_list_word(const char *what, const shmemx_put_t *put)
-{
-    if (!put->counter)
-        return nullptr;
-    return wsh_dev_counter_word(put->dest, put->nelems, wsh_dev_counter_number(what, put->counter), put->pe);
-}
-
-/* All threads, in the order of the list. */
-template <int S> WSH_DEV_CALL void wsh_dev_list_others(struct wsh_dev_list_rest *rest)
-{
-#pragma unroll 1
-    for (; rest->puts != rest->end; rest->puts++) {
-        const shmemx_put_t *put = rest->puts;
-
-        if (wsh_dev_list_refers(*put))
-            continue;
-        if (uint64_t *word = wsh_dev_list_word(rest->what, put))
-            wsh_dev_put_signal_any<S, false>(rest->what, put->dest, put->source, put->nelems, word, 1,
-                                             SHMEM_SIGNAL_ADD, put->pe);
-        else
-            wsh_dev_put_any<S, false>(rest->what, put->dest, put->source, put->nelems, put->pe, nullptr);
-    }
-}
-
-/* The lanes that post records: one, or those of a warp or of a block's first warp. */
-template <int S> static WSH_DEV unsigned wsh_dev_list_lanes()
-{
-    return S == WSH_THREAD ? 1 : wsh_dev_sure_lanes<WSH_WARP>();
-}
-
-/* One lane: posts the runs of its share, whole runs at a time. Whether something else is left. */
-template <int S> WSH_DEV_CALL bool wsh_dev_list_records(const shmemx_put_t *puts, size_t n)
-{
-    const unsigned lanes = wsh_dev_list_lanes<S>(), lane = wsh_dev_lane<S>();
-    const size_t share = (n + lanes - 1) / lanes, first = lane * share < n ? lane * share : n,
-                 end = first + share < n ? first + share : n;
-    bool others = false;
-
-#pragma unroll 1
-    for (size_t i = first; i < end;) {
-        uint32_t pieces, run = wsh_dev_list_run(puts + i, end - i, &pieces);
-
-        if (run)
-            wsh_dev_list_post(puts + i, run, pieces);
-        others |= !run;
-        i += run ? run : 1;
-    }
-    return others;
-}
-
-/*
- * The barrier lets every lane's sources be read by all, and the list itself. It takes 84 registers by a block: a kernel
- * of 1024 threads says __launch_bounds__(1024).
- */
-template <int S> static WSH_DEV void wsh_dev_list(const char *what, const shmemx_put_t *puts, size_t n)
-{
-    bool others = false;
-
-    wsh_dev_sync<S>();
-    if (wsh_dev_lane<S>() < wsh_dev_list_lanes<S>())
-        others = wsh_dev_list_records<S>(puts, n);
-    if (wsh_dev_any_lane<S>(others)) {
-        struct wsh_dev_list_rest rest = {what, puts, puts + n};
-
-        wsh_dev_list_others<S>(&rest);
-    }
 }
 
 #endif

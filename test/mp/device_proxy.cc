@@ -258,7 +258,15 @@ static void signals_come_last(int to, int from)
     }
 }
 
-/* Kernels name a counter by its word in the host heap. Half of the puts go by reference, where they may. */
+/* The word in the host heap by which kernels name a counter. */
+static uint64_t *word_of(shmemx_counter_t tally)
+{
+    return (uint64_t *)(view.seg[WSH_DEVICE_SEG_HEAP].base +
+                        (uint64_t)view.counters_host * WSH_DEVICE_COUNTERS_ALIGN) +
+           (uint32_t)tally - 1;
+}
+
+/* Half of the puts go by reference, where they may. */
 static void counts_come_last(int to, int from, bool refers)
 {
     static const uint32_t lens[] = {600, 3000, 7408, WSH_RING_PART, BYTES};
@@ -266,9 +274,7 @@ static void counts_come_last(int to, int from, bool refers)
     uint64_t sent = 0;
 
     mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &tally), "no counter");
-    uint64_t *host_word = (uint64_t *)(view.seg[WSH_DEVICE_SEG_HEAP].base +
-                                       (uint64_t)view.counters_host * WSH_DEVICE_COUNTERS_ALIGN) +
-                          (uint32_t)tally - 1;
+    uint64_t *host_word = word_of(tally);
     for (unsigned round = 0; round < 40; round++) {
         uint32_t len = lens[round / 2 % 5];
 
@@ -301,9 +307,7 @@ static void bursts_arrive(int to, int from, bool refers)
     uint64_t counted = 0;
 
     mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &tally), "no counter");
-    uint64_t *host_word = (uint64_t *)(view.seg[WSH_DEVICE_SEG_HEAP].base +
-                                       (uint64_t)view.counters_host * WSH_DEVICE_COUNTERS_ALIGN) +
-                          (uint32_t)tally - 1;
+    uint64_t *host_word = word_of(tally);
     for (unsigned round = 0; round < (unsigned)mp_rounds(20, 300); round++) {
         if (refers)
             source_fill(0, 7408, round, false);

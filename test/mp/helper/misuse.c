@@ -97,12 +97,14 @@ static void counter_made_up(void)
     shmemx_putmem_counted_nbi(word, word, 8, 12345, 0);
 }
 
+/* Another one has its place by then. */
 static void counter_destroyed(void)
 {
-    shmemx_counter_t counter;
+    shmemx_counter_t counter, again;
 
     shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &counter);
     shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &counter);
+    shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &again);
     if (mp_me == 0)
         shmemx_counter_wait_until(counter, 1);
 }
