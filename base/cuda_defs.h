@@ -31,6 +31,7 @@ WSH_CUDA(mem_release, "cuMemRelease", (wsh_cu_mem mem))
 WSH_CUDA(mem_export, "cuMemExportToShareableHandle",
          (void *handle, wsh_cu_mem mem, int type, unsigned long long flags))
 WSH_CUDA(mem_import, "cuMemImportFromShareableHandle", (wsh_cu_mem * mem, void *handle, int type))
+WSH_CUDA(mem_retain, "cuMemRetainAllocationHandle", (wsh_cu_mem * mem, void *ptr))
 WSH_CUDA(mem_reserve, "cuMemAddressReserve",
          (wsh_cu_ptr * ptr, size_t len, size_t align, wsh_cu_ptr hint, unsigned long long flags))
 WSH_CUDA(mem_unreserve, "cuMemAddressFree", (wsh_cu_ptr ptr, size_t len))

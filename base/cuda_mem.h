@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory that several processes of a host map: allocating it, sharing it, mapping that of others. All functions
+ * Device memory that several processes of a host map: sharing it, mapping that of others. All functions
  * need the GPU's context current, and return 0 or a negative errno; `status` receives the driver's own status.
  */
 #ifndef WSH_BASE_CUDA_MEM_H
@@ -10,25 +10,12 @@
 
 #define WSH_GPU_ALIGN ((size_t)2 << 20) /* every base below is a multiple of it */
 
-/* Memory of this process that peers may map. */
-struct wsh_gpu_mem {
-    char *base;
-    size_t len;    /* a multiple of WSH_GPU_ALIGN */
-    char *range;   /* where peers go: slot i at range + i * stride; NULL: anywhere */
-    size_t stride; /* of the slots; base is the one of `slot` */
-    int slots;
-    int fd;          /* for peers, or -1: they open an IPC handle */
-    wsh_cu_mem mem;  /* behind base, with a descriptor */
-    wsh_cu_ptr made; /* by cuMemAlloc, without */
-};
+/* Addresses for memory, without any; read and write access of `gpu` to what is mapped. 0 or the driver's status. */
+int wsh_gpu_reserve(char **range, size_t len);
+int wsh_gpu_allow(const struct wsh_gpu *gpu, char *base, size_t len);
 
-/*
- * len bytes on `gpu`, `slot` of `slots` address ranges of equal length if `vmm`. *status on -ENOMEM and -EIO: why;
- * nothing is logged.
- */
-int wsh_gpu_mem_open(struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu, size_t len, int slot, int slots,
-                     bool vmm, int *status);
-void wsh_gpu_mem_close(struct wsh_gpu_mem *mem);
+/* What a failure of the driver is here: -ENOMEM or -EIO. */
+int wsh_gpu_errno(int status);
 
 /* How a peer reaches memory that has no descriptor: the allocation, and where in it the memory begins. */
 struct wsh_gpu_key {
@@ -38,6 +25,20 @@ struct wsh_gpu_key {
 
 /* -ENOTSUP: `base` is not memory of cudaMalloc or cuMemAlloc; CUDA IPC shares no other memory. */
 int wsh_gpu_key_make(struct wsh_gpu_key *key, const void *base, size_t len, int *status);
+
+#define WSH_GPU_PARTS 240 /* allocations behind one buffer, at most */
+
+/* The allocations behind memory that was mapped by the program (cuMemMap), by descriptors for peers. */
+struct wsh_gpu_export {
+    unsigned n;
+    int fd[WSH_GPU_PARTS];
+    uint64_t len[WSH_GPU_PARTS]; /* of each whole allocation */
+    uint64_t off;                /* where the memory begins in the first */
+};
+
+/* Of [base, base + len). -E2BIG: more than WSH_GPU_PARTS. */
+int wsh_gpu_export(struct wsh_gpu_export *out, const void *base, size_t len, int *status);
+void wsh_gpu_export_close(struct wsh_gpu_export *out);
 
 /* A peer's memory, mapped here for this process' GPU. */
 struct wsh_gpu_map {

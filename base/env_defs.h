@@ -13,7 +13,10 @@ WSH_ENV(info, BOOL, "SHMEM_INFO", "0", "NVSHMEM_INFO", "print every setting at s
 WSH_ENV(symmetric_size, SIZE, "SHMEM_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETRIC_SIZE SHMEM_SYMMETRIC_HEAP_SIZE",
         "bytes of symmetric heap per PE (reserved at start; memory is taken by shmem_malloc)")
 WSH_ENV(device_size, SIZE, "SHMEM_DEVICE_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETRIC_SIZE",
-        "bytes of symmetric device memory per PE (allocated by the first call that asks for device memory)")
+        "bytes of symmetric device memory per PE that the first call which asks for device memory allocates; "
+        "more is added as it is asked for")
+WSH_ENV(device_max, SIZE, "SHMEM_DEVICE_SYMMETRIC_MAX", "0", "NVSHMEM_MAX_MEMORY_PER_GPU",
+        "bytes that the device heap of a PE may grow to (0 = the memory of its GPU)")
 WSH_ENV(disable_vmm, BOOL, "SHMEM_DISABLE_CUDA_VMM", "0", "NVSHMEM_DISABLE_CUDA_VMM",
         "share device memory with peers through CUDA IPC instead of the driver's virtual memory management")
 WSH_ENV(device_pull, BOOL, "SHMEM_DEVICE_PULL", "1", "",

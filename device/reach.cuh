@@ -46,10 +46,31 @@ static WSH_DEV uint64_t wsh_dev_copy_at(const struct wsh_device_seg &seg, uint64
     return base ? base + (addr - seg.base) : 0;
 }
 
+/* The registered buffer that holds [addr, addr + len), or NULL. */
+inline WSH_DEV_CALL const struct wsh_device_range *wsh_dev_buffer(uint64_t addr, uint64_t len)
+{
+    const uint64_t *current = (const uint64_t *)wsh_device_view.ranges;
+    const struct wsh_device_ranges *ranges = current ? (const struct wsh_device_ranges *)*current : nullptr;
+    uint64_t low = 0, high = ranges ? ranges->n : 0;
+
+#pragma unroll 1
+    while (low < high) {
+        uint64_t mid = (low + high) / 2;
+
+        if (WSH_DEVICE_RANGES_ROW(ranges, mid)->seg.base <= addr)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (!low || !wsh_dev_seg_holds(WSH_DEVICE_RANGES_ROW(ranges, low - 1)->seg, addr, len))
+        return nullptr;
+    return WSH_DEVICE_RANGES_ROW(ranges, low - 1);
+}
+
 /* The segment of [addr, addr + len), or NULL; *on_gpu = it is GPU memory. */
 static WSH_DEV const struct wsh_device_seg *wsh_dev_segment(uint64_t addr, uint64_t len, bool *on_gpu)
 {
-    const struct wsh_device_ranges *ranges = (const struct wsh_device_ranges *)wsh_device_view.ranges;
+    const struct wsh_device_range *buffer;
 
 #pragma unroll 1
     for (int i = WSH_DEVICE_SEGS - 1; i >= 0; i--) {
@@ -57,13 +78,9 @@ static WSH_DEV const struct wsh_device_seg *wsh_dev_segment(uint64_t addr, uint6
         if (wsh_dev_seg_holds(wsh_device_view.seg[i], addr, len))
             return &wsh_device_view.seg[i];
     }
-#pragma unroll 1
-    for (uint64_t i = 0; ranges && i < ranges->n; i++) {
-        *on_gpu = ranges->row[i].on_gpu;
-        if (wsh_dev_seg_holds(ranges->row[i].seg, addr, len))
-            return &ranges->row[i].seg;
-    }
-    return nullptr;
+    *on_gpu = true;
+    buffer = wsh_dev_buffer(addr, len);
+    return buffer && buffer->symmetric ? &buffer->seg : nullptr;
 }
 
 /* Translates `target`: 0 and the address in *at, or the enum wsh_device_reason why this GPU cannot. */

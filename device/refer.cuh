@@ -12,17 +12,14 @@
 /* Whether the host's transports read and write all of [local, local + len) themselves. */
 static WSH_DEV bool wsh_dev_is_referable(const void *local, uint64_t len)
 {
-    const struct wsh_device_ranges *ranges = (const struct wsh_device_ranges *)wsh_device_view.ranges;
+    const struct wsh_device_range *buffer;
 
 #pragma unroll 1
     for (int i = WSH_DEVICE_SEGS - 1; i >= 0; i--)
         if (wsh_dev_seg_holds(wsh_device_view.seg[i], (uint64_t)local, len))
             return wsh_device_view.ref_segs >> i & 1;
-#pragma unroll 1
-    for (uint64_t i = 0; ranges && i < ranges->n; i++)
-        if (wsh_dev_seg_holds(ranges->row[i].seg, (uint64_t)local, len))
-            return ranges->row[i].refers;
-    return false;
+    buffer = wsh_dev_buffer((uint64_t)local, len);
+    return buffer && buffer->refers;
 }
 
 /*

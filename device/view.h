@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 12
+#define WSH_DEVICE_ABI 13
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -65,20 +65,21 @@ struct wsh_device_seg {
 };
 
 /*
- * Registered buffers, in device memory. The host writes rows beyond `n`, then n; it removes a row by len = 0, never
- * while a kernel may use it.
+ * Registered buffers by address, in device memory. The host never changes a table that it has published: it writes the
+ * next one elsewhere, then its address. A kernel that began before may use the old one, which stays as it is for at
+ * least WSH_DEVICE_RANGES_KEPT changes.
  */
-#define WSH_DEVICE_RANGES 64
+#define WSH_DEVICE_RANGES_KEPT 32
 struct wsh_device_range {
-    struct wsh_device_seg seg;
-    uint32_t on_gpu; /* 1: device memory, so that atomics are the GPU's; 0: host memory */
+    struct wsh_device_seg seg; /* of a buffer that is not symmetric: where = 0 */
+    uint32_t symmetric;
     uint32_t refers; /* 1: puts and gets may name it by reference */
 };
 
 struct wsh_device_ranges {
-    uint64_t n;
-    struct wsh_device_range row[WSH_DEVICE_RANGES];
+    uint64_t n; /* rows that follow, in order, without overlaps */
 };
+#define WSH_DEVICE_RANGES_ROW(ranges, i) ((const struct wsh_device_range *)((ranges) + 1) + (i))
 
 /*
  * What a team's collectives keep on the GPU: its pad, at the same place in the device heap of every member. The host
@@ -212,7 +213,7 @@ struct wsh_device {
     uint64_t slots;
 
     struct wsh_device_seg seg[WSH_DEVICE_SEGS];
-    uint64_t ranges;              /* address of struct wsh_device_ranges (device), or 0 */
+    uint64_t ranges;              /* address of the address of the struct wsh_device_ranges (device), or 0 */
     uint64_t handles;             /* address of struct wsh_device_handles (pinned) */
     uint64_t report;              /* address of struct wsh_device_report (pinned) */
     uint64_t locks;               /* address of struct wsh_device_locks in device memory */

@@ -40,7 +40,8 @@ extern "C" {
  *
  * Returns a device address: for kernels, for cudaMemcpy, and for all routines of shmem.h that take symmetric
  * addresses but those that wait for a word, since waiting on device memory is for kernels. NULL for zero bytes;
- * NULL on all PEs where the request does not fit (SHMEM_DEVICE_SYMMETRIC_SIZE).
+ * NULL on all PEs where the request does not fit: the heap grows from SHMEM_DEVICE_SYMMETRIC_SIZE to
+ * SHMEM_DEVICE_SYMMETRIC_MAX bytes, by default the memory of the GPU.
  *
  * The first such call, or shmemx_buffer_register_symmetric, attaches the GPU: the one that is current in the
  * calling thread (cudaSetDevice), else one by the PE's number on its host, which becomes current. A PE uses one
@@ -55,8 +56,11 @@ void shmemx_free_device(void *ptr);
 
 /*
  * Make device memory of the program symmetric, or end that. Collective over all PEs. [addr, addr + length) lies
- * inside one allocation of cudaMalloc; the addresses may differ between PEs, the length in bytes may not. `flags`
- * is 0. At most eight such buffers exist at a time.
+ * inside one allocation of cudaMalloc, or in up to 240 allocations of cuMemCreate that are mapped whole, one behind
+ * the other, and have handles of type CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR. The addresses may differ between PEs,
+ * the length in bytes may not; no part is registered already. `flags` is 0. Buffers, and pieces by which the device
+ * heap has grown, are at most 1,088 at a time. Kernels that run meanwhile find what was there when they began; during
+ * one kernel at most 32 buffers may come and go.
  *
  * register returns addr, or NULL on all PEs after a line of cause and cure. unregister takes the same addr and
  * length, and returns 0, or nonzero after a line.
@@ -65,9 +69,10 @@ void *shmemx_buffer_register_symmetric(void *addr, size_t length, int flags);
 int shmemx_buffer_unregister_symmetric(void *addr, size_t length);
 
 /*
- * Name device memory that is source or target here of transfers with host memory of other PEs. Local. For device
- * memory outside the symmetric heap, after the GPU is attached; `length` is in bytes. Transfers with device memory of
- * other PEs do not need it. 0, or nonzero after a line.
+ * Name device memory that is source or target here of transfers with other PEs. Local. For device memory outside the
+ * symmetric heap, after the GPU is attached; `length` is in bytes. Host transfers with host memory of other PEs need
+ * it; where NICs take device memory they then read and write it themselves, for kernels too. At most 64 at a time,
+ * none a part of another; memory that is symmetric already is accepted. 0, or nonzero after a line.
  */
 int shmemx_buffer_register(void *addr, size_t length);
 int shmemx_buffer_unregister(void *addr);

@@ -225,7 +225,7 @@ static struct wsh_signal signal_for(const struct wsh_job *job, uint32_t number, 
     if (!data)
         return signal;
     host = wsh_route_main(&job->routes, data->pe, WSH_SEG_HEAP);
-    if (job->heap.n_device)
+    if (job->heap.device)
         device = wsh_route_main(&job->routes, data->pe, WSH_SEG_DEVICE);
     if (device && device->tp == data->tp && (!host || host->tp != data->tp)) {
         signal.sym = device_word(job, number);

@@ -137,6 +137,15 @@ void wsh_heap_fini(struct wsh_heap *heap)
     *heap = (struct wsh_heap){0};
 }
 
+int wsh_heap_find_device(const struct wsh_heap *heap, const void *addr, size_t len, size_t *off)
+{
+    int seg = wsh_ranges_find(heap->device, addr, len);
+
+    if (seg >= 0)
+        *off = (size_t)((const char *)addr - heap->seg[seg].base);
+    return seg;
+}
+
 /* Puts memory behind [0, end) of the heap, so that no later store can fail. */
 static int heap_commit(struct wsh_heap *heap, size_t end, int n_sharing)
 {
@@ -311,7 +320,7 @@ int wsh_heap_free(struct wsh_job *job, void *ptr)
 {
     size_t off;
 
-    if (ptr && wsh_heap_find(&job->heap, ptr, 1, &off) == WSH_SEG_DEVICE)
+    if (ptr && wsh_device_heap_holds(job, ptr))
         return wsh_device_free(job, ptr);
     if (wsh_barrier(&job->world, "shmem_free"))
         return -EIO;
@@ -353,7 +362,7 @@ void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
         return wsh_heap_malloc(job, size, 0);
     if (!size)
         return wsh_heap_free(job, ptr) ? wsh_job_abort(1), NULL : NULL;
-    if (wsh_heap_find(&job->heap, ptr, 1, &off) == WSH_SEG_DEVICE)
+    if (wsh_device_heap_holds(job, ptr))
         return wsh_device_realloc(job, ptr, size);
     if (wsh_barrier(&job->world, "shmem_realloc"))
         wsh_job_abort(1);

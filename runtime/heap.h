@@ -5,6 +5,7 @@
 #ifndef WSH_HEAP_H
 #define WSH_HEAP_H
 
+#include "base/ranges.h"
 #include "transports/transport.h"
 
 #include <pthread.h>
@@ -20,11 +21,11 @@ struct wsh_segment {
 
 struct wsh_heap {
     struct wsh_segment seg[WSH_SEGS];
-    struct wsh_alloc *alloc; /* of the host heap; under `lock` */
-    size_t page;             /* granule in which memory is committed */
-    size_t committed;        /* first offset of the host heap without memory behind it */
-    int n_device;            /* segments from WSH_SEG_DEVICE on to look at; 0 = the GPU is not attached */
-    pthread_mutex_t lock;    /* one thread allocates at a time, but others may ask what is allocated */
+    struct wsh_alloc *alloc;   /* of the host heap; under `lock` */
+    size_t page;               /* granule in which memory is committed */
+    size_t committed;          /* first offset of the host heap without memory behind it */
+    struct wsh_ranges *device; /* segments from WSH_SEG_DEVICE on by address; NULL: the GPU is not attached */
+    pthread_mutex_t lock;      /* one thread allocates at a time, but others may ask what is allocated */
 };
 
 /* Makes the segments from the settings. One line and a negative errno when a heap cannot be created. */
@@ -41,16 +42,16 @@ static inline bool wsh_segment_holds(const struct wsh_segment *seg, const void *
     return true;
 }
 
+/* The same as wsh_heap_find, of device memory. */
+int wsh_heap_find_device(const struct wsh_heap *heap, const void *addr, size_t len, size_t *off);
+
 /* The segment that holds [addr, addr + len), or -1; *off is the offset in it. */
 static inline int wsh_heap_find(const struct wsh_heap *heap, const void *addr, size_t len, size_t *off)
 {
     for (int seg = WSH_SEG_HEAP; seg >= WSH_SEG_STATIC; seg--)
         if (wsh_likely(wsh_segment_holds(&heap->seg[seg], addr, len, off)))
             return seg;
-    for (int seg = WSH_SEG_DEVICE; seg < WSH_SEG_DEVICE + heap->n_device; seg++)
-        if (wsh_segment_holds(&heap->seg[seg], addr, len, off))
-            return seg;
-    return -1;
+    return heap->device ? wsh_heap_find_device(heap, addr, len, off) : -1;
 }
 
 /*

@@ -113,7 +113,7 @@ static int peers_exchange(struct wsh_job *job, bool network, struct wsh_peer_blo
 {
     int rc = wsh_route_open(job, network);
 
-    return rc ? rc : wsh_peer_blob_exchange(job, peers);
+    return rc ? rc : wsh_peer_blob_exchange(job, 0, peers);
 }
 
 static void forget_peers(struct wsh_job *job, struct wsh_peer_blob *peers)
@@ -251,11 +251,11 @@ static void close_doors(struct wsh_job *job)
     wsh_progress_close(job);
 }
 
-/* Nothing to open: the GPU is attached by the first call that asks for it. */
+/* The GPU is attached by the first call that asks for it. */
 static int open_device(struct wsh_job *job)
 {
-    (void)job;
-    return 0;
+    job->device.local = wsh_ranges_open(WSH_SEGS_LOCAL - WSH_SEGS);
+    return job->device.local ? 0 : -ENOMEM;
 }
 
 static const struct {

@@ -53,7 +53,7 @@ struct wsh_job {
     unsigned n_tps;
     struct wsh_tp *tp[WSH_TP_MAX];
     struct wsh_tp_limits limits[WSH_TP_MAX];
-    struct wsh_lmem *lmem[WSH_TP_MAX][WSH_SEGS];
+    struct wsh_lmem *lmem[WSH_TP_MAX][WSH_SEGS_LOCAL];
     struct wsh_route_keys keys[WSH_TP_MAX]; /* what is published to the peers */
     struct wsh_routes routes;
     bool mixed; /* some PE has segments on several transports */

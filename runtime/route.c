@@ -24,14 +24,18 @@ const uint8_t wsh_route_methods[WSH_METHODS][WSH_LOCAL_KINDS][WSH_ROUTE_CLASSES]
 
 struct connecting {
     struct wsh_tp *tp;
+    int seg; /* whose memory, or -1: the transport itself */
     struct wsh_tp_peers peers;
 };
 
 static int try_connect(void *arg)
 {
     struct connecting *connecting = arg;
+    const struct wsh_tp_ops *ops = connecting->tp->ops;
 
-    return connecting->tp->ops->connect(connecting->tp, &connecting->peers);
+    return connecting->seg < 0
+               ? ops->connect(connecting->tp, &connecting->peers)
+               : ops->mem_connect(connecting->tp, (enum wsh_seg)connecting->seg, &connecting->peers);
 }
 
 static void describe_connect(void *arg, char *text, size_t size)
@@ -39,14 +43,16 @@ static void describe_connect(void *arg, char *text, size_t size)
     snprintf(text, size, "its peers by %s", ((struct connecting *)arg)->tp->ops->name);
 }
 
-static int connect_transport(struct wsh_job *job, unsigned tp, const struct wsh_peer_blob *peers)
+static int connect_transport(struct wsh_job *job, unsigned tp, int seg, const struct wsh_peer_blob *peers)
 {
-    const struct wsh_wait_why why = {job->tp[tp]->ops->device ? "attaching the GPU" : "shmem_init",
+    const struct wsh_wait_why why = {seg >= 0                   ? "adding device memory"
+                                     : job->tp[tp]->ops->device ? "attaching the GPU"
+                                                                : "shmem_init",
                                      describe_connect};
     const void **address = calloc((size_t)job->n_pes, sizeof *address);
     size_t *len = calloc((size_t)job->n_pes, sizeof *len);
     struct connecting connecting = {
-        job->tp[tp], {job->n_pes, address, len, job->same_host, job->boot.secret, job->boot.generation}};
+        job->tp[tp], seg, {job->n_pes, address, len, job->same_host, job->boot.secret, job->boot.generation}};
     int rc = address && len ? 0 : -ENOMEM;
 
     for (int pe = 0; !rc && pe < job->n_pes; pe++)
@@ -63,7 +69,16 @@ static int connect_from(struct wsh_job *job, unsigned first_tp, const struct wsh
     int rc = 0;
 
     for (unsigned tp = first_tp; tp < job->n_tps && !rc; tp++)
-        rc = connect_transport(job, tp, peers);
+        rc = connect_transport(job, tp, -1, peers);
+    return rc;
+}
+
+static int connect_memory(struct wsh_job *job, int seg, const struct wsh_peer_blob *peers)
+{
+    int rc = 0;
+
+    for (unsigned tp = 0; tp < job->n_tps && !rc; tp++)
+        rc = connect_transport(job, tp, seg, peers);
     return rc;
 }
 
@@ -79,21 +94,28 @@ static int entry_open(struct wsh_job *job, int seg, enum wsh_route_entry entry)
 
     if (!*rmem)
         *rmem = calloc((unsigned)job->n_pes, sizeof **rmem);
-    return *rmem ? 0 : -ENOMEM;
+    if (*rmem && entry == WSH_ENTRY_OTHER && !job->routes.method[seg])
+        job->routes.method[seg] = calloc((unsigned)job->n_pes, sizeof *job->routes.method[seg]);
+    return *rmem && (entry == WSH_ENTRY_MAIN || job->routes.method[seg]) ? 0 : -ENOMEM;
 }
 
 static void entry_close(struct wsh_job *job, int seg, enum wsh_route_entry entry)
 {
     struct wsh_rmem *rmem = job->routes.entry[entry][seg];
 
-    for (int pe = 0; rmem && pe < job->n_pes; pe++) {
+    for (int pe = 0; rmem && pe < job->n_pes; pe++)
         if (rmem[pe].tp)
             rmem[pe].tp->ops->mem_detach(rmem[pe].tp, &rmem[pe]);
-        if (job->routes.peer)
-            job->routes.peer[pe].method[seg] = WSH_METHOD_MAIN;
-    }
     free(rmem);
+    free(job->routes.method[seg]);
     job->routes.entry[entry][seg] = NULL;
+    job->routes.method[seg] = NULL;
+}
+
+/* With the other entry there. */
+static void method_set(struct wsh_job *job, int pe, int seg, enum wsh_route_method method)
+{
+    job->routes.method[seg][pe] = (uint8_t)method;
 }
 
 /* Has transport `tp` fill the entry, if it reaches what `needs` says (enum wsh_reach). 1 = it does, 0 = it does not. */
@@ -146,9 +168,9 @@ static int fill_copies(struct wsh_job *job, int pe, int seg, const struct wsh_pe
             rc = 1;
         }
     }
-    job->routes.peer[pe].method[seg] = main->tp && !main->map && wsh_route_has_nics(job, main->tp->index)
-                                           ? WSH_METHOD_NIC_HOST
-                                           : WSH_METHOD_COPY;
+    method_set(job, pe, seg,
+               main->tp && !main->map && wsh_route_has_nics(job, main->tp->index) ? WSH_METHOD_NIC_HOST
+                                                                                  : WSH_METHOD_COPY);
     return rc < 0 ? rc : 0;
 }
 
@@ -162,7 +184,7 @@ static int fill_nics(struct wsh_job *job, int pe, int seg, const struct wsh_peer
         if (wsh_route_has_nics(job, tp))
             rc = entry_try(job, pe, seg, rmem, tp, WSH_REACH_PUT | WSH_REACH_GET, peer);
     if (rc > 0)
-        job->routes.peer[pe].method[seg] = WSH_METHOD_NIC_DEVICE;
+        method_set(job, pe, seg, WSH_METHOD_NIC_DEVICE);
     return rc < 0 ? rc : 0;
 }
 
@@ -196,9 +218,6 @@ static int fill_host(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     int rc = 0;
 
-    job->routes.peer = calloc((size_t)job->n_pes, sizeof *job->routes.peer);
-    if (!job->routes.peer)
-        return -ENOMEM;
     for (int seg = 0; seg < WSH_SEG_DEVICE && !rc; seg++)
         if (job->heap.seg[seg].base)
             rc = fill_segment(job, seg, WSH_ENTRY_MAIN, fill_main, peers);
@@ -217,7 +236,10 @@ int wsh_route_connect(struct wsh_job *job, const struct wsh_peer_blob *peers)
 
 int wsh_route_connect_segment(struct wsh_job *job, int seg, const struct wsh_peer_blob *peers)
 {
-    int rc = fill_segment(job, seg, WSH_ENTRY_MAIN, fill_main, peers);
+    int rc = connect_memory(job, seg, peers);
+
+    if (!rc)
+        rc = fill_segment(job, seg, WSH_ENTRY_MAIN, fill_main, peers);
 
     if (!rc && job->routes.nics)
         rc = fill_segment(job, seg, WSH_ENTRY_OTHER, fill_nics, peers);
@@ -254,6 +276,8 @@ void wsh_route_close_device(struct wsh_job *job)
 {
     for (int seg = WSH_SEG_DEVICE; seg < WSH_SEGS; seg++)
         wsh_route_withdraw(job, seg);
+    for (int number = WSH_SEGS; number < WSH_SEGS_LOCAL; number++)
+        wsh_route_release(job, number);
     for (int seg = 0; seg < WSH_SEG_DEVICE; seg++)
         entry_close(job, seg, WSH_ENTRY_OTHER);
     wsh_route_close_from(job, job->device.first_tp);
@@ -265,7 +289,6 @@ void wsh_route_close(struct wsh_job *job)
 {
     for (int seg = 0; seg < WSH_SEGS; seg++)
         forget_segment(job, seg);
-    free(job->routes.peer);
     wsh_route_close_from(job, 0);
     job->routes = (struct wsh_routes){0};
     job->mixed = false;

@@ -43,17 +43,18 @@ enum wsh_route_method {
 /* [method][kind of the memory here][class of operation]: the entry; host memory and host memory: the main one. */
 extern const uint8_t wsh_route_methods[WSH_METHODS][WSH_LOCAL_KINDS][WSH_ROUTE_CLASSES];
 
-struct wsh_route_peer {
-    uint8_t method[WSH_SEGS]; /* enum wsh_route_method */
-};
-
 struct wsh_routes {
     /* [pe], tp = NULL: this one has none; NULL: no PE has one. The main ones of this PE's host segments are there. */
     struct wsh_rmem *entry[WSH_ENTRIES][WSH_SEGS];
-    struct wsh_route_peer *peer; /* [pe] */
-    uint8_t local[WSH_SEGS];     /* enum wsh_route_local of this PE's own segments */
-    bool nics;                   /* transports of host memory that take device memory are used for it */
+    uint8_t *method[WSH_SEGS];     /* [pe], enum wsh_route_method; NULL: MAIN for all */
+    uint8_t local[WSH_SEGS_LOCAL]; /* enum wsh_route_local of this PE's own memory */
+    bool nics;                     /* transports of host memory that take device memory are used for it */
 };
+
+static inline enum wsh_route_method wsh_route_method(const struct wsh_routes *routes, int pe, int seg)
+{
+    return routes->method[seg] ? (enum wsh_route_method)routes->method[seg][pe] : WSH_METHOD_MAIN;
+}
 
 /*
  * The entry for an operation between segment `seg` of `pe`, one that this PE has too, and memory of kind `local` here.
@@ -66,7 +67,7 @@ static inline const struct wsh_rmem *wsh_route(const struct wsh_routes *routes, 
     const struct wsh_rmem *rmem;
 
     if (local != WSH_LOCAL_HOST || wsh_unlikely(seg >= WSH_SEG_DEVICE)) {
-        entry = wsh_route_methods[routes->peer[pe].method[seg]][local][class];
+        entry = wsh_route_methods[wsh_route_method(routes, pe, seg)][local][class];
         if (!routes->entry[entry][seg])
             return NULL;
     }
@@ -91,8 +92,8 @@ static inline char *wsh_route_map(const struct wsh_routes *routes, int pe, int s
 /*
  * route_open.c: the transports. open: those that the settings allow; `network` = some peer may be on another host.
  * open_device, at the attach of the GPU: those of device memory; registers the device heap with all that take it.
- * register: one further segment of device memory. 0 or a logged error; a transport that refuses device memory is not an
- * error.
+ * register: one further piece of device memory, which peers address or not. 0 or a logged error; a transport that
+ * refuses device memory is not an error.
  */
 int wsh_route_open(struct wsh_job *job, bool network);
 int wsh_route_open_device(struct wsh_job *job);

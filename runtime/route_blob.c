@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define BLOB_MAGIC 0x68737770u /* "pwsh" */
-#define BLOB_VERSION 3u
+#define BLOB_VERSION 4u
+#define BLOB_SEGS (WSH_SEG_MORE + 1) /* the last one: what is added */
 /* Of one PE; the PEs of a host that have a first one each, fewer than CPU_SETSIZE, stay below INT_MAX together. */
 #define BLOB_CPUS_MAX (1u << 20)
 
@@ -27,18 +28,20 @@ struct blob_head {
     uint32_t n_tps; /* blob_tp that follow */
     uint64_t host, machine;
     uint64_t program; /* fingerprint of the executable */
-    uint64_t seg_len[WSH_SEGS];
-    char library[16]; /* package version */
-    char gpu[16];     /* PCI address */
+    uint64_t seg_len[BLOB_SEGS];
+    uint64_t device_limit; /* bytes that the device heap may grow to */
+    char library[16];      /* package version */
+    char gpu[16];          /* PCI address */
     uint32_t first_cpu, n_cpus;
-    uint32_t loopback, zero;
+    uint32_t loopback;
+    uint32_t added; /* segment number of the last one, or 0 */
 };
 
 /* Followed by address_len + sum(mem_len) bytes, then padding to 8. */
 struct blob_tp {
     char name[16];
     uint32_t address_len;
-    uint32_t mem_len[WSH_SEGS];
+    uint32_t mem_len[BLOB_SEGS];
 };
 
 static size_t len_padded(size_t len)
@@ -97,7 +100,7 @@ static size_t tp_size(const struct wsh_route_keys *keys)
 {
     size_t len = sizeof(struct blob_tp) + keys->address_len;
 
-    for (int seg = 0; seg < WSH_SEGS; seg++)
+    for (int seg = 0; seg < BLOB_SEGS; seg++)
         len += keys->mem[seg].len;
     return len_padded(len);
 }
@@ -110,7 +113,7 @@ static void pack_tp(char *at, const char *name, const struct wsh_route_keys *key
     snprintf(head.name, sizeof head.name, "%s", name);
     memcpy(body, keys->address, keys->address_len);
     body += keys->address_len;
-    for (int seg = 0; seg < WSH_SEGS; seg++) {
+    for (int seg = 0; seg < BLOB_SEGS; seg++) {
         head.mem_len[seg] = (uint32_t)keys->mem[seg].len;
         memcpy(body, keys->mem[seg].bytes, keys->mem[seg].len);
         body += keys->mem[seg].len;
@@ -118,19 +121,23 @@ static void pack_tp(char *at, const char *name, const struct wsh_route_keys *key
     memcpy(at, &head, sizeof head);
 }
 
-int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len)
+int wsh_peer_blob_pack(const struct wsh_job *job, int added, void **bytes, size_t *len)
 {
     struct blob_head head = {.magic = BLOB_MAGIC,
                              .version = BLOB_VERSION,
                              .len = sizeof head,
                              .n_tps = job->n_tps,
+                             .added = (uint32_t)added,
                              .library = WSH_PACKAGE_VERSION};
     char *blob, *at;
 
     for (unsigned tp = 0; tp < job->n_tps; tp++)
         head.len += (uint32_t)tp_size(&job->keys[tp]);
-    for (int seg = 0; seg < WSH_SEGS; seg++)
+    for (int seg = 0; seg < WSH_SEG_MORE; seg++)
         head.seg_len[seg] = job->heap.seg[seg].len;
+    if (added)
+        head.seg_len[WSH_SEG_MORE] = job->heap.seg[added].len;
+    head.device_limit = job->device.limit;
     head.host = host_id(job);
     head.machine = machine_id();
     head.loopback = job->loopback;
@@ -155,7 +162,7 @@ static size_t body_size(const struct blob_tp *tp)
 {
     size_t len = tp->address_len;
 
-    for (int seg = 0; seg < WSH_SEGS; seg++)
+    for (int seg = 0; seg < BLOB_SEGS; seg++)
         len += tp->mem_len[seg];
     return len;
 }
@@ -174,7 +181,7 @@ static bool is_whole(const char *bytes, size_t len)
         memcpy(&tp, bytes + at, sizeof tp);
         if (tp.address_len > WSH_TP_ADDRESS_MAX || memchr(tp.name, 0, sizeof tp.name) == NULL)
             return false;
-        for (int seg = 0; seg < WSH_SEGS; seg++)
+        for (int seg = 0; seg < BLOB_SEGS; seg++)
             if (tp.mem_len[seg] > WSH_TP_MEM_MAX)
                 return false;
         if (len - at < len_padded(sizeof tp + body_size(&tp)))
@@ -232,12 +239,12 @@ static const struct blob_head *head_of(const struct wsh_peer_blob *blob)
     return blob->bytes;
 }
 
-int wsh_peer_blob_exchange(struct wsh_job *job, struct wsh_peer_blob *peers)
+int wsh_peer_blob_exchange(struct wsh_job *job, int added, struct wsh_peer_blob *peers)
 {
     int round = job->rounds++;
     void *bytes = NULL;
     size_t len;
-    int rc = wsh_peer_blob_pack(job, &bytes, &len);
+    int rc = wsh_peer_blob_pack(job, added, &bytes, &len);
 
     if (!rc)
         rc = job->boot.ops->publish(&job->boot, round, bytes, len);
@@ -265,15 +272,30 @@ uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob)
     return head_of(blob)->host;
 }
 
+/* The place of `seg` in the blob, or -1. */
+static int place_of(const struct wsh_peer_blob *blob, int seg)
+{
+    if (seg < WSH_SEG_MORE)
+        return seg;
+    return head_of(blob)->added == (uint32_t)seg ? WSH_SEG_MORE : -1;
+}
+
 bool wsh_peer_blob_has(const struct wsh_peer_blob *blob, int seg)
 {
-    return head_of(blob)->seg_len[seg] > 0 &&
+    return wsh_peer_blob_len(blob, seg) > 0 &&
            (seg != WSH_SEG_STATIC || head_of(blob)->program == wsh_static_fingerprint());
 }
 
 size_t wsh_peer_blob_len(const struct wsh_peer_blob *blob, int seg)
 {
-    return blob->bytes ? head_of(blob)->seg_len[seg] : 0;
+    int place = blob->bytes ? place_of(blob, seg) : -1;
+
+    return place < 0 ? 0 : head_of(blob)->seg_len[place];
+}
+
+size_t wsh_peer_blob_device_limit(const struct wsh_peer_blob *blob)
+{
+    return head_of(blob)->device_limit;
 }
 
 const char *wsh_peer_blob_gpu(const struct wsh_peer_blob *blob)
@@ -313,13 +335,14 @@ const void *wsh_peer_blob_mem(const struct wsh_peer_blob *blob, const char *name
 {
     struct blob_tp tp;
     const char *body = find_tp(blob, name, &tp);
+    int place = place_of(blob, seg);
 
     *len = 0;
-    if (!body)
+    if (!body || place < 0)
         return NULL;
     body += tp.address_len;
-    for (int before = 0; before < seg; before++)
+    for (int before = 0; before < place; before++)
         body += tp.mem_len[before];
-    *len = tp.mem_len[seg];
+    *len = tp.mem_len[place];
     return body;
 }

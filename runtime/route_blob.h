@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one blob that a PE publishes at start: who and where it is, and how its memory is reached. */
+/* The blob that a PE publishes at start and when it adds memory: who and where it is, how its memory is reached. */
 #ifndef WSH_ROUTE_BLOB_H
 #define WSH_ROUTE_BLOB_H
 
@@ -16,8 +16,14 @@ struct wsh_route_key {
 struct wsh_route_keys {
     size_t address_len;
     char address[WSH_TP_ADDRESS_MAX];
-    struct wsh_route_key mem[WSH_SEGS];
+    struct wsh_route_key mem[WSH_SEG_MORE + 1]; /* wsh_route_key_of */
 };
+
+/* The segments from WSH_SEG_MORE on have one place: they are published one by one. */
+static inline struct wsh_route_key *wsh_route_key_of(struct wsh_route_keys *keys, int seg)
+{
+    return &keys->mem[seg < WSH_SEG_MORE ? seg : WSH_SEG_MORE];
+}
 
 /* A peer's blob, checked: every offset in it is inside. */
 struct wsh_peer_blob {
@@ -25,8 +31,8 @@ struct wsh_peer_blob {
     size_t len;
 };
 
-/* Writes this PE's blob; *bytes is malloc'd. */
-int wsh_peer_blob_pack(const struct wsh_job *job, void **bytes, size_t *len);
+/* Writes this PE's blob; *bytes is malloc'd. `added`: as for wsh_peer_blob_exchange. */
+int wsh_peer_blob_pack(const struct wsh_job *job, int added, void **bytes, size_t *len);
 
 /*
  * Checks version, lengths and that PE `pe` fits to this one (library version, heap size). Takes over bytes in
@@ -37,10 +43,10 @@ int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, in
 void wsh_peer_blob_close(struct wsh_peer_blob *blob);
 
 /*
- * Collective: publishes this PE's blob and opens those of all PEs ([n_pes], zeroed; to be closed in any case). Serves
- * nobody meanwhile.
+ * Collective, with the segment from WSH_SEG_MORE on that the PEs add, or 0: publishes this PE's blob and opens those of
+ * all PEs ([n_pes], zeroed; to be closed in any case). Serves nobody meanwhile.
  */
-int wsh_peer_blob_exchange(struct wsh_job *job, struct wsh_peer_blob *peers);
+int wsh_peer_blob_exchange(struct wsh_job *job, int added, struct wsh_peer_blob *peers);
 
 /* Equal on PEs that share an (emulated) host, and so memory. */
 uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob);
@@ -51,6 +57,7 @@ bool wsh_peer_blob_loopback(const struct wsh_peer_blob *blob);
 bool wsh_peer_blob_has(const struct wsh_peer_blob *blob, int seg);
 /* Bytes of a segment, 0 = none; PCI address of the GPU that the PE has attached, "" = none. */
 size_t wsh_peer_blob_len(const struct wsh_peer_blob *blob, int seg);
+size_t wsh_peer_blob_device_limit(const struct wsh_peer_blob *blob); /* that its device heap may grow to */
 const char *wsh_peer_blob_gpu(const struct wsh_peer_blob *blob);
 /* How many processors the PE may use, and the first of them, below CPU_SETSIZE. */
 int wsh_peer_blob_cpus(const struct wsh_peer_blob *blob, int *first);

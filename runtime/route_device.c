@@ -56,23 +56,12 @@ void wsh_route_report_nics(const struct wsh_job *job, int seg)
 
     for (int pe = 0; pe < job->n_pes; pe++) {
         far += !job->same_host[pe];
-        direct += job->routes.peer[pe].method[seg] == WSH_METHOD_NIC_DEVICE;
+        direct += wsh_route_method(&job->routes, pe, seg) == WSH_METHOD_NIC_DEVICE;
     }
     wsh_info(WSH_SUB_TRANSPORT,
              "NICs put to and get from device memory (segment %d) of %d of %d PEs on other hosts themselves; "
              "their GPUs apply atomics and signals there, and the GPUs of the other PEs all operations",
              seg, direct, far);
-}
-
-/* Memory that the program has named (shmemx_buffer_register). */
-static bool is_named(const struct wsh_job *job, const void *addr)
-{
-    const struct wsh_device_heap *device = &job->device;
-
-    for (int i = 0; i < device->n_local; i++)
-        if ((size_t)((const char *)addr - device->local[i].base) < device->local[i].len)
-            return true;
-    return false;
 }
 
 /* The driver is asked only where NICs would touch memory that the program need not have named. */
@@ -81,11 +70,11 @@ enum wsh_route_local wsh_route_local(const struct wsh_job *job, const void *loca
     size_t off;
     int own = local ? wsh_heap_find(&job->heap, local, 1, &off) : WSH_SEG_HEAP;
 
+    if (own < 0) /* memory that the program has named (shmemx_buffer_register) */
+        own = wsh_ranges_find(job->device.local, local, 1);
     if (own >= 0)
         return job->routes.local[own];
-    if (is_named(job, local))
-        return WSH_LOCAL_DEVICE;
-    return job->routes.peer[pe].method[seg] == WSH_METHOD_NIC_DEVICE &&
+    return wsh_route_method(&job->routes, pe, seg) == WSH_METHOD_NIC_DEVICE &&
                    wsh_gpu_may_hold(&job->device.gpu, local)
                ? WSH_LOCAL_DEVICE
                : WSH_LOCAL_HOST;

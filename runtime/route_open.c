@@ -17,7 +17,7 @@ static bool is_needed(const struct wsh_job *job, const struct wsh_tp_ops *ops, b
 {
     bool needed = network || !ops->remote;
 
-    for (int seg = 0; seg < WSH_SEGS; seg++)
+    for (int seg = 0; seg < WSH_SEGS_HOST; seg++)
         needed |= job->heap.seg[seg].base && wsh_route_allows(job, ops, seg) &&
                   !wsh_route_allows(job, wsh_tp_registry()[0], seg);
     return needed && (wsh_route_allows(job, ops, WSH_SEG_STATIC) || wsh_route_allows(job, ops, WSH_SEG_HEAP));
@@ -25,7 +25,7 @@ static bool is_needed(const struct wsh_job *job, const struct wsh_tp_ops *ops, b
 
 static int register_plain(struct wsh_job *job, unsigned tp, const struct wsh_mem *mem)
 {
-    struct wsh_route_key *key = &job->keys[tp].mem[mem->seg];
+    struct wsh_route_key *key = wsh_route_key_of(&job->keys[tp], mem->seg);
     int rc;
 
     key->len = sizeof key->bytes;
@@ -68,6 +68,8 @@ int wsh_route_register(struct wsh_job *job, const struct wsh_mem *mem)
 
     own.gpu = job->device.gpu.ordinal;
     job->routes.local[mem->seg] = WSH_LOCAL_DEVICE;
+    for (unsigned i = 0; i < job->n_tps; i++)
+        wsh_route_key_of(&job->keys[i], mem->seg)->len = 0;
     for (unsigned i = 0; i < job->n_tps && !rc; i++)
         rc = register_with(job, (first + i) % job->n_tps, &own);
     return rc;
@@ -179,8 +181,9 @@ int wsh_route_open(struct wsh_job *job, bool network)
 static int register_device_heap(struct wsh_job *job)
 {
     const struct wsh_gpu_mem *heap = &job->device.mem;
-    const struct wsh_mem mem = {WSH_SEG_DEVICE, WSH_MEM_DEVICE, heap->base,   heap->len,
-                                heap->fd,       heap->range,    heap->stride, 0};
+    const struct wsh_mem mem = {
+        WSH_SEG_DEVICE, WSH_MEM_DEVICE, heap->base, heap->len, heap->n ? heap->piece[0].fd : -1,
+        heap->range,    heap->stride,   0};
 
     wsh_route_choose_nics(job);
     return wsh_route_register(job, &mem);
@@ -210,7 +213,7 @@ static void release_with(struct wsh_job *job, unsigned tp, int seg)
     if (job->lmem[tp][seg])
         job->tp[tp]->ops->mem_release(job->tp[tp], job->lmem[tp][seg]);
     job->lmem[tp][seg] = NULL;
-    job->keys[tp].mem[seg].len = 0;
+    wsh_route_key_of(&job->keys[tp], seg)->len = 0;
 }
 
 void wsh_route_release(struct wsh_job *job, int seg)
@@ -237,7 +240,7 @@ void wsh_route_close_from(struct wsh_job *job, unsigned first_tp)
 
         if (wsh_wait(job, &why, try_stop, job->tp[tp]))
             (void)job->tp[tp]->ops->stop(job->tp[tp], true);
-        for (int seg = 0; seg < WSH_SEGS; seg++)
+        for (int seg = 0; seg < WSH_SEGS_LOCAL; seg++)
             release_with(job, tp, seg);
         job->n_tps = tp;
         job->tp[tp]->ops->close(job->tp[tp]);

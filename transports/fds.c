@@ -11,14 +11,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FDS_VERSION 1
+#define FDS_VERSION 2
 
 struct offer {
     uint32_t version;
     int32_t pe;
-    uint32_t n;             /* descriptors that follow */
-    uint32_t seg[WSH_SEGS]; /* which segment each is */
-    uint64_t len[WSH_SEGS];
+    uint32_t n;                /* descriptors that follow */
+    uint32_t round;            /* of this exchange */
+    uint32_t seg[WSH_FDS_MAX]; /* which segment each is */
+    uint64_t len[WSH_FDS_MAX];
 };
 
 /* Datagrams received, beyond one a PE, before sending again: a flood from strangers must not stop the exchange. */
@@ -81,7 +82,7 @@ static bool is_valid(const struct wsh_fds_address *address, size_t len)
            address->name_len <= sizeof address->name;
 }
 
-static int peers_init(struct wsh_fds *fds, const struct wsh_tp_peers *peers)
+int wsh_fds_begin(struct wsh_fds *fds, const struct wsh_tp_peers *peers)
 {
     fds->peers = calloc((size_t)fds->n_pes, sizeof *fds->peers);
     if (!fds->peers)
@@ -116,7 +117,7 @@ static void attach_descriptors(struct msghdr *msg, union control *control, const
 static int send_offer(struct wsh_fds *fds, const struct wsh_fds_address *to, int pe,
                       const struct wsh_fds_gift *mine)
 {
-    struct offer offer = {.version = FDS_VERSION, .pe = fds->my_pe, .n = mine->n};
+    struct offer offer = {.version = FDS_VERSION, .pe = fds->my_pe, .n = mine->n, .round = fds->round};
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     union control control = {0};
     struct iovec iov = {&offer, sizeof offer};
@@ -139,7 +140,7 @@ static int send_offer(struct wsh_fds *fds, const struct wsh_fds_address *to, int
 
 /* What the control messages of a datagram hold; descriptors beyond those that a PE may give are closed at once. */
 struct received {
-    int n, fds[WSH_SEGS];
+    int n, fds[WSH_FDS_MAX];
     bool has_creds;
     uid_t uid;
 };
@@ -152,7 +153,7 @@ static void read_descriptors(const struct cmsghdr *control, struct received *got
         int fd;
 
         memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
-        if (got->n < WSH_SEGS)
+        if (got->n < WSH_FDS_MAX)
             got->fds[got->n++] = fd;
         else
             close(fd);
@@ -183,7 +184,8 @@ static bool is_from_peer(const struct wsh_fds *fds, const struct offer *offer, s
         offer->pe >= fds->n_pes || offer->n != (uint32_t)got->n)
         return false;
     peer = &fds->peers[offer->pe];
-    return peer->wanted && !peer->received && got->has_creds && got->uid == peer->uid;
+    return peer->wanted && !peer->received && got->has_creds && got->uid == peer->uid &&
+           offer->round == fds->round;
 }
 
 static struct wsh_fds_gift gift_of(const struct offer *offer, const struct received *got)
@@ -259,13 +261,20 @@ int wsh_fds_exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers, cons
                      int (*take)(void *arg, int pe, const struct wsh_fds_gift *gift), void *arg)
 {
     const struct taker taker = {take, arg};
-    int rc = fds->peers ? 0 : peers_init(fds, peers);
+    int rc = fds->peers ? 0 : wsh_fds_begin(fds, peers);
 
     if (!rc)
         rc = offers_exchange(fds, peers, mine, &taker);
     if (rc)
         return rc;
+    for (int pe = 0; pe < fds->n_pes; pe++)
+        fds->peers[pe].sent = fds->peers[pe].received = false;
+    fds->round++;
+    return 0;
+}
+
+void wsh_fds_end(struct wsh_fds *fds)
+{
     close(fds->sock);
     fds->sock = -1;
-    return 0;
 }

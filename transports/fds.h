@@ -19,12 +19,14 @@ struct wsh_fds_address {
     char name[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
-/* Segments with a descriptor each. */
+#define WSH_FDS_MAX 240 /* a gift has no more: one datagram carries 253 */
+
+/* Descriptors, each of a segment or of the next part of one. */
 struct wsh_fds_gift {
     uint32_t n;
-    uint32_t seg[WSH_SEGS];
-    uint64_t len[WSH_SEGS];
-    int fd[WSH_SEGS];
+    uint32_t seg[WSH_FDS_MAX];
+    uint64_t len[WSH_FDS_MAX];
+    int fd[WSH_FDS_MAX];
 };
 
 struct wsh_fds_peer {
@@ -36,7 +38,8 @@ struct wsh_fds_peer {
 struct wsh_fds {
     const char *name; /* of the transport, for messages */
     int my_pe, n_pes;
-    int sock;                   /* -1 once all descriptors are exchanged */
+    uint32_t round;             /* of exchanges */
+    int sock;                   /* -1 after wsh_fds_end */
     struct wsh_fds_peer *peers; /* [n_pes], after the exchange began */
     unsigned strangers;         /* datagrams from others */
 };
@@ -48,11 +51,18 @@ void wsh_fds_close(struct wsh_fds *fds);
 /* Writes a struct wsh_fds_address. 0 or a negative errno. */
 int wsh_fds_address(const struct wsh_fds *fds, void *blob, size_t *len);
 
+/* Notes which peers take part, and checks their addresses; the first exchange does so too. 0 or a logged error. */
+int wsh_fds_begin(struct wsh_fds *fds, const struct wsh_tp_peers *peers);
+
 /*
- * Gives `mine` to every peer of this host and calls `take` once for each peer's gift; the descriptors in it are closed
- * afterwards. 0: done; -EAGAIN: not all peers have come, call again; else a logged error, or what `take` returned.
+ * One round, the same on all PEs of this host: gives `mine` to every peer of this host and calls `take` once for each
+ * peer's gift; the descriptors in it are closed afterwards. 0: done; -EAGAIN: not all peers have come, call again;
+ * else a logged error, or what `take` returned.
  */
 int wsh_fds_exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers, const struct wsh_fds_gift *mine,
                      int (*take)(void *arg, int pe, const struct wsh_fds_gift *gift), void *arg);
+
+/* There will be no further round. */
+void wsh_fds_end(struct wsh_fds *fds);
 
 #endif

@@ -52,6 +52,12 @@ static void none_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
     (void)tp, (void)lmem;
 }
 
+static int none_mem_connect(struct wsh_tp *tp, enum wsh_seg seg, const struct wsh_tp_peers *peers)
+{
+    (void)tp, (void)seg, (void)peers;
+    return 0;
+}
+
 static int none_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                            struct wsh_rmem *rmem)
 {
@@ -192,6 +198,7 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     FILL(reach)
     FILL(mem_register)
     FILL(mem_release)
+    FILL(mem_connect)
     FILL(mem_attach)
     FILL(mem_adopt)
     FILL(mem_detach)

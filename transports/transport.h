@@ -21,8 +21,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From WSH_SEG_BUFFER on: buffers of the program that all PEs have registered (shmemx_buffer_register_symmetric). */
-enum wsh_seg { WSH_SEG_STATIC, WSH_SEG_HEAP, WSH_SEG_DEVICE, WSH_SEG_BUFFER, WSH_SEGS = WSH_SEG_BUFFER + 8 };
+/*
+ * From WSH_SEG_DEVICE on: device memory. WSH_SEG_DEVICE is the part of the device heap that is there from the start;
+ * from WSH_SEG_MORE on come, in the order in which the PEs add them, what the heap has grown by and the buffers that
+ * all PEs have registered (shmemx_buffer_register_symmetric).
+ */
+enum wsh_seg {
+    WSH_SEG_STATIC,
+    WSH_SEG_HEAP,
+    WSH_SEG_DEVICE,
+    WSH_SEG_MORE,
+    WSH_SEGS = WSH_SEG_MORE + 1088,
+    WSH_SEGS_LOCAL = WSH_SEGS + 64 /* … and from WSH_SEGS on device memory that no peer addresses */
+};
+#define WSH_SEGS_HOST ((int)WSH_SEG_DEVICE)
 enum wsh_mem_kind { WSH_MEM_HOST, WSH_MEM_DEVICE };
 
 /* What a transport can do for memory of one kind at one PE. */
@@ -52,7 +64,7 @@ struct wsh_tctx {
     struct wsh_tp *tp;
 };
 
-/* A registered local segment. Begins the transport's own struct. */
+/* Memory of this PE that is registered. Begins the transport's own struct. */
 struct wsh_lmem {
     enum wsh_seg seg;
     void *base;
@@ -199,13 +211,18 @@ struct wsh_tp_ops {
     unsigned (*reach)(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind);
 
     /*
-     * Before connect; after it: segments from WSH_SEG_BUFFER on, and all of device memory where limits.hmem is set.
+     * Before connect; after it: segments from WSH_SEG_MORE on, and all of device memory where limits.hmem is set.
      * Writes at most *blob_len bytes that peers need; sets *blob_len (0 = cannot be reached). -ENOTSUP, unlogged: this
      * device memory is not taken.
      */
     int (*mem_register)(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                         size_t *blob_len);
     void (*mem_release)(struct wsh_tp *tp, struct wsh_lmem *lmem);
+    /*
+     * After connect, before mem_attach of device memory, on all PEs: exchanges with the PEs of this host what no blob
+     * carries. May return -EAGAIN while peers have not come so far.
+     */
+    int (*mem_connect)(struct wsh_tp *tp, enum wsh_seg seg, const struct wsh_tp_peers *peers);
     /*
      * After connect. Fills *rmem (map included where CPU loads and stores work), which goes to no other transport.
      */

@@ -166,7 +166,7 @@ bool wsh_coll_is_host(const struct wsh_team *team, const void *addr)
 {
     size_t off;
 
-    return !team->job->heap.n_device || wsh_heap_find(&team->job->heap, addr, 1, &off) < WSH_SEG_DEVICE;
+    return !team->job->heap.device || wsh_heap_find(&team->job->heap, addr, 1, &off) < WSH_SEG_DEVICE;
 }
 
 /* The same answer at all members of the domain: what one of them can map, all can. */
@@ -181,7 +181,7 @@ bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void
 static bool needs_are_met(const struct wsh_team *team, unsigned needs, const struct wsh_coll_ask *ask)
 {
     needs &= ~team->coll->met;
-    if (!team->job->heap.n_device)
+    if (!team->job->heap.device)
         needs &= ~(unsigned)(WSH_NEED_HOST | WSH_NEED_HOST_DEST);
     if (!needs)
         return true;

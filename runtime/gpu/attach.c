@@ -40,28 +40,57 @@ static int log_no_memory(const struct wsh_gpu *gpu, size_t len, int status)
     return -ENOMEM;
 }
 
+/* What the heap may grow to. */
+static size_t max_len(const struct wsh_job *job)
+{
+    size_t unused = 0, total = 0;
+
+    if (!job->env.device_max)
+        wsh_cuda()->mem_info(&unused, &total);
+    return job->env.device_max ? job->env.device_max : total;
+}
+
+static void log_heap(const struct wsh_gpu_mem *mem, const struct wsh_gpu *gpu)
+{
+    char grows[64] = "does not grow";
+
+    if (mem->stride > mem->len)
+        snprintf(grows, sizeof grows, "grows to %zu MiB", mem->stride >> 20);
+    wsh_info(WSH_SUB_MEM, "device heap of %zu MiB on GPU %d (%s, %s), given to peers %s; it %s",
+             mem->len >> 20, gpu->ordinal, gpu->name, gpu->pci, mem->n ? "as descriptors" : "by CUDA IPC",
+             grows);
+}
+
+static int allocator_open(struct wsh_device_heap *device)
+{
+    device->limit = device->mem.stride;
+    device->alloc = wsh_alloc_open(device->limit);
+    return device->alloc ? wsh_alloc_wall(device->alloc, device->mem.len) : -ENOMEM;
+}
+
 static int open_memory(struct wsh_job *job)
 {
     struct wsh_device_heap *device = &job->device;
-    size_t len = job->env.device_size + wsh_pads_len(job);
-    bool vmm = device->gpu.vmm && !job->env.disable_vmm;
+    struct wsh_gpu_want want = {job->env.device_size + wsh_pads_len(job), 0, job->local_rank, job->local_size,
+                                device->gpu.vmm && !job->env.disable_vmm};
     int status = 0, rc = wsh_gpu_enter(&device->gpu);
 
     if (rc)
         return rc;
-    rc = wsh_gpu_mem_open(&device->mem, &device->gpu, len, job->local_rank, job->local_size, vmm, &status);
+    want.max = max_len(job);
+    rc = wsh_gpu_mem_open(&device->mem, &device->gpu, &want, &status);
     if (rc)
-        rc = log_no_memory(&device->gpu, len, status);
+        rc = log_no_memory(&device->gpu, want.len, status);
     wsh_gpu_leave(&device->gpu);
+    if (!rc)
+        rc = allocator_open(device);
     if (rc)
         return rc;
-    device->alloc = wsh_alloc_open(device->mem.len);
-    if (!device->alloc)
+    job->heap.device = wsh_ranges_open(WSH_SEGS);
+    if (!job->heap.device)
         return -ENOMEM;
-    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){device->mem.base, device->mem.len, device->mem.fd};
-    wsh_info(WSH_SUB_MEM, "device heap of %zu MiB on GPU %d (%s, %s), %s", device->mem.len >> 20,
-             device->gpu.ordinal, device->gpu.name, device->gpu.pci,
-             vmm ? "given to peers as a descriptor" : "given to peers by CUDA IPC");
+    job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){device->mem.base, device->mem.len, -1};
+    log_heap(&device->mem, &device->gpu);
     return wsh_pads_open(job);
 }
 
@@ -77,7 +106,8 @@ static void close_memory(struct wsh_job *job)
     if (device->gpu.ctx)
         wsh_gpu_close(&device->gpu);
     job->heap.seg[WSH_SEG_DEVICE] = (struct wsh_segment){.fd = -1};
-    job->heap.n_device = 0;
+    wsh_ranges_close(job->heap.device);
+    job->heap.device = NULL;
     device->alloc = NULL;
     device->pads = device->counters = NULL;
     device->attached = false;
@@ -129,7 +159,6 @@ static int open_here(struct wsh_job *job, const char *routine)
 {
     int rc = wsh_cuda_open();
 
-    job->device.mem.fd = -1;
     job->device.first_tp = job->n_tps;
     if (rc)
         return log_no_gpu(routine, rc);
@@ -143,8 +172,8 @@ static int open_here(struct wsh_job *job, const char *routine)
     return rc;
 }
 
-/* Reports once which PE has none; that PE has logged why. */
-static int compare_peers(const struct wsh_job *job, const struct wsh_peer_blob *peers)
+/* Reports once which PE has none; that PE has logged why. The heap grows to what it may on all PEs. */
+static int compare_peers(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     size_t mine = job->heap.seg[WSH_SEG_DEVICE].len;
 
@@ -159,6 +188,8 @@ static int compare_peers(const struct wsh_job *job, const struct wsh_peer_blob *
                       pe, len, mine);
         if (len != mine)
             return -EINVAL;
+        if (wsh_peer_blob_device_limit(&peers[pe]) < job->device.limit)
+            job->device.limit = wsh_peer_blob_device_limit(&peers[pe]);
     }
     return 0;
 }
@@ -189,7 +220,7 @@ static int count_sharers(struct wsh_job *job, const struct wsh_peer_blob *peers)
 /* Exchanges the blobs, then connects the transports of device memory. */
 static int peers_connect(struct wsh_job *job, bool ok, struct wsh_peer_blob *peers)
 {
-    int rc = wsh_peer_blob_exchange(job, peers);
+    int rc = wsh_peer_blob_exchange(job, 0, peers);
 
     if (!rc && ok)
         rc = compare_peers(job, peers);
@@ -216,6 +247,8 @@ static int gpus_attach(struct wsh_job *job, const char *routine)
         rc = wsh_proxy_open(job);
     if (!rc)
         rc = wsh_carrier_warm(job);
+    if (!rc)
+        rc = wsh_buffers_attach(job);
     if (wsh_agree(&job->world, !rc, &all_ok))
         wsh_job_abort(1);
     for (int pe = 0; peers && pe < job->n_pes; pe++)
@@ -258,7 +291,8 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
     }
     job->device.attached = true;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, true);
-    job->heap.n_device = 1;
+    wsh_ranges_add(job->heap.device, job->device.mem.base, job->device.mem.len,
+                   WSH_SEG_DEVICE); /* the first */
     wsh_device_pin(job);
     wsh_view_fill(job);
     return 0;
@@ -289,5 +323,7 @@ void wsh_device_close(struct wsh_job *job)
     if (job->device.attached)
         close_memory(job);
     job->carrier = (struct wsh_carrier){0};
-    job->device.n_local = 0;
+    wsh_ranges_close(job->device.local);
+    job->device.local = NULL;
+    memset(job->device.used, 0, sizeof job->device.used);
 }

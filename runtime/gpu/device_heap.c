@@ -14,20 +14,40 @@
 
 static char *base_of(const struct wsh_job *job)
 {
-    return job->heap.seg[WSH_SEG_DEVICE].base;
+    return job->device.mem.base;
 }
 
-/* A range on every PE, or WSH_ALLOC_NONE on every PE. No memory is committed: all of it is there since attach. */
-static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
+bool wsh_device_heap_holds(const struct wsh_job *job, const void *ptr)
 {
-    struct wsh_alloc *alloc = job->device.alloc;
-    size_t off = align > WSH_GPU_ALIGN ? WSH_ALLOC_NONE : wsh_alloc_get(alloc, size, align);
+    return job->device.attached && (size_t)((const char *)ptr - base_of(job)) < job->device.mem.len;
+}
 
-    if (off == WSH_ALLOC_NONE)
+/* In addresses that the heap may grow to, on all PEs alike. */
+static size_t block_take(struct wsh_device_heap *device, size_t size, size_t align)
+{
+    size_t off = align > WSH_GPU_ALIGN ? WSH_ALLOC_NONE : wsh_alloc_get(device->alloc, size, align);
+
+    if (off == WSH_ALLOC_NONE || off + size <= device->limit)
+        return off;
+    wsh_alloc_put(device->alloc, off);
+    return WSH_ALLOC_NONE;
+}
+
+/* A range with memory behind it on every PE, or WSH_ALLOC_NONE on every PE. */
+static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, const char *routine)
+{
+    struct wsh_device_heap *device = &job->device;
+    size_t off = block_take(device, size, align);
+
+    if (off == WSH_ALLOC_NONE) {
         wsh_info(WSH_SUB_MEM,
-                 "no room for %zu bytes: %zu free in the device heap, largest block %zu; set "
-                 "SHMEM_DEVICE_SYMMETRIC_SIZE to more",
-                 size, wsh_alloc_free_bytes(alloc), wsh_alloc_largest(alloc));
+                 "no room for %zu bytes in the device heap, which has %zu and may grow to %zu; set "
+                 "SHMEM_DEVICE_SYMMETRIC_MAX to more",
+                 size, device->mem.len, device->limit);
+    } else if (off + size > device->mem.len && wsh_device_grow(job, off + size, routine)) {
+        wsh_alloc_put(device->alloc, off);
+        return WSH_ALLOC_NONE;
+    }
     return off;
 }
 
@@ -37,7 +57,7 @@ void *wsh_device_malloc(struct wsh_job *job, size_t size, size_t align, const ch
 
     if (!size || wsh_device_attach(job, routine))
         return NULL;
-    off = get_everywhere(job, size, align);
+    off = get_everywhere(job, size, align, routine);
     if (off == WSH_ALLOC_NONE)
         return NULL;
     if (wsh_barrier(&job->world, routine))
@@ -73,7 +93,7 @@ void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size)
 
     if (__builtin_mul_overflow(count, size, &bytes) || !bytes || wsh_device_attach(job, routine))
         return NULL;
-    off = get_everywhere(job, bytes, 0);
+    off = get_everywhere(job, bytes, 0, routine);
     if (off == WSH_ALLOC_NONE)
         return NULL;
     status = memory_clear(&job->device.gpu, base_of(job) + off, bytes);
@@ -98,7 +118,7 @@ static int log_not_live(const char *routine, const void *ptr)
 /* Moves a block by a put, as the CPU cannot reach the memory. The old block is free when the put is complete. */
 static size_t block_move(struct wsh_job *job, size_t from, size_t size)
 {
-    size_t old = wsh_alloc_size(job->device.alloc, from), to = get_everywhere(job, size, 0);
+    size_t old = wsh_alloc_size(job->device.alloc, from), to = get_everywhere(job, size, 0, "shmem_realloc");
     char *base = base_of(job);
 
     if (to == WSH_ALLOC_NONE)
@@ -136,46 +156,9 @@ int wsh_device_free(struct wsh_job *job, void *ptr)
         return -EIO;
     if (!ptr)
         return 0;
-    if (job->device.attached && off < job->heap.seg[WSH_SEG_DEVICE].len &&
-        wsh_alloc_put(job->device.alloc, off))
+    if (job->device.attached && wsh_alloc_put(job->device.alloc, off))
         return 0;
     return log_not_live("shmemx_free_device", ptr);
-}
-
-/* Host memory may be registered too; nothing is recorded for it. */
-int wsh_buffer_note(struct wsh_job *job, const void *base, size_t len)
-{
-    struct wsh_device_heap *device = &job->device;
-
-    if (!base || !len) {
-        wsh_error("shmemx_buffer_register: the buffer is empty; give its address and its bytes");
-        return -EINVAL;
-    }
-    if (wsh_cuda_open() || !wsh_gpu_holds(base))
-        return 0;
-    if (device->n_local == WSH_LOCAL_BUFFERS) {
-        wsh_error("shmemx_buffer_register: %d buffers are registered already; register larger ones, or "
-                  "unregister some",
-                  WSH_LOCAL_BUFFERS);
-        return -ENOMEM;
-    }
-    device->local[device->n_local].base = base;
-    device->local[device->n_local++].len = len;
-    return 0;
-}
-
-int wsh_buffer_forget(struct wsh_job *job, const void *base)
-{
-    struct wsh_device_heap *device = &job->device;
-
-    if (!base)
-        device->n_local = 0;
-    for (int i = 0; i < device->n_local; i++)
-        if (device->local[i].base == base) {
-            device->local[i] = device->local[--device->n_local];
-            return 0;
-        }
-    return 0;
 }
 
 /* One piece of host memory that is mapped here. False: the driver does not take it. */

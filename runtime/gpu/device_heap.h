@@ -6,7 +6,8 @@
 #ifndef WSH_DEVICE_HEAP_H
 #define WSH_DEVICE_HEAP_H
 
-#include "base/cuda_mem.h"
+#include "base/cuda_heap.h"
+#include "base/ranges.h"
 #include "transports/transport.h"
 
 struct wsh_alloc;
@@ -16,24 +17,19 @@ struct wsh_job;
 struct wsh_proxy;
 struct wsh_view;
 
-#define WSH_LOCAL_BUFFERS 64 /* that one PE has registered for itself */
-
 struct wsh_device_heap {
     bool attached;
     int sharers; /* PEs of this host that use it, this one too */
     struct wsh_gpu gpu;
     struct wsh_gpu_mem mem;
+    size_t limit; /* bytes that it may grow to, equal on all PEs */
     struct wsh_alloc *alloc;
     char *pads;        /* memory of teams in it */
     char *counters;    /* the words of counters that GPUs add to */
     unsigned first_tp; /* transports of device memory: from this one on */
 
-    /* Local device memory besides the segments: registered for transfers with host memory of peers. */
-    struct {
-        const char *base;
-        size_t len;
-    } local[WSH_LOCAL_BUFFERS];
-    int n_local;
+    struct wsh_ranges *local; /* device memory that this PE has registered for itself, by numbers … */
+    bool used[WSH_SEGS_LOCAL - WSH_SEGS]; /* … from WSH_SEGS on */
 
     void **pins; /* pieces of host memory that kernels may use */
     size_t n_pins;
@@ -68,6 +64,15 @@ void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size);
 void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size);
 int wsh_device_free(struct wsh_job *job, void *ptr);
 
+/* Whether `ptr` is in the device heap. */
+bool wsh_device_heap_holds(const struct wsh_job *job, const void *ptr);
+
+/*
+ * Collective: puts memory behind the device heap's offsets up to `end`, from which no range will reach into what comes
+ * later. 0, or a negative errno on every PE.
+ */
+int wsh_device_grow(struct wsh_job *job, size_t end, const char *routine);
+
 /*
  * Lets kernels reach what the host heaps have newly committed; no range will reach from there into what is committed
  * later. After a commit, on every PE.
@@ -75,14 +80,18 @@ int wsh_device_free(struct wsh_job *job, void *ptr);
 void wsh_device_pin(struct wsh_job *job);
 
 /*
- * Collective: [base, base + len), memory of cudaMalloc with equal len on all PEs, becomes symmetric. 0 or a logged
+ * Collective: [base, base + len), device memory with equal len on all PEs, becomes symmetric. 0 or a logged
  * error on every PE. -EINVAL of unregister: no such buffer (logged).
  */
 int wsh_buffer_register(struct wsh_job *job, void *base, size_t len);
 int wsh_buffer_unregister(struct wsh_job *job, void *base);
 
-/* Local: names memory that is source or target here of transfers with host memory of peers. 0 or a logged error. */
-int wsh_buffer_note(struct wsh_job *job, const void *base, size_t len);
+/*
+ * Local: names memory that is source or target here of transfers with peers; registers what was named before the
+ * attach. 0 or a logged error.
+ */
+int wsh_buffer_note(struct wsh_job *job, void *base, size_t len);
 int wsh_buffer_forget(struct wsh_job *job, const void *base); /* NULL: all */
+int wsh_buffers_attach(struct wsh_job *job);
 
 #endif

@@ -23,7 +23,7 @@ void wsh_view_close(struct wsh_job *job);
 /* Units that could not be filled before. 0; or, after one line, -EPROTO: a unit of another version has come. */
 int wsh_view_refill(struct wsh_job *job);
 
-/* Registered buffers (segments from WSH_SEG_BUFFER on) have changed. */
+/* Registered buffers have changed. */
 void wsh_view_buffers(struct wsh_job *job);
 
 /* A context has come, or goes. */

@@ -106,6 +106,8 @@ static int check_local(const struct wsh_job *job, const struct wsh_ring_ask *ask
     size_t off;
     int seg = wsh_heap_find(&job->heap, ask->payload, ask->len, &off);
 
+    if (seg < 0)
+        seg = wsh_ranges_find(job->device.local, ask->payload, ask->len);
     if (seg >= 0 && wsh_proxy_refers(job, seg))
         return 0;
     wsh_error(

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define WSH_STAGE_VERSION 1
+#define WSH_STAGE_VERSION 2
 
 /* What a PE publishes for its peers: where its boxes are, and how large. */
 struct address_blob {
@@ -142,6 +142,8 @@ static int stage_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, stru
 
     *lmem = NULL;
     *blob_len = 0;
+    if (mem->seg >= WSH_SEGS)
+        return 0;
     own = malloc(sizeof *own);
     if (!own)
         return -ENOMEM;

@@ -44,11 +44,11 @@ enum wsh_stage_kind {
 
 /* Begins a message; the payload of puts follows, and that of answers takes its place. */
 struct wsh_stage_head {
-    uint8_t kind, op, width, seg; /* op, width: of an atomic; seg: of `off` */
-    uint8_t signal_op, signal_seg;
-    uint16_t places;
+    uint8_t kind, op, width; /* op, width: of an atomic */
+    uint8_t signal_op;
+    uint16_t seg, signal_seg; /* of `off`, of `signal_off` */
+    uint16_t places, unused;
     uint32_t len; /* bytes put, or wanted */
-    uint32_t unused;
     uint64_t off;
     uint64_t value, compare; /* of an atomic, or of a signal: value */
     uint64_t signal_off;

@@ -20,7 +20,11 @@
 #include <string.h>
 #include <strings.h>
 
-enum { BUFFERS = WSH_SEGS - WSH_SEG_BUFFER, LINE = 64 };
+enum { LINE = 64 };
+
+/* Bytes of one table of ranges with n rows; of the room for tables, of which the last so many stay as they are. */
+#define RANGES_LEN(n) (sizeof(struct wsh_device_ranges) + (n) * sizeof(struct wsh_device_range))
+#define RANGES_ROOM ((WSH_DEVICE_RANGES_KEPT + 2) * RANGES_LEN((size_t)WSH_SEGS_LOCAL))
 
 /* Polls of a wait, less one, before it looks for what has come from other hosts. */
 enum { LOOK_OFTEN = 7 };
@@ -39,10 +43,11 @@ static void view_lay_out(struct wsh_view *view, const struct wsh_job *job)
 {
     view->n_slots = job->local_size;
     view->ranges = LINE;
-    view->slots = view->ranges + round_up(sizeof(struct wsh_device_ranges));
+    view->slots = view->ranges + LINE;
     view->tables = view->slots + round_up((size_t)job->n_pes);
     view->teams = view->tables + WSH_SEGS * round_up((size_t)view->n_slots * sizeof(uint64_t));
-    view->size = view->teams + WSH_DEVICE_TEAM_ROWS * sizeof(struct wsh_device_team_row);
+    view->buffers = view->teams + WSH_DEVICE_TEAM_ROWS * sizeof(struct wsh_device_team_row);
+    view->size = view->buffers + RANGES_ROOM;
 }
 
 static size_t table_of(const struct wsh_view *view, int seg)
@@ -104,22 +109,65 @@ static struct wsh_device_seg seg_of(struct wsh_view *view, int seg)
         fill_table(view, seg);
         return out;
     }
+    out.len = job->device.mem.stride; /* what it may grow to */
     out.where = (uint64_t)(uintptr_t)job->device.mem.range;
     out.stride = job->device.mem.stride;
     return out;
 }
 
-static void fill_ranges(struct wsh_view *view)
+static struct wsh_device_range row_of(struct wsh_view *view, const void *base, size_t len, int number)
 {
-    struct wsh_device_ranges *ranges = (struct wsh_device_ranges *)(void *)(view->image + view->ranges);
+    struct wsh_device_range row = {.symmetric = number < WSH_SEGS,
+                                   .refers = wsh_proxy_refers(view->job, number)};
 
-    for (int i = 0; i < BUFFERS; i++) {
-        ranges->row[i].seg = seg_of(view, WSH_SEG_BUFFER + i);
-        ranges->row[i].on_gpu = 1;
-        ranges->row[i].refers = wsh_proxy_refers(view->job, WSH_SEG_BUFFER + i);
-        if (ranges->row[i].seg.len)
-            ranges->n = ranges->n > (uint64_t)i ? ranges->n : (uint64_t)i + 1;
+    if (row.symmetric)
+        row.seg = seg_of(view, number);
+    else
+        row.seg = (struct wsh_device_seg){(uint64_t)(uintptr_t)base, len, 0, 0};
+    return row;
+}
+
+/* Rows of symmetric buffers (the heap's own pieces are none), and of this PE's own, in order of their addresses. */
+static void fill_rows(struct wsh_view *view, struct wsh_device_ranges *ranges)
+{
+    const struct wsh_job *job = view->job;
+    const struct wsh_ranges *from[] = {job->heap.device, job->device.local};
+    struct wsh_device_range *rows = (struct wsh_device_range *)(void *)(ranges + 1);
+    unsigned at[2] = {0, 0};
+
+    for (;;) {
+        const void *base[2];
+        size_t len[2];
+        int number[2];
+        bool more[2], local;
+
+        for (int i = 0; i < 2; i++)
+            more[i] = wsh_ranges_at(from[i], at[i], &base[i], &len[i], &number[i]);
+        if (!more[0] && !more[1])
+            return;
+        local = !more[0] || (more[1] && (uintptr_t)base[1] < (uintptr_t)base[0]);
+        at[local]++;
+        if (!wsh_device_heap_holds(job, base[local]))
+            rows[ranges->n++] = row_of(view, base[local], len[local], number[local]);
     }
+}
+
+/* *off: the table, and its bytes. */
+static size_t fill_ranges(struct wsh_view *view, size_t *off)
+{
+    struct wsh_device_ranges *ranges;
+    size_t len;
+
+    if (RANGES_ROOM - view->next < RANGES_LEN((size_t)WSH_SEGS_LOCAL))
+        view->next = 0;
+    *off = view->buffers + view->next;
+    ranges = (struct wsh_device_ranges *)(void *)(view->image + *off);
+    ranges->n = 0;
+    fill_rows(view, ranges);
+    len = round_up(RANGES_LEN(ranges->n));
+    view->next += len;
+    *(uint64_t *)(void *)(view->image + view->ranges) = view->block + *off;
+    return len;
 }
 
 /* Numbers of the PEs of this host, as a run where they are one (view.h says where they shall not be). */
@@ -291,16 +339,18 @@ int wsh_view_refill(struct wsh_job *job)
     return rc;
 }
 
-/* Everything but the locks, which is device code's. */
+/* The table before its address. */
 void wsh_view_buffers(struct wsh_job *job)
 {
     struct wsh_view *view = job->device.view;
-    int status = 0;
+    size_t off, len = fill_ranges(view, &off);
+    int status;
 
-    fill_ranges(view);
     if (wsh_gpu_enter(&job->device.gpu))
         return;
-    status = wsh_view_upload(view, view->ranges, view->teams - view->ranges);
+    status = wsh_view_upload(view, off, len);
+    if (!status)
+        status = wsh_view_upload(view, view->ranges, view->teams - view->ranges);
     wsh_gpu_leave(&job->device.gpu);
     if (status)
         wsh_error("symmetric memory cannot be published to kernels: %s; an earlier kernel may have failed",

@@ -19,9 +19,11 @@ struct wsh_view {
     struct wsh_device device; /* what units get */
     const struct wsh_job *job;
     wsh_cu_stream stream;
-    wsh_cu_ptr block; /* device memory: locks, ranges, slots, a table for each segment, teams */
+    wsh_cu_ptr
+        block; /* device memory: locks, ranges, slots, a table for each segment, teams, tables of ranges */
     char *image;
-    size_t ranges, slots, tables, teams, size; /* offsets in it */
+    size_t ranges, slots, tables, teams, buffers, size; /* offsets in it */
+    size_t next;                                        /* table of ranges, from `buffers` on */
     int n_slots;
     struct wsh_view_pinned *pinned;
     bool hang_logged, error_logged; /* logged once, by whichever thread of the process sees it first */

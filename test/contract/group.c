@@ -106,6 +106,9 @@ int group_connect(struct group_pe *pe)
     }
     while (!rc && (rc = pe->ops->connect(pe->tp, &peers)) == -EAGAIN && group_spin(pe, start))
         rc = 0;
+    while (!rc && (rc = pe->ops->mem_connect(pe->tp, WSH_SEG_DEVICE, &peers)) == -EAGAIN &&
+           group_spin(pe, start))
+        rc = 0;
     if (!rc)
         rc = attach(pe);
     if (!rc)

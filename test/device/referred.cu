@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nonblocking puts and gets of kernels to another host, whose local end lies in the host heap or in the device heap, so
- * that they may go by reference: sources are overwritten right after the quiet, and what a get brings is read right
- * after it. Then what the proxy has counted: no payload went through host memory where the transports use the memory.
+ * Nonblocking puts and gets of kernels to another host, whose local end lies in the host heap, in the device heap, in a
+ * buffer that all PEs or this one alone has registered, or in memory that nobody has: sources are overwritten right
+ * after the quiet, and what a get brings is read right after it. Then what the proxy has counted: no payload went
+ * through host memory where the transports use the memory.
  * paths: gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
  * timeout: 300
  */
@@ -89,7 +90,7 @@ template <int S> static void run(struct place p, const char *kind, struct dev_re
 
     dev_case("%s: %s scope", kind, dev_scope_name[S]);
     for (size_t len : words)
-        for (int i = 0; i < mp_rounds(6, 100); i++) {
+        for (int i = 0; i < mp_rounds(3, 100); i++) {
             rounds++;
             send<S><<<1, dev_threads[S]>>>(p, len, rounds);
             receive<<<1, 256>>>(p, len, rounds, report);
@@ -124,22 +125,42 @@ static void copies_nothing(struct place p, const char *kind, bool refers)
     shmem_barrier_all();
 }
 
-static void run_all(int far, bool from_gpu, bool to_gpu, struct dev_report *report)
+/* Where the local ends lie. */
+enum local { HEAP, HOST, SYMMETRIC, LOCAL, PLAIN, LOCALS };
+
+static uint64_t *local_memory(enum local local)
 {
-    static const char *const kinds[2][2] = {{"host to host memory", "host to device memory"},
-                                            {"device to host memory", "device to device memory"}};
-    const char *kind = kinds[from_gpu][to_gpu];
+    void *memory = NULL;
+
+    if (local == HEAP)
+        return (uint64_t *)dev_alloc(WORDS_MAX * 8);
+    if (local == HOST)
+        return (uint64_t *)mp_alloc(WORDS_MAX * 8);
+    mp_check(!cudaMalloc(&memory, WORDS_MAX * 8), "cudaMalloc");
+    if (local == SYMMETRIC)
+        mp_check(shmemx_buffer_register_symmetric(memory, WORDS_MAX * 8, 0) == memory, "not registered");
+    if (local == LOCAL)
+        mp_check(!shmemx_buffer_register(memory, WORDS_MAX * 8), "not registered");
+    return (uint64_t *)memory;
+}
+
+static void run_all(int far, enum local local, bool to_gpu, struct dev_report *report)
+{
+    static const char *const names[LOCALS] = {"device heap", "host heap", "symmetric buffer", "local buffer",
+                                              "memory of cudaMalloc"};
+    char kind[80];
     struct place p;
 
+    snprintf(kind, sizeof kind, "%s to %s memory", names[local], to_gpu ? "device" : "host");
     rounds = 0;
-    p.source = (uint64_t *)(from_gpu ? dev_alloc(WORDS_MAX * 8) : mp_alloc(WORDS_MAX * 8));
-    p.target = (uint64_t *)(from_gpu ? dev_alloc(WORDS_MAX * 8) : mp_alloc(WORDS_MAX * 8));
+    p.source = local_memory(local);
+    p.target = local_memory(local);
     p.data = (uint64_t *)(to_gpu ? dev_alloc(WORDS_MAX * 8) : mp_alloc(WORDS_MAX * 8));
     p.signal = (uint64_t *)(to_gpu ? dev_alloc(8) : mp_alloc(8));
     p.far = far;
     mp_check(!shmem_ptr(p.data, far), "PE %d is not on another host", far);
     DEV_EACH_SCOPE(run<S>(p, kind, report));
-    copies_nothing(p, kind, !from_gpu || mp_path_is("gpuhmemefa"));
+    copies_nothing(p, kind, local == HOST || (local != PLAIN && mp_path_is("gpuhmemefa")));
 }
 
 int main(void)
@@ -150,7 +171,8 @@ int main(void)
     dev_begin();
     report = (struct dev_report *)dev_share(sizeof *report);
     far = (mp_me + mp_npes / 2) % mp_npes;
-    for (int pair = 3; pair >= 0; pair--) /* device memory first, which attaches the GPU */
-        run_all(far, pair / 2, pair % 2, report);
+    for (int local = HEAP; local < LOCALS; local++) /* that first, which attaches the GPU */
+        for (int to_gpu = 1; to_gpu >= 0; to_gpu--)
+            run_all(far, (enum local)local, to_gpu, report);
     return dev_end();
 }

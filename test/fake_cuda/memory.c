@@ -71,6 +71,21 @@ static void drop(struct range *gone)
     free(gone);
 }
 
+/* Across ranges that were mapped one behind the other, too. */
+static bool reaches(const struct range *range, size_t off, size_t len)
+{
+    while (len > range->len - off) {
+        const struct range *next = find(range->base + range->len, MAPPED);
+
+        if (!next || !next->allowed || next->made || next->alias != range->alias + range->len)
+            return false;
+        len -= range->len - off;
+        off = 0;
+        range = next;
+    }
+    return true;
+}
+
 char *fake_resolve(wsh_cu_ptr addr, size_t len)
 {
     const struct range *range = find(at(addr), MAPPED);
@@ -81,7 +96,7 @@ char *fake_resolve(wsh_cu_ptr addr, size_t len)
     if (!range)
         return find(at(addr), RESERVED) ? NULL : at(addr);
     off = (size_t)((char *)at(addr) - range->base);
-    return range->allowed && len <= range->len - off ? range->alias + off : NULL;
+    return range->allowed && reaches(range, off, len) ? range->alias + off : NULL;
 }
 
 static int create(size_t len, int *fd)
@@ -210,6 +225,16 @@ int cuMemImportFromShareableHandle(wsh_cu_mem *mem, void *handle, int type)
     FAKE_ENTER(true);
     *mem = (wsh_cu_mem)fd + 1;
     return type != WSH_CU_POSIX || fd < 0 ? FAKE_INVALID : 0;
+}
+
+int cuMemRetainAllocationHandle(wsh_cu_mem *mem, void *ptr)
+{
+    const struct range *range = find(ptr, MAPPED);
+    int fd = range && range->fd >= 0 && !range->made ? fcntl(range->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+    FAKE_ENTER(true);
+    *mem = (wsh_cu_mem)fd + 1;
+    return fd < 0 ? FAKE_INVALID : 0;
 }
 
 int cuMemAddressReserve(wsh_cu_ptr *ptr, size_t len, size_t align, wsh_cu_ptr hint, unsigned long long flags)

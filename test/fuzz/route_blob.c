@@ -37,7 +37,7 @@ static void job_make(void)
         memset(keys->address, 'a', keys->address_len = 10 + i);
         memset(keys->mem[WSH_SEG_HEAP].bytes, 'k', keys->mem[WSH_SEG_HEAP].len = 5 * i);
     }
-    FUZZ_CHECK(!wsh_peer_blob_pack(&job, &own, &own_len));
+    FUZZ_CHECK(!wsh_peer_blob_pack(&job, WSH_SEG_MORE + 1, &own, &own_len));
 }
 
 /* This PE's own, with some numbers changed, and cut. */

@@ -20,6 +20,8 @@ extern "C" {
 }
 #undef _Noreturn
 
+#include <stdlib.h>
+
 enum { BYTES = 400000, UNTOUCHED = 0x5a };
 
 static const unsigned lanes[] = {1, 5, 8}; /* by scope */
@@ -202,6 +204,34 @@ template <int S> static void scope()
     references<S>();
 }
 
+/* In a table as the host makes it: each byte of each buffer, what reaches beyond one, and what is not symmetric. */
+static void buffers_are_found()
+{
+    enum { ROWS = 5, GAP = 100, LEN = 40 };
+    static char *memory = (char *)malloc(ROWS * GAP);
+    static struct {
+        struct wsh_device_ranges head;
+        struct wsh_device_range row[ROWS];
+    } table;
+    static uint64_t current = (uint64_t)&table;
+
+    wsh_device_view.ranges = (uint64_t)&current;
+    for (unsigned n = 0; n <= ROWS; n++) {
+        table.head.n = n;
+        for (unsigned i = 0; i < n; i++)
+            table.row[i] = {{(uint64_t)memory + i * GAP, LEN, 0, 0}, i % 2, i == 2};
+        for (unsigned at = 0; at < ROWS * GAP; at++) {
+            const struct wsh_device_range *found = wsh_dev_buffer((uint64_t)memory + at, 8);
+            bool holds = at / GAP < n && at % GAP <= LEN - 8, on_gpu, symmetric = holds && at / GAP % 2;
+
+            mp_check(found == (holds ? &table.row[at / GAP] : nullptr), "byte %u of %u buffers", at, n);
+            mp_check(!wsh_dev_segment((uint64_t)memory + at, 8, &on_gpu) == !symmetric, "symmetric: %u of %u", at, n);
+            mp_check(wsh_dev_is_referable(memory + at, 8) == (holds && at / GAP == 2), "referable: %u of %u", at, n);
+        }
+    }
+    wsh_device_view.ranges = 0;
+}
+
 int main(void)
 {
     char local;
@@ -221,6 +251,7 @@ int main(void)
                  "lengths from which transfers go by reference: %u, gets %u, blocking %u", wsh_device_view.ref_from,
                  wsh_device_view.ref_get_from, wsh_device_view.ref_waits_from);
         mp_check(!wsh_dev_is_referable(&local, 1), "memory that is not symmetric is referable");
+        buffers_are_found();
         scope<WSH_THREAD>();
         scope<WSH_WARP>();
         scope<WSH_BLOCK>();

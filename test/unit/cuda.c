@@ -4,7 +4,7 @@
  * call that does not return is named.
  */
 #define _GNU_SOURCE
-#include "base/cuda_mem.h"
+#include "base/cuda_heap.h"
 
 #include "base/cuda_call.h"
 #include "test/common/fake_gpu.h"
@@ -66,6 +66,8 @@ static void takes_the_gpu_that_is_current(void)
     wsh_cuda()->ctx_set(gpu.ctx);
 }
 
+static const struct wsh_gpu_want two = {LEN, 0, 0, 2, true};
+
 static void maps_a_descriptor_into_its_slot(void)
 {
     struct wsh_gpu_mem mem;
@@ -75,13 +77,14 @@ static void maps_a_descriptor_into_its_slot(void)
     if (!begin())
         return;
     before = open_descriptors();
-    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, LEN, 2, 4, true, &status), 0);
-    CU_ASSERT(mem.len == 4 << 20 && mem.base == mem.range + 2 * mem.stride && mem.fd >= 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, &(struct wsh_gpu_want){LEN, 0, 2, 4, true}, &status),
+                          0);
+    CU_ASSERT(mem.len == 4 << 20 && mem.base == mem.range + 2 * mem.stride && mem.n == 1);
     CU_ASSERT((uintptr_t)mem.base % WSH_GPU_ALIGN == 0 && wsh_gpu_holds(mem.base));
-    CU_ASSERT_EQUAL_FATAL(wsh_gpu_map_fd(&map, &gpu, mem.fd, mem.len, mem.range, &status), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_map_fd(&map, &gpu, mem.piece[0].fd, mem.len, mem.range, &status), 0);
     CU_ASSERT(map.base == mem.range && wsh_gpu_holds(map.base + mem.len - 1));
     wsh_gpu_unmap(&map);
-    CU_ASSERT(!wsh_gpu_map_fd(&map, &gpu, mem.fd, mem.len, NULL, &status) && map.base == map.range);
+    CU_ASSERT(!wsh_gpu_map_fd(&map, &gpu, mem.piece[0].fd, mem.len, NULL, &status) && map.base == map.range);
     wsh_gpu_unmap(&map);
     wsh_gpu_mem_close(&mem);
     CU_ASSERT_EQUAL(open_descriptors(), before);
@@ -104,18 +107,48 @@ static void leaves_nothing_behind_where_a_step_fails(void)
     room = unused();
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
         setenv("FAKE_CUDA_FAIL", failures[i], 1);
-        CU_ASSERT_EQUAL(wsh_gpu_mem_open(&mem, &gpu, LEN, 0, 2, true, &status), i ? -EIO : -ENOMEM);
-        CU_ASSERT(status == (i ? 999 : 2) && !mem.base && mem.fd == -1);
+        CU_ASSERT_EQUAL(wsh_gpu_mem_open(&mem, &gpu, &two, &status), i ? -EIO : -ENOMEM);
+        CU_ASSERT(status == (i ? 999 : 2) && !mem.base && !mem.n);
         unsetenv("FAKE_CUDA_FAIL");
         CU_ASSERT(unused() == room && open_descriptors() == before);
     }
-    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, LEN, 0, 2, true, &status), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, &two, &status), 0);
     setenv("FAKE_CUDA_FAIL", "cuMemSetAccess=217", 1);
-    CU_ASSERT(wsh_gpu_map_fd(&map, &gpu, mem.fd, mem.len, mem.range + mem.stride, &status) == -EIO &&
+    CU_ASSERT(wsh_gpu_map_fd(&map, &gpu, mem.piece[0].fd, mem.len, mem.range + mem.stride, &status) == -EIO &&
               status == 217);
     unsetenv("FAKE_CUDA_FAIL");
-    CU_ASSERT(!wsh_gpu_map_fd(&map, &gpu, mem.fd, mem.len, mem.range + mem.stride, &status));
+    CU_ASSERT(!wsh_gpu_map_fd(&map, &gpu, mem.piece[0].fd, mem.len, mem.range + mem.stride, &status));
     wsh_gpu_unmap(&map);
+    wsh_gpu_mem_close(&mem);
+    CU_ASSERT(unused() == room && open_descriptors() == before);
+}
+
+static void grows_by_pieces(void)
+{
+    const struct wsh_gpu_want grows = {LEN, 16 << 20, 1, 2, true};
+    struct wsh_gpu_export export;
+    struct wsh_gpu_mem mem;
+    int status, before;
+    size_t room;
+
+    if (!begin())
+        return;
+    before = open_descriptors();
+    room = unused();
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, &grows, &status), 0);
+    CU_ASSERT(mem.stride == 16 << 20 && mem.base == mem.range + mem.stride);
+    CU_ASSERT(!wsh_gpu_mem_grow(&mem, &gpu, 1, &status) && mem.len == 6 << 20 && mem.n == 2);
+    CU_ASSERT(wsh_gpu_holds(mem.base + mem.len - 1) && !wsh_gpu_holds(mem.base + mem.len));
+    CU_ASSERT(wsh_gpu_mem_grow(&mem, &gpu, 11 << 20, &status) == -ENOSPC && !status);
+    setenv("FAKE_CUDA_FAIL", "cuMemCreate=2", 1);
+    CU_ASSERT(wsh_gpu_mem_grow(&mem, &gpu, 2 << 20, &status) == -ENOMEM && status == 2 && mem.n == 2);
+    unsetenv("FAKE_CUDA_FAIL");
+    CU_ASSERT(!wsh_gpu_export(&export, mem.base + 64, mem.len - 64, &status) && export.n == 2);
+    CU_ASSERT(export.off == 64 && export.len[0] == 4 << 20 && export.len[1] == 2 << 20);
+    wsh_gpu_export_close(&export);
+    wsh_gpu_mem_shrink(&mem);
+    CU_ASSERT(mem.len == 4 << 20 && !wsh_gpu_holds(mem.base + mem.len));
+    CU_ASSERT(!wsh_gpu_mem_grow(&mem, &gpu, 12 << 20, &status) && mem.len == mem.stride);
     wsh_gpu_mem_close(&mem);
     CU_ASSERT(unused() == room && open_descriptors() == before);
 }
@@ -129,8 +162,9 @@ static void gives_keys_of_what_can_be_given(void)
 
     if (!begin())
         return;
-    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, LEN, 0, 2, false, &status), 0);
-    CU_ASSERT(!mem.range && mem.fd == -1 && (uintptr_t)mem.base % WSH_GPU_ALIGN == 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_mem_open(&mem, &gpu, &(struct wsh_gpu_want){LEN, 0, 0, 2, false}, &status),
+                          0);
+    CU_ASSERT(!mem.range && !mem.n && (uintptr_t)mem.base % WSH_GPU_ALIGN == 0);
     CU_ASSERT(!wsh_gpu_key_make(&key, mem.base + 512, 1000, &status) && key.off == 512);
     CU_ASSERT(wsh_gpu_key_make(&key, mem.base + 512, mem.len, &status) == -ENOTSUP);
     CU_ASSERT(wsh_gpu_key_make(&key, automatic, 8, &status) == -ENOTSUP);
@@ -186,6 +220,7 @@ const struct unit_test unit_tests[] = {
     {"takes the GPU that is current", takes_the_gpu_that_is_current},
     {"maps a descriptor into its slot", maps_a_descriptor_into_its_slot},
     {"leaves nothing behind where a step fails", leaves_nothing_behind_where_a_step_fails},
+    {"grows by pieces", grows_by_pieces},
     {"gives keys of what can be given", gives_keys_of_what_can_be_given},
     {"pins host memory once", pins_host_memory_once},
     {"names a call that does not return", names_a_call_that_does_not_return},

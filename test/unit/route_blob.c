@@ -37,7 +37,7 @@ static void reads_back_what_was_written(void)
     size_t len;
 
     make_job();
-    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, &bytes, &len), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, 0, &bytes, &len), 0);
     CU_ASSERT_EQUAL(wsh_peer_blob_open(&blob, &job, 1, bytes, len), 0);
     part = wsh_peer_blob_address(&blob, "local", &len);
     CU_ASSERT(part && len == 6 && !memcmp(part, "socket", 6));
@@ -67,7 +67,7 @@ static void says_which_processors_it_may_use(void)
     CPU_SET(last, &one);
     make_job();
     sched_setaffinity(0, sizeof one, &one);
-    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, &bytes, &len), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, 0, &bytes, &len), 0);
     sched_setaffinity(0, sizeof all, &all);
     CU_ASSERT_EQUAL(wsh_peer_blob_open(&blob, &job, 1, bytes, len), 0);
     CU_ASSERT(wsh_peer_blob_cpus(&blob, &first_cpu) == 1 && first_cpu == last);
@@ -106,7 +106,7 @@ static void refuses_cut_blobs(void)
     size_t len;
 
     make_job();
-    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, &bytes, &len), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, 0, &bytes, &len), 0);
     for (size_t cut = 0; cut < len; cut++) {
         CU_ASSERT(open_copy(bytes, cut, text, sizeof text) < 0);
         CU_ASSERT(unit_lines(text) == 1 && strstr(text, "PE 1"));
@@ -123,7 +123,7 @@ static void survives_changed_bytes(void)
     size_t len;
 
     make_job();
-    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, &bytes, &len), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, 0, &bytes, &len), 0);
     for (size_t at = 0; at + 4 <= len; at += 4) {
         for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
             char *copy = malloc(len);
@@ -145,7 +145,7 @@ static void refuses_another_heap_size(void)
     size_t len;
 
     make_job();
-    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, &bytes, &len), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, 0, &bytes, &len), 0);
     job.heap.seg[WSH_SEG_HEAP].len = 8192;
     CU_ASSERT(open_copy(bytes, len, text, sizeof text) < 0);
     CU_ASSERT(unit_lines(text) == 1 && strstr(text, "SHMEM_SYMMETRIC_SIZE"));

@@ -64,17 +64,17 @@ static void segment_add(int seg, char *base)
     job.heap.seg[seg] = (struct wsh_segment){base, sizeof heap_bytes, -1};
     for (unsigned tp = 0; tp < N_TPS; tp++)
         if ((seg < WSH_SEG_DEVICE) ? tp != NVLINK : tp != LOCAL)
-            job.keys[tp].mem[seg].len = 1;
+            wsh_route_key_of(&job.keys[tp], seg)->len = 1;
 }
 
-static void peers_publish(void)
+static void peers_publish(int added)
 {
     void *bytes;
     size_t len;
 
     for (int pe = 0; pe < N_PES; pe++) {
         wsh_peer_blob_close(&peers[pe]);
-        CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, &bytes, &len), 0);
+        CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, added, &bytes, &len), 0);
         CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_open(&peers[pe], &job, pe, bytes, len), 0);
     }
 }
@@ -104,7 +104,7 @@ static void job_start(bool nics, const char *transports_static)
     job.n_tps = NVLINK;
     segment_add(WSH_SEG_STATIC, data_bytes);
     segment_add(WSH_SEG_HEAP, heap_bytes);
-    peers_publish();
+    peers_publish(0);
     CU_ASSERT_EQUAL_FATAL(wsh_route_connect(&job, peers), 0);
 }
 
@@ -117,8 +117,7 @@ static void gpu_attach(unsigned n)
     wsh_route_choose_nics(&job);
     segment_add(WSH_SEG_DEVICE, device_bytes);
     job.routes.local[WSH_SEG_DEVICE] = job.limits[EFA].hmem ? WSH_LOCAL_REGISTERED : WSH_LOCAL_DEVICE;
-    job.heap.n_device = 1;
-    peers_publish();
+    peers_publish(0);
     CU_ASSERT_EQUAL_FATAL(wsh_route_connect_device(&job, peers), 0);
 }
 
@@ -234,20 +233,21 @@ static void static_data_apart(void)
 
 static void buffers_come_and_go(void)
 {
-    static const struct row far[] = {{WSH_SEG_BUFFER, WSH_LOCAL_HOST, EFA, STAGE}};
-    static const struct row near[] = {{WSH_SEG_BUFFER, WSH_LOCAL_REGISTERED, NVLINK, NVLINK}};
-    static const struct row gone[] = {{WSH_SEG_BUFFER, WSH_LOCAL_HOST, -1, -1},
-                                      {WSH_SEG_BUFFER, WSH_LOCAL_DEVICE, -1, -1}};
+    enum { SEG = WSH_SEGS - 1 };
+    static const struct row far[] = {{SEG, WSH_LOCAL_HOST, EFA, STAGE}};
+    static const struct row near[] = {{SEG, WSH_LOCAL_REGISTERED, NVLINK, NVLINK}};
+    static const struct row gone[] = {{SEG, WSH_LOCAL_HOST, -1, -1}, {SEG, WSH_LOCAL_DEVICE, -1, -1}};
 
     job_start(true, NULL);
     gpu_attach(N_TPS);
     EXPECT(FAR, gone);
-    segment_add(WSH_SEG_BUFFER, buffer_bytes);
-    peers_publish();
-    CU_ASSERT_EQUAL(wsh_route_connect_segment(&job, WSH_SEG_BUFFER, peers), 0);
+    segment_add(SEG, buffer_bytes);
+    peers_publish(SEG);
+    CU_ASSERT(wsh_peer_blob_has(&peers[FAR], SEG) && !wsh_peer_blob_has(&peers[FAR], SEG - 1));
+    CU_ASSERT_EQUAL(wsh_route_connect_segment(&job, SEG, peers), 0);
     EXPECT(FAR, far);
     EXPECT(NEAR, near);
-    wsh_route_withdraw(&job, WSH_SEG_BUFFER);
+    wsh_route_withdraw(&job, SEG);
     EXPECT(FAR, gone);
     EXPECT(NEAR, gone);
     job_end();
@@ -268,13 +268,18 @@ static void kinds_of_memory(void)
 {
     job_start(true, NULL);
     gpu_attach(N_TPS);
-    job.device.local[0].base = named_bytes;
-    job.device.local[job.device.n_local++].len = sizeof named_bytes;
+    job.heap.device = wsh_ranges_open(1);
+    job.device.local = wsh_ranges_open(1);
+    CU_ASSERT(!wsh_ranges_add(job.heap.device, device_bytes, sizeof device_bytes, WSH_SEG_DEVICE));
+    CU_ASSERT(!wsh_ranges_add(job.device.local, named_bytes, sizeof named_bytes, WSH_SEGS));
+    job.routes.local[WSH_SEGS] = WSH_LOCAL_DEVICE;
     CU_ASSERT_EQUAL(wsh_route_local(&job, NULL, FAR, WSH_SEG_DEVICE), WSH_LOCAL_HOST);
     CU_ASSERT_EQUAL(wsh_route_local(&job, heap_bytes + 8, FAR, WSH_SEG_DEVICE), WSH_LOCAL_HOST);
     CU_ASSERT_EQUAL(wsh_route_local(&job, device_bytes + 8, FAR, WSH_SEG_HEAP), WSH_LOCAL_REGISTERED);
     CU_ASSERT_EQUAL(wsh_route_local(&job, named_bytes + 8, FAR, WSH_SEG_HEAP), WSH_LOCAL_DEVICE);
     CU_ASSERT_EQUAL(wsh_route_local(&job, &job, FAR, WSH_SEG_HEAP), WSH_LOCAL_HOST);
+    wsh_ranges_close(job.heap.device);
+    wsh_ranges_close(job.device.local);
     job_end();
 }
 

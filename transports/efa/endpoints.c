@@ -8,6 +8,7 @@
 #include "transports/efa/fetch.h"
 #include "transports/efa/handlers.h"
 #include "transports/efa/mem.h"
+#include "transports/efa/mr.h"
 #include "transports/efa/msg.h"
 #include "transports/efa/nics.h"
 #include "transports/efa/op.h"
@@ -168,8 +169,9 @@ static void free_parts(struct wsh_efa_eps *eps)
     free(eps->op_slab);
     free(eps->fetch);
     for (int pe = 0; eps->peers && pe < eps->n_pes; pe++)
-        free(eps->peers[pe].path);
+        wsh_efa_peer_fini(eps, &eps->peers[pe]);
     free(eps->peers);
+    wsh_ranges_close(eps->device);
     pthread_mutex_destroy(&eps->lock);
     free(eps);
 }
@@ -211,7 +213,7 @@ void wsh_efa_eps_close(struct wsh_efa_eps *eps)
     for (uint32_t i = 0; i < eps->n_rails; i++)
         wsh_efa_rail_stop(&eps->rail[i]);
     for (size_t i = 0; i < sizeof eps->slab_mr / sizeof eps->slab_mr[0]; i++)
-        wsh_efa_mem_close(eps, &eps->slab_mr[i]);
+        wsh_efa_mr_close(eps, &eps->slab_mr[i]);
     if (eps->n_rails > 1 && eps->wait_fd >= 0)
         close(eps->wait_fd);
     for (uint32_t i = 0; i < eps->n_rails; i++)
@@ -255,7 +257,8 @@ static struct wsh_efa_eps *eps_new(struct wsh_efa *efa, uint32_t number, const s
     eps->again_end = &eps->again;
     eps->wait_fd = -1;
     eps->peers = calloc((size_t)eps->n_pes, sizeof *eps->peers);
-    if (!eps->peers || wsh_efa_ctx_open(eps, &eps->own)) {
+    eps->device = wsh_ranges_open(WSH_SEGS_LOCAL);
+    if (!eps->peers || !eps->device || wsh_efa_ctx_open(eps, &eps->own)) {
         free_parts(eps);
         return NULL;
     }

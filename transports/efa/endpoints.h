@@ -3,6 +3,7 @@
 #ifndef WSH_EFA_ENDPOINTS_H
 #define WSH_EFA_ENDPOINTS_H
 
+#include "base/ranges.h"
 #include "transports/efa/choice.h"
 #include "transports/efa/efa.h"
 #include "transports/efa/flow.h"
@@ -96,10 +97,11 @@ struct wsh_efa_eps {
     bool any_lost, any_notice;                   /* some path was; a notice to some peer is to be sent */
     char rail_text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why */
 
-    char *seg_base[WSH_SEGS]; /* registered segments of this PE's host memory: what messages are about */
-    size_t seg_len[WSH_SEGS];
-    struct wsh_efa_lmem *lmem[WSH_SEGS]; /* all that are registered … */
-    uint32_t n_device;                   /* … and how many of them are device memory */
+    char *seg_base[WSH_SEGS_HOST]; /* registered segments of this PE's host memory: what messages are about */
+    size_t seg_len[WSH_SEGS_HOST];
+    struct wsh_efa_lmem *lmem[WSH_SEGS_LOCAL]; /* all memory that is registered … */
+    struct wsh_ranges *device;                 /* … device memory by address, with its segment … */
+    uint32_t n_device;                         /* … and how many pieces of it there are */
 
     struct wsh_efa_ctx **ctxs; /* [n_ctxs] by number, also closed ones */
     uint32_t n_ctxs;

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "topo/topo.h"
+#include "transports/efa/mr.h"
 #include "transports/efa/peers.h"
 #include "transports/efa/provider.h"
 
@@ -19,7 +20,6 @@
 #include <unistd.h>
 
 #define EFA_MEM_VERSION 2
-#define EFA_KEY_TRIES 16
 #define EFA_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define EFA_ACCESS_LOCAL (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
 
@@ -75,137 +75,6 @@ static int check_cgroup(const struct wsh_efa_eps *eps, size_t len)
     return -ENOMEM;
 }
 
-/* What is registered: host memory, or that of GPU `gpu`. */
-struct piece {
-    void *base;
-    size_t len;
-    enum fi_hmem_iface iface;
-    int gpu;
-    int fd;       /* of device memory, or -1 … */
-    uint64_t off; /* … where base is at this offset */
-};
-
-/* As <rdma/fi_domain.h> of libfabric 1.20 has them, which older headers lack; zeros for what newer ones append. */
-#define EFA_MR_DMABUF (1ULL << 40)
-struct efa_dmabuf {
-    int fd;
-    uint64_t offset;
-    size_t len;
-    void *base;
-};
-struct efa_mr_attr {
-    struct fi_mr_attr known;
-    uint64_t later[8];
-};
-
-/*
- * By a descriptor where there is one and the library takes it; else the provider finds by itself how a NIC gets at a
- * GPU's memory.
- */
-static int mr_reg_device(const struct wsh_efa_rail *rail, const struct piece *piece, uint64_t access,
-                         uint64_t key, struct fid_mr **mr)
-{
-    const struct iovec iov = {piece->base, piece->len};
-    const struct efa_dmabuf dmabuf = {piece->fd, piece->off, piece->len, (char *)piece->base - piece->off};
-    struct efa_mr_attr attr = {.known = {.mr_iov = (const void *)&dmabuf,
-                                         .iov_count = 1,
-                                         .access = access,
-                                         .requested_key = key,
-                                         .iface = FI_HMEM_CUDA,
-                                         .device.cuda = piece->gpu}};
-
-    if (piece->fd >= 0 && !fi_mr_regattr(rail->domain, &attr.known, EFA_MR_DMABUF, mr))
-        return 0;
-    attr.known.mr_iov = &iov;
-    return fi_mr_regattr(rail->domain, &attr.known, 0, mr);
-}
-
-static int mr_reg(const struct wsh_efa_rail *rail, const struct piece *piece, uint64_t access, uint64_t key,
-                  struct fid_mr **mr)
-{
-    if (piece->iface != FI_HMEM_SYSTEM)
-        return mr_reg_device(rail, piece, access, key, mr);
-    return fi_mr_reg(rail->domain, piece->base, piece->len, access, 0, key, 0, mr, NULL);
-}
-
-static int mr_open_on(const struct wsh_efa_rail *rail, const struct piece *piece, uint64_t access,
-                      uint64_t key, struct fid_mr **mr)
-{
-    int rc = mr_reg(rail, piece, access, key, mr);
-
-    if (rc)
-        *mr = NULL;
-    if (rc || !(rail->info->domain_attr->mr_mode & FI_MR_ENDPOINT))
-        return rc;
-    rc = fi_mr_bind(*mr, &rail->ep->fid, 0);
-    if (!rc)
-        rc = fi_mr_enable(*mr);
-    if (rc) {
-        wsh_efa_fid_close(&(*mr)->fid, "memory region", rail);
-        *mr = NULL;
-    }
-    return rc;
-}
-
-/*
- * Who knows the key of memory may read and write it. A provider that takes the keys it is asked for checks nothing
- * else, so the key must be one that nobody guesses. Others have keys of their own, and ignore this one.
- */
-static int draw_key(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, uint64_t *key)
-{
-    size_t size = rail->info->domain_attr->mr_key_size;
-    int rc;
-
-    *key = 0;
-    if (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY)
-        return 0;
-    rc = wsh_random_fill(key, size && size < sizeof *key ? size : sizeof *key);
-    if (!rc && size && size < sizeof *key && !eps->my_pe && /* PE 0 for all: they have the same provider */
-        !__atomic_exchange_n(&eps->efa->weak_keys, true, __ATOMIC_RELAXED))
-        wsh_warn("memory keys of %s have only %zu bytes, which others on this network may guess; use another "
-                 "provider (SHMEM_LIBFABRIC_PROVIDER) where that matters",
-                 rail->name, size);
-    return rc;
-}
-
-/* A key that is in use already is drawn again. */
-static int mr_open_drawn(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, const struct piece *piece,
-                         uint64_t access, struct fid_mr **mr)
-{
-    int rc = -FI_ENOKEY;
-
-    for (int tries = 0; tries < EFA_KEY_TRIES && rc == -FI_ENOKEY; tries++) {
-        uint64_t key;
-
-        rc = draw_key(eps, rail, &key);
-        if (!rc)
-            rc = mr_open_on(rail, piece, access, key, mr);
-    }
-    return rc;
-}
-
-/* With every rail, or with none. */
-static int mr_open(struct wsh_efa_eps *eps, const struct piece *piece, uint64_t access, struct wsh_efa_mr *mr)
-{
-    int rc = 0;
-
-    for (uint32_t i = 0; i < eps->n_rails && !rc; i++) {
-        rc = mr_open_drawn(eps, &eps->rail[i], piece, access, &mr->mr[i]);
-        mr->desc[i] = rc ? NULL : fi_mr_desc(mr->mr[i]);
-    }
-    if (rc)
-        wsh_efa_mem_close(eps, mr);
-    return rc;
-}
-
-void wsh_efa_mem_close(struct wsh_efa_eps *eps, struct wsh_efa_mr *mr)
-{
-    for (size_t i = 0; i < WSH_EFA_RAILS; i++)
-        if (mr->mr[i])
-            wsh_efa_fid_close(&mr->mr[i]->fid, "memory region", &eps->rail[i]);
-    *mr = (struct wsh_efa_mr){0};
-}
-
 /* What spans and requests call descriptor. */
 static void *desc_of(const struct wsh_efa_eps *eps, struct wsh_efa_mr *mr)
 {
@@ -246,9 +115,9 @@ static int report_refusal(const struct wsh_efa_eps *eps, const struct wsh_mem *m
     return rc;
 }
 
-static struct piece piece_open(const struct wsh_efa_eps *eps, const struct wsh_mem *mem)
+static struct wsh_efa_piece piece_open(const struct wsh_efa_eps *eps, const struct wsh_mem *mem)
 {
-    struct piece piece = {mem->base, mem->len, FI_HMEM_SYSTEM, 0, -1, 0};
+    struct wsh_efa_piece piece = {mem->base, mem->len, FI_HMEM_SYSTEM, 0, -1, 0};
 
     if (mem->kind != WSH_MEM_DEVICE)
         return piece;
@@ -260,7 +129,7 @@ static struct piece piece_open(const struct wsh_efa_eps *eps, const struct wsh_m
 }
 
 /* The provider has what it needs. */
-static void piece_close(const struct piece *piece)
+static void piece_close(const struct wsh_efa_piece *piece)
 {
     if (piece->fd >= 0)
         close(piece->fd);
@@ -270,9 +139,10 @@ static void piece_close(const struct piece *piece)
 static void note_segment(struct wsh_efa_eps *eps, const struct wsh_mem *mem, struct wsh_efa_lmem *lmem)
 {
     eps->lmem[mem->seg] = lmem;
-    eps->n_device += mem->kind == WSH_MEM_DEVICE;
-    if (mem->kind == WSH_MEM_DEVICE)
+    if (mem->kind == WSH_MEM_DEVICE) {
+        eps->n_device += !wsh_ranges_add(eps->device, mem->base, mem->len, mem->seg);
         return;
+    }
     eps->seg_base[mem->seg] = mem->base;
     eps->seg_len[mem->seg] = mem->len;
 }
@@ -281,7 +151,7 @@ int wsh_efa_mem_register(struct wsh_efa_eps *eps, const struct wsh_mem *mem, str
                          void *blob, size_t *blob_len)
 {
     struct wsh_efa_lmem *new;
-    struct piece piece;
+    struct wsh_efa_piece piece;
     int rc;
 
     if (*blob_len < EFA_MEM_LEN(eps->n_rails))
@@ -295,7 +165,7 @@ int wsh_efa_mem_register(struct wsh_efa_eps *eps, const struct wsh_mem *mem, str
     *new = (struct wsh_efa_lmem){.base = {.seg = mem->seg, .base = mem->base, .len = mem->len}};
     piece = piece_open(eps, mem);
     wsh_efa_lock(eps);
-    rc = mr_open(eps, &piece, EFA_ACCESS, &new->mr);
+    rc = wsh_efa_mr_open(eps, &piece, EFA_ACCESS, &new->mr);
     if (!rc)
         note_segment(eps, mem, new);
     wsh_efa_unlock(eps);
@@ -312,11 +182,14 @@ int wsh_efa_mem_register(struct wsh_efa_eps *eps, const struct wsh_mem *mem, str
 void wsh_efa_mem_release(struct wsh_efa_eps *eps, struct wsh_lmem *lmem)
 {
     wsh_efa_lock(eps);
-    eps->seg_base[lmem->seg] = NULL;
-    eps->seg_len[lmem->seg] = 0;
     eps->lmem[lmem->seg] = NULL;
-    eps->n_device -= lmem->seg >= WSH_SEG_DEVICE;
-    wsh_efa_mem_close(eps, &((struct wsh_efa_lmem *)lmem)->mr);
+    if (lmem->seg >= WSH_SEG_DEVICE) {
+        eps->n_device -= wsh_ranges_remove(eps->device, lmem->base) >= 0;
+    } else {
+        eps->seg_base[lmem->seg] = NULL;
+        eps->seg_len[lmem->seg] = 0;
+    }
+    wsh_efa_mr_close(eps, &((struct wsh_efa_lmem *)lmem)->mr);
     wsh_efa_unlock(eps);
     free(lmem);
 }
@@ -325,6 +198,34 @@ static bool is_blob(const struct efa_mem_blob *mem, size_t len, unsigned n_rails
 {
     return len >= EFA_MEM_LEN(1) && mem->version == EFA_MEM_VERSION && mem->n_rails == n_rails &&
            len == EFA_MEM_LEN(n_rails);
+}
+
+static int path_learn(struct wsh_efa_path *path, enum wsh_seg seg, uint64_t key)
+{
+    if ((uint32_t)seg >= path->n_keys) {
+        uint32_t n = (uint32_t)seg < 2 * path->n_keys ? 2 * path->n_keys : (uint32_t)seg + WSH_SEG_MORE;
+        uint64_t *keys = realloc(path->key, n * sizeof *keys);
+
+        if (!keys)
+            return -ENOMEM;
+        path->key = keys;
+        path->n_keys = n;
+    }
+    path->key[seg] = key;
+    return 0;
+}
+
+/* Under the lock: others post requests by other keys. */
+static int peer_learn(struct wsh_efa_eps *eps, struct wsh_efa_peer *peer, enum wsh_seg seg,
+                      const uint64_t *keys)
+{
+    int rc = 0;
+
+    wsh_efa_lock(eps);
+    for (uint32_t i = 0; i < eps->n_rails && peer->path && !rc; i++)
+        rc = path_learn(&peer->path[i], seg, keys[wsh_topo_pair((int)i, peer->n_rails)]);
+    wsh_efa_unlock(eps);
+    return rc;
 }
 
 int wsh_efa_mem_attach(struct wsh_efa_eps *eps, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
@@ -340,12 +241,12 @@ int wsh_efa_mem_attach(struct wsh_efa_eps *eps, int pe, enum wsh_seg seg, const 
                   pe, eps->rail[0].name, blob_len);
         return -EPROTO;
     }
-    for (uint32_t i = 0; i < eps->n_rails && peer->path; i++)
-        peer->path[i].key[seg] = mem.key[wsh_topo_pair((int)i, peer->n_rails)];
+    if (peer_learn(eps, peer, seg, mem.key))
+        return -ENOMEM;
     *rmem = (struct wsh_rmem){.pe = pe,
                               .seg = seg,
                               .len = mem.len,
-                              .map = pe == eps->my_pe ? eps->seg_base[seg] : NULL,
+                              .map = pe == eps->my_pe && seg < WSH_SEG_DEVICE ? eps->seg_base[seg] : NULL,
                               .base = mem.addr,
                               .key = peer->path ? (uint64_t)seg : mem.key[0]};
     return 0;
@@ -358,8 +259,8 @@ int wsh_efa_mem_pools(struct wsh_efa_eps *eps)
     if (!eps->mr_local)
         return 0;
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
-        const struct piece piece = {pools[i]->slab, pools[i]->slab_len, FI_HMEM_SYSTEM, 0, -1, 0};
-        int rc = mr_open(eps, &piece, EFA_ACCESS_LOCAL, &eps->slab_mr[i]);
+        const struct wsh_efa_piece piece = {pools[i]->slab, pools[i]->slab_len, FI_HMEM_SYSTEM, 0, -1, 0};
+        int rc = wsh_efa_mr_open(eps, &piece, EFA_ACCESS_LOCAL, &eps->slab_mr[i]);
 
         if (rc) {
             wsh_error("cannot register %zu bytes of message buffers with %s: %s; check ulimit -l",
@@ -374,14 +275,14 @@ int wsh_efa_mem_pools(struct wsh_efa_eps *eps)
 /* The segment that holds the bytes, or -1. */
 static int find_segment(const struct wsh_efa_eps *eps, const void *addr, size_t len)
 {
-    for (int seg = 0; seg < WSH_SEGS; seg++) {
+    for (int seg = 0; seg < WSH_SEGS_HOST; seg++) {
         const struct wsh_lmem *lmem = eps->lmem[seg] ? &eps->lmem[seg]->base : NULL;
         size_t off = lmem ? (size_t)((const char *)addr - (const char *)lmem->base) : 0;
 
         if (lmem && off < lmem->len && len <= lmem->len - off)
             return seg;
     }
-    return -1;
+    return eps->n_device ? wsh_ranges_find(eps->device, addr, len) : -1;
 }
 
 bool wsh_efa_mem_find(const struct wsh_efa_eps *eps, const void *addr, size_t len, void **desc)

@@ -17,7 +17,6 @@ int wsh_efa_mem_attach(struct wsh_efa_eps *eps, int pe, enum wsh_seg seg, const 
                        struct wsh_rmem *rmem);
 /* Registers the pools where the provider wants local memory registered. */
 int wsh_efa_mem_pools(struct wsh_efa_eps *eps);
-void wsh_efa_mem_close(struct wsh_efa_eps *eps, struct wsh_efa_mr *mr);
 bool wsh_efa_mem_find(const struct wsh_efa_eps *eps, const void *addr, size_t len, void **desc);
 /* `addr` is in registered device memory, which no CPU touches. */
 bool wsh_efa_mem_is_device(const struct wsh_efa_eps *eps, const void *addr);

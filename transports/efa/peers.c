@@ -159,6 +159,13 @@ static int open_paths(struct wsh_efa_eps *eps, struct wsh_efa_peer *peer, uint32
     return peer->path ? 0 : -ENOMEM;
 }
 
+void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer)
+{
+    for (uint32_t i = 0; i < eps->n_rails && peer->path; i++)
+        free(peer->path[i].key);
+    free(peer->path);
+}
+
 static int add_peer(struct wsh_efa_eps *eps, int pe, const void *blob)
 {
     struct wsh_efa_peer *peer = &eps->peers[pe];

@@ -15,9 +15,10 @@ struct wsh_efa_eps;
 /* From a rail of this PE to the one of a peer that works with it. */
 struct wsh_efa_path {
     fi_addr_t addr;
-    uint64_t key[WSH_SEGS]; /* of the peer's memory, there */
-    uint32_t posted;        /* requests posted on this path that have not completed */
-    double lost_since;      /* or 0 */
+    uint64_t *key; /* [n_keys], by segment: of the peer's memory, there; under the set's lock */
+    uint32_t n_keys;
+    uint32_t posted;   /* requests posted on this path that have not completed */
+    double lost_since; /* or 0 */
 };
 
 struct wsh_efa_peer {
@@ -42,6 +43,9 @@ struct wsh_efa_peer {
     bool connected;
     uint16_t msg_max; /* bytes of the largest message it takes */
 };
+
+/* Frees what the peer's record holds. */
+void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer);
 
 int wsh_efa_address(struct wsh_efa_eps *eps, void *blob, size_t *len);
 int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers);

@@ -73,7 +73,7 @@ const char *wsh_efa_wire_check(const union wsh_efa_msg *msg, size_t len)
 void *wsh_efa_wire_resolve(const struct wsh_efa_place *place, size_t len, char *const *base,
                            const size_t *size)
 {
-    if (place->seg >= WSH_SEGS || !base[place->seg])
+    if (place->seg >= WSH_SEGS_HOST || !base[place->seg])
         return NULL;
     if (place->off > size[place->seg] || len > size[place->seg] - place->off)
         return NULL;

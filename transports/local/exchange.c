@@ -13,7 +13,7 @@ static int map_seg(struct local_peer *peer, uint32_t seg, uint64_t len, int fd)
     struct stat st;
     char *map;
 
-    if (seg >= WSH_SEGS || peer->seg[seg].map || fstat(fd, &st) || (uint64_t)st.st_size < len)
+    if (seg >= (uint32_t)WSH_SEGS_HOST || peer->seg[seg].map || fstat(fd, &st) || (uint64_t)st.st_size < len)
         return -EPROTO;
     map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
@@ -43,13 +43,17 @@ int local_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers)
 {
     struct local *local = (struct local *)tp;
     struct wsh_fds_gift mine = {0};
+    int rc;
 
-    for (uint32_t seg = 0; seg < WSH_SEGS; seg++) {
+    for (int seg = 0; seg < WSH_SEGS_HOST; seg++) {
         if (local->mine[seg].fd < 0)
             continue;
-        mine.seg[mine.n] = seg;
+        mine.seg[mine.n] = (uint32_t)seg;
         mine.len[mine.n] = local->mine[seg].len;
         mine.fd[mine.n++] = local->mine[seg].fd;
     }
-    return wsh_fds_exchange(&local->fds, peers, &mine, gift_take, local);
+    rc = wsh_fds_exchange(&local->fds, peers, &mine, gift_take, local);
+    if (!rc)
+        wsh_fds_end(&local->fds);
+    return rc;
 }

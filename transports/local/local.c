@@ -16,7 +16,7 @@ static void local_close(struct wsh_tp *tp)
     struct local *local = (struct local *)tp;
 
     for (int pe = 0; local->peers && pe < local->n_pes; pe++)
-        for (int seg = 0; seg < WSH_SEGS; seg++)
+        for (int seg = 0; seg < WSH_SEGS_HOST; seg++)
             if (local->peers[pe].seg[seg].map)
                 munmap(local->peers[pe].seg[seg].map, local->peers[pe].seg[seg].len);
     wsh_fds_close(&local->fds);
@@ -33,7 +33,7 @@ static int local_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
         return -ENOMEM;
     local->my_pe = params->my_pe;
     local->n_pes = params->n_pes;
-    for (int seg = 0; seg < WSH_SEGS; seg++)
+    for (int seg = 0; seg < WSH_SEGS_HOST; seg++)
         local->mine[seg].fd = -1;
     local->peers = calloc((size_t)local->n_pes, sizeof *local->peers);
     rc = wsh_fds_open(&local->fds, "local", local->my_pe, local->n_pes);

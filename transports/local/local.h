@@ -14,14 +14,14 @@ struct local_seg {
 
 struct local_peer {
     bool received; /* it has given its memory */
-    struct local_seg seg[WSH_SEGS];
+    struct local_seg seg[WSH_SEGS_HOST];
 };
 
 struct local {
     struct wsh_tp tp;
     int my_pe, n_pes;
     struct wsh_fds fds;
-    struct local_seg mine[WSH_SEGS];
+    struct local_seg mine[WSH_SEGS_HOST];
     struct local_peer *peers; /* [n_pes] */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exports this PE's device memory to the PEs of this host, and maps theirs for this PE's GPU. */
+/* This PE's device memory as the PEs of this host know it, and theirs as this PE's GPU reaches it. */
 #include "transports/nvlink/nvlink.h"
 
 #include "base/err.h"
@@ -7,28 +7,19 @@
 
 #include <stdlib.h>
 
-#define MEM_VERSION 1
+#define MEM_VERSION 2
 
-enum mem_export { MEM_DESCRIPTOR = 1, MEM_KEY };
+enum mem_export { MEM_DESCRIPTORS = 1, MEM_KEY };
 
 /* What a PE says of one segment. */
 struct mem_blob {
     uint32_t version;
     uint32_t export;
     uint64_t len;
-    struct wsh_gpu_key key; /* MEM_KEY only */
+    struct wsh_gpu_key key; /* its `off` also where there are descriptors */
 };
 
-static int map_fail(const struct nvlink *nv, int pe, int status)
-{
-    wsh_error(
-        "GPU %d (%s) cannot map the device memory of PE %d: %s; both GPUs need peer access (nvidia-smi topo "
-        "-p2p r), PEs in containers a common IPC name space; or try SHMEM_DISABLE_CUDA_VMM=1",
-        nv->gpu->ordinal, nv->gpu->name, pe, wsh_cuda_strerror(status));
-    return -EIO;
-}
-
-/* 0 or a logged error. */
+/* 0; -ENOTSUP: CUDA IPC shares no such memory; or a logged error. */
 static int key_make(const struct nvlink *nv, const struct wsh_mem *mem, struct wsh_gpu_key *key)
 {
     int status = 0, rc = wsh_gpu_enter(nv->gpu);
@@ -37,36 +28,40 @@ static int key_make(const struct nvlink *nv, const struct wsh_mem *mem, struct w
         rc = wsh_gpu_key_make(key, mem->base, mem->len, &status);
         wsh_gpu_leave(nv->gpu);
     }
-    if (rc == -ENOTSUP)
-        wsh_error(
-            "%zu bytes at %p cannot be given to other PEs: they are not inside one allocation of cudaMalloc",
-            mem->len, mem->base);
-    else if (rc)
+    if (rc && rc != -ENOTSUP)
         wsh_error("%zu bytes of device memory at %p cannot be given to other PEs: %s", mem->len, mem->base,
                   wsh_cuda_strerror(status));
     return rc;
+}
+
+/* 0, or a logged error where the memory can be given in no way. */
+static int export_choose(struct nvlink *nv, const struct wsh_mem *mem, struct mem_blob *out)
+{
+    int rc = mem->fd < 0 ? key_make(nv, mem, &out->key) : -ENOTSUP;
+
+    out->export = rc ? MEM_DESCRIPTORS : MEM_KEY;
+    return rc == -ENOTSUP ? nvlink_export(nv, mem, &out->key.off) : rc;
 }
 
 int nvlink_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                         size_t *blob_len)
 {
     struct nvlink *nv = (struct nvlink *)tp;
-    struct mem_blob out = {MEM_VERSION, mem->fd >= 0 ? MEM_DESCRIPTOR : MEM_KEY, mem->len, {{{0}}, 0}};
+    struct mem_blob out = {MEM_VERSION, MEM_KEY, mem->len, {{{0}}, 0}};
     struct wsh_lmem *own;
-    int rc = 0;
+    int rc;
 
     *lmem = NULL;
     *blob_len = 0;
-    if (mem->kind != WSH_MEM_DEVICE)
+    if (mem->kind != WSH_MEM_DEVICE || mem->seg >= WSH_SEGS)
         return 0;
-    if (mem->fd < 0)
-        rc = key_make(nv, mem, &out.key);
+    rc = export_choose(nv, mem, &out);
     own = rc ? NULL : malloc(sizeof *own);
     if (!own)
         return rc ? rc : -ENOMEM;
     *own = (struct wsh_lmem){mem->seg, mem->base, mem->len};
     *lmem = own;
-    nv->mine[mem->seg] = *mem;
+    nv->adding = *mem;
     memcpy(blob, &out, sizeof out);
     *blob_len = sizeof out;
     return 0;
@@ -74,55 +69,8 @@ int nvlink_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh
 
 void nvlink_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem)
 {
-    ((struct nvlink *)tp)->mine[lmem->seg] = (struct wsh_mem){.fd = -1};
+    (void)tp;
     free(lmem);
-}
-
-/* Where the memory of a peer goes: its slot, if there are slots of that size. */
-static char *peer_slot(const struct nvlink *nv, int pe, uint32_t seg, uint64_t len)
-{
-    const struct wsh_mem *mine = &nv->mine[seg];
-
-    return mine->range && len <= mine->stride ? mine->range + (size_t)nv->peers[pe].slot * mine->stride
-                                              : NULL;
-}
-
-/* A peer whose memory cannot be mapped still waits for this PE's own: the exchange goes on to its end. */
-static int gift_take(void *arg, int pe, const struct wsh_fds_gift *gift)
-{
-    struct nvlink *nv = arg;
-    struct nvlink_peer *peer = &nv->peers[pe];
-    int status = 0, rc = 0;
-
-    peer->received = true;
-    if (!gift->n)
-        return 0;
-    if (gift->n > 1 || gift->seg[0] != WSH_SEG_DEVICE || wsh_gpu_enter(nv->gpu)) {
-        peer->failed = map_fail(nv, pe, 0);
-        return 0;
-    }
-    rc = wsh_gpu_map_fd(&peer->map, nv->gpu, gift->fd[0], gift->len[0],
-                        peer_slot(nv, pe, gift->seg[0], gift->len[0]), &status);
-    wsh_gpu_leave(nv->gpu);
-    peer->failed = rc ? map_fail(nv, pe, status) : 0;
-    return 0;
-}
-
-int nvlink_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers)
-{
-    struct nvlink *nv = (struct nvlink *)tp;
-    const struct wsh_mem *heap = &nv->mine[WSH_SEG_DEVICE];
-    struct wsh_fds_gift mine = {0};
-    int slot = 0, rc;
-
-    for (int pe = 0; pe < nv->n_pes; pe++)
-        nv->peers[pe].slot = peers->same_host[pe] ? slot++ : -1;
-    if (heap->base && heap->fd >= 0)
-        mine = (struct wsh_fds_gift){1, {WSH_SEG_DEVICE}, {heap->len}, {heap->fd}};
-    rc = wsh_fds_exchange(&nv->fds, peers, &mine, gift_take, nv);
-    for (int pe = 0; pe < nv->n_pes && !rc; pe++)
-        rc = nv->peers[pe].failed;
-    return rc;
 }
 
 static int blob_refuse(int pe)
@@ -157,7 +105,7 @@ static int allocation_open(struct nvlink *nv, int pe, const struct mem_blob *in,
         rc = wsh_gpu_map_key(&fresh->map, &in->key, in->len, &status);
         wsh_gpu_leave(nv->gpu);
         if (rc)
-            rc = map_fail(nv, pe, status);
+            rc = nvlink_map_fail(nv, pe, status);
     }
     if (rc) {
         free(fresh);
@@ -190,15 +138,15 @@ int nvlink_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *b
     struct mem_blob in = {0};
 
     memcpy(&in, blob, blob_len == sizeof in ? sizeof in : 0);
-    if (in.version != MEM_VERSION || (in.export != MEM_DESCRIPTOR && in.export != MEM_KEY))
+    if (in.version != MEM_VERSION || (in.export != MEM_DESCRIPTORS && in.export != MEM_KEY))
         return blob_refuse(pe);
-    *rmem = (struct wsh_rmem){.tp = tp, .pe = pe, .seg = seg, .len = in.len};
+    *rmem = (struct wsh_rmem){.tp = tp, .pe = pe, .seg = seg, .len = in.len, .key = in.export};
     if (pe == nv->my_pe)
-        rmem->gpu = nv->mine[seg].base;
+        rmem->gpu = nv->adding.base;
     else if (in.export == MEM_KEY)
         return peer_attach(nv, pe, &in, rmem);
-    else if (nv->peers[pe].map.len == in.len)
-        rmem->gpu = nv->peers[pe].map.base;
+    else if (nvlink_given_attach(nv, in.key.off, rmem))
+        return blob_refuse(pe);
     return rmem->gpu ? 0 : blob_refuse(pe);
 }
 
@@ -224,12 +172,14 @@ static void allocation_close(struct nvlink *nv, struct nvlink_opened *gone)
     free(gone);
 }
 
-/* What came as a descriptor stays mapped until the transport closes. */
 void nvlink_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem)
 {
+    struct nvlink *nv = (struct nvlink *)tp;
     struct nvlink_opened *opened = rmem->priv;
 
-    if (opened && --opened->uses == 0)
-        allocation_close((struct nvlink *)tp, opened);
+    if (opened && rmem->key == MEM_DESCRIPTORS)
+        nvlink_given_close(nv, rmem->priv);
+    else if (opened && --opened->uses == 0)
+        allocation_close(nv, opened);
     rmem->priv = NULL;
 }

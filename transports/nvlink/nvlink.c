@@ -14,10 +14,9 @@
 
 static void gpu_parts_close(struct nvlink *nv)
 {
+    nvlink_forget_given(nv);
     if (wsh_gpu_enter(nv->gpu))
         return;
-    for (int pe = 0; nv->peers && pe < nv->n_pes; pe++)
-        wsh_gpu_unmap(&nv->peers[pe].map);
     nvlink_stream_free_spare(nv);
     if (nv->module)
         wsh_cuda()->module_unload(nv->module);
@@ -126,7 +125,7 @@ static int nvlink_address(struct wsh_tp *tp, void *blob, size_t *len)
 static unsigned nvlink_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind)
 {
     struct nvlink *nv = (struct nvlink *)tp;
-    bool here = pe == nv->my_pe || nv->peers[pe].received;
+    bool here = pe == nv->my_pe || nv->peers[pe].here;
 
     return here && kind == WSH_MEM_DEVICE ? WSH_REACH_ALL : 0;
 }
@@ -150,6 +149,7 @@ const struct wsh_tp_ops wsh_nvlink_ops = {
     .reach = nvlink_reach,
     .mem_register = nvlink_mem_register,
     .mem_release = nvlink_mem_release,
+    .mem_connect = nvlink_mem_connect,
     .mem_attach = nvlink_mem_attach,
     .mem_adopt = nvlink_mem_adopt,
     .mem_detach = nvlink_mem_detach,

@@ -10,13 +10,14 @@
 
 struct nvlink_ctx;
 struct nvlink_words;
+struct nvlink_given;
 struct nvlink_opened;
 
 struct nvlink_peer {
-    bool received;          /* it has given what it gives at connect */
-    int slot;               /* among the PEs of this host, or -1: on another one */
-    int failed;             /* error of mapping its heap, logged */
-    struct wsh_gpu_map map; /* of its device heap, where that came as a descriptor */
+    bool here;                  /* on this host, with this transport */
+    int slot;                   /* among the PEs of this host, or -1: on another one */
+    int failed;                 /* error of mapping its memory, logged */
+    struct nvlink_given *given; /* its memory that came as descriptors, until it is attached */
 };
 
 struct nvlink {
@@ -24,10 +25,11 @@ struct nvlink {
     int my_pe, n_pes;
     const struct wsh_gpu *gpu;
     struct wsh_fds fds;
-    struct wsh_mem mine[WSH_SEGS];
-    struct nvlink_peer *peers;    /* [n_pes] */
-    struct nvlink_opened *opened; /* allocations of peers, by IPC key */
-    int priority;                 /* of our streams: the highest */
+    struct wsh_mem adding;          /* what was registered last … */
+    struct wsh_gpu_export exported; /* … its descriptors, where they are not the heap's own */
+    struct nvlink_peer *peers;      /* [n_pes] */
+    struct nvlink_opened *opened;   /* allocations of peers, by IPC key */
+    int priority;                   /* of our streams: the highest */
 
     wsh_cu_module module; /* the kernel that performs atomics; NULL: none can be had */
     wsh_cu_function agent;
@@ -38,8 +40,20 @@ struct nvlink {
         *spare; /* of contexts that have ended: giving pinned memory back waits for running kernels */
 };
 
-/* mem.c: the memory of this PE and of its peers. */
+/*
+ * given.c: memory by descriptors. export: makes those of `mem`; *off: where it begins in the first. attach: rmem->len
+ * bytes from `off` on of what its PE has given, which rmem->priv then keeps; -EPROTO (unlogged): it has not. forget:
+ * what was not attached.
+ */
 int nvlink_connect(struct wsh_tp *tp, const struct wsh_tp_peers *peers);
+int nvlink_mem_connect(struct wsh_tp *tp, enum wsh_seg seg, const struct wsh_tp_peers *peers);
+int nvlink_export(struct nvlink *nv, const struct wsh_mem *mem, uint64_t *off);
+int nvlink_given_attach(struct nvlink *nv, uint64_t off, struct wsh_rmem *rmem);
+void nvlink_given_close(struct nvlink *nv, struct nvlink_given *given);
+void nvlink_forget_given(struct nvlink *nv);
+int nvlink_map_fail(const struct nvlink *nv, int pe, int status);
+
+/* mem.c: the memory of this PE and of its peers. */
 int nvlink_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                         size_t *blob_len);
 void nvlink_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem);
