@@ -36,11 +36,13 @@ static WSH_DEV uint32_t wsh_dev_counter_number(const char *what, shmemx_counter_
     return number;
 }
 
-/* Whether this GPU reaches both; no refusal. */
+/* Whether this GPU reaches both; no refusal. No search where the PE has no memory that it reaches. */
 inline WSH_DEV_CALL bool wsh_dev_counter_reaches(const void *dest, uint64_t len, const void *word, int pe)
 {
     uint64_t at = 0;
 
+    if ((uint32_t)pe < (uint32_t)wsh_device_view.n_pes && wsh_dev_slot(pe) == WSH_DEVICE_NO_SLOT)
+        return false;
     return !wsh_dev_target_find(wsh_dev_target{word, sizeof(uint64_t), pe, true}, &at) &&
            (!len || !wsh_dev_target_find(wsh_dev_target{dest, len, pe, false}, &at));
 }
@@ -59,9 +61,7 @@ static WSH_DEV uint64_t *wsh_dev_counter_word(const void *dest, uint64_t len, ui
 /* Whether the put is one record by reference, as most between hosts are. */
 static WSH_DEV bool wsh_dev_list_refers(const shmemx_put_t &put)
 {
-    return wsh_device_view.ref_from && put.nelems >= wsh_device_view.ref_from && put.nelems <= WSH_RING_REF_MAX &&
-           (uint32_t)put.pe < (uint32_t)wsh_device_view.n_pes && wsh_dev_slot(put.pe) == WSH_DEVICE_NO_SLOT &&
-           wsh_device_view.rings && wsh_dev_are_in_heaps(put.dest, put.source, put.nelems) &&
+    return wsh_dev_is_plain_reference(put.dest, put.source, put.nelems, put.pe) &&
            (!put.counter || (uint32_t)put.counter <= wsh_device_view.n_counters);
 }
 
@@ -78,36 +78,12 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_list_ask(const shmemx_put_t &put, unsi
     return ask;
 }
 
-/*
- * All lanes, behind a barrier: the counted put that programs make most, as wsh_dev_put_refer_plain. False: nothing was
- * done.
- */
-template <int S> WSH_DEV_CALL bool wsh_dev_put_refer_counted(shmemx_put_t put)
-{
-    if (!wsh_dev_list_refers(put))
-        return false;
-    if (wsh_dev_lane<S>() == 0) {
-        unsigned words;
-        struct wsh_dev_ask ask = wsh_dev_list_ask(put, &words);
-
-        wsh_dev_ring_send(wsh_dev_rings_here(put.pe), ask, 2);
-    }
-    wsh_dev_sync<S>();
-    return true;
-}
-
 template <int S>
 static WSH_DEV void wsh_dev_put_counted_nbi(const char *what, void *dest, const void *source, size_t len,
                                             shmemx_counter_t counter, int pe)
 {
-    uint32_t number;
+    uint32_t number = wsh_dev_counter_number(what, counter);
 
-    if (wsh_device_view.ref_from) {
-        wsh_dev_sync<S>();
-        if (wsh_dev_put_refer_counted<S>(shmemx_put_t{dest, source, len, counter, pe}))
-            return;
-    }
-    number = wsh_dev_counter_number(what, counter);
     wsh_dev_put_signal<S, false>(what, dest, source, len, wsh_dev_counter_word(dest, len, number, pe), 1,
                                  SHMEM_SIGNAL_ADD, pe);
 }

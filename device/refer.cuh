@@ -82,19 +82,51 @@ static WSH_DEV bool wsh_dev_are_in_heaps(const void *dest, const void *source, u
             (wsh_dev_seg_holds(host, (uint64_t)source, len) && refers >> WSH_DEVICE_SEG_HEAP & 1));
 }
 
+/* Whether a nonblocking put is one record by reference between heaps, to a PE that this GPU does not reach. */
+static WSH_DEV bool wsh_dev_is_plain_reference(const void *dest, const void *source, size_t len, int pe)
+{
+    return wsh_device_view.ref_from && len >= wsh_device_view.ref_from && len <= WSH_RING_REF_MAX &&
+           (uint32_t)pe < (uint32_t)wsh_device_view.n_pes && wsh_dev_slot(pe) == WSH_DEVICE_NO_SLOT &&
+           wsh_device_view.rings && wsh_dev_are_in_heaps(dest, source, len);
+}
+
 /*
  * All lanes, behind a barrier: the nonblocking put that programs make most, in one call and without memory of its own,
  * since those take a lane longer than the record itself. False: nothing was done, for whatever reason.
  */
 template <int S> WSH_DEV_CALL bool wsh_dev_put_refer_plain(void *dest, const void *source, size_t len, int pe)
 {
-    if (!wsh_device_view.ref_from || len < wsh_device_view.ref_from || len > WSH_RING_REF_MAX ||
-        (uint32_t)pe >= (uint32_t)wsh_device_view.n_pes || wsh_dev_slot(pe) != WSH_DEVICE_NO_SLOT ||
-        !wsh_device_view.rings || !wsh_dev_are_in_heaps(dest, source, len))
+    if (!wsh_dev_is_plain_reference(dest, source, len, pe))
         return false;
     if (wsh_dev_lane<S>() == 0)
         wsh_dev_ring_send(wsh_dev_rings_here(pe),
                           wsh_dev_ask_by_reference(false, (uint64_t)dest, source, (uint32_t)len, pe, false), 1);
+    wsh_dev_sync<S>();
+    return true;
+}
+
+/* Whether `op` on the word is a signal that needs no check; the proxy looks the word up. */
+static WSH_DEV bool wsh_dev_is_plain_signal(const uint64_t *sym, int op)
+{
+    return !((uint64_t)sym & 7) && (op == SHMEM_SIGNAL_SET || op == SHMEM_SIGNAL_ADD) &&
+           (wsh_dev_seg_holds(wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE], (uint64_t)sym, sizeof *sym) ||
+            wsh_dev_seg_holds(wsh_device_view.seg[WSH_DEVICE_SEG_HEAP], (uint64_t)sym, sizeof *sym));
+}
+
+/* Likewise with a signal, or counted: then the word is the counter's in the host heap. */
+template <int S>
+WSH_DEV_CALL bool wsh_dev_put_refer_signal(void *dest, const void *source, size_t len, uint64_t *sym, uint64_t value,
+                                           int op, int pe)
+{
+    if (!wsh_dev_is_plain_reference(dest, source, len, pe) || !wsh_dev_is_plain_signal(sym, op))
+        return false;
+    if (wsh_dev_lane<S>() == 0) {
+        struct wsh_dev_ask ask =
+            wsh_dev_ask_by_reference(false, (uint64_t)dest, source, (uint32_t)len, pe, false);
+
+        wsh_dev_ask_add_signal(&ask, wsh_dev_ask_signal_op(op), (uint64_t)sym, value, false);
+        wsh_dev_ring_send(wsh_dev_rings_here(pe), ask, 2);
+    }
     wsh_dev_sync<S>();
     return true;
 }

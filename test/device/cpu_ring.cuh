@@ -47,7 +47,12 @@ static inline void wsh_ptx_signal_set(uint64_t *word, uint64_t value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-static inline void wsh_ptx_add(uint32_t *word, uint32_t n)
+static inline void wsh_ptx_signal_add(uint64_t *word, uint64_t value)
+{
+    __atomic_fetch_add(word, value, __ATOMIC_RELEASE);
+}
+
+template <class T> static inline void wsh_ptx_add(T *word, T n)
 {
     __atomic_fetch_add(word, n, __ATOMIC_ACQ_REL);
 }

@@ -41,6 +41,12 @@ static __global__ void put_signal(struct move m)
     shmem_putmem_signal_block(m.dest, m.source, LEN, m.flag, 1, SHMEM_SIGNAL_ADD, m.right);
 }
 
+static __global__ void put_signal_nbi(struct move m)
+{
+    shmem_putmem_signal_nbi_block(m.dest, m.source, LEN, m.flag, 1, SHMEM_SIGNAL_ADD, m.right);
+    shmem_quiet_block();
+}
+
 static __global__ void put_counted(struct move m)
 {
     shmemx_putmem_counted_nbi_block(m.dest, m.source, LEN, m.counter, m.right);
@@ -137,6 +143,7 @@ int main(void)
     run("put_nbi", put_nbi, m, host, mp_left());
     run("put, misaligned", put_misaligned, m, host, mp_left());
     run("put_signal", put_signal, m, host, mp_left());
+    run("put_signal_nbi", put_signal_nbi, m, host, mp_left());
     mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &m.counter), "no counter");
     run("put_counted", put_counted, m, host, mp_left());
     run("iput", iput, m, host, mp_left());

@@ -5,14 +5,16 @@
  * Exactly the bytes named arrive, of every element size, of few and of more than a record holds; the source may be
  * overwritten on return; a put of few bytes leaves nothing in the ring that stops it. From the host heap puts go by
  * reference from some length on: the source is overwritten after the quiet of a nonblocking one, and on return of others.
+ * Nonblocking puts with signal, and counted ones, do so in one record, by the same lengths.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 180
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
-#include "device/strided.cuh"
-
 #include <shmemx.h>
+
+#include "device/counter.cuh"
+#include "device/strided.cuh"
 
 #define _Noreturn [[noreturn]]
 extern "C" {
@@ -178,6 +180,78 @@ template <int S> static void fetched(size_t len, bool waits)
     shmem_barrier_all();
 }
 
+/* The whole call: data by reference, signal set or added, of values that use each bit. */
+template <int S> static void signalled(size_t len, unsigned round)
+{
+    int op = round % 2 ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET;
+    uint64_t value = round / 2 % 2 ? (uint64_t)1 << 63 | seed : seed + 1,
+             seen = op == SHMEM_SIGNAL_SET ? value : *sent + value;
+
+    begin_round();
+    fill(outgoing, mp_me);
+    cpu_block_run(lanes[S], [=] {
+        wsh_dev_put_signal<S, false>("put_signal_nbi", landing, outgoing, len, sent, value, op, to);
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_ask_order(true);
+    });
+    memset(outgoing, 0, BYTES);
+    shmem_uint64_wait_until(sent, SHMEM_CMP_EQ, seen);
+    check("put with signal by reference", landing, from, wsh_dev_strides{1, 1, len}, 1);
+    shmem_barrier_all();
+}
+
+template <int S> static void counted(size_t len, shmemx_counter_t counter)
+{
+    uint64_t before = shmemx_counter_fetch(counter);
+
+    begin_round();
+    fill(outgoing, mp_me);
+    cpu_block_run(lanes[S], [=] {
+        wsh_dev_put_counted_nbi<S>("put_counted", landing, outgoing, len, counter, to);
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_ask_order(true);
+    });
+    memset(outgoing, 0, BYTES);
+    shmemx_counter_wait_until(counter, before + 1);
+    check("counted put by reference", landing, from, wsh_dev_strides{1, 1, len}, 1);
+    shmem_barrier_all();
+    mp_check(shmemx_counter_fetch(counter) == before + 1, "a counted put of %zu bytes counts %llu", len,
+             (unsigned long long)(shmemx_counter_fetch(counter) - before));
+}
+
+/* Which puts with signal are one record; the others go by the call that serves all. */
+static void one_record()
+{
+    auto takes = [](size_t len, uint64_t *sym, int op, int pe) {
+        return wsh_dev_put_refer_signal<WSH_THREAD>(landing, outgoing, len, sym, 0, op, pe);
+    };
+
+    threadIdx = cpu_dim{0, 0, 0};
+    mp_check(takes(512, sent, SHMEM_SIGNAL_ADD, to) && takes(BYTES, sent, SHMEM_SIGNAL_ADD, to),
+             "puts by reference with a signal are not one record");
+    mp_check(!takes(511, sent, SHMEM_SIGNAL_ADD, to), "one of 511 bytes goes by reference");
+    mp_check(!takes(512, (uint64_t *)((char *)sent + 4), SHMEM_SIGNAL_ADD, to), "a signal at no multiple of 8 is taken");
+    mp_check(!takes(512, (uint64_t *)source, SHMEM_SIGNAL_SET, to), "a signal in memory that is not symmetric is taken");
+    mp_check(!takes(512, sent, SHMEM_SIGNAL_SET + SHMEM_SIGNAL_ADD + 7, to), "an operation that there is not is taken");
+    mp_check(!takes(512, sent, SHMEM_SIGNAL_ADD, mp_npes), "a PE that there is not is taken");
+    wsh_dev_ask_order(true);
+    shmem_barrier_all();
+}
+
+template <int S> static void signals()
+{
+    static const size_t lens[] = {1, 512, 7168, WSH_RING_PART + 1, BYTES};
+    shmemx_counter_t counter;
+
+    mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &counter), "no counter");
+    for (size_t len : lens) {
+        for (unsigned round = 0; round < 4; round++)
+            signalled<S>(len, round);
+        counted<S>(len, counter);
+    }
+    mp_check(!shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &counter), "not destroyed");
+}
+
 template <int S> static void references()
 {
     static const size_t lens[] = {1, 511, 512, 8191, 8193, 32768, WSH_RING_PART + 1, BYTES};
@@ -202,6 +276,7 @@ template <int S> static void scope()
     width<S, 8>();
     width<S, 16>();
     references<S>();
+    signals<S>();
 }
 
 /* In a table as the host makes it: each byte of each buffer, what reaches beyond one, and what is not symmetric. */
@@ -252,6 +327,7 @@ int main(void)
                  wsh_device_view.ref_get_from, wsh_device_view.ref_waits_from);
         mp_check(!wsh_dev_is_referable(&local, 1), "memory that is not symmetric is referable");
         buffers_are_found();
+        one_record();
         scope<WSH_THREAD>();
         scope<WSH_WARP>();
         scope<WSH_BLOCK>();
