@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A job of many PEs over a transport without a network, and proxy threads on it: everything behind the rings is the
- * library's own, from the record to the call of the transport and back through its counters.
+ * library's own, from the record to the call of the transport and back through its counters. Or over the efa transport,
+ * whose provider only completes (stub.h).
  */
 #ifndef PERFTEST_PROXY_NULL_H
 #define PERFTEST_PROXY_NULL_H
@@ -16,14 +17,15 @@ struct null_job;
 /* Of one run, all threads together. */
 struct null_figures {
     uint64_t records, checked,
-        wrong;        /* wrong: of the operations whose bytes were compared, or that went nowhere */
-    uint64_t refused; /* times that the transport had no room */
-    uint64_t depth;   /* the most places of a ring in use */
+        wrong;          /* wrong: of the operations whose bytes were compared, or that went nowhere */
+    uint64_t doorbells; /* of the efa transport: what it gave without word of more */
+    uint64_t refused;   /* times that the transport had no room */
+    uint64_t depth;     /* the most places of a ring in use */
 };
 
-/* `threads` consumers over the rings, place->each for each of them. NULL: no memory. */
-struct null_job *null_open(const struct queue_place *place, unsigned threads, unsigned n_pes,
-                           size_t heap_len);
+/* `threads` consumers over the rings, place->each for each of them. NULL: no memory, or no efa transport. */
+struct null_job *null_open(const struct queue_place *place, unsigned threads, unsigned n_pes, size_t heap_len,
+                           bool efa);
 void null_close(struct null_job *job);
 
 /* Where the targets of a work lie: heap_len bytes, then a word for atomics. */

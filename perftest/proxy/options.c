@@ -14,29 +14,33 @@ static const char head[] =
     "Rows:\n"
     "  drain        ns of a proxy thread for a record that waits in its ring (nobody pushes meanwhile)\n"
     "  drain_refer  the same for puts by reference, which carry an address instead of the payload\n"
+    "  drain_efa    the same through the efa transport, as row efa\n"
     "  put          puts a second, pushed and taken at the same time\n"
     "  refer        the same of puts by reference\n"
+    "  efa          the same through the efa transport, whose provider completes what it is given and moves "
+    "nothing\n"
     "  flag         round trip of a word between producer and CPU, without a ring: the limit of ack\n"
     "  ack          round trip of a fetching addition through the proxy\n"
     "  quiet        what a quiet costs after so many puts\n";
 
 #define AT(field) offsetof(struct queue_options, field)
-static const struct perf_option own[] = {{0, "threads", "LIST", PERF_NUMBERS, AT(threads), .least = 1,
-                                          .most = WSH_CONSUMERS_MAX, .help = "proxy threads"},
-                                         {0, "producers", "LIST", PERF_NUMBERS, AT(producers), .least = 1,
-                                          .most = 1 << 20, .help = "CPU threads or lanes that push"},
-                                         {0, "outstanding", "LIST", PERF_NUMBERS, AT(outstanding), .least = 1,
-                                          .most = 1 << 20, .help = "puts before a quiet"},
-                                         {0, "block", "N", PERF_COUNT, AT(block), .least = 1, .most = 1024,
-                                          .help = "producers that share a ring; of a kernel: its block"},
-                                         {0, "rings", "N", PERF_COUNT, AT(rings), .least = 1,
-                                          .most = WSH_RINGS_MAX,
-                                          .help = "rings of each proxy thread, at most 16 of all together"},
-                                         {0, "pes", "N", PERF_COUNT, AT(n_pes), .least = 1, .most = 1 << 16,
-                                          .help = "PEs to which puts go in turn"},
-                                         {0, "trips", "N", PERF_COUNT, AT(trips), .least = 1, .most = 1 << 30,
-                                          .help = "round trips or quiets of a sample"},
-                                         {.name = NULL}};
+static const struct perf_option own[] = {
+    {0, "threads", "LIST", PERF_NUMBERS, AT(threads), .least = 1, .most = WSH_CONSUMERS_MAX,
+     .help = "proxy threads"},
+    {0, "producers", "LIST", PERF_NUMBERS, AT(producers), .least = 1, .most = 1 << 20,
+     .help = "CPU threads or lanes that push"},
+    {0, "outstanding", "LIST", PERF_NUMBERS, AT(outstanding), .least = 1, .most = 1 << 20,
+     .help = "puts before a quiet"},
+    {0, "block", "N", PERF_COUNT, AT(block), .least = 1, .most = 1024,
+     .help = "producers that share a ring; of a kernel: its block"},
+    {0, "rings", "N", PERF_COUNT, AT(rings), .least = 1, .most = WSH_RINGS_MAX,
+     .help = "rings of each proxy thread, at most 16 of all together"},
+    {0, "pes", "N", PERF_COUNT, AT(n_pes), .least = 1, .most = 1 << 16,
+     .help = "PEs to which puts go in turn"},
+    {0, "nics", "N", PERF_COUNT, AT(nics), .least = 1, .most = 4, .help = "NICs of rows efa"},
+    {0, "trips", "N", PERF_COUNT, AT(trips), .least = 1, .most = 1 << 30,
+     .help = "round trips or quiets of a sample"},
+    {.name = NULL}};
 #undef AT
 
 static const struct perf_moved moved[] = {
@@ -65,7 +69,8 @@ static const struct perf_defaults defaults = {.list = "8,256,4096",
 
 static int options_check(const struct queue_options *o, char *error)
 {
-    static const char *const rows[] = {"drain", "drain_refer", "put", "refer", "flag", "ack", "quiet", NULL};
+    static const char *const rows[] = {"drain", "drain_refer", "drain_efa", "put",   "refer",
+                                       "efa",   "flag",        "ack",       "quiet", NULL};
 
     for (int i = 0; i < o->common.nsizes; i++)
         if (o->common.sizes[i] > WSH_RING_PART) {
@@ -92,6 +97,7 @@ int queue_options_parse(struct queue_options *o, int argc, char **argv)
                                 .rings = 2,
                                 .block = 1,
                                 .n_pes = 64,
+                                .nics = 1,
                                 .trips = 1000};
     if (perf_options_parse(&o->common, &defaults, argc, argv, error) || options_check(o, error)) {
         perf_complain("%s", error);

@@ -11,6 +11,7 @@ struct queue_options {
     long rings; /* of each proxy thread */
     long block; /* producers that share a ring */
     long n_pes;
+    long nics;  /* of the efa transport */
     long trips; /* round trips, quiets of one sample */
 };
 

@@ -6,6 +6,7 @@
 #include "perftest/common/report.h"
 #include "perftest/proxy/null.h"
 #include "perftest/proxy/options.h"
+#include "perftest/proxy/stub.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -43,17 +44,17 @@ static bool fail(const char *what)
     return false;
 }
 
-static bool bench_open(struct bench *b, unsigned threads)
+static bool bench_open(struct bench *b, unsigned threads, bool efa)
 {
     b->threads = threads;
     if (queue_place_open(&b->place, opts.rings * threads))
         return fail("no memory for the rings; ask for fewer (--rings)");
     b->place.each = opts.rings;
-    b->null = null_open(&b->place, threads, opts.n_pes, HEAP);
+    b->null = null_open(&b->place, threads, opts.n_pes, HEAP, efa);
     if (b->null)
         return true;
     queue_place_close(&b->place);
-    return fail("no memory for the job");
+    return fail(efa ? "no efa transport" : "no memory for the job");
 }
 
 static void bench_close(struct bench *b)
@@ -86,10 +87,12 @@ static void print_row(struct perf_report *r, const struct perf_row *row)
     const struct bench *b = row->own;
     struct null_figures figures = null_figures(b->null);
 
-    fprintf(r->table, "%-11s %7u %9u %6u %11u %12.1f %12.1f ns ", row->op, b->threads, b->work.producers,
-            b->work.len, b->work.outstanding, row->us.p50 * 1e3, row->us.min * 1e3);
+    fprintf(r->table, "%-11s %7u %9u %6u %11u %12.1f %8.1f %8.1f ns ", row->op, b->threads, b->work.producers,
+            b->work.len, b->work.outstanding, row->us.p50 * 1e3, row->us.min * 1e3, row->us.max * 1e3);
     if (b->rates)
         fprintf(r->table, " %8.2f M/s, %8.2f a thread", 1 / row->us.p50, 1 / row->us.p50 / b->threads);
+    if (figures.doorbells)
+        fprintf(r->table, ", %.1f writes a doorbell", (double)figures.checked / (double)figures.doorbells);
     fprintf(r->table, "  depth %llu, no room %llu\n", (unsigned long long)figures.depth,
             (unsigned long long)figures.refused);
 }
@@ -189,14 +192,14 @@ static void row_measure(struct bench *b, const char *row, double (*once)(struct 
 }
 
 /* As many as fit into the rings of one thread, beside the padding at a ring's end; a producer for each ring. */
-static void drain_rows(const char *row, enum queue_what what)
+static void drain_rows(const char *row, enum queue_what what, bool efa)
 {
     for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, row); s++) {
         uint32_t len = (uint32_t)opts.common.sizes[s],
                  places = what == QUEUE_REFER ? 2 : (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
         struct bench b;
 
-        if (!bench_open(&b, 1))
+        if (!bench_open(&b, 1, efa))
             return;
         b.work = work_of(&b, what, opts.rings, (WSH_RING_PIECES - places + 1) / places, len);
         b.work.block = 1;
@@ -215,12 +218,12 @@ static void running(struct bench *b, const char *row, double (*once)(struct benc
     null_stop(b->null);
 }
 
-static void put_rows(const char *row, enum queue_what what, unsigned threads, uint32_t producers)
+static void put_rows(const char *row, enum queue_what what, unsigned threads, uint32_t producers, bool efa)
 {
     for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, row); s++) {
         struct bench b;
 
-        if (!bench_open(&b, threads))
+        if (!bench_open(&b, threads, efa))
             return;
         b.work = work_of(&b, what, producers, (uint32_t)opts.common.batch / producers,
                          (uint32_t)opts.common.sizes[s]);
@@ -233,7 +236,7 @@ static void ack_row(unsigned threads, uint32_t producers)
 {
     struct bench b;
 
-    if (!queue_options_want(&opts, "ack") || !bench_open(&b, threads))
+    if (!queue_options_want(&opts, "ack") || !bench_open(&b, threads, false))
         return;
     b.work = work_of(&b, QUEUE_ACK, producers, opts.trips, 8);
     running(&b, "ack", own_once, false);
@@ -244,7 +247,7 @@ static void flag_row(void)
 {
     struct bench b;
 
-    if (!queue_options_want(&opts, "flag") || !bench_open(&b, 1))
+    if (!queue_options_want(&opts, "flag") || !bench_open(&b, 1, false))
         return;
     b.work = work_of(&b, QUEUE_FLAG, 1, opts.trips, 8);
     row_measure(&b, "flag", flag_once, false);
@@ -256,7 +259,7 @@ static void quiet_rows(unsigned threads)
     for (int i = 0; i < opts.outstanding.n && queue_options_want(&opts, "quiet"); i++) {
         struct bench b;
 
-        if (!bench_open(&b, threads))
+        if (!bench_open(&b, threads, false))
             return;
         b.work = work_of(&b, QUEUE_QUIET, 1, opts.trips, 8);
         b.work.outstanding = opts.outstanding.value[i];
@@ -267,13 +270,15 @@ static void quiet_rows(unsigned threads)
 
 static void all_rows(void)
 {
-    drain_rows("drain", QUEUE_PUT);
-    drain_rows("drain_refer", QUEUE_REFER);
+    drain_rows("drain", QUEUE_PUT, false);
+    drain_rows("drain_refer", QUEUE_REFER, false);
+    drain_rows("drain_efa", QUEUE_REFER, true);
     flag_row();
     for (int t = 0; t < opts.threads.n; t++) {
         for (int p = 0; p < opts.producers.n; p++) {
-            put_rows("put", QUEUE_PUT, opts.threads.value[t], opts.producers.value[p]);
-            put_rows("refer", QUEUE_REFER, opts.threads.value[t], opts.producers.value[p]);
+            put_rows("put", QUEUE_PUT, opts.threads.value[t], opts.producers.value[p], false);
+            put_rows("refer", QUEUE_REFER, opts.threads.value[t], opts.producers.value[p], false);
+            put_rows("efa", QUEUE_REFER, opts.threads.value[t], opts.producers.value[p], true);
             ack_row(opts.threads.value[t], opts.producers.value[p]);
         }
         quiet_rows(opts.threads.value[t]);
@@ -284,10 +289,14 @@ static int rows_count(void)
 {
     int sizes = opts.common.nsizes, each = queue_options_want(&opts, "ack");
 
-    each += (queue_options_want(&opts, "put") + queue_options_want(&opts, "refer")) * sizes;
+    each += (queue_options_want(&opts, "put") + queue_options_want(&opts, "refer") +
+             queue_options_want(&opts, "efa")) *
+            sizes;
     each = each * opts.producers.n + (queue_options_want(&opts, "quiet") ? opts.outstanding.n : 0);
     return each * opts.threads.n + queue_options_want(&opts, "flag") +
-           (queue_options_want(&opts, "drain") + queue_options_want(&opts, "drain_refer")) * sizes;
+           (queue_options_want(&opts, "drain") + queue_options_want(&opts, "drain_refer") +
+            queue_options_want(&opts, "drain_efa")) *
+               sizes;
 }
 
 static int report_open(const char *producers)
@@ -308,7 +317,7 @@ static int report_open(const char *producers)
     if (report.table)
         fprintf(report.table,
                 "# queue: producers are %s; %ld rings a proxy thread, %ld producers a ring\n"
-                "#row        threads producers  bytes outstanding  median ns/op       min\n",
+                "#row        threads producers  bytes outstanding  median ns/op     min      max\n",
                 producers, opts.rings, opts.block);
     return 0;
 }
@@ -324,6 +333,7 @@ int main(int argc, char **argv)
         return status < 0 ? PERF_USAGE : PERF_OK;
     if (opts.common.note)
         perf_complain("note: %s", opts.common.note);
+    stub_nics = (unsigned)opts.nics;
     producers = queue_producers(&why);
     if (!producers) {
         perf_complain("skip: no GPU: %s", why);

@@ -10,7 +10,7 @@ queue=$(test_program perftest/proxy/queue)
 run_job 20 "$queue" --help
 tap_check "--help names the rows" sh -c "[ $status = 0 ] && grep -q '^  drain ' '$out' && grep -q '^  quiet ' '$out'"
 for bad in --nonsense '--threads 0' '--threads 9' '-s 12' '-s 8,x' '-s 128k' '-n' '--rows nothing' '--threads 4 --rings 8' \
-    '-t 1' '-n 20000' '-r 2'; do
+    '-t 1' '-n 20000' '-r 2' '--nics 5'; do
     # shellcheck disable=SC2086
     run_job 20 "$queue" $bad
     tap_check "$bad: exit status 2, one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
@@ -19,8 +19,11 @@ small='-k 20000 --trips 50 -n 2 -s 8,264,65536 --producers 1,3 --threads 1,2 --o
 # shellcheck disable=SC2086
 run_job 100 "$queue" $small --csv "$tap_dir/csv"
 tap_check "CPU threads: exit status 0" test "$status" = 0
-tap_check "a line a row" test "$(grep -vc '^#' "$out")" = 39
-tap_check "CSV has them all" test "$(grep -c ',yes,' "$tap_dir/csv")" = 39
+tap_check "a line a row" test "$(grep -vc '^#' "$out")" = 54
+tap_check "CSV has them all" test "$(grep -c ',yes,' "$tap_dir/csv")" = 54
+run_job 60 "$queue" --rows efa,drain_efa -k 20000 -n 2 -s 7168 --pes 2 --producers 4 --threads 1,2 --nics 2
+tap_check "through the efa transport with two NICs: each record is one write, of its own bytes to their place" \
+    sh -c "[ $status = 0 ] && [ \$(grep -c 'writes a doorbell' '$out') = 3 ]"
 run_job 20 "$queue" --rows flag -k 2 --trips 50
 tap_check "a letter with a new meaning: a line says so" sh -c "[ $status = 0 ] && grep -q 'samples are -n' '$err'"
 
@@ -33,6 +36,6 @@ elif [ ! -e /dev/nvidiactl ]; then
 else
     # shellcheck disable=SC2086
     run_job 100 "$gpu" $small --producers 1,1024 --block 32
-    tap_check "a kernel for producers: a line a row" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 39 ]"
+    tap_check "a kernel for producers: a line a row" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 54 ]"
 fi
 tap_done
