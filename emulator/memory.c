@@ -3,6 +3,7 @@
 #include "emulator/objects.h"
 
 #include "emulator/gpu.h"
+#include "emulator/say.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,12 +29,29 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
     return 0;
 }
 
+/* The device says only that the key is bad. Once. */
+static void say_foreign(const struct emu_region *region, uint32_t nic, const struct emu_shared_mr *mr)
+{
+    static bool said;
+
+    if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+        return;
+    emu_say("process %d, %s: a request with a memory key of another NIC (%s) of process %d is refused",
+            emu.mine->rank, emu.settings.nic[nic].name, emu.settings.nic[mr->nic].name, region->rank);
+}
+
 const struct emu_shared_mr *emu_mr_find(struct emu_region *region, uint32_t nic, uint32_t key, uint64_t addr,
                                         uint64_t len, uint32_t access)
 {
     const struct emu_shared_mr *mr = &region->mr[key % EMU_MRS_MAX];
 
-    if (!key || mr->key != key || mr->nic != nic || (mr->access & access) != access)
+    if (!key || mr->key != key)
+        return NULL;
+    if (mr->nic != nic) {
+        say_foreign(region, nic, mr);
+        return NULL;
+    }
+    if ((mr->access & access) != access)
         return NULL;
     if (addr < mr->iova || len > mr->len || addr - mr->iova > mr->len - len)
         return NULL;

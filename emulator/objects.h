@@ -139,7 +139,7 @@ void emu_cq_unwatch(struct emu_cq *cq);
 /* The service thread's work: hands the events of this process's completion queues to their channels. */
 void emu_cq_deliver_events(void);
 
-/* The registration of the own process that covers these bytes; NULL if none does. */
+/* The registration with that NIC of the region's process that covers these bytes; NULL if none does. */
 const struct emu_shared_mr *emu_mr_find(struct emu_region *region, uint32_t nic, uint32_t key, uint64_t addr,
                                         uint64_t len, uint32_t access);
 

@@ -174,6 +174,30 @@ static void inline_data_has_its_limit(void)
     verbs_close(end);
 }
 
+/* A key is known to the NIC that the memory was registered with. */
+static void keys_are_of_one_nic(void)
+{
+    const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    struct end end[2];
+    struct ibv_mr *target, *source, *own;
+
+    verbs_open(end, &srd);
+    own = end[0].mr;
+    target = ibv_reg_mr(end[0].pd, end[1].buf, BUF_BYTES, access);
+    source = ibv_reg_mr(end[1].pd, end[0].buf, BUF_BYTES, access);
+    verbs_write(&end[0], &end[1], 1, 8, target->rkey, false);
+    CU_ASSERT_EQUAL(status_of_next(&end[0]), EMU_REMOTE_BAD_ADDRESS);
+    end[0].mr = source;
+    verbs_write(&end[0], &end[1], 1, 8, end[1].mr->rkey, false);
+    CU_ASSERT_EQUAL(status_of_next(&end[0]), EMU_INVALID_LKEY);
+    end[0].mr = own;
+    verbs_write(&end[0], &end[1], 1, 8, end[1].mr->rkey, false);
+    CU_ASSERT_EQUAL(status_of_next(&end[0]), 0);
+    ibv_dereg_mr(target);
+    ibv_dereg_mr(source);
+    verbs_close(end);
+}
+
 static void errors_have_their_codes(void)
 {
     struct ibv_qp_attr rnr = {.rnr_retry = 2};
@@ -335,6 +359,7 @@ const struct unit_test unit_tests[] = {
     {"reads bring the data", reads_bring_the_data},
     {"queues have their depth", queues_have_their_depth},
     {"inline data has its limit", inline_data_has_its_limit},
+    {"keys are of one NIC", keys_are_of_one_nic},
     {"errors have their codes", errors_have_their_codes},
     {"RDMA needs an address handle of the initiator at the target", a_stranger_is_refused},
     {"nobody there is unreachable", nobody_there_is_unreachable},

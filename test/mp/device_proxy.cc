@@ -5,7 +5,7 @@
  * every size, with and without signal, by reference too, words, gets and atomics; a fence orders across rings, a quiet
  * completes, and so does the barrier of the host. Odd PEs have two proxy threads. All of it in host memory, and in device memory.
  *
- * paths: fakegpumixed:2,4 fakegpumixedefa:2,4 fakehmem:2,4 fakehmemefa:2
+ * paths: fakegpumixed:2,4 fakegpumixedefa:2,4 fakehmem:2,4 fakehmemefa:2 fakehmemrails:2
  * timeout: 120
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"

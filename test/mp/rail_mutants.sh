@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A put that one NIC is to make with memory as another NIC knows it, or with the key of another NIC of the target, is
+# refused by the emulated EFA devices, with a line that fails every test (test/run): what failed may go by another NIC, and
+# the job end well. Shown with copies of the library that make these mistakes, for puts of the host, and for puts by
+# reference of what stands for kernels.
+# timeout: 900
+set -u
+top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
+. "$top_srcdir/test/common/tap.sh"
+need_oshrun
+[ -e "$top_builddir/emulator/.libs/libefa-emulator.so" ] || tap_skip_all "the emulator is not built (libibverbs-dev)"
+case ${WSH_TEST_VARIANT:-clang} in clang) ;; *) tap_skip_all "a preloaded library does not go with $WSH_TEST_VARIANT" ;; esac
+archive=$top_builddir/.libs/libwsh.a
+libs=$(sed -n "s/^dependency_libs='\(.*\)'$/\1/p" "$top_builddir/libwarpshmem.la")
+
+# library FOLDER: all of the library, and the objects in FOLDER in place of its own.
+library()
+{
+    cp "$archive" "$1/all.a" || return 1
+    for object in "$1"/*.o; do
+        [ -e "$object" ] || continue
+        ar d "$1/all.a" "libwshefa_la-$(basename "$object")" && ar q "$1/all.a" "$object" || return 1
+    done
+    mkdir "$1/lib" && ar s "$1/all.a" || return 1
+    # shellcheck disable=SC2086
+    ${CC:-cc} -shared -o "$1/lib/libwarpshmem.so.0" -Wl,-soname,libwarpshmem.so.0 \
+        "-Wl,--version-script=$top_srcdir/runtime/warpshmem.map" "$top_builddir"/runtime/api/.libs/*.o \
+        -Wl,--whole-archive "$1/all.a" -Wl,--no-whole-archive $libs -lpthread -ldl -lrt
+}
+
+# with FOLDER LIMIT PROGRAM ENVIRONMENT…: two PEs on two hosts, with two NICs each.
+with()
+{
+    folder=$1 limit=$2 program=$3
+    shift 3
+    run_job "$limit" env "LD_LIBRARY_PATH=$folder/lib:$LD_LIBRARY_PATH" EFA_EMULATOR_QUIET=1 SHMEM_NICS_PER_PE=2 "$@" \
+        "$oshrun" --emulate-efa --nodes-emulated 2 -n 2 "$program"
+}
+
+host()
+{
+    with "$1" 60 "$(test_program test/mp/put_get_all_pairs)" WSH_TEST_PATH=rails
+}
+
+kernels()
+{
+    with "$1" 120 "$(test_program test/mp/device_proxy)" WSH_TEST_PATH=fakehmemrails SHMEM_HMEM=on \
+        SHMEM_DEVICE_SYMMETRIC_SIZE=64M \
+        "LD_LIBRARY_PATH=$1/lib:$top_builddir/test/fake_cuda:$top_builddir/test/fake_hmem:$LD_LIBRARY_PATH"
+}
+
+said='^efa-emulator: .*memory key of another NIC'
+
+# fine NAME WHO FOLDER: the job passes, and no device complains.
+fine()
+{
+    "$2" "$3"
+    tap_check "$1: $2" test "$status $(cat "$out" "$err" | grep -c "$said")" = "0 0"
+}
+
+# caught NAME WHO FOLDER: a device refuses, or libfabric, which moves some puts by messages and does not survive a key that
+# it does not know.
+caught()
+{
+    "$2" "$3"
+    if cat "$out" "$err" | grep -q "$said"; then
+        grep -h "$said" "$out" "$err" | head -n 1 | tap_comment
+        tap_ok "$1: caught, $2"
+    elif [ "$status" != 0 ] && [ "$status" != 124 ]; then
+        tail -n 1 "$err" | tap_comment
+        tap_ok "$1: caught, $2"
+    else
+        tap_fail "$1: caught, $2" "not noticed"
+    fi
+}
+
+# mutant NAME FILE EDIT: of a file of transports/efa.
+mutant()
+{
+    folder=$(mktemp -d "$tap_dir/mutant.XXXXXX")
+    sed "$3" "$top_srcdir/transports/efa/$2.c" >"$folder/$2.c"
+    if cmp -s "$top_srcdir/transports/efa/$2.c" "$folder/$2.c"; then
+        tap_fail "$1" "the edit does not fit the source any more: $3"
+        return
+    fi
+    # shellcheck disable=SC2086
+    if ! { ${CC:-cc} -std=gnu11 -O1 -fPIC "-I$top_srcdir" "-I$top_srcdir/include" ${LIBFABRIC_CFLAGS:-} \
+        -c "$folder/$2.c" -o "$folder/$2.o" && library "$folder"; } >"$out" 2>"$err"; then
+        tap_fail "$1" "does not compile"
+        return
+    fi
+    caught "$1" host "$folder"
+    [ -z "$gpu" ] || caught "$1" kernels "$folder"
+    rm -rf "$folder"
+}
+
+gpu=
+[ -f "$top_builddir/transports/nvlink/agent_image.lo" ] && gpu=yes
+
+mkdir "$tap_dir/same"
+library "$tap_dir/same" >"$out" 2>"$err"
+tap_check "the library is put together" test $? = 0
+fine "as it is" host "$tap_dir/same"
+if [ -n "$gpu" ]; then
+    fine "as it is" kernels "$tap_dir/same"
+else
+    tap_skip "as it is: kernels" "built without nvcc: no atomics on device memory"
+fi
+mutant "the descriptor of another rail" batch 's/wsh_efa_desc(eps, wr->desc, rail)/wsh_efa_desc(eps, wr->desc, (rail + 1) % eps->n_rails)/'
+mutant "the key of another rail" batch 's/path->key\[wr->key\]/peer->path[(rail + 1) % eps->n_rails].key[wr->key]/'
+mutant "a message buffer of another rail" batch 's/wsh_efa_desc(eps, req->desc, rail)/wsh_efa_desc(eps, req->desc, (rail + 1) % eps->n_rails)/'
+mutant "descriptors of the first rail for all" mem 's/fi_mr_desc(mr->mr\[i\])/fi_mr_desc(mr->mr[0])/'
+mutant "keys of the first rail for all" mem 's/mem\.key\[wsh_topo_pair([^]]*\]/mem.key[0]/'
+tap_done
