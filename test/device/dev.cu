@@ -122,6 +122,19 @@ bool dev_has_far(void)
     return mp_path_is("gpumixed") || mp_path_is("gpumixedefa") || mp_path_is("gpuhmemefa");
 }
 
+bool dev_litmus_wants(const char *kind)
+{
+    const char *list = getenv("WSH_LITMUS_KINDS");
+    size_t len = strlen(kind);
+
+    if (!list || !*list)
+        return true;
+    for (const char *at = strstr(list, kind); at; at = strstr(at + len, kind))
+        if ((at == list || at[-1] == ',') && (at[len] == ',' || !at[len]))
+            return true;
+    return false;
+}
+
 bool dev_wait(void)
 {
     cudaError_t rc = cudaDeviceSynchronize();

@@ -85,6 +85,9 @@ void *dev_share(size_t len);
 /* The path leads to PEs that this GPU reaches by the proxy alone: what is many rounds elsewhere takes long there. */
 bool dev_has_far(void);
 
+/* A kind of litmus test is to be run: WSH_LITMUS_KINDS names it, or none. */
+bool dev_litmus_wants(const char *kind);
+
 /* Waits for the GPU; false, after a failed check, when it says no. */
 bool dev_wait(void);
 

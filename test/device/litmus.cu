@@ -5,8 +5,9 @@
  * the same flag and checks too. Both have the previous round's words in their L1 when they begin to wait, and
  * sometimes come late. Payloads of 1 word to 64 KiB, new values each round, sent in every way the API has.
  *
- * WSH_LITMUS_ROUNDS: rounds over all lanes (a million; with WSH_TEST_LONG ten; between hosts, where each word that a
- * thread puts is an operation of the host, so that these are 64 in a payload at most, 6,400 and 100,000).
+ * WSH_LITMUS_ROUNDS: rounds over all lanes and kinds (a million; with WSH_TEST_LONG ten; between hosts, where each word
+ * that a thread puts is an operation of the host, so that these are 8 in a payload at most, 6,400 and 100,000).
+ * WSH_LITMUS_KINDS: names of kinds, with commas between; what has been run of each is printed at the end.
  * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
  * timeout: 600
  */
@@ -17,7 +18,7 @@
 #define LANES 64
 #define WORDS_MAX ((size_t)8192)
 #define SCRATCH 8192
-#define WORDS_FAR ((size_t)64) /* one by one, to other hosts */
+#define WORDS_FAR ((size_t)8) /* one by one, to other hosts */
 
 enum { THREADS = 128 };
 enum kind {
@@ -27,16 +28,22 @@ enum kind {
     ELEMENTS,
     BULK,
     WARP_PUT_SIGNAL,
+    PUT_FENCE_P,
     COUNTED,
     FENCE_THEN_COUNTED,
     KINDS
 };
+
+static const char *const names[KINDS] = {"put_signal", "warps_fence", "threads_quiet", "elements", "bulk",
+                                         "warp_put_signal", "put_fence_p", "counted", "fence_counted"};
 
 /* Symmetric: of each lane a payload, a flag, and what the second block says to the first; `made`: new payloads. */
 struct litmus {
     uint64_t *data, *flag, *seen, *made;
     shmemx_counter_t *counter; /* of each lane, instead of the flag: the last two kinds */
     uint64_t first, rounds;
+    enum kind kind[KINDS]; /* of round r: number r % n_kinds of them */
+    unsigned n_kinds, counted[KINDS + 1]; /* counted[i]: of the first i kinds behind number 0, those that are counted */
     bool far; /* some PEs are on other hosts */
     struct dev_report *report;
 };
@@ -53,6 +60,11 @@ static __device__ uint64_t value_of(uint64_t round, unsigned lane, size_t i)
     return mix(round * LANES + lane) + i;
 }
 
+static __device__ enum kind kind_of(const struct litmus &l, uint64_t round)
+{
+    return l.kind[round % l.n_kinds];
+}
+
 /* Most payloads are small, so that there are many rounds. */
 static __device__ size_t any_words(uint64_t round, unsigned lane)
 {
@@ -64,7 +76,7 @@ static __device__ size_t any_words(uint64_t round, unsigned lane)
 
 static __device__ size_t words_of(const struct litmus &l, uint64_t round, unsigned lane)
 {
-    enum kind kind = (enum kind)(round % KINDS);
+    enum kind kind = kind_of(l, round);
     size_t words = any_words(round, lane);
 
     return l.far && (kind == THREADS_THEN_QUIET || kind == ELEMENTS) && words > WORDS_FAR ? WORDS_FAR : words;
@@ -86,7 +98,7 @@ static __device__ void check(const struct litmus &l, const uint64_t *data, uint6
     size_t words = words_of(l, round, lane);
 
     for (size_t i = threadIdx.x; i < words; i += THREADS)
-        dev_expect(l.report, round * 16 + round % KINDS, value_of(round, lane, i), data[i]);
+        dev_expect(l.report, round * 16 + kind_of(l, round), value_of(round, lane, i), data[i]);
 }
 
 static __device__ void arrive_late(uint64_t round, unsigned lane)
@@ -117,28 +129,36 @@ static __device__ void by_elements(uint64_t *data, const uint64_t *from, size_t 
         shmem_uint64_p(data + i, from[i], pe);
 }
 
-/* How many of a lane's rounds up to this one were counted. */
-static __device__ uint64_t counted_by(uint64_t round)
+/* How many of a lane's rounds up to this one were counted. Rounds begin at 1. */
+static __device__ uint64_t counted_by(const struct litmus &l, uint64_t round)
 {
-    uint64_t kind = round % KINDS;
-
-    return round / KINDS * 2 + (kind >= COUNTED) + (kind >= FENCE_THEN_COUNTED);
+    return round / l.n_kinds * l.counted[l.n_kinds] + l.counted[round % l.n_kinds];
 }
 
 /* All threads of the block. */
 static __device__ void wait_for(const struct litmus &l, uint64_t round, unsigned lane)
 {
-    if (round % KINDS >= COUNTED)
-        shmemx_counter_wait_until_block(l.counter[lane], counted_by(round));
+    if (kind_of(l, round) >= COUNTED)
+        shmemx_counter_wait_until_block(l.counter[lane], counted_by(l, round));
     else
         shmem_uint64_wait_until_block(l.flag + lane * 16, SHMEM_CMP_GE, round);
 }
 
-static __device__ void send(uint64_t *data, const uint64_t *from, uint64_t *flag, shmemx_counter_t counter,
-                            uint64_t round, size_t words, int pe)
+/* All of it by one thread. */
+static __device__ void put_fence_p(uint64_t *data, const uint64_t *from, uint64_t *flag, uint64_t round, size_t words,
+                                   int pe)
+{
+    if (threadIdx.x)
+        return;
+    shmem_uint64_put_nbi(data, from, words, pe);
+    shmem_fence();
+    shmem_uint64_p(flag, round, pe);
+}
+
+static __device__ void send(enum kind kind, uint64_t *data, const uint64_t *from, uint64_t *flag,
+                            shmemx_counter_t counter, uint64_t round, size_t words, int pe)
 {
     extern __shared__ __align__(128) char scratch[];
-    enum kind kind = (enum kind)(round % KINDS);
 
     if (kind == PUT_SIGNAL) {
         shmem_uint64_put_signal_nbi_block(data, from, words, flag, round, SHMEM_SIGNAL_SET, pe);
@@ -146,6 +166,10 @@ static __device__ void send(uint64_t *data, const uint64_t *from, uint64_t *flag
     }
     if (kind == COUNTED) {
         shmemx_putmem_counted_nbi_block(data, from, words * 8, counter, pe);
+        return;
+    }
+    if (kind == PUT_FENCE_P) {
+        put_fence_p(data, from, flag, round, words, pe);
         return;
     }
     if (kind == WARPS_THEN_FENCE || kind == FENCE_THEN_COUNTED)
@@ -183,7 +207,7 @@ static __device__ void forward(const struct litmus &l, uint64_t *data, uint64_t 
     for (size_t i = threadIdx.x; make && i < words; i += THREADS)
         from[i] = value_of(round, lane, i);
     __syncthreads();
-    send(data, from, l.flag + lane * 16, l.counter[lane], round, words, pe);
+    send(kind_of(l, round), data, from, l.flag + lane * 16, l.counter[lane], round, words, pe);
 }
 
 static __device__ void first_block(const struct litmus &l, uint64_t *data, uint64_t round, unsigned lane)
@@ -242,6 +266,28 @@ static uint64_t rounds(void)
     return (uint64_t)(dev_has_far() ? mp_rounds(6400, 100000) : mp_rounds(1000000, 10000000));
 }
 
+/* Those that WSH_LITMUS_KINDS names, or all. */
+static void choose_kinds(struct litmus *l)
+{
+    l->n_kinds = 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        if (dev_litmus_wants(names[kind]))
+            l->kind[l->n_kinds++] = (enum kind)kind;
+    if (!l->n_kinds)
+        mp_skip("WSH_LITMUS_KINDS names none of this program's kinds");
+    l->counted[0] = 0;
+    for (unsigned i = 1; i <= l->n_kinds; i++)
+        l->counted[i] = l->counted[i - 1] + (l->kind[i % l->n_kinds] >= COUNTED);
+}
+
+/* Of rounds 1 to `each` of every lane. */
+static void note_rounds(const struct litmus *l, uint64_t each, int lanes)
+{
+    for (unsigned i = 0; i < l->n_kinds; i++)
+        mp_note("%s: %lu rounds", names[l->kind[i]],
+                (unsigned long)(((each + l->n_kinds - i) / l->n_kinds - (i == 0)) * (uint64_t)lanes));
+}
+
 int main(void)
 {
     const char *given = getenv("WSH_LITMUS_ROUNDS");
@@ -250,6 +296,7 @@ int main(void)
     struct litmus l;
 
     dev_begin();
+    choose_kinds(&l);
     l.far = dev_has_far();
     l.report = (struct dev_report *)dev_share(sizeof *l.report);
     l.data = (uint64_t *)dev_alloc(LANES * WORDS_MAX * 8);
@@ -269,5 +316,6 @@ int main(void)
         done += l.rounds;
     }
     mp_note("%lu rounds in %d lanes", (unsigned long)done * lanes, lanes);
+    note_rounds(&l, done, lanes);
     return dev_end();
 }
