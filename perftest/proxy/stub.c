@@ -11,6 +11,8 @@ struct stub_net {
     struct wsh_env env;
     struct wsh_tp *tp;
     struct wsh_lmem *heap;
+    struct wsh_rmem *rmem; /* [n_attached] of the peers */
+    int n_attached;
 };
 
 static int no_counters(void *core, uint32_t counter, uint32_t generation, uint32_t mask)
@@ -84,9 +86,11 @@ static int share_heap(struct stub_net *net, int n_pes, void *heap, size_t len, s
 
     if (!rc)
         rc = connect_all(net, n_pes + 1);
+    net->rmem = rmem;
     for (int pe = 0; pe < n_pes && !rc; pe++) {
         rc = net->tp->ops->mem_attach(net->tp, pe, WSH_SEG_HEAP, key, key_len, &rmem[pe]);
         rmem[pe].tp = net->tp;
+        net->n_attached += !rc;
     }
     return rc;
 }
@@ -106,6 +110,8 @@ struct stub_net *stub_open(int n_pes, unsigned threads, void *heap, size_t len, 
 void stub_close(struct stub_net *net)
 {
     if (net->tp) {
+        for (int pe = 0; pe < net->n_attached; pe++)
+            net->tp->ops->mem_detach(net->tp, &net->rmem[pe]);
         net->tp->ops->stop(net->tp, true);
         if (net->heap)
             net->tp->ops->mem_release(net->tp, net->heap);
