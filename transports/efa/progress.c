@@ -23,6 +23,8 @@
  * entries a read a flood of 10^6 messages took 3 GB. No more than there are requests for answers.
  */
 #define EFA_CQ_BATCH 64
+/* Of a device that moves data alone, while each read brings as many: a pass of the proxy starts several times that. */
+#define EFA_CQ_READS 8
 #define EFA_FULL_S 2 /* seconds for which a queue may be full although nothing is under way, or ends */
 
 int wsh_efa_fail(struct wsh_efa_eps *eps, int err, const char *fmt, ...)
@@ -259,7 +261,7 @@ static int complete_entries(struct wsh_efa_eps *eps, const struct fi_cq_data_ent
     return rc ? rc : err;
 }
 
-static int take_completions(struct wsh_efa_eps *eps, struct wsh_efa_rail *rail)
+static int take_batch(struct wsh_efa_eps *eps, struct wsh_efa_rail *rail)
 {
     struct fi_cq_data_entry entries[EFA_CQ_BATCH];
     ssize_t n = fi_cq_read(rail->cq, entries, EFA_CQ_BATCH);
@@ -278,6 +280,18 @@ static int take_completions(struct wsh_efa_eps *eps, struct wsh_efa_rail *rail)
         entries_ended(eps, entries, n);
     rc = complete_entries(eps, entries, n);
     return rc ? rc : (int)n;
+}
+
+static int take_completions(struct wsh_efa_eps *eps, struct wsh_efa_rail *rail)
+{
+    unsigned reads = 0;
+    int moved = 0, rc;
+
+    do {
+        rc = take_batch(eps, rail);
+        moved += rc;
+    } while (rc == EFA_CQ_BATCH && eps->doorbells && ++reads < EFA_CQ_READS && !eps->n_held);
+    return rc < 0 ? rc : moved;
 }
 
 static int take_from_rails(struct wsh_efa_eps *eps)
