@@ -40,7 +40,7 @@ WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, sync_all)
     QUALIFIER int NAME##SUFFIX(shmem_team_t team)                                                            \
     WSH_BODY(wsh_dev_barrier<SCOPE>(#NAME #SUFFIX ": team", team); return 0;)
 WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, shmem_team_sync)
-WSH_DEVICE_SCOPE(WSH_DEFINE_BARRIER, shmemx_team_barrier) /* as shmem_barrier_all, for the members of a team */
+WSH_EVERY_SCOPE(WSH_DEFINE_BARRIER, shmemx_team_barrier) /* as shmem_barrier_all, for the members of a team */
 #undef WSH_DEFINE_BARRIER
 
 /* TAG: the routine after shmem_. */

@@ -39,6 +39,8 @@ WSH_BOTH int shmem_team_my_pe(shmem_team_t team)
 WSH_BODY(return wsh_dev_team_of(team).my_pe;)
 WSH_BOTH int shmem_team_n_pes(shmem_team_t team)
 WSH_BODY(return wsh_dev_team_pes(team);)
+WSH_BOTH int shmemx_team_number(shmem_team_t team)
+WSH_BODY(return wsh_dev_team_number((uint64_t)team);)
 WSH_BOTH int shmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
 WSH_BODY(return wsh_dev_team_pe(wsh_dev_team_of(dest_team), wsh_dev_world_pe(wsh_dev_team_of(src_team), src_pe));)
 

@@ -21,6 +21,14 @@ static WSH_DEV struct wsh_dev_team wsh_dev_team_row(const struct wsh_device_hand
                         (int)wsh_ptx_poll((const uint32_t *)&team->n_pes)};
 }
 
+static WSH_DEV uint64_t wsh_dev_pad_numbered(const struct wsh_device_team_row *rows, uint64_t handle)
+{
+    const struct wsh_device_team_row *place = &rows[WSH_DEVICE_TEAM_ROWS];
+    uint64_t pad = wsh_ptx_poll(&place->pad) + (handle - 1 - WSH_DEVICE_TEAM_FIRST) * wsh_ptx_poll(&place->handle);
+
+    return wsh_ptx_poll((const uint32_t *)&((const struct wsh_device_team_header *)pad)->n_pes) ? pad : 0;
+}
+
 /* Looks up the pad of a team other than the world; 0: there is no such team. */
 inline WSH_DEV_CALL uint64_t wsh_dev_pad_find(uint64_t handle)
 {
@@ -28,6 +36,8 @@ inline WSH_DEV_CALL uint64_t wsh_dev_pad_find(uint64_t handle)
     uint32_t at = WSH_DEVICE_TEAM_HASH(handle);
     uint64_t seen;
 
+    if (rows && handle > WSH_DEVICE_TEAM_FIRST && handle <= WSH_DEVICE_TEAM_LAST)
+        return wsh_dev_pad_numbered(rows, handle);
 #pragma unroll 1
     for (unsigned i = 0; rows && handle && i < WSH_DEVICE_TEAM_ROWS; i++, at = (at + 1) % WSH_DEVICE_TEAM_ROWS) {
         seen = wsh_ptx_poll(&rows[at].handle);
@@ -53,6 +63,21 @@ static WSH_DEV struct wsh_dev_team wsh_dev_team_of(shmem_team_t team)
     if (team == SHMEM_TEAM_WORLD)
         return wsh_dev_team{nullptr, wsh_device_view.my_pe, wsh_device_view.n_pes};
     return wsh_dev_team_at(wsh_dev_pad_find((uint64_t)team));
+}
+
+/* As shmemx_team_number. */
+static WSH_DEV int wsh_dev_team_number(uint64_t handle)
+{
+    const struct wsh_device_team_row *rows = (const struct wsh_device_team_row *)wsh_device_view.teams;
+    uint64_t pad;
+
+    if (handle <= WSH_DEVICE_TEAM_LAST)
+        return (int)handle - 1;
+    pad = wsh_dev_pad_find(handle);
+    if (!pad)
+        return -1;
+    pad -= wsh_ptx_poll(&rows[WSH_DEVICE_TEAM_ROWS].pad);
+    return (int)(WSH_DEVICE_TEAM_FIRST + pad / wsh_ptx_poll(&rows[WSH_DEVICE_TEAM_ROWS].handle));
 }
 
 /* As shmem_team_n_pes: -1 where there is no such team. */

@@ -118,10 +118,14 @@ struct wsh_device_team_header {
 
 /*
  * The pads by team handle, in device memory: open addressing from WSH_DEVICE_TEAM_HASH on. handle 0 ends a search; a
- * row whose team is gone has handle 1 and is used again.
+ * row whose team is gone has handle 1 and is used again. One row more says where the pads of teams with numbers from
+ * WSH_DEVICE_TEAM_FIRST on lie, in the order of these: its `pad`; at a distance of `handle` bytes. A handle up to
+ * WSH_DEVICE_TEAM_LAST is a team's number + 1.
  */
 #define WSH_DEVICE_TEAM_ROWS 1024u
 #define WSH_DEVICE_TEAM_HASH(handle) ((uint32_t)((handle) >> 4) * 2654435761u >> 22)
+#define WSH_DEVICE_TEAM_FIRST 4u
+#define WSH_DEVICE_TEAM_LAST (WSH_DEVICE_TEAM_FIRST + 4096u)
 struct wsh_device_team_row {
     uint64_t handle, pad;
 };

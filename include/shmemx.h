@@ -7,6 +7,16 @@
 
 #include <shmem/types.h>
 
+/*
+ * Teams by number, a small integer that is alike on all members: 0 the world, 1 SHMEM_TEAM_SHARED, 2 and 3 those below,
+ * others from 4 on; -1 SHMEM_TEAM_INVALID. SHMEMX_TEAM makes a handle of it, as good as the one that the team was made
+ * with, on the host and in kernels.
+ */
+#define SHMEMX_TEAM(number) ((shmem_team_t)(intptr_t)((number) + 1))
+#define SHMEMX_TEAM_NODE SHMEMX_TEAM(2) /* the PEs of this host, reached by shmem_ptr or not */
+#define SHMEMX_TEAM_SAME_MYPE_NODE \
+    SHMEMX_TEAM(3) /* the PEs whose number in their SHMEMX_TEAM_NODE is this one's */
+
 /* A counter of counted puts, alike on all PEs of the team that made it. */
 typedef uint64_t shmemx_counter_t;
 #define SHMEMX_COUNTER_INVALID ((shmemx_counter_t)0)
@@ -77,6 +87,25 @@ int shmemx_buffer_unregister_symmetric(void *addr, size_t length);
 int shmemx_buffer_register(void *addr, size_t length);
 int shmemx_buffer_unregister(void *addr);
 void shmemx_buffer_unregister_all(void);
+
+/*
+ * Return the number of a team (SHMEMX_TEAM); -1 for SHMEM_TEAM_INVALID. The number of a team that was destroyed may be
+ * given to a later one. In kernels too.
+ */
+int shmemx_team_number(shmem_team_t team);
+
+/*
+ * Create a team of any PEs. Collective over `parent_team`, with equal arguments but for the configuration. pes[i] is
+ * the number in the parent of the PE that gets number i, each at most once; else as shmem_team_split_strided.
+ */
+int shmemx_team_create(shmem_team_t parent_team, const int *pes, int n_pes, const shmem_team_config_t *config,
+                       long config_mask, shmem_team_t *new_team);
+
+/*
+ * Wait for the members of a team as shmem_barrier_all does for all PEs: a quiet of the default context and
+ * shmem_team_sync. Collective over the team. Returns 0. In kernels also by a warp and by a block.
+ */
+int shmemx_team_barrier(shmem_team_t team);
 
 /*
  * Let the device routines work in a module that was loaded by the driver API. Local. `module` is the CUmodule (NVRTC,

@@ -17,7 +17,7 @@
 
 #define HEAP_ALIGN ((size_t)1 << 30)    /* largest alignment shmem_align can keep: address space is cheap */
 #define HEAP_GRANULE ((size_t)2 << 20)  /* memory is committed in huge page sizes */
-#define HEAP_INTERNAL ((size_t)1 << 20) /* room for the library's own words, beyond the user's bytes */
+#define HEAP_INTERNAL ((size_t)2 << 20) /* room for the library's own words, beyond the user's bytes */
 
 static size_t round_up(size_t len, size_t to)
 {

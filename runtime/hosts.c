@@ -41,10 +41,9 @@ static void note_domains(struct wsh_job *job, const struct wsh_peer_blob *peers)
 
     job->n_domains = 0;
     for (int pe = 0; pe < job->n_pes; pe++) {
-        int first = shares ? first_on_host(peers, pe) : pe;
-
-        job->domain[pe] = first;
-        job->n_domains += first == pe;
+        job->host[pe] = first_on_host(peers, pe);
+        job->domain[pe] = shares ? job->host[pe] : pe;
+        job->n_domains += job->domain[pe] == pe;
     }
 }
 

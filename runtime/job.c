@@ -149,8 +149,10 @@ static void close_routes(struct wsh_job *job)
 {
     wsh_route_close(job);
     free(job->same_host);
+    free(job->host);
     free(job->domain);
     job->same_host = NULL;
+    job->host = NULL;
     job->domain = NULL;
 }
 
@@ -160,8 +162,9 @@ static int open_routes(struct wsh_job *job)
     int rc;
 
     job->same_host = calloc((size_t)job->n_pes, sizeof *job->same_host);
+    job->host = calloc((size_t)job->n_pes, sizeof *job->host);
     job->domain = calloc((size_t)job->n_pes, sizeof *job->domain);
-    rc = peers && job->same_host && job->domain ? build_routes(job, peers) : -ENOMEM;
+    rc = peers && job->same_host && job->host && job->domain ? build_routes(job, peers) : -ENOMEM;
     forget_peers(job, peers);
     free(peers);
     if (rc)
@@ -191,6 +194,7 @@ static void close_teams(struct wsh_job *job)
 {
     wsh_counters_close(job);
     wsh_team_fini_all(job);
+    job->node = job->same_number = NULL;
     wsh_team_fini(&job->shared);
     wsh_team_fini(&job->world);
 }
@@ -204,7 +208,7 @@ static int open_teams(struct wsh_job *job)
     if (!rc)
         rc = open_team(job, &job->shared, true);
     if (!rc)
-        rc = wsh_pool_open(&job->pool, &job->heap, job->env.team_memory, 4 * WSH_PAD_LINE);
+        rc = wsh_team_open_hosts(job);
     if (!rc)
         rc = wsh_counters_open(job);
     if (rc)

@@ -38,6 +38,7 @@ struct wsh_job {
     bool loopback;    /* all PEs are on one machine, emulated hosts or not: sockets need not reach another */
     bool *same_host;  /* [pe] */
     int local_rank, local_size;
+    int *host;   /* [pe] the first PE on its host */
     int *domain; /* [pe] the first PE with which it shares memory: equal on PEs that do */
     int n_domains;
     bool oversubscribed; /* some machine has fewer cores than PEs; equal on all PEs */
@@ -63,8 +64,10 @@ struct wsh_job {
     pthread_mutex_t ctxs_lock;
     int batches; /* contexts with a batch */
     struct wsh_team world, shared;
-    struct wsh_team *teams; /* split off; under ctxs_lock */
-    struct wsh_pool pool;   /* their symmetric memory */
+    struct wsh_team *node, *same_number;       /* SHMEMX_TEAM_NODE, SHMEMX_TEAM_SAME_MYPE_NODE: of `teams` */
+    struct wsh_team *numbered[WSH_POOL_UNITS]; /* by the first unit of their pad */
+    struct wsh_team *teams;                    /* split off; under ctxs_lock */
+    struct wsh_pool pool;                      /* their symmetric memory */
     struct wsh_counters counters;
 
     struct wsh_wait_tuning tuning;

@@ -25,6 +25,7 @@ static void team_fill(struct wsh_team *team, struct wsh_job *job, int *members, 
 int wsh_team_init(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes)
 {
     team_fill(team, job, members, n_pes);
+    team->number = team == &job->shared ? WSH_TEAM_SHARED : WSH_TEAM_WORLD;
     return wsh_coll_open(team, job->n_pes);
 }
 
@@ -79,8 +80,32 @@ void wsh_team_attach(struct wsh_team *team, int unit)
     if (team->next)
         team->next->link = &team->next;
     job->teams = team;
+    team->number = WSH_TEAM_NUMBERS + unit;
+    /* Release: partner of the acquire in wsh_team_by_number. */
+    __atomic_store_n(&job->numbered[unit], team, __ATOMIC_RELEASE);
     wsh_view_team(team);
     pthread_mutex_unlock(&job->ctxs_lock);
+}
+
+struct wsh_team *wsh_team_by_number(struct wsh_job *job, int number)
+{
+    struct wsh_team *const first[] = {&job->world, &job->shared, job->node, job->same_number};
+
+    if (number < 0 || number >= WSH_TEAM_NUMBERS + WSH_POOL_UNITS)
+        return NULL;
+    if (number < WSH_TEAM_NUMBERS)
+        return first[number];
+    /* Acquire: partner of the release in wsh_team_attach. */
+    return __atomic_load_n(&job->numbered[number - WSH_TEAM_NUMBERS], __ATOMIC_ACQUIRE);
+}
+
+/* Its unit may have been taken for another team by now. Under ctxs_lock. */
+static void number_forget(struct wsh_team *team)
+{
+    struct wsh_team **at = &team->job->numbered[team->number - WSH_TEAM_NUMBERS];
+
+    if (*at == team)
+        __atomic_store_n(at, NULL, __ATOMIC_RELAXED);
 }
 
 void wsh_team_close(struct wsh_team *team)
@@ -93,6 +118,8 @@ void wsh_team_close(struct wsh_team *team)
         *team->link = team->next;
         if (team->next)
             team->next->link = team->link;
+        if (team->number >= WSH_TEAM_NUMBERS)
+            number_forget(team);
     }
     pthread_mutex_unlock(&team->job->ctxs_lock);
     wsh_team_fini(team);

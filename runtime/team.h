@@ -19,11 +19,24 @@ struct wsh_team {
     int num_contexts;              /* as configured: a wish, no limit */
     struct wsh_team *next, **link; /* split teams: in job->teams */
     int stride;                    /* of an old active set; 0 = not one */
+    int number;                    /* WSH_TEAM_WORLD …: alike on all members */
 };
+
+/* Numbers of teams: their handles less 1. A split team has WSH_TEAM_NUMBERS and the number of its pad's first unit. */
+enum { WSH_TEAM_WORLD, WSH_TEAM_SHARED, WSH_TEAM_NODE, WSH_TEAM_SAME_MYPE_NODE, WSH_TEAM_NUMBERS };
+
+/* The team of this number, or NULL. */
+struct wsh_team *wsh_team_by_number(struct wsh_job *job, int number);
 
 /* Predefined teams. Takes over `members` (malloc'd). Symmetric words are reserved in the same order on all PEs. */
 int wsh_team_init(struct wsh_team *team, struct wsh_job *job, int *members, int n_pes);
 void wsh_team_fini(struct wsh_team *team);
+
+/*
+ * The pool of memory for teams, and the first of them: those of the PEs of a host, and of the PEs with the same number
+ * on their host. Local: all PEs find the same. 0 or -ENOMEM (logged).
+ */
+int wsh_team_open_hosts(struct wsh_job *job);
 
 /* Teams that were split off and are left at the end: local. */
 void wsh_team_fini_all(struct wsh_job *job);
@@ -43,6 +56,8 @@ struct wsh_triplet {
 };
 int wsh_team_split_strided(struct wsh_team *parent, const struct wsh_triplet *triplet, int num_contexts,
                            struct wsh_team **team);
+int wsh_team_split_list(struct wsh_team *parent, const int *pes, int n_pes, int num_contexts,
+                        struct wsh_team **team);
 int wsh_team_split_2d(struct wsh_team *parent, int xrange, const int num_contexts[2],
                       struct wsh_team *teams[2]);
 

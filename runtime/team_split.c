@@ -32,10 +32,10 @@ int *wsh_team_list(const struct wsh_team *parent, const struct wsh_triplet *trip
     return members;
 }
 
-static bool is_member(const struct wsh_team *parent, const struct wsh_triplet *triplet)
+static bool is_member(const struct wsh_team *parent, const int *members, int n)
 {
-    for (int i = 0; i < triplet->size; i++)
-        if (triplet->start + i * triplet->stride == parent->my_pe)
+    for (int i = 0; members && i < n; i++)
+        if (members[i] == parent->job->my_pe)
             return true;
     return false;
 }
@@ -115,20 +115,18 @@ static int rows_agree(struct wsh_team *parent, struct rows *rows)
     return rc;
 }
 
-int wsh_team_split_strided(struct wsh_team *parent, const struct wsh_triplet *triplet, int num_contexts,
-                           struct wsh_team **team)
+/* Takes over `members`, the global numbers of the new team's `n`; NULL: this PE had no memory for them. */
+static int split(struct wsh_team *parent, int *members, int n, int num_contexts, struct wsh_team **team)
 {
     struct wsh_team *fresh = NULL;
-    struct rows rows = {.n = 1, .sizes = {triplet->size}};
+    struct rows rows = {.n = 1, .sizes = {n}, .ok = members != NULL};
     int rc;
 
-    *team = NULL;
-    if (!wsh_team_has(parent, triplet))
-        return -EINVAL;
-    rows.member = is_member(parent, triplet);
+    rows.member = is_member(parent, members, n);
     if (rows.member)
-        fresh = wsh_team_open(parent->job, wsh_team_list(parent, triplet), triplet->size);
-    rows.ok = fresh || !rows.member;
+        rows.ok = (fresh = wsh_team_open(parent->job, members, n)) != NULL;
+    else
+        free(members);
     rc = rows_agree(parent, &rows);
     if (rc) {
         wsh_team_close(fresh);
@@ -140,6 +138,41 @@ int wsh_team_split_strided(struct wsh_team *parent, const struct wsh_triplet *tr
     }
     *team = fresh;
     return 0;
+}
+
+int wsh_team_split_strided(struct wsh_team *parent, const struct wsh_triplet *triplet, int num_contexts,
+                           struct wsh_team **team)
+{
+    *team = NULL;
+    if (!wsh_team_has(parent, triplet))
+        return -EINVAL;
+    return split(parent, wsh_team_list(parent, triplet), triplet->size, num_contexts, team);
+}
+
+/* Each PE of the parent at most once. */
+static int list_check(const struct wsh_team *parent, const int *pes, int n_pes)
+{
+    bool *seen = n_pes > 0 && n_pes <= parent->n_pes ? calloc((size_t)parent->n_pes, sizeof *seen) : NULL;
+    int i = 0;
+
+    while (seen && i < n_pes && pes[i] >= 0 && pes[i] < parent->n_pes && !seen[pes[i]])
+        seen[pes[i++]] = true;
+    free(seen);
+    return seen && i == n_pes ? 0 : -EINVAL;
+}
+
+int wsh_team_split_list(struct wsh_team *parent, const int *pes, int n_pes, int num_contexts,
+                        struct wsh_team **team)
+{
+    int *members;
+
+    *team = NULL;
+    if (list_check(parent, pes, n_pes))
+        return -EINVAL;
+    members = malloc((size_t)n_pes * sizeof *members);
+    for (int i = 0; members && i < n_pes; i++)
+        members[i] = parent->members[pes[i]];
+    return split(parent, members, n_pes, num_contexts, team);
 }
 
 /* Opens the teams of this PE's row and of its column. */

@@ -15,8 +15,8 @@
  *   section 9.11  wait_until and test, _all, _any, _some, _vector
  *   section 9.12  fence, quiet, pe_quiet
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr
- *   extensions    shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives (api_stream.cuh), puts,
- *                 gets, signals, waits and quiet (api_stream_rma.cuh);
+ *   extensions    shmemx_team_number, shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives
+ *                 (api_stream.cuh), puts, gets, signals, waits and quiet (api_stream_rma.cuh);
  *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_nbi_list,
  *                 shmemx_batch_begin, _end, shmemx_flush;
  *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through the caller's shared memory), shmemx_signal_op;

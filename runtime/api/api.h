@@ -115,6 +115,9 @@ static WSH_INLINE struct wsh_ctx *wsh_api_live_ctx(const char *what, shmem_ctx_t
          : (void)0)
 #define WSH_API_SAME_BLOCK(...) (wsh_unlikely(wsh_job.check) ? wsh_check_same_block(__VA_ARGS__) : (void)0)
 
+/* The team of a number, which is its handle less 1; NULL for -1, and before shmem_init. Any other ends the job. */
+struct wsh_team *wsh_api_team_number(const char *what, int number);
+
 /*
  * The object behind a team handle, NULL for SHMEM_TEAM_INVALID. One that is destroyed ends the job; with
  * SHMEM_DEBUG=check one that never was a team does too.
@@ -125,8 +128,8 @@ static WSH_INLINE struct wsh_team *wsh_api_team(const char *what, shmem_team_t h
 
     if (handle == SHMEM_TEAM_WORLD)
         team = &wsh_job.world;
-    else if (handle == SHMEM_TEAM_SHARED)
-        team = &wsh_job.shared;
+    else if ((uintptr_t)handle <= WSH_TEAM_NUMBERS + WSH_POOL_UNITS)
+        team = wsh_api_team_number(what, (int)(uintptr_t)handle - 1);
     if (wsh_unlikely(wsh_job.check))
         wsh_check_team(what, team);
     if (wsh_unlikely(team && !team->job))

@@ -25,6 +25,15 @@ WSH_SHELL(int, team_sync, (shmem_team_t team))
     return 0;
 }
 
+int shmemx_team_barrier(shmem_team_t team)
+{
+    struct wsh_team *members = wsh_api_members("shmemx_team_barrier", team);
+
+    WSH_API_SAME("shmemx_team_barrier", members, "%s", "");
+    wsh_api_check("shmemx_team_barrier", wsh_barrier(members, "shmemx_team_barrier"));
+    return 0;
+}
+
 /* clang-format off */
 
 /* The team behind the handle `team`, in the name of shmem_TAG. */

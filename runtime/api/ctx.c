@@ -5,6 +5,8 @@
 #include "runtime/api/api.h"
 #include "base/log.h"
 
+#include <shmemx.h>
+
 #define OPTIONS (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)
 
 /* A context that cannot be created is not an error of the job: one warning, and SHMEM_CTX_INVALID. */
@@ -47,9 +49,7 @@ WSH_SHELL(void, ctx_destroy, (shmem_ctx_t ctx))
 
 static shmem_team_t handle_of(struct wsh_team *team)
 {
-    if (team == &wsh_job.world)
-        return SHMEM_TEAM_WORLD;
-    return team == &wsh_job.shared ? SHMEM_TEAM_SHARED : team;
+    return team->number < WSH_TEAM_NUMBERS ? SHMEMX_TEAM(team->number) : team;
 }
 
 WSH_SHELL(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))

@@ -4,6 +4,17 @@
 
 #include "runtime/api/api.h"
 
+#include <shmemx.h>
+
+struct wsh_team *wsh_api_team_number(const char *what, int number)
+{
+    struct wsh_team *team = wsh_job.n_pes ? wsh_team_by_number(&wsh_job, number) : NULL;
+
+    if (!team && wsh_job.n_pes && number >= 0)
+        wsh_api_bad(what, "team has been destroyed; split off another one");
+    return team;
+}
+
 WSH_SHELL(int, team_my_pe, (shmem_team_t team))
 {
     const struct wsh_team *members = wsh_api_team("shmem_team_my_pe", team);
@@ -102,10 +113,37 @@ WSH_SHELL(void, team_destroy, (shmem_team_t team))
     wsh_api_ready("shmem_team_destroy");
     if (team == SHMEM_TEAM_INVALID)
         return;
-    if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
+    team = wsh_api_team("shmem_team_destroy", team);
+    if (team->number < WSH_TEAM_NUMBERS)
         wsh_api_bad("shmem_team_destroy",
                     "predefined teams cannot be destroyed; destroy those that were split off");
-    team = wsh_api_team("shmem_team_destroy", team);
     WSH_API_SAME("shmem_team_destroy", team, "%s", "");
     wsh_api_check("shmem_team_destroy", wsh_team_destroy(team));
+}
+
+int shmemx_team_create(shmem_team_t parent_team, const int *pes, int n_pes, const shmem_team_config_t *config,
+                       long config_mask, shmem_team_t *new_team)
+{
+    struct wsh_team *parent = wsh_api_team("shmemx_team_create", parent_team);
+    int contexts;
+
+    wsh_api_ready("shmemx_team_create");
+    if (!new_team)
+        wsh_api_bad("shmemx_team_create", "new_team is NULL; pass the address of a shmem_team_t");
+    *new_team = SHMEM_TEAM_INVALID;
+    contexts = contexts_of("shmemx_team_create", config, config_mask);
+    if (!parent)
+        return -EINVAL;
+    if (n_pes > 0 && !pes)
+        wsh_api_bad("shmemx_team_create", "pes is NULL");
+    WSH_API_SAME("shmemx_team_create", parent, "%d PEs", n_pes);
+    return wsh_team_split_list(parent, pes, n_pes, contexts, new_team);
+}
+
+int shmemx_team_number(shmem_team_t team)
+{
+    const struct wsh_team *members = wsh_api_team("shmemx_team_number", team);
+
+    wsh_api_ready("shmemx_team_number");
+    return members ? members->number : -1;
 }

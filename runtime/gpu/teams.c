@@ -176,7 +176,7 @@ static int upload_row(struct wsh_view *view, const struct wsh_device_team_row *r
 static int row_add(const struct wsh_team *team, struct wsh_view *view)
 {
     uint64_t handle =
-        team == &team->job->shared ? (uint64_t)(uintptr_t)SHMEM_TEAM_SHARED : (uint64_t)(uintptr_t)team;
+        team->number < WSH_TEAM_NUMBERS ? (uint64_t)team->number + 1 : (uint64_t)(uintptr_t)team;
     struct wsh_device_team_row *row = find_row(view, handle);
     size_t len;
     int status = team_header_upload(team, view);
@@ -228,6 +228,22 @@ void wsh_view_team_gone(const struct wsh_team *team)
     wsh_pads_clear(job, pad, len);
 }
 
+/* Where the pads of teams with numbers lie. */
+static void place_publish(const struct wsh_job *job, struct wsh_view *view)
+{
+    struct wsh_device_team_row *row = rows_of(view) + WSH_DEVICE_TEAM_ROWS;
+    int status;
+
+    if (!job->device.pads || wsh_gpu_enter(&job->device.gpu))
+        return;
+    *row = (struct wsh_device_team_row){unit_of(job),
+                                        (uint64_t)(uintptr_t)(job->device.pads + 2 * whole_pad(job))};
+    status = upload_row(view, row);
+    wsh_gpu_leave(&job->device.gpu);
+    if (status)
+        log_not_published(status);
+}
+
 static uint32_t lines_from(const struct wsh_segment *seg, const char *at)
 {
     return (uint32_t)((size_t)(at - seg->base) / WSH_DEVICE_COUNTERS_ALIGN);
@@ -244,6 +260,7 @@ void wsh_view_teams(struct wsh_job *job, struct wsh_device *device)
     if (!wsh_view_spans_hosts(&job->world))
         device->world_cells = buffer_in(WSH_DEVICE_CELLS_ALL, job->n_pes);
     device->teams = view->block + view->teams;
+    place_publish(job, job->device.view);
     wsh_view_team(&job->world);
     wsh_view_team(&job->shared);
     for (const struct wsh_team *team = job->teams; team; team = team->next)

@@ -46,7 +46,7 @@ static void view_lay_out(struct wsh_view *view, const struct wsh_job *job)
     view->slots = view->ranges + LINE;
     view->tables = view->slots + round_up((size_t)job->n_pes);
     view->teams = view->tables + WSH_SEGS * round_up((size_t)view->n_slots * sizeof(uint64_t));
-    view->buffers = view->teams + WSH_DEVICE_TEAM_ROWS * sizeof(struct wsh_device_team_row);
+    view->buffers = view->teams + (WSH_DEVICE_TEAM_ROWS + 1) * sizeof(struct wsh_device_team_row);
     view->size = view->buffers + RANGES_ROOM;
 }
 

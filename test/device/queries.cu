@@ -9,7 +9,30 @@
 struct expected {
     int my_pe, n_pes, shared_pe, shared_pes, translated;
     shmem_ctx_t ctx;
+    shmem_team_t team[3]; /* the host's, the PEs with this number on theirs, one that was split off */
+    int number[3], team_pe[3], team_pes[3];
 };
+
+/* By the handle of the host and by that of the number; the team's barrier, by each. */
+__global__ void query_numbers(struct expected e, struct dev_report *report)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        shmem_team_t team = e.team[i], named = SHMEMX_TEAM(e.number[i]);
+
+        dev_expect(report, 30 + i, (unsigned)e.number[i], (unsigned)shmemx_team_number(team));
+        dev_expect(report, 40 + i, (unsigned)e.number[i], (unsigned)shmemx_team_number(named));
+        dev_expect(report, 50 + i, (unsigned)e.team_pe[i], (unsigned)shmem_team_my_pe(team));
+        dev_expect(report, 60 + i, (unsigned)e.team_pe[i], (unsigned)shmem_team_my_pe(named));
+        dev_expect(report, 70 + i, (unsigned)e.team_pes[i], (unsigned)shmem_team_n_pes(named));
+    }
+    dev_expect(report, 80, (unsigned)-1, (unsigned)shmem_team_n_pes(SHMEMX_TEAM(4000)));
+    dev_expect(report, 81, (unsigned)-1, (unsigned)shmemx_team_number(SHMEM_TEAM_INVALID));
+    if (shmem_team_n_pes(SHMEM_TEAM_SHARED) == e.n_pes) { /* else in units for several hosts */
+        shmemx_team_barrier(SHMEMX_TEAM(e.number[0]));
+        shmemx_team_barrier(SHMEMX_TEAM(e.number[2]));
+        shmemx_team_barrier(e.team[2]);
+    }
+}
 
 /* Of this host. */
 static __device__ bool is_near(int pe)
@@ -55,6 +78,19 @@ __global__ void look(const int *word, int n_pes, struct dev_report *report)
     }
 }
 
+static void teams_fill(struct expected *e)
+{
+    e->team[0] = SHMEMX_TEAM_NODE;
+    shmem_team_split_2d(SHMEM_TEAM_WORLD, 2, NULL, 0, &e->team[2], NULL, 0, &e->team[1]);
+    shmem_team_destroy(e->team[1]);
+    e->team[1] = SHMEMX_TEAM_SAME_MYPE_NODE;
+    for (int i = 0; i < 3; i++) {
+        e->number[i] = shmemx_team_number(e->team[i]);
+        e->team_pe[i] = shmem_team_my_pe(e->team[i]);
+        e->team_pes[i] = shmem_team_n_pes(e->team[i]);
+    }
+}
+
 int main(void)
 {
     struct dev_report *report;
@@ -73,9 +109,13 @@ int main(void)
     mp_check(!shmem_ctx_create(0, &e.ctx), "shmem_ctx_create");
     query<<<1, 1>>>(e, word, report);
     dev_check_report(report, "queries");
+    teams_fill(&e);
+    query_numbers<<<1, 1>>>(e, report);
+    dev_check_report(report, "teams by number");
     shmem_barrier_all();
     look<<<1, 1>>>(word, e.n_pes, report);
     dev_check_report(report, "stores through shmem_ptr, and puts in a context");
     shmem_ctx_destroy(e.ctx);
+    shmem_team_destroy(e.team[2]);
     return dev_end();
 }
