@@ -249,7 +249,7 @@ static inline int shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp
         return wsh_stream_warp(stream, wsh_stream_wait_all<wsh_later<N, TYPE>>, ivars,                       \
                                  nelems, status, cmp, (TYPE)0, cmp_values);                                  \
     }
-WSH_P2P_TYPES(WSH_WAIT)
+WSH_P2P_HOST_TYPES(WSH_WAIT)
 #undef WSH_WAIT
 
 template <int N = 0> static inline int shmemx_quiet_on_stream(cudaStream_t stream)

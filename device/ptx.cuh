@@ -133,6 +133,14 @@ static WSH_DEV uint32_t wsh_ptx_poll(const uint32_t *g_word)
     return value;
 }
 
+static WSH_DEV uint16_t wsh_ptx_poll(const uint16_t *g_word)
+{
+    uint16_t value;
+
+    asm volatile("ld.relaxed.sys.global.u16 %0, [%1];" : "=h"(value) : "l"(g_word) : "memory");
+    return value;
+}
+
 static WSH_DEV uint64_t wsh_ptx_poll(const uint64_t *g_word)
 {
     uint64_t value;

@@ -11,8 +11,14 @@
 #include "pull.cuh"
 #include "put.cuh"
 
-/* Words are compared as one of four types, whatever their C type is called. */
+/* Words are compared as one of six types, whatever their C type is called. */
 template <unsigned WIDTH, bool SIGNED> struct wsh_dev_word_of;
+template <> struct wsh_dev_word_of<2, true> {
+    typedef int16_t type;
+};
+template <> struct wsh_dev_word_of<2, false> {
+    typedef uint16_t type;
+};
 template <> struct wsh_dev_word_of<4, true> {
     typedef int32_t type;
 };

@@ -101,11 +101,11 @@ typedef long ptrdiff_t;
     X(uint32, uint32_t)              \
     X(uint64, uint64_t)
 
-/* Point-to-point synchronization: the wait_until and test families, in device code too. */
+/* Point-to-point synchronization: the wait_until and test families. */
 #define WSH_P2P_TYPES(X) WSH_AMO_TYPES(X)
 
 /*
- * On the host two more: the specification has deprecated them for wait_until and test, and has none of
+ * Two more: the specification has deprecated them for wait_until and test, and has none of
  * them for sets of words, which other libraries accept. Then the types of the deprecated wait.
  */
 #define WSH_P2P_SHORT_TYPES(X) X(short, short) X(ushort, unsigned short)

@@ -100,7 +100,7 @@ __global__ void mem(struct arguments a)
         WAITS_AT(NAME, TYPE, ) WAITS_AT(NAME, TYPE, _warp) WAITS_AT(NAME, TYPE, _block)                     \
         *a.indices = r;                                                                                     \
     }
-WSH_P2P_TYPES(WAITS)
+WSH_P2P_HOST_TYPES(WAITS)
 /* clang-format on */
 
 /* Host code of the same source calls the library's functions, whose addresses these are. */

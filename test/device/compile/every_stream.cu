@@ -68,7 +68,7 @@ WSH_SIZES(SIZED)
                shmemx_##NAME##_wait_until_all_on_stream(w, a.n, a.status, a.cmp, 1, a.stream) +             \
                shmemx_##NAME##_wait_until_all_vector_on_stream(w, a.n, a.status, a.cmp, w, a.stream);       \
     }
-WSH_P2P_TYPES(WAIT)
+WSH_P2P_HOST_TYPES(WAIT)
 /* clang-format on */
 
 int mem(struct arguments a)
