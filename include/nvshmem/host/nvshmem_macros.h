@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For programs that include it by this path: which sides a routine has. */
+#ifndef WSH_NV_HOST_MACROS_H
+#define WSH_NV_HOST_MACROS_H
+
+#ifdef __CUDACC__
+#define NVSHMEMI_HOSTDEVICE_PREFIX __host__ __device__
+#define NVSHMEMI_DEVICE_PREFIX __device__
+#else
+#define NVSHMEMI_HOSTDEVICE_PREFIX
+#define NVSHMEMI_DEVICE_PREFIX
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Set-up with attributes: by an MPI communicator, by SHMEM, by a unique id. The first two start as nvshmem_init does:
+ * the launcher says who the PEs are, and the communicator is taken for that of all of them.
+ */
+#ifndef WSH_NV_INIT_H
+#define WSH_NV_INIT_H
+
+#include "../names/setup.h"
+
+#ifndef __CUDACC_RTC__
+
+#ifdef SHMEMX_INIT_WITH_UNIQUEID
+
+static inline int wsh_nv_init_by_id(nvshmemx_init_attr_t *attr)
+{
+    const nvshmemx_uniqueid_args_t *args = &attr->args.uid_args;
+    shmemx_uniqueid_t id;
+    shmemx_init_attr_t ours;
+
+    static_assert(sizeof id == sizeof *args->id, "an id of ours is one of NVSHMEM's");
+    memcpy(&id, args->id, sizeof id);
+    if (shmemx_set_attr_uniqueid_args(args->myrank, args->nranks, &id, &ours))
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    return shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &ours) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
+}
+
+static inline int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
+{
+    shmemx_uniqueid_t id;
+
+    if (shmemx_get_uniqueid(&id))
+        return NVSHMEMX_ERROR_INTERNAL;
+    memcpy(uniqueid, &id, sizeof id);
+    return NVSHMEMX_SUCCESS;
+}
+
+#else
+
+static inline int wsh_nv_init_by_id(nvshmemx_init_attr_t *attr)
+{
+    (void)attr;
+    NVSHMEMI_ERROR_PRINT(
+        "this warpshmem has no start by a unique id; start the program by oshrun or another launcher");
+    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+}
+
+static inline int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
+{
+    (void)uniqueid;
+    return wsh_nv_init_by_id(NULL);
+}
+
+#endif
+
+/* The attributes but for mpi_comm need not be initialized before. */
+static inline int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nranks,
+                                                  const nvshmemx_uniqueid_t *uniqueid,
+                                                  nvshmemx_init_attr_t *attr)
+{
+    attr->args.uid_args.id = (nvshmemx_uniqueid_t *)(uintptr_t)uniqueid;
+    attr->args.uid_args.myrank = myrank;
+    attr->args.uid_args.nranks = nranks;
+    return NVSHMEMX_SUCCESS;
+}
+
+static inline int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *nvshmem_attr)
+{
+    nvshmem_attr->mpi_comm = mpi_comm;
+    return NVSHMEMX_SUCCESS;
+}
+
+static inline int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attr)
+{
+    int provided;
+
+    if (flags & NVSHMEMX_INIT_WITH_UNIQUEID)
+        return wsh_nv_init_by_id(attr);
+    return shmem_init_thread(SHMEM_THREAD_SERIALIZED, &provided) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
+}
+
+/* As NVSHMEM's, it ends the process where the job cannot start. */
+static inline int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes)
+{
+    int status = nvshmemx_hostlib_init_attr(flags, attributes);
+
+    if (status)
+        exit(-1);
+    return status;
+}
+
+#endif
+#endif

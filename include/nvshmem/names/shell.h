@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the other files of this folder are made with. A routine of NVSHMEM is an inline function that calls ours of the
+ * same contract, so its address can be taken:
+ *
+ *   WSH_NV_BOTH      on the host and in kernels by one thread; elsewhere than under nvcc on the host alone
+ *   WSH_NV_LATE      the same, where the body shall be compiled only in units that call it: a template
+ *   WSH_NV_KERNEL    in kernels alone: the forms by a warp and by a block
+ *   WSH_NV_STREAM    on the host, putting work on a stream
+ *
+ * Kernels for streams are compiled by nvcc in the unit that uses them. In units of other compilers the routines on
+ * streams, reductions and launches are declared alone: they link with a library that has them as symbols.
+ *
+ * The tables of types are those of shmem/types.h, with half and bfloat16.
+ */
+#ifndef WSH_NV_SHELL_H
+#define WSH_NV_SHELL_H
+
+/* Collectives reach members on other hosts, as NVSHMEM's do. */
+#ifndef SHMEMX_TEAMS_OVER_HOSTS
+#define SHMEMX_TEAMS_OVER_HOSTS 1
+#endif
+
+/* Programs rely on what NVSHMEM's headers bring along. */
+#ifndef __CUDACC_RTC__
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined __has_include
+#if __has_include(<cuda_runtime.h>)
+#define WSH_NV_HAS_CUDA
+#include <cuda.h>
+#include <cuda_runtime.h>
+#endif
+#endif
+#endif
+#if defined __cplusplus && (defined WSH_NV_HAS_CUDA || defined __CUDACC_RTC__)
+#define WSH_NV_HAS_HALF
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
+#if defined __CUDACC__ && !defined __CUDACC_RTC__
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+#endif
+
+#include <shmemx.h>
+
+#include "../device_host/nvshmem_types.h"
+
+#ifdef __CUDACC__
+#define WSH_NV_BOTH static __host__ __device__ __forceinline__
+#define WSH_NV_LATE \
+    _Pragma("nv_exec_check_disable") template <int N = 0> static __host__ __device__ __forceinline__
+#define WSH_NV_KERNEL template <int N = 0> static __device__ __forceinline__
+#define WSH_NV_STREAM template <int N = 0> static inline
+#else
+#define WSH_NV_BOTH static inline
+#endif
+
+/* Of two bodies the one for this side. */
+#ifdef __CUDA_ARCH__
+#define WSH_NV_SIDE(DEVICE, HOST) DEVICE
+#else
+#define WSH_NV_SIDE(DEVICE, HOST) HOST
+#endif
+
+#ifdef __cplusplus
+#define WSH_NV_EXTERN extern "C"
+#else
+#define WSH_NV_EXTERN extern
+#endif
+
+/* NVSHMEM's SET and ADD are 9 and 10. */
+#define WSH_NV_OP(sig_op) ((sig_op)-NVSHMEM_SIGNAL_SET)
+
+/*
+ * Types that the host's C lacks: X(NAME, TYPE), and X(NAME, TYPE, INTEGER, WORD, BITS) with the name and type of
+ * integers of the same size.
+ */
+#ifdef WSH_NV_HAS_HALF
+#define WSH_NV_HALVES(X) X(half, __half) X(bfloat16, __nv_bfloat16)
+#define WSH_NV_HALF_TYPES(X) \
+    X(half, __half, uint16, uint16_t, 16) X(bfloat16, __nv_bfloat16, uint16, uint16_t, 16)
+#else
+#define WSH_NV_HALVES(X)
+#define WSH_NV_HALF_TYPES(X)
+#endif
+
+#endif

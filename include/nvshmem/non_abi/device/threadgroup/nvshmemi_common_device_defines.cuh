@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For programs that include it by this path. */
+#ifndef WSH_NV_NA_THREADGROUP_NVSHMEMI_COMMON_DEVICE_DEFINES_CUH
+#define WSH_NV_NA_THREADGROUP_NVSHMEMI_COMMON_DEVICE_DEFINES_CUH
+
+#include "../../../names/all.h"
+
+#endif

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The headers for NVSHMEM's programs compile without a warning: each alone in C++17; nvshmem.h in C11 and C++20 too, with
+# and without CUDA's headers, and inside extern "C"; and under nvcc in C++20 as a whole program (streams.cu is C++17 with
+# -rdc=true).
+# timeout: 300
+top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
+. "$top_srcdir/test/common/tap.sh"
+nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+cuda=$(dirname "$(dirname "$(readlink -f "$(command -v "$nvcc" || echo /usr/local/cuda/bin/nvcc)")")")/include
+folder=$top_srcdir/include/nvshmem
+flags="-Wall -Wextra -Werror -I$folder -I$top_srcdir/include"
+
+# compile NAME SOURCE COMMAND…
+compile()
+{
+    name=$1
+    shift
+    run_job 200 "$@"
+    tap_check "$name" test "$status" = 0
+}
+
+# Each alone; twice, for its guard.
+for header in $(cd "$folder" && find . -name '*.h' -o -name '*.cuh' | sort); do
+    printf '#include <%s>\n#include <%s>\nextern int used;\n' "${header#./}" "${header#./}" >"$tap_dir/alone.cc"
+    # shellcheck disable=SC2086
+    compile "$header" g++ -std=c++17 $flags -fsyntax-only "$tap_dir/alone.cc"
+done
+
+for header in nvshmem.h nvshmem_host.h; do
+    printf '#include <%s>\nextern int used;\n' "$header" >"$tap_dir/all.c"
+    cp "$tap_dir/all.c" "$tap_dir/all.cc"
+    # shellcheck disable=SC2086
+    for system in "" "-isystem $cuda"; do
+        [ -z "$system" ] || [ -f "$cuda/cuda_runtime.h" ] || continue
+        compile "$header, C11 $system" gcc -std=c11 $system $flags -pedantic -fsyntax-only "$tap_dir/all.c"
+        compile "$header, C++20 $system" g++ -std=c++20 $system $flags -pedantic -fsyntax-only "$tap_dir/all.cc"
+    done
+done
+
+printf 'extern "C" {\n#include <nvshmem.h>\n#include <nvshmemx.h>\n}\nint (*pe)(void) = nvshmem_my_pe;\n' \
+    >"$tap_dir/inside.cc"
+# shellcheck disable=SC2086
+compile "inside extern C" g++ -std=c++17 $flags -fsyntax-only "$tap_dir/inside.cc"
+
+if command -v "$nvcc" >/dev/null; then
+    compile "nvcc -std=c++20" "$nvcc" -std=c++20 -arch=sm_90 -Xcompiler -Wall,-Wextra,-Werror "-I$folder" \
+        "-I$top_srcdir/include" "-I$top_srcdir" -c -o "$tap_dir/kernels.o" "$top_srcdir/test/nvshmem/kernels.cu"
+    tap_check "nvcc -std=c++20: no warning" sh -c "! grep -q -i warning '$err' '$out'"
+else
+    tap_skip "nvcc -std=c++20" "no nvcc"
+fi
+tap_done
