@@ -29,8 +29,9 @@ WSH_ENV(debug_file, STR, "SHMEM_DEBUG_FILE", "", "NVSHMEM_DEBUG_FILE",
         "file for info and trace lines; %h = host name, %p = process id")
 WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "",
         "make every fallback to something slower an error")
-WSH_ENV(bootstrap, ENUM(auto|pmix|single), "SHMEM_BOOTSTRAP", "auto", "NVSHMEM_BOOTSTRAP",
-        "how PEs find each other: auto, pmix (oshrun, srun --mpi=pmix, mpirun) or single (one PE)")
+WSH_ENV(bootstrap, ENUM(auto|pmix|pmi|single), "SHMEM_BOOTSTRAP", "auto", "NVSHMEM_BOOTSTRAP",
+        "how PEs find each other: auto, pmix (oshrun, srun --mpi=pmix, mpirun), pmi (PMI-1 and PMI-2: "
+        "MPICH's mpiexec.hydra, srun --mpi=pmi2) or single (one PE)")
 WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
         "transports that may be used: local,nvlink,efa,stage (empty = all)")
 WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",

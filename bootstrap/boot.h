@@ -55,7 +55,7 @@ struct wsh_boot {
     void *priv;
     int my_pe, n_pes;
     int local_rank, local_size; /* as the launcher sees this host; a hint, verified by the blobs */
-    char launcher[32];          /* "oshrun", "pmix" or "none", for messages */
+    char launcher[32];          /* "oshrun", "pmix", "pmi" or "none", for messages */
     bool one_machine; /* the launcher started all PEs on this machine, emulated hosts or not; a hint */
 
     struct wsh_secret secret; /* of the job: the same for all PEs; from the first publish on */
@@ -70,9 +70,9 @@ struct wsh_boot {
 };
 
 /*
- * Finds how this process was started, in the order of env->bootstrap: PMIx, then singleton. A process that is evidently
- * one of several (Slurm, Open MPI or oshrun variables) but finds no PMIx server is an error with the cure, never a job
- * of one PE. Called again after wsh_boot_close it joins the same job again (shmem_init after shmem_finalize).
+ * Finds how this process was started, in the order of env->bootstrap: PMIx, PMI, singleton. A process that is evidently
+ * one of several (Slurm, Open MPI or oshrun variables) but finds no server is an error with the cure, never a job of
+ * one PE. Called again after wsh_boot_close it joins the same job again (shmem_init after shmem_finalize).
  */
 int wsh_boot_open(struct wsh_boot *boot, const struct wsh_env *env);
 void wsh_boot_close(struct wsh_boot *boot);

@@ -12,16 +12,16 @@
 #include <unistd.h>
 
 /*
- * Signs of other launchers that they started several processes. Slurm's are those of a step: SLURM_NTASKS is also there
- * in a batch script, which is one process.
+ * Signs of other launchers that they started several processes. Slurm's are those of a step: SLURM_NTASKS is also
+ * there in a batch script, which is one process.
  */
 static const struct {
     const char *variable, *launcher, *cure;
 } crowds[] = {
     {"SLURM_STEP_NUM_TASKS", "srun",
-     "start with srun --mpi=pmix (srun --mpi=list shows what this Slurm has)"},
+     "start with srun --mpi=pmix or --mpi=pmi2 (srun --mpi=list shows what this Slurm has)"},
     {"OMPI_COMM_WORLD_SIZE", "mpirun", "keep its PMIX_* variables"},
-    {"PMI_SIZE", "a PMI-1 or PMI-2 launcher", "start with oshrun, srun --mpi=pmix or Open MPI's mpirun"},
+    {"PMI_SIZE", "a PMI launcher", "keep its PMI_FD variable"},
 };
 
 static int refuse_crowd(const struct wsh_env *env)
@@ -37,7 +37,7 @@ static int refuse_crowd(const struct wsh_env *env)
 
         if (!text || atol(text) < 2)
             continue;
-        wsh_error("one of %s processes started by %s, which offers no PMIx server; %s, or set "
+        wsh_error("one of %s processes started by %s, which offers neither PMIx nor PMI; %s, or set "
                   "SHMEM_BOOTSTRAP=single for jobs of one PE each",
                   text, crowds[i].launcher, crowds[i].cure);
         return -EINVAL;
@@ -46,9 +46,9 @@ static int refuse_crowd(const struct wsh_env *env)
 }
 
 /*
- * Has the kernel kill this process when oshrun ends. oshrun sets that for its PEs, but exec of a program with set-id
- * bits or capabilities clears it. A parent that is not oshrun is a script between the two; then oshrun's guardian alone
- * kills it.
+ * Has the kernel kill this process when oshrun ends. oshrun sets that for its PEs, but exec of a program with set-
+ * id bits or capabilities clears it. A parent that is not oshrun is a script between the two; then oshrun's
+ * guardian alone kills it.
  */
 static int die_with_oshrun(const struct wsh_env *env)
 {
@@ -61,20 +61,49 @@ static int die_with_oshrun(const struct wsh_env *env)
     return -ESRCH;
 }
 
-static int method_open(struct wsh_boot *boot, const struct wsh_env *env)
+/* In this order, where SHMEM_BOOTSTRAP names none of them. */
+static const struct {
+    enum wsh_env_bootstrap name;
+    const struct wsh_boot_ops *ops;
+} launchers[] = {
+    {WSH_BOOTSTRAP_PMIX, &wsh_boot_pmix_ops},
+    {WSH_BOOTSTRAP_PMI, &wsh_boot_pmi_ops},
+};
+
+/*
+ * -ENODEV: none of those that may be used has started this process. PMI_* is not for PEs of oshrun: it started
+ * oshrun.
+ */
+static int launcher_open(struct wsh_boot *boot, const struct wsh_env *env)
 {
     int rc = -ENODEV;
 
-    if (env->bootstrap != WSH_BOOTSTRAP_SINGLE) {
-        boot->ops = &wsh_boot_pmix_ops;
+    for (size_t i = 0; rc == -ENODEV && i < sizeof launchers / sizeof launchers[0]; i++) {
+        bool ours = launchers[i].name == WSH_BOOTSTRAP_PMIX || env->oshrun_pid <= 0;
+
+        if (env->bootstrap != (int)launchers[i].name && (env->bootstrap != WSH_BOOTSTRAP_AUTO || !ours))
+            continue;
+        boot->ops = launchers[i].ops;
         rc = boot->ops->open(boot, env);
     }
+    return rc;
+}
+
+static int method_open(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    int rc = launcher_open(boot, env);
+
     if (rc != -ENODEV)
         return rc;
     if (env->bootstrap == WSH_BOOTSTRAP_PMIX) {
         wsh_error(
             "SHMEM_BOOTSTRAP=pmix, but no launcher with a PMIx server started this process; use oshrun, "
             "srun --mpi=pmix or mpirun, or SHMEM_BOOTSTRAP=single");
+        return -EINVAL;
+    }
+    if (env->bootstrap == WSH_BOOTSTRAP_PMI) {
+        wsh_error("SHMEM_BOOTSTRAP=pmi, but PMI_FD is not set; use mpiexec.hydra or srun --mpi=pmi2, or "
+                  "SHMEM_BOOTSTRAP=single");
         return -EINVAL;
     }
     rc = env->bootstrap == WSH_BOOTSTRAP_AUTO ? refuse_crowd(env) : 0;

@@ -10,9 +10,9 @@ tap_check "alone" test "$status:$(cat "$out")" = "0:hello 0 of 1"
 run_job 10 "$course" global 7
 tap_check "alone: shmem_global_exit(7)" test "$status" = 7
 run_job 10 env SLURM_STEP_NUM_TASKS=4 "$course" hello
-tap_check "one of 4 srun tasks without PMIx" grep -q 'one of 4 processes started by srun.*srun --mpi=pmix' "$err"
+tap_check "one of 4 srun tasks without PMIx or PMI" grep -q 'one of 4 processes started by srun.*srun --mpi=pmix' "$err"
 run_job 10 env PMI_SIZE=3 "$course" hello
-tap_check "one of 3 PMI processes" grep -q 'one of 3 processes started by a PMI-1' "$err"
+tap_check "one of 3 PMI processes without PMI_FD" grep -q 'one of 3 processes started by a PMI launcher' "$err"
 run_job 10 env SLURM_NTASKS=8 SLURM_JOB_ID=1 "$course" hello
 tap_check "in a batch script" test "$status" = 0
 run_job 10 env SHMEM_BOOTSTRAP=pmix "$course" hello

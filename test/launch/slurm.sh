@@ -140,6 +140,9 @@ if [ "${1:-}" = inside ]; then
     rings 4 srun -N 1 -n 4 --mpi=pmix
     rings 2 srun -N 2 -n 2 --mpi=pmix
     rings 4 srun -N 2 -n 4 --mpi=pmix
+    rings 4 srun -N 1 -n 4 --mpi=pmi2
+    rings 4 srun -N 2 -n 4 --mpi=pmi2
+    rings 4 srun -N 2 -n 4 --mpi=pmi2 env -u PMI_JOBID
     rings 4 salloc -Q -N 1 -n 4 "$oshrun" -n 4
     rings 4 salloc -Q -N 2 -n 4 --ntasks-per-node=2 "$oshrun" -n 4
     fences
