@@ -32,6 +32,9 @@ WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "",
 WSH_ENV(bootstrap, ENUM(auto|pmix|pmi|single), "SHMEM_BOOTSTRAP", "auto", "NVSHMEM_BOOTSTRAP",
         "how PEs find each other: auto, pmix (oshrun, srun --mpi=pmix, mpirun), pmi (PMI-1 and PMI-2: "
         "MPICH's mpiexec.hydra, srun --mpi=pmi2) or single (one PE)")
+WSH_ENV(mpi_plugin, STR, "SHMEM_BOOTSTRAP_MPI_PLUGIN", "", "",
+        "shared object, built with the program's mpicc, by which shmemx_init_attr starts from an MPI communicator "
+        "(empty = libwarpshmem_bootstrap_mpi.so in the folder of the library)")
 WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
         "transports that may be used: local,nvlink,efa,stage (empty = all)")
 WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",

@@ -50,12 +50,21 @@ struct wsh_boot_ops {
     void (*abort)(struct wsh_boot *boot, int status);
 };
 
+/* How the program asks to start, where it does not leave that to the environment. */
+enum wsh_boot_method { WSH_BOOT_BY_ENVIRONMENT, WSH_BOOT_BY_MPI };
+
+struct wsh_boot_request {
+    enum wsh_boot_method method;
+    void *
+        mpi_comm; /* WSH_BOOT_BY_MPI: a pointer to an MPI_Comm, whose processes become the PEs, in its order */
+};
+
 struct wsh_boot {
     const struct wsh_boot_ops *ops;
     void *priv;
     int my_pe, n_pes;
     int local_rank, local_size; /* as the launcher sees this host; a hint, verified by the blobs */
-    char launcher[32];          /* "oshrun", "pmix", "pmi" or "none", for messages */
+    char launcher[32];          /* "oshrun", "pmix", "pmi", "mpi" or "none", for messages */
     bool one_machine; /* the launcher started all PEs on this machine, emulated hosts or not; a hint */
 
     struct wsh_secret secret; /* of the job: the same for all PEs; from the first publish on */
@@ -67,6 +76,8 @@ struct wsh_boot {
      * nobody else can end the job. It runs in another thread, may call nothing of wsh_boot, and ends the process.
      */
     void (*lost)(void);
+
+    const struct wsh_boot_request *request; /* read by wsh_boot_open; NULL: by the environment */
 };
 
 /*

@@ -5,6 +5,7 @@
 
 #include "bootstrap/boot.h"
 
+extern const struct wsh_boot_ops wsh_boot_mpi_ops;
 extern const struct wsh_boot_ops wsh_boot_pmi_ops;
 extern const struct wsh_boot_ops wsh_boot_pmix_ops;
 extern const struct wsh_boot_ops wsh_boot_single_ops;

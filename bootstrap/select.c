@@ -91,8 +91,13 @@ static int launcher_open(struct wsh_boot *boot, const struct wsh_env *env)
 
 static int method_open(struct wsh_boot *boot, const struct wsh_env *env)
 {
-    int rc = launcher_open(boot, env);
+    int rc;
 
+    if (boot->request && boot->request->method == WSH_BOOT_BY_MPI) {
+        boot->ops = &wsh_boot_mpi_ops;
+        return boot->ops->open(boot, env);
+    }
+    rc = launcher_open(boot, env);
     if (rc != -ENODEV)
         return rc;
     if (env->bootstrap == WSH_BOOTSTRAP_PMIX) {
