@@ -287,7 +287,7 @@ static void mpi_abort(struct wsh_boot *boot, int status)
 {
     const struct mpi *mpi = boot->priv;
 
-    mpi->plugin->abort(mpi->handle, status);
+    mpi->plugin->abort(status);
 }
 
 const struct wsh_boot_ops wsh_boot_mpi_ops = {

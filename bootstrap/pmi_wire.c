@@ -84,7 +84,7 @@ static int pair_add(struct wsh_pmi_message *message, bool framed, const char *ke
 }
 
 /* Pairs of texts up to NULL; a pair without a value is left out. */
-static int pairs_add(struct wsh_pmi_message *message, bool framed, ...)
+static int pairs_add(struct wsh_pmi_message *message, int framed, ...)
 {
     const char *key;
     va_list pairs;

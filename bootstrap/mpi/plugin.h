@@ -41,8 +41,8 @@ struct wsh_mpi_plugin {
     int (*barrier)(void *handle);
     int (*test)(void *handle, int *done);
 
-    /* MPI_Abort over the duplicate; returns only if MPI is not there any more. */
-    void (*abort)(void *handle, int status);
+    /* Ends all processes of MPI_COMM_WORLD; returns only if MPI is not there any more. */
+    void (*abort)(int status);
 
     /* The text for a result. */
     void (*explain)(int result, char *text, size_t size);

@@ -62,11 +62,11 @@ run 4 turns
 printed "other communicators one after the other, in other orders"
 run 3 global
 tap_check "shmem_global_exit(7)" test "$status" = 7
-refused 2 null 'the communicator is NULL, MPI_COMM_NULL'
-refused 2 nothing 'the communicator is NULL, MPI_COMM_NULL'
-refused 2 uninitialized 'MPI is not initialized'
-refused 2 finalized 'MPI is finalized'
-refused 2 late 'MPI is finalized; call shmem_finalize before'
+refused 1 null 'the communicator is NULL, MPI_COMM_NULL'
+refused 1 nothing 'the communicator is NULL, MPI_COMM_NULL'
+refused 1 uninitialized 'MPI is not initialized'
+refused 1 finalized 'MPI is finalized'
+refused 1 late 'MPI is finalized; call shmem_finalize before'
 SHMEM_BOOTSTRAP_MPI_PLUGIN=$tap_dir/none.so
 refused 1 world 'no start from an MPI communicator: .*none.so.*SHMEM_BOOTSTRAP_MPI_PLUGIN'
 SHMEM_BOOTSTRAP_MPI_PLUGIN=libc.so.6

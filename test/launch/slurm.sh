@@ -108,6 +108,15 @@ cancelled()
     tap_check "$1: no PE stays" no_pe_left
 }
 
+# Slurm's PMI-2 kills the tasks of a job that is aborted: its status is that of the PE that says so, or theirs.
+aborted()
+{
+    run_job 20 "$@" "$course" global 7
+    tap_check "$*: shmem_global_exit ends it ($status)" test "$status" = 7 -o "$status" = 137
+    tap_check "$*: and no line of ours is added" test "$(grep -ac 'warpshmem: ' "$err")" = 0
+    tap_check "$*: no PE stays" no_pe_left
+}
+
 # Nobody says that the node is gone: its end of the wire vanishes. PE 0, which waits for it, names the PE that it lacks;
 # Slurm ends the job after SlurmdTimeout.
 node_dies()
@@ -147,6 +156,8 @@ if [ "${1:-}" = inside ]; then
     rings 4 salloc -Q -N 2 -n 4 --ntasks-per-node=2 "$oshrun" -n 4
     fences
     cancelled srun -N 2 -n 4 --mpi=pmix
+    cancelled srun -N 2 -n 4 --mpi=pmi2
+    aborted srun -N 2 -n 4 --mpi=pmi2
     cancelled salloc -Q -N 2 -n 4 "$oshrun" -n 4
     node_dies
     node_returns
