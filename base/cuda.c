@@ -130,12 +130,24 @@ static int take_current(struct wsh_gpu *gpu)
     return 0;
 }
 
-int wsh_gpu_open(struct wsh_gpu *gpu, int otherwise)
+static bool is_on(int wanted)
+{
+    int ordinal;
+
+    return wanted < 0 || (!driver.ctx_device(&ordinal) && ordinal == wanted);
+}
+
+int wsh_gpu_open(struct wsh_gpu *gpu, int wanted, int otherwise)
 {
     int rc;
 
     *gpu = (struct wsh_gpu){0};
-    rc = driver.ctx_get(&gpu->ctx) ? -EIO : gpu->ctx ? take_current(gpu) : primary_choose(gpu, otherwise);
+    if (driver.ctx_get(&gpu->ctx))
+        rc = -EIO;
+    else if (gpu->ctx && is_on(wanted))
+        rc = take_current(gpu);
+    else
+        rc = primary_choose(gpu, wanted >= 0 ? wanted : otherwise);
     if (rc) {
         wsh_error(
             "no CUDA context on GPU %d; see nvidia-smi: is the GPU free for this user, and in its default "

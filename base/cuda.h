@@ -106,10 +106,10 @@ struct wsh_gpu {
 };
 
 /*
- * The GPU of the calling thread's current context; where none is current, GPU `otherwise`, whose primary context
- * becomes current. After wsh_cuda_open. 0 or a logged error.
+ * GPU `wanted`, or with -1 that of the calling thread's current context, or where none is current GPU `otherwise`. The
+ * GPU's primary context becomes current, unless a context of that GPU is. After wsh_cuda_open. 0 or a logged error.
  */
-int wsh_gpu_open(struct wsh_gpu *gpu, int otherwise);
+int wsh_gpu_open(struct wsh_gpu *gpu, int wanted, int otherwise);
 void wsh_gpu_close(struct wsh_gpu *gpu);
 
 /* Makes the GPU's context current, and the former one again: around driver calls of any thread. */

@@ -35,6 +35,14 @@ WSH_ENV(bootstrap, ENUM(auto|pmix|pmi|single), "SHMEM_BOOTSTRAP", "auto", "NVSHM
 WSH_ENV(mpi_plugin, STR, "SHMEM_BOOTSTRAP_MPI_PLUGIN", "", "",
         "shared object, built with the program's mpicc, by which shmemx_init_attr starts from an MPI communicator "
         "(empty = libwarpshmem_bootstrap_mpi.so in the folder of the library)")
+WSH_ENV(uid_ifname, STR, "SHMEM_BOOTSTRAP_UID_IFNAME", "", "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME",
+        "interfaces where whoever makes a unique id listens for the other PEs: beginnings of names, separated by "
+        "commas; a leading = means whole names, a leading ^ all but these (empty = the default route's, then others "
+        "that are no bridges of containers)")
+WSH_ENV(uid_family, ENUM(AF_UNSPEC|AF_INET|AF_INET6), "SHMEM_BOOTSTRAP_UID_FAMILY", "AF_UNSPEC",
+        "NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY", "addresses of these interfaces: AF_INET (IPv4), AF_INET6 or both")
+WSH_ENV(uid_seconds, SECONDS, "SHMEM_BOOTSTRAP_UID_SECONDS", "60", "",
+        "seconds that PEs started by a unique id wait for its root, and for each other, to come (0 = one year)")
 WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
         "transports that may be used: local,nvlink,efa,stage (empty = all)")
 WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",

@@ -11,6 +11,24 @@
 
 struct wsh_boot;
 
+/* How the program itself wants to join, where it says so. */
+enum wsh_boot_method { WSH_BOOT_BY_UID, WSH_BOOT_BY_MPI };
+
+struct wsh_boot_request {
+    enum wsh_boot_method method;
+    const void *id; /* WSH_BOOT_UID_BYTES of wsh_boot_uid_make */
+    int rank, n_ranks;
+    void *mpi_comm; /* an MPI_Comm * */
+};
+
+#define WSH_BOOT_UID_BYTES 128
+
+/*
+ * Makes a unique id, for which this process then serves from a thread, until the world that starts by it has ended.
+ * May be called at any time. 0 or a negative errno after one line.
+ */
+int wsh_boot_uid_make(void *id, const struct wsh_env *env);
+
 /* The operations of a bootstrap. Every function returns 0 or a negative errno and has then logged one line. */
 struct wsh_boot_ops {
     const char *name;
@@ -50,15 +68,6 @@ struct wsh_boot_ops {
     void (*abort)(struct wsh_boot *boot, int status);
 };
 
-/* How the program asks to start, where it does not leave that to the environment. */
-enum wsh_boot_method { WSH_BOOT_BY_ENVIRONMENT, WSH_BOOT_BY_MPI };
-
-struct wsh_boot_request {
-    enum wsh_boot_method method;
-    void *
-        mpi_comm; /* WSH_BOOT_BY_MPI: a pointer to an MPI_Comm, whose processes become the PEs, in its order */
-};
-
 struct wsh_boot {
     const struct wsh_boot_ops *ops;
     void *priv;
@@ -71,19 +80,22 @@ struct wsh_boot {
     bool has_secret;
     uint32_t generation; /* counts shmem_init */
 
-    /*
-     * Set by the caller before wsh_boot_open, or NULL: called when the launcher is gone, after a logged line; then
-     * nobody else can end the job. It runs in another thread, may call nothing of wsh_boot, and ends the process.
-     */
-    void (*lost)(void);
+    /* Set by the caller before wsh_boot_open, or NULL: as the environment says. Read by open only. */
+    const struct wsh_boot_request *request;
 
-    const struct wsh_boot_request *request; /* read by wsh_boot_open; NULL: by the environment */
+    /*
+     * Set by the caller before wsh_boot_open, or NULL: called when the job ends and no launcher ends this process,
+     * after a logged line unless a PE has asked for it (abort). It runs in another thread, may call nothing of
+     * wsh_boot, and ends the process with `status`.
+     */
+    void (*lost)(int status);
 };
 
 /*
- * Finds how this process was started, in the order of env->bootstrap: PMIx, PMI, singleton. A process that is evidently
- * one of several (Slurm, Open MPI or oshrun variables) but finds no server is an error with the cure, never a job of
- * one PE. Called again after wsh_boot_close it joins the same job again (shmem_init after shmem_finalize).
+ * As boot->request says; else finds how this process was started, in the order of env->bootstrap: PMIx, PMI, singleton.
+ * A process that is evidently one of several (Slurm, Open MPI or oshrun variables) but finds no server is an error with
+ * the cure, never a job of one PE. Called again after wsh_boot_close it joins the same job again (shmem_init after
+ * shmem_finalize); by a unique id it joins another one.
  */
 int wsh_boot_open(struct wsh_boot *boot, const struct wsh_env *env);
 void wsh_boot_close(struct wsh_boot *boot);

@@ -75,7 +75,7 @@ static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, 
         wsh_error("lost the connection to the launcher (%s): it has ended, and so does this PE",
                   watched->launcher);
         if (watched->lost)
-            watched->lost();
+            watched->lost(1);
     }
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);

@@ -9,5 +9,6 @@ extern const struct wsh_boot_ops wsh_boot_mpi_ops;
 extern const struct wsh_boot_ops wsh_boot_pmi_ops;
 extern const struct wsh_boot_ops wsh_boot_pmix_ops;
 extern const struct wsh_boot_ops wsh_boot_single_ops;
+extern const struct wsh_boot_ops wsh_boot_uid_ops;
 
 #endif

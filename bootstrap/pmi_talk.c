@@ -31,7 +31,7 @@ static void gone_report(struct wsh_pmi_talk *talk)
         talk->gone = true;
         wsh_error("lost the connection to the launcher (pmi): it has ended, and so does this PE");
         if (talk->lost)
-            talk->lost();
+            talk->lost(1);
     }
     pthread_mutex_unlock(&talk->losing);
 }

@@ -15,7 +15,7 @@ struct wsh_pmi_talk {
     size_t have;
     const char *what; /* what a fence is for, in messages */
     double hang_seconds;
-    void (*lost)(void); /* called after a line when the server is gone; NULL: not */
+    void (*lost)(int status); /* called after a line when the server is gone; NULL: not */
     pthread_mutex_t losing;
     bool gone;
     pthread_t watcher;

@@ -93,8 +93,8 @@ static int method_open(struct wsh_boot *boot, const struct wsh_env *env)
 {
     int rc;
 
-    if (boot->request && boot->request->method == WSH_BOOT_BY_MPI) {
-        boot->ops = &wsh_boot_mpi_ops;
+    if (boot->request) {
+        boot->ops = boot->request->method == WSH_BOOT_BY_MPI ? &wsh_boot_mpi_ops : &wsh_boot_uid_ops;
         return boot->ops->open(boot, env);
     }
     rc = launcher_open(boot, env);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Extensions beyond the specification, all named shmemx_: memory of GPUs, and puts that the target counts.
+ * Extensions beyond the specification, all named shmemx_: start by a unique id, memory of GPUs, and puts that the
+ * target counts.
  */
 #ifndef WSH_SHMEMX_H
 #define WSH_SHMEMX_H
@@ -39,6 +40,64 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* By what the PEs of a job find each other. Whoever can read it can join: pass it on as a secret. */
+typedef struct {
+    unsigned char bytes[128];
+} shmemx_uniqueid_t;
+
+/* How shmemx_init_attr starts the library. Begins as SHMEMX_INIT_ATTR_INITIALIZER. */
+typedef struct {
+    uint32_t version; /* SHMEMX_INIT_ATTR_VERSION */
+    int thread_level; /* SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE */
+    int cuda_device;  /* the GPU that the PE is to use, as cudaSetDevice numbers them; -1: the current one */
+    int rank, n_ranks;
+    int zero;
+    shmemx_uniqueid_t id;
+    void *mpi_comm; /* address of an MPI_Comm */
+    unsigned char unused[96];
+} shmemx_init_attr_t;
+
+#define SHMEMX_INIT_ATTR_VERSION 1u
+#define SHMEMX_INIT_ATTR_INITIALIZER                                          \
+    {                                                                         \
+        SHMEMX_INIT_ATTR_VERSION, SHMEM_THREAD_SINGLE, -1, 0, 0, 0, {{0}}, 0, \
+        {                                                                     \
+            0                                                                 \
+        }                                                                     \
+    }
+
+/* Flags of shmemx_init_attr. */
+#define SHMEMX_INIT_WITH_UNIQUEID (1u << 0)
+#define SHMEMX_INIT_WITH_MPI_COMM (1u << 1)
+
+/*
+ * Make a unique id: PEs that nobody else connects start by it. One process calls it, before or without starting the
+ * library itself, and gives *id to the others over any path: a file, a key-value store, a broadcast, the environment.
+ * From then on a thread of that process connects the PEs, and it must run until they have finalized. Each id starts one
+ * job; a process may make several. 0, or nonzero after a line. SHMEM_BOOTSTRAP_UID_IFNAME chooses the interface.
+ */
+int shmemx_get_uniqueid(shmemx_uniqueid_t *id);
+
+/*
+ * Say in *attr that this process becomes PE `rank` of `n_ranks` of the job that *id starts; *id is copied. Local; may
+ * be called at any time. 0, or nonzero after a line where an argument is NULL or rank is not from 0 to n_ranks - 1.
+ */
+int shmemx_set_attr_uniqueid_args(int rank, int n_ranks, const shmemx_uniqueid_t *id,
+                                  shmemx_init_attr_t *attr);
+
+/*
+ * Start the library as shmem_init_thread does, with the thread level and GPU of *attr. Collective over all PEs. With
+ * SHMEMX_INIT_WITH_UNIQUEID no launcher is needed: the call returns when n_ranks processes have made it, each with a
+ * rank of its own, or within SHMEM_BOOTSTRAP_UID_SECONDS, nonzero on all that have come, after a line. With flags 0 the
+ * environment says how the PEs find each other, and `attr` may be NULL. Where the library has been started already the
+ * call is counted, as that of shmem_init, and *attr is not looked at.
+ *
+ * A job that a unique id has started ends as a whole, as with a launcher: where a PE dies, or the process that made the
+ * id ends, the other PEs end with status 1 after a line; shmem_global_exit ends all with its status. 0, or nonzero
+ * after a line.
+ */
+int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attr);
 
 /* Hint to shmem_malloc_with_hints: memory of the GPU, as shmemx_malloc_device gives it. */
 #define SHMEMX_MALLOC_DEVICE (1L << 16)

@@ -51,20 +51,21 @@ static void close_heap(struct wsh_job *job)
     wsh_heap_fini(&job->heap);
 }
 
-/* The launcher, which would end the job, is gone: this PE must not stay. */
-static void on_lost_launcher(void)
+/* The job ends, and there is no launcher that would end this PE. */
+static void on_job_lost(int status)
 {
-    _exit(1);
+    _exit(status);
 }
 
 static int open_boot(struct wsh_job *job)
 {
     int rc;
 
-    job->boot.lost = on_lost_launcher;
+    job->boot.lost = on_job_lost;
     rc = wsh_boot_open(&job->boot, &job->env);
     if (rc)
         return rc;
+    job->rounds = 0; /* processes that have been in different worlds before count alike */
     job->my_pe = job->boot.my_pe;
     job->n_pes = job->boot.n_pes;
     wsh_log_set_pe(job->my_pe);
@@ -296,10 +297,17 @@ static void finalize_at_exit(void);
 
 int wsh_job_init(int thread_level)
 {
+    return wsh_job_init_by(thread_level, NULL);
+}
+
+int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request)
+{
     int rc;
 
     if (wsh_job.inits++)
         return 0;
+    wsh_job.boot.request = request;
+    wsh_job.gpu_wanted = 0;
     wsh_job.thread_level = thread_level;
     wsh_job.pid = getpid();
     wsh_job.thread = pthread_self();

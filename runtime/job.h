@@ -46,7 +46,8 @@ struct wsh_job {
 
     struct wsh_env env;
     struct wsh_boot boot;
-    int rounds; /* exchanges of blobs so far in this process, over all initializations */
+    int rounds;     /* exchanges of blobs since shmem_init */
+    int gpu_wanted; /* 1 + the number of the GPU that shmemx_init_attr asks for; 0: the current one */
     struct wsh_heap heap;
     struct wsh_device_heap device;
     struct wsh_carrier carrier;
@@ -81,6 +82,8 @@ extern struct wsh_job wsh_job;
 
 /* Counted: the first call starts everything, in the order that wsh_job_fini undoes. 0 or a logged error. */
 int wsh_job_init(int thread_level);
+/* The same, joining as *request says (NULL: as the environment does). */
+int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request);
 void wsh_job_fini(void);
 
 /* Ends the whole job with `status`; does not return. Prints nothing. */

@@ -4,16 +4,14 @@
 #include "runtime/route_blob.h"
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "runtime/job.h"
 #include "runtime/static_data.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BLOB_MAGIC 0x68737770u /* "pwsh" */
@@ -47,39 +45,6 @@ struct blob_tp {
 static size_t len_padded(size_t len)
 {
     return (len + 7) & ~(size_t)7;
-}
-
-static uint64_t hash_mix(uint64_t hash, const void *bytes, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
-    return hash;
-}
-
-/* PEs reach each other's loopback if they run under one kernel (boot id) and in one network name space. */
-static uint64_t machine_id(void)
-{
-    char boot[64] = "";
-    struct stat net = {0};
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    bool known = fd >= 0 && read(fd, boot, sizeof boot - 1) > 0 && !stat("/proc/self/ns/net", &net);
-
-    if (fd >= 0)
-        close(fd);
-    if (!known)
-        return 0;
-    return hash_mix(hash_mix(0xcbf29ce484222325u, boot, sizeof boot), &net.st_ino, sizeof net.st_ino);
-}
-
-/* PEs share memory if they are on one machine as above, and do not emulate different hosts. */
-static uint64_t host_id(const struct wsh_job *job)
-{
-    char host[HOST_NAME_MAX + 1] = "";
-    uint64_t hash = machine_id();
-
-    gethostname(host, sizeof host - 1);
-    hash = hash_mix(hash, host, strlen(host));
-    return hash_mix(hash, &job->env.node_emulated, sizeof job->env.node_emulated);
 }
 
 /* The processors that this PE may use; all of the machine's where they are more than a cpu_set_t holds. */
@@ -138,8 +103,8 @@ int wsh_peer_blob_pack(const struct wsh_job *job, int added, void **bytes, size_
     if (added)
         head.seg_len[WSH_SEG_MORE] = job->heap.seg[added].len;
     head.device_limit = job->device.limit;
-    head.host = host_id(job);
-    head.machine = machine_id();
+    head.host = wsh_host_id(job->env.node_emulated);
+    head.machine = wsh_machine_id();
     head.loopback = job->loopback;
     head.program = wsh_static_fingerprint();
     memcpy(head.gpu, job->device.gpu.pci, sizeof head.gpu);

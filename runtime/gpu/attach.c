@@ -154,6 +154,18 @@ static void close_here(struct wsh_job *job)
     close_memory(job);
 }
 
+static int open_gpu(struct wsh_job *job, const char *routine)
+{
+    int n = wsh_cuda_count();
+
+    if (job->gpu_wanted <= n)
+        return wsh_gpu_open(&job->device.gpu, job->gpu_wanted - 1, job->local_rank % n);
+    wsh_error(
+        "%s: shmemx_init_attr was given cuda_device %d, and there are %d GPUs; see CUDA_VISIBLE_DEVICES",
+        routine, job->gpu_wanted - 1, n);
+    return -EINVAL;
+}
+
 /* What needs no peer. 0 or a logged error, with nothing left that peers would wait for. */
 static int open_here(struct wsh_job *job, const char *routine)
 {
@@ -162,7 +174,7 @@ static int open_here(struct wsh_job *job, const char *routine)
     job->device.first_tp = job->n_tps;
     if (rc)
         return log_no_gpu(routine, rc);
-    rc = wsh_gpu_open(&job->device.gpu, job->local_rank % wsh_cuda_count());
+    rc = open_gpu(job, routine);
     if (!rc)
         rc = open_memory(job);
     if (!rc)

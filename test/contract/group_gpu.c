@@ -19,7 +19,7 @@ const struct wsh_gpu *group_gpu_open(int me)
         return NULL;
     if (wsh_cuda_open())
         return NULL;
-    return wsh_gpu_open(&gpu, group_path.gpu == GROUP_FAKE_GPU ? me % wsh_cuda_count() : 0) ? NULL : &gpu;
+    return wsh_gpu_open(&gpu, -1, group_path.gpu == GROUP_FAKE_GPU ? me % wsh_cuda_count() : 0) ? NULL : &gpu;
 }
 
 int group_gpu_register(struct group_pe *pe, int fd, void *blob, size_t *len)

@@ -26,7 +26,7 @@ static bool begin(void)
         unit_skip("test/fake_cuda/libcuda.so.1 was not built");
         return false;
     }
-    CU_ASSERT_EQUAL_FATAL(wsh_gpu_open(&gpu, 1), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_gpu_open(&gpu, -1, 1), 0);
     return true;
 }
 
@@ -54,7 +54,7 @@ static void takes_the_gpu_that_is_current(void)
     if (!begin())
         return;
     CU_ASSERT(gpu.ordinal == 1 && gpu.retained && gpu.vmm && wsh_cuda_count() == 2);
-    CU_ASSERT(!wsh_gpu_open(&again, 0) && again.ordinal == 1 && again.ctx == gpu.ctx);
+    CU_ASSERT(!wsh_gpu_open(&again, -1, 0) && again.ordinal == 1 && again.ctx == gpu.ctx);
     wsh_gpu_close(&again);
     CU_ASSERT(wsh_gpu_other(&gpu) == -1);
     wsh_cuda()->primary_retain(&again.ctx, 0);

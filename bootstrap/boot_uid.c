@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The bootstrap by a unique id: no launcher, but a process that has made the id and serves as root (uid_root.c), to
+ * which every PE holds a connection. Exchanges go to the root, which sends all of them to all at once.
+ */
+#define _GNU_SOURCE
+#include "bootstrap/methods.h"
+
+#include "bootstrap/uid_client.h"
+#include "bootstrap/uid_join.h"
+#include "bootstrap/uid_root.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOT_SECONDS 5. /* this process' root has as long to send what it still owes */
+
+struct joined {
+    struct wsh_uid uid;
+    struct wsh_uid_client *client;
+    struct {
+        char *body;
+        size_t len;
+    } * rounds;
+    int n_rounds;
+};
+
+int wsh_boot_uid_make(void *id, const struct wsh_env *env)
+{
+    struct wsh_uid uid;
+    int rc = wsh_uid_root_start(&uid, env);
+
+    if (rc)
+        return rc;
+    memset(id, 0, WSH_BOOT_UID_BYTES);
+    memcpy(id, &uid, sizeof uid);
+    return 0;
+}
+
+static int out_of_memory(size_t len)
+{
+    wsh_error("bootstrap: out of memory (%zu bytes)", len);
+    return -ENOMEM;
+}
+
+/* The last world of this process: its root may listen no more, so a second use would only wait in vain. */
+static struct wsh_secret used;
+
+static int request_check(const struct wsh_boot_request *request, struct wsh_uid *uid)
+{
+    int rc = wsh_uid_read(uid, request->id);
+
+    if (rc)
+        return rc;
+    if (request->n_ranks < 1 || request->n_ranks > WSH_UID_PES_MAX || request->rank < 0 ||
+        request->rank >= request->n_ranks) {
+        wsh_error("start by unique id: rank %d of %d is not possible; ranks are 0 to n_ranks - 1",
+                  request->rank, request->n_ranks);
+        return -EINVAL;
+    }
+    if (memcmp(&used, &uid->secret, sizeof used))
+        return 0;
+    wsh_error("this unique id has started a world in this process already; make a new one "
+              "(shmemx_get_uniqueid) for "
+              "each world");
+    return -EINVAL;
+}
+
+static void boot_describe(struct wsh_boot *boot, const struct wsh_uid *uid, const struct wsh_uid_start *start)
+{
+    boot->my_pe = boot->request->rank;
+    boot->n_pes = boot->request->n_ranks;
+    boot->local_rank = start->local_rank;
+    boot->local_size = start->local_size;
+    boot->one_machine = start->one_machine;
+    boot->generation = 1; /* each world has a secret of its own */
+    boot->has_secret = true;
+    wsh_uid_job_secret(uid, &boot->secret);
+    snprintf(boot->launcher, sizeof boot->launcher, "a unique id");
+}
+
+static int uid_open(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    struct wsh_uid_start start;
+    struct joined *joined;
+    struct wsh_uid uid;
+    int rc = request_check(boot->request, &uid), fd;
+
+    if (rc)
+        return rc;
+    fd = wsh_uid_join(&uid, boot->request->rank, boot->request->n_ranks, env, &start);
+    if (fd < 0)
+        return fd;
+    used = uid.secret;
+    boot->priv = joined = calloc(1, sizeof *joined);
+    if (joined) {
+        joined->uid = uid;
+        joined->client = wsh_uid_client_open(fd, env->hang_seconds, boot->lost);
+    }
+    if (!joined || !joined->client) {
+        free(joined);
+        return -ENOMEM;
+    }
+    boot_describe(boot, &uid, &start);
+    return 0;
+}
+
+static void uid_close(struct wsh_boot *boot)
+{
+    struct joined *joined = boot->priv;
+
+    wsh_uid_client_close(joined->client);
+    wsh_uid_root_wait(&joined->uid, ROOT_SECONDS);
+    for (int round = 0; round < joined->n_rounds; round++)
+        free(joined->rounds[round].body);
+    free(joined->rounds);
+    free(joined);
+    boot->priv = NULL;
+}
+
+static int rounds_grow(struct joined *joined, int n_rounds)
+{
+    size_t len = (size_t)n_rounds * sizeof *joined->rounds;
+    void *more = realloc(joined->rounds, len);
+
+    if (!more)
+        return out_of_memory(len);
+    joined->rounds = more;
+    for (; joined->n_rounds < n_rounds; joined->n_rounds++)
+        memset(&joined->rounds[joined->n_rounds], 0, sizeof *joined->rounds);
+    return 0;
+}
+
+static int uid_publish(struct wsh_boot *boot, int round, const void *blob, size_t len)
+{
+    struct joined *joined = boot->priv;
+    size_t all_len;
+    char *all;
+    int rc;
+
+    if (round >= joined->n_rounds && rounds_grow(joined, round + 1))
+        return -ENOMEM;
+    rc = wsh_uid_client_ask(joined->client, WSH_UID_PUBLISH, (uint32_t)round, blob, len,
+                            "exchange of addresses", &all, &all_len);
+    if (rc)
+        return rc;
+    free(joined->rounds[round].body);
+    joined->rounds[round].body = all;
+    joined->rounds[round].len = all_len;
+    return 0;
+}
+
+static int uid_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)
+{
+    const struct joined *joined = boot->priv;
+    const char *all = round < joined->n_rounds ? joined->rounds[round].body : NULL;
+    const char *part = all ? wsh_uid_part(all, joined->rounds[round].len, boot->n_pes, pe, len) : NULL;
+
+    if (!part) {
+        wsh_error("bootstrap: nothing was published by PE %d in round %d", pe, round);
+        return -ENOENT;
+    }
+    *blob = malloc(*len ? *len : 1);
+    if (!*blob)
+        return out_of_memory(*len);
+    memcpy(*blob, part, *len);
+    return 0;
+}
+
+static int uid_exchange_host(struct wsh_boot *boot, const void *mine, size_t len, void *all)
+{
+    struct joined *joined = boot->priv;
+    size_t parts_len, part_len;
+    char *parts;
+    int rc = wsh_uid_client_ask(joined->client, WSH_UID_HOST, 0, mine, len, "exchange on this host", &parts,
+                                &parts_len);
+
+    for (int i = 0; !rc && i < boot->local_size; i++) {
+        const char *part = wsh_uid_part(parts, parts_len, boot->local_size, i, &part_len);
+
+        if (part && part_len == len)
+            memcpy((char *)all + (size_t)i * len, part, len);
+        else
+            rc = -EPROTO;
+    }
+    if (rc == -EPROTO)
+        wsh_error(
+            "the PEs of this host exchange data of different lengths; do all PEs run the same program?");
+    if (!rc || rc == -EPROTO)
+        free(parts);
+    return rc;
+}
+
+static int uid_barrier(struct wsh_boot *boot, const char *what)
+{
+    struct joined *joined = boot->priv;
+    char *none = NULL;
+    size_t len;
+    int rc = wsh_uid_client_ask(joined->client, WSH_UID_BARRIER, !strcmp(what, "shmem_finalize"), NULL, 0,
+                                what, &none, &len);
+
+    if (!rc && !strcmp(what, "shmem_init"))
+        wsh_uid_client_started(joined->client);
+    free(none);
+    return rc;
+}
+
+static void uid_abort(struct wsh_boot *boot, int status)
+{
+    wsh_uid_client_abort(((struct joined *)boot->priv)->client, status);
+}
+
+const struct wsh_boot_ops wsh_boot_uid_ops = {
+    .name = "uid",
+    .open = uid_open,
+    .close = uid_close,
+    .publish = uid_publish,
+    .lookup = uid_lookup,
+    .exchange_host = uid_exchange_host,
+    .barrier = uid_barrier,
+    .abort = uid_abort,
+};

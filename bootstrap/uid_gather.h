@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exchanges among the PEs of a unique id's world, at its root. */
+#ifndef WSH_BOOTSTRAP_UID_GATHER_H
+#define WSH_BOOTSTRAP_UID_GATHER_H
+
+#include "bootstrap/uid_world.h"
+
+/* Member `at` of the exchange has sent conn's message. 0, -EPROTO (it does not fit to the others') or -ENOMEM. */
+int wsh_uid_gather_take(struct wsh_uid_gather *gather, int at, struct wsh_uid_conn *conn);
+
+/* The answer once all have come; the exchange is empty again. NULL: no memory. */
+struct wsh_uid_buf *wsh_uid_gather_finish(struct wsh_uid_gather *gather);
+
+int wsh_uid_gather_init(struct wsh_uid_gather *gather, int n);
+void wsh_uid_gather_fini(struct wsh_uid_gather *gather);
+
+/* Writes to `text` which ranks `have` not, as "1, 3, 5 to 9". have(context, rank). Returns how many. */
+int wsh_uid_missing(char *text, size_t size, int n, bool (*have)(const void *context, int rank),
+                    const void *context);
+
+#endif
