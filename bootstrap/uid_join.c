@@ -115,7 +115,7 @@ static int try_all(struct attempt *attempt)
         rc = try_address(attempt, address);
         if (rc >= 0 || rc == -EPROTONOSUPPORT)
             return rc;
-        if (!tried) {
+        if (!tried && (rc != -ETIMEDOUT || !attempt->rc)) { /* the last try may have been short */
             attempt->rc = rc;
             attempt->address = *address;
         }
