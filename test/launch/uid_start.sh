@@ -42,6 +42,20 @@ done
 uid_wait
 uid_ended "4 PEs on two emulated hosts" hellos 4
 
+# The GPU that the program names, where another would be taken by the PE's number.
+fake=$top_builddir/test/fake_cuda
+if [ -e "$fake/libcuda.so.1" ]; then
+    uid_clear
+    for rank in 1 0; do
+        LD_LIBRARY_PATH=$fake:$LD_LIBRARY_PATH SHMEM_DEBUG=info,MEM SHMEM_DEVICE_SYMMETRIC_SIZE=4M uid_pe $rank 2 device 1
+    done
+    uid_wait
+    grep -c 'device heap of .* on GPU 1 ' "$err" >"$tap_dir/on1"
+    tap_check "attr.cuda_device names the GPU" test "$(cat "$tap_dir/on1")" = 2
+else
+    tap_skip "attr.cuda_device names the GPU" "test/fake_cuda/libcuda.so.1 was not built"
+fi
+
 uid_clear
 "$uid" "$id" make >/dev/null 2>&1 &
 root=$!

@@ -66,6 +66,21 @@ static void takes_the_gpu_that_is_current(void)
     wsh_cuda()->ctx_set(gpu.ctx);
 }
 
+static void takes_the_gpu_that_is_wanted(void)
+{
+    struct wsh_gpu other, same;
+    wsh_cu_ctx now;
+
+    if (!begin())
+        return;
+    CU_ASSERT(!wsh_gpu_open(&other, 0, 1) && other.ordinal == 0 && other.retained && other.ctx != gpu.ctx);
+    CU_ASSERT(!wsh_cuda()->ctx_get(&now) && now == other.ctx);
+    CU_ASSERT(!wsh_gpu_open(&same, 0, 1) && same.ordinal == 0 && same.ctx == other.ctx);
+    wsh_gpu_close(&same);
+    wsh_gpu_close(&other);
+    wsh_cuda()->ctx_set(gpu.ctx);
+}
+
 static const struct wsh_gpu_want two = {LEN, 0, 0, 2, true};
 
 static void maps_a_descriptor_into_its_slot(void)
@@ -218,6 +233,7 @@ static void names_a_call_that_does_not_return(void)
 
 const struct unit_test unit_tests[] = {
     {"takes the GPU that is current", takes_the_gpu_that_is_current},
+    {"takes the GPU that is wanted, and makes it current", takes_the_gpu_that_is_wanted},
     {"maps a descriptor into its slot", maps_a_descriptor_into_its_slot},
     {"leaves nothing behind where a step fails", leaves_nothing_behind_where_a_step_fails},
     {"grows by pieces", grows_by_pieces},

@@ -57,12 +57,15 @@ static void id_get(const char *path, bool made, int rank, shmemx_uniqueid_t *id)
     id_write(path, id);
 }
 
+static int gpu = -1; /* that the PE asks for */
+
 /* 0 or what shmemx_init_attr returns. */
 static int world_begin(const char *path, bool made, int rank, int n_ranks)
 {
     shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
     shmemx_uniqueid_t id;
 
+    attr.cuda_device = gpu;
     id_get(path, made, rank, &id);
     if (shmemx_set_attr_uniqueid_args(rank, n_ranks, &id, &attr))
         exit(97);
@@ -138,9 +141,15 @@ static int run(const char *path, bool made, int rank, int n_ranks, int argc, cha
     const char *course = argc ? argv[0] : "hello";
     int arg = argc > 1 ? atoi(argv[1]) : 0, who = argc > 2 ? atoi(argv[2]) : n_ranks - 1;
 
+    if (!strcmp(course, "device"))
+        gpu = arg;
     if (world_begin(path, made, rank, n_ranks))
         return 96;
     use(rank, n_ranks);
+    if (!strcmp(course, "device")) {
+        shmemx_free_device(shmemx_malloc_device(64));
+        course = "hello";
+    }
     if (!strcmp(course, "child"))
         leave_child();
     if (strcmp(course, "hello") && rank == who)
