@@ -55,6 +55,12 @@ static int request_check(const struct wsh_boot_request *request, struct wsh_uid 
 
     if (rc)
         return rc;
+    if (wsh_uid_client_is_forked()) {
+        wsh_error("shmemx_init_attr in a forked child of a PE is not possible; exec a program instead, or "
+                  "fork before "
+                  "the parent starts");
+        return -EINVAL;
+    }
     if (request->n_ranks < 1 || request->n_ranks > WSH_UID_PES_MAX || request->rank < 0 ||
         request->rank >= request->n_ranks) {
         wsh_error("start by unique id: rank %d of %d is not possible; ranks are 0 to n_ranks - 1",

@@ -23,12 +23,20 @@
 
 /* Of this process; a forked child closes its copy, so that the root notices when the process itself ends. */
 static struct wsh_uid_client *current;
+static bool forked;
 
 static void close_in_child(void)
 {
-    if (current)
-        close(current->fd);
+    if (!current)
+        return;
+    close(current->fd);
     current = NULL;
+    forked = true;
+}
+
+bool wsh_uid_client_is_forked(void)
+{
+    return forked;
 }
 
 __attribute__((constructor)) static void register_fork_handler(void)

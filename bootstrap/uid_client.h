@@ -28,6 +28,9 @@ struct wsh_uid_client {
     char text[WSH_UID_TEXT_MAX];
 };
 
+/* This process is the child of one that was a PE when it forked. */
+bool wsh_uid_client_is_forked(void);
+
 /* Takes over fd, and starts the thread. NULL after one line; fd is closed then. */
 struct wsh_uid_client *wsh_uid_client_open(int fd, double hang_seconds, void (*lost)(int status));
 void wsh_uid_client_close(struct wsh_uid_client *client);

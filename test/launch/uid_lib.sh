@@ -28,7 +28,8 @@ uid_clear()
 carried=
 uid_pe()
 {
-    "$uid" "$id$carried" "$@" >"$tap_dir/out.$1" 2>"$tap_dir/err.$1" </dev/null &
+    # shellcheck disable=SC2086
+    ${WSH_TEST_WRAP:-} "$uid" "$id$carried" "$@" >"$tap_dir/out.$1" 2>"$tap_dir/err.$1" </dev/null &
     pids="$pids $1:$!"
 }
 

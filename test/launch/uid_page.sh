@@ -67,4 +67,41 @@ wait
 sort "$out" >"$tap_dir/found"
 printf 'PE %d of 3\n' 0 0 1 1 2 2 >"$tap_dir/wanted"
 tap_check "the Python function starts 3 PEs, twice" cmp -s "$tap_dir/wanted" "$tap_dir/found"
+
+# The parent makes the id, and its forked children are the PEs.
+{
+    program python
+    cat <<'END'
+import os
+
+class Given:
+    def set(self, key, value):
+        self.value = value
+    def get(self, key):
+        return self.value
+
+id = (ctypes.c_ubyte * 128)()
+assert not shmem.shmemx_get_uniqueid(ctypes.byref(id))
+store = Given()
+store.set("", bytes(id))
+children = []
+for rank in range(3):
+    child = os.fork()
+    if not child:
+        attr = Attr(version=1, cuda_device=-1, rank=rank, n_ranks=3)
+        attr.id[:] = store.get("")
+        assert not shmem.shmemx_init_attr(1, ctypes.byref(attr))
+        print("PE", shmem.shmem_my_pe(), "of", shmem.shmem_n_pes(), flush=True)
+        shmem.shmem_finalize()
+        os._exit(0)
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
+END
+} >"$tap_dir/fork.py"
+timeout 30 python3 "$tap_dir/fork.py" >"$out" 2>"$err"
+status=$?
+sort "$out" >"$tap_dir/found"
+printf 'PE %d of 3\n' 0 1 2 >"$tap_dir/wanted"
+tap_check "forked children of a Python process that made the id" cmp -s "$tap_dir/wanted" "$tap_dir/found"
 tap_done

@@ -122,6 +122,42 @@ static void serves(int n)
     free(threads);
 }
 
+/* Rank 1 has come and publishes nothing: who waits for it learns that. */
+static void *rank_stays(void *arg)
+{
+    struct wsh_uid_start start;
+    int *fd = arg;
+
+    *fd = wsh_uid_join(&uid, 1, 2, &env, &start);
+    return NULL;
+}
+
+static void says_who_is_missing(void)
+{
+    struct wsh_uid_head mine = wsh_uid_head_make(WSH_UID_PUBLISH, 0, 0), head;
+    struct wsh_uid_start start;
+    char *text = NULL;
+    pthread_t other;
+    int fd, others = -1;
+
+    n_ranks = 2;
+    CU_ASSERT_EQUAL_FATAL(wsh_uid_root_start(&uid, &env), 0);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, rank_stays, &others), 0);
+    fd = wsh_uid_join(&uid, 0, 2, &env, &start);
+    pthread_join(other, NULL);
+    CU_ASSERT_FATAL(fd >= 0 && others >= 0);
+    CU_ASSERT(!wsh_uid_send(fd, &mine, sizeof mine, wsh_uid_now() + SECONDS));
+    CU_ASSERT_EQUAL(talk(fd, WSH_UID_ASK, 0, NULL, 0, &text, &head), -1); /* the answer is of another type */
+    CU_ASSERT_EQUAL_FATAL(head.type, WSH_UID_SAY);
+    text = calloc(1, head.len + 1);
+    CU_ASSERT(!wsh_uid_receive(fd, text, head.len, wsh_uid_now() + SECONDS));
+    CU_ASSERT_STRING_EQUAL(text, "PEs that have not come: 1");
+    free(text);
+    close(fd);
+    close(others);
+    wsh_uid_root_wait(&uid, 5);
+}
+
 static void few(void)
 {
     serves(1);
@@ -139,6 +175,7 @@ static void many(void)
 
 const struct unit_test unit_tests[] = {
     {"few ranks", few},
+    {"who waits learns for whom", says_who_is_missing},
     {"a thousand ranks", many},
     {NULL, NULL},
 };
