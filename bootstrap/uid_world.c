@@ -241,18 +241,29 @@ static void member_gathers(struct wsh_uid_world *world, struct wsh_uid_conn *con
         answer(world, gather, host ? world->host[conn->rank] : -1);
 }
 
+struct waiting {
+    const struct wsh_uid_world *world;
+    int host; /* -1: for all PEs */
+};
+
 static bool part_is_there(const void *context, int rank)
 {
-    return ((const struct wsh_uid_gather *)context)->part[rank].bytes;
+    const struct waiting *waiting = context;
+    const struct wsh_uid_world *world = waiting->world;
+
+    if (waiting->host < 0)
+        return world->all.part[rank].bytes;
+    return world->host[rank] != waiting->host || world->by_host[waiting->host].part[world->local[rank]].bytes;
 }
 
 static void say_missing(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 {
+    struct waiting waiting = {world, world->all.have ? -1 : world->host[conn->rank]};
     char list[160], *body, text[WSH_UID_TEXT_MAX];
     struct wsh_uid_buf *buf;
     int len;
 
-    wsh_uid_missing(list, sizeof list, world->n_ranks, part_is_there, &world->all);
+    wsh_uid_missing(list, sizeof list, world->n_ranks, part_is_there, &waiting);
     len = snprintf(text, sizeof text, "PEs that have not come: %s", list);
     buf = wsh_uid_buf_make(WSH_UID_SAY, 0, (size_t)len, &body);
     if (buf)
