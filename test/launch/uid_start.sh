@@ -60,9 +60,12 @@ uid_clear
 "$uid" "$id" make >/dev/null 2>&1 &
 root=$!
 carried=+
+for _ in $(seq 500); do [ -s "$id" ] && break; sleep 0.02; done
+tap_check "a process that makes an id has a thread for it" grep -q shmem-uid-root /proc/$root/task/*/comm
 for rank in 2 1 0; do uid_pe $rank 3 hello; done
 uid_wait
 carried=
+for _ in $(seq 50); do grep -q shmem-uid-root /proc/$root/task/*/comm || break; sleep 0.02; done
 tap_check "the process that made the id goes on" kill -0 $root
 tap_check "… without its thread" sh -c "! grep -q shmem-uid-root /proc/$root/task/*/comm"
 kill $root
