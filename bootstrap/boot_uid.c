@@ -88,30 +88,35 @@ static void boot_describe(struct wsh_boot *boot, const struct wsh_uid *uid, cons
     snprintf(boot->launcher, sizeof boot->launcher, "a unique id");
 }
 
-static int uid_open(struct wsh_boot *boot, const struct wsh_env *env)
+static int joined_open(struct joined *joined, struct wsh_boot *boot, const struct wsh_env *env)
 {
+    const struct wsh_boot_request *request = boot->request;
     struct wsh_uid_start start;
-    struct joined *joined;
-    struct wsh_uid uid;
-    int rc = request_check(boot->request, &uid), fd;
+    int rc = request_check(request, &joined->uid), fd;
 
     if (rc)
         return rc;
-    fd = wsh_uid_join(&uid, boot->request->rank, boot->request->n_ranks, env, &start);
+    fd = wsh_uid_join(&joined->uid, request->rank, request->n_ranks, env, &start);
     if (fd < 0)
         return fd;
-    used = uid.secret;
-    boot->priv = joined = calloc(1, sizeof *joined);
-    if (joined) {
-        joined->uid = uid;
-        joined->client = wsh_uid_client_open(fd, env->hang_seconds, boot->lost);
-    }
-    if (!joined || !joined->client) {
-        free(joined);
+    used = joined->uid.secret;
+    joined->client = wsh_uid_client_open(fd, env->hang_seconds, boot->lost);
+    if (!joined->client)
         return -ENOMEM;
-    }
-    boot_describe(boot, &uid, &start);
+    boot_describe(boot, &joined->uid, &start);
     return 0;
+}
+
+static int uid_open(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    struct joined *joined = calloc(1, sizeof *joined);
+    int rc = joined ? joined_open(joined, boot, env) : out_of_memory(sizeof *joined);
+
+    if (rc)
+        free(joined);
+    else
+        boot->priv = joined;
+    return rc;
 }
 
 static void uid_close(struct wsh_boot *boot)

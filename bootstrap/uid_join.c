@@ -11,8 +11,6 @@
 #include "base/log.h"
 #include "base/machine.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -50,14 +48,13 @@ static int connect_to(const struct wsh_uid_address *address, double deadline)
 {
     struct sockaddr_storage to;
     socklen_t len = wsh_uid_address_to_socket(address, &to);
-    int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, rc = 0;
+    int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc = 0;
 
     if (fd < 0)
         return -errno;
     if (connect(fd, (struct sockaddr *)&to, len))
         rc = errno == EINPROGRESS ? finish_connect(fd, deadline) : -errno;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    wsh_uid_socket_tune(fd);
     if (!rc)
         return fd;
     close(fd);

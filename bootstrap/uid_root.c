@@ -13,7 +13,6 @@
 #include "base/machine.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -82,20 +81,6 @@ __attribute__((constructor)) static void prepare(void)
     pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
-/* Where a host vanishes its connections end within a minute. */
-static void set_options(int fd)
-{
-    int on = 1, idle = 20, every = 10, times = 3;
-    unsigned limit_ms = 60000;
-
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
-}
-
 /* Takes it off the list and closes it. */
 static void conn_drop(struct root *root, struct wsh_uid_conn **at)
 {
@@ -150,7 +135,7 @@ static bool accept_one(struct root *root, int listener)
         poll(NULL, 0, TICK_MS); /* until a descriptor is closed */
     if (fd < 0)
         return errno == EINTR || errno == ECONNABORTED;
-    set_options(fd);
+    wsh_uid_socket_tune(fd);
     if (root->n_strangers >= STRANGERS_MAX)
         drop_oldest_stranger(root);
     pthread_mutex_lock(&lock);
@@ -318,7 +303,7 @@ static int listen_all(struct root *root, const struct wsh_env *env)
     return rc;
 }
 
-/* With all signals blocked, so that the program's handlers run in its own threads. */
+/* The program's handlers run in its own threads. */
 static int start_thread(struct root *root)
 {
     pthread_t thread;
@@ -361,8 +346,10 @@ int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env)
     struct root *root = calloc(1, sizeof *root);
     int rc;
 
-    if (!root)
+    if (!root) {
+        wsh_error("bootstrap: out of memory (%zu bytes)", sizeof *root);
         return -ENOMEM;
+    }
     root->epoll = -1;
     rc = root_open(root, env);
     *uid = root->world.id;

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <time.h>
@@ -122,6 +124,19 @@ const char *wsh_uid_part(const char *body, size_t len, int n, int i, size_t *par
     }
     *part_len = one;
     return body + at;
+}
+
+void wsh_uid_socket_tune(int fd)
+{
+    int on = 1, idle = 20, every = 10, times = 3;
+    unsigned limit_ms = 60000;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
 }
 
 double wsh_uid_now(void)

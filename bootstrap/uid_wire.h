@@ -87,6 +87,9 @@ bool wsh_uid_head_is_valid(const struct wsh_uid_head *head, int n_pes);
 /* The bodies of n PEs in one: n lengths, then the bytes. Part i, or NULL where the body does not have it. */
 const char *wsh_uid_part(const char *body, size_t len, int n, int i, size_t *part_len);
 
+/* Sends at once; where a host vanishes its connections end within a minute. */
+void wsh_uid_socket_tune(int fd);
+
 double wsh_uid_now(void); /* seconds, monotonic */
 
 /* All bytes before `deadline`. 0, -ETIMEDOUT, -EPIPE (the other has closed) or another errno; nothing is logged. */
