@@ -89,8 +89,10 @@ int shmemx_set_attr_uniqueid_args(int rank, int n_ranks, const shmemx_uniqueid_t
 /*
  * Start the library as shmem_init_thread does, with the thread level and GPU of *attr. Collective over all PEs. With
  * SHMEMX_INIT_WITH_UNIQUEID no launcher is needed: the call returns when n_ranks processes have made it, each with a
- * rank of its own, or within SHMEM_BOOTSTRAP_UID_SECONDS, nonzero on all that have come, after a line. With flags 0 the
- * environment says how the PEs find each other, and `attr` may be NULL. Where the library has been started already the
+ * rank of its own, or within SHMEM_BOOTSTRAP_UID_SECONDS, nonzero on all that have come, after a line. With
+ * SHMEMX_INIT_WITH_MPI_COMM the processes of the communicator at attr->mpi_comm become the PEs, in its order, after
+ * MPI_Init and until MPI_Finalize; the library keeps a duplicate. With flags 0 the environment says how the PEs find
+ * each other, and `attr` may be NULL. Where the library has been started already the
  * call is counted, as that of shmem_init, and *attr is not looked at.
  *
  * A job that a unique id has started ends as a whole, as with a launcher: where a PE dies, or the process that made the

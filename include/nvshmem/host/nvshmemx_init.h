@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Set-up with attributes: by an MPI communicator, by SHMEM, by a unique id. The first two start as nvshmem_init does:
- * the launcher says who the PEs are, and the communicator is taken for that of all of them.
- */
+/* Set-up with attributes: by a unique id, by an MPI communicator, by SHMEM, which starts as nvshmem_init does. */
 #ifndef WSH_NV_INIT_H
 #define WSH_NV_INIT_H
 
@@ -10,19 +7,35 @@
 
 #ifndef __CUDACC_RTC__
 
-#ifdef SHMEMX_INIT_WITH_UNIQUEID
+/* The arguments behind mpi_comm count only where their version says that they were initialized. */
+static inline int wsh_nv_attr_device(const nvshmemx_init_attr_t *attr)
+{
+    return attr->args.version == NVSHMEM_INIT_ARGS_V2_IDENTIFIER ? attr->args.cuda_device_id : -1;
+}
 
-static inline int wsh_nv_init_by_id(nvshmemx_init_attr_t *attr)
+static inline int wsh_nv_init_by_id(const nvshmemx_init_attr_t *attr)
 {
     const nvshmemx_uniqueid_args_t *args = &attr->args.uid_args;
+    shmemx_init_attr_t ours = SHMEMX_INIT_ATTR_INITIALIZER;
     shmemx_uniqueid_t id;
-    shmemx_init_attr_t ours;
 
     static_assert(sizeof id == sizeof *args->id, "an id of ours is one of NVSHMEM's");
+    ours.thread_level = SHMEM_THREAD_SERIALIZED;
+    ours.cuda_device = wsh_nv_attr_device(attr);
     memcpy(&id, args->id, sizeof id);
     if (shmemx_set_attr_uniqueid_args(args->myrank, args->nranks, &id, &ours))
         return NVSHMEMX_ERROR_INVALID_VALUE;
     return shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &ours) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
+}
+
+static inline int wsh_nv_init_by_comm(const nvshmemx_init_attr_t *attr)
+{
+    shmemx_init_attr_t ours = SHMEMX_INIT_ATTR_INITIALIZER;
+
+    ours.thread_level = SHMEM_THREAD_SERIALIZED;
+    ours.cuda_device = wsh_nv_attr_device(attr);
+    ours.mpi_comm = attr->mpi_comm;
+    return shmemx_init_attr(SHMEMX_INIT_WITH_MPI_COMM, &ours) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
 }
 
 static inline int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
@@ -34,24 +47,6 @@ static inline int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
     memcpy(uniqueid, &id, sizeof id);
     return NVSHMEMX_SUCCESS;
 }
-
-#else
-
-static inline int wsh_nv_init_by_id(nvshmemx_init_attr_t *attr)
-{
-    (void)attr;
-    NVSHMEMI_ERROR_PRINT(
-        "this warpshmem has no start by a unique id; start the program by oshrun or another launcher");
-    return NVSHMEMX_ERROR_NOT_SUPPORTED;
-}
-
-static inline int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
-{
-    (void)uniqueid;
-    return wsh_nv_init_by_id(NULL);
-}
-
-#endif
 
 /* The attributes but for mpi_comm need not be initialized before. */
 static inline int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nranks,
@@ -76,6 +71,8 @@ static inline int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_a
 
     if (flags & NVSHMEMX_INIT_WITH_UNIQUEID)
         return wsh_nv_init_by_id(attr);
+    if (flags & NVSHMEMX_INIT_WITH_MPI_COMM)
+        return wsh_nv_init_by_comm(attr);
     return shmem_init_thread(SHMEM_THREAD_SERIALIZED, &provided) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
 }
 

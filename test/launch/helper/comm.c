@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program of MPI whose PEs are the processes of one of its communicators; the argument says which, or a mistake. */
-#include "runtime/job.h"
-
 #include <mpi.h>
 #include <shmem.h>
+#include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +11,10 @@ static long from_left;
 
 static void start(void *comm)
 {
-    const struct wsh_boot_request request = {.method = WSH_BOOT_BY_MPI, .mpi_comm = comm};
-    int rc;
+    shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
 
-    wsh_job.boot.request = &request;
-    rc = wsh_job_init(SHMEM_THREAD_SINGLE);
-    wsh_job.boot.request = NULL;
-    if (rc)
+    attr.mpi_comm = comm;
+    if (shmemx_init_attr(SHMEMX_INIT_WITH_MPI_COMM, &attr))
         exit(3);
 }
 
