@@ -70,7 +70,7 @@ misbehaving()
         failed 2 "PMI-$version, values changed" 'published something else in round .*through PMI'
     done
     # shellcheck disable=SC2086
-    run_job 4 env SHMEM_HANG_SECONDS=1 $server -n 2 --mode silent "$course" hello
+    run_job 8 env SHMEM_HANG_SECONDS=1 $server -n 2 --mode silent "$course" hello
     tap_check "no answer: said each second" grep -q "waiting for the launcher's answer to 'get' since 2 s" "$err"
     tap_check "no answer: the PEs end with the server" test "$(leftovers | grep -c processes)" = 0
 }

@@ -143,6 +143,7 @@ node_returns()
 
 if [ "${1:-}" = inside ]; then
     ring=$2/ring
+    export SHMEM_HANG_SECONDS=8 # a job that hangs says where before it is ended
     course=$2/course
     fence=$2/fence
     cluster_start "$2" >"$2/start.log" 2>&1 || { tap_comment "$2"/*.log; tap_fail "slurmctld and two slurmd start" ""; tap_done; }
