@@ -85,6 +85,10 @@ static void job_ended(struct wsh_uid_client *client, int status, const char *tex
         wsh_error("%s", text);
     if (client->lost)
         client->lost(status);
+    pthread_mutex_lock(&client->mutex); /* nobody waits for ever where that has come back */
+    client->failed = true;
+    pthread_cond_broadcast(&client->changed);
+    pthread_mutex_unlock(&client->mutex);
 }
 
 static void say(struct wsh_uid_client *client, const char *text)
@@ -262,7 +266,8 @@ static int answer_give(struct wsh_uid_client *client, char **answer, size_t *ans
 {
     client->awaited = 0;
     if (!client->answered) {
-        wsh_error("%s", client->text);
+        if (*client->text)
+            wsh_error("%s", client->text);
         client->taken = true;
         pthread_cond_broadcast(&client->changed);
         return -ECONNABORTED;
