@@ -18,8 +18,7 @@
 
 #define SEND_SECONDS 60. /* the root reads all the time */
 #define ABORT_MS 2000
-#define TAKE_SECONDS \
-    10. /* a failure within shmem_init is noticed by the routine that waits, or ends the process */
+#define TAKE_SECONDS 3. /* for the routine that waits within shmem_init; else the process ends */
 
 /* Of this process; a forked child closes its copy, so that the root notices when the process itself ends. */
 static struct wsh_uid_client *current;

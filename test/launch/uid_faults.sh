@@ -17,23 +17,6 @@ ready()
     echo "# only $(cat "$tap_dir"/out.* | grep -c ready) of $1 PEs are ready"
 }
 
-# make_root: a process that only makes the id; $root.
-make_root()
-{
-    uid_clear
-    "$uid" "$id" make >/dev/null 2>"$tap_dir/root" </dev/null &
-    root=$!
-    carried=+
-    for _ in $(seq 500); do [ -s "$id" ] && return; sleep 0.02; done
-}
-
-end_root()
-{
-    kill -9 "$root" 2>/dev/null
-    wait "$root" 2>/dev/null
-    carried=
-}
-
 # in_time STATUSES N TEXT: they ended so (in the order of starting), soon, and N said it.
 in_time()
 {

@@ -65,7 +65,24 @@ uid_wait()
     cat "$tap_dir"/out.* >"$out"
 }
 
-# Processes, and sockets that listen, which a job has left.
+# make_root: a process that only makes the id; $root.
+make_root()
+{
+    uid_clear
+    "$uid" "$id" make >/dev/null 2>"$tap_dir/root" </dev/null &
+    root=$!
+    carried=+
+    for _ in $(seq 500); do [ -s "$id" ] && return; sleep 0.02; done
+}
+
+end_root()
+{
+    kill -9 "$root" 2>/dev/null
+    wait "$root" 2>/dev/null
+    carried=
+}
+
+# Processes that a job has left.
 uid_left()
 {
     for _ in 1 2 3 4 5 6 7 8 9 10; do

@@ -120,7 +120,7 @@ static void wait_for_it(int me)
     ready(me);
     if (me % 3 == 1)
         shmem_long_wait_until(&word, SHMEM_CMP_EQ, 77);
-    for (; me % 3 == 2;)
+    while (me % 3 == 2)
         pause();
     shmem_barrier_all();
 }
