@@ -122,40 +122,105 @@ static void serves(int n)
     free(threads);
 }
 
-/* Rank 1 has come and publishes nothing: who waits for it learns that. */
-static void *rank_stays(void *arg)
+/* Two ranks of a world: rank 1 comes in a thread. */
+struct pair {
+    int fd[2];
+};
+
+static void *rank_comes(void *arg)
 {
     struct wsh_uid_start start;
-    int *fd = arg;
+    struct pair *pair = arg;
 
-    *fd = wsh_uid_join(&uid, 1, 2, &env, &start);
+    pair->fd[1] = wsh_uid_join(&uid, 1, 2, &env, &start);
     return NULL;
 }
 
-static void says_who_is_missing(void)
+static void pair_open(struct pair *pair)
 {
-    struct wsh_uid_head mine = wsh_uid_head_make(WSH_UID_PUBLISH, 0, 0), head;
     struct wsh_uid_start start;
-    char *text = NULL;
     pthread_t other;
-    int fd, others = -1;
 
     n_ranks = 2;
     CU_ASSERT_EQUAL_FATAL(wsh_uid_root_start(&uid, &env), 0);
-    CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, rank_stays, &others), 0);
-    fd = wsh_uid_join(&uid, 0, 2, &env, &start);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, rank_comes, pair), 0);
+    pair->fd[0] = wsh_uid_join(&uid, 0, 2, &env, &start);
     pthread_join(other, NULL);
-    CU_ASSERT_FATAL(fd >= 0 && others >= 0);
-    CU_ASSERT(!wsh_uid_send(fd, &mine, sizeof mine, wsh_uid_now() + SECONDS));
-    CU_ASSERT_EQUAL(talk(fd, WSH_UID_ASK, 0, NULL, 0, &text, &head), -1); /* the answer is of another type */
-    CU_ASSERT_EQUAL_FATAL(head.type, WSH_UID_SAY);
-    text = calloc(1, head.len + 1);
-    CU_ASSERT(!wsh_uid_receive(fd, text, head.len, wsh_uid_now() + SECONDS));
-    CU_ASSERT_STRING_EQUAL(text, "PEs that have not come: 1");
-    free(text);
-    close(fd);
-    close(others);
+    CU_ASSERT_FATAL(pair->fd[0] >= 0 && pair->fd[1] >= 0);
+}
+
+static void pair_close(const struct pair *pair)
+{
+    close(pair->fd[0]);
+    close(pair->fd[1]);
     wsh_uid_root_wait(&uid, 5);
+}
+
+static void sends(const struct pair *pair, int rank, struct wsh_uid_head head)
+{
+    CU_ASSERT(!wsh_uid_send(pair->fd[rank], &head, sizeof head, wsh_uid_now() + SECONDS));
+}
+
+/* The root's next message to that rank has this type and a text with `word`. */
+static void gets(const struct pair *pair, int rank, enum wsh_uid_type type, const char *word)
+{
+    struct wsh_uid_head head = {0};
+    char text[WSH_UID_TEXT_MAX] = "";
+
+    CU_ASSERT(!wsh_uid_receive(pair->fd[rank], &head, sizeof head, wsh_uid_now() + SECONDS));
+    CU_ASSERT_FATAL(wsh_uid_head_is_valid(&head, 1) && head.type == (uint32_t)type && head.len < sizeof text);
+    CU_ASSERT(!wsh_uid_receive(pair->fd[rank], text, head.len, wsh_uid_now() + SECONDS));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, word));
+}
+
+/* Rank 1 publishes nothing: who waits for it learns that. */
+static void says_who_is_missing(void)
+{
+    struct pair pair;
+
+    pair_open(&pair);
+    sends(&pair, 0, wsh_uid_head_make(WSH_UID_PUBLISH, 0, 0));
+    sends(&pair, 0, wsh_uid_head_make(WSH_UID_ASK, 0, 0));
+    gets(&pair, 0, WSH_UID_SAY, "PEs that have not come: 1");
+    pair_close(&pair);
+    pair_open(&pair);
+    sends(&pair, 1, wsh_uid_head_make(WSH_UID_HOST, 0, 0));
+    sends(&pair, 1, wsh_uid_head_make(WSH_UID_ASK, 0, 0));
+    gets(&pair, 1, WSH_UID_SAY, "PEs that have not come: 0");
+    pair_close(&pair);
+}
+
+/* Two messages of rank 0, one of rank 1, where that is not 0: both learn why the world ends. */
+static void ends(struct wsh_uid_head one, struct wsh_uid_head two, struct wsh_uid_head other,
+                 const char *word)
+{
+    struct pair pair;
+
+    pair_open(&pair);
+    sends(&pair, 0, one);
+    if (two.magic)
+        sends(&pair, 0, two);
+    if (other.magic)
+        sends(&pair, 1, other);
+    gets(&pair, 1, WSH_UID_END, word);
+    pair_close(&pair);
+}
+
+static void ends_what_does_not_fit(void)
+{
+    const struct wsh_uid_head none = {0}, publish = wsh_uid_head_make(WSH_UID_PUBLISH, 3, 0),
+                              barrier = wsh_uid_head_make(WSH_UID_BARRIER, 0, 0);
+    struct wsh_uid_head bad = publish;
+
+    ends(publish, publish, none, "PE 0 has come to an exchange (3), PE 0 to an exchange (3)");
+    ends(wsh_uid_head_make(WSH_UID_SAY, 0, 0), none, none, "sent what is no message");
+    bad.len = WSH_UID_BODY_MAX + 100ull;
+    ends(bad, none, none, "PE 0 (");
+    bad.magic ^= 1;
+    ends(bad, none, none, "PE 0 (");
+    ends(publish, none, barrier, "; do all PEs run the same program?");
+    ends(barrier, none, publish, "; do all PEs run the same program?");
+    ends(wsh_uid_head_make(WSH_UID_ABORT, 42, 0), none, none, "");
 }
 
 static void few(void)
@@ -179,6 +244,7 @@ static void many(void)
 const struct unit_test unit_tests[] = {
     {"few ranks", few},
     {"who waits learns for whom", says_who_is_missing},
+    {"a message that does not fit ends the world, and all learn why", ends_what_does_not_fit},
     {"a thousand ranks", many},
     {NULL, NULL},
 };
