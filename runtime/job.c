@@ -63,6 +63,7 @@ static int open_boot(struct wsh_job *job)
 
     job->boot.lost = on_job_lost;
     rc = wsh_boot_open(&job->boot, &job->env);
+    job->boot.request = NULL; /* the caller's */
     if (rc)
         return rc;
     job->rounds = 0; /* processes that have been in different worlds before count alike */
