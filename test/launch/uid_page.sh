@@ -56,7 +56,7 @@ rank = int(sys.argv[1])
 for world in range(2):
     start(FileStore(sys.argv[2]), rank, 3, f"world {world}")
     shmem.shmem_barrier_all()
-    print("PE", shmem.shmem_my_pe(), "of", shmem.shmem_n_pes(), flush=True)
+    os.write(1, f"PE {shmem.shmem_my_pe()} of {shmem.shmem_n_pes()}\n".encode())
     shmem.shmem_finalize()
 END
 } >"$tap_dir/hello.py"
@@ -91,7 +91,7 @@ for rank in range(3):
         attr = Attr(version=1, cuda_device=-1, rank=rank, n_ranks=3)
         attr.id[:] = store.get("")
         assert not shmem.shmemx_init_attr(1, ctypes.byref(attr))
-        print("PE", shmem.shmem_my_pe(), "of", shmem.shmem_n_pes(), flush=True)
+        os.write(1, f"PE {shmem.shmem_my_pe()} of {shmem.shmem_n_pes()}\n".encode())
         shmem.shmem_finalize()
         os._exit(0)
     children.append(child)
