@@ -84,6 +84,12 @@ static WSH_DEV void wsh_dev_put_counted_nbi(const char *what, void *dest, const 
 {
     uint32_t number = wsh_dev_counter_number(what, counter);
 
+    /* Most are one record: the search for where the word lies takes longer. Kernels of 1024 threads lack registers. */
+    if (S != WSH_BLOCK && wsh_device_view.ref_from) {
+        wsh_dev_sync<S>();
+        if (wsh_dev_put_refer_signal<S>(dest, source, len, wsh_dev_counter_host(number), 1, SHMEM_SIGNAL_ADD, pe))
+            return;
+    }
     wsh_dev_put_signal<S, false>(what, dest, source, len, wsh_dev_counter_word(dest, len, number, pe), 1,
                                  SHMEM_SIGNAL_ADD, pe);
 }
