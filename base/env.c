@@ -179,8 +179,6 @@ static int load_row(const struct setting *row, struct wsh_env *env)
     if (rc) {
         wsh_error("%s='%s' is not valid; use %s", origin, text, setting_accepts(row, words, sizeof words));
         setting_parse(row, row->def, env);
-    } else if (strcmp(origin, "default") && strcmp(origin, row->name)) {
-        wsh_info(WSH_SUB_INIT, "%s is taken as %s", origin, row->name);
     }
     return rc;
 }

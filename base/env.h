@@ -53,6 +53,9 @@ int wsh_env_describe(size_t i, struct wsh_env_row *row);
 /* Prints every setting, a line each, to `out`; with internal rows if `all`. */
 void wsh_env_print(FILE *out, bool all);
 
+/* After wsh_log_open: a line for each setting that is taken by an alias, and each of NVSHMEM's that is not read. */
+void wsh_env_note(void);
+
 /*
  * A variable of another program that says how we were started (SLURM_NTASKS, OMPI_COMM_WORLD_SIZE, PMIX_RANK,
  * PATH …). NULL when unset or empty. The only other access to the environment.

@@ -29,7 +29,7 @@ WSH_ENV(debug_file, STR, "SHMEM_DEBUG_FILE", "", "NVSHMEM_DEBUG_FILE",
         "file for info and trace lines; %h = host name, %p = process id")
 WSH_ENV(strict, BOOL, "SHMEM_STRICT", "0", "",
         "make every fallback to something slower an error")
-WSH_ENV(bootstrap, ENUM(auto|pmix|pmi|single), "SHMEM_BOOTSTRAP", "auto", "NVSHMEM_BOOTSTRAP",
+WSH_ENV(bootstrap, ENUM(auto|pmix|pmi|single), "SHMEM_BOOTSTRAP", "auto", "",
         "how PEs find each other: auto, pmix (oshrun, srun --mpi=pmix, mpirun), pmi (PMI-1 and PMI-2: "
         "MPICH's mpiexec.hydra, srun --mpi=pmi2) or single (one PE)")
 WSH_ENV(mpi_plugin, STR, "SHMEM_BOOTSTRAP_MPI_PLUGIN", "", "",
@@ -65,7 +65,7 @@ WSH_ENV(nics, STR, "SHMEM_NICS", "", "NVSHMEM_HCA_LIST",
         "leading ^ means all but these (empty = all)")
 WSH_ENV(nics_exclude, STR, "SHMEM_NICS_EXCLUDE", "", "",
         "NICs that may not be used, in the form of SHMEM_NICS")
-WSH_ENV(nics_per_pe, INT, "SHMEM_NICS_PER_PE", "0", "",
+WSH_ENV(nics_per_pe, INT, "SHMEM_NICS_PER_PE", "0", "NVSHMEM_LIBFABRIC_MAX_NIC_PER_PE",
         "number of NICs of each PE, 1 to 8 (0 = those nearest to its GPU or processors, divided among the "
         "PEs of the host)")
 WSH_ENV(endpoint_sets, ENUM(auto|1|2|3|4), "SHMEM_ENDPOINT_SETS", "auto", "SHMEM_LANES",

@@ -86,6 +86,10 @@ int wsh_job_init(int thread_level);
 int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request);
 void wsh_job_fini(void);
 
+/* The part of the start in which PEs find out how they reach each other; after the bootstrap. 0 or a logged error. */
+int wsh_peers_open(struct wsh_job *job);
+void wsh_peers_close(struct wsh_job *job);
+
 /* Ends the whole job with `status`; does not return. Prints nothing. */
 _Noreturn void wsh_job_abort(int status);
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "base/env.h"
 
+#include "base/log.h"
 #include "test/common/unit.h"
 
 #include <errno.h>
@@ -40,6 +41,30 @@ static const struct wsh_env_row *row_named(const char *name)
             return &row;
     }
     return NULL;
+}
+
+static void note(void *arg)
+{
+    (void)arg;
+    wsh_env_note();
+}
+
+/* What is taken by an alias, and what is not read, is said; what is set by its own name is not. */
+static void notes_aliases(void)
+{
+    char *vars[] = {(char[]){"NVSHMEM_SYMMETRIC_SIZE=64M"}, (char[]){"NVSHMEM_DISABLE_NVLS=1"},
+                    (char[]){"SHMEM_STRICT=0"}, NULL};
+    char text[2000], **saved = environ;
+
+    environ = vars;
+    CU_ASSERT_EQUAL_FATAL(wsh_log_open("info", NULL), 0);
+    unit_capture(note, NULL, text, sizeof text);
+    wsh_log_close();
+    wsh_log_max_level = WSH_LOG_WARN;
+    environ = saved;
+    CU_ASSERT(strstr(text, "NVSHMEM_SYMMETRIC_SIZE is taken as SHMEM_SYMMETRIC_SIZE") != NULL);
+    CU_ASSERT(strstr(text, "NVSHMEM_DISABLE_NVLS is not read: ") != NULL);
+    CU_ASSERT(!strstr(text, "STRICT") && unit_lines(text) == 3); /* both heaps take that size */
 }
 
 static void parses_sizes(void)
@@ -169,6 +194,7 @@ static void sees_foreign_variables(void)
 }
 
 const struct unit_test unit_tests[] = {
+    {"notes aliases, and what is not read", notes_aliases},
     {"parses sizes", parses_sizes},
     {"refuses what is no size", refuses_what_is_no_size},
     {"has defaults", has_defaults},
