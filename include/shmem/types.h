@@ -24,6 +24,8 @@ typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long uint64_t;
 typedef long ptrdiff_t;
+typedef long intptr_t;
+typedef unsigned long uintptr_t;
 #endif
 
 /*

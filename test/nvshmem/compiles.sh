@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The headers for NVSHMEM's programs compile without a warning: each alone in C++17; nvshmem.h in C11 and C++20 too, with
-# and without CUDA's headers, and inside extern "C"; and under nvcc in C++20 as a whole program (streams.cu is C++17 with
-# -rdc=true).
+# The headers for NVSHMEM's programs compile without a warning: each alone in C++17; nvshmem.h in C11 and C++20 too,
+# with and without CUDA's headers, and inside extern "C"; under nvcc in C++20 as a whole program (streams.cu is C++17
+# with -rdc=true); and by NVRTC.
 # timeout: 300
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 . "$top_srcdir/test/common/tap.sh"
@@ -49,5 +49,18 @@ if command -v "$nvcc" >/dev/null; then
     tap_check "nvcc -std=c++20: no warning" sh -c "! grep -q -i warning '$err' '$out'"
 else
     tap_skip "nvcc -std=c++20" "no nvcc"
+fi
+
+# At run time, with half where CUDA's headers are named and without it where not.
+if [ -e "$cuda/nvrtc.h" ] && [ -e "$cuda/../lib64/libnvrtc.so" ]; then
+    compile "a program that calls NVRTC" "${CC:-cc}" "-I$cuda" "$top_srcdir/test/device/compile/nvrtc.c" \
+        "-L$cuda/../lib64" "-Wl,-rpath,$cuda/../lib64" -lnvrtc -o "$tap_dir/nvrtc"
+    for system in "" "-I$cuda"; do
+        # shellcheck disable=SC2086
+        compile "NVRTC $system" "$tap_dir/nvrtc" "$top_srcdir/test/nvshmem/nvrtc.cu" "-I$folder" \
+            "-I$top_srcdir/include" "-I$top_srcdir" $system
+    done
+else
+    tap_skip "NVRTC" "no NVRTC in $cuda"
 fi
 tap_done

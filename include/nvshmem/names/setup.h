@@ -244,7 +244,7 @@ WSH_NV_BOTH void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr)
 {
     (void)team;
     (void)ptr;
-    return NULL;
+    return 0;
 }
 
 /* In a kernel it ends the kernel with an error, by which the program ends; `status` is lost. */

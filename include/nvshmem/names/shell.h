@@ -31,18 +31,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#endif
 #if defined __has_include
-#if __has_include(<cuda_runtime.h>)
+#if __has_include(<cuda_runtime.h>) && !defined __CUDACC_RTC__
 #define WSH_NV_HAS_CUDA
 #include <cuda.h>
 #include <cuda_runtime.h>
 #endif
-#endif
-#endif
-#if defined __cplusplus && (defined WSH_NV_HAS_CUDA || defined __CUDACC_RTC__)
+#if __has_include(<cuda_fp16.h>) && defined __cplusplus
 #define WSH_NV_HAS_HALF
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#endif
 #endif
 #if defined __CUDACC__ && !defined __CUDACC_RTC__
 #include <cooperative_groups.h>
