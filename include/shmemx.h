@@ -163,6 +163,17 @@ int shmemx_team_create(shmem_team_t parent_team, const int *pes, int n_pes, cons
                        long config_mask, shmem_team_t *new_team);
 
 /*
+ * Create a team of PEs that know nothing of each other but an id and how many they are. get_id, local, makes an id, for
+ * one team; its PE is a member, and any means carries the id to the others. init is collective over the members alone,
+ * with equal id and n_pes; `my_pe` is this PE's number in the team, from 0 to n_pes - 1. A PE is in one init at a time.
+ *
+ * Return 0, init with a handle; or nonzero: there is no such id or number, or there is no room (a line says so).
+ */
+int shmemx_team_get_id(uint64_t *id);
+int shmemx_team_init(uint64_t id, int n_pes, int my_pe, const shmem_team_config_t *config, long config_mask,
+                     shmem_team_t *new_team);
+
+/*
  * Wait for the members of a team as shmem_barrier_all does for all PEs: a quiet of the default context and
  * shmem_team_sync. Collective over the team. Returns 0. In kernels also by a warp and by a block.
  */

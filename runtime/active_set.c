@@ -25,6 +25,7 @@ enum { ARRIVED, ANSWER };
 
 struct gathering {
     const struct wsh_team *set;
+    const char *kind;
     uint64_t *psync;
     uint64_t shape; /* what a member sends when it arrives: equal for the same set */
     uint64_t came;  /* what the others have brought together */
@@ -69,11 +70,11 @@ static void gathering_describe(void *arg, char *text, size_t size)
 {
     const struct gathering *gathering = arg;
 
-    snprintf(text, size, "the active set of %d from PE %d", gathering->set->n_pes,
+    snprintf(text, size, "the %s of %d from PE %d", gathering->kind, gathering->set->n_pes,
              gathering->set->members[0]);
 }
 
-static const struct wsh_wait_why why = {"the first collective of an active set", gathering_describe};
+static const struct wsh_wait_why why = {"the making of a team", gathering_describe};
 
 /* Another thread may have been faster: -1. */
 static int unit_take(const struct wsh_team *set, int unit)
@@ -87,11 +88,12 @@ static void unit_give(const struct wsh_team *set, int unit)
         wsh_pool_give(&set->job->pool, unit, wsh_team_pad(set->job, set->n_pes).len);
 }
 
-static int log_full(const struct wsh_team *set)
+static int log_full(const struct gathering *gathering)
 {
-    wsh_error(
-        "no room for the active set of %d PEs from PE %d: set SHMEM_TEAM_MEMORY to more than %zu on all PEs",
-        set->n_pes, set->members[0], set->job->env.team_memory);
+    const struct wsh_team *set = gathering->set;
+
+    wsh_error("no room for the %s of %d PEs from PE %d: set SHMEM_TEAM_MEMORY to more than %zu on all PEs",
+              gathering->kind, set->n_pes, set->members[0], set->job->env.team_memory);
     return -ENOMEM;
 }
 
@@ -139,7 +141,7 @@ static int unit_propose(struct gathering *gathering, int *unit)
     while (!rc) {
         rc = choose_unit(set, from, &chosen);
         if (!rc && chosen < 0)
-            return answer_send(gathering, FULL) ?: log_full(set);
+            return answer_send(gathering, FULL) ?: log_full(gathering);
         *unit = rc ? -1 : unit_take(set, chosen);
         rc = rc ? rc : answer_send(gathering, 1 + (uint64_t)chosen);
         rc = rc ? rc : arrivals_wait(gathering, try_gather);
@@ -173,21 +175,22 @@ static int unit_accept(struct gathering *gathering, int *unit)
             break;
         unit_give(set, *unit);
         if (word == FULL)
-            return log_full(set);
+            return log_full(gathering);
         *unit = unit_take(set, (int)word - 1);
     }
     return rc;
 }
 
-static int unit_agree(struct wsh_team *set, const struct wsh_triplet *triplet, long *psync, int *unit)
+static int unit_agree(struct gathering *gathering, int *unit)
 {
-    struct gathering gathering = {
-        .set = set,
-        .psync = (uint64_t *)psync,
-        .shape = (uint64_t)triplet->size << 5 | (uint64_t)__builtin_ctz((unsigned)triplet->stride),
-    };
+    return gathering->set->my_pe ? unit_accept(gathering, unit) : unit_propose(gathering, unit);
+}
 
-    return set->my_pe ? unit_accept(&gathering, unit) : unit_propose(&gathering, unit);
+int wsh_team_agree(const struct wsh_team *team, uint64_t *psync, int *unit)
+{
+    struct gathering gathering = {.set = team, .kind = "team", .psync = psync};
+
+    return unit_agree(&gathering, unit);
 }
 
 static struct wsh_team *team_find(struct wsh_job *job, const struct wsh_triplet *set)
@@ -205,6 +208,7 @@ static struct wsh_team *team_find(struct wsh_job *job, const struct wsh_triplet 
 int wsh_team_of_active_set(struct wsh_job *job, const struct wsh_triplet *set, long *psync,
                            struct wsh_team **team)
 {
+    struct gathering gathering = {.kind = "active set", .psync = (uint64_t *)psync};
     int unit, rc;
 
     *team = team_find(job, set);
@@ -217,7 +221,9 @@ int wsh_team_of_active_set(struct wsh_job *job, const struct wsh_triplet *set, l
         wsh_error("out of memory for an active set of %d PEs", set->size);
         return -ENOMEM;
     }
-    rc = (*team)->my_pe < 0 ? -EINVAL : unit_agree(*team, set, psync, &unit);
+    gathering.set = *team;
+    gathering.shape = (uint64_t)set->size << 5 | (uint64_t)__builtin_ctz((unsigned)set->stride);
+    rc = (*team)->my_pe < 0 ? -EINVAL : unit_agree(&gathering, &unit);
     if (rc) {
         wsh_team_close(*team);
         return rc;

@@ -118,6 +118,8 @@ static int open_teams(struct wsh_job *job)
     if (!rc)
         rc = wsh_team_open_hosts(job);
     if (!rc)
+        rc = wsh_team_ids_open(job);
+    if (!rc)
         rc = wsh_counters_open(job);
     if (rc)
         close_teams(job);

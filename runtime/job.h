@@ -69,6 +69,7 @@ struct wsh_job {
     struct wsh_team *numbered[WSH_POOL_UNITS]; /* by the first unit of their pad */
     struct wsh_team *teams;                    /* split off; under ctxs_lock */
     struct wsh_pool pool;                      /* their symmetric memory */
+    struct wsh_team_ids ids;
     struct wsh_counters counters;
 
     struct wsh_wait_tuning tuning;

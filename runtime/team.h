@@ -61,6 +61,21 @@ int wsh_team_split_list(struct wsh_team *parent, const int *pes, int n_pes, int 
 int wsh_team_split_2d(struct wsh_team *parent, int xrange, const int num_contexts[2],
                       struct wsh_team *teams[2]);
 
+/*
+ * Teams by id: of PEs that know an id and their own numbers. One of them has made the id. Collective over the
+ * members, each with its number below n_pes; a PE is in one at a time. *team, or -EINVAL (no such numbers), -ENOMEM.
+ */
+struct wsh_team_ids {
+    uint64_t *arrived; /* symmetric: [pe] who has come here, and to which id */
+    int32_t *members;  /* symmetric: the members of the team of an id of this PE */
+    uint64_t *words;   /* symmetric: the answer, and two for the agreement on the team's memory */
+    uint64_t serial;   /* ids made so far */
+};
+int wsh_team_ids_open(struct wsh_job *job);
+uint64_t wsh_team_id_make(struct wsh_job *job);
+int wsh_team_by_id(struct wsh_job *job, uint64_t id, int n_pes, int number, int num_contexts,
+                   struct wsh_team **team);
+
 /* Collective over the team; closes the contexts that were created from it too. 0 or a final error (logged). */
 int wsh_team_destroy(struct wsh_team *team);
 

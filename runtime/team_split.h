@@ -18,4 +18,10 @@ void wsh_team_close(struct wsh_team *team);
 bool wsh_team_has(const struct wsh_team *parent, const struct wsh_triplet *triplet);
 int *wsh_team_list(const struct wsh_team *parent, const struct wsh_triplet *triplet);
 
+/*
+ * The members of a team that is not attached agree on a unit for its pad, which is taken then: collective over them.
+ * `psync`: symmetric, two words of zeros, zero again afterwards. 0 or -ENOMEM (logged).
+ */
+int wsh_team_agree(const struct wsh_team *team, uint64_t *psync, int *unit);
+
 #endif

@@ -147,3 +147,23 @@ int shmemx_team_number(shmem_team_t team)
     wsh_api_ready("shmemx_team_number");
     return members ? members->number : -1;
 }
+
+int shmemx_team_get_id(uint64_t *id)
+{
+    wsh_api_ready("shmemx_team_get_id");
+    if (!id)
+        wsh_api_bad("shmemx_team_get_id", "id is NULL");
+    *id = wsh_team_id_make(&wsh_job);
+    return 0;
+}
+
+int shmemx_team_init(uint64_t id, int n_pes, int my_pe, const shmem_team_config_t *config, long config_mask,
+                     shmem_team_t *new_team)
+{
+    wsh_api_ready("shmemx_team_init");
+    if (!new_team)
+        wsh_api_bad("shmemx_team_init", "new_team is NULL; pass the address of a shmem_team_t");
+    *new_team = SHMEM_TEAM_INVALID;
+    return wsh_team_by_id(&wsh_job, id, n_pes, my_pe, contexts_of("shmemx_team_init", config, config_mask),
+                          new_team);
+}

@@ -77,6 +77,24 @@ static void check_teams(void)
     nvshmem_team_destroy(all);
 }
 
+/* Of all PEs, backwards, by an id that PE 0 makes. */
+static void check_team_init(void)
+{
+    static uint64_t id;
+    nvshmem_team_config_t config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
+    nvshmem_team_t team;
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes();
+
+    if (me == 0)
+        CHECK(!nvshmemx_team_get_uniqueid(&id));
+    nvshmem_uint64_broadcast(NVSHMEM_TEAM_WORLD, &id, &id, 1, 0);
+    config.uniqueid = id;
+    CHECK(!nvshmemx_team_init(&team, &config, NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID, n, n - 1 - me));
+    CHECK(nvshmem_team_my_pe(team) == n - 1 - me && nvshmem_team_n_pes(team) == n);
+    CHECK(!nvshmem_barrier(team));
+    nvshmem_team_destroy(team);
+}
+
 /* Device memory: all PEs have it, or none. */
 static void check_memory(void)
 {
@@ -107,6 +125,7 @@ int main(void)
     check_values();
     check_moves();
     check_teams();
+    check_team_init();
     check_memory();
     nvshmem_finalize();
     return 0;

@@ -67,6 +67,23 @@ static inline int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange,
     return status;
 }
 
+static inline int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid)
+{
+    return shmemx_team_get_id(uniqueid);
+}
+
+static inline int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long config_mask,
+                                     int npes, int pe_idx_in_team)
+{
+    const shmem_team_config_t ours = {wsh_nv_contexts(config, config_mask)};
+    shmem_team_t made;
+    int status =
+        shmemx_team_init(config->uniqueid, npes, pe_idx_in_team, &ours, SHMEM_TEAM_NUM_CONTEXTS, &made);
+
+    *team = shmemx_team_number(made);
+    return status;
+}
+
 static inline void nvshmem_team_destroy(nvshmem_team_t team)
 {
     shmem_team_destroy(SHMEMX_TEAM(team));
