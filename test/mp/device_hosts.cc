@@ -2,9 +2,10 @@
 /*
  * Collectives of kernels on teams whose members are on several hosts: the very code of device/coll.cuh and its kin at
  * each scope, CPU threads for lanes, pads and arrays in host memory; the proxy, its context and the transports are the
- * real ones. A team of one host goes by cells and stores, its barriers as in jobs of several hosts and of one. Every
- * kind of call follows every other without a pause, on teams of several shapes, of every length from nothing to more
- * than a record or a member's buffer in the pad holds, in place too; a barrier completes puts.
+ * real ones. One team has a handle made of its number. A team of one host goes by cells and stores, its barriers as in
+ * jobs of several hosts and of one. Every kind of call follows every other without a pause, on teams of several shapes,
+ * of every length from nothing to more than a record or a member's buffer in the pad holds, in place too; a barrier
+ * completes puts.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 240
@@ -39,7 +40,7 @@ struct team {
 
 static struct wsh_ring_heads heads;
 static struct wsh_device_locks locks;
-static struct wsh_device_team_row rows[WSH_DEVICE_TEAM_ROWS];
+static struct wsh_device_team_row rows[WSH_DEVICE_TEAM_ROWS + 1];
 static uint32_t *dest, *source; /* [PES * MOST] */
 
 /* Memory of this host's PEs as GPUs have each other's. What lies in the fake GPU's memory only its own threads see. */
@@ -89,6 +90,9 @@ static struct team make_team(const char *name, shmem_team_t handle, int first, i
     header->cells = cells ? STAGE : 0;
     if (handle == SHMEM_TEAM_WORLD)
         wsh_device_view.world = (uint64_t)header;
+    else if ((uint64_t)handle <= WSH_DEVICE_TEAM_LAST) /* by number */
+        rows[WSH_DEVICE_TEAM_ROWS] = wsh_device_team_row{
+            PAD, (uint64_t)header - ((uint64_t)handle - 1 - WSH_DEVICE_TEAM_FIRST) * PAD};
     else
         rows[WSH_DEVICE_TEAM_HASH((uint64_t)handle)] = wsh_device_team_row{(uint64_t)handle, (uint64_t)header};
     return team;
@@ -238,9 +242,12 @@ int main(void)
         take_view();
         const struct team teams[] = {make_team("world", SHMEM_TEAM_WORLD, 0, 1, mp_npes),
                                      make_team("reverse", (shmem_team_t)0x1230, mp_npes - 1, -1, mp_npes),
-                                     make_team("even", (shmem_team_t)0x4560, 0, 2, (mp_npes + 1) / 2),
+                                     make_team("even", SHMEMX_TEAM(7), 0, 2, (mp_npes + 1) / 2),
                                      make_team("of one host", (shmem_team_t)0x7890, first, 1, mates, true)};
 
+        mp_check(wsh_dev_team_number((uint64_t)teams[2].handle) == 7 &&
+                     wsh_dev_team_of(teams[2].handle).n_pes == (mp_npes + 1) / 2,
+                 "team number 7 is another one in kernels");
         shmem_barrier_all();
         for (const struct team &t : teams) {
             scope<WSH_THREAD>(t);
