@@ -47,6 +47,16 @@ if command -v "$nvcc" >/dev/null; then
     compile "nvcc -std=c++20" "$nvcc" -std=c++20 -arch=sm_90 -Xcompiler -Wall,-Wextra,-Werror "-I$folder" \
         "-I$top_srcdir/include" "-I$top_srcdir" -c -o "$tap_dir/kernels.o" "$top_srcdir/test/nvshmem/kernels.cu"
     tap_check "nvcc -std=c++20: no warning" sh -c "! grep -q -i warning '$err' '$out'"
+    side=-ptx
+    [ -z "${WSH_TEST_LONG:-}" ] || side=-c
+    # The bodies of all templates, in check-long on the host too; -w: the unit does not say on which side they are.
+    if python3 "$top_srcdir/test/nvshmem/signatures" --instantiate >"$tap_dir/every.cu"; then
+        compile "nvcc: $(grep -c '^template' "$tap_dir/every.cu") templates" "$nvcc" -std=c++17 -arch=sm_90 -w \
+            "-I$folder" "-I$top_srcdir/include" "-I$top_srcdir" "$side" \
+            -o "$tap_dir/every.o" "$tap_dir/every.cu"
+    else
+        tap_skip "nvcc: every template" "no python3"
+    fi
 else
     tap_skip "nvcc -std=c++20" "no nvcc"
 fi
