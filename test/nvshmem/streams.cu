@@ -131,13 +131,12 @@ static void check_buffer(void)
 
 int main(void)
 {
-    nvshmemx_init_attr_t attr;
+    nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
     cudaStream_t stream;
     int major, minor, patch, devices;
     char name[NVSHMEM_MAX_NAME_LEN];
 
-    nvshmemx_set_attr_mpi_comm_args(NULL, &attr);
-    CHECK(!nvshmemx_init_attr(NVSHMEMX_INIT_WITH_MPI_COMM, &attr));
+    CHECK(!nvshmemx_init_attr(NVSHMEMX_INIT_WITH_SHMEM, &attr));
     CHECK(nvshmemx_init_status() >= NVSHMEM_STATUS_IS_INITIALIZED);
     CHECK_CUDA(cudaGetDeviceCount(&devices));
     CHECK_CUDA(cudaSetDevice(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE) % devices));

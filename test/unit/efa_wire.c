@@ -172,7 +172,7 @@ static void places(void)
     CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 8, base, size));
     place = (struct wsh_efa_place){.seg = 0};
     CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 0, base, size));
-    place.seg = WSH_SEGS;
+    place.seg = WSH_SEGS_HOST;
     CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 0, base, size));
     place.seg = 255;
     CU_ASSERT_PTR_NULL(wsh_efa_wire_resolve(&place, 0, base, size));
