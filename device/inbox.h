@@ -40,7 +40,9 @@ struct wsh_inbox_item {
     uint16_t op, width;    /* then an atomic, enum wsh_dev_amo, of 4 or 8 bytes … */
     uint64_t word;         /* … there; 0: none */
     uint64_t operand, old; /* old: where its old value goes, 8 bytes, or 0 */
-    uint64_t compare, unused;
+    uint64_t compare;
+    uint64_t
+        fenced; /* 1: what was copied before is released first, since the copy may be of what others wait for */
 };
 
 struct wsh_inbox {

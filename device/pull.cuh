@@ -105,11 +105,16 @@ static WSH_DEV void wsh_dev_pull_atomic(const struct wsh_inbox_item *item)
         wsh_dev_pull_atomic_on<uint32_t>(item);
 }
 
-/* The barriers: one item's stores come before the next one's, whichever lanes make them. */
+/*
+ * The barriers: one item's stores come before the next one's, whichever lanes make them. Others see that order only
+ * where it is released: before an atomic, and before a copy that comes behind a fence.
+ */
 static WSH_DEV void wsh_dev_pull_item(struct wsh_dev_pulling *pulling)
 {
     wsh_dev_pull_fetch(pulling);
     wsh_ptx_party_sync(pulling->lanes);
+    if (pulling->item.fenced)
+        wsh_ptx_release();
     if (pulling->item.len)
         wsh_dev_pull_copy(pulling);
     wsh_ptx_party_sync(pulling->lanes);

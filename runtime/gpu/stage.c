@@ -182,7 +182,7 @@ static int stage_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const v
 static int stage_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
 {
     struct wsh_stage *stage = (struct wsh_stage *)tp;
-    struct wsh_stage_ctx *ctx = calloc(1, sizeof *ctx + (size_t)stage->n_pes * sizeof ctx->pending[0]);
+    struct wsh_stage_ctx *ctx = calloc(1, sizeof *ctx + (size_t)stage->n_pes * sizeof ctx->to[0]);
 
     if (!ctx)
         return -ENOMEM;
@@ -265,6 +265,7 @@ static const struct wsh_tp_ops stage_ops = {
     .get = wsh_stage_get,
     .amo = wsh_stage_amo,
     .put_signal = wsh_stage_put_signal,
+    .fence = wsh_stage_fence,
     .pending = wsh_stage_pending,
     .progress = stage_progress,
     .describe = wsh_stage_describe,

@@ -47,8 +47,9 @@ struct wsh_stage_head {
     uint8_t kind, op, width; /* op, width: of an atomic */
     uint8_t signal_op;
     uint16_t seg, signal_seg; /* of `off`, of `signal_off` */
-    uint16_t places, unused;
-    uint32_t len; /* bytes put, or wanted */
+    uint16_t places;
+    uint16_t fenced; /* 1: the sender had a fence between what it put before and this */
+    uint32_t len;    /* bytes put, or wanted */
     uint64_t off;
     uint64_t value, compare; /* of an atomic, or of a signal: value */
     uint64_t signal_off;

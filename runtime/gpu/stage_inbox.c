@@ -175,6 +175,7 @@ static void item_fill(struct wsh_inbox_item *item, const struct wsh_stage_head *
         item->to = head->kind == WSH_STAGE_GET ? here : there;
         item->from = head->kind == WSH_STAGE_GET ? there : here;
         item->len = head->len;
+        item->fenced = head->fenced;
     }
     if (head->kind == WSH_STAGE_SIGNAL) {
         item->word = on_gpu(signal, head->signal_off);

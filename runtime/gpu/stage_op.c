@@ -37,7 +37,7 @@ static void ask_park(struct wsh_stage_peer *peer, const struct wsh_stage_ask *as
     peer->is_parked = true;
     wsh_stage_owe(ask->done);
     ask->ctx->n++;
-    ask->ctx->pending[peer->pe]++;
+    ask->ctx->to[peer->pe].pending++;
 }
 
 int wsh_stage_unpark(struct wsh_stage *stage, struct wsh_stage_peer *peer)
@@ -81,7 +81,16 @@ static int ask_start(const struct wsh_rmem *rmem, struct wsh_stage_ask *ask)
     rc = ask_begin(stage, peer, ask);
     moved = !rc || rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
     pthread_mutex_unlock(&stage->lock);
+    if (!rc)
+        ask->ctx->to[rmem->pe].fences = ask->ctx->fences;
     return moved < 0 ? moved : rc;
+}
+
+/* Messages keep their order; a kernel that applies them must know where others may look at it. */
+int wsh_stage_fence(struct wsh_tctx *tctx)
+{
+    ((struct wsh_stage_ctx *)tctx)->fences++;
+    return 0;
 }
 
 /* Memory that the program has allocated on the GPU itself counts too. */
@@ -93,8 +102,14 @@ static bool is_on_gpu(struct wsh_tctx *tctx, const void *local)
 static struct wsh_stage_ask ask_for(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off,
                                     enum wsh_stage_kind kind, struct wsh_done *done)
 {
-    return (struct wsh_stage_ask){
-        .kind = kind, .ctx = (struct wsh_stage_ctx *)tctx, .done = done, .seg = rmem->seg, .off = off};
+    struct wsh_stage_ctx *ctx = (struct wsh_stage_ctx *)tctx;
+
+    return (struct wsh_stage_ask){.kind = kind,
+                                  .ctx = ctx,
+                                  .done = done,
+                                  .fenced = ctx->to[rmem->pe].fences != ctx->fences,
+                                  .seg = rmem->seg,
+                                  .off = off};
 }
 
 int wsh_stage_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
@@ -189,7 +204,7 @@ size_t wsh_stage_pending(struct wsh_tctx *tctx, int pe)
     size_t n;
 
     pthread_mutex_lock(&ctx->stage->lock);
-    n = pe < 0 ? ctx->n : ctx->pending[pe];
+    n = pe < 0 ? ctx->n : ctx->to[pe].pending;
     pthread_mutex_unlock(&ctx->stage->lock);
     return n;
 }
@@ -244,7 +259,7 @@ void wsh_stage_describe(struct wsh_tctx *tctx, char *text, size_t size)
 
     pthread_mutex_lock(&stage->lock);
     for (int pe = 0; pe < stage->n_pes; pe++)
-        if (ctx->pending[pe])
+        if (ctx->to[pe].pending)
             describe_peer(stage, &stage->peers[pe], ctx, text, size);
     pthread_mutex_unlock(&stage->lock);
 }

@@ -61,6 +61,7 @@ static void build_head(char *place, const struct wsh_stage_ask *ask, size_t len,
         .signal_op = ask->op,
         .signal_seg = (uint16_t)ask->signal_seg,
         .places = (uint16_t)places,
+        .fenced = ask->fenced,
         .len = (uint32_t)len,
         .off = ask->off + ask->at,
         .value = ask->value,
@@ -122,7 +123,7 @@ int wsh_stage_out_add(struct wsh_stage *stage, struct wsh_stage_peer *peer, cons
         return rc;
     wsh_stage_owe(sent->done);
     ask->ctx->n++;
-    ask->ctx->pending[peer->pe]++;
+    ask->ctx->to[peer->pe].pending++;
     peer->head += n;
     return 0;
 }

@@ -21,6 +21,7 @@ struct wsh_stage_ask {
     size_t off, len, at;
     char *local;   /* source of a put, target of a get or fetch */
     bool on_gpu;   /* it is device memory */
+    bool fenced;   /* behind a fence, as the first one to this PE */
     uint8_t width; /* of an atomic */
     uint8_t op;    /* of an atomic or signal, enum wsh_amo_op */
     uint64_t value, compare;
@@ -115,8 +116,12 @@ struct wsh_stage {
 struct wsh_stage_ctx {
     struct wsh_tctx tctx;
     struct wsh_stage *stage;
-    size_t n;           /* in flight: messages, and what is parked */
-    uint32_t pending[]; /* [n_pes] the same, by PE */
+    size_t n;        /* in flight: messages, and what is parked */
+    uint32_t fences; /* so far */
+    struct {
+        uint32_t pending; /* in flight to this PE */
+        uint32_t fences;  /* before what last went there */
+    } to[];               /* [n_pes] */
 };
 
 /* stage_op.c: the contract's hot path. */
@@ -128,6 +133,7 @@ int wsh_stage_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off
                   void *result, struct wsh_done *done);
 int wsh_stage_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                          size_t len, const struct wsh_sig *sig, struct wsh_done *done);
+int wsh_stage_fence(struct wsh_tctx *tctx);
 size_t wsh_stage_pending(struct wsh_tctx *tctx, int pe);
 void wsh_stage_describe(struct wsh_tctx *tctx, char *text, size_t size);
 
@@ -174,7 +180,7 @@ int wsh_stage_gpu_probe(struct wsh_stage *stage);
 static inline void wsh_stage_settle(struct wsh_stage_ctx *ctx, int pe)
 {
     ctx->n--;
-    ctx->pending[pe]--;
+    ctx->to[pe].pending--;
 }
 
 static inline void wsh_stage_done(struct wsh_done *done)
