@@ -111,6 +111,7 @@ static void check_ring(void)
 
     simple_shift<<<1, 1>>>(destination);
     nvshmemx_barrier_all_on_stream(0);
+    CHECK_CUDA(cudaStreamSynchronize(0));
     CHECK_CUDA(cudaMemcpy(&got, destination, sizeof got, cudaMemcpyDeviceToHost));
     CHECK(got == (mype + npes - 1) % npes);
     nvshmem_free(destination);
@@ -133,11 +134,12 @@ static void check_signals(void)
     nvshmem_barrier_all();
     ring_put<<<4, 256>>>(source, dest, N, flag, done);
     wait_for<<<1, 1>>>(flag, 1);
+    CHECK_CUDA(cudaStreamSynchronize(0));
     CHECK_CUDA(cudaMemcpy(first, dest, sizeof first, cudaMemcpyDeviceToHost));
     CHECK(first[0] == 1000.0f + left && first[N - 1] == 1000.0f + left);
     nvshmem_barrier_all();
     ring_signal<<<1, 128>>>((const double *)source, (double *)dest, N / 2, flag + 1);
-    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK_CUDA(cudaStreamSynchronize(0));
     nvshmem_barrier_all();
     nvshmem_free(flag);
     nvshmem_free(dest);
@@ -151,7 +153,7 @@ static void check_atomics(void)
     struct sums *sums = (struct sums *)nvshmem_calloc(1, sizeof *sums), got;
 
     atomics<<<1, 32>>>(sums);
-    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK_CUDA(cudaStreamSynchronize(0));
     nvshmem_barrier_all();
     nvshmem_getmem(&got, sums, sizeof got, 0);
     CHECK(got.count == 96ull * npes);
@@ -173,6 +175,7 @@ static void check_team(nvshmem_team_t team, int *words, int *got)
         CHECK_CUDA(cudaMemcpy(words + 4 * i, mine, sizeof mine, cudaMemcpyHostToDevice));
     nvshmem_barrier(team);
     exchange<<<1, 256>>>(team, words + 256, words, words + 512, words + 520);
+    CHECK_CUDA(cudaStreamSynchronize(0));
     CHECK_CUDA(cudaMemcpy(got, words, 1024 * sizeof *words, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 4 * n; i++)
         CHECK(got[256 + i] == 10 + i / 4);
@@ -219,6 +222,7 @@ static void check_queue(void)
     nvshmem_barrier_all();
     queued<<<1, 64>>>(words + 16, words, flag, queues[1]);
     wait_for<<<1, 1>>>(flag, 1);
+    CHECK_CUDA(cudaStreamSynchronize(0));
     CHECK_CUDA(cudaMemcpy(got, words, sizeof got, cudaMemcpyDeviceToHost));
     CHECK(got[31] == 0x01010101);
     free(queues);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Programs for NVSHMEM compile unmodified and compute what they should: what they do on streams, with launches and
- * buffers; with kernels.cu a program of two units.
+ * buffers; with kernels.cu a program of two units. It calls no cudaMemcpy while a kernel waits, so that it runs between
+ * hosts whose NICs take no device memory, too.
  * paths: gpu:2,4 gpu1:2 gpumixed:2
  * timeout: 300
  */
@@ -136,6 +137,7 @@ int main(void)
     int major, minor, patch, devices;
     char name[NVSHMEM_MAX_NAME_LEN];
 
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1); /* kernels wait while others are launched for the first time */
     CHECK(!nvshmemx_init_attr(NVSHMEMX_INIT_WITH_SHMEM, &attr));
     CHECK(nvshmemx_init_status() >= NVSHMEM_STATUS_IS_INITIALIZED);
     CHECK_CUDA(cudaGetDeviceCount(&devices));
