@@ -157,16 +157,25 @@ template <int S> static WSH_DEV void wsh_dev_sync_members(const struct wsh_dev_g
  */
 #define WSH_SWEEP_MASK 0x3fffffffu
 
-template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &group)
+template <int S> static WSH_DEV void wsh_dev_cells_clear(const struct wsh_dev_group &group)
 {
     uint4 *cell = (uint4 *)(group.pad + WSH_DEVICE_PAD_CELLS(group.n_pes));
     size_t n = (size_t)2 * (size_t)group.n_pes * group.cells / sizeof *cell;
 
-    wsh_dev_sync_members<S>(group, wsh_dev_arrived(group));
 #pragma unroll 1
     for (size_t i = wsh_dev_lane<S>(); i < n; i += wsh_dev_size<S>())
         cell[i] = make_uint4(0, 0, 0, 0);
-    wsh_dev_sync_members<S>(group, wsh_dev_done(group));
+}
+
+/* A loop, since the synchronization is long code for what hardly ever runs. */
+template <int S> WSH_DEV_CALL void wsh_dev_sweep(const struct wsh_dev_group &group)
+{
+#pragma unroll 1
+    for (unsigned done = 0; done < 2; done++) {
+        if (done)
+            wsh_dev_cells_clear<S>(group);
+        wsh_dev_sync_members<S>(group, wsh_dev_arrived(group) + done);
+    }
 }
 
 /* All lanes: stores the epoch for the next call. A barrier comes between every lane's reading of it and this. */
