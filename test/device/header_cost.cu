@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What header_cost.sh takes the time of; needs no GPU. -D says which routines the unit names: ONE_PUT, ONE_REDUCTION,
- * ONE_ON_STREAM, TEN_ROUTINES, TWENTY_COLLECTIVES; without, it includes the headers alone. With -DNVSHMEM_NAMES the same
- * in NVSHMEM's names, for the comparison.
+ * ONE_ON_STREAM, TEN_ROUTINES, TWENTY_COLLECTIVES; without, it includes the headers alone. With -DNVSHMEM_NAMES the
+ * same in NVSHMEM's names, for the comparison.
  */
 #ifdef NVSHMEM_NAMES
 #include <nvshmem.h>

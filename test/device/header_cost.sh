@@ -19,8 +19,8 @@ failed=
 command -v "$nvcc" >/dev/null || tap_skip_all "no nvcc"
 echo >"$tap_dir/empty.cu"
 
-# compile NAME FLAGS…: one line in the file of that name: when it began and ended, and the processor time of this shell's
-# children before and after. They are children of a shell that waits for them: not of one inside $(…).
+# compile NAME FLAGS…: one line in the file of that name: when it began and ended, and the processor time of this
+# shell's children before and after. They are children of a shell that waits for them: not of one inside $(…).
 compile()
 {
     name=$1
@@ -77,5 +77,6 @@ for names in $units; do
     }'
     [ "$names" != TEN_ROUTINES ] || cost=$(echo "$line" | awk '{ printf "%.2f", $1 - $3 }')
 done
-[ -z "$limit" ] || tap_check "ten routines cost at most $limit s of nvcc's time" awk "BEGIN { exit !(${cost:-9999} <= $limit) }"
+[ -z "$limit" ] ||
+    tap_check "ten routines cost at most $limit s of nvcc's time" awk "BEGIN { exit !(${cost:-9999} <= $limit) }"
 tap_done
