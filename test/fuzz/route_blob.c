@@ -16,7 +16,7 @@ enum { TPS = sizeof ops / sizeof ops[0], PES = 2 };
 static struct wsh_tp tps[TPS];
 static struct wsh_job job;
 static bool same_host[PES];
-static int domain[PES];
+static int host[PES], domain[PES];
 static void *own;
 static size_t own_len;
 
@@ -24,6 +24,7 @@ static void job_make(void)
 {
     job.n_pes = PES;
     job.same_host = same_host;
+    job.host = host;
     job.domain = domain;
     job.env.node_emulated = -1;
     job.env.spin_us = -1;

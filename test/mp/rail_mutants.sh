@@ -110,6 +110,6 @@ fi
 mutant "the descriptor of another rail" batch 's/wsh_efa_desc(eps, wr->desc, rail)/wsh_efa_desc(eps, wr->desc, (rail + 1) % eps->n_rails)/'
 mutant "the key of another rail" batch 's/path->key\[wr->key\]/peer->path[(rail + 1) % eps->n_rails].key[wr->key]/'
 mutant "a message buffer of another rail" batch 's/wsh_efa_desc(eps, req->desc, rail)/wsh_efa_desc(eps, req->desc, (rail + 1) % eps->n_rails)/'
-mutant "descriptors of the first rail for all" mem 's/fi_mr_desc(mr->mr\[i\])/fi_mr_desc(mr->mr[0])/'
-mutant "keys of the first rail for all" mem 's/mem\.key\[wsh_topo_pair([^]]*\]/mem.key[0]/'
+mutant "descriptors of the first rail for all" mr 's/fi_mr_desc(mr->mr\[i\])/fi_mr_desc(mr->mr[0])/'
+mutant "keys of the first rail for all" mem 's/, keys\[wsh_topo_pair([^]]*\]/, keys[0]/'
 tap_done
