@@ -5,8 +5,6 @@
 
 #include "test/fuzz/common/fuzz.h"
 
-#include <rdma/fi_errno.h>
-
 #include <string.h>
 #include <time.h>
 
@@ -15,7 +13,7 @@ void (*fake_on_post)(enum fake_kind kind, int pe, const void *bytes, size_t len,
 
 unsigned fake_fabric_objects(void)
 {
-    return fake.objects;
+    return provider_objects;
 }
 
 void fake_clock_move(uint64_t ns)
@@ -181,7 +179,7 @@ static void entries_drop(struct fake_nic *at, unsigned n)
 
 ssize_t fake_cq_read(struct fid_cq *cq, void *buf, size_t count)
 {
-    struct fake_nic *at = &fake.nic[((struct fake_object *)cq)->nic];
+    struct fake_nic *at = &fake.nic[provider_nic(cq)];
     unsigned n = 0;
 
     while (n < at->n_entries && n < count && !at->entry[n].err) {
@@ -196,7 +194,7 @@ ssize_t fake_cq_read(struct fid_cq *cq, void *buf, size_t count)
 
 ssize_t fake_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64_t flags)
 {
-    struct fake_nic *at = &fake.nic[((struct fake_object *)cq)->nic];
+    struct fake_nic *at = &fake.nic[provider_nic(cq)];
 
     (void)flags;
     if (!at->n_entries || !at->entry[0].err)
@@ -209,12 +207,12 @@ ssize_t fake_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64_t
 ssize_t fake_eq_read(struct fid_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
     (void)event, (void)buf, (void)len, (void)flags;
-    return fake.nic[((struct fake_object *)eq)->nic].event_err ? -FI_EAVAIL : -FI_EAGAIN;
+    return fake.nic[provider_nic(eq)].event_err ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
 ssize_t fake_eq_readerr(struct fid_eq *eq, struct fi_eq_err_entry *buf, uint64_t flags)
 {
-    struct fake_nic *at = &fake.nic[((struct fake_object *)eq)->nic];
+    struct fake_nic *at = &fake.nic[provider_nic(eq)];
 
     (void)flags;
     *buf = (struct fi_eq_err_entry){.err = at->event_err, .prov_errno = at->event_provider_err};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A libfabric provider that the fuzz target plays: what the transport posts waits here until the target completes it,
- * and what arrives is what the target says. Replaces the loading of libfabric (--wrap=wsh_efa_lib_open), and the clock
- * (--wrap=clock_gettime), which moves only when it is told.
+ * and what arrives is what the target says. The clock (--wrap=clock_gettime) moves only when
+ * it is told.
  */
 #ifndef WSH_TEST_FUZZ_FAKE_FABRIC_H
 #define WSH_TEST_FUZZ_FAKE_FABRIC_H

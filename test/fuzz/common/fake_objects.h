@@ -4,11 +4,7 @@
 #define WSH_TEST_FUZZ_FAKE_OBJECTS_H
 
 #include "test/fuzz/common/fake_fabric.h"
-
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_eq.h>
-#include <rdma/fi_rma.h>
+#include "test/provider/provider.h"
 
 enum { FAKE_ENTRIES = 512, FAKE_IMMEDIATES = 64, FAKE_ADDRESSES = 64 };
 
@@ -33,8 +29,7 @@ struct fake_nic {
 
 struct fake_fabric {
     struct fake_provider provider;
-    unsigned objects;
-    unsigned addresses, fabrics; /* entered, opened */
+    unsigned addresses; /* entered */
     char address[FAKE_ADDRESSES][FAKE_NAME];
     uint64_t clock_ns;
     int refusal;
@@ -46,22 +41,6 @@ struct fake_fabric {
 
 extern struct fake_fabric fake;
 
-/* Any object of libfabric's; begins with what libfabric knows of it. */
-struct fake_object {
-    union {
-        struct fid fid;
-        struct fid_fabric fabric;
-        struct fid_domain domain;
-        struct fid_cq cq;
-        struct fid_eq eq;
-        struct fid_av av;
-        struct fid_ep ep;
-        struct fid_mr mr;
-    } as;
-    unsigned nic;
-};
-
-int fake_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 /* `kept`: bytes that must stay as they are until the request ends. */
 struct fake_posted {
     enum fake_kind kind;
@@ -73,6 +52,8 @@ struct fake_posted {
     uint64_t imm;
 };
 
+int fake_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+                 const struct fi_info *hints, struct fi_info **list);
 ssize_t fake_post(const struct fake_posted *posted);
 ssize_t fake_receive(unsigned nic, void *buf, size_t len, void *context);
 ssize_t fake_cq_read(struct fid_cq *cq, void *buf, size_t count);
