@@ -17,6 +17,9 @@ WSH_ENV(device_size, SIZE, "SHMEM_DEVICE_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETR
         "more is added as it is asked for")
 WSH_ENV(device_max, SIZE, "SHMEM_DEVICE_SYMMETRIC_MAX", "0", "NVSHMEM_MAX_MEMORY_PER_GPU",
         "bytes that the device heap of a PE may grow to (0 = the memory of its GPU)")
+WSH_ENV(free_later, BOOL, "SHMEM_FREE_LATER", "0", "",
+        "shmem_free, shmemx_free_device and nvshmem_free meet nobody, as shmemx_free_later: for programs that call "
+        "them in destructors; memory is free when all PEs have freed it")
 WSH_ENV(disable_vmm, BOOL, "SHMEM_DISABLE_CUDA_VMM", "0", "NVSHMEM_DISABLE_CUDA_VMM",
         "share device memory with peers through CUDA IPC instead of the driver's virtual memory management")
 WSH_ENV(device_pull, BOOL, "SHMEM_DEVICE_PULL", "1", "",

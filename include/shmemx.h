@@ -126,6 +126,19 @@ void *shmemx_align_device(size_t alignment, size_t size);
 void shmemx_free_device(void *ptr);
 
 /*
+ * Gives back what an allocation of shmem.h, or one of the above, returned (NULL: nothing), without meeting the other
+ * PEs: for destructors, which run at other times, in another order, on each PE. Local; any thread may call it. From
+ * then on this PE may not name the memory; what it has issued on the default context completes before it is free. The
+ * memory stays as it is until all PEs have given it back. In the next call that allocates or frees symmetric memory,
+ * which all PEs make, they agree on what that is, and it is free: before the heap takes more memory of the machine, and
+ * in the same order on all PEs, so that addresses stay alike. Memory that was given back already, or freed, ends the
+ * job with a line. After shmem_finalize it does nothing.
+ *
+ * With SHMEM_FREE_LATER=1 shmem_free and shmemx_free_device (and nvshmem_free) are this routine.
+ */
+void shmemx_free_later(void *ptr);
+
+/*
  * Make device memory of the program symmetric, or end that. Collective over all PEs. [addr, addr + length) lies
  * inside one allocation of cudaMalloc, or in up to 240 allocations of cuMemCreate that are mapped whole, one behind
  * the other, and have handles of type CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR. The addresses may differ between PEs,

@@ -1,132 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Hands out ranges by a treap of ranges that tile [0, len): each node is a live or a free range, keyed by offset, and
- * each subtree records its largest free range, so that every operation is O(log n) expected.
- */
+/* Hands out ranges of a tree that tile [0, len). */
 #include "runtime/alloc.h"
 
+#include "runtime/alloc_tree.h"
+
 #include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <pthread.h>
 #include <stdlib.h>
 
-struct range {
-    struct range *left, *right;
-    size_t off, len;  /* the whole range, in bytes, multiples of the grain */
-    size_t asked;     /* bytes the user asked for; 0 = free */
-    size_t best_free; /* largest free range in this subtree */
-    uint32_t heap;    /* random priority: a parent's is larger than its children's */
-};
-
 struct wsh_alloc {
-    struct range *root;
+    pthread_mutex_t lock; /* one thread allocates at a time, but others release, and ask what is allocated */
+    struct wsh_tree tree;
     size_t free_bytes;
-    uint32_t seed;
+    uint64_t numbers;       /* allocations so far */
     size_t *walls, n_walls; /* offsets that no range reaches across, in order */
 };
-
-static size_t max_size(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-static size_t best_of(const struct range *node)
-{
-    return node ? node->best_free : 0;
-}
-
-static void range_update(struct range *node)
-{
-    size_t own = node->asked ? 0 : node->len;
-
-    node->best_free = max_size(own, max_size(best_of(node->left), best_of(node->right)));
-}
-
-/* Splits by offset: *a gets keys < off, *b the others. */
-static void tree_split(struct range *node, size_t off, struct range **a, struct range **b)
-{
-    if (!node) {
-        *a = *b = NULL;
-    } else if (node->off < off) {
-        tree_split(node->right, off, &node->right, b);
-        *a = node;
-        range_update(node);
-    } else {
-        tree_split(node->left, off, a, &node->left);
-        *b = node;
-        range_update(node);
-    }
-}
-
-static struct range *tree_merge(struct range *a, struct range *b)
-{
-    if (!a || !b)
-        return a ? a : b;
-    if (a->heap > b->heap) {
-        a->right = tree_merge(a->right, b);
-        range_update(a);
-        return a;
-    }
-    b->left = tree_merge(a, b->left);
-    range_update(b);
-    return b;
-}
-
-static void tree_insert(struct wsh_alloc *alloc, struct range *node)
-{
-    struct range *a, *b;
-
-    alloc->seed = alloc->seed * 1664525u + 1013904223u;
-    node->heap = alloc->seed;
-    node->left = node->right = NULL;
-    range_update(node);
-    tree_split(alloc->root, node->off, &a, &b);
-    alloc->root = tree_merge(tree_merge(a, node), b);
-}
-
-/* Takes the node that starts at `off` out of the tree and returns it, or NULL. */
-static struct range *tree_take(struct wsh_alloc *alloc, size_t off)
-{
-    struct range *a, *mid, *b;
-
-    tree_split(alloc->root, off, &a, &b);
-    tree_split(b, off + 1, &mid, &b);
-    alloc->root = tree_merge(a, b);
-    return mid;
-}
-
-static struct range *tree_find(const struct wsh_alloc *alloc, size_t off)
-{
-    struct range *node = alloc->root;
-
-    while (node && node->off != off)
-        node = off < node->off ? node->left : node->right;
-    return node;
-}
-
-static struct range *tree_find_before(const struct wsh_alloc *alloc, size_t off)
-{
-    struct range *node = alloc->root, *before = NULL;
-
-    while (node) {
-        if (node->off < off)
-            before = node;
-        node = node->off < off ? node->right : node->left;
-    }
-    return before;
-}
-
-static struct range *new_range(size_t off, size_t len, size_t asked)
-{
-    struct range *node = calloc(1, sizeof *node);
-
-    if (node) {
-        node->off = off;
-        node->len = len;
-        node->asked = asked;
-    }
-    return node;
-}
 
 static size_t round_up(size_t len, size_t to)
 {
@@ -136,75 +24,54 @@ static size_t round_up(size_t len, size_t to)
 struct wsh_alloc *wsh_alloc_open(size_t len)
 {
     struct wsh_alloc *alloc = calloc(1, sizeof *alloc);
-    struct range *all;
+    struct wsh_range *all;
 
     if (!alloc)
         return NULL;
     len &= ~(size_t)(WSH_ALLOC_GRAIN - 1);
-    alloc->seed = 1;
+    pthread_mutex_init(&alloc->lock, NULL);
+    alloc->tree.seed = 1;
     alloc->free_bytes = len;
     if (!len)
         return alloc;
-    all = new_range(0, len, 0);
+    all = wsh_range_new(0, len);
     if (!all) {
-        free(alloc);
+        wsh_alloc_close(alloc);
         return NULL;
     }
-    tree_insert(alloc, all);
+    wsh_tree_insert(&alloc->tree, all);
     return alloc;
-}
-
-static void free_tree(struct range *node)
-{
-    if (!node)
-        return;
-    free_tree(node->left);
-    free_tree(node->right);
-    free(node);
 }
 
 void wsh_alloc_close(struct wsh_alloc *alloc)
 {
     if (!alloc)
         return;
-    free_tree(alloc->root);
+    wsh_tree_free(&alloc->tree);
+    pthread_mutex_destroy(&alloc->lock);
     free(alloc->walls);
     free(alloc);
 }
 
-/* Lowest free range of at least `len` bytes: first fit keeps the heap compact. */
-static struct range *first_fit(struct range *node, size_t len)
-{
-    while (node && node->best_free >= len) {
-        if (best_of(node->left) >= len)
-            node = node->left;
-        else if (!node->asked && node->len >= len)
-            return node;
-        else
-            node = node->right;
-    }
-    return NULL;
-}
-
 /* Cuts `node` (in the tree, free) so that it starts at `off` and has `len` bytes; gives the rest back. */
-static struct range *range_carve(struct wsh_alloc *alloc, struct range *node, size_t off, size_t len)
+static struct wsh_range *range_carve(struct wsh_tree *tree, struct wsh_range *node, size_t off, size_t len)
 {
     size_t before = off - node->off, after = node->len - before - len;
-    struct range *head = before ? new_range(node->off, before, 0) : NULL;
-    struct range *tail = after ? new_range(off + len, after, 0) : NULL;
+    struct wsh_range *head = before ? wsh_range_new(node->off, before) : NULL;
+    struct wsh_range *tail = after ? wsh_range_new(off + len, after) : NULL;
 
     if ((before && !head) || (after && !tail)) {
         free(head);
         free(tail);
         return NULL;
     }
-    node = tree_take(alloc, node->off);
+    node = wsh_tree_take(tree, node->off);
     node->off = off;
     node->len = len;
     if (head)
-        tree_insert(alloc, head);
+        wsh_tree_insert(tree, head);
     if (tail)
-        tree_insert(alloc, tail);
+        wsh_tree_insert(tree, tail);
     return node;
 }
 
@@ -212,26 +79,35 @@ static struct range *range_carve(struct wsh_alloc *alloc, struct range *node, si
  * The free range may start anywhere on the grain, so a larger alignment needs room for the shift: the search asks
  * for len + align - grain, which is exact for the usual alignments and at worst skips a range that would fit.
  */
+static size_t range_get(struct wsh_alloc *alloc, size_t len, size_t align)
+{
+    size_t need = round_up(len, WSH_ALLOC_GRAIN), off;
+    struct wsh_range *node = wsh_tree_first_fit(&alloc->tree, need + align - WSH_ALLOC_GRAIN);
+
+    if (!node)
+        return WSH_ALLOC_NONE;
+    off = round_up(node->off, align);
+    node = range_carve(&alloc->tree, node, off, need);
+    if (!node)
+        return WSH_ALLOC_NONE;
+    node->asked = len;
+    node->number = ++alloc->numbers;
+    wsh_tree_insert(&alloc->tree, node);
+    alloc->free_bytes -= need;
+    return off;
+}
+
 size_t wsh_alloc_get(struct wsh_alloc *alloc, size_t len, size_t align)
 {
-    size_t need, off;
-    struct range *node;
+    size_t off;
 
     if (align < WSH_ALLOC_GRAIN)
         align = WSH_ALLOC_GRAIN;
     if (!len || len > SIZE_MAX / 2 || align > SIZE_MAX / 4)
         return WSH_ALLOC_NONE;
-    need = round_up(len, WSH_ALLOC_GRAIN);
-    node = first_fit(alloc->root, need + align - WSH_ALLOC_GRAIN);
-    if (!node)
-        return WSH_ALLOC_NONE;
-    off = round_up(node->off, align);
-    node = range_carve(alloc, node, off, need);
-    if (!node)
-        return WSH_ALLOC_NONE;
-    node->asked = len;
-    tree_insert(alloc, node);
-    alloc->free_bytes -= need;
+    pthread_mutex_lock(&alloc->lock);
+    off = range_get(alloc, len, align);
+    pthread_mutex_unlock(&alloc->lock);
     return off;
 }
 
@@ -251,134 +127,179 @@ static bool is_wall(const struct wsh_alloc *alloc, size_t off)
 }
 
 /* Joins the free `node` (not in the tree) with free neighbours and inserts it. */
-static void insert_free(struct wsh_alloc *alloc, struct range *node)
+static void insert_free(struct wsh_alloc *alloc, struct wsh_range *node)
 {
-    struct range *before = tree_find_before(alloc, node->off),
-                 *after = tree_find(alloc, node->off + node->len);
+    struct wsh_tree *tree = &alloc->tree;
+    struct wsh_range *before = wsh_tree_find_before(tree, node->off),
+                     *after = wsh_tree_find(tree, node->off + node->len);
 
     if (after && !after->asked && !is_wall(alloc, after->off)) {
-        tree_take(alloc, after->off);
+        wsh_tree_take(tree, after->off);
         node->len += after->len;
         free(after);
     }
     if (before && !before->asked && !is_wall(alloc, node->off)) {
-        tree_take(alloc, before->off);
+        wsh_tree_take(tree, before->off);
         node->off = before->off;
         node->len += before->len;
         free(before);
     }
     node->asked = 0;
-    tree_insert(alloc, node);
+    node->released = false;
+    wsh_tree_insert(tree, node);
+}
+
+/* The live range that starts at `off`, or NULL. */
+static struct wsh_range *live_at(const struct wsh_alloc *alloc, size_t off)
+{
+    struct wsh_range *node = wsh_tree_find(&alloc->tree, off);
+
+    return node && node->asked ? node : NULL;
 }
 
 size_t wsh_alloc_put(struct wsh_alloc *alloc, size_t off)
 {
-    struct range *node = tree_find(alloc, off);
-    size_t len;
+    struct wsh_range *node;
+    size_t len = 0;
 
-    if (!node || !node->asked)
-        return 0;
-    len = node->len;
-    tree_take(alloc, off);
-    alloc->free_bytes += len;
-    insert_free(alloc, node);
+    pthread_mutex_lock(&alloc->lock);
+    node = live_at(alloc, off);
+    if (node) {
+        len = node->len;
+        wsh_tree_take(&alloc->tree, off);
+        alloc->free_bytes += len;
+        insert_free(alloc, node);
+    }
+    pthread_mutex_unlock(&alloc->lock);
     return len;
 }
 
-size_t wsh_alloc_size(const struct wsh_alloc *alloc, size_t off)
+uint64_t wsh_alloc_release(struct wsh_alloc *alloc, size_t off)
 {
-    const struct range *node = tree_find(alloc, off);
+    struct wsh_range *node;
+    uint64_t number = 0;
 
-    return node ? node->asked : 0;
+    pthread_mutex_lock(&alloc->lock);
+    node = live_at(alloc, off);
+    if (node && !node->released) {
+        node->released = true;
+        number = node->number;
+    }
+    pthread_mutex_unlock(&alloc->lock);
+    return number;
 }
 
-bool wsh_alloc_is_live(const struct wsh_alloc *alloc, size_t off, size_t len)
+size_t wsh_alloc_size(struct wsh_alloc *alloc, size_t off)
 {
-    const struct range *node = tree_find_before(alloc, off + 1);
+    const struct wsh_range *node;
+    size_t asked;
 
-    while (node && node->asked && node->off + node->len - off < len)
-        node = tree_find(alloc, node->off + node->len);
-    return node && node->asked;
+    pthread_mutex_lock(&alloc->lock);
+    node = live_at(alloc, off);
+    asked = node && !node->released ? node->asked : 0;
+    pthread_mutex_unlock(&alloc->lock);
+    return asked;
 }
 
-static int range_shrink(struct wsh_alloc *alloc, size_t off, size_t len)
+bool wsh_alloc_is_live(struct wsh_alloc *alloc, size_t off, size_t len)
 {
-    struct range *node = tree_find(alloc, off), *tail;
+    const struct wsh_range *node;
+    bool live;
+
+    pthread_mutex_lock(&alloc->lock);
+    node = wsh_tree_find_before(&alloc->tree, off + 1);
+    while (node && node->asked && !node->released && node->off + node->len - off < len)
+        node = wsh_tree_find(&alloc->tree, node->off + node->len);
+    live = node && node->asked && !node->released;
+    pthread_mutex_unlock(&alloc->lock);
+    return live;
+}
+
+static int range_shrink(struct wsh_alloc *alloc, struct wsh_range *node, size_t len)
+{
+    struct wsh_range *tail;
 
     if (node->len == len)
         return 0;
-    tail = new_range(off + len, node->len - len, 0);
+    tail = wsh_range_new(node->off + len, node->len - len);
     if (!tail)
         return -ENOMEM;
-    tree_take(alloc, off);
+    wsh_tree_take(&alloc->tree, node->off);
     alloc->free_bytes += node->len - len;
     node->len = len;
-    tree_insert(alloc, node);
+    wsh_tree_insert(&alloc->tree, node);
     insert_free(alloc, tail);
     return 0;
 }
 
-static int range_grow(struct wsh_alloc *alloc, size_t off, size_t len)
+static int range_grow(struct wsh_alloc *alloc, struct wsh_range *node, size_t len)
 {
-    struct range *node = tree_find(alloc, off), *after = tree_find(alloc, off + node->len);
+    struct wsh_range *after = wsh_tree_find(&alloc->tree, node->off + node->len);
     size_t more = len - node->len;
 
     if (!after || after->asked || after->len < more || is_wall(alloc, after->off))
         return -ENOMEM;
-    after = tree_take(alloc, after->off);
+    after = wsh_tree_take(&alloc->tree, after->off);
     after->off += more;
     after->len -= more;
     if (after->len)
-        tree_insert(alloc, after);
+        wsh_tree_insert(&alloc->tree, after);
     else
         free(after);
-    tree_take(alloc, off);
+    wsh_tree_take(&alloc->tree, node->off);
     node->len = len;
-    tree_insert(alloc, node);
+    wsh_tree_insert(&alloc->tree, node);
     alloc->free_bytes -= more;
     return 0;
 }
 
 int wsh_alloc_resize(struct wsh_alloc *alloc, size_t off, size_t len)
 {
-    struct range *node = tree_find(alloc, off);
-    size_t need;
-    int rc;
+    size_t need = round_up(len, WSH_ALLOC_GRAIN);
+    struct wsh_range *node;
+    int rc = -EINVAL;
 
-    if (!node || !node->asked || !len || len > SIZE_MAX / 2)
-        return -EINVAL;
-    need = round_up(len, WSH_ALLOC_GRAIN);
-    rc = need > node->len ? range_grow(alloc, off, need) : range_shrink(alloc, off, need);
+    if (!len || len > SIZE_MAX / 2)
+        return rc;
+    pthread_mutex_lock(&alloc->lock);
+    node = live_at(alloc, off);
+    if (node)
+        rc = need > node->len ? range_grow(alloc, node, need) : range_shrink(alloc, node, need);
     if (!rc)
-        tree_find(alloc, off)->asked = len;
+        node->asked = len;
+    pthread_mutex_unlock(&alloc->lock);
     return rc;
 }
 
 /* The free range around `off` becomes two. */
-static int range_cut(struct wsh_alloc *alloc, size_t off)
+static int range_cut(struct wsh_tree *tree, size_t off)
 {
-    struct range *around = tree_find_before(alloc, off);
+    struct wsh_range *around = wsh_tree_find_before(tree, off);
 
     if (!around || around->asked || around->off + around->len <= off)
         return 0;
-    around = range_carve(alloc, around, around->off, off - around->off);
+    around = range_carve(tree, around, around->off, off - around->off);
     if (!around)
         return -ENOMEM;
-    tree_insert(alloc, around);
+    wsh_tree_insert(tree, around);
     return 0;
 }
 
 int wsh_alloc_wall(struct wsh_alloc *alloc, size_t off)
 {
-    size_t *walls = realloc(alloc->walls, (alloc->n_walls + 1) * sizeof *walls);
-    int rc = walls ? 0 : -ENOMEM;
+    size_t *walls;
+    int rc;
 
+    pthread_mutex_lock(&alloc->lock);
+    walls = realloc(alloc->walls, (alloc->n_walls + 1) * sizeof *walls);
+    rc = walls ? 0 : -ENOMEM;
     if (walls)
         alloc->walls = walls;
     if (!rc)
-        rc = range_cut(alloc, off);
+        rc = range_cut(&alloc->tree, off);
     if (!rc)
         walls[alloc->n_walls++] = off;
+    pthread_mutex_unlock(&alloc->lock);
     return rc;
 }
 
@@ -389,5 +310,5 @@ size_t wsh_alloc_free_bytes(const struct wsh_alloc *alloc)
 
 size_t wsh_alloc_largest(const struct wsh_alloc *alloc)
 {
-    return best_of(alloc->root);
+    return wsh_tree_largest(&alloc->tree);
 }

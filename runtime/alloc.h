@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An allocator of ranges of offsets. All its metadata lies outside the range, so that a program that writes past its
- * allocation cannot corrupt it, and so that it can serve memory the CPU cannot touch.
+ * allocation cannot corrupt it, and so that it can serve memory the CPU cannot touch. Any thread may call.
  */
 #ifndef WSH_ALLOC_H
 #define WSH_ALLOC_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct wsh_alloc;
 
@@ -24,11 +25,18 @@ size_t wsh_alloc_get(struct wsh_alloc *alloc, size_t len, size_t align);
 /* O(log n). Bytes released, or 0 when `off` is not the start of a live range. */
 size_t wsh_alloc_put(struct wsh_alloc *alloc, size_t off);
 
-/* Size asked for at wsh_alloc_get (or last resize) of the live range that starts at `off`, or 0. */
-size_t wsh_alloc_size(const struct wsh_alloc *alloc, size_t off);
+/*
+ * O(log n). Marks the live range that starts at `off` as one that this PE will not use any more; it stays taken
+ * until wsh_alloc_put. Its number, which grows from 1 with each wsh_alloc_get; 0 when no live range starts there, or it
+ * was marked before.
+ */
+uint64_t wsh_alloc_release(struct wsh_alloc *alloc, size_t off);
 
-/* O(log n) for each live range that overlaps. Every byte of [off, off + len), len > 0, is in one. */
-bool wsh_alloc_is_live(const struct wsh_alloc *alloc, size_t off, size_t len);
+/* Size asked for at wsh_alloc_get (or last resize) of the live range, not released, that starts at `off`; or 0. */
+size_t wsh_alloc_size(struct wsh_alloc *alloc, size_t off);
+
+/* The size asked for at wsh_alloc_get (or last resize) of the live range, not released, at `off`; or 0. */
+bool wsh_alloc_is_live(struct wsh_alloc *alloc, size_t off, size_t len);
 
 /* O(log n). Grows or shrinks the live range in place. 0, -ENOMEM (no room behind it) or -EINVAL. */
 int wsh_alloc_resize(struct wsh_alloc *alloc, size_t off, size_t len);

@@ -119,7 +119,7 @@ int wsh_heap_init(struct wsh_heap *heap, const struct wsh_env *env)
 {
     int rc;
 
-    *heap = (struct wsh_heap){.page = HEAP_GRANULE, .lock = PTHREAD_MUTEX_INITIALIZER};
+    *heap = (struct wsh_heap){.page = HEAP_GRANULE};
     for (int seg = 0; seg < WSH_SEGS; seg++)
         heap->seg[seg].fd = -1;
     rc = open_host_heap(heap, env);
@@ -161,8 +161,7 @@ static int heap_commit(struct wsh_heap *heap, size_t end, int n_sharing)
 }
 
 /*
- * Commits on every PE or on none (as far as offsets go). All PEs hold the same `committed`, so all of them agree
- * whether there is something to agree on. Ends with a barrier.
+ * Commits on every PE or on none (as far as offsets go); all PEs hold the same `committed`. Ends with a barrier.
  */
 static bool try_commit(struct wsh_job *job, size_t end, int *rc)
 {
@@ -170,11 +169,8 @@ static bool try_commit(struct wsh_job *job, size_t end, int *rc)
     size_t before = heap->committed;
     bool all_ok = true;
 
-    *rc = 0;
-    if (round_up(end, heap->page) > before)
-        *rc = heap_commit(heap, end, job->local_size);
-    if (round_up(end, heap->page) > before ? wsh_agree(&job->world, *rc == 0, &all_ok)
-                                           : wsh_barrier(&job->world, "shmem_malloc"))
+    *rc = heap_commit(heap, end, job->local_size);
+    if (wsh_release_barrier(job, !*rc, &all_ok, "shmem_malloc"))
         wsh_job_abort(1);
     if (!all_ok)
         heap->committed = before;
@@ -210,58 +206,26 @@ static bool commit_everywhere(struct wsh_job *job, size_t end)
     return true;
 }
 
-static size_t block_take(struct wsh_heap *heap, size_t size, size_t align)
+/* Before the heap takes memory that it has not, what all PEs have released serves. Decided alike on all PEs. */
+static size_t block_take(struct wsh_job *job, size_t size, size_t align)
 {
-    size_t off;
+    struct wsh_heap *heap = &job->heap;
+    size_t off = wsh_alloc_get(heap->alloc, size, align);
 
-    pthread_mutex_lock(&heap->lock);
-    off = wsh_alloc_get(heap->alloc, size, align);
-    pthread_mutex_unlock(&heap->lock);
-    return off;
+    if (off != WSH_ALLOC_NONE && off + size <= heap->committed)
+        return off;
+    if (off != WSH_ALLOC_NONE)
+        wsh_alloc_put(heap->alloc, off);
+    if (wsh_release_barrier(job, true, NULL, "shmem_malloc"))
+        wsh_job_abort(1);
+    return wsh_alloc_get(heap->alloc, size, align);
 }
 
-static void block_give(struct wsh_heap *heap, size_t off)
-{
-    pthread_mutex_lock(&heap->lock);
-    wsh_alloc_put(heap->alloc, off);
-    pthread_mutex_unlock(&heap->lock);
-}
-
-static int block_resize(struct wsh_heap *heap, size_t off, size_t size)
-{
-    int rc;
-
-    pthread_mutex_lock(&heap->lock);
-    rc = wsh_alloc_resize(heap->alloc, off, size);
-    pthread_mutex_unlock(&heap->lock);
-    return rc;
-}
-
-int wsh_heap_wall(struct wsh_heap *heap, size_t off)
-{
-    int rc;
-
-    pthread_mutex_lock(&heap->lock);
-    rc = wsh_alloc_wall(heap->alloc, off);
-    pthread_mutex_unlock(&heap->lock);
-    return rc;
-}
-
-bool wsh_heap_is_live(struct wsh_heap *heap, size_t off, size_t len)
-{
-    bool live;
-
-    pthread_mutex_lock(&heap->lock);
-    live = wsh_alloc_is_live(heap->alloc, off, len);
-    pthread_mutex_unlock(&heap->lock);
-    return live;
-}
-
-/* A committed range on every PE, or WSH_ALLOC_NONE on every PE. Ends with a barrier unless it failed at once. */
+/* A committed range on every PE, or WSH_ALLOC_NONE on every PE. Ends with a barrier. */
 static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
 {
     struct wsh_heap *heap = &job->heap;
-    size_t off = align > HEAP_ALIGN ? WSH_ALLOC_NONE : block_take(heap, size, align);
+    size_t off = align > HEAP_ALIGN ? WSH_ALLOC_NONE : block_take(job, size, align);
 
     if (off == WSH_ALLOC_NONE) {
         wsh_info(WSH_SUB_MEM,
@@ -271,7 +235,7 @@ static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
         return WSH_ALLOC_NONE;
     }
     if (!commit_everywhere(job, off + size)) {
-        block_give(heap, off);
+        wsh_alloc_put(heap->alloc, off);
         return WSH_ALLOC_NONE;
     }
     return off;
@@ -322,14 +286,14 @@ int wsh_heap_free(struct wsh_job *job, void *ptr)
 
     if (ptr && wsh_device_heap_holds(job, ptr))
         return wsh_device_free(job, ptr);
-    if (wsh_barrier(&job->world, "shmem_free"))
+    if (wsh_release_barrier(job, true, NULL, "shmem_free"))
         return -EIO;
     if (!ptr)
         return 0;
     off = live_offset(&job->heap, ptr);
     if (off == WSH_ALLOC_NONE)
         return log_not_live("shmem_free", ptr);
-    block_give(&job->heap, off);
+    wsh_alloc_put(job->heap.alloc, off);
     return 0;
 }
 
@@ -340,17 +304,17 @@ static size_t block_move(struct wsh_job *job, size_t off, size_t size)
     char *base = heap->seg[WSH_SEG_HEAP].base;
     size_t old = wsh_alloc_size(heap->alloc, off), moved;
 
-    if (!block_resize(heap, off, size)) {
+    if (!wsh_alloc_resize(heap->alloc, off, size)) {
         if (commit_everywhere(job, off + size))
             return off;
-        block_resize(heap, off, old);
+        wsh_alloc_resize(heap->alloc, off, old);
         return WSH_ALLOC_NONE;
     }
     moved = get_everywhere(job, size, 0);
     if (moved == WSH_ALLOC_NONE)
         return moved;
     memcpy(base + moved, base + off, old < size ? old : size);
-    block_give(heap, off);
+    wsh_alloc_put(heap->alloc, off);
     return wsh_barrier(&job->world, "shmem_realloc") ? WSH_ALLOC_NONE : moved;
 }
 
@@ -375,7 +339,7 @@ void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
 
 void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align)
 {
-    size_t off = block_take(heap, size, align);
+    size_t off = wsh_alloc_get(heap->alloc, size, align);
     int rc = off == WSH_ALLOC_NONE ? -ENOMEM : heap_commit(heap, off + size, 1);
 
     if (rc) {

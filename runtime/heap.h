@@ -8,8 +8,6 @@
 #include "base/ranges.h"
 #include "transports/transport.h"
 
-#include <pthread.h>
-
 struct wsh_alloc;
 struct wsh_job;
 
@@ -21,11 +19,10 @@ struct wsh_segment {
 
 struct wsh_heap {
     struct wsh_segment seg[WSH_SEGS];
-    struct wsh_alloc *alloc;   /* of the host heap; under `lock` */
+    struct wsh_alloc *alloc;   /* of the host heap */
     size_t page;               /* granule in which memory is committed */
     size_t committed;          /* first offset of the host heap without memory behind it */
     struct wsh_ranges *device; /* segments from WSH_SEG_DEVICE on by address; NULL: the GPU is not attached */
-    pthread_mutex_t lock;      /* one thread allocates at a time, but others may ask what is allocated */
 };
 
 /* Makes the segments from the settings. One line and a negative errno when a heap cannot be created. */
@@ -64,12 +61,6 @@ void *wsh_heap_calloc(struct wsh_job *job, size_t count, size_t size);
 void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size);
 /* -EINVAL (logged with the address) when ptr is not the start of a live allocation; NULL is not an error. */
 int wsh_heap_free(struct wsh_job *job, void *ptr);
-
-/* Every byte of [off, off + len) of the host heap is in an allocation. */
-bool wsh_heap_is_live(struct wsh_heap *heap, size_t off, size_t len);
-
-/* wsh_alloc_wall of the host heap. */
-int wsh_heap_wall(struct wsh_heap *heap, size_t off);
 
 /* Local, without barrier: for the library's own synchronization words, in the same order on all PEs. Zeroed. */
 void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align);

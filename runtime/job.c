@@ -43,6 +43,7 @@ static void close_settings(struct wsh_job *job)
 
 static int open_heap(struct wsh_job *job)
 {
+    wsh_releases_open(&job->releases);
     return wsh_heap_init(&job->heap, &job->env);
 }
 
@@ -50,6 +51,7 @@ static void close_heap(struct wsh_job *job)
 {
     wsh_device_close(job);
     wsh_heap_fini(&job->heap);
+    wsh_releases_close(&job->releases);
 }
 
 /* The job ends, and there is no launcher that would end this PE. */

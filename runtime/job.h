@@ -10,6 +10,7 @@
 #include "runtime/gpu/carrier.h"
 #include "runtime/gpu/device_heap.h"
 #include "runtime/heap.h"
+#include "runtime/release.h"
 #include "runtime/route.h"
 #include "runtime/route_blob.h"
 #include "runtime/team.h"
@@ -50,6 +51,7 @@ struct wsh_job {
     int gpu_wanted; /* 1 + the number of the GPU that shmemx_init_attr asks for; 0: the current one */
     struct wsh_heap heap;
     struct wsh_device_heap device;
+    struct wsh_releases releases; /* of memory of both */
     struct wsh_carrier carrier;
 
     unsigned n_tps;

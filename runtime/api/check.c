@@ -2,6 +2,7 @@
 /* Checks the arguments of calls with SHMEM_DEBUG=check. */
 #include "runtime/api/check.h"
 
+#include "runtime/alloc.h"
 #include "runtime/api/api.h"
 #include "base/log.h"
 
@@ -146,7 +147,7 @@ void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_c
         call_refuse(what, "%zu elements of %zu bytes are more than memory holds",
                     blocks->block * blocks->nblocks, blocks->size);
     if (wsh_heap_find(&wsh_job.heap, blocks->sym, len, &off) == WSH_SEG_HEAP &&
-        !wsh_heap_is_live(&wsh_job.heap, off, len))
+        !wsh_alloc_is_live(wsh_job.heap.alloc, off, len))
         call_refuse(
             what,
             "%zu bytes at %p are not allocated; they have been freed, or are beyond the end of their block",

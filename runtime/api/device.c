@@ -46,6 +46,10 @@ void shmemx_free_device(void *ptr)
     wsh_api_ready("shmemx_free_device");
     if (!ptr)
         return;
+    if (wsh_job.env.free_later) {
+        wsh_api_check("shmemx_free_device", wsh_release(&wsh_job, ptr, "shmemx_free_device"));
+        return;
+    }
     WSH_API_SAME_BLOCK("shmemx_free_device", ptr, WSH_CHECK_ANY);
     wsh_api_check("shmemx_free_device", wsh_device_free(&wsh_job, ptr));
 }

@@ -95,6 +95,10 @@ static void block_release(const char *what, void *ptr)
     wsh_api_ready(what);
     if (!ptr)
         return;
+    if (wsh_job.env.free_later) {
+        wsh_api_check(what, wsh_release(&wsh_job, ptr, what));
+        return;
+    }
     WSH_API_SAME_BLOCK(what, ptr, WSH_CHECK_ANY);
     wsh_api_check(what, wsh_heap_free(&wsh_job, ptr));
 }
@@ -107,4 +111,10 @@ WSH_SHELL(void, free, (void *ptr))
 WSH_OLD_SHELL(void, shfree, (void *ptr))
 {
     block_release("shfree", ptr);
+}
+
+void shmemx_free_later(void *ptr)
+{
+    if (ptr && wsh_job.n_pes)
+        wsh_api_check("shmemx_free_later", wsh_release(&wsh_job, ptr, "shmemx_free_later"));
 }

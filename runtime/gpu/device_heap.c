@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/job.h"
+#include "runtime/release.h"
 #include "runtime/rma.h"
 
 #include <stdlib.h>
@@ -19,11 +20,11 @@ static char *base_of(const struct wsh_job *job)
 
 bool wsh_device_heap_holds(const struct wsh_job *job, const void *ptr)
 {
-    return job->device.attached && (size_t)((const char *)ptr - base_of(job)) < job->device.mem.len;
+    return job->device.attached && (size_t)((const char *)ptr - base_of(job)) < job->device.limit;
 }
 
 /* In addresses that the heap may grow to, on all PEs alike. */
-static size_t block_take(struct wsh_device_heap *device, size_t size, size_t align)
+static size_t block_within(struct wsh_device_heap *device, size_t size, size_t align)
 {
     size_t off = align > WSH_GPU_ALIGN ? WSH_ALLOC_NONE : wsh_alloc_get(device->alloc, size, align);
 
@@ -33,11 +34,26 @@ static size_t block_take(struct wsh_device_heap *device, size_t size, size_t ali
     return WSH_ALLOC_NONE;
 }
 
+/* Before the heap grows, what all PEs have released serves. Decided alike on all PEs. */
+static size_t block_take(struct wsh_job *job, size_t size, size_t align, const char *routine)
+{
+    struct wsh_device_heap *device = &job->device;
+    size_t off = block_within(device, size, align);
+
+    if (off != WSH_ALLOC_NONE && off + size <= device->mem.len)
+        return off;
+    if (off != WSH_ALLOC_NONE)
+        wsh_alloc_put(device->alloc, off);
+    if (wsh_release_barrier(job, true, NULL, routine))
+        wsh_job_abort(1);
+    return block_within(device, size, align);
+}
+
 /* A range with memory behind it on every PE, or WSH_ALLOC_NONE on every PE. */
 static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align, const char *routine)
 {
     struct wsh_device_heap *device = &job->device;
-    size_t off = block_take(device, size, align);
+    size_t off = block_take(job, size, align, routine);
 
     if (off == WSH_ALLOC_NONE) {
         wsh_info(WSH_SUB_MEM,
@@ -60,7 +76,7 @@ void *wsh_device_malloc(struct wsh_job *job, size_t size, size_t align, const ch
     off = get_everywhere(job, size, align, routine);
     if (off == WSH_ALLOC_NONE)
         return NULL;
-    if (wsh_barrier(&job->world, routine))
+    if (wsh_release_barrier(job, true, NULL, routine))
         wsh_job_abort(1);
     return base_of(job) + off;
 }
@@ -99,7 +115,8 @@ void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size)
     status = memory_clear(&job->device.gpu, base_of(job) + off, bytes);
     if (status)
         wsh_error("%s: cannot clear %zu bytes: %s", routine, bytes, wsh_cuda_strerror(status));
-    if (wsh_agree(&job->world, !status, &all_ok)) /* nobody may put into it before it is zero everywhere */
+    if (wsh_release_barrier(job, !status, &all_ok,
+                            routine)) /* nobody may put into it before it is zero everywhere */
         wsh_job_abort(1);
     if (!all_ok)
         wsh_alloc_put(job->device.alloc, off);
@@ -152,12 +169,14 @@ int wsh_device_free(struct wsh_job *job, void *ptr)
 {
     size_t off = (size_t)((char *)ptr - base_of(job));
 
-    if (wsh_barrier(&job->world, "shmemx_free_device"))
+    if (wsh_release_barrier(job, true, NULL, "shmemx_free_device"))
         return -EIO;
     if (!ptr)
         return 0;
-    if (job->device.attached && wsh_alloc_put(job->device.alloc, off))
+    if (job->device.attached && wsh_alloc_size(job->device.alloc, off)) {
+        wsh_alloc_put(job->device.alloc, off);
         return 0;
+    }
     return log_not_live("shmemx_free_device", ptr);
 }
 
@@ -204,7 +223,7 @@ void wsh_device_pin(struct wsh_job *job)
     if (!device->attached || to <= from)
         return;
     device->pinned = to;
-    if (wsh_heap_wall(&job->heap, to)) {
+    if (wsh_alloc_wall(job->heap.alloc, to)) {
         wsh_error("no memory to note what of the symmetric heap is pinned; leave the host more free memory");
         wsh_job_abort(1);
     }

@@ -92,6 +92,7 @@ mistake batch_twice "shmemx_batch_begin" "has begun already"
 mistake counter_made_up "shmemx_putmem_counted_nbi" "none that shmemx_counter_create has made"
 mistake counter_destroyed "shmemx_counter_wait_until" "has been destroyed"
 mistake counters_not_a_row "shmemx_counter_destroy" "not the n that one shmemx_counter_create"
+mistake free_later_twice "shmemx_free_later" "not the start of a live symmetric allocation"
 mistake free_twice "shmem_free" "not the start of a live symmetric allocation"
 run_job 20 "$oshrun" -n 2 "$misuse" after_finalize
 says "after_finalize" '!' "shmem_init"

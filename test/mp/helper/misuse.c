@@ -56,6 +56,12 @@ static void free_twice(void)
     shmem_free(word);
 }
 
+static void free_later_twice(void)
+{
+    shmemx_free_later(word);
+    shmemx_free_later(word);
+}
+
 static void invalid_ctx(void)
 {
     shmem_ctx_long_p(SHMEM_CTX_INVALID, word, 1, 0);
@@ -133,6 +139,7 @@ static const struct {
     {"counter_made_up", counter_made_up, false},
     {"counters_not_a_row", counters_not_a_row, true},
     {"free_twice", free_twice, true},
+    {"free_later_twice", free_later_twice, true},
     {"invalid_ctx", invalid_ctx, false},
     {"lock_twice", lock_twice, false},
     {"malloc_dest", malloc_dest, false},
