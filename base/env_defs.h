@@ -107,6 +107,9 @@ WSH_ENV(proxy_threads, INT, "SHMEM_PROXY_THREADS", "1", "",
         "that talks to few others needs few")
 WSH_ENV(proxy_rings, INT, "SHMEM_PROXY_RINGS", "8", "",
         "queues from kernels to each thread of the proxy, 1 to 16; blocks are distributed over them")
+WSH_ENV(queues, INT, "SHMEM_QUEUES", "0", "NVSHMEM_IBGDA_NUM_RC_PER_PE",
+        "queues of kernels that there are from the start, at most 4096; programs make more by "
+        "nvshmemx_qp_create or shmemx_queue_create")
 WSH_ENV(spin_us, INT, "SHMEM_SPIN_US", "-1", "",
         "microseconds that a wait spins before it yields the core (-1 = by the number of PEs and cores)")
 WSH_ENV(hang_seconds, SECONDS, "SHMEM_HANG_SECONDS", "60", "",

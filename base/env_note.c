@@ -17,7 +17,6 @@ static const struct {
     {"NVSHMEM_DISABLE_NVLS", "NVLink multicast is not used"},
     {"NVSHMEM_DISABLE_P2P", "SHMEM_TRANSPORTS says how PEs of one host reach each other"},
     {"NVSHMEM_ENABLE_NIC_PE_MAPPING", "NICs near the GPU are chosen; SHMEM_NICS names others"},
-    {"NVSHMEM_IBGDA_NUM_RC_PER_PE", "there are no queue pairs of kernels"},
     {"NVSHMEM_IB_ENABLE_IBGDA", "kernels reach other hosts through the proxy"},
     {"NVSHMEM_MAX_TEAMS", "there are as many teams as SHMEM_TEAM_MEMORY has room for"},
     {"NVSHMEM_NETDEVS_POLICY", "NICs near the GPU are chosen; SHMEM_NICS names others"},

@@ -126,9 +126,43 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_parts_ask(const struct wsh_dev_parts &
                        parts.pe};
 }
 
+/*
+ * By which rings the records of a transfer go: by those of the block to the PE. queue.cuh has the same functions for
+ * transfers by a queue, whose parts are of another type P.
+ */
+static WSH_DEV uint64_t wsh_dev_parts_reserve(const struct wsh_dev_parts &parts, uint32_t n)
+{
+    return wsh_dev_ask_reserve(parts.pe, n);
+}
+
+static WSH_DEV void wsh_dev_parts_post(const struct wsh_dev_parts &, const struct wsh_dev_ask &ask, unsigned words,
+                                       uint64_t at)
+{
+    wsh_dev_ask_post(ask, words, at);
+}
+
+static WSH_DEV uint64_t wsh_dev_parts_send(const struct wsh_dev_parts &, const struct wsh_dev_ask &ask, unsigned words)
+{
+    return wsh_dev_ask_send(ask, words);
+}
+
+static WSH_DEV void wsh_dev_parts_await(const struct wsh_dev_parts &parts)
+{
+    wsh_dev_ask_await(parts.pe, parts.at);
+}
+
+static WSH_DEV void wsh_dev_parts_take(const struct wsh_dev_parts &parts)
+{
+    wsh_dev_ask_take(parts.pe, parts.at);
+}
+
+static WSH_DEV struct wsh_dev_rings wsh_dev_parts_rings(const struct wsh_dev_parts &parts)
+{
+    return wsh_dev_rings_here(parts.pe);
+}
+
 /* All lanes: the payload of the next part. Lane 0 has reserved its record and, of a get, awaited the answer. */
-template <int S>
-WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, bool gets)
+template <int S, class P> WSH_DEV_CALL uint64_t wsh_dev_parts_next(P *parts, bool gets)
 {
     size_t left = parts->whole - parts->off;
     bool strided = wsh_dev_is_strided(*parts);
@@ -139,25 +173,52 @@ WSH_DEV_CALL uint64_t wsh_dev_parts_next(struct wsh_dev_parts *parts, bool gets)
     if (n < 2) /* the last part: no more positions than its pieces need */
         n = strided || parts->signal ? 2 : 1;
     if (wsh_dev_lane<S>() == 0) {
-        parts->at = wsh_dev_ask_reserve(parts->pe, n);
+        parts->at = wsh_dev_parts_reserve(*parts, n);
         if (gets) {
-            wsh_dev_ask_post(wsh_dev_parts_ask(*parts, parts->source, true), strided, parts->at);
-            wsh_dev_ask_await(parts->pe, parts->at);
+            wsh_dev_parts_post(*parts, wsh_dev_parts_ask(*parts, parts->source, true), strided, parts->at);
+            wsh_dev_parts_await(*parts);
             wsh_ptx_acquire();
         }
     }
     n = wsh_dev_broadcast<S>((uint32_t)(parts->at % WSH_RING_PIECES), WSH_RING_PIECES - 1);
     wsh_dev_sync<S>();
-    return (uint64_t)wsh_dev_ring_payload(wsh_dev_rings_here(parts->pe), n);
+    return (uint64_t)wsh_dev_ring_payload(wsh_dev_parts_rings(*parts), n);
 }
 
-/* One lane: orders or completes what was asked of the proxy, after a release or a full fence. */
+/* The rings of row i of the queues; n = 0: it has none. */
+static WSH_DEV struct wsh_dev_rings wsh_dev_queue_row(const struct wsh_device_root *root, uint32_t i)
+{
+    uint64_t ring = wsh_ptx_poll(&root->queue[i].ring), heads = wsh_ptx_poll(&root->queue[i].heads);
+
+    return wsh_dev_rings{(struct wsh_ring *)ring, (struct wsh_ring_heads *)heads, ring != 0, 1, 0};
+}
+
+/* One lane: orders or completes what queues (queue.cuh) were asked for, after a release or a full fence. */
+inline WSH_DEV_CALL void wsh_dev_ask_order_queues(bool quiet)
+{
+    const struct wsh_device_root *root = (const struct wsh_device_root *)wsh_device_view.ranges;
+    uint32_t n = root ? wsh_ptx_poll(&root->n_queues) : 0;
+
+#pragma unroll 1
+    for (uint32_t i = 0; i < n; i++) {
+        struct wsh_dev_rings rings = wsh_dev_queue_row(root, i);
+
+        if (rings.n && quiet)
+            wsh_dev_rings_quiet(rings);
+        else if (rings.n)
+            wsh_dev_rings_fence(rings);
+    }
+}
+
+/* The same of what was asked for without a queue. */
 inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
 {
     if (quiet)
         wsh_dev_rings_quiet(wsh_dev_rings_here(0));
     else
         wsh_dev_rings_fence(wsh_dev_rings_here(0));
+    if (SHMEMX_QUIET_COVERS_QUEUES)
+        wsh_dev_ask_order_queues(quiet);
 }
 
 #endif

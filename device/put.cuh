@@ -96,7 +96,7 @@ static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int 
 }
 
 /* Lane 0: posts the record of a part whose payload all lanes have stored. The last one carries the signal, fenced. */
-inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, const struct wsh_dev_signal *with)
+template <class P> WSH_DEV_CALL void wsh_dev_put_post(const P &parts, const struct wsh_dev_signal *with)
 {
     struct wsh_dev_ask ask = wsh_dev_parts_ask(parts, parts.dest, false);
     bool last = parts.signal && parts.off + parts.len == parts.whole;
@@ -107,11 +107,11 @@ inline WSH_DEV_CALL void wsh_dev_put_post(const struct wsh_dev_parts &parts, con
         ask.second = (uint64_t)with->sym;
         ask.value = with->value;
     }
-    wsh_dev_ask_post(ask, last || wsh_dev_is_strided(parts), parts.at);
+    wsh_dev_parts_post(parts, ask, last || wsh_dev_is_strided(parts), parts.at);
 }
 
 /* A put by the proxy, in parts. All records have their places in the ring when the last barrier ends. */
-template <int S> WSH_DEV_CALL void wsh_dev_put_asked(struct wsh_dev_parts *parts, const struct wsh_dev_signal *with)
+template <int S, class P> WSH_DEV_CALL void wsh_dev_put_asked(P *parts, const struct wsh_dev_signal *with)
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
@@ -184,7 +184,7 @@ static WSH_DEV void wsh_dev_put_nbi(const char *what, void *dest, const void *so
 }
 
 /* A get by the proxy. */
-template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts)
+template <int S, class P> WSH_DEV_CALL void wsh_dev_get_asked(P *parts)
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
@@ -194,7 +194,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_get_asked(struct wsh_dev_parts *parts
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0) {
             wsh_ptx_release();
-            wsh_dev_ask_take(parts->pe, parts->at);
+            wsh_dev_parts_take(*parts);
         }
     }
 }

@@ -49,8 +49,8 @@ static WSH_DEV uint64_t wsh_dev_copy_at(const struct wsh_device_seg &seg, uint64
 /* The registered buffer that holds [addr, addr + len), or NULL. */
 inline WSH_DEV_CALL const struct wsh_device_range *wsh_dev_buffer(uint64_t addr, uint64_t len)
 {
-    const uint64_t *current = (const uint64_t *)wsh_device_view.ranges;
-    const struct wsh_device_ranges *ranges = current ? (const struct wsh_device_ranges *)*current : nullptr;
+    const struct wsh_device_root *root = (const struct wsh_device_root *)wsh_device_view.ranges;
+    const struct wsh_device_ranges *ranges = root ? (const struct wsh_device_ranges *)root->ranges : nullptr;
     uint64_t low = 0, high = ranges ? ranges->n : 0;
 
 #pragma unroll 1

@@ -36,8 +36,8 @@ inline WSH_DEV_CALL bool wsh_dev_refers(const struct wsh_dev_parts *parts, bool 
 }
 
 /* The record of the present part: its position. The last one brings the signal, fenced from the parts before it. */
-inline WSH_DEV_CALL uint64_t wsh_dev_refer_send(const struct wsh_dev_parts &parts, const struct wsh_dev_signal *with,
-                                                bool gets)
+template <class P>
+WSH_DEV_CALL uint64_t wsh_dev_refer_send(const P &parts, const struct wsh_dev_signal *with, bool gets)
 {
     uint64_t there = (uint64_t)(gets ? parts.source : parts.dest) + parts.off;
     const char *here = (gets ? parts.dest : parts.source) + parts.off;
@@ -46,14 +46,14 @@ inline WSH_DEV_CALL uint64_t wsh_dev_refer_send(const struct wsh_dev_parts &part
 
     if (signal)
         wsh_dev_ask_add_signal(&ask, wsh_dev_ask_signal_op(with->op), (uint64_t)with->sym, with->value, parts.off != 0);
-    return wsh_dev_ask_send(ask, signal ? 2 : 1);
+    return wsh_dev_parts_send(parts, ask, signal ? 2 : 1);
 }
 
 /*
  * Lane 0. Of a put, behind a barrier, which ordered the stores of all lanes to the source before the release of the
  * record; of a get that waits, the barrier that follows lets all lanes see what was written.
  */
-inline WSH_DEV_CALL void wsh_dev_refer(struct wsh_dev_parts *parts, const struct wsh_dev_signal *with, bool gets)
+template <class P> WSH_DEV_CALL void wsh_dev_refer(P *parts, const struct wsh_dev_signal *with, bool gets)
 {
 #pragma unroll 1
     for (; parts->off < parts->whole; parts->off += parts->len) {
@@ -62,8 +62,8 @@ inline WSH_DEV_CALL void wsh_dev_refer(struct wsh_dev_parts *parts, const struct
         parts->len = left < WSH_RING_REF_MAX ? (uint32_t)left : (uint32_t)WSH_RING_REF_MAX;
         parts->at = wsh_dev_refer_send(*parts, with, gets);
         if (parts->waits) {
-            wsh_dev_ask_await(parts->pe, parts->at);
-            wsh_dev_ask_take(parts->pe, parts->at);
+            wsh_dev_parts_await(*parts);
+            wsh_dev_parts_take(*parts);
             if (gets)
                 wsh_ptx_acquire();
         }

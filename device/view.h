@@ -26,7 +26,7 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 13
+#define WSH_DEVICE_ABI 14
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
@@ -39,6 +39,14 @@
  */
 #ifndef SHMEMX_TEAMS_OVER_HOSTS
 #define SHMEMX_TEAMS_OVER_HOSTS 0
+#endif
+
+/*
+ * Whether the unit's quiets, fences and barriers, which are the default queue's, are those of all queues too, as in
+ * NVSHMEM.
+ */
+#ifndef SHMEMX_QUIET_COVERS_QUEUES
+#define SHMEMX_QUIET_COVERS_QUEUES 0
 #endif
 
 /* The segments every PE has, in the order of enum wsh_seg. */
@@ -80,6 +88,29 @@ struct wsh_device_ranges {
     uint64_t n; /* rows that follow, in order, without overlaps */
 };
 #define WSH_DEVICE_RANGES_ROW(ranges, i) ((const struct wsh_device_range *)((ranges) + 1) + (i))
+
+/*
+ * Queues (queue.cuh): the one of number WSH_DEVICE_QUEUE_FIRST + i has row i, and those beyond the last row share rows
+ * with others, in turn. `ring`: of its own, in pinned memory, with struct wsh_ring_heads in device memory; 0: none, as
+ * where there is no proxy: it is the default queue.
+ */
+#define WSH_DEVICE_QUEUES 64u
+#define WSH_DEVICE_QUEUE_FIRST 2
+struct wsh_device_queue {
+    uint64_t ring, heads;
+};
+
+/*
+ * What the host changes while kernels run, in device memory. Behind it, at WSH_DEVICE_PEERS of its address, lies
+ * uint64_t[n_pes]: where this GPU reaches the device heap of each PE, 0 where it does not. Those do not change.
+ */
+struct wsh_device_root {
+    uint64_t ranges; /* address of the present struct wsh_device_ranges */
+    uint32_t n_queues,
+        n_named; /* rows, and queues that there are, more than one for a row where these are more */
+    struct wsh_device_queue queue[WSH_DEVICE_QUEUES];
+};
+#define WSH_DEVICE_PEERS(root) ((root) + sizeof(struct wsh_device_root))
 
 /*
  * What a team's collectives keep on the GPU: its pad, at the same place in the device heap of every member. The host
@@ -217,7 +248,7 @@ struct wsh_device {
     uint64_t slots;
 
     struct wsh_device_seg seg[WSH_DEVICE_SEGS];
-    uint64_t ranges;              /* address of the address of the struct wsh_device_ranges (device), or 0 */
+    uint64_t ranges;              /* address of struct wsh_device_root (device), or 0 */
     uint64_t handles;             /* address of struct wsh_device_handles (pinned) */
     uint64_t report;              /* address of struct wsh_device_report (pinned) */
     uint64_t locks;               /* address of struct wsh_device_locks in device memory */

@@ -20,6 +20,10 @@
 
 /* A counter of counted puts, alike on all PEs of the team that made it. */
 typedef uint64_t shmemx_counter_t;
+
+/* Queues of kernels that are there always: the one of routines that name none; all, in a quiet or a fence. */
+#define SHMEMX_QUEUE_DEFAULT 1
+#define SHMEMX_QUEUE_ALL 2147483647
 #define SHMEMX_COUNTER_INVALID ((shmemx_counter_t)0)
 
 /* A put of a list: `nelems` bytes; `counter` counts it, unless it is SHMEMX_COUNTER_INVALID. */
@@ -191,6 +195,26 @@ int shmemx_team_init(uint64_t id, int n_pes, int my_pe, const shmem_team_config_
  * shmem_team_sync. Collective over the team. Returns 0. In kernels also by a warp and by a block.
  */
 int shmemx_team_barrier(shmem_team_t team);
+
+/*
+ * Tell where device heaps lie. Local; in kernels too. heap_base: this PE's own, NULL before the GPU is attached.
+ * peer_heap_bases: an array in device memory of shmem_n_pes() addresses, for kernels to read: where this GPU reaches
+ * the device heap of each PE by loads and stores, NULL where it does not. NULL before the GPU is attached. The copy of
+ * `dest` lies at bases[pe] + (dest - heap_base). Both stay as they are when heaps grow.
+ * Memory of shmemx_buffer_register_symmetric is elsewhere: shmem_ptr.
+ */
+void *shmemx_device_heap_base(void);
+void **shmemx_peer_heap_bases(void);
+
+/*
+ * Make n queues (0 to 4096) more, for routines shmemx_queue_… in kernels: each completes and orders what goes by it
+ * alone. Local; by one thread, while no kernel of this PE that waits for another PE runs. queues[n]: their numbers,
+ * from 2 on; 64 queues differ, and numbers beyond come again in turn. They are there until shmem_finalize. To PEs that
+ * the GPU reaches by loads and stores queues make no difference. A quiet of the host completes all of them.
+ *
+ * Returns 0, or nonzero after a line of cause and cure.
+ */
+int shmemx_queue_create(int n, int *queues);
 
 /*
  * Let the device routines work in a module that was loaded by the driver API. Local. `module` is the CUmodule (NVRTC,

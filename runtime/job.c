@@ -170,6 +170,7 @@ static void close_doors(struct wsh_job *job)
 /* The GPU is attached by the first call that asks for it. */
 static int open_device(struct wsh_job *job)
 {
+    job->device.n_queues = job->env.queues > 0 ? (unsigned)job->env.queues : 0;
     job->device.local = wsh_ranges_open(WSH_SEGS_LOCAL - WSH_SEGS);
     return job->device.local ? 0 : -ENOMEM;
 }

@@ -20,7 +20,8 @@
  *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_nbi_list,
  *                 shmemx_batch_begin, _end, shmemx_flush;
  *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through the caller's shared memory), shmemx_signal_op;
- *                 shmemx_collective_launch and its query (launch.cuh)
+ *                 shmemx_collective_launch and its query (launch.cuh); shmemx_device_heap_base,
+ *                 shmemx_peer_heap_bases, and operations by queues (api_queue.cuh)
  *
  * A put by a warp or block takes what any of its threads has stored before; a get may write from the moment that
  * the first thread calls; afterwards all threads may use both sides. SHMEMX_COPY_DEPTH (8) and SHMEMX_GET_DEPTH
@@ -66,6 +67,7 @@ struct __nv_bfloat16;
 #include "device/api_coll.cuh"
 #include "device/api_counter.cuh"
 #include "device/api_query.cuh"
+#include "device/api_queue.cuh"
 #include "device/api_rma.cuh"
 #include "device/api_signal.cuh"
 #include "device/api_stream.cuh"

@@ -89,6 +89,26 @@ int shmemx_buffer_unregister_symmetric(void *addr, size_t length)
     return status_of(wsh_buffer_unregister(&wsh_job, addr));
 }
 
+void *shmemx_device_heap_base(void)
+{
+    wsh_api_ready("shmemx_device_heap_base");
+    return wsh_job.heap.seg[WSH_SEG_DEVICE].base;
+}
+
+void **shmemx_peer_heap_bases(void)
+{
+    wsh_api_ready("shmemx_peer_heap_bases");
+    return wsh_job.device.attached ? (void **)(uintptr_t)wsh_view_peers(&wsh_job) : NULL;
+}
+
+int shmemx_queue_create(int n, int *queues)
+{
+    wsh_api_ready("shmemx_queue_create");
+    if (n < 0 || n > 4096)
+        wsh_api_bad("shmemx_queue_create", "n is not 0 to 4096");
+    return status_of(wsh_proxy_add_queues(&wsh_job, (unsigned)n, queues));
+}
+
 int shmemx_module_init(void *module)
 {
     wsh_api_ready("shmemx_module_init");

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct wsh_ctx;
 struct wsh_device;
@@ -25,6 +26,12 @@ int wsh_view_refill(struct wsh_job *job);
 
 /* Registered buffers have changed. */
 void wsh_view_buffers(struct wsh_job *job);
+
+/* Queues have come. 0 or a logged error. */
+int wsh_view_queues(struct wsh_job *job);
+
+/* Address of the table of the peers' device heaps, in device memory (WSH_DEVICE_PEERS). The GPU is attached. */
+uint64_t wsh_view_peers(const struct wsh_job *job);
 
 /* A context has come, or goes. */
 void wsh_view_ctx(const struct wsh_ctx *ctx, bool here);

@@ -15,13 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Numbers that a program may use; WSH_DEVICE_QUEUES of them have rings. */
+enum { QUEUES_MAX = 4096 };
+
 static bool is_wanted(const struct wsh_job *job)
 {
     return job->env.proxy == WSH_PROXY_ON || (job->env.proxy == WSH_PROXY_AUTO && wsh_hosts_are_many(job));
 }
 
-/* With the GPU's context current. 0 or the driver's status. */
-static int zero_heads(struct wsh_proxy *proxy)
+int wsh_proxy_zero(wsh_cu_ptr at, size_t len)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     wsh_cu_stream stream;
@@ -29,7 +31,7 @@ static int zero_heads(struct wsh_proxy *proxy)
 
     if (status)
         return status;
-    status = cu->fill(proxy->heads, 0, sizeof(struct wsh_ring_heads), stream);
+    status = cu->fill(at, 0, len, stream);
     if (!status)
         status = cu->stream_sync(stream);
     cu->stream_destroy(stream);
@@ -50,7 +52,7 @@ static int rings_allocate(struct wsh_proxy *proxy)
         status = cu->mem_alloc(&proxy->heads, sizeof(struct wsh_ring_heads));
     }
     if (!status)
-        status = zero_heads(proxy);
+        status = wsh_proxy_zero(proxy->heads, sizeof(struct wsh_ring_heads));
     wsh_gpu_leave(&proxy->job->device.gpu);
     if (!status)
         return 0;
@@ -104,6 +106,10 @@ int wsh_proxy_open(struct wsh_job *job)
     struct wsh_proxy *proxy;
     int rc;
 
+    if (job->env.queues < 0 || job->env.queues > QUEUES_MAX) {
+        wsh_error("SHMEM_QUEUES=%ld: there may be 0 to %d queues of kernels", job->env.queues, QUEUES_MAX);
+        return -EINVAL;
+    }
     if (!is_wanted(job))
         return 0;
     proxy = job->device.proxy = calloc(1, sizeof *job->device.proxy);
@@ -111,6 +117,8 @@ int wsh_proxy_open(struct wsh_job *job)
         return -ENOMEM;
     proxy->job = job;
     rc = open_parts(proxy);
+    if (!rc)
+        rc = wsh_proxy_queues_open(job);
     if (rc) {
         wsh_proxy_close(job);
         return rc;
@@ -143,6 +151,7 @@ void wsh_proxy_close(struct wsh_job *job)
     job->device.proxy = NULL;
     for (unsigned i = 0; i < proxy->n_threads; i++)
         wsh_proxy_thread_close(&proxy->thread[i]);
+    wsh_proxy_queues_close(proxy);
     if (!wsh_gpu_enter(&job->device.gpu)) {
         if (proxy->heads)
             wsh_cuda()->mem_free(proxy->heads);
@@ -187,15 +196,28 @@ void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)
     device->ring_heads = proxy ? proxy->heads : 0;
 }
 
+static void add_waits(const struct wsh_consumer *consumer, const struct wsh_ctx *ctx, uint64_t *kernels,
+                      uint64_t *threads)
+{
+    *kernels += __atomic_load_n(&consumer->stats.waits, __ATOMIC_RELAXED);
+    *threads += __atomic_load_n(&ctx->drains, __ATOMIC_RELAXED);
+}
+
+static void add_bytes(const struct wsh_consumer *consumer, uint64_t *moved, uint64_t *copied)
+{
+    *moved += __atomic_load_n(&consumer->stats.bytes, __ATOMIC_RELAXED);
+    *copied += __atomic_load_n(&consumer->stats.copied, __ATOMIC_RELAXED);
+}
+
 void wsh_proxy_waits(const struct wsh_job *job, uint64_t *kernels, uint64_t *threads)
 {
     const struct wsh_proxy *proxy = job->device.proxy;
 
     *kernels = *threads = 0;
-    for (unsigned i = 0; proxy && i < proxy->n_threads; i++) {
-        *kernels += __atomic_load_n(&proxy->thread[i].consumer->stats.waits, __ATOMIC_RELAXED);
-        *threads += __atomic_load_n(&proxy->thread[i].ctx.drains, __ATOMIC_RELAXED);
-    }
+    for (unsigned i = 0; proxy && i < proxy->n_threads; i++)
+        add_waits(proxy->thread[i].consumer, &proxy->thread[i].ctx, kernels, threads);
+    for (unsigned i = 0; proxy && i < proxy->n_queues; i++)
+        add_waits(proxy->queue[i]->consumer, &proxy->queue[i]->ctx, kernels, threads);
 }
 
 void wsh_proxy_bytes(const struct wsh_job *job, uint64_t *moved, uint64_t *copied)
@@ -203,10 +225,10 @@ void wsh_proxy_bytes(const struct wsh_job *job, uint64_t *moved, uint64_t *copie
     const struct wsh_proxy *proxy = job->device.proxy;
 
     *moved = *copied = 0;
-    for (unsigned i = 0; proxy && i < proxy->n_threads; i++) {
-        *moved += __atomic_load_n(&proxy->thread[i].consumer->stats.bytes, __ATOMIC_RELAXED);
-        *copied += __atomic_load_n(&proxy->thread[i].consumer->stats.copied, __ATOMIC_RELAXED);
-    }
+    for (unsigned i = 0; proxy && i < proxy->n_threads; i++)
+        add_bytes(proxy->thread[i].consumer, moved, copied);
+    for (unsigned i = 0; proxy && i < proxy->n_queues; i++)
+        add_bytes(proxy->queue[i]->consumer, moved, copied);
 }
 
 struct host_quiet {
@@ -225,6 +247,18 @@ static int are_served(void *arg)
     return 0;
 }
 
+static void describe_consumer(const struct wsh_consumer *consumer, const struct wsh_ctx *ctx, char *text,
+                              size_t size)
+{
+    unsigned aside = __atomic_load_n(&consumer->n_aside, __ATOMIC_RELAXED);
+
+    if (aside)
+        snprintf(text + strlen(text), size - strlen(text), "%u records find no room, the first at PE %d; ",
+                 aside, __atomic_load_n(&consumer->waits_for, __ATOMIC_RELAXED));
+    for (unsigned tp = 0; tp < ctx->job->n_tps; tp++)
+        ctx->tctx[tp]->tp->ops->describe(ctx->tctx[tp], text + strlen(text), size - strlen(text));
+}
+
 static void quiet_describe(void *arg, char *text, size_t size)
 {
     const struct wsh_proxy *proxy = ((struct host_quiet *)arg)->proxy;
@@ -239,19 +273,26 @@ static void quiet_describe(void *arg, char *text, size_t size)
             at += snprintf(text + at, size - (size_t)at, "ring %u of thread %u has %llu places in use; ", r,
                            r / proxy->each, (unsigned long long)(started - done));
     }
-    for (unsigned i = 0; i < proxy->n_threads && at > 0 && (size_t)at < size; i++) {
-        const struct wsh_consumer *consumer = proxy->thread[i].consumer;
-        unsigned aside = __atomic_load_n(&consumer->n_aside, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < proxy->n_queues && at > 0 && (size_t)at < size; i++)
+        if (!wsh_rings_are_idle(proxy->queue[i]->ring, 1))
+            at +=
+                snprintf(text + at, size - (size_t)at, "queue %u is not done; ", i + WSH_DEVICE_QUEUE_FIRST);
+    for (unsigned i = 0; i < proxy->n_threads; i++)
+        describe_consumer(proxy->thread[i].consumer, &proxy->thread[i].ctx, text, size);
+    for (unsigned i = 0; i < proxy->n_queues; i++)
+        if (!wsh_rings_are_idle(proxy->queue[i]->ring, 1))
+            describe_consumer(proxy->queue[i]->consumer, &proxy->queue[i]->ctx, text, size);
+}
 
-        if (aside)
-            at += snprintf(text + at, size - (size_t)at, "%u records find no room, the first at PE %d; ",
-                           aside, __atomic_load_n(&consumer->waits_for, __ATOMIC_RELAXED));
-        for (unsigned tp = 0; tp < proxy->job->n_tps; tp++) {
-            struct wsh_tctx *tctx = proxy->thread[i].ctx.tctx[tp];
+/* Its rings, and those of its queues. */
+static bool is_idle(const struct wsh_proxy_thread *thread)
+{
+    const struct wsh_proxy_queue *queue;
+    bool idle = wsh_rings_are_idle(thread->rings, thread->proxy->each);
 
-            tctx->tp->ops->describe(tctx, text + strlen(text), size - strlen(text));
-        }
-    }
+    for (unsigned i = 0; idle && (queue = wsh_proxy_queue_of(thread, i)); i++)
+        idle = wsh_rings_are_idle(queue->ring, 1);
+    return idle;
 }
 
 int wsh_proxy_quiet(struct wsh_job *job)
@@ -263,7 +304,7 @@ int wsh_proxy_quiet(struct wsh_job *job)
     for (unsigned i = 0; quiet.proxy && i < quiet.proxy->n_threads; i++) {
         struct wsh_proxy_thread *thread = &quiet.proxy->thread[i];
 
-        if (wsh_rings_are_idle(thread->rings, quiet.proxy->each))
+        if (is_idle(thread))
             continue;
         idle = false;
         quiet.number[i] = __atomic_add_fetch(&thread->wanted, 1, __ATOMIC_RELEASE); /* partner: step */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct wsh_device;
+struct wsh_device_root;
 struct wsh_job;
 
 /*
@@ -21,6 +22,15 @@ void wsh_proxy_close(struct wsh_job *job);
 
 /* What units get to know about the rings, and about transfers by reference. */
 void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device);
+
+/*
+ * n queues more, and their numbers, of which WSH_DEVICE_QUEUES (device/view.h) differ. Before the GPU is attached they
+ * are noted alone. 0 or a logged error.
+ */
+int wsh_proxy_add_queues(struct wsh_job *job, unsigned n, int *numbers);
+
+/* What kernels get to know about queues. */
+void wsh_proxy_rows(const struct wsh_job *job, struct wsh_device_root *root);
 
 /* Whether kernels may give the proxy addresses in segment `seg` of this PE: its transports read and write it. */
 bool wsh_proxy_refers(const struct wsh_job *job, int seg);

@@ -3,6 +3,8 @@
 #ifndef WSH_PROXY_STATE_H
 #define WSH_PROXY_STATE_H
 
+#include "device/view.h"
+
 #include "base/cuda.h"
 #include "runtime/ctx.h"
 #include "runtime/gpu/proxy_ring.h"
@@ -29,6 +31,15 @@ struct wsh_proxy_thread {
     double silent;                  /* … and for how long, in seconds */
 };
 
+/* A queue that kernels name (proxy_queue.c). */
+struct wsh_proxy_queue {
+    struct wsh_ring *ring; /* pinned */
+    wsh_cu_ptr heads;      /* struct wsh_ring_heads */
+    struct wsh_ctx ctx;
+    bool has_ctx;
+    struct wsh_consumer *consumer;
+};
+
 struct wsh_proxy {
     struct wsh_job *job;
     unsigned n_rings, n_threads, each; /* each: rings of one thread */
@@ -36,7 +47,19 @@ struct wsh_proxy {
     wsh_cu_ptr heads;                  /* struct wsh_ring_heads */
     bool stop;
     struct wsh_proxy_thread thread[WSH_CONSUMERS_MAX]; /* [n_threads] */
+    unsigned n_queues;                                 /* queue n is thread n modulo n_threads' */
+    struct wsh_proxy_queue *queue[WSH_DEVICE_QUEUES];
 };
+
+/* Zeroes device memory, with the GPU's context current. 0 or the driver's status. */
+int wsh_proxy_zero(wsh_cu_ptr at, size_t len);
+
+/* Queues up to the number that the job asks for: 0 or a logged error. close: when no thread runs. */
+int wsh_proxy_queues_open(struct wsh_job *job);
+void wsh_proxy_queues_close(struct wsh_proxy *proxy);
+
+/* The thread's queue i, or NULL behind the last one. By any thread. */
+struct wsh_proxy_queue *wsh_proxy_queue_of(const struct wsh_proxy_thread *thread, unsigned i);
 
 /* With its context and consumer, over its part of the rings. 0 or a logged error; stop: also where start failed. */
 int wsh_proxy_thread_start(struct wsh_proxy_thread *thread);

@@ -37,6 +37,39 @@ static void thread_report(struct wsh_proxy_thread *thread)
     thread->reported_at = now;
 }
 
+static void thread_hold(struct wsh_proxy_thread *thread)
+{
+    struct wsh_proxy_queue *queue;
+
+    wsh_consumer_hold(thread->consumer);
+    for (unsigned i = 0; (queue = wsh_proxy_queue_of(thread, i)); i++)
+        wsh_consumer_hold(queue->consumer);
+}
+
+static bool thread_holds(const struct wsh_proxy_thread *thread)
+{
+    const struct wsh_proxy_queue *queue;
+    bool holds = thread->consumer->holds;
+
+    for (unsigned i = 0; !holds && (queue = wsh_proxy_queue_of(thread, i)); i++)
+        holds = queue->consumer->holds;
+    return holds;
+}
+
+/* Each looks at its own rings. > 0: some did something; < 0: final. */
+static int consumers_step(struct wsh_proxy_thread *thread)
+{
+    struct wsh_proxy_queue *queue;
+    int moved = wsh_consumer_step(thread->consumer);
+
+    for (unsigned i = 0; moved >= 0 && (queue = wsh_proxy_queue_of(thread, i)); i++) {
+        int rc = wsh_consumer_step(queue->consumer);
+
+        moved = rc < 0 ? rc : moved | rc;
+    }
+    return moved;
+}
+
 /* A quiet of the host is one of the consumer's, over everything that is visible by now. */
 static int thread_step(void *arg)
 {
@@ -50,10 +83,10 @@ static int thread_step(void *arg)
     thread->reports = asked;
     if (wanted != thread->taken) {
         thread->taken = wanted;
-        wsh_consumer_hold(thread->consumer);
+        thread_hold(thread);
     }
-    rc = wsh_consumer_step(thread->consumer);
-    if (rc >= 0 && !thread->consumer->holds && thread->taken != thread->served) {
+    rc = consumers_step(thread);
+    if (rc >= 0 && !thread_holds(thread) && thread->taken != thread->served) {
         __atomic_store_n(&thread->served, thread->taken, __ATOMIC_RELEASE); /* partner: wsh_proxy_quiet */
         rc = 1;
     }

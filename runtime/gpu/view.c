@@ -20,21 +20,10 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LINE = 64 };
-
-/* Bytes of one table of ranges with n rows; of the room for tables, of which the last so many stay as they are. */
-#define RANGES_LEN(n) (sizeof(struct wsh_device_ranges) + (n) * sizeof(struct wsh_device_range))
-#define RANGES_ROOM ((WSH_DEVICE_RANGES_KEPT + 2) * RANGES_LEN((size_t)WSH_SEGS_LOCAL))
-
 /* Polls of a wait, less one, before it looks for what has come from other hosts. */
 enum { LOOK_OFTEN = 7 };
 
-_Static_assert(sizeof(struct wsh_device_locks) <= LINE, "the tables behind it begin there");
-
-static size_t round_up(size_t len)
-{
-    return (len + LINE - 1) & ~(size_t)(LINE - 1);
-}
+_Static_assert(sizeof(struct wsh_device_locks) <= WSH_VIEW_LINE, "the tables behind it begin there");
 
 /* The view of the attached GPU, for reports at an exit without shmem_finalize. */
 static struct wsh_view *present;
@@ -42,17 +31,17 @@ static struct wsh_view *present;
 static void view_lay_out(struct wsh_view *view, const struct wsh_job *job)
 {
     view->n_slots = job->local_size;
-    view->ranges = LINE;
-    view->slots = view->ranges + LINE;
-    view->tables = view->slots + round_up((size_t)job->n_pes);
-    view->teams = view->tables + WSH_SEGS * round_up((size_t)view->n_slots * sizeof(uint64_t));
+    view->root = WSH_VIEW_LINE;
+    view->slots = view->root + wsh_view_lines(WSH_DEVICE_PEERS((size_t)job->n_pes * sizeof(uint64_t)));
+    view->tables = view->slots + wsh_view_lines((size_t)job->n_pes);
+    view->teams = view->tables + WSH_SEGS * wsh_view_lines((size_t)view->n_slots * sizeof(uint64_t));
     view->buffers = view->teams + (WSH_DEVICE_TEAM_ROWS + 1) * sizeof(struct wsh_device_team_row);
-    view->size = view->buffers + RANGES_ROOM;
+    view->size = view->buffers + WSH_VIEW_RANGES_ROOM;
 }
 
 static size_t table_of(const struct wsh_view *view, int seg)
 {
-    return view->tables + (size_t)seg * round_up((size_t)view->n_slots * sizeof(uint64_t));
+    return view->tables + (size_t)seg * wsh_view_lines((size_t)view->n_slots * sizeof(uint64_t));
 }
 
 int wsh_view_upload(struct wsh_view *view, size_t off, size_t len)
@@ -63,8 +52,7 @@ int wsh_view_upload(struct wsh_view *view, size_t off, size_t len)
     return status ? status : cu->stream_sync(view->stream);
 }
 
-/* Where this GPU finds the segment of `pe`, or NULL. */
-static char *place_of(const struct wsh_job *job, int pe, int seg)
+char *wsh_view_place(const struct wsh_job *job, int pe, int seg)
 {
     const struct wsh_rmem *rmem = job->heap.seg[seg].base ? wsh_route_main(&job->routes, pe, seg) : NULL;
 
@@ -82,7 +70,7 @@ static bool is_strided(const struct wsh_job *job, int seg)
     if (seg != WSH_SEG_DEVICE || !mem->range)
         return false;
     for (int pe = 0; pe < job->n_pes; pe++)
-        if (job->same_host[pe] && place_of(job, pe, seg) != mem->range + mem->stride * slot++)
+        if (job->same_host[pe] && wsh_view_place(job, pe, seg) != mem->range + mem->stride * slot++)
             return false;
     return true;
 }
@@ -94,14 +82,14 @@ static void fill_table(struct wsh_view *view, int seg)
 
     for (int pe = 0; pe < view->job->n_pes; pe++)
         if (view->job->same_host[pe])
-            table[slot++] = (uint64_t)(uintptr_t)place_of(view->job, pe, seg);
+            table[slot++] = (uint64_t)(uintptr_t)wsh_view_place(view->job, pe, seg);
 }
 
-static struct wsh_device_seg seg_of(struct wsh_view *view, int seg)
+struct wsh_device_seg wsh_view_seg(struct wsh_view *view, int seg)
 {
     const struct wsh_job *job = view->job;
     const struct wsh_segment *own = &job->heap.seg[seg];
-    bool reached = own->base && place_of(job, job->my_pe, seg);
+    bool reached = own->base && wsh_view_place(job, job->my_pe, seg);
     struct wsh_device_seg out = {(uint64_t)(uintptr_t)own->base, reached ? own->len : 0,
                                  view->block + table_of(view, seg), 0};
 
@@ -113,61 +101,6 @@ static struct wsh_device_seg seg_of(struct wsh_view *view, int seg)
     out.where = (uint64_t)(uintptr_t)job->device.mem.range;
     out.stride = job->device.mem.stride;
     return out;
-}
-
-static struct wsh_device_range row_of(struct wsh_view *view, const void *base, size_t len, int number)
-{
-    struct wsh_device_range row = {.symmetric = number < WSH_SEGS,
-                                   .refers = wsh_proxy_refers(view->job, number)};
-
-    if (row.symmetric)
-        row.seg = seg_of(view, number);
-    else
-        row.seg = (struct wsh_device_seg){(uint64_t)(uintptr_t)base, len, 0, 0};
-    return row;
-}
-
-/* Rows of symmetric buffers (the heap's own pieces are none), and of this PE's own, in order of their addresses. */
-static void fill_rows(struct wsh_view *view, struct wsh_device_ranges *ranges)
-{
-    const struct wsh_job *job = view->job;
-    const struct wsh_ranges *from[] = {job->heap.device, job->device.local};
-    struct wsh_device_range *rows = (struct wsh_device_range *)(void *)(ranges + 1);
-    unsigned at[2] = {0, 0};
-
-    for (;;) {
-        const void *base[2];
-        size_t len[2];
-        int number[2];
-        bool more[2], local;
-
-        for (int i = 0; i < 2; i++)
-            more[i] = wsh_ranges_at(from[i], at[i], &base[i], &len[i], &number[i]);
-        if (!more[0] && !more[1])
-            return;
-        local = !more[0] || (more[1] && (uintptr_t)base[1] < (uintptr_t)base[0]);
-        at[local]++;
-        if (!wsh_device_heap_holds(job, base[local]))
-            rows[ranges->n++] = row_of(view, base[local], len[local], number[local]);
-    }
-}
-
-/* *off: the table, and its bytes. */
-static size_t fill_ranges(struct wsh_view *view, size_t *off)
-{
-    struct wsh_device_ranges *ranges;
-    size_t len;
-
-    if (RANGES_ROOM - view->next < RANGES_LEN((size_t)WSH_SEGS_LOCAL))
-        view->next = 0;
-    *off = view->buffers + view->next;
-    ranges = (struct wsh_device_ranges *)(void *)(view->image + *off);
-    ranges->n = 0;
-    fill_rows(view, ranges);
-    len = round_up(RANGES_LEN(ranges->n));
-    view->next += len;
-    *(uint64_t *)(void *)(view->image + view->ranges) = view->block + *off;
-    return len;
 }
 
 /* Numbers of the PEs of this host, as a run where they are one (view.h says where they shall not be). */
@@ -312,21 +245,21 @@ void wsh_view_fill(struct wsh_job *job)
     device->my_pe = job->my_pe;
     device->n_pes = job->n_pes;
     for (int seg = 0; seg < WSH_DEVICE_SEGS; seg++)
-        device->seg[seg] = seg_of(view, seg);
+        device->seg[seg] = wsh_view_seg(view, seg);
     fill_handles(view);
     wsh_view_teams(job, device);
     wsh_proxy_view(job, device);
     device->locks = view->block;
     device->inbox = job->device.pin_refused ? 0 : (uint64_t)(uintptr_t)job->carrier.given.inbox;
     device->look_mask = device->inbox ? LOOK_OFTEN : WSH_DEVICE_LOOK_RARELY;
-    device->ranges = view->block + view->ranges;
+    device->ranges = view->block + view->root;
     device->handles = (uint64_t)(uintptr_t)&view->pinned->handles;
     device->report = (uint64_t)(uintptr_t)&view->pinned->report;
     device->hang_ns = (uint64_t)(job->env.hang_seconds * 1e9);
     device->flags = wants_checks(job->env.debug) ? WSH_DEVICE_CHECK : 0;
     device->sharers = job->device.sharers > 0 ? (uint32_t)job->device.sharers : 1;
     fill_slots(view, device->seg[WSH_DEVICE_SEG_DEVICE].stride && !device->flags);
-    wsh_view_buffers(job);
+    wsh_view_root(job);
     wsh_units_fill(device, &job->device.gpu);
 }
 
@@ -337,24 +270,6 @@ int wsh_view_refill(struct wsh_job *job)
     if (!rc)
         wsh_units_fill(&job->device.view->device, &job->device.gpu);
     return rc;
-}
-
-/* The table before its address. */
-void wsh_view_buffers(struct wsh_job *job)
-{
-    struct wsh_view *view = job->device.view;
-    size_t off, len = fill_ranges(view, &off);
-    int status;
-
-    if (wsh_gpu_enter(&job->device.gpu))
-        return;
-    status = wsh_view_upload(view, off, len);
-    if (!status)
-        status = wsh_view_upload(view, view->ranges, view->teams - view->ranges);
-    wsh_gpu_leave(&job->device.gpu);
-    if (status)
-        wsh_error("symmetric memory cannot be published to kernels: %s; an earlier kernel may have failed",
-                  wsh_cuda_strerror(status));
 }
 
 /* The handle last, released: device code that finds it reads the row. Threads open contexts at the same time. */

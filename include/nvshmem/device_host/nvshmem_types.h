@@ -26,7 +26,7 @@ enum {
     NVSHMEM_TEAM_SAME_MYPE_NODE_INDEX = 3
 };
 
-/* A queue of device code; ours take the default context instead, which orders no less. */
+/* A queue of device code (nvshmemx_qp_create). */
 typedef int nvshmemx_qp_handle_t;
 
 typedef struct {

@@ -10,6 +10,7 @@ extern "C++" { /* programs in C++ may include us inside extern "C" */
 #include "shell.h"
 
 #include "setup.h"
+#include "state.h"
 #include "team.h"
 #include "rma.h"
 #include "amo.h"

@@ -47,29 +47,31 @@
         shmem_##CORE##SUFFIX<N>(dest, source, nelems, sig_addr, signal, WSH_NV_OP(sig_op), pe);              \
     }
 
-#define WSH_NV_QUEUED(TAG, NAME, TYPE, ...)                                                                  \
-    WSH_NV_KERNEL void nvshmemx_qp_##TAG(TYPE *dest, const TYPE *source, size_t nelems, int pe,              \
-                                         nvshmemx_qp_handle_t)                                               \
+#define WSH_NV_QUEUED(TAG, CORE, TYPE, SUFFIX)                                                               \
+    WSH_NV_KERNEL void nvshmemx_qp_##TAG##SUFFIX(TYPE *dest, const TYPE *source, size_t nelems, int pe,      \
+                                                 nvshmemx_qp_handle_t qp_index)                              \
     {                                                                                                        \
-        NAME __VA_ARGS__(dest, source, nelems, pe);                                                          \
+        shmemx_queue_##CORE##SUFFIX<N>(dest, source, nelems * sizeof(TYPE), pe, qp_index);                   \
     }
-#define WSH_NV_QUEUED_SIGNAL(TAG, NAME, TYPE, ...)                                                           \
-    WSH_NV_KERNEL void nvshmemx_qp_##TAG(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,  \
-                                         uint64_t signal, int sig_op, int pe, nvshmemx_qp_handle_t)          \
+#define WSH_NV_QUEUED_SIGNAL(TAG, CORE, TYPE, SUFFIX)                                                        \
+    WSH_NV_KERNEL void nvshmemx_qp_##TAG##SUFFIX(TYPE *dest, const TYPE *source, size_t nelems,              \
+                                                 uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,    \
+                                                 nvshmemx_qp_handle_t qp_index)                              \
     {                                                                                                        \
-        NAME __VA_ARGS__(dest, source, nelems, sig_addr, signal, sig_op, pe);                                \
+        shmemx_queue_##CORE##SUFFIX<N>(dest, source, nelems * sizeof(TYPE), sig_addr, signal,                \
+                                       WSH_NV_OP(sig_op), pe, qp_index);                                     \
     }
-#define WSH_NV_ALL_QUEUED(X, TAG, TYPE)                     \
-    X(TAG, nvshmem_##TAG, TYPE)                             \
-    X(TAG##_warp, nvshmemx_##TAG##_warp, TYPE, <N>)         \
-    X(TAG##_block, nvshmemx_##TAG##_block, TYPE, <N>)
+#define WSH_NV_ALL_QUEUED(X, TAG, CORE, TYPE)   \
+    X(TAG, CORE, TYPE, )                        \
+    X(TAG, CORE, TYPE, _warp)                   \
+    X(TAG, CORE, TYPE, _block)
 
 #else
 
 #define WSH_NV_SCOPED(TAG, CORE, TYPE, SUFFIX)
 #define WSH_NV_SCOPED_STRIDED(TAG, CORE, TYPE, SUFFIX)
 #define WSH_NV_SCOPED_SIGNAL(TAG, CORE, TYPE, SUFFIX)
-#define WSH_NV_ALL_QUEUED(X, TAG, TYPE)
+#define WSH_NV_ALL_QUEUED(X, TAG, CORE, TYPE)
 
 #endif
 
@@ -214,21 +216,22 @@ WSH_NV_BOTH void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig
 
 #ifdef __CUDACC__
 
-/* By a queue: the queue is not looked at (nvshmemx_qp_create). */
-#define WSH_NV_TYPED(NAME, TYPE)                                            \
-    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_put, TYPE)                      \
-    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_put_nbi, TYPE)                  \
-    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_get, TYPE)                      \
-    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_get_nbi, TYPE)                  \
-    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED_SIGNAL, NAME##_put_signal, TYPE)        \
-    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED_SIGNAL, NAME##_put_signal_nbi, TYPE)    \
-    WSH_NV_KERNEL void nvshmemx_qp_##NAME##_p(TYPE *dest, const TYPE value, int pe, nvshmemx_qp_handle_t)    \
-    {                                                                       \
-        nvshmem_##NAME##_p(dest, value, pe);                                \
-    }                                                                       \
-    WSH_NV_KERNEL TYPE nvshmemx_qp_##NAME##_g(const TYPE *source, int pe, nvshmemx_qp_handle_t)              \
-    {                                                                       \
-        return nvshmem_##NAME##_g(source, pe);                              \
+/* By a queue (nvshmemx_qp_create). */
+#define WSH_NV_TYPED(NAME, TYPE)                                                                        \
+    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_put, putmem, TYPE)                                          \
+    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_put_nbi, putmem_nbi, TYPE)                                  \
+    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_get, getmem, TYPE)                                          \
+    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_get_nbi, getmem_nbi, TYPE)                                  \
+    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED_SIGNAL, NAME##_put_signal, putmem_signal, TYPE)                     \
+    WSH_NV_ALL_QUEUED(WSH_NV_QUEUED_SIGNAL, NAME##_put_signal_nbi, putmem_signal_nbi, TYPE)             \
+    WSH_NV_KERNEL void nvshmemx_qp_##NAME##_p(TYPE *dest, const TYPE value, int pe,                     \
+                                              nvshmemx_qp_handle_t qp_index)                            \
+    {                                                                                                   \
+        shmemx_queue_p<TYPE>(dest, value, pe, qp_index);                                                \
+    }                                                                                                   \
+    WSH_NV_KERNEL TYPE nvshmemx_qp_##NAME##_g(const TYPE *source, int pe, nvshmemx_qp_handle_t qp_index) \
+    {                                                                                                   \
+        return shmemx_queue_g<TYPE>(source, pe, qp_index);                                              \
     }
 WSH_DEVICE_TYPES(WSH_NV_TYPED)
 WSH_NV_HALVES(WSH_NV_TYPED)
@@ -236,9 +239,10 @@ WSH_NV_HALVES(WSH_NV_TYPED)
 #undef WSH_NV_QUEUED
 #undef WSH_NV_QUEUED_SIGNAL
 
-WSH_NV_KERNEL void nvshmemx_qp_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, nvshmemx_qp_handle_t)
+WSH_NV_KERNEL void nvshmemx_qp_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+                                         nvshmemx_qp_handle_t qp_index)
 {
-    nvshmemx_signal_op(sig_addr, signal, sig_op, pe);
+    shmemx_queue_signal_op<N>(sig_addr, signal, WSH_NV_OP(sig_op), pe, qp_index);
 }
 
 #endif

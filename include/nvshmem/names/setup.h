@@ -97,13 +97,13 @@ static inline int nvshmemx_buffer_unregister_symmetric(void *addr, size_t length
     return shmemx_buffer_unregister_symmetric(addr, length);
 }
 
-/* Queues are numbers without meaning here: every operation takes the default context, which orders no less. */
+/* *out_qp_array is for free(). */
 static inline int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array)
 {
     *out_qp_array = (nvshmemx_qp_handle_t *)calloc((size_t)num_qps + 1, sizeof **out_qp_array);
-    for (int i = 0; *out_qp_array && i < num_qps; i++)
-        (*out_qp_array)[i] = NVSHMEMX_QP_DEFAULT + 1 + i;
-    return *out_qp_array ? NVSHMEMX_SUCCESS : NVSHMEMX_ERROR_OUT_OF_MEMORY;
+    if (!*out_qp_array)
+        return NVSHMEMX_ERROR_OUT_OF_MEMORY;
+    return shmemx_queue_create(num_qps, *out_qp_array) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
 }
 
 /* A region says that puts may be given to the network together. */
@@ -319,27 +319,17 @@ WSH_NV_KERNEL void nvshmemx_flush_block(void)
     shmemx_flush_block<N>();
 }
 
-/* Of a queue that the program names, so of all. */
-WSH_NV_KERNEL void nvshmemx_qp_quiet(int pe, nvshmemx_qp_handle_t *qp_handle, int num_qps)
-{
-    (void)pe, (void)qp_handle, (void)num_qps;
-    shmem_quiet();
-}
-
-WSH_NV_KERNEL void nvshmemx_qp_fence(int pe, nvshmemx_qp_handle_t *qp_handle, int num_qps)
-{
-    (void)pe, (void)qp_handle, (void)num_qps;
-    shmem_fence();
-}
-
+/* Of the queues with all PEs. */
 #define WSH_NV_ORDER(NAME, SUFFIX)                                                                      \
     WSH_NV_KERNEL void nvshmemx_qp_##NAME##SUFFIX(int pe, nvshmemx_qp_handle_t *qp_handle, int num_qps) \
     {                                                                                                   \
-        (void)pe, (void)qp_handle, (void)num_qps;                                                       \
-        shmem_##NAME##SUFFIX<N>();                                                                      \
+        (void)pe;                                                                                       \
+        shmemx_queue_##NAME##SUFFIX<N>(qp_handle, num_qps);                                             \
     }
+WSH_NV_ORDER(quiet, )
 WSH_NV_ORDER(quiet, _warp)
 WSH_NV_ORDER(quiet, _block)
+WSH_NV_ORDER(fence, )
 WSH_NV_ORDER(fence, _warp)
 WSH_NV_ORDER(fence, _block)
 #undef WSH_NV_ORDER

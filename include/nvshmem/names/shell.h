@@ -21,6 +21,11 @@
 #define SHMEMX_TEAMS_OVER_HOSTS 1
 #endif
 
+/* … and a quiet, a fence and a barrier in kernels are of all queues. */
+#ifndef SHMEMX_QUIET_COVERS_QUEUES
+#define SHMEMX_QUIET_COVERS_QUEUES 1
+#endif
+
 /* Programs rely on what NVSHMEM's headers bring along. */
 #ifndef __CUDACC_RTC__
 #include <assert.h>

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations by a queue. To a mapped peer they are the stores and loads of all others, which a release orders whatever
+ * queue they name. What the proxy serves goes by the queue's own ring, which has a consumer and a context of its own on
+ * the host: a quiet of the queue waits for nothing else. A queue without a ring is the default one.
+ */
+#ifndef WSH_DEVICE_QUEUE_CUH
+#define WSH_DEVICE_QUEUE_CUH
+
+#include "amo.cuh"
+#include "order.cuh"
+#include "signal.cuh"
+
+/* A transfer in parts whose records go by these rings. */
+struct wsh_dev_queued_parts : wsh_dev_parts {
+    struct wsh_dev_rings rings;
+};
+
+static WSH_DEV uint64_t wsh_dev_parts_reserve(const struct wsh_dev_queued_parts &parts, uint32_t n)
+{
+    return wsh_dev_ring_reserve(parts.rings, n);
+}
+
+static WSH_DEV void wsh_dev_parts_post(const struct wsh_dev_queued_parts &parts, const struct wsh_dev_ask &ask,
+                                       unsigned words, uint64_t at)
+{
+    wsh_dev_ring_post(parts.rings, at, ask, words);
+}
+
+static WSH_DEV uint64_t wsh_dev_parts_send(const struct wsh_dev_queued_parts &parts, const struct wsh_dev_ask &ask,
+                                           unsigned words)
+{
+    return wsh_dev_ring_send(parts.rings, ask, words);
+}
+
+static WSH_DEV void wsh_dev_parts_await(const struct wsh_dev_queued_parts &parts)
+{
+    wsh_dev_ring_await(parts.rings, parts.at);
+}
+
+static WSH_DEV void wsh_dev_parts_take(const struct wsh_dev_queued_parts &parts)
+{
+    wsh_dev_ring_take(parts.rings, parts.at);
+}
+
+static WSH_DEV struct wsh_dev_rings wsh_dev_parts_rings(const struct wsh_dev_queued_parts &parts)
+{
+    return parts.rings;
+}
+
+static WSH_DEV const struct wsh_device_root *wsh_dev_root()
+{
+    return (const struct wsh_device_root *)wsh_device_view.ranges;
+}
+
+/* As shmemx_queue_number. */
+static WSH_DEV int wsh_dev_queue_number(int i)
+{
+    uint32_t n = wsh_dev_root() ? wsh_ptx_poll(&wsh_dev_root()->n_queues) : 0;
+
+    return n ? WSH_DEVICE_QUEUE_FIRST + (int)((uint32_t)i % n) : SHMEMX_QUEUE_DEFAULT;
+}
+
+/* Of a number below WSH_DEVICE_QUEUE_FIRST, and of SHMEMX_QUEUE_ALL: those of this block to `pe`. */
+inline WSH_DEV_CALL struct wsh_dev_rings wsh_dev_queue_rings(const char *what, int queue, int pe)
+{
+    uint32_t row = (uint32_t)(queue - WSH_DEVICE_QUEUE_FIRST);
+    struct wsh_dev_rings rings = {nullptr, nullptr, 0, 1, 0};
+
+    if (queue < 0 || (queue != SHMEMX_QUEUE_ALL && queue >= WSH_DEVICE_QUEUE_FIRST &&
+                      row >= wsh_ptx_poll(&wsh_dev_root()->n_queues)))
+        wsh_dev_refuse(what, WSH_DEVICE_BAD_HANDLE, pe, (const void *)(int64_t)queue, 0);
+    if (queue >= WSH_DEVICE_QUEUE_FIRST && queue != SHMEMX_QUEUE_ALL)
+        rings = wsh_dev_queue_row(wsh_dev_root(), row);
+    return rings.n ? rings : wsh_dev_rings_here(pe);
+}
+
+static WSH_DEV struct wsh_dev_queued_parts wsh_dev_queued(const char *what, void *dest, const void *source, size_t len,
+                                                          int pe, bool signal, bool waits, int queue)
+{
+    struct wsh_dev_queued_parts parts;
+
+    (struct wsh_dev_parts &)parts =
+        wsh_dev_parts{(char *)dest, (const char *)source, len, pe, 0, 1, signal, 0, 0, 0, waits};
+    parts.rings = wsh_dev_queue_rings(what, queue, pe);
+    return parts;
+}
+
+/* A record without payload, with `words` further pieces: its answer where it has one. */
+static WSH_DEV uint64_t wsh_dev_queue_word(const char *what, const struct wsh_dev_ask &ask, unsigned words, int queue)
+{
+    struct wsh_dev_rings rings = wsh_dev_queue_rings(what, queue, ask.pe);
+    uint64_t at = wsh_dev_ring_send(rings, ask, words), word = 0;
+
+    if (ask.first_a & WSH_RING_ANSWER) {
+        word = wsh_dev_ring_await(rings, at);
+        wsh_dev_ring_take(rings, at);
+    }
+    return word;
+}
+
+/* An atomic that the proxy does. `behind`: behind what the queue was asked before for the same PE. */
+inline WSH_DEV_CALL uint64_t wsh_dev_queue_amo(const char *what, enum wsh_dev_amo op, bool fetch, bool behind,
+                                               const void *sym, uint64_t value, uint32_t width, int pe, int queue)
+{
+    unsigned words;
+    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(op, fetch, (uint64_t)sym, value, 0, width, pe, &words);
+
+    if (behind)
+        ask.first_a |= WSH_RING_FENCED;
+    return wsh_dev_queue_word(what, ask, words, queue);
+}
+
+/* Behind a barrier. As wsh_dev_put_any, whose comment holds. */
+template <int S, bool WAITS>
+WSH_DEV_CALL void wsh_dev_queue_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
+                                        struct wsh_dev_signal *with, int queue)
+{
+    uint64_t to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
+
+    wsh_dev_check_local(what, source, len);
+    if (to) {
+        wsh_dev_store<S>(to, source, len);
+    } else {
+        struct wsh_dev_queued_parts parts =
+            wsh_dev_queued(what, dest, source, len, pe, with != nullptr, WAITS, queue);
+
+        if (with)
+            with->at = 0;
+        if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, false))
+            wsh_dev_put_asked<S>(&parts, with);
+        else if (wsh_dev_lane<S>() == 0)
+            wsh_dev_refer(&parts, with, false);
+    }
+    wsh_dev_sync<S>();
+    if (to && with && !with->at && wsh_dev_lane<S>() == 0)
+        wsh_dev_queue_amo(what, wsh_dev_ask_signal_op(with->op), false, true, with->sym, with->value,
+                          sizeof *with->sym, pe, queue);
+}
+
+template <int S, bool WAITS>
+static WSH_DEV void wsh_dev_queue_put(const char *what, void *dest, const void *source, size_t len, int pe, int queue)
+{
+    uint64_t to;
+    bool fast = wsh_dev_reach_fast(dest, len, pe, &to);
+
+    if (fast || !len) {
+        wsh_dev_put<S, WAITS>(what, dest, source, len, pe);
+        return;
+    }
+    wsh_dev_sync<S>();
+    wsh_dev_queue_put_any<S, WAITS>(what, dest, source, len, pe, nullptr, queue);
+}
+
+template <int S, bool WAITS>
+static WSH_DEV void wsh_dev_queue_get(const char *what, void *dest, const void *source, size_t len, int pe, int queue)
+{
+    if (!len || wsh_dev_reach_or_ask(what, source, len, pe, false)) {
+        wsh_dev_get<S, WAITS>(what, dest, source, len, pe);
+        return;
+    }
+    struct wsh_dev_queued_parts parts = wsh_dev_queued(what, dest, source, len, pe, false, WAITS, queue);
+
+    wsh_dev_check_local(what, dest, len);
+    wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
+    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, true))
+        wsh_dev_get_asked<S>(&parts);
+    else if (wsh_dev_lane<S>() == 0)
+        wsh_dev_refer(&parts, nullptr, true);
+    wsh_dev_sync<S>();
+}
+
+/* The signal of a queue, alone; not ordered behind earlier puts. */
+static WSH_DEV void wsh_dev_queue_signal(const char *what, const struct wsh_dev_signal &signal, int pe, int queue)
+{
+    if (wsh_dev_signal_reach(what, signal, pe))
+        wsh_dev_signal_send(what, signal, pe);
+    else
+        wsh_dev_queue_amo(what, wsh_dev_ask_signal_op(signal.op), false, false, signal.sym, signal.value,
+                          sizeof *signal.sym, pe, queue);
+}
+
+template <int S, bool WAITS>
+WSH_DEV_CALL void wsh_dev_queue_put_signal_any(const char *what, void *dest, const void *source, size_t len,
+                                               struct wsh_dev_signal signal, int pe, int queue)
+{
+    signal.at = wsh_dev_signal_reach(what, signal, pe);
+    if (len)
+        wsh_dev_queue_put_any<S, WAITS>(what, dest, source, len, pe, &signal, queue);
+    else if (!signal.at && wsh_dev_lane<S>() == 0)
+        wsh_dev_queue_signal(what, signal, pe, queue);
+    if (signal.at && wsh_dev_lane<S>() == 0)
+        wsh_dev_signal_release(signal.at, signal.value, signal.op);
+    wsh_dev_sync<S>();
+}
+
+template <int S, bool WAITS>
+static WSH_DEV void wsh_dev_queue_put_signal(const char *what, void *dest, const void *source, size_t len,
+                                             uint64_t *sym, uint64_t value, int op, int pe, int queue)
+{
+    uint64_t flag, to;
+
+    if (wsh_dev_reach_fast(sym, sizeof *sym, pe, &flag) && wsh_dev_reach_fast(dest, len, pe, &to)) {
+        wsh_dev_put_signal<S, WAITS>(what, dest, source, len, sym, value, op, pe);
+        return;
+    }
+    wsh_dev_sync<S>();
+    wsh_dev_queue_put_signal_any<S, WAITS>(what, dest, source, len, wsh_dev_signal{sym, value, op, 0}, pe, queue);
+}
+
+/* `behind`: behind what the calling thread, and the queue, did before for the same PE. */
+template <class T>
+static WSH_DEV void wsh_dev_queue_p(const char *what, T *dest, T value, int pe, int queue, bool behind = false)
+{
+    uint64_t to = wsh_dev_reach_word<sizeof(T)>(what, dest, pe, false);
+    wsh_dev_bits<T> bits = wsh_dev_as<wsh_dev_bits<T>>(value);
+    uint64_t kind = wsh_dev_ask_kind(WSH_RING_PUT_WORD, 0, false) | (behind ? WSH_RING_FENCED : 0);
+
+    if (to && behind)
+        wsh_ptx_release();
+    if (to)
+        wsh_ptx_put((wsh_dev_bits<T> *)to, bits);
+    else
+        wsh_dev_queue_word(what, wsh_dev_ask{kind, (uint64_t)dest, bits, 0, 0, sizeof(T), pe}, 1, queue);
+}
+
+template <class T> static WSH_DEV T wsh_dev_queue_g(const char *what, const T *source, int pe, int queue)
+{
+    uint64_t from = wsh_dev_reach_word<sizeof(T)>(what, source, pe, false), word;
+
+    if (from)
+        return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)from));
+    word = wsh_dev_queue_word(
+        what, wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_GET_WORD, 0, true), (uint64_t)source, 0, 0, 0, sizeof(T), pe}, 0,
+        queue);
+    return wsh_dev_as<T>((wsh_dev_bits<T>)word);
+}
+
+/* `behind`: as of wsh_dev_queue_p. */
+template <class T>
+static WSH_DEV void wsh_dev_queue_atomic_add(const char *what, T *dest, T value, int pe, int queue, bool behind)
+{
+    wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value);
+
+    if (at && behind)
+        wsh_ptx_release();
+    if (at)
+        wsh_ptx_add(at, bits);
+    else
+        wsh_dev_queue_amo(what, WSH_DEV_AMO_ADD, false, behind, dest, bits, sizeof(T), pe, queue);
+}
+
+template <class T>
+static WSH_DEV T wsh_dev_queue_atomic_fetch_add(const char *what, T *dest, T value, int pe, int queue)
+{
+    wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value);
+
+    return wsh_dev_as<T>(at ? wsh_ptx_fetch_add(at, bits)
+                            : (wsh_dev_bits<T>)wsh_dev_queue_amo(what, WSH_DEV_AMO_ADD, true, false, dest, bits,
+                                                                 sizeof(T), pe, queue));
+}
+
+/* One lane, after a release or full fence: completes or orders what the queue was asked for. */
+static WSH_DEV void wsh_dev_queue_order(const char *what, int queue, bool quiet)
+{
+    struct wsh_dev_rings rings = wsh_dev_queue_rings(what, queue, 0);
+
+    if (quiet)
+        wsh_dev_rings_quiet(rings);
+    else
+        wsh_dev_rings_fence(rings);
+}
+
+/* n queues, or all there are with the default one: n or the first number is SHMEMX_QUEUE_ALL. */
+template <int S> static WSH_DEV void wsh_dev_queues_order(const char *what, const int *queues, int n, bool quiet)
+{
+    wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0) {
+        if (quiet)
+            wsh_ptx_fence();
+        else
+            wsh_ptx_release();
+        if (wsh_device_view.rings && (n == SHMEMX_QUEUE_ALL || (n > 0 && queues[0] == SHMEMX_QUEUE_ALL))) {
+            wsh_dev_ask_order(quiet);
+            if (!SHMEMX_QUIET_COVERS_QUEUES)
+                wsh_dev_ask_order_queues(quiet);
+        } else if (wsh_device_view.rings) {
+#pragma unroll 1
+            for (int i = 0; i < n; i++)
+                wsh_dev_queue_order(what, queues[i], quiet);
+        }
+    }
+    wsh_dev_sync<S>();
+}
+
+#endif
