@@ -21,9 +21,7 @@
 #include "shell.cuh"
 
 #ifdef __CUDA_ARCH__
-#include "collect.cuh"
-#include "reduce.cuh"
-#include "scan.cuh"
+#include "library.cuh"
 #endif
 
 /* clang-format off */

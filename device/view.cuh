@@ -2,9 +2,12 @@
 /*
  * The view of this translation unit in constant memory, and its registration with the library. Rules in view.h.
  *
- * Compiled by nvcc a unit has a view of its own, so neither -rdc nor a device library is needed. Under NVRTC, and in
- * cubins loaded by the driver API (compile with -DSHMEMX_DEVICE_MODULE), the view has an external C name by which
- * shmemx_module_init finds it.
+ * Compiled by nvcc a unit has a view of its own, so neither -rdc nor a device library is needed. In modules that the
+ * driver API loads shmemx_module_init finds it by its name:
+ *   - WSH_DEVICE_SYMBOL in a module of one unit, and where there is no host code: under NVRTC, in bitcode, and with
+ *     -DSHMEMX_DEVICE_MODULE. Several such units, linked, share one.
+ *   - With -rdc=true static names carry a prefix of the unit's, which the driver does not list. It lists kernels: one
+ *     that does nothing has the same prefix.
  */
 #ifndef WSH_DEVICE_VIEW_CUH
 #define WSH_DEVICE_VIEW_CUH
@@ -16,12 +19,24 @@ static_assert(sizeof(struct wsh_device_record) == 128, "the host reads the recor
 
 #if defined(__CUDACC_RTC__) || defined(SHMEMX_DEVICE_MODULE)
 
-extern "C" __constant__ struct wsh_device wsh_device_view;
-__constant__ struct wsh_device wsh_device_view;
+extern "C" {
+#if defined(__CUDACC_RDC__)
+inline
+#elif defined(__clang__)
+__attribute__((weak))
+#endif
+    __constant__ struct wsh_device wsh_device_view;
+}
 
 #else
 
 static __constant__ struct wsh_device wsh_device_view;
+
+#ifdef __CUDACC_RDC__
+static __global__ void wsh_device_unit_mark()
+{
+}
+#endif
 
 /* Here and not in the library: only the CUDA runtime that the unit is linked with knows the symbol. */
 static int wsh_device_fill(const struct wsh_device *view)

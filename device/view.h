@@ -295,8 +295,12 @@ struct wsh_device_unit {
     const char *name; /* of the source file, for messages */
 };
 
-/* Units loaded by the driver API (NVRTC, cubins) hold the view under this C symbol: shmemx_module_init fills it. */
+/*
+ * Units loaded by the driver API (NVRTC, cubins) hold the view under this C symbol: shmemx_module_init fills it. Those
+ * compiled with -rdc=true for the host hold it under PREFIX WSH_DEVICE_SYMBOL and have a kernel PREFIX WSH_DEVICE_MARK.
+ */
 #define WSH_DEVICE_SYMBOL "wsh_device_view"
+#define WSH_DEVICE_MARK "_Z20wsh_device_unit_markv"
 
 #ifndef __CUDACC_RTC__
 #ifdef __cplusplus

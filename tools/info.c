@@ -302,6 +302,7 @@ static int show_checks(const struct view *view)
     bad |= check_libfabric(view);
     bad |= check_memlock(view);
     bad |= check_gpus(view);
+    note_print(view, "bitcode", WSH_BITCODE);
     bad |= check_secret(view);
     check_traffic(view, &env);
     return bad;

@@ -92,7 +92,7 @@ WSH_AMO_BITWISE_TYPES(WSH_NV_ALL_BITWISE)
 
 /* The bits of one type as those of another. */
 template <class T, class F>
-WSH_NV_BOTH void wsh_nv_copy(T *to, const F *from)
+WSH_NV_INNER void wsh_nv_copy(T *to, const F *from)
 {
     static_assert(sizeof *to == sizeof *from, "as many bits");
     for (unsigned i = 0; i < sizeof *to; i++)
@@ -111,14 +111,14 @@ struct wsh_nv_half_place {
     unsigned shift;
 };
 
-WSH_NV_BOTH struct wsh_nv_half_place wsh_nv_half_find(const __half *at)
+WSH_NV_INNER struct wsh_nv_half_place wsh_nv_half_find(const __half *at)
 {
     struct wsh_nv_half_place place = {(uint32_t *)((uintptr_t)at & ~(uintptr_t)3), (unsigned)((uintptr_t)at & 2) * 8};
 
     return place;
 }
 
-WSH_NV_BOTH __half wsh_nv_half_in(uint32_t word, unsigned shift)
+WSH_NV_INNER __half wsh_nv_half_in(uint32_t word, unsigned shift)
 {
     uint16_t bits = (uint16_t)(word >> shift);
     __half value;
@@ -127,7 +127,7 @@ WSH_NV_BOTH __half wsh_nv_half_in(uint32_t word, unsigned shift)
     return value;
 }
 
-WSH_NV_BOTH uint32_t wsh_nv_half_into(uint32_t word, unsigned shift, __half value)
+WSH_NV_INNER uint32_t wsh_nv_half_into(uint32_t word, unsigned shift, __half value)
 {
     uint16_t bits;
 
@@ -136,7 +136,7 @@ WSH_NV_BOTH uint32_t wsh_nv_half_into(uint32_t word, unsigned shift, __half valu
 }
 
 /* Replaces it by `value`, or by the sum of both. Its neighbour in the word keeps what others write meanwhile. */
-WSH_NV_BOTH __half wsh_nv_half_update(__half *dest, __half value, bool add, int pe)
+WSH_NV_INNER __half wsh_nv_half_update(__half *dest, __half value, bool add, int pe)
 {
     struct wsh_nv_half_place at = wsh_nv_half_find(dest);
     uint32_t seen = shmem_uint32_atomic_fetch(at.word, pe), before;

@@ -8,6 +8,9 @@
  *   WSH_NV_KERNEL    in kernels alone: the forms by a warp and by a block
  *   WSH_NV_STREAM    on the host, putting work on a stream
  *
+ * With WSH_NV_SYMBOLS (device/library/) those of kernels are functions with C linkage instead: the symbols of a library
+ * of device code.
+ *
  * Kernels for streams are compiled by nvcc in the unit that uses them. In units of other compilers the routines on
  * streams, reductions and launches are declared alone: they link with a library that has them as symbols.
  *
@@ -43,7 +46,9 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 #endif
-#if __has_include(<cuda_fp16.h>) && defined __cplusplus
+#ifdef WSH_DEVICE_FREESTANDING_CUH
+#define WSH_NV_HAS_HALF
+#elif __has_include(<cuda_fp16.h>) && defined __cplusplus
 #define WSH_NV_HAS_HALF
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -58,18 +63,27 @@ namespace cg = cooperative_groups;
 
 #include "../device_host/nvshmem_types.h"
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_SYMBOLS
+#define WSH_NV_INNER static __device__ __forceinline__
+#define WSH_NV_BOTH extern "C" __device__
+#define WSH_NV_LATE extern "C" __device__
+#define WSH_NV_KERNEL extern "C" __device__
+#define WSH_NV_STREAM template <int N = 0> static inline
+constexpr int N = 0; /* what the bodies pass on */
+#elif defined __CUDACC__
+#define WSH_NV_INNER static __host__ __device__ __forceinline__
 #define WSH_NV_BOTH static __host__ __device__ __forceinline__
 #define WSH_NV_LATE \
     _Pragma("nv_exec_check_disable") template <int N = 0> static __host__ __device__ __forceinline__
 #define WSH_NV_KERNEL template <int N = 0> static __device__ __forceinline__
 #define WSH_NV_STREAM template <int N = 0> static inline
 #else
+#define WSH_NV_INNER static inline
 #define WSH_NV_BOTH static inline
 #endif
 
 /* Of two bodies the one for this side. */
-#ifdef __CUDA_ARCH__
+#if defined __CUDA_ARCH__ || defined WSH_NV_SYMBOLS
 #define WSH_NV_SIDE(DEVICE, HOST) DEVICE
 #else
 #define WSH_NV_SIDE(DEVICE, HOST) HOST
