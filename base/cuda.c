@@ -23,6 +23,13 @@ static const struct {
 #undef WSH_CUDA
 };
 
+/* Routines that a driver which is new enough may lack. */
+static bool may_lack(const char *name)
+{
+    return !strcmp(name, "cuModuleGetFunctionCount") || !strcmp(name, "cuModuleEnumerateFunctions") ||
+           !strcmp(name, "cuFuncGetName");
+}
+
 static int load_driver(void)
 {
     void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -32,7 +39,7 @@ static int load_driver(void)
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
         void *entry = dlsym(lib, entries[i].name);
 
-        if (!entry) {
+        if (!entry && !may_lack(entries[i].name)) {
             wsh_info(WSH_SUB_INIT, "the CUDA driver is too old: it has no %s; CUDA 11.7 or newer is needed",
                      entries[i].name);
             dlclose(lib);

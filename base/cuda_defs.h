@@ -67,6 +67,11 @@ WSH_CUDA(module_function, "cuModuleGetFunction",
          (wsh_cu_function * function, wsh_cu_module module, const char *name))
 WSH_CUDA(module_global, "cuModuleGetGlobal_v2",
          (wsh_cu_ptr * ptr, size_t *len, wsh_cu_module module, const char *name))
+/* Of CUDA 12.4; NULL where the driver is older. */
+WSH_CUDA(module_count, "cuModuleGetFunctionCount", (unsigned *n, wsh_cu_module module))
+WSH_CUDA(module_functions, "cuModuleEnumerateFunctions",
+         (wsh_cu_function * functions, unsigned n, wsh_cu_module module))
+WSH_CUDA(function_name, "cuFuncGetName", (const char **name, wsh_cu_function function))
 WSH_CUDA(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
          (int *blocks, wsh_cu_function function, int threads, size_t shared))
 WSH_CUDA(launch_cooperative, "cuLaunchCooperativeKernel",

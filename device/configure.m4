@@ -37,6 +37,11 @@ for wsh_arch in $WSH_CUDA_ARCHS; do
             [AC_MSG_ERROR([--with-cuda-archs: '$wsh_arch' is no architecture; give numbers such as "80 90 100"])])
 done
 AC_SUBST([WSH_CUDA_ARCHS])
+WSH_CUDA_CODES=
+for wsh_arch in $WSH_CUDA_ARCHS; do
+    WSH_CUDA_CODES="$WSH_CUDA_CODES -gencode arch=compute_$wsh_arch,code=sm_$wsh_arch"
+done
+AC_SUBST([WSH_CUDA_CODES])
 
 # The wrapper for .cu files; installed where there is an nvcc.
 AC_CONFIG_FILES([oshnvcc:bootstrap/wrappers/wrapper.in], [chmod +x oshnvcc])

@@ -218,9 +218,12 @@ int shmemx_queue_create(int n, int *queues);
 
 /*
  * Let the device routines work in a module that was loaded by the driver API. Local. `module` is the CUmodule (NVRTC,
- * cubin files). To be called after the GPU is attached, and again after each shmem_init. 0, or nonzero after a line.
+ * cubin files), of one unit or of several that were linked; one without device routines is taken too. To be called
+ * after each shmem_init; before the GPU is attached it is remembered until then. finalize: before the module is
+ * unloaded. 0, or nonzero after a line.
  */
 int shmemx_module_init(void *module);
+int shmemx_module_finalize(void *module);
 
 /*
  * Count how often kernels and the proxy have waited for other hosts. Local. *kernels: how often, since the GPU was

@@ -112,7 +112,13 @@ int shmemx_queue_create(int n, int *queues)
 int shmemx_module_init(void *module)
 {
     wsh_api_ready("shmemx_module_init");
-    return status_of(wsh_view_module(&wsh_job, module));
+    return status_of(wsh_module_init(&wsh_job, module));
+}
+
+int shmemx_module_finalize(void *module)
+{
+    wsh_module_forget(module);
+    return 0;
 }
 
 int wsh_device_launch(const struct wsh_device_launch *launch)

@@ -314,6 +314,7 @@ void wsh_device_detach(struct wsh_job *job)
 {
     struct wsh_device_heap *device = &job->device;
 
+    wsh_modules_close();
     if (!device->attached)
         return;
     wsh_proxy_close(job);

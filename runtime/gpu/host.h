@@ -59,7 +59,15 @@ void wsh_view_teams(struct wsh_job *job, struct wsh_device *device);
 /* Prints what device code has reported, in one line; -EIO: a call was refused, so that the job must end. Cheap. */
 int wsh_view_look(const struct wsh_job *job);
 
-/* Fills the view in a module loaded by the driver API (CUmodule). 0 or a logged error. */
-int wsh_view_module(struct wsh_job *job, void *module);
+/*
+ * Fills the views in a module loaded by the driver API (CUmodule), now or when the GPU is attached; forgets one that
+ * waits for that. 0, also where the module has no view, or a logged error.
+ */
+int wsh_module_init(const struct wsh_job *job, void *module);
+void wsh_module_forget(void *module);
+
+/* The job's view is complete: the modules that have waited get it. Before it goes: what still waits is forgotten. */
+int wsh_modules_fill(const struct wsh_job *job);
+void wsh_modules_close(void);
 
 #endif

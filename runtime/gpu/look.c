@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Passes what device code reports to the user, and gives modules of the driver API the view. */
+/* Passes what device code reports to the user. */
 #include "runtime/gpu/host.h"
 #include "runtime/gpu/report.h"
 #include "runtime/gpu/view_state.h"
@@ -40,31 +40,4 @@ int wsh_view_look(const struct wsh_job *job)
     if (wsh_likely(!__atomic_load_n(&view->pinned->report.error.state, __ATOMIC_ACQUIRE)))
         return 0;
     return log_refused(view);
-}
-
-int wsh_view_module(struct wsh_job *job, void *module)
-{
-    struct wsh_view *view = job->device.view;
-    const struct wsh_cuda *cu = wsh_cuda();
-    wsh_cu_ptr symbol;
-    size_t len = 0;
-    int status = 0;
-
-    if (!view || wsh_gpu_enter(&job->device.gpu)) {
-        wsh_error("shmemx_module_init: no GPU is attached; call shmemx_malloc_device first, on all PEs");
-        return -EINVAL;
-    }
-    status = cu->module_global(&symbol, &len, module, WSH_DEVICE_SYMBOL);
-    if (!status && len == sizeof view->device)
-        status = cu->copy(symbol, (wsh_cu_ptr)(uintptr_t)&view->device, len, view->stream);
-    if (!status)
-        status = cu->stream_sync(view->stream);
-    wsh_gpu_leave(&job->device.gpu);
-    if (!status && len == sizeof view->device)
-        return 0;
-    wsh_error("shmemx_module_init: the module has no %s of %zu bytes (%zu there%s%s); compile it with this "
-              "warpshmem's shmemx.h",
-              WSH_DEVICE_SYMBOL, sizeof view->device, len, status ? ": " : "",
-              status ? wsh_cuda_strerror(status) : "");
-    return -EINVAL;
 }

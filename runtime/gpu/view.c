@@ -261,6 +261,7 @@ void wsh_view_fill(struct wsh_job *job)
     fill_slots(view, device->seg[WSH_DEVICE_SEG_DEVICE].stride && !device->flags);
     wsh_view_root(job);
     wsh_units_fill(device, &job->device.gpu);
+    wsh_modules_fill(job);
 }
 
 int wsh_view_refill(struct wsh_job *job)

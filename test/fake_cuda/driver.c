@@ -18,8 +18,14 @@ struct CUctx_st {
     int primary;
 };
 
+/* A module. With FAKE_UNITS the image says which units it has. */
+enum { UNITS_MAX = 4 };
+
 struct CUmod_st {
-    wsh_cu_ptr symbol;
+    wsh_cu_ptr symbol[UNITS_MAX + 1]; /* the last one: under the common name */
+    char mark[UNITS_MAX][64];
+    unsigned n;
+    int nothing;
 };
 
 static struct CUctx_st primaries[GPUS_MAX];
@@ -173,11 +179,24 @@ int cuCtxGetStreamPriorityRange(int *least, int *greatest)
     return 0;
 }
 
+static void units_read(wsh_cu_module module, const char *words)
+{
+    for (int used; module->n < UNITS_MAX && sscanf(words, " %15s%n", module->mark[module->n], &used) == 1;) {
+        strcat(module->mark[module->n++], WSH_DEVICE_MARK);
+        words += used;
+    }
+}
+
 int cuModuleLoadData(wsh_cu_module *module, const void *image)
 {
     FAKE_ENTER(true);
     *module = calloc(1, sizeof **module);
-    return image ? 0 : FAKE_INVALID;
+    if (!image)
+        return FAKE_INVALID;
+    (*module)->nothing = !strncmp(image, FAKE_UNITS, strlen(FAKE_UNITS));
+    if ((*module)->nothing)
+        units_read(*module, (const char *)image + strlen(FAKE_UNITS));
+    return 0;
 }
 
 int cuModuleUnload(wsh_cu_module module)
@@ -196,16 +215,51 @@ int cuModuleGetFunction(wsh_cu_function *function, wsh_cu_module module, const c
 
 int cuMemAlloc_v2(wsh_cu_ptr *ptr, size_t len);
 
+/* Which of the module's views has that name, or -1. */
+static int view_find(wsh_cu_module module, const char *name)
+{
+    for (int i = 0; i < (int)module->n; i++) {
+        size_t prefix = strlen(module->mark[i]) - strlen(WSH_DEVICE_MARK);
+
+        if (!strncmp(name, module->mark[i], prefix) && !strcmp(name + prefix, WSH_DEVICE_SYMBOL))
+            return i;
+    }
+    return module->nothing || strcmp(name, WSH_DEVICE_SYMBOL) ? -1 : UNITS_MAX;
+}
+
 int cuModuleGetGlobal_v2(wsh_cu_ptr *ptr, size_t *len, wsh_cu_module module, const char *name)
 {
-    int status = 0;
+    int status = 0, i;
 
     FAKE_ENTER(true);
-    if (strcmp(name, WSH_DEVICE_SYMBOL))
+    i = view_find(module, name);
+    if (i < 0)
         return FAKE_NOT_FOUND;
-    if (!module->symbol)
-        status = cuMemAlloc_v2(&module->symbol, sizeof(struct wsh_device));
-    *ptr = module->symbol;
+    if (!module->symbol[i])
+        status = cuMemAlloc_v2(&module->symbol[i], sizeof(struct wsh_device));
+    *ptr = module->symbol[i];
     *len = sizeof(struct wsh_device);
     return status;
+}
+
+int cuModuleGetFunctionCount(unsigned *n, wsh_cu_module module)
+{
+    FAKE_ENTER(true);
+    *n = module->n;
+    return 0;
+}
+
+int cuModuleEnumerateFunctions(wsh_cu_function *functions, unsigned n, wsh_cu_module module)
+{
+    FAKE_ENTER(true);
+    for (unsigned i = 0; i < n && i < module->n; i++)
+        functions[i] = (wsh_cu_function)(void *)module->mark[i];
+    return 0;
+}
+
+int cuFuncGetName(const char **name, wsh_cu_function function)
+{
+    FAKE_ENTER(false);
+    *name = (const char *)function;
+    return 0;
 }

@@ -31,6 +31,9 @@ static inline char *fake_alias(const void *addr)
 /* A GPU has so many processors, each with room for so many threads and bytes of shared memory. */
 enum { FAKE_PROCESSORS = 12, FAKE_THREADS = 2048, FAKE_SHARED = 65536 };
 
+/* Begins the image of a module that has no view but those of the units whose prefixes follow, in words. */
+#define FAKE_UNITS "units:"
+
 enum { FAKE_INVALID = 1, FAKE_NO_CONTEXT = 201, FAKE_NOT_FOUND = 500, FAKE_FAULT = 700 };
 
 /*

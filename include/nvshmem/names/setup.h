@@ -132,8 +132,7 @@ static inline int nvshmemx_cumodule_init(CUmodule module)
 
 static inline int nvshmemx_cumodule_finalize(CUmodule module)
 {
-    (void)module;
-    return NVSHMEMX_SUCCESS;
+    return shmemx_module_finalize(module) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
 }
 
 /* Programs that load libraries link with the driver's library. */
@@ -148,8 +147,10 @@ static inline int nvshmemx_culibrary_init(CUlibrary library)
 
 static inline int nvshmemx_culibrary_finalize(CUlibrary library)
 {
-    (void)library;
-    return NVSHMEMX_SUCCESS;
+    CUmodule module;
+
+    return cuLibraryGetModule(&module, library) == CUDA_SUCCESS ? nvshmemx_cumodule_finalize(module)
+                                                                : NVSHMEMX_ERROR_INVALID_VALUE;
 }
 
 /* The grid, block, shared memory and stream of the configuration; its attributes are not looked at. */
