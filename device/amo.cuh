@@ -83,4 +83,36 @@ WSH_SILENT(or, OR)
 WSH_SILENT(xor, XOR)
 #undef WSH_SILENT
 
+/* The sum of reals where the word's owner is asked: it is swapped in, until nobody has come between. The old value. */
+template <class T> WSH_DEV_CALL T wsh_dev_ask_real_add(T *dest, T value, int pe)
+{
+    T seen = wsh_dev_ask_of<T>(WSH_DEV_AMO_FETCH, true, dest, 0, 0, pe), before;
+
+#pragma unroll 1
+    do {
+        before = seen;
+        seen = wsh_dev_ask_of<T>(WSH_DEV_AMO_CSWAP, true, dest, wsh_dev_as<wsh_dev_bits<T>>(before + value),
+                                 wsh_dev_as<wsh_dev_bits<T>>(before), pe);
+    } while (wsh_dev_as<wsh_dev_bits<T>>(seen) != wsh_dev_as<wsh_dev_bits<T>>(before));
+    return before;
+}
+
+/* Of float and double. The GPU's own takes subnormal floats for zeros; both are atomic with all others of the word. */
+template <class T> static WSH_DEV T wsh_dev_real_fetch_add(const char *what, T *dest, T value, int pe)
+{
+    wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe);
+
+    return at ? wsh_ptx_fetch_add((T *)at, value) : wsh_dev_ask_real_add(dest, value, pe);
+}
+
+template <class T> static WSH_DEV void wsh_dev_real_add(const char *what, T *dest, T value, int pe)
+{
+    wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe);
+
+    if (at)
+        wsh_ptx_add((T *)at, value);
+    else
+        wsh_dev_ask_real_add(dest, value, pe);
+}
+
 #endif

@@ -72,6 +72,16 @@ WSH_AMO_TYPES(WSH_STANDARD)
 WSH_AMO_BITWISE_TYPES(WSH_BITWISE)
 #undef WSH_BITWISE
 
+/* Extension: sums of reals, by the GPU's own atomics where it reaches the word; in kernels alone. */
+#define WSH_REAL(NAME, TYPE)                                                                                 \
+    WSH_ONLY void shmemx_##NAME##_atomic_add(TYPE *dest, TYPE value, int pe)                                 \
+    WSH_BODY(wsh_dev_real_add<TYPE>("shmemx_" #NAME "_atomic_add: dest", dest, value, pe);)                  \
+    WSH_ONLY TYPE shmemx_##NAME##_atomic_fetch_add(TYPE *dest, TYPE value, int pe)                           \
+    WSH_BODY(return wsh_dev_real_fetch_add<TYPE>("shmemx_" #NAME "_atomic_fetch_add: dest", dest, value, pe);)
+WSH_REAL(float, float)
+WSH_REAL(double, double)
+#undef WSH_REAL
+
 #undef WSH_LIST
 #undef WSH_FETCHING
 #undef WSH_SILENT

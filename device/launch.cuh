@@ -24,7 +24,31 @@ static inline struct wsh_device_launch wsh_launch_of(const char *routine, const 
         stream = cudaStreamPerThread;
 #endif
     return {routine, kernel, wsh_launch_find, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, args,
-            (void *)stream};
+            (void *)stream, nullptr, nullptr};
+}
+
+enum { WSH_LAUNCH_ATTRIBUTES = 32 };
+
+/* With the program's attributes, and cooperative where these do not say whether. */
+static inline int wsh_launch_start(const struct wsh_device_launch *launch, const unsigned grid[3])
+{
+    cudaLaunchConfig_t config = *(const cudaLaunchConfig_t *)launch->config;
+    cudaLaunchAttribute attributes[WSH_LAUNCH_ATTRIBUTES + 1] = {};
+    bool says = false;
+
+    if (config.numAttrs > WSH_LAUNCH_ATTRIBUTES)
+        return (int)cudaErrorInvalidConfiguration;
+    for (unsigned i = 0; i < config.numAttrs; i++) {
+        attributes[i] = config.attrs[i];
+        says |= attributes[i].id == cudaLaunchAttributeCooperative;
+    }
+    attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
+    attributes[config.numAttrs].val.cooperative = 1;
+    config.numAttrs += !says;
+    config.attrs = attributes;
+    config.gridDim = dim3(grid[0], grid[1], grid[2]);
+    config.stream = (cudaStream_t)launch->stream;
+    return (int)cudaLaunchKernelExC(&config, launch->kernel, launch->args);
 }
 
 /*
@@ -42,6 +66,21 @@ static inline int shmemx_collective_launch(const void *kernel, dim3 grid, dim3 b
     struct wsh_device_launch launch =
         wsh_launch_of("shmemx_collective_launch", kernel, grid, block, args, shared, stream);
 
+    return wsh_device_launch(&launch);
+}
+
+/*
+ * The same with the grid, block, shared memory, stream and attributes of *config, of which there are at most 32. What
+ * they say of cooperative launches is taken; blocks of clusters are counted as others.
+ */
+static inline int shmemx_collective_launch_config(const cudaLaunchConfig_t *config, const void *kernel, void **args)
+{
+    struct wsh_device_launch launch =
+        wsh_launch_of("shmemx_collective_launch_config", kernel, config->gridDim, config->blockDim, args,
+                      config->dynamicSmemBytes, config->stream);
+
+    launch.start = wsh_launch_start;
+    launch.config = config;
     return wsh_device_launch(&launch);
 }
 

@@ -17,6 +17,9 @@ struct wsh_device_launch {
     size_t shared;                /* dynamic shared memory of a block, in bytes */
     void **args;
     void *stream; /* cudaStream_t */
+    /* Starts it with this grid where the program configures more: 0 or cudaError_t. NULL: the library does. */
+    int (*start)(const struct wsh_device_launch *launch, const unsigned grid[3]);
+    const void *config; /* for `start` */
 };
 
 #ifdef __cplusplus

@@ -157,6 +157,12 @@ void *shmemx_buffer_register_symmetric(void *addr, size_t length, int flags);
 int shmemx_buffer_unregister_symmetric(void *addr, size_t length);
 
 /*
+ * The same for a program that would like the buffer to be at another address, or NULL. It stays where it is, since its
+ * pages are mapped there; a line at SHMEM_DEBUG=info says so where the two differ.
+ */
+void *shmemx_buffer_register_symmetric_at(void *addr, size_t length, void *preferred, int flags);
+
+/*
  * Name device memory that is source or target here of transfers with other PEs. Local. For device memory outside the
  * symmetric heap, after the GPU is attached; `length` is in bytes. Host transfers with host memory of other PEs need
  * it; where NICs take device memory they then read and write it themselves, for kernels too. At most 64 at a time,

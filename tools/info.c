@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "runtime/tables.h"
 #include "tools/info_coll.h"
 #include "topo/topo.h"
 
@@ -292,6 +293,20 @@ static void check_traffic(const struct view *view, const struct wsh_env *env)
     note_print(view, "traffic", text);
 }
 
+static void note_tables(const struct view *view)
+{
+    struct wsh_tables_shape shape = WSH_TABLES_LARGE;
+    char text[256];
+
+    snprintf(
+        text, sizeof text,
+        "%zu PEs with %zu buffers or pieces of the device heap and %zu NICs each take %.1f MB a PE to find "
+        "them, and %.1f MB of device memory",
+        shape.n_pes, shape.n_buffers, shape.n_rails, (double)wsh_tables_host(&shape) / 1e6,
+        (double)wsh_tables_device(&shape) / 1e6);
+    note_print(view, "tables", text);
+}
+
 static int show_checks(const struct view *view)
 {
     struct wsh_env env;
@@ -305,6 +320,7 @@ static int show_checks(const struct view *view)
     note_print(view, "bitcode", WSH_BITCODE);
     bad |= check_secret(view);
     check_traffic(view, &env);
+    note_tables(view);
     return bad;
 }
 

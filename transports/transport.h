@@ -34,6 +34,12 @@ enum wsh_seg {
     WSH_SEGS = WSH_SEG_MORE + 1088,
     WSH_SEGS_LOCAL = WSH_SEGS + 64 /* … and from WSH_SEGS on device memory that no peer addresses */
 };
+
+/* Rows for a table by segment that has n, too few for `seg`: twice as many, so that few are moved. */
+static inline uint32_t wsh_seg_room(uint32_t n, uint32_t seg)
+{
+    return seg < 2 * n ? 2 * n : seg + WSH_SEG_MORE;
+}
 #define WSH_SEGS_HOST ((int)WSH_SEG_DEVICE)
 enum wsh_mem_kind { WSH_MEM_HOST, WSH_MEM_DEVICE };
 

@@ -2,6 +2,7 @@
 /* The public extensions for GPUs: device memory, buffers and modules. */
 #include "runtime/api/api.h"
 
+#include "base/log.h"
 #include "runtime/gpu/host.h"
 #include "device/launch.h"
 #include "runtime/gpu/launch.h"
@@ -79,6 +80,17 @@ void *shmemx_buffer_register_symmetric(void *addr, size_t length, int flags)
         wsh_api_bad("shmemx_buffer_register_symmetric", "flags is not 0; no flag is defined");
     WSH_API_SAME("shmemx_buffer_register_symmetric", &wsh_job.world, "%zu bytes", length);
     return wsh_buffer_register(&wsh_job, addr, length) ? NULL : addr;
+}
+
+void *shmemx_buffer_register_symmetric_at(void *addr, size_t length, void *preferred, int flags)
+{
+    void *at = shmemx_buffer_register_symmetric(addr, length, flags);
+
+    if (at && preferred && at != preferred)
+        wsh_info(WSH_SUB_MEM,
+                 "the buffer of %zu bytes at %p stays there; %p, which is preferred, is not taken", length,
+                 at, preferred);
+    return at;
 }
 
 int shmemx_buffer_unregister_symmetric(void *addr, size_t length)

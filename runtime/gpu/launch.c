@@ -90,8 +90,11 @@ static int kernel_start(struct wsh_job *job, const struct wsh_device_launch *lau
 
     if (rc)
         return rc;
-    status = wsh_cuda()->launch_cooperative(fit->function, grid[0], grid[1], grid[2], block[0], block[1],
-                                            block[2], (unsigned)launch->shared, launch->stream, launch->args);
+    status = launch->start
+                 ? launch->start(launch, grid)
+                 : wsh_cuda()->launch_cooperative(fit->function, grid[0], grid[1], grid[2], block[0],
+                                                  block[1], block[2], (unsigned)launch->shared,
+                                                  launch->stream, launch->args);
     wsh_gpu_leave(&job->device.gpu);
     return status
                ? log_failed(launch, "the kernel does not start, and those of other PEs wait for it", status)

@@ -28,15 +28,23 @@ _Static_assert(sizeof(struct wsh_device_locks) <= WSH_VIEW_LINE, "the tables beh
 /* The view of the attached GPU, for reports at an exit without shmem_finalize. */
 static struct wsh_view *present;
 
-static void view_lay_out(struct wsh_view *view, const struct wsh_job *job)
+static void view_lay_out(struct wsh_view *view, int n_pes, int n_local)
 {
-    view->n_slots = job->local_size;
+    view->n_slots = n_local;
     view->root = WSH_VIEW_LINE;
-    view->slots = view->root + wsh_view_lines(WSH_DEVICE_PEERS((size_t)job->n_pes * sizeof(uint64_t)));
-    view->tables = view->slots + wsh_view_lines((size_t)job->n_pes);
+    view->slots = view->root + wsh_view_lines(WSH_DEVICE_PEERS((size_t)n_pes * sizeof(uint64_t)));
+    view->tables = view->slots + wsh_view_lines((size_t)n_pes);
     view->teams = view->tables + WSH_SEGS * wsh_view_lines((size_t)view->n_slots * sizeof(uint64_t));
     view->buffers = view->teams + (WSH_DEVICE_TEAM_ROWS + 1) * sizeof(struct wsh_device_team_row);
     view->size = view->buffers + WSH_VIEW_RANGES_ROOM;
+}
+
+size_t wsh_view_size(int n_pes, int n_local)
+{
+    struct wsh_view view = {0};
+
+    view_lay_out(&view, n_pes, n_local);
+    return view.size;
 }
 
 static size_t table_of(const struct wsh_view *view, int seg)
@@ -188,7 +196,7 @@ static int view_build(struct wsh_view *view, const struct wsh_job *job)
     int status;
 
     view->job = job;
-    view_lay_out(view, job);
+    view_lay_out(view, job->n_pes, job->local_size);
     view->image = calloc(1, view->size);
     if (!view->image || wsh_gpu_enter(&job->device.gpu))
         return -ENOMEM;

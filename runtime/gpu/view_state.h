@@ -41,6 +41,9 @@ static inline size_t wsh_view_lines(size_t len)
 #define WSH_VIEW_RANGES_LEN(n) (sizeof(struct wsh_device_ranges) + (n) * sizeof(struct wsh_device_range))
 #define WSH_VIEW_RANGES_ROOM ((WSH_DEVICE_RANGES_KEPT + 2) * WSH_VIEW_RANGES_LEN((size_t)WSH_SEGS_LOCAL))
 
+/* Bytes of device memory that the view of a GPU takes, and of host memory for its image. */
+size_t wsh_view_size(int n_pes, int n_local);
+
 /* Where this GPU finds the segment of `pe`, or NULL. */
 char *wsh_view_place(const struct wsh_job *job, int pe, int seg);
 

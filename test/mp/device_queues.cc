@@ -124,6 +124,23 @@ static void moves_arrive(int pe)
 }
 
 /* By one lane, on each queue. */
+/* Of all PEs on one word, where its owner must be asked. */
+static void reals_add_up()
+{
+    const unsigned n = (unsigned)mp_rounds(20, 200);
+
+    threadIdx = cpu_dim{0, 0, 0};
+    if (!shmem_ptr(words, 0))
+        for (unsigned i = 0; i < n; i++) {
+            wsh_dev_ask_real_add((double *)&words[8], 0.5, 0);
+            wsh_dev_ask_real_add((float *)&words[9], 0.25f, 0);
+        }
+    shmem_barrier_all();
+    if (mp_me == 0)
+        mp_check(*(double *)&words[8] == n * 0.25 * mp_npes && *(float *)&words[9] == (float)n * 0.125f * (float)mp_npes,
+                 "sums are %g and %g", *(double *)&words[8], (double)*(float *)&words[9]);
+}
+
 static void words_arrive(int pe)
 {
     threadIdx = cpu_dim{0, 0, 0};
@@ -253,7 +270,7 @@ int main(void)
     mp_check(!shmemx_queue_create(1, queues) && queues[0] == WSH_DEVICE_QUEUE_FIRST, "no queue before the attach");
     offered = (unsigned char *)mp_alloc(BYTES);
     outgoing = (unsigned char *)mp_alloc(BYTES);
-    words = (uint64_t *)mp_alloc(8 * sizeof *words);
+    words = (uint64_t *)mp_alloc(10 * sizeof *words);
     for (unsigned char *&at : landing)
         at = (unsigned char *)mp_alloc(BYTES);
     device = shmemx_malloc_device(64);
@@ -269,6 +286,7 @@ int main(void)
         heaps_are_found((const char *)device);
         moves_arrive(pe);
         words_arrive(pe);
+        reals_add_up();
         counts_come_behind(pe);
         barrier_completes(pe);
         one_waits_alone();

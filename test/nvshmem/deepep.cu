@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An exchange for expert parallelism, with the calls of such programs by queue: dispatch sends each token's row to the
- * ranks of its experts, each expert by a queue of its own, and a count behind the rows; combine sends rows back, with a
- * flag behind them, and adds them up. Rows to peers that the GPU reaches are stored, others are put. The counts of rounds
- * are right without a fence, and rows are those of the round.
+ * ranks of its experts, each expert by a queue of its own, and a count behind the rows; combine sends rows back, each
+ * word one more, and a flag behind them. Rows to peers that the GPU reaches are stored, others are put. With no fence,
+ * counts are right and rows are those of the round.
  * paths: gpu:2,4 gpu1:2,4 gpumixed:2,4 gpuhmemefa:2,4
  * timeout: 300
  */
@@ -178,9 +178,11 @@ __global__ void bases(struct buffers b, int queues)
     if (nvshmemi_device_state_d.npes != nvshmem_n_pes() || me != nvshmem_my_pe() ||
         state->num_rc_per_pe * state->num_devices_initialized != queues)
         atomicAdd(b.wrong, 1000);
-    if (nvshmemi_get_p2p_ptr((uint64_t)b.rows, me, pe) != (pe == me ? (uint64_t)b.rows : (uint64_t)nvshmem_ptr(b.rows, pe)))
+    if (nvshmemi_get_p2p_ptr((uint64_t)b.rows, me, pe) !=
+        (pe == me ? (uint64_t)b.rows : (uint64_t)nvshmem_ptr(b.rows, pe)))
         atomicAdd(b.wrong, 10000);
-    if (!reinterpret_cast<uint64_t *>(nvshmemi_device_state_d.peer_heap_base_p2p)[me] || !nvshmemi_device_state_d.heap_base)
+    if (!reinterpret_cast<uint64_t *>(nvshmemi_device_state_d.peer_heap_base_p2p)[me] ||
+        !nvshmemi_device_state_d.heap_base)
         atomicAdd(b.wrong, 100000);
 }
 

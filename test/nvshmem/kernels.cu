@@ -58,6 +58,8 @@ struct sums {
     __half halves[2];
     int bits;
     short small;
+    double wide;
+    uint64_t counted;
 };
 
 __global__ void atomics(struct sums *sums)
@@ -65,12 +67,17 @@ __global__ void atomics(struct sums *sums)
     nvshmem_ulonglong_atomic_fetch_add(&sums->count, 2, 0);
     nvshmem_ulonglong_atomic_inc(&sums->count, 0);
     nvshmemx_float_atomic_add(&sums->real, 0.5f, 0);
+    nvshmemx_double_atomic_fetch_add(&sums->wide, 0.25, 0);
     nvshmemx_half_atomic_add(&sums->halves[1], __float2half(1.0f), 0);
     nvshmem_uint_atomic_or((unsigned *)&sums->bits, 1u << nvshmem_my_pe(), 0);
     nvshmem_quiet();
     nvshmem_short_p(&sums->small, 7, (nvshmem_my_pe() + 1) % nvshmem_n_pes());
     nvshmem_short_wait_until(&sums->small, NVSHMEM_CMP_EQ, 7);
     nvshmemx_barrier_warp(NVSHMEM_TEAM_WORLD);
+    nvshmemx_putmem_signal_counted_nbi_block(&sums->bits, &sums->bits, 0, &sums->counted, nvshmem_my_pe());
+    nvshmemx_putmem_signal_counted_nbi_block(&sums->small, &sums->small, sizeof sums->small, &sums->counted,
+                                             nvshmem_my_pe());
+    nvshmemx_signal_counted_wait_until(&sums->counted, 2);
 }
 
 __global__ void exchange(nvshmem_team_t team, int *dest, const int *source, int *sum, int *numbers)
@@ -157,7 +164,7 @@ static void check_atomics(void)
     nvshmem_barrier_all();
     nvshmem_getmem(&got, sums, sizeof got, 0);
     CHECK(got.count == 96ull * npes);
-    CHECK(got.real == 16.0f * npes);
+    CHECK(got.real == 16.0f * npes && got.wide == 8.0 * npes && got.counted == 2);
     CHECK(__half2float(got.halves[1]) == 32.0f * npes && __half2float(got.halves[0]) == 0.0f);
     CHECK(got.bits == (1 << npes) - 1);
     nvshmem_barrier_all();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Queues of a program for NVSHMEM: puts, gets, signals and words by queues of its own, by the default one and by any;
- * quiet and fence of one, of several and of all; nvshmem_quiet completes what went by queues too. With four PEs and two
- * hosts: while a large put by one queue is under way, the quiet of another queue takes less time than that of the first.
+ * quiet and fence of one, of several and of all; nvshmem_quiet completes what went by queues too. With four PEs on two
+ * hosts: while a large put by one queue is under way, the quiet of another queue takes less than half of its time.
  * paths: gpu:2 gpu1:2 gpumixed:2,4 gpuhmemefa:2,4
  * timeout: 300
  */
@@ -94,7 +94,7 @@ __global__ void words(struct place p, int round)
 }
 
 /* A barrier in a kernel completes what went by queues. */
-__global__ void meet(struct place p, int round)
+__global__ void barrier(struct place p, int round)
 {
     if (threadIdx.x < QUEUES)
         nvshmemx_qp_int_p(p.words + 8 + threadIdx.x, round * 10 + threadIdx.x, p.peer, p.queues[threadIdx.x]);
@@ -182,7 +182,7 @@ int main(void)
     for (int i = 0; i < 12; i++) {
         words<<<1, 1>>>(p, ++round);
         check_wrong(&p, "words", round);
-        meet<<<1, THREADS>>>(p, round);
+        barrier<<<1, THREADS>>>(p, round);
         check_wrong(&p, "barrier", round);
     }
     check_large(&p);

@@ -91,6 +91,24 @@ static void check_puts(cudaStream_t stream)
     nvshmem_free(from);
 }
 
+/* The same with a configuration and an attribute of its own. */
+static void check_attributes(void **args, int *target, size_t n, cudaStream_t stream)
+{
+    nvshmemx_collective_launch_attr_t attr = {};
+    cudaLaunchAttribute priority = {};
+    int got = 0;
+
+    CHECK_CUDA(cudaMemset(target, 0, n * sizeof *target));
+    nvshmem_barrier_all();
+    priority.id = cudaLaunchAttributePriority;
+    attr.cuda_config = {dim3(2), dim3(128), 0, stream, &priority, 1};
+    CHECK(nvshmemx_collective_launch_attr(&attr, (const void *)reduce_ring, args) == NVSHMEMX_SUCCESS);
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    CHECK_CUDA(cudaMemcpy(&got, target + n - 1, sizeof got, cudaMemcpyDeviceToHost));
+    CHECK(got == 0x01010101 * nvshmem_n_pes());
+    nvshmem_barrier_all();
+}
+
 static void check_launch(cudaStream_t stream)
 {
     size_t n = 100;
@@ -109,6 +127,7 @@ static void check_launch(cudaStream_t stream)
     CHECK_CUDA(cudaMemcpy(&got, target + n - 1, sizeof got, cudaMemcpyDeviceToHost));
     CHECK(got == 0x01010101 * nvshmem_n_pes());
     nvshmem_barrier_all();
+    check_attributes(args, target, n, stream);
     nvshmem_free(target);
     nvshmem_free(source);
 }

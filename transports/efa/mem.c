@@ -203,7 +203,7 @@ static bool is_blob(const struct efa_mem_blob *mem, size_t len, unsigned n_rails
 static int path_learn(struct wsh_efa_path *path, enum wsh_seg seg, uint64_t key)
 {
     if ((uint32_t)seg >= path->n_keys) {
-        uint32_t n = (uint32_t)seg < 2 * path->n_keys ? 2 * path->n_keys : (uint32_t)seg + WSH_SEG_MORE;
+        uint32_t n = wsh_seg_room(path->n_keys, seg);
         uint64_t *keys = realloc(path->key, n * sizeof *keys);
 
         if (!keys)

@@ -67,9 +67,23 @@ WSH_AMO_BITWISE_TYPES(WSH_NV_ALL_BITWISE)
 #ifdef __cplusplus
 
 /*
- * Sums of floating-point words are swapped in, until nobody has come between: atomic with respect to each other and to
- * the other atomics of the word, and over a network a round trip or more each.
+ * Sums of floating-point words: of kernels the GPU's own, where it reaches the word; else they are swapped in, until
+ * nobody has come between. Both are atomic with respect to each other and to the other atomics of the word.
  */
+#ifdef __CUDA_ARCH__
+
+#define WSH_NV_FLOATING(NAME, TYPE, INTEGER, WORD)                                                           \
+    WSH_NV_BOTH TYPE nvshmemx_##NAME##_atomic_fetch_add(TYPE *dest, TYPE value, int pe)                      \
+    {                                                                                                        \
+        return shmemx_##NAME##_atomic_fetch_add(dest, value, pe);                                            \
+    }                                                                                                        \
+    WSH_NV_BOTH void nvshmemx_##NAME##_atomic_add(TYPE *dest, TYPE value, int pe)                            \
+    {                                                                                                        \
+        shmemx_##NAME##_atomic_add(dest, value, pe);                                                         \
+    }
+
+#else
+
 #define WSH_NV_FLOATING(NAME, TYPE, INTEGER, WORD)                                                           \
     WSH_NV_BOTH TYPE nvshmemx_##NAME##_atomic_fetch_add(TYPE *dest, TYPE value, int pe)                      \
     {                                                                                                        \
@@ -89,6 +103,8 @@ WSH_AMO_BITWISE_TYPES(WSH_NV_ALL_BITWISE)
     {                                                                                                        \
         nvshmemx_##NAME##_atomic_fetch_add(dest, value, pe);                                                 \
     }
+
+#endif
 
 /* The bits of one type as those of another. */
 template <class T, class F>

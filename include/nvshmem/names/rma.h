@@ -214,7 +214,30 @@ WSH_NV_BOTH void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig
         shmem_signal_set(sig_addr, signal, pe);
 }
 
+/* A signal that counts the bytes that have come. */
+WSH_NV_BOTH void nvshmemx_signal_counted_reset(uint64_t *signal_addr)
+{
+    shmem_uint64_atomic_set(signal_addr, 0, shmem_my_pe());
+}
+
 #ifdef __CUDACC__
+
+WSH_NV_KERNEL int nvshmemx_putmem_signal_counted_nbi_block(void *dest, const void *source, size_t bytes,
+                                                           uint64_t *signal_addr, int pe)
+{
+    shmem_putmem_signal_nbi_block<N>(dest, source, bytes, signal_addr, bytes, SHMEM_SIGNAL_ADD, pe);
+    return NVSHMEMX_SUCCESS;
+}
+
+WSH_NV_KERNEL uint64_t nvshmemx_signal_counted_load(const uint64_t *signal_addr)
+{
+    return shmem_signal_fetch(signal_addr);
+}
+
+WSH_NV_KERNEL void nvshmemx_signal_counted_wait_until(const uint64_t *signal_addr, uint64_t expected)
+{
+    shmem_signal_wait_until((uint64_t *)signal_addr, SHMEM_CMP_GE, expected);
+}
 
 /* By a queue (nvshmemx_qp_create). */
 #define WSH_NV_TYPED(NAME, TYPE)                                                                        \

@@ -84,12 +84,10 @@ static inline void *nvshmemx_buffer_register_symmetric(void *addr, size_t length
     return shmemx_buffer_register_symmetric(addr, length, flags);
 }
 
-/* The preference is a wish; the buffer stays where it is. */
 static inline void *nvshmemx_buffer_register_symmetric_at_preferred_address(void *addr, size_t length,
                                                                             void *preferred, int flags)
 {
-    (void)preferred;
-    return shmemx_buffer_register_symmetric(addr, length, flags);
+    return shmemx_buffer_register_symmetric_at(addr, length, preferred, flags);
 }
 
 static inline int nvshmemx_buffer_unregister_symmetric(void *addr, size_t length)
@@ -153,7 +151,6 @@ static inline int nvshmemx_culibrary_finalize(CUlibrary library)
                                                                 : NVSHMEMX_ERROR_INVALID_VALUE;
 }
 
-/* The grid, block, shared memory and stream of the configuration; its attributes are not looked at. */
 typedef struct nvshmemx_collective_launch_attr {
     cudaLaunchConfig_t cuda_config;
 } nvshmemx_collective_launch_attr_t;
@@ -171,10 +168,9 @@ static inline int nvshmemx_collective_launch(const void *func, dim3 gridDims, di
 static inline int nvshmemx_collective_launch_attr(const nvshmemx_collective_launch_attr_t *attr,
                                                   const void *func, void **args)
 {
-    const cudaLaunchConfig_t *config = &attr->cuda_config;
-
-    return nvshmemx_collective_launch(func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes,
-                                      config->stream);
+    return shmemx_collective_launch_config(&attr->cuda_config, func, args)
+               ? NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED
+               : NVSHMEMX_SUCCESS;
 }
 
 static inline int nvshmemx_collective_launch_query_gridsize(const void *func, dim3 blockDims, void **args,
