@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A kernel starts on all PEs, with the grid asked for or the largest one, or on none, where one PE's grid, block or
- * kernel cannot be; PEs that share a GPU have parts of it.
+ * kernel cannot be; PEs that share a GPU have parts of it. The program may start it itself, when all have agreed.
  *
  * paths: fakegpu:1,2,3 fakegpu1:2,3
  */
@@ -24,6 +24,15 @@ static int find(const void *kernel, void **function)
 
 static unsigned ran[3];
 
+/* In place of the library: the program's own way of starting it. */
+static int start(const struct wsh_device_launch *it, const unsigned grid[3])
+{
+    memcpy(ran, grid, sizeof ran);
+    return it->config == &missing ? 0 : 1;
+}
+
+static bool starts_itself;
+
 /* What the launch returned; `ran` says with which grid. */
 static int launch(const unsigned grid[3], unsigned threads, size_t shared)
 {
@@ -32,6 +41,8 @@ static int launch(const unsigned grid[3], unsigned threads, size_t shared)
     struct wsh_device_launch it = {"device_launch", "kernel", find, {grid[0], grid[1], grid[2]},
                                    {threads, 1, 1}, shared,   args, NULL};
 
+    it.start = starts_itself ? start : NULL;
+    it.config = &missing;
     memset(ran, 0, sizeof ran);
     return wsh_device_launch(&it);
 }
@@ -69,6 +80,10 @@ int main(void)
     expect("what fits", launch((unsigned[]){(unsigned)most / 2, 2, 1}, 128, 0), true,
            (unsigned[]){(unsigned)most / 2, 2, 1});
     expect("the largest", launch((unsigned[]){0, 0, 0}, 128, 0), true, (unsigned[]){(unsigned)most, 1, 1});
+    starts_itself = true;
+    expect("the largest, by the program", launch((unsigned[]){0, 0, 0}, 128, 0), true,
+           (unsigned[]){(unsigned)most, 1, 1});
+    starts_itself = false;
     expect("one block too many at the last PE",
            launch((unsigned[]){mp_me == last ? (unsigned)most + 1 : 1, 1, 1}, 128, 0), false, NULL);
     expect("a block that fits nowhere", launch((unsigned[]){0, 1, 1}, 128, FAKE_SHARED + 1), false, NULL);
