@@ -24,11 +24,15 @@ struct block {
 static struct block *blocks;
 static long n_blocks;
 static bool device;
-static char *origin; /* offsets count from it */
+static char *origin;     /* offsets count from it */
+static uint64_t offsets; /* of all allocations so far, in one number */
 
 static char *get(size_t len)
 {
-    return device ? shmemx_malloc_device(len) : shmem_malloc(len);
+    char *mem = device ? shmemx_malloc_device(len) : shmem_malloc(len);
+
+    offsets = offsets * 1000003 + (mem && origin ? (uint64_t)(mem - origin) : 0);
+    return mem;
 }
 
 static void give_back(char *mem)
@@ -38,15 +42,13 @@ static void give_back(char *mem)
 
 static void check_alike(const char *when)
 {
-    static uint64_t sum, all;
+    static uint64_t mine, most;
 
-    sum = 0;
-    for (long i = 0; i < n_blocks; i++)
-        sum = sum * 1000003 + (uint64_t)(blocks[i].mem - origin);
+    mine = offsets;
     shmem_barrier_all();
-    mp_check(!shmem_uint64_xor_reduce(SHMEM_TEAM_WORLD, &all, &sum, 1) && all == (mp_npes % 2 ? sum : 0) &&
-                 !shmem_uint64_max_reduce(SHMEM_TEAM_WORLD, &all, &sum, 1) && all == sum,
+    mp_check(!shmem_uint64_max_reduce(SHMEM_TEAM_WORLD, &most, &mine, 1) && most == mine,
              "addresses differ %s", when);
+    shmem_barrier_all();
 }
 
 static void mark(struct block *block, long i)
@@ -103,7 +105,9 @@ static void many(uint64_t *state)
             if (i % 97 == 0) { /* here the PEs meet, and have given back different ones */
                 char *more = get(100 + (size_t)i);
 
-                mp_check(more != NULL, "no memory");
+                if (!mp_check(more != NULL, "no memory"))
+                    exit(mp_end());
+                shmem_long_p((long *)(void *)more, -1, mp_right());
                 if (n++ % 2)
                     shmem_free(more);
                 else
@@ -111,10 +115,8 @@ static void many(uint64_t *state)
             }
         }
         free(order);
-        n_blocks = from + batch;
+        check_alike("after a batch");
     }
-    check_alike("after many");
-    n_blocks = 0;
     free(blocks);
 }
 
@@ -208,6 +210,7 @@ int main(void)
     shmem_free(last);
     last = get(64);
     mp_check(last == first, "something is still taken");
+    check_alike("in the end");
     shmem_free(last);
     shmem_free(origin);
     return mp_end();
