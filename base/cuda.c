@@ -26,8 +26,14 @@ static const struct {
 /* Routines that a driver which is new enough may lack. */
 static bool may_lack(const char *name)
 {
-    return !strcmp(name, "cuModuleGetFunctionCount") || !strcmp(name, "cuModuleEnumerateFunctions") ||
-           !strcmp(name, "cuFuncGetName");
+    static const char *const names[] = {"cuModuleGetFunctionCount", "cuModuleEnumerateFunctions",
+                                        "cuFuncGetName", "cuLaunchKernelEx", "cuDriverGetVersion"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!strcmp(name, names[i]))
+            return true;
+    }
+    return false;
 }
 
 static int load_driver(void)
@@ -114,6 +120,15 @@ static bool device_has(int ordinal, int attribute)
     return has_least(ordinal, attribute, 1);
 }
 
+/* GPUs of sm_90 on; captured, with CUDA 12.3 on. */
+static bool has_overlap(int ordinal)
+{
+    int version = 0;
+
+    return driver.launch_ex && driver.driver_version && !driver.driver_version(&version) &&
+           version >= 12030 && has_least(ordinal, WSH_CU_ATTR_MAJOR, 9);
+}
+
 /* No context is current: makes the GPU's primary context current, which the CUDA runtime then uses too. */
 static int primary_choose(struct wsh_gpu *gpu, int otherwise)
 {
@@ -167,6 +182,7 @@ int wsh_gpu_open(struct wsh_gpu *gpu, int wanted, int otherwise)
         device_has(gpu->ordinal, WSH_CU_ATTR_VMM) && device_has(gpu->ordinal, WSH_CU_ATTR_POSIX_HANDLES);
     gpu->rdma = device_has(gpu->ordinal, WSH_CU_ATTR_RDMA_VMM);
     gpu->sees = has_least(gpu->ordinal, WSH_CU_ATTR_RDMA_WRITES_ORDERING, WSH_CU_WRITES_ORDERING_OWNER);
+    gpu->overlaps = has_overlap(gpu->ordinal);
     gpu->mps = device_has(gpu->ordinal, WSH_CU_ATTR_MPS);
     return 0;
 }

@@ -38,11 +38,27 @@ struct wsh_cu_ipc {
     char bytes[64];
 };
 
+struct wsh_cu_launch_attribute {
+    int id, pad;
+    union {
+        char bytes[64];
+        int value;
+    };
+};
+
+struct wsh_cu_launch {
+    unsigned grid[3], block[3], shared;
+    wsh_cu_stream stream;
+    struct wsh_cu_launch_attribute *attributes;
+    unsigned n_attributes;
+};
+
 /* Values of the driver's interface, by the names of its documentation. */
 enum {
     WSH_CU_OUT_OF_MEMORY = 2,
     WSH_CU_NOT_READY = 600,
     WSH_CU_ATTR_PROCESSORS = 16,        /* MULTIPROCESSOR_COUNT */
+    WSH_CU_ATTR_MAJOR = 75,             /* COMPUTE_CAPABILITY_MAJOR */
     WSH_CU_ATTR_HOST_POINTER_SAME = 91, /* CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
     WSH_CU_ATTR_VMM = 102,
     WSH_CU_ATTR_POSIX_HANDLES = 103,
@@ -63,6 +79,7 @@ enum {
     WSH_CU_IPC_LAZY = 1,
     WSH_CU_HOST_PORTABLE_MAPPED = 3,
     WSH_CU_STREAM_NON_BLOCKING = 1,
+    WSH_CU_LAUNCH_SERIALIZATION = 6, /* PROGRAMMATIC_STREAM_SERIALIZATION */
 };
 
 /* The driver's routines. */
@@ -101,7 +118,9 @@ struct wsh_gpu {
     bool vmm;      /* memory can be created, passed to peers as a descriptor and mapped anywhere */
     bool rdma;     /* … and reached by NICs */
     bool sees;     /* without a flush, what a NIC has written into its memory */
-    bool mps;      /* the processes on it run at the same time */
+    bool
+        overlaps; /* a kernel may start while the one before it on the stream ends; captured in graphs, too */
+    bool mps;     /* the processes on it run at the same time */
     char name[64], pci[16];
 };
 

@@ -81,3 +81,7 @@ WSH_CUDA(launch, "cuLaunchKernel",
          (wsh_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
           unsigned block_y, unsigned block_z, unsigned shared, wsh_cu_stream stream, void **args,
           void **extra))
+/* Of CUDA 11.8; NULL where the driver is older. */
+WSH_CUDA(launch_ex, "cuLaunchKernelEx",
+         (const struct wsh_cu_launch *launch, wsh_cu_function function, void **args, void **extra))
+WSH_CUDA(driver_version, "cuDriverGetVersion", (int *version))

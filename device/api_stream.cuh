@@ -14,86 +14,12 @@
 
 #ifndef __CUDACC_RTC__ /* which has no host code */
 
-#include "api_coll.cuh"
 #include "choice.h"
+#include "op.cuh"
 #include "stream.cuh"
 #include "view.h"
 
-#ifdef __CUDA_ARCH__
-#include "wide.cuh"
-#endif
-
 /* clang-format off */
-
-template <int = 0>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS) wsh_stream_barrier(shmem_team_t team)
-WSH_KERNEL(wsh_dev_barrier<WSH_BLOCK>("a barrier or sync on a stream: team", team);)
-
-template <int = 0>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_exchange(shmem_team_t team, void *dest, const void *source, size_t len, bool same)
-WSH_KERNEL(wsh_dev_exchange<WSH_BLOCK>(same ? "fcollect on a stream" : "alltoall on a stream", team, (char *)dest,
-                                       (const char *)source, same, len);)
-
-template <int = 0>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_broadcast(shmem_team_t team, void *dest, const void *source, size_t len, int root)
-WSH_KERNEL(wsh_dev_broadcast_to<WSH_BLOCK>("broadcast on a stream", team, dest, source, len, root);)
-
-template <int = 0>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_collect(shmem_team_t team, void *dest, const void *source, size_t len)
-WSH_KERNEL(wsh_dev_collect<WSH_BLOCK>("collect on a stream", team, dest, source, len);)
-
-template <unsigned WIDTH>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems)
-WSH_KERNEL(wsh_dev_alltoalls<WSH_BLOCK, WIDTH>("alltoalls on a stream", team, dest, source,
-                                               wsh_dev_strides{dst, sst, nelems});)
-
-template <class T>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_reduce(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
-WSH_KERNEL(wsh_dev_reduce_all<WSH_BLOCK, wsh_dev_kind<T>>("reduce on a stream", team, op, dest, source, nelems);)
-
-template <class T>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_scatter(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
-WSH_KERNEL(wsh_dev_reduce_scatter<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a stream", team, op, dest, source,
-                                                              nelems);)
-
-template <int = 0>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_exchange_wide(shmem_team_t team, void *dest, const void *source, size_t len, bool same)
-WSH_KERNEL(wsh_dev_exchange_wide<WSH_BLOCK>(same ? "fcollect on a stream" : "alltoall on a stream", team,
-                                            (char *)dest, (const char *)source, same, len);)
-
-template <int = 0>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_broadcast_wide(shmem_team_t team, void *dest, const void *source, size_t len, int root)
-WSH_KERNEL(wsh_dev_broadcast_wide<WSH_BLOCK>("broadcast on a stream", team, (char *)dest, (const char *)source, len,
-                                             root);)
-
-template <class T>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_reduce_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
-WSH_KERNEL(wsh_dev_reduce_wide<WSH_BLOCK, wsh_dev_kind<T>>("reduce on a stream", team, op, dest, source, nelems);)
-
-template <class T>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_scatter_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
-WSH_KERNEL(wsh_dev_scatter_wide<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a stream", team, op, dest, source,
-                                                            nelems);)
-
-template <class T>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_scan(shmem_team_t team, void *dest, const void *source, size_t nelems, bool exclusive)
-WSH_KERNEL(wsh_dev_scan<WSH_BLOCK, wsh_dev_kind<T>>("scan on a stream", team, dest, source, nelems, exclusive);)
-
-template <class T>
-WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
-wsh_stream_scan_wide(shmem_team_t team, void *dest, const void *source, size_t nelems, bool exclusive)
-WSH_KERNEL(wsh_dev_scan_wide<WSH_BLOCK, wsh_dev_kind<T>>("scan on a stream", team, dest, source, nelems, exclusive);)
 
 /*
  * Blocks for a collective of `parts` times `len` bytes; one where one block moves all by its own cells, and on
@@ -144,7 +70,7 @@ static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *so
     unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, 1);
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_reduce<T>, wsh_stream_reduce_wide<T>,
-                                team, dest, source, nelems, op);
+                                team, dest, source, nelems, wsh_stream_op<T>(op));
 }
 
 template <int N, class T>
@@ -154,7 +80,7 @@ static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T
     unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, shmem_team_n_pes(team));
 
     return wsh_stream_blocks_of(stream, blocks, wsh_stream_scatter<T>, wsh_stream_scatter_wide<T>,
-                                team, dest, source, nelems, op);
+                                team, dest, source, nelems, wsh_stream_op<T>(op));
 }
 
 template <int N, class T>

@@ -10,6 +10,12 @@ AS_IF([test "x$with_cuda" != xno],
              [test -n "$with_cuda"],
              [AC_MSG_ERROR([no nvcc in $wsh_cuda/bin or PATH; give the toolkit's folder, or --with-cuda=no])])],
       [WSH_CUDA_SUMMARY="off"])
+# The GPUs for which the kernels of libnvshmem_host are compiled: machine code of each, PTX of the first for all others.
+AC_ARG_WITH([gpu-archs], [AS_HELP_STRING([--with-gpu-archs=LIST],
+                          [compute capabilities that libnvshmem_host has kernels for, or no @<:@80,90,100@:>@])],
+            [], [with_gpu_archs=80,90,100])
+AC_SUBST([WSH_GPU_ARCHS], [$with_gpu_archs])
+AM_CONDITIONAL([WSH_HAVE_IMAGES], [test -n "$NVCC" && test "x$with_gpu_archs" != xno])
 AM_CONDITIONAL([WSH_HAVE_NVCC], [test -n "$NVCC"])
 
 # Device code as a library: LLVM bitcode by clang, which needs no toolkit; objects for -rdc by nvcc.

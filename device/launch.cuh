@@ -11,10 +11,19 @@
 
 #include "launch.h"
 
+#ifdef WSH_STREAM_IMAGE /* of nvshmem/, which no CUDA runtime is linked with: the library asks those of the program */
+#define wsh_launch_find wsh_device_find
+#else
+/* The runtime keeps no error of a kernel that is another unit's. */
 static inline int wsh_launch_find(const void *kernel, void **function)
 {
-    return (int)cudaGetFuncBySymbol((cudaFunction_t *)function, kernel);
+    int status = (int)cudaGetFuncBySymbol((cudaFunction_t *)function, kernel);
+
+    if (status)
+        cudaGetLastError();
+    return status;
 }
+#endif
 
 static inline struct wsh_device_launch wsh_launch_of(const char *routine, const void *kernel, dim3 grid, dim3 block,
                                                      void **args, size_t shared, cudaStream_t stream)

@@ -30,6 +30,9 @@ extern "C" {
 int wsh_device_launch(const struct wsh_device_launch *launch);
 int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize);
 
+/* CUfunction of a kernel of any unit of the program, or the driver's handle that it is. 0 or nonzero after a line. */
+int wsh_device_find(const void *kernel, void **function);
+
 /* Whether the team has members on several hosts; an invalid one has none. */
 int wsh_device_spans_hosts(void *team);
 

@@ -7,8 +7,10 @@
 #ifndef WSH_DEVICE_STREAM_CUH
 #define WSH_DEVICE_STREAM_CUH
 
+#include "choice.h"
 #include "launch.h"
 #include "shell.cuh"
+#include "view.h"
 
 #define WSH_STREAM_THREADS 512
 #define WSH_STREAM_WARP 32 /* threads of kernels that only wait and set flags */
@@ -23,21 +25,6 @@
 #define WSH_STREAM_BLOCKS 64
 #define WSH_STREAM_CELLS_TILE (WSH_STREAM_THREADS * WSH_DEVICE_CELL / 2)
 
-/* A kernel is of both passes; what it does is the device's. */
-#ifdef __CUDA_ARCH__
-#define WSH_KERNEL(...)          \
-    {                            \
-        wsh_ptx_stream_before(); \
-        __VA_ARGS__              \
-    }
-#else
-#define WSH_KERNEL(...) \
-    {                   \
-    }
-#endif
-
-#define WSH_STREAM_KERNEL(THREADS) static __global__ void __launch_bounds__(THREADS)
-
 /* T, by way of a template argument: what is made of it waits until it is called. */
 template <int N, class T> struct wsh_later_is {
     typedef T type;
@@ -49,6 +36,20 @@ static inline unsigned wsh_stream_blocks(size_t len)
     if (len < WSH_STREAM_WIDE)
         return 1;
     return len / WSH_STREAM_TILE < WSH_STREAM_BLOCKS ? (unsigned)(len / WSH_STREAM_TILE) : WSH_STREAM_BLOCKS;
+}
+
+#ifdef WSH_STREAM_IMAGE /* of the library that has its kernels compiled beforehand: nvshmem/ */
+#include WSH_STREAM_IMAGE
+#else
+
+#include "stream_kernels.cuh"
+
+template <class... PARAMS> using wsh_stream_kernel = void (*)(PARAMS...);
+
+/* The number by which a kernel knows an operation on numbers of type T. */
+template <class T> static inline int wsh_stream_op(int op)
+{
+    return op;
 }
 
 /* Whether kernels may start while the one before them ends: GPUs of sm_90 on; captured, with CUDA 12.3 on. */
@@ -69,8 +70,8 @@ static inline bool wsh_stream_overlaps()
  * others too.
  */
 template <class... PARAMS, class... ARGS>
-static inline int wsh_stream_launch(cudaStream_t stream, unsigned blocks, unsigned threads, void (*kernel)(PARAMS...),
-                                    ARGS... args)
+static inline int wsh_stream_launch(cudaStream_t stream, unsigned blocks, unsigned threads,
+                                    wsh_stream_kernel<PARAMS...> kernel, ARGS... args)
 {
     cudaLaunchAttribute early = {};
     cudaLaunchConfig_t config = {};
@@ -85,22 +86,39 @@ static inline int wsh_stream_launch(cudaStream_t stream, unsigned blocks, unsign
     return (int)cudaLaunchKernelEx(&config, kernel, args...);
 }
 
+/* A value that the kernel leaves in memory of the stream, fetched. */
+template <class T> static inline T wsh_stream_fetch(const T *source, int pe, cudaStream_t stream)
+{
+    T value = T();
+    void *at;
+
+    if (cudaStreamSynchronize(stream) || cudaMallocAsync(&at, sizeof value, stream))
+        return value;
+    if (!wsh_stream_launch(stream, 1, 1, wsh_stream_g<T>, (T *)at, source, pe))
+        cudaMemcpyAsync(&value, at, sizeof value, cudaMemcpyDeviceToHost, stream);
+    cudaFreeAsync(at, stream);
+    cudaStreamSynchronize(stream);
+    return value;
+}
+
+#endif
+
 template <class... PARAMS, class... ARGS>
-static inline int wsh_stream_block(cudaStream_t stream, void (*kernel)(PARAMS...), ARGS... args)
+static inline int wsh_stream_block(cudaStream_t stream, wsh_stream_kernel<PARAMS...> kernel, ARGS... args)
 {
     return wsh_stream_launch(stream, 1, WSH_STREAM_THREADS, kernel, args...);
 }
 
 /* `one` in a block, or `wide` in several: kernels of the same parameters. */
 template <class... PARAMS, class... ARGS>
-static inline int wsh_stream_blocks_of(cudaStream_t stream, unsigned blocks, void (*one)(PARAMS...),
-                                       void (*wide)(PARAMS...), ARGS... args)
+static inline int wsh_stream_blocks_of(cudaStream_t stream, unsigned blocks, wsh_stream_kernel<PARAMS...> one,
+                                       wsh_stream_kernel<PARAMS...> wide, ARGS... args)
 {
     return wsh_stream_launch(stream, blocks, WSH_STREAM_THREADS, blocks == 1 ? one : wide, args...);
 }
 
 template <class... PARAMS, class... ARGS>
-static inline int wsh_stream_warp(cudaStream_t stream, void (*kernel)(PARAMS...), ARGS... args)
+static inline int wsh_stream_warp(cudaStream_t stream, wsh_stream_kernel<PARAMS...> kernel, ARGS... args)
 {
     return wsh_stream_launch(stream, 1, WSH_STREAM_WARP, kernel, args...);
 }

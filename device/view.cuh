@@ -12,6 +12,7 @@
 #ifndef WSH_DEVICE_VIEW_CUH
 #define WSH_DEVICE_VIEW_CUH
 
+#include "launch.cuh"
 #include "view.h"
 
 static_assert(sizeof(struct wsh_device) == 256, "the view must stay small: kernels have 64 KiB of constants");
@@ -49,7 +50,8 @@ namespace
 struct wsh_device_registration {
     struct wsh_device_unit unit;
 
-    wsh_device_registration() : unit{WSH_DEVICE_ABI, sizeof(struct wsh_device), wsh_device_fill, __BASE_FILE__}
+    wsh_device_registration() : unit{WSH_DEVICE_ABI, sizeof(struct wsh_device), wsh_device_fill, __BASE_FILE__,
+                                     wsh_launch_find}
     {
         wsh_device_register(&unit);
     }

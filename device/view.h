@@ -288,11 +288,15 @@ struct wsh_device {
  */
 typedef int wsh_device_fill_fn(const struct wsh_device *view);
 
+/* CUfunction of a kernel by the address that the unit's CUDA runtime knows it by. 0, or the runtime's error number. */
+typedef int wsh_device_find_fn(const void *kernel, void **function);
+
 /* One translation unit with device code. Static data of the unit, so valid between register and unregister. */
 struct wsh_device_unit {
     uint32_t abi, size; /* as the unit was compiled */
     wsh_device_fill_fn *fill;
-    const char *name; /* of the source file, for messages */
+    const char *name;         /* of the source file, for messages */
+    wsh_device_find_fn *find; /* NULL: it has no kernel that programs name */
 };
 
 /*

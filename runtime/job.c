@@ -2,6 +2,7 @@
 /* Starts and ends the job by two mirrored lists of steps; the only file that ends the process early. */
 #include "runtime/job.h"
 
+#include "base/foreign.h"
 #include "base/log.h"
 #include "runtime/at_exit.h"
 #include "runtime/coll/coll.h"
@@ -29,6 +30,8 @@ static int open_settings(struct wsh_job *job)
     rc = wsh_log_open(job->env.debug, job->env.debug_file);
     if (!rc)
         wsh_env_note();
+    if (!rc)
+        wsh_foreign_note();
     job->check = wsh_log_check;
     wsh_job_mark(job, WSH_SPECIAL_CHECK, job->check);
     return rc;

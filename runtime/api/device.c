@@ -4,7 +4,9 @@
 
 #include "base/log.h"
 #include "runtime/gpu/host.h"
+#include "device/image.h"
 #include "device/launch.h"
+#include "runtime/gpu/image.h"
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/proxy.h"
 
@@ -163,4 +165,32 @@ int wsh_device_spans_hosts(void *team)
 
     wsh_api_ready("a collective on a stream");
     return members && wsh_view_spans_hosts(members);
+}
+
+int wsh_device_find(const void *kernel, void **function)
+{
+    return wsh_kernel_find(kernel, function);
+}
+
+int wsh_device_image_start(const struct wsh_device_image *image, const struct wsh_device_start *start)
+{
+    wsh_api_ready("a routine on a stream");
+    return wsh_image_start(&wsh_job, image, start);
+}
+
+int wsh_device_stream_wait(const char *routine, void *stream)
+{
+    wsh_api_ready(routine);
+    return wsh_stream_wait(&wsh_job, routine, stream);
+}
+
+int wsh_device_holds(const void *ptr)
+{
+    return wsh_job.device.attached && wsh_ranges_find(wsh_job.heap.device, ptr, 1) >= 0;
+}
+
+void wsh_device_end(const char *line)
+{
+    wsh_error("%s", line);
+    wsh_job_abort(1);
 }

@@ -77,6 +77,18 @@ void wsh_device_unregister(const struct wsh_device_unit *unit)
     free(gone);
 }
 
+int wsh_units_find(const void *kernel, void **function)
+{
+    int status = -1;
+
+    pthread_mutex_lock(&lock);
+    for (const struct entry *entry = units; entry && status; entry = entry->next)
+        if (unit_fits(entry->unit) && entry->unit->find)
+            status = entry->unit->find(kernel, function);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
 int wsh_units_check(void)
 {
     const struct wsh_device_unit *bad = NULL;

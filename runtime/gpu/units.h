@@ -9,6 +9,9 @@
 /* Do all units fit this library? 0, or -EPROTO after one line with the unit's name and both versions. */
 int wsh_units_check(void);
 
+/* CUfunction of the kernel at a unit's address for it, by the runtime of the unit that knows it. 0, or not found. */
+int wsh_units_find(const void *kernel, void **function);
+
 /*
  * Gives `view` to all units that do not have it, and from now on to those that register later, with `gpu` current;
  * NULL takes the view from all and gives it to nobody. `view` and `gpu` stay valid until the call with NULL.

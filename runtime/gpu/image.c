@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loads the images of libraries when the GPU is attached, and starts their kernels. */
+#include "runtime/gpu/image.h"
+
+#include "device/image.h"
+#include "base/cuda_call.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "runtime/job.h"
+#include "runtime/wait.h"
+
+#include <string.h>
+
+/* A module of each part, with the GPU's context current, and every kernel of it: lazy loading ends there. */
+static int load_parts(struct wsh_device_image *image)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    int status = 0;
+
+    for (unsigned i = 0; i < image->n_parts && !status; i++) {
+        struct wsh_device_part *part = &image->parts[i];
+        wsh_cu_module module = NULL;
+        wsh_cu_ptr view = 0;
+        size_t len = 0;
+
+        status = cu->module_load(&module, part->bytes);
+        part->module = module;
+        if (!status)
+            status = cu->module_global(&view, &len, module, WSH_DEVICE_SYMBOL);
+        part->view = view;
+    }
+    for (unsigned i = 0; i < image->n_kernels && !status; i++) {
+        struct wsh_device_kernel *kernel = &image->kernels[i];
+        wsh_cu_function function = NULL;
+
+        status = cu->module_function(&function, image->parts[kernel->part].module, kernel->name);
+        kernel->function = function;
+    }
+    return status;
+}
+
+/* What was loaded in a context that is gone is gone with it. */
+static void forget_parts(struct wsh_device_image *image)
+{
+    for (unsigned i = 0; i < image->n_kernels; i++)
+        image->kernels[i].function = NULL;
+    image->context = NULL;
+    image->cell = NULL;
+    image->stream = NULL;
+}
+
+static int load_image(struct wsh_device_image *image, wsh_cu_ctx now)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    double began = wsh_wait_now();
+    wsh_cu_stream stream = NULL;
+    int status;
+
+    forget_parts(image);
+    status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0);
+    image->stream = stream;
+    if (!status)
+        status =
+            cu->host_alloc((void **)(void *)&image->cell, sizeof *image->cell, WSH_CU_HOST_PORTABLE_MAPPED);
+    if (!status)
+        status = load_parts(image);
+    if (status) {
+        wsh_info(WSH_SUB_INIT, "the kernels of %s do not load: %s (CUDA error %d)", image->name,
+                 wsh_cuda_strerror(status), status);
+        forget_parts(image);
+        return status;
+    }
+    image->context = now;
+    wsh_info(WSH_SUB_INIT, "%u kernels of %s loaded in %.1f ms", image->n_kernels, image->name,
+             (wsh_wait_now() - began) * 1e3);
+    return 0;
+}
+
+/* Zeroes, which take the view away, come where nothing is loaded too. */
+int wsh_device_image_fill(struct wsh_device_image *image, const struct wsh_device *view)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    wsh_cu_ctx now = NULL;
+    int status = 0;
+
+    if (!image->n_parts || !cu)
+        return 0;
+    status = cu->ctx_get(&now);
+    if (!status && now != image->context)
+        status = view->n_pes ? load_image(image, now) : 0;
+    if (status || now != image->context)
+        return status;
+    for (unsigned i = 0; i < image->n_parts && !status; i++)
+        status = cu->copy(image->parts[i].view, (wsh_cu_ptr)(uintptr_t)view, sizeof *view, image->stream);
+    return status ? status : cu->stream_sync(image->stream);
+}
+
+static void log_not_loaded(const struct wsh_job *job, const struct wsh_device_image *image, const char *name)
+{
+    if (!image->n_parts)
+        wsh_error(
+            "%s on a stream: %s was built without nvcc, so that it has no kernels; build warpshmem where "
+            "there is one, or compile the caller with nvcc",
+            name, image->name);
+    else if (!job->device.attached)
+        wsh_error("%s on a stream: no GPU is attached; call nvshmem_malloc first, on all PEs", name);
+    else
+        wsh_error("%s on a stream: the kernels of %s did not load on GPU %d (%s); SHMEM_DEBUG=info says why",
+                  name, image->name, job->device.gpu.ordinal, job->device.gpu.name);
+}
+
+/* A kernel may start while the one before it on the stream ends; it then waits for that on the GPU. */
+static int start_early(const struct wsh_device_start *start, void *function)
+{
+    struct wsh_cu_launch_attribute early = {.id = WSH_CU_LAUNCH_SERIALIZATION, .value = 1};
+    struct wsh_cu_launch launch = {.grid = {start->blocks, 1, 1},
+                                   .block = {start->threads, 1, 1},
+                                   .stream = start->stream,
+                                   .attributes = &early,
+                                   .n_attributes = 1};
+
+    return wsh_cuda_call(launch_ex, &launch, function, start->args, NULL);
+}
+
+static int start_plain(const struct wsh_device_start *start, void *function)
+{
+    return wsh_cuda_call(launch, function, start->blocks, 1, 1, start->threads, 1, 1, 0, start->stream,
+                         start->args, NULL);
+}
+
+int wsh_image_start(struct wsh_job *job, const struct wsh_device_image *image,
+                    const struct wsh_device_start *start)
+{
+    const struct wsh_device_kernel *kernel = &image->kernels[start->kernel];
+    bool own_stream = (uintptr_t)start->stream > 1; /* no legacy one, which waits for others too */
+    int status;
+
+    if (wsh_unlikely(!kernel->function || !job->device.attached)) {
+        log_not_loaded(job, image, kernel->name);
+        wsh_job_abort(1);
+    }
+    if (wsh_gpu_enter(&job->device.gpu))
+        return -EIO;
+    status = own_stream && wsh_cuda()->launch_ex && job->device.gpu.overlaps
+                 ? start_early(start, kernel->function)
+                 : start_plain(start, kernel->function);
+    wsh_gpu_leave(&job->device.gpu);
+    return status;
+}
+
+struct stream_wait {
+    void *stream;
+    int status;
+};
+
+static int try_stream(void *arg)
+{
+    struct stream_wait *wait = arg;
+
+    wait->status = wsh_cuda_call(stream_query, wait->stream);
+    return wait->status == WSH_CU_NOT_READY ? -EAGAIN : 0;
+}
+
+static void describe_stream(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size, "the work on a CUDA stream");
+}
+
+int wsh_stream_wait(struct wsh_job *job, const char *routine, void *stream)
+{
+    struct wsh_wait_why why = {.routine = routine, .describe = describe_stream};
+    struct stream_wait wait = {.stream = stream};
+    int rc;
+
+    if (!job->device.attached || wsh_gpu_enter(&job->device.gpu))
+        return -EIO;
+    rc = wsh_wait(job, &why, try_stream, &wait);
+    wsh_gpu_leave(&job->device.gpu);
+    return rc ? rc : wait.status;
+}
