@@ -11,7 +11,7 @@ command -v cmake >/dev/null || tap_skip_all "no cmake"
 # The same rules as make install's, for these parts alone.
 prefix=$tap_dir/first
 home=$tap_dir/moved/lib/warpshmem/nvshmem
-run_job 200 make -C "$top_builddir" install-nvshmem install-dist_nvshmemcmakeDATA install-dist_nvshmempkgconfigDATA \
+run_job 200 make -C "$top_builddir" install-nvshmem install-nvshmem-lib install-dist_nvshmemcmakeDATA install-dist_nvshmempkgconfigDATA \
     install-includeHEADERS install-shmemincludeHEADERS install-shmemincludedeviceHEADERS \
     prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib" includedir="$prefix/include"
 tap_check "make install of the folder" test "$status" = 0

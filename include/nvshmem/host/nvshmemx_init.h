@@ -38,7 +38,7 @@ static inline int wsh_nv_init_by_comm(const nvshmemx_init_attr_t *attr)
     return shmemx_init_attr(SHMEMX_INIT_WITH_MPI_COMM, &ours) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
 }
 
-static inline int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
+WSH_NV_HOST int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
 {
     shmemx_uniqueid_t id;
 
@@ -49,9 +49,9 @@ static inline int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
 }
 
 /* The attributes but for mpi_comm need not be initialized before. */
-static inline int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nranks,
-                                                  const nvshmemx_uniqueid_t *uniqueid,
-                                                  nvshmemx_init_attr_t *attr)
+WSH_NV_HOST int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nranks,
+                                                const nvshmemx_uniqueid_t *uniqueid,
+                                                nvshmemx_init_attr_t *attr)
 {
     attr->args.uid_args.id = (nvshmemx_uniqueid_t *)(uintptr_t)uniqueid;
     attr->args.uid_args.myrank = myrank;
@@ -59,13 +59,13 @@ static inline int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nr
     return NVSHMEMX_SUCCESS;
 }
 
-static inline int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *nvshmem_attr)
+WSH_NV_HOST int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *nvshmem_attr)
 {
     nvshmem_attr->mpi_comm = mpi_comm;
     return NVSHMEMX_SUCCESS;
 }
 
-static inline int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attr)
+WSH_NV_HOST int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attr)
 {
     int provided;
 
@@ -77,7 +77,7 @@ static inline int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_a
 }
 
 /* As NVSHMEM's, it ends the process where the job cannot start. */
-static inline int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes)
+WSH_NV_HOST int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes)
 {
     int status = nvshmemx_hostlib_init_attr(flags, attributes);
 

@@ -102,7 +102,7 @@ WSH_NV_KERNEL int nvshmemx_barrier_warpgroup(nvshmem_team_t team)
 
 #endif
 
-#if defined __CUDACC__ && !defined __CUDACC_RTC__
+#ifdef WSH_NV_HAS_STREAMS
 
 #define WSH_NV_BLOCKS_ON_STREAM(TAG, CORE, TYPE, WORD)                                                       \
     WSH_NV_STREAM int nvshmemx_##TAG##_on_stream(nvshmem_team_t team, TYPE *dest, const TYPE *source,        \
@@ -188,31 +188,38 @@ WSH_NV_EXCHANGE(ROOTED, broadcastmem, broadcastmem, void, void)
 #undef WSH_NV_BLOCKS
 
 /* Reductions, to all and scattered. TAG: after nvshmem_; OURS: the prefix of ours in kernels. */
-#if defined __CUDACC__ && !defined __CUDACC_RTC__
-#define WSH_NV_COMBINE_HOST(TAG, TYPE)                                                                       \
+#ifdef WSH_NV_HAS_STREAMS
+#define WSH_NV_COMBINE_HOST(TAG, OURS, TYPE)                                                                 \
     WSH_NV_STREAM int nvshmemx_##TAG##_on_stream(nvshmem_team_t team, TYPE *dest, const TYPE *source,        \
                                                  size_t nreduce, cudaStream_t stream)                        \
     {                                                                                                        \
         return shmemx_##TAG##_on_stream<N>(SHMEMX_TEAM(team), dest, source, nreduce, stream);                \
     }                                                                                                        \
-    WSH_NV_STREAM int wsh_nv_##TAG(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)      \
+    WSH_NV_LATE int nvshmem_##TAG(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)       \
     {                                                                                                        \
-        int status = nvshmemx_##TAG##_on_stream<N>(team, dest, source, nreduce, cudaStreamPerThread);        \
-                                                                                                             \
-        return status ? status : (int)cudaStreamSynchronize(cudaStreamPerThread);                            \
+        WSH_NV_SIDE(return WSH_NV_CORE_##OURS(TAG, )(SHMEMX_TEAM(team), dest, source, nreduce),              \
+                    int status = nvshmemx_##TAG##_on_stream WSH_NV_N(team, dest, source, nreduce,            \
+                                                                     cudaStreamPerThread);                   \
+                    return status ? status : (int)cudaStreamSynchronize(cudaStreamPerThread));               \
     }
+#elif defined __CUDACC__
+#define WSH_NV_COMBINE_HOST(TAG, OURS, TYPE)                                                                 \
+    WSH_NV_LATE int nvshmem_##TAG(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)       \
+    {                                                                                                        \
+        return WSH_NV_CORE_##OURS(TAG, )(SHMEMX_TEAM(team), dest, source, nreduce);                          \
+    }
+#elif defined WSH_NV_HAS_CUDA
+#define WSH_NV_COMBINE_HOST(TAG, OURS, TYPE)                                                                 \
+    WSH_NV_EXTERN int nvshmem_##TAG(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce);    \
+    WSH_NV_EXTERN int nvshmemx_##TAG##_on_stream(nvshmem_team_t team, TYPE *dest, const TYPE *source,        \
+                                                 size_t nreduce, cudaStream_t stream);
 #else
-#define WSH_NV_COMBINE_HOST(TAG, TYPE)
+#define WSH_NV_COMBINE_HOST(TAG, OURS, TYPE)
 #endif
 
 #ifdef __CUDACC__
 #define WSH_NV_COMBINE(TAG, OURS, TYPE)                                                                      \
-    WSH_NV_COMBINE_HOST(TAG, TYPE)                                                                           \
-    WSH_NV_LATE int nvshmem_##TAG(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)       \
-    {                                                                                                        \
-        WSH_NV_SIDE(return WSH_NV_CORE_##OURS(TAG, )(SHMEMX_TEAM(team), dest, source, nreduce),              \
-                    return wsh_nv_##TAG<N>(team, dest, source, nreduce));                                    \
-    }                                                                                                        \
+    WSH_NV_COMBINE_HOST(TAG, OURS, TYPE)                                                                     \
     WSH_NV_KERNEL int nvshmemx_##TAG##_warp(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) \
     {                                                                                                        \
         return OURS##TAG##_warp<N>(SHMEMX_TEAM(team), dest, source, nreduce);                                \
@@ -221,13 +228,8 @@ WSH_NV_EXCHANGE(ROOTED, broadcastmem, broadcastmem, void, void)
     {                                                                                                        \
         return OURS##TAG##_block<N>(SHMEMX_TEAM(team), dest, source, nreduce);                               \
     }
-#elif defined WSH_NV_HAS_CUDA
-#define WSH_NV_COMBINE(TAG, OURS, TYPE)                                                                      \
-    WSH_NV_EXTERN int nvshmem_##TAG(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce);    \
-    WSH_NV_EXTERN int nvshmemx_##TAG##_on_stream(nvshmem_team_t team, TYPE *dest, const TYPE *source,        \
-                                                 size_t nreduce, cudaStream_t stream);
 #else
-#define WSH_NV_COMBINE(TAG, OURS, TYPE)
+#define WSH_NV_COMBINE(TAG, OURS, TYPE) WSH_NV_COMBINE_HOST(TAG, OURS, TYPE)
 #endif
 
 /* Ours by one thread: the host's names have C linkage, those of kernels alone are templates. */

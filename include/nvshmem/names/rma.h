@@ -75,7 +75,7 @@
 
 #endif
 
-#if defined __CUDACC__ && !defined __CUDACC_RTC__
+#ifdef WSH_NV_HAS_STREAMS
 
 #define WSH_NV_ON_STREAM(TAG, CORE, TYPE)                                                                    \
     WSH_NV_STREAM void nvshmemx_##TAG##_on_stream(TYPE *dest, const TYPE *source, size_t nelems, int pe,     \
@@ -270,7 +270,7 @@ WSH_NV_KERNEL void nvshmemx_qp_signal_op(uint64_t *sig_addr, uint64_t signal, in
 
 #endif
 
-#if defined __CUDACC__ && !defined __CUDACC_RTC__
+#ifdef WSH_NV_HAS_STREAMS
 
 #define WSH_NV_ONE(NAME, TYPE)                                                                               \
     WSH_NV_STREAM void nvshmemx_##NAME##_p_on_stream(TYPE *dest, const TYPE value, int pe, cudaStream_t stream) \

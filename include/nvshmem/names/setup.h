@@ -7,12 +7,12 @@
 
 #ifndef __CUDACC_RTC__
 
-static inline int nvshmem_init_thread(int requested, int *provided)
+WSH_NV_HOST int nvshmem_init_thread(int requested, int *provided)
 {
     return shmem_init_thread(requested, provided);
 }
 
-static inline void nvshmem_init(void)
+WSH_NV_HOST void nvshmem_init(void)
 {
     int provided;
 
@@ -20,12 +20,12 @@ static inline void nvshmem_init(void)
         exit(-1);
 }
 
-static inline void nvshmem_query_thread(int *provided)
+WSH_NV_HOST void nvshmem_query_thread(int *provided)
 {
     shmem_query_thread(provided);
 }
 
-static inline int nvshmemx_init_status(void)
+WSH_NV_HOST int nvshmemx_init_status(void)
 {
     int initialized;
 
@@ -33,70 +33,70 @@ static inline int nvshmemx_init_status(void)
     return initialized ? NVSHMEM_STATUS_IS_INITIALIZED : NVSHMEM_STATUS_NOT_INITIALIZED;
 }
 
-static inline void nvshmem_finalize(void)
+WSH_NV_HOST void nvshmem_finalize(void)
 {
     shmem_finalize();
 }
 
-static inline void nvshmemx_hostlib_finalize(void)
+WSH_NV_HOST void nvshmemx_hostlib_finalize(void)
 {
     shmem_finalize();
 }
 
 /* NVSHMEM's symmetric heap is device memory. */
-static inline void *nvshmem_malloc(size_t size)
+WSH_NV_HOST void *nvshmem_malloc(size_t size)
 {
     return shmemx_malloc_device(size);
 }
 
-static inline void *nvshmem_calloc(size_t count, size_t size)
+WSH_NV_HOST void *nvshmem_calloc(size_t count, size_t size)
 {
     return shmemx_calloc_device(count, size);
 }
 
-static inline void *nvshmem_align(size_t alignment, size_t size)
+WSH_NV_HOST void *nvshmem_align(size_t alignment, size_t size)
 {
     return shmemx_align_device(alignment, size);
 }
 
-static inline void nvshmem_free(void *ptr)
+WSH_NV_HOST void nvshmem_free(void *ptr)
 {
     shmemx_free_device(ptr);
 }
 
-static inline int nvshmemx_buffer_register(void *addr, size_t length)
+WSH_NV_HOST int nvshmemx_buffer_register(void *addr, size_t length)
 {
     return shmemx_buffer_register(addr, length);
 }
 
-static inline int nvshmemx_buffer_unregister(void *addr)
+WSH_NV_HOST int nvshmemx_buffer_unregister(void *addr)
 {
     return shmemx_buffer_unregister(addr);
 }
 
-static inline void nvshmemx_buffer_unregister_all(void)
+WSH_NV_HOST void nvshmemx_buffer_unregister_all(void)
 {
     shmemx_buffer_unregister_all();
 }
 
-static inline void *nvshmemx_buffer_register_symmetric(void *addr, size_t length, int flags)
+WSH_NV_HOST void *nvshmemx_buffer_register_symmetric(void *addr, size_t length, int flags)
 {
     return shmemx_buffer_register_symmetric(addr, length, flags);
 }
 
-static inline void *nvshmemx_buffer_register_symmetric_at_preferred_address(void *addr, size_t length,
-                                                                            void *preferred, int flags)
+WSH_NV_HOST void *nvshmemx_buffer_register_symmetric_at_preferred_address(void *addr, size_t length,
+                                                                          void *preferred, int flags)
 {
     return shmemx_buffer_register_symmetric_at(addr, length, preferred, flags);
 }
 
-static inline int nvshmemx_buffer_unregister_symmetric(void *addr, size_t length)
+WSH_NV_HOST int nvshmemx_buffer_unregister_symmetric(void *addr, size_t length)
 {
     return shmemx_buffer_unregister_symmetric(addr, length);
 }
 
 /* *out_qp_array is for free(). */
-static inline int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array)
+WSH_NV_HOST int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array)
 {
     *out_qp_array = (nvshmemx_qp_handle_t *)calloc((size_t)num_qps + 1, sizeof **out_qp_array);
     if (!*out_qp_array)
@@ -105,8 +105,7 @@ static inline int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_
 }
 
 /* A region says that puts may be given to the network together. */
-static inline int nvshmemx_region_start(nvshmemx_region_handle_t *handle,
-                                        const nvshmemx_region_attrs_t *attrs)
+WSH_NV_HOST int nvshmemx_region_start(nvshmemx_region_handle_t *handle, const nvshmemx_region_attrs_t *attrs)
 {
     *handle = attrs && attrs->hints & NVSHMEMX_REGION_HINT_BATCH_RMA;
     if (*handle)
@@ -114,7 +113,7 @@ static inline int nvshmemx_region_start(nvshmemx_region_handle_t *handle,
     return NVSHMEMX_SUCCESS;
 }
 
-static inline int nvshmemx_region_stop(nvshmemx_region_handle_t handle)
+WSH_NV_HOST int nvshmemx_region_stop(nvshmemx_region_handle_t handle)
 {
     if (handle)
         shmemx_batch_end();
@@ -123,18 +122,18 @@ static inline int nvshmemx_region_stop(nvshmemx_region_handle_t handle)
 
 #ifdef WSH_NV_HAS_CUDA
 
-static inline int nvshmemx_cumodule_init(CUmodule module)
+WSH_NV_HOST int nvshmemx_cumodule_init(CUmodule module)
 {
     return shmemx_module_init(module) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
 }
 
-static inline int nvshmemx_cumodule_finalize(CUmodule module)
+WSH_NV_HOST int nvshmemx_cumodule_finalize(CUmodule module)
 {
     return shmemx_module_finalize(module) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
 }
 
 /* Programs that load libraries link with the driver's library. */
-static inline int nvshmemx_culibrary_init(CUlibrary library)
+WSH_NV_HOST int nvshmemx_culibrary_init(CUlibrary library)
 {
     CUmodule module;
 
@@ -143,7 +142,7 @@ static inline int nvshmemx_culibrary_init(CUlibrary library)
     return nvshmemx_cumodule_init(module);
 }
 
-static inline int nvshmemx_culibrary_finalize(CUlibrary library)
+WSH_NV_HOST int nvshmemx_culibrary_finalize(CUlibrary library)
 {
     CUmodule module;
 
@@ -155,26 +154,26 @@ typedef struct nvshmemx_collective_launch_attr {
     cudaLaunchConfig_t cuda_config;
 } nvshmemx_collective_launch_attr_t;
 
-#ifdef __CUDACC__
+#ifdef WSH_NV_HAS_STREAMS
 
-static inline int nvshmemx_collective_launch(const void *func, dim3 gridDims, dim3 blockDims, void **args,
-                                             size_t sharedMem, cudaStream_t stream)
+WSH_NV_HOST int nvshmemx_collective_launch(const void *func, dim3 gridDims, dim3 blockDims, void **args,
+                                           size_t sharedMem, cudaStream_t stream)
 {
     return shmemx_collective_launch(func, gridDims, blockDims, args, sharedMem, stream)
                ? NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED
                : NVSHMEMX_SUCCESS;
 }
 
-static inline int nvshmemx_collective_launch_attr(const nvshmemx_collective_launch_attr_t *attr,
-                                                  const void *func, void **args)
+WSH_NV_HOST int nvshmemx_collective_launch_attr(const nvshmemx_collective_launch_attr_t *attr,
+                                                const void *func, void **args)
 {
     return shmemx_collective_launch_config(&attr->cuda_config, func, args)
                ? NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED
                : NVSHMEMX_SUCCESS;
 }
 
-static inline int nvshmemx_collective_launch_query_gridsize(const void *func, dim3 blockDims, void **args,
-                                                            size_t sharedMem, int *gridsize)
+WSH_NV_HOST int nvshmemx_collective_launch_query_gridsize(const void *func, dim3 blockDims, void **args,
+                                                          size_t sharedMem, int *gridsize)
 {
     return shmemx_collective_launch_query_gridsize(func, blockDims, args, sharedMem, gridsize)
                ? NVSHMEMX_ERROR_INTERNAL
@@ -331,7 +330,10 @@ WSH_NV_ORDER(fence, _warp)
 WSH_NV_ORDER(fence, _block)
 #undef WSH_NV_ORDER
 
-#ifndef __CUDACC_RTC__
+#endif
+
+#ifdef WSH_NV_HAS_STREAMS
+
 WSH_NV_STREAM void nvshmemx_quiet_on_stream(cudaStream_t stream)
 {
     shmemx_quiet_on_stream<N>(stream);
@@ -341,7 +343,6 @@ WSH_NV_STREAM void nvshmemx_flush_on_stream(cudaStream_t stream)
 {
     shmemx_quiet_on_stream<N>(stream);
 }
-#endif
 
 #elif defined WSH_NV_HAS_CUDA
 

@@ -3,16 +3,20 @@
  * What the other files of this folder are made with. A routine of NVSHMEM is an inline function that calls ours of the
  * same contract, so its address can be taken:
  *
+ *   WSH_NV_HOST      on the host alone
  *   WSH_NV_BOTH      on the host and in kernels by one thread; elsewhere than under nvcc on the host alone
  *   WSH_NV_LATE      the same, where the body shall be compiled only in units that call it: a template
  *   WSH_NV_KERNEL    in kernels alone: the forms by a warp and by a block
  *   WSH_NV_STREAM    on the host, putting work on a stream
+ *   WSH_NV_INNER     no routine of NVSHMEM, but what these share, on both sides
  *
  * With WSH_NV_SYMBOLS (device/library/) those of kernels are functions with C linkage instead: the symbols of a library
  * of device code.
  *
  * Kernels for streams are compiled by nvcc in the unit that uses them. In units of other compilers the routines on
- * streams, reductions and launches are declared alone: they link with a library that has them as symbols.
+ * streams, reductions on the host and launches are declared alone: libnvshmem_host has them, as all routines of the
+ * host, as symbols. Its unit is nvshmem/library.cc, which says WSH_NV_LIBRARY: there each routine of the host is a
+ * function of the library.
  *
  * The tables of types are those of shmem/types.h, with half and bfloat16.
  */
@@ -41,14 +45,14 @@
 #include <string.h>
 #endif
 #if defined __has_include
-#if __has_include(<cuda_runtime.h>) && !defined __CUDACC_RTC__
+#if __has_include(<cuda_runtime.h>) && !defined __CUDACC_RTC__ && !defined WSH_NV_LIBRARY
 #define WSH_NV_HAS_CUDA
 #include <cuda.h>
 #include <cuda_runtime.h>
 #endif
 #ifdef WSH_DEVICE_FREESTANDING_CUH
 #define WSH_NV_HAS_HALF
-#elif __has_include(<cuda_fp16.h>) && defined __cplusplus
+#elif __has_include(<cuda_fp16.h>) && defined __cplusplus && !defined WSH_NV_LIBRARY
 #define WSH_NV_HAS_HALF
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -63,30 +67,49 @@ namespace cg = cooperative_groups;
 
 #include "../device_host/nvshmem_types.h"
 
-#ifdef WSH_NV_SYMBOLS
-#define WSH_NV_INNER static __device__ __forceinline__
+#if defined WSH_NV_LIBRARY
+#define WSH_NV_HAS_CUDA
+#define WSH_NV_HAS_HALF
+#define WSH_NV_HOST extern "C" __attribute__((visibility("default")))
+#define WSH_NV_BOTH WSH_NV_HOST
+#define WSH_NV_LATE WSH_NV_HOST
+#define WSH_NV_STREAM WSH_NV_HOST
+#define WSH_NV_INNER static inline
+#define WSH_NV_N /* the template arguments of what WSH_NV_STREAM makes */
+#elif defined WSH_NV_SYMBOLS
+#define WSH_NV_HOST static inline
 #define WSH_NV_BOTH extern "C" __device__
 #define WSH_NV_LATE extern "C" __device__
 #define WSH_NV_KERNEL extern "C" __device__
 #define WSH_NV_STREAM template <int N = 0> static inline
+#define WSH_NV_INNER static __device__ __forceinline__
+#define WSH_NV_N <N>
 constexpr int N = 0; /* what the bodies pass on */
 #elif defined __CUDACC__
-#define WSH_NV_INNER static __host__ __device__ __forceinline__
+#define WSH_NV_HOST static inline
 #define WSH_NV_BOTH static __host__ __device__ __forceinline__
 #define WSH_NV_LATE \
     _Pragma("nv_exec_check_disable") template <int N = 0> static __host__ __device__ __forceinline__
 #define WSH_NV_KERNEL template <int N = 0> static __device__ __forceinline__
 #define WSH_NV_STREAM template <int N = 0> static inline
+#define WSH_NV_INNER WSH_NV_BOTH
+#define WSH_NV_N <N>
 #else
-#define WSH_NV_INNER static inline
+#define WSH_NV_HOST static inline
 #define WSH_NV_BOTH static inline
+#define WSH_NV_INNER static inline
 #endif
 
-/* Of two bodies the one for this side. */
+/* The routines on streams, reductions on the host and launches have bodies here. */
+#if (defined __CUDACC__ && !defined __CUDACC_RTC__) || defined WSH_NV_LIBRARY
+#define WSH_NV_HAS_STREAMS
+#endif
+
+/* Of two bodies the one for this side: the last argument, from the second on, is the host's. */
 #if defined __CUDA_ARCH__ || defined WSH_NV_SYMBOLS
-#define WSH_NV_SIDE(DEVICE, HOST) DEVICE
+#define WSH_NV_SIDE(DEVICE, ...) DEVICE
 #else
-#define WSH_NV_SIDE(DEVICE, HOST) HOST
+#define WSH_NV_SIDE(DEVICE, ...) __VA_ARGS__
 #endif
 
 #ifdef __cplusplus

@@ -22,7 +22,7 @@ WSH_NV_BOTH int nvshmem_team_translate_pe(nvshmem_team_t src_team, int src_pe, n
 
 #ifndef __CUDACC_RTC__
 
-static inline void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config)
+WSH_NV_HOST void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config)
 {
     shmem_team_config_t ours = {0};
 
@@ -38,9 +38,9 @@ static inline int wsh_nv_contexts(const nvshmem_team_config_t *config, long mask
                : 0;
 }
 
-static inline int nvshmem_team_split_strided(nvshmem_team_t parent_team, int PE_start, int PE_stride,
-                                             int PE_size, const nvshmem_team_config_t *config,
-                                             long config_mask, nvshmem_team_t *new_team)
+WSH_NV_HOST int nvshmem_team_split_strided(nvshmem_team_t parent_team, int PE_start, int PE_stride,
+                                           int PE_size, const nvshmem_team_config_t *config, long config_mask,
+                                           nvshmem_team_t *new_team)
 {
     const shmem_team_config_t ours = {wsh_nv_contexts(config, config_mask)};
     shmem_team_t team;
@@ -51,10 +51,10 @@ static inline int nvshmem_team_split_strided(nvshmem_team_t parent_team, int PE_
     return status;
 }
 
-static inline int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange,
-                                        const nvshmem_team_config_t *xaxis_config, long xaxis_mask,
-                                        nvshmem_team_t *xaxis_team, const nvshmem_team_config_t *yaxis_config,
-                                        long yaxis_mask, nvshmem_team_t *yaxis_team)
+WSH_NV_HOST int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange,
+                                      const nvshmem_team_config_t *xaxis_config, long xaxis_mask,
+                                      nvshmem_team_t *xaxis_team, const nvshmem_team_config_t *yaxis_config,
+                                      long yaxis_mask, nvshmem_team_t *yaxis_team)
 {
     const shmem_team_config_t xs = {wsh_nv_contexts(xaxis_config, xaxis_mask)},
                               ys = {wsh_nv_contexts(yaxis_config, yaxis_mask)};
@@ -67,13 +67,13 @@ static inline int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange,
     return status;
 }
 
-static inline int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid)
+WSH_NV_HOST int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid)
 {
     return shmemx_team_get_id(uniqueid);
 }
 
-static inline int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long config_mask,
-                                     int npes, int pe_idx_in_team)
+WSH_NV_HOST int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long config_mask,
+                                   int npes, int pe_idx_in_team)
 {
     const shmem_team_config_t ours = {wsh_nv_contexts(config, config_mask)};
     shmem_team_t made;
@@ -84,7 +84,7 @@ static inline int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t
     return status;
 }
 
-static inline void nvshmem_team_destroy(nvshmem_team_t team)
+WSH_NV_HOST void nvshmem_team_destroy(nvshmem_team_t team)
 {
     shmem_team_destroy(SHMEMX_TEAM(team));
 }

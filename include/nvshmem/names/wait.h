@@ -11,31 +11,42 @@
 
 /* clang-format off */
 
-#if defined __CUDACC__ && !defined __CUDACC_RTC__
+#ifdef WSH_NV_HAS_STREAMS
 
-/* Puts `call`, whose last argument is the stream, on the thread's own stream and waits for it. */
-#define WSH_NV_HOST_WAIT(call) ((void)(call), (void)cudaStreamSynchronize(cudaStreamPerThread))
+/*
+ * Puts `call`, whose last argument is the stream, on the thread's own stream and waits for it. The library does so for
+ * words of device memory alone, since it also serves programs that have no GPU; for others it makes the host's call.
+ */
+#ifdef WSH_NV_LIBRARY
+#define WSH_NV_HOST_WAIT(word, call, otherwise)                                                              \
+    (wsh_device_holds(word) ? ((void)(call), (void)cudaStreamSynchronize(cudaStreamPerThread)) : (void)(otherwise))
+#else
+#define WSH_NV_HOST_WAIT(word, call, otherwise) ((void)(call), (void)cudaStreamSynchronize(cudaStreamPerThread))
+#endif
 
 #define WSH_NV_WAIT(NAME, TYPE)                                                                              \
     WSH_NV_LATE void nvshmem_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value)                        \
     {                                                                                                        \
         WSH_NV_SIDE(shmem_##NAME##_wait_until(ivar, cmp, cmp_value),                                         \
-                    WSH_NV_HOST_WAIT(                                                                        \
-                        shmemx_##NAME##_wait_until_on_stream<N>(ivar, cmp, cmp_value, cudaStreamPerThread))); \
+                    WSH_NV_HOST_WAIT(ivar,                                                                   \
+                        shmemx_##NAME##_wait_until_on_stream<N>(ivar, cmp, cmp_value, cudaStreamPerThread),  \
+                        shmem_##NAME##_wait_until(ivar, cmp, cmp_value)));                                   \
     }                                                                                                        \
     WSH_NV_LATE void nvshmem_##NAME##_wait_until_all(TYPE *ivars, size_t nelems, const int *status, int cmp, \
                                                      TYPE cmp_value)                                         \
     {                                                                                                        \
         WSH_NV_SIDE(shmem_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value),                    \
-                    WSH_NV_HOST_WAIT(shmemx_##NAME##_wait_until_all_on_stream<N>(                            \
-                        ivars, nelems, status, cmp, cmp_value, cudaStreamPerThread)));                       \
+                    WSH_NV_HOST_WAIT(ivars, shmemx_##NAME##_wait_until_all_on_stream<N>(                     \
+                        ivars, nelems, status, cmp, cmp_value, cudaStreamPerThread),                         \
+                        shmem_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value)));              \
     }                                                                                                        \
     WSH_NV_LATE void nvshmem_##NAME##_wait_until_all_vector(TYPE *ivars, size_t nelems, const int *status,   \
                                                             int cmp, TYPE *cmp_values)                       \
     {                                                                                                        \
         WSH_NV_SIDE(shmem_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values),            \
-                    WSH_NV_HOST_WAIT(shmemx_##NAME##_wait_until_all_vector_on_stream<N>(                     \
-                        ivars, nelems, status, cmp, cmp_values, cudaStreamPerThread)));                      \
+                    WSH_NV_HOST_WAIT(ivars, shmemx_##NAME##_wait_until_all_vector_on_stream<N>(              \
+                        ivars, nelems, status, cmp, cmp_values, cudaStreamPerThread),                        \
+                        shmem_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values)));      \
     }                                                                                                        \
     WSH_NV_STREAM void nvshmemx_##NAME##_wait_until_on_stream(TYPE *ivar, int cmp, TYPE cmp_value,           \
                                                               cudaStream_t stream)                           \
@@ -56,7 +67,9 @@
 WSH_NV_LATE uint64_t nvshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
     WSH_NV_SIDE(,
-                WSH_NV_HOST_WAIT(shmemx_signal_wait_until_on_stream<N>(sig_addr, cmp, cmp_value, cudaStreamPerThread)));
+                WSH_NV_HOST_WAIT(sig_addr,
+                    shmemx_signal_wait_until_on_stream<N>(sig_addr, cmp, cmp_value, cudaStreamPerThread),
+                    shmem_signal_wait_until(sig_addr, cmp, cmp_value)));
     return WSH_NV_SIDE(shmem_signal_wait_until(sig_addr, cmp, cmp_value), shmem_signal_fetch(sig_addr));
 }
 

@@ -25,7 +25,13 @@ enum nvshmemx_status {
 
 #ifndef __CUDACC_RTC__
 
-static inline const char *nvshmemx_status_string(int status)
+#ifdef WSH_NV_LIBRARY /* nvshmem/library.cc */
+extern "C" __attribute__((visibility("default")))
+#else
+static inline
+#endif
+const char *
+nvshmemx_status_string(int status)
 {
     static const char *const names[] = {
         "NVSHMEMX_SUCCESS",

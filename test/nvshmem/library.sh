@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# libnvshmem_host.so.3 exports every routine for the host and for streams that the headers declare, and nothing but
+# NVSHMEM's names; Python calls it; what it cannot do ends with one line.
+# timeout: 200
+set -u
+top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
+top_builddir=$(cd "${top_builddir:-.}" && pwd)
+. "$top_srcdir/test/common/tap.sh"
+library=$top_builddir/nvshmem/lib/libnvshmem_host.so.3
+SHMEM_SYMMETRIC_SIZE=16M SHMEM_HANG_SECONDS=20 SHMEM_DEVICE_SYMMETRIC_SIZE=16M
+export SHMEM_SYMMETRIC_SIZE SHMEM_HANG_SECONDS SHMEM_DEVICE_SYMMETRIC_SIZE
+command -v python3 >/dev/null || tap_skip_all "no python3"
+[ -z "${WSH_TEST_VARIANT:-}" ] || [ "$WSH_TEST_VARIANT" = clang ] || tap_skip_all "python3 loads no sanitizer"
+
+nm -D --defined-only "$library" | sed 's/.* //; s/@.*//' | grep -v '^NVSHMEM$' | sort >"$tap_dir/exported"
+if python3 "$top_srcdir/test/nvshmem/signatures" --host >"$tap_dir/declared" 2>"$err"; then
+    comm -23 "$tap_dir/declared" "$tap_dir/exported" >"$out"
+    tap_check "all $(wc -l <"$tap_dir/declared") routines of the headers are exported" test ! -s "$out"
+    tap_comment "$out"
+else
+    tap_fail "the headers' routines" "signatures --host"
+fi
+grep -vE '^nvshmem(x|id)?_' "$tap_dir/exported" >"$out"
+tap_check "no other names" test ! -s "$out"
+
+# What NVIDIA's has, where the wheel is (signatures.sh).
+theirs=$(ls "${WSH_NVSHMEM_HEADERS:-$top_builddir/test/nvshmem/wheel/nvidia/nvshmem/include}"/../lib/libnvshmem_host.so.3 2>/dev/null)
+if [ -n "$theirs" ]; then
+    nm -D --defined-only "$theirs" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | grep -vE '^nvshmem_debug_|signal_counted_reset' |
+        sort | comm -23 - "$tap_dir/exported" >"$out"
+    tap_check "all functions of NVIDIA's" test ! -s "$out"
+else
+    tap_skip "all functions of NVIDIA's" "no wheel of NVSHMEM (WSH_NVSHMEM_HEADERS, make check-long)"
+fi
+
+# job N GPU: so many processes
+job()
+{
+    rm -f "$tap_dir/id"
+    pids=
+    for rank in $(seq 0 $(($1 - 1))); do
+        timeout 60 python3 "$top_srcdir/test/nvshmem/library.py" "$library" "$tap_dir/id" "$rank" "$1" "$2" \
+            >"$tap_dir/out.$rank" 2>&1 &
+        pids="$pids $!"
+    done
+    failed=0
+    for pid in $pids; do wait "$pid" || failed=1; done
+    cat "$tap_dir"/out.* >"$out"
+    rm -f "$tap_dir"/out.*
+    tap_comment "$out"
+}
+
+if [ -e /dev/nvidiactl ]; then
+    job 2 1
+    tap_check "Python, 2 PEs, with streams" test "$failed $(grep -c 'of 2$' "$out")" = "0 2"
+else
+    [ -f "$top_builddir/test/fake_cuda/libcuda.so.1" ] && fake=$top_builddir/test/fake_cuda: || fake=
+    for n in 2 4; do
+        if [ -z "$fake" ]; then tap_skip "Python, $n PEs" "test/fake_cuda is not built"; continue; fi
+        LD_LIBRARY_PATH=$fake$LD_LIBRARY_PATH
+        job $n 0
+        tap_check "Python, $n PEs" test "$failed $(grep -c "of $n\$" "$out")" = "0 $n"
+    done
+    tap_skip "Python with streams" "no NVIDIA GPU on this machine"
+fi
+
+# A binary with NVIDIA's device code inside; NVIDIA's library beside ours (another one by its name).
+run_job 30 python3 -c "import ctypes; nv = ctypes.CDLL('$library'); nv.nvshmem_init(); nv.nvshmemid_init_status()"
+tap_check "device code of NVIDIA's ends with a line" test "$status $(grep -c 'device code of NVIDIA' "$err")" = "1 1"
+run_job 30 python3 -c "import ctypes; nv = ctypes.CDLL('$library'); nv.nvshmem_init()
+nv.nvshmemx_quiet_on_stream(ctypes.c_void_p(None))"
+tap_check "a stream without a GPU ends with a line" test "$status $(grep -c 'on a stream: ' "$err")" = "1 1"
+mkdir "$tap_dir/nvidia"
+echo 'int unused;' >"$tap_dir/other.c"
+${CC:-cc} -shared -fPIC -o "$tap_dir/nvidia/libnvshmem_host.so.3" "$tap_dir/other.c"
+run_job 30 python3 -c "import ctypes; other = ctypes.CDLL('$tap_dir/nvidia/libnvshmem_host.so.3')
+nv = ctypes.CDLL('$library'); nv.nvshmem_init(); nv.nvshmem_finalize()"
+tap_check "a line where NVIDIA's is loaded" test "$status $(grep -c "NVIDIA's $tap_dir/nvidia" "$err")" = "0 1"
+tap_done
