@@ -87,7 +87,8 @@ WSH_ALL(WSH_EVERY_SCOPE, alltoallmem, alltoallsmem, fcollectmem, collectmem, bro
  */
 #define WSH_COMBINE(QUALIFIER, SUFFIX, SCOPE, TAG, CORE, TYPE, OP)                                           \
     QUALIFIER int TAG##SUFFIX(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)             \
-    WSH_BODY(wsh_dev_reduce_##CORE<SCOPE, wsh_dev_kind<TYPE>>(#TAG #SUFFIX, team, OP, dest, source, nreduce); \
+    WSH_BODY(wsh_dev_reduce_##CORE<SCOPE, wsh_dev_call_kind<TYPE>>(#TAG #SUFFIX, team, wsh_dev_call_op<TYPE>(OP), \
+                                                                   dest, source, nreduce);                   \
              return 0;)
 #define WSH_REDUCE(SCOPES, NAME, TYPE, OP, CODE)                                                             \
     SCOPES(WSH_COMBINE, shmem_##NAME##_##OP##_reduce, all, TYPE, CODE)                                       \
@@ -118,7 +119,7 @@ WSH_HALF_TYPES(WSH_HALF)
 /* shmem_TYPE_sum_inscan, shmem_TYPE_sum_exscan. */
 #define WSH_SCAN(QUALIFIER, SUFFIX, SCOPE, TAG, TYPE, EXCLUSIVE)                                             \
     QUALIFIER int TAG##SUFFIX(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)              \
-    WSH_BODY(wsh_dev_scan<SCOPE, wsh_dev_kind<TYPE>>(#TAG #SUFFIX, team, dest, source, nelems, EXCLUSIVE);   \
+    WSH_BODY(wsh_dev_scan<SCOPE, wsh_dev_call_kind<TYPE>>(#TAG #SUFFIX, team, dest, source, nelems, EXCLUSIVE);   \
              return 0;)
 #define WSH_SCANS(SCOPES, NAME, TYPE)                           \
     SCOPES(WSH_SCAN, shmem_##NAME##_sum_inscan, TYPE, false)    \

@@ -48,6 +48,7 @@ for wsh_arch in $WSH_CUDA_ARCHS; do
     WSH_CUDA_CODES="$WSH_CUDA_CODES -gencode arch=compute_$wsh_arch,code=sm_$wsh_arch"
 done
 AC_SUBST([WSH_CUDA_CODES])
+AM_CONDITIONAL([WSH_HAVE_DEVICE_LIBRARY], [test -n "$NVCC" && test -n "$WSH_CUDA_CODES"])
 
 # The wrapper for .cu files; installed where there is an nvcc.
 AC_CONFIG_FILES([oshnvcc:bootstrap/wrappers/wrapper.in], [chmod +x oshnvcc])

@@ -36,13 +36,9 @@
     WSH_LIBRARY_STRIDED(WORD, S, 2)                                                                          \
     WSH_LIBRARY_STRIDED(WORD, S, 4)                                                                          \
     WSH_LIBRARY_STRIDED(WORD, S, 8)                                                                          \
-    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<int8_t>)                                                    \
     WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<uint8_t>)                                                   \
-    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<int16_t>)                                                   \
     WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<uint16_t>)                                                  \
-    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<int32_t>)                                                   \
     WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<uint32_t>)                                                  \
-    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<int64_t>)                                                   \
     WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<uint64_t>)                                                  \
     WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_floating<float>)                                                    \
     WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_floating<double>)                                                   \
@@ -51,7 +47,7 @@
 
 #ifdef WSH_LIBRARY_SCOPE /* device/library/collectives.cu */
 WSH_LIBRARY_COLLECTIVES(, WSH_LIBRARY_SCOPE)
-#elif defined(SHMEMX_DEVICE_LIBRARY) && defined(__CUDACC_RDC__)
+#elif defined(WSH_DEVICE_APART)
 WSH_LIBRARY_COLLECTIVES(extern, WSH_THREAD)
 WSH_LIBRARY_COLLECTIVES(extern, WSH_WARP)
 WSH_LIBRARY_COLLECTIVES(extern, WSH_BLOCK)

@@ -30,6 +30,7 @@ WSH_INTEGER(4, false, uint32_t)
 WSH_INTEGER(8, true, int64_t)
 WSH_INTEGER(8, false, uint64_t)
 #undef WSH_INTEGER
+template <class T> using wsh_dev_signed = typename wsh_dev_integer_of<sizeof(T), true>::type;
 
 /* A kind: `bits`, and two of them combined. */
 template <class T> struct wsh_dev_integer {
@@ -46,6 +47,12 @@ template <class T> struct wsh_dev_integer {
             return (T)b < (T)a ? b : a;
         case WSH_MAX:
             return (T)a < (T)b ? b : a;
+#ifdef WSH_DEVICE_APART
+        case WSH_MIN_SIGNED:
+            return (wsh_dev_signed<T>)b < (wsh_dev_signed<T>)a ? b : a;
+        case WSH_MAX_SIGNED:
+            return (wsh_dev_signed<T>)a < (wsh_dev_signed<T>)b ? b : a;
+#endif
         case WSH_AND:
             return a & b;
         case WSH_OR:
@@ -100,6 +107,33 @@ template <> struct wsh_dev_kind_of<struct __nv_bfloat16> {
     typedef wsh_dev_bfloat16 type;
 };
 template <class T> using wsh_dev_kind = typename wsh_dev_kind_of<T>::type;
+
+/* The kind and the code by which a collective of kernels is called for numbers of type T. */
+#ifdef WSH_DEVICE_APART
+template <class K> struct wsh_dev_unsigned_of {
+    typedef K type;
+    static constexpr bool SIGNED = false;
+};
+template <class T> struct wsh_dev_unsigned_of<wsh_dev_integer<T>> {
+    typedef wsh_dev_integer<wsh_dev_bits<T>> type;
+    static constexpr bool SIGNED = T(-1) < T(0);
+};
+template <class T> using wsh_dev_call_kind = typename wsh_dev_unsigned_of<wsh_dev_kind<T>>::type;
+
+template <class T> static WSH_DEV constexpr int wsh_dev_call_op(int op)
+{
+    if (!wsh_dev_unsigned_of<wsh_dev_kind<T>>::SIGNED)
+        return op;
+    return op == WSH_MIN ? WSH_MIN_SIGNED : op == WSH_MAX ? WSH_MAX_SIGNED : op;
+}
+#else
+template <class T> using wsh_dev_call_kind = wsh_dev_kind<T>;
+
+template <class T> static WSH_DEV constexpr int wsh_dev_call_op(int op)
+{
+    return op;
+}
+#endif
 
 template <class K> static WSH_DEV uint64_t wsh_dev_fold(int op, uint64_t a, uint64_t b)
 {

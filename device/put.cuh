@@ -165,7 +165,7 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
 
 /* The first barrier lets every lane's source be read by all. */
 template <int S, bool WAITS = true>
-static WSH_DEV void wsh_dev_put(const char *what, void *dest, const void *source, size_t len, int pe)
+static WSH_DEV_MOVE void wsh_dev_put(const char *what, void *dest, const void *source, size_t len, int pe)
 {
     uint64_t to;
     bool fast = wsh_dev_reach_fast(dest, len, pe, &to);
@@ -230,7 +230,7 @@ WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *sour
 }
 
 template <int S, bool WAITS = true>
-static WSH_DEV void wsh_dev_get(const char *what, void *dest, const void *source, size_t len, int pe)
+static WSH_DEV_MOVE void wsh_dev_get(const char *what, void *dest, const void *source, size_t len, int pe)
 {
     uint64_t from;
 

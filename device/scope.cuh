@@ -15,6 +15,13 @@
 #include "ptx.cuh"
 #endif
 
+/* Bodies that are worth being in line, except among the hundreds of typed routines of libnvshmem_device.a. */
+#if defined(WSH_NV_SYMBOLS) && !defined(WSH_DEVICE_FREESTANDING_CUH)
+#define WSH_DEV_MOVE WSH_DEV_CALL
+#else
+#define WSH_DEV_MOVE WSH_DEV
+#endif
+
 enum wsh_scope { WSH_THREAD, WSH_WARP, WSH_BLOCK };
 
 static WSH_DEV unsigned wsh_dev_thread()

@@ -42,7 +42,7 @@ WSH_DEV_CALL void wsh_dev_put_signal_any(const char *what, void *dest, const voi
 
 /* One unit is lane 0's own store, which its release covers without a barrier. */
 template <int S, bool WAITS = true>
-static WSH_DEV void wsh_dev_put_signal(const char *what, void *dest, const void *source, size_t len, uint64_t *sym,
+static WSH_DEV_MOVE void wsh_dev_put_signal(const char *what, void *dest, const void *source, size_t len, uint64_t *sym,
                                        uint64_t value, int op, int pe)
 {
     uint64_t flag, to;

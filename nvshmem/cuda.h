@@ -7,6 +7,7 @@
 #define WSH_NVSHMEM_CUDA_H
 
 #include "device/image.h"
+#include "device/launch.h"
 #include "nvshmem/half.h"
 
 #include <dlfcn.h>
@@ -29,11 +30,22 @@ struct dim3 {
     }
 };
 
+enum { cudaErrorInvalidConfiguration = 9, cudaErrorUnknown = 999, cudaLaunchAttributeCooperative = 2 };
+
+/* The driver's attributes are the same. */
+struct cudaLaunchAttribute {
+    int id;
+    union {
+        uint64_t bytes[8];
+        int cooperative;
+    } val;
+};
+
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
     size_t dynamicSmemBytes;
     cudaStream_t stream;
-    void *attrs;
+    cudaLaunchAttribute *attrs;
     unsigned numAttrs;
 };
 
@@ -60,20 +72,43 @@ static inline int cudaStreamSynchronize(cudaStream_t stream)
     return wsh_device_stream_wait("a routine of NVSHMEM on the host", stream);
 }
 
-/* The program that has a library of the driver has the driver. */
-static inline int cuLibraryGetModule(CUmodule *module, CUlibrary library)
+/* A routine of the driver, which the program that calls for it has; NULL: it has none. */
+template <class F> static inline F wsh_driver_find(const char *name)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    void *symbol = driver ? dlsym(driver, "cuLibraryGetModule") : NULL;
-    int (*get)(CUmodule *, CUlibrary);
-    int status = -1;
+    void *symbol = driver ? dlsym(driver, name) : NULL;
+    F found;
 
-    memcpy(&get, &symbol, sizeof get);
-    if (symbol)
-        status = get(module, library);
+    memcpy(&found, &symbol, sizeof found);
     if (driver)
-        dlclose(driver);
-    return status;
+        dlclose(driver); /* it stays: others have opened it */
+    return found;
+}
+
+static inline int cuLibraryGetModule(CUmodule *module, CUlibrary library)
+{
+    auto get = wsh_driver_find<int (*)(CUmodule *, CUlibrary)>("cuLibraryGetModule");
+
+    return get ? get(module, library) : cudaErrorUnknown;
+}
+
+/* By the driver: any unit's kernel. */
+static inline int cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel, void **args)
+{
+    struct {
+        dim3 grid, block;
+        unsigned shared;
+        cudaStream_t stream;
+        cudaLaunchAttribute *attrs;
+        unsigned n_attrs;
+    } driver = {config->gridDim, config->blockDim, (unsigned)config->dynamicSmemBytes,
+                config->stream,  config->attrs,    config->numAttrs};
+    auto launch = wsh_driver_find<int (*)(const void *, void *, void **, void **)>("cuLaunchKernelEx");
+    void *function;
+
+    if (!launch || wsh_device_find(kernel, &function))
+        return cudaErrorUnknown;
+    return launch(&driver, function, args, NULL);
 }
 
 #endif

@@ -239,7 +239,11 @@ WSH_NV_KERNEL void nvshmemx_signal_counted_wait_until(const uint64_t *signal_add
     shmem_signal_wait_until((uint64_t *)signal_addr, SHMEM_CMP_GE, expected);
 }
 
-/* By a queue (nvshmemx_qp_create). */
+#endif
+
+#if defined __CUDACC__ && !defined WSH_NV_SYMBOLS
+
+/* By a queue (nvshmemx_qp_create). No names for compilers of other languages. */
 #define WSH_NV_TYPED(NAME, TYPE)                                                                        \
     WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_put, putmem, TYPE)                                          \
     WSH_NV_ALL_QUEUED(WSH_NV_QUEUED, NAME##_put_nbi, putmem_nbi, TYPE)                                  \

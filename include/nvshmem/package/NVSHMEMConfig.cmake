@@ -39,5 +39,25 @@ foreach(_wsh_target nvshmem nvshmem_device)
     endif()
 endforeach()
 set_property(TARGET nvshmem::nvshmem APPEND PROPERTY INTERFACE_LINK_LIBRARIES nvshmem::nvshmem_host)
+
+# Collectives of CUDA sources with CUDA_SEPARABLE_COMPILATION come from the library of device code, where it was compiled
+# (make device-library): else it is an archive of nothing.
+set(_wsh_archive "${NVSHMEM_HOME}/lib/libnvshmem_device.a")
+set(_wsh_size 0)
+if(EXISTS "${_wsh_archive}")
+    file(SIZE "${_wsh_archive}" _wsh_size)
+endif()
+if(_wsh_size GREATER 1000 AND NOT TARGET warpshmem::device)
+    add_library(warpshmem::device STATIC IMPORTED)
+    set_target_properties(warpshmem::device PROPERTIES
+        IMPORTED_LOCATION "${_wsh_archive}"
+        INTERFACE_COMPILE_DEFINITIONS $<$<COMPILE_LANGUAGE:CUDA>:SHMEMX_DEVICE_LIBRARY>
+        INTERFACE_LINK_LIBRARIES warpshmem::warpshmem)
+    foreach(_wsh_target nvshmem nvshmem_device)
+        set_property(TARGET nvshmem::${_wsh_target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES warpshmem::device)
+    endforeach()
+endif()
+unset(_wsh_archive)
+unset(_wsh_size)
 unset(_wsh_target)
 unset(_wsh_libdir)
