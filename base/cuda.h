@@ -41,7 +41,7 @@ struct wsh_cu_ipc {
 struct wsh_cu_launch_attribute {
     int id, pad;
     union {
-        char bytes[64];
+        uint64_t words[8];
         int value;
     };
 };

@@ -39,17 +39,50 @@ static int load_parts(struct wsh_device_image *image)
     return status;
 }
 
+/* Of a load that failed. */
+static void unload_parts(struct wsh_device_image *image)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+
+    for (unsigned i = 0; i < image->n_kernels; i++)
+        image->kernels[i].function = NULL;
+    for (unsigned i = 0; i < image->n_parts; i++) {
+        if (image->parts[i].module)
+            cu->module_unload(image->parts[i].module);
+        image->parts[i] = (struct wsh_device_part){image->parts[i].bytes, NULL, 0};
+    }
+    if (image->cell)
+        cu->host_free(image->cell);
+    if (image->stream)
+        cu->stream_destroy(image->stream);
+    image->cell = NULL;
+    image->stream = NULL;
+}
+
 /* What was loaded in a context that is gone is gone with it. */
 static void forget_parts(struct wsh_device_image *image)
 {
     for (unsigned i = 0; i < image->n_kernels; i++)
         image->kernels[i].function = NULL;
-    image->context = NULL;
+    for (unsigned i = 0; i < image->n_parts; i++)
+        image->parts[i] = (struct wsh_device_part){image->parts[i].bytes, NULL, 0};
     image->cell = NULL;
     image->stream = NULL;
 }
 
-static int load_image(struct wsh_device_image *image, wsh_cu_ctx now)
+/* A primary context stays for what is loaded in it: a graph that holds kernels may be replayed after the next init. */
+static void keep_context(wsh_cu_ctx now)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    wsh_cu_ctx primary = NULL;
+    int ordinal;
+
+    if (!cu->ctx_device(&ordinal) && !cu->primary_retain(&primary, ordinal) && primary != now)
+        cu->primary_release(ordinal);
+}
+
+/* Once in a context, whether it succeeds or not. */
+static void load_image(struct wsh_device_image *image, wsh_cu_ctx now)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     double began = wsh_wait_now();
@@ -57,6 +90,7 @@ static int load_image(struct wsh_device_image *image, wsh_cu_ctx now)
     int status;
 
     forget_parts(image);
+    image->context = now;
     status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0);
     image->stream = stream;
     if (!status)
@@ -67,13 +101,12 @@ static int load_image(struct wsh_device_image *image, wsh_cu_ctx now)
     if (status) {
         wsh_info(WSH_SUB_INIT, "the kernels of %s do not load: %s (CUDA error %d)", image->name,
                  wsh_cuda_strerror(status), status);
-        forget_parts(image);
-        return status;
+        unload_parts(image);
+        return;
     }
-    image->context = now;
+    keep_context(now);
     wsh_info(WSH_SUB_INIT, "%u kernels of %s loaded in %.1f ms", image->n_kernels, image->name,
              (wsh_wait_now() - began) * 1e3);
-    return 0;
 }
 
 /* Zeroes, which take the view away, come where nothing is loaded too. */
@@ -86,9 +119,9 @@ int wsh_device_image_fill(struct wsh_device_image *image, const struct wsh_devic
     if (!image->n_parts || !cu)
         return 0;
     status = cu->ctx_get(&now);
-    if (!status && now != image->context)
-        status = view->n_pes ? load_image(image, now) : 0;
-    if (status || now != image->context)
+    if (!status && now != image->context && view->n_pes)
+        load_image(image, now);
+    if (status || now != image->context || !image->stream)
         return status;
     for (unsigned i = 0; i < image->n_parts && !status; i++)
         status = cu->copy(image->parts[i].view, (wsh_cu_ptr)(uintptr_t)view, sizeof *view, image->stream);

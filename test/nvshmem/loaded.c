@@ -21,7 +21,7 @@ static void find(const char *name, void *call)
     memcpy(call, &symbol, sizeof symbol);
 }
 
-static void check_streams(int me, int npes, int *words)
+static void check_streams(int me, int npes, int *words, void (*meet)(void))
 {
     void (*put)(void *, const void *, size_t, int, void *);
     void (*barrier)(void *);
@@ -36,6 +36,7 @@ static void check_streams(int me, int npes, int *words)
     find("nvshmem_int_g", &get);
     find("nvshmem_int_p", &p);
     p(words, me + 1, me);
+    meet();
     barrier(NULL);
     put(words + 1, words, sizeof(int), (me + 1) % npes, NULL);
     barrier(NULL);
@@ -73,7 +74,7 @@ int main(void)
     barrier();
     CHECK(g(words + 3, me) == 10 + (me + npes - 1) % npes);
     if (path && !strncmp(path, "gpu", 3))
-        check_streams(me, npes, words);
+        check_streams(me, npes, words, barrier);
     barrier();
     release(words);
     finalize();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The wait_until and test families. The words lie in device memory, where the host's routines do not wait: under nvcc
- * wait_until, _all and signal_wait_until wait on the thread's own stream; the other ones, and units of other compilers,
- * call the host's, which take words of host memory.
+ * The wait_until and test families. The words lie in device memory, where the host's routines do not wait: wait_until,
+ * _all and signal_wait_until wait on the thread's own stream, under nvcc here, for other compilers in libnvshmem_host;
+ * where CUDA's headers are not there, and for the other ones, the host's are called, which take words of host memory.
  */
 #ifndef WSH_NV_WAIT_H
 #define WSH_NV_WAIT_H
@@ -79,10 +79,14 @@ WSH_NV_STREAM void nvshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int 
     shmemx_signal_wait_until_on_stream<N>(sig_addr, cmp, cmp_value, stream);
 }
 
-#else
+#elif defined WSH_NV_HAS_CUDA
 
-#ifdef WSH_NV_HAS_CUDA
-#define WSH_NV_WAIT_ON_STREAM(NAME, TYPE)                                                                    \
+#define WSH_NV_WAIT(NAME, TYPE)                                                                              \
+    WSH_NV_EXTERN void nvshmem_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value);                     \
+    WSH_NV_EXTERN void nvshmem_##NAME##_wait_until_all(TYPE *ivars, size_t nelems, const int *status, int cmp, \
+                                                       TYPE cmp_value);                                      \
+    WSH_NV_EXTERN void nvshmem_##NAME##_wait_until_all_vector(TYPE *ivars, size_t nelems, const int *status, \
+                                                              int cmp, TYPE *cmp_values);                    \
     WSH_NV_EXTERN void nvshmemx_##NAME##_wait_until_on_stream(TYPE *ivar, int cmp, TYPE cmp_value,           \
                                                               cudaStream_t stream);                          \
     WSH_NV_EXTERN void nvshmemx_##NAME##_wait_until_all_on_stream(                                           \
@@ -90,11 +94,11 @@ WSH_NV_STREAM void nvshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int 
     WSH_NV_EXTERN void nvshmemx_##NAME##_wait_until_all_vector_on_stream(                                    \
         TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE *cmp_values, cudaStream_t stream);
 
+WSH_NV_EXTERN uint64_t nvshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
 WSH_NV_EXTERN void nvshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value,
                                                         cudaStream_t stream);
+
 #else
-#define WSH_NV_WAIT_ON_STREAM(NAME, TYPE)
-#endif
 
 #define WSH_NV_WAIT(NAME, TYPE)                                                                              \
     WSH_NV_BOTH void nvshmem_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value)                        \
@@ -110,8 +114,7 @@ WSH_NV_EXTERN void nvshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int 
                                                             int cmp, TYPE *cmp_values)                       \
     {                                                                                                        \
         shmem_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values);                        \
-    }                                                                                                        \
-    WSH_NV_WAIT_ON_STREAM(NAME, TYPE)
+    }
 
 WSH_NV_BOTH uint64_t nvshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
@@ -122,7 +125,6 @@ WSH_NV_BOTH uint64_t nvshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint
 
 WSH_P2P_HOST_TYPES(WSH_NV_WAIT)
 #undef WSH_NV_WAIT
-#undef WSH_NV_WAIT_ON_STREAM
 #undef WSH_NV_HOST_WAIT
 
 WSH_NV_BOTH uint64_t nvshmem_signal_fetch(uint64_t *sig_addr)
