@@ -18,16 +18,6 @@ struct CUctx_st {
     int primary;
 };
 
-/* A module. With FAKE_UNITS the image says which units it has. */
-enum { UNITS_MAX = 4 };
-
-struct CUmod_st {
-    wsh_cu_ptr symbol[UNITS_MAX + 1]; /* the last one: under the common name */
-    char mark[UNITS_MAX][64];
-    unsigned n;
-    int nothing;
-};
-
 static struct CUctx_st primaries[GPUS_MAX];
 static _Thread_local wsh_cu_ctx stack[STACK];
 static _Thread_local int depth;
@@ -202,6 +192,13 @@ int cuModuleLoadData(wsh_cu_module *module, const void *image)
 int cuModuleUnload(wsh_cu_module module)
 {
     FAKE_ENTER(true);
+    while (module->functions) {
+        struct CUfunc_st *function = module->functions;
+
+        module->functions = function->next;
+        free(function->name);
+        free(function);
+    }
     free(module);
     return 0;
 }
@@ -209,8 +206,12 @@ int cuModuleUnload(wsh_cu_module module)
 int cuModuleGetFunction(wsh_cu_function *function, wsh_cu_module module, const char *name)
 {
     FAKE_ENTER(true);
-    *function = (wsh_cu_function)(void *)module;
-    return strcmp(name, NVLINK_AGENT) ? FAKE_NOT_FOUND : 0;
+    if (strcmp(name, NVLINK_AGENT) && strncmp(name, FAKE_IMAGE, strlen(FAKE_IMAGE)))
+        return FAKE_NOT_FOUND;
+    *function = calloc(1, sizeof **function);
+    **function = (struct CUfunc_st){module, module->functions, strdup(name)};
+    module->functions = *function;
+    return 0;
 }
 
 int cuMemAlloc_v2(wsh_cu_ptr *ptr, size_t len);

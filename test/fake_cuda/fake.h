@@ -34,7 +34,33 @@ enum { FAKE_PROCESSORS = 12, FAKE_THREADS = 2048, FAKE_SHARED = 65536 };
 /* Begins the image of a module that has no view but those of the units whose prefixes follow, in words. */
 #define FAKE_UNITS "units:"
 
-enum { FAKE_INVALID = 1, FAKE_NO_CONTEXT = 201, FAKE_NOT_FOUND = 500, FAKE_FAULT = 700 };
+/* Kernels are the atomics' one, and those of libnvshmem_host, of which streams perform what moves data. */
+#define FAKE_IMAGE "wsh_image_"
+
+enum { UNITS_MAX = 4 };
+
+/* A module. With FAKE_UNITS the image says which units it has. */
+struct CUmod_st {
+    wsh_cu_ptr symbol[UNITS_MAX + 1]; /* views of the units; the last one: under the common name */
+    char mark[UNITS_MAX][64];
+    unsigned n;
+    int nothing;
+    struct CUfunc_st *functions;
+};
+
+struct CUfunc_st {
+    struct CUmod_st *module;
+    struct CUfunc_st *next;
+    char *name;
+};
+
+enum {
+    FAKE_INVALID = 1,
+    FAKE_NOT_SUPPORTED = 801,
+    FAKE_NO_CONTEXT = 201,
+    FAKE_NOT_FOUND = 500,
+    FAKE_FAULT = 700
+};
 
 /*
  * Waits as FAKE_CUDA_BLOCK asks. Status that FAKE_CUDA_FAIL asks for, or 0; FAKE_NO_CONTEXT where `needs_context` and

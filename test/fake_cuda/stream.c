@@ -4,6 +4,7 @@
 #include "test/fake_cuda/fake.h"
 
 #include "base/atomic.h"
+#include "device/view.h"
 #include "transports/nvlink/agent.h"
 
 #include <pthread.h>
@@ -263,14 +264,62 @@ int cuLaunchCooperativeKernel(wsh_cu_function function, unsigned gx, unsigned gy
 }
 
 /* The one kernel there is. */
+/* Where a PE has the object at symmetric address `sym`: the PEs' heaps lie at equal distances (device/view.h). */
+static wsh_cu_ptr peer_address(const struct wsh_device *view, uint64_t sym, int pe)
+{
+    const struct wsh_device_seg *seg = &view->seg[WSH_DEVICE_SEG_DEVICE];
+
+    return seg->where + (uint64_t)(pe - view->run_first) * seg->stride + (sym - seg->base);
+}
+
+#define ARG(type, i) (*(const type *)args[i])
+
+/* The kernels put, get, p and g by their names behind FAKE_IMAGE, with a digit for the size. */
+static int image_work(const char *name, const struct wsh_device *view, void **args, struct work *work)
+{
+    size_t size = strlen(name) == 3 ? (size_t)(name[2] - '0') : 0;
+
+    if (!view || !view->run_count || !view->seg[WSH_DEVICE_SEG_DEVICE].stride)
+        return FAKE_NOT_SUPPORTED;
+    if (!strcmp(name, "put"))
+        *work = (struct work){.dst = peer_address(view, ARG(uint64_t, 0), ARG(int, 3)),
+                              .src = ARG(uint64_t, 1),
+                              .len = ARG(size_t, 2)};
+    else if (!strcmp(name, "get"))
+        *work = (struct work){.dst = ARG(uint64_t, 0),
+                              .src = peer_address(view, ARG(uint64_t, 1), ARG(int, 3)),
+                              .len = ARG(size_t, 2)};
+    else if (!strcmp(name, "p_4") || !strcmp(name, "p_8"))
+        *work = (struct work){.kind = WRITE,
+                              .dst = peer_address(view, ARG(uint64_t, 0), ARG(int, 2)),
+                              .len = size,
+                              .value = size == 4 ? ARG(uint32_t, 1) : ARG(uint64_t, 1)};
+    else if (!strcmp(name, "g_4") || !strcmp(name, "g_8"))
+        *work = (struct work){
+            .dst = ARG(uint64_t, 0), .src = peer_address(view, ARG(uint64_t, 1), ARG(int, 2)), .len = size};
+    else
+        return FAKE_NOT_SUPPORTED;
+    return 0;
+}
+
 int cuLaunchKernel(wsh_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, wsh_cu_stream stream, void **args, void **extra)
 {
+    const size_t prefix = strlen(FAKE_IMAGE);
     struct work work = {.kind = ATOMIC};
+    int status = 0;
 
     FAKE_ENTER(true);
-    if (!function || gx * gy * gz * bx * by * bz != 1 || shared || extra)
+    if (!function || !stream || shared || extra)
         return FAKE_INVALID;
-    memcpy(&work.atomic, args[0], sizeof work.atomic);
-    return queue(stream, &work);
+    if (!strncmp(function->name, FAKE_IMAGE, prefix))
+        status =
+            image_work(function->name + prefix,
+                       (void *)fake_resolve(function->module->symbol[UNITS_MAX], sizeof(struct wsh_device)),
+                       args, &work);
+    else if (gx * gy * gz * bx * by * bz != 1)
+        status = FAKE_INVALID;
+    else
+        memcpy(&work.atomic, args[0], sizeof work.atomic);
+    return status ? status : queue(stream, &work);
 }

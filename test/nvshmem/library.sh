@@ -63,6 +63,14 @@ else
         tap_check "Python, $n PEs" test "$failed $(grep -c "of $n\$" "$out")" = "0 $n"
     done
     tap_skip "Python with streams" "no NVIDIA GPU on this machine"
+    # All kernels, when the GPU is attached; the second set-up finds them loaded.
+    if [ -n "$fake" ] && [ -e "$top_builddir/nvshmem/moves.fatbin" ]; then
+        run_job 30 env SHMEM_DEBUG=info python3 -c "import ctypes; nv = ctypes.CDLL('$library')
+for i in range(2): nv.nvshmem_init(); nv.nvshmem_malloc(ctypes.c_size_t(64)); nv.nvshmem_finalize()"
+        tap_check "kernels are loaded with the first memory" test "$status $(grep -c 'kernels of libnvshmem_host loaded in' "$err")" = "0 1"
+    else
+        tap_skip "kernels are loaded with the first memory" "built without nvcc"
+    fi
 fi
 
 # A binary with NVIDIA's device code inside; NVIDIA's library beside ours (another one by its name).
