@@ -38,6 +38,7 @@ struct wsh_device_image {
 /* A kernel to be put on a stream; args as for cuLaunchKernel. */
 struct wsh_device_start {
     unsigned kernel, blocks, threads;
+    void *team;   /* of a collective; that of all PEs attaches the GPU */
     void *stream; /* cudaStream_t */
     void **args;
 };

@@ -11,10 +11,10 @@
 struct wsh_device_launch {
     const char *routine; /* for messages */
     const void *kernel;
-    int (*find)(const void *kernel,
-                void **function); /* CUfunction of the kernel, on the current device: 0 or cudaError_t */
-    unsigned grid[3], block[3];   /* blocks and threads; grid[0] = 0: as many blocks as fit */
-    size_t shared;                /* dynamic shared memory of a block, in bytes */
+    /* CUfunction of the kernel, on the current device: 0, cudaError_t, or -1 after a line */
+    int (*find)(const void *kernel, void **function);
+    unsigned grid[3], block[3]; /* blocks and threads; grid[0] = 0: as many blocks as fit */
+    size_t shared;              /* dynamic shared memory of a block, in bytes */
     void **args;
     void *stream; /* cudaStream_t */
     /* Starts it with this grid where the program configures more: 0 or cudaError_t. NULL: the library does. */
@@ -30,7 +30,7 @@ extern "C" {
 int wsh_device_launch(const struct wsh_device_launch *launch);
 int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize);
 
-/* CUfunction of a kernel of any unit of the program, or the driver's handle that it is. 0 or nonzero after a line. */
+/* Such a `find` of kernels of any unit of the program, and of handles of the driver. */
 int wsh_device_find(const void *kernel, void **function);
 
 /* Whether the team has members on several hosts; an invalid one has none. */

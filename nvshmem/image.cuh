@@ -102,14 +102,24 @@ template <class T> static inline int wsh_stream_op(int op)
     return has_sign && (op == WSH_MIN || op == WSH_MAX) ? op | WSH_IMAGE_SIGNED : op;
 }
 
-/* The routine that is being called (nvshmem/library.cc); the library's image. */
 extern struct wsh_device_image wsh_image;
+
+/* The team of a collective, whose kernel has it first; of others none. */
+template <class... PARAMS> static inline void *wsh_image_team(shmem_team_t team, PARAMS...)
+{
+    return (void *)team;
+}
+
+template <class... PARAMS> static inline void *wsh_image_team(PARAMS...)
+{
+    return nullptr;
+}
 
 template <class... PARAMS>
 static inline int wsh_image_start(cudaStream_t stream, unsigned blocks, unsigned threads, unsigned number, PARAMS... params)
 {
     void *args[] = {(void *)&params..., nullptr};
-    struct wsh_device_start start = {number, blocks, threads, stream, args};
+    struct wsh_device_start start = {number, blocks, threads, wsh_image_team(params...), stream, args};
 
     return wsh_device_image_start(&wsh_image, &start);
 }

@@ -29,21 +29,22 @@ static int ask_shared_runtime(const void *kernel, void **function, bool *there)
 int wsh_kernel_find(const void *kernel, void **function)
 {
     Dl_info info;
-    bool there;
+    bool there = false;
     int status;
 
-    if (!dladdr(kernel,
-                &info)) { /* no function of the process: a handle of the driver, or of a Python package */
+    /* What is no function of the process is a handle of the driver. */
+    if (!dladdr(kernel, &info)) {
         *function = (void *)(uintptr_t)kernel;
         return kernel ? 0 : NOT_FOUND;
     }
     status = wsh_units_find(kernel, function);
     if (status)
         status = ask_shared_runtime(kernel, function, &there);
-    if (status && !there)
-        wsh_error(
-            "no unit that includes nvshmem.h or shmemx.h has the kernel at %p of %s, and the process has no "
-            "libcudart.so to ask: include the header where the kernel is, or link with -cudart shared",
-            kernel, info.dli_fname);
-    return status;
+    if (!status || there)
+        return status;
+    wsh_error(
+        "no unit that includes nvshmem.h or shmemx.h has the kernel at %p of %s, and the process has no "
+        "libcudart.so to ask: include the header where the kernel is, or link with -cudart shared",
+        kernel, info.dli_fname);
+    return -1;
 }

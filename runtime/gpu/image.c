@@ -9,7 +9,8 @@
 #include "runtime/job.h"
 #include "runtime/wait.h"
 
-#include <string.h>
+#include <shmem.h>
+#include <stdio.h>
 
 /* A module of each part, with the GPU's context current, and every kernel of it: lazy loading ends there. */
 static int load_parts(struct wsh_device_image *image)
@@ -168,6 +169,9 @@ int wsh_image_start(struct wsh_job *job, const struct wsh_device_image *image,
     bool own_stream = (uintptr_t)start->stream > 1; /* no legacy one, which waits for others too */
     int status;
 
+    if (wsh_unlikely(!job->device.attached) && start->team == (void *)SHMEM_TEAM_WORLD &&
+        wsh_device_attach(job, kernel->name))
+        wsh_job_abort(1);
     if (wsh_unlikely(!kernel->function || !job->device.attached)) {
         log_not_loaded(job, image, kernel->name);
         wsh_job_abort(1);

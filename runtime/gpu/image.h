@@ -12,7 +12,10 @@ int wsh_image_start(struct wsh_job *job, const struct wsh_device_image *image,
                     const struct wsh_device_start *start);
 int wsh_stream_wait(struct wsh_job *job, const char *routine, void *stream);
 
-/* CUfunction of a kernel that the program names as its CUDA runtime does, or by a driver's handle. 0 or the status. */
+/*
+ * CUfunction of a kernel that the program names as its CUDA runtime does, or by a driver's handle. 0, the status of the
+ * runtime, or -1 after a line.
+ */
 int wsh_kernel_find(const void *kernel, void **function);
 
 #endif

@@ -32,6 +32,8 @@ static int fit_measure(const struct wsh_job *job, const struct wsh_device_launch
     int each = 0, processors = 0, status;
 
     status = launch->find(launch->kernel, (void **)&fit->function);
+    if (status < 0)
+        return -EINVAL;
     if (status)
         return log_failed(launch, "there is no such kernel for this GPU; compile for it with nvcc -arch",
                           status);

@@ -34,7 +34,7 @@ enum { FAKE_PROCESSORS = 12, FAKE_THREADS = 2048, FAKE_SHARED = 65536 };
 /* Begins the image of a module that has no view but those of the units whose prefixes follow, in words. */
 #define FAKE_UNITS "units:"
 
-/* Kernels are the atomics' one, and those of libnvshmem_host, of which streams perform what moves data. */
+/* Kernels are the atomics' one, and those of libnvshmem_host: streams perform put, get, p and g. */
 #define FAKE_IMAGE "wsh_image_"
 
 enum { UNITS_MAX = 4 };

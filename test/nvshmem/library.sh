@@ -25,6 +25,7 @@ grep -vE '^nvshmem(x|id)?_' "$tap_dir/exported" >"$out"
 tap_check "no other names" test ! -s "$out"
 
 # What NVIDIA's has, where the wheel is (signatures.sh).
+fake=
 theirs=$(ls "${WSH_NVSHMEM_HEADERS:-$top_builddir/test/nvshmem/wheel/nvidia/nvshmem/include}"/../lib/libnvshmem_host.so.3 2>/dev/null)
 if [ -n "$theirs" ]; then
     nm -D --defined-only "$theirs" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | grep -vE '^nvshmem_debug_|signal_counted_reset' |
@@ -71,6 +72,33 @@ for i in range(2): nv.nvshmem_init(); nv.nvshmem_malloc(ctypes.c_size_t(64)); nv
     else
         tap_skip "kernels are loaded with the first memory" "built without nvcc"
     fi
+fi
+
+# Launches: of a kernel by the driver's handle, and of one that no CUDA runtime of the process knows.
+cat >"$tap_dir/launch.py" <<'END'
+import ctypes
+import sys
+nv, driver = ctypes.CDLL(sys.argv[1]), ctypes.CDLL('libcuda.so.1')
+module, kernel, n = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
+
+
+class Dim3(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint) for name in 'xyz']
+
+
+nv.nvshmem_init()
+nv.nvshmem_malloc(ctypes.c_size_t(64))
+assert not driver.cuModuleLoadData(ctypes.byref(module), b'image')
+assert not driver.cuModuleGetFunction(ctypes.byref(kernel), module, b'wsh_image_put')
+query = nv.nvshmemx_collective_launch_query_gridsize
+assert query(kernel, Dim3(32, 1, 1), None, ctypes.c_size_t(0), ctypes.byref(n)) == 0 and n.value > 0
+assert query(nv.nvshmem_my_pe, Dim3(32, 1, 1), None, ctypes.c_size_t(0), ctypes.byref(n)) != 0
+END
+if [ -n "${fake:-}" ]; then
+    run_job 30 python3 "$tap_dir/launch.py" "$library"
+    tap_check "launches" test "$status $(grep -c 'include the header where the kernel is' "$err")" = "0 1"
+else
+    tap_skip "launches" "with the driver without a GPU alone"
 fi
 
 # A binary with NVIDIA's device code inside; NVIDIA's library beside ours (another one by its name).

@@ -36,7 +36,7 @@ static void *stream_create(void)
 }
 
 /* Each word comes from the left; the CPU reads it back on the stream, and from its own PE. */
-static void check_moves(int me, int npes, int *words, void *stream, void (*meet)(void))
+static void check_moves(int me, int npes, int *words, void *stream, void (*sync_all)(void))
 {
     int right = (me + 1) % npes, left = (me + npes - 1) % npes, (*g)(const int *, int, void *);
     void (*move)(void *, const void *, size_t, int, void *), (*p)(int *, int, int, void *);
@@ -45,15 +45,15 @@ static void check_moves(int me, int npes, int *words, void *stream, void (*meet)
     find("nvshmemx_int_g_on_stream", &g);
     p(words, 100 + me, right, stream);
     CHECK(g(words, right, stream) == 100 + me);
-    meet();
+    sync_all();
     find("nvshmemx_putmem_on_stream", &move);
     move(words + 1, words, sizeof(int), right, stream);
     CHECK(g(words + 1, right, stream) == 100 + left);
-    meet();
+    sync_all();
     find("nvshmemx_getmem_on_stream", &move);
     move(words + 2, words + 1, sizeof(int), left, stream);
     CHECK(g(words + 2, me, stream) == 100 + (me + 3 * npes - 3) % npes);
-    meet();
+    sync_all();
 }
 
 static void check_collectives(int me, int npes, int *words, void *stream)
@@ -72,17 +72,17 @@ static void check_collectives(int me, int npes, int *words, void *stream)
 }
 
 /* The driver without a GPU has no kernel that waits for another PE; and there may be none at all. */
-static void check_streams(int me, int npes, int *words, void (*meet)(void))
+static void check_streams(int me, int npes, int *words, void (*sync_all)(void))
 {
 #ifdef WSH_IMAGE_FOLDER
     const char *path = getenv("WSH_TEST_PATH");
     void *stream = stream_create();
 
-    check_moves(me, npes, words, stream, meet);
+    check_moves(me, npes, words, stream, sync_all);
     if (path && !strncmp(path, "gpu", 3))
         check_collectives(me, npes, words, stream);
 #else
-    (void)me, (void)npes, (void)words, (void)meet, (void)stream_create, (void)check_moves,
+    (void)me, (void)npes, (void)words, (void)sync_all, (void)stream_create, (void)check_moves,
         (void)check_collectives;
 #endif
 }
