@@ -14,7 +14,7 @@ template <int S> static WSH_DEV void wsh_dev_fence()
     if (wsh_dev_lane<S>() == 0) {
         wsh_ptx_release();
         if (wsh_device_view.rings)
-            wsh_dev_ask_order(false);
+            wsh_dev_ask_order_all(false);
     }
     wsh_dev_sync<S>();
 }
@@ -26,7 +26,7 @@ template <int S> static WSH_DEV void wsh_dev_quiet()
     if (wsh_dev_lane<S>() == 0) {
         wsh_ptx_fence();
         if (wsh_device_view.rings)
-            wsh_dev_ask_order(true);
+            wsh_dev_ask_order_all(true);
     }
     wsh_dev_sync<S>();
 }

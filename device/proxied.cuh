@@ -193,21 +193,30 @@ static WSH_DEV struct wsh_dev_rings wsh_dev_queue_row(const struct wsh_device_ro
     return wsh_dev_rings{(struct wsh_ring *)ring, (struct wsh_ring_heads *)heads, ring != 0, 1, 0};
 }
 
-/* One lane: orders or completes what queues (queue.cuh) were asked for, after a release or a full fence. */
-inline WSH_DEV_CALL void wsh_dev_ask_order_queues(bool quiet)
+static WSH_DEV uint32_t wsh_dev_queue_rows()
 {
     const struct wsh_device_root *root = (const struct wsh_device_root *)wsh_device_view.ranges;
-    uint32_t n = root ? wsh_ptx_poll(&root->n_queues) : 0;
 
+    return root ? wsh_ptx_poll(&root->n_queues) : 0;
+}
+
+/* One lane: completes or orders what the queue of row i was asked for, after a full fence or a release. */
+inline WSH_DEV_CALL void wsh_dev_ask_queue(uint32_t i, bool quiet)
+{
+    struct wsh_dev_rings rings = wsh_dev_queue_row((const struct wsh_device_root *)wsh_device_view.ranges, i);
+
+    if (rings.n && quiet)
+        wsh_dev_ring_quiet(rings);
+    else if (rings.n)
+        wsh_dev_rings_fence(rings);
+}
+
+/* In line, since loops in what is called add registers to all that they call. */
+static WSH_DEV void wsh_dev_ask_queues(bool quiet)
+{
 #pragma unroll 1
-    for (uint32_t i = 0; i < n; i++) {
-        struct wsh_dev_rings rings = wsh_dev_queue_row(root, i);
-
-        if (rings.n && quiet)
-            wsh_dev_rings_quiet(rings);
-        else if (rings.n)
-            wsh_dev_rings_fence(rings);
-    }
+    for (uint32_t i = wsh_dev_queue_rows(); i > 0; i--)
+        wsh_dev_ask_queue(i - 1, quiet);
 }
 
 /* The same of what was asked for without a queue. */
@@ -217,8 +226,14 @@ inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
         wsh_dev_rings_quiet(wsh_dev_rings_here(0));
     else
         wsh_dev_rings_fence(wsh_dev_rings_here(0));
+}
+
+/* Both, where the unit wants that. */
+static WSH_DEV void wsh_dev_ask_order_all(bool quiet)
+{
+    wsh_dev_ask_order(quiet);
     if (SHMEMX_QUIET_COVERS_QUEUES)
-        wsh_dev_ask_order_queues(quiet);
+        wsh_dev_ask_queues(quiet);
 }
 
 #endif

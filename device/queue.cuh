@@ -16,6 +16,10 @@ struct wsh_dev_queued_parts : wsh_dev_parts {
     struct wsh_dev_rings rings;
 };
 
+struct wsh_dev_queued_signal : wsh_dev_signal {
+    int queue;
+};
+
 static WSH_DEV uint64_t wsh_dev_parts_reserve(const struct wsh_dev_queued_parts &parts, uint32_t n)
 {
     return wsh_dev_ring_reserve(parts.rings, n);
@@ -56,34 +60,35 @@ static WSH_DEV const struct wsh_device_root *wsh_dev_root()
 /* As shmemx_queue_number. */
 static WSH_DEV int wsh_dev_queue_number(int i)
 {
-    uint32_t n = wsh_dev_root() ? wsh_ptx_poll(&wsh_dev_root()->n_queues) : 0;
+    uint32_t n = wsh_dev_queue_rows();
 
     return n ? WSH_DEVICE_QUEUE_FIRST + (int)((uint32_t)i % n) : SHMEMX_QUEUE_DEFAULT;
 }
 
-/* Of a number below WSH_DEVICE_QUEUE_FIRST, and of SHMEMX_QUEUE_ALL: those of this block to `pe`. */
-inline WSH_DEV_CALL struct wsh_dev_rings wsh_dev_queue_rings(const char *what, int queue, int pe)
+/* The row of a queue with a ring of its own, or -1: it is the default one. */
+inline WSH_DEV_CALL int wsh_dev_queue_find(const char *what, int queue, int pe)
 {
-    uint32_t row = (uint32_t)(queue - WSH_DEVICE_QUEUE_FIRST);
-    struct wsh_dev_rings rings = {nullptr, nullptr, 0, 1, 0};
+    int row = queue - WSH_DEVICE_QUEUE_FIRST;
 
-    if (queue < 0 || (queue != SHMEMX_QUEUE_ALL && queue >= WSH_DEVICE_QUEUE_FIRST &&
-                      row >= wsh_ptx_poll(&wsh_dev_root()->n_queues)))
+    if (queue == SHMEMX_QUEUE_ALL || (queue >= 0 && row < 0))
+        return -1;
+    if (queue < 0 || row >= (int)wsh_dev_queue_rows())
         wsh_dev_refuse(what, WSH_DEVICE_BAD_HANDLE, pe, (const void *)(int64_t)queue, 0);
-    if (queue >= WSH_DEVICE_QUEUE_FIRST && queue != SHMEMX_QUEUE_ALL)
-        rings = wsh_dev_queue_row(wsh_dev_root(), row);
-    return rings.n ? rings : wsh_dev_rings_here(pe);
+    return wsh_dev_queue_row(wsh_dev_root(), (uint32_t)row).n ? row : -1;
 }
 
-static WSH_DEV struct wsh_dev_queued_parts wsh_dev_queued(const char *what, void *dest, const void *source, size_t len,
-                                                          int pe, bool signal, bool waits, int queue)
+inline WSH_DEV_CALL struct wsh_dev_rings wsh_dev_queue_rings(const char *what, int queue, int pe)
 {
-    struct wsh_dev_queued_parts parts;
+    int row = wsh_dev_queue_find(what, queue, pe);
 
-    (struct wsh_dev_parts &)parts =
-        wsh_dev_parts{(char *)dest, (const char *)source, len, pe, 0, 1, signal, 0, 0, 0, waits};
-    parts.rings = wsh_dev_queue_rings(what, queue, pe);
-    return parts;
+    return row < 0 ? wsh_dev_rings_here(pe) : wsh_dev_queue_row(wsh_dev_root(), (uint32_t)row);
+}
+
+static WSH_DEV void wsh_dev_queued(struct wsh_dev_queued_parts *queued, const char *what, int queue,
+                                   const struct wsh_dev_parts &parts)
+{
+    (struct wsh_dev_parts &)*queued = parts;
+    queued->rings = wsh_dev_queue_rings(what, queue, parts.pe);
 }
 
 /* A record without payload, with `words` further pieces: its answer where it has one. */
@@ -111,31 +116,41 @@ inline WSH_DEV_CALL uint64_t wsh_dev_queue_amo(const char *what, enum wsh_dev_am
     return wsh_dev_queue_word(what, ask, words, queue);
 }
 
+template <int S, bool WAITS>
+static WSH_DEV void wsh_dev_queue_put_parts(struct wsh_dev_queued_parts *parts, const struct wsh_dev_signal *with)
+{
+    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(parts, false)) {
+        wsh_dev_put_asked<S>(parts, with);
+        return;
+    }
+    if (wsh_dev_lane<S>() == 0)
+        wsh_dev_refer(parts, with, false);
+    wsh_dev_sync<S>();
+}
+
 /* Behind a barrier. As wsh_dev_put_any, whose comment holds. */
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_queue_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
-                                        struct wsh_dev_signal *with, int queue)
+                                        struct wsh_dev_queued_signal *with, int queue)
 {
     uint64_t to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
 
     wsh_dev_check_local(what, source, len);
-    if (to) {
-        wsh_dev_store<S>(to, source, len);
-    } else {
-        struct wsh_dev_queued_parts parts =
-            wsh_dev_queued(what, dest, source, len, pe, with != nullptr, WAITS, queue);
+    if (!to) {
+        struct wsh_dev_queued_parts parts;
 
+        wsh_dev_queued(&parts, what, queue, wsh_dev_parts{(char *)dest, (const char *)source, len, pe, 0, 1,
+                                                          with != nullptr, 0, 0, 0, WAITS});
         if (with)
             with->at = 0;
-        if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, false))
-            wsh_dev_put_asked<S>(&parts, with);
-        else if (wsh_dev_lane<S>() == 0)
-            wsh_dev_refer(&parts, with, false);
+        wsh_dev_queue_put_parts<S, WAITS>(&parts, with);
+        return;
     }
+    wsh_dev_store<S>(to, source, len);
     wsh_dev_sync<S>();
-    if (to && with && !with->at && wsh_dev_lane<S>() == 0)
-        wsh_dev_queue_amo(what, wsh_dev_ask_signal_op(with->op), false, true, with->sym, with->value,
-                          sizeof *with->sym, pe, queue);
+    if (with && !with->at && wsh_dev_lane<S>() == 0)
+        wsh_dev_queue_amo("a signal by a queue", wsh_dev_ask_signal_op(with->op), false, true, with->sym, with->value,
+                          sizeof *with->sym, pe, with->queue);
 }
 
 template <int S, bool WAITS>
@@ -153,21 +168,39 @@ static WSH_DEV void wsh_dev_queue_put(const char *what, void *dest, const void *
 }
 
 template <int S, bool WAITS>
-static WSH_DEV void wsh_dev_queue_get(const char *what, void *dest, const void *source, size_t len, int pe, int queue)
+WSH_DEV_CALL void wsh_dev_queue_get_any(const char *what, void *dest, const void *source, size_t len, int pe, int queue)
 {
-    if (!len || wsh_dev_reach_or_ask(what, source, len, pe, false)) {
-        wsh_dev_get<S, WAITS>(what, dest, source, len, pe);
-        return;
-    }
-    struct wsh_dev_queued_parts parts = wsh_dev_queued(what, dest, source, len, pe, false, WAITS, queue);
+    uint64_t from = wsh_dev_reach_or_ask(what, source, len, pe, false);
 
     wsh_dev_check_local(what, dest, len);
-    wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
-    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, true))
-        wsh_dev_get_asked<S>(&parts);
-    else if (wsh_dev_lane<S>() == 0)
-        wsh_dev_refer(&parts, nullptr, true);
+    if (!from) {
+        struct wsh_dev_queued_parts parts;
+
+        wsh_dev_queued(&parts, what, queue,
+                       wsh_dev_parts{(char *)dest, (const char *)source, len, pe, 0, 1, false, 0, 0, 0, WAITS});
+        if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, true)) {
+            wsh_dev_get_asked<S>(&parts);
+            return;
+        }
+        wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_refer(&parts, nullptr, true);
+        wsh_dev_sync<S>();
+        return;
+    }
+    wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
     wsh_dev_sync<S>();
+}
+
+template <int S, bool WAITS>
+static WSH_DEV void wsh_dev_queue_get(const char *what, void *dest, const void *source, size_t len, int pe, int queue)
+{
+    uint64_t from;
+
+    if (wsh_dev_reach_fast(source, len, pe, &from) || !len)
+        wsh_dev_get<S, WAITS>(what, dest, source, len, pe);
+    else
+        wsh_dev_queue_get_any<S, WAITS>(what, dest, source, len, pe, queue);
 }
 
 /* The signal of a queue, alone; not ordered behind earlier puts. */
@@ -182,8 +215,12 @@ static WSH_DEV void wsh_dev_queue_signal(const char *what, const struct wsh_dev_
 
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_queue_put_signal_any(const char *what, void *dest, const void *source, size_t len,
-                                               struct wsh_dev_signal signal, int pe, int queue)
+                                               uint64_t *sym, uint64_t value, int op, int pe, int queue)
 {
+    struct wsh_dev_queued_signal signal;
+
+    (struct wsh_dev_signal &)signal = wsh_dev_signal{sym, value, op, 0};
+    signal.queue = queue;
     signal.at = wsh_dev_signal_reach(what, signal, pe);
     if (len)
         wsh_dev_queue_put_any<S, WAITS>(what, dest, source, len, pe, &signal, queue);
@@ -205,7 +242,7 @@ static WSH_DEV void wsh_dev_queue_put_signal(const char *what, void *dest, const
         return;
     }
     wsh_dev_sync<S>();
-    wsh_dev_queue_put_signal_any<S, WAITS>(what, dest, source, len, wsh_dev_signal{sym, value, op, 0}, pe, queue);
+    wsh_dev_queue_put_signal_any<S, WAITS>(what, dest, source, len, sym, value, op, pe, queue);
 }
 
 /* `behind`: behind what the calling thread, and the queue, did before for the same PE. */
@@ -260,15 +297,27 @@ static WSH_DEV T wsh_dev_queue_atomic_fetch_add(const char *what, T *dest, T val
                                                                  sizeof(T), pe, queue));
 }
 
-/* One lane, after a release or full fence: completes or orders what the queue was asked for. */
-static WSH_DEV void wsh_dev_queue_order(const char *what, int queue, bool quiet)
+/* One lane, after a full fence or a release. */
+static WSH_DEV void wsh_dev_queue_ask(const char *what, int queue, bool quiet)
 {
-    struct wsh_dev_rings rings = wsh_dev_queue_rings(what, queue, 0);
+    int row = wsh_dev_queue_find(what, queue, -1);
 
-    if (quiet)
-        wsh_dev_rings_quiet(rings);
+    if (row < 0)
+        wsh_dev_ask_order(quiet);
     else
-        wsh_dev_rings_fence(rings);
+        wsh_dev_ask_queue((uint32_t)row, quiet);
+}
+
+static WSH_DEV void wsh_dev_queues_ask(const char *what, const int *queues, int n, bool quiet)
+{
+    if (n == SHMEMX_QUEUE_ALL || (n > 0 && queues[0] == SHMEMX_QUEUE_ALL)) {
+        wsh_dev_ask_order(quiet);
+        wsh_dev_ask_queues(quiet);
+        return;
+    }
+#pragma unroll 1
+    for (int i = 0; i < n; i++)
+        wsh_dev_queue_ask(what, queues[i], quiet);
 }
 
 /* n queues, or all there are with the default one: n or the first number is SHMEMX_QUEUE_ALL. */
@@ -280,15 +329,8 @@ template <int S> static WSH_DEV void wsh_dev_queues_order(const char *what, cons
             wsh_ptx_fence();
         else
             wsh_ptx_release();
-        if (wsh_device_view.rings && (n == SHMEMX_QUEUE_ALL || (n > 0 && queues[0] == SHMEMX_QUEUE_ALL))) {
-            wsh_dev_ask_order(quiet);
-            if (!SHMEMX_QUIET_COVERS_QUEUES)
-                wsh_dev_ask_order_queues(quiet);
-        } else if (wsh_device_view.rings) {
-#pragma unroll 1
-            for (int i = 0; i < n; i++)
-                wsh_dev_queue_order(what, queues[i], quiet);
-        }
+        if (wsh_device_view.rings)
+            wsh_dev_queues_ask(what, queues, n, quiet);
     }
     wsh_dev_sync<S>();
 }

@@ -82,6 +82,32 @@ __global__ void mem(struct arguments a)
     a.indices[0] = (size_t)shmem_ptr(a.dest, a.pe) + (size_t)shmem_team_ptr(SHMEM_TEAM_SHARED, a.dest, a.pe);
 }
 
+#define QUEUE_AT(S)                                                                                          \
+    shmemx_queue_putmem##S(PLAIN(void), 2), shmemx_queue_putmem_nbi##S(PLAIN(void), 2);                     \
+    shmemx_queue_getmem##S(PLAIN(void), 2), shmemx_queue_getmem_nbi##S(PLAIN(void), 2);                     \
+    shmemx_queue_putmem_signal##S(a.dest, a.dest, a.n, a.signal, 1, a.op, a.pe, 2);                         \
+    shmemx_queue_putmem_signal_nbi##S(a.dest, a.dest, a.n, a.signal, 1, a.op, a.pe, 2);                     \
+    shmemx_queue_quiet##S(a.status, 1), shmemx_queue_fence##S(a.status, SHMEMX_QUEUE_ALL);
+#define QUEUE_ONE(TYPE)                                                                                      \
+    shmemx_queue_p((TYPE *)a.dest, shmemx_queue_g((const TYPE *)a.dest, a.pe, 2), a.pe, 2);                  \
+    shmemx_queue_p_behind((TYPE *)a.dest, (TYPE)1, a.pe, 2);
+#define QUEUE_ADD(TYPE)                                                                                      \
+    shmemx_queue_atomic_add((TYPE *)a.dest, 1, a.pe, 2), shmemx_queue_atomic_add_behind((TYPE *)a.dest, 1, a.pe, 2); \
+    shmemx_queue_atomic_fetch_add((TYPE *)a.dest, 1, a.pe, 2);
+
+__global__ void queued(struct arguments a)
+{
+    QUEUE_AT() QUEUE_AT(_warp) QUEUE_AT(_block)
+    QUEUE_ONE(char) QUEUE_ONE(short) QUEUE_ONE(float) QUEUE_ONE(uint64_t)
+    QUEUE_ADD(int) QUEUE_ADD(uint64_t)
+    shmemx_queue_signal_op(a.signal, 1, a.op, a.pe, shmemx_queue_number(3));
+    a.indices[0] = (size_t)shmemx_peer_heap_bases()[a.pe] + (size_t)shmemx_device_heap_base() +
+                   (size_t)shmemx_queue_count();
+    shmemx_float_atomic_add((float *)a.dest, 1, a.pe), shmemx_double_atomic_add((double *)a.dest, 1, a.pe);
+    *(float *)a.scratch = shmemx_float_atomic_fetch_add((float *)a.dest, 1, a.pe) +
+                          (float)shmemx_double_atomic_fetch_add((double *)a.dest, 1, a.pe);
+}
+
 #define SETS(NAME, TYPE, END, VALUE)                                                                        \
     shmem_##NAME##_wait_until_all##END(w, a.n, a.status, a.cmp, VALUE);                                     \
     r += shmem_##NAME##_wait_until_any##END(w, a.n, a.status, a.cmp, VALUE);                                \
