@@ -118,8 +118,8 @@ void **shmemx_peer_heap_bases(void)
 int shmemx_queue_create(int n, int *queues)
 {
     wsh_api_ready("shmemx_queue_create");
-    if (n < 0 || n > 4096)
-        wsh_api_bad("shmemx_queue_create", "n is not 0 to 4096");
+    if (n < 0 || n > 4096 || (n && !queues))
+        wsh_api_bad("shmemx_queue_create", "n is not 0 to 4096, or queues is NULL");
     return status_of(wsh_proxy_add_queues(&wsh_job, (unsigned)n, queues));
 }
 

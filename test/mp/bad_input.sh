@@ -89,6 +89,7 @@ mistake automatic_lock "shmem_test_lock: lock" "not a symmetric address"
 mistake invalid_ctx "shmem_ctx_long_p" "SHMEM_CTX_INVALID"
 lines_allowed=2
 mistake batch_twice "shmemx_batch_begin" "has begun already"
+mistake queues_too_many "shmemx_queue_create" "n is not 0 to 4096"
 mistake counter_made_up "shmemx_putmem_counted_nbi" "none that shmemx_counter_create has made"
 mistake counter_destroyed "shmemx_counter_wait_until" "has been destroyed"
 mistake counters_not_a_row "shmemx_counter_destroy" "not the n that one shmemx_counter_create"

@@ -264,24 +264,25 @@ int main(void)
     void *device;
 
     setenv("SHMEM_PROXY_THREADS", rank && atoi(rank) % 2 ? "2" : "1", 0);
+    setenv("NVSHMEM_IBGDA_NUM_RC_PER_PE", "1", 1); /* there from the start */
     mp_stopper_start();
     mp_begin();
     mp_check(!shmemx_device_heap_base() && !shmemx_peer_heap_bases(), "a heap before the GPU is attached");
-    mp_check(!shmemx_queue_create(1, queues) && queues[0] == WSH_DEVICE_QUEUE_FIRST, "no queue before the attach");
+    mp_check(!shmemx_queue_create(1, queues) && queues[0] == WSH_DEVICE_QUEUE_FIRST + 1, "no queue before the attach");
     offered = (unsigned char *)mp_alloc(BYTES);
     outgoing = (unsigned char *)mp_alloc(BYTES);
     words = (uint64_t *)mp_alloc(10 * sizeof *words);
     for (unsigned char *&at : landing)
         at = (unsigned char *)mp_alloc(BYTES);
     device = shmemx_malloc_device(64);
-    mp_check(!shmemx_queue_create(QUEUES - 1, queues + 1) && queues[2] == WSH_DEVICE_QUEUE_FIRST + 2, "no queues");
+    mp_check(!shmemx_queue_create(QUEUES - 1, queues + 1) && queues[2] == WSH_DEVICE_QUEUE_FIRST + 3, "no queues");
     if (mp_check(device && wsh_device_view.rings && wsh_device_view.ranges, "no rings to a proxy")) {
         uint64_t at = wsh_device_view.ranges;
         int pe = (mp_me + mp_npes / 2) % mp_npes;
 
         mp_check((uint64_t)shmemx_peer_heap_bases() == WSH_DEVICE_PEERS(at), "the table is elsewhere");
         take_root(at);
-        mp_check(root.n_queues == QUEUES && root.n_named == QUEUES && root.queue[QUEUES - 1].ring,
+        mp_check(root.n_queues == 1 + QUEUES && root.n_named == 1 + QUEUES && root.queue[QUEUES].ring,
                  "%u queues, %u named", root.n_queues, root.n_named);
         heaps_are_found((const char *)device);
         moves_arrive(pe);
@@ -294,7 +295,7 @@ int main(void)
                      many[WSH_DEVICE_QUEUES - 1] == queues[QUEUES - 1],
                  "numbers do not come again in turn");
         take_root(at);
-        mp_check(root.n_queues == WSH_DEVICE_QUEUES && root.n_named == WSH_DEVICE_QUEUES + QUEUES, "%u rows, %u named",
+        mp_check(root.n_queues == WSH_DEVICE_QUEUES && root.n_named == WSH_DEVICE_QUEUES + 1 + QUEUES, "%u rows, %u named",
                  root.n_queues, root.n_named);
     }
     mp_stopper_end();

@@ -98,6 +98,13 @@ static void batch_twice(void)
     shmemx_batch_begin();
 }
 
+static void queues_too_many(void)
+{
+    int queues[1];
+
+    shmemx_queue_create(4097, queues);
+}
+
 static void counter_made_up(void)
 {
     shmemx_putmem_counted_nbi(word, word, 8, 12345, 0);
@@ -148,6 +155,7 @@ static const struct {
     {"null_signal", null_signal, false},
     {"pe_negative", pe_negative, false},
     {"pe_too_large", pe_too_large, false},
+    {"queues_too_many", queues_too_many, false},
 };
 
 int main(int argc, char **argv)
