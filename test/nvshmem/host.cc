@@ -114,6 +114,18 @@ static void check_memory(void)
     nvshmem_free(words);
 }
 
+/* Numbers of queues, with a GPU and without. */
+static void check_queues(void)
+{
+    nvshmemx_qp_handle_t *queues, *more;
+
+    CHECK(!nvshmemx_qp_create(2, &queues) && !nvshmemx_qp_create(1, &more));
+    CHECK(queues[0] > NVSHMEMX_QP_DEFAULT && queues[1] == queues[0] + 1 && more[0] == queues[0] + 2);
+    free(queues);
+    free(more);
+    CHECK(!shmemx_device_heap_base() == !shmemx_peer_heap_bases());
+}
+
 int main(void)
 {
     int provided, level;
@@ -127,6 +139,7 @@ int main(void)
     check_teams();
     check_team_init();
     check_memory();
+    check_queues();
     nvshmem_finalize();
     return 0;
 }
