@@ -2,7 +2,9 @@
 /*
  * Kernels that a library on top of this one has compiled beforehand: images that the driver loads, all of them and
  * every kernel of each when the GPU is attached, because nobody can know later whether a kernel waits, and to load
- * another one would wait for that. A first launch so loads nothing.
+ * another one would wait for that. Each is launched once then, by one thread and with two blocks in y, by which a
+ * kernel knows that it shall do nothing: the driver makes room for what a kernel needs, such as its stack, when it is
+ * launched first, and waits for others to end where there is too little. Later launches have one block in y.
  */
 #ifndef WSH_DEVICE_IMAGE_H
 #define WSH_DEVICE_IMAGE_H

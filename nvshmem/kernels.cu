@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels of nvshmem/kernels.h, under C names: the bodies of device/stream_kernels.cuh for bytes, words and kinds of
- * numbers. Compiled once for each part, -DWSH_IMAGE_PART_moves, … _sums and … _wide. Members on several hosts are
- * reached by one block (wsh_stream_blocks_for), so that the wide ones need not be able to.
+ * The kernels of nvshmem/kernels.h, under C names: the bodies of device/stream_kernels.cuh for bytes, words and kinds
+ * of numbers. Compiled once for each part, -DWSH_IMAGE_PART_moves, … _sums and … _wide. Members on several hosts
+ * are reached by one block (wsh_stream_blocks_for), so that the wide ones need not be able to.
  */
 #ifdef WSH_IMAGE_PART_wide
 #define SHMEMX_TEAMS_OVER_HOSTS 0
@@ -18,64 +18,78 @@
 
 #define KERNEL(NAME, THREADS) extern "C" __global__ void __launch_bounds__(THREADS) wsh_image_##NAME
 
+/* The first launch, when the library loads it (device/image.h), does nothing. */
+#define UNLESS_FIRST if (gridDim.y == 1)
+
 #ifdef WSH_IMAGE_PART_moves
 
 KERNEL(barrier, WSH_STREAM_THREADS)(shmem_team_t team)
 {
-    wsh_stream_barrier<0>(team);
+    UNLESS_FIRST
+        wsh_stream_barrier<0>(team);
 }
 
 KERNEL(exchange, WSH_STREAM_THREADS)(shmem_team_t team, void *dest, const void *source, size_t len, bool same)
 {
-    wsh_stream_exchange<0>(team, dest, source, len, same);
+    UNLESS_FIRST
+        wsh_stream_exchange<0>(team, dest, source, len, same);
 }
 
 KERNEL(broadcast, WSH_STREAM_THREADS)(shmem_team_t team, void *dest, const void *source, size_t len, int root)
 {
-    wsh_stream_broadcast<0>(team, dest, source, len, root);
+    UNLESS_FIRST
+        wsh_stream_broadcast<0>(team, dest, source, len, root);
 }
 
 KERNEL(put, WSH_STREAM_THREADS)(void *dest, const void *source, size_t len, int pe)
 {
-    wsh_stream_put<0>(dest, source, len, pe);
+    UNLESS_FIRST
+        wsh_stream_put<0>(dest, source, len, pe);
 }
 
 KERNEL(get, WSH_STREAM_THREADS)(void *dest, const void *source, size_t len, int pe)
 {
-    wsh_stream_get<0>(dest, source, len, pe);
+    UNLESS_FIRST
+        wsh_stream_get<0>(dest, source, len, pe);
 }
 
 KERNEL(put_signal, WSH_STREAM_THREADS)(void *dest, const void *source, size_t len, uint64_t *sig_addr, uint64_t signal,
                                        int sig_op, int pe)
 {
-    wsh_stream_put_signal<0>(dest, source, len, sig_addr, signal, sig_op, pe);
+    UNLESS_FIRST
+        wsh_stream_put_signal<0>(dest, source, len, sig_addr, signal, sig_op, pe);
 }
 
 KERNEL(signal_after, 1)(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 {
-    wsh_stream_signal_after<0>(sig_addr, signal, sig_op, pe);
+    UNLESS_FIRST
+        wsh_stream_signal_after<0>(sig_addr, signal, sig_op, pe);
 }
 
 KERNEL(signal_op, 1)(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 {
-    wsh_stream_signal_op<0>(sig_addr, signal, sig_op, pe);
+    UNLESS_FIRST
+        wsh_stream_signal_op<0>(sig_addr, signal, sig_op, pe);
 }
 
 KERNEL(quiet, 1)()
 {
-    wsh_stream_quiet<0>();
+    UNLESS_FIRST
+        wsh_stream_quiet<0>();
 }
 
 #define STRIDED(SIZE)                                                                                               \
     KERNEL(iput_##SIZE, WSH_STREAM_THREADS)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,           \
                                             size_t nelems, int pe)                                                  \
     {                                                                                                               \
-        wsh_stream_iput<SIZE>(dest, source, dst, sst, nelems, pe);                                                  \
+        UNLESS_FIRST                                                                                                \
+            wsh_stream_iput<SIZE>(dest, source, dst, sst, nelems, pe);                                              \
     }                                                                                                               \
     KERNEL(iget_##SIZE, WSH_STREAM_THREADS)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,           \
                                             size_t nelems, int pe)                                                  \
     {                                                                                                               \
-        wsh_stream_iget<SIZE>(dest, source, dst, sst, nelems, pe);                                                  \
+        UNLESS_FIRST                                                                                                \
+            wsh_stream_iget<SIZE>(dest, source, dst, sst, nelems, pe);                                              \
     }
 STRIDED(1)
 STRIDED(2)
@@ -86,11 +100,13 @@ STRIDED(16)
 #define ONE(SIZE, TYPE)                                                                                             \
     KERNEL(p_##SIZE, 1)(TYPE *dest, TYPE value, int pe)                                                             \
     {                                                                                                               \
-        wsh_stream_p<TYPE>(dest, value, pe);                                                                        \
+        UNLESS_FIRST                                                                                                \
+            wsh_stream_p<TYPE>(dest, value, pe);                                                                    \
     }                                                                                                               \
     KERNEL(g_##SIZE, 1)(TYPE *value, const TYPE *source, int pe)                                                    \
     {                                                                                                               \
-        wsh_stream_g<TYPE>(value, source, pe);                                                                      \
+        UNLESS_FIRST                                                                                                \
+            wsh_stream_g<TYPE>(value, source, pe);                                                                  \
     }
 ONE(1, uint8_t)
 ONE(2, uint16_t)
@@ -100,12 +116,14 @@ ONE(8, uint64_t)
 #define WAIT(NAME, TYPE)                                                                                            \
     KERNEL(wait_##NAME, WSH_STREAM_WARP)(TYPE *ivar, int cmp, TYPE value)                                           \
     {                                                                                                               \
-        wsh_stream_wait<TYPE>(ivar, cmp, value);                                                                    \
+        UNLESS_FIRST                                                                                                \
+            wsh_stream_wait<TYPE>(ivar, cmp, value);                                                                \
     }                                                                                                               \
     KERNEL(wait_all_##NAME, WSH_STREAM_WARP)(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE value,    \
                                              const TYPE *values)                                                    \
     {                                                                                                               \
-        wsh_stream_wait_all<TYPE>(ivars, nelems, status, cmp, value, values);                                       \
+        UNLESS_FIRST                                                                                                \
+            wsh_stream_wait_all<TYPE>(ivars, nelems, status, cmp, value, values);                                   \
     }
 WAIT(u2, uint16_t)
 WAIT(u4, uint32_t)
@@ -154,7 +172,8 @@ template <class T> struct wsh_image_word;
 #define COMBINE(NAME, TYPE, ...)                                                                                    \
     KERNEL(NAME, WSH_STREAM_THREADS)(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)      \
     {                                                                                                               \
-        __VA_ARGS__<TYPE>(team, dest, source, nelems, op);                                                          \
+        UNLESS_FIRST                                                                                                \
+            __VA_ARGS__<TYPE>(team, dest, source, nelems, op);                                                      \
     }
 
 #ifdef WSH_IMAGE_PART_sums
@@ -168,12 +187,14 @@ KINDS(BY_ONE)
 
 KERNEL(exchange_wide, WSH_STREAM_THREADS)(shmem_team_t team, void *dest, const void *source, size_t len, bool same)
 {
-    wsh_stream_exchange_wide<0>(team, dest, source, len, same);
+    UNLESS_FIRST
+        wsh_stream_exchange_wide<0>(team, dest, source, len, same);
 }
 
 KERNEL(broadcast_wide, WSH_STREAM_THREADS)(shmem_team_t team, void *dest, const void *source, size_t len, int root)
 {
-    wsh_stream_broadcast_wide<0>(team, dest, source, len, root);
+    UNLESS_FIRST
+        wsh_stream_broadcast_wide<0>(team, dest, source, len, root);
 }
 
 #define BY_ALL(NAME, TYPE)                                          \

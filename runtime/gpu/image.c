@@ -12,6 +12,8 @@
 #include <shmem.h>
 #include <stdio.h>
 
+enum { KERNEL_ARGS = 8 }; /* at most */
+
 /* A module of each part, with the GPU's context current, and every kernel of it: lazy loading ends there. */
 static int load_parts(struct wsh_device_image *image)
 {
@@ -38,6 +40,21 @@ static int load_parts(struct wsh_device_image *image)
         kernel->function = function;
     }
     return status;
+}
+
+/* Every kernel once, so that it finds what it needs later; with arguments that it does not look at. */
+static int try_kernels(const struct wsh_device_image *image)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    uint64_t zero = 0;
+    void *args[KERNEL_ARGS];
+    int status = 0;
+
+    for (int i = 0; i < KERNEL_ARGS; i++)
+        args[i] = &zero;
+    for (unsigned i = 0; i < image->n_kernels && !status; i++)
+        status = cu->launch(image->kernels[i].function, 1, 2, 1, 1, 1, 1, 0, image->stream, args, NULL);
+    return status ? status : cu->stream_sync(image->stream);
 }
 
 /* Of a load that failed. */
@@ -99,6 +116,8 @@ static void load_image(struct wsh_device_image *image, wsh_cu_ctx now)
             cu->host_alloc((void **)(void *)&image->cell, sizeof *image->cell, WSH_CU_HOST_PORTABLE_MAPPED);
     if (!status)
         status = load_parts(image);
+    if (!status)
+        status = try_kernels(image);
     if (status) {
         wsh_info(WSH_SUB_INIT, "the kernels of %s do not load: %s (CUDA error %d)", image->name,
                  wsh_cuda_strerror(status), status);
