@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # CMake package NVSHMEM: targets nvshmem::nvshmem, nvshmem::nvshmem_host and nvshmem::nvshmem_device, all of them the
-# headers of this folder and libwarpshmem, the first two libnvshmem_host, too. Found by CMAKE_PREFIX_PATH or
-# NVSHMEM_ROOT, which name the folder above lib/.
+# headers of this folder, libnvshmem_host and libwarpshmem. Found by CMAKE_PREFIX_PATH or NVSHMEM_ROOT, which name the
+# folder above lib/.
 
 get_filename_component(NVSHMEM_HOME "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 get_filename_component(_wsh_libdir "${NVSHMEM_HOME}/../.." ABSOLUTE)
@@ -35,10 +35,9 @@ foreach(_wsh_target nvshmem nvshmem_device)
         add_library(nvshmem::${_wsh_target} INTERFACE IMPORTED)
         set_target_properties(nvshmem::${_wsh_target} PROPERTIES
             INTERFACE_INCLUDE_DIRECTORIES "${NVSHMEM_INCLUDE_DIRS}"
-            INTERFACE_LINK_LIBRARIES warpshmem::warpshmem)
+            INTERFACE_LINK_LIBRARIES nvshmem::nvshmem_host)
     endif()
 endforeach()
-set_property(TARGET nvshmem::nvshmem APPEND PROPERTY INTERFACE_LINK_LIBRARIES nvshmem::nvshmem_host)
 
 # Collectives of CUDA sources with CUDA_SEPARABLE_COMPILATION come from the library of device code, where it was compiled
 # (make device-library): else it is an archive of nothing.
