@@ -36,10 +36,10 @@
     WSH_LIBRARY_STRIDED(WORD, S, 2)                                                                          \
     WSH_LIBRARY_STRIDED(WORD, S, 4)                                                                          \
     WSH_LIBRARY_STRIDED(WORD, S, 8)                                                                          \
-    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<uint8_t>)                                                   \
-    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<uint16_t>)                                                  \
-    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<uint32_t>)                                                  \
-    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_integer<uint64_t>)                                                  \
+    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_either<1>)                                                         \
+    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_either<2>)                                                         \
+    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_either<4>)                                                         \
+    WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_either<8>)                                                         \
     WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_floating<float>)                                                    \
     WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_floating<double>)                                                   \
     WSH_LIBRARY_NUMBERS(WORD, S, wsh_dev_half)                                                               \

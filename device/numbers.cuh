@@ -30,7 +30,6 @@ WSH_INTEGER(4, false, uint32_t)
 WSH_INTEGER(8, true, int64_t)
 WSH_INTEGER(8, false, uint64_t)
 #undef WSH_INTEGER
-template <class T> using wsh_dev_signed = typename wsh_dev_integer_of<sizeof(T), true>::type;
 
 /* A kind: `bits`, and two of them combined. */
 template <class T> struct wsh_dev_integer {
@@ -47,12 +46,6 @@ template <class T> struct wsh_dev_integer {
             return (T)b < (T)a ? b : a;
         case WSH_MAX:
             return (T)a < (T)b ? b : a;
-#ifdef WSH_DEVICE_APART
-        case WSH_MIN_SIGNED:
-            return (wsh_dev_signed<T>)b < (wsh_dev_signed<T>)a ? b : a;
-        case WSH_MAX_SIGNED:
-            return (wsh_dev_signed<T>)a < (wsh_dev_signed<T>)b ? b : a;
-#endif
         case WSH_AND:
             return a & b;
         case WSH_OR:
@@ -108,21 +101,36 @@ template <> struct wsh_dev_kind_of<struct __nv_bfloat16> {
 };
 template <class T> using wsh_dev_kind = typename wsh_dev_kind_of<T>::type;
 
-/* The kind and the code by which a collective of kernels is called for numbers of type T. */
+/*
+ * The kind and the code by which a collective of kernels is called for numbers of type T. The library's integers are a
+ * kind by another name: units that compile their own collectives are linked with it too.
+ */
 #ifdef WSH_DEVICE_APART
-template <class K> struct wsh_dev_unsigned_of {
+template <unsigned WIDTH> struct wsh_dev_either {
+    typedef typename wsh_dev_integer_of<WIDTH, true>::type with_sign;
+    typedef typename wsh_dev_integer_of<WIDTH, false>::type bits;
+
+    static WSH_DEV bits fold(int op, bits a, bits b)
+    {
+        if (op == WSH_MIN_SIGNED || op == WSH_MAX_SIGNED)
+            return wsh_dev_integer<with_sign>::fold(op == WSH_MIN_SIGNED ? WSH_MIN : WSH_MAX, a, b);
+        return wsh_dev_integer<bits>::fold(op, a, b);
+    }
+};
+
+template <class K> struct wsh_dev_call_of {
     typedef K type;
     static constexpr bool SIGNED = false;
 };
-template <class T> struct wsh_dev_unsigned_of<wsh_dev_integer<T>> {
-    typedef wsh_dev_integer<wsh_dev_bits<T>> type;
+template <class T> struct wsh_dev_call_of<wsh_dev_integer<T>> {
+    typedef wsh_dev_either<sizeof(T)> type;
     static constexpr bool SIGNED = T(-1) < T(0);
 };
-template <class T> using wsh_dev_call_kind = typename wsh_dev_unsigned_of<wsh_dev_kind<T>>::type;
+template <class T> using wsh_dev_call_kind = typename wsh_dev_call_of<wsh_dev_kind<T>>::type;
 
 template <class T> static WSH_DEV constexpr int wsh_dev_call_op(int op)
 {
-    if (!wsh_dev_unsigned_of<wsh_dev_kind<T>>::SIGNED)
+    if (!wsh_dev_call_of<wsh_dev_kind<T>>::SIGNED)
         return op;
     return op == WSH_MIN ? WSH_MIN_SIGNED : op == WSH_MAX ? WSH_MAX_SIGNED : op;
 }
