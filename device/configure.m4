@@ -10,18 +10,14 @@ AS_IF([test "x$with_cuda" != xno],
              [test -n "$with_cuda"],
              [AC_MSG_ERROR([no nvcc in $wsh_cuda/bin or PATH; give the toolkit's folder, or --with-cuda=no])])],
       [WSH_CUDA_SUMMARY="off"])
-# The GPUs for which the kernels of libnvshmem_host are compiled: machine code of each, PTX of the first for all others.
-AC_ARG_WITH([gpu-archs], [AS_HELP_STRING([--with-gpu-archs=LIST],
-                          [compute capabilities that libnvshmem_host has kernels for, or no @<:@80,90,100@:>@])],
-            [], [with_gpu_archs=80,90,100])
-AC_SUBST([WSH_GPU_ARCHS], [$with_gpu_archs])
-AM_CONDITIONAL([WSH_HAVE_IMAGES], [test -n "$NVCC" && test "x$with_gpu_archs" != xno])
 AM_CONDITIONAL([WSH_HAVE_NVCC], [test -n "$NVCC"])
 
 # Device code as a library: LLVM bitcode by clang, which needs no toolkit; objects for -rdc by nvcc.
+wsh_have_bitcode=no
 AC_PATH_PROGS([WSH_CLANG], [clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14])
 WSH_BITCODE_SUMMARY="no libnvshmem_device.bc: there was no clang that compiles for NVPTX (apt install clang)"
-AS_IF([test -n "$WSH_CLANG"],
+AS_IF([test "x$with_cuda" = xno], [WSH_BITCODE_SUMMARY="no libnvshmem_device.bc: configured with --with-cuda=no"],
+      [test -n "$WSH_CLANG"],
       [AC_MSG_CHECKING([whether $WSH_CLANG makes bitcode of device code])
        AS_IF([printf '#include "device/library/freestanding.cuh"\nint x;\n' | "$WSH_CLANG" -x cuda --cuda-device-only \
                   -nocudainc -nocudalib -nostdlibinc --cuda-gpu-arch=sm_80 -Xclang -target-feature -Xclang +ptx74 \
@@ -34,21 +30,22 @@ AS_IF([test -n "$WSH_CLANG"],
 AC_SUBST([WSH_BITCODE_SUMMARY])
 AM_CONDITIONAL([WSH_HAVE_BITCODE], [test "x$wsh_have_bitcode" = xyes])
 
-AC_ARG_WITH([cuda-archs], [AS_HELP_STRING([--with-cuda-archs@<:@="LIST"|no@:>@],
-                          [GPUs for which code is compiled, as compute capabilities without the dot @<:@80 90 100@:>@])])
-AS_CASE([$with_cuda_archs], [''|yes], [WSH_CUDA_ARCHS="80 90 100"], [no], [WSH_CUDA_ARCHS=],
-        [WSH_CUDA_ARCHS=`echo "$with_cuda_archs" | tr ',;' '  '`])
-for wsh_arch in $WSH_CUDA_ARCHS; do
-    AS_CASE([$wsh_arch], [[[1-9][0-9]|[1-9][0-9][a-f]|1[0-9][0-9]|1[0-9][0-9][a-f]]], [],
-            [AC_MSG_ERROR([--with-cuda-archs: '$wsh_arch' is no architecture; give numbers such as "80 90 100"])])
-done
-AC_SUBST([WSH_CUDA_ARCHS])
+# Machine code for each, and PTX of the first for all newer ones.
+AC_ARG_WITH([cuda-archs], [AS_HELP_STRING([--with-cuda-archs@<:@=LIST|no@:>@],
+                          [GPUs that libnvshmem_host and the library of device code are compiled for, as compute
+                           capabilities without the dot @<:@80,90,100@:>@])])
+AS_CASE([$with_cuda_archs], [''|yes], [wsh_archs="80 90 100"], [no], [wsh_archs=],
+        [wsh_archs=`echo "$with_cuda_archs" | tr ',;' '  '`])
 WSH_CUDA_CODES=
-for wsh_arch in $WSH_CUDA_ARCHS; do
-    WSH_CUDA_CODES="$WSH_CUDA_CODES -gencode arch=compute_$wsh_arch,code=sm_$wsh_arch"
+for wsh_arch in $wsh_archs; do
+    AS_CASE([$wsh_arch], [[[1-9][0-9]|[1-9][0-9][a-f]|1[0-9][0-9]|1[0-9][0-9][a-f]]], [],
+            [AC_MSG_ERROR([--with-cuda-archs: '$wsh_arch' is no architecture; give numbers such as 80,90,100])])
+    AS_IF([test -n "$WSH_CUDA_CODES"], [wsh_code=sm_$wsh_arch],
+          [wsh_code="@<:@sm_$wsh_arch,compute_$wsh_arch@:>@"])
+    WSH_CUDA_CODES="$WSH_CUDA_CODES -gencode arch=compute_$wsh_arch,code=$wsh_code"
 done
 AC_SUBST([WSH_CUDA_CODES])
-AM_CONDITIONAL([WSH_HAVE_DEVICE_LIBRARY], [test -n "$NVCC" && test -n "$WSH_CUDA_CODES"])
+AM_CONDITIONAL([WSH_HAVE_CODES], [test -n "$NVCC" && test -n "$WSH_CUDA_CODES"])
 
 # The wrapper for .cu files; installed where there is an nvcc.
 AC_CONFIG_FILES([oshnvcc:bootstrap/wrappers/wrapper.in], [chmod +x oshnvcc])

@@ -7,7 +7,8 @@
  *   - WSH_DEVICE_SYMBOL in a module of one unit, and where there is no host code: under NVRTC, in bitcode, and with
  *     -DSHMEMX_DEVICE_MODULE. Several such units, linked, share one.
  *   - With -rdc=true static names carry a prefix of the unit's, which the driver does not list. It lists kernels: one
- *     that does nothing has the same prefix.
+ *     that does nothing has the same prefix. The units of libnvshmem_device.a share one view under the common name,
+ *     which names.cu has and registers.
  */
 #ifndef WSH_DEVICE_VIEW_CUH
 #define WSH_DEVICE_VIEW_CUH
@@ -31,14 +32,24 @@ __attribute__((weak))
 
 #else
 
+#if defined(WSH_LIBRARY_SCOPE)
+extern "C" __constant__ struct wsh_device wsh_device_view;
+#elif defined(WSH_NV_SYMBOLS)
+extern "C" {
+__attribute__((visibility("hidden"))) __constant__ struct wsh_device wsh_device_view;
+}
+#else
 static __constant__ struct wsh_device wsh_device_view;
-
 #ifdef __CUDACC_RDC__
 static __global__ void wsh_device_unit_mark()
 {
 }
+/* nvlink drops kernels that no host code names. */
+static __attribute__((used)) void (*const wsh_device_unit_marked)() = wsh_device_unit_mark;
+#endif
 #endif
 
+#ifndef WSH_LIBRARY_SCOPE
 /* Here and not in the library: only the CUDA runtime that the unit is linked with knows the symbol. */
 static int wsh_device_fill(const struct wsh_device *view)
 {
@@ -64,6 +75,7 @@ struct wsh_device_registration {
 
 wsh_device_registration wsh_device_registered;
 } // namespace
+#endif
 
 #endif
 

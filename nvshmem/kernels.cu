@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The kernels of nvshmem/kernels.h, under C names: the bodies of device/stream_kernels.cuh for bytes, words and kinds
- * of numbers. Compiled once for each part, -DWSH_IMAGE_PART_moves, … _sums and … _wide. Members on several hosts
- * are reached by one block (wsh_stream_blocks_for), so that the wide ones need not be able to.
+ * of numbers. Compiled once for each part, -DWSH_IMAGE_PART_moves, … _sums and … _wide.
  */
-#ifdef WSH_IMAGE_PART_wide
-#define SHMEMX_TEAMS_OVER_HOSTS 0
-#else
-#define SHMEMX_TEAMS_OVER_HOSTS 1
-#endif
 #define SHMEMX_DEVICE_MODULE
+#define SHMEMX_QUIET_COVERS_QUEUES 1
 #define WSH_STREAM_KERNEL(THREADS) static __device__ __forceinline__ void
 
 #include <shmemx.h>
