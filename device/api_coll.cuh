@@ -8,11 +8,10 @@
  * other, ordered by the program. Kernels whose calls wait for each other must be resident at the same time. Calls on
  * the host count for themselves and may come between.
  *
- * Arrays are symmetric memory. Members on other hosts are reached by the proxy in units that say
- * SHMEMX_TEAMS_OVER_HOSTS=1 (shmem/device.cuh), on all PEs alike. dest may be written as soon as the first member
- * calls; dest of a reduction may be its source. Calls that move data may take more registers than a kernel of more
- * than 640 threads has: such a kernel says __launch_bounds__(its threads). Barrier and sync complete what the proxy was
- * asked for, such as atomics on host memory, in jobs of several hosts and units that say the same; else quiet does.
+ * Arrays are symmetric memory. Members on other hosts are reached by the proxy. dest may be written as soon as the
+ * first member calls; dest of a reduction may be its source. Calls that move data may take more registers than a kernel
+ * of more than 512 threads has: such a kernel says __launch_bounds__(its threads). Barrier and sync complete what the
+ * proxy was asked for, such as atomics on host memory, in jobs of several hosts; else quiet does.
  */
 #ifndef WSH_DEVICE_API_COLL_CUH
 #define WSH_DEVICE_API_COLL_CUH

@@ -30,7 +30,7 @@ static inline unsigned wsh_stream_blocks_for(shmem_team_t team, size_t len, int 
     size_t whole = parts > 0 ? len * (size_t)parts : 0, tiles = whole / WSH_STREAM_CELLS_TILE;
 
     if (len <= WSH_DEVICE_CHOICE(MOVE, STREAM, BLOCK) || !whole ||
-        (SHMEMX_TEAMS_OVER_HOSTS && wsh_device_spans_hosts(team)))
+        wsh_device_spans_hosts(team))
         return 1;
     if (whole > WSH_DEVICE_CHOICE(EVERY, STREAM, FINE))
         return wsh_stream_blocks(whole);

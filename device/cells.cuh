@@ -117,10 +117,10 @@ static WSH_DEV uint64_t wsh_dev_cell_data(const struct wsh_ptx_pair &seen)
 static WSH_DEV uint64_t wsh_dev_cell_take(const struct wsh_dev_group &group, const struct wsh_ptx_pair *cell,
                                           struct wsh_ptx_pair seen)
 {
-    struct wsh_dev_patience patience = {group.what, cell, group.epoch, SHMEM_CMP_EQ, 0, 0};
+    struct wsh_dev_patience patience = {{group.what, cell, group.epoch, SHMEM_CMP_EQ, 0}, 0};
 
     while (!wsh_dev_cell_is(seen, group.epoch)) {
-        wsh_dev_wait_longer<SHMEMX_TEAMS_OVER_HOSTS>(&patience);
+        wsh_dev_wait_longer(&patience);
         seen = wsh_ptx_get(cell);
     }
     return wsh_dev_cell_data(seen);

@@ -113,15 +113,11 @@ static WSH_DEV uint64_t wsh_dev_counter_fetch(const char *what, shmemx_counter_t
 /* Out of line: a wait may take its time. */
 inline WSH_DEV_CALL void wsh_dev_counter_poll_until(const char *what, uint32_t number, uint64_t value)
 {
-    uint64_t since = 0;
-    unsigned left = wsh_device_view.look_mask;
+    struct wsh_dev_patience patience = {{what, wsh_dev_counter_device(number), value, SHMEM_CMP_GE, 0}, 0};
 
 #pragma unroll 1
     while (wsh_dev_counter_poll(number) < value)
-        if (!left--) {
-            since = wsh_dev_wait_idle(what, wsh_dev_counter_device(number), value, SHMEM_CMP_GE, since);
-            left = wsh_device_view.look_mask;
-        }
+        wsh_dev_wait_longer(&patience);
     wsh_ptx_acquire();
 }
 

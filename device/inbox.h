@@ -33,16 +33,16 @@
 #define WSH_INBOX_CLOSED ((uint64_t)1 << 63) /* of head */
 #define WSH_INBOX_BUSY ((uint64_t)1) /* of state; the number of items that are done, times two, is the rest */
 
-/* Addresses are those of the GPU. Read in halves of 16 bytes. */
+/* Addresses are those of the GPU. Read in parts of 16 bytes, the last one for a compare-and-swap alone. */
 struct wsh_inbox_item {
     uint64_t to, from; /* a copy of `len` bytes */
     uint32_t len;
-    uint16_t op, width;    /* then an atomic, enum wsh_dev_amo, of 4 or 8 bytes … */
+    uint8_t fenced; /* 1: what was copied before is released first, since others may wait for the copy */
+    uint8_t unused;
+    uint8_t op, width;     /* then an atomic, enum wsh_dev_amo, of 4 or 8 bytes … */
     uint64_t word;         /* … there; 0: none */
     uint64_t operand, old; /* old: where its old value goes, 8 bytes, or 0 */
-    uint64_t compare;
-    uint64_t
-        fenced; /* 1: what was copied before is released first, since the copy may be of what others wait for */
+    uint64_t compare, end;
 };
 
 struct wsh_inbox {

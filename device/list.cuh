@@ -33,7 +33,7 @@ inline WSH_DEV_CALL void wsh_dev_list_post(const shmemx_put_t *puts, uint32_t n,
 {
     struct wsh_dev_rings rings = wsh_dev_rings_here(puts[0].pe);
     uint32_t epoch;
-    uint64_t at = wsh_dev_ring_places<true>(rings, pieces, &epoch);
+    uint64_t at = wsh_dev_ring_places<true>(&rings, &pieces, &epoch);
 
 #pragma unroll 1
     for (uint32_t i = 0; i < n; i++) {

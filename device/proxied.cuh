@@ -12,20 +12,20 @@
 #include "reach.cuh"
 #include "ring_push.cuh"
 
-WSH_DEV void wsh_dev_ring_idle(const char *what, const uint64_t *word, uint64_t value, uint64_t *since)
+WSH_DEV void wsh_dev_ring_idle(struct wsh_dev_wait *wait)
 {
-    *since = SHMEMX_TEAMS_OVER_HOSTS ? wsh_dev_wait_idle(what, word, value, SHMEM_CMP_GE, *since)
-                                     : wsh_dev_long_wait(what, word, value, SHMEM_CMP_GE, *since);
+    wait->cmp = SHMEM_CMP_GE;
+    wsh_dev_wait_idle(wait);
 }
 
 /* The rings of this block, for requests to `pe`. */
 static WSH_DEV struct wsh_dev_rings wsh_dev_rings_here(int pe)
 {
-    uint32_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), n = wsh_device_view.n_rings,
-             each = wsh_device_view.rings_each;
+    uint32_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z),
+             consumers = wsh_device_view.consumers, each = wsh_device_view.rings_each;
 
     return wsh_dev_rings_to((struct wsh_ring *)wsh_device_view.rings,
-                            (struct wsh_ring_heads *)wsh_device_view.ring_heads, n, each, block, (uint32_t)pe);
+                            (struct wsh_ring_heads *)wsh_device_view.ring_heads, consumers, each, block, (uint32_t)pe);
 }
 
 inline WSH_DEV_CALL uint64_t wsh_dev_ask_reserve(int pe, uint32_t n)

@@ -57,6 +57,12 @@ static WSH_DEV void wsh_ptx_now(uint64_t &value)
     asm("" : "+l"(value));
 }
 
+/* What lies there is read from memory again: so registers need not hold it until here. */
+static WSH_DEV void wsh_ptx_again(void *object)
+{
+    asm volatile("" ::"l"(object) : "memory");
+}
+
 static WSH_DEV void wsh_ptx_fence()
 {
     asm volatile("fence.acq_rel.sys;" ::: "memory");
@@ -349,6 +355,12 @@ static WSH_DEV uint64_t wsh_ptx_compare_swap(uint64_t *g_word, uint64_t cond, ui
 static WSH_DEV void wsh_ptx_trap()
 {
     asm volatile("trap;");
+}
+
+/* The end of this lane, which ptxas knows: it keeps no registers for afterwards. */
+static WSH_DEV void wsh_ptx_exit()
+{
+    asm volatile("exit;");
 }
 
 static WSH_DEV uint64_t wsh_ptx_nanoseconds()

@@ -32,15 +32,19 @@ static WSH_DEV struct wsh_device_locks *wsh_dev_locks()
     return (struct wsh_device_locks *)wsh_device_view.locks;
 }
 
-/* The present item, in one round trip to host memory. */
-inline WSH_DEV_CALL void wsh_dev_pull_fetch(struct wsh_dev_pulling *pulling)
+static WSH_DEV const struct wsh_inbox_item *wsh_dev_pulled_item(const struct wsh_dev_pulling *pulling)
 {
-    const struct wsh_ptx_pair *from =
-        (const struct wsh_ptx_pair *)&wsh_dev_inbox()->item[(uint32_t)pulling->at % WSH_INBOX_ITEMS];
+    return &wsh_dev_inbox()->item[(uint32_t)pulling->at % WSH_INBOX_ITEMS];
+}
+
+/* The present item, but for what is compared: in one round trip to host memory. */
+static WSH_DEV void wsh_dev_pull_fetch(struct wsh_dev_pulling *pulling)
+{
+    const struct wsh_ptx_pair *from = (const struct wsh_ptx_pair *)wsh_dev_pulled_item(pulling);
     struct wsh_ptx_pair *to = (struct wsh_ptx_pair *)&pulling->item;
 
 #pragma unroll
-    for (unsigned i = 0; i < sizeof pulling->item / sizeof *to; i++)
+    for (unsigned i = 0; i < 3; i++)
         to[i] = wsh_ptx_get(from + i);
 }
 
@@ -48,14 +52,14 @@ inline WSH_DEV_CALL void wsh_dev_pull_fetch(struct wsh_dev_pulling *pulling)
  * One by one, as elements T: a word that is waited for comes whole. Neither side is read from this SM's L1: the lines
  * are used again and again.
  */
-template <class T> WSH_DEV_CALL void wsh_dev_pull_copy_as(const struct wsh_dev_pulling *pulling)
+template <class T> static WSH_DEV void wsh_dev_pull_copy_as(const struct wsh_dev_pulling *pulling)
 {
     T *to = (T *)pulling->item.to + pulling->rank;
-    const T *from = (const T *)pulling->item.from + pulling->rank,
-            *end = (const T *)(pulling->item.from + pulling->item.len);
+    const T *from = (const T *)pulling->item.from + pulling->rank;
+    uint32_t n = pulling->n;
 
 #pragma unroll 1
-    for (; from < end; from += pulling->n, to += pulling->n)
+    for (uint32_t i = pulling->rank; i < pulling->item.len / (uint32_t)sizeof(T); i += n, from += n, to += n)
         wsh_ptx_put(to, wsh_ptx_get(from));
 }
 
@@ -74,11 +78,11 @@ static WSH_DEV void wsh_dev_pull_copy(const struct wsh_dev_pulling *pulling)
 }
 
 /* The old value. */
-template <class T> static WSH_DEV T wsh_dev_pull_update(T *word, T operand, T compare, uint32_t op)
+template <class T> static WSH_DEV T wsh_dev_pull_update(T *word, T operand, const uint64_t *compare, uint32_t op)
 {
     switch (op) {
     case WSH_DEV_AMO_FETCH: return wsh_ptx_fetch_or(word, (T)0);
-    case WSH_DEV_AMO_CSWAP: return wsh_ptx_compare_swap(word, compare, operand);
+    case WSH_DEV_AMO_CSWAP: return wsh_ptx_compare_swap(word, (T)wsh_ptx_get(compare), operand);
     case WSH_DEV_AMO_ADD: return wsh_ptx_fetch_add(word, operand);
     case WSH_DEV_AMO_AND: return wsh_ptx_fetch_and(word, operand);
     case WSH_DEV_AMO_OR: return wsh_ptx_fetch_or(word, operand);
@@ -87,22 +91,23 @@ template <class T> static WSH_DEV T wsh_dev_pull_update(T *word, T operand, T co
     }
 }
 
-template <class T> WSH_DEV_CALL void wsh_dev_pull_atomic_on(const struct wsh_inbox_item *item)
+template <class T> static WSH_DEV void wsh_dev_pull_atomic_on(const struct wsh_dev_pulling *pulling)
 {
-    T old = wsh_dev_pull_update((T *)item->word, (T)item->operand, (T)item->compare, item->op);
+    const struct wsh_inbox_item *item = &pulling->item;
+    T old = wsh_dev_pull_update((T *)item->word, (T)item->operand, &wsh_dev_pulled_item(pulling)->compare, item->op);
 
     if (item->old)
         wsh_ptx_put((uint64_t *)item->old, (uint64_t)old);
 }
 
 /* By one lane: what was copied before is seen with the new value. */
-static WSH_DEV void wsh_dev_pull_atomic(const struct wsh_inbox_item *item)
+static WSH_DEV void wsh_dev_pull_atomic(const struct wsh_dev_pulling *pulling)
 {
     wsh_ptx_release();
-    if (item->width == 8)
-        wsh_dev_pull_atomic_on<uint64_t>(item);
+    if (pulling->item.width == 8)
+        wsh_dev_pull_atomic_on<uint64_t>(pulling);
     else
-        wsh_dev_pull_atomic_on<uint32_t>(item);
+        wsh_dev_pull_atomic_on<uint32_t>(pulling);
 }
 
 /*
@@ -112,14 +117,16 @@ static WSH_DEV void wsh_dev_pull_atomic(const struct wsh_inbox_item *item)
 static WSH_DEV void wsh_dev_pull_item(struct wsh_dev_pulling *pulling)
 {
     wsh_dev_pull_fetch(pulling);
+    wsh_ptx_again(pulling);
     wsh_ptx_party_sync(pulling->lanes);
     if (pulling->item.fenced)
         wsh_ptx_release();
     if (pulling->item.len)
         wsh_dev_pull_copy(pulling);
+    wsh_ptx_again(pulling);
     wsh_ptx_party_sync(pulling->lanes);
     if (pulling->item.word && pulling->rank == 0)
-        wsh_dev_pull_atomic(&pulling->item);
+        wsh_dev_pull_atomic(pulling);
 }
 
 #define WSH_PULLED_AT_ONCE 32u /* then the host is notified, and the wait polls its word */
@@ -135,7 +142,7 @@ static WSH_DEV void wsh_dev_pull_say(uint64_t pulled)
 }
 
 /* The leader alone: takes the lock if there are items, and sets pulling->at and left; else leaves `left` 0. */
-inline WSH_DEV_CALL void wsh_dev_pull_begin(struct wsh_dev_pulling *pulling)
+static WSH_DEV void wsh_dev_pull_lock(struct wsh_dev_pulling *pulling)
 {
     uint64_t first, head;
 
@@ -161,7 +168,7 @@ inline WSH_DEV_CALL void wsh_dev_pull_begin(struct wsh_dev_pulling *pulling)
 }
 
 /* The leader alone, after a barrier of the lanes that pulled: stores what is done and gives the lock back. */
-static WSH_DEV void wsh_dev_pull_end(uint64_t pulled)
+static WSH_DEV void wsh_dev_pull_unlock(uint64_t pulled)
 {
     wsh_ptx_put(&wsh_dev_locks()->pulled, pulled);
     wsh_ptx_release();
@@ -169,38 +176,49 @@ static WSH_DEV void wsh_dev_pull_end(uint64_t pulled)
     wsh_ptx_swap(&wsh_dev_locks()->pulling, 0u);
 }
 
+/* Fills *pulling, the same in all lanes; `left` is 0 where there is nothing to do. */
+inline WSH_DEV_CALL void wsh_dev_pull_begin(struct wsh_dev_pulling *pulling)
+{
+    pulling->lanes = wsh_ptx_active();
+    pulling->leader = (uint32_t)__ffs((int)pulling->lanes) - 1;
+    pulling->rank = (uint32_t)__popc(pulling->lanes & ((1u << wsh_ptx_lane()) - 1));
+    pulling->n = (uint32_t)__popc(pulling->lanes);
+    pulling->at = pulling->left = 0;
+    if (pulling->rank == 0)
+        wsh_dev_pull_lock(pulling);
+    pulling->left = (uint32_t)wsh_ptx_party_from(pulling->lanes, pulling->left, pulling->leader);
+    pulling->at = wsh_ptx_party_from(pulling->lanes, pulling->at, pulling->leader);
+}
+
+/* The present item, and the end after the last one. */
+inline WSH_DEV_CALL void wsh_dev_pull_next(struct wsh_dev_pulling *pulling)
+{
+    wsh_dev_pull_item(pulling);
+    pulling->at++;
+    if (--pulling->left)
+        return;
+    wsh_ptx_party_sync(pulling->lanes);
+    if (pulling->rank == 0)
+        wsh_dev_pull_unlock(pulling->at);
+}
+
 /* Executes items of the inbox. Called by any lanes of a warp; those that call together work together. */
-inline WSH_DEV_CALL void wsh_dev_pull()
+static WSH_DEV void wsh_dev_pull()
 {
     struct wsh_dev_pulling pulling;
 
-    pulling.lanes = wsh_ptx_active();
-    pulling.leader = (uint32_t)__ffs((int)pulling.lanes) - 1;
-    pulling.rank = (uint32_t)__popc(pulling.lanes & ((1u << wsh_ptx_lane()) - 1));
-    pulling.n = (uint32_t)__popc(pulling.lanes);
-    pulling.left = 0;
-    if (pulling.rank == 0)
-        wsh_dev_pull_begin(&pulling);
-    pulling.left = (uint32_t)wsh_ptx_party_from(pulling.lanes, pulling.left, pulling.leader);
-    if (!pulling.left)
-        return;
-    pulling.at = wsh_ptx_party_from(pulling.lanes, pulling.at, pulling.leader);
+    wsh_dev_pull_begin(&pulling);
 #pragma unroll 1
-    for (; pulling.left; pulling.left--, pulling.at++)
-        wsh_dev_pull_item(&pulling);
-    wsh_ptx_party_sync(pulling.lanes);
-    if (pulling.rank == 0)
-        wsh_dev_pull_end(pulling.at);
+    while (pulling.left)
+        wsh_dev_pull_next(&pulling);
 }
 
-/* What a wait for a word of this PE does once in many polls: arguments and result of wsh_dev_long_wait. */
-inline WSH_DEV_CALL uint64_t wsh_dev_wait_idle(const char *what, const void *word, uint64_t value, int cmp,
-                                               uint64_t since)
+/* What a wait for a word of this PE does once in many polls. */
+inline WSH_DEV_CALL void wsh_dev_wait_idle(struct wsh_dev_wait *wait)
 {
-    since = wsh_dev_long_wait(what, word, value, cmp, since);
+    wsh_dev_long_wait(wait);
     if (wsh_device_view.inbox)
         wsh_dev_pull();
-    return since;
 }
 
 #endif

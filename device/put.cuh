@@ -110,6 +110,15 @@ template <class P> WSH_DEV_CALL void wsh_dev_put_post(const P &parts, const stru
     wsh_dev_parts_post(parts, ask, last || wsh_dev_is_strided(parts), parts.at);
 }
 
+/* A payload into its record. A block has lanes enough to use the copy that takes fewest registers. */
+template <int S> static WSH_DEV void wsh_dev_store_asked(uint64_t place, const char *source, size_t len)
+{
+    if constexpr (S == WSH_BLOCK)
+        wsh_dev_copy_narrow<4, wsh_dev_from_generic>((char *)place, source, len, wsh_dev_lane<S>(), wsh_dev_size<S>());
+    else
+        wsh_dev_store<S>(place, source, len);
+}
+
 /* A put by the proxy, in parts. All records have their places in the ring when the last barrier ends. */
 template <int S, class P> WSH_DEV_CALL void wsh_dev_put_asked(P *parts, const struct wsh_dev_signal *with)
 {
@@ -117,7 +126,7 @@ template <int S, class P> WSH_DEV_CALL void wsh_dev_put_asked(P *parts, const st
     for (; parts->off < parts->whole; parts->off += parts->len) {
         uint64_t place = wsh_dev_parts_next<S>(parts, false);
 
-        wsh_dev_store<S>(place, parts->source + parts->off, parts->len);
+        wsh_dev_store_asked<S>(place, parts->source + parts->off, parts->len);
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() == 0)
             wsh_dev_put_post(*parts, with);

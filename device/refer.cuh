@@ -99,8 +99,7 @@ template <int S> WSH_DEV_CALL bool wsh_dev_put_refer_plain(void *dest, const voi
     if (!wsh_dev_is_plain_reference(dest, source, len, pe))
         return false;
     if (wsh_dev_lane<S>() == 0)
-        wsh_dev_ring_send(wsh_dev_rings_here(pe),
-                          wsh_dev_ask_by_reference(false, (uint64_t)dest, source, (uint32_t)len, pe, false), 1);
+        wsh_dev_ask_send(wsh_dev_ask_by_reference(false, (uint64_t)dest, source, (uint32_t)len, pe, false), 1);
     wsh_dev_sync<S>();
     return true;
 }
@@ -125,7 +124,7 @@ WSH_DEV_CALL bool wsh_dev_put_refer_signal(void *dest, const void *source, size_
             wsh_dev_ask_by_reference(false, (uint64_t)dest, source, (uint32_t)len, pe, false);
 
         wsh_dev_ask_add_signal(&ask, wsh_dev_ask_signal_op(op), (uint64_t)sym, value, false);
-        wsh_dev_ring_send(wsh_dev_rings_here(pe), ask, 2);
+        wsh_dev_ask_send(ask, 2);
     }
     wsh_dev_sync<S>();
     return true;

@@ -54,6 +54,7 @@ static WSH_DEV void wsh_dev_say_unattached(const char *what)
 #else
     __assert_fail(text, what, 0, "device call");
 #endif
+    wsh_ptx_exit();
 }
 
 /*
@@ -73,18 +74,17 @@ inline WSH_DEV_CALL void wsh_dev_refuse(const char *what, uint32_t reason, int p
     wsh_ptx_trap();
 }
 
-/* Once in many polls of a wait: when it began, `since` or, where that is 0, now. A record if it lasts too long. */
-inline WSH_DEV_CALL uint64_t wsh_dev_long_wait(const char *what, const void *word, uint64_t value, int cmp,
-                                                          uint64_t since)
+/* Once in many polls. A record if it lasts too long. */
+inline WSH_DEV_CALL void wsh_dev_long_wait(struct wsh_dev_wait *wait)
 {
     uint64_t now = wsh_ptx_nanoseconds();
     struct wsh_device_report *report = (struct wsh_device_report *)wsh_device_view.report;
 
-    if (!since || !wsh_device_view.hang_ns || now - since < wsh_device_view.hang_ns)
-        return since ? since : now;
-    if (wsh_dev_record_lock(1))
-        wsh_dev_record(&report->hang, what, wsh_dev_fault{WSH_DEVICE_LONG_WAIT, cmp, (uint64_t)word, value});
-    return since;
+    if (!wait->since)
+        wait->since = now;
+    if (wsh_device_view.hang_ns && now - wait->since >= wsh_device_view.hang_ns && wsh_dev_record_lock(1))
+        wsh_dev_record(&report->hang, wait->what,
+                       wsh_dev_fault{WSH_DEVICE_LONG_WAIT, wait->cmp, (uint64_t)wait->word, wait->value});
 }
 
 /* True under SHMEM_DEBUG=check: also check what a correct program need not pay for. */

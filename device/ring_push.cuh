@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device's end of the rings to the proxy: writes records, waits for their answers, and orders and completes what
- * was asked for. ring.h argues the order of everything. Callers pass the rings; they also define wsh_dev_ring_idle,
- * called between looks at a word that does not hold yet.
+ * The device's end of the rings to the proxy: writes records and waits for their answers; ring_order.cuh orders and
+ * completes what was asked for. ring.h argues the order of everything. Callers pass the rings; they also define
+ * wsh_dev_ring_idle, called between looks at a word that does not hold yet.
  */
 #ifndef WSH_DEVICE_RING_PUSH_CUH
 #define WSH_DEVICE_RING_PUSH_CUH
@@ -20,15 +20,15 @@ struct wsh_dev_rings {
  * The ring of a block to a PE. PEs go to consumers in turn, and also those of equal number on hosts of 8: a PE that
  * talks to its like on every host uses all consumers.
  */
-static WSH_DEV uint32_t wsh_dev_ring_of(uint32_t n, uint32_t each, uint32_t block, uint32_t pe)
+static WSH_DEV uint32_t wsh_dev_ring_of(uint32_t consumers, uint32_t each, uint32_t block, uint32_t pe)
 {
-    return (pe + pe / 8) % (n / each) * each + block % each;
+    return (pe + pe / 8) % consumers * each + block % each;
 }
 
-static WSH_DEV struct wsh_dev_rings wsh_dev_rings_to(struct wsh_ring *ring, struct wsh_ring_heads *heads, uint32_t n,
-                                                     uint32_t each, uint32_t block, uint32_t pe)
+static WSH_DEV struct wsh_dev_rings wsh_dev_rings_to(struct wsh_ring *ring, struct wsh_ring_heads *heads,
+                                                     uint32_t consumers, uint32_t each, uint32_t block, uint32_t pe)
 {
-    return wsh_dev_rings{ring, heads, n, each, wsh_dev_ring_of(n, each, block, pe)};
+    return wsh_dev_rings{ring, heads, consumers * each, each, wsh_dev_ring_of(consumers, each, block, pe)};
 }
 
 /* One record. `value` and further: for the kinds that have them. */
@@ -40,7 +40,7 @@ struct wsh_dev_ask {
     uint64_t third; /* address in the third piece */
 };
 
-WSH_DEV void wsh_dev_ring_idle(const char *what, const uint64_t *word, uint64_t value, uint64_t *since);
+WSH_DEV void wsh_dev_ring_idle(struct wsh_dev_wait *wait);
 
 static WSH_DEV constexpr uint64_t wsh_dev_ring_kind(enum wsh_ring_kind kind, uint64_t op = 0)
 {
@@ -85,13 +85,16 @@ static WSH_DEV void wsh_dev_ask_add_signal(struct wsh_dev_ask *ask, enum wsh_dev
 }
 
 /* Polls until the word has reached `value`, and acquires. */
-static WSH_DEV uint64_t wsh_dev_ring_reach(const char *what, const uint64_t *word, uint64_t value)
+inline WSH_DEV_CALL uint64_t wsh_dev_ring_reach(const char *what, const uint64_t *word, uint64_t value)
 {
-    uint64_t since = 0, seen;
+    struct wsh_dev_wait wait = {what, word, value, 0, 0};
+    uint64_t seen;
 
 #pragma unroll 1
-    while ((seen = wsh_ptx_poll(word)) < value)
-        wsh_dev_ring_idle(what, word, value, &since);
+    while ((seen = wsh_ptx_poll((const uint64_t *)wait.word)) < wait.value) {
+        wsh_dev_ring_idle(&wait);
+        wsh_ptx_again(&wait);
+    }
     wsh_ptx_acquire();
     return seen;
 }
@@ -114,18 +117,44 @@ static WSH_DEV bool wsh_dev_ring_has_room(uint64_t end, uint32_t freed)
     return (int32_t)((uint32_t)end - freed) <= (int32_t)WSH_RING_PIECES;
 }
 
-/*
- * What the caller saw as freed is older than what is: then the consumer is asked. A place is stored to after a branch
- * that asked for the value, never before it.
- */
-static WSH_DEV void wsh_dev_ring_wait_for_room(const struct wsh_dev_rings &rings, uint64_t end)
-{
-    struct wsh_ring_head *head = &rings.heads->ring[rings.mine];
+/* Places that a lane has reserved. Across a wait for them in memory, where they hold no registers of all it calls. */
+struct wsh_dev_ring_place {
+    struct wsh_dev_rings rings;
+    uint64_t at;
+    uint32_t n;
+    struct wsh_dev_wait wait;
+    const struct wsh_dev_ask *ask;
+};
 
-    if (!wsh_dev_ring_has_room(end, wsh_ptx_poll(&head->freed)))
-        wsh_ptx_put(&head->freed,
-                    (uint32_t)wsh_dev_ring_reach("a full ring to the proxy", &rings.ring[rings.mine].freed,
-                                                 end - WSH_RING_PIECES));
+/*
+ * Whether they may be written. What the caller saw as freed is older than what is: then the consumer is asked. A place
+ * is stored to after a branch that asked for the value, never before it.
+ */
+inline WSH_DEV_CALL bool wsh_dev_ring_place_is_free(struct wsh_dev_ring_place *place)
+{
+    const uint64_t *word = &place->rings.ring[place->rings.mine].freed;
+    uint32_t *known = &place->rings.heads->ring[place->rings.mine].freed;
+    uint64_t freed, enough = place->at + place->n - WSH_RING_PIECES;
+
+    if (wsh_dev_ring_has_room(place->at + place->n, wsh_ptx_poll(known)))
+        return true;
+    freed = wsh_ptx_poll(word);
+    if (freed < enough) {
+        place->wait.word = word;
+        place->wait.value = enough;
+        return false;
+    }
+    wsh_ptx_acquire();
+    wsh_ptx_put(known, (uint32_t)freed);
+    return true;
+}
+
+/* Holds nothing but the address of what it waits for. */
+inline WSH_DEV_CALL void wsh_dev_ring_wait_for_room(struct wsh_dev_ring_place *place)
+{
+#pragma unroll 1
+    while (!wsh_dev_ring_place_is_free(place))
+        wsh_dev_ring_idle(&place->wait);
 }
 
 static WSH_DEV void wsh_dev_ring_pad(struct wsh_ring *ring, uint64_t at, uint32_t n)
@@ -163,35 +192,49 @@ static WSH_DEV uint32_t wsh_dev_ring_epoch(const struct wsh_dev_rings &rings)
  * take a register of all that it calls.)
  */
 template <bool SENDS>
-static WSH_DEV uint64_t wsh_dev_ring_places(const struct wsh_dev_rings &rings, uint32_t n, uint32_t *epoch)
+static WSH_DEV uint64_t wsh_dev_ring_places(struct wsh_dev_rings *rings, uint32_t *pieces, uint32_t *epoch,
+                                            const struct wsh_dev_ask **ask = nullptr)
 {
-    struct wsh_ring_head *head = &rings.heads->ring[rings.mine];
-    uint32_t freed = wsh_ptx_poll(&head->freed);
+    uint32_t freed = wsh_ptx_poll(&rings->heads->ring[rings->mine].freed);
+    struct wsh_dev_ring_place place;
+    uint32_t n = *pieces;
     uint64_t at;
 
     if (SENDS)
-        *epoch = wsh_dev_ring_epoch(rings);
+        *epoch = wsh_dev_ring_epoch(*rings);
 #pragma unroll 1
     for (;;) {
-        at = wsh_ptx_add_together<SENDS>(&head->head, n);
+        at = wsh_ptx_add_together<SENDS>(&rings->heads->ring[rings->mine].head, n);
         if (!(at & WSH_RING_KNOWN))
-            wsh_dev_ring_make_known(rings);
+            wsh_dev_ring_make_known(*rings);
         at &= ~WSH_RING_KNOWN;
         if (!wsh_dev_ring_has_room(at + n, freed)) {
-            wsh_dev_ring_wait_for_room(rings, at + n);
+            place.rings = *rings;
+            place.at = at;
+            place.n = n;
+            place.wait = wsh_dev_wait{"a full ring to the proxy", nullptr, 0, 0, 0};
+            if (ask)
+                place.ask = *ask;
+            wsh_dev_ring_wait_for_room(&place);
+            wsh_ptx_again(&place);
+            *rings = place.rings;
+            at = place.at;
+            *pieces = n = place.n;
+            if (ask)
+                *ask = place.ask;
             if (SENDS)
-                *epoch = wsh_dev_ring_epoch(rings);
+                *epoch = wsh_dev_ring_epoch(*rings);
         }
         if (at % WSH_RING_PIECES + n <= WSH_RING_PIECES)
             return at;
-        wsh_dev_ring_pad(&rings.ring[rings.mine], at, n);
+        wsh_dev_ring_pad(&rings->ring[rings->mine], at, n);
     }
 }
 
 /* For a record with payload, or with a place for it. */
-static WSH_DEV uint64_t wsh_dev_ring_reserve(const struct wsh_dev_rings &rings, uint32_t n)
+static WSH_DEV uint64_t wsh_dev_ring_reserve(struct wsh_dev_rings rings, uint32_t n)
 {
-    return wsh_dev_ring_places<false>(rings, n, nullptr);
+    return wsh_dev_ring_places<false>(&rings, &n, nullptr);
 }
 
 static WSH_DEV unsigned char *wsh_dev_ring_payload(const struct wsh_dev_rings &rings, uint64_t at)
@@ -234,13 +277,13 @@ static WSH_DEV void wsh_dev_ring_post(const struct wsh_dev_rings &rings, uint64_
 }
 
 /* A record without payload, and the release of all that it stands for. Returns its position. */
-static WSH_DEV uint64_t wsh_dev_ring_send(const struct wsh_dev_rings &rings, const struct wsh_dev_ask &ask,
-                                          unsigned words)
+static WSH_DEV uint64_t wsh_dev_ring_send(struct wsh_dev_rings rings, const struct wsh_dev_ask &ask, unsigned words)
 {
-    uint32_t epoch;
-    uint64_t at = wsh_dev_ring_places<true>(rings, words + 1, &epoch);
+    const struct wsh_dev_ask *record = &ask;
+    uint32_t epoch, n = words + 1;
+    uint64_t at = wsh_dev_ring_places<true>(&rings, &n, &epoch, &record);
 
-    wsh_dev_ring_pieces(rings, at, epoch, ask, words);
+    wsh_dev_ring_pieces(rings, at, epoch, *record, n - 1);
     return at;
 }
 
@@ -252,14 +295,15 @@ static WSH_DEV struct wsh_ptx_pair *wsh_dev_ring_answer(const struct wsh_dev_rin
 /* Until the record at `at` has its answer: the result, if a word. A longer one is in the payload after an acquire. */
 static WSH_DEV uint64_t wsh_dev_ring_await(const struct wsh_dev_rings &rings, uint64_t at)
 {
-    const struct wsh_ptx_pair *answer = wsh_dev_ring_answer(rings, at);
-    struct wsh_ptx_pair seen = wsh_ptx_get(answer);
-    uint64_t since = 0;
+    struct wsh_dev_wait wait = {"an answer of the proxy", wsh_dev_ring_answer(rings, at), WSH_RING_TAG(at),
+                                0, 0};
+    struct wsh_ptx_pair seen = wsh_ptx_get((const struct wsh_ptx_pair *)wait.word);
 
 #pragma unroll 1
-    while (((seen.a ^ WSH_RING_TAG(at)) | (seen.b ^ WSH_RING_TAG(at))) >> 32) {
-        wsh_dev_ring_idle("an answer of the proxy", &answer->a, WSH_RING_TAG(at), &since);
-        seen = wsh_ptx_get(answer);
+    while (((seen.a ^ wait.value) | (seen.b ^ wait.value)) >> 32) {
+        wsh_dev_ring_idle(&wait);
+        wsh_ptx_again(&wait);
+        seen = wsh_ptx_get((const struct wsh_ptx_pair *)wait.word);
     }
     return (uint32_t)seen.a | seen.b << 32;
 }
@@ -273,94 +317,7 @@ static WSH_DEV void wsh_dev_ring_take(const struct wsh_dev_rings &rings, uint64_
     wsh_ptx_put(wsh_dev_ring_answer(rings, at), wsh_ptx_pair{0, 0});
 }
 
-/* All rings have handed to transports what was pushed before; a new epoch begins. One lane, after a barrier. */
-static WSH_DEV void wsh_dev_rings_fence(const struct wsh_dev_rings &rings)
-{
-    uint32_t used = wsh_ptx_poll(&rings.heads->used);
-
-    if (!used)
-        return;
-#pragma unroll 1
-    for (uint32_t r = 0; r < rings.n; r++)
-        if (used >> r & 1)
-            wsh_dev_ring_reach("shmem_fence", &rings.ring[r].started, wsh_dev_ring_reserved(rings, r));
-    wsh_ptx_add(&rings.heads->epoch, 1u);
-}
-
-/* Whether rings first … end - 1 have completed their parts of `heads`: several questions to the host at a time. */
-inline WSH_DEV_CALL bool wsh_dev_rings_are_done(const struct wsh_dev_rings &rings, const uint64_t *heads,
-                                                uint32_t first, uint32_t end)
-{
-    bool done = true;
-
-#pragma unroll 4
-    for (uint32_t r = first; r < end; r++) {
-        uint64_t seen = heads[r];
-
-        if (seen)
-            seen = wsh_ptx_poll(&rings.ring[r].done);
-        done &= seen >= heads[r];
-    }
-    return done;
-}
-
-/* All rings have handed to transports what `heads` counts. */
-static WSH_DEV void wsh_dev_rings_wait_started(const struct wsh_dev_rings &rings, const uint64_t *heads)
-{
-#pragma unroll 1
-    for (uint32_t r = 0; r < rings.n; r++)
-        if (heads[r])
-            wsh_dev_ring_reach("shmem_quiet", &rings.ring[r].started, heads[r]);
-}
-
-/* Out of line, so that a quiet holds few registers. Returns what `done` will reach. */
-inline WSH_DEV_CALL uint64_t wsh_dev_ring_ask_quiet(const struct wsh_dev_rings &rings)
-{
-    return wsh_dev_ring_send(rings, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0}, 0) + 1;
-}
-
-/* Asks every consumer that has not completed its part of `heads`, then waits for all of them. */
-static WSH_DEV void wsh_dev_rings_ask_quiet(const struct wsh_dev_rings &rings, const uint64_t *heads)
-{
-    struct wsh_dev_rings one = rings;
-    uint64_t asked[WSH_CONSUMERS_MAX];
-
-#pragma unroll 1
-    for (uint32_t c = 0; c < rings.n / rings.each; c++) {
-        one.mine = c * rings.each + rings.mine % rings.each;
-        asked[c] = wsh_dev_rings_are_done(rings, heads, c * rings.each, (c + 1) * rings.each)
-                       ? 0
-                       : wsh_dev_ring_ask_quiet(one);
-    }
-#pragma unroll 1
-    for (uint32_t c = 0; c < rings.n / rings.each; c++)
-        if (asked[c])
-            wsh_dev_ring_reach("shmem_quiet", &rings.ring[c * rings.each + rings.mine % rings.each].done, asked[c]);
-}
-
-/*
- * All that was pushed before the call, to any ring, is complete at its target. A record of another producer that was
- * reserved and not yet written may hide ours from the consumer when it takes the quiet: so it is asked once more, when
- * everything has been taken. One lane, after a barrier and wsh_ptx_fence.
- */
-inline WSH_DEV_CALL void wsh_dev_rings_quiet(const struct wsh_dev_rings &rings)
-{
-    uint64_t heads[WSH_RINGS_MAX];
-    uint32_t used = wsh_ptx_poll(&rings.heads->used);
-
-    if (!used)
-        return;
-#pragma unroll 4
-    for (uint32_t r = 0; r < rings.n; r++)
-        heads[r] = used >> r & 1 ? wsh_dev_ring_reserved(rings, r) : 0;
-#pragma unroll 1
-    for (bool again = false; !wsh_dev_rings_are_done(rings, heads, 0, rings.n); again = true) {
-        if (again)
-            wsh_dev_rings_wait_started(rings, heads);
-        wsh_dev_rings_ask_quiet(rings, heads);
-    }
-    wsh_ptx_acquire();
-}
+#include "ring_order.cuh"
 
 /*
  * The same of a single ring, which its consumer has alone: the record that asks comes behind all others, so it need not

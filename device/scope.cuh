@@ -22,6 +22,15 @@
 #define WSH_DEV_MOVE WSH_DEV
 #endif
 
+/* A wait, as it is reported when it lasts too long. In memory across calls, where it holds no registers. */
+struct wsh_dev_wait {
+    const char *what;
+    const void *word;
+    uint64_t value;
+    int cmp;
+    uint64_t since; /* 0: it begins */
+};
+
 enum wsh_scope { WSH_THREAD, WSH_WARP, WSH_BLOCK };
 
 static WSH_DEV unsigned wsh_dev_thread()

@@ -54,10 +54,16 @@ static WSH_DEV bool wsh_dev_has_hosts(const struct wsh_dev_group &group)
     return !group.cells;
 }
 
+/* Whether the job is on several hosts: one word of constant memory, which is all that a job of one host asks. */
+static WSH_DEV bool wsh_dev_job_has_hosts()
+{
+    return !wsh_device_view.world_cells;
+}
+
 /* Whether a call's team is on several hosts. Tested first, so that no registers are held across the following call. */
 static WSH_DEV bool wsh_dev_spans_hosts(const char *what, shmem_team_t team)
 {
-    return SHMEMX_TEAMS_OVER_HOSTS && !wsh_device_view.world_cells && wsh_dev_has_hosts(wsh_dev_group_of(what, team));
+    return wsh_dev_job_has_hosts() && wsh_dev_has_hosts(wsh_dev_group_of(what, team));
 }
 
 /* A member's PE in the world. */
@@ -124,7 +130,7 @@ template <int S> static WSH_DEV bool wsh_dev_any_signaller(bool says)
 template <int S>
 static WSH_DEV void wsh_dev_await_flags(const struct wsh_dev_group &group, uint64_t value, int but = -1)
 {
-    struct wsh_dev_patience patience = {group.what, nullptr, value, SHMEM_CMP_GE, 0, 0};
+    struct wsh_dev_patience patience = {{group.what, nullptr, value, SHMEM_CMP_GE, 0}, 0};
 
 #pragma unroll 1
     for (int base = 0; base < group.n_pes; base += (int)wsh_dev_signallers<S>()) {
@@ -132,9 +138,9 @@ static WSH_DEV void wsh_dev_await_flags(const struct wsh_dev_group &group, uint6
         bool mine = from < group.n_pes && from != group.my_pe && from != but;
         const uint64_t *word = wsh_dev_word_from(group, group.pad, mine ? from : 0);
 
-        patience.word = word;
+        patience.wait.word = word;
         while (wsh_dev_any_signaller<S>(mine && (int64_t)(wsh_ptx_poll(word) - value) < 0))
-            wsh_dev_wait_longer<SHMEMX_TEAMS_OVER_HOSTS>(&patience);
+            wsh_dev_wait_longer(&patience);
     }
     wsh_ptx_acquire();
 }
@@ -293,21 +299,24 @@ template <int S> WSH_DEV_CALL void wsh_dev_barrier_hosts(const char *what, shmem
  * proceeds while the epoch is read; to compute the members' addresses first would start it later, and takes 80 ns more
  * (H200).
  */
-template <int S> WSH_DEV_CALL void wsh_dev_barrier(const char *what, shmem_team_t team)
+template <int S> WSH_DEV_CALL void wsh_dev_barrier_here(const char *what, shmem_team_t team)
 {
-    struct wsh_dev_group group;
+    struct wsh_dev_group group = wsh_dev_group_of(what, team);
 
-    if (SHMEMX_TEAMS_OVER_HOSTS && !wsh_device_view.world_cells) {
-        wsh_dev_barrier_hosts<S>(what, team);
-        return;
-    }
-    group = wsh_dev_group_of(what, team);
     wsh_dev_sync<S>();
     group.epoch = wsh_dev_epoch(group);
     if (wsh_dev_is_poller<S>())
         wsh_ptx_release();
     wsh_dev_epoch_step<S>(&group);
     wsh_dev_sync_members_released<S>(group, wsh_dev_arrived(group));
+}
+
+template <int S> static WSH_DEV void wsh_dev_barrier(const char *what, shmem_team_t team)
+{
+    if (wsh_dev_job_has_hosts())
+        wsh_dev_barrier_hosts<S>(what, team);
+    else
+        wsh_dev_barrier_here<S>(what, team);
 }
 
 #endif

@@ -33,15 +33,6 @@
     (1u << 0) /* SHMEM_DEBUG=check: also check what costs time (alignment, NULL, local words) */
 
 /*
- * Whether the unit's collectives reach members on other hosts; else they are refused there. What they call for that is
- * deep: with it in the program, short ones on one host take 3 to 25 % longer (H200), though it is not called, since
- * what a caller holds then lies in local memory, which an acquire drops from the L1.
- */
-#ifndef SHMEMX_TEAMS_OVER_HOSTS
-#define SHMEMX_TEAMS_OVER_HOSTS 0
-#endif
-
-/*
  * Whether the unit's quiets, fences and barriers, which are the default queue's, are those of all queues too, as in
  * NVSHMEM.
  */
@@ -248,14 +239,14 @@ struct wsh_device {
     uint64_t slots;
 
     struct wsh_device_seg seg[WSH_DEVICE_SEGS];
-    uint64_t ranges;              /* address of struct wsh_device_root (device), or 0 */
-    uint64_t handles;             /* address of struct wsh_device_handles (pinned) */
-    uint64_t report;              /* address of struct wsh_device_report (pinned) */
-    uint64_t locks;               /* address of struct wsh_device_locks in device memory */
-    uint64_t hang_ns;             /* SHMEM_HANG_SECONDS, 0 = never */
-    uint32_t flags;               /* WSH_DEVICE_CHECK */
-    uint16_t n_rings, rings_each; /* each: of one proxy thread; all to one PE go to one thread's */
-    uint64_t rings; /* address of struct wsh_ring[n_rings] (pinned); 0 = no proxy: unmapped PEs are refused */
+    uint64_t ranges;  /* address of struct wsh_device_root (device), or 0 */
+    uint64_t handles; /* address of struct wsh_device_handles (pinned) */
+    uint64_t report;  /* address of struct wsh_device_report (pinned) */
+    uint64_t locks;   /* address of struct wsh_device_locks in device memory */
+    uint64_t hang_ns; /* SHMEM_HANG_SECONDS, 0 = never */
+    uint32_t flags;   /* WSH_DEVICE_CHECK */
+    uint16_t consumers, rings_each; /* proxy threads, and the rings of each: all to one PE go to one */
+    uint64_t rings; /* address of struct wsh_ring[all] (pinned); 0 = no proxy: unmapped PEs are refused */
     uint64_t world; /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
     uint64_t world_cells;
     uint64_t teams;      /* address of struct wsh_device_team_row[WSH_DEVICE_TEAM_ROWS] in device memory */

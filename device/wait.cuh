@@ -67,29 +67,32 @@ static WSH_DEV void wsh_dev_check_wait(const char *what, const void *word, uint6
         wsh_dev_check_wait_any(what, word, len, cmp);
 }
 
-/* What a long wait reports to the host, and how long it has lasted. */
+/* A wait, and how often it has polled. */
 struct wsh_dev_patience {
-    const char *what;
-    const void *word;
-    uint64_t value;
-    int cmp;
+    struct wsh_dev_wait wait;
     uint32_t polls;
-    uint64_t since;
 };
 
-/* Called after each poll that did not satisfy. */
-template <bool PULLS> static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *wait)
+/* A wait's turn for all that is not polling. It passes a copy, so that the wait itself stays in registers. */
+static WSH_DEV void wsh_dev_wait_turn(struct wsh_dev_wait *wait)
 {
-    if (++wait->polls & (PULLS ? wsh_device_view.look_mask : WSH_DEVICE_LOOK_RARELY))
-        return;
-    wait->since = PULLS ? wsh_dev_wait_idle(wait->what, wait->word, wait->value, wait->cmp, wait->since)
-                        : wsh_dev_long_wait(wait->what, wait->word, wait->value, wait->cmp, wait->since);
+    struct wsh_dev_wait passed = *wait;
+
+    wsh_dev_wait_idle(&passed);
+    wait->since = passed.since;
+}
+
+/* Called after each poll that did not satisfy. */
+static WSH_DEV void wsh_dev_wait_longer(struct wsh_dev_patience *patience)
+{
+    if (!(++patience->polls & wsh_device_view.look_mask))
+        wsh_dev_wait_turn(&patience->wait);
 }
 
 /* Polls until the word satisfies, and returns its value. What its writer released before is visible to this lane. */
 template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W *word, int cmp, W value)
 {
-    uint64_t since = 0;
+    struct wsh_dev_wait wait = {what, word, (uint64_t)value, cmp, 0};
     unsigned left;
     W seen;
 
@@ -99,7 +102,7 @@ template <class W> static WSH_DEV W wsh_dev_poll_until(const char *what, const W
             seen = wsh_dev_word_poll(word);
         while (!wsh_dev_satisfies(seen, cmp, value) && left--);
         if (!~left)
-            since = wsh_dev_wait_idle(what, word, (uint64_t)value, cmp, since);
+            wsh_dev_wait_turn(&wait);
     } while (!~left);
     wsh_ptx_acquire();
     return seen;

@@ -79,7 +79,7 @@ static WSH_DEV struct wsh_dev_seen wsh_dev_see(const struct wsh_dev_set<W> &set,
 
 template <class W> static WSH_DEV struct wsh_dev_patience wsh_dev_patience_of(const struct wsh_dev_set<W> &set)
 {
-    return wsh_dev_patience{set.what, set.ivars, (uint64_t)set.value, set.cmp, 0, 0};
+    return wsh_dev_patience{{set.what, set.ivars, (uint64_t)set.value, set.cmp, 0}, 0};
 }
 
 /* The functions below run in one thread, or in all lanes of one warp with equal results. */
@@ -97,7 +97,7 @@ template <int S, class W> WSH_DEV_CALL bool wsh_dev_all(const struct wsh_dev_set
         else if (!wait)
             return false;
         else
-            wsh_dev_wait_longer<true>(&patience);
+            wsh_dev_wait_longer(&patience);
     }
     wsh_ptx_acquire();
     return true;
@@ -139,7 +139,7 @@ template <int S, class W> WSH_DEV_CALL uint32_t wsh_dev_any(const struct wsh_dev
                 return base + wsh_dev_pick(seen.holding, first % span);
             }
         }
-        wsh_dev_wait_longer<true>(&patience);
+        wsh_dev_wait_longer(&patience);
     } while (wait && members);
     return n;
 }
@@ -175,7 +175,7 @@ WSH_DEV_CALL uint32_t wsh_dev_some(const struct wsh_dev_set<W> &set, size_t *ind
             wsh_dev_list_bits<S>(indices + n, base, seen.holding);
             n += (uint32_t)__popc(seen.holding);
         }
-        wsh_dev_wait_longer<true>(&patience);
+        wsh_dev_wait_longer(&patience);
     } while (wait && members && !n);
     wsh_ptx_acquire();
     return n;

@@ -5,7 +5,6 @@
  */
 #define WSH_NV_LIBRARY
 #define WSH_STREAM_IMAGE "nvshmem/image.cuh"
-#define SHMEMX_TEAMS_OVER_HOSTS 1
 
 #include "nvshmem/cuda.h"
 

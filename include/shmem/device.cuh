@@ -27,13 +27,11 @@
  * the first thread calls; afterwards all threads may use both sides. SHMEMX_COPY_DEPTH (8) and SHMEMX_GET_DEPTH
  * (10, of threads and warps), defined before the include, are how many 16-byte accesses a thread has in flight. A
  * block of 1024 threads has registers for no more; for blocks of up to 512, 16 and 24 make large gets by one block
- * or warp 1.6 and 1.9 times as fast. SHMEMX_TEAMS_OVER_HOSTS (0), defined as 1, lets collectives reach members on
- * other hosts, in kernels and on streams; short ones on one host take 3 to 25 % longer with it.
+ * or warp 1.6 and 1.9 times as fast.
  *
- * Operations that arrive from other hosts for this GPU are applied by kernels that wait: in wait_until and its
- * relatives and, in source files with SHMEMX_TEAMS_OVER_HOSTS, in quiet, fence, collectives, and all that waits for
- * an answer. If no kernel waits, the driver applies them; then atomics, and what has come after them, need room on
- * the GPU for a kernel.
+ * Operations that arrive from other hosts for this GPU are applied by kernels that wait, in whatever routine:
+ * wait_until and its relatives, quiet, fence, collectives, and all that waits for an answer. If no kernel waits, the
+ * driver applies them; then atomics, and what has come after them, need room on the GPU for a kernel.
  *
  * Symmetric addresses are those of the device heap, of registered buffers, and of the host heap and static data where
  * the GPU can map them. Atomics that change a word are the GPU's in GPU memory; on a word in host memory they are

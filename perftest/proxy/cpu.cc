@@ -13,9 +13,9 @@
 thread_local struct cpu_dim threadIdx;
 struct cpu_dim blockDim;
 
-void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *since)
+void wsh_dev_ring_idle(struct wsh_dev_wait *wait)
 {
-    if (++*since % 256 == 0)
+    if (++wait->since % 256 == 0)
         sched_yield();
 }
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <cuda_runtime.h>
 
-__device__ void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
+__device__ void wsh_dev_ring_idle(struct wsh_dev_wait *)
 {
 }
 

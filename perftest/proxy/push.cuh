@@ -14,7 +14,7 @@ WSH_DEV uint64_t queue_clock();
 static WSH_DEV struct wsh_dev_rings queue_rings(const struct queue_place &place, const struct queue_work &work,
                                                 uint32_t producer, uint32_t pe)
 {
-    return wsh_dev_rings_to(place.ring, place.heads, place.n, place.each, producer / work.block, pe);
+    return wsh_dev_rings_to(place.ring, place.heads, place.n / place.each, place.each, producer / work.block, pe);
 }
 
 static WSH_DEV void queue_fill(unsigned char *payload, uint64_t pe, uint64_t off, uint32_t len)

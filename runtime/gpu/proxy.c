@@ -190,7 +190,7 @@ void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)
 
     view_references(job, device);
 
-    device->n_rings = proxy ? (uint16_t)proxy->n_rings : 0;
+    device->consumers = proxy ? (uint16_t)proxy->n_threads : 0;
     device->rings_each = proxy ? (uint16_t)proxy->each : 0;
     device->rings = proxy ? (uint64_t)(uintptr_t)proxy->rings : 0;
     device->ring_heads = proxy ? proxy->heads : 0;

@@ -22,8 +22,7 @@ static bool explain_address(const struct wsh_device_record *r, char *text, size_
     case WSH_DEVICE_UNREACHABLE:
         snprintf(text, size,
                  "0x%llx of PE %d is not mapped into this GPU: kernels reach PEs of other hosts by a proxy "
-                 "(SHMEM_PROXY): puts, gets, signals and atomics, and collectives if they are compiled with "
-                 "-DSHMEMX_TEAMS_OVER_HOSTS=1",
+                 "(SHMEM_PROXY), which serves puts, gets, signals, atomics and collectives",
                  addr, r->pe);
         return true;
     case WSH_DEVICE_HOST_ATOMIC:

@@ -94,6 +94,10 @@ static inline uint64_t wsh_ptx_nanoseconds()
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static inline void wsh_ptx_exit()
+{
+}
+
 [[noreturn]] static inline void wsh_ptx_trap()
 {
     abort();

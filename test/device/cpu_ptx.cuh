@@ -69,6 +69,10 @@ static inline void wsh_ptx_party_sync(uint32_t)
 {
 }
 
+static inline void wsh_ptx_again(void *)
+{
+}
+
 static inline int __popc(unsigned word)
 {
     return __builtin_popcount(word);

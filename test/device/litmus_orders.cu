@@ -14,7 +14,6 @@
  * paths: gpu:2,4 gpuipc:2 gpureg:2 gpu1:2,4 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
  * timeout: 300
  */
-#define SHMEMX_TEAMS_OVER_HOSTS 1
 #include "test/device/dev.cuh"
 
 #include <stdlib.h>

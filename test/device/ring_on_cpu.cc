@@ -26,7 +26,7 @@ static struct wsh_ring_heads heads;
 static std::atomic<uint64_t> pushed[WRITERS];
 static unsigned consumers;
 
-void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
+void wsh_dev_ring_idle(struct wsh_dev_wait *)
 {
     sched_yield();
 }
@@ -34,7 +34,7 @@ void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
 /* Of a writer to a PE; its puts go to the PE of its own number. */
 static struct wsh_dev_rings rings_to(unsigned writer, unsigned pe)
 {
-    return wsh_dev_rings_to(null_proxy_rings(proxy), &heads, RINGS, RINGS / consumers, writer / consumers, pe);
+    return wsh_dev_rings_to(null_proxy_rings(proxy), &heads, consumers, RINGS / consumers, writer / consumers, pe);
 }
 
 static struct wsh_dev_rings rings_of(unsigned writer)

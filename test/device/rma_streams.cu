@@ -5,7 +5,6 @@
  * paths: gpu:1,2,4 gpuipc:2,4 gpu1:2,4 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
  * timeout: 600
  */
-#define SHMEMX_TEAMS_OVER_HOSTS 1
 #include "test/device/coll.cuh"
 
 #include <stdlib.h>

@@ -10,7 +10,6 @@
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 240
  */
-#define SHMEMX_TEAMS_OVER_HOSTS 1
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
 #include "device/collect.cuh"
 #include "device/scan.cuh"

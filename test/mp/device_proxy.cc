@@ -67,7 +67,7 @@ static uint64_t value_of(const uint64_t *word)
     return shmem_uint64_atomic_fetch(word, mp_me);
 }
 
-void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
+void wsh_dev_ring_idle(struct wsh_dev_wait *)
 {
     sched_yield();
 }
@@ -82,7 +82,7 @@ static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_de
 
 static struct wsh_dev_rings rings_of(unsigned lane, int pe)
 {
-    return wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each, lane, (uint32_t)pe);
+    return wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.consumers, view.rings_each, lane, (uint32_t)pe);
 }
 
 static unsigned char pattern(int from, unsigned lane, size_t i, unsigned round)
@@ -449,7 +449,7 @@ int main(void)
     mp_begin();
     wsh_device_register(&unit);
     seen = (unsigned char *)malloc(BYTES > WSH_RING_PART ? BYTES : WSH_RING_PART);
-    if (mp_check(shmemx_malloc_device(64) && view.rings && view.n_rings, "no rings to a proxy")) {
+    if (mp_check(shmemx_malloc_device(64) && view.rings && view.consumers, "no rings to a proxy")) {
         run(false, (mp_me + mp_npes / 2) % mp_npes);
         run(true, (mp_me + mp_npes / 2) % mp_npes);
     }

@@ -29,6 +29,7 @@ enum { BYTES = 400000, UNTOUCHED = 0x5a };
 static const unsigned lanes[] = {1, 5, 8}; /* by scope */
 
 static struct wsh_ring_heads heads;
+static struct wsh_device_locks locks;
 
 /* In the host heap: what another PE puts here, and gets from here. */
 static unsigned char *landing, *offered;
@@ -42,6 +43,7 @@ static int to, from;
 static void take_view()
 {
     wsh_device_view.ring_heads = (uint64_t)&heads;
+    wsh_device_view.locks = (uint64_t)&locks;
     wsh_device_view.slots = 0;
     wsh_device_view.ranges = 0;
 }

@@ -23,12 +23,7 @@
 #ifndef WSH_NV_SHELL_H
 #define WSH_NV_SHELL_H
 
-/* Collectives reach members on other hosts, as NVSHMEM's do. */
-#ifndef SHMEMX_TEAMS_OVER_HOSTS
-#define SHMEMX_TEAMS_OVER_HOSTS 1
-#endif
-
-/* … and a quiet, a fence and a barrier in kernels are of all queues. */
+/* A quiet, a fence and a barrier in kernels are of all queues, as NVSHMEM's are. */
 #ifndef SHMEMX_QUIET_COVERS_QUEUES
 #define SHMEMX_QUIET_COVERS_QUEUES 1
 #endif

@@ -54,7 +54,7 @@ extern "C" int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *
     return ppoll(fds, n, time, mask);
 }
 
-void wsh_dev_ring_idle(const char *, const uint64_t *, uint64_t, uint64_t *)
+void wsh_dev_ring_idle(struct wsh_dev_wait *)
 {
     usleep(100);
 }
@@ -69,7 +69,7 @@ static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_de
 
 static uint64_t ask(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t value, bool answer)
 {
-    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each,
+    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.consumers, view.rings_each,
                                                   0, (uint32_t)pe);
     struct wsh_dev_ask ask = {wsh_dev_ring_kind(kind, WSH_DEV_AMO_ADD) | (answer ? WSH_RING_ANSWER : 0),
                               (uint64_t)sym, value, 0, 0, 8, pe};
@@ -84,7 +84,7 @@ static uint64_t ask(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t val
 
 static void put_from_anywhere(uint64_t *word)
 {
-    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.n_rings, view.rings_each,
+    struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.consumers, view.rings_each,
                                                   0, 1);
     uint64_t local = 0, at = wsh_dev_ring_send(
         rings, wsh_dev_ask_by_reference(false, (uint64_t)word, &local, sizeof local, 1, true), 1);
