@@ -239,12 +239,12 @@ struct wsh_device {
     uint64_t slots;
 
     struct wsh_device_seg seg[WSH_DEVICE_SEGS];
-    uint64_t ranges;  /* address of struct wsh_device_root (device), or 0 */
-    uint64_t handles; /* address of struct wsh_device_handles (pinned) */
-    uint64_t report;  /* address of struct wsh_device_report (pinned) */
-    uint64_t locks;   /* address of struct wsh_device_locks in device memory */
-    uint64_t hang_ns; /* SHMEM_HANG_SECONDS, 0 = never */
-    uint32_t flags;   /* WSH_DEVICE_CHECK */
+    uint64_t ranges;                /* address of struct wsh_device_root (device), or 0 */
+    uint64_t handles;               /* address of struct wsh_device_handles (pinned) */
+    uint64_t report;                /* address of struct wsh_device_report (pinned) */
+    uint64_t locks;                 /* address of struct wsh_device_locks in device memory */
+    uint64_t hang_ns;               /* SHMEM_HANG_SECONDS, 0 = never */
+    uint32_t flags;                 /* WSH_DEVICE_CHECK */
     uint16_t consumers, rings_each; /* proxy threads, and the rings of each: all to one PE go to one */
     uint64_t rings; /* address of struct wsh_ring[all] (pinned); 0 = no proxy: unmapped PEs are refused */
     uint64_t world; /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
