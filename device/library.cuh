@@ -27,7 +27,8 @@
                                                              struct wsh_dev_strides);
 
 #define WSH_LIBRARY_COLLECTIVES(WORD, S)                                                                     \
-    WORD template __device__ void wsh_dev_barrier<S>(const char *, shmem_team_t);                            \
+    WORD template __device__ void wsh_dev_barrier_here<S>(const char *, shmem_team_t);                       \
+    WORD template __device__ void wsh_dev_barrier_hosts<S>(const char *, shmem_team_t);                      \
     WORD template __device__ void wsh_dev_exchange<S>(const char *, shmem_team_t, char *, const char *, bool, size_t); \
     WORD template __device__ void wsh_dev_collect<S>(const char *, shmem_team_t, void *, const void *, size_t); \
     WORD template __device__ void wsh_dev_broadcast_to<S>(const char *, shmem_team_t, void *, const void *, size_t, \
