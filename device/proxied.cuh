@@ -15,7 +15,10 @@
 WSH_DEV void wsh_dev_ring_idle(struct wsh_dev_wait *wait)
 {
     wait->cmp = SHMEM_CMP_GE;
-    wsh_dev_wait_idle(wait);
+    if (SHMEMX_ONE_HOST)
+        wsh_dev_long_wait(wait);
+    else
+        wsh_dev_wait_idle(wait);
 }
 
 /* The rings of this block, for requests to `pe`. */

@@ -55,15 +55,19 @@ static WSH_DEV bool wsh_dev_has_hosts(const struct wsh_dev_group &group)
 }
 
 /* Whether the job is on several hosts: one word of constant memory, which is all that a job of one host asks. */
-static WSH_DEV bool wsh_dev_job_has_hosts()
+static WSH_DEV bool wsh_dev_job_has_hosts(const char *what)
 {
-    return !wsh_device_view.world_cells;
+    bool has = !wsh_device_view.world_cells;
+
+    if (SHMEMX_ONE_HOST && has)
+        wsh_dev_refuse(what, WSH_DEVICE_ONE_HOST, -1, nullptr, 0);
+    return !SHMEMX_ONE_HOST && has;
 }
 
 /* Whether a call's team is on several hosts. Tested first, so that no registers are held across the following call. */
 static WSH_DEV bool wsh_dev_spans_hosts(const char *what, shmem_team_t team)
 {
-    return wsh_dev_job_has_hosts() && wsh_dev_has_hosts(wsh_dev_group_of(what, team));
+    return wsh_dev_job_has_hosts(what) && wsh_dev_has_hosts(wsh_dev_group_of(what, team));
 }
 
 /* A member's PE in the world. */
@@ -313,7 +317,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_barrier_here(const char *what, shmem_
 
 template <int S> static WSH_DEV void wsh_dev_barrier(const char *what, shmem_team_t team)
 {
-    if (wsh_dev_job_has_hosts())
+    if (wsh_dev_job_has_hosts(what))
         wsh_dev_barrier_hosts<S>(what, team);
     else
         wsh_dev_barrier_here<S>(what, team);

@@ -78,7 +78,10 @@ static WSH_DEV void wsh_dev_wait_turn(struct wsh_dev_wait *wait)
 {
     struct wsh_dev_wait passed = *wait;
 
-    wsh_dev_wait_idle(&passed);
+    if (SHMEMX_ONE_HOST)
+        wsh_dev_long_wait(&passed);
+    else
+        wsh_dev_wait_idle(&passed);
     wait->since = passed.since;
 }
 

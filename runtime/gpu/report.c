@@ -63,6 +63,10 @@ static void explain_value(const struct wsh_device_record *r, int n_pes, char *te
     case WSH_DEVICE_BAD_STRIDE:
         snprintf(text, size, "a stride of %lld elements; strides are at least 1", value);
         break;
+    case WSH_DEVICE_ONE_HOST:
+        snprintf(text, size,
+                 "it was compiled with -DSHMEMX_ONE_HOST=1, and the job has several hosts: compile without");
+        break;
     case WSH_DEVICE_LONG_WAIT:
         snprintf(text, size, "still waits for the word at 0x%llx (comparison %d with %lld)", addr, r->pe,
                  value);

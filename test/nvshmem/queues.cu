@@ -11,7 +11,7 @@
 
 #include "check.h"
 
-enum { QUEUES = 5, THREADS = 128, LARGE = 96 << 20 };
+enum { QUEUES = 5, THREADS = 128, LARGE = 48 << 20 };
 
 struct place {
     char *dest, *source;

@@ -38,7 +38,7 @@ int main(void)
     least = blocks < 16 ? blocks : 16;
     to_device(words, &least, 1);
     nvshmem_barrier_all();
-    CHECK(!nvshmem_int_min_reduce(NVSHMEM_TEAM_WORLD, words + 1, words, 1));
+    CUDA((cudaError_t)nvshmem_int_min_reduce(NVSHMEM_TEAM_WORLD, words + 1, words, 1));
     least = at(words + 1);
     nvshmem_barrier_all();
     CHECK(nvshmemx_collective_launch((const void *)steps, dim3(least), dim3(64), args, 0, stream) == NVSHMEMX_SUCCESS);
