@@ -130,6 +130,15 @@ static WSH_DEV void wsh_ptx_block_sync()
     __syncthreads();
 }
 
+/*
+ * The 4 warps of warpgroup `group` of the block meet at a named barrier of the block, in the upper half of its 16;
+ * kernels that use such themselves keep it free.
+ */
+static WSH_DEV void wsh_ptx_warpgroup_sync(unsigned group)
+{
+    asm volatile("bar.sync %0, 128;" ::"r"(8 + group % 8) : "memory");
+}
+
 /* A word that another agent may write meanwhile; single-copy atomic. */
 static WSH_DEV uint32_t wsh_ptx_poll(const uint32_t *g_word)
 {

@@ -31,7 +31,8 @@ struct wsh_dev_wait {
     uint64_t since; /* 0: it begins */
 };
 
-enum wsh_scope { WSH_THREAD, WSH_WARP, WSH_BLOCK };
+/* A warpgroup, 4 full warps of which the first is a multiple of 4, is a scope of tiles alone (tile.cuh). */
+enum wsh_scope { WSH_THREAD, WSH_WARP, WSH_BLOCK, WSH_WARPGROUP };
 
 static WSH_DEV unsigned wsh_dev_thread()
 {
@@ -58,13 +59,19 @@ static WSH_DEV unsigned wsh_dev_warp_mask()
 
 template <int S> static WSH_DEV unsigned wsh_dev_size()
 {
-    return S == WSH_THREAD ? 1 : S == WSH_WARP ? wsh_dev_warp_threads() : wsh_dev_threads();
+    return S == WSH_THREAD      ? 1
+           : S == WSH_WARP      ? wsh_dev_warp_threads()
+           : S == WSH_WARPGROUP ? 128
+                                : wsh_dev_threads();
 }
 
 /* 0 … wsh_dev_size - 1; lane 0 leads. */
 template <int S> static WSH_DEV unsigned wsh_dev_lane()
 {
-    return S == WSH_THREAD ? 0 : S == WSH_WARP ? wsh_ptx_lane() : wsh_dev_thread();
+    return S == WSH_THREAD      ? 0
+           : S == WSH_WARP      ? wsh_ptx_lane()
+           : S == WSH_WARPGROUP ? wsh_dev_thread() % 128
+                                : wsh_dev_thread();
 }
 
 /* Every lane waits for all others; what they did before is before what each does afterwards. */
@@ -74,6 +81,8 @@ template <int S> static WSH_DEV void wsh_dev_sync()
         wsh_ptx_warp_sync();
     else if (S == WSH_BLOCK)
         wsh_ptx_block_sync();
+    else if (S == WSH_WARPGROUP)
+        wsh_ptx_warpgroup_sync(wsh_dev_thread() / 128);
 }
 
 /* Whether any lane says so; a barrier. */

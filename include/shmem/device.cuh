@@ -73,6 +73,9 @@ struct __nv_bfloat16;
 #include "device/api_stream_rma.cuh"
 #include "device/api_wait.cuh"
 #include "device/launch.cuh"
+#ifdef __CUDA_ARCH__
+#include "device/tile_reduce.cuh"
+#endif
 
 #ifndef __CUDACC_RTC__
 #pragma nv_diagnostic pop

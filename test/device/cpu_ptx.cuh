@@ -45,6 +45,7 @@ bool wsh_ptx_any(bool says);
 uint64_t wsh_ptx_from_leader(uint64_t value);
 void wsh_ptx_warp_sync();
 void wsh_ptx_block_sync();
+void wsh_ptx_warpgroup_sync(unsigned group);
 
 /* Notes a load of `len` bytes. */
 void cpu_note_load(const void *at, size_t len);

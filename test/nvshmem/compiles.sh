@@ -21,7 +21,7 @@ compile()
 }
 
 # Each alone; twice, for its guard.
-for header in $(cd "$folder" && find . -name '*.h' -o -name '*.cuh' | sort); do
+for header in $(cd "$folder" && find . -name '*.h' -o -name '*.cuh' -o -name '*.hpp' | sort); do
     printf '#include <%s>\n#include <%s>\nextern int used;\n' "${header#./}" "${header#./}" >"$tap_dir/alone.cc"
     # shellcheck disable=SC2086
     compile "$header" g++ -std=c++17 $flags -fsyntax-only "$tap_dir/alone.cc"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tensors as NVSHMEM's tile routines take them: types for programs that name them; the routines are not there. */
+/* Tensors as NVSHMEM's tile routines (device/tile/nvshmemx_tile_api.hpp) take them. */
 #ifndef WSH_NV_TENSOR_H
 #define WSH_NV_TENSOR_H
 
@@ -97,7 +97,7 @@ typedef enum {
     NVLS_ONE_SHOT_PULL_NBI = 1,
     NVLS_TWO_SHOT_PUSH_NBI = 2,
     NVLS_TWO_SHOT_PULL_NBI = 3,
-    NVSHMEMI_TILE_COLL_ALGO_SENTINEL = INT_MAX
+    NVSHMEMI_TILE_COLL_ALGO_SENTINEL = 0x7fffffff
 } tile_coll_algo_t;
 
 typedef enum {
@@ -105,7 +105,7 @@ typedef enum {
     PEER_PULL_NBI = 0,
     REMOTE_PUSH_NBI = 1,
     REMOTE_PULL_NBI = 1,
-    NVSHMEMI_TILE_ALGO_SENTINEL = INT_MAX
+    NVSHMEMI_TILE_ALGO_SENTINEL = 0x7fffffff
 } tile_algo_t;
 
 } // namespace nvshmemx

@@ -79,8 +79,7 @@ WSH_NV_BARRIER(_block)
 #undef WSH_NV_BARRIER
 
 /*
- * By 4 warps, the first of them a multiple of 4. They meet at a named barrier of the block, in the upper half of its
- * 16; kernels that use such themselves keep it free.
+ * By 4 warps, the first of them a multiple of 4, which meet at a named barrier of the block (device/ptx.cuh).
  */
 WSH_NV_KERNEL int nvshmemx_barrier_warpgroup(nvshmem_team_t team)
 {
@@ -88,10 +87,10 @@ WSH_NV_KERNEL int nvshmemx_barrier_warpgroup(nvshmem_team_t team)
         (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
 
     shmem_quiet_warp<N>();
-    WSH_NV_SIDE(asm volatile("bar.sync %0, 128;" ::"r"(8 + warp / 4 % 8) : "memory"), (void)warp);
+    WSH_NV_SIDE(wsh_ptx_warpgroup_sync(warp / 4), (void)warp);
     if (warp % 4 == 0)
         shmemx_team_barrier_warp<N>(SHMEMX_TEAM(team));
-    WSH_NV_SIDE(asm volatile("bar.sync %0, 128;" ::"r"(8 + warp / 4 % 8) : "memory"), (void)warp);
+    WSH_NV_SIDE(wsh_ptx_warpgroup_sync(warp / 4), (void)warp);
     return 0;
 }
 
