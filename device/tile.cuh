@@ -198,7 +198,7 @@ static WSH_DEV void wsh_dev_tile_put_all(const struct wsh_dev_group &group, cons
 template <int S> static WSH_DEV void wsh_dev_tile_barrier(const char *what, shmem_team_t team)
 {
     if constexpr (S == WSH_WARPGROUP) {
-        if (wsh_dev_job_has_hosts())
+        if (wsh_dev_job_has_hosts(what))
             wsh_dev_quiet<WSH_WARP>();
         wsh_dev_sync<S>();
         if (wsh_dev_lane<S>() < 32)
