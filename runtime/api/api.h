@@ -85,6 +85,16 @@ static WSH_INLINE void wsh_api_check(const char *what, int rc)
         wsh_api_fail(what, rc, SHMEM_CTX_DEFAULT, NULL, 0, 0);
 }
 
+/*
+ * Gives memory back without meeting anybody. Nothing after shmem_finalize, and in a forked child: destructors run there
+ * too, and the memory is gone.
+ */
+static inline void wsh_api_free_later(const char *what, const void *ptr)
+{
+    if (ptr && wsh_job.n_pes)
+        wsh_api_check(what, wsh_release(&wsh_job, ptr, what));
+}
+
 /* The object behind a context handle; SHMEM_CTX_INVALID ends the job. One that is destroyed has no PEs. */
 static WSH_INLINE struct wsh_ctx *wsh_api_ctx(const char *what, shmem_ctx_t handle)
 {

@@ -46,13 +46,13 @@ void *shmemx_align_device(size_t alignment, size_t size)
 
 void shmemx_free_device(void *ptr)
 {
+    if (wsh_job.env.free_later) {
+        wsh_api_free_later("shmemx_free_device", ptr);
+        return;
+    }
     wsh_api_ready("shmemx_free_device");
     if (!ptr)
         return;
-    if (wsh_job.env.free_later) {
-        wsh_api_check("shmemx_free_device", wsh_release(&wsh_job, ptr, "shmemx_free_device"));
-        return;
-    }
     WSH_API_SAME_BLOCK("shmemx_free_device", ptr, WSH_CHECK_ANY);
     wsh_api_check("shmemx_free_device", wsh_device_free(&wsh_job, ptr));
 }

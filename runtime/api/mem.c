@@ -92,13 +92,13 @@ WSH_OLD_SHELL(void *, shrealloc, (void *ptr, size_t size))
 
 static void block_release(const char *what, void *ptr)
 {
+    if (wsh_job.env.free_later) {
+        wsh_api_free_later(what, ptr);
+        return;
+    }
     wsh_api_ready(what);
     if (!ptr)
         return;
-    if (wsh_job.env.free_later) {
-        wsh_api_check(what, wsh_release(&wsh_job, ptr, what));
-        return;
-    }
     WSH_API_SAME_BLOCK(what, ptr, WSH_CHECK_ANY);
     wsh_api_check(what, wsh_heap_free(&wsh_job, ptr));
 }
@@ -115,6 +115,5 @@ WSH_OLD_SHELL(void, shfree, (void *ptr))
 
 void shmemx_free_later(void *ptr)
 {
-    if (ptr && wsh_job.n_pes)
-        wsh_api_check("shmemx_free_later", wsh_release(&wsh_job, ptr, "shmemx_free_later"));
+    wsh_api_free_later("shmemx_free_later", ptr);
 }

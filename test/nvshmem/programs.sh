@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The programs of programs/ build against an installed tree as their users build them: by nvcc's line with -rdc=true and
-# NVSHMEM's libraries, and by find_package(NVSHMEM) in a CMake project with CUDA; one that starts by MPI too. make check
-# builds one of each, make check-long all; where there is a GPU they run.
+# NVSHMEM's libraries, and by find_package(NVSHMEM) in a CMake project with CUDA; some start by MPI and PMI. make check
+# builds one each way, make check-long all; where there is a GPU they run.
 # timeout: 600
 set -u
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
@@ -20,10 +20,15 @@ run_job 300 make -C "$top_builddir" install-nvshmem install-dist_nvshmemcmakeDAT
 tap_check "make install of the folder" test "$status" = 0
 home=$tap_dir/lib/warpshmem/nvshmem
 cp -P "$top_builddir"/.libs/libwarpshmem.so* "$tap_dir/lib/"
-libs="-lwarpshmem"
-if [ -e "$home/lib/libnvshmem_host.so" ] && [ -e "$home/lib/libnvshmem_device.a" ]; then
-    libs="-L$home/lib -Xlinker -rpath -Xlinker $home/lib -lnvshmem_host -lnvshmem_device"
-fi
+# NVSHMEM's libraries where they are built, else ours alone.
+cp -P "$top_builddir"/nvshmem/lib/libnvshmem*.so* "$top_builddir/libnvshmem_device.a" "$home/lib/" 2>/dev/null
+libs=
+for name in nvshmem_host nvshmem_device; do
+    for file in "$home/lib/lib$name".so "$home/lib/lib$name".a; do
+        [ ! -e "$file" ] || libs="$libs -l$name"
+    done
+done
+libs="${libs# } -lwarpshmem"
 
 # sources NAME: of one unit, or of two
 sources()
@@ -48,9 +53,9 @@ by_nvcc()
 {
     # shellcheck disable=SC2046,SC2086
     run_job 200 "$nvcc" -rdc=true -arch=sm_90 -std=c++17 "-I$home/include" -o "$tap_dir/$1" $(sources "$1") \
-        "-L$tap_dir/lib" -Xlinker -rpath -Xlinker "$tap_dir/lib" $libs \
+        "-L$home/lib" "-L$tap_dir/lib" "-Xlinker=-rpath,$home/lib:$tap_dir/lib" $libs \
         "-L$(dirname "$nvcc")/../lib64/stubs" -lcuda -lnvrtc
-    tap_check "nvcc -rdc=true ${libs##*-L*rpath }: $1" test "$status" = 0
+    tap_check "nvcc -rdc=true $libs: $1" test "$status" = 0
     [ "$status" != 0 ] || run_program nvcc "$1" "$tap_dir/$1"
 }
 
@@ -100,5 +105,18 @@ if command -v mpicxx >/dev/null && [ -e "$top_builddir/.libs/libwarpshmem_bootst
     tap_check "two worlds of 2 by communicators of MPI" test "$status" = 0
 else
     tap_skip "by communicators of MPI" "no MPI that builds C++ programs (Debian: libopenmpi-dev)"
+fi
+
+# By PMI, as hydra and Slurm speak it, under the tests' own server, with device memory of the driver without a GPU.
+program=$top_builddir/test/nvshmem/programs/host_moves
+if [ -x "$program" ] && [ -e "$top_builddir/test/fake_cuda/libcuda.so.1" ] && command -v python3 >/dev/null; then
+    for version in 1 2; do
+        run_job 60 env SHMEM_DEVICE_SYMMETRIC_SIZE=64M \
+            "LD_LIBRARY_PATH=$top_builddir/test/fake_cuda:$LD_LIBRARY_PATH" \
+            python3 "$top_srcdir/test/launch/helper/pmi_server.py" -n 2 --version "$version" --mode good "$program"
+        tap_check "host_moves starts by PMI-$version" test "$status" = 0
+    done
+else
+    tap_skip "by PMI" "host_moves or the driver without a GPU is not built, or there is no python3"
 fi
 tap_done
