@@ -219,11 +219,15 @@ static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
     return wsh_ptx_poll(&((const struct wsh_device_team_header *)group.pad)->epoch);
 }
 
-/* A call begins. A barrier of the scope: what other lanes have stored is there for all. */
+/*
+ * A call begins. Two barriers of the scope: a lane may have made a call by itself before, while the others were on their
+ * way to this one, and counts the epoch; and what other lanes have stored is there for all.
+ */
 template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_group_enter(const char *what, shmem_team_t team)
 {
     struct wsh_dev_group group = wsh_dev_group_of(what, team);
 
+    wsh_dev_sync<S>();
     group.epoch = wsh_dev_epoch(group);
     wsh_dev_epoch_advance<S>(&group);
     return group;
@@ -279,6 +283,7 @@ template <int S>
 WSH_DEV_CALL void wsh_dev_hosts_group_enter(struct wsh_dev_group *group, const char *what, shmem_team_t team)
 {
     *group = wsh_dev_group_of(what, team);
+    wsh_dev_sync<S>();
     group->epoch = wsh_dev_epoch(*group) + 1;
     if (!wsh_dev_has_hosts(*group) && !((uint32_t)group->epoch & WSH_SWEEP_MASK)) {
         wsh_dev_sweep<S>(*group);
