@@ -187,7 +187,7 @@ __global__ void constants(struct place p)
     auto line = nvshmemx::make_layout(nvshmemx::make_shape(21), nvshmemx::make_stride(ConstInt<1>{}));
     using Src = nvshmemx::Tensor<float, decltype(layout)>;
     using Line = nvshmemx::Tensor<float, decltype(line)>;
-    auto none = nvshmemx::make_shape(ConstInt<0>{}, ConstInt<0>{});
+    auto none = nvshmemx::make_shape();
     using Pair = decltype(none);
     using Dst = Src;
     Src src((float *)p.src, layout), dst((float *)p.dst, layout), null(nullptr, layout);

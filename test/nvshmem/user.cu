@@ -38,7 +38,7 @@ __device__ void send(int *words, unsigned long *flag)
 extern "C" __global__ void step(int *words, unsigned long *flag)
 {
     send(words, flag);
-    nvshmem_signal_wait_until(flag, 3, 1);
+    nvshmem_signal_wait_until(flag, 5, 1); /* at least 1 */
     nvshmemx_int_sum_reduce_block(0, words + 2, words + 1, 1);
     nvshmemx_barrier_all_block();
 }

@@ -2,7 +2,7 @@
 /*
  * Tiles: tensors of one or two dimensions over symmetric memory, by a thread, a warp, a warpgroup or a block. Element
  * (i, j) of a tensor counts where start_coord + (i, j) is below boundary in each dimension that these tuples have;
- * empty tuples, as those of constants, mask nothing. Masks are the same at all callers.
+ * empty tuples mask nothing. Masks are the same at all callers.
  *
  *   tile_OP_reduce          every member calls. NVLS_ONE_SHOT_PULL_NBI: each gets the result in its dst, which need
  *                           not be symmetric; src and dst do not overlap. NVLS_TWO_SHOT_PUSH_NBI: member `root` writes
