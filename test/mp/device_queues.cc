@@ -30,6 +30,7 @@ enum { BYTES = 400000, QUEUES = 3, LANES = 8 };
 static struct wsh_device_root root;
 static uint64_t bases[64];
 static struct wsh_ring_heads heads[1 + WSH_DEVICE_QUEUES];
+static struct wsh_device_locks locks;
 static unsigned char *landing[QUEUES], *offered, *outgoing, got[BYTES];
 static uint64_t *words;
 static int queues[QUEUES];
@@ -59,6 +60,7 @@ static void take_root(uint64_t at)
     root.ranges = 0;
     wsh_device_view.ranges = (uint64_t)&root;
     wsh_device_view.ring_heads = (uint64_t)&heads[0];
+    wsh_device_view.locks = (uint64_t)&locks;
     wsh_device_view.slots = 0;
 }
 
