@@ -220,8 +220,8 @@ static WSH_DEV uint64_t wsh_dev_epoch(const struct wsh_dev_group &group)
 }
 
 /*
- * A call begins. Two barriers of the scope: a lane may have made a call by itself before, while the others were on their
- * way to this one, and counts the epoch; and what other lanes have stored is there for all.
+ * A call begins. Two barriers of the scope: a lane may have made a call by itself before, while the others were on
+ * their way to this one, and counts the epoch; and what other lanes have stored is there for all.
  */
 template <int S> static WSH_DEV struct wsh_dev_group wsh_dev_group_enter(const char *what, shmem_team_t team)
 {
