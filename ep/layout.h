@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where everything lies: the numbers that follow from a configuration, the structs in symmetric memory, and their
+ * offsets from the beginning of the arena, which is one symmetric allocation, alike on all PEs. Plain C that kernels
+ * compile too. docs/design/expert-parallelism.md says what travels when.
+ *
+ *   near PE   of this host, me among them: its memory is read and written through shmem_ptr
+ *   far peer  whom this PE sends to over the network: with one copy the PE of each other host with my number there;
+ *             direct, each PE of the other hosts. Far peers are numbered from 0 on, in order of their PE
+ *   part      the rows of `window` successive tokens of a PE for a far peer; low latency has one part
+ *   image     a part as it travels: header, counts, records
+ *   slot      an image's place: part number % slots, parts being numbered from 0 on since create
+ */
+#ifndef WSH_EP_LAYOUT_H
+#define WSH_EP_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define EP_FN static inline __host__ __device__
+#else
+#define EP_FN static inline
+#endif
+
+enum { EP_ALIGN = 256, EP_SLOTS_LOW = 2, EP_SLOTS_HIGH = 4, EP_TOPK_MAX = 16, EP_GROUP = 128 };
+
+/* One of a token's experts. */
+struct ep_entry {
+    int32_t expert; /* of all; -1: none */
+    int32_t place;  /* rows that this origin has, before this token, for the expert (low latency) or its PE */
+    int32_t row;    /* with a far expert: the row's number within its image; else the token */
+    float weight;
+};
+
+/* What is known of a token besides its columns: `topk` entries follow. */
+struct ep_meta {
+    int32_t token; /* its number at the origin */
+    int32_t part;
+    int32_t unused[2];
+    struct ep_entry entry[];
+};
+
+/* Begins a store and an image. `counts` follow an image's. */
+struct ep_header {
+    int64_t call;   /* of this kind, from 1 on */
+    int64_t x;      /* of a store: where its rows are, in bytes from the beginning of the arena */
+    int32_t tokens; /* of the origin in this call */
+    int32_t parts;  /* of this call; at least 1 */
+    int32_t part;   /* within the call */
+    int32_t rows;   /* in this image */
+    int32_t unused[8];
+};
+
+/* Alike on all PEs but for me, host, local. */
+struct ep_shape {
+    int mode, dtype, device, one_copy;
+    int hidden, experts, topk, tokens, capacity, window, handles, blocks;
+    int n, near;         /* PEs; of each host */
+    int me, host, local; /* numbers in the team */
+    int far;             /* far peers */
+    int mine;            /* experts a PE */
+    int kinds;           /* that rows are counted by: local experts (low latency), or 1 */
+    int slots;
+    size_t row, scales, meta;    /* bytes of a row as sent, of its scales, of its meta */
+    size_t record, image;        /* bytes of a record {meta, scales, row}, and of an image with `window` of them */
+    size_t result, result_image; /* the same of combine: a BF16 row and, in high throughput, topk weights */
+    size_t head, kept;           /* bytes of an image's header and counts; of one handle */
+    int64_t y_rows;              /* of one Y buffer */
+    /* Offsets in the arena; two of each of the first, by the parity of the call */
+    size_t header[2], counts[2], metas[2], x_scales[2], x[2]; /* the store */
+    size_t y_header[2], y[2], y_weights[2];                   /* combine's */
+    size_t send, window_in, forward;                          /* images: [far][slots] */
+    size_t result_send, result_in;                            /* [far][slots] */
+    size_t handle;                                            /* [handles] */
+    size_t bytes;
+    /* Numbers of counters, in the row of them that create makes */
+    int c_near, c_far, c_credit;       /* dispatch: [near], [far][slots], [far] */
+    int c_forward, c_taken;            /* one copy: [near][far], [far][near] */
+    int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
+    int counters;
+};
+
+/* One handle, in symmetric memory: the routing of a dispatch. Offsets from its beginning. */
+struct ep_kept {
+    int64_t call; /* of the dispatch */
+    int32_t tokens, parts;
+    int32_t rows, overflow; /* received here; whether they exceed the capacity */
+    int32_t unused[10];
+};
+
+EP_FN size_t ep_align(size_t bytes, size_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+EP_FN int ep_expert_pe(const struct ep_shape *shape, int expert)
+{
+    return expert / shape->mine;
+}
+
+EP_FN int ep_pe_is_near(const struct ep_shape *shape, int pe)
+{
+    return pe / shape->near == shape->host;
+}
+
+/* Of the PEs of `far_host`: which far peer of mine a row for `pe` goes to. */
+EP_FN int ep_far_of(const struct ep_shape *shape, int pe)
+{
+    int host = pe / shape->near;
+
+    if (shape->one_copy)
+        return host < shape->host ? host : host - 1;
+    return host < shape->host ? pe : pe - shape->near;
+}
+
+EP_FN int ep_far_pe(const struct ep_shape *shape, int far)
+{
+    if (shape->one_copy)
+        return (far < shape->host ? far : far + 1) * shape->near + shape->local;
+    return far < shape->host * shape->near ? far : far + shape->near;
+}
+
+/* My number among the far peers of `pe`, which is a far peer of mine. */
+EP_FN int ep_far_me(const struct ep_shape *shape, int pe)
+{
+    int host = pe / shape->near, mine = shape->one_copy ? shape->host : shape->me;
+
+    if (shape->one_copy)
+        return mine < host ? mine : mine - 1;
+    return shape->host < host ? mine : mine - shape->near;
+}
+
+/* The origin whose rows near PE number `local` hands on as those of its far peer `far` (one copy). */
+EP_FN int ep_forward_origin(const struct ep_shape *shape, int local, int far)
+{
+    return (far < shape->host ? far : far + 1) * shape->near + local;
+}
+
+EP_FN size_t ep_slot_image(const struct ep_shape *shape, size_t base, int far, uint64_t part)
+{
+    return base + ((size_t)far * shape->slots + part % shape->slots) * shape->image;
+}
+
+EP_FN size_t ep_slot_result(const struct ep_shape *shape, size_t base, int far, uint64_t part)
+{
+    return base + ((size_t)far * shape->slots + part % shape->slots) * shape->result_image;
+}
+
+EP_FN int ep_parts(const struct ep_shape *shape, int tokens)
+{
+    int parts = (tokens + shape->window - 1) / shape->window;
+
+    return parts ? parts : 1;
+}
+
+/* Within a handle: first[kinds][n], where a source's rows begin here; my metas[tokens]; far peers' metas[far][tokens] */
+EP_FN size_t ep_kept_first(const struct ep_shape *shape, int handle)
+{
+    return shape->handle + (size_t)handle * shape->kept + sizeof(struct ep_kept);
+}
+
+EP_FN size_t ep_kept_metas(const struct ep_shape *shape, int handle)
+{
+    return ep_kept_first(shape, handle) + ep_align((size_t)shape->kinds * shape->n * sizeof(int32_t), 16);
+}
+
+/* How many rows each part of each far peer had here: [far][parts of config.tokens + 1], the last their sum */
+EP_FN size_t ep_kept_far_rows(const struct ep_shape *shape, int handle)
+{
+    return ep_kept_metas(shape, handle) + (size_t)shape->tokens * shape->meta;
+}
+
+EP_FN size_t ep_kept_far_metas(const struct ep_shape *shape, int handle, int far)
+{
+    size_t counts = (size_t)shape->far * (ep_parts(shape, shape->tokens) + 1) * sizeof(int32_t);
+
+    return ep_kept_far_rows(shape, handle) + ep_align(counts, 16) + (size_t)far * shape->tokens * shape->meta;
+}
+
+#endif

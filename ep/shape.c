@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Computes the numbers and offsets that follow from a configuration. */
+#include "ep.h"
+
+#include <string.h>
+
+/* The arena and the counters so far; each take returns the offset or number of what it took. */
+struct room {
+    size_t bytes;
+    int counters;
+};
+
+static size_t room_take(struct room *room, size_t count, size_t each)
+{
+    size_t at = room->bytes;
+
+    room->bytes += ep_align(count * each, EP_ALIGN);
+    return at;
+}
+
+static int room_count(struct room *room, int counters)
+{
+    int first = room->counters;
+
+    room->counters += counters;
+    return first;
+}
+
+static int or_else(int value, int otherwise)
+{
+    return value ? value : otherwise;
+}
+
+static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *config)
+{
+    bool low = config->mode == SHMEMX_EP_LOW_LATENCY;
+    int n = shape->n;
+
+    shape->mode = config->mode;
+    shape->dtype = config->dtype;
+    shape->device = config->device;
+    shape->hidden = config->hidden;
+    shape->experts = config->experts;
+    shape->topk = config->topk;
+    shape->tokens = config->tokens;
+    shape->one_copy = n > shape->near && shape->near > 1 && config->route != SHMEMX_EP_DIRECT;
+    shape->far = shape->one_copy ? n / shape->near - 1 : n - shape->near;
+    shape->mine = config->experts / n;
+    shape->kinds = low ? shape->mine : 1;
+    shape->slots = low ? EP_SLOTS_LOW : EP_SLOTS_HIGH;
+    shape->capacity = or_else(config->capacity, config->tokens * (low || n < config->topk ? n : config->topk));
+    shape->window = low ? config->tokens : or_else(config->window, 512);
+    if (shape->window > config->tokens)
+        shape->window = config->tokens;
+    shape->handles = or_else(config->handles, 2);
+    shape->blocks = config->blocks;
+    shape->y_rows = (int64_t)(low ? shape->mine : 1) * shape->capacity;
+}
+
+static void fill_sizes(struct ep_shape *shape)
+{
+    bool fp8 = shape->dtype != SHMEMX_EP_BF16, low = shape->mode == SHMEMX_EP_LOW_LATENCY;
+    size_t counts = (size_t)(shape->one_copy ? shape->near : 1) * shape->kinds * sizeof(int32_t);
+
+    shape->row = (size_t)shape->hidden * (fp8 ? 1 : 2);
+    shape->scales = fp8 ? (size_t)shape->hidden / EP_GROUP * sizeof(float) : 0;
+    shape->meta = sizeof(struct ep_meta) + shape->topk * sizeof(struct ep_entry);
+    shape->record = shape->meta + ep_align(shape->scales, 16) + shape->row;
+    shape->head = ep_align(sizeof(struct ep_header) + counts, 64);
+    shape->image = ep_align(shape->head + shape->window * shape->record, EP_ALIGN);
+    shape->result = (size_t)shape->hidden * 2 + (low ? 0 : ep_align(shape->topk * sizeof(float), 16));
+    shape->result_image = ep_align(shape->window * shape->result, EP_ALIGN);
+}
+
+static void place_store(struct ep_shape *shape, struct room *room, int parity)
+{
+    size_t tokens = (size_t)shape->tokens;
+
+    shape->header[parity] = room_take(room, 1, sizeof(struct ep_header));
+    shape->counts[parity] = room_take(room, (size_t)shape->near * shape->kinds, sizeof(int32_t));
+    shape->metas[parity] = room_take(room, tokens, shape->meta);
+    shape->x_scales[parity] = room_take(room, tokens, shape->scales);
+    shape->x[parity] = room_take(room, tokens, shape->row);
+    shape->y_header[parity] = room_take(room, 1, sizeof(struct ep_header));
+    shape->y[parity] = room_take(room, (size_t)shape->y_rows, (size_t)shape->hidden * 2);
+    shape->y_weights[parity] = shape->mode == SHMEMX_EP_LOW_LATENCY
+                                   ? 0
+                                   : room_take(room, (size_t)shape->y_rows, shape->topk * sizeof(float));
+}
+
+static void place_images(struct ep_shape *shape, struct room *room)
+{
+    size_t images = (size_t)shape->far * shape->slots;
+
+    shape->send = room_take(room, images, shape->image);
+    shape->window_in = room_take(room, images, shape->image);
+    shape->forward = room_take(room, shape->one_copy ? images : 0, shape->image);
+    shape->result_send = room_take(room, images, shape->result_image);
+    shape->result_in = room_take(room, images, shape->result_image);
+}
+
+static void place_counters(struct ep_shape *shape, struct room *room)
+{
+    int between = shape->one_copy ? shape->near * shape->far : 0;
+
+    shape->c_near = room_count(room, shape->near);
+    shape->c_far = room_count(room, shape->far * shape->slots);
+    shape->c_credit = room_count(room, shape->far);
+    shape->c_forward = room_count(room, between);
+    shape->c_taken = room_count(room, between);
+    shape->c_y = room_count(room, shape->near);
+    shape->c_result = room_count(room, shape->far * shape->slots);
+    shape->c_result_credit = room_count(room, shape->far);
+    shape->counters = room->counters;
+}
+
+void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int me, int n, int near)
+{
+    struct room room = {0, 0};
+
+    memset(shape, 0, sizeof *shape);
+    shape->n = n;
+    shape->near = near;
+    shape->me = me;
+    shape->host = me / near;
+    shape->local = me % near;
+    fill_numbers(shape, config);
+    fill_sizes(shape);
+    for (int parity = 0; parity < 2; parity++)
+        place_store(shape, &room, parity);
+    place_images(shape, &room);
+    place_counters(shape, &room);
+    shape->handle = room.bytes;
+    shape->kept = ep_align(ep_kept_far_metas(shape, 0, shape->far) - shape->handle, EP_ALIGN);
+    room_take(&room, (size_t)shape->handles, shape->kept);
+    shape->bytes = room.bytes;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Expert parallelism, in libwarpshmem-ep: dispatch sends each token to the PEs that have its experts, combine brings the
+ * experts' results back and adds them up. Rows lie in memory of the host, or in memory of the GPU where kernels move
+ * them. A library over shmem.h and shmemx.h.
+ *
+ * n PEs have `experts` experts; expert e is on PE e / (experts / n), as its local expert e % (experts / n). Between
+ * hosts a row goes to each PE that needs it (direct), or once to each host, to the PE there with the sender's number on
+ * its own host, from which the others of that host fetch it (one copy).
+ *
+ * All routines return 0, or nonzero after a line of cause and cure; arguments that are refused send nothing.
+ */
+#ifndef WSH_SHMEMX_EP_H
+#define WSH_SHMEMX_EP_H
+
+#include <shmemx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct shmemx_ep *shmemx_ep_t;
+
+/* Modes. */
+#define SHMEMX_EP_LOW_LATENCY 0     /* decode: received rows packed by local expert, then source PE, then token */
+#define SHMEMX_EP_HIGH_THROUGHPUT 1 /* prefill, training: one received row a token, by source PE, then token */
+
+/* What dispatch sends of a row of `hidden` columns. */
+#define SHMEMX_EP_BF16 0
+#define SHMEMX_EP_FP8 1       /* e4m3, and for each 128 columns a float, their largest magnitude / 448 */
+#define SHMEMX_EP_FP8_UE8M0 2 /* the same with that float rounded up to a power of two */
+
+/* Routes between hosts. */
+#define SHMEMX_EP_AUTO 0 /* one copy where hosts have equally many PEs, several each; else direct */
+#define SHMEMX_EP_DIRECT 1
+#define SHMEMX_EP_ONE_COPY 2
+
+/* Equal on all PEs. Begins as SHMEMX_EP_CONFIG_INITIALIZER; zeros choose. */
+typedef struct {
+    uint32_t version; /* SHMEMX_EP_CONFIG_VERSION */
+    int mode, dtype, route;
+    int device;   /* 1: rows in memory of the GPU; 0: of the host */
+    int hidden;   /* columns: a multiple of 128, to 65,536 */
+    int experts;  /* of all PEs: a multiple of their number */
+    int topk;     /* experts a token: 1 to 16 */
+    int tokens;   /* of a PE in a call, at most: 1 to 65,536 */
+    int capacity; /* rows that a PE receives at most: in low latency for each local expert (0: n * tokens, all
+                     that can come); else in all (0: tokens * the smaller of topk and n) */
+    int window;   /* high throughput: tokens of a part between hosts (0: 512) */
+    int handles;  /* calls whose routing is kept at a time (0: 2) */
+    int blocks;   /* of a kernel, one for each SM that a call takes (0: 24, or what fits) */
+    int unused[19];
+} shmemx_ep_config_t;
+
+#define SHMEMX_EP_CONFIG_VERSION 1u
+#define SHMEMX_EP_CONFIG_INITIALIZER \
+    {                                \
+        SHMEMX_EP_CONFIG_VERSION     \
+    }
+
+/* Bytes that a PE takes. */
+typedef struct {
+    size_t symmetric; /* of the heap that rows lie in */
+    size_t local;     /* beside it */
+    int counters;     /* of SHMEM_COUNTERS */
+} shmemx_ep_bytes_t;
+
+/*
+ * Tell what shmemx_ep_create takes for n_pes PEs, pes_per_host on each host. Local; may be called before shmem_init.
+ */
+int shmemx_ep_bytes(const shmemx_ep_config_t *config, int n_pes, int pes_per_host, shmemx_ep_bytes_t *bytes);
+
+/*
+ * Make or end what calls need: buffers, counters. Collective over all PEs, with equal *config, since symmetric memory
+ * is; each gives the team of those that it exchanges rows with: all, or one of several of equal size. A line at
+ * SHMEM_DEBUG=info says route, window and bytes before they are allocated. Several may be there at a time, each for
+ * calls one after another. destroy waits for this PE's calls and for the other PEs.
+ */
+int shmemx_ep_create(shmem_team_t team, const shmemx_ep_config_t *config, shmemx_ep_t *ep);
+int shmemx_ep_destroy(shmemx_ep_t ep);
+
+/* Halves of a call. */
+#define SHMEMX_EP_SEND 1    /* gives this PE's rows away, and returns or ends on the stream */
+#define SHMEMX_EP_RECEIVE 2 /* waits for those of the others */
+#define SHMEMX_EP_BOTH 3
+
+/*
+ * A dispatch. T tokens, K = topk, L = experts / n. Arrays are contiguous, their memory is what config.device says; NULL
+ * where marked so. Scales are float; with FP8_UE8M0 powers of two. Both halves are given the same.
+ */
+typedef struct {
+    int halves;
+    int handle;           /* 0 to handles - 1: where the routing is kept, for combine and for later calls */
+    int tokens;           /* T, 0 to config.tokens */
+    const void *x;        /* [T][hidden] BF16; or e4m3, where x_scales is given */
+    const float *x_scales; /* [T][hidden / 128], of a dtype that has them; or NULL: x is BF16 */
+    const int32_t *topk;  /* [T][K] experts, different ones, -1: none; NULL: the routing that `handle` has */
+    const float *weights; /* [T][K]; NULL: ones */
+    void *rows;           /* out: low latency [L][capacity][hidden], else [capacity][hidden], of dtype */
+    float *row_scales;    /* out: [...][hidden / 128] with FP8; else NULL */
+    int32_t *counts;      /* out: low latency [L] rows of each local expert; else [L] rows that have it. Or NULL */
+    int32_t *sources;     /* out: low latency [L][n][2], else [n][2]: first row from each source, and rows. Or NULL */
+    int32_t *row_topk;    /* out, high throughput: [capacity][K] local experts, -1: not of this PE. Or NULL */
+    float *row_weights;   /* out, high throughput: [capacity][K], 0 where row_topk is -1. Or NULL */
+    void *stream;         /* cudaStream_t, with config.device */
+} shmemx_ep_dispatch_t;
+
+/*
+ * Send and receive rows. Collective over the team in that all members make equally many dispatches of `ep`, in halves
+ * or as a whole, in the same order relative to its combines; they do not meet in it. A receiving half comes before the
+ * next sending half. In CUDA graphs: a graph of such calls may be replayed.
+ */
+int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call);
+
+/*
+ * A combine. In low latency y has a row for each received one, and y * weight is added over a token's experts; else y
+ * has the sums over this PE's experts, and they are added over PEs. Sums are FP32, in the order of the top-k; between
+ * hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16.
+ */
+typedef struct {
+    int halves;
+    int handle;          /* of the dispatch */
+    const void *y;       /* BF16, as `rows` of the dispatch; in the buffer of shmemx_ep_buffer it is not copied */
+    const float *y_weights; /* high throughput: [capacity][K], brought back into out_weights. Or NULL */
+    void *out;           /* out: [T][hidden] BF16, T of the dispatch */
+    float *out_weights;  /* out: [T][K]. Or NULL */
+    void *stream;
+} shmemx_ep_combine_t;
+
+int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);
+
+/* Buffers of `ep` from which rows are not copied first. */
+#define SHMEMX_EP_BUFFER_X 0 /* for x: [tokens][hidden] of dtype */
+#define SHMEMX_EP_BUFFER_Y 1 /* for y */
+
+/*
+ * Return a buffer for x or y. Local. There are two of each, that come in turn; one may be written from the end of the
+ * call after the one that it was given to.
+ */
+void *shmemx_ep_buffer(shmemx_ep_t ep, int which);
+
+/*
+ * Wait on the host for the receiving half of the last dispatch with `handle`, and fetch its numbers: counts[L] as above,
+ * *rows: all that were received (low latency: of the fullest expert). Nonzero after a line where they exceed the
+ * capacity: rows beyond it were not stored, nothing else is lost. counts and rows may be NULL.
+ */
+int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows);
+
+/* What this PE has sent since create. Local. Over the network: rows, and puts; to and from PEs of this host: rows. */
+typedef struct {
+    uint64_t network_rows, network_puts, near_rows, calls;
+} shmemx_ep_statistics_t;
+
+int shmemx_ep_statistics(shmemx_ep_t ep, shmemx_ep_statistics_t *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
