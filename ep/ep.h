@@ -21,7 +21,7 @@ struct ep_state {
 
 /* Of a wait, for the report of a hang; pinned memory where kernels write it. */
 struct ep_phase {
-    int32_t kind;  /* 0: outside; else 1 + EP_PHASE_… */
+    int32_t kind; /* 0: outside; else 1 + EP_PHASE_… */
     int32_t handle;
     uint64_t call;
     uint64_t part; /* number since create */
@@ -58,7 +58,8 @@ void ep_host_combine_receive(struct shmemx_ep *ep, const shmemx_ep_combine_t *ca
 
 /* The same on a stream, by kernels (ep/device); 0, or nonzero after a line. NULL where built without nvcc. */
 struct ep_device_calls {
-    int (*open)(struct shmemx_ep *ep); /* device state, phase, arenas for kernels; checks that all blocks fit */
+    int (*open)(
+        struct shmemx_ep *ep); /* device state, phase, arenas for kernels; checks that all blocks fit */
     void (*close)(struct shmemx_ep *ep);
     int (*dispatch)(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call);
     int (*combine)(struct shmemx_ep *ep, const shmemx_ep_combine_t *call);

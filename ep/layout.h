@@ -62,8 +62,8 @@ struct ep_shape {
     int mine;            /* experts a PE */
     int kinds;           /* that rows are counted by: local experts (low latency), or 1 */
     int slots;
-    size_t row, scales, meta;    /* bytes of a row as sent, of its scales, of its meta */
-    size_t record, image;        /* bytes of a record {meta, scales, row}, and of an image with `window` of them */
+    size_t row, scales, meta; /* bytes of a row as sent, of its scales, of its meta */
+    size_t record, image; /* bytes of a record {meta, scales, row}, and of an image with `window` of them */
     size_t result, result_image; /* the same of combine: a BF16 row and, in high throughput, topk weights */
     size_t head, kept;           /* bytes of an image's header and counts; of one handle */
     int64_t y_rows;              /* of one Y buffer */
@@ -75,8 +75,8 @@ struct ep_shape {
     size_t handle;                                            /* [handles] */
     size_t bytes;
     /* Numbers of counters, in the row of them that create makes */
-    int c_near, c_far, c_credit;       /* dispatch: [near], [far][slots], [far] */
-    int c_forward, c_taken;            /* one copy: [near][far], [far][near] */
+    int c_near, c_far, c_credit;        /* dispatch: [near], [far][slots], [far] */
+    int c_forward, c_taken;             /* one copy: [near][far], [far][near] */
     int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
     int counters;
 };

@@ -48,7 +48,8 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
     shape->mine = config->experts / n;
     shape->kinds = low ? shape->mine : 1;
     shape->slots = low ? EP_SLOTS_LOW : EP_SLOTS_HIGH;
-    shape->capacity = or_else(config->capacity, config->tokens * (low || n < config->topk ? n : config->topk));
+    shape->capacity =
+        or_else(config->capacity, config->tokens * (low || n < config->topk ? n : config->topk));
     shape->window = low ? config->tokens : or_else(config->window, 512);
     if (shape->window > config->tokens)
         shape->window = config->tokens;

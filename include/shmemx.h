@@ -296,6 +296,15 @@ void shmemx_flush(void);
 void shmemx_ctx_flush(shmem_ctx_t ctx);
 
 /*
+ * Add to reports of hangs, for libraries on top of this one. Local; any thread. Where a wait of this PE, on the host or
+ * in a kernel, is reported (SHMEM_HANG_SECONDS, SIGUSR1), describe(arg, text, size) writes what else is to be said, in
+ * a line of less than `size` bytes, or nothing; it may fetch counters and must not wait. Any thread calls it, until
+ * remove has returned, and not two at once. 0, or nonzero after a line: 64 are there, or none has this `arg`.
+ */
+int shmemx_report_add(void (*describe)(void *arg, char *text, size_t size), void *arg);
+int shmemx_report_remove(void *arg);
+
+/*
  * Count what this PE has given to the network since shmem_init. Local. *operations: writes, reads and messages, the
  * library's own too. *bytes: of all of them, with the heads of messages. Zeros on one host.
  */

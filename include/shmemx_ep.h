@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Expert parallelism, in libwarpshmem-ep: dispatch sends each token to the PEs that have its experts, combine brings the
- * experts' results back and adds them up. Rows lie in memory of the host, or in memory of the GPU where kernels move
- * them. A library over shmem.h and shmemx.h.
+ * Expert parallelism, in libwarpshmem-ep: dispatch sends each token to the PEs that have its experts, combine brings
+ * the experts' results back and adds them up. Rows lie in memory of the host, or in memory of the GPU where kernels
+ * move them. A library over shmem.h and shmemx.h.
  *
  * n PEs have `experts` experts; expert e is on PE e / (experts / n), as its local expert e % (experts / n). Between
  * hosts a row goes to each PE that needs it (direct), or once to each host, to the PE there with the sender's number on
@@ -22,8 +22,9 @@ extern "C" {
 typedef struct shmemx_ep *shmemx_ep_t;
 
 /* Modes. */
-#define SHMEMX_EP_LOW_LATENCY 0     /* decode: received rows packed by local expert, then source PE, then token */
-#define SHMEMX_EP_HIGH_THROUGHPUT 1 /* prefill, training: one received row a token, by source PE, then token */
+#define SHMEMX_EP_LOW_LATENCY 0 /* decode: received rows packed by local expert, then source PE, then token */
+#define SHMEMX_EP_HIGH_THROUGHPUT \
+    1 /* prefill, training: one received row a token, by source PE, then token */
 
 /* What dispatch sends of a row of `hidden` columns. */
 #define SHMEMX_EP_BF16 0
@@ -90,19 +91,20 @@ int shmemx_ep_destroy(shmemx_ep_t ep);
  */
 typedef struct {
     int halves;
-    int handle;           /* 0 to handles - 1: where the routing is kept, for combine and for later calls */
-    int tokens;           /* T, 0 to config.tokens */
-    const void *x;        /* [T][hidden] BF16; or e4m3, where x_scales is given */
+    int handle;            /* 0 to handles - 1: where the routing is kept, for combine and for later calls */
+    int tokens;            /* T, 0 to config.tokens */
+    const void *x;         /* [T][hidden] BF16; or e4m3, where x_scales is given */
     const float *x_scales; /* [T][hidden / 128], of a dtype that has them; or NULL: x is BF16 */
-    const int32_t *topk;  /* [T][K] experts, different ones, -1: none; NULL: the routing that `handle` has */
-    const float *weights; /* [T][K]; NULL: ones */
-    void *rows;           /* out: low latency [L][capacity][hidden], else [capacity][hidden], of dtype */
-    float *row_scales;    /* out: [...][hidden / 128] with FP8; else NULL */
-    int32_t *counts;      /* out: low latency [L] rows of each local expert; else [L] rows that have it. Or NULL */
-    int32_t *sources;     /* out: low latency [L][n][2], else [n][2]: first row from each source, and rows. Or NULL */
-    int32_t *row_topk;    /* out, high throughput: [capacity][K] local experts, -1: not of this PE. Or NULL */
-    float *row_weights;   /* out, high throughput: [capacity][K], 0 where row_topk is -1. Or NULL */
-    void *stream;         /* cudaStream_t, with config.device */
+    const int32_t *topk;   /* [T][K] experts, different ones, -1: none; NULL: the routing that `handle` has */
+    const float *weights;  /* [T][K]; NULL: ones */
+    void *rows;            /* out: low latency [L][capacity][hidden], else [capacity][hidden], of dtype */
+    float *row_scales;     /* out: [...][hidden / 128] with FP8; else NULL */
+    int32_t *counts; /* out: low latency [L] rows of each local expert; else [L] rows that have it. Or NULL */
+    int32_t
+        *sources; /* out: low latency [L][n][2], else [n][2]: first row from each source, and rows. Or NULL */
+    int32_t *row_topk;  /* out, high throughput: [capacity][K] local experts, -1: not of this PE. Or NULL */
+    float *row_weights; /* out, high throughput: [capacity][K], 0 where row_topk is -1. Or NULL */
+    void *stream;       /* cudaStream_t, with config.device */
 } shmemx_ep_dispatch_t;
 
 /*
@@ -119,11 +121,11 @@ int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call);
  */
 typedef struct {
     int halves;
-    int handle;          /* of the dispatch */
-    const void *y;       /* BF16, as `rows` of the dispatch; in the buffer of shmemx_ep_buffer it is not copied */
+    int handle;    /* of the dispatch */
+    const void *y; /* BF16, as `rows` of the dispatch; in the buffer of shmemx_ep_buffer it is not copied */
     const float *y_weights; /* high throughput: [capacity][K], brought back into out_weights. Or NULL */
-    void *out;           /* out: [T][hidden] BF16, T of the dispatch */
-    float *out_weights;  /* out: [T][K]. Or NULL */
+    void *out;              /* out: [T][hidden] BF16, T of the dispatch */
+    float *out_weights;     /* out: [T][K]. Or NULL */
     void *stream;
 } shmemx_ep_combine_t;
 
@@ -140,9 +142,9 @@ int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);
 void *shmemx_ep_buffer(shmemx_ep_t ep, int which);
 
 /*
- * Wait on the host for the receiving half of the last dispatch with `handle`, and fetch its numbers: counts[L] as above,
- * *rows: all that were received (low latency: of the fullest expert). Nonzero after a line where they exceed the
- * capacity: rows beyond it were not stored, nothing else is lost. counts and rows may be NULL.
+ * Wait on the host for the receiving half of the last dispatch with `handle`, and fetch its numbers: counts[L] as
+ * above; *rows: all that were received (low latency: of the fullest expert). Nonzero after a line where they exceed
+ * the capacity: rows beyond it were not stored, nothing else is lost. counts and rows may be NULL.
  */
 int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows);
 

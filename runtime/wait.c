@@ -9,6 +9,7 @@
 #include "runtime/batch.h"
 #include "runtime/gpu/watch.h"
 #include "runtime/job.h"
+#include "runtime/notes.h"
 #include "runtime/gpu/proxy.h"
 
 #include <limits.h>
@@ -107,6 +108,7 @@ static void waiter_report(const struct waiter *waiter, double waited)
     wsh_cuda_watch_also(also, sizeof also);
     wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s%s", waiter->why->routine, waited,
                   *text ? " for " : "", text, also);
+    wsh_notes_log();
 }
 
 unsigned wsh_wait_asked(void)

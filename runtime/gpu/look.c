@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/job.h"
+#include "runtime/notes.h"
 
 static __attribute__((noinline)) void log_hung(struct wsh_view *view)
 {
@@ -16,6 +17,7 @@ static __attribute__((noinline)) void log_hung(struct wsh_view *view)
         return;
     wsh_report_text(&view->pinned->report.hang, view->job->n_pes, text, sizeof text);
     wsh_warn("%s", text);
+    wsh_notes_log();
 }
 
 static __attribute__((cold, noinline)) int log_refused(struct wsh_view *view)

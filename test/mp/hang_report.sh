@@ -22,6 +22,9 @@ reported()
 export SHMEM_HANG_SECONDS=1
 run_job 30 "$oshrun" -n 2 "$stuck" barrier
 reported "barrier, local" "shmem_barrier_all" "PE 1"
+run_job 30 "$oshrun" -n 2 "$stuck" noted
+reported "what a library adds" "shmem_barrier_all" "a library waits for PE 1: 3 of 4 parts"
+tap_check "nothing of one that was removed" sh -c "! grep -q nobody '$err'"
 run_job 30 "$oshrun" -n 2 "$stuck" wait
 reported "wait_until, local" "wait_until" "== 5"
 run_job 30 "$oshrun" -n 2 "$stuck" lock

@@ -2,6 +2,9 @@
 /* PE 0 waits for 3 s in the routine that the argument names, while PE 1 does not come; for hang_report.sh. */
 #include "test/common/mp.h"
 
+#include <shmemx.h>
+
+#include <stdio.h>
 #include <string.h>
 
 #define SECONDS 3.0
@@ -24,6 +27,22 @@ static void in_wait(void)
     } else {
         shmem_long_wait_until(&word, SHMEM_CMP_EQ, 5);
     }
+}
+
+/* What a library on top adds: twice, of which the first is taken away again. */
+static void add_note(void *arg, char *text, size_t size)
+{
+    snprintf(text, size, "a library waits for %s", (const char *)arg);
+}
+
+static void in_noted(void)
+{
+    static char gone[] = "nobody", there[] = "PE 1: 3 of 4 parts";
+
+    mp_check(!shmemx_report_add(add_note, gone) && !shmemx_report_add(add_note, there), "add");
+    mp_check(!shmemx_report_remove(gone), "remove");
+    in_barrier();
+    mp_check(!shmemx_report_remove(there), "remove");
 }
 
 static void in_lock(void)
@@ -69,6 +88,8 @@ int main(int argc, char **argv)
         in_barrier();
     else if (!strcmp(where, "wait"))
         in_wait();
+    else if (!strcmp(where, "noted"))
+        in_noted();
     else if (!strcmp(where, "lock"))
         in_lock();
     else
