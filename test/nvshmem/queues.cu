@@ -2,7 +2,7 @@
 /*
  * Queues of a program for NVSHMEM: puts, gets, signals and words by queues of its own, by the default one and by any;
  * quiet and fence of one, of several and of all; nvshmem_quiet completes what went by queues too. With four PEs on two
- * hosts: while a large put by one queue is under way, the quiet of another queue takes less than half of its time.
+ * hosts: how long the quiet of one queue takes beside a large put by another.
  * paths: gpu:2 gpu1:2 gpumixed:2,4 gpuhmemefa:2,4
  * timeout: 300
  */
@@ -134,8 +134,9 @@ static void check_wrong(const struct place *p, const char *what, int round)
 }
 
 /*
- * By PE 0: to the PE beyond the middle, and one more. Printed, not judged: on an H100 with emulated NICs the word's
- * quiet took as long as the put's, and why is not known. test/mp/device_queues judges, without a GPU.
+ * By PE 0: to the PE beyond the middle, and one more. Printed, not judged: an emulated NIC lands data in the thread
+ * that polls it (emulator/README.md), here the proxy's, which serves the other queue only afterwards; over tcp that
+ * thread copies into the socket. test/mp/device_queues judges, without a GPU: there the target is stopped.
  */
 static void check_large(const struct place *p)
 {
