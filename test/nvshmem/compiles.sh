@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The headers for NVSHMEM's programs compile without a warning: each alone in C++17; nvshmem.h in C11 and C++20 too,
 # with and without CUDA's headers, and inside extern "C"; under nvcc in C++20 as a whole program (streams.cu is C++17
-# with -rdc=true); and by NVRTC.
+# with -rdc=true); and by NVRTC. A unit has the kernels of the host's routines that it calls.
 # timeout: 300
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 . "$top_srcdir/test/common/tap.sh"
@@ -47,6 +47,26 @@ if command -v "$nvcc" >/dev/null; then
     compile "nvcc -std=c++20" "$nvcc" -std=c++20 -arch=sm_90 -Xcompiler -Wall,-Wextra,-Werror "-I$folder" \
         "-I$top_srcdir/include" "-I$top_srcdir" -c -o "$tap_dir/kernels.o" "$top_srcdir/test/nvshmem/kernels.cu"
     tap_check "nvcc -std=c++20: no warning" sh -c "! grep -q -i warning '$err' '$out'"
+    # Of routines that kernels have too, and no other call of this unit makes the same kernel.
+    cat >"$tap_dir/host.cu" <<'END'
+#include <nvshmem.h>
+#include <nvshmemx.h>
+void calls(void *words, int *status)
+{
+    nvshmem_int_sum_reduce(NVSHMEM_TEAM_WORLD, (int *)words, (int *)words, 1);
+    nvshmem_float_max_reducescatter(NVSHMEM_TEAM_WORLD, (float *)words, (float *)words, 1);
+    nvshmem_int_wait_until((int *)words, NVSHMEM_CMP_EQ, 1);
+    nvshmem_long_wait_until_all((long *)words, 1, status, NVSHMEM_CMP_EQ, 1);
+    nvshmem_short_wait_until_all_vector((short *)words, 1, status, NVSHMEM_CMP_EQ, (short *)words);
+    nvshmem_signal_wait_until((uint64_t *)words, NVSHMEM_CMP_EQ, 1);
+}
+END
+    compile "nvcc: the host's calls alone" "$nvcc" -std=c++17 -arch=sm_90 "-I$folder" "-I$top_srcdir/include" \
+        "-I$top_srcdir" -ptx -o "$tap_dir/host.ptx" "$tap_dir/host.cu"
+    for kernel in reduceIi reduce_wideIi scatterIf scatter_wideIf waitIi waitIm wait_allIl wait_allIs; do
+        tap_check "nvcc: the host's calls have wsh_stream_$kernel" \
+            grep -q "\.entry _Z[0-9]*wsh_stream_${kernel}E" "$tap_dir/host.ptx"
+    done
     # The bodies of all templates; -w: the unit does not say on which side they are.
     if [ -z "${WSH_TEST_LONG:-}" ]; then
         tap_skip "nvcc: every template" "half a minute; make check-long compiles them"

@@ -196,7 +196,8 @@ WSH_NV_EXCHANGE(ROOTED, broadcastmem, broadcastmem, void, void)
     }                                                                                                        \
     WSH_NV_LATE int nvshmem_##TAG(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)       \
     {                                                                                                        \
-        WSH_NV_SIDE(return WSH_NV_CORE_##OURS(TAG, )(SHMEMX_TEAM(team), dest, source, nreduce),              \
+        WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_##TAG##_on_stream);                                               \
+                    return WSH_NV_CORE_##OURS(TAG, )(SHMEMX_TEAM(team), dest, source, nreduce),              \
                     int status = nvshmemx_##TAG##_on_stream WSH_NV_N(team, dest, source, nreduce,            \
                                                                      cudaStreamPerThread);                   \
                     return status ? status : (int)cudaStreamSynchronize(cudaStreamPerThread));               \

@@ -107,6 +107,19 @@ constexpr int N = 0; /* what the bodies pass on */
 #define WSH_NV_SIDE(DEVICE, ...) __VA_ARGS__
 #endif
 
+/*
+ * In the device's body of such a routine: its host's body launches kernels by ROUTINE, one on streams. nvcc compiles a
+ * kernel in its pass for the device, which does not see that body.
+ */
+#if defined __CUDA_ARCH__ && defined WSH_NV_HAS_STREAMS && !defined WSH_NV_SYMBOLS && \
+    !defined SHMEMX_DEVICE_MODULE
+template <auto> struct wsh_nv_launched {
+};
+#define WSH_NV_LAUNCHES(ROUTINE) (void)wsh_nv_launched<&ROUTINE<N>>()
+#else
+#define WSH_NV_LAUNCHES(ROUTINE) (void)0
+#endif
+
 #ifdef __cplusplus
 #define WSH_NV_EXTERN extern "C"
 #else
