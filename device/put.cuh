@@ -134,12 +134,26 @@ template <int S, class P> WSH_DEV_CALL void wsh_dev_put_asked(P *parts, const st
 }
 
 /*
+ * … or by reference. A block copies as fast as a NIC reads, and with what awaits an answer, kernels of 1024 threads
+ * would need more registers than there are: its blocking puts are copied.
+ */
+template <int S, bool WAITS, class P>
+static WSH_DEV void wsh_dev_put_parts(P *parts, const struct wsh_dev_signal *with)
+{
+    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(parts, false)) {
+        wsh_dev_put_asked<S>(parts, with);
+        return;
+    }
+    if (wsh_dev_lane<S>() == 0)
+        wsh_dev_refer(parts, with, false);
+    wsh_dev_sync<S>();
+}
+
+/*
  * The put in every case, called after a barrier. The barrier at the end lets the source be reused, and makes the quiet
  * of any lane wait for what was asked of the proxy. `with`: a signal behind the data, or NULL. The caller sends it
  * where its `at` is not 0 afterwards: what goes by the proxy has its signal go there too, or the signal could come
- * first. WAITS: blocking; else the source is reused after a quiet only. A block copies as fast as a NIC reads, and with
- * what awaits an answer, kernels of 1024 threads would need more registers than there are: its blocking puts are
- * copied.
+ * first. WAITS: blocking; else the source is reused after a quiet only.
  */
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
@@ -157,13 +171,7 @@ WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *sour
 
         if (with)
             with->at = 0;
-        if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, false)) {
-            wsh_dev_put_asked<S>(&parts, with);
-            return;
-        }
-        if (wsh_dev_lane<S>() == 0)
-            wsh_dev_refer(&parts, with, false);
-        wsh_dev_sync<S>();
+        wsh_dev_put_parts<S, WAITS>(&parts, with);
         return;
     }
     wsh_dev_store<S>(to, source, len);
@@ -208,6 +216,19 @@ template <int S, class P> WSH_DEV_CALL void wsh_dev_get_asked(P *parts)
     }
 }
 
+/* … or by reference. */
+template <int S, bool WAITS, class P> static WSH_DEV void wsh_dev_get_parts(P *parts)
+{
+    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(parts, true)) {
+        wsh_dev_get_asked<S>(parts);
+        return;
+    }
+    wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
+    if (wsh_dev_lane<S>() == 0)
+        wsh_dev_refer(parts, nullptr, true);
+    wsh_dev_sync<S>();
+}
+
 /*
  * The get in every case. It needs no barrier before: no lane may read `dest` until the call has returned, or, where not
  * WAITS, until a quiet.
@@ -224,14 +245,7 @@ WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *sour
     if (!from) {
         struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, false, 0, 0, 0, WAITS};
 
-        if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, true)) {
-            wsh_dev_get_asked<S>(&parts);
-            return;
-        }
-        wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
-        if (wsh_dev_lane<S>() == 0)
-            wsh_dev_refer(&parts, nullptr, true);
-        wsh_dev_sync<S>();
+        wsh_dev_get_parts<S, WAITS>(&parts);
         return;
     }
     wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);

@@ -116,18 +116,6 @@ inline WSH_DEV_CALL uint64_t wsh_dev_queue_amo(const char *what, enum wsh_dev_am
     return wsh_dev_queue_word(what, ask, words, queue);
 }
 
-template <int S, bool WAITS>
-static WSH_DEV void wsh_dev_queue_put_parts(struct wsh_dev_queued_parts *parts, const struct wsh_dev_signal *with)
-{
-    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(parts, false)) {
-        wsh_dev_put_asked<S>(parts, with);
-        return;
-    }
-    if (wsh_dev_lane<S>() == 0)
-        wsh_dev_refer(parts, with, false);
-    wsh_dev_sync<S>();
-}
-
 /* Behind a barrier. As wsh_dev_put_any, whose comment holds. */
 template <int S, bool WAITS>
 WSH_DEV_CALL void wsh_dev_queue_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
@@ -143,7 +131,7 @@ WSH_DEV_CALL void wsh_dev_queue_put_any(const char *what, void *dest, const void
                                                           with != nullptr, 0, 0, 0, WAITS});
         if (with)
             with->at = 0;
-        wsh_dev_queue_put_parts<S, WAITS>(&parts, with);
+        wsh_dev_put_parts<S, WAITS>(&parts, with);
         return;
     }
     wsh_dev_store<S>(to, source, len);
@@ -178,14 +166,7 @@ WSH_DEV_CALL void wsh_dev_queue_get_any(const char *what, void *dest, const void
 
         wsh_dev_queued(&parts, what, queue,
                        wsh_dev_parts{(char *)dest, (const char *)source, len, pe, 0, 1, false, 0, 0, 0, WAITS});
-        if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(&parts, true)) {
-            wsh_dev_get_asked<S>(&parts);
-            return;
-        }
-        wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
-        if (wsh_dev_lane<S>() == 0)
-            wsh_dev_refer(&parts, nullptr, true);
-        wsh_dev_sync<S>();
+        wsh_dev_get_parts<S, WAITS>(&parts);
         return;
     }
     wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
