@@ -69,8 +69,11 @@ static inline int wsh_stream_combine_all(shmem_team_t team, T *dest, const T *so
 {
     unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, 1);
 
-    return wsh_stream_blocks_of(stream, blocks, wsh_stream_reduce<T>, wsh_stream_reduce_wide<T>,
-                                team, dest, source, nelems, wsh_stream_op<T>(op));
+    if constexpr (N == WSH_STREAM_BY_BLOCK)
+        return wsh_stream_block(stream, wsh_stream_reduce<T>, team, dest, source, nelems, wsh_stream_op<T>(op));
+    else
+        return wsh_stream_blocks_of(stream, blocks, wsh_stream_reduce<T>, wsh_stream_reduce_wide<T>,
+                                    team, dest, source, nelems, wsh_stream_op<T>(op));
 }
 
 template <int N, class T>
@@ -79,8 +82,11 @@ static inline int wsh_stream_combine_scatter(shmem_team_t team, T *dest, const T
 {
     unsigned blocks = wsh_stream_blocks_summed(team, nelems * size, shmem_team_n_pes(team));
 
-    return wsh_stream_blocks_of(stream, blocks, wsh_stream_scatter<T>, wsh_stream_scatter_wide<T>,
-                                team, dest, source, nelems, wsh_stream_op<T>(op));
+    if constexpr (N == WSH_STREAM_BY_BLOCK)
+        return wsh_stream_block(stream, wsh_stream_scatter<T>, team, dest, source, nelems, wsh_stream_op<T>(op));
+    else
+        return wsh_stream_blocks_of(stream, blocks, wsh_stream_scatter<T>, wsh_stream_scatter_wide<T>,
+                                    team, dest, source, nelems, wsh_stream_op<T>(op));
 }
 
 template <int N, class T>

@@ -25,6 +25,9 @@
 #define WSH_STREAM_BLOCKS 64
 #define WSH_STREAM_CELLS_TILE (WSH_STREAM_THREADS * WSH_DEVICE_CELL / 2)
 
+/* The template argument of a reduction on a stream that launches, and compiles, the kernel of one block alone. */
+enum { WSH_STREAM_BY_BLOCK = 1 };
+
 /* T, by way of a template argument: what is made of it waits until it is called. */
 template <int N, class T> struct wsh_later_is {
     typedef T type;

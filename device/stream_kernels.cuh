@@ -66,13 +66,14 @@ WSH_KERNEL(wsh_dev_alltoalls<WSH_BLOCK, WIDTH>("alltoalls on a stream", team, de
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_reduce(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
-WSH_KERNEL(wsh_dev_reduce_all<WSH_BLOCK, wsh_dev_kind<T>>("reduce on a stream", team, op, dest, source, nelems);)
+WSH_KERNEL(wsh_dev_reduce_all<WSH_BLOCK, wsh_dev_call_kind<T>>("reduce on a stream", team, wsh_dev_call_op<T>(op), dest,
+                                                               source, nelems);)
 
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_scatter(shmem_team_t team, void *dest, const void *source, size_t nelems, int op)
-WSH_KERNEL(wsh_dev_reduce_scatter<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a stream", team, op, dest, source,
-                                                              nelems);)
+WSH_KERNEL(wsh_dev_reduce_scatter<WSH_BLOCK, wsh_dev_call_kind<T>>("reducescatter on a stream", team,
+                                                                   wsh_dev_call_op<T>(op), dest, source, nelems);)
 
 template <int = 0>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
@@ -100,7 +101,7 @@ WSH_KERNEL(wsh_dev_scatter_wide<WSH_BLOCK, wsh_dev_kind<T>>("reducescatter on a 
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)
 wsh_stream_scan(shmem_team_t team, void *dest, const void *source, size_t nelems, bool exclusive)
-WSH_KERNEL(wsh_dev_scan<WSH_BLOCK, wsh_dev_kind<T>>("scan on a stream", team, dest, source, nelems, exclusive);)
+WSH_KERNEL(wsh_dev_scan<WSH_BLOCK, wsh_dev_call_kind<T>>("scan on a stream", team, dest, source, nelems, exclusive);)
 
 template <class T>
 WSH_STREAM_KERNEL(WSH_STREAM_THREADS)

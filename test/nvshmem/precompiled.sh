@@ -66,7 +66,7 @@ tap_check "-lnvshmem_device without the define" test "$status" = 0
 if command -v cmake >/dev/null; then
     prefix=$tap_dir/prefix
     home=$prefix/lib/warpshmem/nvshmem
-    run_job 200 make -C "$top_builddir" install-nvshmem install-dist_nvshmemcmakeDATA install-includeHEADERS \
+    run_job 200 make -C "$top_builddir" install-nvshmem install-nvshmem-lib install-dist_nvshmemcmakeDATA install-includeHEADERS \
         install-shmemincludeHEADERS install-shmemincludedeviceHEADERS \
         prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib" includedir="$prefix/include"
     cp -P "$top_builddir"/.libs/libwarpshmem.so* "$prefix/lib/"

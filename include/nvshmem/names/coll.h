@@ -78,6 +78,16 @@ WSH_NV_BARRIER(_warp)
 WSH_NV_BARRIER(_block)
 #undef WSH_NV_BARRIER
 
+/* A body for the pass of the host too, which has no PTX. */
+static __device__ __forceinline__ void wsh_nv_warpgroup_sync(unsigned group)
+{
+#ifdef __CUDA_ARCH__
+    wsh_ptx_warpgroup_sync(group);
+#else
+    (void)group;
+#endif
+}
+
 /*
  * By 4 warps, the first of them a multiple of 4, which meet at a named barrier of the block (device/ptx.cuh).
  */
@@ -87,10 +97,10 @@ WSH_NV_KERNEL int nvshmemx_barrier_warpgroup(nvshmem_team_t team)
         (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
 
     shmem_quiet_warp<N>();
-    WSH_NV_SIDE(wsh_ptx_warpgroup_sync(warp / 4), (void)warp);
+    wsh_nv_warpgroup_sync(warp / 4);
     if (warp % 4 == 0)
         shmemx_team_barrier_warp<N>(SHMEMX_TEAM(team));
-    WSH_NV_SIDE(wsh_ptx_warpgroup_sync(warp / 4), (void)warp);
+    wsh_nv_warpgroup_sync(warp / 4);
     return 0;
 }
 
@@ -196,10 +206,10 @@ WSH_NV_EXCHANGE(ROOTED, broadcastmem, broadcastmem, void, void)
     }                                                                                                        \
     WSH_NV_LATE int nvshmem_##TAG(nvshmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)       \
     {                                                                                                        \
-        WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_##TAG##_on_stream);                                               \
+        WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_##TAG##_on_stream WSH_NV_REDUCE_N);                               \
                     return WSH_NV_CORE_##OURS(TAG, )(SHMEMX_TEAM(team), dest, source, nreduce),              \
-                    int status = nvshmemx_##TAG##_on_stream WSH_NV_N(team, dest, source, nreduce,            \
-                                                                     cudaStreamPerThread);                   \
+                    int status = nvshmemx_##TAG##_on_stream WSH_NV_REDUCE_N(team, dest, source, nreduce,     \
+                                                                            cudaStreamPerThread);            \
                     return status ? status : (int)cudaStreamSynchronize(cudaStreamPerThread));               \
     }
 #elif defined __CUDACC__

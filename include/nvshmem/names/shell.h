@@ -108,16 +108,23 @@ constexpr int N = 0; /* what the bodies pass on */
 #endif
 
 /*
- * In the device's body of such a routine: its host's body launches kernels by ROUTINE, one on streams. nvcc compiles a
+ * In the device's body of such a routine: its host's body launches kernels by this routine on streams. nvcc compiles a
  * kernel in its pass for the device, which does not see that body.
  */
 #if defined __CUDA_ARCH__ && defined WSH_NV_HAS_STREAMS && !defined WSH_NV_SYMBOLS && \
     !defined SHMEMX_DEVICE_MODULE
 template <auto> struct wsh_nv_launched {
 };
-#define WSH_NV_LAUNCHES(ROUTINE) (void)wsh_nv_launched<&ROUTINE<N>>()
+#define WSH_NV_LAUNCHES(...) (void)wsh_nv_launched<&__VA_ARGS__>()
 #else
-#define WSH_NV_LAUNCHES(ROUTINE) (void)0
+#define WSH_NV_LAUNCHES(...) (void)0
+#endif
+
+/* Of a reduction on the host: by several blocks where it is large; the archive of device code has what one does. */
+#if defined WSH_DEVICE_APART && !defined WSH_NV_LIBRARY
+#define WSH_NV_REDUCE_N <WSH_STREAM_BY_BLOCK>
+#else
+#define WSH_NV_REDUCE_N WSH_NV_N
 #endif
 
 #ifdef __cplusplus

@@ -27,7 +27,7 @@
 #define WSH_NV_WAIT(NAME, TYPE)                                                                              \
     WSH_NV_LATE void nvshmem_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value)                        \
     {                                                                                                        \
-        WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_##NAME##_wait_until_on_stream);                                   \
+        WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_##NAME##_wait_until_on_stream<N>);                                \
                     shmem_##NAME##_wait_until(ivar, cmp, cmp_value),                                         \
                     WSH_NV_HOST_WAIT(ivar,                                                                   \
                         shmemx_##NAME##_wait_until_on_stream<N>(ivar, cmp, cmp_value, cudaStreamPerThread),  \
@@ -36,7 +36,7 @@
     WSH_NV_LATE void nvshmem_##NAME##_wait_until_all(TYPE *ivars, size_t nelems, const int *status, int cmp, \
                                                      TYPE cmp_value)                                         \
     {                                                                                                        \
-        WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_##NAME##_wait_until_all_on_stream);                               \
+        WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_##NAME##_wait_until_all_on_stream<N>);                            \
                     shmem_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value),                    \
                     WSH_NV_HOST_WAIT(ivars, shmemx_##NAME##_wait_until_all_on_stream<N>(                     \
                         ivars, nelems, status, cmp, cmp_value, cudaStreamPerThread),                         \
@@ -45,7 +45,7 @@
     WSH_NV_LATE void nvshmem_##NAME##_wait_until_all_vector(TYPE *ivars, size_t nelems, const int *status,   \
                                                             int cmp, TYPE *cmp_values)                       \
     {                                                                                                        \
-        WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_##NAME##_wait_until_all_vector_on_stream);                        \
+        WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_##NAME##_wait_until_all_vector_on_stream<N>);                     \
                     shmem_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values),            \
                     WSH_NV_HOST_WAIT(ivars, shmemx_##NAME##_wait_until_all_vector_on_stream<N>(              \
                         ivars, nelems, status, cmp, cmp_values, cudaStreamPerThread),                        \
@@ -69,7 +69,7 @@
 
 WSH_NV_LATE uint64_t nvshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
-    WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_signal_wait_until_on_stream),
+    WSH_NV_SIDE(WSH_NV_LAUNCHES(shmemx_signal_wait_until_on_stream<N>),
                 WSH_NV_HOST_WAIT(sig_addr,
                     shmemx_signal_wait_until_on_stream<N>(sig_addr, cmp, cmp_value, cudaStreamPerThread),
                     shmem_signal_wait_until(sig_addr, cmp, cmp_value)));
