@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What shmemx.h costs nvcc: seconds for the units of header_cost.cu less those for an empty unit, as a user waits for
-# them and as the processors spend them, medians of WSH_HEADER_ROUNDS rounds (3) in which the units take turns.
+# them and as the processors spend them, medians of WSH_HEADER_ROUNDS rounds (1; in make check-long 3) in which the units
+# take turns.
 # WSH_HEADER_COST=1.5 makes a longer wait than that for the ten routines an error (on a quiet machine).
 # WSH_HEADER_NVSHMEM=DIR prints NVSHMEM's cost, from DIR/include, and the ratio beside it; its twenty collectives alone
 # take minutes a round. WSH_HEADER_UNITS="ONE_PUT TEN_ROUTINES" measures some units only.
@@ -11,7 +12,7 @@ top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 . "$top_srcdir/test/common/tap.sh"
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 limit=${WSH_HEADER_COST:-}
-rounds=${WSH_HEADER_ROUNDS:-3}
+rounds=${WSH_HEADER_ROUNDS:-$([ -n "${WSH_TEST_LONG:-}" ] && echo 3 || echo 1)}
 units=${WSH_HEADER_UNITS:-NOTHING ONE_PUT ONE_REDUCTION ONE_ON_STREAM TEN_ROUTINES TWENTY_COLLECTIVES}
 unit=$top_srcdir/test/device/header_cost.cu
 failed=
