@@ -81,6 +81,13 @@ static int pieces_pack(const struct piece *pieces, unsigned n, unsigned char *da
     return 0;
 }
 
+int emu_copy_gather(const struct emu_op *op, uint32_t offset, uint32_t len, void *data)
+{
+    struct piece pieces[EMU_SQ_SGES];
+
+    return pieces_pack(pieces, pieces_of(op, offset, len, pieces), data, true);
+}
+
 /* With the peer's lock, so that the packet is ours alone. */
 static int packet_exchange(struct emu_peer *peer, uint64_t addr, uint32_t len, uint32_t gpu, uint32_t request)
 {

@@ -14,6 +14,9 @@
 int emu_copy(const struct emu_op *op, uint32_t offset, uint32_t len, struct emu_peer *peer, uint64_t raddr,
              uint32_t gpu);
 
+/* A part of an operation's payload into `data`. Returns 0 or -EFAULT. */
+int emu_copy_gather(const struct emu_op *op, uint32_t offset, uint32_t len, void *data);
+
 /* Between `data` and this process's own memory at `addr`. Returns 0 or -EFAULT. */
 int emu_copy_local(uint64_t addr, void *data, uint32_t len, uint32_t gpu, bool into_memory);
 

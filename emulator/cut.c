@@ -2,8 +2,12 @@
 /* Cuts an operation into segments, each with a due time of its own. */
 #include "emulator/cut.h"
 
+#include "emulator/copy.h"
 #include "emulator/random.h"
 #include "emulator/rate.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 #define SEQUENCES 1024
 #define EVENT_NS 1000
@@ -102,6 +106,21 @@ static void segment_push(struct emu_heap *heap, struct emu_segment segment)
     emu_heap_push(heap, segment);
 }
 
+/* A late duplicate has the payload as it is now, on its way through the network. Without memory there is none. */
+static int segment_keep(struct emu_segment *segment)
+{
+    segment->data = malloc(segment->len);
+    if (!segment->data)
+        return -ENOMEM;
+    if (emu_copy_gather(segment->op, segment->offset, segment->len, segment->data)) {
+        free(segment->data);
+        return -EFAULT;
+    }
+    segment->kind = EMU_SEGMENT_LATE;
+    segment->op->late++;
+    return 0;
+}
+
 /* Every number is drawn whether it is needed or not: a schedule depends on the seed and the posts alone. */
 static void segment_schedule(struct emu_heap *heap, struct emu_segment segment, const struct emu_link *link,
                              struct emu_random *random)
@@ -115,10 +134,13 @@ static void segment_schedule(struct emu_heap *heap, struct emu_segment segment, 
     while (emu_random_hits(random, link->drop_ppm))
         segment.due += link->late_ns;
     segment_push(heap, segment);
-    segment.due = second;
+    segment.due = second + link->again_ns;
     segment.kind = EMU_SEGMENT_AGAIN;
-    if (twice && segment.op->kind == EMU_WRITE && segment.len)
-        segment_push(heap, segment);
+    if (!twice || segment.op->kind != EMU_WRITE || !segment.len)
+        return;
+    if (link->again_ns && segment_keep(&segment))
+        return;
+    segment_push(heap, segment);
 }
 
 void emu_cut(struct emu_op *op, uint64_t now, struct emu_heap *heap)

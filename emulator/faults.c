@@ -36,7 +36,10 @@ static void rule_apply(const struct emu_rule *rule, uint64_t now, struct emu_lin
         link->drop_ppm = (uint32_t)rule->value;
         link->late_ns = rule->extra ? rule->extra : DEFAULT_LATE_NS;
         break;
-    case EMU_DUPLICATE: link->duplicate_ppm = (uint32_t)rule->value; break;
+    case EMU_DUPLICATE:
+        link->duplicate_ppm = (uint32_t)rule->value;
+        link->again_ns = rule->extra;
+        break;
     case EMU_STALL: link->stalled_until_ns = stall_end(rule, now); break;
     case EMU_DOWN: link->down = true; break;
     case EMU_UP: link->down = false; break;

@@ -10,6 +10,7 @@
  *     reorder T           window of the random due times
  *     drop P% [late T]    a segment is lost and comes T later (default 1 ms), as often as it is lost
  *     duplicate P%        the payload of an RDMA write's segment is delivered twice, before its completion
+ *     duplicate P% late T … the second time as it was posted, T later: before the sender's completion alone
  *     stall [T every T]   nothing lands while the statement holds, or for the first T of every period
  *     down, up            the link is down: after the time-out its operations fail
  *     remove              the NIC named by `from P.N` is gone: its operations are flushed, its peers time out
@@ -65,6 +66,7 @@ struct emu_faults {
 /* How a link is at one time. */
 struct emu_link {
     uint64_t reorder_ns, late_ns, timeout_ns, rnr_ns;
+    uint64_t again_ns;         /* how late duplicates are; 0: before the target's completion */
     uint64_t stalled_until_ns; /* 0: not stalled */
     uint32_t drop_ppm, duplicate_ppm, fail_ppm, full_ppm;
     unsigned fail_status;

@@ -153,6 +153,13 @@ static int take_drop(struct words *w, struct emu_rule *rule)
     return !rc && words_take(w, "late") ? take_time(w, &rule->extra) : rc;
 }
 
+static int take_duplicate(struct words *w, struct emu_rule *rule)
+{
+    int rc = take_share(w, &rule->value);
+
+    return !rc && words_take(w, "late") ? take_time(w, &rule->extra) : rc;
+}
+
 static int take_stall(struct words *w, struct emu_rule *rule)
 {
     int rc;
@@ -190,7 +197,7 @@ static int take_values(struct words *w, struct emu_rule *rule)
     case EMU_STALL: return take_stall(w, rule);
     case EMU_REMOVE: return take_remove(w, rule);
     case EMU_FAIL: return take_fail(w, rule);
-    case EMU_DUPLICATE:
+    case EMU_DUPLICATE: return take_duplicate(w, rule);
     case EMU_FULL: return take_share(w, &rule->value);
     case EMU_REORDER:
     case EMU_TIMEOUT:

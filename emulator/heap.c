@@ -74,9 +74,12 @@ void emu_heap_drop(struct emu_heap *heap, const struct emu_qp *qp)
     for (size_t i = 0; i < heap->n; i++) {
         struct emu_op *op = heap->at[i].op;
 
-        if (op->qp != qp)
+        if (op->qp != qp) {
             heap->at[kept++] = heap->at[i];
-        else if (--op->left == 0)
+            continue;
+        }
+        free(heap->at[i].data);
+        if (--op->left == 0)
             free(op);
     }
     heap->n = kept;

@@ -262,9 +262,27 @@ static uint64_t land_rdma(struct delivery *d, uint64_t now)
         if (rc)
             return d->silent ? 0 : segment_failed(op, EMU_REMOTE_BAD_ADDRESS);
     }
-    if (op->left == 1 && op->has_imm)
+    if (op->left == op->late + 1 && op->has_imm)
         return land_immediate(d, now);
     return segment_done(op);
+}
+
+/* A duplicate that nobody waits for but the sender's completion: what it cannot reach is no error. */
+static uint64_t land_late(struct delivery *d)
+{
+    struct emu_segment *s = d->segment;
+    struct emu_op kept = *d->op;
+    uint64_t raddr = kept.raddr + s->offset;
+    const struct emu_shared_mr *mr =
+        emu_mr_find(d->region, kept.dst_nic, kept.rkey, raddr, s->len, IBV_ACCESS_REMOTE_WRITE);
+
+    kept.is_inline = false;
+    kept.nsge = 1;
+    kept.sge[0] = (struct emu_sge){.addr = (uintptr_t)s->data, .len = s->len};
+    kept.gpu[0] = 0;
+    if (mr)
+        emu_copy(&kept, 0, s->len, d->peer, mr->addr + (raddr - mr->iova), mr->gpu);
+    return segment_done(d->op);
 }
 
 static uint64_t segment_deliver(struct emu_segment *segment, const struct emu_link *link,
@@ -274,7 +292,9 @@ static uint64_t segment_deliver(struct emu_segment *segment, const struct emu_li
     uint64_t again;
 
     emu_region_lock(d.region);
-    if (!find_target(&d))
+    if (segment->kind == EMU_SEGMENT_LATE)
+        again = land_late(&d);
+    else if (!find_target(&d))
         again = segment_failed(d.op, EMU_REMOTE_BAD_QPN);
     else
         again = d.op->kind == EMU_SEND ? land_send(&d, now) : land_rdma(&d, now);
@@ -297,6 +317,8 @@ static uint64_t segment_land(struct emu_segment *segment, uint64_t now)
     if (link.stalled_until_ns > now)
         return link.stalled_until_ns;
     peer = op->reachable ? emu_fabric_peer(op->dst_slot) : NULL;
+    if (segment->kind == EMU_SEGMENT_LATE && (!peer || link.down || !emu_peer_alive(peer)))
+        return segment_done(op);
     if (!peer || link.down || !emu_peer_alive(peer))
         return peer_silence(op, &link, peer, now);
     op->silent_ns = 0;
@@ -311,6 +333,10 @@ uint64_t emu_segment_land(struct emu_segment *segment, uint64_t now)
     struct emu_op *op = segment->op;
     uint64_t again = segment_land(segment, now);
 
+    if (!again && segment->kind == EMU_SEGMENT_LATE) {
+        op->late--;
+        free(segment->data);
+    }
     if (!again && op->left == 0)
         op_finish(op);
     return again;

@@ -28,6 +28,7 @@ struct emu_op {
     uint32_t dst_slot, dst_nic, dst_qpn, qkey;
     bool reachable;
     uint32_t left;      /* segments that have not landed */
+    uint32_t late;      /* of those, EMU_SEGMENT_LATE */
     uint32_t rnr_tries; /* so far */
     uint64_t silent_ns; /* since when its peer does not answer; 0: it does */
 };
@@ -35,7 +36,8 @@ struct emu_op {
 enum emu_segment_kind {
     EMU_SEGMENT_DATA,
     EMU_SEGMENT_AGAIN, /* the same payload a second time */
-    EMU_SEGMENT_IMM,   /* the payload is there, a receive for the immediate is not */
+    EMU_SEGMENT_LATE, /* the payload as it was posted a second time, when the target may have its completion */
+    EMU_SEGMENT_IMM,  /* the payload is there, a receive for the immediate is not */
 };
 
 struct emu_segment {
@@ -43,6 +45,7 @@ struct emu_segment {
     struct emu_op *op;
     uint32_t offset, len;
     enum emu_segment_kind kind;
+    void *data; /* of a late one: its payload, allocated */
 };
 
 /* Starts the engine; -errno if there is no thread to be had. */

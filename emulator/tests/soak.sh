@@ -16,7 +16,7 @@ for run in $(seq "$runs"); do
     death=
     [ $((run % 2)) = 1 ] || death='kill'
     seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
-    over --seed "$seed" --faults 'drop 2%; duplicate 2%; stall 20ms every 300ms' -- "$program" $fabric $seconds "$seed" $death
+    over --seed "$seed" --faults 'drop 2%; duplicate 2% late 1ms; stall 20ms every 300ms' -- "$program" $fabric $seconds "$seed" $death
     if [ "$status" = 77 ] && [ $fabric = efa-direct ]; then
         fabric=efa
         over --seed "$seed" --faults 'drop 2%; duplicate 2%; stall 20ms every 300ms' -- "$program" $fabric $seconds "$seed" $death

@@ -46,9 +46,10 @@ static void reads_every_action(void)
 {
     struct emu_link link;
 
-    CU_ASSERT_EQUAL(parse("seed 18446744073709551615; reorder 5us; drop 2.5% late 3ms; duplicate 1%\n"
-                          "timeout 1.5s; rnr 20us; fail 8 10%; full 0.5%"),
-                    0);
+    CU_ASSERT_EQUAL(
+        parse("seed 18446744073709551615; reorder 5us; drop 2.5% late 3ms; duplicate 1% late 2ms\n"
+              "timeout 1.5s; rnr 20us; fail 8 10%; full 0.5%"),
+        0);
     CU_ASSERT_TRUE(script.seeded);
     CU_ASSERT_EQUAL(script.seed, UINT64_MAX);
     link = at(0, rank0, rank1);
@@ -56,6 +57,7 @@ static void reads_every_action(void)
     CU_ASSERT_EQUAL(link.drop_ppm, 25000);
     CU_ASSERT_EQUAL(link.late_ns, 3 * MS);
     CU_ASSERT_EQUAL(link.duplicate_ppm, 10000);
+    CU_ASSERT_EQUAL(link.again_ns, 2 * MS);
     CU_ASSERT_EQUAL(link.timeout_ns, 1500 * MS);
     CU_ASSERT_EQUAL(link.rnr_ns, 20000);
     CU_ASSERT_EQUAL(link.fail_status, 8);
