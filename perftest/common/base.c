@@ -4,6 +4,7 @@
 
 #include <fnmatch.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -42,6 +43,18 @@ double perf_now(void)
 double perf_cpu_now(void)
 {
     return clock_read(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+double perf_machine(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    uint64_t mixed = 0;
+
+    for (int c; file && (c = fgetc(file)) != EOF;)
+        mixed = (mixed ^ (uint64_t)c) * 0x100000001b3u;
+    if (file)
+        fclose(file);
+    return (double)(mixed >> 12);
 }
 
 bool perf_list_next(const char **at, char *word, size_t len)

@@ -19,6 +19,9 @@ void perf_complain(const char *format, ...) __attribute__((format(printf, 1, 2))
 double perf_now(void);
 double perf_cpu_now(void);
 
+/* A figure that only processes of one machine share, whatever host they think they are on; 0: it cannot be known. */
+double perf_machine(void);
+
 /* The next word of a list separated by commas, cut to `len` bytes; *at moves on. False: there is none left. */
 bool perf_list_next(const char **at, char *word, size_t len);
 

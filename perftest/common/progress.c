@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that sleeps, and writes a line for a row that is still the same one a second later. */
+/* A thread that sleeps, and writes a line for a row that is still the same one a second later. An alarm for the end. */
 #define _GNU_SOURCE
 #include "perftest/common/progress.h"
 
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,4 +97,24 @@ void perf_progress(int row, int rows, const char *format, ...)
     pthread_mutex_unlock(&now.mutex);
     if (first)
         watch_start();
+}
+
+static char watched[128];
+
+static void too_long(int signal)
+{
+    static const char text[] = ": no end within its time\n";
+
+    (void)signal;
+    (void)!write(STDERR_FILENO, watched, strlen(watched));
+    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+    _exit(1);
+}
+
+void perf_watch(unsigned seconds, const char *what)
+{
+    alarm(0);
+    snprintf(watched, sizeof(watched), "%s", what);
+    signal(SIGALRM, too_long);
+    alarm(seconds);
 }

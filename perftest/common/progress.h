@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells a user at a terminal which row runs, when one takes longer than a second. */
+/* Tells a user at a terminal which row runs, when one takes longer than a second; and ends one that never ends. */
 #ifndef PERFTEST_COMMON_PROGRESS_H
 #define PERFTEST_COMMON_PROGRESS_H
 
@@ -9,5 +9,11 @@
  * passes it on.
  */
 void perf_progress(int row, int rows, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * `what` begins; if it has not been followed by the next one after so many seconds, the process ends with status 1 and
+ * a line. By a signal: a kernel that never ends keeps the process in the driver, where only a handler still runs.
+ */
+void perf_watch(unsigned seconds, const char *what);
 
 #endif

@@ -117,23 +117,10 @@ static void inter_free(struct inter *p)
     cudaFreeHost(p->pinned);
 }
 
-/* A figure that only PEs of one machine share, whatever host they think they are on; 0: it cannot be known. */
-static double inter_machine()
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-    uint64_t mixed = 0;
-
-    for (int c; file && (c = fgetc(file)) != EOF;)
-        mixed = (mixed ^ (uint64_t)c) * 0x100000001b3u;
-    if (file)
-        fclose(file);
-    return (double)(mixed >> 12);
-}
-
 /* How PE 0 reaches the last PE, in words; all PEs ask. */
 static const char *inter_hosts(struct inter *p, double *gathered)
 {
-    double machine = inter_machine();
+    double machine = perf_machine();
 
     dev_exchange(&p->job, &machine, 1, gathered);
     if (shmem_ptr(p->dest[0], p->peer))

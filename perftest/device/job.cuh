@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What device programs share around their rows: options, errors, PEs that synchronize and exchange figures,
- * the number of iterations, an end for what never ends. After the library's perf_… names (api.cuh,
- * nccl.cuh).
+ * What device programs share around their rows: options, errors, PEs that synchronize and exchange figures, the number
+ * of iterations. After the library's perf_… names (api.cuh, nccl.cuh).
  */
 #ifndef PERFTEST_DEVICE_JOB_CUH
 #define PERFTEST_DEVICE_JOB_CUH
 
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,25 +87,6 @@ template <class TIME> static long dev_calibrate(TIME time)
     return n < 1 ? 1 : n > 1 << 20 ? 1 << 20 : (long)n;
 }
 
-static char dev_current[DEV_ID_TEXT];
-
-/* A kernel that never ends keeps the process in the driver: only a signal handler still runs. */
-static void dev_too_long(int)
-{
-    static const char text[] = ": no end within its time\n";
-
-    (void)!write(STDERR_FILENO, dev_current, strlen(dev_current));
-    (void)!write(STDERR_FILENO, text, sizeof text - 1);
-    _exit(1);
-}
-
-/* What begins now is called so, and is to end soon. */
-static void dev_watch(const char *what, unsigned seconds)
-{
-    snprintf(dev_current, sizeof dev_current, "%s", what);
-    alarm(seconds);
-}
-
 /*
  * All rows, each within so many seconds. measure(row, &result): false where the library lacks what the row measures.
  * Returns whether every one had right data, and PE 0 could write its report.
@@ -123,7 +102,7 @@ static bool dev_run(const struct dev_job *job, const struct dev_row *rows, int n
         char id[DEV_ID_TEXT];
         bool has;
 
-        dev_watch(dev_row_id(id, &rows[i]), seconds);
+        perf_watch(seconds, dev_row_id(id, &rows[i]));
         if (job->me == 0)
             perf_progress(i + 1, n, "%s", id);
         has = measure(&rows[i], &result);
@@ -134,7 +113,7 @@ static bool dev_run(const struct dev_job *job, const struct dev_row *rows, int n
             dev_report_lacks(report, &rows[i]);
     }
     perf_progress(0, 0, "the end");
-    dev_watch("the end", DEV_SECONDS);
+    perf_watch(DEV_SECONDS, "the end");
     return right;
 }
 
@@ -158,8 +137,7 @@ static int dev_ready(const struct dev_options *o, const struct dev_row *rows, in
         perf_complain("skip: no GPU that CUDA can use");
         return PERF_SKIP;
     }
-    signal(SIGALRM, dev_too_long);
-    dev_watch("the start", 2 * DEV_SECONDS);
+    perf_watch(2 * DEV_SECONDS, "the start");
     return -1;
 }
 
