@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The halves of calls as kernels: both halves of a call are one kernel, so that a call is one launch. What differs from
+ * call to call lies in the GPU's memory (ep_state), so that a captured launch may be replayed. A call without halves
+ * does nothing: the first launch of each, which makes the driver load it.
+ */
+#include "ep/device/run.cuh" /* before the steps, which then take it for what they run on */
+
+#include "ep/steps/combine.h"
+#include "ep/steps/dispatch.h"
+
+/* What shmemx_ep_counts waits for, in memory of the host. */
+struct ep_told {
+    uint64_t *host;  /* [handles]: the ticket of the last dispatch that has ended */
+    char *kept;      /* [handles] of ep_told_bytes */
+    uint64_t ticket; /* of this launch; 0: of a graph, which the host does not wait for */
+};
+
+/* What is put to the host of a handle: all up to the sums. */
+EP_FN size_t ep_told_bytes(const struct ep_shape *shape)
+{
+    return ep_kept_far_parts(shape, 0) - shape->handle;
+}
+
+/* At the end of a receiving half: one warp puts the handle's numbers to the host. */
+EP_STEP void ep_tell(const struct ep_run *run, const struct ep_told *told, int handle)
+{
+    const struct ep_shape *shape = &run->shape;
+    size_t bytes = ep_told_bytes(shape);
+    const char *from = run->arena + shape->handle + handle * shape->kept;
+    char *to = told->kept + handle * bytes;
+
+    if (!ep_grid_last(run->state->arrived + EP_ARRIVED_TELL) || ep_mate(run) != 0)
+        return;
+    if (told->ticket)
+        shmem_putmem_signal_nbi_warp(to, from, bytes, told->host + handle, told->ticket, SHMEM_SIGNAL_SET,
+                                     run->pes[shape->me]);
+    else
+        shmem_putmem_nbi_warp(to, from, bytes, run->pes[shape->me]);
+}
+
+static __global__ void __launch_bounds__(EP_THREADS)
+    ep_kernel_dispatch(const __grid_constant__ struct ep_run run, const __grid_constant__ struct ep_told told,
+                       const __grid_constant__ shmemx_ep_dispatch_t call)
+{
+    if (call.halves & SHMEMX_EP_SEND)
+        ep_dispatch_send(&run, &call);
+    if (call.halves & SHMEMX_EP_RECEIVE) {
+        ep_dispatch_receive(&run, &call);
+        ep_tell(&run, &told, call.handle);
+    }
+}
+
+static __global__ void __launch_bounds__(EP_THREADS)
+    ep_kernel_combine(const __grid_constant__ struct ep_run run, const __grid_constant__ shmemx_ep_combine_t call)
+{
+    if (call.halves & SHMEMX_EP_SEND)
+        ep_combine_send(&run, &call);
+    if (call.halves & SHMEMX_EP_RECEIVE)
+        ep_combine_receive(&run, &call);
+}
+
+#include "ep/device/launch.cuh"

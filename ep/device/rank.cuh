@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Place, row and counts: of each range of experts (one, those of a PE, those behind a far peer) the tokens that have
+ * one of it are numbered, 32 tokens at a time by a ballot.
+ */
+#ifndef WSH_EP_DEVICE_RANK_CUH
+#define WSH_EP_DEVICE_RANK_CUH
+
+#include "ep/device/run.cuh"
+
+enum { EP_RANK_STEPS = 4 }; /* times 32 tokens whose experts are loaded at once */
+
+/* What is ranked: the experts of tokens, in topk or, where that is NULL, in metas; what a range is. */
+struct ep_ranks {
+    const int32_t *topk;
+    char *metas;
+    int first, many; /* experts */
+    bool near;       /* they are of this host */
+};
+
+EP_STEP struct ep_entry *ep_rank_entry(const struct ep_run *run, const struct ep_ranks *ranks, int token, int k)
+{
+    return &((struct ep_meta *)(ranks->metas + (size_t)token * run->shape.meta))->entry[k];
+}
+
+EP_STEP int ep_rank_expert(const struct ep_run *run, const struct ep_ranks *ranks, int token, int k)
+{
+    if (ranks->topk)
+        return ranks->topk[token * (int64_t)run->shape.topk + k];
+    return ep_rank_entry(run, ranks, token, k)->expert;
+}
+
+/* Which of the token's entries are in the range. */
+EP_STEP unsigned ep_rank_match(const struct ep_run *run, const struct ep_ranks *ranks, int token)
+{
+    int topk = run->shape.topk;
+    unsigned match = 0;
+
+#pragma unroll 8
+    for (int k = 0; k < topk; k++) {
+        int expert = ep_rank_expert(run, ranks, token, k);
+
+        match |= (unsigned)((unsigned)(expert - ranks->first) < (unsigned)ranks->many) << k;
+    }
+    return match;
+}
+
+/* One token's entries: of a range for places, or (FAR) for rows of images. */
+template <bool FAR>
+EP_STEP void ep_rank_store(const struct ep_run *run, const struct ep_ranks *ranks, int token, unsigned match, int at)
+{
+    for (; match; match &= match - 1) {
+        struct ep_entry *entry = ep_rank_entry(run, ranks, token, __ffs((int)match) - 1);
+
+        if (FAR) {
+            entry->row = at;
+        } else {
+            entry->place = at;
+            if (ranks->near)
+                entry->row = token;
+        }
+    }
+}
+
+/* A warp numbers those of tokens [from, to) that are in the range, from `at` on; returns the next number. */
+template <bool FAR, bool STORES>
+EP_STEP int ep_rank_range(const struct ep_run *run, const struct ep_ranks *ranks, int from, int to, int at)
+{
+    int lane = (int)ep_lane();
+
+#pragma unroll 1
+    for (int first = from; first < to; first += EP_RANK_STEPS * EP_LANES) {
+        unsigned match[EP_RANK_STEPS];
+
+#pragma unroll
+        for (int i = 0; i < EP_RANK_STEPS; i++) {
+            int token = first + i * EP_LANES + lane;
+
+            match[i] = token < to ? ep_rank_match(run, ranks, token) : 0;
+        }
+#pragma unroll
+        for (int i = 0; i < EP_RANK_STEPS; i++) {
+            unsigned all = __ballot_sync(EP_ALL_LANES, match[i] != 0);
+
+            if (STORES)
+                ep_rank_store<FAR>(run, ranks, first + i * EP_LANES + lane, match[i],
+                                   at + __popc(all & ((1u << lane) - 1)));
+            at += __popc(all);
+        }
+    }
+    return at;
+}
+
+/* Warps of a block that share the tokens of one range: so many that all are busy. */
+EP_STEP int ep_rank_warps(int ranges, int tokens)
+{
+    int warps = 1;
+
+    while (warps < EP_WARPS && ranges * warps < (int)gridDim.x * EP_WARPS && tokens > warps * EP_LANES)
+        warps *= 2;
+    return warps;
+}
+
+/* How many of the range the warps before this one have found, of the `warps` that share it. All threads of a block. */
+EP_STEP int ep_rank_before(int found, int warps)
+{
+    EP_SHARED(int, sums, EP_WARPS);
+    int warp = (int)threadIdx.x / EP_LANES, before = 0;
+
+    __syncthreads();
+    if (ep_lane() == 0)
+        sums[warp] = found;
+    __syncthreads();
+    for (int i = warp / warps * warps; i < warp; i++)
+        before += sums[i];
+    return before;
+}
+
+/* Ranges that are counted, by a PE or by an expert: places, and counts. */
+EP_STEP void ep_rank_places(const struct ep_run *run, struct ep_ranks ranks, int tokens, int32_t *counts)
+{
+    const struct ep_shape *shape = &run->shape;
+    int ranges = shape->n * shape->kinds, warps = ep_rank_warps(ranges, tokens), warp = (int)threadIdx.x / EP_LANES;
+    int share = (int)ep_align((size_t)((tokens + warps - 1) / warps), EP_LANES), from = warp % warps * share;
+    int to = from + share < tokens ? from + share : tokens, groups = EP_WARPS / warps;
+
+    ranks.many = shape->experts / ranges;
+#pragma unroll 1
+    for (int first = 0; first < ranges; first += groups * (int)gridDim.x) {
+        int range = first + warp / warps * (int)gridDim.x + (int)blockIdx.x, at = 0;
+
+        ranks.first = range * ranks.many; /* beyond the last one: no expert */
+        ranks.near = ep_pe_is_near(shape, range / shape->kinds);
+        if (warps > 1)
+            at = ep_rank_before(ep_rank_range<false, false>(run, &ranks, from, to, 0), warps);
+        at = ep_rank_range<false, true>(run, &ranks, from, to, at);
+        if (range < ranges && warp % warps == warps - 1 && ep_lane() == 0)
+            counts[range / shape->kinds * shape->counted + range % shape->kinds] = at;
+    }
+}
+
+/* Expert i of all tokens' ones. */
+EP_STEP int ep_rank_choice(const struct ep_run *run, const struct ep_ranks *ranks, int i)
+{
+    return ranks->topk ? ranks->topk[i] : ep_rank_expert(run, ranks, i / run->shape.topk, i % run->shape.topk);
+}
+
+/*
+ * High throughput: how many tokens have each expert, behind the number of rows for its PE. Blocks share out tokens, and
+ * add to counts that are zeros.
+ */
+EP_STEP void ep_rank_counts(const struct ep_run *run, const struct ep_ranks *ranks, int tokens, int32_t *counts)
+{
+    enum { EXPERTS = 1024 };
+    EP_SHARED(int, found, EXPERTS);
+    const struct ep_shape *shape = &run->shape;
+    int choices = tokens * shape->topk, lane = (int)threadIdx.x;
+
+#pragma unroll 1
+    for (int first = 0; first < shape->experts; first += EXPERTS) {
+        int many = shape->experts - first < EXPERTS ? shape->experts - first : EXPERTS;
+
+        __syncthreads();
+        for (int i = lane; i < many; i += EP_THREADS)
+            found[i] = 0;
+        __syncthreads();
+        for (int i = (int)blockIdx.x * EP_THREADS + lane; i < choices; i += (int)gridDim.x * EP_THREADS) {
+            unsigned at = (unsigned)(ep_rank_choice(run, ranks, i) - first);
+
+            if (at < (unsigned)many)
+                atomicAdd(found + at, 1);
+        }
+        __syncthreads();
+        for (int i = lane; i < many; i += EP_THREADS)
+            if (found[i])
+                atomicAdd(counts + (first + i) / shape->mine * shape->counted + shape->kinds + (first + i) % shape->mine,
+                          found[i]);
+    }
+}
+
+/* What is behind a far peer, part by part: rows of images. */
+EP_STEP void ep_rank_images(const struct ep_run *run, struct ep_ranks ranks, int tokens, int32_t *rows)
+{
+    const struct ep_shape *shape = &run->shape;
+    int parts = ep_parts(shape, tokens), pes = shape->one_copy ? shape->near : 1;
+
+    ranks.many = pes * shape->mine;
+#pragma unroll 1
+    for (int i = ep_worker(run); i < shape->far * parts; i += ep_workers(run)) {
+        int from = i % parts * shape->window, to = from + shape->window < tokens ? from + shape->window : tokens;
+        int found;
+
+        ranks.first = ep_far_pe(shape, i / parts) / pes * ranks.many;
+        found = ep_rank_range<true, true>(run, &ranks, from, to, 0);
+        if (ep_lane() == 0)
+            rows[i] = found;
+    }
+}
+
+EP_LOOP void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, void *metas, int32_t *counts,
+                     int32_t *rows)
+{
+    struct ep_ranks ranks = {topk, (char *)metas, 0, 0, false};
+
+    if (run->shape.counted > run->shape.kinds) {
+        EP_BY_ALL(run, i, run->shape.n * run->shape.counted)
+        {
+            counts[i] = 0;
+        }
+        ep_meet(run);
+        ep_rank_counts(run, &ranks, tokens, counts);
+    }
+    ep_rank_places(run, ranks, tokens, counts);
+    ep_rank_images(run, ranks, tokens, rows);
+}
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the steps of the protocol run on, on a GPU: a worker is a warp, all lanes execute a step with equal scalars, and
+ * the primitives of rows (rows.cuh, sum.cuh, rank.cuh) divide their columns over lanes. All blocks of a grid are
+ * resident, or meetings would not end. Order: within the GPU by meetings; from and to others by counted puts, whose
+ * waits acquire and which release, at system scope. Both are cumulative, so that what one lane has acquired all
+ * workers may read after the next meeting, and a put after a meeting covers what all workers have stored before it.
+ */
+#ifndef WSH_EP_DEVICE_RUN_CUH
+#define WSH_EP_DEVICE_RUN_CUH
+
+#include <shmemx_ep.h>
+
+#include "ep/ep.h"
+#include "ep/number.h"
+
+#include <stdio.h>
+
+#define EP_STEP static __device__ __forceinline__
+/* Out of line: loops over rows and what takes many registers, so that nothing around it takes some of them. */
+#define EP_LOOP static __device__ __noinline__
+
+#ifndef EP_BLOCK_WARPS
+#define EP_BLOCK_WARPS 16 /* with an SM for each block, each lane has 128 registers */
+#define EP_SHARED(type, name, n) __shared__ type name[n]
+#endif
+enum { EP_LANES = 32, EP_WARPS = EP_BLOCK_WARPS, EP_THREADS = EP_LANES * EP_WARPS };
+
+#define EP_ALL_LANES 0xffffffffu
+
+/* A parameter of kernels. Arrays lie in device memory, the phase in pinned memory. */
+struct ep_run {
+    struct ep_shape shape;
+    char *arena;
+    char *const *near_arena;
+    const int *pes;
+    const shmemx_counter_t *counters;
+    struct ep_state *state;
+    struct ep_phase *phase;
+};
+
+EP_STEP unsigned ep_lane()
+{
+    return threadIdx.x % EP_LANES;
+}
+
+/* Successive workers are on different SMs: few rows are spread over all of them. */
+EP_STEP int ep_worker(const struct ep_run *run)
+{
+    (void)run;
+    return (int)(threadIdx.x / EP_LANES * gridDim.x + blockIdx.x);
+}
+
+EP_STEP int ep_workers(const struct ep_run *run)
+{
+    (void)run;
+    return (int)(gridDim.x * EP_WARPS);
+}
+
+/* A group of workers is a block. */
+EP_STEP int ep_mate(const struct ep_run *run)
+{
+    (void)run;
+    return (int)(threadIdx.x / EP_LANES);
+}
+
+EP_STEP int ep_mates(const struct ep_run *run)
+{
+    (void)run;
+    return EP_WARPS;
+}
+
+#define EP_BY_LANES(run, i, count) for (int i = (int)ep_lane(); i < (count); i += EP_LANES)
+#define EP_BY_MATES(run, i, count) for (int i = (int)threadIdx.x; i < (count); i += EP_THREADS)
+#define EP_BY_ALL(run, i, count) \
+    for (int i = ep_worker(run) * EP_LANES + (int)ep_lane(); i < (count); i += ep_workers(run) * EP_LANES)
+
+EP_STEP bool ep_leads(const struct ep_run *run)
+{
+    (void)run;
+    return ep_lane() == 0;
+}
+
+EP_STEP void ep_meet_mates(const struct ep_run *run)
+{
+    (void)run;
+    __syncthreads();
+}
+
+/* Words of ep_state.arrived. */
+enum { EP_ARRIVED_MEET, EP_ARRIVED_LAST, EP_ARRIVED_TELL };
+
+/* The word goes back to 0 with the last block. A meeting lies between two uses of a word. */
+EP_LOOP int ep_grid_last(unsigned *arrived)
+{
+    bool last = false;
+
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    return __syncthreads_or(last);
+}
+
+EP_STEP int ep_last(const struct ep_run *run)
+{
+    return ep_grid_last(run->state->arrived + EP_ARRIVED_LAST);
+}
+
+/*
+ * All blocks add up to half of the word's range, which flips its top bit and leaves the rest 0: the word is ready for
+ * the next meeting, of this or another kernel with whatever grid.
+ */
+EP_LOOP void ep_grid_meet(unsigned *arrived)
+{
+    const unsigned half = 0x80000000u;
+    unsigned before;
+
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        before = atomicAdd(arrived, blockIdx.x == 0 ? half - (gridDim.x - 1) : 1);
+        while (!((before ^ atomicAdd(arrived, 0)) & half)) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+EP_STEP void ep_meet(const struct ep_run *run)
+{
+    ep_grid_meet(run->state->arrived + EP_ARRIVED_MEET);
+}
+
+typedef uint64_t ep_value_fn(const struct ep_run *run, const void *arg, int i);
+
+/*
+ * For the report of a hang; by one lane of the grid. Which counter has not come is not known, but near PEs' are all to
+ * reach the same value: the report looks at these from the first one on.
+ */
+EP_STEP void ep_phase_set(const struct ep_run *run, int phase, uint64_t need)
+{
+    const struct ep_state *state = run->state;
+    bool alike = phase == EP_PHASE_NEAR || phase == EP_PHASE_Y;
+
+    run->phase->counter = alike ? 0 : -1;
+    run->phase->need = need;
+    run->phase->call = (int64_t)(phase < EP_PHASE_Y ? state->received : state->combined) + 1;
+    run->phase->kind = 1 + phase;
+}
+
+/*
+ * A poll may read a word of the host: so only the first warp of the grid polls, each lane another counter. Waiting, it
+ * also executes what other hosts have for this GPU.
+ */
+EP_STEP void ep_await(const struct ep_run *run, int phase, int first, int count, ep_value_fn *value, const void *arg)
+{
+    if (blockIdx.x == 0 && threadIdx.x < EP_LANES && count) {
+        if (threadIdx.x == 0)
+            ep_phase_set(run, phase, value(run, arg, 0));
+        for (int i = (int)threadIdx.x; i < count; i += EP_LANES)
+            shmemx_counter_wait_until(run->counters[first + i], value(run, arg, i));
+        __shfl_sync(EP_ALL_LANES, 0, 0);
+        if (threadIdx.x == 0)
+            run->phase->kind = 0;
+    }
+    ep_meet(run);
+}
+
+/* Ends the kernel with an error: memory of others was written by mistake. */
+EP_STEP void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t found, int found_part)
+{
+    if (ep_lane() == 0)
+        printf("PE %d: shmemx_ep: PE %d has sent part %d of call %lld where part %d of call %lld was announced\n",
+               run->pes[run->shape.me], run->pes[pe], found_part, (long long)found, part, (long long)call);
+    __trap();
+}
+
+EP_LOOP void ep_put_by_warp(void *dest, const void *source, size_t bytes, shmemx_counter_t counter, int pe)
+{
+    shmemx_putmem_counted_nbi_warp(dest, source, bytes, counter, pe);
+}
+
+EP_STEP void ep_put(const struct ep_run *run, void *dest, const void *source, size_t bytes, int counter, int pe)
+{
+    ep_put_by_warp(dest, source, bytes, run->counters[counter], run->pes[pe]);
+}
+
+EP_STEP void ep_flush(const struct ep_run *run)
+{
+    (void)run;
+    shmemx_flush_warp();
+}
+
+#include "ep/device/rows.cuh"
+#include "ep/device/sum.cuh"
+#include "ep/device/rank.cuh"
+
+#endif
