@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens instances, fills the arrays of calls and makes them. */
+#include "test/ep/calls.h"
+
+#include "ep/check/judge.h"
+#include "ep/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const int dtypes[REF_DTYPES] = {SHMEMX_EP_BF16, SHMEMX_EP_FP8, SHMEMX_EP_FP8_UE8M0};
+
+static void *take(size_t count, size_t each)
+{
+    void *memory = calloc(count ? count : 1, each);
+
+    if (!memory)
+        abort();
+    return memory;
+}
+
+static void take_arrays(struct calls *calls)
+{
+    const struct ref_job *job = &calls->job;
+    size_t tokens = (size_t)job->tokens, hidden = (size_t)job->hidden, topk = (size_t)job->topk;
+    size_t rows = (size_t)(calls->kinds * calls->capacity);
+
+    calls->x = take(tokens * hidden, 2);
+    calls->x_scales = take(tokens * hidden / WSH_EP_BLOCK, 4);
+    calls->topk = take(tokens * topk, 4);
+    calls->weights = take(tokens * topk, 4);
+    calls->got = take(rows * hidden, 2);
+    calls->got_scales = take(rows * hidden / WSH_EP_BLOCK, 4);
+    calls->counts = take((size_t)ref_experts_a_pe(job), 4);
+    calls->sources = take((size_t)calls->kinds * (size_t)job->pes * 2, 4);
+    calls->got_topk = take(rows * topk, 4);
+    calls->got_weights = take(rows * topk, 4);
+    calls->y = take(rows * hidden, 2);
+    calls->y_weights = take(rows * topk, 4);
+    calls->out = take(tokens * hidden, 2);
+    calls->out_weights = take(tokens * topk, 4);
+}
+
+/* Choices of every second call are those of the one before; rows are its own. */
+static struct ref_job drawn_job(const struct ref_job *job)
+{
+    struct ref_job drawn = *job;
+
+    drawn.own_tokens = NULL;
+    drawn.own_choice = NULL;
+    drawn.call -= drawn.call % 2;
+    return drawn;
+}
+
+static int kept_tokens(const struct ref_job *job, int pe)
+{
+    struct ref_job drawn = drawn_job(job);
+
+    return ref_tokens(&drawn, pe);
+}
+
+static void kept_choice(const struct ref_job *job, int pe, int token, int32_t *topk, float *weights)
+{
+    struct ref_job drawn = drawn_job(job);
+
+    ref_choose(&drawn, pe, token, topk, weights);
+}
+
+static shmemx_ep_config_t config_of(const struct calls *calls)
+{
+    const struct ref_job *job = &calls->job;
+    shmemx_ep_config_t config = SHMEMX_EP_CONFIG_INITIALIZER;
+
+    config.mode = calls->mode == REF_LOW_LATENCY ? SHMEMX_EP_LOW_LATENCY : SHMEMX_EP_HIGH_THROUGHPUT;
+    config.dtype = dtypes[job->dtype];
+    config.route = calls->route == REF_ONE_COPY ? SHMEMX_EP_ONE_COPY : SHMEMX_EP_DIRECT;
+    config.hidden = job->hidden;
+    config.experts = job->experts;
+    config.topk = job->topk;
+    config.tokens = job->tokens ? job->tokens : 1;
+    config.capacity = (int)calls->capacity;
+    config.window = calls->options.window;
+    config.handles = calls->options.handles;
+    return config;
+}
+
+bool calls_open(struct calls *calls, shmem_team_t team, const struct ref_job *job, enum ref_mode mode,
+                enum ref_route route, const struct calls_options *options)
+{
+    shmemx_ep_config_t config;
+
+    memset(calls, 0, sizeof *calls);
+    calls->job = *job;
+    calls->mode = mode;
+    calls->route = route;
+    calls->options = *options;
+    calls->me = shmem_team_my_pe(team);
+    calls->kinds = mode == REF_LOW_LATENCY ? ref_experts_a_pe(job) : 1;
+    calls->capacity =
+        options->capacity ? options->capacity : (job->tokens ? job->tokens : 1) * (int64_t)job->pes;
+    if (options->kept) {
+        calls->job.own_tokens = kept_tokens;
+        calls->job.own_choice = kept_choice;
+    }
+    config = config_of(calls);
+    if (!mp_check(!shmemx_ep_create(team, &config, &calls->ep), "no instance"))
+        return false;
+    take_arrays(calls);
+    return true;
+}
+
+void calls_share(struct calls *calls, const struct calls *other)
+{
+    *calls = *other;
+    calls->shares = true;
+    calls->network_rows = 0;
+    take_arrays(calls);
+}
+
+void calls_close(struct calls *calls)
+{
+    void *arrays[] = {calls->x,        calls->x_scales,    calls->topk,   calls->weights,
+                      calls->got,      calls->got_scales,  calls->counts, calls->sources,
+                      calls->got_topk, calls->got_weights, calls->y,      calls->y_weights,
+                      calls->out,      calls->out_weights};
+
+    mp_check(calls->shares || !shmemx_ep_destroy(calls->ep), "destroy");
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
+        free(arrays[i]);
+}
+
+int calls_hosts(void)
+{
+    if (mp_path_is("local") || mp_path_is("single"))
+        return 1;
+    return mp_path_is("mixed") || mp_path_is("mixedefa") || mp_path_is("mixedshm") ? 2 : mp_npes;
+}
+
+struct ref_job calls_random_job(uint64_t *state, int pes, int hosts)
+{
+    static const int hiddens[] = {128, 128, 256, 384, 1024, 2560};
+    struct ref_job job = {.pes = pes, .hosts = hosts};
+
+    job.experts = pes * (int)(1 + mp_random_below(state, 6));
+    job.topk =
+        (int)(1 + mp_random_below(state, job.experts < REF_TOPK_MAX ? (size_t)job.experts : REF_TOPK_MAX));
+    job.tokens = (int)mp_random_below(state, mp_random_below(state, 3) ? 20 : 150);
+    job.hidden = hiddens[mp_random_below(state, sizeof hiddens / sizeof hiddens[0])];
+    job.dtype = (enum ref_dtype)mp_random_below(state, REF_DTYPES);
+    job.routing = (enum ref_routing)mp_random_below(state, REF_ROUTINGS);
+    job.seed = mp_random(state);
+    return job;
+}
+
+struct calls_options calls_random_options(uint64_t *state)
+{
+    uint64_t bits = mp_random(state);
+
+    return (struct calls_options){.halves = bits & 1,
+                                  .buffers = bits >> 1 & 1,
+                                  .kept = bits >> 2 & 1,
+                                  .coded = bits >> 3 & 1,
+                                  .window = (int)(1 + (bits >> 4) % 24),
+                                  .handles = (int)(1 + (bits >> 12) % 3)};
+}
+
+static void fill_dispatch(struct calls *calls, int64_t call)
+{
+    bool low = calls->mode == REF_LOW_LATENCY, fp8 = calls->job.dtype != REF_BF16;
+    bool kept = calls->options.kept && call % 2;
+    int64_t routing = calls->options.kept ? call / 2 : call;
+    shmemx_ep_dispatch_t *dispatch = &calls->dispatch;
+
+    memset(dispatch, 0, sizeof *dispatch);
+    dispatch->handle = (int)(routing % (calls->options.handles ? calls->options.handles : 2));
+    dispatch->tokens = ref_tokens(&calls->job, calls->me);
+    dispatch->x_scales = calls->options.coded && fp8 ? calls->x_scales : NULL;
+    dispatch->topk = kept ? NULL : calls->topk;
+    dispatch->weights = kept && call % 4 == 3 ? NULL : calls->weights;
+    dispatch->rows = calls->got;
+    dispatch->row_scales = fp8 ? calls->got_scales : NULL;
+    dispatch->counts = call % 3 == 1 ? NULL : calls->counts;
+    dispatch->sources = call % 3 == 2 ? NULL : calls->sources;
+    dispatch->row_topk = low ? NULL : calls->got_topk;
+    dispatch->row_weights = low ? NULL : calls->got_weights;
+}
+
+void calls_fill(struct calls *calls, int64_t call)
+{
+    bool in_buffer = calls->options.buffers && (calls->job.dtype == REF_BF16 || calls->options.coded);
+    char *x;
+
+    calls->job.call = call;
+    fill_dispatch(calls, call);
+    x = in_buffer ? shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_X) : calls->x;
+    ref_fill_inputs(&calls->job, calls->me, calls->dispatch.x_scales ? NULL : (uint16_t *)x, calls->topk,
+                    calls->weights);
+    if (calls->dispatch.x_scales)
+        ref_fill_codes(&calls->job, calls->me, (uint8_t *)x, calls->x_scales);
+    calls->dispatch.x = x;
+    calls->network_rows += (uint64_t)ref_network_rows(&calls->job, calls->me, calls->route);
+}
+
+void calls_dispatch(struct calls *calls, int halves)
+{
+    calls->dispatch.halves = halves;
+    mp_check(!shmemx_ep_dispatch(calls->ep, &calls->dispatch), "dispatch %lld, halves %d, is refused",
+             (long long)calls->job.call, halves);
+}
+
+void calls_combine(struct calls *calls, int halves)
+{
+    calls->combine.halves = halves;
+    mp_check(!shmemx_ep_combine(calls->ep, &calls->combine), "combine %lld, halves %d, is refused",
+             (long long)calls->job.call, halves);
+}
+
+void calls_be_late(const struct calls *calls, int64_t call)
+{
+    if (call % 8 == calls->me % 8)
+        mp_sleep(0.003);
+}
+
+void calls_round(struct calls *calls, int64_t call)
+{
+    calls_fill(calls, call);
+    if (calls->options.halves) {
+        calls_dispatch(calls, SHMEMX_EP_SEND);
+        calls_be_late(calls, call);
+        calls_dispatch(calls, SHMEMX_EP_RECEIVE);
+    } else {
+        calls_dispatch(calls, SHMEMX_EP_BOTH);
+    }
+    calls_received(calls);
+    if (calls->options.halves) {
+        calls_combine(calls, SHMEMX_EP_SEND);
+        calls_be_late(calls, call);
+        calls_combine(calls, SHMEMX_EP_RECEIVE);
+    } else {
+        calls_combine(calls, SHMEMX_EP_BOTH);
+    }
+    calls_combined(calls);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * More rows than the capacity: counts and sources are right, rows that fit are right, shmemx_ep_counts says so, and
+ * later calls are right.
+ * paths: local:4 mixed:4
+ */
+#include "test/ep/calls.h"
+
+static void overflow(enum ref_mode mode, enum ref_dtype dtype)
+{
+    struct ref_job job = {.pes = mp_npes,
+                          .hosts = calls_hosts(),
+                          .experts = 2 * mp_npes,
+                          .topk = 2,
+                          .tokens = 30,
+                          .hidden = 128,
+                          .dtype = dtype,
+                          .routing = REF_CAPACITY_EDGE,
+                          .seed = 5};
+    struct calls_options options = {.capacity = 30 * mp_npes - 7, .window = 8};
+    struct calls calls;
+
+    if (!calls_open(&calls, SHMEM_TEAM_WORLD, &job, mode, REF_ONE_COPY, &options))
+        return;
+    for (int64_t call = 0; call < 4; call++)
+        calls_round(&calls, call);
+    calls_close(&calls);
+}
+
+int main(void)
+{
+    mp_begin();
+    overflow(REF_LOW_LATENCY, REF_FP8);
+    overflow(REF_HIGH_THROUGHPUT, REF_BF16);
+    return mp_end();
+}

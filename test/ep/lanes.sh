@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What kernels run of expert parallelism, by lanes on CPUs in place of the host's code (test/ep/lanes): the cases of
+# test/ep/pairs.txt with few PEs, and random calls, give what the reference gives.
+# timeout: 300
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+[ "${WSH_TEST_VARIANT:-clang}" = clang ] || tap_skip_all "lanes have stacks that $WSH_TEST_VARIANT does not know"
+lanes=$(cd "$top_builddir" && pwd)/test/.libs/libeplanes.so
+table=$top_srcdir/test/ep/pairs.txt
+
+SHMEM_SYMMETRIC_SIZE=512M
+export SHMEM_SYMMETRIC_SIZE
+
+# run_lanes PROGRAM PES HOSTS ARGS…
+run_lanes()
+{
+    program=$(test_program "test/ep/$1")
+    pes=$2 WSH_TEST_HOSTS=$3 WSH_TEST_PATH=local words= provider=
+    [ "$3" = 1 ] || words="--nodes-emulated $3" provider=SHMEM_LIBFABRIC_PROVIDER=tcp WSH_TEST_PATH=mixed
+    name="$1, $2 PEs, $3 hosts"
+    export WSH_TEST_HOSTS WSH_TEST_PATH
+    shift 3
+    # shellcheck disable=SC2086
+    run_job 100 env $provider "$oshrun" $words -n "$pes" env "LD_PRELOAD=$lanes" "$program" "$@"
+    tap_comment "$out"
+    tap_check "$name" test "$status" = 0
+}
+
+began=$(date +%s)
+for job in $(sed -n 's/.*pes=\([1-4]\) hosts=\([0-9]*\).*path=\(local\|mixed\) .*/\1:\2/p' "$table" | sort -u); do
+    run_lanes case "${job%:*}" "${job#*:}" "$table"
+done
+run_lanes random_calls 4 1
+run_lanes random_calls 4 2
+echo "# took $(($(date +%s) - began)) s"
+tap_done

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Halves of calls by lanes, in place of ep/host: a library with these runs on CPUs what kernels run. */
+#include "test/ep/lanes/lanes.cuh"
+
+#undef shmemx_counter_wait_until
+#include "ep/steps/combine.h"
+
+#include <sched.h>
+
+static struct shmemx_ep *instance;
+
+void lanes_put(void *dest, const void *source, size_t len, shmemx_counter_t counter, int pe)
+{
+    lanes_ballot(true);
+    if (threadIdx.x % 32 == 0)
+        shmemx_ctx_putmem_counted_nbi(instance->ctx, dest, source, len, counter, pe);
+    lanes_ballot(true);
+}
+
+void lanes_flush(void)
+{
+    if (threadIdx.x % 32 == 0)
+        shmemx_ctx_flush(instance->ctx);
+    lanes_ballot(true);
+}
+
+/* Others may have to run before; a look at some word of the host serves peers. */
+void lanes_wait(shmemx_counter_t counter, uint64_t value)
+{
+    while (shmemx_counter_fetch(counter) < value) {
+        shmem_uint64_test((uint64_t *)instance->arena, SHMEM_CMP_EQ, 1);
+        sched_yield();
+        lanes_yield();
+    }
+}
+
+struct half {
+    struct ep_run run;
+    const void *call;
+};
+
+static void run(struct shmemx_ep *ep, void (*body)(void *), const void *call)
+{
+    struct half half = {{ep->shape, ep->arena, ep->near_arena, ep->pes, ep->counters, ep->state, ep->phase}, call};
+
+    instance = ep;
+    lanes_run(body, &half);
+}
+
+#define HALF(name, step, type)                                                      \
+    static void name##_body(void *arg)                                              \
+    {                                                                               \
+        struct half *half = (struct half *)arg;                                     \
+        step(&half->run, (const type *)half->call);                                 \
+    }                                                                               \
+    extern "C" void ep_host_##name(struct shmemx_ep *ep, const type *call)          \
+    {                                                                               \
+        run(ep, name##_body, call);                                                 \
+    }
+HALF(dispatch_send, ep_dispatch_send, shmemx_ep_dispatch_t)
+HALF(dispatch_receive, ep_dispatch_receive, shmemx_ep_dispatch_t)
+HALF(combine_send, ep_combine_send, shmemx_ep_combine_t)
+HALF(combine_receive, ep_combine_receive, shmemx_ep_combine_t)

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lets a host compiler build what kernels of expert parallelism run (ep/device/run.cuh and what it includes): each lane
+ * of a small grid is a thread of control of its own, of which one runs at a time, until it waits for others.
+ */
+#ifndef WSH_TEST_EP_LANES_CUH
+#define WSH_TEST_EP_LANES_CUH
+
+#include <shmemx_ep.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EP_BLOCK_WARPS 2
+enum { LANES_BLOCKS = 3, LANES_A_BLOCK = EP_BLOCK_WARPS * 32, LANES = LANES_BLOCKS * LANES_A_BLOCK };
+
+/* Runs body(arg) in all lanes, until all have ended. */
+void lanes_run(void (*body)(void *arg), void *arg);
+
+/* The calling lane lets others run. */
+void lanes_yield(void);
+
+/* All lanes of the warp: returns what lane `from` gave. */
+uint64_t lanes_exchange(uint64_t value, int from);
+
+/* … a bit of each lane. */
+unsigned lanes_ballot(bool says);
+
+/* All lanes of the block: whether one says so. */
+bool lanes_barrier(bool says);
+
+struct lanes_place {
+    unsigned x;
+};
+extern struct lanes_place threadIdx, blockIdx;
+static const struct lanes_place gridDim = {LANES_BLOCKS}, blockDim = {LANES_A_BLOCK};
+
+struct uint2 {
+    unsigned x, y;
+};
+struct uint4 {
+    unsigned x, y, z, w;
+};
+
+static inline struct uint2 make_uint2(unsigned x, unsigned y)
+{
+    return {x, y};
+}
+
+static inline struct uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
+
+template <class T> static inline T __shfl_sync(unsigned, T value, int from)
+{
+    uint64_t bits = 0;
+
+    memcpy(&bits, &value, sizeof value);
+    bits = lanes_exchange(bits, from);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int by)
+{
+    return __shfl_sync(mask, value, (int)(threadIdx.x % 32) ^ by);
+}
+
+static inline unsigned __ballot_sync(unsigned, bool says)
+{
+    return lanes_ballot(says);
+}
+
+static inline bool __all_sync(unsigned, bool says)
+{
+    return lanes_ballot(says) == 0xffffffffu;
+}
+
+static inline void __syncwarp()
+{
+    lanes_ballot(true);
+}
+
+static inline void __syncthreads()
+{
+    lanes_barrier(false);
+}
+
+static inline bool __syncthreads_or(bool says)
+{
+    return lanes_barrier(says);
+}
+
+static inline void __threadfence()
+{
+}
+
+template <class T, class V> static inline T atomicAdd(T *word, V value)
+{
+    T before = *word;
+
+    *word = before + (T)value;
+    lanes_yield();
+    return before;
+}
+
+static inline unsigned atomicInc(unsigned *word, unsigned most)
+{
+    unsigned before = *word;
+
+    *word = before >= most ? 0 : before + 1;
+    return before;
+}
+
+template <class T> static inline T __ldcg(const T *at)
+{
+    return *at;
+}
+
+static inline int __ffs(int bits)
+{
+    return __builtin_ffs(bits);
+}
+
+static inline int __popc(unsigned bits)
+{
+    return __builtin_popcount(bits);
+}
+
+static inline void __trap()
+{
+    abort();
+}
+
+/* The library's calls by a warp: its first lane makes them. */
+void lanes_put(void *dest, const void *source, size_t len, shmemx_counter_t counter, int pe);
+void lanes_flush(void);
+void lanes_wait(shmemx_counter_t counter, uint64_t value);
+#define shmemx_putmem_counted_nbi_warp lanes_put
+#define shmemx_flush_warp lanes_flush
+#define shmemx_counter_wait_until lanes_wait
+
+#define EP_SHARED(type, name, n)            \
+    static type name##_of[LANES_BLOCKS][n]; \
+    type *const name = name##_of[blockIdx.x]
+#define __device__
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+
+#include "ep/device/run.cuh"
+
+#endif
