@@ -47,5 +47,11 @@ done
 AC_SUBST([WSH_CUDA_CODES])
 AM_CONDITIONAL([WSH_HAVE_CODES], [test -n "$NVCC" && test -n "$WSH_CUDA_CODES"])
 
+# The CUDA runtime of libwarpshmem-ep's own; beside nvcc, or where the linker looks.
+WSH_CUDART_LIBS="-lcudart_static -ldl -lrt -lpthread"
+wsh_cuda_lib=`dirname "$NVCC"`/../lib64
+AS_IF([test -e "$wsh_cuda_lib/libcudart_static.a"], [WSH_CUDART_LIBS="-L$wsh_cuda_lib $WSH_CUDART_LIBS"])
+AC_SUBST([WSH_CUDART_LIBS])
+
 # The wrapper for .cu files; installed where there is an nvcc.
 AC_CONFIG_FILES([oshnvcc:bootstrap/wrappers/wrapper.in], [chmod +x oshnvcc])

@@ -3,28 +3,54 @@
 #ifndef WSH_EP_H
 #define WSH_EP_H
 
-#include "layout.h"
+#include "ep/layout.h"
+#include "ep/print.h"
 
 #include <shmemx_ep.h>
 
 #include <stdbool.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What calls keep from one to the next; in memory of who moves the rows: the host, or the GPU. */
 struct ep_state {
-    uint64_t dispatches, combines; /* that have been begun; halves change it when they end */
-    uint64_t received, combined;   /* of those, whose receiving halves have ended */
+    uint64_t dispatches, combines; /* whose sending halves have ended */
+    uint64_t received, combined;   /* whose receiving halves have ended */
     uint64_t network_rows, network_puts, near_rows;
-    uint32_t arrived[8]; /* kernels: blocks at each of their meetings */
-    /* Behind it, by far peer: parts sent, received, results sent, received, since create */
+    uint64_t sent, results;  /* parts sent to each far peer, result parts received from each, since create */
+    uint32_t x_turn, y_turn; /* of the last call */
+    uint32_t arrived[8];     /* kernels: blocks at each of their meetings */
+    /* Since create: [n] parts received of each far origin, then [far] result parts sent to each far peer */
     uint64_t parts[];
 };
 
+EP_FN size_t ep_state_bytes(const struct ep_shape *shape)
+{
+    return sizeof(struct ep_state) + ((size_t)shape->n + shape->far) * sizeof(uint64_t);
+}
+
+/* Counters that a call waits for: NAME, and what they say of the PE that is waited for. */
+#define EP_PHASES(X)                                   \
+    X(NEAR, "its rows are in its store")               \
+    X(PART, "its part has come")                       \
+    X(CREDIT, "it has taken a part out of its window") \
+    X(FORWARD, "it has handed on a part")              \
+    X(TAKEN, "it has taken what was handed on")        \
+    X(Y, "its results are ready")                      \
+    X(RESULT, "its results have come")                 \
+    X(RESULT_CREDIT, "it has added up results")
+
+#define EP_PHASE_NAME(name, text) EP_PHASE_##name,
+enum ep_phase_kind { EP_PHASES(EP_PHASE_NAME) EP_PHASES_N };
+
 /* Of a wait, for the report of a hang; pinned memory where kernels write it. */
 struct ep_phase {
-    int32_t kind; /* 0: outside; else 1 + EP_PHASE_… */
-    int32_t handle;
-    uint64_t call;
-    uint64_t part; /* number since create */
+    int32_t kind;    /* 0: outside; else 1 + EP_PHASE_… */
+    int32_t counter; /* of those of that kind, the first one that had not come; -1: not known */
+    int64_t call;    /* its number */
+    uint64_t need;   /* what that counter is waited to reach */
 };
 
 struct shmemx_ep {
@@ -32,23 +58,36 @@ struct shmemx_ep {
     struct ep_shape shape;
     shmem_team_t team; /* a duplicate */
     shmem_ctx_t ctx;
-    char *arena;                /* symmetric */
+    char *arena;                /* symmetric, or NULL */
     char **near_arena;          /* [near]: the arenas of this host's PEs, as this PE reaches them */
     int *pes;                   /* [n] numbers in the world */
+    bool hosts_alike;           /* all have equally many PEs of the team, that follow each other */
     shmemx_counter_t *counters; /* [shape.counters] */
     struct ep_state *state;
     struct ep_phase *phase;
-    /* What the host remembers of halves, to refuse them out of order. */
-    int dispatch_half, combine_half; /* 0: none under way; SHMEMX_EP_SEND: sent */
-    uint64_t calls;
+    /* What the host remembers of calls, to refuse what is out of order. */
+    struct ep_half {
+        bool sent; /* the sending half was called, the receiving one not yet */
+        int handle, tokens;
+    } dispatch, combine;
+    int *handle_tokens;         /* [handles]: of the routing that each has; -1: none */
+    int turn[2];                /* of X and Y: which buffer was given last */
     struct ep_kernels *kernels; /* device: what ep/device keeps; NULL on the host */
 };
 
 /* Fills *shape from a configuration that has been checked, for PE `me` of n, `near` on each host. */
 void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int me, int n, int near);
 
-/* Prints "ROUTINE: …" in the library's form. Returns 1. */
-int ep_refuse(const char *routine, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Whether a configuration can be taken by n PEs; 0, or nonzero after a line that names the routine. */
+int ep_check_config(const char *routine, const shmemx_ep_config_t *config, int n);
+
+/* Whether a call can be; the same. */
+int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call);
+int ep_check_combine(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call);
+int ep_check_counts(const struct shmemx_ep *ep, int handle);
+
+/* Describes the wait that a call of this PE is in, for the report of a hang; nothing outside of waits. */
+void ep_report(void *ep, char *text, size_t size);
 
 /* The halves of calls on the host (ep/host); arguments have been checked. */
 void ep_host_dispatch_send(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call);
@@ -58,14 +97,18 @@ void ep_host_combine_receive(struct shmemx_ep *ep, const shmemx_ep_combine_t *ca
 
 /* The same on a stream, by kernels (ep/device); 0, or nonzero after a line. NULL where built without nvcc. */
 struct ep_device_calls {
-    int (*open)(
-        struct shmemx_ep *ep); /* device state, phase, arenas for kernels; checks that all blocks fit */
+    int (*open)(struct shmemx_ep *ep); /* state, phase, arenas for kernels; checks that all blocks fit */
     void (*close)(struct shmemx_ep *ep);
     int (*dispatch)(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call);
     int (*combine)(struct shmemx_ep *ep, const shmemx_ep_combine_t *call);
     int (*counts)(struct shmemx_ep *ep, int handle, int32_t *counts, int32_t *rows);
     int (*statistics)(struct shmemx_ep *ep, shmemx_ep_statistics_t *statistics);
+    bool (*reaches)(const void *address); /* whether kernels may use it */
 };
 extern const struct ep_device_calls *const ep_device_calls;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

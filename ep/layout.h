@@ -10,6 +10,8 @@
  *   part      the rows of `window` successive tokens of a PE for a far peer; low latency has one part
  *   image     a part as it travels: header, counts, records
  *   slot      an image's place: part number % slots, parts being numbered from 0 on since create
+ *   counted   what an origin counts for each PE: rows by kind, then in high throughput rows that have each local expert
+ *   turn      which of the two X, or of the two Y: not the one of the call before
  */
 #ifndef WSH_EP_LAYOUT_H
 #define WSH_EP_LAYOUT_H
@@ -49,7 +51,8 @@ struct ep_header {
     int32_t parts;  /* of this call; at least 1 */
     int32_t part;   /* within the call */
     int32_t rows;   /* in this image */
-    int32_t unused[8];
+    int32_t weighs; /* of Y: it has weights */
+    int32_t unused[7];
 };
 
 /* Alike on all PEs but for me, host, local. */
@@ -61,18 +64,22 @@ struct ep_shape {
     int far;             /* far peers */
     int mine;            /* experts a PE */
     int kinds;           /* that rows are counted by: local experts (low latency), or 1 */
+    int counted;         /* kinds, and in high throughput `mine` more */
     int slots;
     size_t row, scales, meta; /* bytes of a row as sent, of its scales, of its meta */
     size_t record, image; /* bytes of a record {meta, scales, row}, and of an image with `window` of them */
     size_t result, result_image; /* the same of combine: a BF16 row and, in high throughput, topk weights */
     size_t head, kept;           /* bytes of an image's header and counts; of one handle */
     int64_t y_rows;              /* of one Y buffer */
-    /* Offsets in the arena; two of each of the first, by the parity of the call */
-    size_t header[2], counts[2], metas[2], x_scales[2], x[2]; /* the store */
+    /* Offsets in the arena; two of each of the first, by the parity of the call, or (x, y) by turn */
+    size_t header[2], counts[2], metas[2], x_scales[2], x[2]; /* the store; counts: [n][counted] */
     size_t y_header[2], y[2], y_weights[2];                   /* combine's */
     size_t send, window_in, forward;                          /* images: [far][slots] */
     size_t result_send, result_in;                            /* [far][slots] */
-    size_t handle;                                            /* [handles] */
+    size_t part_rows;                               /* of this PE's call: [far][parts] records of images */
+    size_t in_counts, in_tokens, in_parts, in_rows; /* of origins: [n][counted], and of each [n] */
+    size_t near_first, near_y;                      /* of near PEs: [1 + far][near][kinds], [near] */
+    size_t handle;                                  /* [handles] */
     size_t bytes;
     /* Numbers of counters, in the row of them that create makes */
     int c_near, c_far, c_credit;        /* dispatch: [near], [far][slots], [far] */
@@ -81,12 +88,18 @@ struct ep_shape {
     int counters;
 };
 
-/* One handle, in symmetric memory: the routing of a dispatch. Offsets from its beginning. */
+/* One handle, in symmetric memory: the routing of a dispatch. What is behind it: ep_kept_… */
 struct ep_kept {
-    int64_t call; /* of the dispatch */
+    int64_t call; /* of the dispatch; 0: none yet */
     int32_t tokens, parts;
     int32_t rows, overflow; /* received here; whether they exceed the capacity */
     int32_t unused[10];
+};
+
+/* Where a near PE's Y is. */
+struct ep_near_y {
+    int64_t y;       /* bytes from the beginning of its arena */
+    int64_t weights; /* the same; 0: none */
 };
 
 EP_FN size_t ep_align(size_t bytes, size_t to)
@@ -154,28 +167,38 @@ EP_FN int ep_parts(const struct ep_shape *shape, int tokens)
     return parts ? parts : 1;
 }
 
-/* Within a handle: first[kinds][n], where a source's rows begin here; my metas[tokens]; far peers' metas[far][tokens] */
+/* first[n + 1][counted]: where each origin's rows begin here, by kind; at last the sums. Near PEs read it */
 EP_FN size_t ep_kept_first(const struct ep_shape *shape, int handle)
 {
     return shape->handle + (size_t)handle * shape->kept + sizeof(struct ep_kept);
 }
 
-EP_FN size_t ep_kept_metas(const struct ep_shape *shape, int handle)
+/* Of far peers: parts [far] of their dispatch */
+EP_FN size_t ep_kept_far_parts(const struct ep_shape *shape, int handle)
 {
-    return ep_kept_first(shape, handle) + ep_align((size_t)shape->kinds * shape->n * sizeof(int32_t), 16);
+    size_t first = (size_t)(shape->n + 1) * shape->counted * sizeof(int32_t);
+
+    return ep_kept_first(shape, handle) + ep_align(first, 16);
 }
 
-/* How many rows each part of each far peer had here: [far][parts of config.tokens + 1], the last their sum */
+/* … and how many records came before each of their parts: [far][parts of config.tokens + 1], the last their sum */
 EP_FN size_t ep_kept_far_rows(const struct ep_shape *shape, int handle)
 {
-    return ep_kept_metas(shape, handle) + (size_t)shape->tokens * shape->meta;
+    return ep_kept_far_parts(shape, handle) + ep_align((size_t)shape->far * sizeof(int32_t), 16);
 }
 
+/* This PE's metas: [tokens] */
+EP_FN size_t ep_kept_metas(const struct ep_shape *shape, int handle)
+{
+    size_t rows = (size_t)shape->far * (ep_parts(shape, shape->tokens) + 1) * sizeof(int32_t);
+
+    return ep_kept_far_rows(shape, handle) + ep_align(rows, 16);
+}
+
+/* Those of a far peer's records, in order: [far][tokens] */
 EP_FN size_t ep_kept_far_metas(const struct ep_shape *shape, int handle, int far)
 {
-    size_t counts = (size_t)shape->far * (ep_parts(shape, shape->tokens) + 1) * sizeof(int32_t);
-
-    return ep_kept_far_rows(shape, handle) + ep_align(counts, 16) + (size_t)far * shape->tokens * shape->meta;
+    return ep_kept_metas(shape, handle) + ((size_t)far + 1) * shape->tokens * shape->meta;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Computes the numbers and offsets that follow from a configuration. */
-#include "ep.h"
+#include "ep/ep.h"
 
 #include <string.h>
 
@@ -47,10 +47,11 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
     shape->far = shape->one_copy ? n / shape->near - 1 : n - shape->near;
     shape->mine = config->experts / n;
     shape->kinds = low ? shape->mine : 1;
+    shape->counted = low ? shape->mine : 1 + shape->mine;
     shape->slots = low ? EP_SLOTS_LOW : EP_SLOTS_HIGH;
     shape->capacity =
         or_else(config->capacity, config->tokens * (low || n < config->topk ? n : config->topk));
-    shape->window = low ? config->tokens : or_else(config->window, 512);
+    shape->window = low || !shape->far ? config->tokens : or_else(config->window, 512);
     if (shape->window > config->tokens)
         shape->window = config->tokens;
     shape->handles = or_else(config->handles, 2);
@@ -61,7 +62,7 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
 static void fill_sizes(struct ep_shape *shape)
 {
     bool fp8 = shape->dtype != SHMEMX_EP_BF16, low = shape->mode == SHMEMX_EP_LOW_LATENCY;
-    size_t counts = (size_t)(shape->one_copy ? shape->near : 1) * shape->kinds * sizeof(int32_t);
+    size_t counts = (size_t)(shape->one_copy ? shape->near : 1) * shape->counted * sizeof(int32_t);
 
     shape->row = (size_t)shape->hidden * (fp8 ? 1 : 2);
     shape->scales = fp8 ? (size_t)shape->hidden / EP_GROUP * sizeof(float) : 0;
@@ -78,7 +79,7 @@ static void place_store(struct ep_shape *shape, struct room *room, int parity)
     size_t tokens = (size_t)shape->tokens;
 
     shape->header[parity] = room_take(room, 1, sizeof(struct ep_header));
-    shape->counts[parity] = room_take(room, (size_t)shape->near * shape->kinds, sizeof(int32_t));
+    shape->counts[parity] = room_take(room, (size_t)shape->n * shape->counted, sizeof(int32_t));
     shape->metas[parity] = room_take(room, tokens, shape->meta);
     shape->x_scales[parity] = room_take(room, tokens, shape->scales);
     shape->x[parity] = room_take(room, tokens, shape->row);
@@ -98,6 +99,20 @@ static void place_images(struct ep_shape *shape, struct room *room)
     shape->forward = room_take(room, shape->one_copy ? images : 0, shape->image);
     shape->result_send = room_take(room, images, shape->result_image);
     shape->result_in = room_take(room, images, shape->result_image);
+}
+
+/* What this PE alone uses during a call. */
+static void place_work(struct ep_shape *shape, struct room *room)
+{
+    size_t n = (size_t)shape->n, far = (size_t)shape->far, near = (size_t)shape->near;
+
+    shape->part_rows = room_take(room, far * ep_parts(shape, shape->tokens), sizeof(int32_t));
+    shape->in_counts = room_take(room, n * shape->counted, sizeof(int32_t));
+    shape->in_tokens = room_take(room, n, sizeof(int32_t));
+    shape->in_parts = room_take(room, n, sizeof(int32_t));
+    shape->in_rows = room_take(room, n, sizeof(int32_t));
+    shape->near_first = room_take(room, (1 + far) * near * shape->kinds, sizeof(int32_t));
+    shape->near_y = room_take(room, near, sizeof(struct ep_near_y));
 }
 
 static void place_counters(struct ep_shape *shape, struct room *room)
@@ -130,6 +145,7 @@ void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int
     for (int parity = 0; parity < 2; parity++)
         place_store(shape, &room, parity);
     place_images(shape, &room);
+    place_work(shape, &room);
     place_counters(shape, &room);
     shape->handle = room.bytes;
     shape->kept = ep_align(ep_kept_far_metas(shape, 0, shape->far) - shape->handle, EP_ALIGN);

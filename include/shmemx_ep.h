@@ -54,9 +54,12 @@ typedef struct {
 } shmemx_ep_config_t;
 
 #define SHMEMX_EP_CONFIG_VERSION 1u
-#define SHMEMX_EP_CONFIG_INITIALIZER \
-    {                                \
-        SHMEMX_EP_CONFIG_VERSION     \
+#define SHMEMX_EP_CONFIG_INITIALIZER                                  \
+    {                                                                 \
+        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                             \
+            0                                                         \
+        }                                                             \
     }
 
 /* Bytes that a PE takes. */
@@ -80,7 +83,10 @@ int shmemx_ep_bytes(const shmemx_ep_config_t *config, int n_pes, int pes_per_hos
 int shmemx_ep_create(shmem_team_t team, const shmemx_ep_config_t *config, shmemx_ep_t *ep);
 int shmemx_ep_destroy(shmemx_ep_t ep);
 
-/* Halves of a call. */
+/*
+ * Halves of a call. What a call names stays as it is until its receiving half has ended: in high throughput that sends
+ * what had no room before.
+ */
 #define SHMEMX_EP_SEND 1    /* gives this PE's rows away, and returns or ends on the stream */
 #define SHMEMX_EP_RECEIVE 2 /* waits for those of the others */
 #define SHMEMX_EP_BOTH 3
@@ -96,7 +102,7 @@ typedef struct {
     const void *x;         /* [T][hidden] BF16; or e4m3, where x_scales is given */
     const float *x_scales; /* [T][hidden / 128], of a dtype that has them; or NULL: x is BF16 */
     const int32_t *topk;   /* [T][K] experts, different ones, -1: none; NULL: the routing that `handle` has */
-    const float *weights;  /* [T][K]; NULL: ones */
+    const float *weights;  /* [T][K]; NULL: ones, or with topk NULL those that `handle` has */
     void *rows;            /* out: low latency [L][capacity][hidden], else [capacity][hidden], of dtype */
     float *row_scales;     /* out: [...][hidden / 128] with FP8; else NULL */
     int32_t *counts; /* out: low latency [L] rows of each local expert; else [L] rows that have it. Or NULL */
@@ -108,9 +114,9 @@ typedef struct {
 } shmemx_ep_dispatch_t;
 
 /*
- * Send and receive rows. Collective over the team in that all members make equally many dispatches of `ep`, in halves
- * or as a whole, in the same order relative to its combines; they do not meet in it. A receiving half comes before the
- * next sending half. In CUDA graphs: a graph of such calls may be replayed.
+ * Send and receive rows. Collective over the team in that all members make equally many dispatches of `ep`, in the same
+ * order relative to its combines, and halves of both in the same order; they do not meet in it. A receiving half comes
+ * before the next sending half. In CUDA graphs: a graph of such calls may be replayed.
  */
 int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call);
 
@@ -137,7 +143,7 @@ int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);
 
 /*
  * Return a buffer for x or y. Local. There are two of each, that come in turn; one may be written from the end of the
- * call after the one that it was given to.
+ * call after the one that it was given to. So a CUDA graph that has such calls has an even number of them.
  */
 void *shmemx_ep_buffer(shmemx_ep_t ep, int which);
 
@@ -148,7 +154,10 @@ void *shmemx_ep_buffer(shmemx_ep_t ep, int which);
  */
 int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows);
 
-/* What this PE has sent since create. Local. Over the network: rows, and puts; to and from PEs of this host: rows. */
+/*
+ * What this PE has sent since create. Local. Over the network: rows of dispatches and combines, and puts; to other PEs
+ * of this host: rows of dispatches.
+ */
 typedef struct {
     uint64_t network_rows, network_puts, near_rows, calls;
 } shmemx_ep_statistics_t;

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The routines that programs call: they check, and hand on to who moves the rows. */
+#include "ep/ep.h"
+
+#include <string.h>
+
+int shmemx_ep_bytes(const shmemx_ep_config_t *config, int n_pes, int pes_per_host, shmemx_ep_bytes_t *bytes)
+{
+    const char *routine = "shmemx_ep_bytes";
+    struct ep_shape shape;
+
+    if (n_pes < 1 || pes_per_host < 1 || n_pes % pes_per_host)
+        return ep_refuse(routine, "n_pes is %d and pes_per_host %d; the first is a multiple of the second",
+                         n_pes, pes_per_host);
+    if (!bytes)
+        return ep_refuse(routine, "bytes is NULL; give the address of a shmemx_ep_bytes_t");
+    if (ep_check_config(routine, config, n_pes))
+        return 1;
+    ep_shape_fill(&shape, config, 0, n_pes, pes_per_host);
+    bytes->symmetric = shape.bytes;
+    bytes->local = sizeof(struct shmemx_ep) + ep_state_bytes(&shape) + sizeof(struct ep_phase) +
+                   (size_t)shape.near * sizeof(char *) + (size_t)(n_pes + shape.handles) * sizeof(int) +
+                   (size_t)shape.counters * sizeof(shmemx_counter_t);
+    bytes->counters = shape.counters;
+    return 0;
+}
+
+/* What the host remembers of a half that was called. */
+static void remember(struct ep_half *half, int halves, int handle, int tokens)
+{
+    half->sent = halves == SHMEMX_EP_SEND;
+    half->handle = handle;
+    half->tokens = tokens;
+}
+
+/* Which of the two buffers a call has taken, as the steps choose it. */
+static void take_turn(int *turn, const char *arena, const size_t buffers[2], const void *given)
+{
+    int taken = 1 - *turn;
+
+    for (int i = 0; i < 2; i++)
+        if (given == arena + buffers[i])
+            taken = i;
+    *turn = taken;
+}
+
+static int host_dispatch(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    if (call->halves & SHMEMX_EP_SEND)
+        ep_host_dispatch_send(ep, call);
+    if (call->halves & SHMEMX_EP_RECEIVE)
+        ep_host_dispatch_receive(ep, call);
+    return 0;
+}
+
+int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call)
+{
+    if (ep_check_dispatch(ep, call))
+        return 1;
+    remember(&ep->dispatch, call->halves, call->handle, call->tokens);
+    ep->handle_tokens[call->handle] = call->tokens;
+    if (call->halves & SHMEMX_EP_SEND)
+        take_turn(&ep->turn[SHMEMX_EP_BUFFER_X], ep->arena, ep->shape.x, call->x);
+    return ep->config.device ? ep_device_calls->dispatch(ep, call) : host_dispatch(ep, call);
+}
+
+static int host_combine(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    if (call->halves & SHMEMX_EP_SEND)
+        ep_host_combine_send(ep, call);
+    if (call->halves & SHMEMX_EP_RECEIVE)
+        ep_host_combine_receive(ep, call);
+    return 0;
+}
+
+int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call)
+{
+    if (ep_check_combine(ep, call))
+        return 1;
+    remember(&ep->combine, call->halves, call->handle, 0);
+    if (call->halves & SHMEMX_EP_SEND)
+        take_turn(&ep->turn[SHMEMX_EP_BUFFER_Y], ep->arena, ep->shape.y, call->y);
+    return ep->config.device ? ep_device_calls->combine(ep, call) : host_combine(ep, call);
+}
+
+void *shmemx_ep_buffer(shmemx_ep_t ep, int which)
+{
+    const char *routine = "shmemx_ep_buffer";
+
+    if (!ep || (which != SHMEMX_EP_BUFFER_X && which != SHMEMX_EP_BUFFER_Y)) {
+        if (!ep)
+            ep_refuse(routine, "ep is NULL; make it with shmemx_ep_create");
+        else
+            ep_refuse(routine, "which is %d; it is SHMEMX_EP_BUFFER_X (0) or SHMEMX_EP_BUFFER_Y (1)", which);
+        return NULL;
+    }
+    return ep->arena + (which == SHMEMX_EP_BUFFER_X ? ep->shape.x : ep->shape.y)[1 - ep->turn[which]];
+}
+
+static int host_counts(struct shmemx_ep *ep, int handle, int32_t *counts, int32_t *rows)
+{
+    const struct ep_shape *shape = &ep->shape;
+    const struct ep_kept *kept =
+        (const struct ep_kept *)(ep->arena + shape->handle + (size_t)handle * shape->kept);
+    const int32_t *sums =
+        (const int32_t *)(ep->arena + ep_kept_first(shape, handle)) + (size_t)shape->n * shape->counted;
+
+    if (counts)
+        memcpy(counts, sums + (shape->counted - shape->mine), (size_t)shape->mine * sizeof *counts);
+    *rows = kept->rows;
+    return 0;
+}
+
+int shmemx_ep_counts(shmemx_ep_t ep, int handle, int32_t *counts, int32_t *rows)
+{
+    int32_t received = 0;
+
+    if (ep_check_counts(ep, handle))
+        return 1;
+    if (ep->config.device ? ep_device_calls->counts(ep, handle, counts, &received)
+                          : host_counts(ep, handle, counts, &received))
+        return 1;
+    if (rows)
+        *rows = received;
+    if (received > ep->shape.capacity)
+        return ep_refuse("shmemx_ep_counts",
+                         "%d rows were received with handle %d, and capacity is %d: those beyond it "
+                         "were not stored; create with a larger capacity, or 0 for all that can come",
+                         received, handle, ep->shape.capacity);
+    return 0;
+}
+
+int shmemx_ep_statistics(shmemx_ep_t ep, shmemx_ep_statistics_t *statistics)
+{
+    const char *routine = "shmemx_ep_statistics";
+
+    if (!ep)
+        return ep_refuse(routine, "ep is NULL; make it with shmemx_ep_create");
+    if (!statistics)
+        return ep_refuse(routine, "statistics is NULL; give the address of a shmemx_ep_statistics_t");
+    if (ep->config.device)
+        return ep_device_calls->statistics(ep, statistics);
+    statistics->network_rows = ep->state->network_rows;
+    statistics->network_puts = ep->state->network_puts;
+    statistics->near_rows = ep->state->near_rows;
+    statistics->calls = ep->state->dispatches + ep->state->combines;
+    return 0;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arguments: each bad one is a line of what, where and the cure. */
+#include "ep/ep.h"
+
+#include <limits.h>
+
+/* Prints and returns from the checking function where `bad` holds. */
+#define REFUSE_IF(bad, ...)                         \
+    do {                                            \
+        if (bad)                                    \
+            return ep_refuse(routine, __VA_ARGS__); \
+    } while (0)
+
+static int check_choices(const char *routine, const shmemx_ep_config_t *config)
+{
+    REFUSE_IF(config->mode != SHMEMX_EP_LOW_LATENCY && config->mode != SHMEMX_EP_HIGH_THROUGHPUT,
+              "mode is %d; it is SHMEMX_EP_LOW_LATENCY (0) or SHMEMX_EP_HIGH_THROUGHPUT (1)", config->mode);
+    REFUSE_IF(config->dtype < SHMEMX_EP_BF16 || config->dtype > SHMEMX_EP_FP8_UE8M0,
+              "dtype is %d; it is SHMEMX_EP_BF16 (0), SHMEMX_EP_FP8 (1) or SHMEMX_EP_FP8_UE8M0 (2)",
+              config->dtype);
+    REFUSE_IF(config->route < SHMEMX_EP_AUTO || config->route > SHMEMX_EP_ONE_COPY,
+              "route is %d; it is SHMEMX_EP_AUTO (0), SHMEMX_EP_DIRECT (1) or SHMEMX_EP_ONE_COPY (2)",
+              config->route);
+    REFUSE_IF(config->device != 0 && config->device != 1,
+              "device is %d; it is 1 for memory of the GPU, 0 for the host's", config->device);
+    REFUSE_IF(
+        config->device && !ep_device_calls,
+        "device is 1, and this library was built without kernels; configure it with nvcc on PATH, or with "
+        "--with-cuda");
+    return 0;
+}
+
+static int check_sizes(const char *routine, const shmemx_ep_config_t *config, int n)
+{
+    REFUSE_IF(config->hidden < EP_GROUP || config->hidden > 65536 || config->hidden % EP_GROUP,
+              "hidden is %d; it is a multiple of %d, to 65,536", config->hidden, EP_GROUP);
+    REFUSE_IF(config->experts < 1 || config->experts % n,
+              "experts is %d; it is a multiple of %d, the number of PEs of the team", config->experts, n);
+    REFUSE_IF(config->topk < 1 || config->topk > EP_TOPK_MAX || config->topk > config->experts,
+              "topk is %d; it is from 1 to %d, and at most experts, which is %d", config->topk, EP_TOPK_MAX,
+              config->experts);
+    REFUSE_IF(config->tokens < 1 || config->tokens > 65536,
+              "tokens is %d; it is from 1 to 65,536, per PE and call", config->tokens);
+    return 0;
+}
+
+static int check_limits(const char *routine, const shmemx_ep_config_t *config, int n)
+{
+    REFUSE_IF((int64_t)config->tokens * n > INT_MAX / 64,
+              "tokens is %d with %d PEs; their product is at most %d", config->tokens, n, INT_MAX / 64);
+    REFUSE_IF(config->capacity < 0 || config->capacity > config->tokens * n,
+              "capacity is %d; it is from 1 to %d, all that can come, or 0 for a default", config->capacity,
+              config->tokens * n);
+    REFUSE_IF(config->window < 0 || config->window > 65536,
+              "window is %d; it is from 1 to 65,536 tokens, or 0 for a default", config->window);
+    REFUSE_IF(config->handles < 0 || config->handles > 4096,
+              "handles is %d; it is from 1 to 4,096, or 0 for a default", config->handles);
+    REFUSE_IF(config->blocks < 0 || config->blocks > 1024,
+              "blocks is %d; it is from 1 to 1,024, or 0 for a default", config->blocks);
+    for (size_t i = 0; i < sizeof config->unused / sizeof config->unused[0]; i++)
+        REFUSE_IF(config->unused[i], "unused[%zu] is %d; it is 0: begin with SHMEMX_EP_CONFIG_INITIALIZER", i,
+                  config->unused[i]);
+    return 0;
+}
+
+int ep_check_config(const char *routine, const shmemx_ep_config_t *config, int n)
+{
+    REFUSE_IF(!config, "config is NULL; give the address of a shmemx_ep_config_t");
+    REFUSE_IF(
+        config->version != SHMEMX_EP_CONFIG_VERSION,
+        "version is %u, and this library knows %u; begin the configuration with SHMEMX_EP_CONFIG_INITIALIZER",
+        config->version, SHMEMX_EP_CONFIG_VERSION);
+    return check_choices(routine, config) || check_sizes(routine, config, n) ||
+           check_limits(routine, config, n);
+}
+
+/* Of both kinds of calls: which halves, of which handle, after what. */
+static int check_halves(const char *routine, const struct ep_half *half, int halves, int handle, int handles)
+{
+    REFUSE_IF(halves < SHMEMX_EP_SEND || halves > SHMEMX_EP_BOTH,
+              "halves is %d; it is SHMEMX_EP_SEND (1), SHMEMX_EP_RECEIVE (2) or SHMEMX_EP_BOTH (3)", halves);
+    REFUSE_IF(handle < 0 || handle >= handles,
+              "handle is %d; it is from 0 to %d: config.handles says how many there are", handle,
+              handles - 1);
+    REFUSE_IF(halves != SHMEMX_EP_RECEIVE && half->sent,
+              "a sending half while the receiving half of the call before has not come; call it with "
+              "SHMEMX_EP_RECEIVE "
+              "and handle %d first",
+              half->handle);
+    REFUSE_IF(halves == SHMEMX_EP_RECEIVE && !half->sent,
+              "a receiving half without a sending half before it; call it with SHMEMX_EP_SEND first");
+    REFUSE_IF(halves == SHMEMX_EP_RECEIVE && handle != half->handle,
+              "handle is %d, and the sending half had %d; give both halves the same", handle, half->handle);
+    return 0;
+}
+
+/* Memory that calls name, where kernels use it. */
+static int check_memory(const char *routine, const struct shmemx_ep *ep, const char *name,
+                        const void *address)
+{
+    if (!ep->config.device || !address)
+        return 0;
+    REFUSE_IF((uintptr_t)address % 4, "%s is %p; its address is a multiple of 4", name, address);
+    REFUSE_IF(ep_device_calls->reaches && !ep_device_calls->reaches(address),
+              "%s is %p, no memory that the GPU can use; take cudaMalloc or shmemx_malloc_device, as "
+              "config.device is 1",
+              name, address);
+    return 0;
+}
+
+/* Of X and Y: addresses in one of the two buffers must be its beginning, and not that of the call before. */
+static int check_buffer(const char *routine, const struct shmemx_ep *ep, int which, const char *name,
+                        const char *address)
+{
+    const struct ep_shape *shape = &ep->shape;
+    size_t bytes =
+        which == SHMEMX_EP_BUFFER_X ? shape->tokens * shape->row : (size_t)shape->y_rows * shape->hidden * 2;
+
+    for (int turn = 0; turn < 2; turn++) {
+        const char *buffer = ep->arena + (which == SHMEMX_EP_BUFFER_X ? shape->x : shape->y)[turn];
+
+        if (address < buffer || address >= buffer + bytes)
+            continue;
+        REFUSE_IF(address != buffer, "%s is inside of a buffer of shmemx_ep_buffer; give its beginning, %p",
+                  name, (const void *)buffer);
+        REFUSE_IF(turn == ep->turn[which],
+                  "%s is in the buffer that the call before had, which others may still read; "
+                  "shmemx_ep_buffer returns the other one",
+                  name);
+    }
+    return 0;
+}
+
+static int check_x(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    const struct ep_shape *shape = &ep->shape;
+    bool in_buffer = call->x == ep->arena + shape->x[0] || call->x == ep->arena + shape->x[1];
+
+    REFUSE_IF(!call->x && call->tokens, "x is NULL with %d tokens; give their rows", call->tokens);
+    REFUSE_IF(call->x_scales && !shape->scales,
+              "x_scales is given, and dtype is SHMEMX_EP_BF16, which has none; give NULL");
+    REFUSE_IF(in_buffer && shape->scales && !call->x_scales,
+              "x is in the buffer, which holds e4m3, without x_scales; give them, or BF16 rows elsewhere");
+    return check_memory(routine, ep, "x", call->x) || check_memory(routine, ep, "x_scales", call->x_scales);
+}
+
+/* One token's experts. */
+static int check_experts(const char *routine, const struct shmemx_ep *ep, const int32_t *topk, int token)
+{
+    for (int k = 0; k < ep->shape.topk; k++) {
+        REFUSE_IF(topk[k] < -1 || topk[k] >= ep->shape.experts,
+                  "topk[%d][%d] is %d; it is an expert from 0 to %d, or -1: none", token, k, topk[k],
+                  ep->shape.experts - 1);
+        for (int j = 0; j < k; j++)
+            REFUSE_IF(topk[k] >= 0 && topk[j] == topk[k],
+                      "topk[%d] has expert %d twice, at %d and %d; a token's experts are different ones",
+                      token, topk[k], j, k);
+    }
+    return 0;
+}
+
+static int check_topk(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    int kept = ep->handle_tokens[call->handle];
+
+    REFUSE_IF(
+        !call->topk && kept < 0,
+        "topk is NULL, and handle %d has no routing yet; give topk, or the handle of an earlier dispatch",
+        call->handle);
+    REFUSE_IF(!call->topk && kept != call->tokens,
+              "tokens is %d, and the routing that handle %d has is of %d; give as many, or topk",
+              call->tokens, call->handle, kept);
+    for (int token = 0; call->topk && !ep->config.device && token < call->tokens; token++)
+        if (check_experts(routine, ep, call->topk + (size_t)token * ep->shape.topk, token))
+            return 1;
+    return check_memory(routine, ep, "topk", call->topk) ||
+           check_memory(routine, ep, "weights", call->weights);
+}
+
+static int check_rows(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    bool low = ep->config.mode == SHMEMX_EP_LOW_LATENCY;
+
+    REFUSE_IF(!call->rows, "rows is NULL; give room for %lld rows", (long long)ep->shape.y_rows);
+    REFUSE_IF(ep->shape.scales && !call->row_scales,
+              "row_scales is NULL, and dtype has scales; give room for them");
+    REFUSE_IF(!ep->shape.scales && call->row_scales,
+              "row_scales is given, and dtype is SHMEMX_EP_BF16; give NULL");
+    REFUSE_IF(low && (call->row_topk || call->row_weights),
+              "%s is given, which low latency does not have: its rows are packed by expert; give NULL",
+              call->row_topk ? "row_topk" : "row_weights");
+    return check_memory(routine, ep, "rows", call->rows) ||
+           check_memory(routine, ep, "row_scales", call->row_scales) ||
+           check_memory(routine, ep, "counts", call->counts) ||
+           check_memory(routine, ep, "sources", call->sources) ||
+           check_memory(routine, ep, "row_topk", call->row_topk) ||
+           check_memory(routine, ep, "row_weights", call->row_weights);
+}
+
+int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    const char *routine = "shmemx_ep_dispatch";
+
+    REFUSE_IF(!ep, "ep is NULL; make it with shmemx_ep_create");
+    REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_dispatch_t");
+    if (check_halves(routine, &ep->dispatch, call->halves, call->handle, ep->shape.handles))
+        return 1;
+    REFUSE_IF(call->tokens < 0 || call->tokens > ep->shape.tokens,
+              "tokens is %d; it is from 0 to config.tokens, %d", call->tokens, ep->shape.tokens);
+    REFUSE_IF(call->halves == SHMEMX_EP_RECEIVE && call->tokens != ep->dispatch.tokens,
+              "tokens is %d, and the sending half had %d; give both halves the same", call->tokens,
+              ep->dispatch.tokens);
+    REFUSE_IF(call->halves != SHMEMX_EP_RECEIVE && ep->combine.sent && ep->combine.handle == call->handle,
+              "handle %d is in use by a combine whose receiving half has not come; call that first, or take "
+              "another handle",
+              call->handle);
+    REFUSE_IF(call->stream && !ep->config.device, "stream is given, and config.device is 0; give NULL");
+    if (call->halves != SHMEMX_EP_RECEIVE && check_buffer(routine, ep, SHMEMX_EP_BUFFER_X, "x", call->x))
+        return 1;
+    return check_x(routine, ep, call) || check_topk(routine, ep, call) || check_rows(routine, ep, call);
+}
+
+static int check_results(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    bool low = ep->config.mode == SHMEMX_EP_LOW_LATENCY;
+
+    REFUSE_IF(!call->y, "y is NULL; give the results of the rows that the dispatch gave");
+    REFUSE_IF(!call->out && ep->handle_tokens[call->handle],
+              "out is NULL with %d tokens; give room for their rows", ep->handle_tokens[call->handle]);
+    REFUSE_IF(low && (call->y_weights || call->out_weights),
+              "%s is given, which low latency does not have; give NULL",
+              call->y_weights ? "y_weights" : "out_weights");
+    REFUSE_IF(call->stream && !ep->config.device, "stream is given, and config.device is 0; give NULL");
+    if (call->halves != SHMEMX_EP_RECEIVE && check_buffer(routine, ep, SHMEMX_EP_BUFFER_Y, "y", call->y))
+        return 1;
+    return check_memory(routine, ep, "y", call->y) ||
+           check_memory(routine, ep, "y_weights", call->y_weights) ||
+           check_memory(routine, ep, "out", call->out) ||
+           check_memory(routine, ep, "out_weights", call->out_weights);
+}
+
+/* The handle of a dispatch that has ended. */
+static int check_routing(const char *routine, const struct shmemx_ep *ep, int handle)
+{
+    REFUSE_IF(ep->handle_tokens[handle] < 0, "handle %d has no routing yet; dispatch with it first", handle);
+    REFUSE_IF(ep->dispatch.sent && ep->dispatch.handle == handle,
+              "handle %d is of a dispatch whose receiving half has not come; call that with "
+              "SHMEMX_EP_RECEIVE first",
+              handle);
+    return 0;
+}
+
+int ep_check_combine(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    const char *routine = "shmemx_ep_combine";
+
+    REFUSE_IF(!ep, "ep is NULL; make it with shmemx_ep_create");
+    REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_combine_t");
+    return check_halves(routine, &ep->combine, call->halves, call->handle, ep->shape.handles) ||
+           check_routing(routine, ep, call->handle) || check_results(routine, ep, call);
+}
+
+int ep_check_counts(const struct shmemx_ep *ep, int handle)
+{
+    const char *routine = "shmemx_ep_counts";
+
+    REFUSE_IF(!ep, "ep is NULL; make it with shmemx_ep_create");
+    REFUSE_IF(handle < 0 || handle >= ep->shape.handles,
+              "handle is %d; it is from 0 to %d: config.handles says how many there are", handle,
+              ep->shape.handles - 1);
+    return check_routing(routine, ep, handle);
+}

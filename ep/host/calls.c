@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Halves of calls on the host: the steps, run by the calling thread. */
+#include "ep/steps/combine.h"
+
+static struct ep_run host_run(struct shmemx_ep *ep)
+{
+    struct ep_run run = {ep->shape,    ep->arena, ep->near_arena, ep->pes,
+                         ep->counters, ep->state, ep->phase,      ep->ctx};
+
+    return run;
+}
+
+static void phase_call(struct shmemx_ep *ep, uint64_t before)
+{
+    __atomic_store_n(&ep->phase->call, (int64_t)before + 1, __ATOMIC_RELAXED);
+}
+
+void ep_host_dispatch_send(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    struct ep_run run = host_run(ep);
+
+    phase_call(ep, ep->state->dispatches);
+    ep_dispatch_send(&run, call);
+}
+
+void ep_host_dispatch_receive(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    struct ep_run run = host_run(ep);
+
+    phase_call(ep, ep->state->received);
+    ep_dispatch_receive(&run, call);
+}
+
+void ep_host_combine_send(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    struct ep_run run = host_run(ep);
+
+    phase_call(ep, ep->state->combines);
+    ep_combine_send(&run, call);
+}
+
+void ep_host_combine_receive(struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
+{
+    struct ep_run run = host_run(ep);
+
+    phase_call(ep, ep->state->combined);
+    ep_combine_receive(&run, call);
+}

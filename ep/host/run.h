@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the steps of the protocol run on, on a CPU: one worker, the thread that makes the call. Rows are loops over
+ * their columns; waits, puts and the order that they give are the library's.
+ */
+#ifndef WSH_EP_HOST_RUN_H
+#define WSH_EP_HOST_RUN_H
+
+#include "ep/ep.h"
+#include "ep/number.h"
+
+#include <string.h>
+
+#define EP_STEP static inline
+#define EP_LOOP static inline
+
+struct ep_run {
+    struct ep_shape shape;
+    char *arena;
+    char *const *near_arena;
+    const int *pes;
+    const shmemx_counter_t *counters;
+    struct ep_state *state;
+    struct ep_phase *phase;
+    shmem_ctx_t ctx;
+};
+
+/* A BF16 row of a sum, or NULL: none. */
+struct ep_term {
+    const void *row;
+    float weight;
+};
+
+typedef uint64_t ep_value_fn(const struct ep_run *run, const void *arg, int i);
+typedef void *ep_to_fn(const struct ep_run *run, const void *arg, int k);
+typedef struct ep_term ep_term_fn(const struct ep_run *run, const void *arg, int k);
+
+/* Loops whose rounds are apart: over lanes of one worker, of a group, of all. */
+#define EP_BY_LANES(run, i, count) for (int i = 0; i < (count); i++)
+#define EP_BY_MATES(run, i, count) for (int i = 0; i < (count); i++)
+#define EP_BY_ALL(run, i, count) for (int i = 0; i < (count); i++)
+
+/* The one worker is a group, and the last. Its stores are seen in order: there is nothing to meet for. */
+#define ep_worker(run) 0
+#define ep_workers(run) 1
+#define ep_mate(run) 0
+#define ep_mates(run) 1
+#define ep_last(run) 1
+#define ep_leads(run) 1
+#define ep_meet(run) ((void)0)
+#define ep_meet_mates(run) ((void)0)
+#define ep_pieces(run, rows) 1
+
+void ep_await(const struct ep_run *run, int phase, int first, int count, ep_value_fn *value, const void *arg);
+void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t found, int found_part);
+void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, void *metas, int32_t *counts,
+             int32_t *rows);
+void ep_sum(const struct ep_run *run, void *out, int piece, int pieces, int n, ep_term_fn *term,
+            const void *arg);
+void ep_spread(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to,
+               const void *arg);
+
+EP_STEP int64_t ep_total(const int32_t *numbers, int rows, int each, int stride)
+{
+    int64_t total = 0;
+
+    for (int i = 0; i < rows * each; i++)
+        total += numbers[(size_t)(i / each) * stride + i % each];
+    return total;
+}
+
+/* bytes: a multiple of 4. */
+EP_STEP void ep_copy(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+EP_STEP void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype)
+{
+    enum wsh_ep_scale kind = dtype == SHMEMX_EP_FP8_UE8M0 ? WSH_EP_SCALE_POWER2 : WSH_EP_SCALE_FLOAT;
+
+    wsh_ep_quantize((const uint16_t *)x, hidden, kind, (uint8_t *)to, scales);
+}
+
+EP_STEP void ep_put(const struct ep_run *run, void *dest, const void *source, size_t bytes, int counter,
+                    int pe)
+{
+    shmemx_ctx_putmem_counted_nbi(run->ctx, dest, source, bytes, run->counters[counter], run->pes[pe]);
+}
+
+EP_STEP void ep_flush(const struct ep_run *run)
+{
+    shmemx_ctx_flush(run->ctx);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes each line as a whole to stderr. */
+#include "ep/print.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int print_pe = -1;
+
+void ep_print_pe(int pe)
+{
+    print_pe = pe;
+}
+
+static void print_line(const char *routine, const char *format, va_list args)
+{
+    char line[1024];
+    int len = print_pe < 0 ? snprintf(line, sizeof line, "warpshmem-ep: ")
+                           : snprintf(line, sizeof line, "warpshmem-ep: PE %d: ", print_pe);
+
+    if (routine)
+        len += snprintf(line + len, sizeof line - len, "%s: ", routine);
+    len += vsnprintf(line + len, sizeof line - len, format, args);
+    if (len > (int)sizeof line - 2)
+        len = (int)sizeof line - 2;
+    line[len++] = '\n';
+    if (write(STDERR_FILENO, line, (size_t)len) < 0)
+        return;
+}
+
+int ep_refuse(const char *routine, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    print_line(routine, format, args);
+    va_end(args);
+    return 1;
+}
+
+/* Any word of SHMEM_DEBUG but these says that information is wanted, as the library reads it. */
+static bool informs(void)
+{
+    const char *spec = getenv("SHMEM_DEBUG");
+
+    while (spec && *spec) {
+        size_t len = strcspn(spec, ",");
+
+        if (len && strncmp(spec, "error", len) && strncmp(spec, "warn", len) && strncmp(spec, "check", len))
+            return true;
+        spec += len + (spec[len] == ',');
+    }
+    return false;
+}
+
+void ep_info(const char *format, ...)
+{
+    va_list args;
+
+    if (!informs())
+        return;
+    va_start(args, format);
+    print_line(NULL, format, args);
+    va_end(args);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a call waits for, for the report of a hang: which PEs, and how far their counters have come. */
+#include "ep/ep.h"
+
+#include <stdio.h>
+
+/* The counters of one phase. */
+struct family {
+    int first, count;
+    int low; /* rows of `low` counters are of one PE */
+};
+
+static struct family family_of(const struct ep_shape *shape, int phase)
+{
+    const struct family families[EP_PHASES_N] = {
+        [EP_PHASE_NEAR] = {shape->c_near, shape->near, 1},
+        [EP_PHASE_PART] = {shape->c_far, shape->far * shape->slots, shape->slots},
+        [EP_PHASE_CREDIT] = {shape->c_credit, shape->far, 1},
+        [EP_PHASE_FORWARD] = {shape->c_forward, shape->near * shape->far, shape->far},
+        [EP_PHASE_TAKEN] = {shape->c_taken, shape->far * shape->near, 0},
+        [EP_PHASE_Y] = {shape->c_y, shape->near, 1},
+        [EP_PHASE_RESULT] = {shape->c_result, shape->far * shape->slots, shape->slots},
+        [EP_PHASE_RESULT_CREDIT] = {shape->c_result_credit, shape->far, 1},
+    };
+
+    return families[phase];
+}
+
+static bool is_near(int phase)
+{
+    return phase == EP_PHASE_NEAR || phase == EP_PHASE_FORWARD || phase == EP_PHASE_TAKEN ||
+           phase == EP_PHASE_Y;
+}
+
+/* The PE, in the world, that counter i of a phase waits for. */
+static int waited_for(const struct shmemx_ep *ep, int phase, const struct family *family, int i)
+{
+    const struct ep_shape *shape = &ep->shape;
+    int number = family->low ? i / family->low : i % shape->near;
+
+    return ep->pes[is_near(phase) ? shape->host * shape->near + number : ep_far_pe(shape, number)];
+}
+
+static const char *text_of(int phase)
+{
+#define EP_PHASE_TEXT(name, text) text,
+    static const char *const texts[] = {EP_PHASES(EP_PHASE_TEXT)};
+
+    return texts[phase];
+}
+
+static const char *mode_of(const struct shmemx_ep *ep)
+{
+    return ep->config.mode == SHMEMX_EP_LOW_LATENCY ? "low latency" : "high throughput";
+}
+
+/* Those whose counters have not come to what is needed; where they need different values, the first one alone. */
+static void name_pes(const struct shmemx_ep *ep, int phase, int counter, uint64_t need, char *text,
+                     size_t size)
+{
+    struct family family = family_of(&ep->shape, phase);
+    bool alike = phase == EP_PHASE_NEAR || phase == EP_PHASE_Y;
+    size_t used = 0;
+
+    for (int i = counter; i < family.count && (alike || i == counter) && used < size; i++) {
+        uint64_t have = shmemx_counter_fetch(ep->counters[family.first + i]);
+
+        if (have < need)
+            used += (size_t)snprintf(text + used, size - used, "%s PE %d (%llu of %llu)", used ? "," : "",
+                                     waited_for(ep, phase, &family, i), (unsigned long long)have,
+                                     (unsigned long long)need);
+    }
+}
+
+void ep_report(void *arg, char *text, size_t size)
+{
+    const struct shmemx_ep *ep = arg;
+    int phase = __atomic_load_n(&ep->phase->kind, __ATOMIC_RELAXED) - 1;
+    int counter = __atomic_load_n(&ep->phase->counter, __ATOMIC_RELAXED);
+    uint64_t need = __atomic_load_n(&ep->phase->need, __ATOMIC_RELAXED);
+    long long call = (long long)__atomic_load_n(&ep->phase->call, __ATOMIC_RELAXED);
+    char pes[256] = "";
+
+    if (phase < 0 || phase >= EP_PHASES_N)
+        return;
+    if (counter >= 0)
+        name_pes(ep, phase, counter, need, pes, sizeof pes);
+    snprintf(text, size, "expert parallelism, %s: %s %lld waits until %s:%s", mode_of(ep),
+             phase < EP_PHASE_Y ? "dispatch" : "combine", call, text_of(phase), pes);
+}

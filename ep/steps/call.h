@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the steps of a call share: its numbers, and where things are. Steps are in the common subset of C and CUDA C++;
+ * the README of this folder's parent says what they run on. All workers of a call compute its numbers alike from memory
+ * and not from arguments, for a CUDA graph replays the same arguments.
+ */
+#ifndef WSH_EP_STEPS_CALL_H
+#define WSH_EP_STEPS_CALL_H
+
+#ifndef WSH_EP_DEVICE_RUN_CUH
+#include "ep/host/run.h"
+#endif
+
+/* One call, of either kind. */
+struct ep_call {
+    int64_t number; /* of its kind, from 1 on */
+    int parity, handle;
+    int tokens, parts; /* of this PE */
+    int turn;          /* which X or Y */
+    uint64_t base; /* parts that this PE has sent to each far peer before (dispatch), or received (combine) */
+};
+
+EP_STEP void *ep_at(const struct ep_run *run, size_t offset)
+{
+    return run->arena + offset;
+}
+
+EP_STEP int32_t *ep_ints(const struct ep_run *run, size_t offset)
+{
+    return (int32_t *)ep_at(run, offset);
+}
+
+EP_STEP struct ep_kept *ep_kept(const struct ep_run *run, int handle)
+{
+    return (struct ep_kept *)ep_at(run, run->shape.handle + (size_t)handle * run->shape.kept);
+}
+
+EP_STEP struct ep_header *ep_own_header(const struct ep_run *run, const struct ep_call *call)
+{
+    return (struct ep_header *)ep_at(run, run->shape.header[call->parity]);
+}
+
+/* Of array of metas at `metas`. */
+EP_STEP struct ep_meta *ep_meta_at(const struct ep_run *run, char *metas, int i)
+{
+    return (struct ep_meta *)(metas + (size_t)i * run->shape.meta);
+}
+
+EP_STEP int ep_is_low(const struct ep_run *run)
+{
+    return run->shape.mode == SHMEMX_EP_LOW_LATENCY;
+}
+
+/* Which of the numbers that are counted for a PE is of rows for this expert. */
+EP_STEP int ep_kind(const struct ep_run *run, int expert)
+{
+    return ep_is_low(run) ? expert % run->shape.mine : 0;
+}
+
+/* Far origins are numbered from 0 on, in order of their PE, whichever PE hands their rows on. */
+EP_STEP int ep_far_origin(const struct ep_run *run, int i)
+{
+    int first = run->shape.host * run->shape.near;
+
+    return i < first ? i : i + run->shape.near;
+}
+
+EP_STEP int ep_far_origins(const struct ep_run *run)
+{
+    return run->shape.n - run->shape.near;
+}
+
+EP_STEP uint64_t *ep_results_sent(const struct ep_run *run, int far)
+{
+    return run->state->parts + run->shape.n + far;
+}
+
+EP_STEP int ep_most(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+EP_STEP int ep_least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Into how many pieces of columns rows are divided where they are copied, so that all workers have something to do. */
+EP_STEP int ep_copy_pieces(const struct ep_run *run, int rows)
+{
+    int pieces = rows ? ep_workers(run) / rows : 1;
+
+    return ep_most(1, ep_least(pieces, run->shape.hidden / (8 * EP_GROUP)));
+}
+
+/* Columns of a piece, from *first on: some multiple of EP_GROUP, or none. */
+EP_STEP int ep_piece_columns(const struct ep_run *run, int piece, int pieces, int *first)
+{
+    int groups = run->shape.hidden / EP_GROUP, each = (groups + pieces - 1) / pieces;
+    int begin = ep_least(piece * each, groups), end = ep_least(begin + each, groups);
+
+    *first = begin * EP_GROUP;
+    return (end - begin) * EP_GROUP;
+}
+
+EP_STEP int ep_column_bytes(const struct ep_run *run)
+{
+    return run->shape.dtype == SHMEMX_EP_BF16 ? 2 : 1;
+}
+
+/* Counted puts of 0 bytes from near PE to near PE: all workers, after a meeting or as the last group. */
+EP_STEP void ep_tell_near(const struct ep_run *run, int counter, int worker, int workers)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    for (int l = worker; l < shape->near; l += workers)
+        ep_put(run, run->arena, run->arena, 0, counter + shape->local, shape->host * shape->near + l);
+}
+
+EP_STEP uint64_t ep_value_number(const struct ep_run *run, const void *arg, int i)
+{
+    (void)run;
+    (void)i;
+    return (uint64_t)((const struct ep_call *)arg)->number;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Dispatch's receiving side: how many rows come from whom, and where they begin. */
+#ifndef WSH_EP_STEPS_COUNT_H
+#define WSH_EP_STEPS_COUNT_H
+
+#include "ep/steps/forward.h"
+
+/* The image with a part of far origin `pe`: with one copy where a near PE has handed it on; else this PE's window. */
+EP_STEP char *ep_origin_image(const struct ep_run *run, int pe, int part)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    if (!shape->one_copy)
+        return ep_window(run, ep_far_of(shape, pe), part);
+    return run->near_arena[pe % shape->near] +
+           ep_slot_image(shape, shape->forward, ep_far_of(shape, pe), ep_part_number(run, pe, part));
+}
+
+EP_STEP char *ep_near_arena(const struct ep_run *run, int pe)
+{
+    return run->near_arena[pe % run->shape.near];
+}
+
+EP_STEP const struct ep_header *ep_origin_header(const struct ep_run *run, const struct ep_call *call, int pe)
+{
+    if (ep_pe_is_near(&run->shape, pe))
+        return (const struct ep_header *)(ep_near_arena(run, pe) + run->shape.header[call->parity]);
+    return (const struct ep_header *)ep_origin_image(run, pe, 0);
+}
+
+/* [counted]: what origin `pe` has for this PE. */
+EP_STEP const int32_t *ep_origin_counts(const struct ep_run *run, const struct ep_call *call, int pe)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    if (ep_pe_is_near(shape, pe))
+        return (const int32_t *)(ep_near_arena(run, pe) + shape->counts[call->parity]) +
+               (size_t)shape->me * shape->counted;
+    return (const int32_t *)(ep_origin_image(run, pe, 0) + sizeof(struct ep_header)) +
+           (shape->one_copy ? (size_t)shape->local * shape->counted : 0);
+}
+
+/* By counter [near][far], of what near PEs have handed on. */
+EP_STEP uint64_t ep_value_forward(const struct ep_run *run, const void *arg, int i)
+{
+    const struct ep_part *part = (const struct ep_part *)arg;
+    int pe = ep_forward_origin(&run->shape, i / run->shape.far, i % run->shape.far);
+
+    return ep_has_part(run, pe, part->part) ? ep_part_number(run, pe, part->part) + 1 : 0;
+}
+
+/* Until a part of all far origins can be read here. */
+EP_STEP void ep_await_part(const struct ep_run *run, const struct ep_part *part)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    if (shape->one_copy)
+        ep_await(run, EP_PHASE_FORWARD, shape->c_forward, shape->near * shape->far, ep_value_forward, part);
+    else
+        ep_await(run, EP_PHASE_PART, shape->c_far, shape->far * shape->slots, ep_value_part, part);
+}
+
+/* Records of a part, by far origin. Each group does it for itself. */
+EP_STEP void ep_gather_rows(const struct ep_run *run, const struct ep_part *part)
+{
+    EP_BY_MATES(run, i, ep_far_origins(run))
+    {
+        int pe = ep_far_origin(run, i);
+
+        ep_ints(run, run->shape.in_rows)[pe] =
+            ep_has_part(run, pe, part->part) ? ep_rows_of(run, part, ep_origin_image(run, pe, part->part), pe)
+                                             : 0;
+    }
+}
+
+/*
+ * Numbers of all origins, then where the rows of each begin. Each group of workers does it for itself and stores the
+ * same at the same places: a meeting of a group costs less than one of all.
+ */
+EP_LOOP void ep_count(const struct ep_run *run, const struct ep_call *call)
+{
+    const struct ep_shape *shape = &run->shape;
+    int32_t *counts = ep_ints(run, shape->in_counts),
+            *first = ep_ints(run, ep_kept_first(shape, call->handle));
+    struct ep_part part = {call, 0};
+
+    EP_BY_MATES(run, i, shape->n * shape->counted)
+    {
+        counts[i] = ep_origin_counts(run, call, i / shape->counted)[i % shape->counted];
+    }
+    EP_BY_MATES(run, pe, shape->n)
+    {
+        const struct ep_header *header = ep_origin_header(run, call, pe);
+
+        ep_ints(run, shape->in_tokens)[pe] = header->tokens;
+        ep_ints(run, shape->in_parts)[pe] = header->parts;
+    }
+    ep_gather_rows(run, &part);
+    ep_meet_mates(run);
+    EP_BY_MATES(run, kind, shape->counted)
+    {
+        int32_t sum = 0;
+
+        for (int pe = 0; pe < shape->n; pe++) {
+            first[pe * shape->counted + kind] = sum;
+            sum += counts[pe * shape->counted + kind];
+        }
+        first[shape->n * shape->counted + kind] = sum;
+    }
+    ep_meet_mates(run);
+}
+
+/* What the caller gets of it; and for the host, the rows received. */
+EP_LOOP void ep_count_out(const struct ep_run *run, const struct ep_call *call,
+                          const shmemx_ep_dispatch_t *args)
+{
+    const struct ep_shape *shape = &run->shape;
+    const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)),
+                  *sums = first + shape->n * shape->counted;
+    struct ep_kept *kept = ep_kept(run, call->handle);
+    int rows = 0;
+
+    if (args->counts)
+        EP_BY_ALL(run, i, shape->mine)
+        {
+            args->counts[i] = sums[i + (ep_is_low(run) ? 0 : 1)];
+        }
+    if (args->sources)
+        EP_BY_ALL(run, i, shape->kinds * shape->n)
+        {
+            int at = i % shape->n * shape->counted + i / shape->n;
+
+            args->sources[2 * i] = first[at];
+            args->sources[2 * i + 1] = first[at + shape->counted] - first[at];
+        }
+    if (ep_worker(run) != 0)
+        return;
+    for (int kind = 0; kind < shape->kinds; kind++)
+        rows = ep_most(rows, sums[kind]);
+    kept->rows = rows;
+    kept->overflow = rows > shape->capacity;
+}
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Dispatch with one copy a host: parts that far peers have put here are handed on to the near PEs. */
+#ifndef WSH_EP_STEPS_FORWARD_H
+#define WSH_EP_STEPS_FORWARD_H
+
+#include "ep/steps/send.h"
+
+/* Part `part` of a call from all far peers. */
+struct ep_part {
+    const struct ep_call *call;
+    int part;
+};
+
+/* The number, since create, of that part of origin `pe`. */
+EP_STEP uint64_t ep_part_number(const struct ep_run *run, int pe, int part)
+{
+    return run->state->parts[pe] + (uint64_t)part;
+}
+
+/* Whether origin `pe` has that part in this call: part 0 always, and how many there are stands in that. */
+EP_STEP int ep_has_part(const struct ep_run *run, int pe, int part)
+{
+    return part == 0 || part < ep_ints(run, run->shape.in_parts)[pe];
+}
+
+EP_STEP char *ep_window(const struct ep_run *run, int far, int part)
+{
+    uint64_t number = ep_part_number(run, ep_far_pe(&run->shape, far), part);
+
+    return run->arena + ep_slot_image(&run->shape, run->shape.window_in, far, number);
+}
+
+/* By counter [far][slots]: every slots-th part comes to a slot. */
+EP_STEP uint64_t ep_value_part(const struct ep_run *run, const void *arg, int i)
+{
+    const struct ep_part *part = (const struct ep_part *)arg;
+    int slots = run->shape.slots, pe = ep_far_pe(&run->shape, i / slots);
+    uint64_t number = ep_part_number(run, pe, part->part);
+
+    if (number % slots != (uint64_t)(i % slots) || !ep_has_part(run, pe, part->part))
+        return 0;
+    return number / slots + 1;
+}
+
+/* By counter [far][near]: what near PEs must have taken before a forward image is overwritten. */
+EP_STEP uint64_t ep_value_taken(const struct ep_run *run, const void *arg, int i)
+{
+    const struct ep_part *part = (const struct ep_part *)arg;
+    int pe = ep_far_pe(&run->shape, i / run->shape.near);
+    uint64_t number = ep_part_number(run, pe, part->part), slots = (uint64_t)run->shape.slots;
+
+    return ep_has_part(run, pe, part->part) && number >= slots ? number - slots + 1 : 0;
+}
+
+/* Ends the job where a part is not the one that its counter has announced. */
+EP_STEP int ep_rows_of(const struct ep_run *run, const struct ep_part *part, const char *image, int pe)
+{
+    const struct ep_header *header = (const struct ep_header *)image;
+
+    if (header->call != part->call->number || header->part != part->part)
+        ep_fault(run, pe, part->call->number, part->part, header->call, header->part);
+    return header->rows;
+}
+
+/* Metas of far peers' records are kept for the combine, all parts' in one row. */
+EP_STEP void ep_keep_meta(const struct ep_run *run, const struct ep_part *part, int far, int record,
+                          const char *meta)
+{
+    const struct ep_shape *shape = &run->shape;
+    const int32_t *before = ep_ints(run, ep_kept_far_rows(shape, part->call->handle)) +
+                            far * (ep_parts(shape, shape->tokens) + 1);
+    int at = record + (part->part ? before[part->part] : 0);
+
+    ep_copy(run->arena + ep_kept_far_metas(shape, part->call->handle, far) + at * shape->meta, meta,
+            shape->meta);
+}
+
+/* … and how many they were. */
+EP_STEP void ep_keep_rows(const struct ep_run *run, const struct ep_part *part)
+{
+    const struct ep_shape *shape = &run->shape;
+    int most = ep_parts(shape, shape->tokens) + 1;
+
+    EP_BY_ALL(run, f, shape->far)
+    {
+        int32_t *before = ep_ints(run, ep_kept_far_rows(shape, part->call->handle)) + f * most;
+        const char *window = ep_window(run, f, part->part);
+
+        if (!ep_has_part(run, ep_far_pe(shape, f), part->part))
+            continue;
+        if (part->part == 0) {
+            before[0] = 0;
+            ep_ints(run, ep_kept_far_parts(shape, part->call->handle))[f] =
+                ((const struct ep_header *)window)->parts;
+        }
+        before[part->part + 1] = before[part->part] + ((const struct ep_header *)window)->rows;
+    }
+}
+
+/* Image by image, in units of records: the head is unit 0. */
+EP_LOOP void ep_copy_windows(const struct ep_run *run, const struct ep_part *part)
+{
+    const struct ep_shape *shape = &run->shape;
+    int units = shape->far * (1 + shape->window);
+
+    for (int i = ep_worker(run); i < units; i += ep_workers(run)) {
+        int f = i % shape->far, pe = ep_far_pe(shape, f), record = i / shape->far - 1;
+        const char *window = ep_window(run, f, part->part);
+        char *forward =
+            run->arena + ep_slot_image(shape, shape->forward, f, ep_part_number(run, pe, part->part));
+        size_t at = shape->head + record * shape->record;
+
+        if (!ep_has_part(run, pe, part->part) || record >= ep_rows_of(run, part, window, pe))
+            continue;
+        if (record < 0) {
+            ep_copy(forward, window, shape->head);
+            continue;
+        }
+        ep_copy(forward + at, window + at, shape->record);
+        ep_keep_meta(run, part, f, record, window + at);
+    }
+}
+
+/* Windows are free again: a counted put of 0 bytes to each far peer, by all workers after a meeting. */
+EP_STEP void ep_give_back(const struct ep_run *run, int part)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    for (int f = ep_worker(run); f < shape->far; f += ep_workers(run)) {
+        int pe = ep_far_pe(shape, f);
+
+        if (ep_has_part(run, pe, part))
+            ep_put(run, run->arena, run->arena, 0, shape->c_credit + ep_far_me(shape, pe), pe);
+    }
+    if (ep_worker(run) != 0 || !ep_leads(run))
+        return;
+    for (int f = 0; f < shape->far; f++)
+        run->state->network_puts += ep_has_part(run, ep_far_pe(shape, f), part);
+}
+
+/* A part of all far peers: awaited, copied, the near PEs told. */
+EP_STEP void ep_hand_on(const struct ep_run *run, const struct ep_call *call, int number)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_part part = {call, number};
+
+    ep_await(run, EP_PHASE_PART, shape->c_far, shape->far * shape->slots, ep_value_part, &part);
+    if (!ep_is_low(run))
+        ep_await(run, EP_PHASE_TAKEN, shape->c_taken, shape->far * shape->near, ep_value_taken, &part);
+    ep_copy_windows(run, &part);
+    ep_keep_rows(run, &part);
+    ep_meet(run);
+    for (int i = ep_worker(run); i < shape->far * shape->near; i += ep_workers(run))
+        if (ep_has_part(run, ep_far_pe(shape, i / shape->near), number))
+            ep_put(run, run->arena, run->arena, 0,
+                   shape->c_forward + shape->local * shape->far + i / shape->near,
+                   shape->host * shape->near + i % shape->near);
+    if (!ep_is_low(run))
+        ep_give_back(run, number);
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Combine: where the rows of a sum are. */
+#ifndef WSH_EP_STEPS_SUMS_H
+#define WSH_EP_STEPS_SUMS_H
+
+#include "ep/steps/dispatch.h"
+
+/* The sum for a token, or of this host or PE for a far peer's token. */
+struct ep_sum_of {
+    const struct ep_meta *meta;
+    const int32_t *first; /* [near][kinds]: where rows of the token's origin begin at near PEs */
+    const char
+        *results; /* image of far peers' results, and bytes from one's to the next's; NULL: none are added */
+    size_t each;
+    int only; /* the near PE whose rows are added; -1: all of the host */
+};
+
+/* The PE of entry k if its row is added here; in high throughput only by the first entry of a PE. -1: not. */
+EP_STEP int ep_entry_near(const struct ep_run *run, const struct ep_sum_of *sum, int k)
+{
+    const struct ep_shape *shape = &run->shape;
+    int expert = sum->meta->entry[k].expert, pe = expert < 0 ? -1 : ep_expert_pe(shape, expert);
+
+    if (pe < 0 || !ep_pe_is_near(shape, pe) || (sum->only >= 0 && pe % shape->near != sum->only))
+        return -1;
+    for (int j = 0; j < k && !ep_is_low(run); j++)
+        if (sum->meta->entry[j].expert >= 0 && ep_expert_pe(shape, sum->meta->entry[j].expert) == pe)
+            return -1;
+    return pe;
+}
+
+/* The row that near PE `pe` has for entry k, among all of its Y; -1: it did not fit. */
+EP_STEP int64_t ep_near_row(const struct ep_run *run, const struct ep_sum_of *sum, int k, int pe)
+{
+    return ep_entry_row(run, sum->meta, k, sum->first + pe % run->shape.near * run->shape.kinds);
+}
+
+EP_STEP const struct ep_near_y *ep_near_y(const struct ep_run *run, int pe)
+{
+    return (const struct ep_near_y *)ep_at(run, run->shape.near_y) + pe % run->shape.near;
+}
+
+EP_STEP struct ep_term ep_sum_term(const struct ep_run *run, const void *arg, int k)
+{
+    const struct ep_sum_of *sum = (const struct ep_sum_of *)arg;
+    const struct ep_entry *entry = &sum->meta->entry[k];
+    struct ep_term term = {NULL, 1.0f};
+    int pe = ep_entry_near(run, sum, k), far = sum->results ? ep_entry_far(run, sum->meta, k) : -1;
+    int64_t row = pe < 0 ? -1 : ep_near_row(run, sum, k, pe);
+
+    if (row >= 0) {
+        term.row = ep_near_arena(run, pe) + ep_near_y(run, pe)->y + row * run->shape.hidden * 2;
+        term.weight = ep_is_low(run) ? entry->weight : 1.0f;
+    }
+    if (far >= 0)
+        term.row = sum->results + far * sum->each + entry->row * run->shape.result;
+    return term;
+}
+
+/* High throughput: weights that come back with rows, of entries whose expert is near; others stay as they are. */
+EP_STEP void ep_sum_weights(const struct ep_run *run, const struct ep_sum_of *sum, float *to, int others)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    EP_BY_LANES(run, k, shape->topk)
+    {
+        int expert = sum->meta->entry[k].expert, pe = expert < 0 ? -1 : ep_expert_pe(shape, expert);
+        int near = pe >= 0 && ep_pe_is_near(shape, pe) && (sum->only < 0 || pe % shape->near == sum->only);
+        int64_t row = near ? ep_near_row(run, sum, k, pe) : -1;
+        int64_t weights = near ? ep_near_y(run, pe)->weights : 0;
+
+        if (near || others)
+            to[k] = row >= 0 && weights
+                        ? ((const float *)(ep_near_arena(run, pe) + weights))[row * shape->topk + k]
+                        : 0.0f;
+    }
+}
+
+/* What near PEs say of their Y, and where rows of origins begin there; each group for itself, as ep_count. */
+EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call, int origins, int only)
+{
+    const struct ep_shape *shape = &run->shape;
+    struct ep_near_y *near_y = (struct ep_near_y *)ep_at(run, shape->near_y);
+
+    EP_BY_MATES(run, l, shape->near)
+    {
+        const struct ep_header *header =
+            (const struct ep_header *)(run->near_arena[l] + shape->y_header[call->parity]);
+
+        if (only < 0 || l == only) {
+            near_y[l].y = header->x;
+            near_y[l].weights = header->weighs ? (int64_t)shape->y_weights[call->parity] : 0;
+        }
+    }
+    EP_BY_MATES(run, i, origins * shape->near * shape->kinds)
+    {
+        int origin = i / shape->kinds / shape->near, l = i / shape->kinds % shape->near;
+        int pe = origin ? ep_far_pe(shape, origin - 1) : shape->me;
+        const int32_t *first = (const int32_t *)(run->near_arena[l] + ep_kept_first(shape, call->handle));
+
+        if (only < 0 || l == only)
+            ep_ints(run, shape->near_first)[i] = first[pe * shape->counted + i % shape->kinds];
+    }
+    ep_meet_mates(run);
+}
+
+#endif
