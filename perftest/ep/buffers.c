@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory of the program and of a case, and figures that PEs add up. */
+#include "perftest/ep/moe.h"
+
+#include "ep/check/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int moe_begin(struct moe_run *run)
+{
+    const struct moe_place *place = run->place;
+
+    run->figures = shmem_malloc(2 * (MOE_SAMPLES_MAX + 1) * sizeof *run->figures);
+    run->source = place->take_symmetric(place->window);
+    run->dest = place->take(place->window);
+    if (run->figures && run->source && run->dest) {
+        place->fill(run->source, 1, place->window);
+        return 0;
+    }
+    perf_complain("no %zu bytes of symmetric memory for copies, and as many of its own; set "
+                  "SHMEM_SYMMETRIC_SIZE, on GPUs SHMEM_DEVICE_SYMMETRIC_SIZE",
+                  place->window);
+    return -1;
+}
+
+void moe_end(struct moe_run *run)
+{
+    run->place->release(run->dest);
+    shmem_barrier_all();
+    run->place->release_symmetric(run->source);
+    shmem_free(run->figures);
+}
+
+double moe_sum(struct moe_run *run, double figure)
+{
+    double *all = run->figures + MOE_SAMPLES_MAX + 1;
+
+    run->figures[0] = figure;
+    shmem_double_sum_reduce(SHMEM_TEAM_WORLD, all, run->figures, 1);
+    return all[0];
+}
+
+double moe_max(struct moe_run *run, double figure)
+{
+    double *all = run->figures + MOE_SAMPLES_MAX + 1;
+
+    run->figures[0] = figure;
+    shmem_double_max_reduce(SHMEM_TEAM_WORLD, all, run->figures, 1);
+    return all[0];
+}
+
+/* Tokens, what they choose, and the weights, from the generator of the reference. */
+static int fill(struct moe_run *run)
+{
+    int tokens = ref_tokens(&run->job, run->me), topk = run->job.topk, hidden = run->job.hidden;
+    uint16_t *x = malloc((size_t)tokens * (size_t)hidden * sizeof *x);
+    int32_t *chosen = malloc((size_t)tokens * (size_t)topk * sizeof *chosen);
+    float *weights = malloc((size_t)tokens * (size_t)topk * sizeof *weights);
+    int failed = tokens && (!x || !chosen || !weights);
+
+    for (int token = 0; token < tokens && !failed; token++) {
+        ref_row(run->job.seed, run->me, run->job.call, token, hidden, x + (size_t)token * (size_t)hidden);
+        ref_choose(&run->job, run->me, token, chosen + token * topk, weights + token * topk);
+    }
+    if (!failed) {
+        run->place->write(run->x, x, (size_t)tokens * (size_t)hidden * sizeof *x);
+        run->place->write(run->topk, chosen, (size_t)tokens * (size_t)topk * sizeof *chosen);
+        run->place->write(run->weights, weights, (size_t)tokens * (size_t)topk * sizeof *weights);
+    }
+    if (run->options->in_place && run->config.dtype == SHMEMX_EP_BF16)
+        run->x_host = x;
+    else
+        free(x);
+    free(chosen);
+    free(weights);
+    return failed;
+}
+
+/* 0, or -1: no memory. */
+static int take(struct moe_run *run)
+{
+    const struct moe_place *place = run->place;
+    size_t hidden = (size_t)run->job.hidden, tokens = (size_t)run->now->tokens, topk = (size_t)run->job.topk;
+    size_t rows = (size_t)run->rows, value = run->config.dtype == SHMEMX_EP_BF16 ? 2 : 1;
+    bool scales = value == 1, high = run->mode == REF_HIGH_THROUGHPUT;
+
+    run->x_host = NULL;
+    run->x_given = 0;
+    run->x = run->x_own = place->take(tokens * hidden * 2);
+    run->out = place->take(tokens * hidden * 2);
+    run->topk = place->take(tokens * topk * sizeof *run->topk);
+    run->weights = place->take(tokens * topk * sizeof *run->weights);
+    run->rows_at = place->take(rows * hidden * value);
+    run->row_scales = scales ? place->take(rows * hidden / WSH_EP_BLOCK * sizeof *run->row_scales) : NULL;
+    run->y = run->y_own = run->options->in_place ? NULL : place->take(rows * hidden * 2);
+    run->counts = place->take((size_t)ref_experts_a_pe(&run->job) * sizeof *run->counts);
+    run->row_topk = high ? place->take(rows * topk * sizeof *run->row_topk) : NULL;
+    run->row_weights = high ? place->take(rows * topk * sizeof *run->row_weights) : NULL;
+    if (!run->x || !run->out || !run->topk || !run->weights || !run->rows_at ||
+        (scales && !run->row_scales) || (!run->y && !run->options->in_place) || !run->counts ||
+        (high && (!run->row_topk || !run->row_weights)))
+        return -1;
+    if (run->y)
+        place->fill(run->y, 0x3c, rows * hidden * 2);
+    return fill(run) ? -1 : 0;
+}
+
+/* What the case's numbers are; shmemx_ep_bytes says whether the library takes them. */
+static int describe(struct moe_run *run)
+{
+    const struct moe_options *o = run->options;
+    const struct moe_case *now = run->now;
+    int share = run->place->blocks(run->machine), blocks = o->blocks ? (int)o->blocks : share;
+    int low = now->phase == MOE_DECODE, fan = o->topk < run->npes ? (int)o->topk : run->npes;
+    static const enum ref_routing routings[] = {REF_UNIFORM, REF_ZIPF, REF_HOT_EXPERT};
+
+    run->config = moe_config(o, now, run->place->device, blocks);
+    run->mode = low ? REF_LOW_LATENCY : REF_HIGH_THROUGHPUT;
+    run->job = (struct ref_job){.pes = run->npes,
+                                .hosts = run->npes / run->near,
+                                .experts = now->experts,
+                                .topk = (int)o->topk,
+                                .tokens = now->tokens,
+                                .hidden = (int)o->hidden,
+                                .dtype = (enum ref_dtype)now->dtype,
+                                .routing = routings[o->routing],
+                                .seed = 1};
+    run->route = moe_one_copy(run) ? REF_ONE_COPY : REF_DIRECT;
+    run->parts = low ? now->experts / run->npes : 1;
+    run->rows = low ? (long)run->parts * (o->capacity ? o->capacity : (long)run->npes * now->tokens)
+                    : (o->capacity ? o->capacity : (long)now->tokens * fan);
+    run->row_bytes = (size_t)o->hidden * (now->dtype == SHMEMX_EP_BF16 ? 2 : 1) +
+                     (now->dtype == SHMEMX_EP_BF16 ? 0 : (size_t)o->hidden / WSH_EP_BLOCK * sizeof(float));
+    return shmemx_ep_bytes(&run->config, run->npes, run->near, &run->bytes);
+}
+
+int moe_open(struct moe_run *run)
+{
+    int failed = describe(run);
+
+    run->ep = NULL;
+    if (!failed) {
+        moe_load_count(run);
+        failed = shmemx_ep_create(SHMEM_TEAM_WORLD, &run->config, &run->ep);
+    }
+    if (!failed && take(run)) {
+        perf_complain("no memory for %ld rows of %zu bytes, received and combined; give fewer --tokens, or "
+                      "--capacity",
+                      run->rows, run->row_bytes);
+        failed = 1;
+    }
+    return moe_sum(run, failed) > 0 ? -1 : 0;
+}
+
+void moe_close(struct moe_run *run)
+{
+    void *const memory[] = {run->x_own,      run->out,   run->topk,   run->weights,  run->rows_at,
+                            run->row_scales, run->y_own, run->counts, run->row_topk, run->row_weights};
+
+    shmemx_ep_destroy(run->ep);
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        run->place->release(memory[i]);
+    free(run->x_host);
+}

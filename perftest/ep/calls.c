@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The calls that are measured. */
+#include "perftest/ep/moe.h"
+
+/* The library's buffers for x come in turn: when each is first given, the rows are written to it, and stay there. */
+static const void *x_of(struct moe_run *run, int halves)
+{
+    size_t bytes = (size_t)ref_tokens(&run->job, run->me) * (size_t)run->job.hidden * 2;
+
+    if (!run->x_host || !(halves & SHMEMX_EP_SEND))
+        return run->x;
+    run->x = shmemx_ep_buffer(run->ep, SHMEMX_EP_BUFFER_X);
+    if (run->x_given++ < 2)
+        run->place->write(run->x, run->x_host, bytes);
+    return run->x;
+}
+
+int moe_dispatch(struct moe_run *run, int halves)
+{
+    bool high = run->mode == REF_HIGH_THROUGHPUT;
+    shmemx_ep_dispatch_t call = {.halves = halves,
+                                 .tokens = ref_tokens(&run->job, run->me),
+                                 .x = x_of(run, halves),
+                                 .topk = run->topk,
+                                 .weights = run->weights,
+                                 .rows = run->rows_at,
+                                 .row_scales = run->row_scales,
+                                 .counts = run->counts,
+                                 .row_topk = high ? run->row_topk : NULL,
+                                 .row_weights = high ? run->row_weights : NULL,
+                                 .stream = run->place->stream()};
+
+    return shmemx_ep_dispatch(run->ep, &call);
+}
+
+int moe_combine(struct moe_run *run, int halves)
+{
+    shmemx_ep_combine_t call = {.halves = halves, .out = run->out, .stream = run->place->stream()};
+
+    if (run->options->in_place && halves & SHMEMX_EP_SEND)
+        run->y = shmemx_ep_buffer(run->ep, SHMEMX_EP_BUFFER_Y);
+    call.y = run->y;
+    return shmemx_ep_combine(run->ep, &call);
+}
