@@ -206,7 +206,7 @@ static int compare_peers(struct wsh_job *job, const struct wsh_peer_blob *peers)
     return 0;
 }
 
-/* PEs that share a GPU without MPS take turns: the first of them warns. */
+/* PEs that share a GPU without MPS take turns: the first of them warns. Emulated hosts are one machine. */
 static int count_sharers(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     const char *mine = wsh_peer_blob_gpu(&peers[job->my_pe]);
@@ -214,7 +214,8 @@ static int count_sharers(struct wsh_job *job, const struct wsh_peer_blob *peers)
     char text[256];
 
     for (int pe = 0; pe < job->n_pes; pe++)
-        if (job->same_host[pe] && !strcmp(wsh_peer_blob_gpu(&peers[pe]), mine)) {
+        if ((job->same_host[pe] || job->env.node_emulated >= 0) &&
+            !strcmp(wsh_peer_blob_gpu(&peers[pe]), mine)) {
             first = first < 0 ? pe : first;
             n++;
         }

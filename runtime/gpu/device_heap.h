@@ -19,7 +19,7 @@ struct wsh_view;
 
 struct wsh_device_heap {
     bool attached;
-    int sharers; /* PEs of this host that use it, this one too */
+    int sharers; /* PEs of this machine that use it, this one too */
     struct wsh_gpu gpu;
     struct wsh_gpu_mem mem;
     size_t limit; /* bytes that it may grow to, equal on all PEs */

@@ -82,15 +82,6 @@ static int room_of(const struct ep_case *of)
     return of->capacity ? of->capacity : of->tokens * mp_npes;
 }
 
-/* The library knows of those PEs on a GPU that are of its host, not of other emulated ones. 0: it chooses. */
-static int blocks_of(int hosts)
-{
-    int processors = 0;
-
-    must(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "processors");
-    return hosts == 1 ? 0 : processors / (mp_npes + 1) < 24 ? processors / (mp_npes + 1) : 24;
-}
-
 static void configure(struct ep_world *world)
 {
     const struct ep_case *of = &world->of;
@@ -107,7 +98,6 @@ static void configure(struct ep_world *world)
     config->tokens = of->tokens;
     config->capacity = of->mode == REF_LOW_LATENCY ? of->capacity : room_of(of);
     config->window = of->window;
-    config->blocks = blocks_of(world->job.hosts);
 }
 
 void ep_open(struct ep_world *world, const struct ep_case *of)
