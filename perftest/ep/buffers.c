@@ -32,6 +32,11 @@ void moe_end(struct moe_run *run)
     shmem_free(run->figures);
 }
 
+size_t moe_x_bytes(const struct moe_run *run)
+{
+    return (size_t)ref_tokens(&run->job, run->me) * (size_t)run->job.hidden * (run->x_scales ? 1 : 2);
+}
+
 double moe_sum(struct moe_run *run, double figure)
 {
     double *all = run->figures + MOE_SAMPLES_MAX + 1;
@@ -50,6 +55,29 @@ double moe_max(struct moe_run *run, double figure)
     return all[0];
 }
 
+/* The rows as the program gives them: BF16, or with --coded in its place what a cast has made of them. */
+static int fill_rows(struct moe_run *run, uint16_t *x, int tokens)
+{
+    size_t hidden = (size_t)run->job.hidden, blocks = hidden / WSH_EP_BLOCK;
+    float *scales = malloc(((size_t)tokens + 1) * blocks * sizeof *scales);
+    uint16_t *row = malloc(hidden * sizeof *row);
+    bool failed = !scales || !row;
+
+    for (int token = 0; token < tokens && run->x_scales && !failed; token++) {
+        memcpy(row, x + (size_t)token * hidden, hidden * sizeof *row);
+        wsh_ep_quantize(row, (int)hidden,
+                        run->config.dtype == SHMEMX_EP_FP8 ? WSH_EP_SCALE_FLOAT : WSH_EP_SCALE_POWER2,
+                        (uint8_t *)x + (size_t)token * hidden, scales + (size_t)token * blocks);
+    }
+    if (run->x_scales && !failed)
+        run->place->write(run->x_scales, scales, (size_t)tokens * blocks * sizeof *scales);
+    if (!failed)
+        run->place->write(run->x, x, moe_x_bytes(run));
+    free(scales);
+    free(row);
+    return failed;
+}
+
 /* Tokens, what they choose, and the weights, from the generator of the reference. */
 static int fill(struct moe_run *run)
 {
@@ -63,12 +91,12 @@ static int fill(struct moe_run *run)
         ref_row(run->job.seed, run->me, run->job.call, token, hidden, x + (size_t)token * (size_t)hidden);
         ref_choose(&run->job, run->me, token, chosen + token * topk, weights + token * topk);
     }
+    failed = failed || fill_rows(run, x, tokens);
     if (!failed) {
-        run->place->write(run->x, x, (size_t)tokens * (size_t)hidden * sizeof *x);
         run->place->write(run->topk, chosen, (size_t)tokens * (size_t)topk * sizeof *chosen);
         run->place->write(run->weights, weights, (size_t)tokens * (size_t)topk * sizeof *weights);
     }
-    if (run->options->in_place && run->config.dtype == SHMEMX_EP_BF16)
+    if (run->options->in_place && (run->config.dtype == SHMEMX_EP_BF16 || run->x_scales))
         run->x_host = x;
     else
         free(x);
@@ -88,6 +116,9 @@ static int take(struct moe_run *run)
     run->x_host = NULL;
     run->x_given = 0;
     run->x = run->x_own = place->take(tokens * hidden * 2);
+    run->x_scales = scales && run->options->coded
+                        ? place->take(tokens * hidden / WSH_EP_BLOCK * sizeof *run->x_scales)
+                        : NULL;
     run->out = place->take(tokens * hidden * 2);
     run->topk = place->take(tokens * topk * sizeof *run->topk);
     run->weights = place->take(tokens * topk * sizeof *run->weights);
@@ -98,7 +129,8 @@ static int take(struct moe_run *run)
     run->row_topk = high ? place->take(rows * topk * sizeof *run->row_topk) : NULL;
     run->row_weights = high ? place->take(rows * topk * sizeof *run->row_weights) : NULL;
     if (!run->x || !run->out || !run->topk || !run->weights || !run->rows_at ||
-        (scales && !run->row_scales) || (!run->y && !run->options->in_place) || !run->counts ||
+        (scales && (!run->row_scales || (run->options->coded && !run->x_scales))) ||
+        (!run->y && !run->options->in_place) || !run->counts ||
         (high && (!run->row_topk || !run->row_weights)))
         return -1;
     if (run->y)
@@ -155,8 +187,9 @@ int moe_open(struct moe_run *run)
 
 void moe_close(struct moe_run *run)
 {
-    void *const memory[] = {run->x_own,      run->out,   run->topk,   run->weights,  run->rows_at,
-                            run->row_scales, run->y_own, run->counts, run->row_topk, run->row_weights};
+    void *const memory[] = {run->x_own,    run->out,         run->topk,    run->weights,
+                            run->rows_at,  run->row_scales,  run->y_own,   run->counts,
+                            run->row_topk, run->row_weights, run->x_scales};
 
     shmemx_ep_destroy(run->ep);
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)

@@ -5,13 +5,11 @@
 /* The library's buffers for x come in turn: when each is first given, the rows are written to it, and stay there. */
 static const void *x_of(struct moe_run *run, int halves)
 {
-    size_t bytes = (size_t)ref_tokens(&run->job, run->me) * (size_t)run->job.hidden * 2;
-
     if (!run->x_host || !(halves & SHMEMX_EP_SEND))
         return run->x;
     run->x = shmemx_ep_buffer(run->ep, SHMEMX_EP_BUFFER_X);
     if (run->x_given++ < 2)
-        run->place->write(run->x, run->x_host, bytes);
+        run->place->write(run->x, run->x_host, moe_x_bytes(run));
     return run->x;
 }
 
@@ -21,6 +19,7 @@ int moe_dispatch(struct moe_run *run, int halves)
     shmemx_ep_dispatch_t call = {.halves = halves,
                                  .tokens = ref_tokens(&run->job, run->me),
                                  .x = x_of(run, halves),
+                                 .x_scales = run->x_scales,
                                  .topk = run->topk,
                                  .weights = run->weights,
                                  .rows = run->rows_at,

@@ -28,7 +28,7 @@ struct moe_options {
     long blocks, part, capacity; /* 0: chosen */
     long compute;                /* us of the kernel between halves */
     long pes;                    /* of --list and --memory */
-    bool check, in_place, graph, list, memory, published;
+    bool check, in_place, coded, graph, list, memory, published;
 };
 
 struct moe_case {
@@ -102,6 +102,7 @@ struct moe_run {
     uint16_t *x_host; /* in place: the rows, for the buffers that come in turn; or NULL */
     int x_given;
     float *weights, *row_scales, *row_weights;
+    float *x_scales; /* --coded: x is e4m3 */
     int32_t *topk, *row_topk, *counts;
     char *source, *dest; /* of copies: symmetric, and this PE's own */
     double *figures;     /* symmetric: MOE_SAMPLES_MAX + 1 to give, as many to get */
@@ -149,6 +150,8 @@ void moe_close(struct moe_run *run);
 /* Sum and largest of all PEs' figure, on all PEs. */
 double moe_sum(struct moe_run *run, double figure);
 double moe_max(struct moe_run *run, double figure);
+/* Of the rows that this PE sends, as they are given. */
+size_t moe_x_bytes(const struct moe_run *run);
 
 /* --- calls.c --- */
 int moe_dispatch(struct moe_run *run, int halves);

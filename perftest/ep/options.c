@@ -37,6 +37,8 @@ static const struct perf_option own[] = {
      .help = "rows that a PE, in decode an expert, can receive (0: all that may come)"},
     {0, "in-place", NULL, PERF_FLAG, AT(in_place),
      .help = "rows lie in the library's buffers: BF16 that is sent, and what is combined"},
+    {0, "coded", NULL, PERF_FLAG, AT(coded),
+     .help = "FP8 rows are given as e4m3 with scales, so that dispatch moves them only"},
     {0, "graph", NULL, PERF_FLAG, AT(graph),
      .help = "on GPUs: an iteration's calls are a graph (not overlap's)"},
     {0, "compute", "US", PERF_COUNT, AT(compute), .least = 1, .most = 1e6,

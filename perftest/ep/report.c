@@ -82,10 +82,12 @@ static void head(FILE *to, const struct moe_run *run, const char *hosts)
 
     if (run->place->device)
         snprintf(by, sizeof by, "%d blocks (SMs)", blocks);
-    fprintf(to,
-            "# %s; hidden %ld, top-%ld, routing %s, route between hosts %s, %s, %ld call%s%s an iteration\n",
-            hosts, o->hidden, o->topk, routing_names[o->routing], route_name(run), by, o->perf.batch,
-            o->perf.batch == 1 ? "" : "s", o->graph ? ", by a graph," : "");
+    fprintf(
+        to,
+        "# %s; hidden %ld, top-%ld, routing %s, route between hosts %s, %s, %ld call%s%s an iteration%s%s\n",
+        hosts, o->hidden, o->topk, routing_names[o->routing], route_name(run), by, o->perf.batch,
+        o->perf.batch == 1 ? "" : "s", o->graph ? ", by a graph," : "",
+        o->in_place ? ", in the library's buffers" : "", o->coded ? ", FP8 given as e4m3" : "");
     fprintf(to, "%s# %-30s", columns, "row");
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
         fprintf(to, " %9s%s", titles[i], i == GOAL ? "  met" : "");
