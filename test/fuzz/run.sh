@@ -3,6 +3,7 @@
 # Builds the fuzz targets with clang, libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer in a build folder of
 # their own, ./check-fuzz, and runs each for 10 s (with WSH_TEST_LONG=1: 10^7 inputs or 20 minutes), two at a time.
 #   run.sh [TARGET…]          FUZZ_SECONDS=n  FUZZ_RUNS=n  FUZZ_JOBS=n  WSH_TEST_SEED=n
+# With WSH_TEST_FUZZ=apart it is skipped: .ci/run has it beside the other tests.
 # A finding is kept in check-fuzz/findings; what it prints names the command that repeats it.
 # timeout: 900
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -18,6 +19,7 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
 fi
 
 [ -z "${WSH_TEST_VARIANT:-}" ] || tap_skip_all "the fuzz targets have a build of their own"
+[ "${WSH_TEST_FUZZ:-}" != apart ] || tap_skip_all "WSH_TEST_FUZZ=apart: make check-fuzz runs beside these tests"
 command -v clang >/dev/null || tap_skip_all "no clang ($hint)"
 echo 'int LLVMFuzzerTestOneInput(const char *data, long size) { return !data && size; }' >"$tap_dir/probe.c"
 clang -fsanitize=fuzzer,address,undefined -o "$tap_dir/probe" "$tap_dir/probe.c" 2>"$err" ||
