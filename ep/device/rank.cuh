@@ -171,10 +171,12 @@ EP_STEP void ep_rank_counts(const struct ep_run *run, const struct ep_ranks *ran
                 atomicAdd(found + at, 1);
         }
         __syncthreads();
-        for (int i = lane; i < many; i += EP_THREADS)
+        for (int i = lane; i < many; i += EP_THREADS) {
+            int32_t *of_pe = counts + (first + i) / shape->mine * shape->counted;
+
             if (found[i])
-                atomicAdd(counts + (first + i) / shape->mine * shape->counted + shape->kinds + (first + i) % shape->mine,
-                          found[i]);
+                atomicAdd(of_pe + shape->kinds + (first + i) % shape->mine, found[i]);
+        }
     }
 }
 
