@@ -21,8 +21,11 @@ static int ep_cuda_refuse(const char *routine, const char *what, cudaError_t sta
     return ep_refuse(routine, "%s: %s", what, cudaGetErrorString(status));
 }
 
-/* As many blocks of either kernel as are resident at once, while other PEs use the GPU too. */
-static int ep_grid_most(int *most)
+/*
+ * As many blocks of either kernel as are resident at once, while other PEs use the GPU too. With far peers an SM is left
+ * free: what they have for this PE may be applied by a kernel of the library's.
+ */
+static int ep_grid_most(const struct shmemx_ep *ep, int *most)
 {
     const void *const kernels[] = {(const void *)ep_kernel_dispatch, (const void *)ep_kernel_combine};
     int fits = 0;
@@ -32,6 +35,7 @@ static int ep_grid_most(int *most)
             return 1;
         *most = i && *most < fits ? *most : fits;
     }
+    *most -= ep->shape.far && *most > 1;
     return 0;
 }
 
@@ -40,7 +44,7 @@ static int ep_grid_choose(const struct shmemx_ep *ep, int *blocks)
     enum { EP_BLOCKS = 24 };
     int asked = ep->config.blocks, most = 0;
 
-    if (ep_grid_most(&most))
+    if (ep_grid_most(ep, &most))
         return 1;
     if (asked > most || most < 1)
         return ep_refuse("shmemx_ep_create",

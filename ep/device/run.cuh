@@ -44,6 +44,11 @@ EP_STEP unsigned ep_lane()
     return threadIdx.x % EP_LANES;
 }
 
+EP_STEP int ep_of_lane(int value, int lane)
+{
+    return __shfl_sync(EP_ALL_LANES, value, lane);
+}
+
 /* Successive workers are on different SMs: few rows are spread over all of them. */
 EP_STEP int ep_worker(const struct ep_run *run)
 {

@@ -36,6 +36,9 @@ typedef void *ep_to_fn(const struct ep_run *run, const void *arg, int k);
 typedef struct ep_term ep_term_fn(const struct ep_run *run, const void *arg, int k);
 
 /* Loops whose rounds are apart: over lanes of one worker, of a group, of all. */
+enum { EP_LANES = 1 };
+#define ep_lane() 0
+#define ep_of_lane(value, lane) ((void)(lane), value)
 #define EP_BY_LANES(run, i, count) for (int i = 0; i < (count); i++)
 #define EP_BY_MATES(run, i, count) for (int i = 0; i < (count); i++)
 #define EP_BY_ALL(run, i, count) for (int i = 0; i < (count); i++)

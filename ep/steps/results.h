@@ -48,22 +48,34 @@ EP_STEP void ep_store_y_piece(const struct ep_run *run, const struct ep_call *ca
                 (const char *)args->y_weights + weights, shape->topk * sizeof(float));
 }
 
-/* Items are numbered on from kind to kind, so that all workers have equally many. */
+/* `rows` rows of a kind, from item `first` on; returns this worker's first item of the next kind. */
+EP_STEP int ep_store_y_kind(const struct ep_run *run, const struct ep_call *call,
+                            const shmemx_ep_combine_t *args, int kind, int rows, int first)
+{
+    int pieces = ep_copy_pieces(run, rows * run->shape.kinds), i = first;
+
+    for (; i < rows * pieces; i += ep_workers(run))
+        ep_store_y_piece(run, call, args, (int64_t)kind * run->shape.capacity + i / pieces, i % pieces, pieces);
+    return i - rows * pieces;
+}
+
+/*
+ * Items are numbered on from kind to kind, so that all workers have equally many. Numbers of rows are loaded by lanes
+ * side by side.
+ */
 EP_LOOP void ep_store_y(const struct ep_run *run, const struct ep_call *call, const shmemx_ep_combine_t *args)
 {
     const struct ep_shape *shape = &run->shape;
-    int workers = ep_workers(run), first = ep_worker(run);
+    int first = ep_worker(run);
 
     if (args->y == run->arena + shape->y[call->turn] && !args->y_weights)
         return;
-    for (int kind = 0; kind < shape->kinds; kind++) {
-        int rows = ep_stored_rows(run, call, kind), pieces = ep_copy_pieces(run, rows * shape->kinds);
-        int i = first;
+    for (int kinds = 0; kinds < shape->kinds; kinds += EP_LANES) {
+        int mine = kinds + (int)ep_lane(), n = ep_least(EP_LANES, shape->kinds - kinds);
+        int rows = mine < shape->kinds ? ep_stored_rows(run, call, mine) : 0;
 
-        for (; i < rows * pieces; i += workers)
-            ep_store_y_piece(run, call, args, (int64_t)kind * shape->capacity + i / pieces, i % pieces,
-                             pieces);
-        first = i - rows * pieces;
+        for (int i = 0; i < n; i++)
+            first = ep_store_y_kind(run, call, args, kinds + i, ep_of_lane(rows, i), first);
     }
 }
 
