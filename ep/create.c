@@ -155,7 +155,7 @@ static int take_mover(struct shmemx_ep *ep)
     if (ep->config.device)
         return ep_device_calls->open(ep);
     ep->state = calloc(1, ep_state_bytes(&ep->shape));
-    ep->phase = calloc(1, sizeof *ep->phase);
+    ep->phase = calloc(1, ep_phase_bytes(&ep->shape));
     if (!ep->state || !ep->phase)
         return ep_refuse(routine, "no memory for %zu bytes of state", ep_state_bytes(&ep->shape));
     if (shmem_ctx_create(0, &ep->ctx))

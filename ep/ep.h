@@ -47,11 +47,17 @@ enum ep_phase_kind { EP_PHASES(EP_PHASE_NAME) EP_PHASES_N };
 
 /* Of a wait, for the report of a hang; pinned memory where kernels write it. */
 struct ep_phase {
-    int32_t kind;    /* 0: outside; else 1 + EP_PHASE_… */
-    int32_t counter; /* of those of that kind, the first one that had not come; -1: not known */
-    int64_t call;    /* its number */
-    uint64_t need;   /* what that counter is waited to reach */
+    int32_t kind; /* 0: outside; else 1 + EP_PHASE_… */
+    int32_t unused;
+    int64_t call;     /* its number */
+    uint64_t needs[]; /* of the counters of that kind: what each is waited to reach */
 };
+
+/* No kind has more counters. */
+EP_FN size_t ep_phase_bytes(const struct ep_shape *shape)
+{
+    return sizeof(struct ep_phase) + (size_t)shape->counters * sizeof(uint64_t);
+}
 
 struct shmemx_ep {
     shmemx_ep_config_t config;

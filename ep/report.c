@@ -54,15 +54,14 @@ static const char *mode_of(const struct shmemx_ep *ep)
     return ep->config.mode == SHMEMX_EP_LOW_LATENCY ? "low latency" : "high throughput";
 }
 
-/* Those whose counters have not come to what is needed; where they need different values, the first one alone. */
-static void name_pes(const struct shmemx_ep *ep, int phase, int counter, uint64_t need, char *text,
-                     size_t size)
+/* Those whose counters have not come to what is needed. */
+static void name_pes(const struct shmemx_ep *ep, int phase, char *text, size_t size)
 {
     struct family family = family_of(&ep->shape, phase);
-    bool alike = phase == EP_PHASE_NEAR || phase == EP_PHASE_Y;
     size_t used = 0;
 
-    for (int i = counter; i < family.count && (alike || i == counter) && used < size; i++) {
+    for (int i = 0; i < family.count && used < size; i++) {
+        uint64_t need = __atomic_load_n(&ep->phase->needs[i], __ATOMIC_RELAXED);
         uint64_t have = shmemx_counter_fetch(ep->counters[family.first + i]);
 
         if (have < need)
@@ -75,16 +74,13 @@ static void name_pes(const struct shmemx_ep *ep, int phase, int counter, uint64_
 void ep_report(void *arg, char *text, size_t size)
 {
     const struct shmemx_ep *ep = arg;
-    int phase = __atomic_load_n(&ep->phase->kind, __ATOMIC_RELAXED) - 1;
-    int counter = __atomic_load_n(&ep->phase->counter, __ATOMIC_RELAXED);
-    uint64_t need = __atomic_load_n(&ep->phase->need, __ATOMIC_RELAXED);
+    int phase = __atomic_load_n(&ep->phase->kind, __ATOMIC_ACQUIRE) - 1;
     long long call = (long long)__atomic_load_n(&ep->phase->call, __ATOMIC_RELAXED);
     char pes[256] = "";
 
     if (phase < 0 || phase >= EP_PHASES_N)
         return;
-    if (counter >= 0)
-        name_pes(ep, phase, counter, need, pes, sizeof pes);
+    name_pes(ep, phase, pes, sizeof pes);
     snprintf(text, size, "expert parallelism, %s: %s %lld waits until %s:%s", mode_of(ep),
              phase < EP_PHASE_Y ? "dispatch" : "combine", call, text_of(phase), pes);
 }

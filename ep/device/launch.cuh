@@ -110,10 +110,11 @@ static cudaError_t ep_make_run(struct shmemx_ep *ep, struct ep_kernels *kernels)
     if (!status)
         status = cudaMemsetAsync(pieces.memory, 0, pieces.bytes, kernels->stream);
     if (!status)
-        status = cudaHostAlloc((void **)&ep->phase, sizeof *ep->phase, cudaHostAllocMapped | cudaHostAllocPortable);
+        status = cudaHostAlloc((void **)&ep->phase, ep_phase_bytes(&ep->shape),
+                               cudaHostAllocMapped | cudaHostAllocPortable);
     if (status)
         return status;
-    memset(ep->phase, 0, sizeof *ep->phase);
+    memset(ep->phase, 0, ep_phase_bytes(&ep->shape));
     pieces.bytes = 0;
     ep_place_run(ep, kernels, &pieces);
     kernels->run.shape = ep->shape;

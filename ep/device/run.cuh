@@ -141,17 +141,11 @@ EP_STEP void ep_meet(const struct ep_run *run)
 
 typedef uint64_t ep_value_fn(const struct ep_run *run, const void *arg, int i);
 
-/*
- * For the report of a hang; by one lane of the grid. Which counter has not come is not known, but near PEs' are all to
- * reach the same value: the report looks at these from the first one on.
- */
-EP_STEP void ep_phase_set(const struct ep_run *run, int phase, uint64_t need)
+/* For the report of a hang; by one lane of the grid. */
+EP_STEP void ep_phase_set(const struct ep_run *run, int phase)
 {
     const struct ep_state *state = run->state;
-    bool alike = phase == EP_PHASE_NEAR || phase == EP_PHASE_Y;
 
-    run->phase->counter = alike ? 0 : -1;
-    run->phase->need = need;
     run->phase->call = (int64_t)(phase < EP_PHASE_Y ? state->received : state->combined) + 1;
     run->phase->kind = 1 + phase;
 }
@@ -163,8 +157,10 @@ EP_STEP void ep_phase_set(const struct ep_run *run, int phase, uint64_t need)
 EP_STEP void ep_await(const struct ep_run *run, int phase, int first, int count, ep_value_fn *value, const void *arg)
 {
     if (blockIdx.x == 0 && threadIdx.x < EP_LANES && count) {
+        for (int i = (int)threadIdx.x; i < count; i += EP_LANES)
+            run->phase->needs[i] = value(run, arg, i);
         if (threadIdx.x == 0)
-            ep_phase_set(run, phase, value(run, arg, 0));
+            ep_phase_set(run, phase);
         for (int i = (int)threadIdx.x; i < count; i += EP_LANES)
             shmemx_counter_wait_until(run->counters[first + i], value(run, arg, i));
         __shfl_sync(EP_ALL_LANES, 0, 0);

@@ -3,22 +3,16 @@
 #include "ep/host/run.h"
 
 /* Another thread may report: each member is a value of its own. */
-static void phase_set(struct ep_phase *phase, int kind, int counter, uint64_t need)
-{
-    __atomic_store_n(&phase->counter, counter, __ATOMIC_RELAXED);
-    __atomic_store_n(&phase->need, need, __ATOMIC_RELAXED);
-    __atomic_store_n(&phase->kind, kind, __ATOMIC_RELAXED);
-}
-
 void ep_await(const struct ep_run *run, int phase, int first, int count, ep_value_fn *value, const void *arg)
 {
-    for (int i = 0; i < count; i++) {
-        uint64_t need = value(run, arg, i);
+    struct ep_phase *at = run->phase;
 
-        phase_set(run->phase, 1 + phase, i, need);
-        shmemx_counter_wait_until(run->counters[first + i], need);
-    }
-    phase_set(run->phase, 0, 0, 0);
+    for (int i = 0; i < count; i++)
+        __atomic_store_n(&at->needs[i], value(run, arg, i), __ATOMIC_RELAXED);
+    __atomic_store_n(&at->kind, 1 + phase, __ATOMIC_RELEASE);
+    for (int i = 0; i < count; i++)
+        shmemx_counter_wait_until(run->counters[first + i], at->needs[i]);
+    __atomic_store_n(&at->kind, 0, __ATOMIC_RELAXED);
 }
 
 void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t found, int found_part)
