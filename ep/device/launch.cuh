@@ -22,8 +22,8 @@ static int ep_cuda_refuse(const char *routine, const char *what, cudaError_t sta
 }
 
 /*
- * As many blocks of either kernel as are resident at once, while other PEs use the GPU too. With far peers an SM is left
- * free: what they have for this PE may be applied by a kernel of the library's.
+ * As many blocks of either kernel as are resident at once, while other PEs use the GPU too. With far peers an SM is
+ * left free: what they have for this PE may be applied by a kernel of the library's.
  */
 static int ep_grid_most(const struct shmemx_ep *ep, int *most)
 {

@@ -55,7 +55,8 @@ EP_STEP int ep_store_y_kind(const struct ep_run *run, const struct ep_call *call
     int pieces = ep_copy_pieces(run, rows * run->shape.kinds), i = first;
 
     for (; i < rows * pieces; i += ep_workers(run))
-        ep_store_y_piece(run, call, args, (int64_t)kind * run->shape.capacity + i / pieces, i % pieces, pieces);
+        ep_store_y_piece(run, call, args, (int64_t)kind * run->shape.capacity + i / pieces, i % pieces,
+                         pieces);
     return i - rows * pieces;
 }
 
