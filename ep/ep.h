@@ -50,7 +50,7 @@ struct ep_phase {
     int32_t kind; /* 0: outside; else 1 + EP_PHASE_… */
     int32_t unused;
     int64_t call;     /* its number */
-    uint64_t needs[]; /* of the counters of that kind: what each is waited to reach */
+    uint64_t needs[]; /* of the counters of that kind: what each is waited to reach; kernels: 0 when it has */
 };
 
 /* No kind has more counters. */

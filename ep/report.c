@@ -54,20 +54,34 @@ static const char *mode_of(const struct shmemx_ep *ep)
     return ep->config.mode == SHMEMX_EP_LOW_LATENCY ? "low latency" : "high throughput";
 }
 
+/* " PE 3 (6 of 7)". While kernels wait, their counters are not read: that would be a copy from the GPU. */
+static size_t name_pe(const struct shmemx_ep *ep, int pe, int counter, uint64_t need, char *text, size_t size)
+{
+    uint64_t have = ep->kernels ? 0 : shmemx_counter_fetch(ep->counters[counter]);
+
+    if (have >= need)
+        return 0;
+    if (ep->kernels)
+        return (size_t)snprintf(text, size, " PE %d (fewer than %llu)", pe, (unsigned long long)need);
+    return (size_t)snprintf(text, size, " PE %d (%llu of %llu)", pe, (unsigned long long)have,
+                            (unsigned long long)need);
+}
+
 /* Those whose counters have not come to what is needed. */
 static void name_pes(const struct shmemx_ep *ep, int phase, char *text, size_t size)
 {
     struct family family = family_of(&ep->shape, phase);
     size_t used = 0;
 
-    for (int i = 0; i < family.count && used < size; i++) {
+    for (int i = 0; i < family.count && used + 1 < size; i++) {
         uint64_t need = __atomic_load_n(&ep->phase->needs[i], __ATOMIC_RELAXED);
-        uint64_t have = shmemx_counter_fetch(ep->counters[family.first + i]);
+        size_t comma = used ? 1 : 0;
+        size_t more = name_pe(ep, waited_for(ep, phase, &family, i), family.first + i, need,
+                              text + used + comma, size - used - comma);
 
-        if (have < need)
-            used += (size_t)snprintf(text + used, size - used, "%s PE %d (%llu of %llu)", used ? "," : "",
-                                     waited_for(ep, phase, &family, i), (unsigned long long)have,
-                                     (unsigned long long)need);
+        if (more && comma)
+            text[used] = ',';
+        used += more ? more + comma : 0;
     }
 }
 

@@ -161,8 +161,10 @@ EP_STEP void ep_await(const struct ep_run *run, int phase, int first, int count,
             run->phase->needs[i] = value(run, arg, i);
         if (threadIdx.x == 0)
             ep_phase_set(run, phase);
-        for (int i = (int)threadIdx.x; i < count; i += EP_LANES)
+        for (int i = (int)threadIdx.x; i < count; i += EP_LANES) {
             shmemx_counter_wait_until(run->counters[first + i], value(run, arg, i));
+            run->phase->needs[i] = 0;
+        }
         __shfl_sync(EP_ALL_LANES, 0, 0);
         if (threadIdx.x == 0)
             run->phase->kind = 0;
