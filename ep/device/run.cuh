@@ -165,7 +165,7 @@ EP_STEP void ep_await(const struct ep_run *run, int phase, int first, int count,
             shmemx_counter_wait_until(run->counters[first + i], value(run, arg, i));
             run->phase->needs[i] = 0;
         }
-        __shfl_sync(EP_ALL_LANES, 0, 0);
+        __syncwarp(); /* none leaves, and says so, while another waits */
         if (threadIdx.x == 0)
             run->phase->kind = 0;
     }
