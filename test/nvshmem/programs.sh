@@ -14,14 +14,22 @@ command -v "$nvcc" >/dev/null || tap_skip_all "no nvcc"
 folder=$top_srcdir/test/nvshmem/programs
 export SHMEM_SYMMETRIC_SIZE="${SHMEM_SYMMETRIC_SIZE:-64M}" SHMEM_HANG_SECONDS="${SHMEM_HANG_SECONDS:-20}"
 
-run_job 300 make -C "$top_builddir" install-nvshmem install-dist_nvshmemcmakeDATA install-dist_nvshmempkgconfigDATA \
-    install-includeHEADERS install-shmemincludeHEADERS install-shmemincludedeviceHEADERS \
-    prefix="$tap_dir" exec_prefix="$tap_dir" libdir="$tap_dir/lib" includedir="$tap_dir/include"
-tap_check "make install of the folder" test "$status" = 0
-home=$tap_dir/lib/warpshmem/nvshmem
-cp -P "$top_builddir"/.libs/libwarpshmem.so* "$tap_dir/lib/"
-# NVSHMEM's libraries where they are built, else ours alone.
-cp -P "$top_builddir"/nvshmem/lib/libnvshmem*.so* "$top_builddir/libnvshmem_device.a" "$home/lib/" 2>/dev/null
+if [ -z "${WSH_TEST_PREFIX:-}" ]; then
+    prefix=$tap_dir
+    run_job 300 make -C "$top_builddir" install-nvshmem install-dist_nvshmemcmakeDATA \
+        install-dist_nvshmempkgconfigDATA install-includeHEADERS install-shmemincludeHEADERS \
+        install-shmemincludedeviceHEADERS prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib" \
+        includedir="$prefix/include"
+    tap_check "make install of the folder" test "$status" = 0
+    cp -P "$top_builddir"/.libs/libwarpshmem.so* "$prefix/lib/"
+    # NVSHMEM's libraries where they are built, else ours alone.
+    cp -P "$top_builddir"/nvshmem/lib/libnvshmem*.so* "$top_builddir/libnvshmem_device.a" \
+        "$prefix/lib/warpshmem/nvshmem/lib/" 2>/dev/null
+else
+    prefix=$WSH_TEST_PREFIX
+fi
+home=$prefix/lib/warpshmem/nvshmem
+jobs=$(nproc)
 libs=
 for name in nvshmem_host nvshmem_device; do
     for file in "$home/lib/lib$name".so "$home/lib/lib$name".a; do
@@ -49,14 +57,30 @@ run_program()
     tap_check "$1: $2 runs" test "$status" = 0
 }
 
-by_nvcc()
+nvcc_build()
 {
     # shellcheck disable=SC2046,SC2086
-    run_job 200 "$nvcc" -rdc=true -arch=sm_90 -std=c++17 "-I$home/include" -o "$tap_dir/$1" $(sources "$1") \
-        "-L$home/lib" "-L$tap_dir/lib" "-Xlinker=-rpath,$home/lib:$tap_dir/lib" $libs \
-        "-L$(dirname "$nvcc")/../lib64/stubs" -lcuda -lnvrtc
-    tap_check "nvcc -rdc=true $libs: $1" test "$status" = 0
-    [ "$status" != 0 ] || run_program nvcc "$1" "$tap_dir/$1"
+    timeout 200 "$nvcc" -rdc=true -arch=sm_90 -std=c++17 "-I$home/include" -o "$tap_dir/$1" $(sources "$1") \
+        "-L$home/lib" "-L$prefix/lib" "-Xlinker=-rpath,$home/lib:$prefix/lib" $libs \
+        "-L$(dirname "$nvcc")/../lib64/stubs" -lcuda -lnvrtc >"$tap_dir/$1.log" 2>&1
+    echo $? >"$tap_dir/$1.status"
+}
+
+by_nvcc()
+{
+    begun=0
+    for name in $1; do
+        nvcc_build "$name" &
+        begun=$((begun + 1))
+        [ $((begun % jobs)) != 0 ] || wait
+    done
+    wait
+    for name in $1; do
+        status=$(cat "$tap_dir/$name.status")
+        cp "$tap_dir/$name.log" "$out"
+        tap_check "nvcc -rdc=true $libs: $name" test "$status" = 0
+        [ "$status" != 0 ] || run_program nvcc "$name" "$tap_dir/$name"
+    done
 }
 
 # by_cmake NAMES: one project
@@ -80,7 +104,7 @@ END
     run_job 120 cmake -S "$tap_dir/project" -B "$tap_dir/built" "-DCMAKE_PREFIX_PATH=$home" "-DFOLDER=$folder" \
         "-DPROGRAMS=$(echo "$1" | tr ' ' ';')" "-DCMAKE_CUDA_COMPILER=$nvcc" -DCMAKE_CUDA_ARCHITECTURES=90
     tap_check "cmake finds NVSHMEM in a project with CUDA" test "$status" = 0
-    run_job "$((60 * $(echo "$1" | wc -w)))" cmake --build "$tap_dir/built" -j 2
+    run_job "$((60 * $(echo "$1" | wc -w)))" cmake --build "$tap_dir/built" -j "$jobs"
     tap_check "cmake builds $1" test "$status" = 0
     for name in $1; do
         [ ! -x "$tap_dir/built/$name" ] || run_program cmake "$name" "$tap_dir/built/$name"
@@ -90,13 +114,13 @@ END
 names=$(cd "$folder" && ls ./*.cu mixed.cc | sed 's,^\./,,; s/\.c[cu]$//; /_second$/d; /_kernels$/d' | tr '\n' ' ')
 nvcc_names=two_units cmake_names=mixed
 if [ -n "${WSH_TEST_LONG:-}" ]; then nvcc_names=$names cmake_names=${names% }; fi
-for name in $nvcc_names; do by_nvcc "$name"; done
+by_nvcc "$nvcc_names"
 if command -v cmake >/dev/null; then by_cmake "$cmake_names"; else tap_skip "cmake" "no cmake"; fi
 
 if command -v mpicxx >/dev/null && [ -e "$top_builddir/.libs/libwarpshmem_bootstrap_mpi.so" ]; then
-    cp "$top_builddir/.libs/libwarpshmem_bootstrap_mpi.so" "$tap_dir/lib/"
+    [ -n "${WSH_TEST_PREFIX:-}" ] || cp "$top_builddir/.libs/libwarpshmem_bootstrap_mpi.so" "$prefix/lib/"
     run_job 60 mpicxx -std=c++17 -isystem "$(dirname "$nvcc")/../include" "-I$home/include" -o "$tap_dir/init_mpi" \
-        "$folder/init_mpi.cc" "-L$tap_dir/lib" "-Wl,-rpath,$tap_dir/lib" -lwarpshmem
+        "$folder/init_mpi.cc" "-L$prefix/lib" "-Wl,-rpath,$prefix/lib" -lwarpshmem
     tap_check "mpicxx builds init_mpi" test "$status" = 0
     mpi="mpirun --oversubscribe"
     [ "$(id -u)" != 0 ] || mpi="$mpi --allow-run-as-root"
