@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the jobs of efa-first-day between hosts, and writes all that they print to its report."""
+
+import collections
+import json
+import os
+import shlex
+import signal
+import subprocess
+
+Output = collections.namedtuple("Output", "status text rows")
+
+
+class Report:
+    """One file; verdicts go to the terminal too."""
+
+    def __init__(self, path):
+        self.file = open(path, "w", encoding="utf-8", errors="replace")
+
+    def write(self, line):
+        print(line, flush=True)
+        self.detail(line)
+
+    def detail(self, text):
+        self.file.write(text.rstrip("\n") + "\n")
+        self.file.flush()
+
+
+class Job:
+    """What the steps know of the machine and of the options."""
+
+    def __init__(self, args, report):
+        self.args, self.report = args, report
+        self.build = os.path.abspath(args.build)
+        self.emulated = bool(args.emulate)
+        self.gbps = 0  # of a NIC, once the step `machine` has found the instance
+
+    @property
+    def gpus(self):
+        return os.path.exists("/dev/nvidiactl")
+
+    def path(self, name):
+        """A file of the build folder; of a program that libtool has wrapped, what is behind the wrapper."""
+        real = os.path.join(self.build, os.path.dirname(name), ".libs", os.path.basename(name))
+        return real if os.path.exists(real) else os.path.join(self.build, name)
+
+    def has(self, *names):
+        return all(os.path.exists(os.path.join(self.build, name)) for name in names)
+
+    def environment(self):
+        libraries = os.path.join(self.build, ".libs")
+        return {"LD_LIBRARY_PATH": ":".join(filter(None, [libraries, os.environ.get("LD_LIBRARY_PATH", "")]))}
+
+    def launch(self, pes, settings):
+        """Words that start so many PEs, spread over the hosts."""
+        words = [os.path.join(self.build, "oshrun"), "-n", str(pes)]
+        if self.args.hosts:
+            hosts = self.args.hosts.split(",")
+            each = -(-pes // len(hosts))
+            words += ["-H", ",".join(f"{host}:{each}" for host in hosts)]
+        else:
+            words += ["--nodes-emulated", "2"]
+        if self.emulated:
+            words.append(f"--emulate-efa={self.args.emulate}")
+        for name, value in settings.items():
+            words += ["-x", f"{name}={value}"]
+        return words
+
+    def pes_command(self, pes, program, *words, **settings):
+        """Run a program of the build folder; only the provider efa may serve other hosts, so that nothing falls back."""
+        settings = dict({"SHMEM_LIBFABRIC_PROVIDER": "efa"}, **self.environment(), **settings)
+        if self.args.rounds:
+            settings.setdefault("WSH_TEST_ROUNDS", str(self.args.rounds))
+        return self.command(self.launch(pes, settings) + [self.path(program), *words])
+
+    def command(self, words, seconds=600):
+        """Run a command; its words, output and status go to the report. Its rows, where it prints JSON."""
+        self.report.detail("$ " + shlex.join(words))
+        environment = dict(os.environ, EFA_EMULATOR_QUIET="1", **self.environment())
+        try:
+            child = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, start_new_session=True)
+        except OSError as error:
+            self.report.detail(str(error))
+            return Output(127, str(error), [])
+        try:
+            text = child.communicate(timeout=seconds)[0].decode(errors="replace")
+            status = child.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGTERM)  # oshrun ends its PEs
+            text = child.communicate()[0].decode(errors="replace") + f"no end within {seconds} s\n"
+            status = 124
+        self.report.detail(text)
+        self.report.detail(f"exit status {status}")
+        return Output(status, text, rows_of(text))
+
+
+def rows_of(text):
+    """The rows of the first line that begins a JSON object, or none."""
+    begin = text.find('{"program"')
+    if begin < 0:
+        return []
+    try:
+        return json.JSONDecoder().raw_decode(text[begin:])[0]["rows"]
+    except (ValueError, KeyError):
+        return []

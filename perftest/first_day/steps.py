@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steps of efa-first-day in their order: what each expects, and what to look at where it sees something else.
+
+Expectations of time and rate hold on hardware; over an emulated device the figures are printed and not judged."""
+
+import os
+import platform
+import re
+import shutil
+
+from first_day.instances import INSTANCES, instance_name
+
+ORDER_TESTS = (
+    "put_get_all_pairs random_rma quiet_completes quiet_many_ctx put_orders_with_fence put_fence_p_rounds put_fence_get "
+    "put_signal_orders litmus_put litmus_put_nbi litmus_get litmus_get_nbi litmus_amo litmus_amo_nbi litmus_put_signal "
+    "litmus_put_signal_nbi litmus_counted counted_puts amo_all_ops iput_iget_strides threads_multiple "
+    "progress_while_computing").split()
+EMULATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "emulator", "efa-emulate")
+GPU_TESTS = "put_get_all_pairs put_orders_with_fence put_signal_orders referred counted amo_all_ops litmus".split()
+
+
+class Step:
+    def __init__(self, name, expects, look, run):
+        self.name, self.expects, self.look, self.run = name, expects, look, run
+
+    def run_on(self, job):
+        """Run it: ("as expected" | "surprise" | "skipped" | "printed", what was seen)."""
+        job.report.write(f"== {self.name}: expected: {self.expects}")
+        verdict, seen = self.run(job)
+        job.report.write(f"   {verdict}: {seen}")
+        return verdict, seen
+
+
+def judge(good, seen):
+    return ("as expected" if good else "surprise"), seen
+
+
+def judge_figure(job, good, seen):
+    return ("printed", seen + " (emulated: not judged)") if job.emulated else judge(good, seen)
+
+
+def first_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1][:200] if lines else "no output"
+
+
+def machine(job):
+    name = instance_name()
+    job.gbps = INSTANCES.get(name, 0)
+    driver = "none"
+    if os.path.exists("/sys/module/efa/version"):
+        with open("/sys/module/efa/version", encoding="ascii") as file:
+            driver = file.read().strip()
+    rate = f"NICs of {job.gbps} Gb/s" if job.gbps else "a rate of NICs that is not known here"
+    seen = f"{name}, {rate}, Linux {platform.release()}, efa driver {driver}, {os.cpu_count()} CPUs"
+    if job.gpus and shutil.which("nvidia-smi"):
+        job.command(["nvidia-smi", "-L"])
+    if job.emulated:
+        return "printed", seen + " (the device is emulated)"
+    return judge(driver != "none", seen)
+
+
+def doctor(job):
+    output = job.command([os.path.join(job.build, "warpshmem-info"), "--check"])
+    return judge(output.status == 0, f"exit status {output.status}")
+
+
+def devices(job):
+    if not shutil.which("fi_info"):
+        return "skipped", "no fi_info (libfabric-bin, or /opt/amazon/efa/bin on PATH)"
+    words = ["fi_info", "-p", "efa"]
+    if job.emulated:
+        words = [EMULATE, "--quiet", "--profile", job.args.emulate, "--"] + words
+    output = job.command(words)
+    domains = set(re.findall(r"domain: (\S+)", output.text))
+    return judge(output.status == 0 and domains, f"{len(domains)} domains of the provider efa")
+
+
+def start(job):
+    output = job.pes_command(2, "test/mp/hello", SHMEM_DEBUG="info")
+    found = re.findall(r"network: (efa \(.*)", output.text)
+    return judge(output.status == 0 and len(found) == 2, found[0] if found else first_line(output.text))
+
+
+def run_tests(job, folder, names, pes, **settings):
+    """Run tests until one fails."""
+    passed, skipped = 0, 0
+    for name in names:
+        program = f"{folder}/{name}"
+        if not job.has(program):
+            skipped += 1
+            job.report.detail(f"not built: {program}")
+            continue
+        for number in pes:
+            output = job.pes_command(number, program, **settings)
+            if output.status not in (0, 77):
+                return "surprise", f"{name} with {number} PEs: exit status {output.status}: {first_line(output.text)}"
+            passed += output.status == 0
+            skipped += output.status == 77
+    if not passed:
+        return "skipped", f"{skipped} not built, or skipped by themselves (their reasons are in the report)"
+    return "as expected", f"{passed} runs right, {skipped} skipped"
+
+
+def order(job):
+    return run_tests(job, "test/mp", ORDER_TESTS, (2, 4))
+
+
+def median(rows, name, size):
+    values = [row["p50"] for row in rows if row["op"] == name and row["bytes"] == size]
+    return values[0] if values else float("nan")
+
+
+def fences(job):
+    output = job.pes_command(2, "perftest/orders", "-n", "50", "-W", "64", "-s", "8k", "--json", "-",
+                             SHMEM_NICS_PER_PE="1")
+    put, fence = median(output.rows, "put", 8192), median(output.rows, "put_fence", 8192)
+    if output.status or not put == put:
+        return judge(False, f"exit status {output.status}: {first_line(output.text)}")
+    return judge_figure(job, fence <= 2 * put, f"put {put:.1f} us, with a fence after each {fence:.1f} us")
+
+
+def latency(job):
+    bare = job.pes_command(2, "perftest/fabric_bare", "-p", "efa", "-s", "8", "-m", "message", "--json", "-")
+    ours = job.pes_command(2, "perftest/pingpong", "-s", "8", "-m", "put_signal", "--json", "-", SHMEM_NICS_PER_PE="1")
+    limit, seen = median(bare.rows, "message", 8), median(ours.rows, "put_signal", 8)
+    if bare.status or ours.status or not limit == limit:
+        return judge(False, f"exit status {bare.status} and {ours.status}: {first_line(ours.text)}")
+    return judge_figure(job, seen <= 1.5 * limit, f"8 bytes with a signal {seen:.1f} us, a bare message {limit:.1f} us")
+
+
+def rails(job):
+    rates = {}
+    for nics in (1, 2, 4):
+        output = job.pes_command(2, "perftest/put_bw", "-s", "64M", "-W", "4", "-n", "20", "-w", "2", "--json", "-",
+                                 SHMEM_NICS_PER_PE=str(nics), SHMEM_SYMMETRIC_SIZE="512M")
+        if output.status or not output.rows:
+            return judge(False, f"{nics} NICs: exit status {output.status}: {first_line(output.text)}")
+        rates[nics] = output.rows[0]["gb_per_s"]
+    seen = ", ".join(f"{nics} NICs {rate:.1f} GB/s" for nics, rate in rates.items())
+    good = rates[1] >= 0.85 * job.gbps / 8 and rates[2] >= 1.8 * rates[1] and rates[4] >= 3.4 * rates[1]
+    return judge_figure(job, good, seen)
+
+
+def gpu_order(job):
+    if not job.gpus:
+        return "skipped", "no NVIDIA GPU on this machine"
+    return run_tests(job, "test/device", GPU_TESTS, (2,), SHMEM_HMEM="on", SHMEM_DEVICE_SYMMETRIC_SIZE="256M")
+
+
+def gda(_job):
+    return "skipped", "kernels ask the proxy thread: this version does not let them post to the NIC"
+
+
+def alltoall(job):
+    pes = 2 * job.args.pes
+    output = job.pes_command(pes, "perftest/alltoall_latency", "-b", "8", "-e", "64k", "-f", "8", "-n", "50", "--json", "-")
+    if output.status or not output.rows or not all(row["right"] for row in output.rows):
+        return judge(False, f"exit status {output.status}: {first_line(output.text)}")
+    seen = ", ".join(f"{row['bytes']} B {row['p50']:.1f} us" for row in output.rows)
+    return "as expected", f"{pes} PEs, right; {seen}"
+
+
+def experts(job):
+    pes = 2 * job.args.pes
+    shape = ["--tokens", "128", "--experts", "256", "-n", "5", "-w", "1"]
+    program = "perftest/device/ep" if job.gpus and job.has("perftest/device/ep") else "perftest/ep/ep_host"
+    if program.endswith("host"):
+        shape += ["--hidden", "1024"]
+    output = job.pes_command(pes, program, "--check", "-m", "decode", *shape, "--json", "-", SHMEM_SYMMETRIC_SIZE="512M",
+                             SHMEM_DEVICE_SYMMETRIC_SIZE="2G")
+    if output.status or not output.rows:
+        return judge(False, f"{program}: exit status {output.status}: {first_line(output.text)}")
+    seen = ", ".join(f"{row['op']} {row['p50']:.0f} us" for row in output.rows[:6])
+    return "as expected", f"{program}, {pes} PEs, every row right; {seen}"
+
+
+STEPS = [
+    Step("machine", "an instance whose driver for EFA is loaded",
+         "the instance's type, `modinfo efa`, the network interfaces that it was started with", machine),
+    Step("doctor", "warpshmem-info --check finds nothing that prevents a job",
+         "the lines that are not `ok` in the report: each names its cure", doctor),
+    Step("devices", "libfabric's provider efa lists the devices",
+         "`fi_info -p efa`: which libfabric is found (LD_LIBRARY_PATH), whether /dev/infiniband is there", devices),
+    Step("start", "two PEs on two hosts start, and reach each other by the provider efa",
+         "the security group (all traffic inside it), `ulimit -l`, SHMEM_DEBUG=info", start),
+    Step("order", "every test of data, order and completion passes with 2 and 4 PEs",
+         "the test's output; docs/guide/efa.md \"Order without an ordered network\", transports/efa/README.md", order),
+    Step("fences", "a fence after each put of 8 KiB costs at most as much again",
+         "whether the provider counts writes with immediate data (`counted writes 1` of the step start)", fences),
+    Step("latency", "8 bytes with a signal take at most 1.5 times a bare message of libfabric",
+         "CPU frequency and binding (oshrun --bind core), interrupts, SHMEM_PROGRESS", latency),
+    Step("rails", "one NIC gives 0.85 of its rate, two give 1.8 times as much, four 3.4 times",
+         "`warpshmem-info --nics`: whether the NICs are those nearest to the PE; traffic of others", rails),
+    Step("gpu-order", "device tests between hosts pass while NICs read and write GPU memory",
+         "docs/guide/efa.md \"Device memory\"; the same with SHMEM_HMEM=off tells whether it is the NIC's writes", gpu_order),
+    Step("gda", "kernels that post to the NIC pass the same tests", "warpshmem-info --check", gda),
+    Step("alltoall", "alltoall between all PEs of both hosts is right", "the first size that is wrong", alltoall),
+    Step("experts", "dispatch and combine of 128 tokens a PE are right in every row",
+         "docs/guide/expert-parallelism.md; the same with --hidden 128 tells whether it is the size", experts),
+]

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# efa-first-day over the emulated device: each step ends as it says, it stops at the first surprise and says what to look
+# at, and refuses bad options. make check runs the steps behind the tests of order, make check-long all.
+# timeout: 900
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+need_oshrun
+[ -z "${WSH_TEST_VARIANT:-}" ] || tap_skip_all "a preloaded library does not go with $WSH_TEST_VARIANT"
+[ -e "$top_builddir/emulator/.libs/libefa-emulator.so" ] || tap_skip_all "the emulator is not built (libibverbs-dev)"
+command -v python3 >/dev/null || tap_skip_all "no python3"
+script=$top_srcdir/perftest/efa-first-day
+report=$tap_dir/report
+
+run_job 10 "$script" --list
+tap_check "twelve steps, each with what it expects" test "$(grep -c ' expected: ' "$out")" = 12
+for bad in "--hosts a" "--from nowhere" "--pes 0" "--hosts a,b --emulate p5"; do
+    # shellcheck disable=SC2086
+    run_job 10 "$script" $bad "$top_builddir" "$report"
+    tap_check "$bad: one line, exit status 2" sh -c "[ $status = 2 ] && [ \$(grep -c '^efa-first-day: error: ' '$err') = 1 ]"
+done
+
+begin=fences
+[ -z "${WSH_TEST_LONG:-}" ] || begin=machine
+run_job 800 "$script" --emulate p5 --pes 2 --from $begin "$top_builddir" "$report"
+tap_check "from $begin to the end" test "$status" = 0
+[ "$status" = 0 ] && tap_comment "$out"
+tap_check "the report has commands, output and the word emulated" \
+    sh -c "grep -q '^\\$ .*alltoall_latency' '$report' && grep -q '^exit status 0' '$report' && grep -q '^EMULATED' '$report'"
+
+# A provider that lists nothing is a surprise.
+mkdir "$tap_dir/bin"
+printf '#!/bin/sh\nexit 1\n' >"$tap_dir/bin/fi_info"
+chmod +x "$tap_dir/bin/fi_info"
+run_job 60 env "PATH=$tap_dir/bin:$PATH" "$script" --emulate p5 --from devices "$top_builddir" "$report"
+tap_check "a surprise ends it with status 1, what was expected, seen, and what to look at" \
+    sh -c "[ $status = 1 ] && grep -q '^   surprise: 0 domains' '$out' && grep -q '^stopped at step devices: look at .*fi_info' '$out'"
+tap_done
