@@ -18,6 +18,7 @@ bool wsh_log_check;
 
 static int log_fd = STDERR_FILENO;
 static char log_prefix[128] = "warpshmem: ";
+static __thread char last_error[1024], told_error[1024];
 
 #define CHECK (-2) /* no level, but more looks at arguments */
 
@@ -140,6 +141,13 @@ void wsh_log_set_pe(int pe)
     snprintf(log_prefix, sizeof log_prefix, "warpshmem: PE %d (%.64s, %d): ", pe, host, (int)getpid());
 }
 
+const char *wsh_log_last_error(void)
+{
+    memcpy(told_error, last_error, sizeof told_error);
+    last_error[0] = '\0';
+    return told_error;
+}
+
 /* One write per line, so that lines of several threads and processes do not mix. */
 void wsh_log_write(enum wsh_log_level level, const char *fmt, ...)
 {
@@ -159,6 +167,8 @@ void wsh_log_write(enum wsh_log_level level, const char *fmt, ...)
     if (len < 0)
         return;
     prefix += (size_t)len < sizeof line - prefix - 1 ? (size_t)len : sizeof line - prefix - 2;
+    if (level == WSH_LOG_ERROR)
+        snprintf(last_error, sizeof last_error, "%.*s", (int)prefix, line);
     line[prefix] = '\n';
     (void)!write(level <= WSH_LOG_WARN ? STDERR_FILENO : log_fd, line, prefix + 1);
     if (level <= WSH_LOG_WARN && log_fd != STDERR_FILENO)

@@ -306,6 +306,13 @@ int shmemx_report_add(void (*describe)(void *arg, char *text, size_t size), void
 int shmemx_report_remove(void *arg);
 
 /*
+ * Return the last line that the library has written about an error in this thread since the thread last asked, without
+ * its end of line; "" where there is none. Local; may be called at any time. For bindings that make exceptions of
+ * failures. Valid until the thread calls it again.
+ */
+const char *shmemx_last_error(void);
+
+/*
  * Count what this PE has given to the network since shmem_init. Local. *operations: writes, reads and messages, the
  * library's own too. *bytes: of all of them, with the heads of messages. Zeros on one host.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The public routines by which a library adds to reports of hangs. */
+/* The public routines by which a library adds to reports of hangs, and by which bindings learn of errors. */
 #include "runtime/notes.h"
 
 #include "base/log.h"
@@ -25,4 +25,9 @@ int shmemx_report_remove(void *arg)
         return 0;
     wsh_error("shmemx_report_remove: no callback has this arg: it was removed, or never added");
     return 1;
+}
+
+const char *shmemx_last_error(void)
+{
+    return wsh_log_last_error();
 }
