@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""OpenSHMEM for Python: symmetric arrays of numpy, torch and cupy, one-sided transfers, atomics,
+collectives.
+
+import warpshmem as shmem shmem.init() box = shmem.zeros(1, "int64") shmem.put(box, box +
+    shmem.my_pe(), (shmem.my_pe() + 1) % shmem.n_pes()) shmem.barrier_all() shmem.finalize()
+
+Sections in docstrings are those of OpenSHMEM 1.6. Wrong arguments raise ArgumentError, refusals of
+the library WarpshmemError with the library's line.
+"""
+
+from ._lib import library_path
+from .arrays import empty, is_symmetric, peer, register, unregister, zeros
+from .atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_compare_swap,
+    atomic_fetch,
+    atomic_fetch_add,
+    atomic_fetch_and,
+    atomic_fetch_inc,
+    atomic_fetch_or,
+    atomic_fetch_xor,
+    atomic_inc,
+    atomic_or,
+    atomic_set,
+    atomic_swap,
+    atomic_xor,
+)
+from .collectives import (
+    alltoall,
+    alltoalls,
+    barrier_all,
+    broadcast,
+    collect,
+    exscan,
+    fcollect,
+    inscan,
+    reduce,
+    reducescatter,
+    sync_all,
+    team_barrier,
+    team_sync,
+)
+from .errors import ArgumentError, WarpshmemError
+from .job import Job, finalize, get_unique_id, global_exit, init, initialized, my_pe, n_pes
+from .memory import Memory
+from .prepared import Prepared, prepare_get, prepare_put, prepare_put_signal
+from .rma import (
+    fence,
+    g,
+    get,
+    get_nbi,
+    iget,
+    iput,
+    p,
+    put,
+    put_nbi,
+    put_signal,
+    quiet,
+    signal_fetch,
+    signal_update,
+)
+from .teams import TEAM_NODE, TEAM_SAME_MYPE_NODE, TEAM_SHARED, TEAM_WORLD, Team
+from .waits import (
+    signal_wait_until,
+    test,
+    test_all,
+    test_any,
+    test_some,
+    wait_until,
+    wait_until_all,
+    wait_until_any,
+    wait_until_some,
+)
+
+__version__ = "0.1.0"
+__all__ = [
+    name
+    for name in dir()
+    if not name.startswith("_")
+    and name not in (
+        "arrays",
+        "atomics",
+        "collectives",
+        "dlpack",
+        "dtypes",
+        "errors",
+        "interrupt",
+        "job",
+        "memory",
+        "prepared",
+        "rma",
+        "stores",
+        "streams",
+        "teams",
+        "waits",
+    )
+]
