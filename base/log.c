@@ -18,7 +18,7 @@ bool wsh_log_check;
 
 static int log_fd = STDERR_FILENO;
 static char log_prefix[128] = "warpshmem: ";
-static __thread char last_error[1024], told_error[1024];
+static __thread char last_error[1024], read_error[1024];
 
 #define CHECK (-2) /* no level, but more looks at arguments */
 
@@ -143,9 +143,9 @@ void wsh_log_set_pe(int pe)
 
 const char *wsh_log_last_error(void)
 {
-    memcpy(told_error, last_error, sizeof told_error);
+    memcpy(read_error, last_error, sizeof read_error);
     last_error[0] = '\0';
-    return told_error;
+    return read_error;
 }
 
 /* One write per line, so that lines of several threads and processes do not mix. */

@@ -38,8 +38,8 @@ void wsh_log_set_pe(int pe);
 void wsh_log_write(enum wsh_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The last error that this thread has written since it last asked, without its end of line; "" where there is none. Valid
- * until the thread asks again.
+ * The last error that this thread has written since it last asked, without its end of line; "" where there is none.
+ * Valid until the thread asks again.
  */
 const char *wsh_log_last_error(void);
 

@@ -16,12 +16,9 @@ Shape = Union[int, Sequence[int]]
 
 
 def _as_shape(shape: Shape, call: str) -> Tuple[int, ...]:
+    sequence: Any = (shape,) if hasattr(shape, "__index__") else shape
     try:
-        return (operator.index(shape),)  # type: ignore[arg-type]
-    except TypeError:
-        pass
-    try:
-        extents = tuple(operator.index(extent) for extent in shape)  # type: ignore[union-attr]
+        extents = tuple(operator.index(extent) for extent in sequence)
     except TypeError:
         extents = (-1,)
     if any(extent < 0 for extent in extents):

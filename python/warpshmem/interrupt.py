@@ -9,14 +9,13 @@ a line and status 130. Calls pay nothing for it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
 import threading
 import time
 from types import FrameType
-from typing import Iterator, Optional, Tuple
+from typing import Optional, Tuple
 
 from . import _lib, job
 
@@ -104,11 +103,8 @@ def _in_child() -> None:
     global _reader, _writer, _before
     if _reader is None or _writer is None:
         return
-    if (
-        threading.current_thread() is threading.main_thread()
-        and signal.set_wakeup_fd(-1) != _writer
-    ):
-        pass
+    if threading.current_thread() is threading.main_thread():
+        signal.set_wakeup_fd(-1)
     os.close(_reader)
     os.close(_writer)
     _reader = _writer = None
@@ -116,10 +112,3 @@ def _in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_in_child)
-
-
-@contextlib.contextmanager
-def watched() -> Iterator[None]:
-    """Around the start of the library."""
-    start()
-    yield

@@ -34,7 +34,7 @@ class _Attributes(ctypes.Structure):
 class _State:
     """Of this process. `live`: it is a PE now; `world` counts the jobs that it has started."""
 
-    __slots__ = ("live", "me", "n", "world", "inits", "why")
+    __slots__ = ("live", "me", "n", "world", "inits", "child", "why")
 
     def __init__(self) -> None:
         self.live = False
@@ -42,6 +42,7 @@ class _State:
         self.n = 0
         self.world = 0
         self.inits = 0
+        self.child = False  # forked from a PE
         self.why = "the library has not been started; call warpshmem.init() first"
 
 
@@ -52,7 +53,7 @@ at_end: List[Callable[[], None]] = []
 
 
 def _in_child() -> None:
-    state.live, state.inits = False, 0
+    state.live, state.inits, state.child = False, 0, True
     state.why = (
         "this process (pid %d) is a forked child of PE %d and no PE itself; start workers by "
         "multiprocessing's spawn or by subprocess, and give them a unique id of their own"
@@ -109,6 +110,8 @@ def get_unique_id() -> bytes:
     One process calls it, gives the bytes to the others as a secret, and must run until they have
     finalized. Raises WarpshmemError with the library's line.
     """
+    if state.child:
+        raise not_live("get_unique_id")
     unique = (ctypes.c_ubyte * UNIQUE_ID_BYTES)()
     check(_lib.core().shmemx_get_uniqueid(unique), "shmemx_get_uniqueid")
     return bytes(unique)
@@ -212,6 +215,8 @@ def init(
     """
     from . import interrupt
 
+    if state.child:
+        raise not_live("init")
     if state.inits:
         state.inits += 1
         check(_lib.core().shmemx_init_attr(0, None), "shmemx_init_attr")
@@ -221,8 +226,11 @@ def init(
     flags = WITH_UNIQUEID if attributes else 0
     attributes = attributes or _Attributes(version=1)
     attributes.thread_level, attributes.cuda_device = level, gpu
-    with interrupt.watched():
+    interrupt.start()
+    try:
         check(_lib.core().shmemx_init_attr(flags, ctypes.byref(attributes)), "shmemx_init_attr")
+    finally:
+        stores.clean()
     core = _lib.core()
     state.me, state.n = core.shmem_my_pe(), core.shmem_n_pes()
     state.inits, state.world, state.live = 1, state.world + 1, True

@@ -4,7 +4,6 @@ like to a routine."""
 
 from __future__ import annotations
 
-import ctypes
 import weakref
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 

@@ -9,13 +9,14 @@ import socket
 import struct
 import threading
 import time
-from typing import Any, Callable, Optional, Tuple, Union
+from typing import Any, Callable, List, Optional, Tuple, Union
 
 from .errors import WarpshmemError, refuse
 
 SECONDS = 60.0
 KEY = "warpshmem id"
-_count = 0
+_count = 0  # jobs that this process has taken part in
+_written: List["FileStore"] = []
 
 
 def _seconds() -> float:
@@ -68,7 +69,10 @@ class FileStore:
 
     def done(self, key: str) -> None:
         """Remove a key that all have read."""
-        os.unlink(self._file(key))
+        try:
+            os.unlink(self._file(key))
+        except FileNotFoundError:
+            pass
 
 
 def _send(connection: socket.socket, data: bytes) -> None:
@@ -248,13 +252,19 @@ def exchange(store: Any, rank: int, n: int, make: Callable[[], bytes]) -> bytes:
 
         return _torch_broadcast(torch.distributed, store, rank, make)
     keyed = _keyed(store, rank, n)
-    own = isinstance(keyed, (FileStore, TCPStore))
-    key = (
-        KEY if own else "%s %d" % (KEY, _count)
-    )  # a store of others keeps its keys: each job has one of its own
+    # A store of others keeps its keys: each job has one of its own.
+    key = KEY if isinstance(keyed, (FileStore, TCPStore)) else "%s %d" % (KEY, _count)
     _count += 1
-    if rank == 0:
-        unique = make()
-        keyed.set(key, unique)
-        return unique
-    return bytes(keyed.get(key))
+    if rank:
+        return bytes(keyed.get(key))
+    unique = make()
+    keyed.set(key, unique)
+    if isinstance(keyed, FileStore):
+        _written.append(keyed)
+    return unique
+
+
+def clean() -> None:
+    """Remove the files that this process wrote: all PEs have come."""
+    while _written:
+        _written.pop().done(KEY)

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds the wheel of warpshmem: a backend for pip (PEP 517, 660) that needs the standard library
+alone, and a program.
+
+backend.py FOLDER BUILD    writes a wheel to FOLDER with the libraries of a build folder in it: what
+`make wheel` runs With WARPSHMEM_BUILD=BUILD pip makes the same; without it the wheel has no
+libraries, and finds those that are installed.
+"""
+
+import base64
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from typing import Any, Dict, List, Optional, Tuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGE = os.path.join(HERE, "warpshmem")
+# What goes into warpshmem/lib: the name there, the file in the build folder, whether it must be
+# there, whether it is ELF.
+FILES = (
+    ("libwarpshmem.so.0", ".libs/libwarpshmem.so.0", True, True),
+    ("libwarpshmem-ep.so.0", ".libs/libwarpshmem-ep.so.0", True, True),
+    ("libnvshmem_host.so.3", "nvshmem/lib/libnvshmem_host.so.3", True, True),
+    ("libnvshmem_device.bc", "libnvshmem_device.bc", False, False),
+    ("libnvshmem_device.ltoir", "libnvshmem_device.ltoir", False, False),
+    ("oshrun", "oshrun", True, True),
+)
+# Of the C library, which every system has; a wheel whose files need more is for this machine alone.
+SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-.*)\.so\.[0-9]+$")
+
+
+def version() -> str:
+    """Return the package's version, whose home is warpshmem/__init__.py."""
+    with open(os.path.join(PACKAGE, "__init__.py"), encoding="utf-8") as source:
+        found = re.search(r'^__version__ = "([^"]+)"', source.read(), re.M)
+    assert found
+    return found.group(1)
+
+
+def metadata() -> str:
+    """Return METADATA."""
+    return "\n".join(
+        (
+            "Metadata-Version: 2.1",
+            "Name: warpshmem",
+            "Version: " + version(),
+            "Summary: OpenSHMEM for Python: symmetric arrays, one-sided transfers, GPUs",
+            "License: BSD-3-Clause",
+            "Requires-Python: >=3.9",
+            "Classifier: Operating System :: POSIX :: Linux",
+            "",
+            "OpenSHMEM 1.6 over shared memory, libfabric and NVLink, for numpy, torch and cupy.",
+            "",
+        )
+    )
+
+
+def needed(path: str) -> List[str]:
+    """Return the libraries that an ELF file names as needed."""
+    text = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True)
+    return re.findall(r"\(NEEDED\).*\[(.+)\]", text.stdout)
+
+
+def glibc(path: str) -> Tuple[int, int]:
+    """Return the newest version of the C library that an ELF file asks for."""
+    with open(path, "rb") as file:
+        found = re.findall(rb"GLIBC_(\d+)\.(\d+)", file.read())
+    return max(((int(a), int(b)) for a, b in found), default=(2, 17))
+
+
+def tag(paths: List[str]) -> str:
+    """Return the platform of a wheel with these ELF files."""
+    machine = os.uname().machine
+    own = {os.path.basename(path) for path in paths}
+    for path in paths:
+        for name in needed(path):
+            if name not in own and not SYSTEM.match(name):
+                print(
+                    "backend.py: %s needs %s: the wheel is for systems that have it"
+                    % (os.path.basename(path), name),
+                    file=sys.stderr,
+                )
+                return "linux_" + machine
+    return "manylinux_%d_%d_%s" % (max(glibc(path) for path in paths) + (machine,))
+
+
+def collect(build: str, folder: str) -> Tuple[List[str], List[str]]:
+    """Copy the files of a build folder, stripped; return all of them, and the ELF files."""
+    copied, elf = [], []
+    for name, source, must, is_elf in FILES:
+        path, target = os.path.join(build, source), os.path.join(folder, name)
+        if not os.path.isfile(path):
+            if must:
+                raise SystemExit(
+                    "backend.py: %s is not there; run make in %s first" % (path, build)
+                )
+            continue
+        shutil.copyfile(path, target)
+        os.chmod(target, 0o755 if is_elf else 0o644)
+        copied.append(target)
+        if is_elf:
+            elf.append(target)
+            if shutil.which(os.environ.get("STRIP", "strip")):
+                subprocess.run(
+                    [os.environ.get("STRIP", "strip"), "--strip-unneeded", target], check=True
+                )
+    return copied, elf
+
+
+class Wheel:
+    """A wheel that is being written. Times are constant: equal files make equal wheels."""
+
+    def __init__(self, folder: str, platform: str) -> None:
+        self.info = "warpshmem-%s.dist-info" % version()
+        self.tag = "py3-none-" + platform
+        self.name = "warpshmem-%s-%s.whl" % (version(), self.tag)
+        self.records: List[str] = []
+        self.zip = zipfile.ZipFile(os.path.join(folder, self.name), "w", zipfile.ZIP_DEFLATED)
+
+    def add(self, name: str, data: bytes, mode: int = 0o644) -> None:
+        """Add a file."""
+        entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
+        entry.external_attr = (0o100000 | mode) << 16
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        self.zip.writestr(entry, data)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        self.records.append("%s,sha256=%s,%d" % (name, digest, len(data)))
+
+    def close(self, launcher: bool) -> str:
+        """Add what describes the wheel, and return its name."""
+        self.add(self.info + "/METADATA", metadata().encode())
+        pure = str(self.tag.endswith("-any")).lower()
+        self.add(
+            self.info + "/WHEEL",
+            (
+                "Wheel-Version: 1.0\nGenerator: warpshmem\nRoot-Is-Purelib: %s\nTag: %s\n"
+                % (pure, self.tag)
+            ).encode(),
+        )
+        if launcher:
+            self.add(
+                self.info + "/entry_points.txt",
+                b"[console_scripts]\noshrun = warpshmem.launch:oshrun\n",
+            )
+        self.records.append(self.info + "/RECORD,,")
+        self.zip.writestr(
+            zipfile.ZipInfo(self.info + "/RECORD", (2020, 1, 1, 0, 0, 0)),
+            "\n".join(self.records) + "\n",
+        )
+        self.zip.close()
+        return self.name
+
+
+def sources() -> List[str]:
+    """Return the package's files, below this folder."""
+    names = [name for name in os.listdir(PACKAGE) if name.endswith((".py", ".typed"))]
+    return ["warpshmem/" + name for name in sorted(names)]
+
+
+def read(path: str) -> bytes:
+    """Return a file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write_wheel(folder: str, build: Optional[str]) -> str:
+    """Write a wheel, with the libraries of `build` where that is given; return its name."""
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        files, elf = collect(build, scratch) if build else ([], [])
+        wheel = Wheel(folder, tag(elf) if elf else "any")
+        for name in sources():
+            wheel.add(name, read(os.path.join(HERE, name)))
+        for path in files:
+            wheel.add(
+                "warpshmem/lib/" + os.path.basename(path), read(path), os.stat(path).st_mode & 0o777
+            )
+        return wheel.close(bool(files))
+
+
+def build_wheel(
+    wheel_directory: str,
+    config_settings: Optional[Dict[str, Any]] = None,
+    metadata_directory: Optional[str] = None,
+) -> str:
+    """PEP 517."""
+    return write_wheel(wheel_directory, os.environ.get("WARPSHMEM_BUILD"))
+
+
+def build_editable(
+    wheel_directory: str,
+    config_settings: Optional[Dict[str, Any]] = None,
+    metadata_directory: Optional[str] = None,
+) -> str:
+    """PEP 660: a wheel that leads to this folder."""
+    wheel = Wheel(wheel_directory, "any")
+    wheel.add("warpshmem.pth", HERE.encode() + b"\n")
+    return wheel.close(False)
+
+
+def build_sdist(sdist_directory: str, config_settings: Optional[Dict[str, Any]] = None) -> str:
+    """PEP 517: the package without libraries."""
+    base = "warpshmem-" + version()
+    with tarfile.open(os.path.join(sdist_directory, base + ".tar.gz"), "w:gz") as archive:
+        for name in sources() + ["backend.py", "pyproject.toml"]:
+            archive.add(os.path.join(HERE, name), base + "/" + name)
+        data = metadata().encode()
+        entry = tarfile.TarInfo(base + "/PKG-INFO")
+        entry.size = len(data)
+        archive.addfile(entry, io.BytesIO(data))
+    return base + ".tar.gz"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: backend.py FOLDER BUILD")
+    print(os.path.join(sys.argv[1], write_wheel(sys.argv[1], sys.argv[2])))
