@@ -36,3 +36,21 @@ AS_IF([test "x$enable_hardening" = xno], [WSH_HARDENING=off], [
 ])
 AC_SUBST([WSH_LDFLAGS])
 AC_SUBST([WSH_HARDENING])
+
+# WSH_LOADED([PREFIX], [package], [soname where objdump does not say it]): a library that is not linked but loaded at run time.
+# PREFIX_SONAME is the name by which a program that is linked with it finds it. Where it lies outside of the system's folders,
+# libwarpshmem gets its folder as a run path (WSH_RPATHS).
+AC_DEFUN([WSH_LOADED], [
+    AC_MSG_CHECKING([for the name by which lib$2 is loaded])
+    wsh_libs=$LIBS LIBS="-Wl,--no-as-needed $$1_LIBS $LIBS"
+    $1_SONAME=
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+        [$1_SONAME=`$OBJDUMP -p conftest$EXEEXT 2>/dev/null | sed -n 's/^ *NEEDED *\(lib$2\.so[[^ ]]*\).*/\1/p'`])
+    LIBS=$wsh_libs
+    : ${$1_SONAME:=$3}
+    AC_MSG_RESULT([$$1_SONAME])
+    AC_SUBST([$1_SONAME])
+    wsh_libdir=`$PKG_CONFIG --variable=libdir $2`
+    AS_CASE([$wsh_libdir], [''|/usr/lib*|/lib*], [], [WSH_RPATHS="$WSH_RPATHS -R $wsh_libdir"])
+])
+AC_SUBST([WSH_RPATHS])

@@ -100,4 +100,7 @@ struct wsh_boot {
 int wsh_boot_open(struct wsh_boot *boot, const struct wsh_env *env);
 void wsh_boot_close(struct wsh_boot *boot);
 
+/* Loads PMIx: `text` says which one was found, or why none was, with the cure. 0 or -1. */
+int wsh_boot_pmix_library(char *text, size_t size);
+
 #endif

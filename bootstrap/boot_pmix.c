@@ -8,11 +8,11 @@
 #include "bootstrap/host_pmix.h"
 #include "bootstrap/lean.h"
 #include "bootstrap/pmix_keys.h"
+#include "bootstrap/pmix_library.h"
 #include "bootstrap/secret_pmix.h"
 #include "base/err.h"
 #include "base/log.h"
 
-#include <pmix.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static int call_failed(const char *what, pmix_status_t status)
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
         continue;
     wsh_error("PMIx: %s: %s; another PE or the launcher has ended, see its message", what,
-              PMIx_Error_string(status));
+              wsh_pmix.Error_string(status));
     return -EIO;
 }
 
@@ -92,7 +92,7 @@ static void note_waiting(void)
     int where = atomic_load_explicit(&waits_in, memory_order_relaxed);
 
     if (where && client.waits)
-        PMIx_Notify_event(where, &client.me, PMIX_RANGE_RM, NULL, 0, note_sent, NULL);
+        wsh_pmix.Notify_event(where, &client.me, PMIX_RANGE_RM, NULL, 0, note_sent, NULL);
 }
 
 static void on_asked(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
@@ -110,7 +110,7 @@ static size_t handler_add(pmix_status_t code, pmix_notification_fn_t handler)
     struct wsh_pmix_call call;
 
     wsh_pmix_call_init(&call);
-    PMIx_Register_event_handler(&code, 1, NULL, 0, handler, wsh_pmix_call_registered, &call);
+    wsh_pmix.Register_event_handler(&code, 1, NULL, 0, handler, wsh_pmix_call_registered, &call);
     wsh_pmix_call_wait(&call, 0, "PMIx", "");
     return call.id;
 }
@@ -127,17 +127,12 @@ static void watch_launcher(struct wsh_boot *boot)
 /* A value about the job that the launcher may or may not give. */
 static pmix_value_t *get_optional(pmix_rank_t rank, const char *key)
 {
+    pmix_proc_t proc = wsh_pmix_proc(client.me.nspace, rank);
+    pmix_info_t info = wsh_pmix_info(PMIX_OPTIONAL, PMIX_BOOL);
     pmix_value_t *value = NULL;
-    pmix_proc_t proc;
-    pmix_info_t info;
-    bool yes = true;
 
-    PMIX_LOAD_PROCID(&proc, client.me.nspace, rank);
-    PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
-    if (PMIx_Get(&proc, key, &info, 1, &value) != PMIX_SUCCESS)
-        value = NULL;
-    PMIX_INFO_DESTRUCT(&info);
-    return value;
+    info.value.data.flag = true;
+    return wsh_pmix.Get(&proc, key, &info, 1, &value) == PMIX_SUCCESS ? value : NULL;
 }
 
 static long get_number(pmix_rank_t rank, const char *key, long missing)
@@ -147,8 +142,7 @@ static long get_number(pmix_rank_t rank, const char *key, long missing)
 
     if (value && (value->type == PMIX_UINT32 || value->type == PMIX_UINT16))
         number = value->type == PMIX_UINT32 ? (long)value->data.uint32 : (long)value->data.uint16;
-    if (value)
-        PMIX_VALUE_RELEASE(value);
+    wsh_pmix_value_release(value);
     return number;
 }
 
@@ -170,8 +164,7 @@ static void read_local_peers(struct wsh_boot *boot)
         }
         boot->local_size = n ? n : 1;
     }
-    if (value)
-        PMIX_VALUE_RELEASE(value);
+    wsh_pmix_value_release(value);
 }
 
 /* On an emulated host (oshrun --nodes-emulated) libpmix itself still sees one host. */
@@ -218,7 +211,7 @@ static int job_join(void)
         return -EINVAL;
     }
     wsh_lean_begin(&lean);
-    status = PMIx_Init(&client.me, NULL, 0);
+    status = wsh_pmix.Init(&client.me, NULL, 0);
     wsh_lean_end(&lean);
     if (status == PMIX_SUCCESS) {
         client.pid = getpid();
@@ -226,8 +219,22 @@ static int job_join(void)
     }
     wsh_error("PMIx_Init: %s (launcher's PMIx %s, ours %s); start with oshrun, srun --mpi=pmix or mpirun; "
               "in a container also set PMIX_MCA_psec=native and PMIX_MCA_gds=hash",
-              PMIx_Error_string(status), theirs ? theirs : "unknown", PMIx_Get_version());
+              wsh_pmix.Error_string(status), theirs ? theirs : "unknown", wsh_pmix.Get_version());
     return -ECONNREFUSED;
+}
+
+/* 0, or an error after its line. */
+static int library_open(void)
+{
+    const char *why = wsh_pmix_library_open();
+
+    if (!why)
+        return 0;
+    wsh_error(
+        "the launcher of this process offers PMIx, but this host does not: %s; or start by mpiexec.hydra "
+        "(PMI), or by a unique id (shmemx_init_attr), which need no PMIx",
+        why);
+    return -ELIBACC;
 }
 
 static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
@@ -236,7 +243,9 @@ static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
 
     if (!wsh_env_foreign("PMIX_NAMESPACE") || !wsh_env_foreign("PMIX_RANK"))
         return -ENODEV;
-    rc = job_join();
+    rc = library_open();
+    if (!rc)
+        rc = job_join();
     if (rc)
         return rc;
     client.open = true;
@@ -254,9 +263,9 @@ static void pmix_close(struct wsh_boot *boot)
 {
     (void)boot;
     atomic_store_explicit(&leaving, true, memory_order_relaxed);
-    PMIx_Deregister_event_handler(client.lost_handler, NULL, NULL);
+    wsh_pmix.Deregister_event_handler(client.lost_handler, NULL, NULL);
     if (client.waits)
-        PMIx_Deregister_event_handler(client.asked_handler, NULL, NULL);
+        wsh_pmix.Deregister_event_handler(client.asked_handler, NULL, NULL);
     client.open = false;
 }
 
@@ -268,7 +277,7 @@ static void pmix_close(struct wsh_boot *boot)
 __attribute__((destructor(101))) static void leave_job(void)
 {
     if (client.pid == getpid() && !client.open)
-        PMIx_Finalize(NULL, 0);
+        wsh_pmix.Finalize(NULL, 0);
     client.pid = 0;
 }
 
@@ -276,19 +285,18 @@ static int job_fence(bool collect, const char *what, pmix_status_t where)
 {
     const char *who =
         client.waits ? "oshrun names those that are missing" : "those that do not say this are missing";
+    pmix_info_t info = wsh_pmix_info(PMIX_COLLECT_DATA, PMIX_BOOL);
     struct wsh_pmix_call call;
-    pmix_info_t info;
     pmix_status_t status;
 
     wsh_pmix_call_init(&call);
     call.late = note_waiting;
-    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    status = PMIx_Fence_nb(NULL, 0, &info, 1, wsh_pmix_call_done, &call);
+    info.value.data.flag = collect;
+    status = wsh_pmix.Fence_nb(NULL, 0, &info, 1, wsh_pmix_call_done, &call);
     atomic_store_explicit(&waits_in, where, memory_order_relaxed);
     if (status == PMIX_SUCCESS)
         status = wsh_pmix_call_wait(&call, client.hang_seconds, what, who);
     atomic_store_explicit(&waits_in, 0, memory_order_relaxed);
-    PMIX_INFO_DESTRUCT(&info);
     return status == PMIX_SUCCESS ? 0 : call_failed(what, status);
 }
 
@@ -310,11 +318,11 @@ static int pmix_publish(struct wsh_boot *boot, int round, const void *blob, size
         return rc;
     value.data.bo.bytes = bytes;
     make_key(round, key, sizeof key);
-    status = PMIx_Put(PMIX_GLOBAL, key, &value);
+    status = wsh_pmix.Put(PMIX_GLOBAL, key, &value);
     if (status == PMIX_SUCCESS)
         status = wsh_secret_pmix_offer(boot);
     if (status == PMIX_SUCCESS)
-        status = PMIx_Commit();
+        status = wsh_pmix.Commit();
     free(bytes);
     rc = status == PMIX_SUCCESS ? job_fence(true, "exchange of addresses", WSH_PMIX_WAITS_IN_INIT)
                                 : call_failed("publishing", status);
@@ -326,22 +334,21 @@ static int pmix_publish(struct wsh_boot *boot, int round, const void *blob, size
 static int pmix_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)
 {
     struct wsh_blob_id id = {client.generation, (uint32_t)round, (uint32_t)pe};
+    pmix_proc_t proc = wsh_pmix_proc(client.me.nspace, (pmix_rank_t)pe);
     char key[PMIX_MAX_KEYLEN + 1];
     pmix_value_t *value = NULL;
     pmix_status_t status;
-    pmix_proc_t proc;
     bool bytes;
     int rc;
 
     (void)boot;
-    PMIX_LOAD_PROCID(&proc, client.me.nspace, (pmix_rank_t)pe);
     make_key(round, key, sizeof key);
-    status = PMIx_Get(&proc, key, NULL, 0, &value);
+    status = wsh_pmix.Get(&proc, key, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
         return call_failed("look-up of a peer", status);
     bytes = value->type == PMIX_BYTE_OBJECT;
     rc = wsh_blob_unwrap(&id, value->data.bo.bytes, bytes ? value->data.bo.size : 0, blob, len);
-    PMIX_VALUE_RELEASE(value);
+    wsh_pmix_value_release(value);
     return rc;
 }
 
@@ -357,7 +364,7 @@ static void note_initialized(const struct wsh_boot *boot)
     if (!client.waits || boot->my_pe || client.noted)
         return;
     client.noted = true;
-    PMIx_Notify_event(WSH_PMIX_INITIALIZED, &client.me, PMIX_RANGE_RM, NULL, 0, note_sent, NULL);
+    wsh_pmix.Notify_event(WSH_PMIX_INITIALIZED, &client.me, PMIX_RANGE_RM, NULL, 0, note_sent, NULL);
 }
 
 /* Slurm's fences (22.05) wait for other hosts only where they collect: the last PE's data is in the result. */
@@ -375,7 +382,7 @@ static void pmix_abort(struct wsh_boot *boot, int status)
 {
     (void)boot;
     atomic_store_explicit(&leaving, true, memory_order_relaxed);
-    PMIx_Abort(status, "ended by the program", NULL, 0);
+    wsh_pmix.Abort(status, "ended by the program", NULL, 0);
 }
 
 const struct wsh_boot_ops wsh_boot_pmix_ops = {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# PMIx: how PEs find each other, and the server inside oshrun. The wrappers oshcc and oshc++.
+# PMIx: how PEs find each other, and the server inside oshrun. oshrun is linked with it; the library loads it at run time.
+# The wrappers oshcc and oshc++.
 AC_ARG_WITH([pmix], [AS_HELP_STRING([--with-pmix@<:@=DIR@:>@], [PMIx 4.2 or newer @<:@found by pkg-config@:>@])])
 AS_CASE([$with_pmix],
         [no], [AC_MSG_ERROR([PMIx cannot be left out: it is how PEs find each other])],
@@ -9,6 +10,7 @@ AS_CASE([$with_pmix],
 PKG_CHECK_MODULES([PMIX], [pmix >= 4.2], [PMIX_VERSION=`$PKG_CONFIG --modversion pmix`],
                   [AC_MSG_ERROR([PMIx 4.2 or newer not found: apt-get install libpmix-dev, or give --with-pmix=DIR])])
 AC_SUBST([PMIX_VERSION])
+WSH_LOADED([PMIX], [pmix], [libpmix.so.2])
 
 # MPI, for the plugin of programs that start from a communicator. The library itself never links it. A compiler that is
 # only found, not named, is not used when cross-compiling, nor where it lacks mpi.h.

@@ -8,6 +8,7 @@
 #include "bootstrap/host_pmix.h"
 
 #include "base/log.h"
+#include "bootstrap/pmix_library.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -27,46 +28,42 @@ static pmix_status_t data_put(const void *mine, size_t len)
         return PMIX_ERR_NOMEM;
     memcpy(value.data.bo.bytes, mine, len);
     value.data.bo.size = len;
-    status = PMIx_Put(PMIX_LOCAL, HOST_KEY, &value);
+    status = wsh_pmix.Put(PMIX_LOCAL, HOST_KEY, &value);
     free(value.data.bo.bytes);
-    return status == PMIX_SUCCESS ? PMIx_Commit() : status;
+    return status == PMIX_SUCCESS ? wsh_pmix.Commit() : status;
 }
 
 static pmix_status_t data_get(const pmix_proc_t *me, pmix_rank_t rank, void *theirs, size_t len)
 {
+    pmix_info_t info = wsh_pmix_info(PMIX_TIMEOUT, PMIX_INT);
+    pmix_proc_t proc = wsh_pmix_proc(me->nspace, rank);
     pmix_value_t *value = NULL;
-    int seconds = HOST_SECONDS;
     pmix_status_t status;
-    pmix_proc_t proc;
-    pmix_info_t info;
 
-    PMIX_LOAD_PROCID(&proc, me->nspace, rank);
-    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
-    status = PMIx_Get(&proc, HOST_KEY, &info, 1, &value);
-    PMIX_INFO_DESTRUCT(&info);
+    info.value.data.integer = HOST_SECONDS;
+    status = wsh_pmix.Get(&proc, HOST_KEY, &info, 1, &value);
     if (status != PMIX_SUCCESS)
         return status;
     if (value->type == PMIX_BYTE_OBJECT && value->data.bo.size == len)
         memcpy(theirs, value->data.bo.bytes, len);
     else
         status = PMIX_ERR_TYPE_MISMATCH;
-    PMIX_VALUE_RELEASE(value);
+    wsh_pmix_value_release(value);
     return status;
 }
 
 /* The ranks of this host's processes, "0,1,2,3"; free it. NULL: the launcher does not say. */
 static char *local_ranks(const pmix_proc_t *me)
 {
+    pmix_proc_t proc = wsh_pmix_proc(me->nspace, PMIX_RANK_WILDCARD);
     pmix_value_t *value = NULL;
     char *ranks = NULL;
-    pmix_proc_t proc;
 
-    PMIX_LOAD_PROCID(&proc, me->nspace, PMIX_RANK_WILDCARD);
-    if (PMIx_Get(&proc, PMIX_LOCAL_PEERS, NULL, 0, &value) != PMIX_SUCCESS)
+    if (wsh_pmix.Get(&proc, PMIX_LOCAL_PEERS, NULL, 0, &value) != PMIX_SUCCESS)
         return NULL;
     if (value->type == PMIX_STRING && value->data.string)
         ranks = strdup(value->data.string);
-    PMIX_VALUE_RELEASE(value);
+    wsh_pmix_value_release(value);
     return ranks;
 }
 
@@ -95,6 +92,6 @@ int wsh_host_pmix_exchange(const pmix_proc_t *me, int n, const void *mine, size_
     if (status == PMIX_SUCCESS)
         return 0;
     wsh_info(WSH_SUB_BOOTSTRAP, "the PEs of this host cannot exchange data: PMIx: %s",
-             PMIx_Error_string(status));
+             wsh_pmix.Error_string(status));
     return -ENOTSUP;
 }

@@ -6,6 +6,8 @@
  */
 #include "bootstrap/secret_pmix.h"
 
+#include "bootstrap/pmix_library.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -37,26 +39,25 @@ pmix_status_t wsh_secret_pmix_offer(struct wsh_boot *boot)
     value.data.bo.bytes = (char *)&boot->secret;
     value.data.bo.size = sizeof boot->secret;
     boot->has_secret = true;
-    return PMIx_Put(PMIX_GLOBAL, key, &value);
+    return wsh_pmix.Put(PMIX_GLOBAL, key, &value);
 }
 
 pmix_status_t wsh_secret_pmix_take(struct wsh_boot *boot, const pmix_proc_t *me)
 {
+    pmix_proc_t first = wsh_pmix_proc(me->nspace, 0);
     char key[PMIX_MAX_KEYLEN + 1];
     pmix_value_t *value = NULL;
     pmix_status_t status;
-    pmix_proc_t first;
 
     if (boot->has_secret)
         return PMIX_SUCCESS;
-    PMIX_LOAD_PROCID(&first, me->nspace, 0);
     make_key(boot, key, sizeof key);
-    status = PMIx_Get(&first, key, NULL, 0, &value);
+    status = wsh_pmix.Get(&first, key, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
         return status;
     boot->has_secret = value->type == PMIX_BYTE_OBJECT && value->data.bo.size == sizeof boot->secret;
     if (boot->has_secret)
         memcpy(&boot->secret, value->data.bo.bytes, sizeof boot->secret);
-    PMIX_VALUE_RELEASE(value);
+    wsh_pmix_value_release(value);
     return boot->has_secret ? PMIX_SUCCESS : PMIX_ERR_TYPE_MISMATCH;
 }

@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* warpshmem-info: shows what the library would do on this machine: settings, machine parts, and checks. */
 #define _GNU_SOURCE
-#include "base/cuda.h"
 #include "base/env.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/secret.h"
-#include "runtime/tables.h"
+#include "tools/info_check.h"
 #include "tools/info_coll.h"
 #include "topo/topo.h"
 
-#include <dlfcn.h>
 #include <getopt.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 struct view {
     bool settings, topo, nics, collectives, check, parsable, all;
@@ -80,9 +73,12 @@ static void print_devs(const char *what, const struct wsh_topo_dev *dev, int n, 
 
 static int topology_load(const struct view *view, struct wsh_env *env, struct wsh_topo *topo)
 {
+    const char *why = wsh_topo_lacks();
     int rc = wsh_env_load(env);
 
-    return rc ? rc : wsh_topo_load(topo, view->topology ? view->topology : env->topology);
+    if (why)
+        wsh_error("the topology is not known without hwloc: %s", why);
+    return rc || why ? -1 : wsh_topo_load(topo, view->topology ? view->topology : env->topology);
 }
 
 static int show_topo(const struct view *view)
@@ -188,142 +184,6 @@ static int show_collectives(const struct view *view)
     return 0;
 }
 
-/* One checked thing: name, whether it holds, and what it is or how to cure it. */
-static int check_print(const struct view *view, const char *name, bool ok, const char *text)
-{
-    printf(view->parsable ? "check:%s:%s:%s\n" : "%-12s %-4s %s\n", name, ok ? "ok" : "FAIL", text);
-    return !ok;
-}
-
-static int check_shared_memory(const struct view *view)
-{
-    int fd = memfd_create("warpshmem-check", MFD_CLOEXEC);
-
-    if (fd >= 0)
-        close(fd);
-    return check_print(view, "memory", fd >= 0,
-                       fd >= 0 ? "memfd_create works (shared symmetric heap)"
-                               : "memfd_create is refused; allow it in the container's profile");
-}
-
-static int check_libfabric(const struct view *view)
-{
-    void *lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-    uint32_t (*version)(void) = lib ? (uint32_t(*)(void))dlsym(lib, "fi_version") : NULL;
-    char text[96];
-
-    if (!version)
-        return check_print(view, "libfabric", false,
-                           "libfabric.so.1 is not found: PEs on other hosts cannot be reached "
-                           "(apt install libfabric1)");
-    snprintf(text, sizeof text, "version %u.%u", version() >> 16, version() & 0xffff);
-    return check_print(view, "libfabric", (version() >> 16) > 1 || (version() & 0xffff) >= 17, text);
-}
-
-static int check_memlock(const struct view *view)
-{
-    struct rlimit limit;
-    char text[128];
-
-    getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (limit.rlim_cur == RLIM_INFINITY)
-        return check_print(view, "memlock", true, "unlimited");
-    snprintf(text, sizeof text, "%llu KiB: enough for tcp; EFA and verbs need `ulimit -l unlimited`",
-             (unsigned long long)limit.rlim_cur / 1024);
-    return check_print(view, "memlock", true, text);
-}
-
-static int check_gpus(const struct view *view)
-{
-    char text[128] = "none (the host heap works without)";
-
-    if (wsh_cuda_open() == 0) {
-        char name[64], pci[32];
-
-        if (wsh_cuda_describe(0, name, sizeof name, pci, sizeof pci))
-            return check_print(view, "GPU", false, "the CUDA driver does not answer; see nvidia-smi");
-        snprintf(text, sizeof text, "%d x %s, the first at %s", wsh_cuda_count(), name, pci);
-    }
-    return check_print(view, "GPU", true, text);
-}
-
-/* A check that passes with a limitation, which the text states. */
-static void note_print(const struct view *view, const char *name, const char *text)
-{
-    printf(view->parsable ? "check:%s:note:%s\n" : "%-12s note %s\n", name, text);
-}
-
-/* Who can learn the secret of a job that is started as this program was. */
-static int check_secret(const struct view *view)
-{
-    const char *nspace = wsh_env_foreign("PMIX_NAMESPACE"), *mode = wsh_env_foreign("PMIX_SECURITY_MODE");
-    struct wsh_secret secret;
-    char text[256];
-
-    if (wsh_random_fill(&secret, sizeof secret))
-        return check_print(view, "secret", false,
-                           "getrandom is refused; allow it in the container's profile");
-    if (!nspace)
-        return check_print(
-            view, "secret", true,
-            "oshrun's jobs: 128 random bits that only this user's processes see; for jobs of srun or mpirun, "
-            "start this check by them");
-    if (!strncmp(nspace, "oshrun-", strlen("oshrun-")))
-        return check_print(view, "secret", true,
-                           "128 random bits from oshrun, that only this user's processes see");
-    if (mode && strstr(mode, "munge"))
-        return check_print(view, "secret", true, "goes through PMIx, which checks users by munge");
-    snprintf(text, sizeof text,
-             "goes through PMIx, whose check of users is '%s': over TCP other users of this machine can "
-             "read it; configure munge for the launcher",
-             mode ? mode : "unknown");
-    note_print(view, "secret", text);
-    return 0;
-}
-
-static void check_traffic(const struct view *view, const struct wsh_env *env)
-{
-    char text[256];
-
-    snprintf(
-        text, sizeof text,
-        "sockets listen on %s; nothing is encrypted: who reads the traffic between hosts, or takes over "
-        "a connection, can read and change the job's memory",
-        env->interface ? env->interface : "loopback in jobs of one machine, else where other hosts reach them");
-    note_print(view, "traffic", text);
-}
-
-static void note_tables(const struct view *view)
-{
-    struct wsh_tables_shape shape = WSH_TABLES_LARGE;
-    char text[256];
-
-    snprintf(
-        text, sizeof text,
-        "%zu PEs with %zu buffers or pieces of the device heap and %zu NICs each take %.1f MB a PE to find "
-        "them, and %.1f MB of device memory",
-        shape.n_pes, shape.n_buffers, shape.n_rails, (double)wsh_tables_host(&shape) / 1e6,
-        (double)wsh_tables_device(&shape) / 1e6);
-    note_print(view, "tables", text);
-}
-
-static int show_checks(const struct view *view)
-{
-    struct wsh_env env;
-    int bad = check_print(view, "settings", wsh_env_load(&env) == 0,
-                          "all values are valid, or see the lines above");
-
-    bad |= check_shared_memory(view);
-    bad |= check_libfabric(view);
-    bad |= check_memlock(view);
-    bad |= check_gpus(view);
-    note_print(view, "bitcode", WSH_BITCODE);
-    bad |= check_secret(view);
-    check_traffic(view, &env);
-    note_tables(view);
-    return bad;
-}
-
 static const struct option options[] = {
     {"settings", no_argument, NULL, 's'},       {"all", no_argument, NULL, 'a'},
     {"topo", no_argument, NULL, 't'},           {"nics", no_argument, NULL, 'n'},
@@ -390,7 +250,7 @@ int main(int argc, char **argv)
     if (view.collectives)
         rc |= show_collectives(&view);
     if (view.check)
-        rc |= show_checks(&view);
+        rc |= wsh_info_checks(view.parsable);
     if (view.settings || (!view.topo && !view.nics && !view.collectives && !view.check))
         rc |= show_settings(&view);
     return rc;

@@ -143,6 +143,11 @@ static int read_apart(struct wsh_topo *topo, const char *xml)
 
 int wsh_topo_load(struct wsh_topo *topo, const char *xml)
 {
+    const char *why = xml ? wsh_topo_lacks() : NULL;
+
     memset(topo, 0, sizeof *topo);
-    return xml ? read_apart(topo, xml) : wsh_topo_read(topo, NULL);
+    if (!why)
+        return xml ? read_apart(topo, xml) : wsh_topo_read(topo, NULL);
+    wsh_error("the topology XML '%s' cannot be read without hwloc: %s", xml, why);
+    return -ELIBACC;
 }

@@ -5,10 +5,9 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "topo/hwloc_library.h"
 #include "topo/read.h"
 
-#include <hwloc.h>
-#include <hwloc/glibc-sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +20,25 @@ static const struct wsh_topo_place nowhere = {.numa = -1, .package = -1, .root =
 
 static int objs_count(hwloc_topology_t tree, hwloc_obj_type_t type)
 {
-    int n = hwloc_get_nbobjs_by_type(tree, type);
+    int depth = wsh_hwloc.get_type_depth(tree, type);
 
-    return n < 0 ? 0 : n;
+    return depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE
+               ? 0
+               : (int)wsh_hwloc.get_nbobjs_by_depth(tree, depth);
+}
+
+/* The others follow by next_cousin. */
+static hwloc_obj_t obj_first(hwloc_topology_t tree, hwloc_obj_type_t type)
+{
+    return objs_count(tree, type) ? wsh_hwloc.get_obj_by_depth(tree, wsh_hwloc.get_type_depth(tree, type), 0)
+                                  : NULL;
 }
 
 /* The one object of `type` whose processors include all of `set`, or NULL. */
 static hwloc_obj_t obj_around(hwloc_topology_t tree, hwloc_obj_type_t type, hwloc_const_cpuset_t set)
 {
-    for (hwloc_obj_t obj = NULL; (obj = hwloc_get_next_obj_by_type(tree, type, obj));)
-        if (obj->cpuset && hwloc_bitmap_isincluded(set, obj->cpuset))
+    for (hwloc_obj_t obj = obj_first(tree, type); obj; obj = obj->next_cousin)
+        if (obj->cpuset && wsh_hwloc.bitmap_isincluded(set, obj->cpuset))
             return obj;
     return NULL;
 }
@@ -40,7 +48,7 @@ static struct wsh_topo_place place_of_set(hwloc_topology_t tree, hwloc_const_cpu
     struct wsh_topo_place place = nowhere;
     hwloc_obj_t numa, package;
 
-    if (!set || hwloc_bitmap_iszero(set))
+    if (!set || wsh_hwloc.bitmap_iszero(set))
         return place;
     numa = obj_around(tree, HWLOC_OBJ_NUMANODE, set);
     package = obj_around(tree, HWLOC_OBJ_PACKAGE, set);
@@ -49,9 +57,17 @@ static struct wsh_topo_place place_of_set(hwloc_topology_t tree, hwloc_const_cpu
     return place;
 }
 
+/* Devices have none of their own: those of what they hang at. */
+static hwloc_const_cpuset_t cpus_of(hwloc_obj_t obj)
+{
+    while (obj && !obj->cpuset)
+        obj = obj->parent;
+    return obj ? obj->cpuset : NULL;
+}
+
 static struct wsh_topo_place place_of_pci(hwloc_topology_t tree, hwloc_obj_t pci)
 {
-    struct wsh_topo_place place = place_of_set(tree, hwloc_get_non_io_ancestor_obj(tree, pci)->cpuset);
+    struct wsh_topo_place place = place_of_set(tree, cpus_of(pci));
 
     for (hwloc_obj_t up = pci->parent; up && up->type == HWLOC_OBJ_BRIDGE; up = up->parent) {
         if (up->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST)
@@ -88,7 +104,9 @@ static int by_pci(const void *a, const void *b)
 
 static void find_nics(struct wsh_topo *topo, hwloc_topology_t tree)
 {
-    for (hwloc_obj_t os = NULL; (os = hwloc_get_next_osdev(tree, os)) && topo->n_nics < WSH_TOPO_NICS;)
+    hwloc_obj_t os = obj_first(tree, HWLOC_OBJ_OS_DEVICE);
+
+    for (; os && topo->n_nics < WSH_TOPO_NICS; os = os->next_cousin)
         if (os->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS && pci_of(os))
             dev_describe(tree, &topo->nic[topo->n_nics++], pci_of(os), os->name);
     qsort(topo->nic, (size_t)topo->n_nics, sizeof topo->nic[0], by_pci);
@@ -96,7 +114,9 @@ static void find_nics(struct wsh_topo *topo, hwloc_topology_t tree)
 
 static void find_gpus(struct wsh_topo *topo, hwloc_topology_t tree)
 {
-    for (hwloc_obj_t pci = NULL; (pci = hwloc_get_next_pcidev(tree, pci)) && topo->n_gpus < WSH_TOPO_GPUS;)
+    hwloc_obj_t pci = obj_first(tree, HWLOC_OBJ_PCI_DEVICE);
+
+    for (; pci && topo->n_gpus < WSH_TOPO_GPUS; pci = pci->next_cousin)
         if (pci->attr->pcidev.vendor_id == VENDOR_NVIDIA && pci->attr->pcidev.class_id >> 8 == CLASS_DISPLAY)
             dev_describe(tree, &topo->gpu[topo->n_gpus++], pci, pci->name);
     qsort(topo->gpu, (size_t)topo->n_gpus, sizeof topo->gpu[0], by_pci);
@@ -104,24 +124,25 @@ static void find_gpus(struct wsh_topo *topo, hwloc_topology_t tree)
 
 static void find_nodes(struct wsh_topo *topo, hwloc_topology_t tree)
 {
-    hwloc_obj_t node = NULL;
+    hwloc_obj_t node = obj_first(tree, HWLOC_OBJ_NUMANODE);
 
-    for (int i = 0; i < WSH_TOPO_NODES && (node = hwloc_get_next_obj_by_type(tree, HWLOC_OBJ_NUMANODE, node));
-         i++) {
+    for (int i = 0; i < WSH_TOPO_NODES && node; i++, node = node->next_cousin) {
         topo->node[i] = place_of_set(tree, node->cpuset);
         topo->node[i].numa = (int)node->os_index;
-        hwloc_cpuset_to_glibc_sched_affinity(tree, node->cpuset, &topo->cpus[i], sizeof topo->cpus[i]);
+        for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+            if (wsh_hwloc.bitmap_isset(node->cpuset, cpu))
+                CPU_SET(cpu, &topo->cpus[i]);
     }
 }
 
 static struct wsh_topo_place find_binding(hwloc_topology_t tree)
 {
-    hwloc_cpuset_t set = hwloc_bitmap_alloc();
+    hwloc_cpuset_t set = wsh_hwloc.bitmap_alloc();
     struct wsh_topo_place place = nowhere;
 
-    if (set && !hwloc_get_cpubind(tree, set, HWLOC_CPUBIND_PROCESS))
+    if (set && !wsh_hwloc.get_cpubind(tree, set, HWLOC_CPUBIND_PROCESS))
         place = place_of_set(tree, set);
-    hwloc_bitmap_free(set);
+    wsh_hwloc.bitmap_free(set);
     return place;
 }
 
@@ -147,19 +168,19 @@ static void leave_out_parts(hwloc_topology_t tree)
     static const char *const parts[] = {"pci", "opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        hwloc_topology_set_components(tree, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, parts[i]);
+        wsh_hwloc.topology_set_components(tree, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, parts[i]);
 }
 
 static int load_tree(hwloc_topology_t *tree, const char *xml)
 {
-    if (hwloc_topology_init(tree))
+    if (wsh_hwloc.topology_init(tree))
         return -ENOMEM;
     leave_out_parts(*tree);
-    hwloc_topology_set_io_types_filter(*tree, HWLOC_TYPE_FILTER_KEEP_ALL);
-    if (xml ? !hwloc_topology_set_xml(*tree, xml) && !hwloc_topology_load(*tree)
-            : !hwloc_topology_load(*tree))
+    wsh_hwloc.topology_set_io_types_filter(*tree, HWLOC_TYPE_FILTER_KEEP_ALL);
+    if (xml ? !wsh_hwloc.topology_set_xml(*tree, xml) && !wsh_hwloc.topology_load(*tree)
+            : !wsh_hwloc.topology_load(*tree))
         return 0;
-    hwloc_topology_destroy(*tree);
+    wsh_hwloc.topology_destroy(*tree);
     if (xml)
         return -EINVAL;
     wsh_error("hwloc cannot read this machine's topology: %s; set SHMEM_TOPOLOGY to a topology XML of it",
@@ -173,6 +194,9 @@ int wsh_topo_read(struct wsh_topo *topo, const char *xml)
     int rc;
 
     memset(topo, 0, sizeof *topo);
+    topo->here = nowhere;
+    if (wsh_hwloc_open())
+        return xml ? -EINVAL : 0;
     if ((rc = load_tree(&tree, xml)))
         return rc;
     topo->packages = objs_count(tree, HWLOC_OBJ_PACKAGE);
@@ -182,10 +206,11 @@ int wsh_topo_read(struct wsh_topo *topo, const char *xml)
     find_nics(topo, tree);
     find_gpus(topo, tree);
     find_nodes(topo, tree);
-    topo->here = xml ? nowhere : find_binding(tree);
+    if (!xml)
+        topo->here = find_binding(tree);
     for (int i = 0; i < topo->n_gpus && !xml; i++)
         ask_driver(&topo->gpu[i]);
-    hwloc_topology_destroy(tree);
+    wsh_hwloc.topology_destroy(tree);
     return 0;
 }
 

@@ -42,8 +42,17 @@ struct wsh_topo {
     struct wsh_topo_place here; /* where this process is bound; all -1 in another machine's topology */
 };
 
-/* Reads this machine, or the hwloc XML file `xml` if not NULL. 0 or a logged error. */
+/*
+ * Reads this machine, or the hwloc XML file `xml` if not NULL. 0 or a logged error. Where hwloc is not installed (see
+ * wsh_topo_lacks) a file is an error, and of this machine nothing is known.
+ */
 int wsh_topo_load(struct wsh_topo *topo, const char *xml);
+
+/* NULL, or why there is no hwloc here, with the cure. */
+const char *wsh_topo_lacks(void);
+
+/* Loads hwloc: `text` says which one was found, or why none was. 0 or -1. */
+int wsh_topo_library(char *text, size_t size);
 
 /*
  * Fills the place of a NIC whose name and PCI address came from elsewhere (libfabric): that of the NIC with the

@@ -55,10 +55,15 @@ static void take_every_gpu(struct wsh_whereabouts *w)
 
 static int read_hint(struct wsh_whereabouts *w, const char *hint)
 {
+    const char *why = w->topo->n_gpus ? NULL : wsh_topo_lacks();
     char bad[64];
 
     if (!strcasecmp(hint, "none"))
         return 0;
+    if (why) {
+        wsh_error("SHMEM_PE_GPU='%s': GPUs are not found without hwloc: %s", hint, why);
+        return -EINVAL;
+    }
     w->n_list = read_list(w->topo, hint, w->list, bad, sizeof bad);
     if (!*bad && w->n_list)
         return 0;

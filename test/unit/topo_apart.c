@@ -4,9 +4,9 @@
 #include "topo/topo.h"
 
 #include "test/common/unit.h"
+#include "topo/hwloc_library.h"
 
 #include <errno.h>
-#include <hwloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static int end_signal; /* of whoever reads a file; 0: hwloc refuses it */
 static unsigned handled;
 
 /* In place of libhwloc's. */
-int hwloc_topology_set_xml(hwloc_topology_t tree, const char *path)
+static int set_xml(hwloc_topology_t tree, const char *path)
 {
     (void)tree, (void)path;
     if (end_signal)
@@ -43,6 +43,8 @@ static void says(int signo, const char *words)
     int rc = 0;
 
     end_signal = signo;
+    CU_ASSERT_PTR_NULL_FATAL(wsh_hwloc_open());
+    wsh_hwloc.topology_set_xml = set_xml;
     unit_capture(load, &rc, text, sizeof text);
     CU_ASSERT_EQUAL(rc, -EINVAL);
     CU_ASSERT_EQUAL(unit_lines(text), 1);

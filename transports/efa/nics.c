@@ -56,6 +56,19 @@ static void warn_missing(const struct nics *nics, const char *provider)
                  provider, names, provider);
 }
 
+/* One PE of the host warns for all, where it matters. */
+static void say_unknown(const struct nics *nics, bool first)
+{
+    const char *why = wsh_topo_lacks();
+
+    if (why && nics->n > 1 && first)
+        wsh_warn(
+            "the %d NICs of this host are taken in turn, since which of them are near a PE is unknown: %s",
+            nics->n, why);
+    else if (why)
+        wsh_info(WSH_SUB_TOPO, "neither near NICs nor near processors are known: %s", why);
+}
+
 /* What the PEs of this host tell of where they work, or NULL: not to be known. Free it. */
 static struct wsh_topo_pe *exchange_pes(const struct nics *nics, const struct wsh_tp_params *params,
                                         const struct wsh_topo_local *local)
@@ -85,6 +98,7 @@ static int map_nics(struct nics *nics, const struct wsh_tp_params *params, int m
 
     if (rc)
         return rc;
+    say_unknown(nics, !local.rank);
     for (int i = 0; i < nics->n; i++)
         wsh_topo_locate(&nics->topo, &nics->nic[i]);
     local.pe = pes = exchange_pes(nics, params, &local);
