@@ -98,7 +98,7 @@ CORE: Dict[str, str] = {
     "shmem_{T}_atomic_or": "v pTi",
     "shmem_{T}_atomic_fetch_xor": "T pTi",
     "shmem_{T}_atomic_xor": "v pTi",
-    # 9.9, 9.10
+    # 9.10, 9.12
     "shmem_barrier_all": "v",
     "shmem_sync_all": "v",
     "shmem_team_sync": "i p",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collectives over teams: section 9.9. `dest` and `source` are symmetric arrays, equal in size on
+"""Collectives over teams: section 9.10. `dest` and `source` are symmetric arrays, equal in size on
 all members."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FAMILIES = {
 
 def barrier_all(stream: Any = None) -> None:
     """Complete what this PE has put, and wait until all PEs have come. Collective over all PEs.
-    Section 9.9.1."""
+    Section 9.10.1."""
     job.need("barrier_all")
     if stream is None:
         _lib.core().shmem_barrier_all()
@@ -34,7 +34,7 @@ def barrier_all(stream: Any = None) -> None:
 
 
 def sync_all(stream: Any = None) -> None:
-    """Wait until all PEs have come; completes nothing. Collective over all PEs. Section 9.9.2."""
+    """Wait until all PEs have come; completes nothing. Collective over all PEs. Section 9.10.4."""
     job.need("sync_all")
     if stream is None:
         _lib.core().shmem_sync_all()
@@ -43,7 +43,7 @@ def sync_all(stream: Any = None) -> None:
 
 
 def team_sync(team: Team, stream: Any = None) -> None:
-    """Wait until all members of `team` have come. Section 9.9.3."""
+    """Wait until all members of `team` have come. Section 9.10.3."""
     handle = member(team, "team_sync")
     if stream is None:
         check(_lib.core().shmem_team_sync(handle), "shmem_team_sync")
@@ -120,14 +120,14 @@ def broadcast(
     dest: Any, source: Any, root: int, team: Team = TEAM_WORLD, stream: Any = None
 ) -> None:
     """Copy `source` of member `root` to `dest` of all members, the root's own included. Section
-    9.9.4."""
+    9.10.7."""
     to, of = _two("broadcast", dest, source, team, (1, 1))
     job.check_pe("broadcast", root, team.n_pes, "root")
     _moved("broadcast", to, of, of.nbytes, team, stream, root)
 
 
 def fcollect(dest: Any, source: Any, team: Team = TEAM_WORLD, stream: Any = None) -> None:
-    """Write the sources of all members one behind the other to `dest` of each. Section 9.9.5.
+    """Write the sources of all members one behind the other to `dest` of each. Section 9.10.8.
 
     `dest` has at least n_pes times the elements of `source`, which has as many on all members.
     """
@@ -136,13 +136,13 @@ def fcollect(dest: Any, source: Any, team: Team = TEAM_WORLD, stream: Any = None
 
 
 def collect(dest: Any, source: Any, team: Team = TEAM_WORLD) -> None:
-    """As fcollect, but sources may differ in size; `dest` holds them all. Section 9.9.5."""
+    """As fcollect, but sources may differ in size; `dest` holds them all. Section 9.10.8."""
     to, of = _two("collect", dest, source, team, (1, 1))
     _moved("collect", to, of, of.nbytes, team, None)
 
 
 def alltoall(dest: Any, source: Any, team: Team = TEAM_WORLD, stream: Any = None) -> None:
-    """Send block j of `source` to block i of `dest` at member j, i being this one. Section 9.9.6.
+    """Send block j of `source` to block i of `dest` at member j, i being this one. Section 9.10.5.
 
     Both have n_pes blocks of equal size, one behind the other: `source`'s elements are a multiple
     of n_pes.
@@ -161,7 +161,7 @@ def alltoalls(
     team: Team = TEAM_WORLD,
 ) -> None:
     """As alltoall, of blocks of `nelems` elements that lie strides of so many elements apart.
-    Section 9.9.7."""
+    Section 9.10.6."""
     call = "alltoalls"
     to, of = _two(call, dest, source, team, (0, 1))
     need_type(to.kind, "element", call)
@@ -217,7 +217,7 @@ def _op(call: str, op: str) -> str:
 def reduce(
     dest: Any, source: Any, op: str = "sum", team: Team = TEAM_WORLD, stream: Any = None
 ) -> None:
-    """Combine the sources of all members element by element into `dest` of each. Section 9.9.8.
+    """Combine the sources of all members element by element into `dest` of each. Section 9.10.9.
 
     op: "sum", "prod", "min", "max", "and", "or", "xor". `dest` may be `source`. On streams also
     float16 and bfloat16.
@@ -246,10 +246,10 @@ def reducescatter(
 
 def inscan(dest: Any, source: Any, team: Team = TEAM_WORLD) -> None:
     """Write the sum of the sources of members 0 to this one, element by element, to `dest`. Section
-    9.9.9."""
+    9.10.10."""
     _combined("inscan", "sum_inscan", "arithmetic", dest, source, team, None, (1, 1))
 
 
 def exscan(dest: Any, source: Any, team: Team = TEAM_WORLD) -> None:
-    """As inscan, without this member's own source; zeros at member 0. Section 9.9.9."""
+    """As inscan, without this member's own source; zeros at member 0. Section 9.10.10."""
     _combined("exscan", "sum_exscan", "arithmetic", dest, source, team, None, (1, 1))

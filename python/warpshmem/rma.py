@@ -332,19 +332,19 @@ def signal_update(
 
 
 def signal_fetch(signal: Any, index: int = 0) -> int:
-    """Return element `index` of this PE's own `signal`. Section 9.8.6."""
+    """Return element `index` of this PE's own `signal`. Section 9.8.4."""
     job.need("signal_fetch")
     return _lib.core().shmem_signal_fetch(signal_word("signal_fetch", signal, index=index).address)
 
 
 def fence() -> None:
-    """Order what this PE has put to each PE before what it puts there later. Section 9.10.1."""
+    """Order what this PE has put to each PE before what it puts there later. Section 9.12.1."""
     job.need("fence")
     _lib.core().shmem_fence()
 
 
 def quiet(stream: Any = None) -> None:
-    """Complete what this PE has put and got; on a stream, what its kernels have. Section 9.10.2."""
+    """Complete what this PE has put and got; on a stream, what its kernels have. Section 9.12.2."""
     job.need("quiet")
     if stream is None:
         _lib.core().shmem_quiet()

@@ -121,7 +121,7 @@ class Team:
         return Team(made.value or 0, job.state.world)
 
     def sync(self, stream: Any = None) -> None:
-        """Wait until all members have come. Collective over the team. Section 9.9.3."""
+        """Wait until all members have come. Collective over the team. Section 9.10.3."""
         from .collectives import team_sync
 
         team_sync(self, stream)

@@ -78,7 +78,7 @@ def signal_wait_until(
     signal: Any, cmp: str, value: int, index: int = 0, stream: Any = None
 ) -> Optional[int]:
     """Wait until element `index` of this PE's `signal` compares so; return it (None on a stream).
-    Section 9.8.7."""
+    Section 9.11.15."""
     job.need("signal_wait_until")
     seen = rma.signal_word("signal_wait_until", signal, index=index)
     code, number = comparison("signal_wait_until", cmp), rma.number(

@@ -25,8 +25,8 @@ run_pytest()
     shift 2
     [ "$pes" -le "${WSH_TEST_PES_MAX:-$pes}" ] || return 0
     (cd "$top_srcdir/test/python" && $python run.py --launcher "$launcher" --pes "$pes" --from $((tap_cases + 1)) \
-        --kind "${WSH_PY_KIND:-numpy}" --limit $((${WSH_PY_LIMIT:-120} * ${WSH_TEST_SLOW:-1})) "$@") >"$out" 2>"$err"
-    grep -v '^# next ' "$out"
+        --kind "${WSH_PY_KIND:-numpy}" --limit $((${WSH_PY_LIMIT:-120} * ${WSH_TEST_SLOW:-1})) "$@") 2>"$err" |
+        tee "$out" | sed -u '/^# next /d'
     tap_comment "$err"
     next=$(sed -n 's/^# next //p' "$out")
     if [ -n "$next" ]; then tap_cases=$((next - 1)); else tap_fail "run.py $launcher $pes $*" "it ended early"; fi

@@ -443,3 +443,17 @@ def test_info_by_its_name() -> None:
         [sys.executable, "-m", "warpshmem.info"], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0 and "OpenSHMEM 1.6, warpshmem" in done.stdout
+
+
+def test_the_first_program_of_the_guide(tmp_path: Any) -> None:
+    guide = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/guide/python.md")
+    with open(guide, encoding="utf-8") as page:
+        program = page.read().partition("```python\n")[2].partition("```")[0]
+    path = tmp_path / "letter.py"
+    path.write_text(program)
+    done = subprocess.run(
+        [OSHRUN, "-n", "4", sys.executable, str(path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    wanted = ["PE %d of 4 got %.1f" % (pe, (pe - 1) % 4) for pe in range(4)]
+    assert sorted(done.stdout.splitlines()) == wanted and not done.stderr

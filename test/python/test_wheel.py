@@ -143,12 +143,12 @@ def test_record(unpacked: str) -> None:
 
 @pytest.mark.parametrize("name", ELF)
 def test_needs_the_c_library_alone(unpacked: str, name: str) -> None:
-    """PMIx, hwloc and libfabric are loaded where they are used and there."""
+    """PMIx, hwloc and libfabric are loaded where they are used and there. The launcher is PMIx's
+    server."""
     text = run(["readelf", "-d", "%s/warpshmem/lib/%s" % (unpacked, name)], dict(os.environ))
     needed = re.findall(r"\(NEEDED\).*\[(.+)\]", text)
-    assert needed and not [
-        other for other in needed if other not in ELF and not SYSTEM.match(other)
-    ]
+    others = [other for other in needed if other not in ELF and not SYSTEM.match(other)]
+    assert needed and (not others or (name == "oshrun" and others == ["libpmix.so.2"]))
 
 
 @pytest.mark.parametrize("name", ELF[1:3])
@@ -164,9 +164,7 @@ def test_stripped(unpacked: str) -> None:
 
 def test_tag(wheel: str) -> None:
     name = os.path.basename(wheel)
-    assert re.match(
-        r"warpshmem-[0-9.]+-py3-none-(manylinux_2_\d+|linux)_(x86_64|aarch64)\.whl$", name
-    )
+    assert re.match(r"warpshmem-[0-9.]+-py3-none-manylinux_2_\d+_(x86_64|aarch64)\.whl$", name)
 
 
 def test_a_unique_id_in_a_fresh_environment(fresh: Dict[str, str]) -> None:
