@@ -18,8 +18,8 @@ for WSH_PY_KIND in torch cupy torch-host numpy; do
         tap_skip "python, arrays of $WSH_PY_KIND" "no $module for python3"
         continue
     fi
-    run_pytest uid 2 test_pes_*.py
-    case $WSH_PY_KIND in torch) run_pytest uid 4 test_pes_*.py ;; esac
+    run_pytest uid 2 $pes_files
+    case $WSH_PY_KIND in torch) run_pytest uid 4 $pes_files ;; esac
 done
 
 if env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" "$oshrun" -n 1 true 2>/dev/null; then

@@ -8,6 +8,6 @@ set -u
 
 need_oshrun
 for pes in 2 4; do
-    run_pytest oshrun $pes test_pes_*.py
+    run_pytest oshrun $pes $pes_files
 done
 tap_done

@@ -7,6 +7,6 @@ set -u
 . "${top_srcdir:-.}/test/python/lib.sh"
 
 for pes in 2 4; do
-    run_pytest uid $pes test_pes_*.py
+    run_pytest uid $pes $pes_files
 done
 tap_done
