@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The routines that programs call: they check, and hand on to who moves the rows. */
+/* The routines that programs call: they check, and pass calls on to what moves the rows. */
 #include "ep/ep.h"
 
 #include <string.h>

@@ -21,7 +21,7 @@ struct ep_state {
     uint64_t network_rows, network_puts, near_rows;
     uint64_t sent, results;  /* parts sent to each far peer, result parts received from each, since create */
     uint32_t x_turn, y_turn; /* of the last call */
-    uint32_t arrived[8];     /* kernels: blocks at each of their meetings */
+    uint32_t arrived[8];     /* kernels: blocks at each of their barriers */
     /* Since create: [n] parts received of each far origin, then [far] result parts sent to each far peer */
     uint64_t parts[];
 };
@@ -36,8 +36,8 @@ EP_FN size_t ep_state_bytes(const struct ep_shape *shape)
     X(NEAR, "its rows are in its store")               \
     X(PART, "its part has come")                       \
     X(CREDIT, "it has taken a part out of its window") \
-    X(FORWARD, "it has handed on a part")              \
-    X(TAKEN, "it has taken what was handed on")        \
+    X(FORWARD, "it has forwarded a part")              \
+    X(TAKEN, "it has taken what was forwarded")        \
     X(Y, "its results are ready")                      \
     X(RESULT, "its results have come")                 \
     X(RESULT_CREDIT, "it has added up results")

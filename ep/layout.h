@@ -144,7 +144,7 @@ EP_FN int ep_far_me(const struct ep_shape *shape, int pe)
     return shape->host < host ? mine : mine - shape->near;
 }
 
-/* The origin whose rows near PE number `local` hands on as those of its far peer `far` (one copy). */
+/* The origin whose rows near PE number `local` forwards as those of its far peer `far` (one copy). */
 EP_FN int ep_forward_origin(const struct ep_shape *shape, int local, int far)
 {
     return (far < shape->host ? far : far + 1) * shape->near + local;

@@ -9,7 +9,7 @@
 /* Of an instance. */
 struct ep_kernels {
     struct ep_run run;
-    struct ep_told told;
+    struct ep_published published;
     int blocks;
     cudaStream_t stream; /* for copies of the library's own */
     uint64_t *launched;  /* [handles]: the ticket of the last dispatch, graphs apart */
@@ -148,11 +148,11 @@ static bool ep_is_captured(cudaStream_t stream)
 
 static cudaError_t ep_start_dispatch(struct ep_kernels *kernels, const shmemx_ep_dispatch_t *call, cudaStream_t stream)
 {
-    struct ep_told told = kernels->told;
-    void *args[] = {&kernels->run, &told, (void *)call};
+    struct ep_published published = kernels->published;
+    void *args[] = {&kernels->run, &published, (void *)call};
 
     if ((call->halves & SHMEMX_EP_RECEIVE) && !ep_is_captured(stream))
-        told.ticket = ++kernels->launched[call->handle];
+        published.ticket = ++kernels->launched[call->handle];
 
     return ep_start((const void *)ep_kernel_dispatch, kernels->blocks, stream, args);
 }
@@ -187,8 +187,8 @@ static void ep_device_close(struct shmemx_ep *ep)
         cudaStreamDestroy(kernels->stream);
     cudaFree(kernels->run.state);
     cudaFreeHost(ep->phase);
-    shmem_free(kernels->told.host);
-    shmem_free(kernels->told.kept);
+    shmem_free(kernels->published.host);
+    shmem_free(kernels->published.kept);
     free(kernels->launched);
     free(kernels);
     ep->kernels = NULL;
@@ -206,9 +206,9 @@ static int ep_device_open(struct shmemx_ep *ep)
     if (!kernels || !(kernels->launched = (uint64_t *)calloc(handles, sizeof(uint64_t))))
         return ep_refuse("shmemx_ep_create", "no memory for %zu handles", handles);
     ep->kernels = kernels;
-    kernels->told.host = (uint64_t *)shmem_calloc(handles, sizeof(uint64_t));
-    kernels->told.kept = (char *)shmem_calloc(handles, ep_told_bytes(&ep->shape));
-    if (!kernels->told.host || !kernels->told.kept)
+    kernels->published.host = (uint64_t *)shmem_calloc(handles, sizeof(uint64_t));
+    kernels->published.kept = (char *)shmem_calloc(handles, ep_published_bytes(&ep->shape));
+    if (!kernels->published.host || !kernels->published.kept)
         return ep_refuse("shmemx_ep_create", "no room in the host's heap: raise SHMEM_SYMMETRIC_SIZE");
     if (ep_grid_choose(ep, &kernels->blocks))
         return 1;
@@ -237,11 +237,11 @@ static int ep_device_counts(struct shmemx_ep *ep, int handle, int32_t *counts, i
 {
     const struct ep_kernels *kernels = ep->kernels;
     const struct ep_shape *shape = &ep->shape;
-    const char *told = kernels->told.kept + (size_t)handle * ep_told_bytes(shape);
-    const struct ep_kept *kept = (const struct ep_kept *)told;
-    const int32_t *sums = (const int32_t *)(told + sizeof *kept) + shape->n * shape->counted;
+    const char *published = kernels->published.kept + (size_t)handle * ep_published_bytes(shape);
+    const struct ep_kept *kept = (const struct ep_kept *)published;
+    const int32_t *sums = (const int32_t *)(published + sizeof *kept) + shape->n * shape->counted;
 
-    shmem_signal_wait_until(kernels->told.host + handle, SHMEM_CMP_GE, kernels->launched[handle]);
+    shmem_signal_wait_until(kernels->published.host + handle, SHMEM_CMP_GE, kernels->launched[handle]);
     for (int i = 0; i < shape->mine && counts; i++)
         counts[i] = sums[shape->counted - shape->mine + i];
     if (rows)

@@ -209,7 +209,7 @@ EP_LOOP void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, 
         {
             counts[i] = 0;
         }
-        ep_meet(run);
+        ep_sync(run);
         ep_rank_counts(run, &ranks, tokens, counts);
     }
     ep_rank_places(run, ranks, tokens, counts);

@@ -32,7 +32,7 @@ EP_STEP void ep_store_to_each(uint64_t mine, unsigned has, const T (&held)[DEPTH
 }
 
 template <unsigned DEPTH, class T>
-EP_STEP void ep_spread_units(const T *from, unsigned units, uint64_t mine, unsigned has)
+EP_STEP void ep_scatter_units(const T *from, unsigned units, uint64_t mine, unsigned has)
 {
 #pragma unroll 1
     for (unsigned first = 0; first < units; first += DEPTH * EP_LANES) {
@@ -48,28 +48,28 @@ EP_STEP void ep_spread_units(const T *from, unsigned units, uint64_t mine, unsig
 }
 
 /* Each lane has an address to store at, or 0. Units of 16 bytes where all addresses and the length are aligned so. */
-EP_LOOP void ep_spread_lanes(const void *from, size_t bytes, uint64_t mine)
+EP_LOOP void ep_scatter_lanes(const void *from, size_t bytes, uint64_t mine)
 {
     unsigned has = __ballot_sync(EP_ALL_LANES, mine != 0);
     bool wide = __all_sync(EP_ALL_LANES, ((mine | (uint64_t)from | bytes) & 15) == 0);
 
     if (wide)
-        ep_spread_units<EP_DEPTH>((const uint4 *)from, (unsigned)(bytes / 16), mine, has);
+        ep_scatter_units<EP_DEPTH>((const uint4 *)from, (unsigned)(bytes / 16), mine, has);
     else
-        ep_spread_units<2>((const unsigned *)from, (unsigned)(bytes / 4), mine, has);
+        ep_scatter_units<2>((const unsigned *)from, (unsigned)(bytes / 4), mine, has);
 }
 
-EP_STEP void ep_spread(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to, const void *arg)
+EP_STEP void ep_scatter(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to, const void *arg)
 {
     int k = (int)ep_lane();
 
-    ep_spread_lanes(from, bytes, k < n ? (uint64_t)to(run, arg, k) : 0);
+    ep_scatter_lanes(from, bytes, k < n ? (uint64_t)to(run, arg, k) : 0);
 }
 
 /* bytes: a multiple of 4. */
 EP_STEP void ep_copy(void *to, const void *from, size_t bytes)
 {
-    ep_spread_lanes(from, bytes, ep_lane() == 0 ? (uint64_t)to : 0);
+    ep_scatter_lanes(from, bytes, ep_lane() == 0 ? (uint64_t)to : 0);
 }
 
 EP_STEP int64_t ep_total(const int32_t *numbers, int rows, int each, int stride)

@@ -2,9 +2,9 @@
 /*
  * What the steps of the protocol run on, on a GPU: a worker is a warp, all lanes execute a step with equal scalars, and
  * the primitives of rows (rows.cuh, sum.cuh, rank.cuh) divide their columns over lanes. All blocks of a grid are
- * resident, or meetings would not end. Order: within the GPU by meetings; from and to others by counted puts, whose
+ * resident, or barriers would not end. Order: within the GPU by barriers; from and to others by counted puts, whose
  * waits acquire and which release, at system scope. Both are cumulative, so that what one lane has acquired all
- * workers may read after the next meeting, and a put after a meeting covers what all workers have stored before it.
+ * workers may read after the next barrier, and a put after a barrier covers what all workers have stored before it.
  */
 #ifndef WSH_EP_DEVICE_RUN_CUH
 #define WSH_EP_DEVICE_RUN_CUH
@@ -63,20 +63,20 @@ EP_STEP int ep_workers(const struct ep_run *run)
 }
 
 /* A group of workers is a block. */
-EP_STEP int ep_mate(const struct ep_run *run)
+EP_STEP int ep_group_worker(const struct ep_run *run)
 {
     (void)run;
     return (int)(threadIdx.x / EP_LANES);
 }
 
-EP_STEP int ep_mates(const struct ep_run *run)
+EP_STEP int ep_group_workers(const struct ep_run *run)
 {
     (void)run;
     return EP_WARPS;
 }
 
 #define EP_BY_LANES(run, i, count) for (int i = (int)ep_lane(); i < (count); i += EP_LANES)
-#define EP_BY_MATES(run, i, count) for (int i = (int)threadIdx.x; i < (count); i += EP_THREADS)
+#define EP_BY_GROUP(run, i, count) for (int i = (int)threadIdx.x; i < (count); i += EP_THREADS)
 #define EP_BY_ALL(run, i, count) \
     for (int i = ep_worker(run) * EP_LANES + (int)ep_lane(); i < (count); i += ep_workers(run) * EP_LANES)
 
@@ -86,16 +86,16 @@ EP_STEP bool ep_leads(const struct ep_run *run)
     return ep_lane() == 0;
 }
 
-EP_STEP void ep_meet_mates(const struct ep_run *run)
+EP_STEP void ep_sync_group(const struct ep_run *run)
 {
     (void)run;
     __syncthreads();
 }
 
 /* Words of ep_state.arrived. */
-enum { EP_ARRIVED_MEET, EP_ARRIVED_LAST, EP_ARRIVED_TELL };
+enum { EP_ARRIVED_SYNC, EP_ARRIVED_LAST, EP_ARRIVED_PUBLISH };
 
-/* The word goes back to 0 with the last block. A meeting lies between two uses of a word. */
+/* The word goes back to 0 with the last block. A barrier lies between two uses of a word. */
 EP_LOOP int ep_grid_last(unsigned *arrived)
 {
     bool last = false;
@@ -116,9 +116,9 @@ EP_STEP int ep_last(const struct ep_run *run)
 
 /*
  * All blocks add up to half of the word's range, which flips its top bit and leaves the rest 0: the word is ready for
- * the next meeting, of this or another kernel with whatever grid.
+ * the next barrier, of this or another kernel with whatever grid.
  */
-EP_LOOP void ep_grid_meet(unsigned *arrived)
+EP_LOOP void ep_grid_sync(unsigned *arrived)
 {
     const unsigned half = 0x80000000u;
     unsigned before;
@@ -134,9 +134,9 @@ EP_LOOP void ep_grid_meet(unsigned *arrived)
     __syncthreads();
 }
 
-EP_STEP void ep_meet(const struct ep_run *run)
+EP_STEP void ep_sync(const struct ep_run *run)
 {
-    ep_grid_meet(run->state->arrived + EP_ARRIVED_MEET);
+    ep_grid_sync(run->state->arrived + EP_ARRIVED_SYNC);
 }
 
 typedef uint64_t ep_value_fn(const struct ep_run *run, const void *arg, int i);
@@ -169,7 +169,7 @@ EP_STEP void ep_await(const struct ep_run *run, int phase, int first, int count,
         if (threadIdx.x == 0)
             run->phase->kind = 0;
     }
-    ep_meet(run);
+    ep_sync(run);
 }
 
 /* Ends the kernel with an error: memory of others was written by mistake. */

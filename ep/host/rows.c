@@ -4,7 +4,8 @@
 
 enum { COLUMNS = 256 }; /* that are summed at a time */
 
-void ep_spread(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to, const void *arg)
+void ep_scatter(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to,
+                const void *arg)
 {
     for (int k = 0; k < n; k++) {
         void *dest = to(run, arg, k);

@@ -40,18 +40,18 @@ enum { EP_LANES = 1 };
 #define ep_lane() 0
 #define ep_of_lane(value, lane) ((void)(lane), value)
 #define EP_BY_LANES(run, i, count) for (int i = 0; i < (count); i++)
-#define EP_BY_MATES(run, i, count) for (int i = 0; i < (count); i++)
+#define EP_BY_GROUP(run, i, count) for (int i = 0; i < (count); i++)
 #define EP_BY_ALL(run, i, count) for (int i = 0; i < (count); i++)
 
 /* The one worker is a group, and the last. Its stores are seen in order: there is nothing to meet for. */
 #define ep_worker(run) 0
 #define ep_workers(run) 1
-#define ep_mate(run) 0
-#define ep_mates(run) 1
+#define ep_group_worker(run) 0
+#define ep_group_workers(run) 1
 #define ep_last(run) 1
 #define ep_leads(run) 1
-#define ep_meet(run) ((void)0)
-#define ep_meet_mates(run) ((void)0)
+#define ep_sync(run) ((void)0)
+#define ep_sync_group(run) ((void)0)
 #define ep_pieces(run, rows) 1
 
 void ep_await(const struct ep_run *run, int phase, int first, int count, ep_value_fn *value, const void *arg);
@@ -60,8 +60,8 @@ void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, void *me
              int32_t *rows);
 void ep_sum(const struct ep_run *run, void *out, int piece, int pieces, int n, ep_term_fn *term,
             const void *arg);
-void ep_spread(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to,
-               const void *arg);
+void ep_scatter(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to,
+                const void *arg);
 
 EP_STEP int64_t ep_total(const int32_t *numbers, int rows, int each, int stride)
 {

@@ -108,8 +108,8 @@ EP_STEP int ep_column_bytes(const struct ep_run *run)
     return run->shape.dtype == SHMEMX_EP_BF16 ? 2 : 1;
 }
 
-/* Counted puts of 0 bytes from near PE to near PE: all workers, after a meeting or as the last group. */
-EP_STEP void ep_tell_near(const struct ep_run *run, int counter, int worker, int workers)
+/* Counted puts of 0 bytes from near PE to near PE: all workers, after a barrier or as the last group. */
+EP_STEP void ep_signal_near(const struct ep_run *run, int counter, int worker, int workers)
 {
     const struct ep_shape *shape = &run->shape;
 

@@ -22,16 +22,16 @@ EP_STEP void ep_combine_send(const struct ep_run *run, const shmemx_ep_combine_t
         ep_store_y_header(run, &call, args);
     if (!shape->far) {
         if (ep_last(run)) {
-            ep_tell_near(run, shape->c_y, ep_mate(run), ep_mates(run));
-            if (ep_mate(run) == 0)
+            ep_signal_near(run, shape->c_y, ep_group_worker(run), ep_group_workers(run));
+            if (ep_group_worker(run) == 0)
                 ep_combine_sent(run, &call);
         }
         return;
     }
     if (ep_worker(run) == 0)
         ep_flush(run);
-    ep_meet(run);
-    ep_tell_near(run, shape->c_y, ep_worker(run), ep_workers(run));
+    ep_sync(run);
+    ep_signal_near(run, shape->c_y, ep_worker(run), ep_workers(run));
     if (ep_worker(run) == 0)
         ep_combine_sent(run, &call);
     if (shape->one_copy)
@@ -95,7 +95,7 @@ EP_LOOP void ep_sum_tokens(const struct ep_run *run, const struct ep_part *part,
     }
 }
 
-/* High throughput: far peers may put results to the slot again. All workers, after a meeting. */
+/* High throughput: far peers may put results to the slot again. All workers, after a barrier. */
 EP_STEP void ep_give_results_back(const struct ep_run *run)
 {
     const struct ep_shape *shape = &run->shape;
@@ -122,7 +122,7 @@ EP_STEP void ep_combine_round(const struct ep_run *run, const struct ep_call *ca
         ep_sum_tokens(run, &part, args);
     if (!shape->far || ep_is_low(run))
         return;
-    ep_meet(run);
+    ep_sync(run);
     if (number < call->parts)
         ep_give_results_back(run);
     if (number + shape->slots < ep_result_rounds(run, call))
@@ -132,11 +132,11 @@ EP_STEP void ep_combine_round(const struct ep_run *run, const struct ep_call *ca
 /* By the last group, when all have read the state. */
 EP_STEP void ep_combine_received(const struct ep_run *run, const struct ep_call *call)
 {
-    EP_BY_MATES(run, f, run->shape.far)
+    EP_BY_GROUP(run, f, run->shape.far)
     {
         *ep_results_sent(run, f) += (uint64_t)ep_ints(run, ep_kept_far_parts(&run->shape, call->handle))[f];
     }
-    if (ep_mate(run) == 0 && ep_leads(run)) {
+    if (ep_group_worker(run) == 0 && ep_leads(run)) {
         run->state->combined = (uint64_t)call->number;
         run->state->results += (uint64_t)call->parts;
     }

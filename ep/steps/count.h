@@ -5,7 +5,7 @@
 
 #include "ep/steps/forward.h"
 
-/* The image with a part of far origin `pe`: with one copy where a near PE has handed it on; else this PE's window. */
+/* The image with a part of far origin `pe`: with one copy where a near PE has forwarded it; else this PE's window. */
 EP_STEP char *ep_origin_image(const struct ep_run *run, int pe, int part)
 {
     const struct ep_shape *shape = &run->shape;
@@ -40,7 +40,7 @@ EP_STEP const int32_t *ep_origin_counts(const struct ep_run *run, const struct e
            (shape->one_copy ? (size_t)shape->local * shape->counted : 0);
 }
 
-/* By counter [near][far], of what near PEs have handed on. */
+/* By counter [near][far], of what near PEs have forwarded. */
 EP_STEP uint64_t ep_value_forward(const struct ep_run *run, const void *arg, int i)
 {
     const struct ep_part *part = (const struct ep_part *)arg;
@@ -63,7 +63,7 @@ EP_STEP void ep_await_part(const struct ep_run *run, const struct ep_part *part)
 /* Records of a part, by far origin. Each group does it for itself. */
 EP_STEP void ep_gather_rows(const struct ep_run *run, const struct ep_part *part)
 {
-    EP_BY_MATES(run, i, ep_far_origins(run))
+    EP_BY_GROUP(run, i, ep_far_origins(run))
     {
         int pe = ep_far_origin(run, i);
 
@@ -93,7 +93,7 @@ EP_STEP void ep_add_up(const struct ep_shape *shape, const int32_t *counts, int3
 
 /*
  * Numbers of all origins, then where the rows of each begin. Each group of workers does it for itself and stores the
- * same at the same places: a meeting of a group costs less than one of all.
+ * same at the same places: a barrier of a group costs less than one of all.
  */
 EP_LOOP void ep_count(const struct ep_run *run, const struct ep_call *call)
 {
@@ -102,11 +102,11 @@ EP_LOOP void ep_count(const struct ep_run *run, const struct ep_call *call)
             *first = ep_ints(run, ep_kept_first(shape, call->handle));
     struct ep_part part = {call, 0};
 
-    EP_BY_MATES(run, i, shape->n * shape->counted)
+    EP_BY_GROUP(run, i, shape->n * shape->counted)
     {
         counts[i] = ep_origin_counts(run, call, i / shape->counted)[i % shape->counted];
     }
-    EP_BY_MATES(run, pe, shape->n)
+    EP_BY_GROUP(run, pe, shape->n)
     {
         const struct ep_header *header = ep_origin_header(run, call, pe);
 
@@ -114,12 +114,12 @@ EP_LOOP void ep_count(const struct ep_run *run, const struct ep_call *call)
         ep_ints(run, shape->in_parts)[pe] = header->parts;
     }
     ep_gather_rows(run, &part);
-    ep_meet_mates(run);
-    EP_BY_MATES(run, kind, shape->counted)
+    ep_sync_group(run);
+    EP_BY_GROUP(run, kind, shape->counted)
     {
         ep_add_up(shape, counts + kind, first + kind);
     }
-    ep_meet_mates(run);
+    ep_sync_group(run);
 }
 
 /* What the caller gets of it; and for the host, the rows received. */

@@ -33,7 +33,7 @@ EP_STEP void ep_dispatch_send(const struct ep_run *run, const shmemx_ep_dispatch
     call.turn = ep_x_turn(run, args);
     if (!args->topk) {
         ep_copy_metas(run, &call, shape->metas[call.parity], ep_kept_metas(shape, call.handle));
-        ep_meet(run);
+        ep_sync(run);
     }
     ep_store_metas(run, &call, args);
     ep_rank(run, args->topk, call.tokens, ep_at(run, shape->metas[call.parity]),
@@ -43,16 +43,16 @@ EP_STEP void ep_dispatch_send(const struct ep_run *run, const shmemx_ep_dispatch
         ep_store_header(run, &call);
     if (!shape->far) {
         if (ep_last(run)) {
-            ep_tell_near(run, shape->c_near, ep_mate(run), ep_mates(run));
-            if (ep_mate(run) == 0)
+            ep_signal_near(run, shape->c_near, ep_group_worker(run), ep_group_workers(run));
+            if (ep_group_worker(run) == 0)
                 ep_dispatch_sent(run, &call);
         }
         return;
     }
     if (ep_worker(run) == 0)
         ep_flush(run);
-    ep_meet(run);
-    ep_tell_near(run, shape->c_near, ep_worker(run), ep_workers(run));
+    ep_sync(run);
+    ep_signal_near(run, shape->c_near, ep_worker(run), ep_workers(run));
     if (ep_worker(run) == 0)
         ep_dispatch_sent(run, &call);
     for (int part = 0; part < call.parts && part < shape->slots; part++)
@@ -80,16 +80,16 @@ EP_STEP void ep_dispatch_round(const struct ep_run *run, const struct ep_call *c
 
     if (number > 0) {
         if (run->shape.one_copy)
-            ep_hand_on(run, call, number);
+            ep_forward(run, call, number);
         ep_await_part(run, &part);
         ep_gather_rows(run, &part);
-        ep_meet_mates(run);
+        ep_sync_group(run);
     }
     ep_take_far(run, &part, args);
     if (ep_is_low(run))
         return;
-    ep_meet(run);
-    ep_tell_taken(run, number);
+    ep_sync(run);
+    ep_signal_taken(run, number);
     if (number + run->shape.slots < call->parts)
         ep_pack(run, call, number + run->shape.slots);
 }
@@ -97,13 +97,13 @@ EP_STEP void ep_dispatch_round(const struct ep_run *run, const struct ep_call *c
 /* By the last group, when all have read the state. */
 EP_STEP void ep_dispatch_received(const struct ep_run *run, const struct ep_call *call)
 {
-    EP_BY_MATES(run, i, ep_far_origins(run))
+    EP_BY_GROUP(run, i, ep_far_origins(run))
     {
         int pe = ep_far_origin(run, i);
 
         run->state->parts[pe] += (uint64_t)ep_ints(run, run->shape.in_parts)[pe];
     }
-    if (ep_mate(run) == 0 && ep_leads(run)) {
+    if (ep_group_worker(run) == 0 && ep_leads(run)) {
         run->state->received = (uint64_t)call->number;
         run->state->sent += (uint64_t)call->parts;
     }
@@ -116,7 +116,7 @@ EP_STEP void ep_dispatch_receive(const struct ep_run *run, const shmemx_ep_dispa
     struct ep_part part = {&call, 0};
 
     if (shape->one_copy)
-        ep_hand_on(run, &call, 0);
+        ep_forward(run, &call, 0);
     ep_await(run, EP_PHASE_NEAR, shape->c_near, shape->near, ep_value_number, &call);
     if (shape->far)
         ep_await_part(run, &part);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dispatch with one copy a host: parts that far peers have put here are handed on to the near PEs. */
+/* Dispatch with one copy a host: parts that far peers have put here are forwarded to the near PEs. */
 #ifndef WSH_EP_STEPS_FORWARD_H
 #define WSH_EP_STEPS_FORWARD_H
 
@@ -121,7 +121,7 @@ EP_LOOP void ep_copy_windows(const struct ep_run *run, const struct ep_part *par
     }
 }
 
-/* Windows are free again: a counted put of 0 bytes to each far peer, by all workers after a meeting. */
+/* Windows are free again: a counted put of 0 bytes to each far peer, by all workers after a barrier. */
 EP_STEP void ep_give_back(const struct ep_run *run, int part)
 {
     const struct ep_shape *shape = &run->shape;
@@ -138,8 +138,8 @@ EP_STEP void ep_give_back(const struct ep_run *run, int part)
         run->state->network_puts += ep_has_part(run, ep_far_pe(shape, f), part);
 }
 
-/* A part of all far peers: awaited, copied, the near PEs told. */
-EP_STEP void ep_hand_on(const struct ep_run *run, const struct ep_call *call, int number)
+/* A part of all far peers: awaited, copied, the near PEs signalled. */
+EP_STEP void ep_forward(const struct ep_run *run, const struct ep_call *call, int number)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_part part = {call, number};
@@ -149,7 +149,7 @@ EP_STEP void ep_hand_on(const struct ep_run *run, const struct ep_call *call, in
         ep_await(run, EP_PHASE_TAKEN, shape->c_taken, shape->far * shape->near, ep_value_taken, &part);
     ep_copy_windows(run, &part);
     ep_keep_rows(run, &part);
-    ep_meet(run);
+    ep_sync(run);
     for (int i = ep_worker(run); i < shape->far * shape->near; i += ep_workers(run))
         if (ep_has_part(run, ep_far_pe(shape, i / shape->near), number))
             ep_put(run, run->arena, run->arena, 0,

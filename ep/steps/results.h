@@ -185,10 +185,10 @@ EP_STEP void ep_results(const struct ep_run *run, const struct ep_call *call, in
     if (number >= shape->slots) {
         if (ep_worker(run) == 0)
             ep_flush(run);
-        ep_meet(run);
+        ep_sync(run);
     }
     ep_sum_far(run, call, number);
-    ep_meet(run);
+    ep_sync(run);
     ep_put_results(run, call, number);
 }
 

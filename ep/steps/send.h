@@ -232,11 +232,11 @@ EP_STEP void ep_pack(const struct ep_run *run, const struct ep_call *call, int p
     if (part >= shape->slots) {
         if (ep_worker(run) == 0)
             ep_flush(run);
-        ep_meet(run);
+        ep_sync(run);
     }
     ep_pack_heads(run, call, part);
     ep_pack_rows(run, call, part);
-    ep_meet(run);
+    ep_sync(run);
     ep_put_images(run, call, part);
 }
 

@@ -82,7 +82,7 @@ EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call
     const struct ep_shape *shape = &run->shape;
     struct ep_near_y *near_y = (struct ep_near_y *)ep_at(run, shape->near_y);
 
-    EP_BY_MATES(run, l, shape->near)
+    EP_BY_GROUP(run, l, shape->near)
     {
         const struct ep_header *header =
             (const struct ep_header *)(run->near_arena[l] + shape->y_header[call->parity]);
@@ -92,7 +92,7 @@ EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call
             near_y[l].weights = header->weighs ? (int64_t)shape->y_weights[call->parity] : 0;
         }
     }
-    EP_BY_MATES(run, i, origins * shape->near * shape->kinds)
+    EP_BY_GROUP(run, i, origins * shape->near * shape->kinds)
     {
         int origin = i / shape->kinds / shape->near, l = i / shape->kinds % shape->near;
         int pe = origin ? ep_far_pe(shape, origin - 1) : shape->me;
@@ -101,7 +101,7 @@ EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call
         if (only < 0 || l == only)
             ep_ints(run, shape->near_first)[i] = first[pe * shape->counted + i % shape->kinds];
     }
-    ep_meet_mates(run);
+    ep_sync_group(run);
 }
 
 #endif

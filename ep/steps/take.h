@@ -77,14 +77,15 @@ EP_STEP void ep_take_row(const struct ep_run *run, const shmemx_ep_dispatch_t *a
     if (columns) {
         taken->base = (char *)args->rows + (size_t)first * bytes;
         taken->each = shape->row;
-        ep_spread(run, row + (size_t)first * bytes, (size_t)columns * bytes, shape->topk, ep_taken_to, taken);
+        ep_scatter(run, row + (size_t)first * bytes, (size_t)columns * bytes, shape->topk, ep_taken_to,
+                   taken);
     }
     if (piece != 0)
         return;
     if (shape->scales) {
         taken->base = (char *)args->row_scales;
         taken->each = shape->scales;
-        ep_spread(run, scales, shape->scales, shape->topk, ep_taken_to, taken);
+        ep_scatter(run, scales, shape->scales, shape->topk, ep_taken_to, taken);
     }
     if (!ep_is_low(run) && (args->row_topk || args->row_weights))
         ep_take_topk(run, args, taken);
@@ -112,7 +113,7 @@ EP_LOOP void ep_take_near(const struct ep_run *run, const struct ep_call *call,
     }
 }
 
-/* From images, one part of each far origin. Where nobody hands on, metas are kept here. */
+/* From images, one part of each far origin. Where nobody forwards, metas are kept here. */
 EP_LOOP void ep_take_far(const struct ep_run *run, const struct ep_part *part,
                          const shmemx_ep_dispatch_t *args)
 {
@@ -139,8 +140,8 @@ EP_LOOP void ep_take_far(const struct ep_run *run, const struct ep_part *part,
         ep_keep_rows(run, part);
 }
 
-/* High throughput: whoever handed the part on, or put it, may overwrite it. All workers, after a meeting. */
-EP_STEP void ep_tell_taken(const struct ep_run *run, int part)
+/* High throughput: whoever forwarded the part, or put it, may overwrite it. All workers, after a barrier. */
+EP_STEP void ep_signal_taken(const struct ep_run *run, int part)
 {
     const struct ep_shape *shape = &run->shape;
 

@@ -56,7 +56,7 @@ static void enter(int lane)
     setcontext(&lanes[lane].start);
 }
 
-/* Warps sleep at random, some of them for long: what needs a meeting and has none shows. Asked once a turn. */
+/* Warps sleep at random, some of them for long: what needs a barrier and has none shows. Asked once a turn. */
 static bool is_awake(int warp)
 {
     static uint64_t state = 1;
