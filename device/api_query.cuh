@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The public names of fence and quiet, of queries and of shmem_ptr in device code (sections 9.1, 9.4, 9.12). Contracts
- * as in shmem/order.h, shmem/setup.h and shmem/team.h. Fence and quiet of a warp or block do the work once for all its
- * threads: cheaper than each thread for itself.
+ * The public names of fence and quiet, of queries, of shmem_ptr and of the exit in device code (sections 9.1, 9.4,
+ * 9.12). Contracts as in shmem/order.h, shmem/setup.h and shmem/team.h. Fence and quiet of a warp or block do the work
+ * once for all its threads: cheaper than each thread for itself.
  */
 #ifndef WSH_DEVICE_API_QUERY_CUH
 #define WSH_DEVICE_API_QUERY_CUH
@@ -34,6 +34,11 @@ WSH_BOTH int shmem_my_pe(void)
 WSH_BODY(return wsh_device_view.my_pe;)
 WSH_BOTH int shmem_n_pes(void)
 WSH_BODY(return wsh_device_view.n_pes;)
+
+/* The kernel ends with an error, and the job as at the host's call. */
+WSH_BOTH void shmem_global_exit(int status)
+WSH_BODY(wsh_dev_refuse("shmem_global_exit", WSH_DEVICE_EXIT, -1, nullptr, (uint64_t)(int64_t)status);
+         __builtin_unreachable();)
 
 WSH_BOTH int shmem_team_my_pe(shmem_team_t team)
 WSH_BODY(return wsh_dev_team_of(team).my_pe;)

@@ -200,6 +200,7 @@ enum wsh_device_reason {
     WSH_DEVICE_NULL,        /* addr: NULL for len bytes (SHMEM_DEBUG=check) */
     WSH_DEVICE_ONE_HOST,    /* the unit says SHMEMX_ONE_HOST, and the job has several hosts */
     WSH_DEVICE_LONG_WAIT,   /* addr: the word waited for; pe: the cmp; len: the value (hang record only) */
+    WSH_DEVICE_EXIT,        /* len: the status; a kernel has called shmem_global_exit */
     WSH_DEVICE_REASONS
 };
 
@@ -219,8 +220,9 @@ struct wsh_device_record {
 
 /*
  * `error`: a call was refused. The kernel traps after writing it: no routine returns with its operation left out. The
- * host looks at it in every wait, at finalize and at exit, and ends the job with the line of runtime/gpu/report.h.
- * `hang`: a device wait has lasted hang_ns. The kernel goes on waiting; the hang reporter prints it.
+ * host looks at it in every wait, at finalize and at exit, and the watch thread (runtime/gpu/watch.h) looks meanwhile;
+ * who sees it ends the job with the line of runtime/gpu/report.h.
+ * `hang`: a device wait has lasted hang_ns. The kernel goes on waiting; whoever looks prints it.
  */
 struct wsh_device_report {
     struct wsh_device_record error, hang;

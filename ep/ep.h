@@ -21,7 +21,7 @@ struct ep_state {
     uint64_t network_rows, network_puts, near_rows;
     uint64_t sent, results;  /* parts sent to each far peer, result parts received from each, since create */
     uint32_t x_turn, y_turn; /* of the last call */
-    uint32_t arrived[8];     /* kernels: blocks at each of their barriers */
+    uint32_t arrived[8]; /* kernels: blocks at each of their barriers; lanes that have found a wrong part */
     /* Since create: [n] parts received of each far origin, then [far] result parts sent to each far peer */
     uint64_t parts[];
 };
@@ -45,11 +45,20 @@ EP_FN size_t ep_state_bytes(const struct ep_shape *shape)
 #define EP_PHASE_NAME(name, text) EP_PHASE_##name,
 enum ep_phase_kind { EP_PHASES(EP_PHASE_NAME) EP_PHASES_N };
 
+/* A part that is another one than its counter has announced. */
+struct ep_wrong_part {
+    int32_t pe; /* in the world */
+    int32_t part, found_part;
+    int32_t there; /* last, when the rest is there: 1 */
+    int64_t call, found_call;
+};
+
 /* Of a wait, for the report of a hang; pinned memory where kernels write it. */
 struct ep_phase {
     int32_t kind; /* 0: outside; else 1 + EP_PHASE_… */
     int32_t unused;
-    int64_t call;     /* its number */
+    int64_t call; /* its number */
+    struct ep_wrong_part wrong;
     uint64_t needs[]; /* of the counters of that kind: what each is waited to reach; kernels: 0 when it has */
 };
 
@@ -92,8 +101,11 @@ int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *ca
 int ep_check_combine(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call);
 int ep_check_counts(const struct shmemx_ep *ep, int handle);
 
-/* Describes the wait that a call of this PE is in, for the report of a hang; nothing outside of waits. */
+/* Describes the wait that a call of this PE is in, or its wrong part, for a report; nothing where there is neither. */
 void ep_report(void *ep, char *text, size_t size);
+
+/* What is wrong with a part, why and what to do. */
+void ep_wrong_part_text(const struct ep_wrong_part *wrong, char *text, size_t size);
 
 /* The halves of calls on the host (ep/host); arguments have been checked. */
 void ep_host_dispatch_send(struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call);

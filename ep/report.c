@@ -85,6 +85,15 @@ static void name_pes(const struct shmemx_ep *ep, int phase, char *text, size_t s
     }
 }
 
+void ep_wrong_part_text(const struct ep_wrong_part *wrong, char *text, size_t size)
+{
+    snprintf(
+        text, size,
+        "PE %d has sent part %d of call %lld where part %d of call %lld was announced; a program that puts "
+        "to memory of others by mistake can cause this, else report it",
+        wrong->pe, wrong->found_part, (long long)wrong->found_call, wrong->part, (long long)wrong->call);
+}
+
 void ep_report(void *arg, char *text, size_t size)
 {
     const struct shmemx_ep *ep = arg;
@@ -92,6 +101,12 @@ void ep_report(void *arg, char *text, size_t size)
     long long call = (long long)__atomic_load_n(&ep->phase->call, __ATOMIC_RELAXED);
     char pes[256] = "";
 
+    if (__atomic_load_n(&ep->phase->wrong.there, __ATOMIC_ACQUIRE)) {
+        int used = snprintf(text, size, "expert parallelism, %s: ", mode_of(ep));
+
+        ep_wrong_part_text(&ep->phase->wrong, text + used, size - (size_t)used);
+        return;
+    }
     if (phase < 0 || phase >= EP_PHASES_N)
         return;
     name_pes(ep, phase, pes, sizeof pes);

@@ -43,6 +43,7 @@ static __global__ void __launch_bounds__(EP_THREADS)
     ep_kernel_dispatch(const __grid_constant__ struct ep_run run, const __grid_constant__ struct ep_published published,
                        const __grid_constant__ shmemx_ep_dispatch_t call)
 {
+    ep_begin();
     if (call.halves & SHMEMX_EP_SEND)
         ep_dispatch_send(&run, &call);
     if (call.halves & SHMEMX_EP_RECEIVE) {
@@ -54,6 +55,7 @@ static __global__ void __launch_bounds__(EP_THREADS)
 static __global__ void __launch_bounds__(EP_THREADS)
     ep_kernel_combine(const __grid_constant__ struct ep_run run, const __grid_constant__ shmemx_ep_combine_t call)
 {
+    ep_begin();
     if (call.halves & SHMEMX_EP_SEND)
         ep_combine_send(&run, &call);
     if (call.halves & SHMEMX_EP_RECEIVE)

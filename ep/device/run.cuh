@@ -14,8 +14,6 @@
 #include "ep/ep.h"
 #include "ep/number.h"
 
-#include <stdio.h>
-
 #define EP_STEP static __device__ __forceinline__
 /* Out of line: loops over rows and what takes many registers, so that nothing around it takes some of them. */
 #define EP_LOOP static __device__ __noinline__
@@ -93,7 +91,7 @@ EP_STEP void ep_sync_group(const struct ep_run *run)
 }
 
 /* Words of ep_state.arrived. */
-enum { EP_ARRIVED_SYNC, EP_ARRIVED_LAST, EP_ARRIVED_PUBLISH };
+enum { EP_ARRIVED_SYNC, EP_ARRIVED_LAST, EP_ARRIVED_PUBLISH, EP_ARRIVED_WRONG };
 
 /* The word goes back to 0 with the last block. A barrier lies between two uses of a word. */
 EP_LOOP int ep_grid_last(unsigned *arrived)
@@ -150,6 +148,44 @@ EP_STEP void ep_phase_set(const struct ep_run *run, int phase)
     run->phase->kind = 1 + phase;
 }
 
+/* Of a block: 1 when its first warp's wait is over, until the second warp has seen it. */
+EP_STEP unsigned *ep_await_over()
+{
+    EP_SHARED(unsigned, over, 1);
+
+    return over;
+}
+
+/* At the beginning of a kernel. */
+EP_STEP void ep_begin()
+{
+    if (threadIdx.x == 0)
+        *ep_await_over() = 0;
+    __syncthreads();
+}
+
+/*
+ * By the second warp: takes out of the report those whose counters have come, about each millisecond. The lanes that
+ * wait cannot, for they leave their wait together.
+ */
+EP_LOOP void ep_await_watch(const struct ep_run *run, int first, int count)
+{
+    enum { EVERY = 1 << 14 };
+    unsigned over = 0;
+
+    for (unsigned looks = 1; !over; looks++) {
+        if (ep_lane() == 0)
+            over = atomicExch(ep_await_over(), 0u);
+        over = __shfl_sync(EP_ALL_LANES, over, 0);
+        for (int i = (int)ep_lane(); i < count && !over && looks % EVERY == 0; i += EP_LANES) {
+            uint64_t need = run->phase->needs[i];
+
+            if (need && shmemx_counter_fetch(run->counters[first + i]) >= need)
+                run->phase->needs[i] = 0;
+        }
+    }
+}
+
 /*
  * A poll may read a word of the host: so only the first warp of the grid polls, each lane another counter. Waiting, it
  * also executes what other hosts have for this GPU.
@@ -166,19 +202,30 @@ EP_STEP void ep_await(const struct ep_run *run, int phase, int first, int count,
             run->phase->needs[i] = 0;
         }
         __syncwarp(); /* none leaves, and says so, while another waits */
-        if (threadIdx.x == 0)
+        if (threadIdx.x == 0) {
             run->phase->kind = 0;
+            atomicExch(ep_await_over(), 1u);
+        }
+    } else if (blockIdx.x == 0 && threadIdx.x < 2 * EP_LANES && count) {
+        ep_await_watch(run, first, count);
     }
     ep_sync(run);
 }
 
-/* Ends the kernel with an error: memory of others was written by mistake. */
-EP_STEP void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t found, int found_part)
+/* The exit's record is released after what this lane has stored. Others leave the job's end to the first. */
+EP_LOOP void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t found, int found_part)
 {
-    if (ep_lane() == 0)
-        printf("PE %d: shmemx_ep: PE %d has sent part %d of call %lld where part %d of call %lld was announced\n",
-               run->pes[run->shape.me], run->pes[pe], found_part, (long long)found, part, (long long)call);
-    __trap();
+    struct ep_wrong_part *wrong = &run->phase->wrong;
+
+    while (atomicExch(&run->state->arrived[EP_ARRIVED_WRONG], 1u))
+        __nanosleep(1000);
+    wrong->pe = run->pes[pe];
+    wrong->part = part;
+    wrong->found_part = found_part;
+    wrong->call = call;
+    wrong->found_call = found;
+    wrong->there = 1;
+    shmem_global_exit(1);
 }
 
 EP_LOOP void ep_put_by_warp(void *dest, const void *source, size_t bytes, shmemx_counter_t counter, int pe)

@@ -17,9 +17,10 @@ void ep_await(const struct ep_run *run, int phase, int first, int count, ep_valu
 
 void ep_fault(const struct ep_run *run, int pe, int64_t call, int part, int64_t found, int found_part)
 {
-    ep_refuse("dispatch",
-              "PE %d has sent part %d of call %lld where part %d of call %lld was announced; a program "
-              "that puts to memory of others by mistake can cause this, else report it",
-              run->pes[pe], found_part, (long long)found, part, (long long)call);
+    const struct ep_wrong_part wrong = {run->pes[pe], part, found_part, 1, call, found};
+    char text[512];
+
+    ep_wrong_part_text(&wrong, text, sizeof text);
+    ep_refuse("shmemx_ep_dispatch", "%s", text);
     shmem_global_exit(1);
 }

@@ -14,7 +14,8 @@
  *                 bfloat16; on teams within one host
  *   section 9.11  wait_until and test, _all, _any, _some, _vector
  *   section 9.12  fence, quiet, pe_quiet
- *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr
+ *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr; and global_exit, which stops
+ *                 the kernel with an error that CUDA keeps, while the library ends the job
  *   extensions    shmemx_team_number, shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives
  *                 (api_stream.cuh), puts, gets, signals, waits and quiet (api_stream_rma.cuh);
  *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_nbi_list,

@@ -33,7 +33,8 @@ void WSH_NAME(finalize)(void);
 
 /*
  * Ends the whole job, from any one PE: standard I/O is flushed, every PE is terminated, and the
- * launcher's exit status is `status` (one of them, where several PEs call it). Does not return. Section 9.1.6.
+ * launcher's exit status is `status` (one of them, where several PEs call it). Does not return. In kernels
+ * too, which end with an error. Section 9.1.6.
  */
 WSH_NORETURN void WSH_NAME(global_exit)(int status);
 

@@ -4,6 +4,7 @@
 #include "runtime/api/overwrite.h"
 
 #include "base/log.h"
+#include "runtime/gpu/host.h"
 
 WSH_SHELL(void, init, (void))
 {
@@ -56,7 +57,9 @@ WSH_SHELL(void, pcontrol, (int level, ...))
     (void)level;
 }
 
+/* The reason may be a kernel that has failed, of which CUDA says little. */
 WSH_SHELL(_Noreturn void, global_exit, (int status))
 {
+    wsh_view_look(&wsh_job);
     wsh_job_abort(status);
 }

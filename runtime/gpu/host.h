@@ -59,6 +59,13 @@ void wsh_view_teams(struct wsh_job *job, struct wsh_device *device);
 /* Prints what device code has reported, in one line; -EIO: a call was refused, so that the job must end. Cheap. */
 int wsh_view_look(const struct wsh_job *job);
 
+/* The same, by a thread that does not keep the view from going. Holds up wsh_view_set. */
+int wsh_view_watch(const struct wsh_job *job);
+
+/* Shows threads that look the view, complete, or none: then nobody looks at the former one. */
+struct wsh_view;
+void wsh_view_set(struct wsh_job *job, struct wsh_view *view);
+
 /*
  * Fills the views in a module loaded by the driver API (CUmodule), now or when the GPU is attached; forgets one that
  * waits for that. 0, also where the module has no view, or a logged error.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Passes what device code reports to the user. */
+/* Passes what device code reports to the user: in waits of the host, and by the watch thread. */
 #include "runtime/gpu/host.h"
 #include "runtime/gpu/report.h"
 #include "runtime/gpu/view_state.h"
@@ -7,6 +7,11 @@
 #include "base/log.h"
 #include "runtime/job.h"
 #include "runtime/notes.h"
+
+#include <pthread.h>
+
+/* Held by the watch thread while it looks: other threads look only while the view cannot go. */
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static __attribute__((noinline)) void log_hung(struct wsh_view *view)
 {
@@ -22,16 +27,20 @@ static __attribute__((noinline)) void log_hung(struct wsh_view *view)
 
 static __attribute__((cold, noinline)) int log_refused(struct wsh_view *view)
 {
+    const struct wsh_device_record *record = &view->pinned->report.error;
     char text[512];
 
     if (!__atomic_exchange_n(&view->error_logged, true, __ATOMIC_RELAXED)) {
-        wsh_report_text(&view->pinned->report.error, view->job->n_pes, text, sizeof text);
+        wsh_report_text(record, view->job->n_pes, text, sizeof text);
         wsh_error("%s", text);
+        wsh_notes_log();
     }
+    if (record->reason == WSH_DEVICE_EXIT)
+        wsh_job_abort((int)record->len);
     return -EIO;
 }
 
-/* Acquire: partners are the release by which device code ends a record, and wsh_view_open's of the view. */
+/* Acquire: partners are the release by which device code ends a record, and wsh_view_set's of the view. */
 int wsh_view_look(const struct wsh_job *job)
 {
     struct wsh_view *view = __atomic_load_n(&job->device.view, __ATOMIC_ACQUIRE);
@@ -42,4 +51,21 @@ int wsh_view_look(const struct wsh_job *job)
     if (wsh_likely(!__atomic_load_n(&view->pinned->report.error.state, __ATOMIC_ACQUIRE)))
         return 0;
     return log_refused(view);
+}
+
+int wsh_view_watch(const struct wsh_job *job)
+{
+    int rc;
+
+    pthread_mutex_lock(&watch_lock);
+    rc = wsh_view_look(job);
+    pthread_mutex_unlock(&watch_lock);
+    return rc;
+}
+
+void wsh_view_set(struct wsh_job *job, struct wsh_view *view)
+{
+    pthread_mutex_lock(&watch_lock);
+    __atomic_store_n(&job->device.view, view, __ATOMIC_RELEASE); /* partner: wsh_view_look */
+    pthread_mutex_unlock(&watch_lock);
 }

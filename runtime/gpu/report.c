@@ -71,6 +71,7 @@ static void explain_value(const struct wsh_device_record *r, int n_pes, char *te
         snprintf(text, size, "still waits for the word at 0x%llx (comparison %d with %lld)", addr, r->pe,
                  value);
         break;
+    case WSH_DEVICE_EXIT: snprintf(text, size, "the job ends with status %lld", value); break;
     default: snprintf(text, size, "reason %u, which this library does not know", r->reason); break;
     }
 }

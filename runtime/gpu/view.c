@@ -237,7 +237,7 @@ int wsh_view_open(struct wsh_job *job)
         return rc;
     }
     present = view;
-    __atomic_store_n(&job->device.view, view, __ATOMIC_RELEASE); /* partner: wsh_view_look */
+    wsh_view_set(job, view);
     if (!noted && !atexit(look_at_exit))
         noted = true;
     return 0;
@@ -312,6 +312,6 @@ void wsh_view_close(struct wsh_job *job)
         return;
     wsh_units_fill(NULL, NULL);
     present = NULL;
-    job->device.view = NULL;
+    wsh_view_set(job, NULL);
     view_release(job, view);
 }

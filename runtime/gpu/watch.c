@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reports a thread that does not come back from the CUDA driver. A thread that serves kernels or peers ends the job,
- * since nobody else does its work; a thread of the program is reported like any long wait.
+ * since nobody else does its work; a thread of the program is reported like any long wait. Reports too what kernels
+ * have left: the program may wait for them, outside of the library, where no other thread looks.
  */
 #define _GNU_SOURCE
 #include "runtime/gpu/watch.h"
@@ -10,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/job.h"
+#include "runtime/gpu/host.h"
 #include "runtime/gpu/proxy.h"
 #include "runtime/wait.h"
 
@@ -84,6 +86,13 @@ static void stay_report(const struct wsh_cuda_stay *stay)
     }
 }
 
+/* Reads memory of the host alone: no call of CUDA may be made, for it may wait for a kernel that waits. */
+static void kernels_look(const struct wsh_job *job)
+{
+    if (wsh_view_watch(job) && wsh_cuda_watch_may_end())
+        wsh_job_abort(1);
+}
+
 static void *watch_run(void *arg)
 {
     const struct wsh_cuda_watch *watch = arg;
@@ -98,6 +107,7 @@ static void *watch_run(void *arg)
         while (wsh_cuda_calls_due(watch->job->env.hang_seconds, &stay))
             stay_report(&stay);
         wsh_proxy_watch();
+        kernels_look(watch->job);
     }
     return NULL;
 }

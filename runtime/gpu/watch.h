@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The watch over threads of this PE that do not come back from the CUDA driver: a thread that does nothing else looks,
- * since all others may be in the driver, or wait for one that is. It watches the proxy too.
+ * since all others may be in the driver, or wait for one that is. It watches the proxy too, and prints what kernels
+ * report.
  */
 #ifndef WSH_CUDA_WATCH_H
 #define WSH_CUDA_WATCH_H

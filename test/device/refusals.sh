@@ -9,7 +9,8 @@ need_oshrun
 SHMEM_DEVICE_SYMMETRIC_SIZE=${SHMEM_DEVICE_SYMMETRIC_SIZE:-64M}
 export SHMEM_DEVICE_SYMMETRIC_SIZE
 
-# refused NAME PATTERN [ENVIRONMENT…]: exit status 1, and one line of the library that matches
+# refused NAME PATTERN [ENVIRONMENT…]: exit status 1 ($exits), and one line of the library that matches
+exits=1
 refused()
 {
     name=$1
@@ -20,7 +21,7 @@ refused()
         tap_skip "$name" "no GPU that CUDA can use"
         return
     fi
-    tap_check "$name: exit status 1" test "$status" = 1
+    tap_check "$name: exit status $exits" test "$status" = $exits
     tap_check "$name: one line says it" test "$(cat "$out" "$err" | grep -c 'in a kernel')" = 1
     tap_check "$name: it matches $pattern" grep -qE "$pattern" "$out" "$err"
     tap_check "$name: nothing went on" sh -c "! grep -q 'went on' '$out'"
@@ -40,4 +41,6 @@ refused null 'shmem_putmem.*NULL' SHMEM_DEBUG=check
 refused cmp 'shmem_int_wait_until: ivar' SHMEM_DEBUG=check
 refused sig_op 'shmem_int_put_signal' SHMEM_DEBUG=check
 refused wait_address 'shmem_int_wait_until: ivar.*symmetric' SHMEM_DEBUG=check
+exits=3
+refused exit 'shmem_global_exit.*ends with status 3'
 tap_done

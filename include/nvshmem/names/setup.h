@@ -243,11 +243,10 @@ WSH_NV_BOTH void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr)
     return 0;
 }
 
-/* In a kernel it ends the kernel with an error, by which the program ends; `status` is lost. */
+/* In a kernel it also stops the kernel with an error. */
 WSH_NV_BOTH void nvshmem_global_exit(int status)
 {
-    (void)status;
-    WSH_NV_SIDE(__trap(), shmem_global_exit(status));
+    shmem_global_exit(status);
 }
 
 WSH_NV_BOTH void nvshmem_fence(void)

@@ -79,6 +79,8 @@ __global__ void mem(struct arguments a)
     shmem_ctx_signal_set(a.ctx, a.signal, shmem_signal_fetch(a.signal), a.pe);
     shmem_ctx_signal_add(a.ctx, a.signal, 1, a.pe);
     shmem_pe_quiet(a.status, a.n), shmem_ctx_pe_quiet(a.ctx, a.status, a.n);
+    if (!a.n)
+        shmem_global_exit(a.pe);
     a.indices[0] = (size_t)shmem_ptr(a.dest, a.pe) + (size_t)shmem_team_ptr(SHMEM_TEAM_SHARED, a.dest, a.pe);
 }
 

@@ -28,12 +28,13 @@ __global__ void misuse(int which, int *device, int *host, uint64_t *signal)
     case 11: shmem_int_wait_until(device, 6, 1); break;
     case 12: shmem_int_put_signal(device, device + 8, 1, signal, 1, 7, 0); break;
     case 13: shmem_int_wait_until(&not_symmetric, SHMEM_CMP_EQ, 0); break;
+    case 14: shmem_global_exit(3); break;
     }
 }
 
 static const char *const names[] = {"pe",      "pe_negative", "address",    "length",      "host_atomic",
                                     "host_add", "context",    "scratch",    "stride",      "misaligned",
-                                    "null",    "cmp",         "sig_op",     "wait_address"};
+                                    "null",    "cmp",         "sig_op",     "wait_address", "exit"};
 
 int main(int argc, char **argv)
 {

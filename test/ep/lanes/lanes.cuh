@@ -107,6 +107,20 @@ template <class T, class V> static inline T atomicAdd(T *word, V value)
     return before;
 }
 
+template <class T> static inline T atomicExch(T *word, T value)
+{
+    T before = *word;
+
+    *word = value;
+    lanes_yield();
+    return before;
+}
+
+static inline void __nanosleep(unsigned)
+{
+    lanes_yield();
+}
+
 static inline unsigned atomicInc(unsigned *word, unsigned most)
 {
     unsigned before = *word;
@@ -128,11 +142,6 @@ static inline int __ffs(int bits)
 static inline int __popc(unsigned bits)
 {
     return __builtin_popcount(bits);
-}
-
-static inline void __trap()
-{
-    abort();
 }
 
 /* The library's calls by a warp: its first lane makes them. */

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Plays a kernel of PE 0 that was refused, by writing its record, and then goes on as a program would that has not
- * noticed: device_fault barrier | finalize | exit. The others are already waiting.
+ * noticed: device_fault barrier | finalize | exit | asleep. The others are already waiting. device_fault global_exit:
+ * the kernel ends the job with status 3, and the program does not come back to the library.
+ * device_fault hang: a wait of the kernel lasts too long, while the program does not enter the library.
  * device_fault copy: the driver takes a copy, and then nothing more.
  */
 #include "device/view.h"
 
 #include <shmemx.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct wsh_device view;
 
@@ -24,15 +28,66 @@ static int fill(const struct wsh_device *given)
 static const struct wsh_device_unit unit = {WSH_DEVICE_ABI, sizeof(struct wsh_device), fill,
                                             "device_fault.c"};
 
+static struct wsh_device_report *report(void)
+{
+    return (struct wsh_device_report *)(uintptr_t)view.report;
+}
+
 /* As device/refuse.cuh does; release: partner of the host's acquire. */
+static void write_record(struct wsh_device_record *record, const char *what, enum wsh_device_reason reason)
+{
+    strcpy(record->what, what);
+    record->reason = reason;
+    record->pe = reason == WSH_DEVICE_BAD_PE ? shmem_n_pes() : SHMEM_CMP_GE;
+    record->len = 3;
+    __atomic_store_n(&record->state, 1, __ATOMIC_RELEASE);
+}
+
 static void refuse(void)
 {
-    struct wsh_device_record *record = &((struct wsh_device_report *)(uintptr_t)view.report)->error;
+    write_record(&report()->error, "shmem_int_p: dest", WSH_DEVICE_BAD_PE);
+}
 
-    strcpy(record->what, "shmem_int_p: dest");
-    record->reason = WSH_DEVICE_BAD_PE;
-    record->pe = shmem_n_pes();
-    __atomic_store_n(&record->state, 1, __ATOMIC_RELEASE);
+static void nap(long ms)
+{
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
+static void add_note(void *arg, char *text, size_t size)
+{
+    snprintf(text, size, "note of %s", (const char *)arg);
+}
+
+/* The line and the note have been there for a while when the program goes on. */
+static void hang(void)
+{
+    static char library[] = "a library";
+
+    shmemx_report_add(add_note, library);
+    if (shmem_my_pe() == 0) {
+        write_record(&report()->hang, "shmemx_counter_wait_until", WSH_DEVICE_LONG_WAIT);
+        nap(1000);
+        fprintf(stderr, "went on\n");
+    }
+    shmem_barrier_all();
+    shmemx_report_remove(library);
+    shmem_finalize();
+}
+
+/* The program waits for its kernel. */
+static void stay(bool exits)
+{
+    if (shmem_my_pe() == 0) {
+        if (exits)
+            write_record(&report()->error, "shmem_global_exit", WSH_DEVICE_EXIT);
+        else
+            refuse();
+        nap(8000);
+        _exit(7);
+    }
+    shmem_barrier_all();
 }
 
 static void copy(char *device)
@@ -50,7 +105,6 @@ static void copy(char *device)
 
 int main(int argc, char **argv)
 {
-    const struct timespec moment = {0, 100000000};
     char *device;
 
     shmem_init();
@@ -62,10 +116,16 @@ int main(int argc, char **argv)
         copy(device);
         return 0;
     }
+    if (!strcmp(argv[1], "asleep") || !strcmp(argv[1], "global_exit"))
+        stay(!strcmp(argv[1], "global_exit"));
+    if (!strcmp(argv[1], "hang")) {
+        hang();
+        return 0;
+    }
     if (shmem_my_pe() == 0) {
-        nanosleep(&moment, NULL);
+        nap(100);
         refuse();
-        nanosleep(&moment, NULL); /* a progress thread has time to see it */
+        nap(100); /* a progress thread has time to see it */
     }
     if (!strcmp(argv[1], "exit") && shmem_my_pe() == 0)
         return 0;
