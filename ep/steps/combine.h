@@ -36,7 +36,7 @@ EP_STEP void ep_combine_send(const struct ep_run *run, const shmemx_ep_combine_t
         ep_combine_sent(run, &call);
     if (shape->one_copy)
         ep_await(run, EP_PHASE_Y, shape->c_y, shape->near, ep_value_number, &call);
-    ep_gather_near(run, &call, 1 + shape->far, shape->one_copy ? -1 : shape->local);
+    ep_gather_near(run, &call, args, 1 + shape->far, shape->one_copy ? -1 : shape->local);
     for (int part = 0, rounds = ep_result_rounds(run, &call); part < rounds && part < shape->slots; part++)
         ep_results(run, &call, part);
 }
@@ -149,7 +149,7 @@ EP_STEP void ep_combine_receive(const struct ep_run *run, const shmemx_ep_combin
     int rounds = call.parts;
 
     ep_await(run, EP_PHASE_Y, shape->c_y, shape->near, ep_value_number, &call);
-    ep_gather_near(run, &call, 1, -1);
+    ep_gather_near(run, &call, args, 1, -1);
     if (shape->far && !ep_is_low(run))
         rounds = ep_most(rounds, ep_result_rounds(run, &call) - shape->slots);
     for (int round = 0; round < rounds; round++)

@@ -24,15 +24,6 @@ EP_STEP struct ep_call ep_combine_call(const struct ep_run *run, const shmemx_ep
     return call;
 }
 
-/* Rows of one kind that were received and stored. */
-EP_STEP int ep_stored_rows(const struct ep_run *run, const struct ep_call *call, int kind)
-{
-    const struct ep_shape *shape = &run->shape;
-    const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle));
-
-    return ep_least(first[shape->n * shape->counted + kind], shape->capacity);
-}
-
 EP_STEP void ep_store_y_piece(const struct ep_run *run, const struct ep_call *call,
                               const shmemx_ep_combine_t *args, int64_t row, int piece, int pieces)
 {
@@ -48,16 +39,35 @@ EP_STEP void ep_store_y_piece(const struct ep_run *run, const struct ep_call *ca
                 (const char *)args->y_weights + weights, shape->topk * sizeof(float));
 }
 
-/* `rows` rows of a kind, from item `first` on; returns this worker's first item of the next kind. */
-EP_STEP int ep_store_y_kind(const struct ep_run *run, const struct ep_call *call,
-                            const shmemx_ep_combine_t *args, int kind, int rows, int first)
-{
-    int pieces = ep_copy_pieces(run, rows * run->shape.kinds), i = first;
+/* Rows of a kind that are copied: `n` in all but `own` of them, from `begin` on, which this PE alone reads. */
+struct ep_y_rows {
+    int n, begin, own;
+};
 
-    for (; i < rows * pieces; i += ep_workers(run))
-        ep_store_y_piece(run, call, args, (int64_t)kind * run->shape.capacity + i / pieces, i % pieces,
-                         pieces);
-    return i - rows * pieces;
+EP_STEP struct ep_y_rows ep_y_rows(const struct ep_run *run, const struct ep_call *call, int kind)
+{
+    const struct ep_shape *shape = &run->shape;
+    const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)) + kind;
+    int stored = ep_least(first[shape->n * shape->counted], shape->capacity);
+    int begin = ep_least(first[shape->me * shape->counted], stored);
+    int own = ep_least(first[(shape->me + 1) * shape->counted], stored) - begin;
+    struct ep_y_rows rows = {stored - own, begin, own};
+
+    return rows;
+}
+
+/* From item `first` on; returns this worker's first item of the next kind. */
+EP_STEP int ep_store_y_kind(const struct ep_run *run, const struct ep_call *call,
+                            const shmemx_ep_combine_t *args, int kind, struct ep_y_rows rows, int first)
+{
+    int pieces = ep_copy_pieces(run, rows.n * run->shape.kinds), i = first;
+
+    for (; i < rows.n * pieces; i += ep_workers(run)) {
+        int row = i / pieces + (i / pieces >= rows.begin ? rows.own : 0);
+
+        ep_store_y_piece(run, call, args, (int64_t)kind * run->shape.capacity + row, i % pieces, pieces);
+    }
+    return i - rows.n * pieces;
 }
 
 /*
@@ -73,10 +83,13 @@ EP_LOOP void ep_store_y(const struct ep_run *run, const struct ep_call *call, co
         return;
     for (int kinds = 0; kinds < shape->kinds; kinds += EP_LANES) {
         int mine = kinds + (int)ep_lane(), n = ep_least(EP_LANES, shape->kinds - kinds);
-        int rows = mine < shape->kinds ? ep_stored_rows(run, call, mine) : 0;
+        struct ep_y_rows has = ep_y_rows(run, call, ep_least(mine, shape->kinds - 1));
 
-        for (int i = 0; i < n; i++)
-            first = ep_store_y_kind(run, call, args, kinds + i, ep_of_lane(rows, i), first);
+        for (int i = 0; i < n; i++) {
+            struct ep_y_rows rows = {ep_of_lane(has.n, i), ep_of_lane(has.begin, i), ep_of_lane(has.own, i)};
+
+            first = ep_store_y_kind(run, call, args, kinds + i, rows, first);
+        }
     }
 }
 

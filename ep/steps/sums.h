@@ -76,18 +76,26 @@ EP_STEP void ep_sum_weights(const struct ep_run *run, const struct ep_sum_of *su
     }
 }
 
-/* What near PEs say of their Y, and where rows of origins begin there; each group for itself, as ep_count. */
-EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call, int origins, int only)
+/*
+ * What near PEs say of their Y, and where rows of origins begin there; each group for itself, as ep_count. This PE's own
+ * rows are read where the program has them.
+ */
+EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call,
+                            const shmemx_ep_combine_t *args, int origins, int only)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_near_y *near_y = (struct ep_near_y *)ep_at(run, shape->near_y);
+    uintptr_t arena = (uintptr_t)run->arena, weights = (uintptr_t)args->y_weights;
+    struct ep_near_y own = {(int64_t)((uintptr_t)args->y - arena), weights ? (int64_t)(weights - arena) : 0};
 
     EP_BY_GROUP(run, l, shape->near)
     {
         const struct ep_header *header =
             (const struct ep_header *)(run->near_arena[l] + shape->y_header[call->parity]);
 
-        if (only < 0 || l == only) {
+        if (l == shape->local) {
+            near_y[l] = own;
+        } else if (only < 0) {
             near_y[l].y = header->x;
             near_y[l].weights = header->weighs ? (int64_t)shape->y_weights[call->parity] : 0;
         }

@@ -2,7 +2,7 @@
 /*
  * The last PE is stopped (SIGSTOP) before a call. The others say after SHMEM_HANG_SECONDS in which mode and phase their
  * kernel waits, and for this PE alone, though their programs wait for the stream outside of the library. Then it goes
- * on, and all rows are right. An even number of PEs: a dispatch in low latency; an odd one: a combine in high throughput.
+ * on, and all rows are right. Even numbers of PEs: a dispatch in low latency; odd ones: a combine in high throughput.
  * paths: gpu:2,3 gpu1:2,3,4
  * timeout: 120
  */
