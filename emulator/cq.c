@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queues: their creation, and reading them by ibv_poll_cq and by the extended calls. */
-#include "emulator/objects.h"
+#include "emulator/queues/queues.h"
 
 #include "emulator/status.h"
 #include "emulator/wire.h"
@@ -59,8 +59,7 @@ static void request_give_back(struct emu_qp *qp)
     pthread_mutex_unlock(&qp->mutex);
 }
 
-/* The next entry of the ring into cq->current; false if there is none. Those of destroyed queue pairs are dropped. */
-static bool take_entry(struct emu_cq *cq)
+bool emu_cq_take(struct emu_cq *cq)
 {
     uint32_t cons = atomic_load_explicit(&cq->shared->cons, memory_order_relaxed);
     struct emu_qp *qp = NULL;
@@ -74,7 +73,7 @@ static bool take_entry(struct emu_cq *cq)
     }
     if (!qp)
         return false;
-    if (cq->current.flags & EMU_CQE_SEND_QUEUE)
+    if ((cq->current.flags & EMU_CQE_SEND_QUEUE) && !(cq->current.flags & EMU_CQE_RING))
         request_give_back(qp);
     return true;
 }
@@ -82,9 +81,9 @@ static bool take_entry(struct emu_cq *cq)
 /* Returns 0, ENOENT, or EIO once completions have been lost. */
 static int cqe_take(struct emu_cq *cq)
 {
-    if (!take_entry(cq)) {
+    if (cq->memory || !emu_cq_take(cq)) {
         emu_wire_pump();
-        if (!take_entry(cq)) {
+        if (cq->memory || !emu_cq_take(cq)) {
             if (++cq->idle_polls % POLLS_BEFORE_YIELD == 0)
                 sched_yield();
             cq->current = (struct emu_cqe){.status = EMU_QP_INTERNAL};
@@ -293,6 +292,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
     if (!emu_fabric_usable())
         return 0;
     emu_cq_unwatch(cq);
+    emu_cq_memory_close(cq);
     emu_region_lock(emu.mine);
     atomic_store_explicit(&cq->shared->open, 0, memory_order_relaxed);
     emu_region_unlock(emu.mine);

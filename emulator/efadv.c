@@ -3,7 +3,7 @@
  * The EFA-specific (efadv) calls. Structures are declared here as newer headers have them; a caller built with older
  * ones says so by the length it passes.
  */
-#include "emulator/objects.h"
+#include "emulator/queues/queues.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,8 +12,7 @@ struct emu_efadv_device_attr {
     uint64_t comp_mask;
     uint32_t max_sq_wr, max_rq_wr;
     uint16_t max_sq_sge, max_rq_sge;
-    uint16_t inline_buf_size;
-    uint8_t reserved[2];
+    uint16_t inline_buf_size, inline_buf_size_ex; /* ex: in wide entries */
     uint32_t device_caps, max_rdma_size;
 };
 
@@ -23,6 +22,7 @@ struct emu_efadv_qp_init_attr {
     uint16_t flags;
     uint8_t sl;
     uint8_t reserved;
+    uint64_t wr_flags;
 };
 
 struct emu_efadv_ah_attr {
@@ -34,9 +34,16 @@ struct emu_efadv_ah_attr {
 struct emu_efadv_cq_init_attr {
     uint64_t comp_mask;
     uint64_t wc_flags;
+    uint64_t flags;
+    struct {
+        unsigned char *buffer;
+        uint64_t length, offset;
+        int32_t fd;
+        uint8_t reserved[4];
+    } place;
 };
 
-enum { EMU_WC_SGID = 1, EMU_WC_UNSOLICITED = 2, EMU_QP_TYPE_SRD = 0 };
+enum { EMU_WC_SGID = 1, EMU_WC_UNSOLICITED = 2, EMU_QP_TYPE_SRD = 0, EMU_WR_HINTS = 1, EMU_CQ_PLACE = 1 };
 
 static int attr_copy_out(void *to, uint32_t room, const void *from, size_t len)
 {
@@ -53,6 +60,8 @@ int efadv_query_device(struct ibv_context *context, struct emu_efadv_device_attr
         .max_sq_sge = EMU_SQ_SGES,
         .max_rq_sge = EMU_SGES,
         .inline_buf_size = EMU_INLINE_MAX,
+        .inline_buf_size_ex =
+            emu.settings.profile->caps & EMU_CAP_CQ_MEMORY ? EMU_WIDE_INLINE : EMU_INLINE_MAX,
         .device_caps = emu.settings.profile->caps,
         .max_rdma_size = emu.settings.profile->caps & EMU_CAP_READ ? EMU_RDMA_MAX : 0};
 
@@ -81,7 +90,8 @@ struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
     struct emu_efadv_qp_init_attr full = {0};
 
     memcpy(&full, efa, len < sizeof full ? len : sizeof full);
-    if (full.comp_mask || full.driver_qp_type != EMU_QP_TYPE_SRD || attr->qp_type != IBV_QPT_DRIVER) {
+    if (full.comp_mask || full.driver_qp_type != EMU_QP_TYPE_SRD || attr->qp_type != IBV_QPT_DRIVER ||
+        (full.wr_flags & ~(uint64_t)EMU_WR_HINTS)) {
         errno = EOPNOTSUPP;
         return NULL;
     }
@@ -106,6 +116,18 @@ struct ibv_qp *efadv_create_driver_qp(struct ibv_pd *pd, struct ibv_qp_init_attr
     return emu_qp_create(pd->context, &ex, 0);
 }
 
+static struct ibv_cq_ex *cq_place(struct ibv_cq_ex *cq, const struct emu_efadv_cq_init_attr *efa)
+{
+    struct emu_cq_place place = {efa->place.buffer, efa->place.length, efa->place.offset, efa->place.fd};
+    int error = emu_cq_memory_open((struct emu_cq *)cq, &place);
+
+    if (!error)
+        return cq;
+    ibv_destroy_cq((struct ibv_cq *)cq);
+    errno = error;
+    return NULL;
+}
+
 struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr,
                                   struct emu_efadv_cq_init_attr *efa, uint32_t len)
 {
@@ -113,34 +135,19 @@ struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context, struct ibv_cq_ini
     uint64_t can =
         (caps & EMU_CAP_SGID ? EMU_WC_SGID : 0) | (caps & EMU_CAP_UNSOLICITED ? EMU_WC_UNSOLICITED : 0);
     struct emu_efadv_cq_init_attr full = {0};
+    struct ibv_cq_ex *cq;
 
     memcpy(&full, efa, len < sizeof full ? len : sizeof full);
-    if (full.comp_mask || (full.wc_flags & ~can)) {
+    if (full.comp_mask || (full.wc_flags & ~can) || (full.flags & ~(uint64_t)EMU_CQ_PLACE) ||
+        (full.flags && !(caps & EMU_CAP_CQ_MEMORY))) {
         errno = EOPNOTSUPP;
         return NULL;
     }
-    return emu_cq_create(context, attr);
+    cq = emu_cq_create(context, attr);
+    return cq && full.flags ? cq_place(cq, &full) : cq;
 }
 
 struct emu_efadv_cq *efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *cq)
 {
     return &((struct emu_cq *)cq)->dv;
-}
-
-/* Queues are not memory that the caller could drive itself. */
-int efadv_query_qp_wqs(struct ibv_qp *qp, void *sq, void *rq, uint32_t len)
-{
-    (void)qp;
-    (void)sq;
-    (void)rq;
-    (void)len;
-    return EOPNOTSUPP;
-}
-
-int efadv_query_cq(struct ibv_cq *cq, void *attr, uint32_t len)
-{
-    (void)cq;
-    (void)attr;
-    (void)len;
-    return EOPNOTSUPP;
 }

@@ -3,6 +3,9 @@
 #include "emulator/wire.h"
 
 #include "emulator/copy.h"
+#include "emulator/futex.h"
+#include "emulator/queues/counters.h"
+#include "emulator/queues/queues.h"
 #include "emulator/say.h"
 
 #include <errno.h>
@@ -32,6 +35,16 @@ static void ring_if_armed(struct emu_region *region, struct emu_shared_cq *cq)
     atomic_store_explicit(&cq->armed, 0, memory_order_relaxed);
     atomic_store_explicit(&cq->fired, 1, memory_order_relaxed);
     emu_region_ring_bell(region);
+}
+
+static void wake_queues(struct emu_region *region, struct emu_shared_cq *cq)
+{
+    if (!atomic_load_explicit(&cq->in_memory, memory_order_relaxed))
+        return;
+    /* release: pairs with the acquire of the engine, which then looks at the queue */
+    atomic_fetch_add_explicit(&region->queue_bell, 1, memory_order_release);
+    if (atomic_load_explicit(&region->queue_sleeps, memory_order_relaxed))
+        emu_futex_wake(&region->queue_bell);
 }
 
 /* With the region's lock: takes a receive of `qp_index` (or none) and adds the completion, both or neither. */
@@ -69,7 +82,14 @@ static void completion_post(struct emu_region *region, uint32_t qp_index, uint32
     atomic_store_explicit(&cq->prod, prod + 1, memory_order_release); /* with the poll */
     atomic_store_explicit(&journal->valid, 0, memory_order_release);
     ring_if_armed(region, cq);
+    wake_queues(region, cq);
 }
+
+static const struct {
+    uint8_t operation, count, opcode;
+} kinds[] = {[EMU_SEND] = {EMU_IO_SEND, EMU_COUNT_SEND, IBV_WC_SEND},
+             [EMU_WRITE] = {EMU_IO_WRITE, EMU_COUNT_WRITE, IBV_WC_RDMA_WRITE},
+             [EMU_READ] = {EMU_IO_READ, EMU_COUNT_READ, IBV_WC_SEND}};
 
 /* The operation is over: its completion, and its end. */
 static void op_finish(struct emu_op *op)
@@ -79,9 +99,14 @@ static void op_finish(struct emu_op *op)
                           .qpn = qp->qpn,
                           .qp_life = qp->life,
                           .status = (uint8_t)op->status,
-                          .opcode = op->kind == EMU_WRITE ? IBV_WC_RDMA_WRITE : IBV_WC_SEND,
-                          .flags = EMU_CQE_SEND_QUEUE};
+                          .opcode = kinds[op->kind].opcode,
+                          .operation = kinds[op->kind].operation,
+                          .flags = EMU_CQE_SEND_QUEUE | (op->from_ring ? EMU_CQE_RING : 0)};
 
+    if (op->from_ring)
+        /* release: pairs with the acquire of the ring's next take */
+        atomic_fetch_add_explicit(&qp->rings->sq.completed, 1, memory_order_release);
+    emu_count_add(qp->shared, kinds[op->kind].count, op->len, op->status);
     emu_region_lock(emu.mine);
     completion_post(emu.mine, NO_QP, qp->send_cq->index, &cqe);
     emu_region_unlock(emu.mine);
@@ -169,6 +194,7 @@ static struct emu_cqe receive_completion(const struct delivery *d, enum ibv_wc_o
                             .src_qpn = d->op->qp->qpn,
                             .ahn = (uint16_t)d->ahn,
                             .opcode = (uint8_t)opcode,
+                            .operation = opcode == IBV_WC_RECV ? EMU_IO_SEND : EMU_IO_WRITE,
                             .flags = d->op->has_imm ? EMU_CQE_IMM : 0,
                             .src_slot = emu.mine->slot,
                             .src_nic = d->op->qp->context->nic};
@@ -219,6 +245,7 @@ static uint64_t land_send(struct delivery *d, uint64_t now)
     cqe.wr_id = rqe->wr_id;
     cqe.status = local_error ? EMU_INVALID_LKEY : EMU_OK;
     cqe.len += d->qp->is_ud ? EMU_GRH_BYTES : 0;
+    emu_count_add(d->qp, EMU_COUNT_RECEIVE, cqe.len, cqe.status);
     completion_post(d->region, d->qp_index, d->qp->recv_cq, &cqe);
     return status ? segment_failed(d->op, status) : segment_done(d->op);
 }
@@ -262,6 +289,8 @@ static uint64_t land_rdma(struct delivery *d, uint64_t now)
         if (rc)
             return d->silent ? 0 : segment_failed(op, EMU_REMOTE_BAD_ADDRESS);
     }
+    if (op->left == op->late + 1 && s->kind != EMU_SEGMENT_IMM)
+        emu_count_add(d->qp, op->kind == EMU_WRITE ? EMU_COUNT_WRITTEN : EMU_COUNT_WAS_READ, op->len, EMU_OK);
     if (op->left == op->late + 1 && op->has_imm)
         return land_immediate(d, now);
     return segment_done(op);

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define KEYS (1u << 24)
+
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
@@ -58,7 +60,7 @@ const struct emu_shared_mr *emu_mr_find(struct emu_region *region, uint32_t nic,
     return mr;
 }
 
-/* With the region's lock. Keys do not come back soon: the high bits count the uses of a place. */
+/* With the region's lock. Keys have 24 bits, as in a work request, and do not come back soon: the high ones count. */
 static uint32_t take_key(struct emu_region *region)
 {
     static uint32_t last, lives[EMU_MRS_MAX];
@@ -69,7 +71,7 @@ static uint32_t take_key(struct emu_region *region)
         if (region->mr[place].key || !place)
             continue;
         last = place;
-        lives[place] = (lives[place] + 1) % (UINT32_MAX / EMU_MRS_MAX);
+        lives[place] = (lives[place] + 1) % (KEYS / EMU_MRS_MAX);
         return place + lives[place] * EMU_MRS_MAX;
     }
     return 0;

@@ -59,6 +59,9 @@ struct emu_efadv_cq {
     bool (*wc_is_unsolicited)(struct emu_efadv_cq *cq);
 };
 
+struct emu_rings;
+struct emu_cq_memory;
+
 struct emu_cq {
     union {
         struct ibv_cq ibv;
@@ -73,8 +76,9 @@ struct emu_cq {
     pthread_mutex_t mutex; /* between start_poll and end_poll */
     struct emu_cqe current;
     unsigned idle_polls;
-    struct emu_cq *next; /* in its channel's list */
-    uint32_t events;     /* not yet fetched */
+    struct emu_cq *next;          /* in its channel's list */
+    uint32_t events;              /* not yet fetched */
+    struct emu_cq_memory *memory; /* NULL: polled by the verbs calls */
 };
 
 struct emu_op;
@@ -102,6 +106,8 @@ struct emu_qp {
     uint64_t posted, doorbells; /* requests so far, and the doorbells that announced them */
     uint32_t largest_batch;
     pthread_mutex_t rq_mutex;
+    struct emu_rings *rings; /* NULL: posted to by the verbs calls */
+    uint32_t rq_descriptors;
 };
 
 static inline struct emu_context *emu_context_of(struct ibv_context *context)
@@ -131,6 +137,8 @@ int emu_qp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 int emu_qp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
 struct ibv_cq_ex *emu_cq_create(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+/* The next entry of the ring into cq->current; false if there is none. Those of destroyed queue pairs are dropped. */
+bool emu_cq_take(struct emu_cq *cq);
 int emu_cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int emu_cq_arm(struct ibv_cq *cq, int solicited);
 /* A queue with a channel is watched for events from its creation to its end. */

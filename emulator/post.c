@@ -139,16 +139,8 @@ static void check_length(struct emu_op *op)
         op->status = EMU_BAD_LENGTH;
 }
 
-static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *list)
+void emu_op_set_pieces(struct emu_op *op, size_t n, const struct ibv_sge *list)
 {
-    struct emu_op *op = op_current(ex);
-
-    if (!op)
-        return;
-    if (n > EMU_SQ_SGES || (op->kind != EMU_SEND && n > 1)) {
-        fail_batch(qp_of(ex), EINVAL);
-        return;
-    }
     for (size_t i = 0; i < n; i++) {
         uint32_t access = op->kind == EMU_READ ? IBV_ACCESS_LOCAL_WRITE : 0;
         const struct emu_shared_mr *mr =
@@ -165,11 +157,26 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge
     check_length(op);
 }
 
+static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *list)
+{
+    struct emu_op *op = op_current(ex);
+
+    if (op && (n > EMU_SQ_SGES || (op->kind != EMU_SEND && n > 1)))
+        fail_batch(qp_of(ex), EINVAL);
+    else if (op)
+        emu_op_set_pieces(op, n, list);
+}
+
 static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t len)
 {
     struct ibv_sge sge = {addr, len, lkey};
 
     wr_set_sge_list(ex, 1, &sge);
+}
+
+static bool may_be_inline(const struct emu_op *op)
+{
+    return op->kind == EMU_SEND || (op->kind == EMU_WRITE && (op->qp->shared->flags & EMU_QP_INLINE_WRITE));
 }
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *list)
@@ -179,7 +186,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
     if (!op)
         return;
     for (size_t i = 0; i < n; i++) {
-        if (list[i].length > qp_of(ex)->max_inline - op->len || op->kind != EMU_SEND) {
+        if (list[i].length > qp_of(ex)->max_inline - op->len || !may_be_inline(op)) {
             fail_batch(qp_of(ex), EINVAL);
             return;
         }

@@ -9,10 +9,11 @@
 
 #define CAPS_P4 (EMU_CAP_READ | EMU_CAP_RNR_RETRY | EMU_CAP_SGID)
 #define CAPS_P5 (CAPS_P4 | EMU_CAP_WRITE | EMU_CAP_UNSOLICITED)
+#define CAPS_P5EN (CAPS_P5 | EMU_CAP_CQ_MEMORY | EMU_CAP_COUNTERS)
 
 static const struct emu_profile profiles[] = {
-    {"p4d", EMU_P4D, 0xefa0, CAPS_P4, 100, 40, 8},   {"p5", EMU_P5, 0xefa2, CAPS_P5, 100, 40, 6},
-    {"p5en", EMU_P5EN, 0xefa3, CAPS_P5, 200, 40, 5}, {"p6", EMU_P6, 0xefa3, CAPS_P5, 400, 40, 5},
+    {"p4d", EMU_P4D, 0xefa0, CAPS_P4, 100, 40, 8},     {"p5", EMU_P5, 0xefa2, CAPS_P5, 100, 40, 6},
+    {"p5en", EMU_P5EN, 0xefa3, CAPS_P5EN, 200, 40, 5}, {"p6", EMU_P6, 0xefa3, CAPS_P5EN, 400, 40, 5},
     {"minimal", EMU_MINIMAL, 0xefa0, 0, 25, 40, 10},
 };
 #define PROFILES (sizeof profiles / sizeof profiles[0])

@@ -18,6 +18,8 @@ enum {
     EMU_CAP_SGID = 1 << 2,
     EMU_CAP_WRITE = 1 << 3,
     EMU_CAP_UNSOLICITED = 1 << 4,
+    EMU_CAP_CQ_MEMORY = 1 << 5, /* of the caller's, and all that has queues in memory: rings, wide requests */
+    EMU_CAP_COUNTERS = 1 << 6,
 };
 
 struct emu_profile {

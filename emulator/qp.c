@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queue pairs: a device's limits, creation, states, receives, destruction. */
-#include "emulator/objects.h"
+#include "emulator/queues/queues.h"
 #include "emulator/say.h"
 
 #include "emulator/wire.h"
@@ -16,6 +16,12 @@ static struct ibv_qp *qp_refuse(struct emu_qp *qp, int error)
     return NULL;
 }
 
+/* Entries of 128 bytes, half as many: for more inline data than the others hold, and for inline writes. */
+static bool is_wide(const struct ibv_qp_init_attr_ex *attr, uint32_t flags)
+{
+    return attr->cap.max_inline_data > EMU_INLINE_MAX || (flags & EMU_QP_INLINE_WRITE);
+}
+
 static int check_attr(const struct ibv_qp_init_attr_ex *attr, uint32_t flags)
 {
     const uint32_t caps = emu.settings.profile->caps;
@@ -29,13 +35,17 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr, uint32_t flags)
         ops |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
     if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && (attr->send_ops_flags & ~ops))
         return EOPNOTSUPP;
-    if ((flags & ~EMU_QP_UNSOLICITED) || ((flags & EMU_QP_UNSOLICITED) && !(caps & EMU_CAP_UNSOLICITED)))
+    if ((flags & EMU_QP_INLINE_WRITE) && (!(caps & EMU_CAP_CQ_MEMORY) || !(caps & EMU_CAP_WRITE)))
+        return EOPNOTSUPP;
+    if ((flags & ~(EMU_QP_UNSOLICITED | EMU_QP_INLINE_WRITE)) ||
+        ((flags & EMU_QP_UNSOLICITED) && !(caps & EMU_CAP_UNSOLICITED)))
         return EOPNOTSUPP;
     if (attr->srq || !attr->send_cq || !attr->recv_cq)
         return EINVAL;
     if (attr->cap.max_send_sge > EMU_SQ_SGES || attr->cap.max_recv_sge > EMU_SGES ||
-        attr->cap.max_send_wr > emu.settings.sq_depth || attr->cap.max_recv_wr > EMU_RQ_DEPTH ||
-        attr->cap.max_inline_data > EMU_INLINE_MAX)
+        attr->cap.max_send_wr > emu.settings.sq_depth / (is_wide(attr, flags) ? 2 : 1) ||
+        attr->cap.max_recv_wr > EMU_RQ_DEPTH ||
+        attr->cap.max_inline_data > (caps & EMU_CAP_CQ_MEMORY ? EMU_WIDE_INLINE : EMU_INLINE_MAX))
         return EINVAL;
     return 0;
 }
@@ -90,9 +100,10 @@ static void qp_fill(struct emu_qp *qp, struct ibv_context *context, struct ibv_q
                               .qp_type = attr->qp_type};
     qp->send_cq = (struct emu_cq *)attr->send_cq;
     qp->sq_depth = attr->cap.max_send_wr ? attr->cap.max_send_wr : 1;
-    qp->max_inline = EMU_INLINE_MAX;
+    qp->max_inline = is_wide(attr, qp->shared->flags) ? EMU_WIDE_INLINE : EMU_INLINE_MAX;
+    qp->rq_descriptors = attr->cap.max_recv_wr * (attr->cap.max_recv_sge ? attr->cap.max_recv_sge : 1);
     qp->rnr_retry = 7;
-    attr->cap.max_inline_data = EMU_INLINE_MAX;
+    attr->cap.max_inline_data = qp->max_inline;
     pthread_mutex_init(&qp->mutex, NULL);
     pthread_mutex_init(&qp->rq_mutex, NULL);
     emu_qp_fill_ops(qp);
@@ -198,9 +209,10 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct 
 static void say_counts(const struct emu_qp *qp)
 {
     if (emu.settings.count && qp->posted)
-        emu_say("process %d, %s: %llu requests by %llu doorbells, at most %u at a time", emu.mine->rank,
+        emu_say("process %d, %s: %llu requests %sby %llu doorbells, at most %u at a time", emu.mine->rank,
                 emu.settings.nic[qp->context->nic].name, (unsigned long long)qp->posted,
-                (unsigned long long)qp->doorbells, qp->largest_batch);
+                qp->rings ? "through a queue in memory " : "", (unsigned long long)qp->doorbells,
+                qp->largest_batch);
 }
 
 int ibv_destroy_qp(struct ibv_qp *ibv)
@@ -210,16 +222,16 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
     if (!emu_fabric_usable())
         return 0;
+    emu_rings_close(qp);
     say_counts(qp);
     emu_wire_cancel(qp);
-    atomic_store_explicit(&qp->context->qp[qp->qpn], NULL,
-                          memory_order_relaxed); /* its last completions are dropped */
     emu_region_lock(emu.mine);
     atomic_store_explicit(&qp->shared->open, 0, memory_order_relaxed);
     at = qp->shared->rq_at;
     qp->shared->rq_at = 0;
     emu_region_unlock(emu.mine);
     emu_region_ring_free(at, qp->rq_bytes);
+    emu_rings_free(qp);
     free(qp);
     return 0;
 }

@@ -192,12 +192,14 @@ int emu_settings_read(struct emu_settings *s)
         s->seeded = true;
         s->seed = s->faults.seed;
     }
-    if ((rc = read_number("EFA_EMULATOR_QUEUE", EMU_SQ_DEPTH, &given, &depth)))
+    s->counter_start = EMU_COUNTER_START;
+    if ((rc = read_number("EFA_EMULATOR_COUNTERS", INT32_MAX, &given, &s->counter_start)) ||
+        (rc = read_number("EFA_EMULATOR_QUEUE", EMU_SQ_DEPTH, &given, &depth)))
         return rc;
     s->sq_depth = given && depth ? (uint32_t)depth : EMU_SQ_DEPTH;
     if ((rc = read_flag("EFA_EMULATOR_REPLAY", &s->replay)) ||
         (rc = read_flag("EFA_EMULATOR_QUIET", &s->quiet)) ||
-        (rc = read_flag("EFA_EMULATOR_COUNT", &s->count)))
+        (rc = read_flag("EFA_EMULATOR_NULL", &s->null)) || (rc = read_flag("EFA_EMULATOR_COUNT", &s->count)))
         return rc;
     read_rank(s);
     rc = read_time_model(s);

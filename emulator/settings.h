@@ -7,7 +7,8 @@
 #include "emulator/profile.h"
 
 #define EMU_SQ_DEPTH 4096
-#define EMU_DIR_MAX 120 /* paths below it must fit in struct ibv_device */
+#define EMU_COUNTER_START 0x7fffffc0u /* 64 before the end of a counter */
+#define EMU_DIR_MAX 120               /* paths below it must fit in struct ibv_device */
 
 enum emu_copy_mode { EMU_COPY_AUTO, EMU_COPY_DIRECT, EMU_COPY_HELPER };
 
@@ -18,6 +19,8 @@ struct emu_settings {
     unsigned nnics;
     uint32_t visible; /* bit mask over nic */
     bool seeded, quiet, replay, count;
+    bool null; /* requests of queues in memory are checked, and over */
+    uint64_t counter_start;
     uint64_t seed;
     uint32_t sq_depth; /* requests that a send queue takes */
     double time_scale; /* 0: no time model */

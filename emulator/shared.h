@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define EMU_LAYOUT 0x45464101u /* rises with every change of this file */
+#define EMU_LAYOUT 0x45464102u /* rises with every change of this file */
 #define EMU_SLOTS_MAX 4096
 #define EMU_QPS_PER_NIC 256
 #define EMU_CQS_MAX 2048
@@ -44,7 +44,7 @@ struct emu_rqe {
 };
 
 /* flags of a completion */
-enum { EMU_CQE_IMM = 1, EMU_CQE_UNSOLICITED = 2, EMU_CQE_SEND_QUEUE = 4 };
+enum { EMU_CQE_IMM = 1, EMU_CQE_UNSOLICITED = 2, EMU_CQE_SEND_QUEUE = 4, EMU_CQE_RING = 8 };
 
 struct emu_cqe {
     uint64_t wr_id;
@@ -53,11 +53,15 @@ struct emu_cqe {
     uint32_t src_qpn;
     uint16_t ahn;
     uint8_t status, opcode, flags; /* enum emu_status, enum ibv_wc_opcode */
-    uint8_t pad[3];
+    uint8_t operation;             /* as the device numbers them: queues/layout.h */
+    uint8_t pad[2];
     uint32_t src_slot, src_nic;
 };
 
-#define EMU_QP_UNSOLICITED 1u /* flag: writes with immediate data take no receive; the value is efadv's */
+/* flags of a queue pair, with efadv's values: writes with immediate data take no receive; writes may be inline */
+#define EMU_QP_UNSOLICITED 1u
+#define EMU_QP_INLINE_WRITE 2u
+#define EMU_COUNTED 6 /* kinds of operations that a queue pair counts: queues/counters.h */
 
 struct emu_shared_qp {
     _Atomic uint32_t open; /* receives are taken */
@@ -68,6 +72,7 @@ struct emu_shared_qp {
     uint64_t rq_at;        /* offset of the ring of emu_rqe */
     _Atomic uint32_t head; /* consumers, under the lock */
     _Atomic uint32_t tail; /* owner */
+    _Atomic uint64_t done[EMU_COUNTED], bytes[EMU_COUNTED], failed[EMU_COUNTED]; /* ever, whatever its life */
 };
 
 struct emu_shared_cq {
@@ -77,8 +82,9 @@ struct emu_shared_cq {
     _Atomic uint32_t prod; /* producers, under the lock */
     _Atomic uint32_t cons; /* owner */
     _Atomic uint32_t overrun;
-    _Atomic uint32_t armed; /* the owner wants an event */
-    _Atomic uint32_t fired; /* the event is due */
+    _Atomic uint32_t armed;     /* the owner wants an event */
+    _Atomic uint32_t fired;     /* the event is due */
+    _Atomic uint32_t in_memory; /* the owner's engine copies the entries: it wants to be woken */
 };
 
 struct emu_shared_mr {
@@ -117,11 +123,12 @@ struct emu_packet {
 struct emu_region {
     uint32_t layout, slot;
     int32_t pid;
-    int32_t rank;                           /* for fault scripts and the seed */
-    uint64_t start_time;                    /* of the process, in the kernel's unit */
-    _Atomic uint32_t closed;                /* left in good order */
-    _Atomic uint32_t bell;                  /* futex of the owner's service thread */
-    _Atomic uint64_t rx_busy[EMU_NICS_MAX]; /* time model: when the NIC's receiving side is free */
+    int32_t rank;                              /* for fault scripts and the seed */
+    uint64_t start_time;                       /* of the process, in the kernel's unit */
+    _Atomic uint32_t closed;                   /* left in good order */
+    _Atomic uint32_t bell;                     /* futex of the owner's service thread */
+    _Atomic uint32_t queue_bell, queue_sleeps; /* futex of the engine of queues in memory; it sleeps */
+    _Atomic uint64_t rx_busy[EMU_NICS_MAX];    /* time model: when the NIC's receiving side is free */
     pthread_mutex_t lock;
     struct emu_journal journal;
     struct emu_packet packet;

@@ -7,6 +7,7 @@
 #define EMU_WIRE_H
 
 #include "emulator/objects.h"
+#include "emulator/queues/layout.h"
 #include "emulator/status.h"
 
 enum emu_op_kind { EMU_SEND, EMU_WRITE, EMU_READ };
@@ -17,12 +18,12 @@ struct emu_op {
     uint64_t wr_id;
     enum emu_op_kind kind;
     enum emu_status status;
-    bool has_imm, is_inline, addressed;
+    bool has_imm, is_inline, addressed, from_ring;
     uint32_t imm;
     uint32_t nsge, len; /* len: sum of the pieces */
     struct emu_sge sge[EMU_SQ_SGES];
     uint32_t gpu[EMU_SQ_SGES]; /* that holds each piece, as in a registration */
-    uint8_t data[EMU_INLINE_MAX];
+    uint8_t data[EMU_WIDE_INLINE];
     uint32_t rkey;
     uint64_t raddr;
     uint32_t dst_slot, dst_nic, dst_qpn, qkey;
@@ -47,6 +48,9 @@ struct emu_segment {
     enum emu_segment_kind kind;
     void *data; /* of a late one: its payload, allocated */
 };
+
+/* The local pieces: their keys are looked up; an error is the operation's status. */
+void emu_op_set_pieces(struct emu_op *op, size_t n, const struct ibv_sge *list);
 
 /* Starts the engine; -errno if there is no thread to be had. */
 int emu_wire_start(void);

@@ -8,7 +8,7 @@ const char *emu_violation_text(enum emu_violation violation)
 {
     switch (violation) {
 #define EMU_VIOLATION_TEXT(name, text) \
-    case EMU_BAD_##name: return text;
+    case EMU_WRONG_##name: return text;
         EMU_VIOLATIONS(EMU_VIOLATION_TEXT)
 #undef EMU_VIOLATION_TEXT
     default: return "nothing is wrong";
@@ -60,12 +60,12 @@ static enum emu_violation entry_load(const uint64_t *entry, uint32_t n, uint64_t
     for (uint32_t i = 0; i < n; i++) {
         words[i] = word_load(&entry[i]);
         if (words[i] == EMU_UNWRITTEN)
-            return EMU_BAD_TORN;
+            return EMU_WRONG_TORN;
     }
     atomic_signal_fence(memory_order_seq_cst); /* the second look is one */
     for (uint32_t i = 0; i < n; i++)
         if (word_load(&entry[i]) != words[i])
-            return EMU_BAD_CHANGED;
+            return EMU_WRONG_CHANGED;
     return EMU_GOOD;
 }
 
@@ -75,15 +75,15 @@ static enum emu_violation check_content(const struct emu_ring *ring, const struc
     uint32_t room = wide ? EMU_WIDE_INLINE : 32;
 
     if (request->operation >= EMU_IO_OPERATIONS)
-        return EMU_BAD_OPERATION;
+        return EMU_WRONG_OPERATION;
     if (request->is_inline && (request->len > room || request->operation == EMU_IO_READ || (!send && !wide)))
-        return EMU_BAD_INLINE;
+        return EMU_WRONG_INLINE;
     if (request->is_inline)
-        return send || request->remote.len == request->len ? EMU_GOOD : EMU_BAD_LENGTH;
+        return send || request->remote.len == request->len ? EMU_GOOD : EMU_WRONG_LENGTH;
     if (request->pieces > (send ? 2u : 1u))
-        return EMU_BAD_PIECES;
+        return EMU_WRONG_PIECES;
     if (!send && request->remote.len != (request->pieces ? request->piece[0].len : 0))
-        return EMU_BAD_LENGTH;
+        return EMU_WRONG_LENGTH;
     return EMU_GOOD;
 }
 
@@ -94,19 +94,19 @@ static enum emu_violation check_entry(const struct emu_ring *ring, const uint64_
 
     emu_wqe_read(words, request);
     if (((words[0] & EMU_WQE_PHASE) != 0) != phase)
-        return EMU_BAD_PHASE;
+        return EMU_WRONG_PHASE;
     if ((words[0] & EMU_WQE_ALWAYS) != EMU_WQE_ALWAYS || (words[0] & EMU_WQE_MBZ))
-        return EMU_BAD_CONTROL;
+        return EMU_WRONG_CONTROL;
     /* acquire: pairs with the release of who completes, so that its place is free */
     if (ring->taken - atomic_load_explicit(&ring->completed, memory_order_acquire) >= ring->entries)
-        return EMU_BAD_FULL;
+        return EMU_WRONG_FULL;
     return check_content(ring, request);
 }
 
 enum emu_violation emu_send_take(struct emu_ring *ring, struct emu_request *request)
 {
     uint64_t *entry = entry_at(ring, ring->taken), words[EMU_WIDE_WQE_WORDS];
-    enum emu_violation violation = EMU_BAD_DOORBELL;
+    enum emu_violation violation = EMU_WRONG_DOORBELL;
 
     ring->unrung_since = 0;
     if (emu_ring_announced(ring) <= ring->entries)
@@ -146,14 +146,14 @@ static bool batch_is_too_long(const struct emu_ring *ring)
 enum emu_violation emu_send_watch(struct emu_ring *ring, uint64_t now_ns)
 {
     if (batch_is_too_long(ring))
-        return EMU_BAD_BATCH;
+        return EMU_WRONG_BATCH;
     if (word_load(entry_at(ring, ring->taken)) == EMU_UNWRITTEN) {
         ring->unrung_since = 0;
     } else if (!ring->unrung_since) {
         ring->unrung_since = now_ns;
     } else if (now_ns - ring->unrung_since > EMU_UNRUNG_NS) {
         ring->unrung_since = now_ns;
-        return emu_ring_announced(ring) ? EMU_GOOD : EMU_BAD_UNRUNG;
+        return emu_ring_announced(ring) ? EMU_GOOD : EMU_WRONG_UNRUNG;
     }
     return EMU_GOOD;
 }
@@ -170,7 +170,7 @@ unsigned emu_receive_take(struct emu_ring *ring, struct emu_buffer *buffers, uns
     uint32_t announced = emu_ring_announced(ring), n = 0;
     uint64_t words[EMU_RQE_WORDS];
 
-    *violation = announced > ring->entries ? EMU_BAD_RECEIVES : EMU_GOOD;
+    *violation = announced > ring->entries ? EMU_WRONG_RECEIVES : EMU_GOOD;
     while (!*violation && n < announced) {
         *violation = entry_load(entry_at(ring, ring->taken + n), EMU_RQE_WORDS, words);
         if (*violation)
@@ -178,7 +178,7 @@ unsigned emu_receive_take(struct emu_ring *ring, struct emu_buffer *buffers, uns
         if (n < most)
             emu_rqe_read(words, &buffers[n]);
         if (n++ == most || !descriptors_are_well(buffers, n))
-            *violation = EMU_BAD_DESCRIPTOR;
+            *violation = EMU_WRONG_DESCRIPTOR;
         else if (buffers[n - 1].last) {
             for (uint32_t i = 0; i < n; i++)
                 entry_clear(entry_at(ring, ring->taken + i), EMU_RQE_WORDS);

@@ -36,7 +36,7 @@
     V(UNDRAINED, "a completion queue is full for a second: its consumer does not drain it, or does not say " \
                  "so at its doorbell")
 
-#define EMU_VIOLATION_NAME(name, text) EMU_BAD_##name,
+#define EMU_VIOLATION_NAME(name, text) EMU_WRONG_##name,
 enum emu_violation { EMU_GOOD, EMU_VIOLATIONS(EMU_VIOLATION_NAME) EMU_VIOLATION_KINDS };
 #undef EMU_VIOLATION_NAME
 

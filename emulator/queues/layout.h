@@ -37,7 +37,12 @@
 /* The first word of a completion. */
 #define EMU_CQE_PHASE (1ull << 24)
 
-/* The doorbell of a completion queue: how many entries have been consumed, and whether an event is wanted. */
+/*
+ * The doorbell of a completion queue: how many entries have been consumed, and whether an event is wanted. libfabric
+ * rings it only where a poll ends before the queue is empty; a consumer that promises to acknowledge every entry, by a
+ * bit of the emulated device alone, is held to it.
+ */
+#define EMU_CQ_DOORBELL_PROMISE (1u << 16)
 #define EMU_CQ_DOORBELL_ARM (1u << 31)
 #define EMU_CQ_DOORBELL_COUNT 0xffffu
 

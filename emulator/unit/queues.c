@@ -143,7 +143,7 @@ static void a_wrong_phase_is_found(void)
 
     ring_write(&ring, &request, 1);
     ring_doorbell();
-    CU_ASSERT_EQUAL(take(&ring), EMU_BAD_PHASE);
+    CU_ASSERT_EQUAL(take(&ring), EMU_WRONG_PHASE);
 }
 
 static void a_torn_request_is_found(void)
@@ -155,7 +155,7 @@ static void a_torn_request_is_found(void)
         ring_write(&ring, &request, 0);
         words[word] = EMU_UNWRITTEN;
         ring_doorbell();
-        CU_ASSERT_EQUAL(take(&ring), EMU_BAD_TORN);
+        CU_ASSERT_EQUAL(take(&ring), EMU_WRONG_TORN);
     }
 }
 
@@ -175,24 +175,24 @@ static void contents_are_judged(void)
 
     CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_GOOD);
     request.pieces = 2;
-    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_BAD_PIECES);
+    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_WRONG_PIECES);
     request.pieces = 1;
     request.remote.len = 9;
-    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_BAD_LENGTH);
+    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_WRONG_LENGTH);
     request = (struct emu_request){.is_inline = true, .len = 33};
-    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_BAD_INLINE);
+    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_WRONG_INLINE);
     CU_ASSERT_EQUAL(verdict_on(&request, EMU_WIDE_WQE_WORDS), EMU_GOOD);
     request.operation = EMU_IO_WRITE;
     request.remote.len = request.len = 8;
-    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_BAD_INLINE);
+    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_WRONG_INLINE);
     request.operation = 5;
-    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_BAD_OPERATION);
+    CU_ASSERT_EQUAL(verdict_on(&request, EMU_WQE_WORDS), EMU_WRONG_OPERATION);
     request = write_of(1);
     ring = ring_open(EMU_WQE_WORDS);
     ring_write(&ring, &request, 0);
     words[0] &= ~EMU_WQE_COMPLETE;
     ring_doorbell();
-    CU_ASSERT_EQUAL(take(&ring), EMU_BAD_CONTROL);
+    CU_ASSERT_EQUAL(take(&ring), EMU_WRONG_CONTROL);
 }
 
 static void doorbells_are_awaited_in_time(void)
@@ -206,9 +206,9 @@ static void doorbells_are_awaited_in_time(void)
     CU_ASSERT_EQUAL(emu_ring_unrung(&ring), EMU_MAX_BATCH);
     CU_ASSERT_EQUAL(emu_send_watch(&ring, 1), EMU_GOOD);
     CU_ASSERT_EQUAL(emu_send_watch(&ring, EMU_UNRUNG_NS), EMU_GOOD);
-    CU_ASSERT_EQUAL(emu_send_watch(&ring, EMU_UNRUNG_NS + 2), EMU_BAD_UNRUNG);
+    CU_ASSERT_EQUAL(emu_send_watch(&ring, EMU_UNRUNG_NS + 2), EMU_WRONG_UNRUNG);
     ring_write(&ring, &request, 0);
-    CU_ASSERT_EQUAL(emu_send_watch(&ring, EMU_UNRUNG_NS + 3), EMU_BAD_BATCH);
+    CU_ASSERT_EQUAL(emu_send_watch(&ring, EMU_UNRUNG_NS + 3), EMU_WRONG_BATCH);
     ring_doorbell();
     CU_ASSERT_EQUAL(emu_ring_unrung(&ring), 0);
     CU_ASSERT_EQUAL(take(&ring), EMU_GOOD);
@@ -221,7 +221,7 @@ static void a_doorbell_goes_forwards(void)
     post_well(&ring, 1);
     CU_ASSERT_EQUAL(take(&ring), EMU_GOOD);
     atomic_store_explicit(&doorbell, 0, memory_order_release);
-    CU_ASSERT_EQUAL(take(&ring), EMU_BAD_DOORBELL);
+    CU_ASSERT_EQUAL(take(&ring), EMU_WRONG_DOORBELL);
 }
 
 static void places_are_free_when_completed(void)
@@ -233,7 +233,7 @@ static void places_are_free_when_completed(void)
         CU_ASSERT_EQUAL(take(&ring), EMU_GOOD);
     }
     post_well(&ring, ENTRIES);
-    CU_ASSERT_EQUAL(take(&ring), EMU_BAD_FULL);
+    CU_ASSERT_EQUAL(take(&ring), EMU_WRONG_FULL);
 }
 
 static unsigned receive(struct emu_ring *ring, const struct emu_buffer *buffers, unsigned n,
@@ -267,7 +267,7 @@ static void receives_have_their_descriptors(void)
     parts[0].last = false;
     CU_ASSERT_EQUAL(receive(&ring, parts, 3, &violation), 0);
     CU_ASSERT_EQUAL(receive(&ring, &one, 1, &violation), 0);
-    CU_ASSERT_EQUAL(violation, EMU_BAD_DESCRIPTOR);
+    CU_ASSERT_EQUAL(violation, EMU_WRONG_DESCRIPTOR);
 }
 
 static void every_violation_has_its_text(void)

@@ -24,7 +24,7 @@ struct end {
 struct wish {
     enum ibv_qp_type type; /* IBV_QPT_DRIVER or IBV_QPT_UD */
     uint32_t flags;        /* EMU_QP_UNSOLICITED */
-    uint32_t cq_entries, sends, receives;
+    uint32_t cq_entries, sends, receives, max_inline;
     bool stranger; /* the second end has no address handle of the first */
 };
 
@@ -39,6 +39,8 @@ struct completion {
 void verbs_start(const char *faults);
 void verbs_open(struct end end[2], const struct wish *wish);
 void verbs_close(struct end end[2]);
+/* From the state of a fresh one to the one in which it sends. */
+void verbs_make_ready(struct ibv_qp *qp);
 
 /* Posts one operation of `len` bytes from the start of the first end's buffer to that of the second's. */
 int verbs_send(struct end *from, const struct end *to, uint64_t wr_id, uint32_t len);

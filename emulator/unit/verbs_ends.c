@@ -53,7 +53,7 @@ struct ibv_qp *verbs_create_srd(struct ibv_context *context, struct ibv_qp_init_
     return efadv_create_qp_ex(context, attr, &efa, sizeof efa);
 }
 
-static void make_ready(struct ibv_qp *qp)
+void verbs_make_ready(struct ibv_qp *qp)
 {
     struct ibv_qp_attr attr = {.qkey = QKEY, .port_num = 1};
 
@@ -69,6 +69,7 @@ static void open_end(struct end *end, struct ibv_device *device, const struct wi
                                      .comp_mask = IBV_QP_INIT_ATTR_PD,
                                      .cap = {.max_send_wr = wish->sends ? wish->sends : 64,
                                              .max_recv_wr = wish->receives ? wish->receives : 64,
+                                             .max_inline_data = wish->max_inline,
                                              .max_send_sge = 2,
                                              .max_recv_sge = 2}};
     int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -83,7 +84,7 @@ static void open_end(struct end *end, struct ibv_device *device, const struct wi
     end->qp = wish->type == IBV_QPT_UD ? ibv_create_qp_ex(end->context, &qp)
                                        : verbs_create_srd(end->context, &qp, wish->flags);
     CU_ASSERT_PTR_NOT_NULL_FATAL(end->qp);
-    make_ready(end->qp);
+    verbs_make_ready(end->qp);
     end->buf = calloc(1, BUF_BYTES);
     end->mr = ibv_reg_mr(end->pd, end->buf, BUF_BYTES, access);
     CU_ASSERT_PTR_NOT_NULL_FATAL(end->mr);
@@ -103,7 +104,7 @@ void verbs_open(struct end end[2], const struct wish *wish)
     struct ibv_device **list = ibv_get_device_list(&n);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(list);
-    CU_ASSERT_EQUAL(n, 32);
+    CU_ASSERT_TRUE_FATAL(n >= 2);
     memset(end, 0, 2 * sizeof *end);
     for (int i = 0; i < 2; i++)
         open_end(&end[i], list[i], wish);
