@@ -167,16 +167,18 @@ template <class K> static WSH_DEV uint4 wsh_dev_fold(int op, uint4 a, uint4 b)
     return make_uint4((uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32));
 }
 
-template <class K> WSH_DEV_CALL uint4 wsh_dev_fold_apart(int op, uint4 a, uint4 b)
+template <class K>
+WSH_DEV_CALL uint4 wsh_dev_fold_apart(int op, unsigned ax, unsigned ay, unsigned az, unsigned aw, unsigned bx,
+                                      unsigned by, unsigned bz, unsigned bw)
 {
-    return wsh_dev_fold<K>(op, a, b);
+    return wsh_dev_fold<K>(op, make_uint4(ax, ay, az, aw), make_uint4(bx, by, bz, bw));
 }
 
 /* What a lane holds of a large array. Many narrow numbers are one body, out of line: it is long, and met often. */
 template <class K> static WSH_DEV uint4 wsh_dev_fold_one(int op, uint4 a, uint4 b)
 {
     if constexpr (sizeof(typename K::bits) < 4)
-        return wsh_dev_fold_apart<K>(op, a, b);
+        return wsh_dev_fold_apart<K>(op, a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w);
     else
         return wsh_dev_fold<K>(op, a, b);
 }

@@ -16,7 +16,10 @@
 #include "view.h"
 
 #define WSH_DEV __device__ __forceinline__
-/* Bodies that are out of line: a kernel with many calls keeps its registers, and compiles once what they share. */
+/*
+ * Bodies that are out of line: a kernel with many calls keeps its registers, and compiles once what they share. They
+ * take no struct by value, but a reference to a copy that the caller makes, or words: Triton 3.6 aborts at one.
+ */
 #define WSH_DEV_CALL __device__ __noinline__
 
 /*

@@ -217,7 +217,7 @@ static WSH_DEV size_t wsh_dev_reduce_middle(const struct wsh_dev_group &group,
 /* Each instance out of line: a function spills registers for its most expensive branch, whichever it takes. */
 template <int S, class K, unsigned U>
 WSH_DEV_CALL void wsh_dev_reduce_units(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                       struct wsh_dev_range range)
+                                       const struct wsh_dev_range &range)
 {
     wsh_dev_reduce_span<S, K, U, uint4>(group, what, range);
 }
@@ -228,15 +228,15 @@ static WSH_DEV void wsh_dev_reduce_aligned(const struct wsh_dev_group &group, co
                                            struct wsh_dev_range range)
 {
     if (S == WSH_BLOCK && wsh_dev_threads() > WSH_REDUCE_FULL)
-        wsh_dev_reduce_units<S, K, 2>(group, what, range);
+        wsh_dev_reduce_units<S, K, 2>(group, what, wsh_dev_range(range));
     else
-        wsh_dev_reduce_units<S, K, wsh_dev_reduce_units_of<S>()>(group, what, range);
+        wsh_dev_reduce_units<S, K, wsh_dev_reduce_units_of<S>()>(group, what, wsh_dev_range(range));
 }
 
 /* Element by element: the rest, or what lies at addresses of its own. */
 template <int S, class K>
 WSH_DEV_CALL void wsh_dev_reduce_narrow(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                        struct wsh_dev_range range)
+                                        const struct wsh_dev_range &range)
 {
     wsh_dev_reduce_span<S, K, S == WSH_BLOCK ? 1 : 2, typename K::bits>(group, what, range);
 }
@@ -244,7 +244,7 @@ WSH_DEV_CALL void wsh_dev_reduce_narrow(const struct wsh_dev_group &group, const
 /* This member's part of a reduction that is too long for cells: `range` of all sources. */
 template <int S, class K>
 WSH_DEV_CALL void wsh_dev_reduce_far(const struct wsh_dev_group &group, const struct wsh_dev_reduction &what,
-                                     struct wsh_dev_range range)
+                                     const struct wsh_dev_range &range)
 {
     size_t middle = wsh_dev_reduce_middle(group, what, range);
 

@@ -65,7 +65,7 @@ static WSH_DEV_MOVE void wsh_dev_put_signal(const char *what, void *dest, const 
 }
 
 /* The signal alone, where that is not one access. */
-inline WSH_DEV_CALL void wsh_dev_signal_send_any(const char *what, struct wsh_dev_signal signal, int pe)
+inline WSH_DEV_CALL void wsh_dev_signal_send_any(const char *what, const struct wsh_dev_signal &signal, int pe)
 {
     uint64_t at = wsh_dev_signal_reach(what, signal, pe);
 
@@ -88,7 +88,7 @@ static WSH_DEV void wsh_dev_signal_send(const char *what, const struct wsh_dev_s
     else if (fast && signal.op == SHMEM_SIGNAL_ADD)
         wsh_ptx_add((uint64_t *)at, signal.value);
     else
-        wsh_dev_signal_send_any(what, signal, pe);
+        wsh_dev_signal_send_any(what, wsh_dev_signal(signal), pe);
 }
 
 #endif

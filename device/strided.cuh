@@ -30,8 +30,11 @@ template <> struct wsh_dev_bits_of<16> {
 #define WSH_STRIDED_DEPTH 4
 
 template <class L, class T>
-WSH_DEV_CALL void wsh_dev_copy_strided(T *to, const T *from, struct wsh_dev_strides s, size_t lane, size_t size)
+WSH_DEV_CALL void wsh_dev_copy_strided(T *to, const T *from, const struct wsh_dev_strides &strides, size_t lane,
+                                       size_t size)
 {
+    struct wsh_dev_strides s = strides;
+
 #pragma unroll 1
     for (size_t i = lane; i < s.nelems; i += WSH_STRIDED_DEPTH * size) {
         T held[WSH_STRIDED_DEPTH];
@@ -104,8 +107,10 @@ WSH_DEV_CALL void wsh_dev_iget_asked(struct wsh_dev_parts *parts, const struct w
 
 /* Elements of WIDTH bytes. */
 template <int S, unsigned WIDTH>
-WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source, struct wsh_dev_strides s, int pe)
+WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source,
+                               const struct wsh_dev_strides &strides, int pe)
 {
+    struct wsh_dev_strides s = strides;
     typedef typename wsh_dev_bits_of<WIDTH>::type T;
     uint64_t to;
 
@@ -121,13 +126,16 @@ WSH_DEV_CALL void wsh_dev_iput(const char *what, void *dest, const void *source,
         wsh_dev_iput_asked<S, T>(&parts, wsh_dev_strides(s));
         return;
     }
-    wsh_dev_copy_strided<wsh_dev_from_generic>((T *)to, (const T *)source, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
+    wsh_dev_copy_strided<wsh_dev_from_generic>((T *)to, (const T *)source, wsh_dev_strides(s), wsh_dev_lane<S>(),
+                                               wsh_dev_size<S>());
     wsh_dev_sync<S>();
 }
 
 template <int S, unsigned WIDTH>
-WSH_DEV_CALL void wsh_dev_iget(const char *what, void *dest, const void *source, struct wsh_dev_strides s, int pe)
+WSH_DEV_CALL void wsh_dev_iget(const char *what, void *dest, const void *source,
+                               const struct wsh_dev_strides &strides, int pe)
 {
+    struct wsh_dev_strides s = strides;
     typedef typename wsh_dev_bits_of<WIDTH>::type T;
     uint64_t from;
 
@@ -143,7 +151,8 @@ WSH_DEV_CALL void wsh_dev_iget(const char *what, void *dest, const void *source,
         wsh_dev_iget_asked<S, T>(&parts, wsh_dev_strides(s));
         return;
     }
-    wsh_dev_copy_strided<wsh_dev_from_peer>((T *)dest, (const T *)from, s, wsh_dev_lane<S>(), wsh_dev_size<S>());
+    wsh_dev_copy_strided<wsh_dev_from_peer>((T *)dest, (const T *)from, wsh_dev_strides(s), wsh_dev_lane<S>(),
+                                            wsh_dev_size<S>());
     wsh_dev_sync<S>();
 }
 

@@ -23,4 +23,6 @@ extern "C" __device__ int nvshmemx_sync_block(nvshmem_team_t team)
     return nvshmemx_team_sync_block(team);
 }
 
+#include "once.cuh"
+
 #endif
