@@ -46,16 +46,15 @@ def main() -> int:
     count = warpshmem.zeros(3, "int64", like=None, device="gpu")
     warpshmem.barrier_all()
 
-    ring[1, 256](inbox, outbox, arrived, count)
+    arrays = [cuda.as_cuda_array(each) for each in (inbox, outbox, arrived, count)]
+    ring[1, 256](*arrays)
     cuda.synchronize()
 
     left = (me + n_pes - 1) % n_pes
     expected = np.arange(N, dtype=np.int32) + 100000 * left
-    got, sums = cuda.as_cuda_array(inbox).copy_to_host(), cuda.as_cuda_array(count).copy_to_host()
-    wrong = int((got != expected).sum())
-    wrong += int((cuda.as_cuda_array(outbox).copy_to_host() != expected + me).sum())
-    wrong += int(sums[1] != 1) + int(sums[2] != 0)
-    wrong += int(cuda.as_cuda_array(arrived).copy_to_host()[0] != 1)
+    got, sent, signal, sums = [each.copy_to_host() for each in arrays]
+    wrong = int((got != expected).sum()) + int((sent != expected + me).sum())
+    wrong += int(sums[1] != 1) + int(sums[2] != 0) + int(signal[0] != 1)
     wrong += int(me == 0 and sums[0] != n_pes * (n_pes + 1) // 2)
     print("PE %d of %d: %d of %d values from PE %d wrong" % (me, n_pes, wrong, 2 * N + 4, left))
     warpshmem.barrier_all()
