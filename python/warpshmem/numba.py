@@ -25,13 +25,19 @@ import functools
 import inspect
 from typing import Any, Callable, List
 
-from cuda.bindings import driver as _driver
-from llvmlite import ir as _ir
-from numba import cuda as _cuda
-from numba.cuda import cgutils as _cgutils
-from numba.cuda import types as _types
-from numba.cuda.core import errors as _errors
-from numba.cuda.extending import intrinsic as _intrinsic
+try:
+    from cuda.bindings import driver as _driver
+    from llvmlite import ir as _ir
+    from numba import cuda as _cuda
+    from numba.cuda import cgutils as _cgutils
+    from numba.cuda import types as _types
+    from numba.cuda.core import errors as _errors
+    from numba.cuda.extending import intrinsic as _intrinsic
+except ImportError as error:
+    raise ImportError(
+        "warpshmem.numba: %s; it needs numba-cuda 0.30 or newer (pip install numba-cuda), and not "
+        "the CUDA target of numba itself" % error
+    ) from error
 
 from . import _modules
 from ._lib import library_path

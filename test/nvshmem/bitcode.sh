@@ -78,6 +78,11 @@ if have llvm-link && have llvm-dis && have llc; then
     tap_check "linked" test "$status" = 0
     "$(tool llvm-dis)" "$library" -o - | grep -c 'target-cpu\|target-features' >"$tap_dir/count"
     tap_check "no processor" test "$(cat "$tap_dir/count")" = 0
+    "$(tool llvm-dis)" "$library" -o "$tap_dir/library.ll"
+    grep '^!llvm.module.flags' "$tap_dir/library.ll" >"$out"
+    tap_check "no flags, which a compiler's own would contradict" test ! -s "$out"
+    grep '^define.* byval(' "$tap_dir/library.ll" | grep -v 'byval(%struct\.__\(half\|nv_bfloat16\))' >"$out"
+    tap_check "no struct by value out of line: the LLVM of Triton 3.6 aborts" test ! -s "$out"
     assemble "the kernel" "$tap_dir/linked.bc" ""
     tap_check "the view keeps its name" grep -q '^\.weak \.const .* wsh_device_view\[' "$tap_dir/code.ptx"
 else
