@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The names of DeepEP's package `deep_ep`, over warpshmem: frameworks that import it run unchanged.
+
+docs/guide/deep-ep.md says what differs. What is not offered raises NotOffered and names the
+argument.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _start
+from ._low_latency import announced_weights
+from .buffer import Buffer, topk_idx_t
+from .config import Config
+from .errors import NotOffered
+from .utils import EventHandle, EventOverlap
+
+__all__ = [
+    "Buffer",
+    "Config",
+    "EventHandle",
+    "EventOverlap",
+    "NotOffered",
+    "announced_weights",
+    "topk_idx_t",
+]
+__version__ = "1.2.1+warpshmem"
+
+_V2 = ("ElasticBuffer", "EPHandle", "get_physical_domain_size", "get_logical_domain_size")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _V2:
+        raise AttributeError(
+            "deep_ep.%s is of DeepEP V2, which warpshmem's deep_ep does not offer; use "
+            "deep_ep.Buffer, or a framework's backend of V1 (vLLM: deepep_low_latency)" % name
+        )
+    raise AttributeError("module 'deep_ep' has no attribute %r" % name)
+
+
+_start.warn_of_deepep()

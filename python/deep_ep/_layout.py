@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How many tokens go to which rank and expert."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional
+
+import torch
+
+from .errors import wrong
+
+
+class Layout(NamedTuple):
+    """What get_dispatch_layout returns, without its event."""
+
+    num_tokens_per_rank: torch.Tensor
+    num_tokens_per_rdma_rank: Optional[torch.Tensor]
+    num_tokens_per_expert: torch.Tensor
+    is_token_in_rank: torch.Tensor
+
+
+def layout(topk_idx: torch.Tensor, num_experts: int, n: int, ranks_a_host: int = 8) -> Layout:
+    """Count tokens by rank and expert. topk_idx: [T, K], -1: none."""
+    tokens, device = topk_idx.shape[0], topk_idx.device
+    valid = topk_idx >= 0
+    experts = torch.where(valid, topk_idx, torch.full_like(topk_idx, num_experts)).long()
+    ranks = torch.div(experts, num_experts // n, rounding_mode="floor").clamp(max=n)
+    inside = torch.zeros((tokens, n + 1), dtype=torch.bool, device=device)
+    inside = inside.scatter_(1, ranks, torch.ones_like(valid))[:, :n].contiguous()
+    per_expert = torch.zeros(num_experts + 1, dtype=torch.int32, device=device)
+    flat = experts.flatten()
+    per_expert.scatter_add_(0, flat, torch.ones_like(flat, dtype=torch.int32))
+    hosts = None
+    if n > ranks_a_host and n % ranks_a_host == 0:
+        hosts = (
+            inside.view(tokens, n // ranks_a_host, ranks_a_host).any(2).sum(0, dtype=torch.int32)
+        )
+    return Layout(inside.sum(0, dtype=torch.int32), hosts, per_expert[:num_experts], inside)
+
+
+def given_layout(
+    per_rank: Optional[torch.Tensor],
+    per_host: Optional[torch.Tensor],
+    per_expert: Optional[torch.Tensor],
+    inside: Optional[torch.Tensor],
+) -> Layout:
+    """Return the layout that a dispatch without a handle was given."""
+    for name, value in (
+        ("num_tokens_per_rank", per_rank),
+        ("is_token_in_rank", inside),
+        ("num_tokens_per_expert", per_expert),
+    ):
+        if value is None:
+            raise wrong(
+                "Buffer.dispatch",
+                name,
+                "is None without a handle; give what get_dispatch_layout returns",
+            )
+    return Layout(per_rank, per_host, per_expert, inside)  # type: ignore[arg-type]

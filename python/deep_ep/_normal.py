@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Normal mode: dispatch and combine by high-throughput instances of warpshmem.ep."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, List, Optional, Set, Tuple
+
+import torch
+from warpshmem import ep
+
+from ._layout import Layout
+from ._rooms import Room, Rooms
+from .errors import wrong
+
+
+class Handle(tuple):
+    """What a dispatch leaves for its combine and for later dispatches of its routing.
+
+    As a tuple it has the items of DeepEP's: (rank_prefix_matrix or None, None, None, None,
+    is_token_in_rank, None).
+    """
+
+    room: Room
+    number: int
+    turn: int
+    tokens: int
+    rows: int
+    topk: torch.Tensor
+    owner: "_Owner"
+    kept: Set[int]  # of rooms that have the routing under this number
+
+
+class Normal:
+    """The calls of normal mode of one Buffer."""
+
+    def __init__(self, buffer: Any) -> None:
+        self.buffer = buffer
+        self.rooms = Rooms(buffer)
+
+    def close(self) -> None:
+        """End all instances. Collective."""
+        self.rooms.close()
+
+    def dispatch(
+        self,
+        x: torch.Tensor,
+        scales: Optional[torch.Tensor],
+        numbers: Layout,
+        topk_idx: Optional[torch.Tensor],
+        topk_weights: Optional[torch.Tensor],
+        alignment: int,
+        stream: Any,
+    ) -> Tuple[Any, ...]:
+        """A dispatch of a new routing: the host waits for the numbers of all PEs, and rows come
+        in tensors that fit."""
+        topk, experts = self.routing(numbers, topk_idx)
+        key = self.key(x, scales, experts, topk.shape[1])
+        counted = torch.cat(
+            [numbers.num_tokens_per_rank.int(), numbers.num_tokens_per_expert.int()]
+        ).tolist()
+        n, me = self.buffer.group_size, self.buffer.rank
+        plan = self.rooms.plan(key, x.shape[0], counted[:n], counted[n:])
+        rows = sum(sent[me] for sent in plan.sent)
+        handle = self._handle(
+            plan.room, plan.number, x.shape[0], rows, topk, numbers.is_token_in_rank, plan.sent
+        )
+        plan.room.used.add(plan.number)
+        weakref.finalize(handle.owner, plan.room.used.discard, plan.number).atexit = False
+        got = self._send(handle, x, scales, topk, topk_weights, rows, stream)
+        counts = [(count + alignment - 1) // alignment * alignment for count in plan.experts]
+        return self._given(got, rows, topk_idx, topk_weights) + (counts, handle)
+
+    def dispatch_worst(
+        self,
+        x: torch.Tensor,
+        scales: Optional[torch.Tensor],
+        numbers: Layout,
+        topk_idx: Optional[torch.Tensor],
+        topk_weights: Optional[torch.Tensor],
+        worst: int,
+        stream: Any,
+    ) -> Tuple[Any, ...]:
+        """A dispatch that the host does not wait for: `worst` rows are there, those that did not
+        come have no expert."""
+        topk, experts = self.routing(numbers, topk_idx)
+        room = self.rooms.worst(self.key(x, scales, experts, topk.shape[1]), worst)
+        if x.shape[0] > room.fields["tokens"]:
+            raise wrong(
+                "dispatch",
+                "num_worst_tokens",
+                "is %d for %d ranks, and x has %d tokens; give at least ranks "
+                "times the tokens of each" % (worst, self.buffer.group_size, x.shape[0]),
+            )
+        number = room.turns % room.handles
+        room.turns += 1
+        handle = self._handle(room, number, x.shape[0], worst, topk, numbers.is_token_in_rank, None)
+        got = self._send(handle, x, scales, topk, topk_weights, worst, stream)
+        return self._given(got, worst, topk_idx, topk_weights) + ([], handle)
+
+    def again(
+        self, x: torch.Tensor, scales: Optional[torch.Tensor], handle: Handle, stream: Any
+    ) -> torch.Tensor:
+        """A dispatch by the routing of a handle: rows, or rows and scales."""
+        self.check(handle, "dispatch")
+        if x.shape[0] != handle.tokens:
+            raise wrong(
+                "dispatch",
+                "x",
+                "has %d rows, and the handle is of %d tokens; give as many"
+                % (x.shape[0], handle.tokens),
+            )
+        room = handle.room.other(self.dtype(x, scales))
+        known = id(room) in handle.kept
+        got = self._send(
+            handle, x, scales, None if known else handle.topk, None, handle.rows, stream
+        )
+        return self._rows(got, handle.rows)
+
+    def combine(
+        self, x: torch.Tensor, handle: Handle, weights: Optional[torch.Tensor], stream: Any
+    ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
+        """Sums over ranks for the tokens of the dispatch, and the weights that come back."""
+        self.check(handle, "combine")
+        instance = handle.room.instance
+        if x.dtype != torch.bfloat16:
+            raise wrong("combine", "x", "is of %s; give torch.bfloat16" % x.dtype)
+        if tuple(x.shape) != (handle.rows, instance.config.hidden):
+            raise wrong(
+                "combine",
+                "x",
+                "has shape %s; it is [%d, %d], a row for each received one"
+                % (tuple(x.shape), handle.rows, instance.config.hidden),
+            )
+        back = None
+        if weights is not None:
+            weights = weights.float().contiguous()
+            back = torch.empty(
+                (handle.tokens, instance.config.topk), dtype=torch.float32, device=x.device
+            )
+        out = torch.empty((handle.tokens, x.shape[1]), dtype=x.dtype, device=x.device)
+        instance.combine(
+            x.contiguous(),
+            handle=handle.number,
+            y_weights=weights,
+            out=out,
+            out_weights=back,
+            stream=stream,
+        )
+        return out, back
+
+    # Parts of calls.
+
+    def routing(
+        self, numbers: Layout, topk_idx: Optional[torch.Tensor]
+    ) -> Tuple[torch.Tensor, int]:
+        """Return topk as the library takes it, and the number of experts: ranks take their place
+        without topk_idx."""
+        if topk_idx is not None:
+            return topk_idx.int().contiguous(), int(numbers.num_tokens_per_expert.shape[0])
+        inside, n = numbers.is_token_in_rank, self.buffer.group_size
+        if n > 16:
+            raise wrong(
+                "dispatch",
+                "topk_idx",
+                "is None with %d ranks; give it: without it there are 16 at most" % n,
+            )
+        ranks = torch.arange(n, dtype=torch.int32, device=inside.device).expand(inside.shape)
+        return torch.where(inside, ranks, torch.full_like(ranks, -1)).contiguous(), n
+
+    @staticmethod
+    def dtype(x: torch.Tensor, scales: Optional[torch.Tensor]) -> int:
+        """Return the dtype of an instance for x."""
+        if scales is None and x.dtype == torch.bfloat16:
+            return ep.BF16
+        if scales is not None and x.element_size() == 1 and scales.dtype == torch.float32:
+            return ep.FP8
+        raise wrong(
+            "dispatch",
+            "x",
+            "is of %s%s; give torch.bfloat16, or (torch.float8_e4m3fn, float32 scales for "
+            "each 128 columns)"
+            % (x.dtype, "" if scales is None else " with scales of %s" % scales.dtype),
+        )
+
+    def key(
+        self, x: torch.Tensor, scales: Optional[torch.Tensor], experts: int, topk: int
+    ) -> Tuple[int, ...]:
+        """Return what instances are told apart by."""
+        return int(x.is_cuda), self.dtype(x, scales), x.shape[1], experts, topk
+
+    def _handle(
+        self,
+        room: Room,
+        number: int,
+        tokens: int,
+        rows: int,
+        topk: torch.Tensor,
+        inside: torch.Tensor,
+        sent: Optional[List[List[int]]],
+    ) -> Handle:
+        matrix = None
+        if sent is not None:
+            matrix = (
+                torch.tensor(sent, dtype=torch.int32).cumsum(0, dtype=torch.int32).to(topk.device)
+            )
+        handle = Handle((matrix, None, None, None, inside, None))
+        handle.owner = _Owner()
+        handle.room, handle.number, handle.turn = room, number, room.turns
+        handle.tokens, handle.rows, handle.topk = tokens, rows, topk
+        handle.kept = set()
+        return handle
+
+    @staticmethod
+    def check(handle: Any, call: str) -> None:
+        """Refuse what is no handle, and one whose number later dispatches have taken."""
+        if not isinstance(handle, Handle):
+            raise wrong(
+                call, "handle", "is %s; give what dispatch returned" % type(handle).__name__
+            )
+        if handle.room.turns - handle.turn >= handle.room.handles:
+            raise wrong(
+                call,
+                "handle",
+                "is of a dispatch with num_worst_tokens, and %d later ones have been made since; "
+                "that is as many as are kept" % handle.room.handles,
+            )
+
+    def _send(
+        self,
+        handle: Handle,
+        x: torch.Tensor,
+        scales: Optional[torch.Tensor],
+        topk: Optional[torch.Tensor],
+        weights: Optional[torch.Tensor],
+        rows: int,
+        stream: Any,
+    ) -> ep.Received:
+        room = handle.room.other(self.dtype(x, scales))
+        got = room.instance.received(x, rows)._replace(counts=None, sources=None)
+        if topk is None:
+            got = got._replace(row_topk=None, row_weights=None)
+        elif handle[0] is None:
+            got.row_topk.fill_(-1)
+        if got.row_weights is not None and handle[0] is None:
+            got.row_weights.zero_()
+        weights = weights.float().contiguous() if weights is not None else None
+        room.instance.dispatch(
+            x.contiguous(),
+            topk,
+            weights,
+            handle=handle.number,
+            received=got,
+            stream=stream,
+            x_scales=scales.contiguous() if scales is not None else None,
+        )
+        handle.kept.add(id(room))
+        return got
+
+    @staticmethod
+    def _rows(got: ep.Received, rows: int) -> Any:
+        if got.row_scales is None:
+            return got.rows[:rows]
+        return got.rows[:rows], got.row_scales[:rows]
+
+    def _given(
+        self,
+        got: ep.Received,
+        rows: int,
+        topk_idx: Optional[torch.Tensor],
+        weights: Optional[torch.Tensor],
+    ) -> Tuple[Any, ...]:
+        """Return recv_x, recv_topk_idx, recv_topk_weights."""
+        if topk_idx is None:
+            return self._rows(got, rows), None, None
+        return (
+            self._rows(got, rows),
+            got.row_topk[:rows].to(topk_idx.dtype),
+            got.row_weights[:rows] if weights is not None else None,
+        )
+
+
+class _Owner:
+    """Goes when the handle goes; a tuple cannot be referred to weakly."""

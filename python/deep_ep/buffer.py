@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Buffer: the calls of DeepEP by names and arguments, over warpshmem.ep."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Tuple, Union
+
+import torch
+from warpshmem import ep
+
+from . import _layout, _low_latency, _normal, _start
+from ._agree import Agreement
+from .config import Config, bytes_for
+from .errors import not_offered, wrong
+from .utils import EventHandle, EventOverlap, Launch
+
+topk_idx_t = torch.int64
+Rows = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
+HINT_TOPK = 16
+
+
+class Buffer:
+    """Dispatch and combine for a group of processes, a PE each.
+
+    Collective over the group. group: of torch.distributed; or comm: a communicator of mpi4py. The
+    group's processes are the PEs of warpshmem, which is started by it where it is not running yet.
+    num_nvl_bytes, num_rdma_bytes, num_qps_per_rank and the allow_… arguments are kept and change
+    nothing: symmetric memory grows as calls need it.
+    """
+
+    num_sms: int = 20
+    _sms_chosen = False
+
+    def __init__(
+        self,
+        group: Any = None,
+        num_nvl_bytes: int = 0,
+        num_rdma_bytes: int = 0,
+        low_latency_mode: bool = False,
+        num_qps_per_rank: int = 24,
+        allow_nvlink_for_low_latency_mode: bool = True,
+        allow_mnnvl: bool = False,
+        explicitly_destroy: bool = False,
+        enable_shrink: bool = False,
+        comm: Any = None,
+        use_fabric: bool = False,
+    ) -> None:
+        if enable_shrink:
+            raise not_offered(
+                "Buffer", "enable_shrink", True, "leave it False: a rank that dies ends the job"
+            )
+        self.rank, self.group_size = _start.start(group, comm)
+        self.group, self.low_latency_mode = group, low_latency_mode
+        self.num_nvl_bytes, self.num_rdma_bytes = num_nvl_bytes, num_rdma_bytes
+        self.explicitly_destroy, self.enable_shrink = explicitly_destroy, False
+        self.runtime = _start.Runtime(self.rank, self.group_size)
+        self.agreement = Agreement(self.group_size)
+        self.comm_stream = torch.cuda.Stream(priority=-1) if torch.cuda.is_available() else None
+        self._normal, self._low = _normal.Normal(self), _low_latency.LowLatency(self)
+
+    def destroy(self) -> None:
+        """End what calls needed. Collective over the group; a second call does nothing."""
+        if not self.explicitly_destroy:
+            raise wrong(
+                "Buffer.destroy",
+                "explicitly_destroy",
+                "is False; make the Buffer with explicitly_destroy=True",
+            )
+        self.runtime.is_available = lambda: False  # type: ignore[method-assign]
+        self._normal.close()
+        self._low.close()
+        self.agreement.close()
+
+    # What does not depend on a group.
+
+    @staticmethod
+    def is_sm90_compiled() -> bool:
+        """Return True: kernels for sm_90 are there."""
+        return True
+
+    @staticmethod
+    def set_num_sms(new_num_sms: int) -> None:
+        """Set how many SMs a call in normal mode takes: an even number. Before the first call."""
+        if new_num_sms < 2 or new_num_sms % 2:
+            raise wrong(
+                "Buffer.set_num_sms",
+                "new_num_sms",
+                "is %r; give an even number, at least 2" % new_num_sms,
+            )
+        Buffer.num_sms, Buffer._sms_chosen = new_num_sms, True
+
+    @staticmethod
+    def capture() -> EventOverlap:
+        """Return an event of the current stream."""
+        return EventOverlap(EventHandle())
+
+    @staticmethod
+    def get_dispatch_config(num_ranks: int) -> Config:
+        """Return what dispatch takes where `config` is not given."""
+        return Config(Buffer.num_sms)
+
+    @staticmethod
+    def get_combine_config(num_ranks: int) -> Config:
+        """Return what combine takes where `config` is not given."""
+        return Config(Buffer.num_sms)
+
+    @staticmethod
+    def get_low_latency_rdma_size_hint(
+        num_max_dispatch_tokens_per_rank: int, hidden: int, num_ranks: int, num_experts: int
+    ) -> int:
+        """Return the bytes of symmetric memory that low-latency calls of this shape take, with
+        top-16."""
+        return bytes_for(
+            n_pes=num_ranks,
+            mode=ep.LOW_LATENCY,
+            hidden=hidden,
+            experts=num_experts,
+            tokens=num_max_dispatch_tokens_per_rank,
+            topk=min(HINT_TOPK, num_experts),
+            handles=_low_latency.HANDLES,
+        )
+
+    def blocks(self) -> int:
+        """Return blocks of a kernel as the library's configuration has them; 0: it chooses."""
+        return Buffer.num_sms if Buffer._sms_chosen else 0
+
+    @staticmethod
+    def refuse_capture(what: str) -> None:
+        """Refuse what a CUDA graph cannot hold: the host waits, or memory is allocated by all
+        PEs."""
+        if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+            raise RuntimeError(
+                "deep_ep.%s while a CUDA graph is captured: call it once before the capture; in "
+                "normal mode with num_worst_tokens, or with a handle" % what
+            )
+
+    def get_comm_stream(self) -> Any:
+        """Return the stream that calls run on; None without a GPU."""
+        return self.comm_stream
+
+    def get_local_buffer_tensor(
+        self, dtype: torch.dtype, size: Any = None, offset: int = 0, use_rdma_buffer: bool = False
+    ) -> torch.Tensor:
+        raise not_offered(
+            "Buffer.get_local_buffer_tensor",
+            "dtype",
+            dtype,
+            "buffers are the library's own; for rows "
+            "without a copy use get_next_low_latency_combine_buffer",
+        )
+
+    # Normal mode.
+
+    def get_dispatch_layout(
+        self,
+        topk_idx: torch.Tensor,
+        num_experts: int,
+        previous_event: Optional[EventOverlap] = None,
+        async_finish: bool = False,
+        allocate_on_comm_stream: bool = False,
+    ) -> Tuple[torch.Tensor, Optional[torch.Tensor], torch.Tensor, torch.Tensor, EventOverlap]:
+        """Count the tokens for each rank and expert. topk_idx: [T, K], -1: none.
+
+        Returns num_tokens_per_rank [ranks], num_tokens_per_rdma_rank [ranks / 8] or None for up to
+        8 ranks, num_tokens_per_expert [experts], is_token_in_rank [T, ranks], event.
+        """
+        launch = Launch(self.comm_stream, previous_event, async_finish)
+        with launch:
+            found = _layout.layout(topk_idx, num_experts, self.group_size, _start.RANKS_A_HOST)
+        return tuple(found) + (launch.finish((topk_idx,), found),)  # type: ignore[return-value]
+
+    def dispatch(
+        self,
+        x: Rows,
+        handle: Optional[Tuple] = None,
+        num_tokens_per_rank: Optional[torch.Tensor] = None,
+        num_tokens_per_rdma_rank: Optional[torch.Tensor] = None,
+        is_token_in_rank: Optional[torch.Tensor] = None,
+        num_tokens_per_expert: Optional[torch.Tensor] = None,
+        topk_idx: Optional[torch.Tensor] = None,
+        topk_weights: Optional[torch.Tensor] = None,
+        expert_alignment: int = 1,
+        num_worst_tokens: int = 0,
+        config: Optional[Config] = None,
+        previous_event: Optional[EventOverlap] = None,
+        async_finish: bool = False,
+        allocate_on_comm_stream: bool = False,
+    ) -> Tuple[
+        Rows, Optional[torch.Tensor], Optional[torch.Tensor], Optional[List[int]], Any, EventOverlap
+    ]:
+        """Send each token to the ranks that have its experts.
+
+        x: [T, hidden] bfloat16, or (float8_e4m3fn, float32 scales [T, hidden / 128]). handle: an
+        earlier dispatch's, whose routing is taken; then no counts and no topk are given. Otherwise
+        the counts are get_dispatch_layout's. num_worst_tokens: so many rows are returned, the host
+        waits for nothing, a CUDA graph may hold the call. Returns recv_x, recv_topk_idx (experts of
+        this rank from 0, -1: another's), recv_topk_weights, num_recv_tokens_per_expert_list (each a
+        multiple of expert_alignment), handle, event; with `handle` None in the place of the four in
+        the middle. Rows lie by source rank, then by token.
+        """
+        rows, scales = x if isinstance(x, (tuple, list)) else (x, None)
+        launch = Launch(self._stream(rows), previous_event, async_finish)
+        with launch:
+            if handle is not None:
+                made: Tuple[Any, ...] = (
+                    self._normal.again(rows, scales, handle, launch.stream),
+                    None,
+                    None,
+                    None,
+                    None,
+                )
+            else:
+                numbers = _layout.given_layout(
+                    num_tokens_per_rank,
+                    num_tokens_per_rdma_rank,
+                    num_tokens_per_expert,
+                    is_token_in_rank,
+                )
+                made = self._dispatch_new(
+                    rows,
+                    scales,
+                    numbers,
+                    topk_idx,
+                    topk_weights,
+                    expert_alignment,
+                    num_worst_tokens,
+                    launch.stream,
+                )
+        kept = made[4].topk if made[4] is not None else None
+        inputs = (rows, scales, topk_idx, topk_weights, is_token_in_rank)
+        return made + (launch.finish(inputs, made[:3] + (kept,)),)  # type: ignore[return-value]
+
+    def _dispatch_new(
+        self,
+        x: torch.Tensor,
+        scales: Optional[torch.Tensor],
+        numbers: _layout.Layout,
+        topk_idx: Optional[torch.Tensor],
+        weights: Optional[torch.Tensor],
+        alignment: int,
+        worst: int,
+        stream: Any,
+    ) -> Tuple[Any, ...]:
+        if worst:
+            return self._normal.dispatch_worst(x, scales, numbers, topk_idx, weights, worst, stream)
+        self.refuse_capture("dispatch")
+        return self._normal.dispatch(x, scales, numbers, topk_idx, weights, alignment, stream)
+
+    def _stream(self, x: torch.Tensor) -> Any:
+        return self.comm_stream if x.is_cuda else None
+
+    def combine(
+        self,
+        x: torch.Tensor,
+        handle: Tuple,
+        topk_weights: Optional[torch.Tensor] = None,
+        bias: Any = None,
+        config: Optional[Config] = None,
+        previous_event: Optional[EventOverlap] = None,
+        async_finish: bool = False,
+        allocate_on_comm_stream: bool = False,
+    ) -> Tuple[torch.Tensor, Optional[torch.Tensor], EventOverlap]:
+        """Bring rows back to the tokens of the dispatch with `handle`, and add them up over ranks.
+
+        x: a bfloat16 row for each received one, no weights are applied. topk_weights: [rows, K]
+        float32, brought back from the rank of each expert. bias: a tensor or two, [T, hidden],
+        added to the sum. Returns the sums [T, hidden], the weights [T, K] or None, event.
+        """
+        launch = Launch(self._stream(x), previous_event, async_finish)
+        with launch:
+            out, weights = self._normal.combine(x, handle, topk_weights, launch.stream)
+            for each in bias if isinstance(bias, (tuple, list)) else (bias,):
+                if each is not None:
+                    out.add_(each)
+        return out, weights, launch.finish((x, topk_weights, bias), (out, weights))
+
+    internode_dispatch = dispatch
+    internode_combine = combine
+
+    # Low-latency mode.
+
+    def clean_low_latency_buffer(
+        self, num_max_dispatch_tokens_per_rank: int, hidden: int, num_experts: int
+    ) -> None:
+        """Nothing to clean: calls count, and need no zeros."""
+
+    def low_latency_dispatch(
+        self,
+        x: torch.Tensor,
+        topk_idx: torch.Tensor,
+        num_max_dispatch_tokens_per_rank: int,
+        num_experts: int,
+        cumulative_local_expert_recv_stats: Optional[torch.Tensor] = None,
+        dispatch_wait_recv_cost_stats: Optional[torch.Tensor] = None,
+        use_fp8: bool = True,
+        round_scale: bool = False,
+        use_ue8m0: bool = False,
+        async_finish: bool = False,
+        return_recv_hook: bool = False,
+    ) -> Tuple[Rows, torch.Tensor, Any, EventOverlap, Any]:
+        """Send each token to its experts; rows come packed by local expert.
+
+        x: [T, hidden] bfloat16, T up to num_max_dispatch_tokens_per_rank. topk_idx: [T, K], -1:
+        none. With return_recv_hook rows are there when the returned hook has been called; the
+        network works meanwhile. round_scale: scales are powers of two; use_ue8m0: as bytes of
+        exponents, four in an int32. Returns rows [local experts, ranks * num_max…, hidden] (with
+        use_fp8: and scales [.., hidden / 128], in which rows of a column lie beside each other),
+        counts [local experts], handle, event, hook.
+        """
+        if dispatch_wait_recv_cost_stats is not None:
+            raise not_offered(
+                "Buffer.low_latency_dispatch",
+                "dispatch_wait_recv_cost_stats",
+                "a tensor",
+                "leave it None; SHMEM_HANG_SECONDS names ranks that are waited for",
+            )
+        if use_ue8m0 and not round_scale:
+            raise wrong("Buffer.low_latency_dispatch", "use_ue8m0", "needs round_scale=True")
+        dtype = ep.BF16 if not use_fp8 else ep.FP8_UE8M0 if round_scale else ep.FP8
+        return self._low.dispatch(
+            x,
+            topk_idx,
+            num_max_dispatch_tokens_per_rank,
+            num_experts,
+            cumulative_local_expert_recv_stats,
+            dtype,
+            use_fp8 and use_ue8m0,
+            async_finish,
+            return_recv_hook,
+        )  # type: ignore[return-value]
+
+    def low_latency_combine(
+        self,
+        x: torch.Tensor,
+        topk_idx: torch.Tensor,
+        topk_weights: torch.Tensor,
+        handle: Tuple,
+        use_logfmt: bool = False,
+        zero_copy: bool = False,
+        async_finish: bool = False,
+        return_recv_hook: bool = False,
+        out: Optional[torch.Tensor] = None,
+        combine_wait_recv_cost_stats: Optional[torch.Tensor] = None,
+    ) -> Tuple[torch.Tensor, EventOverlap, Any]:
+        """Bring rows back to their tokens, each times its weight, and add them up.
+
+        x: bfloat16, shaped as the rows of the dispatch; with zero_copy what
+        get_next_low_latency_combine_buffer returned was written instead. topk_idx: the dispatch's.
+        topk_weights: [T, K] float32. Returns the sums [T, hidden], event, hook.
+        """
+        if use_logfmt:
+            raise not_offered(
+                "Buffer.low_latency_combine",
+                "use_logfmt",
+                True,
+                "leave it False: rows come back as BF16",
+            )
+        if combine_wait_recv_cost_stats is not None:
+            raise not_offered(
+                "Buffer.low_latency_combine",
+                "combine_wait_recv_cost_stats",
+                "a tensor",
+                "leave it None; SHMEM_HANG_SECONDS names ranks that are waited for",
+            )
+        return self._low.combine(
+            x, topk_weights, handle, zero_copy, async_finish, return_recv_hook, out
+        )  # type: ignore[arg-type]
+
+    def get_next_low_latency_combine_buffer(self, handle: Any) -> torch.Tensor:
+        """Return what the next low_latency_combine with zero_copy=True takes: [local experts, rows,
+        hidden] bfloat16.
+
+        Ask for each combine again. A CUDA graph with such combines has an even number of combines.
+        """
+        self._low.check(handle)
+        return handle.place.instance.buffer(ep.BUFFER_Y, handle[1])
+
+    def low_latency_update_mask_buffer(self, rank_to_mask: int, mask: bool = False) -> None:
+        raise not_offered(
+            "Buffer.low_latency_update_mask_buffer", "rank_to_mask", rank_to_mask, _MASKS
+        )
+
+    def low_latency_query_mask_buffer(self, mask_status: torch.Tensor) -> None:
+        raise not_offered("Buffer.low_latency_query_mask_buffer", "mask_status", "a tensor", _MASKS)
+
+    def low_latency_clean_mask_buffer(self) -> None:
+        raise not_offered("Buffer.low_latency_clean_mask_buffer", "self", "Buffer", _MASKS)
+
+
+_MASKS = "there are no masks: a rank that dies ends the job"

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays of numpy and torch as calls of expert parallelism name them: addresses, checks, new
+ones."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
+
+from .errors import ArgumentError
+
+_BYTES = {"bf16": 2, "e4m3": 1, "int32": 4, "float32": 4}
+# What may stand for a type: names of numpy's and torch's.
+_NAMES: Dict[str, Tuple[str, ...]] = {
+    "bf16": ("bfloat16", "uint16", "int16"),
+    "e4m3": ("float8_e4m3fn", "uint8", "int8"),
+    "int32": ("int32",),
+    "float32": ("float32",),
+}
+
+
+def _torch() -> Any:
+    """Return torch where the program has imported it: who has a tensor has."""
+    return sys.modules.get("torch")
+
+
+def is_tensor(array: Any) -> bool:
+    """Whether it is a tensor of torch."""
+    torch = _torch()
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def _numpy_type(kind: str) -> str:
+    return {"bf16": "uint16", "e4m3": "uint8"}.get(kind, kind)
+
+
+def _torch_type(kind: str) -> Any:
+    torch = _torch()
+    if kind == "bf16":
+        return torch.bfloat16
+    if kind == "e4m3":
+        return getattr(torch, "float8_e4m3fn", torch.uint8)
+    return getattr(torch, kind)
+
+
+def maker(like: Any) -> Callable[[Tuple[int, ...], str], Any]:
+    """Return a function that allocates an array: shape and type; as `like` is, and on its
+    device."""
+    if is_tensor(like):
+        return lambda shape, kind: _torch().empty(
+            shape, dtype=_torch_type(kind), device=like.device
+        )
+    import numpy
+
+    return lambda shape, kind: numpy.empty(shape, dtype=_numpy_type(kind))
+
+
+def tokens_of(x: Any, hidden: int) -> int:
+    """Return T of x [T, hidden]."""
+    shape = tuple(getattr(x, "shape", ()))
+    if len(shape) != 2 or shape[1] != hidden:
+        raise ArgumentError(
+            "warpshmem.ep.dispatch: x has shape %s; it is [tokens, hidden], and hidden is %d"
+            % (shape, hidden)
+        )
+    return int(shape[0])
+
+
+def stream_of(stream: Any, like: Any) -> Optional[int]:
+    """Return the cudaStream_t: of an int, of torch's or cupy's stream; None: torch's current
+    one."""
+    if stream is None:
+        torch = _torch()
+        return torch.cuda.current_stream(like.device).cuda_stream if is_tensor(like) else None
+    for name in ("cuda_stream", "ptr"):
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    return int(stream)
+
+
+class Where:
+    """Turns the arrays of one call into addresses; those that are wrong are refused by name."""
+
+    def __init__(self, call: str, device: bool, like: Any) -> None:
+        self.call, self.device, self.like = "warpshmem.ep." + call, device, like
+
+    def refuse(self, name: str, text: str) -> ArgumentError:
+        return ArgumentError("%s: %s %s" % (self.call, name, text))
+
+    def pointer(
+        self, name: str, array: Any, kind: str, last: Sequence[int], empty: bool = True
+    ) -> Optional[int]:
+        """Return the address of a contiguous array whose last dimensions are `last` (-1: any).
+
+        None for None. An array without elements has no address of its own; it gets one that is
+        never read, since the library takes NULL for something else.
+        """
+        if array is None:
+            return None
+        dtype = str(getattr(array, "dtype", type(array).__name__)).replace("torch.", "")
+        if dtype not in _NAMES[kind]:
+            raise self.refuse(name, "is of %s; give %s" % (dtype, " or ".join(_NAMES[kind][:2])))
+        shape = tuple(array.shape)
+        if len(shape) < len(last) or any(
+            want not in (-1, got) for want, got in zip(last, shape[-len(last) :])
+        ):
+            raise self.refuse(
+                name,
+                "has shape %s; its last dimensions are %s"
+                % (shape, ", ".join("any" if want < 0 else str(want) for want in last)),
+            )
+        address = self._tensor(name, array) if is_tensor(array) else self._array(name, array)
+        return address if address and array_size(array) else self._nothing()
+
+    def _tensor(self, name: str, tensor: Any) -> int:
+        if not tensor.is_contiguous():
+            raise self.refuse(name, "is not contiguous; give %s.contiguous()" % name)
+        if tensor.is_cuda != self.device:
+            raise self.refuse(
+                name,
+                "is on %s, and config.device is %d; give a tensor %s"
+                % (tensor.device, self.device, "of the GPU" if self.device else "of the CPU"),
+            )
+        return tensor.data_ptr()
+
+    def _array(self, name: str, array: Any) -> int:
+        if self.device:
+            raise self.refuse(
+                name,
+                "is in memory of the host, and config.device is 1; give a CUDA tensor of torch",
+            )
+        if not array.flags.c_contiguous:
+            raise self.refuse(name, "is not contiguous; give numpy.ascontiguousarray(%s)" % name)
+        return array.ctypes.data
+
+    def _nothing(self) -> int:
+        key = str(self.like.device) if self.device else "host"
+        if key not in _nothings:
+            _nothings[key] = (
+                maker(self.like)((64,), "int32") if self.device else (ctypes.c_int64 * 32)()
+            )
+        made = _nothings[key]
+        return made.data_ptr() if self.device else ctypes.addressof(made)
+
+
+_nothings: Dict[str, Any] = {}
+
+
+def array_size(array: Any) -> int:
+    """Return the number of elements."""
+    return int(array.numel()) if is_tensor(array) else int(array.size)
+
+
+class _DeviceMemory:
+    """Device memory as torch takes it without a copy; `owner` lives as long."""
+
+    def __init__(self, address: int, count: int, owner: Any) -> None:
+        self.owner = owner
+        self.__cuda_array_interface__ = {
+            "shape": (count,),
+            "typestr": "|u1",
+            "data": (address, False),
+            "version": 2,
+        }
+
+
+def over_memory(address: int, shape: Tuple[int, ...], kind: str, like: Any, owner: Any) -> Any:
+    """Return an array over memory at an address, of the framework and on the device that `like`
+    is."""
+    count = _BYTES[kind]
+    for dimension in shape:
+        count *= dimension
+    if is_tensor(like) and like.is_cuda:
+        memory = _torch().as_tensor(_DeviceMemory(address, count, owner), device=like.device)
+        return memory.view(_torch_type(kind)).view(shape)
+    memory = (ctypes.c_uint8 * count).from_address(address)
+    memory.owner = owner
+    if is_tensor(like):
+        return (
+            _torch()
+            .frombuffer(memory, dtype=_torch_type(kind), count=count // _BYTES[kind])
+            .view(shape)
+        )
+    import numpy
+
+    return numpy.frombuffer(memory, dtype=_numpy_type(kind)).reshape(shape)

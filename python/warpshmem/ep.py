@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Expert parallelism: shmemx_ep.h for torch tensors and numpy arrays.
+
+An ExpertParallel holds what calls need. Rows lie in memory of the host (device=False: numpy arrays
+or torch CPU tensors) or of the GPU (device=True: torch CUDA tensors). BF16 is torch.bfloat16, or
+uint16 in numpy; e4m3 is torch.float8_e4m3fn, or uint8. Arrays are contiguous. What is wrong raises
+WarpshmemError, and nothing is sent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+from . import _ep_arrays as arrays
+from . import _lib
+from .errors import ArgumentError, check, last_line
+
+LOW_LATENCY, HIGH_THROUGHPUT = 0, 1
+BF16, FP8, FP8_UE8M0 = 0, 1, 2
+AUTO, DIRECT, ONE_COPY = 0, 1, 2
+SEND, RECEIVE, BOTH = 1, 2, 3
+BUFFER_X, BUFFER_Y = 0, 1
+CONFIG_VERSION = 1
+TEAM_WORLD = 1
+
+_pointer = ctypes.c_void_p
+_int = ctypes.c_int
+
+
+class Config(ctypes.Structure):
+    """shmemx_ep_config_t; make it with `config`."""
+
+    _fields_ = [
+        ("version", ctypes.c_uint32),
+        ("mode", _int),
+        ("dtype", _int),
+        ("route", _int),
+        ("device", _int),
+        ("hidden", _int),
+        ("experts", _int),
+        ("topk", _int),
+        ("tokens", _int),
+        ("capacity", _int),
+        ("window", _int),
+        ("handles", _int),
+        ("blocks", _int),
+        ("unused", _int * 19),
+    ]
+
+
+class Bytes(ctypes.Structure):
+    """shmemx_ep_bytes_t: symmetric and local bytes of a PE, and counters."""
+
+    _fields_ = [("symmetric", ctypes.c_size_t), ("local", ctypes.c_size_t), ("counters", _int)]
+
+
+class Statistics(ctypes.Structure):
+    """shmemx_ep_statistics_t: rows and puts over the network, rows to near PEs, calls, since
+    create."""
+
+    _fields_ = [
+        (name, ctypes.c_uint64) for name in ("network_rows", "network_puts", "near_rows", "calls")
+    ]
+
+
+class _Dispatch(ctypes.Structure):
+    _fields_ = [("halves", _int), ("handle", _int), ("tokens", _int)] + [
+        (name, _pointer)
+        for name in (
+            "x",
+            "x_scales",
+            "topk",
+            "weights",
+            "rows",
+            "row_scales",
+            "counts",
+            "sources",
+            "row_topk",
+            "row_weights",
+            "stream",
+        )
+    ]
+
+
+class _Combine(ctypes.Structure):
+    _fields_ = [("halves", _int), ("handle", _int)] + [
+        (name, _pointer) for name in ("y", "y_weights", "out", "out_weights", "stream")
+    ]
+
+
+_PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
+    "shmemx_ep_bytes": (_int, [ctypes.POINTER(Config), _int, _int, ctypes.POINTER(Bytes)]),
+    "shmemx_ep_create": (_int, [_pointer, ctypes.POINTER(Config), ctypes.POINTER(_pointer)]),
+    "shmemx_ep_destroy": (_int, [_pointer]),
+    "shmemx_ep_dispatch": (_int, [_pointer, ctypes.POINTER(_Dispatch)]),
+    "shmemx_ep_combine": (_int, [_pointer, ctypes.POINTER(_Combine)]),
+    "shmemx_ep_buffer": (_pointer, [_pointer, _int]),
+    "shmemx_ep_counts": (
+        _int,
+        [_pointer, _int, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_int32)],
+    ),
+    "shmemx_ep_statistics": (_int, [_pointer, ctypes.POINTER(Statistics)]),
+}
+
+
+def _routine(name: str) -> Any:
+    routine = getattr(_lib.ep(), name)
+    routine.restype, routine.argtypes = _PROTOTYPES[name]
+    return routine
+
+
+def config(**fields: int) -> Config:
+    """Return a configuration: the fields of shmemx_ep_config_t by name; those left out are 0,
+    which chooses."""
+    made = Config(version=CONFIG_VERSION)
+    for name, value in fields.items():
+        if name in ("version", "unused") or not hasattr(made, name):
+            raise ArgumentError(
+                "warpshmem.ep.config: %s is no field of a configuration; there are: %s"
+                % (name, ", ".join(field for field, _ in Config._fields_[1:-1]))
+            )
+        setattr(made, name, int(value))
+    return made
+
+
+def bytes_of(configuration: Config, n_pes: int, pes_per_host: int) -> Bytes:
+    """Return what an instance takes of a PE (shmemx_ep_bytes). Local; before `init` too."""
+    result = Bytes()
+    check(
+        _routine("shmemx_ep_bytes")(configuration, n_pes, pes_per_host, result), "shmemx_ep_bytes"
+    )
+    return result
+
+
+class Received(NamedTuple):
+    """What a dispatch has received; ExpertParallel.dispatch says the shapes."""
+
+    rows: Any
+    row_scales: Any
+    counts: Any
+    sources: Any
+    row_topk: Any
+    row_weights: Any
+
+
+class ExpertParallel:
+    """An instance of expert parallelism (shmemx_ep_create).
+
+    Collective over all PEs, with equal arguments. `team` is a Team or the integer of its handle;
+    None: all PEs. The rest are the fields of shmemx_ep_config_t: mode LOW_LATENCY or
+    HIGH_THROUGHPUT, dtype BF16, FP8 or FP8_UE8M0, hidden columns, experts of all PEs, topk, tokens
+    of a PE and call at most; capacity, window, handles, blocks, route: 0 chooses. As a context
+    manager it is closed at the end.
+    """
+
+    def __init__(self, team: Any = None, **fields: int) -> None:
+        self.config = config(**fields)
+        self._ep = _pointer()
+        handle = TEAM_WORLD if team is None else int(getattr(team, "handle", team))
+        check(
+            _routine("shmemx_ep_create")(handle, self.config, ctypes.byref(self._ep)),
+            "shmemx_ep_create",
+        )
+        self.n_pes = _team_size(handle)
+        self.local_experts = self.config.experts // self.n_pes
+        self.capacity = self.config.capacity or self._capacity()
+        self._kept: Dict[int, int] = {}  # tokens of the routing that each handle has
+        self._dispatch, self._combine = _routine("shmemx_ep_dispatch"), _routine(
+            "shmemx_ep_combine"
+        )
+
+    def __enter__(self) -> "ExpertParallel":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _capacity(self) -> int:
+        """Return the default of config.capacity, as shmemx_ep.h has it."""
+        given = self.config
+        senders = self.n_pes if given.mode == LOW_LATENCY else min(self.n_pes, given.topk)
+        return given.tokens * senders
+
+    def close(self) -> None:
+        """End the instance (shmemx_ep_destroy). Collective over all PEs; a second call does
+        nothing."""
+        if self._ep:
+            status = _routine("shmemx_ep_destroy")(self._ep)
+            self._ep = _pointer()
+            check(status, "shmemx_ep_destroy")
+
+    def received(self, like: Any, rows: Optional[int] = None) -> Received:
+        """Allocate what a dispatch writes, of the framework and on the device that `like` is.
+
+        `rows`: how many are expected in high throughput, where the caller knows; otherwise
+        capacity.
+        """
+        given, groups = self.config, self.config.hidden // 128
+        low = given.mode == LOW_LATENCY
+        lead = (
+            (self.local_experts, self.capacity)
+            if low
+            else (self.capacity if rows is None else max(rows, 1),)
+        )
+        new = arrays.maker(like)
+        return Received(
+            new(lead + (given.hidden,), "e4m3" if given.dtype else "bf16"),
+            new(lead + (groups,), "float32") if given.dtype else None,
+            new((self.local_experts,), "int32"),
+            new(((self.local_experts,) if low else ()) + (self.n_pes, 2), "int32"),
+            None if low else new(lead + (given.topk,), "int32"),
+            None if low else new(lead + (given.topk,), "float32"),
+        )
+
+    def dispatch(
+        self,
+        x: Any,
+        topk: Any = None,
+        weights: Any = None,
+        *,
+        x_scales: Any = None,
+        handle: int = 0,
+        halves: int = BOTH,
+        received: Optional[Received] = None,
+        stream: Any = None,
+    ) -> Received:
+        """Send tokens to the PEs of their experts, and receive those for this PE's
+        (shmemx_ep_dispatch).
+
+        x: [T, hidden] BF16; or e4m3 with x_scales [T, hidden / 128] float32. topk: [T, K] int32,
+        different experts of a token, -1: none; None: the routing that `handle` has. weights: [T, K]
+        float32; None: ones, or those of the handle. Returns `received`, or a new one: rows,
+        row_scales, counts [local experts], sources [.., n, 2]; high throughput also row_topk,
+        row_weights [capacity, K]. Both halves are given the same. Entries of `received` that are
+        None, but rows, are not written. stream: the GPU's; None: torch's current one.
+        """
+        given = self.config
+        tokens = arrays.tokens_of(x, given.hidden)
+        if received is None:
+            received = self.received(x)
+        where = arrays.Where("dispatch", bool(given.device), x)
+        topk_at = where.pointer("topk", topk, "int32", (tokens, given.topk), empty=topk is not None)
+        call = _Dispatch(
+            halves=halves,
+            handle=handle,
+            tokens=tokens,
+            topk=topk_at,
+            x=where.pointer(
+                "x", x, "e4m3" if x_scales is not None else "bf16", (tokens, given.hidden)
+            ),
+            x_scales=where.pointer("x_scales", x_scales, "float32", (tokens, given.hidden // 128)),
+            weights=where.pointer("weights", weights, "float32", (tokens, given.topk)),
+            stream=arrays.stream_of(stream, x) if given.device else None,
+        )
+        for name, value in received._asdict().items():
+            setattr(call, name, where.pointer(name, value, *self._form(name)))
+        check(self._dispatch(self._ep, call), "shmemx_ep_dispatch")
+        self._kept[handle] = tokens
+        return received
+
+    def _form(self, name: str) -> Tuple[str, Tuple[int, ...]]:
+        """Return the type and the last dimensions of an output of dispatch."""
+        given = self.config
+        return {
+            "rows": ("e4m3" if given.dtype else "bf16", (-1, given.hidden)),
+            "row_scales": ("float32", (-1, given.hidden // 128)),
+            "counts": ("int32", (self.local_experts,)),
+            "sources": ("int32", (self.n_pes, 2)),
+            "row_topk": ("int32", (-1, given.topk)),
+            "row_weights": ("float32", (-1, given.topk)),
+        }[name]
+
+    def combine(
+        self,
+        y: Any,
+        *,
+        handle: int = 0,
+        halves: int = BOTH,
+        y_weights: Any = None,
+        out: Any = None,
+        out_weights: Any = None,
+        stream: Any = None,
+    ) -> Any:
+        """Bring results back to the tokens of the dispatch with `handle` and add them up
+        (shmemx_ep_combine).
+
+        y: BF16, as `rows` of the dispatch. y_weights: [capacity, K] float32, high throughput:
+        brought back into out_weights [T, K]. out: [T, hidden] BF16; None: a new one. Returns out.
+        """
+        given, tokens = self.config, self._kept.get(handle, 0)
+        if out is None:
+            out = arrays.maker(y)((tokens, given.hidden), "bf16")
+        where = arrays.Where("combine", bool(given.device), y)
+        call = _Combine(
+            halves=halves,
+            handle=handle,
+            y=where.pointer("y", y, "bf16", (-1, given.hidden)),
+            y_weights=where.pointer("y_weights", y_weights, "float32", (-1, given.topk)),
+            out=where.pointer("out", out, "bf16", (tokens, given.hidden)),
+            out_weights=where.pointer("out_weights", out_weights, "float32", (tokens, given.topk)),
+            stream=arrays.stream_of(stream, y) if given.device else None,
+        )
+        check(self._combine(self._ep, call), "shmemx_ep_combine")
+        return out
+
+    def buffer(self, which: int, like: Any) -> Any:
+        """Return the buffer that x (BUFFER_X) or y (BUFFER_Y) may be written to so that it is not
+        copied.
+
+        An array of the framework that `like` is, over symmetric memory of the instance
+        (shmemx_ep_buffer): x [tokens, hidden] of dtype, y as `rows`, BF16. Two come in turn: ask
+        again for each call.
+        """
+        address = _routine("shmemx_ep_buffer")(self._ep, which)
+        if not address:
+            raise ArgumentError(last_line() or "shmemx_ep_buffer returned NULL")
+        given, lead = self.config, (self.capacity,)
+        if which == BUFFER_X:
+            shape, kind = (given.tokens, given.hidden), "e4m3" if given.dtype else "bf16"
+        else:
+            lead = ((self.local_experts,) if given.mode == LOW_LATENCY else ()) + lead
+            shape, kind = lead + (given.hidden,), "bf16"
+        return arrays.over_memory(address, shape, kind, like, self)
+
+    def counts(self, handle: int = 0) -> Tuple[List[int], int]:
+        """Wait on the host for the last dispatch with `handle` (shmemx_ep_counts).
+
+        Returns the rows of each local expert, and all rows (low latency: of the fullest expert).
+        """
+        numbers, rows = (ctypes.c_int32 * self.local_experts)(), ctypes.c_int32()
+        check(_routine("shmemx_ep_counts")(self._ep, handle, numbers, rows), "shmemx_ep_counts")
+        return list(numbers), rows.value
+
+    def statistics(self) -> Statistics:
+        """Return what this PE has sent since create (shmemx_ep_statistics)."""
+        result = Statistics()
+        check(_routine("shmemx_ep_statistics")(self._ep, result), "shmemx_ep_statistics")
+        return result
+
+
+def _team_size(handle: int) -> int:
+    size = _lib.core().shmem_team_n_pes
+    size.restype, size.argtypes = _int, [_pointer]
+    return size(handle)

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Python's deep_ep and warpshmem.ep with torch's CPU tensors, against a reference: processes that find each other by a
+# group of torch, and PEs of oshrun on two emulated hosts; the stubs of frameworks; the example. WSH_TEST_LONG=1: 2 and 8 PEs too.
+# timeout: 400
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+need_oshrun
+case ${WSH_TEST_VARIANT:-clang} in
+    clang) ;;
+    *) tap_skip_all "Python without sanitizers does not load the library of $WSH_TEST_VARIANT" ;;
+esac
+here=$top_srcdir/test/python
+for python in "${WSH_TEST_PYTHON:-python3}" /usr/bin/python3 none; do
+    "$python" -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("torch"))' 2>/dev/null && break
+done
+[ "$python" != none ] || tap_skip_all "no python3 with torch: apt-get install python3-torch"
+WARPSHMEM_LIBRARY_DIR=$top_builddir/.libs SHMEM_SYMMETRIC_SIZE=512M PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
+GLOO_SOCKET_IFNAME=lo
+export WARPSHMEM_LIBRARY_DIR SHMEM_SYMMETRIC_SIZE PYTHONPATH PYTHONDONTWRITEBYTECODE GLOO_SOCKET_IFNAME
+normal=$here/deep_ep_normal_test.py
+all=$normal,$here/deep_ep_low_test.py,$here/deep_ep_other_test.py
+
+# tests HOW: the lines of a job's TAP as this script's own.
+tests()
+{
+    while IFS= read -r line; do
+        name=${line#*ok * - } skip=${line#* # SKIP }
+        case $line in
+            "ok "*" # SKIP "*) tap_skip "${name%% # SKIP *}, $1" "$skip" ;;
+            "ok "*) tap_ok "$name, $1" ;;
+            "not ok "*) tap_fail "$name, $1" "as above" ;;
+        esac
+    done <"$tap_dir/lines"
+}
+
+# job HOW COMMAND…
+job()
+{
+    how=$1
+    shift
+    run_job 120 "$@"
+    grep -E '^(not )?ok ' "$out" | sed 's/, [0-9.]* s\( #\|$\)/\1/' >"$tap_dir/lines"
+    tests "$how"
+    if [ "$status" != 0 ] || ! grep -q '^1[.][.]' "$out"; then tap_fail "the job ends well, $how" "it did not"; fi
+}
+
+job "one group" "$python" "$here/deep_ep_job.py" 4 "$all,$here/ep_test.py,$here/deep_ep_frameworks_test.py"
+WSH_TEST_HOSTS=2 SHMEM_LIBFABRIC_PROVIDER=tcp job "2 emulated hosts" "$oshrun" -n 4 --nodes-emulated 2 \
+    "$python" -u "$here/deep_ep_job.py" launched "$all,$here/ep_test.py" "" "$tap_dir/store"
+if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
+    for n in 2 8; do job "one group of $n" "$python" "$here/deep_ep_job.py" $n "$all,$here/ep_test.py"; done
+fi
+run_job 100 "$python" "$top_srcdir/examples/python/moe.py" --pes 2
+tap_check "examples/python/moe.py, 2 PEs" \
+    sh -c "[ $status = 0 ] && [ \$(grep -c '^PE [0-9]* of 2: .* losses are equal' '$out') = 2 ]"
+tap_done

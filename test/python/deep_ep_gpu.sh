@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# deep_ep_gpu.sh BUILD_FOLDER OUT_FILE [N…]: Python's deep_ep, warpshmem.ep and the example on a GPU that 2, 4 and 8 PEs
+# share, one line of TAP a test, flushed at once; its last line is `N passed, N failed, N skipped`. PYTHON is the interpreter, with torch. More PEs than
+# GPUs run under an MPS daemon of this script's own. WSH_GPU_SECONDS: limit of all (230).
+set -u
+
+[ $# -ge 2 ] || { sed -n '3,6s/^# //p' "$0"; exit 2; }
+top_srcdir=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "$1" && pwd) || exit 2
+out=$2 python=${PYTHON:-python3}
+shift 2
+[ $# -gt 0 ] || set -- 2 4 8
+: >"$out" || exit 2
+[ -e /dev/nvidiactl ] || { echo "skip: no NVIDIA GPU on this machine"; exit 77; }
+"$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || { echo "skip: no torch with CUDA"; exit 77; }
+export WARPSHMEM_LIBRARY_DIR="$build/.libs" PYTHONPATH="$top_srcdir/python" PYTHONUNBUFFERED=1 GLOO_SOCKET_IFNAME=lo
+export LD_LIBRARY_PATH="$build/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export SHMEM_SYMMETRIC_SIZE="${SHMEM_SYMMETRIC_SIZE:-256M}" SHMEM_DEVICE_SYMMETRIC_SIZE="${SHMEM_DEVICE_SYMMETRIC_SIZE:-256M}"
+export SHMEM_HANG_SECONDS="${SHMEM_HANG_SECONDS:-20}" CUDA_DEVICE_MAX_CONNECTIONS="${CUDA_DEVICE_MAX_CONNECTIONS:-8}"
+end=$(($(date +%s) + ${WSH_GPU_SECONDS:-230}))
+mps=$(mktemp -d)
+export CUDA_MPS_PIPE_DIRECTORY="$mps" CUDA_MPS_LOG_DIRECTORY="$mps"
+nvidia-cuda-mps-control -d || { rm -rf "$mps"; unset CUDA_MPS_PIPE_DIRECTORY; mps=; }
+trap '[ -z "$mps" ] || { echo quit | nvidia-cuda-mps-control; rm -rf "$mps"; } >/dev/null 2>&1' EXIT
+
+# job NAME COMMAND…: within what is left of the time; prints and keeps its lines.
+job()
+{
+    name=$1
+    shift
+    left=$((end - $(date +%s)))
+    if [ $left -lt 5 ]; then echo "ok - $name # SKIP no time left" | tee -a "$out"; return; fi
+    { WSH_TEST_SECONDS=$left timeout -k 5 "$left" "$@" 2>&1; echo "# $name: exit status $?"; } | tee -a "$out"
+}
+
+here=$top_srcdir/test/python
+all=$here/deep_ep_normal_test.py,$here/deep_ep_low_test.py,$here/deep_ep_other_test.py,$here/ep_test.py,$here/deep_ep_frameworks_test.py
+for n in "$@"; do
+    job "tests with $n PEs" "$python" -u "$here/deep_ep_job.py" "$n" "$all"
+    [ "$n" -gt 4 ] || job "moe.py with $n PEs" "$python" -u "$top_srcdir/examples/python/moe.py" --gpu --pes "$n"
+done
+failed=$(grep -cE '^not ok |exit status [1-9]' "$out")
+skipped=$(grep -cE '^ok .*# SKIP' "$out")
+echo "$(($(grep -cE '^ok |losses are equal' "$out") - skipped)) passed, $failed failed, $skipped skipped" | tee -a "$out"
+[ "$failed" = 0 ]

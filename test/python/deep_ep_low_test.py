@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""deep_ep's low-latency mode against a reference in torch: hooks, events, weights, FP8."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import torch  # noqa: E402
+from deep_ep_common import (  # noqa: E402
+    buffer_of,
+    case_of,
+    mine,
+    near,
+    expert_scaled,
+    run_experts,
+    check_packed,
+    check_low,
+    refused,
+)
+from deep_ep_job import Job  # noqa: E402
+import deep_ep_reference as reference  # noqa: E402
+
+import deep_ep  # noqa: E402
+
+
+def test_low(job: Job) -> None:
+    for seed in range(4):
+        check_low(job, case_of(job, seed=20 + seed))
+
+
+def test_low_empty(job: Job) -> None:
+    for empty in (0, job.n - 1):
+        check_low(job, case_of(job, seed=24, empty=empty))
+
+
+def test_low_hooks(job: Job) -> None:
+    for seed in range(3):
+        check_low(job, case_of(job, seed=25 + seed), hook=True, zero_copy=seed == 1)
+
+
+def test_low_events(job: Job) -> None:
+    check_low(job, case_of(job, seed=28), async_finish=True)
+
+
+def test_low_zero_copy(job: Job) -> None:
+    for seed in range(3):
+        check_low(job, case_of(job, seed=29 + seed), zero_copy=True)
+
+
+def test_low_two_batches(job: Job) -> None:
+    """Both dispatches are sent before either is received; so are the combines."""
+    buffer, cases = buffer_of(job), [case_of(job, seed=32 + i) for i in range(2)]
+    given = [mine(job, case) for case in cases]
+    sent = [
+        buffer.low_latency_dispatch(
+            one.x, one.topk, case.tokens, case.n * case.local, use_fp8=False, return_recv_hook=True
+        )
+        for one, case in zip(given, cases)
+    ]
+    for rows, counts, handle, _, receive in sent:
+        receive()
+    for case, (rows, counts, handle, _, _) in zip(cases, sent):
+        check_packed(job, case, rows, counts, handle)
+    back = [
+        buffer.low_latency_combine(
+            run_experts(job, case, got[0]), one.topk, one.weights, got[2], return_recv_hook=True
+        )
+        for case, one, got in zip(cases, given, sent)
+    ]
+    for case, (out, _, receive) in zip(cases, back):
+        receive()
+        near(out, reference.low_sum(case, job.rank, expert_scaled))
+
+
+def test_low_announced_weights(job: Job) -> None:
+    """Weights that travel with the rows: no second dispatch, and another tensor at the combine
+    is refused."""
+    buffer, case = buffer_of(job, "announced"), case_of(job, seed=34)
+    given = mine(job, case)
+    with deep_ep.announced_weights(given.weights):
+        rows, counts, handle, _, _ = buffer.low_latency_dispatch(
+            given.x, given.topk, case.tokens, case.n * case.local, use_fp8=False
+        )
+    refused(
+        lambda: buffer.low_latency_combine(rows, given.topk, given.weights.clone(), handle),
+        "topk_weights",
+    )
+    out, _, _ = buffer.low_latency_combine(
+        run_experts(job, case, rows), given.topk, given.weights, handle
+    )
+    near(out, reference.low_sum(case, job.rank, expert_scaled), 0.01)
+    assert all(place.routes is None for place in buffer._low.places.values())
+
+
+def check_fp8(job: Job, round_scale: bool, ue8m0: bool) -> None:
+    buffer, case = buffer_of(job), case_of(job, seed=35, hidden=1024)
+    given = mine(job, case)
+    (rows, scales), counts, handle, _, _ = buffer.low_latency_dispatch(
+        given.x,
+        given.topk,
+        case.tokens,
+        case.n * case.local,
+        round_scale=round_scale,
+        use_ue8m0=ue8m0,
+    )
+    assert scales.stride()[1] == 1 and scales.stride()[2] == rows.shape[1], scales.stride()
+    if ue8m0:
+        assert scales.dtype == torch.int32 and scales.shape[2] == 2
+        exponents = scales.cpu().contiguous().view(torch.uint8).int() << 23
+        scales = exponents.view(torch.float32)
+    for expert in range(case.local):
+        wanted, at = torch.cat(reference.low_rows(case, job.rank, expert)), int(counts[expert])
+        near(reference.dequantize(rows[expert, :at], scales[expert, :at]), wanted, 0.07)
+        if round_scale:
+            used = scales[expert, :at].contiguous().view(torch.int32)
+            assert not bool((used & (1 << 23) - 1).any())
+    values = torch.zeros(rows.shape, dtype=torch.bfloat16, device=job.device)
+    for expert in range(case.local):
+        at = int(counts[expert])
+        back = reference.dequantize(rows[expert, :at], scales[expert, :at])
+        values[expert, :at] = back.to(job.device).to(torch.bfloat16)
+    out, _, _ = buffer.low_latency_combine(
+        run_experts(job, case, values), given.topk, given.weights, handle
+    )
+    near(out, reference.low_sum(case, job.rank, expert_scaled), 0.12)
+
+
+def test_low_fp8(job: Job) -> None:
+    check_fp8(job, False, False)
+
+
+def test_low_fp8_powers_of_two(job: Job) -> None:
+    check_fp8(job, True, False)
+
+
+def test_low_fp8_ue8m0(job: Job) -> None:
+    check_fp8(job, True, True)

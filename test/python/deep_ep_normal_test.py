@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""deep_ep's normal mode against a reference in torch: layout, events, handles, FP8."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import torch  # noqa: E402
+from deep_ep_common import (  # noqa: E402
+    buffer_of,
+    case_of,
+    mine,
+    same,
+    same_sum,
+    near,
+    dispatch,
+    check_received,
+    scaled,
+    check_normal,
+    codes_of,
+)
+from deep_ep_job import Job  # noqa: E402
+import deep_ep_reference as reference  # noqa: E402
+
+import deep_ep  # noqa: E402
+from deep_ep.utils import EventHandle, EventOverlap  # noqa: E402
+
+
+def test_layout(job: Job) -> None:
+    case = case_of(job)
+    given, experts = mine(job, case), case.n * case.local
+    per_rank, per_host, per_expert, inside, event = buffer_of(job).get_dispatch_layout(
+        given.topk, experts
+    )
+    own = reference.tokens_of(case, job.rank)
+    ranks = torch.stack(
+        [
+            ((own.topk >= 0) & (own.topk.div(case.local, rounding_mode="floor") == rank)).any(1)
+            for rank in range(case.n)
+        ],
+        1,
+    )
+    same(inside, ranks)
+    same(per_rank, ranks.sum(0, dtype=torch.int32))
+    same(
+        per_expert,
+        torch.tensor([int((own.topk == e).sum()) for e in range(experts)], dtype=torch.int32),
+    )
+    assert per_host is None and event.event is None
+
+
+def test_normal(job: Job) -> None:
+    for seed in range(4):
+        check_normal(job, case_of(job, seed=seed, tokens=20 + 9 * seed), expert_alignment=1 + seed)
+
+
+def test_normal_grows(job: Job) -> None:
+    """More tokens, and more rows, than the instance has room for."""
+    check_normal(job, case_of(job, tokens=700, hidden=128, seed=5))
+    check_normal(job, case_of(job, tokens=30, hidden=128, seed=6))
+
+
+def test_normal_empty(job: Job) -> None:
+    check_normal(job, case_of(job, seed=7, empty=job.n - 1))
+    check_normal(job, case_of(job, seed=7, empty=0))
+
+
+def test_normal_no_expert_anywhere(job: Job) -> None:
+    case = case_of(job, seed=8)
+    given = mine(job, case)
+    nobody = given._replace(topk=torch.full_like(given.topk, -1))
+    got = dispatch(buffer_of(job), nobody, case.n * case.local)
+    assert got[0].shape == (0, case.hidden) and sum(got[3]) == 0
+    out, weights, _ = buffer_of(job).combine(got[0], got[4], topk_weights=got[2])
+    same(out, torch.zeros(given.x.shape, dtype=torch.bfloat16))
+    same(weights, torch.zeros(given.weights.shape))
+
+
+def test_normal_events(job: Job) -> None:
+    """Asynchronous calls, one after the other's event, on the communication stream's memory too."""
+    buffer, case = buffer_of(job), case_of(job, seed=9)
+    given = mine(job, case)
+    before = EventOverlap(EventHandle())
+    per_rank, per_host, per_expert, inside, event = buffer.get_dispatch_layout(
+        given.topk, case.n * case.local, before, True, True
+    )
+    got = buffer.dispatch(
+        given.x,
+        None,
+        per_rank,
+        per_host,
+        inside,
+        per_expert,
+        given.topk,
+        given.weights,
+        config=deep_ep.Buffer.get_dispatch_config(job.n),
+        previous_event=event,
+        async_finish=True,
+        allocate_on_comm_stream=True,
+    )
+    assert got[5].event is not None
+    with got[5]:
+        pass
+    check_received(job, case, got)
+    out, _, event = buffer.combine(
+        got[0] * scaled(job.rank), got[4], previous_event=buffer.capture(), async_finish=True
+    )
+    event.current_stream_wait()
+    same_sum(job, out, reference.normal_sum(case, job.rank, scaled))
+
+
+def test_normal_cached(job: Job) -> None:
+    """Other rows by the routing of a handle, while later dispatches come between."""
+    buffer, case, other = buffer_of(job), case_of(job, seed=10), case_of(job, seed=11)
+    got, second = (dispatch(buffer, mine(job, one), one.n * one.local) for one in (case, other))
+    given = mine(job, case)
+    twice, none, no_weights, no_list, no_handle, _ = buffer.dispatch(given.x * 2, handle=got[4])
+    assert none is None and no_weights is None and no_list is None and no_handle is None
+    same(twice, reference.normal_rows(case, job.rank).x * 2)
+    out, weights, _ = buffer.combine(twice, got[4])
+    assert weights is None
+    same_sum(job, out, reference.normal_sum(case, job.rank, lambda rank: 2.0))
+    out, _, _ = buffer.combine(
+        second[0], second[4], bias=(torch.ones_like(mine(job, other).x), None)
+    )
+    same_sum(job, out, reference.normal_sum(other, job.rank, lambda rank: 1.0) + 1)
+
+
+def test_normal_many_handles(job: Job) -> None:
+    """More routings at a time than an instance keeps; numbers of dropped handles are taken
+    again."""
+    buffer, case = buffer_of(job, "second"), case_of(job, hidden=128, tokens=6)
+    handles = [dispatch(buffer, mine(job, case), case.n * case.local) for _ in range(70)]
+    for got in (handles[0], handles[69]):
+        out, _, _ = buffer.combine(got[0], got[4])
+        same_sum(job, out, reference.normal_sum(case, job.rank, lambda rank: 1.0))
+    del handles, got
+    for _ in range(70):
+        dispatch(buffer, mine(job, case), case.n * case.local)
+    assert [len(rooms) for rooms in buffer._normal.rooms.rooms.values()] == [2]
+
+
+def test_normal_worst(job: Job) -> None:
+    """No wait of the host: so many rows as were asked for, those that did not come without
+    experts."""
+    buffer, case = buffer_of(job), case_of(job, seed=12)
+    worst = case.tokens * job.n
+    got = dispatch(buffer, mine(job, case), case.n * case.local, num_worst_tokens=worst)
+    wanted = reference.normal_rows(case, job.rank)
+    rows = wanted.x.shape[0]
+    assert got[0].shape == (worst, case.hidden) and got[3] == []
+    same(got[0][:rows], wanted.x)
+    same(got[1][:rows], wanted.topk)
+    same(got[2][:rows], wanted.weights)
+    assert bool((got[1][rows:] == -1).all())
+    out, _, _ = buffer.combine(got[0] * scaled(job.rank), got[4])
+    same_sum(job, out, reference.normal_sum(case, job.rank, scaled))
+
+
+def test_normal_without_topk(job: Job) -> None:
+    """Rows go by is_token_in_rank alone."""
+    buffer, case = buffer_of(job), case_of(job, seed=13)
+    per_rank, per_host, per_expert, inside, _ = buffer.get_dispatch_layout(
+        mine(job, case).topk, case.n * case.local
+    )
+    x, topk, weights, counts, handle, _ = buffer.dispatch(
+        mine(job, case).x,
+        num_tokens_per_rank=per_rank,
+        is_token_in_rank=inside,
+        num_tokens_per_expert=per_expert,
+    )
+    wanted = reference.normal_rows(case, job.rank)
+    same(x, wanted.x)
+    assert topk is None and weights is None and counts == wanted.counts
+    bounds = [0] + handle[0][:, job.rank].tolist()
+    for source, tokens in enumerate(reference.all_tokens(case)):
+        here = (tokens.topk >= 0) & (tokens.topk.div(case.local, rounding_mode="floor") == job.rank)
+        same(x[bounds[source] : bounds[source + 1]], tokens.x[here.any(1)])
+
+
+def test_normal_fp8(job: Job) -> None:
+    """e4m3 rows and their scales arrive as they are; BF16 rows go by the same handle."""
+    buffer, case = buffer_of(job), case_of(job, seed=14)
+    given = mine(job, case)
+    got = dispatch(buffer, given, case.n * case.local, codes_of(job, given.x))
+    wanted = [reference.quantize(source.x) for source in reference.all_tokens(case)]
+    here = [
+        ((source.topk >= 0) & (source.topk.div(case.local, rounding_mode="floor") == job.rank)).any(
+            1
+        )
+        for source in reference.all_tokens(case)
+    ]
+    same(got[0][0].view(torch.uint8), torch.cat([x[h] for (x, _), h in zip(wanted, here)]))
+    near(got[0][1], torch.cat([scales[h] for (_, scales), h in zip(wanted, here)]), 1e-6)
+    same(buffer.dispatch(given.x, handle=got[4])[0], reference.normal_rows(case, job.rank).x)
+    out, _, _ = buffer.combine(reference.normal_rows(case, job.rank).x.to(job.device), got[4])
+    same_sum(job, out, reference.normal_sum(case, job.rank, lambda rank: 1.0))

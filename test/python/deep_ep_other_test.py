@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""deep_ep in CUDA graphs, what it refuses, its names, its end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import torch  # noqa: E402
+from deep_ep_common import (  # noqa: E402
+    _buffers,
+    buffer_of,
+    case_of,
+    mine,
+    same,
+    same_sum,
+    near,
+    dispatch,
+    scaled,
+    check_normal,
+    expert_scaled,
+    run_experts,
+    check_low,
+    refused,
+)
+from deep_ep_job import Job, Skipped  # noqa: E402
+import deep_ep_reference as reference  # noqa: E402
+
+import deep_ep  # noqa: E402
+
+# Graphs.
+
+
+def captured(run: Any) -> Any:
+    """Return the graph of run(), after a call outside."""
+    run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    return graph
+
+
+def test_graph_low(job: Job) -> None:
+    """Halves, hooks and combines in a graph that is replayed with other tokens."""
+    if not job.cuda:
+        raise Skipped("no GPU")
+    buffer, case = buffer_of(job), case_of(job, seed=40)
+    given = mine(job, case)
+    x, out = given.x.clone(), torch.empty_like(given.x)
+
+    def run() -> None:
+        rows, _, handle, _, receive = buffer.low_latency_dispatch(
+            x, given.topk, case.tokens, case.n * case.local, use_fp8=False, return_recv_hook=True
+        )
+        receive()
+        _, _, receive = buffer.low_latency_combine(
+            run_experts(job, case, rows),
+            given.topk,
+            given.weights,
+            handle,
+            return_recv_hook=True,
+            out=out,
+        )
+        receive()
+
+    graph = captured(run)
+    for factor in (1.0, 2.0, -0.5):
+        x.copy_(given.x * factor)
+        for _ in range(5):
+            graph.replay()
+        near(out, reference.low_sum(case, job.rank, expert_scaled) * factor)
+
+
+def test_graph_normal(job: Job) -> None:
+    """num_worst_tokens, and a handle, in a graph."""
+    if not job.cuda:
+        raise Skipped("no GPU")
+    buffer, case = buffer_of(job), case_of(job, seed=41)
+    given, kept = mine(job, case), {}
+    x = given.x.clone()
+
+    def run() -> None:
+        got = dispatch(buffer, given, case.n * case.local, x, num_worst_tokens=case.tokens * job.n)
+        kept["again"] = buffer.dispatch(x, handle=got[4])[0]
+        kept["out"] = buffer.combine(got[0] * scaled(job.rank), got[4])[0]
+
+    graph = captured(run)
+    for factor in (1.0, 2.0, -0.5):
+        x.copy_(given.x * factor)
+        graph.replay()
+        same_sum(job, kept["out"], reference.normal_sum(case, job.rank, scaled) * factor)
+        wanted = reference.normal_rows(case, job.rank).x * factor
+        same(kept["again"][: wanted.shape[0]], wanted)
+
+
+# What is refused, and what belongs to no call.
+
+
+def test_refused(job: Job) -> None:
+    buffer, case = buffer_of(job), case_of(job)
+    given, experts = mine(job, case), case.n * case.local
+    low = buffer.low_latency_dispatch
+    refused(lambda: deep_ep.Buffer(job.group, enable_shrink=True), "enable_shrink")
+    refused(lambda: deep_ep.Buffer(), "group", "comm")
+    refused(
+        lambda: buffer.low_latency_combine(given.x, given.topk, given.weights, (1, 2)), "handle"
+    )
+    refused(
+        lambda: buffer.low_latency_combine(given.x, given.topk, given.weights, (), use_logfmt=True),
+        "use_logfmt",
+    )
+    refused(
+        lambda: low(given.x, given.topk, 1, experts, use_fp8=False),
+        "num_max_dispatch_tokens_per_rank",
+    )
+    refused(lambda: low(given.x.float(), given.topk, 99, experts, use_fp8=False), "x", "bfloat16")
+    refused(
+        lambda: low(given.x, given.topk, 99, experts, dispatch_wait_recv_cost_stats=given.x),
+        "cost_stats",
+    )
+    refused(lambda: low(given.x, given.topk, 99, experts, use_ue8m0=True), "round_scale")
+    refused(lambda: buffer.low_latency_update_mask_buffer(0), "mask")
+    refused(
+        lambda: buffer.get_local_buffer_tensor(torch.int32), "get_next_low_latency_combine_buffer"
+    )
+    refused(lambda: buffer.dispatch(given.x), "num_tokens_per_rank")
+    refused(lambda: buffer.dispatch(given.x, handle=(1,)), "handle")
+    refused(lambda: deep_ep.Buffer.set_num_sms(3), "even")
+    got = dispatch(buffer, given, experts)
+    refused(lambda: buffer.dispatch(given.x.float(), handle=got[4]), "bfloat16")
+    refused(
+        lambda: buffer.combine(
+            torch.zeros((1 + len(got[0]), case.hidden), dtype=torch.bfloat16, device=job.device),
+            got[4],
+        ),
+        "x",
+        "row for each",
+    )
+
+
+def test_names(job: Job) -> None:
+    assert deep_ep.Buffer.num_sms == 20 and deep_ep.topk_idx_t == torch.int64
+    assert deep_ep.Buffer.is_sm90_compiled()
+    config = deep_ep.Buffer.get_combine_config(job.n)
+    assert (
+        config.get_nvl_buffer_size_hint(7168 * 2, 8) > 0
+        and config.get_rdma_buffer_size_hint(7168 * 2, 8) == 0
+    )
+    assert deep_ep.Buffer.get_low_latency_rdma_size_hint(128, 7168, 8, 256) > 1 << 20
+    for name in ("ElasticBuffer", "EPHandle", "get_physical_domain_size"):
+        assert not hasattr(deep_ep, name)
+    buffer = buffer_of(job)
+    assert (buffer.rank, buffer.group_size, buffer.group) == (job.rank, job.n, job.group)
+    assert buffer.num_nvl_bytes == 1 << 20 and buffer.low_latency_mode
+    assert (buffer.get_comm_stream() is not None) == job.cuda
+
+
+def test_destroy(job: Job) -> None:
+    """The last one: buffers end, and a new one begins."""
+    for buffer in _buffers.values():
+        buffer.destroy()
+    _buffers.clear()
+    check_normal(job, case_of(job, seed=50))
+    check_low(job, case_of(job, seed=51))
+    buffer_of(job).destroy()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""warpshmem.ep itself: numpy arrays and tensors, halves, buffers, counts, statistics, bytes,
+refusals."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import torch  # noqa: E402
+from deep_ep_common import mine, near, refused, same  # noqa: E402
+from deep_ep_job import Job, Skipped  # noqa: E402
+import deep_ep_reference as reference  # noqa: E402
+from deep_ep_reference import Case  # noqa: E402
+
+import deep_ep  # noqa: E402
+from warpshmem import ep  # noqa: E402
+
+
+def open_ep(job: Job, case: Case, **more: int) -> ep.ExpertParallel:
+    """The group's PEs; a Buffer starts warpshmem where no test has done so."""
+    deep_ep.Buffer(job.group)
+    fields = dict(
+        mode=ep.LOW_LATENCY, hidden=case.hidden, experts=case.n * case.local, topk=case.topk
+    )
+    fields.update(tokens=case.tokens, device=int(job.cuda), **more)
+    return ep.ExpertParallel(**fields)
+
+
+def a_case(job: Job, **more: Any) -> Case:
+    return Case(job.n, 128, 2, min(3, 2 * job.n), 20, 60)._replace(**more)
+
+
+def test_ep_tensors_in_halves(job: Job) -> None:
+    """Both modes; sending and receiving halves apart; x and y in the library's buffers; counts."""
+    case = a_case(job)
+    given = mine(job, case)
+    topk = given.topk.int()
+    with open_ep(job, case) as low:
+        x = low.buffer(ep.BUFFER_X, given.x)[: len(given.x)]
+        x.copy_(given.x)
+        received = low.received(x)
+        low.dispatch(x, topk, given.weights, halves=ep.SEND, received=received)
+        got = low.dispatch(x, topk, given.weights, halves=ep.RECEIVE, received=received)
+        counts, most = low.counts()
+        assert counts == got.counts.tolist() and most == max(counts)
+        for expert in range(case.local):
+            same(
+                got.rows[expert, : counts[expert]],
+                torch.cat(reference.low_rows(case, job.rank, expert)),
+            )
+        y = low.buffer(ep.BUFFER_Y, got.rows)
+        y.copy_(got.rows)
+        out = low.combine(y)
+        near(out, reference.low_sum(case, job.rank, lambda expert: 1.0), 0.01)
+        sent = low.statistics()
+        assert sent.calls == 2, sent.calls
+    with open_ep(job, case, **{"mode": ep.HIGH_THROUGHPUT}) as high:
+        got = high.dispatch(given.x, topk, given.weights)
+        wanted = reference.normal_rows(case, job.rank)
+        assert high.counts() == (wanted.counts, len(wanted.x))
+        same(got.rows[: len(wanted.x)], wanted.x)
+        again = high.dispatch(given.x * 2)
+        same(again.rows[: len(wanted.x)], wanted.x * 2)
+
+
+def test_ep_numpy(job: Job) -> None:
+    """BF16 as uint16."""
+    try:
+        import numpy
+    except ImportError:
+        raise Skipped("no numpy") from None
+    if job.cuda:
+        raise Skipped("numpy's arrays are in memory of the host, and this job's rows on the GPU")
+    case = a_case(job, seed=61)
+    given = reference.tokens_of(case, job.rank)
+    x = given.x.view(torch.int16).numpy().view(numpy.uint16)
+    with open_ep(job, case) as low:
+        got = low.dispatch(x, given.topk.numpy().astype(numpy.int32), given.weights.numpy())
+        for expert, count in enumerate(got.counts):
+            rows = torch.from_numpy(got.rows[expert, :count].view(numpy.int16)).view(torch.bfloat16)
+            same(rows, torch.cat(reference.low_rows(case, job.rank, expert)))
+        out = low.combine(got.rows)
+        total = torch.from_numpy(out.view(numpy.int16)).view(torch.bfloat16)
+        near(total, reference.low_sum(case, job.rank, lambda expert: 1.0), 0.01)
+        refused(lambda: low.dispatch(x[:, ::2], None), "x", "hidden")
+        refused(lambda: low.dispatch(x.astype(numpy.float32), None), "x", "bfloat16")
+        refused(lambda: low.dispatch(x, numpy.zeros((len(x), 1), numpy.int32)), "topk", "shape")
+
+
+def test_ep_refused(job: Job) -> None:
+    refused(lambda: ep.config(mode=0, colour=1), "colour", "hidden")
+    refused(lambda: ep.ExpertParallel(hidden=100), "shmemx_ep_create")
+    assert ep.bytes_of(ep.config(hidden=128, experts=8, topk=2, tokens=4), 4, 4).symmetric > 0
+    case = a_case(job)
+    given = mine(job, case)
+    with open_ep(job, case) as low:
+        refused(lambda: low.dispatch(given.x, given.topk), "topk", "int32")
+        refused(lambda: low.dispatch(given.x.t().contiguous().t(), given.topk.int()), "contiguous")
+        refused(lambda: low.combine(given.x, handle=1), "shmemx_ep_combine")
