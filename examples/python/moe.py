@@ -187,7 +187,8 @@ def run(steps: int, gpu: bool) -> int:
     torch.set_num_threads(1)
     device = torch.device("cpu")
     if gpu:
-        rank = int(os.environ.get("LOCAL_RANK", os.environ.get("RANK", "0")))
+        ranks = [os.environ.get(name) for name in ("LOCAL_RANK", "RANK", "PMIX_RANK")]
+        rank = next((int(found) for found in ranks if found), 0)
         torch.cuda.set_device(rank % torch.cuda.device_count())
         device = torch.device("cuda", torch.cuda.current_device())
     warpshmem.init(device=device.index)

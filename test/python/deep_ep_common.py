@@ -122,15 +122,13 @@ def codes_of(job: Job, x: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
     return (codes.view(FP8) if FP8 != torch.uint8 else codes), scales.to(job.device)
 
 
-def expert_scaled(expert: int) -> float:
+def expert_scaled(expert: Any) -> Any:
     return 0.5 + expert
 
 
 def run_experts(job: Job, case: Case, rows: torch.Tensor) -> torch.Tensor:
-    factors = torch.tensor(
-        [expert_scaled(job.rank * case.local + e) for e in range(case.local)], device=job.device
-    )
-    return (rows.float() * factors[:, None, None]).to(torch.bfloat16)
+    first = torch.arange(case.local, dtype=torch.float32, device=job.device) + job.rank * case.local
+    return (rows.float() * expert_scaled(first)[:, None, None]).to(torch.bfloat16)
 
 
 def check_packed(
