@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
 import torch
@@ -15,7 +16,7 @@ from .utils import EventHandle, EventOverlap, Launch
 HANDLES = 8
 ROUTE_COLUMNS = 128  # of the rows by which weights travel: 64 words of 32 bits
 FP8_DTYPE = getattr(torch, "float8_e4m3fn", None)
-_announced: Optional[torch.Tensor] = None
+_announced = threading.local()  # .weights: of this thread's calls
 
 
 @contextlib.contextmanager
@@ -26,12 +27,17 @@ def announced_weights(weights: Optional[torch.Tensor]) -> Iterator[None]:
     weights: [T, K] float32, the tensor that low_latency_combine will be given. Without it a combine
     sends the weights first, by a small dispatch of its own.
     """
-    global _announced
-    before, _announced = _announced, weights
+    before = announced()
+    _announced.weights = weights
     try:
         yield
     finally:
-        _announced = before
+        _announced.weights = before
+
+
+def announced() -> Optional[torch.Tensor]:
+    """Return the weights that this thread has announced."""
+    return getattr(_announced, "weights", None)
 
 
 class Handle(tuple):
@@ -199,7 +205,7 @@ class LowLatency:
         place = self.place(
             int(x.is_cuda), dtype, x.shape[1], experts, topk_idx.shape[1], max_tokens
         )
-        instance, weights = place.instance, _announced
+        instance, weights = place.instance, announced()
         number, place.turn = place.turn % HANDLES, place.turn + 1
         topk, x = topk_idx.int().contiguous(), x.contiguous()
         given = weights.float().contiguous() if weights is not None else None

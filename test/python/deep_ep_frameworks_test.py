@@ -6,9 +6,13 @@ The stubs have the classes and arguments of those interfaces and nothing else of
 
 from __future__ import annotations
 
+import configparser
 import os
+import subprocess
 import sys
+import tempfile
 import types
+import zipfile
 from typing import Any, NamedTuple, Optional, Tuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -353,12 +357,21 @@ def test_megatron(job: Job) -> None:
     assert bool((error <= 0.3 + 0.1 * wanted.abs()).all()), error.max()
 
 
-def test_entry_points(job: Job) -> None:
-    """The wheel names the plug-ins under the groups that frameworks look in."""
+def test_wheel(job: Job) -> None:
+    """The wheel has the package, and names the plug-ins under the groups that frameworks look in."""
     folder = os.path.dirname(os.path.abspath(deep_ep.__file__))
-    with open(os.path.join(folder, "pyproject.toml"), encoding="utf-8") as project:
-        text = project.read()
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run(
+            [sys.executable, os.path.join(folder, "backend.py"), out],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        with zipfile.ZipFile(os.path.join(out, os.listdir(out)[0])) as wheel:
+            names = wheel.namelist()
+            entries = next(name for name in names if name.endswith("entry_points.txt"))
+            words = configparser.ConfigParser()
+            words.read_string(wheel.read(entries).decode())
+    assert "deep_ep/buffer.py" in names and "deep_ep/backend.py" not in names
     for group, name in (("sglang.plugins", "sglang"), ("vllm.general_plugins", "vllm")):
-        begin = text.index('[project.entry-points."%s"]' % group)
-        assert '"deep_ep.frameworks:%s"' % name in text[begin:].split("[", 2)[1]
+        assert words[group]["warpshmem_deep_ep"] == "deep_ep.frameworks:" + name
         assert callable(getattr(frameworks, name))

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -140,6 +142,38 @@ def test_refused(job: Job) -> None:
         "x",
         "row for each",
     )
+
+
+def test_other_groups(job: Job) -> None:
+    """A group of fewer processes than warpshmem has PEs."""
+    groups = [torch.distributed.new_group([rank]) for rank in range(job.n)]
+    buffer_of(job)
+    if job.n > 1:
+        refused(
+            lambda: deep_ep.Buffer(groups[job.rank]),
+            "rank 0 of 1",
+            "PE %d of %d" % (job.rank, job.n),
+        )
+
+
+def test_deepep_too(job: Job) -> None:
+    """A line says that DeepEP itself is installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        open(os.path.join(folder, "deep_ep_cpp.py"), "w").close()
+        path = os.pathsep.join([folder] + [one for one in sys.path if one])
+        ran = (
+            subprocess.run(
+                [sys.executable, "-c", "import deep_ep"],
+                env=dict(os.environ, PYTHONPATH=path),
+                stderr=subprocess.PIPE,
+                check=True,
+            )
+            if job.rank == 0
+            else None
+        )
+    if ran:
+        line = ran.stderr.decode()
+        assert "warning" in line and "deep_ep_cpp.py" in line and "pip uninstall" in line, line
 
 
 def test_names(job: Job) -> None:
