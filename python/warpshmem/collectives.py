@@ -198,6 +198,9 @@ def _combined(
 ) -> None:
     to, of = _two(call, dest, source, team, factors)
     count = of.size // factors[1]
+    if stream is None and (to.gpu or of.gpu):
+        cure = "the host combines in its own memory alone: pass stream=, or arrays of the host"
+        raise refuse(call, "dest" if to.gpu else "source", "memory of a GPU", cure)
     if stream is None:
         need_type(to.kind, family, call)
         routine: Callable[..., int] = _lib.typed("shmem_{T}_" + name, to.kind.c, None)

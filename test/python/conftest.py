@@ -79,6 +79,14 @@ def host(xp: Arrays) -> Arrays:
 
 
 @pytest.fixture
+def loads(xp: Arrays) -> Arrays:
+    """Skip where loads and stores do not reach the arrays."""
+    if xp.kind == "fake":
+        pytest.skip("the driver without a GPU has no loads and stores")
+    return xp
+
+
+@pytest.fixture
 def me() -> int:
     """This PE."""
     return shmem.my_pe()

@@ -12,13 +12,59 @@ import numpy as np
 import warpshmem as shmem
 
 
+class Fake:
+    """An array in memory of the driver without a GPU (test/fake_cuda), which loads and stores do not reach."""
+
+    is_cuda = True
+
+    def __init__(self, memory: shmem.Memory, index: Any) -> None:
+        self.memory, self.index = memory, index  # which elements, as an array of numpy
+        self.shape, self.dtype = index.shape, np.dtype(memory.kind.name)
+
+    def data_ptr(self) -> int:
+        """As torch has it; and so the next two."""
+        first = int(self.index.flat[0]) if self.index.size else 0
+        return self.memory.address + first * self.dtype.itemsize
+
+    def numel(self) -> int:
+        """How many elements."""
+        return int(self.index.size)
+
+    def is_contiguous(self) -> bool:
+        """In C order, without gaps?"""
+        return bool(self.index.flags.c_contiguous)
+
+    def __getitem__(self, key: Any) -> "Fake":
+        return Fake(self.memory, self.index[key])
+
+    def reshape(self, *shape: int) -> "Fake":
+        """The same elements."""
+        return Fake(self.memory, self.index.reshape(*shape))
+
+    @property
+    def T(self) -> "Fake":
+        """Transposed."""
+        return Fake(self.memory, self.index.T)
+
+    def __setitem__(self, key: Any, values: Any) -> None:
+        data = np.ascontiguousarray(values, self.dtype)
+        shmem.put(self[key], data, shmem.my_pe())
+        shmem.quiet()
+
+    def tolist(self) -> Any:
+        """Copied to the host."""
+        data = np.empty(self.shape, self.dtype)
+        shmem.get(data, self, shmem.my_pe())
+        return data.tolist()
+
+
 class Arrays:
     """Makes and reads arrays of one framework."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.framework = kind.partition("-")[0]
-        self.gpu = kind in ("torch", "cupy")
+        self.gpu = kind in ("torch", "cupy", "fake")
         self.where = "gpu" if self.gpu else "host"
         if self.framework == "torch":
             import torch
@@ -37,11 +83,20 @@ class Arrays:
 
     def zeros(self, shape: Any, dtype: str = "int64") -> Any:
         """Return zeros in symmetric memory."""
+        if self.kind == "fake":
+            return self.fake(shmem.zeros(shape, dtype, like=None, device="gpu"))
         return shmem.zeros(shape, dtype, like=self.framework, device=self.where)
 
     def empty(self, shape: Any, dtype: str = "int64") -> Any:
         """Return symmetric memory."""
+        if self.kind == "fake":
+            return self.fake(shmem.empty(shape, dtype, like=None, device="gpu"))
         return shmem.empty(shape, dtype, like=self.framework, device=self.where)
+
+    @staticmethod
+    def fake(memory: shmem.Memory) -> Fake:
+        """Return an array over memory of the driver without a GPU."""
+        return Fake(memory, np.arange(int(np.prod(memory.shape))).reshape(memory.shape))
 
     def symmetric(self, values: Any, dtype: str = "int64") -> Any:
         """Return `values` in symmetric memory."""
@@ -51,7 +106,7 @@ class Arrays:
 
     def private(self, values: Any, dtype: str = "int64") -> Any:
         """Return `values` in memory of this PE alone."""
-        if self.framework == "numpy":
+        if self.framework in ("numpy", "fake"):
             return np.array(values, dtype=dtype)
         if self.framework == "cupy":
             made = self.cupy.array(np.array(values), dtype=dtype)

@@ -5,7 +5,8 @@
 # WSH_TEST_PYTHON names another python3, WSH_PY_KIND other arrays than numpy's (run.py), WSH_PY_LIMIT a limit in seconds.
 python=${WSH_TEST_PYTHON:-python3}
 # Those of the package warpshmem that run on several PEs.
-pes_files="test_pes_arrays.py test_pes_rma.py test_pes_atomics.py test_pes_collectives.py test_pes_errors.py test_pes_streams.py"
+pes_memory_files="test_pes_arrays.py test_pes_rma.py test_pes_atomics.py test_pes_collectives.py test_pes_errors.py"
+pes_files="$pes_memory_files test_pes_streams.py"
 
 [ -z "${WSH_TEST_VARIANT:-}" ] || [ "$WSH_TEST_VARIANT" = clang ] || tap_skip_all "python3 loads no sanitizer"
 command -v "$python" >/dev/null || tap_skip_all "no python3 (apt-get install python3)"

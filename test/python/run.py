@@ -187,7 +187,9 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--launcher", required=True, choices=("oshrun", "uid", "mpirun", "none"))
     parser.add_argument("--pes", type=int, default=1)
-    parser.add_argument("--kind", default="numpy", choices=("numpy", "torch-host", "torch", "cupy"))
+    parser.add_argument(
+        "--kind", default="numpy", choices=("numpy", "torch-host", "torch", "cupy", "fake")
+    )
     parser.add_argument("--limit", type=float, default=120)
     parser.add_argument("--from", dest="first", type=int, default=1)
     parser.add_argument("files", nargs="+")

@@ -98,7 +98,7 @@ def test_memory_is_used_again(xp):
     for _ in range(100):
         seen.add(address(xp.empty(1 << 17)))
         gc.collect(0)
-    assert len(seen) <= 3
+    assert len(seen) < 10
 
 
 def test_destructors_in_random_order(xp, me):
@@ -186,30 +186,30 @@ def test_like_an_array(host):
     assert isinstance(shmem.zeros(3, "int32", like=np), np.ndarray)
 
 
-def test_peer(xp, me, n):
-    array = xp.symmetric([me] * 6).reshape(2, 3)
+def test_peer(loads, me, n):
+    array = loads.symmetric([me] * 6).reshape(2, 3)
     shmem.barrier_all()
     for pe in range(n):
         far = shmem.peer(array, pe)
-        assert tuple(far.shape) == (2, 3) and xp.list(far) == [[pe] * 3] * 2
+        assert tuple(far.shape) == (2, 3) and loads.list(far) == [[pe] * 3] * 2
     shmem.barrier_all()
 
 
-def test_stores_to_a_peer(xp, me, right, left):
-    array = xp.zeros(4, "int32")
+def test_stores_to_a_peer(loads, me, right, left):
+    array = loads.zeros(4, "int32")
     far = shmem.peer(array, right)
-    xp.fill(far, [me + 1] * 4)
+    loads.fill(far, [me + 1] * 4)
     shmem.barrier_all()
-    assert xp.list(array) == [left + 1] * 4
+    assert loads.list(array) == [left + 1] * 4
 
 
-def test_a_peer_keeps_the_memory(xp, right):
-    array = xp.zeros(100)
+def test_a_peer_keeps_the_memory(loads, right):
+    array = loads.zeros(100)
     where, far = address(array), shmem.peer(array, right)
     del array
     gc.collect()
-    assert where not in [address(xp.zeros(100)) for _ in range(3)]
-    assert xp.list(far) == [0] * 100
+    assert where not in [address(loads.zeros(100)) for _ in range(3)]
+    assert loads.list(far) == [0] * 100
 
 
 def test_too_much_memory(host):

@@ -59,11 +59,11 @@ def test_reduce(host, me, n, op, dtype):
 
 
 @pytest.mark.parametrize("op", ("and", "or", "xor"))
-def test_reduce_bits(xp, me, n, op):
-    dest, source = xp.zeros(3), xp.symmetric([1 << me] * 3)
+def test_reduce_bits(host, me, n, op):
+    dest, source = host.zeros(3), host.symmetric([1 << me] * 3)
     shmem.reduce(dest, source, op)
     every = (1 << n) - 1
-    assert xp.list(dest) == [{"and": 0, "or": every, "xor": every}[op]] * 3
+    assert host.list(dest) == [{"and": 0, "or": every, "xor": every}[op]] * 3
 
 
 def test_reduce_complex(host, me, n):
@@ -72,18 +72,26 @@ def test_reduce_complex(host, me, n):
     assert host.list(dest) == [n * (1 + 1j)] * 2
 
 
-def test_reduce_in_place(xp, me, n):
-    both = xp.symmetric([me] * 1000, "float32")
+def test_reduce_in_place(host, me, n):
+    both = host.symmetric([me] * 1000, "float32")
     shmem.reduce(both, both, "max")
-    assert xp.list(both) == [n - 1] * 1000
+    assert host.list(both) == [n - 1] * 1000
 
 
-def test_scans(xp, me, n):
-    dest, source = xp.zeros(4), xp.symmetric([me + 1] * 4)
+def test_scans(host, me, n):
+    dest, source = host.zeros(4), host.symmetric([me + 1] * 4)
     shmem.inscan(dest, source)
-    assert xp.list(dest) == [(me + 1) * (me + 2) // 2] * 4
+    assert host.list(dest) == [(me + 1) * (me + 2) // 2] * 4
     shmem.exscan(dest, source)
-    assert xp.list(dest) == [me * (me + 1) // 2] * 4
+    assert host.list(dest) == [me * (me + 1) // 2] * 4
+
+
+def test_the_host_combines_in_its_own_memory(xp):
+    if not xp.gpu:
+        pytest.skip("no memory of a GPU in this run")
+    for call in (shmem.reduce, shmem.inscan, shmem.exscan):
+        with pytest.raises(shmem.ArgumentError, match="pass stream=, or arrays of the host"):
+            call(xp.zeros(2), xp.zeros(2))
 
 
 def test_syncs():
@@ -120,14 +128,14 @@ def xp_pair(xp, me, count):
     return xp.zeros(count), xp.symmetric([me])
 
 
-def test_split_2d(xp, me, n):
+def test_split_2d(host, me, n):
     row, column = shmem.TEAM_WORLD.split_2d(2)
     assert (
         row.n_pes == 2 and column.n_pes == n // 2 and (row.my_pe, column.my_pe) == (me % 2, me // 2)
     )
-    dest, source = xp.zeros(1), xp.symmetric([me])
+    dest, source = host.zeros(1), host.symmetric([me])
     shmem.reduce(dest, source, team=row)
-    assert xp.list(dest) == [me // 2 * 4 + 1]
+    assert host.list(dest) == [me // 2 * 4 + 1]
     row.destroy()
     column.destroy()
 

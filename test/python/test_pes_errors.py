@@ -99,20 +99,19 @@ def test_wait_on_a_gpu(xp):
 
 
 def test_bad_collectives(xp, n):
+    words, reals = shmem.zeros(1, "int64"), shmem.zeros(1, "float32")
     refused(lambda: shmem.fcollect(xp.zeros(1), xp.zeros(1)), "it needs %d" % n)
     refused(
         lambda: shmem.alltoall(xp.zeros(n + 1), xp.zeros(n + 1)),
         "multiple of the team's %d PEs" % n,
     )
     refused(lambda: shmem.broadcast(xp.zeros(1), xp.zeros(1), n), "root is %d" % n)
-    refused(lambda: shmem.reduce(xp.zeros(1), xp.zeros(1), "mean"), "op is 'mean'; use one of sum")
+    refused(lambda: shmem.reduce(words, words, "mean"), "op is 'mean'; use one of sum")
     refused(
-        lambda: shmem.reduce(xp.zeros(1, "float32"), xp.zeros(1, "float32"), "xor"),
+        lambda: shmem.reduce(reals, reals, "xor"),
         "there for int8",
     )
-    refused(
-        lambda: shmem.reduce(xp.zeros(1), xp.zeros(1), team=0), "team is 0; pass a warpshmem.Team"
-    )
+    refused(lambda: shmem.reduce(words, words, team=0), "team is 0; pass a warpshmem.Team")
     refused(lambda: shmem.TEAM_WORLD.create([0, 0]), "each once")
     refused(lambda: shmem.TEAM_WORLD.create([n]), "pes is %d" % n)
 
