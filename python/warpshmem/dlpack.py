@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any, Dict, Tuple
 
 from .dtypes import Type
@@ -42,24 +43,28 @@ _new = _python.PyCapsule_New
 _new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 _valid = _python.PyCapsule_IsValid
 _valid.restype, _valid.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-_pointer = _python.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
 
 # What consumers hold: by the address of the struct, the struct, its arrays and the memory.
 _held: Dict[int, Tuple[Any, ...]] = {}
+# Capsules that nobody had consumed when last looked at. A capsule has no destructor: it could run
+# while an exception is on its way, where no Python may.
+_given: Dict[int, Any] = {}
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _release(managed: int) -> None:
+def _release(managed: int, held: Dict[int, Any] = _held) -> None:
     """The consumer has done with it."""
-    _held.pop(managed, None)
+    held.pop(managed, None)
 
 
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _end(capsule: int) -> None:
-    """A capsule ends; where nobody has consumed it, its struct does too."""
-    if _valid(capsule, _NAME):
-        _held.pop(_pointer(capsule, _NAME), None)
+def _sweep() -> None:
+    """Forget capsules that were consumed, and those that nobody has any more."""
+    for where in list(_given):
+        if not _valid(id(_given[where]), _NAME):
+            del _given[where]
+        elif sys.getrefcount(_given[where]) <= 2:
+            del _given[where]
+            _held.pop(where, None)
 
 
 def capsule(
@@ -88,4 +93,6 @@ def capsule(
     managed.deleter = ctypes.cast(_release, ctypes.c_void_p).value
     where = ctypes.addressof(managed)
     _held[where] = (managed, extents, strides, owner)
-    return _new(where, _NAME, ctypes.cast(_end, ctypes.c_void_p))
+    _sweep()
+    _given[where] = _new(where, _NAME, None)
+    return _given[where]

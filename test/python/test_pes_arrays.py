@@ -156,12 +156,15 @@ def test_dlpack_of_memory(host):
 
 
 def test_dlpack_not_consumed(host):
-    memory = shmem.zeros(3, "float32", like=None)
-    capsule = memory.__dlpack__()
-    del capsule
-    gc.collect()
+    """A capsule that nobody has consumed keeps the memory until the next one is made."""
     from warpshmem import dlpack
 
+    memory, other = (shmem.zeros(3, "bfloat16", like=None) for _ in range(2))
+    capsule = memory.__dlpack__()
+    del capsule
+    with pytest.raises((BufferError, RuntimeError, TypeError)):
+        np.from_dlpack(memory)  # numpy has no such type
+    other.__dlpack__()
     assert not any(held[3] is memory for held in dlpack._held.values())
 
 
