@@ -3,6 +3,8 @@
 #ifndef WSH_BOOTSTRAP_PMIX_KEYS_H
 #define WSH_BOOTSTRAP_PMIX_KEYS_H
 
+#define WSH_PMIX_NSPACE "oshrun-" /* how the name spaces of its jobs begin */
+
 #define WSH_PMIX_LOCAL_SIZE "wsh.local.size" /* of a PE, uint32: PEs on its (emulated) host */
 #define WSH_PMIX_FENCE_WAITS \
     "wsh.fence.waits" /* of the job, uint32 1: a fence without data waits for every PE */

@@ -6,18 +6,17 @@
  */
 #include "bootstrap/secret_pmix.h"
 
+#include "bootstrap/pmix_keys.h"
 #include "bootstrap/pmix_library.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define OSHRUN_NSPACE "oshrun-"
-
 void wsh_secret_pmix_open(struct wsh_boot *boot, const pmix_proc_t *me)
 {
     const char *text = strrchr(me->nspace, '-');
 
-    boot->has_secret = !strncmp(me->nspace, OSHRUN_NSPACE, strlen(OSHRUN_NSPACE)) && text &&
+    boot->has_secret = !strncmp(me->nspace, WSH_PMIX_NSPACE, strlen(WSH_PMIX_NSPACE)) && text &&
                        !wsh_secret_parse(&boot->secret, text + 1);
 }
 

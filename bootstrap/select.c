@@ -5,9 +5,12 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "bootstrap/pmix_keys.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -61,6 +64,38 @@ static int die_with_oshrun(const struct wsh_env *env)
     return -ESRCH;
 }
 
+/* Whether the process was given the variable with a value that begins so, whatever it has become since. */
+static bool began_with(const char *name, const char *value)
+{
+    FILE *file = fopen("/proc/self/environ", "re");
+    size_t len = strlen(name), size = 0;
+    char *word = NULL;
+    bool found = false;
+
+    while (file && !found && getdelim(&word, &size, 0, file) > 0)
+        found =
+            !strncmp(word, name, len) && word[len] == '=' && !strncmp(word + len + 1, value, strlen(value));
+    free(word);
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Open MPI's MPI_Init makes a process that its own launcher has not started a job of one, for PMIx too. */
+static int refuse_replaced(const struct wsh_env *env)
+{
+    const char *nspace = env->oshrun_pid > 0 ? wsh_env_foreign("PMIX_NAMESPACE") : NULL;
+
+    if (!nspace || !strncmp(nspace, WSH_PMIX_NSPACE, strlen(WSH_PMIX_NSPACE)) ||
+        !began_with("PMIX_NAMESPACE", WSH_PMIX_NSPACE))
+        return 0;
+    wsh_error("oshrun started this PE, and MPI_Init, called before shmem_init, has made it a job of one "
+              "(PMIx name space "
+              "'%s'); start programs with MPI by mpirun or srun --mpi=pmix",
+              nspace);
+    return -EINVAL;
+}
+
 /* In this order, where SHMEM_BOOTSTRAP names none of them. */
 static const struct {
     enum wsh_env_bootstrap name;
@@ -97,7 +132,9 @@ static int method_open(struct wsh_boot *boot, const struct wsh_env *env)
         boot->ops = boot->request->method == WSH_BOOT_BY_MPI ? &wsh_boot_mpi_ops : &wsh_boot_uid_ops;
         return boot->ops->open(boot, env);
     }
-    rc = launcher_open(boot, env);
+    rc = refuse_replaced(env);
+    if (!rc)
+        rc = launcher_open(boot, env);
     if (rc != -ENODEV)
         return rc;
     if (env->bootstrap == WSH_BOOTSTRAP_PMIX) {

@@ -7,6 +7,7 @@
 #include "base/env.h"
 #include "base/secret.h"
 #include "bootstrap/boot.h"
+#include "bootstrap/pmix_keys.h"
 #include "runtime/tables.h"
 #include "topo/topo.h"
 
@@ -111,7 +112,7 @@ static int check_secret(bool parsable)
             parsable, "secret", true,
             "oshrun's jobs: 128 random bits that only this user's processes see; for jobs of srun or mpirun, "
             "start this check by them");
-    if (!strncmp(nspace, "oshrun-", strlen("oshrun-")))
+    if (!strncmp(nspace, WSH_PMIX_NSPACE, strlen(WSH_PMIX_NSPACE)))
         return check_print(parsable, "secret", true,
                            "128 random bits from oshrun, that only this user's processes see");
     if (mode && strstr(mode, "munge"))

@@ -332,7 +332,7 @@ static int nspace_draw(void)
         return rc;
     }
     wsh_secret_print(&secret, text);
-    snprintf(server.nspace, sizeof server.nspace, "oshrun-%d-%s", (int)getpid(), text);
+    snprintf(server.nspace, sizeof server.nspace, WSH_PMIX_NSPACE "%d-%s", (int)getpid(), text);
     return 0;
 }
 
