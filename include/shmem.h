@@ -2,7 +2,7 @@
 /*
  * The OpenSHMEM 1.6 interface: constants, handles and, through shmem/<section>.h, every routine
  * with its contract. Holds only names of the specification (and WSH_/wsh_ names, which programs
- * never use). Extensions are in shmemx.h.
+ * never use, and one for shmem4py). Extensions are in shmemx.h.
  *
  * Words used in all contracts. A *symmetric address* is an address at the calling PE of an object
  * that exists at every PE: memory of shmem_malloc and its relatives, or a global or static variable
@@ -28,6 +28,12 @@
 #define SHMEM_MINOR_VERSION 6
 #define SHMEM_MAX_NAME_LEN 64 /* bytes, the terminating null included */
 #define SHMEM_VENDOR_STRING "warpshmem"
+
+/*
+ * shmem4py, which is compiled with this header, knows five libraries by name, and takes what any
+ * other one has for absent. This one has all routines in their standard form, as that one has.
+ */
+#define PySHMEM_VENDOR_Sandia 1
 
 /* Thread levels, in increasing order. Section 9.2. */
 #define SHMEM_THREAD_SINGLE 0
