@@ -57,6 +57,8 @@ static int check_limits(const char *routine, const shmemx_ep_config_t *config, i
               "handles is %d; it is from 1 to 4,096, or 0 for a default", config->handles);
     REFUSE_IF(config->blocks < 0 || config->blocks > 1024,
               "blocks is %d; it is from 1 to 1,024, or 0 for a default", config->blocks);
+    REFUSE_IF(config->topk_bits != 0 && config->topk_bits != 32 && config->topk_bits != 64,
+              "topk_bits is %d; it is 32 or 64, or 0 for 32", config->topk_bits);
     for (size_t i = 0; i < sizeof config->unused / sizeof config->unused[0]; i++)
         REFUSE_IF(config->unused[i], "unused[%zu] is %d; it is 0: begin with SHMEMX_EP_CONFIG_INITIALIZER", i,
                   config->unused[i]);
@@ -144,17 +146,26 @@ static int check_x(const char *routine, const struct shmemx_ep *ep, const shmemx
     return check_memory(routine, ep, "x", call->x) || check_memory(routine, ep, "x_scales", call->x_scales);
 }
 
-/* One token's experts. */
-static int check_experts(const char *routine, const struct shmemx_ep *ep, const int32_t *topk, int token)
+static long long expert_at(const struct shmemx_ep *ep, const void *topk, size_t i)
 {
+    return ep->shape.topk_shift ? ((const int64_t *)topk)[i] : ((const int32_t *)topk)[i];
+}
+
+/* One token's experts. */
+static int check_experts(const char *routine, const struct shmemx_ep *ep, const void *topk, int token)
+{
+    size_t first = (size_t)token * ep->shape.topk;
+
     for (int k = 0; k < ep->shape.topk; k++) {
-        REFUSE_IF(topk[k] < -1 || topk[k] >= ep->shape.experts,
-                  "topk[%d][%d] is %d; it is an expert from 0 to %d, or -1: none", token, k, topk[k],
+        long long expert = expert_at(ep, topk, first + k);
+
+        REFUSE_IF(expert < -1 || expert >= ep->shape.experts,
+                  "topk[%d][%d] is %lld; it is an expert from 0 to %d, or -1: none", token, k, expert,
                   ep->shape.experts - 1);
         for (int j = 0; j < k; j++)
-            REFUSE_IF(topk[k] >= 0 && topk[j] == topk[k],
-                      "topk[%d] has expert %d twice, at %d and %d; a token's experts are different ones",
-                      token, topk[k], j, k);
+            REFUSE_IF(expert >= 0 && expert_at(ep, topk, first + j) == expert,
+                      "topk[%d] has expert %lld twice, at %d and %d; a token's experts are different ones",
+                      token, expert, j, k);
     }
     return 0;
 }
@@ -171,7 +182,7 @@ static int check_topk(const char *routine, const struct shmemx_ep *ep, const shm
               "tokens is %d, and the routing that handle %d has is of %d; give as many, or topk",
               call->tokens, call->handle, kept);
     for (int token = 0; call->topk && !ep->config.device && token < call->tokens; token++)
-        if (check_experts(routine, ep, call->topk + (size_t)token * ep->shape.topk, token))
+        if (check_experts(routine, ep, call->topk, token))
             return 1;
     return check_memory(routine, ep, "topk", call->topk) ||
            check_memory(routine, ep, "weights", call->weights);

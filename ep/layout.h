@@ -65,6 +65,7 @@ struct ep_shape {
     int mine;            /* experts a PE */
     int kinds;           /* that rows are counted by: local experts (low latency), or 1 */
     int counted;         /* kinds, and in high throughput `mine` more */
+    int topk_shift;      /* words of 4 bytes of topk, a power of two: of 64 bits the low ones are read */
     int slots;
     size_t row, scales, meta; /* bytes of a row as sent, of its scales, of its meta */
     size_t record, image; /* bytes of a record {meta, scales, row}, and of an image with `window` of them */

@@ -56,6 +56,7 @@ static void fill_numbers(struct ep_shape *shape, const shmemx_ep_config_t *confi
         shape->window = config->tokens;
     shape->handles = or_else(config->handles, 2);
     shape->blocks = config->blocks;
+    shape->topk_shift = config->topk_bits == 64;
     shape->y_rows = (int64_t)(low ? shape->mine : 1) * shape->capacity;
 }
 

@@ -50,16 +50,17 @@ typedef struct {
     int window;   /* high throughput: tokens of a part between hosts (0: 512) */
     int handles;  /* calls whose routing is kept at a time (0: 2) */
     int blocks;   /* of a kernel, one for each SM that a call takes (0: 24, or what fits) */
-    int unused[19];
+    int topk_bits; /* 64: topk and row_topk of dispatches are int64_t (0: 32, int32_t) */
+    int unused[18];
 } shmemx_ep_config_t;
 
 #define SHMEMX_EP_CONFIG_VERSION 1u
-#define SHMEMX_EP_CONFIG_INITIALIZER                                  \
-    {                                                                 \
-        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        {                                                             \
-            0                                                         \
-        }                                                             \
+#define SHMEMX_EP_CONFIG_INITIALIZER                                     \
+    {                                                                    \
+        SHMEMX_EP_CONFIG_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                                \
+            0                                                            \
+        }                                                                \
     }
 
 /* Bytes that a PE takes. */
@@ -93,7 +94,8 @@ int shmemx_ep_destroy(shmemx_ep_t ep);
 
 /*
  * A dispatch. T tokens, K = topk, L = experts / n. Arrays are contiguous, their memory is what config.device says; NULL
- * where marked so. Scales are float; with FP8_UE8M0 powers of two. Both halves are given the same.
+ * where marked so. Scales are float; with FP8_UE8M0 powers of two. topk and row_topk are int32_t, or as topk_bits says,
+ * of which the low 32 are read on GPUs. Both halves are given the same.
  */
 typedef struct {
     int halves;
@@ -101,14 +103,14 @@ typedef struct {
     int tokens;            /* T, 0 to config.tokens */
     const void *x;         /* [T][hidden] BF16; or e4m3, where x_scales is given */
     const float *x_scales; /* [T][hidden / 128], of a dtype that has them; or NULL: x is BF16 */
-    const int32_t *topk;   /* [T][K] experts, different ones, -1: none; NULL: the routing that `handle` has */
+    const void *topk;      /* [T][K] experts, different ones, -1: none; NULL: the routing that `handle` has */
     const float *weights;  /* [T][K]; NULL: ones, or with topk NULL those that `handle` has */
     void *rows;            /* out: low latency [L][capacity][hidden], else [capacity][hidden], of dtype */
     float *row_scales;     /* out: [...][hidden / 128] with FP8; else NULL */
     int32_t *counts; /* out: low latency [L] rows of each local expert; else [L] rows that have it. Or NULL */
     int32_t
         *sources; /* out: low latency [L][n][2], else [n][2]: first row from each source, and rows. Or NULL */
-    int32_t *row_topk;  /* out, high throughput: [capacity][K] local experts, -1: not of this PE. Or NULL */
+    void *row_topk;     /* out, high throughput: [capacity][K] local experts, -1: not of this PE. Or NULL */
     float *row_weights; /* out, high throughput: [capacity][K], 0 where row_topk is -1. Or NULL */
     void *stream;       /* cudaStream_t, with config.device */
 } shmemx_ep_dispatch_t;

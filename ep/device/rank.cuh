@@ -26,7 +26,7 @@ EP_STEP struct ep_entry *ep_rank_entry(const struct ep_run *run, const struct ep
 EP_STEP int ep_rank_expert(const struct ep_run *run, const struct ep_ranks *ranks, int token, int k)
 {
     if (ranks->topk)
-        return ranks->topk[token * (int64_t)run->shape.topk + k];
+        return ranks->topk[(token * (int64_t)run->shape.topk + k) << run->shape.topk_shift];
     return ep_rank_entry(run, ranks, token, k)->expert;
 }
 
@@ -142,7 +142,8 @@ EP_STEP void ep_rank_places(const struct ep_run *run, struct ep_ranks ranks, int
 /* Expert i of all tokens' ones. */
 EP_STEP int ep_rank_choice(const struct ep_run *run, const struct ep_ranks *ranks, int i)
 {
-    return ranks->topk ? ranks->topk[i] : ep_rank_expert(run, ranks, i / run->shape.topk, i % run->shape.topk);
+    return ranks->topk ? ranks->topk[(int64_t)i << run->shape.topk_shift]
+                       : ep_rank_expert(run, ranks, i / run->shape.topk, i % run->shape.topk);
 }
 
 /*

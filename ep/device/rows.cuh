@@ -199,7 +199,7 @@ EP_STEP unsigned ep_largest_of_unit(unsigned (&largest)[EP_HALF])
     return largest[0];
 }
 
-/* Up to EP_QUANTIZE_DEPTH units of 8 columns a lane, from `first` on: a lane has the scale of the unit of its number. */
+/* Up to EP_QUANTIZE_DEPTH units of 8 columns a lane, from `first` on; a lane makes the scale of one of them. */
 EP_STEP void ep_quantize_units(uint2 *to, float *scales, const uint4 (&held)[EP_QUANTIZE_DEPTH], int first, int units,
                                enum wsh_ep_scale kind)
 {

@@ -77,7 +77,8 @@ EP_STEP void ep_sum_rows(float (&sum)[CHUNKS][EP_SUM_COLUMNS], const struct ep_t
 
 #pragma unroll
     for (int r = 0; r < ROWS; r++, next &= next - 1) {
-        const uint4 *row = (const uint4 *)__shfl_sync(EP_ALL_LANES, (uint64_t)mine.row, next ? __ffs((int)next) - 1 : 0);
+        int lane = next ? __ffs((int)next) - 1 : 0;
+        const uint4 *row = (const uint4 *)__shfl_sync(EP_ALL_LANES, (uint64_t)mine.row, lane);
 
 #pragma unroll
         for (int c = 0; c < CHUNKS; c++)

@@ -36,7 +36,7 @@ EP_STEP void ep_dispatch_send(const struct ep_run *run, const shmemx_ep_dispatch
         ep_sync(run);
     }
     ep_store_metas(run, &call, args);
-    ep_rank(run, args->topk, call.tokens, ep_at(run, shape->metas[call.parity]),
+    ep_rank(run, (const int32_t *)args->topk, call.tokens, ep_at(run, shape->metas[call.parity]),
             ep_ints(run, shape->counts[call.parity]), ep_ints(run, shape->part_rows));
     ep_store_rows(run, &call, args);
     if (ep_worker(run) == 0)

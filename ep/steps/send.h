@@ -35,6 +35,7 @@ EP_STEP void ep_store_metas(const struct ep_run *run, const struct ep_call *call
 {
     int topk = run->shape.topk;
     char *metas = (char *)ep_at(run, run->shape.metas[call->parity]);
+    const int32_t *words = (const int32_t *)args->topk;
 
     EP_BY_ALL(run, i, call->tokens * topk)
     {
@@ -45,9 +46,12 @@ EP_STEP void ep_store_metas(const struct ep_run *run, const struct ep_call *call
             meta->token = i / topk;
             meta->part = i / topk / run->shape.window;
         }
-        if (args->topk)
-            entry->expert = (uint32_t)args->topk[i] < (uint32_t)run->shape.experts ? args->topk[i] : -1;
-        if (args->weights || args->topk)
+        if (words) {
+            int32_t expert = words[i << run->shape.topk_shift];
+
+            entry->expert = (uint32_t)expert < (uint32_t)run->shape.experts ? expert : -1;
+        }
+        if (args->weights || words)
             entry->weight = args->weights ? args->weights[i] : 1.0f;
     }
 }

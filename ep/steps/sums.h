@@ -77,8 +77,8 @@ EP_STEP void ep_sum_weights(const struct ep_run *run, const struct ep_sum_of *su
 }
 
 /*
- * What near PEs say of their Y, and where rows of origins begin there; each group for itself, as ep_count. This PE's own
- * rows are read where the program has them.
+ * What near PEs say of their Y, and where rows of origins begin there; each group for itself, as ep_count. This PE's
+ * own rows are read where the program has them.
  */
 EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call,
                             const shmemx_ep_combine_t *args, int origins, int only)

@@ -43,6 +43,15 @@ EP_STEP int64_t ep_taken_row(const struct ep_run *run, const void *arg, int k)
     return ep_entry_mine(run, taken->meta, k) ? ep_entry_row(run, taken->meta, k, taken->first) : -1;
 }
 
+EP_STEP void ep_store_choice(const struct ep_run *run, void *choices, int64_t i, int expert)
+{
+    int32_t *words = (int32_t *)choices + (i << run->shape.topk_shift);
+
+    words[0] = expert;
+    if (run->shape.topk_shift)
+        words[1] = expert < 0 ? -1 : 0;
+}
+
 /* High throughput: which of its experts are here. */
 EP_STEP void ep_take_topk(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
                           const struct ep_taken *taken)
@@ -58,7 +67,7 @@ EP_STEP void ep_take_topk(const struct ep_run *run, const shmemx_ep_dispatch_t *
             ep_entry_mine(run, taken->meta, of) ? ep_entry_row(run, taken->meta, of, taken->first) : -1;
 
         if (row >= 0 && args->row_topk)
-            args->row_topk[row * shape->topk + at] = here ? local : -1;
+            ep_store_choice(run, args->row_topk, row * shape->topk + at, here ? local : -1);
         if (row >= 0 && args->row_weights)
             args->row_weights[row * shape->topk + at] = here ? taken->meta->entry[at].weight : 0.0f;
     }

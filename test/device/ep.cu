@@ -61,6 +61,8 @@ static void take_arrays(struct ep_world *world)
     a->x = take(tokens * hidden * 2);
     a->x_scales = (float *)take(tokens * hidden / 32);
     a->topk = (int32_t *)take(tokens * topk * 4);
+    a->wide_topk = (int64_t *)take(tokens * topk * 8);
+    a->wide_rows = (int64_t *)take(rows * topk * 8);
     a->weights = (float *)take(tokens * topk * 4);
     a->rows = take(rows * hidden * 2);
     a->row_scales = (float *)take(rows * hidden / 32);
@@ -98,6 +100,7 @@ static void configure(struct ep_world *world)
     config->tokens = of->tokens;
     config->capacity = of->mode == REF_LOW_LATENCY ? of->capacity : room_of(of);
     config->window = of->window;
+    config->topk_bits = of->wide ? 64 : 0;
 }
 
 void ep_open(struct ep_world *world, const struct ep_case *of)
@@ -159,6 +162,12 @@ static bool is_quantized(const struct ep_world *world)
     return world->of.dtype != REF_BF16 && (world->of.options & (EP_QUANTIZED | EP_IN_X));
 }
 
+template <class TO, class FROM> static __global__ void convert(TO *to, const FROM *from, int64_t n)
+{
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x)
+        to[i] = from[i] == (int32_t)from[i] ? (TO)from[i] : (TO)INT32_MAX;
+}
+
 static void upload_choices(struct ep_world *world)
 {
     const struct ref_job *job = &world->job;
@@ -169,6 +178,8 @@ static void upload_choices(struct ep_world *world)
     for (int token = 0; token < tokens; token++)
         ref_choose(job, mp_me, token, choices + token * topk, weights + token * topk);
     dev_upload(world->a.topk, choices, (size_t)(tokens * topk) * sizeof *choices);
+    convert<<<1, 256>>>(world->a.wide_topk, world->a.topk, tokens * topk);
+    must(cudaDeviceSynchronize(), "topk of 64 bits");
     dev_upload(world->a.weights, weights, (size_t)(tokens * topk) * sizeof *weights);
     free(choices);
     free(weights);
@@ -221,17 +232,19 @@ void ep_start_dispatch(struct ep_world *world, int halves)
     call.tokens = ref_tokens(&world->job, mp_me);
     call.x = world->x;
     call.x_scales = is_quantized(world) ? a->x_scales : NULL;
-    call.topk = world->routed == world->job.call ? a->topk : NULL;
+    call.topk = world->routed != world->job.call ? NULL : world->of.wide ? (void *)a->wide_topk : a->topk;
     call.weights = call.topk ? a->weights : NULL;
     call.rows = a->rows;
     call.row_scales = fp8 ? a->row_scales : NULL;
     call.counts = bare ? NULL : a->counts;
     call.sources = bare ? NULL : a->sources;
-    call.row_topk = high ? a->row_topk : NULL;
+    call.row_topk = !high ? NULL : world->of.wide ? (void *)a->wide_rows : a->row_topk;
     call.row_weights = high ? a->row_weights : NULL;
     call.stream = world->stream;
     if (shmemx_ep_dispatch(world->ep, &call))
         shmem_global_exit(MP_FAILED);
+    if (call.row_topk == a->wide_rows && (halves & SHMEMX_EP_RECEIVE))
+        convert<<<1, 256, 0, world->stream>>>(a->row_topk, a->wide_rows, world->rows * world->of.topk);
 }
 
 void ep_start_combine(struct ep_world *world, int halves)

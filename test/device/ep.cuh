@@ -32,6 +32,7 @@ struct ep_case {
     enum ref_routing routing;
     int hidden, topk, mine, tokens; /* mine: experts a PE */
     int capacity, window, route, options;
+    bool wide;        /* topk of 64 bits */
     bool whole_check; /* each row of `out`; else some */
 };
 
@@ -50,6 +51,7 @@ struct ep_arrays {
     void *x, *rows, *y, *out;
     float *x_scales, *row_scales, *weights, *row_weights, *y_weights, *out_weights;
     int32_t *topk, *counts, *sources, *row_topk;
+    int64_t *wide_topk, *wide_rows; /* what is given in place of topk and row_topk */
     struct ref_origin *origin;
     int64_t *first;
 };

@@ -20,6 +20,7 @@ static void run(enum ref_mode mode, enum ref_dtype dtype, long calls)
     of.mine = 4;
     of.tokens = 24;
     of.window = 8;
+    of.wide = true;
     dev_case("%s", ep_case_name(&of));
     ep_open(&world, &of);
     for (int64_t call = 1; call <= calls; call++) {

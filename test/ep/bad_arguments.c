@@ -92,6 +92,7 @@ static void configurations(void)
     BAD_CONFIG("window is -1", window, -1);
     BAD_CONFIG("handles is 5000", handles, 5000);
     BAD_CONFIG("blocks is -1", blocks, -1);
+    BAD_CONFIG("topk_bits is 16", topk_bits, 16);
     BAD_CONFIG("unused[3] is 1", unused[3], 1);
 }
 

@@ -28,12 +28,14 @@ static void take_arrays(struct calls *calls)
     calls->x = take(tokens * hidden, 2);
     calls->x_scales = take(tokens * hidden / WSH_EP_BLOCK, 4);
     calls->topk = take(tokens * topk, 4);
+    calls->wide_topk = take(tokens * topk, 8);
     calls->weights = take(tokens * topk, 4);
     calls->got = take(rows * hidden, 2);
     calls->got_scales = take(rows * hidden / WSH_EP_BLOCK, 4);
     calls->counts = take((size_t)ref_experts_a_pe(job), 4);
     calls->sources = take((size_t)calls->kinds * (size_t)job->pes * 2, 4);
     calls->got_topk = take(rows * topk, 4);
+    calls->wide_got = take(rows * topk, 8);
     calls->got_weights = take(rows * topk, 4);
     calls->y = take(rows * hidden, 2);
     calls->y_weights = take(rows * topk, 4);
@@ -81,6 +83,7 @@ static shmemx_ep_config_t config_of(const struct calls *calls)
     config.capacity = (int)calls->capacity;
     config.window = calls->options.window;
     config.handles = calls->options.handles;
+    config.topk_bits = calls->options.wide ? 64 : 0;
     return config;
 }
 
@@ -119,10 +122,10 @@ void calls_share(struct calls *calls, const struct calls *other)
 
 void calls_close(struct calls *calls)
 {
-    void *arrays[] = {calls->x,        calls->x_scales,    calls->topk,   calls->weights,
-                      calls->got,      calls->got_scales,  calls->counts, calls->sources,
-                      calls->got_topk, calls->got_weights, calls->y,      calls->y_weights,
-                      calls->out,      calls->out_weights};
+    void *arrays[] = {calls->x,        calls->x_scales,    calls->topk,      calls->weights,
+                      calls->got,      calls->got_scales,  calls->counts,    calls->sources,
+                      calls->got_topk, calls->got_weights, calls->y,         calls->y_weights,
+                      calls->out,      calls->out_weights, calls->wide_topk, calls->wide_got};
 
     mp_check(calls->shares || !shmemx_ep_destroy(calls->ep), "destroy");
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
@@ -175,13 +178,13 @@ static void fill_dispatch(struct calls *calls, int64_t call)
     dispatch->handle = (int)(routing % (calls->options.handles ? calls->options.handles : 2));
     dispatch->tokens = ref_tokens(&calls->job, calls->me);
     dispatch->x_scales = calls->options.coded && fp8 ? calls->x_scales : NULL;
-    dispatch->topk = kept ? NULL : calls->topk;
+    dispatch->topk = kept ? NULL : calls->options.wide ? (void *)calls->wide_topk : calls->topk;
     dispatch->weights = kept && call % 4 == 3 ? NULL : calls->weights;
     dispatch->rows = calls->got;
     dispatch->row_scales = fp8 ? calls->got_scales : NULL;
     dispatch->counts = call % 3 == 1 ? NULL : calls->counts;
     dispatch->sources = call % 3 == 2 ? NULL : calls->sources;
-    dispatch->row_topk = low ? NULL : calls->got_topk;
+    dispatch->row_topk = low ? NULL : calls->options.wide ? (void *)calls->wide_got : calls->got_topk;
     dispatch->row_weights = low ? NULL : calls->got_weights;
 }
 
@@ -195,6 +198,8 @@ void calls_fill(struct calls *calls, int64_t call)
     x = in_buffer ? shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_X) : calls->x;
     ref_fill_inputs(&calls->job, calls->me, calls->dispatch.x_scales ? NULL : (uint16_t *)x, calls->topk,
                     calls->weights);
+    for (int i = 0; i < calls->dispatch.tokens * calls->job.topk; i++)
+        calls->wide_topk[i] = calls->topk[i];
     if (calls->dispatch.x_scales)
         ref_fill_codes(&calls->job, calls->me, (uint8_t *)x, calls->x_scales);
     calls->dispatch.x = x;

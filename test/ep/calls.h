@@ -19,6 +19,7 @@ struct calls_options {
     bool kept;    /* every second call has the routing of the one before, by its handle */
     int capacity; /* of the configuration; 0: all that can come */
     int window, handles;
+    bool wide; /* topk of 64 bits */
 };
 
 /* One instance and the memory of its calls. */
@@ -36,6 +37,7 @@ struct calls {
     char *x, *got;
     float *x_scales, *got_scales, *weights, *got_weights, *y_weights, *out_weights;
     int32_t *topk, *counts, *sources, *got_topk;
+    int64_t *wide_topk, *wide_got; /* what is given in place of topk and got_topk */
     uint16_t *y, *out;
     uint64_t network_rows; /* of dispatches, by the reference */
 };

@@ -29,6 +29,17 @@ static void compare_counts(struct calls *calls, const struct ref_received *recei
                  (long long)calls->job.call, counts[i], i, received->expert_counts[i]);
 }
 
+/* The numbers that came of 64 bits as the reference has them; what is not one of 32 is an expert that there is not. */
+static int32_t *narrow_topk(struct calls *calls)
+{
+    size_t n = (size_t)calls->capacity * (size_t)calls->job.topk;
+
+    for (size_t i = 0; calls->options.wide && i < n; i++)
+        calls->got_topk[i] =
+            calls->wide_got[i] == (int32_t)calls->wide_got[i] ? (int32_t)calls->wide_got[i] : INT32_MAX;
+    return calls->got_topk;
+}
+
 static void judge(struct calls *calls, const struct ref_received *received)
 {
     const shmemx_ep_dispatch_t *dispatch = &calls->dispatch;
@@ -36,7 +47,7 @@ static void judge(struct calls *calls, const struct ref_received *received)
                                 .row_scales = dispatch->row_scales,
                                 .counts = dispatch->counts,
                                 .sources = dispatch->sources,
-                                .row_topk = dispatch->row_topk,
+                                .row_topk = dispatch->row_topk ? narrow_topk(calls) : NULL,
                                 .row_weights = dispatch->row_weights,
                                 .capacity = (int)calls->capacity};
     char line[256] = "no memory";

@@ -29,7 +29,7 @@ static void cross(struct calls *a, struct calls *b, int64_t call)
 
 static void crossed(const struct ref_job *job, enum ref_mode mode, enum ref_route route)
 {
-    struct calls_options options = {.handles = 2, .window = 7, .buffers = true};
+    struct calls_options options = {.handles = 2, .window = 7, .buffers = true, .wide = true};
     struct calls a, b;
 
     if (!calls_open(&a, SHMEM_TEAM_WORLD, job, mode, route, &options))
