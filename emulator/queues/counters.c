@@ -267,6 +267,8 @@ int emu_counter_destroy(struct emu_counter *counter)
 {
     struct emu_counter **at = &counters;
 
+    if (!emu_fabric_usable())
+        return 0;
     emu_queues_lock();
     while (*at && *at != counter)
         at = &(*at)->next;
@@ -282,8 +284,8 @@ int emu_counter_attach(struct ibv_qp *ibv, struct emu_counter *counter, struct e
     struct emu_qp *qp = (struct emu_qp *)ibv;
     int error = 0;
 
-    if (attr->comp_mask || (attr->operations & ~OPERATIONS_ALL) || !attr->operations ||
-        (ibv->state != IBV_QPS_RESET && ibv->state != IBV_QPS_INIT))
+    if (!emu_fabric_usable() || attr->comp_mask || (attr->operations & ~OPERATIONS_ALL) ||
+        !attr->operations || (ibv->state != IBV_QPS_RESET && ibv->state != IBV_QPS_INIT))
         return EINVAL;
     emu_queues_lock();
     for (unsigned what = 0; what < EMU_COUNTED && !error; what++) {
@@ -306,6 +308,8 @@ int emu_counter_attach(struct ibv_qp *ibv, struct emu_counter *counter, struct e
 
 static int counter_move(struct emu_counter *counter, bool errors, bool absolute, uint64_t value)
 {
+    if (!emu_fabric_usable())
+        return EOPNOTSUPP;
     emu_queues_lock();
     counter->word[errors].base += absolute ? value - value_of(counter, errors) : value;
     emu_counters_serve();
@@ -335,6 +339,8 @@ int emu_counter_inc_err(struct emu_counter *counter, uint64_t amount)
 
 static int counter_read(const struct emu_counter *counter, bool errors, uint64_t *value)
 {
+    if (!emu_fabric_usable())
+        return EOPNOTSUPP;
     emu_queues_lock();
     *value = value_of(counter, errors);
     emu_queues_unlock();

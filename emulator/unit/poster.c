@@ -6,6 +6,8 @@
 
 #include <sched.h>
 
+#define WAIT_MS 20000
+
 struct wq_attr {
     uint64_t comp_mask;
     uint64_t *buffer;
@@ -121,4 +123,30 @@ bool poster_poll(struct poster *poster, unsigned ms, struct emu_report *report)
     if (!poster->silent)
         acknowledge(poster);
     return true;
+}
+
+void pair_open(struct pair *pair, const struct wish *wish)
+{
+    verbs_open(pair->end, wish);
+    for (int i = 0; i < 2; i++)
+        poster_open(&pair->poster[i], &pair->end[i]);
+}
+
+struct emu_report pair_next(struct pair *pair, int side)
+{
+    struct emu_report report = {.status = 99};
+
+    CU_ASSERT_TRUE_FATAL(poster_poll(&pair->poster[side], WAIT_MS, &report));
+    return report;
+}
+
+struct emu_request pair_write_of(struct pair *pair, uint64_t id, uint32_t len)
+{
+    return poster_write_of(&pair->poster[0], &pair->end[1], id, len);
+}
+
+void pair_post(struct pair *pair, const struct emu_request *request)
+{
+    poster_store(&pair->poster[0], request);
+    poster_ring(&pair->poster[0]);
 }

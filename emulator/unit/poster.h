@@ -36,4 +36,17 @@ void poster_receive(struct poster *poster, uint16_t id, uint32_t len);
 /* The next completion: false if there is none for `ms`. */
 bool poster_poll(struct poster *poster, unsigned ms, struct emu_report *report);
 
+/* Two ends, whose queues are in memory. */
+struct pair {
+    struct end end[2];
+    struct poster poster[2];
+};
+
+void pair_open(struct pair *pair, const struct wish *wish);
+/* The next completion of that end: there is one within 20 s, or the test ends. */
+struct emu_report pair_next(struct pair *pair, int side);
+/* From the first end to the second. */
+struct emu_request pair_write_of(struct pair *pair, uint64_t id, uint32_t len);
+void pair_post(struct pair *pair, const struct emu_request *request);
+
 #endif

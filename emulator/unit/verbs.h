@@ -8,6 +8,7 @@
 
 #define BUF_BYTES (1 << 20)
 #define QKEY 77
+#define CQ_PLACE 65536u /* bytes of an end's completion queue in the memory of a wish */
 
 struct end {
     struct ibv_context *context;
@@ -18,6 +19,7 @@ struct end {
     struct ibv_ah *ah; /* to the other end */
     struct ibv_mr *mr;
     unsigned char *buf;
+    unsigned cq_offset; /* in the memory of a wish */
 };
 
 /* What a test asks for. */
@@ -25,6 +27,7 @@ struct wish {
     enum ibv_qp_type type; /* IBV_QPT_DRIVER or IBV_QPT_UD */
     uint32_t flags;        /* EMU_QP_UNSOLICITED */
     uint32_t cq_entries, sends, receives, max_inline;
+    int cq_fd;     /* of memory for the completion queues; 0: none */
     bool stranger; /* the second end has no address handle of the first */
 };
 

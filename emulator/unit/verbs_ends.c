@@ -16,6 +16,15 @@ struct emu_efadv_qp_init_attr {
     uint16_t flags, reserved;
 };
 
+struct emu_efadv_cq_init_attr {
+    uint64_t comp_mask, wc_flags, flags;
+    unsigned char *buffer;
+    uint64_t length, offset;
+    int32_t fd, reserved;
+};
+
+struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr,
+                                  struct emu_efadv_cq_init_attr *efa, uint32_t len);
 struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
                                   struct emu_efadv_qp_init_attr *efa, uint32_t len);
 struct emu_efadv_cq *efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *cq);
@@ -72,13 +81,16 @@ static void open_end(struct end *end, struct ibv_device *device, const struct wi
                                              .max_inline_data = wish->max_inline,
                                              .max_send_sge = 2,
                                              .max_recv_sge = 2}};
+    struct emu_efadv_cq_init_attr place = {.flags = 1, .fd = wish->cq_fd, .offset = end->cq_offset};
     int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
     end->context = ibv_open_device(device);
     CU_ASSERT_PTR_NOT_NULL_FATAL(end->context);
     qp.pd = end->pd = ibv_alloc_pd(end->context);
     cq.channel = end->channel = ibv_create_comp_channel(end->context);
-    end->cq = ibv_create_cq_ex(end->context, &cq);
+    place.length = (uint64_t)cq.cqe * 32;
+    end->cq = wish->cq_fd ? efadv_create_cq(end->context, &cq, &place, sizeof place)
+                          : ibv_create_cq_ex(end->context, &cq);
     CU_ASSERT_PTR_NOT_NULL_FATAL(end->cq);
     qp.send_cq = qp.recv_cq = ibv_cq_ex_to_cq(end->cq);
     end->qp = wish->type == IBV_QPT_UD ? ibv_create_qp_ex(end->context, &qp)
@@ -106,8 +118,10 @@ void verbs_open(struct end end[2], const struct wish *wish)
     CU_ASSERT_PTR_NOT_NULL_FATAL(list);
     CU_ASSERT_TRUE_FATAL(n >= 2);
     memset(end, 0, 2 * sizeof *end);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        end[i].cq_offset = wish->cq_fd ? (unsigned)i * CQ_PLACE : 0;
         open_end(&end[i], list[i], wish);
+    }
     end[0].ah = handle_of(&end[0], &end[1]);
     end[1].ah = wish->stranger ? NULL : handle_of(&end[1], &end[0]);
     ibv_free_device_list(list);
