@@ -161,8 +161,10 @@ def _make(routine: Routine, scope: str) -> Callable[..., Any]:
         for (each, kind), given in zip(routine.arguments, arguments):
             _check(call, each, kind, given)
         element = _element(call, routine, arguments) if routine.types else ""
-        value = _TYPES.get(element)
-        result = value if routine.result == "value" else _NUMBERS.get(routine.result, _types.void)
+        value: Any = _TYPES.get(element)
+        result: Any = (
+            value if routine.result == "value" else _NUMBERS.get(routine.result, _types.void)
+        )
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             lowered = [

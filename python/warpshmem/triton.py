@@ -151,7 +151,7 @@ class Kernel:
 
     def __init__(self, function: Any) -> None:
         self.function = function
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function)  # type: ignore[arg-type]
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         return functools.partial(self.run, grid=grid, warmup=False)
