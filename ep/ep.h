@@ -68,13 +68,6 @@ EP_FN size_t ep_phase_bytes(const struct ep_shape *shape)
     return sizeof(struct ep_phase) + (size_t)shape->counters * sizeof(uint64_t);
 }
 
-/* What ep_scatter copies: `bytes` at `from` to `to`, `each` bytes further for each row. */
-struct ep_moved {
-    const char *from;
-    char *to;
-    size_t each, bytes;
-};
-
 struct shmemx_ep {
     shmemx_ep_config_t config;
     struct ep_shape shape;

@@ -9,16 +9,12 @@
 #include "ep/device/run.cuh"
 
 #ifdef __CUDACC__
-#include <cuda_bf16.h>
 #include <cuda_fp8.h>
 #endif
 
-enum {
-    EP_DEPTH = 14,     /* 16-byte loads in flight of a lane: 7168 columns of BF16 are two rounds, of e4m3 one */
-    EP_WITH_DEPTH = 2, /* 4-byte loads of what goes with a row */
-};
+enum { EP_DEPTH = 14 }; /* 16-byte loads in flight of a lane: 7168 columns of BF16 are two rounds, of e4m3 one */
 
-typedef int64_t ep_row_fn(const struct ep_run *run, const void *arg, int k);
+typedef void *ep_to_fn(const struct ep_run *run, const void *arg, int k);
 
 /* Where each lane has an address, or NULL: stores units of all lanes there, at unit `at` of `units`. */
 template <unsigned DEPTH, class T>
@@ -35,26 +31,8 @@ EP_STEP void ep_store_to_each(uint64_t mine, unsigned has, const T (&held)[DEPTH
     }
 }
 
-/* Words that go with a row, EP_WITH_DEPTH * EP_LANES of them at most. */
-struct ep_words {
-    const unsigned *from;
-    unsigned n;
-    uint64_t mine;
-};
-
-EP_STEP void ep_scatter_words(const struct ep_words &words, unsigned has)
-{
-    unsigned held[EP_WITH_DEPTH];
-
-#pragma unroll
-    for (unsigned u = 0; u < EP_WITH_DEPTH; u++)
-        held[u] = ep_lane() + u * EP_LANES < words.n ? __ldcg(words.from + ep_lane() + u * EP_LANES) : 0;
-    ep_store_to_each<EP_WITH_DEPTH>(words.mine, has, held, ep_lane(), words.n);
-}
-
-/* The words while the first units of the row are on their way. */
 template <unsigned DEPTH, class T>
-EP_STEP void ep_scatter_units(const T *from, unsigned units, uint64_t mine, unsigned has, struct ep_words words)
+EP_STEP void ep_scatter_units(const T *from, unsigned units, uint64_t mine, unsigned has)
 {
 #pragma unroll 1
     for (unsigned first = 0; first < units; first += DEPTH * EP_LANES) {
@@ -63,59 +41,35 @@ EP_STEP void ep_scatter_units(const T *from, unsigned units, uint64_t mine, unsi
 
 #pragma unroll
         for (unsigned u = 0; u < DEPTH; u++)
-            held[u] = at + u * EP_LANES < units ? __ldcg(from + at + u * EP_LANES) : T{};
-        if (words.n)
-            ep_scatter_words(words, has);
-        words.n = 0;
+            if (at + u * EP_LANES < units)
+                held[u] = __ldcg(from + at + u * EP_LANES);
         ep_store_to_each<DEPTH>(mine, has, held, at, units);
     }
 }
 
 /* Each lane has an address to store at, or 0. Units of 16 bytes where all addresses and the length are aligned so. */
-EP_STEP void ep_scatter_bytes(const void *from, size_t bytes, uint64_t mine, unsigned has, struct ep_words words)
+EP_LOOP void ep_scatter_lanes(const void *from, size_t bytes, uint64_t mine)
 {
+    unsigned has = __ballot_sync(EP_ALL_LANES, mine != 0);
     bool wide = __all_sync(EP_ALL_LANES, ((mine | (uint64_t)from | bytes) & 15) == 0);
 
     if (wide)
-        ep_scatter_units<EP_DEPTH>((const uint4 *)from, (unsigned)(bytes / 16), mine, has, words);
+        ep_scatter_units<EP_DEPTH>((const uint4 *)from, (unsigned)(bytes / 16), mine, has);
     else
-        ep_scatter_units<2>((const unsigned *)from, (unsigned)(bytes / 4), mine, has, words);
+        ep_scatter_units<2>((const unsigned *)from, (unsigned)(bytes / 4), mine, has);
+}
+
+EP_STEP void ep_scatter(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to, const void *arg)
+{
+    int k = (int)ep_lane();
+
+    ep_scatter_lanes(from, bytes, k < n ? (uint64_t)to(run, arg, k) : 0);
 }
 
 /* bytes: a multiple of 4. */
-EP_LOOP void ep_copy(void *to, const void *from, size_t bytes)
+EP_STEP void ep_copy(void *to, const void *from, size_t bytes)
 {
-    ep_scatter_bytes(from, bytes, ep_lane() == 0 ? (uint64_t)to : 0, 1, ep_words{nullptr, 0, 0});
-}
-
-EP_LOOP void ep_scatter_many_words(const unsigned *from, unsigned n, uint64_t mine)
-{
-    unsigned has = __ballot_sync(EP_ALL_LANES, mine != 0);
-
-    ep_scatter_units<EP_WITH_DEPTH>(from, n, mine, has, ep_words{nullptr, 0, 0});
-}
-
-EP_STEP void ep_scatter_lanes(const void *from, size_t bytes, uint64_t mine, const unsigned *words, unsigned n_words,
-                              uint64_t mine_words)
-{
-    unsigned has = __ballot_sync(EP_ALL_LANES, mine != 0);
-
-    ep_scatter_bytes(from, bytes, mine, has, ep_words{words, n_words, mine_words});
-}
-
-EP_STEP void ep_scatter(const struct ep_run *run, const struct ep_moved *row, const struct ep_moved *with, int n,
-                        ep_row_fn *place, const void *arg)
-{
-    int64_t at = (int)ep_lane() < n ? place(run, arg, (int)ep_lane()) : -1;
-    uint64_t mine = at < 0 ? 0 : (uint64_t)(row->to + at * row->each);
-    uint64_t mine_words = at < 0 ? 0 : (uint64_t)(with->to + at * with->each);
-    unsigned n_words = (unsigned)(with->bytes / 4);
-
-    if (n_words > EP_WITH_DEPTH * EP_LANES) {
-        ep_scatter_many_words((const unsigned *)with->from, n_words, mine_words);
-        n_words = 0;
-    }
-    ep_scatter_lanes(row->from, row->bytes, mine, (const unsigned *)with->from, n_words, mine_words);
+    ep_scatter_lanes(from, bytes, ep_lane() == 0 ? (uint64_t)to : 0);
 }
 
 EP_STEP int64_t ep_total(const int32_t *numbers, int rows, int each, int stride)
@@ -130,32 +84,18 @@ EP_STEP int64_t ep_total(const int32_t *numbers, int rows, int each, int stride)
     return total;
 }
 
-/* The larger of two BF16 magnitudes, in each half of a word; a NaN is passed over where the other is a number. */
-EP_STEP unsigned ep_larger_pair(unsigned a, unsigned b)
+/* Of 8 columns of a lane; NaNs count as 0. As bits, which are in order as the numbers are. */
+EP_STEP unsigned ep_largest(uint4 columns)
 {
-#ifdef __CUDA_ARCH__
-    __nv_bfloat162 larger = __hmax2(*(const __nv_bfloat162 *)&a, *(const __nv_bfloat162 *)&b);
+    unsigned words[4] = {columns.x, columns.y, columns.z, columns.w}, largest = 0;
 
-    return *(const unsigned *)&larger;
-#else
-    unsigned larger = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        unsigned magnitude = words[i / 2] >> i % 2 * 16 & 0x7fff;
 
-    for (int by = 0; by < 32; by += 16) {
-        unsigned x = a >> by & 0xffff, y = b >> by & 0xffff;
-
-        larger |= (y > 0x7f80 || (x <= 0x7f80 && x > y) ? x : y) << by;
+        largest = magnitude <= 0x7f80 && magnitude > largest ? magnitude : largest;
     }
-    return larger;
-#endif
-}
-
-/* Of 8 columns of a lane, in two halves. */
-EP_STEP unsigned ep_largest_pair(uint4 columns)
-{
-    const unsigned magnitudes = 0x7fff7fffu;
-
-    return ep_larger_pair(ep_larger_pair(columns.x & magnitudes, columns.y & magnitudes),
-                          ep_larger_pair(columns.z & magnitudes, columns.w & magnitudes));
+    return largest;
 }
 
 /* Two columns as codes. The GPU's instruction, of sm_89 on, rounds as wsh_ep_to_e4m3 does. */
@@ -176,59 +116,30 @@ EP_STEP unsigned ep_codes(unsigned low, unsigned high, float inverse)
     return ep_code_pair(low, inverse) | ep_code_pair(high, inverse) << 16;
 }
 
-/* Half a warp has 128 columns of each unit, and so one scale. */
-enum { EP_HALF = EP_LANES / 2, EP_QUANTIZE_DEPTH = 14 };
-
-/*
- * From what each lane has of EP_HALF units to what half a warp has of one: of the unit that is the lane's number in its
- * half. In each step a lane gives half of its units away.
- */
-EP_STEP unsigned ep_largest_of_unit(unsigned (&largest)[EP_HALF])
+/* 256 columns by a warp, 8 by a lane: half a warp has a scale. */
+EP_STEP void ep_quantize_unit(uint2 *to, float *scale, uint4 columns, bool there, enum wsh_ep_scale kind)
 {
-#pragma unroll
-    for (int by = EP_HALF / 2; by; by /= 2) {
-        bool upper = ep_lane() & (unsigned)by;
-
-#pragma unroll
-        for (int i = 0; i < by; i++) {
-            unsigned given = upper ? largest[i] : largest[i + by], kept = upper ? largest[i + by] : largest[i];
-
-            largest[i] = ep_larger_pair(kept, __shfl_xor_sync(EP_ALL_LANES, given, by));
-        }
-    }
-    return largest[0];
-}
-
-/* Up to EP_QUANTIZE_DEPTH units of 8 columns a lane, from `first` on; a lane makes the scale of one of them. */
-EP_STEP void ep_quantize_units(uint2 *to, float *scales, const uint4 (&held)[EP_QUANTIZE_DEPTH], int first, int units,
-                               enum wsh_ep_scale kind)
-{
-    int lane = (int)ep_lane(), half = lane & EP_HALF, unit = lane % EP_HALF;
-    unsigned largest[EP_HALF] = {}, pair;
+    unsigned largest = ep_largest(columns);
     float amax, inverse;
 
 #pragma unroll
-    for (int u = 0; u < EP_QUANTIZE_DEPTH; u++)
-        largest[u] = ep_largest_pair(held[u]);
-    pair = ep_largest_of_unit(largest);
-    pair = ep_larger_pair(pair, pair >> 16) & 0xffff;
-    amax = wsh_ep_from_bf16((uint16_t)(pair > 0x7f80 ? 0 : pair));
-    inverse = wsh_ep_inverse_of(amax, kind);
-    if (unit < EP_QUANTIZE_DEPTH && first + unit * EP_LANES + half < units)
-        scales[(first + unit * EP_LANES + half) / EP_HALF] = wsh_ep_scale_of(amax, kind);
-#pragma unroll
-    for (int u = 0; u < EP_QUANTIZE_DEPTH; u++) {
-        float by = __shfl_sync(EP_ALL_LANES, inverse, half + u);
+    for (int by = EP_LANES / 4; by; by /= 2) {
+        unsigned other = __shfl_xor_sync(EP_ALL_LANES, largest, by);
 
-        if (first + u * EP_LANES + lane < units)
-            to[first + u * EP_LANES + lane] =
-                make_uint2(ep_codes(held[u].x, held[u].y, by), ep_codes(held[u].z, held[u].w, by));
+        largest = other > largest ? other : largest;
     }
+    if (!there)
+        return;
+    amax = wsh_ep_from_bf16((uint16_t)largest);
+    inverse = wsh_ep_inverse_of(amax, kind);
+    *to = make_uint2(ep_codes(columns.x, columns.y, inverse), ep_codes(columns.z, columns.w, inverse));
+    if (ep_lane() % (EP_LANES / 2) == 0)
+        *scale = wsh_ep_scale_of(amax, kind);
 }
 
 EP_LOOP void ep_quantize(void *to, float *scales, const void *x, int hidden, int dtype)
 {
-    enum { DEPTH = EP_QUANTIZE_DEPTH, COLUMNS = 8 }; /* 7168 columns are two rounds */
+    enum { DEPTH = 7, COLUMNS = 8 }; /* 7168 columns are four rounds */
     enum wsh_ep_scale kind = dtype == SHMEMX_EP_FP8_UE8M0 ? WSH_EP_SCALE_POWER2 : WSH_EP_SCALE_FLOAT;
     int units = hidden / COLUMNS;
 
@@ -240,7 +151,12 @@ EP_LOOP void ep_quantize(void *to, float *scales, const void *x, int hidden, int
 #pragma unroll
         for (int u = 0; u < DEPTH; u++)
             held[u] = at + u * EP_LANES < units ? __ldcg((const uint4 *)x + at + u * EP_LANES) : make_uint4(0, 0, 0, 0);
-        ep_quantize_units((uint2 *)to, scales, held, first, units, kind);
+#pragma unroll
+        for (int u = 0; u < DEPTH; u++) {
+            int unit = at + u * EP_LANES;
+
+            ep_quantize_unit((uint2 *)to + unit, scales + unit * COLUMNS / EP_GROUP, held[u], unit < units, kind);
+        }
     }
 }
 

@@ -47,16 +47,6 @@ EP_STEP int ep_of_lane(int value, int lane)
     return __shfl_sync(EP_ALL_LANES, value, lane);
 }
 
-EP_STEP unsigned ep_ballot(int value)
-{
-    return __ballot_sync(EP_ALL_LANES, value != 0);
-}
-
-EP_STEP int ep_lowest(unsigned bits)
-{
-    return __ffs((int)bits) - 1;
-}
-
 /* Successive workers are on different SMs: few rows are spread over all of them. */
 EP_STEP int ep_worker(const struct ep_run *run)
 {

@@ -76,14 +76,14 @@ EP_STEP void ep_sum_rows(float (&sum)[CHUNKS][EP_SUM_COLUMNS], const struct ep_t
     unsigned next = has;
 
 #pragma unroll
-    for (int r = 0; r < ROWS; r++, next &= next - 1) {
-        int lane = next ? __ffs((int)next) - 1 : 0;
-        const uint4 *row = (const uint4 *)__shfl_sync(EP_ALL_LANES, (uint64_t)mine.row, lane);
+    for (int r = 0; r < ROWS; r++, next &= next - 1)
+        if (next) {
+            const uint4 *row = (const uint4 *)__shfl_sync(EP_ALL_LANES, (uint64_t)mine.row, __ffs((int)next) - 1);
 
 #pragma unroll
-        for (int c = 0; c < CHUNKS; c++)
-            held[r][c] = next && unit + c * EP_LANES < units ? __ldcg(row + unit + c * EP_LANES) : uint4{};
-    }
+            for (int c = 0; c < CHUNKS; c++)
+                held[r][c] = unit + c * EP_LANES < units ? __ldcg(row + unit + c * EP_LANES) : make_uint4(0, 0, 0, 0);
+        }
     next = has;
 #pragma unroll
     for (int r = 0; r < ROWS; r++, next &= next - 1)

@@ -4,17 +4,14 @@
 
 enum { COLUMNS = 256 }; /* that are summed at a time */
 
-void ep_scatter(const struct ep_run *run, const struct ep_moved *row, const struct ep_moved *with, int n,
-                ep_row_fn *place, const void *arg)
+void ep_scatter(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to,
+                const void *arg)
 {
     for (int k = 0; k < n; k++) {
-        int64_t at = place(run, arg, k);
+        void *dest = to(run, arg, k);
 
-        if (at < 0)
-            continue;
-        memcpy(row->to + (size_t)at * row->each, row->from, row->bytes);
-        if (with->bytes)
-            memcpy(with->to + (size_t)at * with->each, with->from, with->bytes);
+        if (dest)
+            memcpy(dest, from, bytes);
     }
 }
 

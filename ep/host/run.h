@@ -32,15 +32,13 @@ struct ep_term {
 };
 
 typedef uint64_t ep_value_fn(const struct ep_run *run, const void *arg, int i);
-typedef int64_t ep_row_fn(const struct ep_run *run, const void *arg, int k);
+typedef void *ep_to_fn(const struct ep_run *run, const void *arg, int k);
 typedef struct ep_term ep_term_fn(const struct ep_run *run, const void *arg, int k);
 
 /* Loops whose rounds are apart: over lanes of one worker, of a group, of all. */
 enum { EP_LANES = 1 };
 #define ep_lane() 0
 #define ep_of_lane(value, lane) ((void)(lane), value)
-#define ep_ballot(value) ((value) ? 1u : 0u)
-#define ep_lowest(bits) 0
 #define EP_BY_LANES(run, i, count) for (int i = 0; i < (count); i++)
 #define EP_BY_GROUP(run, i, count) for (int i = 0; i < (count); i++)
 #define EP_BY_ALL(run, i, count) for (int i = 0; i < (count); i++)
@@ -62,8 +60,8 @@ void ep_rank(const struct ep_run *run, const int32_t *topk, int tokens, void *me
              int32_t *rows);
 void ep_sum(const struct ep_run *run, void *out, int piece, int pieces, int n, ep_term_fn *term,
             const void *arg);
-void ep_scatter(const struct ep_run *run, const struct ep_moved *row, const struct ep_moved *with, int n,
-                ep_row_fn *place, const void *arg);
+void ep_scatter(const struct ep_run *run, const void *from, size_t bytes, int n, ep_to_fn *to,
+                const void *arg);
 
 EP_STEP int64_t ep_total(const int32_t *numbers, int rows, int each, int stride)
 {

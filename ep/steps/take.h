@@ -9,6 +9,8 @@
 struct ep_taken {
     const struct ep_meta *meta;
     const int32_t *first; /* [counted] */
+    char *base;           /* rows, or their scales, from the piece on */
+    size_t each;          /* bytes from one to the next */
 };
 
 /* Whether entry k is of this PE and, in high throughput, the first one of the token that is. */
@@ -36,11 +38,12 @@ EP_STEP int64_t ep_entry_row(const struct ep_run *run, const struct ep_meta *met
     return row < run->shape.capacity ? (int64_t)kind * run->shape.capacity + row : -1;
 }
 
-EP_STEP int64_t ep_taken_row(const struct ep_run *run, const void *arg, int k)
+EP_STEP void *ep_taken_to(const struct ep_run *run, const void *arg, int k)
 {
     const struct ep_taken *taken = (const struct ep_taken *)arg;
+    int64_t row = ep_entry_mine(run, taken->meta, k) ? ep_entry_row(run, taken->meta, k, taken->first) : -1;
 
-    return ep_entry_mine(run, taken->meta, k) ? ep_entry_row(run, taken->meta, k, taken->first) : -1;
+    return row < 0 ? NULL : taken->base + row * taken->each;
 }
 
 EP_STEP void ep_store_choice(const struct ep_run *run, void *choices, int64_t i, int expert)
@@ -79,82 +82,43 @@ EP_STEP void ep_take_row(const struct ep_run *run, const shmemx_ep_dispatch_t *a
 {
     const struct ep_shape *shape = &run->shape;
     int first, columns = ep_piece_columns(run, piece, pieces, &first), bytes = ep_column_bytes(run);
-    struct ep_moved moved = {row + (size_t)first * bytes, (char *)args->rows + (size_t)first * bytes,
-                             shape->row, (size_t)columns * bytes};
-    struct ep_moved with = {scales, (char *)args->row_scales, shape->scales, piece ? 0 : shape->scales};
 
-    if (columns || with.bytes)
-        ep_scatter(run, &moved, &with, shape->topk, ep_taken_row, taken);
+    if (columns) {
+        taken->base = (char *)args->rows + (size_t)first * bytes;
+        taken->each = shape->row;
+        ep_scatter(run, row + (size_t)first * bytes, (size_t)columns * bytes, shape->topk, ep_taken_to,
+                   taken);
+    }
     if (piece != 0)
         return;
+    if (shape->scales) {
+        taken->base = (char *)args->row_scales;
+        taken->each = shape->scales;
+        ep_scatter(run, scales, shape->scales, shape->topk, ep_taken_to, taken);
+    }
     if (!ep_is_low(run) && (args->row_topk || args->row_weights))
         ep_take_topk(run, args, taken);
 }
 
-/*
- * An item of what near PEs have: a token, or a piece of it. This PE's come first, so that all are read from at a time;
- * the last tokens before others, for they have been stored last and may still be in a cache.
- */
-struct ep_item {
-    int token, l, pe, piece;
-};
-
-EP_STEP struct ep_item ep_near_item(const struct ep_run *run, int i, int pieces)
-{
-    int near = run->shape.near, of = i / pieces;
-    struct ep_item item = {run->shape.tokens - 1 - of / near, (of + run->shape.local) % near, 0, i % pieces};
-
-    item.pe = run->shape.host * near + item.l;
-    return item;
-}
-
-EP_STEP struct ep_meta *ep_item_meta(const struct ep_run *run, const struct ep_call *call,
-                                     struct ep_item item)
-{
-    return ep_meta_at(run, run->near_arena[item.l] + run->shape.metas[call->parity], item.token);
-}
-
-/* Whether there is such a token, and it has an expert here. */
-EP_STEP int ep_item_is_mine(const struct ep_run *run, const struct ep_call *call, struct ep_item item)
-{
-    const struct ep_shape *shape = &run->shape;
-    int first = shape->me * shape->mine, found = 0;
-
-    if (item.token >= ep_ints(run, shape->in_tokens)[item.pe])
-        return 0;
-    for (int k = 0; k < shape->topk; k++)
-        found |= (uint32_t)(ep_item_meta(run, call, item)->entry[k].expert - first) < (uint32_t)shape->mine;
-    return found;
-}
-
-EP_STEP void ep_take_item(const struct ep_run *run, const struct ep_call *call,
-                          const shmemx_ep_dispatch_t *args, struct ep_item item, int pieces)
-{
-    const struct ep_shape *shape = &run->shape;
-    const char *arena = run->near_arena[item.l];
-    struct ep_taken taken = {ep_item_meta(run, call, item),
-                             ep_ints(run, ep_kept_first(shape, call->handle)) + item.pe * shape->counted};
-
-    ep_take_row(run, args, &taken, arena + ep_origin_header(run, call, item.pe)->x + item.token * shape->row,
-                arena + shape->x_scales[call->parity] + item.token * shape->scales, item.piece, pieces);
-}
-
-/*
- * From the stores of near PEs. The lanes of a worker look at the metas of its next items side by side, so that each row
- * does not wait for its own.
- */
+/* From the stores of near PEs, this one's first, so that all are read from at a time. */
 EP_LOOP void ep_take_near(const struct ep_run *run, const struct ep_call *call,
                           const shmemx_ep_dispatch_t *args)
 {
-    int rows = run->shape.near * run->shape.tokens, pieces = ep_copy_pieces(run, rows), all = rows * pieces;
+    const struct ep_shape *shape = &run->shape;
+    const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)),
+                  *tokens = ep_ints(run, shape->in_tokens);
+    int pieces = ep_copy_pieces(run, shape->near * shape->tokens), rows = shape->near * shape->tokens;
 
-    for (int first = ep_worker(run); first < all; first += ep_workers(run) * EP_LANES) {
-        int i = first + (int)ep_lane() * ep_workers(run);
-        uint32_t mine = ep_ballot(i < all && ep_item_is_mine(run, call, ep_near_item(run, i, pieces)));
+    for (int i = ep_worker(run); i < rows * pieces; i += ep_workers(run)) {
+        int item = i / pieces, l = (item + shape->local) % shape->near, token = item / shape->near;
+        int pe = shape->host * shape->near + l;
+        char *arena = run->near_arena[l];
+        struct ep_taken taken = {ep_meta_at(run, arena + shape->metas[call->parity], token),
+                                 first + pe * shape->counted, NULL, 0};
 
-        for (; mine; mine &= mine - 1)
-            ep_take_item(run, call, args,
-                         ep_near_item(run, first + ep_lowest(mine) * ep_workers(run), pieces), pieces);
+        if (token < tokens[pe])
+            ep_take_row(run, args, &taken, arena + ep_origin_header(run, call, pe)->x + token * shape->row,
+                        arena + shape->x_scales[call->parity] + token * shape->scales, i % pieces, pieces);
     }
 }
 
