@@ -5,8 +5,8 @@ run.py --launcher oshrun|uid|mpirun|none --pes N [--kind KIND] [--limit SECONDS]
 FILE...
 
 One pytest for each PE runs all files. A test has passed when it has on all PEs; where one fails,
-its PE ends, and with it the job: what was to come is "not run". The last line is "# next NUMBER",
-for a script that prints more lines.
+its PE ends, and with it the job, and another one runs what was to come. The last line is
+"# next NUMBER", for a script that prints more lines.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import tempfile
 import time
 from typing import Any, Dict, List
 
+TRIES = 6  # jobs, where tests fail
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTEST = [
     sys.executable,
@@ -67,7 +68,7 @@ class Report:
         self.suffix = ", %d PEs, %s, %s" % (options.pes, options.launcher, options.kind)
         if options.launcher == "none":
             self.suffix = ""
-        self.number, self.failed = options.first, 0
+        self.number, self.failed, self.late = options.first, 0, False
         self.tests: List[str] = []
         self.rows: Dict[str, List[Dict[str, Any]]] = {}
         self.read: Dict[str, int] = {}
@@ -137,49 +138,67 @@ def finish(running: List[Any]) -> int:
     return next((process.returncode for process in running if process.returncode), 0)
 
 
+def job(options: Any, scratch: str, report: Report) -> int:
+    """Run one job, until it ends or the limit has passed; return its status."""
+    environment = dict(
+        os.environ,
+        WSH_PY_RESULTS=report.folder,
+        WSH_PY_KIND=options.kind,
+        WSH_PY_SPMD="1",
+        PYTHONDONTWRITEBYTECODE="1",
+        PYTHONUNBUFFERED="1",
+    )
+    until = time.monotonic() + options.limit
+    with open(os.path.join(scratch, "output"), "wb") as out:
+        running = [
+            subprocess.Popen(
+                command, env=env, cwd=HERE, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            )
+            for command, env in commands(options, environment)
+        ]
+        while any(process.poll() is None for process in running) and time.monotonic() < until:
+            time.sleep(0.05)
+            report.look()
+        report.late = any(process.poll() is None for process in running)
+        status = finish(running)
+    report.look()
+    return status
+
+
+def explain(report: Report, scratch: str, options: Any, status: int) -> List[str]:
+    """Print what a job printed that did not end well; return the tests that are still to run."""
+    left = report.tests[report.done :] or ([] if report.done else ["no test was collected"])
+    if left or status:
+        with open(os.path.join(scratch, "output"), encoding="utf-8", errors="replace") as out:
+            print(
+                "".join("# " + text.rstrip("\n") + "\n" for text in out.readlines()[-60:]), end=""
+            )
+    if left and (report.late or not report.failed):
+        why = "not ended in %g s" % options.limit if report.late else "the job ended in it"
+        report.line(False, left.pop(0), " (%s)" % why)
+    if status and not report.failed:
+        report.line(False, "the job ends with status 0", " (%d)" % status)
+    return left
+
+
 def run(options: Any) -> int:
     """Run the tests; return how many lines are not ok."""
-    with tempfile.TemporaryDirectory() as scratch:
-        results, output = os.path.join(scratch, "results"), os.path.join(scratch, "output")
-        os.mkdir(results)
-        environment = dict(
-            os.environ,
-            WSH_PY_RESULTS=results,
-            WSH_PY_KIND=options.kind,
-            WSH_PY_SPMD="1",
-            PYTHONDONTWRITEBYTECODE="1",
-            PYTHONUNBUFFERED="1",
-        )
-        report = Report(results, options)
-        until = time.monotonic() + options.limit
-        with open(output, "wb") as out:
-            running = [
-                subprocess.Popen(
-                    command, env=env, cwd=HERE, stdin=subprocess.DEVNULL, stdout=out, stderr=out
-                )
-                for command, env in commands(options, environment)
-            ]
-            while any(process.poll() is None for process in running) and time.monotonic() < until:
-                time.sleep(0.05)
-                report.look()
-            late = any(process.poll() is None for process in running)
-            status = finish(running)
-        report.look()
-        left = report.tests[report.done :] or ([] if report.done else ["no test was collected"])
-        if left or status:
-            with open(output, encoding="utf-8", errors="replace") as out:
-                print(
-                    "".join("# " + text.rstrip("\n") + "\n" for text in out.readlines()[-60:]),
-                    end="",
-                )
-        for test in left:
-            report.line(
-                False, test, " (%s)" % ("not ended in %g s" % options.limit if late else "not run")
-            )
-        if status and not report.failed:
-            report.line(False, "the job ends with status 0", " (%d)" % status)
-        print("# next %d" % report.number)
-        return report.failed
+    first, failed, tries = options.first, 0, 0
+    while options.files:
+        with tempfile.TemporaryDirectory() as scratch:
+            results = os.path.join(scratch, "results")
+            os.mkdir(results)
+            options.first, tries = first, tries + 1
+            report = Report(results, options)
+            status = job(options, scratch, report)
+            options.files = explain(report, scratch, options, status)
+            if tries == TRIES or not report.tests:
+                for test in options.files:
+                    report.line(False, test, " (not run)")
+                options.files = []
+            first, failed = report.number, failed + report.failed
+    print("# next %d" % first)
+    return failed
 
 
 def main() -> int:
