@@ -5,6 +5,7 @@
 #   tap_ok NAME / tap_fail NAME REASON / tap_skip NAME REASON / tap_skip_all REASON
 #   tap_check NAME COMMAND…      passed when the command succeeds
 #   run_job LIMIT COMMAND…       runs it; sets $status, leaves output in $out (stdout) and $err (stderr)
+#   reported NAME PATTERN…       that job ended well, and for every pattern a line of PE 0 matches
 set -u
 
 top_builddir=${top_builddir:-.}
@@ -75,6 +76,19 @@ run_job()
     shift
     timeout -k 10 "$tap_limit" "$@" >"$out" 2>"$err" </dev/null
     status=$?
+}
+
+reported()
+{
+    tap_name=$1
+    shift
+    if [ "$status" != 0 ]; then tap_fail "$tap_name" "the job did not end well"; return; fi
+    grep 'warpshmem: PE 0 ' "$err" >"$tap_dir/lines" || :
+    for tap_pattern in "$@"; do
+        grep -q -- "$tap_pattern" "$tap_dir/lines" || { tap_fail "$tap_name" "no line of PE 0 says '$tap_pattern'"; return; }
+    done
+    tap_comment "$tap_dir/lines"
+    tap_ok "$tap_name"
 }
 
 # The path of a built test program, past libtool's wrapper.

@@ -5,20 +5,6 @@ set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 stuck=$(test_program test/mp/helper/stuck)
 
-# reported NAME PATTERN…: the job ended well, and one line of PE 0 matches every pattern.
-reported()
-{
-    name=$1
-    shift
-    if [ "$status" != 0 ]; then tap_fail "$name" "the job did not end well"; return; fi
-    grep 'warpshmem: PE 0 ' "$err" >"$tap_dir/lines" || :
-    for pattern in "$@"; do
-        grep -q -- "$pattern" "$tap_dir/lines" || { tap_fail "$name" "no line of PE 0 says '$pattern'"; return; }
-    done
-    tap_comment "$tap_dir/lines"
-    tap_ok "$name"
-}
-
 export SHMEM_HANG_SECONDS=1
 run_job 30 "$oshrun" -n 2 "$stuck" barrier
 reported "barrier, local" "shmem_barrier_all" "PE 1"

@@ -188,7 +188,25 @@ static int wrong_codes(const uint16_t *block, double factor, const uint8_t *code
     return wrong;
 }
 
-static void rows_with_float_scales(void)
+static int wrong_float(const uint16_t *block, float scale, const uint8_t *codes)
+{
+    double amax = largest(block);
+
+    return (scale != (float)(amax / 448)) + wrong_codes(block, (float)(448 / amax), codes);
+}
+
+static int wrong_power2(const uint16_t *block, float scale, const uint8_t *codes)
+{
+    float least = (float)(largest(block) / 448);
+    uint8_t byte = wsh_ep_to_ue8m0(scale);
+    int wrong = scale < least || scale / 2 >= least || scale != ldexp(1, byte - 127);
+
+    wrong += wsh_ep_from_ue8m0(byte) != scale;
+    return wrong + wrong_codes(block, 1 / (double)scale, codes);
+}
+
+static void rows_are_right(enum wsh_ep_scale kind,
+                           int (*wrong_block)(const uint16_t *, float, const uint8_t *))
 {
     uint16_t row[COLUMNS];
     uint8_t codes[COLUMNS];
@@ -197,37 +215,21 @@ static void rows_with_float_scales(void)
 
     for (uint32_t number = 0; number < ROWS; number++) {
         make_row(row, number);
-        wsh_ep_quantize(row, COLUMNS, WSH_EP_SCALE_FLOAT, codes, scales);
-        for (int at = 0; at < COLUMNS; at += WSH_EP_BLOCK) {
-            double amax = largest(row + at);
-
-            wrong += scales[at / WSH_EP_BLOCK] != (float)(amax / 448);
-            wrong += wrong_codes(row + at, (float)(448 / amax), codes + at);
-        }
+        wsh_ep_quantize(row, COLUMNS, kind, codes, scales);
+        for (int at = 0; at < COLUMNS; at += WSH_EP_BLOCK)
+            wrong += wrong_block(row + at, scales[at / WSH_EP_BLOCK], codes + at);
     }
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
+static void rows_with_float_scales(void)
+{
+    rows_are_right(WSH_EP_SCALE_FLOAT, wrong_float);
+}
+
 static void rows_with_powers_of_two(void)
 {
-    uint16_t row[COLUMNS];
-    uint8_t codes[COLUMNS];
-    float scales[COLUMNS / WSH_EP_BLOCK];
-    int wrong = 0;
-
-    for (uint32_t number = 0; number < ROWS; number++) {
-        make_row(row, number);
-        wsh_ep_quantize(row, COLUMNS, WSH_EP_SCALE_POWER2, codes, scales);
-        for (int at = 0; at < COLUMNS; at += WSH_EP_BLOCK) {
-            float scale = scales[at / WSH_EP_BLOCK], least = (float)(largest(row + at) / 448);
-            uint8_t byte = wsh_ep_to_ue8m0(scale);
-
-            wrong += scale < least || scale / 2 >= least || scale != ldexp(1, byte - 127);
-            wrong += wsh_ep_from_ue8m0(byte) != scale;
-            wrong += wrong_codes(row + at, 1 / (double)scale, codes + at);
-        }
-    }
-    CU_ASSERT_EQUAL(wrong, 0);
+    rows_are_right(WSH_EP_SCALE_POWER2, wrong_power2);
     CU_ASSERT_EQUAL(wsh_ep_scale_of(448, WSH_EP_SCALE_POWER2), 1);
     CU_ASSERT_EQUAL(wsh_ep_scale_of(449, WSH_EP_SCALE_POWER2), 2);
     CU_ASSERT_EQUAL(wsh_ep_scale_of(0, WSH_EP_SCALE_POWER2), ldexp(1, -22));
