@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=sh disable=SC2154
+# Sourced by what runs tests in the root of another Debian, with the binaries built here. Reads $top_srcdir,
+# $top_builddir, $suite, $packages, $root (the folder), $log, and a function `skip`, which ends the script.
+
+# The tests inside get a mount table of their own, which goes with them however they end.
+in_root()
+{
+    # shellcheck disable=SC2016
+    unshare --mount --propagation private -- sh -c '
+        root=$1 source=$2 build=$3
+        shift 3
+        mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root$source" "$root$build" &&
+        mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
+        mount --bind "$source" "$root$source" && mount -o remount,bind,ro "$root$source" &&
+        mount --bind "$build" "$root$build" && exec chroot "$root" "$@"' sh "$root" "$top_srcdir" "$top_builddir" "$@"
+}
+
+make_root()
+{
+    [ ! -x "$root/bin/sh" ] || return 0
+    command -v debootstrap >/dev/null || skip "no debootstrap (apt-get install debootstrap), and no root made before"
+    rm -rf --one-file-system "$root.part"
+    # Older than the suite, debootstrap has no script for it; all of them are that of sid.
+    script=/usr/share/debootstrap/scripts/$suite
+    [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
+    debootstrap --variant=minbase "$suite" "$root.part" "" "$script" >"$log" 2>&1 || skip "debootstrap: $(tail -n 1 "$log")"
+    mv "$root.part" "$root"
+}
+
+install_packages()
+{
+    # shellcheck disable=SC2086
+    chroot "$root" dpkg -s $packages >/dev/null 2>&1 && return
+    cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null
+    # shellcheck disable=SC2086
+    chroot "$root" env DEBIAN_FRONTEND=noninteractive sh -c "apt-get -qq -o Acquire::Retries=3 update &&
+        apt-get -qq -y -o Acquire::Retries=3 --no-install-recommends install $packages" >"$log" 2>&1 </dev/null ||
+        skip "apt-get in the root: $(tail -n 1 "$log")"
+}
