@@ -133,7 +133,8 @@ static void count_writes(struct scene *scene)
 
 static void scene_open(struct scene *scene, uint32_t n, uint32_t batch)
 {
-    struct wish wish = {.type = IBV_QPT_DRIVER, .cq_entries = 1024, .sends = 256};
+    /* The counter gives the kernel its credits, not the host: so all completions must have room. */
+    struct wish wish = {.type = IBV_QPT_DRIVER, .cq_entries = 32768, .sends = 256};
     struct emu_request request;
 
     memset(scene, 0, sizeof *scene);
@@ -175,18 +176,20 @@ static void serve(unsigned threads, uint32_t batch, uint32_t n)
     struct emu_report report;
     unsigned result = 0;
     struct scene scene;
+    uint64_t there; /* the host may be late, and a later request have the same place */
 
     scene_open(&scene, n, batch);
     scene_start(&scene, threads);
     for (uint32_t i = 0; i < n; i++) {
         CU_ASSERT_TRUE_FATAL(poster_poll(&scene.poster, WAIT_MS, &report));
         CU_ASSERT_EQUAL_FATAL(report.status, 0);
-        CU_ASSERT_EQUAL_FATAL(memcmp(scene.end[1].buf + report.id % 4096 * 8, &report.id, 8), 0);
+        memcpy(&there, scene.end[1].buf + report.id % 4096 * 8, 8);
+        CU_ASSERT_TRUE_FATAL(there >= report.id && there % 4096 == report.id % 4096);
     }
     CU_ASSERT_EQUAL(cuda.wait(), 0);
     CU_ASSERT_EQUAL(cuda.copy_back(&result, scene.result, sizeof result), 0);
     CU_ASSERT_EQUAL(result, 1);
-    CU_ASSERT_EQUAL(((struct emu_qp *)scene.end[0].qp)->posted, n);
+    CU_ASSERT_EQUAL(poster_served(&scene.poster), n);
     printf("%u requests of %u threads through a queue in pinned memory, %u a doorbell\n", n, threads, batch);
     scene_close(&scene);
 }

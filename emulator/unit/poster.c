@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Posts into rings in memory, and reads completions from there. */
+#include "emulator/queues/queues.h"
 #include "emulator/unit/poster.h"
 
 #include "test/common/unit.h"
@@ -104,6 +105,16 @@ void poster_receive(struct poster *poster, uint16_t id, uint32_t len)
 
     emu_rqe_write(&buffer, rq->words + (size_t)(rq->posted++ & (rq->entries - 1)) * EMU_RQE_WORDS);
     __atomic_store_n(rq->doorbell, rq->posted & 0xffff, __ATOMIC_RELEASE);
+}
+
+uint64_t poster_served(const struct poster *poster)
+{
+    uint64_t served;
+
+    emu_queues_lock();
+    served = ((struct emu_qp *)poster->end->qp)->posted;
+    emu_queues_unlock();
+    return served;
 }
 
 bool poster_poll(struct poster *poster, unsigned ms, struct emu_report *report)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Posts into a queue pair's rings and reads a completion queue's memory, as a kernel would: it knows the addresses that
- * the efadv calls give, and no function of the emulator but those that lay out an entry.
+ * the efadv calls give, and how an entry is laid out.
  */
 #ifndef EMU_TEST_POSTER_H
 #define EMU_TEST_POSTER_H
@@ -33,6 +33,8 @@ void poster_store(struct poster *poster, const struct emu_request *request);
 void poster_store_words(struct poster *poster, const uint64_t *words, int missing);
 void poster_ring(struct poster *poster);
 void poster_receive(struct poster *poster, uint16_t id, uint32_t len);
+/* How many requests the device has taken out of the ring. */
+uint64_t poster_served(const struct poster *poster);
 /* The next completion: false if there is none for `ms`. */
 bool poster_poll(struct poster *poster, unsigned ms, struct emu_report *report);
 

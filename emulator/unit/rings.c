@@ -65,7 +65,7 @@ static void writes_arrive(void)
         CU_ASSERT_TRUE(report.of_send_queue && !report.status && report.operation == EMU_IO_WRITE);
         CU_ASSERT_EQUAL(report.id, 0xabcd00000000 + round);
     }
-    CU_ASSERT_EQUAL(((struct emu_qp *)pair.end[0].qp)->posted, 200);
+    CU_ASSERT_EQUAL(poster_served(&pair.poster[0]), 200);
     verbs_close(pair.end);
 }
 
