@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Kernels in Python without a GPU: the table of routines is that of libnvshmem_device.bc, and the example of torch holds
 # in memory of the host. make check-long has Triton 3.6.0, the newest Triton and numba-cuda, of PyPI, compile kernels.
-# timeout: 900
+# timeout: 2400
 set -u
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 top_builddir=$(cd "${top_builddir:-.}" && pwd)
@@ -73,7 +73,7 @@ elif [ ! -f "$top_builddir/libnvshmem_device.bc" ]; then
 else
     for packages in "triton==3.6.0" triton; do
         if from_pypi "venv-$packages" "$packages"; then
-            run_tap 400 "$packages" "$tap_dir/venv-$packages/bin/python" "$tests/jit_triton.py"
+            run_tap 800 "$packages" "$tap_dir/venv-$packages/bin/python" "$tests/jit_triton.py"
         else
             tap_skip "$packages" "pip did not install it: $(tail -n 1 "$err")"
         fi
@@ -81,7 +81,7 @@ else
     if [ ! -f "$top_builddir/libnvshmem_device.ltoir" ]; then
         tap_skip "numba-cuda" "no libnvshmem_device.ltoir: make device-library"
     elif from_pypi venv-numba numba-cuda "numpy<2.5"; then
-        run_tap 400 numba-cuda "$tap_dir/venv-numba/bin/python" "$tests/jit_numba.py"
+        run_tap 800 numba-cuda "$tap_dir/venv-numba/bin/python" "$tests/jit_numba.py"
     else
         tap_skip "numba-cuda" "pip did not install it: $(tail -n 1 "$err")"
     fi
