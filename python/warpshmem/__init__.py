@@ -2,8 +2,12 @@
 """OpenSHMEM for Python: symmetric arrays of numpy, torch and cupy, one-sided transfers, atomics,
 collectives.
 
-import warpshmem as shmem shmem.init() box = shmem.zeros(1, "int64") shmem.put(box, box +
-    shmem.my_pe(), (shmem.my_pe() + 1) % shmem.n_pes()) shmem.barrier_all() shmem.finalize()
+    import warpshmem as shmem
+    shmem.init()
+    box = shmem.zeros(1, "int64")
+    shmem.put(box, box + shmem.my_pe(), (shmem.my_pe() + 1) % shmem.n_pes())
+    shmem.barrier_all()
+    shmem.finalize()
 
 Sections in docstrings are those of OpenSHMEM 1.6. Wrong arguments raise ArgumentError, refusals of
 the library WarpshmemError with the library's line.

@@ -4,7 +4,8 @@ tests.
 
 Each process is a member of a gloo group and, by the Buffer, a PE. All run the functions test_… of
 FILE whose names hold TEXT, in order; rank 0 prints a line of TAP for each. Under oshrun,
-`deep_ep_job.py launched FILE` is a PE. FILE also runs under pytest, as a job of one PE.
+`deep_ep_job.py launched FILE` is a PE. Under pytest each process is a PE: `PYTHONPATH=test/python
+python3 -m pytest -p deep_ep_job FILE`, by RANK and WORLD_SIZE.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import sys
 import tempfile
 import time
 import traceback
+import unittest
 from typing import Any, Callable, List, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "python"))
 
 
-class Skipped(Exception):
+class Skipped(unittest.SkipTest):
     """A test that cannot run here; the text says why."""
 
 
@@ -117,8 +119,11 @@ def run_rank(rank: int, n: int, path: str, text: str, store: str) -> int:
     sys.stderr.flush()
     if failed:
         os._exit(1)
+    import torch
     import warpshmem
 
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
     warpshmem.finalize()
     return 0
 
@@ -160,6 +165,22 @@ def main() -> int:
         warpshmem.init()
         return run_rank(warpshmem.my_pe(), warpshmem.n_pes(), path, text, sys.argv[4])
     return start(int(what), path, text)
+
+
+if "pytest" in sys.modules:
+    import pytest
+
+    @pytest.fixture(scope="session", name="job")
+    def _job() -> Job:
+        """The PE that this process is: `pytest -p deep_ep_job`, by RANK and WORLD_SIZE, or
+        alone."""
+        import torch.distributed as dist
+
+        rank, n = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+        if n == 1:
+            return Job(0, 1, open_group(0, 1, os.path.join(tempfile.mkdtemp(), "store")))
+        dist.init_process_group("gloo", init_method="env://")
+        return Job(rank, n, dist.group.WORLD)
 
 
 if __name__ == "__main__":
