@@ -48,6 +48,7 @@ def test_put_signal_and_wait(xp, stream, me, right, left):
         shmem.signal_wait_until(bell, "ge", turn, stream=stream)
     stream.synchronize()
     assert xp.list(dest) == [left] * 100 and xp.list(bell) == [3]
+    shmem.barrier_all()  # the left neighbour changes the word that was looked at
     shmem.signal_update(bell, 9, right, stream=stream)
     shmem.wait_until(bell, "eq", 9, stream=stream)
     stream.synchronize()
