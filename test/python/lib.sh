@@ -3,7 +3,10 @@
 # Sourced after tap.sh by the tests of the Python packages: finds a python3 with numpy and pytest, or skips.
 #   run_pytest LAUNCHER PES FILE...     prints a line a test (run.py); LAUNCHER is oshrun, uid, mpirun or none
 # WSH_TEST_PYTHON names another python3, WSH_PY_KIND other arrays than numpy's (run.py), WSH_PY_LIMIT a limit in seconds.
+# The first of PATH, else the system's, whose packages apt-get installs.
 python=${WSH_TEST_PYTHON:-python3}
+[ -n "${WSH_TEST_PYTHON:-}" ] || $python -c 'import numpy, pytest' 2>/dev/null || [ ! -x /usr/bin/python3 ] ||
+    python=/usr/bin/python3
 # Those of the package warpshmem that run on several PEs.
 pes_memory_files="test_pes_arrays.py test_pes_rma.py test_pes_atomics.py test_pes_collectives.py test_pes_errors.py"
 pes_files="$pes_memory_files test_pes_streams.py"

@@ -7,5 +7,5 @@ set -u
 . "${top_srcdir:-.}/test/python/lib.sh"
 command -v mpirun >/dev/null || tap_skip_all "no mpirun (apt-get install openmpi-bin)"
 
-run_pytest mpirun 2 test_pes_rma.py test_pes_collectives.py
+for pes in 2 4; do run_pytest mpirun $pes test_pes_rma.py test_pes_collectives.py; done
 tap_done

@@ -209,7 +209,8 @@ def test_its_info(fresh: Dict[str, str]) -> None:
         assert os.path.realpath(rows[name]).startswith(os.path.realpath(folder)), out
 
 
-def test_pip_installs_the_source(tmp_path: Any) -> None:
+@pytest.mark.parametrize("folder", (".", "python"))
+def test_pip_installs_the_source(tmp_path: Any, folder: str) -> None:
     """`pip install .` without a network: a package without libraries, which finds those that are
     installed."""
     if not has_pip():
@@ -226,7 +227,7 @@ def test_pip_installs_the_source(tmp_path: Any) -> None:
             "--no-deps",
             "--target",
             target,
-            os.path.join(SOURCE, "python"),
+            os.path.join(SOURCE, folder),
         ],
         dict(os.environ),
     )
