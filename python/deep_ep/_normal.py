@@ -10,7 +10,7 @@ import torch
 from warpshmem import ep
 
 from ._layout import Layout
-from ._rooms import Room, Rooms
+from ._pool import Entry, Pool
 from .errors import wrong
 
 
@@ -21,14 +21,14 @@ class Handle(tuple):
     is_token_in_rank, None).
     """
 
-    room: Room
+    entry: Entry
     number: int
     turn: int
     tokens: int
     rows: int
     topk: torch.Tensor
     owner: "_Owner"
-    kept: Set[int]  # of rooms that have the routing under this number
+    kept: Set[int]  # of entries that have the routing under this number
 
 
 class Normal:
@@ -36,11 +36,11 @@ class Normal:
 
     def __init__(self, buffer: Any) -> None:
         self.buffer = buffer
-        self.rooms = Rooms(buffer)
+        self.pool = Pool(buffer)
 
     def close(self) -> None:
         """End all instances. Collective."""
-        self.rooms.close()
+        self.pool.close()
 
     def dispatch(
         self,
@@ -60,13 +60,13 @@ class Normal:
             [numbers.num_tokens_per_rank.int(), numbers.num_tokens_per_expert.int()]
         ).tolist()
         n, me = self.buffer.group_size, self.buffer.rank
-        plan = self.rooms.plan(key, x.shape[0], counted[:n], counted[n:])
+        plan = self.pool.plan(key, x.shape[0], counted[:n], counted[n:])
         rows = sum(sent[me] for sent in plan.sent)
         handle = self._handle(
-            plan.room, plan.number, x.shape[0], rows, topk, numbers.is_token_in_rank, plan.sent
+            plan.entry, plan.number, x.shape[0], rows, topk, numbers.is_token_in_rank, plan.sent
         )
-        plan.room.used.add(plan.number)
-        weakref.finalize(handle.owner, plan.room.used.discard, plan.number).atexit = False
+        plan.entry.used.add(plan.number)
+        weakref.finalize(handle.owner, plan.entry.used.discard, plan.number).atexit = False
         got = self._send(handle, x, scales, topk, topk_weights, rows, stream)
         counts = [(count + alignment - 1) // alignment * alignment for count in plan.experts]
         return self._given(got, rows, topk_idx, topk_weights) + (counts, handle)
@@ -84,17 +84,19 @@ class Normal:
         """A dispatch that the host does not wait for: `worst` rows are there, those that did not
         come have no expert."""
         topk, experts = self.routing(numbers, topk_idx)
-        room = self.rooms.worst(self.key(x, scales, experts, topk.shape[1]), worst)
-        if x.shape[0] > room.fields["tokens"]:
+        entry = self.pool.worst(self.key(x, scales, experts, topk.shape[1]), worst)
+        if x.shape[0] > entry.fields["tokens"]:
             raise wrong(
                 "dispatch",
                 "num_worst_tokens",
                 "is %d for %d ranks, and x has %d tokens; give at least ranks "
                 "times the tokens of each" % (worst, self.buffer.group_size, x.shape[0]),
             )
-        number = room.turns % room.handles
-        room.turns += 1
-        handle = self._handle(room, number, x.shape[0], worst, topk, numbers.is_token_in_rank, None)
+        number = entry.turns % entry.handles
+        entry.turns += 1
+        handle = self._handle(
+            entry, number, x.shape[0], worst, topk, numbers.is_token_in_rank, None
+        )
         got = self._send(handle, x, scales, topk, topk_weights, worst, stream)
         return self._given(got, worst, topk_idx, topk_weights) + ([], handle)
 
@@ -110,8 +112,8 @@ class Normal:
                 "has %d rows, and the handle is of %d tokens; give as many"
                 % (x.shape[0], handle.tokens),
             )
-        room = handle.room.other(self.dtype(x, scales))
-        known = id(room) in handle.kept
+        entry = handle.entry.other(self.dtype(x, scales))
+        known = id(entry) in handle.kept
         got = self._send(
             handle, x, scales, None if known else handle.topk, None, handle.rows, stream
         )
@@ -122,7 +124,7 @@ class Normal:
     ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
         """Sums over ranks for the tokens of the dispatch, and the weights that come back."""
         self.check(handle, "combine")
-        instance = handle.room.instance
+        instance = handle.entry.instance
         if x.dtype != torch.bfloat16:
             raise wrong("combine", "x", "is of %s; give torch.bfloat16" % x.dtype)
         if tuple(x.shape) != (handle.rows, instance.config.hidden):
@@ -191,7 +193,7 @@ class Normal:
 
     def _handle(
         self,
-        room: Room,
+        entry: Entry,
         number: int,
         tokens: int,
         rows: int,
@@ -206,7 +208,7 @@ class Normal:
             )
         handle = Handle((matrix, None, None, None, inside, None))
         handle.owner = _Owner()
-        handle.room, handle.number, handle.turn = room, number, room.turns
+        handle.entry, handle.number, handle.turn = entry, number, entry.turns
         handle.tokens, handle.rows, handle.topk = tokens, rows, topk
         handle.kept = set()
         return handle
@@ -218,12 +220,12 @@ class Normal:
             raise wrong(
                 call, "handle", "is %s; give what dispatch returned" % type(handle).__name__
             )
-        if handle.room.turns - handle.turn >= handle.room.handles:
+        if handle.entry.turns - handle.turn >= handle.entry.handles:
             raise wrong(
                 call,
                 "handle",
                 "is of a dispatch with num_worst_tokens, and %d later ones have been made since; "
-                "that is as many as are kept" % handle.room.handles,
+                "that is as many as are kept" % handle.entry.handles,
             )
 
     def _send(
@@ -236,8 +238,8 @@ class Normal:
         rows: int,
         stream: Any,
     ) -> ep.Received:
-        room = handle.room.other(self.dtype(x, scales))
-        got = room.instance.received(x, rows)._replace(counts=None, sources=None)
+        entry = handle.entry.other(self.dtype(x, scales))
+        got = entry.instance.received(x, rows)._replace(counts=None, sources=None)
         if topk is None:
             got = got._replace(row_topk=None, row_weights=None)
         elif handle[0] is None:
@@ -245,7 +247,7 @@ class Normal:
         if got.row_weights is not None and handle[0] is None:
             got.row_weights.zero_()
         weights = weights.float().contiguous() if weights is not None else None
-        room.instance.dispatch(
+        entry.instance.dispatch(
             x.contiguous(),
             topk,
             weights,
@@ -254,7 +256,7 @@ class Normal:
             stream=stream,
             x_scales=scales.contiguous() if scales is not None else None,
         )
-        handle.kept.add(id(room))
+        handle.kept.add(id(entry))
         return got
 
     @staticmethod

@@ -140,7 +140,7 @@ def test_normal_many_handles(job: Job) -> None:
     del handles, got
     for _ in range(70):
         dispatch(buffer, mine(job, case), case.n * case.local)
-    assert [len(rooms) for rooms in buffer._normal.rooms.rooms.values()] == [2]
+    assert [len(kept) for kept in buffer._normal.pool.entries.values()] == [2]
 
 
 def test_normal_worst(job: Job) -> None:
