@@ -2,6 +2,7 @@
 /* Writes each line as a whole to stderr. */
 #include "ep/print.h"
 
+#include <shmemx_ep.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 static int print_pe = -1;
+static __thread char last_error[1024], read_error[1024];
 
 void ep_print_pe(int pe)
 {
@@ -27,6 +29,8 @@ static void print_line(const char *routine, const char *format, va_list args)
     len += vsnprintf(line + len, sizeof line - len, format, args);
     if (len > (int)sizeof line - 2)
         len = (int)sizeof line - 2;
+    if (routine)
+        memcpy(last_error, line, (size_t)len + 1);
     line[len++] = '\n';
     if (write(STDERR_FILENO, line, (size_t)len) < 0)
         return;
@@ -40,6 +44,13 @@ int ep_refuse(const char *routine, const char *format, ...)
     print_line(routine, format, args);
     va_end(args);
     return 1;
+}
+
+const char *shmemx_ep_last_error(void)
+{
+    memcpy(read_error, last_error, sizeof read_error);
+    last_error[0] = '\0';
+    return read_error;
 }
 
 /* Any word of SHMEM_DEBUG but these says that information is wanted, as the library reads it. */

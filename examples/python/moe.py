@@ -202,7 +202,7 @@ def run(steps: int, gpu: bool) -> int:
     right = off <= NEAR and matrices <= NEAR and losses[-1] < losses[0]
     print(
         "PE %d of %d: loss %.4f to %.4f in %d steps on %s; losses are %s to those of one process "
-        "(within %.2g), matrices within %.2g of the largest change"
+        "(within %.2g), matrices within %.2g of the largest change\n"
         % (
             me,
             n,
@@ -214,6 +214,7 @@ def run(steps: int, gpu: bool) -> int:
             off,
             matrices,
         ),
+        end="",  # one write, so that lines of PEs do not mix
         flush=True,
     )
     warpshmem.finalize()

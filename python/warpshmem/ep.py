@@ -13,8 +13,8 @@ import ctypes
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import _ep_arrays as arrays
-from . import _lib
-from .errors import ArgumentError, check, last_line
+from . import _lib, errors
+from .errors import ArgumentError
 
 LOW_LATENCY, HIGH_THROUGHPUT = 0, 1
 BF16, FP8, FP8_UE8M0 = 0, 1, 2
@@ -101,6 +101,7 @@ _PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
         [_pointer, _int, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_int32)],
     ),
     "shmemx_ep_statistics": (_int, [_pointer, ctypes.POINTER(Statistics)]),
+    "shmemx_ep_last_error": (ctypes.c_char_p, []),
 }
 
 
@@ -108,6 +109,17 @@ def _routine(name: str) -> Any:
     routine = getattr(_lib.ep(), name)
     routine.restype, routine.argtypes = _PROTOTYPES[name]
     return routine
+
+
+def _last_line() -> str:
+    """Return, once, the last line of this library about a refusal in this thread, or ""."""
+    text: bytes = _routine("shmemx_ep_last_error")()
+    return text.decode(errors="replace")
+
+
+def check(status: int, call: str) -> None:
+    """Raise WarpshmemError with the library's line where `status` of `call` is not 0."""
+    errors.check(status, call, _last_line)
 
 
 def config(**fields: int) -> Config:
@@ -314,7 +326,7 @@ class ExpertParallel:
         """
         address = _routine("shmemx_ep_buffer")(self._ep, which)
         if not address:
-            raise ArgumentError(last_line() or "shmemx_ep_buffer returned NULL")
+            raise ArgumentError(_last_line() or "shmemx_ep_buffer returned NULL")
         given, lead = self.config, (self.capacity,)
         if which == BUFFER_X:
             shape, kind = (given.tokens, given.hidden), "e4m3" if given.dtype else "bf16"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 
 class WarpshmemError(RuntimeError):
@@ -25,11 +25,13 @@ def last_line() -> str:
     return text.decode(errors="replace") if text else ""
 
 
-def check(status: int, call: str) -> None:
+def check(status: int, call: str, line: Callable[[], str] = last_line) -> None:
     """Raise WarpshmemError with the library's line where `status` of `call` is not 0."""
     if status:
         raise WarpshmemError(
-            last_line() or "%s returned %d; a line on standard error may say why" % (call, status)
+            line()
+            or last_line()
+            or "%s returned %d; a line on standard error may say why" % (call, status)
         )
 
 

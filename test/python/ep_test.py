@@ -93,7 +93,7 @@ def test_ep_numpy(job: Job) -> None:
 
 def test_ep_refused(job: Job) -> None:
     refused(lambda: ep.config(mode=0, colour=1), "colour", "hidden")
-    refused(lambda: ep.ExpertParallel(hidden=100), "shmemx_ep_create")
+    refused(lambda: ep.ExpertParallel(hidden=100), "shmemx_ep_create", "hidden is 100")
     assert ep.bytes_of(ep.config(hidden=128, experts=8, topk=2, tokens=4), 4, 4).symmetric > 0
     case = a_case(job)
     given = mine(job, case)
