@@ -26,11 +26,12 @@
 #endif
 
 /* Rises with every change of a struct or rule here or in ring.h. Checked at registration, with the struct's size. */
-#define WSH_DEVICE_ABI 14
+#define WSH_DEVICE_ABI 15
 
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
     (1u << 0) /* SHMEM_DEBUG=check: also check what costs time (alignment, NULL, local words) */
+#define WSH_DEVICE_GDA (1u << 1) /* kernels post to NICs: struct wsh_gda (gda.h) */
 
 /*
  * Whether the unit is for jobs of one host alone: what reaches other hosts is deep, and short collectives on one host
@@ -257,7 +258,7 @@ struct wsh_device {
     uint64_t report;                /* address of struct wsh_device_report (pinned) */
     uint64_t locks;                 /* address of struct wsh_device_locks in device memory */
     uint64_t hang_ns;               /* SHMEM_HANG_SECONDS, 0 = never */
-    uint32_t flags;                 /* WSH_DEVICE_CHECK */
+    uint32_t flags;                 /* WSH_DEVICE_CHECK, WSH_DEVICE_GDA */
     uint16_t consumers, rings_each; /* proxy threads, and the rings of each: all to one PE go to one */
     uint64_t rings; /* address of struct wsh_ring[all] (pinned); 0 = no proxy: unmapped PEs are refused */
     uint64_t world; /* address of the pad of SHMEM_TEAM_WORLD; its `cells` */
