@@ -51,8 +51,7 @@ static void column_find(const struct wsh_team *team, struct wsh_coll *coll, int 
             coll->met &= ~(unsigned)WSH_NEED_EVEN;
 }
 
-/* The sync of the team, and of its leaders among themselves. */
-static void sync_choose(const struct wsh_team *team, struct wsh_coll *coll)
+void wsh_coll_choose_sync(const struct wsh_team *team, struct wsh_coll *coll)
 {
     enum wsh_layout apart = team->job->oversubscribed ? WSH_LAYOUT_FEW_CORES : WSH_LAYOUT_APART;
     int n = team->n_pes;
@@ -105,7 +104,7 @@ int wsh_coll_prepare(struct wsh_team *team)
     domains_sort(team, coll);
     locals_find(team, coll);
     column_find(team, coll, coll->all + 5 * team->n_pes);
-    sync_choose(team, coll);
+    wsh_coll_choose_sync(team, coll);
     team->coll = coll;
     return 0;
 }

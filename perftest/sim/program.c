@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a program's calls in rounds; a sync after each round, so that sources and results may be used again. */
+#include "perftest/sim/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    struct sim_call *calls;
+    int n;
+} program;
+
+static const struct sim_work *work_find(const char *word, size_t len)
+{
+    for (const struct sim_work *work = sim_works; work->name; work++)
+        if (strlen(work->name) == len && !memcmp(work->name, word, len))
+            return work;
+    return NULL;
+}
+
+static size_t place(size_t *end, size_t len)
+{
+    size_t at = *end;
+
+    *end = (at + len + 63) & ~(size_t)63;
+    return at;
+}
+
+const char *sim_program_read(const struct sim_options *set, struct sim_call calls[SIM_CALLS], int *n,
+                             size_t *data_len)
+{
+    size_t pad = sim_pad_len(set->pes, set->per_host), end = pad;
+
+    for (const char *word = set->program, *next; *word; word = *next ? next + 1 : next) {
+        const struct sim_work *work;
+
+        next = word + strcspn(word, ",");
+        work = work_find(word, (size_t)(next - word));
+        if (!work || *n == SIM_CALLS)
+            return word;
+        calls[*n] = (struct sim_call){.work = work, .len = set->len};
+        calls[*n].us = calloc((size_t)set->rounds, sizeof(double));
+        calls[*n].src = place(&end, work->src_len(set->len, (size_t)set->pes));
+        calls[(*n)++].dest = place(&end, work->dest_len(set->len, (size_t)set->pes));
+    }
+    *data_len = end - pad;
+    return NULL;
+}
+
+/* A PE enters. Times are those of calls that all have entered: the last one ends what the first one began. */
+static void call_enter(struct sim_call *call)
+{
+    call->entered++;
+    call->last_in = sim.now;
+}
+
+static void call_leave(struct sim_call *call, int round, bool syncs, int pe)
+{
+    uint64_t n = (uint64_t)sim.n_pes;
+
+    if (syncs && call->entered < n * (uint64_t)(round + 1))
+        sim_violation("%s, call %d: PE %d has left the call before all have entered", call->work->name, round,
+                      pe);
+    call->last_out = sim.now;
+    if (++call->left == n * (uint64_t)(round + 1))
+        call->us[round] = (double)(call->last_out - call->last_in) * 1e-6;
+}
+
+static void pe_program(struct sim_pe *pe)
+{
+    int rc = 0;
+
+    for (int round = 0; round < sim.set.rounds && !rc; round++) {
+        for (int i = 0; i < program.n && !rc; i++) {
+            struct sim_call *call = &program.calls[i];
+
+            if (sim.set.skew > 0)
+                sim_sleep(sim_below(&pe->random, (uint64_t)(sim.set.skew * 1000)));
+            call_enter(call);
+            rc = call->work->run(pe, call, (uint64_t)round);
+            call_leave(call, round, call->work->src_len == call->work->dest_len && !call->work->src_len(8, 1),
+                       pe->number);
+            sim.debt = 0;
+        }
+        if (!rc)
+            rc = wsh_sync(&pe->team, "the end of a round");
+    }
+    if (rc)
+        sim_violation("PE %d: a collective has failed: %d", pe->number, rc);
+}
+
+static int check_quiet(void)
+{
+    for (int i = 0; i < sim.n_pes; i++)
+        for (int c = 0; c < SIM_CTXS; c++)
+            if (wsh_srd_ctx_pending(&sim.pe[i].ctx[c].srd)) {
+                sim_violation("PE %d: operations are pending, though nothing is under way", i);
+                return -EPROTO;
+            }
+    return 0;
+}
+
+int sim_program_run(struct sim_call *calls, int n)
+{
+    int rc;
+
+    program.calls = calls;
+    program.n = n;
+    rc = sim_run(pe_program);
+    return rc ? rc : check_quiet();
+}

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The simulator runs the library's collectives: right results with many seeds, shapes and windows, no deadlock; it
+# notices a lost message, a signal before its data, and a window that nobody opens again; a seed gives the same run
+# again. WSH_TEST_LONG: 1,000 seeds of 1,000 PEs and 10 of 100,000 (8 GiB of memory).
+# timeout: 300
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+sim=$(test_program perftest/sim/sim)
+case ${WSH_TEST_VARIANT:-} in
+    *asan* | *tsan* | valgrind) tap_skip_all "fibers do not go with ${WSH_TEST_VARIANT}" ;;
+esac
+
+# soak NAME LIMIT OPTIONS…
+soak()
+{
+    name=$1 limit=$2
+    shift 2
+    run_job "$limit" "$sim" "$@"
+    tap_check "$name" sh -c "[ $status = 0 ] && grep -q '^simulated: .* no deadlock' '$out'"
+    tap_comment "$out" | tail -n 2
+}
+
+# found NAME OPTIONS…: the run must end by itself and say what is wrong.
+found()
+{
+    name=$1
+    shift
+    run_job 60 "$sim" "$@"
+    tap_check "$name" sh -c "[ $status = 1 ] && grep -q '^VIOLATION' '$out'"
+    tap_comment "$out" | head -n 1
+}
+
+found "a lost message" --pes 256 --mutant lost
+found "a signal before its data" --pes 256 --len 4096 --mutant early --run broadcast
+found "a window that nobody opens" --pes 256 --mutant window --run fcollect --len 4096
+
+run_job 60 "$sim" --pes 512 --seed 7 --json --run reduce
+sed 's/, "took_s.*//' "$out" >"$tap_dir/first"
+run_job 60 "$sim" --pes 512 --seed 7 --json --run reduce
+sed 's/, "took_s.*//' "$out" >"$tap_dir/second"
+tap_check "a seed gives the same run again" cmp "$tap_dir/first" "$tap_dir/second"
+
+all=barrier,broadcast,reduce,put,fcollect,alltoall,collect,scan
+few=barrier,broadcast,reduce,put
+if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
+    soak "1,000 seeds of 1,000 PEs" 7200 --pes 1000 --seeds 1000 --rounds 2 --run $few
+    soak "300 seeds of 200 PEs, all collectives" 7200 --pes 200 --seeds 300 --rounds 3 --run $all
+    soak "10 seeds of 100,000 PEs" 7200 --pes 100000 --seeds 10 --rounds 1 --run barrier,broadcast,reduce
+else
+    soak "12 seeds of 1,000 PEs" 120 --pes 1000 --seeds 12 --rounds 2 --run $few
+    soak "40 seeds of 40 PEs, all collectives" 120 --pes 40 --seeds 40 --rounds 3 --run $all
+fi
+tap_done

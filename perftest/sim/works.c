@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The collectives that a program may call. Each fills its source, calls, and looks at every byte of the result. */
+#include "perftest/sim/program.h"
+
+#include "runtime/order.h"
+#include "runtime/rma.h"
+
+#define ALL (-1)
+
+static size_t none(size_t len, size_t n)
+{
+    (void)len, (void)n;
+    return 0;
+}
+
+static size_t one(size_t len, size_t n)
+{
+    (void)n;
+    return len;
+}
+
+static size_t each(size_t len, size_t n)
+{
+    return len * n;
+}
+
+static void fill(struct sim_pe *pe, size_t off, size_t len, uint64_t round, int from, int to)
+{
+    uint64_t *words = (uint64_t *)(pe->heap + off);
+
+    for (size_t i = 0; i < len / 8; i++)
+        words[i] = sim_word(round, from, to, i);
+}
+
+static int check(struct sim_pe *pe, size_t off, size_t len, uint64_t round, int from, int to,
+                 const char *what)
+{
+    const uint64_t *words = (const uint64_t *)(pe->heap + off);
+
+    for (size_t i = 0; i < len / 8; i++) {
+        if (words[i] == sim_word(round, from, to, i))
+            continue;
+        sim_violation("%s, call %llu: PE %d has left the call without word %zu of PE %d", what,
+                      (unsigned long long)round, pe->number, i, from);
+        return -EPROTO;
+    }
+    return 0;
+}
+
+static int run_sync(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    (void)call, (void)round;
+    return wsh_sync(&pe->team, "shmem_sync");
+}
+
+static int run_barrier(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    (void)call, (void)round;
+    return wsh_barrier(&pe->team, "shmem_barrier");
+}
+
+static int run_broadcast(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    int root = (int)(round * 7919 % (uint64_t)sim.n_pes), rc;
+
+    if (pe->number == root)
+        fill(pe, call->src, call->len, round, root, ALL);
+    sim.debt = 0;
+    rc = wsh_broadcast(&pe->team, pe->heap + call->dest, pe->heap + call->src, call->len, root, true);
+    return rc ? rc : check(pe, call->dest, call->len, round, root, ALL, "broadcast");
+}
+
+static int run_fcollect(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    int rc;
+
+    fill(pe, call->src, call->len, round, pe->number, ALL);
+    sim.debt = 0;
+    rc = wsh_fcollect(&pe->team, pe->heap + call->dest, pe->heap + call->src, call->len);
+    for (int from = 0; from < sim.n_pes && !rc; from++)
+        rc = check(pe, call->dest + (size_t)from * call->len, call->len, round, from, ALL, "fcollect");
+    return rc;
+}
+
+/* Every third PE has nothing, the others 8 bytes more or less. */
+static size_t collect_len(size_t len, uint64_t round, int pe)
+{
+    uint64_t turn = (round + (uint64_t)pe) % 3;
+
+    return turn == 0 ? 0 : turn == 1 ? len : len - 8 + 8 * (len == 8);
+}
+
+static int run_collect(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    size_t mine = collect_len(call->len, round, pe->number), at = call->dest;
+    int rc;
+
+    fill(pe, call->src, mine, round, pe->number, ALL);
+    sim.debt = 0;
+    rc = wsh_collect(&pe->team, pe->heap + call->dest, pe->heap + call->src, mine);
+    for (int from = 0; from < sim.n_pes && !rc; from++) {
+        size_t len = collect_len(call->len, round, from);
+
+        rc = check(pe, at, len, round, from, ALL, "collect");
+        at += len;
+    }
+    return rc;
+}
+
+static int run_alltoall(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    int rc;
+
+    for (int to = 0; to < sim.n_pes; to++)
+        fill(pe, call->src + (size_t)to * call->len, call->len, round, pe->number, to);
+    sim.debt = 0;
+    rc = wsh_alltoall(&pe->team, pe->heap + call->dest, pe->heap + call->src, call->len);
+    for (int from = 0; from < sim.n_pes && !rc; from++)
+        rc = check(pe, call->dest + (size_t)from * call->len, call->len, round, from, pe->number, "alltoall");
+    return rc;
+}
+
+static void sum_words(void *to, const void *a, const void *b, size_t n)
+{
+    uint64_t *sums = to;
+    const uint64_t *left = a, *right = b;
+
+    for (size_t i = 0; i < n; i++)
+        sums[i] = left[i] + right[i];
+    sim.debt += sim_copy_cost(8 * n);
+}
+
+static const struct wsh_arith sum = {sum_words, 8};
+
+/* PE p has p + i + round in word i, so that the result is known without a second sum. */
+static uint64_t sum_below(uint64_t n, uint64_t i, uint64_t round)
+{
+    return n * (n - 1) / 2 + n * (i + round);
+}
+
+static void fill_numbers(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    uint64_t *words = (uint64_t *)(pe->heap + call->src);
+
+    for (size_t i = 0; i < call->len / 8; i++)
+        words[i] = (uint64_t)pe->number + i + round;
+    sim.debt = 0;
+}
+
+static int check_numbers(struct sim_pe *pe, const struct sim_call *call, uint64_t round, int n,
+                         const char *what)
+{
+    const uint64_t *words = (const uint64_t *)(pe->heap + call->dest);
+
+    for (size_t i = 0; i < call->len / 8; i++) {
+        if (words[i] == sum_below((uint64_t)n, i, round))
+            continue;
+        sim_violation("%s, call %llu: PE %d has left the call with a wrong word %zu", what,
+                      (unsigned long long)round, pe->number, i);
+        return -EPROTO;
+    }
+    return 0;
+}
+
+static int run_reduce(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    int rc;
+
+    fill_numbers(pe, call, round);
+    rc = wsh_reduce(&pe->team, pe->heap + call->dest, pe->heap + call->src, call->len / 8, &sum);
+    return rc ? rc : check_numbers(pe, call, round, sim.n_pes, "reduce");
+}
+
+static int run_scan(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    int rc;
+
+    fill_numbers(pe, call, round);
+    rc = wsh_scan(&pe->team, pe->heap + call->dest, pe->heap + call->src, call->len / 8, &sum, false);
+    return rc ? rc : check_numbers(pe, call, round, pe->number + 1, "scan");
+}
+
+/* Puts to the PE behind me and the one a host away; a barrier completes them. */
+static int run_put(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    int n = sim.n_pes, near = (pe->number + 1) % n, far = (pe->number + sim.set.per_host) % n, rc;
+
+    fill(pe, call->src, call->len, round, pe->number, ALL);
+    sim.debt = 0;
+    rc = wsh_put_nbi(&sim.job.ctx, pe->heap + call->dest, pe->heap + call->src, call->len, near);
+    if (!rc)
+        rc = wsh_put_nbi(&sim.job.ctx, pe->heap + call->dest + call->len, pe->heap + call->src, call->len,
+                         far);
+    if (!rc)
+        rc = wsh_barrier(&pe->team, "shmem_barrier");
+    if (!rc)
+        rc = check(pe, call->dest, call->len, round, (pe->number + n - 1) % n, ALL, "put");
+    far = (pe->number + n - sim.set.per_host % n) % n;
+    return rc ? rc : check(pe, call->dest + call->len, call->len, round, far, ALL, "put");
+}
+
+static size_t two(size_t len, size_t n)
+{
+    (void)n;
+    return 2 * len;
+}
+
+const struct sim_work sim_works[] = {
+    {"sync", none, none, run_sync},
+    {"barrier", none, none, run_barrier},
+    {"broadcast", one, one, run_broadcast},
+    {"fcollect", one, each, run_fcollect},
+    {"collect", one, each, run_collect},
+    {"alltoall", each, each, run_alltoall},
+    {"reduce", one, one, run_reduce},
+    {"scan", one, one, run_scan},
+    {"put", one, two, run_put},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Makes the PEs of a run: one job whose few words that differ between PEs are exchanged when another one runs, and
+ * teams that share their tables, so that 100,000 PEs fit.
+ */
+#include "perftest/sim/sim.h"
+
+#include "runtime/coll/dispatch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct sim sim;
+
+static void *take(size_t n, size_t size)
+{
+    void *memory = calloc(n, size);
+
+    if (!memory) {
+        fprintf(stderr, "sim: no memory for %zu elements of %zu bytes\n", n, size);
+        exit(1);
+    }
+    return memory;
+}
+
+/* Pages come when they are touched. */
+static char *map_pages(size_t len)
+{
+    char *memory =
+        mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory == MAP_FAILED) {
+        fprintf(stderr, "sim: no address space for %zu bytes; choose fewer PEs or a smaller --len\n", len);
+        exit(1);
+    }
+    return memory;
+}
+
+/* The rule of set_credits in transports/efa/endpoints.c, with four shares and messages of 640 or 8928 bytes. */
+static void limits_set(void)
+{
+    uint32_t n = (uint32_t)sim.n_pes, most = (24u << 20) / (n > 64 ? 640 : 8928), shares = 4, window = 1;
+    uint64_t receives = (uint64_t)shares * WSH_SRD_WINDOW_MAX * n;
+
+    if (receives > most)
+        receives = most;
+    while (window < WSH_SRD_WINDOW_MAX && (uint64_t)2 * shares * window * n <= receives)
+        window *= 2;
+    sim.window = sim.set.window ? sim.set.window : window;
+    sim.receives = sim.set.receives ? sim.set.receives : (uint32_t)receives;
+    if (!sim.set.ops)
+        sim.set.ops = 1024;
+}
+
+static void hosts_make(void)
+{
+    sim.n_hosts = (sim.n_pes + sim.set.per_host - 1) / sim.set.per_host;
+    sim.host = take((size_t)sim.n_hosts, sizeof *sim.host);
+    sim.nic = take((size_t)(sim.n_hosts * sim.set.nics), sizeof *sim.nic);
+    sim.core = take((size_t)sim.set.cores + 1, sizeof *sim.core);
+    for (int h = 0; h < sim.n_hosts; h++) {
+        int first = h * sim.set.per_host, left = sim.n_pes - first;
+
+        sim.host[h] =
+            (struct sim_host){.first = first, .n = left < sim.set.per_host ? left : sim.set.per_host};
+    }
+}
+
+static void job_make(void)
+{
+    struct wsh_job *job = &sim.job;
+
+    memset(job, 0, sizeof *job);
+    job->n_pes = sim.n_pes;
+    job->n_domains = sim.n_hosts;
+    job->network = sim.n_hosts > 1;
+    job->oversubscribed = sim.set.cores && sim.set.cores < sim.n_pes;
+    job->env.sync_linear_max = 32; /* SHMEM_SYNC_LINEAR_MAX */
+    job->n_tps = 1;
+    wsh_tp_fill(&sim.ops, &sim_tp_ops);
+    sim.tp.ops = &sim.ops;
+    job->tp[0] = &sim.tp;
+    job->heap.seg[WSH_SEG_HEAP].len = sim.heap_len;
+    job->domain = take((size_t)sim.n_pes, sizeof *job->domain);
+    for (int pe = 0; pe < sim.n_pes; pe++)
+        job->domain[pe] = sim.host[pe / sim.set.per_host].first;
+    sim.rmem = take((size_t)sim.n_pes, sizeof *sim.rmem);
+    job->routes.entry[WSH_ENTRY_MAIN][WSH_SEG_HEAP] = sim.rmem;
+}
+
+/* Members by number, the pads, the leaders, and the member at place `local` of each host. */
+static void tables_make(void)
+{
+    sim.members = take((size_t)sim.n_pes, sizeof *sim.members);
+    sim.domain = take((size_t)sim.n_pes, sizeof *sim.domain);
+    sim.peer = take((size_t)sim.n_pes, sizeof *sim.peer);
+    sim.column = take((size_t)sim.set.per_host * (size_t)sim.n_hosts, sizeof *sim.column);
+    for (int pe = 0; pe < sim.n_pes; pe++) {
+        sim.members[pe] = pe;
+        sim.domain[pe] = pe / sim.set.per_host;
+        sim.peer[pe] = sim.heaps + (size_t)pe * sim.heap_len;
+        sim.rmem[pe] = (struct wsh_rmem){.tp = &sim.tp,
+                                         .pe = pe,
+                                         .seg = WSH_SEG_HEAP,
+                                         .len = sim.heap_len,
+                                         .base = (uint64_t)(uintptr_t)sim.peer[pe]};
+        sim.column[pe % sim.set.per_host * sim.n_hosts + pe / sim.set.per_host] = pe;
+    }
+}
+
+static void coll_make(struct sim_pe *pe)
+{
+    const struct sim_host *host = &sim.host[pe->host];
+    struct wsh_coll *coll = &pe->coll;
+    int n = sim.n_pes;
+
+    coll->ctx = (struct wsh_ctx){.job = &sim.job, .team = &pe->team, .n_pes = n, .world = true};
+    coll->ctx.tctx[0] = &pe->ctx[1].base;
+    coll->n_domains = sim.n_hosts;
+    coll->my_domain = pe->host;
+    coll->all = sim.members;
+    coll->domain = sim.domain;
+    coll->leader = sim.column;
+    coll->local = sim.members + host->first;
+    coll->n_local = host->n;
+    coll->my_local = pe->number - host->first;
+    coll->column = sim.column + coll->my_local * sim.n_hosts;
+    coll->met = (n % sim.set.per_host ? 0 : WSH_NEED_EVEN) | (n & (n - 1) ? 0 : WSH_NEED_POWER);
+    coll->peer = sim.peer;
+    coll->pad = wsh_team_pad(&sim.job, n);
+    coll->base = pe->heap;
+    coll->unit = -1;
+    wsh_coll_choose_sync(&pe->team, coll);
+}
+
+static void pe_make(struct sim_pe *pe, int number)
+{
+    pe->number = number;
+    pe->host = number / sim.set.per_host;
+    pe->heap = sim.peer[number];
+    pe->cq_end = &pe->cq;
+    pe->random = (sim.set.seed + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)(number + 1) << 20;
+    for (uint16_t i = 0; i < SIM_CTXS; i++)
+        pe->ctx[i] = (struct sim_ctx){.base = {&sim.tp}, .pe = pe, .number = i};
+    pe->team = (struct wsh_team){
+        .job = &sim.job, .my_pe = number, .n_pes = sim.n_pes, .members = sim.members, .coll = &pe->coll};
+    coll_make(pe);
+    pe->fiber.stack = sim.stacks + (size_t)number * sim.set.stack;
+    pe->fiber.size = sim.set.stack;
+    for (int i = 0; i < 4; i++)
+        sim_next_random(&pe->random);
+}
+
+size_t sim_pad_len(int n_pes, int per_host)
+{
+    int hosts = (n_pes + per_host - 1) / per_host;
+
+    return wsh_pad_layout(n_pes, hosts < n_pes ? hosts : n_pes, hosts == n_pes).len;
+}
+
+void sim_open(const struct sim_options *set, size_t data_len)
+{
+    sim = (struct sim){.set = *set, .n_pes = set->pes};
+    limits_set();
+    hosts_make();
+    sim.heap_len = (sim_pad_len(set->pes, set->per_host) + data_len + 8191) & ~(size_t)4095;
+    sim.heaps = map_pages((size_t)set->pes * sim.heap_len);
+    sim.stacks = map_pages((size_t)set->pes * set->stack);
+    job_make();
+    tables_make();
+    sim.pe = take((size_t)set->pes, sizeof *sim.pe);
+    for (int pe = 0; pe < set->pes; pe++)
+        pe_make(&sim.pe[pe], pe);
+    sim.lost_at = set->mutant == SIM_LOST ? 1 + (set->seed * 7919 + 13) % ((uint64_t)set->pes + 1) : 0;
+}
+
+void sim_close(void)
+{
+    for (int pe = 0; pe < sim.n_pes; pe++) {
+        free(sim.pe[pe].program);
+        sim_map_clear(&sim.pe[pe].map);
+    }
+    sim_events_clear();
+    munmap(sim.heaps, (size_t)sim.n_pes * sim.heap_len);
+    munmap(sim.stacks, (size_t)sim.n_pes * sim.set.stack);
+    free(sim.pe);
+    free(sim.rmem);
+    free(sim.job.domain);
+    free(sim.members);
+    free(sim.domain);
+    free(sim.peer);
+    free(sim.column);
+    free(sim.host);
+    free(sim.nic);
+    free(sim.core);
+}
