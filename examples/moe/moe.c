@@ -129,7 +129,8 @@ static int layer(struct moe *moe)
 int main(void)
 {
     struct moe moe;
-    int me, n, rows = 0, wrong = 0;
+    static long wrong, all;
+    int me, n;
 
     shmem_init();
     me = shmem_my_pe();
@@ -142,12 +143,12 @@ int main(void)
             shmem_global_exit(1);
         for (int token = 0; token < TOKENS; token++)
             wrong += layer_wrong(moe.x + token * HIDDEN, moe.out + token * HIDDEN);
-        for (int expert = 0; expert < moe.mine; expert++)
-            rows += moe.counts[expert];
     }
-    printf("PE %d of %d: %d experts got %d rows in %d calls, %d values are wrong\n", me, n, moe.mine, rows,
-           CALLS, wrong);
     close_layer(&moe);
+
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &all, &wrong, 1);
+    if (me == 0)
+        printf("moe: %d PEs, %d experts, %d calls, %ld wrong\n", n, EXPERTS, CALLS, all);
     shmem_finalize();
-    return wrong != 0;
+    return all != 0;
 }

@@ -131,7 +131,8 @@ static int layer(struct moe *moe, int call)
 int main(void)
 {
     static uint16_t x[TOKENS * HIDDEN], out[TOKENS * HIDDEN];
-    int n, gpus = 0, wrong = 0;
+    static long wrong, all;
+    int n, gpus = 0;
     struct moe moe = {};
 
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
@@ -153,8 +154,11 @@ int main(void)
         for (int token = 0; token < TOKENS; token++)
             wrong += layer_wrong(x + token * HIDDEN, out + token * HIDDEN);
     }
-    printf("PE %d of %d: %d experts, %d calls, %d values are wrong\n", moe.me, n, moe.mine, CALLS, wrong);
     shmemx_ep_destroy(moe.ep);
+
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &all, &wrong, 1);
+    if (moe.me == 0)
+        printf("moe_gpu: %d PEs, %d experts, %d calls, %ld wrong\n", n, EXPERTS, CALLS, all);
     shmem_finalize();
-    return wrong != 0;
+    return all != 0;
 }

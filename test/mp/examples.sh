@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The programs of examples/ and of docs/guide/expert-parallelism.md compile without a warning as their heads say, and give
-# right results: in one host, and between emulated hosts. The page's table of memory is what a program prints.
-# timeout: 200
+# The programs of examples/ and of docs/guide/expert-parallelism.md compile without a warning by the commands in their
+# heads, and by CMake; each prints one line which says that nothing is wrong: in one host, and between emulated hosts. The
+# page's table of memory is what a program prints. Programs for GPUs: test/device/examples.sh.
+# timeout: 300
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 need_oshrun
@@ -10,24 +11,18 @@ case ${WSH_TEST_VARIANT:-clang} in
     clang) ;;
     *) tap_skip_all "a program without sanitizers does not go with the library of $WSH_TEST_VARIANT" ;;
 esac
-moe=$top_srcdir/examples/moe
+. "$top_srcdir/test/common/examples.sh"
 SHMEM_SYMMETRIC_SIZE=64M SHMEM_LIBFABRIC_PROVIDER=tcp
 export SHMEM_SYMMETRIC_SIZE SHMEM_LIBFABRIC_PROVIDER
 
-# layer PROGRAM PES HOSTS: all PEs say that nothing is wrong.
-layer()
-{
-    run_job 60 "$oshrun" -n "$2" --nodes-emulated "$3" "$tap_dir/$1"
-    tap_check "$1, $2 PEs on $3 host(s)" \
-        sh -c "[ $status = 0 ] && [ \$(grep -c '^PE [0-9]* of $2: .* 0 values are wrong$' '$out') = $2 ]"
-}
-
-run_job 60 "$top_builddir/oshcc" -O2 -Wall -Wextra -Werror -o "$tap_dir/moe" "$moe/moe.c" -lwarpshmem-ep -lm
-tap_check "moe.c compiles" test "$status" = 0
-layer moe 1 1
-layer moe 2 1
-layer moe 4 1
-layer moe 4 2
+for source in hello.c pi.c transpose.c mandelbrot.c gups.c hash_table.c sample_sort.c heat/heat.c \
+    ring_attention/ring_attention.c moe/moe.c; do
+    build "$source" -Wall -Wextra -Werror -std=c11 -pedantic
+    case $source in gups.c) updates=5000 ;; *) updates= ;; esac
+    right "${source%.c}" 4 1 $updates
+    right "${source%.c}" 4 2 $updates
+done
+right hello 1 1
 
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$top_srcdir/docs/guide/expert-parallelism.md" >"$tap_dir/first.c"
 run_job 60 "$top_builddir/oshcc" -Wall -Wextra -Werror -o "$tap_dir/first" "$tap_dir/first.c" -lwarpshmem-ep
@@ -40,20 +35,31 @@ run_job 20 "$(test_program perftest/ep/ep_host)" --memory --experts 256
 tap_check "the guide's table of memory is what ep_host --memory prints" \
     sh -c "[ $status = 0 ] && [ \$(wc -l <'$out') = 22 ] && ! grep -vxFf '$top_srcdir/docs/guide/expert-parallelism.md' '$out'"
 
-nvcc=$(sed -n "s/^ *\*nvcc) compiler=\${SHMEM_NVCC:-'\(.*\)'} ;;/\1/p" "$top_builddir/oshnvcc" 2>/dev/null)
-if ! command -v "${SHMEM_NVCC:-${nvcc:-nvcc}}" >/dev/null; then
-    tap_skip "moe.cu" "no nvcc"
-    tap_done
+# by_cmake OPTION…: against the parts of an installation that they need; ctest runs them.
+by_cmake()
+{
+    prefix=$tap_dir/prefix
+    run_job 100 make -C "$top_builddir" install-includeHEADERS install-shmemincludeHEADERS \
+        install-shmemincludedeviceHEADERS prefix="$prefix" exec_prefix="$prefix" includedir="$prefix/include"
+    tap_check "the headers are installed" test "$status" = 0
+    mkdir -p "$prefix/pc"
+    for file in warpshmem.pc warpshmem-ep.pc; do
+        sed "s|^prefix=.*|prefix=$prefix|; s|^libdir=.*|libdir=$top_builddir/.libs|" "$top_builddir/$file" >"$prefix/pc/$file"
+    done
+    run_job 100 env "PKG_CONFIG_PATH=$prefix/pc" cmake -S "$tap_dir/examples" -B "$tap_dir/built" "-DOSHRUN=$oshrun" -DPES=2 "$@"
+    tap_check "CMake finds the library" test "$status" = 0
+    run_job 300 cmake --build "$tap_dir/built" -j 2
+    tap_check "CMake builds the programs" test "$status" = 0
+    run_job 100 ctest --test-dir "$tap_dir/built"
+    tap_check "ctest runs them" sh -c "[ $status = 0 ] && grep -q '^100% tests passed' '$out'"
+}
+
+if ! command -v cmake >/dev/null || ! command -v pkg-config >/dev/null; then
+    tap_skip "by CMake" "no cmake, or no pkg-config"
+elif [ -n "${WSH_TEST_LONG:-}" ]; then
+    by_cmake
+else
+    by_cmake -DGPU=OFF
 fi
-run_job 120 "$top_builddir/oshnvcc" -O2 -o "$tap_dir/moe_gpu" "$moe/moe.cu" -lwarpshmem-ep
-tap_check "moe.cu compiles" test "$status" = 0
-if [ ! -e /dev/nvidiactl ]; then
-    tap_skip "moe_gpu" "no NVIDIA GPU on this machine"
-    tap_done
-fi
-SHMEM_DEVICE_SYMMETRIC_SIZE=64M
-export SHMEM_DEVICE_SYMMETRIC_SIZE
-layer moe_gpu 1 1
-layer moe_gpu 2 1
-layer moe_gpu 2 2
+
 tap_done
