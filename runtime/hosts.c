@@ -8,7 +8,9 @@
 #include "runtime/route_blob.h"
 #include "runtime/wait.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 
 static void note_hosts(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
@@ -22,26 +24,49 @@ static void note_hosts(struct wsh_job *job, const struct wsh_peer_blob *peers)
     }
 }
 
-static int first_on_host(const struct wsh_peer_blob *peers, int pe)
-{
-    int first = 0;
+/* Open addressing by host: 1 + the first PE on it. */
+struct firsts {
+    uint32_t room; /* a power of two, more than there are hosts */
+    int first[];
+};
 
-    while (wsh_peer_blob_host(&peers[first]) != wsh_peer_blob_host(&peers[pe]))
-        first++;
-    return first;
+static struct firsts *firsts_open(int n_pes)
+{
+    struct firsts *firsts;
+    uint32_t room = 4;
+
+    while (room < 2 * (uint32_t)n_pes)
+        room *= 2;
+    firsts = calloc(1, sizeof *firsts + room * sizeof firsts->first[0]);
+    if (firsts)
+        firsts->room = room;
+    return firsts;
+}
+
+/* The first PE on the host of `pe`; PEs come in order. */
+static int firsts_find(struct firsts *firsts, const struct wsh_peer_blob *peers, int pe)
+{
+    uint64_t host = wsh_peer_blob_host(&peers[pe]);
+    uint32_t at = (uint32_t)((host * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (firsts->room - 1);
+
+    while (firsts->first[at] && wsh_peer_blob_host(&peers[firsts->first[at] - 1]) != host)
+        at = (at + 1) & (firsts->room - 1);
+    if (!firsts->first[at])
+        firsts->first[at] = 1 + pe;
+    return firsts->first[at] - 1;
 }
 
 /*
  * Which PEs share memory, with the same result on all PEs: the blobs are the same everywhere, and so must the settings
  * be.
  */
-static void note_domains(struct wsh_job *job, const struct wsh_peer_blob *peers)
+static void note_domains(struct wsh_job *job, struct firsts *firsts, const struct wsh_peer_blob *peers)
 {
     bool shares = wsh_route_shares_memory(job);
 
     job->n_domains = 0;
     for (int pe = 0; pe < job->n_pes; pe++) {
-        job->host[pe] = first_on_host(peers, pe);
+        job->host[pe] = firsts_find(firsts, peers, pe);
         job->domain[pe] = shares ? job->host[pe] : pe;
         job->n_domains += job->domain[pe] == pe;
     }
@@ -49,52 +74,62 @@ static void note_domains(struct wsh_job *job, const struct wsh_peer_blob *peers)
 
 struct machine {
     int n_pes, n_cores;
+    cpu_set_t seen;
 };
 
-/*
- * The PEs on the machine of PE `one`, and the cores that they may use together: a core set that several PEs share
- * counts once, so PEs bound to different cores are not short of them. Emulated hosts are one machine.
- */
-static struct machine machine_of(const struct wsh_job *job, const struct wsh_peer_blob *peers, int one)
+/* A core set that several PEs share counts once, so PEs bound to different cores are not short of them. */
+static void machine_add(struct machine *machine, const struct wsh_peer_blob *blob)
 {
-    struct machine machine = {0, 0};
-    cpu_set_t seen;
-    int first;
+    int first, cpus = wsh_peer_blob_cpus(blob, &first);
 
-    CPU_ZERO(&seen);
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        int cpus = wsh_peer_blob_cpus(&peers[pe], &first);
+    machine->n_pes++;
+    machine->n_cores += CPU_ISSET(first, &machine->seen) ? 0 : cpus;
+    CPU_SET(first, &machine->seen);
+}
 
-        if (wsh_peer_blob_host(&peers[pe]) != wsh_peer_blob_host(&peers[one]) && job->env.node_emulated < 0)
-            continue;
-        machine.n_pes++;
-        machine.n_cores += CPU_ISSET(first, &seen) ? 0 : cpus;
-        CPU_SET(first, &seen);
-    }
-    return machine;
+/* The PEs of each machine, and the cores that they may use together. Emulated hosts are one machine: that of PE 0. */
+static int machine_number(const struct wsh_job *job, int pe)
+{
+    return job->env.node_emulated < 0 ? job->host[pe] : 0;
 }
 
 /* Waits are tuned to this PE's machine; collectives to whether any machine is oversubscribed, equally on all PEs. */
-static void tune_waits(struct wsh_job *job, const struct wsh_peer_blob *peers)
+static int tune_waits(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
-    struct machine machine = {0, 0};
+    struct machine **machines = calloc((size_t)job->n_pes, sizeof(struct machine *)), *machine;
+    int rc = machines ? 0 : -ENOMEM;
 
     job->oversubscribed = false;
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        if (first_on_host(peers, pe) != pe)
-            continue;
-        machine = machine_of(job, peers, pe);
-        job->oversubscribed |= machine.n_pes > machine.n_cores;
+    for (int pe = 0; pe < job->n_pes && !rc; pe++) {
+        struct machine **of_pe = &machines[machine_number(job, pe)];
+
+        if (!*of_pe)
+            *of_pe = calloc(1, sizeof **of_pe);
+        if (*of_pe)
+            machine_add(*of_pe, &peers[pe]);
+        rc = *of_pe ? 0 : -ENOMEM;
     }
-    machine = machine_of(job, peers, job->my_pe);
-    wsh_wait_tune(job, machine.n_pes, machine.n_cores);
+    machine = rc ? NULL : machines[machine_number(job, job->my_pe)];
+    if (machine)
+        wsh_wait_tune(job, machine->n_pes, machine->n_cores);
+    for (int pe = 0; machines && pe < job->n_pes; pe++) {
+        job->oversubscribed |= machines[pe] && machines[pe]->n_pes > machines[pe]->n_cores;
+        free(machines[pe]);
+    }
+    free(machines);
+    return rc;
 }
 
-void wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers)
+int wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
+    struct firsts *firsts = firsts_open(job->n_pes);
+
+    if (!firsts)
+        return -ENOMEM;
     note_hosts(job, peers);
-    note_domains(job, peers);
-    tune_waits(job, peers);
+    note_domains(job, firsts, peers);
+    free(firsts);
+    return tune_waits(job, peers);
 }
 
 bool wsh_hosts_are_many(const struct wsh_job *job)

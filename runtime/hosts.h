@@ -10,8 +10,9 @@ struct wsh_peer_blob;
 
 /*
  * Sets job->same_host, local_rank, local_size, domain, n_domains, oversubscribed and tuning; the arrays are allocated.
+ * In time that grows as the PEs do. 0 or -ENOMEM.
  */
-void wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers);
+int wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers);
 
 /* Is some PE on another host? After note. */
 bool wsh_hosts_are_many(const struct wsh_job *job);

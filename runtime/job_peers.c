@@ -69,10 +69,9 @@ static int build_routes(struct wsh_job *job, struct wsh_peer_blob *peers)
         wsh_route_close(job);
         rc = peers_exchange(job, true, peers);
     }
-    if (rc)
-        return rc;
-    wsh_hosts_note(job, peers);
-    return wsh_route_connect(job, peers);
+    if (!rc)
+        rc = wsh_hosts_note(job, peers);
+    return rc ? rc : wsh_route_connect(job, peers);
 }
 
 void wsh_peers_close(struct wsh_job *job)

@@ -15,6 +15,7 @@
 #include "transports/efa/progress.h"
 #include "transports/efa/provider.h"
 #include "transports/efa/serve.h"
+#include "transports/efa/sizes.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -24,18 +25,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EFA_TX_MAX 1024          /* writes, reads and sends under way */
-#define EFA_SMALL_MAX 512        /* of these with a buffer for a message or a copied put */
-#define EFA_MSG_MAX 8320         /* bytes of a message: 8 KiB of data with every head; EFA's MTU is larger */
-#define EFA_MSG_MAX_MANY 640     /* … among many PEs, where the receives of all peers add up … */
-#define EFA_RX_BYTES (24u << 20) /* … to this, for all endpoint sets */
-#define EFA_MANY 64
-#define EFA_ANSWERS 64  /* … for replies and acks */
-#define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
-#define EFA_LARGE_MAX 32
-#define EFA_PART_MAX (1u << 30) /* bytes of one write or read */
-#define EFA_STOP_S 0.5          /* for what is under way when the transport closes */
-#define EFA_COPY_ALWAYS 64      /* a put of so many bytes always leaves its source reusable */
+#define EFA_STOP_S 0.5 /* for what is under way when the transport closes */
 
 static bool has_rdma_nic(void)
 {
@@ -47,67 +37,6 @@ static bool has_rdma_nic(void)
     if (dir)
         closedir(dir);
     return found;
-}
-
-static uint32_t at_most(size_t provider_limit, uint32_t most)
-{
-    return provider_limit && provider_limit < most ? (uint32_t)provider_limit : most;
-}
-
-/* Of an endpoint's receives; what the peers hold of them, and this PE's credits with them, is in address blobs. */
-static void set_credits(struct wsh_efa_eps *eps, const struct fi_info *info)
-{
-    uint32_t n_pes = (uint32_t)eps->n_pes, shares;
-
-    /* Immediate data carries no tag: counted only where the NIC itself refuses writes without a valid key. */
-    eps->imm = !eps->native && wsh_efa_pins(info) && info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
-               wsh_srd_imm_fits(0, n_pes, false);
-    eps->imm_receives = eps->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
-    /* A peer's messages, replies to this PE's fetches, acks of its messages and of its counted writes. */
-    shares = 3 + eps->imm + eps->imm_receives;
-    eps->n_rx = at_most(info->rx_attr->size, shares * WSH_SRD_WINDOW_MAX * n_pes);
-    eps->n_rx = at_most(EFA_RX_BYTES / eps->efa->n / eps->msg_max, eps->n_rx);
-    for (eps->window = 1; eps->window < WSH_SRD_WINDOW_MAX && 2 * shares * eps->window * n_pes <= eps->n_rx;)
-        eps->window *= 2;
-    eps->n_rx = at_most(eps->n_rx, shares * eps->window * n_pes);
-    eps->imms = eps->imm ? eps->window : 0;
-}
-
-/* What is copied must fit into a message too, for the case that writes have to wait. 0: nothing is injected. */
-static size_t inject_limit(const struct wsh_efa_eps *eps, const struct fi_info *info)
-{
-    size_t limit = eps->msg_max - sizeof(struct wsh_efa_put_msg);
-
-    if (eps->n_rails > 1) /* kept for the case that they must go again */
-        limit = EFA_INJECTED_MAX;
-    return info->tx_attr->inject_size < limit ? info->tx_attr->inject_size : limit;
-}
-
-static void set_limits(struct wsh_efa_eps *eps, const struct fi_info *info)
-{
-    eps->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
-    eps->native_reads = wsh_efa_orders_raw(info);
-    eps->part_max = eps->whole_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
-    eps->choice =
-        (struct wsh_efa_choice){.n = eps->n_rails, .policy = (enum wsh_efa_policy)eps->env->nics_policy};
-    if (eps->n_rails > 1 && eps->choice.policy != WSH_EFA_ROUND_ROBIN)
-        eps->whole_max = at_most(eps->part_max, 2 * WSH_EFA_STRIPE - 1);
-    eps->put = wsh_efa_small_puts(info);
-    /* Older ones execute reads by packets of their own, which are lost where the device's queue is full. */
-    eps->asks = eps->put == EFA_PUT_MESSAGES && FI_VERSION_LT(eps->lib.version, FI_VERSION(1, 18));
-    eps->doorbells = wsh_efa_moves_alone(info);
-    eps->aside = eps->n_rails > 1;
-    eps->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
-    eps->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
-                      info->addr_format == FI_SOCKADDR;
-    eps->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-    eps->msg_max = at_most(eps->part_max, eps->n_pes > EFA_MANY ? EFA_MSG_MAX_MANY : EFA_MSG_MAX);
-    eps->inject_max = inject_limit(eps, info);
-    eps->copy_always = eps->inject_max > EFA_COPY_ALWAYS ? eps->inject_max : EFA_COPY_ALWAYS;
-    eps->n_tx = at_most(info->tx_attr->size, EFA_TX_MAX);
-    eps->n_small = at_most(info->tx_attr->size, EFA_SMALL_MAX);
-    eps->n_large = eps->mr_local ? at_most(info->tx_attr->size, EFA_LARGE_MAX) : 1;
-    set_credits(eps, info);
 }
 
 static int open_pools(struct wsh_efa_eps *eps)
@@ -303,12 +232,14 @@ static int open_chosen(struct wsh_efa_eps *eps, struct fi_info *const *chosen, u
     int rc = 0;
 
     eps->n_rails = n;
-    set_limits(eps, chosen[0]);
+    wsh_efa_sizes_set(eps, chosen[0]);
     cq_size =
         eps->n_tx + eps->n_small + EFA_ANSWERS + eps->n_large + eps->n_rx + eps->imms * (uint32_t)eps->n_pes;
     for (uint32_t i = 0; i < n && !rc; i++) {
         struct fi_info *info = eps->lib.dupinfo(chosen[i]);
 
+        if (info)
+            wsh_efa_sizes_ask(eps, info);
         rc = info ? wsh_efa_rail_open(&eps->rail[i], &eps->lib, info, cq_size) : -ENOMEM;
         if (!rc)
             eps->inject_max = wsh_efa_rail_inject(&eps->rail[i], eps->inject_max);

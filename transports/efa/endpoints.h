@@ -63,6 +63,7 @@ struct wsh_efa_eps {
     struct wsh_efa_peer *peers;
     uint32_t window;                       /* messages that a peer may have under way to this PE … */
     uint32_t imms;                         /* … and counted writes */
+    bool shared_rx;                        /* … which may be more than there are receives */
     size_t msg_max;                        /* bytes of the largest message */
     uint32_t n_tx, n_small, n_large, n_rx; /* requests in the pools below */
 

@@ -62,6 +62,21 @@ static void ctx_free(struct wsh_efa_ctx *ctx, int n_pes)
     free(ctx);
 }
 
+/* Copies of messages whose receives have gone back. */
+static void drop_held(void *arg, void *msg)
+{
+    (void)arg;
+    if (!((struct wsh_efa_req *)msg)->pool)
+        free(msg);
+}
+
+static void inlet_free(struct wsh_efa_inlet *inlet)
+{
+    if (inlet)
+        wsh_srd_inlet_fail(&inlet->srd, drop_held, NULL);
+    free(inlet);
+}
+
 void wsh_efa_flows_free(struct wsh_efa_eps *eps)
 {
     for (uint32_t i = 0; i < eps->n_ctxs; i++)
@@ -69,7 +84,7 @@ void wsh_efa_flows_free(struct wsh_efa_eps *eps)
     free(eps->ctxs);
     for (int pe = 0; eps->peers && pe < eps->n_pes; pe++) {
         for (uint32_t i = 0; i < eps->peers[pe].n_inlets; i++)
-            free(eps->peers[pe].inlet[i]);
+            inlet_free(eps->peers[pe].inlet[i]);
         free(eps->peers[pe].inlet);
     }
 }

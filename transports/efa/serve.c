@@ -11,6 +11,7 @@
 #include "transports/efa/stranger.h"
 #include "transports/efa/tally.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int refuse_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, size_t len, const char *why)
@@ -146,6 +147,15 @@ static int apply_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
     }
 }
 
+/* Of a message whose receive has gone back already (keep_copy). */
+static int held_done(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+{
+    if (req->pool)
+        return wsh_efa_msg_post(eps, req);
+    free(req);
+    return 0;
+}
+
 /* The receive goes back first, because an answer says that it may be used again. */
 int wsh_efa_serve_apply(void *arg, void *held)
 {
@@ -157,11 +167,32 @@ int wsh_efa_serve_apply(void *arg, void *held)
 
     if (msg->head.type != EFA_WIRE_FETCH && msg->head.type != EFA_WIRE_GET) {
         rc = apply_msg(eps, msg);
-        return rc ? rc : wsh_efa_msg_post(eps, req);
+        return rc ? rc : held_done(eps, req);
     }
     memcpy(&question, msg, msg->head.len);
-    rc = wsh_efa_msg_post(eps, req);
+    rc = held_done(eps, req);
     return rc ? rc : apply_msg(eps, &question);
+}
+
+/*
+ * Where receives are fewer than credits, a message that waits for others gives its own back, by which they come.
+ */
+static int keep_copy(struct wsh_efa_eps *eps, struct wsh_efa_inlet *inlet, struct wsh_efa_req *req,
+                     const struct wsh_srd_stamp *stamp)
+{
+    const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
+    void **held = wsh_srd_inlet_held(&inlet->srd, stamp, req);
+    struct wsh_efa_req *copy;
+
+    if (!held)
+        return 0;
+    copy = calloc(1, sizeof *copy + msg->head.len);
+    if (!copy)
+        return -ENOMEM;
+    copy->pe = req->pe;
+    copy->buf = memcpy(copy + 1, msg, msg->head.len);
+    *held = copy;
+    return wsh_efa_msg_post(eps, req);
 }
 
 static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
@@ -175,7 +206,8 @@ static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
         wsh_srd_inlet_has(&inlet->srd, &head.stamp))
         return wsh_efa_msg_post(eps, req); /* it came by another NIC before */
     rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &eps->sink) : -ENOMEM;
-
+    if (!rc && wsh_unlikely(eps->shared_rx))
+        rc = keep_copy(eps, inlet, req, &head.stamp);
     if (rc == -EPROTO && !eps->failed)
         return refuse_msg(eps, msg, head.len, "number or group out of the window");
     if (rc)

@@ -165,6 +165,14 @@ bool wsh_srd_inlet_has(const struct wsh_srd_inlet *inlet, const struct wsh_srd_s
            (bit_is(inlet->shut, place) || bit_is(inlet->lacking, place) || bit_is(inlet->over, place));
 }
 
+void **wsh_srd_inlet_held(struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stamp, const void *msg)
+{
+    uint32_t place = place_of(inlet, stamp->seq);
+    bool waits = bit_is(inlet->shut, place) || bit_is(inlet->lacking, place);
+
+    return waits && inlet->held[place].msg == msg ? &inlet->held[place].msg : NULL;
+}
+
 int wsh_srd_inlet_message(struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stamp, void *msg,
                           const struct wsh_srd_sink *sink)
 {

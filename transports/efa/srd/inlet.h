@@ -71,6 +71,9 @@ int wsh_srd_inlet_message(struct wsh_srd_inlet *inlet, const struct wsh_srd_stam
 /* The message has arrived before: it is applied or held. For networks where a source may send one twice. */
 bool wsh_srd_inlet_has(const struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stamp);
 
+/* Where the inlet keeps `msg`, given to it just now, which waits; NULL: it does not, or has been applied. */
+void **wsh_srd_inlet_held(struct wsh_srd_inlet *inlet, const struct wsh_srd_stamp *stamp, const void *msg);
+
 /* The immediate data of a write to `group` has arrived (its bytes are there). Results as above. */
 int wsh_srd_inlet_write(struct wsh_srd_inlet *inlet, uint8_t group, const struct wsh_srd_sink *sink);
 

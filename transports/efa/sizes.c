@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How much an endpoint set holds: requests, buffers, receives, and what it grants its peers of them. */
+#include "transports/efa/sizes.h"
+
+#include "transports/efa/endpoints.h"
+#include "transports/efa/provider.h"
+
+#define EFA_PART_MAX (1u << 30) /* bytes of one write or read */
+#define EFA_COPY_ALWAYS 64      /* a put of so many bytes always leaves its source reusable */
+
+/*
+ * With few PEs each peer's messages have receives of their own. With many these would add up: there are as many as
+ * below, and credits for several times that; a message that finds none is sent again by its NIC.
+ */
+struct sizes {
+    uint32_t tx;       /* writes, reads and sends under way */
+    uint32_t small;    /* … of these with a buffer for a message or a copied put */
+    uint32_t large;    /* buffers for unregistered user memory */
+    uint32_t msg_max;  /* bytes of a message */
+    uint32_t rx;       /* receives … */
+    uint32_t rx_bytes; /* … and bytes of them, for all endpoint sets */
+    uint32_t share;    /* credits for each receive */
+};
+
+/* 8 KiB of data with every head, which EFA's MTU exceeds. */
+static const struct sizes of_few = {1024, 512, 32, 8320, UINT32_MAX, 24u << 20, 1};
+static const struct sizes of_many = {256, 128, 8, 640, 1024, 2u << 20, 4};
+
+static const struct sizes *sizes_of(const struct wsh_efa_eps *eps)
+{
+    return eps->n_pes > WSH_EFA_MANY ? &of_many : &of_few;
+}
+
+static uint32_t at_most(size_t provider_limit, uint32_t most)
+{
+    return provider_limit && provider_limit < most ? (uint32_t)provider_limit : most;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Of an endpoint's receives; what the peers hold of them, and this PE's credits with them, is in address blobs. */
+static void set_credits(struct wsh_efa_eps *eps, const struct fi_info *info)
+{
+    const struct sizes *sizes = sizes_of(eps);
+    uint32_t n_pes = (uint32_t)eps->n_pes, shares, most;
+
+    /* Immediate data carries no tag: counted only where the NIC itself refuses writes without a valid key. */
+    eps->imm = !eps->native && wsh_efa_pins(info) && info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
+               wsh_srd_imm_fits(0, n_pes, false);
+    eps->imm_receives = eps->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
+    /* A peer's messages, replies to this PE's fetches, acks of its messages and of its counted writes. */
+    shares = 3 + eps->imm + eps->imm_receives;
+    eps->n_rx = at_most(info->rx_attr->size, least(sizes->rx, shares * WSH_SRD_WINDOW_MAX * n_pes));
+    eps->n_rx = least(sizes->rx_bytes / eps->efa->n / eps->msg_max, eps->n_rx);
+    most = sizes->share * eps->n_rx;
+    for (eps->window = 1; eps->window < WSH_SRD_WINDOW_MAX && 2 * shares * eps->window * n_pes <= most;)
+        eps->window *= 2;
+    eps->shared_rx = shares * eps->window * n_pes > eps->n_rx;
+    eps->n_rx = least(eps->n_rx, shares * eps->window * n_pes);
+    eps->imms = eps->imm ? eps->window : 0;
+}
+
+/* What is copied must fit into a message too, for the case that writes have to wait. 0: nothing is injected. */
+static size_t inject_limit(const struct wsh_efa_eps *eps, const struct fi_info *info)
+{
+    size_t limit = eps->msg_max - sizeof(struct wsh_efa_put_msg);
+
+    if (eps->n_rails > 1) /* kept for the case that they must go again */
+        limit = EFA_INJECTED_MAX;
+    return info->tx_attr->inject_size < limit ? info->tx_attr->inject_size : limit;
+}
+
+void wsh_efa_sizes_set(struct wsh_efa_eps *eps, const struct fi_info *info)
+{
+    const struct sizes *sizes = sizes_of(eps);
+
+    eps->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
+    eps->native_reads = wsh_efa_orders_raw(info);
+    eps->part_max = eps->whole_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
+    eps->choice =
+        (struct wsh_efa_choice){.n = eps->n_rails, .policy = (enum wsh_efa_policy)eps->env->nics_policy};
+    if (eps->n_rails > 1 && eps->choice.policy != WSH_EFA_ROUND_ROBIN)
+        eps->whole_max = at_most(eps->part_max, 2 * WSH_EFA_STRIPE - 1);
+    eps->put = wsh_efa_small_puts(info);
+    /* Older ones execute reads by packets of their own, which are lost where the device's queue is full. */
+    eps->asks = eps->put == EFA_PUT_MESSAGES && FI_VERSION_LT(eps->lib.version, FI_VERSION(1, 18));
+    eps->doorbells = wsh_efa_moves_alone(info);
+    eps->aside = eps->n_rails > 1;
+    eps->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
+    eps->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
+                      info->addr_format == FI_SOCKADDR;
+    eps->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+    eps->msg_max = at_most(eps->part_max, sizes->msg_max);
+    eps->inject_max = inject_limit(eps, info);
+    eps->copy_always = eps->inject_max > EFA_COPY_ALWAYS ? eps->inject_max : EFA_COPY_ALWAYS;
+    eps->n_tx = at_most(info->tx_attr->size, sizes->tx);
+    eps->n_small = at_most(info->tx_attr->size, sizes->small);
+    eps->n_large = eps->mr_local ? at_most(info->tx_attr->size, sizes->large) : 1;
+    set_credits(eps, info);
+}
+
+/* A provider may keep buffers of its own for each place of its queues. */
+void wsh_efa_sizes_ask(const struct wsh_efa_eps *eps, struct fi_info *info)
+{
+    if (eps->n_pes <= WSH_EFA_MANY)
+        return;
+    info->tx_attr->size = at_most(info->tx_attr->size, eps->n_tx);
+    info->rx_attr->size = at_most(info->rx_attr->size, eps->n_rx);
+}
