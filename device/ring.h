@@ -106,6 +106,7 @@ enum wsh_ring_kind {
 /* First piece, b: len (20 bits), global PE (20), epoch (23), parity. */
 #define WSH_RING_LEN_BITS 20
 #define WSH_RING_PE_BITS 20
+#define WSH_RING_PES (1 << WSH_RING_PE_BITS)
 #define WSH_RING_PE_AT 20
 /* The length field of a short record: the operand, and whether the word has 8 bytes, not 4. */
 #define WSH_RING_SHORT_BITS (WSH_RING_LEN_BITS - 1)

@@ -153,7 +153,8 @@ int wsh_ctx_open(struct wsh_job *job, struct wsh_team *team, long options, struc
     int rc = fresh ? wsh_ctx_init(fresh, job, team, options) : -ENOMEM;
 
     if (rc) {
-        wsh_warn("no context: %s", rc == -ENOMEM ? "out of memory" : "a transport refused it");
+        if (rc != -ENOSPC) /* whose transport has said it, once */
+            wsh_warn("no context: %s", rc == -ENOMEM ? "out of memory" : "a transport refused it");
         wsh_slots_give(&slots, fresh);
         return rc;
     }

@@ -68,9 +68,15 @@ static int rings_choose(struct wsh_proxy *proxy)
     const struct wsh_job *job = proxy->job;
     long rings = job->env.proxy_rings, threads = job->env.proxy_threads, each;
 
-    if (rings < 1 || rings > WSH_RINGS_MAX || job->n_pes > 1 << WSH_RING_PE_BITS) {
-        wsh_error("SHMEM_PROXY_RINGS=%ld: there may be 1 to %d rings, and %d PEs; see also SHMEM_PROXY",
-                  rings, WSH_RINGS_MAX, 1 << WSH_RING_PE_BITS);
+    if (job->n_pes > WSH_RING_PES) {
+        wsh_error(
+            "%d PEs: what kernels ask of the host names at most %d; start fewer, or set SHMEM_PROXY=off",
+            job->n_pes, WSH_RING_PES);
+        return -EINVAL;
+    }
+    if (rings < 1 || rings > WSH_RINGS_MAX) {
+        wsh_error("SHMEM_PROXY_RINGS=%ld: there may be 1 to %d rings; see also SHMEM_PROXY", rings,
+                  WSH_RINGS_MAX);
         return -EINVAL;
     }
     if (threads < 1 || threads > WSH_CONSUMERS_MAX) {

@@ -24,7 +24,8 @@ struct wsh_efa {
     unsigned noticed_rails; /* bits of rails that were said to be left out */
     uint64_t strange[2];    /* messages and writes that were dropped, not being of this job … */
     uint64_t strange_due;   /* … of which nothing is said before this second */
-    bool weak_keys;         /* it was said that keys of this provider can be guessed */
+    int noted_ctxs; /* it was said what does not go on many contexts: 1, or that there are no more: 2 */
+    bool weak_keys; /* it was said that keys of this provider can be guessed */
 };
 
 /* The head of a blob in which a PE describes its endpoint sets; a part of len[i] bytes for each follows. */

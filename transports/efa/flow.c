@@ -7,16 +7,45 @@
 #include "transports/efa/peers.h"
 #include "transports/efa/tally.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* Once: what does not go on many contexts. An error where the settings make it one. */
+static int note_uncounted(struct wsh_efa_eps *eps)
+{
+    char text[EFA_TEXT_MAX];
+
+    if (eps->efa->noted_ctxs)
+        return 0;
+    eps->efa->noted_ctxs = 1;
+    snprintf(
+        text, sizeof text,
+        "the immediate data of writes name at most %u contexts of a PE and endpoint set: on further ones the "
+        "signal of a large put leaves when the put has completed; use fewer contexts at a time, or raise "
+        "SHMEM_ENDPOINT_SETS, of which there are %u",
+        WSH_SRD_CONTEXTS, eps->efa->in_use);
+    return wsh_log_slower(eps->env->strict, WSH_LOG_WARN, text);
+}
+
+/* Whether there may be a context of that number. -ENOSPC, of which a line is said once. */
+static int ctx_check(struct wsh_efa_eps *eps, size_t number)
+{
+    if (number < EFA_CONTEXTS)
+        return eps->imm && number >= WSH_SRD_CONTEXTS ? note_uncounted(eps) : 0;
+    if (eps->efa->noted_ctxs < 2)
+        wsh_warn(
+            "no further context: messages name at most %u contexts of a PE and endpoint set; destroy some, "
+            "or raise SHMEM_ENDPOINT_SETS, of which there are %u",
+            EFA_CONTEXTS, eps->efa->in_use);
+    eps->efa->noted_ctxs = 2;
+    return -ENOSPC;
+}
 
 static struct wsh_efa_ctx *ctx_new(struct wsh_efa_eps *eps)
 {
     size_t n = eps->n_ctxs;
-    struct wsh_efa_ctx **all, *ctx;
+    struct wsh_efa_ctx **all = realloc(eps->ctxs, (n + 1) * sizeof *all), *ctx;
 
-    if (n >= EFA_CONTEXTS)
-        return NULL;
-    all = realloc(eps->ctxs, (n + 1) * sizeof *all);
     if (!all)
         return NULL;
     eps->ctxs = all;
@@ -33,16 +62,17 @@ static struct wsh_efa_ctx *ctx_new(struct wsh_efa_eps *eps)
 int wsh_efa_ctx_open(struct wsh_efa_eps *eps, struct wsh_efa_ctx **out)
 {
     struct wsh_efa_ctx *ctx;
+    int rc = 0;
 
     wsh_efa_lock(eps);
     ctx = eps->free_ctxs;
     if (ctx)
         eps->free_ctxs = ctx->next;
-    else
+    else if (!(rc = ctx_check(eps, eps->n_ctxs)))
         ctx = ctx_new(eps);
     wsh_efa_unlock(eps);
     *out = ctx;
-    return ctx ? 0 : -ENOMEM;
+    return ctx ? 0 : rc ? rc : -ENOMEM;
 }
 
 void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx)

@@ -99,7 +99,7 @@ static inline bool wsh_efa_open(const struct wsh_efa_flow *flow)
     return __atomic_load_n(&flow->srd.write_epoch, __ATOMIC_ACQUIRE) == flow->ctx->srd.epoch;
 }
 
-/* A context of that endpoint set. -ENOMEM. */
+/* A context of that endpoint set. -ENOMEM, or -ENOSPC: a line has said once that there are too many. */
 int wsh_efa_ctx_open(struct wsh_efa_eps *eps, struct wsh_efa_ctx **ctx);
 void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx);
 /* Of flows, inlets and contexts; after the provider is closed. */

@@ -2,6 +2,7 @@
 /* How much an endpoint set holds: requests, buffers, receives, and what it grants its peers of them. */
 #include "transports/efa/sizes.h"
 
+#include "base/log.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/provider.h"
 
@@ -41,6 +42,21 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* By PE 0 for all. Counting costs nothing where it is possible, so that there is no setting for it. */
+bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes)
+{
+    if (wsh_srd_imm_fits(0, n_pes, false))
+        return true;
+    if (my_pe == 0)
+        wsh_warn(
+            "%u PEs: the immediate data of writes name at most %u: the signal of a large put leaves when the "
+            "put has completed, and counted puts go as puts with signal; start at most so many PEs where "
+            "that "
+            "matters",
+            n_pes, WSH_SRD_IMM_SOURCES);
+    return false;
+}
+
 /* Of an endpoint's receives; what the peers hold of them, and this PE's credits with them, is in address blobs. */
 static void set_credits(struct wsh_efa_eps *eps, const struct fi_info *info)
 {
@@ -49,7 +65,7 @@ static void set_credits(struct wsh_efa_eps *eps, const struct fi_info *info)
 
     /* Immediate data carries no tag: counted only where the NIC itself refuses writes without a valid key. */
     eps->imm = !eps->native && wsh_efa_pins(info) && info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
-               wsh_srd_imm_fits(0, n_pes, false);
+               wsh_efa_sizes_may_count(eps->my_pe, n_pes);
     eps->imm_receives = eps->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
     /* A peer's messages, replies to this PE's fetches, acks of its messages and of its counted writes. */
     shares = 3 + eps->imm + eps->imm_receives;

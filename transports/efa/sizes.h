@@ -7,8 +7,14 @@
 #define EFA_ANSWERS 64  /* requests for replies and acks */
 #define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct fi_info;
 struct wsh_efa_eps;
+
+/* Whether the target can count writes in a job of so many PEs; says so once where it cannot. */
+bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes);
 
 /* Of an endpoint set whose NICs are like `info`. */
 void wsh_efa_sizes_set(struct wsh_efa_eps *eps, const struct fi_info *info);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * docs/design/limits.md names the widths of the headers, and the records carry the last number that fits and refuse,
+ * or do without, the next one.
+ */
+#include "bootstrap/oshrun/args.h"
+#include "bootstrap/uid_wire.h"
+#include "device/ring.h"
+#include "device/view.h"
+#include "runtime/ctx.h"
+#include "runtime/gpu/stage_box.h"
+#include "runtime/route.h"
+#include "test/common/unit.h"
+#include "transports/efa/choice.h"
+#include "transports/efa/efa.h"
+#include "transports/efa/peers.h"
+#include "transports/efa/sizes.h"
+#include "transports/efa/wire.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW(name)           \
+    {                       \
+#name, (long)(name) \
+    }
+
+static const struct {
+    const char *name;
+    long value;
+} rows[] = {
+    ROW(WSH_SRD_IMM_SOURCES), ROW(WSH_SRD_CONTEXTS), ROW(WSH_SRD_IMM_COUNTERS), ROW(EFA_CONTEXTS),
+    ROW(WSH_EFA_RAILS),       ROW(WSH_EFA_EPS_MAX),  ROW(WSH_SEGS_HOST),        ROW(WSH_SEGS),
+    ROW(WSH_TP_MAX),          ROW(WSH_RING_PES),     ROW(WSH_DEVICE_NO_SLOT),   ROW(WSH_UID_PES_MAX),
+    ROW(WSH_OSHRUN_MAX_PES),
+};
+#define N_ROWS (sizeof rows / sizeof rows[0])
+
+static FILE *page_open(void)
+{
+    const char *top = getenv("top_srcdir");
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/%s", top ? top : ".", "docs/design/limits.md");
+    return fopen(path, "r");
+}
+
+/* The number before `NAME`, in backticks, on some line; -1: there is none. */
+static long page_value(FILE *page, const char *name)
+{
+    char line[2048], quoted[80];
+
+    snprintf(quoted, sizeof quoted, " `%s`", name);
+    rewind(page);
+    while (fgets(line, sizeof line, page)) {
+        char *at = strstr(line, quoted);
+
+        if (!at || *line != '|')
+            continue;
+        while (at > line && at[-1] >= '0' && at[-1] <= '9')
+            at--;
+        return atol(at);
+    }
+    return -1;
+}
+
+static void page_agrees(void)
+{
+    FILE *page = page_open();
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(page);
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if (page_value(page, rows[i].name) != rows[i].value)
+            fprintf(stderr, "docs/design/limits.md: %s is %ld\n", rows[i].name, rows[i].value);
+        CU_ASSERT_EQUAL(page_value(page, rows[i].name), rows[i].value);
+    }
+    fclose(page);
+}
+
+static void immediate_data(void)
+{
+    const uint32_t pe = WSH_SRD_IMM_SOURCES - 1, ctx = WSH_SRD_CONTEXTS - 1;
+    struct wsh_srd_imm imm = wsh_srd_imm_unpack(wsh_srd_imm_pack(pe, (uint16_t)ctx, 0xff));
+
+    CU_ASSERT(!imm.tally && imm.pe == pe && imm.ctx == ctx && imm.group == 0xff);
+    imm = wsh_srd_imm_unpack(wsh_srd_imm_tally(pe, WSH_SRD_IMM_COUNTERS - 1, 1));
+    CU_ASSERT(imm.tally && imm.pe == pe && imm.counter == WSH_SRD_IMM_COUNTERS - 1 && imm.generation == 1);
+    CU_ASSERT(wsh_srd_imm_fits(ctx, WSH_SRD_IMM_SOURCES, false));
+    CU_ASSERT(!wsh_srd_imm_fits(ctx + 1, WSH_SRD_IMM_SOURCES, false));
+    CU_ASSERT(!wsh_srd_imm_fits(ctx, WSH_SRD_IMM_SOURCES + 1, false));
+    CU_ASSERT(wsh_srd_imm_fits(ctx, WSH_SRD_IMM_SOURCES + 1, true));
+    CU_ASSERT(wsh_efa_sizes_may_count(0, WSH_SRD_IMM_SOURCES));
+    CU_ASSERT(!wsh_efa_sizes_may_count(0, WSH_SRD_IMM_SOURCES + 1));
+}
+
+static void message_heads(void)
+{
+    union wsh_efa_msg msg = {0};
+
+    wsh_efa_wire_head(&msg.head, EFA_WIRE_ACK, sizeof msg.head, INT_MAX - 1, EFA_CONTEXTS - 1);
+    CU_ASSERT_EQUAL(wsh_efa_wire_src(&msg, sizeof msg.head, INT_MAX), INT_MAX - 1);
+    CU_ASSERT_PTR_NULL(wsh_efa_wire_check(&msg, sizeof msg.head));
+    wsh_efa_wire_head(&msg.head, EFA_WIRE_ACK, sizeof msg.head, 100000, EFA_CONTEXTS);
+    CU_ASSERT_PTR_NOT_NULL(wsh_efa_wire_check(&msg, sizeof msg.head));
+    CU_ASSERT_EQUAL(wsh_efa_wire_src(&msg, sizeof msg.head, 100000), -1);
+}
+
+/* Bits for each of what is named. */
+static void bits_suffice(void)
+{
+    CU_ASSERT(WSH_EFA_RAILS <= 8 * sizeof((struct wsh_efa_head *)0)->lost);
+    CU_ASSERT(WSH_EFA_RAILS <= 8 * sizeof((struct wsh_efa_peer *)0)->paths);
+    CU_ASSERT(WSH_TP_MAX <= 8 * sizeof((struct wsh_paths *)0)->used);
+    CU_ASSERT(WSH_SEGS <= UINT16_MAX && sizeof((struct wsh_stage_head *)0)->seg == 2);
+    CU_ASSERT(WSH_SEGS_HOST <= UINT8_MAX && EFA_CONTEXTS <= UINT16_MAX);
+    CU_ASSERT(WSH_SRD_IMM_SOURCES <= WSH_RING_PES && WSH_RING_PES <= WSH_UID_PES_MAX);
+}
+
+const struct unit_test unit_tests[] = {
+    {"the page has the headers' numbers", page_agrees},
+    {"immediate data: the last that fits, and the next", immediate_data},
+    {"heads of messages: the last that fits, and the next", message_heads},
+    {"sets of bits have one for each", bits_suffice},
+    {NULL, NULL},
+};
