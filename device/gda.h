@@ -96,6 +96,7 @@ struct wsh_gda {
     uint32_t put_from, get_from;   /* fewest bytes of a put, a get that kernels post; 0: none */
     uint64_t targets;              /* address of struct wsh_gda_target[n_rails][n_pes] */
     uint64_t remote[WSH_GDA_SEGS]; /* address of struct wsh_gda_remote[n_rails][n_pes], or 0 */
+    uint64_t length[WSH_GDA_SEGS]; /* bytes from a segment's begin on, here and there, that the keys are for */
     uint32_t local_key[WSH_GDA_SEGS][WSH_GDA_RAILS_MAX]; /* of this PE's segment with that NIC */
     uint32_t local_usable;                               /* bit: segment */
     uint32_t n_counters;      /* that NICs of the targets count; their queue pairs … */
