@@ -2,6 +2,8 @@
 /* The default functions for the slots that a transport leaves out: each returns its typed "not supported". */
 #include "transports/transport.h"
 
+#include <stdio.h>
+
 static int none_open(const struct wsh_tp_params *params, struct wsh_tp **tp, struct wsh_tp_limits *limits)
 {
     (void)params, (void)tp, (void)limits;
@@ -179,17 +181,66 @@ static void none_traffic(struct wsh_tp *tp, uint64_t *operations, uint64_t *byte
     (void)tp, (void)operations, (void)bytes;
 }
 
+static int none_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, unsigned room, char *why,
+                         size_t size)
+{
+    (void)tp, (void)n, (void)queue, (void)room;
+    snprintf(why, size, "no NICs whose queues kernels may write");
+    return -ENOTSUP;
+}
+
+static void none_gda_close(struct wsh_tp *tp)
+{
+    (void)tp;
+}
+
+static int none_gda_target(struct wsh_tp *tp, unsigned rail, int pe, struct wsh_tp_target *target)
+{
+    (void)tp, (void)rail, (void)pe, (void)target;
+    return -ENOTSUP;
+}
+
+static int none_gda_remote(struct wsh_tp *tp, unsigned rail, const struct wsh_rmem *rmem, uint32_t *key)
+{
+    (void)tp, (void)rail, (void)rmem, (void)key;
+    return -ENOTSUP;
+}
+
+static int none_gda_local(struct wsh_tp *tp, unsigned rail, const struct wsh_lmem *lmem, uint32_t *key)
+{
+    (void)tp, (void)rail, (void)lmem, (void)key;
+    return -ENOTSUP;
+}
+
+static int none_gda_poll(struct wsh_tp *tp)
+{
+    (void)tp;
+    return 0;
+}
+
 static void none_describe(struct wsh_tctx *tctx, char *text, size_t size)
 {
     (void)tctx, (void)text, (void)size;
 }
 
-void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
-{
-    *full = *ops;
 #define FILL(slot)   \
     if (!full->slot) \
         full->slot = none_##slot;
+
+static void fill_gda(struct wsh_tp_ops *full)
+{
+    FILL(gda_open)
+    FILL(gda_close)
+    FILL(gda_target)
+    FILL(gda_remote)
+    FILL(gda_local)
+    FILL(gda_poll)
+}
+
+void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
+{
+    *full = *ops;
+    fill_gda(full);
     FILL(open)
     FILL(stop)
     FILL(close)
@@ -220,5 +271,4 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     FILL(part)
     FILL(traffic)
     FILL(describe)
-#undef FILL
 }

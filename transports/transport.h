@@ -194,6 +194,22 @@ static inline uint32_t wsh_sig_generation(const struct wsh_sig *sig)
     return sig->counter >> 24;
 }
 
+/*
+ * A send queue of a NIC that kernels write themselves, in the NIC's own form of requests (device/gda.h). The transport
+ * takes the completions, and publishes by stores with release how many there were, and below which request all are.
+ */
+struct wsh_tp_queue {
+    uint64_t *completed, *mark; /* given by the caller */
+    void *ring, *doorbell;      /* memory of the NIC, or of the host */
+    uint32_t entries, entry_bytes, max_batch, rail;
+};
+
+/* Where requests to a PE by one rail go: an address handle there, and a queue pair of the PE. */
+struct wsh_tp_target {
+    uint16_t ah, qpn;
+    uint32_t qkey;
+};
+
 struct wsh_tp_ops {
     const char *name;
     bool remote; /* reaches other hosts; opened only in jobs that need it */
@@ -305,6 +321,20 @@ struct wsh_tp_ops {
 
     /* Adds what the network has been given: operations (writes, reads, messages), and bytes, with heads of messages. */
     void (*traffic)(struct wsh_tp *tp, uint64_t *operations, uint64_t *bytes);
+
+    /*
+     * Queues for kernels, after connect: the first `n` of queue[room], or with n = 0 as many as the NICs have for each
+     * PE of the host, dealt out to the rails. How many; -ENOTSUP, unlogged: there are none here, and `why` says why.
+     */
+    int (*gda_open)(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, unsigned room, char *why,
+                    size_t size);
+    void (*gda_close)(struct wsh_tp *tp); /* when no kernel uses them, before stop */
+    /* How a rail reaches a PE, the memory of one, and memory of this PE. -ENOTSUP, unlogged: it does not. */
+    int (*gda_target)(struct wsh_tp *tp, unsigned rail, int pe, struct wsh_tp_target *target);
+    int (*gda_remote)(struct wsh_tp *tp, unsigned rail, const struct wsh_rmem *rmem, uint32_t *key);
+    int (*gda_local)(struct wsh_tp *tp, unsigned rail, const struct wsh_lmem *lmem, uint32_t *key);
+    /* Takes completions of all queues, by one thread. As progress. */
+    int (*gda_poll)(struct wsh_tp *tp);
 
     /* Appends to `text` what is in flight, e.g. "PE 3: 2 puts, 1 atomic"; for the hang reporter. */
     void (*describe)(struct wsh_tctx *tctx, char *text, size_t size);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "transports/efa/batch.h"
 #include "transports/efa/endpoints.h"
+#include "transports/efa/gda.h"
 #include "transports/efa/peers.h"
 #include "transports/efa/progress.h"
 #include "transports/efa/slots.h"
@@ -89,6 +90,7 @@ static void efa_close(struct wsh_tp *base)
     struct wsh_efa *efa = efa_of(base);
 
     wsh_efa_stranger_sum(efa);
+    wsh_efa_gda_close(base);
     if (efa->wait_fd >= 0)
         close(efa->wait_fd);
     for (uint32_t i = 0; i < WSH_EFA_EPS_MAX; i++)
@@ -336,5 +338,11 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .wait_fd = efa_wait_fd,
     .part = efa_part,
     .traffic = efa_traffic,
+    .gda_open = wsh_efa_gda_open,
+    .gda_close = wsh_efa_gda_close,
+    .gda_target = wsh_efa_gda_target,
+    .gda_remote = wsh_efa_gda_remote,
+    .gda_local = wsh_efa_gda_local,
+    .gda_poll = wsh_efa_gda_poll,
     .describe = wsh_efa_describe,
 };

@@ -12,6 +12,7 @@
 #define WSH_EFA_EPS_MAX 4
 
 struct wsh_efa_eps;
+struct wsh_efa_gda;
 
 struct wsh_efa {
     struct wsh_tp base;
@@ -26,6 +27,7 @@ struct wsh_efa {
     uint64_t strange_due;   /* … of which nothing is said before this second */
     int noted_ctxs; /* it was said what does not go on many contexts: 1, or that there are no more: 2 */
     bool weak_keys; /* it was said that keys of this provider can be guessed */
+    struct wsh_efa_gda *gda; /* queues that kernels write, or NULL */
 };
 
 /* The head of a blob in which a PE describes its endpoint sets; a part of len[i] bytes for each follows. */
@@ -45,6 +47,8 @@ void wsh_efa_all_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem);
 int wsh_efa_all_mem_attach(struct wsh_tp *tp, int pe, enum wsh_seg seg, const void *blob, size_t blob_len,
                            struct wsh_rmem *rmem);
 void wsh_efa_all_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem);
+/* As the first endpoint set has registered it, or NULL. */
+const struct wsh_lmem *wsh_efa_all_mem_first(const struct wsh_lmem *lmem);
 
 extern const struct wsh_tp_ops wsh_efa_ops;
 

@@ -22,6 +22,11 @@ void wsh_efa_all_mem_release(struct wsh_tp *base, struct wsh_lmem *lmem)
     free(mem);
 }
 
+const struct wsh_lmem *wsh_efa_all_mem_first(const struct wsh_lmem *lmem)
+{
+    return ((const struct efa_lmem *)lmem)->of[0];
+}
+
 static int register_with_sets(struct wsh_efa *efa, const struct wsh_mem *mem, struct efa_lmem *new,
                               void *blob, size_t *blob_len)
 {

@@ -251,11 +251,15 @@ static int open_chosen(struct wsh_efa_eps *eps, struct fi_info *const *chosen, u
 /* A provider that keeps an order keeps it on one rail only, and that order is worth more than another NIC. */
 static int choose_rails(struct wsh_efa_eps *eps, const struct wsh_tp_params *params, struct fi_info *list)
 {
+    const struct fi_info *each;
     struct fi_info *chosen[WSH_TOPO_RAILS];
     bool ordered = wsh_efa_orders_waw(list) && wsh_efa_orders_saw(list);
     int n = wsh_efa_nics_choose(params, list, ordered ? 1 : WSH_EFA_RAILS, chosen, &eps->near);
     int rc = n < 0 ? n : check_speed(eps, chosen[0]);
 
+    for (each = list; each; each = each->next)
+        eps->n_nics++;
+    eps->n_local = params->local_size > 0 ? (uint32_t)params->local_size : 1;
     return rc ? rc : open_chosen(eps, chosen, (uint32_t)n);
 }
 

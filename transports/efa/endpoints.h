@@ -35,6 +35,7 @@ struct wsh_efa_eps {
 
     struct wsh_efa_rail rail[WSH_EFA_RAILS];
     uint32_t n_rails;
+    uint32_t n_nics, n_local;     /* of this host: NICs of the rails' sort, and PEs */
     struct wsh_efa_choice choice; /* with several rails */
     bool doorbells;               /* the provider's device is told of every request */
     bool batching;                /* between wsh_efa_batch_begin and _end */
