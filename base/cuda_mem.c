@@ -188,6 +188,20 @@ int wsh_gpu_pin(const struct wsh_gpu *gpu, void *base, size_t len, int *status)
     return *status ? wsh_gpu_errno(*status) : 0;
 }
 
+/* Memory of the host, as an emulated NIC has, is refused as that of a device. */
+int wsh_gpu_pin_io(void *base, size_t len, wsh_cu_ptr *at, int *status)
+{
+    *status = wsh_cuda_call(host_register, base, len, WSH_CU_HOST_DEVICE_IO);
+    if (*status && wsh_cuda_call(host_register, base, len, WSH_CU_HOST_PORTABLE_MAPPED) == 0)
+        *status = 0;
+    if (*status)
+        return wsh_gpu_errno(*status);
+    *status = wsh_cuda_call(host_pointer, at, base, 0);
+    if (*status)
+        wsh_gpu_unpin(base);
+    return *status ? wsh_gpu_errno(*status) : 0;
+}
+
 void wsh_gpu_unpin(void *base)
 {
     wsh_cuda_call(host_unregister, base);

@@ -102,6 +102,13 @@ WSH_ENV(proxy, ENUM(auto|on|off), "SHMEM_PROXY", "auto", "",
         "threads that execute what kernels ask for in memory that their GPU does not reach, and their "
         "atomics in host memory: auto (if some PE is on another host), on, or off (such calls of kernels "
         "are refused)")
+WSH_ENV(gda, ENUM(auto|on|off), "SHMEM_GDA", "auto", "",
+        "kernels write puts and gets into the queues of NICs themselves, without a CPU: auto (where GPU, NICs and "
+        "drivers can: p5en and p6 instances; `warpshmem-info --check` lists what it takes), on (an error where they "
+        "cannot) or off (all goes by the proxy)")
+WSH_ENV(gda_queues, INT, "SHMEM_GDA_QUEUES", "0", "",
+        "queues of NICs that kernels of a PE write themselves, 1 to 32 (0 = 8, fewer where many PEs share a NIC); "
+        "blocks are distributed over them")
 WSH_ENV(proxy_threads, INT, "SHMEM_PROXY_THREADS", "1", "",
         "threads of the proxy, 1 to 8, which run near the NICs; target PEs are divided among them, so a PE "
         "that talks to few others needs few")

@@ -7,24 +7,24 @@
  * the numbers 0, 1, 2 … for ever; request i lies in entry i modulo `entries`, and its phase bit is the lowest bit of
  * i / entries.
  *
- * Posting. A warp *reserves* consecutive numbers by one addition to `reserved`, and posts in turn: it waits until `rung`
- * has come to its first number, and until its last one has an entry (number - completed < entries). Then its lanes
- * store their requests, at most max_batch of them; one lane stores `posted`, releases at system scope (the sources, the
- * requests and `posted` come before the doorbell), stores the doorbell, and releases `rung` at the GPU's scope, so that
- * doorbells are never seen out of order. Every call has rung when it returns.
+ * Posting. A warp *reserves* consecutive numbers by one addition to `reserved`, and posts in turn: it waits until
+ * `rung` has come to its first number, and until its last one has an entry (number - completed < entries). Then its
+ * lanes store their requests, at most max_batch of them; one lane stores `posted`, releases at system scope (the
+ * sources, the requests and `posted` come before the doorbell), stores the doorbell, and releases `rung` at the GPU's
+ * scope, so that doorbells are never seen out of order. Every call has rung when it returns.
  *
- * Completion. The *watcher*, a thread of the host, takes completions out of the NIC's completion queue, in any order. It
- * publishes how many there were (`completed`), which gives entries back, and `mark`: every request below it is complete
- * at its target, and what reads among them brought is here. A quiet waits until the mark of every queue has come to what
- * was reserved there; the host's own quiet, and a proxy before records behind a fence, until it has come to `posted`. A
- * completion with an error ends the job with a line: no kernel waits for a mark that does not move.
+ * Completion. The *watcher*, a thread of the host, takes completions out of the NIC's completion queue, in any order.
+ * It publishes how many there were (`completed`), which gives entries back, and `mark`: every request below it is
+ * complete at its target, and what reads among them brought is here. A quiet waits until the mark of every queue has
+ * come to what was reserved there; the host's own quiet, and a proxy before records behind a fence, until it has come
+ * to `posted`. A completion with an error ends the job with a line: no kernel waits for a mark that does not move.
  *
  * Fence. What is behind a fence may not overtake what was before it, by whichever way either goes. A fence that finds
  * something incomplete notes how far the queues (`fenced`) and the rings (`ring_fenced`) have come, and counts
  * `fences` up. While `fences_over`, the last fence before which all is known to be complete, is behind `fences`,
- * requests go as records to the proxy, as where there is no GDA; who finds that all noted marks have been reached counts
- * it up. The proxy holds records of a later epoch until the queues' marks have come to `posted`, as it was when it saw the
- * first of them.
+ * requests go as records to the proxy, as where there is no GDA; who finds that all noted marks have been reached
+ * counts it up. The proxy holds records of a later epoch until the queues' marks have come to `posted`, as it was when
+ * it saw the first of them.
  */
 #ifndef WSH_DEVICE_GDA_H
 #define WSH_DEVICE_GDA_H
@@ -96,7 +96,8 @@ struct wsh_gda {
     uint32_t put_from, get_from;   /* fewest bytes of a put, a get that kernels post; 0: none */
     uint64_t targets;              /* address of struct wsh_gda_target[n_rails][n_pes] */
     uint64_t remote[WSH_GDA_SEGS]; /* address of struct wsh_gda_remote[n_rails][n_pes], or 0 */
-    uint64_t length[WSH_GDA_SEGS]; /* bytes from a segment's begin on, here and there, that the keys are for */
+    uint64_t
+        length[WSH_GDA_SEGS]; /* bytes from a segment's begin on, here and there, that the keys are for */
     uint32_t local_key[WSH_GDA_SEGS][WSH_GDA_RAILS_MAX]; /* of this PE's segment with that NIC */
     uint32_t local_usable;                               /* bit: segment */
     uint32_t n_counters;      /* that NICs of the targets count; their queue pairs … */

@@ -27,7 +27,8 @@ struct wsh_ctx {
     long options;                      /* SHMEM_CTX_* as created */
     pthread_t owner;                   /* the thread that created it */
     bool user;                         /* made by shmem_ctx_create: closed with the job */
-    bool proxy;                        /* a proxy thread's, which alone uses it */
+    bool proxy;                        /* a proxy thread's, which alone uses it … */
+    struct wsh_gda_gate *gate;         /* … and what its fences wait for beside it (runtime/gpu/gda.h) */
     uint64_t drains;                   /* by a proxy thread: how often it waited for operations to complete */
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
     struct wsh_paths *paths;           /* [global pe], only where some PE is reached by several transports */

@@ -298,15 +298,16 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
 }
 
 /* One round: > 0 when something moved. */
-static int run_once(struct wsh_job *job, int (*step)(void *arg), void *arg)
+static int run_once(struct wsh_job *job, int (*step)(void *arg), void *arg, bool serves)
 {
-    int rc = step(arg), moved = rc < 0 ? 0 : wsh_wait_progress(job);
+    int rc = step(arg), moved = rc < 0 || !serves ? 0 : wsh_wait_progress(job);
 
     return rc < 0 ? rc : moved < 0 ? moved : rc | moved;
 }
 
 /* Backs off after a round in which nothing moved; `idle_since`: when something last did, 0 = just now. */
-static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_since, unsigned *us)
+static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_since, unsigned *us,
+                            bool serves)
 {
     if (tries < job->tuning.spins) {
         wsh_cpu_relax();
@@ -318,12 +319,15 @@ static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_si
         sched_yield();
         return;
     }
-    sleep_for_work(job, WSH_ALL_PARTS, *us);
+    if (serves)
+        sleep_for_work(job, WSH_ALL_PARTS, *us);
+    else
+        sleep_us(*us);
     *us = *us * 2 < SLEEP_MAX_US ? *us * 2 : SLEEP_MAX_US;
 }
 
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
-                 struct wsh_wait_pulse *pulse)
+                 struct wsh_wait_pulse *pulse, bool serves)
 {
     unsigned us = SLEEP_MIN_US, tries = 0;
     double idle_since = 0;
@@ -334,11 +338,11 @@ int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), 
     /* Acquire: partner is the release store of whoever ends the thread. */
     while (rc >= 0 && !__atomic_load_n(stop, __ATOMIC_ACQUIRE)) {
         pulse_beat(pulse);
-        rc = run_once(job, step, arg);
+        rc = run_once(job, step, arg, serves);
         if (rc > 0)
             tries = 0, us = SLEEP_MIN_US, idle_since = 0;
         else if (!rc)
-            server_back_off(job, ++tries, &idle_since, &us);
+            server_back_off(job, ++tries, &idle_since, &us, serves);
     }
     __atomic_store_n(&pulse->tid, 0, __ATOMIC_RELAXED);
     return rc < 0 ? rc : 0;

@@ -46,11 +46,11 @@ struct wsh_wait_pulse {
 };
 
 /*
- * Body of a thread that polls, because nothing wakes it: calls step(arg) (> 0: did something, < 0: final) and progress
- * until *stop; stays awake for a while after something moved. 0, or the final error.
+ * Body of a thread that polls, because nothing wakes it: calls step(arg) (> 0: did something, < 0: final) and, where it
+ * `serves` peers, progress until *stop; stays awake for a while after something moved. 0, or the final error.
  */
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
-                 struct wsh_wait_pulse *pulse);
+                 struct wsh_wait_pulse *pulse, bool serves);
 
 /* Sleeps for `ms`, or until `fd` is readable: then true. For a thread that serves no peers. */
 bool wsh_wait_pause(int fd, int ms);

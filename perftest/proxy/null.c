@@ -218,8 +218,8 @@ static void *consumer_serve(void *arg)
 {
     struct null_thread *thread = arg;
 
-    if (wsh_wait_run(&thread->job->job, &thread->job->stop, consumer_step, thread->consumer, &thread->pulse) <
-        0)
+    if (wsh_wait_run(&thread->job->job, &thread->job->stop, consumer_step, thread->consumer, &thread->pulse,
+                     true) < 0)
         thread->null.figures.wrong++;
     return NULL;
 }

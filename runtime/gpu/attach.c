@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
+#include "runtime/gpu/gda.h"
 #include "runtime/gpu/watch.h"
 #include "runtime/job.h"
 #include "runtime/progress.h"
@@ -259,6 +260,8 @@ static int gpus_attach(struct wsh_job *job, const char *routine)
     if (!rc)
         rc = wsh_proxy_open(job);
     if (!rc)
+        rc = wsh_gda_open(job);
+    if (!rc)
         rc = wsh_carrier_warm(job);
     if (!rc)
         rc = wsh_buffers_attach(job);
@@ -269,6 +272,7 @@ static int gpus_attach(struct wsh_job *job, const char *routine)
     free(peers);
     if (all_ok)
         return 0;
+    wsh_gda_close(job);
     wsh_proxy_close(job);
     wsh_cuda_watch_close(job);
     close_here(job);
@@ -318,6 +322,8 @@ void wsh_device_detach(struct wsh_job *job)
     wsh_modules_close();
     if (!device->attached)
         return;
+    wsh_proxy_quiet(job);
+    wsh_gda_close(job);
     wsh_proxy_close(job);
     wsh_view_close(job);
     if (!wsh_gpu_enter(&device->gpu)) {

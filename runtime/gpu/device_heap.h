@@ -39,6 +39,7 @@ struct wsh_device_heap {
     struct wsh_view *view;        /* what device code knows (runtime/gpu/host.h) */
     unsigned n_queues;            /* that kernels may name (runtime/gpu/proxy.h) */
     struct wsh_proxy *proxy;      /* executes what kernels cannot, or NULL */
+    struct wsh_gda_host *gda;     /* queues of NICs that kernels write, or NULL */
     struct wsh_cuda_watch *watch; /* NULL: SHMEM_HANG_SECONDS=0 */
 };
 

@@ -5,8 +5,10 @@
  */
 #include "runtime/gpu/proxy.h"
 
+#include "device/gda.h"
 #include "device/view.h"
 #include "base/log.h"
+#include "runtime/gpu/gda.h"
 #include "runtime/hosts.h"
 #include "runtime/job.h"
 #include "runtime/gpu/proxy_state.h"
@@ -38,8 +40,10 @@ int wsh_proxy_zero(wsh_cu_ptr at, size_t len)
     return status;
 }
 
+/* With the room behind the heads for queues that kernels write. */
 static int rings_allocate(struct wsh_proxy *proxy)
 {
+    static const size_t heads_len = sizeof(struct wsh_ring_heads) + sizeof(struct wsh_gda);
     const struct wsh_cuda *cu = wsh_cuda();
     size_t len = proxy->n_rings * sizeof *proxy->rings;
     int status;
@@ -49,10 +53,10 @@ static int rings_allocate(struct wsh_proxy *proxy)
     status = cu->host_alloc((void **)&proxy->rings, len, WSH_CU_HOST_PORTABLE_MAPPED);
     if (!status) {
         memset(proxy->rings, 0, len);
-        status = cu->mem_alloc(&proxy->heads, sizeof(struct wsh_ring_heads));
+        status = cu->mem_alloc(&proxy->heads, heads_len);
     }
     if (!status)
-        status = wsh_proxy_zero(proxy->heads, sizeof(struct wsh_ring_heads));
+        status = wsh_proxy_zero(proxy->heads, heads_len);
     wsh_gpu_leave(&proxy->job->device.gpu);
     if (!status)
         return 0;
@@ -301,7 +305,7 @@ static bool is_idle(const struct wsh_proxy_thread *thread)
     return idle;
 }
 
-int wsh_proxy_quiet(struct wsh_job *job)
+static int rings_quiet(struct wsh_job *job)
 {
     static const struct wsh_wait_why why = {"shmem_quiet", quiet_describe};
     struct host_quiet quiet = {job->device.proxy, {0}};
@@ -316,4 +320,11 @@ int wsh_proxy_quiet(struct wsh_job *job)
         quiet.number[i] = __atomic_add_fetch(&thread->wanted, 1, __ATOMIC_RELEASE); /* partner: step */
     }
     return idle ? 0 : wsh_wait(job, &why, are_served, &quiet);
+}
+
+int wsh_proxy_quiet(struct wsh_job *job)
+{
+    int rc = rings_quiet(job);
+
+    return rc ? rc : wsh_gda_quiet(job);
 }

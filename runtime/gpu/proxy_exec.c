@@ -7,6 +7,7 @@
 
 #include "runtime/amo.h"
 #include "base/log.h"
+#include "runtime/gpu/gda.h"
 #include "runtime/gpu/proxy.h"
 #include "runtime/gpu/proxy_record.h"
 #include "runtime/job.h"
@@ -140,9 +141,13 @@ static int ask_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done 
     return rc && rc != -EAGAIN ? log_why(ctx, ask, rc) : rc;
 }
 
+/* What kernels have posted to NICs themselves before the fence is complete first. */
 static int ctx_fence(void *arg)
 {
-    return wsh_fence(arg);
+    struct wsh_ctx *ctx = arg;
+    int rc = wsh_gda_pass(ctx->job, ctx->gate);
+
+    return rc ? rc : wsh_fence(ctx);
 }
 
 static size_t ctx_pending(void *arg, bool awaited)

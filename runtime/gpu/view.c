@@ -264,9 +264,10 @@ void wsh_view_fill(struct wsh_job *job)
     device->handles = (uint64_t)(uintptr_t)&view->pinned->handles;
     device->report = (uint64_t)(uintptr_t)&view->pinned->report;
     device->hang_ns = (uint64_t)(job->env.hang_seconds * 1e9);
-    device->flags = wants_checks(job->env.debug) ? WSH_DEVICE_CHECK : 0;
+    device->flags =
+        (wants_checks(job->env.debug) ? WSH_DEVICE_CHECK : 0) | (job->device.gda ? WSH_DEVICE_GDA : 0);
     device->sharers = job->device.sharers > 0 ? (uint32_t)job->device.sharers : 1;
-    fill_slots(view, device->seg[WSH_DEVICE_SEG_DEVICE].stride && !device->flags);
+    fill_slots(view, device->seg[WSH_DEVICE_SEG_DEVICE].stride && !(device->flags & WSH_DEVICE_CHECK));
     wsh_view_root(job);
     wsh_units_fill(device, &job->device.gpu);
     wsh_modules_fill(job);

@@ -72,6 +72,15 @@ int cuMemHostUnregister(void *ptr)
     return pin ? 0 : FAKE_INVALID;
 }
 
+int cuMemHostGetDevicePointer_v2(wsh_cu_ptr *ptr, void *host, unsigned flags)
+{
+    FAKE_ENTER(true);
+    if (flags || !fake_pinned(host))
+        return FAKE_INVALID;
+    *ptr = (wsh_cu_ptr)(uintptr_t)host;
+    return 0;
+}
+
 int cuMemHostAlloc(void **ptr, size_t len, unsigned flags)
 {
     FAKE_ENTER(true);
