@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/delegate.h"
 
+#include "bootstrap/oshrun/below.h"
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/io.h"
 #include "bootstrap/oshrun/spawn.h"
@@ -243,7 +244,8 @@ static void command_print(const struct wsh_words *words)
     wsh_say_more("%s", text);
 }
 
-static int launcher_exec(const char *chosen, const struct wsh_args *args, const struct wsh_hosts *hosts)
+static int launcher_run(const char *chosen, const struct wsh_args *args, const struct wsh_hosts *hosts,
+                        bool *ran)
 {
     size_t i = chosen ? launcher_find_chosen(chosen) : launcher_find_first();
     struct wsh_words words = {0};
@@ -260,16 +262,15 @@ static int launcher_exec(const char *chosen, const struct wsh_args *args, const 
         rc = wsh_translate(launchers[i].launcher, path, args, hosts, &words);
     if (!rc) {
         command_print(&words);
-        execv(path, words.word);
-        wsh_say("cannot run '%s': %s; set OSHRUN_LAUNCHER to another launcher", path, wsh_strerror(errno));
-        rc = OSHRUN_CANNOT_RUN;
+        rc = wsh_below_run(launchers[i].name, path, words.word);
+        *ran = true;
     }
     wsh_words_free(&words);
     free(path);
     return rc;
 }
 
-static int launcher_decide(const struct wsh_args *args, const struct wsh_hosts *hosts)
+static int launcher_decide(const struct wsh_args *args, const struct wsh_hosts *hosts, bool *ran)
 {
     const char *chosen = wsh_env_foreign("OSHRUN_LAUNCHER");
     bool here = hosts_are_here(hosts);
@@ -280,19 +281,20 @@ static int launcher_decide(const struct wsh_args *args, const struct wsh_hosts *
         wsh_say("OSHRUN_LAUNCHER=local reaches this machine only; unset it, or leave out -H and --hostfile");
         return OSHRUN_USAGE;
     }
-    return chosen || !here || in_allocation() ? launcher_exec(chosen, args, hosts) : 0;
+    return chosen || !here || in_allocation() ? launcher_run(chosen, args, hosts, ran) : 0;
 }
 
-int wsh_delegate(const struct wsh_args *args)
+int wsh_delegate(const struct wsh_args *args, bool *ran)
 {
     struct wsh_hosts hosts;
     int rc = nesting_refuse();
 
+    *ran = false;
     if (rc)
         return rc;
     rc = hosts_init(&hosts, args);
     if (!rc)
-        rc = launcher_decide(args, &hosts);
+        rc = launcher_decide(args, &hosts, ran);
     hosts_fini(&hosts);
     return rc;
 }

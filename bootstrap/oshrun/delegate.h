@@ -19,10 +19,10 @@ struct wsh_hosts {
 };
 
 /*
- * Replaces this process by srun, prterun or mpirun where the job has other hosts or a Slurm allocation is there.
- * Returns 0 where this machine is to do it; else an exit status after one line (already inside a job, no launcher,
- * an option that the launcher lacks).
+ * Runs srun, prterun or mpirun where the job has other hosts or a Slurm allocation is there: *ran, and returns its exit
+ * status. Else returns 0 where this machine is to do it, or an exit status after one line (already inside a job, no
+ * launcher, an option that the launcher lacks).
  */
-int wsh_delegate(const struct wsh_args *args);
+int wsh_delegate(const struct wsh_args *args, bool *ran);
 
 #endif

@@ -320,6 +320,7 @@ static int count_check(const struct wsh_args *args)
 
 static int job_dispatch(const struct wsh_args *args)
 {
+    bool ran;
     int rc;
 
     if (args->help || args->version) {
@@ -329,10 +330,10 @@ static int job_dispatch(const struct wsh_args *args)
     if (args->verbose)
         wsh_say_verbose();
     wsh_environ_keep_signals();
-    rc = wsh_delegate(args);
-    if (!rc)
+    rc = wsh_delegate(args, &ran);
+    if (!rc && !ran)
         rc = count_check(args);
-    return rc ? rc : job_run(args);
+    return rc || ran ? rc : job_run(args);
 }
 
 struct course {

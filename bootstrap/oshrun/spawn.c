@@ -66,13 +66,18 @@ static int program_search(const char *name, char **path)
     return err;
 }
 
-int wsh_program_is_there(const char *name)
+int wsh_program_check(const char *name)
 {
     char *path;
     int err = program_search(name, &path);
 
     free(path);
-    return !err;
+    return err;
+}
+
+int wsh_program_is_there(const char *name)
+{
+    return !wsh_program_check(name);
 }
 
 int wsh_program_find(const char *name, char **path)

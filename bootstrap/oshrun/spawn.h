@@ -19,6 +19,9 @@ int wsh_program_find(const char *name, char **path);
 /* The same without a line: whether a program of that name is on PATH. */
 int wsh_program_is_there(const char *name);
 
+/* The same as 0, or the errno that says why not. */
+int wsh_program_check(const char *name);
+
 /*
  * One set of processors a PE, malloc'd; *sets is NULL with WSH_BIND_NONE. Only processors that oshrun itself may use
  * count. With at least as many cores (sockets, …) as PEs each has one of its own, in order; else neighbours share.

@@ -49,7 +49,8 @@ __attribute__((format(printf, 2, 3))) static void word_add(struct wsh_words *wor
 
 static int option_refuse(enum wsh_launcher launcher, const char *option)
 {
-    wsh_say("%s has no word for %s; leave it out, or set OSHRUN_LAUNCHER=local to stay on this machine",
+    wsh_say("%s has no option that does what %s does; leave it out, or set OSHRUN_LAUNCHER=local to stay on "
+            "this machine",
             launcher_names[launcher], option);
     return OSHRUN_USAGE;
 }
@@ -69,30 +70,54 @@ static void output_files_add(struct wsh_words *words, const char *name)
     word_add(words, "--error=%s%s%%t.err", name, between);
 }
 
-/* srun spreads tasks evenly or not at all: it has no option for unequal numbers of PEs. */
-static int srun_hosts_add(struct wsh_words *words, const struct wsh_hosts *hosts)
+static bool hosts_differ(const struct wsh_hosts *hosts)
 {
+    for (int i = 1; i < hosts->n; i++)
+        if (hosts->host[i].slots != hosts->host[0].slots)
+            return true;
+    return false;
+}
+
+/* The host of each PE in turn: with different numbers of PEs on the hosts srun takes no shorter form. */
+static int hosts_repeat(FILE *text, const struct wsh_hosts *hosts, int n_pes)
+{
+    int written = 0, round;
+
+    do {
+        round = written;
+        for (int i = 0; i < hosts->n; i++)
+            for (int pe = 0; pe < (hosts->host[i].slots ? hosts->host[i].slots : 1); pe++)
+                if (!n_pes || written < n_pes)
+                    fprintf(text, "%s%s", written++ ? "," : "", hosts->host[i].name);
+    } while (written < n_pes && written > round);
+    return written;
+}
+
+static void srun_hosts_add(struct wsh_words *words, const struct wsh_hosts *hosts, int n_pes)
+{
+    bool differ = hosts_differ(hosts);
     char *list = NULL;
     size_t size;
     FILE *text = hosts->n ? open_memstream(&list, &size) : NULL;
+    int n = n_pes;
 
     if (!text)
-        return 0;
-    for (int i = 0; i < hosts->n; i++) {
-        fprintf(text, "%s%s", i ? "," : "", hosts->host[i].name);
-        if (hosts->host[i].slots == hosts->host[0].slots)
-            continue;
-        fclose(text);
-        free(list);
-        return option_refuse(WSH_SRUN, "different numbers of PEs on the hosts");
-    }
+        return;
+    if (differ)
+        n = hosts_repeat(text, hosts, n_pes);
+    else
+        for (int i = 0; i < hosts->n; i++)
+            fprintf(text, "%s%s", i ? "," : "", hosts->host[i].name);
     fclose(text);
+    if (differ)
+        word_add(words, "--distribution=arbitrary");
     word_add(words, "--nodelist=%s", list);
-    word_add(words, "--nodes=%d", hosts->n);
-    if (hosts->host[0].slots)
+    word_add(words, "--nodes=%d", hosts->n < n || !n ? hosts->n : n);
+    if (differ && !n_pes)
+        word_add(words, "--ntasks=%d", n);
+    if (!differ && hosts->host[0].slots)
         word_add(words, "--ntasks-per-node=%d", hosts->host[0].slots);
     free(list);
-    return 0;
 }
 
 /* Standard input for PE 0 only, and the end of all on the first failure: as oshrun itself does. */
@@ -112,7 +137,8 @@ static int srun_translate(struct wsh_words *words, const struct wsh_args *args, 
         return option_refuse(WSH_SRUN, "--timestamp");
     if (args->output)
         output_files_add(words, args->output);
-    return srun_hosts_add(words, hosts);
+    srun_hosts_add(words, hosts, args->n_pes);
+    return 0;
 }
 
 static bool text_names_setting(const char *text)

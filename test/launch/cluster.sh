@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
-# Sourced by test/launch/slurm.sh: Debian's Slurm on two nodes made of namespaces, wsn1 and wsn2, joined by a veth. Each
-# has its own network, host name, processes, IPC, /run, /dev/shm and /proc. All of it lives below one process, so that
-# the kernel removes it (processes, mounts, links) when that process ends, however it ends.
+# Sourced by test/launch/slurm.sh and ssh.sh: two nodes made of namespaces, wsn1 and wsn2, joined by a veth, with Debian's
+# Slurm or sshd. Each has its own network, host name, processes, IPC, /run, /dev/shm and /proc. All of it lives below one
+# process, so that the kernel removes it (processes, mounts, links) when that process ends, however it ends.
+#   cluster_service         slurm, or ssh if the script says so before anything else
 #   cluster_missing         prints what this machine lacks for it, nothing when all is there
 #   cluster_enter SCRIPT    runs SCRIPT as process 1 of wsn1; returns its exit status
-#   cluster_start           in wsn1: node 2, munge, slurmctld, slurmd; returns once both nodes take jobs
+#   cluster_start           in wsn1: node 2, munge, slurmctld, slurmd, or sshd; returns once both nodes take jobs
+#   $cluster_ssh            the ssh command that reaches the nodes
 #   cluster_kill_node       node 2 disappears at once, as by a power cut; cluster_start_node brings it back
+
+cluster_service=${cluster_service:-slurm}
+PATH=$PATH:/usr/sbin:/sbin
 
 cluster_missing()
 {
-    for tool in munged slurmctld slurmd srun salloc scancel squeue sinfo ip unshare setpriv pgrep; do
-        command -v "$tool" >/dev/null || { echo "no $tool (Debian: slurm-wlm munge iproute2 procps)"; return; }
+    case $cluster_service in
+        slurm) tools="munged slurmctld slurmd srun salloc scancel squeue sinfo" ;;
+        ssh) tools="sshd ssh ssh-keygen mpirun" ;;
+    esac
+    for tool in $tools ip unshare setpriv pgrep; do
+        command -v "$tool" >/dev/null || {
+            echo "no $tool (Debian: slurm-wlm munge openssh-server openmpi-bin iproute2 procps)"
+            return
+        }
     done
     [ "$(id -u)" = 0 ] || { echo "only root may make the namespaces"; return; }
     unshare --mount --net --uts --ipc --pid --fork --mount-proc sh -c '
@@ -35,7 +47,8 @@ node_open()
     mount -t tmpfs none /dev/shm
     mount -t sysfs sysfs /sys
     mount -t tmpfs none /sys/fs/cgroup # slurmd does not start without one
-    mkdir -p /run/munge /run/slurmd /run/slurmctld /run/pmix
+    mkdir -p /run/munge /run/slurmd /run/slurmctld /run/pmix /run/sshd
+    mount --bind "$cluster_dir/hosts" /etc/hosts
     hostname "wsn$1"
     ip link set lo up
 }
@@ -48,6 +61,16 @@ node_join()
 }
 
 node_serve()
+{
+    "${cluster_service}_serve" "$1"
+}
+
+ssh_serve()
+{
+    "$(command -v sshd)" -D -f "$cluster_dir/sshd_config" -E "$cluster_dir/sshd$1.log" &
+}
+
+slurm_serve()
 {
     munged --force --foreground --key-file="$cluster_dir/munge.key" --socket=/run/munge/munge.socket.2 \
         --pid-file=/run/munge/munged.pid --seed-file=/run/munge/seed >"$cluster_dir/munged$1.log" 2>&1 &
@@ -125,9 +148,58 @@ cluster_await()
     return 1
 }
 
+# Keys of the test's own; nothing of the user's is read.
+ssh_prepare()
+{
+    for key in host user; do ssh-keygen -q -t ed25519 -N '' -f "$cluster_dir/$key.key" || return; done
+    sed 's/^/wsn1,wsn2 /' "$cluster_dir/host.key.pub" >"$cluster_dir/known_hosts"
+    cat >"$cluster_dir/sshd_config" <<END
+HostKey $cluster_dir/host.key
+AuthorizedKeysFile $cluster_dir/user.key.pub
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+END
+    cat >"$cluster_dir/ssh_config" <<END
+Host *
+IdentityFile $cluster_dir/user.key
+IdentitiesOnly yes
+UserKnownHostsFile $cluster_dir/known_hosts
+StrictHostKeyChecking yes
+BatchMode yes
+ConnectTimeout 5
+END
+    cluster_ssh="ssh -F $cluster_dir/ssh_config"
+}
+
+ssh_start()
+{
+    for node in wsn1 wsn2; do
+        for _ in $(seq 50); do
+            $cluster_ssh $node true 2>/dev/null && break
+            sleep 0.2
+        done
+        $cluster_ssh $node true || return
+    done
+}
+
 cluster_start()
 {
     cluster_dir=$1
+    printf '127.0.0.1 localhost\n10.77.0.1 wsn1\n10.77.0.2 wsn2\n' >"$cluster_dir/hosts"
+    "${cluster_service}_prepare" || return
+    node_open 1
+    ip link add eth0 type bridge # not the wire itself, so that the address stays when node 2 is gone
+    node_join 1 eth0
+    cluster_start_node
+    node_serve 1
+    "${cluster_service}_start"
+}
+
+slurm_prepare()
+{
     SLURM_CONF=$cluster_dir/slurm.conf
     SLURM_PMIX_TMPDIR=/run/pmix # of Slurm's PMIx plugin: else /tmp, which the nodes share here
     export SLURM_CONF SLURM_PMIX_TMPDIR
@@ -135,11 +207,10 @@ cluster_start()
     echo 'CgroupPlugin=cgroup/v1' >"$cluster_dir/cgroup.conf"
     head -c 128 /dev/urandom >"$cluster_dir/munge.key"
     chmod 600 "$cluster_dir/munge.key"
-    node_open 1
-    ip link add eth0 type bridge # not the wire itself, so that the address stays when node 2 is gone
-    node_join 1 eth0
-    cluster_start_node
-    node_serve 1
+}
+
+slurm_start()
+{
     slurmctld -D -L "$cluster_dir/slurmctld.log" >/dev/null 2>&1 &
     cluster_await
 }

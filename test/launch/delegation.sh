@@ -50,10 +50,12 @@ becomes "$s --ntasks=4 --nodelist=a,b --nodes=2 prog" -n 4 -H a,b prog
 becomes "$s --ntasks=4 --nodelist=a,b --nodes=2 --ntasks-per-node=2 prog" -n 4 -H a:2,b:2 prog
 becomes "$s --ntasks=2 prog" -x X=a,b -n 2 prog
 tap_check "-x reaches the job" grep -qx 'X=a,b' "$out"
-refused 'srun has no word for --timestamp; leave it out, or set OSHRUN_LAUNCHER=local' -n 4 --timestamp prog
-refused 'srun has no word for --nodes-emulated' -n 4 --nodes-emulated 2 prog
-refused 'srun has no word for --kill-wait' -n 4 --kill-wait 5 prog
-refused 'srun has no word for different numbers of PEs' -n 3 -H a:2,b:1 prog
+refused 'srun has no option that does what --timestamp does; leave it out, or set OSHRUN_LAUNCHER=local' -n 4 --timestamp prog
+refused 'srun has no option that does what --nodes-emulated' -n 4 --nodes-emulated 2 prog
+refused 'srun has no option that does what --kill-wait' -n 4 --kill-wait 5 prog
+becomes "$s --ntasks=3 --distribution=arbitrary --nodelist=a,a,b --nodes=2 prog" -n 3 -H a:2,b:1 prog
+becomes "$s --ntasks=5 --distribution=arbitrary --nodelist=a,a,b,a,a --nodes=2 prog" -n 5 -H a:2,b:1 prog
+becomes "$s --distribution=arbitrary --nodelist=a,b,b,b --nodes=2 --ntasks=4 prog" -H a,b:3 prog
 run_job 10 env OSHRUN_LAUNCHER=local "$oshrun" -n 2 echo here
 tap_check "OSHRUN_LAUNCHER=local stays here" test "$status:$(grep -c here "$out")" = 0:2
 OSHRUN_LAUNCHER=prterun
@@ -87,6 +89,33 @@ becomes "mpirun $root--oversubscribe -n 2 --host a -x SHMEM_DEBUG prog" -n 2 -H 
 unset SHMEM_DEBUG
 run_job 10 "$oshrun" -v -n 2 -H a prog
 tap_check "-v prints the command" grep -qx "oshrun: $bin/mpirun $root--oversubscribe -n 2 --host a prog" "$err"
+
+# explained STATUS WANTED LINE TEXT: what mpirun says and how it ends; oshrun's exit status and its line, which comes first.
+explained()
+{
+    printf '#!/bin/sh\nprintf "%%s\\n" "%s" >&2\nexit %s\n' "$4" "$1" >"$bin/mpirun"
+    run_job 10 env "PATH=$bin:/usr/bin:/bin" "$oshrun" -n 2 -H a prog
+    tap_check "explained: $3" test "$status:$(head -n 1 "$err" | grep -cE "^oshrun: $3"):$(grep -c '^oshrun: ' "$err")" = "$2:1:1"
+    tap_check "… and the text follows" sh -c "sed 1d '$err' | cmp -s - '$tap_dir/text'"
+}
+explain()
+{
+    printf '%s\n' "$4" >"$tap_dir/text"
+    explained "$@"
+}
+explain 255 1 "host 'b' is not known here" 'ssh: Could not resolve hostname b: Name or service not known'
+explain 255 1 "host 'b' cannot be reached by ssh: Connection refused;" 'ssh: connect to host b port 22: Connection refused'
+explain 1 1 "ssh lets nobody in on host 'b'" 'me@b: Permission denied (publickey).'
+explain 127 1 'a host has no prted on its PATH' 'bash: line 1: prted: command not found'
+explain 132 127 "program '/no/prog' not found" '--------
+Executable: /no/prog
+Node: b'
+explain 137 137 'PE 3 \(b\) was ended by signal 9' '--------
+mpirun noticed that process rank 3 with PID 12 on node b exited on signal 9 (Killed).'
+printf '#!/bin/sh\necho "-----" >&2; echo more >&2; exit 5\n' >"$bin/mpirun"
+run_job 10 env "PATH=$bin:/usr/bin:/bin" "$oshrun" -n 2 -H a prog
+tap_check "what is not known passes through" test "$status:$(tr '\n' ' ' <"$err")" = '5:----- more '
+
 rm "$bin/mpirun"
 mkdir "$tap_dir/empty"
 run_job 10 env "PATH=$tap_dir/empty" "$oshrun" -n 2 -H a prog

@@ -98,6 +98,37 @@ fences()
     done
 }
 
+# Without PMIx and PMI: the processes start by a unique id, which a file carries.
+by_unique_id()
+{
+    # shellcheck disable=SC2016
+    run_job 30 srun -N 2 -n 4 --mpi=none sh -c 'exec "$0" "$1" "$SLURM_PROCID" 4 hello' "$uid" "$cluster_dir/id.$$"
+    tap_check "srun --mpi=none, a unique id" test "$status:$(grep -c '^hello' "$out")" = 0:4
+    run_job 20 srun -N 2 -n 2 --mpi=none "$course" hello
+    tap_check "srun --mpi=none without one: each process says what to do" \
+        test "$(grep -c 'offers neither PMIx nor PMI; start with srun --mpi=pmix or --mpi=pmi2' "$err")" = 2
+}
+
+# below STATUS TEXT ARGUMENTS…: oshrun inside an allocation ends so, and one line of it says why.
+below()
+{
+    wanted=$1 text=$2
+    shift 2
+    run_job 30 salloc -Q -N 2 -n 4 --ntasks-per-node=2 "$oshrun" "$@"
+    tap_check "salloc oshrun $*: $wanted" test "$status:$(grep -ac '^oshrun: ' "$err"):$(grep -acE "^oshrun: .*$text" "$err")" = "$wanted:1:1"
+}
+
+oshrun_below_salloc()
+{
+    below 127 "program '.*/nosuch' not found" -n 2 ./nosuch
+    below 3 'PE [01] \(wsn[12]\) exited with status 3; srun ends the job' -n 2 "$course" exit 3
+    below 137 'PE [01] \(wsn[12]\) was ended by a signal: Killed' -n 2 "$course" raise 9
+    below 1 'fewer processors than PEs' -n 100 "$course" hello
+    run_job 30 salloc -Q -N 2 -n 4 "$oshrun" -n 4 -H wsn1:3,wsn2:1 sh -c 'hostname && exec "$0" hello' "$course"
+    tap_check "salloc oshrun -H wsn1:3,wsn2:1" \
+        test "$status:$(grep -c ^wsn1 "$out"):$(grep -c ^wsn2 "$out"):$(grep -c '^hello [0-3] of 4' "$out")" = 0:3:1:4
+}
+
 cancelled()
 {
     pes=4
@@ -146,6 +177,7 @@ if [ "${1:-}" = inside ]; then
     export SHMEM_HANG_SECONDS=8 # a job that hangs says where before it is ended
     course=$2/course
     fence=$2/fence
+    uid=$2/uid
     cluster_start "$2" >"$2/start.log" 2>&1 || { tap_comment "$2"/*.log; tap_fail "slurmctld and two slurmd start" ""; tap_done; }
     rings 4 srun -N 1 -n 4 --mpi=pmix
     rings 2 srun -N 2 -n 2 --mpi=pmix
@@ -155,6 +187,8 @@ if [ "${1:-}" = inside ]; then
     rings 4 srun -N 2 -n 4 --mpi=pmi2 env -u PMI_JOBID
     rings 4 salloc -Q -N 1 -n 4 "$oshrun" -n 4
     rings 4 salloc -Q -N 2 -n 4 --ntasks-per-node=2 "$oshrun" -n 4
+    by_unique_id
+    oshrun_below_salloc
     fences
     cancelled srun -N 2 -n 4 --mpi=pmix
     cancelled srun -N 2 -n 4 --mpi=pmi2
@@ -172,7 +206,7 @@ case ${WSH_TEST_VARIANT:-clang} in
 esac
 why=$(cluster_missing)
 [ -z "$why" ] || tap_skip_all "$why"
-for name in course fence; do cp "$(test_program test/launch/helper/$name)" "$tap_dir/$name" || exit 99; done
+for name in course fence uid; do cp "$(test_program test/launch/helper/$name)" "$tap_dir/$name" || exit 99; done
 build_ring "$tap_dir" || exit 99
 TMPDIR=$tap_dir cluster_enter "$0" inside "$tap_dir"
 exit $?

@@ -5,7 +5,7 @@
 # and run; removed, they leave nothing. Needs root, debootstrap, mounts and a Debian mirror; for `make check-long` alone.
 # WSH_DEBIAN_SUITE chooses the suite (bookworm); WSH_DEBS names a folder that keeps the packages.
 # timeout: 3600
-# shellcheck disable=SC2034,SC2154
+# shellcheck disable=SC2034,SC2086,SC2154
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 top_srcdir=$(cd "$top_srcdir" && pwd)
@@ -36,25 +36,30 @@ source_copy()
         tar -C "$root/src/warpshmem" -xf -
 }
 
-# in_network_less COMMAND…: in the root, with no network at all.
-in_network_less()
-{
-    unshare --net -- sh -c '. "$0"; top_srcdir=$1 top_builddir=$2 root=$3; shift 3; in_root "$@"' \
-        "$top_srcdir/emulator/tests/root.sh" "$top_srcdir" "$top_builddir" "$root" "$@"
-}
+# A program that runs a command in a root, for run_job: [--no-network] COMMAND…
+cat >"$tap_dir/in_root" <<'END'
+if [ "$1" = --no-network ]; then
+    shift
+    exec unshare --net -- sh -c 'ip link set lo up; exec sh "$0" "$@"' "$0" "$@"
+fi
+. "$top_srcdir/emulator/tests/root.sh"
+in_root "$@"
+END
+export root top_srcdir top_builddir
+inside="sh $tap_dir/in_root"
 
 # --- Built, and looked at ---
 source_copy
-packages="debhelper dpkg-dev lintian $(sed -n '/^Build-Depends:/,/^[^ ]/{s/^ \([a-z0-9-]*\).*/\1/p;}' "$top_srcdir/debian/control" | grep -v compat | tr '\n' ' ')"
+packages="build-essential debhelper lintian $(sed -n '/^Build-Depends:/,/^[^ ]/{s/^ \([a-z0-9-]*\).*/\1/p;}' "$top_srcdir/debian/control" | grep -v compat | tr '\n' ' ')"
 install_packages
 in_root true 2>"$log" || skip "no mounts here: $(tail -n 1 "$log")"
-run_job 2400 in_network_less sh -c "cd /src/warpshmem && DEB_BUILD_OPTIONS=parallel=$(nproc) dpkg-buildpackage -us -uc -d"
+run_job 2400 $inside --no-network sh -c "cd /src/warpshmem && DEB_BUILD_OPTIONS=parallel=$(nproc) dpkg-buildpackage -us -uc"
 cp "$out" "$tap_dir/build.log"
 tail -n 30 "$tap_dir/build.log" >"$out"
 tap_check "dpkg-buildpackage, without a network" test "$status" = 0
 [ "$status" = 0 ] || tap_done
 grep -E 'dpkg-(gensymbols|shlibdeps): warning' "$tap_dir/build.log" | tap_comment
-run_job 600 in_root sh -c 'cd /src && lintian --allow-root --fail-on error warpshmem_*.changes'
+run_job 600 $inside sh -c 'cd /src && lintian --allow-root --fail-on error warpshmem_*.changes'
 tap_check "lintian finds no error" test "$status" = 0
 tap_comment "$out"
 [ -z "${WSH_DEBS:-}" ] || cp "$root"/src/*.deb "$WSH_DEBS"
@@ -69,7 +74,7 @@ packages="gcc g++ make cmake pkg-config libopenmpi-dev openmpi-bin man-db"
 install_packages
 files_of_root() { (cd "$root" && find usr etc var/lib -xdev ! -path 'var/lib/apt/*' ! -path 'var/lib/dpkg/*' ! -path '*/man-db/*' | sort); }
 files_of_root >"$tap_dir/before"
-run_job 300 in_root env DEBIAN_FRONTEND=noninteractive sh -c 'apt-get -y --no-install-recommends install /debs/*.deb libfabric1 libhwloc15'
+run_job 300 $inside env DEBIAN_FRONTEND=noninteractive sh -c 'apt-get -y --no-install-recommends install /debs/*.deb libfabric1 libhwloc15'
 tap_check "the packages install beside Open MPI" test "$status" = 0
 [ "$status" = 0 ] || tap_done
 tap_check "Open MPI's wrapper stays" test "$(in_root readlink -f /usr/bin/oshcc)" != /usr/lib/warpshmem/bin/oshcc
@@ -88,7 +93,7 @@ END
 # try NAME COMMAND: in the root; the program `ring` or what NAME says comes of it.
 try()
 {
-    run_job 120 in_root sh -c "cd /try && $2"
+    run_job 120 $inside sh -c "cd /try && $2"
     tap_check "$1" test "$status" = 0
 }
 try "built by pkg-config" 'gcc ring.c $(pkg-config --cflags --libs warpshmem) -o by_pkg_config'
@@ -109,7 +114,7 @@ done
 try "man shmem_put with our PATH" 'PATH=/usr/lib/warpshmem/bin:$PATH man -w shmem_put | grep warpshmem'
 
 # --- Removed ---
-run_job 300 in_root env DEBIAN_FRONTEND=noninteractive sh -c \
+run_job 300 $inside env DEBIAN_FRONTEND=noninteractive sh -c \
     'apt-get -y purge $(dpkg-query -W -f "\${Package} " "*warpshmem*") libfabric1 && apt-get -y autoremove'
 tap_check "purged" test "$status" = 0
 files_of_root | grep warpshmem >"$out"
