@@ -129,6 +129,15 @@ oshrun_below_salloc()
         test "$status:$(grep -c ^wsn1 "$out"):$(grep -c ^wsn2 "$out"):$(grep -c '^hello [0-3] of 4' "$out")" = 0:3:1:4
 }
 
+# The batch scripts of packaging/slurm, as they are.
+batch()
+{
+    PATH=$top_builddir:$PATH sbatch -Q -W -o "$out" "$top_srcdir/packaging/slurm/$2" "$ring" >/dev/null 2>"$err"
+    status=$?
+    ring_says "$1" >"$tap_dir/wanted"
+    tap_check "sbatch $2" sh -c "[ $status = 0 ] && grep -a '^PE ' '$out' | sort | cmp -s - '$tap_dir/wanted'"
+}
+
 cancelled()
 {
     pes=4
@@ -188,6 +197,13 @@ if [ "${1:-}" = inside ]; then
     rings 4 salloc -Q -N 1 -n 4 "$oshrun" -n 4
     rings 4 salloc -Q -N 2 -n 4 --ntasks-per-node=2 "$oshrun" -n 4
     by_unique_id
+    batch 4 one-node.sbatch
+    batch 8 many-nodes.sbatch
+    for script in "$top_srcdir"/packaging/slurm/*.sbatch; do
+        run_job 5 sh "$script"
+        tap_check "$(basename "$script") without a program" \
+            sh -c "[ $status = 2 ] && grep -q '^$(basename "$script"): name .*the program: sbatch ' '$err'"
+    done
     oshrun_below_salloc
     fences
     cancelled srun -N 2 -n 4 --mpi=pmix
