@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Send queues that kernels write themselves (GDA: GPU-direct access to the NIC): what host and kernels share, and the
- * layout of a work request. Read by C, C++ and CUDA.
+ * Send queues that kernels write themselves (GDA: GPU-direct access to the NIC): what host and kernels share, and
+ * the layout of a work request. Read by C, C++ and CUDA.
  *
- * A queue belongs to one NIC of the PE; a block uses one queue, block number modulo n_queues. Requests of a queue have
- * the numbers 0, 1, 2 … for ever; request i lies in entry i modulo `entries`, and its phase bit is the lowest bit of
- * i / entries.
+ * A queue belongs to one NIC of the PE; a block uses one queue, block number modulo n_queues. Requests of a queue
+ * have the numbers 0, 1, 2 … for ever; request i lies in entry i modulo `entries`, and its phase bit is the lowest
+ * bit of i / entries.
  *
  * Posting. A warp *reserves* consecutive numbers by one addition to `reserved`, and posts in turn: it waits until
  * `rung` has come to its first number, and until its last one has an entry (number - completed < entries). Then its
  * lanes store their requests, at most max_batch of them; one lane stores `posted`, releases at system scope (the
- * sources, the requests and `posted` come before the doorbell), stores the doorbell, and releases `rung` at the GPU's
- * scope, so that doorbells are never seen out of order. Every call has rung when it returns.
+ * sources, the requests and `posted` come before the doorbell), stores the doorbell, and releases `rung` at the
+ * GPU's scope, so that doorbells are never seen out of order. Every call has rung when it returns.
  *
- * Completion. The *watcher*, a thread of the host, takes completions out of the NIC's completion queue, in any order.
- * It publishes how many there were (`completed`), which gives entries back, and `mark`: every request below it is
- * complete at its target, and what reads among them brought is here. A quiet waits until the mark of every queue has
- * come to what was reserved there; the host's own quiet, and a proxy before records behind a fence, until it has come
- * to `posted`. A completion with an error ends the job with a line: no kernel waits for a mark that does not move.
+ * Completion. The *watcher*, a thread of the host, takes completions out of the NIC's completion queue, in any
+ * order. It publishes how many there were (`completed`), which gives entries back, and `mark`: every request below
+ * it is complete at its target, and what reads among them brought is here. A quiet waits until the mark of every
+ * queue has come to what was rung there; the host's own quiet, and a proxy before records behind a fence, until it
+ * has come to `posted`. A completion with an error ends the job with a line: no kernel waits for a mark that does
+ * not move.
  *
- * Fence. What is behind a fence may not overtake what was before it, by whichever way either goes. A fence that finds
- * something incomplete notes how far the queues (`fenced`) and the rings (`ring_fenced`) have come, and counts
- * `fences` up. While `fences_over`, the last fence before which all is known to be complete, is behind `fences`,
- * requests go as records to the proxy, as where there is no GDA; who finds that all noted marks have been reached
- * counts it up. The proxy holds records of a later epoch until the queues' marks have come to `posted`, as it was when
+ * Fence. What is behind a fence may not overtake what was before it, by whichever way either goes. A fence that
+ * finds something incomplete notes how far the queues (`fenced`) and the rings (`ring_fenced`) have come, and
+ * counts `fences` up. While `fences_over`, the last fence before which all is known to be complete, is behind
+ * `fences`, requests go as records to the proxy, as where there is no GDA; who finds that all noted marks have been
+ * reached counts it up. Who finds first that a ring has not come that far asks its consumer for a quiet
+ * (`fences_asked`: up to which fence that was done), or a ring that never rests would keep requests from the NIC
+ * for ever. The proxy holds records of a later epoch until the queues' marks have come to `posted`, as it was when
  * it saw the first of them.
  */
 #ifndef WSH_DEVICE_GDA_H
@@ -70,7 +73,7 @@ struct wsh_gda_marks {
 struct wsh_gda_queue {
     /* Written by the host, before the first kernel. */
     WSH_RING_ALIGN(128) uint64_t ring, doorbell, marks; /* addresses for the GPU */
-    uint32_t entries, entry_words, max_batch, rail;
+    uint32_t entries, entry_words, max_batch, rail;     /* entries: a power of two */
     /* Kernels' own; zeros at first. */
     WSH_RING_ALIGN(128) uint64_t reserved, rung;
     uint64_t completed, mark; /* as last seen */
@@ -102,8 +105,9 @@ struct wsh_gda {
     uint32_t local_usable;                               /* bit: segment */
     uint32_t n_counters;      /* that NICs of the targets count; their queue pairs … */
     uint64_t counter_targets; /* … struct wsh_gda_target[n_counters][n_rails][n_pes] */
-    WSH_RING_ALIGN(128) uint64_t fences, fences_over;
+    WSH_RING_ALIGN(128) uint64_t fences, fences_over, fences_asked;
     uint64_t ring_fenced[WSH_RINGS_MAX];
+    uint64_t ring_done[WSH_RINGS_MAX]; /* as last seen */
     struct wsh_gda_queue queue[WSH_GDA_QUEUES_MAX];
 };
 
