@@ -78,12 +78,26 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_list_ask(const shmemx_put_t &put, unsi
     return ask;
 }
 
+/* All lanes: a put that the kernel posts, and the target's NIC counts; false: it was not. */
+template <int S>
+WSH_DEV_CALL bool wsh_dev_counted_gda(void *dest, const void *source, size_t len, uint32_t number, int pe)
+{
+    bool done = false;
+
+    wsh_dev_sync<S>();
+    if (wsh_dev_lane<S>() == 0)
+        done = wsh_dev_gda_put(dest, source, len, pe, number + 1);
+    return wsh_dev_any_lane<S>(done);
+}
+
 template <int S>
 static WSH_DEV void wsh_dev_put_counted_nbi(const char *what, void *dest, const void *source, size_t len,
                                             shmemx_counter_t counter, int pe)
 {
     uint32_t number = wsh_dev_counter_number(what, counter);
 
+    if (wsh_dev_has_gda() && wsh_dev_counted_gda<S>(dest, source, len, number, pe))
+        return;
     /* Most are one record: the search for where the word lies takes longer. Kernels of 1024 threads lack registers. */
     if (S != WSH_BLOCK && wsh_device_view.ref_from) {
         wsh_dev_sync<S>();

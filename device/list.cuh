@@ -45,10 +45,26 @@ inline WSH_DEV_CALL void wsh_dev_list_post(const shmemx_put_t *puts, uint32_t n,
     }
 }
 
+/* As a kernel posts it to a NIC itself. */
+static WSH_DEV struct wsh_dev_gda_transfer wsh_dev_list_transfer(const shmemx_put_t &put)
+{
+    return wsh_dev_gda_transfer{put.dest, put.source, put.nelems, put.pe, (uint32_t)put.counter, false};
+}
+
+/* Whether NICs take it so. */
+inline WSH_DEV_CALL bool wsh_dev_list_takes(const shmemx_put_t *put)
+{
+    struct wsh_gda *gda = wsh_dev_gda();
+    struct wsh_dev_gda_request request;
+
+    return wsh_dev_gda_request_of(gda, wsh_dev_gda_queue(gda)->rail, wsh_dev_list_transfer(*put), &request);
+}
+
 /* What is left of a list. In memory, since registers held by a loop add to those of all that it calls. */
 struct wsh_dev_list_rest {
     const char *what;
     const shmemx_put_t *puts, *end;
+    bool posted; /* those that NICs take have been posted by the kernel */
 };
 
 /* The word that a put of a list counts at; NULL: at none. */
@@ -66,7 +82,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_list_others(struct wsh_dev_list_rest 
     for (; rest->puts != rest->end; rest->puts++) {
         const shmemx_put_t *put = rest->puts;
 
-        if (wsh_dev_list_refers(*put))
+        if (wsh_dev_list_refers(*put) || (rest->posted && wsh_dev_list_takes(put)))
             continue;
         if (uint64_t *word = wsh_dev_list_word(rest->what, put))
             wsh_dev_put_signal_any<S, false>(rest->what, put->dest, put->source, put->nelems, word, 1,
@@ -102,22 +118,131 @@ template <int S> WSH_DEV_CALL bool wsh_dev_list_records(const shmemx_put_t *puts
     return others;
 }
 
-/*
- * The barrier lets every lane's sources be read by all, and the list itself. It takes 84 registers by a block: a kernel
- * of 1024 threads says __launch_bounds__(1024).
- */
-template <int S> static WSH_DEV void wsh_dev_list(const char *what, const shmemx_put_t *puts, size_t n)
+/* One lane: so many puts from the first on that make a run for a NIC. */
+static WSH_DEV uint32_t wsh_dev_list_batch(const shmemx_put_t *puts, size_t n, uint32_t max_batch)
+{
+    uint32_t run = 0;
+
+#pragma unroll 1
+    while (run < n && run < max_batch && wsh_dev_list_takes(&puts[run]))
+        run++;
+    return run;
+}
+
+/* One lane posts them, with one doorbell. */
+inline WSH_DEV_CALL void wsh_dev_list_post_batch(const shmemx_put_t *puts, uint32_t n)
+{
+    struct wsh_gda *gda = wsh_dev_gda();
+    struct wsh_gda_queue *queue = wsh_dev_gda_queue(gda);
+    uint64_t first = wsh_dev_gda_reserve(queue, n);
+
+#pragma unroll 1
+    for (uint32_t i = 0; i < n; i++) {
+        struct wsh_dev_gda_request request;
+
+        wsh_dev_gda_request_of(gda, queue->rail, wsh_dev_list_transfer(puts[i]), &request);
+        wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), first + i, request);
+    }
+    wsh_dev_gda_ring(queue, first + n);
+}
+
+/* Lanes that call it together, each with a put that NICs take. */
+inline WSH_DEV_CALL void wsh_dev_list_post_each(const shmemx_put_t *put)
+{
+    struct wsh_gda *gda = wsh_dev_gda();
+    struct wsh_gda_queue *queue = wsh_dev_gda_queue(gda);
+    const struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
+    struct wsh_dev_gda_request request;
+
+    wsh_dev_gda_request_of(gda, queue->rail, wsh_dev_list_transfer(*put), &request);
+    wsh_dev_gda_post(queue, seen, wsh_ptx_active(), request);
+}
+
+/* A put that NICs do not take: whether it was a record. */
+inline WSH_DEV_CALL bool wsh_dev_list_record(const shmemx_put_t *put)
+{
+    uint32_t pieces;
+
+    if (!wsh_dev_list_run(put, 1, &pieces))
+        return false;
+    wsh_dev_list_post(put, 1, pieces);
+    return true;
+}
+
+/* One lane. Whether something is left that is neither. */
+inline WSH_DEV_CALL bool wsh_dev_list_gda_by_one(const shmemx_put_t *puts, size_t n)
+{
+    const uint32_t max_batch = wsh_dev_gda_queue(wsh_dev_gda())->max_batch;
+    bool others = false;
+
+#pragma unroll 1
+    for (size_t i = 0; i < n;) {
+        uint32_t run = wsh_dev_list_batch(puts + i, n - i, max_batch);
+
+        if (run)
+            wsh_dev_list_post_batch(puts + i, run);
+        else
+            others |= !wsh_dev_list_record(puts + i);
+        i += run ? run : 1;
+    }
+    return others;
+}
+
+/* The lanes of a full warp, each one put at a time. */
+inline WSH_DEV_CALL bool wsh_dev_list_gda_by_warp(const shmemx_put_t *puts, size_t n)
 {
     bool others = false;
 
+#pragma unroll 1
+    for (size_t i = wsh_ptx_lane(); i - wsh_ptx_lane() < n; i += 32) {
+        bool takes = i < n && wsh_dev_list_takes(puts + i);
+
+        wsh_ptx_warp_sync();
+        if (takes)
+            wsh_dev_list_post_each(puts + i);
+        else if (i < n)
+            others |= !wsh_dev_list_record(puts + i);
+    }
+    return others;
+}
+
+/*
+ * All threads, behind a barrier: what NICs take is posted by the kernel. False: nothing was done. Whether fences let
+ * the list do so is looked at once: those that come meanwhile put nothing before it.
+ */
+template <int S> WSH_DEV_CALL bool wsh_dev_list_gda(struct wsh_dev_list_rest *rest)
+{
+    const size_t n = (size_t)(rest->end - rest->puts);
+    bool others = false;
+
+    if (!wsh_dev_any_lane<S>(wsh_dev_lane<S>() == 0 && wsh_dev_gda_is_open()))
+        return false;
+    if (wsh_dev_list_lanes<S>() > 1 && wsh_dev_lane<S>() < 32)
+        others = wsh_dev_list_gda_by_warp(rest->puts, n);
+    else if (wsh_dev_lane<S>() == 0)
+        others = wsh_dev_list_gda_by_one(rest->puts, n);
+    rest->posted = true;
+    if (wsh_dev_any_lane<S>(others))
+        wsh_dev_list_others<S>(rest);
+    return true;
+}
+
+/*
+ * The barrier lets every lane's sources be read by all, and the list itself. It takes 90 registers: a kernel of
+ * 1024 threads says __launch_bounds__(1024).
+ */
+template <int S> static WSH_DEV void wsh_dev_list(const char *what, const shmemx_put_t *puts, size_t n)
+{
+    struct wsh_dev_list_rest rest = {what, puts, puts + n, false};
+    bool others = false;
+
     wsh_dev_sync<S>();
+    if (wsh_dev_has_gda() && wsh_dev_list_gda<S>(&rest))
+        return;
     if (wsh_dev_lane<S>() < wsh_dev_list_lanes<S>())
         others = wsh_dev_list_records<S>(puts, n);
-    if (wsh_dev_any_lane<S>(others)) {
-        struct wsh_dev_list_rest rest = {what, puts, puts + n};
-
+    if (wsh_dev_any_lane<S>(others))
         wsh_dev_list_others<S>(&rest);
-    }
 }
 
 #endif

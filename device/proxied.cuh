@@ -8,6 +8,7 @@
 #define WSH_DEVICE_PROXIED_CUH
 
 #include "copy.cuh"
+#include "gda_order.cuh"
 #include "pull.cuh"
 #include "reach.cuh"
 #include "ring_push.cuh"
@@ -29,6 +30,17 @@ static WSH_DEV struct wsh_dev_rings wsh_dev_rings_here(int pe)
 
     return wsh_dev_rings_to((struct wsh_ring *)wsh_device_view.rings,
                             (struct wsh_ring_heads *)wsh_device_view.ring_heads, consumers, each, block, (uint32_t)pe);
+}
+
+/* Whether kernels post to NICs themselves, and all they need for that. */
+static WSH_DEV bool wsh_dev_has_gda()
+{
+    return wsh_device_view.flags & WSH_DEVICE_GDA;
+}
+
+static WSH_DEV struct wsh_gda *wsh_dev_gda()
+{
+    return (struct wsh_gda *)(wsh_device_view.ring_heads + sizeof(struct wsh_ring_heads));
 }
 
 inline WSH_DEV_CALL uint64_t wsh_dev_ask_reserve(int pe, uint32_t n)
@@ -222,13 +234,23 @@ static WSH_DEV void wsh_dev_ask_queues(bool quiet)
         wsh_dev_ask_queue(i - 1, quiet);
 }
 
-/* The same of what was asked for without a queue. */
+inline WSH_DEV_CALL void wsh_dev_gda_order(bool quiet)
+{
+    if (quiet)
+        wsh_dev_gda_quiet(wsh_dev_gda());
+    else
+        wsh_dev_gda_fence(wsh_dev_gda(), wsh_dev_rings_here(0));
+}
+
+/* The same of what was asked for without a queue, and of what kernels have posted to NICs. */
 inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
 {
     if (quiet)
         wsh_dev_rings_quiet(wsh_dev_rings_here(0));
     else
         wsh_dev_rings_fence(wsh_dev_rings_here(0));
+    if (wsh_dev_has_gda())
+        wsh_dev_gda_order(quiet);
 }
 
 /* Both, where the unit wants that. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The PTX behind the device API: every fence, every load and store of another agent's memory, every atomic and every
- * barrier goes through this file, so that each choice is made once; bulk copies through ptx_bulk.cuh.
+ * barrier goes through this file, so that each choice is made once; bulk copies through ptx_bulk.cuh, stores to NICs
+ * through ptx_nic.cuh.
  *
  * The ordering argument, in the words used at both ends: the sender's lanes store, meet at a barrier of their scope,
  * and one lane *releases* (MEMBAR.SYS) before or with the store of the flag; the receiver's lane polls the flag
@@ -384,5 +385,6 @@ static WSH_DEV uint64_t wsh_ptx_nanoseconds()
 }
 
 #include "ptx_bulk.cuh"
+#include "ptx_nic.cuh"
 
 #endif

@@ -229,6 +229,17 @@ template <int S, bool WAITS, class P> static WSH_DEV void wsh_dev_get_parts(P *p
     wsh_dev_sync<S>();
 }
 
+/* All lanes: a nonblocking get that the kernel posts to a NIC itself; false: it was not. */
+template <int S> WSH_DEV_CALL bool wsh_dev_get_gda(void *dest, const void *source, size_t len, int pe)
+{
+    bool done = false;
+
+    wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
+    if (wsh_dev_lane<S>() == 0)
+        done = wsh_dev_gda_get(dest, source, len, pe);
+    return wsh_dev_any_lane<S>(done);
+}
+
 /*
  * The get in every case. It needs no barrier before: no lane may read `dest` until the call has returned, or, where not
  * WAITS, until a quiet.
@@ -243,6 +254,8 @@ WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *sour
     from = wsh_dev_reach_or_ask(what, source, len, pe, false);
     wsh_dev_check_local(what, dest, len);
     if (!from) {
+        if (!WAITS && wsh_dev_has_gda() && wsh_dev_get_gda<S>(dest, source, len, pe))
+            return;
         struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, false, 0, 0, 0, WAITS};
 
         wsh_dev_get_parts<S, WAITS>(&parts);

@@ -7,7 +7,7 @@
 #ifndef WSH_DEVICE_REFER_CUH
 #define WSH_DEVICE_REFER_CUH
 
-#include "proxied.cuh"
+#include "gda.cuh"
 
 /* Whether the host's transports read and write all of [local, local + len) themselves. */
 static WSH_DEV bool wsh_dev_is_referable(const void *local, uint64_t len)
@@ -90,16 +90,36 @@ static WSH_DEV bool wsh_dev_is_plain_reference(const void *dest, const void *sou
            wsh_device_view.rings && wsh_dev_are_in_heaps(dest, source, len);
 }
 
+static WSH_DEV void wsh_dev_put_refer_record(void *dest, const void *source, size_t len, int pe)
+{
+    wsh_dev_ask_send(wsh_dev_ask_by_reference(false, (uint64_t)dest, source, (uint32_t)len, pe, false), 1);
+}
+
+/* All lanes, behind a barrier: the put by a kernel that posts to a NIC itself, else by a record where it is plain. */
+template <int S> static WSH_DEV bool wsh_dev_put_gda(void *dest, const void *source, size_t len, int pe)
+{
+    bool plain = wsh_dev_is_plain_reference(dest, source, len, pe), done = false;
+
+    if (wsh_dev_lane<S>() == 0) {
+        done = wsh_dev_gda_put(dest, source, len, pe, 0);
+        if (!done && plain)
+            wsh_dev_put_refer_record(dest, source, len, pe);
+    }
+    return wsh_dev_any_lane<S>(done) || plain;
+}
+
 /*
  * All lanes, behind a barrier: the nonblocking put that programs make most, in one call and without memory of its own,
  * since those take a lane longer than the record itself. False: nothing was done, for whatever reason.
  */
 template <int S> WSH_DEV_CALL bool wsh_dev_put_refer_plain(void *dest, const void *source, size_t len, int pe)
 {
+    if (wsh_dev_has_gda())
+        return wsh_dev_put_gda<S>(dest, source, len, pe);
     if (!wsh_dev_is_plain_reference(dest, source, len, pe))
         return false;
     if (wsh_dev_lane<S>() == 0)
-        wsh_dev_ask_send(wsh_dev_ask_by_reference(false, (uint64_t)dest, source, (uint32_t)len, pe, false), 1);
+        wsh_dev_put_refer_record(dest, source, len, pe);
     wsh_dev_sync<S>();
     return true;
 }

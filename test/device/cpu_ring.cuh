@@ -67,6 +67,30 @@ template <bool RELEASES> static inline uint64_t wsh_ptx_add_together(uint64_t *w
     return __atomic_fetch_add(word, n, __ATOMIC_ACQ_REL);
 }
 
+/* To queues of NICs, and by who has written there to the next one. */
+template <class T> static inline void wsh_ptx_nic_put(T *word, T value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static inline void wsh_ptx_pass_on(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static inline void wsh_ptx_pass_on_add(uint64_t *word, uint64_t value)
+{
+    __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+}
+
+static inline void wsh_ptx_raise(uint64_t *word, uint64_t value)
+{
+    uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+    while (seen < value && !__atomic_compare_exchange_n(word, &seen, value, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        continue;
+}
+
 static inline void wsh_ptx_acquire()
 {
 }

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The device's end of send queues that kernels write themselves: builds requests and posts them; gda_order.cuh orders
+ * and completes them. gda.h argues the order. Callers pass the queue; wsh_dev_ring_idle is what waits call.
+ *
+ * What a request is made of stays in registers: nothing here takes the address of it.
+ */
+#ifndef WSH_DEVICE_GDA_PUSH_CUH
+#define WSH_DEVICE_GDA_PUSH_CUH
+
+#include "gda.h"
+#include "ring_push.cuh"
+
+/* A write or a read, as words of the request; its number and the phase come when it has an entry. */
+struct wsh_dev_gda_request {
+    uint64_t operation;   /* word 0's: WSH_GDA_WRITE or WSH_GDA_READ, in place */
+    uint64_t target;      /* struct wsh_gda_target */
+    uint64_t there, here; /* addresses */
+    uint32_t len, key_there, key_here;
+    uint32_t pe;
+};
+
+/* What the host has written of a queue. */
+struct wsh_dev_gda_ring {
+    uint64_t *words;
+    uint32_t mask, entry_words, max_batch;
+};
+
+static WSH_DEV struct wsh_dev_gda_ring wsh_dev_gda_ring_of(const struct wsh_gda_queue *queue)
+{
+    return wsh_dev_gda_ring{(uint64_t *)queue->ring, queue->entries - 1, queue->entry_words, queue->max_batch};
+}
+
+static WSH_DEV const struct wsh_gda_marks *wsh_dev_gda_marks(const struct wsh_gda_queue *queue)
+{
+    return (const struct wsh_gda_marks *)queue->marks;
+}
+
+/* Word 0, but for the target: what is the same in all requests, the number's low bits and the phase. */
+static WSH_DEV uint64_t wsh_dev_gda_head(const struct wsh_dev_gda_ring &ring, uint64_t operation, uint64_t number)
+{
+    uint64_t head = operation | WSH_GDA_META | WSH_GDA_FIRST | WSH_GDA_LAST | WSH_GDA_COMPLETION |
+                    (uint64_t)1 << WSH_GDA_PIECES_AT | (number & 0xffff);
+
+    return number & ((uint64_t)ring.mask + 1) ? head | (uint64_t)1 << WSH_GDA_PHASE_AT : head;
+}
+
+/* Its entry, which is free. */
+static WSH_DEV void wsh_dev_gda_store(const struct wsh_dev_gda_ring &ring, uint64_t number,
+                                      const struct wsh_dev_gda_request &request)
+{
+    uint64_t *to = ring.words + (uint64_t)((uint32_t)number & ring.mask) * ring.entry_words;
+    uint64_t id = (number & (((uint64_t)1 << WSH_GDA_PE_AT) - 1)) | (uint64_t)request.pe << WSH_GDA_PE_AT;
+    uint64_t ah = request.target & 0xffff, qpn = request.target >> 16 & 0xffff;
+
+    wsh_ptx_nic_put(to, wsh_dev_gda_head(ring, request.operation, number) | qpn << WSH_GDA_QPN_AT);
+    wsh_ptx_nic_put(to + 1, ah << WSH_GDA_AH_AT);
+    wsh_ptx_nic_put(to + 2, request.target >> 32);
+    wsh_ptx_nic_put(to + 3, id & ~(uint64_t)0xffff);
+    wsh_ptx_nic_put(to + 4, (uint64_t)request.key_there << WSH_GDA_KEY_AT | request.len);
+    wsh_ptx_nic_put(to + 5, request.there);
+    wsh_ptx_nic_put(to + 6, (uint64_t)request.key_here << WSH_GDA_KEY_AT | request.len);
+    wsh_ptx_nic_put(to + 7, request.here);
+#pragma unroll 1
+    for (uint32_t i = WSH_GDA_WORDS; i < ring.entry_words; i++)
+        wsh_ptx_nic_put(to + i, (uint64_t)0);
+}
+
+/* How far a queue has come, as was last known. */
+struct wsh_dev_gda_seen {
+    uint64_t rung, completed;
+};
+
+/* Early, so that it comes while other things are asked for. */
+static WSH_DEV struct wsh_dev_gda_seen wsh_dev_gda_see(const struct wsh_gda_queue *queue)
+{
+    return wsh_dev_gda_seen{wsh_ptx_poll(&queue->rung), wsh_ptx_poll(&queue->completed)};
+}
+
+/* Requests from `begin` to `end` may be stored: it is their turn, and they have entries. */
+static WSH_DEV bool wsh_dev_gda_may_store(const struct wsh_dev_gda_seen &seen, uint64_t begin, uint64_t end,
+                                          uint32_t entries)
+{
+    return seen.rung >= begin && (int64_t)(end - seen.completed) <= (int64_t)entries;
+}
+
+/* Requests that wait for that. Across the wait in memory, where it holds no registers of all that waits call. */
+struct wsh_dev_gda_place {
+    struct wsh_gda_queue *queue;
+    uint64_t first; /* number of the caller's first request; */
+    uint32_t begin, end; /* those from `begin` to `end` of the caller's wait */
+    uint32_t lanes;
+    struct wsh_dev_wait wait;
+    struct wsh_dev_gda_request request;
+};
+
+#define WSH_GDA_LOOKS 64u /* at a word, for each time that other work is looked for */
+
+/* Polls until the word has come to the wait's value. */
+static WSH_DEV void wsh_dev_gda_poll_until(struct wsh_dev_wait *wait)
+{
+#pragma unroll 1
+    for (uint32_t looks = 1; wsh_ptx_poll((const uint64_t *)wait->word) < wait->value; looks++)
+        if (looks % WSH_GDA_LOOKS == 0) {
+            wsh_dev_ring_idle(wait);
+            wsh_ptx_again(wait);
+        }
+}
+
+/* One lane: until the requests before the caller's are stored and rung. */
+inline WSH_DEV_CALL void wsh_dev_gda_wait_for_turn(struct wsh_dev_gda_place *place)
+{
+    place->wait = wsh_dev_wait{"a turn in a send queue of a NIC", &place->queue->rung, place->first + place->begin, 0,
+                               0};
+    wsh_dev_gda_poll_until(&place->wait);
+}
+
+/* … then until there are entries. */
+inline WSH_DEV_CALL void wsh_dev_gda_wait_for_room(struct wsh_dev_gda_place *place)
+{
+    struct wsh_gda_queue *queue = place->queue;
+    uint64_t end = place->first + place->end, entries = queue->entries;
+
+    if (end <= entries || wsh_ptx_poll(&queue->completed) >= end - entries)
+        return;
+    place->wait = wsh_dev_wait{"a full send queue of a NIC", &wsh_dev_gda_marks(queue)->completed, end - entries, 0, 0};
+    wsh_dev_gda_poll_until(&place->wait);
+    wsh_ptx_put(&place->queue->completed, place->wait.value);
+}
+
+inline WSH_DEV_CALL void wsh_dev_gda_wait(struct wsh_dev_gda_place *place)
+{
+    wsh_dev_gda_wait_for_turn(place);
+    wsh_ptx_again(place);
+    wsh_dev_gda_wait_for_room(place);
+    wsh_ptx_again(place);
+}
+
+/*
+ * One lane, when the requests before `end` are stored and seen by it through a barrier: the doorbell comes behind them
+ * and their sources, and the next one's behind this.
+ */
+static WSH_DEV void wsh_dev_gda_ring(struct wsh_gda_queue *queue, uint64_t end)
+{
+    wsh_ptx_put((uint64_t *)&wsh_dev_gda_marks(queue)->posted, end);
+    wsh_ptx_release();
+    wsh_ptx_nic_put((uint32_t *)queue->doorbell, (uint32_t)end & 0xffff);
+    wsh_ptx_pass_on(&queue->rung, end);
+}
+
+/*
+ * One lane: n numbers for a run that it stores and rings by itself. Returns the first, when it is their turn and they
+ * have entries.
+ */
+static WSH_DEV uint64_t wsh_dev_gda_reserve(struct wsh_gda_queue *queue, uint32_t n)
+{
+    const struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
+    struct wsh_dev_gda_place place;
+
+    place.first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)n);
+    if (wsh_dev_gda_may_store(seen, place.first, place.first + n, queue->entries))
+        return place.first;
+    place.queue = queue;
+    place.begin = 0;
+    place.end = n;
+    wsh_dev_gda_wait(&place);
+    return place.first;
+}
+
+/* The end of a run that begins with the caller's request `begin` of n. */
+static WSH_DEV uint32_t wsh_dev_gda_run_end(uint32_t begin, uint32_t n, uint32_t max_batch)
+{
+    return n - begin < max_batch ? n : begin + max_batch;
+}
+
+/*
+ * Lanes that are here together, each with a request: they share a reservation, and a doorbell in each run of max_batch.
+ * A lane's request is stored behind a barrier, which comes behind its leader's look at what is free.
+ */
+static WSH_DEV void wsh_dev_gda_post(struct wsh_gda_queue *queue, struct wsh_dev_gda_seen seen, uint32_t lanes,
+                                     struct wsh_dev_gda_request request)
+{
+    const uint32_t leader = (uint32_t)__ffs((int)lanes) - 1;
+    uint32_t rank = (uint32_t)__popc(lanes & ((1u << wsh_ptx_lane()) - 1)), begin = 0, end;
+    uint64_t first = 0;
+
+    if (rank == 0)
+        first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)(uint32_t)__popc(lanes));
+#pragma unroll 1
+    do {
+        end = wsh_dev_gda_run_end(begin, (uint32_t)__popc(lanes), queue->max_batch);
+        if (rank == 0 && !wsh_dev_gda_may_store(seen, first + begin, first + end, queue->entries)) {
+            struct wsh_dev_gda_place place = {queue, first, begin, end, lanes, {}, request};
+
+            wsh_dev_gda_wait(&place);
+            queue = place.queue;
+            first = place.first;
+            begin = place.begin;
+            end = place.end;
+            lanes = place.lanes;
+            request = place.request;
+            rank = 0;
+        }
+        first = wsh_ptx_party_from(lanes, first, leader);
+        if (rank >= begin && rank < end)
+            wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), first + rank, request);
+        wsh_ptx_party_sync(lanes);
+        if (rank == 0) {
+            wsh_dev_gda_ring(queue, first + end);
+            seen.rung = first + end;
+        }
+        begin = end;
+    } while (begin < (uint32_t)__popc(lanes));
+}
+
+#endif
