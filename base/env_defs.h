@@ -127,6 +127,10 @@ WSH_ENV(team_memory, SIZE, "SHMEM_TEAM_MEMORY", "3M", "",
         "bytes of symmetric memory per PE, beside the heap, for teams (a team of 8 PEs takes 6 to 11 KiB)")
 WSH_ENV(counters, INT, "SHMEM_COUNTERS", "16384", "",
         "counters of counted puts that a PE can have at a time, at most 65536; 16 bytes each")
+WSH_ENV(nic_counters, INT, "SHMEM_NIC_COUNTERS", "-1", "",
+        "counters of counted puts that NICs count for each PE, at most 256, each by a queue pair of every NIC of the "
+        "PE; CPUs count for the others (-1 = as many as half of the NICs' queue pairs allow, at most 32; 0 where NICs "
+        "keep no counters)")
 WSH_ENV(device_epoch, INT, "SHMEM_DEVICE_EPOCH", "0", "",
         "internal: number of the last collective before a team's first one in kernels, to test where numbers wrap")
 WSH_ENV(node_emulated, INT, "SHMEM_NODE_EMULATED", "-1", "",

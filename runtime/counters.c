@@ -36,11 +36,12 @@ int wsh_counters_open(struct wsh_job *job)
         return rc;
     counters->per_unit = (uint32_t)(counters->pool.unit / sizeof(uint64_t));
     counters->unit = calloc((size_t)counters->pool.n_units, sizeof *counters->unit);
-    return counters->unit ? 0 : -ENOMEM;
+    return counters->unit ? wsh_nic_counters_open(job) : -ENOMEM;
 }
 
 void wsh_counters_close(struct wsh_job *job)
 {
+    wsh_nic_counters_close(job);
     free(job->counters.unit);
     job->counters = (struct wsh_counters){0};
 }
@@ -127,17 +128,18 @@ static int units_in(const struct wsh_job *job, size_t n)
     return (int)((n + job->counters.per_unit - 1) / job->counters.per_unit);
 }
 
-/* One more than any member has had in these units. */
+/* One more than any member has had in these units; and whether NICs of any member count. */
 static int generation_agree(struct wsh_team *team, const struct wsh_counter_unit *unit, int n,
-                            uint32_t *generation)
+                            uint32_t *generation, bool *nics)
 {
-    uint64_t last = 0;
+    uint64_t most[2] = {0, wsh_nic_counters_are_there(&team->job->counters.nic)};
     int rc;
 
     for (int i = 0; i < n; i++)
-        last = unit[i].generation > last ? unit[i].generation : last;
-    rc = wsh_reduce_small(team, &last, &last, 1, wsh_arith_find(WSH_REDUCE_MAX, WSH_NUM_U64), ROUTINE);
-    *generation = (uint32_t)last + 1;
+        most[0] = unit[i].generation > most[0] ? unit[i].generation : most[0];
+    rc = wsh_reduce_small(team, most, most, 2, wsh_arith_find(WSH_REDUCE_MAX, WSH_NUM_U64), ROUTINE);
+    *generation = (uint32_t)most[0] + 1;
+    *nics = most[1];
     return rc;
 }
 
@@ -156,16 +158,20 @@ int wsh_counters_create(struct wsh_team *team, size_t n, wsh_counter *counters)
     struct wsh_counter_unit *unit;
     uint32_t generation, first;
     int row = row_take(team, n), rc;
+    bool nics;
 
     if (row < 0)
         return row;
     unit = &job->counters.unit[row];
-    rc = generation_agree(team, unit, units_in(job, n), &generation);
+    rc = generation_agree(team, unit, units_in(job, n), &generation, &nics);
     if (rc)
         return rc;
     row_mark(unit, units_in(job, n), generation, true);
     unit->n = (uint32_t)n;
     first = (uint32_t)row * job->counters.per_unit;
+    rc = wsh_nic_counters_begin(team, first, (uint32_t)n, nics, ROUTINE);
+    if (rc)
+        return rc;
     for (size_t i = 0; i < n; i++)
         counters[i] = (uint64_t)generation << 32 | (first + i + 1);
     return wsh_sync(team, ROUTINE);
@@ -275,16 +281,23 @@ int wsh_counters_tally(void *core, uint32_t number, uint32_t generation, uint32_
     return 0;
 }
 
-/* Adds what GPUs have counted. 0 or a final error. */
-static int add_device_word(struct wsh_job *job, uint32_t number, uint64_t *value)
+/* Acquire. */
+static uint64_t host_count(struct wsh_job *job, uint32_t number)
+{
+    return __atomic_load_n(host_word(job, number), __ATOMIC_ACQUIRE) + wsh_nic_counter_host(job, number);
+}
+
+/* Adds what was counted in device memory. 0 or a final error. */
+static int add_device_count(struct wsh_job *job, uint32_t number, uint64_t *value)
 {
     uint64_t word = 0;
-    int rc = job->device.attached
-                 ? wsh_get(&job->ctx, &word, device_word(job, number), sizeof word, job->my_pe)
-                 : 0;
+    int rc;
 
+    if (!job->device.attached)
+        return 0;
+    rc = wsh_get(&job->ctx, &word, device_word(job, number), sizeof word, job->my_pe);
     *value += word;
-    return rc;
+    return rc ? rc : wsh_nic_counter_device(job, number, value);
 }
 
 uint64_t wsh_counter_fetch(struct wsh_job *job, uint32_t number)
@@ -293,16 +306,16 @@ uint64_t wsh_counter_fetch(struct wsh_job *job, uint32_t number)
 
     if (wsh_wait_progress(job) < 0)
         wsh_job_abort(1);
-    value = __atomic_load_n(host_word(job, number), __ATOMIC_ACQUIRE);
+    value = host_count(job, number);
     wsh_order_returns();
-    if (add_device_word(job, number, &value))
+    if (add_device_count(job, number, &value))
         wsh_job_abort(1);
     return value;
 }
 
 struct wait {
-    const uint64_t *word;
-    uint64_t value; /* of the word in the host heap */
+    struct wsh_job *job;
+    uint64_t value; /* of the words in the host heap */
     uint64_t whole; /* of the counter */
     unsigned tries; /* before the GPU's word is looked at; 0: there is none */
     uint32_t number;
@@ -312,7 +325,7 @@ static int try_word(void *arg)
 {
     struct wait *wait = arg;
 
-    if (__atomic_load_n(wait->word, __ATOMIC_ACQUIRE) >= wait->value) {
+    if (host_count(wait->job, wait->number) >= wait->value) {
         wsh_order_returns();
         return 0;
     }
@@ -323,27 +336,26 @@ static void describe_wait(void *arg, char *text, size_t size)
 {
     const struct wait *wait = arg;
 
-    snprintf(text, size, "counter %u to be %llu; its word in host memory is %llu", wait->number,
-             (unsigned long long)wait->whole,
-             (unsigned long long)__atomic_load_n(wait->word, __ATOMIC_RELAXED));
+    snprintf(text, size, "counter %u to be %llu; in host memory it has %llu", wait->number,
+             (unsigned long long)wait->whole, (unsigned long long)host_count(wait->job, wait->number));
 }
 
-/* A word in device memory costs a copy to look at, and never falls: the word of the CPU need make up the rest. */
+/* Words in device memory cost a copy to look at, and never fall: those in host memory need make up the rest. */
 int wsh_counter_wait(struct wsh_job *job, uint32_t number, uint64_t value, const char *routine)
 {
     enum { TRIES = 64 };
     const struct wsh_wait_why why = {routine, describe_wait, 0};
-    struct wait wait = {host_word(job, number), value, value, 0, number};
+    struct wait wait = {job, value, value, 0, number};
     int rc;
 
     do {
         uint64_t counted = 0;
 
-        rc = add_device_word(job, number, &counted);
+        rc = add_device_count(job, number, &counted);
         wait.value = value > counted ? value - counted : 0;
         wait.tries = job->device.attached ? TRIES : 0;
         if (!rc && try_word(&wait) == -EAGAIN)
             rc = wsh_wait(job, &why, try_word, &wait);
-    } while (!rc && __atomic_load_n(wait.word, __ATOMIC_RELAXED) < wait.value);
+    } while (!rc && host_count(job, number) < wait.value);
     return rc;
 }

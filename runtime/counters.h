@@ -2,14 +2,16 @@
 /*
  * Counters of counted puts: a put to a PE adds 1 to its counter of that number when the data are visible there.
  *
- * A counter is two symmetric words, each with one domain of writers: one in the host heap, to which CPUs add, and one
- * in the device heap, to which GPUs do. Its value is their sum. The members of a team take a row of counters together,
- * free at all of them; from one use of a counter to the next its generation counts up, alike at all members.
+ * A counter is words, each with one domain of writers: a symmetric one in the host heap, to which CPUs add, one in
+ * the device heap, to which GPUs do, and those in which NICs count (nic_counters.h). Its value is their sum. The
+ * members of a team take a row of counters together, free at all of them; from one use of a counter to the next its
+ * generation counts up, alike at all members.
  */
 #ifndef WSH_COUNTERS_H
 #define WSH_COUNTERS_H
 
 #include "runtime/coll/pool.h"
+#include "runtime/nic_counters.h"
 
 struct wsh_ctx;
 struct wsh_job;
@@ -28,6 +30,7 @@ struct wsh_counters {
     struct wsh_pool pool;          /* of the words in the host heap */
     struct wsh_counter_unit *unit; /* [pool.n_units] */
     uint32_t per_unit;
+    struct wsh_nic_counters nic;
 };
 
 /* What the program holds: generation above bit 32, below it 1 + number. 0 is no counter. */

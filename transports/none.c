@@ -79,6 +79,25 @@ static void none_mem_detach(struct wsh_tp *tp, struct wsh_rmem *rmem)
     (void)tp, (void)rmem;
 }
 
+static unsigned none_counter_words(struct wsh_tp *tp)
+{
+    (void)tp;
+    return 0;
+}
+
+static int none_counter_open(struct wsh_tp *tp, uint32_t counter, uint64_t *words, enum wsh_mem_kind kind,
+                             void *blob, size_t *len)
+{
+    (void)tp, (void)counter, (void)words, (void)kind, (void)blob, (void)len;
+    return -ENOTSUP;
+}
+
+static int none_counter_attach(struct wsh_tp *tp, int pe, uint32_t counter, const void *blob, size_t len)
+{
+    (void)tp, (void)pe, (void)counter, (void)blob, (void)len;
+    return -ENOTSUP;
+}
+
 static int none_ctx_open(struct wsh_tp *tp, struct wsh_tctx **tctx)
 {
     (void)tp, (void)tctx;
@@ -253,6 +272,9 @@ void wsh_tp_fill(struct wsh_tp_ops *full, const struct wsh_tp_ops *ops)
     FILL(mem_attach)
     FILL(mem_adopt)
     FILL(mem_detach)
+    FILL(counter_words)
+    FILL(counter_open)
+    FILL(counter_attach)
     FILL(ctx_open)
     FILL(ctx_close)
     FILL(put)

@@ -54,6 +54,9 @@ enum wsh_reach {
 
 #define WSH_TP_ADDRESS_MAX 2048 /* bytes of one address blob */
 #define WSH_TP_MEM_MAX 512      /* bytes of one memory blob */
+#define WSH_TP_COUNTER_MAX 264  /* bytes of one counter blob */
+#define WSH_TP_COUNTERS 256     /* counters that NICs may keep: those with the lowest numbers */
+#define WSH_TP_COUNTER_WORDS 8  /* NICs of a PE, at most */
 
 struct wsh_gpu;
 struct wsh_tp_ops;
@@ -257,6 +260,19 @@ struct wsh_tp_ops {
     int (*mem_adopt)(struct wsh_tp *tp, int pe, enum wsh_seg seg, char *map, size_t len,
                      struct wsh_rmem *rmem);
     void (*mem_detach)(struct wsh_tp *tp, struct wsh_rmem *rmem);
+
+    /*
+     * Counters that the NICs of this PE keep, of the numbers in wsh_sig.counter. After connect.
+     *   counter_words   words that each has, one for each NIC; 0: NICs keep none
+     *   counter_open    from now on, until stop, puts with that counter are counted in `words`. Only the lowest 31 bits
+     *                   of a word count up, and begin anywhere. Writes at most *len bytes that peers need; called again
+     *                   only that. -ENOTSUP, unlogged: CPUs count, as for all other puts
+     *   counter_attach  of a peer, what that has written there
+     */
+    unsigned (*counter_words)(struct wsh_tp *tp);
+    int (*counter_open)(struct wsh_tp *tp, uint32_t counter, uint64_t *words, enum wsh_mem_kind kind,
+                        void *blob, size_t *len);
+    int (*counter_attach)(struct wsh_tp *tp, int pe, uint32_t counter, const void *blob, size_t len);
 
     /* Bookkeeping only: opens nothing on the wire. */
     int (*ctx_open)(struct wsh_tp *tp, struct wsh_tctx **tctx);

@@ -25,7 +25,8 @@ struct wsh_device_heap {
     size_t limit; /* bytes that it may grow to, equal on all PEs */
     struct wsh_alloc *alloc;
     char *pads;        /* memory of teams in it */
-    char *counters;    /* the words of counters that GPUs add to */
+    char *counters;    /* the words of counters that GPUs add to … */
+    char *nic_words;   /* … and that NICs do */
     unsigned first_tp; /* transports of device memory: from this one on */
 
     struct wsh_ranges *local; /* device memory that this PE has registered for itself, by numbers … */

@@ -52,7 +52,7 @@ static size_t counters_at(const struct wsh_job *job)
 /* So that what the program gets begins where the heap's memory does. */
 size_t wsh_pads_len(const struct wsh_job *job)
 {
-    size_t len = counters_at(job) + wsh_counters_len(job);
+    size_t len = counters_at(job) + wsh_counters_len(job) + wsh_nic_counters_len(job);
 
     return (len + WSH_GPU_ALIGN - 1) / WSH_GPU_ALIGN * WSH_GPU_ALIGN;
 }
@@ -86,6 +86,7 @@ int wsh_pads_open(struct wsh_job *job)
         return -ENOMEM;
     job->device.pads = job->heap.seg[WSH_SEG_DEVICE].base + off;
     job->device.counters = job->device.pads + counters_at(job);
+    job->device.nic_words = job->device.counters + wsh_counters_len(job);
     return wsh_pads_clear(job, job->device.pads, wsh_pads_len(job));
 }
 

@@ -17,6 +17,7 @@
  */
 #include "transports/efa/batch.h"
 
+#include "transports/efa/counters.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/mem.h"
 #include "transports/efa/peers.h"
@@ -25,6 +26,15 @@
 #include <string.h>
 
 #define EFA_BATCH 16 /* requests for one doorbell */
+
+static fi_addr_t address_of(const struct wsh_efa_eps *eps, const struct wsh_efa_req *req, unsigned rail)
+{
+    const struct wsh_efa_peer *peer = &eps->peers[req->pe];
+
+    if (wsh_unlikely(req->wr.counter))
+        return wsh_efa_counter_addr(eps, req->pe, req->wr.counter - 1u, rail);
+    return peer->path ? peer->path[rail].addr : peer->addr;
+}
 
 static ssize_t give_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail, uint64_t imm,
                         uint64_t more)
@@ -38,7 +48,7 @@ static ssize_t give_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsign
     const struct fi_msg_rma msg = {.msg_iov = &iov,
                                    .desc = &desc,
                                    .iov_count = 1,
-                                   .addr = path ? path->addr : peer->addr,
+                                   .addr = address_of(eps, req, rail),
                                    .rma_iov = &remote,
                                    .rma_iov_count = 1,
                                    .context = req,
@@ -166,22 +176,27 @@ void wsh_efa_wr_fill(struct wsh_efa_req *req, const struct wsh_efa_span *span, u
     wr->key = span->key;
     wr->len = span->len;
     wr->flags = flags;
+    wr->counter = 0;
     if (flags & FI_INJECT && span->len <= EFA_INJECTED_MAX)
         wr->local = memcpy(wr->injected, span->local, span->len);
+}
+
+int wsh_efa_batch_start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm)
+{
+    ssize_t rc = wsh_efa_batch_post(eps, req, 0, imm);
+
+    if (rc)
+        return wsh_efa_posted(eps, 0, req->pe, name_of(req), rc);
+    eps->n_writes += req->kind == EFA_REQ_WRITE;
+    wsh_efa_took(eps, req, req->wr.len);
+    return 0;
 }
 
 int wsh_efa_batch_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_efa_span *span,
                       uint64_t flags, uint64_t imm)
 {
-    ssize_t rc;
-
     wsh_efa_wr_fill(req, span, flags);
-    rc = wsh_efa_batch_post(eps, req, 0, imm);
-    if (rc)
-        return wsh_efa_posted(eps, 0, req->pe, name_of(req), rc);
-    eps->n_writes += req->kind == EFA_REQ_WRITE;
-    wsh_efa_took(eps, req, span->len);
-    return 0;
+    return wsh_efa_batch_start(eps, req, imm);
 }
 
 int wsh_efa_batch_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)

@@ -26,6 +26,8 @@ ssize_t wsh_efa_batch_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uns
 /* With one rail: as wsh_efa_post, and for a message. */
 int wsh_efa_batch_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_efa_span *span,
                       uint64_t flags, uint64_t imm);
+/* The same, of a write or read that is filled. */
+int wsh_efa_batch_start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm);
 int wsh_efa_batch_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req);
 int wsh_efa_batch_finish(struct wsh_efa_eps *eps);
 

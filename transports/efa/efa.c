@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "transports/efa/batch.h"
+#include "transports/efa/counters.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/gda.h"
 #include "transports/efa/peers.h"
@@ -204,6 +205,24 @@ static unsigned efa_reach(struct wsh_tp *base, int pe, enum wsh_mem_kind kind)
     return wsh_efa_reach(efa_of(base)->eps[0], pe, kind);
 }
 
+static unsigned efa_counter_words(struct wsh_tp *base)
+{
+    const struct wsh_efa_eps *eps = efa_of(base)->eps[0];
+
+    return eps->counters ? eps->n_rails : 0;
+}
+
+static int efa_counter_open(struct wsh_tp *base, uint32_t counter, uint64_t *words, enum wsh_mem_kind kind,
+                            void *blob, size_t *len)
+{
+    return wsh_efa_counter_open(efa_of(base)->eps[0], counter, words, kind, blob, len);
+}
+
+static int efa_counter_attach(struct wsh_tp *base, int pe, uint32_t counter, const void *blob, size_t len)
+{
+    return wsh_efa_counter_attach(efa_of(base)->eps[0], pe, counter, blob, len);
+}
+
 /* To the endpoint set that has the fewest; two that come at once may choose the same. */
 static int efa_ctx_open(struct wsh_tp *base, struct wsh_tctx **tctx)
 {
@@ -321,6 +340,9 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .mem_release = wsh_efa_all_mem_release,
     .mem_attach = wsh_efa_all_mem_attach,
     .mem_detach = wsh_efa_all_mem_detach,
+    .counter_words = efa_counter_words,
+    .counter_open = efa_counter_open,
+    .counter_attach = efa_counter_attach,
     .ctx_open = efa_ctx_open,
     .ctx_close = efa_ctx_close,
     .put = wsh_efa_put,

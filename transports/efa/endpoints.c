@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "transports/efa/alive.h"
+#include "transports/efa/counters.h"
 #include "transports/efa/fetch.h"
 #include "transports/efa/handlers.h"
 #include "transports/efa/mem.h"
@@ -124,6 +125,8 @@ int wsh_efa_eps_stop(struct wsh_efa_eps *eps, bool at_once)
         eps->stop_by = wsh_efa_now() + EFA_STOP_S;
     busy = !at_once && is_busy(eps);
     eps->joined &= busy; /* no more progress */
+    if (!busy)
+        wsh_efa_counters_stop(eps);
     for (uint32_t i = 0; i < eps->n_rails && !busy; i++)
         wsh_efa_rail_stop(&eps->rail[i]);
     wsh_efa_unlock(eps);
@@ -141,6 +144,7 @@ void wsh_efa_eps_close(struct wsh_efa_eps *eps)
         shm_unlink(eps->shm_name);
     for (uint32_t i = 0; i < eps->n_rails; i++)
         wsh_efa_rail_stop(&eps->rail[i]);
+    wsh_efa_counters_close(eps);
     for (size_t i = 0; i < sizeof eps->slab_mr / sizeof eps->slab_mr[0]; i++)
         wsh_efa_mr_close(eps, &eps->slab_mr[i]);
     if (eps->n_rails > 1 && eps->wait_fd >= 0)
@@ -284,6 +288,8 @@ static int open_network(struct wsh_efa_eps *eps, const struct wsh_tp_params *par
         (rc = wsh_efa_provider_choose(&eps->lib, eps->env, &where, params->hmem, &list, why, size)))
         return rc;
     rc = choose_rails(eps, params, list);
+    if (!rc)
+        rc = wsh_efa_counters_open(eps, params, list);
     eps->lib.freeinfo(list);
     if (rc == -ENODEV)
         return -ENETDOWN; /* logged; not the same as no network */

@@ -20,6 +20,7 @@
 
 #define EFA_TEXT_MAX 600 /* of a line about a failure, with the words of the provider */
 
+struct wsh_efa_counters;
 struct wsh_efa_op;
 struct wsh_efa_fetch;
 struct wsh_efa_answer;
@@ -117,6 +118,8 @@ struct wsh_efa_eps {
 
     struct wsh_efa_lib lib;
     const struct wsh_env *env;
+    struct wsh_efa_counters *counters; /* that its NICs keep; NULL: none, or not the first endpoint set */
+    uint64_t n_counted;                /* puts that their targets' NICs count */
     int (*count)(void *core, uint32_t counter, uint32_t generation, uint32_t mask); /* wsh_tp_params.tally */
     void *core;
 };

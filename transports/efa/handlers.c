@@ -22,6 +22,7 @@ static const struct variable {
     bool sockets; /* only where there is no RDMA NIC, which ofi_rxm may serve too */
 } of_providers[] = {
     {"FI_EFA_ENABLE_SHM_TRANSFER", "0", false},
+    {"FI_EFA_USE_HW_CNTR", "1", false}, /* off in libfabric 2.6.0 */
     {RXM_BUFFER_SIZE, "8448", true},
     {"FI_OFI_RXM_MSG_RX_SIZE", "32", true},
 };

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "topo/topo.h"
+#include "transports/efa/counters.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/msg.h"
 
@@ -164,6 +165,7 @@ void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer)
     for (uint32_t i = 0; i < eps->n_rails && peer->path; i++)
         free(peer->path[i].key);
     free(peer->path);
+    wsh_efa_counters_forget(peer);
 }
 
 static int add_peer(struct wsh_efa_eps *eps, int pe, const void *blob)

@@ -41,7 +41,9 @@ struct wsh_efa_peer {
     double lost_since;  /* when the provider first found no connection any more, or 0 */
     bool heard;         /* something has come back from it */
     bool connected;
-    uint16_t msg_max; /* bytes of the largest message it takes */
+    uint16_t msg_max;                        /* bytes of the largest message it takes */
+    struct wsh_efa_remote_counter **counter; /* [n_counters] that its NICs keep, or NULL each */
+    uint32_t n_counters;
 };
 
 /* Frees what the peer's record holds. */

@@ -3,6 +3,7 @@
 #include "transports/efa/provider.h"
 
 #include "base/log.h"
+#include "transports/efa/gda_ops.h"
 #include "transports/efa/slots.h"
 
 #include <stdio.h>
@@ -90,6 +91,16 @@ static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const char *pro
     return hints;
 }
 
+/* Only who knows of this version may open counters that the NIC keeps, which count to 2^31. */
+#define EFA_API_COUNTS FI_VERSION(2, 5)
+
+static uint32_t api_for(const struct wsh_efa_lib *lib, const char *prov, bool hmem)
+{
+    if (prov && !strcmp(prov, "efa") && FI_VERSION_GE(lib->version, EFA_GDA_OPS_SINCE))
+        return EFA_API_COUNTS;
+    return hmem ? lib->api_hmem : lib->api;
+}
+
 static int ask_provider(const struct wsh_efa_lib *lib, const char *prov, const char *domain, uint64_t order,
                         bool hmem, struct fi_info **list)
 {
@@ -99,7 +110,7 @@ static int ask_provider(const struct wsh_efa_lib *lib, const char *prov, const c
     if (!hints)
         return -ENOMEM;
     *list = NULL;
-    rc = lib->getinfo(hmem ? lib->api_hmem : lib->api, NULL, NULL, 0, hints, list);
+    rc = lib->getinfo(api_for(lib, prov, hmem), NULL, NULL, 0, hints, list);
     lib->freeinfo(hints);
     return rc;
 }

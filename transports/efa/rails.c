@@ -76,8 +76,8 @@ static const char *name_of(const struct wsh_efa_req *req)
     return names[req->kind];
 }
 
-/* By the rail that has least to do, or any other that takes it. */
-static int start_req(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm)
+/* By the rail that has least to do, or any other that takes it. A message too. */
+int wsh_efa_rails_start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm)
 {
     struct wsh_efa_peer *peer = &eps->peers[req->pe];
     unsigned usable = peer->paths;
@@ -110,7 +110,7 @@ int wsh_efa_rails_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const s
                        uint64_t flags, uint64_t imm)
 {
     wsh_efa_wr_fill(req, span, flags);
-    return start_req(eps, req, imm);
+    return wsh_efa_rails_start(eps, req, imm);
 }
 
 int wsh_efa_rails_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
@@ -119,7 +119,7 @@ int wsh_efa_rails_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 
     head->lost = eps->peers[req->pe].lost;
     req->wr.len = req->len;
-    return start_req(eps, req, 0);
+    return wsh_efa_rails_start(eps, req, 0);
 }
 
 /* Something has come back by another rail, so the peer lives. One line for a rail, whatever peers it does not reach. */
@@ -151,7 +151,7 @@ void wsh_efa_rails_ended(struct wsh_efa_eps *eps, struct wsh_efa_req *req, bool 
 
 static bool may_repeat(const struct wsh_efa_req *req)
 {
-    return req->kind != EFA_REQ_WRITE || !(req->wr.flags & FI_REMOTE_CQ_DATA);
+    return req->kind != EFA_REQ_WRITE || !(req->wr.flags & FI_REMOTE_CQ_DATA || req->wr.counter);
 }
 
 bool wsh_efa_rails_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const char *why)
@@ -183,7 +183,7 @@ static int start_req_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
         wsh_efa_req_put(req);
         return 0;
     }
-    rc = start_req(eps, req, 0);
+    rc = wsh_efa_rails_start(eps, req, 0);
     if (rc)
         req->kind = EFA_REQ_OVER;
     return rc;

@@ -10,6 +10,8 @@ struct wsh_efa_span;
 /* As wsh_efa_post; also -EAGAIN while every rail has enough under way. */
 int wsh_efa_rails_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_efa_span *span,
                        uint64_t flags, uint64_t imm);
+/* The same, of a write or read that is filled. */
+int wsh_efa_rails_start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm);
 /* Sends the message in req->buf. */
 int wsh_efa_rails_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req);
 /* The provider has given it back, `ok` or failed. */

@@ -22,6 +22,8 @@ enum wsh_efa_req_kind { EFA_REQ_WRITE, EFA_REQ_READ, EFA_REQ_SEND, EFA_REQ_RECV,
 /* With several rails: where a request went, and all that it takes to go again by another. */
 struct wsh_efa_wr {
     uint8_t rail, kind; /* kind: of one that waits to go again */
+    uint16_t
+        counter; /* 1 + number: to the queue pair of the peer that counts for it; 0: to the ordinary one */
     void *local, *desc;
     uint64_t addr, key; /* key: segment of the peer */
     size_t len;

@@ -2,6 +2,7 @@
 /* Puts with a signal: data and signal in one message if small, else the signal behind the data. */
 #include "transports/efa/signal.h"
 
+#include "transports/efa/counters.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/mem.h"
 #include "transports/efa/msg.h"
@@ -68,7 +69,7 @@ static int put_by_message(const struct signal_put *put)
                              : wsh_efa_msg_submit(put->eps, put->flow, req, EFA_SIGNALS);
 }
 
-/* The usual case of a counted put: one write, which may start now. -ENOTSUP: it is not. */
+/* The usual case of a counted put: one write, which may start now; the NIC or the CPU counts. -ENOTSUP: it is not. */
 static int put_tallied_fast(const struct signal_put *put, struct wsh_done *done)
 {
     struct wsh_efa_eps *eps = put->eps;
@@ -78,10 +79,12 @@ static int put_tallied_fast(const struct signal_put *put, struct wsh_done *done)
     uint32_t counter = wsh_sig_counter(put->sig);
     int rc;
 
-    if (put->len > eps->whole_max || !wsh_efa_tally_fits(eps, flow->pe, counter) ||
-        !wsh_efa_mem_desc(eps, put->src, put->len, &span.desc) ||
-        !wsh_srd_tally_fast(&flow->ctx->srd, &flow->srd))
+    if (put->len > eps->whole_max || !wsh_efa_mem_desc(eps, put->src, put->len, &span.desc))
         return -ENOTSUP;
+    rc = wsh_efa_counter_put(eps, flow, &span, counter, done);
+    if (rc != -ENOTSUP || !wsh_efa_tally_fits(eps, flow->pe, counter) ||
+        !wsh_srd_tally_fast(&flow->ctx->srd, &flow->srd))
+        return rc;
     rc = wsh_efa_post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, flow->pe), &span, done,
                             FI_REMOTE_CQ_DATA,
                             wsh_srd_imm_tally((uint32_t)eps->my_pe, counter, wsh_sig_generation(put->sig)));
@@ -123,8 +126,9 @@ static bool fits_message(const struct signal_put *put)
     if (sizeof(struct wsh_efa_signal_msg) + put->len > eps->peers[pe].msg_max ||
         !wsh_efa_mem_is_host(eps, put->rmem, put->src))
         return false;
-    return !sig->counter || wsh_efa_prefers_messages(eps) ||
-           !wsh_efa_tally_fits(eps, pe, wsh_sig_counter(sig));
+    return !sig->counter ||
+           (!wsh_efa_counter_is_kept(eps, pe, wsh_sig_counter(sig)) &&
+            (wsh_efa_prefers_messages(eps) || !wsh_efa_tally_fits(eps, pe, wsh_sig_counter(sig))));
 }
 
 static int put_signal_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What NICs add to counters (counters.h): a word for each NIC of this PE, which counts the puts that came by it.
+ *
+ * Only counters with the lowest numbers have such words, from the first create on, as many as the transport's budget
+ * allows. They lie in the device heap where one is attached by then and NICs take device memory, for kernels to poll;
+ * else in the host heap. A NIC's word has 31 bits and is never set back: what a counter was at its create is
+ * subtracted, and whoever reads it extends it to 64 bits, which needs a look at least once in 2^31 counts.
+ */
+#ifndef WSH_NIC_COUNTERS_H
+#define WSH_NIC_COUNTERS_H
+
+#include "transports/transport.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wsh_job;
+struct wsh_team;
+
+enum wsh_nic_place { WSH_NIC_NONE, WSH_NIC_HOST, WSH_NIC_DEVICE };
+
+/* A word as this PE has read it. */
+struct wsh_nic_word {
+    uint64_t kept; /* 64 bits of it, at the last look; only grows */
+    uint64_t base; /* … at the counter's create */
+};
+
+struct wsh_nic_counters {
+    struct wsh_tp *tp;    /* whose NICs count, or NULL */
+    unsigned n_words;     /* of a counter */
+    uint64_t *words;      /* symmetric, as is `names`: [WSH_TP_COUNTERS][WSH_TP_COUNTER_WORDS] */
+    unsigned char *names; /* [WSH_TP_COUNTERS] what peers need of each (struct wsh_nic_names) */
+    struct wsh_nic_word (*read)[WSH_TP_COUNTER_WORDS]; /* [WSH_TP_COUNTERS] */
+    uint8_t *place; /* [WSH_TP_COUNTERS] enum wsh_nic_place. Relaxed: set before the sync of create */
+};
+
+/* After the transports are connected; the same on all PEs. 0 or a logged error. */
+int wsh_nic_counters_open(struct wsh_job *job);
+void wsh_nic_counters_close(struct wsh_job *job);
+
+/* Bytes of the words in the device heap, on all PEs alike. */
+size_t wsh_nic_counters_len(const struct wsh_job *job);
+
+/* Whether NICs of this PE count at all. */
+static inline bool wsh_nic_counters_are_there(const struct wsh_nic_counters *nic)
+{
+    return nic->tp != NULL;
+}
+
+/*
+ * The n counters from `first` on begin to count, before any member puts. Collective over the team where some member's
+ * NICs count (`any`). 0 or a final error.
+ */
+int wsh_nic_counters_begin(struct wsh_team *team, uint32_t first, uint32_t n, bool any, const char *routine);
+
+/* What NICs have added in host memory; acquire. */
+uint64_t wsh_nic_counter_host(struct wsh_job *job, uint32_t number);
+/* … in device memory, by a copy. 0 or a final error. */
+int wsh_nic_counter_device(struct wsh_job *job, uint32_t number, uint64_t *value);
+
+#endif
