@@ -55,6 +55,8 @@ void emu_region_ring_free(uint64_t at, uint64_t bytes);
 
 /* Wakes the service thread of the region's owner. */
 void emu_region_ring_bell(struct emu_region *region);
+/* … and the engine of its queues. */
+void emu_region_wake_engine(struct emu_region *region);
 
 /* The address of a NIC, and back: false if it is none of this fabric's form. */
 void emu_gid_make(uint32_t slot, uint32_t nic, union ibv_gid *gid);

@@ -3,7 +3,6 @@
 #include "emulator/wire.h"
 
 #include "emulator/copy.h"
-#include "emulator/futex.h"
 #include "emulator/queues/counters.h"
 #include "emulator/queues/queues.h"
 #include "emulator/say.h"
@@ -12,6 +11,7 @@
 #include <stdlib.h>
 
 #define RETRY_NS 1000000ull /* between two looks at a peer that does not answer */
+#define SHOWN_NS 2000ull    /* … at a counter's word */
 #define NO_QP UINT32_MAX
 
 /* One delivery: a segment at a queue pair of a locked region. */
@@ -39,12 +39,8 @@ static void ring_if_armed(struct emu_region *region, struct emu_shared_cq *cq)
 
 static void wake_queues(struct emu_region *region, struct emu_shared_cq *cq)
 {
-    if (!atomic_load_explicit(&cq->in_memory, memory_order_relaxed))
-        return;
-    /* release: pairs with the acquire of the engine, which then looks at the queue */
-    atomic_fetch_add_explicit(&region->queue_bell, 1, memory_order_release);
-    if (atomic_load_explicit(&region->queue_sleeps, memory_order_relaxed))
-        emu_futex_wake(&region->queue_bell);
+    if (atomic_load_explicit(&cq->in_memory, memory_order_relaxed))
+        emu_region_wake_engine(region);
 }
 
 /* With the region's lock: takes a receive of `qp_index` (or none) and adds the completion, both or neither. */
@@ -271,15 +267,42 @@ static uint64_t land_immediate(struct delivery *d, uint64_t now)
     return segment_done(d->op);
 }
 
+/* A number that has gone through the counter's word, or for which no counter is there any more. */
+static bool is_shown(const struct delivery *d, unsigned what)
+{
+    /* acquire: pairs with the releases of watch and tell_shown in counters.c */
+    return !(atomic_load_explicit(&d->qp->watched, memory_order_acquire) >> what & 1) ||
+           atomic_load_explicit(&d->qp->shown[what], memory_order_acquire) >= d->segment->count;
+}
+
+/* All of the operation is there: it is counted, and not over before the target's word shows that. 0: it does. */
+static uint64_t land_count(struct delivery *d, uint64_t now)
+{
+    unsigned what = d->op->kind == EMU_WRITE ? EMU_COUNT_WRITTEN : EMU_COUNT_WAS_READ;
+
+    if (d->segment->kind == EMU_SEGMENT_IMM)
+        return 0;
+    if (d->segment->kind != EMU_SEGMENT_COUNTED) {
+        emu_count_add(d->qp, what, d->op->len, EMU_OK);
+        d->segment->count = atomic_load_explicit(&d->qp->done[what], memory_order_relaxed);
+        d->segment->kind = EMU_SEGMENT_COUNTED;
+    }
+    if (is_shown(d, what))
+        return 0;
+    emu_region_wake_engine(d->region);
+    return now + SHOWN_NS;
+}
+
 static uint64_t land_rdma(struct delivery *d, uint64_t now)
 {
     struct emu_segment *s = d->segment;
     struct emu_op *op = d->op;
     uint32_t access = op->kind == EMU_WRITE ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
+    uint64_t again;
 
     if (d->ahn == EMU_AH_UNKNOWN)
         return segment_failed(op, EMU_UNKNOWN_PEER);
-    if (s->len && s->kind != EMU_SEGMENT_IMM) {
+    if (s->len && s->kind < EMU_SEGMENT_COUNTED) {
         uint64_t raddr = op->raddr + s->offset;
         const struct emu_shared_mr *mr = emu_mr_find(d->region, op->dst_nic, op->rkey, raddr, s->len, access);
         int rc =
@@ -289,11 +312,12 @@ static uint64_t land_rdma(struct delivery *d, uint64_t now)
         if (rc)
             return d->silent ? 0 : segment_failed(op, EMU_REMOTE_BAD_ADDRESS);
     }
-    if (op->left == op->late + 1 && s->kind != EMU_SEGMENT_IMM)
-        emu_count_add(d->qp, op->kind == EMU_WRITE ? EMU_COUNT_WRITTEN : EMU_COUNT_WAS_READ, op->len, EMU_OK);
-    if (op->left == op->late + 1 && op->has_imm)
-        return land_immediate(d, now);
-    return segment_done(op);
+    if (op->left != op->late + 1)
+        return segment_done(op);
+    again = land_count(d, now);
+    if (again)
+        return again;
+    return op->has_imm ? land_immediate(d, now) : segment_done(op);
 }
 
 /* A duplicate that nobody waits for but the sender's completion: what it cannot reach is no error. */

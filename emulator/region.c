@@ -58,6 +58,14 @@ void emu_region_ring_bell(struct emu_region *region)
     emu_futex_wake(&region->bell);
 }
 
+void emu_region_wake_engine(struct emu_region *region)
+{
+    /* release: pairs with the acquire of the engine, which then looks at queues and counters */
+    atomic_fetch_add_explicit(&region->queue_bell, 1, memory_order_release);
+    if (atomic_load_explicit(&region->queue_sleeps, memory_order_relaxed))
+        emu_futex_wake(&region->queue_bell);
+}
+
 /* Rings are few and of few sizes: those given back are kept for the next of the same size. */
 #define SPARE_MAX 256
 static pthread_mutex_t ring_mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define EMU_LAYOUT 0x45464102u /* rises with every change of this file */
+#define EMU_LAYOUT 0x45464103u /* rises with every change of this file */
 #define EMU_SLOTS_MAX 4096
 #define EMU_QPS_PER_NIC 256
 #define EMU_CQS_MAX 2048
@@ -73,6 +73,8 @@ struct emu_shared_qp {
     _Atomic uint32_t head; /* consumers, under the lock */
     _Atomic uint32_t tail; /* owner */
     _Atomic uint64_t done[EMU_COUNTED], bytes[EMU_COUNTED], failed[EMU_COUNTED]; /* ever, whatever its life */
+    _Atomic uint32_t watched;            /* bits of those that a counter of the owner's has … */
+    _Atomic uint64_t shown[EMU_COUNTED]; /* … and what of `done` is in the counter's word */
 };
 
 struct emu_shared_cq {

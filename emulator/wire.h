@@ -38,7 +38,8 @@ enum emu_segment_kind {
     EMU_SEGMENT_DATA,
     EMU_SEGMENT_AGAIN, /* the same payload a second time */
     EMU_SEGMENT_LATE, /* the payload as it was posted a second time, when the target may have its completion */
-    EMU_SEGMENT_IMM,  /* the payload is there, a receive for the immediate is not */
+    EMU_SEGMENT_COUNTED, /* the payload is there; the word of the target's counter does not show it yet */
+    EMU_SEGMENT_IMM,     /* … a receive for the immediate is not */
 };
 
 struct emu_segment {
@@ -46,7 +47,8 @@ struct emu_segment {
     struct emu_op *op;
     uint32_t offset, len;
     enum emu_segment_kind kind;
-    void *data; /* of a late one: its payload, allocated */
+    uint64_t count; /* of a counted one: the number that the target's queue pair has given it */
+    void *data;     /* of a late one: its payload, allocated */
 };
 
 /* The local pieces: their keys are looked up; an error is the operation's status. */

@@ -61,6 +61,7 @@ struct attachment {
     struct emu_qp *qp;
     unsigned what;
     uint64_t before[2]; /* its totals when it was attached */
+    uint64_t seen;      /* of `done`, when the value was last made */
 };
 
 struct emu_counter {
@@ -93,16 +94,17 @@ int emu_counter_read_err(struct emu_counter *counter, uint64_t *value) __asm__("
 int emu_counter_attach(struct ibv_qp *qp, struct emu_counter *counter,
                        struct emu_attach_attr *attr) __asm__("ibv_qp_attach_comp_cntr");
 
-static uint64_t total_of(const struct emu_counter *counter, const struct attachment *attachment, bool errors)
+static uint64_t total_of(const struct emu_counter *counter, struct attachment *attachment, bool errors)
 {
     struct emu_shared_qp *qp = attachment->qp->shared;
     _Atomic uint64_t *totals = errors ? qp->failed : counter->of_bytes ? qp->bytes : qp->done;
 
+    attachment->seen = atomic_load_explicit(&qp->done[attachment->what], memory_order_acquire);
     /* acquire: pairs with the release of emu_count_add, for the data */
     return atomic_load_explicit(&totals[attachment->what], memory_order_acquire) - attachment->before[errors];
 }
 
-static uint64_t value_of(const struct emu_counter *counter, bool errors)
+static uint64_t value_of(struct emu_counter *counter, bool errors)
 {
     uint64_t value = counter->word[errors].base;
 
@@ -130,14 +132,42 @@ bool emu_counters_there(void)
     return counters != NULL;
 }
 
+/* Senders wait for it (is_shown in land.c): a device counts before it acknowledges. */
+static void tell_shown(const struct attachment *attachment)
+{
+    /* release: pairs with the acquire of the sender, for the word */
+    atomic_store_explicit(&attachment->qp->shared->shown[attachment->what], attachment->seen,
+                          memory_order_release);
+}
+
+static bool counter_serve(struct emu_counter *counter)
+{
+    bool busy = word_show(&counter->word[1], value_of(counter, true));
+
+    busy |= word_show(&counter->word[0], value_of(counter, false));
+    for (unsigned i = 0; busy && i < counter->attached; i++)
+        tell_shown(&counter->attachment[i]);
+    return busy;
+}
+
 bool emu_counters_serve(void)
 {
     bool busy = false;
 
     for (struct emu_counter *counter = counters; counter; counter = counter->next)
-        for (int errors = 0; errors < 2; errors++)
-            busy |= word_show(&counter->word[errors], value_of(counter, errors));
+        busy |= counter_serve(counter);
     return busy;
+}
+
+static void watch(struct attachment *attachment, bool on)
+{
+    _Atomic uint32_t *watched = &attachment->qp->shared->watched;
+
+    tell_shown(attachment);
+    if (on)
+        atomic_fetch_or_explicit(watched, 1u << attachment->what, memory_order_release);
+    else
+        atomic_fetch_and_explicit(watched, ~(1u << attachment->what), memory_order_relaxed);
 }
 
 void emu_counters_forget(struct emu_qp *qp)
@@ -150,6 +180,7 @@ void emu_counters_forget(struct emu_qp *qp)
                 continue;
             counter->word[0].base += total_of(counter, attachment, false);
             counter->word[1].base += total_of(counter, attachment, true);
+            watch(attachment, false);
             *attachment = counter->attachment[--counter->attached];
         }
 }
@@ -300,6 +331,7 @@ int emu_counter_attach(struct ibv_qp *ibv, struct emu_counter *counter, struct e
         *attachment = (struct attachment){.qp = qp, .what = what};
         attachment->before[0] = total_of(counter, attachment, false);
         attachment->before[1] = total_of(counter, attachment, true);
+        watch(attachment, true);
         counter->attached++;
     }
     emu_queues_unlock();
@@ -337,7 +369,7 @@ int emu_counter_inc_err(struct emu_counter *counter, uint64_t amount)
     return counter_move(counter, true, false, amount);
 }
 
-static int counter_read(const struct emu_counter *counter, bool errors, uint64_t *value)
+static int counter_read(struct emu_counter *counter, bool errors, uint64_t *value)
 {
     if (!emu_fabric_usable())
         return EOPNOTSUPP;

@@ -86,7 +86,7 @@ static void *engine(void *unused)
     pthread_setname_np(pthread_self(), "efa-emu-queues");
     prctl(PR_SET_TIMERSLACK, 1);
     for (;;) {
-        /* acquire: pairs with the release of completion_post in land.c */
+        /* acquire: pairs with the release of emu_region_wake_engine */
         uint32_t bell = atomic_load_explicit(&emu.mine->queue_bell, memory_order_acquire);
 
         while (atomic_load_explicit(&waiting, memory_order_relaxed))
