@@ -270,7 +270,7 @@ static uint64_t land_immediate(struct delivery *d, uint64_t now)
 /* A number that has gone through the counter's word, or for which no counter is there any more. */
 static bool is_shown(const struct delivery *d, unsigned what)
 {
-    /* acquire: pairs with the releases of watch and tell_shown in counters.c */
+    /* acquire: pairs with the releases of watch and note_shown in counters.c */
     return !(atomic_load_explicit(&d->qp->watched, memory_order_acquire) >> what & 1) ||
            atomic_load_explicit(&d->qp->shown[what], memory_order_acquire) >= d->segment->count;
 }

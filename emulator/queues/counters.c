@@ -99,6 +99,7 @@ static uint64_t total_of(const struct emu_counter *counter, struct attachment *a
     struct emu_shared_qp *qp = attachment->qp->shared;
     _Atomic uint64_t *totals = errors ? qp->failed : counter->of_bytes ? qp->bytes : qp->done;
 
+    /* first: the word may show more than this says */
     attachment->seen = atomic_load_explicit(&qp->done[attachment->what], memory_order_acquire);
     /* acquire: pairs with the release of emu_count_add, for the data */
     return atomic_load_explicit(&totals[attachment->what], memory_order_acquire) - attachment->before[errors];
@@ -133,7 +134,7 @@ bool emu_counters_there(void)
 }
 
 /* Senders wait for it (is_shown in land.c): a device counts before it acknowledges. */
-static void tell_shown(const struct attachment *attachment)
+static void note_shown(const struct attachment *attachment)
 {
     /* release: pairs with the acquire of the sender, for the word */
     atomic_store_explicit(&attachment->qp->shared->shown[attachment->what], attachment->seen,
@@ -145,8 +146,8 @@ static bool counter_serve(struct emu_counter *counter)
     bool busy = word_show(&counter->word[1], value_of(counter, true));
 
     busy |= word_show(&counter->word[0], value_of(counter, false));
-    for (unsigned i = 0; busy && i < counter->attached; i++)
-        tell_shown(&counter->attachment[i]);
+    for (unsigned i = 0; i < counter->attached; i++)
+        note_shown(&counter->attachment[i]);
     return busy;
 }
 
@@ -163,7 +164,7 @@ static void watch(struct attachment *attachment, bool on)
 {
     _Atomic uint32_t *watched = &attachment->qp->shared->watched;
 
-    tell_shown(attachment);
+    note_shown(attachment);
     if (on)
         atomic_fetch_or_explicit(watched, 1u << attachment->what, memory_order_release);
     else

@@ -8,27 +8,10 @@
 set -u
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 . "$top_srcdir/test/common/tap.sh"
+. "$top_srcdir/test/common/mutants.sh"
 need_oshrun
 [ -e "$top_builddir/emulator/.libs/libefa-emulator.so" ] || tap_skip_all "the emulator is not built (libibverbs-dev)"
 case ${WSH_TEST_VARIANT:-clang} in clang) ;; *) tap_skip_all "a preloaded library does not go with $WSH_TEST_VARIANT" ;; esac
-archive=$top_builddir/.libs/libwsh.a
-libs=$(sed -n "s/^dependency_libs='\(.*\)'$/\1/p" "$top_builddir/libwarpshmem.la")
-
-# library FOLDER: all of the library, and the objects in FOLDER in place of its own.
-library()
-{
-    cp "$archive" "$1/all.a" || return 1
-    for object in "$1"/*.o; do
-        [ -e "$object" ] || continue
-        ar d "$1/all.a" "libwshefa_la-$(basename "$object")" && ar q "$1/all.a" "$object" || return 1
-    done
-    mkdir "$1/lib" && ar s "$1/all.a" || return 1
-    # shellcheck disable=SC2086
-    ${CC:-cc} -shared -o "$1/lib/libwarpshmem.so.0" -Wl,-soname,libwarpshmem.so.0 \
-        "-Wl,--version-script=$top_srcdir/runtime/warpshmem.map" "$top_builddir"/runtime/api/.libs/*.o \
-        -Wl,--whole-archive "$1/all.a" -Wl,--no-whole-archive $libs -lpthread -ldl -lrt
-}
-
 # with FOLDER LIMIT PROGRAM ENVIRONMENT…: two PEs on two hosts, with two NICs each.
 with()
 {
@@ -80,15 +63,8 @@ caught()
 mutant()
 {
     folder=$(mktemp -d "$tap_dir/mutant.XXXXXX")
-    sed "$3" "$top_srcdir/transports/efa/$2.c" >"$folder/$2.c"
-    if cmp -s "$top_srcdir/transports/efa/$2.c" "$folder/$2.c"; then
-        tap_fail "$1" "the edit does not fit the source any more: $3"
-        return
-    fi
-    # shellcheck disable=SC2086
-    if ! { ${CC:-cc} -std=gnu11 -O1 -fPIC "-I$top_srcdir" "-I$top_srcdir/include" ${LIBFABRIC_CFLAGS:-} \
-        -c "$folder/$2.c" -o "$folder/$2.o" && library "$folder"; } >"$out" 2>"$err"; then
-        tap_fail "$1" "does not compile"
+    if ! why=$(mutate "$folder" transports/efa "$2" "$3"); then
+        tap_fail "$1" "$why"
         return
     fi
     caught "$1" host "$folder"
@@ -109,7 +85,7 @@ else
     tap_skip "as it is: kernels" "built without nvcc: no atomics on device memory"
 fi
 mutant "the descriptor of another rail" batch 's/wsh_efa_desc(eps, wr->desc, rail)/wsh_efa_desc(eps, wr->desc, (rail + 1) % eps->n_rails)/'
-mutant "the key of another rail" batch 's/path->key\[wr->key\]/peer->path[(rail + 1) % eps->n_rails].key[wr->key]/'
+mutant "the key of another rail" batch 's/path\[rail\].key\[wr->key\]/path[(rail + 1) % eps->n_rails].key[wr->key]/'
 mutant "a message buffer of another rail" batch 's/wsh_efa_desc(eps, req->desc, rail)/wsh_efa_desc(eps, req->desc, (rail + 1) % eps->n_rails)/'
 mutant "descriptors of the first rail for all" mr 's/fi_mr_desc(mr->mr\[i\])/fi_mr_desc(mr->mr[0])/'
 mutant "keys of the first rail for all" mem 's/, keys\[wsh_topo_pair([^]]*\]/, keys[0]/'

@@ -36,14 +36,22 @@ static fi_addr_t address_of(const struct wsh_efa_eps *eps, const struct wsh_efa_
     return peer->path ? peer->path[rail].addr : peer->addr;
 }
 
+static uint64_t key_of(const struct wsh_efa_eps *eps, const struct wsh_efa_req *req, unsigned rail)
+{
+    const struct wsh_efa_path *path = eps->peers[req->pe].path;
+    const struct wsh_efa_wr *wr = &req->wr;
+
+    if (wsh_unlikely(wr->counter && wr->keys))
+        return wr->keys[rail];
+    return path ? path[rail].key[wr->key] : wr->key;
+}
+
 static ssize_t give_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail, uint64_t imm,
                         uint64_t more)
 {
-    const struct wsh_efa_peer *peer = &eps->peers[req->pe];
-    const struct wsh_efa_path *path = peer->path ? &peer->path[rail] : NULL;
     const struct wsh_efa_wr *wr = &req->wr;
     struct iovec iov = {wr->local, wr->len};
-    struct fi_rma_iov remote = {wr->addr, wr->len, path ? path->key[wr->key] : wr->key};
+    struct fi_rma_iov remote = {wr->addr, wr->len, key_of(eps, req, rail)};
     void *desc = wsh_efa_desc(eps, wr->desc, rail);
     const struct fi_msg_rma msg = {.msg_iov = &iov,
                                    .desc = &desc,

@@ -111,9 +111,10 @@ int wsh_efa_counter_query(struct wsh_efa_eps *eps, int pe, uint32_t number, unsi
 }
 
 static int post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_efa_span *span,
-                uint32_t number)
+                const uint64_t *keys, uint32_t number)
 {
     wsh_efa_wr_fill(req, span, 0);
+    req->wr.keys = keys;
     req->wr.counter = (uint16_t)(number + 1);
     return eps->n_rails > 1 ? wsh_efa_rails_start(eps, req, 0) : wsh_efa_batch_start(eps, req, 0);
 }
@@ -128,7 +129,7 @@ static bool may_start(struct wsh_efa_flow *flow)
 }
 
 int wsh_efa_counter_put(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
-                        uint32_t number, struct wsh_done *done)
+                        const uint64_t *keys, uint32_t number, struct wsh_done *done)
 {
     struct wsh_efa_req *req;
     int rc;
@@ -141,7 +142,7 @@ int wsh_efa_counter_put(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, cons
     if (!may_start(flow))
         return -ENOTSUP;
     req = wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, flow->pe);
-    rc = req ? post(eps, req, span, number) : -EAGAIN;
+    rc = req ? post(eps, req, span, keys, number) : -EAGAIN;
     if (rc) {
         wsh_srd_put_refused(&flow->ctx->srd, &flow->srd);
         if (req)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counters of the program that NICs keep: for each, every rail of the first endpoint set has a queue pair whose remote
- * writes the NIC counts in a word of memory. A counted put to such a counter is one write to that queue pair: no
- * immediate data, no credit, no acknowledgement, and nothing for the target's CPU. Ordinary operations never go there.
+ * writes the NIC counts in a word of memory. A counted put to such a counter, from any endpoint set, is one write to
+ * that queue pair: no immediate data, no credit, no acknowledgement, and nothing for the target's CPU. Ordinary
+ * operations never go there.
  *
  * The queue pairs of a counter are opened once and stay: the NIC cannot set a word back, and peers know their names.
  */
@@ -57,7 +58,7 @@ void wsh_efa_counters_stop(struct wsh_efa_eps *eps);
 void wsh_efa_counters_close(struct wsh_efa_eps *eps);
 void wsh_efa_counters_forget(struct wsh_efa_peer *peer);
 
-/* Slots of struct wsh_tp_ops, for the first endpoint set. */
+/* Slots of struct wsh_tp_ops: open for the first endpoint set, attach for each. */
 int wsh_efa_counter_open(struct wsh_efa_eps *eps, uint32_t counter, uint64_t *words, enum wsh_mem_kind kind,
                          void *blob, size_t *len);
 int wsh_efa_counter_attach(struct wsh_efa_eps *eps, int pe, uint32_t counter, const void *blob, size_t len);
@@ -84,8 +85,11 @@ static inline fi_addr_t wsh_efa_counter_addr(const struct wsh_efa_eps *eps, int 
     return eps->peers[pe].counter[counter]->addr[rail];
 }
 
-/* A put that may start as one write now, to a counter that the peer's NICs keep. -ENOTSUP (unlogged): it may not. */
+/*
+ * A put that may start as one write now, to a counter that the peer's NICs keep; `keys`: wsh_efa_first_keys of where it
+ * goes. -ENOTSUP (unlogged): it may not.
+ */
 int wsh_efa_counter_put(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
-                        uint32_t counter, struct wsh_done *done);
+                        const uint64_t *keys, uint32_t counter, struct wsh_done *done);
 
 #endif

@@ -220,7 +220,12 @@ static int efa_counter_open(struct wsh_tp *base, uint32_t counter, uint64_t *wor
 
 static int efa_counter_attach(struct wsh_tp *base, int pe, uint32_t counter, const void *blob, size_t len)
 {
-    return wsh_efa_counter_attach(efa_of(base)->eps[0], pe, counter, blob, len);
+    struct wsh_efa *efa = efa_of(base);
+    int rc = 0;
+
+    for (uint32_t i = 0; i < efa->in_use && !rc; i++)
+        rc = wsh_efa_counter_attach(efa->eps[i], pe, counter, blob, len);
+    return rc;
 }
 
 /* To the endpoint set that has the fewest; two that come at once may choose the same. */

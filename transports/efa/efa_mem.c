@@ -72,11 +72,23 @@ int wsh_efa_all_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, str
     return rc;
 }
 
-/* The key of each endpoint set behind rmem->priv, where there are several. */
+/* What wsh_efa_first_keys gives. */
+static void fill_first_keys(struct wsh_efa *efa, const struct wsh_rmem *of_first, uint64_t *keys)
+{
+    struct wsh_efa_eps *first = efa->eps[0];
+    const struct wsh_efa_path *path = first->peers[of_first->pe].path;
+
+    wsh_efa_lock(first);
+    for (uint32_t i = 0; i < first->n_rails; i++)
+        keys[i] = path ? path[i].key[of_first->seg] : of_first->key;
+    wsh_efa_unlock(first);
+}
+
+/* Keys behind rmem->priv, where there are several sets: of each, and then of the first one by rail. */
 static int attach_to_sets(struct wsh_efa *efa, int pe, enum wsh_seg seg, const void *blob,
                           struct wsh_rmem *rmem)
 {
-    uint64_t *keys = efa->in_use > 1 ? calloc(efa->in_use, sizeof *keys) : NULL;
+    uint64_t *keys = efa->in_use > 1 ? calloc(efa->in_use + WSH_EFA_RAILS, sizeof *keys) : NULL;
     int rc = efa->in_use > 1 && !keys ? -ENOMEM : 0;
 
     for (uint32_t i = 0; i < efa->in_use && !rc; i++) {
@@ -87,6 +99,8 @@ static int attach_to_sets(struct wsh_efa *efa, int pe, enum wsh_seg seg, const v
         rc = wsh_efa_mem_attach(efa->eps[i], pe, seg, part, len, &of_eps);
         if (!rc && !i)
             *rmem = of_eps;
+        if (!rc && keys && !i)
+            fill_first_keys(efa, rmem, keys + efa->in_use);
         if (!rc && keys)
             keys[i] = of_eps.key;
     }

@@ -152,6 +152,15 @@ static inline uint64_t wsh_efa_key(const struct wsh_efa_eps *eps, const struct w
     return wsh_unlikely(rmem->priv) ? ((const uint64_t *)rmem->priv)[eps->number] : rmem->key;
 }
 
+/*
+ * By rail, the keys with the first endpoint set of all PEs, where queue pairs that count are; NULL: this is that set,
+ * or there is no other.
+ */
+static inline const uint64_t *wsh_efa_first_keys(const struct wsh_efa_eps *eps, const struct wsh_rmem *rmem)
+{
+    return eps->number && rmem->priv ? (const uint64_t *)rmem->priv + eps->efa->in_use : NULL;
+}
+
 /* Small puts had better be messages: writes are slower with this provider, or while some are under way. */
 static inline bool wsh_efa_prefers_messages(const struct wsh_efa_eps *eps)
 {

@@ -25,7 +25,8 @@ struct wsh_efa_wr {
     uint16_t
         counter; /* 1 + number: to the queue pair of the peer that counts for it; 0: to the ordinary one */
     void *local, *desc;
-    uint64_t addr, key; /* key: segment of the peer */
+    uint64_t addr, key;   /* key: segment of the peer */
+    const uint64_t *keys; /* of a put with `counter`: by rail, in place of `key`; or NULL */
     size_t len;
     uint64_t flags;
     double due; /* when it may go again */

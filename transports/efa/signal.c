@@ -81,7 +81,7 @@ static int put_tallied_fast(const struct signal_put *put, struct wsh_done *done)
 
     if (put->len > eps->whole_max || !wsh_efa_mem_desc(eps, put->src, put->len, &span.desc))
         return -ENOTSUP;
-    rc = wsh_efa_counter_put(eps, flow, &span, counter, done);
+    rc = wsh_efa_counter_put(eps, flow, &span, wsh_efa_first_keys(eps, put->rmem), counter, done);
     if (rc != -ENOTSUP || !wsh_efa_tally_fits(eps, flow->pe, counter) ||
         !wsh_srd_tally_fast(&flow->ctx->srd, &flow->srd))
         return rc;
