@@ -38,7 +38,7 @@ over()
 # job LIBRARIES NICS PROGRAM: a job of two PEs, with the library in that folder first.
 job()
 {
-    over 60 EFA_EMULATOR_QUIET=1 SHMEM_HANG_SECONDS=10 SHMEM_SYMMETRIC_SIZE=64M SHMEM_PROGRESS=call \
+    over 30 EFA_EMULATOR_QUIET=1 SHMEM_HANG_SECONDS=10 SHMEM_SYMMETRIC_SIZE=64M SHMEM_PROGRESS=call \
         "LD_LIBRARY_PATH=$1:$top_builddir/.libs:/opt/libfabric/lib" SHMEM_NICS_PER_PE="$2" \
         "$top_builddir/oshrun" --emulate-efa=p5en -n 2 "$(test_program "test/mp/$3")"
 }
