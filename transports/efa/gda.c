@@ -9,7 +9,7 @@
 #include "transports/efa/efa.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/gda_cq.h"
-#include "transports/efa/gda_table.h"
+#include "transports/efa/gda_ops.h"
 #include "transports/efa/mem.h"
 #include "transports/efa/progress.h"
 
@@ -32,7 +32,7 @@ struct gda_queue {
 };
 
 struct wsh_efa_gda {
-    const struct efa_gda_table *table[EFA_GDA_RAILS];
+    const struct wsh_efa_gda_ops *table[EFA_GDA_RAILS];
     unsigned n_rails, n;
     struct gda_queue queue[];
 };
@@ -95,11 +95,11 @@ static bool is_power(uint32_t n)
 }
 
 /* Where the rings lie, and whether this library knows what to do with them. */
-static int look_at_rings(const struct efa_gda_table *table, const struct wsh_efa_rail *rail,
+static int look_at_rings(const struct wsh_efa_gda_ops *table, const struct wsh_efa_rail *rail,
                          struct gda_queue *queue, char *why, size_t size)
 {
-    struct efa_gda_ring send = {0}, receive = {0};
-    struct efa_gda_completions completions = {0};
+    struct wsh_efa_gda_wq send = {0}, receive = {0};
+    struct wsh_efa_gda_cq completions = {0};
     int rc = table->query_qp_wqs(queue->ep, &send, &receive);
 
     if (!rc)
@@ -107,30 +107,32 @@ static int look_at_rings(const struct efa_gda_table *table, const struct wsh_efa
     if (rc)
         return not_here(why, size, "%s does not say where its queues lie (%s)", rail->name,
                         wsh_strerror(-rc));
-    if (!(send.caps & EFA_GDA_WIDE_ID))
+    if (!(send.caps & EFA_GDA_WQ_LONG_ID))
         return not_here(
             why, size,
             "requests to %s carry no numbers of 64 bits: it takes p5en or p6 instances, the EFA driver "
             "3.3.0 and libfabric after 2.6.0",
             rail->name);
-    if (!is_power(send.entries) || send.entries < 64 || (send.entry_bytes != 64 && send.entry_bytes != 128) ||
-        !send.max_batch || !is_power(completions.entries) || completions.entries < send.entries ||
-        completions.entry_bytes < 16)
+    if (!is_power(send.n_entries) || send.n_entries < 64 ||
+        (send.entry_size != 64 && send.entry_size != 128) || !send.max_batch ||
+        !is_power(completions.n_entries) || completions.n_entries < send.n_entries ||
+        completions.entry_size < 16)
         return not_here(
             why, size,
             "queues of %s are of a form that this library does not know (%u of %u bytes, %u completions "
             "of %u)",
-            rail->name, send.entries, send.entry_bytes, completions.entries, completions.entry_bytes);
-    queue->completions = (struct wsh_efa_cq){completions.at, completions.entry_bytes, completions.entries, 0};
-    queue->given = (struct wsh_tp_queue){.ring = send.at,
+            rail->name, send.n_entries, send.entry_size, completions.n_entries, completions.entry_size);
+    queue->completions =
+        (struct wsh_efa_cq){completions.buffer, completions.entry_size, completions.n_entries, 0};
+    queue->given = (struct wsh_tp_queue){.ring = send.buffer,
                                          .doorbell = send.doorbell,
-                                         .entries = send.entries,
-                                         .entry_bytes = send.entry_bytes,
+                                         .entries = send.n_entries,
+                                         .entry_bytes = send.entry_size,
                                          .max_batch = send.max_batch};
-    return wsh_efa_window_open(&queue->window, send.entries);
+    return wsh_efa_window_open(&queue->window, send.n_entries);
 }
 
-static int queue_open(const struct wsh_efa_eps *eps, const struct efa_gda_table *table, unsigned rail,
+static int queue_open(const struct wsh_efa_eps *eps, const struct wsh_efa_gda_ops *table, unsigned rail,
                       struct gda_queue *queue, char *why, size_t size)
 {
     const struct wsh_efa_rail *on = &eps->rail[rail];
@@ -148,7 +150,7 @@ static int queue_open(const struct wsh_efa_eps *eps, const struct efa_gda_table 
     return rc;
 }
 
-static int open_table(const struct wsh_efa_eps *eps, unsigned rail, const struct efa_gda_table **table,
+static int open_table(const struct wsh_efa_eps *eps, unsigned rail, const struct wsh_efa_gda_ops **table,
                       char *why, size_t size)
 {
     const struct wsh_efa_rail *on = &eps->rail[rail];
@@ -157,15 +159,15 @@ static int open_table(const struct wsh_efa_eps *eps, unsigned rail, const struct
 
     if (strcmp(fabric->prov_name, "efa"))
         return not_here(why, size, "the NICs are %s, not EFA", on->name);
-    if (FI_VERSION_LT(eps->lib.version, EFA_GDA_TABLE_SINCE))
+    if (FI_VERSION_LT(eps->lib.version, EFA_GDA_OPS_SINCE))
         return not_here(why, size,
                         "libfabric is %u.%u; install 2.6 or newer (aws-ofi-nccl's EFA installer 1.50)",
                         FI_MAJOR(eps->lib.version), FI_MINOR(eps->lib.version));
     if (strcmp(fabric->name, "efa-direct"))
         return not_here(why, size, "the fabric is %s, and only efa-direct shows its queues", fabric->name);
-    rc = fi_open_ops(&on->domain->fid, EFA_GDA_TABLE, 0, (void **)table, NULL);
+    rc = fi_open_ops(&on->domain->fid, EFA_GDA_OPS, 0, (void **)table, NULL);
     if (rc)
-        return not_here(why, size, "%s does not show its queues (%s: %s)", on->name, EFA_GDA_TABLE,
+        return not_here(why, size, "%s does not show its queues (%s: %s)", on->name, EFA_GDA_OPS,
                         eps->lib.strerror(rc < 0 ? -rc : rc));
     return 0;
 }
