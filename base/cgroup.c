@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this process's memory cgroup (version 1 or 2) allows, and how many processes the kernel killed in it. */
+/* What this process's cgroup (version 1 or 2) allows, and how many processes the kernel killed in it. */
 #define _GNU_SOURCE
 #include "base/cgroup.h"
 
@@ -13,14 +13,14 @@
 
 /* Names of one version's files, and of the lines in memory.stat that count the cached files of a whole subtree. */
 struct version {
-    const char *mount, *limit, *usage, *events, *inactive, *active;
+    const char *limit, *usage, *events, *inactive, *active;
 };
 
-static const struct version version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                                         "memory.usage_in_bytes", "memory.oom_control",
-                                         "total_inactive_file",   "total_active_file"};
-static const struct version version_2 = {"/sys/fs/cgroup", "memory.max",    "memory.current",
-                                         "memory.events",  "inactive_file", "active_file"};
+static const struct version versions[] = {
+    [1] = {"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control", "total_inactive_file",
+           "total_active_file"},
+    [2] = {"memory.max", "memory.current", "memory.events", "inactive_file", "active_file"},
+};
 
 static FILE *file_open(const char *folder, const char *name)
 {
@@ -63,38 +63,43 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* Splits "9:cpu,memory:/path" and looks whether it is the memory controller's; version 2 has "0::/path". */
-static const struct version *line_match(char *line, const char **path)
+/* Splits "9:cpu,memory:/path" and looks whether it is the controller's: 1; version 2 has "0::/path": 2; else 0. */
+static int line_match(char *line, const char *controller, const char **path)
 {
     char *controllers = strchr(line, ':'), *at = controllers ? strchr(controllers + 1, ':') : NULL;
 
     line[strcspn(line, "\n")] = 0;
     if (!at)
-        return NULL;
+        return 0;
     *at = 0;
     *path = at + 1;
-    if (has_word(controllers + 1, "memory"))
-        return &version_1;
-    return controllers[1] ? NULL : &version_2;
+    if (has_word(controllers + 1, controller))
+        return 1;
+    return controllers[1] ? 0 : 2;
 }
 
-/* The folder of this process's cgroup, and the length of its mount point in *top. NULL = no memory controller. */
-static const struct version *folder_find(const char *root, char folder[PATH_MAX], size_t *top)
+/*
+ * The folder of this process's cgroup of a controller, and the length of its mount point in *top. Returns the version,
+ * 0 where there is none.
+ */
+static int folder_find(const char *root, const char *controller, char folder[PATH_MAX], size_t *top)
 {
-    const struct version *found = NULL;
+    int found = 0;
     char line[PATH_MAX];
     FILE *file = file_open(root, "proc/self/cgroup");
 
-    while (file && found != &version_1 && fgets(line, sizeof line, file)) {
+    while (file && found != 1 && fgets(line, sizeof line, file)) {
         const char *path;
-        const struct version *version = line_match(line, &path);
-        int len;
+        int version = line_match(line, controller, &path), len;
 
         if (!version)
             continue;
         found = version;
-        *top = strlen(root) + strlen(version->mount);
-        len = snprintf(folder, PATH_MAX, "%s%s%s", root, version->mount, strcmp(path, "/") ? path : "");
+        len = snprintf(folder, PATH_MAX, "%s/sys/fs/cgroup%s%s", root, version == 1 ? "/" : "",
+                       version == 1 ? controller : "");
+        *top = (size_t)len;
+        if (strcmp(path, "/"))
+            len += snprintf(folder + len, PATH_MAX - (size_t)len, "%s", path);
         /* In a container of version 1 the path is the host's, and the mount point is the cgroup itself. */
         if (len >= PATH_MAX || access(folder, X_OK))
             folder[*top] = 0;
@@ -127,10 +132,11 @@ void wsh_cgroup_read(const char *root, struct wsh_cgroup *cgroup)
 {
     char folder[PATH_MAX];
     size_t top, swap, kills;
-    const struct version *version = folder_find(root, folder, &top);
+    int found = folder_find(root, "memory", folder, &top);
+    const struct version *version = &versions[found];
 
     *cgroup = (struct wsh_cgroup){SIZE_MAX, SIZE_MAX, -1};
-    if (!version)
+    if (!found)
         return;
     kills = number_read(folder, version->events, "oom_kill", SIZE_MAX);
     cgroup->kills = kills == SIZE_MAX ? -1 : (long)kills;
@@ -140,5 +146,44 @@ void wsh_cgroup_read(const char *root, struct wsh_cgroup *cgroup)
         end = strrchr(folder, '/');
         if (!end || end < folder + top)
             break;
+    }
+}
+
+/* Version 1 has two files, the quota -1 for none; version 2 "QUOTA PERIOD" in one, the quota "max" for none. */
+static double level_cpus(int version, const char *folder)
+{
+    FILE *file = version == 2 ? file_open(folder, "cpu.max") : NULL;
+    double quota = -1, period = 0;
+
+    if (version == 1) {
+        size_t us = number_read(folder, "cpu.cfs_quota_us", "", SIZE_MAX);
+
+        quota = us == SIZE_MAX || us > (size_t)1 << 60 ? -1 : (double)us;
+        period = (double)number_read(folder, "cpu.cfs_period_us", "", 0);
+    }
+    if (file && fscanf(file, "%lf %lf", &quota, &period) != 2)
+        quota = -1;
+    if (file)
+        fclose(file);
+    return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+double wsh_cgroup_cpus(const char *root)
+{
+    char folder[PATH_MAX];
+    double least = 0;
+    size_t top;
+    int version = folder_find(root, "cpu", folder, &top);
+
+    if (!version)
+        return 0;
+    for (char *end = folder + strlen(folder);; *end = 0) {
+        double cpus = level_cpus(version, folder);
+
+        if (cpus > 0 && (!least || cpus < least))
+            least = cpus;
+        end = strrchr(folder, '/');
+        if (!end || end < folder + top)
+            return least;
     }
 }

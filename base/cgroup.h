@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this process's memory cgroup (version 1 or 2) allows, and how many processes the kernel killed in it. */
+/* What this process's cgroup (version 1 or 2) allows, and how many processes the kernel killed in it. */
 #ifndef WSH_BASE_CGROUP_H
 #define WSH_BASE_CGROUP_H
 
@@ -18,5 +18,8 @@ struct wsh_cgroup {
 
 /* Reads below `root`, which is "" but in tests. */
 void wsh_cgroup_read(const char *root, struct wsh_cgroup *cgroup);
+
+/* Processors' time that the cgroup and those around it allow, as a number of processors; 0 = no limit. */
+double wsh_cgroup_cpus(const char *root);
 
 #endif

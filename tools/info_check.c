@@ -9,62 +9,66 @@
 #include "bootstrap/boot.h"
 #include "bootstrap/pmix_keys.h"
 #include "runtime/tables.h"
+#include "tools/info_limits.h"
 #include "topo/topo.h"
+#include "transports/efa/preview.h"
 
-#include <dlfcn.h>
-#include <stdint.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-/* One checked thing: name, whether it holds, and what it is or how to cure it. */
-static int check_print(bool parsable, const char *name, bool ok, const char *text)
+/* What a job of several hosts would take. */
+static int check_network(const struct wsh_info *info)
 {
-    printf(parsable ? "check:%s:%s:%s\n" : "%-12s %-4s %s\n", name, ok ? "ok" : "FAIL", text);
-    return !ok;
+    char text[512], devices[256];
+    bool rdma = wsh_info_names(info, "sys/class/infiniband", "", devices, sizeof devices) > 0, slow;
+    int rc = wsh_efa_preview(info->env, text, sizeof text, &slow);
+
+    if (rc == -ENODEV)
+        return wsh_info_line(info, "network", WSH_INFO_FAIL, "PEs on other hosts cannot be reached: %s",
+                             text);
+    if (rc)
+        return wsh_info_line(info, "network", WSH_INFO_FAIL,
+                             "PEs on other hosts cannot be reached, for the reason above");
+    if (rdma && slow)
+        return wsh_info_line(
+            info, "network", WSH_INFO_NOTE,
+            "%s: sockets, although there is %s; see the lines RDMA and memlock, `fi_info -p efa`, and which "
+            "libfabric is loaded (LD_LIBRARY_PATH=/opt/amazon/efa/lib64)",
+            text, devices);
+    return wsh_info_line(info, "network", WSH_INFO_OK, "%s", text);
 }
 
-static int check_shared_memory(bool parsable)
+/* What oshrun would run for several hosts. */
+static int check_launchers(const struct wsh_info *info)
 {
-    int fd = memfd_create("warpshmem-check", MFD_CLOEXEC);
+    static const char *const names[] = {"srun", "prterun", "mpirun", "mpiexec.hydra"};
+    const char *folders = wsh_env_foreign("PATH");
+    char text[128] = "";
 
-    if (fd >= 0)
-        close(fd);
-    return check_print(parsable, "memory", fd >= 0,
-                       fd >= 0 ? "memfd_create works (shared symmetric heap)"
-                               : "memfd_create is refused; allow it in the container's profile");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        for (const char *at = folders; at; at = strchr(at, ':'), at += at != NULL) {
+            char path[PATH_MAX];
+
+            snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, names[i]);
+            if (access(path, X_OK))
+                continue;
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", *text ? ", " : "", names[i]);
+            break;
+        }
+    }
+    if (*text)
+        return wsh_info_line(info, "launchers", WSH_INFO_OK, "oshrun on this machine; for several hosts %s",
+                             text);
+    return wsh_info_line(
+        info, "launchers", WSH_INFO_NOTE,
+        "oshrun on this machine alone: for several hosts srun, prterun or mpirun must be on PATH, or "
+        "processes start by a unique id");
 }
 
-static int check_libfabric(bool parsable)
-{
-    void *lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-    uint32_t (*version)(void) = lib ? (uint32_t(*)(void))dlsym(lib, "fi_version") : NULL;
-    char text[96];
-
-    if (!version)
-        return check_print(parsable, "libfabric", false,
-                           "libfabric.so.1 is not found: PEs on other hosts cannot be reached "
-                           "(apt install libfabric1)");
-    snprintf(text, sizeof text, "version %u.%u", version() >> 16, version() & 0xffff);
-    return check_print(parsable, "libfabric", (version() >> 16) > 1 || (version() & 0xffff) >= 17, text);
-}
-
-static int check_memlock(bool parsable)
-{
-    struct rlimit limit;
-    char text[128];
-
-    getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (limit.rlim_cur == RLIM_INFINITY)
-        return check_print(parsable, "memlock", true, "unlimited");
-    snprintf(text, sizeof text, "%llu KiB: enough for tcp; EFA and verbs need `ulimit -l unlimited`",
-             (unsigned long long)limit.rlim_cur / 1024);
-    return check_print(parsable, "memlock", true, text);
-}
-
-static int check_gpus(bool parsable)
+static int check_gpus(const struct wsh_info *info)
 {
     char text[128] = "none (the host heap works without)";
 
@@ -72,102 +76,95 @@ static int check_gpus(bool parsable)
         char name[64], pci[32];
 
         if (wsh_cuda_describe(0, name, sizeof name, pci, sizeof pci))
-            return check_print(parsable, "GPU", false, "the CUDA driver does not answer; see nvidia-smi");
+            return wsh_info_line(info, "GPU", WSH_INFO_FAIL,
+                                 "the CUDA driver does not answer; see nvidia-smi");
         snprintf(text, sizeof text, "%d x %s, the first at %s", wsh_cuda_count(), name, pci);
     }
-    return check_print(parsable, "GPU", true, text);
-}
-
-/* A check that passes with a limitation, which the text states. */
-static void note_print(bool parsable, const char *name, const char *text)
-{
-    printf(parsable ? "check:%s:note:%s\n" : "%-12s note %s\n", name, text);
+    return wsh_info_line(info, "GPU", WSH_INFO_OK, "%s", text);
 }
 
 /* Loaded where it is needed; without it the library does less. */
-static void check_library(bool parsable, const char *name, int (*find)(char *, size_t), const char *lost)
+static void check_library(const struct wsh_info *info, const char *name, int (*find)(char *, size_t),
+                          const char *lost)
 {
-    char found[512], text[768];
+    char found[512];
 
-    if (find(found, sizeof found) == 0) {
-        check_print(parsable, name, true, found);
-        return;
-    }
-    snprintf(text, sizeof text, "%s; without it %s", found, lost);
-    note_print(parsable, name, text);
+    if (find(found, sizeof found) == 0)
+        wsh_info_line(info, name, WSH_INFO_OK, "%s", found);
+    else
+        wsh_info_line(info, name, WSH_INFO_NOTE, "%s; without it %s", found, lost);
 }
 
 /* Who can learn the secret of a job that is started as this program was. */
-static int check_secret(bool parsable)
+static int check_secret(const struct wsh_info *info)
 {
     const char *nspace = wsh_env_foreign("PMIX_NAMESPACE"), *mode = wsh_env_foreign("PMIX_SECURITY_MODE");
     struct wsh_secret secret;
-    char text[256];
 
     if (wsh_random_fill(&secret, sizeof secret))
-        return check_print(parsable, "secret", false,
-                           "getrandom is refused; allow it in the container's profile");
+        return wsh_info_line(info, "secret", WSH_INFO_FAIL,
+                             "getrandom is refused; allow it in the container's profile");
     if (!nspace)
-        return check_print(
-            parsable, "secret", true,
-            "oshrun's jobs: 128 random bits that only this user's processes see; for jobs of srun or mpirun, "
-            "start this check by them");
+        return wsh_info_line(
+            info, "secret", WSH_INFO_OK,
+            "oshrun's jobs: 128 random bits that only this user's processes see; for jobs of srun or "
+            "mpirun, start this check by them");
     if (!strncmp(nspace, WSH_PMIX_NSPACE, strlen(WSH_PMIX_NSPACE)))
-        return check_print(parsable, "secret", true,
-                           "128 random bits from oshrun, that only this user's processes see");
+        return wsh_info_line(info, "secret", WSH_INFO_OK,
+                             "128 random bits from oshrun, that only this user's processes see");
     if (mode && strstr(mode, "munge"))
-        return check_print(parsable, "secret", true, "goes through PMIx, which checks users by munge");
-    snprintf(text, sizeof text,
-             "goes through PMIx, whose check of users is '%s': over TCP other users of this machine can "
-             "read it; configure munge for the launcher",
-             mode ? mode : "unknown");
-    note_print(parsable, "secret", text);
-    return 0;
+        return wsh_info_line(info, "secret", WSH_INFO_OK, "goes through PMIx, which checks users by munge");
+    return wsh_info_line(
+        info, "secret", WSH_INFO_NOTE,
+        "goes through PMIx, whose check of users is '%s': over TCP other users of this machine can read it; "
+        "configure munge for the launcher",
+        mode ? mode : "unknown");
 }
 
-static void check_traffic(bool parsable, const struct wsh_env *env)
+static void note_traffic(const struct wsh_info *info)
 {
-    char text[256];
+    const char *where = "loopback in jobs of one machine, else where other hosts reach them";
 
-    snprintf(
-        text, sizeof text,
-        "sockets listen on %s; nothing is encrypted: who reads the traffic between hosts, or takes over "
-        "a connection, can read and change the job's memory",
-        env->interface ? env->interface : "loopback in jobs of one machine, else where other hosts reach them");
-    note_print(parsable, "traffic", text);
+    if (info->env->interface)
+        where = info->env->interface;
+    wsh_info_line(info, "traffic", WSH_INFO_NOTE,
+                  "sockets listen on %s; nothing is encrypted: who reads the traffic between hosts, or takes "
+                  "over a connection, can read and change the job's memory",
+                  where);
 }
 
-static void note_tables(bool parsable)
+static void note_tables(const struct wsh_info *info)
 {
     struct wsh_tables_shape shape = WSH_TABLES_LARGE;
-    char text[256];
 
-    snprintf(
-        text, sizeof text,
-        "%zu PEs with %zu buffers or pieces of the device heap and %zu NICs each take %.1f MB a PE to find "
-        "them, and %.1f MB of device memory",
-        shape.n_pes, shape.n_buffers, shape.n_rails, (double)wsh_tables_host(&shape) / 1e6,
-        (double)wsh_tables_device(&shape) / 1e6);
-    note_print(parsable, "tables", text);
+    wsh_info_line(info, "tables", WSH_INFO_NOTE,
+                  "%zu PEs with %zu buffers or pieces of the device heap and %zu NICs each take %.1f MB a PE "
+                  "to find them, and "
+                  "%.1f MB of device memory",
+                  shape.n_pes, shape.n_buffers, shape.n_rails, (double)wsh_tables_host(&shape) / 1e6,
+                  (double)wsh_tables_device(&shape) / 1e6);
 }
 
 int wsh_info_checks(bool parsable)
 {
     struct wsh_env env;
-    int bad = check_print(parsable, "settings", wsh_env_load(&env) == 0,
-                          "all values are valid, or see the lines above");
+    struct wsh_info info = {"", parsable, stdout, &env};
+    int bad = wsh_env_load(&env);
 
-    bad |= check_shared_memory(parsable);
-    bad |= check_libfabric(parsable);
-    check_library(parsable, "PMIx", wsh_boot_pmix_library,
-                  "jobs start by a unique id, by PMI, or have one PE");
-    check_library(parsable, "hwloc", wsh_topo_library,
+    bad = wsh_info_line(&info, "settings", bad ? WSH_INFO_FAIL : WSH_INFO_OK,
+                        bad ? "programs refuse to start: correct what the lines above name"
+                            : "all values are valid");
+    bad |= wsh_info_limits(&info);
+    bad |= wsh_info_devices(&info);
+    bad |= check_network(&info);
+    bad |= check_launchers(&info);
+    check_library(&info, "PMIx", wsh_boot_pmix_library, "jobs start by a unique id, by PMI, or have one PE");
+    check_library(&info, "hwloc", wsh_topo_library,
                   "NICs are shared out in order, and threads are not bound");
-    bad |= check_memlock(parsable);
-    bad |= check_gpus(parsable);
-    note_print(parsable, "bitcode", WSH_BITCODE);
-    bad |= check_secret(parsable);
-    check_traffic(parsable, &env);
-    note_tables(parsable);
+    bad |= check_gpus(&info);
+    wsh_info_line(&info, "bitcode", WSH_INFO_NOTE, "%s", WSH_BITCODE);
+    bad |= check_secret(&info);
+    note_traffic(&info);
+    note_tables(&info);
     return bad;
 }

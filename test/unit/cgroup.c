@@ -124,12 +124,30 @@ static void more_used_than_allowed(void)
     tree_clear();
 }
 
+static void processors(void)
+{
+    put("proc/self/cgroup", "0::/job/step\n");
+    CU_ASSERT_EQUAL(wsh_cgroup_cpus(root), 0);
+    put("sys/fs/cgroup/job/cpu.max", "150000 100000\n");
+    put("sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
+    CU_ASSERT_EQUAL(wsh_cgroup_cpus(root), 1.5);
+    tree_clear();
+    put("proc/self/cgroup", "3:cpu,cpuacct:/b\n9:memory:/c\n");
+    put("sys/fs/cgroup/cpu/b/cpu.cfs_quota_us", "-1\n");
+    put("sys/fs/cgroup/cpu/b/cpu.cfs_period_us", "100000\n");
+    CU_ASSERT_EQUAL(wsh_cgroup_cpus(root), 0);
+    put("sys/fs/cgroup/cpu/b/cpu.cfs_quota_us", "200000\n");
+    CU_ASSERT_EQUAL(wsh_cgroup_cpus(root), 2);
+    tree_clear();
+}
+
 const struct unit_test unit_tests[] = {
     {"a folder to read from", tree_make},
     {"nothing to read is no limit", nothing_to_read},
     {"version 2", version_2},
     {"version 1", version_1},
     {"more used than allowed", more_used_than_allowed},
+    {"processors' time", processors},
     {"and it is gone", tree_remove},
     {NULL, NULL},
 };
