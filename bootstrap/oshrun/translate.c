@@ -109,10 +109,11 @@ static void srun_hosts_add(struct wsh_words *words, const struct wsh_hosts *host
         for (int i = 0; i < hosts->n; i++)
             fprintf(text, "%s%s", i ? "," : "", hosts->host[i].name);
     fclose(text);
-    if (differ)
+    if (differ) /* Slurm 24 refuses it with --nodes */
         word_add(words, "--distribution=arbitrary");
+    else
+        word_add(words, "--nodes=%d", hosts->n);
     word_add(words, "--nodelist=%s", list);
-    word_add(words, "--nodes=%d", hosts->n < n || !n ? hosts->n : n);
     if (differ && !n_pes)
         word_add(words, "--ntasks=%d", n);
     if (!differ && hosts->host[0].slots)

@@ -11,6 +11,7 @@ in_root()
         root=$1 source=$2 build=$3
         shift 3
         mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root$source" "$root$build" &&
+        mount --bind "$root" "$root" &&
         mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
         mount --bind "$source" "$root$source" && mount -o remount,bind,ro "$root$source" &&
         mount --bind "$build" "$root$build" && exec chroot "$root" "$@"' sh "$root" "$top_srcdir" "$top_builddir" "$@"

@@ -48,6 +48,7 @@ node_open()
     mount -t sysfs sysfs /sys
     mount -t tmpfs none /sys/fs/cgroup # slurmd does not start without one
     mkdir -p /run/munge /run/slurmd /run/slurmctld /run/pmix /run/sshd
+    [ -e /etc/hosts ] || : >/etc/hosts
     mount --bind "$cluster_dir/hosts" /etc/hosts
     hostname "wsn$1"
     ip link set lo up

@@ -46,16 +46,16 @@ becomes "$s prog" prog
 becomes "$s --ntasks=4 --cpu-bind=cores --label prog" -n 4 --bind core --tag-output prog
 becomes "$s --ntasks=4 --cpu-bind=none --output=log.%t.out --error=log.%t.err prog" -n 4 --bind none --output-filename log prog
 becomes "$s --ntasks=4 --output=dir/%t.out --error=dir/%t.err prog" -n 4 --output-filename dir/ prog
-becomes "$s --ntasks=4 --nodelist=a,b --nodes=2 prog" -n 4 -H a,b prog
-becomes "$s --ntasks=4 --nodelist=a,b --nodes=2 --ntasks-per-node=2 prog" -n 4 -H a:2,b:2 prog
+becomes "$s --ntasks=4 --nodes=2 --nodelist=a,b prog" -n 4 -H a,b prog
+becomes "$s --ntasks=4 --nodes=2 --nodelist=a,b --ntasks-per-node=2 prog" -n 4 -H a:2,b:2 prog
 becomes "$s --ntasks=2 prog" -x X=a,b -n 2 prog
 tap_check "-x reaches the job" grep -qx 'X=a,b' "$out"
 refused 'srun has no option that does what --timestamp does; leave it out, or set OSHRUN_LAUNCHER=local' -n 4 --timestamp prog
 refused 'srun has no option that does what --nodes-emulated' -n 4 --nodes-emulated 2 prog
 refused 'srun has no option that does what --kill-wait' -n 4 --kill-wait 5 prog
-becomes "$s --ntasks=3 --distribution=arbitrary --nodelist=a,a,b --nodes=2 prog" -n 3 -H a:2,b:1 prog
-becomes "$s --ntasks=5 --distribution=arbitrary --nodelist=a,a,b,a,a --nodes=2 prog" -n 5 -H a:2,b:1 prog
-becomes "$s --distribution=arbitrary --nodelist=a,b,b,b --nodes=2 --ntasks=4 prog" -H a,b:3 prog
+becomes "$s --ntasks=3 --distribution=arbitrary --nodelist=a,a,b prog" -n 3 -H a:2,b:1 prog
+becomes "$s --ntasks=5 --distribution=arbitrary --nodelist=a,a,b,a,a prog" -n 5 -H a:2,b:1 prog
+becomes "$s --distribution=arbitrary --nodelist=a,b,b,b --ntasks=4 prog" -H a,b:3 prog
 run_job 10 env OSHRUN_LAUNCHER=local "$oshrun" -n 2 echo here
 tap_check "OSHRUN_LAUNCHER=local stays here" test "$status:$(grep -c here "$out")" = 0:2
 OSHRUN_LAUNCHER=prterun

@@ -11,7 +11,7 @@ cluster_service=ssh
 . "$top_srcdir/test/common/tap.sh"
 long=${WSH_TEST_LONG:-0}
 rounds=1
-[ "$long" = 1 ] && rounds=50
+[ "$long" = 1 ] && rounds=${WSH_TEST_ROUNDS:-50}
 
 # job ARGUMENTS…: oshrun on both nodes.
 job()
@@ -55,7 +55,7 @@ runs()
 {
     for _ in $(seq $rounds); do ends 0 '' -H wsn1:2,wsn2:2 -n 4 "$course" hello; done
     tap_check "hello of each PE" test "$(grep -c '^hello [0-3] of 4$' "$out")" = 4
-    ends 3 'a PE ended by a signal or with a status that is not 0; mpirun ends the job' -H wsn1:1,wsn2:1 -n 2 "$course" exit 3
+    ends 3 'a PE ended by a signal or with a status that is not 0; (mpirun|prterun) ends the job' -H wsn1:1,wsn2:1 -n 2 "$course" exit 3
     [ "$long" = 1 ] || return
     ends 0 '' -H wsn1:1,wsn2:3 -n 4 "$course" again 3
     printf 'wsn1 slots=1\nwsn2 slots=1\n' >"$tap_dir/hosts.txt"
@@ -77,7 +77,7 @@ hosts()
 {
     ends 1 "host 'wsn3' is not known here; check the names behind -H" -H wsn1:1,wsn3:1 -n 2 "$course" hello
     [ "$long" = 1 ] || return
-    OMPI_MCA_orte_launch_agent=/none/orted ends 1 'a host has no orted on its PATH; install there the Open MPI' \
+    OMPI_MCA_orte_launch_agent=/none/orted PRTE_MCA_prte_launch_agent=/none/prted ends 1 'a host has no (orted|prted) on its PATH; install there the Open MPI' \
         -H wsn1:1,wsn2:1 -n 2 "$course" hello
     mv "$cluster_dir/known_hosts" "$cluster_dir/known"
     ends 1 'ssh does not know the key of a host; log in there once' -H wsn1:1,wsn2:1 -n 2 "$course" hello
@@ -111,7 +111,8 @@ if [ "${1:-}" = inside ]; then
     said=$tap_dir/said
     cluster_start "$2" >"$2/start.log" 2>&1 || { tap_comment "$2"/*.log; tap_fail "two nodes with sshd" ""; tap_done; }
     OMPI_MCA_plm_rsh_agent=$cluster_ssh
-    export OMPI_MCA_plm_rsh_agent
+    PRTE_MCA_plm_ssh_agent=$cluster_ssh
+    export OMPI_MCA_plm_rsh_agent PRTE_MCA_plm_ssh_agent
     runs
     programs
     signalled TERM 143
