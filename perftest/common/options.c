@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Command lines of perftest programs: parsing, defaults, and help. */
+#include "perftest/common/progress.h"
 #include "perftest/common/values.h"
 
 #include <getopt.h>
@@ -24,6 +25,8 @@ static const struct perf_option common[] = {
     {'m', "rows", "LIST", PERF_TEXT, AT(rows), .help = "only these rows, by name, with * and ?"},
     {0, "json", "FILE", PERF_TEXT, AT(json), .help = "write JSON; - for stdout instead of the table"},
     {0, "csv", "FILE", PERF_TEXT, AT(csv), .help = "write CSV; - for stdout instead of the table"},
+    {0, "progress", NULL, PERF_FLAG, AT(progress),
+     .help = "rows that take long on stderr also where that is no terminal"},
     {'h', "help", NULL, PERF_FLAG, AT(help), .help = "this text"},
     {.name = NULL},
 };
@@ -249,7 +252,10 @@ int perf_options_parse(struct perf_options *o, const struct perf_defaults *d, in
                                .provider = d->provider,
                                .argc = argc,
                                .argv = argv};
-    return options_read(o, d, error) || sizes_expand(o, d, error) ? -1 : 0;
+    int status = options_read(o, d, error) || sizes_expand(o, d, error) ? -1 : 0;
+    if (o->progress)
+        perf_progress_always();
+    return status;
 }
 
 int perf_options_check_rows(const struct perf_options *o, const char *const *names, char *error)

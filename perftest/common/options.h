@@ -79,6 +79,7 @@ struct perf_options {
     const char *csv;
     const char *provider;
     bool help;
+    bool progress;    /* lines on stderr also where that is no terminal */
     const char *note; /* a line that the user should see, or NULL */
     int argc;
     char **argv;

@@ -19,7 +19,7 @@
 
 static struct {
     pthread_mutex_t mutex;
-    bool asked, terminal;
+    bool asked, terminal, always;
     int row, rows;
     char what[128];
     double began, next; /* in seconds: of the row, and when its next line is due */
@@ -82,7 +82,7 @@ void perf_progress(int row, int rows, const char *format, ...)
     va_list args;
 
     if (first)
-        now.terminal = stderr_is_terminal();
+        now.terminal = now.always || stderr_is_terminal();
     now.asked = true;
     if (!now.terminal)
         return;
@@ -97,6 +97,11 @@ void perf_progress(int row, int rows, const char *format, ...)
     pthread_mutex_unlock(&now.mutex);
     if (first)
         watch_start();
+}
+
+void perf_progress_always(void)
+{
+    now.always = true;
 }
 
 static char watched[128];

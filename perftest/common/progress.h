@@ -10,6 +10,9 @@
  */
 void perf_progress(int row, int rows, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* The same where stderr is no terminal; before the first row. */
+void perf_progress_always(void);
+
 /*
  * `what` begins; if it has not been followed by the next one after so many seconds, the process ends with status 1 and
  * a line. By a signal: a kernel that never ends keeps the process in the driver, where only a handler still runs.
