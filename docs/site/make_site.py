@@ -22,6 +22,7 @@ from typing import Dict, List
 
 import device_api
 import plots
+import python_api
 import roff
 
 HERE = Path(__file__).resolve().parent
@@ -138,9 +139,13 @@ def stage(source: Path, build: Path, pages: Path) -> List[object]:
         page.write_text(for_mkdocs(page.read_text(encoding="utf-8")), encoding="utf-8")
     manual = roff.make_pages(source, build, pages / "man")
     device = device_api.make_pages(source, build, pages / "device-api")
-    return sections(
-        names, {"[man]": [{"Manual pages": manual}], "[device]": [{"Device routines": device}]}
-    )
+    python = python_api.make_pages(source, pages / "python-api")
+    made: Dict[str, List[object]] = {
+        "[man]": [{"Manual pages": manual}],
+        "[device]": [{"Device routines": device}],
+        "[python]": [{"Python routines": python}],
+    }
+    return sections(names, made)
 
 
 def run_mkdocs(settings: Path) -> None:

@@ -70,7 +70,7 @@ run_job 60 "$oshrun" -n 2 "$latency" $long
 tap_check "a file does not" sh -c "[ $status = 0 ] && ! grep -q '# row' '$out' '$err'"
 for _ in 1 2 3; do
     # shellcheck disable=SC2086
-    run_job 60 "$oshrun" -n 2 "$latency" $long --progress
+    run_job 60 "$oshrun" -n 2 "$latency" $long --seconds 2 --progress
     grep -q '^# row 1 of 1, put, 8 bytes: [0-9]* s' "$err" && break
 done
 tap_check "but with --progress" grep -q '^# row 1 of 1, put, 8 bytes: [0-9]* s' "$err"

@@ -50,12 +50,14 @@ tap_check "a routine for kernels stands there, with its manual page" \
     sh -c "grep -q 'shmem_TYPENAME_put_signal_nbi' '$site/device-api/api_signal.html' &&
         grep -q 'man/shmem_put_signal_nbi.3.html' '$site/device-api/api_signal.html'"
 
+tap_check "a routine of Python stands there" grep -q 'id="put_signal"' "$site/python-api/index.html"
+
 if [ -z "${WSH_TEST_LONG:-}" ]; then tap_skip "the site in a browser" "make check-long looks at it"; tap_done; fi
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
     { tap_skip "the site in a browser" "no chromium (apt-get install chromium)"; tap_done; }
 screens=$top_builddir/test/docs/screens
 mkdir -p "$screens"
-for page in index docs/guide/gpus docs/guide/results docs/guide/settings man/index man/oshrun.1 device-api/api_coll \
+for page in index docs/guide/gpus docs/guide/results docs/guide/settings man/index man/oshrun.1 device-api/api_coll python-api/index \
     docs/design/device-records; do
     image=$screens/$(echo "$page" | tr / _).png
     rm -f "$image"

@@ -19,8 +19,9 @@ for source in hello.c pi.c transpose.c mandelbrot.c gups.c hash_table.c sample_s
     ring_attention/ring_attention.c moe/moe.c; do
     build "$source" -Wall -Wextra -Werror -std=c11 -pedantic
     case $source in gups.c) updates=5000 ;; *) updates= ;; esac
+    case $source in heat* | ring* | moe*) far=4 ;; *) far=2 ;; esac
     right "${source%.c}" 4 1 $updates
-    right "${source%.c}" 4 2 $updates
+    right "${source%.c}" $far 2 $updates
 done
 right hello 1 1
 
