@@ -117,6 +117,19 @@ static int put_then_signal(const struct put_signal *ps, void *sym, const struct 
     return rc ? rc : wsh_signal_send(ctx, signal, pe);
 }
 
+/* Data in the segment that holds their signal go by the same entry: nothing is looked up again. */
+static inline int data_target(struct put_signal *ps, void *sym, const struct wsh_target *at, int pe)
+{
+    const struct wsh_job *job = ps->op.ctx->job;
+
+    if (wsh_likely(!job->device.attached && !ps->op.ctx->paths) &&
+        wsh_likely(wsh_segment_holds(&job->heap.seg[at->rmem->seg], sym, ps->len, &ps->op.to.off))) {
+        ps->op.to.rmem = at->rmem;
+        return 0;
+    }
+    return wsh_op_target_with(ps->op.ctx, sym, ps->len, pe, ps->src, &ps->op.to);
+}
+
 static inline int put_signal_run(struct put_signal *ps, void *sym, const struct wsh_signal *signal, int pe)
 {
     struct wsh_ctx *ctx = ps->op.ctx;
@@ -127,7 +140,7 @@ static inline int put_signal_run(struct put_signal *ps, void *sym, const struct 
         return rc ? rc : -EFAULT;
     if (!ps->len)
         return wsh_signal_send(ctx, signal, pe);
-    rc = wsh_op_target_with(ctx, sym, ps->len, pe, ps->src, &ps->op.to);
+    rc = data_target(ps, sym, &at, pe);
     if (wsh_unlikely(rc))
         return rc;
     ps->sig = (struct wsh_sig){.op = signal->op, .counter = signal->counter, .value = signal->value};
