@@ -20,8 +20,9 @@
 struct wsh_progress;
 
 struct wsh_wait_tuning {
+    unsigned looks;       /* tries before anything else is done; … */
     unsigned spins;       /* tries before the first yield … */
-    int cores;            /* … unless more PEs than these are waited for: then none */
+    int cores;            /* … both unless more PEs than these are waited for: then none */
     double yield_seconds; /* of yielding before the first sleep */
 };
 

@@ -15,7 +15,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #define SLEEP_MIN_US 50
 #define SLEEP_MAX_US 1000
 #define SLEEP_BLIND_US 100 /* where a transport cannot wake us: a peer's access waits as long as we sleep */
+#define LOOKS 200          /* about a microsecond */
 #define CLOCK_EVERY 64     /* yields between looks at the clock */
 
 /* One wait in progress, on the waiter's stack. */
@@ -38,9 +38,6 @@ struct waiter {
     double started, idle_since,
         next_report; /* idle_since: when something last moved, as far as the clock was looked at */
 };
-
-static struct wsh_job *report_job; /* whose waits SIGUSR1 asks about */
-static unsigned report_generation; /* SIGUSR1 signals so far; relaxed: only a hint to look */
 
 static __thread struct wsh_wait_pulse *own_pulse; /* of a thread in wsh_wait_run */
 
@@ -109,11 +106,6 @@ static void waiter_report(const struct waiter *waiter, double waited)
     wsh_log_write(WSH_LOG_WARN, "%s has waited %.1f s%s%s%s", waiter->why->routine, waited,
                   *text ? " for " : "", text, also);
     wsh_notes_log();
-}
-
-unsigned wsh_wait_asked(void)
-{
-    return __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
 }
 
 static void pulse_beat(struct wsh_wait_pulse *pulse)
@@ -239,10 +231,25 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
     }
 }
 
+/*
+ * What comes by shared memory mostly takes as long as a line from core to core: meanwhile nothing else is done, and no
+ * instruction makes the core pause for that long.
+ */
+static inline int look_first(const struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try,
+                             void *arg)
+{
+    unsigned tries = why->n_pes > job->tuning.cores ? 0 : job->tuning.looks;
+    int rc = try(arg);
+
+    while (rc == -EAGAIN && tries--)
+        rc = try(arg);
+    return rc;
+}
+
 WSH_NO_ARRAYS int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg)
 {
     struct waiter waiter = {.job = job, .why = why, .arg = arg, .sleep_us = SLEEP_MIN_US};
-    int rc = try(arg);
+    int rc = look_first(job, why, try, arg);
 
     if (rc != -EAGAIN)
         return rc;
@@ -359,37 +366,11 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
     bool oversubscribed = local_pes > n_cores;
 
     job->tuning.spins = !oversubscribed ? 2000 : job->network ? 0 : 20;
+    job->tuning.looks = oversubscribed || job->network ? 0 : LOOKS;
     job->tuning.cores = n_cores;
     if (job->env.spin_us >= 0) {
         job->tuning.spins = (unsigned)job->env.spin_us * 25;
         job->tuning.cores = INT_MAX;
     }
     job->tuning.yield_seconds = oversubscribed ? 0.003 : 0.02;
-}
-
-static void on_sigusr1(int signo)
-{
-    (void)signo;
-    __atomic_fetch_add(&report_generation, 1, __ATOMIC_RELAXED);
-    if (!report_job || !__atomic_load_n(&report_job->waiters, __ATOMIC_RELAXED))
-        wsh_log_signal_safe("is not waiting inside the library");
-}
-
-/* A handler that the program has installed itself stays. */
-void wsh_wait_report_open(struct wsh_job *job)
-{
-    struct sigaction old, act = {.sa_handler = on_sigusr1, .sa_flags = SA_RESTART};
-
-    report_job = job;
-    if (!sigaction(SIGUSR1, NULL, &old) && old.sa_handler == SIG_DFL)
-        sigaction(SIGUSR1, &act, NULL);
-}
-
-void wsh_wait_report_close(void)
-{
-    struct sigaction old, act = {.sa_handler = SIG_DFL};
-
-    if (!sigaction(SIGUSR1, NULL, &old) && old.sa_handler == on_sigusr1)
-        sigaction(SIGUSR1, &act, NULL);
-    report_job = NULL;
 }
