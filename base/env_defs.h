@@ -122,9 +122,10 @@ WSH_ENV(spin_us, INT, "SHMEM_SPIN_US", "-1", "",
 WSH_ENV(hang_seconds, SECONDS, "SHMEM_HANG_SECONDS", "60", "",
         "seconds after which a PE reports what it waits for in init, barrier, quiet or wait (0 = never)")
 WSH_ENV(sync_linear_max, INT, "SHMEM_SYNC_LINEAR_MAX", "32", "",
-        "largest team whose barrier signals every member at once; larger ones use dissemination")
-WSH_ENV(team_memory, SIZE, "SHMEM_TEAM_MEMORY", "3M", "",
-        "bytes of symmetric memory per PE, beside the heap, for teams (a team of 8 PEs takes 6 to 11 KiB)")
+        "most PEs of one host that meet in one step of a barrier, in which each reads the words of all others; more "
+        "meet in several steps of at most so many each (with fewer cores than PEs always in one)")
+WSH_ENV(team_memory, SIZE, "SHMEM_TEAM_MEMORY", "4M", "",
+        "bytes of symmetric memory per PE, beside the heap, for teams (a team of 8 PEs takes 8 to 13 KiB)")
 WSH_ENV(counters, INT, "SHMEM_COUNTERS", "16384", "",
         "counters of counted puts that a PE can have at a time, at most 65536; 16 bytes each")
 WSH_ENV(nic_counters, INT, "SHMEM_NIC_COUNTERS", "-1", "",

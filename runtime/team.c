@@ -151,7 +151,7 @@ int wsh_team_destroy(struct wsh_team *team)
 
     while ((ctx = find_ctx(team)))
         wsh_ctx_close(ctx);
-    rc = wsh_sync(team, "shmem_team_destroy");
+    rc = wsh_sync_last(team, "shmem_team_destroy");
     if (rc)
         return rc;
     pthread_mutex_lock(&team->job->ctxs_lock);

@@ -176,11 +176,7 @@ static int show_nics(const struct view *view)
 
 static int show_collectives(const struct view *view)
 {
-    struct wsh_env env;
-
-    if (wsh_env_load(&env))
-        return 1;
-    wsh_info_collectives(&env, view->parsable);
+    wsh_info_collectives(view->parsable);
     return 0;
 }
 

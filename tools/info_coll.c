@@ -8,28 +8,27 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* The greatest number of members of a row; that of a setting as it is in force. */
-static const char *pes_text(int pes, const struct wsh_env *env, char *text, size_t size)
+/* The greatest number of members of a row. */
+static const char *pes_text(int pes, char *text, size_t size)
 {
     if (pes == INT_MAX)
         return "any";
-    snprintf(text, size, "%ld", pes == WSH_PES_SETTING ? (long)env->sync_linear_max : (long)pes);
+    snprintf(text, size, "%d", pes);
     return text;
 }
 
-static void print_host_row(const char *form, enum wsh_coll_routine routine, const struct wsh_choice *row,
-                           const struct wsh_env *env)
+static void print_host_row(const char *form, enum wsh_coll_routine routine, const struct wsh_choice *row)
 {
     char layouts[64], pes[16], len[32], needs[128], why[256];
 
     wsh_choice_needs(row->needs, needs, sizeof needs);
     snprintf(why, sizeof why, "%s%s%s%s", row->why, *needs ? " (needs " : "", needs, *needs ? ")" : "");
     printf(form, wsh_choice_routine(routine), wsh_choice_layouts(row->layouts, layouts, sizeof layouts),
-           pes_text(row->pes_max, env, pes, sizeof pes),
-           wsh_choice_len(routine, row->len_max, len, sizeof len), wsh_choice_algo(row->algo), why);
+           pes_text(row->pes_max, pes, sizeof pes), wsh_choice_len(routine, row->len_max, len, sizeof len),
+           wsh_choice_algo(row->algo), why);
 }
 
-static void print_host(const struct wsh_env *env, bool parsable)
+static void print_host(bool parsable)
 {
     const char *form = parsable ? "collective:%s:%s:%s:%s:%s:%s\n" : "%-10s %-25s %-8s %-10s %-9s %s\n";
 
@@ -40,7 +39,7 @@ static void print_host(const struct wsh_env *env, bool parsable)
     }
     for (int r = 0; r < WSH_COLL_ROUTINES; r++)
         for (int i = 0; i < wsh_choice_count((enum wsh_coll_routine)r); i++)
-            print_host_row(form, (enum wsh_coll_routine)r, &wsh_choice_rows[r][i], env);
+            print_host_row(form, (enum wsh_coll_routine)r, &wsh_choice_rows[r][i]);
 }
 
 enum device_routine { MOVE, BROADCAST, BROADCAST_TWO, COMBINE, REDUCE_HOSTS, REDUCE, SCATTER, SCAN, EVERY };
@@ -114,9 +113,9 @@ static void print_words(bool parsable)
         puts("\nA name of a perftest means that it chose the number.");
 }
 
-void wsh_info_collectives(const struct wsh_env *env, bool parsable)
+void wsh_info_collectives(bool parsable)
 {
-    print_host(env, parsable);
+    print_host(parsable);
     print_device(parsable);
     print_words(parsable);
 }

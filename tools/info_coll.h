@@ -3,11 +3,9 @@
 #ifndef WSH_INFO_COLL_H
 #define WSH_INFO_COLL_H
 
-#include "base/env.h"
-
 #include <stdbool.h>
 
 /* The rows of both tables, host and device, and what their words mean; or key:value lines. */
-void wsh_info_collectives(const struct wsh_env *env, bool parsable);
+void wsh_info_collectives(bool parsable);
 
 #endif

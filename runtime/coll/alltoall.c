@@ -2,6 +2,7 @@
 /* Exchanges a block with every member: by cells, by puts into dest with a signal, or by reading. */
 #include "runtime/coll/coll.h"
 
+#include "base/atomic.h"
 #include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
 #include "runtime/coll/copy.h"
@@ -14,28 +15,52 @@
 #define ROUTINE "shmem_alltoall"
 #define STRIDED "shmem_alltoalls"
 
+/* `n` elements of `width` bytes, that many elements apart; most often they are one word. */
+static inline void elements_copy(char *dest, ptrdiff_t to, const char *src, ptrdiff_t from, size_t n,
+                                 size_t width)
+{
+    if (wsh_likely(n == 1 && width == sizeof(uint64_t))) {
+        memcpy(dest, src, sizeof(uint64_t));
+        return;
+    }
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++)
+        memcpy(dest + i * to * (ptrdiff_t)width, src + i * from * (ptrdiff_t)width, width);
+}
+
+/* Blocks for the members in turn, `in_line` of them in each line. */
+static void lines_write(const struct wsh_cells *cells, const char *src, const struct wsh_alltoalls *shape,
+                        int in_line)
+{
+    size_t len = shape->nelems * shape->width, step = len * (size_t)shape->sst;
+    int n = cells->team->n_pes;
+
+    for (int pe = 0; pe < n; pe++) {
+        char *line = wsh_cells_line(cells, pe / in_line, cells->team->my_pe);
+
+        elements_copy(line + (size_t)(pe % in_line) * len, 1, src + (size_t)pe * step, shape->sst,
+                      shape->nelems, shape->width);
+        if (pe % in_line == in_line - 1 || pe == n - 1)
+            wsh_cells_line_show(cells, pe / in_line);
+    }
+}
+
 /*
- * A member writes a line or two of its own, and its readers leave them to their neighbours on the same core: with
- * more members than cores that is a fraction of the lines that change cores when each writes to all.
+ * A member writes a few lines of its own, of which each other reads one: fewer lines change cores than when each
+ * writes to all, and with more members than cores readers leave them to their neighbours on the same core.
  */
-static int cells_exchange(struct wsh_team *team, const char *routine, char *dest, const char *src,
+static int lines_exchange(struct wsh_team *team, const char *routine, char *dest, const char *src,
                           const struct wsh_alltoalls *shape)
 {
-    struct wsh_cells cells = wsh_cells_begin(team, routine);
-    const ptrdiff_t width = (ptrdiff_t)shape->width, n = (ptrdiff_t)shape->nelems;
-    char packed[WSH_CELL_DATA];
-    int rc;
+    size_t len = shape->nelems * shape->width, step = len * (size_t)shape->dst;
+    const struct wsh_cells cells = wsh_cells_begin(team, routine);
+    int in_line = len ? (int)(WSH_LINE_DATA / len) : team->n_pes, line = team->my_pe / in_line, rc;
 
-    for (ptrdiff_t i = 0; i < team->n_pes * n; i++)
-        memcpy(packed + i * width, src + i * shape->sst * width, shape->width);
-    wsh_cells_write(&cells, WSH_CELL_OWN, packed, (size_t)(team->n_pes * n * width));
-    rc = wsh_cells_await(&cells, WSH_CELL_OWN, team->coll->all, team->n_pes);
-    for (int pe = 0; pe < team->n_pes && !rc; pe++) {
-        const char *block = (const char *)wsh_cells_data(&cells, WSH_CELL_OWN, pe) + team->my_pe * n * width;
-
-        for (ptrdiff_t i = 0; i < n; i++)
-            memcpy(dest + (pe * n + i) * shape->dst * width, block + i * width, shape->width);
-    }
+    lines_write(&cells, src, shape, in_line);
+    rc = wsh_cells_line_await(&cells, line, team->coll->all, team->n_pes);
+    for (int pe = 0; pe < team->n_pes && !rc; pe++)
+        elements_copy(dest + (size_t)pe * step, shape->dst,
+                      (char *)wsh_cells_line(&cells, line, pe) + (size_t)(team->my_pe % in_line) * len, 1,
+                      shape->nelems, shape->width);
     wsh_cells_end(&cells);
     return rc;
 }
@@ -76,7 +101,7 @@ static WSH_NO_ARRAYS int blocks_push(struct wsh_team *team, void *dest, const vo
 
 static int alltoall_by_cells(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
-    return cells_exchange(team, ROUTINE, dest, src, &(struct wsh_alltoalls){1, 1, 1, len});
+    return lines_exchange(team, ROUTINE, dest, src, &(struct wsh_alltoalls){1, 1, 1, len});
 }
 
 wsh_alltoall_fn *const wsh_alltoall_by[WSH_ALGOS] = {
@@ -123,7 +148,7 @@ static int strided_push(struct wsh_team *team, void *dest, const void *src, cons
 static int alltoalls_by_cells(struct wsh_team *team, void *dest, const void *src,
                               const struct wsh_alltoalls *shape)
 {
-    return cells_exchange(team, STRIDED, dest, src, shape);
+    return lines_exchange(team, STRIDED, dest, src, shape);
 }
 
 wsh_alltoalls_fn *const wsh_alltoalls_by[WSH_ALGOS] = {

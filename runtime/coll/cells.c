@@ -58,6 +58,39 @@ const void *wsh_cells_data(const struct wsh_cells *cells, enum wsh_cell_kind kin
     return ((const struct wsh_cell *)(coll->peer[member] + cell_offset(coll, kind)))->data;
 }
 
+static size_t line_offset(const struct wsh_coll *coll, int i)
+{
+    return coll->pad.lines + ((coll->cells & 1) * (size_t)coll->pad.n_lines + (size_t)i) * WSH_PAD_LINE;
+}
+
+void *wsh_cells_line(const struct wsh_cells *cells, int i, int member)
+{
+    const struct wsh_coll *coll = cells->team->coll;
+
+    return coll->peer[member] + line_offset(coll, i) + sizeof(uint64_t);
+}
+
+void wsh_cells_line_show(const struct wsh_cells *cells, int i)
+{
+    struct wsh_coll *coll = cells->team->coll;
+
+    /* Release: the data before the flag. Partner: the acquire in flags.c. */
+    __atomic_store_n((uint64_t *)(coll->base + line_offset(coll, i)), coll->cells, __ATOMIC_RELEASE);
+}
+
+int wsh_cells_line_await(const struct wsh_cells *cells, int i, const int *members, int n)
+{
+    const struct wsh_coll *coll = cells->team->coll;
+    struct wsh_flags flags = {.team = cells->team,
+                              .members = members,
+                              .n = n,
+                              .off = line_offset(coll, i),
+                              .mapped = true,
+                              .want = coll->cells};
+
+    return wsh_flags_await(&flags, cells->routine);
+}
+
 int wsh_cells_send(const struct wsh_cells *cells, int round, const void *data, size_t len, int member)
 {
     struct wsh_coll *coll = cells->team->coll;

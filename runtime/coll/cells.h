@@ -23,6 +23,14 @@ void wsh_cells_write(const struct wsh_cells *cells, enum wsh_cell_kind kind, con
 int wsh_cells_await(const struct wsh_cells *cells, enum wsh_cell_kind kind, const int *members, int n);
 const void *wsh_cells_data(const struct wsh_cells *cells, enum wsh_cell_kind kind, int member);
 
+/*
+ * Lines of an exchange, each with a flag: line i of mine is filled, then shown; that of these members is awaited, then
+ * read. WSH_LINE_DATA bytes.
+ */
+void *wsh_cells_line(const struct wsh_cells *cells, int i, int member);
+void wsh_cells_line_show(const struct wsh_cells *cells, int i);
+int wsh_cells_line_await(const struct wsh_cells *cells, int i, const int *members, int n);
+
 /* A round with another leader: my data to its cell of that round; its data in mine. */
 int wsh_cells_send(const struct wsh_cells *cells, int round, const void *data, size_t len, int member);
 int wsh_cells_take(const struct wsh_cells *cells, int round, int member, const void **data);

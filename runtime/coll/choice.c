@@ -16,13 +16,13 @@
 
 /* clang-format off */
 static const struct wsh_choice sync_rows[] = {
-    {ONE, WSH_PES_SETTING, SIZE_MAX, WSH_ALGO_LINEAR, 0, "barrier with 2 to 16 PEs; SHMEM_SYNC_LINEAR_MAX"},
+    {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_WORDS, 0, "barrier with 2 to 16 PEs: one line a member is written"},
     {APART, 3, SIZE_MAX, WSH_ALGO_LINEAR, 0, "barrier over tcp: one step of the network"},
     {FEW_CORES, 2, SIZE_MAX, WSH_ALGO_LINEAR, 0, "one step of the network"},
     {FEW_CORES, 64, SIZE_MAX, WSH_ALGO_FIRST, 0,
      "barrier over tcp with 4 to 16 PEs on 2 cores: fewest messages and turns on a core"},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "fewest messages between hosts"},
-    {ONE | APART | FEW_CORES, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "fewest messages a member"},
+    {APART | FEW_CORES, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "fewest messages a member"},
 };
 static const struct wsh_choice broadcast_rows[] = {
     {ANY, INT_MAX, WSH_SLOT_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST_DEST, "data and flag are one cache line"},
@@ -51,18 +51,19 @@ static const struct wsh_choice collect_rows[] = {
     {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
 };
 static const struct wsh_choice alltoall_rows[] = {
+    {ONE, WSH_LINES_MAX, WSH_LINE_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST, "a line with its flag for each member"},
+    {ONE, 2 * WSH_LINES_MAX, WSH_LINE_DATA / 2, WSH_ALGO_CELLS, WSH_NEED_HOST, "a line for two members"},
+    {ONE, 7 * WSH_LINES_MAX, WSH_LINE_DATA / 7, WSH_ALGO_CELLS, WSH_NEED_HOST, "a line for seven members"},
     {ONE, 2, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 2 PEs: one step"},
-    {ONE, 8, WSH_CELL_DATA / 8, WSH_ALGO_CELLS, WSH_NEED_HOST, "alltoall_latency with 4 and 8 PEs"},
-    {ONE, 64, WSH_CELL_DATA / 64, WSH_ALGO_CELLS, WSH_NEED_HOST, "alltoall_latency with 16 PEs"},
     {ONE, 8, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 4 and 8 PEs: one step"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "alltoall_latency with 16 PEs: one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "alltoall_latency: readers have it in their caches"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "alltoall_latency: one step"},
 };
 static const struct wsh_choice alltoalls_rows[] = {
-    {ONE, 2, SIZE_MAX, WSH_ALGO_PUSH, 0, "as alltoall with 2 PEs"},
-    {ONE, 8, WSH_CELL_DATA / 8, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall with 4 and 8 PEs"},
-    {ONE, 64, WSH_CELL_DATA / 64, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall with 16 PEs"},
+    {ONE, WSH_LINES_MAX, WSH_LINE_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall"},
+    {ONE, 2 * WSH_LINES_MAX, WSH_LINE_DATA / 2, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall"},
+    {ONE, 7 * WSH_LINES_MAX, WSH_LINE_DATA / 7, WSH_ALGO_CELLS, WSH_NEED_HOST, "as alltoall"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "elements go straight from stride to stride"},
 };
 static const struct wsh_choice reduce_rows[] = {

@@ -37,6 +37,7 @@ enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT
     X(ROUNDS, "rounds", "log2(members) rounds: sync by dissemination, collects by recursive doubling")   \
     X(FIRST, "first", "all members signal the first member, which then signals all of them")             \
     X(LEADERS, "leaders", "members and their leader, one a host, then leaders, then leader and members") \
+    X(WORDS, "words", "each shows a word in its memory and reads those of the others, in one or more steps") \
     X(CELLS, "cells", "data beside its flag in memory of the team, from which receivers copy it")        \
     X(PUSH, "push", "senders write into the dest of the receivers, then set a flag there")               \
     X(PULL, "pull", "after a flag or a sync the receivers read the source, and confirm")                 \
@@ -77,9 +78,6 @@ struct wsh_choice {
     unsigned needs;  /* enum wsh_need */
     const char *why; /* the perftest that chose the numbers, or the reason */
 };
-
-/* In pes_max, of a sync: as SHMEM_SYNC_LINEAR_MAX says. A team of no more than that is looked up with 0 members. */
-#define WSH_PES_SETTING 0
 
 /* The rows of each routine, in the order in which they are tried. In each layout that is asked for, one fits all. */
 extern const struct wsh_choice *const wsh_choice_rows[WSH_COLL_ROUTINES];

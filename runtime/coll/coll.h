@@ -20,6 +20,9 @@ void wsh_coll_close(struct wsh_team *team);
 /* Arrival of all members; completes nothing. */
 int wsh_sync(struct wsh_team *team, const char *routine);
 
+/* The same as the team's last one: from then on no member reads or writes this one's pad. */
+int wsh_sync_last(struct wsh_team *team, const char *routine);
+
 /* All members have arrived, and what they issued on the default context is complete. */
 int wsh_barrier(struct wsh_team *team, const char *routine);
 

@@ -16,6 +16,13 @@ static uint64_t flag_word(const struct wsh_flags *flags, int member)
                            __ATOMIC_ACQUIRE);
 }
 
+static bool flag_is_set(const struct wsh_flags *flags, uint64_t word)
+{
+    uint64_t value = word >> flags->shift;
+
+    return value == flags->want || (flags->passed && value > flags->want);
+}
+
 static int flags_try(void *arg)
 {
     struct wsh_flags *flags = arg;
@@ -27,7 +34,7 @@ static int flags_try(void *arg)
         if (member == flags->team->my_pe)
             continue;
         word = flag_word(flags, member);
-        if (word >> flags->shift != flags->want)
+        if (!flag_is_set(flags, word))
             return -EAGAIN;
         flags->gathered |= word & ((UINT64_C(1) << flags->shift) - 1);
     }
@@ -42,7 +49,7 @@ static void flags_describe(void *arg, char *text, size_t size)
     for (int i = flags->at; i < flags->n && used < size; i++) {
         int member = flags->members[i];
 
-        if (member != flags->team->my_pe && flag_word(flags, member) >> flags->shift != flags->want)
+        if (member != flags->team->my_pe && !flag_is_set(flags, flag_word(flags, member)))
             used += (size_t)snprintf(text + used, size - used, " %d", flags->team->members[member]);
     }
 }

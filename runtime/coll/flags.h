@@ -14,7 +14,7 @@ struct wsh_flags {
     const int *members; /* [n] */
     int n;
     size_t off, stride;
-    bool mapped;
+    bool mapped, passed; /* passed: it is also set with a later value */
     unsigned shift;
     uint64_t want, gathered;
     int at; /* the flags of the members before it are set */

@@ -2,6 +2,8 @@
 /* Lays the parts of a pad out one behind the other, each on cache lines of its own. */
 #include "runtime/coll/pad.h"
 
+#include "runtime/coll/steps.h"
+
 int wsh_pad_rounds(int n)
 {
     int rounds = 0;
@@ -37,12 +39,16 @@ struct wsh_pad wsh_pad_layout(int n_pes, int n_domains, bool apart)
     struct wsh_pad pad = {.sync_words = n_pes + wsh_pad_rounds(n_pes)};
 
     pad.n_rounds = rounds_count(n_domains, apart);
+    pad.n_lines = alone ? 0 : n_pes < WSH_LINES_MAX ? n_pes : WSH_LINES_MAX;
+    pad.n_shown = alone ? 0 : wsh_steps_words(n_pes);
     pad.sync = part_place(&end, 2 * (size_t)pad.sync_words * sizeof(uint64_t));
+    pad.shown = part_place(&end, 2 * (size_t)pad.n_shown * WSH_PAD_APART);
     pad.blocks = part_place(&end, 2 * words);
-    pad.ack = part_place(&end, words);
+    pad.ack = part_place(&end, sizeof(uint64_t));
     pad.sizes = part_place(&end, 2 * words);
     pad.slots = part_place(&end, WSH_SLOT_COUNT * WSH_PAD_LINE);
     pad.own = alone ? 0 : part_place(&end, 2 * WSH_CELL_LEN);
+    pad.lines = part_place(&end, 2 * (size_t)pad.n_lines * WSH_PAD_LINE);
     pad.result = n_domains > 1 && !alone ? part_place(&end, 2 * WSH_CELL_LEN) : 0;
     pad.rounds = part_place(&end, 2 * (size_t)pad.n_rounds * WSH_ROUND_LEN);
     pad.len = end;

@@ -8,10 +8,14 @@
 #include <stdint.h>
 
 #define WSH_PAD_LINE 64
+#define WSH_PAD_APART \
+    128 /* processors fetch lines in pairs: of words that change at different times one would bring the other */
 #define WSH_CELL_DATA 512 /* bytes that a cell carries beside its flag */
 #define WSH_CELL_LEN (WSH_PAD_LINE + WSH_CELL_DATA)
 #define WSH_ROUND_DATA 1024 /* the same for a cell that comes by a network; fits a message with its signal */
 #define WSH_ROUND_LEN (WSH_PAD_LINE + WSH_ROUND_DATA)
+#define WSH_LINES_MAX 10                 /* of an exchange of blocks by lines with a flag each … */
+#define WSH_LINE_DATA (WSH_PAD_LINE - 8) /* … and bytes of each */
 #define WSH_SLOT_COUNT 64
 #define WSH_CELL_ALIGN 16 /* of the data: no number needs more */
 #define WSH_SLOT_DATA (WSH_PAD_LINE - WSH_CELL_ALIGN)
@@ -28,16 +32,19 @@ struct wsh_cell {
  * member for each), so a word is never overwritten before it was read, even where the network reorders signals.
  */
 struct wsh_pad {
-    size_t sync;   /* [2][sync_words]: sync; by member, then by round of dissemination */
+    size_t sync; /* [2][sync_words]: sync; by member, then by round of dissemination */
+    size_t
+        shown; /* [2][n_shown] words of WSH_PAD_APART bytes each: what this member shows in each step of a sync */
     size_t blocks; /* [2][n_pes]: member i's block has arrived */
-    size_t ack;    /* [n_pes]: the number of the slot that announced what member i has read */
+    size_t ack;    /* the number of the slot that announced what this member has read last */
     size_t sizes;  /* [2][n_pes]: what member i contributes to a collect */
     size_t slots; /* [WSH_SLOT_COUNT] of a line each: one writer for each number in turn, here or elsewhere */
     size_t
         own; /* [2] cells that this member writes and members in the same memory read; if there may be any */
+    size_t lines;  /* [2][n_lines] the same for lines of an exchange */
     size_t result; /* [2] cells, the same for the result of the leader of a memory domain */
     size_t rounds; /* [2][n_rounds] cells of WSH_ROUND_LEN, written by the leaders of other domains */
-    int sync_words, n_rounds;
+    int sync_words, n_shown, n_lines, n_rounds;
     size_t len;
 };
 

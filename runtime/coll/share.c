@@ -2,6 +2,7 @@
 /* Three algorithms inside a memory domain: through a slot, by puts of the sender, or read by all at the same time. */
 #include "runtime/coll/share.h"
 
+#include "base/atomic.h"
 #include "runtime/coll/dispatch.h"
 #include "runtime/coll/flags.h"
 #include "runtime/order.h"
@@ -61,10 +62,19 @@ int wsh_share_take(struct wsh_team *team, const struct wsh_share *share, int sen
     return rc;
 }
 
+/* A word of my own pad, for all readers. */
+static void word_show(struct wsh_coll *coll, size_t off, uint64_t value)
+{
+    wsh_order_leaves();
+    /* Release: the data before the flag. Partner: the acquire in flags.c. */
+    __atomic_store_n((uint64_t *)(coll->base + off), value, __ATOMIC_RELEASE);
+}
+
 /* One store for all readers: in rep's own slot, which already holds what came down the tree. */
 static int slot_show(struct wsh_team *team, const struct wsh_share *share)
 {
-    struct wsh_cell *slot = (struct wsh_cell *)(team->coll->base + wsh_coll_slot_at(team->coll, share->slot));
+    size_t at = wsh_coll_slot_at(team->coll, share->slot);
+    struct wsh_cell *slot = (struct wsh_cell *)(team->coll->base + at);
 
     if (slot->flag == share->slot)
         return 0;
@@ -72,21 +82,29 @@ static int slot_show(struct wsh_team *team, const struct wsh_share *share)
         return wsh_share_send(team, share, share->from, team->my_pe);
     if (share->len)
         memcpy(slot->data, share->from, share->len);
-    /* Release: the data before the flag. Partner: the acquire in flags.c. */
-    __atomic_store_n(&slot->flag, share->slot, __ATOMIC_RELEASE);
+    word_show(team->coll, at, share->slot);
     return 0;
+}
+
+static int slot_await(struct wsh_team *team, const struct wsh_share *share)
+{
+    struct wsh_flags flags = {.team = team,
+                              .members = &share->rep,
+                              .n = 1,
+                              .off = wsh_coll_slot_at(team->coll, share->slot),
+                              .mapped = true,
+                              .want = share->slot};
+
+    return wsh_flags_await(&flags, share->routine);
 }
 
 static int slot_read(struct wsh_team *team, const struct wsh_share *share)
 {
     const struct wsh_coll *coll = team->coll;
-    size_t slot = wsh_coll_slot_at(coll, share->slot);
-    struct wsh_flags flags = {
-        .team = team, .members = &share->rep, .n = 1, .off = slot, .mapped = true, .want = share->slot};
-    int rc = wsh_flags_await(&flags, share->routine);
+    int rc = slot_await(team, share);
 
     if (!rc)
-        slot_copy(share, coll->peer[share->rep], slot);
+        slot_copy(share, coll->peer[share->rep], wsh_coll_slot_at(coll, share->slot));
     return rc;
 }
 
@@ -123,39 +141,35 @@ static int share_push(struct wsh_team *team, const struct wsh_share *share)
     return rc;
 }
 
-/* Sets the flag, then awaits the word of every reader. */
+/* Shows the flag, then awaits the word of every reader; one may already have read in a later call. */
 static int share_offer(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_coll *coll = team->coll;
-    const struct wsh_signal signal = wsh_coll_word(coll, wsh_coll_slot_at(coll, share->slot), share->slot);
     struct wsh_flags readers = {.team = team,
                                 .members = coll->local,
                                 .n = coll->n_local,
                                 .off = coll->pad.ack,
-                                .stride = sizeof(uint64_t),
+                                .mapped = true,
+                                .passed = true,
                                 .want = share->slot};
-    int rc = 0;
 
-    for (int i = 0; i < coll->n_local && !rc; i++)
-        if (coll->local[i] != team->my_pe)
-            rc = wsh_signal_send(&coll->ctx, &signal, coll->local[i]);
-    return rc ? rc : wsh_flags_await(&readers, share->routine);
+    word_show(coll, wsh_coll_slot_at(coll, share->slot), share->slot);
+    return wsh_flags_await(&readers, share->routine);
 }
 
 static int share_pull(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_coll *coll = team->coll;
-    const struct wsh_signal done =
-        wsh_coll_word(coll, coll->pad.ack + (size_t)team->my_pe * sizeof(uint64_t), share->slot);
     int rc;
 
     if (share->rep == team->my_pe)
         return share_offer(team, share);
-    rc = wsh_flag_await(team, share->rep, wsh_coll_slot_at(coll, share->slot), share->slot, share->routine);
+    rc = slot_await(team, share);
     if (rc)
         return rc;
     memcpy(share->to, wsh_coll_map(team, share->from, share->len, share->rep), share->len);
-    return wsh_signal_send(&coll->ctx, &done, share->rep);
+    word_show(coll, coll->pad.ack, share->slot);
+    return 0;
 }
 
 static int share_by_slot(struct wsh_team *team, const struct wsh_share *share)

@@ -10,6 +10,7 @@
 #include "runtime/rma.h"
 #include "runtime/signal.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,19 @@ static void column_find(const struct wsh_team *team, struct wsh_coll *coll, int 
             coll->met &= ~(unsigned)WSH_NEED_EVEN;
 }
 
+/* More members than cores read all words at once: each further step would take a turn of every member on a core. */
+static int steps_find(const struct wsh_team *team, struct wsh_coll *coll)
+{
+    long max = team->job->env.sync_linear_max;
+    struct wsh_steps_plan plan = {team->n_pes, INT_MAX, coll->domain};
+
+    if (coll->n_domains > 1 || team->my_pe < 0)
+        return 0;
+    if (!team->job->oversubscribed && max < INT_MAX)
+        plan.arity = max < WSH_STEPS_ARITY ? WSH_STEPS_ARITY : (int)max;
+    return wsh_steps_make(&coll->steps, &plan, team->my_pe);
+}
+
 void wsh_coll_choose_sync(const struct wsh_team *team, struct wsh_coll *coll)
 {
     enum wsh_layout apart = team->job->oversubscribed ? WSH_LAYOUT_FEW_CORES : WSH_LAYOUT_APART;
@@ -59,8 +73,6 @@ void wsh_coll_choose_sync(const struct wsh_team *team, struct wsh_coll *coll)
     coll->layout = coll->n_domains == 1   ? WSH_LAYOUT_ONE
                    : coll->n_domains == n ? WSH_LAYOUT_APART
                                           : WSH_LAYOUT_HOSTS;
-    if (coll->layout == WSH_LAYOUT_ONE && n <= team->job->env.sync_linear_max)
-        n = WSH_PES_SETTING;
     coll->sync =
         wsh_choice_find(WSH_COLL_SYNC, coll->layout == WSH_LAYOUT_APART ? apart : coll->layout, n, 0)->algo;
     coll->lead_sync = wsh_choice_find(WSH_COLL_SYNC, apart, coll->n_domains, 0)->algo;
@@ -85,6 +97,7 @@ static void coll_release(struct wsh_coll *coll)
 {
     free(coll->all);
     free(coll->peer);
+    wsh_steps_free(&coll->steps);
     free(coll);
 }
 
@@ -106,7 +119,10 @@ int wsh_coll_prepare(struct wsh_team *team)
     column_find(team, coll, coll->all + 5 * team->n_pes);
     wsh_coll_choose_sync(team, coll);
     team->coll = coll;
-    return 0;
+    rc = steps_find(team, coll);
+    if (rc)
+        wsh_coll_close(team);
+    return rc;
 }
 
 void wsh_coll_attach(struct wsh_team *team, char *base, int unit)

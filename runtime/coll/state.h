@@ -6,6 +6,7 @@
 #include "runtime/coll/choice.h"
 #include "runtime/coll/coll.h"
 #include "runtime/coll/pad.h"
+#include "runtime/coll/steps.h"
 #include "runtime/ctx.h"
 #include "runtime/signal.h"
 
@@ -19,6 +20,7 @@ struct wsh_coll {
     struct wsh_ctx ctx; /* numbers are the team's */
     enum wsh_layout layout;
     enum wsh_algo sync, lead_sync; /* of all members; of the leaders. dispatch.h */
+    struct wsh_steps steps;        /* where all members share memory */
     int n_domains, my_domain;
     int *all;            /* [n_pes] 0, 1, 2 … */
     int *domain;         /* [n_pes] */
@@ -43,7 +45,7 @@ int wsh_coll_prepare(struct wsh_team *team);
 void wsh_coll_choose_sync(const struct wsh_team *team, struct wsh_coll *coll);
 /* The pad is at `base`; -1 or its unit in the pool, taken. From now on the team works. */
 void wsh_coll_attach(struct wsh_team *team, char *base, int unit);
-/* Gives the pad back to the pool, once no member writes to it any more. */
+/* Gives the pad back to the pool, once no member reads or writes it any more. */
 void wsh_coll_detach(struct wsh_team *team);
 
 /* `sym` at a member as it is mapped here; NULL = not mapped. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sync of a team: all signal all, dissemination, or through the leaders of the memory domains. */
+/* The sync of a team: by words that are read in shared memory or sent to all, dissemination, or through leaders. */
 #include "runtime/coll/coll.h"
 
 #include "runtime/coll/dispatch.h"
@@ -53,6 +53,52 @@ static WSH_NO_ARRAYS int word_await(struct wsh_sync_call *call, const int *membe
     }
     rc = wsh_flags_await(&flags, call->routine);
     call->bad |= flags.gathered;
+    return rc;
+}
+
+/* A word that I show in my pad, and those that members show in theirs. */
+static size_t word_shown(const struct wsh_sync_call *call, int word)
+{
+    const struct wsh_pad *pad = &call->team->coll->pad;
+
+    return pad->shown + ((call->epoch & 1) * (size_t)pad->n_shown + (size_t)word) * WSH_PAD_APART;
+}
+
+static void word_show(const struct wsh_sync_call *call, int word)
+{
+    uint64_t *shown = (uint64_t *)(call->team->coll->base + word_shown(call, word));
+
+    wsh_order_leaves();
+    /* Release: what this member did before the sync, and what it has read. Partner: the acquire in flags.c. */
+    __atomic_store_n(shown, call->epoch << 1 | call->bad, __ATOMIC_RELEASE);
+}
+
+static WSH_NO_ARRAYS int words_read(struct wsh_sync_call *call, int word, const int *members, int n)
+{
+    struct wsh_flags flags = {.team = call->team,
+                              .members = members,
+                              .n = n,
+                              .off = word_shown(call, word),
+                              .mapped = true,
+                              .shift = 1,
+                              .want = call->epoch};
+    int rc = wsh_flags_await(&flags, call->routine);
+
+    call->bad |= flags.gathered;
+    return rc;
+}
+
+/* Of a member's words only it writes, so that each step moves one line to all readers, however many they are. */
+static int sync_by_words(struct wsh_sync_call *call, const struct wsh_sync_group *all)
+{
+    const struct wsh_steps *steps = &call->team->coll->steps;
+    int rc = 0, begin = 0;
+
+    (void)all;
+    for (int i = 0; i < steps->n && !rc; begin = steps->end[i++]) {
+        word_show(call, steps->word[i]);
+        rc = words_read(call, steps->word[i], steps->member + begin, steps->end[i] - begin);
+    }
     return rc;
 }
 
@@ -127,13 +173,12 @@ static int sync_by_leaders(struct wsh_sync_call *call, const struct wsh_sync_gro
 }
 
 wsh_sync_fn *const wsh_sync_by[WSH_ALGOS] = {
-    [WSH_ALGO_LINEAR] = sync_linear,
-    [WSH_ALGO_ROUNDS] = sync_by_rounds,
-    [WSH_ALGO_FIRST] = sync_at_first,
+    [WSH_ALGO_WORDS] = sync_by_words,     [WSH_ALGO_LINEAR] = sync_linear,
+    [WSH_ALGO_ROUNDS] = sync_by_rounds,   [WSH_ALGO_FIRST] = sync_at_first,
     [WSH_ALGO_LEADERS] = sync_by_leaders,
 };
 
-static int team_sync(struct wsh_team *team, const char *routine, uint64_t *bad)
+static int team_sync_by(wsh_sync_fn *by, struct wsh_team *team, const char *routine, uint64_t *bad)
 {
     struct wsh_coll *coll = team->coll;
     struct wsh_sync_call call = {.team = team, .routine = routine, .bad = *bad};
@@ -148,10 +193,15 @@ static int team_sync(struct wsh_team *team, const char *routine, uint64_t *bad)
     call.flags = coll->pad.sync + (call.epoch & 1) * (size_t)coll->pad.sync_words * sizeof(uint64_t);
     __atomic_thread_fence(
         __ATOMIC_SEQ_CST); /* my stores before the sync, loads after it; partner: the same at each member */
-    rc = wsh_sync_by[coll->sync](&call, &all);
+    rc = by(&call, &all);
     wsh_coll_all_entered(coll, coll->slots);
     *bad = call.bad;
     return rc;
+}
+
+static int team_sync(struct wsh_team *team, const char *routine, uint64_t *bad)
+{
+    return team_sync_by(wsh_sync_by[team->coll->sync], team, routine, bad);
 }
 
 WSH_NO_ARRAYS int wsh_sync(struct wsh_team *team, const char *routine)
@@ -159,6 +209,15 @@ WSH_NO_ARRAYS int wsh_sync(struct wsh_team *team, const char *routine)
     uint64_t bad = 0;
 
     return team_sync(team, routine, &bad);
+}
+
+/* Others may still read the words that a member has shown when it goes on; those that were sent to it are its own. */
+int wsh_sync_last(struct wsh_team *team, const char *routine)
+{
+    enum wsh_algo algo = team->coll->sync == WSH_ALGO_WORDS ? WSH_ALGO_ROUNDS : team->coll->sync;
+    uint64_t bad = 0;
+
+    return team_sync_by(wsh_sync_by[algo], team, routine, &bad);
 }
 
 int wsh_barrier(struct wsh_team *team, const char *routine)

@@ -139,12 +139,13 @@ static void leaders_sync_by_other_means(void)
                   wsh_choice_rows[WSH_COLL_SYNC][i].layouts == 1U << WSH_LAYOUT_HOSTS);
 }
 
-/* Bytes that a member writes to its cell where such a row is taken; reductions go in as many pieces as it takes. */
-static size_t bytes_in_cell(enum wsh_coll_routine routine, const struct wsh_choice *row)
+/* Whether what a member writes where such a row is taken has room; reductions go in as many pieces as it takes. */
+static bool has_room(enum wsh_coll_routine routine, const struct wsh_choice *row)
 {
-    bool is_exchange = routine == WSH_COLL_ALLTOALL || routine == WSH_COLL_ALLTOALLS;
-
-    return row->len_max * (is_exchange ? (size_t)row->pes_max : 1);
+    if (routine == WSH_COLL_ALLTOALL || routine == WSH_COLL_ALLTOALLS)
+        return row->len_max <= WSH_LINE_DATA &&
+               WSH_LINE_DATA / row->len_max * WSH_LINES_MAX >= (size_t)row->pes_max;
+    return row->len_max <= (routine == WSH_COLL_BROADCAST ? WSH_SLOT_DATA : WSH_CELL_DATA);
 }
 
 static void cells_have_room(void)
@@ -152,10 +153,9 @@ static void cells_have_room(void)
     for (int r = 0; r < WSH_COLL_ROUTINES; r++)
         for (int i = 0; i < wsh_choice_count((enum wsh_coll_routine)r); i++) {
             const struct wsh_choice *row = &wsh_choice_rows[r][i];
-            size_t room = r == WSH_COLL_BROADCAST ? WSH_SLOT_DATA : WSH_CELL_DATA;
 
             if (row->algo == WSH_ALGO_CELLS && r != WSH_COLL_REDUCE)
-                CU_ASSERT(bytes_in_cell((enum wsh_coll_routine)r, row) <= room);
+                CU_ASSERT(has_room((enum wsh_coll_routine)r, row));
         }
 }
 
