@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "perftest/common/job.h"
+#include "perftest/common/network.h"
 #include "perftest/common/progress.h"
 
 enum { MAX_ROWS = 32 };
@@ -106,6 +107,7 @@ static long row_run(struct perf_run *run, const struct perf_op *op, size_t len, 
     run->span = buffer_size(run, len);
     perf_job_measure(run, op, &result);
     shmem_barrier_all();
+    perf_network_add(run, op, &result);
     long wrong = perf_sum(run, op->check(run, op));
     shmem_barrier_all();
     if (run->me == 0) {
