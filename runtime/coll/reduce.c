@@ -153,9 +153,8 @@ static int reduce_by_pieces(struct wsh_team *team, char *dest, const char *src,
 
 /* By cells on one host; over a network by the leaders' cells of each round. */
 wsh_reduce_fn *const wsh_reduce_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = reduce_by_pieces,
-    [WSH_ALGO_LEADERS] = reduce_by_pieces,
-    [WSH_ALGO_SLICES] = wsh_reduce_slices,
+    [WSH_ALGO_CELLS] = reduce_by_pieces, [WSH_ALGO_LEADERS] = reduce_by_pieces,
+    [WSH_ALGO_PUSH] = wsh_reduce_pair,   [WSH_ALGO_SLICES] = wsh_reduce_slices,
     [WSH_ALGO_RAILS] = wsh_reduce_rails,
 };
 

@@ -129,6 +129,34 @@ static int slices_exchange(const struct group *all, const struct wsh_numbers *nu
     return rc ? rc : wsh_blocks_end(&blocks);
 }
 
+/*
+ * Two members that share no memory: each writes the half that the other combines into the other's dest, where it is
+ * combined, then its own half. The program has dest ready on all PEs before. In place there is no room for it.
+ */
+int wsh_reduce_pair(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers)
+{
+    const struct group all = {team, team->coll->all, team->n_pes, team->my_pe};
+    const struct range range = {0, numbers->len}, mine = group_slice(&all, all.me, &range),
+                       theirs = group_slice(&all, !all.me, &range);
+    size_t len = mine.end - mine.begin;
+    struct wsh_blocks blocks;
+    int other = !all.me, rc;
+
+    if (dest == src)
+        return wsh_reduce_slices(team, dest, src, numbers);
+    blocks = wsh_blocks_begin(team, WSH_REDUCE_ROUTINE);
+    rc = wsh_blocks_send(&blocks, dest + theirs.begin, src + theirs.begin, theirs.end - theirs.begin, other);
+    if (!rc)
+        rc = wsh_blocks_take(&blocks, &other, 1);
+    if (rc)
+        return rc;
+    numbers->arith->combine(dest + mine.begin, src + mine.begin, dest + mine.begin,
+                            len / numbers->arith->width);
+    blocks = wsh_blocks_begin(team, WSH_REDUCE_ROUTINE);
+    rc = wsh_blocks_send(&blocks, dest + mine.begin, dest + mine.begin, len, other);
+    return rc ? rc : wsh_blocks_end(&blocks);
+}
+
 /* The first sync says that every src and dest is ready, the second that every slice is written. */
 int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers)
 {

@@ -16,6 +16,9 @@ struct wsh_numbers {
 /* Each member combines one slice of the numbers of all members and writes it to all. */
 int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers);
 
+/* Two members that share no memory combine one half each. */
+int wsh_reduce_pair(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers);
+
 /*
  * The same on each host first; then the members of the same place on every host combine their slice, so that the bytes
  * cross the network once a host and by the NICs of all members; then each host shares what it has. Needs
