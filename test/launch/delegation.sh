@@ -112,6 +112,13 @@ Executable: /no/prog
 Node: b'
 explain 137 137 'PE 3 \(b\) was ended by signal 9' '--------
 mpirun noticed that process rank 3 with PID 12 on node b exited on signal 9 (Killed).'
+explain 3 3 'PE 1 exited with status 3; mpirun ends the job' '--------
+mpirun detected that one or more processes exited with non-zero status
+   Process name: [prterun-b-170@1,1]
+   Exit code:    3'
+explain 137 137 'PE 1 \(b\) was ended by signal 9' '--------
+prterun noticed that process rank 1 with PID 359 on node b exited on
+signal 9 (Killed).'
 printf '#!/bin/sh\necho "-----" >&2; echo more >&2; exit 5\n' >"$bin/mpirun"
 run_job 10 env "PATH=$bin:/usr/bin:/bin" "$oshrun" -n 2 -H a prog
 tap_check "what is not known passes through" test "$status:$(tr '\n' ' ' <"$err")" = '5:----- more '
