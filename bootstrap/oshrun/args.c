@@ -5,6 +5,7 @@
 
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/io.h"
+#include "bootstrap/oshrun/slips.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -165,7 +166,7 @@ static int export_add(struct wsh_args *args, char *text)
 {
     size_t n = 0;
 
-    if (!*text || *text == '=') {
+    if (!*text || *text == '=' || *text == '-') {
         wsh_say("-x '%s': no variable; write -x VAR or -x VAR=value", text);
         return OSHRUN_USAGE;
     }
@@ -175,10 +176,21 @@ static int export_add(struct wsh_args *args, char *text)
     return 0;
 }
 
+static int pes_parse(struct wsh_args *args, const char *name, const char *text)
+{
+    int before = args->n_pes, rc = count_parse(name, text, WSH_OSHRUN_MAX_PES, &args->n_pes);
+
+    if (rc || !before || before == args->n_pes)
+        return rc;
+    wsh_say("%s %d after %s %d: the number of PEs is given twice; give it once", name, args->n_pes, name,
+            before);
+    return OSHRUN_USAGE;
+}
+
 static int option_apply(struct wsh_args *args, size_t i, char *value)
 {
     switch (options[i].option) {
-    case OPT_PES: return count_parse(options[i].name, value, WSH_OSHRUN_MAX_PES, &args->n_pes);
+    case OPT_PES: return pes_parse(args, options[i].name, value);
     case OPT_EXPORT: return export_add(args, value);
     case OPT_HOSTS: args->hosts = value; break;
     case OPT_HOSTFILE: args->hostfile = value; break;
@@ -198,17 +210,53 @@ static int option_apply(struct wsh_args *args, size_t i, char *value)
     return 0;
 }
 
+/* An option that is spelt nearly so, two letters off at most; NULL if there is none, or it is too short to tell. */
+static const char *option_nearest(const char *word)
+{
+    size_t len = strcspn(word, "="), least = len < 6 ? 2 : 3;
+    const char *nearest = NULL;
+
+    for (size_t i = 0; i < N_OPTIONS && len > 4; i++) {
+        size_t distance = wsh_slip_distance(word, len, options[i].name);
+
+        if (distance < least) {
+            least = distance;
+            nearest = options[i].name;
+        }
+    }
+    return nearest;
+}
+
+static int option_refuse(const char *word)
+{
+    const char *instead = wsh_slip_foreign(word), *nearest = option_nearest(word);
+
+    if (instead)
+        wsh_say("%s is no option of oshrun: %s", word, instead);
+    else if (nearest)
+        wsh_say("unknown option '%s'; is it %s? oshrun --help lists the options", word, nearest);
+    else
+        wsh_say("unknown option '%s'; oshrun --help lists the options", word);
+    return OSHRUN_USAGE;
+}
+
+/* -n4, as other launchers take it. The number, or NULL. */
+static char *number_attached(char *word)
+{
+    size_t len = strspn(word, "-np");
+
+    return word[1] == 'n' && word[len] && !word[len + strspn(word + len, "0123456789")] ? word + len : NULL;
+}
+
 /* One option and its value; *at moves to the next word. */
 static int option_parse(struct wsh_args *args, char **argv, int *at)
 {
-    char *word = argv[(*at)++], *value = NULL;
-    size_t i = option_find(word);
+    char *word = argv[(*at)++], *value = number_attached(word);
+    size_t i = option_find(value ? "-n" : word);
     bool needs_value = i < N_OPTIONS && options[i].example && !options[i].may_stand_alone;
 
-    if (i == N_OPTIONS) {
-        wsh_say("unknown option '%s'; oshrun --help lists the options", word);
-        return OSHRUN_USAGE;
-    }
+    if (i == N_OPTIONS)
+        return option_refuse(word);
     if (!strncmp(word, "--", 2) && strchr(word, '='))
         value = strchr(word, '=') + 1;
     if (value && !options[i].example) {

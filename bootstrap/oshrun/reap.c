@@ -212,8 +212,14 @@ static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdi
     pe_name(reap, i, name, sizeof name);
     switch (verdict) {
     case EXEC_FAILED:
-        wsh_say("cannot run '%s': %s; name a program built for this machine", reap->program,
-                wsh_strerror(pe->exec_err));
+        if (pe->exec_err == ENOENT) /* the file itself was found before */
+            wsh_say("cannot run '%s': the interpreter that its first line names, or its loader, is not "
+                    "there; correct "
+                    "the line, or name a program built for this machine",
+                    reap->program);
+        else
+            wsh_say("cannot run '%s': %s; name a program built for this machine", reap->program,
+                    wsh_strerror(pe->exec_err));
         break;
     case KILLED: killed_print(reap, name, pe->status); break;
     case FAILED:

@@ -30,6 +30,18 @@ done
 says 2 '-np needs a value, for example -np 4' -np
 says 2 "unknown option '--frobnicate'; oshrun --help" --frobnicate -n 2 true
 says 2 "unknown option '-q'" -q
+says 2 "unknown option '--bnid'; is it --bind\?" -n 2 --bnid core true
+says 2 "unknown option '--tagoutput'; is it --tag-output\?" --tagoutput -n 2 true
+says 2 '--oversubscribe is no option of oshrun: leave it out' --oversubscribe -n 2 true
+says 2 '-c is no option of oshrun: processors of a PE' -c 2 -n 2 true
+says 2 '--map-by=core is no option of oshrun: ' --map-by=core -n 2 true
+says 2 "-x '-n': no variable; write -x VAR" -x -n 2 true
+says 2 '-n 3 after -n 2: the number of PEs is given twice' -n 2 -n 3 true
+says 2 '-n 4097: must be a whole number' -n4097 true
+for n in -n2 -np2; do
+    job 5000 $n sh -c 'echo here'
+    tap_check "oshrun $n" test "$status:$(wc -l <"$out")" = 0:2
+done
 says 2 '--tag-output takes no value' --tag-output=yes -n 2 true
 says 2 '--bind tree: unknown; write none, hwthread, core, numa or socket' --bind tree -n 2 true
 says 2 '--nodes-emulated 3: more hosts than PEs' --nodes-emulated 3 -n 2 true
@@ -45,6 +57,9 @@ says 127 "program 'wsh-nowhere' is not on PATH; give its path" -n 2 wsh-nowhere
 says 126 "cannot run '$tap_dir/empty': Permission denied; make it executable with chmod \+x" -n 2 "$tap_dir/empty"
 says 126 "cannot run '$tap_dir': Is a directory" -n 2 "$tap_dir"
 says 126 "cannot run '$tap_dir/rubbish': Exec format error; name a program built for this machine" -n 2 "$tap_dir/rubbish"
+printf '#!/no/such/interpreter\n' >"$tap_dir/script"
+chmod +x "$tap_dir/script"
+says 126 "cannot run '$tap_dir/script': the interpreter that its first line names" -n 2 "$tap_dir/script"
 says 126 "cannot run '$tap_dir/noformat': Exec format error" -n 4 "$tap_dir/noformat"
 says 1 "--output-filename: cannot write '/nonexistent/x.0.out': No such file" --output-filename /nonexistent/x -n 2 true
 says 2 "exclude each other" -H a --hostfile b -n 2 true

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The words of others, and how near two words are. */
+#include "bootstrap/oshrun/slips.h"
+
+#include <string.h>
+
+#define LONGEST 32
+
+static const struct {
+    const char *word, *instead;
+} foreign[] = {
+    {"--oversubscribe", "leave it out: more PEs than cores need no option"},
+    {"-oversubscribe", "leave it out: more PEs than cores need no option"},
+    {"--overcommit", "leave it out: more PEs than cores need no option"},
+    {"-O", "leave it out: more PEs than cores need no option"},
+    {"--allow-run-as-root", "leave it out: root needs no option"},
+    {"--ntasks", "write -n"},
+    {"-c", "processors of a PE are chosen by --bind"},
+    {"--cpus-per-task", "processors of a PE are chosen by --bind"},
+    {"--cpu-bind", "write --bind"},
+    {"--map-by", "PEs are numbered host by host; write --bind, and -H host:PEs"},
+    {"--rank-by", "PEs are numbered host by host; write --bind, and -H host:PEs"},
+    {"-N", "hosts are named: -H host1:4,host2:4, or oshrun inside salloc"},
+    {"--nodes", "hosts are named: -H host1:4,host2:4, or oshrun inside salloc"},
+    {"-w", "write -H"},
+    {"--nodelist", "write -H"},
+    {"-hosts", "write -H"},
+    {"-f", "write --hostfile"},
+    {"--machinefile", "write --hostfile"},
+    {"-machinefile", "write --hostfile"},
+    {"-ppn", "write -H host1:4,host2:4"},
+    {"-npernode", "write -H host1:4,host2:4"},
+    {"--npernode", "write -H host1:4,host2:4"},
+    {"--ntasks-per-node", "write -H host1:4,host2:4"},
+    {"-l", "write --tag-output"},
+    {"--label", "write --tag-output"},
+    {"-genv", "write -x VAR=value"},
+    {"-env", "write -x VAR=value"},
+    {"--export", "write -x VAR=value"},
+    {"--mca", "settings of Open MPI go by the environment: OMPI_MCA_…, PRTE_MCA_…"},
+    {"-mca", "settings of Open MPI go by the environment: OMPI_MCA_…, PRTE_MCA_…"},
+    {"--mpi", "leave it out: under Slurm oshrun takes srun --mpi=pmix"},
+    {"-wdir", "change the folder before oshrun"},
+    {"--wdir", "change the folder before oshrun"},
+    {"--chdir", "change the folder before oshrun"},
+};
+
+const char *wsh_slip_foreign(const char *word)
+{
+    size_t len = strcspn(word, "=");
+
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        if (strlen(foreign[i].word) == len && !strncmp(foreign[i].word, word, len))
+            return foreign[i].instead;
+    return NULL;
+}
+
+/* The distance of every beginning of one to every beginning of the other, row by row. */
+size_t wsh_slip_distance(const char *word, size_t len, const char *other)
+{
+    size_t row[LONGEST + 1], n = strlen(other);
+
+    if (n > LONGEST || len > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= len; i++) {
+        size_t corner = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = corner + (word[i - 1] != other[j - 1]);
+
+            corner = row[j];
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+        }
+    }
+    return row[n];
+}
