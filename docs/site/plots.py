@@ -2,7 +2,7 @@
 """Plots of tables: a line `<!-- plot lines: X-AXIS; Y-AXIS -->` before a table asks for one.
 
 lines: the columns are places on the x axis, each row is a line; both axes are logarithmic.
-bars: each row is a group of bars, one for each column that holds numbers.
+bars: each row is a group of bars, one for each column that holds numbers; ratios are left out.
 """
 
 import re
@@ -19,14 +19,14 @@ class Table(NamedTuple):
 
 
 def number(text: str) -> Optional[float]:
-    """`14,300`, `0.138 (older version)`, `64 KiB`."""
-    found = re.match(r"\s*([\d,]*\.?\d+) ?(KiB|MiB|GiB)?(?:\s|$|\()", text)
+    """`14,300`, `0.138 (older version)`, `64 KiB`, the first of `131; 141`."""
+    found = re.match(r"\s*([\d,]*\.?\d+) ?(KiB|MiB|GiB)?(?:[\s;:(]|$)", text)
     return float(found.group(1).replace(",", "")) * UNITS[found.group(2) or ""] if found else None
 
 
 def read_table(lines: List[str]) -> Table:
     cells = [
-        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        [cell.strip().replace("`", "") for cell in line.strip().strip("|").split("|")]
         for line in lines
         if line.startswith("|")
     ]
@@ -50,23 +50,21 @@ def draw_lines(axes: Any, table: Table) -> None:
 
 
 def draw_bars(axes: Any, table: Table) -> None:
+    rows = [row for row in table.rows if not row[0].endswith("ratio")]
     columns = [
         at
-        for at in range(1, len(table.heads))
-        if any(
-            number(row[at]) is not None and not re.match(r"\d{4}-", row[at]) for row in table.rows
-        )
-        and table.heads[at] != "ratio"
+        for at, head in enumerate(table.heads)
+        if at > 0
+        and head not in ("ratio", "date")
+        and any(number(row[at]) is not None for row in rows)
     ]
     high = 0.8 / len(columns)
     for at, column in enumerate(columns):
-        values = [number(row[column]) or 0 for row in table.rows]
-        axes.barh(
-            [y + at * high for y in range(len(values))], values, high, label=table.heads[column]
-        )
-    axes.set_yticks(
-        [y + 0.4 - high / 2 for y in range(len(table.rows))], [row[0] for row in table.rows]
-    )
+        found = [number(row[column]) for row in rows]
+        places = [y + at * high for y, value in enumerate(found) if value is not None]
+        values = [value for value in found if value is not None]
+        axes.barh(places, values, high, label=table.heads[column])
+    axes.set_yticks([y + 0.4 - high / 2 for y in range(len(rows))], [row[0] for row in rows])
     axes.invert_yaxis()
     axes.legend()
 
