@@ -55,7 +55,30 @@ for option in --paths --roads; do
         sh -c "[ $status = 1 ] && [ \$(wc -l <'$err') = 1 ] && grep -q -- '--paths: .air' '$err'"
 done
 run_job 100 "$top_srcdir/perftest/compare" --ours-dir "$top_builddir/perftest" --ours-run "$oshrun" --limit memory --reps 1 \
-    --rows '[af]*64Ki 4 PEs'
+    --rows '[af]*64Ki 4 PEs' --history "$tap_dir/history"
 tap_check "compare: 2 rows beside memory" \
     sh -c "[ $status = 0 ] && [ \$(grep -cE '^[af].* (within|beyond)\$' '$out') = 2 ]"
+tap_check "compare: the first run of a history" \
+    sh -c "grep -q 'has no earlier run' '$out' && [ \$(wc -l <'$tap_dir/history') = 1 ]"
+PYTHONDONTWRITEBYTECODE=1 python3 - "$top_srcdir/perftest" "$tap_dir/history" >"$out" 2>"$err" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+import history
+run = history.load(sys.argv[2])[-1]
+rows = [{"row": "a", "ours_us": [1.0, 1.1], "peer_us": [2.0, 2.0]},
+        {"row": "b", "ours_us": [1.0, None], "peer_us": [1.0, 1.0]}]
+slow = [dict(rows[0], ours_us=[2.0, 2.2]), dict(rows[1], ours_us=[1.02, 1.0])]
+assert run["kind"][:2] == [history.machine(), "memory"], run["kind"]
+assert history.last_of([run], run["kind"]) is run and history.last_of([run], ["other"]) is None
+assert history.moved({"rows": rows}, {"rows": rows}) == []
+assert [line.split()[0] for line in history.moved({"rows": rows}, {"rows": slow})] == ["a"]
+assert history.moved({"rows": rows}, {"rows": slow})[0].endswith("worse")
+assert history.moved({"rows": slow}, {"rows": rows})[0].endswith("better")
+END
+status=$?
+tap_check "compare: what moved" test "$status" = 0
+echo nonsense >>"$tap_dir/history"
+run_job 20 "$top_srcdir/perftest/compare" --ours-dir "$top_builddir/perftest" --limit memory --history "$tap_dir/history"
+tap_check "compare: a history that is none: one line" \
+    sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ] && grep -q 'line 2 is no run of compare' '$err'"
 tap_done
