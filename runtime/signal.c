@@ -117,47 +117,87 @@ static int put_then_signal(const struct put_signal *ps, void *sym, const struct 
     return rc ? rc : wsh_signal_send(ctx, signal, pe);
 }
 
-/* Data in the segment that holds their signal go by the same entry: nothing is looked up again. */
-static inline int data_target(struct put_signal *ps, void *sym, const struct wsh_target *at, int pe)
-{
-    const struct wsh_job *job = ps->op.ctx->job;
+/* What a put with signal is asked, and where its parts go. */
+struct asked {
+    void *sym;
+    const void *src;
+    size_t len;
+    const struct wsh_signal *signal;
+    int pe;
+    struct wsh_done *done, *awaited; /* that counts it; that is waited for, or NULL */
+    struct wsh_target to, at;
+};
 
-    if (wsh_likely(!job->device.attached && !ps->op.ctx->paths) &&
-        wsh_likely(wsh_segment_holds(&job->heap.seg[at->rmem->seg], sym, ps->len, &ps->op.to.off))) {
-        ps->op.to.rmem = at->rmem;
+/* Data in the segment that holds their signal go by the same entry: nothing is looked up again. */
+static inline int data_target(struct wsh_ctx *ctx, struct asked *asked)
+{
+    const struct wsh_rmem *rmem = asked->at.rmem;
+    const struct wsh_job *job = ctx->job;
+
+    if (wsh_likely(!job->device.attached && !ctx->paths) &&
+        wsh_likely(wsh_segment_holds(&job->heap.seg[rmem->seg], asked->sym, asked->len, &asked->to.off))) {
+        asked->to.rmem = rmem;
         return 0;
     }
-    return wsh_op_target_with(ps->op.ctx, sym, ps->len, pe, ps->src, &ps->op.to);
+    return wsh_op_target_with(ctx, asked->sym, asked->len, asked->pe, asked->src, &asked->to);
 }
 
-static inline int put_signal_run(struct put_signal *ps, void *sym, const struct wsh_signal *signal, int pe)
+/* By two transports; or one that has tried once and returned `rc`. */
+static __attribute__((noinline)) int put_signal_slow(struct wsh_ctx *ctx, const struct asked *asked, int rc)
 {
-    struct wsh_ctx *ctx = ps->op.ctx;
-    struct wsh_target at;
-    int rc = wsh_op_target(ctx, signal->sym, 8, pe, &at);
+    const struct wsh_signal *signal = asked->signal;
+    struct put_signal ps = {.op = {asked->awaited ? "shmem_put_signal" : "shmem_put_signal_nbi", ctx,
+                                   asked->to, asked->awaited, put_signal_again},
+                            .src = asked->src,
+                            .len = asked->len,
+                            .sig = {.op = signal->op, .counter = signal->counter, .value = signal->value},
+                            .done = asked->done};
 
-    if (wsh_unlikely(rc || (at.off & 7)))
+    choose_entries(&ps, &asked->at);
+    if (asked->at.rmem->tp != asked->to.rmem->tp)
+        rc = put_signal_once(&ps);
+    if (rc == -EXDEV)
+        return put_then_signal(&ps, asked->sym, signal, asked->pe);
+    return wsh_op_ended(rc, ps.op.done) ? rc : wsh_op_finish(&ps.op, rc);
+}
+
+static inline int put_signal_run(struct wsh_ctx *ctx, struct asked *asked)
+{
+    const struct wsh_signal *signal = asked->signal;
+    int rc = wsh_op_target(ctx, signal->sym, 8, asked->pe, &asked->at);
+    struct wsh_sig sig;
+
+    if (wsh_unlikely(rc || (asked->at.off & 7)))
         return rc ? rc : -EFAULT;
-    if (!ps->len)
-        return wsh_signal_send(ctx, signal, pe);
-    rc = data_target(ps, sym, &at, pe);
+    if (!asked->len)
+        return wsh_signal_send(ctx, signal, asked->pe);
+    rc = data_target(ctx, asked);
     if (wsh_unlikely(rc))
         return rc;
-    ps->sig = (struct wsh_sig){.op = signal->op, .counter = signal->counter, .value = signal->value};
-    choose_entries(ps, &at);
-    rc = put_signal_once(ps);
-    if (wsh_unlikely(rc == -EXDEV))
-        return put_then_signal(ps, sym, signal, pe);
-    return wsh_likely(wsh_op_ended(rc, ps->op.done)) ? rc : wsh_op_finish(&ps->op, rc);
+    if (wsh_unlikely(asked->at.rmem->tp != asked->to.rmem->tp))
+        return put_signal_slow(ctx, asked, 0);
+    sig = (struct wsh_sig){.rmem = asked->at.rmem,
+                           .off = asked->at.off,
+                           .op = signal->op,
+                           .counter = signal->counter,
+                           .value = signal->value};
+    wsh_ctx_lock(ctx);
+    rc = wsh_op_ops(&asked->to)
+             ->put_signal(wsh_op_tctx(ctx, &asked->to), asked->to.rmem, asked->to.off, asked->src, asked->len,
+                          &sig, asked->done);
+    wsh_ctx_unlock(ctx);
+    return wsh_likely(wsh_op_ended(rc, asked->awaited)) ? rc : put_signal_slow(ctx, asked, rc);
 }
 
 WSH_NO_ARRAYS int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                                  const struct wsh_signal *signal, int pe)
 {
     struct wsh_done done = {0};
-    struct put_signal ps = {{"shmem_put_signal", ctx, {0}, &done, put_signal_again}, src, len, {0}, &done};
+    struct asked asked;
 
-    return put_signal_run(&ps, sym, signal, pe);
+    asked.sym = sym, asked.src = src, asked.len = len, asked.signal = signal, asked.pe = pe;
+    asked.done = asked.awaited = &done;
+    return put_signal_run(ctx, &asked);
 }
 
 WSH_NO_ARRAYS int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
@@ -169,7 +209,9 @@ WSH_NO_ARRAYS int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void 
 WSH_NO_ARRAYS int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                                          const struct wsh_signal *signal, int pe, struct wsh_done *done)
 {
-    struct put_signal ps = {{"shmem_put_signal_nbi", ctx, {0}, NULL, put_signal_again}, src, len, {0}, done};
+    struct asked asked;
 
-    return put_signal_run(&ps, sym, signal, pe);
+    asked.sym = sym, asked.src = src, asked.len = len, asked.signal = signal, asked.pe = pe;
+    asked.done = done, asked.awaited = NULL;
+    return put_signal_run(ctx, &asked);
 }
