@@ -3,7 +3,7 @@
 #ifndef PERFTEST_DEVICE_INTER_HOST_CUH
 #define PERFTEST_DEVICE_INTER_HOST_CUH
 
-#include "perftest/device/inter_kernels.cuh"
+#include "perftest/device/inter_grid.cuh"
 
 #include <time.h>
 

@@ -232,12 +232,27 @@ static __device__ void inter_list_fill(const struct inter_args &a)
     __syncthreads();
 }
 
+/* Puts of a list; 0: the row is not about that. */
+static __host__ __device__ constexpr size_t inter_run(int what)
+{
+    return what == INTER_POST_RUN_1 ? 1 : what == INTER_POST_RUN_4 ? 4 : what == INTER_POST_RUN_16 ? 16 : 0;
+}
+
+static __device__ void inter_post_runs(const struct inter_args &a, size_t run)
+{
+#pragma unroll 1
+    for (size_t k = 0; k < a.window; k += run)
+        shmemx_putmem_nbi_list(a.list + k, a.window - k < run ? a.window - k : run);
+}
+
 /* A window. */
 template <int S, int WHAT> static __device__ void inter_post_all(const struct inter_args &a)
 {
     constexpr bool lanes = WHAT == INTER_POST_LANES;
 
-    if (WHAT == INTER_POST_LIST && S == DEV_WARP)
+    if (inter_run(WHAT))
+        inter_post_runs(a, inter_run(WHAT));
+    else if (WHAT == INTER_POST_LIST && S == DEV_WARP)
         shmemx_putmem_nbi_list_warp(a.list, a.window);
     else if (WHAT == INTER_POST_LIST)
         shmemx_putmem_nbi_list(a.list, a.window);

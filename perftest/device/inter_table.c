@@ -23,10 +23,15 @@ const struct dev_kind inter_kinds[INTER_KINDS] = {
     KIND(INTER_POST_SIGNAL, "post_put_signal", DEV_US, INTER_POSTS, 0, "the same of a put_signal_nbi"),
     KIND(INTER_POST_COUNTED, "post_counted", DEV_US, INTER_POSTS, 0, "the same of a put that the target counts"),
     KIND(INTER_POST_LIST, "post_list", DEV_US, INTER_POSTS, 0, "the same of the puts of one list, a put"),
+    KIND(INTER_POST_RUN_1, "post_run_1", DEV_US, INTER_POSTS, 0, "the same of lists of one put, a put"),
+    KIND(INTER_POST_RUN_4, "post_run_4", DEV_US, INTER_POSTS, 0, "the same of lists of 4, a put"),
+    KIND(INTER_POST_RUN_16, "post_run_16", DEV_US, INTER_POSTS, 0, "the same of lists of 16, a put"),
     KIND(INTER_POST_COPIED, "post_copied", DEV_US, INTER_POSTS, 0,
          "the same of a put_nbi whose source is not symmetric, so that it is copied"),
     KIND(INTER_POST_BARE, "post_bare", DEV_US, INTER_POSTS, 0,
          "the limit: a release and 48 bytes stored to pinned memory, a put"),
+    KIND(INTER_GRID, "post_grid", DEV_MRATE, INTER_GRIDS, 0,
+         "puts that all lanes of a grid post one at a time, without a quiet"),
     KIND(INTER_ALLTOALL, "alltoall", DEV_US, INTER_ALLTOALLS, DEV_SLOWEST, "the collective, bytes per peer"),
     KIND(INTER_ALLTOALL_PUT, "alltoall_put", DEV_US, INTER_ALLTOALLS, DEV_SLOWEST,
          "put and quiet to each PE in turn, then signals"),
@@ -71,9 +76,13 @@ static const struct dev_shape shapes[] = {
     EACH_MEMORY(INTER_POST_COUNTED, DEV_WARP, POSTED, "1x32"),
     EACH_MEMORY(INTER_POST_LIST, DEV_THREAD, POSTED, "1x1"),
     EACH_MEMORY(INTER_POST_LIST, DEV_WARP, POSTED, "1x32"),
+    {INTER_KIND(INTER_POST_RUN_1, 0), DEV_THREAD, "64", "1x1"},
+    {INTER_KIND(INTER_POST_RUN_4, 0), DEV_THREAD, "64", "1x1"},
+    {INTER_KIND(INTER_POST_RUN_16, 0), DEV_THREAD, "64", "1x1"},
     EACH_MEMORY(INTER_POST_COPIED, DEV_THREAD, POSTED, "1x1"),
     EACH_MEMORY(INTER_POST_COPIED, DEV_WARP, POSTED, "1x32"),
     {INTER_KIND(INTER_POST_BARE, 0), DEV_THREAD, "8", "1x1"},
+    {INTER_KIND(INTER_GRID, 0), DEV_THREAD, "64", "1x1,1x32,8x32,64x512"},
     EACH_MEMORY(INTER_ALLTOALL_PUT, DEV_BLOCK, PER_PEER, "1x256"),
     EACH_MEMORY(INTER_ALLTOALL_PUT_SIGNAL, DEV_BLOCK, PER_PEER, "1x256"),
     EACH_MEMORY(INTER_ALLTOALL, DEV_HOST, PER_PEER, "0x0"),
@@ -99,6 +108,7 @@ size_t inter_puts(const struct dev_row *row, int npes)
     case INTER_ORDERS: return INTER_BATCH;
     case INTER_PUTS:
     case INTER_POSTS: return inter_window(row->size);
+    case INTER_GRIDS: return (size_t)dev_row_lanes(row);
     case INTER_ALLTOALLS: return (size_t)npes - 1;
     default: return 0;
     }

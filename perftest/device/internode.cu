@@ -25,8 +25,12 @@ static inter_kernel *const inter_kernels[][DEV_SCOPES] = {
     INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_SIGNAL>)),
     {inter_post<DEV_THREAD, INTER_POST_COUNTED>, inter_post<DEV_WARP, INTER_POST_COUNTED>, NULL},
     {inter_post<DEV_THREAD, INTER_POST_LIST>, inter_post<DEV_WARP, INTER_POST_LIST>, NULL},
+    INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_RUN_1>)),
+    INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_RUN_4>)),
+    INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_RUN_16>)),
     {inter_post<DEV_THREAD, INTER_POST_COPIED>, inter_post<DEV_WARP, INTER_POST_COPIED>, NULL},
     INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_BARE>)),
+    INTER_BY_THREAD(inter_grid),
     {NULL, NULL, NULL},                                                  /* INTER_ALLTOALL */
     INTER_BY_BLOCK(inter_alltoall<false>),                               /* INTER_ALLTOALL_PUT */
     INTER_BY_BLOCK(inter_alltoall<true>),                                /* INTER_ALLTOALL_PUT_SIGNAL */
@@ -45,6 +49,7 @@ static size_t inter_span(const struct dev_row *row, int npes)
     case INTER_ORDERS: return INTER_BATCH * row->size;
     case INTER_PUTS:
     case INTER_POSTS: return inter_window(row->size) * row->size;
+    case INTER_GRIDS: return (size_t)dev_row_lanes(row) * row->size;
     case INTER_ALLTOALLS: return (size_t)npes * row->size;
     default: return 8;
     }
@@ -125,9 +130,33 @@ static const char *inter_hosts(struct inter *p, double *gathered)
     dev_exchange(&p->job, &machine, 1, gathered);
     if (shmem_ptr(p->dest[0], p->peer))
         return "on one host, by stores of the GPU and not by the proxy";
+    if (inter_moves_nothing())
+        return "between emulated hosts, whose NICs take requests and move nothing: data is not looked at";
     return machine != 0 && gathered[0] == gathered[(size_t)(p->job.npes - 1) * DEV_FIGURES]
                ? "between emulated hosts: shows protocol, not PCIe or NIC behaviour"
                : "between hosts";
+}
+
+/* A line that says by whom puts are posted. */
+static void inter_say_who(struct inter *p, FILE *to)
+{
+    unsigned queues = 0;
+
+    dev_cuda(cudaMemset(p->wrong, 0, sizeof *p->wrong), "cudaMemset");
+    inter_nic_queues<<<1, 1>>>(p->wrong);
+    dev_cuda(cudaMemcpy(&queues, p->wrong, sizeof queues, cudaMemcpyDeviceToHost), "copy from the GPU");
+    if (queues)
+        fprintf(to, "# kernels write requests into %u queues of NICs themselves\n", queues);
+}
+
+/* PE 0's report, with its head. False: after a line. */
+static bool inter_open(struct perf_report *report, const struct dev_options *o, struct inter *p, const char *hosts)
+{
+    if (dev_report_open(report, o, "warpshmem", perf_transport(p->dest[0], p->peer), hosts, p->job.npes))
+        return false;
+    if (report->table)
+        inter_say_who(p, report->table);
+    return true;
 }
 
 /* Starts the library, runs, stops it. The program's exit status. */
@@ -153,8 +182,7 @@ static int inter_main(const struct dev_row *rows, int n, const struct dev_option
     if (!gathered || inter_allocate(&p, rows, n))
         perf_fail();
     hosts = inter_hosts(&p, gathered);
-    if (p.job.me == 0 &&
-        dev_report_open(&report, o, "warpshmem", perf_transport(p.dest[0], p.peer), hosts, p.job.npes))
+    if (p.job.me == 0 && !inter_open(&report, o, &p, hosts))
         perf_fail();
     auto measure = [&](const struct dev_row *row, struct dev_result *result) {
         struct inter_counted counted;

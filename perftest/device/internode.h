@@ -23,8 +23,12 @@ enum inter_what {
     INTER_POST_SIGNAL,
     INTER_POST_COUNTED,
     INTER_POST_LIST,
+    INTER_POST_RUN_1,
+    INTER_POST_RUN_4,
+    INTER_POST_RUN_16,
     INTER_POST_COPIED,
     INTER_POST_BARE,
+    INTER_GRID,
     INTER_ALLTOALL,
     INTER_ALLTOALL_PUT,
     INTER_ALLTOALL_PUT_SIGNAL,
@@ -54,6 +58,7 @@ enum inter_group {
     INTER_ORDERS,    /* PE 0 sends, the last PE waits; PE 0's time */
     INTER_PUTS,      /* PE 0 alone sends */
     INTER_POSTS,     /* the same; the time that posting one put takes its lanes, without the quiet */
+    INTER_GRIDS,     /* PE 0 alone: every lane of a grid posts one put, and nobody waits */
     INTER_ALLTOALLS, /* all PEs; the slowest one's time */
     INTER_WAITS,     /* PE 0 and the last PE in turn; PE 0's time */
     INTER_LOADS      /* PE 0 by itself */

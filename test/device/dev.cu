@@ -119,8 +119,7 @@ void *dev_share(size_t len)
 
 bool dev_has_far(void)
 {
-    return mp_path_is("gpumixed") || mp_path_is("gpumixedefa") || mp_path_is("gpuhmemefa") ||
-           mp_path_is("gpugda");
+    return mp_path_is("gpumixed") || mp_path_is("gpumixedefa") || mp_path_is("gpuhmemefa") || mp_path_is("gpugda");
 }
 
 bool dev_litmus_wants(const char *kind)
