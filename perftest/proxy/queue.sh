@@ -26,6 +26,10 @@ tap_check "through the efa transport with two NICs: each record is one write, of
     sh -c "[ $status = 0 ] && [ \$(grep -c 'writes a doorbell' '$out') = 3 ]"
 run_job 20 "$queue" --rows flag -k 2 --trips 50
 tap_check "a letter with a new meaning: a line says so" sh -c "[ $status = 0 ] && grep -q 'samples are -n' '$err'"
+run_job 60 "$(test_program perftest/proxy/watcher)"
+tap_check "the watcher of kernels' queues: one line" \
+    sh -c "[ $status = 0 ] && [ \$(wc -l <'$out') = 1 ] && grep -q '^watcher: [0-9.]* ns a completion' '$out'"
+tap_comment "$out"
 
 gpu=$top_builddir/perftest/proxy/queue_gpu
 if [ ! -x "$gpu" ]; then

@@ -338,28 +338,20 @@ static int unknown(struct wsh_efa_eps *eps, const struct gda_queue *queue,
 /* Release: partner is the acquire of whoever waits, on the GPU or here. */
 static void publish(struct gda_queue *queue)
 {
-    wsh_efa_window_advance(&queue->window);
     __atomic_store_n(queue->given.completed, queue->window.count, __ATOMIC_RELEASE);
     __atomic_store_n(queue->given.mark, queue->window.mark, __ATOMIC_RELEASE);
 }
 
 static int queue_poll(struct wsh_efa_eps *eps, struct gda_queue *queue)
 {
-    struct wsh_efa_completion completion;
-    int n = 0, rc = 0;
+    struct wsh_efa_completion bad;
+    int n = wsh_efa_cq_drain(&queue->completions, &queue->window, EFA_GDA_PASS, &bad);
 
-    while (n < EFA_GDA_PASS && !rc && wsh_efa_cq_take(&queue->completions, &completion)) {
-        n++;
-        if (wsh_unlikely(!completion.sent))
-            continue;
-        if (wsh_unlikely(completion.status))
-            rc = failed(eps, queue, &completion);
-        else if (wsh_unlikely(!wsh_efa_window_add(&queue->window, completion.id)))
-            rc = unknown(eps, queue, &completion);
-    }
-    if (n && !rc)
+    if (wsh_unlikely(n < 0))
+        return n == -EIO ? failed(eps, queue, &bad) : unknown(eps, queue, &bad);
+    if (n)
         publish(queue);
-    return rc ? rc : n > 0;
+    return n > 0;
 }
 
 int wsh_efa_gda_poll(struct wsh_tp *tp)

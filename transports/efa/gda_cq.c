@@ -2,6 +2,8 @@
 /* The completions of a send queue that kernels write: which are there, and up to where all are. */
 #include "transports/efa/gda_cq.h"
 
+#include "base/atomic.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,6 +37,26 @@ void wsh_efa_window_advance(struct wsh_efa_window *window)
         *word &= run == 64 ? 0 : ~((((uint64_t)1 << run) - 1) << at);
         window->mark += run;
     } while (at + run == 64);
+}
+
+int wsh_efa_cq_drain(struct wsh_efa_cq *cq, struct wsh_efa_window *window, int most,
+                     struct wsh_efa_completion *bad)
+{
+    struct wsh_efa_completion completion;
+    int n = 0;
+
+    while (n < most && wsh_efa_cq_take(cq, &completion)) {
+        n++;
+        if (wsh_unlikely(!completion.sent))
+            continue;
+        if (wsh_likely(!completion.status && wsh_efa_window_add(window, completion.id)))
+            continue;
+        *bad = completion;
+        return completion.status ? -EIO : -EPROTO;
+    }
+    if (n)
+        wsh_efa_window_advance(window);
+    return n;
 }
 
 unsigned wsh_efa_gda_share(unsigned pes, unsigned rails, unsigned nics)

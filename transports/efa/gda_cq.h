@@ -74,6 +74,13 @@ static inline bool wsh_efa_window_add(struct wsh_efa_window *window, uint64_t nu
 void wsh_efa_window_advance(struct wsh_efa_window *window);
 
 /*
+ * Takes at most `most` completions, and brings the window up to date. How many; -EIO with the `bad` one, which has an
+ * error; -EPROTO with one that is not under way.
+ */
+int wsh_efa_cq_drain(struct wsh_efa_cq *cq, struct wsh_efa_window *window, int most,
+                     struct wsh_efa_completion *bad);
+
+/*
  * Queues for kernels that a PE may have on its rails: a NIC has 256 queue pairs, of which those of kernels take at most
  * half, for `pes` PEs of a host that has `nics` of them in all.
  */
