@@ -5,7 +5,7 @@
 
 #include "base/cuda.h"
 #include "runtime/gpu/gda.h"
-#include "runtime/wait.h"
+#include "runtime/gpu/proxy_watch.h"
 #include "transports/transport.h"
 
 #include <pthread.h>
@@ -30,7 +30,8 @@ struct wsh_gda_host {
     struct wsh_gda device; /* what lies behind the proxy's struct wsh_ring_heads */
     bool runs, stop;
     pthread_t id;
-    struct wsh_wait_pulse pulse;
+    struct wsh_proxy_life life;
+    unsigned reports; /* SIGUSR1 generations answered */
 };
 
 /* The watcher. 0 or a logged error; stop: also where it was not started. */

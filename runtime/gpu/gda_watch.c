@@ -4,6 +4,7 @@
  * quiet, and of a proxy at a fence.
  */
 #define _GNU_SOURCE
+#include "base/atomic.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/gpu/gda_state.h"
@@ -27,10 +28,27 @@ static uint64_t mark(const struct wsh_gda_host *gda, unsigned i)
     return __atomic_load_n(&gda->marks[i].mark, __ATOMIC_ACQUIRE);
 }
 
+/* SIGUSR1 asks for it. */
+static void watch_report(const struct wsh_gda_host *gda)
+{
+    unsigned long long all = 0;
+    char text[512] = "";
+
+    for (unsigned i = 0; i < gda->n; i++)
+        all += posted(gda, i);
+    wsh_gda_describe(gda->job, text, sizeof text);
+    wsh_log_write(WSH_LOG_WARN, "kernels have posted %llu requests to %u queues of %u NICs; under way: %s",
+                  all, gda->n, gda->n_rails, *text ? text : "none");
+}
+
 static int watch_step(void *arg)
 {
     struct wsh_gda_host *gda = arg;
+    unsigned asked = wsh_wait_asked();
 
+    if (wsh_unlikely(asked != gda->reports))
+        watch_report(gda);
+    gda->reports = asked;
     return gda->tp->ops->gda_poll(gda->tp);
 }
 
@@ -38,7 +56,7 @@ static void *watch_run(void *arg)
 {
     struct wsh_gda_host *gda = arg;
 
-    if (wsh_wait_run(gda->job, &gda->stop, watch_step, gda, &gda->pulse, false) < 0)
+    if (wsh_wait_run(gda->job, &gda->stop, watch_step, gda, &gda->life.pulse, false) < 0)
         wsh_job_abort(1);
     return NULL;
 }
@@ -49,6 +67,7 @@ int wsh_gda_watch_start(struct wsh_gda_host *gda)
     sigset_t all, old;
     int err;
 
+    gda->reports = wsh_wait_asked();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     err = pthread_create(&gda->id, NULL, watch_run, gda);
@@ -63,6 +82,7 @@ int wsh_gda_watch_start(struct wsh_gda_host *gda)
     pthread_setname_np(gda->id, "shmem-gda");
     wsh_pin_thread(gda->job, gda->id, "the watcher of kernels' queues", false);
     gda->runs = true;
+    wsh_proxy_watch_gda(&gda->life);
     return 0;
 }
 
@@ -70,6 +90,7 @@ void wsh_gda_watch_stop(struct wsh_gda_host *gda)
 {
     if (!gda->runs)
         return;
+    wsh_proxy_watch_gda(NULL);
     __atomic_store_n(&gda->stop, true, __ATOMIC_RELEASE); /* partner: wsh_wait_run */
     pthread_join(gda->id, NULL);
     gda->runs = false;

@@ -292,6 +292,7 @@ static void quiet_describe(void *arg, char *text, size_t size)
     for (unsigned i = 0; i < proxy->n_queues; i++)
         if (!wsh_rings_are_idle(proxy->queue[i]->ring, 1))
             describe_consumer(proxy->queue[i]->consumer, &proxy->queue[i]->ctx, text, size);
+    wsh_gda_describe(proxy->job, text, size);
 }
 
 /* Its rings, and those of its queues. */

@@ -9,7 +9,7 @@
 #include "runtime/ctx.h"
 #include "runtime/gpu/gda.h"
 #include "runtime/gpu/proxy_ring.h"
-#include "runtime/wait.h"
+#include "runtime/gpu/proxy_watch.h"
 
 #include <pthread.h>
 
@@ -24,13 +24,11 @@ struct wsh_proxy_thread {
     bool has_ctx, runs;
     struct wsh_consumer *consumer;
     pthread_t id;
-    struct wsh_wait_pulse pulse;
+    struct wsh_proxy_life life;
     uint64_t wanted, taken, served; /* quiets of the host: asked for, begun, over */
     unsigned reports;               /* SIGUSR1 generations answered … */
     uint64_t reported;              /* … with so many records … */
     double reported_at;             /* … at this time */
-    uint64_t seen_beats;            /* by wsh_proxy_watch … */
-    double silent;                  /* … and for how long, in seconds */
 };
 
 /* A queue that kernels name (proxy_queue.c). */
@@ -68,8 +66,5 @@ struct wsh_proxy_queue *wsh_proxy_queue_of(const struct wsh_proxy_thread *thread
 int wsh_proxy_thread_start(struct wsh_proxy_thread *thread);
 void wsh_proxy_thread_stop(struct wsh_proxy_thread *thread);
 void wsh_proxy_thread_close(struct wsh_proxy_thread *thread);
-
-/* Whom wsh_proxy_watch watches from now on; NULL: nobody. */
-void wsh_proxy_watch_set(struct wsh_proxy *proxy);
 
 #endif

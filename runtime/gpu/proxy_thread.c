@@ -99,7 +99,7 @@ static void *thread_serve(void *arg)
     struct wsh_job *job = thread->proxy->job;
 
     wsh_cuda_call_role(WSH_CUDA_PROXY);
-    if (wsh_wait_run(job, &thread->proxy->stop, thread_step, thread, &thread->pulse, true) < 0)
+    if (wsh_wait_run(job, &thread->proxy->stop, thread_step, thread, &thread->life.pulse, true) < 0)
         wsh_job_abort(1);
     return NULL;
 }

@@ -4,12 +4,14 @@
  * waits in the library checks, and so does the progress thread.
  */
 #define _GNU_SOURCE
+#include "runtime/gpu/proxy_watch.h"
+
 #include "base/cuda_call.h"
 #include "base/log.h"
-#include "runtime/gpu/watch.h"
-#include "runtime/job.h"
 #include "runtime/gpu/proxy.h"
 #include "runtime/gpu/proxy_state.h"
+#include "runtime/gpu/watch.h"
+#include "runtime/job.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +24,8 @@
 #define PAUSE_MAX 1.0
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct wsh_proxy *watched; /* under lock; looked at without it as a hint */
+static struct wsh_proxy *watched;       /* under lock; looked at without it as a hint */
+static struct wsh_proxy_life *gda_life; /* under lock */
 static double last_look;
 
 void wsh_proxy_watch_set(struct wsh_proxy *proxy)
@@ -33,57 +36,76 @@ void wsh_proxy_watch_set(struct wsh_proxy *proxy)
     pthread_mutex_unlock(&lock);
 }
 
-static bool has_ended(const struct wsh_proxy_thread *thread)
+void wsh_proxy_watch_gda(struct wsh_proxy_life *life)
 {
-    pid_t tid = __atomic_load_n(&thread->pulse.tid, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&lock);
+    gda_life = life;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool has_ended(const struct wsh_proxy_life *life)
+{
+    pid_t tid = __atomic_load_n(&life->pulse.tid, __ATOMIC_RELAXED);
 
     return tid && syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
 }
 
 /* Why it does not run: it is in a call of the CUDA driver, or waits for a thread that has been in one as long. */
-static void thread_describe(const struct wsh_proxy_thread *thread, char *text, size_t size)
+static void life_describe(const struct wsh_proxy_life *life, char *text, size_t size)
 {
     struct wsh_cuda_stay stay;
 
-    if (wsh_cuda_call_find(thread->pulse.tid, &stay) ||
-        (wsh_cuda_call_find(0, &stay) && stay.seconds > thread->silent / 2))
-        wsh_cuda_watch_text(&stay, thread->pulse.tid, text, size);
+    if (wsh_cuda_call_find(life->pulse.tid, &stay) ||
+        (wsh_cuda_call_find(0, &stay) && stay.seconds > life->silent / 2))
+        wsh_cuda_watch_text(&stay, life->pulse.tid, text, size);
     else
         snprintf(text, size, "it is stopped, or a call of its transport does not return");
 }
 
-static void end_for_silence(const struct wsh_proxy_thread *thread)
+static void end_for_silence(const struct wsh_proxy_life *life, const char *name, const char *duty)
 {
     char text[512];
 
     if (!wsh_cuda_watch_may_end())
         return;
-    thread_describe(thread, text, sizeof text);
-    wsh_error(
-        "proxy thread %u (thread id %d), which executes what kernels ask for, has not run for %.1f s: %s; "
-        "the job ends; SHMEM_HANG_SECONDS is the limit",
-        thread->number, (int)thread->pulse.tid, thread->silent, text);
+    life_describe(life, text, sizeof text);
+    wsh_error("%s (thread id %d), which %s, has not run for %.1f s: %s; the job ends; SHMEM_HANG_SECONDS is "
+              "the limit",
+              name, (int)life->pulse.tid, duty, life->silent, text);
     wsh_job_abort(1);
 }
 
-/* Does not return if the thread will never take a record again. */
-static void thread_check(struct wsh_proxy_thread *thread, double passed)
+/* Does not return if the thread will never do anything again. */
+static void life_check(struct wsh_proxy_life *life, const char *name, const char *duty, double passed)
 {
-    uint64_t beats = __atomic_load_n(&thread->pulse.beats, __ATOMIC_RELAXED);
-    double limit = thread->proxy->job->env.hang_seconds;
+    uint64_t beats = __atomic_load_n(&life->pulse.beats, __ATOMIC_RELAXED);
+    double limit = watched->job->env.hang_seconds;
 
-    if (has_ended(thread)) {
-        wsh_error("proxy thread %u, which executes what kernels ask for, has ended before shmem_finalize: "
-                  "the program or a library of it has ended it; the job ends",
-                  thread->number);
+    if (has_ended(life)) {
+        wsh_error("%s, which %s, has ended before shmem_finalize: the program or a library of it has ended "
+                  "it; the job ends",
+                  name, duty);
         wsh_job_abort(1);
     }
-    if (beats != thread->seen_beats) {
-        thread->seen_beats = beats;
-        thread->silent = 0;
-    } else if (thread->silent += passed, limit > 0 && thread->silent > limit) {
-        end_for_silence(thread);
+    if (beats != life->seen_beats) {
+        life->seen_beats = beats;
+        life->silent = 0;
+    } else if (life->silent += passed, limit > 0 && life->silent > limit) {
+        end_for_silence(life, name, duty);
     }
+}
+
+static void all_check(double passed)
+{
+    char name[32];
+
+    for (unsigned i = 0; i < watched->n_threads; i++) {
+        snprintf(name, sizeof name, "proxy thread %u", i);
+        life_check(&watched->thread[i].life, name, "executes what kernels ask for", passed);
+    }
+    if (gda_life)
+        life_check(gda_life, "the watcher of queues", "takes completions of what kernels post to NICs",
+                   passed);
 }
 
 void wsh_proxy_watch(void)
@@ -94,8 +116,7 @@ void wsh_proxy_watch(void)
         return;
     passed = wsh_wait_now() - last_look;
     if (watched && passed >= WATCH_EVERY) {
-        for (unsigned i = 0; i < watched->n_threads; i++)
-            thread_check(&watched->thread[i], passed < PAUSE_MAX ? passed : PAUSE_MAX);
+        all_check(passed < PAUSE_MAX ? passed : PAUSE_MAX);
         last_look += passed;
     }
     pthread_mutex_unlock(&lock);

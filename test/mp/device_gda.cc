@@ -2,8 +2,8 @@
 /*
  * Kernels post to the NIC: a thread of the CPU writes requests into the queues by the rules of device/gda.h, as a
  * kernel does, and everything else is the real thing: queues of the provider efa-direct over the emulated device, the
- * watcher, the proxy. Puts and gets arrive, over many turns of a queue; the host's quiet waits for them; what a record
- * of the proxy brings behind a fence comes after them.
+ * watcher, the proxy. Puts and gets arrive, over many turns of a queue; what is below a queue's mark has arrived; the
+ * host's quiet waits for all; what a record of the proxy brings behind a fence comes after them.
  *
  * paths: fakegda:2,4
  * timeout: 120
@@ -19,87 +19,15 @@ extern "C" {
 #include "test/common/mp.h"
 }
 #undef _Noreturn
-#include "test/fake_cuda/fake.h"
-
-#include <sched.h>
+#include "test/mp/helper/gda_poster.h"
 
 enum { BLOCK = 256, BLOCKS = 4096 };
 
 static struct wsh_ring_heads heads;
 static struct wsh_device_locks locks;
-static struct wsh_gda *gda; /* as the GPU sees it */
 static unsigned char *landing, *outgoing;
 static uint64_t *flag;
 static int other; /* of the other host */
-
-static uint64_t acquired(const uint64_t *word)
-{
-    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
-}
-
-static struct wsh_gda_marks *marks_of(const struct wsh_gda_queue *queue)
-{
-    return (struct wsh_gda_marks *)queue->marks;
-}
-
-static const void *tables(uint64_t at)
-{
-    return fake_alias((const void *)at);
-}
-
-/* Stores the request; nobody else posts to this queue. `heap` is where both ends lie. */
-static void store(struct wsh_gda_queue *queue, uint64_t operation, int pe, const void *there, const void *here,
-                  uint32_t len)
-{
-    const struct wsh_gda_target *target =
-        (const struct wsh_gda_target *)tables(gda->targets) + queue->rail * (unsigned)mp_npes + pe;
-    const struct wsh_gda_remote *remote =
-        (const struct wsh_gda_remote *)tables(gda->remote[WSH_DEVICE_SEG_HEAP]) + queue->rail * (unsigned)mp_npes + pe;
-    uint64_t number = queue->reserved++, id = number | (uint64_t)pe << WSH_GDA_PE_AT;
-    volatile uint64_t *words = (uint64_t *)queue->ring + number % queue->entries * queue->entry_words;
-
-    while (number - acquired(&marks_of(queue)->completed) >= queue->entries)
-        sched_yield();
-    words[0] = (id & 0xffff) | operation << WSH_GDA_OPERATION_AT | WSH_GDA_META |
-               (number / queue->entries & 1) << WSH_GDA_PHASE_AT | WSH_GDA_FIRST | WSH_GDA_LAST | WSH_GDA_COMPLETION |
-               (uint64_t)target->qpn << WSH_GDA_QPN_AT | (uint64_t)1 << WSH_GDA_PIECES_AT;
-    words[1] = (uint64_t)target->ah << WSH_GDA_AH_AT;
-    words[2] = target->qkey;
-    words[3] = id >> 16 << 16;
-    words[4] = len | (uint64_t)remote->key << WSH_GDA_KEY_AT;
-    words[5] = remote->base + ((uint64_t)there - wsh_device_view.seg[WSH_DEVICE_SEG_HEAP].base);
-    words[6] = len | (uint64_t)gda->local_key[WSH_DEVICE_SEG_HEAP][queue->rail] << WSH_GDA_KEY_AT;
-    words[7] = (uint64_t)here;
-}
-
-static void ring(struct wsh_gda_queue *queue)
-{
-    __atomic_store_n(&marks_of(queue)->posted, queue->reserved, __ATOMIC_RELAXED);
-    __atomic_store_n((uint32_t *)queue->doorbell, (uint32_t)queue->reserved, __ATOMIC_RELEASE);
-    queue->rung = queue->reserved;
-}
-
-/* All blocks, in turn over `n` queues, with as few doorbells as may be. */
-static void move(uint64_t operation, unsigned char *there, unsigned char *here, int pe, unsigned n)
-{
-    for (unsigned i = 0; i < BLOCKS; i++) {
-        struct wsh_gda_queue *queue = &gda->queue[i / 16 % n];
-
-        store(queue, operation, pe, there + i * BLOCK, here + i * BLOCK, BLOCK);
-        if (queue->reserved - queue->rung == queue->max_batch || i % 16 == 15)
-            ring(queue);
-    }
-    for (unsigned i = 0; i < n; i++)
-        if (gda->queue[i].rung != gda->queue[i].reserved)
-            ring(&gda->queue[i]);
-}
-
-static void await(unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        while (acquired(&marks_of(&gda->queue[i])->mark) < gda->queue[i].reserved)
-            sched_yield();
-}
 
 static void check(const char *what, const unsigned char *memory, uint64_t seed)
 {
@@ -108,9 +36,14 @@ static void check(const char *what, const unsigned char *memory, uint64_t seed)
     mp_check(!wrong, "%s: %zu bytes wrong", what, wrong);
 }
 
+static void move(uint64_t operation, unsigned char *there, unsigned char *here, int pe, unsigned queues)
+{
+    poster_move(&wsh_device_view, operation, there, here, BLOCK, BLOCKS, pe, queues);
+}
+
 static void take_view()
 {
-    gda = (struct wsh_gda *)fake_alias((void *)(wsh_device_view.ring_heads + sizeof(struct wsh_ring_heads)));
+    poster_open(&wsh_device_view);
     wsh_device_view.ring_heads = (uint64_t)&heads;
     wsh_device_view.locks = (uint64_t)&locks;
     wsh_device_view.flags &= ~WSH_DEVICE_GDA; /* device code itself goes by records */
@@ -131,8 +64,32 @@ static void moves(unsigned n, uint64_t seed)
     memset(landing, 0, BLOCK * BLOCKS);
     shmem_barrier_all();
     move(WSH_GDA_READ, outgoing, landing, other, n);
-    await(n);
+    poster_await(n);
     check("get", landing, seed + (unsigned)other);
+    shmem_barrier_all();
+}
+
+/* While later ones are posted: what is below the mark is here. */
+static void below_the_mark(uint64_t seed)
+{
+    static unsigned char expected[BLOCK * BLOCKS];
+    struct wsh_gda_queue *queue = &gda->queue[0];
+    uint64_t first = queue->reserved, seen = 0;
+    unsigned wrong = 0;
+
+    mp_fill(expected, sizeof expected, seed + (unsigned)other);
+    mp_fill(outgoing, BLOCK * BLOCKS, seed + (unsigned)mp_me);
+    memset(landing, 0, BLOCK * BLOCKS);
+    shmem_barrier_all();
+    for (uint64_t i = 0; seen < BLOCKS;) {
+        for (; i < BLOCKS && queue->reserved - queue->rung < queue->max_batch; i++)
+            poster_store(&wsh_device_view, queue, WSH_GDA_READ, other, outgoing + i * BLOCK, landing + i * BLOCK, BLOCK, {});
+        if (queue->rung != queue->reserved)
+            poster_ring(queue);
+        for (uint64_t mark = acquired(&marks_of(queue)->mark) - first; seen < mark; seen++)
+            wrong += memcmp(landing + seen * BLOCK, expected + seen * BLOCK, BLOCK) != 0;
+    }
+    mp_check(!wrong, "below the mark: %u blocks of %d wrong", wrong, (int)BLOCKS);
     shmem_barrier_all();
 }
 
@@ -171,6 +128,7 @@ int main(void)
     for (unsigned round = 0; round < rounds; round++) {
         moves(1, 8 * round);
         moves(gda->n_queues, 8 * round + 4);
+        below_the_mark(5000 + 8 * round);
         fenced(round);
     }
     return mp_end();

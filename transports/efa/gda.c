@@ -22,6 +22,8 @@
 #define EFA_GDA_QUEUES 8  /* where nobody says how many */
 #define EFA_GDA_PASS 4096 /* completions of a queue before they are published */
 
+#define HARDWARE "p5en or p6 instances and the EFA driver 3.3.0"
+
 struct gda_queue {
     struct fid_cq *cq;
     struct fid_eq *eq;
@@ -105,14 +107,13 @@ static int look_at_rings(const struct wsh_efa_gda_ops *table, const struct wsh_e
     if (!rc)
         rc = table->query_cq(queue->cq, &completions);
     if (rc)
-        return not_here(why, size, "%s does not say where its queues lie (%s)", rail->name,
-                        wsh_strerror(-rc));
+        return not_here(why, size, "%s does not say where its queues lie (%s): it takes " HARDWARE,
+                        rail->name, wsh_strerror(-rc));
     if (!(send.caps & EFA_GDA_WQ_LONG_ID))
-        return not_here(
-            why, size,
-            "requests to %s carry no numbers of 64 bits: it takes p5en or p6 instances, the EFA driver "
-            "3.3.0 and libfabric after 2.6.0",
-            rail->name);
+        return not_here(why, size,
+                        "requests to %s carry no numbers of 64 bits: it takes " HARDWARE
+                        ", and libfabric after 2.6.0",
+                        rail->name);
     if (!is_power(send.n_entries) || send.n_entries < 64 ||
         (send.entry_size != 64 && send.entry_size != 128) || !send.max_batch ||
         !is_power(completions.n_entries) || completions.n_entries < send.n_entries ||
@@ -305,16 +306,17 @@ static int failed(struct wsh_efa_eps *eps, const struct gda_queue *queue,
                   const struct wsh_efa_completion *completion)
 {
     int pe = (int)(completion->id >> EFA_GDA_NUMBER_BITS), rc;
+    bool memory = completion->status == EFA_GDA_LOCAL_KEY || completion->status == EFA_GDA_REMOTE_KEY;
     const char *words, *name = eps->rail[queue->given.rail].name;
     char room[256] = "";
 
     wsh_efa_lock(eps);
     words = fi_cq_strerror(queue->cq, completion->status, NULL, room, sizeof room);
-    rc = wsh_efa_fail(
-        eps, -EIO,
-        "%s PE %d over %s, posted by a kernel, failed: %s (code %u); is PE %d alive and its host reachable?",
-        completion->read ? "get from" : "put to", pe, name, words ? words : "no more words",
-        completion->status, pe);
+    rc = wsh_efa_fail(eps, -EIO, "%s PE %d over %s, posted by a kernel, failed: %s (code %u); %s",
+                      completion->read ? "get from" : "put to", pe, name, words ? words : "no more words",
+                      completion->status,
+                      memory ? "is all of it in symmetric memory? try compute-sanitizer"
+                             : "is that PE alive and its host reachable?");
     wsh_efa_unlock(eps);
     return rc;
 }

@@ -21,7 +21,9 @@ struct wsh_efa_cq {
 
 struct wsh_efa_completion {
     uint64_t id;
-    uint8_t status;  /* 0: success */
+    uint8_t status; /* 0: success; a NIC's codes for keys: */
+#define EFA_GDA_LOCAL_KEY 5
+#define EFA_GDA_REMOTE_KEY 7
     bool sent, read; /* of the send queue; of a read */
 };
 
