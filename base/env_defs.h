@@ -75,6 +75,9 @@ WSH_ENV(endpoint_sets, ENUM(auto|1|2|3|4), "SHMEM_ENDPOINT_SETS", "auto", "SHMEM
         "number of independent sets of endpoints that each PE has on its NICs, 1 to 4: threads whose "
         "contexts use different sets do not wait for each other. auto: with SHMEM_THREAD_MULTIPLE one for "
         "each processor of the PE, with several proxy threads one for each of them, at most 4; else 1")
+WSH_ENV(peers_at_start, INT, "SHMEM_PEERS_AT_START", "64", "",
+        "jobs of at most so many PEs prepare the way to every PE at the start, larger ones to a PE of another host at "
+        "its first use, which saves memory and time (with PMIx; else all at the start)")
 WSH_ENV(nics_policy, ENUM(adaptive|fixed|roundrobin), "SHMEM_NICS_POLICY", "adaptive", "",
         "how a PE with several NICs uses them: adaptive (each operation by the NIC with the fewest bytes in "
         "progress, large ones in pieces by every NIC that has room), fixed (large ones in equal pieces, one "

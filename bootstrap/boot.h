@@ -50,6 +50,7 @@ struct wsh_boot_ops {
 
     /* The blob PE `pe` published in `round`; *blob is malloc'd, the caller frees it. */
     int (*lookup)(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len);
+    bool keeps; /* lookup may be called until close, by any thread, with any earlier round */
 
     /*
      * Collective over the PEs of this host, at most once between open and close: all[local_size] receives, by local

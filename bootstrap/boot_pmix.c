@@ -391,6 +391,7 @@ const struct wsh_boot_ops wsh_boot_pmix_ops = {
     .close = pmix_close,
     .publish = pmix_publish,
     .lookup = pmix_lookup,
+    .keeps = true,
     .exchange_host = pmix_exchange_host,
     .barrier = pmix_barrier,
     .abort = pmix_abort,

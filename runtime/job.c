@@ -88,7 +88,7 @@ static void close_boot(struct wsh_job *job)
 /* The shared team is of the PEs whose heap shmem_ptr reaches, which is mutual, and of this one. */
 static bool shares_heap(const struct wsh_job *job, int pe)
 {
-    return pe == job->my_pe || wsh_route_map(&job->routes, pe, WSH_SEG_HEAP);
+    return pe == job->my_pe || (job->same_host[pe] && wsh_route_map(&job->routes, pe, WSH_SEG_HEAP));
 }
 
 static int open_team(struct wsh_job *job, struct wsh_team *team, bool only_shared)

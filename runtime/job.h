@@ -111,13 +111,27 @@ static inline bool wsh_job_is_special(const struct wsh_job *job)
     return __atomic_load_n(&job->special, __ATOMIC_RELAXED);
 }
 
-/* The main entry of the segment that holds [sym, sym + len) at global `pe`, or NULL; *off = offset in the segment. */
-static inline const struct wsh_rmem *wsh_job_rmem(const struct wsh_job *job, const void *sym, size_t len,
-                                                  int pe, size_t *off)
+/*
+ * The main entry of the segment that holds [sym, sym + len) at global `pe`, or NULL; *off = offset in the segment.
+ * Where the entries of the PE wait for their first use, this is it.
+ */
+static inline const struct wsh_rmem *wsh_job_rmem_first(const struct wsh_job *job, const void *sym,
+                                                        size_t len, int pe, size_t *off)
 {
     int seg = wsh_heap_find(&job->heap, sym, len, off);
 
     return wsh_likely(seg >= 0) ? wsh_route_main(&job->routes, pe, seg) : NULL;
+}
+
+/* The same, but NULL where they wait: who only asks what is mapped here connects to nobody. */
+static inline const struct wsh_rmem *wsh_job_rmem(const struct wsh_job *job, const void *sym, size_t len,
+                                                  int pe, size_t *off)
+{
+    int seg = wsh_heap_find(&job->heap, sym, len, off);
+    bool waits =
+        seg >= 0 && seg < WSH_SEG_DEVICE && !wsh_route_is_there(&job->routes.entry[WSH_ENTRY_MAIN][seg][pe]);
+
+    return seg >= 0 && !waits ? wsh_route_main(&job->routes, pe, seg) : NULL;
 }
 
 #endif

@@ -22,8 +22,8 @@ static inline int wsh_op_target(struct wsh_ctx *ctx, const void *sym, size_t len
 {
     if (wsh_unlikely((unsigned)pe >= (unsigned)ctx->n_pes))
         return -ERANGE;
-    to->rmem =
-        wsh_job_rmem(ctx->job, sym, len, wsh_likely(ctx->world) ? pe : ctx->team->members[pe], &to->off);
+    to->rmem = wsh_job_rmem_first(ctx->job, sym, len, wsh_likely(ctx->world) ? pe : ctx->team->members[pe],
+                                  &to->off);
     if (wsh_unlikely(!to->rmem))
         return -EFAULT;
     return wsh_likely(!ctx->paths) ? 0 : wsh_order_paths(ctx, to->rmem->pe, to->rmem->tp->index);

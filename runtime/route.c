@@ -51,8 +51,11 @@ static int connect_transport(struct wsh_job *job, unsigned tp, int seg, const st
                                      describe_connect};
     const void **address = calloc((size_t)job->n_pes, sizeof *address);
     size_t *len = calloc((size_t)job->n_pes, sizeof *len);
-    struct connecting connecting = {
-        job->tp[tp], seg, {job->n_pes, address, len, job->same_host, job->boot.secret, job->boot.generation}};
+    struct connecting connecting = {job->tp[tp],
+                                    seg,
+                                    {job->n_pes, address, len, job->same_host, job->boot.secret,
+                                     job->boot.generation, job->routes.filled ? wsh_route_address : NULL,
+                                     job}};
     int rc = address && len ? 0 : -ENOMEM;
 
     for (int pe = 0; !rc && pe < job->n_pes; pe++)
@@ -118,19 +121,31 @@ static void method_set(struct wsh_job *job, int pe, int seg, enum wsh_route_meth
     job->routes.method[seg][pe] = (uint8_t)method;
 }
 
+/* Release: partner of the acquire in wsh_route. */
+static void entry_publish(struct wsh_rmem *rmem, const struct wsh_rmem *filled, struct wsh_tp *tp)
+{
+    struct wsh_rmem copy = *filled;
+
+    copy.tp = NULL;
+    *rmem = copy;
+    __atomic_store_n(&rmem->tp, tp, __ATOMIC_RELEASE);
+}
+
 /* Has transport `tp` fill the entry, if it reaches what `needs` says (enum wsh_reach). 1 = it does, 0 = it does not. */
 static int entry_try(struct wsh_job *job, int pe, int seg, struct wsh_rmem *rmem, unsigned tp, unsigned needs,
                      const struct wsh_peer_blob *peer)
 {
     const struct wsh_tp_ops *ops = job->tp[tp]->ops;
+    struct wsh_rmem filled;
     size_t len;
     const void *key = wsh_peer_blob_mem(peer, ops->name, seg, &len);
     int rc;
 
     if (!key || !len || ~ops->reach(job->tp[tp], pe, wsh_route_kind(seg)) & needs)
         return 0;
-    rc = ops->mem_attach(job->tp[tp], pe, (enum wsh_seg)seg, key, len, rmem);
-    rmem->tp = rc ? NULL : job->tp[tp];
+    rc = ops->mem_attach(job->tp[tp], pe, (enum wsh_seg)seg, key, len, &filled);
+    if (!rc)
+        entry_publish(rmem, &filled, job->tp[tp]);
     return rc ? rc : 1;
 }
 
@@ -201,36 +216,79 @@ static int fill_segment(struct wsh_job *job, int seg, enum wsh_route_entry entry
     return rc;
 }
 
-/* Some PE's host segments have different transports. */
+bool wsh_route_is_filled(const struct wsh_routes *routes, int pe)
+{
+    return !routes->filled || routes->filled[pe / 64] >> (pe % 64) & 1;
+}
+
+/* Some PE's host segments have different transports: of other hosts' PEs one stands for all. */
 static bool has_mixed_paths(const struct wsh_job *job)
 {
     for (int pe = 0; pe < job->n_pes && job->heap.seg[WSH_SEG_STATIC].base; pe++) {
-        const struct wsh_rmem *data = wsh_route_main(&job->routes, pe, WSH_SEG_STATIC),
-                              *heap = wsh_route_main(&job->routes, pe, WSH_SEG_HEAP);
+        const struct wsh_rmem *data, *heap;
 
+        if (!wsh_route_is_filled(&job->routes, pe))
+            continue;
+        data = wsh_route_main(&job->routes, pe, WSH_SEG_STATIC);
+        heap = wsh_route_main(&job->routes, pe, WSH_SEG_HEAP);
         if (data && heap && data->tp != heap->tp)
             return true;
     }
     return false;
 }
 
-static int fill_host(struct wsh_job *job, const struct wsh_peer_blob *peers)
+int wsh_route_fill(struct wsh_job *job, int pe, const struct wsh_peer_blob *blob)
 {
     int rc = 0;
 
     for (int seg = 0; seg < WSH_SEG_DEVICE && !rc; seg++)
+        if (job->heap.seg[seg].base && wsh_peer_blob_has(blob, seg))
+            rc = fill_main(job, pe, seg, blob);
+    if (!rc && job->routes.filled)
+        job->routes.filled[pe / 64] |= UINT64_C(1) << (pe % 64);
+    return rc;
+}
+
+/* A PE of another host whose blob has what some network transport needs. */
+static bool has_network(const struct wsh_job *job, const struct wsh_peer_blob *blob)
+{
+    bool found = false;
+    size_t len;
+
+    for (unsigned tp = 0; tp < job->n_tps && !found; tp++)
+        found = job->tp[tp]->ops->remote &&
+                wsh_peer_blob_mem(blob, job->tp[tp]->ops->name, WSH_SEG_HEAP, &len) && len;
+    return found;
+}
+
+/* The entries that are filled at start: where that is not all, of this host, and of one PE that stands for others. */
+static int fill_host(struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    int rc = 0, others = 0;
+
+    for (int seg = 0; seg < WSH_SEG_DEVICE && !rc; seg++)
         if (job->heap.seg[seg].base)
-            rc = fill_segment(job, seg, WSH_ENTRY_MAIN, fill_main, peers);
-    for (int pe = 0; pe < job->n_pes && !rc; pe++)
-        wsh_info(WSH_SUB_TRANSPORT, "PE %d is reached by %s", pe, wsh_route_name(job, pe));
+            rc = entry_open(job, seg, WSH_ENTRY_MAIN);
+    for (int pe = 0; pe < job->n_pes && !rc; pe++) {
+        if (job->routes.filled && !job->same_host[pe] && others++ && has_network(job, &peers[pe]))
+            continue;
+        rc = wsh_route_fill(job, pe, &peers[pe]);
+        if (!rc)
+            wsh_info(WSH_SUB_TRANSPORT, "PE %d is reached by %s", pe, wsh_route_name(job, pe));
+    }
+    if (!rc && job->routes.filled && others > 1)
+        wsh_info(WSH_SUB_TRANSPORT, "%d more PEs of other hosts are reached from their first use on",
+                 others - 1);
     job->mixed = !rc && has_mixed_paths(job);
     return rc;
 }
 
 int wsh_route_connect(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
-    int rc = connect_from(job, 0, peers);
+    int rc = wsh_route_first_open(job);
 
+    if (!rc)
+        rc = connect_from(job, 0, peers);
     return rc ? rc : fill_host(job, peers);
 }
 
@@ -250,8 +308,10 @@ int wsh_route_connect_segment(struct wsh_job *job, int seg, const struct wsh_pee
 
 int wsh_route_connect_device(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
-    int rc = connect_from(job, job->device.first_tp, peers);
+    int rc = wsh_route_fill_all(job);
 
+    if (!rc)
+        rc = connect_from(job, job->device.first_tp, peers);
     if (!rc)
         rc = wsh_route_connect_segment(job, WSH_SEG_DEVICE, peers);
     for (int seg = 0; seg < WSH_SEG_DEVICE && !rc; seg++)
@@ -290,6 +350,7 @@ void wsh_route_close(struct wsh_job *job)
     for (int seg = 0; seg < WSH_SEGS; seg++)
         forget_segment(job, seg);
     wsh_route_close_from(job, 0);
+    wsh_route_first_close(job);
     job->routes = (struct wsh_routes){0};
     job->mixed = false;
 }

@@ -2,7 +2,7 @@
 /*
  * The routing object: which transport carries an operation, by PE, segment, kind of the memory here, and class of
  * operation. Written by route.c alone: when the job starts, when a GPU is attached, and when all PEs register or
- * unregister a buffer, with no operation in flight on its segment; else only read.
+ * unregister a buffer, with no operation in flight on its segment; else only read. Of jobs of many PEs, see route_first.c.
  *
  * A segment of a peer has at most two entries, each filled by the transport that it belongs to. The *main* entry
  * carries atomics and signals, and all that no other entry carries. The *other* entry carries transfers alone. Which of
@@ -12,6 +12,8 @@
 #define WSH_ROUTE_H
 
 #include "transports/transport.h"
+
+#include <pthread.h>
 
 #define WSH_TP_MAX 8 /* transports open at the same time: as many as struct wsh_paths has bits */
 
@@ -49,16 +51,35 @@ struct wsh_routes {
     uint8_t *method[WSH_SEGS];     /* [pe], enum wsh_route_method; NULL: MAIN for all */
     uint8_t local[WSH_SEGS_LOCAL]; /* enum wsh_route_local of this PE's own memory */
     bool nics;                     /* transports of host memory that take device memory are used for it */
+    /*
+     * In large jobs the entries of PEs of other hosts are filled at their first use: bits of the PEs whose are; NULL:
+     * all are. Under `lock`; an entry's `tp` is written last.
+     */
+    uint64_t *filled;
+    pthread_mutex_t lock;
+    int round; /* of the exchange in which the bootstrap still has the blobs */
 };
+
+/*
+ * route_first.c: fills the entries of the PE that this empty one belongs to, where they wait for the first use. NULL:
+ * it stays empty. It finds out by itself which PE that is, so that the usual case keeps nothing for it.
+ */
+const struct wsh_rmem *wsh_route_first(const struct wsh_rmem *rmem);
 
 static inline enum wsh_route_method wsh_route_method(const struct wsh_routes *routes, int pe, int seg)
 {
     return routes->method[seg] ? (enum wsh_route_method)routes->method[seg][pe] : WSH_METHOD_MAIN;
 }
 
+/* Acquire: partner of the release by which another thread fills the entry. */
+static inline bool wsh_route_is_there(const struct wsh_rmem *rmem)
+{
+    return wsh_likely(__atomic_load_n(&rmem->tp, __ATOMIC_ACQUIRE));
+}
+
 /*
- * The entry for an operation between segment `seg` of `pe`, one that this PE has too, and memory of kind `local` here.
- * NULL: there is none.
+ * The entry for an operation between segment `seg` of `pe`, one that this PE has too, and memory of kind `local` here;
+ * filled now where that waits for the first use. NULL: there is none.
  */
 static inline const struct wsh_rmem *wsh_route(const struct wsh_routes *routes, int pe, int seg,
                                                enum wsh_route_local local, enum wsh_route_class class)
@@ -72,7 +93,11 @@ static inline const struct wsh_rmem *wsh_route(const struct wsh_routes *routes, 
             return NULL;
     }
     rmem = &routes->entry[entry][seg][pe];
-    return wsh_likely(rmem->tp) ? rmem : NULL;
+    if (!wsh_route_is_there(rmem))
+        return wsh_route_first(rmem);
+    if (!rmem) /* spares the callers' test, which an atomic load does not */
+        __builtin_unreachable();
+    return rmem;
 }
 
 /* The main entry. */
@@ -107,6 +132,19 @@ void wsh_route_release(struct wsh_job *job, int seg);
 int wsh_route_connect(struct wsh_job *job, const struct wsh_peer_blob *peers);
 int wsh_route_connect_device(struct wsh_job *job, const struct wsh_peer_blob *peers);
 int wsh_route_connect_segment(struct wsh_job *job, int seg, const struct wsh_peer_blob *peers);
+
+/*
+ * route_first.c. open: where PEs of other hosts are to wait for their first use, makes the bits of those that do not.
+ * 0 or -ENOMEM. fill_all: the entries of all that wait.
+ */
+int wsh_route_first_open(struct wsh_job *job);
+void wsh_route_first_close(struct wsh_job *job);
+int wsh_route_fill_all(struct wsh_job *job);
+/* What a transport calls for the address of a peer, before the PE's entries are filled (wsh_tp_peers.fetch). */
+int wsh_route_address(void *core, int pe, const char *name, void **address, size_t *len);
+/* route.c: the entries of one PE, from its blob. */
+int wsh_route_fill(struct wsh_job *job, int pe, const struct wsh_peer_blob *blob);
+bool wsh_route_is_filled(const struct wsh_routes *routes, int pe);
 
 /* Forgets all; the transports and segments of device memory; one such segment. */
 void wsh_route_close(struct wsh_job *job);

@@ -268,7 +268,8 @@ int wsh_fds_exchange(struct wsh_fds *fds, const struct wsh_tp_peers *peers, cons
     if (rc)
         return rc;
     for (int pe = 0; pe < fds->n_pes; pe++)
-        fds->peers[pe].sent = fds->peers[pe].received = false;
+        if (fds->peers[pe].wanted) /* the pages of others stay untouched */
+            fds->peers[pe].sent = fds->peers[pe].received = false;
     fds->round++;
     return 0;
 }

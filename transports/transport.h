@@ -130,6 +130,12 @@ struct wsh_tp_peers {
     const bool *same_host;      /* [pe] shares this PE's (possibly emulated) host */
     struct wsh_secret secret;   /* of the job, … */
     uint32_t generation;        /* … whose PEs have called shmem_init so often */
+    /*
+     * Not NULL: the peers of other hosts need be connected only when something first goes to them or comes from them.
+     * Until close gives the address of one by the transport's name, from any thread; *address is malloc'd.
+     */
+    int (*fetch)(void *core, int pe, const char *name, void **address, size_t *len);
+    void *core;
 };
 
 struct wsh_mem {

@@ -97,7 +97,7 @@ static const char *alias_of(const struct wsh_ctx *ctx, const void *sym, size_t l
     size_t off;
 
     pe = ctx->team->members[pe];
-    rmem = wsh_job_rmem(&wsh_job, sym, len, pe, &off);
+    rmem = wsh_job_rmem_first(&wsh_job, sym, len, pe, &off);
     if (rmem && pe == wsh_job.my_pe)
         return sym;
     return rmem && rmem->map ? rmem->map + off : NULL;

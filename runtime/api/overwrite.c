@@ -36,7 +36,7 @@ static int routine_length(const char *what)
 static bool is_unordered(const void *sym, size_t len, int pe)
 {
     size_t off;
-    const struct wsh_rmem *rmem = wsh_job_rmem(&wsh_job, sym, len, pe, &off);
+    const struct wsh_rmem *rmem = wsh_job_rmem_first(&wsh_job, sym, len, pe, &off);
 
     return rmem && !wsh_job.limits[rmem->tp->index].immediate;
 }

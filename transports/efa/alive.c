@@ -78,9 +78,12 @@ int wsh_efa_check_lost(struct wsh_efa_eps *eps)
 /* Nothing is under way or awaited: a peer that cannot be reached may have left. */
 static bool is_quiet(const struct wsh_efa_eps *eps)
 {
-    for (int pe = 0; pe < eps->n_pes; pe++)
-        if (eps->peers[pe].posted || eps->peers[pe].link.msgs || eps->peers[pe].link.fetches)
+    for (int i = 0; i < eps->n_known; i++) {
+        const struct wsh_efa_peer *peer = &eps->peers[eps->known[i]];
+
+        if (peer->posted || peer->link.msgs || peer->link.fetches)
             return false;
+    }
     return true;
 }
 
@@ -128,7 +131,8 @@ static int probe_silent(struct wsh_efa_eps *eps)
 {
     int rc = 0;
 
-    for (int pe = 0; pe < eps->n_pes && !rc; pe++) {
+    for (int i = 0; i < eps->n_known && !rc; i++) {
+        int pe = eps->known[i];
         struct wsh_efa_peer *peer = &eps->peers[pe];
         bool silent = (peer->link.msgs || peer->link.fetches) && peer->acks == peer->seen_acks;
 

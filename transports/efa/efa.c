@@ -92,6 +92,8 @@ static void efa_close(struct wsh_tp *base)
 
     wsh_efa_stranger_sum(efa);
     wsh_efa_gda_close(base);
+    if (efa->eps[0] && efa->eps[0]->look_up)
+        wsh_info(WSH_SUB_TRANSPORT, "%d of %d PEs were connected", efa->eps[0]->n_known, efa->eps[0]->n_pes);
     if (efa->wait_fd >= 0)
         close(efa->wait_fd);
     for (uint32_t i = 0; i < WSH_EFA_EPS_MAX; i++)

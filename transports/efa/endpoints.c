@@ -98,8 +98,9 @@ static void free_parts(struct wsh_efa_eps *eps)
     wsh_efa_pool_fini(&eps->rx);
     free(eps->op_slab);
     free(eps->fetch);
-    for (int pe = 0; eps->peers && pe < eps->n_pes; pe++)
-        wsh_efa_peer_fini(eps, &eps->peers[pe]);
+    for (int i = 0; i < eps->n_known; i++)
+        wsh_efa_peer_fini(eps, &eps->peers[eps->known[i]]);
+    free(eps->known);
     free(eps->peers);
     wsh_ranges_close(eps->device);
     pthread_mutex_destroy(&eps->lock);

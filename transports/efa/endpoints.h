@@ -62,7 +62,12 @@ struct wsh_efa_eps {
     bool hmem;            /* device memory may be registered */
 
     int my_pe, n_pes;
-    struct wsh_efa_peer *peers;
+    struct wsh_efa_peer *peers; /* [n_pes]; pages of those that are not connected stay untouched */
+    int *known, n_known;        /* those that are, in the order of their first use */
+    struct wsh_secret secret;   /* of the job, for tags, … */
+    uint32_t generation;        /* … and its calls of shmem_init */
+    int (*look_up)(void *core, int pe, const char *name, void **address,
+                   size_t *len);           /* wsh_tp_peers.fetch */
     uint32_t window;                       /* messages that a peer may have under way to this PE … */
     uint32_t imms;                         /* … and counted writes */
     bool shared_rx;                        /* … which may be more than there are receives */

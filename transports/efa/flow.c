@@ -112,10 +112,12 @@ void wsh_efa_flows_free(struct wsh_efa_eps *eps)
     for (uint32_t i = 0; i < eps->n_ctxs; i++)
         ctx_free(eps->ctxs[i], eps->n_pes);
     free(eps->ctxs);
-    for (int pe = 0; eps->peers && pe < eps->n_pes; pe++) {
-        for (uint32_t i = 0; i < eps->peers[pe].n_inlets; i++)
-            inlet_free(eps->peers[pe].inlet[i]);
-        free(eps->peers[pe].inlet);
+    for (int k = 0; k < eps->n_known; k++) {
+        struct wsh_efa_peer *peer = &eps->peers[eps->known[k]];
+
+        for (uint32_t i = 0; i < peer->n_inlets; i++)
+            inlet_free(peer->inlet[i]);
+        free(peer->inlet);
     }
 }
 
@@ -130,7 +132,12 @@ int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
     struct wsh_efa_eps *eps = ctx->eps;
     struct wsh_efa_peer *peer = &eps->peers[pe];
     bool imm = eps->imm && wsh_srd_imm_fits(ctx->number, (uint32_t)eps->n_pes, false);
-    struct wsh_efa_flow *flow = calloc(1, sizeof *flow + peer->window * (sizeof flow->named[0] + 1));
+    struct wsh_efa_flow *flow;
+    int rc = wsh_efa_peer_join(eps, pe);
+
+    if (rc)
+        return rc;
+    flow = calloc(1, sizeof *flow + peer->window * (sizeof flow->named[0] + 1));
 
     if (!flow)
         return no_memory(pe);

@@ -8,6 +8,7 @@
 #include "transports/efa/counters.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/msg.h"
+#include "transports/efa/seen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,12 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* Whether rail i of this PE works with rail k of the peer: it sends there, or is sent to from there. */
+static bool is_paired(const struct wsh_efa_eps *eps, const struct efa_address *addr, int i, int k)
+{
+    return k == wsh_topo_pair(i, (int)addr->n_rails) || i == wsh_topo_pair(k, (int)eps->n_rails);
+}
+
 /*
  * A peer's rail is entered where this PE sends to it, and where it sends to this PE: the device of a target must know
  * the initiator. Numbers of rails may differ.
@@ -137,7 +144,7 @@ static int enter_rails(struct wsh_efa_eps *eps, int pe, const struct efa_address
         for (int k = 0; k < theirs && !rc; k++) {
             fi_addr_t entry;
 
-            if (k != wsh_topo_pair(i, theirs) && i != wsh_topo_pair(k, mine))
+            if (!is_paired(eps, addr, i, k))
                 continue;
             rc = wsh_efa_rail_insert(&eps->rail[i], &eps->lib, addr->name + k * addr->name_len, pe, &entry);
             if (k != wsh_topo_pair(i, theirs))
@@ -148,6 +155,29 @@ static int enter_rails(struct wsh_efa_eps *eps, int pe, const struct efa_address
                 peer->addr = entry;
         }
     return rc;
+}
+
+/*
+ * The device of a target refuses a NIC that it does not know, by the NIC and not by the endpoint: where peers are
+ * connected at their first use, one address of every NIC that works with one of this PE is entered at the start.
+ */
+static int enter_nics(struct wsh_efa_eps *eps, int pe, const struct efa_address *addr,
+                      struct wsh_efa_seen *seen)
+{
+    int mine = (int)eps->n_rails, theirs = (int)addr->n_rails, rc = 0;
+
+    for (int i = 0; i < mine; i++)
+        for (int k = 0; k < theirs && rc >= 0; k++) {
+            const char *name = addr->name + k * addr->name_len;
+            fi_addr_t entry;
+
+            if (!is_paired(eps, addr, i, k))
+                continue;
+            rc = wsh_efa_seen_add(seen, (uint32_t)i, name);
+            if (rc > 0)
+                rc = wsh_efa_rail_insert(&eps->rail[i], &eps->lib, name, pe, &entry);
+        }
+    return rc < 0 ? rc : 0;
 }
 
 static int open_paths(struct wsh_efa_eps *eps, struct wsh_efa_peer *peer, uint32_t n_rails)
@@ -168,19 +198,48 @@ void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer)
     wsh_efa_counters_forget(peer);
 }
 
+/* What its messages carry, and those to it. */
+static void make_tags(const struct wsh_efa_eps *eps, int pe, uint64_t *in, uint64_t *out)
+{
+    *in = wsh_secret_tag(&eps->secret, (uint32_t)pe, (uint32_t)eps->my_pe, eps->generation);
+    *out = wsh_secret_tag(&eps->secret, (uint32_t)eps->my_pe, (uint32_t)pe, eps->generation);
+}
+
+static int note_known(struct wsh_efa_eps *eps, int pe)
+{
+    int *known = eps->known;
+
+    if (!(eps->n_known & (eps->n_known - 1))) /* full: 1, 2, 4 … places */
+        known = realloc(known, (eps->n_known ? 2 * (size_t)eps->n_known : 1) * sizeof *known);
+    if (!known)
+        return -ENOMEM;
+    eps->known = known;
+    eps->known[eps->n_known++] = pe;
+    return 0;
+}
+
+static int get_address(const struct wsh_efa_eps *eps, int pe, const void *blob, struct efa_address *addr)
+{
+    size_t len;
+    const void *part = wsh_efa_parts_get(blob, eps->number, &len);
+
+    memset(addr, 0, sizeof *addr);
+    memcpy(addr, part, len < sizeof *addr ? len : sizeof *addr);
+    return check_address(eps, pe, addr, len);
+}
+
 static int add_peer(struct wsh_efa_eps *eps, int pe, const void *blob)
 {
     struct wsh_efa_peer *peer = &eps->peers[pe];
-    struct efa_address addr = {0};
-    size_t len;
-    const void *part = wsh_efa_parts_get(blob, eps->number, &len);
-    int rc;
+    struct efa_address addr;
+    int rc = get_address(eps, pe, blob, &addr);
 
-    memcpy(&addr, part, len < sizeof addr ? len : sizeof addr);
-    if ((rc = check_address(eps, pe, &addr, len)))
+    if (rc)
         return rc;
-    if ((rc = open_paths(eps, peer, addr.n_rails)) || (rc = enter_rails(eps, pe, &addr)))
+    if ((rc = open_paths(eps, peer, addr.n_rails)) || (rc = enter_rails(eps, pe, &addr)) ||
+        (rc = note_known(eps, pe)))
         return rc;
+    make_tags(eps, pe, &peer->tag_in, &peer->tag_out);
     /* Its acks, and the replies to this PE's fetches, need receives here as well. */
     peer->window = addr.window;
     peer->link = (struct wsh_srd_link){.msgs_max = least(addr.window, eps->window),
@@ -189,6 +248,36 @@ static int add_peer(struct wsh_efa_eps *eps, int pe, const void *blob)
     peer->msg_max = (uint16_t)(addr.msg_max < eps->msg_max ? addr.msg_max : eps->msg_max);
     peer->connected = true;
     return 0;
+}
+
+int wsh_efa_peer_join(struct wsh_efa_eps *eps, int pe)
+{
+    void *address;
+    size_t len;
+    int rc;
+
+    if (wsh_likely(eps->peers[pe].connected))
+        return 0;
+    if (!eps->look_up || !eps->joined)
+        return -EHOSTUNREACH;
+    rc = eps->look_up(eps->core, pe, "efa", &address, &len);
+    if (rc)
+        return rc;
+    rc = !len ? -EHOSTUNREACH : wsh_efa_parts_check(pe, address, len) > eps->number ? 0 : -EPROTO;
+    if (!rc)
+        rc = add_peer(eps, pe, address);
+    free(address);
+    return rc;
+}
+
+bool wsh_efa_peer_knows(struct wsh_efa_eps *eps, int pe, uint64_t tag)
+{
+    uint64_t in, out;
+
+    if (wsh_likely(eps->peers[pe].connected))
+        return tag == eps->peers[pe].tag_in;
+    make_tags(eps, pe, &in, &out);
+    return tag == in && !wsh_efa_peer_join(eps, pe);
 }
 
 static int send_hello(struct wsh_efa_eps *eps, int pe)
@@ -231,28 +320,32 @@ static int unlink_shm(struct wsh_efa_eps *eps)
     return 0;
 }
 
-/* Also of PEs that have not opened this transport: no guess is right for them either. */
-static void make_tags(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers)
+/* Where peers are connected at their first use: those of this host at once. All addresses are checked at the start. */
+static int note_peer(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers, int pe,
+                     struct wsh_efa_seen *seen)
 {
-    for (int pe = 0; pe < eps->n_pes; pe++) {
-        struct wsh_efa_peer *peer = &eps->peers[pe];
-        uint32_t me = (uint32_t)eps->my_pe, other = (uint32_t)pe;
+    struct efa_address addr;
+    int rc;
 
-        peer->tag_in = wsh_secret_tag(&peers->secret, other, me, peers->generation);
-        peer->tag_out = wsh_secret_tag(&peers->secret, me, other, peers->generation);
-    }
+    if (!eps->look_up || peers->same_host[pe])
+        return add_peer(eps, pe, peers->address[pe]);
+    rc = get_address(eps, pe, peers->address[pe], &addr);
+    return rc || eps->rail[0].info->addr_format != FI_ADDR_EFA ? rc : enter_nics(eps, pe, &addr, seen);
 }
 
 int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers)
 {
+    struct wsh_efa_seen seen = {0};
     int rc = 0;
 
     wsh_efa_lock(eps);
-    if (!eps->joined)
-        make_tags(eps, peers);
+    eps->secret = peers->secret;
+    eps->generation = peers->generation;
+    eps->look_up = eps->shm_name[0] ? NULL : peers->fetch; /* its file is unlinked once all have come */
     for (int pe = 0; pe < peers->n_pes && !rc; pe++)
         if (peers->len[pe] && !eps->peers[pe].connected)
-            rc = add_peer(eps, pe, peers->address[pe]);
+            rc = note_peer(eps, peers, pe, &seen);
+    wsh_efa_seen_fini(&seen);
     eps->joined = !rc;
     if (!rc && eps->shm_name[0])
         rc = unlink_shm(eps);
@@ -262,7 +355,12 @@ int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers)
 
 unsigned wsh_efa_reach(struct wsh_efa_eps *eps, int pe, enum wsh_mem_kind kind)
 {
-    if (!eps->peers[pe].connected)
+    int rc;
+
+    wsh_efa_lock(eps);
+    rc = wsh_efa_peer_join(eps, pe);
+    wsh_efa_unlock(eps);
+    if (rc)
         return 0;
     if (kind != WSH_MEM_HOST) /* what the target's CPU would have to do is left to others */
         return eps->hmem ? WSH_REACH_PUT | WSH_REACH_GET : 0;

@@ -49,6 +49,14 @@ struct wsh_efa_peer {
 /* Frees what the peer's record holds. */
 void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer);
 
+/*
+ * Connects to a peer at its first use, under the lock. 0 or a logged error; -EHOSTUNREACH, unlogged: it has not opened
+ * this transport.
+ */
+int wsh_efa_peer_join(struct wsh_efa_eps *eps, int pe);
+/* Whether a message with that tag is from PE `pe`, which is connected then. */
+bool wsh_efa_peer_knows(struct wsh_efa_eps *eps, int pe, uint64_t tag);
+
 int wsh_efa_address(struct wsh_efa_eps *eps, void *blob, size_t *len);
 int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers);
 unsigned wsh_efa_reach(struct wsh_efa_eps *eps, int pe, enum wsh_mem_kind kind);

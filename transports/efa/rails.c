@@ -194,7 +194,8 @@ static int send_notices(struct wsh_efa_eps *eps)
     int rc = 0;
 
     eps->any_notice = false;
-    for (int pe = 0; pe < eps->n_pes && !rc; pe++) {
+    for (int i = 0; i < eps->n_known && !rc; i++) {
+        int pe = eps->known[i];
         struct wsh_efa_peer *peer = &eps->peers[pe];
 
         if (!peer->notice || !peer->paths)
@@ -240,7 +241,8 @@ void wsh_efa_rails_noticed(struct wsh_efa_eps *eps, int pe, unsigned lost)
 
 void wsh_efa_rails_probe(struct wsh_efa_eps *eps, unsigned rail)
 {
-    for (int pe = 0; pe < eps->n_pes; pe++) {
+    for (int i = 0; i < eps->n_known; i++) {
+        int pe = eps->known[i];
         struct wsh_efa_peer *peer = &eps->peers[pe];
         uint8_t paths = peer->paths;
 
@@ -256,8 +258,9 @@ void wsh_efa_rails_look(struct wsh_efa_eps *eps)
 {
     double now = wsh_efa_now();
 
-    for (int pe = 0; pe < eps->n_pes; pe++)
-        for (unsigned rail = 0; eps->peers[pe].path && rail < eps->n_rails; rail++) {
+    for (int i = 0; i < eps->n_known; i++)
+        for (unsigned rail = 0; eps->peers[eps->known[i]].path && rail < eps->n_rails; rail++) {
+            int pe = eps->known[i];
             const struct wsh_efa_path *path = &eps->peers[pe].path[rail];
 
             if (path->lost_since && path->posted && now - path->lost_since >= EFA_ENDLESS_S)

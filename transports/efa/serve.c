@@ -222,7 +222,7 @@ static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 int wsh_efa_serve_write(struct wsh_efa_eps *eps, uint64_t data)
 {
     const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);
-    bool known = eps->imm && imm.pe < (uint32_t)eps->n_pes && eps->peers[imm.pe].connected;
+    bool known = eps->imm && imm.pe < (uint32_t)eps->n_pes && !wsh_efa_peer_join(eps, (int)imm.pe);
     struct wsh_efa_inlet *inlet;
     int rc;
 
@@ -259,15 +259,13 @@ int wsh_efa_serve(struct wsh_efa_eps *eps, struct wsh_efa_req *req, size_t len)
     int src = wsh_efa_wire_src(msg, len, eps->n_pes), rc = 0;
     const char *why;
 
-    if (wsh_unlikely(src < 0 || msg->head.tag != eps->peers[src].tag_in)) {
+    if (wsh_unlikely(src < 0 || !wsh_efa_peer_knows(eps, src, msg->head.tag))) {
         wsh_efa_stranger_note(eps, EFA_STRANGE_MESSAGE);
         return wsh_efa_msg_post(eps, req);
     }
     why = wsh_efa_wire_check(msg, len);
     if (why)
         return refuse_msg(eps, msg, len, why);
-    if (!eps->peers[src].connected)
-        return refuse_msg(eps, msg, len, "from a PE that has not joined");
     eps->peers[src].heard = true;
     if (wsh_unlikely(msg->head.lost) && eps->n_rails > 1)
         wsh_efa_rails_noticed(eps, src, msg->head.lost);

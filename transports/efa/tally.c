@@ -123,7 +123,8 @@ static int send_acks(struct wsh_efa_eps *eps)
 {
     int sent = 0;
 
-    for (int pe = 0; pe < eps->n_pes && eps->n_tally_acks && !eps->unposted; pe++) {
+    for (int i = 0; i < eps->n_known && eps->n_tally_acks && !eps->unposted; i++) {
+        int pe = eps->known[i];
         struct wsh_efa_tally *tally = &eps->peers[pe].tally;
         int rc = tally->ack_due ? wsh_efa_msg_tallied(eps, pe, tally->counted) : 0;
 
