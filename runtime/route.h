@@ -2,7 +2,8 @@
 /*
  * The routing object: which transport carries an operation, by PE, segment, kind of the memory here, and class of
  * operation. Written by route.c alone: when the job starts, when a GPU is attached, and when all PEs register or
- * unregister a buffer, with no operation in flight on its segment; else only read. Of jobs of many PEs, see route_first.c.
+ * unregister a buffer, with no operation in flight on its segment; else only read. In large jobs the entries of other
+ * hosts' PEs are written at their first use (route_first.c).
  *
  * A segment of a peer has at most two entries, each filled by the transport that it belongs to. The *main* entry
  * carries atomics and signals, and all that no other entry carries. The *other* entry carries transfers alone. Which of
