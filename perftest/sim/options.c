@@ -41,6 +41,8 @@ static void help_print(void)
            "  --run WORDS      of: sync barrier broadcast fcollect collect alltoall reduce scan put, with "
            "commas;\n"
            "                   each is a run of its own, or, in a soak, all of them one program [barrier]\n"
+           "  --algo WORD      another algorithm than choice.c has, of a sync: of the leaders "
+           "(warpshmem-info --collectives)\n"
            "  --skew NS        PEs enter calls so far apart [0]\n"
            "  --mutant WORD    lost, early or window: a fault which the run must find\n"
            "  --json           a line of JSON for each run, instead of a table\n");
@@ -88,10 +90,8 @@ static bool word_read(struct sim_options *set, const char *option, const char *t
 
     if (!strcmp(option, "run"))
         set->program = text;
-    else if (!strcmp(option, "sync"))
-        set->sync = text;
-    else if (!strcmp(option, "alltoall"))
-        set->alltoall = text;
+    else if (!strcmp(option, "algo"))
+        set->algo = text;
     else if (!strcmp(option, "skew"))
         set->skew = strtod(text, NULL);
     else if (!strcmp(option, "mutant")) {

@@ -31,9 +31,10 @@ struct sim_options {
     uint64_t seed, seeds;
     size_t len; /* bytes of a collective, of one PE */
     int rounds;
-    const char *program;            /* words with commas between */
-    const char *sync, *alltoall;    /* algorithms other than choice.c has; NULL: as that says */
-    double skew;                    /* ns: PEs begin a round that much apart at most */
+    const char *program; /* words with commas between */
+    const char
+        *algo;   /* another algorithm than choice.c has, for the routine of that name; NULL: as that says */
+    double skew; /* ns: PEs begin a round that much apart at most */
     uint32_t window, ops, receives; /* 0: as the library sets them */
     enum sim_mutant mutant;
     bool json;

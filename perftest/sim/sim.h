@@ -135,6 +135,7 @@ struct sim_counts {
 
 struct sim {
     struct sim_options set;
+    enum wsh_algo algo; /* WSH_ALGOS: as choice.c says */
     struct wsh_job job; /* shared: what differs between PEs is exchanged when another one runs */
     struct wsh_tp tp;
     struct wsh_tp_ops ops;

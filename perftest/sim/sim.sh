@@ -46,9 +46,11 @@ few=barrier,broadcast,reduce,put
 if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
     soak "1,000 seeds of 1,000 PEs" 7200 --pes 1000 --seeds 1000 --rounds 2 --run $few
     soak "300 seeds of 200 PEs, all collectives" 7200 --pes 200 --seeds 300 --rounds 3 --run $all
+    soak "60 seeds of 1,000 PEs, collects" 7200 --pes 1000 --seeds 60 --rounds 2 --len 16 --run fcollect,collect
     soak "10 seeds of 100,000 PEs" 7200 --pes 100000 --seeds 10 --rounds 1 --run barrier,broadcast,reduce
 else
     soak "12 seeds of 1,000 PEs" 120 --pes 1000 --seeds 12 --rounds 2 --run $few
+    soak "3 seeds of 1,000 PEs, collects" 120 --pes 1000 --seeds 3 --rounds 2 --len 16 --run fcollect,collect
     soak "40 seeds of 40 PEs, all collectives" 120 --pes 40 --seeds 40 --rounds 3 --run $all
 fi
 tap_done

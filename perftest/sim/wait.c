@@ -5,6 +5,7 @@
  */
 #include "perftest/sim/sim.h"
 
+#include "runtime/coll/copy.h"
 #include "runtime/coll/flags.h"
 
 #include <string.h>
@@ -61,14 +62,38 @@ int __wrap_wsh_flags_await(struct wsh_flags *flags, const char *routine)
     return rc;
 }
 
-/* Copies take time. */
+/* Copies take time; the first lines of another PE's memory have to be fetched, those behind them come by themselves. */
+static sim_time fetch_cost(const char *from, size_t len)
+{
+    const struct sim_pe *pe = sim.running;
+    size_t at = (size_t)(from - sim.heaps);
+
+    if (!pe || at >= (size_t)sim.n_pes * sim.heap_len || at / sim.heap_len == (size_t)pe->number)
+        return 0;
+    return (sim_time)(sim.set.look * 1000) * (len < 4 * 64 ? len / 64 + 1 : 4);
+}
+
 void *__real_memcpy(void *to, const void *from, size_t len);
 void *__wrap_memcpy(void *to, const void *from, size_t len);
 
 void *__wrap_memcpy(void *to, const void *from, size_t len)
 {
-    sim.debt += sim_copy_cost(len);
+    sim.debt += sim_copy_cost(len) + fetch_cost(from, len);
     return __real_memcpy(to, from, len);
+}
+
+/* Those past the caches too. */
+wsh_copy_fn *__wrap_wsh_coll_copy_for(size_t touched);
+
+static void copy_block(void *to, const void *from, size_t len)
+{
+    __wrap_memcpy(to, from, len);
+}
+
+wsh_copy_fn *__wrap_wsh_coll_copy_for(size_t touched)
+{
+    (void)touched;
+    return copy_block;
 }
 
 /* The rest of wait.h, which nothing here reaches. */

@@ -110,6 +110,29 @@ static void tables_make(void)
     }
 }
 
+/* The algorithm that was asked for; WSH_ALGOS: none. */
+static enum wsh_algo algo_forced(void)
+{
+    int algo = 0;
+
+    while (sim.set.algo && algo < WSH_ALGOS && strcmp(wsh_choice_algo((enum wsh_algo)algo), sim.set.algo))
+        algo++;
+    if (algo < WSH_ALGOS)
+        return sim.set.algo ? (enum wsh_algo)algo : WSH_ALGOS;
+    fprintf(stderr, "sim: --algo %s: there is none; warpshmem-info --collectives lists them\n", sim.set.algo);
+    exit(2);
+}
+
+enum wsh_algo __real_wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_ask *ask);
+enum wsh_algo __wrap_wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_ask *ask);
+
+enum wsh_algo __wrap_wsh_coll_choose(const struct wsh_team *team, const struct wsh_coll_ask *ask)
+{
+    if (sim.algo != WSH_ALGOS && !strcmp(wsh_choice_routine(ask->routine), sim.set.program))
+        return sim.algo;
+    return __real_wsh_coll_choose(team, ask);
+}
+
 static void coll_make(struct sim_pe *pe)
 {
     const struct sim_host *host = &sim.host[pe->host];
@@ -127,12 +150,14 @@ static void coll_make(struct sim_pe *pe)
     coll->n_local = host->n;
     coll->my_local = pe->number - host->first;
     coll->column = sim.column + coll->my_local * sim.n_hosts;
-    coll->met = (n % sim.set.per_host ? 0 : WSH_NEED_EVEN) | (n & (n - 1) ? 0 : WSH_NEED_POWER);
+    coll->met = wsh_choice_met(n, sim.n_hosts, n % sim.set.per_host == 0, true);
     coll->peer = sim.peer;
     coll->pad = wsh_team_pad(&sim.job, n);
     coll->base = pe->heap;
     coll->unit = -1;
     wsh_coll_choose_sync(&pe->team, coll);
+    if (sim.algo != WSH_ALGOS && (!strcmp(sim.set.program, "sync") || !strcmp(sim.set.program, "barrier")))
+        *(coll->layout == WSH_LAYOUT_HOSTS ? &coll->lead_sync : &coll->sync) = sim.algo;
 }
 
 static void pe_make(struct sim_pe *pe, int number)
@@ -163,6 +188,7 @@ size_t sim_pad_len(int n_pes, int per_host)
 void sim_open(const struct sim_options *set, size_t data_len)
 {
     sim = (struct sim){.set = *set, .n_pes = set->pes};
+    sim.algo = algo_forced();
     limits_set();
     hosts_make();
     sim.heap_len = (sim_pad_len(set->pes, set->per_host) + data_len + 8191) & ~(size_t)4095;

@@ -3,6 +3,7 @@
 #include "runtime/coll/coll.h"
 
 #include "base/atomic.h"
+#include "runtime/coll/alltoall_rails.h"
 #include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
 #include "runtime/coll/copy.h"
@@ -104,10 +105,19 @@ static int alltoall_by_cells(struct wsh_team *team, void *dest, const void *src,
     return lines_exchange(team, ROUTINE, dest, src, &(struct wsh_alltoalls){1, 1, 1, len});
 }
 
+/* A message is put together in a bounded area. */
+static int alltoall_by_rails(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    bool fits = wsh_slice_batch(len) >= team->coll->n_local;
+
+    return (fits ? wsh_alltoall_rails : blocks_push)(team, dest, src, len);
+}
+
 wsh_alltoall_fn *const wsh_alltoall_by[WSH_ALGOS] = {
     [WSH_ALGO_CELLS] = alltoall_by_cells,
     [WSH_ALGO_PUSH] = blocks_push,
     [WSH_ALGO_PULL] = blocks_pull,
+    [WSH_ALGO_RAILS] = alltoall_by_rails,
 };
 
 WSH_NO_ARRAYS int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)

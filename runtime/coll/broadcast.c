@@ -2,6 +2,7 @@
 /* Sends the root's data down a tree of memory domains, and from one member of each to the others. */
 #include "runtime/coll/coll.h"
 
+#include "runtime/coll/dispatch.h"
 #include "runtime/coll/share.h"
 
 /* Domain number `turn` counted from the root's, and the member that receives for it. */
@@ -10,19 +11,29 @@ static int domain_receiver(const struct wsh_coll *coll, int root, int turn)
     return turn ? coll->leader[(coll->domain[root] + turn) % coll->n_domains] : root;
 }
 
-/* Binomial: my parent's turn is mine without its lowest bit, my children's have one more below it. */
+const int wsh_tree_base[WSH_ALGOS] = {[WSH_ALGO_FANS] = 8, [WSH_ALGO_ROUNDS] = 2};
+
+/*
+ * Turns are numbers of digits: my parent's is mine without its lowest digit that is not 0, my children's have one more
+ * below that. `base` 2 is a binomial tree.
+ */
 static int tree_send(struct wsh_team *team, const struct wsh_share *share, int root)
 {
     const struct wsh_coll *coll = team->coll;
-    int n = coll->n_domains, turn = (coll->my_domain - coll->domain[root] + n) % n;
-    int low = turn ? turn & -turn : 1 << wsh_pad_rounds(n), rc = 0;
+    long n = coll->n_domains, turn = (coll->my_domain - coll->domain[root] + n) % n, unit = 1, base;
+    int rc = 0;
 
+    if (n == 1)
+        return 0;
+    base = wsh_tree_base[wsh_choice_find(WSH_COLL_TREE, coll->layout, (int)n, share->len)->algo];
+    while (unit < n && turn % (unit * base) == 0)
+        unit *= base;
     if (turn)
-        rc = wsh_share_take(team, share, domain_receiver(coll, root, turn - low));
-    for (int bit = low >> 1; bit && !rc; bit >>= 1)
-        if (turn + bit < n)
+        rc = wsh_share_take(team, share, domain_receiver(coll, root, (int)(turn - turn % (unit * base))));
+    for (unit /= base; unit && !rc; unit /= base)
+        for (long to = turn + unit; to < turn + base * unit && to < n && !rc; to += unit)
             rc = wsh_share_send(team, share, turn ? share->to : share->from,
-                                domain_receiver(coll, root, turn + bit));
+                                domain_receiver(coll, root, (int)to));
     return rc;
 }
 

@@ -109,3 +109,11 @@ int wsh_cells_take(const struct wsh_cells *cells, int round, int member, const v
     *data = ((const struct wsh_cell *)(coll->base + at))->data;
     return wsh_flag_await(cells->team, member, at, coll->cells, cells->routine);
 }
+
+int wsh_cells_sync(struct wsh_team *team, const char *routine)
+{
+    struct wsh_cells cells = wsh_cells_begin(team, routine);
+
+    wsh_cells_write(&cells, WSH_CELL_OWN, "", 0);
+    return wsh_cells_await(&cells, WSH_CELL_OWN, team->coll->local, team->coll->n_local);
+}

@@ -16,6 +16,9 @@ struct wsh_cells wsh_cells_begin(struct wsh_team *team, const char *routine);
 /* All members have entered the call. */
 void wsh_cells_end(const struct wsh_cells *cells);
 
+/* The members of my host have come so far: an epoch without data. Not where members are apart. */
+int wsh_cells_sync(struct wsh_team *team, const char *routine);
+
 enum wsh_cell_kind { WSH_CELL_OWN, WSH_CELL_RESULT };
 
 void wsh_cells_write(const struct wsh_cells *cells, enum wsh_cell_kind kind, const void *data, size_t len);

@@ -13,16 +13,18 @@
 #define APART (1U << WSH_LAYOUT_APART)
 #define FEW_CORES (1U << WSH_LAYOUT_FEW_CORES)
 #define ANY (ONE | HOSTS | APART)
+#define RAILS_NEEDS (WSH_NEED_EVEN | WSH_NEED_ROWS | WSH_NEED_HOSTS_4 | WSH_NEED_MAPPED)
 
 /* clang-format off */
 static const struct wsh_choice sync_rows[] = {
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_WORDS, 0, "barrier with 2 to 16 PEs: one line a member is written"},
-    {APART, 3, SIZE_MAX, WSH_ALGO_LINEAR, 0, "barrier over tcp: one step of the network"},
+    {APART, 16, SIZE_MAX, WSH_ALGO_LINEAR, 0, "one step of the network; sim --run barrier --per-host 8, 2 to 16 hosts"},
     {FEW_CORES, 2, SIZE_MAX, WSH_ALGO_LINEAR, 0, "one step of the network"},
     {FEW_CORES, 64, SIZE_MAX, WSH_ALGO_FIRST, 0,
      "barrier over tcp with 4 to 16 PEs on 2 cores: fewest messages and turns on a core"},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "fewest messages between hosts"},
-    {APART | FEW_CORES, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "fewest messages a member"},
+    {APART, INT_MAX, SIZE_MAX, WSH_ALGO_FANS, 0, "few steps of the network; sim --run barrier --pes 8192 --per-host 8"},
+    {FEW_CORES, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "fewest messages a member"},
 };
 static const struct wsh_choice broadcast_rows[] = {
     {ANY, INT_MAX, WSH_SLOT_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST_DEST, "data and flag are one cache line"},
@@ -31,6 +33,10 @@ static const struct wsh_choice broadcast_rows[] = {
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "all members copy at the same time"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "device memory"},
 };
+static const struct wsh_choice tree_rows[] = {
+    {ANY, INT_MAX, 4096, WSH_ALGO_FANS, 0, "few steps of the network; sim --run broadcast --pes 8192 --per-host 8"},
+    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "a NIC sends to fewer others, one after the other"},
+};
 static const struct wsh_choice fcollect_rows[] = {
     {ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST, "fcollect_latency with 2 to 8 PEs"},
     {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
@@ -38,6 +44,9 @@ static const struct wsh_choice fcollect_rows[] = {
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
     {APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, WSH_NEED_POWER,
      "collect_latency over tcp with 4 PEs: fewest messages"},
+    {HOSTS | APART, INT_MAX, 64, WSH_ALGO_DOUBLING, WSH_NEED_ROWS | WSH_NEED_HOSTS_256,
+     "sim --run fcollect --pes 2560 --per-host 8"},
+    {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, RAILS_NEEDS, "sim --run fcollect, 4 to 64 hosts with 2 to 16 PEs"},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "each block crosses the network once a host"},
     {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
 };
@@ -47,6 +56,7 @@ static const struct wsh_choice collect_rows[] = {
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
     {APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, WSH_NEED_POWER,
      "collect_latency over tcp with 4 PEs: fewest messages"},
+    {HOSTS | APART, INT_MAX, 64, WSH_ALGO_DOUBLING, WSH_NEED_ROWS | WSH_NEED_HOSTS_256, "as fcollect"},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "each block crosses the network once a host"},
     {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
 };
@@ -58,6 +68,7 @@ static const struct wsh_choice alltoall_rows[] = {
     {ONE, 8, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 4 and 8 PEs: one step"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "alltoall_latency with 16 PEs: one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "alltoall_latency: readers have it in their caches"},
+    {HOSTS, INT_MAX, 2048, WSH_ALGO_RAILS, RAILS_NEEDS, "sim --run alltoall, 4 to 256 hosts with 2 to 16 PEs"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "alltoall_latency: one step"},
 };
 static const struct wsh_choice alltoalls_rows[] = {
@@ -80,7 +91,8 @@ static const struct wsh_choice scan_rows[] = {
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, 0, "scan_latency: two syncs at any size"},
 };
 static const struct wsh_choice send_rows[] = {
-    {ANY, INT_MAX, 1024, WSH_ALGO_SHORT, 0, "what fits a message of every network along with its signal"},
+    {ANY, 64, 1024, WSH_ALGO_SHORT, 0, "what fits a message of every network along with its signal"},
+    {ANY, INT_MAX, 512, WSH_ALGO_SHORT, 0, "the same in jobs of more than 64 PEs, whose messages are of 640 bytes"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_COUNTED, 0, "no wait for the arrival of each message"},
 };
 static const struct wsh_choice copy_rows[] = {
@@ -100,6 +112,7 @@ static const struct wsh_choice copy_rows[] = {
 #define ROUTINES(X)                      \
     X(SYNC, sync, "sync")                \
     X(BROADCAST, broadcast, "broadcast") \
+    X(TREE, tree, "a tree")              \
     X(FCOLLECT, fcollect, "fcollect")    \
     X(COLLECT, collect, "collect")       \
     X(ALLTOALL, alltoall, "alltoall")    \
@@ -184,8 +197,13 @@ const char *wsh_choice_layouts(unsigned layouts, char *text, size_t size)
 
 const char *wsh_choice_needs(unsigned needs, char *text, size_t size)
 {
-    static const char *const words[] = {"host memory", "dest in host memory", "memory that is mapped here",
-                                        "hosts with equally many members", "a power of two of members"};
+    static const char *const words[] = {"host memory",
+                                        "dest in host memory",
+                                        "memory that is mapped here",
+                                        "hosts with equally many members",
+                                        "a power of two of members",
+                                        "hosts whose members follow each other",
+                                        "4 hosts or more"};
 
     *text = '\0';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

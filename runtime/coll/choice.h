@@ -10,6 +10,7 @@
 enum wsh_coll_routine {
     WSH_COLL_SYNC,
     WSH_COLL_BROADCAST, /* inside a memory domain; whether data goes by cells, between domains too */
+    WSH_COLL_TREE,      /* of a broadcast, between memory domains: as sync, of their number */
     WSH_COLL_FCOLLECT,
     WSH_COLL_COLLECT, /* by the largest block; 0 if a member has none */
     WSH_COLL_ALLTOALL,
@@ -35,14 +36,16 @@ enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT
 #define WSH_ALGO_LIST(X)                                                                                 \
     X(LINEAR, "linear", "every member signals every other member")                                       \
     X(ROUNDS, "rounds", "log2(members) rounds: sync by dissemination, collects by recursive doubling")   \
+    X(FANS, "fans", "log8(members) rounds, a member signals seven others in each; trees of eight branches") \
     X(FIRST, "first", "all members signal the first member, which then signals all of them")             \
     X(LEADERS, "leaders", "members and their leader, one a host, then leaders, then leader and members") \
     X(WORDS, "words", "each shows a word in its memory and reads those of the others, in one or more steps") \
+    X(DOUBLING, "doubling", "as leaders, who pass on twice as much in each of log2(hosts) rounds")       \
     X(CELLS, "cells", "data beside its flag in memory of the team, from which receivers copy it")        \
     X(PUSH, "push", "senders write into the dest of the receivers, then set a flag there")               \
     X(PULL, "pull", "after a flag or a sync the receivers read the source, and confirm")                 \
     X(SLICES, "slices", "each member combines one slice of all sources and writes it to all")            \
-    X(RAILS, "rails", "slices inside each host, then of each place across hosts, then shared")           \
+    X(RAILS, "rails", "members of the same place on each host exchange, for their hosts, what others need") \
     X(SHORT, "short", "the source may be reused as soon as the message has been issued")                 \
     X(COUNTED, "counted", "the call ends once the message has left its source")                          \
     X(CACHED, "cached", "memcpy")                                                                        \
@@ -65,10 +68,21 @@ enum wsh_algo { WSH_ALGO_LIST(WSH_ALGO_NAME) WSH_ALGOS };
 enum wsh_need {
     WSH_NEED_HOST = 1 << 0,      /* dest and source are host memory */
     WSH_NEED_HOST_DEST = 1 << 1, /* dest is */
-    WSH_NEED_MAPPED = 1 << 2, /* the source of each member of my domain can be loaded here, dest be stored */
-    WSH_NEED_EVEN = 1 << 3,   /* all hosts have as many members */
-    WSH_NEED_POWER = 1 << 4   /* the number of members is a power of two */
+    WSH_NEED_MAPPED = 1 << 2,  /* the source of each member of my domain can be loaded here, dest be stored */
+    WSH_NEED_EVEN = 1 << 3,    /* all hosts have as many members */
+    WSH_NEED_POWER = 1 << 4,   /* the number of members is a power of two */
+    WSH_NEED_ROWS = 1 << 5,    /* the members of each host follow each other in the team */
+    WSH_NEED_HOSTS_4 = 1 << 6, /* there are so many hosts, or more */
+    WSH_NEED_HOSTS_256 = 1 << 7
 };
+
+/* The needs that a team meets, whatever the call. */
+static inline unsigned wsh_choice_met(int n_pes, int n_domains, bool even, bool rows)
+{
+    return (even ? WSH_NEED_EVEN : 0) | (n_pes & (n_pes - 1) ? 0 : WSH_NEED_POWER) |
+           (rows ? WSH_NEED_ROWS : 0) | (n_domains >= 4 ? WSH_NEED_HOSTS_4 : 0) |
+           (n_domains >= 256 ? WSH_NEED_HOSTS_256 : 0);
+}
 
 struct wsh_choice {
     unsigned layouts; /* bits: 1 << enum wsh_layout */

@@ -5,24 +5,16 @@
 #include "base/log.h"
 #include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
+#include "runtime/coll/collect_hosts.h"
 #include "runtime/coll/copy.h"
 #include "runtime/coll/dispatch.h"
-#include "runtime/coll/share.h"
 #include "runtime/job.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
 
 #include <string.h>
 
-/* Where blocks are in dest: all of `len` bytes, or each of its own size. */
-struct wsh_places {
-    char *dest;
-    size_t len;
-    const uint64_t *sizes; /* [n_pes], or NULL */
-    const char *routine;
-};
-
-static size_t places_offset(const struct wsh_places *places, int pe)
+size_t wsh_places_offset(const struct wsh_places *places, int pe)
 {
     size_t at = 0;
 
@@ -51,7 +43,7 @@ static int collect_by_cells(struct wsh_team *team, const struct wsh_places *plac
 static int collect_push(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t len)
 {
     const struct wsh_blocks blocks = wsh_blocks_begin(team, places->routine);
-    char *dest = places->dest + places_offset(places, team->my_pe);
+    char *dest = places->dest + wsh_places_offset(places, team->my_pe);
     int rc;
 
     if (!wsh_coll_is_host(team, dest) || !wsh_coll_is_host(team, src))
@@ -60,62 +52,6 @@ static int collect_push(struct wsh_team *team, const struct wsh_places *places, 
     for (int k = 1; k < team->n_pes && !rc; k++)
         rc = wsh_blocks_send(&blocks, dest, src, len, wsh_blocks_turn(team, k));
     return rc ? rc : wsh_blocks_end(&blocks);
-}
-
-/* The blocks of my domain to another leader: as few puts as there are rows of neighbours, the flag with the last. */
-static int domain_send(const struct wsh_blocks *blocks, const struct wsh_places *places, int leader)
-{
-    struct wsh_coll *coll = blocks->team->coll;
-    size_t begin = places_offset(places, coll->local[0]), end;
-    int rc = 0;
-
-    for (int i = 1; i < coll->n_local && !rc; i++) {
-        if (coll->local[i] == coll->local[i - 1] + 1)
-            continue;
-        end = places_offset(places, coll->local[i - 1] + 1);
-        rc = wsh_put_nbi(&coll->ctx, places->dest + begin, places->dest + begin, end - begin, leader);
-        if (!rc)
-            rc = wsh_fence(&coll->ctx);
-        begin = places_offset(places, coll->local[i]);
-    }
-    end = places_offset(places, coll->local[coll->n_local - 1] + 1);
-    return rc ? rc : wsh_blocks_send(blocks, places->dest + begin, places->dest + begin, end - begin, leader);
-}
-
-static int domains_exchange(const struct wsh_blocks *blocks, const struct wsh_places *places)
-{
-    struct wsh_coll *coll = blocks->team->coll;
-    int rc = wsh_blocks_take(blocks, coll->local, coll->n_local);
-
-    for (int k = 1; k < coll->n_domains && !rc; k++)
-        rc = domain_send(blocks, places, coll->leader[(coll->my_domain + k) % coll->n_domains]);
-    return rc ? rc : wsh_blocks_take(blocks, coll->leader, coll->n_domains);
-}
-
-/* Members to their leader, leaders to each other, and all of it from the leader to the members. */
-static int collect_by_leaders(struct wsh_team *team, const struct wsh_places *places, const void *src,
-                              size_t len)
-{
-    struct wsh_coll *coll = team->coll;
-    struct wsh_blocks blocks = wsh_blocks_begin(team, places->routine);
-    struct wsh_share share = {.routine = blocks.routine,
-                              .rep = coll->local[0],
-                              .to = places->dest,
-                              .from = places->dest,
-                              .len = places_offset(places, team->n_pes)};
-    char *mine = places->dest + places_offset(places, team->my_pe);
-    int rc = wsh_share_begin(team, &share);
-
-    if (!rc && coll->my_local)
-        rc = wsh_blocks_send(&blocks, mine, src, len, share.rep);
-    if (!rc && !coll->my_local)
-        rc = wsh_coll_copy_own(team, mine, src, len);
-    if (!rc && !coll->my_local)
-        rc = domains_exchange(&blocks, places);
-    if (!rc)
-        rc = wsh_share(team, &share);
-    wsh_coll_all_entered(coll, blocks.before);
-    return rc ? rc : wsh_quiet(&coll->ctx);
 }
 
 /*
@@ -127,11 +63,11 @@ static int collect_by_rounds(struct wsh_team *team, const struct wsh_places *pla
 {
     struct wsh_coll *coll = team->coll;
     const struct wsh_blocks blocks = wsh_blocks_begin(team, places->routine);
-    int rc = wsh_coll_copy_own(team, places->dest + places_offset(places, team->my_pe), src, len);
+    int rc = wsh_coll_copy_own(team, places->dest + wsh_places_offset(places, team->my_pe), src, len);
 
     for (int bit = 1; bit < team->n_pes && !rc; bit <<= 1) {
         int other = team->my_pe ^ bit, first = team->my_pe & -bit;
-        size_t begin = places_offset(places, first), end = places_offset(places, first + bit);
+        size_t begin = wsh_places_offset(places, first), end = wsh_places_offset(places, first + bit);
 
         rc = wsh_blocks_send(&blocks, places->dest + begin, places->dest + begin, end - begin, other);
         if (!rc)
@@ -144,7 +80,7 @@ static int collect_by_rounds(struct wsh_team *team, const struct wsh_places *pla
 /* The first sync says that every src is ready, the second that all of it was read. */
 static int collect_pull(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t mine)
 {
-    size_t all = places_offset(places, team->n_pes);
+    size_t all = wsh_places_offset(places, team->n_pes);
     wsh_copy_fn *copy = wsh_coll_copy_for(all + (size_t)team->n_pes * all);
     int rc = wsh_sync(team, places->routine);
 
@@ -154,14 +90,18 @@ static int collect_pull(struct wsh_team *team, const struct wsh_places *places, 
         int pe = wsh_blocks_pull_turn(team, k);
         size_t len = places->sizes ? places->sizes[pe] : places->len;
 
-        copy(places->dest + places_offset(places, pe), wsh_coll_map(team, src, len, pe), len);
+        copy(places->dest + wsh_places_offset(places, pe), wsh_coll_map(team, src, len, pe), len);
     }
     return rc ? rc : wsh_sync(team, places->routine);
 }
 
 wsh_collect_fn *const wsh_fcollect_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = collect_by_cells,   [WSH_ALGO_LEADERS] = collect_by_leaders,
-    [WSH_ALGO_PULL] = collect_pull,        [WSH_ALGO_PUSH] = collect_push,
+    [WSH_ALGO_CELLS] = collect_by_cells,
+    [WSH_ALGO_DOUBLING] = wsh_collect_by_doubling,
+    [WSH_ALGO_LEADERS] = wsh_collect_by_leaders,
+    [WSH_ALGO_PULL] = collect_pull,
+    [WSH_ALGO_PUSH] = collect_push,
+    [WSH_ALGO_RAILS] = wsh_collect_by_rails,
     [WSH_ALGO_ROUNDS] = collect_by_rounds,
 };
 
@@ -187,7 +127,8 @@ static size_t sizes_readable(const uint64_t *sizes, int n)
 }
 
 wsh_collect_fn *const wsh_collect_by[WSH_ALGOS] = {
-    [WSH_ALGO_LEADERS] = collect_by_leaders,
+    [WSH_ALGO_DOUBLING] = wsh_collect_by_doubling,
+    [WSH_ALGO_LEADERS] = wsh_collect_by_leaders,
     [WSH_ALGO_PULL] = collect_pull,
     [WSH_ALGO_PUSH] = collect_push,
     [WSH_ALGO_ROUNDS] = collect_by_rounds,

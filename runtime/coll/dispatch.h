@@ -32,6 +32,7 @@ typedef int wsh_send_fn(struct wsh_coll *coll, void *dest, const void *src, size
 
 extern wsh_sync_fn *const wsh_sync_by[WSH_ALGOS];
 extern wsh_share_fn *const wsh_share_by[WSH_ALGOS];
+extern const int wsh_tree_base[WSH_ALGOS]; /* branches of a broadcast's tree */
 extern wsh_collect_fn *const wsh_fcollect_by[WSH_ALGOS], *const wsh_collect_by[WSH_ALGOS];
 extern wsh_alltoall_fn *const wsh_alltoall_by[WSH_ALGOS];
 extern wsh_alltoalls_fn *const wsh_alltoalls_by[WSH_ALGOS];

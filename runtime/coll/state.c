@@ -43,13 +43,16 @@ static void locals_find(const struct wsh_team *team, struct wsh_coll *coll)
 
 static void column_find(const struct wsh_team *team, struct wsh_coll *coll, int *seen)
 {
+    bool even = true, rows = true;
+
     for (int pe = 0; pe < team->n_pes; pe++)
         if (seen[coll->domain[pe]]++ == coll->my_local)
             coll->column[coll->domain[pe]] = pe;
-    coll->met = WSH_NEED_EVEN | (team->n_pes & (team->n_pes - 1) ? 0 : WSH_NEED_POWER);
+    for (int pe = 1; pe < team->n_pes; pe++)
+        rows &= coll->domain[pe] >= coll->domain[pe - 1];
     for (int d = 0; d < coll->n_domains; d++)
-        if (seen[d] != coll->n_local)
-            coll->met &= ~(unsigned)WSH_NEED_EVEN;
+        even &= seen[d] == coll->n_local;
+    coll->met = wsh_choice_met(team->n_pes, coll->n_domains, even, rows);
 }
 
 /* More members than cores read all words at once: each further step would take a turn of every member on a core. */
@@ -190,7 +193,8 @@ bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void
     const struct wsh_coll *coll = team->coll;
     int other = coll->local[coll->my_local == 0 && coll->n_local > 1];
 
-    return wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src) && wsh_coll_map(team, src, len, other);
+    return wsh_coll_is_host(team, dest) && wsh_coll_is_host(team, src) &&
+           wsh_coll_map(team, src, len, other) && wsh_coll_map(team, dest, len, other);
 }
 
 static bool needs_are_met(const struct wsh_team *team, unsigned needs, const struct wsh_coll_ask *ask)
@@ -200,7 +204,7 @@ static bool needs_are_met(const struct wsh_team *team, unsigned needs, const str
         needs &= ~(unsigned)(WSH_NEED_HOST | WSH_NEED_HOST_DEST);
     if (!needs)
         return true;
-    if (needs & (WSH_NEED_EVEN | WSH_NEED_POWER))
+    if (needs & (WSH_NEED_EVEN | WSH_NEED_POWER | WSH_NEED_ROWS | WSH_NEED_HOSTS_4 | WSH_NEED_HOSTS_256))
         return false;
     if (needs & WSH_NEED_MAPPED)
         return wsh_coll_can_pull(team, ask->dest, ask->src, ask->span);
@@ -262,7 +266,7 @@ wsh_send_fn *const wsh_send_by[WSH_ALGOS] = {
 int wsh_coll_send(struct wsh_coll *coll, void *dest, const void *src, size_t len,
                   const struct wsh_signal *signal, int member)
 {
-    enum wsh_algo algo = wsh_choice_find(WSH_COLL_SEND, coll->layout, 1, len)->algo;
+    enum wsh_algo algo = wsh_choice_find(WSH_COLL_SEND, coll->layout, coll->ctx.job->n_pes, len)->algo;
 
     return wsh_send_by[algo](coll, dest, src, len, signal, member);
 }

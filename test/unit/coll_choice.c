@@ -30,6 +30,7 @@ static bool routine_has(enum wsh_coll_routine routine, enum wsh_algo algo)
     switch (routine) {
     case WSH_COLL_SYNC: return HAS(wsh_sync_by);
     case WSH_COLL_BROADCAST: return HAS(wsh_share_by);
+    case WSH_COLL_TREE: return HAS(wsh_tree_base);
     case WSH_COLL_FCOLLECT: return HAS(wsh_fcollect_by);
     case WSH_COLL_COLLECT: return HAS(wsh_collect_by);
     case WSH_COLL_ALLTOALL: return HAS(wsh_alltoall_by);
@@ -68,7 +69,7 @@ static void rows_name_what_routines_have(void)
 static void a_row_too_many_is_refused(void)
 {
     const struct wsh_choice rows[] = {{7, INT_MAX, 64, WSH_ALGO_PUSH, 0, "has it"},
-                                      {7, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, 0, "lacks it"}};
+                                      {7, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, 0, "lacks it"}};
 
     CU_ASSERT(count_lacking(WSH_COLL_ALLTOALL, rows, 2) == 1);
     CU_ASSERT(count_lacking(WSH_COLL_SCAN, rows, 2) == 2);
