@@ -11,7 +11,7 @@ static int domain_receiver(const struct wsh_coll *coll, int root, int turn)
     return turn ? coll->leader[(coll->domain[root] + turn) % coll->n_domains] : root;
 }
 
-const int wsh_tree_base[WSH_ALGOS] = {[WSH_ALGO_FANS] = 8, [WSH_ALGO_ROUNDS] = 2};
+const int wsh_tree_base[WSH_ALGOS] = {[WSH_ALGO_FANS] = WSH_PAD_FAN, [WSH_ALGO_ROUNDS] = 2};
 
 /*
  * Turns are numbers of digits: my parent's is mine without its lowest digit that is not 0, my children's have one more

@@ -13,6 +13,16 @@ int wsh_pad_rounds(int n)
     return rounds;
 }
 
+/* Messages that a member gets in a sync of n by rounds, of whichever kind has more of them. */
+static int messages_count(int n)
+{
+    int fans = 0, rounds = wsh_pad_rounds(n);
+
+    for (long near = 1; near < n; near *= WSH_PAD_FAN)
+        fans += (n - 1) / near < WSH_PAD_FAN - 1 ? (int)((n - 1) / near) : WSH_PAD_FAN - 1;
+    return fans > rounds ? fans : rounds;
+}
+
 static size_t part_place(size_t *end, size_t len)
 {
     size_t at = *end;
@@ -36,7 +46,7 @@ struct wsh_pad wsh_pad_layout(int n_pes, int n_domains, bool apart)
 {
     bool alone = apart && n_domains > 1; /* no other member maps this member's memory */
     size_t words = (size_t)n_pes * sizeof(uint64_t), end = 0;
-    struct wsh_pad pad = {.sync_words = n_pes + wsh_pad_rounds(n_pes)};
+    struct wsh_pad pad = {.sync_words = n_pes + messages_count(n_pes)};
 
     pad.n_rounds = rounds_count(n_domains, apart);
     pad.n_lines = alone ? 0 : n_pes < WSH_LINES_MAX ? n_pes : WSH_LINES_MAX;
