@@ -104,9 +104,9 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
 }
 
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
-                 struct wsh_wait_pulse *pulse)
+                 struct wsh_wait_pulse *pulse, bool serves)
 {
-    (void)job, (void)stop, (void)step, (void)arg, (void)pulse;
+    (void)job, (void)stop, (void)step, (void)arg, (void)pulse, (void)serves;
     return 0;
 }
 

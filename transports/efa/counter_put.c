@@ -59,6 +59,11 @@ int wsh_efa_counter_attach(struct wsh_efa_eps *eps, int pe, uint32_t number, con
     size_t names_len;
     int rc;
 
+    wsh_efa_lock(eps);
+    rc = wsh_efa_peer_join(eps, pe);
+    wsh_efa_unlock(eps);
+    if (rc)
+        return rc;
     memcpy(&blob, in, len < sizeof blob ? len : sizeof blob);
     names_len = (size_t)blob.n_rails * blob.name_len;
     if (number >= WSH_TP_COUNTERS || blob.n_rails != peer->n_rails || names_len > sizeof blob.name ||
