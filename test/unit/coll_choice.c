@@ -72,7 +72,7 @@ static void a_row_too_many_is_refused(void)
                                       {7, INT_MAX, SIZE_MAX, WSH_ALGO_SLICES, 0, "lacks it"}};
 
     CU_ASSERT(count_lacking(WSH_COLL_ALLTOALL, rows, 2) == 1);
-    CU_ASSERT(count_lacking(WSH_COLL_SCAN, rows, 2) == 2);
+    CU_ASSERT(count_lacking(WSH_COLL_SCAN, rows, 2) == 1);
     CU_ASSERT(count_lacking(WSH_COLL_BROADCAST, rows, 2) == 1);
     CU_ASSERT(count_lacking(WSH_COLL_COPY, rows, 2) == 2);
 }
