@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Whatever perftest programs and scripts write, plot draws or prints: JSON of every program that is built and runs here, and
 # of kernels, compare and intranode as they were written elsewhere; rounds of gpu/compare; a report with runs in it.
+# timeout: 600
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 need_oshrun

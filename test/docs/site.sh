@@ -3,7 +3,7 @@
 # Links of the pages in the tree and of the web site that make docs makes of them lead somewhere, and what is missing for
 # it is said in one line. With WSH_TEST_LONG the site is looked at by chromium too: images in test/docs/screens of the
 # build folder.
-# timeout: 300
+# timeout: 600
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 command -v python3 >/dev/null || tap_skip_all "no python3"

@@ -3,7 +3,7 @@
 # The programs of examples/ and of docs/guide/expert-parallelism.md compile without a warning by the commands in their
 # heads, and by CMake; each prints one line which says that nothing is wrong: in one host, and between emulated hosts. The
 # page's table of memory is what a program prints. Programs for GPUs: test/device/examples.sh.
-# timeout: 300
+# timeout: 600
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 need_oshrun
