@@ -51,6 +51,7 @@ static const struct wsh_choice fcollect_rows[] = {
     {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
 };
 static const struct wsh_choice collect_rows[] = {
+    {ONE, INT_MAX, WSH_CELL_DATA - 16, WSH_ALGO_CELLS, WSH_NEED_HOST, "each block beside its size: one step"},
     {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},

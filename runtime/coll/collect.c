@@ -126,7 +126,9 @@ static size_t sizes_readable(const uint64_t *sizes, int n)
     return max;
 }
 
+/* By cells: where every block came beside its size, it is there; else as the rows behind for blocks so small. */
 wsh_collect_fn *const wsh_collect_by[WSH_ALGOS] = {
+    [WSH_ALGO_CELLS] = collect_push,
     [WSH_ALGO_DOUBLING] = wsh_collect_by_doubling,
     [WSH_ALGO_LEADERS] = wsh_collect_by_leaders,
     [WSH_ALGO_PULL] = collect_pull,
@@ -154,6 +156,69 @@ static int places_check(struct wsh_team *team, const struct wsh_places *places)
     return -EINVAL;
 }
 
+/* What a member says of its block, in its cell. */
+struct block_head {
+    uint64_t len;
+    uint64_t follows; /* the block does */
+};
+
+/* On one host. *follow: the blocks of all members are in their cells. */
+static int sizes_by_cells(const struct wsh_cells *cells, uint64_t *sizes, const struct block_head *mine,
+                          const void *src, bool *follow)
+{
+    struct wsh_team *team = cells->team;
+    char block[WSH_CELL_DATA];
+    int rc;
+
+    memcpy(block, mine, sizeof *mine);
+    if (mine->follows)
+        memcpy(block + sizeof *mine, src, mine->len);
+    wsh_cells_write(cells, WSH_CELL_OWN, block, sizeof *mine + (mine->follows ? mine->len : 0));
+    rc = wsh_cells_await(cells, WSH_CELL_OWN, team->coll->all, team->n_pes);
+    *follow = true;
+    for (int pe = 0; pe < team->n_pes && !rc; pe++) {
+        struct block_head head;
+
+        memcpy(&head, wsh_cells_data(cells, WSH_CELL_OWN, pe), sizeof head);
+        sizes[pe] = head.len;
+        *follow &= head.follows;
+    }
+    wsh_cells_end(cells);
+    return rc;
+}
+
+/* No member writes its cell again before this one has begun the next epoch. */
+static void cells_collect(const struct wsh_cells *cells, const struct wsh_places *places)
+{
+    char *dest = places->dest;
+
+    for (int pe = 0; pe < cells->team->n_pes; dest += places->sizes[pe++])
+        if (places->sizes[pe])
+            memcpy(dest, (const char *)wsh_cells_data(cells, WSH_CELL_OWN, pe) + sizeof(struct block_head),
+                   places->sizes[pe]);
+}
+
+/* Small blocks come beside their sizes. */
+static int collect_on_host(struct wsh_team *team, const struct wsh_places *places, uint64_t *sizes,
+                           const void *src, struct wsh_coll_ask *ask)
+{
+    const struct wsh_cells cells = wsh_cells_begin(team, places->routine);
+    const struct block_head mine = {ask->len, wsh_coll_choose(team, ask) == WSH_ALGO_CELLS};
+    bool follow;
+    int rc = sizes_by_cells(&cells, sizes, &mine, src, &follow);
+
+    if (!rc)
+        rc = places_check(team, places);
+    if (rc)
+        return rc;
+    if (follow) {
+        cells_collect(&cells, places);
+        return 0;
+    }
+    ask->len = ask->span = sizes_readable(sizes, team->n_pes);
+    return wsh_collect_by[wsh_coll_choose(team, ask)](team, places, src, mine.len);
+}
+
 /* The sizes first: two arrays in turn: a member that is ahead writes the next while others still read. */
 int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
@@ -161,9 +226,12 @@ int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
     uint64_t *sizes = (uint64_t *)(coll->base + coll->pad.sizes), mine = len;
     const struct wsh_places places = {dest, 0, sizes + (++coll->collects & 1) * (size_t)team->n_pes,
                                       "shmem_collect"};
-    struct wsh_coll_ask ask = {.routine = WSH_COLL_COLLECT, .n_pes = team->n_pes, .dest = dest, .src = src};
-    int rc = wsh_fcollect(team, (void *)places.sizes, &mine, sizeof mine);
+    struct wsh_coll_ask ask = {WSH_COLL_COLLECT, team->n_pes, len, dest, src, len};
+    int rc;
 
+    if (coll->layout == WSH_LAYOUT_ONE)
+        return collect_on_host(team, &places, (uint64_t *)places.sizes, src, &ask);
+    rc = wsh_fcollect(team, (void *)places.sizes, &mine, sizeof mine);
     if (!rc)
         rc = places_check(team, &places);
     if (rc)
