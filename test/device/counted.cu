@@ -3,7 +3,7 @@
  * Counted puts of kernels, at every scope and from and to memory of host and GPU: who sees the count sees the data, and
  * sources are overwritten right after the flush. Lists of puts, counted or not, to a far and a near PE. A counter that
  * kernels and CPUs of all PEs add to at once. A counted put as the last call of a kernel.
- * paths: gpu:2,4 gpu1:2 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:2,4 gpu1:2 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2,4
  * timeout: 300
  */
 #include "test/device/dev.cuh"

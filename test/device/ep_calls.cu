@@ -4,7 +4,7 @@
  * and y in the library's buffers, routings of earlier calls, x quantized before, without the arrays that may be
  * missing; odd shapes; rows beyond the capacity. All rows, numbers and sums are compared with ep/check.
  * WSH_EP_CASE="low fp8 zipf", …: only cases whose names begin so.
- * paths: gpu:2,4,8 gpu1:1,2,3,4,8 gpumixed:2,4 gpumixedefa:4 gpuhmemefa:2,4
+ * paths: gpu:2,4,8 gpu1:1,2,3,4,8 gpumixed:2,4 gpumixedefa:4 gpuhmemefa:2,4 gpugda:2,4
  * env: SHMEM_COUNTERS=1024
  * timeout: 900
  */

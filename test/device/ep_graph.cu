@@ -2,7 +2,7 @@
 /*
  * A CUDA graph of dispatch, experts and combine, replayed many times: as one launch each, and in halves. Rows differ
  * from replay to replay, for kernels count the rounds; what combine gives is kept and compared at the end.
- * paths: gpu:2,4 gpu1:1,2,4,8 gpumixed:2,4 gpuhmemefa:4
+ * paths: gpu:2,4 gpu1:1,2,4,8 gpumixed:2,4 gpuhmemefa:4 gpugda:4
  * timeout: 600
  */
 #include "test/device/ep.cuh"

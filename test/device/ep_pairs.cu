@@ -2,7 +2,7 @@
 /*
  * Expert parallelism by kernels, in the cases of test/ep/pairs.txt that have as many PEs and hosts as the job has:
  * every two values of different parameters. WSH_EP_PAIRS names another table.
- * paths: gpu:2,4,8 gpu1:1,2,3,4,6,8 gpumixed:2,4,6,8 gpumixedefa:2,4 gpuhmemefa:2,4,6,8
+ * paths: gpu:2,4,8 gpu1:1,2,3,4,6,8 gpumixed:2,4,6,8 gpumixedefa:2,4 gpuhmemefa:2,4,6,8 gpugda:2,4
  * timeout: 600
  */
 #include "test/device/ep.cuh"

@@ -2,7 +2,7 @@
 /*
  * Many calls of one instance of each mode, one after another, with another routing and number of tokens each, in
  * halves or as a whole. WSH_TEST_ROUNDS=10000: so many.
- * paths: gpu:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:4 gpuhmemefa:4
+ * paths: gpu:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:4 gpuhmemefa:4 gpugda:4
  * timeout: 1800
  */
 #include "test/device/ep.cuh"

@@ -3,7 +3,7 @@
  * Kernels without launch bounds that call block routines start with 1024 threads, the most a block has, and move right
  * data: none takes more than the 64 registers that each thread then has. Reductions, collect and broadcast do, and are
  * not here.
- * paths: gpu:2 gpuipc:2 gpureg:2
+ * paths: gpu:2 gpuipc:2 gpureg:2 gpugda:2
  */
 #include "test/device/dev.cuh"
 

@@ -3,7 +3,7 @@
  * Kernels take addresses of the host heap and of static data, this PE's own and other PEs': put, get, p, g, signals
  * and waits; host code sees what kernels put there, kernels see what host code puts; flags in one kind of memory
  * announce data in the other; the host waits for a kernel's signal.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2
  * timeout: 300
  */
 #include "test/device/dev.cuh"

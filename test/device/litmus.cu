@@ -8,7 +8,7 @@
  * WSH_LITMUS_ROUNDS: rounds over all lanes and kinds (a million; with WSH_TEST_LONG ten; between hosts, where each word
  * that a thread puts is an operation of the host, so that these are 8 in a payload at most, 6,400 and 100,000).
  * WSH_LITMUS_KINDS: names of kinds, with commas between; what has been run of each is printed at the end.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2,4
  * timeout: 600
  */
 #include "test/device/dev.cuh"

@@ -11,7 +11,7 @@
  *
  * WSH_LITMUS_ROUNDS: rounds of each kind. WSH_LITMUS_KINDS: names of kinds, with commas between; what has been run of
  * each is printed.
- * paths: gpu:2,4 gpuipc:2 gpureg:2 gpu1:2,4 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:2,4 gpuipc:2 gpureg:2 gpu1:2,4 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2,4
  * timeout: 300
  */
 #include "test/device/dev.cuh"

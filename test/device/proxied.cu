@@ -3,7 +3,7 @@
  * Kernels reach the host heap and the device heap of PEs of another host: put, put_signal, get, p, g and atomics at
  * each scope, checked by the waiting kernel of the target; puts of any few bytes; a quiet by one thread of a later
  * kernel completes what 132 blocks put.
- * paths: gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2
  * timeout: 300
  */
 #include "test/device/dev.cuh"

@@ -2,7 +2,7 @@
 /*
  * A kernel's puts and gets, at each scope, typed, sized, in bytes and nonblocking, move whole arrays between all pairs
  * of PEs, also to itself, and touch nothing beside them.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2
  * timeout: 300
  */
 #include "test/device/dev.cuh"

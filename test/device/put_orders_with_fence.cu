@@ -2,7 +2,7 @@
 /*
  * In kernels: puts before a fence arrive before a put, an atomic or a signal after it; after quiet, another PE that is
  * notified over any path finds everything, what other lanes of the scope stored included.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2,4
  * timeout: 300
  */
 #include "test/device/dev.cuh"

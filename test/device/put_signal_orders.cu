@@ -2,7 +2,7 @@
 /*
  * put_signal needs no fence: a kernel that sees the signal sees all of the data, at every size, set and add, blocking
  * and not, at each scope, with data and signal in device memory or one of them in the host heap.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2,4
  * timeout: 300
  */
 #include "test/device/dev.cuh"

@@ -2,7 +2,7 @@
 /*
  * Random puts and gets of kernels (sizes, offsets, alignment of both sides to each other, scopes, threads of a block,
  * bulk copies, sources in shared memory) leave memory exactly as a model says. WSH_TEST_SEED replays a sequence.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2,4
  * timeout: 300
  */
 #include "test/device/dev.cuh"

@@ -3,8 +3,8 @@
  * Nonblocking puts and gets of kernels to another host, whose local end lies in the host heap, in the device heap, in a
  * buffer that all PEs or this one alone has registered, or in memory that nobody has: sources are overwritten right
  * after the quiet, and what a get brings is read right after it. Then what the proxy has counted: no payload went
- * through host memory where the transports use the memory.
- * paths: gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * through host memory where the transports use the memory, none at all where kernels post to NICs themselves.
+ * paths: gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2,4
  * timeout: 300
  */
 #include "test/device/dev.cuh"
@@ -109,9 +109,11 @@ __global__ void put_long(struct place p)
     shmem_quiet();
 }
 
-/* `refers`: the transports use the local memory themselves. */
-static void copies_nothing(struct place p, const char *kind, bool refers)
+/* `refers`: the transports use the local memory themselves; `posted`: by what kernels post, past the proxy. */
+static void copies_nothing(struct place p, const char *kind, bool refers, bool posted)
 {
+    const uint64_t len = posted ? 0 : 2 * WORDS_MAX * 8;
+
     uint64_t moved[2], copied[2];
 
     dev_case("%s: bytes through host memory", kind);
@@ -119,8 +121,8 @@ static void copies_nothing(struct place p, const char *kind, bool refers)
     put_long<<<1, 1>>>(p);
     dev_wait();
     shmemx_proxy_bytes(&moved[1], &copied[1]);
-    mp_check(moved[1] - moved[0] == 2 * WORDS_MAX * 8, "%llu bytes moved", (unsigned long long)(moved[1] - moved[0]));
-    mp_check(copied[1] - copied[0] == (refers ? 0 : 2 * WORDS_MAX * 8), "%llu bytes copied",
+    mp_check(moved[1] - moved[0] == len, "%llu bytes moved", (unsigned long long)(moved[1] - moved[0]));
+    mp_check(copied[1] - copied[0] == (refers ? 0 : len), "%llu bytes copied",
              (unsigned long long)(copied[1] - copied[0]));
     shmem_barrier_all();
 }
@@ -160,7 +162,8 @@ static void run_all(int far, enum local local, bool to_gpu, struct dev_report *r
     p.far = far;
     mp_check(!shmem_ptr(p.data, far), "PE %d is not on another host", far);
     DEV_EACH_SCOPE(run<S>(p, kind, report));
-    copies_nothing(p, kind, local == HOST || (local != PLAIN && mp_path_is("gpuhmemefa")));
+    copies_nothing(p, kind, local == HOST || (local != PLAIN && (mp_path_is("gpuhmemefa") || mp_path_is("gpugda"))),
+                   local <= HOST && mp_path_is("gpugda"));
 }
 
 int main(void)

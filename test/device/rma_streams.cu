@@ -2,7 +2,7 @@
 /*
  * Puts, gets, signals and waits on streams: all data arrives, by one block and by many, direct and replayed from a
  * captured graph, with the same done by kernels of the program in between.
- * paths: gpu:1,2,4 gpuipc:2,4 gpu1:2,4 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:1,2,4 gpuipc:2,4 gpu1:2,4 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2
  * timeout: 600
  */
 #include "test/device/coll.cuh"

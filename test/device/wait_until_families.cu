@@ -2,7 +2,7 @@
 /*
  * wait_until and test in kernels, with _all, _any, _some and _vector, at each scope: every comparison, status arrays,
  * empty sets, words set by a peer while the kernel waits; any is fair; what the writer ordered before is visible.
- * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4
+ * paths: gpu:2,4 gpuipc:2,4 gpureg:2,4 gpu1:2,4,8 gpumixed:2,4 gpumixedefa:2 gpuhmemefa:2,4 gpugda:2
  * timeout: 300
  */
 #include "test/device/dev.cuh"
