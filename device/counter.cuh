@@ -86,7 +86,7 @@ WSH_DEV_CALL bool wsh_dev_counted_gda(void *dest, const void *source, size_t len
 
     wsh_dev_sync<S>();
     if (wsh_dev_lane<S>() == 0)
-        done = wsh_dev_gda_put(dest, source, len, pe, number + 1);
+        done = wsh_dev_gda_put<S>(dest, source, len, pe, number + 1);
     return wsh_dev_any_lane<S>(done);
 }
 

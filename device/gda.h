@@ -74,6 +74,7 @@ struct wsh_gda_queue {
     /* Written by the host, before the first kernel. */
     WSH_RING_ALIGN(128) uint64_t ring, doorbell, marks; /* addresses for the GPU */
     uint32_t entries, entry_words, max_batch, rail;     /* entries: a power of two */
+    uint32_t ordinary; /* the ring is ordinary memory, as an emulated NIC's: stored in halves of 16 bytes */
     /* Kernels' own; zeros at first. */
     WSH_RING_ALIGN(128) uint64_t reserved, rung;
     uint64_t completed, mark; /* as last seen */

@@ -23,12 +23,13 @@ struct wsh_dev_gda_request {
 /* What the host has written of a queue. */
 struct wsh_dev_gda_ring {
     uint64_t *words;
-    uint32_t mask, entry_words, max_batch;
+    uint32_t mask, entry_words;
+    bool ordinary;
 };
 
 static WSH_DEV struct wsh_dev_gda_ring wsh_dev_gda_ring_of(const struct wsh_gda_queue *queue)
 {
-    return wsh_dev_gda_ring{(uint64_t *)queue->ring, queue->entries - 1, queue->entry_words, queue->max_batch};
+    return wsh_dev_gda_ring{(uint64_t *)queue->ring, queue->entries - 1, queue->entry_words, queue->ordinary != 0};
 }
 
 static WSH_DEV const struct wsh_gda_marks *wsh_dev_gda_marks(const struct wsh_gda_queue *queue)
@@ -45,6 +46,17 @@ static WSH_DEV uint64_t wsh_dev_gda_head(const struct wsh_dev_gda_ring &ring, ui
     return number & ((uint64_t)ring.mask + 1) ? head | (uint64_t)1 << WSH_GDA_PHASE_AT : head;
 }
 
+static WSH_DEV void wsh_dev_gda_store_pair(const struct wsh_dev_gda_ring &ring, uint64_t *to, uint64_t first,
+                                           uint64_t second)
+{
+    if (ring.ordinary) {
+        wsh_ptx_nic_put_pair(to, first, second);
+        return;
+    }
+    wsh_ptx_nic_put(to, first);
+    wsh_ptx_nic_put(to + 1, second);
+}
+
 /* Its entry, which is free. */
 static WSH_DEV void wsh_dev_gda_store(const struct wsh_dev_gda_ring &ring, uint64_t number,
                                       const struct wsh_dev_gda_request &request)
@@ -53,17 +65,14 @@ static WSH_DEV void wsh_dev_gda_store(const struct wsh_dev_gda_ring &ring, uint6
     uint64_t id = (number & (((uint64_t)1 << WSH_GDA_PE_AT) - 1)) | (uint64_t)request.pe << WSH_GDA_PE_AT;
     uint64_t ah = request.target & 0xffff, qpn = request.target >> 16 & 0xffff;
 
-    wsh_ptx_nic_put(to, wsh_dev_gda_head(ring, request.operation, number) | qpn << WSH_GDA_QPN_AT);
-    wsh_ptx_nic_put(to + 1, ah << WSH_GDA_AH_AT);
-    wsh_ptx_nic_put(to + 2, request.target >> 32);
-    wsh_ptx_nic_put(to + 3, id & ~(uint64_t)0xffff);
-    wsh_ptx_nic_put(to + 4, (uint64_t)request.key_there << WSH_GDA_KEY_AT | request.len);
-    wsh_ptx_nic_put(to + 5, request.there);
-    wsh_ptx_nic_put(to + 6, (uint64_t)request.key_here << WSH_GDA_KEY_AT | request.len);
-    wsh_ptx_nic_put(to + 7, request.here);
+    wsh_dev_gda_store_pair(ring, to, wsh_dev_gda_head(ring, request.operation, number) | qpn << WSH_GDA_QPN_AT,
+                           ah << WSH_GDA_AH_AT);
+    wsh_dev_gda_store_pair(ring, to + 2, request.target >> 32, id & ~(uint64_t)0xffff);
+    wsh_dev_gda_store_pair(ring, to + 4, (uint64_t)request.key_there << WSH_GDA_KEY_AT | request.len, request.there);
+    wsh_dev_gda_store_pair(ring, to + 6, (uint64_t)request.key_here << WSH_GDA_KEY_AT | request.len, request.here);
 #pragma unroll 1
-    for (uint32_t i = WSH_GDA_WORDS; i < ring.entry_words; i++)
-        wsh_ptx_nic_put(to + i, (uint64_t)0);
+    for (uint32_t i = WSH_GDA_WORDS; i < ring.entry_words; i += 2)
+        wsh_dev_gda_store_pair(ring, to + i, 0, 0);
 }
 
 /* How far a queue has come, as was last known. */
@@ -71,7 +80,7 @@ struct wsh_dev_gda_seen {
     uint64_t rung, completed;
 };
 
-/* Early, so that it comes while other things are asked for. */
+/* Asked for before the reservation, both come together. */
 static WSH_DEV struct wsh_dev_gda_seen wsh_dev_gda_see(const struct wsh_gda_queue *queue)
 {
     return wsh_dev_gda_seen{wsh_ptx_poll(&queue->rung), wsh_ptx_poll(&queue->completed)};
@@ -142,9 +151,11 @@ inline WSH_DEV_CALL void wsh_dev_gda_wait(struct wsh_dev_gda_place *place)
  */
 static WSH_DEV void wsh_dev_gda_ring(struct wsh_gda_queue *queue, uint64_t end)
 {
+    uint32_t *doorbell = (uint32_t *)queue->doorbell;
+
     wsh_ptx_put((uint64_t *)&wsh_dev_gda_marks(queue)->posted, end);
     wsh_ptx_release();
-    wsh_ptx_nic_put((uint32_t *)queue->doorbell, (uint32_t)end & 0xffff);
+    wsh_ptx_nic_put(doorbell, (uint32_t)end & 0xffff);
     wsh_ptx_pass_on(&queue->rung, end);
 }
 
@@ -173,13 +184,23 @@ static WSH_DEV uint32_t wsh_dev_gda_run_end(uint32_t begin, uint32_t n, uint32_t
     return n - begin < max_batch ? n : begin + max_batch;
 }
 
+/* One lane that is here by itself. As the party would, without its shuffles. */
+static WSH_DEV void wsh_dev_gda_post_alone(struct wsh_gda_queue *queue, const struct wsh_dev_gda_request &request)
+{
+    uint64_t first = wsh_dev_gda_reserve(queue, 1);
+
+    wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), first, request);
+    wsh_dev_gda_ring(queue, first + 1);
+}
+
 /*
  * Lanes that are here together, each with a request: they share a reservation, and a doorbell in each run of max_batch.
  * A lane's request is stored behind a barrier, which comes behind its leader's look at what is free.
  */
-static WSH_DEV void wsh_dev_gda_post(struct wsh_gda_queue *queue, struct wsh_dev_gda_seen seen, uint32_t lanes,
-                                     struct wsh_dev_gda_request request)
+static WSH_DEV void wsh_dev_gda_post_party(struct wsh_gda_queue *queue, uint32_t lanes,
+                                           struct wsh_dev_gda_request request)
 {
+    struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
     const uint32_t leader = (uint32_t)__ffs((int)lanes) - 1;
     uint32_t rank = (uint32_t)__popc(lanes & ((1u << wsh_ptx_lane()) - 1)), begin = 0, end;
     uint64_t first = 0;
@@ -211,6 +232,16 @@ static WSH_DEV void wsh_dev_gda_post(struct wsh_gda_queue *queue, struct wsh_dev
         }
         begin = end;
     } while (begin < (uint32_t)__popc(lanes));
+}
+
+/* Lanes that are here together. */
+static WSH_DEV void wsh_dev_gda_post(struct wsh_gda_queue *queue, uint32_t lanes,
+                                     const struct wsh_dev_gda_request &request)
+{
+    if (lanes & (lanes - 1))
+        wsh_dev_gda_post_party(queue, lanes, request);
+    else
+        wsh_dev_gda_post_alone(queue, request);
 }
 
 #endif

@@ -151,11 +151,10 @@ inline WSH_DEV_CALL void wsh_dev_list_post_each(const shmemx_put_t *put)
 {
     struct wsh_gda *gda = wsh_dev_gda();
     struct wsh_gda_queue *queue = wsh_dev_gda_queue(gda);
-    const struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
     struct wsh_dev_gda_request request;
 
     wsh_dev_gda_request_of(gda, queue->rail, wsh_dev_list_transfer(*put), &request);
-    wsh_dev_gda_post(queue, seen, wsh_ptx_active(), request);
+    wsh_dev_gda_post(queue, wsh_ptx_active(), request);
 }
 
 /* A put that NICs do not take: whether it was a record. */

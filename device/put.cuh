@@ -236,7 +236,7 @@ template <int S> WSH_DEV_CALL bool wsh_dev_get_gda(void *dest, const void *sourc
 
     wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
     if (wsh_dev_lane<S>() == 0)
-        done = wsh_dev_gda_get(dest, source, len, pe);
+        done = wsh_dev_gda_get<S>(dest, source, len, pe);
     return wsh_dev_any_lane<S>(done);
 }
 

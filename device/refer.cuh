@@ -98,14 +98,16 @@ static WSH_DEV void wsh_dev_put_refer_record(void *dest, const void *source, siz
 /* All lanes, behind a barrier: the put by a kernel that posts to a NIC itself, else by a record where it is plain. */
 template <int S> static WSH_DEV bool wsh_dev_put_gda(void *dest, const void *source, size_t len, int pe)
 {
-    bool plain = wsh_dev_is_plain_reference(dest, source, len, pe), done = false;
+    bool done = false;
 
     if (wsh_dev_lane<S>() == 0) {
-        done = wsh_dev_gda_put(dest, source, len, pe, 0);
-        if (!done && plain)
+        done = wsh_dev_gda_put<S>(dest, source, len, pe, 0);
+        if (!done && wsh_dev_is_plain_reference(dest, source, len, pe)) {
             wsh_dev_put_refer_record(dest, source, len, pe);
+            done = true;
+        }
     }
-    return wsh_dev_any_lane<S>(done) || plain;
+    return wsh_dev_any_lane<S>(done);
 }
 
 /*

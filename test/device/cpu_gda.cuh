@@ -12,6 +12,7 @@
 #define wsh_ptx_party_sync cpu_party_sync_alone
 #define wsh_ptx_release cpu_release_at_once
 #define wsh_ptx_nic_put cpu_nic_put_at_once
+#define wsh_ptx_nic_put_pair cpu_nic_put_pair_at_once
 #define wsh_ptx_pass_on cpu_pass_on_at_once
 #include "test/device/cpu_ring.cuh"
 #undef wsh_ptx_active
@@ -19,6 +20,7 @@
 #undef wsh_ptx_party_sync
 #undef wsh_ptx_release
 #undef wsh_ptx_nic_put
+#undef wsh_ptx_nic_put_pair
 #undef wsh_ptx_pass_on
 
 /* All lanes of a party, with one leader; of one lane: itself. */
@@ -28,6 +30,7 @@ void wsh_ptx_party_sync(uint32_t lanes);
 void wsh_ptx_release();
 void wsh_ptx_nic_put(uint64_t *word, uint64_t value);
 void wsh_ptx_nic_put(uint32_t *word, uint32_t value);
+void wsh_ptx_nic_put_pair(uint64_t *word, uint64_t first, uint64_t second);
 void wsh_ptx_pass_on(uint64_t *word, uint64_t value);
 
 template <class T> static inline T wsh_ptx_fetch_add(T *word, T n)

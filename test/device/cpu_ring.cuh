@@ -73,6 +73,17 @@ template <class T> static inline void wsh_ptx_nic_put(T *word, T value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
+static inline void wsh_ptx_nic_put_pair(uint64_t *word, uint64_t first, uint64_t second)
+{
+    wsh_ptx_nic_put(word, first);
+    wsh_ptx_nic_put(word + 1, second);
+}
+
+static inline uint64_t wsh_ptx_known(const uint64_t *word)
+{
+    return wsh_ptx_poll(word);
+}
+
 static inline void wsh_ptx_pass_on(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);

@@ -129,6 +129,12 @@ void wsh_ptx_nic_put(uint64_t *word, uint64_t value)
     store_later(pending{word, nullptr, value});
 }
 
+void wsh_ptx_nic_put_pair(uint64_t *word, uint64_t first, uint64_t second)
+{
+    wsh_ptx_nic_put(word, first);
+    wsh_ptx_nic_put(word + 1, second);
+}
+
 /* A doorbell arrives soon: before all else that has not been released. */
 void wsh_ptx_nic_put(uint32_t *word, uint32_t value)
 {
@@ -234,7 +240,7 @@ static void operate(struct state *state)
     }
     prepare(*state, state->i);
     if (posts)
-        wsh_dev_gda_post(state->queue, wsh_dev_gda_see(state->queue), lanes_of_mine,
+        wsh_dev_gda_post(state->queue, lanes_of_mine,
                          request_of(state->poster, state->i));
     else
         ask(*state);
