@@ -7,11 +7,14 @@
  * have the numbers 0, 1, 2 … for ever; request i lies in entry i modulo `entries`, and its phase bit is the lowest
  * bit of i / entries.
  *
- * Posting. A warp *reserves* consecutive numbers by one addition to `reserved`, and posts in turn: it waits until
- * `rung` has come to its first number, and until its last one has an entry (number - completed < entries). Then its
- * lanes store their requests, at most max_batch of them; one lane stores `posted`, releases at system scope (the
- * sources, the requests and `posted` come before the doorbell), stores the doorbell, and releases `rung` at the
- * GPU's scope, so that doorbells are never seen out of order. Every call has rung when it returns.
+ * Posting. A warp *reserves* consecutive numbers by one addition to `reserved`: a *run* of at most max_batch, or
+ * several. It waits until the run's requests have entries (number - completed < entries), and no more than max_batch
+ * are without a doorbell with them (end - rung); then its lanes store them. In its *turn*, when `rung` has come to the
+ * run's first number, one lane stores `posted`, releases at system scope (the sources, the requests and `posted` come
+ * before the doorbell), stores the doorbell, and releases `rung` at the GPU's scope, so that doorbells are never seen
+ * out of order. Before its turn it releases the run's end at the GPU's scope in `stored`, by the first number modulo
+ * WSH_GDA_RUNS; whoever's turn comes acquires what it finds there behind its own run without a gap, and announces all
+ * of it: releases are cumulative. Every call has rung, or finds that it was rung for, when it returns.
  *
  * Completion. The *watcher*, a thread of the host, takes completions out of the NIC's completion queue, in any
  * order. It publishes how many there were (`completed`), which gives entries back, and `mark`: every request below
@@ -62,6 +65,8 @@
  */
 #define WSH_GDA_PE_AT 40
 
+#define WSH_GDA_RUNS 32u /* requests that may be without a doorbell; max_batch may be more, and is not used then */
+
 /* Of one queue, in pinned memory. */
 struct wsh_gda_marks {
     WSH_RING_ALIGN(128)
@@ -79,6 +84,7 @@ struct wsh_gda_queue {
     WSH_RING_ALIGN(128) uint64_t reserved, rung;
     uint64_t completed, mark; /* as last seen */
     uint64_t fenced;
+    uint64_t stored[WSH_GDA_RUNS];
 };
 
 /* The queue pair of a PE that receives writes and reads from a rail of this one. */

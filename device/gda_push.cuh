@@ -86,14 +86,21 @@ static WSH_DEV struct wsh_dev_gda_seen wsh_dev_gda_see(const struct wsh_gda_queu
     return wsh_dev_gda_seen{wsh_ptx_poll(&queue->rung), wsh_ptx_poll(&queue->completed)};
 }
 
-/* Requests from `begin` to `end` may be stored: it is their turn, and they have entries. */
-static WSH_DEV bool wsh_dev_gda_may_store(const struct wsh_dev_gda_seen &seen, uint64_t begin, uint64_t end,
-                                          uint32_t entries)
+/* Requests that may be unannounced at a time; `stored` has room for so many. */
+static WSH_DEV uint32_t wsh_dev_gda_max_batch(const struct wsh_gda_queue *queue)
 {
-    return seen.rung >= begin && (int64_t)(end - seen.completed) <= (int64_t)entries;
+    return queue->max_batch < WSH_GDA_RUNS ? queue->max_batch : WSH_GDA_RUNS;
 }
 
-/* Requests that wait for that. Across the wait in memory, where it holds no registers of all that waits call. */
+/* Requests below `end` may be stored: they have entries, and then no more than max_batch are unannounced. */
+static WSH_DEV bool wsh_dev_gda_may_store(const struct wsh_dev_gda_seen &seen, uint64_t end,
+                                          const struct wsh_gda_queue *queue)
+{
+    return (int64_t)(end - seen.rung) <= (int64_t)wsh_dev_gda_max_batch(queue) &&
+           (int64_t)(end - seen.completed) <= (int64_t)queue->entries;
+}
+
+/* Requests that wait for that, or for their turn. Across the wait in memory, where it holds no registers of all that waits call. */
 struct wsh_dev_gda_place {
     struct wsh_gda_queue *queue;
     uint64_t first; /* number of the caller's first request; */
@@ -116,11 +123,13 @@ static WSH_DEV void wsh_dev_gda_poll_until(struct wsh_dev_wait *wait)
         }
 }
 
-/* One lane: until the requests before the caller's are stored and rung. */
-inline WSH_DEV_CALL void wsh_dev_gda_wait_for_turn(struct wsh_dev_gda_place *place)
+/* One lane: until no more than max_batch requests are unannounced with the caller's. */
+inline WSH_DEV_CALL void wsh_dev_gda_wait_for_batch(struct wsh_dev_gda_place *place)
 {
-    place->wait = wsh_dev_wait{"a turn in a send queue of a NIC", &place->queue->rung, place->first + place->begin, 0,
-                               0};
+    uint64_t end = place->first + place->end, batch = wsh_dev_gda_max_batch(place->queue);
+
+    place->wait = wsh_dev_wait{"requests that others have yet to announce in a send queue of a NIC", &place->queue->rung,
+                               end > batch ? end - batch : 0, 0, 0};
     wsh_dev_gda_poll_until(&place->wait);
 }
 
@@ -139,17 +148,17 @@ inline WSH_DEV_CALL void wsh_dev_gda_wait_for_room(struct wsh_dev_gda_place *pla
 
 inline WSH_DEV_CALL void wsh_dev_gda_wait(struct wsh_dev_gda_place *place)
 {
-    wsh_dev_gda_wait_for_turn(place);
+    wsh_dev_gda_wait_for_batch(place);
     wsh_ptx_again(place);
     wsh_dev_gda_wait_for_room(place);
     wsh_ptx_again(place);
 }
 
 /*
- * One lane, when the requests before `end` are stored and seen by it through a barrier: the doorbell comes behind them
- * and their sources, and the next one's behind this.
+ * One lane in its turn, when the requests below `end` are stored and seen by it: the doorbell comes behind them and
+ * their sources, and the next one's behind this.
  */
-static WSH_DEV void wsh_dev_gda_ring(struct wsh_gda_queue *queue, uint64_t end)
+static WSH_DEV void wsh_dev_gda_announce(struct wsh_gda_queue *queue, uint64_t end)
 {
     uint32_t *doorbell = (uint32_t *)queue->doorbell;
 
@@ -159,23 +168,74 @@ static WSH_DEV void wsh_dev_gda_ring(struct wsh_gda_queue *queue, uint64_t end)
     wsh_ptx_pass_on(&queue->rung, end);
 }
 
+/* The end of what is stored behind `end` without a gap. A word of an earlier turn holds no more than `end`. */
+static WSH_DEV uint64_t wsh_dev_gda_gather(const struct wsh_gda_queue *queue, uint64_t end)
+{
+    uint64_t next;
+
+    while ((next = wsh_ptx_poll(&queue->stored[end % WSH_GDA_RUNS])) > end)
+        end = next;
+    return end;
+}
+
 /*
- * One lane: n numbers for a run that it stores and rings by itself. Returns the first, when it is their turn and they
- * have entries.
+ * One lane whose turn has not been seen when its requests were stored, behind a barrier. It says that they are, and
+ * whoever's turn comes announces all that is stored behind its own.
  */
-static WSH_DEV uint64_t wsh_dev_gda_reserve(struct wsh_gda_queue *queue, uint32_t n)
+inline WSH_DEV_CALL void wsh_dev_gda_ring_in_turn(struct wsh_dev_gda_place *place)
+{
+    struct wsh_gda_queue *queue = place->queue;
+    uint64_t first = place->first + place->begin, end = place->first + place->end;
+
+    if (wsh_ptx_poll(&queue->rung) < first) {
+        wsh_ptx_pass_on(&queue->stored[first % WSH_GDA_RUNS], end);
+        place->wait = wsh_dev_wait{"a turn in a send queue of a NIC", &queue->rung, first, 0, 0};
+        wsh_dev_gda_poll_until(&place->wait);
+        wsh_ptx_again(place);
+        if (wsh_ptx_poll(&queue->rung) >= end)
+            return;
+        end = wsh_dev_gda_gather(queue, end);
+        wsh_ptx_acquire();
+    }
+    wsh_dev_gda_announce(queue, end);
+}
+
+/* Numbers of a run, and whether its turn has come. */
+struct wsh_dev_gda_run {
+    uint64_t first;
+    bool turn;
+};
+
+/* One lane: a run of n, of at most max_batch, that it stores by itself. When it returns, they have entries. */
+static WSH_DEV struct wsh_dev_gda_run wsh_dev_gda_reserve(struct wsh_gda_queue *queue, uint32_t n)
 {
     const struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
     struct wsh_dev_gda_place place;
 
     place.first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)n);
-    if (wsh_dev_gda_may_store(seen, place.first, place.first + n, queue->entries))
-        return place.first;
+    if (wsh_dev_gda_may_store(seen, place.first + n, queue))
+        return wsh_dev_gda_run{place.first, seen.rung >= place.first};
     place.queue = queue;
     place.begin = 0;
     place.end = n;
     wsh_dev_gda_wait(&place);
-    return place.first;
+    return wsh_dev_gda_run{place.first, false};
+}
+
+/* … and announces it, or finds it announced. */
+static WSH_DEV void wsh_dev_gda_ring(struct wsh_gda_queue *queue, const struct wsh_dev_gda_run &run, uint32_t n)
+{
+    struct wsh_dev_gda_place place;
+
+    if (run.turn) {
+        wsh_dev_gda_announce(queue, run.first + n);
+        return;
+    }
+    place.queue = queue;
+    place.first = run.first;
+    place.begin = 0;
+    place.end = n;
+    wsh_dev_gda_ring_in_turn(&place);
 }
 
 /* The end of a run that begins with the caller's request `begin` of n. */
@@ -187,10 +247,22 @@ static WSH_DEV uint32_t wsh_dev_gda_run_end(uint32_t begin, uint32_t n, uint32_t
 /* One lane that is here by itself. As the party would, without its shuffles. */
 static WSH_DEV void wsh_dev_gda_post_alone(struct wsh_gda_queue *queue, const struct wsh_dev_gda_request &request)
 {
-    uint64_t first = wsh_dev_gda_reserve(queue, 1);
+    const struct wsh_dev_gda_run run = wsh_dev_gda_reserve(queue, 1);
 
-    wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), first, request);
-    wsh_dev_gda_ring(queue, first + 1);
+    wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), run.first, request);
+    wsh_dev_gda_ring(queue, run, 1);
+}
+
+/* Waits for room or, where they are stored, for their turn; `held` is in memory only meanwhile. */
+static WSH_DEV void wsh_dev_gda_hold(struct wsh_dev_gda_place *held, bool stored)
+{
+    struct wsh_dev_gda_place place = *held;
+
+    if (stored)
+        wsh_dev_gda_ring_in_turn(&place);
+    else
+        wsh_dev_gda_wait(&place);
+    *held = place;
 }
 
 /*
@@ -198,40 +270,35 @@ static WSH_DEV void wsh_dev_gda_post_alone(struct wsh_gda_queue *queue, const st
  * A lane's request is stored behind a barrier, which comes behind its leader's look at what is free.
  */
 static WSH_DEV void wsh_dev_gda_post_party(struct wsh_gda_queue *queue, uint32_t lanes,
-                                           struct wsh_dev_gda_request request)
+                                           const struct wsh_dev_gda_request &request)
 {
     struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
+    struct wsh_dev_gda_place at = {queue, 0, 0, 0, lanes, {}, request};
     const uint32_t leader = (uint32_t)__ffs((int)lanes) - 1;
-    uint32_t rank = (uint32_t)__popc(lanes & ((1u << wsh_ptx_lane()) - 1)), begin = 0, end;
-    uint64_t first = 0;
+    uint32_t rank = (uint32_t)__popc(lanes & ((1u << wsh_ptx_lane()) - 1));
 
     if (rank == 0)
-        first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)(uint32_t)__popc(lanes));
+        at.first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)(uint32_t)__popc(lanes));
 #pragma unroll 1
     do {
-        end = wsh_dev_gda_run_end(begin, (uint32_t)__popc(lanes), queue->max_batch);
-        if (rank == 0 && !wsh_dev_gda_may_store(seen, first + begin, first + end, queue->entries)) {
-            struct wsh_dev_gda_place place = {queue, first, begin, end, lanes, {}, request};
-
-            wsh_dev_gda_wait(&place);
-            queue = place.queue;
-            first = place.first;
-            begin = place.begin;
-            end = place.end;
-            lanes = place.lanes;
-            request = place.request;
+        at.end = wsh_dev_gda_run_end(at.begin, (uint32_t)__popc(at.lanes), wsh_dev_gda_max_batch(at.queue));
+        if (rank == 0 && !wsh_dev_gda_may_store(seen, at.first + at.end, at.queue)) {
+            wsh_dev_gda_hold(&at, false);
             rank = 0;
         }
-        first = wsh_ptx_party_from(lanes, first, leader);
-        if (rank >= begin && rank < end)
-            wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), first + rank, request);
-        wsh_ptx_party_sync(lanes);
-        if (rank == 0) {
-            wsh_dev_gda_ring(queue, first + end);
-            seen.rung = first + end;
+        at.first = wsh_ptx_party_from(at.lanes, at.first, leader);
+        if (rank >= at.begin && rank < at.end)
+            wsh_dev_gda_store(wsh_dev_gda_ring_of(at.queue), at.first + rank, at.request);
+        wsh_ptx_party_sync(at.lanes);
+        if (rank == 0 && seen.rung >= at.first + at.begin) {
+            wsh_dev_gda_announce(at.queue, at.first + at.end);
+        } else if (rank == 0) {
+            wsh_dev_gda_hold(&at, true);
+            rank = 0;
         }
-        begin = end;
-    } while (begin < (uint32_t)__popc(lanes));
+        seen.rung = at.first + at.end;
+        at.begin = at.end;
+    } while (at.begin < (uint32_t)__popc(at.lanes));
 }
 
 /* Lanes that are here together. */

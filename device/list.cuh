@@ -134,16 +134,16 @@ inline WSH_DEV_CALL void wsh_dev_list_post_batch(const shmemx_put_t *puts, uint3
 {
     struct wsh_gda *gda = wsh_dev_gda();
     struct wsh_gda_queue *queue = wsh_dev_gda_queue(gda);
-    uint64_t first = wsh_dev_gda_reserve(queue, n);
+    const struct wsh_dev_gda_run run = wsh_dev_gda_reserve(queue, n);
 
 #pragma unroll 1
     for (uint32_t i = 0; i < n; i++) {
         struct wsh_dev_gda_request request;
 
         wsh_dev_gda_request_of(gda, queue->rail, wsh_dev_list_transfer(puts[i]), &request);
-        wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), first + i, request);
+        wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), run.first + i, request);
     }
-    wsh_dev_gda_ring(queue, first + n);
+    wsh_dev_gda_ring(queue, run, n);
 }
 
 /* Lanes that call it together, each with a put that NICs take. */
@@ -171,7 +171,7 @@ inline WSH_DEV_CALL bool wsh_dev_list_record(const shmemx_put_t *put)
 /* One lane. Whether something is left that is neither. */
 inline WSH_DEV_CALL bool wsh_dev_list_gda_by_one(const shmemx_put_t *puts, size_t n)
 {
-    const uint32_t max_batch = wsh_dev_gda_queue(wsh_dev_gda())->max_batch;
+    const uint32_t max_batch = wsh_dev_gda_max_batch(wsh_dev_gda_queue(wsh_dev_gda()));
     bool others = false;
 
 #pragma unroll 1

@@ -154,7 +154,8 @@ void wsh_ptx_release()
 
 void wsh_ptx_pass_on(uint64_t *word, uint64_t value)
 {
-    arrive_some(0);
+    if (world->mutant != STORED_WITHOUT_RELEASE || !world_is_stored(word))
+        arrive_some(0);
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
@@ -201,14 +202,14 @@ static void ask(const struct state &state)
 /* As of a list: one lane stores them all. */
 static void post_run(struct state *state, uint32_t n)
 {
-    uint64_t first = wsh_dev_gda_reserve(state->queue, n);
+    const struct wsh_dev_gda_run run = wsh_dev_gda_reserve(state->queue, n);
 
     for (uint32_t i = 0; i < n; i++) {
         prepare(*state, state->i);
-        wsh_dev_gda_store(wsh_dev_gda_ring_of(state->queue), first + i, request_of(state->poster, state->i));
+        wsh_dev_gda_store(wsh_dev_gda_ring_of(state->queue), run.first + i, request_of(state->poster, state->i));
         state->i++;
     }
-    wsh_dev_gda_ring(state->queue, first + n);
+    wsh_dev_gda_ring(state->queue, run, n);
 }
 
 static bool is_open()
@@ -354,7 +355,7 @@ int main(void)
 {
     static const char *const names[MUTANTS] = {
         "none", "quiet by count", "doorbell before release", "more than max_batch unrung", "no check for room",
-        "fence without queues", "fence without rings", "phase is not flipped"};
+        "fence without queues", "fence without rings", "phase is not flipped", "stored without a release"};
     int failed = 0;
 
     setvbuf(stdout, nullptr, _IOLBF, 0);

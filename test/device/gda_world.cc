@@ -27,6 +27,14 @@ static struct proxy {
     std::vector<struct flight> flights;
 } proxy;
 
+bool world_is_stored(const uint64_t *word)
+{
+    for (const struct wsh_gda_queue &queue : world->gda.queue)
+        if (word >= queue.stored && word < queue.stored + WSH_GDA_RUNS)
+            return true;
+    return false;
+}
+
 void world_wrong(const char *what)
 {
     static std::mutex mutex;

@@ -35,6 +35,7 @@ enum mutant {
     FENCE_WITHOUT_QUEUES,
     FENCE_WITHOUT_RINGS,
     PHASE_STAYS,
+    STORED_WITHOUT_RELEASE,
     MUTANTS
 };
 
@@ -79,6 +80,9 @@ void world_begin(enum mutant mutant);
 void world_step();
 
 void world_wrong(const char *what);
+
+/* Whether it is a word by which a poster says that its requests are stored. */
+bool world_is_stored(const uint64_t *word);
 
 /* Operation i of a poster comes to its target. */
 void world_land(uint32_t poster, uint32_t i);
