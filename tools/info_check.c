@@ -9,6 +9,7 @@
 #include "bootstrap/boot.h"
 #include "bootstrap/pmix_keys.h"
 #include "runtime/tables.h"
+#include "tools/info_gda.h"
 #include "tools/info_limits.h"
 #include "topo/topo.h"
 #include "transports/efa/preview.h"
@@ -145,6 +146,15 @@ static void note_tables(const struct wsh_info *info)
                   (double)wsh_tables_device(&shape) / 1e6);
 }
 
+static void gda_print(void *info, const char *name, int kind, const char *text)
+{
+    wsh_info_line(info, name,
+                  kind == WSH_INFO_GDA_NOTE ? WSH_INFO_NOTE
+                  : kind == WSH_INFO_GDA_OK ? WSH_INFO_OK
+                                            : WSH_INFO_FAIL,
+                  "%s", text);
+}
+
 int wsh_info_checks(bool parsable)
 {
     struct wsh_env env;
@@ -162,6 +172,7 @@ int wsh_info_checks(bool parsable)
     check_library(&info, "hwloc", wsh_topo_library,
                   "NICs are shared out in order, and threads are not bound");
     bad |= check_gpus(&info);
+    bad |= wsh_info_gda("", &env, gda_print, &info);
     wsh_info_line(&info, "bitcode", WSH_INFO_NOTE, "%s", WSH_BITCODE);
     bad |= check_secret(&info);
     note_traffic(&info);

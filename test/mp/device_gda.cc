@@ -19,7 +19,7 @@ extern "C" {
 #include "test/common/mp.h"
 }
 #undef _Noreturn
-#include "test/mp/helper/gda_poster.h"
+#include "test/mp/helper/gda_poster.cuh"
 
 enum { BLOCK = 256, BLOCKS = 4096 };
 

@@ -8,12 +8,10 @@
 #include "base/log.h"
 #include "transports/efa/efa.h"
 #include "transports/efa/endpoints.h"
-#include "transports/efa/gda_cq.h"
-#include "transports/efa/gda_ops.h"
+#include "transports/efa/gda_queue.h"
 #include "transports/efa/mem.h"
 #include "transports/efa/progress.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,155 +20,15 @@
 #define EFA_GDA_QUEUES 8  /* where nobody says how many */
 #define EFA_GDA_PASS 4096 /* completions of a queue before they are published */
 
-#define HARDWARE "p5en or p6 instances and the EFA driver 3.3.0"
-
-struct gda_queue {
-    struct fid_cq *cq;
-    struct fid_eq *eq;
-    struct fid_ep *ep;
-    struct wsh_efa_cq completions;
-    struct wsh_efa_window window;
-    struct wsh_tp_queue given;
-};
-
 struct wsh_efa_gda {
     const struct wsh_efa_gda_ops *table[EFA_GDA_RAILS];
     unsigned n_rails, n;
-    struct gda_queue queue[];
+    struct wsh_efa_gda_queue queue[];
 };
 
 static struct wsh_efa *efa_of(struct wsh_tp *tp)
 {
     return (struct wsh_efa *)tp;
-}
-
-/* -ENOTSUP, with its reason. */
-__attribute__((format(printf, 3, 4))) static int not_here(char *why, size_t size, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(why, size, fmt, args);
-    va_end(args);
-    return -ENOTSUP;
-}
-
-static void rail_close(const struct wsh_efa_rail *rail, struct gda_queue *queue)
-{
-    if (queue->ep)
-        wsh_efa_fid_close(&queue->ep->fid, "endpoint for kernels", rail);
-    if (queue->eq)
-        wsh_efa_fid_close(&queue->eq->fid, "event queue for kernels", rail);
-    if (queue->cq)
-        wsh_efa_fid_close(&queue->cq->fid, "completion queue for kernels", rail);
-    wsh_efa_window_close(&queue->window);
-    *queue = (struct gda_queue){0};
-}
-
-static int open_objects(const struct wsh_efa_rail *rail, struct gda_queue *queue, const char **call)
-{
-    struct fi_cq_attr cq = {
-        .size = rail->info->tx_attr->size, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
-    struct fi_eq_attr eq = {.wait_obj = FI_WAIT_NONE};
-    int rc;
-
-    *call = "fi_cq_open";
-    if ((rc = fi_cq_open(rail->domain, &cq, &queue->cq, NULL)))
-        return rc;
-    *call = "fi_eq_open";
-    if ((rc = fi_eq_open(rail->fabric, &eq, &queue->eq, NULL)))
-        return rc;
-    *call = "fi_endpoint";
-    if ((rc = fi_endpoint(rail->domain, rail->info, &queue->ep, NULL)))
-        return rc;
-    *call = "fi_ep_bind";
-    if ((rc = fi_ep_bind(queue->ep, &queue->cq->fid, FI_TRANSMIT | FI_RECV)) ||
-        (rc = fi_ep_bind(queue->ep, &queue->eq->fid, 0)) || (rc = fi_ep_bind(queue->ep, &rail->av->fid, 0)))
-        return rc;
-    *call = "fi_enable";
-    return fi_enable(queue->ep);
-}
-
-static bool is_power(uint32_t n)
-{
-    return n && !(n & (n - 1));
-}
-
-/* Where the rings lie, and whether this library knows what to do with them. */
-static int look_at_rings(const struct wsh_efa_gda_ops *table, const struct wsh_efa_rail *rail,
-                         struct gda_queue *queue, char *why, size_t size)
-{
-    struct wsh_efa_gda_wq send = {0}, receive = {0};
-    struct wsh_efa_gda_cq completions = {0};
-    int rc = table->query_qp_wqs(queue->ep, &send, &receive);
-
-    if (!rc)
-        rc = table->query_cq(queue->cq, &completions);
-    if (rc)
-        return not_here(why, size, "%s does not say where its queues lie (%s): it takes " HARDWARE,
-                        rail->name, wsh_strerror(-rc));
-    if (!(send.caps & EFA_GDA_WQ_LONG_ID))
-        return not_here(why, size,
-                        "requests to %s carry no numbers of 64 bits: it takes " HARDWARE
-                        ", and libfabric after 2.6.0",
-                        rail->name);
-    if (!is_power(send.n_entries) || send.n_entries < 64 ||
-        (send.entry_size != 64 && send.entry_size != 128) || !send.max_batch ||
-        !is_power(completions.n_entries) || completions.n_entries < send.n_entries ||
-        completions.entry_size < 16)
-        return not_here(
-            why, size,
-            "queues of %s are of a form that this library does not know (%u of %u bytes, %u completions "
-            "of %u)",
-            rail->name, send.n_entries, send.entry_size, completions.n_entries, completions.entry_size);
-    queue->completions =
-        (struct wsh_efa_cq){completions.buffer, completions.entry_size, completions.n_entries, 0};
-    queue->given = (struct wsh_tp_queue){.ring = send.buffer,
-                                         .doorbell = send.doorbell,
-                                         .entries = send.n_entries,
-                                         .entry_bytes = send.entry_size,
-                                         .max_batch = send.max_batch};
-    return wsh_efa_window_open(&queue->window, send.n_entries);
-}
-
-static int queue_open(const struct wsh_efa_eps *eps, const struct wsh_efa_gda_ops *table, unsigned rail,
-                      struct gda_queue *queue, char *why, size_t size)
-{
-    const struct wsh_efa_rail *on = &eps->rail[rail];
-    const char *call;
-    int rc = open_objects(on, queue, &call);
-
-    if (rc)
-        return not_here(
-            why, size,
-            "%s of a queue for kernels on %s: %s; set SHMEM_GDA_QUEUES to less where queue pairs of "
-            "the NIC are used up",
-            call, on->name, eps->lib.strerror(rc < 0 ? -rc : rc));
-    rc = look_at_rings(table, on, queue, why, size);
-    queue->given.rail = rail;
-    return rc;
-}
-
-static int open_table(const struct wsh_efa_eps *eps, unsigned rail, const struct wsh_efa_gda_ops **table,
-                      char *why, size_t size)
-{
-    const struct wsh_efa_rail *on = &eps->rail[rail];
-    const struct fi_fabric_attr *fabric = on->info->fabric_attr;
-    int rc;
-
-    if (strcmp(fabric->prov_name, "efa"))
-        return not_here(why, size, "the NICs are %s, not EFA", on->name);
-    if (FI_VERSION_LT(eps->lib.version, EFA_GDA_OPS_SINCE))
-        return not_here(why, size,
-                        "libfabric is %u.%u; install 2.6 or newer (aws-ofi-nccl's EFA installer 1.50)",
-                        FI_MAJOR(eps->lib.version), FI_MINOR(eps->lib.version));
-    if (strcmp(fabric->name, "efa-direct"))
-        return not_here(why, size, "the fabric is %s, and only efa-direct shows its queues", fabric->name);
-    rc = fi_open_ops(&on->domain->fid, EFA_GDA_OPS, 0, (void **)table, NULL);
-    if (rc)
-        return not_here(why, size, "%s does not show its queues (%s: %s)", on->name, EFA_GDA_OPS,
-                        eps->lib.strerror(rc < 0 ? -rc : rc));
-    return 0;
 }
 
 /* Those asked for, or as many as are sensible and there are. */
@@ -181,9 +39,9 @@ static int choose_number(const struct wsh_efa_eps *eps, unsigned n_rails, unsign
 
     most = most < room ? most : room;
     if (!most)
-        return not_here(why, size,
-                        "%u PEs of this host share %u NICs, which have too few queue pairs for that",
-                        eps->n_local, eps->n_nics);
+        return wsh_efa_gda_lacks(why, size,
+                                 "%u PEs of this host share %u NICs, which have too few queue pairs for that",
+                                 eps->n_local, eps->n_nics);
     if (n > most) {
         wsh_error(
             "SHMEM_GDA_QUEUES=%u: a PE may have at most %u here, where %u PEs share %u NICs with 256 queue "
@@ -201,11 +59,13 @@ static int open_queues(struct wsh_efa_eps *eps, struct wsh_efa_gda *gda, unsigne
     int rc = 0;
 
     for (unsigned i = 0; i < gda->n_rails && !rc; i++)
-        rc = open_table(eps, i, &gda->table[i], why, size);
+        rc = wsh_efa_gda_table_open(&eps->lib, &eps->rail[i], &gda->table[i], why, size);
     for (; gda->n < n && !rc; gda->n++) {
         unsigned rail = gda->n % gda->n_rails;
 
-        rc = queue_open(eps, gda->table[rail], rail, &gda->queue[gda->n], why, size);
+        rc = wsh_efa_gda_queue_open(&eps->lib, &eps->rail[rail], gda->table[rail], &gda->queue[gda->n], why,
+                                    size);
+        gda->queue[gda->n].given.rail = rail;
     }
     return rc;
 }
@@ -250,7 +110,7 @@ void wsh_efa_gda_close(struct wsh_tp *tp)
         return;
     wsh_efa_lock(eps);
     for (unsigned i = 0; i < gda->n; i++)
-        rail_close(&eps->rail[i % gda->n_rails], &gda->queue[i]);
+        wsh_efa_gda_queue_close(&eps->rail[i % gda->n_rails], &gda->queue[i]);
     wsh_efa_unlock(eps);
     efa->gda = NULL;
     free(gda);
@@ -302,7 +162,7 @@ int wsh_efa_gda_local(struct wsh_tp *tp, unsigned rail, const struct wsh_lmem *l
 }
 
 /* Says so, once. */
-static int failed(struct wsh_efa_eps *eps, const struct gda_queue *queue,
+static int failed(struct wsh_efa_eps *eps, const struct wsh_efa_gda_queue *queue,
                   const struct wsh_efa_completion *completion)
 {
     int pe = (int)(completion->id >> EFA_GDA_NUMBER_BITS), rc;
@@ -321,7 +181,7 @@ static int failed(struct wsh_efa_eps *eps, const struct gda_queue *queue,
     return rc;
 }
 
-static int unknown(struct wsh_efa_eps *eps, const struct gda_queue *queue,
+static int unknown(struct wsh_efa_eps *eps, const struct wsh_efa_gda_queue *queue,
                    const struct wsh_efa_completion *completion)
 {
     int rc;
@@ -338,13 +198,13 @@ static int unknown(struct wsh_efa_eps *eps, const struct gda_queue *queue,
 }
 
 /* Release: partner is the acquire of whoever waits, on the GPU or here. */
-static void publish(struct gda_queue *queue)
+static void publish(struct wsh_efa_gda_queue *queue)
 {
     __atomic_store_n(queue->given.completed, queue->window.count, __ATOMIC_RELEASE);
     __atomic_store_n(queue->given.mark, queue->window.mark, __ATOMIC_RELEASE);
 }
 
-static int queue_poll(struct wsh_efa_eps *eps, struct gda_queue *queue)
+static int queue_poll(struct wsh_efa_eps *eps, struct wsh_efa_gda_queue *queue)
 {
     struct wsh_efa_completion bad;
     int n = wsh_efa_cq_drain(&queue->completions, &queue->window, EFA_GDA_PASS, &bad);

@@ -13,7 +13,7 @@
 
 #include <shmemx.h>
 
-#include "test/mp/helper/gda_poster.h"
+#include "test/mp/helper/gda_poster.cuh"
 
 #include <csignal>
 #include <cstdio>

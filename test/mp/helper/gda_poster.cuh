@@ -3,8 +3,8 @@
  * A thread of the CPU that writes requests into the queues of NICs, by the rules of device/gda.h, in place of a kernel.
  * Included once, by a program that has included <shmemx.h>, device/gda.h and device/view.h, in C++.
  */
-#ifndef WSH_TEST_GDA_POSTER_H
-#define WSH_TEST_GDA_POSTER_H
+#ifndef WSH_TEST_GDA_POSTER_CUH
+#define WSH_TEST_GDA_POSTER_CUH
 
 #include "test/fake_cuda/fake.h"
 
