@@ -16,6 +16,7 @@ ORDER_TESTS = (
     "litmus_put_signal_nbi litmus_counted counted_puts amo_all_ops iput_iget_strides threads_multiple "
     "progress_while_computing").split()
 EMULATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "emulator", "efa-emulate")
+GDA_TESTS = ["gda", "gda_orders"]
 GPU_TESTS = "put_get_all_pairs put_orders_with_fence put_signal_orders referred counted amo_all_ops litmus".split()
 
 
@@ -148,8 +149,35 @@ def gpu_order(job):
     return run_tests(job, "test/device", GPU_TESTS, (2,), SHMEM_HMEM="on", SHMEM_DEVICE_SYMMETRIC_SIZE="256M")
 
 
-def gda(_job):
-    return "skipped", "kernels ask the proxy thread: this version does not let them post to the NIC"
+def gda_lacks(job):
+    """What `warpshmem-info --check` finds missing for kernels that post to the NIC; "" where nothing is."""
+    words = [os.path.join(job.build, "warpshmem-info"), "--check", "--parsable"]
+    if job.emulated:
+        words = [EMULATE, "--quiet", "--profile", job.args.emulate, "--"] + words
+    lines = [line.split(":", 3) for line in job.command(words).text.splitlines() if line.startswith("check:GDA")]
+    return "; ".join(text for _, _, kind, text in lines if kind != "ok")
+
+
+def gda(job):
+    if not job.gpus:
+        return "skipped", "no NVIDIA GPU on this machine"
+    lacks = gda_lacks(job)
+    if lacks:
+        return "skipped", f"kernels go by the proxy here: {lacks}"
+    verdict, seen = run_tests(job, "test/device", GDA_TESTS + GPU_TESTS, (2,), SHMEM_GDA="on", SHMEM_HMEM="on",
+                              SHMEM_DEVICE_SYMMETRIC_SIZE="256M")
+    if verdict != "as expected" or not job.has("perftest/device/internode"):
+        return verdict, seen
+    times = []
+    for by, setting in ("kernel", "on"), ("proxy", "off"):
+        output = job.pes_command(2, "perftest/device/internode", "--rows", "put_nbi.thread.*", "-b", "8", "-e", "64k",
+                                 "-f", "8", "-n", "11", SHMEM_GDA=setting, SHMEM_HMEM="on",
+                                 SHMEM_DEVICE_SYMMETRIC_SIZE="256M")
+        found = re.search(r"^put_nbi +thread +8 +\S+ +\S+ +(\S+)", output.text, re.MULTILINE)
+        if output.status or not found:
+            return judge(False, f"internode by the {by}: exit status {output.status}: {first_line(output.text)}")
+        times.append(f"64 puts of 8 bytes by the {by} {found.group(1)} us")
+    return verdict, f"{seen}; {', '.join(times)}"
 
 
 def alltoall(job):
@@ -194,7 +222,8 @@ STEPS = [
          "`warpshmem-info --nics`: whether the NICs are those nearest to the PE; traffic of others", rails),
     Step("gpu-order", "device tests between hosts pass while NICs read and write GPU memory",
          "docs/guide/efa.md \"Device memory\"; the same with SHMEM_HMEM=off tells whether it is the NIC's writes", gpu_order),
-    Step("gda", "kernels that post to the NIC pass the same tests", "warpshmem-info --check", gda),
+    Step("gda", "kernels that post to the NIC pass their tests, and the same ones",
+         "warpshmem-info --check (lines GDA); docs/design/gda.md; the same with SHMEM_GDA=off tells whether it is that", gda),
     Step("alltoall", "alltoall between all PEs of both hosts is right", "the first size that is wrong", alltoall),
     Step("experts", "dispatch and combine of 128 tokens a PE are right in every row",
          "docs/guide/expert-parallelism.md; the same with --hidden 128 tells whether it is the size", experts),
