@@ -65,7 +65,8 @@
  */
 #define WSH_GDA_PE_AT 40
 
-#define WSH_GDA_RUNS 32u /* requests that may be without a doorbell; max_batch may be more, and is not used then */
+#define WSH_GDA_RUNS \
+    32u /* requests that may be without a doorbell; max_batch may be more, and is not used then */
 
 /* Of one queue, in pinned memory. */
 struct wsh_gda_marks {
