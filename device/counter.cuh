@@ -2,13 +2,15 @@
 /*
  * Counted puts and their counters in device code.
  *
- * A counter is two words, whose sum is its value: one in the device heap, to which GPUs add that reach both it and the
- * data's place, and one in the host heap, to which the target's CPU adds for all others. A put of the first kind is a
- * put with a signal; one of the second kind is the same record for the proxy, which knows the word.
+ * A counter is words, whose sum is its value: one in the device heap, to which GPUs add that reach both it and the
+ * data's place, one in the host heap, to which the target's CPU adds, and those in which NICs of this PE count. A put
+ * of the first kind is a put with a signal; one of the others is the same record for the proxy, which knows the word,
+ * or a request that the kernel posts.
  */
 #ifndef WSH_DEVICE_COUNTER_CUH
 #define WSH_DEVICE_COUNTER_CUH
 
+#include "nic_count.cuh"
 #include "signal.cuh"
 #include "wait.cuh"
 
@@ -108,15 +110,25 @@ static WSH_DEV void wsh_dev_put_counted_nbi(const char *what, void *dest, const 
                                  SHMEM_SIGNAL_ADD, pe);
 }
 
+/* What NICs have added. Where none has a word for the counter, one load. */
+static WSH_DEV uint64_t wsh_dev_counter_nics(uint32_t number)
+{
+    if (!(wsh_device_view.flags & WSH_DEVICE_NICS_COUNT) || number >= WSH_DEVICE_NIC_COUNTERS)
+        return 0;
+    return wsh_dev_nic_count(
+        (struct wsh_device_nic_counter *)wsh_dev_counter_device(wsh_device_view.n_counters) + number);
+}
+
 /* This PE's own, without order. */
 static WSH_DEV uint64_t wsh_dev_counter_poll(uint32_t number)
 {
     uint64_t host = wsh_device_view.seg[WSH_DEVICE_SEG_HEAP].len ? wsh_ptx_poll(wsh_dev_counter_host(number)) : 0;
 
-    return host + wsh_ptx_poll(wsh_dev_counter_device(number));
+    return host + wsh_ptx_poll(wsh_dev_counter_device(number)) + wsh_dev_counter_nics(number);
 }
 
-static WSH_DEV uint64_t wsh_dev_counter_fetch(const char *what, shmemx_counter_t counter)
+/* Out of line, as is the wait. */
+inline WSH_DEV_CALL uint64_t wsh_dev_counter_fetch(const char *what, shmemx_counter_t counter)
 {
     uint64_t seen = wsh_dev_counter_poll(wsh_dev_counter_number(what, counter));
 

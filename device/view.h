@@ -31,7 +31,8 @@
 /* Bits of wsh_device.flags. */
 #define WSH_DEVICE_CHECK \
     (1u << 0) /* SHMEM_DEBUG=check: also check what costs time (alignment, NULL, local words) */
-#define WSH_DEVICE_GDA (1u << 1) /* kernels post to NICs: struct wsh_gda (gda.h) */
+#define WSH_DEVICE_GDA (1u << 1)        /* kernels post to NICs: struct wsh_gda (gda.h) */
+#define WSH_DEVICE_NICS_COUNT (1u << 2) /* NICs of this PE add to counters: struct wsh_device_nic_counter */
 
 /*
  * Whether the unit is for jobs of one host alone: what reaches other hosts is deep, and short collectives on one host
@@ -286,6 +287,27 @@ struct wsh_device {
 };
 
 #define WSH_DEVICE_COUNTERS_ALIGN 64u
+
+/*
+ * What NICs add to the counters with the lowest numbers, with WSH_DEVICE_NICS_COUNT in the view's flags: struct
+ * wsh_device_nic_counter[WSH_DEVICE_NIC_COUNTERS], in the device heap directly behind the words of counters there.
+ * The host writes `word` when the counter is created, before any kernel knows it; words that are in use come first.
+ * A NIC's word has 31 bits, and is extended by what was kept of it (nic_word.h): in the device heap, where the word is
+ * there too, raised by who reads it; else in the host heap, by the host alone.
+ */
+#define WSH_DEVICE_NIC_COUNTERS 256u
+#define WSH_DEVICE_NIC_WORDS 8u
+struct wsh_device_nic_word {
+    uint64_t at;      /* address of the NIC's word; 0: none, nor are those behind this one */
+    uint64_t base;    /* its count when the counter was created */
+    uint64_t kept_at; /* address of what was kept of it: of `kept`, or in the host heap */
+    uint64_t kept;
+};
+
+struct wsh_device_nic_counter {
+    uint64_t count[WSH_DEVICE_NIC_WORDS]; /* NICs' words, where they are in device memory */
+    struct wsh_device_nic_word word[WSH_DEVICE_NIC_WORDS];
+};
 
 /*
  * Writes *view to the unit's constant memory on the current device. Compiled in the user's unit, since only the

@@ -205,6 +205,8 @@ int wsh_counters_destroy(struct wsh_team *team, size_t n, const wsh_counter *cou
     unit = unit_of(job, first);
     row_mark(unit, units_in(job, n), unit->generation, false);
     unit->n = 0;
+    if (!rc)
+        rc = wsh_nic_counters_end(job, first, (uint32_t)n);
     if (!rc && job->device.attached)
         rc = wsh_pads_clear(job, (char *)device_word(job, first), len);
     wsh_pool_give(&job->counters.pool, (int)(first / job->counters.per_unit), len);

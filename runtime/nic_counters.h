@@ -5,7 +5,9 @@
  * Only counters with the lowest numbers have such words, from the first create on, as many as the transport's budget
  * allows. They lie in the device heap where one is attached by then and NICs take device memory, for kernels to poll;
  * else in the host heap. A NIC's word has 31 bits and is never set back: what a counter was at its create is
- * subtracted, and whoever reads it extends it to 64 bits, which needs a look at least once in 2^31 counts.
+ * subtracted, and whoever reads it extends it to 64 bits by what was kept of it, less than 2^30 counts ago. What is
+ * kept lies where the word does. Words in host memory are looked at by whoever progresses; those in device memory by
+ * kernels and CPUs that fetch or wait for the counter, and by CPUs that do so for any other.
  */
 #ifndef WSH_NIC_COUNTERS_H
 #define WSH_NIC_COUNTERS_H
@@ -23,7 +25,8 @@ enum wsh_nic_place { WSH_NIC_NONE, WSH_NIC_HOST, WSH_NIC_DEVICE };
 
 /* A word as this PE has read it. */
 struct wsh_nic_word {
-    uint64_t kept; /* 64 bits of it, at the last look; only grows */
+    uint64_t
+        kept; /* 64 bits of it, at the last look; only grows. Of a word in host memory; kernels read it */
     uint64_t base; /* … at the counter's create */
 };
 
@@ -32,8 +35,11 @@ struct wsh_nic_counters {
     unsigned n_words;     /* of a counter */
     uint64_t *words;      /* symmetric, as is `names`: [WSH_TP_COUNTERS][WSH_TP_COUNTER_WORDS] */
     unsigned char *names; /* [WSH_TP_COUNTERS] what peers need of each (struct wsh_nic_names) */
-    struct wsh_nic_word (*read)[WSH_TP_COUNTER_WORDS]; /* [WSH_TP_COUNTERS] */
-    uint8_t *place; /* [WSH_TP_COUNTERS] enum wsh_nic_place. Relaxed: set before the sync of create */
+    struct wsh_nic_word (*read)[WSH_TP_COUNTER_WORDS]; /* [WSH_TP_COUNTERS], in the host heap */
+    uint8_t *place;        /* [WSH_TP_COUNTERS] enum wsh_nic_place. Relaxed: set before the sync of create */
+    unsigned n[3];         /* counters, by place. Relaxed */
+    unsigned calls;        /* of wsh_nic_counters_keep. Relaxed, as are those below */
+    uint64_t looked_at[3]; /* nanoseconds: when all words of a place were looked at, by place */
 };
 
 /* After the transports are connected; the same on all PEs. 0 or a logged error. */
@@ -55,9 +61,31 @@ static inline bool wsh_nic_counters_are_there(const struct wsh_nic_counters *nic
  */
 int wsh_nic_counters_begin(struct wsh_team *team, uint32_t first, uint32_t n, bool any, const char *routine);
 
+/* The counters are destroyed: kernels do not post to their queue pairs any more. 0 or a logged error. */
+int wsh_nic_counters_end(struct wsh_job *job, uint32_t first, uint32_t n);
+
+/* The GPU's view is being filled: what kernels need of the counters that there are. 0 or a logged error. */
+int wsh_nic_counters_show(struct wsh_job *job);
+
+void wsh_nic_counters_look(struct wsh_job *job, struct wsh_nic_counters *nic);
+
+/* By whoever progresses: now and then, all words in host memory are looked at. */
+static inline void wsh_nic_counters_keep(struct wsh_job *job, struct wsh_nic_counters *nic)
+{
+    enum { SELDOM = 64 };
+    unsigned calls;
+
+    if (!__atomic_load_n(&nic->n[WSH_NIC_HOST], __ATOMIC_RELAXED))
+        return;
+    calls = __atomic_load_n(&nic->calls, __ATOMIC_RELAXED) + 1;
+    __atomic_store_n(&nic->calls, calls, __ATOMIC_RELAXED);
+    if (calls % SELDOM == 0)
+        wsh_nic_counters_look(job, nic);
+}
+
 /* What NICs have added in host memory; acquire. */
 uint64_t wsh_nic_counter_host(struct wsh_job *job, uint32_t number);
-/* … in device memory, by a copy. 0 or a final error. */
+/* … in device memory, by a copy, which also looks at all others there, now and then. 0 or a final error. */
 int wsh_nic_counter_device(struct wsh_job *job, uint32_t number, uint64_t *value);
 
 #endif

@@ -84,6 +84,7 @@ static int progress_with(struct wsh_job *job, int part)
 
     if (part > 0)
         return progress_part(job, part);
+    wsh_nic_counters_keep(job, &job->counters.nic);
     if (wsh_unlikely(__atomic_load_n(&job->batches, __ATOMIC_RELAXED))) /* a hint: see session.c */
         rc = wsh_batch_progress(job);
     if (rc < 0 || (moved = progress_part(job, part)) < 0)

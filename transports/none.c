@@ -219,6 +219,13 @@ static int none_gda_target(struct wsh_tp *tp, unsigned rail, int pe, struct wsh_
     return -ENOTSUP;
 }
 
+static int none_gda_counter(struct wsh_tp *tp, unsigned rail, int pe, uint32_t counter,
+                            struct wsh_tp_target *target)
+{
+    (void)tp, (void)rail, (void)pe, (void)counter, (void)target;
+    return -ENOTSUP;
+}
+
 static int none_gda_remote(struct wsh_tp *tp, unsigned rail, const struct wsh_rmem *rmem, uint32_t *key)
 {
     (void)tp, (void)rail, (void)rmem, (void)key;
@@ -251,6 +258,7 @@ static void fill_gda(struct wsh_tp_ops *full)
     FILL(gda_open)
     FILL(gda_close)
     FILL(gda_target)
+    FILL(gda_counter)
     FILL(gda_remote)
     FILL(gda_local)
     FILL(gda_poll)

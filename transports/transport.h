@@ -351,8 +351,13 @@ struct wsh_tp_ops {
     int (*gda_open)(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, unsigned room, char *why,
                     size_t size);
     void (*gda_close)(struct wsh_tp *tp); /* when no kernel uses them, before stop */
-    /* How a rail reaches a PE, the memory of one, and memory of this PE. -ENOTSUP, unlogged: it does not. */
+    /*
+     * How a rail reaches a PE, the queue pair of one that counts for a counter, the memory of one, and memory of this
+     * PE. -ENOTSUP, unlogged: it does not.
+     */
     int (*gda_target)(struct wsh_tp *tp, unsigned rail, int pe, struct wsh_tp_target *target);
+    int (*gda_counter)(struct wsh_tp *tp, unsigned rail, int pe, uint32_t counter,
+                       struct wsh_tp_target *target);
     int (*gda_remote)(struct wsh_tp *tp, unsigned rail, const struct wsh_rmem *rmem, uint32_t *key);
     int (*gda_local)(struct wsh_tp *tp, unsigned rail, const struct wsh_lmem *lmem, uint32_t *key);
     /* Takes completions of all queues, by one thread. As progress. */

@@ -110,7 +110,7 @@ static void close_memory(struct wsh_job *job)
     wsh_ranges_close(job->heap.device);
     job->heap.device = NULL;
     device->alloc = NULL;
-    device->pads = device->counters = device->nic_words = NULL;
+    device->pads = device->counters = device->nic_counters = NULL;
     device->attached = false;
     device->sharers = 0;
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);

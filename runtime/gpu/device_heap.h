@@ -24,10 +24,10 @@ struct wsh_device_heap {
     struct wsh_gpu_mem mem;
     size_t limit; /* bytes that it may grow to, equal on all PEs */
     struct wsh_alloc *alloc;
-    char *pads;        /* memory of teams in it */
-    char *counters;    /* the words of counters that GPUs add to … */
-    char *nic_words;   /* … and that NICs do */
-    unsigned first_tp; /* transports of device memory: from this one on */
+    char *pads;         /* memory of teams in it */
+    char *counters;     /* the words of counters that GPUs add to … */
+    char *nic_counters; /* … and what NICs add (device/view.h) */
+    unsigned first_tp;  /* transports of device memory: from this one on */
 
     struct wsh_ranges *local; /* device memory that this PE has registered for itself, by numbers … */
     bool used[WSH_SEGS_LOCAL - WSH_SEGS]; /* … from WSH_SEGS on */

@@ -160,8 +160,7 @@ static char *fill_tables(struct wsh_gda_host *gda)
     return image;
 }
 
-/* With the GPU's context current. 0 or the driver's status. */
-static int upload(wsh_cu_ptr to, const void *from, size_t len)
+int wsh_gda_upload(wsh_cu_ptr to, const void *from, size_t len)
 {
     const struct wsh_cuda *cu = wsh_cuda();
     wsh_cu_stream stream;
@@ -190,13 +189,14 @@ static int publish(struct wsh_gda_host *gda)
 
     if (status)
         return log_no_memory(status);
-    image = fill_tables(gda);
+    status = wsh_gda_counters_open(gda);
+    image = status ? NULL : fill_tables(gda);
     if (!image)
-        return -ENOMEM;
-    status = upload(gda->tables, image, tables_len(gda));
+        return status ? log_no_memory(status) : -ENOMEM;
+    status = wsh_gda_upload(gda->tables, image, tables_len(gda));
     if (!status)
-        status = upload(gda->job->device.proxy->heads + sizeof(struct wsh_ring_heads), &gda->device,
-                        sizeof gda->device);
+        status = wsh_gda_upload(gda->job->device.proxy->heads + sizeof(struct wsh_ring_heads), &gda->device,
+                                sizeof gda->device);
     free(image);
     return status ? log_no_memory(status) : 0;
 }
@@ -311,6 +311,8 @@ void wsh_gda_close(struct wsh_job *job)
             wsh_gpu_unpin(gda->pages[i].base);
         if (gda->tables)
             wsh_cuda()->mem_free(gda->tables);
+        if (gda->device.counter_targets)
+            wsh_cuda()->mem_free(gda->device.counter_targets);
         if (gda->tp)
             gda->tp->ops->gda_close(gda->tp);
         if (gda->marks)

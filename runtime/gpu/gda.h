@@ -21,6 +21,12 @@ struct wsh_job;
 int wsh_gda_open(struct wsh_job *job);
 void wsh_gda_close(struct wsh_job *job);
 
+/*
+ * Where kernels post counted puts with the n counters from `first` on, which NICs of peers keep; with `live` false, or
+ * where there is no room in the table: by records. No kernel uses them now. 0 or a logged error.
+ */
+int wsh_gda_counters(struct wsh_job *job, uint32_t first, uint32_t n, bool live);
+
 /* What a fence waits for: how far the queues had come when it was first tried. Zeros at first. */
 struct wsh_gda_gate {
     bool noted;

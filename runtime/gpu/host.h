@@ -33,6 +33,9 @@ int wsh_view_queues(struct wsh_job *job);
 /* Address of the table of the peers' device heaps, in device memory (WSH_DEVICE_PEERS). The GPU is attached. */
 uint64_t wsh_view_peers(const struct wsh_job *job);
 
+/* Writes to this PE's device memory, and waits for it. The GPU is attached. 0 or -EIO (logged). */
+int wsh_view_write(const struct wsh_job *job, void *at, const void *from, size_t len);
+
 /* A context has come, or goes. */
 void wsh_view_ctx(const struct wsh_ctx *ctx, bool here);
 

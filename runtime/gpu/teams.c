@@ -86,7 +86,7 @@ int wsh_pads_open(struct wsh_job *job)
         return -ENOMEM;
     job->device.pads = job->heap.seg[WSH_SEG_DEVICE].base + off;
     job->device.counters = job->device.pads + counters_at(job);
-    job->device.nic_words = job->device.counters + wsh_counters_len(job);
+    job->device.nic_counters = job->device.counters + wsh_counters_len(job);
     return wsh_pads_clear(job, job->device.pads, wsh_pads_len(job));
 }
 

@@ -60,6 +60,23 @@ int wsh_view_upload(struct wsh_view *view, size_t off, size_t len)
     return status ? status : cu->stream_sync(view->stream);
 }
 
+int wsh_view_write(const struct wsh_job *job, void *at, const void *from, size_t len)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    const struct wsh_view *view = job->device.view;
+    int status;
+
+    if (wsh_gpu_enter(&job->device.gpu))
+        return -EIO;
+    status = cu->copy((wsh_cu_ptr)(uintptr_t)at, (wsh_cu_ptr)(uintptr_t)from, len, view->stream);
+    status = status ? status : cu->stream_sync(view->stream);
+    wsh_gpu_leave(&job->device.gpu);
+    if (status)
+        wsh_error("what kernels know of counters cannot be written: %s; an earlier kernel may have failed",
+                  wsh_cuda_strerror(status));
+    return status ? -EIO : 0;
+}
+
 char *wsh_view_place(const struct wsh_job *job, int pe, int seg)
 {
     const struct wsh_rmem *rmem = job->heap.seg[seg].base ? wsh_route_main(&job->routes, pe, seg) : NULL;
@@ -264,11 +281,14 @@ void wsh_view_fill(struct wsh_job *job)
     device->handles = (uint64_t)(uintptr_t)&view->pinned->handles;
     device->report = (uint64_t)(uintptr_t)&view->pinned->report;
     device->hang_ns = (uint64_t)(job->env.hang_seconds * 1e9);
-    device->flags =
-        (wants_checks(job->env.debug) ? WSH_DEVICE_CHECK : 0) | (job->device.gda ? WSH_DEVICE_GDA : 0);
+    device->flags = (wants_checks(job->env.debug) ? WSH_DEVICE_CHECK : 0) |
+                    (job->device.gda ? WSH_DEVICE_GDA : 0) |
+                    (wsh_nic_counters_are_there(&job->counters.nic) ? WSH_DEVICE_NICS_COUNT : 0);
     device->sharers = job->device.sharers > 0 ? (uint32_t)job->device.sharers : 1;
     fill_slots(view, device->seg[WSH_DEVICE_SEG_DEVICE].stride && !(device->flags & WSH_DEVICE_CHECK));
     wsh_view_root(job);
+    if (wsh_nic_counters_show(job))
+        wsh_job_abort(1);
     wsh_units_fill(device, &job->device.gpu);
     wsh_modules_fill(job);
 }

@@ -47,8 +47,12 @@ static void extends(void)
     CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(5ull, 7ull), 7);
     CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(top, 0ull), top + 1);
     CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(top + 1, 0ull), top + 1);
-    CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(5 * (top + 1) + 9, 8ull), 6 * (top + 1) + 8);
-    CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(top - 3, (top - 3 + (1ull << 30)) & top), top - 3 + (1ull << 30));
+    CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(5 * (top + 1) + 9, 8ull), 5 * (top + 1) + 8);
+    CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(6 * (top + 1) - 1, 8ull), 6 * (top + 1) + 8);
+    CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(top - 3, (top + 1 + (1ull << 29)) & top), top + 1 + (1ull << 29));
+    CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(top + 9, top - 8), top - 8);
+    CU_ASSERT_EQUAL(WSH_NIC_WORD_EXTEND(3 * (top + 1), (4ull - (1ull << 29)) & top),
+                    3 * (top + 1) + 4 - (1ull << 29));
 }
 
 /* Each word has its own base, and wraps for itself. */
@@ -105,9 +109,25 @@ static void several_readers(void)
     finish();
 }
 
+/* Nobody fetches: who progresses looks. */
+static void looked_at(void)
+{
+    start(0, 0);
+    job->counters.nic.n[WSH_NIC_HOST] = 1;
+    for (uint64_t n = 1; n <= 8; n++) {
+        words[0] = (n << 29) & WSH_NIC_WORD_MASK;
+        job->counters.nic.looked_at[WSH_NIC_HOST] = 0;
+        for (int i = 0; i < 64; i++)
+            wsh_nic_counters_keep(job, &job->counters.nic);
+    }
+    CU_ASSERT_EQUAL(wsh_nic_counter_host(job, NUMBER), 8ull << 29);
+    finish();
+}
+
 const struct unit_test unit_tests[] = {
     {"31 bits are extended to 64", extends},
     {"a counter is the sum of its NICs' words", sums},
     {"threads that look at once extend alike", several_readers},
+    {"words that nobody fetches are looked at", looked_at},
     {NULL, NULL},
 };

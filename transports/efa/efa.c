@@ -230,6 +230,15 @@ static int efa_counter_attach(struct wsh_tp *base, int pe, uint32_t counter, con
     return rc;
 }
 
+static int efa_gda_counter(struct wsh_tp *base, unsigned rail, int pe, uint32_t counter,
+                           struct wsh_tp_target *target)
+{
+    int rc = wsh_efa_counter_query(efa_of(base)->eps[0], pe, counter, rail, &target->ah, &target->qpn,
+                                   &target->qkey);
+
+    return rc ? -ENOTSUP : 0;
+}
+
 /* To the endpoint set that has the fewest; two that come at once may choose the same. */
 static int efa_ctx_open(struct wsh_tp *base, struct wsh_tctx **tctx)
 {
@@ -370,6 +379,7 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .gda_open = wsh_efa_gda_open,
     .gda_close = wsh_efa_gda_close,
     .gda_target = wsh_efa_gda_target,
+    .gda_counter = efa_gda_counter,
     .gda_remote = wsh_efa_gda_remote,
     .gda_local = wsh_efa_gda_local,
     .gda_poll = wsh_efa_gda_poll,
