@@ -189,10 +189,11 @@ int wsh_gpu_pin(const struct wsh_gpu *gpu, void *base, size_t len, int *status)
 }
 
 /* Memory of the host, as an emulated NIC has, is refused as that of a device. */
-int wsh_gpu_pin_io(void *base, size_t len, wsh_cu_ptr *at, int *status)
+int wsh_gpu_pin_io(void *base, size_t len, wsh_cu_ptr *at, bool *ordinary, int *status)
 {
     *status = wsh_cuda_call(host_register, base, len, WSH_CU_HOST_DEVICE_IO);
-    if (*status && wsh_cuda_call(host_register, base, len, WSH_CU_HOST_PORTABLE_MAPPED) == 0)
+    *ordinary = *status && wsh_cuda_call(host_register, base, len, WSH_CU_HOST_PORTABLE_MAPPED) == 0;
+    if (*ordinary)
         *status = 0;
     if (*status)
         return wsh_gpu_errno(*status);

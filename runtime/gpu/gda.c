@@ -42,7 +42,8 @@ static struct wsh_tp *open_queues(struct wsh_gda_host *gda, char *why, int *rc)
 }
 
 /* Where the GPU finds `addr` of a queue. 0, or -ENOTSUP with `why`. */
-static int map_pages(struct wsh_gda_host *gda, const void *addr, size_t len, uint64_t *at, char *why)
+static int map_pages(struct wsh_gda_host *gda, const void *addr, size_t len, uint64_t *at, uint32_t *ordinary,
+                     char *why)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)addr & ~(page - 1),
               end = ((uintptr_t)addr + len + page - 1) & ~(page - 1);
@@ -53,8 +54,8 @@ static int map_pages(struct wsh_gda_host *gda, const void *addr, size_t len, uin
         if (first >= (uintptr_t)pages->base && end <= (uintptr_t)pages->base + pages->len)
             break;
     if (pages == gda->pages + gda->n_pages) {
-        *pages = (struct wsh_gda_pages){(char *)first, end - first, 0};
-        if (wsh_gpu_pin_io(pages->base, pages->len, &pages->at, &status)) {
+        *pages = (struct wsh_gda_pages){(char *)first, end - first, 0, false};
+        if (wsh_gpu_pin_io(pages->base, pages->len, &pages->at, &pages->ordinary, &status)) {
             snprintf(why, WHY,
                      "the GPU cannot be given the NIC's queues: %s; load NVIDIA's module with "
                      "NVreg_RegistryDwords=PeerMappingOverride=1",
@@ -64,6 +65,7 @@ static int map_pages(struct wsh_gda_host *gda, const void *addr, size_t len, uin
         gda->n_pages++;
     }
     *at = pages->at + ((uintptr_t)addr - (uintptr_t)pages->base);
+    *ordinary = pages->ordinary;
     return 0;
 }
 
@@ -71,10 +73,12 @@ static int map_queue(struct wsh_gda_host *gda, unsigned i, char *why)
 {
     const struct wsh_tp_queue *queue = &gda->queue[i];
     struct wsh_gda_queue *device = &gda->device.queue[i];
-    int rc = map_pages(gda, queue->ring, (size_t)queue->entries * queue->entry_bytes, &device->ring, why);
+    uint32_t unused;
+    int rc = map_pages(gda, queue->ring, (size_t)queue->entries * queue->entry_bytes, &device->ring,
+                       &device->ordinary, why);
 
     if (!rc)
-        rc = map_pages(gda, queue->doorbell, sizeof(uint32_t), &device->doorbell, why);
+        rc = map_pages(gda, queue->doorbell, sizeof(uint32_t), &device->doorbell, &unused, why);
     device->marks = (uint64_t)(uintptr_t)&gda->marks[i];
     device->entries = queue->entries;
     device->entry_words = queue->entry_bytes / 8;

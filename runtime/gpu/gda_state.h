@@ -15,6 +15,7 @@ struct wsh_gda_pages {
     char *base;
     size_t len;
     wsh_cu_ptr at; /* for the GPU */
+    bool ordinary; /* memory of the host, which the GPU stores to as it likes */
 };
 
 struct wsh_gda_host {

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/args.h"
+#include "bootstrap/oshrun/below.h"
 #include "bootstrap/oshrun/delegate.h"
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/io.h"
@@ -52,6 +53,12 @@ int wsh_program_is_there(const char *name)
     fuzz_fail("no launcher is looked for", __FILE__, __LINE__);
 }
 
+int wsh_below_run(const char *launcher, const char *path, char **argv)
+{
+    (void)launcher, (void)path, (void)argv;
+    fuzz_fail("no launcher is started", __FILE__, __LINE__);
+}
+
 static void words_check(const struct wsh_args *args, char **argv, int argc)
 {
     FUZZ_CHECK(args->n_pes >= 0 && args->n_pes <= WSH_OSHRUN_MAX_PES && args->nodes_emulated >= 1);
@@ -82,6 +89,7 @@ static void launchers_try(const struct wsh_args *args)
 static void args_try(int argc, char **argv)
 {
     struct wsh_args args;
+    bool ran = false;
     int rc = wsh_args_parse(&args, argc, argv);
 
     FUZZ_CHECK((rc == 0 || rc == OSHRUN_USAGE) && said == (rc ? 1u : 0u));
@@ -89,8 +97,8 @@ static void args_try(int argc, char **argv)
         words_check(&args, argv, argc);
         launchers_try(&args);
         said = 0;
-        rc = wsh_delegate(&args);
-        FUZZ_CHECK((rc == 0 || rc == OSHRUN_USAGE) && said == (rc ? 1u : 0u));
+        rc = wsh_delegate(&args, &ran);
+        FUZZ_CHECK(!ran && (rc == 0 || rc == OSHRUN_USAGE) && said == (rc ? 1u : 0u));
     }
     wsh_args_fini(&args);
 }
