@@ -107,6 +107,13 @@ def order(job):
     return run_tests(job, "test/mp", ORDER_TESTS, (2, 4))
 
 
+def nic_counts(job):
+    output = job.pes_command(2, "test/mp/hello", SHMEM_DEBUG="info")
+    if "NICs keep up to" not in output.text:
+        return "skipped", "the NICs keep no counters (p5en and p6 do, with libfabric 2.6): CPUs count"
+    return run_tests(job, "test/mp", ["counted_by_nics"], (2,), WSH_TEST_NIC_COUNTERS="1", SHMEM_PROGRESS="call")
+
+
 def median(rows, name, size):
     values = [row["p50"] for row in rows if row["op"] == name and row["bytes"] == size]
     return values[0] if values else float("nan")
@@ -214,6 +221,8 @@ STEPS = [
          "the security group (all traffic inside it), `ulimit -l`, SHMEM_DEBUG=info", start),
     Step("order", "every test of data, order and completion passes with 2 and 4 PEs",
          "the test's output; docs/guide/efa.md \"Order without an ordered network\", transports/efa/README.md", order),
+    Step("nic-counts", "a put that a quiet has completed has been counted by the target's NIC, in which no CPU has a part",
+         "`counted … of … puts`: with SHMEM_NIC_COUNTERS=0 CPUs count, and the library is right again", nic_counts),
     Step("fences", "a fence after each put of 8 KiB costs at most as much again",
          "whether the provider counts writes with immediate data (`counted writes 1` of the step start)", fences),
     Step("latency", "8 bytes with a signal take at most 1.5 times a bare message of libfabric",

@@ -13,7 +13,7 @@ script=$top_srcdir/perftest/efa-first-day
 report=$tap_dir/report
 
 run_job 10 "$script" --list
-tap_check "twelve steps, each with what it expects" test "$(grep -c ' expected: ' "$out")" = 12
+tap_check "thirteen steps, each with what it expects" test "$(grep -c ' expected: ' "$out")" = 13
 for bad in "--hosts a" "--from nowhere" "--pes 0" "--hosts a,b --emulate p5"; do
     # shellcheck disable=SC2086
     run_job 10 "$script" $bad "$top_builddir" "$report"
