@@ -5,6 +5,9 @@
 #include <shmemx.h>
 #include <string.h>
 
+#ifdef SHMEMX_COUNTER_INVALID
+enum { TIMES = 16 };
+
 /* PEs of each host, and hosts. */
 struct shape {
     double pes, hosts, len;
@@ -67,9 +70,6 @@ static void least_add(const struct perf_run *run, const struct perf_op *op, int 
             perf_row_add(row, "least_bytes", "least B", least.bytes, 0, PERF_END);
         }
 }
-
-#ifdef SHMEMX_COUNTER_INVALID
-enum { TIMES = 16 };
 
 static void counts_of(struct perf_run *run, const struct perf_op *op, long times, long counts[2])
 {

@@ -95,7 +95,7 @@ static void put_signal(struct perf_run *run, long count)
 }
 
 /* The data; and what one window costs the network, both ways. The quiet brings what the window leaves behind. */
-static long check(struct perf_run *run, const struct perf_op *op)
+static long window_check(struct perf_run *run, const struct perf_op *op)
 {
     uint64_t before[2], after[2];
     long wrong = perf_check_put(run, op), back;
@@ -114,13 +114,13 @@ static long check(struct perf_run *run, const struct perf_op *op)
     return wrong;
 }
 
-static int setup(struct perf_run *run)
+static int counter_setup(struct perf_run *run)
 {
     run->state = malloc((size_t)run->window * sizeof(shmemx_put_t));
     return run->state && !shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &counter) ? 0 : 1;
 }
 
-static void teardown(struct perf_run *run)
+static void counter_teardown(struct perf_run *run)
 {
     free(run->state);
     shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &counter);
@@ -130,9 +130,9 @@ static void teardown(struct perf_run *run)
 #define list NULL
 #define quiet_signal NULL
 #define put_signal NULL
-#define check NULL
-#define setup NULL
-#define teardown NULL
+#define window_check NULL
+#define counter_setup NULL
+#define counter_teardown NULL
 #endif
 
 static size_t window_size(const struct perf_run *run, size_t len)
@@ -143,15 +143,20 @@ static size_t window_size(const struct perf_run *run, size_t len)
 static const char needs[] = "shmemx_putmem_counted_nbi (warpshmem)";
 
 static const struct perf_op ops[] = {
-    {.name = "counted", .who = PERF_PAIR, .each = 1, .batch = counted, .check = check, .needs = needs},
-    {.name = "list", .who = PERF_PAIR, .each = 1, .batch = list, .check = check, .needs = needs},
+    {.name = "counted", .who = PERF_PAIR, .each = 1, .batch = counted, .check = window_check, .needs = needs},
+    {.name = "list", .who = PERF_PAIR, .each = 1, .batch = list, .check = window_check, .needs = needs},
     {.name = "quiet_signal",
      .who = PERF_PAIR,
      .each = 1,
      .batch = quiet_signal,
-     .check = check,
+     .check = window_check,
      .needs = needs},
-    {.name = "put_signal", .who = PERF_PAIR, .each = 1, .batch = put_signal, .check = check, .needs = needs},
+    {.name = "put_signal",
+     .who = PERF_PAIR,
+     .each = 1,
+     .batch = put_signal,
+     .check = window_check,
+     .needs = needs},
     {.name = NULL},
 };
 
@@ -163,6 +168,6 @@ const struct perf_program perf_program = {
     .min_pes = 2,
     .defaults = {.begin = 7408, .end = 7408, .window = 1024},
     .buffer_size = window_size,
-    .setup = setup,
-    .teardown = teardown,
+    .setup = counter_setup,
+    .teardown = counter_teardown,
 };
