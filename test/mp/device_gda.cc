@@ -5,7 +5,7 @@
  * watcher, the proxy. Puts and gets arrive, over many turns of a queue; what is below a queue's mark has arrived; the
  * host's quiet waits for all; what a record of the proxy brings behind a fence comes after them.
  *
- * paths: fakegda:2,4
+ * paths: fakegda:2,4 fakegdarails:2
  * timeout: 120
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"

@@ -41,6 +41,10 @@ fault held
 tap_check "a watcher that stands still: all arrives, nothing is noted" grep -q 'held: all 4095 arrived, 0 noted' "$out"
 tap_check "a watcher that goes on: all is noted" sh -c "[ $status = 0 ] && grep -q 'held: all 4095 noted' '$out'"
 
+run_job 60 env EFA_EMULATOR_QUEUE=64 EFA_EMULATOR_FAULTS='drop 5% late 2ms' \
+    "$oshrun" --emulate-efa=p5en --nodes-emulated 2 -n 2 "$fault" works
+tap_check "a short queue goes on while some of its requests take long" \
+    sh -c "[ $status = 0 ] && grep -q 'works: all is there' '$out'"
 ends key 'PE 0 .*put to PE 1 over .*, posted by a kernel, failed: .*(code 7); is all of it in symmetric memory?'
 ends killed 'PE 1 .*killed by signal 9'
 fault works

@@ -17,7 +17,7 @@ passes()
         "$program"
 }
 
-# mutant NAME OBJECT FILE EDIT LINE
+# mutant NAME OBJECT FILE EDIT LINE [ENTRIES]: of a queue of the emulated device
 mutant()
 {
     folder=$(mktemp -d "$tap_dir/mutant.XXXXXX")
@@ -32,6 +32,8 @@ mutant()
         tap_fail "$1" "does not compile"
         return
     fi
+    EFA_EMULATOR_QUEUE=${6:-4096}
+    export EFA_EMULATOR_QUEUE
     passes "$folder"
     if [ "$status" = 1 ] && grep -q "$5" "$err"; then
         grep -m 2 "$5" "$err" | tap_comment
@@ -52,4 +54,6 @@ mutant "the host's quiet is the proxy's alone" proxy.o runtime/gpu/proxy.c \
     's/return rc ? rc : wsh_gda_quiet(job)/return rc/' 'put: .* bytes wrong'
 mutant "complete below the mark is as many as are complete" libwshefa_la-gda.o transports/efa/gda.c \
     's/given.mark, queue->window.mark/given.mark, queue->window.count/' 'below the mark: .* wrong'
+mutant "completions come no farther ahead than a queue is long" libwshefa_la-gda_cq.o transports/efa/gda_cq.c \
+    's/ahead < entries || ahead/ahead < EFA_GDA_WINDOW_MAX || ahead/' 'completes request .*, which is not under way' 64
 tap_done

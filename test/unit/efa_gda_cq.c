@@ -201,6 +201,32 @@ static void drains(void)
     CU_ASSERT(bad.id == 8 && bad.status == 0);
 }
 
+/* A queue goes on while one request takes long. */
+static void window_grows(void)
+{
+    struct wsh_efa_completion bad = {0};
+    uint64_t first = 7 * WINDOW + 77, id = first + 1;
+
+    start();
+    window_start(first);
+    for (; id < first + 100 * WINDOW; id++) {
+        nic_write(id % 3 ? id : id | (uint64_t)9 << EFA_GDA_NUMBER_BITS, 0, SENT);
+        CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 2, &bad), 1);
+    }
+    CU_ASSERT(window.mark == first && window.count == first + 100 * WINDOW - 1);
+    nic_write(first + 50 * WINDOW, 0, SENT);
+    CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 2, &bad), -EPROTO);
+    nic_write(first, 0, SENT);
+    CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 2, &bad), 1);
+    CU_ASSERT(window.mark == id && window.count == id);
+    for (unsigned i = 0; i < window.entries / 64; i++)
+        CU_ASSERT_EQUAL(window.bits[i], 0);
+    nic_write(id + EFA_GDA_WINDOW_MAX, 0, SENT);
+    CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 2, &bad), -EPROTO);
+    nic_write(id - 1, 0, SENT);
+    CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 2, &bad), -EPROTO);
+}
+
 static void queues_for_each_pe(void)
 {
     static const struct {
@@ -238,6 +264,7 @@ const struct unit_test unit_tests[] = {
     {"window: what is not under way is refused", window_refuses},
     {"window: numbers wrap after 40 bits", numbers_wrap_after_40_bits},
     {"window: any order", window_in_any_order},
+    {"window: grows where one request takes long", window_grows},
     {"what is taken at a time, and what ends it", drains},
     {"queues for each PE", queues_for_each_pe},
     {"queues of all PEs", queues_of_all_pes},

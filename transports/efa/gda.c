@@ -209,11 +209,15 @@ static int queue_poll(struct wsh_efa_eps *eps, struct wsh_efa_gda_queue *queue)
     struct wsh_efa_completion bad;
     int n = wsh_efa_cq_drain(&queue->completions, &queue->window, EFA_GDA_PASS, &bad);
 
+    if (wsh_unlikely(n == -EIO))
+        return failed(eps, queue, &bad);
+    if (wsh_unlikely(n == -EPROTO))
+        return unknown(eps, queue, &bad);
     if (wsh_unlikely(n < 0))
-        return n == -EIO ? failed(eps, queue, &bad) : unknown(eps, queue, &bad);
-    if (n)
+        wsh_error("no memory to note which requests of kernels are complete; raise the memory limit");
+    if (n > 0)
         publish(queue);
-    return n > 0;
+    return n < 0 ? n : n > 0;
 }
 
 int wsh_efa_gda_poll(struct wsh_tp *tp)

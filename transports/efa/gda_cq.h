@@ -48,21 +48,31 @@ static inline bool wsh_efa_cq_take(struct wsh_efa_cq *cq, struct wsh_efa_complet
     return true;
 }
 
-/* Which requests are complete, of those that may be under way: `entries` from `mark` on, a power of two, 64 or more. */
+/*
+ * Which requests are complete, of the `entries` from `mark` on, a power of two, 64 or more. At first as many as the queue
+ * has; but a queue with so many under way goes on while one of them takes long, so there may be more.
+ */
 struct wsh_efa_window {
     uint64_t count, mark; /* so many are; all below this one */
     uint32_t entries;
     uint64_t *bits;
 };
+#define EFA_GDA_WINDOW_MAX ((uint32_t)1 << 26)
 
 /* 0 or -ENOMEM. close: also of zeros. */
 int wsh_efa_window_open(struct wsh_efa_window *window, uint32_t entries);
 void wsh_efa_window_close(struct wsh_efa_window *window);
 
-/* Request of that number (its low bits) is complete. False: it is not under way, or was complete before. */
+/* How far a request of that number (its low bits) is behind the mark. */
+static inline uint64_t wsh_efa_window_ahead(const struct wsh_efa_window *window, uint64_t number)
+{
+    return (number - window->mark) & (((uint64_t)1 << EFA_GDA_NUMBER_BITS) - 1);
+}
+
+/* It is complete. False: it was complete before, or is beyond the window. */
 static inline bool wsh_efa_window_add(struct wsh_efa_window *window, uint64_t number)
 {
-    uint64_t ahead = (number - window->mark) & (((uint64_t)1 << EFA_GDA_NUMBER_BITS) - 1);
+    uint64_t ahead = wsh_efa_window_ahead(window, number);
     uint64_t at = (window->mark + ahead) & (window->entries - 1), bit = (uint64_t)1 << (at & 63);
 
     if (ahead >= window->entries || window->bits[at >> 6] & bit)
@@ -72,12 +82,15 @@ static inline bool wsh_efa_window_add(struct wsh_efa_window *window, uint64_t nu
     return true;
 }
 
+/* Makes room for it. -EPROTO: it is in the window, or farther ahead than any that may be under way; or -ENOMEM. */
+int wsh_efa_window_grow(struct wsh_efa_window *window, uint64_t number);
+
 /* Brings `mark` up to date. */
 void wsh_efa_window_advance(struct wsh_efa_window *window);
 
 /*
  * Takes at most `most` completions, and brings the window up to date. How many; -EIO with the `bad` one, which has an
- * error; -EPROTO with one that is not under way.
+ * error; -EPROTO with one that is not under way; -ENOMEM.
  */
 int wsh_efa_cq_drain(struct wsh_efa_cq *cq, struct wsh_efa_window *window, int most,
                      struct wsh_efa_completion *bad);
