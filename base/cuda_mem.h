@@ -71,7 +71,7 @@ bool wsh_gpu_may_hold(const struct wsh_gpu *gpu, const void *ptr);
 int wsh_gpu_pin(const struct wsh_gpu *gpu, void *base, size_t len, int *status);
 void wsh_gpu_unpin(void *base);
 
-/* The same for pages of a NIC and where the GPU finds them; *ordinary: they are memory of the host, an emulated NIC's. */
+/* The same for pages of a NIC, at *at for the GPU; *ordinary: they are memory of the host, an emulated NIC's. */
 int wsh_gpu_pin_io(void *base, size_t len, wsh_cu_ptr *at, bool *ordinary, int *status);
 
 #endif

@@ -83,8 +83,8 @@ mutant "a wrap of the NIC's word is not seen" runtime nic_counters \
     's/^#define MEMBERS_MAX/#undef WSH_NIC_WORD_EXTEND\n#define WSH_NIC_WORD_EXTEND(kept, raw) (((kept) \& ~WSH_NIC_WORD_MASK) | (raw))\n&/' \
     counted_by_nics
 mutant "the base of another NIC's word" runtime nic_counters \
-    's/\.base = nic->read\[number\]\[i\]\.kept/.base = nic->read[number][0].kept/' counted_by_nics
-mutant "the base of the counter's life before" runtime nic_counters 's/^    rebase(job, number);//' counted_by_nics
+    's/word->base = here ? kept\[i\] : look(word, host_words(job, number) + i)/word->base = nic->read[number][0].kept/' counted_by_nics
+mutant "the base of the counter's life before" runtime nic_counters 's/rc = rebase(job, number, first)/rc = first ? rebase(job, number, first) : 0/' counted_by_nics
 mutant "one NIC's word alone" runtime nic_counters 's/i < nic->n_words/i < 1/' counted_by_nics
 mutant "to the ordinary queue pair" transports/efa batch 's/wsh_unlikely(req->wr.counter))$/false)/' counted_by_nics
 mutant "a quiet does not wait for the put" transports/efa counter_put \

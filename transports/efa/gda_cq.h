@@ -49,8 +49,8 @@ static inline bool wsh_efa_cq_take(struct wsh_efa_cq *cq, struct wsh_efa_complet
 }
 
 /*
- * Which requests are complete, of the `entries` from `mark` on, a power of two, 64 or more. At first as many as the queue
- * has; but a queue with so many under way goes on while one of them takes long, so there may be more.
+ * Which requests are complete, of the `entries` from `mark` on, a power of two, 64 or more. At first as many as the
+ * queue has; but a queue with so many under way goes on while one of them takes long, so there may be more.
  */
 struct wsh_efa_window {
     uint64_t count, mark; /* so many are; all below this one */
