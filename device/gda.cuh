@@ -48,7 +48,7 @@ static WSH_DEV bool wsh_dev_gda_is_far(const struct wsh_dev_gda_transfer &transf
            wsh_dev_slot(transfer.pe) == WSH_DEVICE_NO_SLOT;
 }
 
-/* Whether kernels post what is so long, and NICs have keys for it. Each word is asked for before any is used. */
+/* Whether kernels post what is so long, and NICs have keys for it. All words are asked for before any is used. */
 static WSH_DEV bool wsh_dev_gda_has_length(const struct wsh_gda *gda, const struct wsh_dev_gda_transfer &transfer,
                                            int there, int here)
 {

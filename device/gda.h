@@ -65,8 +65,8 @@
  */
 #define WSH_GDA_PE_AT 40
 
-#define WSH_GDA_RUNS \
-    32u /* requests that may be without a doorbell; max_batch may be more, and is not used then */
+/* Requests that may be without a doorbell at most, where max_batch is more. */
+#define WSH_GDA_RUNS 32u
 
 /* Of one queue, in pinned memory. */
 struct wsh_gda_marks {

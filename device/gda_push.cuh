@@ -100,7 +100,10 @@ static WSH_DEV bool wsh_dev_gda_may_store(const struct wsh_dev_gda_seen &seen, u
            (int64_t)(end - seen.completed) <= (int64_t)queue->entries;
 }
 
-/* Requests that wait for that, or for their turn. In memory, so that a wait holds no registers of all that it calls. */
+/*
+ * Requests that wait for that, or for their turn. Across the wait in memory, where it holds no registers of all that
+ * waits call.
+ */
 struct wsh_dev_gda_place {
     struct wsh_gda_queue *queue;
     uint64_t first; /* number of the caller's first request; */
@@ -128,8 +131,8 @@ inline WSH_DEV_CALL void wsh_dev_gda_wait_for_batch(struct wsh_dev_gda_place *pl
 {
     uint64_t end = place->first + place->end, batch = wsh_dev_gda_max_batch(place->queue);
 
-    place->wait = wsh_dev_wait{"requests of others that a send queue of a NIC has yet to see", &place->queue->rung,
-                               end > batch ? end - batch : 0, 0, 0};
+    place->wait = wsh_dev_wait{"others in a send queue of a NIC", &place->queue->rung, end > batch ? end - batch : 0, 0,
+                               0};
     wsh_dev_gda_poll_until(&place->wait);
 }
 
