@@ -102,6 +102,7 @@ static void segment_post(struct sim_op *op, enum sim_kind kind)
     packet->segment = op->srd.started;
     packet->grouped = op->srd.grouped;
     packet->group = op->srd.group;
+    packet->word = op->tally ? op->word : NULL;
     op->left++;
     sim.debt += (sim_time)(sim.set.send * 1000);
     sim.counts.writes += kind == SIM_WRITE;
@@ -272,6 +273,23 @@ static int message_take(struct sim_pe *pe, struct sim_packet *packet)
     return rc;
 }
 
+/* Credits go back when half of them are used up. */
+static void tally_take(struct sim_pe *pe, const struct sim_packet *packet)
+{
+    struct sim_link *link = link_of(pe, packet->from);
+    struct sim_packet *ack;
+
+    __atomic_fetch_add((uint64_t *)packet->word, 1, __ATOMIC_RELEASE);
+    if (++link->counted - link->acked < (sim.window + 1) / 2)
+        return;
+    link->acked = link->counted;
+    ack = sim_packet_new(SIM_TALLIED, pe, packet->from, sizeof(struct wsh_efa_tally_msg));
+    ack->applied = link->counted;
+    sim.debt += (sim_time)(sim.set.send * 1000);
+    sim.counts.acks++;
+    sim_net_send(ack);
+}
+
 static int count_take(struct sim_pe *pe, const struct sim_packet *packet)
 {
     struct sim_in *in = in_of(pe, packet->from, (uint16_t)packet->segment);
@@ -327,7 +345,12 @@ static int packet_take(struct sim_pe *pe, struct sim_packet *packet)
         return flow_ack(pe, packet->from->number, (uint16_t)packet->segment, packet->applied,
                         packet->counted);
     case SIM_REPLY: return reply_take(pe, packet);
+    case SIM_TALLIED: return wsh_srd_link_tallied(&link_of(pe, packet->from)->srd, packet->applied);
     default: break;
+    }
+    if (packet->kind == SIM_WRITE && !packet->back && packet->word) {
+        tally_take(pe, packet);
+        return 0;
     }
     if (packet->kind == SIM_WRITE && !packet->back)
         return count_take(pe, packet);

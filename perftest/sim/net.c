@@ -121,12 +121,12 @@ static void write_land(struct sim_packet *packet)
     size_t at = packet->segment * op->part;
 
     memcpy(op->there + at, op->here + at, packet->len);
-    if (packet->grouped) {
+    if (packet->grouped || packet->word) {
         struct sim_packet *count = sim_packet_new(SIM_WRITE, packet->from, packet->to, 0);
 
-        count->grouped = true;
+        count->grouped = packet->grouped;
         count->group = packet->group;
-        count->in = packet->in;
+        count->word = packet->word;
         count->segment = op->out->ctx->number;
         cq_push(count);
     }

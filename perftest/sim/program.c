@@ -8,13 +8,14 @@
 static struct {
     struct sim_call *calls;
     int n;
+    size_t used; /* of the heap */
 } program;
 
 static const struct sim_work *work_find(const char *word, size_t len)
 {
-    for (const struct sim_work *work = sim_works; work->name; work++)
-        if (strlen(work->name) == len && !memcmp(work->name, word, len))
-            return work;
+    for (const struct sim_work *const *work = sim_works; *work; work++)
+        if (strlen((*work)->name) == len && !memcmp((*work)->name, word, len))
+            return *work;
     return NULL;
 }
 
@@ -29,7 +30,7 @@ static size_t place(size_t *end, size_t len)
 const char *sim_program_read(const struct sim_options *set, struct sim_call calls[SIM_CALLS], int *n,
                              size_t *data_len)
 {
-    size_t pad = sim_pad_len(set->pes, set->per_host), end = pad;
+    size_t pad = sim_pad_len(set->pes, set->per_host), end = pad, more = 0;
 
     for (const char *word = set->program, *next; *word; word = *next ? next + 1 : next) {
         const struct sim_work *work;
@@ -40,10 +41,15 @@ const char *sim_program_read(const struct sim_options *set, struct sim_call call
             return word;
         calls[*n] = (struct sim_call){.work = work, .len = set->len};
         calls[*n].us = calloc((size_t)set->rounds, sizeof(double));
-        calls[*n].src = place(&end, work->src_len(set->len, (size_t)set->pes));
-        calls[(*n)++].dest = place(&end, work->dest_len(set->len, (size_t)set->pes));
+        if (work->src_len) {
+            calls[*n].src = place(&end, work->src_len(set->len, (size_t)set->pes));
+            calls[*n].dest = place(&end, work->dest_len(set->len, (size_t)set->pes));
+        }
+        more += work->bytes ? work->bytes(set) : 0;
+        ++*n;
     }
-    *data_len = end - pad;
+    *data_len = end - pad + more;
+    program.used = end;
     return NULL;
 }
 
@@ -66,9 +72,27 @@ static void call_leave(struct sim_call *call, int round, bool syncs, int pe)
         call->us[round] = (double)(call->last_out - call->last_in) * 1e-6;
 }
 
-static void pe_program(struct sim_pe *pe)
+static int works_begin(struct sim_pe *pe)
 {
     int rc = 0;
+
+    pe->used = program.used;
+    for (int i = 0; i < program.n && !rc; i++)
+        if (program.calls[i].work->begin)
+            rc = program.calls[i].work->begin(pe);
+    return rc;
+}
+
+static void works_end(struct sim_pe *pe)
+{
+    for (int i = 0; i < program.n; i++)
+        if (program.calls[i].work->end)
+            program.calls[i].work->end(pe);
+}
+
+static void pe_program(struct sim_pe *pe)
+{
+    int rc = works_begin(pe);
 
     for (int round = 0; round < sim.set.rounds && !rc; round++) {
         for (int i = 0; i < program.n && !rc; i++) {
@@ -78,7 +102,8 @@ static void pe_program(struct sim_pe *pe)
                 sim_sleep(sim_below(&pe->random, (uint64_t)(sim.set.skew * 1000)));
             call_enter(call);
             rc = call->work->run(pe, call, (uint64_t)round);
-            call_leave(call, round, call->work->src_len == call->work->dest_len && !call->work->src_len(8, 1),
+            call_leave(call, round,
+                       call->work->src_len && !call->work->src_len(8, 1) && !call->work->dest_len(8, 1),
                        pe->number);
             sim.debt = 0;
         }
@@ -86,7 +111,9 @@ static void pe_program(struct sim_pe *pe)
             rc = wsh_sync(&pe->team, "the end of a round");
     }
     if (rc)
-        sim_violation("PE %d: a collective has failed: %d", pe->number, rc);
+        sim_violation("PE %d: a call has failed: %d", pe->number, rc);
+    else
+        works_end(pe);
 }
 
 static int check_quiet(void)

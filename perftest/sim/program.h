@@ -22,7 +22,13 @@ struct sim_work {
     /* Bytes of src and dest for so many PEs. */
     size_t (*src_len)(size_t len, size_t n), (*dest_len)(size_t len, size_t n);
     int (*run)(struct sim_pe *pe, const struct sim_call *call, uint64_t round);
+    /* Of one that keeps something, one in a job: symmetric memory for it, what is done before and after the rounds. */
+    size_t (*bytes)(const struct sim_options *set);
+    int (*begin)(struct sim_pe *pe);
+    void (*end)(struct sim_pe *pe);
 };
+
+extern const struct sim_work sim_decode, sim_prefill; /* ep.c */
 
 /* The words of set.program to calls; their memory. NULL on success, or the word that there is not. */
 const char *sim_program_read(const struct sim_options *set, struct sim_call calls[SIM_CALLS], int *n,
@@ -32,7 +38,7 @@ void sim_program_names(void);
 /* Runs them, `rounds` times in turn, in the world that is open. 0 or -EPROTO (printed). */
 int sim_program_run(struct sim_call *calls, int n);
 
-extern const struct sim_work sim_works[];
+extern const struct sim_work *const sim_works[];
 
 /* What PE `from` gives to PE `to` in a round: word i. */
 static inline uint64_t sim_word(uint64_t round, int from, int to, size_t i)

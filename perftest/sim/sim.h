@@ -18,7 +18,7 @@
 
 #define SIM_CTXS 2 /* of a PE: the default one and that of its team's collectives */
 
-enum sim_kind { SIM_WRITE, SIM_READ, SIM_MESSAGE, SIM_ACK, SIM_REPLY };
+enum sim_kind { SIM_WRITE, SIM_READ, SIM_MESSAGE, SIM_ACK, SIM_REPLY, SIM_TALLIED };
 
 /* What one operation puts or gets, and the signal or atomic that its message carries. */
 struct sim_op {
@@ -34,7 +34,8 @@ struct sim_op {
     void *result;       /* here, of a fetch */
     uint64_t old;       /* its value */
     uint32_t left;      /* segments under way, and messages */
-    bool fast, noted, free_source;
+    bool fast;
+    bool tally;  /* a counted put of one write: the target adds 1 to the word */
     char copy[]; /* of short data */
 };
 
@@ -46,6 +47,7 @@ struct sim_packet {
     struct sim_in *in; /* of an ack or reply: whose numbers it tells */
     uint32_t segment, applied, counted;
     uint8_t group;
+    char *word;         /* to which a tallied write adds */
     bool grouped, back; /* back: it brings the data of a read, or says that a write is complete */
     int nic_from, nic_to;
     size_t len;
@@ -55,6 +57,7 @@ struct sim_packet {
 /* The source's end of what a context does with a peer, and the peer's credits. */
 struct sim_link {
     struct wsh_srd_link srd;
+    uint32_t counted, acked; /* tallied writes of the peer, here */
 };
 
 struct sim_out {
@@ -99,15 +102,14 @@ struct sim_pe {
     uint32_t n_cq, n_ops, n_receives; /* receives: messages held */
     struct sim_out *parked;
     struct sim_in *acks;
-    struct sim_op *noted;
     unsigned next_nic;
     size_t bytes; /* of the engine's state */
     sim_time entered;
     const struct wsh_wait_why *why; /* of the wait that it is in */
     void *why_arg;
     uint64_t random;
-    int program_at; /* for the program */
-    void *program;  /* its own */
+    size_t used;   /* of the heap */
+    void *program; /* what it keeps */
 };
 
 struct sim_host {

@@ -41,6 +41,10 @@ run_job 60 "$sim" --pes 512 --seed 7 --json --run reduce
 sed 's/, "took_s.*//' "$out" >"$tap_dir/second"
 tap_check "a seed gives the same run again" cmp "$tap_dir/first" "$tap_dir/second"
 
+run_job 100 "$sim" --pes 64 --run decode,prefill --rounds 2
+lines=$(grep -cE '^ +(decode|prefill)' "$out")
+tap_check "expert parallelism: 64 PEs on 8 hosts" test "$status $lines" = "0 2"
+
 all=barrier,broadcast,reduce,put,fcollect,alltoall,collect,scan
 few=barrier,broadcast,reduce,put
 if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
@@ -49,7 +53,7 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
     soak "60 seeds of 1,000 PEs, collects" 7200 --pes 1000 --seeds 60 --rounds 2 --len 16 --run fcollect,collect
     soak "10 seeds of 100,000 PEs" 7200 --pes 100000 --seeds 10 --rounds 1 --run barrier,broadcast,reduce
 else
-    soak "12 seeds of 1,000 PEs" 120 --pes 1000 --seeds 12 --rounds 2 --run $few
+    soak "8 seeds of 1,000 PEs" 120 --pes 1000 --seeds 8 --rounds 2 --run $few
     soak "3 seeds of 1,000 PEs, collects" 120 --pes 1000 --seeds 3 --rounds 2 --len 16 --run fcollect,collect
     soak "40 seeds of 40 PEs, all collectives" 120 --pes 40 --seeds 40 --rounds 3 --run $all
 fi

@@ -194,6 +194,22 @@ static int tp_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off
     return ended(sim_submit(ctx_of(tctx), op, result ? done : NULL));
 }
 
+/* A counted put as one write. -ENOTSUP: it takes several. */
+static int net_put_tallied(struct sim_ctx *ctx, struct sim_op *op)
+{
+    op_cut(op);
+    if (op->srd.segments != 1)
+        return -ENOTSUP;
+    op->tally = true;
+    if (wsh_srd_tally_fast(&ctx->srd, &op->out->srd)) {
+        sim_post_fast(op);
+        return 0;
+    }
+    op->srd.kind = WSH_SRD_PUT;
+    op->srd.tally = true;
+    return sim_submit(ctx, op, NULL);
+}
+
 static int net_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                           size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
@@ -202,7 +218,14 @@ static int net_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, si
 
     op->word = place_of(sig->rmem, sig->off);
     op->amo = (struct wsh_amo){sig->op, 8, sig->value, 0};
+    if (sig->counter && len) {
+        int rc = net_put_tallied(ctx_of(tctx), op);
+
+        if (rc != -ENOTSUP)
+            return rc;
+    }
     op->srd.kind = WSH_SRD_MSG;
+    op->srd.segments = 0;
     if (!small) {
         op->srd.kind = WSH_SRD_SIGNAL;
         op_cut(op);

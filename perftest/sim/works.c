@@ -205,15 +205,23 @@ static size_t two(size_t len, size_t n)
     return 2 * len;
 }
 
-const struct sim_work sim_works[] = {
-    {"sync", none, none, run_sync},
-    {"barrier", none, none, run_barrier},
-    {"broadcast", one, one, run_broadcast},
-    {"fcollect", one, each, run_fcollect},
-    {"collect", one, each, run_collect},
-    {"alltoall", each, each, run_alltoall},
-    {"reduce", one, one, run_reduce},
-    {"scan", one, one, run_scan},
-    {"put", one, two, run_put},
-    {NULL, NULL, NULL, NULL},
+#define WORK(NAME, SRC, DEST)                                              \
+    &(const struct sim_work)                                               \
+    {                                                                      \
+        .name = #NAME, .src_len = SRC, .dest_len = DEST, .run = run_##NAME \
+    }
+
+const struct sim_work *const sim_works[] = {
+    WORK(sync, none, none),
+    WORK(barrier, none, none),
+    WORK(broadcast, one, one),
+    WORK(fcollect, one, each),
+    WORK(collect, one, each),
+    WORK(alltoall, each, each),
+    WORK(reduce, one, one),
+    WORK(scan, one, one),
+    WORK(put, one, two),
+    &sim_decode,
+    &sim_prefill,
+    NULL,
 };
