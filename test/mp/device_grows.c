@@ -76,7 +76,7 @@ int main(void)
     char *large;
 
     setenv("SHMEM_DEVICE_SYMMETRIC_SIZE", "4M", 1);
-    setenv("SHMEM_DEVICE_SYMMETRIC_MAX", "320M", 1);
+    setenv("SHMEM_DEVICE_SYMMETRIC_MAX", "440M", 1);
     mp_begin();
     heap = shmemx_malloc_device(64);
     mp_check(heap != NULL, "no device memory");

@@ -63,7 +63,7 @@ scale()
     tap_check "$1, $2 PEs: at most $((mib - 4)) MiB a PE" test "${own:-0}" -gt 0 -a "${own:-0}" -le $(((mib - 4) * 1024))
 }
 
-jobs="tcp:64 efa:64"
+jobs="tcp:64"
 [ "${WSH_TEST_LONG:-0}" = 0 ] || jobs="tcp:64 tcp:128 tcp:256 efa:64 efa:128 efa:256 efa:512 efa:1024"
 for job in ${WSH_TEST_SCALE:-$jobs}; do
     scale "${job%:*}" "${job#*:}"
