@@ -12,7 +12,9 @@
 #include "runtime/static_data.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define HEAP_ALIGN ((size_t)1 << 30)    /* largest alignment shmem_align can keep: address space is cheap */
@@ -24,14 +26,27 @@ static size_t round_up(size_t len, size_t to)
     return (len + to - 1) & ~(to - 1);
 }
 
-static int log_no_heap(size_t len, const char *step, int err)
+/* Address space and huge pages run out where memory is free. */
+static const char *heap_cure(const char *step, bool huge)
+{
+    struct rlimit space;
+
+    if (huge && !strcmp(step, "mmap"))
+        return "reserve huge pages (sysctl vm.nr_hugepages=…), or set SHMEM_HUGE_PAGES=auto";
+    if (!strcmp(step, "mmap") && !getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
+        return "raise `ulimit -v`, which the heaps of all PEs of a host count against, or set "
+               "SHMEM_SYMMETRIC_SIZE "
+               "to less";
+    return "set SHMEM_SYMMETRIC_SIZE to less";
+}
+
+static int log_no_heap(size_t len, const char *step, int err, bool huge)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-    wsh_error("no symmetric heap of %zu MiB (%s: %s): this machine has %zu MiB of memory, %zu MiB free; "
-              "set SHMEM_SYMMETRIC_SIZE to less",
+    wsh_error("no symmetric heap of %zu MiB (%s: %s): this machine has %zu MiB of memory, %zu MiB free; %s",
               len >> 20, step, wsh_commit_strerror(-err), ((size_t)sysconf(_SC_PHYS_PAGES) * page) >> 20,
-              ((size_t)sysconf(_SC_AVPHYS_PAGES) * page) >> 20);
+              ((size_t)sysconf(_SC_AVPHYS_PAGES) * page) >> 20, heap_cure(step, huge));
     return -err;
 }
 
@@ -85,23 +100,23 @@ static int open_host_heap(struct wsh_heap *heap, const struct wsh_env *env)
     int rc;
 
     if (len > memory)
-        return log_no_heap(len, "larger than memory", ENOMEM);
+        return log_no_heap(len, "larger than memory", ENOMEM, huge);
     seg->fd = memfd_create("warpshmem-heap", MFD_CLOEXEC | (huge ? MFD_HUGETLB : 0));
     if (seg->fd < 0)
-        return log_no_heap(len, huge ? "SHMEM_HUGE_PAGES=on, memfd_create" : "memfd_create", errno);
+        return log_no_heap(len, huge ? "SHMEM_HUGE_PAGES=on, memfd_create" : "memfd_create", errno, huge);
     rc = wsh_memfd_resize(seg->fd, len);
     if (rc)
-        return log_no_heap(len, "ftruncate", -rc);
+        return log_no_heap(len, "ftruncate", -rc, huge);
     seg->base = map_aligned(seg->fd, len);
     if (seg->base == MAP_FAILED) {
         seg->base = NULL;
-        return log_no_heap(len, "mmap", errno);
+        return log_no_heap(len, "mmap", errno, huge);
     }
     seg->len = len;
     if (want_huge_pages(seg, env))
         return -ENOTSUP;
     heap->alloc = wsh_alloc_open(len);
-    return heap->alloc ? 0 : log_no_heap(len, "metadata", ENOMEM);
+    return heap->alloc ? 0 : log_no_heap(len, "metadata", ENOMEM, huge);
 }
 
 static void close_host_heap(struct wsh_heap *heap)
@@ -343,7 +358,7 @@ void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align)
     int rc = off == WSH_ALLOC_NONE ? -ENOMEM : heap_commit(heap, off + size, 1);
 
     if (rc) {
-        log_no_heap(size, "the library's own words", -rc);
+        log_no_heap(size, "the library's own words", -rc, false);
         return NULL;
     }
     return memset(heap->seg[WSH_SEG_HEAP].base + off, 0, size);

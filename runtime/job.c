@@ -4,6 +4,7 @@
 
 #include "base/foreign.h"
 #include "base/log.h"
+#include "base/misspelt.h"
 #include "runtime/at_exit.h"
 #include "runtime/coll/coll.h"
 #include "runtime/order.h"
@@ -63,6 +64,19 @@ static void on_job_lost(int status)
     _exit(status);
 }
 
+/* One PE says it, once. */
+static void note_misspelt(void)
+{
+    static bool said;
+    const char *name, *meant;
+    size_t at = 0;
+    int length;
+
+    while (!said && (name = wsh_env_misspelt(&at, &length, &meant)))
+        wsh_warn("%.*s is no setting of this library and is not read; is it %s?", length, name, meant);
+    said = true;
+}
+
 static int open_boot(struct wsh_job *job)
 {
     int rc;
@@ -76,6 +90,8 @@ static int open_boot(struct wsh_job *job)
     job->my_pe = job->boot.my_pe;
     job->n_pes = job->boot.n_pes;
     wsh_log_set_pe(job->my_pe);
+    if (job->my_pe == 0)
+        note_misspelt();
     return 0;
 }
 

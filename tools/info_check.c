@@ -5,6 +5,7 @@
 
 #include "base/cuda.h"
 #include "base/env.h"
+#include "base/misspelt.h"
 #include "base/secret.h"
 #include "bootstrap/boot.h"
 #include "bootstrap/pmix_keys.h"
@@ -155,6 +156,17 @@ static void gda_print(void *info, const char *name, int kind, const char *text)
                   "%s", text);
 }
 
+static void note_misspelt(const struct wsh_info *info)
+{
+    const char *name, *meant;
+    size_t at = 0;
+    int length;
+
+    while ((name = wsh_env_misspelt(&at, &length, &meant)))
+        wsh_info_line(info, "misspelt", WSH_INFO_NOTE, "%.*s is no setting and is not read; is it %s?",
+                      length, name, meant);
+}
+
 int wsh_info_checks(bool parsable)
 {
     struct wsh_env env;
@@ -164,6 +176,7 @@ int wsh_info_checks(bool parsable)
     bad = wsh_info_line(&info, "settings", bad ? WSH_INFO_FAIL : WSH_INFO_OK,
                         bad ? "programs refuse to start: correct what the lines above name"
                             : "all values are valid");
+    note_misspelt(&info);
     bad |= wsh_info_limits(&info);
     bad |= wsh_info_devices(&info);
     bad |= check_network(&info);

@@ -6,6 +6,7 @@
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/io.h"
 #include "bootstrap/oshrun/slips.h"
+#include "base/spell.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -217,7 +218,7 @@ static const char *option_nearest(const char *word)
     const char *nearest = NULL;
 
     for (size_t i = 0; i < N_OPTIONS && len > 4; i++) {
-        size_t distance = wsh_slip_distance(word, len, options[i].name);
+        size_t distance = wsh_spell_distance(word, len, options[i].name);
 
         if (distance < least) {
             least = distance;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of others, and how near two words are. */
+/* The words of others. */
 #include "bootstrap/oshrun/slips.h"
 
 #include <string.h>
-
-#define LONGEST 32
 
 static const struct {
     const char *word, *instead;
@@ -53,28 +51,4 @@ const char *wsh_slip_foreign(const char *word)
         if (strlen(foreign[i].word) == len && !strncmp(foreign[i].word, word, len))
             return foreign[i].instead;
     return NULL;
-}
-
-/* The distance of every beginning of one to every beginning of the other, row by row. */
-size_t wsh_slip_distance(const char *word, size_t len, const char *other)
-{
-    size_t row[LONGEST + 1], n = strlen(other);
-
-    if (n > LONGEST || len > LONGEST)
-        return LONGEST;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= len; i++) {
-        size_t corner = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = corner + (word[i - 1] != other[j - 1]);
-
-            corner = row[j];
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-        }
-    }
-    return row[n];
 }

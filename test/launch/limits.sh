@@ -28,6 +28,18 @@ limited "-f 64" -n 2 "$course" hello
 tap_check "no heap within ulimit -f: exit status" test "$status" = 1
 tap_check "no heap within ulimit -f: the line" \
     grep -aqE 'no symmetric heap of [0-9]+ MiB \(ftruncate: .ulimit -f. is less; raise it\)' "$err"
+limited "-v 2000000" -n 1 env SHMEM_SYMMETRIC_SIZE=1G "$course" hello
+tap_check "no heap within ulimit -v" \
+    grep -aqE 'no symmetric heap of [0-9]+ MiB \(mmap: .*; raise .ulimit -v., which the heaps of all PEs' "$err"
+if [ "$(cat /proc/sys/vm/nr_hugepages 2>/dev/null)" = 0 ]; then
+    run_job 30 env SHMEM_HUGE_PAGES=on "$course" hello
+    tap_check "no huge pages" grep -aqE 'no symmetric heap of .*; reserve huge pages \(sysctl vm.nr_hugepages=…\), or set SHMEM_HUGE_PAGES=auto' "$err"
+else
+    tap_skip "no huge pages" "this machine has some"
+fi
+run_job 30 env SHMEM_SYMETRIC_SIZE=1G SHMEM_CC=cc SHMEM_UNRELATED=1 "$oshrun" -n 2 "$course" again 2
+tap_check "a setting that is misspelt: one line of PE 0" \
+    test "$status:$(grep -c 'warpshmem: ' "$err"):$(grep -cE 'PE 0 .*warning: SHMEM_SYMETRIC_SIZE is no setting of this library and is not read; is it SHMEM_SYMMETRIC_SIZE' "$err")" = 0:1:1
 limited "-S -t 1" -n 1 sh -c 'while :; do :; done'
 said "RLIMIT_CPU" 152 'killed by signal 24 .*it ran longer than .ulimit -t. allows \(1 s\); raise that'
 run_job 60 "$oshrun" -n 2 sh -c 'kill -9 $$'

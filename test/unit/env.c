@@ -2,6 +2,7 @@
 /* Settings are read with defaults, aliases and precedence; a value that does not parse is named in one line. */
 #define _GNU_SOURCE
 #include "base/env.h"
+#include "base/misspelt.h"
 
 #include "base/log.h"
 #include "test/common/unit.h"
@@ -65,6 +66,34 @@ static void notes_aliases(void)
     CU_ASSERT(strstr(text, "NVSHMEM_SYMMETRIC_SIZE is taken as SHMEM_SYMMETRIC_SIZE") != NULL);
     CU_ASSERT(strstr(text, "NVSHMEM_DISABLE_NVLS is not read: ") != NULL);
     CU_ASSERT(!strstr(text, "STRICT") && unit_lines(text) == 3); /* both heaps take that size */
+}
+
+/* A name that is nearly a setting's is found, with that setting; those of settings, of others and unlike ones not. */
+static void finds_misspelt(void)
+{
+    char *vars[] = {(char[]){"SHMEM_SYMETRIC_SIZE=1G"},
+                    (char[]){"SHMEM_SYMMETRIC_SIZE=1G"},
+                    (char[]){"SHMEM_CC=cc"},
+                    (char[]){"SHMEM_SYMMETRIC_HEAP_SIZE=1G"},
+                    (char[]){"SHMEM_UNRELATED=1"},
+                    (char[]){"HOME=/"},
+                    (char[]){"SHMEM_DEBG=info"},
+                    NULL};
+    char **saved = environ;
+    const char *name, *meant;
+    size_t at = 0;
+    int length;
+
+    environ = vars;
+    name = wsh_env_misspelt(&at, &length, &meant);
+    CU_ASSERT_FATAL(name != NULL);
+    CU_ASSERT(length == 19 && !strncmp(name, "SHMEM_SYMETRIC_SIZE", 19) &&
+              !strcmp(meant, "SHMEM_SYMMETRIC_SIZE"));
+    name = wsh_env_misspelt(&at, &length, &meant);
+    CU_ASSERT_FATAL(name != NULL);
+    CU_ASSERT(!strncmp(name, "SHMEM_DEBG=", 11) && !strcmp(meant, "SHMEM_DEBUG"));
+    CU_ASSERT(wsh_env_misspelt(&at, &length, &meant) == NULL);
+    environ = saved;
 }
 
 static void parses_sizes(void)
@@ -195,6 +224,7 @@ static void sees_foreign_variables(void)
 
 const struct unit_test unit_tests[] = {
     {"notes aliases, and what is not read", notes_aliases},
+    {"finds what is nearly a setting", finds_misspelt},
     {"parses sizes", parses_sizes},
     {"refuses what is no size", refuses_what_is_no_size},
     {"has defaults", has_defaults},

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Variables that are meant as settings and are none. */
+#ifndef WSH_BASE_MISSPELT_H
+#define WSH_BASE_MISSPELT_H
+
+#include <stddef.h>
+
+/*
+ * A variable of the environment that is no setting and nearly has the name of one: `*at`, 0 at first, moves behind it.
+ * NULL: no more. *length is that of its name, *meant the setting.
+ */
+const char *wsh_env_misspelt(size_t *at, int *length, const char **meant);
+
+#endif
