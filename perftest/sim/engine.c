@@ -8,65 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_LINK, KEY_OUT, KEY_IN = KEY_OUT + SIM_CTXS, KEYS = KEY_IN + SIM_CTXS };
-
-static void *state_new(struct sim_pe *pe, int peer, int key, size_t size)
-{
-    void *state = calloc(1, size);
-
-    if (!state)
-        abort();
-    pe->bytes += size;
-    sim_map_add(&pe->map, (uint64_t)peer * KEYS + (uint64_t)key, state);
-    return state;
-}
-
-static void *state_find(const struct sim_pe *pe, int peer, int key)
-{
-    return sim_map_find(&pe->map, (uint64_t)peer * KEYS + (uint64_t)key);
-}
-
-static struct sim_link *link_of(struct sim_pe *pe, const struct sim_pe *peer)
-{
-    struct sim_link *link = state_find(pe, peer->number, KEY_LINK);
-
-    if (link)
-        return link;
-    link = state_new(pe, peer->number, KEY_LINK, sizeof *link);
-    link->srd.msgs_max = link->srd.imms_max = link->srd.fetches_max = sim.window;
-    return link;
-}
-
-struct sim_out *sim_out_of(struct sim_ctx *ctx, struct sim_pe *peer)
-{
-    struct sim_out *out = state_find(ctx->pe, peer->number, KEY_OUT + ctx->number);
-
-    if (out)
-        return out;
-    out = state_new(ctx->pe, peer->number, KEY_OUT + ctx->number,
-                    sizeof *out + sim.window * sizeof out->named[0]);
-    out->ctx = ctx;
-    out->peer = peer;
-    wsh_srd_flow_init(&out->srd, &link_of(ctx->pe, peer)->srd, sim.window, WSH_SRD_SLOTS,
-                      wsh_srd_imm_fits(ctx->number, (uint32_t)sim.n_pes, false), out->named);
-    return out;
-}
-
-/* The mutant tells nothing before more messages than the window holds have come. */
-static struct sim_in *in_of(struct sim_pe *pe, struct sim_pe *source, uint16_t ctx)
-{
-    struct sim_in *in = state_find(pe, source->number, KEY_IN + ctx);
-
-    if (in)
-        return in;
-    in = state_new(pe, source->number, KEY_IN + ctx, sizeof *in + sim.window * sizeof in->held[0]);
-    in->source = source;
-    in->ctx = ctx;
-    wsh_srd_inlet_init(&in->srd, sim.window, in->held,
-                       (uint16_t)(sim.set.mutant == SIM_WINDOW ? sim.window + 1 : (sim.window + 1) / 2));
-    return in;
-}
-
 struct sim_op *sim_op_new(struct sim_ctx *ctx, const struct wsh_rmem *rmem, size_t copied)
 {
     struct sim_op *op = calloc(1, sizeof *op + copied);
@@ -150,8 +91,8 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
     op->stamp = *stamp;
     if (sim.set.mutant == SIM_EARLY)
         op->stamp.own_count = 0;
-    ack_fill(state_find(op->source, op->target->number, KEY_IN + op->out->ctx->number), &op->stamp.applied,
-             &op->stamp.counted);
+    ack_fill(sim_state_find(op->source, op->target->number, SIM_KEY_IN + op->out->ctx->number),
+             &op->stamp.applied, &op->stamp.counted);
     packet->op = op;
     op->left++;
     sim.debt += (sim_time)(sim.set.send * 1000);
@@ -252,7 +193,7 @@ static int apply(void *arg, void *msg)
 
 static int flow_ack(struct sim_pe *pe, int peer, uint16_t ctx, uint32_t applied, uint32_t counted)
 {
-    struct sim_out *out = state_find(pe, peer, KEY_OUT + ctx);
+    struct sim_out *out = sim_state_find(pe, peer, SIM_KEY_OUT + ctx);
 
     if (!out)
         return applied || counted ? -EPROTO : 0;
@@ -263,7 +204,7 @@ static int message_take(struct sim_pe *pe, struct sim_packet *packet)
 {
     struct sim_op *op = packet->op;
     uint16_t ctx = op->out->ctx->number;
-    struct sim_in *in = in_of(pe, op->source, ctx);
+    struct sim_in *in = sim_in_of(pe, op->source, ctx);
     const struct wsh_srd_sink sink = {apply, in};
     int rc = flow_ack(pe, op->source->number, ctx, op->stamp.applied, op->stamp.counted);
 
@@ -276,7 +217,7 @@ static int message_take(struct sim_pe *pe, struct sim_packet *packet)
 /* Credits go back when half of them are used up. */
 static void tally_take(struct sim_pe *pe, const struct sim_packet *packet)
 {
-    struct sim_link *link = link_of(pe, packet->from);
+    struct sim_link *link = sim_link_of(pe, packet->from);
     struct sim_packet *ack;
 
     __atomic_fetch_add((uint64_t *)packet->word, 1, __ATOMIC_RELEASE);
@@ -292,7 +233,7 @@ static void tally_take(struct sim_pe *pe, const struct sim_packet *packet)
 
 static int count_take(struct sim_pe *pe, const struct sim_packet *packet)
 {
-    struct sim_in *in = in_of(pe, packet->from, (uint16_t)packet->segment);
+    struct sim_in *in = sim_in_of(pe, packet->from, (uint16_t)packet->segment);
     const struct wsh_srd_sink sink = {apply, in};
     int rc = wsh_srd_inlet_write(&in->srd, packet->group, &sink);
 
@@ -345,7 +286,7 @@ static int packet_take(struct sim_pe *pe, struct sim_packet *packet)
         return flow_ack(pe, packet->from->number, (uint16_t)packet->segment, packet->applied,
                         packet->counted);
     case SIM_REPLY: return reply_take(pe, packet);
-    case SIM_TALLIED: return wsh_srd_link_tallied(&link_of(pe, packet->from)->srd, packet->applied);
+    case SIM_TALLIED: return wsh_srd_link_tallied(&sim_link_of(pe, packet->from)->srd, packet->applied);
     default: break;
     }
     if (packet->kind == SIM_WRITE && !packet->back && packet->word) {

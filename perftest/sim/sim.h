@@ -189,7 +189,12 @@ void sim_packet_free(struct sim_packet *packet);
 
 /* engine.c */
 int sim_progress(struct sim_pe *pe);
+/* What a PE keeps of another one, by a key: NULL where nothing has been. */
+enum { SIM_KEY_LINK, SIM_KEY_OUT, SIM_KEY_IN = SIM_KEY_OUT + SIM_CTXS, SIM_KEYS = SIM_KEY_IN + SIM_CTXS };
+void *sim_state_find(const struct sim_pe *pe, int peer, int key);
+struct sim_link *sim_link_of(struct sim_pe *pe, const struct sim_pe *peer);
 struct sim_out *sim_out_of(struct sim_ctx *ctx, struct sim_pe *peer);
+struct sim_in *sim_in_of(struct sim_pe *pe, struct sim_pe *source, uint16_t ctx);
 struct sim_op *sim_op_new(struct sim_ctx *ctx, const struct wsh_rmem *rmem, size_t copied);
 int sim_submit(struct sim_ctx *ctx, struct sim_op *op, struct wsh_done *done);
 void sim_post_fast(struct sim_op *op);

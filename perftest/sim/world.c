@@ -6,7 +6,9 @@
 #include "perftest/sim/sim.h"
 
 #include "runtime/coll/dispatch.h"
+#include "runtime/coll/steps.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +135,15 @@ enum wsh_algo __wrap_wsh_coll_choose(const struct wsh_team *team, const struct w
     return __real_wsh_coll_choose(team, ask);
 }
 
+/* As wsh_coll_prepare does, on one host. */
+static void steps_make(const struct sim_pe *pe, struct wsh_coll *coll)
+{
+    const struct wsh_steps_plan plan = {sim.n_pes, INT_MAX, coll->domain};
+
+    if (coll->n_domains == 1 && wsh_steps_make(&coll->steps, &plan, pe->number))
+        abort();
+}
+
 static void coll_make(struct sim_pe *pe)
 {
     const struct sim_host *host = &sim.host[pe->host];
@@ -156,6 +167,7 @@ static void coll_make(struct sim_pe *pe)
     coll->base = pe->heap;
     coll->unit = -1;
     wsh_coll_choose_sync(&pe->team, coll);
+    steps_make(pe, coll);
     if (sim.algo != WSH_ALGOS && (!strcmp(sim.set.program, "sync") || !strcmp(sim.set.program, "barrier")))
         *(coll->layout == WSH_LAYOUT_HOSTS ? &coll->lead_sync : &coll->sync) = sim.algo;
 }
@@ -205,6 +217,7 @@ void sim_open(const struct sim_options *set, size_t data_len)
 void sim_close(void)
 {
     for (int pe = 0; pe < sim.n_pes; pe++) {
+        wsh_steps_free(&sim.pe[pe].coll.steps);
         free(sim.pe[pe].program);
         sim_map_clear(&sim.pe[pe].map);
     }
