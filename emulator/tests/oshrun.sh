@@ -20,7 +20,7 @@ ended "a profile without =" 2 "'p5' stands where the program should; write --emu
 run_job 10 "$oshrun" --help
 tap_check "--help tells of it" grep -q -- '--emulate-efa' "$out"
 run_job 10 env OSHRUN_LAUNCHER=mpirun PATH="$tap_dir:$PATH" "$oshrun" --emulate-efa -n 2 true
-tap_check "other launchers have no word for it" grep -qE 'no word for --emulate-efa|not on PATH' "$err"
+tap_check "other launchers have no word for it" grep -qE 'no option that does what --emulate-efa does|not on PATH' "$err"
 
 # An oshrun that lies in no build folder looks where make install-emulator puts it.
 cp "$oshrun" "$tap_dir/oshrun"

@@ -58,7 +58,7 @@ mutant 'ids have 32 bits' gda_cq.h 's/ | __atomic_load_n(&words\[1\], __ATOMIC_R
 mutant 'an error is not seen' gda_cq.h 's/head >> 16 & 0xff/0/'
 mutant 'what was received counts as sent' gda_cq.h 's/(head >> 25 & 3) == 1/true/'
 mutant 'what was received is counted' gda_cq.c '/if (wsh_unlikely(!completion.sent))/,+1d'
-mutant 'an error is as good as success' gda_cq.c 's/!completion.status && wsh_efa/wsh_efa/'
+mutant 'an error is as good as success' gda_cq.c 's/completion.status ? -EIO : note/note/'
 mutant 'the mark stays' gda_cq.c '/^    if (n)$/,+1d'
 mutant 'every NIC is as if this PE had it alone' gda_cq.c 's/(pes \* rails + nics - 1) \/ nics/1/'
 mutant 'shares of a NIC are rounded up' gda_cq.c 's/(pes \* rails + nics - 1) \/ nics/pes * rails \/ nics/'
