@@ -10,16 +10,19 @@
 
 static WSH_DEV struct wsh_gda_queue *wsh_dev_gda_queue(struct wsh_gda *gda)
 {
-    return &gda->queue[(blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) % gda->n_queues];
+    return &gda->queue[(blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) & (gda->n_queues - 1)];
 }
 
-/* The segment that holds [addr, addr + len), or -1. */
-static WSH_DEV int wsh_dev_gda_seg(uint64_t addr, uint64_t len)
+/* The segment in which [addr, addr + len) has keys, or -1. */
+static WSH_DEV int wsh_dev_gda_seg(const struct wsh_gda *gda, uint64_t addr, uint64_t len)
 {
 #pragma unroll
-    for (int i = WSH_GDA_SEGS - 1; i >= 0; i--)
-        if (wsh_dev_seg_holds(wsh_device_view.seg[i], addr, len))
+    for (int i = WSH_GDA_SEGS - 1; i >= 0; i--) {
+        const uint64_t off = addr - gda->local[i].base, length = gda->local[i].length;
+
+        if (off < length && len <= length - off)
             return i;
+    }
     return -1;
 }
 
@@ -32,61 +35,91 @@ struct wsh_dev_gda_transfer {
     bool gets;
 };
 
-static WSH_DEV const struct wsh_gda_target *wsh_dev_gda_target(const struct wsh_gda *gda, uint32_t rail,
-                                                               const struct wsh_dev_gda_transfer &transfer)
-{
-    uint64_t row = transfer.counter ? (uint64_t)(transfer.counter - 1) * gda->n_rails + rail : rail;
+/* What transfers between the same two segments have in common, in one queue. */
+struct wsh_dev_gda_way {
+    uint64_t there, there_len, here, here_len; /* where the segments begin here, and bytes of them that have keys */
+    const struct wsh_gda_peer *peers;          /* [n_pes] */
+    const struct wsh_gda_target *counts;       /* [n_pes]: of the counter; or NULL */
+    uint32_t seg, key_here;
+};
 
-    return (const struct wsh_gda_target *)(transfer.counter ? gda->counter_targets : gda->targets) +
-           row * (uint32_t)wsh_device_view.n_pes + (uint32_t)transfer.pe;
+static WSH_DEV const struct wsh_gda_target *wsh_dev_gda_counts(const struct wsh_gda *gda, uint32_t rail,
+                                                               uint32_t counter)
+{
+    uint64_t row = (uint64_t)(counter - 1) * gda->n_rails + rail;
+
+    return counter ? (const struct wsh_gda_target *)gda->counter_targets + row * (uint32_t)wsh_device_view.n_pes
+                   : nullptr;
 }
 
-/* Whether the view lets a NIC do it: between segments, to a PE that this GPU does not reach. */
-static WSH_DEV bool wsh_dev_gda_is_far(const struct wsh_dev_gda_transfer &transfer, int there, int here)
+/* That of a transfer; false: it has none. */
+static WSH_DEV bool wsh_dev_gda_way_of(const struct wsh_gda *gda, const struct wsh_gda_queue *queue,
+                                       const struct wsh_dev_gda_transfer &transfer, struct wsh_dev_gda_way *way)
 {
-    return there >= 0 && here >= 0 && (uint32_t)transfer.pe < (uint32_t)wsh_device_view.n_pes &&
-           wsh_dev_slot(transfer.pe) == WSH_DEVICE_NO_SLOT;
+    const int there = wsh_dev_gda_seg(gda, (uint64_t)transfer.sym, transfer.len),
+              here = wsh_dev_gda_seg(gda, (uint64_t)transfer.local, transfer.len);
+
+    if (there < 0 || here < 0 || transfer.counter > gda->n_counters)
+        return false;
+    way->there = gda->local[there].base;
+    way->there_len = gda->local[there].length;
+    way->here = gda->local[here].base;
+    way->here_len = gda->local[here].length;
+    way->peers = (const struct wsh_gda_peer *)queue->peers;
+    way->counts = transfer.counter ? wsh_dev_gda_counts(gda, queue->rail, transfer.counter) : nullptr;
+    way->seg = (uint32_t)there;
+    way->key_here = queue->key[here];
+    return queue->usable >> here & 1;
 }
 
-/* Whether kernels post what is so long, and NICs have keys for it. All words are asked for before any is used. */
-static WSH_DEV bool wsh_dev_gda_has_length(const struct wsh_gda *gda, const struct wsh_dev_gda_transfer &transfer,
-                                           int there, int here)
+/* Whether a transfer lies between the way's segments. Without branches: lists ask it of each put. */
+static WSH_DEV bool wsh_dev_gda_holds(const struct wsh_dev_gda_way &way, const struct wsh_dev_gda_transfer &transfer)
 {
-    const uint64_t there_len = gda->length[there], here_len = gda->length[here], remote = gda->remote[there];
-    const uint32_t from = transfer.gets ? gda->get_from : gda->put_from, usable = gda->local_usable,
-                   counters = gda->n_counters;
-    bool has = remote != 0;
+    const uint64_t there = (uint64_t)transfer.sym - way.there, here = (uint64_t)transfer.local - way.here;
 
-    has &= from && transfer.len >= from && transfer.len <= WSH_GDA_LENGTH_MAX;
-    has &= (uint64_t)transfer.sym - wsh_device_view.seg[there].base + transfer.len <= there_len;
-    has &= (uint64_t)transfer.local - wsh_device_view.seg[here].base + transfer.len <= here_len;
-    return has & (usable >> here & 1) & (transfer.counter <= counters);
+    return (there < way.there_len) & (transfer.len <= way.there_len - there) & (here < way.here_len) &
+           (transfer.len <= way.here_len - here);
 }
 
-/* Its request, in a queue of `rail`; false: the NICs do not take it. */
-static WSH_DEV bool wsh_dev_gda_request_of(const struct wsh_gda *gda, uint32_t rail,
+/* Whether NICs go the way with so much, and to the PE: none where this GPU reaches it. Without branches, likewise. */
+static WSH_DEV bool wsh_dev_gda_takes(const struct wsh_dev_gda_way &way, const struct wsh_dev_gda_transfer &transfer)
+{
+    const uint32_t pe = (uint32_t)transfer.pe < (uint32_t)wsh_device_view.n_pes ? (uint32_t)transfer.pe : 0,
+                   qpn = way.counts ? way.counts[pe].qpn : 1;
+    const struct wsh_gda_peer *peer = way.peers + pe;
+
+    return (transfer.len - 1 < WSH_GDA_LENGTH_MAX) & (pe == (uint32_t)transfer.pe) & (peer->usable >> way.seg & 1) &
+           (peer->target.qpn != 0) & (qpn != 0);
+}
+
+/* The request of a transfer that they take. */
+static WSH_DEV void wsh_dev_gda_make(const struct wsh_dev_gda_way &way, const struct wsh_dev_gda_transfer &transfer,
+                                     struct wsh_dev_gda_request *request)
+{
+    const struct wsh_gda_peer *peer = way.peers + transfer.pe;
+    const struct wsh_gda_target target = way.counts ? way.counts[transfer.pe] : peer->target;
+
+    request->operation = (uint64_t)(transfer.gets ? WSH_GDA_READ : WSH_GDA_WRITE) << WSH_GDA_OPERATION_AT;
+    request->target = (uint64_t)target.qkey << 32 | (uint64_t)target.qpn << 16 | target.ah;
+    request->there = peer->base[way.seg] + ((uint64_t)transfer.sym - way.there);
+    request->here = (uint64_t)transfer.local;
+    request->len = (uint32_t)transfer.len;
+    request->key_there = peer->key[way.seg];
+    request->key_here = way.key_here;
+    request->pe = (uint32_t)transfer.pe;
+}
+
+/* Its request; false: the NICs do not take it. */
+static WSH_DEV bool wsh_dev_gda_request_of(const struct wsh_gda *gda, const struct wsh_gda_queue *queue,
                                            const struct wsh_dev_gda_transfer &transfer,
                                            struct wsh_dev_gda_request *request)
 {
-    const int there = wsh_dev_gda_seg((uint64_t)transfer.sym, transfer.len),
-              here = wsh_dev_gda_seg((uint64_t)transfer.local, transfer.len);
-    struct wsh_gda_target target;
-    struct wsh_gda_remote remote;
+    struct wsh_dev_gda_way way;
 
-    if (!wsh_dev_gda_is_far(transfer, there, here) || !wsh_dev_gda_has_length(gda, transfer, there, here))
+    if (!wsh_dev_gda_way_of(gda, queue, transfer, &way) || !wsh_dev_gda_takes(way, transfer))
         return false;
-    target = *wsh_dev_gda_target(gda, rail, transfer);
-    remote = ((const struct wsh_gda_remote *)
-                  gda->remote[there])[(uint64_t)rail * (uint32_t)wsh_device_view.n_pes + (uint32_t)transfer.pe];
-    request->operation = (uint64_t)(transfer.gets ? WSH_GDA_READ : WSH_GDA_WRITE) << WSH_GDA_OPERATION_AT;
-    request->target = (uint64_t)target.qkey << 32 | (uint64_t)target.qpn << 16 | target.ah;
-    request->there = remote.base + ((uint64_t)transfer.sym - wsh_device_view.seg[there].base);
-    request->here = (uint64_t)transfer.local;
-    request->len = (uint32_t)transfer.len;
-    request->key_there = remote.key;
-    request->key_here = gda->local_key[here][rail];
-    request->pe = (uint32_t)transfer.pe;
-    return (target.qpn != 0) & (remote.usable != 0);
+    wsh_dev_gda_make(way, transfer, request);
+    return true;
 }
 
 inline WSH_DEV_CALL uint32_t wsh_dev_gda_fences_end_here()
@@ -145,7 +178,7 @@ template <bool ALONE> static WSH_DEV bool wsh_dev_gda_do(struct wsh_dev_gda_tran
         wsh_ptx_again(&kept);
         transfer = kept;
     }
-    if (!wsh_dev_gda_request_of(gda, queue->rail, transfer, &request))
+    if (!wsh_dev_gda_request_of(gda, queue, transfer, &request))
         return false;
     if (ALONE)
         wsh_dev_gda_post_alone(queue, request);

@@ -3,9 +3,9 @@
  * Send queues that kernels write themselves (GDA: GPU-direct access to the NIC): what host and kernels share, and
  * the layout of a work request. Read by C, C++ and CUDA.
  *
- * A queue belongs to one NIC of the PE; a block uses one queue, block number modulo n_queues. Requests of a queue
- * have the numbers 0, 1, 2 … for ever; request i lies in entry i modulo `entries`, and its phase bit is the lowest
- * bit of i / entries.
+ * A queue belongs to one NIC of the PE; a block uses one queue, block number modulo n_queues, which is a power of two.
+ * Requests of a queue have the numbers 0, 1, 2 … for ever; request i lies in entry i modulo `entries`, and its phase
+ * bit is the lowest bit of i / entries.
  *
  * Posting. A warp *reserves* consecutive numbers by one addition to `reserved`: a *run* of at most max_batch, or
  * several. It waits until the run's requests have entries (number - completed < entries), and no more than max_batch
@@ -81,6 +81,8 @@ struct wsh_gda_queue {
     WSH_RING_ALIGN(128) uint64_t ring, doorbell, marks; /* addresses for the GPU */
     uint32_t entries, entry_words, max_batch, rail;     /* entries: a power of two */
     uint32_t ordinary; /* the ring is ordinary memory, as an emulated NIC's: stored in halves of 16 bytes */
+    uint32_t usable, key[WSH_GDA_SEGS]; /* of this PE's segments, with the queue's NIC; usable: a bit each */
+    uint64_t peers;                     /* address of struct wsh_gda_peer[n_pes] */
     /* Kernels' own; zeros at first. */
     WSH_RING_ALIGN(128) uint64_t reserved, rung;
     uint64_t completed, mark; /* as last seen */
@@ -94,25 +96,25 @@ struct wsh_gda_target {
     uint32_t qkey; /* with qpn 0: that PE is not reached so */
 };
 
-/* A PE's memory of one segment, as a rail of this PE addresses it. */
-struct wsh_gda_remote {
-    uint64_t base; /* address there of the segment's first byte */
-    uint32_t key;
-    uint32_t usable; /* 0: not so */
+/* How a rail of this PE reaches another PE and its memory; one line of the cache holds two. */
+struct wsh_gda_peer {
+    WSH_RING_ALIGN(64) struct wsh_gda_target target; /* with qpn 0: nothing of the rest counts */
+    uint32_t usable;                                 /* bit: segment whose key and base there are */
+    uint32_t key[WSH_GDA_SEGS];
+    uint64_t base[WSH_GDA_SEGS]; /* address there of the segment's first byte */
+};
+
+/* A segment in this PE's addresses: where it begins, and so many bytes there and at the peers the keys are for. */
+struct wsh_gda_local {
+    uint64_t base, length;
 };
 
 /* In device memory, directly behind struct wsh_ring_heads where WSH_DEVICE_GDA is in the view's flags. */
 struct wsh_gda {
     WSH_RING_ALIGN(128) uint32_t n_queues, n_rails;
-    uint32_t put_from, get_from;   /* fewest bytes of a put, a get that kernels post; 0: none */
-    uint64_t targets;              /* address of struct wsh_gda_target[n_rails][n_pes] */
-    uint64_t remote[WSH_GDA_SEGS]; /* address of struct wsh_gda_remote[n_rails][n_pes], or 0 */
-    uint64_t
-        length[WSH_GDA_SEGS]; /* bytes from a segment's begin on, here and there, that the keys are for */
-    uint32_t local_key[WSH_GDA_SEGS][WSH_GDA_RAILS_MAX]; /* of this PE's segment with that NIC */
-    uint32_t local_usable;                               /* bit: segment */
     uint32_t n_counters;      /* that NICs of the targets count; their queue pairs … */
     uint64_t counter_targets; /* … struct wsh_gda_target[n_counters][n_rails][n_pes] */
+    struct wsh_gda_local local[WSH_GDA_SEGS];
     WSH_RING_ALIGN(128) uint64_t fences, fences_over, fences_asked;
     uint64_t ring_fenced[WSH_RINGS_MAX];
     uint64_t ring_done[WSH_RINGS_MAX]; /* as last seen */

@@ -46,33 +46,56 @@ static WSH_DEV uint64_t wsh_dev_gda_head(const struct wsh_dev_gda_ring &ring, ui
     return number & ((uint64_t)ring.mask + 1) ? head | (uint64_t)1 << WSH_GDA_PHASE_AT : head;
 }
 
-static WSH_DEV void wsh_dev_gda_store_pair(const struct wsh_dev_gda_ring &ring, uint64_t *to, uint64_t first,
-                                           uint64_t second)
+/* A request that has its number: the words of its entry, and where that is. */
+struct wsh_dev_gda_entry {
+    uint64_t *to;
+    uint32_t n_words;
+    bool ordinary;
+    uint64_t w0, w1, w2, w3, w4, w5, w6, w7;
+};
+
+static WSH_DEV struct wsh_dev_gda_entry wsh_dev_gda_entry_of(const struct wsh_dev_gda_ring &ring, uint64_t number,
+                                                             const struct wsh_dev_gda_request &request)
 {
-    if (ring.ordinary) {
-        wsh_ptx_nic_put_pair(to, first, second);
-        return;
-    }
+    const uint64_t id = (number & (((uint64_t)1 << WSH_GDA_PE_AT) - 1)) | (uint64_t)request.pe << WSH_GDA_PE_AT,
+                   ah = request.target & 0xffff, qpn = request.target >> 16 & 0xffff;
+
+    return wsh_dev_gda_entry{ring.words + (uint64_t)((uint32_t)number & ring.mask) * ring.entry_words,
+                             ring.entry_words,
+                             ring.ordinary,
+                             wsh_dev_gda_head(ring, request.operation, number) | qpn << WSH_GDA_QPN_AT,
+                             ah << WSH_GDA_AH_AT,
+                             request.target >> 32,
+                             id & ~(uint64_t)0xffff,
+                             (uint64_t)request.key_there << WSH_GDA_KEY_AT | request.len,
+                             request.there,
+                             (uint64_t)request.key_here << WSH_GDA_KEY_AT | request.len,
+                             request.here};
+}
+
+static WSH_DEV void wsh_dev_gda_store_pair(uint64_t *to, uint64_t first, uint64_t second)
+{
     wsh_ptx_nic_put(to, first);
     wsh_ptx_nic_put(to + 1, second);
 }
 
-/* Its entry, which is free. */
-static WSH_DEV void wsh_dev_gda_store(const struct wsh_dev_gda_ring &ring, uint64_t number,
-                                      const struct wsh_dev_gda_request &request)
+/* Where it belongs, which is free. */
+static WSH_DEV void wsh_dev_gda_store(const struct wsh_dev_gda_entry &entry)
 {
-    uint64_t *to = ring.words + (uint64_t)((uint32_t)number & ring.mask) * ring.entry_words;
-    uint64_t id = (number & (((uint64_t)1 << WSH_GDA_PE_AT) - 1)) | (uint64_t)request.pe << WSH_GDA_PE_AT;
-    uint64_t ah = request.target & 0xffff, qpn = request.target >> 16 & 0xffff;
-
-    wsh_dev_gda_store_pair(ring, to, wsh_dev_gda_head(ring, request.operation, number) | qpn << WSH_GDA_QPN_AT,
-                           ah << WSH_GDA_AH_AT);
-    wsh_dev_gda_store_pair(ring, to + 2, request.target >> 32, id & ~(uint64_t)0xffff);
-    wsh_dev_gda_store_pair(ring, to + 4, (uint64_t)request.key_there << WSH_GDA_KEY_AT | request.len, request.there);
-    wsh_dev_gda_store_pair(ring, to + 6, (uint64_t)request.key_here << WSH_GDA_KEY_AT | request.len, request.here);
+    if (entry.ordinary) {
+        wsh_ptx_nic_put_pair(entry.to, entry.w0, entry.w1);
+        wsh_ptx_nic_put_pair(entry.to + 2, entry.w2, entry.w3);
+        wsh_ptx_nic_put_pair(entry.to + 4, entry.w4, entry.w5);
+        wsh_ptx_nic_put_pair(entry.to + 6, entry.w6, entry.w7);
+    } else {
+        wsh_dev_gda_store_pair(entry.to, entry.w0, entry.w1);
+        wsh_dev_gda_store_pair(entry.to + 2, entry.w2, entry.w3);
+        wsh_dev_gda_store_pair(entry.to + 4, entry.w4, entry.w5);
+        wsh_dev_gda_store_pair(entry.to + 6, entry.w6, entry.w7);
+    }
 #pragma unroll 1
-    for (uint32_t i = WSH_GDA_WORDS; i < ring.entry_words; i += 2)
-        wsh_dev_gda_store_pair(ring, to + i, 0, 0);
+    for (uint32_t i = WSH_GDA_WORDS; i < entry.n_words; i += 2)
+        wsh_dev_gda_store_pair(entry.to + i, 0, 0);
 }
 
 /* How far a queue has come, as was last known. */
@@ -109,49 +132,62 @@ struct wsh_dev_gda_place {
     uint64_t first; /* number of the caller's first request; */
     uint32_t begin, end; /* those from `begin` to `end` of the caller's wait */
     uint32_t lanes;
+    bool turn; /* it has come */
     struct wsh_dev_wait wait;
-    struct wsh_dev_gda_request request;
+    struct wsh_dev_gda_entry entry;
 };
 
-#define WSH_GDA_LOOKS 64u /* at a word, for each time that other work is looked for */
+#define WSH_GDA_LOOKS 1024u /* at a word, for each time that other work is looked for, which drops the SM's L1 */
+#define WSH_GDA_NEAR (2 * WSH_GDA_RUNS) /* requests before the caller's: for these it waits without a sleep … */
+#define WSH_GDA_SLEEP_NS 1000u          /* … during which a queue announces fewer than those */
 
-/* Polls until the word has come to the wait's value. */
-static WSH_DEV void wsh_dev_gda_poll_until(struct wsh_dev_wait *wait)
+/*
+ * Polls until the word has come to the wait's value; returns what it has. Who is farther from that than NEAR sleeps, so
+ * that polls of many do not delay those whose turn it is.
+ */
+template <uint32_t NEAR> static WSH_DEV uint64_t wsh_dev_gda_poll_until(struct wsh_dev_wait *wait)
 {
+    uint64_t seen;
+
 #pragma unroll 1
-    for (uint32_t looks = 1; wsh_ptx_poll((const uint64_t *)wait->word) < wait->value; looks++)
+    for (uint32_t looks = 1; (seen = wsh_ptx_poll((const uint64_t *)wait->word)) < wait->value; looks++) {
+        if (wait->value - seen > NEAR)
+            wsh_ptx_sleep(WSH_GDA_SLEEP_NS);
         if (looks % WSH_GDA_LOOKS == 0) {
             wsh_dev_ring_idle(wait);
             wsh_ptx_again(wait);
         }
+    }
+    return seen;
 }
 
-/* One lane: until no more than max_batch requests are unannounced with the caller's. */
-inline WSH_DEV_CALL void wsh_dev_gda_wait_for_batch(struct wsh_dev_gda_place *place)
+/* One lane: until no more than max_batch requests are unannounced with the caller's … */
+inline WSH_DEV_CALL void wsh_dev_gda_wait_for_others(struct wsh_dev_gda_place *place)
 {
     uint64_t end = place->first + place->end, batch = wsh_dev_gda_max_batch(place->queue);
 
     place->wait = wsh_dev_wait{"others in a send queue of a NIC", &place->queue->rung, end > batch ? end - batch : 0, 0,
                                0};
-    wsh_dev_gda_poll_until(&place->wait);
+    place->turn = wsh_dev_gda_poll_until<WSH_GDA_NEAR>(&place->wait) >= place->first + place->begin;
 }
 
-/* … then until there are entries. */
+/* … until there are entries. */
 inline WSH_DEV_CALL void wsh_dev_gda_wait_for_room(struct wsh_dev_gda_place *place)
 {
     struct wsh_gda_queue *queue = place->queue;
-    uint64_t end = place->first + place->end, entries = queue->entries;
+    uint64_t end = place->first + place->end, entries = queue->entries, seen;
 
     if (end <= entries || wsh_ptx_poll(&queue->completed) >= end - entries)
         return;
     place->wait = wsh_dev_wait{"a full send queue of a NIC", &wsh_dev_gda_marks(queue)->completed, end - entries, 0, 0};
-    wsh_dev_gda_poll_until(&place->wait);
-    wsh_ptx_put(&place->queue->completed, place->wait.value);
+    seen = wsh_dev_gda_poll_until<0>(&place->wait);
+    wsh_ptx_put(&place->queue->completed, seen);
 }
 
+/* Room last: it is the few that are next who look for it, in the host's memory. */
 inline WSH_DEV_CALL void wsh_dev_gda_wait(struct wsh_dev_gda_place *place)
 {
-    wsh_dev_gda_wait_for_batch(place);
+    wsh_dev_gda_wait_for_others(place);
     wsh_ptx_again(place);
     wsh_dev_gda_wait_for_room(place);
     wsh_ptx_again(place);
@@ -193,7 +229,7 @@ inline WSH_DEV_CALL void wsh_dev_gda_ring_in_turn(struct wsh_dev_gda_place *plac
     if (wsh_ptx_poll(&queue->rung) < first) {
         wsh_ptx_pass_on(&queue->stored[first % WSH_GDA_RUNS], end);
         place->wait = wsh_dev_wait{"a turn in a send queue of a NIC", &queue->rung, first, 0, 0};
-        wsh_dev_gda_poll_until(&place->wait);
+        wsh_dev_gda_poll_until<WSH_GDA_NEAR>(&place->wait);
         wsh_ptx_again(place);
         if (wsh_ptx_poll(&queue->rung) >= end)
             return;
@@ -222,7 +258,7 @@ static WSH_DEV struct wsh_dev_gda_run wsh_dev_gda_reserve(struct wsh_gda_queue *
     place.begin = 0;
     place.end = n;
     wsh_dev_gda_wait(&place);
-    return wsh_dev_gda_run{place.first, false};
+    return wsh_dev_gda_run{place.first, place.turn};
 }
 
 /* … and announces it, or finds it announced. */
@@ -251,8 +287,9 @@ static WSH_DEV uint32_t wsh_dev_gda_run_end(uint32_t begin, uint32_t n, uint32_t
 static WSH_DEV void wsh_dev_gda_post_alone(struct wsh_gda_queue *queue, const struct wsh_dev_gda_request &request)
 {
     const struct wsh_dev_gda_run run = wsh_dev_gda_reserve(queue, 1);
+    const struct wsh_dev_gda_ring ring = wsh_dev_gda_ring_of(queue);
 
-    wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), run.first, request);
+    wsh_dev_gda_store(wsh_dev_gda_entry_of(ring, run.first, request));
     wsh_dev_gda_ring(queue, run, 1);
 }
 
@@ -276,24 +313,26 @@ static WSH_DEV void wsh_dev_gda_post_party(struct wsh_gda_queue *queue, uint32_t
                                            const struct wsh_dev_gda_request &request)
 {
     struct wsh_dev_gda_seen seen = wsh_dev_gda_see(queue);
-    struct wsh_dev_gda_place at = {queue, 0, 0, 0, lanes, {}, request};
-    const uint32_t leader = (uint32_t)__ffs((int)lanes) - 1;
+    struct wsh_dev_gda_place at = {queue, 0, 0, 0, lanes, false, {}, {}};
     uint32_t rank = (uint32_t)__popc(lanes & ((1u << wsh_ptx_lane()) - 1));
 
     if (rank == 0)
         at.first = wsh_ptx_fetch_add(&queue->reserved, (uint64_t)(uint32_t)__popc(lanes));
+    at.first = wsh_ptx_party_from(lanes, at.first, (uint32_t)__ffs((int)lanes) - 1);
+    at.entry = wsh_dev_gda_entry_of(wsh_dev_gda_ring_of(queue), at.first + rank, request);
 #pragma unroll 1
     do {
         at.end = wsh_dev_gda_run_end(at.begin, (uint32_t)__popc(at.lanes), wsh_dev_gda_max_batch(at.queue));
+        at.turn = seen.rung >= at.first + at.begin;
         if (rank == 0 && !wsh_dev_gda_may_store(seen, at.first + at.end, at.queue)) {
             wsh_dev_gda_hold(&at, false);
             rank = 0;
         }
-        at.first = wsh_ptx_party_from(at.lanes, at.first, leader);
-        if (rank >= at.begin && rank < at.end)
-            wsh_dev_gda_store(wsh_dev_gda_ring_of(at.queue), at.first + rank, at.request);
         wsh_ptx_party_sync(at.lanes);
-        if (rank == 0 && seen.rung >= at.first + at.begin) {
+        if (rank >= at.begin && rank < at.end)
+            wsh_dev_gda_store(at.entry);
+        wsh_ptx_party_sync(at.lanes);
+        if (rank == 0 && at.turn) {
             wsh_dev_gda_announce(at.queue, at.first + at.end);
         } else if (rank == 0) {
             wsh_dev_gda_hold(&at, true);

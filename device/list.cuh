@@ -57,7 +57,7 @@ inline WSH_DEV_CALL bool wsh_dev_list_takes(const shmemx_put_t *put)
     struct wsh_gda *gda = wsh_dev_gda();
     struct wsh_dev_gda_request request;
 
-    return wsh_dev_gda_request_of(gda, wsh_dev_gda_queue(gda)->rail, wsh_dev_list_transfer(*put), &request);
+    return wsh_dev_gda_request_of(gda, wsh_dev_gda_queue(gda), wsh_dev_list_transfer(*put), &request);
 }
 
 /* What is left of a list. In memory, since registers held by a loop add to those of all that it calls. */
@@ -118,43 +118,67 @@ template <int S> WSH_DEV_CALL bool wsh_dev_list_records(const shmemx_put_t *puts
     return others;
 }
 
-/* One lane: so many puts from the first on that make a run for a NIC. */
-static WSH_DEV uint32_t wsh_dev_list_batch(const shmemx_put_t *puts, size_t n, uint32_t max_batch)
+/* One lane: so many puts from the first on that make a run for a NIC: they go the same way. */
+static WSH_DEV uint32_t wsh_dev_list_batch(const struct wsh_gda *gda, const struct wsh_gda_queue *queue,
+                                           const shmemx_put_t *puts, size_t n, struct wsh_dev_gda_way *way)
 {
+    const uint32_t max_batch = wsh_dev_gda_max_batch(queue);
+    const size_t most = n < max_batch ? n : max_batch;
+    const shmemx_counter_t counter = puts->counter;
     uint32_t run = 0;
 
+    if (!wsh_dev_gda_way_of(gda, queue, wsh_dev_list_transfer(*puts), way))
+        return 0;
 #pragma unroll 1
-    while (run < n && run < max_batch && wsh_dev_list_takes(&puts[run]))
+    while (run < most) {
+        const struct wsh_dev_gda_transfer transfer = wsh_dev_list_transfer(puts[run]);
+
+        if (!((puts[run].counter == counter) & wsh_dev_gda_holds(*way, transfer) & wsh_dev_gda_takes(*way, transfer)))
+            break;
         run++;
+    }
     return run;
 }
 
-/* One lane posts them, with one doorbell. */
-inline WSH_DEV_CALL void wsh_dev_list_post_batch(const shmemx_put_t *puts, uint32_t n)
+/* One lane: posts the run that the list begins with, by one doorbell; so many puts. */
+inline WSH_DEV_CALL uint32_t wsh_dev_list_post_batch(const shmemx_put_t *puts, size_t n)
 {
     struct wsh_gda *gda = wsh_dev_gda();
     struct wsh_gda_queue *queue = wsh_dev_gda_queue(gda);
-    const struct wsh_dev_gda_run run = wsh_dev_gda_reserve(queue, n);
+    const struct wsh_dev_gda_ring ring = wsh_dev_gda_ring_of(queue);
+    struct wsh_dev_gda_way way;
+    const uint32_t batch = wsh_dev_list_batch(gda, queue, puts, n, &way);
+    struct wsh_dev_gda_run run;
 
+    if (!batch)
+        return 0;
+    run = wsh_dev_gda_reserve(queue, batch);
 #pragma unroll 1
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < batch; i++) {
         struct wsh_dev_gda_request request;
 
-        wsh_dev_gda_request_of(gda, queue->rail, wsh_dev_list_transfer(puts[i]), &request);
-        wsh_dev_gda_store(wsh_dev_gda_ring_of(queue), run.first + i, request);
+        wsh_dev_gda_make(way, wsh_dev_list_transfer(puts[i]), &request);
+        wsh_dev_gda_store(wsh_dev_gda_entry_of(ring, run.first + i, request));
     }
-    wsh_dev_gda_ring(queue, run, n);
+    wsh_dev_gda_ring(queue, run, batch);
+    return batch;
 }
 
-/* Lanes that call it together, each with a put that NICs take. */
-inline WSH_DEV_CALL void wsh_dev_list_post_each(const shmemx_put_t *put)
+/*
+ * Full warps, at once: the puts of those lanes that have one and whose NICs take it share a reservation. Whether this
+ * lane's was posted.
+ */
+inline WSH_DEV_CALL bool wsh_dev_list_post_each(const shmemx_put_t *put)
 {
     struct wsh_gda *gda = wsh_dev_gda();
     struct wsh_gda_queue *queue = wsh_dev_gda_queue(gda);
     struct wsh_dev_gda_request request;
+    bool takes = put && wsh_dev_gda_request_of(gda, queue, wsh_dev_list_transfer(*put), &request);
 
-    wsh_dev_gda_request_of(gda, queue->rail, wsh_dev_list_transfer(*put), &request);
-    wsh_dev_gda_post(queue, wsh_ptx_active(), request);
+    wsh_ptx_warp_sync();
+    if (takes)
+        wsh_dev_gda_post(queue, wsh_ptx_active(), request);
+    return takes;
 }
 
 /* A put that NICs do not take: whether it was a record. */
@@ -171,16 +195,13 @@ inline WSH_DEV_CALL bool wsh_dev_list_record(const shmemx_put_t *put)
 /* One lane. Whether something is left that is neither. */
 inline WSH_DEV_CALL bool wsh_dev_list_gda_by_one(const shmemx_put_t *puts, size_t n)
 {
-    const uint32_t max_batch = wsh_dev_gda_max_batch(wsh_dev_gda_queue(wsh_dev_gda()));
     bool others = false;
 
 #pragma unroll 1
     for (size_t i = 0; i < n;) {
-        uint32_t run = wsh_dev_list_batch(puts + i, n - i, max_batch);
+        uint32_t run = wsh_dev_list_post_batch(puts + i, n - i);
 
-        if (run)
-            wsh_dev_list_post_batch(puts + i, run);
-        else
+        if (!run)
             others |= !wsh_dev_list_record(puts + i);
         i += run ? run : 1;
     }
@@ -194,13 +215,10 @@ inline WSH_DEV_CALL bool wsh_dev_list_gda_by_warp(const shmemx_put_t *puts, size
 
 #pragma unroll 1
     for (size_t i = wsh_ptx_lane(); i - wsh_ptx_lane() < n; i += 32) {
-        bool takes = i < n && wsh_dev_list_takes(puts + i);
+        const shmemx_put_t *put = i < n ? puts + i : nullptr;
 
-        wsh_ptx_warp_sync();
-        if (takes)
-            wsh_dev_list_post_each(puts + i);
-        else if (i < n)
-            others |= !wsh_dev_list_record(puts + i);
+        if (!wsh_dev_list_post_each(put) && put)
+            others |= !wsh_dev_list_record(put);
     }
     return others;
 }

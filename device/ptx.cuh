@@ -129,6 +129,16 @@ static WSH_DEV void wsh_ptx_stream_before()
 #endif
 }
 
+/* About so long. */
+static WSH_DEV void wsh_ptx_sleep(uint32_t ns)
+{
+#if __CUDA_ARCH__ >= 700
+    __nanosleep(ns);
+#else
+    (void)ns;
+#endif
+}
+
 static WSH_DEV void wsh_ptx_block_sync()
 {
     __syncthreads();

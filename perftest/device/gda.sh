@@ -44,7 +44,7 @@ key=steady
 rows 'posts of grids, as fast as the emulated device takes them' "$null SHMEM_GDA_QUEUES=8" 'post_grid'
 key=post
 rows 'posts of one lane or warp' "$null SHMEM_GDA_QUEUES=8" \
-    'post.*,post_lanes.*,post_run_*,post_list.*,post_counted.thread*,post_bare.*' -b 64 -e 64
+    'post.*,post_lanes.*,post_run_*,post_list.*,post_counted.thread*,post_bare.*,post_bare_run.*' -b 64 -e 64
 key=trip
 rows 'round trips, by the kernel' 'SHMEM_GDA=on' 'put_blocking.thread.*,put_nbi.thread.*' -b 8 -e 64k -f 8
 key=proxy
@@ -71,6 +71,10 @@ END {
     goal("a put of each lane of a warp, us a put", median["post post_lanes thread 1x32"], 0.1, 1)
     one = median["post post thread 1x1"]; bare = median["post post_bare thread 1x1"]
     goal("64 put_nbi of one lane against a bare loop", one == "" || bare == "" ? "" : one / bare, 1.2, 1)
+    run = median["post post_bare_run warp 1x32"]
+    if (run)
+        printf "# limit: a warp that does nothing but store 16 requests, release, ring and hand on: %.3f us each; %.0f M/s of 8\n",
+            run, 8 / run
     for (at in trip)
         if (split(at, part, " ") && part[1] == "trip" && trip["proxy " part[2] " " part[3]])
             printf "# %s of %s bytes, us a put: %.3f by the kernel, %.3f by the proxy\n", part[2], part[3], trip[at],

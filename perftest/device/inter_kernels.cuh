@@ -18,7 +18,7 @@ extern "C" {
 
 /* Words from one answer of a receiver to the next; of all signals of a memory. */
 #define INTER_ACK_WORDS 16
-#define INTER_PINNED (64 * 48)
+#define INTER_PINNED (64 * 64 + 64)
 #define INTER_FLAG_WORDS (2 * INTER_BATCH + 2 * INTER_ACK_WORDS)
 
 struct inter_args {
@@ -209,6 +209,22 @@ static __device__ void inter_post_bare(const struct inter_args &a, size_t k)
         asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(to + i), "l"(k), "l"(a.first) : "memory");
 }
 
+/* What requests in a queue cost at least: so many lanes store one each, and one of them rings and hands on. */
+static __device__ void inter_post_bare_run(const struct inter_args &a, size_t k, unsigned lanes)
+{
+    ulonglong2 *to = a.pinned + (k + threadIdx.x) * 4;
+
+    if (threadIdx.x < lanes)
+        for (int i = 0; i < 4; i++)
+            asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(to + i), "l"(k), "l"(a.first) : "memory");
+    if (lanes > 1)
+        __syncwarp();
+    if (threadIdx.x == 0)
+        asm volatile("fence.acq_rel.sys;\n\tst.relaxed.sys.global.u32 [%0], %1;\n\tst.release.gpu.global.u64 [%2], %3;"
+                     ::"l"(a.pinned + 64 * 4), "r"((unsigned)k), "l"(a.list), "l"(k)
+                     : "memory");
+}
+
 template <int S, int WHAT> static __device__ void inter_post_one(const struct inter_args &a, size_t k)
 {
     char *dest = a.dest + k * a.len, *source = a.source + k * a.len;
@@ -252,6 +268,9 @@ template <int S, int WHAT> static __device__ void inter_post_all(const struct in
 
     if (inter_run(WHAT))
         inter_post_runs(a, inter_run(WHAT));
+    else if (WHAT == INTER_POST_BARE_RUN)
+        for (size_t k = 0; k < a.window; k += S == DEV_WARP ? 16 : 1)
+            inter_post_bare_run(a, k, S == DEV_WARP ? 16 : 1);
     else if (WHAT == INTER_POST_LIST && S == DEV_WARP)
         shmemx_putmem_nbi_list_warp(a.list, a.window);
     else if (WHAT == INTER_POST_LIST)
@@ -267,7 +286,7 @@ template <int S, int WHAT> static __device__ void inter_post_all(const struct in
 template <int S, int WHAT> __global__ void __launch_bounds__(32) inter_post(struct inter_args a)
 {
     inter_list_fill(a);
-    inter_fill(a, WHAT == INTER_POST_BARE ? 0 : a.window * a.len, a.first + (uint64_t)a.n);
+    inter_fill(a, inter_is_bare(WHAT) ? 0 : a.window * a.len, a.first + (uint64_t)a.n);
 #pragma unroll 1
     for (long i = 0; i < a.n; i++) {
         uint64_t began = inter_clock();

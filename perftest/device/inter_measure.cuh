@@ -153,7 +153,7 @@ static double inter_check(struct inter *p, const struct dev_row *row, inter_kern
     dev_sync();
     if (group == INTER_ALLTOALLS)
         inter_compare_alltoall<<<1, INTER_THREADS>>>(a, number);
-    if ((group == INTER_PUTS || group == INTER_POSTS) && inter_what(row) != INTER_POST_BARE && a.me == a.npes - 1)
+    if ((group == INTER_PUTS || group == INTER_POSTS) && !inter_is_bare(inter_what(row)) && a.me == a.npes - 1)
         inter_compare_window<<<1, INTER_THREADS>>>(a, number);
     if (group == INTER_GRIDS && a.me == a.npes - 1)
         inter_compare_grid<<<1, INTER_THREADS>>>(a, number, (size_t)dev_row_lanes(row) * a.len);

@@ -30,6 +30,7 @@ static inter_kernel *const inter_kernels[][DEV_SCOPES] = {
     INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_RUN_16>)),
     {inter_post<DEV_THREAD, INTER_POST_COPIED>, inter_post<DEV_WARP, INTER_POST_COPIED>, NULL},
     INTER_BY_THREAD((inter_post<DEV_THREAD, INTER_POST_BARE>)),
+    {inter_post<DEV_THREAD, INTER_POST_BARE_RUN>, inter_post<DEV_WARP, INTER_POST_BARE_RUN>, NULL},
     INTER_BY_THREAD(inter_grid),
     {NULL, NULL, NULL},                                                  /* INTER_ALLTOALL */
     INTER_BY_BLOCK(inter_alltoall<false>),                               /* INTER_ALLTOALL_PUT */

@@ -28,6 +28,7 @@ enum inter_what {
     INTER_POST_RUN_16,
     INTER_POST_COPIED,
     INTER_POST_BARE,
+    INTER_POST_BARE_RUN,
     INTER_GRID,
     INTER_ALLTOALL,
     INTER_ALLTOALL_PUT,
@@ -46,6 +47,16 @@ enum { INTER_KINDS = 2 * INTER_WHATS };
 static inline enum inter_what inter_what(const struct dev_row *row)
 {
     return (enum inter_what)(row->kind / 2);
+}
+
+/* A limit, which puts nothing. */
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    static inline bool
+    inter_is_bare(int what)
+{
+    return what == INTER_POST_BARE || what == INTER_POST_BARE_RUN;
 }
 
 static inline bool inter_in_host(const struct dev_row *row)

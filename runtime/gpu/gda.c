@@ -15,9 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Fewest bytes of a put, a get, that kernels post: a record costs them as much as a request. */
-enum { PUT_FROM = 1, GET_FROM = 1 };
-
 enum { WHY = 512 };
 
 /* The transport with such queues, opened; NULL: none, and `why` says why, or *rc is a logged error. */
@@ -89,78 +86,70 @@ static int map_queue(struct wsh_gda_host *gda, unsigned i, char *why)
     return rc;
 }
 
-/* Bytes of the tables: targets[rail][pe], then remote[segment][rail][pe]. */
-static size_t tables_len(const struct wsh_gda_host *gda)
+/* Entries of struct wsh_gda_peer[rail][pe]. */
+static size_t n_peers(const struct wsh_gda_host *gda)
 {
-    return (size_t)gda->n_rails * (size_t)gda->job->n_pes *
-           (sizeof(struct wsh_gda_target) + WSH_GDA_SEGS * sizeof(struct wsh_gda_remote));
+    return (size_t)gda->n_rails * (size_t)gda->job->n_pes;
+}
+
+/* Where transfers with what NICs take of the PE's memory go by the same transport. */
+static void fill_remote(const struct wsh_gda_host *gda, unsigned rail, int pe, int seg,
+                        struct wsh_gda_peer *peer)
+{
+    enum wsh_route_local local = seg < WSH_SEG_DEVICE ? WSH_LOCAL_HOST : WSH_LOCAL_REGISTERED;
+    const struct wsh_rmem *rmem = wsh_route(&gda->job->routes, pe, seg, local, WSH_ROUTE_TRANSFER);
+
+    if (!gda->device.local[seg].length || !rmem || rmem->tp != gda->tp ||
+        gda->tp->ops->gda_remote(gda->tp, rail, rmem, &peer->key[seg]))
+        return;
+    peer->base[seg] = rmem->base;
+    peer->usable |= 1u << seg;
 }
 
 /* PEs of this host are reached otherwise. */
-static void fill_targets(const struct wsh_gda_host *gda, struct wsh_gda_target *targets)
+static void fill_peers(const struct wsh_gda_host *gda, struct wsh_gda_peer *peer)
 {
-    const struct wsh_job *job = gda->job;
-
     for (unsigned rail = 0; rail < gda->n_rails; rail++)
-        for (int pe = 0; pe < job->n_pes; pe++) {
+        for (int pe = 0; pe < gda->job->n_pes; pe++, peer++) {
             struct wsh_tp_target target;
 
-            if (!job->same_host[pe] && !gda->tp->ops->gda_target(gda->tp, rail, pe, &target))
-                targets[rail * (unsigned)job->n_pes + (unsigned)pe] =
-                    (struct wsh_gda_target){target.ah, target.qpn, target.qkey};
-        }
-}
-
-/* Where transfers with what NICs take of this PE's memory go by the same transport. */
-static void fill_remote(const struct wsh_gda_host *gda, int seg, struct wsh_gda_remote *remote)
-{
-    const struct wsh_job *job = gda->job;
-    enum wsh_route_local local = seg < WSH_SEG_DEVICE ? WSH_LOCAL_HOST : WSH_LOCAL_REGISTERED;
-
-    for (unsigned rail = 0; rail < gda->n_rails; rail++)
-        for (int pe = 0; pe < job->n_pes; pe++) {
-            const struct wsh_rmem *rmem = wsh_route(&job->routes, pe, seg, local, WSH_ROUTE_TRANSFER);
-            uint32_t key;
-
-            if (rmem && rmem->tp == gda->tp && !gda->tp->ops->gda_remote(gda->tp, rail, rmem, &key))
-                remote[rail * (unsigned)job->n_pes + (unsigned)pe] =
-                    (struct wsh_gda_remote){rmem->base, key, 1};
+            if (gda->job->same_host[pe] || gda->tp->ops->gda_target(gda->tp, rail, pe, &target))
+                continue;
+            peer->target = (struct wsh_gda_target){target.ah, target.qpn, target.qkey};
+            for (int seg = 0; seg < WSH_GDA_SEGS; seg++)
+                fill_remote(gda, rail, pe, seg, peer);
         }
 }
 
 static void fill_local(struct wsh_gda_host *gda, int seg)
 {
     const struct wsh_lmem *lmem = gda->job->lmem[gda->tp->index][seg];
-    bool usable = lmem != NULL;
 
-    for (unsigned rail = 0; rail < gda->n_rails && usable; rail++)
-        usable = !gda->tp->ops->gda_local(gda->tp, rail, lmem, &gda->device.local_key[seg][rail]);
-    if (usable)
-        gda->device.local_usable |= 1u << seg;
-    gda->device.length[seg] = lmem ? lmem->len : 0;
+    if (!lmem)
+        return;
+    gda->device.local[seg] =
+        (struct wsh_gda_local){(uint64_t)(uintptr_t)gda->job->heap.seg[seg].base, lmem->len};
+    for (unsigned i = 0; i < gda->n; i++)
+        if (!gda->tp->ops->gda_local(gda->tp, gda->queue[i].rail, lmem, &gda->device.queue[i].key[seg]))
+            gda->device.queue[i].usable |= 1u << seg;
 }
 
-/* The image of the tables; their addresses go into gda->device. */
-static char *fill_tables(struct wsh_gda_host *gda)
+/* What kernels need beside the queues; the image of the peers. */
+static struct wsh_gda_peer *fill_tables(struct wsh_gda_host *gda)
 {
-    size_t n = (size_t)gda->n_rails * (size_t)gda->job->n_pes, off = n * sizeof(struct wsh_gda_target);
-    char *image = calloc(1, tables_len(gda));
+    struct wsh_gda_peer *image = aligned_alloc(sizeof *image, n_peers(gda) * sizeof *image);
 
     if (!image)
         return NULL;
+    memset(image, 0, n_peers(gda) * sizeof *image);
     gda->device.n_queues = gda->n;
     gda->device.n_rails = gda->n_rails;
-    gda->device.put_from = PUT_FROM;
-    gda->device.get_from = GET_FROM;
-    gda->device.targets = gda->tables;
-    fill_targets(gda, (struct wsh_gda_target *)(void *)image);
-    for (int seg = 0; seg < WSH_GDA_SEGS; seg++, off += n * sizeof(struct wsh_gda_remote)) {
+    for (unsigned i = 0; i < gda->n; i++)
+        gda->device.queue[i].peers =
+            gda->peers + (size_t)gda->queue[i].rail * (size_t)gda->job->n_pes * sizeof *image;
+    for (int seg = 0; seg < WSH_GDA_SEGS; seg++)
         fill_local(gda, seg);
-        if (!gda->device.length[seg])
-            continue;
-        fill_remote(gda, seg, (struct wsh_gda_remote *)(void *)(image + off));
-        gda->device.remote[seg] = gda->tables + off;
-    }
+    fill_peers(gda, image);
     return image;
 }
 
@@ -188,8 +177,9 @@ static int log_no_memory(int status)
 
 static int publish(struct wsh_gda_host *gda)
 {
-    char *image;
-    int status = wsh_cuda()->mem_alloc(&gda->tables, tables_len(gda));
+    const size_t len = n_peers(gda) * sizeof(struct wsh_gda_peer);
+    struct wsh_gda_peer *image;
+    int status = wsh_cuda()->mem_alloc(&gda->peers, len);
 
     if (status)
         return log_no_memory(status);
@@ -197,7 +187,7 @@ static int publish(struct wsh_gda_host *gda)
     image = status ? NULL : fill_tables(gda);
     if (!image)
         return status ? log_no_memory(status) : -ENOMEM;
-    status = wsh_gda_upload(gda->tables, image, tables_len(gda));
+    status = wsh_gda_upload(gda->peers, image, len);
     if (!status)
         status = wsh_gda_upload(gda->job->device.proxy->heads + sizeof(struct wsh_ring_heads), &gda->device,
                                 sizeof gda->device);
@@ -258,10 +248,13 @@ static int say_why(const struct wsh_job *job, const char *why)
 
 static int check_setting(const struct wsh_job *job)
 {
-    if (job->env.gda_queues >= 0 && job->env.gda_queues <= WSH_GDA_QUEUES_MAX)
+    const long n = job->env.gda_queues;
+
+    if (n >= 0 && n <= WSH_GDA_QUEUES_MAX && !(n & (n - 1)))
         return 0;
-    wsh_error("SHMEM_GDA_QUEUES=%ld: there may be 1 to %d queues, or 0 for as many as are sensible",
-              job->env.gda_queues, WSH_GDA_QUEUES_MAX);
+    wsh_error(
+        "SHMEM_GDA_QUEUES=%ld: there may be 1, 2, 4, 8, 16 or %d queues, or 0 for as many as are sensible", n,
+        WSH_GDA_QUEUES_MAX);
     return -EINVAL;
 }
 
@@ -279,9 +272,9 @@ static int open_here(struct wsh_job *job, char *why)
     wsh_gpu_leave(&job->device.gpu);
     if (!rc)
         wsh_info(WSH_SUB_PROXY, "kernels post to NICs: %u queues of %u requests on %u NICs, %s%s%s", gda->n,
-                 gda->queue[0].entries, gda->n_rails, gda->device.remote[WSH_SEG_DEVICE] ? "device and " : "",
-                 "host memory",
-                 gda->device.local_usable & 1u << WSH_SEG_DEVICE ? "" : ", sources in host memory");
+                 gda->queue[0].entries, gda->n_rails,
+                 gda->device.local[WSH_SEG_DEVICE].length ? "device and " : "", "host memory",
+                 gda->device.queue[0].usable & 1u << WSH_SEG_DEVICE ? "" : ", sources in host memory");
     return rc;
 }
 
@@ -313,8 +306,8 @@ void wsh_gda_close(struct wsh_job *job)
     if (!wsh_gpu_enter(&job->device.gpu)) {
         for (unsigned i = 0; i < gda->n_pages; i++)
             wsh_gpu_unpin(gda->pages[i].base);
-        if (gda->tables)
-            wsh_cuda()->mem_free(gda->tables);
+        if (gda->peers)
+            wsh_cuda()->mem_free(gda->peers);
         if (gda->device.counter_targets)
             wsh_cuda()->mem_free(gda->device.counter_targets);
         if (gda->tp)

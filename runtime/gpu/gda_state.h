@@ -27,7 +27,7 @@ struct wsh_gda_host {
     struct wsh_gda_marks *marks; /* pinned, [WSH_GDA_QUEUES_MAX] */
     struct wsh_gda_pages pages[2 * WSH_GDA_QUEUES_MAX];
     unsigned n_pages;
-    wsh_cu_ptr tables;     /* targets, then remote memory of each segment */
+    wsh_cu_ptr peers;      /* struct wsh_gda_peer[n_rails][n_pes] */
     struct wsh_gda device; /* what lies behind the proxy's struct wsh_ring_heads */
     bool runs, stop;
     pthread_t id;

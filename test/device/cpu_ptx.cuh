@@ -70,6 +70,10 @@ static inline void wsh_ptx_party_sync(uint32_t)
 {
 }
 
+static inline void wsh_ptx_sleep(uint32_t)
+{
+}
+
 static inline void wsh_ptx_again(void *)
 {
 }

@@ -67,9 +67,9 @@ static __global__ void gda_look_kernel(struct gda_seen *seen)
     seen->entry_words = gda->queue[0].entry_words;
     seen->max_batch = gda->queue[0].max_batch;
     seen->counters = gda->n_counters;
-    seen->local = gda->local_usable;
+    seen->local = gda->queue[0].usable;
     for (int i = 0; i < WSH_GDA_SEGS; i++)
-        seen->remote |= (gda->remote[i] != 0) << i;
+        seen->remote |= (gda->local[i].length != 0) << i;
     seen->fences = gda->fences;
     seen->over = gda->fences_over;
 #else
@@ -82,7 +82,7 @@ static __global__ void gda_takes_kernel(struct gda_seen *seen, void *dest, void 
 #ifdef __CUDA_ARCH__
     struct wsh_dev_gda_request request;
 
-    seen->takes = wsh_dev_gda_request_of(wsh_dev_gda(), 0, wsh_dev_gda_transfer{dest, source, 1, pe, 0, false},
+    seen->takes = wsh_dev_gda_request_of(wsh_dev_gda(), wsh_dev_gda_queue(wsh_dev_gda()), wsh_dev_gda_transfer{dest, source, 1, pe, 0, false},
                                          &request);
 #else
     (void)seen, (void)dest, (void)source, (void)pe;

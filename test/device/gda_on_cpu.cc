@@ -203,10 +203,11 @@ static void ask(const struct state &state)
 static void post_run(struct state *state, uint32_t n)
 {
     const struct wsh_dev_gda_run run = wsh_dev_gda_reserve(state->queue, n);
+    const struct wsh_dev_gda_ring ring = wsh_dev_gda_ring_of(state->queue);
 
     for (uint32_t i = 0; i < n; i++) {
         prepare(*state, state->i);
-        wsh_dev_gda_store(wsh_dev_gda_ring_of(state->queue), run.first + i, request_of(state->poster, state->i));
+        wsh_dev_gda_store(wsh_dev_gda_entry_of(ring, run.first + i, request_of(state->poster, state->i)));
         state->i++;
     }
     wsh_dev_gda_ring(state->queue, run, n);

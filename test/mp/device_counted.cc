@@ -40,10 +40,9 @@ static void take_view()
 {
     if (wsh_device_view.flags & WSH_DEVICE_GDA)
         own.gda = *(struct wsh_gda *)fake_alias((void *)(wsh_device_view.ring_heads + sizeof(struct wsh_ring_heads)));
-    alias(&own.gda.targets);
+    for (uint32_t i = 0; i < own.gda.n_queues; i++)
+        alias(&own.gda.queue[i].peers);
     alias(&own.gda.counter_targets);
-    for (uint64_t &remote : own.gda.remote)
-        alias(&remote);
     wsh_device_view.ring_heads = (uint64_t)&own.heads;
     wsh_device_view.locks = (uint64_t)&locks;
     wsh_device_view.slots = 0;

@@ -122,7 +122,7 @@ int main(void)
     if (!(wsh_device_view.flags & WSH_DEVICE_GDA))
         return mp_end();
     take_view();
-    mp_check(gda->n_queues && gda->n_queues <= WSH_GDA_QUEUES_MAX && gda->length[WSH_DEVICE_SEG_HEAP], "%u queues",
+    mp_check(gda->n_queues && gda->n_queues <= WSH_GDA_QUEUES_MAX && gda->local[WSH_DEVICE_SEG_HEAP].length, "%u queues",
              gda->n_queues);
     rounds = (unsigned)mp_rounds(3, 100);
     for (unsigned round = 0; round < rounds; round++) {

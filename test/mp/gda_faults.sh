@@ -72,10 +72,11 @@ says "p5" "$cannot.*does not say where its queues lie.*p5en or p6 instances and 
 says "the GPU does not reach the NIC" "$cannot.*PeerMappingOverride=1" p5en FAKE_CUDA_FAIL=cuMemHostGetDevicePointer_v2=801
 says "no proxy" "$cannot.*SHMEM_PROXY=off" p5en SHMEM_PROXY=off
 says "another provider" "$cannot.*the NICs are .*, not EFA" p5en SHMEM_LIBFABRIC_PROVIDER=tcp
-says "too many queues" 'SHMEM_GDA_QUEUES=33: there may be 1 to 32' p5en SHMEM_GDA_QUEUES=33
+says "too many queues" 'SHMEM_GDA_QUEUES=33: there may be 1, 2, 4, 8, 16 or 32' p5en SHMEM_GDA_QUEUES=33
+says "three queues" 'SHMEM_GDA_QUEUES=3: there may be 1, 2, 4, 8, 16 or 32' p5en SHMEM_GDA_QUEUES=3
 run_job 100 env SHMEM_GDA_QUEUES=32 EFA_EMULATOR_NICS=0 "$oshrun" --emulate-efa=p5en --nodes-emulated 2 -n 10 "$fault" works
 tap_check "beyond the NIC's share" test \
-    "$(grep -c 'PE 0 .*SHMEM_GDA_QUEUES=32: a PE may have at most 25 here, where 5 PEs share 1 NICs with 256' "$err")" = 1
+    "$(grep -c 'PE 0 .*SHMEM_GDA_QUEUES=32: a PE may have at most 16 here, where 5 PEs share 1 NICs with 256' "$err")" = 1
 gda_job 60 p5 env SHMEM_GDA=auto SHMEM_DEBUG=info,PROXY "$fault" works
 tap_check "by default all goes by the proxy" \
     sh -c "[ \$(grep -c 'PE 0 .*kernels do not post to NICs themselves: .*p5en or p6' '$err') = 1 ]"

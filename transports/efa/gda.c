@@ -31,13 +31,19 @@ static struct wsh_efa *efa_of(struct wsh_tp *tp)
     return (struct wsh_efa *)tp;
 }
 
+/* The largest power of two that is no more than n; 0 of 0. */
+static unsigned power_below(unsigned n)
+{
+    return n ? 1u << (31 - __builtin_clz(n)) : 0;
+}
+
 /* Those asked for, or as many as are sensible and there are. */
 static int choose_number(const struct wsh_efa_eps *eps, unsigned n_rails, unsigned n, unsigned room,
                          char *why, size_t size)
 {
     unsigned most = wsh_efa_gda_share(eps->n_local, n_rails, eps->n_nics);
 
-    most = most < room ? most : room;
+    most = power_below(most < room ? most : room);
     if (!most)
         return wsh_efa_gda_lacks(why, size,
                                  "%u PEs of this host share %u NICs, which have too few queue pairs for that",
@@ -50,7 +56,7 @@ static int choose_number(const struct wsh_efa_eps *eps, unsigned n_rails, unsign
         return -EINVAL;
     }
     if (!n)
-        n = (EFA_GDA_QUEUES + n_rails - 1) / n_rails * n_rails;
+        n = EFA_GDA_QUEUES;
     return (int)(n < most ? n : most);
 }
 

@@ -42,9 +42,8 @@ static void poster_store(const struct wsh_device *view, struct wsh_gda_queue *qu
                          int pe, const void *there, const void *here, uint32_t len,
                          struct poster_mistake mistake)
 {
-    const unsigned at = queue->rail * (unsigned)shmem_n_pes() + (unsigned)pe;
-    const auto *target = (const struct wsh_gda_target *)device_memory(gda->targets) + at;
-    const auto *remote = (const struct wsh_gda_remote *)device_memory(gda->remote[WSH_DEVICE_SEG_HEAP]) + at;
+    const auto *peer = (const struct wsh_gda_peer *)device_memory(queue->peers) + pe;
+    const auto *target = &peer->target;
     uint64_t number = queue->reserved++, id = number | (uint64_t)pe << WSH_GDA_PE_AT;
     volatile uint64_t *words = (uint64_t *)queue->ring + number % queue->entries * queue->entry_words;
 
@@ -57,9 +56,9 @@ static void poster_store(const struct wsh_device *view, struct wsh_gda_queue *qu
     words[1] = (uint64_t)target->ah << WSH_GDA_AH_AT;
     words[2] = target->qkey;
     words[3] = id >> 16 << 16;
-    words[4] = len | (uint64_t)(remote->key ^ mistake.remote_key) << WSH_GDA_KEY_AT;
-    words[5] = remote->base + ((uint64_t)there - view->seg[WSH_DEVICE_SEG_HEAP].base);
-    words[6] = len | (uint64_t)gda->local_key[WSH_DEVICE_SEG_HEAP][queue->rail] << WSH_GDA_KEY_AT;
+    words[4] = len | (uint64_t)(peer->key[WSH_DEVICE_SEG_HEAP] ^ mistake.remote_key) << WSH_GDA_KEY_AT;
+    words[5] = peer->base[WSH_DEVICE_SEG_HEAP] + ((uint64_t)there - view->seg[WSH_DEVICE_SEG_HEAP].base);
+    words[6] = len | (uint64_t)queue->key[WSH_DEVICE_SEG_HEAP] << WSH_GDA_KEY_AT;
     words[7] = (uint64_t)here;
 }
 
