@@ -46,20 +46,14 @@ static int probe_nic(const struct wsh_efa_lib *lib, const struct fi_info *info, 
 
 int wsh_efa_gda_probe(const struct wsh_env *env, char *text, size_t size)
 {
-    struct wsh_efa_where where;
     struct fi_info *list = NULL;
     struct wsh_efa_lib lib;
-    int rc = wsh_efa_lib_open(&lib, text, size);
+    int rc = wsh_efa_provider_open(&lib, env, &list, text, size);
 
     if (rc)
         return rc;
-    rc = wsh_efa_where_open(&where, env, false);
-    if (!rc)
-        rc = wsh_efa_provider_choose(&lib, env, &where, false, &list, text, size);
-    if (!rc) {
-        rc = probe_nic(&lib, list, text, size);
-        lib.freeinfo(list);
-    }
+    rc = probe_nic(&lib, list, text, size);
+    lib.freeinfo(list);
     wsh_efa_lib_close(&lib);
     return rc;
 }

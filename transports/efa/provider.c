@@ -302,6 +302,22 @@ int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env 
     return *info ? 0 : -ENOMEM;
 }
 
+int wsh_efa_provider_open(struct wsh_efa_lib *lib, const struct wsh_env *env, struct fi_info **info,
+                          char *why, size_t size)
+{
+    struct wsh_efa_where where;
+    int rc = wsh_efa_lib_open(lib, why, size);
+
+    if (rc)
+        return rc;
+    rc = wsh_efa_where_open(&where, env, false);
+    if (!rc)
+        rc = wsh_efa_provider_choose(lib, env, &where, false, info, why, size);
+    if (rc)
+        wsh_efa_lib_close(lib);
+    return rc;
+}
+
 /* A provider may claim an order and limit it to operations of so many bytes: shm claims all, for 0 bytes. */
 static bool has_order(const struct fi_info *info, uint64_t bits, size_t max_size)
 {

@@ -20,6 +20,13 @@ int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env 
                             const struct wsh_efa_where *where, bool hmem, struct fi_info **info, char *why,
                             size_t size);
 
+/*
+ * Opens libfabric, and chooses as a job of several hosts does, without one and without device memory. *info is freed
+ * with lib->freeinfo, and then the library closed; it is closed here where anything fails. Errors as above.
+ */
+int wsh_efa_provider_open(struct wsh_efa_lib *lib, const struct wsh_env *env, struct fi_info **info,
+                          char *why, size_t size);
+
 /* The endpoint takes registered device memory. */
 bool wsh_efa_takes_hmem(const struct fi_info *info);
 
