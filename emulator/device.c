@@ -151,7 +151,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
         .max_cqe = EMU_CQ_DEPTH,
         .max_mr = EMU_MRS_MAX,
         .max_pd = 256,
-        .max_ah = EMU_AHS_PER_NIC,
+        .max_ah = (int)emu.settings.handles,
         .phys_port_cnt = 1,
     };
     snprintf(attr->fw_ver, sizeof attr->fw_ver, "emulated");

@@ -182,7 +182,7 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
     return 0;
 }
 
-/* With the region's lock: the number of a peer's NIC, the same for every handle to it; the table's size if full. */
+/* With the region's lock: the number of a peer's NIC, the same for every handle to it; the limit if that is reached. */
 static uint32_t take_ah_number(uint32_t nic, uint32_t slot, uint32_t peer_nic)
 {
     struct emu_shared_ah *ah = emu.mine->ah[nic];
@@ -196,7 +196,7 @@ static uint32_t take_ah_number(uint32_t nic, uint32_t slot, uint32_t peer_nic)
         if (!ah[i].uses && number == n)
             number = i;
     }
-    if (number == EMU_AHS_PER_NIC)
+    if (number == emu.settings.handles)
         return number;
     ah[number] = (struct emu_shared_ah){1, slot, peer_nic};
     if (number == n)
@@ -219,7 +219,7 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
     emu_region_lock(emu.mine);
     ah->number = take_ah_number(ah->nic, ah->dst_slot, ah->dst_nic);
     emu_region_unlock(emu.mine);
-    if (ah->number < EMU_AHS_PER_NIC)
+    if (ah->number < emu.settings.handles)
         return &ah->ibv;
     free(ah);
     errno = ENOMEM;

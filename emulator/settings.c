@@ -4,6 +4,7 @@
 
 #include "emulator/rate.h"
 #include "emulator/say.h"
+#include "emulator/shared.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,7 +177,7 @@ static void read_rank(struct emu_settings *s)
 
 int emu_settings_read(struct emu_settings *s)
 {
-    uint64_t reorder_us = 0, depth = 0;
+    uint64_t reorder_us = 0, depth = 0, handles = 0;
     bool given;
     int rc;
 
@@ -194,9 +195,11 @@ int emu_settings_read(struct emu_settings *s)
     }
     s->counter_start = EMU_COUNTER_START;
     if ((rc = read_number("EFA_EMULATOR_COUNTERS", INT32_MAX, &given, &s->counter_start)) ||
-        (rc = read_number("EFA_EMULATOR_QUEUE", EMU_SQ_DEPTH, &given, &depth)))
+        (rc = read_number("EFA_EMULATOR_QUEUE", EMU_SQ_DEPTH, &given, &depth)) ||
+        (rc = read_number("EFA_EMULATOR_HANDLES", EMU_AHS_PER_NIC, &given, &handles)))
         return rc;
-    s->sq_depth = given && depth ? (uint32_t)depth : EMU_SQ_DEPTH;
+    s->sq_depth = depth ? (uint32_t)depth : EMU_SQ_DEPTH;
+    s->handles = handles ? (uint32_t)handles : EMU_AHS_PER_NIC;
     if ((rc = read_flag("EFA_EMULATOR_REPLAY", &s->replay)) ||
         (rc = read_flag("EFA_EMULATOR_QUIET", &s->quiet)) ||
         (rc = read_flag("EFA_EMULATOR_NULL", &s->null)) || (rc = read_flag("EFA_EMULATOR_COUNT", &s->count)))

@@ -23,6 +23,7 @@ struct emu_settings {
     uint64_t counter_start;
     uint64_t seed;
     uint32_t sq_depth; /* requests that a send queue takes */
+    uint32_t handles;  /* address handles of a process with a NIC */
     double time_scale; /* 0: no time model */
     uint64_t reorder_ns;
     int rank; /* -1: not known */

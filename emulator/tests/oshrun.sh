@@ -76,6 +76,14 @@ for profile in p4d p5en p6 minimal; do
     ended "3 PEs on $profile" 0 ''
 done
 
+# A NIC's handles.
+run_job 30 env EFA_EMULATOR_HANDLES=4 "$oshrun" --emulate-efa -n 4 "$course" hello
+tap_check "as many NICs as a device has address handles for" test "$status" = 0
+run_job 30 env EFA_EMULATOR_HANDLES=3 "$oshrun" --emulate-efa -n 4 "$course" hello
+handles='PE [0-3] .*(rdmap[0-9s]*-.*) refuses the address of PE [0-3] after those of [23] others .*handles.*SHMEM_NICS_PER_PE'
+tap_check "one more: a line with the NIC, how many, and the cure" sh -c "[ $status != 0 ] && grep -q '$handles' '$err'"
+grep -m 1 'address handles' "$err" | tap_comment
+
 # However it ends.
 job 20000 --emulate-efa -n 4 "$course" again 2
 ended "shmem_init and shmem_finalize twice" 0 ''

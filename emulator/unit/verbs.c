@@ -253,6 +253,25 @@ static void nobody_there_is_unreachable(void)
     verbs_close(end);
 }
 
+static void handles_have_their_limit(void)
+{
+    struct ibv_ah_attr attr = {.is_global = 1, .grh.dgid.raw = {0xfe, 0x80, [15] = 1}};
+    struct ibv_ah *same;
+    struct end end[2];
+
+    verbs_open(end, &srd);
+    emu.settings.handles = 1;
+    errno = 0;
+    CU_ASSERT_PTR_NULL(ibv_create_ah(end[0].pd, &attr));
+    CU_ASSERT_EQUAL(errno, ENOMEM);
+    CU_ASSERT_EQUAL(ibv_query_gid(end[1].context, 1, 0, &attr.grh.dgid), 0);
+    same = ibv_create_ah(end[0].pd, &attr);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(same);
+    ibv_destroy_ah(same);
+    emu.settings.handles = EMU_AHS_PER_NIC;
+    verbs_close(end);
+}
+
 static void an_overrun_is_an_error(void)
 {
     struct wish wish = {.type = IBV_QPT_DRIVER, .flags = EMU_QP_UNSOLICITED, .cq_entries = 64, .sends = 256};
@@ -363,6 +382,7 @@ const struct unit_test unit_tests[] = {
     {"errors have their codes", errors_have_their_codes},
     {"RDMA needs an address handle of the initiator at the target", a_stranger_is_refused},
     {"nobody there is unreachable", nobody_there_is_unreachable},
+    {"address handles have their limit", handles_have_their_limit},
     {"an overrun of a completion queue is an error", an_overrun_is_an_error},
     {"channels report completions", channels_report_completions},
     {"memory can be registered by descriptor", descriptors_of_memory_are_registered},

@@ -189,14 +189,27 @@ int wsh_efa_rail_name(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, 
     return rc ? rail_failed(rail, lib, "fi_getname", rc) : 0;
 }
 
+/* A device that has no more handles says no more than that; the provider, not even that. */
+static const char *refusal_cure(const struct wsh_efa_rail *rail)
+{
+    if (!rail->entered || rail->info->addr_format != FI_ADDR_EFA)
+        return "";
+    return ": the NIC has address handles for so many; run on fewer hosts, or with fewer PEs and NICs on "
+           "each "
+           "(SHMEM_NICS_PER_PE)";
+}
+
 int wsh_efa_rail_insert(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const void *name, int pe,
                         fi_addr_t *addr)
 {
     int rc = fi_av_insert(rail->av, name, 1, addr, 0, NULL);
 
-    if (rc == 1)
+    if (rc == 1) {
+        rail->entered++;
         return 0;
-    wsh_error("libfabric fi_av_insert of PE %d on %s: %s", pe, rail->name,
-              rc < 0 ? lib->strerror(-rc) : "address refused");
+    }
+    wsh_error("%s refuses the address of PE %d after those of %u others (libfabric fi_av_insert: %s)%s",
+              rail->name, pe, rail->entered, rc < 0 ? lib->strerror(-rc) : "address refused",
+              refusal_cure(rail));
     return rc < 0 ? rc : -EADDRNOTAVAIL;
 }

@@ -36,6 +36,7 @@ struct wsh_efa_rail {
     uint32_t batched;         /* … that it has without a doorbell (batch.c) */
     struct wsh_efa_req *held; /* to be given next, with … */
     uint64_t held_imm;        /* … this immediate data */
+    uint32_t entered;         /* addresses in the vector */
     bool hmem;                /* takes device memory */
     int wait_fd;              /* becomes readable when the queue has something; -1: the provider has none */
     char name[160];           /* "tcp;ofi_rxm (eth0)", for messages */
