@@ -17,6 +17,17 @@ in_root()
         mount --bind "$build" "$root$build" && exec chroot "$root" "$@"' sh "$root" "$top_srcdir" "$top_builddir" "$@"
 }
 
+# The transport's contract, and every program of several PEs that can run over a network, as named in the build folder.
+network_programs()
+{
+    echo test/contract/over_efa
+    echo test/contract/over_rails
+    for program in "$top_srcdir"/test/mp/*.c "$top_srcdir"/test/ep/*.c; do
+        program=${program#"$top_srcdir"/}
+        ! grep -q '^ \* paths:.*tcp:' "$top_srcdir/$program" || echo "${program%.c}"
+    done
+}
+
 make_root()
 {
     [ ! -x "$root/bin/sh" ] || return 0
