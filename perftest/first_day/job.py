@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 
@@ -47,9 +48,23 @@ class Job:
     def has(self, *names):
         return all(os.path.exists(os.path.join(self.build, name)) for name in names)
 
-    def environment(self):
-        libraries = os.path.join(self.build, ".libs")
-        return {"LD_LIBRARY_PATH": ":".join(filter(None, [libraries, os.environ.get("LD_LIBRARY_PATH", "")]))}
+    @property
+    def libfabric(self):
+        """The folder of a libfabric of 2026-08 for the emulated device (emulator/tests/libfabric makes one), or ""."""
+        folder = os.path.abspath(os.environ["WSH_LIBFABRIC"]) if os.environ.get("WSH_LIBFABRIC") else ""
+        return folder if self.emulated and os.path.exists(os.path.join(folder, "lib", "libfabric.so.1")) else ""
+
+    @property
+    def fi_info(self):
+        own = os.path.join(self.libfabric, "bin", "fi_info")
+        return own if self.libfabric and os.path.exists(own) else shutil.which("fi_info")
+
+    def environment(self, fake_gpu=False):
+        """Where libraries are: with a CUDA driver that has no GPU, in place of this machine's."""
+        folders = [os.path.join(self.build, "test", "fake_cuda")] if fake_gpu else []
+        folders += [os.path.join(self.build, ".libs"), os.path.join(self.libfabric, "lib") if self.libfabric else "",
+                    os.environ.get("LD_LIBRARY_PATH", "")]
+        return {"LD_LIBRARY_PATH": ":".join(filter(None, folders))}
 
     def launch(self, pes, settings):
         """Words that start so many PEs, spread over the hosts."""
@@ -68,7 +83,7 @@ class Job:
 
     def pes_command(self, pes, program, *words, **settings):
         """Run a program of the build folder; only the provider efa may serve other hosts, so that nothing falls back."""
-        settings = dict({"SHMEM_LIBFABRIC_PROVIDER": "efa"}, **self.environment(), **settings)
+        settings = {"SHMEM_LIBFABRIC_PROVIDER": "efa", **self.environment(), **settings}
         if self.args.rounds:
             settings.setdefault("WSH_TEST_ROUNDS", str(self.args.rounds))
         return self.command(self.launch(pes, settings) + [self.path(program), *words])

@@ -16,6 +16,7 @@ ORDER_TESTS = (
     "litmus_put_signal_nbi litmus_counted counted_puts amo_all_ops iput_iget_strides threads_multiple "
     "progress_while_computing").split()
 EMULATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "emulator", "efa-emulate")
+DATA_FIRST_TESTS = ["litmus_counted", "litmus_get_nbi"]
 GDA_TESTS = ["gda", "gda_orders"]
 GPU_TESTS = "put_get_all_pairs put_orders_with_fence put_signal_orders referred counted amo_all_ops litmus".split()
 
@@ -66,15 +67,20 @@ def doctor(job):
     return judge(output.status == 0, f"exit status {output.status}")
 
 
-def devices(job):
-    if not shutil.which("fi_info"):
-        return "skipped", "no fi_info (libfabric-bin, or /opt/amazon/efa/bin on PATH)"
-    words = ["fi_info", "-p", "efa"]
+def domains(job):
+    """(what fi_info printed, the domains of the provider efa)"""
+    words = [job.fi_info, "-p", "efa"]
     if job.emulated:
         words = [EMULATE, "--quiet", "--profile", job.args.emulate, "--"] + words
     output = job.command(words)
-    domains = set(re.findall(r"domain: (\S+)", output.text))
-    return judge(output.status == 0 and domains, f"{len(domains)} domains of the provider efa")
+    return output, sorted(set(re.findall(r"domain: (\S+)", output.text)))
+
+
+def devices(job):
+    if not job.fi_info:
+        return "skipped", "no fi_info (libfabric-bin, or /opt/amazon/efa/bin on PATH)"
+    output, found = domains(job)
+    return judge(output.status == 0 and found, f"{len(found)} domains of the provider efa")
 
 
 def start(job):
@@ -105,6 +111,25 @@ def run_tests(job, folder, names, pes, **settings):
 
 def order(job):
     return run_tests(job, "test/mp", ORDER_TESTS, (2, 4))
+
+
+def data_first(job):
+    """Over one NIC after the other: what a completion announces is there, in host memory, and in GPU memory."""
+    nics = [name for name in domains(job)[1] if name.endswith("-rdm")] if job.fi_info else []
+    if not nics:
+        return "skipped", "fi_info is not there, or lists no NIC"
+    for nic in nics:
+        settings = {"SHMEM_LIBFABRIC_DOMAIN": nic, "WSH_TEST_ROUNDS": str(job.args.rounds or 1000)}
+        verdict, seen = run_tests(job, "test/mp", DATA_FIRST_TESTS, (2,), **settings)
+        if verdict != "as expected":
+            return verdict, f"{nic}, a word of the host: {seen}"
+        if job.gpus and job.has("test/device/litmus"):
+            verdict, seen = run_tests(job, "test/device", ["litmus"], (2,), SHMEM_HMEM="on", WSH_LITMUS_ROUNDS="2000",
+                                      WSH_LITMUS_KINDS="put_signal,counted", **settings)
+            if verdict == "surprise":
+                return verdict, f"{nic}, a word of the GPU: {seen}"
+    gpu = "words of the GPU too" if job.gpus else "no GPU on this machine: words of the host alone"
+    return verdict, f"{len(nics)} NICs, {' '.join(DATA_FIRST_TESTS)}; {gpu}"
 
 
 def nic_counts(job):
@@ -156,6 +181,20 @@ def gpu_order(job):
     return run_tests(job, "test/device", GPU_TESTS, (2,), SHMEM_HMEM="on", SHMEM_DEVICE_SYMMETRIC_SIZE="256M")
 
 
+def gda_by_thread(job):
+    """Where there is no GPU and the device is emulated: a thread of the CPU posts by the kernels' rules."""
+    settings = {"SHMEM_GDA": "on", "SHMEM_HMEM": "on", "SHMEM_NICS_PER_PE": "1", "WSH_TEST_PATH": "fakegda",
+                "SHMEM_DEVICE_SYMMETRIC_SIZE": "64M", **job.environment(fake_gpu=True)}
+    verdict, seen = run_tests(job, "test/mp", ["device_gda"], (2, 4), **settings)
+    if verdict != "as expected":
+        return verdict, seen
+    output = job.pes_command(2, "test/mp/helper/gda_fault", "held", **settings)
+    found = re.search(r"held: (all \d+ arrived, \d+ noted)", output.text)
+    if output.status or not found:
+        return judge(False, f"gda_fault held: exit status {output.status}: {first_line(output.text)}")
+    return verdict, f"{seen}; the watcher held: {found.group(1)}; a thread of the CPU plays the kernel (no GPU)"
+
+
 def gda_lacks(job):
     """What `warpshmem-info --check` finds missing for kernels that post to the NIC; "" where nothing is."""
     words = [os.path.join(job.build, "warpshmem-info"), "--check", "--parsable"]
@@ -166,6 +205,8 @@ def gda_lacks(job):
 
 
 def gda(job):
+    if not job.gpus and job.libfabric and job.has("test/fake_cuda/libcuda.so.1", "test/mp/device_gda"):
+        return gda_by_thread(job)
     if not job.gpus:
         return "skipped", "no NVIDIA GPU on this machine"
     lacks = gda_lacks(job)
@@ -221,6 +262,9 @@ STEPS = [
          "the security group (all traffic inside it), `ulimit -l`, SHMEM_DEBUG=info", start),
     Step("order", "every test of data, order and completion passes with 2 and 4 PEs",
          "the test's output; docs/guide/efa.md \"Order without an ordered network\", transports/efa/README.md", order),
+    Step("data-first", "over each NIC alone, what a completion announces is in host memory, and in GPU memory",
+         "the NIC that is named: is it the host's word or the GPU's? Its PCI path (`lspci -vv`: relaxed ordering), ACS and "
+         "the IOMMU; for the GPU's word docs/guide/efa.md \"Device memory\"", data_first),
     Step("nic-counts", "a put that a quiet has completed has been counted by the target's NIC, in which no CPU has a part",
          "`counted … of … puts`: with SHMEM_NIC_COUNTERS=0 CPUs count, and the library is right again", nic_counts),
     Step("fences", "a fence after each put of 8 KiB costs at most as much again",

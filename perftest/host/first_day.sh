@@ -13,18 +13,27 @@ script=$top_srcdir/perftest/efa-first-day
 report=$tap_dir/report
 
 run_job 10 "$script" --list
-tap_check "thirteen steps, each with what it expects" test "$(grep -c ' expected: ' "$out")" = 13
+tap_check "fourteen steps, each with what it expects" test "$(grep -c ' expected: ' "$out")" = 14
 for bad in "--hosts a" "--from nowhere" "--pes 0" "--hosts a,b --emulate p5"; do
     # shellcheck disable=SC2086
     run_job 10 "$script" $bad "$top_builddir" "$report"
     tap_check "$bad: one line, exit status 2" sh -c "[ $status = 2 ] && [ \$(grep -c '^efa-first-day: error: ' '$err') = 1 ]"
 done
 
-begin=fences
+# With libfabric of 2026-08 (WSH_LIBFABRIC) NICs count, and kernels post to them: without a GPU a thread plays the kernel.
+begin=fences profile=p5
+[ -z "${WSH_LIBFABRIC:-}" ] || begin=nic-counts profile=p5en
 [ -z "${WSH_TEST_LONG:-}" ] || begin=machine
-run_job 800 "$script" --emulate p5 --pes 2 --from $begin "$top_builddir" "$report"
+run_job 800 "$script" --emulate $profile --pes 2 --from $begin "$top_builddir" "$report"
 tap_check "from $begin to the end" test "$status" = 0
 [ "$status" = 0 ] && tap_comment "$out"
+for step in nic-counts gda; do
+    if [ $profile = p5en ]; then
+        tap_check "$step: as expected" sh -c "grep -A 1 '^== $step:' '$out' | grep -q '^   as expected: '"
+    else
+        tap_skip "$step: as expected" "no libfabric of 2026-08 (emulator/tests/libfabric makes one, WSH_LIBFABRIC names it)"
+    fi
+done
 tap_check "the report has commands, output and the word emulated" \
     sh -c "grep -q '^\\$ .*alltoall_latency' '$report' && grep -q '^exit status 0' '$report' && grep -q '^EMULATED' '$report'"
 
@@ -32,7 +41,7 @@ tap_check "the report has commands, output and the word emulated" \
 mkdir "$tap_dir/bin"
 printf '#!/bin/sh\nexit 1\n' >"$tap_dir/bin/fi_info"
 chmod +x "$tap_dir/bin/fi_info"
-run_job 60 env "PATH=$tap_dir/bin:$PATH" "$script" --emulate p5 --from devices "$top_builddir" "$report"
+run_job 60 env WSH_LIBFABRIC= "PATH=$tap_dir/bin:$PATH" "$script" --emulate p5 --from devices "$top_builddir" "$report"
 tap_check "a surprise ends it with status 1, what was expected, seen, and what to look at" \
     sh -c "[ $status = 1 ] && grep -q '^   surprise: 0 domains' '$out' && grep -q '^stopped at step devices: look at .*fi_info' '$out'"
 tap_done
