@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Counted puts that the target's NIC counts: libfabric of 2026-08 over emulated devices that keep counters, which begin
-# 64 before they wrap, with one NIC and with several, and with copies of the library that make mistakes; what is said
-# where NICs keep none, or fewer than were asked for.
+# 64 before they wrap, with one NIC and with several, and with copies of the library that make mistakes, one of them with
+# doorbells; what is said where NICs keep none, or fewer than were asked for.
 # Needs root and the root of Debian forky that direct.sh makes (WSH_FORKY_ROOT). For `make check-long` alone.
 # timeout: 1800
 # shellcheck disable=SC2034,SC2154
@@ -90,6 +90,8 @@ mutant "to the ordinary queue pair" transports/efa batch 's/wsh_unlikely(req->wr
 mutant "a quiet does not wait for the put" transports/efa counter_put \
     's/if (!may_start(flow))/if (!may_start(flow) || (wsh_srd_put_refused(\&flow->ctx->srd, \&flow->srd), false))/' \
     litmus_counted
+mutant "no doorbell behind FI_MORE" transports/efa batch 's/more ? FI_MORE : 0)/FI_MORE)/' nbi_many
+tap_check "the device says so" grep -q 'work requests wait for a doorbell' "$err"
 
 profile=p5en
 says "more than the NIC's queue pairs" 'SHMEM_NIC_COUNTERS=300: .* has room for 255 ' SHMEM_NIC_COUNTERS=300
