@@ -19,7 +19,7 @@ fault()
 
 fault drop 'drop 20% late 20ms'
 fault duplicate 'duplicate 60%; reorder 3ms'
-fault stall 'during 3s..3.7s stall'
+fault stall 'during 5s..5.7s stall'
 fault stall 'stall 500ms every 1s'
 # A link goes down only when the first write has surely been answered: the provider waits forever for a lost greeting.
 fault down 'during 6s..7s down'
