@@ -9,6 +9,8 @@
  */
 #include "heat.h"
 
+#include "../gpu.cuh"
+
 #include <shmemx.h>
 
 enum { THREADS = 128, TILES = COLUMNS / THREADS, INSIDE = 8 /* blocks for the inside of a tile of columns */ };
@@ -20,14 +22,6 @@ struct strip {
     double *cells[2];        /* [1 + count + 1][COLUMNS] now and after the step */
     uint64_t *arrived;       /* [4] tiles that have come: from ABOVE, of even and of odd steps, and from BELOW */
 };
-
-static void cuda(cudaError_t status)
-{
-    if (status == cudaSuccess)
-        return;
-    fprintf(stderr, "heat_gpu: %s\n", cudaGetErrorString(status));
-    shmem_global_exit(1);
-}
 
 static __global__ void fill(struct strip s)
 {
@@ -105,18 +99,11 @@ int main(void)
 {
     static long wrong, all;
     static double rows[ROWS * COLUMNS];
-    int gpus = 0;
     struct strip s;
 
-    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
-        fprintf(stderr, "skip: no GPU that CUDA can use\n");
-        return 77;
-    }
-    setenv("CUDA_MODULE_LOADING", "EAGER", 1); /* loading a kernel waits for others, which may wait for this PE */
-    shmem_init();
+    gpu_init();
     s.me = shmem_my_pe();
     s.n = shmem_n_pes();
-    cuda(cudaSetDevice(s.me % gpus));
     if (s.n > ROWS) {
         fprintf(stderr, "heat_gpu: at most %d PEs, one for each row\n", ROWS);
         shmem_global_exit(2);

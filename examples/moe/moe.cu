@@ -8,6 +8,8 @@
  */
 #include "layer.h"
 
+#include "../gpu.cuh"
+
 #include <shmemx_ep.h>
 
 #include <stdio.h>
@@ -27,14 +29,6 @@ struct moe {
     int32_t *counts;    /* [mine] */
     float *matrices;    /* [mine][HIDDEN][HIDDEN] */
 };
-
-static void cuda(cudaError_t status)
-{
-    if (status == cudaSuccess)
-        return;
-    fprintf(stderr, "moe_gpu: %s\n", cudaGetErrorString(status));
-    shmem_global_exit(1);
-}
 
 template <class T> static void take(T **memory, size_t count)
 {
@@ -132,18 +126,12 @@ int main(void)
 {
     static uint16_t x[TOKENS * HIDDEN], out[TOKENS * HIDDEN];
     static long wrong, all;
-    int n, gpus = 0;
+    int n;
     struct moe moe = {};
 
-    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
-        fprintf(stderr, "skip: no GPU that CUDA can use\n");
-        return 77;
-    }
-    setenv("CUDA_MODULE_LOADING", "EAGER", 1); /* loading a kernel waits for others, which may wait for this PE */
-    shmem_init();
+    gpu_init();
     moe.me = shmem_my_pe();
     n = shmem_n_pes();
-    cuda(cudaSetDevice(moe.me % gpus));
     open_layer(&moe, n);
     for (int call = 0; call < CALLS; call++) {
         if (layer(&moe, call))

@@ -7,6 +7,8 @@
  */
 #include "attention.h"
 
+#include "../gpu.cuh"
+
 #include <shmemx.h>
 
 #include <stdio.h>
@@ -26,14 +28,6 @@ struct attention {
     cudaStream_t moves, computes;
     cudaEvent_t block_there, block_used;
 };
-
-static void cuda(int status)
-{
-    if (status == cudaSuccess)
-        return;
-    fprintf(stderr, "ring_attention_gpu: %s\n", cudaGetErrorString((cudaError_t)status));
-    shmem_global_exit(1);
-}
 
 static __global__ void fill(struct attention a)
 {
@@ -123,18 +117,11 @@ int main(void)
 {
     static float out[TOKENS * WIDTH];
     static long wrong, all;
-    int gpus = 0;
     struct attention a = {};
 
-    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
-        fprintf(stderr, "skip: no GPU that CUDA can use\n");
-        return 77;
-    }
-    setenv("CUDA_MODULE_LOADING", "EAGER", 1); /* loading a kernel waits for others, which may wait for this PE */
-    shmem_init();
+    gpu_init();
     a.me = shmem_my_pe();
     a.n = shmem_n_pes();
-    cuda(cudaSetDevice(a.me % gpus));
     open_ring(&a);
     for (int step = 0; step < a.n; step++)
         enter(&a, step);
