@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 struct setting {
     size_t offset;
@@ -103,13 +104,51 @@ static int parse_bool(const char *text, bool *value)
     return -EINVAL;
 }
 
-static int parse_int(const char *text, long *value)
+/* What stands in the parentheses of a kind, NULL where there are none. */
+static const char *kind_limit(const char *kind)
 {
+    const char *open = strchr(kind, '(');
+
+    return open ? open + 1 : NULL;
+}
+
+static int parse_int(const char *kind, const char *text, long *value)
+{
+    const char *limit = kind_limit(kind);
     char *end;
 
     errno = 0;
     *value = strtol(text, &end, 10);
-    return end == text || *end || errno ? -EINVAL : 0;
+    if (end == text || *end || errno)
+        return -EINVAL;
+    if (!limit)
+        return 0;
+    return *value < strtol(limit, &end, 10) || *value > strtol(end + strlen(".."), NULL, 10) ? -EINVAL : 0;
+}
+
+static size_t kind_least(const char *kind)
+{
+    const char *limit = kind_limit(kind);
+    char text[16] = "0";
+    size_t least = 0;
+
+    if (limit)
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(limit, ")"), limit);
+    wsh_env_parse_size(text, &least);
+    return least;
+}
+
+static int parse_size(const char *kind, const char *text, size_t *bytes)
+{
+    int rc = wsh_env_parse_size(text, bytes);
+
+    return !rc && *bytes < kind_least(kind) ? -EINVAL : rc;
+}
+
+static int parse_text(const char *kind, const char *text, const char **value)
+{
+    *value = *text ? text : NULL;
+    return *value && kind_limit(kind) && access(text, R_OK) ? -EINVAL : 0;
 }
 
 /* A time that a clock's numbers take, also when it is added to another; a shorter one than this is a mistake. */
@@ -147,26 +186,44 @@ static int setting_parse(const struct setting *row, const char *text, struct wsh
     void *field = (char *)env + row->offset;
 
     switch (row->kind[1]) {
-    case 'T': *(const char **)field = *text ? text : NULL; return 0;
+    case 'T': return parse_text(row->kind, text, field);
     case 'O': return parse_bool(text, field);
-    case 'N': return row->kind[0] == 'E' ? parse_enum(row->kind, text, field) : parse_int(text, field);
-    case 'I': return wsh_env_parse_size(text, field);
+    case 'N':
+        return row->kind[0] == 'E' ? parse_enum(row->kind, text, field) : parse_int(row->kind, text, field);
+    case 'I': return parse_size(row->kind, text, field);
     default: return parse_seconds(text, field);
     }
 }
 
+/* "1..8" */
+static void range_accepts(const char *range, char *text, size_t size)
+{
+    int first = (int)strcspn(range, "."), second = (int)strcspn(range + first + 2, ")");
+
+    snprintf(text, size, "a whole number from %.*s to %.*s", first, range, second, range + first + 2);
+}
+
 static const char *setting_accepts(const struct setting *row, char *text, size_t size)
 {
+    const char *limit = kind_limit(row->kind);
+    int length = limit ? (int)strcspn(limit, ")") : 0;
+
     switch (row->kind[1]) {
     case 'O': return "1 or 0, yes or no, on or off";
-    case 'I': return "a size in bytes such as 512M, 1.5g or 1073741824";
+    case 'T': return "a file that can be read";
     case 'E': return "a number of seconds: 0, or 0.001 to 1000000000";
     default: break;
     }
-    if (row->kind[0] != 'E')
+    if (row->kind[0] == 'E')
+        snprintf(text, size, "%.*s", length, limit);
+    else if (row->kind[0] == 'I' && limit)
+        range_accepts(limit, text, size);
+    else if (row->kind[0] == 'I')
         return "a whole number";
-    snprintf(text, size, "%s", row->kind + strlen("ENUM("));
-    text[strcspn(text, ")")] = '\0';
+    else if (limit)
+        snprintf(text, size, "a size in bytes of at least %.*s, such as %s", length, limit, row->def);
+    else
+        return "a size in bytes such as 512M, 1.5g or 1073741824";
     return text;
 }
 

@@ -22,6 +22,9 @@ typedef int wsh_env_t_ENUM;
 
 struct wsh_env {
 #define ENUM(words) ENUM
+#define INT(range) INT
+#define SIZE(least) SIZE
+#define STR(what) STR
 #define WSH_ENV_TYPE(kind) wsh_env_t_##kind
 #define WSH_ENV_FIELD(field, kind) WSH_ENV_TYPE(kind) field;
 #define WSH_ENV(field, kind, name, def, aliases, help) WSH_ENV_FIELD(field, kind)
@@ -29,6 +32,9 @@ struct wsh_env {
 #undef WSH_ENV
 #undef WSH_ENV_FIELD
 #undef WSH_ENV_TYPE
+#undef STR
+#undef SIZE
+#undef INT
 #undef ENUM
 };
 

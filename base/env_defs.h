@@ -4,6 +4,7 @@
  *   WSH_ENV(field, kind, "NAME", "default", "aliases", "help")
  * kind: STR (const char *, NULL when empty), BOOL (bool), INT (long), SIZE (size_t bytes, suffixes
  * k m g t and fractions), SECONDS (double), or ENUM(words) with the words separated by '|' (int: index).
+ * INT(1..8) has limits, SIZE(16k) a least, STR(file) must be a file that can be read.
  * Aliases are separated by spaces; SMA_<name> is accepted for every SHMEM_<name> without being listed.
  * Rows whose help begins with "internal" are written by oshrun and not shown by default.
  */
@@ -68,7 +69,7 @@ WSH_ENV(nics, STR, "SHMEM_NICS", "", "NVSHMEM_HCA_LIST",
         "leading ^ means all but these (empty = all)")
 WSH_ENV(nics_exclude, STR, "SHMEM_NICS_EXCLUDE", "", "",
         "NICs that may not be used, in the form of SHMEM_NICS")
-WSH_ENV(nics_per_pe, INT, "SHMEM_NICS_PER_PE", "0", "NVSHMEM_LIBFABRIC_MAX_NIC_PER_PE",
+WSH_ENV(nics_per_pe, INT(0..8), "SHMEM_NICS_PER_PE", "0", "NVSHMEM_LIBFABRIC_MAX_NIC_PER_PE",
         "number of NICs of each PE, 1 to 8 (0 = those nearest to its GPU or processors, divided among the "
         "PEs of the host)")
 WSH_ENV(endpoint_sets, ENUM(auto|1|2|3|4), "SHMEM_ENDPOINT_SETS", "auto", "SHMEM_LANES",
@@ -86,7 +87,7 @@ WSH_ENV(pe_gpu, STR, "SHMEM_PE_GPU", "", "",
         "GPU to which the NICs of a PE should be near: numbers or PCI addresses separated by commas, one "
         "for each PE of a host in turn, or none (empty = by CUDA_VISIBLE_DEVICES and the number of the PE "
         "on its host)")
-WSH_ENV(topology, STR, "SHMEM_TOPOLOGY", "", "",
+WSH_ENV(topology, STR(file), "SHMEM_TOPOLOGY", "", "",
         "hwloc XML file, as lstopo writes it, that describes the machine (empty = examine the machine "
         "itself)")
 WSH_ENV(static_data, ENUM(auto|on|off), "SHMEM_STATIC", "auto", "",
@@ -112,12 +113,12 @@ WSH_ENV(gda, ENUM(auto|on|off), "SHMEM_GDA", "auto", "",
 WSH_ENV(gda_queues, INT, "SHMEM_GDA_QUEUES", "0", "",
         "queues of NICs that kernels of a PE write themselves, 1 to 32 (0 = 8, fewer where many PEs share a NIC); "
         "blocks are distributed over them")
-WSH_ENV(proxy_threads, INT, "SHMEM_PROXY_THREADS", "1", "",
+WSH_ENV(proxy_threads, INT(1..8), "SHMEM_PROXY_THREADS", "1", "",
         "threads of the proxy, 1 to 8, which run near the NICs; target PEs are divided among them, so a PE "
         "that talks to few others needs few")
-WSH_ENV(proxy_rings, INT, "SHMEM_PROXY_RINGS", "8", "",
+WSH_ENV(proxy_rings, INT(1..16), "SHMEM_PROXY_RINGS", "8", "",
         "queues from kernels to each thread of the proxy, 1 to 16; blocks are distributed over them")
-WSH_ENV(queues, INT, "SHMEM_QUEUES", "0", "NVSHMEM_IBGDA_NUM_RC_PER_PE",
+WSH_ENV(queues, INT(0..4096), "SHMEM_QUEUES", "0", "NVSHMEM_IBGDA_NUM_RC_PER_PE",
         "queues of kernels that there are from the start, at most 4096; programs make more by "
         "nvshmemx_qp_create or shmemx_queue_create")
 WSH_ENV(spin_us, INT, "SHMEM_SPIN_US", "-1", "",
@@ -127,9 +128,9 @@ WSH_ENV(hang_seconds, SECONDS, "SHMEM_HANG_SECONDS", "60", "",
 WSH_ENV(sync_linear_max, INT, "SHMEM_SYNC_LINEAR_MAX", "32", "",
         "most PEs of one host that meet in one step of a barrier, in which each reads the words of all others; more "
         "meet in several steps of at most so many each (with fewer cores than PEs always in one)")
-WSH_ENV(team_memory, SIZE, "SHMEM_TEAM_MEMORY", "4M", "",
+WSH_ENV(team_memory, SIZE(16k), "SHMEM_TEAM_MEMORY", "4M", "",
         "bytes of symmetric memory per PE, beside the heap, for teams (a team of 8 PEs takes 8 to 13 KiB)")
-WSH_ENV(counters, INT, "SHMEM_COUNTERS", "16384", "",
+WSH_ENV(counters, INT(8..65536), "SHMEM_COUNTERS", "16384", "",
         "counters of counted puts that a PE can have at a time, at most 65536; 16 bytes each")
 WSH_ENV(nic_counters, INT, "SHMEM_NIC_COUNTERS", "-1", "",
         "counters of counted puts that NICs count for each PE, at most 256, each by a queue pair of every NIC of the "

@@ -26,10 +26,6 @@ int wsh_counters_open(struct wsh_job *job)
     long n = job->env.counters;
     int rc;
 
-    if (n < (long)LINE_WORDS || n > COUNTERS_MAX) {
-        wsh_error("SHMEM_COUNTERS=%ld: set it to a number from %u to %d", n, LINE_WORDS, COUNTERS_MAX);
-        return -EINVAL;
-    }
     rc = wsh_pool_open(&counters->pool, &job->heap, (size_t)n * sizeof(uint64_t),
                        LINE_WORDS * sizeof(uint64_t));
     if (rc)

@@ -61,6 +61,50 @@ static int memlock_check(const struct wsh_info *info)
                : "");
 }
 
+/* Whether a line of a file below the root has the text. */
+static bool file_says(const struct wsh_info *info, const char *name, const char *text)
+{
+    char path[PATH_MAX], line[512];
+    bool found = false;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", info->root, name);
+    file = fopen(path, "re");
+    while (file && !found && fgets(line, sizeof line, file))
+        found = strstr(line, text);
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Whether NICs can reach memory of GPUs: by a module of NVIDIA's or of EFA's, or by dma-buf, which open modules have. */
+static int direct_check(const struct wsh_info *info)
+{
+    static const char *const modules[] = {"nvidia_peermem", "efa_nv_peermem", "nv_peer_mem"};
+    char devices[256], path[64];
+
+    if (!wsh_info_has(info, "proc/driver/nvidia/version") ||
+        !wsh_info_names(info, DEVICES, "", devices, sizeof devices))
+        return wsh_info_line(info, "GPUDirect", WSH_INFO_OK,
+                             "not needed: no NVIDIA GPU together with an RDMA device here");
+    if (info->env->hmem == WSH_OFF)
+        return wsh_info_line(info, "GPUDirect", WSH_INFO_OK,
+                             "SHMEM_HMEM=off: device memory of other hosts is reached through host memory");
+    for (size_t i = 0; i < sizeof modules / sizeof modules[0]; i++) {
+        snprintf(path, sizeof path, "sys/module/%s", modules[i]);
+        if (wsh_info_has(info, path))
+            return wsh_info_line(info, "GPUDirect", WSH_INFO_OK, "RDMA by the kernel module %s", modules[i]);
+    }
+    if (file_says(info, "proc/driver/nvidia/version", "Open Kernel Module"))
+        return wsh_info_line(info, "GPUDirect", WSH_INFO_OK,
+                             "RDMA by dma-buf, which NVIDIA's open kernel modules have");
+    return wsh_info_line(
+        info, "GPUDirect", WSH_INFO_NOTE,
+        "NICs do not reach memory of the GPU: device memory of other hosts goes through host memory; load "
+        "nvidia-peermem (modprobe nvidia-peermem, with EFA efa_nv_peermem), or install NVIDIA's open kernel "
+        "modules");
+}
+
 static int pages_check(const struct wsh_info *info)
 {
     long all = wsh_info_number(info, "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
@@ -120,6 +164,7 @@ int wsh_info_devices(const struct wsh_info *info)
     bad |= copies_check(info);
     bad |= rdma_check(info);
     bad |= memlock_check(info);
+    bad |= direct_check(info);
     bad |= pages_check(info);
     return bad;
 }

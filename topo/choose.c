@@ -53,15 +53,6 @@ static void group_fini(struct group *group)
     free(group->at);
 }
 
-static int check_per_pe(long per_pe)
-{
-    if (per_pe >= 0 && per_pe <= WSH_TOPO_RAILS)
-        return 0;
-    wsh_error("SHMEM_NICS_PER_PE='%ld' is not valid; use 1 to %d, or 0 for the nearest NICs", per_pe,
-              WSH_TOPO_RAILS);
-    return -EINVAL;
-}
-
 /* NVSHMEM's switch between the nearest NIC and NICs in turn. */
 static void explain_foreign(void)
 {
@@ -92,7 +83,7 @@ int wsh_topo_choose(const struct wsh_topo *topo, const struct wsh_env *env,
     int rc;
 
     explain_foreign();
-    if ((rc = check_per_pe(env->nics_per_pe)) || (rc = wsh_whereabouts_find(&w, topo, env->pe_gpu, local)) ||
+    if ((rc = wsh_whereabouts_find(&w, topo, env->pe_gpu, local)) ||
         (rc = wsh_niclist_filter(nic, n_nics, env->nics, env->nics_exclude, &ask.usable)))
         return rc;
     rc = group_init(&group, (size_t)local->n);

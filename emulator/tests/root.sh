@@ -10,6 +10,7 @@ in_root()
     unshare --mount --propagation private -- sh -c '
         root=$1 source=$2 build=$3
         shift 3
+        unset TMPDIR # a folder of the machine outside
         mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root$source" "$root$build" &&
         mount --bind "$root" "$root" &&
         mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
@@ -46,7 +47,7 @@ install_packages()
     chroot "$root" dpkg -s $packages >/dev/null 2>&1 && return
     cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null
     # shellcheck disable=SC2086
-    chroot "$root" env DEBIAN_FRONTEND=noninteractive sh -c "apt-get -qq -o Acquire::Retries=3 update &&
-        apt-get -qq -y -o Acquire::Retries=3 --no-install-recommends install $packages" >"$log" 2>&1 </dev/null ||
-        skip "apt-get in the root: $(tail -n 1 "$log")"
+    in_root env DEBIAN_FRONTEND=noninteractive sh -c "apt-get -qq -o Acquire::Retries=3 update &&
+        apt-get -qq -y -o Acquire::Retries=3 -o Dpkg::Options::=--force-unsafe-io --no-install-recommends install $packages" >"$log" 2>&1 </dev/null ||
+        skip "apt-get in the root: $(grep -A 1 "^dpkg: error\|^E: " "$log" | grep -v "Can not write log" | head -n 3 | tr "\n" " ")"
 }

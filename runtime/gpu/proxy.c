@@ -17,9 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers that a program may use; WSH_DEVICE_QUEUES of them have rings. */
-enum { QUEUES_MAX = 4096 };
-
 static bool is_wanted(const struct wsh_job *job)
 {
     return job->env.proxy == WSH_PROXY_ON || (job->env.proxy == WSH_PROXY_AUTO && wsh_hosts_are_many(job));
@@ -78,15 +75,6 @@ static int rings_choose(struct wsh_proxy *proxy)
             job->n_pes, WSH_RING_PES);
         return -EINVAL;
     }
-    if (rings < 1 || rings > WSH_RINGS_MAX) {
-        wsh_error("SHMEM_PROXY_RINGS=%ld: there may be 1 to %d rings; see also SHMEM_PROXY", rings,
-                  WSH_RINGS_MAX);
-        return -EINVAL;
-    }
-    if (threads < 1 || threads > WSH_CONSUMERS_MAX) {
-        wsh_error("SHMEM_PROXY_THREADS=%ld: there may be 1 to %d proxy threads", threads, WSH_CONSUMERS_MAX);
-        return -EINVAL;
-    }
     each = (rings + threads - 1) / threads;
     proxy->each = (unsigned)(each * threads <= WSH_RINGS_MAX ? each : WSH_RINGS_MAX / threads);
     proxy->n_threads = (unsigned)threads;
@@ -116,10 +104,6 @@ int wsh_proxy_open(struct wsh_job *job)
     struct wsh_proxy *proxy;
     int rc;
 
-    if (job->env.queues < 0 || job->env.queues > QUEUES_MAX) {
-        wsh_error("SHMEM_QUEUES=%ld: there may be 0 to %d queues of kernels", job->env.queues, QUEUES_MAX);
-        return -EINVAL;
-    }
     if (!is_wanted(job))
         return 0;
     proxy = job->device.proxy = calloc(1, sizeof *job->device.proxy);

@@ -3,7 +3,8 @@
 # Debian's packages: they build in a clean root that has what debian/control names and no network, lintian finds no error,
 # they install in another clean root beside Open MPI, the README's programs build there by pkg-config, CMake and the wrapper,
 # and run; removed, they leave nothing. Needs root, debootstrap, mounts and a Debian mirror; for `make check-long` alone.
-# WSH_DEBIAN_SUITE chooses the suite (bookworm); WSH_DEBS names a folder that keeps the packages.
+# WSH_DEBIAN_SUITE chooses the suite (bookworm); WSH_DEBIAN_ROOTS names a folder that keeps the roots, for the next run;
+# WSH_DEBS one that keeps the packages.
 # timeout: 3600
 # shellcheck disable=SC2034,SC2086,SC2154
 set -u
@@ -11,7 +12,8 @@ set -u
 top_srcdir=$(cd "$top_srcdir" && pwd)
 top_builddir=$(cd "$top_builddir" && pwd)
 suite=${WSH_DEBIAN_SUITE:-bookworm}
-root=$tap_dir/root
+roots=${WSH_DEBIAN_ROOTS:-$tap_dir}
+root=$roots/$suite
 log=$tap_dir/log
 
 skip()
@@ -26,10 +28,13 @@ trap 'rm -rf --one-file-system "$tap_dir"' EXIT
 chmod 755 "$tap_dir"
 make_root
 cp -a "$root" "$tap_dir/users"
+[ -d "$root.build" ] || cp -a "$root" "$root.build"
+root=$root.build
 
 # The source as an archive has it: nothing that is built, nothing of git.
 source_copy()
 {
+    rm -rf --one-file-system "$root/src"
     mkdir -p "$root/src/warpshmem"
     (cd "$top_srcdir" && tar --exclude='./build*' --exclude='./check-*' --exclude=./.git --exclude=./configure --exclude=Makefile.in \
         --exclude=./m4 --exclude=./build-aux --exclude=./aclocal.m4 --exclude=./autom4te.cache -cf - .) |
@@ -55,7 +60,7 @@ install_packages
 in_root true 2>"$log" || skip "no mounts here: $(tail -n 1 "$log")"
 run_job 2400 $inside --no-network sh -c "cd /src/warpshmem && DEB_BUILD_OPTIONS=parallel=$(nproc) dpkg-buildpackage -us -uc"
 cp "$out" "$tap_dir/build.log"
-tail -n 30 "$tap_dir/build.log" >"$out"
+grep -E 'rror|warning' "$tap_dir/build.log" | tail -n 30 | cut -c 1-300 >"$out"
 tap_check "dpkg-buildpackage, without a network" test "$status" = 0
 [ "$status" = 0 ] || tap_done
 grep -E 'dpkg-(gensymbols|shlibdeps): warning' "$tap_dir/build.log" | tap_comment
@@ -68,7 +73,7 @@ tap_comment "$out"
 mkdir "$tap_dir/users/debs"
 cp "$root"/src/*[0-9]_*.deb "$tap_dir/users/debs"
 rm -f "$tap_dir"/users/debs/*-dbgsym_*
-rm -rf --one-file-system "$root"
+rm -rf --one-file-system "$root/src"
 root=$tap_dir/users
 packages="gcc g++ make cmake pkg-config libopenmpi-dev openmpi-bin man-db"
 install_packages

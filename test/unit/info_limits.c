@@ -5,11 +5,18 @@
 
 #include "test/common/unit.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char root[] = "/tmp/wsh-info-XXXXXX";
@@ -188,6 +195,76 @@ static void yama(void)
     CU_ASSERT(says("copies", "ok", "ptrace_scope is 1") || says("copies", "note", "is refused"));
 }
 
+static void direct_rdma(void)
+{
+    tree_clear();
+    look(wsh_info_devices, false);
+    CU_ASSERT(says("GPUDirect", "ok", "not needed"));
+    put("sys/class/infiniband/efa_0/", "");
+    put("dev/infiniband/uverbs0", "");
+    put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550\n");
+    look(wsh_info_devices, false);
+    CU_ASSERT(says("GPUDirect", "note", "modprobe nvidia-peermem"));
+    put("sys/module/efa_nv_peermem/", "");
+    look(wsh_info_devices, false);
+    CU_ASSERT(says("GPUDirect", "ok", "kernel module efa_nv_peermem"));
+    tree_clear();
+    put("sys/class/infiniband/efa_0/", "");
+    put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550\n");
+    look(wsh_info_devices, false);
+    CU_ASSERT(says("GPUDirect", "ok", "by dma-buf"));
+    env.hmem = WSH_OFF;
+    look(wsh_info_devices, false);
+    CU_ASSERT(says("GPUDirect", "ok", "SHMEM_HMEM=off"));
+    env.hmem = WSH_AUTO;
+    tree_clear();
+}
+
+/* The process may not call it from now on, as under a container's profile. */
+static int refuse_call(unsigned number)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+enum { SAID = 3, NO_SECCOMP = 4 };
+
+static int look_refused(unsigned number, const char *name, const char *kind, const char *words)
+{
+    if (refuse_call(number))
+        return NO_SECCOMP;
+    look(wsh_info_devices, false);
+    return says(name, kind, words) ? SAID : 1;
+}
+
+/* In a process of its own, since a filter stays. */
+static void seccomp_says(unsigned number, const char *name, const char *kind, const char *words)
+{
+    pid_t child = fork();
+    int status;
+
+    if (!child)
+        _exit(look_refused(number, name, kind, words));
+    CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SECCOMP)
+        printf("note: seccomp filters are refused here\n");
+    else
+        CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == SAID);
+}
+
+static void refused_calls(void)
+{
+    seccomp_says(SYS_memfd_create, "memory", "FAIL", "allow it in the seccomp profile");
+    seccomp_says(SYS_process_vm_readv, "copies", "note", "--cap-add SYS_PTRACE");
+}
+
 static void limits_of_processes(void)
 {
     struct rlimit before, limit;
@@ -224,6 +301,8 @@ const struct unit_test unit_tests[] = {
     {"locked memory, where there are devices", locked_memory},
     {"huge pages that are asked for", huge_pages},
     {"ptrace_scope", yama},
+    {"memory of GPUs and RDMA devices", direct_rdma},
+    {"calls that a seccomp profile refuses", refused_calls},
     {"limits of processes", limits_of_processes},
     {"and it is gone", tree_remove},
     {NULL, NULL},

@@ -118,6 +118,19 @@ static int map_nics(struct nics *nics, const struct wsh_tp_params *params, int m
     return rails.n;
 }
 
+/* Sockets have interfaces. */
+static void warn_unused(const struct wsh_tp_params *params, const struct fi_info *list)
+{
+    const struct wsh_env *env = params->env;
+
+    if (!params->local_rank && (env->nics || env->nics_exclude))
+        wsh_warn(
+            "%s='%s' chooses nothing: the network is %s, over no NIC that libfabric names; SHMEM_INTERFACE "
+            "chooses interfaces of sockets",
+            env->nics ? "SHMEM_NICS" : "SHMEM_NICS_EXCLUDE", env->nics ? env->nics : env->nics_exclude,
+            list->fabric_attr->prov_name);
+}
+
 int wsh_efa_nics_choose(const struct wsh_tp_params *params, struct fi_info *list, int most,
                         struct fi_info *chosen[WSH_TOPO_RAILS], cpu_set_t *near)
 {
@@ -125,8 +138,10 @@ int wsh_efa_nics_choose(const struct wsh_tp_params *params, struct fi_info *list
     int rc;
 
     chosen[0] = list;
-    if (!is_nic(list))
+    if (!is_nic(list)) {
+        warn_unused(params, list);
         return 1;
+    }
     nics = calloc(1, sizeof *nics);
     if (!nics)
         return -ENOMEM;

@@ -199,10 +199,9 @@ static int refuse_setting(const struct wsh_efa_lib *lib, const char *prov, const
 
     list_providers(lib, available, sizeof available);
     wsh_error(
-        "no libfabric provider '%s'%s%s%s of reliable datagrams with remote memory access here (libfabric: "
-        "%s); set SHMEM_LIBFABRIC_PROVIDER (and SHMEM_LIBFABRIC_DOMAIN) to one of: %s",
-        prov ? prov : "any", domain ? " with domain '" : "", domain ? domain : "", domain ? "'" : "",
-        lib->strerror(-rc), available);
+        "%s='%s'%s%s: libfabric has none here that can be used (%s); there are, as provider (domain): %s",
+        domain ? "SHMEM_LIBFABRIC_DOMAIN" : "SHMEM_LIBFABRIC_PROVIDER", domain ? domain : prov,
+        domain && prov ? " of provider " : "", domain && prov ? prov : "", lib->strerror(-rc), available);
     return -ENOENT;
 }
 
