@@ -29,6 +29,9 @@
 #define WSH_GENERIC_TEAM(TABLE, OP, team, pointer, ...) \
     _Generic (*(pointer)TABLE(WSH_GENERIC_ROW, OP))(team, pointer, __VA_ARGS__)
 
+/* One or two arguments too few: the compiler's line is this name. */
+#define WSH_GENERIC_FEW(TABLE, OP, ...) arguments_are_missing_such_as_the_PE_at_the_end
+
 /* WSH_GENERIC_<n>: for a routine of n arguments, n + 1 with a context. */
 #define WSH_PICK_3(a, b, c, picked, ...) picked
 #define WSH_PICK_4(a, b, c, d, picked, ...) picked
@@ -37,18 +40,24 @@
 #define WSH_PICK_7(a, b, c, d, e, f, g, picked, ...) picked
 #define WSH_PICK_8(a, b, c, d, e, f, g, h, picked, ...) picked
 
-#define WSH_GENERIC_2(TABLE, OP, ...) \
-    WSH_PICK_3(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, 0)(TABLE, OP, __VA_ARGS__)
-#define WSH_GENERIC_3(TABLE, OP, ...) \
-    WSH_PICK_4(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, 0)(TABLE, OP, __VA_ARGS__)
-#define WSH_GENERIC_4(TABLE, OP, ...) \
-    WSH_PICK_5(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, 0)(TABLE, OP, __VA_ARGS__)
-#define WSH_GENERIC_5(TABLE, OP, ...) \
-    WSH_PICK_6(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, 0)(TABLE, OP, __VA_ARGS__)
-#define WSH_GENERIC_6(TABLE, OP, ...) \
-    WSH_PICK_7(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, 0)(TABLE, OP, __VA_ARGS__)
-#define WSH_GENERIC_7(TABLE, OP, ...) \
-    WSH_PICK_8(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, 0)(TABLE, OP, __VA_ARGS__)
+#define WSH_GENERIC_2(TABLE, OP, ...)                                                                \
+    WSH_PICK_3(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, WSH_GENERIC_FEW, WSH_GENERIC_FEW, 0) \
+    (TABLE, OP, __VA_ARGS__)
+#define WSH_GENERIC_3(TABLE, OP, ...)                                                                \
+    WSH_PICK_4(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, WSH_GENERIC_FEW, WSH_GENERIC_FEW, 0) \
+    (TABLE, OP, __VA_ARGS__)
+#define WSH_GENERIC_4(TABLE, OP, ...)                                                                \
+    WSH_PICK_5(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, WSH_GENERIC_FEW, WSH_GENERIC_FEW, 0) \
+    (TABLE, OP, __VA_ARGS__)
+#define WSH_GENERIC_5(TABLE, OP, ...)                                                                \
+    WSH_PICK_6(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, WSH_GENERIC_FEW, WSH_GENERIC_FEW, 0) \
+    (TABLE, OP, __VA_ARGS__)
+#define WSH_GENERIC_6(TABLE, OP, ...)                                                                \
+    WSH_PICK_7(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, WSH_GENERIC_FEW, WSH_GENERIC_FEW, 0) \
+    (TABLE, OP, __VA_ARGS__)
+#define WSH_GENERIC_7(TABLE, OP, ...)                                                                \
+    WSH_PICK_8(__VA_ARGS__, WSH_GENERIC_CTX, WSH_GENERIC_PLAIN, WSH_GENERIC_FEW, WSH_GENERIC_FEW, 0) \
+    (TABLE, OP, __VA_ARGS__)
 
 /* Puts and gets, shmem/rma.h: section 9.6. */
 #define shmem_put(...) WSH_GENERIC_4(WSH_RMA_DISTINCT, _put, __VA_ARGS__)

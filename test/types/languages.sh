@@ -91,4 +91,15 @@ for cxx in g++ clang++; do
     done
     compiles "cxx17.cc: $cxx -std=c++17" $cxx -std=c++17 "$folder/cxx17.cc"
 done
+
+# few CALL: without an argument it is refused by one error, which says so.
+few()
+{
+    printf '#include <shmem.h>\nlong box, value;\nint main(void)\n{\n    %s;\n    return 0;\n}\n' "$1" >"$tap_dir/few.c"
+    run_job 20 ${CC:-cc} "-I$top_srcdir/include" -fsyntax-only "$tap_dir/few.c"
+    tap_check "refused: $1" test "$status:$(grep -c 'error:' "$err"):$(grep -c "error: .*arguments_are_missing" "$err")" = 1:1:1
+}
+few 'shmem_put(&box, &value, 1)'
+few 'shmem_p(&box, 1)'
+few 'shmem_atomic_inc(&box)'
 tap_done
