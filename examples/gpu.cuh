@@ -18,7 +18,7 @@ static void cuda(int status)
     shmem_global_exit(1);
 }
 
-/* shmem_init, on the GPUs of the host in turn. Ends with the status by which tests know that they cannot run: no GPU. */
+/* shmem_init, on the GPUs of the host in turn. Without one, ends with the status that tests take for skipped. */
 static void gpu_init(void)
 {
     int gpus = 0;

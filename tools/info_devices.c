@@ -77,7 +77,7 @@ static bool file_says(const struct wsh_info *info, const char *name, const char 
     return found;
 }
 
-/* Whether NICs can reach memory of GPUs: by a module of NVIDIA's or of EFA's, or by dma-buf, which open modules have. */
+/* NICs reach memory of GPUs by a module of NVIDIA's or of EFA's, or by dma-buf, which NVIDIA's open modules have. */
 static int direct_check(const struct wsh_info *info)
 {
     static const char *const modules[] = {"nvidia_peermem", "efa_nv_peermem", "nv_peer_mem"};

@@ -15,7 +15,7 @@ EFA_EMULATOR_QUIET=1 SHMEM_SYMMETRIC_SIZE=64M
 export EFA_EMULATOR_FAULTS EFA_EMULATOR_QUIET SHMEM_SYMMETRIC_SIZE
 
 # Both of the two PEs send.
-rounds=1000 limit=100
+rounds=300 limit=100
 if [ "${WSH_TEST_LONG:-0}" = 1 ]; then rounds=500000 limit=6000; fi
 
 for profile in p5 p4d; do

@@ -38,17 +38,22 @@ import json, sys
 rows = json.load(open(sys.argv[1]))[\"rows\"]
 sys.exit(not (len(rows) == 4 and all(r[\"right\"] and r[\"cpu_ns\"] > 0 for r in rows)))' '$out'"
 
-paths=$(echo "$paths" | sed 's/tcp//; s/ *$//; s/  */,/g')
-run_job 200 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" --oshrun "$oshrun" --paths "$paths" \
-    --sizes 8,64k --samples 2 --batch 1 --window 4 --reps 1
-tap_check "intranode: 10 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 10 ]"
-tap_check "intranode: every figure is there" sh -c "! grep -v '^#' '$out' | grep -q ' - '"
-case $paths in
-    *efa*) run_job 100 "$top_srcdir/perftest/host/nics" --dir "$top_builddir/perftest" --oshrun "$oshrun" --match quiet \
-            --samples 2 --reps 1
-        tap_check "nics: 9 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 9 ]" ;;
-    *) tap_skip "nics" "$why" ;;
-esac
+# The paths of one host, and NICs: by several programs each.
+tables()
+{
+    paths=$(echo "$paths" | sed 's/tcp//; s/ *$//; s/  */,/g')
+    run_job 200 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" --oshrun "$oshrun" --paths "$paths" \
+        --sizes 8,64k --samples 2 --batch 1 --window 4 --reps 1
+    tap_check "intranode: 10 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 10 ]"
+    tap_check "intranode: every figure is there" sh -c "! grep -v '^#' '$out' | grep -q ' - '"
+    case $paths in
+        *efa*) run_job 100 "$top_srcdir/perftest/host/nics" --dir "$top_builddir/perftest" --oshrun "$oshrun" --match quiet \
+                --samples 2 --reps 1
+            tap_check "nics: 9 rows" sh -c "[ $status = 0 ] && [ \$(grep -vc '^#' '$out') = 9 ]" ;;
+        *) tap_skip "nics" "$why" ;;
+    esac
+}
+! tap_long "intranode and nics" || tables
 for option in --paths --roads; do
     run_job 20 "$top_srcdir/perftest/host/intranode" --dir "$top_builddir/perftest" $option air
     tap_check "intranode: $option with an unknown path: one line" \

@@ -3,6 +3,7 @@
 # Sourced by test scripts with several cases: prints TAP, gives each script a folder of its own, and words for
 # running programs under the built oshrun. A script ends with tap_done.
 #   tap_ok NAME / tap_fail NAME REASON / tap_skip NAME REASON / tap_skip_all REASON
+#   tap_long NAME                true in the long form; else NAME is skipped, which says so
 #   tap_check NAME COMMAND…      passed when the command succeeds
 #   run_job LIMIT COMMAND…       runs it; sets $status, leaves output in $out (stdout) and $err (stderr)
 #   reported NAME PATTERN…       that job ended well, and for every pattern a line of PE 0 matches
@@ -49,6 +50,13 @@ tap_skip()
 {
     tap_cases=$((tap_cases + 1))
     echo "ok $tap_cases - $1 # SKIP $2"
+}
+
+tap_long()
+{
+    [ "${WSH_TEST_LONG:-0}" = 1 ] && return
+    tap_skip "$1" "long (make check-long)"
+    false
 }
 
 tap_skip_all()

@@ -36,6 +36,13 @@ void unit_capture(void (*body)(void *arg), void *arg, char *text, size_t size)
     close(file);
 }
 
+int unit_rounds(int all)
+{
+    const char *large = getenv("WSH_TEST_LONG");
+
+    return large && !strcmp(large, "1") ? all : (all + 2) / 3;
+}
+
 size_t unit_lines(const char *text)
 {
     size_t lines = 0;

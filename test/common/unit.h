@@ -21,6 +21,9 @@ void unit_skip(const char *reason);
 /* Runs `body` with standard error sent to a buffer; `text` holds what it printed (cut at size - 1). */
 void unit_capture(void (*body)(void *arg), void *arg, char *text, size_t size);
 
+/* Of a loop whose number of rounds is arbitrary: all with WSH_TEST_LONG=1, else a third. */
+int unit_rounds(int all);
+
 /* Number of lines in `text`. */
 size_t unit_lines(const char *text);
 

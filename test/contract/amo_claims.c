@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Claims about atomics and signals. */
+#include "test/common/unit.h"
 #include "test/contract/group_gpu.h"
 #include "test/contract/suite.h"
 
@@ -58,11 +59,12 @@ enum { CONTENDED = 2000 };
 /* The target's own CPU takes part: one atomicity domain. */
 static void contended(struct group_pe *pe)
 {
+    const int rounds = unit_rounds(CONTENDED);
     uint64_t seen = 0;
 
-    for (int i = 0; i < CONTENDED && !group_failed(pe); i++) {
+    for (int i = 0; i < rounds && !group_failed(pe); i++) {
         group_amo(pe, 0, 64, WSH_AMO_ADD, 8, 1);
-        seen += group_fetch(pe, 0, 72, WSH_AMO_ADD, 4, 1, 0) < (uint64_t)(CONTENDED * pe->n);
+        seen += group_fetch(pe, 0, 72, WSH_AMO_ADD, 4, 1, 0) < (uint64_t)(rounds * pe->n);
         if (pe->me == 0 && group_path.gpu == GROUP_REAL_GPU) /* words of a GPU are no CPU's */
             group_amo(pe, 0, 64, WSH_AMO_ADD, 8, 1);
         else if (pe->me == 0)
@@ -70,10 +72,10 @@ static void contended(struct group_pe *pe)
     }
     group_quiet(pe);
     group_barrier(pe);
-    group_check(pe, seen == CONTENDED, "old values out of range");
-    group_check(pe, group_load(pe->heap[0] + 64) == (uint64_t)(CONTENDED * (pe->n + 1)), "%llu instead of %d",
-                (unsigned long long)group_load(pe->heap[0] + 64), CONTENDED * (pe->n + 1));
-    group_check(pe, group_load(pe->heap[0] + 72) == (uint64_t)(CONTENDED * pe->n), "4-byte counter");
+    group_check(pe, seen == (uint64_t)rounds, "old values out of range");
+    group_check(pe, group_load(pe->heap[0] + 64) == (uint64_t)(rounds * (pe->n + 1)), "%llu instead of %d",
+                (unsigned long long)group_load(pe->heap[0] + 64), rounds * (pe->n + 1));
+    group_check(pe, group_load(pe->heap[0] + 72) == (uint64_t)(rounds * pe->n), "4-byte counter");
     group_barrier(pe);
 }
 
@@ -89,7 +91,7 @@ static void send_rounds(struct group_pe *pe, size_t len)
 {
     char *src = malloc(LARGEST);
 
-    for (int round = 1; round <= SIGNAL_ROUNDS && !group_failed(pe); round++) {
+    for (int round = 1; round <= unit_rounds(SIGNAL_ROUNDS) && !group_failed(pe); round++) {
         group_fill(src, len, (unsigned)round);
         group_put_signal(pe, 1, DATA, src, len, 64, WSH_AMO_SET, (uint64_t)round);
         group_await(pe, 1, round);
@@ -102,7 +104,7 @@ static void see_rounds(struct group_pe *pe, size_t len)
 {
     double start = group_now();
 
-    for (int round = 1; round <= SIGNAL_ROUNDS; round++) {
+    for (int round = 1; round <= unit_rounds(SIGNAL_ROUNDS); round++) {
         while (group_load(pe->heap[1] + 64) != (uint64_t)round)
             if (!group_spin(pe, start))
                 return;

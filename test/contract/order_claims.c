@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Claims about fence, with every kind of operation before and behind it. */
+#include "test/common/unit.h"
 #include "test/contract/group.h"
 #include "test/contract/suite.h"
 
@@ -70,7 +71,7 @@ static const struct step steps[] = {
 static void issue_pair(struct group_pe *pe, const struct step *first, const struct step *second,
                        uint64_t *bufs[2])
 {
-    for (uint64_t round = 1; round <= ROUNDS && !group_failed(pe); round++) {
+    for (uint64_t round = 1; round <= (uint64_t)unit_rounds(ROUNDS) && !group_failed(pe); round++) {
         first->start(pe, FIRST, bufs[0], round);
         group_fence(pe);
         second->start(pe, SECOND, bufs[1], round);
@@ -83,7 +84,7 @@ static void watch_pair(struct group_pe *pe, const struct step *first, const stru
 {
     double start = group_now();
 
-    for (uint64_t round = 1; round <= ROUNDS; round++) {
+    for (uint64_t round = 1; round <= (uint64_t)unit_rounds(ROUNDS); round++) {
         while (group_load(pe->heap[1] + SECOND + second->word) != round)
             if (!group_spin(pe, start))
                 return;
@@ -127,7 +128,7 @@ static void orders_get(struct group_pe *pe)
     uint64_t *src = calloc(1, BIG), back;
 
     for (size_t i = 0; pe->me == 0 && i < N_STEPS; i++)
-        for (uint64_t round = 1; round <= ROUNDS && !group_failed(pe); round++) {
+        for (uint64_t round = 1; round <= (uint64_t)unit_rounds(ROUNDS) && !group_failed(pe); round++) {
             steps[i].start(pe, FIRST, src, round);
             group_fence(pe);
             group_get_done(pe, 1, FIRST + steps[i].word, &back, 8);
@@ -151,7 +152,7 @@ static void chain(struct group_pe *pe)
 {
     uint64_t *a = calloc(1, BIG), *c = calloc(1, BIG);
 
-    for (uint64_t round = 1; round <= CHAIN_ROUNDS && !group_failed(pe); round++) {
+    for (uint64_t round = 1; round <= (uint64_t)unit_rounds(CHAIN_ROUNDS) && !group_failed(pe); round++) {
         if (pe->me == 0) {
             start_big(pe, FIRST, a, round);
             group_fence(pe);

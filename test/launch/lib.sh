@@ -10,7 +10,7 @@ mkdir "$tap_dir/tmp"
 TMPDIR=$tap_dir/tmp
 export TMPDIR
 : >"$tap_dir/start"
-rounds=3
+rounds=2
 [ "${WSH_TEST_LONG:-0}" = 1 ] && rounds=50
 
 now_ms()

@@ -6,7 +6,7 @@ set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 . "$top_srcdir/test/launch/lib.sh"
 
-rounds=10
+rounds=5
 [ "${WSH_TEST_LONG:-0}" = 1 ] && rounds=100
 seed=${WSH_TEST_SEED:-$(date +%N | sed 's/^0*//')}
 limit=10000

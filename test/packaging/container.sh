@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What packaging/container/Dockerfile says, done step by step in two roots that debootstrap makes, as no container daemon is
 # needed for that: the image has what a job needs, runs as a user without rights, and compiles programs. Its base with CUDA is
-# not tried. Needs root, debootstrap, mounts and a Debian mirror; for `make check-long` alone.
+# not tried. Needs root, debootstrap, mounts and a Debian mirror; for `make check-long` alone. WSH_DEBIAN_ROOTS names a
+# folder that keeps the root, for the next run.
 # timeout: 3600
 # shellcheck disable=SC2034,SC2086,SC2154
 set -u
@@ -10,7 +11,8 @@ set -u
 top_srcdir=$(cd "$top_srcdir" && pwd)
 top_builddir=$(cd "$top_builddir" && pwd)
 suite=bookworm
-root=$tap_dir/build
+roots=${WSH_DEBIAN_ROOTS:-$tap_dir}
+root=$roots/$suite
 log=$tap_dir/log
 file=$top_srcdir/packaging/container/Dockerfile
 
@@ -54,8 +56,11 @@ inside="sh $tap_dir/in_root"
 trap 'rm -rf --one-file-system "$tap_dir"' EXIT
 chmod 755 "$tap_dir"
 make_root
-cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null
 cp -a "$root" "$tap_dir/image"
+cp -a "$root" "$tap_dir/build"
+root=$tap_dir/build
+cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null
+cp /etc/resolv.conf "$tap_dir/image/etc/resolv.conf" 2>/dev/null
 $inside true 2>"$log" || skip "no mounts here: $(tail -n 1 "$log")"
 
 copy()
