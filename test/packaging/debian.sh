@@ -64,7 +64,7 @@ grep -E 'rror|warning' "$tap_dir/build.log" | tail -n 30 | cut -c 1-300 >"$out"
 tap_check "dpkg-buildpackage, without a network" test "$status" = 0
 [ "$status" = 0 ] || tap_done
 grep -E 'dpkg-(gensymbols|shlibdeps): warning' "$tap_dir/build.log" | tap_comment
-run_job 600 $inside sh -c 'cd /src && lintian --allow-root --fail-on error warpshmem_*.changes'
+run_job 1800 $inside sh -c 'cd /src && lintian --allow-root --fail-on error warpshmem_*.changes'
 tap_check "lintian finds no error" test "$status" = 0
 tap_comment "$out"
 [ -z "${WSH_DEBS:-}" ] || cp "$root"/src/*.deb "$WSH_DEBS"
