@@ -127,7 +127,7 @@ as $user 'mkdir -p .ssh && ssh-keygen -q -t ed25519 -N "" -f .ssh/id_rsa && cp .
     /usr/sbin/sshd -t -f /etc/ssh/sshd_warpshmem'
 tap_check "sshd for workers takes its settings" test "$status" = 0
 as $user '/usr/sbin/sshd -D -f /etc/ssh/sshd_warpshmem & sshd=$!; sleep 2
-    ssh -p 2222 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null localhost "oshrun --version && mpirun --version"; code=$?
+    ssh -p 2222 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null 127.0.0.1 "oshrun --version && mpirun --version"; code=$?
     kill $sshd; exit $code'
 tap_check "a login finds oshrun and mpirun" test "$status:$(grep -c 'oshrun (warpshmem)' "$out")" = 0:1
 tap_done
