@@ -117,41 +117,41 @@ static int put_then_signal(const struct put_signal *ps, void *sym, const struct 
     return rc ? rc : wsh_signal_send(ctx, signal, pe);
 }
 
-/* What a put with signal is asked, and where its parts go. */
-struct asked {
-    void *sym;
-    const void *src;
-    size_t len;
-    const struct wsh_signal *signal;
-    int pe;
-    struct wsh_done *done, *awaited; /* that counts it; that is waited for, or NULL */
-    struct wsh_target to, at;
-};
-
 /* Data in the segment that holds their signal go by the same entry: nothing is looked up again. */
-static inline int data_target(struct wsh_ctx *ctx, struct asked *asked)
+static inline __attribute__((always_inline)) int data_target(struct wsh_ctx *ctx, const struct wsh_rmem *rmem,
+                                                             const void *sym, size_t len, const void *src,
+                                                             int pe, struct wsh_target *to)
 {
-    const struct wsh_rmem *rmem = asked->at.rmem;
     const struct wsh_job *job = ctx->job;
 
     if (wsh_likely(!job->device.attached && !ctx->paths) &&
-        wsh_likely(wsh_segment_holds(&job->heap.seg[rmem->seg], asked->sym, asked->len, &asked->to.off))) {
-        asked->to.rmem = rmem;
+        wsh_likely(wsh_segment_holds(&job->heap.seg[rmem->seg], sym, len, &to->off))) {
+        to->rmem = rmem;
         return 0;
     }
-    return wsh_op_target_with(ctx, asked->sym, asked->len, asked->pe, asked->src, &asked->to);
+    return wsh_op_target_with(ctx, sym, len, pe, src, to);
 }
 
-/* By two transports; or one that has tried once and returned `rc`. */
-static __attribute__((noinline)) int put_signal_slow(struct wsh_ctx *ctx, const struct asked *asked, int rc)
+/* A put with signal whose first try, if it had one, returned `rc`. */
+struct asked {
+    void *sym;
+    struct wsh_target to, at;
+    const struct wsh_signal *signal;
+    int pe, rc;
+    bool waits;
+};
+
+static __attribute__((cold, noinline)) int put_signal_slow(struct wsh_ctx *ctx, const struct asked *asked,
+                                                           const void *src, size_t len, struct wsh_done *done)
 {
     const struct wsh_signal *signal = asked->signal;
-    struct put_signal ps = {.op = {asked->awaited ? "shmem_put_signal" : "shmem_put_signal_nbi", ctx,
-                                   asked->to, asked->awaited, put_signal_again},
-                            .src = asked->src,
-                            .len = asked->len,
+    struct put_signal ps = {.op = {asked->waits ? "shmem_put_signal" : "shmem_put_signal_nbi", ctx, asked->to,
+                                   asked->waits ? done : NULL, put_signal_again},
+                            .src = src,
+                            .len = len,
                             .sig = {.op = signal->op, .counter = signal->counter, .value = signal->value},
-                            .done = asked->done};
+                            .done = done};
+    int rc = asked->rc;
 
     choose_entries(&ps, &asked->at);
     if (asked->at.rmem->tp != asked->to.rmem->tp)
@@ -161,43 +161,40 @@ static __attribute__((noinline)) int put_signal_slow(struct wsh_ctx *ctx, const 
     return wsh_op_ended(rc, ps.op.done) ? rc : wsh_op_finish(&ps.op, rc);
 }
 
-static inline int put_signal_run(struct wsh_ctx *ctx, struct asked *asked)
+/* What the usual case does not need is put together only where it is needed. */
+static inline __attribute__((always_inline)) int put_signal_run(struct wsh_ctx *ctx, void *sym,
+                                                                const void *src, size_t len,
+                                                                const struct wsh_signal *signal, int pe,
+                                                                struct wsh_done *done, bool waits)
 {
-    const struct wsh_signal *signal = asked->signal;
-    int rc = wsh_op_target(ctx, signal->sym, 8, asked->pe, &asked->at);
-    struct wsh_sig sig;
+    struct wsh_target at, to;
+    int rc = wsh_op_target(ctx, signal->sym, 8, pe, &at);
 
-    if (wsh_unlikely(rc || (asked->at.off & 7)))
+    if (wsh_unlikely(rc || (at.off & 7)))
         return rc ? rc : -EFAULT;
-    if (!asked->len)
-        return wsh_signal_send(ctx, signal, asked->pe);
-    rc = data_target(ctx, asked);
+    if (!len)
+        return wsh_signal_send(ctx, signal, pe);
+    rc = data_target(ctx, at.rmem, sym, len, src, pe, &to);
     if (wsh_unlikely(rc))
         return rc;
-    if (wsh_unlikely(asked->at.rmem->tp != asked->to.rmem->tp))
-        return put_signal_slow(ctx, asked, 0);
-    sig = (struct wsh_sig){.rmem = asked->at.rmem,
-                           .off = asked->at.off,
-                           .op = signal->op,
-                           .counter = signal->counter,
-                           .value = signal->value};
-    wsh_ctx_lock(ctx);
-    rc = wsh_op_ops(&asked->to)
-             ->put_signal(wsh_op_tctx(ctx, &asked->to), asked->to.rmem, asked->to.off, asked->src, asked->len,
-                          &sig, asked->done);
-    wsh_ctx_unlock(ctx);
-    return wsh_likely(wsh_op_ended(rc, asked->awaited)) ? rc : put_signal_slow(ctx, asked, rc);
+    if (wsh_likely(at.rmem->tp == to.rmem->tp)) {
+        const struct wsh_sig sig = {at.rmem, at.off, signal->op, signal->value, signal->counter};
+
+        wsh_ctx_lock(ctx);
+        rc = wsh_op_ops(&to)->put_signal(wsh_op_tctx(ctx, &to), to.rmem, to.off, src, len, &sig, done);
+        wsh_ctx_unlock(ctx);
+        if (wsh_likely(wsh_op_ended(rc, waits ? done : NULL)))
+            return rc;
+    }
+    return put_signal_slow(ctx, &(struct asked){sym, to, at, signal, pe, rc, waits}, src, len, done);
 }
 
 WSH_NO_ARRAYS int wsh_put_signal(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                                  const struct wsh_signal *signal, int pe)
 {
     struct wsh_done done = {0};
-    struct asked asked;
 
-    asked.sym = sym, asked.src = src, asked.len = len, asked.signal = signal, asked.pe = pe;
-    asked.done = asked.awaited = &done;
-    return put_signal_run(ctx, &asked);
+    return put_signal_run(ctx, sym, src, len, signal, pe, &done, true);
 }
 
 WSH_NO_ARRAYS int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
@@ -209,9 +206,5 @@ WSH_NO_ARRAYS int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void 
 WSH_NO_ARRAYS int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                                          const struct wsh_signal *signal, int pe, struct wsh_done *done)
 {
-    struct asked asked;
-
-    asked.sym = sym, asked.src = src, asked.len = len, asked.signal = signal, asked.pe = pe;
-    asked.done = done, asked.awaited = NULL;
-    return put_signal_run(ctx, &asked);
+    return put_signal_run(ctx, sym, src, len, signal, pe, done, false);
 }

@@ -8,6 +8,8 @@
 #include "runtime/rma.h"
 #include "runtime/wait.h"
 
+#include <string.h>
+
 /* wsh_put_signal or wsh_put_signal_nbi */
 typedef int put_signal_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                           const struct wsh_signal *signal, int pe);
@@ -24,38 +26,40 @@ static WSH_INLINE void signal_send(const char *what, shmem_ctx_t handle, const s
         wsh_api_fail(what, rc, handle, signal->sym, sizeof *signal->sym, pe);
 }
 
-/*
- * The two addresses of a put with signal, and its parts: `what` names dest, `what_signal` sig_addr.
- */
+/* A put with signal as it is called. */
 struct put_signal {
-    const char *what, *what_signal;
-    put_signal_fn *core;
+    const char *what; /* names dest; the string behind it names sig_addr */
     void *dest;
     const void *source;
     size_t nelems, size;
+    shmem_ctx_t handle;
+    int pe;
 };
 
+static const char *what_signal(const struct put_signal *put)
+{
+    return put->what + strlen(put->what) + 1;
+}
+
 /* The core refuses a call for one of its two addresses without saying which. */
-static WSH_COLD void put_signal_fail(const struct put_signal *put, int rc, shmem_ctx_t handle,
-                                     const struct wsh_signal *signal, int pe)
+static WSH_COLD void put_signal_fail(const struct put_signal *put, int rc, uint64_t *sig_addr)
 {
     size_t off, len = wsh_api_len(put->nelems, put->size);
 
     if (!len || (rc == -EFAULT && wsh_heap_find(&wsh_job.heap, put->dest, len, &off) >= 0))
-        wsh_api_fail(put->what_signal, rc, handle, signal->sym, sizeof *signal->sym, pe);
-    wsh_api_fail(put->what, rc, handle, put->dest, len, pe);
+        wsh_api_fail(what_signal(put), rc, put->handle, sig_addr, sizeof *sig_addr, put->pe);
+    wsh_api_fail(put->what, rc, put->handle, put->dest, len, put->pe);
 }
 
-static WSH_COLD void put_signal_check(const struct put_signal *put, shmem_ctx_t handle,
-                                      const struct wsh_signal *signal, int pe)
+static WSH_COLD void put_signal_check(const struct put_signal *put, uint64_t *sig_addr)
 {
     const struct wsh_check_blocks blocks = {put->dest, put->source, 0, 0, put->nelems, 1, put->size};
     size_t off, len = put->nelems * put->size; /* no overflow: wsh_check_transfer would not return */
 
-    wsh_check_transfer(put->what, handle, &blocks, pe);
+    wsh_check_transfer(put->what, put->handle, &blocks, put->pe);
     if (wsh_heap_find(&wsh_job.heap, put->dest, len, &off) >= 0)
-        wsh_check_apart(put->what_signal, put->dest, len, signal->sym, sizeof *signal->sym);
-    wsh_overwrite_note(put->what, wsh_api_ctx(put->what, handle), put->dest, len, pe);
+        wsh_check_apart(what_signal(put), put->dest, len, sig_addr, sizeof *sig_addr);
+    wsh_overwrite_note(put->what, wsh_api_ctx(put->what, put->handle), put->dest, len, put->pe);
 }
 
 static WSH_INLINE enum wsh_amo_op signal_operator(const char *what, int sig_op)
@@ -65,44 +69,46 @@ static WSH_INLINE enum wsh_amo_op signal_operator(const char *what, int sig_op)
     return sig_op == SHMEM_SIGNAL_SET ? WSH_AMO_SET : WSH_AMO_ADD;
 }
 
-static WSH_INLINE void put_signal(const struct put_signal *put, shmem_ctx_t handle,
-                                  const struct wsh_signal *signal, int pe)
+/* `put` is in registers: only what fails and what checks get a copy in memory. */
+static WSH_INLINE void put_signal(const struct put_signal put, put_signal_fn *core,
+                                  const struct wsh_signal *signal)
 {
-    size_t len = wsh_api_len(put->nelems, put->size);
+    size_t len = wsh_api_len(put.nelems, put.size);
     int rc;
 
-    if (wsh_unlikely(wsh_job.check))
-        put_signal_check(put, handle, signal, pe);
-    if (wsh_unlikely(!put->source && len))
-        wsh_api_bad(put->what, "source is NULL");
-    rc = put->core(wsh_api_ctx(put->what, handle), put->dest, put->source, len, signal, pe);
-    if (wsh_unlikely(rc))
-        put_signal_fail(put, rc, handle, signal, pe);
+    if (wsh_unlikely(wsh_job.check)) {
+        const struct put_signal checked = put;
+
+        put_signal_check(&checked, signal->sym);
+    }
+    if (wsh_unlikely(!put.source && len))
+        wsh_api_bad(put.what, "source is NULL");
+    rc = core(wsh_api_ctx(put.what, put.handle), put.dest, put.source, len, signal, put.pe);
+    if (wsh_unlikely(rc)) {
+        const struct put_signal failed = put;
+
+        put_signal_fail(&failed, rc, signal->sym);
+    }
 }
 
 /* clang-format off */
 
 /* TAG is the routine's name after shmem_ or shmem_ctx_: "int_put_signal", "put8_signal_nbi" … */
+#define WSH_PUT_SIGNAL_OF(NAME, CTX, CORE, SIZE)                                                   \
+    put_signal((struct put_signal){NAME ": dest\0" NAME ": sig_addr", dest, source, nelems, SIZE, CTX, pe},  \
+               CORE, &(struct wsh_signal){sig_addr, signal, signal_operator(NAME, sig_op)})
 #define WSH_PUT_SIGNAL(TAG, CORE, TYPE, SIZE)                                                      \
     WSH_SHELL(void, TAG,                                                                           \
               (TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,                  \
                uint64_t signal, int sig_op, int pe))                                               \
     {                                                                                              \
-        put_signal(&(struct put_signal){"shmem_" #TAG ": dest", "shmem_" #TAG ": sig_addr", CORE,  \
-                                        dest, source, nelems, SIZE},                               \
-                   SHMEM_CTX_DEFAULT,                                                              \
-                   &(struct wsh_signal){sig_addr, signal, signal_operator("shmem_" #TAG, sig_op)}, pe);   \
+        WSH_PUT_SIGNAL_OF("shmem_" #TAG, SHMEM_CTX_DEFAULT, CORE, SIZE);                           \
     }                                                                                              \
     WSH_SHELL(void, ctx_##TAG,                                                                     \
               (shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems,                     \
                uint64_t *sig_addr, uint64_t signal, int sig_op, int pe))                           \
     {                                                                                              \
-        put_signal(&(struct put_signal){"shmem_ctx_" #TAG ": dest",                                \
-                                        "shmem_ctx_" #TAG ": sig_addr", CORE, dest, source,        \
-                                        nelems, SIZE},                                             \
-                   ctx,                                                                            \
-                   &(struct wsh_signal){sig_addr, signal, signal_operator("shmem_ctx_" #TAG, sig_op)},    \
-                   pe);                                                                            \
+        WSH_PUT_SIGNAL_OF("shmem_ctx_" #TAG, ctx, CORE, SIZE);                                     \
     }
 
 #define WSH_TYPED(NAME, TYPE)                                                    \
@@ -120,6 +126,7 @@ WSH_SIZES(WSH_SIZED)
 WSH_PUT_SIGNAL(putmem_signal, wsh_put_signal, void, 1)
 WSH_PUT_SIGNAL(putmem_signal_nbi, wsh_put_signal_nbi, void, 1)
 #undef WSH_PUT_SIGNAL
+#undef WSH_PUT_SIGNAL_OF
 /* clang-format on */
 
 WSH_SHELL(void, signal_add, (uint64_t * sig_addr, uint64_t signal, int pe))
