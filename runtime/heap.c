@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/job.h"
+#include "runtime/numa.h"
 #include "runtime/static_data.h"
 
 #include <fcntl.h>
@@ -83,8 +84,12 @@ static bool has_huge_pages(const struct wsh_segment *seg)
 /* Most machines are set to small pages, so this is an info message. */
 static int want_huge_pages(const struct wsh_segment *seg, const struct wsh_env *env)
 {
-    if (env->huge_pages != WSH_AUTO || has_huge_pages(seg))
+    if (env->huge_pages != WSH_AUTO)
         return 0;
+    if (has_huge_pages(seg)) {
+        wsh_info(WSH_SUB_MEM, "the symmetric heap has huge pages as far as the system has room for them");
+        return 0;
+    }
     return wsh_log_slower(
         env->strict, WSH_LOG_INFO,
         "the symmetric heap has small pages; write advise to "
@@ -115,6 +120,9 @@ static int open_host_heap(struct wsh_heap *heap, const struct wsh_env *env)
     seg->len = len;
     if (want_huge_pages(seg, env))
         return -ENOTSUP;
+    rc = wsh_numa_prefer(seg->base, len, env);
+    if (rc)
+        return rc;
     heap->alloc = wsh_alloc_open(len);
     return heap->alloc ? 0 : log_no_heap(len, "metadata", ENOMEM, huge);
 }
