@@ -9,8 +9,8 @@
 
 /*
  * Asks the system to take [base, base + len), whose pages nobody has touched, from the NUMA node of this process, or
- * from others where that has none left. Nothing is asked where the machine has one node, or where the process may run on
- * several: a page then comes from the node of the PE that allocates it. What was done is an info message. 0, or the
+ * from others where that has none left. Nothing is asked where the machine has one node, or where the process may run
+ * on several: a page then comes from the node of the PE that allocates it. What was done is an info message. 0, or the
  * logged error of a SHMEM_TOPOLOGY that cannot be read.
  */
 int wsh_numa_prefer(void *base, size_t len, const struct wsh_env *env);
