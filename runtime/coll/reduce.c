@@ -155,7 +155,7 @@ static int reduce_by_pieces(struct wsh_team *team, char *dest, const char *src,
 wsh_reduce_fn *const wsh_reduce_by[WSH_ALGOS] = {
     [WSH_ALGO_CELLS] = reduce_by_pieces, [WSH_ALGO_LEADERS] = reduce_by_pieces,
     [WSH_ALGO_PUSH] = wsh_reduce_pair,   [WSH_ALGO_SLICES] = wsh_reduce_slices,
-    [WSH_ALGO_RAILS] = wsh_reduce_rails,
+    [WSH_ALGO_RAILS] = wsh_reduce_rails, [WSH_ALGO_WHOLE] = wsh_reduce_whole,
 };
 
 int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems,

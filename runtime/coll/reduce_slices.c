@@ -157,6 +157,23 @@ int wsh_reduce_pair(struct wsh_team *team, char *dest, const char *src, const st
     return rc ? rc : wsh_blocks_end(&blocks);
 }
 
+/* The same in one step: each writes all that it has into the other's dest. */
+int wsh_reduce_whole(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers)
+{
+    struct wsh_blocks blocks;
+    int rc;
+
+    if (dest == src)
+        return wsh_reduce_slices(team, dest, src, numbers);
+    blocks = wsh_blocks_begin(team, WSH_REDUCE_ROUTINE);
+    rc = wsh_blocks_send(&blocks, dest, src, numbers->len, !team->my_pe);
+    if (!rc)
+        rc = wsh_blocks_end(&blocks);
+    if (!rc) /* in the same order at both, which then have the same result */
+        numbers->arith->combine(dest, team->my_pe ? dest : src, team->my_pe ? src : dest, numbers->n);
+    return rc;
+}
+
 /* The first sync says that every src and dest is ready, the second that every slice is written. */
 int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers)
 {

@@ -18,6 +18,7 @@ int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const 
 
 /* Two members that share no memory combine one half each. */
 int wsh_reduce_pair(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers);
+int wsh_reduce_whole(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers);
 
 /*
  * The same on each host first; then the members of the same place on every host combine their slice, so that the bytes
