@@ -81,7 +81,7 @@ static const struct wsh_choice alltoalls_rows[] = {
 static const struct wsh_choice reduce_rows[] = {
     {ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, 0, "reduce_latency with 2 to 8 PEs: one step"},
     {APART, 2, 2 * WSH_ROUND_DATA, WSH_ALGO_LEADERS, 0, "as many steps as by halves, and smaller messages"},
-    {APART, 2, 65536, WSH_ALGO_WHOLE, 0, "reduce_latency over net with 2 PEs: one step, twice the bytes"},
+    {APART, 2, 262144, WSH_ALGO_WHOLE, 0, "reduce_latency over net with 2 PEs: one step"},
     {APART, 2, SIZE_MAX, WSH_ALGO_PUSH, 0, "perftest's net ops: two steps without a sync and without reads"},
     {HOSTS | APART, INT_MAX, 4096, WSH_ALGO_LEADERS, 0,
      "reduce_latency over net, 2 to 16 PEs, and 64 on 8 emulated hosts: fewest messages, in pieces of a cell"},
