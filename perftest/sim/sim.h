@@ -10,7 +10,7 @@
 #include "perftest/sim/fiber.h"
 #include "perftest/sim/map.h"
 #include "perftest/sim/options.h"
-#include "runtime/coll/state.h"
+#include "runtime/coll/rows.h"
 #include "runtime/job.h"
 #include "runtime/wait.h"
 #include "transports/efa/srd/flow.h"
@@ -147,7 +147,7 @@ struct sim {
     struct sim_core *core; /* [set.cores] */
     struct sim_nic *nic;   /* [n_hosts * nics] */
     int n_pes, n_hosts;
-    int *members, *domain, *column; /* shared tables of teams */
+    struct wsh_coll_rows rows; /* of all teams */
     char **peer;
     sim_time now, debt; /* debt: of the CPU that runs, not yet waited for */
     struct sim_pe *running;

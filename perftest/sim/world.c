@@ -6,9 +6,7 @@
 #include "perftest/sim/sim.h"
 
 #include "runtime/coll/dispatch.h"
-#include "runtime/coll/steps.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,23 +90,18 @@ static void job_make(void)
     job->routes.entry[WSH_ENTRY_MAIN][WSH_SEG_HEAP] = sim.rmem;
 }
 
-/* Members by number, the pads, the leaders, and the member at place `local` of each host. */
 static void tables_make(void)
 {
-    sim.members = take((size_t)sim.n_pes, sizeof *sim.members);
-    sim.domain = take((size_t)sim.n_pes, sizeof *sim.domain);
+    if (wsh_coll_rows_make(&sim.rows, sim.n_pes, sim.set.per_host))
+        abort();
     sim.peer = take((size_t)sim.n_pes, sizeof *sim.peer);
-    sim.column = take((size_t)sim.set.per_host * (size_t)sim.n_hosts, sizeof *sim.column);
     for (int pe = 0; pe < sim.n_pes; pe++) {
-        sim.members[pe] = pe;
-        sim.domain[pe] = pe / sim.set.per_host;
         sim.peer[pe] = sim.heaps + (size_t)pe * sim.heap_len;
         sim.rmem[pe] = (struct wsh_rmem){.tp = &sim.tp,
                                          .pe = pe,
                                          .seg = WSH_SEG_HEAP,
                                          .len = sim.heap_len,
                                          .base = (uint64_t)(uintptr_t)sim.peer[pe]};
-        sim.column[pe % sim.set.per_host * sim.n_hosts + pe / sim.set.per_host] = pe;
     }
 }
 
@@ -135,39 +128,14 @@ enum wsh_algo __wrap_wsh_coll_choose(const struct wsh_team *team, const struct w
     return __real_wsh_coll_choose(team, ask);
 }
 
-/* As wsh_coll_prepare does, on one host. */
-static void steps_make(const struct sim_pe *pe, struct wsh_coll *coll)
-{
-    const struct wsh_steps_plan plan = {sim.n_pes, INT_MAX, coll->domain};
-
-    if (coll->n_domains == 1 && wsh_steps_make(&coll->steps, &plan, pe->number))
-        abort();
-}
-
 static void coll_make(struct sim_pe *pe)
 {
-    const struct sim_host *host = &sim.host[pe->host];
     struct wsh_coll *coll = &pe->coll;
-    int n = sim.n_pes;
 
-    coll->ctx = (struct wsh_ctx){.job = &sim.job, .team = &pe->team, .n_pes = n, .world = true};
+    coll->ctx = (struct wsh_ctx){.job = &sim.job, .team = &pe->team, .n_pes = sim.n_pes, .world = true};
     coll->ctx.tctx[0] = &pe->ctx[1].base;
-    coll->n_domains = sim.n_hosts;
-    coll->my_domain = pe->host;
-    coll->all = sim.members;
-    coll->domain = sim.domain;
-    coll->leader = sim.column;
-    coll->local = sim.members + host->first;
-    coll->n_local = host->n;
-    coll->my_local = pe->number - host->first;
-    coll->column = sim.column + coll->my_local * sim.n_hosts;
-    coll->met = wsh_choice_met(n, sim.n_hosts, n % sim.set.per_host == 0, true);
-    coll->peer = sim.peer;
-    coll->pad = wsh_team_pad(&sim.job, n);
-    coll->base = pe->heap;
-    coll->unit = -1;
-    wsh_coll_choose_sync(&pe->team, coll);
-    steps_make(pe, coll);
+    if (wsh_coll_rows_join(&sim.rows, &pe->team, coll, pe->heap, sim.peer))
+        abort();
     if (sim.algo != WSH_ALGOS && (!strcmp(sim.set.program, "sync") || !strcmp(sim.set.program, "barrier")))
         *(coll->layout == WSH_LAYOUT_HOSTS ? &coll->lead_sync : &coll->sync) = sim.algo;
 }
@@ -181,8 +149,8 @@ static void pe_make(struct sim_pe *pe, int number)
     pe->random = (sim.set.seed + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)(number + 1) << 20;
     for (uint16_t i = 0; i < SIM_CTXS; i++)
         pe->ctx[i] = (struct sim_ctx){.base = {&sim.tp}, .pe = pe, .number = i};
-    pe->team = (struct wsh_team){
-        .job = &sim.job, .my_pe = number, .n_pes = sim.n_pes, .members = sim.members, .coll = &pe->coll};
+    pe->team =
+        (struct wsh_team){.job = &sim.job, .my_pe = number, .n_pes = sim.n_pes, .members = sim.rows.all};
     coll_make(pe);
     pe->fiber.stack = sim.stacks + (size_t)number * sim.set.stack;
     pe->fiber.size = sim.set.stack;
@@ -217,7 +185,7 @@ void sim_open(const struct sim_options *set, size_t data_len)
 void sim_close(void)
 {
     for (int pe = 0; pe < sim.n_pes; pe++) {
-        wsh_steps_free(&sim.pe[pe].coll.steps);
+        wsh_coll_rows_leave(&sim.pe[pe].coll);
         free(sim.pe[pe].program);
         sim_map_clear(&sim.pe[pe].map);
     }
@@ -227,10 +195,8 @@ void sim_close(void)
     free(sim.pe);
     free(sim.rmem);
     free(sim.job.domain);
-    free(sim.members);
-    free(sim.domain);
+    wsh_coll_rows_free(&sim.rows);
     free(sim.peer);
-    free(sim.column);
     free(sim.host);
     free(sim.nic);
     free(sim.core);

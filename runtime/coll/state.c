@@ -41,18 +41,16 @@ static void locals_find(const struct wsh_team *team, struct wsh_coll *coll)
     }
 }
 
-static void column_find(const struct wsh_team *team, struct wsh_coll *coll, int *seen)
+static void column_find(const struct wsh_team *team, struct wsh_coll *coll, int *seen, bool *even, bool *rows)
 {
-    bool even = true, rows = true;
-
+    *even = *rows = true;
     for (int pe = 0; pe < team->n_pes; pe++)
         if (seen[coll->domain[pe]]++ == coll->my_local)
             coll->column[coll->domain[pe]] = pe;
     for (int pe = 1; pe < team->n_pes; pe++)
-        rows &= coll->domain[pe] >= coll->domain[pe - 1];
+        *rows &= coll->domain[pe] >= coll->domain[pe - 1];
     for (int d = 0; d < coll->n_domains; d++)
-        even &= seen[d] == coll->n_local;
-    coll->met = wsh_choice_met(team->n_pes, coll->n_domains, even, rows);
+        *even &= seen[d] == coll->n_local;
 }
 
 /* More members than cores read all words at once: each further step would take a turn of every member on a core. */
@@ -68,7 +66,8 @@ static int steps_find(const struct wsh_team *team, struct wsh_coll *coll)
     return wsh_steps_make(&coll->steps, &plan, team->my_pe);
 }
 
-void wsh_coll_choose_sync(const struct wsh_team *team, struct wsh_coll *coll)
+/* The layout, the sync of the team, and that of its leaders among themselves. */
+static void sync_choose(const struct wsh_team *team, struct wsh_coll *coll)
 {
     enum wsh_layout apart = team->job->oversubscribed ? WSH_LAYOUT_FEW_CORES : WSH_LAYOUT_APART;
     int n = team->n_pes;
@@ -79,6 +78,15 @@ void wsh_coll_choose_sync(const struct wsh_team *team, struct wsh_coll *coll)
     coll->sync =
         wsh_choice_find(WSH_COLL_SYNC, coll->layout == WSH_LAYOUT_APART ? apart : coll->layout, n, 0)->algo;
     coll->lead_sync = wsh_choice_find(WSH_COLL_SYNC, apart, coll->n_domains, 0)->algo;
+}
+
+int wsh_coll_settle(struct wsh_team *team, struct wsh_coll *coll, bool even, bool rows)
+{
+    coll->unit = -1;
+    coll->met = wsh_choice_met(team->n_pes, coll->n_domains, even, rows);
+    sync_choose(team, coll);
+    team->coll = coll;
+    return steps_find(team, coll);
 }
 
 static int coll_allocate(struct wsh_coll *coll, int n_pes)
@@ -107,6 +115,7 @@ static void coll_release(struct wsh_coll *coll)
 int wsh_coll_prepare(struct wsh_team *team)
 {
     struct wsh_coll *coll = calloc(1, sizeof *coll);
+    bool even, rows;
     int rc = coll ? coll_allocate(coll, team->n_pes) : -ENOMEM;
 
     if (!rc)
@@ -116,13 +125,10 @@ int wsh_coll_prepare(struct wsh_team *team)
             coll_release(coll);
         return rc;
     }
-    coll->unit = -1;
     domains_sort(team, coll);
     locals_find(team, coll);
-    column_find(team, coll, coll->all + 5 * team->n_pes);
-    wsh_coll_choose_sync(team, coll);
-    team->coll = coll;
-    rc = steps_find(team, coll);
+    column_find(team, coll, coll->all + 5 * team->n_pes, &even, &rows);
+    rc = wsh_coll_settle(team, coll, even, rows);
     if (rc)
         wsh_coll_close(team);
     return rc;
