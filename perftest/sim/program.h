@@ -29,6 +29,11 @@ struct sim_work {
 };
 
 extern const struct sim_work sim_decode, sim_prefill; /* ep.c */
+extern const struct sim_work sim_bruck;               /* bruck.c */
+
+/* A block for each PE at src; what each PE had for this one, at dest: 0 or -EPROTO (printed). */
+void sim_work_fill_each(struct sim_pe *pe, const struct sim_call *call, uint64_t round);
+int sim_work_check_each(struct sim_pe *pe, const struct sim_call *call, uint64_t round);
 
 /* The words of set.program to calls; their memory. NULL on success, or the word that there is not. */
 const char *sim_program_read(const struct sim_options *set, struct sim_call calls[SIM_CALLS], int *n,

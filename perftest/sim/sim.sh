@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The simulator runs the library's collectives: right results with many seeds, shapes and windows, no deadlock; it
 # notices a lost message, a signal before its data, and a window that nobody opens again; a seed gives the same run
-# again. WSH_TEST_LONG: 1,000 seeds of 1,000 PEs and 10 of 100,000 (8 GiB of memory).
+# again. WSH_TEST_LONG: 1,000 seeds of 1,000 PEs and 10 of 100,000 (9 GiB of memory).
 # timeout: 300
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -10,13 +10,14 @@ sim=$(test_program perftest/sim/sim)
 case ${WSH_TEST_VARIANT:-} in
     *asan* | *tsan* | valgrind) tap_skip_all "fibers do not go with ${WSH_TEST_VARIANT}" ;;
 esac
+command -v python3 >/dev/null || tap_skip_all "no python3"
 
-# soak NAME LIMIT OPTIONS…
+# soak NAME LIMIT PES SEEDS OPTIONS…
 soak()
 {
-    name=$1 limit=$2
-    shift 2
-    run_job "$limit" "$sim" "$@"
+    name=$1 limit=$2 pes=$3 seeds=$4
+    shift 4
+    run_job "$limit" "$top_srcdir/perftest/sim/soak" --sim "$sim" --pes "$pes" --seeds "$seeds" -- "$@"
     tap_check "$name" sh -c "[ $status = 0 ] && grep -q '^simulated: .* no deadlock' '$out'"
     tap_comment "$out" | tail -n 2
 }
@@ -45,16 +46,28 @@ run_job 100 "$sim" --pes 64 --run decode,prefill --rounds 2
 lines=$(grep -cE '^ +(decode|prefill)' "$out")
 tap_check "expert parallelism: 64 PEs on 8 hosts" test "$status $lines" = "0 2"
 
+# goals LIMIT OPTIONS…: barriers and alltoalls against what they may take.
+goals()
+{
+    limit=$1
+    shift
+    run_job "$limit" "$top_srcdir/perftest/sim/table" goals --sim "$sim" "$@"
+    tap_check "goals of barrier and alltoall" test "$status" = 0
+    tap_comment "$out"
+}
+
 all=barrier,broadcast,reduce,put,fcollect,alltoall,collect,scan
 few=barrier,broadcast,reduce,put
 if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
-    soak "1,000 seeds of 1,000 PEs" 7200 --pes 1000 --seeds 1000 --rounds 2 --run $few
-    soak "300 seeds of 200 PEs, all collectives" 7200 --pes 200 --seeds 300 --rounds 3 --run $all
-    soak "60 seeds of 1,000 PEs, collects" 7200 --pes 1000 --seeds 60 --rounds 2 --len 16 --run fcollect,collect
-    soak "10 seeds of 100,000 PEs" 7200 --pes 100000 --seeds 10 --rounds 1 --run barrier,broadcast,reduce
+    goals 1800 --rounds 1
+    soak "1,000 seeds of 1,000 PEs" 7200 1000 1000 --rounds 2 --run $few
+    soak "300 seeds of 200 PEs, all collectives" 7200 200 300 --rounds 3 --run $all
+    soak "60 seeds of 1,000 PEs, collects" 7200 1000 60 --rounds 2 --len 16 --run fcollect,collect
+    soak "10 seeds of 100,000 PEs" 7200 100000 10 --rounds 1 --run barrier,broadcast,reduce
 else
-    soak "8 seeds of 1,000 PEs" 120 --pes 1000 --seeds 8 --rounds 2 --run $few
-    soak "3 seeds of 1,000 PEs, collects" 120 --pes 1000 --seeds 3 --rounds 2 --len 16 --run fcollect,collect
-    soak "40 seeds of 40 PEs, all collectives" 120 --pes 40 --seeds 40 --rounds 3 --run $all
+    goals 60 --rounds 1 --pes 8,64,256 --barrier 64,8192
+    soak "8 seeds of 1,000 PEs" 120 1000 8 --rounds 2 --run $few
+    soak "3 seeds of 1,000 PEs, collects" 120 1000 3 --rounds 2 --len 16 --run fcollect,collect
+    soak "40 seeds of 40 PEs, all collectives" 120 40 40 --rounds 3 --run $all
 fi
 tap_done

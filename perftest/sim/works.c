@@ -107,17 +107,30 @@ static int run_collect(struct sim_pe *pe, const struct sim_call *call, uint64_t 
     return rc;
 }
 
+void sim_work_fill_each(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    for (int to = 0; to < sim.n_pes; to++)
+        fill(pe, call->src + (size_t)to * call->len, call->len, round, pe->number, to);
+    sim.debt = 0;
+}
+
+int sim_work_check_each(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
+{
+    int rc = 0;
+
+    for (int from = 0; from < sim.n_pes && !rc; from++)
+        rc = check(pe, call->dest + (size_t)from * call->len, call->len, round, from, pe->number,
+                   call->work->name);
+    return rc;
+}
+
 static int run_alltoall(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
 {
     int rc;
 
-    for (int to = 0; to < sim.n_pes; to++)
-        fill(pe, call->src + (size_t)to * call->len, call->len, round, pe->number, to);
-    sim.debt = 0;
+    sim_work_fill_each(pe, call, round);
     rc = wsh_alltoall(&pe->team, pe->heap + call->dest, pe->heap + call->src, call->len);
-    for (int from = 0; from < sim.n_pes && !rc; from++)
-        rc = check(pe, call->dest + (size_t)from * call->len, call->len, round, from, pe->number, "alltoall");
-    return rc;
+    return rc ? rc : sim_work_check_each(pe, call, round);
 }
 
 static void sum_words(void *to, const void *a, const void *b, size_t n)
@@ -221,6 +234,7 @@ const struct sim_work *const sim_works[] = {
     WORK(reduce, one, one),
     WORK(scan, one, one),
     WORK(put, one, two),
+    &sim_bruck,
     &sim_decode,
     &sim_prefill,
     NULL,
