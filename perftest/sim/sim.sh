@@ -64,10 +64,12 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
     soak "300 seeds of 200 PEs, all collectives" 7200 200 300 --rounds 3 --run $all
     soak "60 seeds of 1,000 PEs, collects" 7200 1000 60 --rounds 2 --len 16 --run fcollect,collect
     soak "10 seeds of 100,000 PEs" 7200 100000 10 --rounds 1 --run barrier,broadcast,reduce
+    soak "100 seeds of 1,000 PEs, alltoall in two steps" 7200 1000 100 --rounds 2 --run alltoall --algo grid
 else
     goals 60 --rounds 1 --pes 8,64,256 --barrier 64,8192
     soak "8 seeds of 1,000 PEs" 120 1000 8 --rounds 2 --run $few
     soak "3 seeds of 1,000 PEs, collects" 120 1000 3 --rounds 2 --len 16 --run fcollect,collect
     soak "40 seeds of 40 PEs, all collectives" 120 40 40 --rounds 3 --run $all
+    soak "40 seeds of 40 PEs, alltoall in two steps" 120 40 40 --rounds 3 --run alltoall --algo grid
 fi
 tap_done

@@ -3,6 +3,7 @@
 #include "runtime/coll/coll.h"
 
 #include "base/atomic.h"
+#include "runtime/coll/alltoall_grid.h"
 #include "runtime/coll/alltoall_rails.h"
 #include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
@@ -113,11 +114,14 @@ static int alltoall_by_rails(struct wsh_team *team, void *dest, const void *src,
     return (fits ? wsh_alltoall_rails : blocks_push)(team, dest, src, len);
 }
 
+static int alltoall_by_grid(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    return (wsh_choice_across(team->n_pes) ? wsh_alltoall_grid : blocks_push)(team, dest, src, len);
+}
+
 wsh_alltoall_fn *const wsh_alltoall_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = alltoall_by_cells,
-    [WSH_ALGO_PUSH] = blocks_push,
-    [WSH_ALGO_PULL] = blocks_pull,
-    [WSH_ALGO_RAILS] = alltoall_by_rails,
+    [WSH_ALGO_CELLS] = alltoall_by_cells, [WSH_ALGO_GRID] = alltoall_by_grid,   [WSH_ALGO_PUSH] = blocks_push,
+    [WSH_ALGO_PULL] = blocks_pull,        [WSH_ALGO_RAILS] = alltoall_by_rails,
 };
 
 WSH_NO_ARRAYS int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)

@@ -69,6 +69,8 @@ static const struct wsh_choice alltoall_rows[] = {
     {ONE, 8, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 4 and 8 PEs: one step"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "alltoall_latency with 16 PEs: one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "alltoall_latency: readers have it in their caches"},
+    {HOSTS | APART, INT_MAX, 64, WSH_ALGO_GRID, WSH_NEED_GRID | WSH_NEED_HOST,
+     "table goals, 1 and 8 PEs a host (docs/guide/simulation.md)"},
     {HOSTS, INT_MAX, 2048, WSH_ALGO_RAILS, RAILS_NEEDS, "sim --run alltoall, 4 to 256 hosts with 2 to 16 PEs"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "alltoall_latency: one step"},
 };
@@ -199,13 +201,16 @@ const char *wsh_choice_layouts(unsigned layouts, char *text, size_t size)
 
 const char *wsh_choice_needs(unsigned needs, char *text, size_t size)
 {
-    static const char *const words[] = {"host memory",
-                                        "dest in host memory",
-                                        "memory that is mapped here",
-                                        "hosts with equally many members",
-                                        "a power of two of members",
-                                        "hosts whose members follow each other",
-                                        "4 hosts or more"};
+    static const char *const words[] = {
+        "host memory",
+        "dest in host memory",
+        "memory that is mapped here",
+        "hosts with equally many members",
+        "a power of two of members",
+        "hosts whose members follow each other",
+        "4 hosts or more",
+        "256 hosts or more",
+        "128 hosts or more, as many members as rows and columns of like length"};
 
     *text = '\0';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

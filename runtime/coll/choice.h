@@ -41,6 +41,7 @@ enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT
     X(LEADERS, "leaders", "members and their leader, one a host, then leaders, then leader and members") \
     X(WORDS, "words", "each shows a word in its memory and reads those of the others, in one or more steps") \
     X(DOUBLING, "doubling", "as leaders, who pass on twice as much in each of log2(hosts) rounds")       \
+    X(GRID, "grid", "members in rows and columns: along my row, a sync, then along my column")           \
     X(CELLS, "cells", "data beside its flag in memory of the team, from which receivers copy it")        \
     X(PUSH, "push", "senders write into the dest of the receivers, then set a flag there")               \
     X(PULL, "pull", "after a flag or a sync the receivers read the source, and confirm")                 \
@@ -73,15 +74,32 @@ enum wsh_need {
     WSH_NEED_POWER = 1 << 4,   /* the number of members is a power of two */
     WSH_NEED_ROWS = 1 << 5,    /* the members of each host follow each other in the team */
     WSH_NEED_HOSTS_4 = 1 << 6, /* there are so many hosts, or more */
-    WSH_NEED_HOSTS_256 = 1 << 7
+    WSH_NEED_HOSTS_256 = 1 << 7,
+    WSH_NEED_GRID = 1 << 8 /* WSH_GRID_HOSTS or more, and wsh_choice_across is not 0 */
 };
+
+#define WSH_GRID_HOSTS 128 /* sim --run alltoall --algo grid */
+
+/* Members of a row where rows and columns are about as long: the largest divisor up to the root; 0: none is near. */
+static inline int wsh_choice_across(int n_pes)
+{
+    int root = 1;
+
+    while ((long)(root + 1) * (root + 1) <= n_pes)
+        root++;
+    for (int n = root; 2 * n >= root; n--)
+        if (n_pes % n == 0)
+            return n;
+    return 0;
+}
 
 /* The needs that a team meets, whatever the call. */
 static inline unsigned wsh_choice_met(int n_pes, int n_domains, bool even, bool rows)
 {
     return (even ? WSH_NEED_EVEN : 0) | (n_pes & (n_pes - 1) ? 0 : WSH_NEED_POWER) |
            (rows ? WSH_NEED_ROWS : 0) | (n_domains >= 4 ? WSH_NEED_HOSTS_4 : 0) |
-           (n_domains >= 256 ? WSH_NEED_HOSTS_256 : 0);
+           (n_domains >= 256 ? WSH_NEED_HOSTS_256 : 0) |
+           (n_domains >= WSH_GRID_HOSTS && wsh_choice_across(n_pes) ? WSH_NEED_GRID : 0);
 }
 
 struct wsh_choice {

@@ -210,7 +210,8 @@ static bool needs_are_met(const struct wsh_team *team, unsigned needs, const str
         needs &= ~(unsigned)(WSH_NEED_HOST | WSH_NEED_HOST_DEST);
     if (!needs)
         return true;
-    if (needs & (WSH_NEED_EVEN | WSH_NEED_POWER | WSH_NEED_ROWS | WSH_NEED_HOSTS_4 | WSH_NEED_HOSTS_256))
+    if (needs & (WSH_NEED_EVEN | WSH_NEED_POWER | WSH_NEED_ROWS | WSH_NEED_HOSTS_4 | WSH_NEED_HOSTS_256 |
+                 WSH_NEED_GRID))
         return false;
     if (needs & WSH_NEED_MAPPED)
         return wsh_coll_can_pull(team, ask->dest, ask->src, ask->span);
