@@ -102,6 +102,7 @@ static void pe_program(struct sim_pe *pe)
                 sim_sleep(sim_below(&pe->random, (uint64_t)(sim.set.skew * 1000)));
             call_enter(call);
             rc = call->work->run(pe, call, (uint64_t)round);
+            sim_settle(); /* what it has copied last */
             call_leave(call, round,
                        call->work->src_len && !call->work->src_len(8, 1) && !call->work->dest_len(8, 1),
                        pe->number);

@@ -85,6 +85,8 @@ static const struct wsh_choice reduce_rows[] = {
     {APART, 2, 2 * WSH_ROUND_DATA, WSH_ALGO_LEADERS, 0, "as many steps as by halves, and smaller messages"},
     {APART, 2, 262144, WSH_ALGO_WHOLE, 0, "reduce_latency over net with 2 PEs: one step"},
     {APART, 2, SIZE_MAX, WSH_ALGO_PUSH, 0, "perftest's net ops: two steps without a sync and without reads"},
+    {HOSTS | APART, INT_MAX, 1024, WSH_ALGO_LEADERS, 0, "perftest/sim/runs/thresholds.txt"},
+    {HOSTS, INT_MAX, 4096, WSH_ALGO_RAILS, WSH_NEED_EVEN | WSH_NEED_HOSTS_4, "perftest/sim/runs/thresholds.txt"},
     {HOSTS | APART, INT_MAX, 4096, WSH_ALGO_LEADERS, 0,
      "reduce_latency over net, 2 to 16 PEs, and 64 on 8 emulated hosts: fewest messages, in pieces of a cell"},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, WSH_NEED_EVEN, "each byte crosses the network once a host"},
@@ -210,7 +212,7 @@ const char *wsh_choice_needs(unsigned needs, char *text, size_t size)
         "hosts whose members follow each other",
         "4 hosts or more",
         "256 hosts or more",
-        "128 hosts or more, as many members as rows and columns of like length"};
+        "192 hosts or more, as many members as rows and columns of like length"};
 
     *text = '\0';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -78,7 +78,7 @@ enum wsh_need {
     WSH_NEED_GRID = 1 << 8 /* WSH_GRID_HOSTS or more, and wsh_choice_across is not 0 */
 };
 
-#define WSH_GRID_HOSTS 128 /* sim --run alltoall --algo grid */
+#define WSH_GRID_HOSTS 192 /* perftest/sim/runs/thresholds.txt */
 
 /* Members of a row where rows and columns are about as long: the largest divisor up to the root; 0: none is near. */
 static inline int wsh_choice_across(int n_pes)
