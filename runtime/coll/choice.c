@@ -13,17 +13,19 @@
 #define APART (1U << WSH_LAYOUT_APART)
 #define FEW_CORES (1U << WSH_LAYOUT_FEW_CORES)
 #define ANY (ONE | HOSTS | APART)
+/* Commands and what they printed, of each algorithm on both sides of the threshold (perftest/sim/thresholds.sh). */
+#define RUNS "perftest/sim/runs/thresholds.txt"
 #define RAILS_NEEDS (WSH_NEED_EVEN | WSH_NEED_ROWS | WSH_NEED_HOSTS_4 | WSH_NEED_MAPPED)
 
 /* clang-format off */
 static const struct wsh_choice sync_rows[] = {
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_WORDS, 0, "barrier with 2 to 16 PEs: one line a member is written"},
-    {APART, 16, SIZE_MAX, WSH_ALGO_LINEAR, 0, "one step of the network; sim --run barrier --per-host 8, 2 to 16 hosts"},
+    {APART, 16, SIZE_MAX, WSH_ALGO_LINEAR, 0, "one step of the network; " RUNS},
     {FEW_CORES, 2, SIZE_MAX, WSH_ALGO_LINEAR, 0, "one step of the network"},
     {FEW_CORES, 64, SIZE_MAX, WSH_ALGO_FIRST, 0,
      "barrier over tcp with 4 to 16 PEs on 2 cores: fewest messages and turns on a core"},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "fewest messages between hosts"},
-    {APART, INT_MAX, SIZE_MAX, WSH_ALGO_FANS, 0, "few steps of the network; sim --run barrier --pes 8192 --per-host 8"},
+    {APART, INT_MAX, SIZE_MAX, WSH_ALGO_FANS, 0, "few steps of the network; " RUNS},
     {FEW_CORES, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "fewest messages a member"},
 };
 static const struct wsh_choice broadcast_rows[] = {
@@ -34,7 +36,7 @@ static const struct wsh_choice broadcast_rows[] = {
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "device memory"},
 };
 static const struct wsh_choice tree_rows[] = {
-    {ANY, INT_MAX, 4096, WSH_ALGO_FANS, 0, "few steps of the network; sim --run broadcast --pes 8192 --per-host 8"},
+    {ANY, INT_MAX, 4096, WSH_ALGO_FANS, 0, "few steps of the network; docs/guide/simulation.md"},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "a NIC sends to fewer others, one after the other"},
 };
 static const struct wsh_choice fcollect_rows[] = {
@@ -44,9 +46,8 @@ static const struct wsh_choice fcollect_rows[] = {
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
     {APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, WSH_NEED_POWER,
      "collect_latency over tcp with 4 PEs: fewest messages"},
-    {HOSTS | APART, INT_MAX, 64, WSH_ALGO_DOUBLING, WSH_NEED_ROWS | WSH_NEED_HOSTS_256,
-     "sim --run fcollect --pes 2560 --per-host 8"},
-    {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, RAILS_NEEDS, "sim --run fcollect, 4 to 64 hosts with 2 to 16 PEs"},
+    {HOSTS | APART, INT_MAX, 64, WSH_ALGO_DOUBLING, WSH_NEED_ROWS | WSH_NEED_HOSTS_256, RUNS},
+    {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, RAILS_NEEDS, RUNS},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "each block crosses the network once a host"},
     {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
 };
@@ -69,9 +70,8 @@ static const struct wsh_choice alltoall_rows[] = {
     {ONE, 8, 262144, WSH_ALGO_PUSH, 0, "alltoall_latency with 4 and 8 PEs: one step"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "alltoall_latency with 16 PEs: one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "alltoall_latency: readers have it in their caches"},
-    {HOSTS | APART, INT_MAX, 64, WSH_ALGO_GRID, WSH_NEED_GRID | WSH_NEED_HOST,
-     "table goals, 1 and 8 PEs a host (docs/guide/simulation.md)"},
-    {HOSTS, INT_MAX, 2048, WSH_ALGO_RAILS, RAILS_NEEDS, "sim --run alltoall, 4 to 256 hosts with 2 to 16 PEs"},
+    {HOSTS | APART, INT_MAX, 64, WSH_ALGO_GRID, WSH_NEED_GRID | WSH_NEED_HOST, RUNS},
+    {HOSTS, INT_MAX, 2048, WSH_ALGO_RAILS, RAILS_NEEDS, RUNS},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "alltoall_latency: one step"},
 };
 static const struct wsh_choice alltoalls_rows[] = {
@@ -85,8 +85,8 @@ static const struct wsh_choice reduce_rows[] = {
     {APART, 2, 2 * WSH_ROUND_DATA, WSH_ALGO_LEADERS, 0, "as many steps as by halves, and smaller messages"},
     {APART, 2, 262144, WSH_ALGO_WHOLE, 0, "reduce_latency over net with 2 PEs: one step"},
     {APART, 2, SIZE_MAX, WSH_ALGO_PUSH, 0, "perftest's net ops: two steps without a sync and without reads"},
-    {HOSTS | APART, INT_MAX, 1024, WSH_ALGO_LEADERS, 0, "perftest/sim/runs/thresholds.txt"},
-    {HOSTS, INT_MAX, 4096, WSH_ALGO_RAILS, WSH_NEED_EVEN | WSH_NEED_HOSTS_4, "perftest/sim/runs/thresholds.txt"},
+    {HOSTS | APART, INT_MAX, 1024, WSH_ALGO_LEADERS, 0, RUNS},
+    {HOSTS, INT_MAX, 4096, WSH_ALGO_RAILS, WSH_NEED_EVEN | WSH_NEED_HOSTS_4, RUNS},
     {HOSTS | APART, INT_MAX, 4096, WSH_ALGO_LEADERS, 0,
      "reduce_latency over net, 2 to 16 PEs, and 64 on 8 emulated hosts: fewest messages, in pieces of a cell"},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, WSH_NEED_EVEN, "each byte crosses the network once a host"},
