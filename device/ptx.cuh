@@ -133,7 +133,7 @@ static WSH_DEV void wsh_ptx_stream_before()
 static WSH_DEV void wsh_ptx_sleep(uint32_t ns)
 {
 #if __CUDA_ARCH__ >= 700
-    __nanosleep(ns);
+    asm volatile("nanosleep.u32 %0;" ::"r"(ns) : "memory");
 #else
     (void)ns;
 #endif
