@@ -4,6 +4,7 @@
 #include "bootstrap/methods.h"
 
 #include "bootstrap/blob.h"
+#include "bootstrap/blob_file.h"
 #include "bootstrap/call_pmix.h"
 #include "bootstrap/host_pmix.h"
 #include "bootstrap/lean.h"
@@ -40,6 +41,8 @@ static struct {
     size_t lost_handler, asked_handler; /* the second with `waits` only */
     double hang_seconds;
     uint32_t generation;
+    bool by_file; /* blobs go by oshrun's file, and not through PMIx */
+    struct wsh_blob_file file;
 } client;
 
 /* libpmix calls the handlers without a pointer of ours. Written before they are registered. */
@@ -124,59 +127,17 @@ static void watch_launcher(struct wsh_boot *boot)
         client.asked_handler = handler_add(WSH_PMIX_WHO_WAITS, on_asked);
 }
 
-/* A value about the job that the launcher may or may not give. */
-static pmix_value_t *get_optional(pmix_rank_t rank, const char *key)
-{
-    pmix_proc_t proc = wsh_pmix_proc(client.me.nspace, rank);
-    pmix_info_t info = wsh_pmix_info(PMIX_OPTIONAL, PMIX_BOOL);
-    pmix_value_t *value = NULL;
-
-    info.value.data.flag = true;
-    return wsh_pmix.Get(&proc, key, &info, 1, &value) == PMIX_SUCCESS ? value : NULL;
-}
-
-static long get_number(pmix_rank_t rank, const char *key, long missing)
-{
-    pmix_value_t *value = get_optional(rank, key);
-    long number = missing;
-
-    if (value && (value->type == PMIX_UINT32 || value->type == PMIX_UINT16))
-        number = value->type == PMIX_UINT32 ? (long)value->data.uint32 : (long)value->data.uint16;
-    wsh_pmix_value_release(value);
-    return number;
-}
-
-/* The list of PEs on this host: "0,1,2,3". */
-static void read_local_peers(struct wsh_boot *boot)
-{
-    pmix_value_t *value = get_optional(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
-
-    boot->local_rank = 0;
-    boot->local_size = 1;
-    if (value && value->type == PMIX_STRING && value->data.string) {
-        int n = 0;
-
-        for (const char *at = value->data.string; *at; at += *at == ',') {
-            if (atoi(at) == boot->my_pe)
-                boot->local_rank = n;
-            n++;
-            at += strcspn(at, ",");
-        }
-        boot->local_size = n ? n : 1;
-    }
-    wsh_pmix_value_release(value);
-}
-
 /* On an emulated host (oshrun --nodes-emulated) libpmix itself still sees one host. */
 static void read_emulated_peers(struct wsh_boot *boot)
 {
-    boot->local_rank = (int)get_number((pmix_rank_t)boot->my_pe, PMIX_LOCAL_RANK, 0);
-    boot->local_size = (int)get_number((pmix_rank_t)boot->my_pe, WSH_PMIX_LOCAL_SIZE, 1);
+    boot->local_rank = (int)wsh_host_pmix_number(&client.me, (pmix_rank_t)boot->my_pe, PMIX_LOCAL_RANK, 0);
+    boot->local_size =
+        (int)wsh_host_pmix_number(&client.me, (pmix_rank_t)boot->my_pe, WSH_PMIX_LOCAL_SIZE, 1);
 }
 
 static int boot_describe(struct wsh_boot *boot, const struct wsh_env *env)
 {
-    long n_pes = get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+    long n_pes = wsh_host_pmix_number(&client.me, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
 
     if (n_pes < 1 || client.me.rank >= (pmix_rank_t)n_pes) {
         wsh_error(
@@ -187,13 +148,13 @@ static int boot_describe(struct wsh_boot *boot, const struct wsh_env *env)
     boot->my_pe = (int)client.me.rank;
     boot->n_pes = (int)n_pes;
     snprintf(boot->launcher, sizeof boot->launcher, "%s", env->oshrun_pid > 0 ? "oshrun" : "pmix");
-    read_local_peers(boot);
+    wsh_host_pmix_peers(boot, &client.me);
     boot->one_machine = boot->local_size == boot->n_pes;
     if (env->node_emulated >= 0)
         read_emulated_peers(boot);
     boot->generation = client.generation;
     wsh_secret_pmix_open(boot, &client.me);
-    client.waits = get_number(PMIX_RANK_WILDCARD, WSH_PMIX_FENCE_WAITS, 0) > 0;
+    client.waits = wsh_host_pmix_number(&client.me, PMIX_RANK_WILDCARD, WSH_PMIX_FENCE_WAITS, 0) > 0;
     return 0;
 }
 
@@ -237,6 +198,15 @@ static int library_open(void)
     return -ELIBACC;
 }
 
+/* This name space is of the oshrun whose environment this is: other launchers that run below it pass that on. */
+static bool is_of_oshrun(const struct wsh_env *env)
+{
+    char begin[64];
+
+    snprintf(begin, sizeof begin, WSH_PMIX_NSPACE "%ld-", env->oshrun_pid);
+    return env->oshrun_pid > 0 && !strncmp(client.me.nspace, begin, strlen(begin));
+}
+
 static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
 {
     int rc;
@@ -253,6 +223,9 @@ static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
     client.hang_seconds = env->hang_seconds;
     client.emulated = env->node_emulated >= 0;
     rc = boot_describe(boot, env);
+    client.by_file = !rc && is_of_oshrun(env) && env->oshrun_file && *env->oshrun_file;
+    if (client.by_file)
+        rc = wsh_blob_file_open(&client.file, env->oshrun_file);
     if (rc)
         return rc;
     watch_launcher(boot);
@@ -266,7 +239,9 @@ static void pmix_close(struct wsh_boot *boot)
     wsh_pmix.Deregister_event_handler(client.lost_handler, NULL, NULL);
     if (client.waits)
         wsh_pmix.Deregister_event_handler(client.asked_handler, NULL, NULL);
-    client.open = false;
+    if (client.by_file)
+        wsh_blob_file_close(&client.file);
+    client.by_file = client.open = false;
 }
 
 /*
@@ -312,8 +287,13 @@ static int pmix_publish(struct wsh_boot *boot, int round, const void *blob, size
     char key[PMIX_MAX_KEYLEN + 1];
     pmix_status_t status;
     void *bytes;
-    int rc = wsh_blob_wrap(&id, blob, len, &bytes, &value.data.bo.size);
+    int rc;
 
+    if (client.by_file) {
+        rc = wsh_blob_file_put(&client.file, &id, blob, len);
+        return rc ? rc : job_fence(false, "exchange of addresses", WSH_PMIX_WAITS_IN_INIT);
+    }
+    rc = wsh_blob_wrap(&id, blob, len, &bytes, &value.data.bo.size);
     if (rc)
         return rc;
     value.data.bo.bytes = bytes;
@@ -342,6 +322,8 @@ static int pmix_lookup(struct wsh_boot *boot, int round, int pe, void **blob, si
     int rc;
 
     (void)boot;
+    if (client.by_file)
+        return wsh_blob_file_get(&client.file, &id, blob, len);
     make_key(round, key, sizeof key);
     status = wsh_pmix.Get(&proc, key, NULL, 0, &value);
     if (status != PMIX_SUCCESS)

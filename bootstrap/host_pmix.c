@@ -95,3 +95,46 @@ int wsh_host_pmix_exchange(const pmix_proc_t *me, int n, const void *mine, size_
              wsh_pmix.Error_string(status));
     return -ENOTSUP;
 }
+
+/* A value about the job that the launcher may or may not give. */
+static pmix_value_t *get_optional(const pmix_proc_t *me, pmix_rank_t rank, const char *key)
+{
+    pmix_proc_t proc = wsh_pmix_proc(me->nspace, rank);
+    pmix_info_t info = wsh_pmix_info(PMIX_OPTIONAL, PMIX_BOOL);
+    pmix_value_t *value = NULL;
+
+    info.value.data.flag = true;
+    return wsh_pmix.Get(&proc, key, &info, 1, &value) == PMIX_SUCCESS ? value : NULL;
+}
+
+long wsh_host_pmix_number(const pmix_proc_t *me, pmix_rank_t rank, const char *key, long missing)
+{
+    pmix_value_t *value = get_optional(me, rank, key);
+    long number = missing;
+
+    if (value && (value->type == PMIX_UINT32 || value->type == PMIX_UINT16))
+        number = value->type == PMIX_UINT32 ? (long)value->data.uint32 : (long)value->data.uint16;
+    wsh_pmix_value_release(value);
+    return number;
+}
+
+/* The list of PEs on this host: "0,1,2,3". */
+void wsh_host_pmix_peers(struct wsh_boot *boot, const pmix_proc_t *me)
+{
+    pmix_value_t *value = get_optional(me, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
+
+    boot->local_rank = 0;
+    boot->local_size = 1;
+    if (value && value->type == PMIX_STRING && value->data.string) {
+        int n = 0;
+
+        for (const char *at = value->data.string; *at; at += *at == ',') {
+            if (atoi(at) == boot->my_pe)
+                boot->local_rank = n;
+            n++;
+            at += strcspn(at, ",");
+        }
+        boot->local_size = n ? n : 1;
+    }
+    wsh_pmix_value_release(value);
+}

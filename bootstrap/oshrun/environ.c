@@ -4,14 +4,17 @@
 #include "bootstrap/oshrun/environ.h"
 
 #include "bootstrap/oshrun/io.h"
+#include "bootstrap/blob_file.h"
 #include "base/env.h"
 #include "base/err.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -244,4 +247,34 @@ int wsh_emulate_environ(const struct wsh_emulate *emulate, bool within_hosts, ch
     if (!rc && setting_is_default("SHMEM_LIBFABRIC_PROVIDER"))
         rc = wsh_environ_set(env, "SHMEM_LIBFABRIC_PROVIDER", "efa");
     return rc;
+}
+
+/* Whether a file may be as long as that of so many PEs. */
+static bool blob_file_fits(int n_pes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur / WSH_BLOB_FILE_PART >= (rlim_t)n_pes;
+}
+
+int wsh_blob_file_make(const char *tmpdir, int n_pes, char **path)
+{
+    int fd;
+
+    *path = NULL;
+    if (!blob_file_fits(n_pes)) {
+        wsh_say_more("`ulimit -f` is less than the file of addresses needs, which go by PMIx instead");
+        return 0;
+    }
+    if (asprintf(path, "%s/addresses", tmpdir) < 0) {
+        *path = NULL;
+        return -ENOMEM;
+    }
+    fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        wsh_say("%s: %s; set TMPDIR to a folder that can be written", *path, wsh_strerror(errno));
+        return -EIO;
+    }
+    close(fd);
+    return 0;
 }

@@ -22,6 +22,14 @@ void wsh_environ_keep_signals(void);
  */
 int wsh_environ_export(char **exports);
 
+/*
+ * Makes the file through which the PEs tell each other their addresses (bootstrap/blob_file.h), for this user alone in
+ * oshrun's private folder: a look-up through libpmix is a message to oshrun, of which there would be as many as the
+ * square of the PEs. *path is malloc'd; NULL where a file may not be so long: then by libpmix. 0 or a negative errno
+ * after one line.
+ */
+int wsh_blob_file_make(const char *tmpdir, int n_pes, char **path);
+
 #define WSH_EMULATE_DEFAULT "p5"
 #define WSH_EMULATE_PROFILES "p4d, p5, p5en, p6 or minimal"
 

@@ -24,6 +24,7 @@
 struct launch {
     const struct wsh_args *args;
     char *path, *tmpdir;
+    char *file; /* of addresses (bootstrap/blob_file.h), or NULL */
     cpu_set_t *cpus;
     sigset_t mask; /* as oshrun was started */
     struct rlimit files;
@@ -110,6 +111,8 @@ static int launch_open(struct launch *launch)
         wsh_server_open(launch->tmpdir, args->n_pes, args->nodes_emulated, launch->event_fds[1]))
         return OSHRUN_FAILED;
     launch->serving = server_is_needed(launch);
+    if (launch->serving && wsh_blob_file_make(launch->tmpdir, args->n_pes, &launch->file))
+        return OSHRUN_FAILED;
     return 0;
 }
 
@@ -128,6 +131,8 @@ static char **pe_environ(const struct launch *launch, int pe)
         rc = wsh_environ_set(&env, "SHMEM_BOOTSTRAP", "single");
     if (!rc && launch->serving)
         rc = wsh_server_environ(pe, &env);
+    if (!rc)
+        rc = wsh_environ_set(&env, "SHMEM_OSHRUN_FILE", launch->file ? launch->file : "");
     if (!rc)
         return env;
     if (rc == -ENOMEM)
@@ -271,7 +276,7 @@ static int launch_run(struct launch *launch)
     }
     if (rc)
         wsh_reap_end(&launch->reap, rc);
-    while (launch->reap.n_running)
+    while (launch->reap.n_running || wsh_reap_unsure(&launch->reap))
         loop_turn(launch);
     output_finish(launch);
     wsh_reap_bury(&launch->reap);
@@ -296,6 +301,7 @@ static int launch_close(struct launch *launch)
     free(launch->cpus);
     free(launch->path);
     free(launch->tmpdir);
+    free(launch->file);
     return rc;
 }
 

@@ -154,12 +154,6 @@ static pmix_server_module_t upcalls = {
     .direct_modex = on_direct_modex,
 };
 
-/*
- * The `hash` store has no files and no lock that a killed PE may hold; with very many PEs the shared one is faster, as
- * each look-up by a PE is else a message.
- */
-#define HASH_STORE_MAX_PES 64
-
 static pmix_status_t server_start(const char *tmpdir)
 {
     struct wsh_lean lean;
@@ -344,8 +338,7 @@ int wsh_server_open(const char *tmpdir, int n_pes, int n_nodes, int event_fd)
     if (rc)
         return rc;
     server.event_fd = event_fd;
-    if (n_pes <= HASH_STORE_MAX_PES)
-        setenv("PMIX_MCA_gds", "hash", 0);
+    setenv("PMIX_MCA_gds", "hash", 0); /* it has no files and no lock that a killed PE may hold */
     status = server_start(tmpdir);
     if (status != PMIX_SUCCESS) {
         wsh_say("PMIx server: %s; see that lo is up and that no PMIX_MCA_* setting excludes what it needs",

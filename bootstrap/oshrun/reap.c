@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/reap.h"
 
+#include "bootstrap/oshrun/cause.h"
 #include "bootstrap/oshrun/cleanup.h"
 #include "bootstrap/oshrun/io.h"
 #include "base/cgroup.h"
@@ -19,6 +20,8 @@
 
 #define GRACE 1.8     /* seconds from SIGTERM to SIGKILL; everything is to be gone within 3 */
 #define LOST_WAIT 0.3 /* seconds to learn by waitpid how a PE with a broken connection ended */
+#define LEFT_WAIT \
+    10. /* seconds to learn from the server, which may be far behind, how a PE that ended with 0 left */
 #define LATE_WAIT 0.8 /* seconds that the others have to end where a PE fails after shmem_finalize */
 #define INIT_WAIT 2.0 /* seconds from a SIGTERM that is passed on to SIGKILL while shmem_init runs */
 #define TWICE 0.2     /* signals closer than this count as one (timeout(1) sends two) */
@@ -126,6 +129,27 @@ static bool pe_may_be_late(const struct wsh_reap *reap, const struct wsh_pe *pe)
     return pe->joined && !pe->inside && reap->n_running && wsh_now() < pe->ended + LATE_WAIT;
 }
 
+/* When a PE counts as ended without shmem_finalize if the server says no more about it; 0: that is known. */
+static double unsure_until(const struct wsh_pe *pe)
+{
+    bool unsure = pe->pid && !pe->running && !pe->status && !pe->exec_err && pe->inside && !pe->lost;
+
+    return unsure ? pe->ended + LEFT_WAIT : 0;
+}
+
+double wsh_reap_unsure(const struct wsh_reap *reap)
+{
+    double soonest = 0;
+
+    for (int i = 0; i < reap->n_pes && !reap->ending; i++) {
+        double until = unsure_until(&reap->pes[i]);
+
+        if (until && (!soonest || until < soonest))
+            soonest = until;
+    }
+    return soonest;
+}
+
 static enum verdict pe_judge(const struct wsh_reap *reap, const struct wsh_pe *pe)
 {
     if (!pe->pid)
@@ -139,7 +163,7 @@ static enum verdict pe_judge(const struct wsh_reap *reap, const struct wsh_pe *p
     if (WEXITSTATUS(pe->status))
         return pe_may_be_late(reap, pe) ? FINE : FAILED;
     if (pe->inside)
-        return LEFT_EARLY;
+        return wsh_now() < unsure_until(pe) ? FINE : LEFT_EARLY;
     return !pe->joined && pes_are_waiting(reap) ? NEVER_JOINED : FINE;
 }
 
@@ -153,45 +177,6 @@ static int verdict_code(enum verdict verdict, const struct wsh_pe *pe)
     }
 }
 
-/* The kernel does not say which process it killed, but counts the kills in our cgroup, which the PEs share. */
-static void kernel_cause_print(const struct wsh_reap *reap, char *text, size_t size)
-{
-    struct wsh_cgroup cgroup;
-    int len;
-
-    wsh_cgroup_read("", &cgroup);
-    if (reap->kills < 0 || cgroup.kills <= reap->kills)
-        return;
-    len = snprintf(text, size, ": most likely by the kernel, for lack of memory");
-    if (cgroup.limit != SIZE_MAX)
-        len += snprintf(text + len, size - (size_t)len, ", the memory cgroup allows %zu MiB; raise that (%s)",
-                        cgroup.limit >> 20, WSH_CGROUP_SETTINGS);
-    snprintf(text + len, size - (size_t)len, "%s use less (SHMEM_SYMMETRIC_SIZE, fewer PEs)",
-             cgroup.limit != SIZE_MAX ? " or" : ";");
-}
-
-/* The limits that end a process by a signal, as the PE had them from us. */
-static void cause_print(const struct wsh_reap *reap, int sig, char *text, size_t size)
-{
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-
-    *text = 0;
-    if (sig == SIGKILL)
-        kernel_cause_print(reap, text, size);
-    if (sig == SIGXFSZ && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
-        snprintf(
-            text, size,
-            ": it made a file larger than `ulimit -f` allows (%llu KiB); raise that (ulimit -f unlimited, "
-            "systemd's LimitFSIZE=)",
-            (unsigned long long)limit.rlim_cur >> 10);
-    if (sig == SIGXCPU && !getrlimit(RLIMIT_CPU, &limit) && limit.rlim_cur != RLIM_INFINITY)
-        snprintf(
-            text, size,
-            ": it ran longer than `ulimit -t` allows (%llu s); raise that (ulimit -t unlimited, systemd's "
-            "LimitCPU=)",
-            (unsigned long long)limit.rlim_cur);
-}
-
 static void killed_print(const struct wsh_reap *reap, const char *name, int status)
 {
     int sig = WTERMSIG(status);
@@ -199,7 +184,7 @@ static void killed_print(const struct wsh_reap *reap, const char *name, int stat
     char cause[384] = "";
 
     if (!asked)
-        cause_print(reap, sig, cause, sizeof cause);
+        wsh_cause_print(sig, reap->kills, cause, sizeof cause);
     wsh_say("%s killed by signal %d (%s%s)%s%s; ending job", name, sig, strsignal(sig),
             WCOREDUMP(status) ? ", core dumped" : "", asked ? ", which oshrun was sent" : "", cause);
 }
@@ -332,8 +317,10 @@ static double kill_time(const struct wsh_reap *reap)
 
 double wsh_reap_wait(const struct wsh_reap *reap)
 {
-    double next = kill_time(reap), left;
+    double next = kill_time(reap), unsure = wsh_reap_unsure(reap), left;
 
+    if (unsure && (!next || unsure < next))
+        next = unsure;
     if (!reap->ending && reap->deadline && (!next || reap->deadline < next))
         next = reap->deadline;
     if (!next || reap->killed)

@@ -50,6 +50,12 @@ void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid);
 void wsh_reap_look(struct wsh_reap *reap);
 void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event);
 
+/*
+ * When it is decided how a PE ended that exited with status 0 before the server said that it had left; 0: there is
+ * none. libpmix's PMIx_Finalize waits 2 s for its server and returns all the same.
+ */
+double wsh_reap_unsure(const struct wsh_reap *reap);
+
 /* Decides what the ends that were seen mean; the first failure is reported in one line and ends the job. */
 void wsh_reap_judge(struct wsh_reap *reap);
 
