@@ -10,6 +10,7 @@
 #include "runtime/gpu/watch.h"
 #include "runtime/job.h"
 #include "runtime/notes.h"
+#include "runtime/wait_sleep.h"
 #include "runtime/gpu/proxy.h"
 
 #include <limits.h>
@@ -19,11 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLEEP_MIN_US 50
-#define SLEEP_MAX_US 1000
-#define SLEEP_BLIND_US 100 /* where a transport cannot wake us: a peer's access waits as long as we sleep */
-#define LOOKS 200          /* about a microsecond */
-#define CLOCK_EVERY 64     /* yields between looks at the clock */
+#define LOOKS 200      /* about a microsecond */
+#define CLOCK_EVERY 64 /* yields between looks at the clock */
 
 /* One wait in progress, on the waiter's stack. */
 struct waiter {
@@ -158,6 +156,7 @@ static void sleep_us(unsigned us)
  */
 static bool sleep_for_work(struct wsh_job *job, int part, unsigned us)
 {
+    unsigned blind = crowd_us(job, SLEEP_CROWD_BLIND_US, SLEEP_BLIND_US);
     struct pollfd fds[WSH_TP_MAX];
     struct timespec ts = {0, 0};
     nfds_t n = 0;
@@ -170,8 +169,8 @@ static bool sleep_for_work(struct wsh_job *job, int part, unsigned us)
             sched_yield(); /* to the thread that holds its lock, which may have lost its core */
             return true;
         }
-        if (fd == -ENOTSUP && us > SLEEP_BLIND_US)
-            us = SLEEP_BLIND_US;
+        if (fd == -ENOTSUP && us > blind)
+            us = blind;
         if (fd >= 0)
             fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
@@ -201,7 +200,7 @@ static void waiter_back_off(struct waiter *waiter)
         return;
     }
     if (!waiter->may_sleep) {
-        if (tries % CLOCK_EVERY == 0)
+        if (tries % CLOCK_EVERY == 0 || is_crowded(waiter->job))
             waiter_look_at_clock(waiter);
         sched_yield();
         return;
@@ -210,7 +209,7 @@ static void waiter_back_off(struct waiter *waiter)
     if (sleep_for_work(waiter->job, WSH_ALL_PARTS, waiter->sleep_us))
         waiter_restart(waiter);
     else
-        waiter->sleep_us = waiter->sleep_us * 2 < SLEEP_MAX_US ? waiter->sleep_us * 2 : SLEEP_MAX_US;
+        waiter->sleep_us = sleep_longer(waiter->job, waiter->sleep_us);
 }
 
 /* The loop. Whatever moves restarts the back-off. */
@@ -287,7 +286,7 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
     while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
         wsh_proxy_watch();
         if (is_served(job, &seen)) {
-            sleep_us(SLEEP_MAX_US);
+            sleep_us(crowd_us(job, SLEEP_CROWD_US, SLEEP_MAX_US));
             continue;
         }
         moved = progress_with(job, part);
@@ -300,7 +299,7 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
         else if (sleep_for_work(job, part, us))
             tries = 0, us = SLEEP_MIN_US;
         else
-            us = us * 2 < SLEEP_MAX_US ? us * 2 : SLEEP_MAX_US;
+            us = sleep_longer(job, us);
     }
     return 0;
 }
@@ -331,7 +330,7 @@ static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_si
         sleep_for_work(job, WSH_ALL_PARTS, *us);
     else
         sleep_us(*us);
-    *us = *us * 2 < SLEEP_MAX_US ? *us * 2 : SLEEP_MAX_US;
+    *us = sleep_longer(job, *us);
 }
 
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
@@ -369,9 +368,11 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
     job->tuning.spins = !oversubscribed ? 2000 : job->network ? 0 : 20;
     job->tuning.looks = oversubscribed || job->network ? 0 : LOOKS;
     job->tuning.cores = n_cores;
+    job->tuning.crowd =
+        n_cores > 0 && local_pes / n_cores < CROWD_MAX ? (unsigned)(local_pes / n_cores) : CROWD_MAX;
     if (job->env.spin_us >= 0) {
         job->tuning.spins = (unsigned)job->env.spin_us * 25;
         job->tuning.cores = INT_MAX;
     }
-    job->tuning.yield_seconds = oversubscribed ? 0.003 : 0.02;
+    job->tuning.yield_seconds = is_crowded(job) ? 0 : oversubscribed ? 0.003 : 0.02;
 }

@@ -22,11 +22,14 @@ static const struct wsh_rmem *rmem_of(const void *addr, int pe, size_t *off)
     return pe < 0 || pe >= wsh_job.n_pes ? NULL : wsh_job_rmem(&wsh_job, addr, 1, pe, off);
 }
 
+/* Where entries wait for their first use, every PE's heap is reached: shmem_init has seen to that (route.c). */
 WSH_SHELL(int, pe_accessible, (int pe))
 {
     size_t off;
 
     wsh_api_ready("shmem_pe_accessible");
+    if (wsh_job.routes.filled)
+        return pe >= 0 && pe < wsh_job.n_pes;
     return rmem_of(wsh_job.heap.seg[WSH_SEG_HEAP].base, pe, &off) != NULL;
 }
 
@@ -35,7 +38,9 @@ WSH_SHELL(int, addr_accessible, (const void *addr, int pe))
     size_t off;
 
     wsh_api_ready("shmem_addr_accessible");
-    return rmem_of(addr, pe, &off) != NULL;
+    if (pe < 0 || pe >= wsh_job.n_pes)
+        return 0;
+    return wsh_job_rmem_first(&wsh_job, addr, 1, pe, &off) != NULL;
 }
 
 /* A PE needs no transport to reach its own memory. */

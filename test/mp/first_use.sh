@@ -26,6 +26,7 @@ first_use()
 }
 
 first_use 2 4 random_rma
+first_use 4 8 hello
 first_use 2 4 put_signal_orders
 first_use 4 8 ring
 SHMEM_DEBUG=info

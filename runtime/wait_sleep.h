@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How long the wait loops sleep. For wait.c alone. */
+#ifndef WSH_WAIT_SLEEP_H
+#define WSH_WAIT_SLEEP_H
+
+#include "runtime/job.h"
+
+#define SLEEP_MIN_US 50
+#define SLEEP_MAX_US 1000
+#define SLEEP_BLIND_US 100 /* where a transport cannot wake us: a peer's access waits as long as we sleep */
+/*
+ * With so many PEs for each core that a turn of all takes longer than the times above, whoever only looks keeps the
+ * others from their work: they sleep sooner, and longer, by these times for each PE of a core.
+ */
+#define CROWDED 8
+#define CROWD_MAX 512
+#define SLEEP_CROWD_US 40
+#define SLEEP_CROWD_BLIND_US 10
+
+static inline bool is_crowded(const struct wsh_job *job)
+{
+    return wsh_unlikely(job->tuning.crowd > CROWDED);
+}
+
+/* `each` for every PE of a core where that is more than `least`. */
+static inline unsigned crowd_us(const struct wsh_job *job, unsigned each, unsigned least)
+{
+    unsigned us = is_crowded(job) ? job->tuning.crowd * each : 0;
+
+    return us > least ? us : least;
+}
+
+static inline unsigned sleep_longer(const struct wsh_job *job, unsigned us)
+{
+    unsigned most = crowd_us(job, SLEEP_CROWD_US, SLEEP_MAX_US);
+
+    return us * 2 < most ? us * 2 : most;
+}
+
+#endif
