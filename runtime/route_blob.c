@@ -70,6 +70,14 @@ static size_t tp_size(const struct wsh_route_keys *keys)
     return len_padded(len);
 }
 
+size_t wsh_peer_blob_usual(void)
+{
+    static const struct wsh_route_keys local = {.address_len = 64},
+                                       nic = {.address_len = 224, .mem = {{.len = 16}, {.len = 16}}};
+
+    return sizeof(struct blob_head) + tp_size(&local) + tp_size(&nic);
+}
+
 static void pack_tp(char *at, const char *name, const struct wsh_route_keys *keys)
 {
     struct blob_tp head = {.address_len = (uint32_t)keys->address_len};

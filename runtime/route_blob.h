@@ -42,6 +42,9 @@ int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, in
                        size_t len);
 void wsh_peer_blob_close(struct wsh_peer_blob *blob);
 
+/* Bytes of the blob of a PE with one NIC, nearly. */
+size_t wsh_peer_blob_usual(void);
+
 /*
  * Collective, with the segment from WSH_SEG_MORE on that the PEs add, or 0: publishes this PE's blob and opens those of
  * all PEs ([n_pes], zeroed; to be closed in any case). Serves nobody meanwhile.

@@ -19,4 +19,25 @@ size_t wsh_tables_host(const struct wsh_tables_shape *shape);
 /* Bytes of device memory. */
 size_t wsh_tables_device(const struct wsh_tables_shape *shape);
 
+/* A job of many PEs, which are alike; further teams of all of them. */
+struct wsh_tables_job {
+    size_t n_pes, n_local, n_teams;
+};
+
+/*
+ * Bytes that a PE touches, beside its heap: which PEs share a host; teams; route entries, with those of `known` PEs of
+ * other hosts; the pads of the teams. While shmem_init runs, for the peers' blobs.
+ */
+size_t wsh_tables_hosts(const struct wsh_tables_job *job);
+size_t wsh_tables_teams(const struct wsh_tables_job *job);
+size_t wsh_tables_routes(const struct wsh_tables_job *job, size_t known);
+size_t wsh_tables_pads(const struct wsh_tables_job *job);
+size_t wsh_tables_start(const struct wsh_tables_job *job);
+/* … and that it reserves without touching them, for each PE that it does not address. */
+size_t wsh_tables_reserved(void);
+
+/* Bytes that a PE which is never addressed costs each other PE: its host, its domain, its place in the world team. */
+#define WSH_TABLES_PEER_MAX 64
+size_t wsh_tables_peer(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "tools/info_check.h"
 #include "tools/info_coll.h"
+#include "tools/info_estimate.h"
 #include "topo/topo.h"
 
 #include <getopt.h>
@@ -16,6 +17,7 @@
 struct view {
     bool settings, topo, nics, collectives, check, parsable, all;
     const char *topology; /* hwloc XML file, or NULL */
+    const char *estimate; /* of which job, or NULL */
     int pes;              /* PEs a host; 0: one for each GPU */
 };
 
@@ -30,6 +32,9 @@ static void usage_print(void)
          "      --pes N      for so many PEs on the host (default: one for each GPU, at least 1)\n"
          "      --topology FILE.xml  of another machine, from the file that lstopo writes there\n"
          "  -C, --collectives  which algorithm each collective takes, by members, bytes and hosts\n"
+         "  -e, --estimate JOB  what a PE takes beside its heap, such as n_pes=1024,pes_per_host=8; more "
+         "keys:\n"
+         "                   nics, peers (that it talks to), teams, transport (efa or tcp)\n"
          "  -c, --check      what a job needs here; exit status 1 if something is missing\n"
          "  -p, --parsable   key:value lines\n"
          "  -h, --help       this text\n"
@@ -181,12 +186,19 @@ static int show_collectives(const struct view *view)
 }
 
 static const struct option options[] = {
-    {"settings", no_argument, NULL, 's'},       {"all", no_argument, NULL, 'a'},
-    {"topo", no_argument, NULL, 't'},           {"nics", no_argument, NULL, 'n'},
-    {"collectives", no_argument, NULL, 'C'},    {"check", no_argument, NULL, 'c'},
-    {"parsable", no_argument, NULL, 'p'},       {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},        {"pes", required_argument, NULL, 'N'},
-    {"topology", required_argument, NULL, 'X'}, {NULL, 0, NULL, 0},
+    {"settings", no_argument, NULL, 's'},
+    {"all", no_argument, NULL, 'a'},
+    {"topo", no_argument, NULL, 't'},
+    {"nics", no_argument, NULL, 'n'},
+    {"collectives", no_argument, NULL, 'C'},
+    {"check", no_argument, NULL, 'c'},
+    {"parsable", no_argument, NULL, 'p'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {"pes", required_argument, NULL, 'N'},
+    {"topology", required_argument, NULL, 'X'},
+    {"estimate", required_argument, NULL, 'e'},
+    {NULL, 0, NULL, 0},
 };
 
 static int read_pes(const char *text, int *pes)
@@ -204,7 +216,7 @@ static int read_pes(const char *text, int *pes)
 /* 0 = go on; otherwise exit status + 1. */
 static int read_options(int argc, char **argv, struct view *view)
 {
-    for (int c; (c = getopt_long(argc, argv, "satnCcphV", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "satnCce:phV", options, NULL)) != -1;) {
         switch (c) {
         case 's': view->settings = true; break;
         case 'a': view->settings = view->all = true; break;
@@ -212,6 +224,7 @@ static int read_options(int argc, char **argv, struct view *view)
         case 'n': view->nics = true; break;
         case 'X': view->topology = optarg; break;
         case 'C': view->collectives = true; break;
+        case 'e': view->estimate = optarg; break;
         case 'c': view->check = true; break;
         case 'p': view->parsable = true; break;
         case 'V': puts("warpshmem " WSH_PACKAGE_VERSION ", OpenSHMEM 1.6"); return 1;
@@ -245,9 +258,11 @@ int main(int argc, char **argv)
         rc |= show_nics(&view);
     if (view.collectives)
         rc |= show_collectives(&view);
+    if (view.estimate)
+        rc |= wsh_info_estimate(view.estimate, view.parsable);
     if (view.check)
         rc |= wsh_info_checks(view.parsable);
-    if (view.settings || (!view.topo && !view.nics && !view.collectives && !view.check))
+    if (view.settings || (!view.topo && !view.nics && !view.collectives && !view.check && !view.estimate))
         rc |= show_settings(&view);
     return rc;
 }

@@ -16,6 +16,9 @@
  * Members that share memory are a domain; its first member is its leader. Members are given by their numbers in the
  * team everywhere.
  */
+/* Bytes of the arrays below for each member. */
+#define WSH_COLL_MEMBER (6 * sizeof(int) + sizeof(char *))
+
 struct wsh_coll {
     struct wsh_ctx ctx; /* numbers are the team's */
     enum wsh_layout layout;

@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "transports/efa/endpoints.h"
+#include "transports/efa/flow.h"
+#include "transports/efa/peers.h"
 #include "transports/efa/provider.h"
 
 #define EFA_PART_MAX (1u << 30) /* bytes of one write or read */
@@ -27,9 +29,9 @@ struct sizes {
 static const struct sizes of_few = {1024, 512, 32, 8320, UINT32_MAX, 24u << 20, 1};
 static const struct sizes of_many = {256, 128, 8, 640, 1024, 2u << 20, 4};
 
-static const struct sizes *sizes_of(const struct wsh_efa_eps *eps)
+static const struct sizes *sizes_of(uint32_t n_pes)
 {
-    return eps->n_pes > WSH_EFA_MANY ? &of_many : &of_few;
+    return n_pes > WSH_EFA_MANY ? &of_many : &of_few;
 }
 
 static uint32_t at_most(size_t provider_limit, uint32_t most)
@@ -60,7 +62,7 @@ bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes)
 /* Of an endpoint's receives; what the peers hold of them, and this PE's credits with them, is in address blobs. */
 static void set_credits(struct wsh_efa_eps *eps, const struct fi_info *info)
 {
-    const struct sizes *sizes = sizes_of(eps);
+    const struct sizes *sizes = sizes_of((uint32_t)eps->n_pes);
     uint32_t n_pes = (uint32_t)eps->n_pes, shares, most;
 
     /* Immediate data carries no tag: counted only where the NIC itself refuses writes without a valid key. */
@@ -91,7 +93,7 @@ static size_t inject_limit(const struct wsh_efa_eps *eps, const struct fi_info *
 
 void wsh_efa_sizes_set(struct wsh_efa_eps *eps, const struct fi_info *info)
 {
-    const struct sizes *sizes = sizes_of(eps);
+    const struct sizes *sizes = sizes_of((uint32_t)eps->n_pes);
 
     eps->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
     eps->native_reads = wsh_efa_orders_raw(info);
@@ -125,4 +127,36 @@ void wsh_efa_sizes_ask(const struct wsh_efa_eps *eps, struct fi_info *info)
         return;
     info->tx_attr->size = at_most(info->tx_attr->size, eps->n_tx);
     info->rx_attr->size = at_most(info->rx_attr->size, eps->n_rx);
+}
+
+/* The receives that set_credits arrives at where nothing is counted, with one endpoint set. */
+static uint32_t n_receives(const struct sizes *sizes, uint32_t n_pes)
+{
+    return least(least(sizes->rx, 3 * WSH_SRD_WINDOW_MAX * n_pes), sizes->rx_bytes / sizes->msg_max);
+}
+
+size_t wsh_efa_sizes_pools(uint32_t n_pes)
+{
+    const struct sizes *sizes = sizes_of(n_pes);
+    size_t with_message = sizes->small + EFA_ANSWERS + n_receives(sizes, n_pes);
+
+    return (sizes->tx + with_message + sizes->large) * sizeof(struct wsh_efa_req) +
+           with_message * sizes->msg_max + (size_t)sizes->large * EFA_LARGE;
+}
+
+/* By two contexts: of the program, and of a team's collectives. */
+size_t wsh_efa_sizes_peer(uint32_t n_pes, bool tcp)
+{
+    uint32_t window = n_receives(sizes_of(n_pes), n_pes) * sizes_of(n_pes)->share / (8 * n_pes);
+    size_t of_window =
+        sizeof *((struct wsh_efa_flow *)0)->named + 1 + sizeof *((struct wsh_efa_inlet *)0)->held;
+
+    window = window < 1 ? 1 : least(window, WSH_SRD_WINDOW_MAX);
+    return sizeof(struct wsh_efa_peer) + WSH_EFA_PROVIDER_NIC * (tcp ? 64 : 1) +
+           2 * (sizeof(struct wsh_efa_flow) + sizeof(struct wsh_efa_inlet) + window * of_window);
+}
+
+size_t wsh_efa_sizes_reserved(void)
+{
+    return sizeof(struct wsh_efa_peer) + 2 * sizeof(struct wsh_efa_flow *);
 }

@@ -8,6 +8,7 @@
 #define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct fi_info;
@@ -20,5 +21,19 @@ bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes);
 void wsh_efa_sizes_set(struct wsh_efa_eps *eps, const struct fi_info *info);
 /* What to ask of the provider for one NIC; after it. */
 void wsh_efa_sizes_ask(const struct wsh_efa_eps *eps, struct fi_info *info);
+
+/*
+ * For estimates. As measured by test/mp/scale.sh after shmem_init, on emulated NICs with libfabric's main of 2026-08: a
+ * process with all its libraries, over EFA and over sockets; what the provider keeps of a NIC's address.
+ */
+#define WSH_EFA_PROCESS (5u << 20)
+#define WSH_EFA_PROCESS_TCP (20u << 20)
+#define WSH_EFA_PROVIDER_NIC 1024
+
+/* Bytes of the requests of an endpoint set with their buffers, of a job of so many PEs. */
+size_t wsh_efa_sizes_pools(uint32_t n_pes);
+/* … of a peer that is connected and talked to by its contexts, and, untouched, of one that is not. */
+size_t wsh_efa_sizes_peer(uint32_t n_pes, bool tcp);
+size_t wsh_efa_sizes_reserved(void);
 
 #endif

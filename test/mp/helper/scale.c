@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One line of PE 0 about a job of many PEs: seconds of shmem_init, by the clock and of a processor; KiB of a PE's own
- * memory beside its heap, the most and the mean, apart what belongs to an emulated device; and its share of what
- * processes share; descriptors; microseconds of a barrier and of 8 bytes from each to each. Checks a broadcast, a sum,
- * the all-to-all and a ring of puts with signal. For test/mp/scale.sh.
+ * memory beside its heap after it and a barrier, the mean; at the end, the most and the mean, apart what belongs to an
+ * emulated device; and its share of what processes share; descriptors and sockets; microseconds of a barrier and of 8
+ * bytes from each to each. Checks a broadcast, a sum, the all-to-all and a ring of puts with signal. For
+ * test/mp/scale.sh and perftest/host/scale.
  */
 #include "test/common/mp.h"
 
@@ -12,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-enum { ROUNDS = 5, OWN, DEVICE, SHARE, FDS, START, PROCESSOR, FIELDS };
+enum { ROUNDS = 5 };
+enum { BEGUN, OWN, DEVICE, SHARE, FDS, SOCKETS, START, PROCESSOR, FIELDS };
 
 static double fields[FIELDS];
 
@@ -37,16 +40,28 @@ static void memory_read(void)
         fclose(maps);
 }
 
-static int descriptors(void)
+static void descriptors_count(void)
 {
     DIR *dir = opendir("/proc/self/fd");
-    int n = 0;
+    char target[64];
 
-    while (dir && readdir(dir))
-        n++;
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof target);
+
+        fields[FDS] += len > 0;
+        fields[SOCKETS] += len > 7 && !memcmp(target, "socket:", 7);
+    }
     if (dir)
         closedir(dir);
-    return n - 3; /* this one, and two that are none */
+    fields[FDS]--; /* this one */
+}
+
+/* Beside the heap, right after the start. */
+static void memory_begun(void)
+{
+    memory_read();
+    fields[BEGUN] = fields[OWN];
+    fields[OWN] = fields[DEVICE] = fields[SHARE] = 0;
 }
 
 static double processor_seconds(void)
@@ -121,22 +136,24 @@ int main(void)
     fields[START] = mp_now() - began;
     fields[PROCESSOR] = processor_seconds();
     barrier = barrier_us();
+    memory_begun();
     broadcast_and_sum();
     ring();
     alltoall = alltoall_us();
     memory_read();
-    fields[FDS] = descriptors();
+    descriptors_count();
     sums = mp_alloc(3 * sizeof fields);
     most = sums + FIELDS;
     memcpy(sums + 2 * FIELDS, fields, sizeof fields);
     shmem_double_sum_reduce(SHMEM_TEAM_WORLD, sums, sums + 2 * FIELDS, FIELDS);
     shmem_double_max_reduce(SHMEM_TEAM_WORLD, most, sums + 2 * FIELDS, FIELDS);
     if (mp_me == 0)
-        printf("%d PEs: start %.1f s, processor %.3f s; own %.0f KiB, mean %.0f, device %.0f, with shared "
-               "parts %.0f; "
-               "descriptors %.0f; barrier %.0f us, alltoall %.0f us\n",
-               mp_npes, most[START], sums[PROCESSOR] / mp_npes, most[OWN], sums[OWN] / mp_npes,
-               sums[DEVICE] / mp_npes, sums[SHARE] / mp_npes, most[FDS], barrier, alltoall);
+        printf(
+            "%d PEs: start %.1f s, processor %.3f s, begun %.0f KiB; own %.0f KiB, mean %.0f, device %.0f, "
+            "with shared parts %.0f; descriptors %.0f, sockets %.0f; barrier %.0f us, alltoall %.0f us\n",
+            mp_npes, most[START], sums[PROCESSOR] / mp_npes, sums[BEGUN] / mp_npes, most[OWN],
+            sums[OWN] / mp_npes, sums[DEVICE] / mp_npes, sums[SHARE] / mp_npes, most[FDS], most[SOCKETS],
+            barrier, alltoall);
     fflush(stdout);
     began = mp_now();
     status = mp_end();
