@@ -23,8 +23,8 @@ void wsh_efa_sizes_set(struct wsh_efa_eps *eps, const struct fi_info *info);
 void wsh_efa_sizes_ask(const struct wsh_efa_eps *eps, struct fi_info *info);
 
 /*
- * For estimates. As measured by test/mp/scale.sh after shmem_init, on emulated NICs with libfabric's main of 2026-08: a
- * process with all its libraries, over EFA and over sockets; what the provider keeps of a NIC's address.
+ * For estimates, rounded up from jobs of 64 PEs on emulated NICs with libfabric's main of 2026-08, and over sockets: a
+ * process with all its libraries. What the provider keeps of a NIC's address is assumed, and was not measured.
  */
 #define WSH_EFA_PROCESS (5u << 20)
 #define WSH_EFA_PROCESS_TCP (20u << 20)
