@@ -36,7 +36,7 @@ struct wsh_dev_gda_transfer {
 };
 
 /* What transfers between the same two segments have in common, in one queue. */
-struct wsh_dev_gda_way {
+struct wsh_dev_gda_pair {
     uint64_t there, there_len, here, here_len; /* where the segments begin here, and bytes of them that have keys */
     const struct wsh_gda_peer *peers;          /* [n_pes] */
     const struct wsh_gda_target *counts;       /* [n_pes]: of the counter; or NULL */
@@ -53,59 +53,59 @@ static WSH_DEV const struct wsh_gda_target *wsh_dev_gda_counts(const struct wsh_
 }
 
 /* That of a transfer; false: it has none. */
-static WSH_DEV bool wsh_dev_gda_way_of(const struct wsh_gda *gda, const struct wsh_gda_queue *queue,
-                                       const struct wsh_dev_gda_transfer &transfer, struct wsh_dev_gda_way *way)
+static WSH_DEV bool wsh_dev_gda_pair_of(const struct wsh_gda *gda, const struct wsh_gda_queue *queue,
+                                       const struct wsh_dev_gda_transfer &transfer, struct wsh_dev_gda_pair *pair)
 {
     const int there = wsh_dev_gda_seg(gda, (uint64_t)transfer.sym, transfer.len),
               here = wsh_dev_gda_seg(gda, (uint64_t)transfer.local, transfer.len);
 
     if (there < 0 || here < 0 || transfer.counter > gda->n_counters)
         return false;
-    way->there = gda->local[there].base;
-    way->there_len = gda->local[there].length;
-    way->here = gda->local[here].base;
-    way->here_len = gda->local[here].length;
-    way->peers = (const struct wsh_gda_peer *)queue->peers;
-    way->counts = transfer.counter ? wsh_dev_gda_counts(gda, queue->rail, transfer.counter) : nullptr;
-    way->seg = (uint32_t)there;
-    way->key_here = queue->key[here];
+    pair->there = gda->local[there].base;
+    pair->there_len = gda->local[there].length;
+    pair->here = gda->local[here].base;
+    pair->here_len = gda->local[here].length;
+    pair->peers = (const struct wsh_gda_peer *)queue->peers;
+    pair->counts = transfer.counter ? wsh_dev_gda_counts(gda, queue->rail, transfer.counter) : nullptr;
+    pair->seg = (uint32_t)there;
+    pair->key_here = queue->key[here];
     return queue->usable >> here & 1;
 }
 
-/* Whether a transfer lies between the way's segments. Without branches: lists ask it of each put. */
-static WSH_DEV bool wsh_dev_gda_holds(const struct wsh_dev_gda_way &way, const struct wsh_dev_gda_transfer &transfer)
+/* Whether a transfer lies between the pair's segments. Without branches: lists ask it of each put. */
+static WSH_DEV bool wsh_dev_gda_holds(const struct wsh_dev_gda_pair &pair, const struct wsh_dev_gda_transfer &transfer)
 {
-    const uint64_t there = (uint64_t)transfer.sym - way.there, here = (uint64_t)transfer.local - way.here;
+    const uint64_t there = (uint64_t)transfer.sym - pair.there, here = (uint64_t)transfer.local - pair.here;
 
-    return (there < way.there_len) & (transfer.len <= way.there_len - there) & (here < way.here_len) &
-           (transfer.len <= way.here_len - here);
+    return (there < pair.there_len) & (transfer.len <= pair.there_len - there) & (here < pair.here_len) &
+           (transfer.len <= pair.here_len - here);
 }
 
-/* Whether NICs go the way with so much, and to the PE: none where this GPU reaches it. Without branches, likewise. */
-static WSH_DEV bool wsh_dev_gda_takes(const struct wsh_dev_gda_way &way, const struct wsh_dev_gda_transfer &transfer)
+/* Whether NICs take so much, and reach the PE: none where this GPU does. Without branches, likewise. */
+static WSH_DEV bool wsh_dev_gda_takes(const struct wsh_dev_gda_pair &pair, const struct wsh_dev_gda_transfer &transfer)
 {
     const uint32_t pe = (uint32_t)transfer.pe < (uint32_t)wsh_device_view.n_pes ? (uint32_t)transfer.pe : 0,
-                   qpn = way.counts ? way.counts[pe].qpn : 1;
-    const struct wsh_gda_peer *peer = way.peers + pe;
+                   qpn = pair.counts ? pair.counts[pe].qpn : 1;
+    const struct wsh_gda_peer *peer = pair.peers + pe;
 
-    return (transfer.len - 1 < WSH_GDA_LENGTH_MAX) & (pe == (uint32_t)transfer.pe) & (peer->usable >> way.seg & 1) &
+    return (transfer.len - 1 < WSH_GDA_LENGTH_MAX) & (pe == (uint32_t)transfer.pe) & (peer->usable >> pair.seg & 1) &
            (peer->target.qpn != 0) & (qpn != 0);
 }
 
 /* The request of a transfer that they take. */
-static WSH_DEV void wsh_dev_gda_make(const struct wsh_dev_gda_way &way, const struct wsh_dev_gda_transfer &transfer,
+static WSH_DEV void wsh_dev_gda_make(const struct wsh_dev_gda_pair &pair, const struct wsh_dev_gda_transfer &transfer,
                                      struct wsh_dev_gda_request *request)
 {
-    const struct wsh_gda_peer *peer = way.peers + transfer.pe;
-    const struct wsh_gda_target target = way.counts ? way.counts[transfer.pe] : peer->target;
+    const struct wsh_gda_peer *peer = pair.peers + transfer.pe;
+    const struct wsh_gda_target target = pair.counts ? pair.counts[transfer.pe] : peer->target;
 
     request->operation = (uint64_t)(transfer.gets ? WSH_GDA_READ : WSH_GDA_WRITE) << WSH_GDA_OPERATION_AT;
     request->target = (uint64_t)target.qkey << 32 | (uint64_t)target.qpn << 16 | target.ah;
-    request->there = peer->base[way.seg] + ((uint64_t)transfer.sym - way.there);
+    request->there = peer->base[pair.seg] + ((uint64_t)transfer.sym - pair.there);
     request->here = (uint64_t)transfer.local;
     request->len = (uint32_t)transfer.len;
-    request->key_there = peer->key[way.seg];
-    request->key_here = way.key_here;
+    request->key_there = peer->key[pair.seg];
+    request->key_here = pair.key_here;
     request->pe = (uint32_t)transfer.pe;
 }
 
@@ -114,11 +114,11 @@ static WSH_DEV bool wsh_dev_gda_request_of(const struct wsh_gda *gda, const stru
                                            const struct wsh_dev_gda_transfer &transfer,
                                            struct wsh_dev_gda_request *request)
 {
-    struct wsh_dev_gda_way way;
+    struct wsh_dev_gda_pair pair;
 
-    if (!wsh_dev_gda_way_of(gda, queue, transfer, &way) || !wsh_dev_gda_takes(way, transfer))
+    if (!wsh_dev_gda_pair_of(gda, queue, transfer, &pair) || !wsh_dev_gda_takes(pair, transfer))
         return false;
-    wsh_dev_gda_make(way, transfer, request);
+    wsh_dev_gda_make(pair, transfer, request);
     return true;
 }
 

@@ -118,22 +118,22 @@ template <int S> WSH_DEV_CALL bool wsh_dev_list_records(const shmemx_put_t *puts
     return others;
 }
 
-/* One lane: so many puts from the first on that make a run for a NIC: they go the same way. */
+/* One lane: so many puts from the first on that make a run for a NIC: they go the same pair. */
 static WSH_DEV uint32_t wsh_dev_list_batch(const struct wsh_gda *gda, const struct wsh_gda_queue *queue,
-                                           const shmemx_put_t *puts, size_t n, struct wsh_dev_gda_way *way)
+                                           const shmemx_put_t *puts, size_t n, struct wsh_dev_gda_pair *pair)
 {
     const uint32_t max_batch = wsh_dev_gda_max_batch(queue);
     const size_t most = n < max_batch ? n : max_batch;
     const shmemx_counter_t counter = puts->counter;
     uint32_t run = 0;
 
-    if (!wsh_dev_gda_way_of(gda, queue, wsh_dev_list_transfer(*puts), way))
+    if (!wsh_dev_gda_pair_of(gda, queue, wsh_dev_list_transfer(*puts), pair))
         return 0;
 #pragma unroll 1
     while (run < most) {
         const struct wsh_dev_gda_transfer transfer = wsh_dev_list_transfer(puts[run]);
 
-        if (!((puts[run].counter == counter) & wsh_dev_gda_holds(*way, transfer) & wsh_dev_gda_takes(*way, transfer)))
+        if (!((puts[run].counter == counter) & wsh_dev_gda_holds(*pair, transfer) & wsh_dev_gda_takes(*pair, transfer)))
             break;
         run++;
     }
@@ -146,8 +146,8 @@ inline WSH_DEV_CALL uint32_t wsh_dev_list_post_batch(const shmemx_put_t *puts, s
     struct wsh_gda *gda = wsh_dev_gda();
     struct wsh_gda_queue *queue = wsh_dev_gda_queue(gda);
     const struct wsh_dev_gda_ring ring = wsh_dev_gda_ring_of(queue);
-    struct wsh_dev_gda_way way;
-    const uint32_t batch = wsh_dev_list_batch(gda, queue, puts, n, &way);
+    struct wsh_dev_gda_pair pair;
+    const uint32_t batch = wsh_dev_list_batch(gda, queue, puts, n, &pair);
     struct wsh_dev_gda_run run;
 
     if (!batch)
@@ -157,7 +157,7 @@ inline WSH_DEV_CALL uint32_t wsh_dev_list_post_batch(const shmemx_put_t *puts, s
     for (uint32_t i = 0; i < batch; i++) {
         struct wsh_dev_gda_request request;
 
-        wsh_dev_gda_make(way, wsh_dev_list_transfer(puts[i]), &request);
+        wsh_dev_gda_make(pair, wsh_dev_list_transfer(puts[i]), &request);
         wsh_dev_gda_store(wsh_dev_gda_entry_of(ring, run.first + i, request));
     }
     wsh_dev_gda_ring(queue, run, batch);

@@ -253,9 +253,16 @@ inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
         wsh_dev_gda_order(quiet);
 }
 
-/* Both, where the unit wants that. */
+/*
+ * Both, where the unit wants that. Contexts of queues know nothing of each other, nor of what kernels post to NICs: where
+ * there are queues, only a quiet keeps what has gone by one apart from what will go by another.
+ */
 static WSH_DEV void wsh_dev_ask_order_all(bool quiet)
 {
+    if (SHMEMX_QUIET_COVERS_QUEUES && !quiet && wsh_dev_queue_rows()) {
+        wsh_ptx_fence();
+        quiet = true;
+    }
     wsh_dev_ask_order(quiet);
     if (SHMEMX_QUIET_COVERS_QUEUES)
         wsh_dev_ask_queues(quiet);

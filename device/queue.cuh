@@ -292,6 +292,10 @@ static WSH_DEV void wsh_dev_queue_ask(const char *what, int queue, bool quiet)
 static WSH_DEV void wsh_dev_queues_ask(const char *what, const int *queues, int n, bool quiet)
 {
     if (n == SHMEMX_QUEUE_ALL || (n > 0 && queues[0] == SHMEMX_QUEUE_ALL)) {
+        if (!quiet && wsh_dev_queue_rows()) { /* as wsh_dev_ask_order_all */
+            wsh_ptx_fence();
+            quiet = true;
+        }
         wsh_dev_ask_order(quiet);
         wsh_dev_ask_queues(quiet);
         return;

@@ -23,7 +23,7 @@ struct wsh_wait_tuning {
     unsigned looks;       /* tries before anything else is done; … */
     unsigned spins;       /* tries before the first yield … */
     int cores;            /* … both unless more PEs than these are waited for: then none */
-    unsigned crowd;       /* PEs of this machine for each of its cores */
+    unsigned pes_a_core;  /* PEs of this machine for each of its cores */
     double yield_seconds; /* of yielding before the first sleep */
 };
 

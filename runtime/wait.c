@@ -156,7 +156,7 @@ static void sleep_us(unsigned us)
  */
 static bool sleep_for_work(struct wsh_job *job, int part, unsigned us)
 {
-    unsigned blind = crowd_us(job, SLEEP_CROWD_BLIND_US, SLEEP_BLIND_US);
+    unsigned blind = sleep_most(job, SLEEP_MANY_BLIND_US, SLEEP_BLIND_US);
     struct pollfd fds[WSH_TP_MAX];
     struct timespec ts = {0, 0};
     nfds_t n = 0;
@@ -200,7 +200,7 @@ static void waiter_back_off(struct waiter *waiter)
         return;
     }
     if (!waiter->may_sleep) {
-        if (tries % CLOCK_EVERY == 0 || is_crowded(waiter->job))
+        if (tries % CLOCK_EVERY == 0 || many_a_core(waiter->job))
             waiter_look_at_clock(waiter);
         sched_yield();
         return;
@@ -286,7 +286,7 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
     while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
         wsh_proxy_watch();
         if (is_served(job, &seen)) {
-            sleep_us(crowd_us(job, SLEEP_CROWD_US, SLEEP_MAX_US));
+            sleep_us(sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US));
             continue;
         }
         moved = progress_with(job, part);
@@ -368,11 +368,11 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
     job->tuning.spins = !oversubscribed ? 2000 : job->network ? 0 : 20;
     job->tuning.looks = oversubscribed || job->network ? 0 : LOOKS;
     job->tuning.cores = n_cores;
-    job->tuning.crowd =
-        n_cores > 0 && local_pes / n_cores < CROWD_MAX ? (unsigned)(local_pes / n_cores) : CROWD_MAX;
+    job->tuning.pes_a_core =
+        n_cores > 0 && local_pes / n_cores < PES_A_CORE_MAX ? (unsigned)(local_pes / n_cores) : PES_A_CORE_MAX;
     if (job->env.spin_us >= 0) {
         job->tuning.spins = (unsigned)job->env.spin_us * 25;
         job->tuning.cores = INT_MAX;
     }
-    job->tuning.yield_seconds = is_crowded(job) ? 0 : oversubscribed ? 0.003 : 0.02;
+    job->tuning.yield_seconds = many_a_core(job) ? 0 : oversubscribed ? 0.003 : 0.02;
 }

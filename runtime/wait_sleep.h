@@ -12,27 +12,27 @@
  * With so many PEs for each core that a turn of all takes longer than the times above, whoever only looks keeps the
  * others from their work: they sleep sooner, and longer, by these times for each PE of a core.
  */
-#define CROWDED 8
-#define CROWD_MAX 512
-#define SLEEP_CROWD_US 40
-#define SLEEP_CROWD_BLIND_US 10
+#define MANY_A_CORE 8
+#define PES_A_CORE_MAX 512
+#define SLEEP_MANY_US 40
+#define SLEEP_MANY_BLIND_US 10
 
-static inline bool is_crowded(const struct wsh_job *job)
+static inline bool many_a_core(const struct wsh_job *job)
 {
-    return wsh_unlikely(job->tuning.crowd > CROWDED);
+    return wsh_unlikely(job->tuning.pes_a_core > MANY_A_CORE);
 }
 
 /* `each` for every PE of a core where that is more than `least`. */
-static inline unsigned crowd_us(const struct wsh_job *job, unsigned each, unsigned least)
+static inline unsigned sleep_most(const struct wsh_job *job, unsigned each, unsigned least)
 {
-    unsigned us = is_crowded(job) ? job->tuning.crowd * each : 0;
+    unsigned us = many_a_core(job) ? job->tuning.pes_a_core * each : 0;
 
     return us > least ? us : least;
 }
 
 static inline unsigned sleep_longer(const struct wsh_job *job, unsigned us)
 {
-    unsigned most = crowd_us(job, SLEEP_CROWD_US, SLEEP_MAX_US);
+    unsigned most = sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US);
 
     return us * 2 < most ? us * 2 : most;
 }

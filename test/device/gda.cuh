@@ -80,10 +80,11 @@ static __global__ void gda_look_kernel(struct gda_seen *seen)
 static __global__ void gda_takes_kernel(struct gda_seen *seen, void *dest, void *source, int pe)
 {
 #ifdef __CUDA_ARCH__
+    struct wsh_gda *gda = wsh_dev_gda();
     struct wsh_dev_gda_request request;
 
-    seen->takes = wsh_dev_gda_request_of(wsh_dev_gda(), wsh_dev_gda_queue(wsh_dev_gda()), wsh_dev_gda_transfer{dest, source, 1, pe, 0, false},
-                                         &request);
+    seen->takes = wsh_dev_gda_request_of(gda, wsh_dev_gda_queue(gda),
+                                         wsh_dev_gda_transfer{dest, source, 1, pe, 0, false}, &request);
 #else
     (void)seen, (void)dest, (void)source, (void)pe;
 #endif

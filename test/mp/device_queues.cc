@@ -10,9 +10,11 @@
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 120
  */
+#define SHMEMX_QUIET_COVERS_QUEUES 1
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
 #include <shmemx.h>
 
+#include "device/order.cuh"
 #include "device/queue.cuh"
 
 #define _Noreturn [[noreturn]]
@@ -246,6 +248,23 @@ static void barrier_completes(int pe)
     }
 }
 
+/* Of a unit whose fences are of all queues: a word by another one comes behind the put, which is then complete. */
+static void fences_are_of_all_queues(int pe)
+{
+    for (unsigned round = 1; round <= 40; round++) {
+        threadIdx = cpu_dim{0, 0, 0};
+        mp_fill(outgoing, 60000, round * 10 + (unsigned)mp_me);
+        shmem_barrier_all();
+        wsh_dev_queue_put<WSH_THREAD, false>("row", landing[0], outgoing, 60000, pe, queues[0]);
+        wsh_dev_fence<WSH_THREAD>();
+        mp_check(is_done(queues[0]), "a fence of all queues has left one to itself");
+        wsh_dev_queue_p<uint64_t>("flag", &words[8], round, pe, round % 2 ? queues[1] : SHMEMX_QUEUE_DEFAULT);
+        shmem_uint64_wait_until(&words[8], SHMEM_CMP_GE, round);
+        check("row behind a fence of all queues", landing[0], 60000, round * 10 + (unsigned)pe);
+        shmem_barrier_all();
+    }
+}
+
 static void heaps_are_found(const char *device)
 {
     const char *base = (const char *)shmemx_device_heap_base();
@@ -292,6 +311,7 @@ int main(void)
         reals_add_up();
         counts_come_behind(pe);
         barrier_completes(pe);
+        fences_are_of_all_queues(pe);
         one_waits_alone();
         mp_check(!shmemx_queue_create((int)WSH_DEVICE_QUEUES, many) && many[WSH_DEVICE_QUEUES - QUEUES] == queues[0] &&
                      many[WSH_DEVICE_QUEUES - 1] == queues[QUEUES - 1],
