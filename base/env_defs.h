@@ -111,8 +111,8 @@ WSH_ENV(gda, ENUM(auto|on|off), "SHMEM_GDA", "auto", "",
         "drivers can: p5en and p6 instances; `warpshmem-info --check` lists what it takes), on (an error where they "
         "cannot) or off (all goes by the proxy)")
 WSH_ENV(gda_queues, INT, "SHMEM_GDA_QUEUES", "0", "",
-        "queues of NICs that kernels of a PE write themselves: a power of two up to 32 (0 = 8, fewer where many PEs share a "
-        "NIC); blocks are distributed over them")
+        "queues of NICs that kernels of a PE write themselves: a power of two up to 32 (0 = 8, fewer where many PEs "
+        "share a NIC); blocks are distributed over them")
 WSH_ENV(proxy_threads, INT(1..8), "SHMEM_PROXY_THREADS", "1", "",
         "threads of the proxy, 1 to 8, which run near the NICs; target PEs are divided among them, so a PE "
         "that talks to few others needs few")

@@ -133,7 +133,7 @@ static WSH_DEV uint32_t wsh_dev_list_batch(const struct wsh_gda *gda, const stru
     while (run < most) {
         const struct wsh_dev_gda_transfer transfer = wsh_dev_list_transfer(puts[run]);
 
-        if (!((puts[run].counter == counter) & wsh_dev_gda_holds(*pair, transfer) & wsh_dev_gda_takes(*pair, transfer)))
+        if (puts[run].counter != counter || !wsh_dev_gda_holds(*pair, transfer) || !wsh_dev_gda_takes(*pair, transfer))
             break;
         run++;
     }

@@ -254,8 +254,8 @@ inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
 }
 
 /*
- * Both, where the unit wants that. Contexts of queues know nothing of each other, nor of what kernels post to NICs: where
- * there are queues, only a quiet keeps what has gone by one apart from what will go by another.
+ * Both, where the unit wants that. Contexts of queues know nothing of each other, nor of what kernels post to NICs:
+ * where there are queues, only a quiet keeps what has gone by one apart from what will go by another.
  */
 static WSH_DEV void wsh_dev_ask_order_all(bool quiet)
 {

@@ -368,8 +368,9 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
     job->tuning.spins = !oversubscribed ? 2000 : job->network ? 0 : 20;
     job->tuning.looks = oversubscribed || job->network ? 0 : LOOKS;
     job->tuning.cores = n_cores;
-    job->tuning.pes_a_core =
-        n_cores > 0 && local_pes / n_cores < PES_A_CORE_MAX ? (unsigned)(local_pes / n_cores) : PES_A_CORE_MAX;
+    job->tuning.pes_a_core = n_cores > 0 && local_pes / n_cores < PES_A_CORE_MAX
+                                 ? (unsigned)(local_pes / n_cores)
+                                 : PES_A_CORE_MAX;
     if (job->env.spin_us >= 0) {
         job->tuning.spins = (unsigned)job->env.spin_us * 25;
         job->tuning.cores = INT_MAX;
