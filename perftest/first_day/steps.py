@@ -182,7 +182,8 @@ def rails(job):
 def gpu_order(job):
     if not job.gpus:
         return "skipped", "no NVIDIA GPU on this machine"
-    return run_tests(job, "test/device", GPU_TESTS, (2,), SHMEM_HMEM="on", SHMEM_DEVICE_SYMMETRIC_SIZE="256M")
+    return run_tests(job, "test/device", GPU_TESTS, (2,), SHMEM_HMEM="on", SHMEM_GDA="off",
+                     SHMEM_DEVICE_SYMMETRIC_SIZE="256M", WSH_TEST_PATH="gpuhmemefa")
 
 
 def gda_by_thread(job):
@@ -219,7 +220,8 @@ def gda(job):
     settings = {"SHMEM_HMEM": "on", "SHMEM_DEVICE_SYMMETRIC_SIZE": "256M"}
     if job.emulated:  # no NIC is near a GPU
         settings["SHMEM_NICS_PER_PE"] = "1"
-    verdict, seen = run_tests(job, "test/device", GDA_TESTS + GPU_TESTS, (2,), SHMEM_GDA="on", **settings)
+    verdict, seen = run_tests(job, "test/device", GDA_TESTS + GPU_TESTS, (2,), SHMEM_GDA="on", WSH_TEST_PATH="gpugda",
+                              **settings)
     if verdict != "as expected" or not job.has("perftest/device/internode"):
         return verdict, seen
     times = []
