@@ -258,8 +258,8 @@ static void fences_are_of_all_queues(int pe)
         wsh_dev_queue_put<WSH_THREAD, false>("row", landing[0], outgoing, 60000, pe, queues[0]);
         wsh_dev_fence<WSH_THREAD>();
         mp_check(is_done(queues[0]), "a fence of all queues has left one to itself");
-        wsh_dev_queue_p<uint64_t>("flag", &words[8], round, pe, round % 2 ? queues[1] : SHMEMX_QUEUE_DEFAULT);
-        shmem_uint64_wait_until(&words[8], SHMEM_CMP_GE, round);
+        wsh_dev_queue_p<uint64_t>("flag", &words[10], round, pe, round % 2 ? queues[1] : SHMEMX_QUEUE_DEFAULT);
+        shmem_uint64_wait_until(&words[10], SHMEM_CMP_GE, round);
         check("row behind a fence of all queues", landing[0], 60000, round * 10 + (unsigned)pe);
         shmem_barrier_all();
     }
@@ -292,7 +292,7 @@ int main(void)
     mp_check(!shmemx_queue_create(1, queues) && queues[0] == WSH_DEVICE_QUEUE_FIRST + 1, "no queue before the attach");
     offered = (unsigned char *)mp_alloc(BYTES);
     outgoing = (unsigned char *)mp_alloc(BYTES);
-    words = (uint64_t *)mp_alloc(10 * sizeof *words);
+    words = (uint64_t *)mp_alloc(11 * sizeof *words);
     for (unsigned char *&at : landing)
         at = (unsigned char *)mp_alloc(BYTES);
     device = shmemx_malloc_device(64);
