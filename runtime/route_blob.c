@@ -70,7 +70,7 @@ static size_t tp_size(const struct wsh_route_keys *keys)
     return len_padded(len);
 }
 
-size_t wsh_peer_blob_usual(void)
+size_t wsh_peer_blob_typical(void)
 {
     static const struct wsh_route_keys local = {.address_len = 64},
                                        nic = {.address_len = 224, .mem = {{.len = 16}, {.len = 16}}};

@@ -43,7 +43,7 @@ int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, in
 void wsh_peer_blob_close(struct wsh_peer_blob *blob);
 
 /* Bytes of the blob of a PE with one NIC, nearly. */
-size_t wsh_peer_blob_usual(void);
+size_t wsh_peer_blob_typical(void);
 
 /*
  * Collective, with the segment from WSH_SEG_MORE on that the PEs add, or 0: publishes this PE's blob and opens those of

@@ -83,7 +83,7 @@ size_t wsh_tables_pads(const struct wsh_tables_job *job)
 size_t wsh_tables_start(const struct wsh_tables_job *job)
 {
     return job->n_pes *
-           (sizeof(struct wsh_peer_blob) + wsh_peer_blob_usual() + sizeof(void *) + sizeof(size_t));
+           (sizeof(struct wsh_peer_blob) + wsh_peer_blob_typical() + sizeof(void *) + sizeof(size_t));
 }
 
 size_t wsh_tables_reserved(void)
