@@ -97,7 +97,7 @@ static void print_device(bool parsable)
 
 static void print_words(bool parsable)
 {
-    const char *form = parsable ? "%s:%s:%s\n" : "  %2$-14s %3$s\n";
+    const char *form = parsable ? "%s:%s:%s\n" : "%1$.0s  %2$-14s %3$s\n";
 
     if (!parsable)
         puts("\nWhere members are:");
