@@ -13,8 +13,9 @@ static int routine_length(const char *what)
 
 static _Noreturn void fail_not_started(const char *what)
 {
-    wsh_error("%.*s: called outside shmem_init … shmem_finalize; call shmem_init before it, and shmem_finalize after it", routine_length(what),
-              what);
+    wsh_error("%.*s: called outside shmem_init … shmem_finalize; call shmem_init before it, and "
+              "shmem_finalize after it",
+              routine_length(what), what);
     wsh_job_abort(1);
 }
 
