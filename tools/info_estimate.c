@@ -89,7 +89,8 @@ static void print_parts(const struct wsh_tables_job *job)
            known = numbers[PEERS].value < (long)peers ? (size_t)numbers[PEERS].value : peers;
     size_t connected = known + (job->n_local < job->n_pes ? job->n_local : 0);
 
-    print_part("process and libraries", "fixed, as measured", tcp ? WSH_EFA_PROCESS_TCP : WSH_EFA_PROCESS);
+    print_part("process and libraries", "fixed; rounded, of jobs of 64 PEs",
+               tcp ? WSH_EFA_PROCESS_TCP : WSH_EFA_PROCESS);
     print_part("requests and buffers", "fixed", (double)wsh_efa_sizes_pools((uint32_t)job->n_pes));
     print_part("hosts and domains", "a PE", (double)wsh_tables_hosts(job));
     print_part("teams", "a PE; further teams likewise", (double)wsh_tables_teams(job));
