@@ -99,7 +99,7 @@ class Campaign:
             self.done[job.plan.row.name] += 1
             self.phases[job.phase_reached] += 1
             if wrong:
-                self.wrong.append(job.number)
+                self.wrong.append(f"job {job.number}: {job.plan}: {wrong}")
             if wrong or self.args.only is not None:
                 self.describe(job, wrong or "as expected")
         if not wrong or not self.args.keep:
@@ -142,6 +142,9 @@ class Campaign:
               f"{time.monotonic() - began:.0f} s; reached in " +
               ", ".join(f"{name} {count}" for name, count in sorted(self.phases.items())))
         print("# " + ", ".join(f"{name} {count}" for name, count in sorted(self.done.items())))
+        # Once more, so that whoever sees the last lines alone sees which.
+        for wrong in self.wrong:
+            print(f"# wrong: {wrong}")
 
 
 def main():

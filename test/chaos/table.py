@@ -95,7 +95,7 @@ def peer_is_lost(plan):
     """Nobody answers any more: each PE that needs it may say so, before oshrun has ended all. Or it never was there."""
     lost = rf"^warpshmem: PE \d+ .*(PE {plan.victims[0]} over|from PE|rdmap)"
     return (Outcome((1,), lost, (lost, ENDED)),
-            Outcome((1,), r"^warpshmem: PE \d+ .* no libfabric provider 'efa'", (ENDED,), "start"))
+            Outcome((1,), r"^warpshmem: PE \d+ .*'efa': libfabric has none here that can be used", (ENDED,), "start"))
 
 
 def path_is_lost(_):
@@ -117,7 +117,7 @@ def disk_is_full(plan):
     said = f"^(oshrun|warpshmem|efa-emulator): .*{full}"
     closed = r"^oshrun: PE \d+ .* killed by signal 13 \(Broken pipe\); ending job$"
     crashed = r"^oshrun: PE \d+ .* killed by signal [67] "
-    refused = "^warpshmem: PE .* (no libfabric provider|libfabric fi_)"
+    refused = "^warpshmem: PE .* (libfabric has none here that can be used|libfabric fi_)"
     outcomes = [Outcome((128 + signal.SIGPIPE, 1), f"^oshrun: cannot write output: {full}; the PEs find", (closed,)),
                 Outcome((1,), said, (said, refused, ENDED), "start"),
                 GOES_ON]
