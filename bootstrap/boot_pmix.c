@@ -3,9 +3,10 @@
 #define _GNU_SOURCE
 #include "bootstrap/methods.h"
 
-#include "bootstrap/blob.h"
 #include "bootstrap/blob_file.h"
+#include "bootstrap/blobs_pmix.h"
 #include "bootstrap/call_pmix.h"
+#include "bootstrap/fence_pmix.h"
 #include "bootstrap/host_pmix.h"
 #include "bootstrap/lean.h"
 #include "bootstrap/pmix_keys.h"
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #if PMIX_NUMERIC_VERSION < 0x00040200
@@ -39,35 +39,15 @@ static struct {
     pmix_proc_t me;
     bool noted;                         /* the launcher knows that a PE has come through shmem_init */
     size_t lost_handler, asked_handler; /* the second with `waits` only */
-    double hang_seconds;
     uint32_t generation;
     bool by_file; /* blobs go by oshrun's file, and not through PMIx */
     struct wsh_blob_file file;
+    struct wsh_blobs_pmix blobs;
 } client;
 
 /* libpmix calls the handlers without a pointer of ours. Written before they are registered. */
 static struct wsh_boot *watched;
 static atomic_bool leaving;
-
-/* The event that says where this PE waits; 0 = it does not. Read by libpmix's thread, alone, so relaxed. */
-static atomic_int waits_in;
-
-/*
- * Most failures here follow from the end of another PE. The launcher then reports which PE and why, and ends this PE. A
- * message from each survivor would hide that report, so a survivor waits before it prints its own.
- */
-#define LAUNCHER_SECONDS 2.5
-
-static int call_failed(const char *what, pmix_status_t status)
-{
-    struct timespec until = wsh_pmix_after(LAUNCHER_SECONDS);
-
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-        continue;
-    wsh_error("PMIx: %s: %s; another PE or the launcher has ended, see its message", what,
-              wsh_pmix.Error_string(status));
-    return -EIO;
-}
 
 static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                     size_t n_info, pmix_info_t results[], size_t n_results,
@@ -89,21 +69,12 @@ static void note_sent(pmix_status_t status, void *unused)
     (void)status, (void)unused;
 }
 
-/* To oshrun, which knows who else does. */
-static void note_waiting(void)
-{
-    int where = atomic_load_explicit(&waits_in, memory_order_relaxed);
-
-    if (where && client.waits)
-        wsh_pmix.Notify_event(where, &client.me, PMIX_RANGE_RM, NULL, 0, note_sent, NULL);
-}
-
 static void on_asked(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                      size_t n_info, pmix_info_t results[], size_t n_results,
                      pmix_event_notification_cbfunc_fn_t done, void *data)
 {
     (void)id, (void)status, (void)source, (void)info, (void)n_info, (void)results, (void)n_results;
-    note_waiting();
+    wsh_fence_pmix_note();
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
@@ -220,14 +191,16 @@ static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
         return rc;
     client.open = true;
     client.generation++;
-    client.hang_seconds = env->hang_seconds;
     client.emulated = env->node_emulated >= 0;
     rc = boot_describe(boot, env);
     client.by_file = !rc && is_of_oshrun(env) && env->oshrun_file && *env->oshrun_file;
     if (client.by_file)
         rc = wsh_blob_file_open(&client.file, env->oshrun_file);
+    else if (!rc)
+        rc = wsh_blobs_pmix_open(&client.blobs, &client.me, boot->n_pes);
     if (rc)
         return rc;
+    wsh_fence_pmix_open(&client.me, client.waits, env->hang_seconds);
     watch_launcher(boot);
     return 0;
 }
@@ -241,6 +214,8 @@ static void pmix_close(struct wsh_boot *boot)
         wsh_pmix.Deregister_event_handler(client.asked_handler, NULL, NULL);
     if (client.by_file)
         wsh_blob_file_close(&client.file);
+    else
+        wsh_blobs_pmix_close(&client.blobs);
     client.by_file = client.open = false;
 }
 
@@ -258,80 +233,42 @@ __attribute__((destructor(101))) static void leave_job(void)
 
 static int job_fence(bool collect, const char *what, pmix_status_t where)
 {
-    const char *who =
-        client.waits ? "oshrun names those that are missing" : "those that do not say this are missing";
-    pmix_info_t info = wsh_pmix_info(PMIX_COLLECT_DATA, PMIX_BOOL);
-    struct wsh_pmix_call call;
-    pmix_status_t status;
-
-    wsh_pmix_call_init(&call);
-    call.late = note_waiting;
-    info.value.data.flag = collect;
-    status = wsh_pmix.Fence_nb(NULL, 0, &info, 1, wsh_pmix_call_done, &call);
-    atomic_store_explicit(&waits_in, where, memory_order_relaxed);
-    if (status == PMIX_SUCCESS)
-        status = wsh_pmix_call_wait(&call, client.hang_seconds, what, who);
-    atomic_store_explicit(&waits_in, 0, memory_order_relaxed);
-    return status == PMIX_SUCCESS ? 0 : call_failed(what, status);
+    return wsh_fence_pmix(NULL, 0, collect, what, where);
 }
 
-static void make_key(int round, char *key, size_t size)
+static int secret_take(struct wsh_boot *boot)
 {
-    snprintf(key, size, "wsh.%u.%d", client.generation, round);
+    pmix_status_t status = wsh_secret_pmix_take(boot, &client.me);
+
+    return status == PMIX_SUCCESS ? 0 : wsh_pmix_call_failed("look-up of the job's secret", status);
 }
 
 static int pmix_publish(struct wsh_boot *boot, int round, const void *blob, size_t len)
 {
     struct wsh_blob_id id = {client.generation, (uint32_t)round, (uint32_t)boot->my_pe};
-    pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
-    char key[PMIX_MAX_KEYLEN + 1];
     pmix_status_t status;
-    void *bytes;
     int rc;
 
     if (client.by_file) {
         rc = wsh_blob_file_put(&client.file, &id, blob, len);
         return rc ? rc : job_fence(false, "exchange of addresses", WSH_PMIX_WAITS_IN_INIT);
     }
-    rc = wsh_blob_wrap(&id, blob, len, &bytes, &value.data.bo.size);
-    if (rc)
-        return rc;
-    value.data.bo.bytes = bytes;
-    make_key(round, key, sizeof key);
-    status = wsh_pmix.Put(PMIX_GLOBAL, key, &value);
-    if (status == PMIX_SUCCESS)
-        status = wsh_secret_pmix_offer(boot);
-    if (status == PMIX_SUCCESS)
-        status = wsh_pmix.Commit();
-    free(bytes);
-    rc = status == PMIX_SUCCESS ? job_fence(true, "exchange of addresses", WSH_PMIX_WAITS_IN_INIT)
-                                : call_failed("publishing", status);
-    if (!rc && (status = wsh_secret_pmix_take(boot, &client.me)) != PMIX_SUCCESS)
-        rc = call_failed("look-up of the job's secret", status);
-    return rc;
+    status = wsh_secret_pmix_offer(boot);
+    if (status != PMIX_SUCCESS)
+        return wsh_pmix_call_failed("publishing", status);
+    rc = wsh_blobs_pmix_put(&client.blobs, &id, blob, len); /* commits the secret too */
+    if (!rc)
+        rc = job_fence(true, "exchange of addresses", WSH_PMIX_WAITS_IN_INIT);
+    return rc ? rc : secret_take(boot);
 }
 
 static int pmix_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)
 {
     struct wsh_blob_id id = {client.generation, (uint32_t)round, (uint32_t)pe};
-    pmix_proc_t proc = wsh_pmix_proc(client.me.nspace, (pmix_rank_t)pe);
-    char key[PMIX_MAX_KEYLEN + 1];
-    pmix_value_t *value = NULL;
-    pmix_status_t status;
-    bool bytes;
-    int rc;
 
     (void)boot;
-    if (client.by_file)
-        return wsh_blob_file_get(&client.file, &id, blob, len);
-    make_key(round, key, sizeof key);
-    status = wsh_pmix.Get(&proc, key, NULL, 0, &value);
-    if (status != PMIX_SUCCESS)
-        return call_failed("look-up of a peer", status);
-    bytes = value->type == PMIX_BYTE_OBJECT;
-    rc = wsh_blob_unwrap(&id, value->data.bo.bytes, bytes ? value->data.bo.size : 0, blob, len);
-    wsh_pmix_value_release(value);
-    return rc;
+    return client.by_file ? wsh_blob_file_get(&client.file, &id, blob, len)
+                          : wsh_blobs_pmix_get(&client.blobs, &id, blob, len);
 }
 
 /* libpmix does not know emulated hosts apart. */
