@@ -17,7 +17,7 @@
 #include <string.h>
 
 struct at {
-    long host;
+    char *host; /* its name or number */
     uint32_t pe;
 };
 
@@ -30,27 +30,44 @@ static int no_memory(int n_pes)
 static int at_compare(const void *left, const void *right)
 {
     const struct at *a = left, *b = right;
+    int order = strcmp(a->host, b->host);
 
-    return a->host != b->host ? (a->host > b->host) - (a->host < b->host) : (a->pe > b->pe) - (a->pe < b->pe);
+    return order ? order : (a->pe > b->pe) - (a->pe < b->pe);
 }
 
-/* The same on all PEs, as it is the launcher's knowledge of the job. */
-static bool hosts_read(const pmix_proc_t *me, struct at *at, int n_pes)
+static void hosts_forget(struct at *at, int n_pes)
 {
     for (int pe = 0; pe < n_pes; pe++) {
-        at[pe] = (struct at){wsh_host_pmix_number(me, (pmix_rank_t)pe, PMIX_NODEID, -1), (uint32_t)pe};
-        if (at[pe].host < 0)
+        free(at[pe].host);
+        at[pe].host = NULL;
+    }
+}
+
+static bool hosts_read_by(const pmix_proc_t *me, struct at *at, int n_pes, const char *key)
+{
+    for (int pe = 0; pe < n_pes; pe++) {
+        at[pe] = (struct at){wsh_host_pmix_text(me, (pmix_rank_t)pe, key), (uint32_t)pe};
+        if (!at[pe].host)
             return false;
     }
     qsort(at, (size_t)n_pes, sizeof *at, at_compare);
     return true;
 }
 
+/* The same on all PEs: Slurm (22.05) gives the numbers of the PEs of one host alone, and all names. */
+static bool hosts_read(const pmix_proc_t *me, struct at *at, int n_pes)
+{
+    if (hosts_read_by(me, at, n_pes, PMIX_NODEID))
+        return true;
+    hosts_forget(at, n_pes);
+    return hosts_read_by(me, at, n_pes, PMIX_HOSTNAME);
+}
+
 /* From the PEs by host. */
 static void hosts_note(struct wsh_blobs_pmix *blobs, const struct at *at, int n_pes)
 {
     for (int i = 0; i < n_pes; i++) {
-        bool first = !i || at[i].host != at[i - 1].host;
+        bool first = !i || strcmp(at[i].host, at[i - 1].host);
 
         blobs->leader[at[i].pe] = first ? at[i].pe : blobs->leader[at[i - 1].pe];
     }
@@ -87,6 +104,7 @@ int wsh_blobs_pmix_open(struct wsh_blobs_pmix *blobs, const pmix_proc_t *me, int
         wsh_info(WSH_SUB_BOOTSTRAP,
                  "the launcher does not say on which host each PE is: each publishes its own addresses");
     }
+    hosts_forget(at, n_pes);
     free(at);
     return 0;
 }

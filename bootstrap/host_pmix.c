@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,21 @@ long wsh_host_pmix_number(const pmix_proc_t *me, pmix_rank_t rank, const char *k
         number = value->type == PMIX_UINT32 ? (long)value->data.uint32 : (long)value->data.uint16;
     wsh_pmix_value_release(value);
     return number;
+}
+
+char *wsh_host_pmix_text(const pmix_proc_t *me, pmix_rank_t rank, const char *key)
+{
+    pmix_value_t *value = get_optional(me, rank, key);
+    char number[16], *text = NULL;
+
+    if (value && value->type == PMIX_STRING && value->data.string)
+        text = strdup(value->data.string);
+    if (value && value->type == PMIX_UINT32) {
+        snprintf(number, sizeof number, "%u", value->data.uint32);
+        text = strdup(number);
+    }
+    wsh_pmix_value_release(value);
+    return text;
 }
 
 /* The list of PEs on this host: "0,1,2,3". */

@@ -13,6 +13,8 @@ int wsh_host_pmix_exchange(const pmix_proc_t *me, int n, const void *mine, size_
 
 /* A number about the job or a PE that the launcher may or may not give; `missing`: it does not. */
 long wsh_host_pmix_number(const pmix_proc_t *me, pmix_rank_t rank, const char *key, long missing);
+/* Likewise a number or a text, as text; free it. NULL: it does not. */
+char *wsh_host_pmix_text(const pmix_proc_t *me, pmix_rank_t rank, const char *key);
 /* Sets local_rank and local_size from the launcher's list of the PEs of this host. */
 void wsh_host_pmix_peers(struct wsh_boot *boot, const pmix_proc_t *me);
 

@@ -24,6 +24,11 @@ tap_check "PMIX_NAMESPACE lost on the way" grep -q 'started by oshrun, but PMIX_
 run_job 10 env SHMEM_BOOTSTRAP=pmix "$oshrun" -n 1 "$course" hello
 tap_check "one PE through PMIx" test "$status:$(cat "$out")" = "0:hello 0 of 1"
 
+run_job 20 env SHMEM_DEBUG=info "$oshrun" -n 6 --nodes-emulated 2 env SHMEM_OSHRUN_FILE= "$course" hello
+grep -o "addresses of this host's .*" "$err" | tap_comment
+tap_check "PMIx without oshrun's file: one PE of each emulated host publishes for all" \
+    test "$status:$(grep -c "addresses of this host's 3 PEs: [0-9]* bytes, of [0-9]*" "$err")" = 0:2
+
 command -v mpirun >/dev/null || { tap_skip "mpirun" "no mpirun on PATH"; tap_done; }
 mpi="mpirun --oversubscribe"
 [ "$(id -u)" != 0 ] || mpi="$mpi --allow-run-as-root"
@@ -33,6 +38,10 @@ mpi="mpirun --oversubscribe"
     tap_check "mpirun -n 4" test "$status:$(grep -c 'of 4$' "$out")" = 0:4
     run_job 30 $mpi -n 3 "$course" again 5
     tap_check "mpirun, shmem_init 6 times" test "$status:$(grep -c 'of 3$' "$out")" = 0:3
+    run_job 30 env SHMEM_DEBUG=info $mpi -n 4 "$course" hello
+    grep -o "addresses of this host's .*" "$err" | tap_comment
+    tap_check "mpirun -n 4: one PE publishes for all" \
+        test "$status:$(grep -c "addresses of this host's 4 PEs: [0-9]* bytes, of [0-9]*" "$err")" = 0:1
     run_job 30 $mpi -n 4 "$course" global 7
     tap_check "mpirun, shmem_global_exit(7)" test "$status" = 7
     run_job 30 $mpi -n 4 "$course" raise 9

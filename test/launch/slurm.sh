@@ -100,6 +100,26 @@ fences()
     done
 }
 
+# published OPTIONS…: one PE of each host publishes the addresses of all of its host, compressed, wherever its PEs are.
+published()
+{
+    run_job 40 env SHMEM_DEBUG=info srun -O -N 2 -n $pes --mpi=pmix "$@" "$course" hello
+    grep -ao "addresses of this host's .*" "$err" | tap_comment
+    tap_check "$pes PEs, srun $*: each host publishes one blob, of at most a fifth" \
+        test "$status:$(grep -c '^hello' "$out"):$(sed -n "s/.*addresses of this host's $((pes / 2)) PEs: \([0-9]*\) bytes, of \([0-9]*\).*/\1 \2/p" "$err" |
+            awk '5 * $1 <= $2' | grep -c .)" = "0:$pes:2"
+}
+
+blobs()
+{
+    most=16
+    [ "${WSH_TEST_LONG:-0}" = 1 ] && most="16 64"
+    for pes in $most; do
+        published
+        published -m cyclic
+    done
+}
+
 # Without PMIx and PMI: the processes start by a unique id, which a file carries.
 by_unique_id()
 {
@@ -208,6 +228,7 @@ if [ "${1:-}" = inside ]; then
     done
     oshrun_below_salloc
     fences
+    blobs
     cancelled srun -N 2 -n 4 --mpi=pmix
     aborted srun -N 2 -n 4 --mpi=pmi2
     if tap_long "scancel of PMI-2 and of oshrun in an allocation"; then
