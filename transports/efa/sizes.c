@@ -152,7 +152,7 @@ size_t wsh_efa_sizes_peer(uint32_t n_pes, bool tcp)
         sizeof *((struct wsh_efa_flow *)0)->named + 1 + sizeof *((struct wsh_efa_inlet *)0)->held;
 
     window = window < 1 ? 1 : least(window, WSH_SRD_WINDOW_MAX);
-    return sizeof(struct wsh_efa_peer) + WSH_EFA_PROVIDER_NIC * (tcp ? 64 : 1) +
+    return sizeof(struct wsh_efa_peer) + (tcp ? WSH_EFA_PROVIDER_SOCKET : WSH_EFA_PROVIDER_NIC) +
            2 * (sizeof(struct wsh_efa_flow) + sizeof(struct wsh_efa_inlet) + window * of_window);
 }
 
