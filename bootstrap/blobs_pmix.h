@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The blobs of a job that PMIx carries: the PEs of a host give theirs to the first of them, which publishes one for all.
+ * The blobs of a job that PMIx carries: the PEs of a host give theirs to the first of them, which publishes one for
+ * all.
  * Where the launcher does not say on which host each PE is, each PE publishes its own.
  */
 #ifndef WSH_BOOTSTRAP_BLOBS_PMIX_H

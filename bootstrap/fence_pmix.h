@@ -11,8 +11,8 @@
 void wsh_fence_pmix_open(const pmix_proc_t *me, bool waits, double hang_seconds);
 
 /*
- * Waits for the `n` processes at `procs`, or for all PEs (NULL, 0), and with `collect` for what they committed. `where`:
- * the event that says so. 0 or -EIO after one line.
+ * Waits for the `n` processes at `procs`, or for all PEs (NULL, 0), and with `collect` for what they committed.
+ * `where`: the event that says so. 0 or -EIO after one line.
  */
 int wsh_fence_pmix(const pmix_proc_t *procs, size_t n, bool collect, const char *what, pmix_status_t where);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packs blobs by what they share: a part is its length, then runs, each a number of bytes that are those of the reference
- * at the same place and a number of bytes that follow as they are. Behind its end the reference is zeros; that of the
- * first part is empty. Numbers are of 7 bits a byte, the last byte below 128.
+ * Packs blobs by what they share: a part is its length, then runs, each a number of bytes that are those of the
+ * reference at the same place and a number of bytes that follow as they are. Behind its end the reference is zeros;
+ * that of the first part is empty. Numbers are of 7 bits a byte, the last byte below 128.
  */
 #include "bootstrap/host_blob.h"
 

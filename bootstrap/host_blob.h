@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The blobs of a host's PEs in one: the first without its zeros, each other one as its difference from the first, so that
- * a reader of one PE's decodes two. What is read is another process's: each number in it is checked.
+ * The blobs of a host's PEs in one: the first without its zeros, each other one as its difference from the first,
+ * so that a reader of one PE's decodes two. What is read is another process's: each number in it is checked.
  */
 #ifndef WSH_BOOTSTRAP_HOST_BLOB_H
 #define WSH_BOOTSTRAP_HOST_BLOB_H

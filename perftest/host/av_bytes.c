@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * av_bytes [PROVIDER [FABRIC]]: bytes that libfabric keeps in this process for each address in an address vector, entered as
- * the library does, of 1,000 NICs and of 10,000: this endpoint's own address with other numbers in it. With the
- * emulated device its address handles are counted too, as rdma-core's are with a real one; what the kernel keeps is not.
+ * av_bytes [PROVIDER [FABRIC]]: bytes that libfabric keeps in this process for each address in an address vector,
+ * entered as the library does, of 1 NIC to 10,000: this endpoint's own address with other numbers in it. With the
+ * emulated device its address handles are counted too, as rdma-core's with a real one; what the kernel keeps is not.
  */
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whatever comes as the blobs of a host: a PE's is read inside its bytes, or refused with one line; what is packed is read. */
+/* Whatever comes as the blobs of a host: a PE's is read inside its bytes, or refused with one line. */
 #include "bootstrap/host_blob.h"
 
 #include "test/fuzz/common/fuzz.h"

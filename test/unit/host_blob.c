@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blobs of a host in one: each PE's is read back, what they share is left out, and damage is refused with one line. */
+/* The blobs of a host in one: each is read back, what they share is left out, damage is refused with one line. */
 #include "bootstrap/host_blob.h"
 
 #include "test/common/unit.h"
@@ -14,7 +14,7 @@ static unsigned seed = 1;
 static unsigned char blob[PES][LEN];
 static struct wsh_host_part parts[PES];
 
-/* Numbers of PEs with gaps, as where hosts take turns; the same bytes but for `differ` of them, and zeros in the middle. */
+/* Numbers of PEs with gaps, as where hosts take turns; equal but for `differ` bytes, and zeros in the middle. */
 static void parts_make(int n, size_t differ)
 {
     for (size_t at = 0; at < LEN; at++)
