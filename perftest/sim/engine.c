@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two ends of the ordering engine at every PE: what it gives to the network, and what arrives. */
-#include "perftest/sim/sim.h"
+#include "perftest/sim/mirror.h"
 
 #include "base/atomic.h"
 #include "transports/efa/wire.h"
@@ -168,6 +168,25 @@ static void acks_send(struct sim_pe *pe)
     }
 }
 
+/* The last of it here; what came back is no operation of its source. */
+static void message_over(struct sim_op *op)
+{
+    struct sim_op *of = op->of;
+
+    op_drop(of ? of : op);
+    if (of)
+        free(op);
+}
+
+static void message_store(const struct sim_op *op)
+{
+    if (op->of)
+        sim_mirror_land(op->of, op->target, 0, op->len);
+    else
+        memcpy(op->there, op->here, op->len);
+    sim.debt += sim_copy_cost(op->len);
+}
+
 static int apply(void *arg, void *msg)
 {
     struct sim_in *in = arg;
@@ -175,14 +194,12 @@ static int apply(void *arg, void *msg)
     struct sim_packet *reply;
 
     op->target->n_receives--;
-    if (!op->srd.segments && op->len) {
-        memcpy(op->there, op->here, op->len);
-        sim.debt += sim_copy_cost(op->len);
-    }
+    if (!op->srd.segments && op->len)
+        message_store(op);
     if (op->word)
         op->old = wsh_amo_apply(op->word, op->amo.op, op->amo.width, op->amo.operand, op->amo.compare);
     if (op->srd.kind != WSH_SRD_FETCH) {
-        op_drop(op);
+        message_over(op);
         return 0;
     }
     reply = answer_new(SIM_REPLY, op->target, in, 8);

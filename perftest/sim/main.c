@@ -47,7 +47,7 @@ static void engine_measure(double *mean, size_t *most)
         if (sim.pe[i].bytes > *most)
             *most = sim.pe[i].bytes;
     }
-    *mean = (double)sum / sim.n_pes;
+    *mean = (double)sum / sim.n_full;
 }
 
 static void json_print(const struct sim_call *call, double mean, size_t most, double took)
@@ -56,7 +56,8 @@ static void json_print(const struct sim_call *call, double mean, size_t most, do
     int rounds = sim.set.rounds;
 
     printf(
-        "{\"simulated\": true, \"what\": \"%s\", \"pes\": %d, \"hosts\": %d, \"per_host\": %d, \"nics\": %d, "
+        "{\"simulated\": true, \"what\": \"%s\", \"pes\": %d, \"full\": %d, \"hosts\": %d, \"per_host\": %d, "
+        "\"nics\": %d, "
         "\"len\": %zu, \"rounds\": %d, \"seed\": %llu, \"median_us\": %.3f, \"least_us\": %.3f, "
         "\"most_us\": %.3f, \"network_messages\": %.1f, \"network_acks\": %.1f, \"network_writes\": %.1f, "
         "\"network_bytes\": %.0f, \"host_stores\": %.1f, \"pad_bytes\": %zu, \"engine_bytes_mean\": %.0f, "
@@ -64,8 +65,8 @@ static void json_print(const struct sim_call *call, double mean, size_t most, do
         "\"receives\": %u, \"rnr\": %llu, \"refused\": %llu, \"parked\": %u, \"events\": %llu, \"took_s\": "
         "%.2f, "
         "\"resident_mib\": %.0f}\n",
-        call->work->name, sim.n_pes, sim.n_hosts, sim.set.per_host, sim.set.nics, call->len, rounds,
-        (unsigned long long)sim.set.seed, call->us[rounds / 2], call->us[0], call->us[rounds - 1],
+        call->work->name, sim.n_pes, sim.n_full, sim.n_hosts, sim.set.per_host, sim.set.nics, call->len,
+        rounds, (unsigned long long)sim.set.seed, call->us[rounds / 2], call->us[0], call->us[rounds - 1],
         (double)c->messages / rounds, (double)c->acks / rounds, (double)c->writes / rounds,
         (double)c->bytes / rounds, (double)c->locals / rounds, sim.pe[0].coll.pad.len, mean, most, sim.window,
         c->nic_queue, c->cq, c->receives, (unsigned long long)c->rnr, (unsigned long long)c->refused,

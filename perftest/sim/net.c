@@ -4,7 +4,7 @@
  * g of LogGP); on the way it takes the latency and a random delay, by which messages overtake each other. Messages to
  * one NIC wait there for each other: incast.
  */
-#include "perftest/sim/sim.h"
+#include "perftest/sim/mirror.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +61,8 @@ void sim_net_send(struct sim_packet *packet)
     unsigned turn = packet->from->next_nic++;
 
     packet->nic_from = nic_of(packet->from, turn);
+    if (!sim_in_full(packet->to))
+        sim_mirror_packet(packet);
     packet->nic_to = nic_of(packet->to, turn);
     sim.counts.bytes += packet->len;
     packet_leave(packet, sim.now + sim.debt);
@@ -104,11 +106,10 @@ static void cq_push(struct sim_packet *packet)
 
 static void turn_back(struct sim_packet *packet)
 {
-    struct sim_pe *from = packet->from;
     int nic = packet->nic_from;
 
     packet->from = packet->to;
-    packet->to = from;
+    packet->to = packet->op->source; /* of a mirrored one too */
     packet->nic_from = packet->nic_to;
     packet->nic_to = nic;
     packet->back = true;
@@ -120,7 +121,10 @@ static void write_land(struct sim_packet *packet)
     struct sim_op *op = packet->op;
     size_t at = packet->segment * op->part;
 
-    memcpy(op->there + at, op->here + at, packet->len);
+    if (packet->mirrored)
+        sim_mirror_land(op, packet->to, at, packet->len);
+    else
+        memcpy(op->there + at, op->here + at, packet->len);
     if (packet->grouped || packet->word) {
         struct sim_packet *count = sim_packet_new(SIM_WRITE, packet->from, packet->to, 0);
 

@@ -11,6 +11,7 @@
     X(pes, int, "pes", 1024, 1, 1 << 20, "PEs")                                                       \
     X(per_host, int, "per-host", 8, 1, 1 << 20, "PEs of a host")                                      \
     X(nics, int, "nics", 4, 1, 64, "NICs of a host")                                                  \
+    X(full, int, "full-hosts", 0, 0, 1 << 20, "that run in full, the others by their rates; 0: all")  \
     X(cores, int, "cores", 0, 0, 1024,                                                                \
       "of one machine on which all hosts are emulated; 0: a core for each PE")                        \
     X(len, size_t, "len", 8, 8, 1 << 30, "bytes: of a block, or of the whole array")                  \

@@ -54,22 +54,31 @@ const char *sim_program_read(const struct sim_options *set, struct sim_call call
 }
 
 /* A PE enters. Times are those of calls that all have entered: the last one ends what the first one began. */
-static void call_enter(struct sim_call *call)
+static void call_enter(struct sim_call *call, const struct sim_pe *pe)
 {
     call->entered++;
-    call->last_in = sim.now;
+    call->last_in = sim.host[pe->host].last_in = sim.now;
 }
 
-static void call_leave(struct sim_call *call, int round, bool syncs, int pe)
+/* Few hosts in full may drift apart, for each is in step with its like: a call's time is then that of the slowest host. */
+static void call_time(struct sim_call *call, int round, const struct sim_pe *pe)
 {
-    uint64_t n = (uint64_t)sim.n_pes;
+    bool all = sim.n_full == sim.n_pes;
+    double us = (double)(sim.now - (all ? call->last_in : sim.host[pe->host].last_in)) * 1e-6;
 
-    if (syncs && call->entered < n * (uint64_t)(round + 1))
+    if (all ? call->left == (uint64_t)sim.n_pes * (uint64_t)(round + 1) : us > call->us[round])
+        call->us[round] = us;
+}
+
+static void call_leave(struct sim_call *call, int round, const struct sim_pe *pe)
+{
+    bool syncs = call->work->src_len && !call->work->src_len(8, 1) && !call->work->dest_len(8, 1);
+
+    if (syncs && sim.n_full == sim.n_pes && call->entered < (uint64_t)sim.n_pes * (uint64_t)(round + 1))
         sim_violation("%s, call %d: PE %d has left the call before all have entered", call->work->name, round,
-                      pe);
-    call->last_out = sim.now;
-    if (++call->left == n * (uint64_t)(round + 1))
-        call->us[round] = (double)(call->last_out - call->last_in) * 1e-6;
+                      pe->number);
+    call->left++;
+    call_time(call, round, pe);
 }
 
 static int works_begin(struct sim_pe *pe)
@@ -100,12 +109,11 @@ static void pe_program(struct sim_pe *pe)
 
             if (sim.set.skew > 0)
                 sim_sleep(sim_below(&pe->random, (uint64_t)(sim.set.skew * 1000)));
-            call_enter(call);
+            pe->round = (uint64_t)round;
+            call_enter(call, pe);
             rc = call->work->run(pe, call, (uint64_t)round);
             sim_settle(); /* what it has copied last */
-            call_leave(call, round,
-                       call->work->src_len && !call->work->src_len(8, 1) && !call->work->dest_len(8, 1),
-                       pe->number);
+            call_leave(call, round, pe);
             sim.debt = 0;
         }
         if (!rc)
@@ -134,6 +142,8 @@ int sim_program_run(struct sim_call *calls, int n)
 
     program.calls = calls;
     program.n = n;
+    sim_enter(&sim.pe[0]);
+    sim_mirror_open(&calls[0]);
     rc = sim_run(pe_program);
     return rc ? rc : check_quiet();
 }

@@ -3,7 +3,7 @@
 #ifndef PERF_SIM_PROGRAM_H
 #define PERF_SIM_PROGRAM_H
 
-#include "perftest/sim/sim.h"
+#include "perftest/sim/mirror.h"
 
 #define SIM_CALLS 16 /* words of a program */
 
@@ -13,7 +13,7 @@ struct sim_call {
     size_t src, dest; /* offsets in the heap */
     size_t len;
     uint64_t entered, left; /* PEs */
-    sim_time first_in, last_in, last_out;
+    sim_time last_in;
     double *us; /* [rounds] of the slowest PE, from the time at which all are in */
 };
 
@@ -26,6 +26,8 @@ struct sim_work {
     size_t (*bytes)(const struct sim_options *set);
     int (*begin)(struct sim_pe *pe);
     void (*end)(struct sim_pe *pe);
+    /* Of one that may run with few hosts in full: data that have come back, at `off` of the target. */
+    void (*reflect)(const struct sim_reflection *reflection, size_t off, const char *from, size_t len);
 };
 
 extern const struct sim_work sim_decode, sim_prefill; /* ep.c */

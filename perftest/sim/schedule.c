@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs PEs and the network in the order of simulated time. */
-#include "perftest/sim/sim.h"
+#include "perftest/sim/mirror.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -125,7 +125,7 @@ static void pe_main(void *arg)
 }
 
 /* What the shared job says of the PE that runs, and which memory of others is mapped there. */
-static void pe_enter(const struct sim_pe *pe)
+void sim_enter(const struct sim_pe *pe)
 {
     static const struct sim_host *mapped;
     const struct sim_host *host = &sim.host[pe->host];
@@ -150,7 +150,7 @@ static void pe_enter(const struct sim_pe *pe)
 static void pe_run(struct sim_pe *pe)
 {
     pe->blocked = pe->waking = false;
-    pe_enter(pe);
+    sim_enter(pe);
     sim.debt = 0;
     sim.running = pe;
     sim_fiber_run(&pe->fiber);
@@ -165,7 +165,7 @@ static void deadlock_report(void)
     int n = 0;
 
     for (int i = 0; i < sim.n_pes; i++) {
-        if (sim.pe[i].over)
+        if (sim.pe[i].over || !sim_in_full(&sim.pe[i]))
             continue;
         n++;
         if (!first)
@@ -184,6 +184,8 @@ int sim_run(void (*body)(struct sim_pe *pe))
 
     program = body;
     for (int i = 0; i < sim.n_pes; i++) {
+        if (!sim_in_full(&sim.pe[i]))
+            continue;
         sim.pe[i].fiber.body = pe_main;
         sim.pe[i].fiber.arg = &sim.pe[i];
         resume_at(&sim.pe[i], 0);
@@ -199,7 +201,7 @@ int sim_run(void (*body)(struct sim_pe *pe))
         else
             sim_net_event(&event);
     }
-    if (!sim.stopped && sim.ended < sim.n_pes)
+    if (!sim.stopped && sim.ended < sim.n_full)
         deadlock_report();
     return sim.stopped ? -EPROTO : 0;
 }

@@ -35,8 +35,9 @@ struct sim_op {
     uint64_t old;       /* its value */
     uint32_t left;      /* segments under way, and messages */
     bool fast;
-    bool tally;  /* a counted put of one write: the target adds 1 to the word */
-    char copy[]; /* of short data */
+    struct sim_op *of; /* of a message that has come back (mirror.h): what it is the like of */
+    bool tally;        /* a counted put of one write: the target adds 1 to the word */
+    char copy[];       /* of short data */
 };
 
 /* What travels: a segment of an operation, its message, a reply, or an ack. */
@@ -49,6 +50,7 @@ struct sim_packet {
     uint8_t group;
     char *word;         /* to which a tallied write adds */
     bool grouped, back; /* back: it brings the data of a read, or says that a write is complete */
+    bool mirrored;
     int nic_from, nic_to;
     size_t len;
     struct sim_packet *next;
@@ -108,13 +110,16 @@ struct sim_pe {
     const struct wsh_wait_why *why; /* of the wait that it is in */
     void *why_arg;
     uint64_t random;
-    size_t used;   /* of the heap */
+    size_t used; /* of the heap */
+    uint64_t round;
     void *program; /* what it keeps */
 };
 
 struct sim_host {
-    int first, n; /* PEs */
-    int lookers;  /* PEs that look at memory of others */
+    int first, n;     /* PEs */
+    int lookers;      /* PEs that look at memory of others */
+    bool full;        /* its PEs run; else it is mirrored */
+    sim_time last_in; /* to the call that runs */
 };
 
 /* Of the machine on which all hosts are emulated. */
@@ -144,9 +149,13 @@ struct sim {
     struct wsh_rmem *rmem; /* [n_pes] */
     struct sim_pe *pe;     /* [n_pes] */
     struct sim_host *host;
-    struct sim_core *core; /* [set.cores] */
-    struct sim_nic *nic;   /* [n_hosts * nics] */
-    int n_pes, n_hosts;
+    struct sim_core *core;      /* [set.cores] */
+    struct sim_nic *nic;        /* [n_hosts * nics] */
+    int n_pes, n_hosts, n_full; /* n_full: PEs that run */
+    struct {
+        int across, down; /* hosts, as the algorithm sees them: down is 1 for a circle */
+    } torus;
+    bool grid;                 /* of an alltoall by rows and columns */
     struct wsh_coll_rows rows; /* of all teams */
     char **peer;
     sim_time now, debt; /* debt: of the CPU that runs, not yet waited for */
@@ -167,6 +176,8 @@ extern struct sim sim;
 void sim_open(const struct sim_options *set, size_t data_len);
 size_t sim_pad_len(int n_pes, int per_host);
 void sim_close(void);
+/* What the job says of the PE that runs from now on. */
+void sim_enter(const struct sim_pe *pe);
 /* Runs every PE's program to its end. 0, or -EPROTO: something was wrong (printed). */
 int sim_run(void (*program)(struct sim_pe *pe));
 

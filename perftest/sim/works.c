@@ -133,6 +133,48 @@ static int run_alltoall(struct sim_pe *pe, const struct sim_call *call, uint64_t
     return rc ? rc : sim_work_check_each(pe, call, round);
 }
 
+/* Word i of block `block` at a PE: in the first step of a grid from the column `block / down` for row `block % down`. */
+static uint64_t block_word(const struct sim_reflection *reflection, const struct sim_pe *at, bool grid,
+                           int block, size_t i)
+{
+    int across = sim.torus.across * sim.set.per_host, down = sim.torus.down;
+
+    if (reflection->call->work->run != run_alltoall)
+        return sim_word(reflection->round, block, ALL, i);
+    if (!grid)
+        return sim_word(reflection->round, block, at->number, i);
+    return sim_word(reflection->round, at->number / across * across + block / down,
+                    block % down * across + at->number % across, i);
+}
+
+/* What went to the target must be what belongs there; the sink gets what belongs there, from its source. */
+static void reflect(const struct sim_reflection *reflection, size_t off, const char *from, size_t len)
+{
+    const struct sim_call *call = reflection->call;
+    size_t first = off - call->dest, each = call->len / 8;
+    bool grid =
+        sim.grid && reflection->giver->host / sim.torus.across == reflection->target->host / sim.torus.across;
+    uint64_t *dest = (uint64_t *)(reflection->sink->heap + call->dest);
+
+    if (off < call->dest || first + len > (size_t)sim.n_pes * call->len || (first | len) % 8) {
+        sim_violation("%s: PE %d has put %zu bytes to offset %zu of PE %d", call->work->name,
+                      reflection->giver->number, len, off, reflection->target->number);
+        return;
+    }
+    for (size_t i = first / 8; i < (first + len) / 8; i++) {
+        int block = (int)(i / each);
+        int turned = grid ? sim_mirror_block(reflection, block) : sim_mirror_pe(reflection, block);
+
+        if (((const uint64_t *)from)[i - first / 8] !=
+            block_word(reflection, reflection->target, grid, block, i % each))
+            sim_violation("%s, call %llu: PE %d has put a wrong word to block %d of PE %d", call->work->name,
+                          (unsigned long long)reflection->round, reflection->giver->number, block,
+                          reflection->target->number);
+        dest[(size_t)turned * each + i % each] =
+            block_word(reflection, reflection->sink, grid, turned, i % each);
+    }
+}
+
 static void sum_words(void *to, const void *a, const void *b, size_t n)
 {
     uint64_t *sums = to;
@@ -218,6 +260,11 @@ static size_t two(size_t len, size_t n)
     return 2 * len;
 }
 
+#define MIRRORED(NAME, SRC, DEST)                                                              \
+    &(const struct sim_work)                                                                   \
+    {                                                                                          \
+        .name = #NAME, .src_len = SRC, .dest_len = DEST, .run = run_##NAME, .reflect = reflect \
+    }
 #define WORK(NAME, SRC, DEST)                                              \
     &(const struct sim_work)                                               \
     {                                                                      \
@@ -225,12 +272,12 @@ static size_t two(size_t len, size_t n)
     }
 
 const struct sim_work *const sim_works[] = {
-    WORK(sync, none, none),
-    WORK(barrier, none, none),
+    MIRRORED(sync, none, none),
+    MIRRORED(barrier, none, none),
     WORK(broadcast, one, one),
-    WORK(fcollect, one, each),
+    MIRRORED(fcollect, one, each),
     WORK(collect, one, each),
-    WORK(alltoall, each, each),
+    MIRRORED(alltoall, each, each),
     WORK(reduce, one, one),
     WORK(scan, one, one),
     WORK(put, one, two),

@@ -167,7 +167,7 @@ size_t sim_pad_len(int n_pes, int per_host)
 
 void sim_open(const struct sim_options *set, size_t data_len)
 {
-    sim = (struct sim){.set = *set, .n_pes = set->pes};
+    sim = (struct sim){.set = *set, .n_pes = set->pes, .n_full = set->pes};
     sim.algo = algo_forced();
     limits_set();
     hosts_make();
