@@ -18,8 +18,8 @@ enum sim_mutant { SIM_NO_MUTANT, SIM_LOST, SIM_EARLY, SIM_WINDOW, SIM_MUTANTS };
     X(complete, "complete", 60, "CPU time of a completion")                                        \
     X(gap, "gap", 150, "least time between two messages of a NIC")                                 \
     X(byte, "byte", 0.08, "of a byte on a NIC: 0.08 are 100 Gb/s")                                 \
-    X(shared, "shared", 100, "until a store is seen by another PE of the host")                    \
-    X(look, "look", 20, "CPU time of reading a line that another PE has written")                  \
+    X(shared, "shared", 195, "until a store is seen by another PE of the host")                    \
+    X(look, "look", 27, "CPU time of reading a line that another PE has written")                  \
     X(store, "store", 20, "CPU time of an operation on memory of the same host")                   \
     X(copy, "copy", 0.1, "CPU time of copying a byte")                                             \
     X(refuse, "rnr", 10000, "until a message for which no receive was posted comes again")         \
