@@ -135,6 +135,14 @@ EP_FN int ep_far_pe(const struct ep_shape *shape, int far)
     return far < shape->host * shape->near ? far : far + shape->near;
 }
 
+/* The far peer that is put to as number `i`: from the next host on, so that not all PEs begin with the same. */
+EP_FN int ep_far_turn(const struct ep_shape *shape, int i)
+{
+    int far = i + shape->host * (shape->one_copy ? 1 : shape->near);
+
+    return far < shape->far ? far : far - shape->far;
+}
+
 /* My number among the far peers of `pe`, which is a far peer of mine. */
 EP_FN int ep_far_me(const struct ep_shape *shape, int pe)
 {

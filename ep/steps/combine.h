@@ -100,8 +100,8 @@ EP_STEP void ep_give_results_back(const struct ep_run *run)
 {
     const struct ep_shape *shape = &run->shape;
 
-    for (int f = ep_worker(run); f < shape->far; f += ep_workers(run)) {
-        int pe = ep_far_pe(shape, f);
+    for (int i = ep_worker(run); i < shape->far; i += ep_workers(run)) {
+        int pe = ep_far_pe(shape, ep_far_turn(shape, i));
 
         ep_put(run, run->arena, run->arena, 0, shape->c_result_credit + ep_far_me(shape, pe), pe);
     }

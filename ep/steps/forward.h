@@ -126,8 +126,8 @@ EP_STEP void ep_give_back(const struct ep_run *run, int part)
 {
     const struct ep_shape *shape = &run->shape;
 
-    for (int f = ep_worker(run); f < shape->far; f += ep_workers(run)) {
-        int pe = ep_far_pe(shape, f);
+    for (int i = ep_worker(run); i < shape->far; i += ep_workers(run)) {
+        int pe = ep_far_pe(shape, ep_far_turn(shape, i));
 
         if (ep_has_part(run, pe, part))
             ep_put(run, run->arena, run->arena, 0, shape->c_credit + ep_far_me(shape, pe), pe);

@@ -157,8 +157,8 @@ EP_LOOP void ep_put_results(const struct ep_run *run, const struct ep_call *call
     const struct ep_shape *shape = &run->shape;
     int first;
 
-    for (int f = ep_worker(run); f < shape->far; f += ep_workers(run)) {
-        int pe = ep_far_pe(shape, f), me = ep_far_me(shape, pe),
+    for (int i = ep_worker(run); i < shape->far; i += ep_workers(run)) {
+        int f = ep_far_turn(shape, i), pe = ep_far_pe(shape, f), me = ep_far_me(shape, pe),
             rows = ep_far_part(run, call, f, part, &first);
         uint64_t number = *ep_results_sent(run, f) + part;
 

@@ -202,8 +202,8 @@ EP_LOOP void ep_put_images(const struct ep_run *run, const struct ep_call *call,
     const int32_t *rows = ep_ints(run, shape->part_rows);
     uint64_t number = call->base + part;
 
-    for (int f = ep_worker(run); f < shape->far; f += ep_workers(run)) {
-        int pe = ep_far_pe(shape, f), me = ep_far_me(shape, pe);
+    for (int i = ep_worker(run); i < shape->far; i += ep_workers(run)) {
+        int f = ep_far_turn(shape, i), pe = ep_far_pe(shape, f), me = ep_far_me(shape, pe);
 
         ep_put(run, run->arena + ep_slot_image(shape, shape->window_in, me, number),
                run->arena + ep_slot_image(shape, shape->send, f, number),
