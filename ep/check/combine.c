@@ -127,7 +127,8 @@ void ref_expert_sum(const struct ref_job *job, int pe, const int32_t *topk, cons
         float sum[WSH_EP_BLOCK] = {0};
         for (int k = 0; k < job->topk; k++)
             if (topk[k] >= 0)
-                add_expert(sum, pe * ref_experts_a_pe(job) + topk[k], weights[k], at, in);
+                add_expert(sum, ref_like_expert(job, pe * ref_experts_a_pe(job) + topk[k]), weights[k], at,
+                           in);
         wsh_ep_round_row(sum, WSH_EP_BLOCK, out + at);
     }
 }
@@ -148,7 +149,7 @@ static void give_row(void *arg, const int32_t *topk, int k, uint16_t *row)
     int32_t local[REF_TOPK_MAX];
 
     if (token->mode == REF_LOW_LATENCY) {
-        ref_expert_row(topk[k], token->row, job->hidden, row);
+        ref_expert_row(ref_like_expert(job, topk[k]), token->row, job->hidden, row);
         return;
     }
     for (int i = 0; i < job->topk; i++)
@@ -174,10 +175,10 @@ int ref_combined_row(const struct ref_job *job, enum ref_mode mode, enum ref_rou
 
 void ref_combined_weights(const struct ref_job *job, int pe, int token, float *weights)
 {
-    uint64_t key = ref_row_key(job->seed, pe, job->call, token);
+    uint64_t key = ref_row_key(job->seed, ref_like(job, pe), job->call, token);
     int32_t topk[REF_TOPK_MAX];
 
     ref_choose(job, pe, token, topk, weights);
     for (int k = 0; k < job->topk; k++)
-        weights[k] = topk[k] < 0 ? 0.0f : ref_returned_weight(key, ref_pe_of(job, topk[k]), k);
+        weights[k] = topk[k] < 0 ? 0.0f : ref_returned_weight(key, ref_like(job, ref_pe_of(job, topk[k])), k);
 }

@@ -21,7 +21,7 @@ void ref_fill_inputs(const struct ref_job *job, int pe, uint16_t *x, int32_t *to
         for (int k = 0; k < job->topk && weights; k++)
             weights[token * job->topk + k] = of_experts[k];
         if (x)
-            ref_row(job->seed, pe, job->call, token, job->hidden, x + row);
+            ref_row(job->seed, ref_like(job, pe), job->call, token, job->hidden, x + row);
     }
 }
 
@@ -38,10 +38,10 @@ static void fill_y_weights(const struct ref_received *received, int slot, float 
 {
     const struct ref_job *job = &received->job;
     struct ref_origin from = ref_received_origin(received, 0, slot);
-    uint64_t key = ref_row_key(job->seed, from.pe, job->call, from.token);
+    uint64_t key = ref_row_key(job->seed, ref_like(job, from.pe), job->call, from.token);
 
     for (int k = 0; k < job->topk; k++)
-        weights[k] = ref_returned_weight(key, received->pe, k);
+        weights[k] = ref_returned_weight(key, ref_like(job, received->pe), k);
 }
 
 static void fill_y_row(const struct ref_received *received, int part, int slot, uint16_t *in, uint16_t *out)
@@ -53,7 +53,8 @@ static void fill_y_row(const struct ref_received *received, int part, int slot, 
 
     ref_dispatched_row(job, from.pe, from.token, in);
     if (received->mode == REF_LOW_LATENCY) {
-        ref_expert_row(received->pe * ref_experts_a_pe(job) + part, in, job->hidden, out);
+        ref_expert_row(ref_like_expert(job, received->pe * ref_experts_a_pe(job) + part), in, job->hidden,
+                       out);
         return;
     }
     ref_received_topk(received, slot, topk, weights);

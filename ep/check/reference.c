@@ -133,7 +133,8 @@ void ref_received_row(const struct ref_received *received, int part, int slot, u
 {
     struct ref_origin from = ref_received_origin(received, part, slot);
 
-    ref_row(received->job.seed, from.pe, received->job.call, from.token, received->job.hidden, row);
+    ref_row(received->job.seed, ref_like(&received->job, from.pe), received->job.call, from.token,
+            received->job.hidden, row);
 }
 
 static enum wsh_ep_scale scale_kind(enum ref_dtype dtype)
@@ -144,7 +145,7 @@ static enum wsh_ep_scale scale_kind(enum ref_dtype dtype)
 /* A block of the row at a time, as it is made. */
 static void block_codes(const struct ref_job *job, int pe, int token, int at, uint8_t *codes, float *scale)
 {
-    uint64_t key = ref_row_key(job->seed, pe, job->call, token);
+    uint64_t key = ref_row_key(job->seed, ref_like(job, pe), job->call, token);
     uint16_t block[WSH_EP_BLOCK];
 
     for (int i = 0; i < WSH_EP_BLOCK; i++)
@@ -185,7 +186,7 @@ void ref_dispatched_row(const struct ref_job *job, int pe, int token, uint16_t *
     float scale;
 
     if (job->dtype == REF_BF16) {
-        ref_row(job->seed, pe, job->call, token, job->hidden, row);
+        ref_row(job->seed, ref_like(job, pe), job->call, token, job->hidden, row);
         return;
     }
     for (int at = 0; at < job->hidden; at += WSH_EP_BLOCK) {

@@ -6,6 +6,7 @@
 #ifndef WSH_EP_CHECK_ROUTING_H
 #define WSH_EP_CHECK_ROUTING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -46,6 +47,7 @@ struct ref_job {
     /* In place of the generator, where set: tokens of a PE, and what a token chooses. */
     int (*own_tokens)(const struct ref_job *job, int pe);
     void (*own_choice)(const struct ref_job *job, int pe, int token, int32_t *topk, float *weights);
+    bool alike; /* rows and experts of each host are those of host 0 */
 };
 
 /* NULL, or what is wrong with the sizes of a job. */
@@ -73,6 +75,17 @@ static inline int ref_host_of(const struct ref_job *job, int pe)
 static inline int ref_experts_a_pe(const struct ref_job *job)
 {
     return job->experts / job->pes;
+}
+
+/* Whose rows a PE has, and what expert one is. */
+static inline int ref_like(const struct ref_job *job, int pe)
+{
+    return job->alike ? pe % ref_pes_a_host(job) : pe;
+}
+
+static inline int ref_like_expert(const struct ref_job *job, int expert)
+{
+    return job->alike ? expert % (ref_pes_a_host(job) * ref_experts_a_pe(job)) : expert;
 }
 
 /* The PE of an expert; -1 for none. */

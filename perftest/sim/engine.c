@@ -181,7 +181,7 @@ static void message_over(struct sim_op *op)
 static void message_store(const struct sim_op *op)
 {
     if (op->of)
-        sim_mirror_land(op->of, op->target, 0, op->len);
+        sim_mirror_land(op->of, 0, op->len);
     else
         memcpy(op->there, op->here, op->len);
     sim.debt += sim_copy_cost(op->len);

@@ -13,7 +13,7 @@ enum { TOKENS = 8, HIDDEN = 128, TOPK = 8, EXPERTS = 256, CAPACITY = 256, CAPACI
 
 /* What a PE keeps between calls, and gives and gets in one. */
 struct moe {
-    shmemx_ep_t ep;
+    shmemx_ep_t ep; /* first: ep_mirror.c */
     struct ref_job job;
     enum ref_mode mode;
     uint16_t *x, *rows, *y, *out;
@@ -95,6 +95,18 @@ static void moe_give(struct moe *moe)
         free(all[i]);
 }
 
+/* With few hosts in full what a PE has and chooses is what its like on host 0 does, seen from its own host. */
+static void choose_alike(const struct ref_job *job, int pe, int token, int32_t *topk, float *weights)
+{
+    struct ref_job first = *job;
+    int ahead = ref_host_of(job, pe) * ref_pes_a_host(job) * ref_experts_a_pe(job);
+
+    first.own_choice = NULL;
+    ref_choose(&first, ref_like(job, pe), token, topk, weights);
+    for (int k = 0; k < job->topk; k++)
+        topk[k] = topk[k] < 0 ? -1 : (topk[k] + ahead) % job->experts;
+}
+
 static int begin(struct sim_pe *pe, enum ref_mode mode)
 {
     const shmemx_ep_config_t config = config_of(&sim.set, mode);
@@ -112,7 +124,9 @@ static int begin(struct sim_pe *pe, enum ref_mode mode)
                                 .hidden = HIDDEN,
                                 .dtype = REF_BF16,
                                 .routing = REF_UNIFORM,
-                                .seed = sim.set.seed};
+                                .seed = sim.set.seed,
+                                .own_choice = sim.n_full < sim.n_pes ? choose_alike : NULL,
+                                .alike = sim.n_full < sim.n_pes};
     moe_take(moe, mode == REF_LOW_LATENCY ? config.experts / sim.n_pes : 1, config.capacity);
     return shmemx_ep_create(SHMEM_TEAM_WORLD, &config, &moe->ep);
 }
@@ -205,7 +219,15 @@ static int run(struct sim_pe *pe, const struct sim_call *call, uint64_t round)
     return rc;
 }
 
-const struct sim_work sim_decode = {
-    .name = "decode", .bytes = decode_bytes, .begin = begin_decode, .run = run, .end = end};
-const struct sim_work sim_prefill = {
-    .name = "prefill", .bytes = prefill_bytes, .begin = begin_prefill, .run = run, .end = end};
+const struct sim_work sim_decode = {.name = "decode",
+                                    .bytes = decode_bytes,
+                                    .begin = begin_decode,
+                                    .run = run,
+                                    .end = end,
+                                    .reflect = &sim_ep_reflect};
+const struct sim_work sim_prefill = {.name = "prefill",
+                                     .bytes = prefill_bytes,
+                                     .begin = begin_prefill,
+                                     .run = run,
+                                     .end = end,
+                                     .reflect = &sim_ep_reflect};

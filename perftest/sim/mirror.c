@@ -70,9 +70,27 @@ static size_t word_turned(size_t off, const struct sim_pe *giver, const struct s
     return off + ((size_t)pe_turned((int)word, giver, target) - word) * sizeof(uint64_t);
 }
 
-static char *word_place(char *word, const struct sim_op *op, struct sim_pe *sink)
+static struct sim_reflection reflection_of(const struct sim_op *op)
 {
-    return word ? sink->heap + word_turned((size_t)(word - op->target->heap), op->source, op->target) : NULL;
+    struct sim_pe *giver = op->source, *target = op->target;
+
+    return (struct sim_reflection){
+        mirrored,
+        giver->round,
+        giver,
+        target,
+        &sim.pe[pe_turned(giver->number, giver, target)],
+        &sim.pe[sim.host[giver->host].first + target->number - sim.host[target->host].first]};
+}
+
+static char *word_place(char *word, const struct sim_op *op)
+{
+    const struct sim_reflection reflection = reflection_of(op);
+    size_t off = (size_t)(word - op->target->heap);
+
+    if (off < op->target->coll.pad.len || !mirrored->work->reflect->word)
+        return reflection.sink->heap + word_turned(off, op->source, op->target);
+    return reflection.sink->heap + mirrored->work->reflect->word(&reflection, off);
 }
 
 /* The message as its like's: with its own place of the word; data are made when it is applied. */
@@ -86,7 +104,7 @@ static struct sim_op *message_turned(struct sim_op *op, struct sim_pe *source, s
     turned->of = op;
     turned->source = source;
     turned->target = sink;
-    turned->word = word_place(op->word, op, sink);
+    turned->word = op->word ? word_place(op->word, op) : NULL;
     return turned;
 }
 
@@ -104,22 +122,18 @@ void sim_mirror_packet(struct sim_packet *packet)
     packet->to = sink;
     packet->mirrored = true;
     if (packet->word)
-        packet->word = word_place(packet->word, packet->op, sink);
+        packet->word = word_place(packet->word, packet->op);
     if (packet->kind == SIM_MESSAGE)
         packet->op = message_turned(packet->op, source, sink);
 }
 
-void sim_mirror_land(const struct sim_op *op, struct sim_pe *sink, size_t at, size_t len)
+void sim_mirror_land(const struct sim_op *op, size_t at, size_t len)
 {
-    const struct sim_reflection reflection = {mirrored,
-                                              op->source->round,
-                                              op->source,
-                                              op->target,
-                                              &sim.pe[pe_turned(op->source->number, op->source, op->target)],
-                                              sink};
+    const struct sim_reflection reflection = reflection_of(op);
 
     if (len)
-        mirrored->work->reflect(&reflection, (size_t)(op->there - op->target->heap) + at, op->here + at, len);
+        mirrored->work->reflect->data(&reflection, (size_t)(op->there - op->target->heap) + at, op->here + at,
+                                      len);
 }
 
 static void torus_make(const struct sim_call *call)
@@ -151,7 +165,7 @@ void sim_mirror_open(const struct sim_call *call)
         return;
     }
     if (!call->work->reflect)
-        refuse("of these calls alone: sync, barrier, alltoall, fcollect");
+        refuse("of these calls alone: sync, barrier, alltoall, fcollect, decode, prefill");
     if (sim.n_pes % sim.set.per_host || call->len % 8)
         refuse("give hosts with equally many PEs, and blocks of a multiple of 8 bytes");
     torus_make(call);

@@ -20,12 +20,19 @@ struct sim_reflection {
     struct sim_pe *sink;
 };
 
+/* What a call says of what comes back: data and words are at `off` of the target. */
+struct sim_reflect {
+    void (*data)(const struct sim_reflection *reflection, size_t off, const char *from, size_t len);
+    size_t (*word)(const struct sim_reflection *reflection,
+                   size_t off); /* in the sink; NULL: the pad's alone */
+};
+
 /* Chooses sim.set.full hosts; all where that is 0. Ends the program where the call has no such run. */
 void sim_mirror_open(const struct sim_call *call);
 /* Of a packet to a host that is not in full, before it leaves. */
 void sim_mirror_packet(struct sim_packet *packet);
-/* Bytes [at, at + len) of an operation whose packet came back arrive at `sink`. */
-void sim_mirror_land(const struct sim_op *op, struct sim_pe *sink, size_t at, size_t len);
+/* Bytes [at, at + len) of an operation whose packet came back arrive. */
+void sim_mirror_land(const struct sim_op *op, size_t at, size_t len);
 /* What PE `pe` of the target's view is in the sink's. */
 int sim_mirror_pe(const struct sim_reflection *reflection, int pe);
 /* The same of a block in the first step of an alltoall by rows and columns: [across][down] blocks. */

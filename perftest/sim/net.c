@@ -122,7 +122,7 @@ static void write_land(struct sim_packet *packet)
     size_t at = packet->segment * op->part;
 
     if (packet->mirrored)
-        sim_mirror_land(op, packet->to, at, packet->len);
+        sim_mirror_land(op, at, packet->len);
     else
         memcpy(op->there + at, op->here + at, packet->len);
     if (packet->grouped || packet->word) {

@@ -26,11 +26,11 @@ struct sim_work {
     size_t (*bytes)(const struct sim_options *set);
     int (*begin)(struct sim_pe *pe);
     void (*end)(struct sim_pe *pe);
-    /* Of one that may run with few hosts in full: data that have come back, at `off` of the target. */
-    void (*reflect)(const struct sim_reflection *reflection, size_t off, const char *from, size_t len);
+    const struct sim_reflect *reflect; /* of one that may run with few hosts in full */
 };
 
 extern const struct sim_work sim_decode, sim_prefill; /* ep.c */
+extern const struct sim_reflect sim_ep_reflect;       /* ep_mirror.c */
 extern const struct sim_work sim_bruck;               /* bruck.c */
 
 /* A block for each PE at src; what each PE had for this one, at dest: 0 or -EPROTO (printed). */

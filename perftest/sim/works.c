@@ -148,7 +148,7 @@ static uint64_t block_word(const struct sim_reflection *reflection, const struct
 }
 
 /* What went to the target must be what belongs there; the sink gets what belongs there, from its source. */
-static void reflect(const struct sim_reflection *reflection, size_t off, const char *from, size_t len)
+static void reflect_data(const struct sim_reflection *reflection, size_t off, const char *from, size_t len)
 {
     const struct sim_call *call = reflection->call;
     size_t first = off - call->dest, each = call->len / 8;
@@ -174,6 +174,8 @@ static void reflect(const struct sim_reflection *reflection, size_t off, const c
             block_word(reflection, reflection->sink, grid, turned, i % each);
     }
 }
+
+static const struct sim_reflect reflect = {reflect_data, NULL};
 
 static void sum_words(void *to, const void *a, const void *b, size_t n)
 {
@@ -260,10 +262,10 @@ static size_t two(size_t len, size_t n)
     return 2 * len;
 }
 
-#define MIRRORED(NAME, SRC, DEST)                                                              \
-    &(const struct sim_work)                                                                   \
-    {                                                                                          \
-        .name = #NAME, .src_len = SRC, .dest_len = DEST, .run = run_##NAME, .reflect = reflect \
+#define MIRRORED(NAME, SRC, DEST)                                                               \
+    &(const struct sim_work)                                                                    \
+    {                                                                                           \
+        .name = #NAME, .src_len = SRC, .dest_len = DEST, .run = run_##NAME, .reflect = &reflect \
     }
 #define WORK(NAME, SRC, DEST)                                              \
     &(const struct sim_work)                                               \
