@@ -36,7 +36,7 @@
     ROW(COMBINE, WARP, CELLS, 512, EACH, "device/collectives")                                                      \
     ROW(COMBINE, BLOCK, CELLS, 16384, EACH, "device/collectives")                                                   \
     REST(COMBINE, ANY, SLICES, "each byte is read once")                                                            \
-    ROW(REDUCE_HOSTS, ANY, WHOLE, 8192, EACH, "what a network carries in about a round trip")                       \
+    ROW(REDUCE_HOSTS, ANY, WHOLE, 8192, EACH, "perftest/sim/runs/thresholds.txt, by its messages")                  \
     REST(REDUCE_HOSTS, ANY, SLICES, "fewest bytes")                                                                 \
     ROW(MOVE, STREAM, BLOCK, 4096, EACH, "by the cells of that block; broadcast too")                               \
     ROW(COMBINE, STREAM, BLOCK, 16384, EACH, "by the cells of that block")                                          \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The runs that chose the rows of runtime/coll/choice.c between hosts: each algorithm on both sides of its threshold. In the
+# The runs that chose the rows of runtime/coll/choice.c between hosts, and that of device/choice.h: each algorithm on both sides of its threshold. In the
 # build folder: sh ../perftest/sim/thresholds.sh >../perftest/sim/runs/thresholds.txt
 set -eu
 sim=${SIM:-perftest/sim/sim}
@@ -37,4 +37,12 @@ for len in 64 128; do compare alltoall "grid rails" --pes 1536 --len $len; done
 echo "# reduce between hosts: leaders up to 1,024 bytes, from 4 hosts on"
 for hosts in 4 16 64; do
     for len in 512 1024 2048 4096; do compare reduce "leaders rails" --pes $((8 * hosts)) --len "$len"; done
+done
+echo "# reduce in kernels between hosts, messages alone: a NIC for each PE, copies nearly free: whole arrays up to 8,192 bytes"
+for hosts in 2 4 16; do
+    for len in 2048 4096 8192 16384 32768; do
+        for what in gpu-whole gpu-slices; do
+            compare $what - --pes $((8 * hosts)) --nics 8 --copy 0.01 --len "$len"
+        done
+    done
 done
