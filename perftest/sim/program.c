@@ -60,7 +60,7 @@ static void call_enter(struct sim_call *call, const struct sim_pe *pe)
     call->last_in = sim.host[pe->host].last_in = sim.now;
 }
 
-/* Few hosts in full may drift apart, for each is in step with its like: a call's time is then that of the slowest host. */
+/* Few hosts in full may drift apart, each in step with its like: a call's time is then that of the slowest host. */
 static void call_time(struct sim_call *call, int round, const struct sim_pe *pe)
 {
     bool all = sim.n_full == sim.n_pes;

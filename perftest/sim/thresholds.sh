@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The runs that chose the rows of runtime/coll/choice.c between hosts, and that of device/choice.h: each algorithm on both sides of its threshold. In the
-# build folder: sh ../perftest/sim/thresholds.sh >../perftest/sim/runs/thresholds.txt
+# The runs that chose the rows of runtime/coll/choice.c between hosts, and one of device/choice.h: each algorithm on both
+# sides of its threshold. In the build folder: sh ../perftest/sim/thresholds.sh >../perftest/sim/runs/thresholds.txt
 set -eu
 sim=${SIM:-perftest/sim/sim}
 

@@ -133,7 +133,7 @@ static int run_alltoall(struct sim_pe *pe, const struct sim_call *call, uint64_t
     return rc ? rc : sim_work_check_each(pe, call, round);
 }
 
-/* Word i of block `block` at a PE: in the first step of a grid from the column `block / down` for row `block % down`. */
+/* Word i of a block at a PE: in the first step of a grid from column block / down for row block % down. */
 static uint64_t block_word(const struct sim_reflection *reflection, const struct sim_pe *at, bool grid,
                            int block, size_t i)
 {
