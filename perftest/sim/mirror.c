@@ -2,9 +2,8 @@
 /*
  * The hosts in full are a subgroup of the circle or torus, so that with t also 2 h - t is one of them for every h: what
  * comes back never stands for what a host in full sends itself. They are of one column of the torus, which is a part of
- * the circle too: a sync between the steps of a grid goes around the circle. All packets between two PEs come back alike,
- * acks too:
- * both ends of the ordering engine's flows go on as with a PE in full.
+ * the circle too: a sync between the steps of a grid goes around the circle. All packets between two PEs come back
+ * alike, acks too: both ends of the ordering engine's flows go on as with a PE in full.
  */
 #include "perftest/sim/mirror.h"
 
