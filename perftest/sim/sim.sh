@@ -79,7 +79,7 @@ if [ "${WSH_TEST_LONG:-0}" = 1 ]; then
 else
     goals 60 --rounds 1 --pes 8,64,256 --barrier 64,8192
     few 60 --run barrier,alltoall,fcollect,decode,prefill --pes 128
-    few 60 --run alltoall --pes 1536
+    few 120 --run alltoall --pes 1536
     soak "8 seeds of 1,000 PEs" 120 1000 8 --rounds 2 --run $some
     soak "3 seeds of 1,000 PEs, collects" 120 1000 3 --rounds 2 --len 16 --run fcollect,collect
     soak "40 seeds of 40 PEs, all collectives" 120 40 40 --rounds 3 --run $all
