@@ -11,7 +11,7 @@
 WSH_ENV(version, BOOL, "SHMEM_VERSION", "0", "",
         "print the version of the library at start")
 WSH_ENV(info, BOOL, "SHMEM_INFO", "0", "NVSHMEM_INFO", "print every setting at start")
-WSH_ENV(symmetric_size, SIZE, "SHMEM_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETRIC_SIZE SHMEM_SYMMETRIC_HEAP_SIZE",
+WSH_ENV(symmetric_size, SIZE(4k), "SHMEM_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETRIC_SIZE SHMEM_SYMMETRIC_HEAP_SIZE",
         "bytes of symmetric heap per PE (reserved at start; memory is taken by shmem_malloc)")
 WSH_ENV(device_size, SIZE, "SHMEM_DEVICE_SYMMETRIC_SIZE", "1G", "NVSHMEM_SYMMETRIC_SIZE",
         "bytes of symmetric device memory per PE that the first call which asks for device memory allocates; "

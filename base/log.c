@@ -3,11 +3,13 @@
 #define _GNU_SOURCE
 #include "base/log.h"
 
+#include "base/env.h"
 #include "base/err.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -17,7 +19,7 @@ unsigned wsh_log_subsys = WSH_SUB_ALL;
 bool wsh_log_check;
 
 static int log_fd = STDERR_FILENO;
-static char log_prefix[128] = "warpshmem: ";
+static char log_prefix[128];
 static __thread char last_error[1024], read_error[1024];
 
 #define CHECK (-2) /* no level, but more looks at arguments */
@@ -129,10 +131,20 @@ void wsh_log_close(void)
     wsh_log_check = false;
 }
 
+/* What the launcher has numbered this process, -1 where none has: outside of a job, that is which PE it will be or was. */
+static int launched_as(void)
+{
+    const char *rank = wsh_env_foreign("PMIX_RANK");
+
+    return rank ? atoi(rank) : -1;
+}
+
 void wsh_log_set_pe(int pe)
 {
     char host[HOST_NAME_MAX + 1] = "host";
 
+    if (pe < 0)
+        pe = launched_as();
     if (pe < 0) {
         snprintf(log_prefix, sizeof log_prefix, "warpshmem: ");
         return;
@@ -152,12 +164,15 @@ const char *wsh_log_last_error(void)
 void wsh_log_write(enum wsh_log_level level, const char *fmt, ...)
 {
     char line[2048];
-    size_t prefix = strlen(log_prefix);
+    size_t prefix;
     va_list args;
     int len;
 
     if ((int)level > wsh_log_max_level)
         return;
+    if (!*log_prefix)
+        wsh_log_set_pe(-1);
+    prefix = strlen(log_prefix);
     memcpy(line, log_prefix, prefix);
     if (level == WSH_LOG_WARN)
         prefix += (size_t)snprintf(line + prefix, sizeof line - prefix, "warning: ");

@@ -3,6 +3,7 @@
 #include "runtime/p2p.h"
 
 #include "base/atomic.h"
+#include "base/symbol.h"
 #include "runtime/job.h"
 #include "runtime/wait.h"
 
@@ -141,9 +142,11 @@ static void scan_describe(void *arg, char *text, size_t size)
     const struct scan *scan = arg;
     const struct wsh_p2p *p2p = scan->p2p;
     size_t i = scan->first < p2p->nelems ? scan->first : 0;
+    const void *at = (const char *)p2p->ivars + i * wsh_word_width(p2p->word);
+    char name[128];
 
-    snprintf(text, size, "a peer's store to %p%s: it holds %lld, wanted %s %lld",
-             (const void *)((const char *)p2p->ivars + i * wsh_word_width(p2p->word)),
+    wsh_symbol_name(at, name, sizeof name);
+    snprintf(text, size, "a peer's store to %p%s%s: it holds %lld, wanted %s %lld", at, name,
              p2p->nelems > 1 ? " (or others of its set)" : "", word_signed(p2p->word, load_word(p2p, i)),
              signs[p2p->cmp], word_signed(p2p->word, value_of(p2p, p2p->every ? i : 0)));
 }

@@ -24,7 +24,9 @@ void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, 
     else if (!addr)
         snprintf(text, size, "the symmetric address is NULL; check the result of shmem_malloc");
     else if (wsh_heap_find(&job->heap, addr, 1, &off) >= 0 && wsh_heap_find(&job->heap, addr, len, &off) < 0)
-        snprintf(text, size, "%zu bytes at %p reach beyond the end of symmetric memory", len, addr);
+        snprintf(text, size,
+                 "%zu bytes at %p reach beyond the end of symmetric memory; look at the number of elements%s",
+                 len, addr, job->check ? "" : " (SHMEM_DEBUG=check finds the end of each block)");
     else if (wsh_heap_find(&job->heap, addr, len, &off) < 0)
         snprintf(text, size,
                  "%p is not a symmetric address; use memory of shmem_malloc, or a global or static "
@@ -36,6 +38,10 @@ void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, 
             "%p is device memory, and PE %d is on another host: list stage in SHMEM_TRANSPORTS, or leave the "
             "setting empty",
             addr, pe);
+    else if (wsh_route_main(&job->routes, pe, wsh_heap_find(&job->heap, addr, len, &off)))
+        snprintf(text, size, "%p is not aligned to its type of %zu bytes", addr, len);
     else
-        snprintf(text, size, "%p is not aligned to its type, or PE %d does not have it", addr, pe);
+        snprintf(text, size,
+                 "PE %d does not have the memory that is %p here; all PEs allocate and register alike", pe,
+                 addr);
 }

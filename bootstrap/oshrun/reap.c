@@ -207,10 +207,7 @@ static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdi
                     wsh_strerror(pe->exec_err));
         break;
     case KILLED: killed_print(reap, name, pe->status); break;
-    case FAILED:
-        wsh_say("%s exited with status %d%s; ending job", name, WEXITSTATUS(pe->status),
-                pe->inside ? " without shmem_finalize" : "");
-        break;
+    case FAILED: wsh_say("%s exited with status %d; ending job", name, WEXITSTATUS(pe->status)); break;
     case LEFT_EARLY:
         wsh_say(
             "%s exited with status 0 without shmem_finalize; ending job (call shmem_finalize before the end)",

@@ -21,13 +21,17 @@
 #define WSH_GENERIC_ROW(NAME, TYPE, OP) , TYPE : shmem_##NAME##OP
 #define WSH_GENERIC_CTX_ROW(NAME, TYPE, OP) , TYPE : shmem_ctx_##NAME##OP
 
-/* `*(pointer)` as controlling expression is not evaluated, and its value has no qualifiers. */
+/*
+ * `*(pointer)` as controlling expression is not evaluated, and its value has no qualifiers. Where 0 or NULL stands for the
+ * pointer its type is void, as for a void *, and the compiler says that no routine is for that.
+ */
+#define WSH_GENERIC_POINTEE(pointer) *(1 ? (pointer) : (void *)0)
 #define WSH_GENERIC_PLAIN(TABLE, OP, pointer, ...) \
-    _Generic (*(pointer)TABLE(WSH_GENERIC_ROW, OP))(pointer, __VA_ARGS__)
+    _Generic(WSH_GENERIC_POINTEE(pointer) TABLE(WSH_GENERIC_ROW, OP))(pointer, __VA_ARGS__)
 #define WSH_GENERIC_CTX(TABLE, OP, ctx, pointer, ...) \
-    _Generic (*(pointer)TABLE(WSH_GENERIC_CTX_ROW, OP))(ctx, pointer, __VA_ARGS__)
+    _Generic(WSH_GENERIC_POINTEE(pointer) TABLE(WSH_GENERIC_CTX_ROW, OP))(ctx, pointer, __VA_ARGS__)
 #define WSH_GENERIC_TEAM(TABLE, OP, team, pointer, ...) \
-    _Generic (*(pointer)TABLE(WSH_GENERIC_ROW, OP))(team, pointer, __VA_ARGS__)
+    _Generic(WSH_GENERIC_POINTEE(pointer) TABLE(WSH_GENERIC_ROW, OP))(team, pointer, __VA_ARGS__)
 
 /* One or two arguments too few: the compiler's line is this name. */
 #define WSH_GENERIC_FEW(TABLE, OP, ...) arguments_are_missing_such_as_the_PE_at_the_end

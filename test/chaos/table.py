@@ -63,7 +63,7 @@ class Row:
 
 GOES_ON = Outcome((0,))
 # The line of a PE that ends the job says why; oshrun's says that it did.
-ENDED = r"^oshrun: PE \d+ .* (ended the job with status 1|exited with status 1 without shmem_finalize; ending job)$"
+ENDED = r"^oshrun: PE \d+ .* (ended the job with status 1|exited with status 1; ending job)$"
 
 
 # libpmix, in oshrun, of a PE that is gone in the middle of connecting to it (1 job of 4,000).

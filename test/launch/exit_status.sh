@@ -31,7 +31,7 @@ repeat "shmem_init and shmem_finalize 5 times" 0 '' again 5
 repeat "kill -9 of a PE" 137 'PE 3 \(.*, pid [0-9]+\) killed by signal 9 \(Killed\); ending job' raise 9
 repeat "segmentation fault" 139 'PE 2 .* killed by signal 11 \(Segmentation fault' raise 11 2
 repeat "abort" 134 'PE 0 .* killed by signal 6 \(Aborted' abort 0 0
-repeat "exit(3) without finalize" 3 'PE 3 .* exited with status 3 without shmem_finalize; ending job' exit 3
+repeat "exit(3) without finalize" 3 'PE 3 .* exited with status 3; ending job' exit 3
 limit=5000 # it waits 2 s for the others
 repeat "exit(0) without finalize" 1 'PE 1 .* exited with status 0 without shmem_finalize' exit 0 1
 limit=3000

@@ -67,6 +67,9 @@ all()
     try "$3: link with it" "$1" use.c -L. -lhalf -Wl,-rpath,"$PWD" -o use
     try "$3: run with it" ./use
     try "$3: --version" "$1" --version
+    try "$3: --help" "$1" --help
+    tap_check "$3: our help, then the compiler's" \
+        sh -c "head -n 3 '$out' | grep -q 'oshcc \[options' && grep -q '^Help of the compiler:' '$out' && [ \$(wc -l <'$out') -gt 20 ]"
     try "$3: no link flags with -c" "$1" -show -c hello.c
     tap_check "$3: none" sh -c "! grep -q -- -lwarpshmem '$out'"
     try "$3: -show" "$1" -show hello.c -o hello

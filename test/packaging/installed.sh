@@ -44,13 +44,15 @@ foreach(target warpshmem ep nvshmem)
     add_executable(with_\${target} ring.c)
     target_link_libraries(with_\${target} PRIVATE warpshmem::\${target})
 endforeach()
+add_executable(with_openshmem ring.c)
+target_link_libraries(with_openshmem PRIVATE OpenSHMEM::OpenSHMEM)
 add_executable(moe $moved/share/doc/warpshmem/examples/moe/moe.c)
 target_link_libraries(moe PRIVATE warpshmem::ep m)
 add_custom_target(run COMMAND \${warpshmem_OSHRUN} -n 2 \$<TARGET_FILE:with_ep>)"
     tap_check "CMake: found where the tree was moved to" test "$status" = 0
     run_job 120 cmake --build "$tap_dir/parts/built"
     tap_check "CMake: warpshmem::warpshmem, ::ep and ::nvshmem: programs build" test "$status" = 0
-    for name in with_warpshmem with_nvshmem moe; do
+    for name in with_warpshmem with_openshmem with_nvshmem moe; do
         run_job 60 "$oshrun" -n 2 "$tap_dir/parts/built/$name"
         tap_check "CMake: $name runs" test "$status" = 0
     done
