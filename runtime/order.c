@@ -44,7 +44,7 @@ static void describe_drain(void *arg, char *text, size_t size)
     const struct drain *drain = arg;
     struct wsh_tctx *tctx = drain->ctx->tctx[drain->first];
 
-    snprintf(text, size, "operations by %s: ", tctx->tp->ops->name);
+    snprintf(text, size, "operations by %s: ", wsh_tp_label(tctx->tp));
     tctx->tp->ops->describe(tctx, text + strlen(text), size - strlen(text));
 }
 

@@ -40,7 +40,7 @@ static int try_connect(void *arg)
 
 static void describe_connect(void *arg, char *text, size_t size)
 {
-    snprintf(text, size, "its peers by %s", ((struct connecting *)arg)->tp->ops->name);
+    snprintf(text, size, "its peers by %s", wsh_tp_label(((struct connecting *)arg)->tp));
 }
 
 static int connect_transport(struct wsh_job *job, unsigned tp, int seg, const struct wsh_peer_blob *peers)

@@ -174,7 +174,7 @@ bool wsh_route_allows(const struct wsh_job *job, const struct wsh_tp_ops *ops, i
 /* Whether the settings let PEs of one host share the memory of their heaps. */
 bool wsh_route_shares_memory(const struct wsh_job *job);
 
-/* "local", "efa" …: the transport that reaches the host heap of `pe`. */
+/* "local", "libfabric's tcp" …: the transport that reaches the host heap of `pe`. */
 const char *wsh_route_name(const struct wsh_job *job, int pe);
 
 static inline enum wsh_mem_kind wsh_route_kind(int seg)

@@ -9,7 +9,7 @@ const char *wsh_route_name(const struct wsh_job *job, int pe)
 {
     const struct wsh_rmem *rmem = wsh_route_main(&job->routes, pe, WSH_SEG_HEAP);
 
-    return rmem ? rmem->tp->ops->name : "nothing";
+    return rmem ? wsh_tp_label(rmem->tp) : "nothing";
 }
 
 void wsh_route_explain(const struct wsh_job *job, const void *addr, size_t len, int pe, char *text,

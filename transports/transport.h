@@ -65,7 +65,8 @@ struct wsh_tp_limits;
 /* An open transport; the transport's own struct begins with it. */
 struct wsh_tp {
     const struct wsh_tp_ops *ops;
-    unsigned index; /* the core's: among the transports that are open, and of its part of a context */
+    unsigned index;    /* the core's: among the transports that are open, and of its part of a context */
+    const char *label; /* for messages, where the name says too little: "libfabric's tcp"; or NULL */
 };
 
 /* A context's state in one transport: the unit of ordering and completion. Begins the transport's own struct. */
@@ -366,6 +367,11 @@ struct wsh_tp_ops {
     /* Appends to `text` what is in flight, e.g. "PE 3: 2 puts, 1 atomic"; for the hang reporter. */
     void (*describe)(struct wsh_tctx *tctx, char *text, size_t size);
 };
+
+static inline const char *wsh_tp_label(const struct wsh_tp *tp)
+{
+    return tp->label ? tp->label : tp->ops->name;
+}
 
 /* All transports in order of preference (local, nvlink, efa), complete tables without NULL slots; then NULL. */
 const struct wsh_tp_ops *const *wsh_tp_registry(void);

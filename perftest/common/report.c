@@ -3,8 +3,10 @@
 #define _GNU_SOURCE
 #include "perftest/common/report.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -119,6 +121,18 @@ static void json_command(FILE *file, const struct perf_options *opts)
     json_pair(file, "command", line, ",\n");
 }
 
+/* Of the one that the library has loaded, if any. */
+static void json_libfabric(FILE *file)
+{
+    void *lib = dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    uint32_t (*version)(void) = lib ? (uint32_t(*)(void))dlsym(lib, "fi_version") : NULL;
+
+    if (version)
+        fprintf(file, "\"libfabric\": \"%u.%u\", ", version() >> 16, version() & 0xffff);
+    if (lib)
+        dlclose(lib);
+}
+
 static void json_head(const struct perf_report *r, const struct perf_options *opts, const char *host,
                       const char *date)
 {
@@ -134,6 +148,7 @@ static void json_head(const struct perf_report *r, const struct perf_options *op
         json_pair(r->json, "version", about->version, ", ");
     if (about->transport)
         json_pair(r->json, "transport", about->transport, ", ");
+    json_libfabric(r->json);
     for (int i = 0; i < about->n_fields; i++)
         json_field(r->json, &about->fields[i]);
     fprintf(r->json, "\"npes\": %d,\n ", about->npes);

@@ -113,6 +113,17 @@ static int open_sets(struct wsh_efa *efa, const struct wsh_tp_params *params, st
     return rc;
 }
 
+/* The provider, without the NIC, of which there may be several. */
+static void label_set(struct wsh_efa *efa)
+{
+    const char *rail = efa->eps[0]->rail[0].name;
+
+    snprintf(efa->label, sizeof efa->label, "libfabric's %.*s", (int)strcspn(rail, " "), rail);
+    efa->base.label = efa->label;
+    for (uint32_t i = 0; i < efa->n; i++)
+        efa->eps[i]->base.label = efa->label;
+}
+
 static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **eps, struct wsh_tp_limits *limits)
 {
     struct wsh_efa *efa = calloc(1, sizeof *efa);
@@ -128,6 +139,7 @@ static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **eps, str
         efa_close(&efa->base);
         return rc;
     }
+    label_set(efa);
     *eps = &efa->base;
     return 0;
 }

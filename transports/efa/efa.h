@@ -26,6 +26,7 @@ struct wsh_efa {
     uint64_t strange[2];    /* messages and writes that were dropped, not being of this job … */
     uint64_t strange_due;   /* … of which nothing is said before this second */
     int noted_ctxs; /* it was said what does not go on many contexts: 1, or that there are no more: 2 */
+    char label[64]; /* "libfabric's tcp;ofi_rxm" */
     bool weak_keys; /* it was said that keys of this provider can be guessed */
     struct wsh_efa_gda *gda; /* queues that kernels write, or NULL */
 };
