@@ -131,7 +131,7 @@ void wsh_log_close(void)
     wsh_log_check = false;
 }
 
-/* What the launcher has numbered this process, -1 where none has: outside of a job, that is which PE it will be or was. */
+/* The number that the launcher gave this process, or -1: outside of a job, the PE that it will be or was. */
 static int launched_as(void)
 {
     const char *rank = wsh_env_foreign("PMIX_RANK");

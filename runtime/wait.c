@@ -97,9 +97,9 @@ int wsh_wait_progress(struct wsh_job *job)
 
 static void waiter_report(const struct waiter *waiter, double waited)
 {
-    static bool told; /* once is enough; threads that tell it twice do no harm */
-    bool tell =
-        waiter->why->n_pes && !waiter->job->check && !__atomic_exchange_n(&told, true, __ATOMIC_RELAXED);
+    static bool said; /* once is enough; threads that say it twice do no harm */
+    bool hint =
+        waiter->why->n_pes && !waiter->job->check && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED);
     char text[512] = "", also[512] = "";
 
     if (waiter->why->describe)
@@ -107,7 +107,7 @@ static void waiter_report(const struct waiter *waiter, double waited)
     wsh_cuda_watch_also(also, sizeof also);
     wsh_log_write(
         WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s", waiter->why->routine, waited, *text ? " for " : "",
-        text, tell ? "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match" : "",
+        text, hint ? "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match" : "",
         also);
     wsh_notes_log();
 }

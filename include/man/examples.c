@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The examples of the manual pages. make-pages takes each block to the pages that the comment in front of it names, without
- * the lines that CHECK; test/mp/man_examples.c runs them all.
+ * The examples of the manual pages. make-pages takes each block to the pages that the comment in front of it names,
+ * without the lines that CHECK; test/mp/man_examples.c runs them all.
  */
 
 /* shmem_put: Each PE sends four elements to its right neighbour. */
@@ -94,7 +94,7 @@ static void example_fence(int me, int n)
     CHECK(data == 42);
 }
 
-/* shmem_put_signal shmem_signal_wait_until: A message with its signal, which is the fastest way to send and to know it. */
+/* shmem_put_signal shmem_signal_wait_until: A message with its signal: no fence is needed. */
 static void example_put_signal(int me, int n)
 {
     static long letter[16];

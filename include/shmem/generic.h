@@ -22,8 +22,8 @@
 #define WSH_GENERIC_CTX_ROW(NAME, TYPE, OP) , TYPE : shmem_ctx_##NAME##OP
 
 /*
- * `*(pointer)` as controlling expression is not evaluated, and its value has no qualifiers. Where 0 or NULL stands for the
- * pointer its type is void, as for a void *, and the compiler says that no routine is for that.
+ * `*(pointer)` as controlling expression is not evaluated, and its value has no qualifiers. Where 0 or NULL stands for
+ * the pointer its type is void, as for a void *, and the compiler says that no routine is for that.
  */
 #define WSH_GENERIC_POINTEE(pointer) *(1 ? (pointer) : (void *)0)
 #define WSH_GENERIC_PLAIN(TABLE, OP, pointer, ...) \

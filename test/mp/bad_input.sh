@@ -27,14 +27,14 @@ says()
 
 # One PE: one line.
 run_job 20 env SHMEM_SYMMETRIC_SIZE=banana "$oshrun" -n 1 "$hello"
-says "SHMEM_SYMMETRIC_SIZE=banana" '!' "SHMEM_SYMMETRIC_SIZE='banana'" "such as 512M"
+says "SHMEM_SYMMETRIC_SIZE=banana" '!' "SHMEM_SYMMETRIC_SIZE='banana'" "of at least 4k, such as 1G"
 run_job 20 env SHMEM_SYMMETRIC_SIZE=banana "$hello"
 says "SHMEM_SYMMETRIC_SIZE=banana without oshrun" '!' "SHMEM_SYMMETRIC_SIZE='banana'"
 run_job 20 env SHMEM_SYMMETRIC_SIZE=900t "$oshrun" -n 1 "$hello"
 says "a heap larger than memory" '!' "symmetric heap" "free" "SHMEM_SYMMETRIC_SIZE to less"
 run_job 20 env SHMEM_COUNTERS=70000 "$oshrun" -n 1 "$hello"
 says "SHMEM_COUNTERS=70000" '!' "SHMEM_COUNTERS='70000'" "to 65536"
-for bad in 'SHMEM_PROXY_THREADS=99 use a whole number from 1 to 8' 'SHMEM_TEAM_MEMORY=1K use a size in bytes of at least 16k' \
+for bad in 'SHMEM_SYMMETRIC_SIZE=10 use a size in bytes of at least 4k' 'SHMEM_PROXY_THREADS=99 use a whole number from 1 to 8' 'SHMEM_TEAM_MEMORY=1K use a size in bytes of at least 16k' \
     'SHMEM_TOPOLOGY=/no.xml use a file that can be read'; do
     run_job 20 env "${bad%% *}" "$oshrun" -n 1 "$hello"
     says "${bad%% *}" '!' "${bad%%=*}='.*' is not valid; ${bad#* }"
