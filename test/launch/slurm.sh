@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Jobs of Slurm itself, on one and two nodes: they end, always; scancel and a node that dies end them soon, and nothing stays.
-# timeout: 400
+# timeout: 900
 set -u
 . "${top_srcdir:-.}/test/launch/cluster.sh"
 [ "${1:-}" != node ] || cluster_node "$2"
@@ -9,7 +9,7 @@ set -u
 . "$top_srcdir/test/common/tap.sh"
 
 rounds=2
-[ "${WSH_TEST_LONG:-0}" = 1 ] && rounds=100
+[ "${WSH_TEST_LONG:-0}" = 1 ] && rounds=25
 slow=${WSH_TEST_SLOW:-1}
 
 build_ring()
