@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What most likely killed a PE: lack of memory, or a limit. */
+/* What most likely killed a PE: lack of memory, or a limit; and how to see where it crashed. */
 #include "bootstrap/oshrun/cause.h"
 
 #include "base/cgroup.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,11 @@ static void kernel_cause_print(long kills, char *text, size_t size)
              cgroup.limit != SIZE_MAX ? " or" : ";");
 }
 
+static bool is_crash(int sig)
+{
+    return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGFPE || sig == SIGILL;
+}
+
 void wsh_cause_print(int sig, long kills, char *text, size_t size)
 {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
@@ -34,6 +40,9 @@ void wsh_cause_print(int sig, long kills, char *text, size_t size)
     *text = 0;
     if (sig == SIGKILL)
         kernel_cause_print(kills, text, size);
+    if (is_crash(sig) && !getrlimit(RLIMIT_CORE, &limit) && !limit.rlim_cur)
+        snprintf(text, size,
+                 ": for its stack run it again after `ulimit -c unlimited`, then gdb PROGRAM CORE");
     if (sig == SIGXFSZ && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
         snprintf(
             text, size,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What most likely killed a PE: lack of memory, or a limit. */
+/* What most likely killed a PE: lack of memory, or a limit; and how to see where it crashed. */
 #ifndef WSH_OSHRUN_CAUSE_H
 #define WSH_OSHRUN_CAUSE_H
 
