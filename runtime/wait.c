@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOKS 200      /* about a microsecond */
+#define LOOKS 20       /* about a microsecond, most of it the pauses between them */
 #define CLOCK_EVERY 64 /* yields between looks at the clock */
 
 /* One wait in progress, on the waiter's stack. */
@@ -237,8 +237,8 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
 }
 
 /*
- * What comes by shared memory mostly takes as long as a line from core to core: meanwhile nothing else is done, and no
- * instruction makes the core pause for that long.
+ * What comes by shared memory mostly takes as long as a line from core to core: meanwhile nothing else is done. Each
+ * look comes after a pause: loads that follow each other closely are begun before the line comes, and are done again.
  */
 static inline int look_first(const struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try,
                              void *arg)
@@ -246,18 +246,19 @@ static inline int look_first(const struct wsh_job *job, const struct wsh_wait_wh
     unsigned tries = why->n_pes > job->tuning.cores ? 0 : job->tuning.looks;
     int rc = try(arg);
 
-    while (rc == -EAGAIN && tries--)
+    while (rc == -EAGAIN && tries--) {
+        wsh_cpu_relax();
         rc = try(arg);
+    }
     return rc;
 }
 
-WSH_NO_ARRAYS int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg)
+static __attribute__((noinline)) int wait_long(struct wsh_job *job, const struct wsh_wait_why *why,
+                                               wsh_wait_try try, void *arg)
 {
     struct waiter waiter = {.job = job, .why = why, .arg = arg, .sleep_us = SLEEP_MIN_US};
-    int rc = look_first(job, why, try, arg);
+    int rc;
 
-    if (rc != -EAGAIN)
-        return rc;
     waiter.spins = why->n_pes > job->tuning.cores ? 0 : job->tuning.spins;
     waiter.reports = wsh_wait_asked();
     __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED); /* hints for wsh_wait_serve and SIGUSR1 */
@@ -265,6 +266,13 @@ WSH_NO_ARRAYS int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, 
     rc = wait_loop(&waiter, try);
     __atomic_fetch_sub(&job->waiters, 1, __ATOMIC_RELAXED);
     return rc;
+}
+
+WSH_NO_ARRAYS int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg)
+{
+    int rc = look_first(job, why, try, arg);
+
+    return rc == -EAGAIN ? wait_long(job, why, try, arg) : rc;
 }
 
 /* Work comes in bursts: after some, looks that many times more before it sleeps again. */
