@@ -30,20 +30,25 @@ static inline void elements_copy(char *dest, ptrdiff_t to, const char *src, ptrd
 }
 
 /* Blocks for the members in turn, `in_line` of them in each line. */
-static void lines_write(const struct wsh_cells *cells, const char *src, const struct wsh_alltoalls *shape,
-                        int in_line)
+static inline void lines_write(const struct wsh_cells *cells, const char *src,
+                               const struct wsh_alltoalls *shape, int in_line)
 {
     size_t len = shape->nelems * shape->width, step = len * (size_t)shape->sst;
     int n = cells->team->n_pes;
 
-    for (int pe = 0; pe < n; pe++) {
-        char *line = wsh_cells_line(cells, pe / in_line, cells->team->my_pe);
+    for (int pe = 0, line = 0; pe < n; line++) {
+        char *to = wsh_cells_line(cells, line);
 
-        elements_copy(line + (size_t)(pe % in_line) * len, 1, src + (size_t)pe * step, shape->sst,
-                      shape->nelems, shape->width);
-        if (pe % in_line == in_line - 1 || pe == n - 1)
-            wsh_cells_line_show(cells, pe / in_line);
+        for (int i = 0; i < in_line && pe < n; i++, pe++, to += len, src += step)
+            elements_copy(to, 1, src, shape->sst, shape->nelems, shape->width);
+        wsh_cells_line_show(cells, line);
     }
+}
+
+/* Most often one line holds them all; a division takes as long as writing it. */
+static inline int blocks_in_line(size_t len, int n_pes)
+{
+    return WSH_LINE_DATA >= (size_t)n_pes * len ? n_pes : (int)(WSH_LINE_DATA / len);
 }
 
 /*
@@ -55,14 +60,15 @@ static int lines_exchange(struct wsh_team *team, const char *routine, char *dest
 {
     size_t len = shape->nelems * shape->width, step = len * (size_t)shape->dst;
     const struct wsh_cells cells = wsh_cells_begin(team, routine);
-    int in_line = len ? (int)(WSH_LINE_DATA / len) : team->n_pes, line = team->my_pe / in_line, rc;
+    int in_line = blocks_in_line(len, team->n_pes), line = team->my_pe < in_line ? 0 : team->my_pe / in_line;
+    size_t mine = (size_t)((char *)wsh_cells_line(&cells, line) - team->coll->base) +
+                  (size_t)(team->my_pe - line * in_line) * len;
+    int rc;
 
     lines_write(&cells, src, shape, in_line);
     rc = wsh_cells_line_await(&cells, line, team->coll->all, team->n_pes);
-    for (int pe = 0; pe < team->n_pes && !rc; pe++)
-        elements_copy(dest + (size_t)pe * step, shape->dst,
-                      (char *)wsh_cells_line(&cells, line, pe) + (size_t)(team->my_pe % in_line) * len, 1,
-                      shape->nelems, shape->width);
+    for (int pe = 0; pe < team->n_pes && !rc; pe++, dest += step)
+        elements_copy(dest, shape->dst, team->coll->peer[pe] + mine, 1, shape->nelems, shape->width);
     wsh_cells_end(&cells);
     return rc;
 }

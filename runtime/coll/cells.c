@@ -63,11 +63,11 @@ static size_t line_offset(const struct wsh_coll *coll, int i)
     return coll->pad.lines + ((coll->cells & 1) * (size_t)coll->pad.n_lines + (size_t)i) * WSH_PAD_LINE;
 }
 
-void *wsh_cells_line(const struct wsh_cells *cells, int i, int member)
+void *wsh_cells_line(const struct wsh_cells *cells, int i)
 {
     const struct wsh_coll *coll = cells->team->coll;
 
-    return coll->peer[member] + line_offset(coll, i) + sizeof(uint64_t);
+    return coll->base + line_offset(coll, i) + sizeof(uint64_t);
 }
 
 void wsh_cells_line_show(const struct wsh_cells *cells, int i)

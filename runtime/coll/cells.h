@@ -28,9 +28,9 @@ const void *wsh_cells_data(const struct wsh_cells *cells, enum wsh_cell_kind kin
 
 /*
  * Lines of an exchange, each with a flag: line i of mine is filled, then shown; that of these members is awaited, then
- * read. WSH_LINE_DATA bytes.
+ * read, at the same place of their pads. WSH_LINE_DATA bytes.
  */
-void *wsh_cells_line(const struct wsh_cells *cells, int i, int member);
+void *wsh_cells_line(const struct wsh_cells *cells, int i);
 void wsh_cells_line_show(const struct wsh_cells *cells, int i);
 int wsh_cells_line_await(const struct wsh_cells *cells, int i, const int *members, int n);
 
