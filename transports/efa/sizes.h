@@ -27,7 +27,7 @@ void wsh_efa_sizes_ask(const struct wsh_efa_eps *eps, struct fi_info *info);
  * process with all its libraries. What the provider keeps of a NIC's address, but for the first: 316 bytes on
  * 2026-11-26 by perftest/av_bytes, with efa-direct and without. Of a PE over sockets: 64 KiB.
  */
-#define WSH_EFA_PROCESS (5u << 20)
+#define WSH_EFA_PROCESS (6u << 20)
 #define WSH_EFA_PROCESS_TCP (20u << 20)
 #define WSH_EFA_PROVIDER_NIC 320
 #define WSH_EFA_PROVIDER_SOCKET (64u << 10)
