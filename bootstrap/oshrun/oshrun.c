@@ -188,12 +188,16 @@ static int pe_start(struct launch *launch, int pe)
     return 0;
 }
 
-/* Ended PEs are collected before the events are read, so that all that a dead PE sent is known when it is judged. */
-static void events_take(struct launch *launch)
+/*
+ * PEs that have ended, of which there are some with `ended`, are collected before the events are read, so that all that
+ * a dead PE sent is known when it is judged.
+ */
+static void events_take(struct launch *launch, bool ended)
 {
     struct wsh_event event;
 
-    wsh_reap_look(&launch->reap);
+    if (ended)
+        wsh_reap_look(&launch->reap);
     while (read(launch->event_fds[0], &event, sizeof event) == (ssize_t)sizeof event) {
         wsh_reap_event(&launch->reap, &event);
         wsh_absent_event(&launch->absent, &event);
@@ -201,13 +205,18 @@ static void events_take(struct launch *launch)
     wsh_reap_judge(&launch->reap);
 }
 
-static void signals_take(struct launch *launch)
+/* Has a child ended? */
+static bool signals_take(struct launch *launch)
 {
+    bool ended = false;
     int sig;
 
-    while ((sig = wsh_signals_next(launch->signal_fd)))
+    while ((sig = wsh_signals_next(launch->signal_fd))) {
+        ended |= sig == SIGCHLD;
         if (sig != SIGCHLD)
             wsh_reap_signal(&launch->reap, sig);
+    }
+    return ended;
 }
 
 /* The sooner of two; negative is never. */
@@ -237,8 +246,7 @@ static void loop_turn(struct launch *launch)
     wsh_pollset_wait(set, loop_timeout(launch));
     wsh_output_work(launch->output, set);
     wsh_input_work(&launch->input, set);
-    signals_take(launch);
-    events_take(launch);
+    events_take(launch, signals_take(launch));
     wsh_reap_timeout(&launch->reap);
     if (!launch->reap.ending)
         wsh_absent_timeout(&launch->absent);
@@ -270,7 +278,7 @@ static int launch_run(struct launch *launch)
 
     for (int pe = 0; pe < launch->args->n_pes && !rc; pe++) {
         rc = pe_start(launch, pe);
-        events_take(launch);
+        events_take(launch, wsh_reap_some());
         if (launch->reap.ending)
             break;
     }

@@ -60,6 +60,13 @@ void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid)
     reap->n_running++;
 }
 
+bool wsh_reap_some(void)
+{
+    siginfo_t info = {0};
+
+    return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
 void wsh_reap_look(struct wsh_reap *reap)
 {
     for (int i = 0; i < reap->n_pes; i++) {
