@@ -102,10 +102,10 @@ static void try(void *arg)
     void *found = NULL;
 
     trial->rc = wsh_host_blob_find(trial->bytes, trial->size, trial->pe, &found, &trial->len);
-    if (!trial->rc && trial->len)
-        CU_ASSERT(((unsigned char *)found)[trial->len - 1] < 256);
-    if (!trial->rc)
-        free(found);
+    if (trial->rc)
+        return;
+    memset(found, 0, trial->len); /* all of it is memory, or a sanitizer says so */
+    free(found);
 }
 
 /* One line where it is refused, none where not. */
