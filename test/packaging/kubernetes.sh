@@ -29,6 +29,7 @@ for file in start.sh program.py; do
     # shellcheck disable=SC2086
     $manifests take $file >"$tap_dir/$file"
 done
+unset PYTHONUNBUFFERED # or Python writes a line in pieces, and two PEs of a pod have one output
 port=$((20000 + $$ % 10000))
 export PODS=2 PES_PER_POD=2 STORE=tcp://127.0.0.1:$port PYTHONPATH="$top_srcdir/python" PYTHONDONTWRITEBYTECODE=1 \
     WARPSHMEM_LIBRARY_DIR="$top_builddir/.libs"
