@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was put before a quiet is at its target after it: a third PE that sees a flag (or the same one, by another
- * context) reads the new data there.
- * paths: local:2,4 tcp:2,4 efa:2 shm:2,4 mixed:4 mixedshm:4 single
+ * What was put before a quiet, with a signal or without, is at its target after it: a third PE that sees a flag (or the
+ * same one, by another context) reads the new data there.
+ * paths: local:2,4 tcp:2,4 sets:2 efa:2 shm:2,4 mixed:4 mixedshm:4 single
  */
 #include "test/common/mp.h"
 
 #define LEN_MAX ((size_t)1 << 18)
 
 static const size_t lens[] = {1, 8, 4096, 50000, LEN_MAX};
+
+static uint64_t arrived; /* a signal that nobody awaits */
+
+static void put_to_right(char *slot, const char *src, size_t len, bool signalled)
+{
+    if (signalled)
+        shmem_putmem_signal_nbi(slot, src, len, &arrived, 1, SHMEM_SIGNAL_ADD, mp_right());
+    else
+        shmem_putmem_nbi(slot, src, len, mp_right());
+}
 
 /* Puts to the right neighbour; the left neighbour of the writer reads what the writer put there. */
 static void run_round(char *slot, char *src, char *back, uint64_t *flag, uint64_t round, size_t len)
@@ -17,7 +27,7 @@ static void run_round(char *slot, char *src, char *back, uint64_t *flag, uint64_
     size_t wrong;
 
     mp_fill(src, len, round + (uint64_t)mp_me);
-    shmem_putmem_nbi(slot, src, len, mp_right());
+    put_to_right(slot, src, len, round % 2);
     shmem_quiet();
     shmem_uint64_p(flag, round, mp_left());
     shmem_uint64_wait_until(flag, SHMEM_CMP_EQ, round);
@@ -37,11 +47,13 @@ static void read_by_other_context(char *slot, char *src, char *back, uint64_t ro
         return;
     }
     for (uint64_t round = 1; round <= rounds; round++) {
-        mp_fill(src, 5000, round);
-        shmem_putmem(slot, src, 5000, mp_right());
+        size_t len = lens[round % (sizeof lens / sizeof lens[0])];
+
+        mp_fill(src, len, round);
+        put_to_right(slot, src, len, round % 2);
         shmem_quiet();
-        shmem_ctx_getmem(ctx, back, slot, 5000, mp_right());
-        mp_check(!mp_wrong(back, 5000, round), "another context reads old data after quiet");
+        shmem_ctx_getmem(ctx, back, slot, len, mp_right());
+        mp_check(!mp_wrong(back, len, round), "another context reads old data after quiet");
     }
     shmem_ctx_destroy(ctx);
 }

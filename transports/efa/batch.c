@@ -63,7 +63,7 @@ static ssize_t give_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsign
                                    .data = imm};
 
     if (req->kind == EFA_REQ_WRITE)
-        return fi_writemsg(eps->rail[rail].ep, &msg, wr->flags | more | FI_COMPLETION | FI_DELIVERY_COMPLETE);
+        return fi_writemsg(eps->rail[rail].ep, &msg, wsh_efa_write_flags(wr->flags | more));
     return fi_readmsg(eps->rail[rail].ep, &msg, wr->flags | FI_COMPLETION);
 }
 

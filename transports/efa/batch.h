@@ -15,6 +15,12 @@ struct wsh_efa_span {
     uint64_t addr, key;
 };
 
+/* Of a write, which is complete at the target; with FI_INJECT_COMPLETE once its source may be reused. */
+static inline uint64_t wsh_efa_write_flags(uint64_t flags)
+{
+    return flags | FI_COMPLETION | (flags & FI_INJECT_COMPLETE ? 0 : FI_DELIVERY_COMPLETE);
+}
+
 /* Notes in req->wr what a write or read moves; bytes to be injected are copied there. */
 void wsh_efa_wr_fill(struct wsh_efa_req *req, const struct wsh_efa_span *span, uint64_t flags);
 

@@ -112,18 +112,29 @@ static uint64_t segment_imm(const struct wsh_efa_eps *eps, const struct wsh_efa_
     return wsh_srd_imm_pack((uint32_t)eps->my_pe, op->flow->ctx->number, op->srd.group);
 }
 
+/*
+ * Natively the message of a put with signal, on the same connection, is applied only behind its writes, so that its
+ * acknowledgement is theirs too: one for each write would be a packet more, for which the source waits.
+ */
+static uint64_t segment_flags(const struct wsh_efa_eps *eps, const struct wsh_efa_op *op)
+{
+    if (op->srd.grouped || op->srd.tally)
+        return FI_REMOTE_CQ_DATA;
+    return eps->native && eps->n_rails == 1 && op->srd.kind == WSH_SRD_SIGNAL ? FI_INJECT_COMPLETE : 0;
+}
+
 static int post_segment(struct wsh_efa_eps *eps, struct wsh_efa_op *op, enum wsh_efa_req_kind kind)
 {
     struct wsh_efa_span span;
     struct wsh_efa_req *req = segment_new(eps, op, kind, &span);
-    bool imm = op->srd.grouped || op->srd.tally;
+    uint64_t flags = segment_flags(eps, op);
     int rc;
 
     if (!req) {
         eps->starved = true;
         return -EAGAIN;
     }
-    rc = wsh_efa_post(eps, req, &span, imm ? FI_REMOTE_CQ_DATA : 0, imm ? segment_imm(eps, op) : 0);
+    rc = wsh_efa_post(eps, req, &span, flags, flags & FI_REMOTE_CQ_DATA ? segment_imm(eps, op) : 0);
     if (rc) {
         eps->starved = true;
         if (req != op->msg)

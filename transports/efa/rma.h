@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) int wsh_efa_post(struct wsh_efa_eps
         return eps->n_rails > 1 ? wsh_efa_rails_post(eps, req, span, flags, imm)
                                 : wsh_efa_batch_rma(eps, req, span, flags, imm);
     if (req->kind == EFA_REQ_WRITE)
-        rc = fi_writemsg(eps->rail[0].ep, &msg, flags | FI_COMPLETION | FI_DELIVERY_COMPLETE);
+        rc = fi_writemsg(eps->rail[0].ep, &msg, wsh_efa_write_flags(flags));
     else
         rc = fi_readmsg(eps->rail[0].ep, &msg, flags | FI_COMPLETION);
     if (wsh_likely(!rc)) {
