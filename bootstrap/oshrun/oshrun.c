@@ -188,10 +188,7 @@ static int pe_start(struct launch *launch, int pe)
     return 0;
 }
 
-/*
- * PEs that have ended, of which there are some with `ended`, are collected before the events are read, so that all that
- * a dead PE sent is known when it is judged.
- */
+/* With `ended`, PEs that have are collected before the events are read: all that a dead one sent is known when judged. */
 static void events_take(struct launch *launch, bool ended)
 {
     struct wsh_event event;

@@ -49,7 +49,10 @@ void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid);
 /* Has any process of this one's ended? At the price of one call, whatever the number of PEs. */
 bool wsh_reap_some(void);
 
-/* Finds which PEs ended, by a call for each: where some have. The caller then passes the events from before their end, and calls wsh_reap_judge. */
+/*
+ * Finds which PEs ended, by a call for each: where some have. The caller then passes the events from before their end,
+ * and calls wsh_reap_judge.
+ */
 void wsh_reap_look(struct wsh_reap *reap);
 void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event);
 
