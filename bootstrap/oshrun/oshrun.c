@@ -188,7 +188,7 @@ static int pe_start(struct launch *launch, int pe)
     return 0;
 }
 
-/* With `ended`, PEs that have are collected before the events are read: all that a dead one sent is known when judged. */
+/* With `ended`, PEs that have are collected first: all that a dead one sent is then known when it is judged. */
 static void events_take(struct launch *launch, bool ended)
 {
     struct wsh_event event;
