@@ -84,8 +84,9 @@ static void print_part(const char *name, const char *law, double bytes)
 }
 
 /*
- * Bytes that libpmix keeps in each process of what the launcher tells it of each PE: 2,139 in use in the area of
- * its thread, by malloc_stats called behind shmem_init, between jobs of 128 and 384 PEs of oshrun on 2026-11-26 with libpmix.so.2.28.
+ * Bytes that libpmix keeps in each process of what the launcher tells it of each PE: 2,139 in use in the area of its
+ * thread, by malloc_stats called behind shmem_init, between jobs of 128 and 384 PEs of oshrun on 2026-11-26 with
+ * libpmix.so.2.28.
  */
 #define PMIX_PE 2140
 
