@@ -31,7 +31,7 @@ static int try_drain(void *arg)
         wsh_ctx_lock(drain->ctx);
         pending = drain->sources ? tctx->tp->ops->unread(tctx) : tctx->tp->ops->pending(tctx, drain->pe);
         if (pending && !drain->looks)
-            tctx->tp->ops->await(tctx);
+            tctx->tp->ops->await(tctx, drain->sources);
         wsh_ctx_unlock(drain->ctx);
         if (pending)
             return -EAGAIN;

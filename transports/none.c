@@ -161,9 +161,9 @@ static size_t none_unread(struct wsh_tctx *tctx)
     return tctx->tp->ops->pending(tctx, -1);
 }
 
-static void none_await(struct wsh_tctx *tctx)
+static void none_await(struct wsh_tctx *tctx, bool unread)
 {
-    (void)tctx;
+    (void)tctx, (void)unread;
 }
 
 static void none_batch_begin(struct wsh_tctx *tctx)

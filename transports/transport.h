@@ -317,8 +317,11 @@ struct wsh_tp_ops {
 
     /* … of these, the ones whose source may still be read, and gets. NULL: all of them. */
     size_t (*unread)(struct wsh_tctx *tctx);
-    /* Somebody waits for these to end: peers are asked for what they would acknowledge later. May be called often. */
-    void (*await)(struct wsh_tctx *tctx);
+    /*
+     * Somebody waits for the pending ones to end, or the unread ones: peers are asked for what they would acknowledge
+     * later. May be called often.
+     */
+    void (*await)(struct wsh_tctx *tctx, bool unread);
 
     /*
      * What is started between begin and end may be given to a device together, for one doorbell. end: 0 or final; after

@@ -58,12 +58,12 @@ void wsh_efa_tally_applied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
     wsh_efa_count_sub(&flow->ctx->n_lazy);
 }
 
-/* Relaxed: who waits calls it again. */
-void wsh_efa_tally_await(struct wsh_tctx *tctx)
+/* Relaxed: who waits calls it again. The NIC alone tells when the source of a write may be reused. */
+void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread)
 {
     struct wsh_efa_ctx *ctx = (struct wsh_efa_ctx *)tctx;
 
-    if (!wsh_efa_count_read(&ctx->n_lazy) && !wsh_efa_count_read(&ctx->n_uncounted))
+    if (!wsh_efa_count_read(&ctx->n_lazy) && (unread || !wsh_efa_count_read(&ctx->n_uncounted)))
         return;
     __atomic_store_n(&ctx->awaited, true, __ATOMIC_RELAXED);
     __atomic_store_n(&ctx->eps->tallies_awaited, true, __ATOMIC_RELAXED);
@@ -184,7 +184,7 @@ static int ask_late(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx)
         int rc = must_ask(eps, flow) ? ask_peer(eps, flow) : 0;
 
         if (rc < 0)
-            wsh_efa_tally_await(&ctx->base); /* no room: again */
+            wsh_efa_tally_await(&ctx->base, false); /* no room: again */
         asked += rc > 0;
         if (flow->uncounted || has_lazy(flow)) {
             link = &flow->next_late;

@@ -46,7 +46,7 @@ void wsh_efa_tally_applied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
 /* Whether the next one of the flow may be. */
 bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow);
 /* wsh_tp_ops.await. No lock. */
-void wsh_efa_tally_await(struct wsh_tctx *tctx);
+void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread);
 /* Whether tallied writes of the context, or of its flow, are not known as counted. No lock. */
 uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow);
 
