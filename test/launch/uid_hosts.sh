@@ -7,6 +7,7 @@ set -u
 . "$top_srcdir/test/launch/uid_lib.sh"
 [ "$(id -u)" = 0 ] || tap_skip_all "only root can make network name spaces"
 command -v ip >/dev/null || tap_skip_all "no ip (apt-get install iproute2)"
+command -v nsenter >/dev/null || tap_skip_all "no nsenter (apt-get install util-linux)"
 a=wsh$$a
 b=wsh$$b
 
@@ -32,10 +33,11 @@ host()
         ip link set "wsh$$" netns "$a" name eth0 && ip link set "wsh$$p" netns "$b" name eth0 && host "$a" 1 && host "$b" 2
 } >"$out" 2>&1 || tap_skip_all "this machine makes no network name spaces: $(head -n 1 "$out")"
 
-# on HOST RANK N COURSE…: uid_pe there.
+# on HOST RANK N COURSE…: uid_pe there. Not by `ip netns exec`, which gives each PE a mount name space of its own: the kernel
+# closes a killed PE's sockets when it has taken that down, which waits for kernel threads that had no processor for 44 s once.
 on()
 {
-    WSH_TEST_WRAP="ip netns exec $1 ${wrap:-}"
+    WSH_TEST_WRAP="nsenter --net=/run/netns/$1 ${wrap:-}"
     shift
     uid_pe "$@"
 }
