@@ -21,20 +21,19 @@
 #include <unistd.h>
 
 #define LOOKS 20       /* about a microsecond, most of it the pauses between them */
-#define CLOCK_EVERY 64 /* yields between looks at the clock */
+#define CLOCK_EVERY 64 /* yields, and rounds in which something moved, between looks at the clock */
 
 /* One wait in progress, on the waiter's stack. */
 struct waiter {
     struct wsh_job *job;
     const struct wsh_wait_why *why;
     void *arg;
-    unsigned spins; /* tries before the first yield */
-    unsigned tries; /* since something last moved */
-    bool may_sleep; /* nothing has moved for so long that it may sleep */
-    unsigned sleep_us;
-    unsigned reports; /* SIGUSR1 generations answered */
-    double started, idle_since,
-        next_report; /* idle_since: when something last moved, as far as the clock was looked at */
+    unsigned spins, tries;      /* before the first yield; since something last moved */
+    unsigned rounds;            /* of which CLOCK_EVERY counts */
+    bool may_sleep;             /* nothing has moved for so long that it may sleep */
+    unsigned sleep_us, reports; /* reports: SIGUSR1 generations answered */
+    double started, next_report;
+    double idle_since; /* when something last moved, as far as the clock was looked at */
 };
 
 static __thread struct wsh_wait_pulse *own_pulse; /* of a thread in wsh_wait_run */
@@ -195,6 +194,14 @@ static void waiter_restart(struct waiter *waiter)
     waiter->sleep_us = SLEEP_MIN_US;
 }
 
+/* What moves may be of no use to this wait, for ever: a peer that keeps this PE busy must not hide that it hangs. */
+static void waiter_go_on(struct waiter *waiter)
+{
+    if (++waiter->rounds % CLOCK_EVERY == 0)
+        waiter_look_at_clock(waiter);
+    waiter_restart(waiter);
+}
+
 /* Backs off: spins for a moment, then yields the core, then sleeps, longer each time. */
 static void waiter_back_off(struct waiter *waiter)
 {
@@ -205,7 +212,7 @@ static void waiter_back_off(struct waiter *waiter)
         return;
     }
     if (!waiter->may_sleep) {
-        if (tries % CLOCK_EVERY == 0 || many_a_core(waiter->job))
+        if (++waiter->rounds % CLOCK_EVERY == 0 || many_a_core(waiter->job))
             waiter_look_at_clock(waiter);
         sched_yield();
         return;
@@ -230,7 +237,7 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
         if (moved < 0)
             return moved;
         if (moved > 0)
-            waiter_restart(waiter);
+            waiter_go_on(waiter);
         else
             waiter_back_off(waiter);
     }

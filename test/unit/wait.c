@@ -96,6 +96,31 @@ static void names_what_it_waits_for(void)
     wsh_log_set_pe(-1);
 }
 
+static int moves_always(struct wsh_tp *tp)
+{
+    (void)tp;
+    return 1;
+}
+
+/* Peers that keep a PE busy do not bring what it waits for. */
+static void names_it_beside_other_work(void)
+{
+    const struct wsh_tp_ops busy_ops = {.progress = moves_always};
+    struct wsh_tp busy = {.ops = &busy_ops};
+    char text[4096];
+
+    job.tp[0] = &busy;
+    job.n_tps = 1;
+    job.network = true;
+    wsh_wait_tune(&job, 2, 2);
+    unit_capture(wait_for_long, &(double){0.1}, text, sizeof text);
+    CU_ASSERT(unit_lines(text) >= 1 && strstr(text, "shmem_quiet has waited") &&
+              strstr(text, "PE 7: 3 puts"));
+    job.network = false;
+    job.n_tps = 0;
+    job.tp[0] = NULL;
+}
+
 static void *signal_soon(void *arg)
 {
     pthread_t *waiter = arg;
@@ -155,6 +180,7 @@ const struct unit_test unit_tests[] = {
     {"tries until it ends", tries_until_it_ends},
     {"sleeps in a long wait", sleeps_in_a_long_wait},
     {"names what it waits for", names_what_it_waits_for},
+    {"names it beside other work", names_it_beside_other_work},
     {"answers SIGUSR1", answers_sigusr1},
     {"leaves the program's handler", leaves_the_programs_handler},
     {NULL, NULL},
