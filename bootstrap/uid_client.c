@@ -90,12 +90,17 @@ static void job_ended(struct wsh_uid_client *client, int status, const char *tex
     pthread_mutex_unlock(&client->mutex);
 }
 
+void wsh_uid_say_late(const char *what, double waited, const char *text)
+{
+    wsh_warn("%s: waiting for other PEs since %.0f s; %s (SHMEM_HANG_SECONDS sets when this is said)", what,
+             waited, text);
+}
+
 static void say(struct wsh_uid_client *client, const char *text)
 {
     pthread_mutex_lock(&client->mutex);
     if (client->awaited)
-        wsh_warn("%s: waiting for other PEs since %.0f s; %s (SHMEM_HANG_SECONDS sets when this is said)",
-                 client->what, client->waited, text);
+        wsh_uid_say_late(client->what, client->waited, text);
     pthread_mutex_unlock(&client->mutex);
 }
 

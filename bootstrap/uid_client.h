@@ -42,6 +42,9 @@ void wsh_uid_client_close(struct wsh_uid_client *client);
 int wsh_uid_client_ask(struct wsh_uid_client *client, enum wsh_uid_type type, uint32_t arg, const void *body,
                        size_t len, const char *what, char **answer, size_t *answer_len);
 
+/* One line: what is waited for, so many seconds, and for whom. */
+void wsh_uid_say_late(const char *what, double waited, const char *text);
+
 /* All have come through shmem_init. */
 void wsh_uid_client_started(struct wsh_uid_client *client);
 

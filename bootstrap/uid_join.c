@@ -7,11 +7,13 @@
 #include "bootstrap/uid_join.h"
 
 #include "bootstrap/uid_addr.h"
+#include "bootstrap/uid_client.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/machine.h"
 
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CONNECT_SECONDS 3. /* for one try of one address … */
@@ -23,13 +25,24 @@ struct attempt {
     const struct wsh_uid *uid;
     struct wsh_uid_hello hello;
     double deadline;
-    int rc; /* why the last one failed */
+    double began, every, next_report; /* seconds between reports, SHMEM_HANG_SECONDS */
+    int rc;                           /* why the last one failed */
     struct wsh_uid_address address;
 };
 
 static double earlier(double a, double b)
 {
     return a < b ? a : b;
+}
+
+/* Is it time to say what this PE waits for? */
+static bool report_is_due(struct attempt *attempt)
+{
+    bool due = wsh_uid_now() >= attempt->next_report;
+
+    if (due)
+        attempt->next_report = wsh_uid_now() + attempt->every;
+    return due;
 }
 
 static int finish_connect(int fd, double deadline)
@@ -121,10 +134,28 @@ static int try_all(struct attempt *attempt)
     return tried ? -EAGAIN : -ENETUNREACH;
 }
 
+static const char *why_not(int rc)
+{
+    return rc == -EPIPE    ? "it closed the connection"
+           : rc == -EPROTO ? "another program listens there"
+                           : wsh_strerror(rc);
+}
+
+/* It is tried again. */
+static void say_unreachable(const struct attempt *attempt)
+{
+    char address[WSH_UID_ADDRESS_TEXT];
+
+    wsh_uid_address_print(&attempt->address, address);
+    wsh_warn(
+        "start by a unique id: waiting for its root at %s since %.0f s: %s (SHMEM_HANG_SECONDS sets when "
+        "this is said)",
+        address, wsh_uid_now() - attempt->began, why_not(attempt->rc));
+}
+
 static int log_unreachable(const struct attempt *attempt, double seconds)
 {
     char address[WSH_UID_ADDRESS_TEXT], route[64];
-    int rc = attempt->rc;
 
     wsh_uid_address_print(&attempt->address, address);
     wsh_uid_addr_route(&attempt->address, route, sizeof route);
@@ -132,11 +163,8 @@ static int log_unreachable(const struct attempt *attempt, double seconds)
               "that made "
               "the id still run, has its world not ended, and do firewalls allow it? "
               "SHMEM_BOOTSTRAP_UID_IFNAME there chooses another interface",
-              address, route, seconds,
-              rc == -EPIPE    ? "it closed the connection"
-              : rc == -EPROTO ? "another program listens there"
-                              : wsh_strerror(rc));
-    return rc;
+              address, route, seconds, why_not(attempt->rc));
+    return attempt->rc;
 }
 
 static int log_other(int rc)
@@ -156,6 +184,8 @@ static int join_connect(struct attempt *attempt, double seconds)
     int pause_ms = 10, rc;
 
     while ((rc = try_all(attempt)) == -EAGAIN && wsh_uid_now() < attempt->deadline) {
+        if (report_is_due(attempt))
+            say_unreachable(attempt);
         poll(NULL, 0, pause_ms);
         pause_ms = pause_ms * 2 < PAUSE_MS_MAX ? pause_ms * 2 : PAUSE_MS_MAX;
     }
@@ -164,18 +194,49 @@ static int join_connect(struct attempt *attempt, double seconds)
     return rc == -EAGAIN ? log_unreachable(attempt, seconds) : log_other(rc);
 }
 
-/* The root says that all are there, or why they will not be. */
-static int start_receive(int fd, double deadline, struct wsh_uid_start *start)
+/* Until the root says something. Whenever a report is due it is asked who is missing. */
+static int root_await(int fd, struct attempt *attempt)
 {
-    char text[WSH_UID_TEXT_MAX] = "";
-    struct wsh_uid_head head;
-    int rc = wsh_uid_receive(fd, &head, sizeof head, deadline);
+    struct wsh_uid_head ask = wsh_uid_head_make(WSH_UID_ASK, WSH_UID_ASKS_START, 0);
+    int rc;
 
-    if (!rc && (!wsh_uid_head_is_valid(&head, 1) || (head.type != WSH_UID_START && head.type != WSH_UID_END)))
-        rc = -EPROTO;
+    while ((rc = wsh_uid_await(fd, earlier(attempt->next_report, attempt->deadline))) == -ETIMEDOUT &&
+           wsh_uid_now() < attempt->deadline)
+        if (report_is_due(attempt) && (rc = wsh_uid_send(fd, &ask, sizeof ask, attempt->deadline)))
+            return rc;
+    return rc;
+}
+
+/* One message of the root: `type` and its body, a text or *start. */
+static int message_receive(int fd, struct attempt *attempt, uint32_t *type, char text[WSH_UID_TEXT_MAX],
+                           struct wsh_uid_start *start)
+{
+    struct wsh_uid_head head;
+    int rc = root_await(fd, attempt);
+
     if (!rc)
-        rc = wsh_uid_receive(fd, head.type == WSH_UID_START ? (void *)start : text, head.len, deadline);
-    if (!rc && head.type == WSH_UID_START)
+        rc = wsh_uid_receive(fd, &head, sizeof head, attempt->deadline);
+    if (rc)
+        return rc;
+    *type = head.type;
+    if (!wsh_uid_head_is_valid(&head, 1) ||
+        (head.type != WSH_UID_START && head.type != WSH_UID_END && head.type != WSH_UID_SAY))
+        return -EPROTO;
+    memset(text, 0, WSH_UID_TEXT_MAX);
+    return wsh_uid_receive(fd, head.type == WSH_UID_START ? (void *)start : text, head.len,
+                           attempt->deadline);
+}
+
+/* The root says that all are there, or why they will not be. */
+static int start_receive(int fd, struct attempt *attempt, struct wsh_uid_start *start)
+{
+    char text[WSH_UID_TEXT_MAX];
+    uint32_t type = 0;
+    int rc;
+
+    while (!(rc = message_receive(fd, attempt, &type, text, start)) && type == WSH_UID_SAY)
+        wsh_uid_say_late("start by a unique id", wsh_uid_now() - attempt->began, text);
+    if (!rc && type == WSH_UID_START)
         return 0;
     if (!rc)
         wsh_error("%s", text);
@@ -190,7 +251,9 @@ int wsh_uid_join(const struct wsh_uid *uid, int rank, int n_ranks, const struct 
                  struct wsh_uid_start *start)
 {
     double seconds = env->uid_seconds > 0 ? env->uid_seconds : WSH_UID_FOR_EVER;
-    struct attempt attempt = {.uid = uid, .deadline = wsh_uid_now() + seconds};
+    double every = env->hang_seconds > 0 ? env->hang_seconds : WSH_UID_FOR_EVER, now = wsh_uid_now();
+    struct attempt attempt = {
+        .uid = uid, .deadline = now + seconds, .began = now, .every = every, .next_report = now + every};
     int fd, rc = wsh_uid_hello_make(&attempt.hello, rank, n_ranks, wsh_machine_id(),
                                     wsh_host_id(env->node_emulated));
 
@@ -201,7 +264,8 @@ int wsh_uid_join(const struct wsh_uid *uid, int rank, int n_ranks, const struct 
     fd = join_connect(&attempt, seconds);
     if (fd < 0)
         return fd;
-    rc = start_receive(fd, wsh_uid_now() + seconds + LATE_SECONDS, start);
+    attempt.deadline = wsh_uid_now() + seconds + LATE_SECONDS;
+    rc = start_receive(fd, &attempt, start);
     if (!rc)
         return fd;
     close(fd);

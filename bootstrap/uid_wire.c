@@ -159,6 +159,16 @@ static int wait_for(int fd, short events, double deadline)
     return 0;
 }
 
+int wsh_uid_await(int fd, double deadline)
+{
+    char byte;
+    int rc = 0;
+
+    while (!rc && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
+        rc = errno == EAGAIN ? wait_for(fd, POLLIN, deadline) : errno == EINTR ? 0 : -errno;
+    return rc;
+}
+
 int wsh_uid_send(int fd, const void *bytes, size_t len, double deadline)
 {
     int rc = 0;

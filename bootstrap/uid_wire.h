@@ -48,11 +48,13 @@ enum wsh_uid_type {
     WSH_UID_HOST,      /* the same among the PEs of a host */
     WSH_UID_BARRIER,   /* arg: 1 where it is the last of the world. The root's answer: all have come */
     WSH_UID_ABORT,     /* a PE's; arg: exit status */
-    WSH_UID_ASK,       /* a PE's: whom do I wait for? */
+    WSH_UID_ASK,       /* a PE's: whom do I wait for? arg: 1 before the start, WSH_UID_ASKS_START */
     WSH_UID_SAY,       /* the root's answer: text */
     WSH_UID_END,       /* the root's; arg: exit status. The job ends; text: why, empty after an abort */
     WSH_UID_TYPES
 };
+
+#define WSH_UID_ASKS_START 1
 
 struct wsh_uid_head {
     uint32_t magic;
@@ -95,5 +97,7 @@ double wsh_uid_now(void); /* seconds, monotonic */
 /* All bytes before `deadline`. 0, -ETIMEDOUT, -EPIPE (the other has closed) or another errno; nothing is logged. */
 int wsh_uid_send(int fd, const void *bytes, size_t len, double deadline);
 int wsh_uid_receive(int fd, void *bytes, size_t len, double deadline);
+/* Until something can be received. 0, -ETIMEDOUT or another errno. */
+int wsh_uid_await(int fd, double deadline);
 
 #endif

@@ -256,14 +256,20 @@ static bool part_is_there(const void *context, int rank)
     return world->host[rank] != waiting->host || world->by_host[waiting->host].part[world->local[rank]].bytes;
 }
 
+static bool has_joined(const void *context, int rank)
+{
+    return ((const struct waiting *)context)->world->by_rank[rank];
+}
+
 static void say_missing(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 {
+    bool coming = world->state == WSH_UID_COMING;
     struct waiting waiting = {world, world->all.have ? -1 : world->host[conn->rank]};
     char list[160], *body, text[WSH_UID_TEXT_MAX];
     struct wsh_uid_buf *buf;
     int len;
 
-    wsh_uid_missing(list, sizeof list, world->n_ranks, part_is_there, &waiting);
+    wsh_uid_missing(list, sizeof list, world->n_ranks, coming ? has_joined : part_is_there, &waiting);
     len = snprintf(text, sizeof text, "PEs that have not come: %s", list);
     buf = wsh_uid_buf_make(WSH_UID_SAY, 0, (size_t)len, &body);
     if (buf)
@@ -276,7 +282,14 @@ void wsh_uid_world_take(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 {
     char text[WHO_MAX];
 
-    if (world->state != WSH_UID_RUNNING || conn->rank < 0)
+    if (conn->rank < 0)
+        return;
+    if (conn->head.type == WSH_UID_ASK && conn->head.arg == WSH_UID_ASKS_START) {
+        if (world->state == WSH_UID_COMING) /* else the answer is under way already */
+            say_missing(world, conn);
+        return;
+    }
+    if (world->state != WSH_UID_RUNNING)
         return;
     switch (conn->head.type) {
     case WSH_UID_PUBLISH:
@@ -317,19 +330,15 @@ static bool is_flushed(const struct wsh_uid_world *world, bool own)
     return true;
 }
 
-static bool has_joined(const void *context, int rank)
-{
-    return ((const struct wsh_uid_world *)context)->by_rank[rank];
-}
-
 static void check_joined(struct wsh_uid_world *world, double now)
 {
+    struct waiting waiting = {world, -1};
     char list[160];
     int missing;
 
     if (!world->n_ranks || now < world->first_came + world->join_seconds)
         return;
-    missing = wsh_uid_missing(list, sizeof list, world->n_ranks, has_joined, world);
+    missing = wsh_uid_missing(list, sizeof list, world->n_ranks, has_joined, &waiting);
     world_end(
         world, 1,
         "%d of %d ranks have not come within %.3g s: %s; start them, or raise SHMEM_BOOTSTRAP_UID_SECONDS",

@@ -89,6 +89,15 @@ uid_ended "one that has come is killed" in_time "96 137" 1 "rank 1 .* has ended 
 
 SHMEM_BOOTSTRAP_UID_SECONDS=$((15 * ${WSH_TEST_SLOW:-1}))
 make_root
+SHMEM_HANG_SECONDS=0.3 uid_pe 0 2 hello
+missing="warning: start by a unique id: waiting for other PEs since .* s; PEs that have not come: 1 "
+for _ in $(seq 500); do grep -q "$missing" "$tap_dir/err.0" && break; sleep 0.02; done
+uid_pe 1 2 hello
+uid_wait
+end_root
+uid_ended "one comes late, and the other says so" sh -c "grep -q '$missing' '$err' && [ '$statuses' = ' 0 0' ]"
+
+make_root
 uid_pe 0 3 hello
 sleep 0.3
 uid_pe 1 3 hello

@@ -92,10 +92,12 @@ static void *root_run(void *arg)
     return NULL;
 }
 
+static double hang_seconds;
+
 static void join(void *arg)
 {
     struct root *root = arg;
-    struct wsh_env env = {.uid_seconds = 0.5, .node_emulated = -1};
+    struct wsh_env env = {.uid_seconds = 0.5, .hang_seconds = hang_seconds, .node_emulated = -1};
 
     root->rc = wsh_uid_join(&root->uid, 2, 9, &env, &root->start);
 }
@@ -151,6 +153,11 @@ static void nobody_listens(void)
     CU_ASSERT_EQUAL(unit_lines(text), 1);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(text, "(by interface lo) does not answer within 0.5 s: Connection refused"));
+    hang_seconds = 0.1;
+    unit_capture(join, &root, text, sizeof text);
+    hang_seconds = 0;
+    CU_ASSERT(unit_lines(text) > 1 &&
+              strstr(text, "start by a unique id: waiting for its root at 127.0.0.1:"));
     root.uid.machine = 0; /* loopback is the other machine's own */
     unit_capture(join, &root, text, sizeof text);
     CU_ASSERT_EQUAL(root.rc, -ENETUNREACH);
