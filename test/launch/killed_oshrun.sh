@@ -18,7 +18,7 @@ killed()
         kill "-$sig" "$job"
         end_job 3000 2>/dev/null
         why=
-        [ "$took" -le "$limit_ms" ] || why="took $took ms"
+        in_time || why="took $took ms"
         [ ! -s "$left_file" ] || why="left behind: $(cat "$left_file")"
         [ -z "$why" ] || break
     done

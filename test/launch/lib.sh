@@ -60,6 +60,18 @@ job()
     leftovers >"$left_file" 2>&1 || :
 }
 
+# On a machine that is busy with other work a job may end so much later as one of four PEs that only starts and ends takes
+# there, thrice, where that is a second or more: at rest it takes 0.3 s.
+in_time()
+{
+    [ "$took" -gt "$limit_ms" ] || return 0
+    plain=$(now_ms)
+    timeout -k 2 30 "$oshrun" -n 4 "$course" hello >/dev/null 2>&1 </dev/null
+    plain=$(($(now_ms) - plain))
+    echo "# took $took of $limit_ms ms, where a job that only starts and ends takes $plain"
+    [ "$plain" -ge 1000 ] && [ "$took" -le $((limit_ms + 3 * plain)) ]
+}
+
 # judge STATUS TEXT: sets $why to what is wrong with the last job, empty when it had this exit status, kept its limit, left
 # nothing, and wrote exactly one line of its own that matches TEXT (none when TEXT is empty).
 judge()
@@ -67,7 +79,7 @@ judge()
     why=
     grep -a '^oshrun: ' "$err" >"$tap_dir/said" || :
     if [ "$status" != "$1" ]; then why="wanted exit status $1"
-    elif [ "$took" -gt "$limit_ms" ]; then why="took $took ms"
+    elif ! in_time; then why="took $took ms"
     elif [ -s "$left_file" ]; then why="left behind: $(cat "$left_file")"
     elif [ -z "$2" ] && [ -s "$tap_dir/said" ]; then why="wanted no line"
     elif [ -n "$2" ] && [ "$(wc -l <"$tap_dir/said")" != 1 ]; then why="wanted one line"

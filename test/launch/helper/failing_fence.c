@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * To be preloaded: PMIx fences fail from the FENCE_FAILS_FROM-th on; without that variable their number is printed. The
- * PEs named in FENCE_LATE_PES (" 1 3 ") come to the FENCE_LATE-th 3 s later than they would.
+ * PEs named in FENCE_LATE_PES (" 1 3 ") come to the FENCE_LATE-th when the file FENCE_LATE_UNTIL is there.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,12 +24,14 @@ void *dlsym(void *handle, const char *name);
 
 static void be_late(int fence)
 {
-    const char *late = getenv("FENCE_LATE"), *pes = getenv("FENCE_LATE_PES");
+    const char *late = getenv("FENCE_LATE"), *pes = getenv("FENCE_LATE_PES"),
+               *until = getenv("FENCE_LATE_UNTIL");
     char me[16];
 
     snprintf(me, sizeof me, " %s ", getenv("PMIX_RANK"));
-    if (late && pes && fence == atoi(late) && strstr(pes, me))
-        sleep(3);
+    if (late && pes && until && fence == atoi(late) && strstr(pes, me))
+        while (access(until, F_OK))
+            usleep(20000);
 }
 
 static int fence(const void *procs, size_t n_procs, const void *info, size_t n_info, void *done, void *data)
