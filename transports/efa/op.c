@@ -325,6 +325,8 @@ int wsh_efa_op_progress(struct wsh_efa_eps *eps)
         wsh_efa_op_wait(eps, flow);
         if (!rc)
             rc = settle_noted(eps);
+        if (!rc)
+            wsh_efa_tally_unpark(eps, flow);
         flow = next;
     }
     return rc ? rc : (int)(eps->given - given);

@@ -147,11 +147,16 @@ static bool has_lazy(const struct wsh_efa_flow *flow)
     return wsh_srd_before(flow->srd.acked, flow->lazy_end);
 }
 
-/* Not asked for already, by a question or by a message behind the lazy ones. */
+/* … and were not asked for, by a question or by a message behind them. */
+static bool must_ask_lazy(const struct wsh_efa_flow *flow)
+{
+    return has_lazy(flow) && wsh_srd_before(flow->prompt_end, flow->lazy_end);
+}
+
 static bool must_ask(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow)
 {
-    return (flow->uncounted && wsh_srd_before(eps->peers[flow->pe].tally.asked, flow->tallies)) ||
-           (has_lazy(flow) && wsh_srd_before(flow->prompt_end, flow->lazy_end));
+    return must_ask_lazy(flow) ||
+           (flow->uncounted && wsh_srd_before(eps->peers[flow->pe].tally.asked, flow->tallies));
 }
 
 static int ask_peer(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
@@ -172,6 +177,12 @@ static int ask_peer(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
     if (wsh_srd_before(flow->prompt_end, flow->lazy_end))
         flow->prompt_end = flow->lazy_end;
     return 1;
+}
+
+void wsh_efa_tally_unpark(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+{
+    if (flow->late && flow->srd.writes.head && must_ask_lazy(flow) && ask_peer(eps, flow) < 0)
+        eps->starved = true; /* again at the next look */
 }
 
 static int ask_late(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx)

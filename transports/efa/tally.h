@@ -12,7 +12,9 @@
  * credits for lazy ones, so that some always come back.
  *
  * Who waits in a quiet asks, by a message of the endpoint set's own context, since only a context's own thread may send
- * in it: how many tallied writes it wants acknowledged, and a context's messages up to which number.
+ * in it: how many tallied writes it wants acknowledged, and a context's messages up to which number. So does a flow with
+ * a parked write: behind a fence it starts only when the lazy messages before it are known as applied, and nobody may be
+ * in a quiet.
  */
 #ifndef WSH_EFA_TALLY_H
 #define WSH_EFA_TALLY_H
@@ -49,6 +51,9 @@ bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_e
 void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread);
 /* Whether tallied writes of the context, or of its flow, are not known as counted. No lock. */
 uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow);
+
+/* Asks for the acks that a parked write of the flow waits for, if nothing else has. */
+void wsh_efa_tally_unpark(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
 
 /* One has arrived from the PE. 0 or final. */
 int wsh_efa_tally_count(struct wsh_efa_eps *eps, int pe, uint32_t counter, uint32_t generation);
