@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bootstrap by a unique id: no launcher, but a process that has made the id and serves as root (uid_root.c), to
- * which every PE holds a connection. Exchanges go to the root, which sends all of them to all at once.
+ * which every PE holds a connection. Exchanges go to the root, which sends all of them to all at once,
+ * blobs packed by host.
  */
 #define _GNU_SOURCE
 #include "bootstrap/methods.h"
 
+#include "bootstrap/host_blobs.h"
 #include "bootstrap/uid_client.h"
 #include "bootstrap/uid_join.h"
 #include "bootstrap/uid_root.h"
 #include "base/err.h"
 #include "base/log.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +24,8 @@
 struct joined {
     struct wsh_uid uid;
     struct wsh_uid_client *client;
-    struct {
-        char *body;
-        size_t len;
-    } * rounds;
+    pthread_mutex_t lock; /* of all below: any thread looks up, while another publishes */
+    struct wsh_host_blobs *rounds;
     int n_rounds;
 };
 
@@ -112,11 +113,13 @@ static int uid_open(struct wsh_boot *boot, const struct wsh_env *env)
     struct joined *joined = calloc(1, sizeof *joined);
     int rc = joined ? joined_open(joined, boot, env) : out_of_memory(sizeof *joined);
 
-    if (rc)
+    if (rc) {
         free(joined);
-    else
-        boot->priv = joined;
-    return rc;
+        return rc;
+    }
+    pthread_mutex_init(&joined->lock, NULL);
+    boot->priv = joined;
+    return 0;
 }
 
 static void uid_close(struct wsh_boot *boot)
@@ -126,8 +129,9 @@ static void uid_close(struct wsh_boot *boot)
     wsh_uid_client_close(joined->client);
     wsh_uid_root_wait(&joined->uid, ROOT_SECONDS);
     for (int round = 0; round < joined->n_rounds; round++)
-        free(joined->rounds[round].body);
+        wsh_host_blobs_close(&joined->rounds[round]);
     free(joined->rounds);
+    pthread_mutex_destroy(&joined->lock);
     free(joined);
     boot->priv = NULL;
 }
@@ -145,40 +149,51 @@ static int rounds_grow(struct joined *joined, int n_rounds)
     return 0;
 }
 
+static int round_keep(struct joined *joined, int round, const struct wsh_host_blobs *blobs)
+{
+    int rc;
+
+    pthread_mutex_lock(&joined->lock);
+    rc = round < joined->n_rounds ? 0 : rounds_grow(joined, round + 1);
+    if (!rc) {
+        wsh_host_blobs_close(&joined->rounds[round]);
+        joined->rounds[round] = *blobs;
+    }
+    pthread_mutex_unlock(&joined->lock);
+    return rc;
+}
+
 static int uid_publish(struct wsh_boot *boot, int round, const void *blob, size_t len)
 {
     struct joined *joined = boot->priv;
+    struct wsh_host_blobs blobs;
     size_t all_len;
     char *all;
-    int rc;
+    int rc = wsh_uid_client_ask(joined->client, WSH_UID_PUBLISH, (uint32_t)round, blob, len,
+                                "exchange of addresses", &all, &all_len);
 
-    if (round >= joined->n_rounds && rounds_grow(joined, round + 1))
-        return -ENOMEM;
-    rc = wsh_uid_client_ask(joined->client, WSH_UID_PUBLISH, (uint32_t)round, blob, len,
-                            "exchange of addresses", &all, &all_len);
+    if (!rc)
+        rc = wsh_host_blobs_open(&blobs, all, all_len, boot->n_pes);
     if (rc)
         return rc;
-    free(joined->rounds[round].body);
-    joined->rounds[round].body = all;
-    joined->rounds[round].len = all_len;
-    return 0;
+    rc = round_keep(joined, round, &blobs);
+    if (rc)
+        wsh_host_blobs_close(&blobs);
+    return rc;
 }
 
 static int uid_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)
 {
-    const struct joined *joined = boot->priv;
-    const char *all = round < joined->n_rounds ? joined->rounds[round].body : NULL;
-    const char *part = all ? wsh_uid_part(all, joined->rounds[round].len, boot->n_pes, pe, len) : NULL;
+    struct joined *joined = boot->priv;
+    int rc = -ENOENT;
 
-    if (!part) {
+    pthread_mutex_lock(&joined->lock);
+    if (round < joined->n_rounds && joined->rounds[round].bytes)
+        rc = wsh_host_blobs_find(&joined->rounds[round], pe, blob, len);
+    pthread_mutex_unlock(&joined->lock);
+    if (rc == -ENOENT)
         wsh_error("bootstrap: nothing was published by PE %d in round %d", pe, round);
-        return -ENOENT;
-    }
-    *blob = malloc(*len ? *len : 1);
-    if (!*blob)
-        return out_of_memory(*len);
-    memcpy(*blob, part, *len);
-    return 0;
+    return rc;
 }
 
 static int uid_exchange_host(struct wsh_boot *boot, const void *mine, size_t len, void *all)
@@ -230,6 +245,7 @@ const struct wsh_boot_ops wsh_boot_uid_ops = {
     .close = uid_close,
     .publish = uid_publish,
     .lookup = uid_lookup,
+    .keeps = true,
     .exchange_host = uid_exchange_host,
     .barrier = uid_barrier,
     .abort = uid_abort,

@@ -10,7 +10,6 @@
 #include "base/log.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,7 +113,7 @@ static int no_memory(size_t size)
     return -ENOMEM;
 }
 
-/* Room for the worst. 0: a blob is too long. */
+/* Room for the worst. 0: it is too much. */
 static size_t room_of(const struct wsh_host_part *parts, int n)
 {
     size_t room = sizeof(uint32_t) + (size_t)n * sizeof(struct place);
@@ -128,7 +127,11 @@ static size_t room_of(const struct wsh_host_part *parts, int n)
         }
         room += packed_max(parts[i].len);
     }
-    return room;
+    if (room > UINT32_MAX)
+        wsh_error(
+            "the %d PEs of a host publish too many bytes together; use fewer NICs a PE (SHMEM_NICS_PER_PE)",
+            n);
+    return room > UINT32_MAX ? 0 : room;
 }
 
 int wsh_host_blob_pack(const struct wsh_host_part *parts, int n, void **bytes, size_t *size)
@@ -138,7 +141,7 @@ int wsh_host_blob_pack(const struct wsh_host_part *parts, int n, void **bytes, s
     uint32_t count = (uint32_t)n;
     unsigned char *to;
 
-    if (!room || room > UINT32_MAX)
+    if (!room)
         return -EMSGSIZE;
     *bytes = to = malloc(room);
     if (!to)
@@ -201,6 +204,16 @@ static size_t place_find(const struct packed *packed, uint32_t pe)
             high = middle;
     }
     return low < packed->n && place_at(packed, low).pe == pe ? low : packed->n;
+}
+
+bool wsh_host_blob_pe(const void *bytes, size_t size, size_t i, uint32_t *pe)
+{
+    struct packed packed;
+
+    if (!packed_open(&packed, bytes, size) || i >= packed.n)
+        return false;
+    *pe = place_at(&packed, i).pe;
+    return true;
 }
 
 static struct bytes part_at(const struct packed *packed, size_t i)

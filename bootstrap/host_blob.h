@@ -6,6 +6,7 @@
 #ifndef WSH_BOOTSTRAP_HOST_BLOB_H
 #define WSH_BOOTSTRAP_HOST_BLOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,9 @@ struct wsh_host_part {
 
 /* `n` parts (at least 1) by rising PE; *bytes is malloc'd. 0 or a negative errno after one line. */
 int wsh_host_blob_pack(const struct wsh_host_part *parts, int n, void **bytes, size_t *size);
+
+/* The PE of part `i`. False: there are not so many, or this is none. */
+bool wsh_host_blob_pe(const void *bytes, size_t size, size_t i, uint32_t *pe);
 
 /* The blob of `pe`, malloc'd. 0, -EPROTO or -ENOMEM after one line. */
 int wsh_host_blob_find(const void *bytes, size_t size, uint32_t pe, void **blob, size_t *len);

@@ -2,6 +2,9 @@
 /* Collects the parts of an exchange and makes one answer of them. */
 #include "bootstrap/uid_gather.h"
 
+#include "bootstrap/host_blobs.h"
+#include "base/log.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +73,7 @@ static void answer_fill(const struct wsh_uid_gather *gather, char *body)
     }
 }
 
-struct wsh_uid_buf *wsh_uid_gather_finish(struct wsh_uid_gather *gather)
+static struct wsh_uid_buf *answer_make(const struct wsh_uid_gather *gather)
 {
     size_t len = answer_len(gather);
     char *body;
@@ -78,6 +81,50 @@ struct wsh_uid_buf *wsh_uid_gather_finish(struct wsh_uid_gather *gather)
 
     if (buf && len)
         answer_fill(gather, body);
+    return buf;
+}
+
+static int blobs_pack(const struct wsh_uid_gather *gather, const int *host, int n_hosts, void **bytes,
+                      size_t *size)
+{
+    struct wsh_host_part *parts = calloc((size_t)gather->n, sizeof *parts);
+    size_t plain = 0;
+    int rc = parts ? 0 : -ENOMEM;
+
+    for (int i = 0; i < gather->n && !rc; i++) {
+        parts[i] = (struct wsh_host_part){(uint32_t)i, gather->part[i].bytes, gather->part[i].len};
+        plain += parts[i].len;
+    }
+    if (!rc)
+        rc = wsh_host_blobs_pack(parts, host, gather->n, n_hosts, bytes, size);
+    free(parts);
+    if (!rc)
+        wsh_info(WSH_SUB_BOOTSTRAP, "addresses of %d PEs of %d hosts: %zu bytes, of %zu", gather->n, n_hosts,
+                 *size, plain);
+    return rc;
+}
+
+static struct wsh_uid_buf *blobs_answer(const struct wsh_uid_gather *gather, const int *host, int n_hosts)
+{
+    struct wsh_uid_buf *buf;
+    void *bytes;
+    size_t size;
+    char *body;
+
+    if (blobs_pack(gather, host, n_hosts, &bytes, &size))
+        return NULL;
+    buf = wsh_uid_buf_make(gather->type, gather->arg, size, &body);
+    if (buf)
+        memcpy(body, bytes, size);
+    free(bytes);
+    return buf;
+}
+
+struct wsh_uid_buf *wsh_uid_gather_finish(struct wsh_uid_gather *gather, const int *host, int n_hosts)
+{
+    struct wsh_uid_buf *buf =
+        gather->type == WSH_UID_PUBLISH ? blobs_answer(gather, host, n_hosts) : answer_make(gather);
+
     parts_drop(gather);
     return buf;
 }

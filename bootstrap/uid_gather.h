@@ -8,8 +8,11 @@
 /* Member `at` of the exchange has sent conn's message. 0, -EPROTO (it does not fit to the others') or -ENOMEM. */
 int wsh_uid_gather_take(struct wsh_uid_gather *gather, int at, struct wsh_uid_conn *conn);
 
-/* The answer once all have come; the exchange is empty again. NULL: no memory. */
-struct wsh_uid_buf *wsh_uid_gather_finish(struct wsh_uid_gather *gather);
+/*
+ * The answer once all have come; the exchange is empty again. host[rank], of n_hosts: blobs of all are packed by host.
+ * NULL: that was not possible; a line says why, or there is no memory.
+ */
+struct wsh_uid_buf *wsh_uid_gather_finish(struct wsh_uid_gather *gather, const int *host, int n_hosts);
 
 int wsh_uid_gather_init(struct wsh_uid_gather *gather, int n);
 void wsh_uid_gather_fini(struct wsh_uid_gather *gather);

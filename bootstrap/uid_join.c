@@ -26,7 +26,8 @@ struct attempt {
     struct wsh_uid_hello hello;
     double deadline;
     double began, every, next_report; /* seconds between reports, SHMEM_HANG_SECONDS */
-    int rc;                           /* why the last one failed */
+    int rc;           /* why the last one failed */
+    unsigned version; /* of a root that has another */
     struct wsh_uid_address address;
 };
 
@@ -84,6 +85,8 @@ static int greet(int fd, struct attempt *attempt, double deadline)
 
     if (!rc)
         rc = wsh_uid_challenge_check(&challenge);
+    if (rc == -EPROTONOSUPPORT)
+        attempt->version = challenge.version;
     if (rc)
         return rc;
     attempt->hello.tag = wsh_uid_hello_tag(secret, &challenge, &attempt->hello);
@@ -167,11 +170,13 @@ static int log_unreachable(const struct attempt *attempt, double seconds)
     return attempt->rc;
 }
 
-static int log_other(int rc)
+static int log_other(const struct attempt *attempt, int rc)
 {
     if (rc == -EPROTONOSUPPORT)
-        wsh_error(
-            "the root of the unique id runs another version of warpshmem; install one version on all hosts");
+        wsh_error("the root of the unique id runs another version of warpshmem (bootstrap %u, ours %d); "
+                  "install one "
+                  "version on all hosts",
+                  attempt->version, WSH_UID_WIRE_VERSION);
     else
         wsh_error(
             "the root of the unique id listens on loopback only and is on another machine; make the id where "
@@ -191,7 +196,7 @@ static int join_connect(struct attempt *attempt, double seconds)
     }
     if (rc >= 0)
         return rc;
-    return rc == -EAGAIN ? log_unreachable(attempt, seconds) : log_other(rc);
+    return rc == -EAGAIN ? log_unreachable(attempt, seconds) : log_other(attempt, rc);
 }
 
 /* Until the root says something. Whenever a report is due it is asked who is missing. */

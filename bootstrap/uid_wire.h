@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define WSH_UID_WIRE_VERSION 1
+#define WSH_UID_WIRE_VERSION 2
 #define WSH_UID_NONCE 16
 #define WSH_UID_TEXT_MAX 512
 #define WSH_UID_BODY_MAX (16u << 20) /* of one PE */
@@ -44,8 +44,8 @@ struct wsh_uid_proof {
 
 enum wsh_uid_type {
     WSH_UID_START = 1, /* the root's: all are there; struct wsh_uid_start */
-    WSH_UID_PUBLISH,   /* arg: round. A PE's blob; the root's answer has those of all, as wsh_uid_parts */
-    WSH_UID_HOST,      /* the same among the PEs of a host */
+    WSH_UID_PUBLISH,   /* arg: round. A PE's blob; the root's answer has those of all (host_blobs.h) */
+    WSH_UID_HOST,      /* a PE's bytes; the answer has those of its host's PEs (wsh_uid_part) */
     WSH_UID_BARRIER,   /* arg: 1 where it is the last of the world. The root's answer: all have come */
     WSH_UID_ABORT,     /* a PE's; arg: exit status */
     WSH_UID_ASK,       /* a PE's: whom do I wait for? arg: 1 before the start, WSH_UID_ASKS_START */

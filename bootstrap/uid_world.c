@@ -206,8 +206,15 @@ void wsh_uid_world_join(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 static void answer(struct wsh_uid_world *world, struct wsh_uid_gather *gather, int host)
 {
     bool last = gather->type == WSH_UID_BARRIER && gather->arg;
-    struct wsh_uid_buf *buf = wsh_uid_gather_finish(gather);
+    struct wsh_uid_buf *buf = wsh_uid_gather_finish(gather, world->host, world->n_hosts);
 
+    if (!buf) {
+        world_end(world, 1,
+                  "the process that made the unique id cannot answer its %d ranks: it is out of memory, or "
+                  "has said more",
+                  world->n_ranks);
+        return;
+    }
     for (int rank = 0; rank < world->n_ranks; rank++)
         if (world->by_rank[rank] && (host < 0 || world->host[rank] == host))
             wsh_uid_conn_send(world->by_rank[rank], buf);

@@ -34,13 +34,25 @@ fi
 
 SHMEM_TRANSPORTS=efa FI_PROVIDER=tcp,net,ofi_rxm run_hello 4 " over sockets"
 
-# Two emulated hosts: PEs learn from each other's host that memory is not shared.
-uid_clear
-for rank in 3 2 1 0; do
-    SHMEM_NODE_EMULATED=$((rank / 2)) SHMEM_LIBFABRIC_PROVIDER=tcp uid_pe $rank 4 hello
-done
-uid_wait
+# emulated PES HOSTS: PEs learn from each other's host that memory is not shared.
+emulated()
+{
+    uid_clear
+    for rank in $(seq $(($1 - 1)) -1 0); do
+        SHMEM_NODE_EMULATED=$((rank * $2 / $1)) SHMEM_LIBFABRIC_PROVIDER=tcp uid_pe "$rank" "$1" hello
+    done
+    uid_wait
+}
+
+emulated 4 2
 uid_ended "4 PEs on two emulated hosts" hellos 4
+SHMEM_PEERS_AT_START=1 emulated 6 3
+uid_ended "6 PEs on three, which read addresses at their first use" hellos 6
+SHMEM_DEBUG=info,BOOTSTRAP emulated 8 2
+sed -n 's/.*addresses of 8 PEs of 2 hosts: \([0-9]*\) bytes, of \([0-9]*\)$/\1 \2/p' "$err" >"$tap_dir/bytes"
+read -r packed plain <"$tap_dir/bytes"
+echo "# 8 PEs on two emulated hosts: $packed bytes to each, of $plain"
+tap_check "the root sends addresses packed by host" test "$packed" -gt 0 -a "$packed" -lt $((plain / 3))
 
 # The GPU that the program names, where another would be taken by the PE's number.
 fake=$top_builddir/test/fake_cuda
