@@ -20,7 +20,7 @@ struct frame {
 };
 
 #define BLOB_MAGIC 0x4d485357u /* "WSHM" */
-#define BLOB_VERSION 1u
+#define BLOB_VERSION 2u
 
 static void *blob_allocate(size_t size)
 {

@@ -4,6 +4,7 @@
 #include "bootstrap/methods.h"
 
 #include "bootstrap/blob.h"
+#include "bootstrap/host_blob.h"
 #include "bootstrap/pmi_keys.h"
 #include "bootstrap/pmi_value.h"
 #include "base/err.h"
@@ -256,17 +257,34 @@ static int pmi_barrier(struct wsh_boot *boot, const char *what)
     return client.talk.session.version == 2 ? barrier_by_keys(boot, what) : job_fence(what);
 }
 
-static int pmi_publish(struct wsh_boot *boot, int round, const void *blob, size_t len)
+/*
+ * Servers know no values for a host alone, in PMI-1 at least, and take all to all hosts: a host's blobs in one would travel beside
+ * its PEs' own. So each is packed by itself, without its zeros, which is one value of most servers.
+ */
+static int blob_put(const struct wsh_blob_id *id, const void *blob, size_t len)
 {
-    struct wsh_blob_id id = {client.generation, (uint32_t)round, (uint32_t)boot->my_pe};
-    void *bytes;
-    size_t size;
-    int rc = wsh_blob_wrap(&id, blob, len, &bytes, &size);
+    const struct wsh_host_part part = {id->pe, blob, len};
+    void *packed, *bytes;
+    size_t packed_size, size;
+    int rc = wsh_host_blob_pack(&part, 1, &packed, &packed_size);
 
     if (rc)
         return rc;
-    rc = wsh_pmi_bytes_put(&client.talk, &id, bytes, size);
+    rc = wsh_blob_wrap(id, packed, packed_size, &bytes, &size);
+    free(packed);
+    if (rc)
+        return rc;
+    wsh_info(WSH_SUB_BOOTSTRAP, "addresses of this PE: %zu bytes, of %zu", size, len);
+    rc = wsh_pmi_bytes_put(&client.talk, id, bytes, size);
     free(bytes);
+    return rc;
+}
+
+static int pmi_publish(struct wsh_boot *boot, int round, const void *blob, size_t len)
+{
+    struct wsh_blob_id id = {client.generation, (uint32_t)round, (uint32_t)boot->my_pe};
+    int rc = blob_put(&id, blob, len);
+
     if (!rc)
         rc = secret_put(boot);
     if (!rc)
@@ -277,15 +295,19 @@ static int pmi_publish(struct wsh_boot *boot, int round, const void *blob, size_
 static int pmi_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)
 {
     struct wsh_blob_id id = {client.generation, (uint32_t)round, (uint32_t)pe};
-    void *bytes;
+    void *bytes, *packed;
     size_t size;
     int rc = wsh_pmi_bytes_get(&client.talk, &id, &bytes, &size);
 
     (void)boot;
     if (rc)
         return rc;
-    rc = wsh_blob_unwrap(&id, bytes, size, blob, len);
+    rc = wsh_blob_unwrap(&id, bytes, size, &packed, &size);
     free(bytes);
+    if (rc)
+        return rc;
+    rc = wsh_host_blob_find(packed, size, id.pe, blob, len);
+    free(packed);
     return rc;
 }
 
