@@ -3,8 +3,9 @@
 #define _GNU_SOURCE
 #include "bootstrap/methods.h"
 
-#include "bootstrap/blob.h"
+#include "bootstrap/blobs_mpi.h"
 #include "bootstrap/mpi/plugin.h"
+#include "bootstrap/rounds.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -16,21 +17,13 @@
 #include <time.h>
 
 #define PLUGIN_FILE "libwarpshmem_bootstrap_mpi.so"
-#define BLOB_MAX ((size_t)64 << 20)
-
-/* What every PE published in a round, each at a multiple of `stride`. */
-struct round {
-    uint64_t *lens;
-    char *blobs;
-    size_t stride;
-};
+#define GREETING_VERSION 2u /* of all that follows */
 
 struct mpi {
     const struct wsh_mpi_plugin *plugin;
     void *handle;
     double hang_seconds;
-    struct round *rounds;
-    int n_rounds;
+    struct wsh_rounds rounds;
 };
 
 /*
@@ -38,7 +31,7 @@ struct mpi {
  */
 struct greeting {
     struct wsh_secret secret;
-    uint32_t generation;
+    uint32_t generation, version;
 };
 
 /* Jobs of this process from a communicator: a new one has a number that none of its PEs has used. */
@@ -121,16 +114,29 @@ static int collective_await(const struct mpi *mpi, const char *what)
     return result ? mpi_failed(mpi, what, result) : 0;
 }
 
-static int gather(const struct mpi *mpi, const char *what, const void *mine, size_t bytes, void *all)
+static int gather(const struct mpi *mpi, const char *what, bool local, const void *mine, size_t bytes,
+                  void *all)
 {
-    int result = mpi->plugin->allgather(mpi->handle, mine, bytes, all);
+    int result = mpi->plugin->allgather(mpi->handle, local, mine, bytes, all);
 
     return result ? mpi_failed(mpi, what, result) : collective_await(mpi, what);
 }
 
+static int versions_check(const struct greeting *all, int n_pes)
+{
+    for (int pe = 0; pe < n_pes; pe++)
+        if (all[pe].version != GREETING_VERSION) {
+            wsh_error("PE %d runs another version of warpshmem (bootstrap %u, ours %u); install one version "
+                      "on all hosts",
+                      pe, all[pe].version, GREETING_VERSION);
+            return -EPROTO;
+        }
+    return 0;
+}
+
 static int greet(struct wsh_boot *boot)
 {
-    struct greeting mine = {.generation = generations + 1};
+    struct greeting mine = {.generation = generations + 1, .version = GREETING_VERSION};
     struct greeting *all = calloc((size_t)boot->n_pes, sizeof *all);
     int rc = all ? wsh_random_fill(&mine.secret, sizeof mine.secret)
                  : out_of_memory((size_t)boot->n_pes * sizeof *all);
@@ -138,7 +144,9 @@ static int greet(struct wsh_boot *boot)
     if (rc && all)
         wsh_error("no random bytes from the kernel: getrandom: %s", wsh_strerror(rc));
     if (!rc)
-        rc = gather(boot->priv, "shmem_init", &mine, sizeof mine, all);
+        rc = gather(boot->priv, "shmem_init", false, &mine, sizeof mine, all);
+    if (!rc)
+        rc = versions_check(all, boot->n_pes);
     for (int pe = 0; !rc && pe < boot->n_pes; pe++)
         generations = all[pe].generation > generations ? all[pe].generation : generations;
     if (!rc) {
@@ -154,11 +162,7 @@ static void mpi_close(struct wsh_boot *boot)
 {
     struct mpi *mpi = boot->priv;
 
-    for (int i = 0; i < mpi->n_rounds; i++) {
-        free(mpi->rounds[i].lens);
-        free(mpi->rounds[i].blobs);
-    }
-    free(mpi->rounds);
+    wsh_rounds_fini(&mpi->rounds);
     mpi->plugin->close(mpi->handle);
     free(mpi);
     boot->priv = NULL;
@@ -196,83 +200,34 @@ static int mpi_open(struct wsh_boot *boot, const struct wsh_env *env)
         return rc;
     }
     boot->priv = mpi;
+    wsh_rounds_init(&mpi->rounds);
     rc = greet(boot);
     if (rc)
         mpi_close(boot);
     return rc;
 }
 
-static int rounds_grow(struct mpi *mpi, int n_rounds)
+static int allgather(void *context, bool local, const void *mine, size_t bytes, void *all)
 {
-    void *more = realloc(mpi->rounds, (size_t)n_rounds * sizeof *mpi->rounds);
-
-    if (!more)
-        return out_of_memory((size_t)n_rounds * sizeof *mpi->rounds);
-    mpi->rounds = more;
-    for (; mpi->n_rounds < n_rounds; mpi->n_rounds++)
-        memset(&mpi->rounds[mpi->n_rounds], 0, sizeof *mpi->rounds);
-    return 0;
-}
-
-static int lengths_gather(struct wsh_boot *boot, struct round *round, uint64_t len)
-{
-    int rc;
-
-    round->lens = calloc((size_t)boot->n_pes, sizeof *round->lens);
-    if (!round->lens)
-        return out_of_memory((size_t)boot->n_pes * sizeof *round->lens);
-    rc = gather(boot->priv, "exchange of addresses", &len, sizeof len, round->lens);
-    for (int pe = 0; !rc && pe < boot->n_pes; pe++)
-        round->stride = round->lens[pe] > round->stride ? round->lens[pe] : round->stride;
-    if (rc || round->stride <= BLOB_MAX)
-        return rc;
-    wsh_error("a PE published %zu bytes; do all PEs run the same program?", round->stride);
-    return -EPROTO;
-}
-
-/* All are padded to the longest. */
-static int blobs_gather(struct wsh_boot *boot, struct round *round, const void *bytes, size_t size)
-{
-    char *mine = calloc(1, round->stride);
-    int rc;
-
-    round->blobs = calloc((size_t)boot->n_pes, round->stride);
-    if (!mine || !round->blobs) {
-        rc = out_of_memory((size_t)boot->n_pes * round->stride);
-    } else {
-        memcpy(mine, bytes, size);
-        rc = gather(boot->priv, "exchange of addresses", mine, round->stride, round->blobs);
-    }
-    free(mine);
-    return rc;
+    return gather(context, "exchange of addresses", local, mine, bytes, all);
 }
 
 static int mpi_publish(struct wsh_boot *boot, int round, const void *blob, size_t len)
 {
-    struct wsh_blob_id id = {boot->generation, (uint32_t)round, (uint32_t)boot->my_pe};
+    const struct wsh_blobs_mpi group = {boot->my_pe,      boot->n_pes, boot->local_rank,
+                                        boot->local_size, allgather,   boot->priv};
     struct mpi *mpi = boot->priv;
-    void *bytes;
-    size_t size;
-    int rc = round >= mpi->n_rounds ? rounds_grow(mpi, round + 1) : 0;
+    struct wsh_host_blobs blobs;
+    int rc = wsh_blobs_mpi_gather(&group, blob, len, &blobs);
 
-    if (!rc)
-        rc = wsh_blob_wrap(&id, blob, len, &bytes, &size);
-    if (rc)
-        return rc;
-    rc = lengths_gather(boot, &mpi->rounds[round], size);
-    if (!rc)
-        rc = blobs_gather(boot, &mpi->rounds[round], bytes, size);
-    free(bytes);
-    return rc;
+    return rc ? rc : wsh_rounds_keep(&mpi->rounds, round, &blobs);
 }
 
 static int mpi_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)
 {
-    struct wsh_blob_id id = {boot->generation, (uint32_t)round, (uint32_t)pe};
-    const struct mpi *mpi = boot->priv;
-    const struct round *from = &mpi->rounds[round];
+    struct mpi *mpi = boot->priv;
 
-    return wsh_blob_unwrap(&id, from->blobs + (size_t)pe * from->stride, from->lens[pe], blob, len);
+    return wsh_rounds_find(&mpi->rounds, round, pe, blob, len);
 }
 
 static int mpi_barrier(struct wsh_boot *boot, const char *what)
@@ -296,6 +251,7 @@ const struct wsh_boot_ops wsh_boot_mpi_ops = {
     .close = mpi_close,
     .publish = mpi_publish,
     .lookup = mpi_lookup,
+    .keeps = true,
     .barrier = mpi_barrier,
     .abort = mpi_abort,
 };

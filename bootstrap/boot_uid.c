@@ -7,14 +7,13 @@
 #define _GNU_SOURCE
 #include "bootstrap/methods.h"
 
-#include "bootstrap/host_blobs.h"
+#include "bootstrap/rounds.h"
 #include "bootstrap/uid_client.h"
 #include "bootstrap/uid_join.h"
 #include "bootstrap/uid_root.h"
 #include "base/err.h"
 #include "base/log.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +23,7 @@
 struct joined {
     struct wsh_uid uid;
     struct wsh_uid_client *client;
-    pthread_mutex_t lock; /* of all below: any thread looks up, while another publishes */
-    struct wsh_host_blobs *rounds;
-    int n_rounds;
+    struct wsh_rounds rounds;
 };
 
 int wsh_boot_uid_make(void *id, const struct wsh_env *env)
@@ -117,7 +114,7 @@ static int uid_open(struct wsh_boot *boot, const struct wsh_env *env)
         free(joined);
         return rc;
     }
-    pthread_mutex_init(&joined->lock, NULL);
+    wsh_rounds_init(&joined->rounds);
     boot->priv = joined;
     return 0;
 }
@@ -128,39 +125,9 @@ static void uid_close(struct wsh_boot *boot)
 
     wsh_uid_client_close(joined->client);
     wsh_uid_root_wait(&joined->uid, ROOT_SECONDS);
-    for (int round = 0; round < joined->n_rounds; round++)
-        wsh_host_blobs_close(&joined->rounds[round]);
-    free(joined->rounds);
-    pthread_mutex_destroy(&joined->lock);
+    wsh_rounds_fini(&joined->rounds);
     free(joined);
     boot->priv = NULL;
-}
-
-static int rounds_grow(struct joined *joined, int n_rounds)
-{
-    size_t len = (size_t)n_rounds * sizeof *joined->rounds;
-    void *more = realloc(joined->rounds, len);
-
-    if (!more)
-        return out_of_memory(len);
-    joined->rounds = more;
-    for (; joined->n_rounds < n_rounds; joined->n_rounds++)
-        memset(&joined->rounds[joined->n_rounds], 0, sizeof *joined->rounds);
-    return 0;
-}
-
-static int round_keep(struct joined *joined, int round, const struct wsh_host_blobs *blobs)
-{
-    int rc;
-
-    pthread_mutex_lock(&joined->lock);
-    rc = round < joined->n_rounds ? 0 : rounds_grow(joined, round + 1);
-    if (!rc) {
-        wsh_host_blobs_close(&joined->rounds[round]);
-        joined->rounds[round] = *blobs;
-    }
-    pthread_mutex_unlock(&joined->lock);
-    return rc;
 }
 
 static int uid_publish(struct wsh_boot *boot, int round, const void *blob, size_t len)
@@ -174,26 +141,14 @@ static int uid_publish(struct wsh_boot *boot, int round, const void *blob, size_
 
     if (!rc)
         rc = wsh_host_blobs_open(&blobs, all, all_len, boot->n_pes);
-    if (rc)
-        return rc;
-    rc = round_keep(joined, round, &blobs);
-    if (rc)
-        wsh_host_blobs_close(&blobs);
-    return rc;
+    return rc ? rc : wsh_rounds_keep(&joined->rounds, round, &blobs);
 }
 
 static int uid_lookup(struct wsh_boot *boot, int round, int pe, void **blob, size_t *len)
 {
     struct joined *joined = boot->priv;
-    int rc = -ENOENT;
 
-    pthread_mutex_lock(&joined->lock);
-    if (round < joined->n_rounds && joined->rounds[round].bytes)
-        rc = wsh_host_blobs_find(&joined->rounds[round], pe, blob, len);
-    pthread_mutex_unlock(&joined->lock);
-    if (rc == -ENOENT)
-        wsh_error("bootstrap: nothing was published by PE %d in round %d", pe, round);
-    return rc;
+    return wsh_rounds_find(&joined->rounds, round, pe, blob, len);
 }
 
 static int uid_exchange_host(struct wsh_boot *boot, const void *mine, size_t len, void *all)

@@ -23,7 +23,7 @@
 #endif
 
 struct handle {
-    MPI_Comm comm;
+    MPI_Comm comm, local;
     MPI_Request request;
 };
 
@@ -46,27 +46,29 @@ static int mpi_check(void)
     return yes ? WSH_MPI_FINALIZED : WSH_MPI_DONE;
 }
 
-static int read_place(MPI_Comm comm, struct wsh_mpi_place *place)
+static int read_place(struct handle *mine, struct wsh_mpi_place *place)
 {
-    MPI_Comm local;
     int rc;
 
-    MPI_Comm_rank(comm, &place->rank);
-    MPI_Comm_size(comm, &place->size);
-    rc = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, place->rank, MPI_INFO_NULL, &local);
+    MPI_Comm_rank(mine->comm, &place->rank);
+    MPI_Comm_size(mine->comm, &place->size);
+    rc = MPI_Comm_split_type(mine->comm, MPI_COMM_TYPE_SHARED, place->rank, MPI_INFO_NULL, &mine->local);
     if (rc)
         return rc;
-    MPI_Comm_rank(local, &place->local_rank);
-    MPI_Comm_size(local, &place->local_size);
-    return MPI_Comm_free(&local);
+    MPI_Comm_rank(mine->local, &place->local_rank);
+    MPI_Comm_size(mine->local, &place->local_size);
+    return MPI_SUCCESS;
 }
 
 static void plugin_close(void *handle)
 {
     struct handle *mine = handle;
 
-    if (!mpi_check())
+    if (!mpi_check()) {
         MPI_Comm_free(&mine->comm);
+        if (mine->local != MPI_COMM_NULL)
+            MPI_Comm_free(&mine->local);
+    }
     free(mine);
 }
 
@@ -84,13 +86,14 @@ static int plugin_open(const void *comm, void **handle, struct wsh_mpi_place *pl
     if (!mine)
         return WSH_MPI_NO_MEMORY;
     mine->request = MPI_REQUEST_NULL;
+    mine->local = MPI_COMM_NULL;
     rc = MPI_Comm_dup(*theirs, &mine->comm);
     if (rc) {
         free(mine);
         return rc;
     }
     MPI_Comm_set_errhandler(mine->comm, MPI_ERRORS_RETURN);
-    rc = read_place(mine->comm, place);
+    rc = read_place(mine, place);
     if (rc)
         plugin_close(mine);
     else
@@ -98,13 +101,14 @@ static int plugin_open(const void *comm, void **handle, struct wsh_mpi_place *pl
     return rc;
 }
 
-static int plugin_allgather(void *handle, const void *mine, size_t bytes, void *all)
+static int plugin_allgather(void *handle, int local, const void *mine, size_t bytes, void *all)
 {
     struct handle *to = handle;
-    int rc = bytes > INT_MAX ? WSH_MPI_TOO_LONG : mpi_check();
+    int rc = bytes > INT_MAX ? WSH_MPI_TOO_LONG : mpi_check(), len = (int)bytes;
 
     return rc ? rc
-              : MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, to->comm, &to->request);
+              : MPI_Iallgather(mine, len, MPI_BYTE, all, len, MPI_BYTE, local ? to->local : to->comm,
+                               &to->request);
 }
 
 static int plugin_barrier(void *handle)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WSH_MPI_PLUGIN_VERSION 1u
+#define WSH_MPI_PLUGIN_VERSION 2u
 #define WSH_MPI_PLUGIN_SYMBOL \
     "wsh_mpi_plugin" /* the one name that the plugin exports: a struct wsh_mpi_plugin */
 
@@ -36,8 +36,11 @@ struct wsh_mpi_plugin {
     /* Collective: frees the duplicate, if MPI is still there. */
     void (*close)(void *handle);
 
-    /* Begin a collective, which `test` ends: *done becomes 1. One at a time; the memory stays until then. */
-    int (*allgather)(void *handle, const void *mine, size_t bytes, void *all);
+    /*
+     * Begin a collective, which `test` ends: *done becomes 1. One at a time; the memory stays until then. `local`: among
+     * the processes that share memory with this one alone.
+     */
+    int (*allgather)(void *handle, int local, const void *mine, size_t bytes, void *all);
     int (*barrier)(void *handle);
     int (*test)(void *handle, int *done);
 
