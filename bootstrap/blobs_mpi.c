@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every PE of a host packs the host's blobs, to the same bytes; an allgather in which each gives a slice of them needs no
- * communicator of first PEs, and nobody hands out afterwards what these have got.
+ * Every PE of a host packs the host's blobs, to the same bytes; an allgather in which each gives a slice of them needs
+ * no communicator of first PEs, and nobody hands out afterwards what these have got.
  */
 #include "bootstrap/blobs_mpi.h"
 

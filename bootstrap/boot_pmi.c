@@ -258,8 +258,8 @@ static int pmi_barrier(struct wsh_boot *boot, const char *what)
 }
 
 /*
- * Servers know no values for a host alone, in PMI-1 at least, and take all to all hosts: a host's blobs in one would travel beside
- * its PEs' own. So each is packed by itself, without its zeros, which is one value of most servers.
+ * Servers of PMI-1 know no values of a host alone and take all to all hosts: a host's blobs in one would travel beside
+ * its PEs' own. So each is packed by itself, without its zeros, which fits one value of most servers.
  */
 static int blob_put(const struct wsh_blob_id *id, const void *blob, size_t len)
 {

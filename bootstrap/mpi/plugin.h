@@ -37,8 +37,8 @@ struct wsh_mpi_plugin {
     void (*close)(void *handle);
 
     /*
-     * Begin a collective, which `test` ends: *done becomes 1. One at a time; the memory stays until then. `local`: among
-     * the processes that share memory with this one alone.
+     * Begin a collective, which `test` ends: *done becomes 1. One at a time; the memory stays until then. `local`:
+     * among the processes that share memory with this one alone.
      */
     int (*allgather)(void *handle, int local, const void *mine, size_t bytes, void *all);
     int (*barrier)(void *handle);

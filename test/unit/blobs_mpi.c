@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blobs go by allgathers, whole inside a host and packed in slices between hosts: all PEs get all, of any lengths and hosts; what
- * PEs say of their host and does not fit together is refused. PEs are threads, and MPI an array.
+ * Blobs go by allgathers, whole inside a host and packed in slices between hosts: all PEs get all, of any lengths and
+ * hosts; what PEs say of their host and does not fit together is refused. PEs are threads, and MPI an array.
  */
 #include "bootstrap/blobs_mpi.h"
 
@@ -21,7 +21,7 @@ static int n_pes, n_hosts;
 static int host[PES], local[PES], hosts_size[PES];
 static unsigned char blob[PES][LEN];
 static size_t blob_len[PES];
-static pthread_barrier_t all_meet, host_meets[PES];
+static pthread_barrier_t all_sync, host_sync[PES];
 static char all_bytes[ROOM], host_bytes[PES][ROOM];
 static atomic_int n_right, n_refused;
 static int liar,
@@ -32,7 +32,7 @@ struct pe {
 };
 
 /* What the head of that exchange is made of, changed. */
-static void tell_a_lie(char *mine, size_t bytes)
+static void damage(char *mine, size_t bytes)
 {
     mine[bytes / 2] = (char)(mine[bytes / 2] ^ 0x3d);
 }
@@ -40,7 +40,7 @@ static void tell_a_lie(char *mine, size_t bytes)
 static int exchange(void *context, bool in_host, const void *mine, size_t bytes, void *all)
 {
     struct pe *pe = context;
-    pthread_barrier_t *meet = in_host ? &host_meets[host[pe->me]] : &all_meet;
+    pthread_barrier_t *sync_at = in_host ? &host_sync[host[pe->me]] : &all_sync;
     char *to = in_host ? host_bytes[host[pe->me]] : all_bytes;
     size_t rank = (size_t)(in_host ? local[pe->me] : pe->me);
     size_t n = (size_t)(in_host ? hosts_size[host[pe->me]] : n_pes);
@@ -48,10 +48,10 @@ static int exchange(void *context, bool in_host, const void *mine, size_t bytes,
     CU_ASSERT_FATAL(n * bytes <= ROOM);
     memcpy(to + rank * bytes, mine, bytes);
     if (++pe->exchanges == lie && pe->me == liar)
-        tell_a_lie(to + rank * bytes, bytes);
-    pthread_barrier_wait(meet);
+        damage(to + rank * bytes, bytes);
+    pthread_barrier_wait(sync_at);
     memcpy(all, to, n * bytes);
-    pthread_barrier_wait(meet);
+    pthread_barrier_wait(sync_at);
     return 0;
 }
 
@@ -95,16 +95,16 @@ static void run(void *arg)
     (void)arg;
     atomic_store_explicit(&n_right, 0, memory_order_relaxed);
     atomic_store_explicit(&n_refused, 0, memory_order_relaxed);
-    pthread_barrier_init(&all_meet, NULL, (unsigned)n_pes);
+    pthread_barrier_init(&all_sync, NULL, (unsigned)n_pes);
     for (int i = 0; i < n_hosts; i++)
-        pthread_barrier_init(&host_meets[i], NULL, (unsigned)hosts_size[i]);
+        pthread_barrier_init(&host_sync[i], NULL, (unsigned)hosts_size[i]);
     for (int pe = 0; pe < n_pes; pe++)
         CU_ASSERT_FATAL(!pthread_create(&thread[pe], NULL, pe_run, (void *)(intptr_t)pe));
     for (int pe = 0; pe < n_pes; pe++)
         pthread_join(thread[pe], NULL);
-    pthread_barrier_destroy(&all_meet);
+    pthread_barrier_destroy(&all_sync);
     for (int i = 0; i < n_hosts; i++)
-        pthread_barrier_destroy(&host_meets[i]);
+        pthread_barrier_destroy(&host_sync[i]);
 }
 
 /* Hosts in blocks, in turn or at random; blobs alike but for some bytes, of lengths that differ, down to none. */
@@ -138,7 +138,7 @@ static void all_get_all(void)
     CU_ASSERT_EQUAL(atomic_load_explicit(&n_right, memory_order_relaxed), 4);
 }
 
-/* A size or a first PE that others of the host do not say, in the exchange of heads: all refuse it, with one line each. */
+/* A first PE that others of the host do not say, in the exchange of heads: all refuse it, with one line each. */
 static void refuses_what_does_not_fit(void)
 {
     char text[PES * 256];

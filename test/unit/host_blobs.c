@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blobs of all hosts in one: each PE's is read back, wherever it is; what is not each PE's once is refused in one line. */
+/* The blobs of all hosts in one: each PE's is read back; what does not have each PE once is refused with one line. */
 #include "bootstrap/host_blobs.h"
 
 #include "test/common/unit.h"
