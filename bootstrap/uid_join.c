@@ -26,8 +26,8 @@ struct attempt {
     struct wsh_uid_hello hello;
     double deadline;
     double began, every, next_report; /* seconds between reports, SHMEM_HANG_SECONDS */
-    int rc;           /* why the last one failed */
-    unsigned version; /* of a root that has another */
+    int rc;                           /* why the last one failed */
+    unsigned version;                 /* of a root that has another */
     struct wsh_uid_address address;
 };
 
