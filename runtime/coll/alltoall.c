@@ -29,22 +29,6 @@ static inline void elements_copy(char *dest, ptrdiff_t to, const char *src, ptrd
         memcpy(dest + i * to * (ptrdiff_t)width, src + i * from * (ptrdiff_t)width, width);
 }
 
-/* Blocks for the members in turn, `in_line` of them in each line. */
-static inline void lines_write(const struct wsh_cells *cells, const char *src,
-                               const struct wsh_alltoalls *shape, int in_line)
-{
-    size_t len = shape->nelems * shape->width, step = len * (size_t)shape->sst;
-    int n = cells->team->n_pes;
-
-    for (int pe = 0, line = 0; pe < n; line++) {
-        char *to = wsh_cells_line(cells, line);
-
-        for (int i = 0; i < in_line && pe < n; i++, pe++, to += len, src += step)
-            elements_copy(to, 1, src, shape->sst, shape->nelems, shape->width);
-        wsh_cells_line_show(cells, line);
-    }
-}
-
 /* Most often one line holds them all; a division takes as long as writing it. */
 static inline int blocks_in_line(size_t len, int n_pes)
 {
@@ -55,21 +39,80 @@ static inline int blocks_in_line(size_t len, int n_pes)
  * A member writes a few lines of its own, of which each other reads one: fewer lines change cores than when each
  * writes to all, and with more members than cores readers leave them to their neighbours on the same core.
  */
-static int lines_exchange(struct wsh_team *team, const char *routine, char *dest, const char *src,
-                          const struct wsh_alltoalls *shape)
+struct lines {
+    struct wsh_cells cells;
+    int n, in_line; /* blocks in all and in each line */
+    int line;       /* of each member, with the block for me … */
+    size_t mine;    /* … which is here in its pad */
+};
+
+static inline struct lines lines_begin(struct wsh_team *team, const char *routine, size_t len)
 {
-    size_t len = shape->nelems * shape->width, step = len * (size_t)shape->dst;
-    const struct wsh_cells cells = wsh_cells_begin(team, routine);
-    int in_line = blocks_in_line(len, team->n_pes), line = team->my_pe < in_line ? 0 : team->my_pe / in_line;
-    size_t mine = (size_t)((char *)wsh_cells_line(&cells, line) - team->coll->base) +
-                  (size_t)(team->my_pe - line * in_line) * len;
+    struct lines lines = {.cells = wsh_cells_begin(team, routine), .n = team->n_pes};
+    int me = team->my_pe;
+
+    lines.in_line = blocks_in_line(len, lines.n);
+    lines.line = me < lines.in_line ? 0 : me / lines.in_line;
+    lines.mine = wsh_cells_line(&lines.cells, lines.line) + (size_t)(me - lines.line * lines.in_line) * len;
+    return lines;
+}
+
+/* Blocks that follow each other. */
+static inline void lines_write(const struct lines *lines, const char *src, size_t len)
+{
+    char *base = lines->cells.team->coll->base;
+    size_t left = (size_t)lines->n * len, full = (size_t)lines->in_line * len;
+    int line = 0;
+
+    for (; left > full; left -= full, src += full) {
+        memcpy(base + wsh_cells_line(&lines->cells, line), src, full);
+        wsh_cells_line_show(&lines->cells, line++);
+    }
+    memcpy(base + wsh_cells_line(&lines->cells, line), src, left);
+    wsh_cells_line_show(&lines->cells, line);
+}
+
+static int alltoall_by_cells(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    const struct lines lines = lines_begin(team, ROUTINE, len);
+    char *const *peer = team->coll->peer, *to = dest;
+    int n = lines.n, rc;
+
+    lines_write(&lines, src, len);
+    rc = wsh_cells_line_await(&lines.cells, lines.line, team->coll->all, n);
+    for (int pe = 0; pe < n && !rc; pe++, to += len)
+        wsh_cells_copy(to, peer[pe] + lines.mine, len);
+    wsh_cells_end(&lines.cells);
+    return rc;
+}
+
+static void strided_write(const struct lines *lines, const char *src, const struct wsh_alltoalls *shape)
+{
+    size_t len = shape->nelems * shape->width;
+
+    for (int pe = 0, line = 0; pe < lines->n; line++) {
+        char *to = lines->cells.team->coll->base + wsh_cells_line(&lines->cells, line);
+
+        for (int i = 0; i < lines->in_line && pe < lines->n;
+             i++, pe++, to += len, src += len * (size_t)shape->sst)
+            elements_copy(to, 1, src, shape->sst, shape->nelems, shape->width);
+        wsh_cells_line_show(&lines->cells, line);
+    }
+}
+
+static int alltoalls_by_cells(struct wsh_team *team, void *dest, const void *src,
+                              const struct wsh_alltoalls *shape)
+{
+    size_t len = shape->nelems * shape->width;
+    const struct lines lines = lines_begin(team, STRIDED, len);
+    char *to = dest;
     int rc;
 
-    lines_write(&cells, src, shape, in_line);
-    rc = wsh_cells_line_await(&cells, line, team->coll->all, team->n_pes);
-    for (int pe = 0; pe < team->n_pes && !rc; pe++, dest += step)
-        elements_copy(dest, shape->dst, team->coll->peer[pe] + mine, 1, shape->nelems, shape->width);
-    wsh_cells_end(&cells);
+    strided_write(&lines, src, shape);
+    rc = wsh_cells_line_await(&lines.cells, lines.line, team->coll->all, lines.n);
+    for (int pe = 0; pe < lines.n && !rc; pe++, to += len * (size_t)shape->dst)
+        elements_copy(to, shape->dst, team->coll->peer[pe] + lines.mine, 1, shape->nelems, shape->width);
+    wsh_cells_end(&lines.cells);
     return rc;
 }
 
@@ -105,11 +148,6 @@ static WSH_NO_ARRAYS int blocks_push(struct wsh_team *team, void *dest, const vo
     if (!rc)
         rc = wsh_coll_copy_own(team, (char *)dest + mine, (const char *)src + mine, len);
     return rc ? rc : wsh_blocks_end(&blocks);
-}
-
-static int alltoall_by_cells(struct wsh_team *team, void *dest, const void *src, size_t len)
-{
-    return lines_exchange(team, ROUTINE, dest, src, &(struct wsh_alltoalls){1, 1, 1, len});
 }
 
 /* A message is put together in a bounded area. */
@@ -163,12 +201,6 @@ static int strided_push(struct wsh_team *team, void *dest, const void *src, cons
     for (int k = 1; k < team->n_pes && !rc; k++)
         rc = wsh_blocks_send(&blocks, NULL, NULL, 0, wsh_blocks_turn(team, k));
     return rc ? rc : wsh_blocks_end(&blocks);
-}
-
-static int alltoalls_by_cells(struct wsh_team *team, void *dest, const void *src,
-                              const struct wsh_alltoalls *shape)
-{
-    return lines_exchange(team, STRIDED, dest, src, shape);
 }
 
 wsh_alltoalls_fn *const wsh_alltoalls_by[WSH_ALGOS] = {

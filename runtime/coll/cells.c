@@ -4,8 +4,6 @@
 
 #include "runtime/coll/flags.h"
 
-#include <string.h>
-
 static size_t cell_offset(const struct wsh_coll *coll, enum wsh_cell_kind kind)
 {
     return (kind == WSH_CELL_OWN ? coll->pad.own : coll->pad.result) + (coll->cells & 1) * WSH_CELL_LEN;
@@ -33,9 +31,18 @@ void wsh_cells_write(const struct wsh_cells *cells, enum wsh_cell_kind kind, con
     struct wsh_coll *coll = cells->team->coll;
     struct wsh_cell *cell = (struct wsh_cell *)(coll->base + cell_offset(coll, kind));
 
-    memcpy(cell->data, data, len);
+    wsh_cells_copy(cell->data, data, len);
     /* Release: the data before the flag. Partner: the acquire in flags.c. */
     __atomic_store_n(&cell->flag, coll->cells, __ATOMIC_RELEASE);
+}
+
+/*
+ * Each member begins with the one behind it, as if they sat in a circle: a line serves its readers one after the other,
+ * and all lines serve at the same time.
+ */
+static int place_first(const struct wsh_coll *coll, int n)
+{
+    return n > 1 ? coll->my_local : 0;
 }
 
 int wsh_cells_await(const struct wsh_cells *cells, enum wsh_cell_kind kind, const int *members, int n)
@@ -44,6 +51,7 @@ int wsh_cells_await(const struct wsh_cells *cells, enum wsh_cell_kind kind, cons
     struct wsh_flags flags = {.team = cells->team,
                               .members = members,
                               .n = n,
+                              .next = place_first(coll, n),
                               .off = cell_offset(coll, kind),
                               .mapped = true,
                               .want = coll->cells};
@@ -51,11 +59,14 @@ int wsh_cells_await(const struct wsh_cells *cells, enum wsh_cell_kind kind, cons
     return wsh_flags_await(&flags, cells->routine);
 }
 
+size_t wsh_cells_place(const struct wsh_cells *cells, enum wsh_cell_kind kind)
+{
+    return cell_offset(cells->team->coll, kind) + offsetof(struct wsh_cell, data);
+}
+
 const void *wsh_cells_data(const struct wsh_cells *cells, enum wsh_cell_kind kind, int member)
 {
-    const struct wsh_coll *coll = cells->team->coll;
-
-    return ((const struct wsh_cell *)(coll->peer[member] + cell_offset(coll, kind)))->data;
+    return cells->team->coll->peer[member] + wsh_cells_place(cells, kind);
 }
 
 static size_t line_offset(const struct wsh_coll *coll, int i)
@@ -63,11 +74,9 @@ static size_t line_offset(const struct wsh_coll *coll, int i)
     return coll->pad.lines + ((coll->cells & 1) * (size_t)coll->pad.n_lines + (size_t)i) * WSH_PAD_LINE;
 }
 
-void *wsh_cells_line(const struct wsh_cells *cells, int i)
+size_t wsh_cells_line(const struct wsh_cells *cells, int i)
 {
-    const struct wsh_coll *coll = cells->team->coll;
-
-    return coll->base + line_offset(coll, i) + sizeof(uint64_t);
+    return line_offset(cells->team->coll, i) + sizeof(uint64_t);
 }
 
 void wsh_cells_line_show(const struct wsh_cells *cells, int i)
@@ -84,6 +93,7 @@ int wsh_cells_line_await(const struct wsh_cells *cells, int i, const int *member
     struct wsh_flags flags = {.team = cells->team,
                               .members = members,
                               .n = n,
+                              .next = place_first(coll, n),
                               .off = line_offset(coll, i),
                               .mapped = true,
                               .want = coll->cells};

@@ -29,12 +29,14 @@ static int collect_by_cells(struct wsh_team *team, const struct wsh_places *plac
                             size_t len)
 {
     struct wsh_cells cells = wsh_cells_begin(team, places->routine);
-    int rc;
+    size_t at = wsh_cells_place(&cells, WSH_CELL_OWN);
+    char *const *peer = team->coll->peer, *dest = places->dest;
+    int n = team->n_pes, rc;
 
     wsh_cells_write(&cells, WSH_CELL_OWN, src, len);
-    rc = wsh_cells_await(&cells, WSH_CELL_OWN, team->coll->all, team->n_pes);
-    for (int pe = 0; pe < team->n_pes && !rc; pe++)
-        memcpy(places->dest + (size_t)pe * len, wsh_cells_data(&cells, WSH_CELL_OWN, pe), len);
+    rc = wsh_cells_await(&cells, WSH_CELL_OWN, team->coll->all, n);
+    for (int pe = 0; pe < n && !rc; pe++, dest += len)
+        wsh_cells_copy(dest, peer[pe] + at, len);
     wsh_cells_end(&cells);
     return rc;
 }

@@ -7,38 +7,55 @@
 #include <stdio.h>
 
 /* Acquire: partner of the release in the member's put_signal, signal or publication of a cell. */
-static uint64_t flag_word(const struct wsh_flags *flags, int member)
+static inline uint64_t word_load(const char *at)
+{
+    return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
+}
+
+static inline int flags_scan(struct wsh_flags *flags, bool mapped)
+{
+    /* After an acquire what is not in a variable would be read from memory again. */
+    const struct wsh_coll *coll = flags->team->coll;
+    const int *members = flags->members;
+    char *const *peer = coll->peer, *own = coll->base + flags->off;
+    size_t off = flags->off, stride = flags->stride;
+    int me = flags->team->my_pe, n = flags->n, next = flags->next, at;
+    uint64_t want = flags->want, span = flags->span, all = 0;
+
+    for (at = flags->at; at < n; at++) {
+        int member = members[next];
+
+        if (member != me) {
+            uint64_t word = word_load(mapped ? peer[member] + off : own + (size_t)member * stride);
+
+            if (word - want > span)
+                break;
+            all |= word;
+        }
+        next = next + 1 < n ? next + 1 : 0;
+    }
+    flags->at = at;
+    flags->next = next;
+    flags->gathered |= all;
+    return at < n ? -EAGAIN : 0;
+}
+
+static int mapped_try(void *arg)
+{
+    return flags_scan(arg, true);
+}
+
+static int own_try(void *arg)
+{
+    return flags_scan(arg, false);
+}
+
+static bool is_missing(const struct wsh_flags *flags, int member)
 {
     const struct wsh_coll *coll = flags->team->coll;
-    const char *pad = flags->mapped ? coll->peer[member] : coll->base;
+    const char *at = flags->mapped ? coll->peer[member] : coll->base + (size_t)member * flags->stride;
 
-    return __atomic_load_n((const uint64_t *)(pad + flags->off + (size_t)member * flags->stride),
-                           __ATOMIC_ACQUIRE);
-}
-
-static bool flag_is_set(const struct wsh_flags *flags, uint64_t word)
-{
-    uint64_t value = word >> flags->shift;
-
-    return value == flags->want || (flags->passed && value > flags->want);
-}
-
-static int flags_try(void *arg)
-{
-    struct wsh_flags *flags = arg;
-
-    for (; flags->at < flags->n; flags->at++) {
-        int member = flags->members[flags->at];
-        uint64_t word;
-
-        if (member == flags->team->my_pe)
-            continue;
-        word = flag_word(flags, member);
-        if (!flag_is_set(flags, word))
-            return -EAGAIN;
-        flags->gathered |= word & ((UINT64_C(1) << flags->shift) - 1);
-    }
-    return 0;
+    return member != flags->team->my_pe && word_load(at + flags->off) - flags->want > flags->span;
 }
 
 static void flags_describe(void *arg, char *text, size_t size)
@@ -46,11 +63,12 @@ static void flags_describe(void *arg, char *text, size_t size)
     const struct wsh_flags *flags = arg;
     size_t used = (size_t)snprintf(text, size, "PE");
 
-    for (int i = flags->at; i < flags->n && used < size; i++) {
-        int member = flags->members[i];
+    for (int at = flags->at, place = flags->next; at < flags->n && used < size; at++) {
+        int member = flags->members[place];
 
-        if (member != flags->team->my_pe && !flag_is_set(flags, flag_word(flags, member)))
+        if (is_missing(flags, member))
             used += (size_t)snprintf(text + used, size - used, " %d", flags->team->members[member]);
+        place = place + 1 < flags->n ? place + 1 : 0;
     }
 }
 
@@ -58,7 +76,7 @@ WSH_NO_ARRAYS int wsh_flags_await(struct wsh_flags *flags, const char *routine)
 {
     const struct wsh_wait_why why = {routine, flags_describe, flags->team->coll->n_local};
 
-    return wsh_wait(flags->team->job, &why, flags_try, flags);
+    return wsh_wait(flags->team->job, &why, flags->mapped ? mapped_try : own_try, flags);
 }
 
 WSH_NO_ARRAYS int wsh_flag_await(struct wsh_team *team, int from, size_t off, uint64_t want,

@@ -6,18 +6,18 @@
 #include "runtime/coll/state.h"
 
 /*
- * The word of member m is at offset off + m * stride: in my pad, or (mapped) in m's own as it is mapped here. It is
- * set when its bits from `shift` on are `want`; the bits below are gathered. The caller's own word is not read.
+ * The word of member m is at offset off + m * stride in my pad, or (mapped) at off in m's own as it is mapped here. It is
+ * set when it is `want`, or at most `span` more. The caller's own word is not read.
  */
 struct wsh_flags {
     struct wsh_team *team;
     const int *members; /* [n] */
-    int n;
+    int n, next;        /* the place that is looked at next; after the last one follows the first */
+    int at;             /* so many of them are set … */
+    bool mapped;
     size_t off, stride;
-    bool mapped, passed; /* passed: it is also set with a later value */
-    unsigned shift;
-    uint64_t want, gathered;
-    int at; /* the flags of the members before it are set */
+    uint64_t want, span;
+    uint64_t gathered; /* … and have these bits */
 };
 
 /* Waits for all; what is later read of what they announced is there. */

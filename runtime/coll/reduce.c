@@ -10,17 +10,60 @@
 
 #define ROUTINE WSH_REDUCE_ROUTINE
 
-/* The cells of these members, in their order, so that every member computes the same result. */
+#define FOLD_LEN 1024 /* bytes of numbers that are gathered before they are combined */
+
+/* The upper half onto the lower one until there is one: a few long loops for the numbers of all members. */
+static void numbers_fold(const struct wsh_numbers *numbers, char *all, int n, void *result)
+{
+    for (; n > 1; n -= n / 2) {
+        char *upper = all + (size_t)(n - n / 2) * numbers->len;
+
+        numbers->arith->combine(n == 2 ? result : all, all, upper, (size_t)(n / 2) * numbers->n);
+    }
+}
+
+/* Numbers of one word, most often; the compiler checks lengths of what it knows to be an array by calls. */
+static inline void numbers_gather(const struct wsh_cells *cells, const int *members, int n, size_t len,
+                                  uint64_t *all)
+{
+    char *const *peer = cells->team->coll->peer;
+    size_t at = wsh_cells_place(cells, WSH_CELL_OWN);
+
+    if (wsh_likely(len == sizeof *all))
+        for (int i = 0; i < n; i++)
+            all[i] = *(const uint64_t *)(peer[members[i]] + at);
+    else
+        for (int i = 0; i < n; i++)
+            memcpy((char *)all + (size_t)i * len, peer[members[i]] + at, len);
+}
+
+static void cells_fold(const struct wsh_cells *cells, const struct wsh_numbers *numbers, const int *members,
+                       int n, void *result)
+{
+    _Alignas(WSH_PAD_LINE) uint64_t all[FOLD_LEN / sizeof(uint64_t)];
+
+    numbers_gather(cells, members, n, numbers->len, all);
+    numbers_fold(numbers, (char *)all, n, result);
+}
+
+/* The cells of these members, each in its place, so that every member computes the same result. */
 static int cells_combine(const struct wsh_cells *cells, const struct wsh_numbers *numbers, const int *members,
                          int n, void *result)
 {
+    const void *data;
     int rc = wsh_cells_await(cells, WSH_CELL_OWN, members, n);
 
     if (rc)
         return rc;
-    memcpy(result, wsh_cells_data(cells, WSH_CELL_OWN, members[0]), numbers->len);
-    for (int i = 1; i < n; i++)
-        numbers->arith->combine(result, result, wsh_cells_data(cells, WSH_CELL_OWN, members[i]), numbers->n);
+    if (n > 2 && (size_t)n * numbers->len <= FOLD_LEN) {
+        cells_fold(cells, numbers, members, n, result);
+        return 0;
+    }
+    data = wsh_cells_data(cells, WSH_CELL_OWN, members[0]);
+    if (n == 1)
+        memcpy(result, data, numbers->len);
+    for (int i = 1; i < n; i++, data = result)
+        numbers->arith->combine(result, data, wsh_cells_data(cells, WSH_CELL_OWN, members[i]), numbers->n);
     return 0;
 }
 
@@ -115,33 +158,44 @@ static int small_apart(const struct wsh_cells *cells, const struct wsh_numbers *
     return rc;
 }
 
+static int small_on_hosts(const struct wsh_cells *cells, const struct wsh_numbers *numbers, void *dest)
+{
+    _Alignas(WSH_PAD_LINE) char result[WSH_CELL_DATA];
+    int rc = small_by_leaders(cells, numbers, result);
+
+    memcpy(dest, result, numbers->len);
+    return rc;
+}
+
+/* src, which may be dest, is not read again once it is in the cell. */
 int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t nelems,
                      const struct wsh_arith *arith, const char *routine)
 {
     const struct wsh_numbers numbers = {arith, nelems, nelems * arith->width};
     struct wsh_cells cells = wsh_cells_begin(team, routine);
-    _Alignas(WSH_PAD_LINE) char result[WSH_CELL_DATA];
     int rc;
 
     if (team->coll->layout == WSH_LAYOUT_APART)
         return small_apart(&cells, &numbers, dest, src);
 
     wsh_cells_write(&cells, WSH_CELL_OWN, src, numbers.len);
-    rc = team->coll->n_domains == 1 ? cells_combine(&cells, &numbers, team->coll->all, team->n_pes, result)
-                                    : small_by_leaders(&cells, &numbers, result);
-    memcpy(dest, result, numbers.len);
+    rc = team->coll->n_domains == 1 ? cells_combine(&cells, &numbers, team->coll->all, team->n_pes, dest)
+                                    : small_on_hosts(&cells, &numbers, dest);
     wsh_cells_end(&cells);
     return rc;
 }
 
-/* As many small reductions as it takes. */
+/* As many small reductions as it takes; most often one. */
 static int reduce_by_pieces(struct wsh_team *team, char *dest, const char *src,
                             const struct wsh_numbers *numbers)
 {
     size_t room = team->coll->layout == WSH_LAYOUT_APART ? WSH_ROUND_DATA : WSH_CELL_DATA;
-    size_t piece = room / numbers->arith->width * numbers->arith->width;
+    size_t piece;
     int rc = 0;
 
+    if (numbers->len <= room)
+        return wsh_reduce_small(team, dest, src, numbers->n, numbers->arith, ROUTINE);
+    piece = room / numbers->arith->width * numbers->arith->width;
     for (size_t at = 0; at < numbers->len && !rc; at += piece) {
         size_t len = numbers->len - at < piece ? numbers->len - at : piece;
 

@@ -150,8 +150,8 @@ static int share_offer(struct wsh_team *team, const struct wsh_share *share)
                                 .n = coll->n_local,
                                 .off = coll->pad.ack,
                                 .mapped = true,
-                                .passed = true,
-                                .want = share->slot};
+                                .want = share->slot,
+                                .span = ~share->slot}; /* later ones too */
 
     word_show(coll, wsh_coll_slot_at(coll, share->slot), share->slot);
     return wsh_flags_await(&readers, share->routine);

@@ -43,8 +43,8 @@ static WSH_NO_ARRAYS int word_await(struct wsh_sync_call *call, const int *membe
                               .n = n,
                               .off = call->flags,
                               .stride = sizeof(uint64_t),
-                              .shift = 1,
-                              .want = call->epoch};
+                              .want = call->epoch << 1,
+                              .span = 1};
     int rc;
 
     if (word >= 0) {
@@ -52,7 +52,7 @@ static WSH_NO_ARRAYS int word_await(struct wsh_sync_call *call, const int *membe
         flags.stride = 0;
     }
     rc = wsh_flags_await(&flags, call->routine);
-    call->bad |= flags.gathered;
+    call->bad |= flags.gathered & 1;
     return rc;
 }
 
@@ -64,27 +64,27 @@ static size_t word_shown(const struct wsh_sync_call *call, int word)
     return pad->shown + ((call->epoch & 1) * (size_t)pad->n_shown + (size_t)word) * WSH_PAD_APART;
 }
 
-static void word_show(const struct wsh_sync_call *call, int word)
+static void word_show(const struct wsh_sync_call *call, size_t at)
 {
-    uint64_t *shown = (uint64_t *)(call->team->coll->base + word_shown(call, word));
+    uint64_t *shown = (uint64_t *)(call->team->coll->base + at);
 
     wsh_order_leaves();
     /* Release: what this member did before the sync, and what it has read. Partner: the acquire in flags.c. */
     __atomic_store_n(shown, call->epoch << 1 | call->bad, __ATOMIC_RELEASE);
 }
 
-static WSH_NO_ARRAYS int words_read(struct wsh_sync_call *call, int word, const int *members, int n)
+static WSH_NO_ARRAYS int words_read(struct wsh_sync_call *call, size_t at, const int *members, int n)
 {
     struct wsh_flags flags = {.team = call->team,
                               .members = members,
                               .n = n,
-                              .off = word_shown(call, word),
+                              .off = at,
                               .mapped = true,
-                              .shift = 1,
-                              .want = call->epoch};
+                              .want = call->epoch << 1,
+                              .span = 1};
     int rc = wsh_flags_await(&flags, call->routine);
 
-    call->bad |= flags.gathered;
+    call->bad |= flags.gathered & 1;
     return rc;
 }
 
@@ -96,8 +96,10 @@ static int sync_by_words(struct wsh_sync_call *call, const struct wsh_sync_group
 
     (void)all;
     for (int i = 0; i < steps->n && !rc; begin = steps->end[i++]) {
-        word_show(call, steps->word[i]);
-        rc = words_read(call, steps->word[i], steps->member + begin, steps->end[i] - begin);
+        size_t at = word_shown(call, steps->word[i]);
+
+        word_show(call, at);
+        rc = words_read(call, at, steps->member + begin, steps->end[i] - begin);
     }
     return rc;
 }
