@@ -35,68 +35,63 @@ static inline int blocks_in_line(size_t len, int n_pes)
     return WSH_LINE_DATA >= (size_t)n_pes * len ? n_pes : (int)(WSH_LINE_DATA / len);
 }
 
+/* Of each member's lines, the one with the block for me … */
+static inline int line_mine(const struct wsh_team *team, int in_line)
+{
+    return team->my_pe < in_line ? 0 : team->my_pe / in_line;
+}
+
+/* … and where that is in its pad. */
+static inline size_t block_mine(const struct wsh_cells *cells, int line, int in_line, size_t len)
+{
+    return wsh_cells_line(cells, line) + (size_t)(cells->team->my_pe - line * in_line) * len;
+}
+
 /*
  * A member writes a few lines of its own, of which each other reads one: fewer lines change cores than when each
  * writes to all, and with more members than cores readers leave them to their neighbours on the same core.
  */
-struct lines {
-    struct wsh_cells cells;
-    int n, in_line; /* blocks in all and in each line */
-    int line;       /* of each member, with the block for me … */
-    size_t mine;    /* … which is here in its pad */
-};
-
-static inline struct lines lines_begin(struct wsh_team *team, const char *routine, size_t len)
+static inline void lines_write(const struct wsh_cells *cells, const char *src, size_t len, int in_line)
 {
-    struct lines lines = {.cells = wsh_cells_begin(team, routine), .n = team->n_pes};
-    int me = team->my_pe;
-
-    lines.in_line = blocks_in_line(len, lines.n);
-    lines.line = me < lines.in_line ? 0 : me / lines.in_line;
-    lines.mine = wsh_cells_line(&lines.cells, lines.line) + (size_t)(me - lines.line * lines.in_line) * len;
-    return lines;
-}
-
-/* Blocks that follow each other. */
-static inline void lines_write(const struct lines *lines, const char *src, size_t len)
-{
-    char *base = lines->cells.team->coll->base;
-    size_t left = (size_t)lines->n * len, full = (size_t)lines->in_line * len;
+    char *base = cells->team->coll->base;
+    size_t left = (size_t)cells->team->n_pes * len, full = (size_t)in_line * len;
     int line = 0;
 
     for (; left > full; left -= full, src += full) {
-        memcpy(base + wsh_cells_line(&lines->cells, line), src, full);
-        wsh_cells_line_show(&lines->cells, line++);
+        memcpy(base + wsh_cells_line(cells, line), src, full);
+        wsh_cells_line_show(cells, line++);
     }
-    memcpy(base + wsh_cells_line(&lines->cells, line), src, left);
-    wsh_cells_line_show(&lines->cells, line);
+    memcpy(base + wsh_cells_line(cells, line), src, left);
+    wsh_cells_line_show(cells, line);
 }
 
-static int alltoall_by_cells(struct wsh_team *team, void *dest, const void *src, size_t len)
+static WSH_NO_ARRAYS int alltoall_by_cells(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
-    const struct lines lines = lines_begin(team, ROUTINE, len);
+    const struct wsh_cells cells = wsh_cells_begin(team, ROUTINE);
+    int n = team->n_pes, in_line = blocks_in_line(len, n), line = line_mine(team, in_line), rc;
+    size_t mine = block_mine(&cells, line, in_line, len);
     char *const *peer = team->coll->peer, *to = dest;
-    int n = lines.n, rc;
 
-    lines_write(&lines, src, len);
-    rc = wsh_cells_line_await(&lines.cells, lines.line, team->coll->all, n);
+    lines_write(&cells, src, len, in_line);
+    rc = wsh_cells_line_await(&cells, line, team->coll->all, n);
     for (int pe = 0; pe < n && !rc; pe++, to += len)
-        wsh_cells_copy(to, peer[pe] + lines.mine, len);
-    wsh_cells_end(&lines.cells);
+        wsh_cells_copy(to, peer[pe] + mine, len);
+    wsh_cells_end(&cells);
     return rc;
 }
 
-static void strided_write(const struct lines *lines, const char *src, const struct wsh_alltoalls *shape)
+static void strided_write(const struct wsh_cells *cells, const char *src, const struct wsh_alltoalls *shape,
+                          int in_line)
 {
     size_t len = shape->nelems * shape->width;
+    int n = cells->team->n_pes;
 
-    for (int pe = 0, line = 0; pe < lines->n; line++) {
-        char *to = lines->cells.team->coll->base + wsh_cells_line(&lines->cells, line);
+    for (int pe = 0, line = 0; pe < n; line++) {
+        char *to = cells->team->coll->base + wsh_cells_line(cells, line);
 
-        for (int i = 0; i < lines->in_line && pe < lines->n;
-             i++, pe++, to += len, src += len * (size_t)shape->sst)
+        for (int i = 0; i < in_line && pe < n; i++, pe++, to += len, src += len * (size_t)shape->sst)
             elements_copy(to, 1, src, shape->sst, shape->nelems, shape->width);
-        wsh_cells_line_show(&lines->cells, line);
+        wsh_cells_line_show(cells, line);
     }
 }
 
@@ -104,15 +99,16 @@ static int alltoalls_by_cells(struct wsh_team *team, void *dest, const void *src
                               const struct wsh_alltoalls *shape)
 {
     size_t len = shape->nelems * shape->width;
-    const struct lines lines = lines_begin(team, STRIDED, len);
+    const struct wsh_cells cells = wsh_cells_begin(team, STRIDED);
+    int n = team->n_pes, in_line = blocks_in_line(len, n), line = line_mine(team, in_line), rc;
+    size_t mine = block_mine(&cells, line, in_line, len);
     char *to = dest;
-    int rc;
 
-    strided_write(&lines, src, shape);
-    rc = wsh_cells_line_await(&lines.cells, lines.line, team->coll->all, lines.n);
-    for (int pe = 0; pe < lines.n && !rc; pe++, to += len * (size_t)shape->dst)
-        elements_copy(to, shape->dst, team->coll->peer[pe] + lines.mine, 1, shape->nelems, shape->width);
-    wsh_cells_end(&lines.cells);
+    strided_write(&cells, src, shape, in_line);
+    rc = wsh_cells_line_await(&cells, line, team->coll->all, n);
+    for (int pe = 0; pe < n && !rc; pe++, to += len * (size_t)shape->dst)
+        elements_copy(to, shape->dst, team->coll->peer[pe] + mine, 1, shape->nelems, shape->width);
+    wsh_cells_end(&cells);
     return rc;
 }
 

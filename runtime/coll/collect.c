@@ -25,8 +25,8 @@ size_t wsh_places_offset(const struct wsh_places *places, int pe)
     return at;
 }
 
-static int collect_by_cells(struct wsh_team *team, const struct wsh_places *places, const void *src,
-                            size_t len)
+static WSH_NO_ARRAYS int collect_by_cells(struct wsh_team *team, const struct wsh_places *places,
+                                          const void *src, size_t len)
 {
     struct wsh_cells cells = wsh_cells_begin(team, places->routine);
     size_t at = wsh_cells_place(&cells, WSH_CELL_OWN);
@@ -107,7 +107,7 @@ wsh_collect_fn *const wsh_fcollect_by[WSH_ALGOS] = {
     [WSH_ALGO_ROUNDS] = collect_by_rounds,
 };
 
-int wsh_fcollect(struct wsh_team *team, void *dest, const void *src, size_t len)
+WSH_NO_ARRAYS int wsh_fcollect(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     const struct wsh_places places = {dest, len, NULL, "shmem_fcollect"};
     const struct wsh_coll_ask ask = {WSH_COLL_FCOLLECT, team->n_pes, len, dest, src, len};

@@ -47,15 +47,15 @@ static void cells_fold(const struct wsh_cells *cells, const struct wsh_numbers *
 }
 
 /* The cells of these members, each in its place, so that every member computes the same result. */
-static int cells_combine(const struct wsh_cells *cells, const struct wsh_numbers *numbers, const int *members,
-                         int n, void *result)
+static WSH_NO_ARRAYS int cells_combine(const struct wsh_cells *cells, const struct wsh_numbers *numbers,
+                                       const int *members, int n, void *result)
 {
     const void *data;
     int rc = wsh_cells_await(cells, WSH_CELL_OWN, members, n);
 
     if (rc)
         return rc;
-    if (n > 2 && (size_t)n * numbers->len <= FOLD_LEN) {
+    if (n > 4 && (size_t)n * numbers->len <= FOLD_LEN) {
         cells_fold(cells, numbers, members, n, result);
         return 0;
     }
@@ -168,8 +168,8 @@ static int small_on_hosts(const struct wsh_cells *cells, const struct wsh_number
 }
 
 /* src, which may be dest, is not read again once it is in the cell. */
-int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t nelems,
-                     const struct wsh_arith *arith, const char *routine)
+WSH_NO_ARRAYS int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t nelems,
+                                   const struct wsh_arith *arith, const char *routine)
 {
     const struct wsh_numbers numbers = {arith, nelems, nelems * arith->width};
     struct wsh_cells cells = wsh_cells_begin(team, routine);
@@ -186,8 +186,8 @@ int wsh_reduce_small(struct wsh_team *team, void *dest, const void *src, size_t 
 }
 
 /* As many small reductions as it takes; most often one. */
-static int reduce_by_pieces(struct wsh_team *team, char *dest, const char *src,
-                            const struct wsh_numbers *numbers)
+static WSH_NO_ARRAYS int reduce_by_pieces(struct wsh_team *team, char *dest, const char *src,
+                                          const struct wsh_numbers *numbers)
 {
     size_t room = team->coll->layout == WSH_LAYOUT_APART ? WSH_ROUND_DATA : WSH_CELL_DATA;
     size_t piece;
@@ -212,8 +212,8 @@ wsh_reduce_fn *const wsh_reduce_by[WSH_ALGOS] = {
     [WSH_ALGO_RAILS] = wsh_reduce_rails, [WSH_ALGO_WHOLE] = wsh_reduce_whole,
 };
 
-int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems,
-               const struct wsh_arith *arith)
+WSH_NO_ARRAYS int wsh_reduce(struct wsh_team *team, void *dest, const void *src, size_t nelems,
+                             const struct wsh_arith *arith)
 {
     const struct wsh_numbers numbers = {arith, nelems, nelems * arith->width};
     const struct wsh_coll_ask ask = {WSH_COLL_REDUCE, team->n_pes, numbers.len, dest, src, numbers.len};
