@@ -7,6 +7,7 @@
 #include "bootstrap/uid_wire.h"
 #include "device/ring.h"
 #include "device/view.h"
+#include "ep/ep.h"
 #include "runtime/ctx.h"
 #include "runtime/gpu/stage_box.h"
 #include "runtime/route.h"
@@ -18,6 +19,7 @@
 #include "transports/efa/wire.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +97,23 @@ static void immediate_data(void)
     CU_ASSERT(!wsh_efa_sizes_may_count(0, WSH_SRD_IMM_SOURCES + 1));
 }
 
+static void count_once_more(void *arg)
+{
+    CU_ASSERT(!wsh_efa_sizes_may_count(*(const int *)arg, WSH_SRD_IMM_SOURCES + 1));
+}
+
+/* One PE too many for immediate data: PE 0 says so for all. */
+static void one_pe_says_it(void)
+{
+    char text[1024];
+
+    for (int pe = 0; pe < 2; pe++) {
+        unit_capture(count_once_more, &pe, text, sizeof text);
+        CU_ASSERT_EQUAL(unit_lines(text), pe == 0);
+        CU_ASSERT(pe || strstr(text, "16385 PEs: the immediate data of writes name at most 16384"));
+    }
+}
+
 static void message_heads(void)
 {
     union wsh_efa_msg msg = {0};
@@ -105,6 +124,43 @@ static void message_heads(void)
     wsh_efa_wire_head(&msg.head, EFA_WIRE_ACK, sizeof msg.head, 100000, EFA_CONTEXTS);
     CU_ASSERT_PTR_NOT_NULL(wsh_efa_wire_check(&msg, sizeof msg.head));
     CU_ASSERT_EQUAL(wsh_efa_wire_src(&msg, sizeof msg.head, 100000), -1);
+}
+
+/* In place of the library's: what it refuses, and its other half, are not linked here. */
+const struct ep_device_calls *const ep_device_calls = NULL;
+static int n_refused;
+static char refused[256];
+
+int ep_refuse(const char *routine, const char *format, ...)
+{
+    va_list args;
+
+    (void)routine;
+    n_refused++;
+    va_start(args, format);
+    vsnprintf(refused, sizeof refused, format, args);
+    va_end(args);
+    return 1;
+}
+
+static int ep_refuses(int tokens, int pes)
+{
+    shmemx_ep_config_t config = SHMEMX_EP_CONFIG_INITIALIZER;
+
+    n_refused = 0;
+    config.hidden = EP_GROUP;
+    config.experts = pes;
+    config.topk = 1;
+    config.tokens = tokens;
+    return ep_check_config("shmemx_ep_create", &config, pes);
+}
+
+/* 18,631 x 1,801 are 2^25 - 1. */
+static void expert_parallelism(void)
+{
+    CU_ASSERT(!ep_refuses(18631, 1801) && n_refused == 0);
+    CU_ASSERT(ep_refuses(32768, 1024) && n_refused == 1);
+    CU_ASSERT_STRING_EQUAL(refused, "tokens is 32768 with 1024 PEs; their product is at most 33554431");
 }
 
 /* Bits for each of what is named. */
@@ -121,7 +177,9 @@ static void bits_suffice(void)
 const struct unit_test unit_tests[] = {
     {"the page has the headers' numbers", page_agrees},
     {"immediate data: the last that fits, and the next", immediate_data},
+    {"immediate data: one PE says what one too many means", one_pe_says_it},
     {"heads of messages: the last that fits, and the next", message_heads},
+    {"expert parallelism: the last product of tokens and PEs, and the next", expert_parallelism},
     {"sets of bits have one for each", bits_suffice},
     {NULL, NULL},
 };

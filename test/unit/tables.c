@@ -25,7 +25,29 @@ static void are_small(void)
     CU_ASSERT(wsh_tables_host(&shape) < host / 10);
 }
 
+static size_t of_job(size_t n_pes)
+{
+    const struct wsh_tables_job job = {.n_pes = n_pes, .n_local = 8};
+
+    return wsh_tables_hosts(&job) + wsh_tables_teams(&job) + wsh_tables_routes(&job, 32);
+}
+
+/* A PE that is not addressed costs the same few bytes at every size; its flags in the pad of the team of all are apart. */
+static void peers_are_small(void)
+{
+    for (size_t n = 64; n <= 100000; n *= 10) {
+        const struct wsh_tables_job one = {.n_pes = n, .n_local = 8}, two = {.n_pes = 2 * n, .n_local = 8};
+        size_t each = (of_job(2 * n) - of_job(n) + n - 1) / n;
+        double pad = (double)(wsh_tables_pads(&two) - wsh_tables_pads(&one)) / (double)n;
+
+        printf("# from %zu to %zu PEs: %zu bytes a PE, and %.1f of the pad\n", n, 2 * n, each, pad);
+        CU_ASSERT(each <= WSH_TABLES_PEER_MAX && each >= wsh_tables_peer());
+        CU_ASSERT(pad <= 160);
+    }
+}
+
 const struct unit_test unit_tests[] = {
     {"tables of a large job are small, and grow with each of the numbers", are_small},
+    {"a PE that is not addressed costs at most 64 bytes", peers_are_small},
     {NULL, NULL},
 };
