@@ -32,7 +32,7 @@ static size_t of_job(size_t n_pes)
     return wsh_tables_hosts(&job) + wsh_tables_teams(&job) + wsh_tables_routes(&job, 32);
 }
 
-/* A PE that is not addressed costs the same few bytes at every size; its flags in the pad of the team of all are apart. */
+/* A PE that is not addressed costs the same few bytes at every size; its flags in the pad of a team are apart. */
 static void peers_are_small(void)
 {
     for (size_t n = 64; n <= 100000; n *= 10) {
