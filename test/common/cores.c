@@ -2,7 +2,8 @@
 /*
  * The model: a line that another core wrote is read in 1. Loads that follow each other are under way at the same time,
  * CORES_NEXT apart, as far as what they bring was written by then. A line that others have read is claimed before it is
- * written: 1, and those that follow CORES_NEXT each. A line serves its readers CORES_BUSY apart. Instructions take no time.
+ * written: 1, and those that follow CORES_NEXT each. A line serves its readers CORES_BUSY apart. Instructions take no
+ * time.
  */
 #include "test/common/cores.h"
 
