@@ -80,13 +80,17 @@ static void ack_later(struct wsh_efa_eps *eps, struct wsh_efa_tally *tally)
     tally->ack_due = true;
 }
 
-/* What the peer asked for is here, or it may soon lack credits. */
-static bool is_due(const struct wsh_efa_eps *eps, const struct wsh_efa_tally *tally)
+/*
+ * What the peer asked for is here, or it may soon lack credits: it has what both of us can take, which is less than
+ * eps->imms where it has more endpoint sets.
+ */
+static bool is_due(const struct wsh_efa_peer *peer)
 {
+    const struct wsh_efa_tally *tally = &peer->tally;
     uint32_t unacked = tally->counted - tally->acked;
 
     return unacked && ((tally->asks && !wsh_srd_before(tally->counted, tally->wanted)) ||
-                       unacked >= (eps->imms + 1) / 2);
+                       unacked >= (peer->link.imms_max + 1) / 2);
 }
 
 int wsh_efa_tally_count(struct wsh_efa_eps *eps, int pe, uint32_t counter, uint32_t generation)
@@ -103,7 +107,7 @@ int wsh_efa_tally_count(struct wsh_efa_eps *eps, int pe, uint32_t counter, uint3
             "counters only when nothing puts with them",
             pe, counter);
     tally->counted++;
-    if (is_due(eps, tally))
+    if (is_due(&eps->peers[pe]))
         ack_later(eps, tally);
     return 0;
 }
@@ -115,7 +119,7 @@ void wsh_efa_tally_asked(struct wsh_efa_eps *eps, int pe, uint32_t tallies)
     if (!tally->asks || wsh_srd_before(tally->wanted, tallies)) /* an earlier question may come later */
         tally->wanted = tallies;
     tally->asks = wsh_srd_before(tally->acked, tally->wanted);
-    if (is_due(eps, tally))
+    if (is_due(&eps->peers[pe]))
         ack_later(eps, tally);
 }
 
