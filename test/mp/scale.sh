@@ -4,7 +4,7 @@
 # a ring of puts with signal, end; what they take is printed, and nothing is left. 64 PEs; WSH_TEST_LONG=1: also 128 and 256
 # over tcp, and 128 to 1,024 over EFA. WSH_TEST_SCALE="tcp:64 efa:1024" chooses. Memory without the heap and without the
 # emulator's: as `warpshmem-info --estimate` says, and at most 12 MiB a PE over efa-direct; libfabric 1.17 has no such, and
-# its provider takes 70 MiB a PE.
+# its provider takes 181 MiB a PE.
 # timeout: 1200
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -45,7 +45,7 @@ scale()
 {
     mib=16
     case $1 in
-        efa) has_direct || mib=76 ;;
+        efa) has_direct || mib=200 ;;
         tcp) mib=40 ;;
     esac
     why=$(impossible "$1" "$2" $mib | head -n 1)
@@ -65,7 +65,7 @@ scale()
     estimate=$("$top_builddir/warpshmem-info" -p --estimate "n_pes=$2,pes_per_host=8,transport=$1" |
         awk -F: '$2 == "sum" { print int($3 / 1024) }')
     # Buffers of receives, which a NIC has pinned, are counted in full; most are never touched here, the less the fewer PEs.
-    if [ "$1$mib" = efa76 ]; then
+    if [ "$1$mib" = efa200 ]; then
         tap_skip "$1, $2 PEs: ${begun:-0} KiB after the start, and the estimate of $estimate" \
             "this libfabric has no efa-direct, which the estimate is of"
     else
