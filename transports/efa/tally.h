@@ -12,9 +12,9 @@
  * credits for lazy ones, so that some always come back.
  *
  * Who waits in a quiet asks, by a message of the endpoint set's own context, since only a context's own thread may send
- * in it: how many tallied writes it wants acknowledged, and a context's messages up to which number. So does a flow with
- * a parked write: behind a fence it starts only when the lazy messages before it are known as applied, and nobody may be
- * in a quiet.
+ * in it: how many tallied writes it wants acknowledged, and a context's messages up to which number. So does a flow
+ * with a parked write: behind a fence it starts only when the lazy messages before it are known as applied, and nobody
+ * may be in a quiet.
  */
 #ifndef WSH_EFA_TALLY_H
 #define WSH_EFA_TALLY_H
