@@ -174,8 +174,7 @@ static int log_other(const struct attempt *attempt, int rc)
 {
     if (rc == -EPROTONOSUPPORT)
         wsh_error("the root of the unique id runs another version of warpshmem (bootstrap %u, ours %d); "
-                  "install one "
-                  "version on all hosts",
+                  "install one version on all hosts",
                   attempt->version, WSH_UID_WIRE_VERSION);
     else
         wsh_error(
