@@ -6,7 +6,7 @@ set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 command -v python3 >/dev/null || tap_skip_all "no python3"
 mkdir -p "$tap_dir/programs/peers"
-for program in barrier alltoall_latency reduce_latency broadcast_latency collect_latency pingpong; do
+for program in barrier alltoall_latency reduce_latency broadcast_latency collect_latency pingpong init; do
     for side in programs programs/peers; do
         printf '#!/bin/sh\n' >"$tap_dir/$side/$program"
         chmod +x "$tap_dir/$side/$program"
@@ -45,6 +45,7 @@ tap_check "the rest follows" test "$status:$(sort "$table" | uniq -d | wc -l)" =
 tap_check "each row once" test "$(grep -c "^sum 64Ki, 4 PEs" "$table")" = 1
 tap_check "both sides, ratio, goal" \
     grep -q "^barrier_all, 4 PEs .*ours     0.300  peer     0.600  ratio 0.500  goal 0.35 reached" "$table"
+tap_check "the start: the time of the launcher itself" grep -Eq "^start, 2 PEs +ours +[0-9]{4,}[.]" "$table"
 tap_check "a goal missed" grep -q "^alltoall 8, 2 PEs .*goal 0.25 missed" "$table"
 before=$(wc -l <"$tap_dir/launched")
 cores
