@@ -38,7 +38,7 @@ static struct {
     bool open;     /* between shmem_init and shmem_finalize */
     pmix_proc_t me;
     bool noted;                         /* the launcher knows that a PE has come through shmem_init */
-    size_t lost_handler, asked_handler; /* the second with `waits` only */
+    bool watching;              /* the handlers are registered: once, until PMIx_Finalize */
     uint32_t generation;
     bool by_file; /* blobs go by oshrun's file, and not through PMIx */
     struct wsh_blob_file file;
@@ -64,11 +64,6 @@ static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, 
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
-static void note_sent(pmix_status_t status, void *unused)
-{
-    (void)status, (void)unused;
-}
-
 static void on_asked(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                      size_t n_info, pmix_info_t results[], size_t n_results,
                      pmix_event_notification_cbfunc_fn_t done, void *data)
@@ -79,23 +74,26 @@ static void on_asked(size_t id, pmix_status_t status, const pmix_proc_t *source,
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
-static size_t handler_add(pmix_status_t code, pmix_notification_fn_t handler)
+static void handler_add(pmix_status_t code, pmix_notification_fn_t handler)
 {
     struct wsh_pmix_call call;
 
     wsh_pmix_call_init(&call);
     wsh_pmix.Register_event_handler(&code, 1, NULL, 0, handler, wsh_pmix_call_registered, &call);
     wsh_pmix_call_wait(&call, 0, "PMIx", "");
-    return call.id;
 }
 
+/* Their removal would be messages without an answer, behind which PMIx_Finalize's own waits 40 ms for TCP's ack. */
 static void watch_launcher(struct wsh_boot *boot)
 {
     watched = boot;
     atomic_store_explicit(&leaving, false, memory_order_relaxed);
-    client.lost_handler = handler_add(PMIX_ERR_LOST_CONNECTION, on_lost);
+    if (client.watching)
+        return;
+    client.watching = true;
+    handler_add(PMIX_ERR_LOST_CONNECTION, on_lost);
     if (client.waits)
-        client.asked_handler = handler_add(WSH_PMIX_WHO_WAITS, on_asked);
+        handler_add(WSH_PMIX_WHO_WAITS, on_asked);
 }
 
 /* On an emulated host (oshrun --nodes-emulated) libpmix itself still sees one host. */
@@ -209,9 +207,6 @@ static void pmix_close(struct wsh_boot *boot)
 {
     (void)boot;
     atomic_store_explicit(&leaving, true, memory_order_relaxed);
-    wsh_pmix.Deregister_event_handler(client.lost_handler, NULL, NULL);
-    if (client.waits)
-        wsh_pmix.Deregister_event_handler(client.asked_handler, NULL, NULL);
     if (client.by_file)
         wsh_blob_file_close(&client.file);
     else
@@ -280,10 +275,13 @@ static int pmix_exchange_host(struct wsh_boot *boot, const void *mine, size_t le
 /* From here on oshrun leaves a job more time to end after a SIGTERM. Its server sees no fences of one host. */
 static void note_initialized(const struct wsh_boot *boot)
 {
+    pmix_info_t info = wsh_pmix_info(WSH_PMIX_INITIALIZED, PMIX_BOOL);
+
     if (!client.waits || boot->my_pe || client.noted)
         return;
     client.noted = true;
-    wsh_pmix.Notify_event(WSH_PMIX_INITIALIZED, &client.me, PMIX_RANGE_RM, NULL, 0, note_sent, NULL);
+    info.value.data.flag = true;
+    wsh_pmix.Publish(&info, 1);
 }
 
 /* Slurm's fences (22.05) wait for other hosts only where they collect: the last PE's data is in the result. */

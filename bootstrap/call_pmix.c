@@ -31,7 +31,7 @@ void wsh_pmix_call_done(pmix_status_t status, void *data)
 
 void wsh_pmix_call_registered(pmix_status_t status, size_t id, void *data)
 {
-    ((struct wsh_pmix_call *)data)->id = id;
+    (void)id;
     wsh_pmix_call_done(status, data);
 }
 

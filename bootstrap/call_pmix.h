@@ -14,7 +14,6 @@ struct wsh_pmix_call {
     pthread_cond_t changed;
     bool done;
     pmix_status_t status;
-    size_t id;
     void (*late)(void); /* called after each report of wsh_pmix_call_wait, if not NULL */
 };
 

@@ -10,9 +10,10 @@
     "wsh.fence.waits" /* of the job, uint32 1: a fence without data waits for every PE */
 
 /*
- * The event by which PE 0 reports to oshrun that all PEs have come to the end of shmem_init. For range PMIX_RANGE_RM.
+ * What PE 0 publishes once all PEs have come to the end of shmem_init, so that oshrun knows it before PE 0 goes on: an
+ * event would have no answer, and PE 0's next request would wait up to 40 ms for TCP's ack of it.
  */
-#define WSH_PMIX_INITIALIZED (PMIX_EXTERNAL_ERR_BASE - 1)
+#define WSH_PMIX_INITIALIZED "wsh.initialized"
 
 /*
  * A PE that has waited too long in a fence reports to oshrun which fence; oshrun then asks all PEs, and those that wait

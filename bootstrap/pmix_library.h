@@ -8,19 +8,19 @@
 #include <string.h>
 
 /* Those of its routines that PEs call. The macros of <pmix.h> would need the library to be linked. */
-#define WSH_PMIX_ROUTINES(X)    \
-    X(Abort)                    \
-    X(Commit)                   \
-    X(Deregister_event_handler) \
-    X(Error_string)             \
-    X(Fence_nb)                 \
-    X(Finalize)                 \
-    X(Get)                      \
-    X(Get_version)              \
-    X(Init)                     \
-    X(Notify_event)             \
-    X(Put)                      \
-    X(Register_event_handler)   \
+#define WSH_PMIX_ROUTINES(X)  \
+    X(Abort)                  \
+    X(Commit)                 \
+    X(Error_string)           \
+    X(Fence_nb)               \
+    X(Finalize)               \
+    X(Get)                    \
+    X(Get_version)            \
+    X(Init)                   \
+    X(Notify_event)           \
+    X(Publish)                \
+    X(Put)                    \
+    X(Register_event_handler) \
     X(Value_destruct)
 
 struct wsh_pmix {

@@ -131,6 +131,16 @@ static pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t 
     return PMIX_ERR_NOT_FOUND;
 }
 
+static pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info,
+                                pmix_op_cbfunc_t done, void *data)
+{
+    (void)done, (void)data;
+    for (size_t i = 0; i < n_info; i++)
+        if (PMIX_CHECK_KEY(&info[i], WSH_PMIX_INITIALIZED))
+            event_send_for(WSH_EVENT_INITIALIZED, proc, 0);
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                      size_t n_info, pmix_info_t results[], size_t n_results,
                      pmix_event_notification_cbfunc_fn_t done, void *data)
@@ -138,8 +148,6 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     (void)id, (void)info, (void)n_info, (void)results, (void)n_results;
     if (status == PMIX_ERR_LOST_CONNECTION)
         event_send_for(WSH_EVENT_LOST, source, 0);
-    if (status == WSH_PMIX_INITIALIZED)
-        event_send_for(WSH_EVENT_INITIALIZED, source, 0);
     if (status == WSH_PMIX_WAITS_IN_INIT || status == WSH_PMIX_WAITS_IN_FINALIZE)
         event_send_for(WSH_EVENT_WAITS, source, status == WSH_PMIX_WAITS_IN_FINALIZE);
     if (done)
@@ -152,6 +160,7 @@ static pmix_server_module_t upcalls = {
     .abort = on_abort,
     .fence_nb = on_fence,
     .direct_modex = on_direct_modex,
+    .publish = on_publish,
 };
 
 static pmix_status_t server_start(const char *tmpdir)

@@ -3,6 +3,7 @@
 # The programs of examples/ for GPUs compile without a warning by the commands in their heads; on a GPU each prints one line
 # which says that nothing is wrong, in one host and as two.
 # timeout: 900
+# shares: GPUs
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 need_oshrun
