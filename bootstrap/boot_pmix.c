@@ -37,8 +37,8 @@ static struct {
     bool waits;    /* the server completes a fence without data only when all hosts have come to it */
     bool open;     /* between shmem_init and shmem_finalize */
     pmix_proc_t me;
-    bool noted;                         /* the launcher knows that a PE has come through shmem_init */
-    bool watching;              /* the handlers are registered: once, until PMIx_Finalize */
+    bool noted;    /* the launcher knows that a PE has come through shmem_init */
+    bool watching; /* the handlers are registered: once, until PMIx_Finalize */
     uint32_t generation;
     bool by_file; /* blobs go by oshrun's file, and not through PMIx */
     struct wsh_blob_file file;

@@ -85,4 +85,23 @@ else
     soak "40 seeds of 40 PEs, all collectives" 120 40 40 --rounds 3 --run $all
     soak "40 seeds of 40 PEs, alltoall in two steps" 120 40 40 --rounds 3 --run alltoall --algo grid
 fi
+# Rows that the simulator made itself with a latency of 5 us are found again from 10, and the rest predicted.
+costs="--per-host 1 --cores 4 --send 2000 --receive 2000 --turn 2000 --complete 300 --gap 200 --byte 0.3 --jitter 300 --nics 1"
+for pes in 2 4; do
+    echo "{\"pes\": $pes, \"per_host\": 1, \"provider\": \"tcp\", \"cores\": 4, \"us\": {"
+    for call in sync reduce; do
+        # shellcheck disable=SC2086
+        "$sim" --json --run "$call" --pes "$pes" --latency 5000 --rounds 51 $costs |
+            sed "s/.*\"median_us\": \([0-9.]*\).*/\"$call\": \1,/"
+    done
+    echo '"barrier": 1000}}'
+done | tr -d '\n' | sed 's/}}/}}\n/g' >"$tap_dir/measured"
+run_job 60 "$top_srcdir/perftest/sim/fit" compare "$tap_dir/measured" --sim "$sim" --fit sync:2,4 --vary latency
+tap_check "fit: costs are found, other rows predicted" \
+    test "$(grep -cE '^\| (sync|reduce) (\| [0-9. /]+\([+-][0-3] %\) ){2}\|' "$out")" = 2
+tap_comment "$out"
+run_job 60 "$top_srcdir/perftest/sim/fit" measure "$tap_dir/real" --build "$top_builddir" --pes 2 --rounds 1 --run sync --seconds 0.05
+tap_check "fit: a line for each number of PEs" grep -q '^{"pes": 2, .*"us": {"sync": [0-9.]*}' "$tap_dir/real"
+run_job 60 "$top_srcdir/perftest/sim/fit" measure "$tap_dir/real" --build "$top_builddir" --pes 2
+tap_check "fit: a line that is there is not measured again" test "$status:$(wc -l <"$tap_dir/real")" = 0:1
 tap_done
