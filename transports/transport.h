@@ -72,6 +72,7 @@ struct wsh_tp {
 /* A context's state in one transport: the unit of ordering and completion. Begins the transport's own struct. */
 struct wsh_tctx {
     struct wsh_tp *tp;
+    bool lazy; /* by the core: mostly nobody waits for `pending`; who does calls `await` */
 };
 
 /* Memory of this PE that is registered. Begins the transport's own struct. */

@@ -112,6 +112,16 @@ static void coll_release(struct wsh_coll *coll)
     free(coll);
 }
 
+/* Who waits in a collective waits for members' flags: acks of what it has sent itself would only come between. */
+static int coll_ctx_open(struct wsh_team *team, struct wsh_ctx *ctx)
+{
+    int rc = wsh_ctx_init(ctx, team->job, team, 0);
+
+    for (unsigned tp = 0; tp < team->job->n_tps && !rc; tp++)
+        ctx->tctx[tp]->lazy = true;
+    return rc;
+}
+
 int wsh_coll_prepare(struct wsh_team *team)
 {
     struct wsh_coll *coll = calloc(1, sizeof *coll);
@@ -119,7 +129,7 @@ int wsh_coll_prepare(struct wsh_team *team)
     int rc = coll ? coll_allocate(coll, team->n_pes) : -ENOMEM;
 
     if (!rc)
-        rc = wsh_ctx_init(&coll->ctx, team->job, team, 0);
+        rc = coll_ctx_open(team, &coll->ctx);
     if (rc) {
         if (coll)
             coll_release(coll);

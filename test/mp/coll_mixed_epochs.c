@@ -11,7 +11,9 @@
 #include <string.h>
 
 #define ARENA ((size_t)2 << 20)
-#define LEN_MAX ((size_t)20000)
+#define LEN_MAX \
+    ((size_t)120000) /* of the blocks of all PEs: over a network some are messages, others writes */
+#define STRIDED_MAX 300
 
 static char *arena, *src;
 static size_t used;
@@ -66,6 +68,29 @@ static void alltoall(shmem_team_t team, char *dest, size_t len)
         check_block("alltoall", dest + (size_t)pe * len, len, teams_world(team, pe));
 }
 
+/* Blocks of every other byte; what lies between is left alone. */
+static void alltoalls(shmem_team_t team, char *dest, size_t len)
+{
+    char block[STRIDED_MAX];
+    int n = shmem_team_n_pes(team);
+
+    mp_fill(block, len, seed(mp_me));
+    for (size_t j = 0; j < len * (size_t)n; j++)
+        src[2 * j] = block[j % len];
+    memset(dest, 0x33, 2 * len * (size_t)n);
+    shmem_team_sync(team);
+    shmem_char_alltoalls(team, dest, src, 2, 2, len);
+    memset(src, 0x44, 2 * len * (size_t)n);
+    for (int pe = 0; pe < n; pe++) {
+        for (size_t j = 0; j < len; j++) {
+            block[j] = dest[2 * ((size_t)pe * len + j)];
+            mp_check(dest[2 * ((size_t)pe * len + j) + 1] == 0x33, "step %lu: a byte between",
+                     (unsigned long)step);
+        }
+        check_block("alltoalls", block, len, teams_world(team, pe));
+    }
+}
+
 static void reduce(shmem_team_t team, char *dest, size_t len, bool scan)
 {
     int n = shmem_team_n_pes(team), last = scan ? shmem_team_my_pe(team) : n - 1;
@@ -93,14 +118,16 @@ static void reduce(shmem_team_t team, char *dest, size_t len, bool scan)
 /* One collective, the same at all members: the numbers come from a state that all PEs share. */
 static void one(const struct teams *teams, uint64_t *state)
 {
-    int which = (int)mp_random_below(state, (size_t)teams->n), kind = (int)mp_random_below(state, 8);
+    int which = (int)mp_random_below(state, (size_t)teams->n), kind = (int)mp_random_below(state, 9);
     size_t len = mp_random_below(state, mp_random_below(state, 2) ? 700 : LEN_MAX / (size_t)mp_npes);
     uint64_t late = mp_random(state), root = mp_random(state);
     shmem_team_t team = teams->team[which].handle;
     char *dest = arena + used;
 
+    if (kind == 7)
+        len = 1 + len % STRIDED_MAX;
     step++;
-    used += (len * (size_t)mp_npes + 64) & ~(size_t)63;
+    used += ((kind == 7 ? 2 : 1) * len * (size_t)mp_npes + 64) & ~(size_t)63;
     if (team == SHMEM_TEAM_INVALID)
         return;
     if (late % 16 == 0 && (int)(late / 16 % (uint64_t)mp_npes) == mp_me)
@@ -114,6 +141,7 @@ static void one(const struct teams *teams, uint64_t *state)
     case 4: alltoall(team, dest, len); break;
     case 5: reduce(team, dest, len, false); break;
     case 6: reduce(team, dest, len, true); break;
+    case 7: alltoalls(team, dest, len); break;
     default: shmem_team_sync(team);
     }
 }

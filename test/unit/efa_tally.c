@@ -97,19 +97,33 @@ static void no_such_counter(void)
     CU_ASSERT(eps->failed == -EPROTO && peer->tally.counted == 0);
 }
 
+/* Sends while the next may be lazy; how many are. */
+static unsigned send_lazy(struct wsh_efa_flow *flow, bool counts)
+{
+    unsigned n = 0;
+
+    for (; n < WINDOW && wsh_efa_tally_may_be_lazy(eps, flow, counts); n++)
+        wsh_efa_tally_sent(eps, flow, true);
+    return n;
+}
+
 static void some_credits_are_not_lazy(void)
 {
     struct wsh_efa_ctx *ctx = calloc(1, sizeof *ctx);
     struct wsh_efa_flow flow = {.ctx = ctx, .srd = {.window = WINDOW}};
+    unsigned n;
 
     start();
     ctx->eps = eps;
-    for (unsigned i = 0; i < WINDOW && wsh_efa_tally_may_be_lazy(eps, &flow); i++)
-        wsh_efa_tally_sent(eps, &flow, true);
-    CU_ASSERT(peer->tally.lazy < WINDOW && ctx->n_lazy == peer->tally.lazy && ctx->late == &flow);
+    CU_ASSERT_EQUAL(send_lazy(&flow, false), 0); /* no context of collectives */
+    ctx->base.lazy = true;
+    CU_ASSERT_EQUAL(send_lazy(&flow, false), WINDOW / 2);
+    n = WINDOW / 2 + send_lazy(&flow, true);
+    CU_ASSERT(n > WINDOW / 2 && n < WINDOW);
+    CU_ASSERT(peer->tally.lazy == n && ctx->n_lazy == n && ctx->late == &flow);
     flow.srd.sent = WINDOW / 2;
-    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow));
-    for (unsigned n = peer->tally.lazy; n; n--)
+    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow, true) && wsh_efa_tally_may_be_lazy(eps, &flow, false));
+    for (; n; n--)
         wsh_efa_tally_applied(eps, &flow);
     CU_ASSERT(!peer->tally.lazy && !ctx->n_lazy);
     free(ctx);

@@ -267,6 +267,7 @@ static int efa_ctx_open(struct wsh_tp *base, struct wsh_tctx **tctx)
     if (rc)
         return rc;
     __atomic_fetch_add(&efa->users[best], 1, __ATOMIC_RELAXED);
+    ctx->base.lazy = false; /* a number is used again */
     *tctx = &ctx->base;
     return 0;
 }

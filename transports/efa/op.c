@@ -177,7 +177,7 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
         eps->starved = true;
         return -EAGAIN;
     }
-    ((struct wsh_efa_head *)op->msg->buf)->lazy = lazy = op->counts && wsh_efa_tally_may_be_lazy(eps, flow);
+    ((struct wsh_efa_head *)op->msg->buf)->lazy = lazy = wsh_efa_tally_may_be_lazy(eps, flow, op->counts);
     rc = wsh_efa_msg_send(eps, op->msg, stamp);
     if (rc) {
         eps->starved = true;

@@ -31,13 +31,18 @@ void wsh_efa_tally_started(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
     wsh_efa_count_add(&flow->ctx->n_uncounted);
 }
 
-/* The target acknowledges half of a flow's window, lazy or not; flows with less under way must leave some credits. */
-bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow)
+/*
+ * The target acknowledges half of a flow's window, lazy or not; flows with less under way must leave some credits:
+ * those of collectives half of them, since other contexts send to the same peer.
+ */
+bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow, bool counts)
 {
     uint32_t most = eps->peers[flow->pe].link.msgs_max;
 
+    if (!counts && !flow->ctx->base.lazy)
+        return false;
     return flow->srd.sent - flow->srd.acked >= (flow->srd.window + 1) / 2 ||
-           eps->peers[flow->pe].tally.lazy < most - most / 8 - 1;
+           eps->peers[flow->pe].tally.lazy < (counts ? most - most / 8 - 1 : most / 2);
 }
 
 void wsh_efa_tally_sent(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, bool lazy)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counted puts at both ends, so that little comes back: nobody may be waiting for them at the source.
+ * Counted puts at both ends, and messages for whose end nobody at the source may be waiting, so that little comes back.
  *
  * A *tallied* write is a counted put whose immediate data name a counter of the program at the target. The target
  * counts those of each source, and acknowledges how many when half of the source's credits are used up, or when the
  * source has asked. At the source the writes of all contexts to a peer share one number (wsh_srd_link.tallies); a
  * context is complete when the peer has acknowledged the number that its last tallied write had.
  *
- * Where a counted put is a message, that is *lazy*: it is acknowledged when half of the window is due, or with the next
- * message that is not lazy. Flows with less than half of their windows under way do not take the last of a peer's
- * credits for lazy ones, so that some always come back.
+ * Where a counted put is a message, that is *lazy*; so are all messages of a context that the core calls lazy, that of
+ * a team's collectives. A lazy one is acknowledged by whatever goes back in the same context, when half of the window
+ * is due, or with the next message that is not lazy. Flows with less than half of their windows under way do not take
+ * the last of a peer's credits for lazy ones, so that some always come back.
  *
  * Who waits in a quiet asks, by a message of the endpoint set's own context, since only a context's own thread may send
  * in it: how many tallied writes it wants acknowledged, and a context's messages up to which number. So does a flow
@@ -45,8 +46,8 @@ void wsh_efa_tally_started(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
 void wsh_efa_tally_sent(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, bool lazy);
 /* A lazy one is known as applied. */
 void wsh_efa_tally_applied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
-/* Whether the next one of the flow may be. */
-bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow);
+/* Whether the next one of the flow may be; `counts`: it is a counted put. */
+bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow, bool counts);
 /* wsh_tp_ops.await. No lock. */
 void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread);
 /* Whether tallied writes of the context, or of its flow, are not known as counted. No lock. */
