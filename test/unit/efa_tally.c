@@ -129,6 +129,23 @@ static void some_credits_are_not_lazy(void)
     free(ctx);
 }
 
+/* Or a question about the next would look older than the last answer. */
+static void not_for_ever(void)
+{
+    struct wsh_efa_ctx *ctx = calloc(1, sizeof *ctx);
+    struct wsh_efa_flow flow = {.ctx = ctx, .srd = {.window = WINDOW}};
+
+    start();
+    ctx->eps = eps;
+    ctx->base.lazy = true;
+    flow.srd.sent = flow.srd.acked = (uint32_t)1 << 30;
+    CU_ASSERT(!wsh_efa_tally_may_be_lazy(eps, &flow, false) && !wsh_efa_tally_may_be_lazy(eps, &flow, true));
+    wsh_efa_tally_sent(eps, &flow, false);
+    flow.srd.sent++;
+    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow, false) && wsh_efa_tally_may_be_lazy(eps, &flow, true));
+    free(ctx);
+}
+
 const struct unit_test unit_tests[] = {
     {"half of a source's credits are acknowledged", half_of_the_credits},
     {"what was asked for is acknowledged when it is there", a_question},
@@ -136,5 +153,6 @@ const struct unit_test unit_tests[] = {
     {"a question about what was acknowledged asks for nothing", a_late_question},
     {"a counter that is not in use ends the job", no_such_counter},
     {"flows leave credits for messages that are not lazy", some_credits_are_not_lazy},
+    {"after very many lazy messages one is not", not_for_ever},
     {NULL, NULL},
 };

@@ -6,6 +6,9 @@
 #include "transports/efa/msg.h"
 #include "transports/efa/progress.h"
 
+#define LAZY_ROW \
+    ((uint32_t)1 << 30) /* lazy messages of a flow in a row: their numbers are compared modulo 2^32 */
+
 bool wsh_efa_tally_fits(const struct wsh_efa_eps *eps, int pe, uint32_t counter)
 {
     return eps->imm && eps->peers[pe].link.imms_max && counter < WSH_SRD_IMM_COUNTERS;
@@ -39,7 +42,7 @@ bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_e
 {
     uint32_t most = eps->peers[flow->pe].link.msgs_max;
 
-    if (!counts && !flow->ctx->base.lazy)
+    if ((!counts && !flow->ctx->base.lazy) || flow->srd.sent - flow->prompt_end >= LAZY_ROW)
         return false;
     return flow->srd.sent - flow->srd.acked >= (flow->srd.window + 1) / 2 ||
            eps->peers[flow->pe].tally.lazy < (counts ? most - most / 8 - 1 : most / 2);
