@@ -142,29 +142,49 @@ WSH_NO_ARRAYS int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, s
     return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, NULL);
 }
 
-struct get_start {
-    struct wsh_op op;
-    void *dst;
-    size_t len;
+/* Only started: `done` is waited for later, with others. */
+struct counted {
+    struct rma rma;
     struct wsh_done *done;
 };
 
-static int get_start_again(struct wsh_op *op)
+static int put_counted_again(struct wsh_op *op)
 {
-    struct get_start *get = (struct get_start *)op;
+    struct counted *put = (struct counted *)op;
 
-    return get_once(op->ctx, &op->to, get->dst, get->len, get->done);
+    return put_once(op->ctx, &op->to, put->rma.local, put->rma.len, put->done);
+}
+
+static int get_counted_again(struct wsh_op *op)
+{
+    struct counted *get = (struct counted *)op;
+
+    return get_once(op->ctx, &op->to, get->rma.local, get->rma.len, get->done);
+}
+
+static int counted_start(struct counted *op, const void *sym, int pe)
+{
+    int rc = wsh_op_target_with(op->rma.op.ctx, sym, op->rma.len, pe, op->rma.local, &op->rma.op.to);
+
+    if (!rc)
+        rc = op->rma.op.start(&op->rma.op);
+    return rc == -EAGAIN ? wsh_op_finish(&op->rma.op, rc) : rc;
+}
+
+int wsh_put_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe,
+                    struct wsh_done *done)
+{
+    struct counted put = {{{"shmem_put_nbi", ctx, {0}, NULL, put_counted_again}, (void *)src, len}, done};
+
+    return counted_start(&put, sym, pe);
 }
 
 int wsh_get_counted(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe,
                     struct wsh_done *done)
 {
-    struct get_start get = {{"shmem_get_nbi", ctx, {0}, NULL, get_start_again}, dst, len, done};
-    int rc = wsh_op_target_with(ctx, sym, len, pe, dst, &get.op.to);
+    struct counted get = {{{"shmem_get_nbi", ctx, {0}, NULL, get_counted_again}, dst, len}, done};
 
-    if (!rc)
-        rc = get_start_again(&get.op);
-    return rc == -EAGAIN ? wsh_op_finish(&get.op, rc) : rc;
+    return counted_start(&get, sym, pe);
 }
 
 WSH_NO_ARRAYS int wsh_put_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)

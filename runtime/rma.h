@@ -35,7 +35,9 @@ int wsh_iget_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst,
 int wsh_put_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 int wsh_get_nbi(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
 
-/* Nonblocking and counted: `dst` is there when wsh_op_wait(done) returns. */
+/* Nonblocking and counted: when wsh_op_wait(done) returns `src` may be reused, and `dst` is there. */
+int wsh_put_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe,
+                    struct wsh_done *done);
 int wsh_get_counted(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe,
                     struct wsh_done *done);
 

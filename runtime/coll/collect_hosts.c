@@ -20,7 +20,8 @@ static int domain_send(const struct wsh_blocks *blocks, const struct wsh_places 
         if (coll->local[i] == coll->local[i - 1] + 1)
             continue;
         end = wsh_places_offset(places, coll->local[i - 1] + 1);
-        rc = wsh_put_nbi(&coll->ctx, places->dest + begin, places->dest + begin, end - begin, leader);
+        rc = wsh_put_counted(&coll->ctx, places->dest + begin, places->dest + begin, end - begin, leader,
+                             &coll->sending);
         if (!rc)
             rc = wsh_fence(&coll->ctx);
         begin = wsh_places_offset(places, coll->local[i]);
@@ -52,7 +53,7 @@ static int range_send(const struct wsh_blocks *blocks, const struct wsh_places *
     stop = wsh_places_offset(places, end < coll->n_domains ? coll->leader[end] : blocks->team->n_pes);
     if (!more)
         return wsh_blocks_send(blocks, at, at, stop - begin, to);
-    rc = wsh_put_nbi(&coll->ctx, at, at, stop - begin, to);
+    rc = wsh_put_counted(&coll->ctx, at, at, stop - begin, to, &coll->sending);
     return rc ? rc : wsh_fence(&coll->ctx);
 }
 
@@ -103,7 +104,7 @@ static int collect_through(struct wsh_team *team, const struct wsh_places *place
     if (!rc)
         rc = wsh_share(team, &share);
     wsh_coll_all_entered(coll, blocks.before);
-    return rc ? rc : wsh_quiet(&coll->ctx);
+    return rc ? rc : wsh_coll_sent(coll);
 }
 
 int wsh_collect_by_leaders(struct wsh_team *team, const struct wsh_places *places, const void *src,

@@ -191,6 +191,7 @@ int wsh_reduce_slices(struct wsh_team *team, char *dest, const char *src, const 
 /* The slices of the others on my host to my dest. */
 static int slices_take(const struct group *host, char *dest, const struct range *all)
 {
+    struct wsh_done done = {0};
     int rc = 0;
 
     for (int k = 1; k < host->n && !rc; k++) {
@@ -200,11 +201,12 @@ static int slices_take(const struct group *host, char *dest, const struct range 
         const void *theirs = dest + slice.begin;
 
         if (len)
-            rc = wsh_slice_read(host->team, host->members[i], theirs, len, dest + slice.begin, &theirs);
+            rc = wsh_slice_fetch(host->team, host->members[i], theirs, len, dest + slice.begin, &theirs,
+                                 &done);
         if (!rc && theirs != dest + slice.begin)
             memcpy(dest + slice.begin, theirs, len);
     }
-    return rc ? rc : wsh_quiet(&host->team->coll->ctx);
+    return rc ? rc : wsh_op_wait(host->team->job, &done, WSH_REDUCE_ROUTINE);
 }
 
 /* A sync before each step says that the step before it is over everywhere. */

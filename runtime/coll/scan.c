@@ -5,6 +5,7 @@
 #include "runtime/coll/cells.h"
 #include "runtime/coll/dispatch.h"
 #include "runtime/coll/slices.h"
+#include "runtime/op.h"
 #include "runtime/order.h"
 
 #include <string.h>
@@ -38,17 +39,18 @@ static int scan_by_cells(struct wsh_team *team, char *dest, const char *src, con
 /* The numbers of members [pe, pe + n), copied to `area`. */
 static int numbers_fetch(struct wsh_team *team, const char *src, size_t len, int pe, int n, char *area)
 {
+    struct wsh_done done = {0};
     const void *theirs;
     int rc = 0;
 
     for (int i = 0; i < n && !rc; i++) {
         char *to = area + (size_t)i * len;
 
-        rc = wsh_slice_read(team, pe + i, src, len, to, &theirs);
+        rc = wsh_slice_fetch(team, pe + i, src, len, to, &theirs, &done);
         if (!rc && theirs != to)
             memcpy(to, theirs, len);
     }
-    return rc ? rc : wsh_quiet(&team->coll->ctx);
+    return rc ? rc : wsh_op_wait(team->job, &done, ROUTINE);
 }
 
 /*

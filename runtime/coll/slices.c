@@ -15,16 +15,6 @@ void wsh_slice(int n, int k, size_t len, size_t *begin, size_t *end)
     *end = share < len - *begin ? *begin + share : len;
 }
 
-int wsh_slice_read(struct wsh_team *team, int member, const void *sym, size_t len, void *scratch,
-                   const void **data)
-{
-    *data = wsh_coll_map(team, sym, len, member);
-    if (*data)
-        return 0;
-    *data = scratch;
-    return wsh_get_nbi(&team->coll->ctx, scratch, sym, len, member);
-}
-
 int wsh_slice_fetch(struct wsh_team *team, int member, const void *sym, size_t len, void *scratch,
                     const void **data, struct wsh_done *done)
 {
