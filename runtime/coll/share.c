@@ -119,7 +119,7 @@ static int device_push(struct wsh_team *team, const struct wsh_share *share)
         if (coll->local[i] != team->my_pe)
             rc = wsh_put_nbi(&coll->ctx, share->to, share->from, share->len, coll->local[i]);
     if (!rc)
-        rc = wsh_quiet(&coll->ctx);
+        rc = wsh_pe_quiet(&coll->ctx, coll->local, (size_t)coll->n_local);
     for (int i = 0; i < coll->n_local && !rc; i++)
         if (coll->local[i] != team->my_pe)
             rc = wsh_signal_send(&coll->ctx, &signal, coll->local[i]);

@@ -250,7 +250,7 @@ int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t
         return 0;
     }
     rc = wsh_put_nbi(&team->coll->ctx, dest, src, len, team->my_pe);
-    return rc ? rc : wsh_quiet(&team->coll->ctx); /* complete, for the member that reads it next */
+    return rc ? rc : wsh_pe_quiet(&team->coll->ctx, &team->my_pe, 1); /* complete, for who reads it next */
 }
 
 /* On a stream of its own, that of the default context: two copies on one take twice as long. */

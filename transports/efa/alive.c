@@ -11,6 +11,7 @@
 #include "transports/efa/peers.h"
 #include "transports/efa/progress.h"
 #include "transports/efa/rails.h"
+#include "transports/efa/tally.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -127,8 +128,16 @@ static void take_events(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail
         take_event(eps, rail, &err);
 }
 
+/* Who owes acknowledgements of lazy messages alone is asked, so that it is not looked after for ever. */
+static void ask_all(struct wsh_efa_eps *eps)
+{
+    for (uint32_t i = 0; i < eps->n_ctxs; i++)
+        wsh_efa_tally_await(&eps->ctxs[i]->base, false);
+}
+
 static int probe_silent(struct wsh_efa_eps *eps)
 {
+    bool any = false;
     int rc = 0;
 
     for (int i = 0; i < eps->n_known && !rc; i++) {
@@ -137,11 +146,14 @@ static int probe_silent(struct wsh_efa_eps *eps)
         bool silent = (peer->link.msgs || peer->link.fetches) && peer->acks == peer->seen_acks;
 
         peer->seen_acks = peer->acks;
+        any |= silent;
         if (silent)
             rc = wsh_efa_msg_probe(eps, pe);
         if (rc == -EAGAIN)
             rc = 0;
     }
+    if (any)
+        ask_all(eps);
     return rc;
 }
 
