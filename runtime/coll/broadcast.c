@@ -4,6 +4,7 @@
 
 #include "runtime/coll/dispatch.h"
 #include "runtime/coll/share.h"
+#include "runtime/job.h"
 
 /* Domain number `turn` counted from the root's, and the member that receives for it. */
 static int domain_receiver(const struct wsh_coll *coll, int root, int turn)
@@ -20,12 +21,13 @@ const int wsh_tree_base[WSH_ALGOS] = {[WSH_ALGO_FANS] = WSH_PAD_FAN, [WSH_ALGO_R
 static int tree_send(struct wsh_team *team, const struct wsh_share *share, int root)
 {
     const struct wsh_coll *coll = team->coll;
+    enum wsh_layout layout = team->job->oversubscribed ? WSH_LAYOUT_FEW_CORES : coll->layout;
     long n = coll->n_domains, turn = (coll->my_domain - coll->domain[root] + n) % n, unit = 1, base;
     int rc = 0;
 
     if (n == 1)
         return 0;
-    base = wsh_tree_base[wsh_choice_find(WSH_COLL_TREE, coll->layout, (int)n, share->len)->algo];
+    base = wsh_tree_base[wsh_choice_find(WSH_COLL_TREE, layout, (int)n, share->len)->algo];
     while (unit < n && turn % (unit * base) == 0)
         unit *= base;
     if (turn)

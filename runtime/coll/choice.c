@@ -36,8 +36,10 @@ static const struct wsh_choice broadcast_rows[] = {
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "device memory"},
 };
 static const struct wsh_choice tree_rows[] = {
-    {ANY, INT_MAX, 4096, WSH_ALGO_FANS, 0, "few steps of the network; docs/guide/simulation.md"},
-    {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "a NIC sends to fewer others, one after the other"},
+    {FEW_CORES, 8, 4096, WSH_ALGO_ROUNDS, 0,
+     "broadcast_latency over tcp with 4 and 8 PEs on 2 cores: several send at a time"},
+    {ANY | FEW_CORES, INT_MAX, 4096, WSH_ALGO_FANS, 0, "few steps of the network; docs/guide/simulation.md"},
+    {ANY | FEW_CORES, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, 0, "a NIC sends to fewer others, one after the other"},
 };
 static const struct wsh_choice fcollect_rows[] = {
     {ONE, INT_MAX, WSH_CELL_DATA, WSH_ALGO_CELLS, WSH_NEED_HOST, "fcollect_latency with 2 to 8 PEs"},
@@ -192,7 +194,7 @@ static void text_append(char *text, size_t size, const char *word)
 
 const char *wsh_choice_layouts(unsigned layouts, char *text, size_t size)
 {
-    if (layouts == ANY)
+    if ((layouts & ANY) == ANY)
         return "any";
     *text = '\0';
     for (int i = 0; i < WSH_LAYOUTS; i++)

@@ -24,7 +24,7 @@ enum wsh_coll_routine {
 
 /*
  * All members share memory; some do; each is in memory of its own, the leaders of hosts among themselves too; the same
- * where some machine has fewer cores than PEs, for a sync.
+ * where some machine has fewer cores than PEs, for a sync and a tree.
  */
 enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT_FEW_CORES, WSH_LAYOUTS };
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LAYOUTS_OF_SYNC (1U << WSH_LAYOUT_FEW_CORES | 7U)
+#define LAYOUTS_OF_STEPS (1U << WSH_LAYOUT_FEW_CORES | 7U)
 
 static bool is_filled(const void *functions, size_t width, enum wsh_algo algo)
 {
@@ -123,7 +123,8 @@ static bool fits_all(const struct wsh_choice *row, enum wsh_layout layout)
 static void every_call_finds_a_row(void)
 {
     for (int r = 0; r < WSH_COLL_ROUTINES; r++) {
-        unsigned layouts = r == WSH_COLL_SYNC ? LAYOUTS_OF_SYNC : 7U, ends = 0;
+        bool steps = r == WSH_COLL_SYNC || r == WSH_COLL_TREE;
+        unsigned layouts = steps ? LAYOUTS_OF_STEPS : 7U, ends = 0;
 
         for (int i = 0; i < wsh_choice_count((enum wsh_coll_routine)r); i++)
             for (int layout = 0; layout < WSH_LAYOUTS; layout++)
