@@ -8,6 +8,7 @@
 #include "runtime/coll/copy.h"
 #include "runtime/coll/flags.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -80,6 +81,16 @@ void *__wrap_memcpy(void *to, const void *from, size_t len)
 {
     sim.debt += sim_copy_cost(len) + fetch_cost(from, len);
     return __real_memcpy(to, from, len);
+}
+
+/* What memcpy is where the compiler knows the size of `to` (_FORTIFY_SOURCE). */
+void *__wrap___memcpy_chk(void *to, const void *from, size_t len, size_t room);
+
+void *__wrap___memcpy_chk(void *to, const void *from, size_t len, size_t room)
+{
+    if (len > room)
+        abort();
+    return __wrap_memcpy(to, from, len);
 }
 
 /* Those past the caches too. */
