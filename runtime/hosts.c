@@ -120,6 +120,15 @@ static int tune_waits(struct wsh_job *job, const struct wsh_peer_blob *peers)
     return rc;
 }
 
+/* Equally on all PEs, for collectives. */
+static void note_nics(struct wsh_job *job, const struct wsh_peer_blob *peers)
+{
+    job->nics = wsh_peer_blob_nics(&peers[0]);
+    for (int pe = 1; pe < job->n_pes; pe++)
+        if (wsh_peer_blob_nics(&peers[pe]) < job->nics)
+            job->nics = wsh_peer_blob_nics(&peers[pe]);
+}
+
 int wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     struct firsts *firsts = firsts_open(job->n_pes);
@@ -128,6 +137,7 @@ int wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers)
         return -ENOMEM;
     note_hosts(job, peers);
     note_domains(job, firsts, peers);
+    note_nics(job, peers);
     free(firsts);
     return tune_waits(job, peers);
 }

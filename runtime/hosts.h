@@ -9,8 +9,8 @@ struct wsh_job;
 struct wsh_peer_blob;
 
 /*
- * Sets job->same_host, local_rank, local_size, domain, n_domains, oversubscribed and tuning; the arrays are allocated.
- * In time that grows as the PEs do. 0 or -ENOMEM.
+ * Sets job->same_host, local_rank, local_size, domain, n_domains, oversubscribed, nics and tuning; the arrays are
+ * allocated. In time that grows as the PEs do. 0 or -ENOMEM.
  */
 int wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers);
 

@@ -45,6 +45,7 @@ struct wsh_job {
     int *domain; /* [pe] the first PE with which it shares memory: equal on PEs that do */
     int n_domains;
     bool oversubscribed; /* some machine has fewer cores than PEs; equal on all PEs */
+    int nics;            /* of the host that has fewest; 0: unknown; equal on all PEs */
     pid_t pid;           /* a forked child is not in the job */
 
     struct wsh_env env;

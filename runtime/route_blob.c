@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define BLOB_MAGIC 0x68737770u /* "pwsh" */
-#define BLOB_VERSION 4u
+#define BLOB_VERSION 5u
 #define BLOB_SEGS (WSH_SEG_MORE + 1) /* the last one: what is added */
 /* Of one PE; the PEs of a host that have a first one each, fewer than CPU_SETSIZE, stay below INT_MAX together. */
 #define BLOB_CPUS_MAX (1u << 20)
@@ -31,7 +31,7 @@ struct blob_head {
     char library[16];      /* package version */
     char gpu[16];          /* PCI address */
     uint32_t first_cpu, n_cpus;
-    uint32_t loopback;
+    uint16_t loopback, nics;
     uint32_t added; /* segment number of the last one, or 0 */
 };
 
@@ -59,6 +59,15 @@ static void note_cpus(struct blob_head *head)
     head->n_cpus = (uint32_t)CPU_COUNT(&cpus);
     while (!CPU_ISSET(head->first_cpu, &cpus))
         head->first_cpu++;
+}
+
+static uint16_t nics_of(const struct wsh_job *job)
+{
+    unsigned nics = 0;
+
+    for (unsigned tp = 0; tp < job->n_tps; tp++)
+        nics = job->limits[tp].nics > nics ? job->limits[tp].nics : nics;
+    return nics < UINT16_MAX ? (uint16_t)nics : UINT16_MAX;
 }
 
 static size_t tp_size(const struct wsh_route_keys *keys)
@@ -114,6 +123,7 @@ int wsh_peer_blob_pack(const struct wsh_job *job, int added, void **bytes, size_
     head.host = wsh_host_id(job->env.node_emulated);
     head.machine = wsh_machine_id();
     head.loopback = job->loopback;
+    head.nics = nics_of(job);
     head.program = wsh_static_fingerprint();
     memcpy(head.gpu, job->device.gpu.pci, sizeof head.gpu);
     note_cpus(&head);
@@ -238,6 +248,11 @@ uint64_t wsh_peer_blob_machine(const struct wsh_peer_blob *blob)
 bool wsh_peer_blob_loopback(const struct wsh_peer_blob *blob)
 {
     return head_of(blob)->loopback;
+}
+
+int wsh_peer_blob_nics(const struct wsh_peer_blob *blob)
+{
+    return head_of(blob)->nics;
 }
 
 uint64_t wsh_peer_blob_host(const struct wsh_peer_blob *blob)

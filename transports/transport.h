@@ -122,6 +122,7 @@ struct wsh_tp_limits {
     size_t copy_max; /* a put of more is complete at the target when its `done` is 0; 0: that says nothing */
     bool immediate;  /* every operation is complete at the target when it returns: pending is always 0 */
     bool hmem;       /* puts and gets take registered device memory on both sides; reach says so too */
+    unsigned nics;   /* of this host, of its sort; 0: it has none */
     cpu_set_t near;  /* processors near its NICs, for threads that serve them; none: unknown */
 };
 

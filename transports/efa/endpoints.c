@@ -328,6 +328,9 @@ int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_p
         rc = report_absence(params->env, why);
     if (rc || (rc = open_pools(eps)) || (rc = post_receives(eps)))
         return rc;
-    *limits = (struct wsh_tp_limits){.copy_max = eps->msg_max, .hmem = eps->hmem, .near = eps->near};
+    *limits = (struct wsh_tp_limits){.copy_max = eps->msg_max,
+                                     .hmem = eps->hmem,
+                                     .nics = eps->native ? 1 : efa->eps[0]->n_nics,
+                                     .near = eps->near};
     return 0;
 }
