@@ -146,22 +146,15 @@ static WSH_NO_ARRAYS int blocks_push(struct wsh_team *team, void *dest, const vo
     return rc ? rc : wsh_blocks_end(&blocks);
 }
 
-/* A message is put together in a bounded area. */
-static int alltoall_by_rails(struct wsh_team *team, void *dest, const void *src, size_t len)
-{
-    bool fits = wsh_slice_batch(len) >= team->coll->n_local;
-
-    return (fits ? wsh_alltoall_rails : blocks_push)(team, dest, src, len);
-}
-
 static int alltoall_by_grid(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     return (wsh_choice_across(team->n_pes) ? wsh_alltoall_grid : blocks_push)(team, dest, src, len);
 }
 
 wsh_alltoall_fn *const wsh_alltoall_by[WSH_ALGOS] = {
-    [WSH_ALGO_CELLS] = alltoall_by_cells, [WSH_ALGO_GRID] = alltoall_by_grid,   [WSH_ALGO_PUSH] = blocks_push,
-    [WSH_ALGO_PULL] = blocks_pull,        [WSH_ALGO_RAILS] = alltoall_by_rails,
+    [WSH_ALGO_CELLS] = alltoall_by_cells,  [WSH_ALGO_GRID] = alltoall_by_grid,
+    [WSH_ALGO_PUSH] = blocks_push,         [WSH_ALGO_PULL] = blocks_pull,
+    [WSH_ALGO_RAILS] = wsh_alltoall_rails,
 };
 
 WSH_NO_ARRAYS int wsh_alltoall(struct wsh_team *team, void *dest, const void *src, size_t len)

@@ -2,30 +2,65 @@
 /* An alltoall over hosts with one message from each member to each other host. */
 #include "runtime/coll/alltoall_rails.h"
 
+#include "base/log.h"
 #include "runtime/coll/blocks.h"
 #include "runtime/coll/cells.h"
 #include "runtime/op.h"
 #include "runtime/signal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define ROUTINE "shmem_alltoall"
 
+/* An area has room for so many messages, where that is so little; as many again are under way meanwhile. */
+#define AREA_MESSAGES 8
+#define AREA_LEAST WSH_SLICE_BLOCK
+#define AREA_MOST ((size_t)256 << 10)
+
 /* Messages are put together in two areas in turn: one is filled while the other is read by the network. */
 struct staging {
     struct wsh_blocks blocks;
-    size_t used;
+    char *area[2];
+    size_t room, used; /* of an area; of the one that is filled now */
     int now;
     struct wsh_done done[2];
-    _Alignas(WSH_PAD_LINE) char area[2][WSH_SLICE_BLOCK];
 };
+
+static size_t room_for(size_t whole)
+{
+    size_t room = AREA_MESSAGES * whole;
+
+    if (room > AREA_MOST)
+        room = AREA_MOST;
+    if (room < AREA_LEAST)
+        room = AREA_LEAST;
+    return room < 2 * whole ? 2 * whole : room;
+}
+
+/* For messages of `whole` bytes: `small`, which holds two areas of AREA_LEAST, or larger ones, to be freed. */
+static int staging_open(struct staging *staging, struct wsh_team *team, size_t whole, char *small)
+{
+    *staging = (struct staging){.blocks = wsh_blocks_begin(team, ROUTINE), .room = room_for(whole)};
+    if (staging->room != AREA_LEAST)
+        small = malloc(2 * staging->room);
+    if (!small) {
+        wsh_error(
+            "shmem_alltoall: no memory for two areas of %zu bytes; free some or exchange smaller blocks",
+            staging->room);
+        return -ENOMEM;
+    }
+    staging->area[0] = small;
+    staging->area[1] = small + staging->room;
+    return 0;
+}
 
 /* Room for a message, in whose place there may be an earlier one that has not left. */
 static int staging_take(struct staging *staging, size_t len, char **to)
 {
     int rc = 0;
 
-    if (!wsh_slice_batch(staging->used + len)) {
+    if (staging->used + len > staging->room) {
         staging->now = !staging->now;
         staging->used = 0;
         rc = wsh_op_wait(staging->blocks.team->job, &staging->done[staging->now], ROUTINE);
@@ -69,15 +104,13 @@ static int host_send(struct staging *staging, char *dest, const char *src, size_
 int wsh_alltoall_rails(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     struct wsh_coll *coll = team->coll;
+    _Alignas(WSH_PAD_LINE) char small[2 * AREA_LEAST];
     struct staging staging;
-    int rc;
+    int rc = staging_open(&staging, team, (size_t)coll->n_local * len, small);
 
-    staging.blocks = wsh_blocks_begin(team, ROUTINE);
-    staging.used = 0;
-    staging.now = 0;
-    staging.done[0] = staging.done[1] = (struct wsh_done){0};
+    if (rc)
+        return rc;
     rc = wsh_cells_sync(team, ROUTINE); /* every src of my host is ready */
-
     for (int k = 1; k < coll->n_domains && !rc; k++)
         rc = host_send(&staging, dest, src, len, coll->column[(coll->my_domain + k) % coll->n_domains]);
     if (!rc)
@@ -89,5 +122,7 @@ int wsh_alltoall_rails(struct wsh_team *team, void *dest, const void *src, size_
     wsh_coll_all_entered(coll, staging.blocks.before);
     for (int i = 0; i < 2 && !rc; i++)
         rc = wsh_op_wait(team->job, &staging.done[i], ROUTINE);
+    if (staging.area[0] != small)
+        free(staging.area[0]);
     return rc;
 }
