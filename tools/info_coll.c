@@ -19,7 +19,7 @@ static const char *pes_text(int pes, char *text, size_t size)
 
 static void print_host_row(const char *form, enum wsh_coll_routine routine, const struct wsh_choice *row)
 {
-    char layouts[64], pes[16], len[32], needs[128], why[256];
+    char layouts[64], pes[16], len[32], needs[256], why[512];
 
     wsh_choice_needs(row->needs, needs, sizeof needs);
     snprintf(why, sizeof why, "%s%s%s%s", row->why, *needs ? " (needs " : "", needs, *needs ? ")" : "");

@@ -15,7 +15,8 @@
 #define ANY (ONE | HOSTS | APART)
 /* Commands and what they printed, of each algorithm on both sides of the threshold (perftest/sim/thresholds.sh). */
 #define RUNS "perftest/sim/runs/thresholds.txt"
-#define RAILS_NEEDS (WSH_NEED_EVEN | WSH_NEED_ROWS | WSH_NEED_HOSTS_4 | WSH_NEED_MAPPED)
+#define SLICES_NEEDS (WSH_NEED_NIC_HALF | WSH_NEED_CORES)
+#define RAILS_NEEDS (WSH_NEED_EVEN | WSH_NEED_ROWS | WSH_NEED_MAPPED | WSH_NEED_RAILS)
 
 /* clang-format off */
 static const struct wsh_choice sync_rows[] = {
@@ -46,9 +47,15 @@ static const struct wsh_choice fcollect_rows[] = {
     {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
+    {APART, 64, SIZE_MAX, WSH_ALGO_PUSH, WSH_NEED_CORES, "one step of the network; " RUNS},
     {APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, WSH_NEED_POWER,
      "collect_latency over tcp with 4 PEs: fewest messages"},
     {HOSTS | APART, INT_MAX, 64, WSH_ALGO_DOUBLING, WSH_NEED_ROWS | WSH_NEED_HOSTS_256, RUNS},
+    {HOSTS, 32, 1024, WSH_ALGO_RAILS, RAILS_NEEDS, RUNS},
+    {HOSTS, INT_MAX, 4096, WSH_ALGO_LEADERS, WSH_NEED_NIC_8, "few messages for each NIC; " RUNS},
+    {HOSTS, 128, 64, WSH_ALGO_RAILS, RAILS_NEEDS, RUNS},
+    {HOSTS, 64, 1024, WSH_ALGO_RAILS, RAILS_NEEDS, RUNS},
+    {HOSTS, INT_MAX, 2048, WSH_ALGO_LEADERS, WSH_NEED_LOCALS_8, RUNS},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, RAILS_NEEDS, RUNS},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_LEADERS, 0, "each block crosses the network once a host"},
     {ONE | APART, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "one step"},
@@ -58,6 +65,7 @@ static const struct wsh_choice collect_rows[] = {
     {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
+    {APART, 64, SIZE_MAX, WSH_ALGO_PUSH, WSH_NEED_CORES, "as fcollect"},
     {APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, WSH_NEED_POWER,
      "collect_latency over tcp with 4 PEs: fewest messages"},
     {HOSTS | APART, INT_MAX, 64, WSH_ALGO_DOUBLING, WSH_NEED_ROWS | WSH_NEED_HOSTS_256, "as fcollect"},
@@ -73,7 +81,9 @@ static const struct wsh_choice alltoall_rows[] = {
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "alltoall_latency with 16 PEs: one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "alltoall_latency: readers have it in their caches"},
     {HOSTS | APART, INT_MAX, 64, WSH_ALGO_GRID, WSH_NEED_GRID | WSH_NEED_HOST, RUNS},
-    {HOSTS, INT_MAX, 2048, WSH_ALGO_RAILS, RAILS_NEEDS, RUNS},
+    {HOSTS, INT_MAX, 4096, WSH_ALGO_RAILS, RAILS_NEEDS | WSH_NEED_HOSTS_4, RUNS},
+    {HOSTS, INT_MAX, 4096, WSH_ALGO_RAILS, RAILS_NEEDS | WSH_NEED_LOCALS_8, RUNS},
+    {HOSTS, INT_MAX, 1024, WSH_ALGO_RAILS, RAILS_NEEDS, RUNS},
     {ANY, INT_MAX, SIZE_MAX, WSH_ALGO_PUSH, 0, "alltoall_latency: one step"},
 };
 static const struct wsh_choice alltoalls_rows[] = {
@@ -88,7 +98,15 @@ static const struct wsh_choice reduce_rows[] = {
     {APART, 2, 262144, WSH_ALGO_WHOLE, 0, "reduce_latency over net with 2 PEs: one step"},
     {APART, 2, SIZE_MAX, WSH_ALGO_PUSH, 0, "perftest's net ops: two steps without a sync and without reads"},
     {HOSTS | APART, INT_MAX, 1024, WSH_ALGO_LEADERS, 0, RUNS},
+    {HOSTS, INT_MAX, 2048, WSH_ALGO_LEADERS, WSH_NEED_NIC_8, "few messages for each NIC; " RUNS},
+    {HOSTS, 32, 65536, WSH_ALGO_SLICES, SLICES_NEEDS | WSH_NEED_HOSTS_4, RUNS},
+    {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, WSH_NEED_EVEN | WSH_NEED_HOSTS_4 | WSH_NEED_LOCALS_8, RUNS},
+    {HOSTS, 128, 65536, WSH_ALGO_SLICES, SLICES_NEEDS | WSH_NEED_HOSTS_4, RUNS},
     {HOSTS, INT_MAX, 4096, WSH_ALGO_RAILS, WSH_NEED_EVEN | WSH_NEED_HOSTS_4, RUNS},
+    {APART, 256, 4096, WSH_ALGO_SLICES, WSH_NEED_CORES | WSH_NEED_HOSTS_4, RUNS},
+    {HOSTS | APART, INT_MAX, 2048, WSH_ALGO_LEADERS, 0, RUNS},
+    {HOSTS, 32, 65536, WSH_ALGO_SLICES, SLICES_NEEDS, RUNS},
+    {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, WSH_NEED_EVEN | WSH_NEED_CORES, RUNS},
     {HOSTS | APART, INT_MAX, 4096, WSH_ALGO_LEADERS, 0,
      "reduce_latency over net, 2 to 16 PEs, and 64 on 8 emulated hosts: fewest messages, in pieces of a cell"},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, WSH_NEED_EVEN, "each byte crosses the network once a host"},
@@ -214,7 +232,12 @@ const char *wsh_choice_needs(unsigned needs, char *text, size_t size)
         "hosts whose members follow each other",
         "4 hosts or more",
         "256 hosts or more",
-        "192 hosts or more, as many members as rows and columns of like length"};
+        "128 hosts or more, as many members as rows and columns of like length",
+        "8 members of a host or more",
+        "a core for each PE",
+        "a NIC for every two members of a host",
+        "8 members of a host or more for each of its NICs",
+        "4 hosts or more, or a core for each PE"};
 
     *text = '\0';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

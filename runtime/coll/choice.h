@@ -75,10 +75,17 @@ enum wsh_need {
     WSH_NEED_ROWS = 1 << 5,    /* the members of each host follow each other in the team */
     WSH_NEED_HOSTS_4 = 1 << 6, /* there are so many hosts, or more */
     WSH_NEED_HOSTS_256 = 1 << 7,
-    WSH_NEED_GRID = 1 << 8 /* WSH_GRID_HOSTS or more, and wsh_choice_across is not 0 */
+    WSH_NEED_GRID = 1 << 8,      /* WSH_GRID_HOSTS or more, and wsh_choice_across is not 0 */
+    WSH_NEED_LOCALS_8 = 1 << 9,  /* hosts have so many members, or more */
+    WSH_NEED_CORES = 1 << 10,    /* each PE has a core */
+    WSH_NEED_NIC_HALF = 1 << 11, /* a host has a NIC for every two of its members, or more */
+    WSH_NEED_NIC_8 = 1 << 12,    /* it has one for every eight members, or fewer */
+    WSH_NEED_RAILS = 1 << 13,    /* 4 hosts or more, or a core for each PE */
+    WSH_NEEDS_OF_CALL =
+        WSH_NEED_HOST | WSH_NEED_HOST_DEST | WSH_NEED_MAPPED /* the team meets the others, or never */
 };
 
-#define WSH_GRID_HOSTS 192 /* perftest/sim/runs/thresholds.txt */
+#define WSH_GRID_HOSTS 128 /* perftest/sim/runs/thresholds.txt */
 
 /* Members of a row where rows and columns are about as long: the largest divisor up to the root; 0: none is near. */
 static inline int wsh_choice_across(int n_pes)
@@ -93,13 +100,34 @@ static inline int wsh_choice_across(int n_pes)
     return 0;
 }
 
-/* The needs that a team meets, whatever the call. */
-static inline unsigned wsh_choice_met(int n_pes, int n_domains, bool even, bool rows)
+/* What a choice asks of a team: equal at all members. */
+struct wsh_choice_team {
+    int n_pes, n_domains;
+    int nics; /* of a host; 0: unknown */
+    bool even, rows, cores;
+};
+
+/* Of the members of a host, in the mean, and its NICs. */
+static inline unsigned wsh_choice_met_locals(const struct wsh_choice_team *team)
 {
-    return (even ? WSH_NEED_EVEN : 0) | (n_pes & (n_pes - 1) ? 0 : WSH_NEED_POWER) |
-           (rows ? WSH_NEED_ROWS : 0) | (n_domains >= 4 ? WSH_NEED_HOSTS_4 : 0) |
-           (n_domains >= 256 ? WSH_NEED_HOSTS_256 : 0) |
-           (n_domains >= WSH_GRID_HOSTS && wsh_choice_across(n_pes) ? WSH_NEED_GRID : 0);
+    long n_pes = team->n_pes, nics = (long)team->nics * team->n_domains;
+
+    return (n_pes >= 8L * team->n_domains ? WSH_NEED_LOCALS_8 : 0) |
+           (nics && n_pes <= 2 * nics ? WSH_NEED_NIC_HALF : 0) |
+           (nics && n_pes >= 8 * nics ? WSH_NEED_NIC_8 : 0);
+}
+
+/* The needs that a team meets, whatever the call. */
+static inline unsigned wsh_choice_met(const struct wsh_choice_team *team)
+{
+    int n = team->n_pes, hosts = team->n_domains;
+
+    return (team->even ? WSH_NEED_EVEN : 0) | (n & (n - 1) ? 0 : WSH_NEED_POWER) |
+           (team->rows ? WSH_NEED_ROWS : 0) | (hosts >= 4 ? WSH_NEED_HOSTS_4 : 0) |
+           (hosts >= 256 ? WSH_NEED_HOSTS_256 : 0) | (team->cores ? WSH_NEED_CORES : 0) |
+           (hosts >= 4 || team->cores ? WSH_NEED_RAILS : 0) |
+           (hosts >= WSH_GRID_HOSTS && wsh_choice_across(n) ? WSH_NEED_GRID : 0) |
+           wsh_choice_met_locals(team);
 }
 
 struct wsh_choice {

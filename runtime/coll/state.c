@@ -82,8 +82,15 @@ static void sync_choose(const struct wsh_team *team, struct wsh_coll *coll)
 
 int wsh_coll_settle(struct wsh_team *team, struct wsh_coll *coll, bool even, bool rows)
 {
+    const struct wsh_job *job = team->job;
+
     coll->unit = -1;
-    coll->met = wsh_choice_met(team->n_pes, coll->n_domains, even, rows);
+    coll->met = wsh_choice_met(&(struct wsh_choice_team){.n_pes = team->n_pes,
+                                                         .n_domains = coll->n_domains,
+                                                         .nics = job->nics,
+                                                         .even = even,
+                                                         .rows = rows,
+                                                         .cores = !job->oversubscribed});
     sync_choose(team, coll);
     team->coll = coll;
     return steps_find(team, coll);
@@ -220,8 +227,7 @@ static bool needs_are_met(const struct wsh_team *team, unsigned needs, const str
         needs &= ~(unsigned)(WSH_NEED_HOST | WSH_NEED_HOST_DEST);
     if (!needs)
         return true;
-    if (needs & (WSH_NEED_EVEN | WSH_NEED_POWER | WSH_NEED_ROWS | WSH_NEED_HOSTS_4 | WSH_NEED_HOSTS_256 |
-                 WSH_NEED_GRID))
+    if (needs & ~(unsigned)WSH_NEEDS_OF_CALL)
         return false;
     if (needs & WSH_NEED_MAPPED)
         return wsh_coll_can_pull(team, ask->dest, ask->src, ask->span);

@@ -44,7 +44,7 @@ struct wsh_coll {
 
 /* Everything but the pad. */
 int wsh_coll_prepare(struct wsh_team *team);
-/* Its last step, once the tables are there: what follows from the shape. `even`, `rows`: wsh_choice_met. */
+/* Its last step, once the tables are there: what follows from the shape. `even`, `rows`: struct wsh_choice_team. */
 int wsh_coll_settle(struct wsh_team *team, struct wsh_coll *coll, bool even, bool rows);
 /* The pad is at `base`; -1 or its unit in the pool, taken. From now on the team works. */
 void wsh_coll_attach(struct wsh_team *team, char *base, int unit);

@@ -190,6 +190,89 @@ static void limits_are_where_rows_say(void)
         }
 }
 
+/* What a call takes that offers all that a row may ask of a call. */
+static enum wsh_algo chosen(enum wsh_coll_routine routine, size_t len, const struct wsh_choice_team *team)
+{
+    enum wsh_layout layout = team->n_domains == team->n_pes ? WSH_LAYOUT_APART : WSH_LAYOUT_HOSTS;
+    unsigned met = wsh_choice_met(team) | WSH_NEEDS_OF_CALL;
+    const struct wsh_choice *row = wsh_choice_find(routine, layout, team->n_pes, len);
+
+    while (row->needs & ~met)
+        row = wsh_choice_next(row, layout, team->n_pes, len);
+    return row->algo;
+}
+
+/* Both sides of each number of members a host, of NICs and of cores that decides; nics 0: unknown. */
+static const struct {
+    enum wsh_coll_routine routine;
+    size_t len;
+    int hosts, locals, nics;
+    bool cores;
+    enum wsh_algo algo;
+} shapes[] = {
+    {WSH_COLL_FCOLLECT, 8, 16, 1, 4, true, WSH_ALGO_PUSH},
+    {WSH_COLL_FCOLLECT, 8, 16, 1, 4, false, WSH_ALGO_ROUNDS},
+    {WSH_COLL_FCOLLECT, 8, 128, 1, 4, true, WSH_ALGO_ROUNDS},
+    {WSH_COLL_FCOLLECT, 8, 2, 4, 4, true, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 8, 2, 4, 4, false, WSH_ALGO_LEADERS},
+    {WSH_COLL_FCOLLECT, 8, 4, 4, 4, false, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 512, 8, 8, 4, true, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 512, 9, 8, 4, true, WSH_ALGO_LEADERS},
+    {WSH_COLL_FCOLLECT, 512, 64, 4, 4, true, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 4096, 64, 8, 4, true, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 4096, 64, 8, 1, true, WSH_ALGO_LEADERS},
+    {WSH_COLL_FCOLLECT, 4096, 64, 7, 1, true, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 4096, 64, 8, 0, true, WSH_ALGO_RAILS},
+    {WSH_COLL_COLLECT, 8, 16, 1, 4, true, WSH_ALGO_PUSH},
+    {WSH_COLL_COLLECT, 8, 16, 1, 4, false, WSH_ALGO_ROUNDS},
+    {WSH_COLL_ALLTOALL, 8, 2, 2, 4, true, WSH_ALGO_RAILS},
+    {WSH_COLL_ALLTOALL, 8, 2, 2, 4, false, WSH_ALGO_PUSH},
+    {WSH_COLL_ALLTOALL, 2048, 2, 7, 4, true, WSH_ALGO_PUSH},
+    {WSH_COLL_ALLTOALL, 2048, 2, 8, 4, true, WSH_ALGO_RAILS},
+    {WSH_COLL_ALLTOALL, 4096, 4, 2, 4, false, WSH_ALGO_RAILS},
+    {WSH_COLL_ALLTOALL, 8, 127, 8, 4, true, WSH_ALGO_RAILS},
+    {WSH_COLL_ALLTOALL, 8, 128, 8, 4, true, WSH_ALGO_GRID},
+    {WSH_COLL_REDUCE, 4096, 4, 4, 2, true, WSH_ALGO_SLICES},
+    {WSH_COLL_REDUCE, 4096, 4, 4, 1, true, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 4096, 4, 4, 0, true, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 4096, 4, 4, 2, false, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 4096, 16, 7, 4, true, WSH_ALGO_SLICES},
+    {WSH_COLL_REDUCE, 4096, 16, 8, 4, true, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 2048, 4, 8, 4, true, WSH_ALGO_SLICES},
+    {WSH_COLL_REDUCE, 2048, 4, 8, 1, true, WSH_ALGO_LEADERS},
+    {WSH_COLL_REDUCE, 2048, 8, 1, 1, true, WSH_ALGO_SLICES},
+    {WSH_COLL_REDUCE, 2048, 8, 1, 1, false, WSH_ALGO_LEADERS},
+    {WSH_COLL_REDUCE, 4096, 2, 16, 4, true, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 4096, 2, 16, 4, false, WSH_ALGO_LEADERS},
+};
+
+static void members_and_nics_of_hosts_decide(void)
+{
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const struct wsh_choice_team team = {
+            shapes[i].hosts * shapes[i].locals, shapes[i].hosts, shapes[i].nics, true, true, shapes[i].cores};
+        enum wsh_algo algo = chosen(shapes[i].routine, shapes[i].len, &team);
+
+        if (algo != shapes[i].algo)
+            printf("# shape %zu: %s takes '%s'\n", i, wsh_choice_routine(shapes[i].routine),
+                   wsh_choice_algo(algo));
+        CU_ASSERT_EQUAL(algo, shapes[i].algo);
+    }
+}
+
+/* Each need has its words, and no two the same. */
+static void every_need_is_explained(void)
+{
+    char text[256], before[256] = "";
+
+    for (unsigned need = 1; need <= WSH_NEED_RAILS; need <<= 1) {
+        wsh_choice_needs(need, text, sizeof text);
+        CU_ASSERT(strlen(text) > 5 && strcmp(text, before));
+        strcpy(before, text);
+    }
+    CU_ASSERT(!*wsh_choice_needs(2 * WSH_NEED_RAILS, text, sizeof text));
+}
+
 static void every_word_is_explained(void)
 {
     for (int algo = 0; algo < WSH_ALGOS; algo++) {
@@ -210,6 +293,8 @@ const struct unit_test unit_tests[] = {
     {"what goes by cells fits them", cells_have_room},
     {"slots are for any number of members", slots_are_for_any_number_of_members},
     {"limits are where rows say", limits_are_where_rows_say},
+    {"members, NICs and cores of hosts decide", members_and_nics_of_hosts_decide},
+    {"every need is explained", every_need_is_explained},
     {"every word is explained", every_word_is_explained},
     {NULL, NULL},
 };
