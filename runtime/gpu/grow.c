@@ -121,7 +121,10 @@ int wsh_device_grow(struct wsh_job *job, size_t end, const char *routine)
     int seg = wsh_segment_next(job), rc = 0, status = 0;
 
     if (seg == WSH_SEGS) {
-        wsh_info(WSH_SUB_MEM, "no segment is left for the device heap to grow: free buffers or memory");
+        if (!job->my_pe)
+            wsh_warn("%s: the device heap cannot grow: %d pieces of it and buffers are registered already; "
+                     "unregister some, or set SHMEM_DEVICE_SYMMETRIC_SIZE to what the program needs",
+                     routine, WSH_SEGS - WSH_SEG_MORE);
         return -ENOSPC;
     }
     if (!grow_everywhere(job, ahead, &rc, &status) &&

@@ -35,6 +35,7 @@ says "a heap larger than memory" '!' "symmetric heap" "free" "SHMEM_SYMMETRIC_SI
 run_job 20 env SHMEM_COUNTERS=70000 "$oshrun" -n 1 "$hello"
 says "SHMEM_COUNTERS=70000" '!' "SHMEM_COUNTERS='70000'" "to 65536"
 for bad in 'SHMEM_SYMMETRIC_SIZE=10 use a size in bytes of at least 4k' 'SHMEM_PROXY_THREADS=99 use a whole number from 1 to 8' 'SHMEM_TEAM_MEMORY=1K use a size in bytes of at least 16k' \
+    'SHMEM_ENDPOINT_SETS=5 use auto|1|2|3|4' 'SHMEM_NICS_PER_PE=9 use a whole number from 0 to 8' \
     'SHMEM_TOPOLOGY=/no.xml use a file that can be read'; do
     run_job 20 env "${bad%% *}" "$oshrun" -n 1 "$hello"
     says "${bad%% *}" '!' "${bad%%=*}='.*' is not valid; ${bad#* }"

@@ -9,8 +9,13 @@
 #include "device/view.h"
 #include "ep/ep.h"
 #include "runtime/ctx.h"
+#include "runtime/gpu/proxy.h"
+#include "runtime/gpu/segments.h"
 #include "runtime/gpu/stage_box.h"
+#include "runtime/gpu/view_state.h"
+#include "runtime/job.h"
 #include "runtime/route.h"
+#include "test/common/fake_gpu.h"
 #include "test/common/unit.h"
 #include "transports/efa/choice.h"
 #include "transports/efa/efa.h"
@@ -163,6 +168,106 @@ static void expert_parallelism(void)
     CU_ASSERT_STRING_EQUAL(refused, "tokens is 32768 with 1024 PEs; their product is at most 33554431");
 }
 
+/* A job whose GPU is attached, as far as registering more memory looks at it. */
+static struct wsh_job job;
+static struct wsh_view view;
+static wsh_cu_ptr memory;
+static int result;
+
+static bool job_begin(void)
+{
+    memset(&job, 0, sizeof job);
+    if (!fake_gpu_load() || wsh_cuda_open()) {
+        unit_skip("test/fake_cuda/libcuda.so.1 was not built");
+        return false;
+    }
+    CU_ASSERT_FATAL(!wsh_gpu_open(&job.device.gpu, -1, 1) && !wsh_cuda()->mem_alloc(&memory, 4096));
+    job.device.attached = true;
+    job.device.view = &view;
+    job.device.local = wsh_ranges_open(WSH_SEGS_LOCAL - WSH_SEGS);
+    job.heap.device = wsh_ranges_open(WSH_SEGS);
+    CU_ASSERT_FATAL(job.device.local && job.heap.device);
+    return true;
+}
+
+static void job_end(void)
+{
+    wsh_ranges_close(job.device.local);
+    wsh_ranges_close(job.heap.device);
+    wsh_cuda()->mem_free(memory);
+    wsh_gpu_close(&job.device.gpu);
+}
+
+static void proxy_open(void *arg)
+{
+    (void)arg;
+    result = wsh_proxy_open(&job);
+}
+
+/* Without the proxy kernels name no PE to the host: the cure that the line names. */
+static void kernels_records(void)
+{
+    char text[1024];
+
+    if (!job_begin())
+        return;
+    job.n_pes = WSH_RING_PES + 1;
+    job.env.proxy = WSH_PROXY_ON;
+    job.env.proxy_rings = job.env.proxy_threads = 1;
+    unit_capture(proxy_open, NULL, text, sizeof text);
+    CU_ASSERT(result == -EINVAL && unit_lines(text) == 1 && !job.device.proxy);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text,
+                                  "1048577 PEs: what kernels ask of the host names at most 1048576; start "
+                                  "fewer, or set SHMEM_PROXY=off"));
+    job.env.proxy = WSH_PROXY_OFF;
+    unit_capture(proxy_open, NULL, text, sizeof text);
+    CU_ASSERT(result == 0 && unit_lines(text) == 0);
+    job_end();
+}
+
+static void buffer_register(void *arg)
+{
+    (void)arg;
+    result = wsh_buffer_register(&job, (void *)(uintptr_t)memory, 64);
+}
+
+static void buffer_note(void *arg)
+{
+    (void)arg;
+    result = wsh_buffer_note(&job, (void *)(uintptr_t)memory, 64);
+}
+
+static void heap_grow(void *arg)
+{
+    (void)arg;
+    result = wsh_device_grow(&job, 4096, "shmem_malloc_device");
+}
+
+/* All segments but the last are taken; then that too. */
+static void segments(void)
+{
+    char text[1024];
+
+    if (!job_begin())
+        return;
+    for (int seg = WSH_SEG_MORE; seg < WSH_SEGS - 1; seg++)
+        job.heap.seg[seg].base = text;
+    CU_ASSERT_EQUAL(wsh_segment_next(&job), WSH_SEGS - 1);
+    job.heap.seg[WSH_SEGS - 1].base = text;
+    unit_capture(buffer_register, NULL, text, sizeof text);
+    CU_ASSERT(result == -ENOMEM && unit_lines(text) == 1);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "1088 buffers and pieces of the device heap are registered already; unregister"));
+    unit_capture(heap_grow, NULL, text, sizeof text);
+    CU_ASSERT(result == -ENOSPC && unit_lines(text) == 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "shmem_malloc_device: the device heap cannot grow: 1088 pieces"));
+    memset(job.device.used, true, sizeof job.device.used);
+    unit_capture(buffer_note, NULL, text, sizeof text);
+    CU_ASSERT(result == -ENOMEM && unit_lines(text) == 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "64 buffers are registered already; register larger ones"));
+    job_end();
+}
+
 /* Bits for each of what is named. */
 static void bits_suffice(void)
 {
@@ -180,6 +285,8 @@ const struct unit_test unit_tests[] = {
     {"immediate data: one PE says what one too many means", one_pe_says_it},
     {"heads of messages: the last that fits, and the next", message_heads},
     {"expert parallelism: the last product of tokens and PEs, and the next", expert_parallelism},
+    {"records of kernels: one PE too many is refused", kernels_records},
+    {"segments: the last that fits, and the next", segments},
     {"sets of bits have one for each", bits_suffice},
     {NULL, NULL},
 };
