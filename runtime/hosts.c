@@ -124,9 +124,12 @@ static int tune_waits(struct wsh_job *job, const struct wsh_peer_blob *peers)
 static void note_nics(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     job->nics = wsh_peer_blob_nics(&peers[0]);
-    for (int pe = 1; pe < job->n_pes; pe++)
+    job->by_sockets = false;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        job->by_sockets |= wsh_peer_blob_by_sockets(&peers[pe]);
         if (wsh_peer_blob_nics(&peers[pe]) < job->nics)
             job->nics = wsh_peer_blob_nics(&peers[pe]);
+    }
 }
 
 int wsh_hosts_note(struct wsh_job *job, const struct wsh_peer_blob *peers)

@@ -46,6 +46,7 @@ struct wsh_job {
     int n_domains;
     bool oversubscribed; /* some machine has fewer cores than PEs; equal on all PEs */
     int nics;            /* of the host that has fewest; 0: unknown; equal on all PEs */
+    bool by_sockets;     /* messages to other hosts are system calls at some PE; equal on all PEs */
     pid_t pid;           /* a forked child is not in the job */
 
     struct wsh_env env;

@@ -31,7 +31,8 @@ struct blob_head {
     char library[16];      /* package version */
     char gpu[16];          /* PCI address */
     uint32_t first_cpu, n_cpus;
-    uint16_t loopback, nics;
+    uint8_t loopback, by_sockets;
+    uint16_t nics;
     uint32_t added; /* segment number of the last one, or 0 */
 };
 
@@ -68,6 +69,15 @@ static uint16_t nics_of(const struct wsh_job *job)
     for (unsigned tp = 0; tp < job->n_tps; tp++)
         nics = job->limits[tp].nics > nics ? job->limits[tp].nics : nics;
     return nics < UINT16_MAX ? (uint16_t)nics : UINT16_MAX;
+}
+
+static bool is_by_sockets(const struct wsh_job *job)
+{
+    bool sockets = false;
+
+    for (unsigned tp = 0; tp < job->n_tps; tp++)
+        sockets |= job->limits[tp].by_sockets;
+    return sockets;
 }
 
 static size_t tp_size(const struct wsh_route_keys *keys)
@@ -124,6 +134,7 @@ int wsh_peer_blob_pack(const struct wsh_job *job, int added, void **bytes, size_
     head.machine = wsh_machine_id();
     head.loopback = job->loopback;
     head.nics = nics_of(job);
+    head.by_sockets = is_by_sockets(job);
     head.program = wsh_static_fingerprint();
     memcpy(head.gpu, job->device.gpu.pci, sizeof head.gpu);
     note_cpus(&head);
@@ -248,6 +259,11 @@ uint64_t wsh_peer_blob_machine(const struct wsh_peer_blob *blob)
 bool wsh_peer_blob_loopback(const struct wsh_peer_blob *blob)
 {
     return head_of(blob)->loopback;
+}
+
+bool wsh_peer_blob_by_sockets(const struct wsh_peer_blob *blob)
+{
+    return head_of(blob)->by_sockets;
 }
 
 int wsh_peer_blob_nics(const struct wsh_peer_blob *blob)

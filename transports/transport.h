@@ -123,6 +123,7 @@ struct wsh_tp_limits {
     bool immediate;  /* every operation is complete at the target when it returns: pending is always 0 */
     bool hmem;       /* puts and gets take registered device memory on both sides; reach says so too */
     unsigned nics;   /* of this host, of its sort; 0: it has none */
+    bool by_sockets; /* each message is a system call, and copied by the processor */
     cpu_set_t near;  /* processors near its NICs, for threads that serve them; none: unknown */
 };
 

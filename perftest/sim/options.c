@@ -14,6 +14,7 @@
     X(full, int, "full-hosts", 0, 0, 1 << 20, "that run in full, the others by their rates; 0: all")  \
     X(cores, int, "cores", 0, 0, 1024,                                                                \
       "of one machine on which all hosts are emulated; 0: a core for each PE")                        \
+    X(sockets, int, "sockets", 0, 0, 1, "1: the library's choices of algorithms over sockets")        \
     X(len, size_t, "len", 8, 8, 1 << 30, "bytes: of a block, or of the whole array")                  \
     X(rounds, int, "rounds", 5, 1, 1 << 20, "calls")                                                  \
     X(seed, uint64_t, "seed", 1, 0, INT64_MAX, "of all that is random")                               \

@@ -27,8 +27,9 @@ enum sim_mutant { SIM_NO_MUTANT, SIM_LOST, SIM_EARLY, SIM_WINDOW, SIM_MUTANTS };
 
 struct sim_options {
     int pes, per_host, nics;
-    int full;  /* hosts; the others are mirrored; 0: all */
-    int cores; /* of a machine on which all hosts are emulated; 0: every PE has its own */
+    int full;    /* hosts; the others are mirrored; 0: all */
+    int sockets; /* choose algorithms as over sockets */
+    int cores;   /* of a machine on which all hosts are emulated; 0: every PE has its own */
     uint64_t seed, seeds;
     size_t len; /* bytes of a collective, of one PE */
     int rounds;

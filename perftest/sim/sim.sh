@@ -86,7 +86,7 @@ else
     soak "40 seeds of 40 PEs, alltoall in two steps" 120 40 40 --rounds 3 --run alltoall --algo grid
 fi
 # Rows that the simulator made itself with a latency of 5 us are found again from 10, and the rest predicted.
-costs="--per-host 1 --cores 4 --send 2000 --receive 2000 --turn 2000 --complete 300 --gap 200 --byte 0.3 --jitter 300 --nics 1"
+costs="--per-host 1 --cores 4 --send 2000 --receive 2000 --turn 2000 --complete 300 --gap 200 --byte 0.3 --jitter 300 --nics 1 --sockets 1"
 for pes in 2 4; do
     echo "{\"pes\": $pes, \"per_host\": 1, \"provider\": \"tcp\", \"cores\": 4, \"us\": {"
     for call in sync reduce; do

@@ -78,6 +78,7 @@ static void job_make(void)
     job->network = sim.n_hosts > 1;
     job->oversubscribed = sim.set.cores && sim.set.cores < sim.n_pes;
     job->nics = sim.set.nics;
+    job->by_sockets = sim.set.sockets;
     job->env.sync_linear_max = 32; /* SHMEM_SYNC_LINEAR_MAX */
     job->n_tps = 1;
     wsh_tp_fill(&sim.ops, &sim_tp_ops);

@@ -15,7 +15,7 @@
 #define ANY (ONE | HOSTS | APART)
 /* Commands and what they printed, of each algorithm on both sides of the threshold (perftest/sim/thresholds.sh). */
 #define RUNS "perftest/sim/runs/thresholds.txt"
-#define SLICES_NEEDS (WSH_NEED_NIC_HALF | WSH_NEED_CORES)
+#define SLICES_NEEDS (WSH_NEED_NIC_HALF | WSH_NEED_QUEUES)
 #define RAILS_NEEDS (WSH_NEED_EVEN | WSH_NEED_ROWS | WSH_NEED_MAPPED | WSH_NEED_RAILS)
 
 /* clang-format off */
@@ -47,7 +47,7 @@ static const struct wsh_choice fcollect_rows[] = {
     {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
-    {APART, 64, SIZE_MAX, WSH_ALGO_PUSH, WSH_NEED_CORES, "one step of the network; " RUNS},
+    {APART, 64, SIZE_MAX, WSH_ALGO_PUSH, WSH_NEED_QUEUES, "one step of the network; " RUNS},
     {APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, WSH_NEED_POWER,
      "collect_latency over tcp with 4 PEs: fewest messages"},
     {HOSTS | APART, INT_MAX, 64, WSH_ALGO_DOUBLING, WSH_NEED_ROWS | WSH_NEED_HOSTS_256, RUNS},
@@ -65,7 +65,7 @@ static const struct wsh_choice collect_rows[] = {
     {ONE, 8, 524288, WSH_ALGO_PUSH, 0, "collect_latency with 2 to 8 PEs, 64 KiB to 4 MiB"},
     {ONE, INT_MAX, 32768, WSH_ALGO_PUSH, 0, "one step"},
     {ONE, INT_MAX, SIZE_MAX, WSH_ALGO_PULL, WSH_NEED_MAPPED, "collect_latency with 16 PEs, 64 KiB to 1 MiB"},
-    {APART, 64, SIZE_MAX, WSH_ALGO_PUSH, WSH_NEED_CORES, "as fcollect"},
+    {APART, 64, SIZE_MAX, WSH_ALGO_PUSH, WSH_NEED_QUEUES, "as fcollect"},
     {APART, INT_MAX, SIZE_MAX, WSH_ALGO_ROUNDS, WSH_NEED_POWER,
      "collect_latency over tcp with 4 PEs: fewest messages"},
     {HOSTS | APART, INT_MAX, 64, WSH_ALGO_DOUBLING, WSH_NEED_ROWS | WSH_NEED_HOSTS_256, "as fcollect"},
@@ -103,7 +103,7 @@ static const struct wsh_choice reduce_rows[] = {
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, WSH_NEED_EVEN | WSH_NEED_HOSTS_4 | WSH_NEED_LOCALS_8, RUNS},
     {HOSTS, 128, 65536, WSH_ALGO_SLICES, SLICES_NEEDS | WSH_NEED_HOSTS_4, RUNS},
     {HOSTS, INT_MAX, 4096, WSH_ALGO_RAILS, WSH_NEED_EVEN | WSH_NEED_HOSTS_4, RUNS},
-    {APART, 256, 4096, WSH_ALGO_SLICES, WSH_NEED_CORES | WSH_NEED_HOSTS_4, RUNS},
+    {APART, 256, 4096, WSH_ALGO_SLICES, WSH_NEED_QUEUES | WSH_NEED_HOSTS_4, RUNS},
     {HOSTS | APART, INT_MAX, 2048, WSH_ALGO_LEADERS, 0, RUNS},
     {HOSTS, 32, 65536, WSH_ALGO_SLICES, SLICES_NEEDS, RUNS},
     {HOSTS, INT_MAX, SIZE_MAX, WSH_ALGO_RAILS, WSH_NEED_EVEN | WSH_NEED_CORES, RUNS},
@@ -237,7 +237,8 @@ const char *wsh_choice_needs(unsigned needs, char *text, size_t size)
         "a core for each PE",
         "a NIC for every two members of a host",
         "8 members of a host or more for each of its NICs",
-        "4 hosts or more, or a core for each PE"};
+        "4 hosts or more, or a core for each PE",
+        "a core for each PE and no sockets"};
 
     *text = '\0';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

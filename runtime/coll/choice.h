@@ -81,6 +81,7 @@ enum wsh_need {
     WSH_NEED_NIC_HALF = 1 << 11, /* a host has a NIC for every two of its members, or more */
     WSH_NEED_NIC_8 = 1 << 12,    /* it has one for every eight members, or fewer */
     WSH_NEED_RAILS = 1 << 13,    /* 4 hosts or more, or a core for each PE */
+    WSH_NEED_QUEUES = 1 << 14,   /* a core for each PE, and messages by a NIC's queues, not by sockets */
     WSH_NEEDS_OF_CALL =
         WSH_NEED_HOST | WSH_NEED_HOST_DEST | WSH_NEED_MAPPED /* the team meets the others, or never */
 };
@@ -104,7 +105,7 @@ static inline int wsh_choice_across(int n_pes)
 struct wsh_choice_team {
     int n_pes, n_domains;
     int nics; /* of a host; 0: unknown */
-    bool even, rows, cores;
+    bool even, rows, cores, by_sockets;
 };
 
 /* Of the members of a host, in the mean, and its NICs. */
@@ -126,6 +127,7 @@ static inline unsigned wsh_choice_met(const struct wsh_choice_team *team)
            (team->rows ? WSH_NEED_ROWS : 0) | (hosts >= 4 ? WSH_NEED_HOSTS_4 : 0) |
            (hosts >= 256 ? WSH_NEED_HOSTS_256 : 0) | (team->cores ? WSH_NEED_CORES : 0) |
            (hosts >= 4 || team->cores ? WSH_NEED_RAILS : 0) |
+           (team->cores && !team->by_sockets ? WSH_NEED_QUEUES : 0) |
            (hosts >= WSH_GRID_HOSTS && wsh_choice_across(n) ? WSH_NEED_GRID : 0) |
            wsh_choice_met_locals(team);
 }

@@ -90,7 +90,8 @@ int wsh_coll_settle(struct wsh_team *team, struct wsh_coll *coll, bool even, boo
                                                          .nics = job->nics,
                                                          .even = even,
                                                          .rows = rows,
-                                                         .cores = !job->oversubscribed});
+                                                         .cores = !job->oversubscribed,
+                                                         .by_sockets = job->by_sockets});
     sync_choose(team, coll);
     team->coll = coll;
     return steps_find(team, coll);

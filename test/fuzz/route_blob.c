@@ -84,6 +84,7 @@ static void peer_note(struct wsh_peer_blob *blob)
     parts_read(blob);
     wsh_peer_blob_machine(blob);
     wsh_peer_blob_loopback(blob);
+    wsh_peer_blob_by_sockets(blob);
     FUZZ_CHECK(!wsh_hosts_note(&job, peers));
     FUZZ_CHECK(job.local_size >= 1 && job.local_size <= PES && job.n_domains >= 1);
     FUZZ_CHECK(job.tuning.cores >= 1);

@@ -202,55 +202,65 @@ static enum wsh_algo chosen(enum wsh_coll_routine routine, size_t len, const str
     return row->algo;
 }
 
-/* Both sides of each number of members a host, of NICs and of cores that decides; nics 0: unknown. */
+/* Both sides of each number of members a host, of NICs and of cores, and of sockets; nics 0: unknown. */
 static const struct {
     enum wsh_coll_routine routine;
     size_t len;
     int hosts, locals, nics;
-    bool cores;
+    bool cores, by_sockets;
     enum wsh_algo algo;
 } shapes[] = {
-    {WSH_COLL_FCOLLECT, 8, 16, 1, 4, true, WSH_ALGO_PUSH},
-    {WSH_COLL_FCOLLECT, 8, 16, 1, 4, false, WSH_ALGO_ROUNDS},
-    {WSH_COLL_FCOLLECT, 8, 128, 1, 4, true, WSH_ALGO_ROUNDS},
-    {WSH_COLL_FCOLLECT, 8, 2, 4, 4, true, WSH_ALGO_RAILS},
-    {WSH_COLL_FCOLLECT, 8, 2, 4, 4, false, WSH_ALGO_LEADERS},
-    {WSH_COLL_FCOLLECT, 8, 4, 4, 4, false, WSH_ALGO_RAILS},
-    {WSH_COLL_FCOLLECT, 512, 8, 8, 4, true, WSH_ALGO_RAILS},
-    {WSH_COLL_FCOLLECT, 512, 9, 8, 4, true, WSH_ALGO_LEADERS},
-    {WSH_COLL_FCOLLECT, 512, 64, 4, 4, true, WSH_ALGO_RAILS},
-    {WSH_COLL_FCOLLECT, 4096, 64, 8, 4, true, WSH_ALGO_RAILS},
-    {WSH_COLL_FCOLLECT, 4096, 64, 8, 1, true, WSH_ALGO_LEADERS},
-    {WSH_COLL_FCOLLECT, 4096, 64, 7, 1, true, WSH_ALGO_RAILS},
-    {WSH_COLL_FCOLLECT, 4096, 64, 8, 0, true, WSH_ALGO_RAILS},
-    {WSH_COLL_COLLECT, 8, 16, 1, 4, true, WSH_ALGO_PUSH},
-    {WSH_COLL_COLLECT, 8, 16, 1, 4, false, WSH_ALGO_ROUNDS},
-    {WSH_COLL_ALLTOALL, 8, 2, 2, 4, true, WSH_ALGO_RAILS},
-    {WSH_COLL_ALLTOALL, 8, 2, 2, 4, false, WSH_ALGO_PUSH},
-    {WSH_COLL_ALLTOALL, 2048, 2, 7, 4, true, WSH_ALGO_PUSH},
-    {WSH_COLL_ALLTOALL, 2048, 2, 8, 4, true, WSH_ALGO_RAILS},
-    {WSH_COLL_ALLTOALL, 4096, 4, 2, 4, false, WSH_ALGO_RAILS},
-    {WSH_COLL_ALLTOALL, 8, 127, 8, 4, true, WSH_ALGO_RAILS},
-    {WSH_COLL_ALLTOALL, 8, 128, 8, 4, true, WSH_ALGO_GRID},
-    {WSH_COLL_REDUCE, 4096, 4, 4, 2, true, WSH_ALGO_SLICES},
-    {WSH_COLL_REDUCE, 4096, 4, 4, 1, true, WSH_ALGO_RAILS},
-    {WSH_COLL_REDUCE, 4096, 4, 4, 0, true, WSH_ALGO_RAILS},
-    {WSH_COLL_REDUCE, 4096, 4, 4, 2, false, WSH_ALGO_RAILS},
-    {WSH_COLL_REDUCE, 4096, 16, 7, 4, true, WSH_ALGO_SLICES},
-    {WSH_COLL_REDUCE, 4096, 16, 8, 4, true, WSH_ALGO_RAILS},
-    {WSH_COLL_REDUCE, 2048, 4, 8, 4, true, WSH_ALGO_SLICES},
-    {WSH_COLL_REDUCE, 2048, 4, 8, 1, true, WSH_ALGO_LEADERS},
-    {WSH_COLL_REDUCE, 2048, 8, 1, 1, true, WSH_ALGO_SLICES},
-    {WSH_COLL_REDUCE, 2048, 8, 1, 1, false, WSH_ALGO_LEADERS},
-    {WSH_COLL_REDUCE, 4096, 2, 16, 4, true, WSH_ALGO_RAILS},
-    {WSH_COLL_REDUCE, 4096, 2, 16, 4, false, WSH_ALGO_LEADERS},
+    {WSH_COLL_FCOLLECT, 8, 16, 1, 4, true, false, WSH_ALGO_PUSH},
+    {WSH_COLL_FCOLLECT, 8, 16, 1, 4, false, false, WSH_ALGO_ROUNDS},
+    {WSH_COLL_FCOLLECT, 8, 128, 1, 4, true, false, WSH_ALGO_ROUNDS},
+    {WSH_COLL_FCOLLECT, 8, 2, 4, 4, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 8, 2, 4, 4, false, false, WSH_ALGO_LEADERS},
+    {WSH_COLL_FCOLLECT, 8, 4, 4, 4, false, false, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 512, 8, 8, 4, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 512, 9, 8, 4, true, false, WSH_ALGO_LEADERS},
+    {WSH_COLL_FCOLLECT, 512, 64, 4, 4, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 4096, 64, 8, 4, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 4096, 64, 8, 1, true, false, WSH_ALGO_LEADERS},
+    {WSH_COLL_FCOLLECT, 4096, 64, 7, 1, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_FCOLLECT, 4096, 64, 8, 0, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_COLLECT, 8, 16, 1, 4, true, false, WSH_ALGO_PUSH},
+    {WSH_COLL_COLLECT, 8, 16, 1, 4, false, false, WSH_ALGO_ROUNDS},
+    {WSH_COLL_ALLTOALL, 8, 2, 2, 4, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_ALLTOALL, 8, 2, 2, 4, false, false, WSH_ALGO_PUSH},
+    {WSH_COLL_ALLTOALL, 2048, 2, 7, 4, true, false, WSH_ALGO_PUSH},
+    {WSH_COLL_ALLTOALL, 2048, 2, 8, 4, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_ALLTOALL, 4096, 4, 2, 4, false, false, WSH_ALGO_RAILS},
+    {WSH_COLL_ALLTOALL, 8, 127, 8, 4, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_ALLTOALL, 8, 128, 8, 4, true, false, WSH_ALGO_GRID},
+    {WSH_COLL_REDUCE, 4096, 4, 4, 2, true, false, WSH_ALGO_SLICES},
+    {WSH_COLL_REDUCE, 4096, 4, 4, 1, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 4096, 4, 4, 0, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 4096, 4, 4, 2, false, false, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 4096, 16, 7, 4, true, false, WSH_ALGO_SLICES},
+    {WSH_COLL_REDUCE, 4096, 16, 8, 4, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 2048, 4, 8, 4, true, false, WSH_ALGO_SLICES},
+    {WSH_COLL_REDUCE, 2048, 4, 8, 1, true, false, WSH_ALGO_LEADERS},
+    {WSH_COLL_REDUCE, 2048, 8, 1, 1, true, false, WSH_ALGO_SLICES},
+    {WSH_COLL_REDUCE, 2048, 8, 1, 1, false, false, WSH_ALGO_LEADERS},
+    {WSH_COLL_REDUCE, 4096, 2, 16, 4, true, false, WSH_ALGO_RAILS},
+    {WSH_COLL_REDUCE, 4096, 2, 16, 4, false, false, WSH_ALGO_LEADERS},
+    {WSH_COLL_FCOLLECT, 8, 16, 1, 1, true, true, WSH_ALGO_ROUNDS},
+    {WSH_COLL_FCOLLECT, 8, 2, 4, 1, true, true, WSH_ALGO_RAILS},
+    {WSH_COLL_COLLECT, 8, 16, 1, 1, true, true, WSH_ALGO_ROUNDS},
+    {WSH_COLL_REDUCE, 2048, 8, 1, 1, true, true, WSH_ALGO_LEADERS},
+    {WSH_COLL_REDUCE, 4096, 4, 2, 1, true, true, WSH_ALGO_RAILS},
 };
 
 static void members_and_nics_of_hosts_decide(void)
 {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        const struct wsh_choice_team team = {
-            shapes[i].hosts * shapes[i].locals, shapes[i].hosts, shapes[i].nics, true, true, shapes[i].cores};
+        const struct wsh_choice_team team = {shapes[i].hosts * shapes[i].locals,
+                                             shapes[i].hosts,
+                                             shapes[i].nics,
+                                             true,
+                                             true,
+                                             shapes[i].cores,
+                                             shapes[i].by_sockets};
         enum wsh_algo algo = chosen(shapes[i].routine, shapes[i].len, &team);
 
         if (algo != shapes[i].algo)

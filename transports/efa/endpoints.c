@@ -331,6 +331,7 @@ int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_p
     *limits = (struct wsh_tp_limits){.copy_max = eps->msg_max,
                                      .hmem = eps->hmem,
                                      .nics = eps->native ? 1 : efa->eps[0]->n_nics,
+                                     .by_sockets = eps->by_sockets,
                                      .near = eps->near};
     return 0;
 }
