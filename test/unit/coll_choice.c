@@ -275,12 +275,12 @@ static void every_need_is_explained(void)
 {
     char text[256], before[256] = "";
 
-    for (unsigned need = 1; need <= WSH_NEED_RAILS; need <<= 1) {
+    for (unsigned need = 1; need <= WSH_NEED_QUEUES; need <<= 1) {
         wsh_choice_needs(need, text, sizeof text);
         CU_ASSERT(strlen(text) > 5 && strcmp(text, before));
         strcpy(before, text);
     }
-    CU_ASSERT(!*wsh_choice_needs(2 * WSH_NEED_RAILS, text, sizeof text));
+    CU_ASSERT(!*wsh_choice_needs(2 * WSH_NEED_QUEUES, text, sizeof text));
 }
 
 static void every_word_is_explained(void)
