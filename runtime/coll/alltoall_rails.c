@@ -122,7 +122,8 @@ int wsh_alltoall_rails(struct wsh_team *team, void *dest, const void *src, size_
     wsh_coll_all_entered(coll, staging.blocks.before);
     for (int i = 0; i < 2 && !rc; i++)
         rc = wsh_op_wait(team->job, &staging.done[i], ROUTINE);
-    if (staging.area[0] != small)
+    if (staging.area[0] != small &&
+        !rc) /* after an error messages may still be under way, and the job ends */
         free(staging.area[0]);
     return rc;
 }
