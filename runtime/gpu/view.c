@@ -128,16 +128,23 @@ struct wsh_device_seg wsh_view_seg(struct wsh_view *view, int seg)
     return out;
 }
 
+void wsh_view_number(const struct wsh_job *job, uint8_t *slots)
+{
+    int slot = 0;
+
+    for (int pe = 0; pe < job->n_pes; pe++)
+        slots[pe] =
+            job->same_host[pe] && slot < (int)WSH_DEVICE_NO_SLOT ? (uint8_t)slot++ : WSH_DEVICE_NO_SLOT;
+}
+
 /* Numbers of the PEs of this host, as a run where they are one (view.h says where they shall not be). */
 static void fill_slots(struct wsh_view *view, bool may_run)
 {
     const struct wsh_job *job = view->job;
-    uint8_t *slots = (uint8_t *)view->image + view->slots;
-    int slot = 0, first = -1, last = -1;
+    int first = -1, last = -1;
 
+    wsh_view_number(job, (uint8_t *)view->image + view->slots);
     for (int pe = 0; pe < job->n_pes; pe++) {
-        slots[pe] =
-            job->same_host[pe] && slot < (int)WSH_DEVICE_NO_SLOT ? (uint8_t)slot++ : WSH_DEVICE_NO_SLOT;
         if (!job->same_host[pe])
             continue;
         first = first < 0 ? pe : first;

@@ -44,6 +44,9 @@ static inline size_t wsh_view_lines(size_t len)
 /* Bytes of device memory that the view of a GPU takes, and of host memory for its image. */
 size_t wsh_view_size(int n_pes, int n_local);
 
+/* slots[n_pes]: PEs of this host in order; WSH_DEVICE_NO_SLOT for others, and for those beyond so many. */
+void wsh_view_number(const struct wsh_job *job, uint8_t *slots);
+
 /* Where this GPU finds the segment of `pe`, or NULL. */
 char *wsh_view_place(const struct wsh_job *job, int pe, int seg);
 

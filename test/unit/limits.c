@@ -268,6 +268,25 @@ static void segments(void)
     job_end();
 }
 
+/* Of one PE more than kernels can name without the host, the last goes through the host. */
+static void slots_of_kernels(void)
+{
+    enum { PES = WSH_DEVICE_NO_SLOT + 1 };
+    static bool same_host[PES];
+    static uint8_t slots[PES];
+
+    memset(&job, 0, sizeof job);
+    memset(same_host, true, sizeof same_host);
+    job.n_pes = PES;
+    job.same_host = same_host;
+    wsh_view_number(&job, slots);
+    CU_ASSERT(slots[0] == 0 && slots[PES - 2] == WSH_DEVICE_NO_SLOT - 1 &&
+              slots[PES - 1] == WSH_DEVICE_NO_SLOT);
+    same_host[1] = false;
+    wsh_view_number(&job, slots);
+    CU_ASSERT(slots[1] == WSH_DEVICE_NO_SLOT && slots[2] == 1 && slots[PES - 1] == WSH_DEVICE_NO_SLOT - 1);
+}
+
 /* Bits for each of what is named. */
 static void bits_suffice(void)
 {
@@ -287,6 +306,7 @@ const struct unit_test unit_tests[] = {
     {"expert parallelism: the last product of tokens and PEs, and the next", expert_parallelism},
     {"records of kernels: one PE too many is refused", kernels_records},
     {"segments: the last that fits, and the next", segments},
+    {"PEs that kernels reach: one too many goes through the host", slots_of_kernels},
     {"sets of bits have one for each", bits_suffice},
     {NULL, NULL},
 };
