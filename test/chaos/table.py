@@ -87,7 +87,8 @@ def oshrun_dies(plan):
 def oshrun_passes_on(plan):
     """Before oshrun takes signals it dies of this one, as any program."""
     sig = plan.signals[0]
-    passed_on = Outcome((128 + sig,), rf"^oshrun: PE \d+ .* killed by signal {sig:d} .*, which oshrun was sent")
+    killed = rf"^oshrun: PE \d+ .* killed by signal {sig:d} .*, which oshrun was sent"
+    passed_on = Outcome((128 + sig,), killed, (CUT_OFF,))
     return (passed_on, Outcome((128 + sig,), phase="start"))
 
 
