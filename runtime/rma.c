@@ -221,12 +221,6 @@ WSH_NO_ARRAYS int wsh_get_nbi_plain(struct wsh_ctx *ctx, void *dst, const void *
     return wsh_unlikely(rc) ? rc : run_get(ctx, &to, dst, len, NULL);
 }
 
-/* Bytes from the first block's start to the last one's end, seen at the symmetric side. */
-static size_t shape_span(const struct wsh_strided *shape, ptrdiff_t stride)
-{
-    return (size_t)stride * (shape->nelems - 1) + shape->block;
-}
-
 /* What is left of a strided copy. */
 struct blocks {
     struct wsh_target to;
@@ -253,7 +247,7 @@ static int put_pieces(struct wsh_ctx *ctx, struct blocks *blocks)
         wsh_ctx_lock(ctx);
         rc = wsh_op_ops(&blocks->to)
                  ->put_strided(wsh_op_tctx(ctx, &blocks->to), blocks->to.rmem, blocks->to.off, blocks->local,
-                               &blocks->shape, &taken);
+                               &blocks->shape, NULL, &taken);
         wsh_ctx_unlock(ctx);
         if (!rc)
             blocks_advance(blocks, taken);
@@ -331,7 +325,7 @@ int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_s
 
     if (!shape->nelems || !shape->block)
         return 0;
-    rc = wsh_op_target_with(ctx, sym, shape_span(shape, shape->dst_stride), pe, src, &iput.op.to);
+    rc = wsh_op_target_with(ctx, sym, wsh_strided_span(shape, shape->dst_stride), pe, src, &iput.op.to);
     return rc ? rc : run_strided(&iput);
 }
 
@@ -343,6 +337,6 @@ int wsh_iget(struct wsh_ctx *ctx, void *dst, const void *sym, const struct wsh_s
 
     if (!shape->nelems || !shape->block)
         return 0;
-    rc = wsh_op_target_with(ctx, sym, shape_span(shape, shape->src_stride), pe, dst, &iget.op.to);
+    rc = wsh_op_target_with(ctx, sym, wsh_strided_span(shape, shape->src_stride), pe, dst, &iget.op.to);
     return rc ? rc : run_strided(&iget);
 }

@@ -47,6 +47,12 @@ int wsh_get_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, i
 int wsh_put_nbi_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 int wsh_get_nbi_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
 
+/* Bytes from the first block's start to the last one's end, seen at the symmetric side. */
+static inline size_t wsh_strided_span(const struct wsh_strided *shape, ptrdiff_t stride)
+{
+    return (size_t)stride * (shape->nelems - 1) + shape->block;
+}
+
 /* Blocking strided copies. */
 int wsh_iput(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape, int pe);
 int wsh_iget(struct wsh_ctx *ctx, void *dst, const void *sym, const struct wsh_strided *shape, int pe);

@@ -208,3 +208,56 @@ WSH_NO_ARRAYS int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const v
 {
     return put_signal_run(ctx, sym, src, len, signal, pe, done, false);
 }
+
+struct iput_signal {
+    struct wsh_op op;
+    const void *src;
+    const struct wsh_strided *shape;
+    struct wsh_sig sig;
+};
+
+static int iput_signal_once(struct wsh_op *op)
+{
+    struct iput_signal *is = (struct iput_signal *)op;
+    size_t taken;
+    int rc;
+
+    wsh_ctx_lock(op->ctx);
+    rc = wsh_op_ops(&op->to)->put_strided(wsh_op_tctx(op->ctx, &op->to), op->to.rmem, op->to.off, is->src,
+                                          is->shape, &is->sig, &taken);
+    wsh_ctx_unlock(op->ctx);
+    return rc;
+}
+
+/* Blocks and signal in one piece. -ENOTSUP: not with these transports, or so many. */
+static int iput_signal_whole(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape,
+                             const struct wsh_signal *signal, int pe)
+{
+    struct iput_signal is = {{"shmem_alltoalls", ctx, {0}, NULL, iput_signal_once}, src, shape, {0}};
+    struct wsh_target at;
+    int rc = wsh_op_target(ctx, signal->sym, 8, pe, &at);
+
+    if (!rc)
+        rc = wsh_op_target_with(ctx, sym, wsh_strided_span(shape, shape->dst_stride), pe, src, &is.op.to);
+    if (rc || at.rmem->tp != is.op.to.rmem->tp)
+        return rc ? rc : -ENOTSUP;
+    is.sig = (struct wsh_sig){.rmem = at.rmem, .off = at.off, .op = signal->op, .value = signal->value};
+    rc = iput_signal_once(&is.op);
+    return rc == -EAGAIN ? wsh_op_finish(&is.op, rc) : rc;
+}
+
+int wsh_iput_signal(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape,
+                    const struct wsh_signal *signal, int pe)
+{
+    int rc;
+
+    if (shape->nelems < 2)
+        return wsh_put_signal(ctx, sym, src, shape->nelems * shape->block, signal, pe);
+    rc = iput_signal_whole(ctx, sym, src, shape, signal, pe);
+    if (rc != -ENOTSUP)
+        return rc;
+    rc = wsh_iput(ctx, sym, src, shape, pe);
+    if (!rc)
+        rc = wsh_fence(ctx);
+    return rc ? rc : wsh_signal_send(ctx, signal, pe);
+}

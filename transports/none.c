@@ -131,9 +131,9 @@ static int none_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t o
 }
 
 static int none_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
-                            const struct wsh_strided *shape, size_t *taken)
+                            const struct wsh_strided *shape, const struct wsh_sig *sig, size_t *taken)
 {
-    (void)tctx, (void)rmem, (void)off, (void)src, (void)shape, (void)taken;
+    (void)tctx, (void)rmem, (void)off, (void)src, (void)shape, (void)sig, (void)taken;
     return -ENOTSUP;
 }
 

@@ -9,7 +9,6 @@
 #include "runtime/coll/cells.h"
 #include "runtime/coll/copy.h"
 #include "runtime/coll/dispatch.h"
-#include "runtime/order.h"
 #include "runtime/rma.h"
 
 #include <string.h>
@@ -166,29 +165,27 @@ WSH_NO_ARRAYS int wsh_alltoall(struct wsh_team *team, void *dest, const void *sr
 }
 
 /* Elements k, k + 1 … of the block from me to `pe`: the team's blocks follow each other at the same stride. */
-static int strided_send(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape,
-                        int pe)
+static int strided_send(const struct wsh_blocks *blocks, void *dest, const void *src,
+                        const struct wsh_alltoalls *shape, int pe)
 {
+    struct wsh_team *team = blocks->team;
     size_t width = shape->width, block = shape->nelems * width;
     const struct wsh_strided strided = {shape->dst * (ptrdiff_t)width, shape->sst * (ptrdiff_t)width, width,
                                         shape->nelems};
+    char *to = (char *)dest + (size_t)team->my_pe * block * (size_t)shape->dst;
+    const char *from = (const char *)src + (size_t)pe * block * (size_t)shape->sst;
 
-    return wsh_iput(&team->coll->ctx, (char *)dest + (size_t)team->my_pe * block * (size_t)shape->dst,
-                    (const char *)src + (size_t)pe * block * (size_t)shape->sst, &strided, pe);
+    return pe == team->my_pe ? wsh_iput(&team->coll->ctx, to, from, &strided, pe)
+                             : wsh_blocks_send_strided(blocks, to, from, &strided, pe);
 }
 
-/* All data first: one fence orders it before all signals. */
 static int strided_push(struct wsh_team *team, void *dest, const void *src, const struct wsh_alltoalls *shape)
 {
     struct wsh_blocks blocks = wsh_blocks_begin(team, STRIDED);
     int rc = 0;
 
     for (int k = 1; k <= team->n_pes && !rc; k++)
-        rc = strided_send(team, dest, src, shape, wsh_blocks_turn(team, k));
-    if (!rc)
-        rc = wsh_fence(&team->coll->ctx);
-    for (int k = 1; k < team->n_pes && !rc; k++)
-        rc = wsh_blocks_send(&blocks, NULL, NULL, 0, wsh_blocks_turn(team, k));
+        rc = strided_send(&blocks, dest, src, shape, wsh_blocks_turn(team, k));
     return rc ? rc : wsh_blocks_end(&blocks);
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/coll/flags.h"
 #include "runtime/order.h"
 #include "runtime/rma.h"
+#include "runtime/signal.h"
 
 struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine)
 {
@@ -13,14 +14,27 @@ struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine)
     return (struct wsh_blocks){team, routine, wsh_coll_next_blocks(team->coll, team->n_pes), before};
 }
 
+/* My own among a member's. */
+static inline struct wsh_signal flag_of(const struct wsh_blocks *blocks)
+{
+    return wsh_coll_word(blocks->team->coll, blocks->flags + (size_t)blocks->team->my_pe * sizeof(uint64_t),
+                         blocks->team->coll->blocks);
+}
+
 WSH_NO_ARRAYS int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src, size_t len,
                                   int member)
 {
-    struct wsh_coll *coll = blocks->team->coll;
-    const struct wsh_signal signal =
-        wsh_coll_word(coll, blocks->flags + (size_t)blocks->team->my_pe * sizeof(uint64_t), coll->blocks);
+    const struct wsh_signal signal = flag_of(blocks);
 
-    return wsh_coll_send(coll, dest, src, len, &signal, member);
+    return wsh_coll_send(blocks->team->coll, dest, src, len, &signal, member);
+}
+
+int wsh_blocks_send_strided(const struct wsh_blocks *blocks, void *dest, const void *src,
+                            const struct wsh_strided *shape, int member)
+{
+    const struct wsh_signal signal = flag_of(blocks);
+
+    return wsh_iput_signal(&blocks->team->coll->ctx, dest, src, shape, &signal, member);
 }
 
 WSH_NO_ARRAYS int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n)

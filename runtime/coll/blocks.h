@@ -16,6 +16,9 @@ struct wsh_blocks {
 struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine);
 int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src, size_t len, int member);
 
+int wsh_blocks_send_strided(const struct wsh_blocks *blocks, void *dest, const void *src,
+                            const struct wsh_strided *shape, int member);
+
 /*
  * All of an epoch in device memory, the end too: block i at src + i * stride to dest of member i. The GPU is waited for
  * once, not for each member.

@@ -214,3 +214,74 @@ void claim_both_segments(void)
     if (!group_path.gpu)
         group_run(2, both_segments);
 }
+
+#define BLOCK 5
+#define STRIDE 9
+
+static size_t strided_wrong(const char *at, size_t nelems)
+{
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < nelems; i++, at += STRIDE)
+        wrong +=
+            group_wrong(at, BLOCK, (unsigned)i) || memcmp(at + BLOCK, "\xee\xee\xee\xee", STRIDE - BLOCK);
+    return wrong;
+}
+
+/* The signal word holds the number of blocks, or 1: not in one piece. */
+static void strided_put(struct group_pe *pe, size_t nelems, const char *src)
+{
+    const struct wsh_rmem *rmem = &pe->rmem[1][WSH_SEG_HEAP];
+    const struct wsh_sig sig = {rmem, 8, WSH_AMO_ADD, nelems};
+    const struct wsh_strided shape = {STRIDE, STRIDE, BLOCK, nelems};
+    double start = group_now();
+    size_t taken = 0;
+    int rc;
+
+    do
+        rc = pe->ops->put_strided(pe->ctx, rmem, 64, src, &shape, &sig, &taken);
+    while (rc == -EAGAIN && group_spin(pe, start));
+    group_check(pe, rc == -ENOTSUP || (!rc && taken == nelems), "%zu blocks with a signal gave %d, %zu went",
+                nelems, rc, taken);
+    if (rc)
+        group_put_signal(pe, 1, 0, NULL, 0, 8, WSH_AMO_SET, 1);
+    group_quiet(pe);
+}
+
+static void strided_take(struct group_pe *pe, size_t nelems)
+{
+    double start = group_now();
+    uint64_t word;
+
+    while (!(word = group_load(pe->heap[1] + 8)) && group_spin(pe, start))
+        ;
+    group_check(pe, word == 1 || word == nelems, "signal of %zu blocks is %lu", nelems, (unsigned long)word);
+    if (word == nelems)
+        group_check(pe, !strided_wrong(pe->heap[1] + 64, nelems), "%zu blocks before their signal", nelems);
+}
+
+static void strided_signals(struct group_pe *pe)
+{
+    static const size_t nelems[] = {2, 30, 100000};
+    const size_t len = nelems[2] * STRIDE;
+    char *src = malloc(len);
+
+    for (size_t i = 0; i < nelems[2]; i++)
+        group_fill(src + i * STRIDE, BLOCK, (unsigned)i);
+    for (size_t i = 0; i < 3; i++) {
+        memset(pe->heap[pe->me], 0xee, 64 + len);
+        memset(pe->heap[pe->me] + 8, 0, 8);
+        group_barrier(pe);
+        if (pe->me == 0)
+            strided_put(pe, nelems[i], src);
+        else
+            strided_take(pe, nelems[i]);
+        group_barrier(pe);
+    }
+    free(src);
+}
+
+void claim_strided_signals(void)
+{
+    group_run(2, strided_signals);
+}

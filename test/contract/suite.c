@@ -13,6 +13,7 @@ const struct unit_test unit_tests[] = {
     {"transfers of many MiB are whole", claim_large},
     {"a PE reaches itself", claim_self},
     {"both host segments are reached", claim_both_segments},
+    {"blocks some way apart come before their signal, and touch nothing else", claim_strided_signals},
     {"pending falls to 0 only when the target holds the data", claim_pending_until_delivered},
     {"a context does not wait for another one's peers", claim_contexts_independent},
     {"pending counts per PE", claim_pending_per_pe},

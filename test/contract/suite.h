@@ -11,6 +11,7 @@ void claim_zero_length(void);
 void claim_large(void);
 void claim_self(void);
 void claim_both_segments(void);
+void claim_strided_signals(void);
 /* pending_claims.c */
 void claim_pending_until_delivered(void);
 void claim_contexts_independent(void);

@@ -212,13 +212,16 @@ static int signal_start(struct script *s, struct wsh_tctx *ctx, int pe, struct w
 static int strided_start(struct script *s, struct wsh_tctx *ctx, const struct wsh_rmem *rmem)
 {
     struct wsh_strided shape = {.block = 1 + fuzz_below(&s->in, 8), .nelems = 2 + fuzz_below(&s->in, 12)};
+    const struct wsh_sig sig = {rmem, 8, WSH_AMO_ADD, 1};
+    bool signals = fuzz_below(&s->in, 2);
     size_t taken = 0;
     int rc;
 
     shape.dst_stride = (ptrdiff_t)(shape.block + fuzz_below(&s->in, 12));
     shape.src_stride = (ptrdiff_t)(shape.block + fuzz_below(&s->in, 12));
-    rc = s->world.ops->put_strided(ctx, rmem, fuzz_below(&s->in, 8), s->local, &shape, &taken);
-    FUZZ_CHECK(rc || (taken >= 2 && taken <= shape.nelems));
+    rc = s->world.ops->put_strided(ctx, rmem, fuzz_below(&s->in, 8), s->local, &shape, signals ? &sig : NULL,
+                                   &taken);
+    FUZZ_CHECK(rc || (taken >= (signals ? shape.nelems : 2) && taken <= shape.nelems));
     return rc;
 }
 

@@ -102,7 +102,7 @@ static unsigned send_lazy(struct wsh_efa_flow *flow, bool counts)
 {
     unsigned n = 0;
 
-    for (; n < WINDOW && wsh_efa_tally_may_be_lazy(eps, flow, counts); n++)
+    for (; n < WINDOW && wsh_efa_tally_may_be_lazy(eps, flow, 0, counts); n++)
         wsh_efa_tally_sent(eps, flow, true);
     return n;
 }
@@ -122,7 +122,8 @@ static void some_credits_are_not_lazy(void)
     CU_ASSERT(n > WINDOW / 2 && n < WINDOW);
     CU_ASSERT(peer->tally.lazy == n && ctx->n_lazy == n && ctx->late == &flow);
     flow.srd.sent = WINDOW / 2;
-    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow, true) && wsh_efa_tally_may_be_lazy(eps, &flow, false));
+    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow, 0, true) &&
+              wsh_efa_tally_may_be_lazy(eps, &flow, 0, false));
     for (; n; n--)
         wsh_efa_tally_applied(eps, &flow);
     CU_ASSERT(!peer->tally.lazy && !ctx->n_lazy);
@@ -139,10 +140,13 @@ static void not_for_ever(void)
     ctx->eps = eps;
     ctx->base.lazy = true;
     flow.srd.sent = flow.srd.acked = (uint32_t)1 << 30;
-    CU_ASSERT(!wsh_efa_tally_may_be_lazy(eps, &flow, false) && !wsh_efa_tally_may_be_lazy(eps, &flow, true));
+    CU_ASSERT(!wsh_efa_tally_may_be_lazy(eps, &flow, 0, false) &&
+              !wsh_efa_tally_may_be_lazy(eps, &flow, 0, true));
     wsh_efa_tally_sent(eps, &flow, false);
     flow.srd.sent++;
-    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow, false) && wsh_efa_tally_may_be_lazy(eps, &flow, true));
+    CU_ASSERT(!wsh_efa_tally_may_be_lazy(eps, &flow, 1 << 20, false)); /* behind so much data */
+    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow, 0, false) &&
+              wsh_efa_tally_may_be_lazy(eps, &flow, 0, true));
     free(ctx);
 }
 

@@ -42,8 +42,10 @@ static void make(union room *room, size_t i)
         room->msg.signal.signal = (struct wsh_efa_place){.off = 16, .op = WSH_AMO_ADD, .width = 8};
     if (good[i].type == EFA_WIRE_AMO || good[i].type == EFA_WIRE_FETCH)
         room->msg.amo.word = (struct wsh_efa_place){.off = 4, .op = WSH_AMO_XOR, .width = 4};
-    if (good[i].type == EFA_WIRE_STRIDED)
+    if (good[i].type == EFA_WIRE_STRIDED) {
         room->msg.strided.block = EXTRA;
+        room->msg.strided.signal = (struct wsh_efa_place){.off = 16, .op = WSH_AMO_SET, .width = 8};
+    }
 }
 
 static bool refused(const union room *room, size_t len)
@@ -129,6 +131,9 @@ static void wrong_atomics(void)
         make(&room, 3);
         room.msg.signal.signal = bad[i];
         CU_ASSERT(refused(&room, good[3].len));
+        make(&room, N_GOOD - 1);
+        room.msg.strided.signal = bad[i];
+        CU_ASSERT_EQUAL(refused(&room, good[N_GOOD - 1].len), bad[i].width != 0); /* 0: it has none */
     }
 }
 

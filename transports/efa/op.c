@@ -177,7 +177,8 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
         eps->starved = true;
         return -EAGAIN;
     }
-    ((struct wsh_efa_head *)op->msg->buf)->lazy = lazy = wsh_efa_tally_may_be_lazy(eps, flow, op->counts);
+    lazy = wsh_efa_tally_may_be_lazy(eps, flow, op->len, op->counts);
+    ((struct wsh_efa_head *)op->msg->buf)->lazy = lazy;
     rc = wsh_efa_msg_send(eps, op->msg, stamp);
     if (rc) {
         eps->starved = true;

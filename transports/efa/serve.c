@@ -59,23 +59,6 @@ static int apply_data(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg,
     return 0;
 }
 
-/* Release: as in store_bytes. */
-static int apply_strided(struct wsh_efa_eps *eps, const struct wsh_efa_strided_msg *msg)
-{
-    const struct wsh_strided shape = {(ptrdiff_t)msg->stride, msg->block, msg->block,
-                                      (msg->head.len - sizeof *msg) / msg->block};
-    size_t span = msg->stride * (shape.nelems - 1) + shape.block;
-    void *dst = wsh_efa_wire_resolve(&msg->data, span, eps->seg_base, eps->seg_len);
-
-    if (!dst)
-        return refuse_msg(eps, (const union wsh_efa_msg *)msg, msg->head.len,
-                          "data outside of the symmetric memory");
-    wsh_order_returns();
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    wsh_efa_copy_strided(dst, msg->bytes, &shape);
-    return 0;
-}
-
 static int apply_amo(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, const struct wsh_efa_place *place,
                      uint64_t operand, uint64_t compare, uint64_t *old)
 {
@@ -85,6 +68,24 @@ static int apply_amo(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, cons
         return refuse_msg(eps, msg, msg->head.len, "atomic outside of the symmetric memory");
     *old = wsh_amo_apply(word, place->op, place->width, operand, compare);
     return 0;
+}
+
+/* Release: as in store_bytes. */
+static int apply_strided(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
+{
+    const struct wsh_efa_strided_msg *blocks = &msg->strided;
+    const struct wsh_strided shape = {(ptrdiff_t)blocks->stride, blocks->block, blocks->block,
+                                      (msg->head.len - sizeof *blocks) / blocks->block};
+    size_t span = blocks->stride * (shape.nelems - 1) + shape.block;
+    void *dst = wsh_efa_wire_resolve(&blocks->data, span, eps->seg_base, eps->seg_len);
+    uint64_t old;
+
+    if (!dst)
+        return refuse_msg(eps, msg, msg->head.len, "data outside of the symmetric memory");
+    wsh_order_returns();
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    wsh_efa_copy_strided(dst, blocks->bytes, &shape);
+    return blocks->signal.width ? apply_amo(eps, msg, &blocks->signal, blocks->value, 0, &old) : 0;
 }
 
 static int apply_signal(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
@@ -138,7 +139,7 @@ static int apply_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
     case EFA_WIRE_HELLO: eps->hellos++; return 0;
     case EFA_WIRE_PUT:
         return apply_data(eps, msg, &msg->put.data, msg->put.bytes, msg->head.len - sizeof msg->put);
-    case EFA_WIRE_STRIDED: return apply_strided(eps, &msg->strided);
+    case EFA_WIRE_STRIDED: return apply_strided(eps, msg);
     case EFA_WIRE_SIGNAL: return apply_signal(eps, msg);
     case EFA_WIRE_FETCH: return apply_fetch(eps, amo);
     case EFA_WIRE_GET: return apply_get(eps, &msg->get);

@@ -135,9 +135,8 @@ static int put_signal_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, c
                              size_t off, const void *src, size_t len, const struct wsh_sig *sig,
                              struct wsh_done *done)
 {
-    const struct wsh_efa_place signal = {
-        .seg = (uint8_t)sig->rmem->seg, .op = (uint8_t)sig->op, .width = 8, .off = sig->off};
-    const struct signal_put put = {eps, wsh_efa_flow_of(ctx, rmem->pe), rmem, off, len, src, sig, signal};
+    const struct signal_put put = {eps, wsh_efa_flow_of(ctx, rmem->pe), rmem, off, len, src,
+                                   sig, wsh_efa_signal_place(sig)};
 
     if (wsh_unlikely(eps->failed || !put.flow))
         return put.flow ? eps->failed : -ENOMEM;

@@ -10,7 +10,7 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
 int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                 struct wsh_done *done);
 int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
-                        const struct wsh_strided *shape, size_t *taken);
+                        const struct wsh_strided *shape, const struct wsh_sig *sig, size_t *taken);
 void wsh_efa_copy_strided(char *dst, const char *src, const struct wsh_strided *shape);
 int wsh_efa_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
                 void *result, struct wsh_done *done);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strided puts: the blocks are packed into messages, and the target stores each in its place. */
+/* Strided puts: the blocks are packed into messages, and the target stores each in its place, then the signal's. */
 #include "transports/efa/endpoints.h"
 #include "transports/efa/mem.h"
 #include "transports/efa/msg.h"
+#include "transports/efa/signal.h"
 #include "transports/efa/slots.h"
 
 #include <string.h>
@@ -34,7 +35,8 @@ static size_t count_fitting(const struct wsh_efa_eps *eps, int pe, const struct 
 }
 
 static int send_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
-                       size_t off, const void *src, const struct wsh_strided *shape)
+                       size_t off, const void *src, const struct wsh_strided *shape,
+                       const struct wsh_sig *sig)
 {
     size_t len = sizeof(struct wsh_efa_strided_msg) + shape->nelems * shape->block;
     const struct wsh_strided packed = {(ptrdiff_t)shape->block, shape->src_stride, shape->block,
@@ -55,12 +57,14 @@ static int send_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const s
     msg->stride = (uint64_t)shape->dst_stride;
     msg->block = (uint32_t)shape->block;
     msg->zero = 0;
+    msg->signal = sig ? wsh_efa_signal_place(sig) : (struct wsh_efa_place){.width = 0};
+    msg->value = sig ? sig->value : 0;
     wsh_efa_copy_strided(msg->bytes, src, &packed);
-    return wsh_efa_msg_submit(eps, flow, req, EFA_PUTS);
+    return wsh_efa_msg_submit(eps, flow, req, sig ? EFA_SIGNALS : EFA_PUTS);
 }
 
 int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
-                        const struct wsh_strided *shape, size_t *taken)
+                        const struct wsh_strided *shape, const struct wsh_sig *sig, size_t *taken)
 {
     struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
     struct wsh_strided piece = *shape;
@@ -68,15 +72,18 @@ int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size
 
     if (!rmem->map)
         piece.nelems = count_fitting(eps, rmem->pe, shape);
-    if (piece.nelems < 2 || (uint64_t)shape->dst_stride > WSH_EFA_STRIDE_MAX)
+    if (piece.nelems < 2 || (uint64_t)shape->dst_stride > WSH_EFA_STRIDE_MAX ||
+        (sig && (sig->counter || piece.nelems < shape->nelems)))
         return -ENOTSUP;
     *taken = piece.nelems;
     if (rmem->map) {
         wsh_efa_copy_strided(rmem->map + off, src, shape);
+        if (sig)
+            wsh_amo_apply64(sig->rmem->map + sig->off, sig->op, sig->value, 0);
         return 0;
     }
     wsh_efa_lock(eps);
-    rc = send_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, &piece);
+    rc = send_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, &piece, sig);
     wsh_efa_unlock(eps);
     return rc;
 }

@@ -7,8 +7,8 @@
  * source has asked. At the source the writes of all contexts to a peer share one number (wsh_srd_link.tallies); a
  * context is complete when the peer has acknowledged the number that its last tallied write had.
  *
- * Where a counted put is a message, that is *lazy*; so are all messages of a context that the core calls lazy, that of
- * a team's collectives. A lazy one is acknowledged by whatever goes back in the same context, when half of the window
+ * Where a counted put is a message, that is *lazy*; so are the messages of a context that the core calls lazy, that of
+ * a team's collectives, but for those behind much data. A lazy one is acknowledged by whatever goes back in the same context, when half of the window
  * is due, or with the next message that is not lazy. Flows with less than half of their windows under way do not take
  * the last of a peer's credits for lazy ones, so that some always come back.
  *
@@ -21,6 +21,7 @@
 #define WSH_EFA_TALLY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct wsh_tctx;
@@ -46,8 +47,9 @@ void wsh_efa_tally_started(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
 void wsh_efa_tally_sent(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, bool lazy);
 /* A lazy one is known as applied. */
 void wsh_efa_tally_applied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
-/* Whether the next one of the flow may be; `counts`: it is a counted put. */
-bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow, bool counts);
+/* Whether the next one of the flow may be, behind `data` bytes by writes of its own; `counts`: it is a counted put. */
+bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow, size_t data,
+                               bool counts);
 /* wsh_tp_ops.await. No lock. */
 void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread);
 /* Whether tallied writes of the context, or of its flow, are not known as counted. No lock. */

@@ -31,7 +31,9 @@ static const char *check_strided(const struct wsh_efa_strided_msg *msg, size_t l
         return "wrong length";
     if (!msg->block || (len - sizeof *msg) % msg->block)
         return "part of a block";
-    return msg->stride <= WSH_EFA_STRIDE_MAX ? NULL : "stride out of range";
+    if (msg->stride > WSH_EFA_STRIDE_MAX)
+        return "stride out of range";
+    return msg->signal.width ? check_amo(&msg->signal) : NULL;
 }
 
 static const char *check_tally(const struct wsh_efa_tally_msg *msg, size_t len)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFA_WIRE_VERSION 6
+#define EFA_WIRE_VERSION 7
 #define EFA_CONTEXTS 4096u /* of a PE at a time */
 #define WSH_EFA_STRIDE_MAX \
     (UINT64_C(1) << 46) /* so that the strides of a message do not add up to an overflow */
@@ -17,15 +17,15 @@
 enum wsh_efa_wire {
     EFA_WIRE_HELLO = 1, /* the sender has reached this PE; numbered */
     EFA_WIRE_PUT,       /* store data; numbered */
-    EFA_WIRE_STRIDED,   /* store blocks of data some way apart; numbered */
-    EFA_WIRE_SIGNAL,    /* store data (0 bytes: none), then update a signal; numbered */
-    EFA_WIRE_AMO,       /* atomic without result; numbered */
-    EFA_WIRE_FETCH,     /* atomic whose old value a REPLY brings; numbered */
-    EFA_WIRE_GET,       /* bytes that a REPLY brings; numbered */
-    EFA_WIRE_ASK,       /* wants acks: of so many tallied writes, and of a context's messages; numbered */
-    EFA_WIRE_REPLY,     /* what a FETCH or GET with the same cookie asked for */
-    EFA_WIRE_ACK,       /* only the head's `applied` and `counted` */
-    EFA_WIRE_TALLIED    /* how many tallied writes of the receiver are counted */
+    EFA_WIRE_STRIDED, /* store blocks of data some way apart, then update a signal if it has one; numbered */
+    EFA_WIRE_SIGNAL,  /* store data (0 bytes: none), then update a signal; numbered */
+    EFA_WIRE_AMO,     /* atomic without result; numbered */
+    EFA_WIRE_FETCH,   /* atomic whose old value a REPLY brings; numbered */
+    EFA_WIRE_GET,     /* bytes that a REPLY brings; numbered */
+    EFA_WIRE_ASK,     /* wants acks: of so many tallied writes, and of a context's messages; numbered */
+    EFA_WIRE_REPLY,   /* what a FETCH or GET with the same cookie asked for */
+    EFA_WIRE_ACK,     /* only the head's `applied` and `counted` */
+    EFA_WIRE_TALLIED  /* how many tallied writes of the receiver are counted */
 };
 
 /* Begins every message. Little-endian, as all of a job's hosts must be. */
@@ -58,10 +58,12 @@ struct wsh_efa_put_msg {
 
 struct wsh_efa_strided_msg {
     struct wsh_efa_head head;
-    struct wsh_efa_place data; /* of the first block */
-    uint64_t stride;           /* from the start of a block to that of the next */
-    uint32_t block, zero;      /* bytes of each */
-    char bytes[];              /* whole blocks, one behind the other */
+    struct wsh_efa_place data;   /* of the first block */
+    struct wsh_efa_place signal; /* width 0: none */
+    uint64_t value;              /* of the signal */
+    uint64_t stride;             /* from the start of a block to that of the next */
+    uint32_t block, zero;        /* bytes of each */
+    char bytes[];                /* whole blocks, one behind the other */
 };
 
 struct wsh_efa_signal_msg {

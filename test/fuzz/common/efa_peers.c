@@ -139,6 +139,10 @@ static size_t strided_fill(struct fuzz_input *in, struct wsh_efa_strided_msg *ms
     size_t len;
 
     place_fill(in, &msg->data);
+    if (fuzz_below(in, 2)) {
+        place_fill(in, &msg->signal);
+        msg->value = fuzz_take(in, 2);
+    }
     msg->stride = how ? fuzz_take(in, 1) : fuzz_take(in, 8);
     msg->block = how == 1 ? (uint32_t)fuzz_take(in, 4) : 1 + fuzz_below(in, 16);
     len = bytes_fill(in, msg->bytes, sizeof *msg);
