@@ -7,10 +7,10 @@
  * source has asked. At the source the writes of all contexts to a peer share one number (wsh_srd_link.tallies); a
  * context is complete when the peer has acknowledged the number that its last tallied write had.
  *
- * Where a counted put is a message, that is *lazy*; so are the messages of a context that the core calls lazy, that of
- * a team's collectives, but for those behind much data. A lazy one is acknowledged by whatever goes back in the same context, when half of the window
- * is due, or with the next message that is not lazy. Flows with less than half of their windows under way do not take
- * the last of a peer's credits for lazy ones, so that some always come back.
+ * Where a counted put is a message, that is *lazy*; so are, but for those behind much data, the messages of a context
+ * that the core calls lazy, that of a team's collectives. A lazy one is acknowledged by whatever goes back in the same
+ * context, when half of the window is due, or with the next message that is not lazy. Flows with less than half of
+ * their windows under way do not take the last of a peer's credits for lazy ones, so that some always come back.
  *
  * Who waits in a quiet asks, by a message of the endpoint set's own context, since only a context's own thread may send
  * in it: how many tallied writes it wants acknowledged, and a context's messages up to which number. So does a flow
