@@ -16,6 +16,7 @@ struct wsh_blocks {
 struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine);
 int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src, size_t len, int member);
 
+/* The same with data in pieces some way apart. */
 int wsh_blocks_send_strided(const struct wsh_blocks *blocks, void *dest, const void *src,
                             const struct wsh_strided *shape, int member);
 
