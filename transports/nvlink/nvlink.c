@@ -101,6 +101,7 @@ static int nvlink_open(const struct wsh_tp_params *params, struct wsh_tp **tp, s
     nv->gpu = params->gpu;
     nv->my_pe = params->my_pe;
     nv->n_pes = params->n_pes;
+    nv->adding.fd = -1; /* nothing */
     pthread_mutex_init(&nv->lock, NULL);
     nv->peers = calloc((size_t)nv->n_pes, sizeof *nv->peers);
     rc = wsh_fds_open(&nv->fds, "nvlink", nv->my_pe, nv->n_pes);
