@@ -233,7 +233,7 @@ static int iput_signal_once(struct wsh_op *op)
 static int iput_signal_whole(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape,
                              const struct wsh_signal *signal, int pe)
 {
-    struct iput_signal is = {{"shmem_alltoalls", ctx, {0}, NULL, iput_signal_once}, src, shape, {0}};
+    struct iput_signal is = {{"shmem_put_signal", ctx, {0}, NULL, iput_signal_once}, src, shape, {0}};
     struct wsh_target at;
     int rc = wsh_op_target(ctx, signal->sym, 8, pe, &at);
 

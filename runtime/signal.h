@@ -30,7 +30,7 @@ int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const
 int wsh_put_signal_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
                            const struct wsh_signal *signal, int pe, struct wsh_done *done);
 
-/* All blocks first, then the signal. Blocking: `src` may be reused on return. Counters (signal->counter) are none. */
+/* All blocks first, then the signal, whose `counter` is 0. Blocking: `src` may be reused on return. */
 int wsh_iput_signal(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape,
                     const struct wsh_signal *signal, int pe);
 

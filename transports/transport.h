@@ -304,8 +304,8 @@ struct wsh_tp_ops {
 
     /*
      * The first blocks of `shape` in one piece: as many as go, at least two; *taken of them, whose source may be reused
-     * on return. With `sig` (may be NULL) all of them, and the signal after them. -ENOTSUP, unlogged: a put for each
-     * block is better, or with `sig` not all go.
+     * on return. With `sig` (may be NULL; never of a counter) all of them, and the signal after them. -ENOTSUP,
+     * unlogged: a put for each block is better, or with `sig` not all go.
      */
     int (*put_strided)(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                        const struct wsh_strided *shape, const struct wsh_sig *sig, size_t *taken);

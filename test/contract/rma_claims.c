@@ -228,21 +228,31 @@ static size_t strided_wrong(const char *at, size_t nelems)
     return wrong;
 }
 
-/* The signal word holds the number of blocks, or 1: not in one piece. */
-static void strided_put(struct group_pe *pe, size_t nelems, const char *src)
+static int strided_start(struct group_pe *pe, const char *src, size_t nelems, const struct wsh_sig *sig,
+                         size_t *taken)
 {
-    const struct wsh_rmem *rmem = &pe->rmem[1][WSH_SEG_HEAP];
-    const struct wsh_sig sig = {rmem, 8, WSH_AMO_ADD, nelems};
     const struct wsh_strided shape = {STRIDE, STRIDE, BLOCK, nelems};
     double start = group_now();
-    size_t taken = 0;
     int rc;
 
+    *taken = 0;
     do
-        rc = pe->ops->put_strided(pe->ctx, rmem, 64, src, &shape, &sig, &taken);
+        rc = pe->ops->put_strided(pe->ctx, &pe->rmem[1][WSH_SEG_HEAP], 64, src, &shape, sig, taken);
     while (rc == -EAGAIN && group_spin(pe, start));
-    group_check(pe, rc == -ENOTSUP || (!rc && taken == nelems), "%zu blocks with a signal gave %d, %zu went",
-                nelems, rc, taken);
+    return rc;
+}
+
+/* What goes in one piece does so with a signal too: the word holds the number of blocks then, else 1. */
+static void strided_put(struct group_pe *pe, size_t nelems, const char *src)
+{
+    const struct wsh_sig sig = {&pe->rmem[1][WSH_SEG_HEAP], 8, WSH_AMO_ADD, nelems};
+    size_t plain, taken;
+    int rc = strided_start(pe, src, nelems, NULL, &plain);
+
+    group_check(pe, rc == -ENOTSUP || (!rc && plain >= 2), "%zu blocks gave %d, %zu went", nelems, rc, plain);
+    rc = strided_start(pe, src, nelems, &sig, &taken);
+    group_check(pe, plain == nelems ? !rc && taken == nelems : rc == -ENOTSUP,
+                "%zu blocks, of which %zu go, with a signal gave %d", nelems, plain, rc);
     if (rc)
         group_put_signal(pe, 1, 0, NULL, 0, 8, WSH_AMO_SET, 1);
     group_quiet(pe);

@@ -73,7 +73,7 @@ int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size
     if (!rmem->map)
         piece.nelems = count_fitting(eps, rmem->pe, shape);
     if (piece.nelems < 2 || (uint64_t)shape->dst_stride > WSH_EFA_STRIDE_MAX ||
-        (sig && (sig->counter || piece.nelems < shape->nelems)))
+        (sig && piece.nelems < shape->nelems))
         return -ENOTSUP;
     *taken = piece.nelems;
     if (rmem->map) {
