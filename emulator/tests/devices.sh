@@ -19,30 +19,12 @@ for profile in p4d p5 p5en p6 minimal; do
     fi
 done
 
-# A server and a client each, in one fabric; ports of their own, and again with others where one is taken.
-cat >"$tap_dir/pairs" <<'END'
-pids=
-for pair in $(seq "$1"); do
-    port=$((20000 + ($$ * 13 + $2 * 97 + pair) % 20000))
-    fi_pingpong -p efa -e rdm -c -I 20 -B $port &
-    pids="$pids $!"
-    (for try in 1 2 3 4 5 6 7 8; do
-        sleep 0.5
-        fi_pingpong -p efa -e rdm -c -I 20 -P $port 127.0.0.1 && exit 0
-    done
-    exit 1) &
-    pids="$pids $!"
-done
-failed=0
-for pid in $pids; do wait "$pid" || failed=1; done
-exit $failed
-END
 for profile in p5 p4d minimal; do
-    over --profile $profile -- sh "$tap_dir/pairs" 1 1
+    over --profile $profile -- sh "$top_srcdir/emulator/tests/pingpong" 1 -I 20
     judge "fi_pingpong -p efa, 2 processes on $profile"
 done
 for pairs in 2 4; do
-    over -- sh "$tap_dir/pairs" $pairs 2
+    over -- sh "$top_srcdir/emulator/tests/pingpong" $pairs -I 20
     judge "fi_pingpong -p efa, $((2 * pairs)) processes"
 done
 tap_done

@@ -80,10 +80,6 @@ judge()
     fi
 }
 
-# shellcheck disable=SC2016
-pingpong='fi_pingpong -p efa -e rdm -I $0 -S $1 -c -B 47591 & server=$!; sleep 1
-fi_pingpong -p efa -e rdm -I $0 -S $1 -c -P 47591 127.0.0.1 && wait $server'
-
 [ "${WSH_TEST_LONG:-0}" = 1 ] || [ "${WSH_TEST_BUILD:-}" = only ] || skip "takes half an hour (make check-long)"
 [ "$(id -u)" = 0 ] || skip "needs root"
 [ -x "$root/opt/libfabric/bin/fi_info" ] || [ -f "$source" ] ||
@@ -108,7 +104,7 @@ for direct in 1 0; do
     over "$direct" 60 "$emulate" -- fi_info -p efa -f efa-direct
     through=$direct
     judge "fi_info"
-    over "$direct" 300 "$emulate" -- sh -c "$pingpong" 100 all
+    over "$direct" 300 "$emulate" -- sh "$top_srcdir/emulator/tests/pingpong" 1 -I 100 -S all
     judge "fi_pingpong, all sizes"
     for program in $(network_programs); do
         over "$direct" 600 sh "$top_srcdir/test/run" "$top_builddir/$program"
