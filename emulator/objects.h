@@ -108,6 +108,7 @@ struct emu_qp {
     pthread_mutex_t rq_mutex;
     struct emu_rings *rings; /* NULL: posted to by the verbs calls */
     uint32_t rq_descriptors;
+    struct emu_qp *next; /* of those that are open */
 };
 
 static inline struct emu_context *emu_context_of(struct ibv_context *context)

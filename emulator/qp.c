@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static struct emu_qp *open_qps; /* with the region's lock */
 
 static struct ibv_qp *qp_refuse(struct emu_qp *qp, int error)
 {
@@ -81,6 +84,8 @@ static bool open_shared(struct emu_qp *qp, const struct ibv_qp_init_attr_ex *att
         qp->shared->rq_at = rq_at;
         atomic_store_explicit(&qp->shared->head, 0, memory_order_relaxed);
         atomic_store_explicit(&qp->shared->tail, 0, memory_order_relaxed);
+        qp->next = open_qps;
+        open_qps = qp;
     }
     emu_region_unlock(emu.mine);
     return qp->qpn != 0;
@@ -206,18 +211,34 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct 
     return 0;
 }
 
+/* At the process' end the context may be gone. */
 static void say_counts(const struct emu_qp *qp)
 {
+    ptrdiff_t nic = (qp->shared - emu.mine->qp) / EMU_QPS_PER_NIC;
+
     if (emu.settings.count && qp->posted)
         emu_say("process %d, %s: %llu requests %sby %llu doorbells, at most %u at a time", emu.mine->rank,
-                emu.settings.nic[qp->context->nic].name, (unsigned long long)qp->posted,
+                emu.settings.nic[nic].name, (unsigned long long)qp->posted,
                 qp->rings ? "through a queue in memory " : "", (unsigned long long)qp->doorbells,
                 qp->largest_batch);
 }
 
+/* Of the queue pairs that the process has not destroyed: its end is theirs. */
+static void say_open(int status, void *arg)
+{
+    (void)status, (void)arg;
+    for (const struct emu_qp *qp = emu.pid == getpid() ? open_qps : NULL; qp; qp = qp->next)
+        say_counts(qp);
+}
+
+__attribute__((constructor)) static void say_last(void)
+{
+    on_exit(say_open, NULL);
+}
+
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
-    struct emu_qp *qp = (struct emu_qp *)ibv;
+    struct emu_qp *qp = (struct emu_qp *)ibv, **link = &open_qps;
     uint64_t at;
 
     if (!emu_fabric_usable())
@@ -229,6 +250,9 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
     atomic_store_explicit(&qp->shared->open, 0, memory_order_relaxed);
     at = qp->shared->rq_at;
     qp->shared->rq_at = 0;
+    while (*link != qp)
+        link = &(*link)->next;
+    *link = qp->next;
     emu_region_unlock(emu.mine);
     emu_region_ring_free(at, qp->rq_bytes);
     emu_rings_free(qp);

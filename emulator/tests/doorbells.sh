@@ -29,6 +29,8 @@ counted()
     else tap_fail "$1" "wanted status 0, and fewer doorbells than $requests requests, not $doorbells"; fi
 }
 
+job finalized_at_exit
+tap_check "queue pairs that are open when their process ends are counted" test "$status" = 0 -a "$requests" -gt 0
 job nbi_many
 fabric=$(sed -n 's/.*network: efa .*fabric \([a-z-]*\),.*/\1/p' "$err" | head -n 1)
 if [ "$fabric" = efa ] && [ "$status" = 0 ]; then
