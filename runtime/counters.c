@@ -7,6 +7,7 @@
 #include "runtime/gpu/host.h"
 #include "runtime/job.h"
 #include "runtime/op.h"
+#include "runtime/poll.h"
 #include "runtime/rma.h"
 #include "runtime/signal.h"
 #include "runtime/wait.h"
@@ -308,6 +309,8 @@ uint64_t wsh_counter_fetch(struct wsh_job *job, uint32_t number)
     wsh_order_returns();
     if (add_device_count(job, number, &value))
         wsh_job_abort(1);
+    if (wsh_job_is_special(job, WSH_SPECIAL_POLLS))
+        wsh_poll_read(job, (const char *)&job->counters + number);
     return value;
 }
 

@@ -23,19 +23,30 @@ struct wsh_wait_tuning {
     unsigned looks;       /* tries before anything else is done; … */
     unsigned spins;       /* tries before the first yield … */
     int cores;            /* … both unless more PEs than these are waited for: then none */
+    unsigned stays;       /* tries before the first yield where no other PE of the job is on this core */
     unsigned pes_a_core;  /* PEs of this machine for each of its cores */
     double yield_seconds; /* of yielding before the first sleep */
 };
 
-/* Arguments are checked; some context has a batch; a GPU is attached. */
-enum { WSH_SPECIAL_CHECK = 1, WSH_SPECIAL_BATCH = 2, WSH_SPECIAL_DEVICE = 4 };
+/*
+ * Arguments are checked; some context has a batch; a GPU is attached. Puts and gets look at these besides their target.
+ * PEs have less than a core each: calls by which programs poll yield (poll.h). Calls may have peers to serve.
+ */
+enum {
+    WSH_SPECIAL_CHECK = 1,
+    WSH_SPECIAL_BATCH = 2,
+    WSH_SPECIAL_DEVICE = 4,
+    WSH_SPECIAL_POLLS = 8,
+    WSH_SPECIAL_NETWORK = 16
+};
+#define WSH_SPECIAL_RMA (WSH_SPECIAL_CHECK | WSH_SPECIAL_BATCH | WSH_SPECIAL_DEVICE)
 
 struct wsh_job {
     int my_pe, n_pes; /* n_pes = 0: not initialized */
     int inits;        /* shmem_init calls not yet matched by shmem_finalize */
     int thread_level; /* SHMEM_THREAD_* provided */
     bool check;       /* look at arguments more closely: SHMEM_DEBUG=check */
-    unsigned special; /* WSH_SPECIAL_*: what puts and gets have to look at besides their target */
+    unsigned special; /* WSH_SPECIAL_* */
     pthread_t thread; /* that called shmem_init */
     bool network;     /* some PE is reached by a transport that is not immediate */
     bool loopback;    /* all PEs are on one machine, emulated hosts or not: sockets need not reach another */
@@ -79,8 +90,9 @@ struct wsh_job {
     struct wsh_counters counters;
 
     struct wsh_wait_tuning tuning;
-    int waiters;    /* threads inside wait.c: the progress thread may sleep */
-    unsigned waits; /* waits begun so far */
+    double left_core; /* when this PE last went to another core. Relaxed; cores.c */
+    int waiters;      /* threads inside wait.c: the progress thread may sleep */
+    unsigned waits;   /* waits begun so far */
     struct wsh_progress *progress;
 };
 
@@ -109,9 +121,10 @@ static inline void wsh_job_mark(struct wsh_job *job, unsigned special, bool on)
         __atomic_fetch_and(&job->special, ~special, __ATOMIC_RELAXED);
 }
 
-static inline bool wsh_job_is_special(const struct wsh_job *job)
+/* Some of these. */
+static inline bool wsh_job_is_special(const struct wsh_job *job, unsigned special)
 {
-    return __atomic_load_n(&job->special, __ATOMIC_RELAXED);
+    return __atomic_load_n(&job->special, __ATOMIC_RELAXED) & special;
 }
 
 /*

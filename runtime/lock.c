@@ -16,6 +16,7 @@
 #include "runtime/amo.h"
 #include "runtime/job.h"
 #include "runtime/order.h"
+#include "runtime/poll.h"
 #include "runtime/wait.h"
 
 #include <stdio.h>
@@ -132,8 +133,10 @@ int wsh_lock_test(struct wsh_job *job, long *lock, bool *held)
     int rc = queue_join(&grip, job, lock, WSH_AMO_CSWAP, &before);
 
     *held = !rc && !before;
-    if (!rc && before)
+    if (!rc && before) {
         set_node(&grip, 0);
+        wsh_poll_failed(job);
+    }
     return rc;
 }
 

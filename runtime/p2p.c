@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "base/symbol.h"
 #include "runtime/job.h"
+#include "runtime/poll.h"
 #include "runtime/wait.h"
 
 #include <stdio.h>
@@ -178,19 +179,47 @@ WSH_NO_ARRAYS int wsh_p2p_wait(struct wsh_job *job, const struct wsh_p2p *p2p)
 }
 
 /* A test that fails serves peers, so that a loop of tests makes progress under SHMEM_PROGRESS=call too. */
-static bool test_with_progress(struct wsh_job *job, wsh_wait_try try, struct scan *scan)
+static __attribute__((noinline)) bool test_again(struct wsh_job *job, wsh_wait_try try, struct scan *scan)
+{
+    wsh_wait_progress(job);
+    if (try(scan) == 0)
+        return true;
+    wsh_poll_failed(job);
+    return false;
+}
+
+/* Else nothing but a peer's store into this PE's memory is waited for. */
+static inline bool may_progress(const struct wsh_job *job)
+{
+    return wsh_job_is_special(job, WSH_SPECIAL_NETWORK | WSH_SPECIAL_BATCH | WSH_SPECIAL_DEVICE);
+}
+
+static inline bool test_with_progress(struct wsh_job *job, wsh_wait_try try, struct scan *scan)
 {
     if (try(scan) == 0)
         return true;
-    wsh_wait_progress(job);
-    return try(scan) == 0;
+    if (wsh_unlikely(may_progress(job)))
+        return test_again(job, try, scan);
+    wsh_poll_failed(job);
+    return false;
 }
 
-bool wsh_p2p_test(struct wsh_job *job, const struct wsh_p2p *p2p)
+static __attribute__((noinline)) bool test_one_again(struct wsh_job *job, const struct wsh_p2p *p2p)
 {
     struct scan scan = {.p2p = p2p};
 
-    return test_with_progress(job, try_one, &scan);
+    return test_again(job, try_one, &scan);
+}
+
+/* One word needs no scan on the stack, unless peers are to be served. */
+WSH_NO_ARRAYS bool wsh_p2p_test(struct wsh_job *job, const struct wsh_p2p *p2p)
+{
+    if (word_satisfies(p2p, 0))
+        return true;
+    if (wsh_unlikely(may_progress(job)))
+        return test_one_again(job, p2p);
+    wsh_poll_failed(job);
+    return false;
 }
 
 int wsh_p2p_wait_all(struct wsh_job *job, const struct wsh_p2p *p2p)

@@ -134,6 +134,15 @@ static int open_stage(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
     return wsh_stage_open(&job->carrier.given, job->my_pe, job->n_pes, &job->tp[tp]);
 }
 
+/* Does some transport need progress? */
+static void note_network(struct wsh_job *job)
+{
+    job->network = false;
+    for (unsigned tp = 0; tp < job->n_tps; tp++)
+        job->network |= !job->limits[tp].immediate;
+    wsh_job_mark(job, WSH_SPECIAL_NETWORK, job->network);
+}
+
 static int open_transport(struct wsh_job *job, const struct wsh_tp_ops *ops, open_tp *open)
 {
     unsigned tp = job->n_tps;
@@ -144,7 +153,7 @@ static int open_transport(struct wsh_job *job, const struct wsh_tp_ops *ops, ope
     job->tp[tp]->ops = ops;
     job->tp[tp]->index = tp;
     job->n_tps++;
-    job->network |= !job->limits[tp].immediate;
+    note_network(job);
     job->keys[tp].address_len = sizeof job->keys[tp].address;
     rc = ops->address(job->tp[tp], job->keys[tp].address, &job->keys[tp].address_len);
     return rc ? rc : register_memory(job, tp);
@@ -245,7 +254,5 @@ void wsh_route_close_from(struct wsh_job *job, unsigned first_tp)
         job->n_tps = tp;
         job->tp[tp]->ops->close(job->tp[tp]);
     }
-    job->network = false;
-    for (unsigned tp = 0; tp < job->n_tps; tp++)
-        job->network |= !job->limits[tp].immediate;
+    note_network(job);
 }

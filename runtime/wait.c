@@ -7,20 +7,17 @@
 #include "base/atomic.h"
 #include "base/log.h"
 #include "runtime/batch.h"
-#include "runtime/gpu/watch.h"
+#include "runtime/cores.h"
 #include "runtime/job.h"
-#include "runtime/notes.h"
 #include "runtime/wait_sleep.h"
 #include "runtime/gpu/proxy.h"
 
-#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define LOOKS 20       /* about a microsecond, most of it the pauses between them */
 #define CLOCK_EVERY 64 /* yields, and rounds in which something moved, between looks at the clock */
 
 /* One wait in progress, on the waiter's stack. */
@@ -28,7 +25,8 @@ struct waiter {
     struct wsh_job *job;
     const struct wsh_wait_why *why;
     void *arg;
-    unsigned spins, tries;      /* before the first yield; since something last moved */
+    unsigned spins, stays;      /* before the first yield: tries; the same while it has the core alone */
+    unsigned tries;             /* since something last moved */
     unsigned rounds;            /* of which CLOCK_EVERY counts */
     bool may_sleep;             /* nothing has moved for so long that it may sleep */
     unsigned sleep_us, reports; /* reports: SIGUSR1 generations answered */
@@ -94,23 +92,6 @@ int wsh_wait_progress(struct wsh_job *job)
     return progress_with(job, WSH_ALL_PARTS);
 }
 
-static void waiter_report(const struct waiter *waiter, double waited)
-{
-    static bool said; /* once is enough; threads that say it twice do no harm */
-    bool hint =
-        waiter->why->n_pes && !waiter->job->check && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED);
-    char text[512] = "", also[512] = "";
-
-    if (waiter->why->describe)
-        waiter->why->describe(waiter->arg, text, sizeof text);
-    wsh_cuda_watch_also(also, sizeof also);
-    wsh_log_write(
-        WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s", waiter->why->routine, waited, *text ? " for " : "",
-        text, hint ? "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match" : "",
-        also);
-    wsh_notes_log();
-}
-
 static void pulse_beat(struct wsh_wait_pulse *pulse)
 {
     __atomic_store_n(&pulse->beats, pulse->beats + 1, __ATOMIC_RELAXED);
@@ -133,7 +114,7 @@ static void waiter_look_at_clock(struct waiter *waiter)
     wsh_proxy_watch();
     waiter->may_sleep = time - waiter->idle_since > waiter->job->tuning.yield_seconds;
     if (asked != waiter->reports || (waiter->next_report && time >= waiter->next_report)) {
-        waiter_report(waiter, time - waiter->started);
+        wsh_wait_report(waiter->job, waiter->why, waiter->arg, time - waiter->started);
         if (asked == waiter->reports)
             waiter->next_report = time + 2 * (time - waiter->started);
         waiter->reports = asked;
@@ -202,12 +183,26 @@ static void waiter_go_on(struct waiter *waiter)
     waiter_restart(waiter);
 }
 
+/*
+ * Goes on spinning for some milliseconds of its own time where no other PE of the job is on this core: whoever yields
+ * to other work gets the core back after a turn of that, and the peer is then most likely off its own.
+ */
+static bool waiter_stays(struct waiter *waiter, unsigned tries)
+{
+    if (tries >= waiter->stays)
+        return false;
+    if (tries % waiter->spins || !wsh_cores_shared(waiter->job) || wsh_cores_leave(waiter->job))
+        return true;
+    waiter->stays = 0;
+    return false;
+}
+
 /* Backs off: spins for a moment, then yields the core, then sleeps, longer each time. */
 static void waiter_back_off(struct waiter *waiter)
 {
     unsigned tries = ++waiter->tries;
 
-    if (tries < waiter->spins) {
+    if (tries < waiter->spins || waiter_stays(waiter, tries)) {
         wsh_cpu_relax();
         return;
     }
@@ -269,7 +264,8 @@ static __attribute__((noinline)) int wait_long(struct wsh_job *job, const struct
     waiter.spins = why->n_pes > job->tuning.cores ? 0 : job->tuning.spins;
     waiter.reports = wsh_wait_asked();
     __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED); /* hints for wsh_wait_serve and SIGUSR1 */
-    __atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED);
+    if (!__atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED) && waiter.spins)
+        waiter.stays = job->tuning.stays; /* other threads that wait may need the core */
     rc = wait_loop(&waiter, try);
     __atomic_fetch_sub(&job->waiters, 1, __ATOMIC_RELAXED);
     return rc;
@@ -280,6 +276,19 @@ WSH_NO_ARRAYS int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, 
     int rc = look_first(job, why, try, arg);
 
     return rc == -EAGAIN ? wait_long(job, why, try, arg) : rc;
+}
+
+/* What a call and its share of a loop take at most where the loop does nothing else. */
+#define POLL_SECONDS 3e-6
+#define POLL_NETWORK_SECONDS 10e-6
+
+double wsh_wait_polled(const struct wsh_job *job, unsigned n, double since)
+{
+    double each = (wsh_wait_now() - since) / n;
+
+    if (each < (job->network ? POLL_NETWORK_SECONDS : POLL_SECONDS))
+        sched_yield();
+    return wsh_wait_now();
 }
 
 /* Work comes in bursts: after some, looks that many times more before it sleeps again. */
@@ -373,27 +382,4 @@ int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), 
     }
     __atomic_store_n(&pulse->tid, 0, __ATOMIC_RELAXED);
     return rc < 0 ? rc : 0;
-}
-
-/*
- * With a core for every PE, spin long enough to catch any answer without a system call; with fewer cores the one
- * we wait for may need ours, so yield almost at once: at once where every look asks a network, which takes its time,
- * and where so many are waited for that some of them surely need ours. Chosen with perftest/barrier, perftest/pingpong
- * and perftest/alltoall_latency.
- */
-void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
-{
-    bool oversubscribed = local_pes > n_cores;
-
-    job->tuning.spins = !oversubscribed ? 2000 : job->network ? 0 : 20;
-    job->tuning.looks = oversubscribed || job->network ? 0 : LOOKS;
-    job->tuning.cores = n_cores;
-    job->tuning.pes_a_core = n_cores > 0 && local_pes / n_cores < PES_A_CORE_MAX
-                                 ? (unsigned)(local_pes / n_cores)
-                                 : PES_A_CORE_MAX;
-    if (job->env.spin_us >= 0) {
-        job->tuning.spins = (unsigned)job->env.spin_us * 25;
-        job->tuning.cores = INT_MAX;
-    }
-    job->tuning.yield_seconds = many_a_core(job) ? 0 : oversubscribed ? 0.003 : 0.02;
 }

@@ -55,11 +55,20 @@ int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), 
 /* Sleeps for `ms`, or until `fd` is readable: then true. For a thread that serves no peers. */
 bool wsh_wait_pause(int fd, int ms);
 
+/*
+ * A call by which the program polls has found the same for the n-th time; `since`: when this was called before, or 0.
+ * Yields where the program does little else; the time at the end.
+ */
+double wsh_wait_polled(const struct wsh_job *job, unsigned n, double since);
+
 /* Monotonic, in seconds. */
 double wsh_wait_now(void);
 
 /* Chooses spin lengths by the settings, the PEs on this host and the cores that they may use together. */
 void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores);
+
+/* A line that says what is waited for, and since when. */
+void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg, double waited);
 
 /* How often SIGUSR1 has asked for a report. */
 unsigned wsh_wait_asked(void);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SIGUSR1: each PE says what it waits for. */
+/* What a wait that takes too long says, and SIGUSR1: each PE says what it waits for. */
 #define _GNU_SOURCE
 #include "runtime/wait.h"
 
+#include "base/atomic.h"
 #include "base/log.h"
+#include "runtime/gpu/watch.h"
 #include "runtime/job.h"
+#include "runtime/notes.h"
 
 #include <signal.h>
 
@@ -14,6 +17,21 @@ static unsigned report_generation; /* SIGUSR1 signals so far; relaxed: only a hi
 unsigned wsh_wait_asked(void)
 {
     return __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
+}
+
+void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg, double waited)
+{
+    static bool said; /* once is enough; threads that say it twice do no harm */
+    bool hint = why->n_pes && !job->check && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED);
+    char text[512] = "", also[512] = "";
+
+    if (why->describe)
+        why->describe(arg, text, sizeof text);
+    wsh_cuda_watch_also(also, sizeof also);
+    wsh_log_write(
+        WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s", why->routine, waited, *text ? " for " : "", text,
+        hint ? "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match" : "", also);
+    wsh_notes_log();
 }
 
 static void on_sigusr1(int signo)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long the wait loops sleep. For wait.c alone. */
+/* How long the wait loops sleep. For wait.c and wait_tune.c alone. */
 #ifndef WSH_WAIT_SLEEP_H
 #define WSH_WAIT_SLEEP_H
 

@@ -6,6 +6,7 @@
 #include "runtime/amo.h"
 #include "runtime/api/api.h"
 #include "runtime/api/overwrite.h"
+#include "runtime/poll.h"
 
 #include <string.h>
 
@@ -32,16 +33,36 @@ static WSH_COLD void check_amo(const char *what, shmem_ctx_t handle, const void 
         wsh_overwrite_forget(NULL);
 }
 
+static WSH_INLINE void amo_by(const char *what, amo_fn *core, shmem_ctx_t handle, const void *sym,
+                              const struct wsh_amo *op, void *result, int pe)
+{
+    int rc = core(wsh_api_ctx(what, handle), (void *)sym, op, result, pe);
+
+    if (wsh_unlikely(rc))
+        wsh_api_fail(what, rc, handle, sym, op->width, pe);
+}
+
+/* Out of line: it takes no room on the stack of other calls. */
+static __attribute__((noinline)) void amo_checked(const char *what, amo_fn *core, shmem_ctx_t handle,
+                                                  const void *sym, const struct wsh_amo *op, void *result,
+                                                  int pe)
+{
+    check_amo(what, handle, sym, op->width, result, pe);
+    amo_by(what, core, handle, sym, op, result, pe);
+}
+
+/* A word that stays as it is may be one that the program polls. */
 static WSH_INLINE void word_amo(const char *what, amo_fn *core, shmem_ctx_t handle, const void *sym,
                                 const struct wsh_amo *op, void *result, int pe)
 {
-    int rc;
+    const size_t width = op->width;
 
     if (wsh_unlikely(wsh_job.check))
-        check_amo(what, handle, sym, op->width, result, pe);
-    rc = core(wsh_api_ctx(what, handle), (void *)sym, op, result, pe);
-    if (wsh_unlikely(rc))
-        wsh_api_fail(what, rc, handle, sym, op->width, pe);
+        amo_checked(what, core, handle, sym, op, result, pe);
+    else
+        amo_by(what, core, handle, sym, op, result, pe);
+    if (result && core == wsh_amo && wsh_unlikely(wsh_job_is_special(&wsh_job, WSH_SPECIAL_POLLS)))
+        wsh_poll_seen(&wsh_job, sym, word_bits(result, width));
 }
 
 static WSH_INLINE void amo_nbi(const char *what, shmem_ctx_t handle, const void *sym,

@@ -4,6 +4,7 @@
 
 #include "runtime/api/api.h"
 #include "runtime/api/overwrite.h"
+#include "runtime/poll.h"
 
 /* wsh_put or wsh_put_nbi, wsh_get or wsh_get_nbi, and those for a job that is not special. */
 typedef int put_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
@@ -65,22 +66,30 @@ static __attribute__((noinline)) void get_special(const char *what, get_fn *core
         wsh_check_transfer(what, handle, &(struct wsh_check_blocks){source, dest, 0, 0, nelems, 1, size}, pe);
         wsh_overwrite_forget(NULL);
     }
+    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_POLLS))
+        wsh_poll_read(&wsh_job, source);
     get_by(what, core, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
 
 static WSH_INLINE void put(const char *what, const struct put *core, shmem_ctx_t handle, void *dest,
                            const void *source, size_t nelems, size_t size, int pe)
 {
-    if (wsh_unlikely(wsh_job_is_special(&wsh_job)))
+    if (wsh_unlikely(wsh_job_is_special(&wsh_job, WSH_SPECIAL_RMA)))
         put_special(what, core->special, handle, dest, source, nelems, size, pe);
     else
         put_by(what, core->plain, handle, dest, source, wsh_api_len(nelems, size), pe);
 }
 
+/* Of a get that may be a poll, with nothing else to look at and not yet the one of many that yields. */
+static WSH_INLINE bool is_plain_poll(void)
+{
+    return !wsh_job_is_special(&wsh_job, WSH_SPECIAL_RMA) && !wsh_poll_is_due();
+}
+
 static WSH_INLINE void get(const char *what, const struct get *core, shmem_ctx_t handle, void *dest,
                            const void *source, size_t nelems, size_t size, int pe)
 {
-    if (wsh_unlikely(wsh_job_is_special(&wsh_job)))
+    if (wsh_unlikely(wsh_job_is_special(&wsh_job, WSH_SPECIAL_RMA | WSH_SPECIAL_POLLS)) && !is_plain_poll())
         get_special(what, core->special, handle, dest, source, nelems, size, pe);
     else
         get_by(what, core->plain, handle, dest, source, wsh_api_len(nelems, size), pe);

@@ -5,6 +5,7 @@
 #include "runtime/api/api.h"
 #include "runtime/api/overwrite.h"
 #include "runtime/p2p.h"
+#include "runtime/poll.h"
 #include "runtime/rma.h"
 #include "runtime/wait.h"
 
@@ -185,12 +186,21 @@ static WSH_COLD uint64_t fetch_from_gpu(const uint64_t *sig_addr)
     return value;
 }
 
+/* A loop of fetches makes progress under SHMEM_PROGRESS=call, and leaves the core to other PEs. */
+static WSH_INLINE void fetch_polled(const uint64_t *sig_addr)
+{
+    if (wsh_job.network)
+        wsh_api_check("shmem_signal_fetch", wsh_wait_progress(&wsh_job) < 0);
+    if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_POLLS))
+        wsh_poll_read(&wsh_job, sig_addr);
+}
+
 WSH_SHELL(uint64_t, signal_fetch, (const uint64_t *sig_addr))
 {
     if (wsh_unlikely(check_local("shmem_signal_fetch: sig_addr", sig_addr) >= WSH_SEG_DEVICE))
         return fetch_from_gpu(sig_addr);
-    if (wsh_unlikely(wsh_job.network)) /* a loop of fetches makes progress under SHMEM_PROGRESS=call */
-        wsh_api_check("shmem_signal_fetch", wsh_wait_progress(&wsh_job) < 0);
+    if (wsh_unlikely(wsh_job_is_special(&wsh_job, WSH_SPECIAL_NETWORK | WSH_SPECIAL_POLLS)))
+        fetch_polled(sig_addr);
     return signal_load(sig_addr);
 }
 

@@ -54,7 +54,8 @@ struct wsh_pad wsh_pad_layout(int n_pes, int n_domains, bool apart)
     pad.sync = part_place(&end, 2 * (size_t)pad.sync_words * sizeof(uint64_t));
     pad.shown = part_place(&end, 2 * (size_t)pad.n_shown * WSH_PAD_APART);
     pad.blocks = part_place(&end, 2 * words);
-    pad.ack = part_place(&end, sizeof(uint64_t));
+    pad.ack = part_place(&end, 2 * sizeof(uint64_t));
+    pad.core = pad.ack + sizeof(uint64_t);
     pad.sizes = part_place(&end, 2 * words);
     pad.slots = part_place(&end, WSH_SLOT_COUNT * WSH_PAD_LINE);
     pad.own = alone ? 0 : part_place(&end, 2 * WSH_CELL_LEN);

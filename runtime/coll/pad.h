@@ -36,7 +36,8 @@ struct wsh_pad {
     size_t
         shown; /* [2][n_shown] words of WSH_PAD_APART bytes each: what this member shows in each step of a sync */
     size_t blocks; /* [2][n_pes]: member i's block has arrived */
-    size_t ack;    /* the number of the slot that announced what this member has read last */
+    size_t ack;    /* the number of the slot that announced what this member has read last; beside it … */
+    size_t core;   /* … 1 + the processor on which this member last waited; 0: none yet. cores.h */
     size_t sizes;  /* [2][n_pes]: what member i contributes to a collect */
     size_t slots; /* [WSH_SLOT_COUNT] of a line each: one writer for each number in turn, here or elsewhere */
     size_t

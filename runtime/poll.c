@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells a program that polls from one that reads: it finds the same in the same words, again and again. */
+#include "runtime/poll.h"
+
+#include "runtime/cores.h"
+#include "runtime/wait.h"
+
+#define RECENT 8 /* words that a program may poll in turn */
+
+__thread struct wsh_poll wsh_poll;
+
+struct seen {
+    const void *word;
+    uint64_t value;
+};
+
+static __thread struct seen recent[RECENT];
+static __thread unsigned next_recent;
+static __thread double looked_at;
+
+static bool is_recent(const struct seen *seen)
+{
+    for (int i = 0; i < RECENT; i++)
+        if (recent[i].word == seen->word && recent[i].value == seen->value)
+            return true;
+    return false;
+}
+
+void wsh_poll_read_often(const struct wsh_job *job, const void *word, const uint64_t *value)
+{
+    const struct seen seen = {word, value ? *value : 0};
+
+    wsh_poll.left = WSH_POLL_READS - 1;
+    if (is_recent(&seen))
+        looked_at = wsh_wait_polled(job, WSH_POLL_READS, looked_at);
+    else
+        recent[next_recent++ % RECENT] = seen;
+}
+
+void wsh_poll_failed_often(const struct wsh_job *job)
+{
+    wsh_poll.left = WSH_POLL_TESTS - 1;
+    looked_at = wsh_wait_polled(job, WSH_POLL_TESTS, looked_at);
+}
+
+void wsh_poll_look_round(struct wsh_job *job)
+{
+    if (wsh_cores_shared(job))
+        wsh_cores_leave(job);
+}

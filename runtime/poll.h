@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Polls: programs that wait in a loop of their own, by test, fetch or get. Where PEs have less than a core each such a
+ * loop leaves its core to others, as the library's own waits do: the PE that it waits for may need it.
+ */
+#ifndef WSH_POLL_H
+#define WSH_POLL_H
+
+#include "base/atomic.h"
+#include "runtime/job.h"
+
+#define WSH_POLL_READS 128    /* calls that read, between looks at what the program does */
+#define WSH_POLL_TESTS 16     /* tests that fail; they take longer */
+#define WSH_POLL_IDLE 0x10000 /* the same, about a millisecond of them, where each PE has a core */
+
+struct wsh_poll {
+    int left;      /* calls until the next look */
+    unsigned idle; /* tests that have failed where each PE has a core */
+};
+
+/* Small, and found without a call. */
+extern __thread struct wsh_poll wsh_poll __attribute__((tls_model("initial-exec")));
+
+/* The slow halves, of one call of many. */
+void wsh_poll_read_often(const struct wsh_job *job, const void *word, const uint64_t *value);
+void wsh_poll_failed_often(const struct wsh_job *job);
+/* Puts this PE on a core of its own, if it shares one with another PE of the job. */
+void wsh_poll_look_round(struct wsh_job *job);
+
+/* With WSH_SPECIAL_POLLS: counts a call; is it time to look? */
+static inline bool wsh_poll_is_due(void)
+{
+    return wsh_unlikely(--wsh_poll.left < 0);
+}
+
+/* With WSH_SPECIAL_POLLS: a call by which programs poll is about to read `word`. Looks, if it is time. */
+static inline void wsh_poll_read(const struct wsh_job *job, const void *word)
+{
+    if (wsh_poll_is_due())
+        wsh_poll_read_often(job, word, NULL);
+}
+
+/* The same for one that changes the word: it has found `value`. */
+static inline void wsh_poll_seen(const struct wsh_job *job, const void *word, uint64_t value)
+{
+    if (wsh_poll_is_due())
+        wsh_poll_read_often(job, word, &value);
+}
+
+/* A test has failed. */
+static inline void wsh_poll_failed(struct wsh_job *job)
+{
+    if (wsh_job_is_special(job, WSH_SPECIAL_POLLS)) {
+        if (wsh_poll_is_due())
+            wsh_poll_failed_often(job);
+    } else if (wsh_unlikely(!(++wsh_poll.idle % WSH_POLL_IDLE))) {
+        wsh_poll_look_round(job);
+    }
+}
+
+#endif
