@@ -310,7 +310,7 @@ uint64_t wsh_counter_fetch(struct wsh_job *job, uint32_t number)
     if (add_device_count(job, number, &value))
         wsh_job_abort(1);
     if (wsh_job_is_special(job, WSH_SPECIAL_POLLS))
-        wsh_poll_read(job, (const char *)&job->counters + number);
+        wsh_poll_read_served(job, (const char *)&job->counters + number);
     return value;
 }
 

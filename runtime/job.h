@@ -25,12 +25,13 @@ struct wsh_wait_tuning {
     int cores;            /* … both unless more PEs than these are waited for: then none */
     unsigned stays;       /* tries before the first yield where no other PE of the job is on this core */
     unsigned pes_a_core;  /* PEs of this machine for each of its cores */
+    bool oversubscribed;  /* it has fewer cores than PEs */
     double yield_seconds; /* of yielding before the first sleep */
 };
 
 /*
  * Arguments are checked; some context has a batch; a GPU is attached. Puts and gets look at these besides their target.
- * PEs have less than a core each: calls by which programs poll yield (poll.h). Calls may have peers to serve.
+ * Calls by which programs poll yield now and then, or serve peers (poll.h). Calls may have peers to serve.
  */
 enum {
     WSH_SPECIAL_CHECK = 1,

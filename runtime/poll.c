@@ -26,15 +26,18 @@ static bool is_recent(const struct seen *seen)
     return false;
 }
 
-void wsh_poll_read_often(const struct wsh_job *job, const void *word, const uint64_t *value)
+void wsh_poll_read_often(struct wsh_job *job, const void *word, const uint64_t *value)
 {
     const struct seen seen = {word, value ? *value : 0};
 
     wsh_poll.left = WSH_POLL_READS - 1;
-    if (is_recent(&seen))
-        looked_at = wsh_wait_polled(job, WSH_POLL_READS, looked_at);
-    else
+    if (!is_recent(&seen)) {
         recent[next_recent++ % RECENT] = seen;
+        return;
+    }
+    if (job->network)
+        wsh_wait_progress(job); /* of an error the next wait says more */
+    looked_at = wsh_wait_polled(job, WSH_POLL_READS, looked_at);
 }
 
 void wsh_poll_failed_often(const struct wsh_job *job)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Polls: programs that wait in a loop of their own, by test, fetch or get. Where PEs have less than a core each such a
- * loop leaves its core to others, as the library's own waits do: the PE that it waits for may need it.
+ * loop leaves its core to others, as the library's own waits do: the PE that it waits for may need it. With
+ * SHMEM_PROGRESS=call it serves peers, also where each call reads memory of this host.
  */
 #ifndef WSH_POLL_H
 #define WSH_POLL_H
@@ -22,7 +23,7 @@ struct wsh_poll {
 extern __thread struct wsh_poll wsh_poll __attribute__((tls_model("initial-exec")));
 
 /* The slow halves, of one call of many. */
-void wsh_poll_read_often(const struct wsh_job *job, const void *word, const uint64_t *value);
+void wsh_poll_read_often(struct wsh_job *job, const void *word, const uint64_t *value);
 void wsh_poll_failed_often(const struct wsh_job *job);
 /* Puts this PE on a core of its own, if it shares one with another PE of the job. */
 void wsh_poll_look_round(struct wsh_job *job);
@@ -34,14 +35,21 @@ static inline bool wsh_poll_is_due(void)
 }
 
 /* With WSH_SPECIAL_POLLS: a call by which programs poll is about to read `word`. Looks, if it is time. */
-static inline void wsh_poll_read(const struct wsh_job *job, const void *word)
+static inline void wsh_poll_read(struct wsh_job *job, const void *word)
 {
     if (wsh_poll_is_due())
         wsh_poll_read_often(job, word, NULL);
 }
 
+/* The same for one that has served peers, which takes as long as a test. */
+static inline void wsh_poll_read_served(struct wsh_job *job, const void *word)
+{
+    wsh_poll.left -= WSH_POLL_READS / WSH_POLL_TESTS - 1;
+    wsh_poll_read(job, word);
+}
+
 /* The same for one that changes the word: it has found `value`. */
-static inline void wsh_poll_seen(const struct wsh_job *job, const void *word, uint64_t value)
+static inline void wsh_poll_seen(struct wsh_job *job, const void *word, uint64_t value)
 {
     if (wsh_poll_is_due())
         wsh_poll_read_often(job, word, &value);

@@ -286,7 +286,7 @@ double wsh_wait_polled(const struct wsh_job *job, unsigned n, double since)
 {
     double each = (wsh_wait_now() - since) / n;
 
-    if (each < (job->network ? POLL_NETWORK_SECONDS : POLL_SECONDS))
+    if (job->tuning.oversubscribed && each < (job->network ? POLL_NETWORK_SECONDS : POLL_SECONDS))
         sched_yield();
     return wsh_wait_now();
 }

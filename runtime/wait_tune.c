@@ -33,6 +33,8 @@ void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
         job->tuning.stays = 0;
         job->tuning.cores = INT_MAX;
     }
-    wsh_job_mark(job, WSH_SPECIAL_POLLS, oversubscribed);
+    job->tuning.oversubscribed = oversubscribed;
+    wsh_job_mark(job, WSH_SPECIAL_POLLS,
+                 oversubscribed || (job->network && job->env.progress == WSH_PROGRESS_CALL));
     job->tuning.yield_seconds = many_a_core(job) ? 0 : oversubscribed ? 0.003 : 0.02;
 }
