@@ -4,6 +4,7 @@
 #include "runtime/static_data.h"
 
 #include "runtime/commit.h"
+#include "runtime/static_copy.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -13,7 +14,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 struct image {
@@ -24,23 +24,7 @@ struct image {
 
 /* What the fork handlers work on: the one segment that is mapped now. */
 static struct wsh_segment mapped = {.fd = -1};
-static void *fork_copy = MAP_FAILED;
-
-/*
- * Copies between the data segment and a descriptor go by system call: a sanitizer's memcpy would refuse the red
- * zones between variables.
- */
-static bool copy_bytes(long call, int fd, char *base, size_t len)
-{
-    for (size_t done = 0; done < len;) {
-        long n = syscall(call, fd, base + done, len - done, done);
-
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
+static char *fork_copy = MAP_FAILED;
 
 static bool needs_library(const struct link_map *exe)
 {
@@ -122,7 +106,7 @@ static int map_shared(struct wsh_segment *seg, const struct image *image)
     int fd = memfd_create("warpshmem-static", MFD_CLOEXEC);
     int rc = fd < 0 ? -errno : wsh_memfd_resize(fd, len);
 
-    if (rc || !copy_bytes(SYS_pwrite64, fd, base, len) ||
+    if (rc || !wsh_static_save(fd, image->begin, image->end, 0) ||
         mmap(base, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
         int err = rc ? -rc : errno;
 
@@ -157,31 +141,19 @@ int wsh_static_open(struct wsh_segment *seg, const struct wsh_env *env)
     return rc;
 }
 
-/* Private memory with the segment's present bytes, or MAP_FAILED. */
-static void *private_copy(const struct wsh_segment *seg)
-{
-    char *copy = mmap(NULL, seg->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (copy != MAP_FAILED && !copy_bytes(SYS_pread64, seg->fd, copy, seg->len)) {
-        munmap(copy, seg->len);
-        return MAP_FAILED;
-    }
-    return copy;
-}
-
-static void put_in_place(const struct wsh_segment *seg, void *copy)
+static void put_in_place(const struct wsh_segment *seg, char *copy)
 {
     mremap(copy, seg->len, seg->len, MREMAP_MAYMOVE | MREMAP_FIXED, seg->base);
 }
 
 void wsh_static_close(struct wsh_segment *seg)
 {
-    void *copy;
+    char *copy;
 
     if (!seg->base)
         return;
     mapped = (struct wsh_segment){.fd = -1};
-    copy = private_copy(seg);
+    copy = wsh_static_load(seg->fd, seg->len);
     if (copy != MAP_FAILED)
         put_in_place(seg, copy);
     close(seg->fd);
@@ -194,7 +166,7 @@ void wsh_static_close(struct wsh_segment *seg)
  */
 static void before_fork(void)
 {
-    fork_copy = mapped.base ? private_copy(&mapped) : MAP_FAILED;
+    fork_copy = mapped.base ? wsh_static_load(mapped.fd, mapped.len) : MAP_FAILED;
 }
 
 static void after_fork_parent(void)
