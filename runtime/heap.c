@@ -147,7 +147,7 @@ int wsh_heap_init(struct wsh_heap *heap, const struct wsh_env *env)
         heap->seg[seg].fd = -1;
     rc = open_host_heap(heap, env);
     if (!rc)
-        rc = wsh_static_open(&heap->seg[WSH_SEG_STATIC], env);
+        rc = wsh_static_open(&heap->seg[WSH_SEG_STATIC], &heap->ranges, env);
     if (rc)
         wsh_heap_fini(heap);
     return rc;

@@ -6,6 +6,7 @@
 #define WSH_HEAP_H
 
 #include "base/ranges.h"
+#include "runtime/static_image.h"
 #include "transports/transport.h"
 
 struct wsh_alloc;
@@ -19,9 +20,10 @@ struct wsh_segment {
 
 struct wsh_heap {
     struct wsh_segment seg[WSH_SEGS];
-    struct wsh_alloc *alloc;   /* of the host heap */
-    size_t page;               /* granule in which memory is committed */
-    size_t committed;          /* first offset of the host heap without memory behind it */
+    struct wsh_alloc *alloc;                /* of the host heap */
+    size_t page;                            /* granule in which memory is committed */
+    size_t committed;                       /* first offset of the host heap without memory behind it */
+    const struct wsh_static_ranges *ranges; /* of static data, where it has gaps; else NULL */
     struct wsh_ranges *device; /* segments from WSH_SEG_DEVICE on by address; NULL: the GPU is not attached */
 };
 
@@ -47,7 +49,10 @@ static inline int wsh_heap_find(const struct wsh_heap *heap, const void *addr, s
 {
     for (int seg = WSH_SEG_HEAP; seg >= WSH_SEG_STATIC; seg--)
         if (wsh_likely(wsh_segment_holds(&heap->seg[seg], addr, len, off)))
-            return seg;
+            return wsh_unlikely(seg == WSH_SEG_STATIC && heap->ranges) &&
+                           !wsh_static_ranges_hold(heap->ranges, addr, len)
+                       ? -1
+                       : seg;
     return heap->device ? wsh_heap_find_device(heap, addr, len, off) : -1;
 }
 

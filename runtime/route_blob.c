@@ -185,6 +185,23 @@ static bool is_whole(const char *bytes, size_t len)
     return at == len;
 }
 
+/* One program has its variables at the same offsets everywhere, or in no segment at all. */
+static int check_program(const struct wsh_job *job, int pe, const struct blob_head *head)
+{
+    size_t mine = job->heap.seg[WSH_SEG_STATIC].len, its = head->seg_len[WSH_SEG_STATIC];
+
+    if (mine && head->program != wsh_static_fingerprint())
+        wsh_info(WSH_SUB_MEM, "PE %d runs another program: its static data cannot be addressed", pe);
+    else if (mine && its && its != mine) {
+        wsh_error(
+            "PE %d has %zu bytes of static data in pages of its host, this PE %zu; run the job on hosts "
+            "with pages of one size (getconf PAGESIZE), or set SHMEM_STATIC=off",
+            pe, its, mine);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 static int blob_check(const struct wsh_job *job, int pe, const char *bytes, size_t len)
 {
     const struct blob_head *head = (const struct blob_head *)bytes;
@@ -211,9 +228,7 @@ static int blob_check(const struct wsh_job *job, int pe, const char *bytes, size
             pe, (size_t)head->seg_len[WSH_SEG_HEAP], job->heap.seg[WSH_SEG_HEAP].len);
         return -EINVAL;
     }
-    if (head->program != wsh_static_fingerprint() && job->heap.seg[WSH_SEG_STATIC].base)
-        wsh_info(WSH_SUB_MEM, "PE %d runs another program: its static data cannot be addressed", pe);
-    return 0;
+    return check_program(job, pe, head);
 }
 
 int wsh_peer_blob_open(struct wsh_peer_blob *blob, const struct wsh_job *job, int pe, void *bytes, size_t len)

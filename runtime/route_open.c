@@ -5,6 +5,7 @@
 #include "runtime/job.h"
 #include "runtime/route.h"
 #include "runtime/route_blob.h"
+#include "runtime/static_data.h"
 #include "runtime/wait.h"
 
 #include <shmem.h>
@@ -75,6 +76,19 @@ int wsh_route_register(struct wsh_job *job, const struct wsh_mem *mem)
     return rc;
 }
 
+/* Networks take the memory between the program's variables too. */
+static int register_host(struct wsh_job *job, unsigned tp, const struct wsh_mem *mem)
+{
+    bool gaps = mem->seg == WSH_SEG_STATIC && job->heap.ranges && job->tp[tp]->ops->remote;
+    int rc = gaps ? wsh_static_fill_gaps(&job->heap.seg[WSH_SEG_STATIC]) : 0;
+
+    if (!rc)
+        rc = register_with(job, tp, mem);
+    if (gaps)
+        wsh_static_protect_gaps();
+    return rc;
+}
+
 /* The host segments. */
 static int register_memory(struct wsh_job *job, unsigned tp)
 {
@@ -87,7 +101,7 @@ static int register_memory(struct wsh_job *job, unsigned tp)
             (enum wsh_seg)seg, WSH_MEM_HOST, segment->base, segment->len, segment->fd, NULL, 0, 0};
 
         if (segment->base)
-            rc = register_with(job, tp, &mem);
+            rc = register_host(job, tp, &mem);
     }
     return rc;
 }

@@ -1,149 +1,125 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the data segment of the running executable, and replaces the memory beneath it. */
+/* Replaces the memory beneath the variables of the running executable. */
 #define _GNU_SOURCE
 #include "runtime/static_data.h"
 
 #include "runtime/commit.h"
 #include "runtime/static_copy.h"
+#include "runtime/static_gaps.h"
 #include "base/err.h"
 #include "base/log.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct image {
-    uintptr_t begin, end; /* writable pages without RELRO */
-    uint64_t fingerprint;
-    bool has_library; /* this library is linked into, or needed by, the executable */
-};
-
 /* What the fork handlers work on: the one segment that is mapped now. */
 static struct wsh_segment mapped = {.fd = -1};
+static struct wsh_static_image image; /* of it */
+static struct wsh_static_gaps gaps;
 static char *fork_copy = MAP_FAILED;
-
-static bool needs_library(const struct link_map *exe)
-{
-    const char *strings = NULL;
-
-    for (const ElfW(Dyn) *dyn = exe->l_ld; dyn && dyn->d_tag != DT_NULL; dyn++)
-        if (dyn->d_tag == DT_STRTAB)
-            strings = (const char *)dyn->d_un.d_ptr;
-    for (const ElfW(Dyn) *dyn = exe->l_ld; strings && dyn->d_tag != DT_NULL; dyn++)
-        if (dyn->d_tag == DT_NEEDED && !strncmp(strings + dyn->d_un.d_val, "libwarpshmem.so", 15))
-            return true;
-    return false;
-}
-
-static uint64_t fingerprint_of(const void *bytes, size_t len)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
-    return hash;
-}
-
-/* dl_iterate_phdr names the executable first; 1 ends the walk. */
-static int read_image(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    struct image *image = arg;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), here = (uintptr_t)&read_image;
-
-    (void)size;
-    image->fingerprint = fingerprint_of(info->dlpi_phdr, info->dlpi_phnum * sizeof *info->dlpi_phdr);
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-        uintptr_t begin = info->dlpi_addr + ph->p_vaddr, end = begin + ph->p_memsz;
-
-        if (ph->p_type == PT_LOAD && here >= begin && here < end)
-            image->has_library = true;
-        if (ph->p_type == PT_LOAD && (ph->p_flags & PF_W)) {
-            image->begin = begin & ~(page - 1);
-            image->end = (end + page - 1) & ~(page - 1);
-        }
-    }
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-        uintptr_t relro_end = (info->dlpi_addr + ph->p_vaddr + ph->p_memsz) & ~(page - 1);
-
-        if (ph->p_type == PT_GNU_RELRO && relro_end > image->begin && relro_end <= image->end)
-            image->begin = relro_end;
-    }
-    return 1;
-}
-
-static struct image find_image(void)
-{
-    struct image image = {0};
-    void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-    struct link_map *map;
-
-    dl_iterate_phdr(read_image, &image);
-    if (self && dlinfo(self, RTLD_DI_LINKMAP, &map) == 0)
-        image.has_library |= needs_library(map);
-    if (self)
-        dlclose(self);
-    return image;
-}
 
 uint64_t wsh_static_fingerprint(void)
 {
-    struct image image = {0};
+    struct wsh_static_image found;
 
-    dl_iterate_phdr(read_image, &image);
-    return image.fingerprint;
+    wsh_static_image_find(&found);
+    return found.fingerprint;
 }
 
-static int map_shared(struct wsh_segment *seg, const struct image *image)
+static int map_range(const struct wsh_static_range *range, int fd, size_t off)
 {
-    char *base = (char *)image->begin;
-    size_t len = image->end - image->begin;
-    int fd = memfd_create("warpshmem-static", MFD_CLOEXEC);
-    int rc = fd < 0 ? -errno : wsh_memfd_resize(fd, len);
+    size_t len = range->end - range->begin;
 
-    if (rc || !wsh_static_save(fd, image->begin, image->end, 0) ||
-        mmap(base, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
-        int err = rc ? -rc : errno;
-
-        wsh_error("cannot share the program's %zu bytes of static data: %s; free memory, or set "
-                  "SHMEM_STATIC=off if no PE addresses another's static data",
-                  len, wsh_commit_strerror(-err));
-        if (fd >= 0)
-            close(fd);
-        return -err;
-    }
-    *seg = (struct wsh_segment){.base = base, .len = len, .fd = fd};
+    if (!wsh_static_save(fd, range->begin, range->end, off) ||
+        mmap((void *)range->begin, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)off) ==
+            MAP_FAILED)
+        return -errno;
     return 0;
 }
 
-int wsh_static_open(struct wsh_segment *seg, const struct wsh_env *env)
+static int map_shared(struct wsh_segment *seg)
 {
-    struct image image;
+    const struct wsh_static_ranges *data = &image.data;
+    uintptr_t base = data->range[0].begin;
+    size_t len = data->range[data->n - 1].end - base;
+    int fd = memfd_create("warpshmem-static", MFD_CLOEXEC);
+    int rc = fd < 0 ? -errno : wsh_memfd_resize(fd, len);
+
+    for (unsigned i = 0; i < data->n && !rc; i++)
+        rc = map_range(&data->range[i], fd, data->range[i].begin - base);
+    if (rc) {
+        wsh_error("cannot share the program's %zu bytes of static data: %s; free memory, or set "
+                  "SHMEM_STATIC=off if no PE addresses another's static data",
+                  len, wsh_commit_strerror(rc));
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    *seg = (struct wsh_segment){.base = (char *)base, .len = len, .fd = fd};
+    return 0;
+}
+
+int wsh_static_open(struct wsh_segment *seg, const struct wsh_static_ranges **ranges,
+                    const struct wsh_env *env)
+{
     int rc;
 
     *seg = (struct wsh_segment){.fd = -1};
+    *ranges = NULL;
     if (env->static_data == WSH_OFF)
         return 0;
-    image = find_image();
-    if (image.begin >= image.end || (env->static_data == WSH_AUTO && !image.has_library)) {
+    wsh_static_image_find(&image);
+    if (!image.data.n || (env->static_data == WSH_AUTO && !wsh_static_is_needed(&image))) {
         wsh_info(WSH_SUB_MEM, "static data of the executable is not symmetric: it does not link this "
                               "library (SHMEM_STATIC=on overrides)");
         return 0;
     }
-    rc = map_shared(seg, &image);
-    if (!rc)
-        mapped = *seg;
+    if (image.is_cut)
+        wsh_warn("the program has more than %d segments: its variables from %p on are not symmetric; link it "
+                 "anew in place of editing it",
+                 WSH_STATIC_RANGES, (void *)image.data.range[image.data.n - 1].end);
+    rc = map_shared(seg);
+    if (rc)
+        return rc;
+    mapped = *seg;
+    *ranges = image.data.n > 1 ? &image.data : NULL;
+    return 0;
+}
+
+int wsh_static_fill_gaps(const struct wsh_segment *seg)
+{
+    uintptr_t where;
+    int rc = seg->base ? wsh_static_gaps_fill(&gaps, &image, seg->fd, &where) : 0;
+
+    if (rc)
+        wsh_error(
+            "cannot register the program's static data for the network: between its variables, at %p, %s; "
+            "set SHMEM_STATIC=off if no PE addresses another's static data",
+            (void *)where, rc == -EEXIST ? "lies other memory" : wsh_strerror(rc));
     return rc;
 }
 
+void wsh_static_protect_gaps(void)
+{
+    wsh_static_gaps_protect(&gaps);
+}
+
+/* Private memory takes the place of the variables; what is for the gaps goes. */
 static void put_in_place(const struct wsh_segment *seg, char *copy)
 {
-    mremap(copy, seg->len, seg->len, MREMAP_MAYMOVE | MREMAP_FIXED, seg->base);
+    uintptr_t base = (uintptr_t)seg->base, at = base;
+
+    for (unsigned i = 0; i < image.data.n; i++) {
+        const struct wsh_static_range *range = &image.data.range[i];
+        size_t len = range->end - range->begin;
+
+        if (range->begin > at)
+            munmap(copy + (at - base), range->begin - at);
+        mremap(copy + (range->begin - base), len, len, MREMAP_MAYMOVE | MREMAP_FIXED, range->begin);
+        at = range->end;
+    }
+    wsh_static_gaps_restore(&gaps);
 }
 
 void wsh_static_close(struct wsh_segment *seg)

@@ -200,13 +200,29 @@ static bool pin_piece(struct wsh_device_heap *device, char *base, size_t len)
     return !rc;
 }
 
-static bool pin_pe(struct wsh_job *job, int pe, size_t from, size_t to)
+/* This PE's own variables may have gaps, which are not to be pinned; the mappings of its peers' have none. */
+static bool pin_data(struct wsh_job *job, int pe)
 {
+    const struct wsh_static_ranges *ranges = pe == job->my_pe ? job->heap.ranges : NULL;
     bool has_data = job->heap.seg[WSH_SEG_STATIC].base;
     const struct wsh_rmem *data = has_data ? wsh_route_main(&job->routes, pe, WSH_SEG_STATIC) : NULL;
+    bool done = true;
+
+    if (!data || !data->map)
+        return true;
+    if (!ranges)
+        return pin_piece(&job->device, data->map, data->len);
+    for (unsigned i = 0; i < ranges->n && done; i++)
+        done = pin_piece(&job->device, (char *)ranges->range[i].begin,
+                         ranges->range[i].end - ranges->range[i].begin);
+    return done;
+}
+
+static bool pin_pe(struct wsh_job *job, int pe, size_t from, size_t to)
+{
     char *heap = wsh_route_map(&job->routes, pe, WSH_SEG_HEAP);
 
-    if (!from && data && data->map && !pin_piece(&job->device, data->map, data->len))
+    if (!from && !pin_data(job, pe))
         return false;
     return !heap || pin_piece(&job->device, heap + from, to - from);
 }

@@ -152,11 +152,30 @@ static void refuses_another_heap_size(void)
     free(bytes);
 }
 
+static void refuses_another_layout_of_static_data(void)
+{
+    char text[4096];
+    void *bytes;
+    size_t len;
+
+    make_job();
+    job.heap.seg[WSH_SEG_STATIC].len = 8192;
+    CU_ASSERT_EQUAL_FATAL(wsh_peer_blob_pack(&job, 0, &bytes, &len), 0);
+    CU_ASSERT(open_copy(bytes, len, text, sizeof text) == 0);
+    job.heap.seg[WSH_SEG_STATIC].len = 65536;
+    CU_ASSERT(open_copy(bytes, len, text, sizeof text) < 0);
+    CU_ASSERT(unit_lines(text) == 1 && strstr(text, "SHMEM_STATIC=off"));
+    job.heap.seg[WSH_SEG_STATIC].len = 0;
+    CU_ASSERT(open_copy(bytes, len, text, sizeof text) == 0);
+    free(bytes);
+}
+
 const struct unit_test unit_tests[] = {
     {"reads back what was written", reads_back_what_was_written},
     {"says which processors it may use", says_which_processors_it_may_use},
     {"refuses cut blobs", refuses_cut_blobs},
     {"survives changed bytes", survives_changed_bytes},
     {"refuses another heap size", refuses_another_heap_size},
+    {"refuses another layout of static data", refuses_another_layout_of_static_data},
     {NULL, NULL},
 };
