@@ -91,8 +91,8 @@ WSH_ENV(topology, STR(file), "SHMEM_TOPOLOGY", "", "",
         "hwloc XML file, as lstopo writes it, that describes the machine (empty = examine the machine "
         "itself)")
 WSH_ENV(static_data, ENUM(auto|on|off), "SHMEM_STATIC", "auto", "",
-        "make global and static variables of the program remotely accessible: auto (if the executable is "
-        "linked with this library, which interpreters such as python are not), on or off")
+        "make global and static variables of the program remotely accessible: auto (if the executable, or a library "
+        "that it needs, is linked with this library, which interpreters such as python are not), on or off")
 WSH_ENV(huge_pages, ENUM(auto|on|off), "SHMEM_HUGE_PAGES", "auto", "",
         "huge pages for the symmetric heap: auto (ask for transparent ones), on (2 MiB hugetlb pages; an "
         "error if there are none) or off")

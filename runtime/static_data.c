@@ -71,8 +71,8 @@ int wsh_static_open(struct wsh_segment *seg, const struct wsh_static_ranges **ra
         return 0;
     wsh_static_image_find(&image);
     if (!image.data.n || (env->static_data == WSH_AUTO && !wsh_static_is_needed(&image))) {
-        wsh_info(WSH_SUB_MEM, "static data of the executable is not symmetric: it does not link this "
-                              "library (SHMEM_STATIC=on overrides)");
+        wsh_info(WSH_SUB_MEM, "static data of the executable is not symmetric: neither it nor a library that "
+                              "it needs links this library (SHMEM_STATIC=on overrides)");
         return 0;
     }
     if (image.is_cut)

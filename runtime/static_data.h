@@ -13,7 +13,7 @@
 
 /*
  * Replaces the writable data of the executable, in place, by a shared mapping with the same bytes. *seg stays
- * empty when the setting is off, or is `auto` and the executable does not link this library itself (an interpreter). *ranges:
+ * empty when the setting is off, or is `auto` and the executable does not need this library (an interpreter). *ranges:
  * where it has gaps, its parts, until close; else NULL. Call while the process has one thread. 0 or a logged error.
  */
 int wsh_static_open(struct wsh_segment *seg, const struct wsh_static_ranges **ranges,

@@ -4,8 +4,11 @@
 #include "runtime/static_image.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define THIS_LIBRARY "libwarpshmem.so"
 
 static uint64_t fingerprint_of(const void *bytes, size_t len)
 {
@@ -97,27 +100,87 @@ void wsh_static_image_find(struct wsh_static_image *image)
     dl_iterate_phdr(read_first, image);
 }
 
-static bool needs_library(const struct link_map *exe)
+/* NULL: it has none. The kernel's vDSO has an offset where the loader writes an address for all others. */
+static const char *strings_of(const struct link_map *map)
 {
-    const char *strings = NULL;
-
-    for (const ElfW(Dyn) *dyn = exe->l_ld; dyn && dyn->d_tag != DT_NULL; dyn++)
+    for (const ElfW(Dyn) *dyn = map->l_ld; dyn && dyn->d_tag != DT_NULL; dyn++)
         if (dyn->d_tag == DT_STRTAB)
-            strings = (const char *)dyn->d_un.d_ptr;
-    for (const ElfW(Dyn) *dyn = exe->l_ld; strings && dyn->d_tag != DT_NULL; dyn++)
-        if (dyn->d_tag == DT_NEEDED && !strncmp(strings + dyn->d_un.d_val, "libwarpshmem.so", 15))
+            return (const char *)(dyn->d_un.d_ptr < map->l_addr ? map->l_addr + dyn->d_un.d_ptr
+                                                                : dyn->d_un.d_ptr);
+    return NULL;
+}
+
+static bool is_called(const struct link_map *map, const char *name)
+{
+    const char *slash = strrchr(map->l_name, '/'), *strings = strings_of(map);
+
+    if (!strcmp(slash && !strchr(name, '/') ? slash + 1 : map->l_name, name))
+        return true;
+    for (const ElfW(Dyn) *dyn = map->l_ld; strings && dyn->d_tag != DT_NULL; dyn++)
+        if (dyn->d_tag == DT_SONAME && !strcmp(strings + dyn->d_un.d_val, name))
             return true;
+    return false;
+}
+
+enum { UNKNOWN, NEEDED, SEEN };
+
+/* Marks the libraries that `map` needs. True: this library is one of them. */
+static bool mark_needed(const struct link_map *map, const struct link_map *exe, char *marks)
+{
+    const char *strings = strings_of(map);
+
+    for (const ElfW(Dyn) *dyn = map->l_ld; strings && dyn->d_tag != DT_NULL; dyn++) {
+        const char *name = strings + dyn->d_un.d_val;
+        size_t i = 1;
+
+        if (dyn->d_tag != DT_NEEDED)
+            continue;
+        if (!strncmp(name, THIS_LIBRARY, sizeof THIS_LIBRARY - 1))
+            return true;
+        for (const struct link_map *other = exe->l_next; other; other = other->l_next, i++)
+            if (marks[i] == UNKNOWN && is_called(other, name))
+                marks[i] = NEEDED;
+    }
+    return false;
+}
+
+/* Breadth first, until a pass over all libraries finds none that is new. */
+static bool reaches_library(const struct link_map *exe, char *marks)
+{
+    bool more = true;
+
+    marks[0] = NEEDED;
+    while (more) {
+        size_t i = 0;
+
+        more = false;
+        for (const struct link_map *map = exe; map; map = map->l_next, i++) {
+            if (marks[i] != NEEDED)
+                continue;
+            marks[i] = SEEN;
+            more = true;
+            if (mark_needed(map, exe, marks))
+                return true;
+        }
+    }
     return false;
 }
 
 bool wsh_static_is_needed(const struct wsh_static_image *image)
 {
     void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    struct link_map *exe = NULL;
     bool found = image->has_library;
-    struct link_map *map;
+    size_t n = 0;
+    char *marks;
 
-    if (!found && self && dlinfo(self, RTLD_DI_LINKMAP, &map) == 0)
-        found = needs_library(map);
+    if (!found && self && dlinfo(self, RTLD_DI_LINKMAP, &exe) == 0) {
+        for (const struct link_map *map = exe; map; map = map->l_next)
+            n++;
+        marks = calloc(n, 1);
+        found = marks && reaches_library(exe, marks);
+        free(marks);
+    }
     if (self)
         dlclose(self);
     return found;

@@ -33,7 +33,10 @@ void wsh_static_image_read(struct wsh_static_image *image, const ElfW(Phdr) * he
 /* Of the running executable. */
 void wsh_static_image_find(struct wsh_static_image *image);
 
-/* Whether the executable is linked with this library, or needs it. */
+/*
+ * Whether the executable, or a library that it needs, directly or through others, is linked with this library. What was
+ * loaded later, by dlopen, does not count.
+ */
 bool wsh_static_is_needed(const struct wsh_static_image *image);
 
 /* Whether one range holds [addr, addr + len). */

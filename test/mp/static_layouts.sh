@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # All variables of a program are symmetric, however it is linked: those of several segments (-mcmodel=medium, and what
-# patchelf adds), by every linker. Constants between them are neither symmetric nor writable. Over shared memory, sockets, and an emulated device.
+# patchelf adds), by every linker; those of a program whose library alone calls the runtime. Constants between them are
+# neither symmetric nor writable. Over shared memory, sockets, and an emulated device.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 need_oshrun
@@ -61,6 +62,36 @@ int main(void)
     return 0;
 }
 END
+cat >by_library.c <<'END'
+#include <shmem.h>
+void halo_start(void) { shmem_init(); }
+void halo_end(void) { shmem_finalize(); }
+void halo_send(double *field, double value)
+{
+    shmem_double_p(field, value, (shmem_my_pe() + 1) % shmem_n_pes());
+    shmem_barrier_all();
+}
+END
+cat >program.c <<'END'
+#include <stdio.h>
+void halo_start(void), halo_end(void), halo_send(double *, double);
+static double field[100];
+int main(void)
+{
+    halo_start();
+    halo_send(&field[7], 1.5);
+    printf("%s\n", field[7] == 1.5 ? "PASS" : "FAIL");
+    halo_end();
+    return 0;
+}
+END
+cat >between.c <<'END'
+void halo_start(void), halo_end(void), halo_send(double *, double);
+void far_start(void) { halo_start(); }
+void far_end(void) { halo_end(); }
+void far_send(double *field, double value) { halo_send(field, value); }
+END
+
 # passes NAME COMMAND…: two PEs say so.
 passes()
 {
@@ -108,4 +139,15 @@ else
         everywhere "$kind, changed by patchelf" "./edited$kind"
     done
 fi
+
+"$oshcc" -shared -fPIC -o libhalo.so by_library.c && ${CC:-cc} -shared -fPIC -o libbetween.so between.c -L. -lhalo || exit 99
+LD_LIBRARY_PATH=$tap_dir:$LD_LIBRARY_PATH
+libs=$(cd "$top_builddir/.libs" && pwd)
+${CC:-cc} -o direct program.c -L. -lhalo "-Wl,-rpath-link,$libs" || exit 99
+${CC:-cc} -Dhalo_start=far_start -Dhalo_end=far_end -Dhalo_send=far_send -o through program.c -L. -lbetween "-Wl,-rpath-link,.:$libs" || exit 99
+"$oshcc" -Wl,--as-needed -o wrapped program.c -L. -lhalo || exit 99
+passes "a library of the program calls the runtime" "$oshrun" -n 2 ./direct
+passes "… and is needed by another library" "$oshrun" -n 2 ./through
+passes "… linked by oshcc" "$oshrun" -n 2 ./wrapped
+passes "… over sockets" $tcp "$oshrun" -n 2 ./direct
 tap_done
