@@ -93,6 +93,11 @@ WSH_ENV(topology, STR(file), "SHMEM_TOPOLOGY", "", "",
 WSH_ENV(static_data, ENUM(auto|on|off), "SHMEM_STATIC", "auto", "",
         "make global and static variables of the program remotely accessible: auto (if the executable, or a library "
         "that it needs, is linked with this library, which interpreters such as python are not), on or off")
+WSH_ENV(core_dump, ENUM(own|none|all), "SHMEM_CORE_DUMP", "own", "",
+        "symmetric memory that a core dump of a PE holds: own (its variables, and of its heap what shmem_malloc has "
+        "taken), none (its variables alone) or all (the whole heap, and those of the other PEs of the host, for which "
+        "the kernel takes as much memory while it writes them). Static arrays of more than 64 MiB that were untouched "
+        "at shmem_init are there with all alone")
 WSH_ENV(huge_pages, ENUM(auto|on|off), "SHMEM_HUGE_PAGES", "auto", "",
         "huge pages for the symmetric heap: auto (ask for transparent ones), on (2 MiB hugetlb pages; an "
         "error if there are none) or off")

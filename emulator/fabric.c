@@ -49,7 +49,10 @@ static void in_folder(char *path, size_t size, const char *format, unsigned numb
     snprintf(path + used, size - used, format, number);
 }
 
-/* Maps `size` bytes of the file at `path`, which must have them; NULL and errno otherwise. */
+/*
+ * Maps `size` bytes of the file at `path`, which must have them; NULL and errno otherwise. Core dumps leave it out, for
+ * they would put memory behind all of it.
+ */
 static void *map_file(const char *path, uint64_t size)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -59,7 +62,10 @@ static void *map_file(const char *path, uint64_t size)
         return NULL;
     at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     close(fd);
-    return at == MAP_FAILED ? NULL : at;
+    if (at == MAP_FAILED)
+        return NULL;
+    madvise(at, size, MADV_DONTDUMP);
+    return at;
 }
 
 static void draw_seed(struct emu_job *job)

@@ -118,6 +118,9 @@ static int open_host_heap(struct wsh_heap *heap, const struct wsh_env *env)
         return log_no_heap(len, "mmap", errno, huge);
     }
     seg->len = len;
+    heap->core_dump = env->core_dump;
+    if (heap->core_dump != WSH_CORE_ALL)
+        madvise(seg->base, len, MADV_DONTDUMP);
     if (want_huge_pages(seg, env))
         return -ENOTSUP;
     rc = wsh_numa_prefer(seg->base, len, env);
@@ -183,6 +186,13 @@ static int heap_commit(struct wsh_heap *heap, size_t end, int n_sharing)
     return rc;
 }
 
+/* In a core dump: never what has no memory behind it, which the dump would put there. */
+static void heap_show(const struct wsh_heap *heap)
+{
+    if (heap->core_dump == WSH_CORE_OWN)
+        madvise(heap->seg[WSH_SEG_HEAP].base, heap->committed, MADV_DODUMP);
+}
+
 /*
  * Commits on every PE or on none (as far as offsets go); all PEs hold the same `committed`. Ends with a barrier.
  */
@@ -197,6 +207,8 @@ static bool try_commit(struct wsh_job *job, size_t end, int *rc)
         wsh_job_abort(1);
     if (!all_ok)
         heap->committed = before;
+    else if (heap->committed > before)
+        heap_show(heap);
     return all_ok;
 }
 
@@ -369,5 +381,6 @@ void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align)
         log_no_heap(size, "the library's own words", -rc, false);
         return NULL;
     }
+    heap_show(heap);
     return memset(heap->seg[WSH_SEG_HEAP].base + off, 0, size);
 }

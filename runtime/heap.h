@@ -21,6 +21,7 @@ struct wsh_segment {
 struct wsh_heap {
     struct wsh_segment seg[WSH_SEGS];
     struct wsh_alloc *alloc;                /* of the host heap */
+    int core_dump;                          /* enum wsh_env_core: what of the host heap core dumps hold */
     size_t page;                            /* granule in which memory is committed */
     size_t committed;                       /* first offset of the host heap without memory behind it */
     const struct wsh_static_ranges *ranges; /* of static data, where it has gaps; else NULL */

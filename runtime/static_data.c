@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define HIDDEN_HOLE ((size_t)64 << 20) /* bytes of a static array that a core dump leaves out */
+
 /* What the fork handlers work on: the one segment that is mapped now. */
 static struct wsh_segment mapped = {.fd = -1};
 static struct wsh_static_image image; /* of it */
@@ -27,7 +29,23 @@ uint64_t wsh_static_fingerprint(void)
     return found.fingerprint;
 }
 
-static int map_range(const struct wsh_static_range *range, int fd, size_t off)
+/* A dump would put memory behind all of them. Smaller ones are there, whoever has written to them since. */
+static void hide_holes(const struct wsh_static_range *range, int fd, size_t off)
+{
+    size_t end = off + (range->end - range->begin);
+    off_t hole = lseek(fd, (off_t)off, SEEK_HOLE);
+
+    while (hole >= 0 && (size_t)hole < end) {
+        off_t data = lseek(fd, hole, SEEK_DATA);
+        size_t to = data < 0 || (size_t)data > end ? end : (size_t)data;
+
+        if (to - (size_t)hole >= HIDDEN_HOLE)
+            madvise((void *)(range->begin + ((size_t)hole - off)), to - (size_t)hole, MADV_DONTDUMP);
+        hole = to < end ? lseek(fd, (off_t)to, SEEK_HOLE) : -1;
+    }
+}
+
+static int map_range(const struct wsh_static_range *range, int fd, size_t off, bool dump)
 {
     size_t len = range->end - range->begin;
 
@@ -35,10 +53,12 @@ static int map_range(const struct wsh_static_range *range, int fd, size_t off)
         mmap((void *)range->begin, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)off) ==
             MAP_FAILED)
         return -errno;
+    if (!dump)
+        hide_holes(range, fd, off);
     return 0;
 }
 
-static int map_shared(struct wsh_segment *seg)
+static int map_shared(struct wsh_segment *seg, bool dump)
 {
     const struct wsh_static_ranges *data = &image.data;
     uintptr_t base = data->range[0].begin;
@@ -47,7 +67,7 @@ static int map_shared(struct wsh_segment *seg)
     int rc = fd < 0 ? -errno : wsh_memfd_resize(fd, len);
 
     for (unsigned i = 0; i < data->n && !rc; i++)
-        rc = map_range(&data->range[i], fd, data->range[i].begin - base);
+        rc = map_range(&data->range[i], fd, data->range[i].begin - base, dump);
     if (rc) {
         wsh_error("cannot share the program's %zu bytes of static data: %s; free memory, or set "
                   "SHMEM_STATIC=off if no PE addresses another's static data",
@@ -79,7 +99,7 @@ int wsh_static_open(struct wsh_segment *seg, const struct wsh_static_ranges **ra
         wsh_warn("the program has more than %d segments: its variables from %p on are not symmetric; link it "
                  "anew in place of editing it",
                  WSH_STATIC_RANGES, (void *)image.data.range[image.data.n - 1].end);
-    rc = map_shared(seg);
+    rc = map_shared(seg, env->core_dump == WSH_CORE_ALL);
     if (rc)
         return rc;
     mapped = *seg;

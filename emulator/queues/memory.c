@@ -29,7 +29,10 @@ static void *map_fresh(size_t bytes)
     if (!ftruncate(fd, (off_t)bytes))
         at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    return at == MAP_FAILED ? NULL : at;
+    if (at == MAP_FAILED)
+        return NULL;
+    madvise(at, bytes, MADV_DONTDUMP); /* as the fabric's files */
+    return at;
 }
 
 static uint32_t power_of_two(uint32_t n, uint32_t least, uint32_t most)

@@ -8,7 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-static int map_seg(struct local_peer *peer, uint32_t seg, uint64_t len, int fd)
+/* A core dump would hold all of it, and put memory behind what nobody has touched. */
+static int map_seg(struct local_peer *peer, uint32_t seg, uint64_t len, int fd, bool dumped)
 {
     struct stat st;
     char *map;
@@ -19,6 +20,8 @@ static int map_seg(struct local_peer *peer, uint32_t seg, uint64_t len, int fd)
     if (map == MAP_FAILED)
         return -errno;
     madvise(map, len, MADV_HUGEPAGE);
+    if (!dumped)
+        madvise(map, len, MADV_DONTDUMP);
     peer->seg[seg].map = map;
     peer->seg[seg].len = len;
     return 0;
@@ -26,11 +29,12 @@ static int map_seg(struct local_peer *peer, uint32_t seg, uint64_t len, int fd)
 
 static int gift_take(void *arg, int pe, const struct wsh_fds_gift *gift)
 {
-    struct local_peer *peer = &((struct local *)arg)->peers[pe];
+    struct local *local = arg;
+    struct local_peer *peer = &local->peers[pe];
     int rc = 0;
 
     for (uint32_t i = 0; i < gift->n && !rc; i++)
-        rc = map_seg(peer, gift->seg[i], gift->len[i], gift->fd[i]);
+        rc = map_seg(peer, gift->seg[i], gift->len[i], gift->fd[i], local->dumped);
     if (rc)
         wsh_error("cannot map the memory of PE %d: %s; lower SHMEM_SYMMETRIC_SIZE or raise the limit of "
                   "address space (ulimit -v)",

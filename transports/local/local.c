@@ -33,6 +33,7 @@ static int local_open(const struct wsh_tp_params *params, struct wsh_tp **tp, st
         return -ENOMEM;
     local->my_pe = params->my_pe;
     local->n_pes = params->n_pes;
+    local->dumped = params->env->core_dump == WSH_CORE_ALL;
     for (int seg = 0; seg < WSH_SEGS_HOST; seg++)
         local->mine[seg].fd = -1;
     local->peers = calloc((size_t)local->n_pes, sizeof *local->peers);

@@ -20,6 +20,7 @@ struct local_peer {
 struct local {
     struct wsh_tp tp;
     int my_pe, n_pes;
+    bool dumped; /* core dumps hold the memory of peers */
     struct wsh_fds fds;
     struct local_seg mine[WSH_SEGS_HOST];
     struct local_peer *peers; /* [n_pes] */
