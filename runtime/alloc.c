@@ -208,9 +208,7 @@ bool wsh_alloc_is_live(struct wsh_alloc *alloc, size_t off, size_t len)
 
     pthread_mutex_lock(&alloc->lock);
     node = wsh_tree_find_before(&alloc->tree, off + 1);
-    while (node && node->asked && !node->released && node->off + node->len - off < len)
-        node = wsh_tree_find(&alloc->tree, node->off + node->len);
-    live = node && node->asked && !node->released;
+    live = node && !node->released && off - node->off < node->asked && len <= node->asked - (off - node->off);
     pthread_mutex_unlock(&alloc->lock);
     return live;
 }

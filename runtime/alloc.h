@@ -35,7 +35,7 @@ uint64_t wsh_alloc_release(struct wsh_alloc *alloc, size_t off);
 /* Size asked for at wsh_alloc_get (or last resize) of the live range, not released, that starts at `off`; or 0. */
 size_t wsh_alloc_size(struct wsh_alloc *alloc, size_t off);
 
-/* The size asked for at wsh_alloc_get (or last resize) of the live range, not released, at `off`; or 0. */
+/* Whether the `len` bytes at `off` are of one live range, not released, and were asked for. */
 bool wsh_alloc_is_live(struct wsh_alloc *alloc, size_t off, size_t len);
 
 /* O(log n). Grows or shrinks the live range in place. 0, -ENOMEM (no room behind it) or -EINVAL. */

@@ -33,6 +33,19 @@ static WSH_INLINE size_t count_of(const char *what, int nreduce)
     return (size_t)nreduce;
 }
 
+/* Nothing is written to a reduction's work array here, as another library would. */
+static WSH_INLINE void work_check(const char *what, const void *work, size_t width, const void *dest,
+                                  const void *source, int nreduce)
+{
+    const size_t half = nreduce > 0 ? (size_t)nreduce / 2 + 1 : 0, least = SHMEM_REDUCE_MIN_WRKDATA_SIZE,
+                 len = width * (half > least ? half : least);
+
+    if (wsh_unlikely(wsh_job.check && nreduce > 0)) {
+        wsh_check_apart(what, work, len, dest, (size_t)nreduce * width);
+        wsh_check_apart(what, work, len, source, (size_t)nreduce * width);
+    }
+}
+
 WSH_SHELL(void, barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
     const struct set set = {PE_start, logPE_stride, PE_size, pSync};
@@ -61,20 +74,20 @@ WSH_SHELL(void, sync, (int PE_start, int logPE_stride, int PE_size, long *pSync)
     WSH_SHELL(void, TAG, (void *dest, const void *source, size_t nelems, int PE_root, int PE_start,     \
                           int logPE_stride, int PE_size, long *pSync))                                  \
     {                                                                                                   \
-        wsh_api_broadcast(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source, wsh_api_len(nelems, BITS / 8), PE_root,  \
-                          false);                                                                       \
+        wsh_api_broadcast(WSH_API_COLL_OF(TAG, pSync), WSH_SET(TAG), dest, source,                      \
+                          wsh_api_len(nelems, BITS / 8), PE_root, false);                               \
     }
 #define WSH_BLOCKS(TAG, BODY, BITS)                                                                      \
     WSH_SHELL(void, TAG, (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, \
                           int PE_size, long *pSync))                                                     \
     {                                                                                                    \
-        BODY(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source, wsh_api_len(nelems, BITS / 8));                        \
+        BODY(WSH_API_COLL_OF(TAG, pSync), WSH_SET(TAG), dest, source, wsh_api_len(nelems, BITS / 8));    \
     }
 #define WSH_ALLTOALLS(TAG, BITS)                                                                         \
     WSH_SHELL(void, TAG, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,   \
                           int PE_start, int logPE_stride, int PE_size, long *pSync))                     \
     {                                                                                                    \
-        wsh_api_alltoalls(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source,                                 \
+        wsh_api_alltoalls(WSH_API_COLL_OF(TAG, pSync), WSH_SET(TAG), dest, source,                                 \
                           &(struct wsh_alltoalls){dst, sst, nelems, BITS / 8});                          \
     }
 #define WSH_SIZED(BITS)                                    \
@@ -93,8 +106,8 @@ WSH_ACTIVE_SIZES(WSH_SIZED)
     WSH_SHELL(void, TAG, (TYPE *dest, const TYPE *source, int nreduce, int PE_start, int logPE_stride,    \
                           int PE_size, TYPE *pWrk, long *pSync))                                          \
     {                                                                                                     \
-        (void)pWrk;                                                                                       \
-        wsh_api_reduce(WSH_API_COLL(TAG), WSH_SET(TAG), dest, source, count_of("shmem_" #TAG, nreduce),   \
+        work_check("shmem_" #TAG, pWrk, sizeof *pWrk, dest, source, nreduce);                             \
+        wsh_api_reduce(WSH_API_COLL_OF(TAG, pSync), WSH_SET(TAG), dest, source, count_of("shmem_" #TAG, nreduce),   \
                        OP, WSH_API_NUM(TYPE));                                                            \
     }
 #define WSH_BITWISE(NAME, TYPE)                         \

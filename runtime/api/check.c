@@ -90,6 +90,38 @@ void wsh_check_apart(const char *what, const void *a, size_t a_len, const void *
                     a_len, a, b_len, b);
 }
 
+/* `what` names the argument too. Of memory that is not the heap the end is the segment's, which the call looks at. */
+static void live_check(const char *what, const void *addr, size_t len)
+{
+    size_t off;
+
+    if (wsh_heap_find(&wsh_job.heap, addr, len, &off) != WSH_SEG_HEAP ||
+        wsh_alloc_is_live(wsh_job.heap.alloc, off, len))
+        return;
+    wsh_error("%s: %zu bytes at %p are not allocated; they have been freed, or are beyond the end of their "
+              "block",
+              what, len, addr);
+    wsh_job_abort(1);
+}
+
+void wsh_check_arrays(const struct wsh_check_arrays *arrays)
+{
+    const void *dest = arrays->dest, *source = arrays->source;
+    const size_t dest_len = arrays->dest_len, source_len = arrays->source_len, sync_len = 2 * sizeof(long);
+
+    if (dest_len)
+        live_check(arrays->what, dest, dest_len);
+    if (source_len)
+        live_check(arrays->what_source, source, source_len);
+    wsh_check_apart(arrays->what, dest, dest_len, arrays->sync, sync_len);
+    wsh_check_apart(arrays->what, source, source_len, arrays->sync, sync_len);
+    if (dest_len && source_len && !(arrays->in_place && dest == source) &&
+        ranges_overlap(dest, dest_len, source, source_len))
+        call_refuse(arrays->what, "dest and source overlap: %zu bytes at %p and %zu bytes at %p; %s",
+                    dest_len, dest, source_len, source,
+                    arrays->in_place ? "use memory apart, or the same for both" : "use memory apart");
+}
+
 /* Where this PE would load and store the `len` bytes at `sym` of `pe`; NULL where it cannot, or they are not there. */
 static const char *alias_of(const struct wsh_ctx *ctx, const void *sym, size_t len, int pe)
 {
@@ -136,7 +168,7 @@ void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_c
 {
     const struct wsh_ctx *ctx;
     const char *far;
-    size_t len, off;
+    size_t len;
 
     wsh_check_ctx(what, handle);
     ctx = wsh_api_ctx(what, handle);
@@ -146,16 +178,27 @@ void wsh_check_transfer(const char *what, shmem_ctx_t handle, const struct wsh_c
     if (len == SIZE_MAX || span_of(blocks, blocks->local_stride) == SIZE_MAX)
         call_refuse(what, "%zu elements of %zu bytes are more than memory holds",
                     blocks->block * blocks->nblocks, blocks->size);
-    if (wsh_heap_find(&wsh_job.heap, blocks->sym, len, &off) == WSH_SEG_HEAP &&
-        !wsh_alloc_is_live(wsh_job.heap.alloc, off, len))
-        call_refuse(
-            what,
-            "%zu bytes at %p are not allocated; they have been freed, or are beyond the end of their block",
-            len, blocks->sym);
+    live_check(what, blocks->sym, len);
     if ((uintptr_t)blocks->sym % (blocks->size & -blocks->size))
         call_refuse(what, "%p is not aligned to its type's %zu bytes", blocks->sym, blocks->size);
     far = blocks->local ? alias_of(ctx, blocks->sym, len, pe) : NULL;
     if (far && blocks_overlap(blocks, far))
         call_refuse(what, "dest and source overlap: %p of PE %d and %p here are the same memory", blocks->sym,
                     pe, blocks->local);
+}
+
+void wsh_check_strided(const struct wsh_check_arrays *arrays, const struct wsh_check_blocks *blocks)
+{
+    struct wsh_check_arrays each = *arrays;
+
+    each.source_len = 0;
+    wsh_check_arrays(&each);
+    each = *arrays;
+    each.dest_len = 0;
+    wsh_check_arrays(&each);
+    if (blocks_overlap(blocks, blocks->sym))
+        call_refuse(arrays->what,
+                    "dest and source overlap: elements of both are the same memory, from %p and %p on; use "
+                    "memory apart",
+                    blocks->sym, blocks->local);
 }

@@ -7,6 +7,7 @@
 #ifndef WSH_API_CHECK_H
 #define WSH_API_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct wsh_ctx;
@@ -24,6 +25,20 @@ void wsh_check_team(const char *what, const struct wsh_team *team);
 /* Two arrays of one call, one of them written, have no byte in common. */
 void wsh_check_apart(const char *what, const void *a, size_t a_len, const void *b, size_t b_len);
 
+/* The two arrays of a collective: symmetric, and those of this PE. */
+struct wsh_check_arrays {
+    const char *what, *what_source; /* "shmem_alltoallmem: dest", and the same with source */
+    const void *dest;
+    size_t dest_len;
+    const void *source;
+    size_t source_len;
+    bool in_place;    /* they may also be the same array */
+    const long *sync; /* the pSync of an active set, or NULL */
+};
+
+/* None of the arrays that has bytes is longer than its allocation, nor overlaps another. */
+void wsh_check_arrays(const struct wsh_check_arrays *arrays);
+
 /*
  * Blocks of `block` elements of `size` bytes, `nblocks` of them: those at `sym` of `pe` (of the context's team), and
  * those at `local` here, NULL for none; strides count elements. The symmetric ones are aligned to their size; none of
@@ -37,5 +52,8 @@ struct wsh_check_blocks {
 };
 void wsh_check_transfer(const char *what, struct wsh_ctx *handle, const struct wsh_check_blocks *blocks,
                         int pe);
+
+/* The same where single elements may lie between those of the other: the blocks at `sym`, here, and at `local`. */
+void wsh_check_strided(const struct wsh_check_arrays *arrays, const struct wsh_check_blocks *blocks);
 
 #endif

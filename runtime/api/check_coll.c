@@ -143,6 +143,19 @@ void wsh_check_same_data(const char *what, struct wsh_team *team, const struct w
     wsh_check_same(what, team, "%s", text);
 }
 
+void wsh_check_collected(struct wsh_team *team, const struct wsh_check_arrays *arrays)
+{
+    struct wsh_check_arrays all = *arrays;
+    uint64_t sum = arrays->dest_len;
+    size_t off;
+
+    if (wsh_reduce_small(team, &sum, &sum, 1, wsh_arith_find(WSH_REDUCE_SUM, WSH_NUM_U64), "shmem_collect"))
+        wsh_job_abort(1);
+    all.dest_len = sum;
+    if (sum && wsh_heap_find(&wsh_job.heap, all.dest, sum, &off) >= 0)
+        wsh_check_arrays(&all);
+}
+
 void wsh_check_same_block(const char *what, const void *ptr, size_t size)
 {
     char place[48];

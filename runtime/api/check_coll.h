@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+struct wsh_check_arrays;
 struct wsh_team;
 
 /* `fmt` writes the arguments that must be equal; an empty text says that there are none. */
@@ -25,6 +26,13 @@ struct wsh_check_data {
 };
 #define WSH_CHECK_ANY ((size_t)-1)
 void wsh_check_same_data(const char *what, struct wsh_team *team, const struct wsh_check_data *data)
+    __attribute__((cold, noinline));
+
+/*
+ * wsh_check_arrays of a collect: `dest_len` is that of this member's block, and `dest` must hold those of all. A sum
+ * that reaches beyond symmetric memory is left to the call.
+ */
+void wsh_check_collected(struct wsh_team *team, const struct wsh_check_arrays *arrays)
     __attribute__((cold, noinline));
 
 /* Of all PEs, about an allocation: NULL, or one that is not live, too; `size` as it is to become, or WSH_CHECK_ANY. */

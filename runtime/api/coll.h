@@ -8,11 +8,19 @@
 
 #include <limits.h>
 
-/* The routine, and the arguments to blame: "shmem_int_broadcast: dest" and the same with source. */
+/* The routine, and the arguments to blame: "shmem_int_broadcast: dest" and the same with source; a set's pSync. */
 struct wsh_api_coll {
     const char *dest, *source;
+    const long *sync;
 };
-#define WSH_API_COLL(TAG) (&(const struct wsh_api_coll){"shmem_" #TAG ": dest", "shmem_" #TAG ": source"})
+#define WSH_API_COLL_OF(TAG, SYNC) \
+    (&(const struct wsh_api_coll){"shmem_" #TAG ": dest", "shmem_" #TAG ": source", SYNC})
+#define WSH_API_COLL(TAG) WSH_API_COLL_OF(TAG, NULL)
+
+/* For wsh_check_arrays. */
+#define WSH_API_ARRAYS(what, dest, dest_len, source, source_len, in_place)                              \
+    (&(const struct wsh_check_arrays){(what)->dest, (what)->source, dest, dest_len, source, source_len, \
+                                      in_place, (what)->sync})
 
 static WSH_INLINE struct wsh_team *wsh_api_members(const char *what, shmem_team_t handle)
 {
@@ -48,6 +56,8 @@ static WSH_INLINE void wsh_api_buffers(const struct wsh_api_coll *what, const vo
 {
     wsh_api_symmetric(what->dest, dest, dest_len);
     wsh_api_symmetric(what->source, source, source_len);
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_arrays(WSH_API_ARRAYS(what, dest, dest_len, source, source_len, false));
 }
 
 static WSH_INLINE int wsh_api_broadcast(const struct wsh_api_coll *what, struct wsh_team *team, void *dest,
@@ -83,6 +93,8 @@ static WSH_INLINE int wsh_api_collect(const struct wsh_api_coll *what, struct ws
     if (len)
         wsh_api_buffers(what, dest, len, source, len);
     WSH_API_SAME_DATA(what->dest, team, dest, NULL, WSH_CHECK_ANY, -1, 0, 0);
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_collected(team, WSH_API_ARRAYS(what, dest, len, source, len, false));
     wsh_api_check(what->dest, wsh_collect(team, dest, source, len));
     return 0;
 }
@@ -105,12 +117,19 @@ static WSH_INLINE int wsh_api_alltoalls(const struct wsh_api_coll *what, struct 
                                         const void *source, const struct wsh_alltoalls *shape)
 {
     const size_t n = wsh_api_len(shape->nelems, (size_t)team->n_pes), width = shape->width;
+    const size_t dest_len = wsh_api_span(n, wsh_api_len((size_t)shape->dst, width), width),
+                 source_len = wsh_api_span(n, wsh_api_len((size_t)shape->sst, width), width);
 
     if (wsh_unlikely(shape->dst < 1 || shape->sst < 1))
         wsh_api_bad(what->dest, "dst and sst are at least 1");
-    if (n)
-        wsh_api_buffers(what, dest, wsh_api_span(n, wsh_api_len((size_t)shape->dst, width), width), source,
-                        wsh_api_span(n, wsh_api_len((size_t)shape->sst, width), width));
+    if (n) {
+        wsh_api_symmetric(what->dest, dest, dest_len);
+        wsh_api_symmetric(what->source, source, source_len);
+    }
+    if (wsh_unlikely(n && wsh_job.check))
+        wsh_check_strided(
+            WSH_API_ARRAYS(what, dest, dest_len, source, source_len, false),
+            &(const struct wsh_check_blocks){dest, source, shape->dst, shape->sst, 1, n, width});
     WSH_API_SAME_DATA(what->dest, team, dest, source, shape->nelems * shape->width, -1, shape->dst,
                       shape->sst);
     if (!shape->nelems)
@@ -144,6 +163,8 @@ static WSH_INLINE void wsh_api_numbers(const struct wsh_api_coll *what, struct w
         wsh_api_host(what->dest, dest, len);
         wsh_api_host(what->source, source, len);
     }
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_arrays(WSH_API_ARRAYS(what, dest, len, source, len, true));
     WSH_API_SAME_DATA(what->dest, team, dest, source, len, -1, 0, 0);
 }
 

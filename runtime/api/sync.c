@@ -16,6 +16,19 @@ _Static_assert(WSH_P2P_NONE == SIZE_MAX, "the core's \"no index\" is the specifi
      : sizeof(TYPE) == 4 ? (WSH_SIGNED(TYPE) ? WSH_WORD_I32 : WSH_WORD_U32) \
                          : (WSH_SIGNED(TYPE) ? WSH_WORD_I64 : WSH_WORD_U64))
 
+/* The set's array at `words`, of elements of `width` bytes, is apart from what is only read. */
+static WSH_COLD void set_apart(const char *what, const struct wsh_p2p *set, const void *words, size_t width)
+{
+    const size_t len = wsh_api_len(set->nelems, width),
+                 values = wsh_api_len(set->nelems, wsh_word_width(set->word));
+
+    if (values >= PTRDIFF_MAX)
+        return;
+    wsh_check_apart(what, words, len, set->status, set->nelems * sizeof *set->status);
+    if (set->every)
+        wsh_check_apart(what, words, len, set->values, values);
+}
+
 /* `what` ends in ": ivars", or ": ivar". */
 static WSH_INLINE void set_check(const char *what, const struct wsh_p2p *set)
 {
@@ -23,8 +36,10 @@ static WSH_INLINE void set_check(const char *what, const struct wsh_p2p *set)
     int seg;
 
     wsh_api_ready(what);
-    if (wsh_unlikely(wsh_job.check))
+    if (wsh_unlikely(wsh_job.check)) {
         wsh_overwrite_forget(NULL);
+        set_apart(what, set, set->ivars, width);
+    }
     if (wsh_unlikely((unsigned)set->cmp >= WSH_CMPS))
         wsh_api_bad(what, "cmp is none of SHMEM_CMP_EQ, NE, GT, GE, LT, LE");
     if (wsh_unlikely(!len))
@@ -80,9 +95,11 @@ static WSH_INLINE size_t test_any(const char *what, const struct wsh_p2p *set)
 static WSH_INLINE void check_indices(const char *what, const struct wsh_p2p *set, const size_t *indices)
 {
     set_check(what, set);
-    if (wsh_unlikely(wsh_job.check))
+    if (wsh_unlikely(wsh_job.check)) {
+        set_apart(what, set, indices, sizeof *indices);
         wsh_check_apart(what, set->ivars, set->nelems * wsh_word_width(set->word), indices,
                         set->nelems * sizeof *indices);
+    }
     if (wsh_unlikely(!indices && set->nelems))
         wsh_api_bad(what, "indices is NULL");
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every mistake of mistakes.c is answered with one line that names it, and the end of the job, or with the result that
 # the manual pages give: never by a signal, never silently. Over shared memory every third of them, with SHMEM_DEBUG=check
-# too, over tcp every sixteenth, and with WSH_TEST_LONG=1 all. WSH_TEST_MISTAKES=text keeps those that have it in their names.
+# too, where all those with arrays that overlap or are too long are made, over tcp every sixteenth, and with WSH_TEST_LONG=1
+# all. WSH_TEST_MISTAKES=text keeps those that have it in their names.
 # timeout: 1500
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -61,4 +62,8 @@ make_all "shared memory" $every 0 SHMEM_DEBUG=
 make_all "shared memory, SHMEM_DEBUG=check" $every 1 SHMEM_DEBUG=check
 make_all "tcp" $every_tcp 0 SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
 make_all "tcp, SHMEM_DEBUG=check" $every_tcp 1 SHMEM_DEBUG=check SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
+if [ $every != 1 ]; then
+    "$mistakes" --list | grep -E '^(overlap|longer|apart|in_place)_' >"$tap_dir/list"
+    make_all "arrays of collectives, SHMEM_DEBUG=check" 1 1 SHMEM_DEBUG=check
+fi
 tap_done

@@ -160,6 +160,8 @@ static void list_all(void)
         list_one(mistake, "");
     for (const struct mistake *mistake = mistakes_of_all; mistake->name; mistake++)
         list_one(mistake, "");
+    for (const struct mistake *mistake = mistakes_of_arrays; mistake->name; mistake++)
+        list_one(mistake, "");
 }
 
 static void make_call(const char *name, const char *dot)
@@ -209,6 +211,8 @@ int main(int argc, char **argv)
     }
     begin();
     mistake = find(mistakes_of_all, name);
+    if (!mistake)
+        mistake = find(mistakes_of_arrays, name);
     mine = mp_me == 0 || mistake;
     if (!mistake)
         mistake = find(mistakes_of_one, name);

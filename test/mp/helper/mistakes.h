@@ -46,9 +46,11 @@ struct mistake {
     const char *checked; /* the same with SHMEM_DEBUG=check, where it differs */
 };
 
-/* Each ends with {NULL}. Those of `all` are made by all PEs, the others by PE 0 while the others wait. */
+/*
+ * Each ends with {NULL}. Those of `all` and `arrays` are made by all PEs, the others by PE 0 while the others wait.
+ */
 extern const struct mistake_call mistake_calls[];
-extern const struct mistake mistakes_of_all[], mistakes_of_one[], mistakes_of_sizes[];
+extern const struct mistake mistakes_of_all[], mistakes_of_arrays[], mistakes_of_one[], mistakes_of_sizes[];
 
 /* What a transfer is answered with that is longer than memory, or than SIZE_MAX bytes. */
 #define MISTAKE_MUCH \

@@ -294,7 +294,7 @@ const struct mistake mistakes_of_all[] = {
     {"fcollect64_wrap", fcollect64_wrap, MISTAKE_MUCH, NULL},
     {"alltoall64_wrap", alltoall64_wrap, MISTAKE_MUCH, NULL},
     {"alltoalls64_wrap", alltoalls64_wrap, MISTAKE_MUCH, NULL},
-    {"collect_sum", collect_sum, "reach beyond the end of symmetric memory", NULL},
+    {"collect_sum", collect_sum, "reach beyond the end of symmetric memory", "are not allocated"},
     {"team_destroyed_twice", team_destroyed_twice, "team has been destroyed", "team .* is no team"},
     {"team_sync_destroyed", team_sync_destroyed, "team has been destroyed", "team .* is no team"},
     {"team_broadcast_destroyed", team_broadcast_destroyed, "team has been destroyed", "team .* is no team"},
