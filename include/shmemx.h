@@ -105,7 +105,10 @@ int shmemx_set_attr_uniqueid_args(int rank, int n_ranks, const shmemx_uniqueid_t
  */
 int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attr);
 
-/* Hint to shmem_malloc_with_hints: memory of the GPU, as shmemx_malloc_device gives it. */
+/*
+ * Hint to shmem_malloc_with_hints: memory of the GPU, as shmemx_malloc_device gives it. Beside a bit that this library
+ * does not know it is ignored too: such hints were not made for it, and ask for any memory.
+ */
 #define SHMEMX_MALLOC_DEVICE (1L << 16)
 
 /*

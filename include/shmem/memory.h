@@ -20,14 +20,14 @@ void *WSH_NAME(malloc)(size_t size);
 void *WSH_NAME(calloc)(size_t count, size_t size);
 
 /*
- * Allocates `size` bytes at a multiple of `alignment`, a power of two; one below sizeof(void *) counts as that. Another
- * value ends the job with one line. Section 9.3.4.
+ * Allocates `size` bytes at a multiple of `alignment`, a power of two; one below sizeof(void *) counts as that. For
+ * another value it returns NULL without a barrier, with SHMEM_DEBUG=check after a line. Section 9.3.4.
  */
 void *WSH_NAME(align)(size_t alignment, size_t size);
 
 /*
- * Allocates as malloc does, and may use `hints` (0 or bits SHMEM_MALLOC_*) to place the block; unknown bits are
- * ignored. Section 9.3.5.
+ * Allocates as malloc does, and may use `hints` (0 or bits SHMEM_MALLOC_*) to place the block; hints with unknown bits
+ * are ignored. Section 9.3.5.
  */
 void *WSH_NAME(malloc_with_hints)(size_t size, long hints);
 

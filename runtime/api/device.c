@@ -37,8 +37,8 @@ void *shmemx_calloc_device(size_t count, size_t size)
 void *shmemx_align_device(size_t alignment, size_t size)
 {
     wsh_api_ready("shmemx_align_device");
-    if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
-        wsh_api_bad("shmemx_align_device", "alignment is not a power of two of at least sizeof(void *)");
+    if (!wsh_api_alignment("shmemx_align_device", alignment, sizeof(void *)))
+        return NULL;
     if (size)
         WSH_API_SAME("shmemx_align_device", &wsh_job.world, "%zu bytes, aligned to %zu", size, alignment);
     return wsh_device_malloc(&wsh_job, size, alignment, "shmemx_align_device");

@@ -2,6 +2,8 @@
 /* The public memory management (section 9.3). */
 #include "runtime/api/api.h"
 
+#include "base/log.h"
+
 #include <shmemx.h>
 
 #define ALIGN _Alignof(max_align_t)
@@ -38,11 +40,21 @@ WSH_SHELL(void *, calloc, (size_t count, size_t size))
     return wsh_heap_calloc(&wsh_job, count, size);
 }
 
+bool wsh_api_alignment(const char *what, size_t alignment, size_t least)
+{
+    if (alignment >= least && !(alignment & (alignment - 1)))
+        return true;
+    if (wsh_job.check)
+        wsh_warn("%s: alignment is %zu: NULL is returned; pass a power of two of at least %zu", what,
+                 alignment, least);
+    return false;
+}
+
 static void *allocate_aligned(const char *what, size_t alignment, size_t size)
 {
     wsh_api_ready(what);
-    if (!alignment || (alignment & (alignment - 1)))
-        wsh_api_bad(what, "alignment is not a power of two");
+    if (!wsh_api_alignment(what, alignment, 1))
+        return NULL;
     same_size(what, size, alignment);
     return wsh_heap_malloc(&wsh_job, size, alignment);
 }
@@ -57,17 +69,29 @@ WSH_OLD_SHELL(void *, shmemalign, (size_t alignment, size_t size))
     return allocate_aligned("shmemalign", alignment, size);
 }
 
+#define HINTS (SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE | SHMEMX_MALLOC_DEVICE)
+
 /*
- * Either memory serves atomics and signals alike: the specification's hints ask for nothing else, and a later
- * specification's hints may be ignored like any other hint.
+ * Either memory serves atomics and signals alike. Hints that have unknown bits were made for another library or a later
+ * specification, where our bit may say something else: they ask for memory, and get the host's, which is always there.
  */
+static bool is_for_device(long hints)
+{
+    if (hints & SHMEMX_MALLOC_DEVICE && hints & ~HINTS)
+        wsh_info(WSH_SUB_MEM,
+                 "shmem_malloc_with_hints: hints %#lx has unknown bits, so that SHMEMX_MALLOC_DEVICE among "
+                 "them is ignored too: host memory",
+                 (unsigned long)hints);
+    return hints & SHMEMX_MALLOC_DEVICE && !(hints & ~HINTS);
+}
+
 WSH_SHELL(void *, malloc_with_hints, (size_t size, long hints))
 {
     wsh_api_ready("shmem_malloc_with_hints");
     if (size)
         WSH_API_SAME("shmem_malloc_with_hints", &wsh_job.world, "%zu bytes, hints %#lx", size,
                      (unsigned long)hints);
-    if (hints & SHMEMX_MALLOC_DEVICE)
+    if (is_for_device(hints))
         return wsh_device_malloc(&wsh_job, size, 0, "shmem_malloc_with_hints");
     return wsh_heap_malloc(&wsh_job, size, ALIGN);
 }

@@ -4,6 +4,8 @@
 
 #include "test/common/mp.h"
 
+#include <shmemx.h>
+
 static const long constant = 1;
 
 static long *words(void)
@@ -122,6 +124,21 @@ static void ctx_options_unknown(void)
     mp_check(shmem_ctx_create(1L << 40, &ctx) && ctx == SHMEM_CTX_INVALID, "a context");
 }
 
+static void align_zero(void)
+{
+    mp_check(!shmem_align(0, 8), "memory");
+}
+
+static void align_three(void)
+{
+    mp_check(!shmem_align(3, 8), "memory");
+}
+
+static void align_device(void)
+{
+    mp_check(!shmemx_align_device(4, 8), "memory");
+}
+
 const struct mistake mistakes_of_sizes[] = {
     {"put_stack", put_stack, "not a symmetric address", NULL},
     {"get_stack", get_stack, "not a symmetric address", NULL},
@@ -143,5 +160,8 @@ const struct mistake mistakes_of_sizes[] = {
     {"put_signal_bell_stack", put_signal_bell_stack, "sig_addr: .* is not a symmetric address", NULL},
     {"ctx_options_unknown", ctx_options_unknown, "+no such option as 0x10000000000; no context created",
      NULL},
+    {"align_zero", align_zero, NULL, "+alignment is 0: NULL is returned"},
+    {"align_three", align_three, NULL, "+alignment is 3: NULL is returned"},
+    {"align_device", align_device, NULL, "+alignment is 4: NULL is returned"},
     {0},
 };
