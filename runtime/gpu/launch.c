@@ -12,11 +12,12 @@
 struct fit {
     wsh_cu_function function;
     unsigned long long most;
+    const char *so; /* in lines, what an error means: many programs do not look at the result of a launch */
 };
 
-static int log_failed(const struct wsh_device_launch *launch, const char *what, int status)
+static int log_failed(const struct wsh_device_launch *launch, const char *so, const char *what, int status)
 {
-    wsh_error("%s: %s: %s (CUDA error %d)", launch->routine, what, wsh_cuda_strerror(status), status);
+    wsh_error("%s: %s%s: %s (CUDA error %d)", launch->routine, so, what, wsh_cuda_strerror(status), status);
     return -EINVAL;
 }
 
@@ -35,17 +36,17 @@ static int fit_measure(const struct wsh_job *job, const struct wsh_device_launch
     if (status < 0)
         return -EINVAL;
     if (status)
-        return log_failed(launch, "there is no such kernel for this GPU; compile for it with nvcc -arch",
-                          status);
+        return log_failed(launch, fit->so,
+                          "there is no such kernel for this GPU; compile for it with nvcc -arch", status);
     if (!threads || threads > 1024) {
-        wsh_error("%s: a block of %llu threads; a kernel has 1 to 1024", launch->routine, threads);
+        wsh_error("%s: %sa block of %llu threads; a kernel has 1 to 1024", launch->routine, fit->so, threads);
         return -EINVAL;
     }
     status = wsh_cuda()->occupancy(&each, fit->function, (int)threads, launch->shared);
     if (!status)
         status = wsh_cuda()->device_attribute(&processors, WSH_CU_ATTR_PROCESSORS, job->device.gpu.ordinal);
     if (status)
-        return log_failed(launch, "the driver does not say what fits", status);
+        return log_failed(launch, fit->so, "the driver does not say what fits", status);
     fit->most =
         (unsigned long long)each * (unsigned long long)processors / (unsigned long long)job->device.sharers;
     return 0;
@@ -62,11 +63,12 @@ static int grid_choose(const struct wsh_job *job, const struct wsh_device_launch
     if (dim_product(grid) && dim_product(grid) <= fit->most)
         return 0;
     wsh_error(
-        "%s: %llu blocks of %llu threads and %zu bytes of shared memory; GPU %d has room for %llu at once "
-        "(%d PEs share it): launch no more than shmemx_collective_launch_query_gridsize says, with smaller "
+        "%s: %s%llu blocks of %llu threads and %zu bytes of shared memory, and GPU %d has room for %llu at "
+        "once (%d PEs share it); launch no more than shmemx_collective_launch_query_gridsize says, with "
+        "smaller "
         "blocks if that is 0",
-        launch->routine, all ? 1 : dim_product(launch->grid), dim_product(launch->block), launch->shared,
-        job->device.gpu.ordinal, fit->most, job->device.sharers);
+        launch->routine, fit->so, all ? 1 : dim_product(launch->grid), dim_product(launch->block),
+        launch->shared, job->device.gpu.ordinal, fit->most, job->device.sharers);
     return -EINVAL;
 }
 
@@ -98,16 +100,16 @@ static int kernel_start(struct wsh_job *job, const struct wsh_device_launch *lau
                                                   block[1], block[2], (unsigned)launch->shared,
                                                   launch->stream, launch->args);
     wsh_gpu_leave(&job->device.gpu);
-    return status
-               ? log_failed(launch, "the kernel does not start, and those of other PEs wait for it", status)
-               : 0;
+    return status ? log_failed(launch, "", "the kernel does not start, and those of other PEs wait for it",
+                               status)
+                  : 0;
 }
 
 /* A kernel that does not start after all have agreed leaves the others' waiting: that ends the job. */
 int wsh_launch(struct wsh_job *job, const struct wsh_device_launch *launch)
 {
+    struct fit fit = {.so = "nothing is launched on any PE: "};
     unsigned grid[3];
-    struct fit fit;
     bool all_ok = false;
     int rc = wsh_device_attach(job, launch->routine);
 
@@ -117,7 +119,8 @@ int wsh_launch(struct wsh_job *job, const struct wsh_device_launch *launch)
     if (wsh_agree(&job->world, !rc, &all_ok))
         wsh_job_abort(1);
     if (!all_ok && !rc) {
-        wsh_error("%s: another PE cannot launch, so that no PE does: its own line says why", launch->routine);
+        wsh_error("%s: nothing is launched on any PE: another PE cannot, as its own line says",
+                  launch->routine);
         return -ECANCELED;
     }
     if (!rc && kernel_start(job, launch, &fit, grid))
@@ -127,9 +130,13 @@ int wsh_launch(struct wsh_job *job, const struct wsh_device_launch *launch)
 
 int wsh_launch_fits(struct wsh_job *job, const struct wsh_device_launch *launch, int *gridsize)
 {
-    struct fit fit;
+    struct fit fit = {.so = ""};
     int rc = wsh_device_attach(job, launch->routine);
 
+    if (!rc && !gridsize) {
+        wsh_error("%s: gridsize is NULL; pass the address of an int", launch->routine);
+        rc = -EINVAL;
+    }
     if (!rc)
         rc = launch_prepare(job, launch, &fit, NULL);
     if (!rc)

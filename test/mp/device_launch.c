@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A kernel starts on all PEs, with the grid asked for or the largest one, or on none, where one PE's grid, block or
- * kernel cannot be; PEs that share a GPU have parts of it. The program may start it itself, when all have agreed.
+ * kernel cannot be, which each says in a line; PEs that share a GPU have parts of it. The program may start it itself,
+ * when all have agreed.
  *
  * paths: fakegpu:1,2,3 fakegpu1:2,3
  */
@@ -62,7 +63,10 @@ static void expect(const char *what, int status, bool starts, const unsigned gri
 {
     static const unsigned none[3];
 
+    const char *said = shmemx_last_error();
+
     mp_check(!status == starts, "%s: status %d", what, status);
+    mp_check(!strstr(said, "nothing is launched on any PE") == starts, "%s: the line is '%s'", what, said);
     mp_check(!memcmp(ran, starts ? grid : none, sizeof ran), "%s: a grid of %u x %u x %u", what, ran[0],
              ran[1], ran[2]);
 }
