@@ -66,7 +66,11 @@ int shmemx_buffer_register(void *addr, size_t length)
 int shmemx_buffer_unregister(void *addr)
 {
     wsh_api_ready("shmemx_buffer_unregister");
-    return status_of(addr ? wsh_buffer_forget(&wsh_job, addr) : -EINVAL);
+    if (addr)
+        return status_of(wsh_buffer_forget(&wsh_job, addr));
+    wsh_error("shmemx_buffer_unregister: addr is NULL; pass what was registered, or call "
+              "shmemx_buffer_unregister_all");
+    return 1;
 }
 
 void shmemx_buffer_unregister_all(void)
@@ -150,12 +154,16 @@ int wsh_device_launch_fits(const struct wsh_device_launch *launch, int *gridsize
 void shmemx_proxy_waits(uint64_t *kernels, uint64_t *threads)
 {
     wsh_api_ready("shmemx_proxy_waits");
+    if (!kernels || !threads)
+        wsh_api_bad("shmemx_proxy_waits", "kernels or threads is NULL; pass the addresses of two uint64_t");
     wsh_proxy_waits(&wsh_job, kernels, threads);
 }
 
 void shmemx_proxy_bytes(uint64_t *moved, uint64_t *copied)
 {
     wsh_api_ready("shmemx_proxy_bytes");
+    if (!moved || !copied)
+        wsh_api_bad("shmemx_proxy_bytes", "moved or copied is NULL; pass the addresses of two uint64_t");
     wsh_proxy_bytes(&wsh_job, moved, copied);
 }
 
@@ -187,6 +195,11 @@ int wsh_device_stream_wait(const char *routine, void *stream)
 int wsh_device_holds(const void *ptr)
 {
     return wsh_job.device.attached && wsh_ranges_find(wsh_job.heap.device, ptr, 1) >= 0;
+}
+
+void wsh_device_say(const char *line)
+{
+    wsh_error("%s", line);
 }
 
 void wsh_device_end(const char *line)

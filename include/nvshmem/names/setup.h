@@ -98,6 +98,8 @@ WSH_NV_HOST int nvshmemx_buffer_unregister_symmetric(void *addr, size_t length)
 /* *out_qp_array is for free(). */
 WSH_NV_HOST int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array)
 {
+    if (num_qps < 0 || !out_qp_array)
+        return wsh_nv_refuse("nvshmemx_qp_create: num_qps is negative, or out_qp_array is NULL");
     *out_qp_array = (nvshmemx_qp_handle_t *)calloc((size_t)num_qps + 1, sizeof **out_qp_array);
     if (!*out_qp_array)
         return NVSHMEMX_ERROR_OUT_OF_MEMORY;
@@ -107,6 +109,9 @@ WSH_NV_HOST int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_ar
 /* A region says that puts may be given to the network together. */
 WSH_NV_HOST int nvshmemx_region_start(nvshmemx_region_handle_t *handle, const nvshmemx_region_attrs_t *attrs)
 {
+    if (!handle)
+        return wsh_nv_refuse(
+            "nvshmemx_region_start: handle is NULL; pass the address of a nvshmemx_region_handle_t");
     *handle = attrs && attrs->hints & NVSHMEMX_REGION_HINT_BATCH_RMA;
     if (*handle)
         shmemx_batch_begin();
@@ -167,6 +172,9 @@ WSH_NV_HOST int nvshmemx_collective_launch(const void *func, dim3 gridDims, dim3
 WSH_NV_HOST int nvshmemx_collective_launch_attr(const nvshmemx_collective_launch_attr_t *attr,
                                                 const void *func, void **args)
 {
+    if (!attr)
+        return wsh_nv_refuse(
+            "nvshmemx_collective_launch_attr: attr is NULL; pass the launch's configuration");
     return shmemx_collective_launch_config(&attr->cuda_config, func, args)
                ? NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED
                : NVSHMEMX_SUCCESS;
@@ -211,6 +219,7 @@ WSH_NV_BOTH int nvshmem_n_pes(void)
 
 WSH_NV_BOTH void nvshmem_info_get_version(int *major, int *minor)
 {
+    WSH_NV_WRITES(major && minor, "nvshmem_info_get_version: major or minor");
     *major = NVSHMEM_MAJOR_VERSION;
     *minor = NVSHMEM_MINOR_VERSION;
 }
@@ -219,12 +228,14 @@ WSH_NV_BOTH void nvshmem_info_get_name(char *name)
 {
     const char text[] = NVSHMEM_VENDOR_STRING;
 
+    WSH_NV_WRITES(name, "nvshmem_info_get_name: name");
     for (unsigned i = 0; i < sizeof text; i++)
         name[i] = text[i];
 }
 
 WSH_NV_BOTH void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch)
 {
+    WSH_NV_WRITES(major && minor && patch, "nvshmemx_vendor_get_version_info: major, minor or patch");
     *major = NVSHMEM_VENDOR_MAJOR_VERSION;
     *minor = NVSHMEM_VENDOR_MINOR_VERSION;
     *patch = NVSHMEM_VENDOR_PATCH_VERSION;
@@ -267,6 +278,7 @@ WSH_NV_BOTH void nvshmemx_flush(void)
 WSH_NV_BOTH int nvshmemx_region_is_active(uint32_t hints, int *active)
 {
     (void)hints;
+    WSH_NV_WRITES(active, "nvshmemx_region_is_active: active");
     *active = 0;
     return NVSHMEMX_SUCCESS;
 }

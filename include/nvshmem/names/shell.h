@@ -133,6 +133,24 @@ template <auto> struct wsh_nv_launched {
 #define WSH_NV_EXTERN extern
 #endif
 
+#ifndef __CUDACC_RTC__
+WSH_NV_EXTERN void wsh_device_say(const char *line);
+
+/* Of what returns a status. */
+static inline int wsh_nv_refuse(const char *line)
+{
+    wsh_device_say(line);
+    return NVSHMEMX_ERROR_INVALID_VALUE;
+}
+#endif
+
+/* On the host the job ends where a routine without a status is to write its result nowhere. */
+#define WSH_NV_WRITES(pointer, what)                                                \
+    WSH_NV_SIDE((void)0, if (!(pointer)) {                                          \
+        wsh_device_say(what " is NULL; pass the address of what is to be written"); \
+        shmem_global_exit(1);                                                       \
+    })
+
 /* NVSHMEM's SET and ADD are 9 and 10. */
 #define WSH_NV_OP(sig_op) ((sig_op)-NVSHMEM_SIGNAL_SET)
 

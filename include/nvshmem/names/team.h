@@ -26,6 +26,7 @@ WSH_NV_HOST void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_confi
 {
     shmem_team_config_t ours = {0};
 
+    WSH_NV_WRITES(config, "nvshmem_team_get_config: config");
     if (!shmem_team_get_config(SHMEMX_TEAM(team), SHMEM_TEAM_NUM_CONTEXTS, &ours))
         config->num_contexts = ours.num_contexts;
 }
@@ -43,9 +44,9 @@ WSH_NV_HOST int nvshmem_team_split_strided(nvshmem_team_t parent_team, int PE_st
                                            nvshmem_team_t *new_team)
 {
     const shmem_team_config_t ours = {wsh_nv_contexts(config, config_mask)};
-    shmem_team_t team;
+    shmem_team_t team = SHMEM_TEAM_INVALID;
     int status = shmem_team_split_strided(SHMEMX_TEAM(parent_team), PE_start, PE_stride, PE_size, &ours,
-                                          SHMEM_TEAM_NUM_CONTEXTS, &team);
+                                          SHMEM_TEAM_NUM_CONTEXTS, new_team ? &team : NULL);
 
     *new_team = shmemx_team_number(team);
     return status;
@@ -58,9 +59,10 @@ WSH_NV_HOST int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange,
 {
     const shmem_team_config_t xs = {wsh_nv_contexts(xaxis_config, xaxis_mask)},
                               ys = {wsh_nv_contexts(yaxis_config, yaxis_mask)};
-    shmem_team_t x, y;
-    int status = shmem_team_split_2d(SHMEMX_TEAM(parent_team), xrange, &xs, SHMEM_TEAM_NUM_CONTEXTS, &x, &ys,
-                                     SHMEM_TEAM_NUM_CONTEXTS, &y);
+    shmem_team_t x = SHMEM_TEAM_INVALID, y = SHMEM_TEAM_INVALID;
+    int status =
+        shmem_team_split_2d(SHMEMX_TEAM(parent_team), xrange, &xs, SHMEM_TEAM_NUM_CONTEXTS,
+                            xaxis_team ? &x : NULL, &ys, SHMEM_TEAM_NUM_CONTEXTS, yaxis_team ? &y : NULL);
 
     *xaxis_team = shmemx_team_number(x);
     *yaxis_team = shmemx_team_number(y);
@@ -77,9 +79,12 @@ WSH_NV_HOST int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *
 {
     const shmem_team_config_t ours = {wsh_nv_contexts(config, config_mask)};
     shmem_team_t made;
-    int status =
-        shmemx_team_init(config->uniqueid, npes, pe_idx_in_team, &ours, SHMEM_TEAM_NUM_CONTEXTS, &made);
+    int status;
 
+    if (!team || !config)
+        return wsh_nv_refuse(
+            "nvshmemx_team_init: team or config is NULL; the configuration has the team's id");
+    status = shmemx_team_init(config->uniqueid, npes, pe_idx_in_team, &ours, SHMEM_TEAM_NUM_CONTEXTS, &made);
     *team = shmemx_team_number(made);
     return status;
 }
