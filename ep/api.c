@@ -87,11 +87,10 @@ void *shmemx_ep_buffer(shmemx_ep_t ep, int which)
 {
     const char *routine = "shmemx_ep_buffer";
 
-    if (!ep || (which != SHMEMX_EP_BUFFER_X && which != SHMEMX_EP_BUFFER_Y)) {
-        if (!ep)
-            ep_refuse(routine, "ep is NULL; make it with shmemx_ep_create");
-        else
-            ep_refuse(routine, "which is %d; it is SHMEMX_EP_BUFFER_X (0) or SHMEMX_EP_BUFFER_Y (1)", which);
+    if (ep_check_live(routine, ep))
+        return NULL;
+    if (which != SHMEMX_EP_BUFFER_X && which != SHMEMX_EP_BUFFER_Y) {
+        ep_refuse(routine, "which is %d; it is SHMEMX_EP_BUFFER_X (0) or SHMEMX_EP_BUFFER_Y (1)", which);
         return NULL;
     }
     return ep->arena + (which == SHMEMX_EP_BUFFER_X ? ep->shape.x : ep->shape.y)[1 - ep->turn[which]];
@@ -134,8 +133,8 @@ int shmemx_ep_statistics(shmemx_ep_t ep, shmemx_ep_statistics_t *statistics)
 {
     const char *routine = "shmemx_ep_statistics";
 
-    if (!ep)
-        return ep_refuse(routine, "ep is NULL; make it with shmemx_ep_create");
+    if (ep_check_live(routine, ep))
+        return 1;
     if (!statistics)
         return ep_refuse(routine, "statistics is NULL; give the address of a shmemx_ep_statistics_t");
     if (ep->config.device)

@@ -212,7 +212,8 @@ int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *ca
 {
     const char *routine = "shmemx_ep_dispatch";
 
-    REFUSE_IF(!ep, "ep is NULL; make it with shmemx_ep_create");
+    if (ep_check_live(routine, ep))
+        return 1;
     REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_dispatch_t");
     if (check_halves(routine, &ep->dispatch, call->halves, call->handle, ep->shape.handles))
         return 1;
@@ -265,7 +266,8 @@ int ep_check_combine(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call
 {
     const char *routine = "shmemx_ep_combine";
 
-    REFUSE_IF(!ep, "ep is NULL; make it with shmemx_ep_create");
+    if (ep_check_live(routine, ep))
+        return 1;
     REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_combine_t");
     return check_halves(routine, &ep->combine, call->halves, call->handle, ep->shape.handles) ||
            check_routing(routine, ep, call->handle) || check_results(routine, ep, call);
@@ -275,7 +277,8 @@ int ep_check_counts(const struct shmemx_ep *ep, int handle)
 {
     const char *routine = "shmemx_ep_counts";
 
-    REFUSE_IF(!ep, "ep is NULL; make it with shmemx_ep_create");
+    if (ep_check_live(routine, ep))
+        return 1;
     REFUSE_IF(handle < 0 || handle >= ep->shape.handles,
               "handle is %d; it is from 0 to %d: config.handles says how many there are", handle,
               ep->shape.handles - 1);

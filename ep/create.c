@@ -264,6 +264,7 @@ static int make(struct shmemx_ep **made, struct agreed *agreed, shmem_team_t tea
         return 1;
     }
     shmemx_report_add(ep_report, ep);
+    ep_live_add(ep);
     *made = ep;
     return 0;
 }
@@ -286,12 +287,13 @@ int shmemx_ep_create(shmem_team_t team, const shmemx_ep_config_t *config, shmemx
 
 int shmemx_ep_destroy(shmemx_ep_t ep)
 {
-    if (!ep)
-        return ep_refuse("shmemx_ep_destroy", "ep is NULL; make it with shmemx_ep_create");
+    if (ep_check_live("shmemx_ep_destroy", ep))
+        return 1;
     if (ep->dispatch.sent || ep->combine.sent)
         return ep_refuse("shmemx_ep_destroy",
                          "the receiving half of a %s has not come; call it with SHMEMX_EP_RECEIVE first",
                          ep->dispatch.sent ? "dispatch" : "combine");
+    ep_live_remove(ep);
     shmemx_report_remove(ep);
     if (ep->config.device) {
         ep_device_calls->close(ep);

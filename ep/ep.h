@@ -88,7 +88,15 @@ struct shmemx_ep {
     int *handle_tokens;         /* [handles]: of the routing that each has; -1: none */
     int turn[2];                /* of X and Y: which buffer was given last */
     struct ep_kernels *kernels; /* device: what ep/device keeps; NULL on the host */
+    struct shmemx_ep *next;     /* of those that are there (live.c) */
 };
+
+/* Notes an instance from the end of its making to the beginning of its end. Any thread. */
+void ep_live_add(struct shmemx_ep *ep);
+void ep_live_remove(const struct shmemx_ep *ep);
+
+/* Whether `ep` is such an instance; 0, or nonzero after a line that names the routine. */
+int ep_check_live(const char *routine, const struct shmemx_ep *ep);
 
 /* Fills *shape from a configuration that has been checked, for PE `me` of n, `near` on each host. */
 void ep_shape_fill(struct ep_shape *shape, const shmemx_ep_config_t *config, int me, int n, int near);

@@ -9,6 +9,14 @@
 
 #include <shmemx.h>
 
+static struct wsh_ctx *ctx_of(const char *what, shmem_ctx_t handle)
+{
+    wsh_api_ready(what);
+    if (wsh_unlikely(wsh_job.check))
+        wsh_check_ctx(what, handle);
+    return wsh_api_live_ctx(what, handle);
+}
+
 static uint32_t number_of(const char *what, shmemx_counter_t counter)
 {
     long number;
@@ -98,13 +106,14 @@ void shmemx_ctx_putmem_counted_nbi(shmem_ctx_t ctx, void *dest, const void *sour
 
 static void put_list(const char *what, shmem_ctx_t handle, const shmemx_put_t *puts, size_t n)
 {
-    wsh_api_ready(what);
+    struct wsh_ctx *ctx = ctx_of(what, handle);
+
     if (n && !puts)
         wsh_api_bad(what, "puts is NULL");
-    wsh_together_begin(wsh_api_ctx(what, handle));
+    wsh_together_begin(ctx);
     for (size_t i = 0; i < n; i++)
         put_one(what, handle, &puts[i], puts[i].counter != SHMEMX_COUNTER_INVALID);
-    wsh_api_check(what, wsh_together_end(wsh_api_ctx(what, handle)));
+    wsh_api_check(what, wsh_together_end(ctx));
 }
 
 void shmemx_putmem_nbi_list(const shmemx_put_t *puts, size_t n)
@@ -119,10 +128,8 @@ void shmemx_ctx_putmem_nbi_list(shmem_ctx_t ctx, const shmemx_put_t *puts, size_
 
 static void batch(const char *what, shmem_ctx_t handle, bool begin)
 {
-    struct wsh_ctx *ctx;
+    struct wsh_ctx *ctx = ctx_of(what, handle);
 
-    wsh_api_ready(what);
-    ctx = wsh_api_live_ctx(what, handle);
     if (ctx->batching == begin)
         wsh_api_bad(what, begin ? "a batch of this context has begun already"
                                 : "no batch of this context has begun");
@@ -155,8 +162,7 @@ void shmemx_ctx_batch_end(shmem_ctx_t ctx)
 
 static void flush(const char *what, shmem_ctx_t handle)
 {
-    wsh_api_ready(what);
-    wsh_api_check(what, wsh_flush(wsh_api_live_ctx(what, handle)));
+    wsh_api_check(what, wsh_flush(ctx_of(what, handle)));
 }
 
 void shmemx_flush(void)
