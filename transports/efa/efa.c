@@ -214,11 +214,6 @@ static int efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
     return rc ? rc : again;
 }
 
-static unsigned efa_reach(struct wsh_tp *base, int pe, enum wsh_mem_kind kind)
-{
-    return wsh_efa_reach(efa_of(base)->eps[0], pe, kind);
-}
-
 static unsigned efa_counter_words(struct wsh_tp *base)
 {
     const struct wsh_efa_eps *eps = efa_of(base)->eps[0];
@@ -364,7 +359,7 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .close = efa_close,
     .address = efa_address,
     .connect = efa_connect,
-    .reach = efa_reach,
+    .reach = wsh_efa_all_reach,
     .mem_register = wsh_efa_all_mem_register,
     .mem_release = wsh_efa_all_mem_release,
     .mem_attach = wsh_efa_all_mem_attach,

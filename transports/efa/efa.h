@@ -42,6 +42,7 @@ const void *wsh_efa_parts_get(const void *blob, unsigned i, size_t *len);
 uint32_t wsh_efa_parts_check(int pe, const void *blob, size_t len);
 
 /* efa_mem.c: slots of struct wsh_tp_ops */
+unsigned wsh_efa_all_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind);
 int wsh_efa_all_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,
                              size_t *blob_len);
 void wsh_efa_all_mem_release(struct wsh_tp *tp, struct wsh_lmem *lmem);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers memory with every endpoint set; a peer's memory has a key of its own in each. */
+/* Memory with all endpoint sets: this PE's is registered with each, and a peer's has a key of its own in each. */
 #include "transports/efa/efa.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/mem.h"
+#include "transports/efa/peers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,17 @@ int wsh_efa_all_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, str
         *lmem = &new->base;
     }
     return rc;
+}
+
+/* The peer is connected in every set, where it was not: its keys are given to all of them. */
+unsigned wsh_efa_all_reach(struct wsh_tp *base, int pe, enum wsh_mem_kind kind)
+{
+    struct wsh_efa *efa = (struct wsh_efa *)base;
+    unsigned reach = WSH_REACH_ALL;
+
+    for (uint32_t i = 0; i < efa->in_use; i++)
+        reach &= wsh_efa_reach(efa->eps[i], pe, kind);
+    return reach;
 }
 
 /* What wsh_efa_first_keys gives. */
