@@ -8,6 +8,7 @@
 #include "transports/efa/counters.h"
 #include "transports/efa/endpoints.h"
 #include "transports/efa/msg.h"
+#include "transports/efa/progress.h"
 #include "transports/efa/seen.h"
 
 #include <stdlib.h>
@@ -190,11 +191,18 @@ static int open_paths(struct wsh_efa_eps *eps, struct wsh_efa_peer *peer, uint32
     return peer->path ? 0 : -ENOMEM;
 }
 
-void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer)
+static void close_paths(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer)
 {
     for (uint32_t i = 0; i < eps->n_rails && peer->path; i++)
         free(peer->path[i].key);
     free(peer->path);
+    peer->path = NULL;
+    peer->paths = peer->n_rails = 0;
+}
+
+void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer)
+{
+    close_paths(eps, peer);
     wsh_efa_counters_forget(peer);
 }
 
@@ -237,8 +245,10 @@ static int add_peer(struct wsh_efa_eps *eps, int pe, const void *blob)
     if (rc)
         return rc;
     if ((rc = open_paths(eps, peer, addr.n_rails)) || (rc = enter_rails(eps, pe, &addr)) ||
-        (rc = note_known(eps, pe)))
+        (rc = note_known(eps, pe))) {
+        close_paths(eps, peer);
         return rc;
+    }
     make_tags(eps, pe, &peer->tag_in, &peer->tag_out);
     /* Its acks, and the replies to this PE's fetches, need receives here as well. */
     peer->window = addr.window;
@@ -270,14 +280,24 @@ int wsh_efa_peer_join(struct wsh_efa_eps *eps, int pe)
     return rc;
 }
 
-bool wsh_efa_peer_knows(struct wsh_efa_eps *eps, int pe, uint64_t tag)
+int wsh_efa_peer_accept(struct wsh_efa_eps *eps, int pe)
+{
+    int rc = wsh_efa_peer_join(eps, pe);
+
+    if (!rc || rc == -EHOSTUNREACH)
+        return !rc;
+    return wsh_efa_fail(eps, rc, "PE %d has sent something and cannot be connected: %s", pe,
+                        eps->lib.strerror(-rc));
+}
+
+int wsh_efa_peer_knows(struct wsh_efa_eps *eps, int pe, uint64_t tag)
 {
     uint64_t in, out;
 
     if (wsh_likely(eps->peers[pe].connected))
         return tag == eps->peers[pe].tag_in;
     make_tags(eps, pe, &in, &out);
-    return tag == in && !wsh_efa_peer_join(eps, pe);
+    return tag == in ? wsh_efa_peer_accept(eps, pe) : 0;
 }
 
 static int send_hello(struct wsh_efa_eps *eps, int pe)

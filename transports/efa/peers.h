@@ -54,8 +54,10 @@ void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer)
  * this transport.
  */
 int wsh_efa_peer_join(struct wsh_efa_eps *eps, int pe);
-/* Whether a message with that tag is from PE `pe`, which is connected then. */
-bool wsh_efa_peer_knows(struct wsh_efa_eps *eps, int pe, uint64_t tag);
+/* The same when something has come from there. 1: it is connected, 0: it cannot have sent that, or the final error. */
+int wsh_efa_peer_accept(struct wsh_efa_eps *eps, int pe);
+/* Whether a message with that tag is from PE `pe`, which is connected then; or the final error. */
+int wsh_efa_peer_knows(struct wsh_efa_eps *eps, int pe, uint64_t tag);
 
 int wsh_efa_address(struct wsh_efa_eps *eps, void *blob, size_t *len);
 int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers);

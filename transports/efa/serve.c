@@ -223,10 +223,12 @@ static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 int wsh_efa_serve_write(struct wsh_efa_eps *eps, uint64_t data)
 {
     const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);
-    bool known = eps->imm && imm.pe < (uint32_t)eps->n_pes && !wsh_efa_peer_join(eps, (int)imm.pe);
+    int known = eps->imm && imm.pe < (uint32_t)eps->n_pes ? wsh_efa_peer_accept(eps, (int)imm.pe) : 0;
     struct wsh_efa_inlet *inlet;
     int rc;
 
+    if (wsh_unlikely(known < 0))
+        return known;
     if (known && imm.tally)
         return wsh_efa_tally_count(eps, (int)imm.pe, imm.counter, imm.generation);
     inlet = known ? wsh_efa_inlet_need(eps, (int)imm.pe, imm.ctx) : NULL;
@@ -258,9 +260,12 @@ int wsh_efa_serve(struct wsh_efa_eps *eps, struct wsh_efa_req *req, size_t len)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     int src = wsh_efa_wire_src(msg, len, eps->n_pes), rc = 0;
+    int known = src < 0 ? 0 : wsh_efa_peer_knows(eps, src, msg->head.tag);
     const char *why;
 
-    if (wsh_unlikely(src < 0 || !wsh_efa_peer_knows(eps, src, msg->head.tag))) {
+    if (wsh_unlikely(known <= 0)) {
+        if (known < 0)
+            return known;
         wsh_efa_stranger_note(eps, EFA_STRANGE_MESSAGE);
         return wsh_efa_msg_post(eps, req);
     }
