@@ -245,8 +245,7 @@ static struct emu_peer *map_peer(uint32_t slot)
         return NULL; /* taken for unreachable until there is memory again */
     peer->region = region;
     peer->pidfd = emu_process_open(region->pid);
-    if (emu_process_start_time(region->pid) != region->start_time)
-        peer->gone = true;
+    peer->gone = !emu_process_alive(region->pid, -1, region->start_time);
     return peer;
 }
 

@@ -2,6 +2,7 @@
 /* Tests whether a process lives, by its descriptor or by its number and start time. */
 #include "emulator/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ uint64_t emu_process_start_time(int pid)
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return errno == ENOENT || errno == ESRCH ? 0 : EMU_START_UNKNOWN;
     len = read(fd, text, sizeof text - 1);
     close(fd);
     text[len < 0 ? 0 : len] = 0;
@@ -46,11 +47,17 @@ int emu_process_open(int pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+/* A look that fails, because a signal comes (EINTR) or there is no descriptor to look with, finds no death. */
 bool emu_process_alive(int pid, int pidfd, uint64_t start_time)
 {
     struct pollfd poll_fd = {.fd = pidfd, .events = POLLIN};
+    uint64_t seen;
 
-    if (pidfd >= 0)
-        return poll(&poll_fd, 1, 0) == 0;
-    return emu_process_start_time(pid) == start_time;
+    if (pidfd >= 0 && poll(&poll_fd, 1, 0) <= 0)
+        return true;
+    if (pidfd >= 0 &&
+        !(poll_fd.revents & POLLNVAL)) /* the program may close descriptors that are not its own */
+        return false;
+    seen = emu_process_start_time(pid);
+    return seen == start_time || seen == EMU_START_UNKNOWN;
 }
