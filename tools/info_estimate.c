@@ -99,7 +99,7 @@ static void print_parts(const struct wsh_tables_job *job)
     print_part("process and libraries", "fixed; rounded, of jobs of 64 PEs",
                tcp ? WSH_EFA_PROCESS_TCP : WSH_EFA_PROCESS);
     print_part("the launcher's data", "a PE, in libpmix", (double)job->n_pes * PMIX_PE);
-    print_part("requests and buffers", "fixed", (double)wsh_efa_sizes_pools((uint32_t)job->n_pes));
+    print_part("requests and buffers", "fixed", (double)wsh_efa_sizes_pools((uint32_t)job->n_pes, tcp));
     print_part("hosts and domains", "a PE", (double)wsh_tables_hosts(job));
     print_part("teams", "a PE; further teams likewise", (double)wsh_tables_teams(job));
     print_part("routes", "a bit a PE; an entry a PE addressed and of the host",

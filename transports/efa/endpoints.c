@@ -45,7 +45,7 @@ static int open_pools(struct wsh_efa_eps *eps)
     int rc = wsh_efa_pool_init(&eps->plain, eps->n_tx, 0);
 
     if (!rc)
-        rc = wsh_efa_pool_init(&eps->small, eps->n_small, eps->msg_max);
+        rc = wsh_efa_pool_init(&eps->small, eps->n_small, sizeof(struct wsh_efa_put_msg) + eps->copy_max);
     if (!rc)
         rc = wsh_efa_pool_init(&eps->rx, eps->n_rx * eps->n_rails, eps->msg_max);
     if (!rc)
@@ -328,7 +328,7 @@ int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_p
         rc = report_absence(params->env, why);
     if (rc || (rc = open_pools(eps)) || (rc = post_receives(eps)))
         return rc;
-    *limits = (struct wsh_tp_limits){.copy_max = eps->msg_max,
+    *limits = (struct wsh_tp_limits){.copy_max = eps->copy_max,
                                      .hmem = eps->hmem,
                                      .nics = eps->native ? 1 : efa->eps[0]->n_nics,
                                      .by_sockets = eps->by_sockets,

@@ -50,6 +50,7 @@ struct wsh_efa_eps {
     bool imm;           /* writes can be counted at the target */
     bool imm_receives;  /* … and take a receive there */
     size_t inject_max;  /* bytes that a write or message may inject */
+    size_t copy_max;    /* bytes of a put that a buffer of `small` holds */
     size_t copy_always; /* bytes of a put whose source is reusable at once, even when nobody waits for that */
     size_t part_max;    /* bytes of one write or read */
     size_t whole_max;   /* … that is an operation of its own: longer ones are cut */
@@ -74,9 +75,10 @@ struct wsh_efa_eps {
     size_t msg_max;                        /* bytes of the largest message */
     uint32_t n_tx, n_small, n_large, n_rx; /* requests in the pools below */
 
-    struct wsh_efa_pool plain;    /* requests without a buffer */
-    struct wsh_efa_pool small;    /* … with one of msg_max bytes: messages, copied puts */
-    struct wsh_efa_pool answer;   /* … for replies and acks, which nothing else may keep waiting */
+    struct wsh_efa_pool plain; /* requests without a buffer */
+    struct wsh_efa_pool small; /* … with one for a message or a copied put */
+    struct wsh_efa_pool
+        answer; /* … of msg_max bytes for replies and acks, which nothing else may keep waiting */
     struct wsh_efa_pool large;    /* … for unregistered user buffers */
     struct wsh_efa_pool rx;       /* receives */
     struct wsh_efa_mr slab_mr[4]; /* of the pools, where registered */

@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "transports/efa/sizes.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -11,11 +12,14 @@
 #include <stdlib.h>
 
 #define RXM_BUFFER_SIZE "FI_OFI_RXM_BUFFER_SIZE"
+#define TEXT(number) #number
+#define TEXT_OF(number) TEXT(number)
 
 /*
  * Peers of this host are the local transport's, which knows device memory. Over sockets ofi_rxm has 128 receives of
  * 16 KiB for each connection, 50 MiB of memory a PE: as many as this are as fast (perftest/put_bw, alltoall_latency),
- * and a buffer holds a message of ours (EFA_MSG_MAX) with the provider's head.
+ * and a buffer holds a message of ours. Its completion queue has places for all that so many processes may have under
+ * way: with libfabric's 256 that is 12 MiB, all of which are touched in time; what finds no place waits in a list.
  */
 static const struct variable {
     const char *name, *value;
@@ -23,8 +27,9 @@ static const struct variable {
 } of_providers[] = {
     {"FI_EFA_ENABLE_SHM_TRANSFER", "0", false},
     {"FI_EFA_USE_HW_CNTR", "1", false}, /* off in libfabric 2.6.0 */
-    {RXM_BUFFER_SIZE, "8448", true},
+    {RXM_BUFFER_SIZE, TEXT_OF(EFA_RXM_BUFFER), true},
     {"FI_OFI_RXM_MSG_RX_SIZE", "32", true},
+    {"FI_UNIVERSE_SIZE", "16", true},
 };
 
 #define NO_HANDLERS (WSH_EFA_VARIABLES - (int)(sizeof of_providers / sizeof of_providers[0]))

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#define WSH_EFA_VARIABLES 6 /* two of them in wsh_env_no_handlers */
+#define WSH_EFA_VARIABLES 7 /* two of them in wsh_env_no_handlers */
 
 struct wsh_efa_handlers {
     struct sigaction before[NSIG]; /* by number */

@@ -128,7 +128,7 @@ put_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rm
 {
     struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(eps, rmem)};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool copied = readable && (len <= eps->copy_always || (done && fits_message(eps, rmem->pe, len)));
+    bool copied = readable && (len <= eps->copy_always || (done && len <= eps->copy_max));
     int rc;
 
     if (wsh_unlikely(eps->failed || !flow))

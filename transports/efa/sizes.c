@@ -8,6 +8,9 @@
 #include "transports/efa/peers.h"
 #include "transports/efa/provider.h"
 
+#include <string.h>
+
+#define EFA_RXM "tcp;ofi_rxm"
 #define EFA_PART_MAX (1u << 30) /* bytes of one write or read */
 #define EFA_COPY_ALWAYS 64      /* a put of so many bytes always leaves its source reusable */
 
@@ -19,19 +22,30 @@ struct sizes {
     uint32_t tx;       /* writes, reads and sends under way */
     uint32_t small;    /* … of these with a buffer for a message or a copied put */
     uint32_t large;    /* buffers for unregistered user memory */
-    uint32_t msg_max;  /* bytes of a message */
+    uint32_t msg_max;  /* bytes of a message … */
+    uint32_t copied;   /* … and of a put that may be copied, with the head of a message */
     uint32_t rx;       /* receives … */
     uint32_t rx_bytes; /* … and bytes of them, for all endpoint sets */
     uint32_t share;    /* credits for each receive */
 };
 
-/* 8 KiB of data with every head, which EFA's MTU exceeds. */
-static const struct sizes of_few = {1024, 512, 32, 8320, UINT32_MAX, 24u << 20, 1};
-static const struct sizes of_many = {256, 128, 8, 640, 1024, 2u << 20, 4};
+/*
+ * 8 KiB of data with every head, which EFA's MTU exceeds. ofi_rxm over tcp fills 1,024 buffers for messages that come
+ * and as many for those that go, and our receives are all touched in turn: with 2 KiB they take 7 MB of a PE, with
+ * 8 KiB 30.
+ */
+static const struct sizes of_few = {1024, 512, 32, 8320, 8320, UINT32_MAX, 24u << 20, 1};
+static const struct sizes of_few_rxm = {1024, 512, 32, EFA_RXM_MESSAGE, 8320, UINT32_MAX, 2u << 20, 1};
+static const struct sizes of_many = {256, 128, 8, 640, 640, 1024, 2u << 20, 4};
 
-static const struct sizes *sizes_of(uint32_t n_pes)
+static const struct sizes *sizes_of(uint32_t n_pes, bool rxm)
 {
-    return n_pes > WSH_EFA_MANY ? &of_many : &of_few;
+    return n_pes > WSH_EFA_MANY ? &of_many : rxm ? &of_few_rxm : &of_few;
+}
+
+static const struct sizes *sizes_for(const struct wsh_efa_eps *eps, const struct fi_info *info)
+{
+    return sizes_of((uint32_t)eps->n_pes, !strncmp(info->fabric_attr->prov_name, EFA_RXM, strlen(EFA_RXM)));
 }
 
 static uint32_t at_most(size_t provider_limit, uint32_t most)
@@ -62,7 +76,7 @@ bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes)
 /* Of an endpoint's receives; what the peers hold of them, and this PE's credits with them, is in address blobs. */
 static void set_credits(struct wsh_efa_eps *eps, const struct fi_info *info)
 {
-    const struct sizes *sizes = sizes_of((uint32_t)eps->n_pes);
+    const struct sizes *sizes = sizes_for(eps, info);
     uint32_t n_pes = (uint32_t)eps->n_pes, shares, most;
 
     /* Immediate data carries no tag: counted only where the NIC itself refuses writes without a valid key. */
@@ -81,10 +95,10 @@ static void set_credits(struct wsh_efa_eps *eps, const struct fi_info *info)
     eps->imms = eps->imm ? eps->window : 0;
 }
 
-/* What is copied must fit into a message too, for the case that writes have to wait. 0: nothing is injected. */
+/* What is copied must fit into a buffer of ours too, for the case that writes have to wait. 0: nothing is injected. */
 static size_t inject_limit(const struct wsh_efa_eps *eps, const struct fi_info *info)
 {
-    size_t limit = eps->msg_max - sizeof(struct wsh_efa_put_msg);
+    size_t limit = eps->copy_max;
 
     if (eps->n_rails > 1) /* kept for the case that they must go again */
         limit = EFA_INJECTED_MAX;
@@ -93,7 +107,7 @@ static size_t inject_limit(const struct wsh_efa_eps *eps, const struct fi_info *
 
 void wsh_efa_sizes_set(struct wsh_efa_eps *eps, const struct fi_info *info)
 {
-    const struct sizes *sizes = sizes_of((uint32_t)eps->n_pes);
+    const struct sizes *sizes = sizes_for(eps, info);
 
     eps->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
     eps->native_reads = wsh_efa_orders_raw(info);
@@ -112,6 +126,7 @@ void wsh_efa_sizes_set(struct wsh_efa_eps *eps, const struct fi_info *info)
                       info->addr_format == FI_SOCKADDR;
     eps->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
     eps->msg_max = at_most(eps->part_max, sizes->msg_max);
+    eps->copy_max = at_most(eps->part_max, sizes->copied) - sizeof(struct wsh_efa_put_msg);
     eps->inject_max = inject_limit(eps, info);
     eps->copy_always = eps->inject_max > EFA_COPY_ALWAYS ? eps->inject_max : EFA_COPY_ALWAYS;
     eps->n_tx = at_most(info->tx_attr->size, sizes->tx);
@@ -135,19 +150,21 @@ static uint32_t n_receives(const struct sizes *sizes, uint32_t n_pes)
     return least(least(sizes->rx, 3 * WSH_SRD_WINDOW_MAX * n_pes), sizes->rx_bytes / sizes->msg_max);
 }
 
-size_t wsh_efa_sizes_pools(uint32_t n_pes)
+size_t wsh_efa_sizes_pools(uint32_t n_pes, bool tcp)
 {
-    const struct sizes *sizes = sizes_of(n_pes);
+    const struct sizes *sizes = sizes_of(n_pes, tcp);
     size_t with_message = sizes->small + EFA_ANSWERS + n_receives(sizes, n_pes);
 
     return (sizes->tx + with_message + sizes->large) * sizeof(struct wsh_efa_req) +
-           with_message * sizes->msg_max + (size_t)sizes->large * EFA_LARGE;
+           (with_message - sizes->small) * sizes->msg_max + (size_t)sizes->small * sizes->copied +
+           (size_t)sizes->large * EFA_LARGE;
 }
 
 /* By two contexts: of the program, and of a team's collectives. */
 size_t wsh_efa_sizes_peer(uint32_t n_pes, bool tcp)
 {
-    uint32_t window = n_receives(sizes_of(n_pes), n_pes) * sizes_of(n_pes)->share / (8 * n_pes);
+    const struct sizes *sizes = sizes_of(n_pes, tcp);
+    uint32_t window = n_receives(sizes, n_pes) * sizes->share / (8 * n_pes);
     size_t of_window =
         sizeof *((struct wsh_efa_flow *)0)->named + 1 + sizeof *((struct wsh_efa_inlet *)0)->held;
 

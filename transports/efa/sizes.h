@@ -6,6 +6,9 @@
 #define WSH_EFA_MANY 64 /* PEs beyond which each has fewer buffers */
 #define EFA_ANSWERS 64  /* requests for replies and acks */
 #define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
+/* Bytes of a message over ofi_rxm, and of ofi_rxm's buffers, which hold one with the provider's head. */
+#define EFA_RXM_MESSAGE 2176
+#define EFA_RXM_BUFFER 2304
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +36,7 @@ void wsh_efa_sizes_ask(const struct wsh_efa_eps *eps, struct fi_info *info);
 #define WSH_EFA_PROVIDER_SOCKET (64u << 10)
 
 /* Bytes of the requests of an endpoint set with their buffers, of a job of so many PEs. */
-size_t wsh_efa_sizes_pools(uint32_t n_pes);
+size_t wsh_efa_sizes_pools(uint32_t n_pes, bool tcp);
 /* … of a peer that is connected and talked to by its contexts, and, untouched, of one that is not. */
 size_t wsh_efa_sizes_peer(uint32_t n_pes, bool tcp);
 size_t wsh_efa_sizes_reserved(void);

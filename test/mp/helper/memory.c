@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Uses each kind of operation with every PE, then prints the private memory of each PE but its heap, in KiB. */
+/*
+ * Uses each kind of operation with every PE, so many times (default 100), then prints the private memory of each PE but
+ * its heap, in KiB.
+ */
 #include <shmem.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 100
+#define ROUNDS "100"
 #define BYTES 8192
 
 static char source[BYTES];
 
-static void use_all(char *dest, long *words)
+static void use_all(char *dest, long *words, int rounds)
 {
     int me = shmem_my_pe(), n_pes = shmem_n_pes();
 
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         int pe = (me + 1 + i) % n_pes;
 
         shmem_putmem_nbi(dest, source, sizeof source, pe);
@@ -43,7 +47,7 @@ static long private_kib(void)
     return sum;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char *dest;
     long *words;
@@ -51,7 +55,7 @@ int main(void)
     shmem_init();
     dest = shmem_malloc(BYTES);
     words = shmem_calloc(2, sizeof *words);
-    use_all(dest, words);
+    use_all(dest, words, atoi(argc > 1 ? argv[1] : ROUNDS));
     printf("%ld\n", private_kib());
     shmem_finalize();
     return 0;
