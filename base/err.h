@@ -8,4 +8,10 @@
 /* Text for a negative (or positive) errno. Thread-safe; the string lives until the thread's next call. */
 const char *wsh_strerror(int err);
 
+/*
+ * What cures a failure by `err` of either sign: more open files where these have run out, else `other`. With EIO, by
+ * which libraries hide that, it is looked whether any are left.
+ */
+const char *wsh_err_cure(int err, const char *other);
+
 #endif

@@ -63,6 +63,26 @@ run_job 20 env SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp "$oshrun" -n 2 
 says "other buffers of ofi_rxm in one PE" '!' "FI_OFI_RXM_BUFFER_SIZE is .*16384" "is .*8448" "alike on all hosts"
 lines_allowed=1
 
+# What other software has set for its own use of libfabric.
+lines_allowed=2
+for filter in shm '^tcp,net,sockets,udp'; do
+    run_job 20 env FI_PROVIDER="$filter" "$oshrun" --nodes-emulated 2 -n 2 "$hello"
+    says "FI_PROVIDER=$filter" '!' "FI_PROVIDER='$filter' is set" "unset it"
+done
+run_job 20 env FI_PROVIDER=shm SHMEM_LIBFABRIC_PROVIDER=tcp "$oshrun" --nodes-emulated 2 -n 2 "$hello"
+says "FI_PROVIDER=shm SHMEM_LIBFABRIC_PROVIDER=tcp" '!' "FI_PROVIDER='shm' hides others: unset it"
+run_job 20 env FI_PROVIDER=shm "$oshrun" -n 2 "$hello"
+tap_check "FI_PROVIDER=shm where no network is needed" test "$status" = 0
+
+# Wherever the files run out, in the library or in libfabric.
+for files in 14 16 17 18 19 20 21 22; do
+    # shellcheck disable=SC2016
+    run_job 30 env SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp "$oshrun" -n 2 \
+        sh -c 'ulimit -n "$1" && exec "$2"' limit "$files" "$hello"
+    if [ "$status" = 0 ]; then tap_ok "$files open files are enough"; else says "$files open files" '!' "ulimit -n"; fi
+done
+lines_allowed=1
+
 run_job 20 "$oshrun" -n 0 "$hello"
 says "oshrun -n 0" '!' "oshrun: .*-n"
 run_job 20 "$oshrun" -n 2 ./no/such/program

@@ -2,6 +2,7 @@
 /* Reads completions from the provider, and decides what a failed one means. */
 #include "transports/efa/progress.h"
 
+#include "base/err.h"
 #include "base/log.h"
 #include "transports/efa/alive.h"
 #include "transports/efa/batch.h"
@@ -70,11 +71,18 @@ ssize_t wsh_efa_refusal(struct wsh_efa_eps *eps, unsigned index, ssize_t rc)
     return now - rail->full_since < EFA_FULL_S ? -FI_EAGAIN : rc;
 }
 
+/* Of an operation with that PE. */
+static const char *cure_of(int err, int pe, char room[static 80])
+{
+    snprintf(room, 80, "is PE %d alive and its host reachable?", pe);
+    return wsh_err_cure(err, room);
+}
+
 int wsh_efa_posted(struct wsh_efa_eps *eps, unsigned rail, int pe, const char *what, ssize_t rc)
 {
-    static const char fmt[] =
-        "%s of PE %d to PE %d over %s cannot start: %s; is PE %d alive and its host reachable?";
-    const char *text;
+    static const char fmt[] = "%s of PE %d to PE %d over %s cannot start: %s; %s";
+    const char *text, *cure;
+    char alive[80];
 
     if (!rc)
         return 0;
@@ -82,9 +90,10 @@ int wsh_efa_posted(struct wsh_efa_eps *eps, unsigned rail, int pe, const char *w
     if (rc == -FI_EAGAIN)
         return wsh_efa_no_room(eps, pe);
     text = eps->lib.strerror((int)-rc);
+    cure = cure_of((int)rc, pe, alive);
     if (!wsh_efa_is_gone((int)-rc))
-        return wsh_efa_fail(eps, (int)rc, fmt, what, eps->my_pe, pe, eps->rail[rail].name, text, pe);
-    wsh_efa_lose(eps, fmt, what, eps->my_pe, pe, eps->rail[rail].name, text, pe);
+        return wsh_efa_fail(eps, (int)rc, fmt, what, eps->my_pe, pe, eps->rail[rail].name, text, cure);
+    wsh_efa_lose(eps, fmt, what, eps->my_pe, pe, eps->rail[rail].name, text, cure);
     return -EAGAIN;
 }
 
@@ -151,7 +160,7 @@ static int operation_failed(struct wsh_efa_eps *eps, const struct wsh_efa_rail *
 {
     static const char *const names[] = {"put to", "get from", "message to", "receive from"};
     const char *vendor;
-    char room[256] = "", text[EFA_TEXT_MAX - 64];
+    char room[256] = "", alive[80], text[EFA_TEXT_MAX - 64];
 
     vendor = fi_cq_strerror(rail->cq, err->prov_errno, err->err_data, room, sizeof room);
     snprintf(text, sizeof text, "%s PE %d over %s failed: %s (%s, code %d)", names[req->kind], req->pe,
@@ -165,7 +174,7 @@ static int operation_failed(struct wsh_efa_eps *eps, const struct wsh_efa_rail *
     }
     req->kind = EFA_REQ_OVER;
     if (!wsh_efa_is_gone(err->err))
-        return wsh_efa_fail(eps, -err->err, "%s; is PE %d alive and its host reachable?", text, req->pe);
+        return wsh_efa_fail(eps, -err->err, "%s; %s", text, cure_of(err->err, req->pe, alive));
     if (eps->peers[req->pe].paths)
         wsh_efa_lose(eps, "%s; the target counts this put, so that it cannot go by another NIC", text);
     else
@@ -210,7 +219,8 @@ static int no_operation(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail
     snprintf(text, sizeof text, "%s reports: %s (code %d)", rail->name, eps->lib.strerror(err->err),
              err->prov_errno);
     if (!wsh_efa_is_gone(err->err))
-        return wsh_efa_fail(eps, -err->err, "%s", text);
+        return wsh_efa_fail(eps, -err->err, "%s; %s", text,
+                            wsh_err_cure(err->err, "are all PEs alive and their hosts reachable?"));
     eps->deaf = eps->n_rails == 1;
     wsh_efa_note_event(eps, rail, text);
     return 0;

@@ -2,6 +2,7 @@
 /* Selects the libfabric provider, and decides what to ask of it. */
 #include "transports/efa/provider.h"
 
+#include "base/env.h"
 #include "base/log.h"
 #include "transports/efa/gda_ops.h"
 #include "transports/efa/slots.h"
@@ -193,15 +194,35 @@ static int ask_named(const struct wsh_efa_lib *lib, const char *prov, const char
     return ask_ordered(lib, prov, domain, false, list);
 }
 
+/* A variable of libfabric's own, which other software sets for itself and leaves behind. */
+#define FILTER "FI_PROVIDER"
+
 static int refuse_setting(const struct wsh_efa_lib *lib, const char *prov, const char *domain, int rc)
 {
+    const char *filter = wsh_env_foreign(FILTER);
     char available[512];
 
     list_providers(lib, available, sizeof available);
-    wsh_error(
-        "%s='%s'%s%s: libfabric has none here that can be used (%s); there are, as provider (domain): %s",
-        domain ? "SHMEM_LIBFABRIC_DOMAIN" : "SHMEM_LIBFABRIC_PROVIDER", domain ? domain : prov,
-        domain && prov ? " of provider " : "", domain && prov ? prov : "", lib->strerror(-rc), available);
+    wsh_error("%s='%s'%s%s: libfabric has none here that can be used (%s); there are, as provider (domain): "
+              "%s%s%s%s",
+              domain ? "SHMEM_LIBFABRIC_DOMAIN" : "SHMEM_LIBFABRIC_PROVIDER", domain ? domain : prov,
+              domain && prov ? " of provider " : "", domain && prov ? prov : "", lib->strerror(-rc),
+              available, filter ? "; " FILTER "='" : "", filter ? filter : "",
+              filter ? "' hides others: unset it" : "");
+    return -ENOENT;
+}
+
+/* Nobody asked for a provider, and none that reaches other hosts is left. */
+static int report_none(const char *filter, const char *why, char *text, size_t size)
+{
+    if (!filter) {
+        snprintf(text, size, "libfabric finds no provider%s", why);
+        return -ENODEV;
+    }
+    wsh_error(FILTER
+              "='%s' is set, and leaves libfabric no provider that reaches other hosts; unset it, or set it "
+              "to efa, or to tcp,ofi_rxm",
+              filter);
     return -ENOENT;
 }
 
@@ -214,19 +235,15 @@ static int choose_name(const struct wsh_efa_lib *lib, const struct wsh_efa_where
 
     if (rc && domain)
         return refuse_setting(lib, NULL, domain, rc);
-    if (rc) {
-        snprintf(why, why_size, "libfabric finds no provider (%s)", lib->strerror(-rc));
-        return -ENODEV;
-    }
+    if (rc)
+        return report_none(wsh_env_foreign(FILTER), "", why, why_size);
     best = best_of(list, where, domain, domain != NULL);
     if (best)
         snprintf(name, size, "%s", best->fabric_attr->prov_name);
     lib->freeinfo(list);
     if (!best && domain)
         return refuse_setting(lib, NULL, domain, -FI_ENODATA);
-    if (!best)
-        snprintf(why, why_size, "libfabric finds no provider that reaches other hosts");
-    return best ? 0 : -ENODEV;
+    return best ? 0 : report_none(wsh_env_foreign(FILTER), " that reaches other hosts", why, why_size);
 }
 
 /* The same sort of endpoint, so that what holds for one NIC holds for the other. */

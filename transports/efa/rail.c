@@ -23,9 +23,9 @@ enum { EFA_OPT_CUDA_API_PERMITTED = 10, EFA_OPT_SHARED_MEMORY_PERMITTED = 11, EF
 static int rail_failed(const struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const char *call,
                        int rc)
 {
-    wsh_error("libfabric %s on %s: %s; check the NIC with fi_info, or set SHMEM_LIBFABRIC_PROVIDER and "
-              "SHMEM_LIBFABRIC_DOMAIN",
-              call, rail->name, lib->strerror(-rc));
+    wsh_error("libfabric %s on %s: %s; %s", call, rail->name, lib->strerror(-rc),
+              wsh_err_cure(rc, "check the NIC with fi_info, or set SHMEM_LIBFABRIC_PROVIDER and "
+                               "SHMEM_LIBFABRIC_DOMAIN"));
     return rc;
 }
 
@@ -190,11 +190,15 @@ int wsh_efa_rail_name(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, 
 }
 
 /* A device that has no more handles says no more than that; the provider, not even that. */
-static const char *refusal_cure(const struct wsh_efa_rail *rail)
+static const char *refusal_cure(const struct wsh_efa_rail *rail, int rc)
 {
+    const char *files = wsh_err_cure(rc, NULL);
+
+    if (files)
+        return files;
     if (!rail->entered || rail->info->addr_format != FI_ADDR_EFA)
-        return "";
-    return ": the NIC has address handles for so many; run on fewer hosts, or with fewer PEs and NICs on "
+        return "the line of that PE or `fi_info` may say why";
+    return "the NIC has address handles for so many; run on fewer hosts, or with fewer PEs and NICs on "
            "each "
            "(SHMEM_NICS_PER_PE)";
 }
@@ -208,8 +212,8 @@ int wsh_efa_rail_insert(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib
         rail->entered++;
         return 0;
     }
-    wsh_error("%s refuses the address of PE %d after those of %u others (libfabric fi_av_insert: %s)%s",
+    wsh_error("%s refuses the address of PE %d after those of %u others (libfabric fi_av_insert: %s): %s",
               rail->name, pe, rail->entered, rc < 0 ? lib->strerror(-rc) : "address refused",
-              refusal_cure(rail));
+              refusal_cure(rail, rc));
     return rc < 0 ? rc : -EADDRNOTAVAIL;
 }
