@@ -96,21 +96,30 @@ static int message_apply(struct wsh_stage *stage, const struct wsh_stage_head *h
     }
 }
 
-int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos)
+/* By a head that has been checked. */
+static int apply_checked(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos,
+                         const struct wsh_stage_head *head)
 {
-    char *place = place_of(stage, peer, pos);
     struct wsh_stage_taken *taken = &peer->in[index_of(stage, pos)];
-    struct wsh_stage_head head;
-    int rc;
+    int rc = message_apply(stage, head, place_of(stage, peer, pos) + sizeof *head);
 
-    memcpy(&head, place, sizeof head);
-    rc = message_apply(stage, &head, place + sizeof head);
     if (rc)
         return rc;
     taken->number = stage->in_issued = ++stage->issued;
     taken->by_kernel = false;
     stage->in_applied++;
     return 0;
+}
+
+/* The head is fetched again from memory that peers write, and what it says now is what must be sound. */
+int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos)
+{
+    struct wsh_stage_head head;
+
+    memcpy(&head, place_of(stage, peer, pos), sizeof head);
+    if (head.kind == WSH_STAGE_PAD || !is_sound(stage, &head, pos))
+        return log_damaged(peer, &head);
+    return apply_checked(stage, peer, pos, &head);
 }
 
 static int message_queue_item(struct wsh_stage *stage, struct wsh_stage_peer *peer,
@@ -138,7 +147,7 @@ static int message_dispatch(struct wsh_stage *stage, struct wsh_stage_peer *peer
         return rc;
     wsh_stage_gpu_look(stage);
     switch (wsh_stage_inbox_dispatch(stage, head)) {
-    case WSH_STAGE_BY_STREAM: return wsh_stage_in_apply(stage, peer, peer->taken);
+    case WSH_STAGE_BY_STREAM: return apply_checked(stage, peer, peer->taken, head);
     case WSH_STAGE_BY_KERNEL: return message_queue_item(stage, peer, head, payload);
     default: return -EAGAIN;
     }
