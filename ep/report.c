@@ -87,11 +87,19 @@ static void name_pes(const struct shmemx_ep *ep, int phase, char *text, size_t s
 
 void ep_wrong_part_text(const struct ep_wrong_part *wrong, char *text, size_t size)
 {
-    snprintf(
-        text, size,
-        "PE %d has sent part %d of call %lld where part %d of call %lld was announced; a program that puts "
-        "to memory of others by mistake can cause this, else report it",
-        wrong->pe, wrong->found_part, (long long)wrong->found_call, wrong->part, (long long)wrong->call);
+    if (wrong->call == wrong->found_call && wrong->part == wrong->found_part)
+        snprintf(text, size,
+                 "PE %d has sent numbers with call %lld that cannot be; a program that puts to memory of "
+                 "others by "
+                 "mistake can cause this, else report it",
+                 wrong->pe, (long long)wrong->call);
+    else
+        snprintf(text, size,
+                 "PE %d has sent part %d of call %lld where part %d of call %lld was announced; a program "
+                 "that puts "
+                 "to memory of others by mistake can cause this, else report it",
+                 wrong->pe, wrong->found_part, (long long)wrong->found_call, wrong->part,
+                 (long long)wrong->call);
 }
 
 void ep_report(void *arg, char *text, size_t size)

@@ -57,6 +57,24 @@ EP_STEP int ep_kind(const struct ep_run *run, int expert)
     return ep_is_low(run) ? expert % run->shape.mine : 0;
 }
 
+/* The PE of an entry's expert; -1: none, and where the number is none of an expert, for peers write metas here. */
+EP_STEP int ep_entry_pe(const struct ep_run *run, int expert)
+{
+    return (uint32_t)expert < (uint32_t)run->shape.experts ? ep_expert_pe(&run->shape, expert) : -1;
+}
+
+/* Of `most` that there can be: the arena is memory that peers write, this PE's own numbers too. */
+EP_STEP int ep_within(int number, int most)
+{
+    return number < 0 ? 0 : number < most ? number : most;
+}
+
+/* Numbers that a peer has written and that cannot be: they would lead out of the arena. */
+EP_STEP void ep_fault_numbers(const struct ep_run *run, int pe, const struct ep_call *call, int part)
+{
+    ep_fault(run, pe, call->number, part, call->number, part);
+}
+
 /* Far origins are numbered from 0 on, in order of their PE, whichever PE hands their rows on. */
 EP_STEP int ep_far_origin(const struct ep_run *run, int i)
 {

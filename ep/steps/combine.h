@@ -58,9 +58,9 @@ EP_STEP void ep_result_weights(const struct ep_run *run, const struct ep_sum_of 
     EP_BY_LANES(run, k, shape->topk)
     {
         const struct ep_entry *entry = &sum->meta->entry[k];
-        int pe = entry->expert < 0 ? -1 : ep_expert_pe(shape, entry->expert);
+        int pe = ep_entry_pe(run, entry->expert);
 
-        if (pe >= 0 && !ep_pe_is_near(shape, pe))
+        if (pe >= 0 && !ep_pe_is_near(shape, pe) && (uint32_t)entry->row < (uint32_t)shape->window)
             to[k] = ((const float *)(sum->results + ep_far_of(shape, pe) * sum->each +
                                      entry->row * shape->result + (size_t)shape->hidden * 2))[k];
         else if (pe < 0)

@@ -105,13 +105,17 @@ EP_LOOP void ep_count(const struct ep_run *run, const struct ep_call *call)
     EP_BY_GROUP(run, i, shape->n * shape->counted)
     {
         counts[i] = ep_origin_counts(run, call, i / shape->counted)[i % shape->counted];
+        if ((uint32_t)counts[i] > (uint32_t)(shape->tokens * shape->topk))
+            ep_fault_numbers(run, i / shape->counted, call, 0);
     }
     EP_BY_GROUP(run, pe, shape->n)
     {
         const struct ep_header *header = ep_origin_header(run, call, pe);
 
         ep_ints(run, shape->in_tokens)[pe] = header->tokens;
-        ep_ints(run, shape->in_parts)[pe] = header->parts;
+        ep_ints(run, shape->in_parts)[pe] = ep_parts_of(run, call, header, pe);
+        if ((uint32_t)header->tokens > (uint32_t)shape->tokens)
+            ep_fault_numbers(run, pe, call, 0);
     }
     ep_gather_rows(run, &part);
     ep_sync_group(run);

@@ -52,14 +52,29 @@ EP_STEP uint64_t ep_value_taken(const struct ep_run *run, const void *arg, int i
     return ep_has_part(run, pe, part->part) && number >= slots ? number - slots + 1 : 0;
 }
 
-/* Ends the job where a part is not the one that its counter has announced. */
+/* Ends the job where a part is not the one that its counter has announced, or has more rows than it can have. */
 EP_STEP int ep_rows_of(const struct ep_run *run, const struct ep_part *part, const char *image, int pe)
 {
     const struct ep_header *header = (const struct ep_header *)image;
+    int rows = header->rows,
+        most = ep_least(run->shape.window, run->shape.tokens - part->part * run->shape.window);
 
     if (header->call != part->call->number || header->part != part->part)
         ep_fault(run, pe, part->call->number, part->part, header->call, header->part);
-    return header->rows;
+    if (rows < 0 || rows > most)
+        ep_fault_numbers(run, pe, part->call, part->part);
+    return rows;
+}
+
+/* The same where an origin says more parts than a call can have. */
+EP_STEP int ep_parts_of(const struct ep_run *run, const struct ep_call *call, const struct ep_header *header,
+                        int pe)
+{
+    int parts = header->parts;
+
+    if (parts < 1 || parts > ep_parts(&run->shape, run->shape.tokens))
+        ep_fault_numbers(run, pe, call, 0);
+    return parts;
 }
 
 /* Metas of far peers' records are kept for the combine, all parts' in one row. */
@@ -85,15 +100,16 @@ EP_STEP void ep_keep_rows(const struct ep_run *run, const struct ep_part *part)
     {
         int32_t *before = ep_ints(run, ep_kept_far_rows(shape, part->call->handle)) + f * most;
         const char *window = ep_window(run, f, part->part);
+        int pe = ep_far_pe(shape, f);
 
-        if (!ep_has_part(run, ep_far_pe(shape, f), part->part))
+        if (!ep_has_part(run, pe, part->part))
             continue;
         if (part->part == 0) {
             before[0] = 0;
             ep_ints(run, ep_kept_far_parts(shape, part->call->handle))[f] =
-                ((const struct ep_header *)window)->parts;
+                ep_parts_of(run, part->call, (const struct ep_header *)window, pe);
         }
-        before[part->part + 1] = before[part->part] + ((const struct ep_header *)window)->rows;
+        before[part->part + 1] = before[part->part] + ep_rows_of(run, part, window, pe);
     }
 }
 

@@ -14,8 +14,8 @@ EP_STEP struct ep_call ep_combine_call(const struct ep_run *run, const shmemx_ep
     call.number = (int64_t)before + 1;
     call.parity = (int)(call.number % 2);
     call.handle = args->handle;
-    call.tokens = kept->tokens;
-    call.parts = kept->parts;
+    call.tokens = ep_within(kept->tokens, run->shape.tokens);
+    call.parts = ep_within(kept->parts, ep_parts(&run->shape, run->shape.tokens));
     call.turn = 1 - (int)run->state->y_turn;
     for (int turn = 0; turn < 2; turn++)
         if (args->y == run->arena + run->shape.y[turn])
@@ -48,9 +48,9 @@ EP_STEP struct ep_y_rows ep_y_rows(const struct ep_run *run, const struct ep_cal
 {
     const struct ep_shape *shape = &run->shape;
     const int32_t *first = ep_ints(run, ep_kept_first(shape, call->handle)) + kind;
-    int stored = ep_least(first[shape->n * shape->counted], shape->capacity);
-    int begin = ep_least(first[shape->me * shape->counted], stored);
-    int own = ep_least(first[(shape->me + 1) * shape->counted], stored) - begin;
+    int stored = ep_most(ep_least(first[shape->n * shape->counted], shape->capacity), 0);
+    int begin = ep_most(ep_least(first[shape->me * shape->counted], stored), 0);
+    int own = ep_most(ep_least(first[(shape->me + 1) * shape->counted], stored) - begin, 0);
     struct ep_y_rows rows = {stored - own, begin, own};
 
     return rows;
@@ -112,8 +112,8 @@ EP_STEP int ep_far_part(const struct ep_run *run, const struct ep_call *call, in
 
     if (part >= ep_ints(run, ep_kept_far_parts(shape, call->handle))[far])
         return -1;
-    *first = before[part];
-    return before[part + 1] - before[part];
+    *first = ep_within(before[part], shape->tokens);
+    return ep_within(before[part + 1] - *first, ep_least(shape->window, shape->tokens - *first));
 }
 
 /* How many rounds of results the sending side has. */
@@ -124,7 +124,7 @@ EP_STEP int ep_result_rounds(const struct ep_run *run, const struct ep_call *cal
 
     for (int f = 0; f < run->shape.far; f++)
         rounds = ep_most(rounds, parts[f]);
-    return rounds;
+    return ep_within(rounds, ep_parts(&run->shape, run->shape.tokens));
 }
 
 EP_LOOP void ep_sum_far(const struct ep_run *run, const struct ep_call *call, int part)

@@ -142,6 +142,7 @@ EP_STEP void ep_pack_piece(const struct ep_run *run, const struct ep_call *call,
     const struct ep_shape *shape = &run->shape;
     const struct ep_header *header = ep_own_header(run, call);
     int first, columns = ep_piece_columns(run, piece, pieces, &first), bytes = ep_column_bytes(run);
+    size_t x = shape->x[(size_t)header->x == shape->x[1]]; /* one of the two, whatever may stand there */
     size_t at = token * shape->row + (size_t)first * bytes;
 
     if (piece == 0) {
@@ -151,7 +152,7 @@ EP_STEP void ep_pack_piece(const struct ep_run *run, const struct ep_call *call,
                     shape->scales);
     }
     if (columns)
-        ep_copy(record + shape->record - shape->row + (size_t)first * bytes, run->arena + header->x + at,
+        ep_copy(record + shape->record - shape->row + (size_t)first * bytes, run->arena + x + at,
                 (size_t)columns * bytes);
 }
 
@@ -159,16 +160,15 @@ EP_STEP void ep_pack_piece(const struct ep_run *run, const struct ep_call *call,
 EP_STEP int ep_entry_far(const struct ep_run *run, const struct ep_meta *meta, int k)
 {
     const struct ep_shape *shape = &run->shape;
-    int expert = meta->entry[k].expert, pe = expert < 0 ? -1 : ep_expert_pe(shape, expert), far;
+    int pe = ep_entry_pe(run, meta->entry[k].expert), far;
 
     if (pe < 0 || ep_pe_is_near(shape, pe))
         return -1;
     far = ep_far_of(shape, pe);
     for (int j = 0; j < k; j++) {
-        int other = meta->entry[j].expert;
+        int other = ep_entry_pe(run, meta->entry[j].expert);
 
-        if (other >= 0 && !ep_pe_is_near(shape, ep_expert_pe(shape, other)) &&
-            ep_far_of(shape, ep_expert_pe(shape, other)) == far)
+        if (other >= 0 && !ep_pe_is_near(shape, other) && ep_far_of(shape, other) == far)
             return -1;
     }
     return far;
@@ -188,7 +188,7 @@ EP_LOOP void ep_pack_rows(const struct ep_run *run, const struct ep_call *call, 
             int far = ep_entry_far(run, meta, k);
             char *image = run->arena + ep_slot_image(shape, shape->send, ep_most(far, 0), call->base + part);
 
-            if (far >= 0)
+            if (far >= 0 && (uint32_t)meta->entry[k].row < (uint32_t)shape->window)
                 ep_pack_piece(run, call, image + shape->head + meta->entry[k].row * shape->record,
                               from + i / pieces, i % pieces, pieces);
         }
@@ -207,7 +207,7 @@ EP_LOOP void ep_put_images(const struct ep_run *run, const struct ep_call *call,
 
         ep_put(run, run->arena + ep_slot_image(shape, shape->window_in, me, number),
                run->arena + ep_slot_image(shape, shape->send, f, number),
-               shape->head + rows[f * call->parts + part] * shape->record,
+               shape->head + ep_within(rows[f * call->parts + part], shape->window) * shape->record,
                shape->c_far + me * shape->slots + (int)(number % shape->slots), pe);
     }
     if (ep_worker(run) != 0 || !ep_leads(run))

@@ -19,12 +19,12 @@ struct ep_sum_of {
 EP_STEP int ep_entry_near(const struct ep_run *run, const struct ep_sum_of *sum, int k)
 {
     const struct ep_shape *shape = &run->shape;
-    int expert = sum->meta->entry[k].expert, pe = expert < 0 ? -1 : ep_expert_pe(shape, expert);
+    int pe = ep_entry_pe(run, sum->meta->entry[k].expert);
 
     if (pe < 0 || !ep_pe_is_near(shape, pe) || (sum->only >= 0 && pe % shape->near != sum->only))
         return -1;
     for (int j = 0; j < k && !ep_is_low(run); j++)
-        if (sum->meta->entry[j].expert >= 0 && ep_expert_pe(shape, sum->meta->entry[j].expert) == pe)
+        if (ep_entry_pe(run, sum->meta->entry[j].expert) == pe)
             return -1;
     return pe;
 }
@@ -52,7 +52,7 @@ EP_STEP struct ep_term ep_sum_term(const struct ep_run *run, const void *arg, in
         term.row = ep_near_arena(run, pe) + ep_near_y(run, pe)->y + row * run->shape.hidden * 2;
         term.weight = ep_is_low(run) ? entry->weight : 1.0f;
     }
-    if (far >= 0)
+    if (far >= 0 && (uint32_t)entry->row < (uint32_t)run->shape.window)
         term.row = sum->results + far * sum->each + entry->row * run->shape.result;
     return term;
 }
@@ -64,7 +64,7 @@ EP_STEP void ep_sum_weights(const struct ep_run *run, const struct ep_sum_of *su
 
     EP_BY_LANES(run, k, shape->topk)
     {
-        int expert = sum->meta->entry[k].expert, pe = expert < 0 ? -1 : ep_expert_pe(shape, expert);
+        int pe = ep_entry_pe(run, sum->meta->entry[k].expert);
         int near = pe >= 0 && ep_pe_is_near(shape, pe) && (sum->only < 0 || pe % shape->near == sum->only);
         int64_t row = near ? ep_near_row(run, sum, k, pe) : -1;
         int64_t weights = near ? ep_near_y(run, pe)->weights : 0;
@@ -97,6 +97,8 @@ EP_LOOP void ep_gather_near(const struct ep_run *run, const struct ep_call *call
             near_y[l] = own;
         } else if (only < 0) {
             near_y[l].y = header->x;
+            if ((size_t)header->x != shape->y[0] && (size_t)header->x != shape->y[1])
+                ep_fault_numbers(run, shape->host * shape->near + l, call, 0);
             near_y[l].weights = header->weighs ? (int64_t)shape->y_weights[call->parity] : 0;
         }
     }

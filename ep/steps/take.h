@@ -33,9 +33,10 @@ EP_STEP int ep_entry_mine(const struct ep_run *run, const struct ep_meta *meta, 
 EP_STEP int64_t ep_entry_row(const struct ep_run *run, const struct ep_meta *meta, int k,
                              const int32_t *first)
 {
-    int kind = ep_kind(run, meta->entry[k].expert), row = first[kind] + meta->entry[k].place;
+    int kind = ep_kind(run, meta->entry[k].expert);
+    uint32_t row = (uint32_t)first[kind] + (uint32_t)meta->entry[k].place;
 
-    return row < run->shape.capacity ? (int64_t)kind * run->shape.capacity + row : -1;
+    return row < (uint32_t)run->shape.capacity ? (int64_t)kind * run->shape.capacity + row : -1;
 }
 
 EP_STEP void *ep_taken_to(const struct ep_run *run, const void *arg, int k)
@@ -76,6 +77,19 @@ EP_STEP void ep_take_topk(const struct ep_run *run, const shmemx_ep_dispatch_t *
     }
 }
 
+/* Ends the job where a row's meta names no experts or places. */
+EP_STEP void ep_check_meta(const struct ep_run *run, const struct ep_call *call, const struct ep_meta *meta,
+                           int pe)
+{
+    EP_BY_LANES(run, k, run->shape.topk)
+    {
+        int expert = meta->entry[k].expert;
+
+        if (expert < -1 || expert >= run->shape.experts || (expert >= 0 && meta->entry[k].place < 0))
+            ep_fault_numbers(run, pe, call, meta->part);
+    }
+}
+
 /* One row of origin `pe`, or a piece: `row` and `scales` are where it has come to. */
 EP_STEP void ep_take_row(const struct ep_run *run, const shmemx_ep_dispatch_t *args, struct ep_taken *taken,
                          const char *row, const char *scales, int piece, int pieces)
@@ -100,6 +114,16 @@ EP_STEP void ep_take_row(const struct ep_run *run, const shmemx_ep_dispatch_t *a
         ep_take_topk(run, args, taken);
 }
 
+/* Where the rows of near PE `pe` are in its arena: one of its two X. */
+EP_STEP size_t ep_near_x(const struct ep_run *run, const struct ep_call *call, int pe)
+{
+    size_t x = (size_t)ep_origin_header(run, call, pe)->x;
+
+    if (x != run->shape.x[0] && x != run->shape.x[1])
+        ep_fault_numbers(run, pe, call, 0);
+    return x;
+}
+
 /* From the stores of near PEs, this one's first, so that all are read from at a time. */
 EP_LOOP void ep_take_near(const struct ep_run *run, const struct ep_call *call,
                           const shmemx_ep_dispatch_t *args)
@@ -116,9 +140,12 @@ EP_LOOP void ep_take_near(const struct ep_run *run, const struct ep_call *call,
         struct ep_taken taken = {ep_meta_at(run, arena + shape->metas[call->parity], token),
                                  first + pe * shape->counted, NULL, 0};
 
-        if (token < tokens[pe])
-            ep_take_row(run, args, &taken, arena + ep_origin_header(run, call, pe)->x + token * shape->row,
-                        arena + shape->x_scales[call->parity] + token * shape->scales, i % pieces, pieces);
+        if (token >= tokens[pe])
+            continue;
+        if (i % pieces == 0)
+            ep_check_meta(run, call, taken.meta, pe);
+        ep_take_row(run, args, &taken, arena + ep_near_x(run, call, pe) + token * shape->row,
+                    arena + shape->x_scales[call->parity] + token * shape->scales, i % pieces, pieces);
     }
 }
 
@@ -141,6 +168,8 @@ EP_LOOP void ep_take_far(const struct ep_run *run, const struct ep_part *part,
         at = ep_origin_image(run, pe, part->part) + shape->head + record * shape->record;
         taken.meta = (const struct ep_meta *)at;
         taken.first = first + pe * shape->counted;
+        if (i % pieces == 0)
+            ep_check_meta(run, part->call, taken.meta, pe);
         ep_take_row(run, args, &taken, at + shape->record - shape->row, at + shape->meta, i % pieces, pieces);
         if (!shape->one_copy && i % pieces == 0)
             ep_keep_meta(run, part, ep_far_of(shape, pe), record, at);
