@@ -34,8 +34,9 @@
 static struct {
     pid_t pid;     /* the process that called PMIx_Init; a forked child is not in the job. 0 = none */
     bool emulated; /* the host is */
-    bool waits;    /* the server completes a fence without data only when all hosts have come to it */
-    bool open;     /* between shmem_init and shmem_finalize */
+    double hang_seconds;
+    bool waits; /* the server completes a fence without data only when all hosts have come to it */
+    bool open;  /* between shmem_init and shmem_finalize */
     pmix_proc_t me;
     bool noted;    /* the launcher knows that a PE has come through shmem_init */
     bool watching; /* the handlers are registered: once, until PMIx_Finalize */
@@ -176,13 +177,10 @@ static bool is_of_oshrun(const struct wsh_env *env)
     return env->oshrun_pid > 0 && !strncmp(client.me.nspace, begin, strlen(begin));
 }
 
-static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
+static int open_watched(struct wsh_boot *boot, const struct wsh_env *env)
 {
-    int rc;
+    int rc = library_open();
 
-    if (!wsh_env_foreign("PMIX_NAMESPACE") || !wsh_env_foreign("PMIX_RANK"))
-        return -ENODEV;
-    rc = library_open();
     if (!rc)
         rc = job_join();
     if (rc)
@@ -201,6 +199,21 @@ static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
     wsh_fence_pmix_open(&client.me, client.waits, env->hang_seconds);
     watch_launcher(boot);
     return 0;
+}
+
+/* libpmix waits for its server by itself, for ever: a launcher that does not answer is reported meanwhile. */
+static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
+{
+    struct wsh_pmix_watch watch;
+    int rc;
+
+    if (!wsh_env_foreign("PMIX_NAMESPACE") || !wsh_env_foreign("PMIX_RANK"))
+        return -ENODEV;
+    client.hang_seconds = env->hang_seconds;
+    wsh_pmix_watch_begin(&watch, env->hang_seconds);
+    rc = open_watched(boot, env);
+    wsh_pmix_watch_end(&watch);
+    return rc;
 }
 
 static void pmix_close(struct wsh_boot *boot)
@@ -233,8 +246,12 @@ static int job_fence(bool collect, const char *what, pmix_status_t where)
 
 static int secret_take(struct wsh_boot *boot)
 {
-    pmix_status_t status = wsh_secret_pmix_take(boot, &client.me);
+    struct wsh_pmix_watch watch;
+    pmix_status_t status;
 
+    wsh_pmix_watch_begin(&watch, client.hang_seconds);
+    status = wsh_secret_pmix_take(boot, &client.me);
+    wsh_pmix_watch_end(&watch);
     return status == PMIX_SUCCESS ? 0 : wsh_pmix_call_failed("look-up of the job's secret", status);
 }
 
@@ -276,12 +293,15 @@ static int pmix_exchange_host(struct wsh_boot *boot, const void *mine, size_t le
 static void note_initialized(const struct wsh_boot *boot)
 {
     pmix_info_t info = wsh_pmix_info(WSH_PMIX_INITIALIZED, PMIX_BOOL);
+    struct wsh_pmix_watch watch;
 
     if (!client.waits || boot->my_pe || client.noted)
         return;
     client.noted = true;
     info.value.data.flag = true;
+    wsh_pmix_watch_begin(&watch, client.hang_seconds);
     wsh_pmix.Publish(&info, 1);
+    wsh_pmix_watch_end(&watch);
 }
 
 /* Slurm's fences (22.05) wait for other hosts only where they collect: the last PE's data is in the result. */

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for an asynchronous call of libpmix. */
+/* Waiting for calls of libpmix, with a report where one takes long. */
 #define _GNU_SOURCE
 #include "bootstrap/call_pmix.h"
 
 #include "base/log.h"
 
 #include <errno.h>
+#include <signal.h>
 
-void wsh_pmix_call_init(struct wsh_pmix_call *call)
+static void cond_open(pthread_cond_t *cond)
 {
     pthread_condattr_t attr;
 
-    *call = (struct wsh_pmix_call){.mutex = PTHREAD_MUTEX_INITIALIZER};
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&call->changed, &attr);
+    pthread_cond_init(cond, &attr);
     pthread_condattr_destroy(&attr);
+}
+
+void wsh_pmix_call_init(struct wsh_pmix_call *call)
+{
+    *call = (struct wsh_pmix_call){.mutex = PTHREAD_MUTEX_INITIALIZER};
+    cond_open(&call->changed);
 }
 
 void wsh_pmix_call_done(pmix_status_t status, void *data)
@@ -73,4 +79,52 @@ pmix_status_t wsh_pmix_call_wait(struct wsh_pmix_call *call, double hang, const 
     pthread_mutex_unlock(&call->mutex);
     pthread_cond_destroy(&call->changed);
     return call->status;
+}
+
+static void *watch_run(void *arg)
+{
+    struct wsh_pmix_watch *watch = arg;
+    double waited = 0;
+
+    pthread_mutex_lock(&watch->mutex);
+    while (!watch->over) {
+        struct timespec until = wsh_pmix_after(watch->hang);
+
+        if (pthread_cond_timedwait(&watch->changed, &watch->mutex, &until) == ETIMEDOUT && !watch->over)
+            wsh_warn(
+                "shmem_init has waited %.0f s for an answer of the launcher's PMIx server; is the launcher "
+                "(oshrun, "
+                "srun, mpirun) stopped, or its host overloaded? (SHMEM_HANG_SECONDS sets when this is said)",
+                waited += watch->hang);
+    }
+    pthread_mutex_unlock(&watch->mutex);
+    return NULL;
+}
+
+/* Without the thread there is no report, and nothing else is missing. */
+void wsh_pmix_watch_begin(struct wsh_pmix_watch *watch, double hang)
+{
+    sigset_t all, old;
+
+    *watch = (struct wsh_pmix_watch){.mutex = PTHREAD_MUTEX_INITIALIZER, .hang = hang};
+    if (hang <= 0)
+        return;
+    cond_open(&watch->changed);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    watch->runs = !pthread_create(&watch->thread, NULL, watch_run, watch);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void wsh_pmix_watch_end(struct wsh_pmix_watch *watch)
+{
+    if (watch->hang <= 0)
+        return;
+    pthread_mutex_lock(&watch->mutex);
+    watch->over = true;
+    pthread_cond_signal(&watch->changed);
+    pthread_mutex_unlock(&watch->mutex);
+    if (watch->runs)
+        pthread_join(watch->thread, NULL);
+    pthread_cond_destroy(&watch->changed);
 }

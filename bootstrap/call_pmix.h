@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for an asynchronous call of libpmix. */
+/* Waiting for calls of libpmix, with a report where one takes long. */
 #ifndef WSH_BOOTSTRAP_CALL_PMIX_H
 #define WSH_BOOTSTRAP_CALL_PMIX_H
 
@@ -28,6 +28,19 @@ void wsh_pmix_call_registered(pmix_status_t status, size_t id, void *data);
  * how the missing PEs are found.
  */
 pmix_status_t wsh_pmix_call_wait(struct wsh_pmix_call *call, double hang, const char *what, const char *who);
+
+/* Calls that libpmix itself waits in: a thread reports meanwhile. */
+struct wsh_pmix_watch {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool runs, over;
+    double hang;
+};
+
+/* Between these every `hang` seconds (0 = never) a line says that the launcher does not answer. */
+void wsh_pmix_watch_begin(struct wsh_pmix_watch *watch, double hang);
+void wsh_pmix_watch_end(struct wsh_pmix_watch *watch);
 
 /* The time of CLOCK_MONOTONIC so many seconds from now. */
 struct timespec wsh_pmix_after(double seconds);

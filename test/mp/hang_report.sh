@@ -40,4 +40,11 @@ wait $job
 status=$?
 reported "SIGUSR1 to oshrun" "shmem_barrier_all" "PE 1"
 tap_check "a PE outside the library says so" grep -q 'PE 1 .*not waiting' "$err"
+
+# A launcher that does not answer at the start: libpmix waits for it by itself.
+# shellcheck disable=SC2016
+run_job 30 env SHMEM_HANG_SECONDS=1 "$oshrun" -n 2 \
+    sh -c 'kill -STOP $PPID; (sleep 3; kill -CONT $PPID) & exec "$@"' stop "$(test_program test/mp/hello)"
+tap_check "a launcher that stands still while PEs start" \
+    sh -c "[ $status = 0 ] && grep -q 'shmem_init has waited 1 s for an answer of the launcher' '$err'"
 tap_done
