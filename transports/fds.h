@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The exchange of memory descriptors among the PEs of one host: by datagrams between sockets of the abstract name
- * space, which leave nothing behind.
+ * space, which leave nothing behind. Each PE asks every other, and sends with that a socket into which the gift goes: a
+ * name may have passed to another process since its PE told it, and whoever has it now gets an empty socket, no memory.
  */
 #ifndef WSH_TRANSPORT_FDS_H
 #define WSH_TRANSPORT_FDS_H
@@ -31,15 +32,17 @@ struct wsh_fds_gift {
 
 struct wsh_fds_peer {
     bool wanted; /* on this host: descriptors are exchanged with it */
-    bool sent, received;
+    bool asked, given, received;
+    int to; /* where it wants its gift; -1 before it has asked and after it was given */
     uint32_t uid;
 };
 
 struct wsh_fds {
     const char *name; /* of the transport, for messages */
     int my_pe, n_pes;
-    uint32_t round;             /* of exchanges */
-    int sock;                   /* -1 after wsh_fds_end */
+    uint32_t round; /* of exchanges */
+    int sock;       /* where peers ask; -1 after wsh_fds_end */
+    int inbox[2];   /* where their gifts come out, and the end that they are sent; -1 between rounds */
     struct wsh_fds_peer *peers; /* [n_pes], after the exchange began */
     unsigned strangers;         /* datagrams from others */
 };
