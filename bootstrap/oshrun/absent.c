@@ -4,9 +4,11 @@
 #include "bootstrap/oshrun/absent.h"
 
 #include "bootstrap/oshrun/io.h"
-#include "bootstrap/oshrun/pmix_server.h"
+#include "bootstrap/pmix_keys.h"
 
 #include <errno.h>
+#include <pmix.h>
+#include <pmix_server.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +32,30 @@ void wsh_absent_fini(struct wsh_absent *absent)
     free(absent->missing);
 }
 
+static void event_sent(pmix_status_t status, void *unused)
+{
+    (void)status, (void)unused;
+}
+
+/* The event is not cached: a PE that joins later must not receive a question of before. */
+static void pes_ask(void)
+{
+    pmix_info_t info;
+    bool yes = true;
+    pmix_proc_t oshrun;
+
+    PMIX_LOAD_PROCID(&oshrun, "oshrun", 0);
+    PMIX_INFO_LOAD(&info, PMIX_EVENT_DO_NOT_CACHE, &yes, PMIX_BOOL);
+    PMIx_Notify_event(WSH_PMIX_WHO_WAITS, &oshrun, PMIX_RANGE_LOCAL, &info, 1, event_sent, NULL);
+    PMIX_INFO_DESTRUCT(&info);
+}
+
 static void round_begin(struct wsh_absent *absent, bool finalize)
 {
     memset(absent->here, 0, (size_t)absent->n_pes * sizeof *absent->here);
     absent->finalize = finalize;
     absent->until = wsh_now() + ANSWER_SECONDS;
-    wsh_server_ask();
+    pes_ask();
 }
 
 void wsh_absent_event(struct wsh_absent *absent, const struct wsh_event *event)

@@ -263,14 +263,10 @@ static size_t sink_safe_size(const struct wsh_sink *sink)
     return !fstat(sink->fd, &st) && S_ISREG(st.st_mode) ? SINK_FULL : PIPE_BUF;
 }
 
-void wsh_sink_work(struct wsh_sink *sink, const struct wsh_pollset *set)
+static void sink_write(struct wsh_sink *sink)
 {
     size_t most = sink_safe_size(sink);
-    ssize_t done;
-
-    if (!wsh_pollset_ready(set, sink->index))
-        return;
-    done = write(sink->fd, sink->bytes, sink->used < most ? sink->used : most);
+    ssize_t done = write(sink->fd, sink->bytes, sink->used < most ? sink->used : most);
     if (done < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (done < 0) {
@@ -279,6 +275,22 @@ void wsh_sink_work(struct wsh_sink *sink, const struct wsh_pollset *set)
     }
     sink->used -= (size_t)done;
     memmove(sink->bytes, sink->bytes + done, sink->used);
+}
+
+void wsh_sink_work(struct wsh_sink *sink, const struct wsh_pollset *set)
+{
+    if (wsh_pollset_ready(set, sink->index))
+        sink_write(sink);
+}
+
+void wsh_sink_flush(struct wsh_sink *sink)
+{
+    struct pollfd ready = {sink->fd, POLLOUT, 0};
+
+    for (size_t left = sink->used + 1; sink->used && sink->used < left && poll(&ready, 1, 0) > 0;) {
+        left = sink->used;
+        sink_write(sink);
+    }
 }
 
 void wsh_sink_closed(struct wsh_sink *sink, int err)

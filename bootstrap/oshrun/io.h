@@ -76,7 +76,7 @@ void wsh_signals_default(void);
 enum wsh_event_kind {
     WSH_EVENT_JOINED,
     WSH_EVENT_INITIALIZED, /* all PEs have come to the last step of shmem_init */
-    WSH_EVENT_WAITS,       /* has waited too long in a fence, or answers wsh_server_ask */
+    WSH_EVENT_WAITS,       /* has waited too long in a fence, or answers the question (absent.c) */
     WSH_EVENT_LEFT,
     WSH_EVENT_ABORTED,
     WSH_EVENT_LOST,
@@ -113,6 +113,9 @@ bool wsh_sink_full(const struct wsh_sink *sink);
 /* Each turn of the loop: _poll before waiting, _work after. */
 void wsh_sink_poll(struct wsh_sink *sink, struct wsh_pollset *set);
 void wsh_sink_work(struct wsh_sink *sink, const struct wsh_pollset *set);
+
+/* Writes what can be written now. */
+void wsh_sink_flush(struct wsh_sink *sink);
 
 /* The descriptor was closed with the result `err`; if that is not 0, what was written is incomplete. */
 void wsh_sink_closed(struct wsh_sink *sink, int err);

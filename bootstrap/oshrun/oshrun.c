@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The course of a job: read the command line, start the PEs, serve them until the last has ended, clean up. */
 #define _GNU_SOURCE
+#include "bootstrap/oshrun/oshrun.h"
+
 #include "bootstrap/oshrun/absent.h"
 #include "bootstrap/oshrun/args.h"
 #include "bootstrap/oshrun/cleanup.h"
 #include "bootstrap/oshrun/delegate.h"
 #include "bootstrap/oshrun/environ.h"
+#include "bootstrap/oshrun/files.h"
 #include "bootstrap/oshrun/io.h"
 #include "bootstrap/oshrun/output.h"
 #include "bootstrap/oshrun/pmix_server.h"
+#include "bootstrap/oshrun/pmix_words.h"
 #include "bootstrap/oshrun/reap.h"
 #include "bootstrap/oshrun/spawn.h"
 #include "base/env.h"
 #include "base/err.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +33,7 @@ struct launch {
     struct rlimit files;
     int signal_fd, event_fds[2];
     bool serving; /* the PMIx server runs */
+    struct wsh_pmix_words words;
     struct wsh_emulate emulate;
     struct wsh_guardian guardian;
     struct wsh_output *output;
@@ -48,16 +52,6 @@ static void std_open(void)
         fd = dup(fd);
     if (fd >= 3)
         close(fd);
-}
-
-static void files_raise_limit(struct launch *launch)
-{
-    struct rlimit all;
-
-    getrlimit(RLIMIT_NOFILE, &launch->files);
-    all = launch->files;
-    all.rlim_cur = all.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &all);
 }
 
 /* A single PE needs no server: the library's `single` bootstrap does, unless the user asks for another one. */
@@ -79,6 +73,20 @@ static int tmpdir_open(struct launch *launch)
     return rc;
 }
 
+static int server_open(struct launch *launch)
+{
+    const struct wsh_args *args = launch->args;
+    int rc;
+
+    if (!server_is_needed(launch))
+        return 0;
+    wsh_pmix_words_begin(&launch->words);
+    rc = wsh_server_open(launch->tmpdir, args->n_pes, args->nodes_emulated, launch->event_fds[1]);
+    wsh_pmix_words_begun(&launch->words);
+    launch->serving = !rc;
+    return rc ? rc : wsh_blob_file_make(launch->tmpdir, args->n_pes, &launch->file);
+}
+
 /* Everything that must be there before the first PE; what opened is closed by close_launch, whatever failed. */
 static int launch_open(struct launch *launch)
 {
@@ -89,7 +97,7 @@ static int launch_open(struct launch *launch)
         return rc;
     if (wsh_environ_export(args->exports))
         return OSHRUN_USAGE;
-    files_raise_limit(launch);
+    wsh_files_raise(&launch->files);
     if (wsh_bind_plan(args->bind, args->n_pes, &launch->cpus) ||
         wsh_reap_init(&launch->reap, args, server_is_needed(launch)) ||
         wsh_absent_init(&launch->absent, args->n_pes))
@@ -107,11 +115,7 @@ static int launch_open(struct launch *launch)
         return OSHRUN_FAILED;
     }
     fcntl(launch->event_fds[0], F_SETFL, O_NONBLOCK);
-    if (server_is_needed(launch) &&
-        wsh_server_open(launch->tmpdir, args->n_pes, args->nodes_emulated, launch->event_fds[1]))
-        return OSHRUN_FAILED;
-    launch->serving = server_is_needed(launch);
-    if (launch->serving && wsh_blob_file_make(launch->tmpdir, args->n_pes, &launch->file))
+    if (server_open(launch) || (launch->serving && wsh_files_check(args->n_pes)))
         return OSHRUN_FAILED;
     return 0;
 }
@@ -188,14 +192,19 @@ static int pe_start(struct launch *launch, int pe)
     return 0;
 }
 
-/* With `ended`, PEs that have are collected first: all that a dead one sent is then known when it is judged. */
+/* With `ended`, PEs that have are collected first: what a dead one sent or wrote is then known when it is judged. */
 static void events_take(struct launch *launch, bool ended)
 {
     struct wsh_event event;
 
     if (ended)
         wsh_reap_look(&launch->reap);
+    for (int pe = 0; pe < launch->args->n_pes && ended; pe++)
+        if (!launch->reap.pes[pe].running)
+            wsh_output_take(launch->output, pe);
     while (read(launch->event_fds[0], &event, sizeof event) == (ssize_t)sizeof event) {
+        if (event.kind == WSH_EVENT_ABORTED)
+            wsh_output_take(launch->output, event.pe);
         wsh_reap_event(&launch->reap, &event);
         wsh_absent_event(&launch->absent, &event);
     }
@@ -231,6 +240,14 @@ static double loop_timeout(const struct launch *launch)
     return time_sooner(time_sooner(wsh_reap_wait(&launch->reap), wsh_absent_wait(&launch->absent)), look);
 }
 
+static void words_take(struct launch *launch)
+{
+    if (!wsh_pmix_words_work(&launch->words, &launch->set) || launch->reap.ending)
+        return;
+    wsh_files_say_none(launch->args->n_pes);
+    wsh_reap_end(&launch->reap, OSHRUN_FAILED);
+}
+
 static void loop_turn(struct launch *launch)
 {
     struct wsh_pollset *set = &launch->set;
@@ -238,9 +255,11 @@ static void loop_turn(struct launch *launch)
     wsh_pollset_clear(set);
     wsh_pollset_add(set, launch->signal_fd, POLLIN);
     wsh_pollset_add(set, launch->event_fds[0], POLLIN);
+    wsh_pmix_words_poll(&launch->words, set);
     wsh_output_poll(launch->output, set);
     wsh_input_poll(&launch->input, set);
     wsh_pollset_wait(set, loop_timeout(launch));
+    words_take(launch);
     wsh_output_work(launch->output, set);
     wsh_input_work(&launch->input, set);
     events_take(launch, signals_take(launch));
@@ -312,7 +331,8 @@ static int launch_close(struct launch *launch)
 
 static int job_run(const struct wsh_args *args)
 {
-    struct launch launch = {.args = args, .signal_fd = -1, .event_fds = {-1, -1}, .input.fd = -1};
+    struct launch launch = {
+        .args = args, .signal_fd = -1, .event_fds = {-1, -1}, .input.fd = -1, .words.fds = {-1, -1}};
     int rc = launch_open(&launch), lost;
 
     if (!rc)
@@ -347,52 +367,15 @@ static int job_dispatch(const struct wsh_args *args)
     return rc || ran ? rc : job_run(args);
 }
 
-struct course {
-    int argc;
-    char **argv;
-    sigset_t mask; /* as oshrun was started */
-};
-
-/* Ends the process itself: libpmix's thread still runs (see wsh_server_open). */
-static void *course_run(void *arg)
+int wsh_oshrun(int argc, char **argv)
 {
-    const struct course *course = arg;
     struct wsh_args args;
     int rc;
 
-    pthread_sigmask(SIG_SETMASK, &course->mask, NULL);
     std_open();
-    rc = wsh_args_parse(&args, course->argc, course->argv);
+    rc = wsh_args_parse(&args, argc, argv);
     if (!rc)
         rc = job_dispatch(&args);
     wsh_args_fini(&args);
-    _exit(rc);
-}
-
-/*
- * libpmix puts more on the stack than `ulimit -s` may give, so everything runs on a thread with a stack of its own. The
- * first thread takes no signals. Threads that libpmix starts get as much.
- */
-#define STACK_SIZE ((size_t)2 * 1024 * 1024)
-
-int main(int argc, char **argv)
-{
-    struct course course = {argc, argv, {{0}}};
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigset_t all;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &course.mask);
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_SIZE);
-    pthread_setattr_default_np(&attr);
-    rc = pthread_create(&thread, &attr, course_run, &course);
-    if (rc) {
-        wsh_say("cannot start a thread: %s; raise `ulimit -u` and `ulimit -v`", wsh_strerror(rc));
-        _exit(OSHRUN_FAILED);
-    }
-    pthread_join(thread, NULL);
-    _exit(OSHRUN_FAILED);
+    return rc;
 }

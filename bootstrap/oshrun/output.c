@@ -221,6 +221,22 @@ void wsh_output_work(struct wsh_output *output, const struct wsh_pollset *set)
     }
 }
 
+/* What a pipe holds at most; another process may go on writing into it. */
+#define TAKE_READS 8
+
+void wsh_output_take(struct wsh_output *output, int pe)
+{
+    for (int i = 0; i < 2 && pe >= 0 && pe < output->n_pes; i++) {
+        struct stream *stream = &output->streams[2 * pe + i];
+
+        for (int k = 0; k < TAKE_READS && stream->fd >= 0 && !stream->sink->broken; k++)
+            if (!stream_read(output, stream))
+                break;
+    }
+    for (int i = 0; i < 2; i++)
+        wsh_sink_flush(&output->sinks[i]);
+}
+
 void wsh_output_drain(struct wsh_output *output)
 {
     for (int i = 0; i < 2 * output->n_pes; i++) {

@@ -18,6 +18,12 @@ int wsh_output_pipes(struct wsh_output *output, int pe, int fds[2]);
 void wsh_output_poll(struct wsh_output *output, struct wsh_pollset *set);
 void wsh_output_work(struct wsh_output *output, const struct wsh_pollset *set);
 
+/*
+ * Takes what one PE has written up to now, and writes out all that can be at once: before a line about that PE. Waits
+ * for nobody.
+ */
+void wsh_output_take(struct wsh_output *output, int pe);
+
 /* When all PEs have ended: takes what is left in the pipes, with a last line that has no end; waits for nobody. */
 void wsh_output_drain(struct wsh_output *output);
 

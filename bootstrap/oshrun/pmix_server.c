@@ -270,6 +270,16 @@ static void pe_add(struct job *job, const char *host, int pe, int n_pes, int n_n
     info->value.data.darray = array;
 }
 
+/*
+ * PMIx_generate_regex of libpmix 4.2 has 50 bytes for what stands before a name's first digit and does not look. The
+ * name only has to be the same wherever this job's records have it: PEs ask the kernel for theirs.
+ */
+static void host_shorten(char *host)
+{
+    if (strlen(host) >= 50)
+        strcpy(host, "localhost");
+}
+
 /* To libpmix all PEs are on one host; each PE's record says its emulated host (NODEID) and its place there. */
 static pmix_status_t job_describe(struct job *job, int n_pes, int n_nodes)
 {
@@ -283,6 +293,7 @@ static pmix_status_t job_describe(struct job *job, int n_pes, int n_nodes)
         return PMIX_ERR_NOMEM;
     }
     gethostname(host, sizeof host - 1);
+    host_shorten(host);
     key_add(job, PMIX_JOBID, server.nspace, PMIX_STRING);
     sizes_add(job, (uint32_t)n_pes);
     status = maps_add(job, host, pes);
@@ -379,22 +390,4 @@ int wsh_server_environ(int pe, char ***env)
         return 0;
     wsh_say("PMIx server: %s while PE %d was prepared", PMIx_Error_string(status), pe);
     return -EIO;
-}
-
-static void event_sent(pmix_status_t status, void *unused)
-{
-    (void)status, (void)unused;
-}
-
-/* The event is not cached: a PE that joins later must not receive a question of before. */
-void wsh_server_ask(void)
-{
-    pmix_info_t info;
-    bool yes = true;
-    pmix_proc_t oshrun;
-
-    PMIX_LOAD_PROCID(&oshrun, "oshrun", 0);
-    PMIX_INFO_LOAD(&info, PMIX_EVENT_DO_NOT_CACHE, &yes, PMIX_BOOL);
-    PMIx_Notify_event(WSH_PMIX_WHO_WAITS, &oshrun, PMIX_RANGE_LOCAL, &info, 1, event_sent, NULL);
-    PMIX_INFO_DESTRUCT(&info);
 }

@@ -18,9 +18,6 @@ int wsh_server_open(const char *tmpdir, int n_pes, int n_nodes, int event_fd);
  */
 int wsh_server_environ(int pe, char ***env);
 
-/* Has every PE that waits in a fence send WSH_EVENT_WAITS. */
-void wsh_server_ask(void);
-
 /* The emulated host of a PE: blocks of nearly equal size. */
 int wsh_node_of(int pe, int n_pes, int n_nodes);
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What libpmix prints in oshrun's process, kept off standard error where users need not read it. */
+#ifndef WSH_OSHRUN_PMIX_WORDS_H
+#define WSH_OSHRUN_PMIX_WORDS_H
+
+#include "bootstrap/oshrun/io.h"
+
+#include <stdbool.h>
+
+struct wsh_pmix_words {
+    int fds[2]; /* a pipe; -1: libpmix prints where it likes */
+    int index;  /* in the pollset */
+    bool said;
+    char line[512];
+    size_t used;
+};
+
+/* Around the start of libpmix's server: tells it where to print, and takes that from what PEs inherit. */
+void wsh_pmix_words_begin(struct wsh_pmix_words *words);
+void wsh_pmix_words_begun(const struct wsh_pmix_words *words);
+
+void wsh_pmix_words_poll(struct wsh_pmix_words *words, struct wsh_pollset *set);
+
+/* Reads what there is. True: the server takes no more connections, since there was no descriptor for one. */
+bool wsh_pmix_words_work(struct wsh_pmix_words *words, const struct wsh_pollset *set);
+
+void wsh_pmix_words_close(struct wsh_pmix_words *words);
+
+#endif
