@@ -2,6 +2,7 @@
 /* Reads, checks and shows settings; the only file that reads the environment. */
 #include "base/env.h"
 
+#include "base/env_secure.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -44,21 +45,27 @@ bool wsh_env_set_default(const char *name, const char *value)
 /* Of libinfinipath and of older versions of libpsm2, whose constructors look whether they are set. */
 const char *const wsh_env_no_handlers[] = {"IPATH_NO_BACKTRACE", "HFI_NO_BACKTRACE", NULL};
 
+/* A number that oshrun itself gives its PEs. */
+static bool is_oshruns_number(const struct setting *row)
+{
+    return !strncmp(row->help, "internal", 8) && row->kind[0] == 'I';
+}
+
 /* The variable that sets `row` and its value; the default when none does. */
 static const char *find_value(const struct setting *row, char *origin, size_t size)
 {
-    const char *value = wsh_env_foreign(row->name);
+    const char *value = wsh_env_secure_value(row->name, is_oshruns_number(row));
 
     snprintf(origin, size, "%s", row->name);
     if (!value && !strncmp(row->name, "SHMEM_", 6)) {
         snprintf(origin, size, "SMA_%s", row->name + 6);
-        value = wsh_env_foreign(origin);
+        value = wsh_env_secure_value(origin, false);
     }
     for (const char *alias = row->aliases; !value && *alias; alias += *alias == ' ') {
         size_t len = strcspn(alias, " ");
 
         snprintf(origin, size, "%.*s", (int)len, alias);
-        value = wsh_env_foreign(origin);
+        value = wsh_env_secure_value(origin, false);
         alias += len;
     }
     if (!value)
@@ -244,6 +251,7 @@ int wsh_env_load(struct wsh_env *env)
 {
     int rc = 0;
 
+    wsh_env_secure_clean();
     memset(env, 0, sizeof *env);
     for (size_t i = 0; i < wsh_env_count(); i++)
         if (load_row(&settings[i], env) && !rc)
@@ -261,6 +269,7 @@ int wsh_env_describe(size_t i, struct wsh_env_row *row)
     row->name = settings[i].name;
     row->kind = settings[i].kind;
     row->def = settings[i].def;
+    row->aliases = settings[i].aliases;
     row->help = settings[i].help;
     row->internal = !strncmp(row->help, "internal", 8);
     text = find_value(&settings[i], origin, sizeof origin);

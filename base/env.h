@@ -41,15 +41,16 @@ struct wsh_env {
 
 /* Origin of one setting, for display. */
 struct wsh_env_row {
-    const char *name, *kind, *def, *help;
+    const char *name, *kind, *def, *aliases, *help;
     const char *origin; /* name of the variable that set it, or "default" */
     char value[128];    /* the value in force, as text */
     bool internal;
 };
 
 /*
- * Reads all settings. SHMEM_x wins over SMA_x, which wins over aliases. A value that does not parse is
- * reported in one line (name, value, what is accepted) and gives -EINVAL; *env then holds defaults for it.
+ * Reads all settings. SHMEM_x wins over SMA_x, which wins over aliases. In a program that has more rights than who
+ * started it all have their defaults, and what leads other libraries leaves the environment. A value that does not
+ * parse is reported in one line (name, value, what is accepted) and gives -EINVAL; *env then holds defaults for it.
  */
 int wsh_env_load(struct wsh_env *env);
 
@@ -62,6 +63,12 @@ void wsh_env_print(FILE *out, bool all);
 
 /* After wsh_log_open: a line for each setting that is taken by an alias, and each of NVSHMEM's that is not read. */
 void wsh_env_note(void);
+
+/* Warnings about variables that look like settings and are not read, a line each. For one PE, once. */
+void wsh_env_warn(void);
+
+/* A setting of NVSHMEM that is known, and not read: i-th from 0; NULL: no more. */
+const char *wsh_env_not_needed(size_t i);
 
 /*
  * A variable of another program that says how we were started (SLURM_NTASKS, OMPI_COMM_WORLD_SIZE, PMIX_RANK,

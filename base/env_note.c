@@ -2,7 +2,9 @@
 /* Says which settings are taken under another library's name, and why others of NVSHMEM's are not needed. */
 #include "base/env.h"
 
+#include "base/env_secure.h"
 #include "base/log.h"
+#include "base/misspelt.h"
 
 #include <string.h>
 
@@ -24,6 +26,11 @@ static const struct {
     {"NVSHMEM_REMOTE_TRANSPORT", "the network is chosen; SHMEM_LIBFABRIC_PROVIDER names one"},
 };
 
+const char *wsh_env_not_needed(size_t i)
+{
+    return i < sizeof not_needed / sizeof not_needed[0] ? not_needed[i].name : NULL;
+}
+
 void wsh_env_note(void)
 {
     struct wsh_env_row row;
@@ -36,4 +43,30 @@ void wsh_env_note(void)
     for (size_t i = 0; i < sizeof not_needed / sizeof not_needed[0]; i++)
         if (wsh_env_foreign(not_needed[i].name))
             wsh_info(WSH_SUB_INIT, "%s is not read: %s", not_needed[i].name, not_needed[i].why);
+}
+
+static void warn_unknown(const char *name, int length, const char *meant)
+{
+    if (meant)
+        wsh_warn("%.*s is no setting of this library and is not read; is it %s?", length, name, meant);
+    else
+        wsh_warn("%.*s is no setting of this library and is not read; %s", length, name,
+                 strncmp(name, "SHMEM_BACKTRACE", (size_t)length)
+                     ? "warpshmem-info lists those that are"
+                     : "for the stack of a PE that crashes use `ulimit -c unlimited` and gdb");
+}
+
+void wsh_env_warn(void)
+{
+    const char *name, *meant, *ignored = wsh_env_secure_ignored();
+    size_t at = 0;
+    int length;
+
+    if (ignored)
+        wsh_warn("%s and other settings in the environment do not count: this program has rights that who "
+                 "starts it may "
+                 "not have (set-user-ID, set-group-ID or capabilities), and runs with defaults",
+                 ignored);
+    while (!ignored && (name = wsh_env_misspelt(&at, &length, &meant)))
+        warn_unknown(name, length, meant);
 }

@@ -6,11 +6,14 @@
 #include "base/env.h"
 #include "base/spell.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Of the compiler wrappers, which read them. */
-static const char *const others[] = {"SHMEM_CC", "SHMEM_CXX", "SHMEM_NVCC"};
+/* Of the compiler wrappers, which read them, and of users' own scripts, for folders. */
+static const char *const others[] = {"SHMEM_CC",   "SHMEM_CXX",  "SHMEM_NVCC", "SHMEM_HOME", "SHMEM_DIR",
+                                     "SHMEM_ROOT", "SHMEM_PATH", "SHMEM_INC",  "SHMEM_LIB"};
 
 static bool name_is_other(const char *name, size_t len)
 {
@@ -20,39 +23,62 @@ static bool name_is_other(const char *name, size_t len)
     return false;
 }
 
-/* The setting whose name is the same but for two letters. NULL: none, or it is the name, or another name, of one. */
-static const char *setting_nearest(const char *name, size_t len)
+/* A name, and the known one that is the same but for two letters. */
+struct search {
+    const char *name;
+    size_t len, least;
+    bool known; /* it is one of these itself */
+    char meant[WSH_SPELL_LONGEST + 1];
+};
+
+static void search_compare(struct search *search, const char *other, size_t len, bool may_be_meant)
 {
-    const char *meant = NULL;
-    size_t least = 3;
+    char text[WSH_SPELL_LONGEST + 1];
+    size_t distance;
+
+    snprintf(text, sizeof text, "%.*s", (int)len, other);
+    distance = wsh_spell_distance(search->name, search->len, text);
+    search->known |= !distance;
+    if (distance >= search->least || !may_be_meant)
+        return;
+    search->least = distance;
+    strcpy(search->meant, text);
+}
+
+static void search_settings(struct search *search)
+{
+    struct wsh_env_row row;
 
     for (size_t i = 0; i < wsh_env_count(); i++) {
-        struct wsh_env_row row;
-        size_t distance;
-
         wsh_env_describe(i, &row);
-        distance = wsh_spell_distance(name, len, row.name);
-        if (!distance || (strlen(row.origin) == len && !strncmp(row.origin, name, len)))
-            return NULL;
-        if (distance < least && !row.internal) {
-            least = distance;
-            meant = row.name;
+        search_compare(search, row.name, strlen(row.name), !row.internal);
+        for (const char *alias = row.aliases; *alias;) {
+            size_t len = strcspn(alias, " ");
+
+            search_compare(search, alias, len, !strncmp(search->name, "NVSHMEM_", 8));
+            alias += len + (alias[len] == ' ');
         }
     }
-    return meant;
+    for (size_t i = 0; wsh_env_not_needed(i); i++)
+        search_compare(search, wsh_env_not_needed(i), strlen(wsh_env_not_needed(i)), true);
 }
 
 const char *wsh_env_misspelt(size_t *at, int *length, const char **meant)
 {
+    static _Thread_local struct search search;
+
     while (environ && environ[*at]) {
         const char *name = environ[(*at)++];
         size_t len = strcspn(name, "=");
+        bool theirs = !strncmp(name, "NVSHMEM_", 8);
 
-        if (strncmp(name, "SHMEM_", 6) || name_is_other(name, len))
+        if ((strncmp(name, "SHMEM_", 6) && !theirs) || name_is_other(name, len))
             continue;
-        *meant = setting_nearest(name, len);
+        search = (struct search){.name = name, .len = len, .least = 3};
+        search_settings(&search);
+        *meant = *search.meant ? search.meant : NULL;
         *length = (int)len;
-        if (*meant)
+        if (!search.known && (*meant || !theirs))
             return name;
     }
     return NULL;

@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 /*
- * A variable of the environment that is no setting and nearly has the name of one: `*at`, 0 at first, moves behind it.
- * NULL: no more. *length is that of its name, *meant the setting.
+ * A variable of the environment that begins as settings do and is none: `*at`, 0 at first, moves behind it. NULL: no
+ * more. *length is that of its name, *meant the setting that is nearly called so, or NULL. Of NVSHMEM's names only
+ * those are found that are nearly one which is known here.
  */
 const char *wsh_env_misspelt(size_t *at, int *length, const char **meant);
 

@@ -18,7 +18,7 @@
 
 static const char *setting(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = secure_getenv(name);
 
     return value && *value ? value : NULL;
 }

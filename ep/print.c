@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes each line as a whole to stderr. */
+#define _GNU_SOURCE
 #include "ep/print.h"
 
 #include <shmemx_ep.h>
@@ -56,7 +57,7 @@ const char *shmemx_ep_last_error(void)
 /* Any word of SHMEM_DEBUG but these says that information is wanted, as the library reads it. */
 static bool informs(void)
 {
-    const char *spec = getenv("SHMEM_DEBUG");
+    const char *spec = secure_getenv("SHMEM_DEBUG");
 
     while (spec && *spec) {
         size_t len = strcspn(spec, ",");

@@ -4,7 +4,6 @@
 
 #include "base/foreign.h"
 #include "base/log.h"
-#include "base/misspelt.h"
 #include "runtime/at_exit.h"
 #include "runtime/coll/coll.h"
 #include "runtime/order.h"
@@ -65,15 +64,12 @@ static void on_job_lost(int status)
 }
 
 /* One PE says it, once. */
-static void note_misspelt(void)
+static void warn_of_settings(void)
 {
     static bool said;
-    const char *name, *meant;
-    size_t at = 0;
-    int length;
 
-    while (!said && (name = wsh_env_misspelt(&at, &length, &meant)))
-        wsh_warn("%.*s is no setting of this library and is not read; is it %s?", length, name, meant);
+    if (!said)
+        wsh_env_warn();
     said = true;
 }
 
@@ -91,7 +87,7 @@ static int open_boot(struct wsh_job *job)
     job->n_pes = job->boot.n_pes;
     wsh_log_set_pe(job->my_pe);
     if (job->my_pe == 0)
-        note_misspelt();
+        warn_of_settings();
     return 0;
 }
 

@@ -163,8 +163,8 @@ static void note_misspelt(const struct wsh_info *info)
     int length;
 
     while ((name = wsh_env_misspelt(&at, &length, &meant)))
-        wsh_info_line(info, "misspelt", WSH_INFO_NOTE, "%.*s is no setting and is not read; is it %s?",
-                      length, name, meant);
+        wsh_info_line(info, "misspelt", WSH_INFO_NOTE, "%.*s is no setting and is not read%s%s%s", length,
+                      name, meant ? "; is it " : "", meant ? meant : "", meant ? "?" : "");
 }
 
 int wsh_info_checks(bool parsable)

@@ -33,6 +33,21 @@ printf 'PE %d of 4 got %d\n' 0 103 1 100 2 101 3 102 >"$tap_dir/wanted"
 tap_check "runs as 4 PEs" cmp -s "$tap_dir/wanted" "$tap_dir/found"
 tap_check "the id is removed" test ! -e "$tap_dir/id"
 
+# refuses NAME: rank 1 does not believe the file.
+refuses()
+{
+    RANK=1 WORLD_SIZE=2 ID_FILE=$tap_dir/id run_job 20 "$tap_dir/hello"
+    tap_check "$1" test "$status" = 2 -a "$(grep -c "is not a file of this user's own" "$err")" = 1
+}
+head -c 128 /dev/zero >"$tap_dir/id"
+chmod 644 "$tap_dir/id"
+refuses "an id that others may read is none"
+if [ "$(id -u)" = 0 ]; then
+    chmod 600 "$tap_dir/id"
+    chown 65534 "$tap_dir/id"
+    refuses "an id of another user is none"
+fi
+
 command -v python3 >/dev/null || { tap_skip "the Python function starts 3 PEs" "no python3 (apt-get install python3)"; tap_done; }
 {
     program python

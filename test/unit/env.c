@@ -68,7 +68,7 @@ static void notes_aliases(void)
     CU_ASSERT(!strstr(text, "STRICT") && unit_lines(text) == 3); /* both heaps take that size */
 }
 
-/* A name that is nearly a setting's is found, with that setting; those of settings, of others and unlike ones not. */
+/* A name that is nearly a setting's is found with that setting, an unlike one without; those of settings are not. */
 static void finds_misspelt(void)
 {
     char *vars[] = {(char[]){"SHMEM_SYMETRIC_SIZE=1G"},
@@ -78,6 +78,11 @@ static void finds_misspelt(void)
                     (char[]){"SHMEM_UNRELATED=1"},
                     (char[]){"HOME=/"},
                     (char[]){"SHMEM_DEBG=info"},
+                    (char[]){"SHMEM_HOME=/opt"},
+                    (char[]){"NVSHMEM_SYMETRIC_SIZE=1G"},
+                    (char[]){"NVSHMEM_SYMMETRIC_SIZE=1G"},
+                    (char[]){"NVSHMEM_DISABLE_NVLS=1"},
+                    (char[]){"NVSHMEM_PREFIX=/opt"},
                     NULL};
     char **saved = environ;
     const char *name, *meant;
@@ -91,7 +96,13 @@ static void finds_misspelt(void)
               !strcmp(meant, "SHMEM_SYMMETRIC_SIZE"));
     name = wsh_env_misspelt(&at, &length, &meant);
     CU_ASSERT_FATAL(name != NULL);
+    CU_ASSERT(!strncmp(name, "SHMEM_UNRELATED=", 16) && !meant);
+    name = wsh_env_misspelt(&at, &length, &meant);
+    CU_ASSERT_FATAL(name != NULL);
     CU_ASSERT(!strncmp(name, "SHMEM_DEBG=", 11) && !strcmp(meant, "SHMEM_DEBUG"));
+    name = wsh_env_misspelt(&at, &length, &meant);
+    CU_ASSERT_FATAL(name != NULL);
+    CU_ASSERT(length == 21 && !strcmp(meant, "NVSHMEM_SYMMETRIC_SIZE"));
     CU_ASSERT(wsh_env_misspelt(&at, &length, &meant) == NULL);
     environ = saved;
 }
