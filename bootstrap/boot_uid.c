@@ -98,7 +98,7 @@ static int joined_open(struct joined *joined, struct wsh_boot *boot, const struc
     if (fd < 0)
         return fd;
     used = joined->uid.secret;
-    joined->client = wsh_uid_client_open(fd, env->hang_seconds, boot->lost);
+    joined->client = wsh_uid_client_open(fd, request->n_ranks, env->hang_seconds, boot->lost);
     if (!joined->client)
         return -ENOMEM;
     boot_describe(boot, &joined->uid, &start);

@@ -131,7 +131,7 @@ static int message_receive(const struct wsh_uid_client *client, struct wsh_uid_h
     int rc = wsh_uid_receive(client->fd, head, sizeof *head, deadline);
 
     *body = NULL;
-    if (!rc && !wsh_uid_head_is_valid(head, WSH_UID_PES_MAX))
+    if (!rc && !wsh_uid_head_is_valid(head, client->n_pes))
         rc = -EPROTO;
     if (!rc && !(*body = calloc(1, head->len + 1)))
         rc = -ENOMEM;
@@ -198,7 +198,7 @@ static void client_free(struct wsh_uid_client *client)
     free(client);
 }
 
-struct wsh_uid_client *wsh_uid_client_open(int fd, double hang_seconds, void (*lost)(int status))
+struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status))
 {
     struct wsh_uid_client *client = calloc(1, sizeof *client);
     pthread_condattr_t attr;
@@ -209,6 +209,7 @@ struct wsh_uid_client *wsh_uid_client_open(int fd, double hang_seconds, void (*l
         return NULL;
     }
     client->fd = fd;
+    client->n_pes = n_pes;
     client->hang_seconds = hang_seconds;
     client->lost = lost;
     pthread_mutex_init(&client->mutex, NULL);

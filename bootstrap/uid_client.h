@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 struct wsh_uid_client {
-    int fd;
+    int fd, n_pes;
     void (*lost)(int status);
     double hang_seconds;
     pthread_t watcher;
@@ -31,8 +31,8 @@ struct wsh_uid_client {
 /* This process is the child of one that was a PE when it forked. */
 bool wsh_uid_client_is_forked(void);
 
-/* Takes over fd, and starts the thread. NULL after one line; fd is closed then. */
-struct wsh_uid_client *wsh_uid_client_open(int fd, double hang_seconds, void (*lost)(int status));
+/* Takes over fd, and starts the thread, for a world of n_pes. NULL after one line; fd is closed then. */
+struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status));
 void wsh_uid_client_close(struct wsh_uid_client *client);
 
 /*

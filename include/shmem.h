@@ -21,6 +21,10 @@
 #ifndef WSH_SHMEM_H
 #define WSH_SHMEM_H
 
+#if defined __cplusplus && __cplusplus < 201103L
+#error "shmem.h takes C++11 or newer: compile with -std=c++11, or leave -std out"
+#endif
+
 #include <shmem/types.h>
 
 /* Version of the specification, and of its implementer. Section 6. */

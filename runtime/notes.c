@@ -60,6 +60,7 @@ void wsh_notes_log(void)
         if (!notes[i].describe)
             continue;
         notes[i].describe(notes[i].arg, text, sizeof text);
+        text[sizeof text - 1] = 0; /* it may have filled all of it */
         if (*text)
             wsh_warn("%s", text);
     }

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAIN WSH_ENTRY_MAIN
 #define OTHER WSH_ENTRY_OTHER
@@ -121,13 +122,15 @@ static void method_set(struct wsh_job *job, int pe, int seg, enum wsh_route_meth
     job->routes.method[seg][pe] = (uint8_t)method;
 }
 
-/* Release: partner of the acquire in wsh_route. */
+_Static_assert(offsetof(struct wsh_rmem, tp) == 0, "the rest is what follows");
+
+/* `tp` alone is read while others write. Release: partner of the acquire in wsh_route. */
 static void entry_publish(struct wsh_rmem *rmem, const struct wsh_rmem *filled, struct wsh_tp *tp)
 {
-    struct wsh_rmem copy = *filled;
+    const size_t at = sizeof rmem->tp;
 
-    copy.tp = NULL;
-    *rmem = copy;
+    __atomic_store_n(&rmem->tp, NULL, __ATOMIC_RELAXED);
+    memcpy((char *)rmem + at, (const char *)filled + at, sizeof *rmem - at);
     __atomic_store_n(&rmem->tp, tp, __ATOMIC_RELEASE);
 }
 
@@ -261,6 +264,37 @@ static bool has_network(const struct wsh_job *job, const struct wsh_peer_blob *b
     return found;
 }
 
+/* NULL: that is not known yet. */
+static const char *reached_by(const struct wsh_job *job, int pe)
+{
+    const struct wsh_rmem *rmem = entry_of(job, pe, WSH_SEG_HEAP, WSH_ENTRY_MAIN);
+
+    return rmem->tp ? wsh_tp_label(rmem->tp) : NULL;
+}
+
+/* "PEs 0-15 by local, 16-31 by efa" */
+static void log_reached(const struct wsh_job *job)
+{
+    char text[1024] = "";
+    size_t used = 0;
+
+    for (int pe = 0, end; pe < job->n_pes; pe = end) {
+        const char *name = reached_by(job, pe);
+
+        for (end = pe + 1; end < job->n_pes && reached_by(job, end) == name; end++)
+            continue;
+        if (!name || used >= sizeof text)
+            continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", used ? ", " : "", pe);
+        if (end - pe > 1 && used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "-%d", end - 1);
+        if (used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, " by %s", name);
+    }
+    if (*text)
+        wsh_info(WSH_SUB_TRANSPORT, "PEs are reached: %s", text);
+}
+
 /* The entries that are filled at start: where that is not all, of this host, and of one PE that stands for others. */
 static int fill_host(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
@@ -273,9 +307,9 @@ static int fill_host(struct wsh_job *job, const struct wsh_peer_blob *peers)
         if (job->routes.filled && !job->same_host[pe] && others++ && has_network(job, &peers[pe]))
             continue;
         rc = wsh_route_fill(job, pe, &peers[pe]);
-        if (!rc)
-            wsh_info(WSH_SUB_TRANSPORT, "PE %d is reached by %s", pe, wsh_route_name(job, pe));
     }
+    if (!rc)
+        log_reached(job);
     if (!rc && job->routes.filled && others > 1)
         wsh_info(WSH_SUB_TRANSPORT, "%d more PEs of other hosts are reached from their first use on",
                  others - 1);

@@ -286,6 +286,13 @@ static int args_check(const struct wsh_args *args)
                 args->program[0]);
         return OSHRUN_USAGE;
     }
+    for (char **word = args->program; *word && args->n_pes; word++)
+        if (wsh_slip_second_program(word)) {
+            wsh_say("':' begins no second program: oshrun runs one program a job; let it branch by "
+                    "shmem_my_pe(), or "
+                    "start a script that does by $PMIX_RANK");
+            return OSHRUN_USAGE;
+        }
     if (args->hosts && args->hostfile) {
         wsh_say("-H and --hostfile exclude each other; give one of them");
         return OSHRUN_USAGE;

@@ -52,3 +52,8 @@ const char *wsh_slip_foreign(const char *word)
             return foreign[i].instead;
     return NULL;
 }
+
+bool wsh_slip_second_program(char *const *word)
+{
+    return !strcmp(word[0], ":") && word[1] && !strncmp(word[1], "-n", 2);
+}

@@ -3,7 +3,12 @@
 #ifndef WSH_OSHRUN_SLIPS_H
 #define WSH_OSHRUN_SLIPS_H
 
+#include <stdbool.h>
+
 /* What to do instead of an option of mpirun, srun or mpiexec that oshrun lacks; NULL if it is none. */
 const char *wsh_slip_foreign(const char *word);
+
+/* mpirun's `:` between two programs, which an option follows; a lone ':' may be an argument. */
+bool wsh_slip_second_program(char *const *word);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static int routine_length(const char *what)
 {
@@ -13,9 +14,15 @@ static int routine_length(const char *what)
 
 static _Noreturn void fail_not_started(const char *what)
 {
-    wsh_error("%.*s: called outside shmem_init … shmem_finalize; call shmem_init before it, and "
-              "shmem_finalize after it",
-              routine_length(what), what);
+    if (wsh_job.pid && wsh_job.pid != getpid())
+        wsh_error("%.*s: called in process %d, which is a fork of this PE and no PE itself; call it in the "
+                  "PE, or start "
+                  "the other process by exec",
+                  routine_length(what), what, (int)getpid());
+    else
+        wsh_error("%.*s: called outside shmem_init … shmem_finalize; call shmem_init before it, and "
+                  "shmem_finalize after it",
+                  routine_length(what), what);
     wsh_job_abort(1);
 }
 

@@ -89,6 +89,16 @@ static int arguments_check(unsigned flags, const shmemx_init_attr_t *attr)
     return -EINVAL;
 }
 
+/* A second call only counts; the number of its ranks does not. */
+static void warn_of_second(unsigned flags, const shmemx_init_attr_t *attr)
+{
+    if (flags == SHMEMX_INIT_WITH_UNIQUEID && (attr->n_ranks != wsh_job.n_pes || attr->rank != wsh_job.my_pe))
+        wsh_warn("shmemx_init_attr: this process is PE %d of %d already and stays that, and rank %d of %d is "
+                 "not taken; call "
+                 "shmem_finalize before it becomes one of another job",
+                 wsh_job.my_pe, wsh_job.n_pes, attr->rank, attr->n_ranks);
+}
+
 /* The GPU is attached later, by the first call that asks for device memory. */
 int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attr)
 {
@@ -106,6 +116,8 @@ int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attr)
                                         .rank = attr->rank,
                                         .n_ranks = attr->n_ranks,
                                         .mpi_comm = attr->mpi_comm};
+    if (!first)
+        warn_of_second(flags, attr);
     rc = wsh_job_init_by(attr->thread_level, flags ? &request : NULL);
     if (!rc && first)
         wsh_job.gpu_wanted = attr->cuda_device + 1;

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum act { ANSWERS, LATE, ENDS, CLOSES, GARBAGE, ABORTS };
+enum act { ANSWERS, LATE, ENDS, CLOSES, GARBAGE, ABORTS, EXAGGERATES };
+
+#define N_PES 2
 
 /* The root's side, a thread. `started`: the PE has come through shmem_init. */
 struct talk {
@@ -67,6 +69,11 @@ static void *root_run(void *arg)
         reply(fd, WSH_UID_END, 42, "");
     else if (talk->act == GARBAGE)
         CU_ASSERT(!wsh_uid_send(fd, "what no root says, and long enough", 34, wsh_uid_now() + 5));
+    if (talk->act == EXAGGERATES) { /* an answer that only three PEs could have given */
+        struct wsh_uid_head head = wsh_uid_head_make(WSH_UID_PUBLISH, 7, (N_PES + 1ul) * WSH_UID_BODY_MAX);
+
+        CU_ASSERT(!wsh_uid_send(fd, &head, sizeof head, wsh_uid_now() + 5));
+    }
     if (talk->act == CLOSES)
         shutdown(fd, SHUT_RDWR);
     return NULL;
@@ -76,7 +83,8 @@ static void *root_run(void *arg)
 static void *ask(void *arg)
 {
     struct talk *talk = arg;
-    struct wsh_uid_client *client = wsh_uid_client_open(talk->fd[0], talk->act == LATE ? 0.2 : 5, lost);
+    struct wsh_uid_client *client =
+        wsh_uid_client_open(talk->fd[0], N_PES, talk->act == LATE ? 0.2 : 5, lost);
     char *answer = NULL;
 
     if (talk->started)
@@ -128,7 +136,8 @@ static void takes_answers(void)
 
 static void returns_errors_while_it_starts(void)
 {
-    struct talk ends = {.act = ENDS}, closes = {.act = CLOSES}, garbage = {.act = GARBAGE};
+    struct talk ends = {.act = ENDS}, closes = {.act = CLOSES}, garbage = {.act = GARBAGE},
+                exaggerates = {.act = EXAGGERATES};
 
     says(&ends, "so it ends");
     CU_ASSERT(ends.rc == -ECONNABORTED && lost_status == -1);
@@ -136,6 +145,8 @@ static void returns_errors_while_it_starts(void)
     CU_ASSERT(closes.rc == -ECONNABORTED && lost_status == -1);
     says(&garbage, "lost the connection to the process that made the unique id (Protocol error)");
     CU_ASSERT(garbage.rc == -ECONNABORTED && lost_status == -1);
+    says(&exaggerates, "lost the connection to the process that made the unique id (Protocol error)");
+    CU_ASSERT(exaggerates.rc == -ECONNABORTED && lost_status == -1);
 }
 
 static void ends_the_process_afterwards(void)
