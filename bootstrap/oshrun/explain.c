@@ -55,6 +55,12 @@ static const struct {
      "-n"},
     {FAILURE, "Unable to create step for job [0-9]+: ([^\n]*)",
      "Slurm starts no step here: @1; compare -n and -H with the allocation (squeue, scontrol show job)"},
+    {FAILURE,
+     "resolve_ctls_from_dns_srv|fetch_config: |establish_config_source|Could not establish a configuration "
+     "source|(open|read|find)[^\n]*slurm\\.conf",
+     "SLURM_JOB_ID is set, and @L finds no slurm.conf here, as in a container; set OSHRUN_LAUNCHER=local for "
+     "PEs on this "
+     "machine alone, or mount /etc/slurm and munge's socket"},
     {FAILURE, "Unable to contact slurm controller|Unable to connect to controller",
      "Slurm's controller does not answer; ask `scontrol ping`"},
     {STATUS, "process rank ([0-9]+) with PID [0-9]+ on node ([^ ]+) exited on[ \n]signal ([0-9]+)",

@@ -35,6 +35,7 @@ says 2 "unknown option '--tagoutput'; is it --tag-output\?" --tagoutput -n 2 tru
 says 2 '--oversubscribe is no option of oshrun: leave it out' --oversubscribe -n 2 true
 says 2 '-c is no option of oshrun: processors of a PE' -c 2 -n 2 true
 says 2 '--map-by=core is no option of oshrun: ' --map-by=core -n 2 true
+says 2 "':' begins no second program: oshrun runs one program a job" -n 2 true : -n 1 false
 says 2 "-x '-n': no variable; write -x VAR" -x -n 2 true
 says 2 '-n 3 after -n 2: the number of PEs is given twice' -n 2 -n 3 true
 says 2 '-n 4097: must be a whole number' -n4097 true

@@ -107,6 +107,11 @@ explain 255 1 "host 'b' is not known here" 'ssh: Could not resolve hostname b: N
 explain 255 1 "host 'b' cannot be reached by ssh: Connection refused;" 'ssh: connect to host b port 22: Connection refused'
 explain 1 1 "ssh lets nobody in on host 'b'" 'me@b: Permission denied (publickey).'
 explain 127 1 'a host has no prted on its PATH' 'bash: line 1: prted: command not found'
+explain 1 1 'SLURM_JOB_ID is set, and mpirun finds no slurm.conf here, as in a container; set OSHRUN_LAUNCHER=local' \
+    'srun: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host
+srun: error: fetch_config: DNS SRV lookup failed
+srun: error: _establish_config_source: failed to fetch config
+srun: fatal: Could not establish a configuration source'
 explain 132 127 "program '/no/prog' not found" '--------
 Executable: /no/prog
 Node: b'
