@@ -8,6 +8,7 @@
 #include "runtime/coll/coll.h"
 #include "runtime/order.h"
 #include "runtime/progress.h"
+#include "runtime/unused.h"
 #include "runtime/wait.h"
 
 #include <shmem.h>
@@ -243,6 +244,8 @@ int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request)
         wsh_job.inits = 0;
     else
         wsh_at_exit(finalize_at_exit);
+    if (!rc)
+        wsh_unused_warn(&wsh_job);
     return rc;
 }
 
