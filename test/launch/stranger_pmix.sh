@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Another user who claims to be the job's owner, and knows the port of oshrun's PMIx server and the process ids of the job,
-# does not get in without the name space, which carries the job's secret and is printed nowhere.
+# does not get in: oshrun closes the connection. Where the kernel does not say whose that is, the name space keeps others
+# out, which carries the job's secret and is printed nowhere: so guesses are made by the owner, whom oshrun lets come.
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 . "$top_srcdir/test/launch/lib.sh"
@@ -22,7 +23,8 @@ gid_t getegid(void) { return 0; }
 END
 ${CC:-cc} -shared -fPIC -o "$tap_dir/fakeuid.so" "$tap_dir/fakeuid.c" || exit 99
 
-# intrude NAMESPACE: as PE 1, with what the server told its PEs but for the name space and the folder, which is closed.
+other="setpriv --reuid=65534 --regid=65534 --clear-groups"
+# intrude NAMESPACE [COMMAND]: as PE 1, by that command, with what the server told its PEs but for the name space and the folder, which is closed.
 intrude()
 {
     tr '\0' '\n' <"/proc/$pe/environ" | grep -E '^PMIX_' | grep -vE '^PMIX_(NAMESPACE|RANK)=' | sed "s|'|'\\\\''|g; s|=\(.*\)|='\1'|" \
@@ -30,7 +32,8 @@ intrude()
     (
         while read -r word; do eval "export $word"; done <"$tap_dir/words"
         export PMIX_NAMESPACE="$1" PMIX_RANK=1 TMPDIR="$tap_dir/theirs" LD_PRELOAD="$tap_dir/fakeuid.so"
-        exec setpriv --reuid=65534 --regid=65534 --clear-groups timeout -k 5 20 "$tap_dir/intruder"
+        # shellcheck disable=SC2086
+        exec ${2:-} timeout -k 5 20 "$tap_dir/intruder"
     ) >"$tap_dir/did" 2>&1
     intruded=$?
 }
@@ -60,15 +63,49 @@ kill "$job"
 end_job 10000
 tap_check "the job went on until it was ended" test "$status" = 143
 
-# The same program with the name space gets in: so it was that which kept it out.
+# With the name space another user does not get in either, and the owner does: so it was that which kept the owner out.
 start_job 2 -n 2 "$course" wait
 pe=$(find_pe)
 space=$(tr '\0' '\n' <"/proc/$pe/environ" | sed -n 's/^PMIX_NAMESPACE=//p')
+intrude "$space" "$other"
+tap_comment "$tap_dir/did"
+tap_check "another user does not get in with the name space" sh -c "kill -0 '$job' && ! grep -q joined '$tap_dir/did'"
 intrude "$space"
 tap_comment "$tap_dir/did"
-tap_check "with the name space it gets in" grep -q 'joined' "$tap_dir/did"
+tap_check "the owner gets in with the name space" grep -q 'joined' "$tap_dir/did"
 kill "$job" 2>/dev/null
 end_job 10000
+
+# Another user's bytes do not reach libpmix, which some of them would end.
+cat >"$tap_dir/rubbish.py" <<'END'
+import os, socket, struct, sys
+for i in range(int(sys.argv[2])):
+    size = [0, 1, 20, 60, 200][i % 5]
+    order = ">" if i % 2 else "<"
+    try:
+        with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as s:
+            s.sendall(struct.pack(order + "iiQ", i % 256, i % 7, size) + struct.pack(order + "Q", size) * (i % 4 == 1) +
+                      os.urandom(max(size, 8)))
+    except ConnectionRefusedError:
+        sys.exit(f"refused at {i}")
+    except OSError:
+        pass
+END
+python=
+for name in python3 /usr/bin/python3; do
+    $other $name -c '' 2>/dev/null && python=$name
+done
+if [ -n "$python" ]; then
+    start_job 2 -n 2 "$course" wait
+    port=$(tr '\0' '\n' <"/proc/$(find_pe)/environ" | sed -n 's|^PMIX_SERVER_URI.*tcp4://127.0.0.1:\([0-9]*\).*|\1|p' | head -n 1)
+    $other "$python" "$tap_dir/rubbish.py" "$port" 300 >"$tap_dir/did" 2>&1
+    tap_comment "$tap_dir/did"
+    tap_check "300 connections of another user: the job goes on, without a line" sh -c "kill -0 '$job' && [ ! -s '$err' ]"
+    kill "$job" 2>/dev/null
+    end_job 10000
+else
+    tap_skip "300 connections of another user" "no python3 that other users may run"
+fi
 
 # Printed nowhere, and on no command line.
 SHMEM_DEBUG=trace SHMEM_INFO=1 timeout 30 "$oshrun" -v -n 2 sh -c "\"$course\" hello; cat /proc/self/cmdline; echo; echo secret \${PMIX_NAMESPACE##*-}" \
