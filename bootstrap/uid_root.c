@@ -6,13 +6,12 @@
 #define _GNU_SOURCE
 #include "bootstrap/uid_root.h"
 
-#include "bootstrap/uid_addr.h"
+#include "bootstrap/uid_listen.h"
 #include "bootstrap/uid_world.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/machine.h"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,16 +22,18 @@
 
 #define STRANGERS_MAX 512    /* connections that have not shown that they know the secret */
 #define STRANGER_SECONDS 20. /* for that */
-#define BACKLOG 4096
 #define TICK_MS 50
+#define GIVE_UP_SECONDS 2
 #define EVENTS 64
 
 struct root {
     struct wsh_uid_world world;
-    int epoll, listener[WSH_UID_ADDRESSES], n_listeners;
+    struct wsh_uid_listen at;
     struct wsh_uid_conn *conns; /* the newest first */
     int n_strangers;
-    bool done; /* what it owes to members of other processes is sent */
+    bool done;           /* what it owes to members of other processes is sent */
+    bool used, unwanted; /* a PE has come; given up before that. Under the lock */
+    double made;
     struct root *next;
 };
 
@@ -40,14 +41,6 @@ struct root {
 static struct root *roots;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
-
-static void close_sockets(const struct root *root)
-{
-    for (int i = 0; i < root->n_listeners; i++)
-        close(root->listener[i]);
-    if (root->epoll >= 0)
-        close(root->epoll);
-}
 
 static void fork_prepare(void)
 {
@@ -64,7 +57,7 @@ static void fork_child(void)
     for (const struct root *root = roots; root; root = root->next) {
         for (const struct wsh_uid_conn *conn = root->conns; conn; conn = conn->next)
             close(conn->fd);
-        close_sockets(root);
+        wsh_uid_listen_close(&root->at);
     }
     roots = NULL;
     pthread_mutex_init(&lock, NULL);
@@ -139,7 +132,7 @@ static bool accept_one(struct root *root, int listener)
     if (root->n_strangers >= STRANGERS_MAX)
         drop_oldest_stranger(root);
     pthread_mutex_lock(&lock);
-    conn = wsh_uid_conn_open(fd, root->epoll);
+    conn = wsh_uid_conn_open(fd, root->at.epoll);
     if (conn) {
         conn->next = root->conns;
         root->conns = conn;
@@ -159,6 +152,12 @@ static void hello_take(struct root *root, struct wsh_uid_conn *conn)
         conn->broken = true;
         return;
     }
+    pthread_mutex_lock(&lock);
+    root->used = !root->unwanted;
+    conn->broken = root->unwanted;
+    pthread_mutex_unlock(&lock);
+    if (conn->broken)
+        return;
     conn->known = true;
     root->n_strangers--;
     proof.tag = wsh_uid_proof_tag(secret, &conn->challenge, &conn->hello);
@@ -178,12 +177,6 @@ static void conn_serve(struct root *root, struct wsh_uid_conn *conn)
     }
 }
 
-/* Listeners are known by the addresses of their descriptors. */
-static bool is_listener(const struct root *root, const void *what)
-{
-    return (const int *)what >= root->listener && (const int *)what < root->listener + WSH_UID_ADDRESSES;
-}
-
 /* Nothing is due at a time of its own while all are there, or nobody is. */
 static int root_timeout(const struct root *root)
 {
@@ -197,13 +190,13 @@ static int root_timeout(const struct root *root)
 static void serve_events(struct root *root)
 {
     struct epoll_event events[EVENTS];
-    int n = epoll_wait(root->epoll, events, EVENTS, root_timeout(root));
+    int n = epoll_wait(root->at.epoll, events, EVENTS, root_timeout(root));
 
     for (int i = 0; i < n; i++)
-        if (!is_listener(root, events[i].data.ptr))
+        if (!wsh_uid_listen_is(&root->at, events[i].data.ptr))
             conn_serve(root, events[i].data.ptr);
     for (int i = 0; i < n; i++)
-        if (is_listener(root, events[i].data.ptr))
+        if (wsh_uid_listen_is(&root->at, events[i].data.ptr))
             for (int more = EVENTS; more && accept_one(root, *(int *)events[i].data.ptr); more--)
                 continue;
 }
@@ -223,18 +216,28 @@ static void root_free(struct root *root)
         root->conns = conn->next;
         wsh_uid_conn_close(conn);
     }
-    close_sockets(root);
+    wsh_uid_listen_close(&root->at);
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     wsh_uid_world_fini(&root->world);
     free(root);
 }
 
+static bool is_wanted(const struct root *root)
+{
+    bool wanted;
+
+    pthread_mutex_lock(&lock);
+    wanted = !root->unwanted;
+    pthread_mutex_unlock(&lock);
+    return wanted;
+}
+
 static void *root_run(void *arg)
 {
     struct root *root = arg;
 
-    while (root->world.state != WSH_UID_OVER) {
+    while (root->world.state != WSH_UID_OVER && is_wanted(root)) {
         serve_events(root);
         sweep(root);
         wsh_uid_world_tick(&root->world);
@@ -247,60 +250,6 @@ static void *root_run(void *arg)
     }
     root_free(root);
     return NULL;
-}
-
-static int listen_on(struct root *root, struct wsh_uid_address *address)
-{
-    struct sockaddr_storage sa;
-    socklen_t len = wsh_uid_address_to_socket(address, &sa);
-    int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1,
-        i = root->n_listeners;
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &root->listener[i]};
-
-    if (fd < 0)
-        return -errno;
-    if (address->family == 6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(fd, (struct sockaddr *)&sa, len) || listen(fd, BACKLOG) ||
-        getsockname(fd, (struct sockaddr *)&sa, &len) || epoll_ctl(root->epoll, EPOLL_CTL_ADD, fd, &event)) {
-        int err = errno;
-
-        close(fd);
-        return -err;
-    }
-    wsh_uid_address_from_socket(address, (struct sockaddr *)&sa);
-    root->listener[root->n_listeners++] = fd;
-    return 0;
-}
-
-/* An address that cannot be had is left out; none at all is an error. */
-static int listen_all(struct root *root, const struct wsh_env *env)
-{
-    struct wsh_uid_address found[WSH_UID_ADDRESSES];
-    int n = wsh_uid_addr_find(env, found), rc = 0;
-    char text[WSH_UID_ADDRESS_TEXT];
-    struct wsh_uid *uid = &root->world.id;
-
-    if (n < 0)
-        return n;
-    root->epoll = epoll_create1(EPOLL_CLOEXEC);
-    for (int i = 0; i < n; i++) {
-        int err = root->epoll < 0 ? -EMFILE : listen_on(root, &found[i]);
-
-        if (err)
-            rc = err;
-        else
-            uid->address[uid->n_addresses++] = found[i];
-        wsh_uid_address_print(&found[i], text);
-        wsh_info(WSH_SUB_BOOTSTRAP, "root of a unique id at %s: %s", text,
-                 err ? wsh_strerror(err) : "listens");
-    }
-    if (uid->n_addresses)
-        return 0;
-    wsh_error("the root of a unique id cannot listen at %s: %s; set SHMEM_BOOTSTRAP_UID_IFNAME to another "
-              "interface",
-              text, wsh_strerror(rc));
-    return rc;
 }
 
 /* The program's handlers run in its own threads. */
@@ -336,9 +285,56 @@ static int root_open(struct root *root, const struct wsh_env *env)
     root->world.join_seconds = env->uid_seconds > 0 ? env->uid_seconds : WSH_UID_FOR_EVER;
     uid->machine = wsh_machine_id();
     uid->pid = (uint32_t)getpid();
-    rc = listen_all(root, env);
+    rc = wsh_uid_listen_open(&root->at, uid, env);
     wsh_uid_seal(uid);
     return rc;
+}
+
+/* Under the lock. How many roots end that no PE has come to for longer than PEs wait for one. */
+static int give_up_unused(void)
+{
+    double now = wsh_uid_now();
+    int n = 0;
+
+    for (struct root *root = roots; root; root = root->next) {
+        if (root->used || root->unwanted || now < root->made + root->world.join_seconds)
+            continue;
+        root->unwanted = true;
+        n++;
+        for (int i = 0; i < root->at.n; i++)
+            shutdown(root->at.listener[i], SHUT_RDWR); /* wakes its thread */
+    }
+    return n;
+}
+
+static bool some_unwanted(void)
+{
+    for (const struct root *root = roots; root; root = root->next)
+        if (root->unwanted)
+            return true;
+    return false;
+}
+
+/* Ids that nobody uses cost descriptors and threads, which this new one may need. */
+static void make_room(void)
+{
+    struct timespec until;
+    int n, rc = 0;
+
+    if (wsh_uid_listen_can())
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += GIVE_UP_SECONDS;
+    pthread_mutex_lock(&lock);
+    n = give_up_unused();
+    while (some_unwanted() && !rc)
+        rc = pthread_cond_timedwait(&changed, &lock, &until);
+    pthread_mutex_unlock(&lock);
+    if (n)
+        wsh_warn("open files have run out, and %d unique ids that no PE has come to within "
+                 "SHMEM_BOOTSTRAP_UID_SECONDS "
+                 "are given up",
+                 n);
 }
 
 int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env)
@@ -350,7 +346,9 @@ int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env)
         wsh_error("bootstrap: out of memory (%zu bytes)", sizeof *root);
         return -ENOMEM;
     }
-    root->epoll = -1;
+    make_room();
+    root->at.epoll = -1;
+    root->made = wsh_uid_now();
     rc = root_open(root, env);
     *uid = root->world.id;
     pthread_mutex_lock(&lock);

@@ -272,10 +272,42 @@ static void many(void)
         unit_skip("the limit of open files is too low for 1,000 ranks (ulimit -n)");
 }
 
+/* More ids than there are descriptors for, none of them used. */
+static void make_ids(void *arg)
+{
+    const struct wsh_env env = {.uid_seconds = 0.02};
+    struct wsh_uid uid;
+    int *made = arg;
+
+    for (int i = 0; i < 40; i++) {
+        *made += !wsh_uid_root_start(&uid, &env);
+        usleep(5000);
+    }
+}
+
+static void unused_ids_end(void)
+{
+    struct rlimit before, few;
+    char text[8192];
+    int made = 0, low = dup(0);
+
+    close(low);
+    getrlimit(RLIMIT_NOFILE, &before);
+    few = before;
+    few.rlim_cur = (rlim_t)low + 30;
+    CU_ASSERT(!setrlimit(RLIMIT_NOFILE, &few));
+    unit_capture(make_ids, &made, text, sizeof text);
+    setrlimit(RLIMIT_NOFILE, &before);
+    CU_ASSERT_EQUAL(made, 40);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "unique ids that no PE has come to within SHMEM_BOOTSTRAP_UID_SECONDS are given up"));
+}
+
 const struct unit_test unit_tests[] = {
     {"few ranks", few},
     {"who waits learns for whom", says_who_is_missing},
     {"a message that does not fit ends the world, and all learn why", ends_what_does_not_fit},
     {"a thousand ranks", many},
+    {"ids that nobody uses give way where descriptors run out", unused_ids_end},
     {NULL, NULL},
 };
