@@ -274,7 +274,8 @@ int wsh_env_describe(size_t i, struct wsh_env_row *row)
     row->internal = !strncmp(row->help, "internal", 8);
     text = find_value(&settings[i], origin, sizeof origin);
     row->origin = origin;
-    snprintf(row->value, sizeof row->value, "%s", text);
+    /* What is printed may be read by others. */
+    snprintf(row->value, sizeof row->value, "%s", *text && strstr(row->name, "_SECRET") ? "(set)" : text);
     return setting_parse(&settings[i], text, &scratch);
 }
 

@@ -47,6 +47,9 @@ WSH_ENV(uid_family, ENUM(AF_UNSPEC|AF_INET|AF_INET6), "SHMEM_BOOTSTRAP_UID_FAMIL
         "NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY", "addresses of these interfaces: AF_INET (IPv4), AF_INET6 or both")
 WSH_ENV(uid_seconds, SECONDS, "SHMEM_BOOTSTRAP_UID_SECONDS", "60", "",
         "seconds that PEs started by a unique id wait for its root, and for each other, to come (0 = one year)")
+WSH_ENV(uid_secret, STR, "SHMEM_BOOTSTRAP_UID_SECRET", "", "",
+        "a random word of 16 characters or more, the same on all PEs, or file: and the path of a file of mode 0600 "
+        "that has it: the Python package's stores then carry the unique id so that only who knows the word reads it")
 WSH_ENV(transports, STR, "SHMEM_TRANSPORTS", "", "",
         "transports that may be used: local,nvlink,efa,stage (empty = all)")
 WSH_ENV(transports_static, STR, "SHMEM_TRANSPORTS_STATIC", "", "",

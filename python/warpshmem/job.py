@@ -13,6 +13,7 @@ from .errors import WarpshmemError, check, refuse
 THREAD_LEVELS = {"single": 0, "funneled": 1, "serialized": 2, "multiple": 3}
 WITH_UNIQUEID = 1
 UNIQUE_ID_BYTES = 128
+MOST_PES = 2**31 - 1  # of an int of C
 
 
 class _Attributes(ctypes.Structure):
@@ -170,6 +171,8 @@ def _attributes(
         rank, n_pes = store.Get_rank(), store.Get_size()
     number = _whole("init", "rank", rank, "RANK")
     n = _whole("init", "n_pes", n_pes, "WORLD_SIZE")
+    if n > MOST_PES:
+        raise refuse("init", "n_pes", n, "there are at most %d PEs" % MOST_PES)
     if not 0 <= number < n:
         raise refuse("init", "rank", number, "with n_pes=%d ranks are 0 to %d" % (n, n - 1))
     if uid is None:
@@ -222,12 +225,12 @@ def init(
         check(_lib.core().shmemx_init_attr(0, None), "shmemx_init_attr")
         return
     level, gpu = _thread_level(thread_level), _device(device)
-    attributes = _attributes(rank, n_pes, uid, store)
-    flags = WITH_UNIQUEID if attributes else 0
-    attributes = attributes or _Attributes(version=1)
-    attributes.thread_level, attributes.cuda_device = level, gpu
-    interrupt.start()
     try:
+        attributes = _attributes(rank, n_pes, uid, store)
+        flags = WITH_UNIQUEID if attributes else 0
+        attributes = attributes or _Attributes(version=1)
+        attributes.thread_level, attributes.cuda_device = level, gpu
+        interrupt.start()
         check(_lib.core().shmemx_init_attr(flags, ctypes.byref(attributes)), "shmemx_init_attr")
     finally:
         stores.clean()

@@ -5,18 +5,18 @@ store of keys."""
 from __future__ import annotations
 
 import os
-import socket
-import struct
-import threading
+import re
 import time
 from typing import Any, Callable, List, Optional, Tuple, Union
 
+from . import _secret
+from ._tcp_store import TCPStore, say, unprotected
 from .errors import WarpshmemError, refuse
 
 SECONDS = 60.0
 KEY = "warpshmem id"
 _count = 0  # jobs that this process has taken part in
-_written: List["FileStore"] = []
+_used: List[Union["FileStore", TCPStore]] = []  # those of this package that this process serves
 
 
 def _seconds() -> float:
@@ -27,8 +27,10 @@ def _seconds() -> float:
 
 
 class FileStore:
-    """Keys in files whose names begin with `path`, in a folder that all processes see. An id is a
-    secret: mode 0600."""
+    """Keys in files whose names begin with `path`, in a folder that all processes see.
+
+    An id is a secret: the files have mode 0600, and one of another user is refused.
+    """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
         self.path = os.fspath(path)
@@ -41,8 +43,14 @@ class FileStore:
     def set(self, key: str, value: bytes) -> None:
         """Write a key, which must not be there yet."""
         part = "%s.part.%d" % (self._file(key), os.getpid())
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-            out.write(value)
+        try:
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+                out.write(value)
+        except OSError as error:
+            raise WarpshmemError(
+                "warpshmem.init: rank 0 cannot write the file %s: %s; name a file in a folder that"
+                " is there, and that all processes see" % (part, error.strerror)
+            ) from None
         try:
             os.link(part, self._file(key))
         except FileExistsError:
@@ -51,21 +59,32 @@ class FileStore:
                 " job has a unique id of its own"
                 % self._file(key)
             ) from None
+        except OSError as error:
+            raise WarpshmemError(
+                "warpshmem.init: rank 0 cannot give the file %s its name: %s; name one in a folder"
+                " whose file system has hard links" % (self._file(key), error.strerror)
+            ) from None
         finally:
             os.unlink(part)
 
     def get(self, key: str) -> bytes:
-        """Wait for a key and return it."""
-        until = time.monotonic() + _seconds()
-        while not os.path.exists(self._file(key)):
-            if time.monotonic() > until:
+        """Wait for a key and return it. WarpshmemError where another user may have written it."""
+        path, until = self._file(key), time.monotonic() + _seconds()
+        while time.monotonic() < until:
+            try:
+                return _secret.read_own(path, "the file", _secret.word() is not None)
+            except FileNotFoundError:
+                time.sleep(0.01)
+            except OSError as error:
+                cure = "name a file that this user may read, and no link"
                 raise WarpshmemError(
-                    "warpshmem.init: rank 0 has not written the file %s within %g s; name a file"
-                    " that all processes see, and start rank 0" % (self._file(key), _seconds())
-                )
-            time.sleep(0.01)
-        with open(self._file(key), "rb") as given:
-            return given.read()
+                    "warpshmem.init: the file %s cannot be read: %s; %s"
+                    % (path, error.strerror, cure)
+                ) from None
+        raise WarpshmemError(
+            "warpshmem.init: rank 0 has not written the file %s within %g s; name a file that all "
+            "processes see, and start rank 0" % (path, _seconds())
+        )
 
     def done(self, key: str) -> None:
         """Remove a key that all have read."""
@@ -73,94 +92,6 @@ class FileStore:
             os.unlink(self._file(key))
         except FileNotFoundError:
             pass
-
-
-def _send(connection: socket.socket, data: bytes) -> None:
-    connection.sendall(struct.pack("!I", len(data)) + data)
-
-
-def _receive(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        part = connection.recv(size - len(data))
-        if not part:
-            raise ConnectionError("closed by the other side")
-        data += part
-    return data
-
-
-class TCPStore:
-    """One value, which the server (rank 0) gives to n - 1 clients that connect to host:port."""
-
-    def __init__(self, host: str, port: int, n: int, server: bool) -> None:
-        self.address, self.n = (host, port), n
-        self._listener: Optional[socket.socket] = self._listen() if server else None
-
-    def _listen(self) -> socket.socket:
-        try:
-            family, kind, protocol, _, address = socket.getaddrinfo(
-                (
-                    None
-                    if self.address[0] not in ("localhost", "127.0.0.1", "::1")
-                    else self.address[0]
-                ),
-                self.address[1],
-                type=socket.SOCK_STREAM,
-                flags=socket.AI_PASSIVE,
-            )[0]
-            listener = socket.socket(family, kind, protocol)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen(max(self.n, 16))
-            return listener
-        except OSError as error:
-            raise WarpshmemError(
-                "warpshmem.init: rank 0 cannot listen at port %d: %s; choose another MASTER_PORT,"
-                " or another store" % (self.address[1], error)
-            ) from None
-
-    def set(self, key: str, value: bytes) -> None:
-        """Give `value` to the clients, from a thread, while the server goes on."""
-        threading.Thread(
-            target=self._serve, args=(key.encode(), value), name="warpshmem store", daemon=True
-        ).start()
-
-    def _serve(self, key: bytes, value: bytes) -> None:
-        left = self.n - 1
-        assert self._listener is not None
-        self._listener.settimeout(_seconds())
-        try:
-            while left > 0:
-                connection, _ = self._listener.accept()
-                with connection:
-                    connection.settimeout(5)
-                    try:
-                        if _receive(connection, 64).rstrip(b"\0") == key:
-                            _send(connection, value)
-                            left -= 1
-                    except OSError:
-                        continue
-        except OSError:
-            pass  # those that have not come say so themselves
-        finally:
-            self._listener.close()
-
-    def get(self, key: str) -> bytes:
-        """Connect, again and again until rank 0 is there, and return the value."""
-        until, last = time.monotonic() + _seconds(), "no answer"
-        while time.monotonic() < until:
-            try:
-                with socket.create_connection(self.address, timeout=5) as connection:
-                    connection.sendall(key.encode().ljust(64, b"\0"))
-                    return _receive(connection, struct.unpack("!I", _receive(connection, 4))[0])
-            except OSError as error:
-                last = str(error)
-                time.sleep(0.02)
-        raise WarpshmemError(
-            "warpshmem.init: rank 0 does not answer at %s port %d within %g s (%s); check"
-            " MASTER_ADDR and MASTER_PORT, and that rank 0 runs"
-            % (self.address + (_seconds(), last))
-        )
 
 
 def is_communicator(store: Any) -> bool:
@@ -190,6 +121,12 @@ def _agent_store(host: str, port: int) -> Any:
     return Agent(host, port, is_master=False)
 
 
+def _one_host() -> bool:
+    """Are all processes on this machine, as torchrun says?"""
+    here = os.environ.get("LOCAL_WORLD_SIZE")
+    return here is not None and here == os.environ.get("WORLD_SIZE")
+
+
 def from_environment() -> Any:
     """Return the store that MASTER_ADDR and MASTER_PORT name, as torchrun sets them."""
     group = _torch_of_environment()
@@ -202,14 +139,18 @@ def from_environment() -> Any:
             "warpshmem.init: neither uid= nor store= is given, and MASTER_ADDR and MASTER_PORT name"
             " no store; pass one of them, set both, or start with oshrun, srun --mpi=pmix or mpirun"
         ) from None
+    if _one_host():
+        return "tcp://localhost:%d" % port  # by a local socket, beside what torchrun serves there
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        if os.environ.get("RANK") == "0" and _secret.word() is None:
+            say("warning", "PE 0: " + unprotected("reaches torchrun's store at MASTER_PORT"))
         return _agent_store(host, port)
     return "tcp://%s:%d" % (host, port)
 
 
 def _tcp_address(text: str) -> Tuple[str, int]:
     host, colon, port = text[len("tcp://") :].rpartition(":")
-    if not colon or not port.isdigit():
+    if not host or not colon or not port.isdigit() or int(port) > 65535:
         raise refuse("init", "store", text, "write tcp://host:port")
     return host.strip("[]"), int(port)
 
@@ -217,9 +158,14 @@ def _tcp_address(text: str) -> Tuple[str, int]:
 def _keyed(store: Any, rank: int, n: int) -> Any:
     """Return the store of a path, an address or an object with set and get."""
     if isinstance(store, str) and store.startswith("tcp://"):
-        return TCPStore(*_tcp_address(store), n, rank == 0)
+        return TCPStore(*_tcp_address(store), n, rank == 0, _seconds())
     if isinstance(store, str) and store.startswith("file://"):
         return FileStore(store[len("file://") :])
+    if isinstance(store, str) and re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", store):
+        raise refuse(
+            "init", "store", store, "addresses are tcp://host:port and file:///path; for others "
+            "pass an object with set(key, bytes) and get(key)"
+        )
     if isinstance(store, (str, os.PathLike)):
         return FileStore(store)
     if hasattr(store, "set") and hasattr(store, "get"):
@@ -234,14 +180,15 @@ def _keyed(store: Any, rank: int, n: int) -> Any:
 
 
 def _torch_broadcast(distributed: Any, group: Any, rank: int, make: Callable[[], bytes]) -> bytes:
-    box = [make() if rank == 0 else None]
+    box = [_secret.seal(make()) if rank == 0 else None]
     source = distributed.get_global_rank(group, 0) if group is not None else 0
     distributed.broadcast_object_list(box, src=source, group=group)
-    return box[0]
+    return _secret.unseal(bytes(box[0]))  # type: ignore[arg-type]
 
 
 def exchange(store: Any, rank: int, n: int, make: Callable[[], bytes]) -> bytes:
-    """Return the unique id on all ranks: rank 0 makes it, the store carries it."""
+    """Return the unique id on all ranks: rank 0 makes it, the store carries it, sealed by the word
+    that processes share (_secret)."""
     global _count
     if is_communicator(store):
         return store.bcast(make() if rank == 0 else None, root=0)
@@ -252,19 +199,22 @@ def exchange(store: Any, rank: int, n: int, make: Callable[[], bytes]) -> bytes:
 
         return _torch_broadcast(torch.distributed, store, rank, make)
     keyed = _keyed(store, rank, n)
+    own = isinstance(keyed, (FileStore, TCPStore))
     # A store of others keeps its keys: each job has one of its own.
-    key = KEY if isinstance(keyed, (FileStore, TCPStore)) else "%s %d" % (KEY, _count)
+    key = KEY if own else "%s %d" % (KEY, _count)
     _count += 1
     if rank:
-        return bytes(keyed.get(key))
+        return _secret.unseal(bytes(keyed.get(key)))
+    if isinstance(keyed, TCPStore):
+        _used.append(keyed)
     unique = make()
-    keyed.set(key, unique)
+    keyed.set(key, _secret.seal(unique))
     if isinstance(keyed, FileStore):
-        _written.append(keyed)
+        _used.append(keyed)
     return unique
 
 
 def clean() -> None:
-    """Remove the files that this process wrote: all PEs have come."""
-    while _written:
-        _written.pop().done(KEY)
+    """Remove what this process wrote, and end what it serves: all PEs have come, or none will."""
+    while _used:
+        _used.pop().done(KEY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -99,12 +100,35 @@ shmem.finalize()
 """
 
 
+def indented(text: str) -> str:
+    """Return a program's lines as a block's."""
+    return text.replace("\n", "\n    ")
+
+
 def test_alone() -> None:
     assert good(Running("shmem.init()" + RING, [[]], [{}])) == "PE 0 of 1\n"
 
 
 def test_the_environment_of_torchrun() -> None:
     assert good(by_uid("shmem.init()" + RING, 3)).count("of 3") == 3
+
+
+def test_torchrun_on_one_host() -> None:
+    """Its own store at MASTER_PORT is not asked, and its port may be taken: by torchrun."""
+    more = {"LOCAL_WORLD_SIZE": "2", "TORCHELASTIC_USE_AGENT_STORE": "True", "MASTER_ADDR": "::1"}
+    with socket.create_server(("", 0)) as agent:
+        more["MASTER_PORT"] = str(agent.getsockname()[1])
+        out = good(by_uid("for job in range(2):\n    shmem.init()" + indented(RING), 2, more))
+    assert out.count("of 2") == 4
+
+
+def test_a_host_that_is_not_known() -> None:
+    """A line soon, and the exception at the end."""
+    more = {"MASTER_ADDR": "no-such-host.invalid", "SHMEM_BOOTSTRAP_UID_SECONDS": "1"}
+    with Running("shmem.init(1, 2)", [[]], [dict(more, MASTER_PORT="4711")]) as running:
+        statuses, _, err = running.end()
+    assert statuses == [1] and "check MASTER_ADDR and MASTER_PORT" in err
+    assert "note: the host name no-such-host.invalid is not known here" in err
 
 
 def test_a_file(tmp_path: Any) -> None:
@@ -210,6 +234,10 @@ def test_a_rank_does_not_come() -> None:
         ("'x', 2, bytes(128)", "rank is 'x'; pass a whole number"),
         ("0, 1, store=5", "store is 5; pass a store of torch.distributed"),
         ("0, 1, store='tcp://there'", "write tcp://host:port"),
+        ("0, 1, store='redis://there/0'", "addresses are tcp://host:port and file:///path"),
+        ("0, 1, store='tcp://:4711'", "write tcp://host:port"),
+        ("0, 1, store='/no/such/folder/id'", "cannot write the file /no/such/folder/id.part"),
+        ("0, 2**40, bytes(128)", "there are at most 2147483647 PEs"),
         ("0, 1", "MASTER_ADDR and MASTER_PORT name no store"),
         ("thread_level='many'", "thread_level is 'many'; use one of single"),
         ("device='gpu:x'", "device is 'x'; pass a whole number"),

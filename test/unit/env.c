@@ -215,6 +215,18 @@ static void tells_where_values_come_from(void)
     unsetenv("SMA_SYMMETRIC_SIZE");
 }
 
+static void hides_secrets(void)
+{
+    const struct wsh_env_row *row;
+
+    setenv("SHMEM_BOOTSTRAP_UID_SECRET", "nobody-may-see-this", 1);
+    row = row_named("SHMEM_BOOTSTRAP_UID_SECRET");
+    CU_ASSERT(row && !strcmp(row->value, "(set)"));
+    unsetenv("SHMEM_BOOTSTRAP_UID_SECRET");
+    row = row_named("SHMEM_BOOTSTRAP_UID_SECRET");
+    CU_ASSERT(row && !*row->value);
+}
+
 static void every_row_is_complete(void)
 {
     struct wsh_env_row row;
@@ -243,6 +255,7 @@ const struct unit_test unit_tests[] = {
     {"takes empty as unset", takes_empty_as_unset},
     {"names bad values in one line", names_bad_values_in_one_line},
     {"tells where values come from", tells_where_values_come_from},
+    {"hides secrets", hides_secrets},
     {"every row is complete", every_row_is_complete},
     {"sees foreign variables", sees_foreign_variables},
     {NULL, NULL},
