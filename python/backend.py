@@ -32,6 +32,21 @@ FILES = (
     ("libnvshmem_device.ltoir", "libnvshmem_device.ltoir", False, False),
     ("oshrun", "oshrun", True, True),
 )
+# Light modules beside the package, which frameworks' plug-ins are.
+BESIDE = ("warpshmem_front.py",)
+ENTRY_POINTS = """[sglang.plugins]
+warpshmem_deep_ep = warpshmem_front:sglang
+
+[sglang.srt.plugins]
+warpshmem_deep_ep = warpshmem_front:sglang
+
+[vllm.general_plugins]
+warpshmem_deep_ep = warpshmem_front:vllm
+"""
+LAUNCHER = """
+[console_scripts]
+oshrun = warpshmem.launch:oshrun
+"""
 PROGRAM = "oshrun"  # needs PMIx, which a start by a unique id does without
 # Of the C library, which every system has; a wheel whose files need more is for this machine alone.
 SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-.*)\.so\.[0-9]+$")
@@ -142,11 +157,8 @@ class Wheel:
                 % (pure, self.tag)
             ).encode(),
         )
-        if launcher:
-            self.add(
-                self.info + "/entry_points.txt",
-                b"[console_scripts]\noshrun = warpshmem.launch:oshrun\n",
-            )
+        points = ENTRY_POINTS + (LAUNCHER if launcher else "")
+        self.add(self.info + "/entry_points.txt", points.encode())
         self.records.append(self.info + "/RECORD,,")
         self.zip.writestr(
             zipfile.ZipInfo(self.info + "/RECORD", (2020, 1, 1, 0, 0, 0)),
@@ -158,8 +170,13 @@ class Wheel:
 
 def sources() -> List[str]:
     """Return the package's files, below this folder."""
-    names = [name for name in os.listdir(PACKAGE) if name.endswith((".py", ".typed"))]
-    return ["warpshmem/" + name for name in sorted(names)]
+    found = [
+        os.path.relpath(os.path.join(folder, name), HERE)
+        for folder, _, names in os.walk(PACKAGE)
+        for name in names
+        if name.endswith((".py", ".typed"))
+    ]
+    return sorted(found) + list(BESIDE)
 
 
 def read(path: str) -> bytes:

@@ -15,6 +15,7 @@ from deep_ep_job import Job  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 from deep_ep_reference import Case  # noqa: E402
 
+import warpshmem.deep_ep.install  # noqa: E402,F401
 import deep_ep  # noqa: E402
 from deep_ep import _low_latency  # noqa: E402
 
@@ -187,7 +188,7 @@ def refused(call: Any, *words: str) -> None:
     """The call raises, and its line names what the words say."""
     try:
         call()
-    except (ValueError, NotImplementedError, RuntimeError) as error:
+    except (ValueError, NotImplementedError, RuntimeError, ImportError, AttributeError) as error:
         assert all(word in str(error) for word in words), error
         return
     raise AssertionError("not refused: %s" % (words,))

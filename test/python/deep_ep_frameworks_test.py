@@ -6,13 +6,11 @@ The stubs have the classes and arguments of those interfaces and nothing else of
 
 from __future__ import annotations
 
-import configparser
+import contextlib
+import io
 import os
-import subprocess
 import sys
-import tempfile
 import types
-import zipfile
 from typing import Any, NamedTuple, Optional, Tuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -31,6 +29,7 @@ from deep_ep_job import Job  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
+import warpshmem_front  # noqa: E402
 from deep_ep import frameworks  # noqa: E402
 from deep_ep.utils import EventHandle, EventOverlap  # noqa: E402
 
@@ -160,11 +159,11 @@ def test_sglang(job: Job) -> None:
     """Dispatcher in both stages, with the plug-in and without it."""
     case = case_of(job, seed=70)
     given = mine(job, case)
-    module_of(frameworks.SGLANG[0][0], DeepEPDispatcher)
+    module_of(frameworks.PLACES["sglang"].modules[0], DeepEPDispatcher)
     for plugged in (False, True):
         if plugged:
-            frameworks.sglang()
-            frameworks.sglang()  # as often as it likes
+            warpshmem_front.sglang()
+            warpshmem_front.sglang()  # as often as it likes
         dispatcher = DeepEPDispatcher(job.group, case.n * case.local, case.tokens)
         topk = TopKOutput(given.weights, given.topk)
         rows, masked_m = dispatcher.dispatch(given.x, topk)
@@ -181,8 +180,8 @@ def test_vllm_low_latency(job: Job) -> None:
     announced."""
     case = case_of(job, seed=71)
     given = mine(job, case)
-    module_of(frameworks.VLLM[0][0], DeepEPLLPrepareAndFinalize)
-    frameworks.vllm()
+    module_of(frameworks.PLACES["vllm"].modules[0], DeepEPLLPrepareAndFinalize)
+    warpshmem_front.vllm()
     buffer = deep_ep.Buffer(
         group=job.group,
         num_nvl_bytes=0,
@@ -204,6 +203,31 @@ def test_vllm_low_latency(job: Job) -> None:
     ones = given.weights[:, :1].clone()
     kernel.prepare_async(given.x, ones, given.topk, case.n * case.local, None, True, None)[0]()
     assert kernel.handle.weights is None
+
+
+class Strange:
+    """A class of a framework's name that cannot be wrapped."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+def test_a_plug_in_never_raises(job: Job) -> None:
+    """A framework of another layout costs a line, once, and nothing else."""
+    warpshmem_front.announcing.discard("sglang")
+    line, module = io.StringIO(), frameworks.PLACES["vllm"].modules[0]
+    there = sys.modules[module]
+    frameworks._done.clear()
+    with contextlib.redirect_stderr(line):
+        for strange in (types.ModuleType(module), Strange()):
+            sys.modules[module] = strange  # type: ignore[assignment]
+            for _ in range(2):
+                deep_ep.Buffer(job.group, low_latency_mode=True)
+            frameworks._done.clear()
+    sys.modules[module] = there
+    frameworks._done.update(frameworks.PLACES)
+    told = line.getvalue().split("\n")
+    assert len(told) == 3 and all("this vllm has no Deep" in text for text in told[:2]), told
 
 
 def test_vllm_high_throughput(job: Job) -> None:
@@ -355,23 +379,3 @@ def test_megatron(job: Job) -> None:
     wanted = 3 * factor**2 * own.x.float().sum(1, keepdim=True) * (own.topk >= 0)
     error = (probs.grad.cpu() - wanted).abs()
     assert bool((error <= 0.3 + 0.1 * wanted.abs()).all()), error.max()
-
-
-def test_wheel(job: Job) -> None:
-    """The wheel has the package, and names the plug-ins under the groups that frameworks look in."""
-    folder = os.path.dirname(os.path.abspath(deep_ep.__file__))
-    with tempfile.TemporaryDirectory() as out:
-        subprocess.run(
-            [sys.executable, os.path.join(folder, "backend.py"), out],
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
-        with zipfile.ZipFile(os.path.join(out, os.listdir(out)[0])) as wheel:
-            names = wheel.namelist()
-            entries = next(name for name in names if name.endswith("entry_points.txt"))
-            words = configparser.ConfigParser()
-            words.read_string(wheel.read(entries).decode())
-    assert "deep_ep/buffer.py" in names and "deep_ep/backend.py" not in names
-    for group, name in (("sglang.plugins", "sglang"), ("vllm.general_plugins", "vllm")):
-        assert words[group]["warpshmem_deep_ep"] == "deep_ep.frameworks:" + name
-        assert callable(getattr(frameworks, name))

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import io
 import os
 import sys
-import tempfile
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -34,6 +31,7 @@ from deep_ep_job import Job, Skipped  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
+import warpshmem.deep_ep  # noqa: E402
 
 # Graphs.
 
@@ -182,18 +180,22 @@ def test_communicator(job: Job) -> None:
     assert (buffer.rank, buffer.group_size, buffer.group) == (job.rank, job.n, None)
 
 
-def test_deepep_too(job: Job) -> None:
-    """A line says that DeepEP itself is installed; the import of the package writes it."""
-    line = io.StringIO()
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(line):
-        open(os.path.join(folder, "deep_ep_cpp.py"), "w").close()
-        sys.path.insert(0, folder)
-        try:
-            importlib.reload(deep_ep)
-        finally:
-            sys.path.remove(folder)
-    for word in ("warning", "deep_ep_cpp.py", "pip uninstall"):
-        assert word in line.getvalue(), line.getvalue()
+def test_one_package(job: Job) -> None:
+    """By both names it is one package, with one class each."""
+    assert deep_ep is warpshmem.deep_ep and sys.modules["deep_ep.utils"] is deep_ep.utils
+    assert importlib.import_module("deep_ep.utils.event").EventHandle is deep_ep.EventHandle
+    assert deep_ep.__spec__.name == "warpshmem.deep_ep"
+    refused(lambda: importlib.import_module("deep_ep.buffers"), "deep_ep.buffers")
+
+
+def test_second_interface(job: Job) -> None:
+    """What is of DeepEP V2 says so, in a from-import too."""
+
+    def taken() -> None:
+        from deep_ep import ElasticBuffer  # noqa: F401
+
+    refused(taken, "DeepEP V2", "deepep_low_latency")
+    refused(lambda: deep_ep.EPHandle, "DeepEP V2")
 
 
 def test_names(job: Job) -> None:

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The wheel: what is in it, and that it works alone in a fresh environment without compilers.
-# timeout: 200
+# The wheels: what is in them, that they work alone in a fresh environment without compilers, and beside others.
+# timeout: 400
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
 . "${top_srcdir:-.}/test/python/lib.sh"
 need_oshrun
 
 export top_srcdir top_builddir
-run_pytest none 1 test_wheel.py
+WSH_PY_LIMIT=300 run_pytest none 1 test_wheel.py test_front.py
 tap_done

@@ -11,7 +11,7 @@ import torch
 from warpshmem import ep
 
 from .errors import wrong
-from .utils import EventHandle, EventOverlap, Launch
+from .utils.event import EventHandle, EventOverlap, Launch
 
 HANDLES = 8
 ROUTE_COLUMNS = 128  # of the rows by which weights travel: 64 words of 32 bits

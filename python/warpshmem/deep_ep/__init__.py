@@ -7,9 +7,9 @@ argument.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from . import _start
 from ._low_latency import announced_weights
 from .buffer import Buffer, topk_idx_t
 from .config import Config
@@ -32,11 +32,12 @@ _V2 = ("ElasticBuffer", "EPHandle", "get_physical_domain_size", "get_logical_dom
 
 def __getattr__(name: str) -> Any:
     if name in _V2:
-        raise AttributeError(
+        text = (
             "deep_ep.%s is of DeepEP V2, which warpshmem's deep_ep does not offer; use "
             "deep_ep.Buffer, or a framework's backend of V1 (vLLM: deepep_low_latency)" % name
         )
+        # `from deep_ep import …` drops the text of an AttributeError, and asks from there.
+        asks = sys._getframe(1).f_code.co_name
+        raise ImportError(text) if asks == "_handle_fromlist" else AttributeError(text)
     raise AttributeError("module 'deep_ep' has no attribute %r" % name)
 
-
-_start.warn_of_deepep()

@@ -8,11 +8,11 @@ from typing import Any, List, Optional, Tuple, Union
 import torch
 from warpshmem import ep
 
-from . import _layout, _low_latency, _normal, _start
+from . import _layout, _low_latency, _normal, _start, frameworks
 from ._agree import Agreement
 from .config import Config, bytes_for
 from .errors import not_offered, wrong
-from .utils import EventHandle, EventOverlap, Launch
+from .utils.event import EventHandle, EventOverlap, Launch
 
 topk_idx_t = torch.int64
 Rows = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
@@ -50,6 +50,8 @@ class Buffer:
                 "Buffer", "enable_shrink", True, "leave it False: a rank that dies ends the job"
             )
         self.rank, self.group_size = _start.start(group, comm)
+        if low_latency_mode:
+            frameworks.wrap_loaded()
         self.group, self.low_latency_mode = group, low_latency_mode
         self.num_nvl_bytes, self.num_rdma_bytes = num_nvl_bytes, num_rdma_bytes
         self.explicitly_destroy, self.enable_shrink = explicitly_destroy, False

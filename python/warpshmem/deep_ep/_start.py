@@ -1,31 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts warpshmem for a group, and finds out whether DeepEP itself is installed too."""
+"""Starts warpshmem for a group."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from typing import Any, Tuple
 
 import torch
 import warpshmem
 
 RANKS_A_HOST = 8  # of the numbers that layouts and programs take for hosts
-
-
-def warn_of_deepep() -> None:
-    """Write a line where DeepEP's own extension is there: which `deep_ep` is imported is then
-    chance."""
-    try:
-        found = importlib.util.find_spec("deep_ep_cpp")
-    except (ImportError, ValueError):
-        found = None
-    if found is not None:
-        sys.stderr.write(
-            "deep_ep: warning: this is warpshmem's deep_ep, and DeepEP itself is installed too "
-            "(%s); keep one: pip uninstall deep_ep, then pip install the wheel that you want\n"
-            % (found.origin or "deep_ep_cpp")
-        )
 
 
 def members(group: Any, comm: Any) -> Tuple[int, int]:
