@@ -31,8 +31,6 @@ static int open_settings(struct wsh_job *job)
     rc = wsh_log_open(job->env.debug, job->env.debug_file);
     if (!rc)
         wsh_env_note();
-    if (!rc)
-        wsh_foreign_note();
     job->check = wsh_log_check;
     wsh_job_mark(job, WSH_SPECIAL_CHECK, job->check);
     return rc;
@@ -240,13 +238,14 @@ int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request)
     wsh_job.pid = getpid();
     wsh_job.thread = pthread_self();
     rc = open_steps(&wsh_job);
-    if (rc)
+    if (rc) {
         wsh_job.inits = 0;
-    else
-        wsh_at_exit(finalize_at_exit);
-    if (!rc)
-        wsh_unused_warn(&wsh_job);
-    return rc;
+        return rc;
+    }
+    wsh_at_exit(finalize_at_exit);
+    wsh_unused_warn(&wsh_job);
+    wsh_foreign_note(wsh_job.local_rank == 0);
+    return 0;
 }
 
 static void quiet_contexts(struct wsh_job *job)

@@ -108,9 +108,26 @@ run_job 30 python3 -c "import ctypes; nv = ctypes.CDLL('$library'); nv.nvshmem_i
 nv.nvshmemx_quiet_on_stream(ctypes.c_void_p(None))"
 tap_check "a stream without a GPU ends with a line" test "$status $(grep -c 'on a stream: ' "$err")" = "1 1"
 mkdir "$tap_dir/nvidia"
-echo 'int unused;' >"$tap_dir/other.c"
-${CC:-cc} -shared -fPIC -o "$tap_dir/nvidia/libnvshmem_host.so.3" "$tap_dir/other.c"
-run_job 30 python3 -c "import ctypes; other = ctypes.CDLL('$tap_dir/nvidia/libnvshmem_host.so.3')
+echo 'int nvshmem_my_pe(void) { return 0; } int nvshmemid_init_status(void) { return 0; }' >"$tap_dir/other.c"
+${CC:-cc} -shared -fPIC -o "$tap_dir/nvidia/libnvshmem_host.so.3" -Wl,-soname,libnvshmem_host.so.3 "$tap_dir/other.c"
+ln -s libnvshmem_host.so.3 "$tap_dir/nvidia/libnvshmem_host.so"
+
+# theirs_beside NAME LINES ROUTINE…: a library that calls these routines of NVIDIA's, and PEs that have both libraries.
+theirs_beside()
+{
+    name=$1 lines=$2
+    shift 2
+    for routine in "$@"; do printf 'int %s(void); int call_%s(void) { return %s(); }\n' "$routine" "$routine" "$routine"; done \
+        >"$tap_dir/user.c"
+    ${CC:-cc} -shared -fPIC -o "$tap_dir/libuser.so" "$tap_dir/user.c" -L"$tap_dir/nvidia" -Wl,--no-as-needed -lnvshmem_host
+    run_job 30 "$oshrun" -n 2 python3 -c "import ctypes, os; other = ctypes.CDLL('$tap_dir/nvidia/libnvshmem_host.so.3')
+user = ctypes.CDLL('$tap_dir/libuser.so', mode=os.RTLD_NOW)
 nv = ctypes.CDLL('$library'); nv.nvshmem_init(); nv.nvshmem_finalize()"
-tap_check "a line where NVIDIA's is loaded" test "$status $(grep -c "NVIDIA's $tap_dir/nvidia" "$err")" = "0 1"
+    tap_check "NVIDIA's library beside ours: $name" \
+        test "$status $(grep -c "of NVIDIA's $tap_dir/nvidia.*load warpshmem's before it" "$err") $(grep -c NVIDIA "$err")" = "0 $lines $lines"
+}
+
+theirs_beside "nothing calls it, and nothing is said" 0
+theirs_beside "something calls it, and one PE of the host says so" 1 nvshmem_my_pe
+theirs_beside "something with NVIDIA's device code calls it, and means it" 0 nvshmem_my_pe nvshmemid_init_status
 tap_done
