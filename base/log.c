@@ -21,6 +21,7 @@ bool wsh_log_check;
 static int log_fd = STDERR_FILENO;
 static char log_prefix[128];
 static __thread char last_error[1024], read_error[1024];
+static __thread bool holds, unread; /* errors are held; last_error is one that nobody has seen */
 
 #define CHECK (-2) /* no level, but more looks at arguments */
 
@@ -157,7 +158,28 @@ const char *wsh_log_last_error(void)
 {
     memcpy(read_error, last_error, sizeof read_error);
     last_error[0] = '\0';
+    unread = false;
     return read_error;
+}
+
+static void print_unread(void)
+{
+    char line[sizeof last_error + 1];
+
+    if (!unread)
+        return;
+    unread = false;
+    (void)!write(STDERR_FILENO, line, (size_t)snprintf(line, sizeof line, "%s\n", last_error));
+}
+
+bool wsh_log_hold(bool hold)
+{
+    bool before = holds;
+
+    if (!hold)
+        print_unread();
+    holds = hold;
+    return before;
 }
 
 /* One write per line, so that lines of several threads and processes do not mix. */
@@ -182,10 +204,14 @@ void wsh_log_write(enum wsh_log_level level, const char *fmt, ...)
     if (len < 0)
         return;
     prefix += (size_t)len < sizeof line - prefix - 1 ? (size_t)len : sizeof line - prefix - 2;
-    if (level == WSH_LOG_ERROR)
+    if (level == WSH_LOG_ERROR) {
+        print_unread();
         snprintf(last_error, sizeof last_error, "%.*s", (int)prefix, line);
+        unread = holds;
+    }
     line[prefix] = '\n';
-    (void)!write(level <= WSH_LOG_WARN ? STDERR_FILENO : log_fd, line, prefix + 1);
+    if (level != WSH_LOG_ERROR || !holds)
+        (void)!write(level <= WSH_LOG_WARN ? STDERR_FILENO : log_fd, line, prefix + 1);
     if (level <= WSH_LOG_WARN && log_fd != STDERR_FILENO)
         (void)!write(log_fd, line, prefix + 1);
 }

@@ -44,6 +44,12 @@ void wsh_log_write(enum wsh_log_level level, const char *fmt, ...) __attribute__
 const char *wsh_log_last_error(void);
 
 /*
+ * With `hold` errors of this thread are kept, not printed, for who asks by wsh_log_last_error; without it what nobody
+ * has asked for is printed. Another error, or the end of the job, prints it too. Returns what was so before.
+ */
+bool wsh_log_hold(bool hold);
+
+/*
  * From a signal handler: the same line prefix, then `text` (no format), written in one write(2).
  * Async-signal-safe.
  */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "ep/print.h"
 
+#include <shmemx.h>
 #include <shmemx_ep.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -19,6 +20,15 @@ void ep_print_pe(int pe)
     print_pe = pe;
 }
 
+static bool errors_are_held(void)
+{
+    int held = shmemx_hold_errors(1);
+
+    if (!held)
+        shmemx_hold_errors(0);
+    return held;
+}
+
 static void print_line(const char *routine, const char *format, va_list args)
 {
     char line[1024];
@@ -30,8 +40,11 @@ static void print_line(const char *routine, const char *format, va_list args)
     len += vsnprintf(line + len, sizeof line - len, format, args);
     if (len > (int)sizeof line - 2)
         len = (int)sizeof line - 2;
-    if (routine)
+    if (routine) {
         memcpy(last_error, line, (size_t)len + 1);
+        if (errors_are_held())
+            return;
+    }
     line[len++] = '\n';
     if (write(STDERR_FILENO, line, (size_t)len) < 0)
         return;

@@ -74,6 +74,7 @@ typedef struct {
 /* Flags of shmemx_init_attr. */
 #define SHMEMX_INIT_WITH_UNIQUEID (1u << 0)
 #define SHMEMX_INIT_WITH_MPI_COMM (1u << 1)
+#define SHMEMX_INIT_MAY_EXIT (1u << 2) /* beside one of them, or alone */
 
 /*
  * Make a unique id: PEs that nobody else connects start by it. One process calls it, before or without starting the
@@ -97,7 +98,8 @@ int shmemx_set_attr_uniqueid_args(int rank, int n_ranks, const shmemx_uniqueid_t
  * SHMEMX_INIT_WITH_MPI_COMM the processes of the communicator at attr->mpi_comm become the PEs, in its order, after
  * MPI_Init and until MPI_Finalize; the library keeps a duplicate. With flags 0 the environment says how the PEs find
  * each other, and `attr` may be NULL. Where the library has been started already the
- * call is counted, as that of shmem_init, and *attr is not looked at.
+ * call is counted, as that of shmem_init, and *attr is not looked at. With SHMEMX_INIT_MAY_EXIT an exit with status 0
+ * and without shmem_finalize is as intended: no line warns of it. Libraries that start a job for a program set it.
  *
  * A job that a unique id has started ends as a whole, as with a launcher: where a PE dies, or the process that made the
  * id ends, the other PEs end with status 1 after a line; shmem_global_exit ends all with its status. 0, or nonzero
@@ -314,6 +316,13 @@ int shmemx_report_remove(void *arg);
  * failures. Valid until the thread calls it again.
  */
 const char *shmemx_last_error(void);
+
+/*
+ * With a nonzero `hold` lines about errors in this thread are kept for shmemx_last_error and not printed; with 0 those
+ * that nobody has asked for are printed. What ends the job is printed in any case. Returns whether they were held
+ * before. Local; may be called at any time. For bindings whose exceptions have the line.
+ */
+int shmemx_hold_errors(int hold);
 
 /*
  * Count what this PE has given to the network since shmem_init. Local. *operations: writes, reads and messages, the

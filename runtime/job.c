@@ -282,6 +282,7 @@ void wsh_job_fini(void)
         return;
     }
     wsh_at_exit(NULL);
+    wsh_job.may_exit = false; /* of the next job its own shmemx_init_attr says it */
     last_barrier(&wsh_job);
     close_from(&wsh_job, N_STEPS);
 }
@@ -303,7 +304,7 @@ static void finalize_at_exit(void)
         wsh_progress_start(job);
     if (job->boot.ops->barrier(&job->boot, "the end of the program"))
         return;
-    if (job->my_pe == 0)
+    if (job->my_pe == 0 && !job->may_exit)
         wsh_warn("the program ended without shmem_finalize, which was called for it; call shmem_finalize "
                  "before the end");
     last_barrier(job);
@@ -313,6 +314,7 @@ static void finalize_at_exit(void)
 
 void wsh_job_abort(int status)
 {
+    wsh_log_hold(false);
     fflush(NULL);
     if (wsh_job.boot.ops && wsh_job.pid == getpid())
         wsh_job.boot.ops->abort(&wsh_job.boot, status);

@@ -64,6 +64,7 @@ struct wsh_job {
     struct wsh_env env;
     struct wsh_boot boot;
     int rounds;     /* exchanges of blobs since shmem_init */
+    bool may_exit;  /* without shmem_finalize: SHMEMX_INIT_MAY_EXIT of the first shmemx_init_attr */
     int gpu_wanted; /* 1 + the number of the GPU that shmemx_init_attr asks for; 0: the current one */
     struct wsh_heap heap;
     struct wsh_device_heap device;

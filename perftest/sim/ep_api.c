@@ -206,6 +206,12 @@ int shmemx_report_add(void (*describe)(void *arg, char *text, size_t size), void
     return 0;
 }
 
+int shmemx_hold_errors(int hold)
+{
+    (void)hold;
+    return 0;
+}
+
 int shmemx_report_remove(void *arg)
 {
     (void)arg;

@@ -40,6 +40,7 @@ CORE: Dict[str, str] = {
     "shmemx_set_attr_uniqueid_args": "i iipp",
     "shmemx_init_attr": "i up",
     "shmemx_last_error": "s",
+    "shmemx_hold_errors": "i i",
     # 9.3
     "shmem_malloc": "p z",
     "shmem_calloc": "p zz",

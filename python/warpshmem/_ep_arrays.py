@@ -79,6 +79,12 @@ def stream_of(stream: Any, like: Any) -> Optional[int]:
     return int(stream)
 
 
+# Arguments that calls write.
+WRITTEN = frozenset(
+    ("rows", "row_scales", "counts", "sources", "row_topk", "row_weights", "out", "out_weights")
+)
+
+
 class Where:
     """Turns the arrays of one call into addresses; those that are wrong are refused by name."""
 
@@ -132,6 +138,8 @@ class Where:
             )
         if not array.flags.c_contiguous:
             raise self.refuse(name, "is not contiguous; give numpy.ascontiguousarray(%s)" % name)
+        if name in WRITTEN and not array.flags.writeable:
+            raise self.refuse(name, "is read-only; give an array that may be written")
         return array.ctypes.data
 
     def _nothing(self) -> int:

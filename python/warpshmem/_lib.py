@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import os
@@ -97,7 +98,18 @@ def core() -> ctypes.CDLL:
     its names."""
     library = _load(CORE, ctypes.RTLD_GLOBAL)
     _declare(library, _abi.CORE)
+    atexit.register(library.shmemx_hold_errors, 0)  # what nobody has asked for is printed
     return library
+
+
+_thread = threading.local()
+
+
+def hold_errors() -> None:
+    """Let lines about errors in this thread be those of exceptions alone. Before calls that may be
+    refused; once a thread."""
+    if not hasattr(_thread, "holds"):
+        _thread.holds = core().shmemx_hold_errors(1)
 
 
 @functools.lru_cache(maxsize=None)

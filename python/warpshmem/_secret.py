@@ -98,7 +98,9 @@ def unseal(value: bytes) -> bytes:
             % (NAME, "where rank 0 runs, and not here" if sealed else "here, and not at rank 0")
         )
     body, digest = value[:-DIGEST], value[-DIGEST:]
-    if not hmac.compare_digest(hmac.new(_key(secret, b"sign"), body, hashlib.sha256).digest(), digest):
+    if not hmac.compare_digest(
+        hmac.new(_key(secret, b"sign"), body, hashlib.sha256).digest(), digest
+    ):
         raise WarpshmemError(
             "warpshmem.init: the id that has come is not signed by the word of %s; set the same word"
             " on all PEs" % NAME

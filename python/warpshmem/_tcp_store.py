@@ -143,7 +143,9 @@ class _Server:
             return False
         if not self.warned:
             self.warned = True
-            say("warning", "PE 0: " + unprotected("reaches TCP port %d of this machine" % self.port))
+            say(
+                "warning", "PE 0: " + unprotected("reaches TCP port %d of this machine" % self.port)
+            )
         return True
 
     def _close(self) -> None:
@@ -194,7 +196,11 @@ class TCPStore:
                 return self._ask()
             except OSError as error:
                 last, unknown = str(error), isinstance(error, socket.gaierror)
-            if unknown and not told and time.monotonic() - began > min(NOTE_SECONDS, self.seconds / 2):
+            if (
+                unknown
+                and not told
+                and time.monotonic() - began > min(NOTE_SECONDS, self.seconds / 2)
+            ):
                 told = True
                 text = "the host name %s is not known here (%s); it is tried for %g s; check MASTER_ADDR"
                 say("note", text % (self.host, last, self.seconds))

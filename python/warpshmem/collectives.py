@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional, Tuple
 from . import _lib, job, streams
 from .dtypes import need as need_type
 from .errors import check, refuse
-from .memory import View, symmetric
+from .memory import View, symmetric, writable
 from .teams import TEAM_WORLD, Team, member
 
 _FAMILIES = {
@@ -79,6 +79,7 @@ def _two(
     job.need(call)
     member(team, call)
     to, of = symmetric(dest, call, "dest"), symmetric(source, call, "source")
+    writable(to, call, "dest")
     if to.kind is not of.kind:
         raise refuse(
             call, "source", of.kind.name, "its dtype must be that of dest, " + to.kind.name

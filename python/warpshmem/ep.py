@@ -106,6 +106,7 @@ _PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
 
 
 def _routine(name: str) -> Any:
+    _lib.hold_errors()
     routine = getattr(_lib.ep(), name)
     routine.restype, routine.argtypes = _PROTOTYPES[name]
     return routine
@@ -247,6 +248,7 @@ class ExpertParallel:
         row_weights [capacity, K]. Both halves are given the same. Entries of `received` that are
         None, but rows, are not written. stream: the GPU's; None: torch's current one.
         """
+        _lib.hold_errors()
         given = self.config
         tokens = arrays.tokens_of(x, given.hidden)
         if received is None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 from typing import Any, Callable, List, Optional, Union
 
@@ -12,6 +13,7 @@ from .errors import WarpshmemError, check, refuse
 
 THREAD_LEVELS = {"single": 0, "funneled": 1, "serialized": 2, "multiple": 3}
 WITH_UNIQUEID = 1
+MAY_EXIT = 4
 UNIQUE_ID_BYTES = 128
 MOST_PES = 2**31 - 1  # of an int of C
 
@@ -48,9 +50,10 @@ class _State:
 
 
 state = _State()
-# Called when a job has begun, and before it ends.
+# Called when a job has begun, before it ends, and when it has ended.
 at_start: List[Callable[[], None]] = []
 at_end: List[Callable[[], None]] = []
+after_end: List[Callable[[], None]] = []
 
 
 def _in_child() -> None:
@@ -96,7 +99,7 @@ def check_pe(call: str, pe: int, n: Optional[int] = None, argument: str = "pe") 
     """Return `pe` where it is one of `n` PEs (default: of the job); else ArgumentError."""
     limit = state.n if n is None else n
     try:
-        good = 0 <= pe < limit
+        good = 0 <= operator.index(pe) < limit
     except TypeError:
         good = False
     if not good:
@@ -114,6 +117,7 @@ def get_unique_id() -> bytes:
     if state.child:
         raise not_live("get_unique_id")
     unique = (ctypes.c_ubyte * UNIQUE_ID_BYTES)()
+    _lib.hold_errors()
     check(_lib.core().shmemx_get_uniqueid(unique), "shmemx_get_uniqueid")
     return bytes(unique)
 
@@ -195,6 +199,7 @@ def init(
     store: Any = None,
     device: Any = None,
     thread_level: Union[int, str] = "multiple",
+    may_exit: bool = False,
 ) -> None:
     """Start the library: this process becomes a PE. Collective over all PEs. Section 9.1.1,
     shmemx_init_attr.
@@ -212,6 +217,8 @@ def init(
     Default: the current one.
     thread_level: "single", "funneled", "serialized", "multiple" (section 9.2), as any thread may
     run destructors.
+    may_exit: for libraries that start the job for a program, which then ends with status 0 and
+    without finalize as a matter of course: no line warns of it.
 
     Each call needs a finalize of its own. Raises ArgumentError; WarpshmemError with the library's
     line.
@@ -220,6 +227,7 @@ def init(
 
     if state.child:
         raise not_live("init")
+    _lib.hold_errors()
     if state.inits:
         state.inits += 1
         check(_lib.core().shmemx_init_attr(0, None), "shmemx_init_attr")
@@ -227,7 +235,7 @@ def init(
     level, gpu = _thread_level(thread_level), _device(device)
     try:
         attributes = _attributes(rank, n_pes, uid, store)
-        flags = WITH_UNIQUEID if attributes else 0
+        flags = (WITH_UNIQUEID if attributes else 0) | (MAY_EXIT if may_exit else 0)
         attributes = attributes or _Attributes(version=1)
         attributes.thread_level, attributes.cuda_device = level, gpu
         interrupt.start()
@@ -245,8 +253,8 @@ def finalize() -> None:
     """End the use of the library: a barrier, and the end of all symmetric memory. Collective.
     Section 9.1.4.
 
-    Arrays in symmetric memory must not be touched afterwards. Without effect where the library is
-    not started.
+    Arrays of the host keep what they hold; those of a GPU must not be touched afterwards. Without
+    effect where the library is not started.
     """
     if not state.inits:
         return
@@ -259,6 +267,8 @@ def finalize() -> None:
     _lib.core().shmem_finalize()
     state.live, state.inits = False, 0
     state.why = "the library has been finalized; call warpshmem.init() again"
+    for routine in after_end:
+        routine()
 
 
 class Job:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from . import _lib, dlpack, job
+from . import _kept, _lib, dlpack, job
 from .dtypes import TYPES, Type, dtype_name
 from .errors import WarpshmemError, last_line, refuse
 
@@ -45,6 +45,9 @@ class Memory:
             device,
         )
         self.owner = owner
+        self.world = job.state.world
+        if device is None:
+            _kept.watch(self)
         if owns:
             end = weakref.finalize(
                 self, _give_back, address, job.state.world, _lib.core().shmemx_free_later, job.state
@@ -95,6 +98,7 @@ class Memory:
 def allocate(call: str, nbytes: int, gpu: bool, zeroed: bool) -> int:
     """Allocate symmetric memory and return its address. Collective; WarpshmemError on all PEs where
     it does not fit."""
+    _lib.hold_errors()
     core = _lib.core()
     if zeroed:
         address = (core.shmemx_calloc_device if gpu else core.shmem_calloc)(1, nbytes)
@@ -117,6 +121,7 @@ class View(NamedTuple):
     size: int  # elements
     kind: Type
     gpu: bool
+    readonly: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -137,6 +142,8 @@ def _interface_view(
         )
     size, dense = 1, kind.size
     for extent in interface["shape"]:
+        if extent < 0:
+            raise refuse(call, argument, interface["shape"], "no extent of a shape is below 0")
         size *= extent
     strides = interface.get("strides")
     if strides is not None and size:
@@ -146,7 +153,15 @@ def _interface_view(
                     call, argument, "strided", "pass an array that is contiguous in C order"
                 )
             dense *= extent
-    return View(interface["data"][0] or 0, size, kind, gpu)
+    address, readonly = interface["data"]
+    return View(address or 0, size, kind, gpu, bool(readonly))
+
+
+def writable(seen: View, call: str, argument: str) -> View:
+    """Return a description; ArgumentError where what it describes is read-only."""
+    if seen.readonly:
+        raise refuse(call, argument, "read-only", "pass an array that may be written")
+    return seen
 
 
 def view(array: Any, call: str, argument: str) -> View:

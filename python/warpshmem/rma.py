@@ -10,7 +10,7 @@ from . import _lib, job, streams
 from .dtypes import TYPES
 from .dtypes import need as need_type
 from .errors import refuse
-from .memory import View, symmetric, view
+from .memory import View, symmetric, view, writable
 
 SIGNALS = {"set": 0, "add": 1}
 STREAM_SIGNALS = {0: 9, 1: 10}  # of NVSHMEM
@@ -48,6 +48,7 @@ def _get_views(call: str, dest: Any, source: Any, pe: int) -> Tuple[View, View]:
     job.need(call)
     job.check_pe(call, pe)
     there, here = _two(call, source, dest, "source", "dest")
+    writable(here, call, "dest")
     if here.size > there.size:
         raise refuse(
             call,
@@ -174,6 +175,7 @@ def iget(
     job.need("iget")
     job.check_pe("iget", pe)
     there, here = _two("iget", source, dest, "source", "dest")
+    writable(here, "iget", "dest")
     _strided(
         "iget",
         "iget",

@@ -56,8 +56,7 @@ class FileStore:
         except FileExistsError:
             raise WarpshmemError(
                 "warpshmem.init: the file %s is there already; remove it, or name another one: each"
-                " job has a unique id of its own"
-                % self._file(key)
+                " job has a unique id of its own" % self._file(key)
             ) from None
         except OSError as error:
             raise WarpshmemError(
@@ -163,8 +162,11 @@ def _keyed(store: Any, rank: int, n: int) -> Any:
         return FileStore(store[len("file://") :])
     if isinstance(store, str) and re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", store):
         raise refuse(
-            "init", "store", store, "addresses are tcp://host:port and file:///path; for others "
-            "pass an object with set(key, bytes) and get(key)"
+            "init",
+            "store",
+            store,
+            "addresses are tcp://host:port and file:///path; for others "
+            "pass an object with set(key, bytes) and get(key)",
         )
     if isinstance(store, (str, os.PathLike)):
         return FileStore(store)

@@ -55,6 +55,8 @@ class Team:
     def translate(self, pe: int, team: "Team") -> Optional[int]:
         """Return the number in `team` of PE `pe` of this team; None where it is not in both.
         Section 9.4.5."""
+        if not isinstance(team, Team):
+            raise refuse("Team.translate", "team", team, "pass a warpshmem.Team")
         found = _lib.core().shmem_team_translate_pe(
             self._member("Team.translate"), pe, team._need("Team.translate")
         )

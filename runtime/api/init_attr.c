@@ -69,13 +69,13 @@ static int arguments_check(unsigned flags, const shmemx_init_attr_t *attr)
 {
     int rc;
 
-    if ((flags & ~WITH_ALL) || flags == WITH_ALL) {
+    if ((flags & ~(WITH_ALL | SHMEMX_INIT_MAY_EXIT)) || (flags & WITH_ALL) == WITH_ALL) {
         wsh_error("shmemx_init_attr: flags 0x%x are none that this library knows; use 0 or one of "
-                  "SHMEMX_INIT_WITH_UNIQUEID and SHMEMX_INIT_WITH_MPI_COMM",
+                  "SHMEMX_INIT_WITH_UNIQUEID and SHMEMX_INIT_WITH_MPI_COMM, and SHMEMX_INIT_MAY_EXIT",
                   flags);
         return -EINVAL;
     }
-    if (flags && !attr) {
+    if ((flags & WITH_ALL) && !attr) {
         wsh_error("shmemx_init_attr: attr is NULL");
         return -EINVAL;
     }
@@ -108,6 +108,9 @@ int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attr)
 
     if (rc)
         return rc;
+    if (first)
+        wsh_job.may_exit = flags & SHMEMX_INIT_MAY_EXIT;
+    flags &= WITH_ALL;
     if (!attr)
         return wsh_job_init(SHMEM_THREAD_SINGLE);
     request = (struct wsh_boot_request){.method = flags == SHMEMX_INIT_WITH_MPI_COMM ? WSH_BOOT_BY_MPI

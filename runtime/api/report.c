@@ -27,6 +27,11 @@ int shmemx_report_remove(void *arg)
     return 1;
 }
 
+int shmemx_hold_errors(int hold)
+{
+    return wsh_log_hold(hold != 0);
+}
+
 const char *shmemx_last_error(void)
 {
     return wsh_log_last_error();

@@ -18,10 +18,39 @@ def refused(call, text):
 
 def test_pe_out_of_range(xp, n):
     array = xp.zeros(4)
-    for pe in (-1, n, "0", None):
+    for pe in (-1, n, "0", None, 0.0):
         refused(
             lambda: shmem.put(array, array, pe), "pe is %r; there are PEs 0 to %d" % (pe, n - 1)
         )
+
+
+def test_read_only(xp):
+    """Bytes that nobody may change, and views of symmetric memory, are no dest."""
+    there, text = shmem.zeros(8, "uint8"), b"unchanged"
+    array = np.frombuffer(text, "uint8")[:8]
+    view = shmem.zeros(8, "uint8")
+    view.flags.writeable = False
+    for call in (shmem.get, shmem.get_nbi):
+        refused(lambda: call(array, there, 0), "dest is 'read-only'; pass an array that may")
+    refused(lambda: shmem.iget(array, there, 1, 1, 8, 0), "dest is 'read-only'")
+    refused(lambda: shmem.prepare_get(array, there, 0), "dest is 'read-only'")
+    refused(lambda: shmem.broadcast(view, there, 0), "dest is 'read-only'")
+    shmem.put(there, array, shmem.my_pe())
+    assert text == b"unchanged"
+
+
+class Negative:
+    """An array interface with a shape that no array has."""
+
+    __array_interface__ = {"shape": (-1,), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+
+def test_negative_shape(xp):
+    refused(lambda: shmem.put(xp.zeros(4), Negative(), 0), "no extent of a shape is below 0")
+
+
+def test_translate_of_no_team():
+    refused(lambda: shmem.TEAM_WORLD.translate(0, None), "team is None; pass a warpshmem.Team")
 
 
 def test_dest_not_symmetric(xp):

@@ -283,6 +283,66 @@ def test_before_and_after() -> None:
     good(Running(program, [[]], [{}]))
 
 
+AFTER = """
+import gc
+for job in range(3):
+    with shmem.Job():
+        me, n = shmem.my_pe(), shmem.n_pes()
+        arrays = [shmem.zeros(size, "int32") for size in (1, 5000, 100)]
+        for array in arrays: array[:] = me + 7
+        other = shmem.peer(arrays[1], (me + 1) % n)
+        del arrays[2]
+        view = arrays[1][4000:]
+        shmem.barrier_all()
+    assert arrays[0][0] == me + 7 and (view == me + 7).all()
+    assert other[0] in ((me + 1) % n + 7, 5)  # as its PE has it
+    arrays[1][:] = 5
+    assert (view == 5).all()
+    def mappings(): return sum("memfd" in line for line in open("/proc/self/maps"))
+    before = mappings()
+    del arrays, array, other, view
+    gc.collect()
+    assert mappings() < before
+assert mappings() == 0, open("/proc/self/maps").read()
+print("good")
+"""
+
+
+@pytest.mark.parametrize("n", (1, 2))
+def test_arrays_after_the_end(n: int) -> None:
+    """They keep what they hold; their memory goes with the last of them."""
+    assert good(by_oshrun(AFTER, n)).count("good") == n
+
+
+def test_a_refusal_is_not_printed_too() -> None:
+    """The library's line is that of the exception, in another thread too; what ends the job is
+    printed."""
+    program = """
+    def refused():
+        try: shmem.init(0, 2, bytes(128))
+        except shmem.WarpshmemError as error: print("caught", error)
+    refused()
+    thread = threading.Thread(target=refused)
+    thread.start()
+    thread.join()
+    """
+    with Running(program, [[]], [{}]) as running:
+        statuses, out, err = running.end()
+    assert (statuses, err, out.count("caught warpshmem: ")) == ([0], "", 2), out
+    program = "shmem.init()\nshmem._lib.core().shmem_free(12345)"
+    with Running(program, [[]], [{"SHMEM_DEBUG": "check"}]) as running:
+        statuses, _, err = running.end()
+    assert statuses != [0] and "shmem_free" in err
+
+
+def test_an_exit_that_is_expected() -> None:
+    """Without finalize a line warns, unless init was told."""
+    for more, lines in (("", 1), ("may_exit=True", 0)):
+        with by_oshrun("shmem.init(%s)" % more, 2) as running:
+            statuses, _, err = running.end()
+        assert (statuses, err.count("ended without shmem_finalize")) == ([0], lines), err
+
+
 def test_fork() -> None:
     program = """
     shmem.init()

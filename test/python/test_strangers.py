@@ -47,7 +47,8 @@ class Stranger:
     def __init__(self, program: str, *arguments: Any) -> None:
         self.out = ""
         self.process = subprocess.Popen(
-            [sys.executable, "-c", HEAD + textwrap.dedent(program)] + [str(one) for one in arguments],
+            [sys.executable, "-c", HEAD + textwrap.dedent(program)]
+            + [str(one) for one in arguments],
             user=STRANGER,
             group=STRANGER,
             extra_groups=[],

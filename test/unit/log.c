@@ -167,7 +167,31 @@ static void slower_is_an_error_only_if_strict(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "SHMEM_STRICT"));
 }
 
+static void hold_three(void *arg)
+{
+    (void)arg;
+    wsh_log_last_error();
+    CU_ASSERT(!wsh_log_hold(true));
+    wsh_error("asked for");
+    CU_ASSERT_STRING_EQUAL(wsh_log_last_error() + strlen("warpshmem: "), "asked for");
+    wsh_error("followed by another");
+    wsh_error("kept to the end");
+    CU_ASSERT(wsh_log_hold(false));
+    wsh_error("not held");
+}
+
+/* What somebody asks for is not printed; all else is, in its order. */
+static void errors_are_held(void)
+{
+    char text[4096];
+
+    unit_capture(hold_three, NULL, text, sizeof text);
+    CU_ASSERT_STRING_EQUAL(
+        text, "warpshmem: followed by another\nwarpshmem: kept to the end\nwarpshmem: not held\n");
+}
+
 const struct unit_test unit_tests[] = {
+    {"errors are held", errors_are_held},
     {"levels choose", levels_choose},
     {"subsystems choose", subsystems_choose},
     {"names a bad word", names_a_bad_word},

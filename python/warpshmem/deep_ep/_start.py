@@ -38,6 +38,7 @@ def start(group: Any, comm: Any) -> Tuple[int, int]:
             store=group if group is not None else comm,
             device=device,
             thread_level="multiple",
+            may_exit=True,  # a framework knows of no finalize
         )
     if (warpshmem.my_pe(), warpshmem.n_pes()) != (rank, size):
         raise warpshmem.WarpshmemError(
