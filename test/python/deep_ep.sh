@@ -19,7 +19,7 @@ WARPSHMEM_LIBRARY_DIR=$top_builddir/.libs SHMEM_SYMMETRIC_SIZE=512M PYTHONPATH=$
 GLOO_SOCKET_IFNAME=lo
 export WARPSHMEM_LIBRARY_DIR SHMEM_SYMMETRIC_SIZE PYTHONPATH PYTHONDONTWRITEBYTECODE GLOO_SOCKET_IFNAME
 normal=$here/deep_ep_normal_test.py
-all=$normal,$here/deep_ep_low_test.py,$here/deep_ep_other_test.py
+all=$normal,$here/deep_ep_low_test.py,$here/deep_ep_values_test.py,$here/deep_ep_other_test.py
 
 # tests HOW: the lines of a job's TAP as this script's own.
 tests()

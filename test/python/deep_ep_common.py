@@ -17,10 +17,10 @@ from deep_ep_reference import Case  # noqa: E402
 
 import warpshmem.deep_ep.install  # noqa: E402,F401
 import deep_ep  # noqa: E402
-from deep_ep import _low_latency  # noqa: E402
+from deep_ep import _low_checks  # noqa: E402
 
-FP8 = _low_latency.FP8_DTYPE or torch.uint8
-_low_latency.FP8_DTYPE = FP8  # so that an old torch gets bytes
+FP8 = _low_checks.FP8_DTYPE or torch.uint8
+_low_checks.FP8_DTYPE = FP8  # so that an old torch gets bytes
 _buffers: Dict[str, deep_ep.Buffer] = {}
 
 

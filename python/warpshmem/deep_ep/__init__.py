@@ -40,4 +40,3 @@ def __getattr__(name: str) -> Any:
         asks = sys._getframe(1).f_code.co_name
         raise ImportError(text) if asks == "_handle_fromlist" else AttributeError(text)
     raise AttributeError("module 'deep_ep' has no attribute %r" % name)
-

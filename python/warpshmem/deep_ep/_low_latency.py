@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 from warpshmem import ep
 
+from . import _low_checks, _topk
 from .errors import wrong
 from .utils.event import EventHandle, EventOverlap, Launch
 
 HANDLES = 8
 ROUTE_COLUMNS = 128  # of the rows by which weights travel: 64 words of 32 bits
-FP8_DTYPE = getattr(torch, "float8_e4m3fn", None)
 _announced = threading.local()  # .weights: of this thread's calls
 
 
@@ -52,8 +52,10 @@ class Handle(tuple):
     number: int
     turn: int
     tokens: int
-    topk: torch.Tensor
+    given: torch.Tensor  # topk_idx of the dispatch
+    topk: torch.Tensor  # with the instance's columns
     weights: Optional[torch.Tensor]
+    version: Optional[int]  # of the weights
 
 
 class Place:
@@ -120,35 +122,55 @@ class LowLatency:
 
     def __init__(self, buffer: Any) -> None:
         self.buffer = buffer
-        self.places: Dict[Tuple[int, ...], Place] = {}
+        self.places: Dict[Tuple[int, ...], List[Place]] = {}
 
     def close(self) -> None:
         """End all instances. Collective."""
-        for place in self.places.values():
-            place.close()
+        for places in self.places.values():
+            for place in places:
+                place.close()
         self.places = {}
 
     def place(
-        self, device: int, dtype: int, hidden: int, experts: int, topk: int, tokens: int
+        self, device: int, dtype: int, hidden: int, experts: int, topk: int, most: int, tokens: int
     ) -> Place:
-        """Return the instance for a shape, which all PEs give alike."""
-        key = (device, dtype, hidden, experts, topk, tokens)
-        if key not in self.places:
+        """Return the instance for a shape, which all PEs give alike: the last one, unless the top-k
+        needs another."""
+        key = (device, dtype, hidden, experts, most)
+        places = self.places.setdefault(key, [])
+        if not places or topk > places[-1].fields["topk"]:
             self.buffer.refuse_capture("low_latency_dispatch with a new shape")
-            self.places[key] = Place(
-                dict(
-                    mode=ep.LOW_LATENCY,
-                    device=device,
-                    dtype=dtype,
-                    hidden=hidden,
-                    experts=experts,
-                    topk=topk,
-                    tokens=tokens,
-                    capacity=tokens * self.buffer.group_size,
-                    handles=HANDLES,
+            topk = self._agree(key, topk, tokens)
+            places.append(
+                Place(
+                    dict(
+                        mode=ep.LOW_LATENCY,
+                        device=device,
+                        dtype=dtype,
+                        hidden=hidden,
+                        experts=experts,
+                        topk=topk,
+                        tokens=most,
+                        capacity=most * self.buffer.group_size,
+                        handles=HANDLES,
+                    )
                 )
             )
-        return self.places[key]
+        return places[-1]
+
+    def _agree(self, key: Tuple[int, ...], topk: int, tokens: int) -> int:
+        """Return the top-k of a new instance; what else PEs must give alike is refused by name."""
+        told = self.buffer.agreement.gather((tokens, topk) + key)
+        names = ("rows' device", "use_fp8 and round_scale", "hidden", "num_experts")
+        names += ("num_max_dispatch_tokens_per_rank",)
+        for at, name in enumerate(names):
+            for rank, numbers in enumerate(told):
+                if numbers[2 + at] != key[at]:
+                    text = "differ: here %d, at rank %d %d; give the same on all ranks"
+                    raise wrong(
+                        "low_latency_dispatch", name, text % (key[at], rank, numbers[2 + at])
+                    )
+        return _topk.room(_topk.agreed(told), key[3])
 
     def _halves(
         self,
@@ -201,14 +223,16 @@ class LowLatency:
         hook: bool,
     ) -> Tuple[Any, ...]:
         """packed: scales as bytes of exponents, four in a word."""
-        _check_dispatch(x, topk_idx, max_tokens, dtype, packed)
-        place = self.place(
-            int(x.is_cuda), dtype, x.shape[1], experts, topk_idx.shape[1], max_tokens
-        )
-        instance, weights = place.instance, announced()
+        weights, k, x = announced(), topk_idx.shape[-1], x.contiguous()
+        _low_checks.dispatch(x, topk_idx, max_tokens, dtype, packed)
+        _topk.check("low_latency_dispatch", topk_idx, experts)
+        _topk.check_weights("low_latency_dispatch", weights)
+        _low_checks.stats(stats, experts // self.buffer.group_size)
+        place = self.place(int(x.is_cuda), dtype, x.shape[1], experts, k, max_tokens, x.shape[0])
+        instance, columns = place.instance, place.fields["topk"]
         number, place.turn = place.turn % HANDLES, place.turn + 1
-        topk, x = topk_idx.int().contiguous(), x.contiguous()
-        given = weights.float().contiguous() if weights is not None else None
+        topk = _topk.fitting(topk_idx, columns, torch.int32, -1)
+        given = _topk.fitting(weights, columns, torch.float32, 0) if weights is not None else None
         got = instance.received(x)
         ranges = torch.empty(got.sources.shape[:2], dtype=torch.int64, device=x.device)
         scales = _scales_for(got, packed)
@@ -227,7 +251,8 @@ class LowLatency:
 
         handle = Handle((place.unknown_sources(x.device), ranges, max_tokens, x.shape[1], experts))
         handle.place, handle.number, handle.turn = place, number, place.turn
-        handle.tokens, handle.topk, handle.weights = x.shape[0], topk, weights
+        handle.tokens, handle.given, handle.topk = x.shape[0], topk_idx, topk
+        handle.weights, handle.version = weights, _topk.version(weights)
         event, receive = self._halves(
             place,
             "dispatch",
@@ -249,6 +274,7 @@ class LowLatency:
     def combine(
         self,
         x: torch.Tensor,
+        topk_idx: torch.Tensor,
         weights: torch.Tensor,
         handle: Handle,
         zero_copy: bool,
@@ -275,7 +301,8 @@ class LowLatency:
                 ready[0] = self._weigh(handle, weights, y, zero_copy, stream)
             instance.combine(ready[0], handle=handle.number, halves=halves, out=out, stream=stream)
 
-        _check_weights(weights, handle)
+        _low_checks.topk(topk_idx, handle)
+        _low_checks.weights(weights, handle)
         event, receive = self._halves(
             place, "combine", call, lambda: None, (x, weights), (out,), async_finish, hook
         )
@@ -291,7 +318,7 @@ class LowLatency:
             (handle.tokens, ROUTE_COLUMNS // 2), dtype=torch.int32, device=y.device
         )
         words[:, :k] = topk
-        words[:, k : 2 * k] = weights.float().contiguous().view(torch.int32)
+        words[:, k : 2 * k] = _topk.fitting(weights, k, torch.float32, 0).view(torch.int32)
         got = place.instance.received(y)
         place.instance.dispatch(words.view(torch.bfloat16), topk, received=got, stream=stream)
         come, local = got.rows.view(torch.int32), place.instance.local_experts
@@ -316,62 +343,6 @@ class LowLatency:
                 "handle",
                 "is older than the last %d dispatches; combine before" % HANDLES,
             )
-
-
-def _check_dispatch(
-    x: torch.Tensor, topk_idx: torch.Tensor, max_tokens: int, dtype: int, packed: bool
-) -> None:
-    call = "low_latency_dispatch"
-    if x.dim() != 2 or x.dtype != torch.bfloat16:
-        raise wrong(
-            call,
-            "x",
-            "has shape %s of %s; it is [tokens, hidden] of torch.bfloat16"
-            % (tuple(x.shape), x.dtype),
-        )
-    if topk_idx.dim() != 2 or topk_idx.shape[0] != x.shape[0]:
-        raise wrong(
-            call,
-            "topk_idx",
-            "has shape %s; it is [%d, top-k]" % (tuple(topk_idx.shape), x.shape[0]),
-        )
-    if x.shape[0] > max_tokens:
-        raise wrong(
-            call,
-            "x",
-            "has %d tokens, and num_max_dispatch_tokens_per_rank is %d; raise it on all ranks"
-            % (x.shape[0], max_tokens),
-        )
-    if dtype != ep.BF16 and FP8_DTYPE is None:
-        raise wrong(
-            call,
-            "use_fp8",
-            "is True, and this torch has no float8_e4m3fn; use torch 2.1 or newer, or "
-            "use_fp8=False",
-        )
-    if packed and x.shape[1] % 512:
-        raise wrong(
-            call, "use_ue8m0", "is True, and hidden is %d; it takes multiples of 512" % x.shape[1]
-        )
-
-
-def _check_weights(weights: torch.Tensor, handle: Handle) -> None:
-    """Weights that have travelled with the rows are those of the combine."""
-    call, before = "low_latency_combine", handle.weights
-    if tuple(weights.shape) != tuple(handle.topk.shape):
-        raise wrong(
-            call,
-            "topk_weights",
-            "has shape %s; topk_idx of the dispatch has %s"
-            % (tuple(weights.shape), tuple(handle.topk.shape)),
-        )
-    if before is not None and handle.tokens and before.data_ptr() != weights.data_ptr():
-        raise wrong(
-            call,
-            "topk_weights",
-            "is another tensor than the one announced for the dispatch; give the same, or "
-            "do not announce it: leave the plug-in out (docs/guide/deep-ep.md)",
-        )
 
 
 def _scales_for(got: ep.Received, packed: bool) -> Optional[torch.Tensor]:

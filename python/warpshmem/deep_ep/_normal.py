@@ -9,6 +9,7 @@ from typing import Any, List, Optional, Set, Tuple
 import torch
 from warpshmem import ep
 
+from . import _topk
 from ._layout import Layout
 from ._pool import Entry, Pool
 from .errors import wrong
@@ -26,7 +27,8 @@ class Handle(tuple):
     turn: int
     tokens: int
     rows: int
-    topk: torch.Tensor
+    topk: torch.Tensor  # with the instance's columns
+    own: int  # columns of this rank
     owner: "_Owner"
     kept: Set[int]  # of entries that have the routing under this number
 
@@ -55,12 +57,13 @@ class Normal:
         """A dispatch of a new routing: the host waits for the numbers of all PEs, and rows come
         in tensors that fit."""
         topk, experts = self.routing(numbers, topk_idx)
-        key = self.key(x, scales, experts, topk.shape[1])
+        _topk.check_weights("dispatch", topk_weights)
+        key = self.key(x, scales, experts)
         counted = torch.cat(
             [numbers.num_tokens_per_rank.int(), numbers.num_tokens_per_expert.int()]
         ).tolist()
         n, me = self.buffer.group_size, self.buffer.rank
-        plan = self.pool.plan(key, x.shape[0], counted[:n], counted[n:])
+        plan = self.pool.plan(key, topk.shape[1], x.shape[0], counted[:n], counted[n:])
         rows = sum(sent[me] for sent in plan.sent)
         handle = self._handle(
             plan.entry, plan.number, x.shape[0], rows, topk, numbers.is_token_in_rank, plan.sent
@@ -69,7 +72,8 @@ class Normal:
         weakref.finalize(handle.owner, plan.entry.used.discard, plan.number).atexit = False
         got = self._send(handle, x, scales, topk, topk_weights, rows, stream)
         counts = [(count + alignment - 1) // alignment * alignment for count in plan.experts]
-        return self._given(got, rows, topk_idx, topk_weights) + (counts, handle)
+        given = self._given(got, rows, topk_idx, topk_weights, plan.topk, scales)
+        return given + (counts, handle)
 
     def dispatch_worst(
         self,
@@ -84,7 +88,9 @@ class Normal:
         """A dispatch that the host does not wait for: `worst` rows are there, those that did not
         come have no expert."""
         topk, experts = self.routing(numbers, topk_idx)
-        entry = self.pool.worst(self.key(x, scales, experts, topk.shape[1]), worst)
+        _topk.check_weights("dispatch", topk_weights)
+        key = self.key(x, scales, experts)
+        entry = self.pool.worst(key, topk.shape[1], x.shape[0], worst)
         if x.shape[0] > entry.fields["tokens"]:
             raise wrong(
                 "dispatch",
@@ -98,7 +104,8 @@ class Normal:
             entry, number, x.shape[0], worst, topk, numbers.is_token_in_rank, None
         )
         got = self._send(handle, x, scales, topk, topk_weights, worst, stream)
-        return self._given(got, worst, topk_idx, topk_weights) + ([], handle)
+        columns = topk.shape[1] if x.shape[0] else entry.fields["topk"]
+        return self._given(got, worst, topk_idx, topk_weights, columns, scales) + ([], handle)
 
     def again(
         self, x: torch.Tensor, scales: Optional[torch.Tensor], handle: Handle, stream: Any
@@ -117,7 +124,7 @@ class Normal:
         got = self._send(
             handle, x, scales, None if known else handle.topk, None, handle.rows, stream
         )
-        return self._rows(got, handle.rows)
+        return self._rows(got, handle.rows, scales)
 
     def combine(
         self, x: torch.Tensor, handle: Handle, weights: Optional[torch.Tensor], stream: Any
@@ -135,8 +142,9 @@ class Normal:
                 % (tuple(x.shape), handle.rows, instance.config.hidden),
             )
         back = None
+        _topk.check_weights("combine", weights)
         if weights is not None:
-            weights = weights.float().contiguous()
+            weights = _topk.fitting(weights, instance.config.topk, torch.float32, 0)
             back = torch.empty(
                 (handle.tokens, instance.config.topk), dtype=torch.float32, device=x.device
             )
@@ -149,7 +157,7 @@ class Normal:
             out_weights=back,
             stream=stream,
         )
-        return out, back
+        return out, back if back is None else _topk.fitting(back, handle.own, back.dtype, 0)
 
     # Parts of calls.
 
@@ -159,7 +167,9 @@ class Normal:
         """Return topk as the library takes it, and the number of experts: ranks take their place
         without topk_idx."""
         if topk_idx is not None:
-            return topk_idx.int().contiguous(), int(numbers.num_tokens_per_expert.shape[0])
+            experts = int(numbers.num_tokens_per_expert.shape[0])
+            _topk.check("dispatch", topk_idx, experts)
+            return topk_idx, experts
         inside, n = numbers.is_token_in_rank, self.buffer.group_size
         if n > 16:
             raise wrong(
@@ -175,21 +185,29 @@ class Normal:
         """Return the dtype of an instance for x."""
         if scales is None and x.dtype == torch.bfloat16:
             return ep.BF16
-        if scales is not None and x.element_size() == 1 and scales.dtype == torch.float32:
-            return ep.FP8
+        if scales is not None and x.element_size() == 1:
+            if scales.dtype == torch.float32 and scales.shape[-1] == x.shape[1] // 128:
+                return ep.FP8
+            if scales.dtype == torch.int32 and scales.shape[-1] <= x.shape[1] // 128:
+                return ep.FP8  # they travel as they are
         raise wrong(
             "dispatch",
             "x",
             "is of %s%s; give torch.bfloat16, or (torch.float8_e4m3fn, float32 scales for "
-            "each 128 columns)"
-            % (x.dtype, "" if scales is None else " with scales of %s" % scales.dtype),
+            "each 128 columns, or such packed in int32)"
+            % (
+                x.dtype,
+                (
+                    ""
+                    if scales is None
+                    else " with scales of %s, %s" % (scales.dtype, tuple(scales.shape))
+                ),
+            ),
         )
 
-    def key(
-        self, x: torch.Tensor, scales: Optional[torch.Tensor], experts: int, topk: int
-    ) -> Tuple[int, ...]:
+    def key(self, x: torch.Tensor, scales: Optional[torch.Tensor], experts: int) -> Tuple[int, ...]:
         """Return what instances are told apart by."""
-        return int(x.is_cuda), self.dtype(x, scales), x.shape[1], experts, topk
+        return int(x.is_cuda), self.dtype(x, scales), x.shape[1], experts
 
     def _handle(
         self,
@@ -209,7 +227,8 @@ class Normal:
         handle = Handle((matrix, None, None, None, inside, None))
         handle.owner = _Owner()
         handle.entry, handle.number, handle.turn = entry, number, entry.turns
-        handle.tokens, handle.rows, handle.topk = tokens, rows, topk
+        handle.tokens, handle.rows, handle.own = tokens, rows, topk.shape[1]
+        handle.topk = _topk.fitting(topk, entry.fields["topk"], torch.int32, -1)
         handle.kept = set()
         return handle
 
@@ -246,24 +265,29 @@ class Normal:
             got.row_topk.fill_(-1)
         if got.row_weights is not None and handle[0] is None:
             got.row_weights.zero_()
-        weights = weights.float().contiguous() if weights is not None else None
+        columns = entry.fields["topk"]
+        if weights is not None:
+            weights = _topk.fitting(weights, columns, torch.float32, 0)
         entry.instance.dispatch(
             x.contiguous(),
-            topk,
+            None if topk is None else handle.topk,
             weights,
             handle=handle.number,
             received=got,
             stream=stream,
-            x_scales=scales.contiguous() if scales is not None else None,
+            x_scales=_as_floats(scales, x.shape[1] // 128),
         )
         handle.kept.add(id(entry))
         return got
 
     @staticmethod
-    def _rows(got: ep.Received, rows: int) -> Any:
-        if got.row_scales is None:
+    def _rows(got: ep.Received, rows: int, scales: Optional[torch.Tensor]) -> Any:
+        if got.row_scales is None or scales is None:
             return got.rows[:rows]
-        return got.rows[:rows], got.row_scales[:rows]
+        come = got.row_scales[:rows]
+        if scales.dtype == torch.int32:
+            come = come.view(torch.int32)[:, : scales.shape[1]].contiguous()
+        return got.rows[:rows], come
 
     def _given(
         self,
@@ -271,15 +295,29 @@ class Normal:
         rows: int,
         topk_idx: Optional[torch.Tensor],
         weights: Optional[torch.Tensor],
+        columns: int,
+        scales: Optional[torch.Tensor],
     ) -> Tuple[Any, ...]:
-        """Return recv_x, recv_topk_idx, recv_topk_weights."""
+        """Return recv_x, recv_topk_idx, recv_topk_weights, with so many columns."""
+        given = self._rows(got, rows, scales)
         if topk_idx is None:
-            return self._rows(got, rows), None, None
+            return given, None, None
         return (
-            self._rows(got, rows),
-            got.row_topk[:rows].to(topk_idx.dtype),
-            got.row_weights[:rows] if weights is not None else None,
+            given,
+            got.row_topk[:rows, :columns].to(topk_idx.dtype).contiguous(),
+            got.row_weights[:rows, :columns].contiguous() if weights is not None else None,
         )
+
+
+def _as_floats(scales: Optional[torch.Tensor], columns: int) -> Optional[torch.Tensor]:
+    """Return scales as the library takes them: words of 32 bits, of which it looks at none."""
+    if scales is None:
+        return None
+    if scales.dtype == torch.int32:
+        wide = torch.zeros((scales.shape[0], columns), dtype=torch.int32, device=scales.device)
+        wide[:, : scales.shape[1]] = scales
+        return wide.view(torch.float32)
+    return scales.contiguous()
 
 
 class _Owner:

@@ -7,6 +7,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from warpshmem import ep
 
+from . import _topk
+
 WORD = 64
 FIRST_HANDLES = 64
 LEAST_TOKENS = 256
@@ -61,6 +63,7 @@ class Plan(NamedTuple):
     number: int
     sent: List[List[int]]
     experts: List[int]
+    topk: int  # of the ranks that have tokens, at most
 
 
 class Pool:
@@ -78,9 +81,9 @@ class Pool:
         self.entries = {}
 
     def _fields(
-        self, key: Tuple[int, ...], tokens: int, capacity: int, handles: int
+        self, key: Tuple[int, ...], topk: int, tokens: int, capacity: int, handles: int
     ) -> Dict[str, int]:
-        device, dtype, hidden, experts, topk = key
+        device, dtype, hidden, experts = key
         return dict(
             mode=ep.HIGH_THROUGHPUT,
             device=device,
@@ -94,45 +97,55 @@ class Pool:
             blocks=self.buffer.blocks(),
         )
 
-    def _grow(self, key: Tuple[int, ...], tokens: int, rows: int, common: int, idle: bool) -> Entry:
+    def _grow(
+        self, key: Tuple[int, ...], topk: int, tokens: int, rows: int, common: int, idle: bool
+    ) -> Entry:
         """Make a larger instance. The last one ends where no PE has a handle of it."""
         entries = self.entries.setdefault(key, [])
-        first = dict(tokens=LEAST_TOKENS, capacity=1, handles=FIRST_HANDLES)
+        first = dict(tokens=LEAST_TOKENS, capacity=1, handles=FIRST_HANDLES, topk=1)
         last = entries[-1].fields if entries else first
         handles = last["handles"] * (1 if common or not entries else 4)
         if idle and entries:
             entries.pop().close()
         tokens = max(last["tokens"], min(_power(tokens), TOKENS_MAX))
         capacity = min(tokens * self.buffer.group_size, max(last["capacity"], _power(rows), tokens))
-        entries.append(Entry(self._fields(key, tokens, capacity, min(handles, 4096))))
+        topk = max(last["topk"], topk)
+        entries.append(Entry(self._fields(key, topk, tokens, capacity, min(handles, 4096))))
         return entries[-1]
 
     def plan(
-        self, key: Tuple[int, ...], tokens: int, per_rank: Sequence[int], per_expert: Sequence[int]
+        self,
+        key: Tuple[int, ...],
+        topk: int,
+        tokens: int,
+        per_rank: Sequence[int],
+        per_expert: Sequence[int],
     ) -> Plan:
         """Gather the numbers of all PEs; all decide alike which instance and handle the dispatch
         has."""
         n, me, entries = self.buffer.group_size, self.buffer.rank, self.entries.get(key)
         entry = entries[-1] if entries else None
         free = entry.words() if entry else []
-        told = self.buffer.agreement.gather([tokens] + free + list(per_rank) + list(per_expert))
-        begin = 1 + len(free)
+        own = [tokens, topk]
+        told = self.buffer.agreement.gather(own + free + list(per_rank) + list(per_expert))
+        begin, topk = len(own) + len(free), _topk.agreed(told)
         sent = [numbers[begin : begin + n] for numbers in told]
         most = max(numbers[0] for numbers in told)
         rows = max(sum(column) for column in zip(*sent))
-        common, idle = self._common(entry, told, len(free))
+        common, idle = self._common(entry, [numbers[len(own) :] for numbers in told], len(free))
         if (
             entry is None
             or most > entry.fields["tokens"]
             or rows > entry.fields["capacity"]
+            or topk > entry.fields["topk"]
             or not common
         ):
-            entry = self._grow(key, most, rows, common, idle)
+            entry = self._grow(key, topk, most, rows, common, idle)
             common = 1
         local = len(per_expert) // n
         at = begin + n + me * local
         experts = [sum(numbers[at + i] for numbers in told) for i in range(local)]
-        return Plan(entry, (common & -common).bit_length() - 1, sent, experts)
+        return Plan(entry, (common & -common).bit_length() - 1, sent, experts, topk)
 
     @staticmethod
     def _common(entry: Optional[Entry], told: List[List[int]], words: int) -> Tuple[int, bool]:
@@ -141,18 +154,21 @@ class Pool:
         for at in range(words):
             word = (1 << WORD) - 1
             for numbers in told:
-                word &= numbers[1 + at]
+                word &= numbers[at]
             common |= word << at * WORD
         return common, entry is None or common == (1 << entry.handles) - 1
 
-    def worst(self, key: Tuple[int, ...], worst: int) -> Entry:
-        """Return the instance for a number of worst tokens, which all PEs give alike."""
+    def worst(self, key: Tuple[int, ...], topk: int, tokens: int, worst: int) -> Entry:
+        """Return the instance for a number of worst tokens, which all PEs give alike: the last one,
+        unless the top-k needs another."""
         named = key + (worst,)
-        if named not in self.entries:
+        entries = self.entries.setdefault(named, [])
+        if not entries or topk > entries[-1].fields["topk"]:
             self.buffer.refuse_capture("dispatch with num_worst_tokens")
+            agreed = _topk.agreed(self.buffer.agreement.gather([tokens, topk]))
+            topk = _topk.room(agreed, key[3])
             n = self.buffer.group_size
             tokens = min((worst + n - 1) // n, TOKENS_MAX)
-            self.entries[named] = [
-                Entry(self._fields(key, tokens, min(worst, tokens * n), FIRST_HANDLES))
-            ]
-        return self.entries[named][0]
+            fields = self._fields(key, topk, tokens, min(worst, tokens * n), FIRST_HANDLES)
+            entries.append(Entry(fields))
+        return entries[-1]

@@ -8,10 +8,11 @@ from typing import Any, List, Optional, Tuple, Union
 import torch
 from warpshmem import ep
 
-from . import _layout, _low_latency, _normal, _start, frameworks
+from . import _layout, _low_latency, _normal, _start, _topk, frameworks
 from ._agree import Agreement
+from ._refused import COMBINE, DISPATCH, Refused
 from .config import Config, bytes_for
-from .errors import not_offered, wrong
+from .errors import not_offered, refuse_others, wrong
 from .utils.event import EventHandle, EventOverlap, Launch
 
 topk_idx_t = torch.int64
@@ -19,7 +20,7 @@ Rows = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
 HINT_TOPK = 16
 
 
-class Buffer:
+class Buffer(Refused):
     """Dispatch and combine for a group of processes, a PE each.
 
     Collective over the group. group: of torch.distributed; or comm: a communicator of mpi4py. The
@@ -52,7 +53,7 @@ class Buffer:
         self.rank, self.group_size = _start.start(group, comm)
         if low_latency_mode:
             frameworks.wrap_loaded()
-        self.group, self.low_latency_mode = group, low_latency_mode
+        self.group, self.low_latency_mode, self._destroyed = group, low_latency_mode, False
         self.num_nvl_bytes, self.num_rdma_bytes = num_nvl_bytes, num_rdma_bytes
         self.explicitly_destroy, self.enable_shrink = explicitly_destroy, False
         self.runtime = _start.Runtime(self.rank, self.group_size)
@@ -68,10 +69,18 @@ class Buffer:
                 "explicitly_destroy",
                 "is False; make the Buffer with explicitly_destroy=True",
             )
+        if self._destroyed:
+            return
+        self._destroyed = True
         self.runtime.is_available = lambda: False  # type: ignore[method-assign]
         self._normal.close()
         self._low.close()
         self.agreement.close()
+
+    def _need(self, call: str) -> None:
+        """Refuse calls of a Buffer that has been destroyed."""
+        if self._destroyed:
+            raise wrong(call, "self", "is a Buffer that was destroyed; make another one")
 
     # What does not depend on a group.
 
@@ -140,17 +149,6 @@ class Buffer:
         """Return the stream that calls run on; None without a GPU."""
         return self.comm_stream
 
-    def get_local_buffer_tensor(
-        self, dtype: torch.dtype, size: Any = None, offset: int = 0, use_rdma_buffer: bool = False
-    ) -> torch.Tensor:
-        raise not_offered(
-            "Buffer.get_local_buffer_tensor",
-            "dtype",
-            dtype,
-            "buffers are the library's own; for rows "
-            "without a copy use get_next_low_latency_combine_buffer",
-        )
-
     # Normal mode.
 
     def get_dispatch_layout(
@@ -166,6 +164,7 @@ class Buffer:
         Returns num_tokens_per_rank [ranks], num_tokens_per_rdma_rank [ranks / 8] or None for up to
         8 ranks, num_tokens_per_expert [experts], is_token_in_rank [T, ranks], event.
         """
+        _topk.check("get_dispatch_layout", topk_idx, num_experts)
         launch = Launch(self.comm_stream, previous_event, async_finish)
         with launch:
             found = _layout.layout(topk_idx, num_experts, self.group_size, _start.RANKS_A_HOST)
@@ -200,6 +199,7 @@ class Buffer:
         multiple of expert_alignment), handle, event; with `handle` None in the place of the four in
         the middle. Rows lie by source rank, then by token.
         """
+        self._need("dispatch")
         rows, scales = x if isinstance(x, (tuple, list)) else (x, None)
         launch = Launch(self._stream(rows), previous_event, async_finish)
         with launch:
@@ -268,6 +268,7 @@ class Buffer:
         float32, brought back from the rank of each expert. bias: a tensor or two, [T, hidden],
         added to the sum. Returns the sums [T, hidden], the weights [T, K] or None, event.
         """
+        self._need("combine")
         launch = Launch(self._stream(x), previous_event, async_finish)
         with launch:
             out, weights = self._normal.combine(x, handle, topk_weights, launch.stream)
@@ -299,6 +300,7 @@ class Buffer:
         use_ue8m0: bool = False,
         async_finish: bool = False,
         return_recv_hook: bool = False,
+        **others: Any,
     ) -> Tuple[Rows, torch.Tensor, Any, EventOverlap, Any]:
         """Send each token to its experts; rows come packed by local expert.
 
@@ -309,6 +311,8 @@ class Buffer:
         use_fp8: and scales [.., hidden / 128], in which rows of a column lie beside each other),
         counts [local experts], handle, event, hook.
         """
+        self._need("low_latency_dispatch")
+        refuse_others("low_latency_dispatch", DISPATCH, others)
         if dispatch_wait_recv_cost_stats is not None:
             raise not_offered(
                 "Buffer.low_latency_dispatch",
@@ -343,6 +347,7 @@ class Buffer:
         return_recv_hook: bool = False,
         out: Optional[torch.Tensor] = None,
         combine_wait_recv_cost_stats: Optional[torch.Tensor] = None,
+        **others: Any,
     ) -> Tuple[torch.Tensor, EventOverlap, Any]:
         """Bring rows back to their tokens, each times its weight, and add them up.
 
@@ -350,6 +355,8 @@ class Buffer:
         get_next_low_latency_combine_buffer returned was written instead. topk_idx: the dispatch's.
         topk_weights: [T, K] float32. Returns the sums [T, hidden], event, hook.
         """
+        self._need("low_latency_combine")
+        refuse_others("low_latency_combine", COMBINE, others)
         if use_logfmt:
             raise not_offered(
                 "Buffer.low_latency_combine",
@@ -365,7 +372,7 @@ class Buffer:
                 "leave it None; SHMEM_HANG_SECONDS names ranks that are waited for",
             )
         return self._low.combine(
-            x, topk_weights, handle, zero_copy, async_finish, return_recv_hook, out
+            x, topk_idx, topk_weights, handle, zero_copy, async_finish, return_recv_hook, out
         )  # type: ignore[arg-type]
 
     def get_next_low_latency_combine_buffer(self, handle: Any) -> torch.Tensor:
@@ -374,19 +381,6 @@ class Buffer:
 
         Ask for each combine again. A CUDA graph with such combines has an even number of combines.
         """
+        self._need("get_next_low_latency_combine_buffer")
         self._low.check(handle)
         return handle.place.instance.buffer(ep.BUFFER_Y, handle[1])
-
-    def low_latency_update_mask_buffer(self, rank_to_mask: int, mask: bool = False) -> None:
-        raise not_offered(
-            "Buffer.low_latency_update_mask_buffer", "rank_to_mask", rank_to_mask, _MASKS
-        )
-
-    def low_latency_query_mask_buffer(self, mask_status: torch.Tensor) -> None:
-        raise not_offered("Buffer.low_latency_query_mask_buffer", "mask_status", "a tensor", _MASKS)
-
-    def low_latency_clean_mask_buffer(self) -> None:
-        raise not_offered("Buffer.low_latency_clean_mask_buffer", "self", "Buffer", _MASKS)
-
-
-_MASKS = "there are no masks: a rank that dies ends the job"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this package does not offer, said by name."""
+"""What this package does not offer, and what is wrong, said by name."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict
+
+from warpshmem.errors import ArgumentError
 
 
 class NotOffered(NotImplementedError):
@@ -16,6 +18,21 @@ def not_offered(call: str, argument: str, value: Any, cure: str) -> NotOffered:
     return NotOffered("deep_ep.%s: %s=%r is not offered here; %s" % (call, argument, value, cure))
 
 
-def wrong(call: str, argument: str, text: str) -> ValueError:
-    """Make the exception of a wrong argument: name, what it is, what it should be."""
-    return ValueError("deep_ep.%s: %s %s" % (call, argument, text))
+def wrong(call: str, argument: str, text: str) -> ArgumentError:
+    """Make the exception of a wrong argument, a ValueError: name, what it is, what it should be.
+
+    call: of Buffer where it names no class.
+    """
+    place = call if call[0].isupper() else "Buffer." + call
+    return ArgumentError("deep_ep.%s: %s %s" % (place, argument, text))
+
+
+def refuse_others(call: str, cures: Dict[str, str], given: Dict[str, Any]) -> None:
+    """Refuse arguments of other versions of DeepEP, unless they ask for nothing. `cures`: their
+    names, and what to do."""
+    for name, value in given.items():
+        if name not in cures:
+            raise TypeError("deep_ep.Buffer.%s: there is no argument %s" % (call, name))
+        if value is not None and value is not False:
+            shown = value if isinstance(value, (bool, int, str)) else type(value).__name__
+            raise not_offered("Buffer." + call, name, shown, cures[name])

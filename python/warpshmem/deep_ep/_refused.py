@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls of Buffer that are not offered, and arguments of other versions of DeepEP that are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .errors import not_offered
+
+_BATCH = "leave it out: single-batch overlap is not offered"
+_NVFP4 = "leave it out: rows travel as bfloat16 or float8_e4m3fn"
+DISPATCH = {"use_nvfp4": _NVFP4, "x_global_scale": _NVFP4}
+COMBINE = {
+    name: _BATCH
+    for name in (
+        "overlap",
+        "src_signals",
+        "src_signal_expect_value",
+        "packed_recv_count",
+        "comp_signal",
+        "block_m",
+        "threshold",
+        "num_sms",
+    )
+}
+_MASKS = "there are no masks: a rank that dies ends the job"
+
+
+class Refused:
+    """What Buffer has by name alone."""
+
+    def get_local_buffer_tensor(
+        self, dtype: torch.dtype, size: Any = None, offset: int = 0, use_rdma_buffer: bool = False
+    ) -> torch.Tensor:
+        raise not_offered(
+            "Buffer.get_local_buffer_tensor",
+            "dtype",
+            dtype,
+            "buffers are the library's own; for rows "
+            "without a copy use get_next_low_latency_combine_buffer",
+        )
+
+    def low_latency_update_mask_buffer(self, rank_to_mask: int, mask: bool = False) -> None:
+        raise not_offered(
+            "Buffer.low_latency_update_mask_buffer", "rank_to_mask", rank_to_mask, _MASKS
+        )
+
+    def low_latency_query_mask_buffer(self, mask_status: torch.Tensor) -> None:
+        raise not_offered("Buffer.low_latency_query_mask_buffer", "mask_status", "a tensor", _MASKS)
+
+    def low_latency_clean_mask_buffer(self) -> None:
+        raise not_offered("Buffer.low_latency_clean_mask_buffer", "self", "Buffer", _MASKS)
