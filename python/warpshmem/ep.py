@@ -45,7 +45,8 @@ class Config(ctypes.Structure):
         ("window", _int),
         ("handles", _int),
         ("blocks", _int),
-        ("unused", _int * 19),
+        ("topk_bits", _int),
+        ("unused", _int * 18),
     ]
 
 
@@ -222,7 +223,7 @@ class ExpertParallel:
             new(lead + (groups,), "float32") if given.dtype else None,
             new((self.local_experts,), "int32"),
             new(((self.local_experts,) if low else ()) + (self.n_pes, 2), "int32"),
-            None if low else new(lead + (given.topk,), "int32"),
+            None if low else new(lead + (given.topk,), self._number()),
             None if low else new(lead + (given.topk,), "float32"),
         )
 
@@ -241,8 +242,8 @@ class ExpertParallel:
         """Send tokens to the PEs of their experts, and receive those for this PE's
         (shmemx_ep_dispatch).
 
-        x: [T, hidden] BF16; or e4m3 with x_scales [T, hidden / 128] float32. topk: [T, K] int32,
-        different experts of a token, -1: none; None: the routing that `handle` has. weights: [T, K]
+        x: [T, hidden] BF16; or e4m3 with x_scales [T, hidden / 128] float32. topk: [T, K] int32
+        (int64 with topk_bits=64), different experts of a token, -1: none; None: the routing that `handle` has. weights: [T, K]
         float32; None: ones, or those of the handle. Returns `received`, or a new one: rows,
         row_scales, counts [local experts], sources [.., n, 2]; high throughput also row_topk,
         row_weights [capacity, K]. Both halves are given the same. Entries of `received` that are
@@ -254,7 +255,7 @@ class ExpertParallel:
         if received is None:
             received = self.received(x)
         where = arrays.Where("dispatch", bool(given.device), x)
-        topk_at = where.pointer("topk", topk, "int32", (tokens, given.topk), empty=topk is not None)
+        topk_at = where.pointer("topk", topk, self._number(), (tokens, given.topk))
         call = _Dispatch(
             halves=halves,
             handle=handle,
@@ -273,6 +274,10 @@ class ExpertParallel:
         self._kept[handle] = tokens
         return received
 
+    def _number(self) -> str:
+        """Return the type of experts' numbers in topk and row_topk."""
+        return "int64" if self.config.topk_bits == 64 else "int32"
+
     def _form(self, name: str) -> Tuple[str, Tuple[int, ...]]:
         """Return the type and the last dimensions of an output of dispatch."""
         given = self.config
@@ -281,7 +286,7 @@ class ExpertParallel:
             "row_scales": ("float32", (-1, given.hidden // 128)),
             "counts": ("int32", (self.local_experts,)),
             "sources": ("int32", (self.n_pes, 2)),
-            "row_topk": ("int32", (-1, given.topk)),
+            "row_topk": (self._number(), (-1, given.topk)),
             "row_weights": ("float32", (-1, given.topk)),
         }[name]
 

@@ -67,6 +67,20 @@ def test_ep_tensors_in_halves(job: Job) -> None:
         same(again.rows[: len(wanted.x)], wanted.x * 2)
 
 
+def test_ep_numbers_of_64_bits(job: Job) -> None:
+    """topk_bits=64: experts' numbers as routers give them, in both directions."""
+    case = a_case(job)
+    given = mine(job, case)
+    for mode in (ep.LOW_LATENCY, ep.HIGH_THROUGHPUT):
+        with open_ep(job, case, mode=mode, topk_bits=64) as one:
+            refused(lambda: one.dispatch(given.x, given.topk.int(), given.weights), "topk", "int64")
+            got = one.dispatch(given.x, given.topk, given.weights)
+            if mode == ep.HIGH_THROUGHPUT:
+                wanted = reference.normal_rows(case, job.rank)
+                assert got.row_topk.dtype == torch.int64
+                same(got.row_topk[: len(wanted.topk)], wanted.topk)
+
+
 def test_ep_numpy(job: Job) -> None:
     """BF16 as uint16."""
     try:
