@@ -19,8 +19,8 @@ struct wsh_poll {
     unsigned idle; /* tests that have failed where each PE has a core */
 };
 
-/* Small, and found without a call. */
-extern __thread struct wsh_poll wsh_poll __attribute__((tls_model("initial-exec")));
+/* Not of the model initial-exec: with it no process could load the library by dlopen that has no room left for it. */
+extern __thread struct wsh_poll wsh_poll;
 
 /* The slow halves, of one call of many. */
 void wsh_poll_read_often(struct wsh_job *job, const void *word, const uint64_t *value);
