@@ -7,7 +7,7 @@
 
 #define RECENT 8 /* words that a program may poll in turn */
 
-__thread struct wsh_poll wsh_poll;
+struct wsh_poll wsh_poll;
 
 struct seen {
     const void *word;
@@ -30,7 +30,7 @@ void wsh_poll_read_often(struct wsh_job *job, const void *word, const uint64_t *
 {
     const struct seen seen = {word, value ? *value : 0};
 
-    wsh_poll.left = WSH_POLL_READS - 1;
+    __atomic_store_n(&wsh_poll.left, WSH_POLL_READS - 1, __ATOMIC_RELAXED);
     if (!is_recent(&seen)) {
         recent[next_recent++ % RECENT] = seen;
         return;
@@ -42,7 +42,7 @@ void wsh_poll_read_often(struct wsh_job *job, const void *word, const uint64_t *
 
 void wsh_poll_failed_often(const struct wsh_job *job)
 {
-    wsh_poll.left = WSH_POLL_TESTS - 1;
+    __atomic_store_n(&wsh_poll.left, WSH_POLL_TESTS - 1, __ATOMIC_RELAXED);
     looked_at = wsh_wait_polled(job, WSH_POLL_TESTS, looked_at);
 }
 

@@ -14,13 +14,16 @@
 #define WSH_POLL_TESTS 16     /* tests that fail; they take longer */
 #define WSH_POLL_IDLE 0x10000 /* the same, about a millisecond of them, where each PE has a core */
 
+/*
+ * Of all threads: which of them counts does not matter, and counts may be lost. A variable of each thread would be found
+ * by a call, or keep programs from loading the library late.
+ */
 struct wsh_poll {
-    int left;      /* calls until the next look */
-    unsigned idle; /* tests that have failed where each PE has a core */
+    int left;      /* calls until the next look. Relaxed, as is … */
+    unsigned idle; /* … tests that have failed where each PE has a core */
 };
 
-/* Not of the model initial-exec: with it no process could load the library by dlopen that has no room left for it. */
-extern __thread struct wsh_poll wsh_poll;
+extern struct wsh_poll wsh_poll;
 
 /* The slow halves, of one call of many. */
 void wsh_poll_read_often(struct wsh_job *job, const void *word, const uint64_t *value);
@@ -28,10 +31,18 @@ void wsh_poll_failed_often(const struct wsh_job *job);
 /* Puts this PE on a core of its own, if it shares one with another PE of the job. */
 void wsh_poll_look_round(struct wsh_job *job);
 
-/* With WSH_SPECIAL_POLLS: counts a call; is it time to look? */
+/* With WSH_SPECIAL_POLLS: counts calls; is it time to look? */
+static inline bool wsh_poll_counts(int calls)
+{
+    int left = __atomic_load_n(&wsh_poll.left, __ATOMIC_RELAXED) - calls;
+
+    __atomic_store_n(&wsh_poll.left, left, __ATOMIC_RELAXED);
+    return wsh_unlikely(left < 0);
+}
+
 static inline bool wsh_poll_is_due(void)
 {
-    return wsh_unlikely(--wsh_poll.left < 0);
+    return wsh_poll_counts(1);
 }
 
 /* With WSH_SPECIAL_POLLS: a call by which programs poll is about to read `word`. Looks, if it is time. */
@@ -44,8 +55,8 @@ static inline void wsh_poll_read(struct wsh_job *job, const void *word)
 /* The same for one that has served peers, which takes as long as a test. */
 static inline void wsh_poll_read_served(struct wsh_job *job, const void *word)
 {
-    wsh_poll.left -= WSH_POLL_READS / WSH_POLL_TESTS - 1;
-    wsh_poll_read(job, word);
+    if (wsh_poll_counts(WSH_POLL_READS / WSH_POLL_TESTS))
+        wsh_poll_read_often(job, word, NULL);
 }
 
 /* The same for one that changes the word: it has found `value`. */
@@ -55,14 +66,22 @@ static inline void wsh_poll_seen(struct wsh_job *job, const void *word, uint64_t
         wsh_poll_read_often(job, word, &value);
 }
 
+static inline bool wsh_poll_is_idle(void)
+{
+    unsigned idle = __atomic_load_n(&wsh_poll.idle, __ATOMIC_RELAXED) + 1;
+
+    __atomic_store_n(&wsh_poll.idle, idle, __ATOMIC_RELAXED);
+    return wsh_unlikely(idle % WSH_POLL_IDLE == 0);
+}
+
 /* A test has failed. */
 static inline void wsh_poll_failed(struct wsh_job *job)
 {
-    if (wsh_job_is_special(job, WSH_SPECIAL_POLLS)) {
-        if (wsh_poll_is_due())
-            wsh_poll_failed_often(job);
-    } else if (wsh_unlikely(!(++wsh_poll.idle % WSH_POLL_IDLE))) {
-        wsh_poll_look_round(job);
+    if (!wsh_job_is_special(job, WSH_SPECIAL_POLLS)) {
+        if (wsh_poll_is_idle())
+            wsh_poll_look_round(job);
+    } else if (wsh_poll_is_due()) {
+        wsh_poll_failed_often(job);
     }
 }
 

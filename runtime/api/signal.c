@@ -189,10 +189,13 @@ static WSH_COLD uint64_t fetch_from_gpu(const uint64_t *sig_addr)
 /* A loop of fetches makes progress under SHMEM_PROGRESS=call, and leaves the core to other PEs. */
 static WSH_INLINE void fetch_polled(const uint64_t *sig_addr)
 {
-    if (wsh_job.network)
-        wsh_api_check("shmem_signal_fetch", wsh_wait_progress(&wsh_job) < 0);
+    if (wsh_likely(!wsh_job.network)) {
+        wsh_poll_read(&wsh_job, sig_addr);
+        return;
+    }
+    wsh_api_check("shmem_signal_fetch", wsh_wait_progress(&wsh_job) < 0);
     if (wsh_job_is_special(&wsh_job, WSH_SPECIAL_POLLS))
-        (wsh_job.network ? wsh_poll_read_served : wsh_poll_read)(&wsh_job, sig_addr);
+        wsh_poll_read_served(&wsh_job, sig_addr);
 }
 
 WSH_SHELL(uint64_t, signal_fetch, (const uint64_t *sig_addr))
