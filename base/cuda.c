@@ -5,6 +5,7 @@
 #include "base/cuda_call.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/signals.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -82,7 +83,11 @@ int wsh_cuda_open(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+    sigset_t before;
+
+    wsh_signals_block(&before);
     pthread_once(&once, open_once);
+    wsh_signals_restore(&before);
     return opened;
 }
 

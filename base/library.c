@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "base/library.h"
 
+#include "base/signals.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -54,10 +56,13 @@ static int load(struct wsh_library *lib)
 
 int wsh_library_open(struct wsh_library *lib)
 {
+    sigset_t before;
     int rc;
 
     pthread_mutex_lock(&lib->mutex);
+    wsh_signals_block(&before);
     rc = lib->handle ? 0 : *lib->why ? -ENODEV : load(lib);
+    wsh_signals_restore(&before);
     pthread_mutex_unlock(&lib->mutex);
     return rc;
 }

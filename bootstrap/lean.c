@@ -14,6 +14,7 @@ static const struct {
 
 void wsh_lean_begin(struct wsh_lean *lean)
 {
+    wsh_signals_block(&lean->signals);
     for (int i = 0; i < WSH_LEAN_SETTINGS; i++) {
         const char *value = wsh_env_foreign(settings[i].name);
 
@@ -31,4 +32,5 @@ void wsh_lean_end(struct wsh_lean *lean)
             unsetenv(settings[i].name);
         free(lean->before[i]);
     }
+    wsh_signals_restore(&lean->signals);
 }

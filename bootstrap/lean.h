@@ -7,13 +7,19 @@
 #ifndef WSH_BOOT_LEAN_H
 #define WSH_BOOT_LEAN_H
 
+#include "base/signals.h"
+
 #define WSH_LEAN_SETTINGS 2
 
 struct wsh_lean {
     char *before[WSH_LEAN_SETTINGS]; /* the user's own, or NULL */
+    sigset_t signals;
 };
 
-/* Around the call that starts libpmix: sets hwloc's environment, and gives the user's own back. */
+/*
+ * Around the call that starts libpmix: sets hwloc's environment, and gives the user's own back. Its threads take no
+ * signals.
+ */
 void wsh_lean_begin(struct wsh_lean *lean);
 void wsh_lean_end(struct wsh_lean *lean);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opens the transports that a job needs, registers its memory with them, and closes them. */
 #include "base/log.h"
+#include "base/signals.h"
 #include "runtime/gpu/stage.h"
 #include "runtime/job.h"
 #include "runtime/route.h"
@@ -106,11 +107,21 @@ static int register_memory(struct wsh_job *job, unsigned tp)
     return rc;
 }
 
+static __thread const sigset_t *program_mask; /* while a transport opens */
+
+/* Waits for other PEs, and meanwhile the program's signals reach it. */
 static int exchange_host(const struct wsh_tp_params *params, const void *mine, size_t len, void *all)
 {
     struct wsh_boot *boot = &((struct wsh_job *)params->core)->boot;
+    sigset_t before;
+    int rc;
 
-    return boot->ops->exchange_host ? boot->ops->exchange_host(boot, mine, len, all) : -ENOTSUP;
+    if (!boot->ops->exchange_host)
+        return -ENOTSUP;
+    pthread_sigmask(SIG_SETMASK, program_mask, &before);
+    rc = boot->ops->exchange_host(boot, mine, len, all);
+    wsh_signals_restore(&before);
+    return rc;
 }
 
 static int log_full(const struct wsh_tp_ops *ops)
@@ -138,7 +149,15 @@ static int open_known(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
                                          .tally = wsh_counters_tally,
                                          .core = job};
 
-    return ops->open(&params, &job->tp[tp], &job->limits[tp]);
+    sigset_t before;
+    int rc;
+
+    wsh_signals_block(&before);
+    program_mask = &before;
+    rc = ops->open(&params, &job->tp[tp], &job->limits[tp]);
+    program_mask = NULL;
+    wsh_signals_restore(&before);
+    return rc;
 }
 
 static int open_stage(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigned tp)

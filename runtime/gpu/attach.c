@@ -4,6 +4,7 @@
 #include "runtime/alloc.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "runtime/coll/coll.h"
 #include "runtime/gpu/gda.h"
 #include "runtime/gpu/watch.h"
@@ -171,11 +172,14 @@ static int open_gpu(struct wsh_job *job, const char *routine)
 static int open_here(struct wsh_job *job, const char *routine)
 {
     int rc = wsh_cuda_open();
+    sigset_t before;
 
     job->device.first_tp = job->n_tps;
     if (rc)
         return log_no_gpu(routine, rc);
+    wsh_signals_block(&before);
     rc = open_gpu(job, routine);
+    wsh_signals_restore(&before);
     if (!rc)
         rc = open_memory(job);
     if (!rc)
