@@ -30,7 +30,7 @@ static int file_failed(const char *what, int err)
 int wsh_blob_file_open(struct wsh_blob_file *file, const char *path)
 {
     file->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    file->used = 0;
+    file->used = sizeof(struct wsh_pe_note);
     return file->fd < 0 ? file_failed("opened", errno) : 0;
 }
 
@@ -91,7 +91,7 @@ static int file_find(const struct wsh_blob_file *file, const struct wsh_blob_id 
                      size_t *size)
 {
     off_t at = (off_t)(id->pe * WSH_BLOB_FILE_PART);
-    size_t used = 0;
+    size_t used = sizeof(struct wsh_pe_note);
     struct record record;
 
     while (used + sizeof record <= WSH_BLOB_FILE_PART &&

@@ -8,12 +8,29 @@
 
 #include "bootstrap/blob.h"
 
+#include <sys/types.h>
+
 #define WSH_BLOB_FILE_PART \
     ((size_t)4 << 20) /* bytes for each PE, of which those that are not written take no room */
 
 struct wsh_blob_file {
     int fd;
     size_t used; /* of this PE's part */
+};
+
+/* At the begin of each PE's part: how far it is, which oshrun reads when it has ended. */
+enum wsh_pe_state {
+    WSH_PE_NONE,
+    WSH_PE_INSIDE, /* it has begun shmem_init */
+    WSH_PE_FINALIZED,
+    WSH_PE_LEFT /* has ended with status 0 and without shmem_finalize; by the PE, or by oshrun */
+};
+
+struct wsh_pe_note {
+    uint32_t state; /* WSH_PE_* */
+    int32_t pid; /* of the process that is the PE: where a script started it, another than oshrun's child */
+    uint32_t some_left; /* PE 0's part only: some PE has left */
+    uint32_t zero;
 };
 
 /* 0 or a negative errno after one line. */
@@ -25,5 +42,10 @@ int wsh_blob_file_put(struct wsh_blob_file *file, const struct wsh_blob_id *id, 
 /* The one of that name, malloc'd; likewise. By any thread. */
 int wsh_blob_file_get(const struct wsh_blob_file *file, const struct wsh_blob_id *id, void **blob,
                       size_t *len);
+
+/* Of PE `pe`, 0 where nothing can be read; logs nothing. */
+struct wsh_pe_note wsh_blob_file_note(int fd, int pe);
+/* The same for writing. */
+void wsh_blob_file_note_state(int fd, int pe, enum wsh_pe_state state, pid_t pid);
 
 #endif

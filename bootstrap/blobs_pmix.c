@@ -86,9 +86,12 @@ static void hosts_drop(struct wsh_blobs_pmix *blobs)
 
 int wsh_blobs_pmix_open(struct wsh_blobs_pmix *blobs, const pmix_proc_t *me, int n_pes)
 {
-    struct at *at = calloc((size_t)n_pes, sizeof *at);
+    struct at *at;
 
-    *blobs = (struct wsh_blobs_pmix){.me = *me};
+    if (blobs->known)
+        return 0;
+    at = calloc((size_t)n_pes, sizeof *at);
+    *blobs = (struct wsh_blobs_pmix){.me = *me, .known = true};
     blobs->leader = calloc((size_t)n_pes, sizeof *blobs->leader);
     blobs->members = calloc((size_t)n_pes, sizeof *blobs->members);
     pthread_mutex_init(&blobs->lock, NULL);
@@ -109,9 +112,9 @@ int wsh_blobs_pmix_open(struct wsh_blobs_pmix *blobs, const pmix_proc_t *me, int
     return 0;
 }
 
+/* The hosts stay known: after another PMIx_Init no launcher says them again (4.2.2). */
 void wsh_blobs_pmix_close(struct wsh_blobs_pmix *blobs)
 {
-    hosts_drop(blobs);
     free(blobs->last);
     blobs->last = NULL;
 }

@@ -11,9 +11,11 @@
 
 #include <pmix.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 struct wsh_blobs_pmix {
     pmix_proc_t me;
+    bool known;           /* where the PEs are, or that nobody says it */
     uint32_t *leader;     /* [n_pes] the first PE of each one's host; NULL: the launcher does not say */
     pmix_proc_t *members; /* the PEs of this host, by number */
     size_t n_members;

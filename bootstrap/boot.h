@@ -22,6 +22,7 @@ struct wsh_boot_request {
 };
 
 #define WSH_BOOT_UID_BYTES 128
+#define WSH_BOOT_AT_EXIT "the end of the program"
 
 /*
  * Makes a unique id, for which this process then serves from a thread, until the world that starts by it has ended.
@@ -61,9 +62,19 @@ struct wsh_boot_ops {
 
     /*
      * Collective: returns once every PE has called it. Any outcome but complete success is an error. `what` names it
-     * in messages.
+     * in messages; "shmem_finalize" does not wait for PEs that have left (has_left), and WSH_BOOT_AT_EXIT is an
+     * error without a line where some have, or do, and -ENOTSUP where this barrier is none that can be left.
      */
     int (*barrier)(struct wsh_boot *boot, const char *what);
+
+    /*
+     * This process ends with status 0 and has not called shmem_finalize: it has left, and the others go on. Nothing
+     * else is called any more, close included. NULL: the bootstrap has no such word.
+     */
+    void (*leave)(struct wsh_boot *boot);
+
+    /* Has PE `pe` (-1: any) left so? By any thread; cheap. NULL: nobody can know. */
+    bool (*has_left)(struct wsh_boot *boot, int pe);
 
     /* Asks the launcher to end the whole job with exit status `status`; may return. Prints nothing. */
     void (*abort)(struct wsh_boot *boot, int status);

@@ -77,6 +77,8 @@ static int version_agree(void)
     return rc == -EAGAIN ? -EPROTO : rc;
 }
 
+__attribute__((destructor(101))) static void leave_job(void);
+
 static int job_join(double hang_seconds)
 {
     struct wsh_pmi_session *session = &client.talk.session;
@@ -102,6 +104,8 @@ static int job_join(double hang_seconds)
     if (!rc)
         rc = wsh_pmi_talk_ask(&client.talk, WSH_PMI_SPACE, NULL, NULL, &answer);
     client.pid = rc ? 0 : getpid();
+    if (!rc)
+        at_quick_exit(leave_job);
     return rc;
 }
 
@@ -160,12 +164,18 @@ static void pmi_close(struct wsh_boot *boot)
     client.open = false;
 }
 
+/* A PE that leaves; hydra would take the others down with one that goes without a word. */
+static void pmi_leave(struct wsh_boot *boot)
+{
+    pmi_close(boot);
+}
+
 /*
  * Runs after the program's own exit handlers, which may still call shmem_finalize, and after the library's other
  * destructors (hence the number), one of which may finalize. A process that ends while open does not say finalize,
  * so that the launcher sees an exit without it.
  */
-__attribute__((destructor(101))) static void leave_job(void)
+static void leave_job(void)
 {
     if (client.pid == getpid() && !client.open)
         wsh_pmi_talk_close(&client.talk);
@@ -252,8 +262,11 @@ static int barrier_by_keys(struct wsh_boot *boot, const char *what)
     return rc || !boot->my_pe ? rc : sign_ask(WSH_PMI_GET, n, boot->n_pes);
 }
 
+/* Hydra ends the job where a PE goes that others wait with, so its barriers are for what all come to in the end. */
 static int pmi_barrier(struct wsh_boot *boot, const char *what)
 {
+    if (client.talk.session.version == 1 && !strcmp(what, WSH_BOOT_AT_EXIT))
+        return -ENOTSUP;
     return client.talk.session.version == 2 ? barrier_by_keys(boot, what) : job_fence(what);
 }
 
@@ -328,5 +341,6 @@ const struct wsh_boot_ops wsh_boot_pmi_ops = {
     .publish = pmi_publish,
     .lookup = pmi_lookup,
     .barrier = pmi_barrier,
+    .leave = pmi_leave,
     .abort = pmi_abort,
 };

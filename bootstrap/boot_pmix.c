@@ -22,24 +22,32 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SLURM_NSPACE "slurm.pmix." /* how its name spaces begin */
+
 #if PMIX_NUMERIC_VERSION < 0x00040200
 #error "PMIx 4.2 or newer is needed"
 #endif
 
 /*
- * This process as PMIx knows it, from the first shmem_init to the end of the process: with PMIx_Finalize in between, a
- * PE that initializes again early sees those that finalize late as lost (PARTIAL_SUCCESS with 4.2.2). Keys of an
- * earlier shmem_init stay in the server's store, so each generation has names of its own.
+ * This process as PMIx knows it. oshrun learns from its file that a PE has finalized; other launchers take a PE that
+ * ends without PMIx_Finalize for one that has failed, however it ends (_exit, exec). Slurm's servers let a PE come back
+ * behind it, so there it is part of shmem_finalize. Open MPI's do not: fences then end without some PE (4.2.2). There,
+ * and under oshrun, it waits for the end of the process. Keys of an earlier shmem_init stay in the server's store, so
+ * each generation has names of its own.
  */
 static struct {
-    pid_t pid;     /* the process that called PMIx_Init; a forked child is not in the job. 0 = none */
+    pid_t pid;     /* the process that called PMIx_Init first; a forked child is not in the job. 0 = none */
+    bool quick;    /* quick_exit leaves too */
+    bool joined;   /* between PMIx_Init and PMIx_Finalize */
     bool emulated; /* the host is */
     double hang_seconds;
-    bool waits; /* the server completes a fence without data only when all hosts have come to it */
-    bool open;  /* between shmem_init and shmem_finalize */
+    bool waits;     /* the server completes a fence without data only when all hosts have come to it */
+    bool open;      /* between shmem_init and shmem_finalize */
+    bool finalizes; /* shmem_finalize ends with PMIx_Finalize */
     pmix_proc_t me;
-    bool noted;    /* the launcher knows that a PE has come through shmem_init */
-    bool watching; /* the handlers are registered: once, until PMIx_Finalize */
+    bool noted;            /* the launcher knows that a PE has come through shmem_init */
+    bool watching;         /* the handlers are registered: once, until PMIx_Finalize */
+    struct wsh_boot place; /* who it is, once it is known: after another PMIx_Init nobody says it (4.2.2) */
     uint32_t generation;
     bool by_file; /* blobs go by oshrun's file, and not through PMIx */
     struct wsh_blob_file file;
@@ -97,36 +105,30 @@ static void watch_launcher(struct wsh_boot *boot)
         handler_add(WSH_PMIX_WHO_WAITS, on_asked);
 }
 
-/* On an emulated host (oshrun --nodes-emulated) libpmix itself still sees one host. */
-static void read_emulated_peers(struct wsh_boot *boot)
-{
-    boot->local_rank = (int)wsh_host_pmix_number(&client.me, (pmix_rank_t)boot->my_pe, PMIX_LOCAL_RANK, 0);
-    boot->local_size =
-        (int)wsh_host_pmix_number(&client.me, (pmix_rank_t)boot->my_pe, WSH_PMIX_LOCAL_SIZE, 1);
-}
-
 static int boot_describe(struct wsh_boot *boot, const struct wsh_env *env)
 {
-    long n_pes = wsh_host_pmix_number(&client.me, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+    const struct wsh_boot *place = &client.place;
 
-    if (n_pes < 1 || client.me.rank >= (pmix_rank_t)n_pes) {
-        wsh_error(
-            "PMIx: the launcher does not say how many PEs there are; start with oshrun, srun --mpi=pmix or "
-            "mpirun");
-        return -EPROTO;
+    if (!place->n_pes) {
+        int rc = wsh_host_pmix_place(boot, &client.me, env);
+
+        if (rc)
+            return rc;
+        client.waits = wsh_host_pmix_number(&client.me, PMIX_RANK_WILDCARD, WSH_PMIX_FENCE_WAITS, 0) > 0;
+        client.place = *boot;
     }
-    boot->my_pe = (int)client.me.rank;
-    boot->n_pes = (int)n_pes;
-    snprintf(boot->launcher, sizeof boot->launcher, "%s", env->oshrun_pid > 0 ? "oshrun" : "pmix");
-    wsh_host_pmix_peers(boot, &client.me);
-    boot->one_machine = boot->local_size == boot->n_pes;
-    if (env->node_emulated >= 0)
-        read_emulated_peers(boot);
+    boot->my_pe = place->my_pe;
+    boot->n_pes = place->n_pes;
+    boot->local_rank = place->local_rank;
+    boot->local_size = place->local_size;
+    boot->one_machine = place->one_machine;
+    memcpy(boot->launcher, place->launcher, sizeof boot->launcher);
     boot->generation = client.generation;
     wsh_secret_pmix_open(boot, &client.me);
-    client.waits = wsh_host_pmix_number(&client.me, PMIX_RANK_WILDCARD, WSH_PMIX_FENCE_WAITS, 0) > 0;
     return 0;
 }
+
+__attribute__((destructor(101))) static void leave_job(void);
 
 static int job_join(void)
 {
@@ -134,9 +136,9 @@ static int job_join(void)
     struct wsh_lean lean;
     pmix_status_t status;
 
-    if (client.pid == getpid())
+    if (client.pid == getpid() && client.joined)
         return 0;
-    if (client.pid) {
+    if (client.pid && client.pid != getpid()) {
         wsh_error("shmem_init in a forked child (pid %d of PE %u) is not possible; exec a program instead",
                   (int)getpid(), client.me.rank);
         return -EINVAL;
@@ -146,6 +148,9 @@ static int job_join(void)
     wsh_lean_end(&lean);
     if (status == PMIX_SUCCESS) {
         client.pid = getpid();
+        client.joined = true;
+        if (!client.quick)
+            client.quick = !at_quick_exit(leave_job);
         return 0;
     }
     wsh_error("PMIx_Init: %s (launcher's PMIx %s, ours %s); start with oshrun, srun --mpi=pmix or mpirun; "
@@ -177,6 +182,21 @@ static bool is_of_oshrun(const struct wsh_env *env)
     return env->oshrun_pid > 0 && !strncmp(client.me.nspace, begin, strlen(begin));
 }
 
+static int file_open(const char *path)
+{
+    int rc = wsh_blob_file_open(&client.file, path);
+
+    if (!rc)
+        wsh_blob_file_note_state(client.file.fd, (int)client.me.rank, WSH_PE_INSIDE, getpid());
+    return rc;
+}
+
+static void job_leave(void)
+{
+    client.joined = client.watching = false;
+    wsh_pmix.Finalize(NULL, 0);
+}
+
 static int open_watched(struct wsh_boot *boot, const struct wsh_env *env)
 {
     int rc = library_open();
@@ -191,14 +211,16 @@ static int open_watched(struct wsh_boot *boot, const struct wsh_env *env)
     rc = boot_describe(boot, env);
     client.by_file = !rc && is_of_oshrun(env) && env->oshrun_file && *env->oshrun_file;
     if (client.by_file)
-        rc = wsh_blob_file_open(&client.file, env->oshrun_file);
+        rc = file_open(env->oshrun_file);
     else if (!rc)
         rc = wsh_blobs_pmix_open(&client.blobs, &client.me, boot->n_pes);
     if (rc)
         return rc;
+    client.finalizes = !strncmp(client.me.nspace, SLURM_NSPACE, strlen(SLURM_NSPACE));
     wsh_fence_pmix_open(&client.me, client.waits, env->hang_seconds);
     watch_launcher(boot);
-    return 0;
+    return client.finalizes && client.generation > 1 ? wsh_fence_pmix_return(client.generation, boot->n_pes)
+                                                     : 0;
 }
 
 /* libpmix waits for its server by itself, for ever: a launcher that does not answer is reported meanwhile. */
@@ -218,13 +240,36 @@ static int pmix_open(struct wsh_boot *boot, const struct wsh_env *env)
 
 static void pmix_close(struct wsh_boot *boot)
 {
-    (void)boot;
+    atomic_store_explicit(&leaving, true, memory_order_relaxed);
+    client.open = false;
+    if (client.by_file) {
+        wsh_blob_file_note_state(client.file.fd, boot->my_pe, WSH_PE_FINALIZED, getpid());
+        wsh_blob_file_close(&client.file);
+    } else {
+        wsh_blobs_pmix_close(&client.blobs);
+        if (client.finalizes)
+            job_leave();
+    }
+    client.by_file = false;
+}
+
+/* A PE that leaves: of the file's descriptor and the rest the end of the process takes care. */
+static void pmix_leave(struct wsh_boot *boot)
+{
     atomic_store_explicit(&leaving, true, memory_order_relaxed);
     if (client.by_file)
-        wsh_blob_file_close(&client.file);
-    else
-        wsh_blobs_pmix_close(&client.blobs);
-    client.by_file = client.open = false;
+        wsh_blob_file_note_state(client.file.fd, boot->my_pe, WSH_PE_LEFT, getpid());
+    client.open = false;
+}
+
+static bool pmix_has_left(struct wsh_boot *boot, int pe)
+{
+    struct wsh_pe_note note = {0};
+
+    (void)boot;
+    if (client.by_file)
+        note = wsh_blob_file_note(client.file.fd, pe < 0 ? 0 : pe);
+    return pe < 0 ? note.some_left : note.state == WSH_PE_LEFT;
 }
 
 /*
@@ -232,10 +277,10 @@ static void pmix_close(struct wsh_boot *boot)
  * destructors (hence the number), one of which may finalize. A process that ends while open is not taken off, so that
  * the launcher sees an exit without finalize.
  */
-__attribute__((destructor(101))) static void leave_job(void)
+static void leave_job(void)
 {
-    if (client.pid == getpid() && !client.open)
-        wsh_pmix.Finalize(NULL, 0);
+    if (client.pid == getpid() && client.joined && !client.open)
+        job_leave();
     client.pid = 0;
 }
 
@@ -308,11 +353,14 @@ static void note_initialized(const struct wsh_boot *boot)
 static int pmix_barrier(struct wsh_boot *boot, const char *what)
 {
     bool init = !strcmp(what, "shmem_init");
-    int rc = job_fence(!client.waits, what, init ? WSH_PMIX_WAITS_IN_INIT : WSH_PMIX_WAITS_IN_FINALIZE);
+    pmix_status_t status = wsh_fence_pmix_try(NULL, 0, !client.waits, what,
+                                              init ? WSH_PMIX_WAITS_IN_INIT : WSH_PMIX_WAITS_IN_FINALIZE);
 
-    if (!rc)
+    if (status == PMIX_SUCCESS)
         note_initialized(boot);
-    return rc;
+    else if (!init && pmix_has_left(boot, -1))
+        return strcmp(what, WSH_BOOT_AT_EXIT) ? 0 : -EOWNERDEAD;
+    return status == PMIX_SUCCESS ? 0 : wsh_pmix_call_failed(what, status);
 }
 
 static void pmix_abort(struct wsh_boot *boot, int status)
@@ -331,5 +379,7 @@ const struct wsh_boot_ops wsh_boot_pmix_ops = {
     .keeps = true,
     .exchange_host = pmix_exchange_host,
     .barrier = pmix_barrier,
+    .leave = pmix_leave,
+    .has_left = pmix_has_left,
     .abort = pmix_abort,
 };

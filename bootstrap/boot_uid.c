@@ -10,6 +10,7 @@
 #include "bootstrap/rounds.h"
 #include "bootstrap/uid_client.h"
 #include "bootstrap/uid_join.h"
+#include "bootstrap/uid_move.h"
 #include "bootstrap/uid_root.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -18,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOT_SECONDS 5. /* this process' root has as long to send what it still owes */
+#define ROOT_SECONDS 5.   /* this process' root has as long to send what it still owes */
+#define LEAVE_SECONDS 10. /* for the root to hear that this PE leaves, and for another to become the root */
 
 struct joined {
     struct wsh_uid uid;
@@ -29,8 +31,12 @@ struct joined {
 int wsh_boot_uid_make(void *id, const struct wsh_env *env)
 {
     struct wsh_uid uid;
-    int rc = wsh_uid_root_start(&uid, env);
+    int rc = wsh_random_fill(&uid.secret, sizeof uid.secret);
 
+    if (rc)
+        wsh_error("no random bytes from the kernel: getrandom: %s", wsh_strerror(rc));
+    else
+        rc = wsh_uid_root_start(&uid, env, 0, NULL);
     if (rc)
         return rc;
     memset(id, 0, WSH_BOOT_UID_BYTES);
@@ -101,6 +107,11 @@ static int joined_open(struct joined *joined, struct wsh_boot *boot, const struc
     joined->client = wsh_uid_client_open(fd, request->n_ranks, env->hang_seconds, boot->lost);
     if (!joined->client)
         return -ENOMEM;
+    rc = wsh_uid_client_describe(joined->client, &joined->uid, request->rank, request->n_ranks, env);
+    if (rc) {
+        wsh_uid_client_close(joined->client);
+        return rc;
+    }
     boot_describe(boot, &joined->uid, &start);
     return 0;
 }
@@ -180,13 +191,27 @@ static int uid_barrier(struct wsh_boot *boot, const char *what)
     struct joined *joined = boot->priv;
     char *none = NULL;
     size_t len;
-    int rc = wsh_uid_client_ask(joined->client, WSH_UID_BARRIER, !strcmp(what, "shmem_finalize"), NULL, 0,
-                                what, &none, &len);
+    bool leave = !strcmp(what, WSH_BOOT_AT_EXIT);
+    int rc = wsh_uid_client_ask(joined->client, leave ? WSH_UID_LEAVE : WSH_UID_BARRIER,
+                                !strcmp(what, "shmem_finalize"), NULL, 0, what, &none, &len);
 
     if (!rc && !strcmp(what, "shmem_init"))
         wsh_uid_client_started(joined->client);
     free(none);
     return rc;
+}
+
+static void uid_leave(struct wsh_boot *boot)
+{
+    struct joined *joined = boot->priv;
+
+    wsh_uid_move_leave(joined->client, LEAVE_SECONDS);
+    wsh_uid_root_wait(&joined->uid, LEAVE_SECONDS);
+}
+
+static bool uid_has_left(struct wsh_boot *boot, int pe)
+{
+    return wsh_uid_move_has_left(((struct joined *)boot->priv)->client, pe);
 }
 
 static void uid_abort(struct wsh_boot *boot, int status)
@@ -203,5 +228,7 @@ const struct wsh_boot_ops wsh_boot_uid_ops = {
     .keeps = true,
     .exchange_host = uid_exchange_host,
     .barrier = uid_barrier,
+    .leave = uid_leave,
+    .has_left = uid_has_left,
     .abort = uid_abort,
 };

@@ -41,6 +41,14 @@ void wsh_pmix_call_registered(pmix_status_t status, size_t id, void *data)
     wsh_pmix_call_done(status, data);
 }
 
+double wsh_pmix_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 struct timespec wsh_pmix_after(double seconds)
 {
     struct timespec t;

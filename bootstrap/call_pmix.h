@@ -42,6 +42,8 @@ struct wsh_pmix_watch {
 void wsh_pmix_watch_begin(struct wsh_pmix_watch *watch, double hang);
 void wsh_pmix_watch_end(struct wsh_pmix_watch *watch);
 
+double wsh_pmix_now(void); /* seconds of CLOCK_MONOTONIC */
+
 /* The time of CLOCK_MONOTONIC so many seconds from now. */
 struct timespec wsh_pmix_after(double seconds);
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <time.h>
 
 static struct {
@@ -25,6 +26,7 @@ static struct {
  * message from each survivor would hide that report, so a survivor waits before it prints its own.
  */
 #define LAUNCHER_SECONDS 2.5
+#define AGAIN_SECONDS 0.002
 
 void wsh_fence_pmix_open(const pmix_proc_t *me, bool waits, double hang_seconds)
 {
@@ -57,7 +59,8 @@ void wsh_fence_pmix_note(void)
         wsh_pmix.Notify_event(where, &fence.me, PMIX_RANGE_RM, NULL, 0, note_sent, NULL);
 }
 
-int wsh_fence_pmix(const pmix_proc_t *procs, size_t n, bool collect, const char *what, pmix_status_t where)
+pmix_status_t wsh_fence_pmix_try(const pmix_proc_t *procs, size_t n, bool collect, const char *what,
+                                 pmix_status_t where)
 {
     const char *who =
         fence.waits ? "oshrun names those that are missing" : "those that do not say this are missing";
@@ -73,5 +76,52 @@ int wsh_fence_pmix(const pmix_proc_t *procs, size_t n, bool collect, const char 
     if (status == PMIX_SUCCESS)
         status = wsh_pmix_call_wait(&call, fence.hang_seconds, what, who);
     atomic_store_explicit(&fence.where, 0, memory_order_relaxed);
+    return status;
+}
+
+/* Until it has put the key. The server answers as soon as it is there, or that it is not. */
+static void back_await(const char *key, int pe, double began)
+{
+    pmix_proc_t proc = wsh_pmix_proc(fence.me.nspace, (pmix_rank_t)pe);
+    pmix_info_t info = wsh_pmix_info(PMIX_TIMEOUT, PMIX_INT);
+    double said = began;
+    pmix_value_t *value = NULL;
+
+    info.value.data.integer = 1;
+    while (wsh_pmix.Get(&proc, key, &info, 1, &value) != PMIX_SUCCESS) {
+        struct timespec pause = wsh_pmix_after(AGAIN_SECONDS);
+
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &pause, NULL);
+        if (fence.hang_seconds > 0 && wsh_pmix_now() > said + fence.hang_seconds) {
+            said = wsh_pmix_now();
+            wsh_warn("shmem_init: waiting for PE %d since %.0f s (SHMEM_HANG_SECONDS sets when this is said)",
+                     pe, said - began);
+        }
+    }
+    wsh_pmix_value_release(value);
+}
+
+int wsh_fence_pmix_return(uint32_t generation, int n_pes)
+{
+    pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = generation};
+    char key[PMIX_MAX_KEYLEN + 1];
+    pmix_status_t status;
+
+    snprintf(key, sizeof key, "wsh.%u.back", generation);
+    status = wsh_pmix.Put(PMIX_GLOBAL, key, &value);
+    if (status == PMIX_SUCCESS)
+        status = wsh_pmix.Commit();
+    if (status != PMIX_SUCCESS)
+        return wsh_pmix_call_failed("shmem_init", status);
+    for (int pe = 0; pe < n_pes; pe++)
+        if (pe != (int)fence.me.rank)
+            back_await(key, pe, wsh_pmix_now());
+    return 0;
+}
+
+int wsh_fence_pmix(const pmix_proc_t *procs, size_t n, bool collect, const char *what, pmix_status_t where)
+{
+    pmix_status_t status = wsh_fence_pmix_try(procs, n, collect, what, where);
+
     return status == PMIX_SUCCESS ? 0 : wsh_pmix_call_failed(what, status);
 }

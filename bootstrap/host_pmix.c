@@ -53,15 +53,15 @@ static pmix_status_t data_get(const pmix_proc_t *me, pmix_rank_t rank, void *the
     return status;
 }
 
-/* The ranks of this host's processes, "0,1,2,3"; free it. NULL: the launcher does not say. */
-static char *local_ranks(const pmix_proc_t *me)
+/* The ranks of this host's processes, "0,1,2,3". NULL: the launcher does not say. */
+static const char *local_ranks(const pmix_proc_t *me)
 {
+    static char *ranks; /* stay known: after another PMIx_Init nobody says them (4.2.2) */
     pmix_proc_t proc = wsh_pmix_proc(me->nspace, PMIX_RANK_WILDCARD);
     pmix_value_t *value = NULL;
-    char *ranks = NULL;
 
-    if (wsh_pmix.Get(&proc, PMIX_LOCAL_PEERS, NULL, 0, &value) != PMIX_SUCCESS)
-        return NULL;
+    if (ranks || wsh_pmix.Get(&proc, PMIX_LOCAL_PEERS, NULL, 0, &value) != PMIX_SUCCESS)
+        return ranks;
     if (value->type == PMIX_STRING && value->data.string)
         ranks = strdup(value->data.string);
     wsh_pmix_value_release(value);
@@ -83,13 +83,12 @@ static pmix_status_t data_get_all(const pmix_proc_t *me, const char *ranks, int 
 int wsh_host_pmix_exchange(const pmix_proc_t *me, int n, const void *mine, size_t len, void *all)
 {
     pmix_status_t status = data_put(mine, len);
-    char *ranks = local_ranks(me);
+    const char *ranks = local_ranks(me);
 
     if (!ranks)
         status = PMIX_ERR_NOT_FOUND;
     if (status == PMIX_SUCCESS)
         status = data_get_all(me, ranks, n, all, len);
-    free(ranks);
     if (status == PMIX_SUCCESS)
         return 0;
     wsh_info(WSH_SUB_BOOTSTRAP, "the PEs of this host cannot exchange data: PMIx: %s",
@@ -153,4 +152,31 @@ void wsh_host_pmix_peers(struct wsh_boot *boot, const pmix_proc_t *me)
         boot->local_size = n ? n : 1;
     }
     wsh_pmix_value_release(value);
+}
+
+/* On an emulated host (oshrun --nodes-emulated) libpmix itself still sees one host. */
+static void read_emulated_peers(struct wsh_boot *boot, const pmix_proc_t *me)
+{
+    boot->local_rank = (int)wsh_host_pmix_number(me, (pmix_rank_t)boot->my_pe, PMIX_LOCAL_RANK, 0);
+    boot->local_size = (int)wsh_host_pmix_number(me, (pmix_rank_t)boot->my_pe, WSH_PMIX_LOCAL_SIZE, 1);
+}
+
+int wsh_host_pmix_place(struct wsh_boot *boot, const pmix_proc_t *me, const struct wsh_env *env)
+{
+    long n_pes = wsh_host_pmix_number(me, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+
+    if (n_pes < 1 || me->rank >= (pmix_rank_t)n_pes) {
+        wsh_error(
+            "PMIx: the launcher does not say how many PEs there are; start with oshrun, srun --mpi=pmix or "
+            "mpirun");
+        return -EPROTO;
+    }
+    boot->my_pe = (int)me->rank;
+    boot->n_pes = (int)n_pes;
+    snprintf(boot->launcher, sizeof boot->launcher, "%s", env->oshrun_pid > 0 ? "oshrun" : "pmix");
+    wsh_host_pmix_peers(boot, me);
+    boot->one_machine = boot->local_size == boot->n_pes;
+    if (env->node_emulated >= 0)
+        read_emulated_peers(boot, me);
+    return 0;
 }

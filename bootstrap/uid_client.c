@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/uid_client.h"
 
+#include "bootstrap/uid_move.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -75,8 +76,7 @@ static bool failure_is_taken(struct wsh_uid_client *client, const char *text)
     return taken;
 }
 
-/* The job has ended; no text: a PE wanted that. */
-static void job_ended(struct wsh_uid_client *client, int status, const char *text)
+void wsh_uid_client_end(struct wsh_uid_client *client, int status, const char *text)
 {
     if (failure_is_taken(client, text))
         return;
@@ -149,10 +149,11 @@ static void *watcher_run(void *arg)
     int rc = 0;
 
     while (more && !(rc = message_receive(client, &head, &body)) && head.type != WSH_UID_END) {
-        if (head.type == WSH_UID_SAY) {
+        if (head.type == WSH_UID_SAY)
             say(client, body);
+        if (head.type == WSH_UID_SAY || wsh_uid_move_take(client, &head, body))
             free(body);
-        } else
+        else
             more = answer_take(client, &head, body);
     }
     if (rc) {
@@ -161,11 +162,11 @@ static void *watcher_run(void *arg)
                  "this PE",
                  rc == -EPIPE ? "closed" : wsh_strerror(rc));
         free(body);
-        job_ended(client, 1, text);
+        wsh_uid_client_end(client, 1, text);
     } else if (more) {
         snprintf(text, sizeof text, "%s", body);
         free(body);
-        job_ended(client, (int)head.arg, text);
+        wsh_uid_client_end(client, (int)head.arg, text);
     }
     return NULL;
 }
@@ -193,6 +194,8 @@ static void client_free(struct wsh_uid_client *client)
     current = NULL;
     close(client->fd);
     free(client->body);
+    free(client->left);
+    pthread_mutex_destroy(&client->sending);
     pthread_mutex_destroy(&client->mutex);
     pthread_cond_destroy(&client->changed);
     free(client);
@@ -212,6 +215,7 @@ struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_second
     client->n_pes = n_pes;
     client->hang_seconds = hang_seconds;
     client->lost = lost;
+    pthread_mutex_init(&client->sending, NULL);
     pthread_mutex_init(&client->mutex, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -235,7 +239,21 @@ void wsh_uid_client_close(struct wsh_uid_client *client)
     client_free(client);
 }
 
-static int message_send(struct wsh_uid_client *client, enum wsh_uid_type type, uint32_t arg, const void *body,
+int wsh_uid_client_describe(struct wsh_uid_client *client, const struct wsh_uid *uid, int rank, int n_ranks,
+                            const struct wsh_env *env)
+{
+    client->uid = *uid;
+    client->rank = rank;
+    client->n_ranks = n_ranks;
+    client->env = env;
+    client->left = calloc((size_t)n_ranks, sizeof *client->left);
+    if (client->left)
+        return 0;
+    wsh_error("bootstrap: out of memory (%d bytes)", n_ranks);
+    return -ENOMEM;
+}
+
+int wsh_uid_client_send(struct wsh_uid_client *client, enum wsh_uid_type type, uint32_t arg, const void *body,
                         size_t len)
 {
     struct wsh_uid_head head = wsh_uid_head_make(type, arg, len);
@@ -250,13 +268,26 @@ static void wait_late(struct wsh_uid_client *client)
 {
     client->waited += client->hang_seconds;
     pthread_mutex_unlock(&client->mutex);
-    message_send(client, WSH_UID_ASK, 0, NULL, 0);
+    pthread_mutex_lock(&client->sending);
+    wsh_uid_client_send(client, WSH_UID_ASK, 0, NULL, 0);
+    pthread_mutex_unlock(&client->sending);
     pthread_mutex_lock(&client->mutex);
+}
+
+void wsh_uid_client_lacks(struct wsh_uid_client *client)
+{
+    bool goes_on = client->awaited == WSH_UID_BARRIER && client->arg; /* shmem_finalize */
+
+    if (client->awaited && !goes_on && __atomic_load_n(&client->some_left, __ATOMIC_RELAXED)) {
+        client->lacking = true;
+        pthread_cond_broadcast(&client->changed);
+    }
 }
 
 static void wait_answer(struct wsh_uid_client *client)
 {
-    while (!client->answered && !client->failed) {
+    wsh_uid_client_lacks(client);
+    while (!client->answered && !client->failed && !client->lacking) {
         struct timespec until = after(client->hang_seconds);
 
         if (client->hang_seconds <= 0)
@@ -270,6 +301,10 @@ static void wait_answer(struct wsh_uid_client *client)
 static int answer_give(struct wsh_uid_client *client, char **answer, size_t *answer_len)
 {
     client->awaited = 0;
+    if (!client->answered && client->lacking) {
+        client->lacking = false;
+        return -EOWNERDEAD;
+    }
     if (!client->answered) {
         if (*client->text)
             wsh_error("%s", client->text);
@@ -293,6 +328,7 @@ int wsh_uid_client_ask(struct wsh_uid_client *client, enum wsh_uid_type type, ui
                   len, WSH_UID_BODY_MAX);
         return -EMSGSIZE;
     }
+    pthread_mutex_lock(&client->sending);
     pthread_mutex_lock(&client->mutex);
     client->awaited = type;
     client->arg = arg;
@@ -300,8 +336,9 @@ int wsh_uid_client_ask(struct wsh_uid_client *client, enum wsh_uid_type type, ui
     client->waited = 0;
     client->answered = false;
     pthread_mutex_unlock(&client->mutex);
-    if (message_send(client, type, arg, body, len)) /* the thread notices */
+    if (wsh_uid_client_send(client, type, arg, body, len)) /* the thread notices */
         shutdown(client->fd, SHUT_RDWR);
+    pthread_mutex_unlock(&client->sending);
     pthread_mutex_lock(&client->mutex);
     wait_answer(client);
     rc = answer_give(client, answer, answer_len);
@@ -318,6 +355,12 @@ void wsh_uid_client_started(struct wsh_uid_client *client)
 
 void wsh_uid_client_abort(struct wsh_uid_client *client, int status)
 {
-    if (!message_send(client, WSH_UID_ABORT, (uint32_t)status, NULL, 0))
+    int rc;
+
+    pthread_mutex_lock(&client->sending);
+    client->abort_status = status + 1;
+    rc = wsh_uid_client_send(client, WSH_UID_ABORT, (uint32_t)status, NULL, 0);
+    pthread_mutex_unlock(&client->sending);
+    if (!rc)
         poll(NULL, 0, ABORT_MS);
 }

@@ -49,11 +49,25 @@ int wsh_uid_gather_take(struct wsh_uid_gather *gather, int at, struct wsh_uid_co
     return 0;
 }
 
+void wsh_uid_gather_drop(struct wsh_uid_gather *gather, int at)
+{
+    gather->have -= gather->part[at].bytes != NULL;
+    free(gather->part[at].bytes);
+    gather->part[at].bytes = NULL;
+}
+
+const char *wsh_uid_gather_name(uint32_t type)
+{
+    return type == WSH_UID_BARRIER ? "a barrier"
+           : type == WSH_UID_HOST  ? "an exchange of a host"
+                                   : "an exchange";
+}
+
 static size_t answer_len(const struct wsh_uid_gather *gather)
 {
     size_t len = (size_t)gather->n * sizeof(uint64_t);
 
-    if (gather->type == WSH_UID_BARRIER)
+    if (gather->type == WSH_UID_BARRIER || gather->type == WSH_UID_LEAVE)
         return 0;
     for (int i = 0; i < gather->n; i++)
         len += gather->part[i].len;
@@ -150,4 +164,18 @@ int wsh_uid_missing(char *text, size_t size, int n, bool (*have)(const void *con
     if (used >= size && size > 4)
         memcpy(text + size - 4, "...", 4);
     return missing;
+}
+
+bool wsh_uid_world_room(struct wsh_uid_world *world, int n_ranks)
+{
+    size_t n = (size_t)n_ranks;
+
+    world->n_ranks = n_ranks;
+    world->successor = -1;
+    world->by_rank = calloc(n, sizeof *world->by_rank);
+    world->host = calloc(n, sizeof *world->host);
+    world->local = calloc(n, sizeof *world->local);
+    world->left = calloc(n, sizeof *world->left);
+    return world->by_rank && world->host && world->local && world->left &&
+           !wsh_uid_gather_init(&world->all, n_ranks) && !wsh_uid_gather_init(&world->leaving, n_ranks);
 }

@@ -8,6 +8,12 @@
 /* Member `at` of the exchange has sent conn's message. 0, -EPROTO (it does not fit to the others') or -ENOMEM. */
 int wsh_uid_gather_take(struct wsh_uid_gather *gather, int at, struct wsh_uid_conn *conn);
 
+/* Of a message, in words. */
+const char *wsh_uid_gather_name(uint32_t type);
+
+/* Forgets what member `at` has sent. */
+void wsh_uid_gather_drop(struct wsh_uid_gather *gather, int at);
+
 /*
  * The answer once all have come; the exchange is empty again. host[rank], of n_hosts: blobs of all are packed by host.
  * NULL: that was not possible; a line says why, or there is no memory.

@@ -19,7 +19,8 @@
 #define CONNECT_SECONDS 3. /* for one try of one address … */
 #define ANSWER_SECONDS 20. /* … and for its answer, on a busy machine */
 #define PAUSE_MS_MAX 500
-#define LATE_SECONDS 10. /* beyond what the root waits for the others */
+#define LATE_SECONDS 10.   /* beyond what the root waits for the others */
+#define REJOIN_SECONDS 20. /* to connect to a new root, which listens already */
 
 struct attempt {
     const struct wsh_uid *uid;
@@ -274,4 +275,18 @@ int wsh_uid_join(const struct wsh_uid *uid, int rank, int n_ranks, const struct 
         return fd;
     close(fd);
     return rc;
+}
+
+int wsh_uid_rejoin(const struct wsh_uid *uid, int rank, int n_ranks, const struct wsh_env *env)
+{
+    double now = wsh_uid_now();
+    struct attempt attempt = {.uid = uid,
+                              .deadline = now + REJOIN_SECONDS,
+                              .began = now,
+                              .every = WSH_UID_FOR_EVER,
+                              .next_report = now + WSH_UID_FOR_EVER};
+    int rc =
+        wsh_uid_hello_make(&attempt.hello, rank, n_ranks, wsh_machine_id(), wsh_host_id(env->node_emulated));
+
+    return rc ? rc : join_connect(&attempt, REJOIN_SECONDS);
 }

@@ -13,4 +13,10 @@
 int wsh_uid_join(const struct wsh_uid *uid, int rank, int n_ranks, const struct wsh_env *env,
                  struct wsh_uid_start *start);
 
+/*
+ * Connects to a new root of the world in which this process is that rank. The connection, or a negative errno after one
+ * line.
+ */
+int wsh_uid_rejoin(const struct wsh_uid *uid, int rank, int n_ranks, const struct wsh_env *env);
+
 #endif

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/uid_root.h"
 
+#include "bootstrap/uid_leave.h"
 #include "bootstrap/uid_listen.h"
 #include "bootstrap/uid_world.h"
 #include "base/err.h"
@@ -180,8 +181,9 @@ static void conn_serve(struct root *root, struct wsh_uid_conn *conn)
 /* Nothing is due at a time of its own while all are there, or nobody is. */
 static int root_timeout(const struct root *root)
 {
-    bool idle =
-        root->world.state == WSH_UID_RUNNING || (root->world.state == WSH_UID_COMING && !root->world.n_ranks);
+    const struct wsh_uid_world *world = &root->world;
+    bool idle = (world->state == WSH_UID_RUNNING && !world->returned_until) ||
+                (world->state == WSH_UID_COMING && !world->n_ranks);
 
     return idle && !root->n_strangers ? -1 : TICK_MS;
 }
@@ -276,12 +278,8 @@ static int start_thread(struct root *root)
 static int root_open(struct root *root, const struct wsh_env *env)
 {
     struct wsh_uid *uid = &root->world.id;
-    int rc = wsh_random_fill(&uid->secret, sizeof uid->secret);
+    int rc;
 
-    if (rc) {
-        wsh_error("no random bytes from the kernel: getrandom: %s", wsh_strerror(rc));
-        return rc;
-    }
     root->world.join_seconds = env->uid_seconds > 0 ? env->uid_seconds : WSH_UID_FOR_EVER;
     uid->machine = wsh_machine_id();
     uid->pid = (uint32_t)getpid();
@@ -337,19 +335,26 @@ static void make_room(void)
                  n);
 }
 
-int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env)
+static int out_of_memory(void)
+{
+    wsh_error("bootstrap: out of memory (%zu bytes)", sizeof(struct root));
+    return -ENOMEM;
+}
+
+int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env, int n_ranks, const bool *left)
 {
     struct root *root = calloc(1, sizeof *root);
     int rc;
 
-    if (!root) {
-        wsh_error("bootstrap: out of memory (%zu bytes)", sizeof *root);
-        return -ENOMEM;
-    }
+    if (!root)
+        return out_of_memory();
     make_room();
     root->at.epoll = -1;
     root->made = wsh_uid_now();
-    rc = root_open(root, env);
+    root->used = left != NULL;
+    root->world.id.secret = uid->secret;
+    rc = left ? wsh_uid_world_inherit(&root->world, n_ranks, left) : 0;
+    rc = rc ? out_of_memory() : root_open(root, env);
     *uid = root->world.id;
     pthread_mutex_lock(&lock);
     root->next = roots;

@@ -6,8 +6,12 @@
 #include "base/env.h"
 #include "bootstrap/uid_id.h"
 
-/* Listens and starts the thread; *uid is complete. 0 or a negative errno after one line. */
-int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env);
+/*
+ * Listens and starts the thread; *uid, of which the caller has set the secret, is then complete. left[rank], of
+ * n_ranks: the world has begun and its root leaves; these are no members any more, and the others connect within half
+ * a minute. NULL: a new one. 0 or a negative errno after one line.
+ */
+int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env, int n_ranks, const bool *left);
 
 /*
  * Where this process is the root of the id: waits until the other members have what the root owes them, or for

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define WSH_UID_WIRE_VERSION 2
+#define WSH_UID_WIRE_VERSION 3
 #define WSH_UID_NONCE 16
 #define WSH_UID_TEXT_MAX 512
 #define WSH_UID_BODY_MAX (16u << 20) /* of one PE */
@@ -51,6 +51,10 @@ enum wsh_uid_type {
     WSH_UID_ASK,       /* a PE's: whom do I wait for? arg: 1 before the start, WSH_UID_ASKS_START */
     WSH_UID_SAY,       /* the root's answer: text */
     WSH_UID_END,       /* the root's; arg: exit status. The job ends; text: why, empty after an abort */
+    WSH_UID_LEAVE,     /* a PE's: would finalize at its exit. The root's answer: all PEs would */
+    WSH_UID_LEFT,      /* a PE's: it goes, and has not failed. The root's, to it too; arg: who has left */
+    WSH_UID_SUCCEED,   /* the root's, whose own PE has left: be the root from now on */
+    WSH_UID_MOVE, /* struct wsh_uid. A PE's answer to that, and what the root then passes on: the new root */
     WSH_UID_TYPES
 };
 

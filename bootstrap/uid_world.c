@@ -7,6 +7,7 @@
 #include "bootstrap/uid_world.h"
 
 #include "bootstrap/uid_gather.h"
+#include "bootstrap/uid_leave.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 #define OTHER_FILES 64    /* descriptors of a process that are not the root's */
 #define WHO_MAX 96
 
-static bool is_own(const struct wsh_uid_world *world, const struct wsh_uid_conn *conn)
+bool wsh_uid_world_is_own(const struct wsh_uid_world *world, const struct wsh_uid_conn *conn)
 {
     return conn->hello.pid == (uint32_t)getpid() && conn->hello.machine == world->id.machine;
 }
@@ -41,20 +42,17 @@ static void end_send_all(const struct wsh_uid_world *world, bool own)
     for (int rank = 0; rank < world->n_ranks; rank++) {
         struct wsh_uid_conn *conn = world->by_rank ? world->by_rank[rank] : NULL;
 
-        if (conn && is_own(world, conn) == own)
+        if (conn && wsh_uid_world_is_own(world, conn) == own)
             end_send(world, conn);
     }
 }
 
 /* An end before the start also has to reach those that have yet to come, so the root goes on listening for a while. */
-static void world_end(struct wsh_uid_world *world, int status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void world_end(struct wsh_uid_world *world, int status, const char *fmt, ...)
+void wsh_uid_world_end(struct wsh_uid_world *world, int status, const char *fmt, ...)
 {
     va_list args;
 
-    if (world->state == WSH_UID_ENDING || world->state == WSH_UID_OVER)
+    if (world->state != WSH_UID_COMING && world->state != WSH_UID_RUNNING)
         return;
     va_start(args, fmt);
     vsnprintf(world->text, sizeof world->text, fmt, args);
@@ -80,25 +78,22 @@ static bool world_size(struct wsh_uid_world *world, int n_ranks)
     rlim_t need = (rlim_t)n_ranks + OTHER_FILES;
 
     world->first_came = wsh_uid_now();
-    world->n_ranks = n_ranks;
     getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur < need && limit.rlim_max >= need) {
         limit.rlim_cur = need;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
     if (limit.rlim_cur < need) {
-        world_end(world, 1,
-                  "the process that made the unique id may have %lu open files and needs about %lu for %d "
-                  "ranks; raise the limit of open files there (ulimit -n)",
-                  (unsigned long)limit.rlim_cur, (unsigned long)need, n_ranks);
+        wsh_uid_world_end(
+            world, 1,
+            "the process that made the unique id may have %lu open files and needs about %lu for %d "
+            "ranks; raise the limit of open files there (ulimit -n)",
+            (unsigned long)limit.rlim_cur, (unsigned long)need, n_ranks);
         return false;
     }
-    world->by_rank = calloc((size_t)n_ranks, sizeof *world->by_rank);
-    world->host = calloc((size_t)n_ranks, sizeof *world->host);
-    world->local = calloc((size_t)n_ranks, sizeof *world->local);
-    if (world->by_rank && world->host && world->local && !wsh_uid_gather_init(&world->all, n_ranks))
+    if (wsh_uid_world_room(world, n_ranks))
         return true;
-    world_end(world, 1, "the process that made the unique id is out of memory for %d ranks", n_ranks);
+    wsh_uid_world_end(world, 1, "the process that made the unique id is out of memory for %d ranks", n_ranks);
     return false;
 }
 
@@ -135,8 +130,8 @@ static void world_start(struct wsh_uid_world *world)
     int *size = calloc((size_t)world->n_ranks, sizeof *size);
 
     if (!size || number_hosts(world, size)) {
-        world_end(world, 1, "the process that made the unique id is out of memory for %d ranks",
-                  world->n_ranks);
+        wsh_uid_world_end(world, 1, "the process that made the unique id is out of memory for %d ranks",
+                          world->n_ranks);
         free(size);
         return;
     }
@@ -174,18 +169,21 @@ static bool member_fits(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
     for (int rank = 0; !other; rank++)
         other = world->by_rank[rank];
     if (hello->n_ranks != world->n_ranks)
-        world_end(world, 1,
-                  "rank %d %s says that there are %d ranks, rank %d %s says %d; give all the same number",
-                  other->rank, who(other, one), world->n_ranks, hello->rank, who(conn, two), hello->n_ranks);
+        wsh_uid_world_end(
+            world, 1, "rank %d %s says that there are %d ranks, rank %d %s says %d; give all the same number",
+            other->rank, who(other, one), world->n_ranks, hello->rank, who(conn, two), hello->n_ranks);
     else
-        world_end(world, 1, "two processes say that they are rank %d, %s and %s; give each a rank of its own",
-                  hello->rank, who(world->by_rank[hello->rank], one), who(conn, two));
+        wsh_uid_world_end(world, 1,
+                          "two processes say that they are rank %d, %s and %s; give each a rank of its own",
+                          hello->rank, who(world->by_rank[hello->rank], one), who(conn, two));
     return false;
 }
 
 void wsh_uid_world_join(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 {
-    if (world->state == WSH_UID_RUNNING || world->state == WSH_UID_OVER) {
+    if (wsh_uid_world_returns(world, conn))
+        return;
+    if (world->state == WSH_UID_RUNNING || world->state == WSH_UID_MOVING || world->state == WSH_UID_OVER) {
         refuse_late(conn);
         return;
     }
@@ -209,10 +207,8 @@ static void answer(struct wsh_uid_world *world, struct wsh_uid_gather *gather, i
     struct wsh_uid_buf *buf = wsh_uid_gather_finish(gather, world->host, world->n_hosts);
 
     if (!buf) {
-        world_end(world, 1,
-                  "the process that made the unique id cannot answer its %d ranks: it is out of memory, or "
-                  "has said more",
-                  world->n_ranks);
+        wsh_uid_world_end(world, 1, "the process that made the unique id is out of memory for %d ranks",
+                          world->n_ranks);
         return;
     }
     for (int rank = 0; rank < world->n_ranks; rank++)
@@ -226,26 +222,37 @@ static void answer(struct wsh_uid_world *world, struct wsh_uid_gather *gather, i
     }
 }
 
-static const char *name_of(uint32_t type)
+void wsh_uid_world_gathered(struct wsh_uid_world *world, struct wsh_uid_gather *gather, int host)
 {
-    return type == WSH_UID_BARRIER ? "a barrier"
-           : type == WSH_UID_HOST  ? "an exchange of a host"
-                                   : "an exchange";
+    /* What others publish is of no use to those that would also need the data of one that has left. */
+    int absent = gather->type == WSH_UID_BARRIER ? world->n_left : 0;
+
+    if (gather->have && gather->have == gather->n - absent)
+        answer(world, gather, host);
 }
 
 static void member_gathers(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 {
     bool host = conn->head.type == WSH_UID_HOST;
-    struct wsh_uid_gather *gather = host ? &world->by_host[world->host[conn->rank]] : &world->all;
+    struct wsh_uid_gather *gather = conn->head.type == WSH_UID_LEAVE ? &world->leaving : &world->all;
     int at = host ? world->local[conn->rank] : conn->rank;
-    int rc = wsh_uid_gather_take(gather, at, conn);
+    int rc;
+
+    if (host && !world->by_host) { /* of a new root, which only serves what comes after the start */
+        conn->broken = true;
+        return;
+    }
+    if (host)
+        gather = &world->by_host[world->host[conn->rank]];
+    rc = wsh_uid_gather_take(gather, at, conn);
 
     if (rc)
-        world_end(world, 1, "PE %d has come to %s (%u), PE %d to %s (%u); do all PEs run the same program?",
-                  gather->first, name_of(gather->type), gather->arg, conn->rank, name_of(conn->head.type),
-                  conn->head.arg);
-    else if (gather->have == gather->n)
-        answer(world, gather, host ? world->host[conn->rank] : -1);
+        wsh_uid_world_end(world, 1,
+                          "PE %d has come to %s (%u), PE %d to %s (%u); do all PEs run the same program?",
+                          gather->first, wsh_uid_gather_name(gather->type), gather->arg, conn->rank,
+                          wsh_uid_gather_name(conn->head.type), conn->head.arg);
+    else
+        wsh_uid_world_gathered(world, gather, host ? world->host[conn->rank] : -1);
 }
 
 struct waiting {
@@ -259,7 +266,7 @@ static bool part_is_there(const void *context, int rank)
     const struct wsh_uid_world *world = waiting->world;
 
     if (waiting->host < 0)
-        return world->all.part[rank].bytes;
+        return world->all.part[rank].bytes || world->left[rank];
     return world->host[rank] != waiting->host || world->by_host[waiting->host].part[world->local[rank]].bytes;
 }
 
@@ -301,12 +308,16 @@ void wsh_uid_world_take(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
     switch (conn->head.type) {
     case WSH_UID_PUBLISH:
     case WSH_UID_HOST:
-    case WSH_UID_BARRIER: member_gathers(world, conn); break;
-    case WSH_UID_ABORT: world_end(world, (int)conn->head.arg, "%s", ""); break;
+    case WSH_UID_BARRIER:
+    case WSH_UID_LEAVE: member_gathers(world, conn); break;
+    case WSH_UID_LEFT: wsh_uid_world_leave(world, conn); break;
+    case WSH_UID_MOVE: wsh_uid_world_move(world, conn); break;
+    case WSH_UID_ABORT: wsh_uid_world_end(world, (int)conn->head.arg, "%s", ""); break;
     case WSH_UID_ASK: say_missing(world, conn); break;
     default:
-        world_end(world, 1, "PE %d %s sent what is no message; do all PEs run the same version of warpshmem?",
-                  conn->rank, who(conn, text));
+        wsh_uid_world_end(world, 1,
+                          "PE %d %s sent what is no message; do all PEs run the same version of warpshmem?",
+                          conn->rank, who(conn, text));
     }
 }
 
@@ -318,12 +329,14 @@ void wsh_uid_world_lose(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
         return;
     world->by_rank[conn->rank] = NULL;
     world->n_joined--;
+    if (world->left[conn->rank])
+        return;
     if (world->state == WSH_UID_COMING)
-        world_end(world, 1, "rank %d %s has ended before all %d ranks had come; see its message", conn->rank,
-                  who(conn, text), world->n_ranks);
+        wsh_uid_world_end(world, 1, "rank %d %s has ended before all %d ranks had come; see its message",
+                          conn->rank, who(conn, text), world->n_ranks);
     else
-        world_end(world, 1, "PE %d %s has ended without shmem_finalize, and so does the job", conn->rank,
-                  who(conn, text));
+        wsh_uid_world_end(world, 1, "PE %d %s has ended without shmem_finalize, and so does the job",
+                          conn->rank, who(conn, text));
 }
 
 static bool is_flushed(const struct wsh_uid_world *world, bool own)
@@ -331,7 +344,7 @@ static bool is_flushed(const struct wsh_uid_world *world, bool own)
     for (int rank = 0; rank < world->n_ranks && world->by_rank; rank++) {
         const struct wsh_uid_conn *conn = world->by_rank[rank];
 
-        if (conn && conn->first && !conn->broken && is_own(world, conn) == own)
+        if (conn && conn->first && !conn->broken && wsh_uid_world_is_own(world, conn) == own)
             return false;
     }
     return true;
@@ -346,7 +359,7 @@ static void check_joined(struct wsh_uid_world *world, double now)
     if (!world->n_ranks || now < world->first_came + world->join_seconds)
         return;
     missing = wsh_uid_missing(list, sizeof list, world->n_ranks, has_joined, &waiting);
-    world_end(
+    wsh_uid_world_end(
         world, 1,
         "%d of %d ranks have not come within %.3g s: %s; start them, or raise SHMEM_BOOTSTRAP_UID_SECONDS",
         missing, world->n_ranks, world->join_seconds, list);
@@ -358,6 +371,7 @@ void wsh_uid_world_tick(struct wsh_uid_world *world)
 
     if (world->state == WSH_UID_COMING)
         check_joined(world, now);
+    wsh_uid_world_succeed(world);
     if (world->state != WSH_UID_ENDING)
         return;
     if (!world->flushed && (is_flushed(world, false) || now > world->ended + FLUSH_SECONDS)) {
@@ -373,10 +387,12 @@ void wsh_uid_world_tick(struct wsh_uid_world *world)
 void wsh_uid_world_fini(struct wsh_uid_world *world)
 {
     wsh_uid_gather_fini(&world->all);
+    wsh_uid_gather_fini(&world->leaving);
     for (int host = 0; host < world->n_hosts && world->by_host; host++)
         wsh_uid_gather_fini(&world->by_host[host]);
     free(world->by_host);
     free(world->by_rank);
     free(world->host);
     free(world->local);
+    free(world->left);
 }

@@ -7,13 +7,13 @@
 #include "runtime/at_exit.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 static struct {
-    void (*finish)(void);
+    bool (*finish)(void);
+    void (*leave)(void);
     pid_t pid;        /* that asked; a forked child has nothing to finish */
     bool asked;       /* the exit handler is registered */
     bool exits_clean; /* by exit(0) or a return of 0 from main */
@@ -21,7 +21,7 @@ static struct {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
-static bool finished; /* under `mutex` */
+static bool ended, finished; /* the thread has, and with success; under `mutex` */
 
 #ifdef __GLIBC__
 static void note_status(int status, void *arg)
@@ -41,9 +41,10 @@ static bool status_register(void)
 }
 #endif
 
-void wsh_at_exit(void (*finish)(void))
+void wsh_at_exit(bool (*finish)(void), void (*leave)(void))
 {
     at_exit.finish = finish;
+    at_exit.leave = leave;
     at_exit.pid = getpid();
     if (finish && !at_exit.asked)
         at_exit.asked = status_register();
@@ -51,26 +52,31 @@ void wsh_at_exit(void (*finish)(void))
 
 static void *finisher_run(void *arg)
 {
+    bool done = at_exit.finish();
+
     (void)arg;
-    at_exit.finish();
     pthread_mutex_lock(&mutex);
-    finished = true;
+    ended = true;
+    finished = done;
     pthread_cond_signal(&changed);
     pthread_mutex_unlock(&mutex);
     return NULL;
 }
 
-static void finisher_wait(void)
+static bool finisher_wait(void)
 {
     struct timespec until;
+    bool done;
     int rc = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += WSH_AT_EXIT_SECONDS;
     pthread_mutex_lock(&mutex);
-    while (!finished && !rc)
+    while (!ended && !rc)
         rc = pthread_cond_timedwait(&changed, &mutex, &until);
+    done = finished;
     pthread_mutex_unlock(&mutex);
+    return done;
 }
 
 __attribute__((destructor)) static void finish_at_exit(void)
@@ -84,6 +90,6 @@ __attribute__((destructor)) static void finish_at_exit(void)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&changed, &attr);
     pthread_condattr_destroy(&attr);
-    if (!pthread_create(&thread, NULL, finisher_run, NULL))
-        finisher_wait();
+    if (pthread_create(&thread, NULL, finisher_run, NULL) || !finisher_wait())
+        at_exit.leave();
 }

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "runtime/at_exit.h"
 #include "runtime/coll/coll.h"
+#include "runtime/job_end.h"
 #include "runtime/order.h"
 #include "runtime/progress.h"
 #include "runtime/unused.h"
@@ -219,7 +220,8 @@ static int open_steps(struct wsh_job *job)
     return 0;
 }
 
-static void finalize_at_exit(void);
+static bool finalize_at_exit(void);
+static void leave_at_exit(void);
 
 int wsh_job_init(int thread_level)
 {
@@ -234,6 +236,7 @@ int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request)
         return 0;
     wsh_job.boot.request = request;
     wsh_job.gpu_wanted = 0;
+    wsh_job.finalizing = false;
     wsh_job.thread_level = thread_level;
     wsh_job.pid = getpid();
     wsh_job.thread = pthread_self();
@@ -242,34 +245,10 @@ int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request)
         wsh_job.inits = 0;
         return rc;
     }
-    wsh_at_exit(finalize_at_exit);
+    wsh_at_exit(finalize_at_exit, leave_at_exit);
     wsh_unused_warn(&wsh_job);
     wsh_foreign_note(wsh_job.local_rank == 0);
     return 0;
-}
-
-static void quiet_contexts(struct wsh_job *job)
-{
-    for (struct wsh_ctx *ctx = job->ctxs; ctx; ctx = ctx->next)
-        if (!ctx->proxy) /* the default context's quiet waits for what its thread does */
-            wsh_quiet(ctx);
-}
-
-/*
- * The last call is a barrier: a PE may leave only when nobody reaches into its memory any more, and its own
- * operations on every context are complete.
- */
-static void last_barrier(struct wsh_job *job)
-{
-    quiet_contexts(job);
-    if (wsh_barrier(&job->world, "shmem_finalize"))
-        wsh_job_abort(1);
-    quiet_contexts(job); /* the barrier's own signals too, before nobody may be left to take them */
-    if (job->network && !job->progress)
-        wsh_progress_start(job); /* the bootstrap's barrier does not serve peers */
-    if (job->boot.ops->barrier(&job->boot, "shmem_finalize"))
-        wsh_info(WSH_SUB_BOOTSTRAP,
-                 "shmem_finalize: not all PEs were waited for; this PE closes what it has");
 }
 
 void wsh_job_fini(void)
@@ -281,41 +260,55 @@ void wsh_job_fini(void)
             wsh_job_abort(1);
         return;
     }
-    wsh_at_exit(NULL);
+    wsh_at_exit(NULL, NULL);
     wsh_job.may_exit = false; /* of the next job its own shmemx_init_attr says it */
-    last_barrier(&wsh_job);
+    wsh_job_last_barrier(&wsh_job);
     close_from(&wsh_job, N_STEPS);
 }
 
 /*
  * The program has exited with 0 and not called shmem_finalize, which old programs may leave out. Once all PEs have come
- * here it is called for them; while some have not, this waits for them, and the process ends without it after a while.
+ * here it is called for them; while some have not, this waits for them, and after a while the process leaves the job.
  * While a thread is inside the library nothing can be finalized. Only what other processes notice is closed: the rest
  * ends with the process, and a GPU's driver has ended already.
  */
-static void finalize_at_exit(void)
+static bool finalize_at_exit(void)
 {
     struct wsh_job *job = &wsh_job;
+    int rc;
 
     /* Relaxed: written by this thread, or by one that the exit races with. */
-    if (__atomic_load_n(&job->waiters, __ATOMIC_RELAXED))
-        return;
+    if (__atomic_load_n(&job->waiters, __ATOMIC_RELAXED) || wsh_job_has_left(job, -1))
+        return false;
     if (job->network && !job->progress)
         wsh_progress_start(job);
-    if (job->boot.ops->barrier(&job->boot, "the end of the program"))
-        return;
+    rc = job->boot.ops->barrier(&job->boot, WSH_BOOT_AT_EXIT);
+    if (rc == -ENOTSUP)
+        rc = wsh_barrier(&job->world, WSH_BOOT_AT_EXIT);
+    if (rc)
+        return false;
     if (job->my_pe == 0 && !job->may_exit)
         wsh_warn("the program ended without shmem_finalize, which was called for it; call shmem_finalize "
                  "before the end");
-    last_barrier(job);
+    wsh_job_last_barrier(job);
     close_doors(job);
     close_boot(job);
+    return true;
+}
+
+/* The others go on. */
+static void leave_at_exit(void)
+{
+    struct wsh_job *job = &wsh_job;
+
+    if (job->n_pes && job->boot.ops->leave)
+        job->boot.ops->leave(&job->boot);
 }
 
 void wsh_job_abort(int status)
 {
     wsh_log_hold(false);
-    fflush(NULL);
+    wsh_job_flush();
     if (wsh_job.boot.ops && wsh_job.pid == getpid())
         wsh_job.boot.ops->abort(&wsh_job.boot, status);
     _exit(status);

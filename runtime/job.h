@@ -49,6 +49,7 @@ struct wsh_job {
     bool check;       /* look at arguments more closely: SHMEM_DEBUG=check */
     unsigned special; /* WSH_SPECIAL_* */
     pthread_t thread; /* that called shmem_init */
+    bool finalizing;  /* in the last shmem_finalize: PEs that have left are not waited for */
     bool network;     /* some PE is reached by a transport that is not immediate */
     bool loopback;    /* all PEs are on one machine, emulated hosts or not: sockets need not reach another */
     bool *same_host;  /* [pe] */
@@ -110,6 +111,14 @@ void wsh_job_fini(void);
 /* The part of the start in which PEs find out how they reach each other; after the bootstrap. 0 or a logged error. */
 int wsh_peers_open(struct wsh_job *job);
 void wsh_peers_close(struct wsh_job *job);
+
+/* Has PE `pe` (-1: any) left the job without shmem_finalize? False where nobody can know. */
+static inline bool wsh_job_has_left(const struct wsh_job *job, int pe)
+{
+    struct wsh_boot *boot = (struct wsh_boot *)&job->boot;
+
+    return boot->ops->has_left && boot->ops->has_left(boot, pe);
+}
 
 /* Ends the whole job with `status`; does not return. Prints nothing. */
 _Noreturn void wsh_job_abort(int status);

@@ -9,6 +9,7 @@
 #include "runtime/batch.h"
 #include "runtime/cores.h"
 #include "runtime/job.h"
+#include "runtime/left.h"
 #include "runtime/wait_sleep.h"
 #include "runtime/gpu/proxy.h"
 
@@ -32,6 +33,7 @@ struct waiter {
     unsigned sleep_us, reports; /* reports: SIGUSR1 generations answered */
     double started, next_report;
     double idle_since; /* when something last moved, as far as the clock was looked at */
+    struct wsh_left left;
 };
 
 static __thread struct wsh_wait_pulse *own_pulse; /* of a thread in wsh_wait_run */
@@ -112,6 +114,7 @@ static void waiter_look_at_clock(struct waiter *waiter)
     if (own_pulse)
         pulse_beat(own_pulse);
     wsh_proxy_watch();
+    wsh_left_look(&waiter->left, waiter->job, waiter->why, waiter->arg, time);
     waiter->may_sleep = time - waiter->idle_since > waiter->job->tuning.yield_seconds;
     if (asked != waiter->reports || (waiter->next_report && time >= waiter->next_report)) {
         wsh_wait_report(waiter->job, waiter->why, waiter->arg, time - waiter->started);
@@ -224,11 +227,8 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
 {
     int rc, moved;
 
-    for (;;) {
-        rc = try(waiter->arg);
-        if (rc != -EAGAIN)
-            return rc;
-        moved = wsh_wait_progress(waiter->job);
+    while ((rc = try(waiter->arg)) == -EAGAIN) {
+        moved = waiter->left.result ? waiter->left.result : wsh_wait_progress(waiter->job);
         if (moved < 0)
             return moved;
         if (moved > 0)
@@ -236,6 +236,7 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
         else
             waiter_back_off(waiter);
     }
+    return rc;
 }
 
 /*

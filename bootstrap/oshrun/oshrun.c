@@ -117,6 +117,8 @@ static int launch_open(struct launch *launch)
     fcntl(launch->event_fds[0], F_SETFL, O_NONBLOCK);
     if (server_open(launch) || (launch->serving && wsh_files_check(args->n_pes)))
         return OSHRUN_FAILED;
+    if (launch->file)
+        wsh_reap_notes(&launch->reap, launch->file);
     return 0;
 }
 

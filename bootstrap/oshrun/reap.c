@@ -6,6 +6,7 @@
 #include "bootstrap/oshrun/cause.h"
 #include "bootstrap/oshrun/cleanup.h"
 #include "bootstrap/oshrun/io.h"
+#include "bootstrap/oshrun/noted.h"
 #include "base/cgroup.h"
 #include "base/err.h"
 
@@ -27,7 +28,7 @@
 #define TWICE 0.2     /* signals closer than this count as one (timeout(1) sends two) */
 
 /* In order of precedence when several ends are seen at once: the later ones may be consequences of the first. */
-enum verdict { EXEC_FAILED, KILLED, FAILED, LEFT_EARLY, NEVER_JOINED, LOST, FINE };
+enum verdict { EXEC_FAILED, KILLED, FAILED, HIDDEN, LEFT_EARLY, NEVER_JOINED, LOST, FINE };
 
 int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool served)
 {
@@ -36,6 +37,7 @@ int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool serve
     *reap = (struct wsh_reap){.n_pes = args->n_pes,
                               .program = args->program[0],
                               .initialized = !served,
+                              .notes = -1,
                               .kill_wait = args->kill_wait,
                               .pes = calloc((size_t)args->n_pes, sizeof *reap->pes)};
     if (!reap->pes) {
@@ -51,6 +53,8 @@ int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool serve
 void wsh_reap_fini(struct wsh_reap *reap)
 {
     free(reap->pes);
+    if (reap->notes >= 0)
+        close(reap->notes);
 }
 
 void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid)
@@ -88,7 +92,7 @@ void wsh_reap_look(struct wsh_reap *reap)
     }
 }
 
-static void pe_name(const struct wsh_reap *reap, int i, char *text, size_t size)
+void wsh_reap_name(const struct wsh_reap *reap, int i, char *text, size_t size)
 {
     snprintf(text, size, "PE %d (%.64s, pid %d)", i, reap->host, (int)reap->pes[i].pid);
 }
@@ -101,7 +105,7 @@ void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event)
     if (event->pe < 0 || event->pe >= reap->n_pes)
         return;
     pe = &reap->pes[event->pe];
-    pe_name(reap, event->pe, name, sizeof name);
+    wsh_reap_name(reap, event->pe, name, sizeof name);
     switch (event->kind) {
     case WSH_EVENT_JOINED: pe->joined = pe->inside = true; break;
     case WSH_EVENT_INITIALIZED: reap->initialized = true; break;
@@ -109,6 +113,7 @@ void wsh_reap_event(struct wsh_reap *reap, const struct wsh_event *event)
     case WSH_EVENT_WAITS: break;
     case WSH_EVENT_EXEC_FAILED: pe->exec_err = event->status; break;
     case WSH_EVENT_LOST:
+        pe->inside = pe->inside && !wsh_noted_finalized(reap, pe);
         pe->lost = pe->inside;
         if (pe->lost && !reap->ending)
             reap->deadline = wsh_now() + LOST_WAIT;
@@ -137,9 +142,10 @@ static bool pe_may_be_late(const struct wsh_reap *reap, const struct wsh_pe *pe)
 }
 
 /* When a PE counts as ended without shmem_finalize if the server says no more about it; 0: that is known. */
-static double unsure_until(const struct wsh_pe *pe)
+static double unsure_until(const struct wsh_reap *reap, const struct wsh_pe *pe)
 {
-    bool unsure = pe->pid && !pe->running && !pe->status && !pe->exec_err && pe->inside && !pe->lost;
+    bool unsure = pe->pid && !pe->running && !pe->status && !pe->exec_err && pe->inside && !pe->lost &&
+                  !wsh_noted_finalized(reap, pe) && !wsh_noted_itself(reap, pe);
 
     return unsure ? pe->ended + LEFT_WAIT : 0;
 }
@@ -149,7 +155,7 @@ double wsh_reap_unsure(const struct wsh_reap *reap)
     double soonest = 0;
 
     for (int i = 0; i < reap->n_pes && !reap->ending; i++) {
-        double until = unsure_until(&reap->pes[i]);
+        double until = unsure_until(reap, &reap->pes[i]);
 
         if (until && (!soonest || until < soonest))
             soonest = until;
@@ -169,8 +175,11 @@ static enum verdict pe_judge(const struct wsh_reap *reap, const struct wsh_pe *p
         return KILLED;
     if (WEXITSTATUS(pe->status))
         return pe_may_be_late(reap, pe) ? FINE : FAILED;
-    if (pe->inside)
-        return wsh_now() < unsure_until(pe) ? FINE : LEFT_EARLY;
+    if (pe->inside && !wsh_noted_finalized(reap, pe)) {
+        if (!wsh_noted_itself(reap, pe))
+            return wsh_now() < unsure_until(reap, pe) ? FINE : HIDDEN;
+        return !reap->initialized && pes_are_waiting(reap) ? LEFT_EARLY : FINE;
+    }
     return !pe->joined && pes_are_waiting(reap) ? NEVER_JOINED : FINE;
 }
 
@@ -201,7 +210,7 @@ static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdi
     const struct wsh_pe *pe = &reap->pes[i];
     char name[128];
 
-    pe_name(reap, i, name, sizeof name);
+    wsh_reap_name(reap, i, name, sizeof name);
     switch (verdict) {
     case EXEC_FAILED:
         if (pe->exec_err == ENOENT) /* the file itself was found before */
@@ -215,10 +224,14 @@ static void verdict_print(const struct wsh_reap *reap, int i, enum verdict verdi
         break;
     case KILLED: killed_print(reap, name, pe->status); break;
     case FAILED: wsh_say("%s exited with status %d; ending job", name, WEXITSTATUS(pe->status)); break;
+    case HIDDEN:
+        wsh_say("%s exited with status 0, and the PE that it had started ended without shmem_finalize; "
+                "ending job "
+                "(let the script exit with the PE's status, or exec it)",
+                name);
+        break;
     case LEFT_EARLY:
-        wsh_say(
-            "%s exited with status 0 without shmem_finalize; ending job (call shmem_finalize before the end)",
-            name);
+        wsh_say("%s exited with status 0 in shmem_init, in which others wait for it; ending job", name);
         break;
     case NEVER_JOINED:
         wsh_say("%s exited with status 0 without shmem_init, in which others wait for it; ending job", name);
@@ -248,6 +261,8 @@ void wsh_reap_judge(struct wsh_reap *reap)
             guilty = i;
         }
     }
+    for (int i = 0; worst == FINE && reap->initialized && !reap->ending && i < reap->n_pes; i++)
+        wsh_noted_end(reap, i);
     if (worst == FINE)
         return;
     verdict_print(reap, guilty, worst);

@@ -14,7 +14,7 @@ struct wsh_pe {
     bool running; /* false: its end was seen, but the zombie is kept, and with it the group's number */
     bool judged;
     bool joined;  /* was a PMIx client at any time */
-    bool inside;  /* is one: between PMIx_Init and PMIx_Finalize */
+    bool inside;  /* is one: between PMIx_Init and PMIx_Finalize, or shmem_finalize where the PE notes that */
     bool lost;    /* its connection broke while inside */
     double ended; /* when its end was seen */
     int status;   /* as waitpid gives it, once not running */
@@ -25,6 +25,8 @@ struct wsh_reap {
     struct wsh_pe *pes;
     int n_pes, n_running;
     const char *program;
+    int notes;      /* of the PEs, a descriptor (bootstrap/blob_file.h); -1: none */
+    bool left_said; /* that a PE has left and others go on */
     char host[256];
     int code;        /* exit status of oshrun */
     bool ending;     /* SIGTERM was sent */
@@ -45,6 +47,12 @@ int wsh_reap_init(struct wsh_reap *reap, const struct wsh_args *args, bool serve
 void wsh_reap_fini(struct wsh_reap *reap);
 
 void wsh_reap_started(struct wsh_reap *reap, int pe, pid_t pid);
+
+/* The file in which the PEs note how far they are. */
+void wsh_reap_notes(struct wsh_reap *reap, const char *path);
+
+/* "PE 3 (host, pid 4711)" */
+void wsh_reap_name(const struct wsh_reap *reap, int i, char *text, size_t size);
 
 /* Has any process of this one's ended? At the price of one call, whatever the number of PEs. */
 bool wsh_reap_some(void);

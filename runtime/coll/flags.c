@@ -72,9 +72,23 @@ static void flags_describe(void *arg, char *text, size_t size)
     }
 }
 
+static bool flags_need(void *arg, int pe)
+{
+    const struct wsh_flags *flags = arg;
+
+    for (int at = flags->at, place = flags->next; at < flags->n; at++) {
+        int member = flags->members[place];
+
+        if (flags->team->members[member] == pe && is_missing(flags, member))
+            return true;
+        place = place + 1 < flags->n ? place + 1 : 0;
+    }
+    return false;
+}
+
 WSH_NO_ARRAYS int wsh_flags_await(struct wsh_flags *flags, const char *routine)
 {
-    const struct wsh_wait_why why = {routine, flags_describe, flags->team->coll->n_local};
+    const struct wsh_wait_why why = {routine, flags_describe, flags_need, flags->team->coll->n_local};
 
     return wsh_wait(flags->team->job, &why, flags->mapped ? mapped_try : own_try, flags);
 }

@@ -151,6 +151,20 @@ oshrun_below_salloc()
         test "$status:$(grep -c ^wsn1 "$out"):$(grep -c ^wsn2 "$out"):$(grep -c '^hello [0-3] of 4' "$out")" = 0:3:1:4
 }
 
+# A PE ends before the others: it has left, or ends the job.
+ends_pmix() { timeout -k 2 $ends_limit srun -O -N 2 -n 3 --mpi=pmix "$ends" "$@"; }
+ends_pmi2() { timeout -k 2 $ends_limit srun -O -N 2 -n 3 --mpi=pmi2 -K "$ends" "$@"; }
+ends_none() { UID_FILE=$tap_dir/id.$ends_number timeout -k 2 $ends_limit srun -O -K -N 2 -n 3 --mpi=none sh -c 'RANK=$SLURM_PROCID WORLD_SIZE=3 exec "$0" "$@"' "$ends" "$@"; }
+
+early_ends()
+{
+    . "$top_srcdir/test/launch/ends_lib.sh"
+    for by in ends_pmix ends_pmi2 ends_none; do
+        ends_all $by "_exit+ exec+ exit"
+    done
+    ends_judge
+}
+
 # The batch scripts of packaging/slurm, as they are.
 batch()
 {
@@ -209,6 +223,7 @@ if [ "${1:-}" = inside ]; then
     course=$2/course
     fence=$2/fence
     uid=$2/uid
+    ends=$2/ends
     cluster_start "$2" >"$2/start.log" 2>&1 || { tap_comment "$2"/*.log; tap_fail "slurmctld and two slurmd start" ""; tap_done; }
     rings 4 srun -N 1 -n 4 --mpi=pmix
     rings 2 srun -N 2 -n 2 --mpi=pmix
@@ -227,6 +242,7 @@ if [ "${1:-}" = inside ]; then
             sh -c "[ $status = 2 ] && grep -q '^$(basename "$script"): name .*the program: sbatch ' '$err'"
     done
     oshrun_below_salloc
+    early_ends
     fences
     blobs
     cancelled srun -N 2 -n 4 --mpi=pmix
@@ -247,7 +263,7 @@ case ${WSH_TEST_VARIANT:-clang} in
 esac
 why=$(cluster_missing)
 [ -z "$why" ] || tap_skip_all "$why"
-for name in course fence uid; do cp "$(test_program test/launch/helper/$name)" "$tap_dir/$name" || exit 99; done
+for name in course ends fence uid; do cp "$(test_program test/launch/helper/$name)" "$tap_dir/$name" || exit 99; done
 build_ring "$tap_dir" || exit 99
 TMPDIR=$tap_dir cluster_enter "$0" inside "$tap_dir"
 exit $?

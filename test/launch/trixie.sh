@@ -24,7 +24,7 @@ skip()
 [ "${WSH_TEST_LONG:-0}" = 1 ] || skip "takes 10 minutes (make check-long)"
 [ "$(id -u)" = 0 ] || skip "needs root"
 need_oshrun
-for name in course fence uid; do test_program test/launch/helper/$name >/dev/null; done
+for name in course ends fence uid; do test_program test/launch/helper/$name >/dev/null; done
 trap 'rm -rf --one-file-system "$tap_dir"' EXIT
 chmod 755 "$tap_dir"
 make_root

@@ -134,7 +134,8 @@ static void serves(int n, int hosts)
     n_ranks = n;
     n_hosts = hosts;
     atomic_store_explicit(&n_right, 0, memory_order_relaxed);
-    CU_ASSERT_EQUAL_FATAL(wsh_uid_root_start(&uid, &env), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_random_fill(&uid.secret, sizeof uid.secret), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_uid_root_start(&uid, &env, 0, NULL), 0);
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, 256 << 10);
     began = wsh_uid_now();
@@ -172,7 +173,8 @@ static void pair_open(struct pair *pair)
     pthread_t other;
 
     n_ranks = 2;
-    CU_ASSERT_EQUAL_FATAL(wsh_uid_root_start(&uid, &env), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_random_fill(&uid.secret, sizeof uid.secret), 0);
+    CU_ASSERT_EQUAL_FATAL(wsh_uid_root_start(&uid, &env, 0, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, rank_comes, pair), 0);
     pair->fd[0] = wsh_uid_join(&uid, 0, 2, &env, &start);
     pthread_join(other, NULL);

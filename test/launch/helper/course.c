@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PE that takes the course its arguments name; what the launcher must answer to, one word a case. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <shmem.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -96,8 +97,52 @@ static void leave_child(void)
     _exit(0);
 }
 
+static int status_wanted;
+
+static void end_job(int sig)
+{
+    (void)sig;
+    shmem_global_exit(status_wanted);
+}
+
+/* The signal reaches the process, and not the thread that called shmem_init. */
+static void end_in_handler(int status)
+{
+    sigset_t set;
+
+    status_wanted = status;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGUSR2, end_job);
+    kill(getpid(), SIGUSR2);
+    sleep(1); /* in which no thread of the library's may take it */
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void *print(void *arg)
+{
+    for (;;)
+        printf("%01000d\n", 0);
+    return arg;
+}
+
+/* While another thread waits for the reader of standard output. */
+static void end_while_printing(int status)
+{
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, print, NULL);
+    sleep(1);
+    shmem_global_exit(status);
+}
+
 static void end(const char *course, int arg)
 {
+    if (!strcmp(course, "handler"))
+        end_in_handler(arg);
+    if (!strcmp(course, "stuck"))
+        end_while_printing(arg);
     if (!strcmp(course, "exit"))
         exit(arg);
     if (!strcmp(course, "abort"))

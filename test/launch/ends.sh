@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A PE that ends with status 0 has left, and the others go on: after shmem_finalize in whatever how, and before it; one that
+# dies ends the job soon. Prints a table of statuses: by oshrun, by a unique id, by mpirun and by hydra, whoever is there.
+# WSH_TEST_LONG=1: all manners, the first PE and the last one, 0, 3 and 30 s apart. slurm.sh has the same by srun.
+# timeout: 600
+set -u
+. "${top_srcdir:-.}/test/common/tap.sh"
+. "$top_srcdir/test/launch/lib.sh"
+. "$top_srcdir/test/launch/ends_lib.sh"
+ends=$tap_dir/ends
+cp "$(test_program test/launch/helper/ends)" "$ends" || exit 99
+SHMEM_SYMMETRIC_SIZE=4M
+export SHMEM_SYMMETRIC_SIZE
+mpirun_root=
+[ "$(id -u)" != 0 ] || mpirun_root=--allow-run-as-root
+
+local_() { timeout -k 2 "$ends_limit" "$oshrun" -n 3 "$ends" "$@"; }
+two_hosts() { timeout -k 2 "$ends_limit" "$oshrun" -n 3 --nodes-emulated 2 "$ends" "$@"; }
+tcp() { SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp local_ "$@"; }
+# shellcheck disable=SC2086
+mpirun_() { timeout -k 2 "$ends_limit" mpirun --oversubscribe $mpirun_root -n 3 "$ends" "$@"; }
+hydra() { timeout -k 2 "$ends_limit" mpiexec.hydra -n 3 "$ends" "$@"; }
+
+# 0 where all PEs end with 0 (but the one that is to die), else the number of those that do not.
+unique_id()
+{
+    pids= bad=0
+    for rank in 2 1 0; do
+        UID_FILE=$tap_dir/id.$ends_number RANK=$rank WORLD_SIZE=3 timeout -k 2 "$ends_limit" "$ends" "$@" &
+        pids="$pids $!"
+    done
+    for pid in $pids; do
+        wait "$pid" || bad=$((bad + 1))
+    done
+    return $bad
+}
+
+after="_exit+ quick_exit+ exec+"
+for by in local_ two_hosts tcp; do
+    ends_all $by "$after exit _exit"
+done
+ends_all unique_id "$after exit"
+ends_row unique_id dies _exit 0 20
+ends_row unique_id good exit -1 3
+for by in local_ two_hosts unique_id; do
+    ends_row $by needs exit 0 3 barrier
+    ends_row $by good exit 0 3 finalize
+    ends_row $by good exit -1 0 finalize
+done
+if command -v mpirun >/dev/null; then ends_all mpirun_ "exit+ quick_exit+ exit"; else tap_skip "mpirun" "no mpirun on PATH"; fi
+if command -v mpiexec.hydra >/dev/null; then ends_all hydra "exit+ quick_exit+ exit"; else tap_skip "hydra" "no mpiexec.hydra on PATH"; fi
+ends_judge
+
+leftovers | grep processes >"$left_file"
+tap_check "nothing is left" test ! -s "$left_file"
+tap_done

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job in which one PE ends first: how, which and how long before the others are arguments. */
+#define _GNU_SOURCE
+#include <shmem.h>
+#include <shmemx.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static long word;
+
+/* `path` + or without it: made by another process. */
+static int start_by_uid(const char *path, int rank, int n_ranks)
+{
+    shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
+    char part[4096];
+    shmemx_uniqueid_t id;
+    FILE *file;
+
+    if (!rank) {
+        snprintf(part, sizeof part, "%s.part", path);
+        if (shmemx_get_uniqueid(&id) || !(file = fopen(part, "w")) || fwrite(&id, sizeof id, 1, file) != 1 ||
+            fclose(file) || rename(part, path))
+            return -1;
+    } else {
+        while (!(file = fopen(path, "r")))
+            usleep(10000);
+        if (fread(&id, sizeof id, 1, file) != 1)
+            return -1;
+        fclose(file);
+    }
+    return shmemx_set_attr_uniqueid_args(rank, n_ranks, &id, &attr) ||
+           shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr);
+}
+
+static void end_by(const char *how)
+{
+    if (!strcmp(how, "_exit"))
+        _exit(0);
+    if (!strcmp(how, "quick_exit"))
+        quick_exit(0);
+    if (!strcmp(how, "exec"))
+        execl("/bin/true", "true", NULL);
+    if (!strcmp(how, "exit3"))
+        exit(3);
+    if (!strcmp(how, "kill"))
+        raise(SIGKILL);
+    exit(0);
+}
+
+/* What the others do after a while. */
+static void go_on(const char *then, int me, int n)
+{
+    if (!strcmp(then, "barrier"))
+        shmem_barrier_all();
+    if (!strcmp(then, "put"))
+        shmem_long_p(&word, me, n - 1);
+    if (!strcmp(then, "finalize"))
+        shmem_finalize();
+    printf("PE %d of %d has gone on\n", me, n);
+}
+
+/*
+ * ends HOW WHO SECONDS [THEN]: PE WHO ends by HOW, which ends with a + where all PEs have finalized before; the others
+ * SECONDS later, after THEN. UID_FILE, RANK and WORLD_SIZE in the environment: by a unique id.
+ */
+int main(int argc, char **argv)
+{
+    const char *path = getenv("UID_FILE");
+    char how[32];
+    int who, me, n;
+
+    if (argc < 4)
+        return 99;
+    if (path && start_by_uid(path, atoi(getenv("RANK")), atoi(getenv("WORLD_SIZE"))))
+        return 96;
+    if (!path)
+        shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    who = atoi(argv[2]) < 0 ? n + atoi(argv[2]) : atoi(argv[2]);
+    snprintf(how, sizeof how, "%s", argv[1]);
+    shmem_barrier_all();
+    if (strchr(how, '+'))
+        shmem_finalize();
+    how[strcspn(how, "+")] = '\0';
+    if (me == who)
+        end_by(how);
+    usleep((useconds_t)(1e6 * atof(argv[3])));
+    go_on(argc > 4 ? argv[4] : "", me, n);
+    exit(0);
+}
