@@ -345,7 +345,7 @@ static void describe_wait(void *arg, char *text, size_t size)
 int wsh_counter_wait(struct wsh_job *job, uint32_t number, uint64_t value, const char *routine)
 {
     enum { TRIES = 64 };
-    const struct wsh_wait_why why = {routine, describe_wait, 0};
+    const struct wsh_wait_why why = {routine, describe_wait};
     struct wait wait = {job, value, value, 0, number};
     int rc;
 

@@ -107,7 +107,7 @@ static int register_memory(struct wsh_job *job, unsigned tp)
     return rc;
 }
 
-static __thread const sigset_t *program_mask; /* while a transport opens */
+static const sigset_t *program_mask; /* while a transport opens, in the thread that starts the job */
 
 /* Waits for other PEs, and meanwhile the program's signals reach it. */
 static int exchange_host(const struct wsh_tp_params *params, const void *mine, size_t len, void *all)

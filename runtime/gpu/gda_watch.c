@@ -131,7 +131,7 @@ static void quiet_describe(void *arg, char *text, size_t size)
 
 int wsh_gda_quiet(struct wsh_job *job)
 {
-    static const struct wsh_wait_why why = {"shmem_quiet", quiet_describe, 0};
+    static const struct wsh_wait_why why = {"shmem_quiet", quiet_describe};
     struct gda_quiet quiet = {job, {0}};
 
     return job->device.gda ? wsh_wait(job, &why, try_quiet, &quiet) : 0;
