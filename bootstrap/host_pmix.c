@@ -8,6 +8,7 @@
 #include "bootstrap/host_pmix.h"
 
 #include "base/log.h"
+#include "bootstrap/pmix_keys.h"
 #include "bootstrap/pmix_library.h"
 
 #include <errno.h>
