@@ -282,7 +282,7 @@ static void make_ids(void *arg)
     int *made = arg;
 
     for (int i = 0; i < 40; i++) {
-        *made += !wsh_uid_root_start(&uid, &env);
+        *made += !wsh_uid_root_start(&uid, &env, 0, NULL);
         usleep(5000);
     }
 }
