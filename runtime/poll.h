@@ -15,8 +15,8 @@
 #define WSH_POLL_IDLE 0x10000 /* the same, about a millisecond of them, where each PE has a core */
 
 /*
- * Of all threads: which of them counts does not matter, and counts may be lost. A variable of each thread would be found
- * by a call, or keep programs from loading the library late.
+ * Of all threads: which of them counts does not matter, and counts may be lost. A variable of each thread would be
+ * found by a call, or keep programs from loading the library late.
  */
 struct wsh_poll {
     int left;      /* calls until the next look. Relaxed, as is … */
