@@ -152,11 +152,12 @@ static long long expert_at(const struct shmemx_ep *ep, const void *topk, size_t 
 }
 
 /* One token's experts. */
-static int check_experts(const char *routine, const struct shmemx_ep *ep, const void *topk, int token)
+static int check_experts(const char *routine, const struct shmemx_ep *ep, const void *topk, int columns,
+                         int token)
 {
-    size_t first = (size_t)token * ep->shape.topk;
+    size_t first = (size_t)token * columns;
 
-    for (int k = 0; k < ep->shape.topk; k++) {
+    for (int k = 0; k < columns; k++) {
         long long expert = expert_at(ep, topk, first + k);
 
         REFUSE_IF(expert < -1 || expert >= ep->shape.experts,
@@ -182,10 +183,45 @@ static int check_topk(const char *routine, const struct shmemx_ep *ep, const shm
               "tokens is %d, and the routing that handle %d has is of %d; give as many, or topk",
               call->tokens, call->handle, kept);
     for (int token = 0; call->topk && !ep->config.device && token < call->tokens; token++)
-        if (check_experts(routine, ep, call->topk, token))
+        if (check_experts(routine, ep, call->topk, call->columns ? call->columns : ep->shape.topk, token))
             return 1;
     return check_memory(routine, ep, "topk", call->topk) ||
            check_memory(routine, ep, "weights", call->weights);
+}
+
+static int check_columns(const char *routine, const struct shmemx_ep *ep, int columns)
+{
+    REFUSE_IF(columns < 0 || columns > ep->shape.topk,
+              "columns is %d; it is from 1 to config.topk, %d, or 0 for that", columns, ep->shape.topk);
+    return 0;
+}
+
+/* What low latency alone gives of rows. */
+static int check_low(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
+{
+    bool low = ep->config.mode == SHMEMX_EP_LOW_LATENCY;
+
+    REFUSE_IF(!low && (call->ranges || call->row_sources || call->totals),
+              "%s is given, which high throughput does not have; give NULL",
+              call->ranges        ? "ranges"
+              : call->row_sources ? "row_sources"
+                                  : "totals");
+    REFUSE_IF(
+        call->scales_row_step < 0 || call->scales_column_step < 0 ||
+            !call->scales_row_step != !call->scales_column_step ||
+            (call->scales_row_step && !(low && call->row_scales)),
+        "scales_row_step is %lld and scales_column_step %lld; they are both positive, in low latency with "
+        "row_scales, or both 0",
+        (long long)call->scales_row_step, (long long)call->scales_column_step);
+    REFUSE_IF(
+        call->scales_packed &&
+            (!call->scales_row_step || ep->config.dtype != SHMEMX_EP_FP8_UE8M0 || ep->config.hidden % 512),
+        "scales_packed is %d; it is 0, or 1 with scales_row_step, SHMEMX_EP_FP8_UE8M0 and hidden a multiple "
+        "of 512",
+        call->scales_packed);
+    return check_memory(routine, ep, "ranges", call->ranges) ||
+           check_memory(routine, ep, "row_sources", call->row_sources) ||
+           check_memory(routine, ep, "totals", call->totals);
 }
 
 static int check_rows(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
@@ -208,6 +244,17 @@ static int check_rows(const char *routine, const struct shmemx_ep *ep, const shm
            check_memory(routine, ep, "row_weights", call->row_weights);
 }
 
+/* The version and what is not used yet, of both kinds of calls. */
+static int check_version(const char *routine, uint32_t version, const int64_t *unused)
+{
+    REFUSE_IF(version != SHMEMX_EP_CALL_VERSION,
+              "version is %u, and this library knows %u; set .version = SHMEMX_EP_CALL_VERSION", version,
+              SHMEMX_EP_CALL_VERSION);
+    for (int i = 0; i < 7; i++)
+        REFUSE_IF(unused[i], "unused[%d] is %lld; it is 0: begin with zeros", i, (long long)unused[i]);
+    return 0;
+}
+
 int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *call)
 {
     const char *routine = "shmemx_ep_dispatch";
@@ -215,7 +262,8 @@ int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *ca
     if (ep_check_live(routine, ep))
         return 1;
     REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_dispatch_t");
-    if (check_halves(routine, &ep->dispatch, call->halves, call->handle, ep->shape.handles))
+    if (check_version(routine, call->version, call->unused) ||
+        check_halves(routine, &ep->dispatch, call->halves, call->handle, ep->shape.handles))
         return 1;
     REFUSE_IF(call->tokens < 0 || call->tokens > ep->shape.tokens,
               "tokens is %d; it is from 0 to config.tokens, %d", call->tokens, ep->shape.tokens);
@@ -229,7 +277,8 @@ int ep_check_dispatch(const struct shmemx_ep *ep, const shmemx_ep_dispatch_t *ca
     REFUSE_IF(call->stream && !ep->config.device, "stream is given, and config.device is 0; give NULL");
     if (call->halves != SHMEMX_EP_RECEIVE && check_buffer(routine, ep, SHMEMX_EP_BUFFER_X, "x", call->x))
         return 1;
-    return check_x(routine, ep, call) || check_topk(routine, ep, call) || check_rows(routine, ep, call);
+    return check_columns(routine, ep, call->columns) || check_x(routine, ep, call) ||
+           check_topk(routine, ep, call) || check_rows(routine, ep, call) || check_low(routine, ep, call);
 }
 
 static int check_results(const char *routine, const struct shmemx_ep *ep, const shmemx_ep_combine_t *call)
@@ -242,11 +291,14 @@ static int check_results(const char *routine, const struct shmemx_ep *ep, const 
     REFUSE_IF(low && (call->y_weights || call->out_weights),
               "%s is given, which low latency does not have; give NULL",
               call->y_weights ? "y_weights" : "out_weights");
+    REFUSE_IF(!low && call->weights,
+              "weights is given, which high throughput does not apply: its rows are sums; give NULL");
     REFUSE_IF(call->stream && !ep->config.device, "stream is given, and config.device is 0; give NULL");
     if (call->halves != SHMEMX_EP_RECEIVE && check_buffer(routine, ep, SHMEMX_EP_BUFFER_Y, "y", call->y))
         return 1;
-    return check_memory(routine, ep, "y", call->y) ||
+    return check_columns(routine, ep, call->columns) || check_memory(routine, ep, "y", call->y) ||
            check_memory(routine, ep, "y_weights", call->y_weights) ||
+           check_memory(routine, ep, "weights", call->weights) ||
            check_memory(routine, ep, "out", call->out) ||
            check_memory(routine, ep, "out_weights", call->out_weights);
 }
@@ -269,7 +321,8 @@ int ep_check_combine(const struct shmemx_ep *ep, const shmemx_ep_combine_t *call
     if (ep_check_live(routine, ep))
         return 1;
     REFUSE_IF(!call, "call is NULL; give the address of a shmemx_ep_combine_t");
-    return check_halves(routine, &ep->combine, call->halves, call->handle, ep->shape.handles) ||
+    return check_version(routine, call->version, call->unused) ||
+           check_halves(routine, &ep->combine, call->halves, call->handle, ep->shape.handles) ||
            check_routing(routine, ep, call->handle) || check_results(routine, ep, call);
 }
 

@@ -19,6 +19,7 @@ struct ep_state {
     uint64_t dispatches, combines; /* whose sending halves have ended */
     uint64_t received, combined;   /* whose receiving halves have ended */
     uint64_t network_rows, network_puts, near_rows;
+    uint64_t weighed;        /* combines whose weights went to far peers */
     uint64_t sent, results;  /* parts sent to each far peer, result parts received from each, since create */
     uint32_t x_turn, y_turn; /* of the last call */
     uint32_t arrived[8]; /* kernels: blocks at each of their barriers; lanes that have found a wrong part */
@@ -40,7 +41,8 @@ EP_FN size_t ep_state_bytes(const struct ep_shape *shape)
     X(TAKEN, "it has taken what was forwarded")        \
     X(Y, "its results are ready")                      \
     X(RESULT, "its results have come")                 \
-    X(RESULT_CREDIT, "it has added up results")
+    X(RESULT_CREDIT, "it has added up results")        \
+    X(WEIGHTS, "its weights have come")
 
 #define EP_PHASE_NAME(name, text) EP_PHASE_##name,
 enum ep_phase_kind { EP_PHASES(EP_PHASE_NAME) EP_PHASES_N };

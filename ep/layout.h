@@ -77,7 +77,8 @@ struct ep_shape {
     size_t y_header[2], y[2], y_weights[2];                   /* combine's */
     size_t send, window_in, forward;                          /* images: [far][slots] */
     size_t result_send, result_in;                            /* [far][slots] */
-    size_t part_rows;                               /* of this PE's call: [far][parts] records of images */
+    size_t weights_send[2], weights_in; /* low latency: of combines, [tokens][topk] and [far] of those */
+    size_t part_rows;                   /* of this PE's call: [far][parts] records of images */
     size_t in_counts, in_tokens, in_parts, in_rows; /* of origins: [n][counted], and of each [n] */
     size_t near_first, near_y;                      /* of near PEs: [1 + far][near][kinds], [near] */
     size_t handle;                                  /* [handles] */
@@ -86,6 +87,7 @@ struct ep_shape {
     int c_near, c_far, c_credit;        /* dispatch: [near], [far][slots], [far] */
     int c_forward, c_taken;             /* one copy: [near][far], [far][near] */
     int c_y, c_result, c_result_credit; /* combine: [near], [far][slots], [far] */
+    int c_weights;                      /* [far] */
     int counters;
 };
 
@@ -174,6 +176,12 @@ EP_FN int ep_parts(const struct ep_shape *shape, int tokens)
     int parts = (tokens + shape->window - 1) / shape->window;
 
     return parts ? parts : 1;
+}
+
+/* Of far peer number `far`: the weights that it has put here. */
+EP_FN size_t ep_weights_in(const struct ep_shape *shape, int far)
+{
+    return shape->weights_in + (size_t)far * shape->tokens * shape->topk * sizeof(float);
 }
 
 /* first[n + 1][counted]: where each origin's rows begin here, by kind; at last the sums. Near PEs read it */

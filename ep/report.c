@@ -21,6 +21,7 @@ static struct family family_of(const struct ep_shape *shape, int phase)
         [EP_PHASE_Y] = {shape->c_y, shape->near, 1},
         [EP_PHASE_RESULT] = {shape->c_result, shape->far * shape->slots, shape->slots},
         [EP_PHASE_RESULT_CREDIT] = {shape->c_result_credit, shape->far, 1},
+        [EP_PHASE_WEIGHTS] = {shape->c_weights, shape->far, 1},
     };
 
     return families[phase];

@@ -91,6 +91,15 @@ static void place_store(struct ep_shape *shape, struct room *room, int parity)
                                    : room_take(room, (size_t)shape->y_rows, shape->topk * sizeof(float));
 }
 
+static void place_weights(struct ep_shape *shape, struct room *room)
+{
+    size_t choices = (size_t)shape->tokens * shape->topk;
+
+    for (int parity = 0; parity < 2; parity++)
+        shape->weights_send[parity] = room_take(room, choices, sizeof(float));
+    shape->weights_in = room_take(room, shape->far * choices, sizeof(float));
+}
+
 static void place_images(struct ep_shape *shape, struct room *room)
 {
     size_t images = (size_t)shape->far * shape->slots;
@@ -100,6 +109,8 @@ static void place_images(struct ep_shape *shape, struct room *room)
     shape->forward = room_take(room, shape->one_copy ? images : 0, shape->image);
     shape->result_send = room_take(room, images, shape->result_image);
     shape->result_in = room_take(room, images, shape->result_image);
+    if (shape->mode == SHMEMX_EP_LOW_LATENCY && shape->far)
+        place_weights(shape, room);
 }
 
 /* What this PE alone uses during a call. */
@@ -128,6 +139,7 @@ static void place_counters(struct ep_shape *shape, struct room *room)
     shape->c_y = room_count(room, shape->near);
     shape->c_result = room_count(room, shape->far * shape->slots);
     shape->c_result_credit = room_count(room, shape->far);
+    shape->c_weights = room_count(room, shape->mode == SHMEMX_EP_LOW_LATENCY ? shape->far : 0);
     shape->counters = room->counters;
 }
 

@@ -93,14 +93,22 @@ int shmemx_ep_destroy(shmemx_ep_t ep);
 #define SHMEMX_EP_BOTH 3
 
 /*
- * A dispatch. T tokens, K = topk, L = experts / n. Arrays are contiguous, their memory is what config.device says; NULL
+ * The structs of calls. `version` is SHMEMX_EP_CALL_VERSION; the rest of what is not named is 0. A library of a later
+ * version takes those of this one.
+ */
+#define SHMEMX_EP_CALL_VERSION 1u
+
+/*
+ * A dispatch. T tokens, K = topk (of topk and weights: columns), L = experts / n. Arrays are contiguous, their memory is what config.device says; NULL
  * where marked so. Scales are float; with FP8_UE8M0 powers of two. topk and row_topk are int32_t, or as topk_bits says,
  * of which the low 32 are read on GPUs. Both halves are given the same.
  */
 typedef struct {
+    uint32_t version;
     int halves;
     int handle;            /* 0 to handles - 1: where the routing is kept, for combine and for later calls */
     int tokens;            /* T, 0 to config.tokens */
+    int columns;           /* K of topk and weights, 1 to config.topk; 0: config.topk */
     const void *x;         /* [T][hidden] BF16; or e4m3, where x_scales is given */
     const float *x_scales; /* [T][hidden / 128], of a dtype that has them; or NULL: x is BF16 */
     const void *topk;      /* [T][K] experts, different ones, -1: none; NULL: the routing that `handle` has */
@@ -113,6 +121,18 @@ typedef struct {
     void *row_topk;     /* out, high throughput: [capacity][K] local experts, -1: not of this PE. Or NULL */
     float *row_weights; /* out, high throughput: [capacity][K], 0 where row_topk is -1. Or NULL */
     void *stream;       /* cudaStream_t, with config.device */
+    /* Low latency. */
+    int64_t *ranges; /* out: [L][n]: as sources, first row << 32 | rows. Or NULL */
+    int32_t
+        *row_sources; /* out: [L][capacity]: the number that each row's token has at its source. Or NULL */
+    int32_t *totals;  /* [L], to which the counts are added. Or NULL */
+    /*
+     * Elements of row_scales from one row, and from one column, to the next; those of an expert are together. Zeros:
+     * contiguous rows. 1 and capacity: contiguous columns.
+     */
+    int64_t scales_row_step, scales_column_step;
+    int scales_packed; /* 1, with FP8_UE8M0 and steps: an element is a word of 4 columns' exponents */
+    int64_t unused[7];
 } shmemx_ep_dispatch_t;
 
 /*
@@ -125,16 +145,22 @@ int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call);
 /*
  * A combine. In low latency y has a row for each received one, and y * weight is added over a token's experts; else y
  * has the sums over this PE's experts, and they are added over PEs. Sums are FP32, in the order of the top-k; between
- * hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16.
+ * hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16. Low latency: the weights are those of
+ * the dispatch, or `weights`, which all PEs give or none; they go to other hosts first, in one put to each that sums
+ * there, for which a sending half waits. So it waits for the beginning of theirs.
  */
 typedef struct {
+    uint32_t version;
     int halves;
     int handle;    /* of the dispatch */
+    int columns;   /* K of weights; 0: config.topk */
     const void *y; /* BF16, as `rows` of the dispatch; in the buffer of shmemx_ep_buffer it is not copied */
     const float *y_weights; /* high throughput: [capacity][K], brought back into out_weights. Or NULL */
     void *out;              /* out: [T][hidden] BF16, T of the dispatch */
     float *out_weights;     /* out: [T][K]. Or NULL */
     void *stream;
+    const float *weights; /* low latency: [T][columns]; NULL: those of the dispatch */
+    int64_t unused[7];
 } shmemx_ep_combine_t;
 
 int shmemx_ep_combine(shmemx_ep_t ep, const shmemx_ep_combine_t *call);

@@ -13,8 +13,6 @@ NAME = "deep_ep"
 HOME = "warpshmem.deep_ep"
 SWITCH = "WARPSHMEM_DEEP_EP"
 COMMAND = "pip install the front of warpshmem's deep_ep (docs/guide/deep-ep.md)"
-# Frameworks whose plug-in has run: their weights are announced (deep_ep/frameworks.py).
-announcing = set()
 
 
 class _Loader:
@@ -82,9 +80,8 @@ def front():
         install()
 
 
-def _plug_in(framework):
+def _plug_in():
     """Never raises: frameworks do not catch what a plug-in raises."""
-    announcing.add(framework)
     if os.environ.get(SWITCH) == "1":
         try:
             install()
@@ -94,9 +91,9 @@ def _plug_in(framework):
 
 def sglang():
     """The plug-in of SGLang."""
-    _plug_in("sglang")
+    _plug_in()
 
 
 def vllm():
     """The plug-in of vLLM."""
-    _plug_in("vllm")
+    _plug_in()

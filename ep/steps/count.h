@@ -149,6 +149,18 @@ EP_LOOP void ep_count_out(const struct ep_run *run, const struct ep_call *call,
             args->sources[2 * i] = first[at];
             args->sources[2 * i + 1] = first[at + shape->counted] - first[at];
         }
+    if (args->ranges)
+        EP_BY_ALL(run, i, shape->kinds * shape->n)
+        {
+            int at = i % shape->n * shape->counted + i / shape->n;
+
+            args->ranges[i] = (int64_t)first[at] << 32 | (int64_t)(first[at + shape->counted] - first[at]);
+        }
+    if (args->totals)
+        EP_BY_ALL(run, i, shape->mine)
+        {
+            args->totals[i] += sums[i];
+        }
     if (ep_worker(run) != 0)
         return;
     for (int kind = 0; kind < shape->kinds; kind++)

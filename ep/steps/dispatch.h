@@ -29,6 +29,7 @@ EP_STEP void ep_dispatch_send(const struct ep_run *run, const shmemx_ep_dispatch
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_call call = ep_dispatch_call(run, args, run->state->dispatches);
+    int fewer = args->columns && args->columns < shape->topk; /* then the metas have the experts */
 
     call.turn = ep_x_turn(run, args);
     if (!args->topk) {
@@ -36,8 +37,11 @@ EP_STEP void ep_dispatch_send(const struct ep_run *run, const shmemx_ep_dispatch
         ep_sync(run);
     }
     ep_store_metas(run, &call, args);
-    ep_rank(run, (const int32_t *)args->topk, call.tokens, ep_at(run, shape->metas[call.parity]),
-            ep_ints(run, shape->counts[call.parity]), ep_ints(run, shape->part_rows));
+    if (fewer)
+        ep_sync(run);
+    ep_rank(run, fewer ? NULL : (const int32_t *)args->topk, call.tokens,
+            ep_at(run, shape->metas[call.parity]), ep_ints(run, shape->counts[call.parity]),
+            ep_ints(run, shape->part_rows));
     ep_store_rows(run, &call, args);
     if (ep_worker(run) == 0)
         ep_store_header(run, &call);

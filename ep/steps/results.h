@@ -127,7 +127,48 @@ EP_STEP int ep_result_rounds(const struct ep_run *run, const struct ep_call *cal
     return ep_within(rounds, ep_parts(&run->shape, run->shape.tokens));
 }
 
-EP_LOOP void ep_sum_far(const struct ep_run *run, const struct ep_call *call, int part)
+/* Low latency: to all far peers, for the rows of their host that they add up. All workers, after a barrier. */
+EP_LOOP void ep_put_weights(const struct ep_run *run, const struct ep_call *call)
+{
+    const struct ep_shape *shape = &run->shape;
+
+    for (int i = ep_worker(run); i < shape->far; i += ep_workers(run)) {
+        int pe = ep_far_pe(shape, ep_far_turn(shape, i)), me = ep_far_me(shape, pe);
+
+        ep_put(run, run->arena + ep_weights_in(shape, me), run->arena + shape->weights_send[call->parity],
+               (size_t)call->tokens * shape->topk * sizeof(float), shape->c_weights + me, pe);
+    }
+    if (ep_worker(run) == 0 && ep_leads(run))
+        run->state->network_puts += shape->far;
+}
+
+EP_STEP int ep_weight_columns(const struct ep_run *run, const shmemx_ep_combine_t *args)
+{
+    return args->columns ? args->columns : run->shape.topk;
+}
+
+/* The combine's own weights, from where they are put. */
+EP_STEP void ep_store_weights(const struct ep_run *run, const struct ep_call *call,
+                              const shmemx_ep_combine_t *args)
+{
+    float *to = (float *)ep_at(run, run->shape.weights_send[call->parity]);
+    int topk = run->shape.topk, columns = ep_weight_columns(run, args);
+
+    EP_BY_ALL(run, i, call->tokens * columns)
+    {
+        to[i / columns * topk + i % columns] = args->weights[i];
+    }
+}
+
+/* Those of a far peer's record, which says of which token it is. */
+EP_STEP const float *ep_far_weights(const struct ep_run *run, int far, const struct ep_meta *meta)
+{
+    const float *weights = (const float *)ep_at(run, ep_weights_in(&run->shape, far));
+
+    return weights + (size_t)ep_within(meta->token, run->shape.tokens - 1) * run->shape.topk;
+}
+
+EP_LOOP void ep_sum_far(const struct ep_run *run, const struct ep_call *call, int part, int weighs)
 {
     const struct ep_shape *shape = &run->shape;
     int pieces = ep_pieces(run, shape->far * shape->window);
@@ -146,6 +187,7 @@ EP_LOOP void ep_sum_far(const struct ep_run *run, const struct ep_call *call, in
         sum.results = NULL;
         sum.each = 0;
         sum.only = shape->one_copy ? -1 : shape->local;
+        sum.weights = weighs ? ep_far_weights(run, f, sum.meta) : NULL;
         ep_sum(run, to, i % pieces, pieces, shape->topk, ep_sum_term, &sum);
         if (!ep_is_low(run) && i % pieces == 0)
             ep_sum_weights(run, &sum, (float *)(to + (size_t)shape->hidden * 2), 1);
@@ -187,7 +229,8 @@ EP_STEP uint64_t ep_value_result_credit(const struct ep_run *run, const void *ar
 }
 
 /* Sums for part `number` of each far peer that has one, to it. As ep_pack. */
-EP_STEP void ep_results(const struct ep_run *run, const struct ep_call *call, int number)
+EP_STEP void ep_results(const struct ep_run *run, const struct ep_call *call, const shmemx_ep_combine_t *args,
+                        int number)
 {
     const struct ep_shape *shape = &run->shape;
     struct ep_part part = {call, number};
@@ -200,7 +243,7 @@ EP_STEP void ep_results(const struct ep_run *run, const struct ep_call *call, in
             ep_flush(run);
         ep_sync(run);
     }
-    ep_sum_far(run, call, number);
+    ep_sum_far(run, call, number, args->weights != NULL);
     ep_sync(run);
     ep_put_results(run, call, number);
 }

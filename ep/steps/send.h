@@ -33,7 +33,7 @@ EP_STEP struct ep_call ep_dispatch_call(const struct ep_run *run, const shmemx_e
 EP_STEP void ep_store_metas(const struct ep_run *run, const struct ep_call *call,
                             const shmemx_ep_dispatch_t *args)
 {
-    int topk = run->shape.topk;
+    int topk = run->shape.topk, columns = args->columns ? args->columns : topk;
     char *metas = (char *)ep_at(run, run->shape.metas[call->parity]);
     const int32_t *words = (const int32_t *)args->topk;
 
@@ -41,18 +41,19 @@ EP_STEP void ep_store_metas(const struct ep_run *run, const struct ep_call *call
     {
         struct ep_meta *meta = ep_meta_at(run, metas, i / topk);
         struct ep_entry *entry = &meta->entry[i % topk];
+        int at = i / topk * columns + i % topk, there = i % topk < columns;
 
         if (i % topk == 0) {
             meta->token = i / topk;
             meta->part = i / topk / run->shape.window;
         }
         if (words) {
-            int32_t expert = words[i << run->shape.topk_shift];
+            int32_t expert = there ? words[at << run->shape.topk_shift] : -1;
 
             entry->expert = (uint32_t)expert < (uint32_t)run->shape.experts ? expert : -1;
         }
         if (args->weights || words)
-            entry->weight = args->weights ? args->weights[i] : 1.0f;
+            entry->weight = args->weights && there ? args->weights[at] : 1.0f;
     }
 }
 

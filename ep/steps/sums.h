@@ -12,7 +12,8 @@ struct ep_sum_of {
     const char
         *results; /* image of far peers' results, and bytes from one's to the next's; NULL: none are added */
     size_t each;
-    int only; /* the near PE whose rows are added; -1: all of the host */
+    int only;             /* the near PE whose rows are added; -1: all of the host */
+    const float *weights; /* low latency: of the token's entries; NULL: those in the meta */
 };
 
 /* The PE of entry k if its row is added here; in high throughput only by the first entry of a PE. -1: not. */
@@ -50,7 +51,7 @@ EP_STEP struct ep_term ep_sum_term(const struct ep_run *run, const void *arg, in
 
     if (row >= 0) {
         term.row = ep_near_arena(run, pe) + ep_near_y(run, pe)->y + row * run->shape.hidden * 2;
-        term.weight = ep_is_low(run) ? entry->weight : 1.0f;
+        term.weight = !ep_is_low(run) ? 1.0f : sum->weights ? sum->weights[k] : entry->weight;
     }
     if (far >= 0 && (uint32_t)entry->row < (uint32_t)run->shape.window)
         term.row = sum->results + far * sum->each + entry->row * run->shape.result;

@@ -90,6 +90,55 @@ EP_STEP void ep_check_meta(const struct ep_run *run, const struct ep_call *call,
     }
 }
 
+/* Element i of a row's scales as the caller's are: the scale of a column, or four of them as exponents. */
+EP_STEP uint32_t ep_scale_word(const float *scales, int i, int packed)
+{
+    uint32_t word = 0;
+
+    if (!packed)
+        return wsh_ep_bits(scales[i]);
+    for (int at = 0; at < 4; at++)
+        word |= (uint32_t)wsh_ep_to_ue8m0(scales[4 * i + at]) << 8 * at;
+    return word;
+}
+
+/* Scales by the steps that the caller gives, for each entry that has a row here. */
+EP_LOOP void ep_take_scales(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                            const struct ep_taken *taken, const float *scales)
+{
+    const struct ep_shape *shape = &run->shape;
+    int elements = shape->hidden / EP_GROUP / (args->scales_packed ? 4 : 1);
+
+    for (int k = 0; k < shape->topk; k++) {
+        int64_t row =
+            ep_entry_mine(run, taken->meta, k) ? ep_entry_row(run, taken->meta, k, taken->first) : -1;
+        int64_t kind = row / shape->capacity,
+                at = kind * shape->capacity * elements + row % shape->capacity * args->scales_row_step;
+
+        if (row < 0)
+            continue;
+        EP_BY_LANES(run, i, elements)
+        {
+            ((uint32_t *)args->row_scales)[at + i * args->scales_column_step] =
+                ep_scale_word(scales, i, args->scales_packed);
+        }
+    }
+}
+
+/* Low latency: of which token of its source each row is. */
+EP_STEP void ep_take_source(const struct ep_run *run, const shmemx_ep_dispatch_t *args,
+                            const struct ep_taken *taken)
+{
+    EP_BY_LANES(run, k, run->shape.topk)
+    {
+        int64_t row =
+            ep_entry_mine(run, taken->meta, k) ? ep_entry_row(run, taken->meta, k, taken->first) : -1;
+
+        if (row >= 0)
+            args->row_sources[row] = taken->meta->token;
+    }
+}
+
 /* One row of origin `pe`, or a piece: `row` and `scales` are where it has come to. */
 EP_STEP void ep_take_row(const struct ep_run *run, const shmemx_ep_dispatch_t *args, struct ep_taken *taken,
                          const char *row, const char *scales, int piece, int pieces)
@@ -105,7 +154,11 @@ EP_STEP void ep_take_row(const struct ep_run *run, const shmemx_ep_dispatch_t *a
     }
     if (piece != 0)
         return;
-    if (shape->scales) {
+    if (args->row_sources)
+        ep_take_source(run, args, taken);
+    if (shape->scales && args->scales_row_step) {
+        ep_take_scales(run, args, taken, (const float *)scales);
+    } else if (shape->scales) {
         taken->base = (char *)args->row_scales;
         taken->each = shape->scales;
         ep_scatter(run, scales, shape->scales, shape->topk, ep_taken_to, taken);

@@ -110,14 +110,16 @@ static void apply_experts(struct moe *moe)
 
 static int layer(struct moe *moe)
 {
-    shmemx_ep_dispatch_t dispatch = {.halves = SHMEMX_EP_BOTH,
+    shmemx_ep_dispatch_t dispatch = {.version = SHMEMX_EP_CALL_VERSION,
+                                     .halves = SHMEMX_EP_BOTH,
                                      .tokens = TOKENS,
                                      .x = moe->x,
                                      .topk = moe->topk,
                                      .weights = moe->weights,
                                      .rows = moe->rows,
                                      .counts = moe->counts};
-    shmemx_ep_combine_t combine = {.halves = SHMEMX_EP_BOTH, .y = moe->y, .out = moe->out};
+    shmemx_ep_combine_t combine = {
+        .version = SHMEMX_EP_CALL_VERSION, .halves = SHMEMX_EP_BOTH, .y = moe->y, .out = moe->out};
 
     route(moe);
     if (shmemx_ep_dispatch(moe->ep, &dispatch))

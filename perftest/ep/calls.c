@@ -16,7 +16,8 @@ static const void *x_of(struct moe_run *run, int halves)
 int moe_dispatch(struct moe_run *run, int halves)
 {
     bool high = run->mode == REF_HIGH_THROUGHPUT;
-    shmemx_ep_dispatch_t call = {.halves = halves,
+    shmemx_ep_dispatch_t call = {.version = SHMEMX_EP_CALL_VERSION,
+                                 .halves = halves,
                                  .tokens = ref_tokens(&run->job, run->me),
                                  .x = x_of(run, halves),
                                  .x_scales = run->x_scales,
@@ -34,7 +35,8 @@ int moe_dispatch(struct moe_run *run, int halves)
 
 int moe_combine(struct moe_run *run, int halves)
 {
-    shmemx_ep_combine_t call = {.halves = halves, .out = run->out, .stream = run->place->stream()};
+    shmemx_ep_combine_t call = {
+        .version = SHMEMX_EP_CALL_VERSION, .halves = halves, .out = run->out, .stream = run->place->stream()};
 
     if (run->options->in_place && halves & SHMEMX_EP_SEND)
         run->y = shmemx_ep_buffer(run->ep, SHMEMX_EP_BUFFER_Y);

@@ -153,7 +153,8 @@ static int dispatch(struct moe *moe, const struct ref_received *received, struct
 {
     const bool high = moe->mode == REF_HIGH_THROUGHPUT;
     const int capacity = capacity_of(sim.n_pes, moe->mode);
-    const shmemx_ep_dispatch_t call = {.halves = SHMEMX_EP_BOTH,
+    const shmemx_ep_dispatch_t call = {.version = SHMEMX_EP_CALL_VERSION,
+                                       .halves = SHMEMX_EP_BOTH,
                                        .tokens = ref_tokens(&moe->job, pe->number),
                                        .x = moe->x,
                                        .topk = moe->topk,
@@ -182,7 +183,8 @@ static int dispatch(struct moe *moe, const struct ref_received *received, struct
 static int combine(struct moe *moe, struct sim_pe *pe)
 {
     const bool high = moe->mode == REF_HIGH_THROUGHPUT;
-    const shmemx_ep_combine_t call = {.halves = SHMEMX_EP_BOTH,
+    const shmemx_ep_combine_t call = {.version = SHMEMX_EP_CALL_VERSION,
+                                      .halves = SHMEMX_EP_BOTH,
                                       .y = moe->y,
                                       .y_weights = high ? moe->y_weights : NULL,
                                       .out = moe->out,

@@ -82,7 +82,8 @@ def stream_of(stream: Any, like: Any) -> Optional[int]:
 
 # Arguments that calls write.
 WRITTEN = frozenset(
-    ("rows", "row_scales", "counts", "sources", "row_topk", "row_weights", "out", "out_weights")
+    "rows row_scales counts sources row_topk row_weights ranges row_sources totals out out_weights"
+    .split()
 )
 
 

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import _ep_arrays as arrays
 from . import _lib, errors
+from ._ep_structs import Bytes, Combine, Config, Dispatch, Statistics
 from .errors import ArgumentError
 
 LOW_LATENCY, HIGH_THROUGHPUT = 0, 1
@@ -21,81 +22,19 @@ BF16, FP8, FP8_UE8M0 = 0, 1, 2
 AUTO, DIRECT, ONE_COPY = 0, 1, 2
 SEND, RECEIVE, BOTH = 1, 2, 3
 BUFFER_X, BUFFER_Y = 0, 1
-CONFIG_VERSION = 1
+CONFIG_VERSION = CALL_VERSION = 1
 TEAM_WORLD = 1
 
 _pointer = ctypes.c_void_p
 _int = ctypes.c_int
 
 
-class Config(ctypes.Structure):
-    """shmemx_ep_config_t; make it with `config`."""
-
-    _fields_ = [
-        ("version", ctypes.c_uint32),
-        ("mode", _int),
-        ("dtype", _int),
-        ("route", _int),
-        ("device", _int),
-        ("hidden", _int),
-        ("experts", _int),
-        ("topk", _int),
-        ("tokens", _int),
-        ("capacity", _int),
-        ("window", _int),
-        ("handles", _int),
-        ("blocks", _int),
-        ("topk_bits", _int),
-        ("unused", _int * 18),
-    ]
-
-
-class Bytes(ctypes.Structure):
-    """shmemx_ep_bytes_t: symmetric and local bytes of a PE, and counters."""
-
-    _fields_ = [("symmetric", ctypes.c_size_t), ("local", ctypes.c_size_t), ("counters", _int)]
-
-
-class Statistics(ctypes.Structure):
-    """shmemx_ep_statistics_t: rows and puts over the network, rows to near PEs, calls, since
-    create."""
-
-    _fields_ = [
-        (name, ctypes.c_uint64) for name in ("network_rows", "network_puts", "near_rows", "calls")
-    ]
-
-
-class _Dispatch(ctypes.Structure):
-    _fields_ = [("halves", _int), ("handle", _int), ("tokens", _int)] + [
-        (name, _pointer)
-        for name in (
-            "x",
-            "x_scales",
-            "topk",
-            "weights",
-            "rows",
-            "row_scales",
-            "counts",
-            "sources",
-            "row_topk",
-            "row_weights",
-            "stream",
-        )
-    ]
-
-
-class _Combine(ctypes.Structure):
-    _fields_ = [("halves", _int), ("handle", _int)] + [
-        (name, _pointer) for name in ("y", "y_weights", "out", "out_weights", "stream")
-    ]
-
-
 _PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "shmemx_ep_bytes": (_int, [ctypes.POINTER(Config), _int, _int, ctypes.POINTER(Bytes)]),
     "shmemx_ep_create": (_int, [_pointer, ctypes.POINTER(Config), ctypes.POINTER(_pointer)]),
     "shmemx_ep_destroy": (_int, [_pointer]),
-    "shmemx_ep_dispatch": (_int, [_pointer, ctypes.POINTER(_Dispatch)]),
-    "shmemx_ep_combine": (_int, [_pointer, ctypes.POINTER(_Combine)]),
+    "shmemx_ep_dispatch": (_int, [_pointer, ctypes.POINTER(Dispatch)]),
+    "shmemx_ep_combine": (_int, [_pointer, ctypes.POINTER(Combine)]),
     "shmemx_ep_buffer": (_pointer, [_pointer, _int]),
     "shmemx_ep_counts": (
         _int,
@@ -156,6 +95,9 @@ class Received(NamedTuple):
     sources: Any
     row_topk: Any
     row_weights: Any
+    ranges: Any = None
+    row_sources: Any = None
+    totals: Any = None
 
 
 class ExpertParallel:
@@ -180,8 +122,8 @@ class ExpertParallel:
         self.local_experts = self.config.experts // self.n_pes
         self.capacity = self.config.capacity or self._capacity()
         self._kept: Dict[int, int] = {}  # tokens of the routing that each handle has
-        self._dispatch, self._combine = _routine("shmemx_ep_dispatch"), _routine(
-            "shmemx_ep_combine"
+        self._dispatch, self._combine, self._buffer = (
+            _routine("shmemx_ep_" + name) for name in ("dispatch", "combine", "buffer")
         )
 
     def __enter__(self) -> "ExpertParallel":
@@ -246,7 +188,8 @@ class ExpertParallel:
         (int64 with topk_bits=64), different experts of a token, -1: none; None: the routing that `handle` has. weights: [T, K]
         float32; None: ones, or those of the handle. Returns `received`, or a new one: rows,
         row_scales, counts [local experts], sources [.., n, 2]; high throughput also row_topk,
-        row_weights [capacity, K]. Both halves are given the same. Entries of `received` that are
+        row_weights [capacity, K]; low latency, where `received` has them, ranges [local experts, n]
+        int64, row_sources [local experts, capacity] and totals [local experts] int32. Both halves are given the same. Entries of `received` that are
         None, but rows, are not written. stream: the GPU's; None: torch's current one.
         """
         _lib.hold_errors()
@@ -255,17 +198,20 @@ class ExpertParallel:
         if received is None:
             received = self.received(x)
         where = arrays.Where("dispatch", bool(given.device), x)
-        topk_at = where.pointer("topk", topk, self._number(), (tokens, given.topk))
-        call = _Dispatch(
+        columns = self._columns(topk if topk is not None else weights)
+        topk_at = where.pointer("topk", topk, self._number(), (tokens, columns))
+        call = Dispatch(
+            version=CALL_VERSION,
             halves=halves,
             handle=handle,
             tokens=tokens,
+            columns=columns,
             topk=topk_at,
             x=where.pointer(
                 "x", x, "e4m3" if x_scales is not None else "bf16", (tokens, given.hidden)
             ),
             x_scales=where.pointer("x_scales", x_scales, "float32", (tokens, given.hidden // 128)),
-            weights=where.pointer("weights", weights, "float32", (tokens, given.topk)),
+            weights=where.pointer("weights", weights, "float32", (tokens, columns)),
             stream=arrays.stream_of(stream, x) if given.device else None,
         )
         for name, value in received._asdict().items():
@@ -273,6 +219,12 @@ class ExpertParallel:
         check(self._dispatch(self._ep, call), "shmemx_ep_dispatch")
         self._kept[handle] = tokens
         return received
+
+    def _columns(self, given: Any) -> int:
+        """Return the columns of a call's topk or weights: topk of the configuration or fewer."""
+        shape = tuple(getattr(given, "shape", ()))
+        most = self.config.topk
+        return shape[1] if len(shape) == 2 and 0 < shape[1] < most else most
 
     def _number(self) -> str:
         """Return the type of experts' numbers in topk and row_topk."""
@@ -288,6 +240,9 @@ class ExpertParallel:
             "sources": ("int32", (self.n_pes, 2)),
             "row_topk": (self._number(), (-1, given.topk)),
             "row_weights": ("float32", (-1, given.topk)),
+            "ranges": ("int64", (self.local_experts, self.n_pes)),
+            "row_sources": ("int32", (-1, self.capacity)),
+            "totals": ("int32", (self.local_experts,)),
         }[name]
 
     def combine(
@@ -297,6 +252,7 @@ class ExpertParallel:
         handle: int = 0,
         halves: int = BOTH,
         y_weights: Any = None,
+        weights: Any = None,
         out: Any = None,
         out_weights: Any = None,
         stream: Any = None,
@@ -305,15 +261,20 @@ class ExpertParallel:
         (shmemx_ep_combine).
 
         y: BF16, as `rows` of the dispatch. y_weights: [capacity, K] float32, high throughput:
-        brought back into out_weights [T, K]. out: [T, hidden] BF16; None: a new one. Returns out.
+        added over PEs into out_weights [T, K]. weights: [T, K] float32, low latency; None: those of
+        the dispatch. out: [T, hidden] BF16; None: a new one. Returns out.
         """
         given, tokens = self.config, self._kept.get(handle, 0)
         if out is None:
             out = arrays.maker(y)((tokens, given.hidden), "bf16")
         where = arrays.Where("combine", bool(given.device), y)
-        call = _Combine(
+        columns = self._columns(weights)
+        call = Combine(
+            version=CALL_VERSION,
             halves=halves,
             handle=handle,
+            columns=columns,
+            weights=where.pointer("weights", weights, "float32", (tokens, columns)),
             y=where.pointer("y", y, "bf16", (-1, given.hidden)),
             y_weights=where.pointer("y_weights", y_weights, "float32", (-1, given.topk)),
             out=where.pointer("out", out, "bf16", (tokens, given.hidden)),
@@ -322,6 +283,22 @@ class ExpertParallel:
         )
         check(self._combine(self._ep, call), "shmemx_ep_combine")
         return out
+
+    def start_dispatch(self, call: Dispatch) -> None:
+        """Make the call of a struct as it is (shmemx_ep_dispatch)."""
+        _lib.hold_errors()
+        if self._dispatch(self._ep, call):
+            check(1, "shmemx_ep_dispatch")
+
+    def start_combine(self, call: Combine) -> None:
+        """Make the call of a struct as it is (shmemx_ep_combine)."""
+        _lib.hold_errors()
+        if self._combine(self._ep, call):
+            check(1, "shmemx_ep_combine")
+
+    def buffer_address(self, which: int) -> int:
+        """Return the address of what `buffer` returns."""
+        return int(self._buffer(self._ep, which) or 0)
 
     def buffer(self, which: int, like: Any) -> Any:
         """Return the buffer that x (BUFFER_X) or y (BUFFER_Y) may be written to so that it is not

@@ -225,7 +225,7 @@ void ep_start_dispatch(struct ep_world *world, int halves)
     const struct ep_arrays *a = &world->a;
     bool fp8 = world->of.dtype != REF_BF16, high = world->of.mode == REF_HIGH_THROUGHPUT;
     bool bare = world->of.options & EP_BARE;
-    shmemx_ep_dispatch_t call = {};
+    shmemx_ep_dispatch_t call = {SHMEMX_EP_CALL_VERSION};
 
     call.halves = halves;
     call.handle = (int)(world->routed % 2);
@@ -250,7 +250,7 @@ void ep_start_dispatch(struct ep_world *world, int halves)
 void ep_start_combine(struct ep_world *world, int halves)
 {
     bool weighs = world->of.mode == REF_HIGH_THROUGHPUT && !(world->of.options & EP_BARE);
-    shmemx_ep_combine_t call = {};
+    shmemx_ep_combine_t call = {SHMEMX_EP_CALL_VERSION};
 
     call.halves = halves;
     call.handle = (int)(world->routed % 2);

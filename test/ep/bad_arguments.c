@@ -150,6 +150,8 @@ static void dispatches(struct calls *calls)
     static int32_t wrong[TOKENS * TOPK];
 
     REFUSED("call is NULL", shmemx_ep_dispatch(calls->ep, NULL));
+    BAD_CALL("version is 0", dispatch, calls, version, 0);
+    BAD_CALL("unused[6] is 1", dispatch, calls, unused[6], 1);
     BAD_CALL("halves is 0", dispatch, calls, halves, 0);
     BAD_CALL("halves is 4", dispatch, calls, halves, 4);
     BAD_CALL("receiving half without a sending half", dispatch, calls, halves, SHMEMX_EP_RECEIVE);
@@ -183,6 +185,8 @@ static void dispatches(struct calls *calls)
 static void combines(struct calls *calls)
 {
     REFUSED("call is NULL", shmemx_ep_combine(calls->ep, NULL));
+    BAD_CALL("version is 2", combine, calls, version, 2);
+    BAD_CALL("unused[0] is 1", combine, calls, unused[0], 1);
     BAD_CALL("halves is 8", combine, calls, halves, 8);
     BAD_CALL("receiving half without a sending half", combine, calls, halves, SHMEMX_EP_RECEIVE);
     BAD_CALL("handle is 2", combine, calls, handle, 2);
@@ -194,6 +198,8 @@ static void combines(struct calls *calls)
     if (calls->mode == REF_LOW_LATENCY) {
         BAD_CALL("y_weights is given", combine, calls, y_weights, calls->y_weights);
         BAD_CALL("out_weights is given", combine, calls, out_weights, calls->out_weights);
+    } else {
+        BAD_CALL("weights is given", combine, calls, weights, calls->weights);
     }
     REFUSED("handle is 2", shmemx_ep_counts(calls->ep, 2, NULL, NULL));
     REFUSED("handle 1 has no routing", shmemx_ep_counts(calls->ep, 1, NULL, NULL));
@@ -216,7 +222,8 @@ static void between(struct calls *calls)
     receive.tokens -= 1;
     REFUSED("the sending half had", shmemx_ep_dispatch(calls->ep, &receive));
     REFUSED("receiving half has not come",
-            shmemx_ep_combine(calls->ep, &(shmemx_ep_combine_t){.halves = SHMEMX_EP_BOTH}));
+            shmemx_ep_combine(calls->ep, &(shmemx_ep_combine_t){.version = SHMEMX_EP_CALL_VERSION,
+                                                                .halves = SHMEMX_EP_BOTH}));
     REFUSED("receiving half has not come", shmemx_ep_counts(calls->ep, 0, NULL, NULL));
     REFUSED("receiving half of a dispatch", shmemx_ep_destroy(calls->ep));
     calls_dispatch(calls, SHMEMX_EP_RECEIVE);

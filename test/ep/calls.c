@@ -35,6 +35,11 @@ static void take_arrays(struct calls *calls)
     calls->counts = take((size_t)ref_experts_a_pe(job), 4);
     calls->sources = take((size_t)calls->kinds * (size_t)job->pes * 2, 4);
     calls->got_topk = take(rows * topk, 4);
+    calls->row_sources = take(rows, 4);
+    calls->totals = take((size_t)ref_experts_a_pe(job), 4);
+    calls->last_totals = take((size_t)ref_experts_a_pe(job), 4);
+    calls->ranges = take((size_t)calls->kinds * (size_t)job->pes, 8);
+    calls->by_column = take(rows * hidden / WSH_EP_BLOCK, 4);
     calls->wide_got = take(rows * topk, 8);
     calls->got_weights = take(rows * topk, 4);
     calls->y = take(rows * hidden, 2);
@@ -78,7 +83,7 @@ static shmemx_ep_config_t config_of(const struct calls *calls)
     config.route = calls->route == REF_ONE_COPY ? SHMEMX_EP_ONE_COPY : SHMEMX_EP_DIRECT;
     config.hidden = job->hidden;
     config.experts = job->experts;
-    config.topk = job->topk;
+    config.topk = job->topk + calls->options.spare;
     config.tokens = job->tokens ? job->tokens : 1;
     config.capacity = (int)calls->capacity;
     config.window = calls->options.window;
@@ -101,6 +106,9 @@ bool calls_open(struct calls *calls, shmem_team_t team, const struct ref_job *jo
     calls->kinds = mode == REF_LOW_LATENCY ? ref_experts_a_pe(job) : 1;
     calls->capacity =
         options->capacity ? options->capacity : (job->tokens ? job->tokens : 1) * (int64_t)job->pes;
+    if (mode != REF_LOW_LATENCY || job->topk + options->spare > REF_TOPK_MAX ||
+        job->topk + options->spare > job->experts)
+        calls->options.spare = 0;
     if (options->kept) {
         calls->job.own_tokens = kept_tokens;
         calls->job.own_choice = kept_choice;
@@ -122,10 +130,12 @@ void calls_share(struct calls *calls, const struct calls *other)
 
 void calls_close(struct calls *calls)
 {
-    void *arrays[] = {calls->x,        calls->x_scales,    calls->topk,      calls->weights,
-                      calls->got,      calls->got_scales,  calls->counts,    calls->sources,
-                      calls->got_topk, calls->got_weights, calls->y,         calls->y_weights,
-                      calls->out,      calls->out_weights, calls->wide_topk, calls->wide_got};
+    void *arrays[] = {calls->x,           calls->x_scales,    calls->topk,        calls->weights,
+                      calls->got,         calls->got_scales,  calls->counts,      calls->sources,
+                      calls->got_topk,    calls->got_weights, calls->y,           calls->y_weights,
+                      calls->out,         calls->out_weights, calls->wide_topk,   calls->wide_got,
+                      calls->row_sources, calls->totals,      calls->last_totals, calls->ranges,
+                      calls->by_column};
 
     mp_check(calls->shares || !shmemx_ep_destroy(calls->ep), "destroy");
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
@@ -163,8 +173,35 @@ struct calls_options calls_random_options(uint64_t *state)
                                   .buffers = bits >> 1 & 1,
                                   .kept = bits >> 2 & 1,
                                   .coded = bits >> 3 & 1,
+                                  .spare = (int)(bits >> 20 & 3),
                                   .window = (int)(1 + (bits >> 4) % 24),
                                   .handles = (int)(1 + (bits >> 12) % 3)};
+}
+
+bool calls_are_late(const struct calls *calls, int64_t call)
+{
+    return calls->mode == REF_LOW_LATENCY && (call % 4 == 1 || (call % 4 == 2 && !calls->options.kept));
+}
+
+bool calls_are_full(const struct calls *calls, int64_t call)
+{
+    return calls->mode == REF_LOW_LATENCY && call % 2 == 0;
+}
+
+static void fill_full(struct calls *calls)
+{
+    shmemx_ep_dispatch_t *dispatch = &calls->dispatch;
+
+    dispatch->ranges = calls->ranges;
+    dispatch->row_sources = calls->row_sources;
+    dispatch->totals = calls->totals;
+    memcpy(calls->last_totals, calls->totals, (size_t)ref_experts_a_pe(&calls->job) * 4);
+    if (calls->job.dtype == REF_BF16)
+        return;
+    dispatch->row_scales = calls->by_column;
+    dispatch->scales_row_step = 1;
+    dispatch->scales_column_step = calls->capacity;
+    dispatch->scales_packed = calls->job.dtype == REF_FP8_UE8M0 && calls->job.hidden % 512 == 0;
 }
 
 static void fill_dispatch(struct calls *calls, int64_t call)
@@ -175,17 +212,21 @@ static void fill_dispatch(struct calls *calls, int64_t call)
     shmemx_ep_dispatch_t *dispatch = &calls->dispatch;
 
     memset(dispatch, 0, sizeof *dispatch);
+    dispatch->version = SHMEMX_EP_CALL_VERSION;
     dispatch->handle = (int)(routing % (calls->options.handles ? calls->options.handles : 2));
     dispatch->tokens = ref_tokens(&calls->job, calls->me);
+    dispatch->columns = calls->options.spare ? calls->job.topk : 0;
     dispatch->x_scales = calls->options.coded && fp8 ? calls->x_scales : NULL;
     dispatch->topk = kept ? NULL : calls->options.wide ? (void *)calls->wide_topk : calls->topk;
-    dispatch->weights = kept && call % 4 == 3 ? NULL : calls->weights;
+    dispatch->weights = (kept && call % 4 == 3) || calls_are_late(calls, call) ? NULL : calls->weights;
     dispatch->rows = calls->got;
     dispatch->row_scales = fp8 ? calls->got_scales : NULL;
     dispatch->counts = call % 3 == 1 ? NULL : calls->counts;
     dispatch->sources = call % 3 == 2 ? NULL : calls->sources;
     dispatch->row_topk = low ? NULL : calls->options.wide ? (void *)calls->wide_got : calls->got_topk;
     dispatch->row_weights = low ? NULL : calls->got_weights;
+    if (calls_are_full(calls, call))
+        fill_full(calls);
 }
 
 void calls_fill(struct calls *calls, int64_t call)

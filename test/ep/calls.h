@@ -20,6 +20,7 @@ struct calls_options {
     int capacity; /* of the configuration; 0: all that can come */
     int window, handles;
     bool wide; /* topk of 64 bits */
+    int spare; /* low latency: columns of the configuration that calls do not have */
 };
 
 /* One instance and the memory of its calls. */
@@ -36,7 +37,9 @@ struct calls {
     shmemx_ep_combine_t combine;
     char *x, *got;
     float *x_scales, *got_scales, *weights, *got_weights, *y_weights, *out_weights;
-    int32_t *topk, *counts, *sources, *got_topk;
+    int32_t *topk, *counts, *sources, *got_topk, *row_sources, *totals, *last_totals;
+    int64_t *ranges;
+    float *by_column;              /* scales as a call gives them, that has them so */
     int64_t *wide_topk, *wide_got; /* what is given in place of topk and got_topk */
     uint16_t *y, *out;
     uint64_t network_rows; /* of dispatches, by the reference */
@@ -59,6 +62,12 @@ void calls_share(struct calls *calls, const struct calls *other);
 
 /* Dispatch and combine number `call`, all compared. */
 void calls_round(struct calls *calls, int64_t call);
+
+/* Whether the combine of a call, and not its dispatch, is given the weights: now and then in low latency. */
+bool calls_are_late(const struct calls *calls, int64_t call);
+
+/* Whether a call of low latency gives what DeepEP's have: ranges, sources of rows, totals, scales by columns. */
+bool calls_are_full(const struct calls *calls, int64_t call);
 
 /* Between halves: one PE does nothing for a while, and the others run as far ahead as they may. */
 void calls_be_late(const struct calls *calls, int64_t call);

@@ -3,6 +3,7 @@
 #include "test/ep/calls.h"
 
 #include "ep/check/judge.h"
+#include "ep/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +41,50 @@ static int32_t *narrow_topk(struct calls *calls)
     return calls->got_topk;
 }
 
+/* Scales as the reference has them; of exponents, the powers of two. */
+static const float *scales_by_row(struct calls *calls)
+{
+    int64_t columns = calls->job.hidden / 128, rows = calls->kinds * calls->capacity;
+
+    if (!calls->dispatch.scales_row_step)
+        return calls->dispatch.row_scales;
+    for (int64_t i = 0; i < rows * columns; i++) {
+        int64_t row = i / columns, column = i % columns, packed = calls->dispatch.scales_packed ? 4 : 1;
+        int64_t at = row / calls->capacity * calls->capacity * (columns / packed) +
+                     column / packed * calls->capacity + row % calls->capacity;
+
+        calls->got_scales[i] =
+            packed == 4 ? wsh_ep_from_ue8m0(((const uint8_t *)calls->by_column)[4 * at + column % 4])
+                        : calls->by_column[at];
+    }
+    return calls->got_scales;
+}
+
+/* Ranges, totals and sources of rows. */
+static void compare_full(const struct calls *calls, const struct ref_received *received)
+{
+    long long call = (long long)calls->job.call;
+    int pes = calls->job.pes;
+
+    for (int i = 0; i < received->parts * pes; i++)
+        mp_check(calls->ranges[i] == ((int64_t)received->offsets[i] << 32 | received->counts[i]),
+                 "call %lld: range %d is %llx", call, i, (long long)calls->ranges[i]);
+    for (int part = 0; part < received->parts; part++) {
+        mp_check(calls->totals[part] == calls->last_totals[part] + received->expert_counts[part],
+                 "call %lld: total %d is %d", call, part, calls->totals[part]);
+        for (int slot = 0; slot < ref_received_rows(received, part); slot++)
+            mp_check(calls->row_sources[part * calls->capacity + slot] ==
+                         ref_received_origin(received, part, slot).token,
+                     "call %lld: row %d of part %d is of token %d", call, slot, part,
+                     calls->row_sources[part * calls->capacity + slot]);
+    }
+}
+
 static void judge(struct calls *calls, const struct ref_received *received)
 {
     const shmemx_ep_dispatch_t *dispatch = &calls->dispatch;
     struct ref_output output = {.rows = dispatch->rows,
-                                .row_scales = dispatch->row_scales,
+                                .row_scales = dispatch->row_scales ? scales_by_row(calls) : NULL,
                                 .counts = dispatch->counts,
                                 .sources = dispatch->sources,
                                 .row_topk = dispatch->row_topk ? narrow_topk(calls) : NULL,
@@ -60,10 +100,13 @@ static void fill_combine(struct calls *calls, const struct ref_received *receive
 {
     bool weights = calls->mode == REF_HIGH_THROUGHPUT;
     uint16_t *y = calls->options.buffers ? shmemx_ep_buffer(calls->ep, SHMEMX_EP_BUFFER_Y) : calls->y;
-    shmemx_ep_combine_t combine = {.handle = calls->dispatch.handle,
+    shmemx_ep_combine_t combine = {.version = SHMEMX_EP_CALL_VERSION,
+                                   .handle = calls->dispatch.handle,
                                    .y = y,
                                    .y_weights = weights ? calls->y_weights : NULL,
+                                   .columns = calls->dispatch.columns,
                                    .out = calls->out,
+                                   .weights = calls_are_late(calls, calls->job.call) ? calls->weights : NULL,
                                    .out_weights = weights ? calls->out_weights : NULL};
 
     if (!calls->options.capacity)
@@ -82,6 +125,8 @@ void calls_received(struct calls *calls)
     compare_counts(calls, &received);
     if (most_rows(&received) <= calls->capacity)
         judge(calls, &received);
+    if (calls_are_full(calls, calls->job.call) && most_rows(&received) <= calls->capacity)
+        compare_full(calls, &received);
     fill_combine(calls, &received);
     ref_received_free(&received);
     memset(calls->got, 0xa5, rows * (size_t)calls->job.hidden);

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""deep_ep as SGLang, vLLM and Megatron-LM call it, against stubs of their interfaces; the plug-ins.
+"""deep_ep as SGLang, vLLM and Megatron-LM call it, against stubs of their interfaces.
 
 The stubs have the classes and arguments of those interfaces and nothing else of the frameworks.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import sys
-import types
 from typing import Any, NamedTuple, Optional, Tuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -29,8 +26,6 @@ from deep_ep_job import Job  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
 
 import deep_ep  # noqa: E402
-import warpshmem_front  # noqa: E402
-from deep_ep import frameworks  # noqa: E402
 from deep_ep.utils import EventHandle, EventOverlap  # noqa: E402
 
 
@@ -147,41 +142,24 @@ class DeepEPLLPrepareAndFinalize:
         hook()
 
 
-def module_of(name: str, owner: type) -> None:
-    """Make a module that has the class, and the packages around it."""
-    words = name.split(".")
-    for at in range(1, len(words) + 1):
-        sys.modules.setdefault(".".join(words[:at]), types.ModuleType(".".join(words[:at])))
-    setattr(sys.modules[name], owner.__name__, owner)
-
-
 def test_sglang(job: Job) -> None:
-    """Dispatcher in both stages, with the plug-in and without it."""
+    """Dispatcher in both stages."""
     case = case_of(job, seed=70)
     given = mine(job, case)
-    module_of(frameworks.PLACES["sglang"].modules[0], DeepEPDispatcher)
-    for plugged in (False, True):
-        if plugged:
-            warpshmem_front.sglang()
-            warpshmem_front.sglang()  # as often as it likes
-        dispatcher = DeepEPDispatcher(job.group, case.n * case.local, case.tokens)
-        topk = TopKOutput(given.weights, given.topk)
-        rows, masked_m = dispatcher.dispatch(given.x, topk)
-        assert (dispatcher.handle.weights is not None) == plugged
-        assert int(masked_m.sum()) == sum(
-            len(part) for e in range(case.local) for part in reference.low_rows(case, job.rank, e)
-        )
-        out = dispatcher.combine(run_experts(job, case, rows))
-        near(out, reference.low_sum(case, job.rank, expert_scaled))
+    dispatcher = DeepEPDispatcher(job.group, case.n * case.local, case.tokens)
+    topk = TopKOutput(given.weights, given.topk)
+    rows, masked_m = dispatcher.dispatch(given.x, topk)
+    assert int(masked_m.sum()) == sum(
+        len(part) for e in range(case.local) for part in reference.low_rows(case, job.rank, e)
+    )
+    out = dispatcher.combine(run_experts(job, case, rows))
+    near(out, reference.low_sum(case, job.rank, expert_scaled))
 
 
 def test_vllm_low_latency(job: Job) -> None:
-    """prepare_async and finalize, with the plug-in; weights that were applied before are not
-    announced."""
+    """prepare_async and finalize."""
     case = case_of(job, seed=71)
     given = mine(job, case)
-    module_of(frameworks.PLACES["vllm"].modules[0], DeepEPLLPrepareAndFinalize)
-    warpshmem_front.vllm()
     buffer = deep_ep.Buffer(
         group=job.group,
         num_nvl_bytes=0,
@@ -196,38 +174,9 @@ def test_vllm_low_latency(job: Job) -> None:
         given.x, given.weights, given.topk, case.n * case.local, None, False, None
     )
     hook()
-    assert kernel.handle.weights is given.weights
     out = torch.empty_like(given.x)
     kernel.finalize(out, run_experts(job, case, receiver()[0]), given.weights, given.topk, False)
     near(out, reference.low_sum(case, job.rank, expert_scaled))
-    ones = given.weights[:, :1].clone()
-    kernel.prepare_async(given.x, ones, given.topk, case.n * case.local, None, True, None)[0]()
-    assert kernel.handle.weights is None
-
-
-class Strange:
-    """A class of a framework's name that cannot be wrapped."""
-
-    def __getattribute__(self, name: str) -> Any:
-        raise KeyError(name)
-
-
-def test_a_plug_in_never_raises(job: Job) -> None:
-    """A framework of another layout costs a line, once, and nothing else."""
-    warpshmem_front.announcing.discard("sglang")
-    line, module = io.StringIO(), frameworks.PLACES["vllm"].modules[0]
-    there = sys.modules[module]
-    frameworks._done.clear()
-    with contextlib.redirect_stderr(line):
-        for strange in (types.ModuleType(module), Strange()):
-            sys.modules[module] = strange  # type: ignore[assignment]
-            for _ in range(2):
-                deep_ep.Buffer(job.group, low_latency_mode=True)
-            frameworks._done.clear()
-    sys.modules[module] = there
-    frameworks._done.update(frameworks.PLACES)
-    told = line.getvalue().split("\n")
-    assert len(told) == 3 and all("this vllm has no Deep" in text for text in told[:2]), told
 
 
 def test_vllm_high_throughput(job: Job) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any, List
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import torch  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from deep_ep_common import (  # noqa: E402
     buffer_of,
     case_of,
     mine,
     near,
+    same,
     expert_scaled,
     run_experts,
     check_packed,
@@ -22,8 +25,6 @@ from deep_ep_common import (  # noqa: E402
 )
 from deep_ep_job import Job  # noqa: E402
 import deep_ep_reference as reference  # noqa: E402
-
-import deep_ep  # noqa: E402
 
 
 def test_low(job: Job) -> None:
@@ -75,25 +76,65 @@ def test_low_two_batches(job: Job) -> None:
         near(out, reference.low_sum(case, job.rank, expert_scaled))
 
 
-def test_low_announced_weights(job: Job) -> None:
-    """Weights that travel with the rows: no second dispatch, and another tensor at the combine
-    is refused."""
-    buffer, case = buffer_of(job, "announced"), case_of(job, seed=34)
+def test_low_row_sources(job: Job) -> None:
+    """handle[0]: of which token of its source each row is."""
+    buffer, case = buffer_of(job), case_of(job, seed=34)
     given = mine(job, case)
-    with deep_ep.announced_weights(given.weights):
-        rows, counts, handle, _, _ = buffer.low_latency_dispatch(
-            given.x, given.topk, case.tokens, case.n * case.local, use_fp8=False
-        )
-    refused(
-        lambda: buffer.low_latency_combine(rows, given.topk, given.weights.clone(), handle),
-        "topk_weights",
+    rows, counts, handle, _, _ = buffer.low_latency_dispatch(
+        given.x, given.topk, case.tokens, case.n * case.local, use_fp8=False
     )
-    out, _, _ = buffer.low_latency_combine(
-        run_experts(job, case, rows), given.topk, given.weights, handle
-    )
-    near(out, reference.low_sum(case, job.rank, expert_scaled), 0.01)
-    places = [place for same in buffer._low.places.values() for place in same]
-    assert places and all(place.routes is None for place in places)
+    for expert in range(case.local):
+        for source in range(job.n):
+            packed = int(handle[1][expert][source])
+            begin, count = packed >> 32, packed & (1 << 32) - 1
+            of, sent = handle[0][expert, begin : begin + count].cpu().long(), reference.tokens_of(case, source)
+            same(rows[expert, begin : begin + count], sent.x[of])
+            assert handle[0].shape == rows.shape[:2] and handle[0].dtype == torch.int32
+            chosen = (sent.topk == job.rank * case.local + expert).any(1)
+            same(of, chosen.nonzero()[:, 0])
+
+
+class Operators(TorchDispatchMode):
+    """Counts what torch is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: List[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_low_no_operators(job: Job) -> None:
+    """A call, and the two of a hook, asks torch for memory alone: all kernels are the library's."""
+    buffer, case = buffer_of(job), case_of(job, seed=36, hidden=1024)
+    given, experts = mine(job, case), case.n * case.local
+    stats = torch.zeros(case.local, dtype=torch.int32, device=job.device)
+    for fp8 in ({"use_fp8": False}, {}, {"round_scale": True, "use_ue8m0": True}):
+        for hook in (False, True):
+            for zero_copy in (False, True):
+                for skip in (True, False):  # the first call of a shape makes an instance
+                    with Operators() as seen:
+                        rows, _, handle, _, receive = buffer.low_latency_dispatch(
+                            given.x, given.topk, 40, experts, stats, return_recv_hook=hook, **fp8
+                        )
+                        receive() if hook else None
+                    y = rows if "use_fp8" in fp8 else torch.zeros_like(rows[0], dtype=torch.bfloat16)
+                    if zero_copy:
+                        buffer.get_next_low_latency_combine_buffer(handle).copy_(y)
+                    with seen:
+                        _, _, receive = buffer.low_latency_combine(
+                            y,
+                            given.topk,
+                            given.weights,
+                            handle,
+                            zero_copy=zero_copy,
+                            return_recv_hook=hook,
+                        )
+                        receive() if hook else None
+                    others = [name for name in seen.names if not name.startswith("aten.empty")]
+                    assert skip or not others, others
 
 
 def check_fp8(job: Job, round_scale: bool, ue8m0: bool) -> None:

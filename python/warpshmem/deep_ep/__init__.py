@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ._low_latency import announced_weights
 from .buffer import Buffer, topk_idx_t
 from .config import Config
 from .errors import NotOffered
@@ -22,7 +21,6 @@ __all__ = [
     "EventHandle",
     "EventOverlap",
     "NotOffered",
-    "announced_weights",
     "topk_idx_t",
 ]
 __version__ = "1.2.1+warpshmem"

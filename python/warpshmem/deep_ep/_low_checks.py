@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import torch
 from warpshmem import ep
@@ -31,6 +31,7 @@ def dispatch(
             "topk_idx",
             "has shape %s; it is [%d, top-k]" % (tuple(topk_idx.shape), x.shape[0]),
         )
+    _topk.check_type(call, topk_idx)
     if x.shape[0] > max_tokens:
         raise wrong(
             call,
@@ -52,7 +53,7 @@ def dispatch(
 
 
 def stats(stats: Optional[torch.Tensor], local: int) -> None:
-    if stats is not None and (tuple(stats.shape) != (local,) or stats.dtype != torch.int32):
+    if stats is not None and (stats.shape != (local,) or stats.dtype != torch.int32):
         raise wrong(
             "low_latency_dispatch",
             "cumulative_local_expert_recv_stats",
@@ -61,39 +62,40 @@ def stats(stats: Optional[torch.Tensor], local: int) -> None:
         )
 
 
-def topk(topk_idx: torch.Tensor, handle: Any) -> None:
+def combine(
+    x: torch.Tensor,
+    topk_idx: torch.Tensor,
+    weights: torch.Tensor,
+    handle: Any,
+    out: Optional[torch.Tensor],
+) -> None:
+    call, rows, before = "low_latency_combine", handle.place.rows, handle.given
+    _form(call, "x", x, rows, torch.bfloat16)
+    if topk_idx is not before or _topk.version(topk_idx) != handle.version:
+        _same(topk_idx, before)
+    if weights.dtype != torch.float32 or weights.shape != before.shape:
+        _topk.check_weights(call, weights)
+        text = "has shape %s; topk_idx of the dispatch has %s"
+        raise wrong(call, "topk_weights", text % (tuple(weights.shape), tuple(before.shape)))
+    if out is not None:
+        _form(call, "out", out, (handle.tokens, rows[2]), torch.bfloat16)
+        if not out.is_contiguous():
+            raise wrong(call, "out", "is not contiguous; give a contiguous tensor, or None")
+
+
+def _form(
+    call: str, name: str, tensor: torch.Tensor, shape: Tuple[int, ...], dtype: torch.dtype
+) -> None:
+    if tensor.shape != shape or tensor.dtype != dtype:
+        text = "has shape %s of %s; it is %s of %s"
+        raise wrong(call, name, text % (tuple(tensor.shape), tensor.dtype, shape, dtype))
+
+
+def _same(topk_idx: torch.Tensor, before: torch.Tensor) -> None:
     """The experts of a combine are those of its dispatch. Values are looked at on the host."""
-    before = handle.given
     if (
-        tuple(topk_idx.shape) != tuple(before.shape)
+        topk_idx.shape != before.shape
         or topk_idx.dtype != before.dtype
         or (not topk_idx.is_cuda and not torch.equal(topk_idx, before))
     ):
         raise wrong("low_latency_combine", "topk_idx", "is not that of the dispatch; give the same")
-
-
-def weights(weights: torch.Tensor, handle: Any) -> None:
-    """Weights that have travelled with the rows are those of the combine."""
-    call, before = "low_latency_combine", handle.weights
-    _topk.check_weights(call, weights)
-    if tuple(weights.shape) != tuple(handle.given.shape):
-        raise wrong(
-            call,
-            "topk_weights",
-            "has shape %s; topk_idx of the dispatch has %s"
-            % (tuple(weights.shape), tuple(handle.given.shape)),
-        )
-    if before is not None and handle.tokens and before.data_ptr() != weights.data_ptr():
-        raise wrong(
-            call,
-            "topk_weights",
-            "is another tensor than the one announced for the dispatch; give the same, or "
-            "do not announce it: leave the plug-in out (docs/guide/deep-ep.md)",
-        )
-    if before is not None and handle.tokens and _topk.version(weights) != handle.version:
-        raise wrong(
-            call,
-            "topk_weights",
-            "was changed in place since the dispatch, with whose rows its values have travelled; "
-            "change it before, or do not announce it: leave the plug-in out (docs/guide/deep-ep.md)",
-        )

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Low-latency mode: halves, hooks and packed rows by low-latency instances of warpshmem.ep."""
+"""Low-latency mode: a call is one call of a low-latency instance of warpshmem.ep, which writes what is
+returned; with a hook it is two. Nothing else is started on the GPU."""
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 from warpshmem import ep
@@ -15,37 +14,13 @@ from .errors import wrong
 from .utils.event import EventHandle, EventOverlap, Launch
 
 HANDLES = 8
-ROUTE_COLUMNS = 128  # of the rows by which weights travel: 64 words of 32 bits
-_announced = threading.local()  # .weights: of this thread's calls
-
-
-@contextlib.contextmanager
-def announced_weights(weights: Optional[torch.Tensor]) -> Iterator[None]:
-    """Give the weights of a combine to the low_latency_dispatch calls inside: they then travel with
-    the rows.
-
-    weights: [T, K] float32, the tensor that low_latency_combine will be given. Without it a combine
-    sends the weights first, by a small dispatch of its own.
-    """
-    before = announced()
-    _announced.weights = weights
-    try:
-        yield
-    finally:
-        _announced.weights = before
-
-
-def announced() -> Optional[torch.Tensor]:
-    """Return the weights that this thread has announced."""
-    return getattr(_announced, "weights", None)
 
 
 class Handle(tuple):
     """What low_latency_dispatch leaves for its combine.
 
     A tuple as DeepEP's: (packed_recv_src_info, packed_recv_layout_range,
-    num_max_dispatch_tokens_per_rank, hidden, num_experts). src_info is all -1: which token of its
-    source a row is, is not sent.
+    num_max_dispatch_tokens_per_rank, hidden, num_experts).
     """
 
     place: "Place"
@@ -53,68 +28,72 @@ class Handle(tuple):
     turn: int
     tokens: int
     given: torch.Tensor  # topk_idx of the dispatch
-    topk: torch.Tensor  # with the instance's columns
-    weights: Optional[torch.Tensor]
-    version: Optional[int]  # of the weights
+    version: Optional[int]  # of it
 
 
 class Place:
-    """An instance for one shape, its handles in turn, and the half that has not been received
-    yet."""
+    """An instance for one shape, its handles in turn, what calls begin from, and the half that has not
+    been received yet."""
 
     def __init__(self, fields: Dict[str, int]) -> None:
         self.fields = fields
         self.instance = ep.ExpertParallel(**fields)
+        self.device = bool(fields["device"])
         self.turn = 0
-        self.sources: Optional[torch.Tensor] = None
-        self.routes: Optional[Place] = None
         self.pending: Dict[str, Callable[[], None]] = {}
+        self.buffers: Dict[int, torch.Tensor] = {}  # those of zero_copy, by address
+        one = self.instance
+        self.lead = (one.local_experts, one.capacity)
+        self.ranges = (one.local_experts, one.n_pes)
+        self.rows = self.lead + (fields["hidden"],)
+        self.dispatch = ep.Dispatch(version=ep.CALL_VERSION)
+        self.combine = ep.Combine(version=ep.CALL_VERSION)
 
-    def routes_place(self) -> "Place":
-        """Return the instance by which weights travel; its rows lie as those of this one."""
-        if self.routes is None:
-            self.routes = Place(dict(self.fields, dtype=ep.BF16, hidden=ROUTE_COLUMNS))
-        return self.routes
+    def scales(self, packed: bool) -> Tuple[Tuple[int, int, int], Tuple[int, int, int]]:
+        """Return shape and strides of scales as DeepEP gives them: rows of a column beside each
+        other."""
+        columns = self.fields["hidden"] // (512 if packed else 128)
+        rows = self.lead[1]
+        return self.lead + (columns,), (columns * rows, 1, rows)
 
-    def unknown_sources(self, device: torch.device) -> torch.Tensor:
-        if self.sources is None:
-            shape = (self.instance.local_experts, self.instance.capacity)
-            self.sources = torch.full(shape, -1, dtype=torch.int32, device=device)
-        return self.sources
+    def buffer(self, like: torch.Tensor) -> torch.Tensor:
+        """Return the tensor over what the next combine with zero_copy takes."""
+        address = self.instance.buffer_address(ep.BUFFER_Y)
+        if address not in self.buffers:
+            self.buffers[address] = self.instance.buffer(ep.BUFFER_Y, like)
+        return self.buffers[address]
 
     def close(self) -> None:
-        if self.routes is not None:
-            self.routes.close()
+        self.buffers = {}
         self.instance.close()
 
 
 class _Hook:
     """The receiving half of a call: runs once, on the stream of the sending half."""
 
-    def __init__(self, place: Place, kind: str, receive: Callable[[], None], stream: Any) -> None:
+    __slots__ = ("place", "kind", "receive", "stream", "held")
+
+    def __init__(
+        self, place: Place, kind: str, receive: Callable[[int], None], stream: Any, held: Any
+    ) -> None:
         self.place, self.kind, self.receive, self.stream = place, kind, receive, stream
-        self.done: Optional[EventHandle] = None
+        self.held = held
         place.pending[kind] = self.run
 
-    def run(self) -> None:
+    def run(self) -> bool:
         if self.place.pending.get(self.kind) != self.run:
-            return
+            return False
         del self.place.pending[self.kind]
-        if self.stream is None:
-            self.receive()
-            return
-        with torch.cuda.stream(self.stream):
-            self.receive()
-            self.done = EventHandle()
+        self.receive(ep.RECEIVE)
+        self.held = None
+        return True
 
     def __call__(self) -> None:
         self.run()
-        if (
-            self.stream is not None
-            and torch.cuda.current_stream() != self.stream
-            and self.done is not None
-        ):
-            self.done.current_stream_wait()
+        if self.stream is not None:
+            now = torch.cuda.current_stream()
+            if now != self.stream:
+                now.wait_stream(self.stream)
 
 
 class LowLatency:
@@ -137,25 +116,27 @@ class LowLatency:
         """Return the instance for a shape, which all PEs give alike: the last one, unless the top-k
         needs another."""
         key = (device, dtype, hidden, experts, most)
+        places = self.places.get(key)
+        if places and topk <= places[-1].fields["topk"]:
+            return places[-1]
         places = self.places.setdefault(key, [])
-        if not places or topk > places[-1].fields["topk"]:
-            self.buffer.refuse_capture("low_latency_dispatch with a new shape")
-            topk = self._agree(key, topk, tokens)
-            places.append(
-                Place(
-                    dict(
-                        mode=ep.LOW_LATENCY,
-                        device=device,
-                        dtype=dtype,
-                        hidden=hidden,
-                        experts=experts,
-                        topk=topk,
-                        tokens=most,
-                        capacity=most * self.buffer.group_size,
-                        handles=HANDLES,
-                    )
+        self.buffer.refuse_capture("low_latency_dispatch with a new shape")
+        places.append(
+            Place(
+                dict(
+                    mode=ep.LOW_LATENCY,
+                    device=device,
+                    dtype=dtype,
+                    hidden=hidden,
+                    experts=experts,
+                    topk=self._agree(key, topk, tokens),
+                    tokens=most,
+                    capacity=most * self.buffer.group_size,
+                    handles=HANDLES,
+                    topk_bits=64,
                 )
             )
+        )
         return places[-1]
 
     def _agree(self, key: Tuple[int, ...], topk: int, tokens: int) -> int:
@@ -172,12 +153,11 @@ class LowLatency:
                     )
         return _topk.room(_topk.agreed(told), key[3])
 
-    def _halves(
+    def _start(
         self,
         place: Place,
         kind: str,
         call: Callable[[int, Any], None],
-        after: Callable[[], None],
         inputs: Tuple[Any, ...],
         outputs: Tuple[Any, ...],
         async_finish: bool,
@@ -192,23 +172,17 @@ class LowLatency:
             )
         if kind in place.pending:  # a receiving half comes before the next sending half
             place.pending[kind]()
-        cuda = bool(place.fields["device"])
-        stream = (
-            (torch.cuda.current_stream() if hook else self.buffer.comm_stream) if cuda else None
-        )
-        launch = Launch(stream, None, async_finish)
-
-        def receive(halves: int = ep.RECEIVE) -> None:
-            call(halves, stream)
-            after()
-
-        with launch:
-            if hook:
-                call(ep.SEND, stream)
-            else:
-                receive(ep.BOTH)
-        event = launch.finish(inputs, outputs)
-        return event, _Hook(place, kind, receive, stream) if hook else None
+        if async_finish and place.device:
+            with Launch(self.buffer.comm_stream, None, True) as launch:
+                call(ep.BOTH, launch.stream)
+            return launch.finish(inputs, outputs), None
+        stream = torch.cuda.current_stream() if place.device else None
+        call(ep.SEND if hook else ep.BOTH, stream)
+        event = EventOverlap(EventHandle() if async_finish else None)
+        if not hook:
+            return event, None
+        held = inputs + outputs
+        return event, _Hook(place, kind, lambda halves: call(halves, stream), stream, held)
 
     def dispatch(
         self,
@@ -223,53 +197,51 @@ class LowLatency:
         hook: bool,
     ) -> Tuple[Any, ...]:
         """packed: scales as bytes of exponents, four in a word."""
-        weights, k, x = announced(), topk_idx.shape[-1], x.contiguous()
         _low_checks.dispatch(x, topk_idx, max_tokens, dtype, packed)
-        _topk.check("low_latency_dispatch", topk_idx, experts)
-        _topk.check_weights("low_latency_dispatch", weights)
         _low_checks.stats(stats, experts // self.buffer.group_size)
-        place = self.place(int(x.is_cuda), dtype, x.shape[1], experts, k, max_tokens, x.shape[0])
-        instance, columns = place.instance, place.fields["topk"]
+        tokens, k = topk_idx.shape
+        place = self.place(int(x.is_cuda), dtype, x.shape[1], experts, k, max_tokens, tokens)
         number, place.turn = place.turn % HANDLES, place.turn + 1
-        topk = _topk.fitting(topk_idx, columns, torch.int32, -1)
-        given = _topk.fitting(weights, columns, torch.float32, 0) if weights is not None else None
-        got = instance.received(x)
-        ranges = torch.empty(got.sources.shape[:2], dtype=torch.int64, device=x.device)
-        scales = _scales_for(got, packed)
+        x, topk = _contiguous(x), _contiguous(topk_idx, torch.int64)
+        device = x.device
+        rows = torch.empty(place.rows, dtype=_low_checks.FP8_DTYPE if dtype else torch.bfloat16, device=device)
+        scales: Optional[torch.Tensor] = None
+        counts = torch.empty(place.ranges[:1], dtype=torch.int32, device=device)
+        sources = torch.empty(place.lead, dtype=torch.int32, device=device)
+        ranges = torch.empty(place.ranges, dtype=torch.int64, device=device)
+        made = _copy(place.dispatch)
+        if dtype:
+            shape, steps = place.scales(packed)
+            kind = torch.int32 if packed else torch.float32
+            scales = torch.empty_strided(shape, steps, dtype=kind, device=device)
+            made.row_scales = scales.data_ptr()
+            made.scales_row_step, made.scales_column_step = steps[1:]
+            made.scales_packed = int(packed)
+        made.handle, made.tokens = number, tokens
+        made.columns = k if tokens else 0
+        made.x, made.topk = x.data_ptr(), topk.data_ptr() or rows.data_ptr()  # not NULL, nor read
+        made.rows, made.counts = rows.data_ptr(), counts.data_ptr()
+        made.row_sources, made.ranges = sources.data_ptr(), ranges.data_ptr()
+        made.totals = stats.data_ptr() if stats is not None else None
+        start = place.instance.start_dispatch
 
         def call(halves: int, stream: Any) -> None:
-            instance.dispatch(
-                x, topk, given, handle=number, halves=halves, received=got, stream=stream
-            )
+            made.halves, made.stream = halves, stream and stream.cuda_stream
+            start(made)
 
-        def after() -> None:
-            ranges.copy_(got.sources[:, :, 0].long() << 32 | got.sources[:, :, 1].long())
-            if scales is not None:
-                _fill_scales(scales, got.row_scales, packed)
-            if stats is not None:
-                stats.add_(got.counts.to(stats.dtype))
-
-        handle = Handle((place.unknown_sources(x.device), ranges, max_tokens, x.shape[1], experts))
-        handle.place, handle.number, handle.turn = place, number, place.turn
-        handle.tokens, handle.given, handle.topk = x.shape[0], topk_idx, topk
-        handle.weights, handle.version = weights, _topk.version(weights)
-        event, receive = self._halves(
+        event, receive = self._start(
             place,
             "dispatch",
             call,
-            after,
-            (x, topk, given),
-            tuple(got) + (ranges, scales),
+            (x, topk, stats),
+            (rows, scales, counts, sources, ranges),
             async_finish,
             hook,
         )
-        return (
-            (got.rows if scales is None else (got.rows, scales)),
-            got.counts,
-            handle,
-            event,
-            receive,
-        )
+        handle = Handle((sources, ranges, max_tokens, x.shape[1], experts))
+        handle.place, handle.number, handle.turn = place, number, place.turn
+        handle.tokens, handle.given, handle.version = tokens, topk_idx, _topk.version(topk_idx)
+        return (rows if scales is None else (rows, scales)), counts, handle, event, receive
 
     def combine(
         self,
@@ -283,50 +255,27 @@ class LowLatency:
         out: Optional[torch.Tensor],
     ) -> Tuple[torch.Tensor, EventOverlap, Any]:
         self.check(handle)
-        place, instance = handle.place, handle.place.instance
-        rows = (instance.local_experts, instance.capacity, instance.config.hidden)
-        if tuple(x.shape) != rows or x.dtype != torch.bfloat16:
-            raise wrong(
-                "low_latency_combine",
-                "x",
-                "has shape %s of %s; it is %s of torch.bfloat16" % (tuple(x.shape), x.dtype, rows),
-            )
+        place = handle.place
+        _low_checks.combine(x, topk_idx, weights, handle, out)
         if out is None:
-            out = torch.empty((handle.tokens, rows[2]), dtype=torch.bfloat16, device=x.device)
-        y = instance.buffer(ep.BUFFER_Y, x) if zero_copy else x.contiguous()
-        ready = [y]
+            shape = (handle.tokens, place.rows[2])
+            out = torch.empty(shape, dtype=torch.bfloat16, device=x.device)
+        x, weights, made = _contiguous(x), _contiguous(weights), _copy(place.combine)
+        made.handle = handle.number
+        made.columns = weights.shape[1] if handle.tokens else 0
+        made.y = place.instance.buffer_address(ep.BUFFER_Y) if zero_copy else x.data_ptr()
+        made.weights = weights.data_ptr() or x.data_ptr()  # not NULL, nor read
+        made.out = out.data_ptr()
+        start = place.instance.start_combine
 
         def call(halves: int, stream: Any) -> None:
-            if halves & ep.SEND and handle.weights is None:
-                ready[0] = self._weigh(handle, weights, y, zero_copy, stream)
-            instance.combine(ready[0], handle=handle.number, halves=halves, out=out, stream=stream)
+            made.halves, made.stream = halves, stream and stream.cuda_stream
+            start(made)
 
-        _low_checks.topk(topk_idx, handle)
-        _low_checks.weights(weights, handle)
-        event, receive = self._halves(
-            place, "combine", call, lambda: None, (x, weights), (out,), async_finish, hook
+        event, receive = self._start(
+            place, "combine", call, (x, weights), (out,), async_finish, hook
         )
         return out, event, receive
-
-    def _weigh(
-        self, handle: Handle, weights: torch.Tensor, y: torch.Tensor, in_place: bool, stream: Any
-    ) -> torch.Tensor:
-        """Return y times the weights of their tokens, which come from there by a dispatch of
-        small rows."""
-        place, topk = handle.place.routes_place(), handle.topk
-        k, words = topk.shape[1], torch.zeros(
-            (handle.tokens, ROUTE_COLUMNS // 2), dtype=torch.int32, device=y.device
-        )
-        words[:, :k] = topk
-        words[:, k : 2 * k] = _topk.fitting(weights, k, torch.float32, 0).view(torch.int32)
-        got = place.instance.received(y)
-        place.instance.dispatch(words.view(torch.bfloat16), topk, received=got, stream=stream)
-        come, local = got.rows.view(torch.int32), place.instance.local_experts
-        mine = torch.arange(local, dtype=torch.int32, device=y.device) + self.buffer.rank * local
-        chosen = come[:, :, :k] == mine.view(local, 1, 1)
-        found = come[:, :, k : 2 * k].contiguous().view(torch.float32)
-        each = torch.where(chosen, found, torch.zeros_like(found)).sum(2, keepdim=True)
-        return y.mul_(each) if in_place else torch.mul(y, each, out=torch.empty_like(y))
 
     @staticmethod
     def check(handle: Any) -> None:
@@ -345,18 +294,13 @@ class LowLatency:
             )
 
 
-def _scales_for(got: ep.Received, packed: bool) -> Optional[torch.Tensor]:
-    """Return room for scales as DeepEP gives them: the rows of a column beside each other."""
-    if got.row_scales is None:
-        return None
-    local, rows, groups = got.row_scales.shape
-    shape = (local, groups // 4 if packed else groups, rows)
-    kind = torch.int32 if packed else torch.float32
-    return torch.empty(shape, dtype=kind, device=got.row_scales.device).transpose(1, 2)
+def _contiguous(tensor: torch.Tensor, dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+    """Return the tensor as calls take it; nothing is done where it is so."""
+    if dtype is not None and tensor.dtype != dtype:
+        tensor = tensor.to(dtype)
+    return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
-def _fill_scales(to: torch.Tensor, scales: torch.Tensor, packed: bool) -> None:
-    if packed:
-        to.copy_((scales.view(torch.int32) >> 23).to(torch.uint8).view(torch.int32))
-    else:
-        to.copy_(scales)
+def _copy(call: Any) -> Any:
+    """Return a struct of a call that begins as this one: a hook keeps its own."""
+    return type(call).from_buffer_copy(call)

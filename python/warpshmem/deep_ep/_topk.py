@@ -10,10 +10,15 @@ import torch
 from .errors import wrong
 
 
-def check(call: str, topk: torch.Tensor, experts: int) -> None:
-    """Refuse what are no expert numbers. Values are looked at where that waits for no GPU."""
+def check_type(call: str, topk: torch.Tensor) -> None:
+    """Refuse what are no numbers of experts."""
     if topk.dtype not in (torch.int64, torch.int32):
         raise wrong(call, "topk_idx", "is of %s; give deep_ep.topk_idx_t, torch.int64" % topk.dtype)
+
+
+def check(call: str, topk: torch.Tensor, experts: int) -> None:
+    """Refuse what are no expert numbers. Values are looked at where that waits for no GPU."""
+    check_type(call, topk)
     if topk.is_cuda or not topk.numel():
         return
     low, high = int(topk.min()), int(topk.max())

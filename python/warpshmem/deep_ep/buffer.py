@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Tuple, Union
 import torch
 from warpshmem import ep
 
-from . import _layout, _low_latency, _normal, _start, _topk, frameworks
+from . import _layout, _low_latency, _normal, _start, _topk
 from ._agree import Agreement
 from ._refused import COMBINE, DISPATCH, Refused
 from .config import Config, bytes_for
@@ -51,8 +51,6 @@ class Buffer(Refused):
                 "Buffer", "enable_shrink", True, "leave it False: a rank that dies ends the job"
             )
         self.rank, self.group_size = _start.start(group, comm)
-        if low_latency_mode:
-            frameworks.wrap_loaded()
         self.group, self.low_latency_mode, self._destroyed = group, low_latency_mode, False
         self.num_nvl_bytes, self.num_rdma_bytes = num_nvl_bytes, num_rdma_bytes
         self.explicitly_destroy, self.enable_shrink = explicitly_destroy, False
@@ -265,7 +263,7 @@ class Buffer(Refused):
         """Bring rows back to the tokens of the dispatch with `handle`, and add them up over ranks.
 
         x: a bfloat16 row for each received one, no weights are applied. topk_weights: [rows, K]
-        float32, brought back from the rank of each expert. bias: a tensor or two, [T, hidden],
+        float32, each column added over ranks too. bias: a tensor or two, [T, hidden],
         added to the sum. Returns the sums [T, hidden], the weights [T, K] or None, event.
         """
         self._need("combine")
@@ -383,4 +381,4 @@ class Buffer(Refused):
         """
         self._need("get_next_low_latency_combine_buffer")
         self._low.check(handle)
-        return handle.place.instance.buffer(ep.BUFFER_Y, handle[1])
+        return handle.place.buffer(handle[1])

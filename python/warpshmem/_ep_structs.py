@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The structs of shmemx_ep.h."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, List, Tuple
+
+_pointer = ctypes.c_void_p
+_int = ctypes.c_int
+
+
+class Config(ctypes.Structure):
+    """shmemx_ep_config_t; make it with `config`."""
+
+    _fields_ = [
+        ("version", ctypes.c_uint32),
+        ("mode", _int),
+        ("dtype", _int),
+        ("route", _int),
+        ("device", _int),
+        ("hidden", _int),
+        ("experts", _int),
+        ("topk", _int),
+        ("tokens", _int),
+        ("capacity", _int),
+        ("window", _int),
+        ("handles", _int),
+        ("blocks", _int),
+        ("topk_bits", _int),
+        ("unused", _int * 18),
+    ]
+
+
+class Bytes(ctypes.Structure):
+    """shmemx_ep_bytes_t: symmetric and local bytes of a PE, and counters."""
+
+    _fields_ = [("symmetric", ctypes.c_size_t), ("local", ctypes.c_size_t), ("counters", _int)]
+
+
+class Statistics(ctypes.Structure):
+    """shmemx_ep_statistics_t: rows and puts over the network, rows to near PEs, calls, since
+    create."""
+
+    _fields_ = [
+        (name, ctypes.c_uint64) for name in ("network_rows", "network_puts", "near_rows", "calls")
+    ]
+
+
+def _fields(kind: Any, names: str) -> List[Tuple[str, Any]]:
+    return [(name, kind) for name in names.split()]
+
+
+class Dispatch(ctypes.Structure):
+    """shmemx_ep_dispatch_t. Its version is CALL_VERSION."""
+
+    _fields_ = (
+        [("version", ctypes.c_uint32)]
+        + _fields(_int, "halves handle tokens columns")
+        + _fields(_pointer, "x x_scales topk weights rows row_scales counts sources")
+        + _fields(_pointer, "row_topk row_weights stream ranges row_sources totals")
+        + _fields(ctypes.c_int64, "scales_row_step scales_column_step")
+        + [("scales_packed", _int), ("unused", ctypes.c_int64 * 7)]
+    )
+
+
+class Combine(ctypes.Structure):
+    """shmemx_ep_combine_t. Its version is CALL_VERSION."""
+
+    _fields_ = (
+        [("version", ctypes.c_uint32)]
+        + _fields(_int, "halves handle columns")
+        + _fields(_pointer, "y y_weights out out_weights stream weights")
+        + [("unused", ctypes.c_int64 * 7)]
+    )
