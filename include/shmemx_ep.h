@@ -99,9 +99,9 @@ int shmemx_ep_destroy(shmemx_ep_t ep);
 #define SHMEMX_EP_CALL_VERSION 1u
 
 /*
- * A dispatch. T tokens, K = topk (of topk and weights: columns), L = experts / n. Arrays are contiguous, their memory is what config.device says; NULL
- * where marked so. Scales are float; with FP8_UE8M0 powers of two. topk and row_topk are int32_t, or as topk_bits says,
- * of which the low 32 are read on GPUs. Both halves are given the same.
+ * A dispatch. T tokens, K = topk (of topk and weights: columns), L = experts / n. Arrays are contiguous, their memory
+ * is what config.device says; NULL where marked so. Scales are float; with FP8_UE8M0 powers of two. topk and row_topk
+ * are int32_t, or as topk_bits says, of which the low 32 are read on GPUs. Both halves are given the same.
  */
 typedef struct {
     uint32_t version;
@@ -144,10 +144,10 @@ int shmemx_ep_dispatch(shmemx_ep_t ep, const shmemx_ep_dispatch_t *call);
 
 /*
  * A combine. In low latency y has a row for each received one, and y * weight is added over a token's experts; else y
- * has the sums over this PE's experts, and they are added over PEs. Sums are FP32, in the order of the top-k; between
- * hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16. Low latency: the weights are those of
- * the dispatch, or `weights`, which all PEs give or none; they go to other hosts first, in one put to each that sums
- * there, for which a sending half waits. So it waits for the beginning of theirs.
+ * has the sums over this PE's experts, and they are added over PEs, and so is each column of y_weights. Sums are FP32,
+ * in the order of the top-k; between hosts a row is the sum of one host (one copy) or PE (direct), rounded to BF16. Low
+ * latency: the weights are those of the dispatch, or `weights`, which all PEs give or none. They go to other hosts
+ * first, in one put to each PE that sums there, and a sending half waits for those of others: until theirs has begun.
  */
 typedef struct {
     uint32_t version;
@@ -155,7 +155,7 @@ typedef struct {
     int handle;    /* of the dispatch */
     int columns;   /* K of weights; 0: config.topk */
     const void *y; /* BF16, as `rows` of the dispatch; in the buffer of shmemx_ep_buffer it is not copied */
-    const float *y_weights; /* high throughput: [capacity][K], brought back into out_weights. Or NULL */
+    const float *y_weights; /* high throughput: [capacity][K], added into out_weights. Or NULL */
     void *out;              /* out: [T][hidden] BF16, T of the dispatch */
     float *out_weights;     /* out: [T][K]. Or NULL */
     void *stream;

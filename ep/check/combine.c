@@ -173,12 +173,41 @@ int ref_combined_row(const struct ref_job *job, enum ref_mode mode, enum ref_rou
     return failed;
 }
 
-void ref_combined_weights(const struct ref_job *job, int pe, int token, float *weights)
+/* Column k of what the PE of choice `at` returns. */
+static float returned(const struct sum *sum, uint64_t key, int at, int k)
+{
+    return ref_returned_weight(key, ref_like(sum->job, pe_of(sum, at)), k);
+}
+
+/* The sum over the PEs of a group. */
+static float group_weight(const struct sum *sum, uint64_t key, int group, int k)
+{
+    float total = 0.0f;
+
+    for (int at = 0; at < sum->job->topk; at++)
+        if (!adds_nothing(sum, at) && group_of(sum, at) == group)
+            total = wsh_ep_add(total, returned(sum, key, at, k));
+    return total;
+}
+
+void ref_combined_weights(const struct ref_job *job, enum ref_route route, int pe, int token, float *weights)
 {
     uint64_t key = ref_row_key(job->seed, ref_like(job, pe), job->call, token);
     int32_t topk[REF_TOPK_MAX];
+    struct sum sum = {job, REF_HIGH_THROUGHPUT, route, pe, topk, NULL, NULL, NULL, NULL, NULL, NULL};
 
     ref_choose(job, pe, token, topk, weights);
-    for (int k = 0; k < job->topk; k++)
-        weights[k] = topk[k] < 0 ? 0.0f : ref_returned_weight(key, ref_like(job, ref_pe_of(job, topk[k])), k);
+    for (int k = 0; k < job->topk; k++) {
+        weights[k] = 0.0f;
+        for (int at = 0; at < job->topk; at++) {
+            int group = adds_nothing(&sum, at) ? -1 : group_of(&sum, at);
+
+            if (adds_nothing(&sum, at))
+                continue;
+            if (group < 0)
+                weights[k] = wsh_ep_add(weights[k], returned(&sum, key, at, k));
+            else if (is_first_of_group(&sum, at, group))
+                weights[k] = wsh_ep_add(weights[k], group_weight(&sum, key, group, k));
+        }
+    }
 }

@@ -217,12 +217,12 @@ static int combined_wrong(const struct ref_job *job, int pe, int token, const ui
     return 1;
 }
 
-static int weights_wrong(const struct ref_job *job, int pe, int token, const float *is, char *line,
-                         size_t size)
+static int weights_wrong(const struct ref_job *job, enum ref_route route, int pe, int token, const float *is,
+                         char *line, size_t size)
 {
     float should[REF_TOPK_MAX];
 
-    ref_combined_weights(job, pe, token, should);
+    ref_combined_weights(job, route, pe, token, should);
     for (int k = 0; k < job->topk; k++) {
         if (wsh_ep_bits(is[k]) == wsh_ep_bits(should[k]))
             continue;
@@ -245,7 +245,7 @@ int ref_combine_wrong(const struct ref_job *job, enum ref_mode mode, enum ref_ro
         if (!wrong && out)
             wrong = combined_wrong(job, pe, token, out + (size_t)token * hidden, row, line, size);
         if (!wrong && out_weights)
-            wrong = weights_wrong(job, pe, token, out_weights + token * job->topk, line, size);
+            wrong = weights_wrong(job, route, pe, token, out_weights + token * job->topk, line, size);
     }
     free(row);
     return wrong;

@@ -92,8 +92,11 @@ int ref_combine(const struct ref_job *job, enum ref_mode mode, enum ref_route ro
 int ref_combined_row(const struct ref_job *job, enum ref_mode mode, enum ref_route route, int pe, int token,
                      uint16_t *out);
 
-/* High throughput: weights[topk] that come back for a token, where PEs return ref_returned_weight; 0 beside a -1. */
-void ref_combined_weights(const struct ref_job *job, int pe, int token, float *weights);
+/*
+ * High throughput: weights[topk] that come back for a token, where PEs return ref_returned_weight: each column added as
+ * rows are.
+ */
+void ref_combined_weights(const struct ref_job *job, enum ref_route route, int pe, int token, float *weights);
 
 #ifdef __cplusplus
 }

@@ -76,24 +76,6 @@ EP_STEP uint64_t ep_value_result(const struct ep_run *run, const void *arg, int 
     return part->part < part->call->parts && number % slots == i % slots ? number / slots + 1 : 0;
 }
 
-/* Weights that have come back with a far peer's rows. */
-EP_STEP void ep_result_weights(const struct ep_run *run, const struct ep_sum_of *sum, float *to)
-{
-    const struct ep_shape *shape = &run->shape;
-
-    EP_BY_LANES(run, k, shape->topk)
-    {
-        const struct ep_entry *entry = &sum->meta->entry[k];
-        int pe = ep_entry_pe(run, entry->expert);
-
-        if (pe >= 0 && !ep_pe_is_near(shape, pe) && (uint32_t)entry->row < (uint32_t)shape->window)
-            to[k] = ((const float *)(sum->results + ep_far_of(shape, pe) * sum->each +
-                                     entry->row * shape->result + (size_t)shape->hidden * 2))[k];
-        else if (pe < 0)
-            to[k] = 0.0f;
-    }
-}
-
 /* The tokens of one part. */
 EP_LOOP void ep_sum_tokens(const struct ep_run *run, const struct ep_part *part,
                            const shmemx_ep_combine_t *args)
@@ -115,10 +97,8 @@ EP_LOOP void ep_sum_tokens(const struct ep_run *run, const struct ep_part *part,
         sum.weights = args->weights ? args->weights + token * (size_t)columns : NULL;
         ep_sum(run, (char *)args->out + token * (size_t)shape->hidden * 2, i % pieces, pieces, shape->topk,
                ep_sum_term, &sum);
-        if (!args->out_weights || i % pieces)
-            continue;
-        ep_sum_weights(run, &sum, args->out_weights + token * (size_t)shape->topk, 0);
-        ep_result_weights(run, &sum, args->out_weights + token * (size_t)shape->topk);
+        if (args->out_weights && i % pieces == 0)
+            ep_sum_weights(run, &sum, args->out_weights + token * (size_t)shape->topk);
     }
 }
 

@@ -190,7 +190,7 @@ EP_LOOP void ep_sum_far(const struct ep_run *run, const struct ep_call *call, in
         sum.weights = weighs ? ep_far_weights(run, f, sum.meta) : NULL;
         ep_sum(run, to, i % pieces, pieces, shape->topk, ep_sum_term, &sum);
         if (!ep_is_low(run) && i % pieces == 0)
-            ep_sum_weights(run, &sum, (float *)(to + (size_t)shape->hidden * 2), 1);
+            ep_sum_weights(run, &sum, (float *)(to + (size_t)shape->hidden * 2));
     }
 }
 

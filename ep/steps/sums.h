@@ -58,22 +58,43 @@ EP_STEP struct ep_term ep_sum_term(const struct ep_run *run, const void *arg, in
     return term;
 }
 
-/* High throughput: weights that come back with rows, of entries whose expert is near; others stay as they are. */
-EP_STEP void ep_sum_weights(const struct ep_run *run, const struct ep_sum_of *sum, float *to, int others)
+/* Column `column` of the weights that near PE `pe` brings back with the row of entry k; 0 where it brings none. */
+EP_STEP float ep_near_weight(const struct ep_run *run, const struct ep_sum_of *sum, int k, int pe, int column)
 {
-    const struct ep_shape *shape = &run->shape;
+    int64_t row = ep_near_row(run, sum, k, pe), weights = ep_near_y(run, pe)->weights;
 
-    EP_BY_LANES(run, k, shape->topk)
+    return row >= 0 && weights
+               ? ((const float *)(ep_near_arena(run, pe) + weights))[row * run->shape.topk + column]
+               : 0.0f;
+}
+
+/* … and what a far peer has sent behind its row. */
+EP_STEP float ep_far_weight(const struct ep_run *run, const struct ep_sum_of *sum, int k, int far, int column)
+{
+    int row = sum->meta->entry[k].row;
+
+    if ((uint32_t)row >= (uint32_t)run->shape.window)
+        return 0.0f;
+    return ((const float *)(sum->results + far * sum->each + row * run->shape.result +
+                            (size_t)run->shape.hidden * 2))[column];
+}
+
+/* High throughput: weights that come back with rows are added as the rows are: over PEs, in the order of the top-k. */
+EP_STEP void ep_sum_weights(const struct ep_run *run, const struct ep_sum_of *sum, float *to)
+{
+    EP_BY_LANES(run, column, run->shape.topk)
     {
-        int pe = ep_entry_pe(run, sum->meta->entry[k].expert);
-        int near = pe >= 0 && ep_pe_is_near(shape, pe) && (sum->only < 0 || pe % shape->near == sum->only);
-        int64_t row = near ? ep_near_row(run, sum, k, pe) : -1;
-        int64_t weights = near ? ep_near_y(run, pe)->weights : 0;
+        float total = 0.0f;
 
-        if (near || others)
-            to[k] = row >= 0 && weights
-                        ? ((const float *)(ep_near_arena(run, pe) + weights))[row * shape->topk + k]
-                        : 0.0f;
+        for (int k = 0; k < run->shape.topk; k++) {
+            int pe = ep_entry_near(run, sum, k), far = sum->results ? ep_entry_far(run, sum->meta, k) : -1;
+
+            if (pe >= 0)
+                total = wsh_ep_add(total, ep_near_weight(run, sum, k, pe, column));
+            if (far >= 0)
+                total = wsh_ep_add(total, ep_far_weight(run, sum, k, far, column));
+        }
+        to[column] = total;
     }
 }
 

@@ -227,7 +227,7 @@ void ep_check_combine(struct ep_world *world)
         ref_combined_row(&world->job, world->of.mode, world->route, mp_me, token, expected);
         EXPECT_ALL("sums", hidden, expected[at_], out + (size_t)token * (size_t)hidden);
         if (weighs) {
-            ref_combined_weights(&world->job, mp_me, token, weights);
+            ref_combined_weights(&world->job, world->route, mp_me, token, weights);
             EXPECT_ALL("weights back", topk, weights[at_], out_weights + token * topk);
         }
     }

@@ -317,7 +317,8 @@ def test_megatron(job: Job) -> None:
             hidden, given.topk, probs, case.n * case.local, job.group
         )
         assert counts.tolist() == reference.normal_rows(case, job.rank).counts
-        chosen = weights.sum(1, keepdim=True).to(rows.dtype)
+        mine_alone = torch.where(topk >= 0, weights, torch.zeros_like(weights))
+        chosen = mine_alone.sum(1, keepdim=True).to(rows.dtype)
         hidden = FusedCombine.apply(rows * chosen, job.group, handle)
     own = reference.tokens_of(case, job.rank)
     used = torch.where(own.topk >= 0, own.weights, torch.zeros_like(own.weights))

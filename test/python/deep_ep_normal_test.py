@@ -198,3 +198,25 @@ def test_normal_fp8(job: Job) -> None:
     same(buffer.dispatch(given.x, handle=got[4])[0], reference.normal_rows(case, job.rank).x)
     out, _, _ = buffer.combine(reference.normal_rows(case, job.rank).x.to(job.device), got[4])
     same_sum(job, out, reference.normal_sum(case, job.rank, lambda rank: 1.0))
+
+
+def test_weights_are_added_over_ranks(job: Job) -> None:
+    """Whatever a rank gives in a column, beside experts of others too: so the weights, where each rank
+    repeats the token's own, are those times its ranks, as DeepEP's."""
+    buffer, case = buffer_of(job), case_of(job, seed=64)
+    given, experts = mine(job, case), case.n * case.local
+    got = dispatch(buffer, given, experts)
+    inside = buffer.get_dispatch_layout(given.topk, experts)[3].float()
+    ranks = torch.arange(1, job.n + 1, dtype=torch.float32, device=job.device)
+    columns = torch.arange(1, case.topk + 1, dtype=torch.float32, device=job.device)
+    each = (columns * ranks[job.rank]).expand(len(got[0]), -1).contiguous()
+    _, weights, _ = buffer.combine(got[0], got[4], topk_weights=each)
+    same(weights, ((inside * ranks).sum(1, keepdim=True) * columns).cpu())
+    other = got[2].amax(1, keepdim=True) if len(got[0]) else got[2][:, :1]
+    filled = torch.where(got[1] < 0, other.expand(got[2].shape), got[2])
+    same_everywhere = torch.full_like(filled, 0.25)
+    _, weights, _ = buffer.combine(got[0], got[4], topk_weights=same_everywhere)
+    same(weights, (0.25 * inside.sum(1, keepdim=True)).expand(given.weights.shape).cpu().contiguous())
+    _, weights, _ = buffer.combine(got[0], got[4], topk_weights=filled)
+    used = torch.where(given.topk >= 0, given.weights, torch.zeros_like(given.weights))
+    assert bool((weights >= used).all())
