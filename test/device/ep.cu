@@ -220,6 +220,12 @@ void ep_fill(struct ep_world *world, int64_t call)
         fill_rows<<<tokens, FILL_THREADS, 0, world->stream>>>(world->job, mp_me, (uint16_t *)world->x);
 }
 
+/* Every second routing's weights are given to the combine, in low latency. */
+static bool weighs_late(const struct ep_world *world)
+{
+    return world->of.mode == REF_LOW_LATENCY && world->routed % 2;
+}
+
 void ep_start_dispatch(struct ep_world *world, int halves)
 {
     const struct ep_arrays *a = &world->a;
@@ -233,7 +239,7 @@ void ep_start_dispatch(struct ep_world *world, int halves)
     call.x = world->x;
     call.x_scales = is_quantized(world) ? a->x_scales : NULL;
     call.topk = world->routed != world->job.call ? NULL : world->of.wide ? (void *)a->wide_topk : a->topk;
-    call.weights = call.topk ? a->weights : NULL;
+    call.weights = call.topk && !weighs_late(world) ? a->weights : NULL;
     call.rows = a->rows;
     call.row_scales = fp8 ? a->row_scales : NULL;
     call.counts = bare ? NULL : a->counts;
@@ -255,6 +261,7 @@ void ep_start_combine(struct ep_world *world, int halves)
     call.halves = halves;
     call.handle = (int)(world->routed % 2);
     call.y = world->y;
+    call.weights = weighs_late(world) ? world->a.weights : NULL;
     call.y_weights = weighs ? world->a.y_weights : NULL;
     call.out = world->a.out;
     call.out_weights = weighs ? world->a.out_weights : NULL;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import sys
@@ -75,6 +76,45 @@ def test_graph_low(job: Job) -> None:
         for _ in range(5):
             graph.replay()
         near(out, reference.low_sum(case, job.rank, expert_scaled) * factor)
+
+
+def nodes(graph: Any) -> int:
+    """Return how many nodes a graph has that keeps what was captured."""
+    count = ctypes.c_size_t()
+    asked = ctypes.CDLL("libcuda.so.1").cuGraphGetNodes
+    assert asked(ctypes.c_void_p(graph.raw_cuda_graph()), None, ctypes.byref(count)) == 0
+    return count.value
+
+
+def test_graph_nodes(job: Job) -> None:
+    """A call is one kernel, with a hook two; nothing else is in the graph."""
+    if not job.cuda:
+        raise Skipped("no GPU")
+    if not hasattr(torch.cuda.CUDAGraph, "raw_cuda_graph"):
+        raise Skipped("this torch does not give its graphs")
+    buffer, case = buffer_of(job), case_of(job, seed=42, hidden=1024)
+    given, experts = mine(job, case), case.n * case.local
+    stats = torch.zeros(case.local, dtype=torch.int32, device=job.device)
+    y = torch.zeros((case.local, 40 * job.n, 1024), dtype=torch.bfloat16, device=job.device)
+    for kinds in ({"use_fp8": False}, {}, {"round_scale": True, "use_ue8m0": True}):
+        for hook in (False, True):
+
+            def run() -> None:
+                _, _, handle, _, receive = buffer.low_latency_dispatch(
+                    given.x, given.topk, 40, experts, stats, return_recv_hook=hook, **kinds
+                )
+                receive() if hook else None
+                _, _, receive = buffer.low_latency_combine(
+                    y, given.topk, given.weights, handle, return_recv_hook=hook
+                )
+                receive() if hook else None
+
+            run()
+            torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph(keep_graph=True)
+            with torch.cuda.graph(graph):
+                run()
+            assert nodes(graph) == (4 if hook else 2), nodes(graph)
 
 
 def test_graph_normal(job: Job) -> None:

@@ -40,6 +40,7 @@ class Place:
         self.instance = ep.ExpertParallel(**fields)
         self.device = bool(fields["device"])
         self.turn = 0
+        self.stream: Any = None  # of the last call
         self.pending: Dict[str, Callable[[], None]] = {}
         self.buffers: Dict[int, torch.Tensor] = {}  # those of zero_copy, by address
         one = self.instance
@@ -63,6 +64,12 @@ class Place:
             self.buffers[address] = self.instance.buffer(ep.BUFFER_Y, like)
         return self.buffers[address]
 
+    def follow(self, stream: Any) -> None:
+        """Let calls come one after another also where streams change, as on DeepEP's one stream."""
+        last, self.stream = self.stream, stream
+        if last is not None and last != stream and not torch.cuda.is_current_stream_capturing():
+            stream.wait_stream(last)
+
     def close(self) -> None:
         self.buffers = {}
         self.instance.close()
@@ -74,7 +81,7 @@ class _Hook:
     __slots__ = ("place", "kind", "receive", "stream", "held")
 
     def __init__(
-        self, place: Place, kind: str, receive: Callable[[int], None], stream: Any, held: Any
+        self, place: Place, kind: str, receive: Callable[[], None], stream: Any, held: Any
     ) -> None:
         self.place, self.kind, self.receive, self.stream = place, kind, receive, stream
         self.held = held
@@ -84,7 +91,7 @@ class _Hook:
         if self.place.pending.get(self.kind) != self.run:
             return False
         del self.place.pending[self.kind]
-        self.receive(ep.RECEIVE)
+        self.receive()
         self.held = None
         return True
 
@@ -174,15 +181,21 @@ class LowLatency:
             place.pending[kind]()
         if async_finish and place.device:
             with Launch(self.buffer.comm_stream, None, True) as launch:
+                place.follow(launch.stream)
                 call(ep.BOTH, launch.stream)
             return launch.finish(inputs, outputs), None
         stream = torch.cuda.current_stream() if place.device else None
+        place.follow(stream)
         call(ep.SEND if hook else ep.BOTH, stream)
         event = EventOverlap(EventHandle() if async_finish else None)
         if not hook:
             return event, None
-        held = inputs + outputs
-        return event, _Hook(place, kind, lambda halves: call(halves, stream), stream, held)
+
+        def receive() -> None:
+            place.follow(stream)
+            call(ep.RECEIVE, stream)
+
+        return event, _Hook(place, kind, receive, stream, inputs + outputs)
 
     def dispatch(
         self,
