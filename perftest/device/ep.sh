@@ -16,6 +16,8 @@ tap_check "--list prints the rows" sh -c "[ \"\$(tr '\\n' ' ' <'$out')\" = 'deco
 prefill.fp8.256.4096.both prefill.bf16.256.4096.both ' ]"
 run_job 20 "$top_srcdir/perftest/gpu/ep" --pes x "$top_builddir" "$tap_dir/out"
 tap_check "gpu/ep: bad options are one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
+run_job 20 "$top_srcdir/perftest/gpu/deep_ep" --tokens x "$top_builddir" "$tap_dir/out"
+tap_check "gpu/deep_ep: bad options are one line" sh -c "[ $status = 2 ] && [ \$(wc -l <'$err') = 1 ]"
 if [ ! -e /dev/nvidiactl ]; then
     run_job 60 "$oshrun" -n 2 "$program"
     tap_check "without a GPU: exit status 77, one clear line a PE" sh -c "[ $status = 77 ] && grep -q 'ep: skip: no GPU' '$err'"
