@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a low-latency dispatch and combine of deep_ep take, called from Python and replayed in a CUDA
-graph.
+"""What a low-latency dispatch and combine of deep_ep take, called from Python and replayed in a
+CUDA graph.
 
 deep_ep_pair.py [--pes N] [--tokens LIST] [--hidden N] [--experts N] [--topk N] [--bf16]
 [--minutes N] [--name TEXT]
@@ -9,7 +9,8 @@ Starts N processes, PEs of one host; on a GPU where torch has one, else on the C
 number of tokens, at once: microseconds of a pair called from Python, of the host alone until both
 calls have returned, of a pair in a graph (each the median of rounds, of the slowest PE), and the
 kernels of a pair (nodes of the graph). On the CPU: of a pair, and beyond the same two calls of
-the C interface. It runs with the deep_ep that PYTHONPATH and WARPSHMEM_LIBRARY_DIR lead to, an older one too.
+the C interface. It runs with the deep_ep that PYTHONPATH and WARPSHMEM_LIBRARY_DIR lead to, an
+older one too.
 """
 
 from __future__ import annotations
@@ -241,7 +242,8 @@ def run_rank(given: argparse.Namespace) -> int:
                 "BF16" if given.bf16 else "FP8",
             )
             if cuda:
-                line = "called %.1f us, of the host %.1f us, in a graph %.1f us, nodes a pair %g, profiled %g"
+                line = "called %.1f us, of the host %.1f us, in a graph %.1f us"
+                line += ", nodes a pair %g, profiled %g"
             else:
                 line = "a pair %.1f us, by the C interface %.1f us"
             print(head, line % tuple(most), flush=True)

@@ -185,12 +185,12 @@ class ExpertParallel:
         (shmemx_ep_dispatch).
 
         x: [T, hidden] BF16; or e4m3 with x_scales [T, hidden / 128] float32. topk: [T, K] int32
-        (int64 with topk_bits=64), different experts of a token, -1: none; None: the routing that `handle` has. weights: [T, K]
-        float32; None: ones, or those of the handle. Returns `received`, or a new one: rows,
+        (int64 with topk_bits=64), different experts of a token, -1: none; None: the routing that
+        `handle` has. weights: [T, K] float32; None: ones, or those of the handle. Returns `received`, or a new one: rows,
         row_scales, counts [local experts], sources [.., n, 2]; high throughput also row_topk,
         row_weights [capacity, K]; low latency, where `received` has them, ranges [local experts, n]
-        int64, row_sources [local experts, capacity] and totals [local experts] int32. Both halves are given the same. Entries of `received` that are
-        None, but rows, are not written. stream: the GPU's; None: torch's current one.
+        int64, row_sources [local experts, capacity] and totals [local experts] int32. Both
+        halves are given the same. Entries of `received` that are None, but rows, are not written. stream: the GPU's; None: torch's current one.
         """
         _lib.hold_errors()
         given = self.config

@@ -87,7 +87,8 @@ def test_low_row_sources(job: Job) -> None:
         for source in range(job.n):
             packed = int(handle[1][expert][source])
             begin, count = packed >> 32, packed & (1 << 32) - 1
-            of, sent = handle[0][expert, begin : begin + count].cpu().long(), reference.tokens_of(case, source)
+            of = handle[0][expert, begin : begin + count].cpu().long()
+            sent = reference.tokens_of(case, source)
             same(rows[expert, begin : begin + count], sent.x[of])
             assert handle[0].shape == rows.shape[:2] and handle[0].dtype == torch.int32
             chosen = (sent.topk == job.rank * case.local + expert).any(1)
@@ -120,7 +121,9 @@ def test_low_no_operators(job: Job) -> None:
                             given.x, given.topk, 40, experts, stats, return_recv_hook=hook, **fp8
                         )
                         receive() if hook else None
-                    y = rows if "use_fp8" in fp8 else torch.zeros_like(rows[0], dtype=torch.bfloat16)
+                    y = rows
+                    if "use_fp8" not in fp8:
+                        y = torch.zeros_like(rows[0], dtype=torch.bfloat16)
                     if zero_copy:
                         buffer.get_next_low_latency_combine_buffer(handle).copy_(y)
                     with seen:

@@ -201,8 +201,8 @@ def test_normal_fp8(job: Job) -> None:
 
 
 def test_weights_are_added_over_ranks(job: Job) -> None:
-    """Whatever a rank gives in a column, beside experts of others too: so the weights, where each rank
-    repeats the token's own, are those times its ranks, as DeepEP's."""
+    """Whatever a rank gives in a column, beside experts of others too: so the weights, where each
+    rank repeats the token's own, are those times its ranks, as DeepEP's."""
     buffer, case = buffer_of(job), case_of(job, seed=64)
     given, experts = mine(job, case), case.n * case.local
     got = dispatch(buffer, given, experts)
@@ -216,7 +216,8 @@ def test_weights_are_added_over_ranks(job: Job) -> None:
     filled = torch.where(got[1] < 0, other.expand(got[2].shape), got[2])
     same_everywhere = torch.full_like(filled, 0.25)
     _, weights, _ = buffer.combine(got[0], got[4], topk_weights=same_everywhere)
-    same(weights, (0.25 * inside.sum(1, keepdim=True)).expand(given.weights.shape).cpu().contiguous())
+    quarters = (0.25 * inside.sum(1, keepdim=True)).expand(given.weights.shape)
+    same(weights, quarters.cpu().contiguous())
     _, weights, _ = buffer.combine(got[0], got[4], topk_weights=filled)
     used = torch.where(given.topk >= 0, given.weights, torch.zeros_like(given.weights))
     assert bool((weights >= used).all())

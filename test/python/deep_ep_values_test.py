@@ -103,8 +103,8 @@ def test_shapes_that_differ(job: Job) -> None:
 
 
 def test_weights_changed_in_place(job: Job) -> None:
-    """Weights are those that the combine is given, whatever they were at the dispatch; experts are the
-    dispatch's."""
+    """Weights are those that the combine is given, whatever they were at the dispatch; experts are
+    the dispatch's."""
     buffer, case = buffer_of(job), case_of(job, seed=100)
     given, experts = mine(job, case), case.n * case.local
     weights = given.weights.clone()
@@ -147,7 +147,11 @@ def test_wrong_experts(job: Job) -> None:
         for number in (experts, -2, (1 << 32) + 1):
             topk = given.topk.clone()
             topk[0, 0] = number
-            both(topk, "topk[0][0] is %d; it is an expert from 0 to" % number, "topk_idx has %d; experts are 0 to %d" % (number, experts - 1))
+            both(
+                topk,
+                "topk[0][0] is %d; it is an expert from 0 to" % number,
+                "topk_idx has %d; experts are 0 to %d" % (number, experts - 1),
+            )
 
 
 def test_wrong_combines(job: Job) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Low-latency mode: a call is one call of a low-latency instance of warpshmem.ep, which writes what is
-returned; with a hook it is two. Nothing else is started on the GPU."""
+"""Low-latency mode: a call is one call of a low-latency instance of warpshmem.ep, which writes
+what is returned; with a hook it is two. Nothing else is started on the GPU."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Handle(tuple):
 
 
 class Place:
-    """An instance for one shape, its handles in turn, what calls begin from, and the half that has not
-    been received yet."""
+    """An instance for one shape, its handles in turn, what calls begin from, and the half that has
+    not been received yet."""
 
     def __init__(self, fields: Dict[str, int]) -> None:
         self.fields = fields
@@ -217,7 +217,8 @@ class LowLatency:
         number, place.turn = place.turn % HANDLES, place.turn + 1
         x, topk = _contiguous(x), _contiguous(topk_idx, torch.int64)
         device = x.device
-        rows = torch.empty(place.rows, dtype=_low_checks.FP8_DTYPE if dtype else torch.bfloat16, device=device)
+        form = _low_checks.FP8_DTYPE if dtype else torch.bfloat16
+        rows = torch.empty(place.rows, dtype=form, device=device)
         scales: Optional[torch.Tensor] = None
         counts = torch.empty(place.ranges[:1], dtype=torch.int32, device=device)
         sources = torch.empty(place.lead, dtype=torch.int32, device=device)
