@@ -79,8 +79,11 @@ EP_STEP float ep_far_weight(const struct ep_run *run, const struct ep_sum_of *su
                             (size_t)run->shape.hidden * 2))[column];
 }
 
-/* High throughput: weights that come back with rows are added as the rows are: over PEs, in the order of the top-k. */
-EP_STEP void ep_sum_weights(const struct ep_run *run, const struct ep_sum_of *sum, float *to)
+/*
+ * High throughput: weights that come back with rows are added as the rows are: over PEs, in the order of the top-k. Out
+ * of line: inside, it made sums of rows without weights 12 % slower.
+ */
+EP_LOOP void ep_sum_weights(const struct ep_run *run, const struct ep_sum_of *sum, float *to)
 {
     EP_BY_LANES(run, column, run->shape.topk)
     {

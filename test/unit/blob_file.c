@@ -115,13 +115,14 @@ static void says_what_is_missing(void)
 /* A byte of the frame, a length beyond the part. */
 static void says_what_is_damaged(void)
 {
+    const off_t frame = WSH_BLOB_FILE_PART + sizeof(struct wsh_pe_note);
     const uint64_t huge = UINT64_MAX - 3;
 
     files_open();
     CU_ASSERT_EQUAL(put_text(0, 1, 10), 0);
-    CU_ASSERT(pwrite(file[1].fd, "?", 1, WSH_BLOB_FILE_PART + 24) == 1);
+    CU_ASSERT(pwrite(file[1].fd, "?", 1, frame + 24) == 1);
     is_refused(0, 1, "PE 1 published something else in round 0");
-    CU_ASSERT(pwrite(file[1].fd, &huge, sizeof huge, WSH_BLOB_FILE_PART) == sizeof huge);
+    CU_ASSERT(pwrite(file[1].fd, &huge, sizeof huge, frame) == sizeof huge);
     is_refused(0, 1, "PE 1 published nothing in round 0");
     files_close();
 }

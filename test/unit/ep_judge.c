@@ -127,6 +127,62 @@ static void give(void *arg, const int32_t *topk, int k, uint16_t *row)
     memcpy(row, from->y[part * CAPACITY + from->place[token[0]][token[1]][part]], HIDDEN * sizeof *row);
 }
 
+/* The PE of choice `at`, if that is the first of the token with this PE, else -1. */
+static int first_of_pe(int pe, int token, int at)
+{
+    const int32_t *topk = world.pe[pe].topk[token];
+
+    for (int before = 0; before < at; before++)
+        if (topk[before] >= 0 && topk[at] >= 0 && topk[before] / MINE == topk[at] / MINE)
+            return -1;
+    return topk[at] < 0 ? -1 : topk[at] / MINE;
+}
+
+static float weight_of(int pe, int token, int from, int k)
+{
+    return world.pe[from].y_weights[world.pe[from].place[pe][token][0]][k];
+}
+
+/* Column k over all PEs of a host in turn, from choice `at` on; of choice `at` alone where hosts do not add. */
+static float host_sum(int pe, int token, int at, int k)
+{
+    int host = ref_host_of(&world.job, first_of_pe(pe, token, at));
+    bool adds = world.route == REF_ONE_COPY && host != ref_host_of(&world.job, pe);
+    float total = weight_of(pe, token, first_of_pe(pe, token, at), k);
+
+    for (int next = at + 1; next < TOPK && adds; next++) {
+        int from = first_of_pe(pe, token, next);
+
+        if (from >= 0 && ref_host_of(&world.job, from) == host)
+            total += weight_of(pe, token, from, k);
+    }
+    return total;
+}
+
+static bool is_in_earlier_sum(int pe, int token, int at)
+{
+    int host = ref_host_of(&world.job, first_of_pe(pe, token, at));
+
+    for (int before = 0; before < at; before++) {
+        int from = first_of_pe(pe, token, before);
+
+        if (from >= 0 && ref_host_of(&world.job, from) == host)
+            return world.route == REF_ONE_COPY && host != ref_host_of(&world.job, pe);
+    }
+    return false;
+}
+
+/* Column k over all PEs that have the token. */
+static float weights_sum(int pe, int token, int k)
+{
+    float total = 0;
+
+    for (int at = 0; at < TOPK; at++)
+        if (first_of_pe(pe, token, at) >= 0 && !is_in_earlier_sum(pe, token, at))
+            total += host_sum(pe, token, at, k);
+    return total;
+}
+
 static void combine(int pe)
 {
     for (int token = 0; token < ref_tokens(&world.job, pe); token++) {
@@ -136,11 +192,8 @@ static void combine(int pe)
         CU_ASSERT_EQUAL(ref_combine(&world.job, world.mode, world.route, pe, to->topk[token],
                                     to->weights[token], give, arg, to->out[token]),
                         0);
-        for (int k = 0; k < TOPK; k++) {
-            int32_t expert = to->topk[token][k];
-            const struct pe *from = &world.pe[expert < 0 ? 0 : expert / MINE];
-            to->out_weights[token][k] = expert < 0 ? 0 : from->y_weights[from->place[pe][token][0]][k];
-        }
+        for (int k = 0; k < TOPK; k++)
+            to->out_weights[token][k] = weights_sum(pe, token, k);
     }
 }
 
