@@ -38,25 +38,29 @@ void wsh_pmix_words_poll(struct wsh_pmix_words *words, struct wsh_pollset *set)
     words->index = words->fds[0] < 0 ? -1 : wsh_pollset_add(set, words->fds[0], POLLIN);
 }
 
+/* Written so by 4.2, with underscores since 5. */
 static bool is_last_word(const char *line)
 {
-    return (strstr(line, "OUT-OF-RESOURCE") && strstr(line, "listener")) || strstr(line, "accept() failed");
+    bool none = strstr(line, "OUT-OF-RESOURCE") || strstr(line, "OUT_OF_RESOURCE");
+
+    return (none && strstr(line, "listener")) || strstr(line, "accept() failed");
 }
 
-/* What is no error was asked for by a setting of libpmix's. */
+/* What is no error was asked for by a setting of libpmix's, or explains the last word (7, in 20 lines). */
 static bool line_take(struct wsh_pmix_words *words, const char *line)
 {
     bool last = is_last_word(line);
 
-    if (!last && !strstr(line, "PMIX ERROR"))
+    words->ended |= last;
+    if (!words->ended && !strstr(line, "PMIX ERROR"))
         dprintf(wsh_say_fd(), "%s\n", line);
-    else if (words->said || last)
+    else if (words->said || words->ended)
         wsh_say_more("libpmix: %s", line);
     else
-        wsh_say("libpmix: %s; most likely a connection of another program, which it refused (oshrun -v "
-                "prints all such "
-                "lines)",
-                line);
+        wsh_say(
+            "libpmix: %s; most likely a connection of another program, which it refused, or of a PE with an "
+            "older libpmix, which goes on (oshrun -v prints all such lines)",
+            line);
     words->said = true;
     return last;
 }

@@ -11,6 +11,7 @@ struct wsh_pmix_words {
     int fds[2]; /* a pipe; -1: libpmix prints where it likes */
     int index;  /* in the pollset */
     bool said;
+    bool ended; /* its last word */
     char line[512];
     size_t used;
 };
