@@ -4,8 +4,8 @@
 #define WSH_BOOTSTRAP_PMIX_LIBRARY_H
 
 #include <pmix.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Those of its routines that PEs call. The macros of <pmix.h> would need the library to be linked. */
 #define WSH_PMIX_ROUTINES(X)  \
@@ -39,7 +39,7 @@ static inline pmix_proc_t wsh_pmix_proc(const char *nspace, pmix_rank_t rank)
 {
     pmix_proc_t proc = {.rank = rank};
 
-    memcpy(proc.nspace, nspace, strnlen(nspace, sizeof proc.nspace - 1));
+    snprintf(proc.nspace, sizeof proc.nspace, "%s", nspace);
     return proc;
 }
 
@@ -48,7 +48,7 @@ static inline pmix_info_t wsh_pmix_info(const char *key, pmix_data_type_t type)
 {
     pmix_info_t info = {.value = {.type = type}};
 
-    memcpy(info.key, key, strnlen(key, sizeof info.key - 1));
+    snprintf(info.key, sizeof info.key, "%s", key);
     return info;
 }
 
