@@ -12,6 +12,7 @@ ends=$tap_dir/ends
 cp "$(test_program test/launch/helper/ends)" "$ends" || exit 99
 SHMEM_SYMMETRIC_SIZE=4M
 export SHMEM_SYMMETRIC_SIZE
+hydra=${WSH_TEST_HYDRA:-mpiexec.hydra}
 mpirun_root=
 [ "$(id -u)" != 0 ] || mpirun_root=--allow-run-as-root
 
@@ -20,36 +21,39 @@ two_hosts() { timeout -k 2 "$ends_limit" "$oshrun" -n 3 --nodes-emulated 2 "$end
 tcp() { SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp local_ "$@"; }
 # shellcheck disable=SC2086
 mpirun_() { timeout -k 2 "$ends_limit" mpirun --oversubscribe $mpirun_root -n 3 "$ends" "$@"; }
-hydra() { timeout -k 2 "$ends_limit" mpiexec.hydra -n 3 "$ends" "$@"; }
+hydra_() { timeout -k 2 "$ends_limit" "$hydra" -n 3 "$ends" "$@"; }
 
-# 0 where all PEs end with 0 (but the one that is to die), else the number of those that do not.
+# The status is the highest one of the PEs: 128 and the signal, then what the program gives, then the 1 of the others.
 unique_id()
 {
-    pids= bad=0
+    pids= worst=0
     for rank in 2 1 0; do
         UID_FILE=$tap_dir/id.$ends_number RANK=$rank WORLD_SIZE=3 timeout -k 2 "$ends_limit" "$ends" "$@" &
         pids="$pids $!"
     done
     for pid in $pids; do
-        wait "$pid" || bad=$((bad + 1))
+        wait "$pid"
+        pid_status=$?
+        [ $pid_status -le $worst ] || worst=$pid_status
     done
-    return $bad
+    return $worst
 }
 
 after="_exit+ quick_exit+ exec+"
 for by in local_ two_hosts tcp; do
-    ends_all $by "$after exit _exit"
+    ends_all $by "$after exit _exit" 137
 done
-ends_all unique_id "$after exit"
-ends_row unique_id dies _exit 0 20
+ends_all unique_id "$after exit" 137
+ends_row unique_id 1 _exit 0 20
 ends_row unique_id good exit -1 3
 for by in local_ two_hosts unique_id; do
     ends_row $by needs exit 0 3 barrier
     ends_row $by good exit 0 3 finalize
     ends_row $by good exit -1 0 finalize
 done
-if command -v mpirun >/dev/null; then ends_all mpirun_ "exit+ quick_exit+ exit"; else tap_skip "mpirun" "no mpirun on PATH"; fi
-if command -v mpiexec.hydra >/dev/null; then ends_all hydra "exit+ quick_exit+ exit"; else tap_skip "hydra" "no mpiexec.hydra on PATH"; fi
+if command -v mpirun >/dev/null; then ends_all mpirun_ "exit+ quick_exit+ exit" 137; else tap_skip "mpirun" "no mpirun on PATH"; fi
+if command -v "$hydra" >/dev/null; then ends_all hydra_ "exit+ quick_exit+ exit" 9
+else tap_skip "hydra" "no mpiexec.hydra on PATH nor in WSH_TEST_HYDRA (Debian: mpich)"; fi
 ends_judge
 
 leftovers | grep processes >"$left_file"

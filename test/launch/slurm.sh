@@ -159,8 +159,10 @@ ends_none() { UID_FILE=$tap_dir/id.$ends_number timeout -k 2 $ends_limit srun -O
 early_ends()
 {
     . "$top_srcdir/test/launch/ends_lib.sh"
-    for by in ends_pmix ends_pmi2 ends_none; do
-        ends_all $by "_exit+ exec+ exit"
+    ends_all ends_pmix "_exit+ exec+ exit" 137
+    # -K: the status is the highest one, also of the tasks that srun has sent SIGTERM
+    for by in ends_pmi2 ends_none; do
+        ends_all $by "_exit+ exec+ exit" "137|143" "3|143"
     done
     ends_judge
 }

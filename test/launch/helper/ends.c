@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static long word;
@@ -33,6 +34,16 @@ static int start_by_uid(const char *path, int rank, int n_ranks)
     }
     return shmemx_set_attr_uniqueid_args(rank, n_ranks, &id, &attr) ||
            shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr);
+}
+
+/* What the test counts from. */
+static void say_when(int me)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    printf("PE %d ends at %lld ms\n", me, now.tv_sec * 1000LL + now.tv_nsec / 1000000);
+    fflush(stdout);
 }
 
 static void end_by(const char *how)
@@ -86,8 +97,10 @@ int main(int argc, char **argv)
     if (strchr(how, '+'))
         shmem_finalize();
     how[strcspn(how, "+")] = '\0';
-    if (me == who)
+    if (me == who) {
+        say_when(me);
         end_by(how);
+    }
     usleep((useconds_t)(1e6 * atof(argv[3])));
     go_on(argc > 4 ? argv[4] : "", me, n);
     exit(0);
