@@ -40,6 +40,8 @@ void wsh_left_look(struct wsh_left *left, struct wsh_job *job, const struct wsh_
 {
     int pe;
 
+    if (!left->looked) /* most waits end before there is a need to ask */
+        left->looked = time;
     if (time < left->looked + LOOK || !job->n_pes || !wsh_job_has_left(job, -1))
         return;
     left->looked = time;

@@ -19,7 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CLOCK_EVERY 64 /* yields, and rounds in which something moved, between looks at the clock */
+#define CLOCK_EVERY 64  /* yields, and rounds in which something moved, between looks at the clock */
+#define CLOCK_LATE 0.01 /* seconds between looks from which on every yield is followed by one */
 
 /* One wait in progress, on the waiter's stack. */
 struct waiter {
@@ -30,7 +31,9 @@ struct waiter {
     unsigned tries;             /* since something last moved */
     unsigned rounds;            /* of which CLOCK_EVERY counts */
     bool may_sleep;             /* nothing has moved for so long that it may sleep */
+    bool late;                  /* yields take long: the machine is busy with other work */
     unsigned sleep_us, reports; /* reports: SIGUSR1 generations answered */
+    double looked;              /* at the clock */
     double started, next_report;
     double idle_since; /* when something last moved, as far as the clock was looked at */
     struct wsh_left left;
@@ -99,7 +102,7 @@ static void pulse_beat(struct wsh_wait_pulse *pulse)
     __atomic_store_n(&pulse->beats, pulse->beats + 1, __ATOMIC_RELAXED);
 }
 
-/* Looks at the clock, the proxy and SIGUSR1; called every CLOCK_EVERY-th idle step, and before every sleep. */
+/* Looks at the clock, the proxy and SIGUSR1; every CLOCK_EVERY-th idle step or sooner, and before every sleep. */
 static void waiter_look_at_clock(struct waiter *waiter)
 {
     unsigned asked = wsh_wait_asked();
@@ -111,6 +114,8 @@ static void waiter_look_at_clock(struct waiter *waiter)
     }
     if (!waiter->idle_since)
         waiter->idle_since = time;
+    waiter->late = waiter->looked && time - waiter->looked > CLOCK_LATE;
+    waiter->looked = time;
     if (own_pulse)
         pulse_beat(own_pulse);
     wsh_proxy_watch();
@@ -200,6 +205,15 @@ static bool waiter_stays(struct waiter *waiter, unsigned tries)
     return false;
 }
 
+/* Looks close together at first show whether yields take long; they are a turn of all that the machine has to do. */
+static bool is_time_to_look(struct waiter *waiter)
+{
+    unsigned rounds = ++waiter->rounds;
+
+    return rounds % CLOCK_EVERY == 0 || (rounds < CLOCK_EVERY && !(rounds & (rounds - 1))) || waiter->late ||
+           many_a_core(waiter->job);
+}
+
 /* Backs off: spins for a moment, then yields the core, then sleeps, longer each time. */
 static void waiter_back_off(struct waiter *waiter)
 {
@@ -210,7 +224,7 @@ static void waiter_back_off(struct waiter *waiter)
         return;
     }
     if (!waiter->may_sleep) {
-        if (++waiter->rounds % CLOCK_EVERY == 0 || many_a_core(waiter->job))
+        if (is_time_to_look(waiter))
             waiter_look_at_clock(waiter);
         sched_yield();
         return;

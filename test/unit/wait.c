@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -96,6 +97,28 @@ static void names_what_it_waits_for(void)
     wsh_log_set_pe(-1);
 }
 
+static bool yields_take_long;
+
+/* In place of libc's. */
+int sched_yield(void)
+{
+    if (yields_take_long)
+        usleep(20000);
+    return 0;
+}
+
+/* A turn of all that a busy machine has to do. */
+static void looks_at_the_clock_on_a_busy_machine(void)
+{
+    char text[4096];
+
+    yields_take_long = true;
+    wsh_wait_tune(&job, 2, 2);
+    unit_capture(wait_for_long, &(double){0.1}, text, sizeof text);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "shmem_quiet has waited"));
+    yields_take_long = false;
+}
+
 static int moves_always(struct wsh_tp *tp)
 {
     (void)tp;
@@ -180,6 +203,7 @@ const struct unit_test unit_tests[] = {
     {"tries until it ends", tries_until_it_ends},
     {"sleeps in a long wait", sleeps_in_a_long_wait},
     {"names what it waits for", names_what_it_waits_for},
+    {"looks at the clock on a busy machine", looks_at_the_clock_on_a_busy_machine},
     {"names it beside other work", names_it_beside_other_work},
     {"answers SIGUSR1", answers_sigusr1},
     {"leaves the program's handler", leaves_the_programs_handler},
