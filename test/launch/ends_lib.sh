@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
-# Sourced by ends.sh and slurm.sh: the table of how jobs end in which a PE ends before the others. A launcher is a command
-# that runs the program $ends with 3 PEs and the arguments that follow. All rows run at once, in the long form four.
+# Sourced by ends.sh, slurm.sh and test/python/ends.sh: the table of how jobs end in which a PE ends before the others. A
+# launcher is a command that runs the program with $ends_pes PEs and the arguments that follow. All rows run at once, in the
+# long form four.
 
 # In seconds: rows that hang end then; and a job in which a PE died has ended so long after it (all rows at once are a load).
 ends_limit=$((90 * ${WSH_TEST_SLOW:-1}))
 ends_soon=$((5 * ${WSH_TEST_SLOW:-1}))
 ends_at_once=100
 [ "${WSH_TEST_LONG:-0}" != 1 ] || { ends_soon=$((2 * ${WSH_TEST_SLOW:-1})) ends_at_once=4; }
+ends_pes=3
 ends_rows=0
 ends_pids=
 mkfifo "$tap_dir/turns"
@@ -41,9 +43,9 @@ ends_status()
 # The row as wanted: sets $why to what is not.
 ends_judge_row()
 {
-    why="status $status, $on of 2 went on, $took ms"
+    why="status $status, $on went on, $took ms"
     case $wanted in
-        good) [ "$status:$on" = 0:2 ] ;;
+        good) [ "$status:$on" = "0:$((ends_pes - 1))" ] ;;
         needs) [ "$status" != 0 ] && grep -aq 'has left the job: its process has ended' "$err" ;;
         *) ends_status "$wanted" && { [ "$apart" = 0 ] || [ "$on" = 0 ] && [ "$took" -lt $((ends_soon * 1000)) ]; } ;;
     esac && why=
