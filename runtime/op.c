@@ -31,6 +31,11 @@ static void describe_op(void *arg, char *text, size_t size)
              wsh_op_ops(&driven->op->to)->name, driven->started ? "is in flight" : "finds no room to start");
 }
 
+static bool op_needs(void *arg, int pe)
+{
+    return ((const struct driven *)arg)->op->to.rmem->pe == pe;
+}
+
 static int try_done(void *arg)
 {
     return wsh_done_is(arg) ? 0 : -EAGAIN;
@@ -72,7 +77,7 @@ int wsh_op_target_gpu(struct wsh_ctx *ctx, const void *sym, size_t len, int pe, 
 
 int wsh_op_finish(struct wsh_op *op, int rc)
 {
-    const struct wsh_wait_why why = {op->routine, describe_op};
+    const struct wsh_wait_why why = {op->routine, describe_op, op_needs};
     struct driven driven = {op, rc == 0};
 
     return wsh_wait(op->ctx->job, &why, try_op, &driven);

@@ -48,6 +48,21 @@ static void describe_drain(void *arg, char *text, size_t size)
     tctx->tp->ops->describe(tctx, text + strlen(text), size - strlen(text));
 }
 
+/* Something is under way to that PE. */
+static bool drain_needs(void *arg, int pe)
+{
+    const struct drain *drain = arg;
+    struct wsh_tctx *tctx = drain->ctx->tctx[drain->first];
+    bool pending;
+
+    if (drain->pe >= 0 && drain->pe != pe)
+        return false;
+    wsh_ctx_lock(drain->ctx);
+    pending = tctx->tp->ops->pending(tctx, pe) > 0;
+    wsh_ctx_unlock(drain->ctx);
+    return pending;
+}
+
 /* What a batch holds has not been seen by a transport. */
 static int batch_flush(struct wsh_ctx *ctx)
 {
@@ -58,7 +73,7 @@ static int batch_flush(struct wsh_ctx *ctx)
 
 static int ctx_drain(struct drain *drain, const char *routine)
 {
-    const struct wsh_wait_why why = {routine, describe_drain};
+    const struct wsh_wait_why why = {routine, describe_drain, drain_needs};
     struct wsh_ctx *ctx = drain->ctx;
     int rc = batch_flush(ctx);
 

@@ -66,8 +66,12 @@ static void go_on(const char *then, int me, int n)
 {
     if (!strcmp(then, "barrier"))
         shmem_barrier_all();
-    if (!strcmp(then, "put"))
+    if (!strcmp(then, "put")) {
         shmem_long_p(&word, me, n - 1);
+        shmem_quiet();
+    }
+    if (!strcmp(then, "get"))
+        shmem_long_g(&word, n - 1);
     if (!strcmp(then, "finalize"))
         shmem_finalize();
     printf("PE %d of %d has gone on\n", me, n);
