@@ -30,18 +30,23 @@ static void note_left(struct wsh_uid_client *client, uint32_t rank)
     pthread_mutex_unlock(&client->mutex);
 }
 
-/* The thread of the new root takes this PE in like every other one. */
+/*
+ * The thread of the new root takes this PE in like every other one. Where this PE has said meanwhile that it leaves,
+ * the last root asks another one, and nobody would come to a root here.
+ */
 static void succeed(struct wsh_uid_client *client)
 {
     struct wsh_uid uid = client->uid;
+    int rc = 0;
 
-    if (wsh_uid_root_start(&uid, client->env, client->n_ranks, client->left)) {
-        wsh_uid_client_end(client, 1, "");
-        return;
-    }
     pthread_mutex_lock(&client->sending);
-    wsh_uid_client_send(client, WSH_UID_MOVE, 0, &uid, sizeof uid);
+    if (!client->departs)
+        rc = wsh_uid_root_start(&uid, client->env, client->n_ranks, client->left);
+    if (!client->departs && !rc)
+        wsh_uid_client_send(client, WSH_UID_MOVE, 0, &uid, sizeof uid);
     pthread_mutex_unlock(&client->sending);
+    if (rc)
+        wsh_uid_client_end(client, 1, "");
 }
 
 /* What the last root has not answered is said again; it has got no body. */
