@@ -131,6 +131,11 @@ static int log_full(const struct wsh_tp_ops *ops)
     return -ENOSPC;
 }
 
+static bool has_left(void *core, int pe)
+{
+    return wsh_job_has_left(core, pe);
+}
+
 typedef int open_tp(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigned tp);
 
 static int open_known(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigned tp)
@@ -147,6 +152,7 @@ static int open_known(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
                                          .gpu = ops->device ? &job->device.gpu : NULL,
                                          .exchange_host = exchange_host,
                                          .tally = wsh_counters_tally,
+                                         .has_left = has_left,
                                          .core = job};
 
     sigset_t before;

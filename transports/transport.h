@@ -115,7 +115,9 @@ struct wsh_tp_params {
      * transport carries, `mask`. 0, or -EPROTO (unlogged): there is no such counter.
      */
     int (*tally)(void *core, uint32_t counter, uint32_t generation, uint32_t mask);
-    void *core; /* for exchange_host and tally */
+    /* The process of that PE has ended with status 0: the others go on. NULL: none does so. */
+    bool (*has_left)(void *core, int pe);
+    void *core; /* for exchange_host, tally and has_left */
 };
 
 struct wsh_tp_limits {

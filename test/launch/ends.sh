@@ -51,10 +51,11 @@ for by in local_ two_hosts unique_id; do
     ends_row $by good exit 0 3 finalize
     ends_row $by good exit -1 0 finalize
 done
+ends_row tcp good _exit -1 8 # longer than the transport waits for a peer
 ends_row tcp needs exit -1 3 put
 ends_row tcp needs exit -1 3 get
 if command -v mpirun >/dev/null; then ends_all mpirun_ "exit+ quick_exit+ exit" 137; else tap_skip "mpirun" "no mpirun on PATH"; fi
-if command -v "$hydra" >/dev/null; then ends_all hydra_ "exit+ quick_exit+ exit" 9
+if command -v "$hydra" >/dev/null; then ends_all hydra_ "exit+ quick_exit+ exit" 9 "3|9"
 else tap_skip "hydra" "no mpiexec.hydra on PATH nor in WSH_TEST_HYDRA (Debian: mpich)"; fi
 ends_judge
 

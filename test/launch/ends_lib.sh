@@ -45,7 +45,7 @@ ends_judge_row()
 {
     why="status $status, $on went on, $took ms"
     case $wanted in
-        good) [ "$status:$on" = "0:$((ends_pes - 1))" ] ;;
+        good) [ "$status:$on" = "0:$((ends_pes - 1))" ] && [ "$took" -lt $(((apart + 3 + ends_soon) * 1000)) ] ;;
         needs) [ "$status" != 0 ] && grep -aq 'has left the job: its process has ended' "$err" ;;
         *) ends_status "$wanted" && { [ "$apart" = 0 ] || [ "$on" = 0 ] && [ "$took" -lt $((ends_soon * 1000)) ]; } ;;
     esac && why=
@@ -59,10 +59,10 @@ ends_table()
         !(row in seen) { seen[row] = 1; rows[++n] = row }
         { cell[row, $5] = sprintf("%s after %.1f s", $6, $7 / 1000) }
         END {
-            printf "# %-40s %-18s %-18s %s\n", "the job'"'"'s status, and when it ended:", "others end at once", "3 s later", "20, 30 s later"
+            printf "# %-40s %-18s %-18s %s\n", "the job'"'"'s status, and when it ended:", "others end at once", "3 s later", "8, 20, 30 s later"
             for (i = 1; i <= n; i++) {
                 row = rows[i]
-                last = cell[row, 30] cell[row, 20]
+                last = cell[row, 30] cell[row, 20] cell[row, 8]
                 line = sprintf("# %-40s %-18s %-18s %s", row, cell[row, 0], cell[row, 3], last)
                 sub(/ *$/, "", line)
                 print line

@@ -49,7 +49,7 @@ int wsh_efa_no_room(struct wsh_efa_eps *eps, int pe)
         return -EAGAIN;
     if (!peer->lost_since)
         peer->lost_since = wsh_efa_now();
-    if (wsh_efa_now() - peer->lost_since < EFA_LOST_S)
+    if (wsh_efa_now() - peer->lost_since < EFA_LOST_S || (eps->has_left && eps->has_left(eps->core, pe)))
         return -EAGAIN;
     return wsh_efa_fail(
         eps, -ECONNRESET,

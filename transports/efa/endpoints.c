@@ -185,6 +185,7 @@ static struct wsh_efa_eps *eps_new(struct wsh_efa *efa, uint32_t number, const s
     eps->n_pes = params->n_pes;
     eps->locking = params->threads;
     eps->count = params->tally;
+    eps->has_left = params->has_left;
     eps->core = params->core;
     eps->answers_end = &eps->answers;
     eps->sink = (struct wsh_srd_sink){wsh_efa_serve_apply, eps};

@@ -128,6 +128,7 @@ struct wsh_efa_eps {
     struct wsh_efa_counters *counters; /* that its NICs keep; NULL: none, or not the first endpoint set */
     uint64_t n_counted;                /* puts that their targets' NICs count */
     int (*count)(void *core, uint32_t counter, uint32_t generation, uint32_t mask); /* wsh_tp_params.tally */
+    bool (*has_left)(void *core, int pe);                                           /* wsh_tp_params */
     void *core;
 };
 
