@@ -152,17 +152,16 @@ oshrun_below_salloc()
 }
 
 # A PE ends before the others: it has left, or ends the job.
-ends_pmix() { timeout -k 2 $ends_limit srun -O -N 2 -n 3 --mpi=pmix "$ends" "$@"; }
+ends_pmix() { timeout -k 2 $ends_limit srun -O -K -N 2 -n 3 --mpi=pmix "$ends" "$@"; }
 ends_pmi2() { timeout -k 2 $ends_limit srun -O -N 2 -n 3 --mpi=pmi2 -K "$ends" "$@"; }
 ends_none() { UID_FILE=$tap_dir/id.$ends_number timeout -k 2 $ends_limit srun -O -K -N 2 -n 3 --mpi=none sh -c 'RANK=$SLURM_PROCID WORLD_SIZE=3 exec "$0" "$@"' "$ends" "$@"; }
 
 early_ends()
 {
     . "$top_srcdir/test/launch/ends_lib.sh"
-    ends_all ends_pmix "_exit+ exec+ exit" 137
-    # -K: the status is the highest one, also of the tasks that srun has sent SIGTERM
-    for by in ends_pmi2 ends_none; do
-        ends_all $by "_exit+ exec+ exit" "137|143" "3|143"
+    # -K: the status is the highest one, also of the tasks that srun has sent SIGTERM or SIGKILL
+    for by in ends_pmix ends_pmi2 ends_none; do
+        ends_all $by "_exit+ exec+ exit" "137|143" "3|137|143"
     done
     ends_judge
 }
