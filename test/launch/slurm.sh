@@ -159,6 +159,7 @@ ends_none() { UID_FILE=$tap_dir/id.$ends_number timeout -k 2 $ends_limit srun -O
 early_ends()
 {
     . "$top_srcdir/test/launch/ends_lib.sh"
+    ends_late=20 # Slurm's PMI-2 server tries for 15 s to reach a node whose tasks have ended
     # -K: the status is the highest one, also of the tasks that srun has sent SIGTERM or SIGKILL
     for by in ends_pmix ends_pmi2 ends_none; do
         ends_all $by "_exit+ exec+ exit" "137|143" "3|137|143"
