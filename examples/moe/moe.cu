@@ -102,9 +102,10 @@ static void open_layer(struct moe *moe, int n)
 /* Puts the layer into the stream. */
 static int layer(struct moe *moe, int call)
 {
-    shmemx_ep_dispatch_t dispatch = {SHMEMX_EP_CALL_VERSION};
-    shmemx_ep_combine_t combine = {SHMEMX_EP_CALL_VERSION};
+    shmemx_ep_dispatch_t dispatch = {};
+    shmemx_ep_combine_t combine = {};
 
+    dispatch.version = combine.version = SHMEMX_EP_CALL_VERSION;
     dispatch.halves = combine.halves = SHMEMX_EP_BOTH;
     dispatch.stream = combine.stream = moe->stream;
     dispatch.tokens = TOKENS;

@@ -152,7 +152,9 @@ static shmemx_ep_t ep(void)
     X(ep_destroy, shmemx_ep_destroy(NULL), "ep is NULL") \
     X(ep_dispatch, shmemx_ep_dispatch(NULL, &(shmemx_ep_dispatch_t){0}), "ep is NULL") \
     X(ep_dispatch_call, shmemx_ep_dispatch(ep(), NULL), "call is NULL") \
-    X(ep_dispatch_x, shmemx_ep_dispatch(ep(), &(shmemx_ep_dispatch_t){SHMEMX_EP_CALL_VERSION, .halves = 3, .tokens = 1}), "x is NULL") \
+    X(ep_dispatch_x, \
+      shmemx_ep_dispatch(ep(), &(shmemx_ep_dispatch_t){SHMEMX_EP_CALL_VERSION, .halves = 3, .tokens = 1}), \
+      "x is NULL") \
     X(ep_combine, shmemx_ep_combine(NULL, &(shmemx_ep_combine_t){0}), "ep is NULL") \
     X(ep_combine_call, shmemx_ep_combine(ep(), NULL), "call is NULL") \
     X(ep_buffer, !shmemx_ep_buffer(NULL, 0), "ep is NULL") \
