@@ -69,13 +69,14 @@ bool wsh_cores_leave(struct wsh_job *job)
 {
     cpu_set_t allowed, others, one;
     uint64_t core = show_core(job);
-    double time = wsh_wait_now();
+    double time = wsh_wait_now(), before;
     int first = core ? first_on(job, core) : -1, cpu;
 
-    if (first < 0 || first > job->my_pe || time - job->left_core < LEAVE_SECONDS ||
+    __atomic_load(&job->left_core, &before, __ATOMIC_RELAXED); /* of other threads too */
+    if (first < 0 || first > job->my_pe || time - before < LEAVE_SECONDS ||
         sched_getaffinity(0, sizeof allowed, &allowed))
         return false;
-    job->left_core = time;
+    __atomic_store(&job->left_core, &time, __ATOMIC_RELAXED);
     others = allowed;
     cpu = free_core(job, &others);
     if (cpu < 0)
