@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "base/log.h"
 
-#include "base/env.h"
+#include "base/env/env.h"
 #include "base/err.h"
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef WSH_BOOTSTRAP_BOOT_H
 #define WSH_BOOTSTRAP_BOOT_H
 
-#include "base/env.h"
+#include "base/env/env.h"
 #include "base/secret.h"
 
 #include <stdbool.h>

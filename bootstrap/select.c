@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "bootstrap/pmix_keys.h"
+#include "bootstrap/pmix/keys.h"
 
 #include <signal.h>
 #include <stdio.h>

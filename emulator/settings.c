@@ -2,9 +2,9 @@
 /* Reads the emulator's settings and checks their values. */
 #include "emulator/settings.h"
 
-#include "emulator/rate.h"
+#include "emulator/wire/rate.h"
 #include "emulator/say.h"
-#include "emulator/shared.h"
+#include "emulator/fabric/shared.h"
 
 #include <errno.h>
 #include <fcntl.h>

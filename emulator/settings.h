@@ -3,8 +3,8 @@
 #ifndef EMU_SETTINGS_H
 #define EMU_SETTINGS_H
 
-#include "emulator/faults.h"
-#include "emulator/profile.h"
+#include "emulator/wire/faults.h"
+#include "emulator/wire/profile.h"
 
 #define EMU_SQ_DEPTH 4096
 #define EMU_COUNTER_START 0x7fffffc0u /* 64 before the end of a counter */

@@ -6,8 +6,8 @@
 #ifndef WSH_NVSHMEM_CUDA_H
 #define WSH_NVSHMEM_CUDA_H
 
-#include "device/image.h"
-#include "device/launch.h"
+#include "device/view/image.h"
+#include "device/view/launch.h"
 #include "nvshmem/half.h"
 
 #include <dlfcn.h>

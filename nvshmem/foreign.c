@@ -3,7 +3,7 @@
  * What binaries call in which NVIDIA's library of device code is linked: it asks the host's library for structures
  * that this one has not. So that such a binary starts and then says what is wrong, the entries are here.
  */
-#include "device/image.h"
+#include "device/view/image.h"
 
 #include <stddef.h>
 

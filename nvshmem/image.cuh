@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stands in for the kernels of device/stream_kernels.cuh where a compiler for the host alone reads the routines on
+ * Stands in for the kernels of device/stream/kernels.cuh where a compiler for the host alone reads the routines on
  * streams: each name is the number of a kernel that was compiled beforehand, with the types of its parameters.
  */
 #ifndef WSH_NVSHMEM_IMAGE_CUH
 #define WSH_NVSHMEM_IMAGE_CUH
 
-#include "device/image.h"
-#include "device/op.cuh"
+#include "device/view/image.h"
+#include "device/coll/op.cuh"
 #include "nvshmem/kernels.h"
 
 #include <type_traits>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The images of nvshmem/kernels.cu as bytes, their table, and their registration as a unit with device code. */
-#include "device/image.h"
+#include "device/view/image.h"
 #include "nvshmem/kernels.h"
 
 #include <stddef.h>

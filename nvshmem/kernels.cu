@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels of nvshmem/kernels.h, under C names: the bodies of device/stream_kernels.cuh for bytes, words and kinds
+ * The kernels of nvshmem/kernels.h, under C names: the bodies of device/stream/kernels.cuh for bytes, words and kinds
  * of numbers. Compiled once for each part, -DWSH_IMAGE_PART_moves, … _sums and … _wide.
  */
 #define SHMEMX_DEVICE_MODULE
@@ -13,7 +13,7 @@
 
 #define KERNEL(NAME, THREADS) extern "C" __global__ void __launch_bounds__(THREADS) wsh_image_##NAME
 
-/* The first launch, when the library loads it (device/image.h), does nothing. */
+/* The first launch, when the library loads it (device/view/image.h), does nothing. */
 #define UNLESS_FIRST if (gridDim.y == 1)
 
 #ifdef WSH_IMAGE_PART_moves

@@ -10,9 +10,9 @@
 
 #include <shmemx.h>
 
-#include "device/api_stream.cuh"
-#include "device/api_stream_rma.cuh"
-#include "device/launch.cuh"
+#include "device/api/stream.cuh"
+#include "device/api/stream_rma.cuh"
+#include "device/api/launch.cuh"
 
 /* What stands for a template's argument in headers that nvcc reads, too. */
 enum { N = 0 };

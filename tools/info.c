@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* warpshmem-info: shows what the library would do on this machine: settings, machine parts, and checks. */
 #define _GNU_SOURCE
-#include "base/env.h"
+#include "base/env/env.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "tools/info_check.h"

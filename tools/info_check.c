@@ -3,17 +3,17 @@
 #define _GNU_SOURCE
 #include "tools/info_check.h"
 
-#include "base/cuda.h"
-#include "base/env.h"
-#include "base/misspelt.h"
+#include "base/cuda/cuda.h"
+#include "base/env/env.h"
+#include "base/env/misspelt.h"
 #include "base/secret.h"
 #include "bootstrap/boot.h"
-#include "bootstrap/pmix_keys.h"
-#include "runtime/tables.h"
+#include "bootstrap/pmix/keys.h"
+#include "runtime/route/memory_estimate.h"
 #include "tools/info_gda.h"
 #include "tools/info_limits.h"
 #include "topo/topo.h"
-#include "transports/efa/preview.h"
+#include "transports/efa/nic/preview.h"
 
 #include <errno.h>
 #include <limits.h>

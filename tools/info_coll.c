@@ -2,8 +2,8 @@
 /* Prints the tables by which collectives choose: the very rows that they read. */
 #include "tools/info_coll.h"
 
-#include "device/choice.h"
-#include "runtime/coll/choice.h"
+#include "device/coll/choice.h"
+#include "runtime/coll/choose/choice.h"
 
 #include <limits.h>
 #include <stdio.h>

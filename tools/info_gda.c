@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "tools/info_gda.h"
 
-#include "transports/efa/gda_probe.h"
+#include "transports/efa/gda/probe.h"
 
 #include <dirent.h>
 #include <errno.h>

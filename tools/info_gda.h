@@ -3,7 +3,7 @@
 #ifndef WSH_INFO_GDA_H
 #define WSH_INFO_GDA_H
 
-#include "base/env.h"
+#include "base/env/env.h"
 
 /* Holds; does not, and what that means with its cure; does not, and jobs fail for it (SHMEM_GDA=on). */
 enum wsh_info_gda_kind { WSH_INFO_GDA_OK, WSH_INFO_GDA_NOTE, WSH_INFO_GDA_FAIL };

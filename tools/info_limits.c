@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "tools/info_limits.h"
 
-#include "base/cgroup.h"
+#include "base/process/cgroup.h"
 #include "base/err.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef WSH_INFO_LINE_H
 #define WSH_INFO_LINE_H
 
-#include "base/env.h"
+#include "base/env/env.h"
 
 #include <stdbool.h>
 #include <stdio.h>

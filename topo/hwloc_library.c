@@ -2,7 +2,7 @@
 /* Loads hwloc when a topology is first read. */
 #include "topo/hwloc_library.h"
 
-#include "base/library.h"
+#include "base/process/library.h"
 #include "topo/topo.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef WSH_TOPO_H
 #define WSH_TOPO_H
 
-#include "base/env.h"
+#include "base/env/env.h"
 
 #include <sched.h>
 #include <stdbool.h>

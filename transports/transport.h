@@ -12,7 +12,7 @@
 #define WSH_TRANSPORT_H
 
 #include "base/atomic.h"
-#include "base/env.h"
+#include "base/env/env.h"
 #include "base/err.h"
 #include "base/secret.h"
 
@@ -210,8 +210,9 @@ static inline uint32_t wsh_sig_generation(const struct wsh_sig *sig)
 }
 
 /*
- * A send queue of a NIC that kernels write themselves, in the NIC's own form of requests (device/gda.h). The transport
- * takes the completions, and publishes by stores with release how many there were, and below which request all are.
+ * A send queue of a NIC that kernels write themselves, in the NIC's own form of requests (device/nic/gda.h). The
+ * transport takes the completions, and publishes by stores with release how many there were, and below which request
+ * all are.
  */
 struct wsh_tp_queue {
     uint64_t *completed, *mark; /* given by the caller */

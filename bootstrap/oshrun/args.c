@@ -5,8 +5,8 @@
 
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/io.h"
-#include "bootstrap/oshrun/slips.h"
-#include "base/spell.h"
+#include "bootstrap/oshrun/launchers/foreign_options.h"
+#include "base/env/spell.h"
 
 #include <errno.h>
 #include <stdio.h>

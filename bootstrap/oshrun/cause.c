@@ -2,7 +2,7 @@
 /* What most likely killed a PE: lack of memory, or a limit; and how to see where it crashed. */
 #include "bootstrap/oshrun/cause.h"
 
-#include "base/cgroup.h"
+#include "base/process/cgroup.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 #include "bootstrap/oshrun/environ.h"
 
 #include "bootstrap/oshrun/io.h"
-#include "bootstrap/blob_file.h"
-#include "base/env.h"
+#include "bootstrap/blob/blob_file.h"
+#include "base/env/env.h"
 #include "base/err.h"
 
 #include <fcntl.h>

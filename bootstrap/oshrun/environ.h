@@ -23,10 +23,10 @@ void wsh_environ_keep_signals(void);
 int wsh_environ_export(char **exports);
 
 /*
- * Makes the file through which the PEs tell each other their addresses (bootstrap/blob_file.h), for this user alone in
- * oshrun's private folder: a look-up through libpmix is a message to oshrun, of which there would be as many as the
- * square of the PEs. *path is malloc'd; NULL where a file may not be so long: then by libpmix. 0 or a negative errno
- * after one line.
+ * Makes the file through which the PEs tell each other their addresses (bootstrap/blob/blob_file.h), for this user
+ * alone in oshrun's private folder: a look-up through libpmix is a message to oshrun, of which there would be as many
+ * as the square of the PEs. *path is malloc'd; NULL where a file may not be so long: then by libpmix. 0 or a negative
+ * errno after one line.
  */
 int wsh_blob_file_make(const char *tmpdir, int n_pes, char **path);
 

@@ -76,7 +76,7 @@ void wsh_signals_default(void);
 enum wsh_event_kind {
     WSH_EVENT_JOINED,
     WSH_EVENT_INITIALIZED, /* all PEs have come to the last step of shmem_init */
-    WSH_EVENT_WAITS,       /* has waited too long in a fence, or answers the question (absent.c) */
+    WSH_EVENT_WAITS, /* has waited too long in a fence, or answers the question (server/missing_pes.c) */
     WSH_EVENT_LEFT,
     WSH_EVENT_ABORTED,
     WSH_EVENT_LOST,

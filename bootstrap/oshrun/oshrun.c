@@ -3,19 +3,19 @@
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/oshrun.h"
 
-#include "bootstrap/oshrun/absent.h"
+#include "bootstrap/oshrun/server/missing_pes.h"
 #include "bootstrap/oshrun/args.h"
 #include "bootstrap/oshrun/cleanup.h"
-#include "bootstrap/oshrun/delegate.h"
+#include "bootstrap/oshrun/launchers/delegate.h"
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/files.h"
 #include "bootstrap/oshrun/io.h"
 #include "bootstrap/oshrun/output.h"
-#include "bootstrap/oshrun/pmix_server.h"
-#include "bootstrap/oshrun/pmix_words.h"
+#include "bootstrap/oshrun/server/server.h"
+#include "bootstrap/oshrun/server/pmix_lines.h"
 #include "bootstrap/oshrun/reap.h"
 #include "bootstrap/oshrun/spawn.h"
-#include "base/env.h"
+#include "base/env/env.h"
 #include "base/err.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 struct launch {
     const struct wsh_args *args;
     char *path, *tmpdir;
-    char *file; /* of addresses (bootstrap/blob_file.h), or NULL */
+    char *file; /* of addresses (bootstrap/blob/blob_file.h), or NULL */
     cpu_set_t *cpus;
     sigset_t mask; /* as oshrun was started */
     struct rlimit files;

@@ -6,8 +6,8 @@
 #include "bootstrap/oshrun/cause.h"
 #include "bootstrap/oshrun/cleanup.h"
 #include "bootstrap/oshrun/io.h"
-#include "bootstrap/oshrun/noted.h"
-#include "base/cgroup.h"
+#include "bootstrap/oshrun/server/pe_notes.h"
+#include "base/process/cgroup.h"
 #include "base/err.h"
 
 #include <signal.h>

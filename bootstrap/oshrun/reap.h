@@ -25,7 +25,7 @@ struct wsh_reap {
     struct wsh_pe *pes;
     int n_pes, n_running;
     const char *program;
-    int notes;      /* of the PEs, a descriptor (bootstrap/blob_file.h); -1: none */
+    int notes;      /* of the PEs, a descriptor (bootstrap/blob/blob_file.h); -1: none */
     bool left_said; /* that a PE has left and others go on */
     char host[256];
     int code;        /* exit status of oshrun */

@@ -5,7 +5,7 @@
 
 #include "bootstrap/oshrun/cleanup.h"
 #include "bootstrap/oshrun/io.h"
-#include "base/env.h"
+#include "base/env/env.h"
 #include "base/err.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The routines of device code as Markdown, from device/api_*.cuh and device/launch.cuh.
+"""The routines of device code as Markdown, from device/api/*.cuh.
 
 The headers are preprocessed as nvcc's host pass sees them, without CUDA. Declarations then stand
 at the line of the macro that made them, and belong to the comment in front of that line. Forms that
@@ -260,7 +260,7 @@ def make_pages(source: Path, build: Path, out: Path) -> List[object]:
         "|---|---|",
     ]
     nav: List[object] = ["device-api/index.md"]
-    for path in sorted((source / "device").glob("api_*.cuh")) + [source / "device/launch.cuh"]:
+    for path in sorted(set((source / "device/api").glob("*.cuh")) - {source / "device/api/shell.cuh"}):
         body = page(path, made.get(path.name, []), pages)
         (out / f"{path.stem}.md").write_text(body, encoding="utf-8")
         index.append(f"| [{path.name}]({path.stem}.md) | {roff.escape(first_sentence(path))} |")

@@ -133,7 +133,7 @@ bool emu_counters_there(void)
     return counters != NULL;
 }
 
-/* Senders wait for it (is_shown in land.c): a device counts before it acknowledges. */
+/* Senders wait for it (is_shown in wire/deliver.c): a device counts before it acknowledges. */
 static void note_shown(const struct attachment *attachment)
 {
     /* release: pairs with the acquire of the sender, for the word */

@@ -3,8 +3,8 @@
 #ifndef EMU_COUNTERS_H
 #define EMU_COUNTERS_H
 
-#include "emulator/shared.h"
-#include "emulator/status.h"
+#include "emulator/fabric/shared.h"
+#include "emulator/verbs/status.h"
 
 /* The device's counters have 31 bits. */
 #define EMU_COUNTER_MASK 0x7fffffffull

@@ -2,10 +2,10 @@
 /* The engine: one thread of a process that is the device's side of all its queues in memory. */
 #include "emulator/queues/queues.h"
 
-#include "emulator/futex.h"
-#include "emulator/service.h"
+#include "emulator/fabric/futex.h"
+#include "emulator/fabric/service.h"
 #include "emulator/say.h"
-#include "emulator/wire.h"
+#include "emulator/wire/wire.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -8,7 +8,7 @@
 #ifndef EMU_QUEUES_H
 #define EMU_QUEUES_H
 
-#include "emulator/objects.h"
+#include "emulator/verbs/objects.h"
 #include "emulator/queues/checks.h"
 
 struct emu_op;

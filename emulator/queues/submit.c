@@ -4,7 +4,7 @@
 #include "emulator/queues/queues.h"
 
 #include "emulator/say.h"
-#include "emulator/wire.h"
+#include "emulator/wire/wire.h"
 
 #include <endian.h>
 #include <stdlib.h>

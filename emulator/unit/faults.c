@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A fault script says what goes wrong, where and when; one that cannot be read is refused with the place. */
-#include "emulator/faults.h"
+#include "emulator/wire/faults.h"
 
 #include "test/common/unit.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Profiles, the time model, random numbers and the heap of due times: the emulator's pure parts. */
-#include "emulator/heap.h"
-#include "emulator/profile.h"
-#include "emulator/random.h"
-#include "emulator/rate.h"
+#include "emulator/wire/heap.h"
+#include "emulator/wire/profile.h"
+#include "emulator/wire/random.h"
+#include "emulator/wire/rate.h"
 
 #include "test/common/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A process counts as dead only when it is: not where a signal cut the look at it short, or none could be made. */
-#include "emulator/process.h"
+#include "emulator/fabric/process.h"
 
 #include "test/common/unit.h"
 

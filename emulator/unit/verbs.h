@@ -3,8 +3,8 @@
 #ifndef EMU_TEST_VERBS_H
 #define EMU_TEST_VERBS_H
 
-#include "emulator/objects.h"
-#include "emulator/status.h"
+#include "emulator/verbs/objects.h"
+#include "emulator/verbs/status.h"
 
 #define BUF_BYTES (1 << 20)
 #define QKEY 77

@@ -17,12 +17,12 @@
  *   queries       my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe, ptr, team_ptr; and global_exit, which stops
  *                 the kernel with an error that CUDA keeps, while the library ends the job
  *   extensions    shmemx_team_number, shmemx_team_barrier, shmemx_TYPE_OP_reducescatter; on streams collectives
- *                 (api_stream.cuh), puts, gets, signals, waits and quiet (api_stream_rma.cuh);
+ *                 (api/stream.cuh), puts, gets, signals, waits and quiet (api/stream_rma.cuh);
  *                 shmemx_putmem_counted_nbi, shmemx_counter_fetch, _wait_until, shmemx_putmem_nbi_list,
  *                 shmemx_batch_begin, _end, shmemx_flush;
  *                 shmemx_putmem_bulk, shmemx_getmem_bulk (copies through the caller's shared memory), shmemx_signal_op;
  *                 shmemx_collective_launch and its query (launch.cuh); shmemx_device_heap_base,
- *                 shmemx_peer_heap_bases, and operations by queues (api_queue.cuh)
+ *                 shmemx_peer_heap_bases, and operations by queues (api/queue.cuh)
  *
  * A put by a warp or block takes what any of its threads has stored before; a get may write from the moment that
  * the first thread calls; afterwards all threads may use both sides. SHMEMX_COPY_DEPTH (8) and SHMEMX_GET_DEPTH
@@ -61,21 +61,21 @@ struct __nv_bfloat16;
 #pragma nv_diag_suppress 20040
 #endif
 
-#include "device/view.cuh"
+#include "device/view/view.cuh"
 
-#include "device/api_amo.cuh"
-#include "device/api_coll.cuh"
-#include "device/api_counter.cuh"
-#include "device/api_query.cuh"
-#include "device/api_queue.cuh"
-#include "device/api_rma.cuh"
-#include "device/api_signal.cuh"
-#include "device/api_stream.cuh"
-#include "device/api_stream_rma.cuh"
-#include "device/api_wait.cuh"
-#include "device/launch.cuh"
+#include "device/api/amo.cuh"
+#include "device/api/coll.cuh"
+#include "device/api/counter.cuh"
+#include "device/api/query.cuh"
+#include "device/api/queue.cuh"
+#include "device/api/rma.cuh"
+#include "device/api/signal.cuh"
+#include "device/api/stream.cuh"
+#include "device/api/stream_rma.cuh"
+#include "device/api/wait.cuh"
+#include "device/api/launch.cuh"
 #ifdef __CUDA_ARCH__
-#include "device/tile_reduce.cuh"
+#include "device/tile/reduce.cuh"
 #endif
 
 #ifndef __CUDACC_RTC__

@@ -2,7 +2,7 @@
 /* The memory of the program and of a case, and figures that PEs add up. */
 #include "perftest/ep/moe.h"
 
-#include "ep/check/rows.h"
+#include "test/ep/reference/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Whether a dispatch and a combine give what the reference says. */
 #include "perftest/ep/moe.h"
 
-#include "ep/check/rows.h"
+#include "test/ep/reference/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef PERFTEST_EP_MOE_H
 #define PERFTEST_EP_MOE_H
 
-#include "ep/check/reference.h"
+#include "test/ep/reference/reference.h"
 #include "perftest/common/report.h"
 
 #include <shmemx_ep.h>

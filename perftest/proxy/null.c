@@ -3,9 +3,9 @@
 #include "perftest/proxy/null.h"
 
 #include "perftest/proxy/stub.h"
-#include "runtime/job.h"
-#include "runtime/gpu/proxy_exec.h"
-#include "runtime/wait.h"
+#include "runtime/job/job.h"
+#include "runtime/gpu/proxy/exec.h"
+#include "runtime/wait/wait.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The options that the queue benchmark has beyond those of every program, and what goes together. */
 #include "perftest/proxy/options.h"
 
-#include "device/ring.h"
+#include "device/proxy/ring.h"
 
 #include <stdio.h>
 

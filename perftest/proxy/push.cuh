@@ -3,7 +3,7 @@
 #ifndef PERFTEST_PROXY_PUSH_CUH
 #define PERFTEST_PROXY_PUSH_CUH
 
-#include "device/ring_push.cuh"
+#include "device/proxy/ring_push.cuh"
 #include "perftest/proxy/queue.h"
 
 enum { QUEUE_SLOTS = 64 };

@@ -6,7 +6,7 @@
 #ifndef PERFTEST_PROXY_QUEUE_H
 #define PERFTEST_PROXY_QUEUE_H
 
-#include "device/ring.h"
+#include "device/proxy/ring.h"
 
 #ifdef __cplusplus
 extern "C" {

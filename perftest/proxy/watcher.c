@@ -5,7 +5,7 @@
  * of it. The queues are in this processor's memory, and the same thread plays the NIC before each turn: reading what a
  * NIC has just written takes longer. Prints one line; with --check exit status 1 beyond the goal.
  */
-#include "transports/efa/gda_cq.h"
+#include "transports/efa/gda/cq.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 #ifndef WSH_API_AMO_SHELL_H
 #define WSH_API_AMO_SHELL_H
 
-#include "runtime/amo.h"
+#include "runtime/op/amo.h"
 #include "runtime/api/api.h"
-#include "runtime/api/overwrite.h"
-#include "runtime/poll.h"
+#include "runtime/api/check/overwrite.h"
+#include "runtime/wait/poll.h"
 
 #include <string.h>
 

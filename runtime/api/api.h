@@ -10,9 +10,9 @@
 #ifndef WSH_API_H
 #define WSH_API_H
 
-#include "runtime/api/check.h"
-#include "runtime/api/check_coll.h"
-#include "runtime/job.h"
+#include "runtime/api/check/check.h"
+#include "runtime/api/check/collectives.h"
+#include "runtime/job/job.h"
 
 /* The shells define names that generic.h makes macros of. */
 #define WSH_NO_GENERIC

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public routines of counted puts, lists of puts, and the flush. */
-#include "runtime/counters.h"
+#include "runtime/op/counters.h"
 
 #include "runtime/api/api.h"
-#include "runtime/api/overwrite.h"
-#include "runtime/order.h"
-#include "runtime/rma.h"
+#include "runtime/api/check/overwrite.h"
+#include "runtime/op/order.h"
+#include "runtime/op/rma.h"
 
 #include <shmemx.h>
 

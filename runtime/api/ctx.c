@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public context routines (section 9.5). */
-#include "runtime/ctx.h"
+#include "runtime/op/ctx.h"
 
 #include "runtime/api/api.h"
 #include "base/log.h"

@@ -4,11 +4,11 @@
 
 #include "base/log.h"
 #include "runtime/gpu/host.h"
-#include "device/image.h"
-#include "device/launch.h"
+#include "device/view/image.h"
+#include "device/view/launch.h"
 #include "runtime/gpu/image.h"
 #include "runtime/gpu/launch.h"
-#include "runtime/gpu/proxy.h"
+#include "runtime/gpu/proxy/proxy.h"
 
 #include <shmemx.h>
 

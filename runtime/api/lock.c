@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public locks (section 9.13). */
-#include "runtime/lock.h"
+#include "runtime/op/lock.h"
 
 #include "runtime/api/api.h"
-#include "runtime/api/overwrite.h"
+#include "runtime/api/check/overwrite.h"
 
 /* The former holder of the lock may have seen what was put before. */
 static void lock_begin(const char *what)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public ordering routines (section 9.12). */
-#include "runtime/order.h"
+#include "runtime/op/order.h"
 
 #include "runtime/api/api.h"
-#include "runtime/api/overwrite.h"
+#include "runtime/api/check/overwrite.h"
 
 static WSH_COLD struct wsh_ctx *checked_ctx(const char *what, shmem_ctx_t handle)
 {

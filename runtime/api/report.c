@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public routines by which a library adds to reports of hangs, and by which bindings learn of errors. */
-#include "runtime/notes.h"
+#include "runtime/wait/notes.h"
 
 #include "base/log.h"
 #include "runtime/api/api.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public puts and gets (section 9.6): below the shells there are only bytes and strides. */
-#include "runtime/rma.h"
+#include "runtime/op/rma.h"
 
 #include "runtime/api/api.h"
-#include "runtime/api/overwrite.h"
-#include "runtime/poll.h"
+#include "runtime/api/check/overwrite.h"
+#include "runtime/wait/poll.h"
 
 /* wsh_put or wsh_put_nbi, wsh_get or wsh_get_nbi, and those for a job that is not special. */
 typedef int put_fn(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public session routines (section 9.9). */
-#include "runtime/session.h"
+#include "runtime/op/session.h"
 
 #include "runtime/api/api.h"
 #include "base/log.h"

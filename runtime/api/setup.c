@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public routines that start and end a program's use of the library (sections 9.1 and 9.2). */
 #include "runtime/api/api.h"
-#include "runtime/api/overwrite.h"
+#include "runtime/api/check/overwrite.h"
 
 #include "base/log.h"
 #include "runtime/gpu/host.h"

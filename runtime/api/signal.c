@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public signal routines (section 9.8). */
-#include "runtime/signal.h"
+#include "runtime/op/signal.h"
 
 #include "runtime/api/api.h"
-#include "runtime/api/overwrite.h"
-#include "runtime/p2p.h"
-#include "runtime/poll.h"
-#include "runtime/rma.h"
-#include "runtime/wait.h"
+#include "runtime/api/check/overwrite.h"
+#include "runtime/op/wait_words.h"
+#include "runtime/wait/poll.h"
+#include "runtime/op/rma.h"
+#include "runtime/wait/wait.h"
 
 #include <string.h>
 

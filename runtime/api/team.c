@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public team routines (section 9.4). */
-#include "runtime/team.h"
+#include "runtime/team/team.h"
 
 #include "runtime/api/api.h"
 

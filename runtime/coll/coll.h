@@ -9,7 +9,7 @@
 #define WSH_COLL_H
 
 #include "runtime/coll/arith.h"
-#include "runtime/team.h"
+#include "runtime/team/team.h"
 
 #include <stddef.h>
 

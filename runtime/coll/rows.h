@@ -6,7 +6,7 @@
 #ifndef WSH_COLL_ROWS_H
 #define WSH_COLL_ROWS_H
 
-#include "runtime/coll/state.h"
+#include "runtime/coll/choose/state.h"
 
 struct wsh_coll_rows {
     int n_pes, per_domain, n_domains;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Attaches the GPUs of a job's PEs together, all or none. */
 #include "runtime/gpu/host.h"
-#include "runtime/alloc.h"
+#include "runtime/memory/alloc.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/signals.h"
+#include "base/process/signals.h"
 #include "runtime/coll/coll.h"
-#include "runtime/gpu/gda.h"
-#include "runtime/gpu/watch.h"
-#include "runtime/job.h"
-#include "runtime/progress.h"
-#include "runtime/gpu/proxy.h"
+#include "runtime/gpu/gda/gda.h"
+#include "runtime/gpu/cuda_watch.h"
+#include "runtime/job/job.h"
+#include "runtime/wait/progress.h"
+#include "runtime/gpu/proxy/proxy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "runtime/coll/coll.h"
 #include "runtime/gpu/host.h"
 #include "runtime/gpu/segments.h"
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 
 /* The number of the registered memory that holds the first byte, or all, of [base, base + len); or -1. */
 static int overlaps(const struct wsh_job *job, const char *base, size_t len)

@@ -2,14 +2,14 @@
 /* Allocates symmetric device memory equally on all PEs, and finds which local memory is a GPU's. */
 #include "runtime/gpu/device_heap.h"
 
-#include "runtime/alloc.h"
-#include "base/cuda_call.h"
+#include "runtime/memory/alloc.h"
+#include "base/cuda/call.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
-#include "runtime/job.h"
-#include "runtime/release.h"
-#include "runtime/rma.h"
+#include "runtime/job/job.h"
+#include "runtime/memory/free_later.h"
+#include "runtime/op/rma.h"
 
 #include <stdlib.h>
 

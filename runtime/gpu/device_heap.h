@@ -6,7 +6,7 @@
 #ifndef WSH_DEVICE_HEAP_H
 #define WSH_DEVICE_HEAP_H
 
-#include "base/cuda_heap.h"
+#include "base/cuda/heap.h"
 #include "base/ranges.h"
 #include "transports/transport.h"
 
@@ -26,7 +26,7 @@ struct wsh_device_heap {
     struct wsh_alloc *alloc;
     char *pads;         /* memory of teams in it */
     char *counters;     /* the words of counters that GPUs add to … */
-    char *nic_counters; /* … and what NICs add (device/view.h) */
+    char *nic_counters; /* … and what NICs add (device/view/view.h) */
     unsigned first_tp;  /* transports of device memory: from this one on */
 
     struct wsh_ranges *local; /* device memory that this PE has registered for itself, by numbers … */
@@ -38,7 +38,7 @@ struct wsh_device_heap {
     bool pin_refused; /* kernels do not reach host memory */
 
     struct wsh_view *view;        /* what device code knows (runtime/gpu/host.h) */
-    unsigned n_queues;            /* that kernels may name (runtime/gpu/proxy.h) */
+    unsigned n_queues;            /* that kernels may name (runtime/gpu/proxy/proxy.h) */
     struct wsh_proxy *proxy;      /* executes what kernels cannot, or NULL */
     struct wsh_gda_host *gda;     /* queues of NICs that kernels write, or NULL */
     struct wsh_cuda_watch *watch; /* NULL: SHMEM_HANG_SECONDS=0 */

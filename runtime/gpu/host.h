@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the core passes to the device side, and asks of it. The data itself is laid out in device/view.h. */
+/* What the core passes to the device side, and asks of it. The data itself is laid out in device/view/view.h. */
 #ifndef WSH_DEVICE_HOST_H
 #define WSH_DEVICE_HOST_H
 

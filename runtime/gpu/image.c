@@ -2,12 +2,12 @@
 /* Loads the images of libraries when the GPU is attached, and starts their kernels. */
 #include "runtime/gpu/image.h"
 
-#include "device/image.h"
-#include "base/cuda_call.h"
+#include "device/view/image.h"
+#include "base/cuda/call.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "runtime/job.h"
-#include "runtime/wait.h"
+#include "runtime/job/job.h"
+#include "runtime/wait/wait.h"
 
 #include <shmem.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@ struct wsh_device_image;
 struct wsh_device_start;
 struct wsh_job;
 
-/* Contracts of device/image.h. */
+/* Contracts of device/view/image.h. */
 int wsh_image_start(struct wsh_job *job, const struct wsh_device_image *image,
                     const struct wsh_device_start *start);
 int wsh_stream_wait(struct wsh_job *job, const char *routine, void *stream);

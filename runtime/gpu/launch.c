@@ -2,11 +2,11 @@
 /* Agrees with the other PEs on a launch, and computes how many blocks are on a GPU at once. */
 #include "runtime/gpu/launch.h"
 
-#include "device/launch.h"
+#include "device/view/launch.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 
 /* A kernel that was found, and the blocks of it that this PE's part of the GPU holds. */
 struct fit {

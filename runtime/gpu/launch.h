@@ -6,7 +6,7 @@
 struct wsh_device_launch;
 struct wsh_job;
 
-/* Contracts of device/launch.cuh. Both attach. 0 or a negative errno after a line, launch: on every PE. */
+/* Contracts of device/api/launch.cuh. Both attach. 0 or a negative errno after a line, launch: on every PE. */
 int wsh_launch(struct wsh_job *job, const struct wsh_device_launch *launch);
 int wsh_launch_fits(struct wsh_job *job, const struct wsh_device_launch *launch, int *gridsize);
 

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/gpu/host.h"
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #define WSH_TEST_CORES_H
 
 #include "base/atomic.h"
-#include "runtime/wait.h"
+#include "runtime/wait/wait.h"
 
 #include <stddef.h>
 #include <string.h>

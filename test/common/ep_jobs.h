@@ -6,7 +6,7 @@
 #ifndef WSH_TEST_EP_JOBS_H
 #define WSH_TEST_EP_JOBS_H
 
-#include "ep/check/routing.h"
+#include "test/ep/reference/routing.h"
 #include "ep/number.h"
 
 enum { PES = 8, TOKENS = 9, EXPERTS = 48, HIDDEN = 2 * WSH_EP_BLOCK };

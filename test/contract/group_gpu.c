@@ -2,7 +2,7 @@
 /* Device memory that the CPU sees too: the fake driver's, or pinned host memory. */
 #include "test/contract/group_gpu.h"
 
-#include "base/cuda_mem.h"
+#include "base/cuda/mem.h"
 #include "test/common/fake_gpu.h"
 
 #include <string.h>

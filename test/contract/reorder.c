@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes a real provider one that orders nothing and refuses what it may: takes the place of transports/efa/fabric.c,
- * and holds writes, reads and messages back to give them to the provider in random order. It also grants no order,
- * wants local memory registered, as long as it holds something from it, and takes small operations only.
+ * Makes a real provider one that orders nothing and refuses what it may: takes the place of
+ * transports/efa/nic/libfabric_load.c, and holds writes, reads and messages back to give them to the provider in random
+ * order. It also grants no order, wants local memory registered, as long as it holds something from it, and takes small
+ * operations only.
  */
 #define _GNU_SOURCE
-#include "transports/efa/fabric.h"
+#include "transports/efa/nic/libfabric_load.h"
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>

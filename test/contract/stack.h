@@ -6,7 +6,7 @@
 #ifndef WSH_TEST_CONTRACT_STACK_H
 #define WSH_TEST_CONTRACT_STACK_H
 
-#include "runtime/gpu/stage.h"
+#include "runtime/gpu/stage/stage.h"
 #include "test/contract/group.h"
 
 enum { EFA, NVLINK, STAGE, PARTS }; /* EFA: the carrier */

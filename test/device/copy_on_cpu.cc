@@ -4,7 +4,7 @@
  * number of threads moves exactly the bytes asked for, and every load is aligned and inside the source. Needs no GPU.
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ptx.cuh"
-#include "device/copy.cuh"
+#include "device/core/copy.cuh"
 
 #include <atomic>
 #include <cstdio>

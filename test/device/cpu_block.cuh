@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets a host compiler build puts, gets and collectives of device code (device/scan.cuh and what it includes): CPU
+ * Lets a host compiler build puts, gets and collectives of device code (device/coll/scan.cuh and what it includes): CPU
  * threads stand for the lanes of one block of at most one warp, which meet at a barrier; the view is an ordinary
  * object, filled as a unit's constant memory is.
  */
@@ -18,7 +18,7 @@
 
 #define __constant__
 
-/* In place of device/launch.cuh: nothing is launched. */
+/* In place of device/api/launch.cuh: nothing is launched. */
 #define WSH_DEVICE_LAUNCH_CUH
 static inline int wsh_launch_find(const void *, void **)
 {
@@ -84,7 +84,7 @@ static inline void wsh_ptx_fence()
 {
 }
 
-/* In place of device/ptx_half.cuh: numbers of 16 bits are worked out by GPUs alone. */
+/* In place of device/ptx/half.cuh: numbers of 16 bits are worked out by GPUs alone. */
 #define WSH_DEVICE_PTX_HALF_CUH
 float wsh_ptx_from_half(uint16_t bits);
 uint16_t wsh_ptx_to_half(float value);

@@ -10,8 +10,8 @@
 
 #include <shmemx_ep.h>
 
-#include "ep/check/reference.h"
-#include "ep/check/rows.h"
+#include "test/ep/reference/reference.h"
+#include "test/ep/reference/rows.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * overwritten. Each of a row of mistakes is found. Needs no GPU.
  */
 #define WSH_DEVICE_PTX "test/device/cpu_gda.cuh"
-#include "device/gda_order.cuh"
+#include "device/nic/gda_order.cuh"
 #include "test/device/gda_world.cuh"
 
 #include <cstdio>

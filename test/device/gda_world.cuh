@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A NIC, its watcher and a proxy, driven by whoever waits, for posters that are the very code of
- * device/gda_push.cuh. The NIC takes requests behind the doorbell, and finds entries that are torn, of the wrong
+ * device/nic/gda_push.cuh. The NIC takes requests behind the doorbell, and finds entries that are torn, of the wrong
  * phase, too many without a doorbell, without room, or not as they were meant; it completes them out of order. An
  * operation lands once; it must not pass those that a fence has put before it, and its source must still be what it
  * was.
@@ -9,7 +9,7 @@
 #ifndef WSH_TEST_DEVICE_GDA_WORLD_CUH
 #define WSH_TEST_DEVICE_GDA_WORLD_CUH
 
-#include "device/gda.h"
+#include "device/nic/gda.h"
 
 #include <atomic>
 #include <mutex>

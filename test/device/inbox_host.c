@@ -2,7 +2,7 @@
 /* The host's side of test/device/inbox_on_cpu: the stage's own code; the messages are made, and applied, here. */
 #include "test/device/inbox_host.h"
 
-#include "runtime/gpu/stage_state.h"
+#include "runtime/gpu/stage/state.h"
 
 #include <sched.h>
 #include <stdlib.h>

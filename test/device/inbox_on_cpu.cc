@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inbox from which waiting kernels pull, with CPU threads for lanes, the very code of device/pull.cuh, and the
- * staging's own side of the host. Lanes come and go, so that messages go to them, by the stream, and back from them to
- * the stream: each is executed once, in their order, whole. Needs no GPU.
+ * The inbox from which waiting kernels pull, with CPU threads for lanes, the very code of device/proxy/pull.cuh, and
+ * the staging's own side of the host. Lanes come and go, so that messages go to them, by the stream, and back from them
+ * to the stream: each is executed once, in their order, whole. Needs no GPU.
  * --rounds=N: so many messages (200,000).
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
-#include "device/pull.cuh"
+#include "device/proxy/pull.cuh"
 #include "test/device/inbox_host.h"
 
 #include <atomic>
@@ -55,7 +55,10 @@ static void lane(unsigned number)
     }
 }
 
-/* Of those before `end`: the last message to a slot is whole there; every one that counts has counted, every one that asks had its turn. */
+/*
+ * Of those before `end`: the last message to a slot is whole there; every one that counts has counted, every one that
+ * asks had its turn.
+ */
 static void look(uint64_t end, uint64_t counted, uint64_t turns, uint64_t last)
 {
     for (unsigned slot = 0; slot < INBOX_SLOTS; slot++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kernels make of NICs' words of 31 bits, with CPU threads for lanes: the very code of device/nic_count.cuh. Lanes
- * that look at once, through many wraps, see a count that never falls and is never more than was counted, and nobody
- * but they keeps it; words that are not in use are not looked at. Where nobody keeps it the count goes wrong, which the
- * test must see. Needs no GPU.
+ * What kernels make of NICs' words of 31 bits, with CPU threads for lanes: the very code of device/nic/nic_count.cuh.
+ * Lanes that look at once, through many wraps, see a count that never falls and is never more than was counted, and
+ * nobody but they keeps it; words that are not in use are not looked at. Where nobody keeps it the count goes wrong,
+ * which the test must see. Needs no GPU.
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
-#include "device/nic_count.cuh"
+#include "device/nic/nic_count.cuh"
 
 #include <atomic>
 #include <cstdio>

@@ -2,7 +2,7 @@
 /* The proxy without a network. */
 #include "test/device/null_proxy.h"
 
-#include "runtime/gpu/proxy_ring.h"
+#include "runtime/gpu/proxy/ring.h"
 
 #include <pthread.h>
 #include <sched.h>

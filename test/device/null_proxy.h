@@ -6,7 +6,7 @@
 #ifndef WSH_TEST_DEVICE_NULL_PROXY_H
 #define WSH_TEST_DEVICE_NULL_PROXY_H
 
-#include "device/ring.h"
+#include "device/proxy/ring.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,10 +3,11 @@
  * The rings to the proxy with CPU threads for lanes, the real producers, the real consumer and nobody behind it: no
  * byte is lost or torn over many laps, records of one writer stay in order, atomics add up, fetched values are
  * unique, and a quiet by a thread that pushed nothing covers all rings; one that looks at its own ring alone is found
- * wrong. A PE that takes nothing stops its own ring alone. With one consumer and with two. Needs no GPU. ring_on_cpu_narrow is the same with rings of 32 places.
+ * wrong. A PE that takes nothing stops its own ring alone. With one consumer and with two. Needs no GPU.
+ * ring_on_cpu_narrow is the same with rings of 32 places.
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
-#include "device/ring_push.cuh"
+#include "device/proxy/ring_push.cuh"
 #include "test/device/null_proxy.h"
 
 #include <atomic>

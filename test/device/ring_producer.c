@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps of producers, as device/ring_push.cuh takes them. */
+/* The steps of producers, as device/proxy/ring_push.cuh takes them. */
 #include "test/device/ring_world.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "test/device/ring_world.h"
 
 #define TURN 1
-#include "runtime/gpu/proxy_consumer.c"
-#include "runtime/gpu/proxy_ring.c"
+#include "runtime/gpu/proxy/consumer.c"
+#include "runtime/gpu/proxy/ring.c"
 
 struct world world;
 const char *world_wrong;

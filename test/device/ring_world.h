@@ -15,7 +15,7 @@
 #define WSH_TEST_RING_WORLD_H
 
 #define WSH_ASIDE 1 /* nothing is refused here */
-#include "runtime/gpu/proxy_ring.h"
+#include "runtime/gpu/proxy/ring.h"
 #include "test/common/search.h"
 #include "transports/transport.h"
 

@@ -2,7 +2,7 @@
 /* Opens instances, fills the arrays of calls and makes them. */
 #include "test/ep/calls.h"
 
-#include "ep/check/judge.h"
+#include "test/ep/reference/judge.h"
 #include "ep/number.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef WSH_TEST_EP_CALLS_H
 #define WSH_TEST_EP_CALLS_H
 
-#include "ep/check/reference.h"
+#include "test/ep/reference/reference.h"
 #include "test/common/mp.h"
 
 #include <shmemx_ep.h>

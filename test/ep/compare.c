@@ -2,7 +2,7 @@
 /* What has come, judged; and what experts make of it. */
 #include "test/ep/calls.h"
 
-#include "ep/check/judge.h"
+#include "test/ep/reference/judge.h"
 #include "ep/number.h"
 
 #include <stdlib.h>

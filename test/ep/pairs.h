@@ -6,7 +6,7 @@
 #ifndef WSH_TEST_EP_PAIRS_H
 #define WSH_TEST_EP_PAIRS_H
 
-#include "ep/check/routing.h"
+#include "test/ep/reference/routing.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "test/fake_cuda/fake.h"
 
-#include "device/view.h"
+#include "device/view/view.h"
 #include "transports/nvlink/agent.h"
 
 #include <stdio.h>

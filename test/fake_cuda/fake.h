@@ -14,7 +14,7 @@
 #ifndef WSH_TEST_FAKE_CUDA_H
 #define WSH_TEST_FAKE_CUDA_H
 
-#include "base/cuda.h"
+#include "base/cuda/cuda.h"
 
 /*
  * Where device memory lies: between these addresses, and the GPU's threads see it so many bytes further on, in all

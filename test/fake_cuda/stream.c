@@ -4,7 +4,7 @@
 #include "test/fake_cuda/fake.h"
 
 #include "base/atomic.h"
-#include "device/view.h"
+#include "device/view/view.h"
 #include "transports/nvlink/agent.h"
 
 #include <pthread.h>
@@ -264,7 +264,7 @@ int cuLaunchCooperativeKernel(wsh_cu_function function, unsigned gx, unsigned gy
 }
 
 /* The one kernel there is. */
-/* Where a PE has the object at symmetric address `sym`: the PEs' heaps lie at equal distances (device/view.h). */
+/* Where a PE has the object at symmetric address `sym`: the PEs' heaps lie at equal distances (device/view/view.h). */
 static wsh_cu_ptr peer_address(const struct wsh_device *view, uint64_t sym, int pe)
 {
     const struct wsh_device_seg *seg = &view->seg[WSH_DEVICE_SEG_DEVICE];
@@ -312,7 +312,7 @@ int cuLaunchKernel(wsh_cu_function function, unsigned gx, unsigned gy, unsigned 
     FAKE_ENTER(true);
     if (!function || !stream || shared || extra)
         return FAKE_INVALID;
-    if (!strncmp(function->name, FAKE_IMAGE, prefix) && gy == 2) /* does nothing (device/image.h) */
+    if (!strncmp(function->name, FAKE_IMAGE, prefix) && gy == 2) /* does nothing (device/view/image.h) */
         return 0;
     if (!strncmp(function->name, FAKE_IMAGE, prefix))
         status =

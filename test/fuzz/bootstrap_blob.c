@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whatever a launcher brings as a PE's blob: it is read as that PE wrote it, or refused with one line. */
-#include "bootstrap/blob.h"
+#include "bootstrap/blob/blob.h"
 
 #include "test/fuzz/common/fuzz.h"
 

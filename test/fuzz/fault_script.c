@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whatever is given to the emulator as a fault script: rules within their ranges, or a text that says what is wrong. */
-#include "emulator/faults.h"
+#include "emulator/wire/faults.h"
 
 #include "test/fuzz/common/fuzz.h"
 

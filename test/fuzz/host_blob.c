@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whatever comes as the blobs of a host, or of all: a PE's is read inside its bytes, or refused with one line. */
-#include "bootstrap/host_blobs.h"
+#include "bootstrap/blob/host_blobs.h"
 
 #include "test/fuzz/common/fuzz.h"
 

@@ -3,7 +3,7 @@
  * Whatever a GPU leaves in the inbox of the staging: the host counts what was pulled, takes back what was not, or says
  * that the inbox is damaged. An input is a script of messages, of the GPU's words, and of how far its stream is.
  */
-#include "runtime/gpu/stage_state.h"
+#include "runtime/gpu/stage/state.h"
 
 #include "test/fuzz/common/fuzz.h"
 

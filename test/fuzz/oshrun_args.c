@@ -5,12 +5,12 @@
  */
 #define _GNU_SOURCE
 #include "bootstrap/oshrun/args.h"
-#include "bootstrap/oshrun/below.h"
-#include "bootstrap/oshrun/delegate.h"
+#include "bootstrap/oshrun/launchers/other_launcher.h"
+#include "bootstrap/oshrun/launchers/delegate.h"
 #include "bootstrap/oshrun/environ.h"
 #include "bootstrap/oshrun/io.h"
 #include "bootstrap/oshrun/spawn.h"
-#include "bootstrap/oshrun/translate.h"
+#include "bootstrap/oshrun/launchers/translate.h"
 #include "test/fuzz/common/fuzz.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whatever a PMI server answers: it is read within its bytes, and the session keeps values that can be used. */
-#include "bootstrap/pmi_wire.h"
+#include "bootstrap/pmi/wire.h"
 
-#include "bootstrap/pmi_value.h"
+#include "bootstrap/pmi/value.h"
 #include "test/fuzz/common/fuzz.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * damaged. An input is a script of what the GPU writes, and of how operations end. The rings are small, so that they
  * wrap.
  */
-#include "runtime/gpu/proxy_record.h"
+#include "runtime/gpu/proxy/record.h"
 
 #include "test/fuzz/common/fuzz.h"
 

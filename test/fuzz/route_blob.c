@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whatever a peer publishes at start: every part that is read lies inside, or it is refused with one line. */
 #define _GNU_SOURCE
-#include "runtime/route_blob.h"
+#include "runtime/route/blob.h"
 
-#include "runtime/hosts.h"
-#include "runtime/job.h"
+#include "runtime/route/hosts.h"
+#include "runtime/job/job.h"
 #include "test/fuzz/common/fuzz.h"
 
 #include <stdlib.h>

@@ -4,14 +4,14 @@
  * default. An input is lines NAME=value; where a name begins with no capital, its first letter chooses a row.
  */
 #define _GNU_SOURCE
-#include "base/env.h"
+#include "base/env/env.h"
 
 #include "base/log.h"
 #include "test/fuzz/common/fuzz.h"
 #include "topo/niclist.h"
 #include "topo/topo.h"
 #include "topo/whereabouts.h"
-#include "transports/efa/interface.h"
+#include "transports/efa/nic/interface.h"
 
 #include <stdio.h>
 #include <stdlib.h>

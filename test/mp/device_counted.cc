@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counted puts of kernels that NICs of the target count: the very code of device/counter.cuh, CPU threads for lanes, and
- * everything else the real thing. Kernels post them to the counter's queue pair, or the proxy does where they do not
- * post (SHMEM_GDA=off); kernels and CPUs wait and fetch alike, through the wrap of the NIC's word; counters that were
- * there before the GPU, and those that are made again, begin at 0; destroyed ones have no queue pair for kernels.
+ * Counted puts of kernels that NICs of the target count: the very code of device/core/counter.cuh, CPU threads for
+ * lanes, and everything else the real thing. Kernels post them to the counter's queue pair, or the proxy does where
+ * they do not post (SHMEM_GDA=off); kernels and CPUs wait and fetch alike, through the wrap of the NIC's word; counters
+ * that were there before the GPU, and those that are made again, begin at 0; destroyed ones have no queue pair for
+ * kernels.
  *
  * paths: fakegda:2,4
  * timeout: 120
@@ -11,7 +12,7 @@
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
 #include <shmemx.h>
 
-#include "device/counter.cuh"
+#include "device/core/counter.cuh"
 
 #define _Noreturn [[noreturn]]
 extern "C" {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels post to the NIC: a thread of the CPU writes requests into the queues by the rules of device/gda.h, as a
+ * Kernels post to the NIC: a thread of the CPU writes requests into the queues by the rules of device/nic/gda.h, as a
  * kernel does, and everything else is the real thing: queues of the provider efa-direct over the emulated device, the
  * watcher, the proxy. Puts and gets arrive, over many turns of a queue; what is below a queue's mark has arrived; the
  * host's quiet waits for all; what a record of the proxy brings behind a fence comes after them.
@@ -11,8 +11,8 @@
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
 #include <shmemx.h>
 
-#include "device/gda.h"
-#include "device/strided.cuh"
+#include "device/nic/gda.h"
+#include "device/core/strided.cuh"
 
 #define _Noreturn [[noreturn]]
 extern "C" {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives of kernels on teams whose members are on several hosts: the very code of device/coll.cuh and its kin at
- * each scope, CPU threads for lanes, pads and arrays in host memory; the proxy, its context and the transports are the
- * real ones. One team has a handle made of its number. A team of one host goes by cells and stores, its barriers as in
- * jobs of several hosts and of one. Every kind of call follows every other without a pause, on teams of several shapes,
- * of every length from nothing to more than a record or a member's buffer in the pad holds, in place too; a barrier
- * completes puts.
+ * Collectives of kernels on teams whose members are on several hosts: the very code of device/coll/coll.cuh and its kin
+ * at each scope, CPU threads for lanes, pads and arrays in host memory; the proxy, its context and the transports are
+ * the real ones. One team has a handle made of its number. A team of one host goes by cells and stores, its barriers as
+ * in jobs of several hosts and of one. Every kind of call follows every other without a pause, on teams of several
+ * shapes, of every length from nothing to more than a record or a member's buffer in the pad holds, in place too; a
+ * barrier completes puts.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 240
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
-#include "device/collect.cuh"
-#include "device/scan.cuh"
+#include "device/coll/collect.cuh"
+#include "device/coll/scan.cuh"
 
 #include <shmemx.h>
 

@@ -9,7 +9,7 @@
 #include "test/common/mp.h"
 #include "test/fake_cuda/fake.h"
 
-#include "device/launch.h"
+#include "device/view/launch.h"
 
 #include <shmemx.h>
 

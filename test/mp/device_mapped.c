@@ -7,7 +7,7 @@
  * paths: fakegpu:2,3 fakegpu1:2 fakegpumixed:2,4 fakegpumixedefa:2 gpu:2 gpu1:2 gpumixed:2,4 gpuhmemefa:2
  * more paths: fakehmem:2 fakehmemefa:2
  */
-#include "base/cuda.h"
+#include "base/cuda/cuda.h"
 #include "test/common/mp.h"
 
 #include <shmemx.h>

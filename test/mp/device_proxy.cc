@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What kernels ask of the proxy arrives at PEs of other hosts: CPU threads stand for lanes and push into the job's
- * rings by the code of device/ring_push.cuh; the proxy, its context and the transports are the real ones. Puts of
+ * rings by the code of device/proxy/ring_push.cuh; the proxy, its context and the transports are the real ones. Puts of
  * every size, with and without signal, by reference too, words, gets and atomics; a fence orders across rings, a quiet
- * completes, and so does the barrier of the host. Odd PEs have two proxy threads. All of it in host memory, and in device memory.
+ * completes, and so does the barrier of the host. Odd PEs have two proxy threads. All of it in host memory, and in
+ * device memory.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2,4 fakehmem:2,4 fakehmemefa:2 fakehmemrails:2
  * timeout: 120
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
-#include "device/ring_push.cuh"
-#include "device/view.h"
+#include "device/proxy/ring_push.cuh"
+#include "device/view/view.h"
 
 #include <shmemx.h>
 
@@ -297,8 +298,8 @@ static void counts_come_last(int to, int from, bool refers)
 }
 
 /*
- * Many records at once, as a list makes them: short and long ones, of no bytes, counted and not. The first one is posted
- * last, so that the proxy finds all of them in one pass.
+ * Many records at once, as a list makes them: short and long ones, of no bytes, counted and not. The first one is
+ * posted last, so that the proxy finds all of them in one pass.
  */
 static void bursts_arrive(int to, int from, bool refers)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Puts, gets and their strided forms as kernels make them reach the host heap of PEs of other hosts: the very code of
- * device/strided.cuh at each scope, CPU threads for lanes; the proxy, its context and the transports are the real ones.
- * Exactly the bytes named arrive, of every element size, of few and of more than a record holds; the source may be
- * overwritten on return; a put of few bytes leaves nothing in the ring that stops it. From the host heap puts go by
- * reference from some length on: the source is overwritten after the quiet of a nonblocking one, and on return of others.
- * Nonblocking puts with signal, and counted ones, do so in one record, by the same lengths.
+ * device/core/strided.cuh at each scope, CPU threads for lanes; the proxy, its context and the transports are the real
+ * ones. Exactly the bytes named arrive, of every element size, of few and of more than a record holds; the source may
+ * be overwritten on return; a put of few bytes leaves nothing in the ring that stops it. From the host heap puts go by
+ * reference from some length on: the source is overwritten after the quiet of a nonblocking one, and on return of
+ * others. Nonblocking puts with signal, and counted ones, do so in one record, by the same lengths.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 180
@@ -13,8 +13,8 @@
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
 #include <shmemx.h>
 
-#include "device/counter.cuh"
-#include "device/strided.cuh"
+#include "device/core/counter.cuh"
+#include "device/core/strided.cuh"
 
 #define _Noreturn [[noreturn]]
 extern "C" {

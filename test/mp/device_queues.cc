@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations of kernels by queues, to PEs of another host: the very code of device/queue.cuh, CPU threads for lanes; the
- * proxy, its contexts and the transports are the real ones. Puts, gets, signals, words and atomics of each queue arrive;
- * what is to come behind the queue's puts does, with no fence; numbers come again in turn. While a PE is stopped, so that
- * a put to it is not complete, a quiet of its queue waits, and a quiet of another queue, by which a put went to a PE that
- * runs, returns; so does that of the default queue. The barrier of the host completes all of them. Peers' heaps are where
- * shmem_ptr says.
+ * Operations of kernels by queues, to PEs of another host: the very code of device/proxy/queue.cuh, CPU threads for
+ * lanes; the proxy, its contexts and the transports are the real ones. Puts, gets, signals, words and atomics of each
+ * queue arrive; what is to come behind the queue's puts does, with no fence; numbers come again in turn. While a PE is
+ * stopped, so that a put to it is not complete, a quiet of its queue waits, and a quiet of another queue, by which a
+ * put went to a PE that runs, returns; so does that of the default queue. The barrier of the host completes all of
+ * them. Peers' heaps are where shmem_ptr says.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
  * timeout: 120
@@ -14,8 +14,8 @@
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
 #include <shmemx.h>
 
-#include "device/order.cuh"
-#include "device/queue.cuh"
+#include "device/core/order.cuh"
+#include "device/proxy/queue.cuh"
 
 #define _Noreturn [[noreturn]]
 extern "C" {

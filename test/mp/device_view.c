@@ -8,7 +8,7 @@
  */
 #include "test/common/mp.h"
 
-#include "device/view.h"
+#include "device/view/view.h"
 
 #include <shmemx.h>
 

@@ -41,7 +41,7 @@ by_cmake()
 {
     prefix=$tap_dir/prefix
     run_job 100 make -C "$top_builddir" install-includeHEADERS install-shmemincludeHEADERS \
-        install-shmemincludedeviceHEADERS prefix="$prefix" exec_prefix="$prefix" includedir="$prefix/include"
+        install-nobase_shmemincludeHEADERS prefix="$prefix" exec_prefix="$prefix" includedir="$prefix/include"
     tap_check "the headers are installed" test "$status" = 0
     mkdir -p "$prefix/pc"
     for file in warpshmem.pc warpshmem-ep.pc; do

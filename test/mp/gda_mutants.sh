@@ -40,12 +40,12 @@ mkdir "$tap_dir/same"
 library "$tap_dir/same" >"$out" 2>"$err"
 passes "$tap_dir/same"
 tap_check "as it is" test "$status" = 0
-mutant "the proxy does not hold what is behind a fence" runtime/gpu proxy_exec \
+mutant "the proxy does not hold what is behind a fence" runtime/gpu/proxy exec \
     's/= wsh_gda_pass(ctx->job, ctx->gate)/= 0/' 'behind a fence: .* bytes wrong'
-mutant "the host's quiet is the proxy's alone" runtime/gpu proxy \
+mutant "the host's quiet is the proxy's alone" runtime/gpu/proxy proxy \
     's/return rc ? rc : wsh_gda_quiet(job)/return rc/' 'put: .* bytes wrong'
-mutant "complete below the mark is as many as are complete" transports/efa gda \
+mutant "complete below the mark is as many as are complete" transports/efa/gda gda \
     's/given.mark, queue->window.mark/given.mark, queue->window.count/' 'below the mark: .* wrong'
-mutant "completions come no farther ahead than a queue is long" transports/efa gda_cq \
+mutant "completions come no farther ahead than a queue is long" transports/efa/gda cq \
     's/ahead < entries || ahead/ahead < EFA_GDA_WINDOW_MAX || ahead/' 'completes request .*, which is not under way' 64
 tap_done

@@ -11,7 +11,7 @@ need_oshrun
     tap_skip_all "the emulated EFA device is not built, or built with sanitizers"
 SHMEM_SYMMETRIC_SIZE=2M EFA_EMULATOR_QUIET=1
 export SHMEM_SYMMETRIC_SIZE EFA_EMULATOR_QUIET
-sim=$(test_program perftest/sim/sim)
+sim=$(test_program sim/sim)
 calls=$(test_program test/mp/helper/net_calls)
 
 # simulated PES HOSTS LEN: "NAME LEN MESSAGES ACKNOWLEDGEMENTS BYTES" of a call and of the sync that ends each round

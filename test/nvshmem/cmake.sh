@@ -12,7 +12,7 @@ command -v cmake >/dev/null || tap_skip_all "no cmake"
 prefix=$tap_dir/first
 home=$tap_dir/moved/lib/warpshmem/nvshmem
 run_job 200 make -C "$top_builddir" install-nvshmem install-nvshmem-lib install-dist_nvshmemcmakeDATA install-dist_nvshmempkgconfigDATA \
-    install-includeHEADERS install-shmemincludeHEADERS install-shmemincludedeviceHEADERS \
+    install-includeHEADERS install-shmemincludeHEADERS install-nobase_shmemincludeHEADERS \
     prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib" includedir="$prefix/include"
 tap_check "make install of the folder" test "$status" = 0
 mv "$prefix" "$tap_dir/moved"

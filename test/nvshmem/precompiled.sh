@@ -67,7 +67,7 @@ if command -v cmake >/dev/null; then
     prefix=$tap_dir/prefix
     home=$prefix/lib/warpshmem/nvshmem
     run_job 200 make -C "$top_builddir" install-nvshmem install-nvshmem-lib install-dist_nvshmemcmakeDATA install-includeHEADERS \
-        install-shmemincludeHEADERS install-shmemincludedeviceHEADERS \
+        install-shmemincludeHEADERS install-nobase_shmemincludeHEADERS \
         prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib" includedir="$prefix/include"
     cp -P "$top_builddir"/.libs/libwarpshmem.so* "$prefix/lib/"
     mkdir "$tap_dir/project"

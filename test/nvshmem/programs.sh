@@ -18,7 +18,7 @@ if [ -z "${WSH_TEST_PREFIX:-}" ]; then
     prefix=$tap_dir
     run_job 300 make -C "$top_builddir" install-nvshmem install-dist_nvshmemcmakeDATA \
         install-dist_nvshmempkgconfigDATA install-includeHEADERS install-shmemincludeHEADERS \
-        install-shmemincludedeviceHEADERS prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib" \
+        install-nobase_shmemincludeHEADERS prefix="$prefix" exec_prefix="$prefix" libdir="$prefix/lib" \
         includedir="$prefix/include"
     tap_check "make install of the folder" test "$status" = 0
     cp -P "$top_builddir"/.libs/libwarpshmem.so* "$prefix/lib/"

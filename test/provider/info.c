@@ -4,7 +4,7 @@
 #include "test/provider/provider.h"
 
 #include "topo/topo.h"
-#include "transports/efa/fabric.h"
+#include "transports/efa/nic/libfabric_load.h"
 
 #include <stdio.h>
 #include <stdlib.h>

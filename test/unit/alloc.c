@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The offset allocator hands out aligned ranges that do not overlap, takes them back whole, and stays logarithmic. */
-#include "runtime/alloc.h"
+#include "runtime/memory/alloc.h"
 
 #include "test/common/unit.h"
 

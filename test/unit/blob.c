@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame around a published blob: read back as written; cut, stale, foreign or of another version: one line. */
-#include "bootstrap/blob.h"
+#include "bootstrap/blob/blob.h"
 
 #include "test/common/unit.h"
 

@@ -4,7 +4,7 @@
  * not fit, or is behind a symbolic link: one line.
  */
 #define _GNU_SOURCE
-#include "bootstrap/blob_file.h"
+#include "bootstrap/blob/blob_file.h"
 
 #include "test/common/unit.h"
 

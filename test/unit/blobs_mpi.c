@@ -3,7 +3,7 @@
  * Blobs go by allgathers, whole inside a host and packed in slices between hosts: all PEs get all, of any lengths and
  * hosts; what PEs say of their host and does not fit together is refused. PEs are threads, and MPI an array.
  */
-#include "bootstrap/blobs_mpi.h"
+#include "bootstrap/mpi/blobs.h"
 
 #include "test/common/unit.h"
 

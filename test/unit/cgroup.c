@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The memory cgroup's limit, what is left of it, and the kernel's kills are read from both versions' files. */
 #define _GNU_SOURCE
-#include "base/cgroup.h"
+#include "base/process/cgroup.h"
 
 #include "test/common/unit.h"
 

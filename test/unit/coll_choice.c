@@ -3,10 +3,10 @@
  * The table of choice.c holds what its readers rely on: every row names an algorithm that its routine has, none is
  * hidden behind the rows before it, and for every call there is one.
  */
-#include "runtime/coll/choice.h"
+#include "runtime/coll/choose/choice.h"
 
-#include "runtime/coll/dispatch.h"
-#include "runtime/coll/pad.h"
+#include "runtime/coll/choose/dispatch.h"
+#include "runtime/coll/memory/pad.h"
 #include "test/common/unit.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Each way to copy a block moves exactly its bytes, at every alignment, and large calls leave memcpy where one can. */
-#include "runtime/coll/copy.h"
+#include "runtime/coll/memory/copy.h"
 
 #include "test/common/unit.h"
 

@@ -3,8 +3,8 @@
 #include "test/common/cores.h"
 
 #include "runtime/coll/coll.h"
-#include "runtime/coll/state.h"
-#include "runtime/job.h"
+#include "runtime/coll/choose/state.h"
+#include "runtime/job/job.h"
 #include "test/common/unit.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* A member that joins the tables of a team in rows has what it would have found by itself. */
 #include "runtime/coll/rows.h"
 
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "test/common/unit.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* After the steps of a sync every member has heard of every other, whatever the groups and the arity. */
-#include "runtime/coll/steps.h"
+#include "runtime/coll/algorithms/steps.h"
 
 #include "test/common/unit.h"
 

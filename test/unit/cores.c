@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PEs that have a core each leave the one that they share; a wait keeps a core that it has alone. */
 #define _GNU_SOURCE
-#include "runtime/cores.h"
+#include "runtime/wait/cores.h"
 
-#include "runtime/coll/state.h"
-#include "runtime/job.h"
-#include "runtime/wait.h"
+#include "runtime/coll/choose/state.h"
+#include "runtime/job/job.h"
+#include "runtime/wait/wait.h"
 #include "test/common/unit.h"
 
 #include <errno.h>

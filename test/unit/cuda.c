@@ -4,9 +4,9 @@
  * call that does not return is named.
  */
 #define _GNU_SOURCE
-#include "base/cuda_heap.h"
+#include "base/cuda/heap.h"
 
-#include "base/cuda_call.h"
+#include "base/cuda/call.h"
 #include "test/common/fake_gpu.h"
 #include "test/common/unit.h"
 

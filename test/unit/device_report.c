@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every reason that device code can give has words with its values, in one line, also where the record is damaged. */
-#include "runtime/gpu/report.h"
+#include "runtime/gpu/view/error_texts.h"
 
 #include "test/common/unit.h"
 

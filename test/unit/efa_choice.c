@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which rail an operation goes by: turns for small ones, load for large ones, and fewer pieces for a slow NIC. */
-#include "transports/efa/choice.h"
+#include "transports/efa/nic/choice.h"
 
 #include "test/common/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transports/efa/gda_cq.c: completions of queues that kernels write, read from memory and counted; queues for a PE. */
-#include "transports/efa/gda_cq.h"
+/* transports/efa/gda/cq.c: completions of queues that kernels write, read from memory and counted; queues for a PE. */
+#include "transports/efa/gda/cq.h"
 
 #include "test/common/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A library that takes signals when it is loaded is kept from it by its variables, and undone where it insists. */
-#include "transports/efa/handlers.h"
+#include "transports/efa/nic/signal_handlers.h"
 
 #include "test/common/unit.h"
 

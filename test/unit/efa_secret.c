@@ -7,7 +7,7 @@
 #include "test/fuzz/common/fuzz.h"
 #include "test/common/unit.h"
 #include "transports/efa/efa.h"
-#include "transports/efa/wire.h"
+#include "transports/efa/wire/wire.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which NICs of peers are known: each once for each rail, however many there are; short of memory nothing is lost. */
-#include "transports/efa/seen.h"
+#include "transports/efa/nic/nic_addresses.h"
 
 #include "test/common/unit.h"
 

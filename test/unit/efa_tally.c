@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transports/efa/tally.c: when the target acknowledges tallied writes, and what may be lazy. */
+/* transports/efa/ops/tally.c: when the target acknowledges tallied writes, and what may be lazy. */
 #include "test/common/unit.h"
-#include "transports/efa/endpoints.h"
-#include "transports/efa/tally.h"
+#include "transports/efa/set/endpoints.h"
+#include "transports/efa/ops/tally.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transports/efa/wire.c: good messages pass, broken ones are refused, and no bytes at all do harm. */
+/* transports/efa/wire/wire.c: good messages pass, broken ones are refused, and no bytes at all do harm. */
 #include "test/common/unit.h"
-#include "transports/efa/wire.h"
+#include "transports/efa/wire/wire.h"
 #include "transports/transport.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings are read with defaults, aliases and precedence; a value that does not parse is named in one line. */
 #define _GNU_SOURCE
-#include "base/env.h"
-#include "base/misspelt.h"
+#include "base/env/env.h"
+#include "base/env/misspelt.h"
 
 #include "base/log.h"
 #include "test/common/unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The reference of expert parallelism against examples whose numbers were worked out by hand. */
-#include "ep/check/reference.h"
+#include "test/ep/reference/reference.h"
 
 #include "ep/number.h"
 #include "test/common/unit.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The judge of whole calls accepts what a dispatch and a combine of all PEs in one process give, and names each value
  * that is changed in it. */
-#include "ep/check/judge.h"
+#include "test/ep/reference/judge.h"
 
-#include "ep/check/rows.h"
+#include "test/ep/reference/rows.h"
 #include "test/common/unit.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The reference of expert parallelism against a second formulation that holds whole calls: sorted lists, sets, and sums
  * of single columns in double arithmetic, rounded to float step by step. */
-#include "ep/check/reference.h"
+#include "test/ep/reference/reference.h"
 
-#include "ep/check/rows.h"
+#include "test/ep/reference/rows.h"
 #include "test/common/ep_jobs.h"
 #include "test/common/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Choices and rows of the tests of expert parallelism: valid, of the kind that their routing says, nowhere the same. */
-#include "ep/check/routing.h"
+#include "test/ep/reference/routing.h"
 
-#include "ep/check/rows.h"
+#include "test/ep/reference/rows.h"
 #include "test/common/ep_jobs.h"
 #include "test/common/unit.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An address is found in its segment, borders included; a heap that cannot be had is explained in one line. */
 #define _GNU_SOURCE
-#include "runtime/heap.h"
+#include "runtime/memory/heap.h"
 
-#include "runtime/alloc.h"
+#include "runtime/memory/alloc.h"
 #include "test/common/unit.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The blobs of a host in one: each is read back, what they share is left out, damage is refused with one line. */
-#include "bootstrap/host_blob.h"
+#include "bootstrap/blob/host_blob.h"
 
 #include "test/common/unit.h"
 

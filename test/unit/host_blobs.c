@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The blobs of all hosts in one: each PE's is read back; what does not have each PE once is refused with one line. */
-#include "bootstrap/host_blobs.h"
+#include "bootstrap/blob/host_blobs.h"
 
 #include "test/common/unit.h"
 

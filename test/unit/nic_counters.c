@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* runtime/nic_counters.c: words of 31 bits that NICs write, read as counts of 64 bits. */
+/* runtime/op/nic_counters.c: words of 31 bits that NICs write, read as counts of 64 bits. */
 #include "test/common/unit.h"
 
-#include "device/nic_word.h"
-#include "runtime/job.h"
-#include "runtime/nic_counters.h"
+#include "device/nic/nic_word.h"
+#include "runtime/job/job.h"
+#include "runtime/op/nic_counters.h"
 
 #include <pthread.h>
 #include <stdlib.h>

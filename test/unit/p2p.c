@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Words are compared as their type says, sets honour their mask, and searches are fair. */
-#include "runtime/p2p.h"
+#include "runtime/op/wait_words.h"
 
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "test/common/unit.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of PMI-1 and PMI-2: as the protocols have them; cut, endless, foreign and hostile ones are refused. */
-#include "bootstrap/pmi_wire.h"
+#include "bootstrap/pmi/wire.h"
 
-#include "bootstrap/pmi_value.h"
+#include "bootstrap/pmi/value.h"
 #include "test/common/unit.h"
 
 #include <errno.h>

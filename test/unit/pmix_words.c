@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Of libpmix's lines oshrun knows the one after which no connection is taken, as each version of libpmix words it. */
 #define _GNU_SOURCE
-#include "bootstrap/oshrun/pmix_words.h"
+#include "bootstrap/oshrun/server/pmix_lines.h"
 
 #include "test/common/unit.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that polls leaves its core to others where PEs have less than a core each; one that reads keeps it. */
 #define _GNU_SOURCE
-#include "runtime/poll.h"
+#include "runtime/wait/poll.h"
 
-#include "runtime/p2p.h"
-#include "runtime/wait.h"
+#include "runtime/op/wait_words.h"
+#include "runtime/wait/wait.h"
 #include "test/common/unit.h"
 
 #include <sched.h>

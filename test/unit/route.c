@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An invalid target is explained in words that name it; a bad or full list of transports is refused in one line. */
-#include "runtime/route.h"
+#include "runtime/route/route.h"
 
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "test/common/unit.h"
 
 #include <errno.h>

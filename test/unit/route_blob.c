@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer's start-up blob is read back as it was written; one that is cut, changed or foreign is refused in one line. */
 #define _GNU_SOURCE
-#include "runtime/route_blob.h"
+#include "runtime/route/blob.h"
 
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "test/common/unit.h"
 
 #include <sched.h>

@@ -3,7 +3,7 @@
  * PEs of other hosts in large jobs: nothing is filled before the first use, which looks the blob up once, by whichever
  * thread; a failed look-up fills nothing, and the next use tries again; small jobs look nothing up.
  */
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "test/common/unit.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * The routing object chooses as the table in transports/README.md says: by PE, segment, kind of the memory here and
  * class of operation, with and without NICs that take device memory; and each entry was filled by its own transport.
  */
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "test/common/unit.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An object that was given back keeps what it held until it is taken again, in turn, and then is zeros. */
-#include "runtime/slots.h"
+#include "runtime/memory/slots.h"
 
 #include "test/common/unit.h"
 

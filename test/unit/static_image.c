@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The variables of a program are found in the layouts that linkers and tools which edit programs make. */
-#include "runtime/static_image.h"
+#include "runtime/memory/static_image.h"
 
 #include "test/common/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Global and static variables are named, with the distance from their begin; other memory is not. */
-#include "base/symbol.h"
+#include "base/process/symbol.h"
 
 #include "test/common/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Of a machine's interfaces the root of a unique id takes loopback and those that other hosts may reach, best first. */
-#include "bootstrap/uid_addr.h"
+#include "bootstrap/uid/addr.h"
 
 #include "test/common/unit.h"
 

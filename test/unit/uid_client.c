@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PE's side of its connection to the root: answers, who is waited for, and each end of the job. */
-#include "bootstrap/uid_client.h"
+#include "bootstrap/uid/client.h"
 
 #include "test/common/unit.h"
 

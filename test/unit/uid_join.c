@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who connects by a unique id believes only a root that knows its secret, and says in one line why there is none. */
-#include "bootstrap/uid_join.h"
+#include "bootstrap/uid/join.h"
 
-#include "base/machine.h"
+#include "base/process/machine.h"
 
 #include "test/common/unit.h"
 

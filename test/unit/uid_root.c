@@ -3,10 +3,10 @@
  * A root serves many ranks: each gets what all have published, in seconds. The ranks are threads here, which talk to
  * the root as processes would.
  */
-#include "bootstrap/uid_root.h"
+#include "bootstrap/uid/root.h"
 
-#include "bootstrap/host_blobs.h"
-#include "bootstrap/uid_join.h"
+#include "bootstrap/blob/host_blobs.h"
+#include "bootstrap/uid/join.h"
 #include "test/common/unit.h"
 
 #include <pthread.h>

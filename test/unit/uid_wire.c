@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ids and messages of the start by unique id: what is cut, changed, of another version or of a stranger is refused. */
-#include "bootstrap/uid_wire.h"
+#include "bootstrap/uid/wire.h"
 
 #include "test/common/unit.h"
 

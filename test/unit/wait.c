@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A wait tries until it ends, gives the result on, sleeps rather than spins, and names what it waits for. */
 #define _GNU_SOURCE
-#include "runtime/wait.h"
+#include "runtime/wait/wait.h"
 
 #include "base/log.h"
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "test/common/unit.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Describes the pending operations of a context, for the hang report. */
-#include "transports/efa/endpoints.h"
-#include "transports/efa/slots.h"
+#include "transports/efa/set/endpoints.h"
+#include "transports/efa/ops/slots.h"
 
 #include <stdio.h>
 #include <string.h>

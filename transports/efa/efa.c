@@ -4,15 +4,15 @@
 #include "transports/efa/efa.h"
 
 #include "base/log.h"
-#include "transports/efa/batch.h"
-#include "transports/efa/counters.h"
-#include "transports/efa/endpoints.h"
-#include "transports/efa/gda.h"
-#include "transports/efa/peers.h"
+#include "transports/efa/wire/batch.h"
+#include "transports/efa/gda/counters.h"
+#include "transports/efa/set/endpoints.h"
+#include "transports/efa/gda/gda.h"
+#include "transports/efa/set/peers.h"
 #include "transports/efa/progress.h"
-#include "transports/efa/slots.h"
-#include "transports/efa/stranger.h"
-#include "transports/efa/tally.h"
+#include "transports/efa/ops/slots.h"
+#include "transports/efa/set/foreign_packets.h"
+#include "transports/efa/ops/tally.h"
 
 #include <sched.h>
 #include <stdlib.h>

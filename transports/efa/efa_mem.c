@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory with all endpoint sets: this PE's is registered with each, and a peer's has a key of its own in each. */
 #include "transports/efa/efa.h"
-#include "transports/efa/endpoints.h"
-#include "transports/efa/mem.h"
-#include "transports/efa/peers.h"
+#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/memory.h"
+#include "transports/efa/set/peers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,15 +4,15 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "transports/efa/alive.h"
-#include "transports/efa/batch.h"
-#include "transports/efa/endpoints.h"
-#include "transports/efa/msg.h"
-#include "transports/efa/op.h"
-#include "transports/efa/rails.h"
-#include "transports/efa/serve.h"
-#include "transports/efa/stranger.h"
-#include "transports/efa/tally.h"
+#include "transports/efa/set/alive.h"
+#include "transports/efa/wire/batch.h"
+#include "transports/efa/set/endpoints.h"
+#include "transports/efa/wire/msg.h"
+#include "transports/efa/ops/op.h"
+#include "transports/efa/wire/rails.h"
+#include "transports/efa/ops/serve.h"
+#include "transports/efa/set/foreign_packets.h"
+#include "transports/efa/ops/tally.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef WSH_EFA_PROGRESS_H
 #define WSH_EFA_PROGRESS_H
 
-#include "transports/efa/req.h"
+#include "transports/efa/wire/req.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -9,7 +9,8 @@ static inline bool is_aligned(const void *a, size_t to)
 
 /*
  * An aligned word at the symmetric side is one store or load, never seen half done: programs poll it with
- * wait_until. Release and acquire are partners of each other and of load_word in p2p.c; they cost nothing on x86.
+ * wait_until. Release and acquire are partners of each other and of load_word in op/wait_words.c; they cost nothing on
+ * x86.
  */
 static inline bool store_word(void *dst, const void *src, size_t len)
 {

@@ -3,7 +3,7 @@
 #ifndef WSH_NVLINK_H
 #define WSH_NVLINK_H
 
-#include "base/cuda_mem.h"
+#include "base/cuda/mem.h"
 #include "transports/fds.h"
 
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #include "transports/nvlink/agent.h"
 #include "transports/nvlink/stream.h"
 
-#include "base/cuda_call.h"
+#include "base/cuda/call.h"
 #include "base/err.h"
 #include "base/log.h"
 

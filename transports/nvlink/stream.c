@@ -2,7 +2,7 @@
 /* Numbers the operations on a context's stream and detects their completion. */
 #include "transports/nvlink/stream.h"
 
-#include "base/cuda_call.h"
+#include "base/cuda/call.h"
 #include "base/err.h"
 #include "base/log.h"
 

@@ -89,7 +89,7 @@ static __device__ __forceinline__ void wsh_nv_warpgroup_sync(unsigned group)
 }
 
 /*
- * By 4 warps, the first of them a multiple of 4, which meet at a named barrier of the block (device/ptx.cuh).
+ * By 4 warps, the first of them a multiple of 4, which meet at a named barrier of the block (device/ptx/ptx.cuh).
  */
 WSH_NV_KERNEL int nvshmemx_barrier_warpgroup(nvshmem_team_t team)
 {

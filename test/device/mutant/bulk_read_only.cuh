@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Broken on purpose: a bulk copy counts as complete once its buffers are read. */
 #define wsh_ptx_bulk_wait wsh_ptx_bulk_wait_kept
-#include "device/ptx.cuh"
+#include "device/ptx/ptx.cuh"
 #undef wsh_ptx_bulk_wait
 
 static WSH_DEV void wsh_ptx_bulk_wait()

@@ -4,7 +4,7 @@
 #define wsh_ptx_fence wsh_ptx_fence_kept
 #define wsh_ptx_signal_set wsh_ptx_signal_set_kept
 #define wsh_ptx_signal_add wsh_ptx_signal_add_kept
-#include "device/ptx.cuh"
+#include "device/ptx/ptx.cuh"
 #undef wsh_ptx_release
 #undef wsh_ptx_fence
 #undef wsh_ptx_signal_set

@@ -8,7 +8,7 @@
 
 #include "test/fuzz/common/efa_world.h"
 #include "test/fuzz/common/fuzz.h"
-#include "transports/efa/wire.h"
+#include "transports/efa/wire/wire.h"
 
 enum { PEERS_CONTEXTS = 8, PEERS_QUESTIONS = 64, PEERS_MESSAGE = 700 };
 

@@ -6,7 +6,7 @@
  * device_fault hang: a wait of the kernel lasts too long, while the program does not enter the library.
  * device_fault copy: the driver takes a copy, and then nothing more.
  */
-#include "device/view.h"
+#include "device/view/view.h"
 
 #include <shmemx.h>
 
@@ -33,7 +33,7 @@ static struct wsh_device_report *report(void)
     return (struct wsh_device_report *)(uintptr_t)view.report;
 }
 
-/* As device/refuse.cuh does; release: partner of the host's acquire. */
+/* As device/core/refuse.cuh does; release: partner of the host's acquire. */
 static void write_record(struct wsh_device_record *record, const char *what, enum wsh_device_reason reason)
 {
     strcpy(record->what, what);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels that post to NICs, and something goes wrong: a thread of PE 0 stands for the kernel, and its requests go to the
- * last PE, on the other host.
+ * Kernels that post to NICs, and something goes wrong: a thread of PE 0 stands for the kernel, and its requests go to
+ * the last PE, on the other host.
  *   key      the second of three requests has a key that the target has not given out
  *   killed   the target dies while requests are under way
  *   held     the watcher stands still; what has been posted arrives all the same, and is noted when it goes on
  *   ended    the watcher's thread is ended; stopped: it stands still for ever
  *   works    nothing goes wrong
  */
-#include "device/gda.h"
-#include "device/view.h"
+#include "device/nic/gda.h"
+#include "device/view/view.h"
 
 #include <shmemx.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread of the CPU that writes requests into the queues of NICs, by the rules of device/gda.h, in place of a kernel.
- * Included once, by a program that has included <shmemx.h>, device/gda.h and device/view.h, in C++.
+ * A thread of the CPU that writes requests into the queues of NICs, by the rules of device/nic/gda.h, in place of a
+ * kernel. Included once, by a program that has included <shmemx.h>, device/nic/gda.h and device/view/view.h, in C++.
  */
 #ifndef WSH_TEST_GDA_POSTER_CUH
 #define WSH_TEST_GDA_POSTER_CUH

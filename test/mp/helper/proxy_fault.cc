@@ -6,8 +6,8 @@
  * `source` pushes a put by reference whose source is in no memory that the transports use.
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
-#include "device/ring_push.cuh"
-#include "device/view.h"
+#include "device/proxy/ring_push.cuh"
+#include "device/view/view.h"
 
 #include <shmemx.h>
 

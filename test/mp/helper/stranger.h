@@ -3,7 +3,7 @@
 #ifndef WSH_TEST_STRANGER_H
 #define WSH_TEST_STRANGER_H
 
-#include "transports/efa/wire.h"
+#include "transports/efa/wire/wire.h"
 
 #include <rdma/fi_domain.h>
 

@@ -2,7 +2,7 @@
 /* The addresses of a process's endpoints on the emulated EFA device, as libfabric's efa provider writes them. */
 #include "test/mp/helper/stranger.h"
 
-#include "emulator/shared.h"
+#include "emulator/fabric/shared.h"
 
 #include <fcntl.h>
 #include <stdio.h>

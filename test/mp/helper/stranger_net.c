@@ -2,7 +2,7 @@
 /* A libfabric endpoint outside of the job, from which one operation at a time goes to a PE's endpoint. */
 #include "test/mp/helper/stranger.h"
 
-#include "transports/efa/handlers.h"
+#include "transports/efa/nic/signal_handlers.h"
 
 #include <rdma/fi_cm.h>
 #include <rdma/fi_endpoint.h>

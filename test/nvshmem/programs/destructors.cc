@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Objects that own symmetric memory and free it in their destructors, which run in another order on each PE, and for one
- * of them after the end: with the setting below nvshmem_free meets nobody.
+ * Objects that own symmetric memory and free it in their destructors, which run in another order on each PE, and for
+ * one of them after the end: with the setting below nvshmem_free meets nobody.
  * paths: fakegpu:2,4 gpu:2,4 gpu1:2,4
  * env: SHMEM_FREE_LATER=1
  * timeout: 120

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Says which settings are taken under another library's name, and why others of NVSHMEM's are not needed. */
+#include "base/env/env.h"
+
+#include "base/env/secure.h"
+#include "base/log.h"
+#include "base/env/misspelt.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *why;
+} not_needed[] = {
+    {"NVSHMEM_BOOTSTRAP", "the launcher is found by itself, or named by SHMEM_BOOTSTRAP"},
+    {"NVSHMEM_BOOTSTRAP_PMI", "the launcher is found by itself, or named by SHMEM_BOOTSTRAP"},
+    {"NVSHMEM_BOOTSTRAP_UID_SESSION_ID", "a unique id is an argument of shmemx_init_attr"},
+    {"NVSHMEM_CUMEM_GRANULARITY", "the device heap grows by what is asked for"},
+    {"NVSHMEM_DEBUG_SUBSYS", "SHMEM_DEBUG names subsystems too"},
+    {"NVSHMEM_DISABLE_NVLS", "NVLink multicast is not used"},
+    {"NVSHMEM_DISABLE_P2P", "SHMEM_TRANSPORTS says how PEs of one host reach each other"},
+    {"NVSHMEM_ENABLE_NIC_PE_MAPPING", "NICs near the GPU are chosen; SHMEM_NICS names others"},
+    {"NVSHMEM_IB_ENABLE_IBGDA", "kernels reach other hosts through the proxy"},
+    {"NVSHMEM_MAX_TEAMS", "there are as many teams as SHMEM_TEAM_MEMORY has room for"},
+    {"NVSHMEM_NETDEVS_POLICY", "NICs near the GPU are chosen; SHMEM_NICS names others"},
+    {"NVSHMEM_QP_DEPTH", "the depth of queues is the provider's"},
+    {"NVSHMEM_REMOTE_TRANSPORT", "the network is chosen; SHMEM_LIBFABRIC_PROVIDER names one"},
+};
+
+const char *wsh_env_not_needed(size_t i)
+{
+    return i < sizeof not_needed / sizeof not_needed[0] ? not_needed[i].name : NULL;
+}
+
+void wsh_env_note(void)
+{
+    struct wsh_env_row row;
+
+    for (size_t i = 0; i < wsh_env_count(); i++) {
+        wsh_env_describe(i, &row);
+        if (strcmp(row.origin, "default") && strcmp(row.origin, row.name))
+            wsh_info(WSH_SUB_INIT, "%s is taken as %s", row.origin, row.name);
+    }
+    for (size_t i = 0; i < sizeof not_needed / sizeof not_needed[0]; i++)
+        if (wsh_env_foreign(not_needed[i].name))
+            wsh_info(WSH_SUB_INIT, "%s is not read: %s", not_needed[i].name, not_needed[i].why);
+}
+
+static void warn_unknown(const char *name, int length, const char *meant)
+{
+    if (meant)
+        wsh_warn("%.*s is no setting of this library and is not read; is it %s?", length, name, meant);
+    else
+        wsh_warn("%.*s is no setting of this library and is not read; %s", length, name,
+                 strncmp(name, "SHMEM_BACKTRACE", (size_t)length)
+                     ? "warpshmem-info lists those that are"
+                     : "for the stack of a PE that crashes use `ulimit -c unlimited` and gdb");
+}
+
+void wsh_env_warn(void)
+{
+    const char *name, *meant, *ignored = wsh_env_secure_ignored();
+    size_t at = 0;
+    int length;
+
+    if (ignored)
+        wsh_warn("%s and other settings in the environment do not count: this program has rights that who "
+                 "starts it may "
+                 "not have (set-user-ID, set-group-ID or capabilities), and runs with defaults",
+                 ignored);
+    while (!ignored && (name = wsh_env_misspelt(&at, &length, &meant)))
+        warn_unknown(name, length, meant);
+}

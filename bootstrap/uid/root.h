@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The root of a unique id: a thread of the process that made it, which connects the PEs. */
+#ifndef WSH_BOOTSTRAP_UID_ROOT_H
+#define WSH_BOOTSTRAP_UID_ROOT_H
+
+#include "base/env/env.h"
+#include "bootstrap/uid/id.h"
+
+/*
+ * Listens and starts the thread; *uid, of which the caller has set the secret, is then complete. left[rank], of
+ * n_ranks: the world has begun and its root leaves; these are no members any more, and the others connect within half
+ * a minute. NULL: a new one. 0 or a negative errno after one line.
+ */
+int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env, int n_ranks, const bool *left);
+
+/*
+ * Where this process is the root of the id: waits until the other members have what the root owes them, or for
+ * `seconds`.
+ */
+void wsh_uid_root_wait(const struct wsh_uid *uid, double seconds);
+
+#endif

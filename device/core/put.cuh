@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts and gets in device code, contiguous and of one element. To a mapped peer they are stores and loads; a get from
+ * one is complete when it returns, nonblocking or not. A put by a warp or block is one operation of its lane 0 once the
+ * call returns: the stores of all lanes come before whatever that lane, or any other, releases afterwards.
+ */
+#ifndef WSH_DEVICE_PUT_CUH
+#define WSH_DEVICE_PUT_CUH
+
+#include "copy.cuh"
+#include "../view/handles.cuh"
+#include "../proxy/refer.cuh"
+
+/* All lanes: from `source`, which may lie in global, shared or local memory, to the peer's memory at `to`. */
+template <int S> static WSH_DEV void wsh_dev_store(uint64_t to, const void *source, size_t len)
+{
+    if (__isGlobal(source))
+        wsh_dev_copy<S, wsh_dev_from_global>((char *)to, (const char *)source, len);
+    else
+        wsh_dev_copy_narrow<4, wsh_dev_from_generic>((char *)to, (const char *)source, len, wsh_dev_lane<S>(),
+                                                     wsh_dev_size<S>());
+}
+
+/* The lanes that a short copy uses: all of a full warp, one of a warp that may be partial. */
+template <int S> static WSH_DEV unsigned wsh_dev_sure_lanes()
+{
+    return S == WSH_WARP ? (wsh_dev_threads() % 32 ? 1 : 32) : wsh_dev_size<S>();
+}
+
+/* Units that each lane moves in a short copy that takes more than one step. */
+#define WSH_SHORT_COPY_DEPTH 4
+
+/* Copies U units of type T by each lane. Lanes without a unit load the first one, so that loads need no branch. */
+template <int S, unsigned U, class L, class T>
+static WSH_DEV void wsh_dev_short_copy_step(uint64_t to, const void *from, unsigned len)
+{
+    unsigned lane = wsh_dev_lane<S>(), size = wsh_dev_sure_lanes<S>(), n = len / (unsigned)sizeof(T);
+    T held[U];
+
+#pragma unroll
+    for (unsigned u = 0; u < U; u++)
+        held[u] = L::load((const T *)from + (lane + u * size < n ? lane + u * size : 0));
+#pragma unroll
+    for (unsigned u = 0; u < U; u++)
+        if (lane + u * size < n)
+            ((T *)to)[lane + u * size] = held[u];
+}
+
+/* Out of line, so that shorter copies in the same loop keep the registers. */
+template <int S, class L> WSH_DEV_CALL void wsh_dev_short_copy_deep(uint64_t to, const void *from, unsigned len)
+{
+    wsh_dev_short_copy_step<S, WSH_SHORT_COPY_DEPTH, L, uint4>(to, from, len);
+}
+
+/*
+ * All lanes: copies what is at most one unit of 4 or 8 bytes a lane, or WSH_SHORT_COPY_DEPTH units of 16. Returns the
+ * bytes of a unit, or 0 where the copy is longer and nothing was done. In line and without divergence: a call of the
+ * general function, or to split and join a warp, takes longer than such a copy itself.
+ */
+template <int S, class L> static WSH_DEV unsigned wsh_dev_short_copy(uint64_t to, const void *from, size_t len)
+{
+    const unsigned bits = (unsigned)to | (unsigned)(uint64_t)from | (unsigned)len;
+    const size_t lanes = wsh_dev_sure_lanes<S>(), last = len - 1; /* of no bytes: beyond all */
+
+    if (!(bits & 15)) {
+        if (last < 16 * lanes)
+            wsh_dev_short_copy_step<S, 1, L, uint4>(to, from, (unsigned)len);
+        else if (last < 16 * WSH_SHORT_COPY_DEPTH * lanes)
+            wsh_dev_short_copy_deep<S, L>(to, from, (unsigned)len);
+        else
+            return 0;
+        return 16;
+    }
+    if (!(bits & 7) && last < 8 * lanes) {
+        wsh_dev_short_copy_step<S, 1, L, uint64_t>(to, from, (unsigned)len);
+        return 8;
+    }
+    if (!(bits & 3) && last < 4 * lanes) {
+        wsh_dev_short_copy_step<S, 1, L, uint32_t>(to, from, (unsigned)len);
+        return 4;
+    }
+    return 0;
+}
+
+/*
+ * One lane: asks the proxy for the signal. It comes after all that was stored before, which the proxy sees. In two
+ * calls, that of the place by itself: in one, kernels of 1024 threads would lack registers.
+ */
+static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int pe)
+{
+    unsigned words;
+    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(wsh_dev_ask_signal_op(signal.op), false, (uint64_t)signal.sym,
+                                                signal.value, 0, sizeof *signal.sym, pe, &words);
+
+    wsh_dev_ask_post(ask, words, wsh_dev_ask_reserve(pe, words + 1));
+}
+
+/* Lane 0: posts the record of a part whose payload all lanes have stored. The last one carries the signal, fenced. */
+template <class P> WSH_DEV_CALL void wsh_dev_put_post(const P &parts, const struct wsh_dev_signal *with)
+{
+    struct wsh_dev_ask ask = wsh_dev_parts_ask(parts, parts.dest, false);
+    bool last = parts.signal && parts.off + parts.len == parts.whole;
+
+    if (last) {
+        ask.first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL, wsh_dev_ask_signal_op(with->op)) |
+                      (parts.off ? WSH_RING_FENCED : 0);
+        ask.second = (uint64_t)with->sym;
+        ask.value = with->value;
+    }
+    wsh_dev_parts_post(parts, ask, last || wsh_dev_is_strided(parts), parts.at);
+}
+
+/* A payload into its record. A block has lanes enough to use the copy that takes fewest registers. */
+template <int S> static WSH_DEV void wsh_dev_store_asked(uint64_t place, const char *source, size_t len)
+{
+    if constexpr (S == WSH_BLOCK)
+        wsh_dev_copy_narrow<4, wsh_dev_from_generic>((char *)place, source, len, wsh_dev_lane<S>(), wsh_dev_size<S>());
+    else
+        wsh_dev_store<S>(place, source, len);
+}
+
+/* A put by the proxy, in parts. All records have their places in the ring when the last barrier ends. */
+template <int S, class P> WSH_DEV_CALL void wsh_dev_put_asked(P *parts, const struct wsh_dev_signal *with)
+{
+#pragma unroll 1
+    for (; parts->off < parts->whole; parts->off += parts->len) {
+        uint64_t place = wsh_dev_parts_next<S>(parts, false);
+
+        wsh_dev_store_asked<S>(place, parts->source + parts->off, parts->len);
+        wsh_dev_sync<S>();
+        if (wsh_dev_lane<S>() == 0)
+            wsh_dev_put_post(*parts, with);
+    }
+}
+
+/*
+ * … or by reference. A block copies as fast as a NIC reads, and with what awaits an answer, kernels of 1024 threads
+ * would need more registers than there are: its blocking puts are copied.
+ */
+template <int S, bool WAITS, class P>
+static WSH_DEV void wsh_dev_put_parts(P *parts, const struct wsh_dev_signal *with)
+{
+    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(parts, false)) {
+        wsh_dev_put_asked<S>(parts, with);
+        return;
+    }
+    if (wsh_dev_lane<S>() == 0)
+        wsh_dev_refer(parts, with, false);
+    wsh_dev_sync<S>();
+}
+
+/*
+ * The put in every case, called after a barrier. The barrier at the end lets the source be reused, and makes the quiet
+ * of any lane wait for what was asked of the proxy. `with`: a signal behind the data, or NULL. The caller sends it
+ * where its `at` is not 0 afterwards: what goes by the proxy has its signal go there too, or the signal could come
+ * first. WAITS: blocking; else the source is reused after a quiet only.
+ */
+template <int S, bool WAITS>
+WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
+                                  struct wsh_dev_signal *with)
+{
+    uint64_t to;
+
+    if (!len)
+        return;
+    to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
+    wsh_dev_check_local(what, source, len);
+    if (!to) {
+        struct wsh_dev_parts parts = {
+            (char *)dest, (const char *)source, len, pe, 0, 1, with != nullptr, 0, 0, 0, WAITS};
+
+        if (with)
+            with->at = 0;
+        wsh_dev_put_parts<S, WAITS>(&parts, with);
+        return;
+    }
+    wsh_dev_store<S>(to, source, len);
+    wsh_dev_sync<S>();
+    if (with && !with->at && wsh_dev_lane<S>() == 0)
+        wsh_dev_signal_ask(*with, pe);
+}
+
+/* The first barrier lets every lane's source be read by all. */
+template <int S, bool WAITS = true>
+static WSH_DEV_MOVE void wsh_dev_put(const char *what, void *dest, const void *source, size_t len, int pe)
+{
+    uint64_t to;
+    bool fast = wsh_dev_reach_fast(dest, len, pe, &to);
+
+    wsh_dev_sync<S>();
+    if (fast && wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len))
+        wsh_dev_sync<S>();
+    else if (WAITS || fast || !wsh_dev_put_refer_plain<S>(dest, source, len, pe))
+        wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, nullptr);
+}
+
+template <int S>
+static WSH_DEV void wsh_dev_put_nbi(const char *what, void *dest, const void *source, size_t len, int pe)
+{
+    wsh_dev_put<S, false>(what, dest, source, len, pe);
+}
+
+/* A get by the proxy. */
+template <int S, class P> WSH_DEV_CALL void wsh_dev_get_asked(P *parts)
+{
+#pragma unroll 1
+    for (; parts->off < parts->whole; parts->off += parts->len) {
+        const char *place = (const char *)wsh_dev_parts_next<S>(parts, true);
+
+        wsh_dev_copy<S, wsh_dev_from_peer>(parts->dest + parts->off, place, parts->len);
+        wsh_dev_sync<S>();
+        if (wsh_dev_lane<S>() == 0) {
+            wsh_ptx_release();
+            wsh_dev_parts_take(*parts);
+        }
+    }
+}
+
+/* … or by reference. */
+template <int S, bool WAITS, class P> static WSH_DEV void wsh_dev_get_parts(P *parts)
+{
+    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(parts, true)) {
+        wsh_dev_get_asked<S>(parts);
+        return;
+    }
+    wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
+    if (wsh_dev_lane<S>() == 0)
+        wsh_dev_refer(parts, nullptr, true);
+    wsh_dev_sync<S>();
+}
+
+/* All lanes: a nonblocking get that the kernel posts to a NIC itself; false: it was not. */
+template <int S> WSH_DEV_CALL bool wsh_dev_get_gda(void *dest, const void *source, size_t len, int pe)
+{
+    bool done = false;
+
+    wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
+    if (wsh_dev_lane<S>() == 0)
+        done = wsh_dev_gda_get<S>(dest, source, len, pe);
+    return wsh_dev_any_lane<S>(done);
+}
+
+/*
+ * The get in every case. It needs no barrier before: no lane may read `dest` until the call has returned, or, where not
+ * WAITS, until a quiet.
+ */
+template <int S, bool WAITS>
+WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe)
+{
+    uint64_t from;
+
+    if (!len)
+        return;
+    from = wsh_dev_reach_or_ask(what, source, len, pe, false);
+    wsh_dev_check_local(what, dest, len);
+    if (!from) {
+        if (!WAITS && wsh_dev_has_gda() && wsh_dev_get_gda<S>(dest, source, len, pe))
+            return;
+        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, false, 0, 0, 0, WAITS};
+
+        wsh_dev_get_parts<S, WAITS>(&parts);
+        return;
+    }
+    wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
+    wsh_dev_sync<S>();
+}
+
+template <int S, bool WAITS = true>
+static WSH_DEV_MOVE void wsh_dev_get(const char *what, void *dest, const void *source, size_t len, int pe)
+{
+    uint64_t from;
+
+    if (wsh_dev_reach_fast(source, len, pe, &from) &&
+        wsh_dev_short_copy<S, wsh_dev_from_peer>((uint64_t)dest, (const void *)from, len))
+        wsh_dev_sync<S>();
+    else
+        wsh_dev_get_any<S, WAITS>(what, dest, source, len, pe);
+}
+
+template <int S>
+static WSH_DEV void wsh_dev_get_nbi(const char *what, void *dest, const void *source, size_t len, int pe)
+{
+    wsh_dev_get<S, false>(what, dest, source, len, pe);
+}
+
+/* The unsigned type as wide as T: elements travel as bits. */
+template <unsigned WIDTH> struct wsh_dev_bits_of;
+template <> struct wsh_dev_bits_of<1> {
+    typedef uint8_t type;
+};
+template <> struct wsh_dev_bits_of<2> {
+    typedef uint16_t type;
+};
+template <> struct wsh_dev_bits_of<4> {
+    typedef uint32_t type;
+};
+template <> struct wsh_dev_bits_of<8> {
+    typedef uint64_t type;
+};
+template <class T> using wsh_dev_bits = typename wsh_dev_bits_of<sizeof(T)>::type;
+
+/* Copies the bits of a value; compiles to nothing. */
+template <class TO, class FROM> static WSH_DEV TO wsh_dev_as(FROM from)
+{
+    TO to;
+
+    static_assert(sizeof to == sizeof from, "as many bits");
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+/* p where it is not one store: an element of `len` bytes, whose bits are the low ones of `bits`. */
+inline WSH_DEV_CALL void wsh_dev_p_any(const char *what, void *dest, uint64_t bits, uint32_t len, int pe)
+{
+    uint64_t to;
+
+    wsh_dev_check_word(what, dest, len);
+    to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
+    if (!to)
+        wsh_dev_ask_word(
+            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_PUT_WORD, 0, false), (uint64_t)dest, bits, 0, 0, len, pe}, 1, false);
+    else if (len == 8)
+        wsh_ptx_put((uint64_t *)to, bits);
+    else if (len == 4)
+        wsh_ptx_put((uint32_t *)to, (uint32_t)bits);
+    else if (len == 2)
+        wsh_ptx_put((uint16_t *)to, (uint16_t)bits);
+    else
+        wsh_ptx_put((uint8_t *)to, (uint8_t)bits);
+}
+
+template <class T> static WSH_DEV void wsh_dev_p(const char *what, T *dest, T value, int pe)
+{
+    uint64_t to;
+
+    if (wsh_dev_reach_fast(dest, sizeof value, pe, &to))
+        wsh_ptx_put((wsh_dev_bits<T> *)to, wsh_dev_as<wsh_dev_bits<T>>(value));
+    else
+        wsh_dev_p_any(what, dest, wsh_dev_as<wsh_dev_bits<T>>(value), sizeof value, pe);
+}
+
+/* g where it is not one load: returns the element in the low bits. */
+inline WSH_DEV_CALL uint64_t wsh_dev_g_any(const char *what, const void *source, uint32_t len, int pe)
+{
+    uint64_t from;
+
+    wsh_dev_check_word(what, source, len);
+    from = wsh_dev_reach_or_ask(what, source, len, pe, false);
+    if (!from)
+        return wsh_dev_ask_word(
+            wsh_dev_ask{wsh_dev_ask_kind(WSH_RING_GET_WORD, 0, true), (uint64_t)source, 0, 0, 0, len, pe}, 0, true);
+    return len == 8   ? wsh_ptx_get((const uint64_t *)from)
+           : len == 4 ? wsh_ptx_get((const uint32_t *)from)
+           : len == 2 ? wsh_ptx_get((const uint16_t *)from)
+                      : wsh_ptx_get((const uint8_t *)from);
+}
+
+template <class T> static WSH_DEV T wsh_dev_g(const char *what, const T *source, int pe)
+{
+    uint64_t from;
+
+    if (wsh_dev_reach_fast(source, sizeof *source, pe, &from))
+        return wsh_dev_as<T>(wsh_ptx_get((const wsh_dev_bits<T> *)from));
+    return wsh_dev_as<T>((wsh_dev_bits<T>)wsh_dev_g_any(what, source, sizeof *source, pe));
+}
+
+#endif

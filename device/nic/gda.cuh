@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts and gets that kernels post to NICs themselves (gda.h), by the view: which do, and the requests that they become.
+ * All others are records for the proxy.
+ */
+#ifndef WSH_DEVICE_GDA_CUH
+#define WSH_DEVICE_GDA_CUH
+
+#include "../proxy/proxied.cuh"
+
+static WSH_DEV struct wsh_gda_queue *wsh_dev_gda_queue(struct wsh_gda *gda)
+{
+    return &gda->queue[(blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) & (gda->n_queues - 1)];
+}
+
+/* The segment in which [addr, addr + len) has keys, or -1. */
+static WSH_DEV int wsh_dev_gda_seg(const struct wsh_gda *gda, uint64_t addr, uint64_t len)
+{
+#pragma unroll
+    for (int i = WSH_GDA_SEGS - 1; i >= 0; i--) {
+        const uint64_t off = addr - gda->local[i].base, length = gda->local[i].length;
+
+        if (off < length && len <= length - off)
+            return i;
+    }
+    return -1;
+}
+
+/* A transfer between symmetric and local memory. `counter`: of the one that counts it, its number + 1; or 0. */
+struct wsh_dev_gda_transfer {
+    const void *sym, *local;
+    uint64_t len;
+    int pe;
+    uint32_t counter;
+    bool gets;
+};
+
+/* What transfers between the same two segments have in common, in one queue. */
+struct wsh_dev_gda_pair {
+    uint64_t there, there_len, here, here_len; /* where the segments begin here, and bytes of them that have keys */
+    const struct wsh_gda_peer *peers;          /* [n_pes] */
+    const struct wsh_gda_target *counts;       /* [n_pes]: of the counter; or NULL */
+    uint32_t seg, key_here;
+};
+
+static WSH_DEV const struct wsh_gda_target *wsh_dev_gda_counts(const struct wsh_gda *gda, uint32_t rail,
+                                                               uint32_t counter)
+{
+    uint64_t row = (uint64_t)(counter - 1) * gda->n_rails + rail;
+
+    return counter ? (const struct wsh_gda_target *)gda->counter_targets + row * (uint32_t)wsh_device_view.n_pes
+                   : nullptr;
+}
+
+/* That of a transfer; false: it has none. */
+static WSH_DEV bool wsh_dev_gda_pair_of(const struct wsh_gda *gda, const struct wsh_gda_queue *queue,
+                                       const struct wsh_dev_gda_transfer &transfer, struct wsh_dev_gda_pair *pair)
+{
+    const int there = wsh_dev_gda_seg(gda, (uint64_t)transfer.sym, transfer.len),
+              here = wsh_dev_gda_seg(gda, (uint64_t)transfer.local, transfer.len);
+
+    if (there < 0 || here < 0 || transfer.counter > gda->n_counters)
+        return false;
+    pair->there = gda->local[there].base;
+    pair->there_len = gda->local[there].length;
+    pair->here = gda->local[here].base;
+    pair->here_len = gda->local[here].length;
+    pair->peers = (const struct wsh_gda_peer *)queue->peers;
+    pair->counts = transfer.counter ? wsh_dev_gda_counts(gda, queue->rail, transfer.counter) : nullptr;
+    pair->seg = (uint32_t)there;
+    pair->key_here = queue->key[here];
+    return queue->usable >> here & 1;
+}
+
+/* Whether a transfer lies between the pair's segments. Without branches: lists ask it of each put. */
+static WSH_DEV bool wsh_dev_gda_holds(const struct wsh_dev_gda_pair &pair, const struct wsh_dev_gda_transfer &transfer)
+{
+    const uint64_t there = (uint64_t)transfer.sym - pair.there, here = (uint64_t)transfer.local - pair.here;
+
+    return (there < pair.there_len) & (transfer.len <= pair.there_len - there) & (here < pair.here_len) &
+           (transfer.len <= pair.here_len - here);
+}
+
+/* Whether NICs take so much, and reach the PE: none where this GPU does. Without branches, likewise. */
+static WSH_DEV bool wsh_dev_gda_takes(const struct wsh_dev_gda_pair &pair, const struct wsh_dev_gda_transfer &transfer)
+{
+    const uint32_t pe = (uint32_t)transfer.pe < (uint32_t)wsh_device_view.n_pes ? (uint32_t)transfer.pe : 0,
+                   qpn = pair.counts ? pair.counts[pe].qpn : 1;
+    const struct wsh_gda_peer *peer = pair.peers + pe;
+
+    return (transfer.len - 1 < WSH_GDA_LENGTH_MAX) & (pe == (uint32_t)transfer.pe) & (peer->usable >> pair.seg & 1) &
+           (peer->target.qpn != 0) & (qpn != 0);
+}
+
+/* The request of a transfer that they take. */
+static WSH_DEV void wsh_dev_gda_make(const struct wsh_dev_gda_pair &pair, const struct wsh_dev_gda_transfer &transfer,
+                                     struct wsh_dev_gda_request *request)
+{
+    const struct wsh_gda_peer *peer = pair.peers + transfer.pe;
+    const struct wsh_gda_target target = pair.counts ? pair.counts[transfer.pe] : peer->target;
+
+    request->operation = (uint64_t)(transfer.gets ? WSH_GDA_READ : WSH_GDA_WRITE) << WSH_GDA_OPERATION_AT;
+    request->target = (uint64_t)target.qkey << 32 | (uint64_t)target.qpn << 16 | target.ah;
+    request->there = peer->base[pair.seg] + ((uint64_t)transfer.sym - pair.there);
+    request->here = (uint64_t)transfer.local;
+    request->len = (uint32_t)transfer.len;
+    request->key_there = peer->key[pair.seg];
+    request->key_here = pair.key_here;
+    request->pe = (uint32_t)transfer.pe;
+}
+
+/* Its request; false: the NICs do not take it. */
+static WSH_DEV bool wsh_dev_gda_request_of(const struct wsh_gda *gda, const struct wsh_gda_queue *queue,
+                                           const struct wsh_dev_gda_transfer &transfer,
+                                           struct wsh_dev_gda_request *request)
+{
+    struct wsh_dev_gda_pair pair;
+
+    if (!wsh_dev_gda_pair_of(gda, queue, transfer, &pair) || !wsh_dev_gda_takes(pair, transfer))
+        return false;
+    wsh_dev_gda_make(pair, transfer, request);
+    return true;
+}
+
+inline WSH_DEV_CALL uint32_t wsh_dev_gda_fences_end_here()
+{
+    return wsh_dev_gda_fences_end(wsh_dev_gda(), wsh_dev_rings_here(0));
+}
+
+/* What is before a fence is not complete: if because of ring r, its consumer is asked for a quiet. */
+inline WSH_DEV_CALL void wsh_dev_gda_hasten(uint32_t r)
+{
+    struct wsh_dev_rings rings = wsh_dev_rings_here(0);
+
+    rings.mine = r;
+    if (r != WSH_GDA_CLOSED && wsh_dev_gda_is_to_ask(wsh_dev_gda()))
+        wsh_dev_ring_send(rings, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_QUIET), 0, 0, 0, 0, 0, 0, 0}, 0);
+}
+
+/*
+ * Whether kernels may post: all is complete that fences have put before what comes now. A fence comes before only if
+ * the lane has synchronized with it, so that it knows of it.
+ */
+inline WSH_DEV_CALL bool wsh_dev_gda_is_open()
+{
+    const struct wsh_gda *gda = wsh_dev_gda();
+    uint32_t r;
+
+    if (wsh_ptx_known(&gda->fences) == wsh_ptx_known(&gda->fences_over))
+        return true;
+    r = wsh_dev_gda_fences_end_here();
+    if (r == WSH_GDA_OPEN)
+        return true;
+    wsh_dev_gda_hasten(r);
+    return false;
+}
+
+/*
+ * Lanes that call it together, each with a transfer; behind a barrier, if others have stored to its memory here. Those
+ * whose transfer was posted share a reservation and doorbells. False: nothing was done. What is asked of the GPU's
+ * memory is asked for at once.
+ */
+template <bool ALONE> static WSH_DEV bool wsh_dev_gda_do(struct wsh_dev_gda_transfer transfer)
+{
+    struct wsh_gda *gda = wsh_dev_gda();
+    struct wsh_gda_queue *queue = wsh_dev_gda_queue(gda);
+    uint64_t fences = wsh_ptx_known(&gda->fences), over = wsh_ptx_known(&gda->fences_over);
+    struct wsh_dev_gda_request request;
+
+    if (fences != over) {
+        struct wsh_dev_gda_transfer kept = transfer;
+        uint32_t r = wsh_dev_gda_fences_end_here();
+
+        if (r != WSH_GDA_OPEN) {
+            wsh_dev_gda_hasten(r);
+            return false;
+        }
+        wsh_ptx_again(&kept);
+        transfer = kept;
+    }
+    if (!wsh_dev_gda_request_of(gda, queue, transfer, &request))
+        return false;
+    if (ALONE)
+        wsh_dev_gda_post_alone(queue, request);
+    else
+        wsh_dev_gda_post(queue, wsh_ptx_active(), request);
+    return true;
+}
+
+/* By the first lane of a warp's or block's call, or by any threads that call it together. */
+template <int S> WSH_DEV_CALL bool wsh_dev_gda_put(void *dest, const void *source, size_t len, int pe, uint32_t counter)
+{
+    return wsh_dev_gda_do<S != WSH_THREAD>(wsh_dev_gda_transfer{dest, source, len, pe, counter, false});
+}
+
+template <int S> WSH_DEV_CALL bool wsh_dev_gda_get(void *dest, const void *source, size_t len, int pe)
+{
+    return wsh_dev_gda_do<S != WSH_THREAD>(wsh_dev_gda_transfer{source, dest, len, pe, 0, true});
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The view of this translation unit in constant memory, and its registration with the library. Rules in view.h.
+ *
+ * Compiled by nvcc a unit has a view of its own, so neither -rdc nor a device library is needed. In modules that the
+ * driver API loads shmemx_module_init finds it by its name:
+ *   - WSH_DEVICE_SYMBOL in a module of one unit, and where there is no host code: under NVRTC, in bitcode, and with
+ *     -DSHMEMX_DEVICE_MODULE. Several such units, linked, share one.
+ *   - With -rdc=true static names carry a prefix of the unit's, which the driver does not list. It lists kernels: one
+ *     that does nothing has the same prefix. The units of libnvshmem_device.a share one view under the common name,
+ *     which names.cu has and registers.
+ */
+#ifndef WSH_DEVICE_VIEW_CUH
+#define WSH_DEVICE_VIEW_CUH
+
+#include "../api/launch.cuh"
+#include "view.h"
+
+static_assert(sizeof(struct wsh_device) == 256, "the view must stay small: kernels have 64 KiB of constants");
+static_assert(sizeof(struct wsh_device_record) == 128, "the host reads the records as this file lays them out");
+
+#if defined(__CUDACC_RTC__) || defined(SHMEMX_DEVICE_MODULE)
+
+extern "C" {
+#if defined(__CUDACC_RDC__)
+inline
+#elif defined(__clang__)
+__attribute__((weak))
+#endif
+    __constant__ struct wsh_device wsh_device_view;
+}
+
+#else
+
+#if defined(WSH_LIBRARY_SCOPE)
+extern "C" __constant__ struct wsh_device wsh_device_view;
+#elif defined(WSH_NV_SYMBOLS)
+extern "C" {
+__attribute__((visibility("hidden"))) __constant__ struct wsh_device wsh_device_view;
+}
+#else
+static __constant__ struct wsh_device wsh_device_view;
+#ifdef __CUDACC_RDC__
+static __global__ void wsh_device_unit_mark()
+{
+}
+/* nvlink drops kernels that no host code names. */
+static __attribute__((used)) void (*const wsh_device_unit_marked)() = wsh_device_unit_mark;
+#endif
+#endif
+
+#ifndef WSH_LIBRARY_SCOPE
+/* Here and not in the library: only the CUDA runtime that the unit is linked with knows the symbol. */
+static int wsh_device_fill(const struct wsh_device *view)
+{
+    return (int)cudaMemcpyToSymbol(wsh_device_view, view, sizeof *view);
+}
+
+namespace
+{
+struct wsh_device_registration {
+    struct wsh_device_unit unit;
+
+    wsh_device_registration() : unit{WSH_DEVICE_ABI, sizeof(struct wsh_device), wsh_device_fill, __BASE_FILE__,
+                                     wsh_launch_find}
+    {
+        wsh_device_register(&unit);
+    }
+
+    ~wsh_device_registration()
+    {
+        wsh_device_unregister(&unit);
+    }
+};
+
+wsh_device_registration wsh_device_registered;
+} // namespace
+#endif
+
+#endif
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Brings the block of each member to all members: by cells, straight to all, or once to each host. */
+#include "runtime/coll/coll.h"
+
+#include "base/log.h"
+#include "runtime/coll/memory/blocks.h"
+#include "runtime/coll/memory/cells.h"
+#include "runtime/coll/algorithms/collect_hosts.h"
+#include "runtime/coll/memory/copy.h"
+#include "runtime/coll/choose/dispatch.h"
+#include "runtime/job/job.h"
+#include "runtime/op/order.h"
+#include "runtime/op/rma.h"
+
+#include <string.h>
+
+size_t wsh_places_offset(const struct wsh_places *places, int pe)
+{
+    size_t at = 0;
+
+    if (!places->sizes)
+        return (size_t)pe * places->len;
+    while (pe--)
+        at += places->sizes[pe];
+    return at;
+}
+
+static WSH_NO_ARRAYS int collect_by_cells(struct wsh_team *team, const struct wsh_places *places,
+                                          const void *src, size_t len)
+{
+    struct wsh_cells cells = wsh_cells_begin(team, places->routine);
+    size_t at = wsh_cells_place(&cells, WSH_CELL_OWN);
+    char *const *peer = team->coll->peer, *dest = places->dest;
+    int n = team->n_pes, rc;
+
+    wsh_cells_write(&cells, WSH_CELL_OWN, src, len);
+    rc = wsh_cells_await(&cells, WSH_CELL_OWN, team->coll->all, n);
+    for (int pe = 0; pe < n && !rc; pe++, dest += len)
+        wsh_cells_copy(dest, peer[pe] + at, len);
+    wsh_cells_end(&cells);
+    return rc;
+}
+
+/* My block to its place in the dest of every member. */
+static int collect_push(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t len)
+{
+    const struct wsh_blocks blocks = wsh_blocks_begin(team, places->routine);
+    char *dest = places->dest + wsh_places_offset(places, team->my_pe);
+    int rc;
+
+    if (!wsh_coll_is_host(team, dest) || !wsh_coll_is_host(team, src))
+        return wsh_blocks_device(&blocks, dest, src, 0, len);
+    rc = wsh_coll_copy_own(team, dest, src, len);
+    for (int k = 1; k < team->n_pes && !rc; k++)
+        rc = wsh_blocks_send(&blocks, dest, src, len, wsh_blocks_turn(team, k));
+    return rc ? rc : wsh_blocks_end(&blocks);
+}
+
+/*
+ * Recursive doubling: each time as many blocks as one has so far, to the member whose number differs in the next bit.
+ * For a power of two.
+ */
+static int collect_by_rounds(struct wsh_team *team, const struct wsh_places *places, const void *src,
+                             size_t len)
+{
+    struct wsh_coll *coll = team->coll;
+    const struct wsh_blocks blocks = wsh_blocks_begin(team, places->routine);
+    int rc = wsh_coll_copy_own(team, places->dest + wsh_places_offset(places, team->my_pe), src, len);
+
+    for (int bit = 1; bit < team->n_pes && !rc; bit <<= 1) {
+        int other = team->my_pe ^ bit, first = team->my_pe & -bit;
+        size_t begin = wsh_places_offset(places, first), end = wsh_places_offset(places, first + bit);
+
+        rc = wsh_blocks_send(&blocks, places->dest + begin, places->dest + begin, end - begin, other);
+        if (!rc)
+            rc = wsh_blocks_take(&blocks, &other, 1);
+    }
+    wsh_coll_all_entered(coll, blocks.before);
+    return rc ? rc : wsh_coll_sent(coll);
+}
+
+/* The first sync says that every src is ready, the second that all of it was read. */
+static int collect_pull(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t mine)
+{
+    size_t all = wsh_places_offset(places, team->n_pes);
+    wsh_copy_fn *copy = wsh_coll_copy_for(all + (size_t)team->n_pes * all);
+    int rc = wsh_sync(team, places->routine);
+
+    (void)mine; /* as the others know */
+    team->coll->pulls++;
+    for (int k = 0; k < team->n_pes && !rc; k++) {
+        int pe = wsh_blocks_pull_turn(team, k);
+        size_t len = places->sizes ? places->sizes[pe] : places->len;
+
+        copy(places->dest + wsh_places_offset(places, pe), wsh_coll_map(team, src, len, pe), len);
+    }
+    return rc ? rc : wsh_sync(team, places->routine);
+}
+
+wsh_collect_fn *const wsh_fcollect_by[WSH_ALGOS] = {
+    [WSH_ALGO_CELLS] = collect_by_cells,
+    [WSH_ALGO_DOUBLING] = wsh_collect_by_doubling,
+    [WSH_ALGO_LEADERS] = wsh_collect_by_leaders,
+    [WSH_ALGO_PULL] = collect_pull,
+    [WSH_ALGO_PUSH] = collect_push,
+    [WSH_ALGO_RAILS] = wsh_collect_by_rails,
+    [WSH_ALGO_ROUNDS] = collect_by_rounds,
+};
+
+WSH_NO_ARRAYS int wsh_fcollect(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    const struct wsh_places places = {dest, len, NULL, "shmem_fcollect"};
+    const struct wsh_coll_ask ask = {WSH_COLL_FCOLLECT, team->n_pes, len, dest, src, len};
+
+    return wsh_fcollect_by[wsh_coll_choose(team, &ask)](team, &places, src, len);
+}
+
+/* The largest block, or 0 if a member has none: its src need not be that of the others, which it cannot read then. */
+static size_t sizes_readable(const uint64_t *sizes, int n)
+{
+    size_t max = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!sizes[i])
+            return 0;
+        max = sizes[i] > max ? sizes[i] : max;
+    }
+    return max;
+}
+
+/* By cells: where every block came beside its size, it is there; else as the rows behind for blocks so small. */
+wsh_collect_fn *const wsh_collect_by[WSH_ALGOS] = {
+    [WSH_ALGO_CELLS] = collect_push,
+    [WSH_ALGO_DOUBLING] = wsh_collect_by_doubling,
+    [WSH_ALGO_LEADERS] = wsh_collect_by_leaders,
+    [WSH_ALGO_PULL] = collect_pull,
+    [WSH_ALGO_PUSH] = collect_push,
+    [WSH_ALGO_ROUNDS] = collect_by_rounds,
+};
+
+/*
+ * 0 where all blocks, whose sum no member knew before, fit in memory from dest on. A sum that overflows stays at
+ * SIZE_MAX, which none does.
+ */
+static int places_check(struct wsh_team *team, const struct wsh_places *places)
+{
+    size_t sum = 0, off;
+
+    for (int i = 0; i < team->n_pes; i++)
+        if (__builtin_add_overflow(sum, places->sizes[i], &sum))
+            sum = SIZE_MAX;
+    if (!sum || wsh_heap_find(&team->job->heap, places->dest, sum, &off) >= 0)
+        return 0;
+    wsh_error("shmem_collect: dest: the blocks of all PEs are %zu bytes, which reach beyond the end of "
+              "symmetric memory at "
+              "%p; make dest as large as their sum",
+              sum, (void *)places->dest);
+    return -EINVAL;
+}
+
+/* What a member says of its block, in its cell. */
+struct block_head {
+    uint64_t len;
+    uint64_t follows; /* the block does */
+};
+
+/* On one host. *follow: the blocks of all members are in their cells. */
+static int sizes_by_cells(const struct wsh_cells *cells, uint64_t *sizes, const struct block_head *mine,
+                          const void *src, bool *follow)
+{
+    struct wsh_team *team = cells->team;
+    char block[WSH_CELL_DATA];
+    int rc;
+
+    memcpy(block, mine, sizeof *mine);
+    if (mine->follows)
+        memcpy(block + sizeof *mine, src, mine->len);
+    wsh_cells_write(cells, WSH_CELL_OWN, block, sizeof *mine + (mine->follows ? mine->len : 0));
+    rc = wsh_cells_await(cells, WSH_CELL_OWN, team->coll->all, team->n_pes);
+    *follow = true;
+    for (int pe = 0; pe < team->n_pes && !rc; pe++) {
+        struct block_head head;
+
+        memcpy(&head, wsh_cells_data(cells, WSH_CELL_OWN, pe), sizeof head);
+        sizes[pe] = head.len;
+        *follow &= head.follows;
+    }
+    wsh_cells_end(cells);
+    return rc;
+}
+
+/* No member writes its cell again before this one has begun the next epoch. */
+static void cells_collect(const struct wsh_cells *cells, const struct wsh_places *places)
+{
+    char *dest = places->dest;
+
+    for (int pe = 0; pe < cells->team->n_pes; dest += places->sizes[pe++])
+        if (places->sizes[pe])
+            memcpy(dest, (const char *)wsh_cells_data(cells, WSH_CELL_OWN, pe) + sizeof(struct block_head),
+                   places->sizes[pe]);
+}
+
+/* Small blocks come beside their sizes. */
+static int collect_on_host(struct wsh_team *team, const struct wsh_places *places, uint64_t *sizes,
+                           const void *src, struct wsh_coll_ask *ask)
+{
+    const struct wsh_cells cells = wsh_cells_begin(team, places->routine);
+    const struct block_head mine = {ask->len, wsh_coll_choose(team, ask) == WSH_ALGO_CELLS};
+    bool follow;
+    int rc = sizes_by_cells(&cells, sizes, &mine, src, &follow);
+
+    if (!rc)
+        rc = places_check(team, places);
+    if (rc)
+        return rc;
+    if (follow) {
+        cells_collect(&cells, places);
+        return 0;
+    }
+    ask->len = ask->span = sizes_readable(sizes, team->n_pes);
+    return wsh_collect_by[wsh_coll_choose(team, ask)](team, places, src, mine.len);
+}
+
+/* The sizes first: two arrays in turn: a member that is ahead writes the next while others still read. */
+int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
+{
+    struct wsh_coll *coll = team->coll;
+    uint64_t *sizes = (uint64_t *)(coll->base + coll->pad.sizes), mine = len;
+    const struct wsh_places places = {dest, 0, sizes + (++coll->collects & 1) * (size_t)team->n_pes,
+                                      "shmem_collect"};
+    struct wsh_coll_ask ask = {WSH_COLL_COLLECT, team->n_pes, len, dest, src, len};
+    int rc;
+
+    if (coll->layout == WSH_LAYOUT_ONE)
+        return collect_on_host(team, &places, (uint64_t *)places.sizes, src, &ask);
+    rc = wsh_fcollect(team, (void *)places.sizes, &mine, sizeof mine);
+    if (!rc)
+        rc = places_check(team, &places);
+    if (rc)
+        return rc;
+    ask.len = ask.span = sizes_readable(places.sizes, team->n_pes);
+    return wsh_collect_by[wsh_coll_choose(team, &ask)](team, &places, src, len);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collects over several hosts, in which each host's blocks cross the network once for every other host. */
+#ifndef WSH_COLL_COLLECT_HOSTS_H
+#define WSH_COLL_COLLECT_HOSTS_H
+
+#include "runtime/coll/choose/state.h"
+
+/* Where blocks are in dest: all of `len` bytes, or each of its own size. */
+struct wsh_places {
+    char *dest;
+    size_t len;
+    const uint64_t *sizes; /* [n_pes], or NULL */
+    const char *routine;
+};
+
+/* Where the block of member `pe` begins; n_pes: where all end. */
+size_t wsh_places_offset(const struct wsh_places *places, int pe);
+
+/* Members give their block to their leader, leaders send theirs to each other and then all of it to their members. */
+int wsh_collect_by_leaders(struct wsh_team *team, const struct wsh_places *places, const void *src,
+                           size_t len);
+
+/* The same, in rounds in each of which a leader passes on what it has so far. The members of a host are in a row. */
+int wsh_collect_by_doubling(struct wsh_team *team, const struct wsh_places *places, const void *src,
+                            size_t len);
+
+/*
+ * Members of the same place on each host exchange their blocks, so that all NICs of a host are used, and then read from
+ * each other what the others have. Hosts are even and in rows, dest is mapped.
+ */
+int wsh_collect_by_rails(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t len);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks written straight into their place at other members, each sender's with a flag of its own. */
+#ifndef WSH_COLL_BLOCKS_H
+#define WSH_COLL_BLOCKS_H
+
+#include "runtime/coll/choose/state.h"
+
+/* An epoch of blocks: at most one from each member to each other, and one flag also where there is no data. */
+struct wsh_blocks {
+    struct wsh_team *team;
+    const char *routine;
+    size_t flags;    /* the flags of this epoch, in the pad */
+    uint64_t before; /* slots used before it */
+};
+
+struct wsh_blocks wsh_blocks_begin(struct wsh_team *team, const char *routine);
+int wsh_blocks_send(const struct wsh_blocks *blocks, void *dest, const void *src, size_t len, int member);
+
+/* The same with data in pieces some way apart. */
+int wsh_blocks_send_strided(const struct wsh_blocks *blocks, void *dest, const void *src,
+                            const struct wsh_strided *shape, int member);
+
+/*
+ * All of an epoch in device memory, the end too: block i at src + i * stride to dest of member i. The GPU is waited for
+ * once, not for each member.
+ */
+int wsh_blocks_device(const struct wsh_blocks *blocks, void *dest, const void *src, size_t stride,
+                      size_t len);
+
+/* The member of step k = 1, 2 … n - 1: starting behind oneself, so that no member is the first target of all. */
+static inline int wsh_blocks_turn(const struct wsh_team *team, int k)
+{
+    return team->my_pe + k < team->n_pes ? team->my_pe + k : team->my_pe + k - team->n_pes;
+}
+
+/*
+ * The member of step k = 0, 1 … n - 1 where blocks are read. Every second time in the reverse order: what was touched
+ * last is still in the cache, and comes first.
+ */
+static inline int wsh_blocks_pull_turn(const struct wsh_team *team, int k)
+{
+    return wsh_blocks_turn(team, team->coll->pulls % 2 ? team->n_pes - 1 - k : k);
+}
+
+/* Awaits the blocks of these members. */
+int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n);
+
+/* Awaits those of all members; what was sent has left its source, and all have entered the call. */
+int wsh_blocks_end(const struct wsh_blocks *blocks);
+
+#endif

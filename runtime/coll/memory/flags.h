@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waits for the flags of several members. */
+#ifndef WSH_COLL_FLAGS_H
+#define WSH_COLL_FLAGS_H
+
+#include "runtime/coll/choose/state.h"
+
+/*
+ * The word of member m is at offset off + m * stride in my pad, or (mapped) at off in m's own as it is mapped here. It
+ * is set when it is `want`, or at most `span` more. The caller's own word is not read.
+ */
+struct wsh_flags {
+    struct wsh_team *team;
+    const int *members; /* [n] */
+    int n, next;        /* the place that is looked at next; after the last one follows the first */
+    int at;             /* so many of them are set … */
+    bool mapped;
+    size_t off, stride;
+    uint64_t want, span;
+    uint64_t gathered; /* … and have these bits */
+};
+
+/* Waits for all; what is later read of what they announced is there. */
+int wsh_flags_await(struct wsh_flags *flags, const char *routine);
+
+/* Waits for the one word at `off` of my pad, which `from` writes. */
+int wsh_flag_await(struct wsh_team *team, int from, size_t off, uint64_t want, const char *routine);
+
+#endif

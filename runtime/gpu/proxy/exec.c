@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Executes records: PE, segment and offset are found as for the host's calls, and the transport is asked once; a record
+ * that finds no room is tried again later. Only data and signal by different transports wait here.
+ */
+#include "runtime/gpu/proxy/exec.h"
+
+#include "runtime/op/amo.h"
+#include "base/log.h"
+#include "runtime/gpu/gda/gda.h"
+#include "runtime/gpu/proxy/proxy.h"
+#include "runtime/gpu/proxy/record.h"
+#include "runtime/job/job.h"
+#include "runtime/op/op.h"
+#include "runtime/op/rma.h"
+#include "runtime/op/signal.h"
+
+static void *address_of(uint64_t sym)
+{
+    return (void *)(uintptr_t)sym;
+}
+
+static bool is_strided(const struct wsh_ring_ask *ask)
+{
+    return ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
+}
+
+/* Bytes at the PE from the first one touched to the last; the consumer has looked at the numbers. */
+static size_t ask_extent(const struct wsh_ring_ask *ask)
+{
+    size_t width = (size_t)1 << ask->op;
+
+    return is_strided(ask) ? (ask->len / width - 1) * ask->value + width : ask->len;
+}
+
+/* -ERANGE and -EFAULT have not been logged yet. */
+static int log_why(const struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, int rc)
+{
+    char text[256];
+
+    if (rc != -ERANGE && rc != -EFAULT)
+        return rc;
+    wsh_route_explain(ctx->job, address_of(ask->sym), ask_extent(ask), ask->pe, text, sizeof text);
+    wsh_error("an operation of device code that the proxy executes: %s", text);
+    return rc;
+}
+
+static int start_amo(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
+                     struct wsh_done *done)
+{
+    const struct wsh_amo amo = {ask->op, (unsigned)ask->len, ask->value, ask->compare};
+
+    if ((amo.width != 4 && amo.width != 8) || to->off & (amo.width - 1))
+        return -EFAULT;
+    return wsh_amo_start(ctx, to, &amo, ask->answer ? ask->payload : NULL, done);
+}
+
+static int start_put_signal(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
+                            struct wsh_done *done)
+{
+    struct wsh_signal signal = {address_of(ask->second), ask->value, ask->op, 0};
+    struct wsh_target at;
+    int rc = wsh_counters_recognize(ctx->job, to, &signal);
+
+    if (!rc)
+        rc = wsh_op_target(ctx, signal.sym, sizeof *signal.sym, ask->pe, &at);
+
+    if (rc || at.off & 7)
+        return rc ? rc : -EFAULT;
+    rc = wsh_put_signal_start(ctx, to, &at, ask->payload, ask->len, &signal, done);
+    return rc == -EXDEV ? wsh_put_signal(ctx, address_of(ask->sym), ask->payload, ask->len, &signal, ask->pe)
+                        : rc;
+}
+
+static int start_strided(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
+                         struct wsh_done *done)
+{
+    size_t width = (size_t)1 << ask->op;
+    bool put = ask->kind == WSH_RING_IPUT;
+    ptrdiff_t there = (ptrdiff_t)ask->value, here = (ptrdiff_t)width;
+    const struct wsh_strided shape = {put ? there : here, put ? here : there, width, ask->len / width};
+
+    return put ? wsh_iput_start(ctx, to, ask->payload, &shape, ask->taken, done)
+               : wsh_iget_start(ctx, to, ask->payload, &shape, ask->taken, done);
+}
+
+static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_ring_ask *ask,
+                       struct wsh_done *done)
+{
+    switch (ask->kind) {
+    case WSH_RING_PUT:
+    case WSH_RING_PUT_REF:
+    case WSH_RING_PUT_WORD: return wsh_put_start(ctx, to, ask->payload, ask->len, done);
+    case WSH_RING_GET:
+    case WSH_RING_GET_REF:
+    case WSH_RING_GET_WORD: return wsh_get_start(ctx, to, ask->payload, ask->len, done);
+    case WSH_RING_AMO: return start_amo(ctx, to, ask, done);
+    case WSH_RING_IPUT:
+    case WSH_RING_IGET: return start_strided(ctx, to, ask, done);
+    default: return start_put_signal(ctx, to, ask, done);
+    }
+}
+
+/* A record may have been damaged, and a NIC be sent anywhere. 0 or a logged error. */
+static int check_local(const struct wsh_job *job, const struct wsh_ring_ask *ask)
+{
+    size_t off;
+    int seg = wsh_heap_find(&job->heap, ask->payload, ask->len, &off);
+
+    if (seg < 0)
+        seg = wsh_ranges_find(job->device.local, ask->payload, ask->len);
+    if (seg >= 0 && wsh_proxy_refers(job, seg))
+        return 0;
+    wsh_error(
+        "device code puts or gets by reference %zu bytes at %p, in no memory that the proxy may use; keep a "
+        "buffer registered until what uses it is complete, and look for kernels that write out of bounds",
+        ask->len, ask->payload);
+    return -EINVAL;
+}
+
+/* The payload in a record is host memory. */
+static int ask_target(struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, struct wsh_target *to)
+{
+    void *sym = address_of(ask->sym), *local = wsh_record_is_ref(ask->kind) ? ask->payload : NULL;
+
+    return ask->kind == WSH_RING_AMO ? wsh_op_target(ctx, sym, ask_extent(ask), ask->pe, to)
+                                     : wsh_op_target_with(ctx, sym, ask_extent(ask), ask->pe, local, to);
+}
+
+static int ask_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
+{
+    struct wsh_ctx *ctx = arg;
+    struct wsh_target to;
+    int rc = wsh_record_is_ref(ask->kind) ? check_local(ctx->job, ask) : 0;
+
+    if (rc)
+        return rc;
+    rc = ask_target(ctx, ask, &to);
+    if (!rc)
+        rc = start_there(ctx, &to, ask, done);
+    return rc && rc != -EAGAIN ? log_why(ctx, ask, rc) : rc;
+}
+
+/* What kernels have posted to NICs themselves before the fence is complete first. */
+static int ctx_fence(void *arg)
+{
+    struct wsh_ctx *ctx = arg;
+    int rc = wsh_gda_pass(ctx->job, ctx->gate);
+
+    return rc ? rc : wsh_fence(ctx);
+}
+
+static size_t ctx_pending(void *arg, bool awaited)
+{
+    return !wsh_order_is_quiet(arg, awaited);
+}
+
+static int ctx_batch(void *arg, bool begin)
+{
+    if (!begin)
+        return wsh_together_end(arg);
+    wsh_together_begin(arg);
+    return 0;
+}
+
+const struct wsh_consumer_ops wsh_proxy_exec_ops = {ask_start, ctx_fence, ctx_pending, ctx_batch};

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the pieces of a record in a device ring (device/proxy/ring.h) are read, and what a sound record is. */
+#ifndef WSH_PROXY_RECORD_H
+#define WSH_PROXY_RECORD_H
+
+#include "runtime/gpu/proxy/ring.h"
+
+/* Records and items of the inbox bring the device's number, which is read as the library's. */
+#define WSH_RECORD_SAME(op) ((int)WSH_DEV_AMO_##op == (int)WSH_AMO_##op)
+_Static_assert(WSH_RECORD_SAME(FETCH) && WSH_RECORD_SAME(SET) && WSH_RECORD_SAME(SWAP) &&
+                   WSH_RECORD_SAME(CSWAP) && WSH_RECORD_SAME(ADD) && WSH_RECORD_SAME(AND) &&
+                   WSH_RECORD_SAME(OR) && WSH_RECORD_SAME(XOR) && WSH_RECORD_SAME(OPS),
+               "host and device number the atomic operations alike");
+#undef WSH_RECORD_SAME
+
+static inline uint64_t wsh_record_parity(uint64_t at)
+{
+    return at / WSH_RING_PIECES % 2 ? 0 : WSH_RING_PARITY;
+}
+
+/* Both halves of the piece at `at`, without the parity; false: it is not there yet. Acquire: partner is the release
+ * before the producer's pieces. */
+static inline bool wsh_record_piece(const struct wsh_ring *ring, uint64_t at, struct wsh_ring_piece *piece)
+{
+    const struct wsh_ring_piece *from = &ring->piece[at % WSH_RING_PIECES];
+
+    piece->a = __atomic_load_n(&from->a, __ATOMIC_ACQUIRE) ^ wsh_record_parity(at);
+    piece->b = __atomic_load_n(&from->b, __ATOMIC_ACQUIRE) ^ wsh_record_parity(at);
+    return !((piece->a | piece->b) & WSH_RING_PARITY);
+}
+
+/* Its data are not in the ring. */
+static inline bool wsh_record_is_ref(enum wsh_ring_kind kind)
+{
+    return kind == WSH_RING_PUT_REF || kind == WSH_RING_SIGNAL_REF || kind == WSH_RING_GET_REF;
+}
+
+static inline unsigned wsh_record_pieces(enum wsh_ring_kind kind, enum wsh_amo_op op)
+{
+    switch (kind) {
+    case WSH_RING_SIGNAL:
+    case WSH_RING_PUT_WORD:
+    case WSH_RING_IPUT:
+    case WSH_RING_PUT_REF:
+    case WSH_RING_GET_REF:
+    case WSH_RING_IGET: return 2;
+    case WSH_RING_SIGNAL_REF: return 3;
+    case WSH_RING_AMO: return op == WSH_AMO_CSWAP ? 3 : 2;
+    default: return 1;
+    }
+}
+
+static inline unsigned wsh_record_positions(enum wsh_ring_kind kind, unsigned pieces, size_t len)
+{
+    unsigned chunks = (unsigned)((len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK);
+
+    if (kind == WSH_RING_PAD)
+        return (unsigned)len;
+    if (wsh_record_is_ref(kind))
+        return pieces;
+    return chunks > pieces ? chunks : pieces;
+}
+
+/* Expands a short record. *ask is written once, as a whole: the next read of it would wait for separate stores. */
+static inline void wsh_record_decode(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
+{
+    enum wsh_ring_kind kind = piece->a >> WSH_RING_KIND_AT;
+    enum wsh_amo_op op = piece->a >> WSH_RING_OP_AT & 31;
+    uint64_t len = piece->b & WSH_RING_LOW(WSH_RING_LEN_BITS), value = 0;
+    unsigned pieces = wsh_record_pieces(kind, op);
+
+    if (kind == WSH_RING_AMO_SHORT) {
+        kind = WSH_RING_AMO;
+        value = len & WSH_RING_LOW(WSH_RING_SHORT_BITS);
+        len = len & WSH_RING_SHORT_WIDE ? 8 : 4;
+    }
+    *ask = (struct wsh_ring_ask){.kind = kind,
+                                 .op = op,
+                                 .fenced = piece->a & WSH_RING_FENCED,
+                                 .answer = piece->a & WSH_RING_ANSWER,
+                                 .pieces = pieces,
+                                 .positions = wsh_record_positions(kind, pieces, len),
+                                 .pe = (int)(piece->b >> WSH_RING_PE_AT & WSH_RING_LOW(WSH_RING_PE_BITS)),
+                                 .len = len,
+                                 .sym = piece->a & WSH_RING_ADDRESS,
+                                 .value = value};
+}
+
+static inline uint64_t wsh_record_value(const struct wsh_ring_piece *piece)
+{
+    return piece->b | (piece->a & WSH_RING_VALUE_TOP) << 1;
+}
+
+/* The second piece of a record by reference. */
+static inline void wsh_record_refer(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
+{
+    uint64_t top = piece->a >> WSH_RING_LEN_TOP_AT & WSH_RING_LOW(WSH_RING_LEN_TOP_BITS);
+
+    ask->len |= top << WSH_RING_LEN_BITS;
+    ask->payload = (void *)(uintptr_t)(piece->a & WSH_RING_ADDRESS);
+}
+
+/* The record at `at`, whole, and its epoch; false: not all of it is there. */
+static inline bool wsh_record_see(struct wsh_ring *ring, uint64_t at, struct wsh_ring_ask *ask,
+                                  uint32_t *epoch)
+{
+    struct wsh_ring_piece piece;
+
+    if (!wsh_record_piece(ring, at, &piece))
+        return false;
+    wsh_record_decode(&piece, ask);
+    *epoch = (uint32_t)(piece.b >> WSH_RING_EPOCH_AT);
+    ask->payload = ring->payload + at % WSH_RING_PIECES * WSH_RING_CHUNK;
+    if (ask->pieces > 1) {
+        if (!wsh_record_piece(ring, at + 1, &piece))
+            return false;
+        ask->value = wsh_record_value(&piece);
+        ask->second = piece.a & WSH_RING_ADDRESS;
+        if (wsh_record_is_ref(ask->kind))
+            wsh_record_refer(&piece, ask);
+    }
+    if (ask->pieces > 2) {
+        if (!wsh_record_piece(ring, at + 2, &piece))
+            return false;
+        ask->compare = wsh_record_value(&piece);
+        if (wsh_record_is_ref(ask->kind)) {
+            ask->second = piece.a & WSH_RING_ADDRESS;
+            ask->value = ask->compare;
+        }
+    }
+    return true;
+}
+
+/* Places without a piece show what is behind them in the ring's next lap but one, unless they are stamped. Relaxed:
+ * released with `freed`. */
+static inline void wsh_record_stamp(struct wsh_ring *ring, uint64_t at, unsigned pieces, unsigned n)
+{
+    for (unsigned i = pieces; i < n; i++) {
+        struct wsh_ring_piece *piece = &ring->piece[(at + i) % WSH_RING_PIECES];
+
+        __atomic_store_n(&piece->a, wsh_record_parity(at), __ATOMIC_RELAXED);
+        __atomic_store_n(&piece->b, wsh_record_parity(at), __ATOMIC_RELAXED);
+    }
+}
+
+/* Whole elements of a size that there is, within what an address can count. */
+static inline bool wsh_record_strides_are_sound(const struct wsh_ring_ask *ask)
+{
+    size_t n = ask->len >> ask->op;
+
+    return ask->op <= 4 && n && ask->len == n << ask->op && (n == 1 || ask->value <= WSH_RING_ADDRESS / n);
+}
+
+static inline bool wsh_record_is_sound(const struct wsh_ring_ask *ask, uint64_t at)
+{
+    bool strided = ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET;
+
+    return ask->kind >= WSH_RING_PAD && ask->kind < WSH_RING_KINDS && ask->op < WSH_AMO_OPS &&
+           ask->positions && at % WSH_RING_PIECES + ask->positions <= WSH_RING_PIECES &&
+           (!strided || wsh_record_strides_are_sound(ask)) &&
+           (ask->kind != WSH_RING_GET_WORD || ask->len <= sizeof(uint64_t)) &&
+           (!wsh_record_is_ref(ask->kind) || (ask->len && ask->len <= WSH_RING_REF_MAX));
+}
+
+#endif

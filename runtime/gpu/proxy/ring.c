@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Takes records from the rings, in the order of each ring; frees their slots in that order, answers them in any; and
+ * decides when a quiet is complete.
+ *
+ * A record that finds no room steps aside, so that a PE which takes nothing holds up nobody else: it is tried again at
+ * each look, before what comes later to the same PE. It counts as taken, but its places are not freed before it has
+ * started, unless it is a nonblocking one by reference, which needs them no more. A fence waits until nothing is aside,
+ * and so does a quiet. When too many are aside, in all or of one PE, the ring waits.
+ */
+#include "runtime/gpu/proxy/ring.h"
+
+#include "base/log.h"
+#include "runtime/gpu/proxy/record.h"
+
+#include <string.h>
+
+/* Records taken from one ring before the next ring has its turn. */
+#ifndef TURN
+#define TURN 64
+#endif
+
+static int log_damaged(const struct wsh_ring_ask *ask)
+{
+    wsh_error(
+        "a record of device code is damaged (kind %d, op %d, %zu bytes): a kernel of the program may have "
+        "written where it must not; try compute-sanitizer",
+        (int)ask->kind, (int)ask->op, ask->len);
+    return -EPROTO;
+}
+
+/* A later epoch than any before begins with a fence, when what comes before it has been started. */
+static int keep_order(struct wsh_consumer *consumer, const struct wsh_ring_ask *ask, uint32_t epoch)
+{
+    const uint32_t half = (uint32_t)1 << (WSH_RING_EPOCH_BITS - 1);
+    uint32_t later = (epoch - consumer->epoch) & WSH_RING_LOW(WSH_RING_EPOCH_BITS);
+    bool is_later = later && later < half, fences = is_later || ask->fenced;
+    int rc = !fences ? 0 : consumer->n_aside ? -EAGAIN : consumer->ops->fence(consumer->arg);
+
+    if (rc)
+        return rc;
+    if (is_later)
+        consumer->epoch = epoch;
+    consumer->stats.fences += fences;
+    return 0;
+}
+
+/* From here on every ring is taken up to what is visible now, and no further. At most a lap can be. */
+void wsh_consumer_hold(struct wsh_consumer *consumer)
+{
+    consumer->holds = true;
+    consumer->stats.quiets++;
+    for (unsigned r = 0; r < consumer->n_rings; r++) {
+        consumer->ring[r].stopped = false;
+        consumer->ring[r].stop = consumer->ring[r].started + WSH_RING_PIECES;
+    }
+}
+
+/* Of a nonblocking transfer by reference only a quiet asks when it has ended. */
+static bool is_awaited(const struct wsh_ring_ask *ask)
+{
+    return ask->answer || !wsh_record_is_ref(ask->kind);
+}
+
+/* `done` starts at 0: an operation that could not be started is started anew, a strided one continues behind *taken. */
+static int record_start(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring,
+                        struct wsh_ring_ask *ask, uint64_t at)
+{
+    unsigned index = at % WSH_RING_PIECES;
+    struct wsh_place *place = &ring->place[index];
+
+    if (!*ask->taken && (is_awaited(ask) || at == ring->started))
+        place->done.left = 0;
+    if (ask->kind == WSH_RING_PAD)
+        return 0;
+    if (ask->kind == WSH_RING_QUIET) {
+        wsh_consumer_hold(consumer);
+        return 0;
+    }
+    if (ask->kind == WSH_RING_PUT_WORD)
+        memcpy(ask->payload, &ask->value, sizeof ask->value);
+    if (ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_AMO)
+        ask->payload = &ring->word[index];
+    return consumer->ops->start(consumer->arg, ask, is_awaited(ask) ? &place->done : NULL);
+}
+
+/* Release: partner is the acquire of whoever reads the payload. */
+static void give_answer(struct wsh_consumer_ring *ring, uint64_t at)
+{
+    unsigned index = at % WSH_RING_PIECES;
+    struct wsh_ring_piece *answer = &ring->ring->answer[index];
+    uint64_t word = ring->word[index];
+
+    __atomic_store_n(&answer->a, WSH_RING_TAG(at) | (uint32_t)word, __ATOMIC_RELEASE);
+    __atomic_store_n(&answer->b, WSH_RING_TAG(at) | word >> 32, __ATOMIC_RELEASE);
+    ring->place[index].state = WSH_PLACE_ANSWERED;
+}
+
+/* It was handed to a transport. */
+static void note_given(struct wsh_consumer_ring *ring, const struct wsh_ring_ask *ask, uint64_t at)
+{
+    struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
+
+    if (!is_awaited(ask))
+        return;
+    place->state = ask->answer ? WSH_PLACE_DUE : WSH_PLACE_PLAIN;
+    if (ask->answer && wsh_done_is(&place->done))
+        give_answer(ring, at);
+    else if (ask->answer)
+        ring->due[ring->n_due++] = (uint16_t)(at % WSH_RING_PIECES);
+}
+
+/* The ring goes on behind it. */
+static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_ask *ask, uint64_t at)
+{
+    struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
+
+    place->n = (uint16_t)ask->positions;
+    if (!is_awaited(ask))
+        place->state = WSH_PLACE_PLAIN;
+    wsh_record_stamp(ring->ring, at, ask->pieces, place->n);
+    ring->started = at + place->n;
+    ring->taken = 0;
+}
+
+static bool moves_data(const struct wsh_ring_ask *ask)
+{
+    return ask->kind != WSH_RING_PAD && ask->kind != WSH_RING_QUIET;
+}
+
+/* Relaxed: a figure for reports, by any thread. */
+static void count(uint64_t *figure, uint64_t n)
+{
+    __atomic_store_n(figure, *figure + n, __ATOMIC_RELAXED);
+}
+
+static void note_taken(struct wsh_consumer_stats *stats, const struct wsh_ring_ask *ask)
+{
+    bool moves = moves_data(ask);
+
+    if (ask->answer || ask->kind == WSH_RING_QUIET)
+        count(&stats->waits, 1);
+    if (moves)
+        count(&stats->bytes, ask->len);
+    if (moves && !wsh_record_is_ref(ask->kind))
+        count(&stats->copied, ask->len);
+}
+
+/* Of the first n. */
+static unsigned count_aside(const struct wsh_consumer *consumer, unsigned n, int pe)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        count += consumer->aside[i].ask.pe == pe;
+    return count;
+}
+
+/* Relaxed: for reports, by any thread. */
+static void aside_changed(struct wsh_consumer *consumer, unsigned n)
+{
+    __atomic_store_n(&consumer->waits_for, n ? consumer->aside[0].ask.pe : -1, __ATOMIC_RELAXED);
+    __atomic_store_n(&consumer->n_aside, (uint16_t)n, __ATOMIC_RELAXED);
+}
+
+/* False: it cannot, and the ring waits. What is at a stride may have begun. */
+static bool step_aside(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring,
+                       const struct wsh_ring_ask *ask, uint64_t at)
+{
+    unsigned n = consumer->n_aside;
+
+    if (n == WSH_ASIDE || count_aside(consumer, n, ask->pe) >= WSH_ASIDE_PE || *ask->taken ||
+        ask->kind == WSH_RING_IPUT || ask->kind == WSH_RING_IGET)
+        return false;
+    consumer->aside[n] = (struct wsh_aside){*ask, at, (uint16_t)(ring - consumer->ring)};
+    aside_changed(consumer, n + 1);
+    ring->place[at % WSH_RING_PIECES].state = WSH_PLACE_ASIDE; /* of what is awaited */
+    return true;
+}
+
+/* 1: it was started; 0: no room still; < 0: final. */
+static int aside_start(struct wsh_consumer *consumer, struct wsh_aside *aside)
+{
+    struct wsh_consumer_ring *ring = &consumer->ring[aside->ring];
+    size_t taken = 0;
+    int rc;
+
+    aside->ask.taken = &taken;
+    rc = record_start(consumer, ring, &aside->ask, aside->at);
+    if (rc)
+        return rc == -EAGAIN ? 0 : rc;
+    note_given(ring, &aside->ask, aside->at);
+    return 1;
+}
+
+/* Tries each, but not those behind one to the same PE that found no room. > 0: some were started; < 0: final. */
+static int asides_start(struct wsh_consumer *consumer)
+{
+    unsigned kept = 0, n = consumer->n_aside;
+    int rc = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct wsh_aside *aside = &consumer->aside[i];
+
+        if (rc >= 0)
+            rc = count_aside(consumer, kept, aside->ask.pe) ? 0 : aside_start(consumer, aside);
+        if (rc <= 0)
+            consumer->aside[kept++] = *aside;
+    }
+    if (n)
+        aside_changed(consumer, kept);
+    return rc < 0 ? rc : kept != n;
+}
+
+/* The places up to `end` are free, as a sound producer has waited for. */
+static bool is_free(const struct wsh_consumer_ring *ring, uint64_t end)
+{
+    return end - ring->freed <= WSH_RING_PIECES;
+}
+
+/* 1: took a record; 0: there is none, or it must wait. */
+static int ring_take_one(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
+{
+    uint64_t at = ring->started;
+    struct wsh_ring_ask ask;
+    uint32_t epoch;
+    bool in_order;
+    int rc;
+
+    if (consumer->holds && at >= ring->stop)
+        ring->stopped = true;
+    if (consumer->holds && ring->stopped)
+        return 0;
+    if (!wsh_record_see(ring->ring, at, &ask, &epoch)) {
+        ring->stopped = true;
+        return 0;
+    }
+    if (!wsh_record_is_sound(&ask, at) || !is_free(ring, at + ask.positions))
+        return log_damaged(&ask);
+    ask.taken = &ring->taken;
+    rc = keep_order(consumer, &ask, epoch);
+    in_order = !rc;
+    if (in_order)
+        rc = moves_data(&ask) && count_aside(consumer, consumer->n_aside, ask.pe)
+                 ? -EAGAIN
+                 : record_start(consumer, ring, &ask, at);
+    consumer->stats.refused += rc != 0;
+    if (rc && (rc != -EAGAIN || !in_order || !step_aside(consumer, ring, &ask, at)))
+        return rc == -EAGAIN ? 0 : rc;
+    consumer->stats.records++;
+    note_taken(&consumer->stats, &ask);
+    if (!rc)
+        note_given(ring, &ask, at);
+    note_started(ring, &ask, at);
+    return 1;
+}
+
+/* Release: partner is the producers' acquire of `started`. */
+static int ring_take(struct wsh_consumer *consumer, struct wsh_consumer_ring *ring)
+{
+    uint64_t before = ring->started;
+    int rc = 1;
+
+    for (unsigned i = 0; i < TURN && rc > 0; i++)
+        rc = ring_take_one(consumer, ring);
+    if (ring->started == before)
+        return rc < 0 ? rc : 0;
+    if (consumer->stats.depth < ring->started - ring->freed)
+        consumer->stats.depth = ring->started - ring->freed;
+    __atomic_store_n(&ring->ring->started, ring->started, __ATOMIC_RELEASE);
+    return rc < 0 ? rc : 1;
+}
+
+/* A place's position is between freed and started. */
+static int ring_answer(struct wsh_consumer_ring *ring)
+{
+    int moved = 0;
+
+    for (uint32_t i = 0; i < ring->n_due;) {
+        uint16_t index = ring->due[i];
+
+        if (!wsh_done_is(&ring->place[index].done)) {
+            i++;
+            continue;
+        }
+        ring->due[i] = ring->due[--ring->n_due];
+        give_answer(ring, ring->freed + (index - ring->freed) % WSH_RING_PIECES);
+        moved = 1;
+    }
+    return moved;
+}
+
+/* Acquire: partner is the producer's release of zeros, once it has read the result. */
+static bool is_taken(const struct wsh_ring_piece *answer)
+{
+    return !__atomic_load_n(&answer->a, __ATOMIC_ACQUIRE) && !__atomic_load_n(&answer->b, __ATOMIC_ACQUIRE);
+}
+
+static bool is_over(const struct wsh_consumer_ring *ring, uint64_t at)
+{
+    const struct wsh_place *place = &ring->place[at % WSH_RING_PIECES];
+
+    if (place->state == WSH_PLACE_DUE || place->state == WSH_PLACE_ASIDE || !wsh_done_is(&place->done))
+        return false;
+    return place->state == WSH_PLACE_PLAIN || is_taken(&ring->ring->answer[at % WSH_RING_PIECES]);
+}
+
+/* Release: partner is the producers' acquire of `freed`. */
+static int free_places(struct wsh_consumer_ring *ring)
+{
+    uint64_t before = ring->freed;
+
+    while (ring->freed != ring->started && is_over(ring, ring->freed))
+        ring->freed += ring->place[ring->freed % WSH_RING_PIECES].n;
+    if (ring->freed == before)
+        return 0;
+    __atomic_store_n(&ring->ring->freed, ring->freed, __ATOMIC_RELEASE);
+    return 1;
+}
+
+/* Nothing is in flight: all that was started is complete. Release: partner is the acquire of quiet. */
+static int rings_complete(struct wsh_consumer *consumer)
+{
+    bool owed = consumer->holds, all_stopped = true;
+
+    for (unsigned r = 0; r < consumer->n_rings; r++) {
+        owed |= consumer->ring[r].done != consumer->ring[r].started;
+        all_stopped &= consumer->ring[r].stopped;
+    }
+    if (!owed || consumer->n_aside || (consumer->holds && !all_stopped) ||
+        consumer->ops->pending(consumer->arg, consumer->holds))
+        return 0;
+    for (unsigned r = 0; r < consumer->n_rings; r++) {
+        struct wsh_consumer_ring *ring = &consumer->ring[r];
+
+        ring->done = ring->started;
+        __atomic_store_n(&ring->ring->done, ring->done, __ATOMIC_RELEASE);
+    }
+    consumer->holds = false;
+    return 1;
+}
+
+/* Whether there is something to start; none of it need be. */
+static bool sees_any(const struct wsh_consumer *consumer)
+{
+    struct wsh_ring_piece piece;
+
+    if (consumer->n_aside)
+        return true;
+    for (unsigned r = 0; r < consumer->n_rings; r++)
+        if (wsh_record_piece(consumer->ring[r].ring, consumer->ring[r].started, &piece))
+            return true;
+    return false;
+}
+
+/* > 0: some; < 0: final. */
+static int rings_take(struct wsh_consumer *consumer)
+{
+    int moved = asides_start(consumer);
+
+    for (unsigned r = 0; r < consumer->n_rings && moved >= 0; r++) {
+        int rc = ring_take(consumer, &consumer->ring[r]);
+
+        moved = rc < 0 ? rc : moved | rc;
+    }
+    return moved;
+}
+
+/* One pass over the rings, one doorbell of each NIC. */
+static int rings_take_together(struct wsh_consumer *consumer)
+{
+    int moved, rc;
+
+    if (!consumer->ops->batch || !sees_any(consumer))
+        return rings_take(consumer);
+    rc = consumer->ops->batch(consumer->arg, true);
+    moved = rc ? rc : rings_take(consumer);
+    rc = consumer->ops->batch(consumer->arg, false);
+    return moved < 0 || !rc ? moved : rc;
+}
+
+int wsh_consumer_step(struct wsh_consumer *consumer)
+{
+    int moved = rings_take_together(consumer);
+
+    if (moved < 0)
+        return moved;
+    moved |= rings_complete(consumer);
+    for (unsigned r = 0; r < consumer->n_rings; r++) {
+        moved |= ring_answer(&consumer->ring[r]);
+        moved |= free_places(&consumer->ring[r]);
+    }
+    return moved;
+}

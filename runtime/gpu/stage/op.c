@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How an operation becomes messages. One that does not fit is parked, at most one for each PE: what is asked
+ * later finds no room until all of it has gone.
+ */
+#include "runtime/gpu/stage/state.h"
+
+#include "base/cuda/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static size_t part_max(const struct wsh_stage *stage)
+{
+    unsigned places = stage->places / 4 < WSH_STAGE_MESSAGE_MAX ? stage->places / 4 : WSH_STAGE_MESSAGE_MAX;
+
+    return (size_t)places * WSH_STAGE_PLACE - sizeof(struct wsh_stage_head);
+}
+
+/* Adds as much as there is room for. 0: all of it; -EAGAIN: not all. */
+static int ask_push(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_stage_ask *ask)
+{
+    while (ask->at < ask->len) {
+        size_t left = ask->len - ask->at, len = left < part_max(stage) ? left : part_max(stage);
+        int rc = wsh_stage_out_add(stage, peer, ask, len);
+
+        if (rc)
+            return rc;
+        ask->at += len;
+    }
+    return 0;
+}
+
+static void ask_park(struct wsh_stage_peer *peer, const struct wsh_stage_ask *ask)
+{
+    peer->parked = *ask;
+    peer->is_parked = true;
+    wsh_stage_owe(ask->done);
+    ask->ctx->n++;
+    ask->ctx->to[peer->pe].pending++;
+}
+
+int wsh_stage_unpark(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+{
+    struct wsh_stage_ask *ask = &peer->parked;
+    size_t before = ask->at;
+    int rc = ask_push(stage, peer, ask);
+
+    if (rc)
+        return rc == -EAGAIN ? ask->at != before : rc;
+    peer->is_parked = false;
+    wsh_stage_done(ask->done);
+    wsh_stage_settle(ask->ctx, peer->pe);
+    return 1;
+}
+
+static int ask_begin(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_stage_ask *ask)
+{
+    int rc;
+
+    if (!peer->out)
+        peer->out = calloc(stage->places, sizeof *peer->out);
+    if (!peer->out)
+        return -ENOMEM;
+    rc = peer->is_parked ? -EAGAIN : ask_push(stage, peer, ask);
+    if (rc == -EAGAIN && ask->at) {
+        ask_park(peer, ask);
+        rc = 0;
+    }
+    return rc;
+}
+
+/* Sends at once what was built; this also frees places, which a later try may need. */
+static int ask_start(const struct wsh_rmem *rmem, struct wsh_stage_ask *ask)
+{
+    struct wsh_stage *stage = ask->ctx->stage;
+    struct wsh_stage_peer *peer = &stage->peers[rmem->pe];
+    int rc, moved;
+
+    pthread_mutex_lock(&stage->lock);
+    rc = ask_begin(stage, peer, ask);
+    moved = !rc || rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
+    pthread_mutex_unlock(&stage->lock);
+    if (!rc)
+        ask->ctx->to[rmem->pe].fences = ask->ctx->fences;
+    return moved < 0 ? moved : rc;
+}
+
+/* Messages keep their order; a kernel that applies them must know where others may look at it. */
+int wsh_stage_fence(struct wsh_tctx *tctx)
+{
+    ((struct wsh_stage_ctx *)tctx)->fences++;
+    return 0;
+}
+
+/* Memory that the program has allocated on the GPU itself counts too. */
+static bool is_on_gpu(struct wsh_tctx *tctx, const void *local)
+{
+    return wsh_gpu_may_hold(((struct wsh_stage_ctx *)tctx)->stage->carrier->gpu, local);
+}
+
+static struct wsh_stage_ask ask_for(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off,
+                                    enum wsh_stage_kind kind, struct wsh_done *done)
+{
+    struct wsh_stage_ctx *ctx = (struct wsh_stage_ctx *)tctx;
+
+    return (struct wsh_stage_ask){.kind = kind,
+                                  .ctx = ctx,
+                                  .done = done,
+                                  .fenced = ctx->to[rmem->pe].fences != ctx->fences,
+                                  .seg = rmem->seg,
+                                  .off = off};
+}
+
+int wsh_stage_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
+                  struct wsh_done *done)
+{
+    struct wsh_stage_ask ask = ask_for(tctx, rmem, off, WSH_STAGE_PUT, done);
+
+    ask.local = (char *)src;
+    ask.len = len;
+    ask.on_gpu = len && is_on_gpu(tctx, src);
+    return len ? ask_start(rmem, &ask) : 0;
+}
+
+int wsh_stage_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
+                  struct wsh_done *done)
+{
+    struct wsh_stage_ask ask = ask_for(tctx, rmem, off, WSH_STAGE_GET, done);
+
+    ask.local = dst;
+    ask.len = len;
+    ask.on_gpu = len && is_on_gpu(tctx, dst);
+    return len ? ask_start(rmem, &ask) : 0;
+}
+
+int wsh_stage_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
+                  void *result, struct wsh_done *done)
+{
+    struct wsh_stage_ask ask =
+        ask_for(tctx, rmem, off, result ? WSH_STAGE_FETCH : WSH_STAGE_AMO, result ? done : NULL);
+
+    ask.local = result;
+    ask.len = ask.width = (uint8_t)amo->width;
+    ask.op = (uint8_t)amo->op;
+    ask.value = amo->operand;
+    ask.compare = amo->compare;
+    return ask_start(rmem, &ask);
+}
+
+int wsh_stage_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
+                         size_t len, const struct wsh_sig *sig, struct wsh_done *done)
+{
+    struct wsh_stage_ask ask = ask_for(tctx, rmem, off, WSH_STAGE_SIGNAL, done);
+    const struct wsh_amo amo = {sig->op, 8, sig->value, 0};
+
+    if (!len)
+        return wsh_stage_amo(tctx, sig->rmem, sig->off, &amo, NULL, NULL);
+    ask.local = (char *)src;
+    ask.len = len;
+    ask.on_gpu = is_on_gpu(tctx, src);
+    ask.op = (uint8_t)sig->op;
+    ask.value = sig->value;
+    ask.signal_seg = sig->rmem->seg;
+    ask.signal_off = sig->off;
+    return ask_start(rmem, &ask);
+}
+
+int wsh_stage_signal_hold(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
+                          struct wsh_done **gate)
+{
+    struct wsh_stage_ask ask = ask_for(tctx, sig->rmem, sig->off, WSH_STAGE_AMO, NULL);
+    struct wsh_stage *stage = ask.ctx->stage;
+    struct wsh_stage_peer *peer = &stage->peers[sig->rmem->pe];
+    int rc, moved;
+
+    ask.len = ask.width = 8;
+    ask.op = (uint8_t)sig->op;
+    ask.value = sig->value;
+    pthread_mutex_lock(&stage->lock);
+    rc = ask_begin(stage, peer, &ask);
+    moved = rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
+    if (!rc)
+        *gate = wsh_stage_out_hold(stage, peer, done);
+    pthread_mutex_unlock(&stage->lock);
+    return moved < 0 ? moved : rc;
+}
+
+void wsh_stage_signal_release(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate,
+                              bool started)
+{
+    struct wsh_stage *stage = ((struct wsh_stage_ctx *)tctx)->stage;
+
+    pthread_mutex_lock(&stage->lock);
+    if (!started)
+        wsh_stage_out_drop(stage, &stage->peers[sig->rmem->pe], gate);
+    wsh_stage_done(gate);
+    pthread_mutex_unlock(&stage->lock);
+}
+
+size_t wsh_stage_pending(struct wsh_tctx *tctx, int pe)
+{
+    struct wsh_stage_ctx *ctx = (struct wsh_stage_ctx *)tctx;
+    size_t n;
+
+    pthread_mutex_lock(&ctx->stage->lock);
+    n = pe < 0 ? ctx->n : ctx->to[pe].pending;
+    pthread_mutex_unlock(&ctx->stage->lock);
+    return n;
+}
+
+static void messages_count(const struct wsh_stage *stage, const struct wsh_stage_peer *peer,
+                           const struct wsh_stage_ctx *ctx, unsigned *n)
+{
+    const char *places = peer->box + wsh_stage_box_out(stage->places);
+
+    for (uint64_t pos = peer->tail; peer->out && pos != peer->head;) {
+        size_t index = (size_t)(pos % stage->places);
+        struct wsh_stage_head head;
+
+        memcpy(&head, places + index * WSH_STAGE_PLACE, sizeof head);
+        if (peer->out[index].ctx == ctx && head.kind < WSH_STAGE_KINDS)
+            n[head.kind]++;
+        pos += peer->out[index].places;
+    }
+    if (peer->is_parked && peer->parked.ctx == ctx)
+        n[peer->parked.kind]++;
+}
+
+static void describe_peer(const struct wsh_stage *stage, const struct wsh_stage_peer *peer,
+                          const struct wsh_stage_ctx *ctx, char *text, size_t size)
+{
+    static const char *const names[WSH_STAGE_KINDS] = {[WSH_STAGE_PUT] = "put",
+                                                       [WSH_STAGE_SIGNAL] = "put with signal",
+                                                       [WSH_STAGE_GET] = "get",
+                                                       [WSH_STAGE_AMO] = "atomic",
+                                                       [WSH_STAGE_FETCH] = "fetching atomic"};
+    unsigned n[WSH_STAGE_KINDS] = {0};
+    size_t used = strlen(text);
+    const char *separator = "";
+
+    messages_count(stage, peer, ctx, n);
+    if (used < size)
+        snprintf(text + used, size - used, "%sPE %d: ", used && text[used - 1] != ' ' ? "; " : "", peer->pe);
+    for (int kind = WSH_STAGE_PUT; kind < WSH_STAGE_KINDS; kind++) {
+        used = strlen(text);
+        if (!n[kind] || used >= size)
+            continue;
+        snprintf(text + used, size - used, "%s%u %s%s", separator, n[kind], names[kind],
+                 n[kind] > 1 ? "s" : "");
+        separator = ", ";
+    }
+}
+
+void wsh_stage_describe(struct wsh_tctx *tctx, char *text, size_t size)
+{
+    struct wsh_stage_ctx *ctx = (struct wsh_stage_ctx *)tctx;
+    struct wsh_stage *stage = ctx->stage;
+
+    pthread_mutex_lock(&stage->lock);
+    for (int pe = 0; pe < stage->n_pes; pe++)
+        if (ctx->to[pe].pending)
+            describe_peer(stage, &stage->peers[pe], ctx, text, size);
+    pthread_mutex_unlock(&stage->lock);
+}

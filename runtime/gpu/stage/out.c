@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages that go to a PE: built, sent, answered, and their places free again. */
+#include "runtime/gpu/stage/state.h"
+
+#include <stdlib.h>
+
+static unsigned index_of(const struct wsh_stage *stage, uint64_t pos)
+{
+    return (unsigned)(pos % stage->places);
+}
+
+static char *place_of(const struct wsh_stage *stage, const struct wsh_stage_peer *peer, uint64_t pos)
+{
+    return peer->box + wsh_stage_box_out(stage->places) + (size_t)index_of(stage, pos) * WSH_STAGE_PLACE;
+}
+
+static char *answer_of(const struct wsh_stage *stage, const struct wsh_stage_peer *peer, uint64_t pos)
+{
+    return place_of(stage, peer, pos) + sizeof(struct wsh_stage_head);
+}
+
+static unsigned places_for(size_t len)
+{
+    return (unsigned)((sizeof(struct wsh_stage_head) + len + WSH_STAGE_PLACE - 1) / WSH_STAGE_PLACE);
+}
+
+/* So that the next message does not cross the end. */
+static void places_pad(struct wsh_stage *stage, struct wsh_stage_peer *peer, unsigned n)
+{
+    struct wsh_stage_head head = {.kind = WSH_STAGE_PAD, .places = (uint16_t)n};
+
+    memcpy(place_of(stage, peer, peer->head), &head, sizeof head);
+    peer->out[index_of(stage, peer->head)] = (struct wsh_stage_sent){.places = (uint16_t)n};
+    peer->head += n;
+}
+
+static bool make_room(struct wsh_stage *stage, struct wsh_stage_peer *peer, unsigned n)
+{
+    unsigned room = stage->places - (unsigned)(peer->head - peer->tail);
+    unsigned to_end = stage->places - index_of(stage, peer->head);
+
+    if (n > to_end && room >= n + to_end)
+        places_pad(stage, peer, to_end);
+    return n <= to_end ? room >= n : room >= n + to_end;
+}
+
+static bool has_payload(enum wsh_stage_kind kind)
+{
+    return kind == WSH_STAGE_PUT || kind == WSH_STAGE_SIGNAL;
+}
+
+/* The signal goes with the last part. */
+static void build_head(char *place, const struct wsh_stage_ask *ask, size_t len, unsigned places)
+{
+    bool last = ask->at + len == ask->len;
+    struct wsh_stage_head head = {
+        .kind = (uint8_t)(ask->kind == WSH_STAGE_SIGNAL && !last ? WSH_STAGE_PUT : ask->kind),
+        .op = ask->op,
+        .width = ask->width,
+        .seg = (uint16_t)ask->seg,
+        .signal_op = ask->op,
+        .signal_seg = (uint16_t)ask->signal_seg,
+        .places = (uint16_t)places,
+        .fenced = ask->fenced,
+        .len = (uint32_t)len,
+        .off = ask->off + ask->at,
+        .value = ask->value,
+        .compare = ask->compare,
+        .signal_off = ask->signal_off};
+
+    memcpy(place, &head, sizeof head);
+}
+
+/* Copies between the payload of a message and device memory of this PE. */
+static int copy_by_gpu(struct wsh_stage *stage, const char *place, char *local, size_t len, bool from_gpu,
+                       struct wsh_done *done)
+{
+    size_t off = stage->carrier->off + (size_t)(place - stage->carrier->base);
+    int rc = wsh_stage_gpu(stage);
+
+    if (!rc && from_gpu)
+        rc = stage->gpu->tp->ops->put(stage->gpu, stage->here.rmem, off, local, len, done);
+    else if (!rc)
+        rc = stage->gpu->tp->ops->get(stage->gpu, stage->here.rmem, off, local, len, done);
+    stage->issued += !rc;
+    return rc;
+}
+
+static int fill_payload(struct wsh_stage *stage, char *payload, struct wsh_stage_sent *sent,
+                        const struct wsh_stage_ask *ask, size_t len)
+{
+    char *from = ask->local + ask->at;
+
+    if (ask->on_gpu)
+        return copy_by_gpu(stage, payload, from, len, true, &sent->copied);
+    memcpy(payload, from, len);
+    return 0;
+}
+
+int wsh_stage_out_add(struct wsh_stage *stage, struct wsh_stage_peer *peer, const struct wsh_stage_ask *ask,
+                      size_t len)
+{
+    size_t follows = ask->kind == WSH_STAGE_AMO ? 0 : len;
+    unsigned n = places_for(follows);
+    struct wsh_stage_sent *sent;
+    int rc = 0;
+
+    if (!make_room(stage, peer, n))
+        return -EAGAIN;
+    sent = &peer->out[index_of(stage, peer->head)];
+    *sent = (struct wsh_stage_sent){.ctx = ask->ctx, .places = (uint16_t)n};
+    build_head(place_of(stage, peer, peer->head), ask, len, n);
+    if (has_payload(ask->kind)) {
+        sent->len = (uint32_t)len;
+        rc = fill_payload(stage, answer_of(stage, peer, peer->head), sent, ask, len);
+        sent->done = ask->on_gpu ? ask->done : NULL;
+    } else if (ask->kind != WSH_STAGE_AMO) {
+        sent->into = ask->local + ask->at;
+        sent->on_gpu = ask->on_gpu;
+        sent->done = ask->done;
+    }
+    if (rc)
+        return rc;
+    wsh_stage_owe(sent->done);
+    ask->ctx->n++;
+    ask->ctx->to[peer->pe].pending++;
+    peer->head += n;
+    return 0;
+}
+
+struct wsh_done *wsh_stage_out_hold(struct wsh_stage *stage, struct wsh_stage_peer *peer,
+                                    struct wsh_done *done)
+{
+    struct wsh_stage_sent *sent = &peer->out[index_of(stage, peer->head - 1)];
+
+    sent->copied.left = 1;
+    sent->done = done;
+    wsh_stage_owe(done);
+    return &sent->copied;
+}
+
+/* Takes the message back; if others follow it, it becomes padding. */
+void wsh_stage_out_drop(struct wsh_stage *stage, struct wsh_stage_peer *peer, struct wsh_done *held)
+{
+    struct wsh_stage_sent *sent =
+        (struct wsh_stage_sent *)(void *)((char *)held - offsetof(struct wsh_stage_sent, copied));
+    struct wsh_stage_head head = {.kind = WSH_STAGE_PAD, .places = 1};
+    size_t index = (size_t)(sent - peer->out);
+
+    wsh_stage_done(sent->done);
+    wsh_stage_settle(sent->ctx, peer->pe);
+    *sent = (struct wsh_stage_sent){.copied = sent->copied, .places = 1};
+    memcpy(peer->box + wsh_stage_box_out(stage->places) + index * WSH_STAGE_PLACE, &head, sizeof head);
+    if (index == index_of(stage, peer->head - 1))
+        peer->head--;
+}
+
+static int send_message(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos,
+                        struct wsh_stage_sent *sent)
+{
+    size_t index = index_of(stage, pos);
+    const struct wsh_sig arrived = {peer->host.rmem, peer->there + WSH_STAGE_ARRIVED + index * 8, WSH_AMO_SET,
+                                    pos + 1};
+
+    wsh_order_leaves();
+    return peer->host.tctx->tp->ops->put_signal(
+        peer->host.tctx, peer->host.rmem,
+        peer->there + wsh_stage_box_in(stage->places) + index * WSH_STAGE_PLACE, place_of(stage, peer, pos),
+        sizeof(struct wsh_stage_head) + sent->len, &arrived, &sent->carried);
+}
+
+/* Sends each message when it is complete, in order: the reader takes them in this order anyway. */
+static int send_ready(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+{
+    int moved = 0;
+
+    while (peer->sent != peer->head) {
+        struct wsh_stage_sent *sent = &peer->out[index_of(stage, peer->sent)];
+        int rc;
+
+        if (!sent->into && !wsh_done_is(&sent->copied))
+            break;
+        rc = send_message(stage, peer, peer->sent, sent);
+        if (rc)
+            return rc == -EAGAIN ? moved : rc;
+        if (!sent->into) {
+            wsh_stage_done(sent->done);
+            sent->done = NULL;
+        }
+        peer->sent += sent->places;
+        moved = 1;
+    }
+    return moved;
+}
+
+/* Copies the answer to its destination. The length is read from the message head, which this PE wrote. */
+static int take_answer(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos,
+                       struct wsh_stage_sent *sent)
+{
+    char *from = answer_of(stage, peer, pos);
+    struct wsh_stage_head head;
+
+    memcpy(&head, place_of(stage, peer, pos), sizeof head);
+    if (sent->on_gpu)
+        return copy_by_gpu(stage, from, sent->into, head.len, false, &sent->copied);
+    memcpy(sent->into, from, head.len);
+    wsh_stage_done(sent->done);
+    sent->done = NULL;
+    return 0;
+}
+
+static int take_answers(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+{
+    const char *words = peer->box + wsh_stage_box_answered(stage->places);
+    int moved = 0;
+
+    while (peer->answered != peer->sent) {
+        uint64_t pos = peer->answered;
+        struct wsh_stage_sent *sent = &peer->out[index_of(stage, pos)];
+        int rc = 0;
+
+        if (sent->into && wsh_stage_load(words + (size_t)index_of(stage, pos) * 8) != pos + 1)
+            break;
+        if (sent->into)
+            rc = take_answer(stage, peer, pos, sent);
+        if (rc)
+            return rc == -EAGAIN ? moved : rc;
+        peer->answered += sent->places;
+        moved = 1;
+    }
+    return moved;
+}
+
+/* What is freed by the PE is complete there; what nobody here touches any more is free here. */
+static int places_retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+{
+    uint64_t credit = wsh_stage_load(peer->box + WSH_STAGE_CREDIT);
+    int moved = 0;
+
+    while (peer->tail != peer->answered) {
+        struct wsh_stage_sent *sent = &peer->out[index_of(stage, peer->tail)];
+
+        if (credit < peer->tail + sent->places || !wsh_done_is(&sent->carried) || !wsh_done_is(&sent->copied))
+            break;
+        wsh_stage_done(sent->done);
+        if (sent->ctx)
+            wsh_stage_settle(sent->ctx, peer->pe);
+        peer->tail += sent->places;
+        moved = 1;
+    }
+    return moved;
+}
+
+int wsh_stage_out_progress(struct wsh_stage *stage, struct wsh_stage_peer *peer)
+{
+    int moved = 0, rc;
+
+    if (peer->head == peer->tail && !peer->is_parked)
+        return 0;
+    rc = send_ready(stage, peer);
+    if (rc >= 0) {
+        moved |= rc;
+        rc = take_answers(stage, peer);
+    }
+    if (rc >= 0)
+        rc = moved | rc | places_retire(stage, peer);
+    if (rc >= 0 && peer->is_parked) {
+        moved = rc;
+        rc = wsh_stage_unpark(stage, peer);
+        if (rc > 0)
+            rc = send_ready(stage, peer);
+        rc = rc < 0 ? rc : rc | moved;
+    }
+    return rc;
+}

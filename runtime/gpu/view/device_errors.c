@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Passes what device code reports to the user: in waits of the host, and by the watch thread. */
+#include "runtime/gpu/host.h"
+#include "runtime/gpu/view/error_texts.h"
+#include "runtime/gpu/view/state.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "runtime/job/job.h"
+#include "runtime/wait/notes.h"
+
+#include <pthread.h>
+
+/* Held by the watch thread while it looks: other threads look only while the view cannot go. */
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static __attribute__((noinline)) void log_hung(struct wsh_view *view)
+{
+    char text[512];
+
+    if (!__atomic_load_n(&view->pinned->report.hang.state, __ATOMIC_ACQUIRE) ||
+        __atomic_exchange_n(&view->hang_logged, true, __ATOMIC_RELAXED))
+        return;
+    wsh_report_text(&view->pinned->report.hang, view->job->n_pes, text, sizeof text);
+    wsh_warn("%s", text);
+    wsh_notes_log();
+}
+
+static __attribute__((cold, noinline)) int log_refused(struct wsh_view *view)
+{
+    const struct wsh_device_record *record = &view->pinned->report.error;
+    char text[512];
+
+    if (!__atomic_exchange_n(&view->error_logged, true, __ATOMIC_RELAXED)) {
+        wsh_report_text(record, view->job->n_pes, text, sizeof text);
+        wsh_error("%s", text);
+        wsh_notes_log();
+    }
+    if (record->reason == WSH_DEVICE_EXIT)
+        wsh_job_abort((int)record->len);
+    return -EIO;
+}
+
+/* Acquire: partners are the release by which device code ends a record, and wsh_view_set's of the view. */
+int wsh_view_look(const struct wsh_job *job)
+{
+    struct wsh_view *view = __atomic_load_n(&job->device.view, __ATOMIC_ACQUIRE);
+
+    if (!view)
+        return 0;
+    log_hung(view);
+    if (wsh_likely(!__atomic_load_n(&view->pinned->report.error.state, __ATOMIC_ACQUIRE)))
+        return 0;
+    return log_refused(view);
+}
+
+int wsh_view_watch(const struct wsh_job *job)
+{
+    int rc;
+
+    pthread_mutex_lock(&watch_lock);
+    rc = wsh_view_look(job);
+    pthread_mutex_unlock(&watch_lock);
+    return rc;
+}
+
+void wsh_view_set(struct wsh_job *job, struct wsh_view *view)
+{
+    pthread_mutex_lock(&watch_lock);
+    __atomic_store_n(&job->device.view, view, __ATOMIC_RELEASE); /* partner: wsh_view_look */
+    pthread_mutex_unlock(&watch_lock);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What kernels find at and behind struct wsh_device_root: the tables of registered buffers, queues, and the device
+ * heaps of all PEs.
+ */
+#include "device/view/view.h"
+
+#include "runtime/gpu/host.h"
+#include "runtime/gpu/view/state.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "runtime/job/job.h"
+#include "runtime/gpu/proxy/proxy.h"
+
+static struct wsh_device_range row_of(struct wsh_view *view, const void *base, size_t len, int number)
+{
+    struct wsh_device_range row = {.symmetric = number < WSH_SEGS,
+                                   .refers = wsh_proxy_refers(view->job, number)};
+
+    if (row.symmetric)
+        row.seg = wsh_view_seg(view, number);
+    else
+        row.seg = (struct wsh_device_seg){(uint64_t)(uintptr_t)base, len, 0, 0};
+    return row;
+}
+
+/* Rows of symmetric buffers (the heap's own pieces are none), and of this PE's own, in order of their addresses. */
+static void fill_rows(struct wsh_view *view, struct wsh_device_ranges *ranges)
+{
+    const struct wsh_job *job = view->job;
+    const struct wsh_ranges *from[] = {job->heap.device, job->device.local};
+    struct wsh_device_range *rows = (struct wsh_device_range *)(void *)(ranges + 1);
+    unsigned at[2] = {0, 0};
+
+    for (;;) {
+        const void *base[2];
+        size_t len[2];
+        int number[2];
+        bool more[2], local;
+
+        for (int i = 0; i < 2; i++)
+            more[i] = wsh_ranges_at(from[i], at[i], &base[i], &len[i], &number[i]);
+        if (!more[0] && !more[1])
+            return;
+        local = !more[0] || (more[1] && (uintptr_t)base[1] < (uintptr_t)base[0]);
+        at[local]++;
+        if (!wsh_device_heap_holds(job, base[local]))
+            rows[ranges->n++] = row_of(view, base[local], len[local], number[local]);
+    }
+}
+
+static struct wsh_device_root *root_of(struct wsh_view *view)
+{
+    return (struct wsh_device_root *)(void *)(view->image + view->root);
+}
+
+/* *off: the table, and its bytes. */
+static size_t fill_ranges(struct wsh_view *view, size_t *off)
+{
+    struct wsh_device_ranges *ranges;
+    size_t len;
+
+    if (WSH_VIEW_RANGES_ROOM - view->next < WSH_VIEW_RANGES_LEN((size_t)WSH_SEGS_LOCAL))
+        view->next = 0;
+    *off = view->buffers + view->next;
+    ranges = (struct wsh_device_ranges *)(void *)(view->image + *off);
+    ranges->n = 0;
+    fill_rows(view, ranges);
+    len = wsh_view_lines(WSH_VIEW_RANGES_LEN(ranges->n));
+    view->next += len;
+    root_of(view)->ranges = view->block + *off;
+    return len;
+}
+
+/* This PE's own heap is at the address that its program knows. */
+static void fill_peers(struct wsh_view *view)
+{
+    const struct wsh_job *job = view->job;
+    uint64_t *peer = (uint64_t *)(root_of(view) + 1);
+
+    for (int pe = 0; pe < job->n_pes; pe++)
+        peer[pe] = (uint64_t)(uintptr_t)wsh_view_place(job, pe, WSH_SEG_DEVICE);
+    peer[job->my_pe] = (uint64_t)(uintptr_t)job->heap.seg[WSH_SEG_DEVICE].base;
+}
+
+/* The table before its address. */
+void wsh_view_buffers(struct wsh_job *job)
+{
+    struct wsh_view *view = job->device.view;
+    size_t off, len = fill_ranges(view, &off);
+    int status;
+
+    if (wsh_gpu_enter(&job->device.gpu))
+        return;
+    status = wsh_view_upload(view, off, len);
+    if (!status)
+        status = wsh_view_upload(view, view->root, view->teams - view->root);
+    wsh_gpu_leave(&job->device.gpu);
+    if (status)
+        wsh_error("symmetric memory cannot be published to kernels: %s; an earlier kernel may have failed",
+                  wsh_cuda_strerror(status));
+}
+
+void wsh_view_root(struct wsh_job *job)
+{
+    fill_peers(job->device.view);
+    wsh_proxy_rows(job, root_of(job->device.view));
+    wsh_view_buffers(job);
+}
+
+int wsh_view_queues(struct wsh_job *job)
+{
+    struct wsh_view *view = job->device.view;
+    int status;
+
+    if (wsh_gpu_enter(&job->device.gpu))
+        return -EIO;
+    wsh_proxy_rows(job, root_of(view));
+    status = wsh_view_upload(view, view->root, sizeof(struct wsh_device_root));
+    wsh_gpu_leave(&job->device.gpu);
+    if (status)
+        wsh_error("queues cannot be published to kernels: %s; an earlier kernel may have failed",
+                  wsh_cuda_strerror(status));
+    return status ? -EIO : 0;
+}
+
+uint64_t wsh_view_peers(const struct wsh_job *job)
+{
+    return WSH_DEVICE_PEERS(job->device.view->device.ranges);
+}

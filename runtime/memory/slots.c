@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Keeps objects that were given back in order, so that an old address comes to mean a new object as late as it can. */
+#include "runtime/memory/slots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In front of each object. */
+struct wsh_slot {
+    struct wsh_slot *next;
+    max_align_t object[];
+};
+
+static struct wsh_slot *slot_pop(struct wsh_slots *slots)
+{
+    struct wsh_slot *slot;
+
+    pthread_mutex_lock(&slots->mutex);
+    slot = slots->first;
+    if (slot)
+        slots->first = slot->next;
+    pthread_mutex_unlock(&slots->mutex);
+    return slot;
+}
+
+void *wsh_slots_take(struct wsh_slots *slots)
+{
+    struct wsh_slot *slot = slot_pop(slots);
+
+    if (!slot)
+        slot = malloc(sizeof *slot + slots->size);
+    return slot ? memset(slot->object, 0, slots->size) : NULL;
+}
+
+void wsh_slots_give(struct wsh_slots *slots, void *object)
+{
+    struct wsh_slot *slot;
+
+    if (!object)
+        return;
+    slot = (struct wsh_slot *)((char *)object - offsetof(struct wsh_slot, object));
+    slot->next = NULL;
+    pthread_mutex_lock(&slots->mutex);
+    if (slots->first)
+        slots->last->next = slot;
+    else
+        slots->first = slot;
+    slots->last = slot;
+    pthread_mutex_unlock(&slots->mutex);
+}

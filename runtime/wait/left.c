@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds whether a wait needs a PE that has left. */
+#include "runtime/wait/left.h"
+
+#include "base/log.h"
+#include "runtime/job/job.h"
+
+#include <errno.h>
+#include <shmem.h>
+
+#define LOOK 0.1 /* seconds between looks … */
+#define SECONDS \
+    1.0 /* … and from the first sight of a PE that has left: what it has sent may still be on its path */
+
+/* No thread or kernel of this PE could end what it waits for. */
+static bool is_alone(const struct wsh_job *job)
+{
+    return job->thread_level != SHMEM_THREAD_MULTIPLE &&
+           !(__atomic_load_n(&job->special, __ATOMIC_RELAXED) & WSH_SPECIAL_DEVICE);
+}
+
+/* The PE that this wait cannot end without, and which has left; -1: none. While shmem_finalize waits, any that has. */
+static int left_find(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg)
+{
+    int n_left = 0, last = -1;
+
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        if (!wsh_job_has_left(job, pe))
+            continue;
+        if (job->finalizing || (why->needs && why->needs(arg, pe)))
+            return pe;
+        n_left++;
+        last = pe;
+    }
+    return n_left == job->n_pes - 1 && is_alone(job) ? last : -1;
+}
+
+void wsh_left_look(struct wsh_left *left, struct wsh_job *job, const struct wsh_wait_why *why, void *arg,
+                   double time)
+{
+    int pe;
+
+    if (!left->looked) /* most waits end before there is a need to ask */
+        left->looked = time;
+    if (time < left->looked + LOOK || !job->n_pes || !wsh_job_has_left(job, -1))
+        return;
+    left->looked = time;
+    pe = left_find(job, why, arg);
+    if (pe < 0 || !left->since) {
+        left->since = pe < 0 ? 0 : time;
+        return;
+    }
+    if (time < left->since + SECONDS)
+        return;
+    left->result = -EOWNERDEAD;
+    if (!job->finalizing)
+        wsh_error("%s needs PE %d, which has left the job: its process has ended with status 0; let it come "
+                  "there, or "
+                  "end it later",
+                  why->routine, pe);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a wait that takes too long says, and SIGUSR1: each PE says what it waits for. */
+#define _GNU_SOURCE
+#include "runtime/wait/wait.h"
+
+#include "base/atomic.h"
+#include "base/log.h"
+#include "runtime/gpu/cuda_watch.h"
+#include "runtime/job/job.h"
+#include "runtime/wait/notes.h"
+
+#include <signal.h>
+
+static struct wsh_job *report_job; /* whose waits SIGUSR1 asks about */
+static unsigned report_generation; /* SIGUSR1 signals so far; relaxed: only a hint to look */
+
+unsigned wsh_wait_asked(void)
+{
+    return __atomic_load_n(&report_generation, __ATOMIC_RELAXED);
+}
+
+void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg, double waited)
+{
+    static bool said; /* once is enough; threads that say it twice do no harm */
+    bool hint = why->n_pes && !job->check && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED);
+    char text[512] = "", also[512] = "";
+
+    if (why->describe)
+        why->describe(arg, text, sizeof text);
+    wsh_cuda_watch_also(also, sizeof also);
+    wsh_log_write(
+        WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s", why->routine, waited, *text ? " for " : "", text,
+        hint ? "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match" : "", also);
+    wsh_notes_log();
+}
+
+static void on_sigusr1(int signo)
+{
+    (void)signo;
+    __atomic_fetch_add(&report_generation, 1, __ATOMIC_RELAXED);
+    if (!report_job || !__atomic_load_n(&report_job->waiters, __ATOMIC_RELAXED))
+        wsh_log_signal_safe("is not waiting inside the library");
+}
+
+/* A handler that the program has installed itself stays. */
+void wsh_wait_report_open(struct wsh_job *job)
+{
+    struct sigaction old, act = {.sa_handler = on_sigusr1, .sa_flags = SA_RESTART};
+
+    report_job = job;
+    if (!sigaction(SIGUSR1, NULL, &old) && old.sa_handler == SIG_DFL)
+        sigaction(SIGUSR1, &act, NULL);
+}
+
+void wsh_wait_report_close(void)
+{
+    struct sigaction old, act = {.sa_handler = SIG_DFL};
+
+    if (!sigaction(SIGUSR1, NULL, &old) && old.sa_handler == on_sigusr1)
+        sigaction(SIGUSR1, &act, NULL);
+    report_job = NULL;
+}

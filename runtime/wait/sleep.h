@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How long the wait loops sleep. For wait.c and wait/tune.c alone. */
+#ifndef WSH_WAIT_SLEEP_H
+#define WSH_WAIT_SLEEP_H
+
+#include "runtime/job/job.h"
+
+#define SLEEP_MIN_US 50
+#define SLEEP_MAX_US 1000
+#define SLEEP_BLIND_US 100 /* where a transport cannot wake us: a peer's access waits as long as we sleep */
+/*
+ * With so many PEs for each core that a turn of all takes longer than the times above, whoever only looks keeps the
+ * others from their work: they sleep sooner, and longer, by these times for each PE of a core.
+ */
+#define MANY_A_CORE 8
+#define PES_A_CORE_MAX 512
+#define SLEEP_MANY_US 40
+#define SLEEP_MANY_BLIND_US 10
+
+static inline bool many_a_core(const struct wsh_job *job)
+{
+    return wsh_unlikely(job->tuning.pes_a_core > MANY_A_CORE);
+}
+
+/* `each` for every PE of a core where that is more than `least`. */
+static inline unsigned sleep_most(const struct wsh_job *job, unsigned each, unsigned least)
+{
+    unsigned us = many_a_core(job) ? job->tuning.pes_a_core * each : 0;
+
+    return us > least ? us : least;
+}
+
+static inline unsigned sleep_longer(const struct wsh_job *job, unsigned us)
+{
+    unsigned most = sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US);
+
+    return us * 2 < most ? us * 2 : most;
+}
+
+#endif

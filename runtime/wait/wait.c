@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The wait loops: spin, yield, sleep, serve peers, and report a wait that takes too long. */
+#define _GNU_SOURCE
+#include "runtime/wait/wait.h"
+
+#include "runtime/gpu/host.h"
+#include "base/atomic.h"
+#include "base/log.h"
+#include "runtime/op/batch.h"
+#include "runtime/wait/cores.h"
+#include "runtime/job/job.h"
+#include "runtime/wait/left.h"
+#include "runtime/wait/sleep.h"
+#include "runtime/gpu/proxy/proxy.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CLOCK_EVERY 64  /* yields, and rounds in which something moved, between looks at the clock */
+#define CLOCK_LATE 0.01 /* seconds between looks from which on every yield is followed by one */
+
+/* One wait in progress, on the waiter's stack. */
+struct waiter {
+    struct wsh_job *job;
+    const struct wsh_wait_why *why;
+    void *arg;
+    unsigned spins, stays;      /* before the first yield: tries; the same while it has the core alone */
+    unsigned tries;             /* since something last moved */
+    unsigned rounds;            /* of which CLOCK_EVERY counts */
+    bool may_sleep;             /* nothing has moved for so long that it may sleep */
+    bool late;                  /* yields take long: the machine is busy with other work */
+    unsigned sleep_us, reports; /* reports: SIGUSR1 generations answered */
+    double looked;              /* at the clock */
+    double started, next_report;
+    double idle_since; /* when something last moved, as far as the clock was looked at */
+    struct wsh_left left;
+};
+
+static __thread struct wsh_wait_pulse *own_pulse; /* of a thread in wsh_wait_run */
+
+double wsh_wait_now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/* What a thread that serves `part` has to do with transport `tp`; NULL: nothing. */
+static struct wsh_tp *tp_served(const struct wsh_job *job, unsigned tp, int part)
+{
+    struct wsh_tp *whole = job->tp[tp], *its;
+
+    if (job->limits[tp].immediate)
+        return NULL;
+    if (part == WSH_ALL_PARTS)
+        return whole;
+    its = whole->ops->part(whole, (unsigned)part);
+    return its || part ? its : whole;
+}
+
+static int progress_part(struct wsh_job *job, int part)
+{
+    int moved = 0;
+
+    for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
+        struct wsh_tp *its = tp_served(job, tp, part);
+        int rc = its ? its->ops->progress(its) : 0;
+
+        if (rc < 0)
+            return rc;
+        moved |= rc;
+    }
+    return moved;
+}
+
+/* Also what belongs to no transport. */
+static int progress_with(struct wsh_job *job, int part)
+{
+    int rc = 0, moved;
+
+    if (part > 0)
+        return progress_part(job, part);
+    wsh_nic_counters_keep(job, &job->counters.nic);
+    if (wsh_unlikely(__atomic_load_n(&job->batches, __ATOMIC_RELAXED))) /* a hint: see session.c */
+        rc = wsh_batch_progress(job);
+    if (rc < 0 || (moved = progress_part(job, part)) < 0)
+        return rc < 0 ? rc : moved;
+    return wsh_view_look(job) ?: moved;
+}
+
+int wsh_wait_progress(struct wsh_job *job)
+{
+    return progress_with(job, WSH_ALL_PARTS);
+}
+
+static void pulse_beat(struct wsh_wait_pulse *pulse)
+{
+    __atomic_store_n(&pulse->beats, pulse->beats + 1, __ATOMIC_RELAXED);
+}
+
+/* Looks at the clock, the proxy and SIGUSR1; every CLOCK_EVERY-th idle step or sooner, and before every sleep. */
+static void waiter_look_at_clock(struct waiter *waiter)
+{
+    unsigned asked = wsh_wait_asked();
+    double limit = waiter->job->env.hang_seconds, time = wsh_wait_now();
+
+    if (!waiter->started) {
+        waiter->started = time;
+        waiter->next_report = limit > 0 ? time + limit : 0;
+    }
+    if (!waiter->idle_since)
+        waiter->idle_since = time;
+    waiter->late = waiter->looked && time - waiter->looked > CLOCK_LATE;
+    waiter->looked = time;
+    if (own_pulse)
+        pulse_beat(own_pulse);
+    wsh_proxy_watch();
+    wsh_left_look(&waiter->left, waiter->job, waiter->why, waiter->arg, time);
+    waiter->may_sleep = time - waiter->idle_since > waiter->job->tuning.yield_seconds;
+    if (asked != waiter->reports || (waiter->next_report && time >= waiter->next_report)) {
+        wsh_wait_report(waiter->job, waiter->why, waiter->arg, time - waiter->started);
+        if (asked == waiter->reports)
+            waiter->next_report = time + 2 * (time - waiter->started);
+        waiter->reports = asked;
+    }
+}
+
+bool wsh_wait_pause(int fd, int ms)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+
+    return poll(&one, 1, ms) > 0;
+}
+
+static void sleep_us(unsigned us)
+{
+    const struct timespec ts = {0, (long)us * 1000};
+
+    nanosleep(&ts, NULL);
+}
+
+/*
+ * Sleeps at most `us`, less when a transport has something to do: then true. A transport that offers no descriptor
+ * is looked at again after the time.
+ */
+static bool sleep_for_work(struct wsh_job *job, int part, unsigned us)
+{
+    unsigned blind = sleep_most(job, SLEEP_MANY_BLIND_US, SLEEP_BLIND_US);
+    struct pollfd fds[WSH_TP_MAX];
+    struct timespec ts = {0, 0};
+    nfds_t n = 0;
+
+    for (unsigned tp = 0; job->network && tp < job->n_tps; tp++) {
+        struct wsh_tp *its = tp_served(job, tp, part);
+        int fd = its ? its->ops->wait_fd(its) : -ENODEV;
+
+        if (fd == -EAGAIN) {
+            sched_yield(); /* to the thread that holds its lock, which may have lost its core */
+            return true;
+        }
+        if (fd == -ENOTSUP && us > blind)
+            us = blind;
+        if (fd >= 0)
+            fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
+    ts.tv_nsec = (long)us * 1000;
+    return ppoll(fds, n, &ts, NULL) > 0;
+}
+
+/*
+ * Something moves again: wait without sleeping. Needed besides progress's own report, because a peer's write into
+ * this PE's memory is served without any event here.
+ */
+static void waiter_restart(struct waiter *waiter)
+{
+    waiter->tries = 0;
+    waiter->may_sleep = false;
+    waiter->idle_since = 0;
+    waiter->sleep_us = SLEEP_MIN_US;
+}
+
+/* What moves may be of no use to this wait, for ever: a peer that keeps this PE busy must not hide that it hangs. */
+static void waiter_go_on(struct waiter *waiter)
+{
+    if (++waiter->rounds % CLOCK_EVERY == 0)
+        waiter_look_at_clock(waiter);
+    waiter_restart(waiter);
+}
+
+/*
+ * Goes on spinning for some milliseconds of its own time where no other PE of the job is on this core: whoever yields
+ * to other work gets the core back after a turn of that, and the peer is then most likely off its own.
+ */
+static bool waiter_stays(struct waiter *waiter, unsigned tries)
+{
+    if (tries >= waiter->stays)
+        return false;
+    if (tries % waiter->spins || !wsh_cores_shared(waiter->job) || wsh_cores_leave(waiter->job))
+        return true;
+    waiter->stays = 0;
+    return false;
+}
+
+/* Looks close together at first show whether yields take long; they are a turn of all that the machine has to do. */
+static bool is_time_to_look(struct waiter *waiter)
+{
+    unsigned rounds = ++waiter->rounds;
+
+    return rounds % CLOCK_EVERY == 0 || (rounds < CLOCK_EVERY && !(rounds & (rounds - 1))) || waiter->late ||
+           many_a_core(waiter->job);
+}
+
+/* Backs off: spins for a moment, then yields the core, then sleeps, longer each time. */
+static void waiter_back_off(struct waiter *waiter)
+{
+    unsigned tries = ++waiter->tries;
+
+    if (tries < waiter->spins || waiter_stays(waiter, tries)) {
+        wsh_cpu_relax();
+        return;
+    }
+    if (!waiter->may_sleep) {
+        if (is_time_to_look(waiter))
+            waiter_look_at_clock(waiter);
+        sched_yield();
+        return;
+    }
+    waiter_look_at_clock(waiter);
+    if (sleep_for_work(waiter->job, WSH_ALL_PARTS, waiter->sleep_us))
+        waiter_restart(waiter);
+    else
+        waiter->sleep_us = sleep_longer(waiter->job, waiter->sleep_us);
+}
+
+/* The loop. Whatever moves restarts the back-off. */
+static int wait_loop(struct waiter *waiter, wsh_wait_try try)
+{
+    int rc, moved;
+
+    while ((rc = try(waiter->arg)) == -EAGAIN) {
+        moved = waiter->left.result ? waiter->left.result : wsh_wait_progress(waiter->job);
+        if (moved < 0)
+            return moved;
+        if (moved > 0)
+            waiter_go_on(waiter);
+        else
+            waiter_back_off(waiter);
+    }
+    return rc;
+}
+
+/*
+ * What comes by shared memory mostly takes as long as a line from core to core: meanwhile nothing else is done. Each
+ * look comes after a pause: loads that follow each other closely are begun before the line comes, and are done again.
+ */
+static inline int look_first(const struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try,
+                             void *arg)
+{
+    unsigned tries = why->n_pes > job->tuning.cores ? 0 : job->tuning.looks;
+    int rc = try(arg);
+
+    while (rc == -EAGAIN && tries--) {
+        wsh_cpu_relax();
+        rc = try(arg);
+    }
+    return rc;
+}
+
+static __attribute__((noinline)) int wait_long(struct wsh_job *job, const struct wsh_wait_why *why,
+                                               wsh_wait_try try, void *arg)
+{
+    struct waiter waiter = {.job = job, .why = why, .arg = arg, .sleep_us = SLEEP_MIN_US};
+    int rc;
+
+    waiter.spins = why->n_pes > job->tuning.cores ? 0 : job->tuning.spins;
+    waiter.reports = wsh_wait_asked();
+    __atomic_fetch_add(&job->waits, 1, __ATOMIC_RELAXED); /* hints for wsh_wait_serve and SIGUSR1 */
+    if (!__atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED) && waiter.spins)
+        waiter.stays = job->tuning.stays; /* other threads that wait may need the core */
+    rc = wait_loop(&waiter, try);
+    __atomic_fetch_sub(&job->waiters, 1, __ATOMIC_RELAXED);
+    return rc;
+}
+
+WSH_NO_ARRAYS int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg)
+{
+    int rc = look_first(job, why, try, arg);
+
+    return rc == -EAGAIN ? wait_long(job, why, try, arg) : rc;
+}
+
+/* What a call and its share of a loop take at most where the loop does nothing else. */
+#define POLL_SECONDS 3e-6
+#define POLL_NETWORK_SECONDS 10e-6
+
+double wsh_wait_polled(const struct wsh_job *job, unsigned n, double since)
+{
+    double each = (wsh_wait_now() - since) / n;
+
+    if (job->tuning.oversubscribed && each < (job->network ? POLL_NETWORK_SECONDS : POLL_SECONDS))
+        sched_yield();
+    return wsh_wait_now();
+}
+
+/* Work comes in bursts: after some, looks that many times more before it sleeps again. */
+#define SERVE_TRIES 30
+
+/*
+ * Has an application thread waited in the library since `*seen`, and so served peers itself? A progress thread
+ * beside it would only take the core and the transport's lock from it.
+ */
+static bool is_served(const struct wsh_job *job, unsigned *seen)
+{
+    unsigned waits = __atomic_load_n(&job->waits, __ATOMIC_RELAXED);
+    bool served = waits != *seen || __atomic_load_n(&job->waiters, __ATOMIC_RELAXED);
+
+    *seen = waits;
+    return served && job->env.progress == WSH_PROGRESS_AUTO;
+}
+
+int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
+{
+    unsigned us = SLEEP_MIN_US, tries = 0, seen = 0;
+    int moved;
+
+    while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
+        wsh_proxy_watch();
+        if (is_served(job, &seen)) {
+            sleep_us(sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US));
+            continue;
+        }
+        moved = progress_with(job, part);
+        if (moved < 0)
+            return moved;
+        if (moved)
+            tries = 0;
+        else if (++tries < SERVE_TRIES)
+            sched_yield();
+        else if (sleep_for_work(job, part, us))
+            tries = 0, us = SLEEP_MIN_US;
+        else
+            us = sleep_longer(job, us);
+    }
+    return 0;
+}
+
+/* One round: > 0 when something moved. */
+static int run_once(struct wsh_job *job, int (*step)(void *arg), void *arg, bool serves)
+{
+    int rc = step(arg), moved = rc < 0 || !serves ? 0 : wsh_wait_progress(job);
+
+    return rc < 0 ? rc : moved < 0 ? moved : rc | moved;
+}
+
+/* Backs off after a round in which nothing moved; `idle_since`: when something last did, 0 = just now. */
+static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_since, unsigned *us,
+                            bool serves)
+{
+    if (tries < job->tuning.spins) {
+        wsh_cpu_relax();
+        return;
+    }
+    if (!*idle_since)
+        *idle_since = wsh_wait_now();
+    if (wsh_wait_now() - *idle_since < job->tuning.yield_seconds) {
+        sched_yield();
+        return;
+    }
+    if (serves)
+        sleep_for_work(job, WSH_ALL_PARTS, *us);
+    else
+        sleep_us(*us);
+    *us = sleep_longer(job, *us);
+}
+
+int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
+                 struct wsh_wait_pulse *pulse, bool serves)
+{
+    unsigned us = SLEEP_MIN_US, tries = 0;
+    double idle_since = 0;
+    int rc = 0;
+
+    own_pulse = pulse;
+    __atomic_store_n(&pulse->tid, gettid(), __ATOMIC_RELAXED);
+    /* Acquire: partner is the release store of whoever ends the thread. */
+    while (rc >= 0 && !__atomic_load_n(stop, __ATOMIC_ACQUIRE)) {
+        pulse_beat(pulse);
+        rc = run_once(job, step, arg, serves);
+        if (rc > 0)
+            tries = 0, us = SLEEP_MIN_US, idle_since = 0;
+        else if (!rc)
+            server_back_off(job, ++tries, &idle_since, &us, serves);
+    }
+    __atomic_store_n(&pulse->tid, 0, __ATOMIC_RELAXED);
+    return rc < 0 ? rc : 0;
+}

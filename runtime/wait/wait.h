@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting: the only loops on progress. A wait spins briefly, then yields, then sleeps (at most 1 ms at a time), always
+ * serves peers, and reports a hang.
+ */
+#ifndef WSH_WAIT_H
+#define WSH_WAIT_H
+
+#include "base/env/env.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct wsh_job;
+
+/* What a wait is for, in the words of the hang reporter. */
+struct wsh_wait_why {
+    const char *routine;                                  /* "shmem_quiet" */
+    void (*describe)(void *arg, char *text, size_t size); /* "PE 3: 2 puts …"; may be NULL */
+    bool (*needs)(void *arg, int pe); /* cannot end without that PE; NULL: that is not known */
+    int n_pes; /* of this host, me among them, must run before it ends; 0 where that is not known */
+};
+
+/* Tries once: -EAGAIN = wait on; anything else ends the wait. Must not wait itself. */
+typedef int (*wsh_wait_try)(void *arg);
+
+/* Calls `try` and progress until `try` ends the wait; returns its result, or a final error of a transport. */
+int wsh_wait(struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try, void *arg);
+
+/* One round of progress of all transports, without waiting. < 0: final error of a transport. */
+int wsh_wait_progress(struct wsh_job *job);
+
+/*
+ * Body of a progress thread: serves peers until *stop; sleeps while application threads wait themselves. Where
+ * transports have parts (wsh_tp_ops.part) it serves one of them, and part 0 also all that has none; with WSH_ALL_PARTS
+ * it serves everything. < 0: a final error, which a PE that computes learns of by no other call.
+ */
+#define WSH_ALL_PARTS (-1)
+int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);
+
+/* Shows other threads that a thread of the library is alive. Relaxed: they look again. */
+struct wsh_wait_pulse {
+    pid_t tid;      /* 0 before it runs */
+    uint64_t beats; /* rounds of its loop, and of waits inside */
+};
+
+/*
+ * Body of a thread that polls, because nothing wakes it: calls step(arg) (> 0: did something, < 0: final) and, where it
+ * `serves` peers, progress until *stop; stays awake for a while after something moved. 0, or the final error.
+ */
+int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
+                 struct wsh_wait_pulse *pulse, bool serves);
+
+/* Sleeps for `ms`, or until `fd` is readable: then true. For a thread that serves no peers. */
+bool wsh_wait_pause(int fd, int ms);
+
+/*
+ * A call by which the program polls has found the same for the n-th time; `since`: when this was called before, or 0.
+ * Yields where the program does little else; the time at the end.
+ */
+double wsh_wait_polled(const struct wsh_job *job, unsigned n, double since);
+
+/* Monotonic, in seconds. */
+double wsh_wait_now(void);
+
+/* Chooses spin lengths by the settings, the PEs on this host and the cores that they may use together. */
+void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores);
+
+/* A line that says what is waited for, and since when. */
+void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, void *arg, double waited);
+
+/* How often SIGUSR1 has asked for a report. */
+unsigned wsh_wait_asked(void);
+
+/* SIGUSR1 then makes each PE say what it waits for (or that it is outside the library). */
+void wsh_wait_report_open(struct wsh_job *job);
+void wsh_wait_report_close(void);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Questions to a peer that a REPLY answers: atomics with a result, and small gets behind a fence. */
+#include "transports/efa/ops/fetch.h"
+
+#include "transports/efa/set/endpoints.h"
+#include "transports/efa/wire/msg.h"
+#include "transports/efa/ops/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EFA_FETCHES 1024u /* under way at a time, to all PEs */
+#define EFA_NONE 0xffffu
+
+int wsh_efa_fetch_init(struct wsh_efa_eps *eps)
+{
+    eps->fetch = calloc(EFA_FETCHES, sizeof *eps->fetch);
+    if (!eps->fetch)
+        return -ENOMEM;
+    for (uint16_t i = 0; i < EFA_FETCHES; i++)
+        eps->fetch[i].next = (uint16_t)(i + 1u < EFA_FETCHES ? i + 1u : EFA_NONE);
+    return 0;
+}
+
+static void fetch_free(struct wsh_efa_eps *eps, struct wsh_efa_fetch *fetch)
+{
+    fetch->flow = NULL;
+    fetch->generation++;
+    fetch->next = eps->free_fetch;
+    eps->free_fetch = (uint16_t)(fetch - eps->fetch);
+}
+
+static struct wsh_efa_fetch *fetch_new(struct wsh_efa_eps *eps, const struct wsh_efa_fetch *from)
+{
+    struct wsh_efa_fetch *fetch = eps->free_fetch == EFA_NONE ? NULL : &eps->fetch[eps->free_fetch];
+    uint16_t generation;
+
+    if (!fetch)
+        return NULL;
+    eps->free_fetch = fetch->next;
+    generation = fetch->generation;
+    *fetch = *from;
+    fetch->generation = generation;
+    return fetch;
+}
+
+int wsh_efa_fetch_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, uint32_t *cookie,
+                         const struct wsh_efa_fetch *from)
+{
+    struct wsh_efa_fetch *fetch = fetch_new(eps, from);
+    int rc;
+
+    if (!fetch) {
+        wsh_efa_op_refuse(eps, op);
+        return -EAGAIN;
+    }
+    *cookie = (uint32_t)(fetch - eps->fetch) | (uint32_t)fetch->generation << 16;
+    rc = wsh_efa_op_submit(eps, op, NULL);
+    if (rc) {
+        fetch_free(eps, fetch);
+        return rc;
+    }
+    wsh_efa_count_add(&fetch->flow->what[fetch->what]);
+    wsh_efa_done_add(fetch->done);
+    return 0;
+}
+
+static void store_result(const struct wsh_efa_fetch *fetch, const void *bytes)
+{
+    uint64_t value;
+
+    if (fetch->what == EFA_GETS) {
+        memcpy(fetch->result, bytes, fetch->len);
+        return;
+    }
+    memcpy(&value, bytes, sizeof value);
+    wsh_amo_store_result(fetch->result, fetch->len, value);
+}
+
+int wsh_efa_fetch_answered(struct wsh_efa_eps *eps, int pe, uint32_t cookie, const void *bytes, size_t len)
+{
+    uint32_t index = cookie & 0xffff;
+    struct wsh_efa_fetch *fetch = index < EFA_FETCHES ? &eps->fetch[index] : NULL;
+    struct wsh_efa_flow *flow = fetch ? fetch->flow : NULL;
+    int rc;
+
+    if (!flow || flow->pe != pe || fetch->generation != cookie >> 16 ||
+        len != (fetch->what == EFA_GETS ? fetch->len : sizeof(uint64_t)))
+        return -EPROTO;
+    store_result(fetch, bytes);
+    rc = wsh_srd_flow_replied(&flow->ctx->srd, &flow->srd);
+    wsh_efa_count_sub(&flow->what[fetch->what]);
+    wsh_efa_done_sub(fetch->done);
+    fetch_free(eps, fetch);
+    return rc;
+}
+
+int wsh_efa_fetch_get(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
+                      void *dst, size_t len, struct wsh_done *done)
+{
+    const struct wsh_efa_fetch fetch = {
+        .flow = flow, .done = done, .result = dst, .len = (uint32_t)len, .what = EFA_GETS};
+    struct wsh_efa_req *req = wsh_efa_msg_new(eps, flow, EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg));
+    struct wsh_efa_op *op = req ? wsh_efa_op_new(eps, flow, WSH_SRD_FETCH, EFA_WHATS) : NULL;
+    struct wsh_efa_get_msg *msg;
+
+    if (!op) {
+        if (req)
+            wsh_efa_req_put(req);
+        return -EAGAIN;
+    }
+    op->msg = req;
+    msg = (struct wsh_efa_get_msg *)req->buf;
+    msg->data = *data;
+    msg->len = (uint32_t)len;
+    return wsh_efa_fetch_submit(eps, op, &msg->cookie, &fetch);
+}

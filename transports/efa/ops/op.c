@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations that go through the ordering engine: messages, ordered operations, those of several segments. */
+#include "transports/efa/ops/op.h"
+
+#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/memory.h"
+#include "transports/efa/wire/msg.h"
+#include "transports/efa/ops/rma.h"
+#include "transports/efa/ops/signal.h"
+#include "transports/efa/ops/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EFA_OPS_MAX 1024 /* under way at a time; beyond, callers wait */
+
+static void op_free(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+{
+    op->next = eps->free_ops;
+    eps->free_ops = op;
+    eps->n_free_ops++;
+}
+
+static struct wsh_efa_op *op_of(struct wsh_srd_op *srd)
+{
+    return (struct wsh_efa_op *)srd;
+}
+
+struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+                                  enum wsh_efa_what what)
+{
+    struct wsh_efa_op *op = eps->free_ops;
+
+    if (!op)
+        return NULL;
+    eps->free_ops = op->next;
+    eps->n_free_ops--;
+    op->srd = (struct wsh_srd_op){.kind = (uint8_t)kind};
+    op->flow = flow;
+    op->done = NULL;
+    op->len = 0;
+    op->what = (uint8_t)what;
+    op->in_flight = op->reported = 0;
+    op->noted = op->counts = false;
+    op->msg = NULL;
+    return op;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void wsh_efa_op_data(struct wsh_efa_eps *eps, struct wsh_efa_op *op, const void *local, size_t len,
+                     uint64_t addr, uint64_t key)
+{
+    op->local = (char *)local;
+    op->len = len;
+    op->addr = addr;
+    op->key = key;
+    op->bounce = !wsh_efa_mem_desc(eps, local, len, &op->desc);
+    op->part = eps->n_rails > 1 ? wsh_efa_choice_part(&eps->choice, len, eps->part_max) : eps->part_max;
+    if (op->bounce)
+        op->part = least(op->part, eps->large.buf_size);
+    op->srd.segments = (uint32_t)((len + op->part - 1) / op->part);
+}
+
+/* The next segment's memory: the user's where the provider can use it, else a buffer of ours (no message has one). */
+static struct wsh_efa_req *segment_new(struct wsh_efa_eps *eps, const struct wsh_efa_op *op,
+                                       enum wsh_efa_req_kind kind, struct wsh_efa_span *span)
+{
+    size_t off = op->srd.started * op->part;
+    struct wsh_efa_req *req = op->msg;
+
+    if (req) { /* the data are in its buffer */
+        *span = (struct wsh_efa_span){req->buf, req->desc, op->len, op->addr, op->key};
+        return req;
+    }
+    req = wsh_efa_req_get(op->bounce ? &eps->large : &eps->plain, kind, op->flow->pe);
+    if (!req)
+        return NULL;
+    *span = (struct wsh_efa_span){op->local + off, op->desc, least(op->part, op->len - off), op->addr + off,
+                                  op->key};
+    if (!op->bounce)
+        return req;
+    if (kind == EFA_REQ_WRITE)
+        memcpy(req->buf, span->local, span->len);
+    else
+        req->copy_to = span->local;
+    req->len = (uint32_t)span->len;
+    span->local = req->buf;
+    span->desc = req->desc;
+    return req;
+}
+
+/* The engine is still at work with the op: what this brings about is looked after when it returns (settle_noted). */
+static void note_op(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+{
+    eps->given++;
+    if (op->noted)
+        return;
+    op->noted = true;
+    op->next = eps->noted;
+    eps->noted = op;
+}
+
+/* That of a write with immediate data. */
+static uint64_t segment_imm(const struct wsh_efa_eps *eps, const struct wsh_efa_op *op)
+{
+    if (op->srd.tally)
+        return wsh_srd_imm_tally((uint32_t)eps->my_pe, op->counter, op->generation);
+    return wsh_srd_imm_pack((uint32_t)eps->my_pe, op->flow->ctx->number, op->srd.group);
+}
+
+/*
+ * Natively the message of a put with signal, on the same connection, is applied only behind its writes, so that its
+ * acknowledgement is theirs too: one for each write would be a packet more, for which the source waits.
+ */
+static uint64_t segment_flags(const struct wsh_efa_eps *eps, const struct wsh_efa_op *op)
+{
+    if (op->srd.grouped || op->srd.tally)
+        return FI_REMOTE_CQ_DATA;
+    return eps->native && eps->n_rails == 1 && op->srd.kind == WSH_SRD_SIGNAL ? FI_INJECT_COMPLETE : 0;
+}
+
+static int post_segment(struct wsh_efa_eps *eps, struct wsh_efa_op *op, enum wsh_efa_req_kind kind)
+{
+    struct wsh_efa_span span;
+    struct wsh_efa_req *req = segment_new(eps, op, kind, &span);
+    uint64_t flags = segment_flags(eps, op);
+    int rc;
+
+    if (!req) {
+        eps->starved = true;
+        return -EAGAIN;
+    }
+    rc = wsh_efa_post(eps, req, &span, flags, flags & FI_REMOTE_CQ_DATA ? segment_imm(eps, op) : 0);
+    if (rc) {
+        eps->starved = true;
+        if (req != op->msg)
+            wsh_efa_req_put(req);
+        return rc;
+    }
+    op->msg = NULL;
+    req->op = op;
+    op->in_flight++;
+    note_op(eps, op);
+    if (op->srd.tally)
+        wsh_efa_tally_started(eps, op->flow);
+    if (eps->native && kind == EFA_REQ_WRITE)
+        wsh_efa_direct_begin(op->flow, EFA_REQ_WRITE);
+    return 0;
+}
+
+static int io_write(void *arg, struct wsh_srd_op *srd)
+{
+    return post_segment(arg, op_of(srd), EFA_REQ_WRITE);
+}
+
+static int io_read(void *arg, struct wsh_srd_op *srd)
+{
+    return post_segment(arg, op_of(srd), EFA_REQ_READ);
+}
+
+static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stamp)
+{
+    static const struct wsh_efa_place none;
+    struct wsh_efa_eps *eps = arg;
+    struct wsh_efa_op *op = op_of(srd);
+    struct wsh_efa_flow *flow = op->flow;
+    bool lazy;
+    int rc;
+
+    if (!op->msg)
+        op->msg = wsh_efa_signal_message(eps, flow, &none, NULL, 0, &op->signal, op->value);
+    if (!op->msg) {
+        eps->starved = true;
+        return -EAGAIN;
+    }
+    lazy = wsh_efa_tally_may_be_lazy(eps, flow, op->len, op->counts);
+    ((struct wsh_efa_head *)op->msg->buf)->lazy = lazy;
+    rc = wsh_efa_msg_send(eps, op->msg, stamp);
+    if (rc) {
+        eps->starved = true;
+        return rc;
+    }
+    op->msg = NULL;
+    flow->type[flow->srd.sent & (flow->srd.window - 1)] = (uint8_t)(op->what | (lazy ? EFA_LAZY : 0));
+    wsh_efa_tally_sent(eps, flow, lazy);
+    note_op(eps, op);
+    return 0;
+}
+
+int wsh_efa_op_init(struct wsh_efa_eps *eps)
+{
+    eps->io = (struct wsh_srd_io){io_write, io_read, io_send, eps};
+    eps->op_slab = calloc(EFA_OPS_MAX, sizeof *eps->op_slab);
+    if (!eps->op_slab)
+        return -ENOMEM;
+    for (size_t i = EFA_OPS_MAX; i--;)
+        op_free(eps, &eps->op_slab[i]);
+    return 0;
+}
+
+void wsh_efa_op_wait(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+{
+    if (flow->waiting || !wsh_srd_flow_parked(&flow->srd))
+        return;
+    flow->waiting = true;
+    flow->next = eps->waiting;
+    eps->waiting = flow;
+}
+
+static void free_if_over(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+{
+    if (!op->in_flight && !op->noted && wsh_srd_op_over(&op->srd))
+        op_free(eps, op);
+}
+
+/* Natively what is given to the provider is in order, which is all that the engine wants to know of its end. */
+static int report_ended(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+{
+    struct wsh_efa_flow *flow = op->flow;
+
+    if (!eps->native || op->srd.kind == WSH_SRD_GET || op->reported == op->srd.started)
+        return 0;
+    for (; op->reported < op->srd.started; op->reported++)
+        wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
+    return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &eps->io) : 0;
+}
+
+static int settle_noted(struct wsh_efa_eps *eps)
+{
+    int rc = 0;
+
+    while (eps->noted) {
+        struct wsh_efa_op *op = eps->noted;
+        int err;
+
+        eps->noted = op->next;
+        op->noted = false;
+        err = report_ended(eps, op);
+        rc = rc ? rc : err;
+        wsh_efa_op_wait(eps, op->flow);
+        free_if_over(eps, op);
+    }
+    return rc;
+}
+
+void wsh_efa_op_refuse(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+{
+    if (op->msg)
+        wsh_efa_req_put(op->msg);
+    if (!op->in_flight)
+        op_free(eps, op);
+}
+
+/* Something is parked only while others find room too; beyond, callers wait. */
+static bool may_park(const struct wsh_efa_eps *eps, const struct wsh_efa_op *op)
+{
+    return eps->n_free_ops > EFA_OPS_MAX / 4 && (!op->msg || eps->small.n_free > eps->small.n / 4);
+}
+
+int wsh_efa_op_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, struct wsh_done *done)
+{
+    struct wsh_efa_flow *flow = op->flow;
+    unsigned what = op->what;
+    int rc;
+
+    op->srd.keep = may_park(eps, op);
+    rc = wsh_srd_submit(&flow->ctx->srd, &flow->srd, &op->srd, &eps->io);
+    if (rc) {
+        wsh_efa_op_refuse(eps, op);
+        return rc;
+    }
+    if (what < EFA_WHATS)
+        wsh_efa_count_add(&flow->what[what]);
+    if (op->srd.segments) {
+        op->done = done;
+        wsh_efa_done_add(done);
+    }
+    wsh_efa_op_wait(eps, flow);
+    return settle_noted(eps);
+}
+
+static void data_done(struct wsh_efa_op *op)
+{
+    struct wsh_done *done = op->done;
+
+    op->done = NULL;
+    if (op->srd.kind != WSH_SRD_SIGNAL)
+        wsh_efa_count_sub(&op->flow->what[op->what]);
+    wsh_efa_done_sub(done);
+}
+
+void wsh_efa_op_part_done(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+{
+    struct wsh_efa_flow *flow = op->flow;
+
+    op->in_flight--;
+    if (!op->in_flight && op->srd.started == op->srd.segments)
+        data_done(op);
+    if (eps->native && op->srd.kind != WSH_SRD_GET) {
+        wsh_efa_direct_end(flow, EFA_REQ_WRITE);
+    } else {
+        wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
+        wsh_efa_op_wait(eps, flow);
+    }
+    free_if_over(eps, op);
+}
+
+int wsh_efa_op_progress(struct wsh_efa_eps *eps)
+{
+    struct wsh_efa_flow *flow = eps->waiting;
+    uint64_t given = eps->given;
+    int rc = 0;
+
+    eps->waiting = NULL;
+    eps->starved = false;
+    while (flow) {
+        struct wsh_efa_flow *next = flow->next;
+
+        flow->waiting = false;
+        if (!rc)
+            rc = wsh_srd_pump(&flow->srd, &eps->io);
+        wsh_efa_op_wait(eps, flow);
+        if (!rc)
+            rc = settle_noted(eps);
+        if (!rc)
+            wsh_efa_tally_unpark(eps, flow);
+        flow = next;
+    }
+    return rc ? rc : (int)(eps->given - given);
+}

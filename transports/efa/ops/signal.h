@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Puts with a signal, in one message where they are short. */
+#ifndef WSH_EFA_SIGNAL_H
+#define WSH_EFA_SIGNAL_H
+
+#include "transports/efa/set/flow.h"
+#include "transports/efa/wire/req.h"
+#include "transports/efa/wire/wire.h"
+
+struct wsh_efa_eps;
+
+/* Where a message has the signal updated. */
+static inline struct wsh_efa_place wsh_efa_signal_place(const struct wsh_sig *sig)
+{
+    return (struct wsh_efa_place){
+        .seg = (uint8_t)sig->rmem->seg, .op = (uint8_t)sig->op, .width = 8, .off = sig->off};
+}
+
+/* A request with a message of data (len may be 0) and signal, or NULL: no room. */
+struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow,
+                                           const struct wsh_efa_place *data, const void *src, size_t len,
+                                           const struct wsh_efa_place *signal, uint64_t value);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The endpoint set: endpoints on every NIC of the PE under one lock, and all that its operations share. */
+#ifndef WSH_EFA_ENDPOINTS_H
+#define WSH_EFA_ENDPOINTS_H
+
+#include "base/ranges.h"
+#include "transports/efa/nic/choice.h"
+#include "transports/efa/efa.h"
+#include "transports/efa/set/flow.h"
+#include "transports/efa/set/peers.h"
+#include "transports/efa/nic/provider.h"
+#include "transports/efa/nic/rail.h"
+#include "transports/efa/wire/req.h"
+#include "transports/efa/wire/wire.h"
+#include "transports/transport.h"
+
+#include <pthread.h>
+#include <rdma/fi_rma.h>
+#include <sys/types.h>
+
+#define EFA_TEXT_MAX 600 /* of a line about a failure, with the words of the provider */
+
+struct wsh_efa_counters;
+struct wsh_efa_op;
+struct wsh_efa_fetch;
+struct wsh_efa_answer;
+struct wsh_efa_lmem;
+
+struct wsh_efa_eps {
+    struct wsh_tp base; /* of this endpoint set as a part of the transport */
+    struct wsh_efa *efa;
+    uint32_t number;      /* among them */
+    pthread_mutex_t lock; /* everything below that changes, and the whole domain; taken if `locking` */
+    bool locking;
+    int failed; /* the first final error, given by every call from then on */
+
+    struct wsh_efa_rail rail[WSH_EFA_RAILS];
+    uint32_t n_rails;
+    uint32_t n_nics, n_local;     /* of this host: NICs of the rails' sort, and PEs */
+    struct wsh_efa_choice choice; /* with several rails */
+    bool doorbells;               /* the provider's device is told of every request */
+    bool batching;                /* between wsh_efa_batch_begin and _end */
+    uint32_t batches;             /* of contexts, begun and not ended (wsh_tp_ops.batch_begin) */
+    bool aside;                   /* several rails, a batch, or something held: posts take the longer path */
+    uint32_t n_held;              /* rails that hold a request */
+    cpu_set_t near;               /* processors near the rails' NICs */
+    int wait_fd;                  /* readable when one of the rails' is; -1: there is none */
+    bool native;        /* the provider itself keeps writes, and messages behind writes, in order … */
+    bool native_reads;  /* … and reads behind writes */
+    bool imm;           /* writes can be counted at the target */
+    bool imm_receives;  /* … and take a receive there */
+    size_t inject_max;  /* bytes that a write or message may inject */
+    size_t copy_max;    /* bytes of a put that a buffer of `small` holds */
+    size_t copy_always; /* bytes of a put whose source is reusable at once, even when nobody waits for that */
+    size_t part_max;    /* bytes of one write or read */
+    size_t whole_max;   /* … that is an operation of its own: longer ones are cut */
+    enum wsh_efa_put put; /* how small puts go */
+    bool asks;            /* small gets go by message */
+    uint32_t n_writes;    /* under way, to all PEs */
+    bool mr_local;        /* buffers given to the provider must be registered */
+    bool by_sockets;      /* a dead peer shows as a connection that cannot be made again */
+    bool virt_addr;       /* remote addresses are addresses, not offsets */
+    bool hmem;            /* device memory may be registered */
+
+    int my_pe, n_pes;
+    struct wsh_efa_peer *peers; /* [n_pes]; pages of those that are not connected stay untouched */
+    int *known, n_known;        /* those that are, in the order of their first use */
+    struct wsh_secret secret;   /* of the job, for tags, … */
+    uint32_t generation;        /* … and its calls of shmem_init */
+    int (*look_up)(void *core, int pe, const char *name, void **address,
+                   size_t *len);           /* wsh_tp_peers.fetch */
+    uint32_t window;                       /* messages that a peer may have under way to this PE … */
+    uint32_t imms;                         /* … and counted writes */
+    bool shared_rx;                        /* … which may be more than there are receives */
+    size_t msg_max;                        /* bytes of the largest message */
+    uint32_t n_tx, n_small, n_large, n_rx; /* requests in the pools below */
+
+    struct wsh_efa_pool plain; /* requests without a buffer */
+    struct wsh_efa_pool small; /* … with one for a message or a copied put */
+    struct wsh_efa_pool
+        answer; /* … of msg_max bytes for replies and acks, which nothing else may keep waiting */
+    struct wsh_efa_pool large;    /* … for unregistered user buffers */
+    struct wsh_efa_pool rx;       /* receives */
+    struct wsh_efa_mr slab_mr[4]; /* of the pools, where registered */
+    struct wsh_efa_req *unposted; /* receives that the provider had no room for */
+
+    struct wsh_srd_io io;
+    struct wsh_srd_sink sink;
+    struct wsh_efa_flow *waiting; /* with something parked */
+    bool starved;                 /* … that found no room at the provider, or no request */
+    struct wsh_efa_op *noted;     /* to be looked after when the engine returns */
+    struct wsh_efa_op *free_ops, *op_slab;
+    uint32_t n_free_ops;
+    struct wsh_efa_fetch *fetch;
+    uint16_t free_fetch;
+    struct wsh_efa_answer *answers, **answers_end;
+    struct wsh_efa_inlet *ack_pending; /* whose source awaits an ack */
+    int n_tally_acks;                  /* peers that an acknowledgement of tallied writes is due to */
+    bool tallies_awaited;              /* some context is awaited */
+    uint64_t operations, bytes;        /* that rails have taken (wsh_tp_ops.traffic) */
+    uint64_t given;                    /* writes, reads and messages given to the provider by the engine */
+    double lost_since;            /* when a peer was lost, or 0; everything ends some seconds later … */
+    char lost_text[EFA_TEXT_MAX]; /* … with this line */
+    bool deaf;        /* until then nothing is taken: what comes may follow data that are missing */
+    double next_look; /* when silent peers are looked after again */
+    struct wsh_efa_req *again, **again_end;      /* failed on a rail, to go by another */
+    bool any_lost, any_notice;                   /* some path was; a notice to some peer is to be sent */
+    char rail_text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why */
+
+    char *seg_base[WSH_SEGS_HOST]; /* registered segments of this PE's host memory: what messages are about */
+    size_t seg_len[WSH_SEGS_HOST];
+    struct wsh_efa_lmem *lmem[WSH_SEGS_LOCAL]; /* all memory that is registered … */
+    struct wsh_ranges *device;                 /* … device memory by address, with its segment … */
+    uint32_t n_device;                         /* … and how many pieces of it there are */
+
+    struct wsh_efa_ctx **ctxs; /* [n_ctxs] by number, also closed ones */
+    uint32_t n_ctxs;
+    struct wsh_efa_ctx *free_ctxs;
+    struct wsh_efa_ctx *own; /* of the messages that belong to no context of the core */
+    double stop_by;          /* when closing waits no longer for what is under way, or 0 */
+    char rxm_buffers[24];    /* bytes of one, as ofi_rxm was told; "": another provider */
+    bool joined;             /* all peers are in the address vector: their messages may be read */
+    int hello_next, hellos;  /* greetings sent up to that PE; received */
+    char shm_name[64];       /* file of the endpoint that is to be unlinked, or "" */
+
+    struct wsh_efa_lib lib;
+    const struct wsh_env *env;
+    struct wsh_efa_counters *counters; /* that its NICs keep; NULL: none, or not the first endpoint set */
+    uint64_t n_counted;                /* puts that their targets' NICs count */
+    int (*count)(void *core, uint32_t counter, uint32_t generation, uint32_t mask); /* wsh_tp_params.tally */
+    bool (*has_left)(void *core, int pe);                                           /* wsh_tp_params */
+    void *core;
+};
+
+static inline void wsh_efa_lock(struct wsh_efa_eps *eps)
+{
+    if (eps->locking)
+        pthread_mutex_lock(&eps->lock);
+}
+
+static inline bool wsh_efa_trylock(struct wsh_efa_eps *eps)
+{
+    return !eps->locking || !pthread_mutex_trylock(&eps->lock);
+}
+
+static inline void wsh_efa_unlock(struct wsh_efa_eps *eps)
+{
+    if (eps->locking)
+        pthread_mutex_unlock(&eps->lock);
+}
+
+static inline struct wsh_efa_eps *wsh_efa_eps_of(const struct wsh_tctx *tctx)
+{
+    return ((const struct wsh_efa_ctx *)tctx)->eps;
+}
+
+/* Where the memory is registered set by set, each has its key. */
+static inline uint64_t wsh_efa_key(const struct wsh_efa_eps *eps, const struct wsh_rmem *rmem)
+{
+    return wsh_unlikely(rmem->priv) ? ((const uint64_t *)rmem->priv)[eps->number] : rmem->key;
+}
+
+/*
+ * By rail, the keys with the first endpoint set of all PEs, where queue pairs that count are; NULL: this is that set,
+ * or there is no other.
+ */
+static inline const uint64_t *wsh_efa_first_keys(const struct wsh_efa_eps *eps, const struct wsh_rmem *rmem)
+{
+    return eps->number && rmem->priv ? (const uint64_t *)rmem->priv + eps->efa->in_use : NULL;
+}
+
+/* Small puts had better be messages: writes are slower with this provider, or while some are under way. */
+static inline bool wsh_efa_prefers_messages(const struct wsh_efa_eps *eps)
+{
+    return wsh_unlikely(eps->put != EFA_PUT_WRITES) && (eps->put == EFA_PUT_MESSAGES || eps->n_writes);
+}
+
+/* The provider has taken a request, and given it back. */
+static inline void wsh_efa_took(struct wsh_efa_eps *eps, const struct wsh_efa_req *req, size_t len)
+{
+    struct wsh_efa_peer *peer = &eps->peers[req->pe];
+
+    eps->operations++;
+    eps->bytes += len;
+    eps->rail[req->wr.rail].taken++;
+    peer->posted++;
+    peer->lost_since = 0;
+}
+
+static inline void wsh_efa_gave_back(struct wsh_efa_eps *eps, const struct wsh_efa_req *req)
+{
+    eps->rail[req->wr.rail].taken--;
+    eps->peers[req->pe].posted--;
+}
+
+/* Partner of the acquire in wsh_done_is. */
+static inline void wsh_efa_done_sub(struct wsh_done *done)
+{
+    if (done)
+        __atomic_fetch_sub(&done->left, 1, __ATOMIC_RELEASE);
+}
+
+static inline void wsh_efa_done_add(struct wsh_done *done)
+{
+    if (done)
+        __atomic_fetch_add(&done->left, 1, __ATOMIC_RELAXED);
+}
+
+/* endpoints.c: an endpoint set as a whole; opened halfway it is in efa->eps, to be closed all the same */
+int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_params *params,
+                     struct wsh_tp_limits *limits);
+/* 0, or -EAGAIN as wsh_tp_ops.stop. */
+int wsh_efa_eps_stop(struct wsh_efa_eps *eps, bool at_once);
+void wsh_efa_eps_close(struct wsh_efa_eps *eps);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Contexts by number, and the state of each with every peer: flows from this PE, inlets to it. */
+#include "transports/efa/set/flow.h"
+
+#include "base/log.h"
+#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/peers.h"
+#include "transports/efa/ops/tally.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Once: what does not go on many contexts. An error where the settings make it one. */
+static int note_uncounted(struct wsh_efa_eps *eps)
+{
+    char text[EFA_TEXT_MAX];
+
+    if (eps->efa->noted_ctxs)
+        return 0;
+    eps->efa->noted_ctxs = 1;
+    snprintf(
+        text, sizeof text,
+        "the immediate data of writes name at most %u contexts of a PE and endpoint set: on further ones the "
+        "signal of a large put leaves when the put has completed; use fewer contexts at a time, or raise "
+        "SHMEM_ENDPOINT_SETS, of which there are %u",
+        WSH_SRD_CONTEXTS, eps->efa->in_use);
+    return wsh_log_slower(eps->env->strict, WSH_LOG_WARN, text);
+}
+
+/* Whether there may be a context of that number. -ENOSPC, of which a line is said once. */
+static int ctx_check(struct wsh_efa_eps *eps, size_t number)
+{
+    if (number < EFA_CONTEXTS)
+        return eps->imm && number >= WSH_SRD_CONTEXTS ? note_uncounted(eps) : 0;
+    if (eps->efa->noted_ctxs < 2)
+        wsh_warn(
+            "no further context: messages name at most %u contexts of a PE and endpoint set; destroy some, "
+            "or raise SHMEM_ENDPOINT_SETS, of which there are %u",
+            EFA_CONTEXTS, eps->efa->in_use);
+    eps->efa->noted_ctxs = 2;
+    return -ENOSPC;
+}
+
+static struct wsh_efa_ctx *ctx_new(struct wsh_efa_eps *eps)
+{
+    size_t n = eps->n_ctxs;
+    struct wsh_efa_ctx **all = realloc(eps->ctxs, (n + 1) * sizeof *all), *ctx;
+
+    if (!all)
+        return NULL;
+    eps->ctxs = all;
+    ctx = calloc(1, sizeof *ctx + (size_t)eps->n_pes * sizeof ctx->flow[0]);
+    if (!ctx)
+        return NULL;
+    ctx->eps = eps;
+    ctx->number = (uint16_t)n;
+    all[eps->n_ctxs++] = ctx;
+    return ctx;
+}
+
+/* The next context of a number goes on with its flows, as the peers' inlets do. */
+int wsh_efa_ctx_open(struct wsh_efa_eps *eps, struct wsh_efa_ctx **out)
+{
+    struct wsh_efa_ctx *ctx;
+    int rc = 0;
+
+    wsh_efa_lock(eps);
+    ctx = eps->free_ctxs;
+    if (ctx)
+        eps->free_ctxs = ctx->next;
+    else if (!(rc = ctx_check(eps, eps->n_ctxs)))
+        ctx = ctx_new(eps);
+    wsh_efa_unlock(eps);
+    *out = ctx;
+    return ctx ? 0 : rc ? rc : -ENOMEM;
+}
+
+void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx)
+{
+    struct wsh_efa_eps *eps = ctx->eps;
+
+    wsh_efa_lock(eps);
+    ctx->next = eps->free_ctxs;
+    eps->free_ctxs = ctx;
+    wsh_efa_unlock(eps);
+}
+
+static void ctx_free(struct wsh_efa_ctx *ctx, int n_pes)
+{
+    for (int pe = 0; pe < n_pes; pe++)
+        free(ctx->flow[pe]);
+    free(ctx);
+}
+
+/* Copies of messages whose receives have gone back. */
+static void drop_held(void *arg, void *msg)
+{
+    (void)arg;
+    if (!((struct wsh_efa_req *)msg)->pool)
+        free(msg);
+}
+
+static void inlet_free(struct wsh_efa_inlet *inlet)
+{
+    if (inlet)
+        wsh_srd_inlet_fail(&inlet->srd, drop_held, NULL);
+    free(inlet);
+}
+
+void wsh_efa_flows_free(struct wsh_efa_eps *eps)
+{
+    for (uint32_t i = 0; i < eps->n_ctxs; i++)
+        ctx_free(eps->ctxs[i], eps->n_pes);
+    free(eps->ctxs);
+    for (int k = 0; k < eps->n_known; k++) {
+        struct wsh_efa_peer *peer = &eps->peers[eps->known[k]];
+
+        for (uint32_t i = 0; i < peer->n_inlets; i++)
+            inlet_free(peer->inlet[i]);
+        free(peer->inlet);
+    }
+}
+
+static int no_memory(int pe)
+{
+    wsh_error("no memory for what goes between this PE and PE %d", pe);
+    return -ENOMEM;
+}
+
+int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
+{
+    struct wsh_efa_eps *eps = ctx->eps;
+    struct wsh_efa_peer *peer = &eps->peers[pe];
+    bool imm = eps->imm && wsh_srd_imm_fits(ctx->number, (uint32_t)eps->n_pes, false);
+    struct wsh_efa_flow *flow;
+    int rc = wsh_efa_peer_join(eps, pe);
+
+    if (rc)
+        return rc;
+    flow = calloc(1, sizeof *flow + peer->window * (sizeof flow->named[0] + 1));
+
+    if (!flow)
+        return no_memory(pe);
+    flow->ctx = ctx;
+    flow->pe = pe;
+    flow->type = (uint8_t *)&flow->named[peer->window];
+    wsh_srd_flow_init(&flow->srd, &peer->link, peer->window, WSH_SRD_SLOTS, imm, flow->named);
+    __atomic_store_n(&ctx->flow[pe], flow, __ATOMIC_RELEASE); /* partner: the acquire in wsh_efa_describe */
+    return 0;
+}
+
+struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_eps *eps, int pe, uint16_t ctx)
+{
+    const struct wsh_efa_peer *peer = &eps->peers[pe];
+
+    return ctx < peer->n_inlets ? peer->inlet[ctx] : NULL;
+}
+
+static int inlets_grow(struct wsh_efa_peer *peer, uint32_t n)
+{
+    struct wsh_efa_inlet **inlet;
+
+    if (n <= peer->n_inlets)
+        return 0;
+    inlet = realloc(peer->inlet, n * sizeof *inlet);
+    if (!inlet)
+        return -ENOMEM;
+    for (uint32_t i = peer->n_inlets; i < n; i++)
+        inlet[i] = NULL;
+    peer->inlet = inlet;
+    peer->n_inlets = n;
+    return 0;
+}
+
+struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_eps *eps, int pe, uint16_t ctx)
+{
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(eps, pe, ctx);
+
+    if (wsh_likely(inlet))
+        return inlet;
+    inlet = calloc(1, sizeof *inlet + eps->window * sizeof inlet->held[0]);
+    if (!inlet || inlets_grow(&eps->peers[pe], ctx + 1u)) {
+        free(inlet);
+        no_memory(pe);
+        return NULL;
+    }
+    inlet->pe = pe;
+    inlet->ctx = ctx;
+    wsh_srd_inlet_init(&inlet->srd, eps->window, inlet->held, (uint16_t)((eps->window + 1) / 2));
+    eps->peers[pe].inlet[ctx] = inlet;
+    return inlet;
+}
+
+static void messages_over(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, uint32_t from)
+{
+    for (uint32_t n = from; n != flow->srd.acked; n++) {
+        uint8_t type = flow->type[n & (flow->srd.window - 1)], what = type & (uint8_t)~EFA_LAZY;
+
+        if (what < EFA_WHATS)
+            wsh_efa_count_sub(&flow->what[what]);
+        if (type & EFA_LAZY)
+            wsh_efa_tally_applied(eps, flow);
+    }
+}
+
+int wsh_efa_flow_acked(struct wsh_efa_eps *eps, int pe, const struct wsh_efa_head *head)
+{
+    struct wsh_efa_flow *flow = head->ctx < eps->n_ctxs ? eps->ctxs[head->ctx]->flow[pe] : NULL;
+    uint32_t from;
+    int rc;
+
+    if (!flow)
+        return head->stamp.applied || head->stamp.counted ? -EPROTO : 0;
+    from = flow->srd.acked;
+    rc = wsh_srd_flow_acked(&flow->ctx->srd, &flow->srd, head->stamp.applied, head->stamp.counted);
+    if (rc <= 0)
+        return rc;
+    messages_over(eps, flow, from);
+    eps->peers[pe].acks++;
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The peers of an endpoint set: their addresses and keys, what they have granted, and connecting to them. */
+#ifndef WSH_EFA_PEERS_H
+#define WSH_EFA_PEERS_H
+
+#include "transports/efa/set/flow.h"
+#include "transports/efa/srd/flow.h"
+#include "transports/efa/ops/tally.h"
+#include "transports/transport.h"
+
+#include <rdma/fabric.h>
+
+struct wsh_efa_eps;
+
+/* From a rail of this PE to the one of a peer that works with it. */
+struct wsh_efa_path {
+    fi_addr_t addr;
+    uint64_t *key; /* [n_keys], by segment: of the peer's memory, there; under the set's lock */
+    uint32_t n_keys;
+    uint32_t posted;   /* requests posted on this path that have not completed */
+    double lost_since; /* or 0 */
+};
+
+struct wsh_efa_peer {
+    uint64_t tag_in, tag_out;  /* that its messages must carry, and those to it do */
+    fi_addr_t addr;            /* with one rail; else … */
+    struct wsh_efa_path *path; /* [eps->n_rails], or NULL */
+    uint8_t paths;             /* bits of those that are not lost */
+    uint8_t lost;              /* … of the lost ones */
+    uint8_t unacked;           /* … of lost ones, while nothing has come back by another */
+    uint8_t n_rails;           /* the peer's own */
+    bool notice;               /* it does not know yet of a path that was lost */
+    struct wsh_srd_link link;  /* what it granted */
+    struct wsh_efa_tally tally;
+    struct wsh_efa_inlet **inlet;
+    uint32_t n_inlets;
+    uint32_t window;    /* messages that a flow to it may have under way */
+    uint32_t posted;    /* requests that the provider has for this peer */
+    uint32_t acks;      /* acks from it that said something new … */
+    uint32_t seen_acks; /* … at the last look after silent peers */
+    double lost_since;  /* when the provider first found no connection any more, or 0 */
+    bool heard;         /* something has come back from it */
+    bool connected;
+    uint16_t msg_max;                        /* bytes of the largest message it takes */
+    struct wsh_efa_remote_counter **counter; /* [n_counters] that its NICs keep, or NULL each */
+    uint32_t n_counters;
+};
+
+/* Frees what the peer's record holds. */
+void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer);
+
+/*
+ * Connects to a peer at its first use, under the lock. 0 or a logged error; -EHOSTUNREACH, unlogged: it has not opened
+ * this transport.
+ */
+int wsh_efa_peer_join(struct wsh_efa_eps *eps, int pe);
+/* The same when something has come from there. 1: it is connected, 0: it cannot have sent that, or the final error. */
+int wsh_efa_peer_accept(struct wsh_efa_eps *eps, int pe);
+/* Whether a message with that tag is from PE `pe`, which is connected then; or the final error. */
+int wsh_efa_peer_knows(struct wsh_efa_eps *eps, int pe, uint64_t tag);
+
+int wsh_efa_address(struct wsh_efa_eps *eps, void *blob, size_t *len);
+int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers);
+unsigned wsh_efa_reach(struct wsh_efa_eps *eps, int pe, enum wsh_mem_kind kind);
+
+#endif

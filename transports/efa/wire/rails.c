@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Posts operations over several rails, and repeats those of a NIC that is lost.
+ *
+ * Any operation may go by any rail, since the ordering engine asks for no order of the network (srd.h).
+ *
+ * A NIC is lost to a peer when an operation ends with the error of a peer that is gone: this PE's own NIC, the peer's
+ * or the link between. The path (rail, peer) is not used any more, and what failed on it goes by another one, where
+ * that does no harm. It must not take effect twice:
+ *   reads        may be repeated: the device has forgotten a failed one, and writes nothing here after its error.
+ *   writes       bring the same bytes to the same place, so a repeated one does no harm while it counts as under way.
+ *                Packets of the first try could still be on the network and land after the program, told that the put
+ *                is complete, has put something else there. The device has tried for much longer than a packet lives,
+ *                but its last try may be recent: the write goes again only after EFA_STALE_S.
+ *   counted      writes are not repeated: whether the target has counted the first try cannot be known, and a count
+ *                that is one too high lets a signal through before its data. The job ends with a line.
+ *   messages     carry a number, so the target drops what it has already (wsh_srd_inlet_has). An answer is dropped by
+ *                its question's generation, and acks of older numbers do nothing.
+ * The wait also outlasts further reports of the same failure, which some providers give for every packet.
+ *
+ * Some providers need packets of the other end before an operation ends (receipts, answers to reads), and may lose
+ * one of those without an error here. So both ends are to know of a lost path: every message says which rails of its
+ * sender do not reach the receiver, and where a provider could not send something of its own, acks on that rail
+ * find out to whom. What went by a lost path and has not ended after EFA_ENDLESS_S ends the job with a line.
+ *
+ * A peer that has died looks the same until its last path is lost. So that a NIC is left out is said once something has
+ * come back from the peer by another; when none is left, the peer counts as dead, with the line of the last failure.
+ */
+#include "transports/efa/wire/rails.h"
+
+#include "base/log.h"
+#include "topo/topo.h"
+#include "transports/efa/set/alive.h"
+#include "transports/efa/wire/batch.h"
+#include "transports/efa/ops/op.h"
+#include "transports/efa/set/endpoints.h"
+#include "transports/efa/wire/msg.h"
+#include "transports/efa/set/peers.h"
+#include "transports/efa/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EFA_STALE_S 0.2
+#define EFA_ENDLESS_S 10
+
+static void rail_took(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail)
+{
+    req->wr.rail = (uint8_t)rail;
+    eps->choice.bytes[rail] += req->wr.len;
+    eps->n_writes += req->kind == EFA_REQ_WRITE;
+    eps->peers[req->pe].path[rail].posted++;
+    wsh_efa_took(eps, req, req->wr.len);
+}
+
+static void lose_path(struct wsh_efa_eps *eps, int pe, unsigned rail, const char *why)
+{
+    struct wsh_efa_peer *peer = &eps->peers[pe];
+
+    if (!(peer->paths >> rail & 1))
+        return;
+    peer->paths &= (uint8_t) ~(1u << rail);
+    peer->lost |= (uint8_t)(1u << rail);
+    peer->unacked |= (uint8_t)(1u << rail);
+    peer->path[rail].lost_since = wsh_efa_now();
+    peer->notice = eps->any_notice = eps->any_lost = true;
+    if (!eps->rail_text[rail][0])
+        snprintf(eps->rail_text[rail], sizeof eps->rail_text[rail], "%s", why);
+    wsh_info(WSH_SUB_TRANSPORT, "rail %u to PE %d is left out: %s", rail, pe, why);
+}
+
+static const char *name_of(const struct wsh_efa_req *req)
+{
+    static const char *const names[] = {"put", "get", "message"};
+
+    return names[req->kind];
+}
+
+/* By the rail that has least to do, or any other that takes it. A message too. */
+int wsh_efa_rails_start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm)
+{
+    struct wsh_efa_peer *peer = &eps->peers[req->pe];
+    unsigned usable = peer->paths;
+
+    if (wsh_unlikely(!usable))
+        wsh_efa_lose(eps, "no NIC reaches PE %d any more; is PE %d alive and its host reachable?", req->pe,
+                     req->pe);
+    while (usable) {
+        int rail = wsh_efa_choice_rail(&eps->choice, usable, req->wr.len);
+        ssize_t rc = rail < 0 ? -FI_EAGAIN : wsh_efa_batch_post(eps, req, (unsigned)rail, imm);
+
+        if (!rc) {
+            rail_took(eps, req, (unsigned)rail);
+            return 0;
+        }
+        if (rail < 0)
+            return -EAGAIN;
+        usable &= ~(1u << rail);
+        rc = wsh_efa_refusal(eps, (unsigned)rail, rc);
+        if (rc == -FI_EAGAIN)
+            continue;
+        if (!wsh_efa_is_gone((int)-rc) || peer->paths == 1u << rail)
+            return wsh_efa_posted(eps, (unsigned)rail, req->pe, name_of(req), rc);
+        lose_path(eps, req->pe, (unsigned)rail, eps->lib.strerror((int)-rc));
+    }
+    return -EAGAIN;
+}
+
+int wsh_efa_rails_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_efa_span *span,
+                       uint64_t flags, uint64_t imm)
+{
+    wsh_efa_wr_fill(req, span, flags);
+    return wsh_efa_rails_start(eps, req, imm);
+}
+
+int wsh_efa_rails_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+{
+    struct wsh_efa_head *head = (struct wsh_efa_head *)req->buf;
+
+    head->lost = eps->peers[req->pe].lost;
+    req->wr.len = req->len;
+    return wsh_efa_rails_start(eps, req, 0);
+}
+
+/* Something has come back by another rail, so the peer lives. One line for a rail, whatever peers it does not reach. */
+static void warn_lost(struct wsh_efa_eps *eps, int pe)
+{
+    struct wsh_efa_peer *peer = &eps->peers[pe];
+    unsigned lost = peer->unacked;
+
+    peer->unacked = 0;
+    for (unsigned rail = 0; rail < eps->n_rails; rail++) {
+        unsigned bit = 1u << rail;
+
+        if (!(lost & bit) || __atomic_fetch_or(&eps->efa->noticed_rails, bit, __ATOMIC_RELAXED) & bit)
+            continue;
+        wsh_warn("%s is left out from now on, and %d of %u NICs go on: %s", eps->rail[rail].name,
+                 __builtin_popcount(peer->paths), eps->n_rails, eps->rail_text[rail]);
+        if (eps->env->strict)
+            wsh_efa_fail(eps, -ENETDOWN, "SHMEM_STRICT=1: going on with fewer NICs is slower");
+    }
+}
+
+void wsh_efa_rails_ended(struct wsh_efa_eps *eps, struct wsh_efa_req *req, bool ok)
+{
+    eps->choice.bytes[req->wr.rail] -= req->wr.len;
+    eps->peers[req->pe].path[req->wr.rail].posted--;
+    if (wsh_unlikely(ok && eps->peers[req->pe].unacked))
+        warn_lost(eps, req->pe);
+}
+
+static bool may_repeat(const struct wsh_efa_req *req)
+{
+    return req->kind != EFA_REQ_WRITE || !(req->wr.flags & FI_REMOTE_CQ_DATA || req->wr.counter);
+}
+
+bool wsh_efa_rails_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const char *why)
+{
+    struct wsh_efa_peer *peer = &eps->peers[req->pe];
+
+    if (!may_repeat(req))
+        return false;
+    lose_path(eps, req->pe, req->wr.rail, why);
+    if (!peer->paths)
+        return false;
+    eps->n_writes -= req->kind == EFA_REQ_WRITE;
+    req->wr.kind = req->kind;
+    req->wr.due = wsh_efa_now() + EFA_STALE_S;
+    req->kind = EFA_REQ_OVER;
+    req->next = NULL;
+    *eps->again_end = req;
+    eps->again_end = &req->next;
+    return true;
+}
+
+/* 0: it is under way again, or not needed any more. */
+static int start_req_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+{
+    int rc;
+
+    req->kind = req->wr.kind;
+    if (!eps->peers[req->pe].paths && wsh_efa_is_harmless(eps, req)) {
+        wsh_efa_req_put(req);
+        return 0;
+    }
+    rc = wsh_efa_rails_start(eps, req, 0);
+    if (rc)
+        req->kind = EFA_REQ_OVER;
+    return rc;
+}
+
+static int send_notices(struct wsh_efa_eps *eps)
+{
+    int rc = 0;
+
+    eps->any_notice = false;
+    for (int i = 0; i < eps->n_known && !rc; i++) {
+        int pe = eps->known[i];
+        struct wsh_efa_peer *peer = &eps->peers[pe];
+
+        if (!peer->notice || !peer->paths)
+            continue;
+        rc = wsh_efa_msg_probe(eps, pe);
+        peer->notice = rc != 0;
+        eps->any_notice |= peer->notice;
+    }
+    return rc == -EAGAIN ? 0 : rc;
+}
+
+int wsh_efa_rails_progress(struct wsh_efa_eps *eps)
+{
+    double now = eps->again ? wsh_efa_now() : 0;
+    int started = 0, rc;
+
+    if (wsh_unlikely(eps->any_notice) && (rc = send_notices(eps)))
+        return rc;
+    while (eps->again && eps->again->wr.due <= now) {
+        struct wsh_efa_req *req = eps->again, *next = req->next;
+
+        rc = start_req_again(eps, req);
+        if (rc)
+            return rc == -EAGAIN ? started : rc;
+        eps->again = next;
+        if (!next)
+            eps->again_end = &eps->again;
+        started++;
+    }
+    return started;
+}
+
+void wsh_efa_rails_noticed(struct wsh_efa_eps *eps, int pe, unsigned lost)
+{
+    struct wsh_efa_peer *peer = &eps->peers[pe];
+    char why[64];
+
+    snprintf(why, sizeof why, "PE %d does not reach this PE by it", pe);
+    for (unsigned rail = 0; rail < eps->n_rails; rail++)
+        if (lost >> wsh_topo_pair((int)rail, peer->n_rails) & 1 && peer->paths != 1u << rail)
+            lose_path(eps, pe, rail, why);
+}
+
+void wsh_efa_rails_probe(struct wsh_efa_eps *eps, unsigned rail)
+{
+    for (int i = 0; i < eps->n_known; i++) {
+        int pe = eps->known[i];
+        struct wsh_efa_peer *peer = &eps->peers[pe];
+        uint8_t paths = peer->paths;
+
+        if (pe == eps->my_pe || !(paths >> rail & 1))
+            continue;
+        peer->paths = (uint8_t)(1u << rail);
+        (void)wsh_efa_msg_probe(eps, pe); /* no room: there will be another event, or none is needed */
+        peer->paths = paths;
+    }
+}
+
+void wsh_efa_rails_look(struct wsh_efa_eps *eps)
+{
+    double now = wsh_efa_now();
+
+    for (int i = 0; i < eps->n_known; i++)
+        for (unsigned rail = 0; eps->peers[eps->known[i]].path && rail < eps->n_rails; rail++) {
+            int pe = eps->known[i];
+            const struct wsh_efa_path *path = &eps->peers[pe].path[rail];
+
+            if (path->lost_since && path->posted && now - path->lost_since >= EFA_ENDLESS_S)
+                wsh_efa_lose(
+                    eps,
+                    "%u operation%s to PE %d over %s not ended %d s after that NIC was lost (%s), and "
+                    "cannot be repeated while they might",
+                    path->posted, path->posted == 1 ? "" : "s", pe, eps->rail[rail].name, EFA_ENDLESS_S,
+                    eps->rail_text[rail]);
+        }
+}
