@@ -11,6 +11,8 @@
 
 #define FILES_FEW 16
 
+static void (*abort_job)(int status); /* set before main */
+
 const char *wsh_strerror(int err)
 {
     static _Thread_local char text[128];
@@ -40,4 +42,16 @@ const char *wsh_err_cure(int err, const char *other)
     case ENFILE: return "raise this machine's limit of open files (sysctl fs.file-max)";
     default: return other;
     }
+}
+
+void wsh_abort_by(void (*end)(int status))
+{
+    abort_job = end;
+}
+
+void wsh_abort(int status)
+{
+    if (abort_job)
+        abort_job(status);
+    _exit(status);
 }

@@ -14,4 +14,8 @@ const char *wsh_strerror(int err);
  */
 const char *wsh_err_cure(int err, const char *other);
 
+/* Ends the process with `status`, by what the last wsh_abort_by has given, which ends the whole job. Prints nothing. */
+_Noreturn void wsh_abort(int status);
+void wsh_abort_by(void (*end)(int status));
+
 #endif

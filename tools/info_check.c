@@ -9,7 +9,7 @@
 #include "base/secret.h"
 #include "bootstrap/boot.h"
 #include "bootstrap/pmix/keys.h"
-#include "runtime/route/memory_estimate.h"
+#include "runtime/gpu/memory_estimate.h"
 #include "tools/info_gda.h"
 #include "tools/info_limits.h"
 #include "topo/topo.h"

@@ -2,7 +2,7 @@
 /* Prints what a PE takes beside its heap, by the very structs and rules by which the library makes them. */
 #include "tools/info_estimate.h"
 
-#include "runtime/route/memory_estimate.h"
+#include "runtime/gpu/memory_estimate.h"
 #include "transports/efa/wire/sizes.h"
 
 #include <stdio.h>

@@ -226,6 +226,9 @@ struct wsh_tp_target {
     uint32_t qkey;
 };
 
+/* The name of staging (runtime/gpu/stage), the core's own transport, beside those of the registry. */
+#define WSH_STAGE_NAME "stage"
+
 struct wsh_tp_ops {
     const char *name;
     bool remote; /* reaches other hosts; opened only in jobs that need it */

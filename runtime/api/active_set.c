@@ -22,7 +22,7 @@ static struct wsh_team *team_of(const char *what, const struct set *set)
     switch (wsh_team_of_active_set(&wsh_job, &triplet, set->psync, &team)) {
     case 0: return team;
     case -EINVAL: wsh_api_bad(what, "the active set has PEs that do not exist, or not this one"); break;
-    default: wsh_job_abort(1);
+    default: wsh_abort(1);
     }
 }
 

@@ -23,7 +23,7 @@ static _Noreturn void fail_not_started(const char *what)
         wsh_error("%.*s: called outside shmem_init … shmem_finalize; call shmem_init before it, and "
                   "shmem_finalize after it",
                   routine_length(what), what);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }
 
 /* PE numbers of a context are its team's: those of a small team end early. */
@@ -31,7 +31,7 @@ static _Noreturn void fail_team_pe(const char *what, const struct wsh_team *team
 {
     wsh_error("%.*s: there is no PE %d in the context's team of %d; use 0 to %d", routine_length(what), what,
               pe, team->n_pes, team->n_pes - 1);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }
 
 /* A message about an address names its argument, one about a PE does not. */
@@ -59,13 +59,13 @@ void wsh_api_fail(const char *what, int rc, shmem_ctx_t handle, const void *addr
         fail_team_pe(what, ctx->team, pe);
     if (rc == -ERANGE || rc == -EFAULT)
         log_why(what, rc, addr, len, ctx->world ? pe : ctx->team->members[pe]);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }
 
 void wsh_api_null(const char *what)
 {
     wsh_error("%s is NULL; pass the address of what is to be written", what);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }
 
 void wsh_api_bad(const char *what, const char *text)
@@ -73,5 +73,5 @@ void wsh_api_bad(const char *what, const char *text)
     if (wsh_job.n_pes == 0)
         fail_not_started(what);
     wsh_error("%.*s: %s", routine_length(what), what, text);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }

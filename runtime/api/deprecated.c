@@ -23,7 +23,7 @@ WSH_OLD_SHELL(void, start_pes, (int npes))
     if (wsh_job.n_pes)
         return;
     if (wsh_job_init(SHMEM_THREAD_SINGLE) || atexit(finalize_at_exit))
-        wsh_job_abort(1);
+        wsh_abort(1);
 }
 
 WSH_OLD_SHELL(int, _my_pe, (void))

@@ -205,5 +205,5 @@ void wsh_device_say(const char *line)
 void wsh_device_end(const char *line)
 {
     wsh_error("%s", line);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }

@@ -9,7 +9,7 @@
 WSH_SHELL(void, init, (void))
 {
     if (wsh_job_init(SHMEM_THREAD_SINGLE))
-        wsh_job_abort(1);
+        wsh_abort(1);
 }
 
 WSH_SHELL(int, init_thread, (int requested, int *provided))
@@ -61,5 +61,5 @@ WSH_SHELL(void, pcontrol, (int level, ...))
 WSH_SHELL(_Noreturn void, global_exit, (int status))
 {
     wsh_view_look(&wsh_job);
-    wsh_job_abort(status);
+    wsh_abort(status);
 }

@@ -46,7 +46,7 @@ int wsh_coll_rows_join(const struct wsh_coll_rows *rows, struct wsh_team *team, 
     coll->my_local = me - first;
     coll->column = rows->column + (size_t)coll->my_local * (size_t)rows->n_domains;
     coll->peer = peer;
-    coll->pad = wsh_team_pad(team->job, n);
+    coll->pad = wsh_pad_of_job(team->job, n);
     coll->base = base;
     return wsh_coll_settle(team, coll, rows->n_domains == 1 || n % rows->per_domain == 0, true);
 }

@@ -8,6 +8,7 @@
 #include "runtime/coll/coll.h"
 #include "runtime/gpu/gda/gda.h"
 #include "runtime/gpu/cuda_watch.h"
+#include "runtime/gpu/gpu_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/progress.h"
 #include "runtime/gpu/proxy/proxy.h"
@@ -270,7 +271,7 @@ static int gpus_attach(struct wsh_job *job, const char *routine)
     if (!rc)
         rc = wsh_buffers_attach(job);
     if (wsh_agree(&job->world, !rc, &all_ok))
-        wsh_job_abort(1);
+        wsh_abort(1);
     for (int pe = 0; peers && pe < job->n_pes; pe++)
         wsh_peer_blob_close(&peers[pe]);
     free(peers);
@@ -301,8 +302,10 @@ int wsh_device_attach(struct wsh_job *job, const char *routine)
     if (job->device.attached)
         return wsh_view_refill(job);
     rc = wsh_barrier(&job->world, routine);
-    if (!rc)
-        rc = wsh_carrier_reserve(job);
+    if (rc)
+        return rc;
+    wsh_gpu_ops_set(true);
+    rc = wsh_carrier_reserve(job);
     if (rc)
         return rc;
     rc = gpus_attach(job, routine);
@@ -350,4 +353,5 @@ void wsh_device_close(struct wsh_job *job)
     wsh_ranges_close(job->device.local);
     job->device.local = NULL;
     memset(job->device.used, 0, sizeof job->device.used);
+    wsh_gpu_ops_set(false);
 }

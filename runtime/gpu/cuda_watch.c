@@ -82,7 +82,7 @@ static void stay_report(const struct wsh_cuda_stay *stay)
     } else if (wsh_cuda_watch_may_end()) {
         wsh_error("peers have not been served for %.1f s: %s; the job ends; SHMEM_HANG_SECONDS is the limit",
                   stay->seconds, text);
-        wsh_job_abort(1);
+        wsh_abort(1);
     }
 }
 
@@ -90,7 +90,7 @@ static void stay_report(const struct wsh_cuda_stay *stay)
 static void kernels_look(const struct wsh_job *job)
 {
     if (wsh_view_watch(job) && wsh_cuda_watch_may_end())
-        wsh_job_abort(1);
+        wsh_abort(1);
 }
 
 static void *watch_run(void *arg)

@@ -45,7 +45,7 @@ static size_t block_take(struct wsh_job *job, size_t size, size_t align, const c
     if (off != WSH_ALLOC_NONE)
         wsh_alloc_put(device->alloc, off);
     if (wsh_release_barrier(job, true, NULL, routine))
-        wsh_job_abort(1);
+        wsh_abort(1);
     return block_within(device, size, align);
 }
 
@@ -77,7 +77,7 @@ void *wsh_device_malloc(struct wsh_job *job, size_t size, size_t align, const ch
     if (off == WSH_ALLOC_NONE)
         return NULL;
     if (wsh_release_barrier(job, true, NULL, routine))
-        wsh_job_abort(1);
+        wsh_abort(1);
     return base_of(job) + off;
 }
 
@@ -117,7 +117,7 @@ void *wsh_device_calloc(struct wsh_job *job, size_t count, size_t size)
         wsh_error("%s: cannot clear %zu bytes: %s", routine, bytes, wsh_cuda_strerror(status));
     if (wsh_release_barrier(job, !status, &all_ok,
                             routine)) /* nobody may put into it before it is zero everywhere */
-        wsh_job_abort(1);
+        wsh_abort(1);
     if (!all_ok)
         wsh_alloc_put(job->device.alloc, off);
     return all_ok ? base_of(job) + off : NULL;
@@ -142,7 +142,7 @@ static size_t block_move(struct wsh_job *job, size_t from, size_t size)
         return to;
     if (wsh_put(&job->ctx, base + to, base + from, old < size ? old : size, job->my_pe) ||
         wsh_barrier(&job->world, "shmem_realloc"))
-        wsh_job_abort(1);
+        wsh_abort(1);
     wsh_alloc_put(job->device.alloc, from);
     return to;
 }
@@ -153,15 +153,15 @@ void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size)
     size_t off = (size_t)((char *)ptr - base_of(job));
 
     if (wsh_barrier(&job->world, "shmem_realloc"))
-        wsh_job_abort(1);
+        wsh_abort(1);
     if (!wsh_alloc_size(alloc, off)) {
         log_not_live("shmem_realloc", ptr);
-        wsh_job_abort(1);
+        wsh_abort(1);
     }
     if (wsh_alloc_resize(alloc, off, size))
         off = block_move(job, off, size);
     else if (wsh_barrier(&job->world, "shmem_realloc"))
-        wsh_job_abort(1);
+        wsh_abort(1);
     return off == WSH_ALLOC_NONE ? NULL : base_of(job) + off;
 }
 
@@ -241,7 +241,7 @@ void wsh_device_pin(struct wsh_job *job)
     device->pinned = to;
     if (wsh_alloc_wall(job->heap.alloc, to)) {
         wsh_error("no memory to note what of the symmetric heap is pinned; leave the host more free memory");
-        wsh_job_abort(1);
+        wsh_abort(1);
     }
     if (device->pin_refused || wsh_gpu_enter(&device->gpu))
         return;

@@ -48,7 +48,7 @@ static bool grow_everywhere(struct wsh_job *job, size_t len, int *rc, int *statu
 
     *rc = grow_here(&job->device, len, status);
     if (wsh_agree(&job->world, !*rc, &all_ok))
-        wsh_job_abort(1);
+        wsh_abort(1);
     if (!all_ok && !*rc)
         shrink_here(&job->device);
     return all_ok;
@@ -96,7 +96,7 @@ static int piece_publish(struct wsh_job *job, int seg, const char *routine)
         return rc;
     rc = check_alike(job, seg, routine);
     if (wsh_agree(&job->world, !rc, &all_ok))
-        wsh_job_abort(1);
+        wsh_abort(1);
     if (all_ok)
         return 0;
     wsh_segment_withdraw(job, seg);
@@ -109,7 +109,7 @@ static int wall_put(struct wsh_job *job)
 
     if (rc) {
         wsh_error("no memory to note a piece of the device heap; leave the host more free memory");
-        wsh_job_abort(1);
+        wsh_abort(1);
     }
     return rc;
 }

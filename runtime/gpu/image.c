@@ -190,10 +190,10 @@ int wsh_image_start(struct wsh_job *job, const struct wsh_device_image *image,
 
     if (wsh_unlikely(!job->device.attached) && start->team == (void *)SHMEM_TEAM_WORLD &&
         wsh_device_attach(job, kernel->name))
-        wsh_job_abort(1);
+        wsh_abort(1);
     if (wsh_unlikely(!kernel->function || !job->device.attached)) {
         log_not_loaded(job, image, kernel->name);
-        wsh_job_abort(1);
+        wsh_abort(1);
     }
     if (wsh_gpu_enter(&job->device.gpu))
         return -EIO;

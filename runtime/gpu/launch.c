@@ -117,14 +117,14 @@ int wsh_launch(struct wsh_job *job, const struct wsh_device_launch *launch)
         return rc;
     rc = launch_prepare(job, launch, &fit, grid);
     if (wsh_agree(&job->world, !rc, &all_ok))
-        wsh_job_abort(1);
+        wsh_abort(1);
     if (!all_ok && !rc) {
         wsh_error("%s: nothing is launched on any PE: another PE cannot, as its own line says",
                   launch->routine);
         return -ECANCELED;
     }
     if (!rc && kernel_start(job, launch, &fit, grid))
-        wsh_job_abort(1);
+        wsh_abort(1);
     return rc;
 }
 

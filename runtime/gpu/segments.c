@@ -76,12 +76,12 @@ int wsh_segment_add(struct wsh_job *job, const struct wsh_mem *mem, int rc, cons
     bool all_ok = false;
 
     if (wsh_barrier(&job->world, routine))
-        wsh_job_abort(1);
+        wsh_abort(1);
     rc = segment_share(job, mem->seg, segment_offer(job, mem, rc), routine);
     if (!rc)
         rc = wsh_ranges_add(job->heap.device, mem->base, mem->len, mem->seg);
     if (wsh_agree(&job->world, !rc, &all_ok))
-        wsh_job_abort(1);
+        wsh_abort(1);
     if (all_ok)
         return 0;
     wsh_segment_withdraw(job, mem->seg);

@@ -51,7 +51,7 @@ static bool world_barrier(struct wsh_job *job)
 
     rc = wsh_job_has_left(job, -1) ? -EOWNERDEAD : wsh_barrier(&job->world, "shmem_finalize");
     if (rc && rc != -EOWNERDEAD)
-        wsh_job_abort(1);
+        wsh_abort(1);
     if (rc)
         say_incomplete(job);
     return !rc;

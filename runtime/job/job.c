@@ -7,6 +7,7 @@
 #include "runtime/job/at_exit.h"
 #include "runtime/coll/coll.h"
 #include "runtime/job/end.h"
+#include "runtime/op/batch.h"
 #include "runtime/op/order.h"
 #include "runtime/wait/progress.h"
 #include "runtime/job/unused_settings.h"
@@ -234,6 +235,8 @@ int wsh_job_init_by(int thread_level, const struct wsh_boot_request *request)
 
     if (wsh_job.inits++)
         return 0;
+    wsh_job.batch_progress = wsh_batch_progress;
+    wsh_job.tally = wsh_counters_tally;
     wsh_job.boot.request = request;
     wsh_job.gpu_wanted = 0;
     wsh_job.finalizing = false;
@@ -257,7 +260,7 @@ void wsh_job_fini(void)
         return;
     if (--wsh_job.inits) { /* not the last of the series: a barrier and no more */
         if (wsh_barrier(&wsh_job.world, "shmem_finalize"))
-            wsh_job_abort(1);
+            wsh_abort(1);
         return;
     }
     wsh_at_exit(NULL, NULL);
@@ -305,7 +308,7 @@ static void leave_at_exit(void)
         job->boot.ops->leave(&job->boot);
 }
 
-void wsh_job_abort(int status)
+static void abort_job(int status)
 {
     wsh_log_hold(false);
     wsh_job_flush();
@@ -321,7 +324,8 @@ static void leave_in_child(void)
     wsh_job.ctx.n_pes = 0;
 }
 
-__attribute__((constructor)) static void register_fork_handler(void)
+__attribute__((constructor)) static void register_handlers(void)
 {
+    wsh_abort_by(abort_job);
     pthread_atfork(NULL, NULL, leave_in_child);
 }

@@ -3,6 +3,7 @@
 #ifndef WSH_JOB_H
 #define WSH_JOB_H
 
+#include "base/err.h"
 #include "bootstrap/boot.h"
 #include "runtime/coll/memory/pool.h"
 #include "runtime/op/counters.h"
@@ -84,6 +85,11 @@ struct wsh_job {
     struct wsh_ctx *ctxs; /* all contexts, the default included */
     pthread_mutex_t ctxs_lock;
     int batches; /* contexts with a batch */
+
+    /* What lower parts call of higher ones: wsh_batch_progress, wsh_counters_tally. */
+    int (*batch_progress)(struct wsh_job *job);
+    int (*tally)(void *core, uint32_t number, uint32_t generation, uint32_t mask);
+
     struct wsh_team world, shared;
     struct wsh_team *node, *same_number;       /* SHMEMX_TEAM_NODE, SHMEMX_TEAM_SAME_MYPE_NODE: of `teams` */
     struct wsh_team *numbered[WSH_POOL_UNITS]; /* by the first unit of their pad */
@@ -119,9 +125,6 @@ static inline bool wsh_job_has_left(const struct wsh_job *job, int pe)
 
     return boot->ops->has_left && boot->ops->has_left(boot, pe);
 }
-
-/* Ends the whole job with `status`; does not return. Prints nothing. */
-_Noreturn void wsh_job_abort(int status);
 
 /* Relaxed: it says where to look, and what is found there is read in the order that it needs. */
 static inline void wsh_job_mark(struct wsh_job *job, unsigned special, bool on)

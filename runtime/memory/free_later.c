@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "runtime/coll/coll.h"
 #include "runtime/coll/memory/pad.h"
+#include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/op/order.h"
 
@@ -71,7 +72,7 @@ static void note(struct wsh_releases *releases, uint64_t key, size_t off)
 int wsh_release(struct wsh_job *job, const void *ptr, const char *routine)
 {
     struct wsh_releases *releases = &job->releases;
-    const bool device = wsh_device_heap_holds(job, ptr);
+    const bool device = wsh_device_ops()->holds(job, ptr);
     const char *base = device ? job->device.mem.base : job->heap.seg[WSH_SEG_HEAP].base;
     const size_t off = (size_t)((const char *)ptr - base);
     uint64_t number = 0;

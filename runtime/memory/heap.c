@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The symmetric host heap: reserves and commits its memory, and allocates from it equally on all PEs. */
+/* The symmetric host heap: reserves and commits its memory. */
 #define _GNU_SOURCE
 #include "runtime/memory/heap.h"
 
@@ -7,8 +7,6 @@
 #include "runtime/memory/commit.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "runtime/coll/coll.h"
-#include "runtime/job/job.h"
 #include "runtime/memory/numa.h"
 #include "runtime/memory/static_data.h"
 
@@ -18,7 +16,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define HEAP_ALIGN ((size_t)1 << 30)    /* largest alignment shmem_align can keep: address space is cheap */
 #define HEAP_GRANULE ((size_t)2 << 20)  /* memory is committed in huge page sizes */
 #define HEAP_INTERNAL ((size_t)2 << 20) /* room for the library's own words, beyond the user's bytes */
 
@@ -51,19 +48,19 @@ static int log_no_heap(size_t len, const char *step, int err, bool huge)
     return -err;
 }
 
-/* Maps `fd` at an address aligned to HEAP_ALIGN, so that equal offsets are equally aligned on every PE. */
+/* Maps `fd` at an address aligned to WSH_HEAP_ALIGN, so that equal offsets are equally aligned on every PE. */
 static char *map_aligned(int fd, size_t len)
 {
     char *reserved =
-        mmap(NULL, len + HEAP_ALIGN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(NULL, len + WSH_HEAP_ALIGN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     char *base;
 
     if (reserved == MAP_FAILED)
         return MAP_FAILED;
-    base = (char *)round_up((size_t)reserved, HEAP_ALIGN);
+    base = (char *)round_up((size_t)reserved, WSH_HEAP_ALIGN);
     if (base > reserved)
         munmap(reserved, (size_t)(base - reserved));
-    munmap(base + len, (size_t)(reserved + HEAP_ALIGN - base));
+    munmap(base + len, (size_t)(reserved + WSH_HEAP_ALIGN - base));
     return mmap(base, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 }
 
@@ -172,8 +169,7 @@ int wsh_heap_find_device(const struct wsh_heap *heap, const void *addr, size_t l
     return seg;
 }
 
-/* Puts memory behind [0, end) of the heap, so that no later store can fail. */
-static int heap_commit(struct wsh_heap *heap, size_t end, int n_sharing)
+int wsh_heap_commit(struct wsh_heap *heap, size_t end, int n_sharing)
 {
     int rc;
 
@@ -186,201 +182,21 @@ static int heap_commit(struct wsh_heap *heap, size_t end, int n_sharing)
     return rc;
 }
 
-/* In a core dump: never what has no memory behind it, which the dump would put there. */
-static void heap_show(const struct wsh_heap *heap)
+void wsh_heap_show(const struct wsh_heap *heap)
 {
     if (heap->core_dump == WSH_CORE_OWN)
         madvise(heap->seg[WSH_SEG_HEAP].base, heap->committed, MADV_DODUMP);
 }
 
-/*
- * Commits on every PE or on none (as far as offsets go); all PEs hold the same `committed`. Ends with a barrier.
- */
-static bool try_commit(struct wsh_job *job, size_t end, int *rc)
-{
-    struct wsh_heap *heap = &job->heap;
-    size_t before = heap->committed;
-    bool all_ok = true;
-
-    *rc = heap_commit(heap, end, job->local_size);
-    if (wsh_release_barrier(job, !*rc, &all_ok, "shmem_malloc"))
-        wsh_job_abort(1);
-    if (!all_ok)
-        heap->committed = before;
-    else if (heap->committed > before)
-        heap_show(heap);
-    return all_ok;
-}
-
-/*
- * No range crosses from one pinned piece into the next, so some memory stays unused at the end of each piece. A piece
- * has at least a quarter of what is committed, so that there are few of them.
- */
-static size_t ahead_of(const struct wsh_job *job, size_t end)
-{
-    const struct wsh_heap *heap = &job->heap;
-    size_t ahead = heap->committed + heap->committed / 4, len = heap->seg[WSH_SEG_HEAP].len;
-
-    if (!job->device.attached || end <= heap->committed || ahead <= end)
-        return end;
-    return ahead < len ? ahead : len;
-}
-
-static bool commit_everywhere(struct wsh_job *job, size_t end)
-{
-    size_t ahead = ahead_of(job, end);
-    int rc;
-
-    if (!try_commit(job, ahead, &rc) && (ahead == end || !try_commit(job, end, &rc))) {
-        if (rc)
-            wsh_warn("no memory for %zu MiB of symmetric heap: %s; this allocation returns NULL on every PE",
-                     end >> 20, wsh_commit_strerror(rc));
-        return false;
-    }
-    wsh_device_pin(job);
-    return true;
-}
-
-/* Before the heap takes memory that it has not, what all PEs have released serves. Decided alike on all PEs. */
-static size_t block_take(struct wsh_job *job, size_t size, size_t align)
-{
-    struct wsh_heap *heap = &job->heap;
-    size_t off = wsh_alloc_get(heap->alloc, size, align);
-
-    if (off != WSH_ALLOC_NONE && off + size <= heap->committed)
-        return off;
-    if (off != WSH_ALLOC_NONE)
-        wsh_alloc_put(heap->alloc, off);
-    if (wsh_release_barrier(job, true, NULL, "shmem_malloc"))
-        wsh_job_abort(1);
-    return wsh_alloc_get(heap->alloc, size, align);
-}
-
-/* A committed range on every PE, or WSH_ALLOC_NONE on every PE. Ends with a barrier. */
-static size_t get_everywhere(struct wsh_job *job, size_t size, size_t align)
-{
-    struct wsh_heap *heap = &job->heap;
-    size_t off = align > HEAP_ALIGN ? WSH_ALLOC_NONE : block_take(job, size, align);
-
-    if (off == WSH_ALLOC_NONE) {
-        wsh_info(WSH_SUB_MEM,
-                 "no room for %zu bytes: %zu free in the symmetric heap, largest block %zu; "
-                 "set SHMEM_SYMMETRIC_SIZE to more",
-                 size, wsh_alloc_free_bytes(heap->alloc), wsh_alloc_largest(heap->alloc));
-        return WSH_ALLOC_NONE;
-    }
-    if (!commit_everywhere(job, off + size)) {
-        wsh_alloc_put(heap->alloc, off);
-        return WSH_ALLOC_NONE;
-    }
-    return off;
-}
-
-void *wsh_heap_malloc(struct wsh_job *job, size_t size, size_t align)
-{
-    size_t off = size ? get_everywhere(job, size, align) : WSH_ALLOC_NONE;
-
-    return off == WSH_ALLOC_NONE ? NULL : job->heap.seg[WSH_SEG_HEAP].base + off;
-}
-
-void *wsh_heap_calloc(struct wsh_job *job, size_t count, size_t size)
-{
-    size_t bytes, off;
-    char *ptr;
-
-    if (__builtin_mul_overflow(count, size, &bytes) || !bytes)
-        return NULL;
-    off = get_everywhere(job, bytes, 0);
-    if (off == WSH_ALLOC_NONE)
-        return NULL;
-    ptr = job->heap.seg[WSH_SEG_HEAP].base + off;
-    memset(ptr, 0, bytes);
-    if (wsh_barrier(&job->world, "shmem_calloc")) /* nobody may put into it before it is zero everywhere */
-        wsh_job_abort(1);
-    return ptr;
-}
-
-static size_t live_offset(const struct wsh_heap *heap, const void *ptr)
-{
-    const struct wsh_segment *seg = &heap->seg[WSH_SEG_HEAP];
-    size_t off = (size_t)((const char *)ptr - seg->base);
-
-    return off < seg->len && wsh_alloc_size(heap->alloc, off) ? off : WSH_ALLOC_NONE;
-}
-
-static int log_not_live(const char *routine, const void *ptr)
-{
-    wsh_error("%s: %p is not the start of a live symmetric allocation; pass what shmem_malloc returned, once",
-              routine, ptr);
-    return -EINVAL;
-}
-
-int wsh_heap_free(struct wsh_job *job, void *ptr)
-{
-    size_t off;
-
-    if (ptr && wsh_device_heap_holds(job, ptr))
-        return wsh_device_free(job, ptr);
-    if (wsh_release_barrier(job, true, NULL, "shmem_free"))
-        return -EIO;
-    if (!ptr)
-        return 0;
-    off = live_offset(&job->heap, ptr);
-    if (off == WSH_ALLOC_NONE)
-        return log_not_live("shmem_free", ptr);
-    wsh_alloc_put(job->heap.alloc, off);
-    return 0;
-}
-
-/* In place where there is room behind, else by a copy; the old block stays whole when neither works. */
-static size_t block_move(struct wsh_job *job, size_t off, size_t size)
-{
-    struct wsh_heap *heap = &job->heap;
-    char *base = heap->seg[WSH_SEG_HEAP].base;
-    size_t old = wsh_alloc_size(heap->alloc, off), moved;
-
-    if (!wsh_alloc_resize(heap->alloc, off, size)) {
-        if (commit_everywhere(job, off + size))
-            return off;
-        wsh_alloc_resize(heap->alloc, off, old);
-        return WSH_ALLOC_NONE;
-    }
-    moved = get_everywhere(job, size, 0);
-    if (moved == WSH_ALLOC_NONE)
-        return moved;
-    memcpy(base + moved, base + off, old < size ? old : size);
-    wsh_alloc_put(heap->alloc, off);
-    return wsh_barrier(&job->world, "shmem_realloc") ? WSH_ALLOC_NONE : moved;
-}
-
-void *wsh_heap_realloc(struct wsh_job *job, void *ptr, size_t size)
-{
-    size_t off;
-
-    if (!ptr)
-        return wsh_heap_malloc(job, size, 0);
-    if (!size)
-        return wsh_heap_free(job, ptr) ? wsh_job_abort(1), NULL : NULL;
-    if (wsh_device_heap_holds(job, ptr))
-        return wsh_device_realloc(job, ptr, size);
-    if (wsh_barrier(&job->world, "shmem_realloc"))
-        wsh_job_abort(1);
-    off = live_offset(&job->heap, ptr);
-    if (off == WSH_ALLOC_NONE && log_not_live("shmem_realloc", ptr))
-        wsh_job_abort(1);
-    off = block_move(job, off, size);
-    return off == WSH_ALLOC_NONE ? NULL : job->heap.seg[WSH_SEG_HEAP].base + off;
-}
-
 void *wsh_heap_reserve(struct wsh_heap *heap, size_t size, size_t align)
 {
     size_t off = wsh_alloc_get(heap->alloc, size, align);
-    int rc = off == WSH_ALLOC_NONE ? -ENOMEM : heap_commit(heap, off + size, 1);
+    int rc = off == WSH_ALLOC_NONE ? -ENOMEM : wsh_heap_commit(heap, off + size, 1);
 
     if (rc) {
         log_no_heap(size, "the library's own words", -rc, false);
         return NULL;
     }
-    heap_show(heap);
+    wsh_heap_show(heap);
     return memset(heap->seg[WSH_SEG_HEAP].base + off, 0, size);
 }

@@ -57,6 +57,14 @@ static inline int wsh_heap_find(const struct wsh_heap *heap, const void *addr, s
     return heap->device ? wsh_heap_find_device(heap, addr, len, off) : -1;
 }
 
+/* The largest alignment that shmem_align can keep: address space is cheap. */
+#define WSH_HEAP_ALIGN ((size_t)1 << 30)
+
+/* Puts memory behind [0, end) of the heap, so that no later store can fail. 0 or a negative errno. */
+int wsh_heap_commit(struct wsh_heap *heap, size_t end, int n_sharing);
+/* In a core dump: never what has no memory behind it, which the dump would put there. */
+void wsh_heap_show(const struct wsh_heap *heap);
+
 /*
  * Symmetric allocation, collective over all PEs with equal arguments: zero-byte requests give NULL; `align` is a
  * power of two, at least sizeof(void *). NULL on every PE when any PE lacks the memory. Barriers as

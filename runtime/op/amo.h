@@ -14,7 +14,7 @@ int wsh_amo(struct wsh_ctx *ctx, void *sym, const struct wsh_amo *amo, void *res
 /* Nonblocking fetch: *result is valid after wsh_quiet. */
 int wsh_amo_nbi(struct wsh_ctx *ctx, void *sym, const struct wsh_amo *amo, void *result, int pe);
 
-/* One try to start, as wsh_put_start (rma.h); `result` as in transport.h. */
+/* One try to start, as wsh_put_start (start.h); `result` as in transport.h. */
 int wsh_amo_start(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_amo *amo, void *result,
                   struct wsh_done *done);
 

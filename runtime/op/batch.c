@@ -3,7 +3,7 @@
 #include "runtime/op/batch.h"
 
 #include "runtime/job/job.h"
-#include "runtime/op/rma.h"
+#include "runtime/op/start.h"
 #include "runtime/wait/wait.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "runtime/coll/coll.h"
-#include "runtime/gpu/host.h"
+#include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/op/op.h"
 #include "runtime/wait/poll.h"
@@ -205,7 +205,7 @@ int wsh_counters_destroy(struct wsh_team *team, size_t n, const wsh_counter *cou
     if (!rc)
         rc = wsh_nic_counters_end(job, first, (uint32_t)n);
     if (!rc && job->device.attached)
-        rc = wsh_pads_clear(job, (char *)device_word(job, first), len);
+        rc = wsh_device_ops()->pads_clear(job, (char *)device_word(job, first), len);
     wsh_pool_give(&job->counters.pool, (int)(first / job->counters.per_unit), len);
     return rc;
 }
@@ -304,11 +304,11 @@ uint64_t wsh_counter_fetch(struct wsh_job *job, uint32_t number)
     uint64_t value;
 
     if (wsh_wait_progress(job) < 0)
-        wsh_job_abort(1);
+        wsh_abort(1);
     value = host_count(job, number);
     wsh_order_returns();
     if (add_device_count(job, number, &value))
-        wsh_job_abort(1);
+        wsh_abort(1);
     if (wsh_job_is_special(job, WSH_SPECIAL_POLLS))
         wsh_poll_read_served(job, (const char *)&job->counters + number);
     return value;

@@ -2,7 +2,7 @@
 /* Puts a context together from each transport's part, and decides who must lock it. */
 #include "runtime/op/ctx.h"
 
-#include "runtime/gpu/host.h"
+#include "runtime/device_ops.h"
 #include "base/log.h"
 #include "runtime/job/job.h"
 #include "runtime/op/order.h"
@@ -57,22 +57,6 @@ static int open_parts(struct wsh_ctx *ctx)
     return rc;
 }
 
-/* Contexts of one thread need no lock, nor does a job whose transports finish every operation at once. */
-static bool needs_lock(const struct wsh_ctx *ctx)
-{
-    return ctx->job->thread_level == SHMEM_THREAD_MULTIPLE && ctx->job->network &&
-           !(ctx->options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED));
-}
-
-/* Written only where it changes: threads that share the context read it. */
-void wsh_ctx_lock_always(struct wsh_ctx *ctx, bool always)
-{
-    bool locked = always || needs_lock(ctx);
-
-    if (ctx->locked != locked)
-        ctx->locked = locked;
-}
-
 static bool is_identity(const struct wsh_team *team)
 {
     for (int pe = 0; pe < team->n_pes; pe++)
@@ -88,7 +72,7 @@ int wsh_ctx_init(struct wsh_ctx *ctx, struct wsh_job *job, struct wsh_team *team
     *ctx = (struct wsh_ctx){.job = job, .team = team, .options = options, .n_pes = team->n_pes};
     ctx->owner = pthread_self();
     ctx->world = is_identity(team);
-    ctx->locked = needs_lock(ctx);
+    ctx->locked = wsh_ctx_needs_lock(ctx);
     pthread_mutex_init(&ctx->lock, NULL);
     rc = open_parts(ctx);
     if (rc) {
@@ -114,7 +98,7 @@ void wsh_ctx_fini(struct wsh_ctx *ctx)
         (void)wsh_together_end(ctx); /* all was given before the quiet ended */
     ctx->batching = false;
     wsh_session_fini(ctx);
-    wsh_view_ctx(ctx, false);
+    wsh_device_ops()->ctx_here(ctx, false);
     pthread_mutex_lock(&job->ctxs_lock);
     *ctx->link = ctx->next;
     if (ctx->next)
@@ -159,7 +143,7 @@ int wsh_ctx_open(struct wsh_job *job, struct wsh_team *team, long options, struc
         return rc;
     }
     fresh->user = true;
-    wsh_view_ctx(fresh, true);
+    wsh_device_ops()->ctx_here(fresh, true);
     *ctx = fresh;
     return 0;
 }

@@ -20,16 +20,16 @@ struct wsh_paths {
 
 struct wsh_ctx {
     struct wsh_job *job;
-    struct wsh_team *team;     /* PE numbers given to this context are the team's */
-    int n_pes;                 /* … of which there are so many; 0: the context is closed */
-    bool world;                /* … and they are the same as global ones */
-    bool locked;               /* several threads may use it: take `lock` */
-    long options;              /* SHMEM_CTX_* as created */
-    pthread_t owner;           /* the thread that created it */
-    bool user;                 /* made by shmem_ctx_create: closed with the job */
-    bool proxy;                /* a proxy thread's, which alone uses it … */
-    struct wsh_gda_gate *gate; /* … and what its fences wait for beside it (runtime/gpu/gda/gda.h) */
-    uint64_t drains;           /* by a proxy thread: how often it waited for operations to complete */
+    struct wsh_team *team;             /* PE numbers given to this context are the team's */
+    int n_pes;                         /* … of which there are so many; 0: the context is closed */
+    bool world;                        /* … and they are the same as global ones */
+    bool locked;                       /* several threads may use it: take `lock` */
+    long options;                      /* SHMEM_CTX_* as created */
+    pthread_t owner;                   /* the thread that created it */
+    bool user;                         /* made by shmem_ctx_create: closed with the job */
+    bool proxy;                        /* a proxy thread's, which alone uses it … */
+    struct wsh_gda_gate *gate;         /* … and what its fences wait for beside it (gda/gda.h) */
+    uint64_t drains;                   /* by a proxy thread: how often it waited for operations to complete */
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
     struct wsh_paths *paths;           /* [global pe], only where some PE is reached by several transports */
     uint32_t epoch;                    /* fences so far */
@@ -56,6 +56,8 @@ void wsh_ctx_shrink(struct wsh_job *job, unsigned first_tp);
 
 /* `locked` though no two threads of the program use it, and back. */
 void wsh_ctx_lock_always(struct wsh_ctx *ctx, bool always);
+/* Contexts of one thread need no lock, nor does a job whose transports finish every operation at once. */
+bool wsh_ctx_needs_lock(const struct wsh_ctx *ctx);
 
 /* Acquire: partner of the release by which a session publishes its batch. */
 static inline struct wsh_batch *wsh_ctx_batch(const struct wsh_ctx *ctx)

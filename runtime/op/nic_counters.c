@@ -6,8 +6,7 @@
 #include "device/nic/nic_word.h"
 #include "device/view/view.h"
 #include "runtime/coll/coll.h"
-#include "runtime/gpu/gda/gda.h"
-#include "runtime/gpu/host.h"
+#include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/op/rma.h"
 #include "runtime/wait/wait.h"
@@ -66,6 +65,7 @@ int wsh_nic_counters_open(struct wsh_job *job)
     nic->place = calloc(WSH_TP_COUNTERS, sizeof *nic->place);
     if (!nic->words || !nic->names || !nic->read || !nic->place)
         return -ENOMEM;
+    nic->look = wsh_nic_counters_look;
     nic->tp = find_tp(job, &nic->n_words);
     return 0;
 }
@@ -151,7 +151,7 @@ static int device_count(struct wsh_job *job, uint32_t number, const struct wsh_d
 
         *value += now - job->counters.nic.read[number][i].base;
         if ((int64_t)(now - counter->word[i].kept) >= (int64_t)WSH_NIC_WORD_STALE)
-            rc = wsh_view_write(job, &device_counter(job, number)->word[i].kept, &now, sizeof now);
+            rc = wsh_device_ops()->write(job, &device_counter(job, number)->word[i].kept, &now, sizeof now);
     }
     return rc;
 }
@@ -199,7 +199,7 @@ static int show(struct wsh_job *job, uint32_t number, const uint64_t *kept)
         word[i].kept_at = (uint64_t)(uintptr_t)(here ? &device->word[i].kept : &nic->read[number][i].kept);
         word[i].kept = here ? kept[i] : 0;
     }
-    return wsh_view_write(job, device->word, word, sizeof word);
+    return wsh_device_ops()->write(job, device->word, word, sizeof word);
 }
 
 int wsh_nic_counters_show(struct wsh_job *job)
@@ -304,10 +304,10 @@ int wsh_nic_counters_begin(struct wsh_team *team, uint32_t first, uint32_t n, bo
     rc = rc ? rc : err;
     if (!rc)
         rc = ask_members(team, first, n);
-    return rc ? rc : wsh_gda_counters(job, first, n, true);
+    return rc ? rc : wsh_device_ops()->counters_show(job, first, n, true);
 }
 
 int wsh_nic_counters_end(struct wsh_job *job, uint32_t first, uint32_t n)
 {
-    return wsh_gda_counters(job, first, n, false);
+    return wsh_device_ops()->counters_show(job, first, n, false);
 }

@@ -40,6 +40,8 @@ struct wsh_nic_counters {
     unsigned n[3];         /* counters, by place. Relaxed */
     unsigned calls;        /* of wsh_nic_counters_keep. Relaxed, as are those below */
     uint64_t looked_at[3]; /* nanoseconds: when all words of a place were looked at, by place */
+    void (*look)(struct wsh_job *job,
+                 struct wsh_nic_counters *nic); /* for the wait loop, which is below this */
 };
 
 /* After the transports are connected; the same on all PEs. 0 or a logged error. */
@@ -80,7 +82,7 @@ static inline void wsh_nic_counters_keep(struct wsh_job *job, struct wsh_nic_cou
     calls = __atomic_load_n(&nic->calls, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&nic->calls, calls, __ATOMIC_RELAXED);
     if (calls % SELDOM == 0)
-        wsh_nic_counters_look(job, nic);
+        nic->look(job, nic);
 }
 
 /* What NICs have added in host memory; acquire. */

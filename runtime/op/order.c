@@ -4,7 +4,7 @@
 
 #include "runtime/op/batch.h"
 #include "runtime/job/job.h"
-#include "runtime/gpu/proxy/proxy.h"
+#include "runtime/device_ops.h"
 #include "runtime/wait/wait.h"
 
 #include <stdio.h>
@@ -166,7 +166,7 @@ WSH_NO_ARRAYS int wsh_fence(struct wsh_ctx *ctx)
     int rc = batch_flush(ctx);
 
     if (!rc && wsh_unlikely(has_kernels(ctx)))
-        rc = wsh_proxy_quiet(ctx->job);
+        rc = wsh_device_ops()->quiet(ctx->job);
     if (rc)
         return rc;
     if (wsh_unlikely(ctx->paths != NULL)) { /* nothing else reads the epoch */
@@ -192,7 +192,7 @@ WSH_NO_ARRAYS int wsh_fence(struct wsh_ctx *ctx)
 WSH_NO_ARRAYS int wsh_quiet(struct wsh_ctx *ctx)
 {
     struct drain all = {ctx, -1, 0, ctx->job->n_tps, false, false};
-    int rc = wsh_unlikely(has_kernels(ctx)) ? wsh_proxy_quiet(ctx->job) : 0;
+    int rc = wsh_unlikely(has_kernels(ctx)) ? wsh_device_ops()->quiet(ctx->job) : 0;
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return !rc && ctx->job->network ? ctx_drain(&all, "shmem_quiet") : rc;
@@ -227,7 +227,7 @@ int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n)
     int rc = 0;
 
     if (wsh_unlikely(has_kernels(ctx)))
-        rc = wsh_proxy_quiet(ctx->job);
+        rc = wsh_device_ops()->quiet(ctx->job);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (size_t i = 0; i < n && !rc; i++) {
         struct drain one = {ctx, -1, 0, ctx->job->n_tps, false, false};

@@ -4,6 +4,7 @@
 
 #include "runtime/op/batch.h"
 #include "runtime/op/op.h"
+#include "runtime/op/start.h"
 
 struct rma {
     struct wsh_op op;
@@ -11,52 +12,18 @@ struct rma {
     size_t len;
 };
 
-static inline int put_once(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src, size_t len,
-                           struct wsh_done *done)
-{
-    int rc;
-
-    wsh_ctx_lock(ctx);
-    rc = wsh_op_ops(to)->put(wsh_op_tctx(ctx, to), to->rmem, to->off, src, len, done);
-    wsh_ctx_unlock(ctx);
-    return rc;
-}
-
-int wsh_put_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src, size_t len,
-                  struct wsh_done *done)
-{
-    return put_once(ctx, to, src, len, done);
-}
-
-static inline int get_once(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
-                           struct wsh_done *done)
-{
-    int rc;
-
-    wsh_ctx_lock(ctx);
-    rc = wsh_op_ops(to)->get(wsh_op_tctx(ctx, to), to->rmem, to->off, dst, len, done);
-    wsh_ctx_unlock(ctx);
-    return rc;
-}
-
-int wsh_get_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
-                  struct wsh_done *done)
-{
-    return get_once(ctx, to, dst, len, done);
-}
-
 static int put_again(struct wsh_op *op)
 {
     struct rma *put = (struct rma *)op;
 
-    return put_once(op->ctx, &op->to, put->local, put->len, op->done);
+    return wsh_put_once(op->ctx, &op->to, put->local, put->len, op->done);
 }
 
 static int get_again(struct wsh_op *op)
 {
     struct rma *get = (struct rma *)op;
 
-    return get_once(op->ctx, &op->to, get->local, get->len, op->done);
+    return wsh_get_once(op->ctx, &op->to, get->local, get->len, op->done);
 }
 
 static __attribute__((noinline)) int finish_put(struct wsh_ctx *ctx, const struct wsh_target *to,
@@ -79,7 +46,7 @@ static __attribute__((noinline)) int finish_get(struct wsh_ctx *ctx, const struc
 static inline int run_put(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src, size_t len,
                           struct wsh_done *done)
 {
-    int rc = put_once(ctx, to, src, len, done);
+    int rc = wsh_put_once(ctx, to, src, len, done);
 
     return wsh_likely(wsh_op_ended(rc, done)) ? rc : finish_put(ctx, to, src, len, done, rc);
 }
@@ -87,7 +54,7 @@ static inline int run_put(struct wsh_ctx *ctx, const struct wsh_target *to, cons
 static inline int run_get(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
                           struct wsh_done *done)
 {
-    int rc = get_once(ctx, to, dst, len, done);
+    int rc = wsh_get_once(ctx, to, dst, len, done);
 
     return wsh_likely(wsh_op_ended(rc, done)) ? rc : finish_get(ctx, to, dst, len, done, rc);
 }
@@ -152,14 +119,14 @@ static int put_counted_again(struct wsh_op *op)
 {
     struct counted *put = (struct counted *)op;
 
-    return put_once(op->ctx, &op->to, put->rma.local, put->rma.len, put->done);
+    return wsh_put_once(op->ctx, &op->to, put->rma.local, put->rma.len, put->done);
 }
 
 static int get_counted_again(struct wsh_op *op)
 {
     struct counted *get = (struct counted *)op;
 
-    return get_once(op->ctx, &op->to, get->rma.local, get->rma.len, get->done);
+    return wsh_get_once(op->ctx, &op->to, get->rma.local, get->rma.len, get->done);
 }
 
 static int counted_start(struct counted *op, const void *sym, int pe)
@@ -264,7 +231,7 @@ int wsh_iput_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void 
     blocks_advance(&blocks, *taken);
     rc = put_pieces(ctx, &blocks);
     while (blocks.shape.nelems && !rc) {
-        rc = put_once(ctx, &blocks.to, blocks.local, shape->block, done);
+        rc = wsh_put_once(ctx, &blocks.to, blocks.local, shape->block, done);
         if (!rc)
             blocks_advance(&blocks, 1);
     }
@@ -280,7 +247,7 @@ int wsh_iget_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst,
 
     blocks_advance(&blocks, *taken);
     while (blocks.shape.nelems && !rc) {
-        rc = get_once(ctx, &blocks.to, blocks.local, shape->block, done);
+        rc = wsh_get_once(ctx, &blocks.to, blocks.local, shape->block, done);
         if (!rc)
             blocks_advance(&blocks, 1);
     }

@@ -14,14 +14,6 @@ int wsh_put(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe)
 /* Blocking: `dst` holds the data on return. */
 int wsh_get(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
 
-/* One try to start a put to a known target: 0, -EAGAIN or a final error; `done` as in transport.h. */
-int wsh_put_start(struct wsh_ctx *ctx, const struct wsh_target *to, const void *src, size_t len,
-                  struct wsh_done *done);
-
-/* The same for a get. */
-int wsh_get_start(struct wsh_ctx *ctx, const struct wsh_target *to, void *dst, size_t len,
-                  struct wsh_done *done);
-
 /*
  * One try to start all blocks of a strided copy behind the first *taken, which counts up: 0, -EAGAIN or a final error;
  * `done` counts the parts in flight of all tries.

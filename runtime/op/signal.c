@@ -3,7 +3,7 @@
 #include "runtime/op/signal.h"
 
 #include "runtime/op/amo.h"
-#include "runtime/gpu/stage/stage.h"
+#include "runtime/device_ops.h"
 #include "runtime/op/op.h"
 #include "runtime/op/rma.h"
 
@@ -35,16 +35,17 @@ static int put_signal_by_two_tps(struct put_signal *ps)
     const struct wsh_tp_limits *limits = &ctx->job->limits[to->rmem->tp->index];
     const struct wsh_tp *signals = ps->sig.rmem->tp;
     struct wsh_tctx *tctx = ctx->tctx[signals->index];
+    const struct wsh_device_ops *device = wsh_device_ops();
     struct wsh_done *gate;
     int rc;
 
-    if (signals->ops != wsh_stage_ops() || !limits->copy_max || may_be_copied(ps, to->rmem))
+    if (signals->ops != device->stage || !limits->copy_max || may_be_copied(ps, to->rmem))
         return -EXDEV;
-    rc = wsh_stage_signal_hold(tctx, &ps->sig, ps->done, &gate);
+    rc = device->signal_hold(tctx, &ps->sig, ps->done, &gate);
     if (rc)
         return rc;
     rc = wsh_op_ops(to)->put(wsh_op_tctx(ctx, to), to->rmem, to->off, ps->src, ps->len, gate);
-    wsh_stage_signal_release(tctx, &ps->sig, gate, !rc);
+    device->signal_release(tctx, &ps->sig, gate, !rc);
     return rc;
 }
 

@@ -20,7 +20,7 @@ int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t l
                        const struct wsh_signal *signal, int pe);
 
 /*
- * One try to start, as wsh_put_start (rma.h). -EXDEV: data and signal travel by different transports, which cannot keep
+ * One try to start, as wsh_put_start (start.h). -EXDEV: data and signal travel by different transports, which cannot keep
  * their order.
  */
 int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_target *at,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lists by which the settings restrict transports. */
 #include "base/log.h"
-#include "runtime/gpu/stage/stage.h"
 #include "runtime/job/job.h"
 #include "runtime/route/route.h"
 
@@ -17,7 +16,7 @@ static const char *name_at(size_t i)
 
     while (ops[n] && n < i)
         n++;
-    return ops[n] ? ops[n]->name : n == i ? wsh_stage_ops()->name : NULL;
+    return ops[n] ? ops[n]->name : n == i ? WSH_STAGE_NAME : NULL;
 }
 
 /* Whether a word of a list names the transport; "relay" is the former name of staging. */
@@ -26,7 +25,7 @@ static bool is_name(const char *word, size_t len, const char *name)
     static const char former[] = "relay";
 
     return (strlen(name) == len && !strncasecmp(word, name, len)) ||
-           (!strcmp(name, wsh_stage_ops()->name) && len == strlen(former) && !strncasecmp(word, former, len));
+           (!strcmp(name, WSH_STAGE_NAME) && len == strlen(former) && !strncasecmp(word, former, len));
 }
 
 static bool is_listed(const char *list, const char *name)

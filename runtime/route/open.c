@@ -2,7 +2,7 @@
 /* Opens the transports that a job needs, registers its memory with them, and closes them. */
 #include "base/log.h"
 #include "base/process/signals.h"
-#include "runtime/gpu/stage/stage.h"
+#include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/route/route.h"
 #include "runtime/route/blob.h"
@@ -151,7 +151,7 @@ static int open_known(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
                                          .loopback = job->loopback,
                                          .gpu = ops->device ? &job->device.gpu : NULL,
                                          .exchange_host = exchange_host,
-                                         .tally = wsh_counters_tally,
+                                         .tally = job->tally,
                                          .has_left = has_left,
                                          .core = job};
 
@@ -170,7 +170,7 @@ static int open_stage(struct wsh_job *job, const struct wsh_tp_ops *ops, unsigne
 {
     (void)ops;
     job->limits[tp] = (struct wsh_tp_limits){0};
-    return wsh_stage_open(&job->carrier.given, job->my_pe, job->n_pes, &job->tp[tp]);
+    return wsh_device_ops()->stage_open(job, &job->tp[tp]);
 }
 
 /* Does some transport need progress? */
@@ -222,7 +222,7 @@ int wsh_route_open(struct wsh_job *job, bool network)
         rc = -ENODEV;
     }
     if (rc)
-        wsh_route_close(job);
+        wsh_route_close_from(job, 0);
     return rc;
 }
 
@@ -240,13 +240,14 @@ static int register_device_heap(struct wsh_job *job)
 /* Device memory always has other transports than host memory: contexts keep the order between them. */
 int wsh_route_open_device(struct wsh_job *job)
 {
+    const struct wsh_tp_ops *stage = wsh_device_ops()->stage;
     int rc = 0;
 
     for (const struct wsh_tp_ops *const *ops = wsh_tp_registry(); *ops && !rc; ops++)
         if ((*ops)->device && wsh_route_allows(job, *ops, WSH_SEG_DEVICE))
             rc = open_if_there(job, *ops, open_known);
-    if (!rc && wsh_route_allows(job, wsh_stage_ops(), WSH_SEG_DEVICE))
-        rc = open_if_there(job, wsh_stage_ops(), open_stage);
+    if (!rc && wsh_route_allows(job, stage, WSH_SEG_DEVICE))
+        rc = open_if_there(job, stage, open_stage);
     if (!rc && job->n_tps == job->device.first_tp) {
         wsh_error("no transport reaches device memory; list nvlink in SHMEM_TRANSPORTS, or leave the setting "
                   "empty");

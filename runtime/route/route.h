@@ -143,7 +143,7 @@ void wsh_route_first_close(struct wsh_job *job);
 int wsh_route_fill_all(struct wsh_job *job);
 /* What a transport calls for the address of a peer, before the PE's entries are filled (wsh_tp_peers.fetch). */
 int wsh_route_address(void *core, int pe, const char *name, void **address, size_t *len);
-/* route.c: the entries of one PE, from its blob. */
+/* route/fill.c: the entries of one PE, from its blob. */
 int wsh_route_fill(struct wsh_job *job, int pe, const struct wsh_peer_blob *blob);
 bool wsh_route_is_filled(const struct wsh_routes *routes, int pe);
 

@@ -79,13 +79,13 @@ static const struct wsh_wait_why why = {"the making of a team", gathering_descri
 /* Another thread may have been faster: -1. */
 static int unit_take(const struct wsh_team *set, int unit)
 {
-    return wsh_pool_take(&set->job->pool, unit, wsh_team_pad(set->job, set->n_pes).len) ? unit : -1;
+    return wsh_pool_take(&set->job->pool, unit, wsh_pad_of_job(set->job, set->n_pes).len) ? unit : -1;
 }
 
 static void unit_give(const struct wsh_team *set, int unit)
 {
     if (unit >= 0)
-        wsh_pool_give(&set->job->pool, unit, wsh_team_pad(set->job, set->n_pes).len);
+        wsh_pool_give(&set->job->pool, unit, wsh_pad_of_job(set->job, set->n_pes).len);
 }
 
 static int log_full(const struct gathering *gathering)
@@ -110,7 +110,7 @@ static int choose_unit(const struct wsh_team *set, int from, int *unit)
         for (int w = 0; w < WSH_POOL_WORDS; w++)
             common[w] &= theirs[w];
     }
-    *unit = wsh_pool_find(&job->pool, common, wsh_team_pad(job, set->n_pes).len, from);
+    *unit = wsh_pool_find(&job->pool, common, wsh_pad_of_job(job, set->n_pes).len, from);
     return rc;
 }
 

@@ -57,7 +57,7 @@ static int lists_find(const struct wsh_job *job, struct lists *node, struct list
 /* At the pool's next units, alike on all PEs: teams of one kind have no PE in common, so one place serves all. */
 static struct wsh_team *open_next(struct wsh_job *job, const struct lists *list, uint64_t *map, int number)
 {
-    size_t len = wsh_team_pad(job, list->most).len;
+    size_t len = wsh_pad_of_job(job, list->most).len;
     struct wsh_team *team = wsh_team_open(job, list->members, list->n);
     int unit = wsh_pool_find(&job->pool, map, len, 0);
 
@@ -81,7 +81,7 @@ int wsh_team_open_hosts(struct wsh_job *job)
     if (rc)
         return rc;
     /* The program's share stays what it asks for; each of the two wastes less than two units. */
-    more = wsh_team_pad(job, node.most).len + wsh_team_pad(job, same.most).len;
+    more = wsh_pad_of_job(job, node.most).len + wsh_pad_of_job(job, same.most).len;
     more += 4 * (least + (job->env.team_memory + more) / WSH_POOL_UNITS);
     rc = wsh_pool_open(&job->pool, &job->heap, job->env.team_memory + more, least);
     if (rc) {

@@ -59,7 +59,7 @@ static int find_rows(struct wsh_team *parent, struct rows *rows, int from)
     rc = wsh_reduce_small(parent, map, map, WSH_POOL_WORDS, wsh_arith_find(WSH_REDUCE_AND, WSH_NUM_U64),
                           ROUTINE);
     for (int i = 0; i < rows->n && !rc; i++) {
-        rows->units[i] = wsh_pool_find(&job->pool, map, wsh_team_pad(job, rows->sizes[i]).len, from);
+        rows->units[i] = wsh_pool_find(&job->pool, map, wsh_pad_of_job(job, rows->sizes[i]).len, from);
         rc = rows->units[i] < 0 ? -ENOMEM : 0;
     }
     if (rc == -ENOMEM && parent->my_pe == 0)
@@ -72,7 +72,7 @@ static int find_rows(struct wsh_team *parent, struct rows *rows, int from)
 static void give_rows(struct wsh_job *job, const struct rows *rows, int n)
 {
     for (int i = 0; rows->member && i < n; i++)
-        wsh_pool_give(&job->pool, rows->units[i], wsh_team_pad(job, rows->sizes[i]).len);
+        wsh_pool_give(&job->pool, rows->units[i], wsh_pad_of_job(job, rows->sizes[i]).len);
 }
 
 /* All rows or none. */
@@ -81,7 +81,7 @@ static bool take_rows(struct wsh_job *job, const struct rows *rows)
     int i = 0;
 
     while (rows->member && i < rows->n &&
-           wsh_pool_take(&job->pool, rows->units[i], wsh_team_pad(job, rows->sizes[i]).len))
+           wsh_pool_take(&job->pool, rows->units[i], wsh_pad_of_job(job, rows->sizes[i]).len))
         i++;
     if (!rows->member || i == rows->n)
         return true;

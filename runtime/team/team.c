@@ -2,7 +2,7 @@
 /* Creates teams from lists of members, and destroys them. */
 #include "runtime/team/team.h"
 
-#include "runtime/gpu/host.h"
+#include "runtime/device_ops.h"
 #include "runtime/coll/memory/pool.h"
 #include "runtime/coll/choose/state.h"
 #include "runtime/job/job.h"
@@ -34,12 +34,6 @@ void wsh_team_fini(struct wsh_team *team)
     wsh_coll_close(team);
     free(team->members);
     *team = (struct wsh_team){.my_pe = -1};
-}
-
-struct wsh_pad wsh_team_pad(const struct wsh_job *job, int n_pes)
-{
-    return wsh_pad_layout(n_pes, job->n_domains < n_pes ? job->n_domains : n_pes,
-                          job->n_domains == job->n_pes);
 }
 
 int wsh_team_translate(const struct wsh_team *team, int pe, const struct wsh_team *other)
@@ -83,7 +77,7 @@ void wsh_team_attach(struct wsh_team *team, int unit)
     team->number = WSH_TEAM_NUMBERS + unit;
     /* Release: partner of the acquire in wsh_team_by_number. */
     __atomic_store_n(&job->numbered[unit], team, __ATOMIC_RELEASE);
-    wsh_view_team(team);
+    wsh_device_ops()->team_come(team);
     pthread_mutex_unlock(&job->ctxs_lock);
 }
 
@@ -155,7 +149,7 @@ int wsh_team_destroy(struct wsh_team *team)
     if (rc)
         return rc;
     pthread_mutex_lock(&team->job->ctxs_lock);
-    wsh_view_team_gone(team);
+    wsh_device_ops()->team_gone(team);
     pthread_mutex_unlock(&team->job->ctxs_lock);
     wsh_coll_detach(team);
     wsh_team_close(team);

@@ -41,9 +41,6 @@ int wsh_team_open_hosts(struct wsh_job *job);
 /* Teams that were split off and are left at the end: local. */
 void wsh_team_fini_all(struct wsh_job *job);
 
-/* The pad of a team of so many PEs of this job. */
-struct wsh_pad wsh_team_pad(const struct wsh_job *job, int n_pes);
-
 /* PE `pe` of `team` in the numbers of `other`, or -1. */
 int wsh_team_translate(const struct wsh_team *team, int pe, const struct wsh_team *other);
 

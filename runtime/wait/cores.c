@@ -5,7 +5,7 @@
 
 #include "runtime/coll/choose/state.h"
 #include "runtime/job/job.h"
-#include "runtime/wait/wait.h"
+#include "runtime/wait/clock.h"
 
 #include <sched.h>
 

@@ -38,7 +38,7 @@ static void *server_run(void *arg)
 
     wsh_cuda_call_role(WSH_CUDA_PROGRESS);
     if (wsh_wait_serve(server->progress->job, server->part, &server->progress->stop) < 0)
-        wsh_job_abort(1);
+        wsh_abort(1);
     return NULL;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/atomic.h"
 #include "base/log.h"
-#include "runtime/gpu/cuda_watch.h"
+#include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/notes.h"
 
@@ -27,7 +27,7 @@ void wsh_wait_report(const struct wsh_job *job, const struct wsh_wait_why *why, 
 
     if (why->describe)
         why->describe(arg, text, sizeof text);
-    wsh_cuda_watch_also(also, sizeof also);
+    wsh_device_ops()->watch_also(also, sizeof also);
     wsh_log_write(
         WSH_LOG_WARN, "%s has waited %.1f s%s%s%s%s", why->routine, waited, *text ? " for " : "", text,
         hint ? "; if it never comes there, SHMEM_DEBUG=check finds collectives that do not match" : "", also);

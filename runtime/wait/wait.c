@@ -3,15 +3,13 @@
 #define _GNU_SOURCE
 #include "runtime/wait/wait.h"
 
-#include "runtime/gpu/host.h"
 #include "base/atomic.h"
 #include "base/log.h"
-#include "runtime/op/batch.h"
+#include "runtime/device_ops.h"
 #include "runtime/wait/cores.h"
 #include "runtime/job/job.h"
 #include "runtime/wait/left.h"
 #include "runtime/wait/sleep.h"
-#include "runtime/gpu/proxy/proxy.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -40,14 +38,6 @@ struct waiter {
 };
 
 static __thread struct wsh_wait_pulse *own_pulse; /* of a thread in wsh_wait_run */
-
-double wsh_wait_now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 /* What a thread that serves `part` has to do with transport `tp`; NULL: nothing. */
 static struct wsh_tp *tp_served(const struct wsh_job *job, unsigned tp, int part)
@@ -86,10 +76,10 @@ static int progress_with(struct wsh_job *job, int part)
         return progress_part(job, part);
     wsh_nic_counters_keep(job, &job->counters.nic);
     if (wsh_unlikely(__atomic_load_n(&job->batches, __ATOMIC_RELAXED))) /* a hint: see session.c */
-        rc = wsh_batch_progress(job);
+        rc = job->batch_progress(job);
     if (rc < 0 || (moved = progress_part(job, part)) < 0)
         return rc < 0 ? rc : moved;
-    return wsh_view_look(job) ?: moved;
+    return wsh_device_ops()->look(job) ?: moved;
 }
 
 int wsh_wait_progress(struct wsh_job *job)
@@ -118,7 +108,7 @@ static void waiter_look_at_clock(struct waiter *waiter)
     waiter->looked = time;
     if (own_pulse)
         pulse_beat(own_pulse);
-    wsh_proxy_watch();
+    wsh_device_ops()->watch();
     wsh_left_look(&waiter->left, waiter->job, waiter->why, waiter->arg, time);
     waiter->may_sleep = time - waiter->idle_since > waiter->job->tuning.yield_seconds;
     if (asked != waiter->reports || (waiter->next_report && time >= waiter->next_report)) {
@@ -328,7 +318,7 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
     int moved;
 
     while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) { /* partner: the release store of wsh_progress_close */
-        wsh_proxy_watch();
+        wsh_device_ops()->watch();
         if (is_served(job, &seen)) {
             sleep_us(sleep_most(job, SLEEP_MANY_US, SLEEP_MAX_US));
             continue;

@@ -7,6 +7,7 @@
 #define WSH_WAIT_H
 
 #include "base/env/env.h"
+#include "runtime/wait/clock.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,9 +62,6 @@ bool wsh_wait_pause(int fd, int ms);
  * Yields where the program does little else; the time at the end.
  */
 double wsh_wait_polled(const struct wsh_job *job, unsigned n, double since);
-
-/* Monotonic, in seconds. */
-double wsh_wait_now(void);
 
 /* Chooses spin lengths by the settings, the PEs on this host and the cores that they may use together. */
 void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores);

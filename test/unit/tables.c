@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a PE takes for tables in a large job: at most 64 MB; and it grows with each of the numbers. */
-#include "runtime/route/memory_estimate.h"
+#include "runtime/gpu/memory_estimate.h"
 
 #include "test/common/unit.h"
 

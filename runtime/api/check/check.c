@@ -22,7 +22,7 @@ static _Noreturn void call_refuse(const char *what, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     wsh_error("%.*s: %s", (int)strcspn(what, ":"), what, text);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }
 
 void wsh_check_thread(const char *what)
@@ -101,7 +101,7 @@ static void live_check(const char *what, const void *addr, size_t len)
     wsh_error("%s: %zu bytes at %p are not allocated; they have been freed, or are beyond the end of their "
               "block",
               what, len, addr);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }
 
 void wsh_check_arrays(const struct wsh_check_arrays *arrays)

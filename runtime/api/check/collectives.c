@@ -28,7 +28,7 @@ static void words_combine(const struct comparison *comparison, uint64_t *words, 
 {
     if (wsh_reduce_small(comparison->team, words, words, n, wsh_arith_find(op, WSH_NUM_U64),
                          comparison->mine->text))
-        wsh_job_abort(1);
+        wsh_abort(1);
 }
 
 /* The calls are equal if each bit is set in all of them or in none. */
@@ -83,7 +83,7 @@ static _Noreturn void call_refuse(const struct comparison *comparison)
                   first.text, team->members[0], other.text, team->members[unlike]);
     else
         wsh_sync(comparison->team, comparison->mine->text);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }
 
 void wsh_check_same(const char *what, struct wsh_team *team, const char *fmt, ...)
@@ -150,7 +150,7 @@ void wsh_check_collected(struct wsh_team *team, const struct wsh_check_arrays *a
     size_t off;
 
     if (wsh_reduce_small(team, &sum, &sum, 1, wsh_arith_find(WSH_REDUCE_SUM, WSH_NUM_U64), "shmem_collect"))
-        wsh_job_abort(1);
+        wsh_abort(1);
     all.dest_len = sum;
     if (sum && wsh_heap_find(&wsh_job.heap, all.dest, sum, &off) >= 0)
         wsh_check_arrays(&all);

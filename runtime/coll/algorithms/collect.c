@@ -14,17 +14,6 @@
 
 #include <string.h>
 
-size_t wsh_places_offset(const struct wsh_places *places, int pe)
-{
-    size_t at = 0;
-
-    if (!places->sizes)
-        return (size_t)pe * places->len;
-    while (pe--)
-        at += places->sizes[pe];
-    return at;
-}
-
 static WSH_NO_ARRAYS int collect_by_cells(struct wsh_team *team, const struct wsh_places *places,
                                           const void *src, size_t len)
 {

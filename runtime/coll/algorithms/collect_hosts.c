@@ -9,6 +9,17 @@
 #include "runtime/op/order.h"
 #include "runtime/op/rma.h"
 
+size_t wsh_places_offset(const struct wsh_places *places, int pe)
+{
+    size_t at = 0;
+
+    if (!places->sizes)
+        return (size_t)pe * places->len;
+    while (pe--)
+        at += places->sizes[pe];
+    return at;
+}
+
 /* The blocks of my domain to another leader: as few puts as there are rows of neighbours, the flag with the last. */
 static int domain_send(const struct wsh_blocks *blocks, const struct wsh_places *places, int leader)
 {

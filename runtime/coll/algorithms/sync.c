@@ -4,7 +4,7 @@
 
 #include "runtime/coll/choose/dispatch.h"
 #include "runtime/coll/memory/flags.h"
-#include "runtime/gpu/host.h"
+#include "runtime/device_ops.h"
 #include "runtime/job/job.h"
 #include "runtime/op/order.h"
 
@@ -203,8 +203,8 @@ static int team_sync_by(wsh_sync_fn *by, struct wsh_team *team, const char *rout
     const struct wsh_sync_group all = {coll->all, team->n_pes, team->my_pe};
     int rc;
 
-    rc = wsh_view_look(
-        team->job); /* a kernel that was refused must not look complete, however soon all have entered */
+    /* A kernel that was refused must not look complete, however soon all have entered. */
+    rc = wsh_device_ops()->look(team->job);
     if (rc)
         return rc;
     call.epoch = ++coll->syncs;

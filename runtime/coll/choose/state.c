@@ -159,7 +159,7 @@ void wsh_coll_attach(struct wsh_team *team, char *base, int unit)
 
     coll->base = base;
     coll->unit = unit;
-    coll->pad = wsh_team_pad(job, team->n_pes);
+    coll->pad = wsh_pad_of_job(job, team->n_pes);
     for (int pe = 0; pe < team->n_pes; pe++)
         coll->peer[pe] = wsh_coll_map(team, base, coll->pad.len, pe);
 }
@@ -175,7 +175,7 @@ void wsh_coll_detach(struct wsh_team *team)
 
 int wsh_coll_open(struct wsh_team *team, int n_max)
 {
-    struct wsh_pad pad = wsh_team_pad(team->job, n_max);
+    struct wsh_pad pad = wsh_pad_of_job(team->job, n_max);
     char *base = wsh_heap_reserve(&team->job->heap, pad.len, WSH_PAD_LINE);
     int rc = base ? wsh_coll_prepare(team) : -ENOMEM;
 

@@ -2,6 +2,8 @@
 /* Lays the parts of a pad out one behind the other, each on cache lines of its own. */
 #include "runtime/coll/memory/pad.h"
 
+#include "runtime/job/job.h"
+
 #include "runtime/coll/algorithms/steps.h"
 
 int wsh_pad_rounds(int n)
@@ -64,4 +66,10 @@ struct wsh_pad wsh_pad_layout(int n_pes, int n_domains, bool apart)
     pad.rounds = part_place(&end, 2 * (size_t)pad.n_rounds * WSH_ROUND_LEN);
     pad.len = end;
     return pad;
+}
+
+struct wsh_pad wsh_pad_of_job(const struct wsh_job *job, int n_pes)
+{
+    return wsh_pad_layout(n_pes, job->n_domains < n_pes ? job->n_domains : n_pes,
+                          job->n_domains == job->n_pes);
 }

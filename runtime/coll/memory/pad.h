@@ -61,4 +61,9 @@ int wsh_pad_rounds(int n);
  */
 #define WSH_PAD_FAN 8
 
+struct wsh_job;
+
+/* The same, of a team of so many PEs of this job. */
+struct wsh_pad wsh_pad_of_job(const struct wsh_job *job, int n_pes);
+
 #endif

@@ -57,7 +57,7 @@ static void *watch_run(void *arg)
     struct wsh_gda_host *gda = arg;
 
     if (wsh_wait_run(gda->job, &gda->stop, watch_step, gda, &gda->life.pulse, false) < 0)
-        wsh_job_abort(1);
+        wsh_abort(1);
     return NULL;
 }
 

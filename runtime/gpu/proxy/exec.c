@@ -13,6 +13,7 @@
 #include "runtime/job/job.h"
 #include "runtime/op/op.h"
 #include "runtime/op/rma.h"
+#include "runtime/op/start.h"
 #include "runtime/op/signal.h"
 
 static void *address_of(uint64_t sym)

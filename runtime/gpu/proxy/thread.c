@@ -100,7 +100,7 @@ static void *thread_serve(void *arg)
 
     wsh_cuda_call_role(WSH_CUDA_PROXY);
     if (wsh_wait_run(job, &thread->proxy->stop, thread_step, thread, &thread->life.pulse, true) < 0)
-        wsh_job_abort(1);
+        wsh_abort(1);
     return NULL;
 }
 

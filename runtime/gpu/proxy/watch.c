@@ -72,7 +72,7 @@ static void end_for_silence(const struct wsh_proxy_life *life, const char *name,
     wsh_error("%s (thread id %d), which %s, has not run for %.1f s: %s; the job ends; SHMEM_HANG_SECONDS is "
               "the limit",
               name, (int)life->pulse.tid, duty, life->silent, text);
-    wsh_job_abort(1);
+    wsh_abort(1);
 }
 
 /* Does not return if the thread will never do anything again. */
@@ -85,7 +85,7 @@ static void life_check(struct wsh_proxy_life *life, const char *name, const char
         wsh_error("%s, which %s, has ended before shmem_finalize: the program or a library of it has ended "
                   "it; the job ends",
                   name, duty);
-        wsh_job_abort(1);
+        wsh_abort(1);
     }
     if (beats != life->seen_beats) {
         life->seen_beats = beats;

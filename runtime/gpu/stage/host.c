@@ -10,6 +10,7 @@
 #include "runtime/job/job.h"
 #include "runtime/op/op.h"
 #include "runtime/op/rma.h"
+#include "runtime/op/start.h"
 
 #include <shmem.h>
 

@@ -250,7 +250,7 @@ static int stage_progress(struct wsh_tp *tp)
 }
 
 static const struct wsh_tp_ops stage_ops = {
-    .name = "stage",
+    .name = WSH_STAGE_NAME,
     .device = true,
     .close = stage_close,
     .address = stage_address,

@@ -36,7 +36,7 @@ static __attribute__((cold, noinline)) int log_refused(struct wsh_view *view)
         wsh_notes_log();
     }
     if (record->reason == WSH_DEVICE_EXIT)
-        wsh_job_abort((int)record->len);
+        wsh_abort((int)record->len);
     return -EIO;
 }
 

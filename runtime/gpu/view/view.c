@@ -295,7 +295,7 @@ void wsh_view_fill(struct wsh_job *job)
     fill_slots(view, device->seg[WSH_DEVICE_SEG_DEVICE].stride && !(device->flags & WSH_DEVICE_CHECK));
     wsh_view_root(job);
     if (wsh_nic_counters_show(job))
-        wsh_job_abort(1);
+        wsh_abort(1);
     wsh_units_fill(device, &job->device.gpu);
     wsh_modules_fill(job);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Adds up the tables by PE and piece of memory, from the structs and rules by which they are made. */
-#include "runtime/route/memory_estimate.h"
+#include "runtime/gpu/memory_estimate.h"
 
 #include "runtime/coll/memory/pad.h"
 #include "runtime/coll/choose/state.h"

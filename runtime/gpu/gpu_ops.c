@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fills the table with what the files of this folder do. */
+#include "runtime/gpu/gpu_ops.h"
+
+#include "runtime/gpu/cuda_watch.h"
+#include "runtime/gpu/gda/gda.h"
+#include "runtime/gpu/host.h"
+#include "runtime/gpu/proxy/proxy.h"
+#include "runtime/job/job.h"
+
+static int stage_open(struct wsh_job *job, struct wsh_tp **tp)
+{
+    return wsh_stage_open(&job->carrier.given, job->my_pe, job->n_pes, tp);
+}
+
+void wsh_gpu_ops_set(bool here)
+{
+    static struct wsh_device_ops ops = {
+        .look = wsh_view_look,
+        .watch = wsh_proxy_watch,
+        .watch_also = wsh_cuda_watch_also,
+        .quiet = wsh_proxy_quiet,
+        .ctx_here = wsh_view_ctx,
+        .team_come = wsh_view_team,
+        .team_gone = wsh_view_team_gone,
+        .write = wsh_view_write,
+        .pads_clear = wsh_pads_clear,
+        .counters_show = wsh_gda_counters,
+        .holds = wsh_device_heap_holds,
+        .free = wsh_device_free,
+        .realloc = wsh_device_realloc,
+        .pin = wsh_device_pin,
+        .stage_open = stage_open,
+        .signal_hold = wsh_stage_signal_hold,
+        .signal_release = wsh_stage_signal_release,
+    };
+
+    if (!ops.stage)
+        ops.stage = wsh_stage_ops();
+    wsh_device_ops_set(here ? &ops : &wsh_device_none);
+}

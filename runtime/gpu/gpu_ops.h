@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table by which the core sees this folder. */
+#ifndef WSH_GPU_OPS_H
+#define WSH_GPU_OPS_H
+
+#include "runtime/device_ops.h"
+
+/* The core's from the first attach on (true), or the one of a job without a GPU again. */
+void wsh_gpu_ops_set(bool here);
+
+#endif
