@@ -20,8 +20,8 @@ int wsh_put_signal_nbi(struct wsh_ctx *ctx, void *sym, const void *src, size_t l
                        const struct wsh_signal *signal, int pe);
 
 /*
- * One try to start, as wsh_put_start (start.h). -EXDEV: data and signal travel by different transports, which cannot keep
- * their order.
+ * One try to start, as wsh_put_start (start.h). -EXDEV: data and signal travel by different transports, which cannot
+ * keep their order.
  */
 int wsh_put_signal_start(struct wsh_ctx *ctx, const struct wsh_target *to, const struct wsh_target *at,
                          const void *src, size_t len, const struct wsh_signal *signal, struct wsh_done *done);
