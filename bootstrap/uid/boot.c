@@ -20,7 +20,8 @@
 #include <string.h>
 
 #define ROOT_SECONDS 5.   /* this process' root has as long to send what it still owes */
-#define LEAVE_SECONDS 10. /* for the root to hear that this PE leaves, and for another to become the root */
+#define LEAVE_SECONDS 10. /* for the root to hear that this PE leaves … */
+#define MOVE_SECONDS 30.  /* … and for all others to have gone to another root, if it is here */
 
 struct joined {
     struct wsh_uid uid;
@@ -206,7 +207,7 @@ static void uid_leave(struct wsh_boot *boot)
     struct joined *joined = boot->priv;
 
     wsh_uid_move_leave(joined->client, LEAVE_SECONDS);
-    wsh_uid_root_wait(&joined->uid, LEAVE_SECONDS);
+    wsh_uid_root_wait(&joined->uid, MOVE_SECONDS);
 }
 
 static bool uid_has_left(struct wsh_boot *boot, int pe)

@@ -36,6 +36,7 @@ struct wsh_uid_client {
     bool some_left;     /* likewise */
     bool lacking;       /* what is awaited needs one that has left */
     bool departs, gone; /* this PE leaves itself; the root knows */
+    bool succeeds;      /* its process has become the root, to which all have yet to move. The thread's */
     int abort_status;   /* + 1: this PE ends the job */
     bool failed, taken; /* before that: the routine that waits returns an error; it has logged it */
     char text[WSH_UID_TEXT_MAX];

@@ -28,6 +28,8 @@ struct attempt {
     double deadline;
     double began, every, next_report; /* seconds between reports, SHMEM_HANG_SECONDS */
     int rc;                           /* why the last one failed */
+    bool listens;                     /* the root does so already, if it is alive … */
+    bool refused;                     /* … and all its addresses have refused the last try */
     unsigned version;                 /* of a root that has another */
     struct wsh_uid_address address;
 };
@@ -120,6 +122,7 @@ static int try_all(struct attempt *attempt)
     bool same = uid->machine && uid->machine == attempt->hello.machine;
     bool tried = false;
 
+    attempt->refused = true;
     for (int i = 0; i < uid->n_addresses; i++) {
         const struct wsh_uid_address *address = &uid->address[i];
         int rc;
@@ -129,6 +132,7 @@ static int try_all(struct attempt *attempt)
         rc = try_address(attempt, address);
         if (rc >= 0 || rc == -EPROTONOSUPPORT)
             return rc;
+        attempt->refused &= rc == -ECONNREFUSED;
         if (!tried && (rc != -ETIMEDOUT || !attempt->rc)) { /* the last try may have been short */
             attempt->rc = rc;
             attempt->address = *address;
@@ -171,6 +175,15 @@ static int log_unreachable(const struct attempt *attempt, double seconds)
     return attempt->rc;
 }
 
+static int log_ended(const struct attempt *attempt)
+{
+    char address[WSH_UID_ADDRESS_TEXT];
+
+    wsh_uid_address_print(&attempt->address, address);
+    wsh_error("the PE by which the others reach each other, at %s, has ended; see its message", address);
+    return attempt->rc;
+}
+
 static int log_other(const struct attempt *attempt, int rc)
 {
     if (rc == -EPROTONOSUPPORT)
@@ -189,6 +202,8 @@ static int join_connect(struct attempt *attempt, double seconds)
     int pause_ms = 10, rc;
 
     while ((rc = try_all(attempt)) == -EAGAIN && wsh_uid_now() < attempt->deadline) {
+        if (attempt->listens && attempt->refused)
+            return log_ended(attempt);
         if (report_is_due(attempt))
             say_unreachable(attempt);
         poll(NULL, 0, pause_ms);
@@ -283,6 +298,7 @@ int wsh_uid_rejoin(const struct wsh_uid *uid, int rank, int n_ranks, const struc
     struct attempt attempt = {.uid = uid,
                               .deadline = now + REJOIN_SECONDS,
                               .began = now,
+                              .listens = true,
                               .every = WSH_UID_FOR_EVER,
                               .next_report = now + WSH_UID_FOR_EVER};
     int rc =

@@ -6,8 +6,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define RETURN_SECONDS 30. /* from a new root's start until all members are there */
+#define HURRY_SECONDS \
+    1. /* … and from the end of the last root, which members have left for this one before */
 
 static void send_all(struct wsh_uid_world *world, struct wsh_uid_buf *buf)
 {
@@ -17,6 +20,14 @@ static void send_all(struct wsh_uid_world *world, struct wsh_uid_buf *buf)
     wsh_uid_buf_release(buf);
 }
 
+static void note_left(struct wsh_uid_world *world, int rank)
+{
+    world->left[rank] = true;
+    world->n_left++;
+    wsh_uid_gather_drop(&world->all, rank);
+    wsh_uid_gather_drop(&world->leaving, rank);
+}
+
 void wsh_uid_world_leave(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 {
     int rank = conn->rank;
@@ -24,11 +35,8 @@ void wsh_uid_world_leave(struct wsh_uid_world *world, struct wsh_uid_conn *conn)
 
     if (world->left[rank])
         return;
-    world->left[rank] = true;
-    world->n_left++;
+    note_left(world, rank);
     world->own_left |= wsh_uid_world_is_own(world, conn);
-    wsh_uid_gather_drop(&world->all, rank);
-    wsh_uid_gather_drop(&world->leaving, rank);
     if (world->successor == rank)
         world->successor = -1;
     send_all(world, wsh_uid_buf_make(WSH_UID_LEFT, (uint32_t)rank, 0, &none));
@@ -59,21 +67,32 @@ static int successor_choose(const struct wsh_uid_world *world)
 
 static void check_returned(struct wsh_uid_world *world)
 {
-    if (world->n_joined + world->n_left >= world->n_ranks)
-        world->returned_until = 0;
-    for (int rank = 0; world->returned_until && wsh_uid_now() > world->returned_until; rank++)
-        if (!world->by_rank[rank] && !world->left[rank]) {
-            world->returned_until = 0;
-            wsh_uid_world_end(world, 1, "PE %d has ended without shmem_finalize, and so does the job", rank);
-        }
+    int rank = 0;
+
+    while (rank < world->n_ranks && (world->by_rank[rank] || world->left[rank]))
+        rank++;
+    if (rank < world->n_ranks && wsh_uid_now() <= world->returned_until)
+        return;
+    world->returned_until = 0;
+    if (rank < world->n_ranks)
+        wsh_uid_world_end(world, 1, "PE %d has ended without shmem_finalize, and so does the job", rank);
 }
 
-static bool all_have_gone(const struct wsh_uid_world *world)
+/*
+ * The successor is the last: that nothing more is sent to it tells the new root that all others have gone there, or
+ * have ended.
+ */
+static void check_gone(struct wsh_uid_world *world)
 {
+    const struct wsh_uid_conn *successor = world->successor < 0 ? NULL : world->by_rank[world->successor];
+
     for (int rank = 0; rank < world->n_ranks; rank++)
-        if (world->by_rank[rank])
-            return false;
-    return true;
+        if (world->by_rank[rank] && rank != world->successor)
+            return;
+    if (!successor)
+        world->state = WSH_UID_OVER;
+    else if (!successor->first)
+        shutdown(successor->fd, SHUT_WR);
 }
 
 void wsh_uid_world_succeed(struct wsh_uid_world *world)
@@ -81,8 +100,8 @@ void wsh_uid_world_succeed(struct wsh_uid_world *world)
     struct wsh_uid_buf *buf;
     char *none;
 
-    if (world->state == WSH_UID_MOVING && all_have_gone(world))
-        world->state = WSH_UID_OVER;
+    if (world->state == WSH_UID_MOVING)
+        check_gone(world);
     if (world->state != WSH_UID_RUNNING)
         return;
     if (world->returned_until)
@@ -122,6 +141,22 @@ int wsh_uid_world_inherit(struct wsh_uid_world *world, int n_ranks, const bool *
         world->n_left += left[rank];
     }
     return 0;
+}
+
+void wsh_uid_world_inherit_left(struct wsh_uid_world *world, const bool *left)
+{
+    for (int rank = 0; rank < world->n_ranks; rank++)
+        if (left[rank] && !world->left[rank])
+            note_left(world, rank);
+    wsh_uid_world_gathered(world, &world->all, -1);
+}
+
+void wsh_uid_world_hurry(struct wsh_uid_world *world)
+{
+    double until = wsh_uid_now() + HURRY_SECONDS;
+
+    if (world->returned_until > until)
+        world->returned_until = until;
 }
 
 bool wsh_uid_world_returns(struct wsh_uid_world *world, struct wsh_uid_conn *conn)

@@ -44,6 +44,7 @@ static void succeed(struct wsh_uid_client *client)
         rc = wsh_uid_root_start(&uid, client->env, client->n_ranks, client->left);
     if (!client->departs && !rc)
         wsh_uid_client_send(client, WSH_UID_MOVE, 0, &uid, sizeof uid);
+    client->succeeds = !client->departs && !rc;
     pthread_mutex_unlock(&client->sending);
     if (rc)
         wsh_uid_client_end(client, 1, "");
@@ -69,6 +70,16 @@ static void send_again(struct wsh_uid_client *client)
         wsh_uid_client_send(client, WSH_UID_ABORT, (uint32_t)client->abort_status - 1, NULL, 0);
 }
 
+/* Where the new root is in this process, it keeps the connection to the last one. */
+static void follow(struct wsh_uid_client *client, const struct wsh_uid *uid)
+{
+    int last = client->succeeds ? fcntl(client->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+    if (last >= 0)
+        wsh_uid_root_follow(uid, last, client->left);
+    client->succeeds = false;
+}
+
 static void move(struct wsh_uid_client *client, const char *body)
 {
     struct wsh_uid uid;
@@ -88,6 +99,7 @@ static void move(struct wsh_uid_client *client, const char *body)
             client->lost(1);
         return;
     }
+    follow(client, &uid);
     pthread_mutex_lock(&client->sending);
     dup3(fd, client->fd, O_CLOEXEC);
     close(fd);

@@ -14,6 +14,12 @@
 int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env, int n_ranks, const bool *left);
 
 /*
+ * The members of the world come now to the root that was started so: left[rank] have left meanwhile, and last_root is a
+ * connection on which the last root ends its side when all have come or have ended. Takes it over.
+ */
+void wsh_uid_root_follow(const struct wsh_uid *uid, int last_root, const bool *left);
+
+/*
  * Where this process is the root of the id: waits until the other members have what the root owes them, or for
  * `seconds`.
  */
