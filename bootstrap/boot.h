@@ -18,6 +18,7 @@ struct wsh_boot_request {
     enum wsh_boot_method method;
     const void *id; /* WSH_BOOT_UID_BYTES of wsh_boot_uid_make */
     int rank, n_ranks;
+    bool again;     /* a launcher's PEs come back (again.h): the id's root is there, unless it has ended */
     void *mpi_comm; /* an MPI_Comm * */
 };
 

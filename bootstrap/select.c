@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bootstrap/methods.h"
 
+#include "bootstrap/uid/again.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "bootstrap/pmix/keys.h"
@@ -132,6 +133,9 @@ static int method_open(struct wsh_boot *boot, const struct wsh_env *env)
         boot->ops = boot->request->method == WSH_BOOT_BY_MPI ? &wsh_boot_mpi_ops : &wsh_boot_uid_ops;
         return boot->ops->open(boot, env);
     }
+    rc = wsh_again_open(boot, env);
+    if (rc != -ENODEV)
+        return rc;
     rc = refuse_replaced(env);
     if (!rc)
         rc = launcher_open(boot, env);

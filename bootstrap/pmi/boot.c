@@ -7,6 +7,7 @@
 #include "bootstrap/blob/host_blob.h"
 #include "bootstrap/pmi/keys.h"
 #include "bootstrap/pmi/value.h"
+#include "bootstrap/uid/again.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -17,12 +18,16 @@
 #include <unistd.h>
 
 /*
- * This process as the server knows it, from the first shmem_init to the end of the process: servers take no PE back
- * that has said finalize. Keys cannot be put twice, so those of each generation have names of their own.
+ * This process as the server knows it, from the first shmem_init on: servers take no PE back that has said finalize.
+ * Hydra takes one for failed that ends without that word, by _exit or exec: there shmem_finalize says it, and the next
+ * shmem_init goes without the server (again.h). Elsewhere the end of the process does, and keys of each generation have
+ * names of their own, as they cannot be put twice.
  */
 static struct {
-    pid_t pid; /* the process that joined; a forked child is not in the job. 0 = none */
-    bool open; /* between shmem_init and shmem_finalize */
+    pid_t pid;      /* the process that joined; a forked child is not in the job. 0 = none */
+    bool open;      /* between shmem_init and shmem_finalize */
+    bool finalizes; /* shmem_finalize leaves the server */
+    const struct wsh_env *env;
     uint32_t generation;
     int barriers; /* of this generation */
     struct wsh_pmi_talk talk;
@@ -30,6 +35,7 @@ static struct {
 
 /* Numbers of rounds that are not the caller's. */
 #define SECRET_ROUND 0xffff
+#define AGAIN_ROUND 0xfffe
 #define FIRST_BARRIER 0x10000
 
 /* A number of the environment that the launcher must have set. */
@@ -144,6 +150,7 @@ static int pmi_open(struct wsh_boot *boot, const struct wsh_env *env)
     if (rc)
         return rc;
     client.talk.what = "shmem_init";
+    client.env = env;
     client.generation++;
     client.barriers = 0;
     boot->my_pe = client.talk.session.rank;
@@ -162,6 +169,8 @@ static void pmi_close(struct wsh_boot *boot)
     (void)boot;
     wsh_pmi_talk_unwatch(&client.talk);
     client.open = false;
+    if (client.finalizes)
+        leave_job();
 }
 
 /* A PE that leaves; hydra would take the others down with one that goes without a word. */
@@ -262,12 +271,49 @@ static int barrier_by_keys(struct wsh_boot *boot, const char *what)
     return rc || !boot->my_pe ? rc : sign_ask(WSH_PMI_GET, n, boot->n_pes);
 }
 
+/* PE 0 says with its last barrier how all meet again. */
+static int again_put(struct wsh_boot *boot)
+{
+    const struct wsh_blob_id id = {client.generation, AGAIN_ROUND, 0};
+    unsigned char uid[WSH_BOOT_UID_BYTES];
+
+    if (boot->my_pe)
+        return 0;
+    wsh_again_offer(boot, client.env, uid);
+    return wsh_pmi_bytes_put(&client.talk, &id, uid, sizeof uid);
+}
+
+static int again_get(struct wsh_boot *boot)
+{
+    const struct wsh_blob_id id = {client.generation, AGAIN_ROUND, 0};
+    void *uid;
+    size_t len;
+    int rc = wsh_pmi_bytes_get(&client.talk, &id, &uid, &len);
+
+    if (rc)
+        return rc;
+    client.finalizes = wsh_again_take(boot, uid, len);
+    free(uid);
+    return 0;
+}
+
+static int last_barrier(struct wsh_boot *boot, const char *what)
+{
+    int rc = again_put(boot);
+
+    if (!rc)
+        rc = job_fence(what);
+    return rc ? rc : again_get(boot);
+}
+
 /* Hydra ends the job where a PE goes that others wait with, so its barriers are for what all come to in the end. */
 static int pmi_barrier(struct wsh_boot *boot, const char *what)
 {
     if (client.talk.session.version == 1 && !strcmp(what, WSH_BOOT_AT_EXIT))
         return -ENOTSUP;
-    return client.talk.session.version == 2 ? barrier_by_keys(boot, what) : job_fence(what);
+    if (client.talk.session.version == 2)
+        return barrier_by_keys(boot, what);
+    return strcmp(what, "shmem_finalize") ? job_fence(what) : last_barrier(boot, what);
 }
 
 /*

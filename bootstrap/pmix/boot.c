@@ -4,6 +4,7 @@
 #include "bootstrap/methods.h"
 
 #include "bootstrap/blob/blob_file.h"
+#include "bootstrap/pmix/again.h"
 #include "bootstrap/pmix/blobs.h"
 #include "bootstrap/pmix/call.h"
 #include "bootstrap/pmix/fence.h"
@@ -29,11 +30,11 @@
 #endif
 
 /*
- * This process as PMIx knows it. oshrun learns from its file that a PE has finalized; other launchers take a PE that
- * ends without PMIx_Finalize for one that has failed, however it ends (_exit, exec). Slurm's servers let a PE come back
- * behind it, so there it is part of shmem_finalize. Open MPI's do not: fences then end without some PE (4.2.2). There,
- * and under oshrun, it waits for the end of the process. Keys of an earlier shmem_init stay in the server's store, so
- * each generation has names of its own.
+ * This process as PMIx knows it. oshrun learns from its file that a PE has finalized, and PMIx_Finalize waits for the
+ * end of the process. Other launchers take a PE that ends without it for one that has failed, however it ends (_exit,
+ * exec), so there it is part of shmem_finalize. Slurm's servers let a PE come back behind it; keys of an earlier
+ * shmem_init stay in the server's store, so each generation has names of its own. Open MPI's do not (fences then end
+ * without some PE, 4.2.2): the next shmem_init goes without the server (again.h).
  */
 static struct {
     pid_t pid;     /* the process that called PMIx_Init first; a forked child is not in the job. 0 = none */
@@ -43,7 +44,9 @@ static struct {
     double hang_seconds;
     bool waits;     /* the server completes a fence without data only when all hosts have come to it */
     bool open;      /* between shmem_init and shmem_finalize */
-    bool finalizes; /* shmem_finalize ends with PMIx_Finalize */
+    bool finalizes; /* shmem_finalize ends with PMIx_Finalize … */
+    bool for_good;  /* … as soon as the PEs know how to meet again without the server */
+    const struct wsh_env *env;
     pmix_proc_t me;
     bool noted;            /* the launcher knows that a PE has come through shmem_init */
     bool watching;         /* the handlers are registered: once, until PMIx_Finalize */
@@ -217,6 +220,9 @@ static int open_watched(struct wsh_boot *boot, const struct wsh_env *env)
     if (rc)
         return rc;
     client.finalizes = !strncmp(client.me.nspace, SLURM_NSPACE, strlen(SLURM_NSPACE));
+    client.for_good =
+        !client.finalizes && strncmp(client.me.nspace, WSH_PMIX_NSPACE, strlen(WSH_PMIX_NSPACE));
+    client.env = env;
     wsh_fence_pmix_open(&client.me, client.waits, env->hang_seconds);
     watch_launcher(boot);
     return client.finalizes && client.generation > 1 ? wsh_fence_pmix_return(client.generation, boot->n_pes)
@@ -352,10 +358,15 @@ static void note_initialized(const struct wsh_boot *boot)
 /* Slurm's fences (22.05) wait for other hosts only where they collect: the last PE's data is in the result. */
 static int pmix_barrier(struct wsh_boot *boot, const char *what)
 {
-    bool init = !strcmp(what, "shmem_init");
-    pmix_status_t status = wsh_fence_pmix_try(NULL, 0, !client.waits, what,
-                                              init ? WSH_PMIX_WAITS_IN_INIT : WSH_PMIX_WAITS_IN_FINALIZE);
+    bool init = !strcmp(what, "shmem_init"), last = client.for_good && !strcmp(what, "shmem_finalize");
+    pmix_status_t status;
 
+    if (last)
+        wsh_again_pmix_offer(boot, client.env);
+    status = wsh_fence_pmix_try(NULL, 0, !client.waits, what,
+                                init ? WSH_PMIX_WAITS_IN_INIT : WSH_PMIX_WAITS_IN_FINALIZE);
+    if (status == PMIX_SUCCESS && last)
+        client.finalizes = wsh_again_pmix_take(boot, &client.me);
     if (status == PMIX_SUCCESS)
         note_initialized(boot);
     else if (!init && pmix_has_left(boot, -1))

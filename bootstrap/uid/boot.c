@@ -22,6 +22,8 @@
 #define ROOT_SECONDS 5.   /* this process' root has as long to send what it still owes */
 #define LEAVE_SECONDS 10. /* for the root to hear that this PE leaves … */
 #define MOVE_SECONDS 30.  /* … and for all others to have gone to another root, if it is here */
+#define LAUNCHER_SECONDS \
+    1.5 /* for a launcher to end a job in which a PE has failed, as mpirun does; hydra does not */
 
 struct joined {
     struct wsh_uid uid;
@@ -101,11 +103,12 @@ static int joined_open(struct joined *joined, struct wsh_boot *boot, const struc
 
     if (rc)
         return rc;
-    fd = wsh_uid_join(&joined->uid, request->rank, request->n_ranks, env, &start);
+    fd = wsh_uid_join(&joined->uid, request->rank, request->n_ranks, request->again, env, &start);
     if (fd < 0)
         return fd;
     used = joined->uid.secret;
-    joined->client = wsh_uid_client_open(fd, request->n_ranks, env->hang_seconds, boot->lost);
+    joined->client = wsh_uid_client_open(fd, request->n_ranks, env->hang_seconds, boot->lost,
+                                         request->again ? LAUNCHER_SECONDS : 0);
     if (!joined->client)
         return -ENOMEM;
     rc = wsh_uid_client_describe(joined->client, &joined->uid, request->rank, request->n_ranks, env);

@@ -78,6 +78,8 @@ static bool failure_is_taken(struct wsh_uid_client *client, const char *text)
 
 void wsh_uid_client_end(struct wsh_uid_client *client, int status, const char *text)
 {
+    if (*text)
+        poll(NULL, 0, (int)(1e3 * client->launcher_seconds));
     if (failure_is_taken(client, text))
         return;
     if (*text)
@@ -201,7 +203,8 @@ static void client_free(struct wsh_uid_client *client)
     free(client);
 }
 
-struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status))
+struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status),
+                                           double launcher_seconds)
 {
     struct wsh_uid_client *client = calloc(1, sizeof *client);
     pthread_condattr_t attr;
@@ -214,6 +217,7 @@ struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_second
     client->fd = fd;
     client->n_pes = n_pes;
     client->hang_seconds = hang_seconds;
+    client->launcher_seconds = launcher_seconds;
     client->lost = lost;
     pthread_mutex_init(&client->sending, NULL);
     pthread_mutex_init(&client->mutex, NULL);

@@ -13,7 +13,7 @@
 struct wsh_uid_client {
     int fd, n_pes;
     void (*lost)(int status);
-    double hang_seconds;
+    double hang_seconds, launcher_seconds;
     pthread_t watcher;
 
     /* Who this is, for another root; set once, before anybody can leave. */
@@ -45,8 +45,12 @@ struct wsh_uid_client {
 /* This process is the child of one that was a PE when it forked. */
 bool wsh_uid_client_is_forked(void);
 
-/* Takes over fd, and starts the thread, for a world of n_pes. NULL after one line; fd is closed then. */
-struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status));
+/*
+ * Takes over fd, and starts the thread, for a world of n_pes. Where a PE fails a launcher, if there is one, has so many
+ * seconds to end this process too, and to report the first one's status. NULL after one line; fd is closed then.
+ */
+struct wsh_uid_client *wsh_uid_client_open(int fd, int n_pes, double hang_seconds, void (*lost)(int status),
+                                           double launcher_seconds);
 void wsh_uid_client_close(struct wsh_uid_client *client);
 
 /*

@@ -255,7 +255,8 @@ static int start_receive(int fd, struct attempt *attempt, struct wsh_uid_start *
     int rc;
 
     while (!(rc = message_receive(fd, attempt, &type, text, start)) && type == WSH_UID_SAY)
-        wsh_uid_say_late("start by a unique id", wsh_uid_now() - attempt->began, text);
+        wsh_uid_say_late(attempt->listens ? "shmem_init" : "start by a unique id",
+                         wsh_uid_now() - attempt->began, text);
     if (!rc && type == WSH_UID_START)
         return 0;
     if (!rc)
@@ -267,13 +268,17 @@ static int start_receive(int fd, struct attempt *attempt, struct wsh_uid_start *
     return rc ? rc : -ECONNABORTED;
 }
 
-int wsh_uid_join(const struct wsh_uid *uid, int rank, int n_ranks, const struct wsh_env *env,
+int wsh_uid_join(const struct wsh_uid *uid, int rank, int n_ranks, bool listens, const struct wsh_env *env,
                  struct wsh_uid_start *start)
 {
     double seconds = env->uid_seconds > 0 ? env->uid_seconds : WSH_UID_FOR_EVER;
     double every = env->hang_seconds > 0 ? env->hang_seconds : WSH_UID_FOR_EVER, now = wsh_uid_now();
-    struct attempt attempt = {
-        .uid = uid, .deadline = now + seconds, .began = now, .every = every, .next_report = now + every};
+    struct attempt attempt = {.uid = uid,
+                              .deadline = now + seconds,
+                              .began = now,
+                              .every = every,
+                              .next_report = now + every,
+                              .listens = listens};
     int fd, rc = wsh_uid_hello_make(&attempt.hello, rank, n_ranks, wsh_machine_id(),
                                     wsh_host_id(env->node_emulated));
 

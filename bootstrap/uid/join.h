@@ -7,10 +7,10 @@
 #include "bootstrap/uid/wire.h"
 
 /*
- * Connects as `rank` of `n_ranks` and waits until all have come. Returns the connection and fills *start, or a negative
- * errno after one line.
+ * Connects as `rank` of `n_ranks` and waits until all have come. `listens`: the root does, unless its process has
+ * ended. Returns the connection and fills *start, or a negative errno after one line.
  */
-int wsh_uid_join(const struct wsh_uid *uid, int rank, int n_ranks, const struct wsh_env *env,
+int wsh_uid_join(const struct wsh_uid *uid, int rank, int n_ranks, bool listens, const struct wsh_env *env,
                  struct wsh_uid_start *start);
 
 /*

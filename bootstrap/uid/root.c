@@ -268,6 +268,26 @@ static int root_serve(struct wsh_uid_root *root)
     return rc;
 }
 
+int wsh_uid_root_listen(struct wsh_uid *uid, const struct wsh_env *env)
+{
+    struct wsh_uid_root *root;
+
+    return root_make(uid, env, 0, NULL, &root);
+}
+
+int wsh_uid_root_serve(const struct wsh_uid *uid)
+{
+    struct wsh_uid_root *root;
+
+    wsh_uid_roots_lock();
+    root = wsh_uid_roots_find(uid);
+    wsh_uid_roots_unlock();
+    if (root)
+        return root_serve(root);
+    wsh_error("bootstrap: this process listens no more for its unique id; start the program again");
+    return -ENOENT;
+}
+
 int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env, int n_ranks, const bool *left)
 {
     struct wsh_uid_root *root;

@@ -14,6 +14,13 @@
 int wsh_uid_root_start(struct wsh_uid *uid, const struct wsh_env *env, int n_ranks, const bool *left);
 
 /*
+ * The same in two steps: a new root only listens, and whoever connects waits until it serves. -ENOENT after one line:
+ * none listens here for that id.
+ */
+int wsh_uid_root_listen(struct wsh_uid *uid, const struct wsh_env *env);
+int wsh_uid_root_serve(const struct wsh_uid *uid);
+
+/*
  * The members of the world come now to the root that was started so: left[rank] have left meanwhile, and last_root is a
  * connection on which the last root ends its side when all have come or have ended. Takes it over.
  */

@@ -22,6 +22,9 @@ tcp() { SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp local_ "$@"; }
 # shellcheck disable=SC2086
 mpirun_() { timeout -k 2 "$ends_limit" mpirun --oversubscribe $mpirun_root -n 3 "$ends" "$@"; }
 hydra_() { timeout -k 2 "$ends_limit" "$hydra" -n 3 "$ends" "$@"; }
+# The third shmem_init of its processes.
+mpirun_again() { ENDS_BEFORE=2 mpirun_ "$@"; }
+hydra_again() { ENDS_BEFORE=2 hydra_ "$@"; }
 
 # The status is the highest one of the PEs: 128 and the signal, then what the program gives, then the 1 of the others.
 unique_id()
@@ -54,9 +57,18 @@ done
 ends_row tcp good _exit -1 8 # longer than the transport waits for a peer
 ends_row tcp needs exit -1 3 put
 ends_row tcp needs exit -1 3 get
-if command -v mpirun >/dev/null; then ends_all mpirun_ "exit+ quick_exit+ exit" 137; else tap_skip "mpirun" "no mpirun on PATH"; fi
-if command -v "$hydra" >/dev/null; then ends_all hydra_ "exit+ quick_exit+ exit" 9 "3|9"
-else tap_skip "hydra" "no mpiexec.hydra on PATH nor in WSH_TEST_HYDRA (Debian: mpich)"; fi
+if command -v mpirun >/dev/null; then
+    ends_all mpirun_ "$after exit" 137
+    ends_all mpirun_again "_exit+ exit" 137
+else
+    tap_skip "mpirun" "no mpirun on PATH"
+fi
+if command -v "$hydra" >/dev/null; then
+    ends_all hydra_ "$after exit" 9 "3|9"
+    ends_all hydra_again "_exit+ exit" 9 "3|9"
+else
+    tap_skip "hydra" "no mpiexec.hydra on PATH nor in WSH_TEST_HYDRA (Debian: mpich)"
+fi
 ends_judge
 
 leftovers | grep processes >"$left_file"

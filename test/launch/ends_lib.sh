@@ -56,15 +56,15 @@ ends_judge_row()
 ends_table()
 {
     awk '
-        { row = sprintf("%-10s PE %2s by %-11s %-9s", $1, $2, $3, $4 == "-" ? "" : $4) }
+        { row = sprintf("%-13s PE %2s by %-11s %-9s", $1, $2, $3, $4 == "-" ? "" : $4) }
         !(row in seen) { seen[row] = 1; rows[++n] = row }
         { cell[row, $5] = sprintf("%s after %.1f s", $6, $7 / 1000) }
         END {
-            printf "# %-40s %-18s %-18s %s\n", "the job'"'"'s status, and when it ended:", "others end at once", "3 s later", "8, 20, 30 s later"
+            printf "# %-43s %-18s %-18s %s\n", "the job'"'"'s status, and when it ended:", "others end at once", "3 s later", "8, 20, 30 s later"
             for (i = 1; i <= n; i++) {
                 row = rows[i]
                 last = cell[row, 30] cell[row, 20] cell[row, 8]
-                line = sprintf("# %-40s %-18s %-18s %s", row, cell[row, 0], cell[row, 3], last)
+                line = sprintf("# %-43s %-18s %-18s %s", row, cell[row, 0], cell[row, 3], last)
                 sub(/ *$/, "", line)
                 print line
             }

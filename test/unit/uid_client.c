@@ -84,7 +84,7 @@ static void *ask(void *arg)
 {
     struct talk *talk = arg;
     struct wsh_uid_client *client =
-        wsh_uid_client_open(talk->fd[0], N_PES, talk->act == LATE ? 0.2 : 5, lost);
+        wsh_uid_client_open(talk->fd[0], N_PES, talk->act == LATE ? 0.2 : 5, lost, 0);
     char *answer = NULL;
 
     if (talk->started)

@@ -99,7 +99,7 @@ static void join(void *arg)
     struct root *root = arg;
     struct wsh_env env = {.uid_seconds = 0.5, .hang_seconds = hang_seconds, .node_emulated = -1};
 
-    root->rc = wsh_uid_join(&root->uid, 2, 9, &env, &root->start);
+    root->rc = wsh_uid_join(&root->uid, 2, 9, false, &env, &root->start);
 }
 
 /* `word`: of the one line; NULL: it joins. */

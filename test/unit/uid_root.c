@@ -105,7 +105,7 @@ static void *rank_run(void *arg)
     int fd;
 
     mine.node_emulated = rank % n_hosts;
-    fd = wsh_uid_join(&uid, rank, n_ranks, &mine, &start);
+    fd = wsh_uid_join(&uid, rank, n_ranks, false, &mine, &start);
     if (fd < 0)
         return NULL;
     atomic_fetch_add_explicit(&n_right, rank_talks(fd, rank, &start), memory_order_relaxed);
@@ -163,7 +163,7 @@ static void *rank_comes(void *arg)
     struct wsh_uid_start start;
     struct pair *pair = arg;
 
-    pair->fd[1] = wsh_uid_join(&uid, 1, 2, &env, &start);
+    pair->fd[1] = wsh_uid_join(&uid, 1, 2, false, &env, &start);
     return NULL;
 }
 
@@ -176,7 +176,7 @@ static void pair_open(struct pair *pair)
     CU_ASSERT_EQUAL_FATAL(wsh_random_fill(&uid.secret, sizeof uid.secret), 0);
     CU_ASSERT_EQUAL_FATAL(wsh_uid_root_start(&uid, &env, 0, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, rank_comes, pair), 0);
-    pair->fd[0] = wsh_uid_join(&uid, 0, 2, &env, &start);
+    pair->fd[0] = wsh_uid_join(&uid, 0, 2, false, &env, &start);
     pthread_join(other, NULL);
     CU_ASSERT_FATAL(pair->fd[0] >= 0 && pair->fd[1] >= 0);
 }

@@ -95,6 +95,18 @@ static void go_on(const char *then, int me, int n)
     printf("PE %d of %d has gone on\n", me, n);
 }
 
+/* The launcher's PEs have been PEs ENDS_BEFORE times before. */
+static void start_by_launcher(void)
+{
+    const char *before = getenv("ENDS_BEFORE");
+
+    for (int i = before ? atoi(before) : 0; i > 0; i--) {
+        shmem_init();
+        shmem_finalize();
+    }
+    shmem_init();
+}
+
 /*
  * ends HOW WHO SECONDS [THEN]: PE WHO ends by HOW, which ends with a + where all PEs have finalized before; the others
  * SECONDS later, after THEN. UID_FILE, RANK and WORLD_SIZE in the environment: by a unique id.
@@ -110,7 +122,7 @@ int main(int argc, char **argv)
     if (path && start_by_uid(path, atoi(getenv("RANK")), atoi(getenv("WORLD_SIZE"))))
         return 96;
     if (!path)
-        shmem_init();
+        start_by_launcher();
     me = shmem_my_pe();
     n = shmem_n_pes();
     who = atoi(argv[2]) < 0 ? n + atoi(argv[2]) : atoi(argv[2]);
