@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
 # Sourced by ends.sh, slurm.sh and test/python/ends.sh: the table of how jobs end in which a PE ends before the others. A
-# launcher is a command that runs the program with $ends_pes PEs and the arguments that follow. All rows run at once, in the
-# long form four.
+# launcher is a command that runs the program with $ends_pes PEs and the arguments that follow. Sixteen rows run at once, in
+# the long form four.
 
-# In seconds: rows that hang end then; and a job in which a PE died has ended so long after it (all rows at once are a load).
+# In seconds: rows that hang end then; and a job in which a PE died has ended so long after it (rows at once are a load).
 ends_limit=$((90 * ${WSH_TEST_SLOW:-1}))
 ends_soon=$((5 * ${WSH_TEST_SLOW:-1}))
 ends_late=3 # … and one in which all is well, after the last PE
-ends_at_once=100
+ends_at_once=16
 [ "${WSH_TEST_LONG:-0}" != 1 ] || { ends_soon=$((2 * ${WSH_TEST_SLOW:-1})) ends_at_once=4; }
 ends_pes=3
 ends_rows=0
