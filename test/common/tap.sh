@@ -5,6 +5,8 @@
 #   tap_ok NAME / tap_fail NAME REASON / tap_skip NAME REASON / tap_skip_all REASON
 #   tap_long NAME                true in the long form; else NAME is skipped, which says so
 #   tap_check NAME COMMAND…      passed when the command succeeds
+#   side COMMAND…                runs the command, which has such words in it, in a shell and a folder of its own, beside up to
+#                                two others; what it prints comes with sides_end, or at the end
 #   run_job LIMIT COMMAND…       runs it; sets $status, leaves output in $out (stdout) and $err (stderr)
 #   reported NAME PATTERN…       that job ended well, and for every pattern a line of PE 0 matches
 set -u
@@ -17,6 +19,7 @@ oshrun=$top_builddir/oshrun
 LD_LIBRARY_PATH=$top_builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 tap_cases=0
+tap_sides=0
 tap_dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$tap_dir"' EXIT
 trap 'exit 99' INT TERM HUP
@@ -65,8 +68,38 @@ tap_skip_all()
     tap_done
 }
 
+# What a script has in its folder besides is made by its side_start, if there is one.
+side()
+{
+    tap_sides=$((tap_sides + 1))
+    mkdir "$tap_dir/side.$tap_sides"
+    (
+        trap - EXIT
+        tap_cases=0 tap_dir=$tap_dir/side.$tap_sides
+        out=$tap_dir/out err=$tap_dir/err
+        ! command -v side_start >/dev/null || side_start
+        "$@"
+    ) >"$tap_dir/side.$tap_sides/tap" 2>&1 &
+    [ $((tap_sides % 3)) != 0 ] || wait
+}
+
+sides_end()
+{
+    [ "$tap_sides" != 0 ] || return 0
+    wait
+    for tap_side in $(seq "$tap_sides"); do
+        tap_found=$(grep -cE '^(not )?ok [0-9]+ - ' "$tap_dir/side.$tap_side/tap")
+        awk -v n="$tap_cases" '/^(not )?ok [0-9]+ - / { n++; sub(/ok [0-9]+/, "ok " n) } { print }' "$tap_dir/side.$tap_side/tap"
+        tap_cases=$((tap_cases + tap_found))
+        [ "$tap_found" != 0 ] || tap_fail "what runs beside others" "it has no result"
+        rm -rf "$tap_dir/side.$tap_side"
+    done
+    tap_sides=0
+}
+
 tap_done()
 {
+    sides_end
     echo "1..$tap_cases"
     exit 0
 }
