@@ -22,9 +22,16 @@ mismatch()
     name=$1
     shift
     for path in $paths; do
-        run $path "$name"
-        says "$name, $path" "$@"
+        side met "$path" "$name" "$@"
     done
+}
+
+met() # PATH NAME WORDS…
+{
+    run "$1" "$2"
+    path=$1 name=$2
+    shift 2
+    says "$name, $path" "$@"
 }
 
 says()
@@ -64,9 +71,13 @@ mismatch finalize "shmem_barrier_all on PE 0, but shmem_finalize on PE 2"
 mismatch active_roots "shmem_broadcast64 (.*PE_root 0) on PE 0, but shmem_broadcast64 (.*PE_root 1) on PE 2"
 
 # Members that wait for one another in different teams, each in a collective that nobody else has come to.
-run_job 6 env SHMEM_DEBUG=check SHMEM_HANG_SECONDS=1 "$oshrun" -n 3 "$unmatched" crossed
-tap_check "a hang across teams names the first call" grep -q "PE 1 .*shmem_barrier_all has waited .* PE 2" "$err"
-tap_check "a hang across teams names the second call" grep -q "PE 2 .*shmem_team_sync has waited .* PE 1" "$err"
+crossed()
+{
+    run_job 6 env SHMEM_DEBUG=check SHMEM_HANG_SECONDS=1 "$oshrun" -n 3 "$unmatched" crossed
+    tap_check "a hang across teams names the first call" grep -q "PE 1 .*shmem_barrier_all has waited .* PE 2" "$err"
+    tap_check "a hang across teams names the second call" grep -q "PE 2 .*shmem_team_sync has waited .* PE 1" "$err"
+}
+side crossed
 
 for path in local tcp mixed; do
     run $path none
