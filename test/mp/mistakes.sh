@@ -10,6 +10,7 @@ set -u
 mistakes=$(test_program test/mp/helper/mistakes)
 tab=$(printf '\t')
 "$mistakes" --list | grep -F -- "${WSH_TEST_MISTAKES:-}" >"$tap_dir/list"
+list=$tap_dir/list
 
 # made LINE: what is wrong with the last job, which was to say LINE, to go on where that is "-", or both: "+LINE".
 made()
@@ -52,18 +53,19 @@ make_all()
         wrong=$((wrong + 1))
         echo "# $name: $why"
         tap_comment "$err"
-    done <"$tap_dir/list"
+    done <"$list"
     tap_check "$((made / every)) mistakes, $path" test "$wrong" = 0 -a "$made" -gt 0
 }
 
 every=3 every_tcp=16
 [ "${WSH_TEST_LONG:-0}" = 1 ] || [ -n "${WSH_TEST_MISTAKES:-}" ] && every=1 every_tcp=1
-make_all "shared memory" $every 0 SHMEM_DEBUG=
-make_all "shared memory, SHMEM_DEBUG=check" $every 1 SHMEM_DEBUG=check
-make_all "tcp" $every_tcp 0 SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
-make_all "tcp, SHMEM_DEBUG=check" $every_tcp 1 SHMEM_DEBUG=check SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
+side make_all "shared memory" $every 0 SHMEM_DEBUG=
+side make_all "shared memory, SHMEM_DEBUG=check" $every 1 SHMEM_DEBUG=check
+side make_all "tcp" $every_tcp 0 SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
+side make_all "tcp, SHMEM_DEBUG=check" $every_tcp 1 SHMEM_DEBUG=check SHMEM_TRANSPORTS=efa SHMEM_LIBFABRIC_PROVIDER=tcp
 if [ $every != 1 ]; then
-    "$mistakes" --list | grep -E '^(overlap|longer|apart|in_place)_' >"$tap_dir/list"
-    make_all "arrays of collectives, SHMEM_DEBUG=check" 1 1 SHMEM_DEBUG=check
+    list=$tap_dir/list.arrays
+    "$mistakes" --list | grep -E '^(overlap|longer|apart|in_place)_' >"$list"
+    side make_all "arrays of collectives, SHMEM_DEBUG=check" 1 1 SHMEM_DEBUG=check
 fi
 tap_done
