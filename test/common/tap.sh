@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2030,SC2031
 # Sourced by test scripts with several cases: prints TAP, gives each script a folder of its own, and words for
 # running programs under the built oshrun. A script ends with tap_done.
 #   tap_ok NAME / tap_fail NAME REASON / tap_skip NAME REASON / tap_skip_all REASON

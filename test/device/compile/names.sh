@@ -23,12 +23,12 @@ compile()
 }
 
 for arch in sm_80 sm_90 sm_100; do
-    compile "the headers alone, $arch" alone.cu "-arch=$arch" -c
+    side compile "the headers alone, $arch" alone.cu "-arch=$arch" -c
 done
-compile "the headers alone, -rdc=true" alone.cu -arch=sm_90 -rdc=true -c
-compile "every name and type, sm_90" every_name.cu -arch=sm_90 -ptx
-compile "every name and type on streams" every_stream.cu -arch=sm_90 -c
-compile "every name and type, sm_80" every_name.cu -arch=sm_80 -ptx
+side compile "the headers alone, -rdc=true" alone.cu -arch=sm_90 -rdc=true -c
+side compile "every name and type, sm_90" every_name.cu -arch=sm_90 -ptx
+side compile "every name and type on streams" every_stream.cu -arch=sm_90 -c
+side compile "every name and type, sm_80" every_name.cu -arch=sm_80 -ptx
 
 # NVRTC, where the toolkit has it: no host compiler, no libc.
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v "$nvcc")")")")
