@@ -34,6 +34,12 @@ FILES = (
 )
 # Light modules beside the package, which frameworks' plug-ins are.
 BESIDE = ("warpshmem_front.py",)
+# A file that each Python reads at its start. Frameworks import deep_ep before they call plug-ins.
+START = "warpshmem.pth"
+START_LINE = (
+    'import os; os.environ.get("WARPSHMEM_DEEP_EP") == "1" '
+    'and __import__("warpshmem_front").plug_in()\n'
+)
 ENTRY_POINTS = """[sglang.plugins]
 warpshmem_deep_ep = warpshmem_front:sglang
 
@@ -193,6 +199,7 @@ def write_wheel(folder: str, build: Optional[str]) -> str:
         wheel = Wheel(folder, tag(elf) if elf else "any")
         for name in sources():
             wheel.add(name, read(os.path.join(HERE, name)))
+        wheel.add(START, START_LINE.encode())
         for path in files:
             wheel.add(
                 "warpshmem/lib/" + os.path.basename(path), read(path), os.stat(path).st_mode & 0o777
@@ -216,7 +223,7 @@ def build_editable(
 ) -> str:
     """PEP 660: a wheel that leads to this folder."""
     wheel = Wheel(wheel_directory, "any")
-    wheel.add("warpshmem.pth", HERE.encode() + b"\n")
+    wheel.add(START, (HERE + "\n" + START_LINE).encode())
     return wheel.close(False)
 
 

@@ -2,8 +2,9 @@
 """Who `deep_ep` is in this process: warpshmem's package of that name, whatever lies in
 site-packages, once install() has been called.
 
-Frameworks call the plug-ins here in each of their processes, and the distribution deep-ep
-(python/front) calls front() in each Python, so this file imports nothing that takes time.
+The wheel of warpshmem has each Python call plug_in() where WARPSHMEM_DEEP_EP=1, the distribution
+deep-ep (python/front) has each one call front(), and frameworks call the plug-ins here in each of
+their processes, so this file imports nothing that takes time.
 """
 
 import os
@@ -80,8 +81,9 @@ def front():
         install()
 
 
-def _plug_in():
-    """Never raises: frameworks do not catch what a plug-in raises."""
+def plug_in():
+    """What a Python with WARPSHMEM_DEEP_EP=1 calls at its start, and plug-ins call again, for
+    folders of `pip install --target`. Never raises: frameworks do not catch it."""
     if os.environ.get(SWITCH) == "1":
         try:
             install()
@@ -91,9 +93,9 @@ def _plug_in():
 
 def sglang():
     """The plug-in of SGLang."""
-    _plug_in()
+    plug_in()
 
 
 def vllm():
     """The plug-in of vLLM."""
-    _plug_in()
+    plug_in()

@@ -196,8 +196,12 @@ print(sorted(point.group for point in points), sorted(heavy))
 """
 
 
+LATE = "import os\nos.environ['WARPSHMEM_DEEP_EP'] = '1'\nimport deep_ep\n"
+
+
 def test_plug_ins(tmp_path: Any, wheels: Dict[str, str]) -> None:
-    """Both frameworks' groups; they load nothing, and put ours there where they are told to."""
+    """Both frameworks' groups; they load nothing, and put ours there where they are told to. SGLang
+    imports deep_ep before it calls plug-ins, so each Python looks at WARPSHMEM_DEEP_EP at its start."""
     place = Place(str(tmp_path / "venv"), True)
     place.install(wheels["0.1.2"], wheels["ours"])
     groups = "['sglang.plugins', 'sglang.srt.plugins', 'vllm.general_plugins'] []"
@@ -206,9 +210,10 @@ def test_plug_ins(tmp_path: Any, wheels: Dict[str, str]) -> None:
     assert "/site-packages/deep_ep/" in out
     status, out, err = place.run(PLUG_IN + WHO, WARPSHMEM_DEEP_EP="1")
     assert (status, err) == (0, "") and "/warpshmem/deep_ep/" in out, out + err
+    assert place.who() == "theirs" and place.who(WARPSHMEM_DEEP_EP="1") == "ours"
     if LONG:
         return  # theirs has no CPU version
-    status, out, err = place.run("import deep_ep\n" + PLUG_IN + WHO, WARPSHMEM_DEEP_EP="1")
+    status, out, err = place.run(LATE + PLUG_IN + WHO)
     assert status == 0 and "another deep_ep" in err and "import warpshmem.deep_ep.install" in err
     assert "/site-packages/deep_ep/" in out
     program = "import importlib.util as u, sys\nsys.exit(not u.find_spec('torch'))"
