@@ -11,7 +11,7 @@ from warpshmem import ep
 
 from . import _topk
 from ._layout import Layout
-from ._pool import Entry, Pool
+from ._pool import Entry, Plan, Pool
 from .errors import wrong
 
 
@@ -52,60 +52,55 @@ class Normal:
         topk_idx: Optional[torch.Tensor],
         topk_weights: Optional[torch.Tensor],
         alignment: int,
-        stream: Any,
-    ) -> Tuple[Any, ...]:
-        """A dispatch of a new routing: the host waits for the numbers of all PEs, and rows come
-        in tensors that fit."""
-        topk, experts = self.routing(numbers, topk_idx)
-        _topk.check_weights("dispatch", topk_weights)
-        key = self.key(x, scales, experts)
-        counted = torch.cat(
-            [numbers.num_tokens_per_rank.int(), numbers.num_tokens_per_expert.int()]
-        ).tolist()
-        n, me = self.buffer.group_size, self.buffer.rank
-        plan = self.pool.plan(key, topk.shape[1], x.shape[0], counted[:n], counted[n:])
-        rows = sum(sent[me] for sent in plan.sent)
-        handle = self._handle(
-            plan.entry, plan.number, x.shape[0], rows, topk, numbers.is_token_in_rank, plan.sent
-        )
-        plan.entry.used.add(plan.number)
-        weakref.finalize(handle.owner, plan.entry.used.discard, plan.number).atexit = False
-        got = self._send(handle, x, scales, topk, topk_weights, rows, stream)
-        counts = [(count + alignment - 1) // alignment * alignment for count in plan.experts]
-        given = self._given(got, rows, topk_idx, topk_weights, plan.topk, scales)
-        return given + (counts, handle)
-
-    def dispatch_worst(
-        self,
-        x: torch.Tensor,
-        scales: Optional[torch.Tensor],
-        numbers: Layout,
-        topk_idx: Optional[torch.Tensor],
-        topk_weights: Optional[torch.Tensor],
         worst: int,
         stream: Any,
     ) -> Tuple[Any, ...]:
-        """A dispatch that the host does not wait for: `worst` rows are there, those that did not
-        come have no expert."""
+        """A dispatch of a new routing. The host waits for the numbers of all PEs, and rows come in
+        tensors that fit. With `worst` it waits for nothing: so many rows are there, and those that
+        did not come have no expert."""
         topk, experts = self.routing(numbers, topk_idx)
         _topk.check_weights("dispatch", topk_weights)
-        key = self.key(x, scales, experts)
-        entry = self.pool.worst(key, topk.shape[1], x.shape[0], worst)
-        if x.shape[0] > entry.fields["tokens"]:
+        key, tokens = self.key(x, scales, experts), x.shape[0]
+        if worst:
+            entry, number = self._turn(key, topk.shape[1], tokens, worst)
+            sent, rows, counts = None, worst, []
+            columns = topk.shape[1] if tokens else entry.fields["topk"]
+        else:
+            plan = self._plan(key, topk.shape[1], tokens, numbers)
+            entry, number, sent, columns = plan.entry, plan.number, plan.sent, plan.topk
+            rows = sum(each[self.buffer.rank] for each in plan.sent)
+            counts = [(count + alignment - 1) // alignment * alignment for count in plan.experts]
+        handle = self._handle(entry, number, tokens, rows, topk, numbers.is_token_in_rank, sent)
+        if not worst:
+            entry.used.add(number)
+            weakref.finalize(handle.owner, entry.used.discard, number).atexit = False
+        got = self._send(handle, x, scales, topk, topk_weights, rows, stream)
+        return self._given(got, rows, topk_idx, topk_weights, columns, scales) + (counts, handle)
+
+    def _plan(self, key: Tuple[int, ...], topk: int, tokens: int, numbers: Layout) -> Plan:
+        """Agree with all PEs on what a dispatch sends."""
+        self.buffer.refuse_capture("dispatch")
+        counted = torch.cat(
+            [numbers.num_tokens_per_rank.int(), numbers.num_tokens_per_expert.int()]
+        ).tolist()
+        n = self.buffer.group_size
+        return self.pool.plan(key, topk, tokens, counted[:n], counted[n:])
+
+    def _turn(
+        self, key: Tuple[int, ...], topk: int, tokens: int, worst: int
+    ) -> Tuple[Entry, int]:
+        """Take the next handle of an instance for `worst` rows."""
+        entry = self.pool.worst(key, topk, tokens, worst)
+        if tokens > entry.fields["tokens"]:
             raise wrong(
                 "dispatch",
                 "num_worst_tokens",
                 "is %d for %d ranks, and x has %d tokens; give at least ranks "
-                "times the tokens of each" % (worst, self.buffer.group_size, x.shape[0]),
+                "times the tokens of each" % (worst, self.buffer.group_size, tokens),
             )
         number = entry.turns % entry.handles
         entry.turns += 1
-        handle = self._handle(
-            entry, number, x.shape[0], worst, topk, numbers.is_token_in_rank, None
-        )
-        got = self._send(handle, x, scales, topk, topk_weights, worst, stream)
-        columns = topk.shape[1] if x.shape[0] else entry.fields["topk"]
-        return self._given(got, worst, topk_idx, topk_weights, columns, scales) + ([], handle)
+        return entry, number
 
     def again(
         self, x: torch.Tensor, scales: Optional[torch.Tensor], handle: Handle, stream: Any

@@ -216,7 +216,7 @@ class Buffer(Refused):
                     num_tokens_per_expert,
                     is_token_in_rank,
                 )
-                made = self._dispatch_new(
+                made = self._normal.dispatch(
                     rows,
                     scales,
                     numbers,
@@ -229,22 +229,6 @@ class Buffer(Refused):
         kept = made[4].topk if made[4] is not None else None
         inputs = (rows, scales, topk_idx, topk_weights, is_token_in_rank)
         return made + (launch.finish(inputs, made[:3] + (kept,)),)  # type: ignore[return-value]
-
-    def _dispatch_new(
-        self,
-        x: torch.Tensor,
-        scales: Optional[torch.Tensor],
-        numbers: _layout.Layout,
-        topk_idx: Optional[torch.Tensor],
-        weights: Optional[torch.Tensor],
-        alignment: int,
-        worst: int,
-        stream: Any,
-    ) -> Tuple[Any, ...]:
-        if worst:
-            return self._normal.dispatch_worst(x, scales, numbers, topk_idx, weights, worst, stream)
-        self.refuse_capture("dispatch")
-        return self._normal.dispatch(x, scales, numbers, topk_idx, weights, alignment, stream)
 
     def _stream(self, x: torch.Tensor) -> Any:
         return self.comm_stream if x.is_cuda else None
