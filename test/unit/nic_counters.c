@@ -22,6 +22,7 @@ static void start(uint64_t first, uint64_t second)
     job = calloc(1, sizeof *job);
     nic = &job->counters.nic;
     nic->n_words = WORDS;
+    nic->look = wsh_nic_counters_look;
     nic->words = calloc(WSH_TP_COUNTERS * WSH_TP_COUNTER_WORDS, sizeof *words);
     nic->read = calloc(WSH_TP_COUNTERS, sizeof *nic->read);
     nic->place = calloc(WSH_TP_COUNTERS, sizeof *nic->place);
