@@ -29,7 +29,7 @@ class Framework(NamedTuple):
     loader: str
     only: str  # the setting that names the plug-ins to load
     dispatchers: List[str]  # modules that import deep_ep
-    error: str  # what the last one but V2's keeps of a failed import, if anything
+    error: str  # where they keep why they could not, if they do
 
 
 FRAMEWORKS: Dict[str, Framework] = {

@@ -201,7 +201,7 @@ LATE = "import os\nos.environ['WARPSHMEM_DEEP_EP'] = '1'\nimport deep_ep\n"
 
 def test_plug_ins(tmp_path: Any, wheels: Dict[str, str]) -> None:
     """Both frameworks' groups; they load nothing, and put ours there where they are told to. SGLang
-    imports deep_ep before it calls plug-ins, so each Python looks at WARPSHMEM_DEEP_EP at its start."""
+    imports deep_ep before it calls plug-ins, so each Python looks at the setting at its start."""
     place = Place(str(tmp_path / "venv"), True)
     place.install(wheels["0.1.2"], wheels["ours"])
     groups = "['sglang.plugins', 'sglang.srt.plugins', 'vllm.general_plugins'] []"

@@ -86,9 +86,7 @@ class Normal:
         n = self.buffer.group_size
         return self.pool.plan(key, topk, tokens, counted[:n], counted[n:])
 
-    def _turn(
-        self, key: Tuple[int, ...], topk: int, tokens: int, worst: int
-    ) -> Tuple[Entry, int]:
+    def _turn(self, key: Tuple[int, ...], topk: int, tokens: int, worst: int) -> Tuple[Entry, int]:
         """Take the next handle of an instance for `worst` rows."""
         entry = self.pool.worst(key, topk, tokens, worst)
         if tokens > entry.fields["tokens"]:
