@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The wheels beside vLLM and SGLang themselves, on the CPU: they install, the frameworks' own loaders take the plug-in,
 # their dispatchers see this deep_ep and exchange tokens by it, what it costs a process that does not ask for it, and what
-# is left when it is gone. Each framework comes from PyPI into an environment of its own, which takes up to 15 GiB below
-# TMPDIR, one after the other, unless WSH_FRAMEWORKS names a folder of environments made before. For `make check-long` alone.
-# timeout: 3600
+# is left when it is gone. Each framework comes from PyPI into an environment of its own below TMPDIR, one after the other,
+# unless WSH_FRAMEWORKS names a folder of environments made before. For `make check-long` alone.
+# timeout: 7200
 # shellcheck disable=SC2154
 vllm=0.33.0
 sglang=0.5.23
-most_ms=50 # what the plug-in may cost
+most_ms=50  # what the plug-in may cost
+most_gib=20 # what an environment takes while it is made
 
 set -u
 . "${top_srcdir:-.}/test/common/tap.sh"
@@ -21,6 +22,9 @@ need_oshrun
 python=${WSH_TEST_PYTHON:-python3}
 $python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
     tap_skip_all "no python3 of 3.11 or newer with venv (apt-get install python3-venv)"
+free=$(df -Pk "$tap_dir" | awk 'NR == 2 { print int($4 / 1048576) }')
+[ -n "${WSH_FRAMEWORKS:-}" ] || [ "$free" -ge $most_gib ] ||
+    tap_skip_all "$free GiB are free below ${TMPDIR:-/tmp}, and it takes $most_gib (set TMPDIR, or WSH_FRAMEWORKS)"
 here=$(cd "$top_srcdir/test/python" && pwd)
 build=$(cd "$top_builddir" && pwd)
 log=$tap_dir/log
@@ -103,6 +107,7 @@ one()
         tap_skip "$name $2" "not installed: $(grep -v '^ *$' "$log" | tail -n 1)"
         return
     fi
+    pip uninstall -q -y deep-ep warpshmem >"$log" 2>&1 # of a run that was stopped
     probe sees || { tap_fail "$name $2 is imported without a GPU" "it is not"; return; }
     tap_comment "$out"
     cp "$out" "$tap_dir/theirs"
