@@ -68,7 +68,7 @@ tap_check "compare: the first run of a history" \
 PYTHONDONTWRITEBYTECODE=1 python3 - "$top_srcdir/perftest" "$tap_dir/history" >"$out" 2>"$err" <<'END'
 import sys
 sys.path.insert(0, sys.argv[1])
-import history
+import sides as history
 run = history.load(sys.argv[2])[-1]
 rows = [{"row": "a", "ours_us": [1.0, 1.1], "peer_us": [2.0, 2.0]},
         {"row": "b", "ours_us": [1.0, None], "peer_us": [1.0, 1.0]}]
