@@ -13,11 +13,12 @@ for name in alltoall_latency barrier fabric_bare init memory_bare orders put_bw 
     run_job 30 "$oshrun" -n 1 "$(test_program "perftest/$name")" --help
     sed -n 's/^  \(-., --[a-z]*\) .*/\1/p' "$out" >>"$tap_dir/letters"
 done
-for name in ep/ep_host fabric/all2all fabric/sendrecv fabric/write proxy/queue device/p2p device/collectives device/ep \
-    device/internode device/jacobi; do
-    program=$(test_program "perftest/$name")
+for name in ep/ep_host 'fabric/libfabric all2all' 'fabric/libfabric sendrecv' 'fabric/libfabric write' proxy/queue device/p2p \
+    device/collectives device/ep device/internode device/jacobi; do
+    program=$(test_program "perftest/${name% *}")
     [ -x "$program" ] || continue
-    run_job 30 "$program" --help
+    # shellcheck disable=SC2046
+    run_job 30 "$program" $(echo "$name" | sed -n 's/.* //p') --help
     sed -n 's/^  \(-., --[a-z]*\) .*/\1/p' "$out" >>"$tap_dir/letters"
 done
 twice=$(sort -u "$tap_dir/letters" | cut -c1-2 | uniq -d)

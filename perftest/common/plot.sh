@@ -28,7 +28,7 @@ ran()
     json=$tap_dir/$(basename "$program")-$pes.json
     run_job 60 "$oshrun" -n "$pes" "$(test_program "perftest/$program")" "$@" --json "$json"
     if [ "$status" = 77 ]; then tap_skip "$program" "$(tail -n 1 "$err")"; return; fi
-    printed "$program, $pes PEs" "$rows" "^# .*$(basename "$program") " "$json"
+    printed "$program, $pes PEs" "$rows" "^# .*$(basename "$program" | sed "s/^libfabric\$/$1/") " "$json"
 }
 
 ran 2 put_latency 4 -s 8,1k -n 3 --seconds 0.01
@@ -39,7 +39,7 @@ ran 2 init 2 -n 1
 ran 2 barrier 2 -n 3 --seconds 0.01
 ran 4 barrier 2 -n 3 --seconds 0.01
 ran 2 ep/ep_host 28 --tokens 1,2 --hidden 256 --experts 16 --topk 4 -n 1 -w 1 --compute 50
-ran 2 fabric/write 8 -s 8,64 -n 3 -p tcp
+ran 2 fabric/libfabric 8 write -s 8,64 -n 3 -p tcp
 ran 1 proxy/queue 3 -n 1 -m 'put*' --threads 1 --producers 1
 printed "PEs are the axis where nothing else changes" 4 '^# *pes ' "$tap_dir/barrier-2.json" "$tap_dir/barrier-4.json"
 printed "tokens are that of experts" 28 '^# *tokens ' "$tap_dir/ep_host-2.json"

@@ -269,7 +269,8 @@ static int measure_all(struct fab_net *net, const struct fab_program *program)
 static void help(const struct fab_program *program, const struct perf_options *o,
                  const struct perf_defaults *d)
 {
-    printf("%s: %s\nUsage: oshrun -n 2 %s [options]\n", program->name, program->what, program->name);
+    printf("%s: %s\nUsage: oshrun -n 2 libfabric %s [options]\n", program->name, program->what,
+           program->name);
     perf_options_help(o, d);
     printf("Rows:\n");
     for (const struct fab_row *row = program->rows; row->name; row++)
@@ -303,24 +304,45 @@ static int options_read(struct fab_options *opts, const struct fab_program *prog
     return 0;
 }
 
+/* The program that the first word names, or NULL. */
+static const struct fab_program *program_of(const char *word)
+{
+    const struct fab_program *program = fab_programs;
+
+    while (program->name && (!word || strcmp(word, program->name)))
+        program++;
+    return program->name ? program : NULL;
+}
+
+static int usage(const char *word)
+{
+    bool help = word && (!strcmp(word, "--help") || !strcmp(word, "-h"));
+
+    fprintf(help ? stdout : stderr, "libfabric: usage: oshrun -n 2 libfabric sendrecv|write|all2all "
+                                    "[options] (libfabric write --help)\n");
+    return help ? PERF_OK : PERF_USAGE;
+}
+
 int main(int argc, char **argv)
 {
-    const struct fab_program *program = &fab_program;
+    const struct fab_program *program = program_of(argv[1]);
     static struct fab_net net;
     static struct fab_options opts;
     char error[PERF_ERROR_TEXT] = "";
     int status = PERF_USAGE;
 
+    if (!program)
+        return usage(argv[1]);
     perf_name_set(program->name);
     net.opts = &opts;
-    if (!options_read(&opts, program, argc, argv, error) && opts.common.help)
+    if (!options_read(&opts, program, argc - 1, argv + 1, error) && opts.common.help)
         return PERF_OK;
     if (fab_boot_open(&net.boot))
         return PERF_USAGE;
     if (net.boot.me == 0 && error[0])
         perf_complain("%s", error);
     else if (net.boot.me == 0 && net.boot.n < 2)
-        perf_complain("needs at least 2 processes: oshrun -n 2 %s", program->name);
+        perf_complain("needs at least 2 processes: oshrun -n 2 libfabric %s", program->name);
     if (!error[0] && net.boot.n > 1)
         status = measure_all(&net, program);
     fab_boot_close(&net.boot);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a fabric test is made of: a table of rows, each a loop over `count` calls, and one main() for all tests. */
+/* What a fabric test is made of: tables of rows, each a loop over `count` calls, and one program for all. */
 #ifndef PERFTEST_FABRIC_ROW_H
 #define PERFTEST_FABRIC_ROW_H
 
@@ -28,8 +28,8 @@ struct fab_program {
     struct perf_defaults defaults;
 };
 
-/* The program: main() of main.c runs it. */
-extern const struct fab_program fab_program;
+/* What the first word of libfabric chooses; ends with one without name. */
+extern const struct fab_program fab_programs[];
 
 static inline bool fab_is_last(const struct fab_net *net)
 {
