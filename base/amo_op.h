@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The atomic operations of the library, by number. Read by C and by the kernel of transports/nvlink. */
+/* The atomic operations, by the numbers that the library, kernels and what they exchange have. Read by C, C++ and CUDA;
+ * installed as shmem/base/amo_op.h. */
 #ifndef WSH_BASE_AMO_OP_H
 #define WSH_BASE_AMO_OP_H
 

@@ -258,7 +258,7 @@ inline WSH_DEV_CALL void wsh_dev_word_set_any(const char *what, const uint64_t *
         wsh_ptx_put((uint64_t *)at, value);
         return;
     }
-    ask = wsh_dev_ask_of_amo(WSH_DEV_AMO_SET, false, (uint64_t)word, value, 0, sizeof *word, pe, &words);
+    ask = wsh_dev_ask_of_amo(WSH_AMO_SET, false, (uint64_t)word, value, 0, sizeof *word, pe, &words);
     ask.first_a |= WSH_RING_FENCED;
     wsh_dev_ask_word(ask, words, false);
 }

@@ -74,7 +74,7 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_list_ask(const shmemx_put_t &put, unsi
         wsh_dev_ask_by_reference(false, (uint64_t)put.dest, put.source, (uint32_t)put.nelems, put.pe, false);
 
     if (put.counter)
-        wsh_dev_ask_add_signal(&ask, WSH_DEV_AMO_ADD, (uint64_t)wsh_dev_counter_host((uint32_t)put.counter - 1), 1,
+        wsh_dev_ask_add_signal(&ask, WSH_AMO_ADD, (uint64_t)wsh_dev_counter_host((uint32_t)put.counter - 1), 1,
                                false);
     *words = put.counter ? 2 : 1;
     return ask;

@@ -20,7 +20,7 @@
 #ifndef WSH_DEVICE_INBOX_H
 #define WSH_DEVICE_INBOX_H
 
-#include "../view/amo_op.h"
+#include "../../base/amo_op.h"
 
 #ifndef __CUDACC_RTC__
 #include <stdint.h>
@@ -39,7 +39,7 @@ struct wsh_inbox_item {
     uint32_t len;
     uint8_t fenced; /* 1: what was copied before is released first, since others may wait for the copy */
     uint8_t unused;
-    uint8_t op, width;     /* then an atomic, enum wsh_dev_amo, of 4 or 8 bytes … */
+    uint8_t op, width;     /* then an atomic, enum wsh_amo_op, of 4 or 8 bytes … */
     uint64_t word;         /* … there; 0: none */
     uint64_t operand, old; /* old: where its old value goes, 8 bytes, or 0 */
     uint64_t compare, end;

@@ -85,7 +85,7 @@ static WSH_DEV uint64_t wsh_dev_ask_kind(enum wsh_ring_kind kind, uint64_t op, b
     return wsh_dev_ring_kind(kind, op) | (fetch ? WSH_RING_ANSWER : 0);
 }
 
-static WSH_DEV uint64_t wsh_dev_ask_amo(enum wsh_dev_amo op, bool fetch, const void *sym, uint64_t value,
+static WSH_DEV uint64_t wsh_dev_ask_amo(enum wsh_amo_op op, bool fetch, const void *sym, uint64_t value,
                                         uint64_t compare, uint32_t width, int pe)
 {
     unsigned words;
@@ -94,9 +94,9 @@ static WSH_DEV uint64_t wsh_dev_ask_amo(enum wsh_dev_amo op, bool fetch, const v
     return wsh_dev_ask_word(ask, words, fetch);
 }
 
-static WSH_DEV enum wsh_dev_amo wsh_dev_ask_signal_op(int op)
+static WSH_DEV enum wsh_amo_op wsh_dev_ask_signal_op(int op)
 {
-    return op == SHMEM_SIGNAL_SET ? WSH_DEV_AMO_SET : WSH_DEV_AMO_ADD;
+    return op == SHMEM_SIGNAL_SET ? WSH_AMO_SET : WSH_AMO_ADD;
 }
 
 struct wsh_dev_signal {

@@ -81,12 +81,12 @@ static WSH_DEV void wsh_dev_pull_copy(const struct wsh_dev_pulling *pulling)
 template <class T> static WSH_DEV T wsh_dev_pull_update(T *word, T operand, const uint64_t *compare, uint32_t op)
 {
     switch (op) {
-    case WSH_DEV_AMO_FETCH: return wsh_ptx_fetch_or(word, (T)0);
-    case WSH_DEV_AMO_CSWAP: return wsh_ptx_compare_swap(word, (T)wsh_ptx_get(compare), operand);
-    case WSH_DEV_AMO_ADD: return wsh_ptx_fetch_add(word, operand);
-    case WSH_DEV_AMO_AND: return wsh_ptx_fetch_and(word, operand);
-    case WSH_DEV_AMO_OR: return wsh_ptx_fetch_or(word, operand);
-    case WSH_DEV_AMO_XOR: return wsh_ptx_fetch_xor(word, operand);
+    case WSH_AMO_FETCH: return wsh_ptx_fetch_or(word, (T)0);
+    case WSH_AMO_CSWAP: return wsh_ptx_compare_swap(word, (T)wsh_ptx_get(compare), operand);
+    case WSH_AMO_ADD: return wsh_ptx_fetch_add(word, operand);
+    case WSH_AMO_AND: return wsh_ptx_fetch_and(word, operand);
+    case WSH_AMO_OR: return wsh_ptx_fetch_or(word, operand);
+    case WSH_AMO_XOR: return wsh_ptx_fetch_xor(word, operand);
     default: return wsh_ptx_swap(word, operand);
     }
 }

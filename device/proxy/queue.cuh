@@ -105,7 +105,7 @@ static WSH_DEV uint64_t wsh_dev_queue_word(const char *what, const struct wsh_de
 }
 
 /* An atomic that the proxy does. `behind`: behind what the queue was asked before for the same PE. */
-inline WSH_DEV_CALL uint64_t wsh_dev_queue_amo(const char *what, enum wsh_dev_amo op, bool fetch, bool behind,
+inline WSH_DEV_CALL uint64_t wsh_dev_queue_amo(const char *what, enum wsh_amo_op op, bool fetch, bool behind,
                                                const void *sym, uint64_t value, uint32_t width, int pe, int queue)
 {
     unsigned words;
@@ -265,7 +265,7 @@ static WSH_DEV void wsh_dev_queue_atomic_add(const char *what, T *dest, T value,
     if (at)
         wsh_ptx_add(at, bits);
     else
-        wsh_dev_queue_amo(what, WSH_DEV_AMO_ADD, false, behind, dest, bits, sizeof(T), pe, queue);
+        wsh_dev_queue_amo(what, WSH_AMO_ADD, false, behind, dest, bits, sizeof(T), pe, queue);
 }
 
 template <class T>
@@ -274,7 +274,7 @@ static WSH_DEV T wsh_dev_queue_atomic_fetch_add(const char *what, T *dest, T val
     wsh_dev_bits<T> *at = wsh_dev_word_at<true>(what, dest, pe), bits = wsh_dev_as<wsh_dev_bits<T>>(value);
 
     return wsh_dev_as<T>(at ? wsh_ptx_fetch_add(at, bits)
-                            : (wsh_dev_bits<T>)wsh_dev_queue_amo(what, WSH_DEV_AMO_ADD, true, false, dest, bits,
+                            : (wsh_dev_bits<T>)wsh_dev_queue_amo(what, WSH_AMO_ADD, true, false, dest, bits,
                                                                  sizeof(T), pe, queue));
 }
 

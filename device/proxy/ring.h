@@ -51,7 +51,7 @@
 #ifndef WSH_DEVICE_RING_H
 #define WSH_DEVICE_RING_H
 
-#include "../view/amo_op.h"
+#include "../../base/amo_op.h"
 
 #ifndef __CUDACC_RTC__
 #include <stdint.h>

@@ -48,12 +48,12 @@ static WSH_DEV constexpr uint64_t wsh_dev_ring_kind(enum wsh_ring_kind kind, uin
 }
 
 /* An operation on a word of `width` bytes, and how many further pieces its record has. */
-static WSH_DEV struct wsh_dev_ask wsh_dev_ask_of_amo(enum wsh_dev_amo op, bool fetch, uint64_t sym, uint64_t value,
+static WSH_DEV struct wsh_dev_ask wsh_dev_ask_of_amo(enum wsh_amo_op op, bool fetch, uint64_t sym, uint64_t value,
                                                      uint64_t compare, uint32_t width, int pe, unsigned *words)
 {
     uint64_t answer = fetch ? WSH_RING_ANSWER : 0;
 
-    *words = op == WSH_DEV_AMO_CSWAP ? 2 : value >> WSH_RING_SHORT_BITS ? 1 : 0;
+    *words = op == WSH_AMO_CSWAP ? 2 : value >> WSH_RING_SHORT_BITS ? 1 : 0;
     if (*words)
         return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO, op) | answer, sym, value, 0, compare, width, pe};
     return wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_AMO_SHORT, op) | answer, sym, 0, 0, 0,
@@ -75,7 +75,7 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_ask_by_reference(bool gets, uint64_t s
 }
 
 /* Makes it a put with a signal, `op` of `value` on the word at `word`; two further pieces. */
-static WSH_DEV void wsh_dev_ask_add_signal(struct wsh_dev_ask *ask, enum wsh_dev_amo op, uint64_t word, uint64_t value,
+static WSH_DEV void wsh_dev_ask_add_signal(struct wsh_dev_ask *ask, enum wsh_amo_op op, uint64_t word, uint64_t value,
                                            bool fenced)
 {
     ask->first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL_REF, op) | (ask->first_a & WSH_RING_ANSWER) |

@@ -59,7 +59,7 @@ static WSH_DEV void queue_ack(const struct queue_place &place, const struct queu
     struct wsh_dev_rings rings = queue_rings(place, work, producer, pe);
     unsigned words;
     struct wsh_dev_ask ask =
-        wsh_dev_ask_of_amo(WSH_DEV_AMO_ADD, true, work.heap + work.heap_len, 1, 0, 8, (int)pe, &words);
+        wsh_dev_ask_of_amo(WSH_AMO_ADD, true, work.heap + work.heap_len, 1, 0, 8, (int)pe, &words);
     uint64_t at = wsh_dev_ring_send(rings, ask, words);
 
     wsh_dev_ring_await(rings, at);

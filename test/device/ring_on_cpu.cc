@@ -64,7 +64,7 @@ static void put_by(struct wsh_dev_rings rings, unsigned writer, uint32_t len, bo
     uint64_t at = wsh_dev_ring_reserve(rings, positions(signal, len));
     uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1;
     unsigned char *payload = wsh_dev_ring_payload(rings, at);
-    struct wsh_dev_ask ask = {wsh_dev_ring_kind(signal ? WSH_RING_SIGNAL : WSH_RING_PUT, WSH_DEV_AMO_ADD),
+    struct wsh_dev_ask ask = {wsh_dev_ring_kind(signal ? WSH_RING_SIGNAL : WSH_RING_PUT, WSH_AMO_ADD),
                               (uint64_t)writer << 32 | number, ~number, number, 0, len, (int)writer};
 
     for (uint32_t i = 0; i < len; i++)
@@ -103,7 +103,7 @@ static void refer(unsigned writer, struct pool *pool, uint32_t len, bool signal,
         source[i] = null_proxy_byte(sym, i);
     ask = wsh_dev_ask_by_reference(false, sym, source, len, (int)writer, waits);
     if (signal)
-        wsh_dev_ask_add_signal(&ask, WSH_DEV_AMO_ADD, sym, ~sym, false);
+        wsh_dev_ask_add_signal(&ask, WSH_AMO_ADD, sym, ~sym, false);
     at = wsh_dev_ring_send(rings, ask, 1 + signal);
     if (waits) {
         wsh_dev_ring_await(rings, at);
@@ -146,7 +146,7 @@ static unsigned get(unsigned writer, uint32_t len, int pe, bool strided = false)
     return wrong;
 }
 
-static uint64_t atomic(unsigned writer, unsigned word, enum wsh_dev_amo op, uint64_t value, uint64_t compare,
+static uint64_t atomic(unsigned writer, unsigned word, enum wsh_amo_op op, uint64_t value, uint64_t compare,
                        bool fetch)
 {
     struct wsh_dev_rings rings = rings_to(writer, 0);
@@ -200,9 +200,9 @@ static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
         else
             put(writer, len, i % 3 == 0);
         if (i % 4 == 0)
-            atomic(writer, 0, WSH_DEV_AMO_ADD, (uint64_t)1 << 62, 0, false);
+            atomic(writer, 0, WSH_AMO_ADD, (uint64_t)1 << 62, 0, false);
         if (i % 16 == 0)
-            *sum += atomic(writer, 1, WSH_DEV_AMO_ADD, 1, 0, true);
+            *sum += atomic(writer, 1, WSH_AMO_ADD, 1, 0, true);
         if (i % 16 == 8)
             *wrong += get_word(writer, 1 + len % 8);
         if (i % 32 == 0)
@@ -211,7 +211,7 @@ static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
             wsh_dev_rings_fence(rings_of(writer));
     }
     wsh_dev_rings_quiet(rings_of(writer)); /* before the sources go */
-    while (atomic(writer, 2, WSH_DEV_AMO_CSWAP, turn(writer + 1), turn(writer), true) != turn(writer))
+    while (atomic(writer, 2, WSH_AMO_CSWAP, turn(writer + 1), turn(writer), true) != turn(writer))
         sched_yield();
 }
 

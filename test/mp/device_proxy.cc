@@ -106,7 +106,7 @@ static void put(unsigned lane, unsigned char *dest, uint32_t len, unsigned round
         bool last = sig && off + part == len;
         uint32_t n = wsh_dev_ring_chunks(part);
         uint64_t at = wsh_dev_ring_reserve(rings, last && n < 2 ? 2 : n);
-        uint64_t kind = last ? wsh_dev_ring_kind(WSH_RING_SIGNAL, WSH_DEV_AMO_ADD) | (off ? WSH_RING_FENCED : 0)
+        uint64_t kind = last ? wsh_dev_ring_kind(WSH_RING_SIGNAL, WSH_AMO_ADD) | (off ? WSH_RING_FENCED : 0)
                              : wsh_dev_ring_kind(WSH_RING_PUT);
 
         for (uint32_t i = 0; i < part; i++)
@@ -121,7 +121,7 @@ static void word(unsigned lane, uint64_t *sym, uint64_t value, int pe)
     wsh_dev_ring_send(rings, wsh_dev_ask{wsh_dev_ring_kind(WSH_RING_PUT_WORD), (uint64_t)sym, value, 0, 0, 8, pe}, 1);
 }
 
-static uint64_t atomic(unsigned lane, enum wsh_dev_amo op, uint64_t *sym, uint64_t value, uint64_t cond, bool fetch,
+static uint64_t atomic(unsigned lane, enum wsh_amo_op op, uint64_t *sym, uint64_t value, uint64_t cond, bool fetch,
                        int pe)
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
@@ -202,7 +202,7 @@ static void put_reference(unsigned lane, uint32_t len, uint64_t *sig, bool waits
     uint64_t at;
 
     if (sig)
-        wsh_dev_ask_add_signal(&ask, WSH_DEV_AMO_ADD, (uint64_t)sig, 1, false);
+        wsh_dev_ask_add_signal(&ask, WSH_AMO_ADD, (uint64_t)sig, 1, false);
     at = wsh_dev_ring_send(rings, ask, sig ? 2 : 1);
     if (waits) {
         wsh_dev_ring_await(rings, at);
@@ -320,7 +320,7 @@ static void bursts_arrive(int to, int from, bool refers)
             uint64_t *sig = i % 3 ? host_word : NULL;
 
             if (!len)
-                atomic(0, WSH_DEV_AMO_ADD, host_word, 1, 0, false, to);
+                atomic(0, WSH_AMO_ADD, host_word, 1, 0, false, to);
             else if (refers && len > 512)
                 put_reference(0, len, sig, false, to);
             else
@@ -382,12 +382,12 @@ static void atomics_and_gets(int to)
     for (unsigned l = 0; l < LANES; l++)
         lanes.emplace_back([=, &wrong] {
             for (unsigned i = 0; i < n; i++) {
-                atomic(l, WSH_DEV_AMO_ADD, counter, 1, 0, i % 8 == 0, 0);
-                atomic(l, WSH_DEV_AMO_XOR, &words[8 + l], (uint64_t)1 << 63 | i, 0, false, to);
+                atomic(l, WSH_AMO_ADD, counter, 1, 0, i % 8 == 0, 0);
+                atomic(l, WSH_AMO_XOR, &words[8 + l], (uint64_t)1 << 63 | i, 0, false, to);
                 if (i % 16 == 0)
                     wrong[l] += get(l, i * 50 % WSH_RING_PART + 1, to);
             }
-            wrong[l] += atomic(l, WSH_DEV_AMO_CSWAP, &words[16 + l], l + 5, l, true, to) != 0 && l == 0;
+            wrong[l] += atomic(l, WSH_AMO_CSWAP, &words[16 + l], l + 5, l, true, to) != 0 && l == 0;
         });
     for (std::thread &lane : lanes)
         lane.join();

@@ -5,14 +5,6 @@
 
 #include "runtime/gpu/proxy/ring.h"
 
-/* Records and items of the inbox bring the device's number, which is read as the library's. */
-#define WSH_RECORD_SAME(op) ((int)WSH_DEV_AMO_##op == (int)WSH_AMO_##op)
-_Static_assert(WSH_RECORD_SAME(FETCH) && WSH_RECORD_SAME(SET) && WSH_RECORD_SAME(SWAP) &&
-                   WSH_RECORD_SAME(CSWAP) && WSH_RECORD_SAME(ADD) && WSH_RECORD_SAME(AND) &&
-                   WSH_RECORD_SAME(OR) && WSH_RECORD_SAME(XOR) && WSH_RECORD_SAME(OPS),
-               "host and device number the atomic operations alike");
-#undef WSH_RECORD_SAME
-
 static inline uint64_t wsh_record_parity(uint64_t at)
 {
     return at / WSH_RING_PIECES % 2 ? 0 : WSH_RING_PARITY;

@@ -71,7 +71,7 @@ static uint64_t ask(enum wsh_ring_kind kind, uint64_t *sym, int pe, uint64_t val
 {
     struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.consumers, view.rings_each,
                                                   0, (uint32_t)pe);
-    struct wsh_dev_ask ask = {wsh_dev_ring_kind(kind, WSH_DEV_AMO_ADD) | (answer ? WSH_RING_ANSWER : 0),
+    struct wsh_dev_ask ask = {wsh_dev_ring_kind(kind, WSH_AMO_ADD) | (answer ? WSH_RING_ANSWER : 0),
                               (uint64_t)sym, value, 0, 0, 8, pe};
     uint64_t at = wsh_dev_ring_send(rings, ask, 1), old = 0;
 
