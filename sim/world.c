@@ -38,7 +38,7 @@ static char *map_pages(size_t len)
     return memory;
 }
 
-/* The rule of set_credits in transports/efa/set/endpoints.c, with four shares and messages of 640 or 8928 bytes. */
+/* The rule of set_credits in transports/efa/wire/sizes.c, with four shares and messages of 640 or 8928 bytes. */
 static void limits_set(void)
 {
     uint32_t n = (uint32_t)sim.n_pes, most = (24u << 20) / (n > 64 ? 640 : 8928), shares = 4, window = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* transports/efa/ops/tally.c: when the target acknowledges tallied writes, and what may be lazy. */
 #include "test/common/unit.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/ops/tally.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 enum { IMMS = 8, WINDOW = 16 };
 
-static struct wsh_efa_eps *eps;
+static struct wsh_efa_set *set;
 static struct wsh_efa *efa;
 static struct wsh_efa_peer *peer;
 static unsigned counted;
@@ -27,16 +27,16 @@ static void start(void)
 {
     free(peer);
     free(efa);
-    free(eps);
-    eps = calloc(1, sizeof *eps);
+    free(set);
+    set = calloc(1, sizeof *set);
     efa = calloc(1, sizeof *efa);
     peer = calloc(1, sizeof *peer);
-    eps->efa = efa;
-    eps->peers = peer;
-    eps->n_pes = 1;
-    eps->imms = IMMS;
-    eps->imm = true;
-    eps->count = count;
+    set->efa = efa;
+    set->peers = peer;
+    set->n_pes = 1;
+    set->imms = IMMS;
+    set->imm = true;
+    set->count = count;
     peer->link = (struct wsh_srd_link){.msgs_max = WINDOW, .imms_max = IMMS};
     counted = 0;
 }
@@ -44,22 +44,22 @@ static void start(void)
 static void arrive(unsigned n)
 {
     while (n--)
-        CU_ASSERT_EQUAL(wsh_efa_tally_count(eps, 0, 5, 1), 0);
+        CU_ASSERT_EQUAL(wsh_efa_tally_count(set, 0, 5, 1), 0);
 }
 
 static void half_of_the_credits(void)
 {
     start();
     arrive(IMMS / 2 - 1);
-    CU_ASSERT(!peer->tally.ack_due && !eps->n_tally_acks);
+    CU_ASSERT(!peer->tally.ack_due && !set->n_tally_acks);
     arrive(1);
-    CU_ASSERT(peer->tally.ack_due && eps->n_tally_acks == 1 && counted == IMMS / 2);
+    CU_ASSERT(peer->tally.ack_due && set->n_tally_acks == 1 && counted == IMMS / 2);
 }
 
 static void a_question(void)
 {
     start();
-    wsh_efa_tally_asked(eps, 0, 2);
+    wsh_efa_tally_asked(set, 0, 2);
     arrive(1);
     CU_ASSERT(!peer->tally.ack_due);
     arrive(1);
@@ -70,8 +70,8 @@ static void a_question(void)
 static void questions_out_of_order(void)
 {
     start();
-    wsh_efa_tally_asked(eps, 0, 3);
-    wsh_efa_tally_asked(eps, 0, 1);
+    wsh_efa_tally_asked(set, 0, 3);
+    wsh_efa_tally_asked(set, 0, 1);
     arrive(2);
     CU_ASSERT(!peer->tally.ack_due);
     arrive(1);
@@ -84,7 +84,7 @@ static void a_late_question(void)
     start();
     arrive(2);
     peer->tally.acked = 2;
-    wsh_efa_tally_asked(eps, 0, 2);
+    wsh_efa_tally_asked(set, 0, 2);
     CU_ASSERT(!peer->tally.asks && !peer->tally.ack_due);
     arrive(1);
     CU_ASSERT(!peer->tally.ack_due);
@@ -93,8 +93,8 @@ static void a_late_question(void)
 static void no_such_counter(void)
 {
     start();
-    CU_ASSERT_EQUAL(wsh_efa_tally_count(eps, 0, 100, 0), -EPROTO);
-    CU_ASSERT(eps->failed == -EPROTO && peer->tally.counted == 0);
+    CU_ASSERT_EQUAL(wsh_efa_tally_count(set, 0, 100, 0), -EPROTO);
+    CU_ASSERT(set->failed == -EPROTO && peer->tally.counted == 0);
 }
 
 /* Sends while the next may be lazy; how many are. */
@@ -102,8 +102,8 @@ static unsigned send_lazy(struct wsh_efa_flow *flow, bool counts)
 {
     unsigned n = 0;
 
-    for (; n < WINDOW && wsh_efa_tally_may_be_lazy(eps, flow, 0, counts); n++)
-        wsh_efa_tally_sent(eps, flow, true);
+    for (; n < WINDOW && wsh_efa_tally_may_be_lazy(set, flow, 0, counts); n++)
+        wsh_efa_tally_sent(set, flow, true);
     return n;
 }
 
@@ -114,7 +114,7 @@ static void some_credits_are_not_lazy(void)
     unsigned n;
 
     start();
-    ctx->eps = eps;
+    ctx->set = set;
     CU_ASSERT_EQUAL(send_lazy(&flow, false), 0); /* no context of collectives */
     ctx->base.lazy = true;
     CU_ASSERT_EQUAL(send_lazy(&flow, false), WINDOW / 2);
@@ -122,10 +122,10 @@ static void some_credits_are_not_lazy(void)
     CU_ASSERT(n > WINDOW / 2 && n < WINDOW);
     CU_ASSERT(peer->tally.lazy == n && ctx->n_lazy == n && ctx->late == &flow);
     flow.srd.sent = WINDOW / 2;
-    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow, 0, true) &&
-              wsh_efa_tally_may_be_lazy(eps, &flow, 0, false));
+    CU_ASSERT(wsh_efa_tally_may_be_lazy(set, &flow, 0, true) &&
+              wsh_efa_tally_may_be_lazy(set, &flow, 0, false));
     for (; n; n--)
-        wsh_efa_tally_applied(eps, &flow);
+        wsh_efa_tally_applied(set, &flow);
     CU_ASSERT(!peer->tally.lazy && !ctx->n_lazy);
     free(ctx);
 }
@@ -137,16 +137,16 @@ static void not_for_ever(void)
     struct wsh_efa_flow flow = {.ctx = ctx, .srd = {.window = WINDOW}};
 
     start();
-    ctx->eps = eps;
+    ctx->set = set;
     ctx->base.lazy = true;
     flow.srd.sent = flow.srd.acked = (uint32_t)1 << 30;
-    CU_ASSERT(!wsh_efa_tally_may_be_lazy(eps, &flow, 0, false) &&
-              !wsh_efa_tally_may_be_lazy(eps, &flow, 0, true));
-    wsh_efa_tally_sent(eps, &flow, false);
+    CU_ASSERT(!wsh_efa_tally_may_be_lazy(set, &flow, 0, false) &&
+              !wsh_efa_tally_may_be_lazy(set, &flow, 0, true));
+    wsh_efa_tally_sent(set, &flow, false);
     flow.srd.sent++;
-    CU_ASSERT(!wsh_efa_tally_may_be_lazy(eps, &flow, 1 << 20, false)); /* behind so much data */
-    CU_ASSERT(wsh_efa_tally_may_be_lazy(eps, &flow, 0, false) &&
-              wsh_efa_tally_may_be_lazy(eps, &flow, 0, true));
+    CU_ASSERT(!wsh_efa_tally_may_be_lazy(set, &flow, 1 << 20, false)); /* behind so much data */
+    CU_ASSERT(wsh_efa_tally_may_be_lazy(set, &flow, 0, false) &&
+              wsh_efa_tally_may_be_lazy(set, &flow, 0, true));
     free(ctx);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Describes the pending operations of a context, for the hang report. */
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/ops/slots.h"
 
 #include <stdio.h>
@@ -29,11 +29,11 @@ void wsh_efa_describe(struct wsh_tctx *tctx, char *text, size_t size)
     static const char *const words[EFA_WHATS][2] = {
         {"put", "puts"}, {"get", "gets"}, {"atomic", "atomics"}, {"signal", "signals"}};
     const struct wsh_efa_ctx *ctx = (const struct wsh_efa_ctx *)tctx;
-    const struct wsh_efa_eps *eps = ctx->eps;
+    const struct wsh_efa_set *set = ctx->set;
     size_t used = strnlen(text, size);
     const char *separator = "";
 
-    for (int pe = 0; pe < eps->n_pes && used + 1 < size; pe++) {
+    for (int pe = 0; pe < set->n_pes && used + 1 < size; pe++) {
         /* Partner: the release in wsh_efa_flow_new. */
         const struct wsh_efa_flow *flow = __atomic_load_n(&ctx->flow[pe], __ATOMIC_ACQUIRE);
         unsigned what[EFA_WHATS];

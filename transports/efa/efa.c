@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "transports/efa/wire/batch.h"
 #include "transports/efa/gda/counters.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/gda/gda.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/progress.h"
@@ -43,9 +43,9 @@ uint32_t wsh_efa_parts_check(int pe, const void *blob, size_t len)
     size_t sum = sizeof parts;
 
     memcpy(&parts, blob, len < sizeof parts ? len : sizeof parts);
-    for (uint32_t i = 0; i < parts.n && i < WSH_EFA_EPS_MAX; i++)
+    for (uint32_t i = 0; i < parts.n && i < WSH_EFA_SETS_MAX; i++)
         sum += parts.len[i];
-    if (parts.n && parts.n <= WSH_EFA_EPS_MAX && sum == len)
+    if (parts.n && parts.n <= WSH_EFA_SETS_MAX && sum == len)
         return parts.n;
     wsh_error("PE %d describes its endpoints in another form (%zu bytes); run the same library on every PE",
               pe, len);
@@ -73,7 +73,7 @@ static uint32_t choose_number(const struct wsh_tp_params *params)
         return (uint32_t)env->endpoint_sets;
     if (n < env->proxy_threads)
         n = env->proxy_threads;
-    return n < 1 ? 1 : n > WSH_EFA_EPS_MAX ? WSH_EFA_EPS_MAX : (uint32_t)n;
+    return n < 1 ? 1 : n > WSH_EFA_SETS_MAX ? WSH_EFA_SETS_MAX : (uint32_t)n;
 }
 
 static int efa_stop(struct wsh_tp *base, bool at_once)
@@ -82,7 +82,7 @@ static int efa_stop(struct wsh_tp *base, bool at_once)
     int rc = 0;
 
     for (uint32_t i = 0; i < efa->n; i++)
-        rc |= wsh_efa_eps_stop(efa->eps[i], at_once);
+        rc |= wsh_efa_set_stop(efa->set[i], at_once);
     return rc;
 }
 
@@ -92,13 +92,13 @@ static void efa_close(struct wsh_tp *base)
 
     wsh_efa_stranger_sum(efa);
     wsh_efa_gda_close(base);
-    if (efa->eps[0] && efa->eps[0]->look_up)
-        wsh_info(WSH_SUB_TRANSPORT, "%d of %d PEs were connected", efa->eps[0]->n_known, efa->eps[0]->n_pes);
+    if (efa->set[0] && efa->set[0]->look_up)
+        wsh_info(WSH_SUB_TRANSPORT, "%d of %d PEs were connected", efa->set[0]->n_known, efa->set[0]->n_pes);
     if (efa->wait_fd >= 0)
         close(efa->wait_fd);
-    for (uint32_t i = 0; i < WSH_EFA_EPS_MAX; i++)
-        if (efa->eps[i])
-            wsh_efa_eps_close(efa->eps[i]);
+    for (uint32_t i = 0; i < WSH_EFA_SETS_MAX; i++)
+        if (efa->set[i])
+            wsh_efa_set_close(efa->set[i]);
     free(efa);
 }
 
@@ -107,7 +107,7 @@ static int open_sets(struct wsh_efa *efa, const struct wsh_tp_params *params, st
     int rc = 0;
 
     for (uint32_t i = 0; i < efa->n && !rc; i++)
-        rc = wsh_efa_eps_open(efa, i, params, limits);
+        rc = wsh_efa_set_open(efa, i, params, limits);
     if (!rc && efa->n > 1)
         wsh_info(WSH_SUB_TRANSPORT, "network: %u endpoint sets, to which contexts are dealt", efa->n);
     return rc;
@@ -116,15 +116,15 @@ static int open_sets(struct wsh_efa *efa, const struct wsh_tp_params *params, st
 /* The provider, without the NIC, of which there may be several. */
 static void label_set(struct wsh_efa *efa)
 {
-    const char *rail = efa->eps[0]->rail[0].name;
+    const char *rail = efa->set[0]->rail[0].name;
 
     snprintf(efa->label, sizeof efa->label, "libfabric's %.*s", (int)strcspn(rail, " "), rail);
     efa->base.label = efa->label;
     for (uint32_t i = 0; i < efa->n; i++)
-        efa->eps[i]->base.label = efa->label;
+        efa->set[i]->base.label = efa->label;
 }
 
-static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **eps, struct wsh_tp_limits *limits)
+static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **set, struct wsh_tp_limits *limits)
 {
     struct wsh_efa *efa = calloc(1, sizeof *efa);
     int rc;
@@ -140,7 +140,7 @@ static int efa_open(const struct wsh_tp_params *params, struct wsh_tp **eps, str
         return rc;
     }
     label_set(efa);
-    *eps = &efa->base;
+    *set = &efa->base;
     return 0;
 }
 
@@ -152,7 +152,7 @@ static int efa_address(struct wsh_tp *base, void *blob, size_t *len)
 
     for (uint32_t i = 0; i < efa->n; i++) {
         size_t room = *len > used ? *len - used : 0;
-        int rc = wsh_efa_address(efa->eps[i], (char *)blob + used, &room);
+        int rc = wsh_efa_address(efa->set[i], (char *)blob + used, &room);
 
         if (rc)
             return rc;
@@ -183,13 +183,13 @@ static int open_wait_fd(struct wsh_efa *efa)
 {
     int rc = 0;
 
-    if (efa->in_use == 1 || efa->wait_fd >= 0 || efa->eps[0]->wait_fd < 0)
+    if (efa->in_use == 1 || efa->wait_fd >= 0 || efa->set[0]->wait_fd < 0)
         return 0;
     efa->wait_fd = epoll_create1(EPOLL_CLOEXEC);
     for (uint32_t i = 0; i < efa->in_use && efa->wait_fd >= 0 && !rc; i++) {
         struct epoll_event event = {.events = EPOLLIN};
 
-        rc = epoll_ctl(efa->wait_fd, EPOLL_CTL_ADD, efa->eps[i]->wait_fd, &event);
+        rc = epoll_ctl(efa->wait_fd, EPOLL_CTL_ADD, efa->set[i]->wait_fd, &event);
     }
     if (efa->wait_fd >= 0 && !rc)
         return 0;
@@ -207,7 +207,7 @@ static int efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
     if (!rc)
         rc = open_wait_fd(efa);
     for (uint32_t i = 0; i < efa->in_use && !rc; i++) {
-        rc = wsh_efa_connect(efa->eps[i], peers);
+        rc = wsh_efa_connect(efa->set[i], peers);
         if (rc == -EAGAIN)
             again = rc, rc = 0;
     }
@@ -216,15 +216,15 @@ static int efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
 
 static unsigned efa_counter_words(struct wsh_tp *base)
 {
-    const struct wsh_efa_eps *eps = efa_of(base)->eps[0];
+    const struct wsh_efa_set *set = efa_of(base)->set[0];
 
-    return eps->counters ? eps->n_rails : 0;
+    return set->counters ? set->n_rails : 0;
 }
 
 static int efa_counter_open(struct wsh_tp *base, uint32_t counter, uint64_t *words, enum wsh_mem_kind kind,
                             void *blob, size_t *len)
 {
-    return wsh_efa_counter_open(efa_of(base)->eps[0], counter, words, kind, blob, len);
+    return wsh_efa_counter_open(efa_of(base)->set[0], counter, words, kind, blob, len);
 }
 
 static int efa_counter_attach(struct wsh_tp *base, int pe, uint32_t counter, const void *blob, size_t len)
@@ -233,14 +233,14 @@ static int efa_counter_attach(struct wsh_tp *base, int pe, uint32_t counter, con
     int rc = 0;
 
     for (uint32_t i = 0; i < efa->in_use && !rc; i++)
-        rc = wsh_efa_counter_attach(efa->eps[i], pe, counter, blob, len);
+        rc = wsh_efa_counter_attach(efa->set[i], pe, counter, blob, len);
     return rc;
 }
 
 static int efa_gda_counter(struct wsh_tp *base, unsigned rail, int pe, uint32_t counter,
                            struct wsh_tp_target *target)
 {
-    int rc = wsh_efa_counter_query(efa_of(base)->eps[0], pe, counter, rail, &target->ah, &target->qpn,
+    int rc = wsh_efa_counter_query(efa_of(base)->set[0], pe, counter, rail, &target->ah, &target->qpn,
                                    &target->qkey);
 
     return rc ? -ENOTSUP : 0;
@@ -258,7 +258,7 @@ static int efa_ctx_open(struct wsh_tp *base, struct wsh_tctx **tctx)
         if (__atomic_load_n(&efa->users[i], __ATOMIC_RELAXED) <
             __atomic_load_n(&efa->users[best], __ATOMIC_RELAXED))
             best = i;
-    rc = wsh_efa_ctx_open(efa->eps[best], &ctx);
+    rc = wsh_efa_ctx_open(efa->set[best], &ctx);
     if (rc)
         return rc;
     __atomic_fetch_add(&efa->users[best], 1, __ATOMIC_RELAXED);
@@ -271,7 +271,7 @@ static void efa_ctx_close(struct wsh_tctx *tctx)
 {
     struct wsh_efa_ctx *ctx = (struct wsh_efa_ctx *)tctx;
 
-    __atomic_fetch_sub(&ctx->eps->efa->users[ctx->eps->number], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&ctx->set->efa->users[ctx->set->number], 1, __ATOMIC_RELAXED);
     wsh_efa_ctx_close(ctx);
 }
 
@@ -312,10 +312,10 @@ static size_t efa_pending(struct wsh_tctx *tctx, int pe)
 static int efa_progress(struct wsh_tp *base)
 {
     struct wsh_efa *efa = efa_of(base);
-    int moved = wsh_efa_progress(efa->eps[0]);
+    int moved = wsh_efa_progress(efa->set[0]);
 
     for (uint32_t i = 1; i < efa->in_use && moved >= 0; i++) {
-        int rc = wsh_efa_progress(efa->eps[i]);
+        int rc = wsh_efa_progress(efa->set[i]);
 
         moved = rc < 0 ? rc : moved | rc;
     }
@@ -325,10 +325,10 @@ static int efa_progress(struct wsh_tp *base)
 static int efa_wait_fd(struct wsh_tp *base)
 {
     struct wsh_efa *efa = efa_of(base);
-    int fd = wsh_efa_wait_fd(efa->eps[0]);
+    int fd = wsh_efa_wait_fd(efa->set[0]);
 
     for (uint32_t i = 1; i < efa->in_use && fd >= 0; i++)
-        fd = wsh_efa_wait_fd(efa->eps[i]);
+        fd = wsh_efa_wait_fd(efa->set[i]);
     return fd >= 0 && efa->wait_fd >= 0 ? efa->wait_fd : fd;
 }
 
@@ -337,10 +337,10 @@ static void efa_traffic(struct wsh_tp *base, uint64_t *operations, uint64_t *byt
     struct wsh_efa *efa = efa_of(base);
 
     for (uint32_t i = 0; i < efa->in_use; i++) {
-        wsh_efa_lock(efa->eps[i]);
-        *operations += efa->eps[i]->operations;
-        *bytes += efa->eps[i]->bytes;
-        wsh_efa_unlock(efa->eps[i]);
+        wsh_efa_lock(efa->set[i]);
+        *operations += efa->set[i]->operations;
+        *bytes += efa->set[i]->bytes;
+        wsh_efa_unlock(efa->set[i]);
     }
 }
 
@@ -348,7 +348,7 @@ static struct wsh_tp *efa_part(struct wsh_tp *base, unsigned i)
 {
     struct wsh_efa *efa = efa_of(base);
 
-    return efa->in_use > 1 && i < efa->in_use ? &efa->eps[i]->base : NULL;
+    return efa->in_use > 1 && i < efa->in_use ? &efa->set[i]->base : NULL;
 }
 
 const struct wsh_tp_ops wsh_efa_ops = {

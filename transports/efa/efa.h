@@ -9,17 +9,17 @@
 
 #include "transports/transport.h"
 
-#define WSH_EFA_EPS_MAX 4
+#define WSH_EFA_SETS_MAX 4
 
-struct wsh_efa_eps;
+struct wsh_efa_set;
 struct wsh_efa_gda;
 
 struct wsh_efa {
     struct wsh_tp base;
     uint32_t n;      /* open here … */
     uint32_t in_use; /* … and at all PEs: the first ones */
-    struct wsh_efa_eps *eps[WSH_EFA_EPS_MAX];
-    uint32_t users[WSH_EFA_EPS_MAX]; /* contexts */
+    struct wsh_efa_set *set[WSH_EFA_SETS_MAX];
+    uint32_t users[WSH_EFA_SETS_MAX]; /* contexts */
     int wait_fd; /* readable when one of the endpoint sets' is; -1: there is none, or one endpoint set */
     int failed;  /* of any endpoint set: the first final error, which has been logged */
     unsigned noticed_rails; /* bits of rails that were said to be left out */
@@ -33,7 +33,7 @@ struct wsh_efa {
 
 /* The head of a blob in which a PE describes its endpoint sets; a part of len[i] bytes for each follows. */
 struct wsh_efa_parts {
-    uint32_t n, len[WSH_EFA_EPS_MAX];
+    uint32_t n, len[WSH_EFA_SETS_MAX];
 };
 
 /* The part of endpoint set i of a blob that wsh_efa_parts_check has passed. */

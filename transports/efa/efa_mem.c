@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory with all endpoint sets: this PE's is registered with each, and a peer's has a key of its own in each. */
 #include "transports/efa/efa.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/set/peers.h"
 
@@ -10,16 +10,16 @@
 
 struct efa_lmem {
     struct wsh_lmem base;
-    struct wsh_lmem *of[WSH_EFA_EPS_MAX];
+    struct wsh_lmem *of[WSH_EFA_SETS_MAX];
 };
 
 void wsh_efa_all_mem_release(struct wsh_tp *base, struct wsh_lmem *lmem)
 {
     struct efa_lmem *mem = (struct efa_lmem *)lmem;
 
-    for (uint32_t i = 0; i < WSH_EFA_EPS_MAX; i++)
+    for (uint32_t i = 0; i < WSH_EFA_SETS_MAX; i++)
         if (mem->of[i])
-            wsh_efa_mem_release(((struct wsh_efa *)base)->eps[i], mem->of[i]);
+            wsh_efa_mem_release(((struct wsh_efa *)base)->set[i], mem->of[i]);
     free(mem);
 }
 
@@ -36,7 +36,7 @@ static int register_with_sets(struct wsh_efa *efa, const struct wsh_mem *mem, st
 
     for (uint32_t i = 0; i < efa->n; i++) {
         size_t room = *blob_len > used ? *blob_len - used : 0;
-        int rc = wsh_efa_mem_register(efa->eps[i], mem, &new->of[i], (char *)blob + used, &room);
+        int rc = wsh_efa_mem_register(efa->set[i], mem, &new->of[i], (char *)blob + used, &room);
 
         if (rc)
             return rc;
@@ -55,7 +55,7 @@ int wsh_efa_all_mem_register(struct wsh_tp *base, const struct wsh_mem *mem, str
     int rc;
 
     *lmem = NULL;
-    if (mem->kind != WSH_MEM_HOST && !((struct wsh_efa *)base)->eps[0]->hmem) {
+    if (mem->kind != WSH_MEM_HOST && !((struct wsh_efa *)base)->set[0]->hmem) {
         *blob_len = 0;
         return -ENOTSUP;
     }
@@ -80,14 +80,14 @@ unsigned wsh_efa_all_reach(struct wsh_tp *base, int pe, enum wsh_mem_kind kind)
     unsigned reach = WSH_REACH_ALL;
 
     for (uint32_t i = 0; i < efa->in_use; i++)
-        reach &= wsh_efa_reach(efa->eps[i], pe, kind);
+        reach &= wsh_efa_reach(efa->set[i], pe, kind);
     return reach;
 }
 
 /* What wsh_efa_first_keys gives. */
 static void fill_first_keys(struct wsh_efa *efa, const struct wsh_rmem *of_first, uint64_t *keys)
 {
-    struct wsh_efa_eps *first = efa->eps[0];
+    struct wsh_efa_set *first = efa->set[0];
     const struct wsh_efa_path *path = first->peers[of_first->pe].path;
 
     wsh_efa_lock(first);
@@ -104,17 +104,17 @@ static int attach_to_sets(struct wsh_efa *efa, int pe, enum wsh_seg seg, const v
     int rc = efa->in_use > 1 && !keys ? -ENOMEM : 0;
 
     for (uint32_t i = 0; i < efa->in_use && !rc; i++) {
-        struct wsh_rmem of_eps;
+        struct wsh_rmem of_set;
         size_t len;
         const void *part = wsh_efa_parts_get(blob, i, &len);
 
-        rc = wsh_efa_mem_attach(efa->eps[i], pe, seg, part, len, &of_eps);
+        rc = wsh_efa_mem_attach(efa->set[i], pe, seg, part, len, &of_set);
         if (!rc && !i)
-            *rmem = of_eps;
+            *rmem = of_set;
         if (!rc && keys && !i)
             fill_first_keys(efa, rmem, keys + efa->in_use);
         if (!rc && keys)
-            keys[i] = of_eps.key;
+            keys[i] = of_set.key;
     }
     if (rc)
         free(keys);

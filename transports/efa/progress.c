@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "transports/efa/set/alive.h"
 #include "transports/efa/wire/batch.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/op.h"
 #include "transports/efa/wire/rails.h"
@@ -28,22 +28,22 @@
 #define EFA_CQ_READS 8
 #define EFA_FULL_S 2 /* seconds for which a queue may be full although nothing is under way, or ends */
 
-int wsh_efa_fail(struct wsh_efa_eps *eps, int err, const char *fmt, ...)
+int wsh_efa_fail(struct wsh_efa_set *set, int err, const char *fmt, ...)
 {
     char text[1024];
     va_list args;
 
-    if (eps->failed)
-        return eps->failed;
+    if (set->failed)
+        return set->failed;
     err =
         err > 0 ? -err : err; /* libfabric 1.17 returns some errors, and reports some, with the wrong sign */
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    if (!__atomic_exchange_n(&eps->efa->failed, err,
+    if (!__atomic_exchange_n(&set->efa->failed, err,
                              __ATOMIC_RELAXED)) /* one line, of the first endpoint set */
         wsh_error("%s", text);
-    __atomic_store_n(&eps->failed, err, __ATOMIC_RELAXED);
+    __atomic_store_n(&set->failed, err, __ATOMIC_RELAXED);
     return err;
 }
 
@@ -55,9 +55,9 @@ bool wsh_efa_is_gone(int err)
            err == FI_EIO || err == FI_ECANCELED;
 }
 
-ssize_t wsh_efa_refusal(struct wsh_efa_eps *eps, unsigned index, ssize_t rc)
+ssize_t wsh_efa_refusal(struct wsh_efa_set *set, unsigned index, ssize_t rc)
 {
-    struct wsh_efa_rail *rail = &eps->rail[index];
+    struct wsh_efa_rail *rail = &set->rail[index];
     double now;
 
     rc = rc > 0 ? -rc : rc;
@@ -78,7 +78,7 @@ static const char *cure_of(int err, int pe, char room[static 80])
     return wsh_err_cure(err, room);
 }
 
-int wsh_efa_posted(struct wsh_efa_eps *eps, unsigned rail, int pe, const char *what, ssize_t rc)
+int wsh_efa_posted(struct wsh_efa_set *set, unsigned rail, int pe, const char *what, ssize_t rc)
 {
     static const char fmt[] = "%s of PE %d to PE %d over %s cannot start: %s; %s";
     const char *text, *cure;
@@ -86,23 +86,23 @@ int wsh_efa_posted(struct wsh_efa_eps *eps, unsigned rail, int pe, const char *w
 
     if (!rc)
         return 0;
-    rc = wsh_efa_refusal(eps, rail, rc);
+    rc = wsh_efa_refusal(set, rail, rc);
     if (rc == -FI_EAGAIN)
-        return wsh_efa_no_room(eps, pe);
-    text = eps->lib.strerror((int)-rc);
+        return wsh_efa_no_room(set, pe);
+    text = set->lib.strerror((int)-rc);
     cure = cure_of((int)rc, pe, alive);
     if (!wsh_efa_is_gone((int)-rc))
-        return wsh_efa_fail(eps, (int)rc, fmt, what, eps->my_pe, pe, eps->rail[rail].name, text, cure);
-    wsh_efa_lose(eps, fmt, what, eps->my_pe, pe, eps->rail[rail].name, text, cure);
+        return wsh_efa_fail(set, (int)rc, fmt, what, set->my_pe, pe, set->rail[rail].name, text, cure);
+    wsh_efa_lose(set, fmt, what, set->my_pe, pe, set->rail[rail].name, text, cure);
     return -EAGAIN;
 }
 
-static void read_done(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+static void read_done(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
     if (req->copy_to)
         memcpy(req->copy_to, req->buf, req->len);
     if (req->op) {
-        wsh_efa_op_part_done(eps, req->op);
+        wsh_efa_op_part_done(set, req->op);
     } else {
         wsh_efa_direct_end(req->flow, EFA_REQ_READ);
         wsh_efa_done_sub(req->done);
@@ -110,15 +110,15 @@ static void read_done(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
     wsh_efa_req_put(req);
 }
 
-static void write_done(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+static void write_done(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
     struct wsh_efa_flow *flow = req->flow;
 
-    eps->n_writes--;
+    set->n_writes--;
     if (req->op) {
-        wsh_efa_op_part_done(eps, req->op);
+        wsh_efa_op_part_done(set, req->op);
     } else {
-        if (eps->native)
+        if (set->native)
             wsh_efa_direct_end(flow, EFA_REQ_WRITE);
         else
             wsh_srd_put_ended(&flow->ctx->srd, &flow->srd, 1);
@@ -128,34 +128,34 @@ static void write_done(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 }
 
 /* Where the provider spends a receive on it, that is given back. */
-static int write_counted(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entry)
+static int write_counted(struct wsh_efa_set *set, const struct fi_cq_data_entry *entry)
 {
-    int rc = eps->imm_receives && entry->op_context ? wsh_efa_msg_post(eps, entry->op_context) : 0;
+    int rc = set->imm_receives && entry->op_context ? wsh_efa_msg_post(set, entry->op_context) : 0;
 
-    return rc ? rc : wsh_efa_serve_write(eps, entry->data);
+    return rc ? rc : wsh_efa_serve_write(set, entry->data);
 }
 
-static int complete_entry(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entry)
+static int complete_entry(struct wsh_efa_set *set, const struct fi_cq_data_entry *entry)
 {
     struct wsh_efa_req *req = entry->op_context;
 
     if (wsh_unlikely(entry->flags & FI_REMOTE_CQ_DATA))
-        return write_counted(eps, entry);
+        return write_counted(set, entry);
     if (req->kind < EFA_REQ_RECV) {
-        wsh_efa_gave_back(eps, req);
-        eps->peers[req->pe].heard = true;
+        wsh_efa_gave_back(set, req);
+        set->peers[req->pe].heard = true;
     }
     switch (req->kind) {
-    case EFA_REQ_WRITE: write_done(eps, req); return 0;
-    case EFA_REQ_READ: read_done(eps, req); return 0;
+    case EFA_REQ_WRITE: write_done(set, req); return 0;
+    case EFA_REQ_READ: read_done(set, req); return 0;
     case EFA_REQ_SEND: wsh_efa_req_put(req); return 0;
-    case EFA_REQ_RECV: return wsh_efa_serve(eps, req, entry->len);
+    case EFA_REQ_RECV: return wsh_efa_serve(set, req, entry->len);
     default: return 0; /* of a failed one */
     }
 }
 
 /* The request stays out of its pool, since more may be reported of it. */
-static int operation_failed(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, struct wsh_efa_req *req,
+static int operation_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, struct wsh_efa_req *req,
                             const struct fi_cq_err_entry *err)
 {
     static const char *const names[] = {"put to", "get from", "message to", "receive from"};
@@ -164,21 +164,21 @@ static int operation_failed(struct wsh_efa_eps *eps, const struct wsh_efa_rail *
 
     vendor = fi_cq_strerror(rail->cq, err->prov_errno, err->err_data, room, sizeof room);
     snprintf(text, sizeof text, "%s PE %d over %s failed: %s (%s, code %d)", names[req->kind], req->pe,
-             rail->name, eps->lib.strerror(err->err), vendor ? vendor : "no more words", err->prov_errno);
-    if (eps->n_rails > 1 && wsh_efa_is_gone(err->err) && wsh_efa_rails_again(eps, req, text))
+             rail->name, set->lib.strerror(err->err), vendor ? vendor : "no more words", err->prov_errno);
+    if (set->n_rails > 1 && wsh_efa_is_gone(err->err) && wsh_efa_rails_again(set, req, text))
         return 0;
-    if (wsh_efa_is_harmless(eps, req)) {
+    if (wsh_efa_is_harmless(set, req)) {
         wsh_info(WSH_SUB_TRANSPORT, "%s", text);
         wsh_efa_req_put(req);
         return 0;
     }
     req->kind = EFA_REQ_OVER;
     if (!wsh_efa_is_gone(err->err))
-        return wsh_efa_fail(eps, -err->err, "%s; %s", text, cure_of(err->err, req->pe, alive));
-    if (eps->peers[req->pe].paths)
-        wsh_efa_lose(eps, "%s; the target counts this put, so that it cannot go by another NIC", text);
+        return wsh_efa_fail(set, -err->err, "%s; %s", text, cure_of(err->err, req->pe, alive));
+    if (set->peers[req->pe].paths)
+        wsh_efa_lose(set, "%s; the target counts this put, so that it cannot go by another NIC", text);
     else
-        wsh_efa_lose(eps, "%s; is PE %d alive and its host reachable?", text, req->pe);
+        wsh_efa_lose(set, "%s; is PE %d alive and its host reachable?", text, req->pe);
     return 0;
 }
 
@@ -186,22 +186,22 @@ static int operation_failed(struct wsh_efa_eps *eps, const struct wsh_efa_rail *
  * No PE of this job sends more than a receive takes (peers.c), so that what is longer comes from a stranger. So may a
  * connection that breaks off within a message. Either way the receive goes back: strangers must not use them up.
  */
-static int receive_failed(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, struct wsh_efa_req *req,
+static int receive_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, struct wsh_efa_req *req,
                           const struct fi_cq_err_entry *err)
 {
     if (err->err == FI_ETRUNC)
-        wsh_efa_stranger_note(eps, EFA_STRANGE_MESSAGE);
+        wsh_efa_stranger_note(set, EFA_STRANGE_MESSAGE);
     else
-        wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", rail->name, eps->lib.strerror(err->err));
-    if (err->err != FI_ETRUNC && (!eps->by_sockets || err->err == FI_ECANCELED))
+        wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", rail->name, set->lib.strerror(err->err));
+    if (err->err != FI_ETRUNC && (!set->by_sockets || err->err == FI_ECANCELED))
         return 0;
-    return wsh_efa_msg_post(eps, req);
+    return wsh_efa_msg_post(set, req);
 }
 
 /* A failed ack does no harm where nothing is awaited from its peer, which may have left. */
-bool wsh_efa_is_harmless(const struct wsh_efa_eps *eps, const struct wsh_efa_req *req)
+bool wsh_efa_is_harmless(const struct wsh_efa_set *set, const struct wsh_efa_req *req)
 {
-    const struct wsh_srd_link *link = &eps->peers[req->pe].link;
+    const struct wsh_srd_link *link = &set->peers[req->pe].link;
 
     return req->kind == EFA_REQ_SEND && ((const struct wsh_efa_head *)req->buf)->type == EFA_WIRE_ACK &&
            !link->msgs && !link->fetches;
@@ -211,22 +211,22 @@ bool wsh_efa_is_harmless(const struct wsh_efa_eps *eps, const struct wsh_efa_req
  * It failed for the provider's own purposes, such as a peer's write that it copies here: with one NIC, what that peer
  * sends after it must not be taken. The end comes later, since the launcher may know more: which PE has died.
  */
-static int no_operation(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail,
+static int no_operation(struct wsh_efa_set *set, const struct wsh_efa_rail *rail,
                         const struct fi_cq_err_entry *err)
 {
     char text[EFA_TEXT_MAX];
 
-    snprintf(text, sizeof text, "%s reports: %s (code %d)", rail->name, eps->lib.strerror(err->err),
+    snprintf(text, sizeof text, "%s reports: %s (code %d)", rail->name, set->lib.strerror(err->err),
              err->prov_errno);
     if (!wsh_efa_is_gone(err->err))
-        return wsh_efa_fail(eps, -err->err, "%s; %s", text,
+        return wsh_efa_fail(set, -err->err, "%s; %s", text,
                             wsh_err_cure(err->err, "are all PEs alive and their hosts reachable?"));
-    eps->deaf = eps->n_rails == 1;
-    wsh_efa_note_event(eps, rail, text);
+    set->deaf = set->n_rails == 1;
+    wsh_efa_note_event(set, rail, text);
     return 0;
 }
 
-static int take_error(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail)
+static int take_error(struct wsh_efa_set *set, const struct wsh_efa_rail *rail)
 {
     struct fi_cq_err_entry err = {0};
     ssize_t rc = fi_cq_readerr(rail->cq, &err, 0);
@@ -236,42 +236,42 @@ static int take_error(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail)
     if (rc == -FI_EAGAIN)
         return 0;
     if (rc < 0)
-        return wsh_efa_fail(eps, (int)rc, "fi_cq_readerr on %s: %s", rail->name, eps->lib.strerror((int)-rc));
+        return wsh_efa_fail(set, (int)rc, "fi_cq_readerr on %s: %s", rail->name, set->lib.strerror((int)-rc));
     if (!req)
-        return no_operation(eps, rail, &err);
+        return no_operation(set, rail, &err);
     if (req->kind == EFA_REQ_RECV)
-        return receive_failed(eps, rail, req, &err);
+        return receive_failed(set, rail, req, &err);
     if (req->kind == EFA_REQ_OVER)
         return 0;
-    wsh_efa_gave_back(eps, req);
-    if (eps->n_rails > 1)
-        wsh_efa_rails_ended(eps, req, false);
-    return operation_failed(eps, rail, req, &err);
+    wsh_efa_gave_back(set, req);
+    if (set->n_rails > 1)
+        wsh_efa_rails_ended(set, req, false);
+    return operation_failed(set, rail, req, &err);
 }
 
-static void entries_ended(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entries, ssize_t n)
+static void entries_ended(struct wsh_efa_set *set, const struct fi_cq_data_entry *entries, ssize_t n)
 {
     for (ssize_t i = 0; i < n; i++) {
         struct wsh_efa_req *req = entries[i].op_context;
 
         if (!(entries[i].flags & FI_REMOTE_CQ_DATA) && req->kind < EFA_REQ_RECV)
-            wsh_efa_rails_ended(eps, req, true);
+            wsh_efa_rails_ended(set, req, true);
     }
 }
 
 /* Answers leave in one batch. */
-static int complete_entries(struct wsh_efa_eps *eps, const struct fi_cq_data_entry *entries, ssize_t n)
+static int complete_entries(struct wsh_efa_set *set, const struct fi_cq_data_entry *entries, ssize_t n)
 {
     int rc = 0, err;
 
-    wsh_efa_batch_begin(eps);
+    wsh_efa_batch_begin(set);
     for (ssize_t i = 0; i < n && !rc; i++)
-        rc = complete_entry(eps, &entries[i]);
-    err = wsh_efa_batch_end(eps);
+        rc = complete_entry(set, &entries[i]);
+    err = wsh_efa_batch_end(set);
     return rc ? rc : err;
 }
 
-static int take_batch(struct wsh_efa_eps *eps, struct wsh_efa_rail *rail)
+static int take_batch(struct wsh_efa_set *set, struct wsh_efa_rail *rail)
 {
     struct fi_cq_data_entry entries[EFA_CQ_BATCH];
     ssize_t n = fi_cq_read(rail->cq, entries, EFA_CQ_BATCH);
@@ -281,54 +281,54 @@ static int take_batch(struct wsh_efa_eps *eps, struct wsh_efa_rail *rail)
         return 0;
     rail->ended++;
     if (n == -FI_EAVAIL) {
-        rc = take_error(eps, rail);
+        rc = take_error(set, rail);
         return rc ? rc : 1;
     }
     if (n < 0)
-        return wsh_efa_fail(eps, (int)n, "fi_cq_read on %s: %s", rail->name, eps->lib.strerror((int)-n));
-    if (wsh_unlikely(eps->n_rails > 1))
-        entries_ended(eps, entries, n);
-    rc = complete_entries(eps, entries, n);
+        return wsh_efa_fail(set, (int)n, "fi_cq_read on %s: %s", rail->name, set->lib.strerror((int)-n));
+    if (wsh_unlikely(set->n_rails > 1))
+        entries_ended(set, entries, n);
+    rc = complete_entries(set, entries, n);
     return rc ? rc : (int)n;
 }
 
-static int take_completions(struct wsh_efa_eps *eps, struct wsh_efa_rail *rail)
+static int take_completions(struct wsh_efa_set *set, struct wsh_efa_rail *rail)
 {
     unsigned reads = 0;
     int moved = 0, rc;
 
     do {
-        rc = take_batch(eps, rail);
+        rc = take_batch(set, rail);
         moved += rc;
-    } while (rc == EFA_CQ_BATCH && eps->doorbells && ++reads < EFA_CQ_READS && !eps->n_held);
+    } while (rc == EFA_CQ_BATCH && set->doorbells && ++reads < EFA_CQ_READS && !set->n_held);
     return rc < 0 ? rc : moved;
 }
 
-static int take_from_rails(struct wsh_efa_eps *eps)
+static int take_from_rails(struct wsh_efa_set *set)
 {
     int moved = 0, rc;
 
-    for (uint32_t i = 0; i < eps->n_rails; i++) {
-        rc = take_completions(eps, &eps->rail[i]);
+    for (uint32_t i = 0; i < set->n_rails; i++) {
+        rc = take_completions(set, &set->rail[i]);
         if (rc < 0)
             return rc;
         moved += rc;
     }
-    rc = wsh_efa_rails_progress(eps);
+    rc = wsh_efa_rails_progress(set);
     return rc < 0 ? rc : moved + rc;
 }
 
 /* What has waited, answers and acks; adds them to *moved. 0 or final. */
-static int start_waiting(struct wsh_efa_eps *eps, int *moved)
+static int start_waiting(struct wsh_efa_set *set, int *moved)
 {
     int rc;
 
-    if (wsh_unlikely(eps->waiting != NULL)) {
-        if ((rc = wsh_efa_op_progress(eps)) < 0)
+    if (wsh_unlikely(set->waiting != NULL)) {
+        if ((rc = wsh_efa_op_progress(set)) < 0)
             return rc;
         *moved += rc;
     }
-    rc = wsh_efa_msg_progress(eps, !*moved);
+    rc = wsh_efa_msg_progress(set, !*moved);
     if (rc < 0)
         return rc;
     *moved += rc;
@@ -336,63 +336,63 @@ static int start_waiting(struct wsh_efa_eps *eps, int *moved)
 }
 
 /* A faster PE may send while this one still connects another transport: its message is left unread until connect. */
-static int progress_locked(struct wsh_efa_eps *eps)
+static int progress_locked(struct wsh_efa_set *set)
 {
     int moved, rc, err;
 
-    if (wsh_unlikely(eps->failed || !eps->joined))
-        return eps->failed;
-    if (wsh_unlikely(eps->lost_since) && ((rc = wsh_efa_check_lost(eps)) || eps->deaf))
+    if (wsh_unlikely(set->failed || !set->joined))
+        return set->failed;
+    if (wsh_unlikely(set->lost_since) && ((rc = wsh_efa_check_lost(set)) || set->deaf))
         return rc;
-    if (wsh_unlikely(eps->n_held) && (rc = wsh_efa_batch_finish(eps)))
+    if (wsh_unlikely(set->n_held) && (rc = wsh_efa_batch_finish(set)))
         return rc;
-    moved = wsh_likely(eps->n_rails == 1) ? take_completions(eps, &eps->rail[0]) : take_from_rails(eps);
+    moved = wsh_likely(set->n_rails == 1) ? take_completions(set, &set->rail[0]) : take_from_rails(set);
     if (moved < 0)
         return moved;
-    wsh_efa_batch_begin(eps);
-    rc = start_waiting(eps, &moved);
-    err = wsh_efa_batch_end(eps);
+    wsh_efa_batch_begin(set);
+    rc = start_waiting(set, &moved);
+    err = wsh_efa_batch_end(set);
     rc = rc ? rc : err;
     return rc ? rc : moved;
 }
 
 /* Who finds the lock taken leaves: its holder moves everything on. */
-int wsh_efa_progress(struct wsh_efa_eps *eps)
+int wsh_efa_progress(struct wsh_efa_set *set)
 {
     int rc;
 
-    if (!wsh_efa_trylock(eps))
-        return __atomic_load_n(&eps->failed, __ATOMIC_RELAXED);
-    rc = progress_locked(eps);
-    wsh_efa_unlock(eps);
+    if (!wsh_efa_trylock(set))
+        return __atomic_load_n(&set->failed, __ATOMIC_RELAXED);
+    rc = progress_locked(set);
+    wsh_efa_unlock(set);
     return rc;
 }
 
-static int try_wait(struct wsh_efa_eps *eps)
+static int try_wait(struct wsh_efa_set *set)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; i < eps->n_rails && !rc; i++) {
-        struct fid *fid = &eps->rail[i].cq->fid;
+    for (uint32_t i = 0; i < set->n_rails && !rc; i++) {
+        struct fid *fid = &set->rail[i].cq->fid;
 
-        rc = fi_trywait(eps->rail[i].fabric, &fid, 1);
+        rc = fi_trywait(set->rail[i].fabric, &fid, 1);
     }
     return rc;
 }
 
 /* Nothing may be left that no event announces: what found no room, answers and acks to send. */
-int wsh_efa_wait_fd(struct wsh_efa_eps *eps)
+int wsh_efa_wait_fd(struct wsh_efa_set *set)
 {
     int rc;
 
-    if (eps->wait_fd < 0)
+    if (set->wait_fd < 0)
         return -ENOTSUP;
-    if (!wsh_efa_trylock(eps))
+    if (!wsh_efa_trylock(set))
         return -EAGAIN;
-    rc = (eps->waiting && eps->starved) || eps->answers || eps->ack_pending || eps->unposted || eps->again ||
-                 eps->n_held || wsh_efa_tally_is_busy(eps)
+    rc = (set->waiting && set->starved) || set->answers || set->ack_pending || set->unposted || set->again ||
+                 set->n_held || wsh_efa_tally_is_busy(set)
              ? -EAGAIN
-             : try_wait(eps);
-    wsh_efa_unlock(eps);
-    return rc ? -EAGAIN : eps->wait_fd;
+             : try_wait(set);
+    wsh_efa_unlock(set);
+    return rc ? -EAGAIN : set->wait_fd;
 }

@@ -52,16 +52,16 @@ static int attach_names(struct wsh_efa_peer *peer, uint32_t number, const struct
     return 0;
 }
 
-int wsh_efa_counter_attach(struct wsh_efa_eps *eps, int pe, uint32_t number, const void *in, size_t len)
+int wsh_efa_counter_attach(struct wsh_efa_set *set, int pe, uint32_t number, const void *in, size_t len)
 {
-    struct wsh_efa_peer *peer = &eps->peers[pe];
+    struct wsh_efa_peer *peer = &set->peers[pe];
     struct wsh_efa_counter_blob blob = {0};
     size_t names_len;
     int rc;
 
-    wsh_efa_lock(eps);
-    rc = wsh_efa_peer_join(eps, pe);
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    rc = wsh_efa_peer_join(set, pe);
+    wsh_efa_unlock(set);
     if (rc)
         return rc;
     memcpy(&blob, in, len < sizeof blob ? len : sizeof blob);
@@ -74,54 +74,54 @@ int wsh_efa_counter_attach(struct wsh_efa_eps *eps, int pe, uint32_t number, con
             pe, number, len);
         return -EPROTO;
     }
-    wsh_efa_lock(eps);
+    wsh_efa_lock(set);
     rc = attach_names(peer, number, &blob, names_len);
-    wsh_efa_unlock(eps);
+    wsh_efa_unlock(set);
     return rc;
 }
 
 /* Into the address vector of each rail: what its paths lead to. */
-static int enter(struct wsh_efa_eps *eps, int pe, struct wsh_efa_remote_counter *remote)
+static int enter(struct wsh_efa_set *set, int pe, struct wsh_efa_remote_counter *remote)
 {
     int rc = 0;
 
-    for (unsigned i = 0; i < eps->n_rails && !rc; i++) {
+    for (unsigned i = 0; i < set->n_rails && !rc; i++) {
         unsigned at = (unsigned)wsh_topo_pair((int)i, remote->n_rails) * remote->name_len;
 
-        rc = wsh_efa_rail_insert(&eps->rail[i], &eps->lib, remote->name + at, pe, &remote->addr[i]);
+        rc = wsh_efa_rail_insert(&set->rail[i], &set->lib, remote->name + at, pe, &remote->addr[i]);
     }
     remote->entered = !rc;
-    return rc ? wsh_efa_fail(eps, rc, "the queue pairs that count for PE %d cannot be addressed", pe) : 0;
+    return rc ? wsh_efa_fail(set, rc, "the queue pairs that count for PE %d cannot be addressed", pe) : 0;
 }
 
-static int enter_once(struct wsh_efa_eps *eps, int pe, uint32_t number)
+static int enter_once(struct wsh_efa_set *set, int pe, uint32_t number)
 {
-    struct wsh_efa_remote_counter *remote = eps->peers[pe].counter[number];
+    struct wsh_efa_remote_counter *remote = set->peers[pe].counter[number];
 
-    return remote->entered ? 0 : enter(eps, pe, remote);
+    return remote->entered ? 0 : enter(set, pe, remote);
 }
 
-int wsh_efa_counter_query(struct wsh_efa_eps *eps, int pe, uint32_t number, unsigned rail, uint16_t *ah,
+int wsh_efa_counter_query(struct wsh_efa_set *set, int pe, uint32_t number, unsigned rail, uint16_t *ah,
                           uint16_t *qpn, uint32_t *qkey)
 {
-    const struct wsh_efa_gda_ops *ops = eps->counters ? eps->counters->ops[rail] : NULL;
+    const struct wsh_efa_gda_ops *ops = set->counters ? set->counters->ops[rail] : NULL;
     int rc;
 
-    wsh_efa_lock(eps);
-    rc = ops && wsh_efa_counter_is_kept(eps, pe, number) ? enter_once(eps, pe, number) : -ENOENT;
+    wsh_efa_lock(set);
+    rc = ops && wsh_efa_counter_is_kept(set, pe, number) ? enter_once(set, pe, number) : -ENOENT;
     if (!rc)
-        rc = ops->query_addr(eps->rail[rail].ep, wsh_efa_counter_addr(eps, pe, number, rail), ah, qpn, qkey);
-    wsh_efa_unlock(eps);
+        rc = ops->query_addr(set->rail[rail].ep, wsh_efa_counter_addr(set, pe, number, rail), ah, qpn, qkey);
+    wsh_efa_unlock(set);
     return rc;
 }
 
-static int post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_efa_span *span,
+static int post(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_efa_span *span,
                 const uint64_t *keys, uint32_t number)
 {
     wsh_efa_wr_fill(req, span, 0);
     req->wr.keys = keys;
     req->wr.counter = (uint16_t)(number + 1);
-    return eps->n_rails > 1 ? wsh_efa_rails_start(eps, req, 0) : wsh_efa_batch_start(eps, req, 0);
+    return set->n_rails > 1 ? wsh_efa_rails_start(set, req, 0) : wsh_efa_batch_start(set, req, 0);
 }
 
 /* Writes of earlier epochs are complete, and nothing waits. */
@@ -133,28 +133,28 @@ static bool may_start(struct wsh_efa_flow *flow)
            (wsh_srd_put_kind(ctx, &flow->srd, true) == WSH_SRD_PUT && wsh_srd_put_fast(ctx, &flow->srd));
 }
 
-int wsh_efa_counter_put(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
+int wsh_efa_counter_put(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
                         const uint64_t *keys, uint32_t number, struct wsh_done *done)
 {
     struct wsh_efa_req *req;
     int rc;
 
-    if (eps->native || !wsh_efa_counter_is_kept(eps, flow->pe, number) || span->len > eps->whole_max)
+    if (set->native || !wsh_efa_counter_is_kept(set, flow->pe, number) || span->len > set->whole_max)
         return -ENOTSUP;
-    rc = enter_once(eps, flow->pe, number);
+    rc = enter_once(set, flow->pe, number);
     if (rc)
         return rc;
     if (!may_start(flow))
         return -ENOTSUP;
-    req = wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, flow->pe);
-    rc = req ? post(eps, req, span, keys, number) : -EAGAIN;
+    req = wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe);
+    rc = req ? post(set, req, span, keys, number) : -EAGAIN;
     if (rc) {
         wsh_srd_put_refused(&flow->ctx->srd, &flow->srd);
         if (req)
             wsh_efa_req_put(req);
         return rc;
     }
-    eps->n_counted++;
+    set->n_counted++;
     req->flow = flow;
     req->done = done;
     wsh_efa_done_add(done);

@@ -51,45 +51,45 @@ _Static_assert(sizeof(struct wsh_efa_counter_blob) <= WSH_TP_COUNTER_MAX, "the n
  * After the rails are open: how many counters their NICs keep for this PE; `nics` are those that PEs of this host
  * share. 0 or a logged error: more were asked for than there can be.
  */
-int wsh_efa_counters_open(struct wsh_efa_eps *eps, const struct wsh_tp_params *params,
+int wsh_efa_counters_open(struct wsh_efa_set *set, const struct wsh_tp_params *params,
                           const struct fi_info *nics);
 /* Before the rails are; the first says how many puts went to those of peers. */
-void wsh_efa_counters_stop(struct wsh_efa_eps *eps);
-void wsh_efa_counters_close(struct wsh_efa_eps *eps);
+void wsh_efa_counters_stop(struct wsh_efa_set *set);
+void wsh_efa_counters_close(struct wsh_efa_set *set);
 void wsh_efa_counters_forget(struct wsh_efa_peer *peer);
 
 /* Slots of struct wsh_tp_ops: open for the first endpoint set, attach for each. */
-int wsh_efa_counter_open(struct wsh_efa_eps *eps, uint32_t counter, uint64_t *words, enum wsh_mem_kind kind,
+int wsh_efa_counter_open(struct wsh_efa_set *set, uint32_t counter, uint64_t *words, enum wsh_mem_kind kind,
                          void *blob, size_t *len);
-int wsh_efa_counter_attach(struct wsh_efa_eps *eps, int pe, uint32_t counter, const void *blob, size_t len);
+int wsh_efa_counter_attach(struct wsh_efa_set *set, int pe, uint32_t counter, const void *blob, size_t len);
 
 /*
  * The peer's queue pair for that counter as rail `rail` of this PE posts to it: for kernels that post themselves. Takes
  * the lock. 0, -ENOENT (unlogged): it has none; or final.
  */
-int wsh_efa_counter_query(struct wsh_efa_eps *eps, int pe, uint32_t counter, unsigned rail, uint16_t *ah,
+int wsh_efa_counter_query(struct wsh_efa_set *set, int pe, uint32_t counter, unsigned rail, uint16_t *ah,
                           uint16_t *qpn, uint32_t *qkey);
 
 /* Whether the peer's NICs keep that counter. */
-static inline bool wsh_efa_counter_is_kept(const struct wsh_efa_eps *eps, int pe, uint32_t counter)
+static inline bool wsh_efa_counter_is_kept(const struct wsh_efa_set *set, int pe, uint32_t counter)
 {
-    const struct wsh_efa_peer *peer = &eps->peers[pe];
+    const struct wsh_efa_peer *peer = &set->peers[pe];
 
     return counter < peer->n_counters && peer->counter[counter];
 }
 
 /* Its address; after wsh_efa_counter_put has entered it. */
-static inline fi_addr_t wsh_efa_counter_addr(const struct wsh_efa_eps *eps, int pe, uint32_t counter,
+static inline fi_addr_t wsh_efa_counter_addr(const struct wsh_efa_set *set, int pe, uint32_t counter,
                                              unsigned rail)
 {
-    return eps->peers[pe].counter[counter]->addr[rail];
+    return set->peers[pe].counter[counter]->addr[rail];
 }
 
 /*
  * A put that may start as one write now, to a counter that the peer's NICs keep; `keys`: wsh_efa_first_keys of where it
  * goes. -ENOTSUP (unlogged): it may not.
  */
-int wsh_efa_counter_put(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
+int wsh_efa_counter_put(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
                         const uint64_t *keys, uint32_t counter, struct wsh_done *done);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "transports/efa/efa.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/gda/queue.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/progress.h"
@@ -38,21 +38,21 @@ static unsigned power_below(unsigned n)
 }
 
 /* Those asked for, or as many as are sensible and there are. */
-static int choose_number(const struct wsh_efa_eps *eps, unsigned n_rails, unsigned n, unsigned room,
+static int choose_number(const struct wsh_efa_set *set, unsigned n_rails, unsigned n, unsigned room,
                          char *why, size_t size)
 {
-    unsigned most = wsh_efa_gda_share(eps->n_local, n_rails, eps->n_nics);
+    unsigned most = wsh_efa_gda_share(set->n_local, n_rails, set->n_nics);
 
     most = power_below(most < room ? most : room);
     if (!most)
         return wsh_efa_gda_lacks(why, size,
                                  "%u PEs of this host share %u NICs, which have too few queue pairs for that",
-                                 eps->n_local, eps->n_nics);
+                                 set->n_local, set->n_nics);
     if (n > most) {
         wsh_error(
             "SHMEM_GDA_QUEUES=%u: a PE may have at most %u here, where %u PEs share %u NICs with 256 queue "
             "pairs each; set it to less, or to 0",
-            n, most, eps->n_local, eps->n_nics);
+            n, most, set->n_local, set->n_nics);
         return -EINVAL;
     }
     if (!n)
@@ -60,16 +60,16 @@ static int choose_number(const struct wsh_efa_eps *eps, unsigned n_rails, unsign
     return (int)(n < most ? n : most);
 }
 
-static int open_queues(struct wsh_efa_eps *eps, struct wsh_efa_gda *gda, unsigned n, char *why, size_t size)
+static int open_queues(struct wsh_efa_set *set, struct wsh_efa_gda *gda, unsigned n, char *why, size_t size)
 {
     int rc = 0;
 
     for (unsigned i = 0; i < gda->n_rails && !rc; i++)
-        rc = wsh_efa_gda_table_open(&eps->lib, &eps->rail[i], &gda->table[i], why, size);
+        rc = wsh_efa_gda_table_open(&set->lib, &set->rail[i], &gda->table[i], why, size);
     for (; gda->n < n && !rc; gda->n++) {
         unsigned rail = gda->n % gda->n_rails;
 
-        rc = wsh_efa_gda_queue_open(&eps->lib, &eps->rail[rail], gda->table[rail], &gda->queue[gda->n], why,
+        rc = wsh_efa_gda_queue_open(&set->lib, &set->rail[rail], gda->table[rail], &gda->queue[gda->n], why,
                                     size);
         gda->queue[gda->n].given.rail = rail;
     }
@@ -79,10 +79,10 @@ static int open_queues(struct wsh_efa_eps *eps, struct wsh_efa_gda *gda, unsigne
 int wsh_efa_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, unsigned room, char *why,
                      size_t size)
 {
-    struct wsh_efa_eps *eps = efa_of(tp)->eps[0];
-    unsigned n_rails = eps->n_rails < EFA_GDA_RAILS ? eps->n_rails : EFA_GDA_RAILS;
+    struct wsh_efa_set *set = efa_of(tp)->set[0];
+    unsigned n_rails = set->n_rails < EFA_GDA_RAILS ? set->n_rails : EFA_GDA_RAILS;
     struct wsh_efa_gda *gda;
-    int rc = choose_number(eps, n_rails, n, room, why, size);
+    int rc = choose_number(set, n_rails, n, room, why, size);
 
     if (rc < 0)
         return rc;
@@ -91,9 +91,9 @@ int wsh_efa_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, 
     if (!gda)
         return -ENOMEM;
     gda->n_rails = n_rails;
-    wsh_efa_lock(eps);
-    rc = open_queues(eps, gda, n, why, size);
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    rc = open_queues(set, gda, n, why, size);
+    wsh_efa_unlock(set);
     if (rc) {
         wsh_efa_gda_close(tp);
         return rc;
@@ -110,14 +110,14 @@ void wsh_efa_gda_close(struct wsh_tp *tp)
 {
     struct wsh_efa *efa = efa_of(tp);
     struct wsh_efa_gda *gda = efa->gda;
-    struct wsh_efa_eps *eps = efa->eps[0];
+    struct wsh_efa_set *set = efa->set[0];
 
     if (!gda)
         return;
-    wsh_efa_lock(eps);
+    wsh_efa_lock(set);
     for (unsigned i = 0; i < gda->n; i++)
-        wsh_efa_gda_queue_close(&eps->rail[i % gda->n_rails], &gda->queue[i]);
-    wsh_efa_unlock(eps);
+        wsh_efa_gda_queue_close(&set->rail[i % gda->n_rails], &gda->queue[i]);
+    wsh_efa_unlock(set);
     efa->gda = NULL;
     free(gda);
 }
@@ -125,31 +125,31 @@ void wsh_efa_gda_close(struct wsh_tp *tp)
 int wsh_efa_gda_target(struct wsh_tp *tp, unsigned rail, int pe, struct wsh_tp_target *target)
 {
     struct wsh_efa *efa = efa_of(tp);
-    struct wsh_efa_eps *eps = efa->eps[0];
-    const struct wsh_efa_peer *peer = &eps->peers[pe];
+    struct wsh_efa_set *set = efa->set[0];
+    const struct wsh_efa_peer *peer = &set->peers[pe];
     int rc = -ENOTSUP;
 
-    wsh_efa_lock(eps);
+    wsh_efa_lock(set);
     if (peer->connected)
-        rc = efa->gda->table[rail]->query_addr(eps->rail[rail].ep,
+        rc = efa->gda->table[rail]->query_addr(set->rail[rail].ep,
                                                peer->path ? peer->path[rail].addr : peer->addr, &target->ah,
                                                &target->qpn, &target->qkey);
-    wsh_efa_unlock(eps);
+    wsh_efa_unlock(set);
     return rc ? -ENOTSUP : 0;
 }
 
 int wsh_efa_gda_remote(struct wsh_tp *tp, unsigned rail, const struct wsh_rmem *rmem, uint32_t *key)
 {
-    struct wsh_efa_eps *eps = efa_of(tp)->eps[0];
-    const struct wsh_efa_peer *peer = &eps->peers[rmem->pe];
-    uint64_t whole = wsh_efa_key(eps, rmem);
+    struct wsh_efa_set *set = efa_of(tp)->set[0];
+    const struct wsh_efa_peer *peer = &set->peers[rmem->pe];
+    uint64_t whole = wsh_efa_key(set, rmem);
 
-    if (!eps->virt_addr)
+    if (!set->virt_addr)
         return -ENOTSUP;
-    wsh_efa_lock(eps);
+    wsh_efa_lock(set);
     if (peer->path)
         whole = whole < peer->path[rail].n_keys ? peer->path[rail].key[whole] : UINT64_MAX;
-    wsh_efa_unlock(eps);
+    wsh_efa_unlock(set);
     *key = (uint32_t)whole;
     return whole > UINT32_MAX ? -ENOTSUP : 0;
 }
@@ -168,38 +168,38 @@ int wsh_efa_gda_local(struct wsh_tp *tp, unsigned rail, const struct wsh_lmem *l
 }
 
 /* Says so, once. */
-static int failed(struct wsh_efa_eps *eps, const struct wsh_efa_gda_queue *queue,
+static int failed(struct wsh_efa_set *set, const struct wsh_efa_gda_queue *queue,
                   const struct wsh_efa_completion *completion)
 {
     int pe = (int)(completion->id >> EFA_GDA_NUMBER_BITS), rc;
     bool memory = completion->status == EFA_GDA_LOCAL_KEY || completion->status == EFA_GDA_REMOTE_KEY;
-    const char *words, *name = eps->rail[queue->given.rail].name;
+    const char *words, *name = set->rail[queue->given.rail].name;
     char room[256] = "";
 
-    wsh_efa_lock(eps);
+    wsh_efa_lock(set);
     words = fi_cq_strerror(queue->cq, completion->status, NULL, room, sizeof room);
-    rc = wsh_efa_fail(eps, -EIO, "%s PE %d over %s, posted by a kernel, failed: %s (code %u); %s",
+    rc = wsh_efa_fail(set, -EIO, "%s PE %d over %s, posted by a kernel, failed: %s (code %u); %s",
                       completion->read ? "get from" : "put to", pe, name, words ? words : "no more words",
                       completion->status,
                       memory ? "is all of it in symmetric memory? try compute-sanitizer"
                              : "is that PE alive and its host reachable?");
-    wsh_efa_unlock(eps);
+    wsh_efa_unlock(set);
     return rc;
 }
 
-static int unknown(struct wsh_efa_eps *eps, const struct wsh_efa_gda_queue *queue,
+static int unknown(struct wsh_efa_set *set, const struct wsh_efa_gda_queue *queue,
                    const struct wsh_efa_completion *completion)
 {
     int rc;
 
-    wsh_efa_lock(eps);
+    wsh_efa_lock(set);
     rc = wsh_efa_fail(
-        eps, -EPROTO,
+        set, -EPROTO,
         "%s completes request %llx of kernels, which is not under way (%llu are complete, all below "
         "%llu): a kernel of the program may have written where it must not; try compute-sanitizer",
-        eps->rail[queue->given.rail].name, (unsigned long long)completion->id,
+        set->rail[queue->given.rail].name, (unsigned long long)completion->id,
         (unsigned long long)queue->window.count, (unsigned long long)queue->window.mark);
-    wsh_efa_unlock(eps);
+    wsh_efa_unlock(set);
     return rc;
 }
 
@@ -210,15 +210,15 @@ static void publish(struct wsh_efa_gda_queue *queue)
     __atomic_store_n(queue->given.mark, queue->window.mark, __ATOMIC_RELEASE);
 }
 
-static int queue_poll(struct wsh_efa_eps *eps, struct wsh_efa_gda_queue *queue)
+static int queue_poll(struct wsh_efa_set *set, struct wsh_efa_gda_queue *queue)
 {
     struct wsh_efa_completion bad;
     int n = wsh_efa_cq_drain(&queue->completions, &queue->window, EFA_GDA_PASS, &bad);
 
     if (wsh_unlikely(n == -EIO))
-        return failed(eps, queue, &bad);
+        return failed(set, queue, &bad);
     if (wsh_unlikely(n == -EPROTO))
-        return unknown(eps, queue, &bad);
+        return unknown(set, queue, &bad);
     if (wsh_unlikely(n < 0))
         wsh_error("no memory to note which requests of kernels are complete; raise the memory limit");
     if (n > 0)
@@ -232,7 +232,7 @@ int wsh_efa_gda_poll(struct wsh_tp *tp)
     int moved = 0;
 
     for (unsigned i = 0; i < efa->gda->n && moved >= 0; i++) {
-        int rc = queue_poll(efa->eps[0], &efa->gda->queue[i]);
+        int rc = queue_poll(efa->set[0], &efa->gda->queue[i]);
 
         moved = rc < 0 ? rc : moved | rc;
     }

@@ -4,7 +4,7 @@
 #include "transports/efa/nic/mr.h"
 
 #include "base/log.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 
 #define EFA_KEY_TRIES 16
 
@@ -74,7 +74,7 @@ static int mr_open_on(const struct wsh_efa_rail *rail, const struct wsh_efa_piec
  * Who knows the key of memory may read and write it. A provider that takes the keys it is asked for checks nothing
  * else, so the key must be one that nobody guesses. Others have keys of their own, and ignore this one.
  */
-static int draw_key(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, uint64_t *key)
+static int draw_key(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, uint64_t *key)
 {
     size_t size = rail->info->domain_attr->mr_key_size;
     int rc;
@@ -83,8 +83,8 @@ static int draw_key(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, ui
     if (rail->info->domain_attr->mr_mode & FI_MR_PROV_KEY)
         return 0;
     rc = wsh_random_fill(key, size && size < sizeof *key ? size : sizeof *key);
-    if (!rc && size && size < sizeof *key && !eps->my_pe && /* PE 0 for all: they have the same provider */
-        !__atomic_exchange_n(&eps->efa->weak_keys, true, __ATOMIC_RELAXED))
+    if (!rc && size && size < sizeof *key && !set->my_pe && /* PE 0 for all: they have the same provider */
+        !__atomic_exchange_n(&set->efa->weak_keys, true, __ATOMIC_RELAXED))
         wsh_warn("memory keys of %s have only %zu bytes, which others on this network may guess; use another "
                  "provider (SHMEM_LIBFABRIC_PROVIDER) where that matters",
                  rail->name, size);
@@ -92,7 +92,7 @@ static int draw_key(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, ui
 }
 
 /* A key that is in use already is drawn again. */
-static int mr_open_drawn(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail,
+static int mr_open_drawn(struct wsh_efa_set *set, const struct wsh_efa_rail *rail,
                          const struct wsh_efa_piece *piece, uint64_t access, struct fid_mr **mr)
 {
     int rc = -FI_ENOKEY;
@@ -100,7 +100,7 @@ static int mr_open_drawn(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rai
     for (int tries = 0; tries < EFA_KEY_TRIES && rc == -FI_ENOKEY; tries++) {
         uint64_t key;
 
-        rc = draw_key(eps, rail, &key);
+        rc = draw_key(set, rail, &key);
         if (!rc)
             rc = mr_open_on(rail, piece, access, key, mr);
     }
@@ -108,24 +108,24 @@ static int mr_open_drawn(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rai
 }
 
 /* With every rail, or with none. */
-int wsh_efa_mr_open(struct wsh_efa_eps *eps, const struct wsh_efa_piece *piece, uint64_t access,
+int wsh_efa_mr_open(struct wsh_efa_set *set, const struct wsh_efa_piece *piece, uint64_t access,
                     struct wsh_efa_mr *mr)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; i < eps->n_rails && !rc; i++) {
-        rc = mr_open_drawn(eps, &eps->rail[i], piece, access, &mr->mr[i]);
+    for (uint32_t i = 0; i < set->n_rails && !rc; i++) {
+        rc = mr_open_drawn(set, &set->rail[i], piece, access, &mr->mr[i]);
         mr->desc[i] = rc ? NULL : fi_mr_desc(mr->mr[i]);
     }
     if (rc)
-        wsh_efa_mr_close(eps, mr);
+        wsh_efa_mr_close(set, mr);
     return rc;
 }
 
-void wsh_efa_mr_close(struct wsh_efa_eps *eps, struct wsh_efa_mr *mr)
+void wsh_efa_mr_close(struct wsh_efa_set *set, struct wsh_efa_mr *mr)
 {
     for (size_t i = 0; i < WSH_EFA_RAILS; i++)
         if (mr->mr[i])
-            wsh_efa_fid_close(&mr->mr[i]->fid, "memory region", &eps->rail[i]);
+            wsh_efa_fid_close(&mr->mr[i]->fid, "memory region", &set->rail[i]);
     *mr = (struct wsh_efa_mr){0};
 }

@@ -7,7 +7,7 @@
 
 #include <rdma/fi_domain.h>
 
-struct wsh_efa_eps;
+struct wsh_efa_set;
 
 /* What is registered: host memory, or that of GPU `gpu`. */
 struct wsh_efa_piece {
@@ -20,8 +20,8 @@ struct wsh_efa_piece {
 };
 
 /* With every rail, or with none. 0 or the provider's error, unlogged. */
-int wsh_efa_mr_open(struct wsh_efa_eps *eps, const struct wsh_efa_piece *piece, uint64_t access,
+int wsh_efa_mr_open(struct wsh_efa_set *set, const struct wsh_efa_piece *piece, uint64_t access,
                     struct wsh_efa_mr *mr);
-void wsh_efa_mr_close(struct wsh_efa_eps *eps, struct wsh_efa_mr *mr);
+void wsh_efa_mr_close(struct wsh_efa_set *set, struct wsh_efa_mr *mr);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Atomics: a message to the target's CPU, which executes them, so that all paths are one atomicity domain. */
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/ops/fetch.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/op.h"
 #include "transports/efa/ops/slots.h"
 
-static int amo_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+static int amo_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                       size_t off, const struct wsh_amo *amo, void *result, struct wsh_done *done)
 {
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
@@ -16,9 +16,9 @@ static int amo_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const st
     struct wsh_efa_req *req;
     struct wsh_efa_op *op;
 
-    if (wsh_unlikely(eps->failed || !flow))
-        return flow ? eps->failed : -ENOMEM;
-    req = wsh_efa_msg_new(eps, flow, result ? EFA_WIRE_FETCH : EFA_WIRE_AMO, sizeof *msg);
+    if (wsh_unlikely(set->failed || !flow))
+        return flow ? set->failed : -ENOMEM;
+    req = wsh_efa_msg_new(set, flow, result ? EFA_WIRE_FETCH : EFA_WIRE_AMO, sizeof *msg);
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_amo_msg *)req->buf;
@@ -28,14 +28,14 @@ static int amo_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const st
     msg->compare = amo->compare;
     msg->cookie = msg->zero = 0;
     if (!result)
-        return wsh_efa_msg_submit(eps, flow, req, EFA_AMOS);
-    op = wsh_efa_op_new(eps, flow, WSH_SRD_FETCH, EFA_WHATS);
+        return wsh_efa_msg_submit(set, flow, req, EFA_AMOS);
+    op = wsh_efa_op_new(set, flow, WSH_SRD_FETCH, EFA_WHATS);
     if (!op) {
         wsh_efa_req_put(req);
         return -EAGAIN;
     }
     op->msg = req;
-    return wsh_efa_fetch_submit(eps, op, &msg->cookie, &fetch);
+    return wsh_efa_fetch_submit(set, op, &msg->cookie, &fetch);
 }
 
 static void amo_here(void *word, const struct wsh_amo *amo, void *result)
@@ -49,15 +49,15 @@ static void amo_here(void *word, const struct wsh_amo *amo, void *result)
 int wsh_efa_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
                 void *result, struct wsh_done *done)
 {
-    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
+    struct wsh_efa_set *set = wsh_efa_set_of(tctx);
     int rc;
 
     if (rmem->map) {
         amo_here(rmem->map + off, amo, result);
         return 0;
     }
-    wsh_efa_lock(eps);
-    rc = amo_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, amo, result, done);
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    rc = amo_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, amo, result, done);
+    wsh_efa_unlock(set);
     return rc;
 }

@@ -2,7 +2,7 @@
 /* Questions to a peer that a REPLY answers: atomics with a result, and small gets behind a fence. */
 #include "transports/efa/ops/fetch.h"
 
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/op.h"
 
@@ -12,52 +12,52 @@
 #define EFA_FETCHES 1024u /* under way at a time, to all PEs */
 #define EFA_NONE 0xffffu
 
-int wsh_efa_fetch_init(struct wsh_efa_eps *eps)
+int wsh_efa_fetch_init(struct wsh_efa_set *set)
 {
-    eps->fetch = calloc(EFA_FETCHES, sizeof *eps->fetch);
-    if (!eps->fetch)
+    set->fetch = calloc(EFA_FETCHES, sizeof *set->fetch);
+    if (!set->fetch)
         return -ENOMEM;
     for (uint16_t i = 0; i < EFA_FETCHES; i++)
-        eps->fetch[i].next = (uint16_t)(i + 1u < EFA_FETCHES ? i + 1u : EFA_NONE);
+        set->fetch[i].next = (uint16_t)(i + 1u < EFA_FETCHES ? i + 1u : EFA_NONE);
     return 0;
 }
 
-static void fetch_free(struct wsh_efa_eps *eps, struct wsh_efa_fetch *fetch)
+static void fetch_free(struct wsh_efa_set *set, struct wsh_efa_fetch *fetch)
 {
     fetch->flow = NULL;
     fetch->generation++;
-    fetch->next = eps->free_fetch;
-    eps->free_fetch = (uint16_t)(fetch - eps->fetch);
+    fetch->next = set->free_fetch;
+    set->free_fetch = (uint16_t)(fetch - set->fetch);
 }
 
-static struct wsh_efa_fetch *fetch_new(struct wsh_efa_eps *eps, const struct wsh_efa_fetch *from)
+static struct wsh_efa_fetch *fetch_new(struct wsh_efa_set *set, const struct wsh_efa_fetch *from)
 {
-    struct wsh_efa_fetch *fetch = eps->free_fetch == EFA_NONE ? NULL : &eps->fetch[eps->free_fetch];
+    struct wsh_efa_fetch *fetch = set->free_fetch == EFA_NONE ? NULL : &set->fetch[set->free_fetch];
     uint16_t generation;
 
     if (!fetch)
         return NULL;
-    eps->free_fetch = fetch->next;
+    set->free_fetch = fetch->next;
     generation = fetch->generation;
     *fetch = *from;
     fetch->generation = generation;
     return fetch;
 }
 
-int wsh_efa_fetch_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, uint32_t *cookie,
+int wsh_efa_fetch_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, uint32_t *cookie,
                          const struct wsh_efa_fetch *from)
 {
-    struct wsh_efa_fetch *fetch = fetch_new(eps, from);
+    struct wsh_efa_fetch *fetch = fetch_new(set, from);
     int rc;
 
     if (!fetch) {
-        wsh_efa_op_refuse(eps, op);
+        wsh_efa_op_refuse(set, op);
         return -EAGAIN;
     }
-    *cookie = (uint32_t)(fetch - eps->fetch) | (uint32_t)fetch->generation << 16;
-    rc = wsh_efa_op_submit(eps, op, NULL);
+    *cookie = (uint32_t)(fetch - set->fetch) | (uint32_t)fetch->generation << 16;
+    rc = wsh_efa_op_submit(set, op, NULL);
     if (rc) {
-        fetch_free(eps, fetch);
+        fetch_free(set, fetch);
         return rc;
     }
     wsh_efa_count_add(&fetch->flow->what[fetch->what]);
@@ -77,10 +77,10 @@ static void store_result(const struct wsh_efa_fetch *fetch, const void *bytes)
     wsh_amo_store_result(fetch->result, fetch->len, value);
 }
 
-int wsh_efa_fetch_answered(struct wsh_efa_eps *eps, int pe, uint32_t cookie, const void *bytes, size_t len)
+int wsh_efa_fetch_answered(struct wsh_efa_set *set, int pe, uint32_t cookie, const void *bytes, size_t len)
 {
     uint32_t index = cookie & 0xffff;
-    struct wsh_efa_fetch *fetch = index < EFA_FETCHES ? &eps->fetch[index] : NULL;
+    struct wsh_efa_fetch *fetch = index < EFA_FETCHES ? &set->fetch[index] : NULL;
     struct wsh_efa_flow *flow = fetch ? fetch->flow : NULL;
     int rc;
 
@@ -91,17 +91,17 @@ int wsh_efa_fetch_answered(struct wsh_efa_eps *eps, int pe, uint32_t cookie, con
     rc = wsh_srd_flow_replied(&flow->ctx->srd, &flow->srd);
     wsh_efa_count_sub(&flow->what[fetch->what]);
     wsh_efa_done_sub(fetch->done);
-    fetch_free(eps, fetch);
+    fetch_free(set, fetch);
     return rc;
 }
 
-int wsh_efa_fetch_get(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
+int wsh_efa_fetch_get(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
                       void *dst, size_t len, struct wsh_done *done)
 {
     const struct wsh_efa_fetch fetch = {
         .flow = flow, .done = done, .result = dst, .len = (uint32_t)len, .what = EFA_GETS};
-    struct wsh_efa_req *req = wsh_efa_msg_new(eps, flow, EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg));
-    struct wsh_efa_op *op = req ? wsh_efa_op_new(eps, flow, WSH_SRD_FETCH, EFA_WHATS) : NULL;
+    struct wsh_efa_req *req = wsh_efa_msg_new(set, flow, EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg));
+    struct wsh_efa_op *op = req ? wsh_efa_op_new(set, flow, WSH_SRD_FETCH, EFA_WHATS) : NULL;
     struct wsh_efa_get_msg *msg;
 
     if (!op) {
@@ -113,5 +113,5 @@ int wsh_efa_fetch_get(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const 
     msg = (struct wsh_efa_get_msg *)req->buf;
     msg->data = *data;
     msg->len = (uint32_t)len;
-    return wsh_efa_fetch_submit(eps, op, &msg->cookie, &fetch);
+    return wsh_efa_fetch_submit(set, op, &msg->cookie, &fetch);
 }

@@ -16,14 +16,14 @@ struct wsh_efa_fetch {
     uint8_t what;
 };
 
-int wsh_efa_fetch_init(struct wsh_efa_eps *eps);
+int wsh_efa_fetch_init(struct wsh_efa_set *set);
 /* Submits the question `op`, whose message has its cookie at *cookie. */
-int wsh_efa_fetch_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, uint32_t *cookie,
+int wsh_efa_fetch_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, uint32_t *cookie,
                          const struct wsh_efa_fetch *fetch);
 /* The `len` bytes that answer a question of this PE to `pe`. 0 or -EPROTO. */
-int wsh_efa_fetch_answered(struct wsh_efa_eps *eps, int pe, uint32_t cookie, const void *bytes, size_t len);
+int wsh_efa_fetch_answered(struct wsh_efa_set *set, int pe, uint32_t cookie, const void *bytes, size_t len);
 /* A get in one message and its answer. */
-int wsh_efa_fetch_get(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
+int wsh_efa_fetch_get(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,
                       void *dst, size_t len, struct wsh_done *done);
 
 #endif

@@ -2,7 +2,7 @@
 /* Operations that go through the ordering engine: messages, ordered operations, those of several segments. */
 #include "transports/efa/ops/op.h"
 
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/rma.h"
@@ -14,11 +14,11 @@
 
 #define EFA_OPS_MAX 1024 /* under way at a time; beyond, callers wait */
 
-static void op_free(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+static void op_free(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
-    op->next = eps->free_ops;
-    eps->free_ops = op;
-    eps->n_free_ops++;
+    op->next = set->free_ops;
+    set->free_ops = op;
+    set->n_free_ops++;
 }
 
 static struct wsh_efa_op *op_of(struct wsh_srd_op *srd)
@@ -26,15 +26,15 @@ static struct wsh_efa_op *op_of(struct wsh_srd_op *srd)
     return (struct wsh_efa_op *)srd;
 }
 
-struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_set *set, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
                                   enum wsh_efa_what what)
 {
-    struct wsh_efa_op *op = eps->free_ops;
+    struct wsh_efa_op *op = set->free_ops;
 
     if (!op)
         return NULL;
-    eps->free_ops = op->next;
-    eps->n_free_ops--;
+    set->free_ops = op->next;
+    set->n_free_ops--;
     op->srd = (struct wsh_srd_op){.kind = (uint8_t)kind};
     op->flow = flow;
     op->done = NULL;
@@ -51,22 +51,22 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-void wsh_efa_op_data(struct wsh_efa_eps *eps, struct wsh_efa_op *op, const void *local, size_t len,
+void wsh_efa_op_data(struct wsh_efa_set *set, struct wsh_efa_op *op, const void *local, size_t len,
                      uint64_t addr, uint64_t key)
 {
     op->local = (char *)local;
     op->len = len;
     op->addr = addr;
     op->key = key;
-    op->bounce = !wsh_efa_mem_desc(eps, local, len, &op->desc);
-    op->part = eps->n_rails > 1 ? wsh_efa_choice_part(&eps->choice, len, eps->part_max) : eps->part_max;
+    op->bounce = !wsh_efa_mem_desc(set, local, len, &op->desc);
+    op->part = set->n_rails > 1 ? wsh_efa_choice_part(&set->choice, len, set->part_max) : set->part_max;
     if (op->bounce)
-        op->part = least(op->part, eps->large.buf_size);
+        op->part = least(op->part, set->large.buf_size);
     op->srd.segments = (uint32_t)((len + op->part - 1) / op->part);
 }
 
 /* The next segment's memory: the user's where the provider can use it, else a buffer of ours (no message has one). */
-static struct wsh_efa_req *segment_new(struct wsh_efa_eps *eps, const struct wsh_efa_op *op,
+static struct wsh_efa_req *segment_new(struct wsh_efa_set *set, const struct wsh_efa_op *op,
                                        enum wsh_efa_req_kind kind, struct wsh_efa_span *span)
 {
     size_t off = op->srd.started * op->part;
@@ -76,7 +76,7 @@ static struct wsh_efa_req *segment_new(struct wsh_efa_eps *eps, const struct wsh
         *span = (struct wsh_efa_span){req->buf, req->desc, op->len, op->addr, op->key};
         return req;
     }
-    req = wsh_efa_req_get(op->bounce ? &eps->large : &eps->plain, kind, op->flow->pe);
+    req = wsh_efa_req_get(op->bounce ? &set->large : &set->plain, kind, op->flow->pe);
     if (!req)
         return NULL;
     *span = (struct wsh_efa_span){op->local + off, op->desc, least(op->part, op->len - off), op->addr + off,
@@ -94,49 +94,49 @@ static struct wsh_efa_req *segment_new(struct wsh_efa_eps *eps, const struct wsh
 }
 
 /* The engine is still at work with the op: what this brings about is looked after when it returns (settle_noted). */
-static void note_op(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+static void note_op(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
-    eps->given++;
+    set->given++;
     if (op->noted)
         return;
     op->noted = true;
-    op->next = eps->noted;
-    eps->noted = op;
+    op->next = set->noted;
+    set->noted = op;
 }
 
 /* That of a write with immediate data. */
-static uint64_t segment_imm(const struct wsh_efa_eps *eps, const struct wsh_efa_op *op)
+static uint64_t segment_imm(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
 {
     if (op->srd.tally)
-        return wsh_srd_imm_tally((uint32_t)eps->my_pe, op->counter, op->generation);
-    return wsh_srd_imm_pack((uint32_t)eps->my_pe, op->flow->ctx->number, op->srd.group);
+        return wsh_srd_imm_tally((uint32_t)set->my_pe, op->counter, op->generation);
+    return wsh_srd_imm_pack((uint32_t)set->my_pe, op->flow->ctx->number, op->srd.group);
 }
 
 /*
  * Natively the message of a put with signal, on the same connection, is applied only behind its writes, so that its
  * acknowledgement is theirs too: one for each write would be a packet more, for which the source waits.
  */
-static uint64_t segment_flags(const struct wsh_efa_eps *eps, const struct wsh_efa_op *op)
+static uint64_t segment_flags(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
 {
     if (op->srd.grouped || op->srd.tally)
         return FI_REMOTE_CQ_DATA;
-    return eps->native && eps->n_rails == 1 && op->srd.kind == WSH_SRD_SIGNAL ? FI_INJECT_COMPLETE : 0;
+    return set->native && set->n_rails == 1 && op->srd.kind == WSH_SRD_SIGNAL ? FI_INJECT_COMPLETE : 0;
 }
 
-static int post_segment(struct wsh_efa_eps *eps, struct wsh_efa_op *op, enum wsh_efa_req_kind kind)
+static int post_segment(struct wsh_efa_set *set, struct wsh_efa_op *op, enum wsh_efa_req_kind kind)
 {
     struct wsh_efa_span span;
-    struct wsh_efa_req *req = segment_new(eps, op, kind, &span);
-    uint64_t flags = segment_flags(eps, op);
+    struct wsh_efa_req *req = segment_new(set, op, kind, &span);
+    uint64_t flags = segment_flags(set, op);
     int rc;
 
     if (!req) {
-        eps->starved = true;
+        set->starved = true;
         return -EAGAIN;
     }
-    rc = wsh_efa_post(eps, req, &span, flags, flags & FI_REMOTE_CQ_DATA ? segment_imm(eps, op) : 0);
+    rc = wsh_efa_post(set, req, &span, flags, flags & FI_REMOTE_CQ_DATA ? segment_imm(set, op) : 0);
     if (rc) {
-        eps->starved = true;
+        set->starved = true;
         if (req != op->msg)
             wsh_efa_req_put(req);
         return rc;
@@ -144,10 +144,10 @@ static int post_segment(struct wsh_efa_eps *eps, struct wsh_efa_op *op, enum wsh
     op->msg = NULL;
     req->op = op;
     op->in_flight++;
-    note_op(eps, op);
+    note_op(set, op);
     if (op->srd.tally)
-        wsh_efa_tally_started(eps, op->flow);
-    if (eps->native && kind == EFA_REQ_WRITE)
+        wsh_efa_tally_started(set, op->flow);
+    if (set->native && kind == EFA_REQ_WRITE)
         wsh_efa_direct_begin(op->flow, EFA_REQ_WRITE);
     return 0;
 }
@@ -165,112 +165,112 @@ static int io_read(void *arg, struct wsh_srd_op *srd)
 static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stamp)
 {
     static const struct wsh_efa_place none;
-    struct wsh_efa_eps *eps = arg;
+    struct wsh_efa_set *set = arg;
     struct wsh_efa_op *op = op_of(srd);
     struct wsh_efa_flow *flow = op->flow;
     bool lazy;
     int rc;
 
     if (!op->msg)
-        op->msg = wsh_efa_signal_message(eps, flow, &none, NULL, 0, &op->signal, op->value);
+        op->msg = wsh_efa_signal_message(set, flow, &none, NULL, 0, &op->signal, op->value);
     if (!op->msg) {
-        eps->starved = true;
+        set->starved = true;
         return -EAGAIN;
     }
-    lazy = wsh_efa_tally_may_be_lazy(eps, flow, op->len, op->counts);
+    lazy = wsh_efa_tally_may_be_lazy(set, flow, op->len, op->counts);
     ((struct wsh_efa_head *)op->msg->buf)->lazy = lazy;
-    rc = wsh_efa_msg_send(eps, op->msg, stamp);
+    rc = wsh_efa_msg_send(set, op->msg, stamp);
     if (rc) {
-        eps->starved = true;
+        set->starved = true;
         return rc;
     }
     op->msg = NULL;
     flow->type[flow->srd.sent & (flow->srd.window - 1)] = (uint8_t)(op->what | (lazy ? EFA_LAZY : 0));
-    wsh_efa_tally_sent(eps, flow, lazy);
-    note_op(eps, op);
+    wsh_efa_tally_sent(set, flow, lazy);
+    note_op(set, op);
     return 0;
 }
 
-int wsh_efa_op_init(struct wsh_efa_eps *eps)
+int wsh_efa_op_init(struct wsh_efa_set *set)
 {
-    eps->io = (struct wsh_srd_io){io_write, io_read, io_send, eps};
-    eps->op_slab = calloc(EFA_OPS_MAX, sizeof *eps->op_slab);
-    if (!eps->op_slab)
+    set->io = (struct wsh_srd_io){io_write, io_read, io_send, set};
+    set->op_slab = calloc(EFA_OPS_MAX, sizeof *set->op_slab);
+    if (!set->op_slab)
         return -ENOMEM;
     for (size_t i = EFA_OPS_MAX; i--;)
-        op_free(eps, &eps->op_slab[i]);
+        op_free(set, &set->op_slab[i]);
     return 0;
 }
 
-void wsh_efa_op_wait(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+void wsh_efa_op_wait(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
     if (flow->waiting || !wsh_srd_flow_parked(&flow->srd))
         return;
     flow->waiting = true;
-    flow->next = eps->waiting;
-    eps->waiting = flow;
+    flow->next = set->waiting;
+    set->waiting = flow;
 }
 
-static void free_if_over(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+static void free_if_over(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
     if (!op->in_flight && !op->noted && wsh_srd_op_over(&op->srd))
-        op_free(eps, op);
+        op_free(set, op);
 }
 
 /* Natively what is given to the provider is in order, which is all that the engine wants to know of its end. */
-static int report_ended(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+static int report_ended(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
     struct wsh_efa_flow *flow = op->flow;
 
-    if (!eps->native || op->srd.kind == WSH_SRD_GET || op->reported == op->srd.started)
+    if (!set->native || op->srd.kind == WSH_SRD_GET || op->reported == op->srd.started)
         return 0;
     for (; op->reported < op->srd.started; op->reported++)
         wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
-    return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &eps->io) : 0;
+    return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &set->io) : 0;
 }
 
-static int settle_noted(struct wsh_efa_eps *eps)
+static int settle_noted(struct wsh_efa_set *set)
 {
     int rc = 0;
 
-    while (eps->noted) {
-        struct wsh_efa_op *op = eps->noted;
+    while (set->noted) {
+        struct wsh_efa_op *op = set->noted;
         int err;
 
-        eps->noted = op->next;
+        set->noted = op->next;
         op->noted = false;
-        err = report_ended(eps, op);
+        err = report_ended(set, op);
         rc = rc ? rc : err;
-        wsh_efa_op_wait(eps, op->flow);
-        free_if_over(eps, op);
+        wsh_efa_op_wait(set, op->flow);
+        free_if_over(set, op);
     }
     return rc;
 }
 
-void wsh_efa_op_refuse(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+void wsh_efa_op_refuse(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
     if (op->msg)
         wsh_efa_req_put(op->msg);
     if (!op->in_flight)
-        op_free(eps, op);
+        op_free(set, op);
 }
 
 /* Something is parked only while others find room too; beyond, callers wait. */
-static bool may_park(const struct wsh_efa_eps *eps, const struct wsh_efa_op *op)
+static bool may_park(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
 {
-    return eps->n_free_ops > EFA_OPS_MAX / 4 && (!op->msg || eps->small.n_free > eps->small.n / 4);
+    return set->n_free_ops > EFA_OPS_MAX / 4 && (!op->msg || set->small.n_free > set->small.n / 4);
 }
 
-int wsh_efa_op_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, struct wsh_done *done)
+int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh_done *done)
 {
     struct wsh_efa_flow *flow = op->flow;
     unsigned what = op->what;
     int rc;
 
-    op->srd.keep = may_park(eps, op);
-    rc = wsh_srd_submit(&flow->ctx->srd, &flow->srd, &op->srd, &eps->io);
+    op->srd.keep = may_park(set, op);
+    rc = wsh_srd_submit(&flow->ctx->srd, &flow->srd, &op->srd, &set->io);
     if (rc) {
-        wsh_efa_op_refuse(eps, op);
+        wsh_efa_op_refuse(set, op);
         return rc;
     }
     if (what < EFA_WHATS)
@@ -279,8 +279,8 @@ int wsh_efa_op_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, struct wsh
         op->done = done;
         wsh_efa_done_add(done);
     }
-    wsh_efa_op_wait(eps, flow);
-    return settle_noted(eps);
+    wsh_efa_op_wait(set, flow);
+    return settle_noted(set);
 }
 
 static void data_done(struct wsh_efa_op *op)
@@ -293,42 +293,42 @@ static void data_done(struct wsh_efa_op *op)
     wsh_efa_done_sub(done);
 }
 
-void wsh_efa_op_part_done(struct wsh_efa_eps *eps, struct wsh_efa_op *op)
+void wsh_efa_op_part_done(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
     struct wsh_efa_flow *flow = op->flow;
 
     op->in_flight--;
     if (!op->in_flight && op->srd.started == op->srd.segments)
         data_done(op);
-    if (eps->native && op->srd.kind != WSH_SRD_GET) {
+    if (set->native && op->srd.kind != WSH_SRD_GET) {
         wsh_efa_direct_end(flow, EFA_REQ_WRITE);
     } else {
         wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
-        wsh_efa_op_wait(eps, flow);
+        wsh_efa_op_wait(set, flow);
     }
-    free_if_over(eps, op);
+    free_if_over(set, op);
 }
 
-int wsh_efa_op_progress(struct wsh_efa_eps *eps)
+int wsh_efa_op_progress(struct wsh_efa_set *set)
 {
-    struct wsh_efa_flow *flow = eps->waiting;
-    uint64_t given = eps->given;
+    struct wsh_efa_flow *flow = set->waiting;
+    uint64_t given = set->given;
     int rc = 0;
 
-    eps->waiting = NULL;
-    eps->starved = false;
+    set->waiting = NULL;
+    set->starved = false;
     while (flow) {
         struct wsh_efa_flow *next = flow->next;
 
         flow->waiting = false;
         if (!rc)
-            rc = wsh_srd_pump(&flow->srd, &eps->io);
-        wsh_efa_op_wait(eps, flow);
+            rc = wsh_srd_pump(&flow->srd, &set->io);
+        wsh_efa_op_wait(set, flow);
         if (!rc)
-            rc = settle_noted(eps);
+            rc = settle_noted(set);
         if (!rc)
-            wsh_efa_tally_unpark(eps, flow);
+            wsh_efa_tally_unpark(set, flow);
         flow = next;
     }
-    return rc ? rc : (int)(eps->given - given);
+    return rc ? rc : (int)(set->given - given);
 }

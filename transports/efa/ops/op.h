@@ -8,7 +8,7 @@
 #include "transports/efa/srd/srd.h"
 #include "transports/efa/wire/wire.h"
 
-struct wsh_efa_eps;
+struct wsh_efa_set;
 
 /* An operation of the engine's slow path. */
 struct wsh_efa_op {
@@ -23,31 +23,31 @@ struct wsh_efa_op {
     uint8_t what;       /* enum wsh_efa_what; EFA_WHATS: counted elsewhere */
     uint32_t in_flight; /* segments given to the provider and not complete */
     uint32_t reported;  /* natively: segments that the engine takes for complete */
-    bool noted;         /* is in eps->noted */
+    bool noted;         /* is in set->noted */
     struct wsh_efa_req
         *msg; /* its message, or a PUT's copied data, until sent; SIGNAL with segments: made then, of … */
     uint32_t counter, generation; /* of a tallied PUT */
     bool counts;                  /* its message is that of a counted put, which nobody may be waiting for */
     struct wsh_efa_place signal;  /* … this word and … */
     uint64_t value;               /* … operand */
-    struct wsh_efa_op *next;      /* in eps->noted or eps->free_ops */
+    struct wsh_efa_op *next;      /* in set->noted or set->free_ops */
 };
 
-int wsh_efa_op_init(struct wsh_efa_eps *eps);
+int wsh_efa_op_init(struct wsh_efa_set *set);
 /* An op of this kind, everything else zero; NULL: too many are under way. */
-struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_set *set, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
                                   enum wsh_efa_what what);
 /* Gives the op its data: local bytes and their remote place, in segments. */
-void wsh_efa_op_data(struct wsh_efa_eps *eps, struct wsh_efa_op *op, const void *local, size_t len,
+void wsh_efa_op_data(struct wsh_efa_set *set, struct wsh_efa_op *op, const void *local, size_t len,
                      uint64_t addr, uint64_t key);
 /* Starts or parks it, and counts it in `done`. -EAGAIN or final: it is gone. */
-int wsh_efa_op_submit(struct wsh_efa_eps *eps, struct wsh_efa_op *op, struct wsh_done *done);
+int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh_done *done);
 /* Gives back an op, and its message, of which nothing was started. */
-void wsh_efa_op_refuse(struct wsh_efa_eps *eps, struct wsh_efa_op *op);
-void wsh_efa_op_part_done(struct wsh_efa_eps *eps, struct wsh_efa_op *op);
+void wsh_efa_op_refuse(struct wsh_efa_set *set, struct wsh_efa_op *op);
+void wsh_efa_op_part_done(struct wsh_efa_set *set, struct wsh_efa_op *op);
 /* The flow may have something parked. */
-void wsh_efa_op_wait(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
+void wsh_efa_op_wait(struct wsh_efa_set *set, struct wsh_efa_flow *flow);
 /* Starts what can be started of all that is parked. > 0: something was; < 0: final. */
-int wsh_efa_op_progress(struct wsh_efa_eps *eps);
+int wsh_efa_op_progress(struct wsh_efa_set *set);
 
 #endif

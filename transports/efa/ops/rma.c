@@ -2,7 +2,7 @@
 /* Puts and gets: the hot path of the network. */
 #include "transports/efa/ops/rma.h"
 
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/ops/fetch.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/wire/msg.h"
@@ -13,26 +13,26 @@
 
 /* The source is reusable at once: the provider injects it, or a buffer of ours holds it. */
 static inline __attribute__((always_inline)) int
-put_copied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_span *span)
+put_copied(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_span *span)
 {
     struct wsh_efa_req *req;
 
-    if (span->len <= eps->inject_max)
-        return wsh_efa_post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, flow->pe), span,
+    if (span->len <= set->inject_max)
+        return wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), span,
                                   NULL, FI_INJECT, 0);
-    req = wsh_efa_req_get(&eps->small, EFA_REQ_WRITE, flow->pe);
+    req = wsh_efa_req_get(&set->small, EFA_REQ_WRITE, flow->pe);
     if (!req)
         return -EAGAIN;
     memcpy(req->buf, span->local, span->len);
     span->local = req->buf;
     span->desc = req->desc;
-    return wsh_efa_post_whole(eps, flow, req, span, NULL, 0, 0);
+    return wsh_efa_post_whole(set, flow, req, span, NULL, 0, 0);
 }
 
-static int put_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_rmem *rmem,
+static int put_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_rmem *rmem,
                        size_t off, const void *src, size_t len)
 {
-    struct wsh_efa_req *req = wsh_efa_msg_new(eps, flow, EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg) + len);
+    struct wsh_efa_req *req = wsh_efa_msg_new(set, flow, EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg) + len);
     struct wsh_efa_put_msg *msg;
 
     if (!req)
@@ -40,32 +40,32 @@ static int put_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const
     msg = (struct wsh_efa_put_msg *)req->buf;
     msg->data = (struct wsh_efa_place){.seg = (uint8_t)rmem->seg, .off = off};
     memcpy(msg->bytes, src, len);
-    return wsh_efa_msg_submit(eps, flow, req, EFA_PUTS);
+    return wsh_efa_msg_submit(set, flow, req, EFA_PUTS);
 }
 
-static bool fits_message(const struct wsh_efa_eps *eps, int pe, size_t len)
+static bool fits_message(const struct wsh_efa_set *set, int pe, size_t len)
 {
-    return sizeof(struct wsh_efa_put_msg) + len <= eps->peers[pe].msg_max;
+    return sizeof(struct wsh_efa_put_msg) + len <= set->peers[pe].msg_max;
 }
 
-static int submit_op(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
+static int submit_op(struct wsh_efa_set *set, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
                      const struct wsh_efa_span *span, struct wsh_done *done)
 {
-    struct wsh_efa_op *op = wsh_efa_op_new(eps, flow, kind, kind == WSH_SRD_GET ? EFA_GETS : EFA_PUTS);
+    struct wsh_efa_op *op = wsh_efa_op_new(set, flow, kind, kind == WSH_SRD_GET ? EFA_GETS : EFA_PUTS);
 
     if (!op)
         return -EAGAIN;
-    wsh_efa_op_data(eps, op, span->local, span->len, span->addr, span->key);
+    wsh_efa_op_data(set, op, span->local, span->len, span->addr, span->key);
     op->srd.counted = kind == WSH_SRD_PUT && wsh_srd_wants_counts(&flow->srd);
     op->srd.unordered = kind == WSH_SRD_GET && !done;
-    return wsh_efa_op_submit(eps, op, done);
+    return wsh_efa_op_submit(set, op, done);
 }
 
 /* A put of copied bytes that the target is to count, or that waits here. */
-static int put_kept(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const struct wsh_efa_span *span)
+static int put_kept(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_span *span)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&eps->small, EFA_REQ_WRITE, flow->pe);
-    struct wsh_efa_op *op = req ? wsh_efa_op_new(eps, flow, WSH_SRD_PUT, EFA_PUTS) : NULL;
+    struct wsh_efa_req *req = wsh_efa_req_get(&set->small, EFA_REQ_WRITE, flow->pe);
+    struct wsh_efa_op *op = req ? wsh_efa_op_new(set, flow, WSH_SRD_PUT, EFA_PUTS) : NULL;
 
     if (!op) {
         if (req)
@@ -79,14 +79,14 @@ static int put_kept(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, const st
     op->key = span->key;
     op->srd.segments = 1;
     op->srd.counted = wsh_srd_wants_counts(&flow->srd);
-    return wsh_efa_op_submit(eps, op, NULL);
+    return wsh_efa_op_submit(set, op, NULL);
 }
 
 /* True: one write may start now, and counts as started. */
-static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa_eps *eps,
+static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa_set *set,
                                                             struct wsh_efa_flow *flow)
 {
-    if (eps->native) {
+    if (set->native) {
         if (!wsh_efa_open(flow))
             return false;
         wsh_efa_direct_begin(flow, EFA_REQ_WRITE);
@@ -95,27 +95,27 @@ static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa
     return wsh_srd_put_fast(&flow->ctx->srd, &flow->srd);
 }
 
-static inline void put_refused(const struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+static inline void put_refused(const struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
-    if (eps->native)
+    if (set->native)
         wsh_efa_direct_end(flow, EFA_REQ_WRITE);
     else
         wsh_srd_put_refused(&flow->ctx->srd, &flow->srd);
 }
 
 /* A look at what is under way may open the writes of this epoch. */
-static bool put_opens(const struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+static bool put_opens(const struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
-    return wsh_srd_put_kind(&flow->ctx->srd, &flow->srd, true) == WSH_SRD_PUT && put_begin(eps, flow);
+    return wsh_srd_put_kind(&flow->ctx->srd, &flow->srd, true) == WSH_SRD_PUT && put_begin(set, flow);
 }
 
-static __attribute__((noinline)) int put_later(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow,
+static __attribute__((noinline)) int put_later(struct wsh_efa_set *set, struct wsh_efa_flow *flow,
                                                const struct wsh_rmem *rmem, const struct wsh_efa_span *span,
                                                bool copied, bool by_cpus, struct wsh_done *done)
 {
-    if (by_cpus && fits_message(eps, rmem->pe, span->len) && !wsh_efa_open(flow))
-        return put_message(eps, flow, rmem, span->addr - rmem->base, span->local, span->len);
-    return copied ? put_kept(eps, flow, span) : submit_op(eps, flow, WSH_SRD_PUT, span, done);
+    if (by_cpus && fits_message(set, rmem->pe, span->len) && !wsh_efa_open(flow))
+        return put_message(set, flow, rmem, span->addr - rmem->base, span->local, span->len);
+    return copied ? put_kept(set, flow, span) : submit_op(set, flow, WSH_SRD_PUT, span, done);
 }
 
 /*
@@ -123,44 +123,44 @@ static __attribute__((noinline)) int put_later(struct wsh_efa_eps *eps, struct w
  * where `readable` is not set, and nothing may copy from it.
  */
 static inline __attribute__((always_inline)) int
-put_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
+put_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
            const void *src, size_t len, struct wsh_done *done, bool by_cpus, bool readable)
 {
-    struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(eps, rmem)};
+    struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(set, rmem)};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool copied = readable && (len <= eps->copy_always || (done && len <= eps->copy_max));
+    bool copied = readable && (len <= set->copy_always || (done && len <= set->copy_max));
     int rc;
 
-    if (wsh_unlikely(eps->failed || !flow))
-        return flow ? eps->failed : -ENOMEM;
-    if (by_cpus && wsh_efa_prefers_messages(eps) && fits_message(eps, rmem->pe, len))
-        return put_message(eps, flow, rmem, off, src, len);
-    if ((!copied && (len > eps->whole_max || !wsh_efa_mem_desc(eps, src, len, &span.desc))) ||
-        (wsh_unlikely(!put_begin(eps, flow)) && !put_opens(eps, flow)))
-        return put_later(eps, flow, rmem, &span, copied, by_cpus, done);
+    if (wsh_unlikely(set->failed || !flow))
+        return flow ? set->failed : -ENOMEM;
+    if (by_cpus && wsh_efa_prefers_messages(set) && fits_message(set, rmem->pe, len))
+        return put_message(set, flow, rmem, off, src, len);
+    if ((!copied && (len > set->whole_max || !wsh_efa_mem_desc(set, src, len, &span.desc))) ||
+        (wsh_unlikely(!put_begin(set, flow)) && !put_opens(set, flow)))
+        return put_later(set, flow, rmem, &span, copied, by_cpus, done);
     if (copied)
-        rc = put_copied(eps, flow, &span);
+        rc = put_copied(set, flow, &span);
     else
-        rc = wsh_efa_post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, rmem->pe), &span, done,
+        rc = wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, rmem->pe), &span, done,
                                 0, 0);
     if (wsh_unlikely(rc))
-        put_refused(eps, flow);
+        put_refused(set, flow);
     return rc;
 }
 
-static __attribute__((noinline)) int put_near_device(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx,
+static __attribute__((noinline)) int put_near_device(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx,
                                                      const struct wsh_rmem *rmem, size_t off, const void *src,
                                                      size_t len, struct wsh_done *done)
 {
-    bool readable = !wsh_efa_mem_is_device(eps, src);
+    bool readable = !wsh_efa_mem_is_device(set, src);
 
-    return put_locked(eps, ctx, rmem, off, src, len, done, readable && rmem->seg < WSH_SEG_DEVICE, readable);
+    return put_locked(set, ctx, rmem, off, src, len, done, readable && rmem->seg < WSH_SEG_DEVICE, readable);
 }
 
 int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src, size_t len,
                 struct wsh_done *done)
 {
-    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
+    struct wsh_efa_set *set = wsh_efa_set_of(tctx);
     int rc;
 
     if (wsh_unlikely(!len))
@@ -169,21 +169,21 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
         memmove(rmem->map + off, src, len);
         return 0;
     }
-    wsh_efa_lock(eps);
-    if (wsh_unlikely(eps->n_device || rmem->seg >= WSH_SEG_DEVICE))
-        rc = put_near_device(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
+    wsh_efa_lock(set);
+    if (wsh_unlikely(set->n_device || rmem->seg >= WSH_SEG_DEVICE))
+        rc = put_near_device(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
     else
-        rc = put_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done, true, true);
-    wsh_efa_unlock(eps);
+        rc = put_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done, true, true);
+    wsh_efa_unlock(set);
     return rc;
 }
 
 /* Natively reads wait for writes here where the provider does not keep them behind. */
-static bool native_read_may(const struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+static bool native_read_may(const struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
     uint64_t epoch = flow->ctx->srd.epoch;
 
-    if (eps->native && !eps->native_reads && flow->read_epoch != epoch) {
+    if (set->native && !set->native_reads && flow->read_epoch != epoch) {
         if (flow->direct[EFA_REQ_WRITE])
             return false;
         flow->read_epoch = epoch;
@@ -192,27 +192,27 @@ static bool native_read_may(const struct wsh_efa_eps *eps, struct wsh_efa_flow *
 }
 
 /* A nonblocking get (nobody waits for `done`) is not ordered by fences. */
-static int get_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                       size_t off, void *dst, size_t len, struct wsh_done *done)
 {
-    struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_key(eps, rmem)};
+    struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_key(set, rmem)};
     const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
     bool open,
-        by_cpus = wsh_efa_mem_is_host(eps, rmem, dst),
-        small = by_cpus && len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= eps->msg_max;
+        by_cpus = wsh_efa_mem_is_host(set, rmem, dst),
+        small = by_cpus && len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= set->msg_max;
     int rc;
 
-    if (wsh_unlikely(eps->failed || !flow))
-        return flow ? eps->failed : -ENOMEM;
-    if (done && !native_read_may(eps, flow))
+    if (wsh_unlikely(set->failed || !flow))
+        return flow ? set->failed : -ENOMEM;
+    if (done && !native_read_may(set, flow))
         return -EAGAIN;
     open = !done || wsh_efa_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
-    if ((!open || eps->asks) && small)
-        return wsh_efa_fetch_get(eps, flow, &place, dst, len, done);
-    if (!open || len > eps->whole_max || !wsh_efa_mem_desc(eps, dst, len, &span.desc))
-        return submit_op(eps, flow, WSH_SRD_GET, &span, done);
-    rc = wsh_efa_post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_READ, rmem->pe), &span, done, 0,
+    if ((!open || set->asks) && small)
+        return wsh_efa_fetch_get(set, flow, &place, dst, len, done);
+    if (!open || len > set->whole_max || !wsh_efa_mem_desc(set, dst, len, &span.desc))
+        return submit_op(set, flow, WSH_SRD_GET, &span, done);
+    rc = wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_READ, rmem->pe), &span, done, 0,
                             0);
     if (!rc)
         wsh_efa_direct_begin(flow, EFA_REQ_READ);
@@ -222,7 +222,7 @@ static int get_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const st
 int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, void *dst, size_t len,
                 struct wsh_done *done)
 {
-    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
+    struct wsh_efa_set *set = wsh_efa_set_of(tctx);
     int rc;
 
     if (wsh_unlikely(!len))
@@ -231,8 +231,8 @@ int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
         memmove(dst, rmem->map + off, len);
         return 0;
     }
-    wsh_efa_lock(eps);
-    rc = get_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, dst, len, done);
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    rc = get_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, dst, len, done);
+    wsh_efa_unlock(set);
     return rc;
 }

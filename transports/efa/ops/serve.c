@@ -2,7 +2,7 @@
 /* Executes the messages of peers at their target. */
 #include "transports/efa/ops/serve.h"
 
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/ops/fetch.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/progress.h"
@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int refuse_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, size_t len, const char *why)
+static int refuse_msg(struct wsh_efa_set *set, const union wsh_efa_msg *msg, size_t len, const char *why)
 {
     bool headed = len >= sizeof msg->head;
 
-    return wsh_efa_fail(eps, -EPROTO,
+    return wsh_efa_fail(set, -EPROTO,
                         "bad message over %s: %s (%zu bytes, version %d, type %d, from PE %d); all PEs must "
                         "run the same build",
-                        eps->rail[0].name, why, len, headed ? msg->head.version : -1,
+                        set->rail[0].name, why, len, headed ? msg->head.version : -1,
                         headed ? msg->head.type : -1, headed ? (int)msg->head.src : -1);
 }
 
@@ -48,111 +48,111 @@ static void store_bytes(void *dst, const void *src, size_t len)
     }
 }
 
-static int apply_data(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg,
+static int apply_data(struct wsh_efa_set *set, const union wsh_efa_msg *msg,
                       const struct wsh_efa_place *place, const void *src, size_t len)
 {
-    void *dst = wsh_efa_wire_resolve(place, len, eps->seg_base, eps->seg_len);
+    void *dst = wsh_efa_wire_resolve(place, len, set->seg_base, set->seg_len);
 
     if (!dst)
-        return refuse_msg(eps, msg, msg->head.len, "data outside of the symmetric memory");
+        return refuse_msg(set, msg, msg->head.len, "data outside of the symmetric memory");
     store_bytes(dst, src, len);
     return 0;
 }
 
-static int apply_amo(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg, const struct wsh_efa_place *place,
+static int apply_amo(struct wsh_efa_set *set, const union wsh_efa_msg *msg, const struct wsh_efa_place *place,
                      uint64_t operand, uint64_t compare, uint64_t *old)
 {
-    void *word = wsh_efa_wire_resolve(place, place->width, eps->seg_base, eps->seg_len);
+    void *word = wsh_efa_wire_resolve(place, place->width, set->seg_base, set->seg_len);
 
     if (!word)
-        return refuse_msg(eps, msg, msg->head.len, "atomic outside of the symmetric memory");
+        return refuse_msg(set, msg, msg->head.len, "atomic outside of the symmetric memory");
     *old = wsh_amo_apply(word, place->op, place->width, operand, compare);
     return 0;
 }
 
 /* Release: as in store_bytes. */
-static int apply_strided(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
+static int apply_strided(struct wsh_efa_set *set, const union wsh_efa_msg *msg)
 {
     const struct wsh_efa_strided_msg *blocks = &msg->strided;
     const struct wsh_strided shape = {(ptrdiff_t)blocks->stride, blocks->block, blocks->block,
                                       (msg->head.len - sizeof *blocks) / blocks->block};
     size_t span = blocks->stride * (shape.nelems - 1) + shape.block;
-    void *dst = wsh_efa_wire_resolve(&blocks->data, span, eps->seg_base, eps->seg_len);
+    void *dst = wsh_efa_wire_resolve(&blocks->data, span, set->seg_base, set->seg_len);
     uint64_t old;
 
     if (!dst)
-        return refuse_msg(eps, msg, msg->head.len, "data outside of the symmetric memory");
+        return refuse_msg(set, msg, msg->head.len, "data outside of the symmetric memory");
     wsh_order_returns();
     __atomic_thread_fence(__ATOMIC_RELEASE);
     wsh_efa_copy_strided(dst, blocks->bytes, &shape);
-    return blocks->signal.width ? apply_amo(eps, msg, &blocks->signal, blocks->value, 0, &old) : 0;
+    return blocks->signal.width ? apply_amo(set, msg, &blocks->signal, blocks->value, 0, &old) : 0;
 }
 
-static int apply_signal(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
+static int apply_signal(struct wsh_efa_set *set, const union wsh_efa_msg *msg)
 {
     const struct wsh_efa_signal_msg *signal = &msg->signal;
     size_t len = signal->head.len - sizeof *signal;
     uint64_t old;
-    int rc = len ? apply_data(eps, msg, &signal->data, signal->bytes, len) : 0;
+    int rc = len ? apply_data(set, msg, &signal->data, signal->bytes, len) : 0;
 
-    return rc ? rc : apply_amo(eps, msg, &signal->signal, signal->value, 0, &old);
+    return rc ? rc : apply_amo(set, msg, &signal->signal, signal->value, 0, &old);
 }
 
-static int apply_get(struct wsh_efa_eps *eps, const struct wsh_efa_get_msg *get)
+static int apply_get(struct wsh_efa_set *set, const struct wsh_efa_get_msg *get)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)get;
-    const void *from = wsh_efa_wire_resolve(&get->data, get->len, eps->seg_base, eps->seg_len);
+    const void *from = wsh_efa_wire_resolve(&get->data, get->len, set->seg_base, set->seg_len);
 
     if (!from || get->len > EFA_GET_MAX ||
-        sizeof(struct wsh_efa_reply_msg) + get->len > eps->peers[get->head.src].msg_max)
-        return refuse_msg(eps, msg, get->head.len, "get from outside of the symmetric memory");
-    return wsh_efa_msg_answer(eps, (int)get->head.src, get->head.ctx, get->cookie, from, get->len);
+        sizeof(struct wsh_efa_reply_msg) + get->len > set->peers[get->head.src].msg_max)
+        return refuse_msg(set, msg, get->head.len, "get from outside of the symmetric memory");
+    return wsh_efa_msg_answer(set, (int)get->head.src, get->head.ctx, get->cookie, from, get->len);
 }
 
-static int apply_fetch(struct wsh_efa_eps *eps, const struct wsh_efa_amo_msg *amo)
+static int apply_fetch(struct wsh_efa_set *set, const struct wsh_efa_amo_msg *amo)
 {
     uint64_t old = 0;
-    int rc = apply_amo(eps, (const union wsh_efa_msg *)amo, &amo->word, amo->operand, amo->compare, &old);
+    int rc = apply_amo(set, (const union wsh_efa_msg *)amo, &amo->word, amo->operand, amo->compare, &old);
 
     return rc ? rc
-              : wsh_efa_msg_answer(eps, (int)amo->head.src, amo->head.ctx, amo->cookie, &old, sizeof old);
+              : wsh_efa_msg_answer(set, (int)amo->head.src, amo->head.ctx, amo->cookie, &old, sizeof old);
 }
 
-static int apply_ask(struct wsh_efa_eps *eps, const struct wsh_efa_tally_msg *ask)
+static int apply_ask(struct wsh_efa_set *set, const struct wsh_efa_tally_msg *ask)
 {
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(eps, (int)ask->head.src, ask->ctx);
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(set, (int)ask->head.src, ask->ctx);
 
     if (!inlet)
         return -ENOMEM;
-    wsh_efa_tally_asked(eps, (int)ask->head.src, ask->tallies);
+    wsh_efa_tally_asked(set, (int)ask->head.src, ask->tallies);
     wsh_efa_inlet_prompt(inlet, ask->end);
-    wsh_efa_msg_ack_later(eps, inlet);
+    wsh_efa_msg_ack_later(set, inlet);
     return 0;
 }
 
-static int apply_msg(struct wsh_efa_eps *eps, const union wsh_efa_msg *msg)
+static int apply_msg(struct wsh_efa_set *set, const union wsh_efa_msg *msg)
 {
     const struct wsh_efa_amo_msg *amo = &msg->amo;
     uint64_t old;
 
     switch (msg->head.type) {
-    case EFA_WIRE_HELLO: eps->hellos++; return 0;
+    case EFA_WIRE_HELLO: set->hellos++; return 0;
     case EFA_WIRE_PUT:
-        return apply_data(eps, msg, &msg->put.data, msg->put.bytes, msg->head.len - sizeof msg->put);
-    case EFA_WIRE_STRIDED: return apply_strided(eps, msg);
-    case EFA_WIRE_SIGNAL: return apply_signal(eps, msg);
-    case EFA_WIRE_FETCH: return apply_fetch(eps, amo);
-    case EFA_WIRE_GET: return apply_get(eps, &msg->get);
-    case EFA_WIRE_ASK: return apply_ask(eps, &msg->tally);
-    default: return apply_amo(eps, msg, &amo->word, amo->operand, amo->compare, &old);
+        return apply_data(set, msg, &msg->put.data, msg->put.bytes, msg->head.len - sizeof msg->put);
+    case EFA_WIRE_STRIDED: return apply_strided(set, msg);
+    case EFA_WIRE_SIGNAL: return apply_signal(set, msg);
+    case EFA_WIRE_FETCH: return apply_fetch(set, amo);
+    case EFA_WIRE_GET: return apply_get(set, &msg->get);
+    case EFA_WIRE_ASK: return apply_ask(set, &msg->tally);
+    default: return apply_amo(set, msg, &amo->word, amo->operand, amo->compare, &old);
     }
 }
 
 /* Of a message whose receive has gone back already (keep_copy). */
-static int held_done(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+static int held_done(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
     if (req->pool)
-        return wsh_efa_msg_post(eps, req);
+        return wsh_efa_msg_post(set, req);
     free(req);
     return 0;
 }
@@ -160,25 +160,25 @@ static int held_done(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
 /* The receive goes back first, because an answer says that it may be used again. */
 int wsh_efa_serve_apply(void *arg, void *held)
 {
-    struct wsh_efa_eps *eps = arg;
+    struct wsh_efa_set *set = arg;
     struct wsh_efa_req *req = held;
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     union wsh_efa_msg question;
     int rc;
 
     if (msg->head.type != EFA_WIRE_FETCH && msg->head.type != EFA_WIRE_GET) {
-        rc = apply_msg(eps, msg);
-        return rc ? rc : held_done(eps, req);
+        rc = apply_msg(set, msg);
+        return rc ? rc : held_done(set, req);
     }
     memcpy(&question, msg, msg->head.len);
-    rc = held_done(eps, req);
-    return rc ? rc : apply_msg(eps, &question);
+    rc = held_done(set, req);
+    return rc ? rc : apply_msg(set, &question);
 }
 
 /*
  * Where receives are fewer than credits, a message that waits for others gives its own back, by which they come.
  */
-static int keep_copy(struct wsh_efa_eps *eps, struct wsh_efa_inlet *inlet, struct wsh_efa_req *req,
+static int keep_copy(struct wsh_efa_set *set, struct wsh_efa_inlet *inlet, struct wsh_efa_req *req,
                      const struct wsh_srd_stamp *stamp)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
@@ -193,95 +193,95 @@ static int keep_copy(struct wsh_efa_eps *eps, struct wsh_efa_inlet *inlet, struc
     copy->pe = req->pe;
     copy->buf = memcpy(copy + 1, msg, msg->head.len);
     *held = copy;
-    return wsh_efa_msg_post(eps, req);
+    return wsh_efa_msg_post(set, req);
 }
 
-static int serve_numbered(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+static int serve_numbered(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     const struct wsh_efa_head head = msg->head;
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(eps, (int)head.src, head.ctx);
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(set, (int)head.src, head.ctx);
     int rc;
 
-    if (inlet && wsh_unlikely(eps->peers[head.src].n_rails > 1) &&
+    if (inlet && wsh_unlikely(set->peers[head.src].n_rails > 1) &&
         wsh_srd_inlet_has(&inlet->srd, &head.stamp))
-        return wsh_efa_msg_post(eps, req); /* it came by another NIC before */
-    rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &eps->sink) : -ENOMEM;
-    if (!rc && wsh_unlikely(eps->shared_rx))
-        rc = keep_copy(eps, inlet, req, &head.stamp);
-    if (rc == -EPROTO && !eps->failed)
-        return refuse_msg(eps, msg, head.len, "number or group out of the window");
+        return wsh_efa_msg_post(set, req); /* it came by another NIC before */
+    rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &set->sink) : -ENOMEM;
+    if (!rc && wsh_unlikely(set->shared_rx))
+        rc = keep_copy(set, inlet, req, &head.stamp);
+    if (rc == -EPROTO && !set->failed)
+        return refuse_msg(set, msg, head.len, "number or group out of the window");
     if (rc)
-        return rc == -ENOMEM ? wsh_efa_fail(eps, rc, "no memory to serve PE %d", (int)head.src) : rc;
+        return rc == -ENOMEM ? wsh_efa_fail(set, rc, "no memory to serve PE %d", (int)head.src) : rc;
     if (!head.lazy)
         wsh_efa_inlet_prompt(inlet, wsh_srd_widen(inlet->srd.applied, head.stamp.seq) + 1);
-    wsh_efa_msg_ack_later(eps, inlet);
+    wsh_efa_msg_ack_later(set, inlet);
     return 0;
 }
 
 /* Immediate data has no room for a tag: what it cannot be is dropped; the keys of NICs guard the rest. */
-int wsh_efa_serve_write(struct wsh_efa_eps *eps, uint64_t data)
+int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data)
 {
     const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);
-    int known = eps->imm && imm.pe < (uint32_t)eps->n_pes ? wsh_efa_peer_accept(eps, (int)imm.pe) : 0;
+    int known = set->imm && imm.pe < (uint32_t)set->n_pes ? wsh_efa_peer_accept(set, (int)imm.pe) : 0;
     struct wsh_efa_inlet *inlet;
     int rc;
 
     if (wsh_unlikely(known < 0))
         return known;
     if (known && imm.tally)
-        return wsh_efa_tally_count(eps, (int)imm.pe, imm.counter, imm.generation);
-    inlet = known ? wsh_efa_inlet_need(eps, (int)imm.pe, imm.ctx) : NULL;
-    rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &eps->sink) : -ENOMEM;
+        return wsh_efa_tally_count(set, (int)imm.pe, imm.counter, imm.generation);
+    inlet = known ? wsh_efa_inlet_need(set, (int)imm.pe, imm.ctx) : NULL;
+    rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &set->sink) : -ENOMEM;
 
-    if (rc == -EPROTO && !eps->failed) {
-        wsh_efa_stranger_note(eps, EFA_STRANGE_WRITE);
+    if (rc == -EPROTO && !set->failed) {
+        wsh_efa_stranger_note(set, EFA_STRANGE_WRITE);
         return 0;
     }
     if (rc == -ENOMEM)
-        return wsh_efa_fail(eps, rc, "no memory to count writes of PE %u", imm.pe);
+        return wsh_efa_fail(set, rc, "no memory to count writes of PE %u", imm.pe);
     if (!rc)
-        wsh_efa_msg_ack_later(eps, inlet);
+        wsh_efa_msg_ack_later(set, inlet);
     return rc;
 }
 
-static int serve_reply(struct wsh_efa_eps *eps, const struct wsh_efa_reply_msg *msg)
+static int serve_reply(struct wsh_efa_set *set, const struct wsh_efa_reply_msg *msg)
 {
-    bool again = eps->peers[msg->head.src].n_rails > 1; /* it may have come by another NIC before */
+    bool again = set->peers[msg->head.src].n_rails > 1; /* it may have come by another NIC before */
 
-    if (wsh_efa_fetch_answered(eps, (int)msg->head.src, msg->cookie, msg->bytes,
+    if (wsh_efa_fetch_answered(set, (int)msg->head.src, msg->cookie, msg->bytes,
                                msg->head.len - sizeof *msg) &&
         !again)
-        return refuse_msg(eps, (const union wsh_efa_msg *)msg, msg->head.len, "answer to no question");
+        return refuse_msg(set, (const union wsh_efa_msg *)msg, msg->head.len, "answer to no question");
     return 0;
 }
 
-int wsh_efa_serve(struct wsh_efa_eps *eps, struct wsh_efa_req *req, size_t len)
+int wsh_efa_serve(struct wsh_efa_set *set, struct wsh_efa_req *req, size_t len)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
-    int src = wsh_efa_wire_src(msg, len, eps->n_pes), rc = 0;
-    int known = src < 0 ? 0 : wsh_efa_peer_knows(eps, src, msg->head.tag);
+    int src = wsh_efa_wire_src(msg, len, set->n_pes), rc = 0;
+    int known = src < 0 ? 0 : wsh_efa_peer_knows(set, src, msg->head.tag);
     const char *why;
 
     if (wsh_unlikely(known <= 0)) {
         if (known < 0)
             return known;
-        wsh_efa_stranger_note(eps, EFA_STRANGE_MESSAGE);
-        return wsh_efa_msg_post(eps, req);
+        wsh_efa_stranger_note(set, EFA_STRANGE_MESSAGE);
+        return wsh_efa_msg_post(set, req);
     }
     why = wsh_efa_wire_check(msg, len);
     if (why)
-        return refuse_msg(eps, msg, len, why);
-    eps->peers[src].heard = true;
-    if (wsh_unlikely(msg->head.lost) && eps->n_rails > 1)
-        wsh_efa_rails_noticed(eps, src, msg->head.lost);
-    if (wsh_efa_flow_acked(eps, src, &msg->head))
-        return refuse_msg(eps, msg, len, "acknowledges more than was sent");
-    if (msg->head.type == EFA_WIRE_TALLIED && wsh_efa_tally_acked(eps, src, msg->tally.tallies))
-        return refuse_msg(eps, msg, len, "has counted more than was sent");
+        return refuse_msg(set, msg, len, why);
+    set->peers[src].heard = true;
+    if (wsh_unlikely(msg->head.lost) && set->n_rails > 1)
+        wsh_efa_rails_noticed(set, src, msg->head.lost);
+    if (wsh_efa_flow_acked(set, src, &msg->head))
+        return refuse_msg(set, msg, len, "acknowledges more than was sent");
+    if (msg->head.type == EFA_WIRE_TALLIED && wsh_efa_tally_acked(set, src, msg->tally.tallies))
+        return refuse_msg(set, msg, len, "has counted more than was sent");
     if (msg->head.type == EFA_WIRE_REPLY)
-        rc = serve_reply(eps, &msg->reply);
+        rc = serve_reply(set, &msg->reply);
     else if (msg->head.type < EFA_WIRE_REPLY)
-        return serve_numbered(eps, req);
-    return rc ? rc : wsh_efa_msg_post(eps, req);
+        return serve_numbered(set, req);
+    return rc ? rc : wsh_efa_msg_post(set, req);
 }

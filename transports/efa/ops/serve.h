@@ -5,13 +5,13 @@
 
 #include "transports/efa/wire/req.h"
 
-struct wsh_efa_eps;
+struct wsh_efa_set;
 
 /* A message has arrived in req->buf. */
-int wsh_efa_serve(struct wsh_efa_eps *eps, struct wsh_efa_req *req, size_t len);
+int wsh_efa_serve(struct wsh_efa_set *set, struct wsh_efa_req *req, size_t len);
 /* A counted write has arrived. */
-int wsh_efa_serve_write(struct wsh_efa_eps *eps, uint64_t data);
+int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data);
 /* Applies a message whose turn has come (struct wsh_srd_sink). */
-int wsh_efa_serve_apply(void *eps, void *req);
+int wsh_efa_serve_apply(void *set, void *req);
 
 #endif

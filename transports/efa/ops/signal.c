@@ -3,7 +3,7 @@
 #include "transports/efa/ops/signal.h"
 
 #include "transports/efa/gda/counters.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/op.h"
@@ -13,12 +13,12 @@
 
 #include <string.h>
 
-struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow,
+struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow,
                                            const struct wsh_efa_place *data, const void *src, size_t len,
                                            const struct wsh_efa_place *signal, uint64_t value)
 {
     struct wsh_efa_req *req =
-        wsh_efa_msg_new(eps, flow, EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);
+        wsh_efa_msg_new(set, flow, EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);
     struct wsh_efa_signal_msg *msg;
 
     if (!req)
@@ -33,22 +33,22 @@ struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_eps *eps, struct wsh_e
 }
 
 /* A write whose immediate data name the counter; -ENOTSUP: it takes more than that. */
-static int put_tallied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_op *op,
+static int put_tallied(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_op *op,
                        const struct wsh_sig *sig, struct wsh_done *done)
 {
-    if (op->srd.segments != 1 || !wsh_efa_tally_fits(eps, flow->pe, wsh_sig_counter(sig)))
+    if (op->srd.segments != 1 || !wsh_efa_tally_fits(set, flow->pe, wsh_sig_counter(sig)))
         return -ENOTSUP;
     op->srd.kind = WSH_SRD_PUT;
     op->srd.tally = true;
     op->what = EFA_PUTS;
     op->counter = wsh_sig_counter(sig);
     op->generation = wsh_sig_generation(sig);
-    return wsh_efa_op_submit(eps, op, done);
+    return wsh_efa_op_submit(set, op, done);
 }
 
 /* A put with signal as an operation of the engine takes: what and where, and by which flow. */
 struct signal_put {
-    struct wsh_efa_eps *eps;
+    struct wsh_efa_set *set;
     struct wsh_efa_flow *flow;
     const struct wsh_rmem *rmem;
     size_t off, len;
@@ -61,37 +61,37 @@ static int put_by_message(const struct signal_put *put)
 {
     const struct wsh_efa_place data = {.seg = (uint8_t)put->rmem->seg, .off = put->off};
     struct wsh_efa_req *req =
-        wsh_efa_signal_message(put->eps, put->flow, &data, put->src, put->len, &put->place, put->sig->value);
+        wsh_efa_signal_message(put->set, put->flow, &data, put->src, put->len, &put->place, put->sig->value);
 
     if (!req)
         return -EAGAIN;
-    return put->sig->counter ? wsh_efa_msg_submit_counted(put->eps, put->flow, req)
-                             : wsh_efa_msg_submit(put->eps, put->flow, req, EFA_SIGNALS);
+    return put->sig->counter ? wsh_efa_msg_submit_counted(put->set, put->flow, req)
+                             : wsh_efa_msg_submit(put->set, put->flow, req, EFA_SIGNALS);
 }
 
 /* The usual case of a counted put: one write, which may start now; the NIC or the CPU counts. -ENOTSUP: it is not. */
 static int put_tallied_fast(const struct signal_put *put, struct wsh_done *done)
 {
-    struct wsh_efa_eps *eps = put->eps;
+    struct wsh_efa_set *set = put->set;
     struct wsh_efa_flow *flow = put->flow;
     struct wsh_efa_span span = {(void *)put->src, NULL, put->len, put->rmem->base + put->off,
-                                wsh_efa_key(eps, put->rmem)};
+                                wsh_efa_key(set, put->rmem)};
     uint32_t counter = wsh_sig_counter(put->sig);
     int rc;
 
-    if (put->len > eps->whole_max || !wsh_efa_mem_desc(eps, put->src, put->len, &span.desc))
+    if (put->len > set->whole_max || !wsh_efa_mem_desc(set, put->src, put->len, &span.desc))
         return -ENOTSUP;
-    rc = wsh_efa_counter_put(eps, flow, &span, wsh_efa_first_keys(eps, put->rmem), counter, done);
-    if (rc != -ENOTSUP || !wsh_efa_tally_fits(eps, flow->pe, counter) ||
+    rc = wsh_efa_counter_put(set, flow, &span, wsh_efa_first_keys(set, put->rmem), counter, done);
+    if (rc != -ENOTSUP || !wsh_efa_tally_fits(set, flow->pe, counter) ||
         !wsh_srd_tally_fast(&flow->ctx->srd, &flow->srd))
         return rc;
-    rc = wsh_efa_post_whole(eps, flow, wsh_efa_req_get(&eps->plain, EFA_REQ_WRITE, flow->pe), &span, done,
+    rc = wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), &span, done,
                             FI_REMOTE_CQ_DATA,
-                            wsh_srd_imm_tally((uint32_t)eps->my_pe, counter, wsh_sig_generation(put->sig)));
+                            wsh_srd_imm_tally((uint32_t)set->my_pe, counter, wsh_sig_generation(put->sig)));
     if (rc)
         wsh_srd_tally_refused(&flow->ctx->srd, &flow->srd);
     else
-        wsh_efa_tally_started(eps, flow);
+        wsh_efa_tally_started(set, flow);
     return rc;
 }
 
@@ -102,51 +102,51 @@ static int put_by_writes(const struct signal_put *put, struct wsh_done *done)
 
     if (rc != -ENOTSUP)
         return rc;
-    op = wsh_efa_op_new(put->eps, put->flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
+    op = wsh_efa_op_new(put->set, put->flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
     if (!op)
         return -EAGAIN;
-    wsh_efa_op_data(put->eps, op, put->src, put->len, put->rmem->base + put->off,
-                    wsh_efa_key(put->eps, put->rmem));
-    rc = put->sig->counter ? put_tallied(put->eps, put->flow, op, put->sig, done) : -ENOTSUP;
+    wsh_efa_op_data(put->set, op, put->src, put->len, put->rmem->base + put->off,
+                    wsh_efa_key(put->set, put->rmem));
+    rc = put->sig->counter ? put_tallied(put->set, put->flow, op, put->sig, done) : -ENOTSUP;
     if (rc != -ENOTSUP)
         return rc;
     op->signal = put->place;
     op->value = put->sig->value;
     op->counts = put->sig->counter;
-    return wsh_efa_op_submit(put->eps, op, done);
+    return wsh_efa_op_submit(put->set, op, done);
 }
 
 /* Host memory at both ends, and few bytes; a counted put is a write where those are as fast. */
 static bool fits_message(const struct signal_put *put)
 {
-    const struct wsh_efa_eps *eps = put->eps;
+    const struct wsh_efa_set *set = put->set;
     const struct wsh_sig *sig = put->sig;
     int pe = put->rmem->pe;
 
-    if (sizeof(struct wsh_efa_signal_msg) + put->len > eps->peers[pe].msg_max ||
-        !wsh_efa_mem_is_host(eps, put->rmem, put->src))
+    if (sizeof(struct wsh_efa_signal_msg) + put->len > set->peers[pe].msg_max ||
+        !wsh_efa_mem_is_host(set, put->rmem, put->src))
         return false;
     return !sig->counter ||
-           (!wsh_efa_counter_is_kept(eps, pe, wsh_sig_counter(sig)) &&
-            (wsh_efa_prefers_messages(eps) || !wsh_efa_tally_fits(eps, pe, wsh_sig_counter(sig))));
+           (!wsh_efa_counter_is_kept(set, pe, wsh_sig_counter(sig)) &&
+            (wsh_efa_prefers_messages(set) || !wsh_efa_tally_fits(set, pe, wsh_sig_counter(sig))));
 }
 
-static int put_signal_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+static int put_signal_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                              size_t off, const void *src, size_t len, const struct wsh_sig *sig,
                              struct wsh_done *done)
 {
-    const struct signal_put put = {eps, wsh_efa_flow_of(ctx, rmem->pe), rmem, off, len, src,
+    const struct signal_put put = {set, wsh_efa_flow_of(ctx, rmem->pe), rmem, off, len, src,
                                    sig, wsh_efa_signal_place(sig)};
 
-    if (wsh_unlikely(eps->failed || !put.flow))
-        return put.flow ? eps->failed : -ENOMEM;
+    if (wsh_unlikely(set->failed || !put.flow))
+        return put.flow ? set->failed : -ENOMEM;
     return !len || fits_message(&put) ? put_by_message(&put) : put_by_writes(&put, done);
 }
 
 int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                        size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
-    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
+    struct wsh_efa_set *set = wsh_efa_set_of(tctx);
     int rc;
 
     if (rmem->map) {
@@ -155,8 +155,8 @@ int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_
         wsh_amo_apply64(sig->rmem->map + sig->off, sig->op, sig->value, 0);
         return 0;
     }
-    wsh_efa_lock(eps);
-    rc = put_signal_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, sig, done);
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    rc = put_signal_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, sig, done);
+    wsh_efa_unlock(set);
     return rc;
 }

@@ -7,7 +7,7 @@
 #include "transports/efa/wire/req.h"
 #include "transports/efa/wire/wire.h"
 
-struct wsh_efa_eps;
+struct wsh_efa_set;
 
 /* Where a message has the signal updated. */
 static inline struct wsh_efa_place wsh_efa_signal_place(const struct wsh_sig *sig)
@@ -17,7 +17,7 @@ static inline struct wsh_efa_place wsh_efa_signal_place(const struct wsh_sig *si
 }
 
 /* A request with a message of data (len may be 0) and signal, or NULL: no room. */
-struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow,
+struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow,
                                            const struct wsh_efa_place *data, const void *src, size_t len,
                                            const struct wsh_efa_place *signal, uint64_t value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Strided puts: the blocks are packed into messages, and the target stores each in its place, then the signal's. */
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/signal.h"
@@ -27,14 +27,14 @@ void wsh_efa_copy_strided(char *dst, const char *src, const struct wsh_strided *
 }
 
 /* Blocks that a message to the PE takes. */
-static size_t count_fitting(const struct wsh_efa_eps *eps, int pe, const struct wsh_strided *shape)
+static size_t count_fitting(const struct wsh_efa_set *set, int pe, const struct wsh_strided *shape)
 {
-    size_t n = (eps->peers[pe].msg_max - sizeof(struct wsh_efa_strided_msg)) / shape->block;
+    size_t n = (set->peers[pe].msg_max - sizeof(struct wsh_efa_strided_msg)) / shape->block;
 
     return n < shape->nelems ? n : shape->nelems;
 }
 
-static int send_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
+static int send_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                        size_t off, const void *src, const struct wsh_strided *shape,
                        const struct wsh_sig *sig)
 {
@@ -45,11 +45,11 @@ static int send_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const s
     struct wsh_efa_strided_msg *msg;
     struct wsh_efa_req *req;
 
-    if (wsh_unlikely(eps->failed || !flow))
-        return flow ? eps->failed : -ENOMEM;
-    if (wsh_unlikely(!wsh_efa_mem_is_host(eps, rmem, src)))
+    if (wsh_unlikely(set->failed || !flow))
+        return flow ? set->failed : -ENOMEM;
+    if (wsh_unlikely(!wsh_efa_mem_is_host(set, rmem, src)))
         return -ENOTSUP;
-    req = wsh_efa_msg_new(eps, flow, EFA_WIRE_STRIDED, len);
+    req = wsh_efa_msg_new(set, flow, EFA_WIRE_STRIDED, len);
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_strided_msg *)req->buf;
@@ -60,18 +60,18 @@ static int send_locked(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx, const s
     msg->signal = sig ? wsh_efa_signal_place(sig) : (struct wsh_efa_place){.width = 0};
     msg->value = sig ? sig->value : 0;
     wsh_efa_copy_strided(msg->bytes, src, &packed);
-    return wsh_efa_msg_submit(eps, flow, req, sig ? EFA_SIGNALS : EFA_PUTS);
+    return wsh_efa_msg_submit(set, flow, req, sig ? EFA_SIGNALS : EFA_PUTS);
 }
 
 int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                         const struct wsh_strided *shape, const struct wsh_sig *sig, size_t *taken)
 {
-    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
+    struct wsh_efa_set *set = wsh_efa_set_of(tctx);
     struct wsh_strided piece = *shape;
     int rc = 0;
 
     if (!rmem->map)
-        piece.nelems = count_fitting(eps, rmem->pe, shape);
+        piece.nelems = count_fitting(set, rmem->pe, shape);
     if (piece.nelems < 2 || (uint64_t)shape->dst_stride > WSH_EFA_STRIDE_MAX ||
         (sig && piece.nelems < shape->nelems))
         return -ENOTSUP;
@@ -82,8 +82,8 @@ int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size
             wsh_amo_apply64(sig->rmem->map + sig->off, sig->op, sig->value, 0);
         return 0;
     }
-    wsh_efa_lock(eps);
-    rc = send_locked(eps, (struct wsh_efa_ctx *)tctx, rmem, off, src, &piece, sig);
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    rc = send_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, &piece, sig);
+    wsh_efa_unlock(set);
     return rc;
 }

@@ -2,7 +2,7 @@
 /* Counts tallied writes at both ends. */
 #include "transports/efa/ops/tally.h"
 
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/progress.h"
 
@@ -15,9 +15,9 @@
  */
 #define LAZY_DATA ((size_t)512 << 10)
 
-bool wsh_efa_tally_fits(const struct wsh_efa_eps *eps, int pe, uint32_t counter)
+bool wsh_efa_tally_fits(const struct wsh_efa_set *set, int pe, uint32_t counter)
 {
-    return eps->imm && eps->peers[pe].link.imms_max && counter < WSH_SRD_IMM_COUNTERS;
+    return set->imm && set->peers[pe].link.imms_max && counter < WSH_SRD_IMM_COUNTERS;
 }
 
 /* What is owed to the flow only when somebody asks. */
@@ -30,9 +30,9 @@ static void list_late(struct wsh_efa_flow *flow)
     flow->ctx->late = flow;
 }
 
-void wsh_efa_tally_started(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+void wsh_efa_tally_started(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
-    flow->tallies = eps->peers[flow->pe].link.tallies;
+    flow->tallies = set->peers[flow->pe].link.tallies;
     list_late(flow);
     if (flow->uncounted)
         return;
@@ -44,33 +44,33 @@ void wsh_efa_tally_started(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
  * The target acknowledges half of a flow's window, lazy or not; flows with less under way must leave some credits:
  * those of collectives half of them, since other contexts send to the same peer.
  */
-bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow, size_t data,
+bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_set *set, const struct wsh_efa_flow *flow, size_t data,
                                bool counts)
 {
-    uint32_t most = eps->peers[flow->pe].link.msgs_max;
+    uint32_t most = set->peers[flow->pe].link.msgs_max;
 
     if ((!counts && !flow->ctx->base.lazy) || flow->srd.sent - flow->prompt_end >= LAZY_ROW ||
         data > LAZY_DATA)
         return false;
     return flow->srd.sent - flow->srd.acked >= (flow->srd.window + 1) / 2 ||
-           eps->peers[flow->pe].tally.lazy < (counts ? most - most / 8 - 1 : most / 2);
+           set->peers[flow->pe].tally.lazy < (counts ? most - most / 8 - 1 : most / 2);
 }
 
-void wsh_efa_tally_sent(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, bool lazy)
+void wsh_efa_tally_sent(struct wsh_efa_set *set, struct wsh_efa_flow *flow, bool lazy)
 {
     if (!lazy) {
         flow->prompt_end = flow->srd.sent + 1;
         return;
     }
     flow->lazy_end = flow->srd.sent + 1;
-    eps->peers[flow->pe].tally.lazy++;
+    set->peers[flow->pe].tally.lazy++;
     wsh_efa_count_add(&flow->ctx->n_lazy);
     list_late(flow);
 }
 
-void wsh_efa_tally_applied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+void wsh_efa_tally_applied(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
-    eps->peers[flow->pe].tally.lazy--;
+    set->peers[flow->pe].tally.lazy--;
     wsh_efa_count_sub(&flow->ctx->n_lazy);
 }
 
@@ -82,7 +82,7 @@ void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread)
     if (!wsh_efa_count_read(&ctx->n_lazy) && (unread || !wsh_efa_count_read(&ctx->n_uncounted)))
         return;
     __atomic_store_n(&ctx->awaited, true, __ATOMIC_RELAXED);
-    __atomic_store_n(&ctx->eps->tallies_awaited, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&ctx->set->tallies_awaited, true, __ATOMIC_RELAXED);
 }
 
 uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow)
@@ -90,15 +90,15 @@ uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_f
     return flow ? __atomic_load_n(&flow->uncounted, __ATOMIC_ACQUIRE) : wsh_efa_count_read(&ctx->n_uncounted);
 }
 
-static void ack_later(struct wsh_efa_eps *eps, struct wsh_efa_tally *tally)
+static void ack_later(struct wsh_efa_set *set, struct wsh_efa_tally *tally)
 {
-    eps->n_tally_acks += !tally->ack_due;
+    set->n_tally_acks += !tally->ack_due;
     tally->ack_due = true;
 }
 
 /*
  * What the peer asked for is here, or it may soon lack credits: it has what both of us can take, which is less than
- * eps->imms where it has more endpoint sets.
+ * set->imms where it has more endpoint sets.
  */
 static bool is_due(const struct wsh_efa_peer *peer)
 {
@@ -109,44 +109,44 @@ static bool is_due(const struct wsh_efa_peer *peer)
                        unacked >= (peer->link.imms_max + 1) / 2);
 }
 
-int wsh_efa_tally_count(struct wsh_efa_eps *eps, int pe, uint32_t counter, uint32_t generation)
+int wsh_efa_tally_count(struct wsh_efa_set *set, int pe, uint32_t counter, uint32_t generation)
 {
-    struct wsh_efa_tally *tally = &eps->peers[pe].tally;
+    struct wsh_efa_tally *tally = &set->peers[pe].tally;
     int rc;
 
     wsh_order_returns(); /* what the NIC has written comes before the count */
-    rc = eps->count(eps->core, counter, generation, 1);
+    rc = set->count(set->core, counter, generation, 1);
     if (rc)
         return wsh_efa_fail(
-            eps, rc,
+            set, rc,
             "PE %d has put with counter %u, which is not in use here, or not any more; destroy "
             "counters only when nothing puts with them",
             pe, counter);
     tally->counted++;
-    if (is_due(&eps->peers[pe]))
-        ack_later(eps, tally);
+    if (is_due(&set->peers[pe]))
+        ack_later(set, tally);
     return 0;
 }
 
-void wsh_efa_tally_asked(struct wsh_efa_eps *eps, int pe, uint32_t tallies)
+void wsh_efa_tally_asked(struct wsh_efa_set *set, int pe, uint32_t tallies)
 {
-    struct wsh_efa_tally *tally = &eps->peers[pe].tally;
+    struct wsh_efa_tally *tally = &set->peers[pe].tally;
 
     if (!tally->asks || wsh_srd_before(tally->wanted, tallies)) /* an earlier question may come later */
         tally->wanted = tallies;
     tally->asks = wsh_srd_before(tally->acked, tally->wanted);
-    if (is_due(&eps->peers[pe]))
-        ack_later(eps, tally);
+    if (is_due(&set->peers[pe]))
+        ack_later(set, tally);
 }
 
-static int send_acks(struct wsh_efa_eps *eps)
+static int send_acks(struct wsh_efa_set *set)
 {
     int sent = 0;
 
-    for (int i = 0; i < eps->n_known && eps->n_tally_acks && !eps->unposted; i++) {
-        int pe = eps->known[i];
-        struct wsh_efa_tally *tally = &eps->peers[pe].tally;
-        int rc = tally->ack_due ? wsh_efa_msg_tallied(eps, pe, tally->counted) : 0;
+    for (int i = 0; i < set->n_known && set->n_tally_acks && !set->unposted; i++) {
+        int pe = set->known[i];
+        struct wsh_efa_tally *tally = &set->peers[pe].tally;
+        int rc = tally->ack_due ? wsh_efa_msg_tallied(set, pe, tally->counted) : 0;
 
         if (!tally->ack_due)
             continue;
@@ -155,7 +155,7 @@ static int send_acks(struct wsh_efa_eps *eps)
         tally->acked = tally->counted;
         tally->asks &= wsh_srd_before(tally->acked, tally->wanted);
         tally->ack_due = false;
-        eps->n_tally_acks--;
+        set->n_tally_acks--;
         sent++;
     }
     return sent;
@@ -173,25 +173,25 @@ static bool must_ask_lazy(const struct wsh_efa_flow *flow)
     return has_lazy(flow) && wsh_srd_before(flow->prompt_end, flow->lazy_end);
 }
 
-static bool must_ask(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow)
+static bool must_ask(const struct wsh_efa_set *set, const struct wsh_efa_flow *flow)
 {
     return must_ask_lazy(flow) ||
-           (flow->uncounted && wsh_srd_before(eps->peers[flow->pe].tally.asked, flow->tallies));
+           (flow->uncounted && wsh_srd_before(set->peers[flow->pe].tally.asked, flow->tallies));
 }
 
-static int ask_peer(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+static int ask_peer(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
-    struct wsh_efa_peer *peer = &eps->peers[flow->pe];
-    struct wsh_efa_flow *own = wsh_efa_flow_of(eps->own, flow->pe);
+    struct wsh_efa_peer *peer = &set->peers[flow->pe];
+    struct wsh_efa_flow *own = wsh_efa_flow_of(set->own, flow->pe);
     struct wsh_efa_req *req =
-        own ? wsh_efa_msg_new(eps, own, EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg)) : NULL;
+        own ? wsh_efa_msg_new(set, own, EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg)) : NULL;
     struct wsh_efa_tally_msg *msg;
 
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_tally_msg *)req->buf;
     *msg = (struct wsh_efa_tally_msg){msg->head, peer->link.tallies, flow->lazy_end, flow->ctx->number, {0}};
-    if (wsh_efa_msg_submit(eps, own, req, EFA_SIGNALS))
+    if (wsh_efa_msg_submit(set, own, req, EFA_SIGNALS))
         return -EAGAIN;
     peer->tally.asked = peer->link.tallies;
     if (wsh_srd_before(flow->prompt_end, flow->lazy_end))
@@ -199,20 +199,20 @@ static int ask_peer(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
     return 1;
 }
 
-void wsh_efa_tally_unpark(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow)
+void wsh_efa_tally_unpark(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
-    if (flow->late && flow->srd.writes.head && must_ask_lazy(flow) && ask_peer(eps, flow) < 0)
-        eps->starved = true; /* again at the next look */
+    if (flow->late && flow->srd.writes.head && must_ask_lazy(flow) && ask_peer(set, flow) < 0)
+        set->starved = true; /* again at the next look */
 }
 
-static int ask_late(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx)
+static int ask_late(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx)
 {
     struct wsh_efa_flow **link = &ctx->late;
     int asked = 0;
 
     while (*link) {
         struct wsh_efa_flow *flow = *link;
-        int rc = must_ask(eps, flow) ? ask_peer(eps, flow) : 0;
+        int rc = must_ask(set, flow) ? ask_peer(set, flow) : 0;
 
         if (rc < 0)
             wsh_efa_tally_await(&ctx->base, false); /* no room: again */
@@ -227,29 +227,29 @@ static int ask_late(struct wsh_efa_eps *eps, struct wsh_efa_ctx *ctx)
     return asked;
 }
 
-static int ask_peers(struct wsh_efa_eps *eps)
+static int ask_peers(struct wsh_efa_set *set)
 {
     int asked = 0;
 
-    __atomic_store_n(&eps->tallies_awaited, false, __ATOMIC_RELAXED);
-    for (uint32_t i = 0; i < eps->n_ctxs; i++)
-        if (__atomic_exchange_n(&eps->ctxs[i]->awaited, false, __ATOMIC_RELAXED))
-            asked += ask_late(eps, eps->ctxs[i]);
+    __atomic_store_n(&set->tallies_awaited, false, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < set->n_ctxs; i++)
+        if (__atomic_exchange_n(&set->ctxs[i]->awaited, false, __ATOMIC_RELAXED))
+            asked += ask_late(set, set->ctxs[i]);
     return asked;
 }
 
-bool wsh_efa_tally_is_busy(const struct wsh_efa_eps *eps)
+bool wsh_efa_tally_is_busy(const struct wsh_efa_set *set)
 {
-    return eps->n_tally_acks || __atomic_load_n(&eps->tallies_awaited, __ATOMIC_RELAXED);
+    return set->n_tally_acks || __atomic_load_n(&set->tallies_awaited, __ATOMIC_RELAXED);
 }
 
-int wsh_efa_tally_progress(struct wsh_efa_eps *eps)
+int wsh_efa_tally_progress(struct wsh_efa_set *set)
 {
-    int rc = eps->n_tally_acks ? send_acks(eps) : 0;
+    int rc = set->n_tally_acks ? send_acks(set) : 0;
 
-    if (rc < 0 || !__atomic_load_n(&eps->tallies_awaited, __ATOMIC_RELAXED))
+    if (rc < 0 || !__atomic_load_n(&set->tallies_awaited, __ATOMIC_RELAXED))
         return rc;
-    return rc + ask_peers(eps);
+    return rc + ask_peers(set);
 }
 
 static void settle_ctx(struct wsh_efa_ctx *ctx, int pe, uint32_t tallied)
@@ -262,14 +262,14 @@ static void settle_ctx(struct wsh_efa_ctx *ctx, int pe, uint32_t tallied)
     wsh_efa_count_sub(&ctx->n_uncounted);
 }
 
-int wsh_efa_tally_acked(struct wsh_efa_eps *eps, int pe, uint32_t tallied)
+int wsh_efa_tally_acked(struct wsh_efa_set *set, int pe, uint32_t tallied)
 {
-    int rc = wsh_srd_link_tallied(&eps->peers[pe].link, tallied);
+    int rc = wsh_srd_link_tallied(&set->peers[pe].link, tallied);
 
     if (rc <= 0)
         return rc;
-    eps->peers[pe].acks++;
-    for (uint32_t i = 0; i < eps->n_ctxs; i++)
-        settle_ctx(eps->ctxs[i], pe, tallied);
+    set->peers[pe].acks++;
+    for (uint32_t i = 0; i < set->n_ctxs; i++)
+        settle_ctx(set->ctxs[i], pe, tallied);
     return 0;
 }

@@ -26,7 +26,7 @@
 
 struct wsh_tctx;
 struct wsh_efa_ctx;
-struct wsh_efa_eps;
+struct wsh_efa_set;
 struct wsh_efa_flow;
 
 /* With a peer, all modulo 2^32. */
@@ -40,15 +40,15 @@ struct wsh_efa_tally {
 };
 
 /* Writes to the peer may name that counter. */
-bool wsh_efa_tally_fits(const struct wsh_efa_eps *eps, int pe, uint32_t counter);
+bool wsh_efa_tally_fits(const struct wsh_efa_set *set, int pe, uint32_t counter);
 /* One of the flow has been given to the provider. */
-void wsh_efa_tally_started(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
+void wsh_efa_tally_started(struct wsh_efa_set *set, struct wsh_efa_flow *flow);
 /* A message of the flow has gone. */
-void wsh_efa_tally_sent(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, bool lazy);
+void wsh_efa_tally_sent(struct wsh_efa_set *set, struct wsh_efa_flow *flow, bool lazy);
 /* A lazy one is known as applied. */
-void wsh_efa_tally_applied(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
+void wsh_efa_tally_applied(struct wsh_efa_set *set, struct wsh_efa_flow *flow);
 /* Whether the next one of the flow may be, behind `data` bytes by writes of its own; `counts`: it is a counted put. */
-bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow, size_t data,
+bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_set *set, const struct wsh_efa_flow *flow, size_t data,
                                bool counts);
 /* wsh_tp_ops.await. No lock. */
 void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread);
@@ -56,17 +56,17 @@ void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread);
 uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow);
 
 /* Asks for the acks that a parked write of the flow waits for, if nothing else has. */
-void wsh_efa_tally_unpark(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow);
+void wsh_efa_tally_unpark(struct wsh_efa_set *set, struct wsh_efa_flow *flow);
 
 /* One has arrived from the PE. 0 or final. */
-int wsh_efa_tally_count(struct wsh_efa_eps *eps, int pe, uint32_t counter, uint32_t generation);
+int wsh_efa_tally_count(struct wsh_efa_set *set, int pe, uint32_t counter, uint32_t generation);
 /* The PE wants so many acknowledged. */
-void wsh_efa_tally_asked(struct wsh_efa_eps *eps, int pe, uint32_t tallies);
+void wsh_efa_tally_asked(struct wsh_efa_set *set, int pe, uint32_t tallies);
 /* The PE has counted so many. 0 or -EPROTO. */
-int wsh_efa_tally_acked(struct wsh_efa_eps *eps, int pe, uint32_t tallied);
+int wsh_efa_tally_acked(struct wsh_efa_set *set, int pe, uint32_t tallied);
 /* There is something to ask or to acknowledge. */
-bool wsh_efa_tally_is_busy(const struct wsh_efa_eps *eps);
+bool wsh_efa_tally_is_busy(const struct wsh_efa_set *set);
 /* Asks and acknowledges. > 0: did something; < 0: final. */
-int wsh_efa_tally_progress(struct wsh_efa_eps *eps);
+int wsh_efa_tally_progress(struct wsh_efa_set *set);
 
 #endif

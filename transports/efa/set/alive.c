@@ -6,7 +6,7 @@
 #include "transports/efa/set/alive.h"
 
 #include "base/log.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/progress.h"
@@ -41,46 +41,46 @@ double wsh_efa_now(void)
  * The provider takes nothing for a peer to which nothing is under way, and which has been connected before: there
  * is no connection any more. A peer that merely stands still keeps its connection, and its buffers fill up.
  */
-int wsh_efa_no_room(struct wsh_efa_eps *eps, int pe)
+int wsh_efa_no_room(struct wsh_efa_set *set, int pe)
 {
-    struct wsh_efa_peer *peer = &eps->peers[pe];
+    struct wsh_efa_peer *peer = &set->peers[pe];
 
-    if (peer->posted || !peer->heard || !eps->by_sockets)
+    if (peer->posted || !peer->heard || !set->by_sockets)
         return -EAGAIN;
     if (!peer->lost_since)
         peer->lost_since = wsh_efa_now();
-    if (wsh_efa_now() - peer->lost_since < EFA_LOST_S || (eps->has_left && eps->has_left(eps->core, pe)))
+    if (wsh_efa_now() - peer->lost_since < EFA_LOST_S || (set->has_left && set->has_left(set->core, pe)))
         return -EAGAIN;
     return wsh_efa_fail(
-        eps, -ECONNRESET,
+        set, -ECONNRESET,
         "no connection to PE %d over %s for %d s: it has ended, or its host cannot be reached", pe,
-        eps->rail[0].name, EFA_LOST_S);
+        set->rail[0].name, EFA_LOST_S);
 }
 
-void wsh_efa_lose(struct wsh_efa_eps *eps, const char *fmt, ...)
+void wsh_efa_lose(struct wsh_efa_set *set, const char *fmt, ...)
 {
     va_list args;
 
-    if (eps->lost_since)
+    if (set->lost_since)
         return;
     va_start(args, fmt);
-    vsnprintf(eps->lost_text, sizeof eps->lost_text, fmt, args);
+    vsnprintf(set->lost_text, sizeof set->lost_text, fmt, args);
     va_end(args);
-    eps->lost_since = wsh_efa_now();
+    set->lost_since = wsh_efa_now();
 }
 
-int wsh_efa_check_lost(struct wsh_efa_eps *eps)
+int wsh_efa_check_lost(struct wsh_efa_set *set)
 {
-    return wsh_efa_now() - eps->lost_since < EFA_GRACE_S
+    return wsh_efa_now() - set->lost_since < EFA_GRACE_S
                ? 0
-               : wsh_efa_fail(eps, -ECONNRESET, "%s", eps->lost_text);
+               : wsh_efa_fail(set, -ECONNRESET, "%s", set->lost_text);
 }
 
 /* Nothing is under way or awaited: a peer that cannot be reached may have left. */
-static bool is_quiet(const struct wsh_efa_eps *eps)
+static bool is_quiet(const struct wsh_efa_set *set)
 {
-    for (int i = 0; i < eps->n_known; i++) {
-        const struct wsh_efa_peer *peer = &eps->peers[eps->known[i]];
+    for (int i = 0; i < set->n_known; i++) {
+        const struct wsh_efa_peer *peer = &set->peers[set->known[i]];
 
         if (peer->posted || peer->link.msgs || peer->link.fetches)
             return false;
@@ -88,17 +88,17 @@ static bool is_quiet(const struct wsh_efa_eps *eps)
     return true;
 }
 
-void wsh_efa_note_event(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail, const char *text)
+void wsh_efa_note_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, const char *text)
 {
-    if (eps->n_rails == 1) {
-        wsh_efa_lose(eps, "%s", text);
+    if (set->n_rails == 1) {
+        wsh_efa_lose(set, "%s", text);
         return;
     }
     wsh_info(WSH_SUB_TRANSPORT, "%s", text);
-    wsh_efa_rails_probe(eps, (unsigned)(rail - eps->rail));
+    wsh_efa_rails_probe(set, (unsigned)(rail - set->rail));
 }
 
-static void take_event(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail,
+static void take_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail,
                        const struct fi_eq_err_entry *err)
 {
     bool own = err->prov_errno >= EFA_OWN_ERRORS;
@@ -106,18 +106,18 @@ static void take_event(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail,
 
     snprintf(text, sizeof text, "%s %s: %s (code %d)%s", rail->name,
              own ? "could not send a packet of its own" : "cannot reach a peer",
-             eps->lib.strerror(abs(err->err)), err->prov_errno,
+             set->lib.strerror(abs(err->err)), err->prov_errno,
              own ? "" : "; has a PE ended, or its host gone?");
-    if (err->prov_errno == EFA_OWN_GREETING || (!own && eps->n_rails == 1 && is_quiet(eps)))
+    if (err->prov_errno == EFA_OWN_GREETING || (!own && set->n_rails == 1 && is_quiet(set)))
         wsh_info(WSH_SUB_TRANSPORT, "%s", text);
     else if (own)
-        wsh_efa_lose(eps, "%s", text);
+        wsh_efa_lose(set, "%s", text);
     else
-        wsh_efa_note_event(eps, rail, text);
+        wsh_efa_note_event(set, rail, text);
 }
 
 /* No other event is asked for. */
-static void take_events(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail)
+static void take_events(struct wsh_efa_set *set, const struct wsh_efa_rail *rail)
 {
     struct fi_eq_err_entry err = {0};
     char entry[sizeof(struct fi_eq_cm_entry)];
@@ -125,49 +125,49 @@ static void take_events(struct wsh_efa_eps *eps, const struct wsh_efa_rail *rail
 
     while (fi_eq_read(rail->eq, &event, entry, sizeof entry, 0) == -FI_EAVAIL &&
            fi_eq_readerr(rail->eq, &err, 0) >= 0)
-        take_event(eps, rail, &err);
+        take_event(set, rail, &err);
 }
 
 /* Who owes acknowledgements of lazy messages alone is asked, so that it is not looked after for ever. */
-static void ask_all(struct wsh_efa_eps *eps)
+static void ask_all(struct wsh_efa_set *set)
 {
-    for (uint32_t i = 0; i < eps->n_ctxs; i++)
-        wsh_efa_tally_await(&eps->ctxs[i]->base, false);
+    for (uint32_t i = 0; i < set->n_ctxs; i++)
+        wsh_efa_tally_await(&set->ctxs[i]->base, false);
 }
 
-static int probe_silent(struct wsh_efa_eps *eps)
+static int probe_silent(struct wsh_efa_set *set)
 {
     bool any = false;
     int rc = 0;
 
-    for (int i = 0; i < eps->n_known && !rc; i++) {
-        int pe = eps->known[i];
-        struct wsh_efa_peer *peer = &eps->peers[pe];
+    for (int i = 0; i < set->n_known && !rc; i++) {
+        int pe = set->known[i];
+        struct wsh_efa_peer *peer = &set->peers[pe];
         bool silent = (peer->link.msgs || peer->link.fetches) && peer->acks == peer->seen_acks;
 
         peer->seen_acks = peer->acks;
         any |= silent;
         if (silent)
-            rc = wsh_efa_msg_probe(eps, pe);
+            rc = wsh_efa_msg_probe(set, pe);
         if (rc == -EAGAIN)
             rc = 0;
     }
     if (any)
-        ask_all(eps);
+        ask_all(set);
     return rc;
 }
 
-int wsh_efa_look_after(struct wsh_efa_eps *eps)
+int wsh_efa_look_after(struct wsh_efa_set *set)
 {
     double time = wsh_efa_now();
 
-    if (time < eps->next_look)
+    if (time < set->next_look)
         return 0;
-    eps->next_look = time + EFA_LOOK_S;
-    for (uint32_t i = 0; i < eps->n_rails; i++)
-        if (eps->rail[i].eq)
-            take_events(eps, &eps->rail[i]);
-    if (eps->any_lost)
-        wsh_efa_rails_look(eps);
-    return eps->by_sockets ? probe_silent(eps) : 0;
+    set->next_look = time + EFA_LOOK_S;
+    for (uint32_t i = 0; i < set->n_rails; i++)
+        if (set->rail[i].eq)
+            take_events(set, &set->rail[i]);
+    if (set->any_lost)
+        wsh_efa_rails_look(set);
+    return set->by_sockets ? probe_silent(set) : 0;
 }

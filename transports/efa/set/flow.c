@@ -3,7 +3,7 @@
 #include "transports/efa/set/flow.h"
 
 #include "base/log.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/ops/tally.h"
 
@@ -11,78 +11,78 @@
 #include <stdlib.h>
 
 /* Once: what does not go on many contexts. An error where the settings make it one. */
-static int note_uncounted(struct wsh_efa_eps *eps)
+static int note_uncounted(struct wsh_efa_set *set)
 {
     char text[EFA_TEXT_MAX];
 
-    if (eps->efa->noted_ctxs)
+    if (set->efa->noted_ctxs)
         return 0;
-    eps->efa->noted_ctxs = 1;
+    set->efa->noted_ctxs = 1;
     snprintf(
         text, sizeof text,
         "the immediate data of writes name at most %u contexts of a PE and endpoint set: on further ones the "
         "signal of a large put leaves when the put has completed; use fewer contexts at a time, or raise "
         "SHMEM_ENDPOINT_SETS, of which there are %u",
-        WSH_SRD_CONTEXTS, eps->efa->in_use);
-    return wsh_log_slower(eps->env->strict, WSH_LOG_WARN, text);
+        WSH_SRD_CONTEXTS, set->efa->in_use);
+    return wsh_log_slower(set->env->strict, WSH_LOG_WARN, text);
 }
 
 /* Whether there may be a context of that number. -ENOSPC, of which a line is said once. */
-static int ctx_check(struct wsh_efa_eps *eps, size_t number)
+static int ctx_check(struct wsh_efa_set *set, size_t number)
 {
     if (number < EFA_CONTEXTS)
-        return eps->imm && number >= WSH_SRD_CONTEXTS ? note_uncounted(eps) : 0;
-    if (eps->efa->noted_ctxs < 2)
+        return set->imm && number >= WSH_SRD_CONTEXTS ? note_uncounted(set) : 0;
+    if (set->efa->noted_ctxs < 2)
         wsh_warn(
             "no further context: messages name at most %u contexts of a PE and endpoint set; destroy some, "
             "or raise SHMEM_ENDPOINT_SETS, of which there are %u",
-            EFA_CONTEXTS, eps->efa->in_use);
-    eps->efa->noted_ctxs = 2;
+            EFA_CONTEXTS, set->efa->in_use);
+    set->efa->noted_ctxs = 2;
     return -ENOSPC;
 }
 
-static struct wsh_efa_ctx *ctx_new(struct wsh_efa_eps *eps)
+static struct wsh_efa_ctx *ctx_new(struct wsh_efa_set *set)
 {
-    size_t n = eps->n_ctxs;
-    struct wsh_efa_ctx **all = realloc(eps->ctxs, (n + 1) * sizeof *all), *ctx;
+    size_t n = set->n_ctxs;
+    struct wsh_efa_ctx **all = realloc(set->ctxs, (n + 1) * sizeof *all), *ctx;
 
     if (!all)
         return NULL;
-    eps->ctxs = all;
-    ctx = calloc(1, sizeof *ctx + (size_t)eps->n_pes * sizeof ctx->flow[0]);
+    set->ctxs = all;
+    ctx = calloc(1, sizeof *ctx + (size_t)set->n_pes * sizeof ctx->flow[0]);
     if (!ctx)
         return NULL;
-    ctx->eps = eps;
+    ctx->set = set;
     ctx->number = (uint16_t)n;
-    all[eps->n_ctxs++] = ctx;
+    all[set->n_ctxs++] = ctx;
     return ctx;
 }
 
 /* The next context of a number goes on with its flows, as the peers' inlets do. */
-int wsh_efa_ctx_open(struct wsh_efa_eps *eps, struct wsh_efa_ctx **out)
+int wsh_efa_ctx_open(struct wsh_efa_set *set, struct wsh_efa_ctx **out)
 {
     struct wsh_efa_ctx *ctx;
     int rc = 0;
 
-    wsh_efa_lock(eps);
-    ctx = eps->free_ctxs;
+    wsh_efa_lock(set);
+    ctx = set->free_ctxs;
     if (ctx)
-        eps->free_ctxs = ctx->next;
-    else if (!(rc = ctx_check(eps, eps->n_ctxs)))
-        ctx = ctx_new(eps);
-    wsh_efa_unlock(eps);
+        set->free_ctxs = ctx->next;
+    else if (!(rc = ctx_check(set, set->n_ctxs)))
+        ctx = ctx_new(set);
+    wsh_efa_unlock(set);
     *out = ctx;
     return ctx ? 0 : rc ? rc : -ENOMEM;
 }
 
 void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx)
 {
-    struct wsh_efa_eps *eps = ctx->eps;
+    struct wsh_efa_set *set = ctx->set;
 
-    wsh_efa_lock(eps);
-    ctx->next = eps->free_ctxs;
-    eps->free_ctxs = ctx;
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    ctx->next = set->free_ctxs;
+    set->free_ctxs = ctx;
+    wsh_efa_unlock(set);
 }
 
 static void ctx_free(struct wsh_efa_ctx *ctx, int n_pes)
@@ -107,13 +107,13 @@ static void inlet_free(struct wsh_efa_inlet *inlet)
     free(inlet);
 }
 
-void wsh_efa_flows_free(struct wsh_efa_eps *eps)
+void wsh_efa_flows_free(struct wsh_efa_set *set)
 {
-    for (uint32_t i = 0; i < eps->n_ctxs; i++)
-        ctx_free(eps->ctxs[i], eps->n_pes);
-    free(eps->ctxs);
-    for (int k = 0; k < eps->n_known; k++) {
-        struct wsh_efa_peer *peer = &eps->peers[eps->known[k]];
+    for (uint32_t i = 0; i < set->n_ctxs; i++)
+        ctx_free(set->ctxs[i], set->n_pes);
+    free(set->ctxs);
+    for (int k = 0; k < set->n_known; k++) {
+        struct wsh_efa_peer *peer = &set->peers[set->known[k]];
 
         for (uint32_t i = 0; i < peer->n_inlets; i++)
             inlet_free(peer->inlet[i]);
@@ -129,11 +129,11 @@ static int no_memory(int pe)
 
 int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
 {
-    struct wsh_efa_eps *eps = ctx->eps;
-    struct wsh_efa_peer *peer = &eps->peers[pe];
-    bool imm = eps->imm && wsh_srd_imm_fits(ctx->number, (uint32_t)eps->n_pes, false);
+    struct wsh_efa_set *set = ctx->set;
+    struct wsh_efa_peer *peer = &set->peers[pe];
+    bool imm = set->imm && wsh_srd_imm_fits(ctx->number, (uint32_t)set->n_pes, false);
     struct wsh_efa_flow *flow;
-    int rc = wsh_efa_peer_join(eps, pe);
+    int rc = wsh_efa_peer_join(set, pe);
 
     if (rc)
         return rc;
@@ -149,9 +149,9 @@ int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
     return 0;
 }
 
-struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_eps *eps, int pe, uint16_t ctx)
+struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_set *set, int pe, uint16_t ctx)
 {
-    const struct wsh_efa_peer *peer = &eps->peers[pe];
+    const struct wsh_efa_peer *peer = &set->peers[pe];
 
     return ctx < peer->n_inlets ? peer->inlet[ctx] : NULL;
 }
@@ -172,26 +172,26 @@ static int inlets_grow(struct wsh_efa_peer *peer, uint32_t n)
     return 0;
 }
 
-struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_eps *eps, int pe, uint16_t ctx)
+struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_set *set, int pe, uint16_t ctx)
 {
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(eps, pe, ctx);
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(set, pe, ctx);
 
     if (wsh_likely(inlet))
         return inlet;
-    inlet = calloc(1, sizeof *inlet + eps->window * sizeof inlet->held[0]);
-    if (!inlet || inlets_grow(&eps->peers[pe], ctx + 1u)) {
+    inlet = calloc(1, sizeof *inlet + set->window * sizeof inlet->held[0]);
+    if (!inlet || inlets_grow(&set->peers[pe], ctx + 1u)) {
         free(inlet);
         no_memory(pe);
         return NULL;
     }
     inlet->pe = pe;
     inlet->ctx = ctx;
-    wsh_srd_inlet_init(&inlet->srd, eps->window, inlet->held, (uint16_t)((eps->window + 1) / 2));
-    eps->peers[pe].inlet[ctx] = inlet;
+    wsh_srd_inlet_init(&inlet->srd, set->window, inlet->held, (uint16_t)((set->window + 1) / 2));
+    set->peers[pe].inlet[ctx] = inlet;
     return inlet;
 }
 
-static void messages_over(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, uint32_t from)
+static void messages_over(struct wsh_efa_set *set, struct wsh_efa_flow *flow, uint32_t from)
 {
     for (uint32_t n = from; n != flow->srd.acked; n++) {
         uint8_t type = flow->type[n & (flow->srd.window - 1)], what = type & (uint8_t)~EFA_LAZY;
@@ -199,13 +199,13 @@ static void messages_over(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, ui
         if (what < EFA_WHATS)
             wsh_efa_count_sub(&flow->what[what]);
         if (type & EFA_LAZY)
-            wsh_efa_tally_applied(eps, flow);
+            wsh_efa_tally_applied(set, flow);
     }
 }
 
-int wsh_efa_flow_acked(struct wsh_efa_eps *eps, int pe, const struct wsh_efa_head *head)
+int wsh_efa_flow_acked(struct wsh_efa_set *set, int pe, const struct wsh_efa_head *head)
 {
-    struct wsh_efa_flow *flow = head->ctx < eps->n_ctxs ? eps->ctxs[head->ctx]->flow[pe] : NULL;
+    struct wsh_efa_flow *flow = head->ctx < set->n_ctxs ? set->ctxs[head->ctx]->flow[pe] : NULL;
     uint32_t from;
     int rc;
 
@@ -215,7 +215,7 @@ int wsh_efa_flow_acked(struct wsh_efa_eps *eps, int pe, const struct wsh_efa_hea
     rc = wsh_srd_flow_acked(&flow->ctx->srd, &flow->srd, head->stamp.applied, head->stamp.counted);
     if (rc <= 0)
         return rc;
-    messages_over(eps, flow, from);
-    eps->peers[pe].acks++;
+    messages_over(set, flow, from);
+    set->peers[pe].acks++;
     return 0;
 }

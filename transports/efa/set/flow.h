@@ -9,7 +9,7 @@
 #include "transports/efa/wire/wire.h"
 #include "transports/transport.h"
 
-struct wsh_efa_eps;
+struct wsh_efa_set;
 
 enum wsh_efa_what { EFA_PUTS, EFA_GETS, EFA_AMOS, EFA_SIGNALS, EFA_WHATS };
 #define EFA_LAZY 0x80 /* beside it in wsh_efa_flow.type: the message is lazy */
@@ -32,7 +32,7 @@ struct wsh_efa_flow {
     uint32_t prompt_end;      /* … behind the last one that is not, or up to which an ack was asked for */
     bool late;                /* is in ctx->late */
     struct wsh_efa_flow *next_late;
-    bool waiting;              /* is in eps->waiting */
+    bool waiting;              /* is in set->waiting */
     struct wsh_efa_flow *next; /* there */
     uint8_t *type;             /* [window] enum wsh_efa_what, EFA_LAZY of the messages under way, by number */
     struct wsh_srd_names named[];
@@ -44,14 +44,14 @@ struct wsh_efa_inlet {
     int pe;
     uint16_t ctx;        /* its number there */
     uint32_t prompt_end; /* number up to which the source wants an ack */
-    bool ack_pending;    /* is in eps->ack_pending */
+    bool ack_pending;    /* is in set->ack_pending */
     struct wsh_efa_inlet *next;
     struct wsh_srd_held held[];
 };
 
 struct wsh_efa_ctx {
     struct wsh_tctx base;
-    struct wsh_efa_eps *eps;
+    struct wsh_efa_set *set;
     struct wsh_srd_ctx srd;
     uint32_t direct;           /* the sum of the flows' */
     uint32_t n_uncounted;      /* flows with tallied writes that are not known as counted */
@@ -59,7 +59,7 @@ struct wsh_efa_ctx {
     struct wsh_efa_flow *late; /* flows with any of these, and some without */
     bool awaited;              /* somebody completes it. Relaxed: it is set again */
     uint16_t number;
-    struct wsh_efa_ctx *next; /* in eps->free_ctxs */
+    struct wsh_efa_ctx *next; /* in set->free_ctxs */
     struct wsh_efa_flow *flow[];
 };
 
@@ -100,17 +100,17 @@ static inline bool wsh_efa_open(const struct wsh_efa_flow *flow)
 }
 
 /* A context of that endpoint set. -ENOMEM, or -ENOSPC: a line has said once that there are too many. */
-int wsh_efa_ctx_open(struct wsh_efa_eps *eps, struct wsh_efa_ctx **ctx);
+int wsh_efa_ctx_open(struct wsh_efa_set *set, struct wsh_efa_ctx **ctx);
 void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx);
 /* Of flows, inlets and contexts; after the provider is closed. */
-void wsh_efa_flows_free(struct wsh_efa_eps *eps);
+void wsh_efa_flows_free(struct wsh_efa_set *set);
 /* -ENOMEM (logged). */
 int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe);
 /* The inlet, made now if there is none yet; NULL: no memory (logged). */
-struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_eps *eps, int pe, uint16_t ctx);
-struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_eps *eps, int pe, uint16_t ctx);
+struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_set *set, int pe, uint16_t ctx);
+struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_set *set, int pe, uint16_t ctx);
 /* What the peer's head says of this PE's own flow. 0 or -EPROTO. */
-int wsh_efa_flow_acked(struct wsh_efa_eps *eps, int pe, const struct wsh_efa_head *head);
+int wsh_efa_flow_acked(struct wsh_efa_set *set, int pe, const struct wsh_efa_head *head);
 
 /* The source wants an ack of all messages before this one. */
 static inline void wsh_efa_inlet_prompt(struct wsh_efa_inlet *inlet, uint32_t end)

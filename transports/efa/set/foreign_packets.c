@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "transports/efa/set/alive.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 
 #define STRANGER_S 60
 
@@ -17,15 +17,15 @@ static bool line_is_due(struct wsh_efa *efa)
                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-void wsh_efa_stranger_note(struct wsh_efa_eps *eps, enum wsh_efa_strange what)
+void wsh_efa_stranger_note(struct wsh_efa_set *set, enum wsh_efa_strange what)
 {
     static const char *const words[] = {"without this job's secret", "that nobody in this job has sent"};
-    uint64_t n = __atomic_add_fetch(&eps->efa->strange[what], 1, __ATOMIC_RELAXED);
+    uint64_t n = __atomic_add_fetch(&set->efa->strange[what], 1, __ATOMIC_RELAXED);
 
-    if (line_is_due(eps->efa))
+    if (line_is_due(set->efa))
         wsh_warn("%s over %s %s dropped, %llu so far: another program reaches this port, and the job goes "
                  "on; SHMEM_INTERFACE chooses where PEs listen",
-                 what == EFA_STRANGE_MESSAGE ? "a message" : "a counted write", eps->rail[0].name,
+                 what == EFA_STRANGE_MESSAGE ? "a message" : "a counted write", set->rail[0].name,
                  words[what], (unsigned long long)n);
 }
 

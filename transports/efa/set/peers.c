@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "topo/topo.h"
 #include "transports/efa/gda/counters.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/progress.h"
 #include "transports/efa/nic/nic_addresses.h"
@@ -29,7 +29,7 @@ struct efa_address {
     uint32_t imms;    /* … counted writes */
     uint32_t msg_max; /* bytes of a message */
     char provider[64];
-    char buffers[sizeof((struct wsh_efa_eps *)0)->rxm_buffers];
+    char buffers[sizeof((struct wsh_efa_set *)0)->rxm_buffers];
     char name[EFA_NAMES_MAX]; /* [n_rails] of name_len bytes */
 };
 
@@ -38,13 +38,13 @@ struct efa_address {
 _Static_assert(sizeof(struct efa_address) <= WSH_TP_ADDRESS_MAX, "an address fits into its blob");
 
 /* The names of all rails, behind each other; *names_len in: room, out: bytes. */
-static int get_names(struct wsh_efa_eps *eps, char *names, size_t *names_len)
+static int get_names(struct wsh_efa_set *set, char *names, size_t *names_len)
 {
     size_t room = *names_len, used = 0;
 
-    for (uint32_t i = 0; i < eps->n_rails; i++) {
+    for (uint32_t i = 0; i < set->n_rails; i++) {
         size_t len = room - used;
-        int rc = wsh_efa_rail_name(&eps->rail[i], &eps->lib, names + used, &len);
+        int rc = wsh_efa_rail_name(&set->rail[i], &set->lib, names + used, &len);
 
         if (rc)
             return rc;
@@ -54,33 +54,33 @@ static int get_names(struct wsh_efa_eps *eps, char *names, size_t *names_len)
     return 0;
 }
 
-int wsh_efa_address(struct wsh_efa_eps *eps, void *blob, size_t *len)
+int wsh_efa_address(struct wsh_efa_set *set, void *blob, size_t *len)
 {
     struct efa_address addr = {.version = EFA_ADDRESS_VERSION,
                                .wire = EFA_WIRE_VERSION,
-                               .n_rails = eps->n_rails,
-                               .window = eps->window,
-                               .imms = eps->imms,
-                               .msg_max = (uint32_t)eps->msg_max};
+                               .n_rails = set->n_rails,
+                               .window = set->window,
+                               .imms = set->imms,
+                               .msg_max = (uint32_t)set->msg_max};
     size_t names_len = sizeof addr.name;
-    int rc = get_names(eps, addr.name, &names_len);
+    int rc = get_names(set, addr.name, &names_len);
 
     if (rc)
         return rc;
     if (*len < EFA_ADDRESS_LEN(names_len))
         return -ENOSPC;
-    addr.name_len = (uint16_t)(names_len / eps->n_rails);
-    strncpy(addr.provider, eps->rail[0].info->fabric_attr->prov_name, sizeof addr.provider - 1);
-    memcpy(addr.buffers, eps->rxm_buffers, sizeof addr.buffers);
+    addr.name_len = (uint16_t)(names_len / set->n_rails);
+    strncpy(addr.provider, set->rail[0].info->fabric_attr->prov_name, sizeof addr.provider - 1);
+    memcpy(addr.buffers, set->rxm_buffers, sizeof addr.buffers);
     memcpy(blob, &addr, EFA_ADDRESS_LEN(names_len));
     *len = EFA_ADDRESS_LEN(names_len);
     if (!strncmp(addr.name, EFA_SHM_PREFIX, strlen(EFA_SHM_PREFIX)))
-        snprintf(eps->shm_name, sizeof eps->shm_name, "/%.*s", (int)sizeof eps->shm_name - 2,
+        snprintf(set->shm_name, sizeof set->shm_name, "/%.*s", (int)sizeof set->shm_name - 2,
                  addr.name + strlen(EFA_SHM_PREFIX));
     return 0;
 }
 
-static const char *address_fault(const struct wsh_efa_eps *eps, const struct efa_address *addr, size_t len)
+static const char *address_fault(const struct wsh_efa_set *set, const struct efa_address *addr, size_t len)
 {
     if (len < EFA_ADDRESS_LEN(0) || addr->version != EFA_ADDRESS_VERSION || addr->wire != EFA_WIRE_VERSION)
         return "in another form; run the same library on every PE";
@@ -88,7 +88,7 @@ static const char *address_fault(const struct wsh_efa_eps *eps, const struct efa
         len != EFA_ADDRESS_LEN(addr->n_rails * addr->name_len))
         return "of a wrong length; run the same library on every PE";
     if (!addr->window || addr->window & (addr->window - 1) || addr->window > WSH_SRD_WINDOW_MAX ||
-        addr->msg_max != eps->msg_max)
+        addr->msg_max != set->msg_max)
         return "with other limits; run the same library on every PE";
     if (!memchr(addr->provider, '\0', sizeof addr->provider) ||
         !memchr(addr->buffers, '\0', sizeof addr->buffers))
@@ -96,9 +96,9 @@ static const char *address_fault(const struct wsh_efa_eps *eps, const struct efa
     return NULL;
 }
 
-static int check_address(const struct wsh_efa_eps *eps, int pe, const struct efa_address *addr, size_t len)
+static int check_address(const struct wsh_efa_set *set, int pe, const struct efa_address *addr, size_t len)
 {
-    const char *mine = eps->rail[0].info->fabric_attr->prov_name, *fault = address_fault(eps, addr, len);
+    const char *mine = set->rail[0].info->fabric_attr->prov_name, *fault = address_fault(set, addr, len);
 
     if (fault) {
         wsh_error("PE %d gives a libfabric address %s", pe, fault);
@@ -111,11 +111,11 @@ static int check_address(const struct wsh_efa_eps *eps, int pe, const struct efa
             pe, addr->provider, mine);
         return -EPROTO;
     }
-    if (strcmp(addr->buffers, eps->rxm_buffers)) {
+    if (strcmp(addr->buffers, set->rxm_buffers)) {
         wsh_error("FI_OFI_RXM_BUFFER_SIZE is %s for PE %d and %s for this PE, and ofi_rxm connects only "
                   "equal ones; "
                   "set it alike on all hosts",
-                  addr->buffers, pe, eps->rxm_buffers);
+                  addr->buffers, pe, set->rxm_buffers);
         return -EPROTO;
     }
     return 0;
@@ -127,27 +127,27 @@ static uint32_t least(uint32_t a, uint32_t b)
 }
 
 /* Whether rail i of this PE works with rail k of the peer: it sends there, or is sent to from there. */
-static bool is_paired(const struct wsh_efa_eps *eps, const struct efa_address *addr, int i, int k)
+static bool is_paired(const struct wsh_efa_set *set, const struct efa_address *addr, int i, int k)
 {
-    return k == wsh_topo_pair(i, (int)addr->n_rails) || i == wsh_topo_pair(k, (int)eps->n_rails);
+    return k == wsh_topo_pair(i, (int)addr->n_rails) || i == wsh_topo_pair(k, (int)set->n_rails);
 }
 
 /*
  * A peer's rail is entered where this PE sends to it, and where it sends to this PE: the device of a target must know
  * the initiator. Numbers of rails may differ.
  */
-static int enter_rails(struct wsh_efa_eps *eps, int pe, const struct efa_address *addr)
+static int enter_rails(struct wsh_efa_set *set, int pe, const struct efa_address *addr)
 {
-    struct wsh_efa_peer *peer = &eps->peers[pe];
-    int mine = (int)eps->n_rails, theirs = (int)addr->n_rails, rc = 0;
+    struct wsh_efa_peer *peer = &set->peers[pe];
+    int mine = (int)set->n_rails, theirs = (int)addr->n_rails, rc = 0;
 
     for (int i = 0; i < mine; i++)
         for (int k = 0; k < theirs && !rc; k++) {
             fi_addr_t entry;
 
-            if (!is_paired(eps, addr, i, k))
+            if (!is_paired(set, addr, i, k))
                 continue;
-            rc = wsh_efa_rail_insert(&eps->rail[i], &eps->lib, addr->name + k * addr->name_len, pe, &entry);
+            rc = wsh_efa_rail_insert(&set->rail[i], &set->lib, addr->name + k * addr->name_len, pe, &entry);
             if (k != wsh_topo_pair(i, theirs))
                 continue;
             if (peer->path)
@@ -162,162 +162,162 @@ static int enter_rails(struct wsh_efa_eps *eps, int pe, const struct efa_address
  * The device of a target refuses a NIC that it does not know, by the NIC and not by the endpoint: where peers are
  * connected at their first use, one address of every NIC that works with one of this PE is entered at the start.
  */
-static int enter_nics(struct wsh_efa_eps *eps, int pe, const struct efa_address *addr,
+static int enter_nics(struct wsh_efa_set *set, int pe, const struct efa_address *addr,
                       struct wsh_efa_seen *seen)
 {
-    int mine = (int)eps->n_rails, theirs = (int)addr->n_rails, rc = 0;
+    int mine = (int)set->n_rails, theirs = (int)addr->n_rails, rc = 0;
 
     for (int i = 0; i < mine; i++)
         for (int k = 0; k < theirs && rc >= 0; k++) {
             const char *name = addr->name + k * addr->name_len;
             fi_addr_t entry;
 
-            if (!is_paired(eps, addr, i, k))
+            if (!is_paired(set, addr, i, k))
                 continue;
             rc = wsh_efa_seen_add(seen, (uint32_t)i, name);
             if (rc > 0)
-                rc = wsh_efa_rail_insert(&eps->rail[i], &eps->lib, name, pe, &entry);
+                rc = wsh_efa_rail_insert(&set->rail[i], &set->lib, name, pe, &entry);
         }
     return rc < 0 ? rc : 0;
 }
 
-static int open_paths(struct wsh_efa_eps *eps, struct wsh_efa_peer *peer, uint32_t n_rails)
+static int open_paths(struct wsh_efa_set *set, struct wsh_efa_peer *peer, uint32_t n_rails)
 {
     peer->n_rails = (uint8_t)n_rails;
-    if (eps->n_rails == 1)
+    if (set->n_rails == 1)
         return 0;
-    peer->paths = (uint8_t)((1u << eps->n_rails) - 1);
-    peer->path = calloc(eps->n_rails, sizeof *peer->path);
+    peer->paths = (uint8_t)((1u << set->n_rails) - 1);
+    peer->path = calloc(set->n_rails, sizeof *peer->path);
     return peer->path ? 0 : -ENOMEM;
 }
 
-static void close_paths(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer)
+static void close_paths(const struct wsh_efa_set *set, struct wsh_efa_peer *peer)
 {
-    for (uint32_t i = 0; i < eps->n_rails && peer->path; i++)
+    for (uint32_t i = 0; i < set->n_rails && peer->path; i++)
         free(peer->path[i].key);
     free(peer->path);
     peer->path = NULL;
     peer->paths = peer->n_rails = 0;
 }
 
-void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer)
+void wsh_efa_peer_fini(const struct wsh_efa_set *set, struct wsh_efa_peer *peer)
 {
-    close_paths(eps, peer);
+    close_paths(set, peer);
     wsh_efa_counters_forget(peer);
 }
 
 /* What its messages carry, and those to it. */
-static void make_tags(const struct wsh_efa_eps *eps, int pe, uint64_t *in, uint64_t *out)
+static void make_tags(const struct wsh_efa_set *set, int pe, uint64_t *in, uint64_t *out)
 {
-    *in = wsh_secret_tag(&eps->secret, (uint32_t)pe, (uint32_t)eps->my_pe, eps->generation);
-    *out = wsh_secret_tag(&eps->secret, (uint32_t)eps->my_pe, (uint32_t)pe, eps->generation);
+    *in = wsh_secret_tag(&set->secret, (uint32_t)pe, (uint32_t)set->my_pe, set->generation);
+    *out = wsh_secret_tag(&set->secret, (uint32_t)set->my_pe, (uint32_t)pe, set->generation);
 }
 
-static int note_known(struct wsh_efa_eps *eps, int pe)
+static int note_known(struct wsh_efa_set *set, int pe)
 {
-    int *known = eps->known;
+    int *known = set->known;
 
-    if (!(eps->n_known & (eps->n_known - 1))) /* full: 1, 2, 4 … places */
-        known = realloc(known, (eps->n_known ? 2 * (size_t)eps->n_known : 1) * sizeof *known);
+    if (!(set->n_known & (set->n_known - 1))) /* full: 1, 2, 4 … places */
+        known = realloc(known, (set->n_known ? 2 * (size_t)set->n_known : 1) * sizeof *known);
     if (!known)
         return -ENOMEM;
-    eps->known = known;
-    eps->known[eps->n_known++] = pe;
+    set->known = known;
+    set->known[set->n_known++] = pe;
     return 0;
 }
 
-static int get_address(const struct wsh_efa_eps *eps, int pe, const void *blob, struct efa_address *addr)
+static int get_address(const struct wsh_efa_set *set, int pe, const void *blob, struct efa_address *addr)
 {
     size_t len;
-    const void *part = wsh_efa_parts_get(blob, eps->number, &len);
+    const void *part = wsh_efa_parts_get(blob, set->number, &len);
 
     memset(addr, 0, sizeof *addr);
     memcpy(addr, part, len < sizeof *addr ? len : sizeof *addr);
-    return check_address(eps, pe, addr, len);
+    return check_address(set, pe, addr, len);
 }
 
-static int add_peer(struct wsh_efa_eps *eps, int pe, const void *blob)
+static int add_peer(struct wsh_efa_set *set, int pe, const void *blob)
 {
-    struct wsh_efa_peer *peer = &eps->peers[pe];
+    struct wsh_efa_peer *peer = &set->peers[pe];
     struct efa_address addr;
-    int rc = get_address(eps, pe, blob, &addr);
+    int rc = get_address(set, pe, blob, &addr);
 
     if (rc)
         return rc;
-    if ((rc = open_paths(eps, peer, addr.n_rails)) || (rc = enter_rails(eps, pe, &addr)) ||
-        (rc = note_known(eps, pe))) {
-        close_paths(eps, peer);
+    if ((rc = open_paths(set, peer, addr.n_rails)) || (rc = enter_rails(set, pe, &addr)) ||
+        (rc = note_known(set, pe))) {
+        close_paths(set, peer);
         return rc;
     }
-    make_tags(eps, pe, &peer->tag_in, &peer->tag_out);
+    make_tags(set, pe, &peer->tag_in, &peer->tag_out);
     /* Its acks, and the replies to this PE's fetches, need receives here as well. */
     peer->window = addr.window;
-    peer->link = (struct wsh_srd_link){.msgs_max = least(addr.window, eps->window),
-                                       .imms_max = least(addr.imms, eps->imms),
-                                       .fetches_max = eps->window};
-    peer->msg_max = (uint16_t)(addr.msg_max < eps->msg_max ? addr.msg_max : eps->msg_max);
+    peer->link = (struct wsh_srd_link){.msgs_max = least(addr.window, set->window),
+                                       .imms_max = least(addr.imms, set->imms),
+                                       .fetches_max = set->window};
+    peer->msg_max = (uint16_t)(addr.msg_max < set->msg_max ? addr.msg_max : set->msg_max);
     peer->connected = true;
     return 0;
 }
 
-int wsh_efa_peer_join(struct wsh_efa_eps *eps, int pe)
+int wsh_efa_peer_join(struct wsh_efa_set *set, int pe)
 {
     void *address;
     size_t len;
     int rc;
 
-    if (wsh_likely(eps->peers[pe].connected))
+    if (wsh_likely(set->peers[pe].connected))
         return 0;
-    if (!eps->look_up || !eps->joined)
+    if (!set->look_up || !set->joined)
         return -EHOSTUNREACH;
-    rc = eps->look_up(eps->core, pe, "efa", &address, &len);
+    rc = set->look_up(set->core, pe, "efa", &address, &len);
     if (rc)
         return rc;
-    rc = !len ? -EHOSTUNREACH : wsh_efa_parts_check(pe, address, len) > eps->number ? 0 : -EPROTO;
+    rc = !len ? -EHOSTUNREACH : wsh_efa_parts_check(pe, address, len) > set->number ? 0 : -EPROTO;
     if (!rc)
-        rc = add_peer(eps, pe, address);
+        rc = add_peer(set, pe, address);
     free(address);
     return rc;
 }
 
-int wsh_efa_peer_accept(struct wsh_efa_eps *eps, int pe)
+int wsh_efa_peer_accept(struct wsh_efa_set *set, int pe)
 {
-    int rc = wsh_efa_peer_join(eps, pe);
+    int rc = wsh_efa_peer_join(set, pe);
 
     if (!rc || rc == -EHOSTUNREACH)
         return !rc;
-    return wsh_efa_fail(eps, rc, "PE %d has sent something and cannot be connected: %s", pe,
-                        eps->lib.strerror(-rc));
+    return wsh_efa_fail(set, rc, "PE %d has sent something and cannot be connected: %s", pe,
+                        set->lib.strerror(-rc));
 }
 
-int wsh_efa_peer_knows(struct wsh_efa_eps *eps, int pe, uint64_t tag)
+int wsh_efa_peer_knows(struct wsh_efa_set *set, int pe, uint64_t tag)
 {
     uint64_t in, out;
 
-    if (wsh_likely(eps->peers[pe].connected))
-        return tag == eps->peers[pe].tag_in;
-    make_tags(eps, pe, &in, &out);
-    return tag == in ? wsh_efa_peer_accept(eps, pe) : 0;
+    if (wsh_likely(set->peers[pe].connected))
+        return tag == set->peers[pe].tag_in;
+    make_tags(set, pe, &in, &out);
+    return tag == in ? wsh_efa_peer_accept(set, pe) : 0;
 }
 
-static int send_hello(struct wsh_efa_eps *eps, int pe)
+static int send_hello(struct wsh_efa_set *set, int pe)
 {
-    struct wsh_efa_flow *flow = wsh_efa_flow_of(eps->own, pe);
+    struct wsh_efa_flow *flow = wsh_efa_flow_of(set->own, pe);
     struct wsh_efa_req *req =
-        flow ? wsh_efa_msg_new(eps, flow, EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)) : NULL;
+        flow ? wsh_efa_msg_new(set, flow, EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)) : NULL;
 
     if (!req)
         return flow ? -EAGAIN : -ENOMEM;
-    return wsh_efa_msg_submit(eps, flow, req, EFA_SIGNALS);
+    return wsh_efa_msg_submit(set, flow, req, EFA_SIGNALS);
 }
 
-static int send_hellos(struct wsh_efa_eps *eps)
+static int send_hellos(struct wsh_efa_set *set)
 {
     int rc = 0;
 
-    for (; eps->hello_next < eps->n_pes && !rc; eps->hello_next += !rc)
-        if (eps->hello_next != eps->my_pe && eps->peers[eps->hello_next].connected)
-            rc = send_hello(eps, eps->hello_next);
+    for (; set->hello_next < set->n_pes && !rc; set->hello_next += !rc)
+        if (set->hello_next != set->my_pe && set->peers[set->hello_next].connected)
+            rc = send_hello(set, set->hello_next);
     return rc;
 }
 
@@ -325,64 +325,64 @@ static int send_hellos(struct wsh_efa_eps *eps)
  * The shm provider maps a peer's file when it first sends to it. Once every peer has greeted this PE, none needs
  * the name any more: unlinked here, the file cannot outlive a PE that is killed.
  */
-static int unlink_shm(struct wsh_efa_eps *eps)
+static int unlink_shm(struct wsh_efa_set *set)
 {
-    int expected = 0, rc = send_hellos(eps);
+    int expected = 0, rc = send_hellos(set);
 
     if (rc)
         return rc;
-    for (int pe = 0; pe < eps->n_pes; pe++)
-        expected += pe != eps->my_pe && eps->peers[pe].connected;
-    if (eps->hellos < expected || wsh_srd_ctx_pending(&eps->own->srd))
+    for (int pe = 0; pe < set->n_pes; pe++)
+        expected += pe != set->my_pe && set->peers[pe].connected;
+    if (set->hellos < expected || wsh_srd_ctx_pending(&set->own->srd))
         return -EAGAIN;
-    shm_unlink(eps->shm_name);
-    eps->shm_name[0] = '\0';
+    shm_unlink(set->shm_name);
+    set->shm_name[0] = '\0';
     return 0;
 }
 
 /* Where peers are connected at their first use: those of this host at once. All addresses are checked at the start. */
-static int note_peer(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers, int pe,
+static int note_peer(struct wsh_efa_set *set, const struct wsh_tp_peers *peers, int pe,
                      struct wsh_efa_seen *seen)
 {
     struct efa_address addr;
     int rc;
 
-    if (!eps->look_up || peers->same_host[pe])
-        return add_peer(eps, pe, peers->address[pe]);
-    rc = get_address(eps, pe, peers->address[pe], &addr);
-    return rc || eps->rail[0].info->addr_format != FI_ADDR_EFA ? rc : enter_nics(eps, pe, &addr, seen);
+    if (!set->look_up || peers->same_host[pe])
+        return add_peer(set, pe, peers->address[pe]);
+    rc = get_address(set, pe, peers->address[pe], &addr);
+    return rc || set->rail[0].info->addr_format != FI_ADDR_EFA ? rc : enter_nics(set, pe, &addr, seen);
 }
 
-int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers)
+int wsh_efa_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers)
 {
     struct wsh_efa_seen seen = {0};
     int rc = 0;
 
-    wsh_efa_lock(eps);
-    eps->secret = peers->secret;
-    eps->generation = peers->generation;
-    eps->look_up = eps->shm_name[0] ? NULL : peers->fetch; /* its file is unlinked once all have come */
+    wsh_efa_lock(set);
+    set->secret = peers->secret;
+    set->generation = peers->generation;
+    set->look_up = set->shm_name[0] ? NULL : peers->fetch; /* its file is unlinked once all have come */
     for (int pe = 0; pe < peers->n_pes && !rc; pe++)
-        if (peers->len[pe] && !eps->peers[pe].connected)
-            rc = note_peer(eps, peers, pe, &seen);
+        if (peers->len[pe] && !set->peers[pe].connected)
+            rc = note_peer(set, peers, pe, &seen);
     wsh_efa_seen_fini(&seen);
-    eps->joined = !rc;
-    if (!rc && eps->shm_name[0])
-        rc = unlink_shm(eps);
-    wsh_efa_unlock(eps);
+    set->joined = !rc;
+    if (!rc && set->shm_name[0])
+        rc = unlink_shm(set);
+    wsh_efa_unlock(set);
     return rc;
 }
 
-unsigned wsh_efa_reach(struct wsh_efa_eps *eps, int pe, enum wsh_mem_kind kind)
+unsigned wsh_efa_reach(struct wsh_efa_set *set, int pe, enum wsh_mem_kind kind)
 {
     int rc;
 
-    wsh_efa_lock(eps);
-    rc = wsh_efa_peer_join(eps, pe);
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    rc = wsh_efa_peer_join(set, pe);
+    wsh_efa_unlock(set);
     if (rc)
         return 0;
     if (kind != WSH_MEM_HOST) /* what the target's CPU would have to do is left to others */
-        return eps->hmem ? WSH_REACH_PUT | WSH_REACH_GET : 0;
+        return set->hmem ? WSH_REACH_PUT | WSH_REACH_GET : 0;
     return WSH_REACH_ALL;
 }

@@ -10,7 +10,7 @@
 
 #include <rdma/fabric.h>
 
-struct wsh_efa_eps;
+struct wsh_efa_set;
 
 /* From a rail of this PE to the one of a peer that works with it. */
 struct wsh_efa_path {
@@ -24,7 +24,7 @@ struct wsh_efa_path {
 struct wsh_efa_peer {
     uint64_t tag_in, tag_out;  /* that its messages must carry, and those to it do */
     fi_addr_t addr;            /* with one rail; else … */
-    struct wsh_efa_path *path; /* [eps->n_rails], or NULL */
+    struct wsh_efa_path *path; /* [set->n_rails], or NULL */
     uint8_t paths;             /* bits of those that are not lost */
     uint8_t lost;              /* … of the lost ones */
     uint8_t unacked;           /* … of lost ones, while nothing has come back by another */
@@ -47,20 +47,20 @@ struct wsh_efa_peer {
 };
 
 /* Frees what the peer's record holds. */
-void wsh_efa_peer_fini(const struct wsh_efa_eps *eps, struct wsh_efa_peer *peer);
+void wsh_efa_peer_fini(const struct wsh_efa_set *set, struct wsh_efa_peer *peer);
 
 /*
  * Connects to a peer at its first use, under the lock. 0 or a logged error; -EHOSTUNREACH, unlogged: it has not opened
  * this transport.
  */
-int wsh_efa_peer_join(struct wsh_efa_eps *eps, int pe);
+int wsh_efa_peer_join(struct wsh_efa_set *set, int pe);
 /* The same when something has come from there. 1: it is connected, 0: it cannot have sent that, or the final error. */
-int wsh_efa_peer_accept(struct wsh_efa_eps *eps, int pe);
+int wsh_efa_peer_accept(struct wsh_efa_set *set, int pe);
 /* Whether a message with that tag is from PE `pe`, which is connected then; or the final error. */
-int wsh_efa_peer_knows(struct wsh_efa_eps *eps, int pe, uint64_t tag);
+int wsh_efa_peer_knows(struct wsh_efa_set *set, int pe, uint64_t tag);
 
-int wsh_efa_address(struct wsh_efa_eps *eps, void *blob, size_t *len);
-int wsh_efa_connect(struct wsh_efa_eps *eps, const struct wsh_tp_peers *peers);
-unsigned wsh_efa_reach(struct wsh_efa_eps *eps, int pe, enum wsh_mem_kind kind);
+int wsh_efa_address(struct wsh_efa_set *set, void *blob, size_t *len);
+int wsh_efa_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers);
+unsigned wsh_efa_reach(struct wsh_efa_set *set, int pe, enum wsh_mem_kind kind);
 
 #endif

@@ -18,7 +18,7 @@
 #include "transports/efa/wire/batch.h"
 
 #include "transports/efa/gda/counters.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/progress.h"
@@ -27,18 +27,18 @@
 
 #define EFA_BATCH 16 /* requests for one doorbell */
 
-static fi_addr_t address_of(const struct wsh_efa_eps *eps, const struct wsh_efa_req *req, unsigned rail)
+static fi_addr_t address_of(const struct wsh_efa_set *set, const struct wsh_efa_req *req, unsigned rail)
 {
-    const struct wsh_efa_peer *peer = &eps->peers[req->pe];
+    const struct wsh_efa_peer *peer = &set->peers[req->pe];
 
     if (wsh_unlikely(req->wr.counter))
-        return wsh_efa_counter_addr(eps, req->pe, req->wr.counter - 1u, rail);
+        return wsh_efa_counter_addr(set, req->pe, req->wr.counter - 1u, rail);
     return peer->path ? peer->path[rail].addr : peer->addr;
 }
 
-static uint64_t key_of(const struct wsh_efa_eps *eps, const struct wsh_efa_req *req, unsigned rail)
+static uint64_t key_of(const struct wsh_efa_set *set, const struct wsh_efa_req *req, unsigned rail)
 {
-    const struct wsh_efa_path *path = eps->peers[req->pe].path;
+    const struct wsh_efa_path *path = set->peers[req->pe].path;
     const struct wsh_efa_wr *wr = &req->wr;
 
     if (wsh_unlikely(wr->counter && wr->keys))
@@ -46,46 +46,46 @@ static uint64_t key_of(const struct wsh_efa_eps *eps, const struct wsh_efa_req *
     return path ? path[rail].key[wr->key] : wr->key;
 }
 
-static ssize_t give_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail, uint64_t imm,
+static ssize_t give_rma(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned rail, uint64_t imm,
                         uint64_t more)
 {
     const struct wsh_efa_wr *wr = &req->wr;
     struct iovec iov = {wr->local, wr->len};
-    struct fi_rma_iov remote = {wr->addr, wr->len, key_of(eps, req, rail)};
-    void *desc = wsh_efa_desc(eps, wr->desc, rail);
+    struct fi_rma_iov remote = {wr->addr, wr->len, key_of(set, req, rail)};
+    void *desc = wsh_efa_desc(set, wr->desc, rail);
     const struct fi_msg_rma msg = {.msg_iov = &iov,
                                    .desc = &desc,
                                    .iov_count = 1,
-                                   .addr = address_of(eps, req, rail),
+                                   .addr = address_of(set, req, rail),
                                    .rma_iov = &remote,
                                    .rma_iov_count = 1,
                                    .context = req,
                                    .data = imm};
 
     if (req->kind == EFA_REQ_WRITE)
-        return fi_writemsg(eps->rail[rail].ep, &msg, wsh_efa_write_flags(wr->flags | more));
-    return fi_readmsg(eps->rail[rail].ep, &msg, wr->flags | FI_COMPLETION);
+        return fi_writemsg(set->rail[rail].ep, &msg, wsh_efa_write_flags(wr->flags | more));
+    return fi_readmsg(set->rail[rail].ep, &msg, wr->flags | FI_COMPLETION);
 }
 
-static ssize_t give_message(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail, uint64_t more)
+static ssize_t give_message(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned rail, uint64_t more)
 {
-    const struct wsh_efa_peer *peer = &eps->peers[req->pe];
-    struct fid_ep *ep = eps->rail[rail].ep;
+    const struct wsh_efa_peer *peer = &set->peers[req->pe];
+    struct fid_ep *ep = set->rail[rail].ep;
     fi_addr_t addr = peer->path ? peer->path[rail].addr : peer->addr;
-    void *desc = wsh_efa_desc(eps, req->desc, rail);
+    void *desc = wsh_efa_desc(set, req->desc, rail);
     struct iovec iov = {req->buf, req->len};
     const struct fi_msg msg = {.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = addr, .context = req};
 
     if (!more)
         return fi_send(ep, req->buf, req->len, desc, addr, req);
-    return fi_sendmsg(ep, &msg, eps->rail[rail].info->tx_attr->op_flags | FI_COMPLETION | more);
+    return fi_sendmsg(ep, &msg, set->rail[rail].info->tx_attr->op_flags | FI_COMPLETION | more);
 }
 
-static ssize_t give_req(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail, uint64_t imm,
+static ssize_t give_req(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned rail, uint64_t imm,
                         uint64_t more)
 {
-    return req->kind == EFA_REQ_SEND ? give_message(eps, req, rail, more)
-                                     : give_rma(eps, req, rail, imm, more);
+    return req->kind == EFA_REQ_SEND ? give_message(set, req, rail, more)
+                                     : give_rma(set, req, rail, imm, more);
 }
 
 static const char *name_of(const struct wsh_efa_req *req)
@@ -96,22 +96,22 @@ static const char *name_of(const struct wsh_efa_req *req)
 }
 
 /* Gives what the rail holds. An error that is not for want of room was logged, and ends the job. */
-static int push_held(struct wsh_efa_eps *eps, unsigned index, bool more)
+static int push_held(struct wsh_efa_set *set, unsigned index, bool more)
 {
-    struct wsh_efa_rail *rail = &eps->rail[index];
+    struct wsh_efa_rail *rail = &set->rail[index];
     struct wsh_efa_req *req = rail->held;
     int rc;
 
     if (!req)
         return 0;
     more = more && rail->batched + 1 < EFA_BATCH;
-    rc = wsh_efa_posted(eps, index, req->pe, name_of(req),
-                        give_req(eps, req, index, rail->held_imm, more ? FI_MORE : 0));
+    rc = wsh_efa_posted(set, index, req->pe, name_of(req),
+                        give_req(set, req, index, rail->held_imm, more ? FI_MORE : 0));
     if (rc)
         return rc;
     rail->held = NULL;
     rail->batched = more ? rail->batched + 1 : 0;
-    eps->n_held--;
+    set->n_held--;
     return 0;
 }
 
@@ -121,56 +121,56 @@ static bool can_hold(const struct wsh_efa_req *req)
            (req->kind == EFA_REQ_SEND || !(req->wr.flags & FI_INJECT) || req->wr.local == req->wr.injected);
 }
 
-ssize_t wsh_efa_batch_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned index, uint64_t imm)
+ssize_t wsh_efa_batch_post(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned index, uint64_t imm)
 {
-    struct wsh_efa_rail *rail = &eps->rail[index];
-    bool hold = eps->batching && rail->taken < rail->depth && can_hold(req);
+    struct wsh_efa_rail *rail = &set->rail[index];
+    bool hold = set->batching && rail->taken < rail->depth && can_hold(req);
 
-    if (push_held(eps, index, hold))
+    if (push_held(set, index, hold))
         return -FI_EAGAIN;
     if (!hold)
-        return give_req(eps, req, index, imm, 0);
+        return give_req(set, req, index, imm, 0);
     rail->held = req;
     rail->held_imm = imm;
-    eps->n_held++;
+    set->n_held++;
     return 0;
 }
 
-int wsh_efa_batch_finish(struct wsh_efa_eps *eps)
+int wsh_efa_batch_finish(struct wsh_efa_set *set)
 {
     int rc = 0, err;
 
-    eps->batching = eps->batches;
-    for (unsigned i = 0; eps->n_held && i < eps->n_rails; i++)
-        if ((err = push_held(eps, i, false)) && err != -EAGAIN)
+    set->batching = set->batches;
+    for (unsigned i = 0; set->n_held && i < set->n_rails; i++)
+        if ((err = push_held(set, i, false)) && err != -EAGAIN)
             rc = err;
-    eps->aside = eps->n_rails > 1 || eps->n_held || eps->batching;
+    set->aside = set->n_rails > 1 || set->n_held || set->batching;
     return rc;
 }
 
 void wsh_efa_ctx_batch_begin(struct wsh_tctx *tctx)
 {
-    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
+    struct wsh_efa_set *set = wsh_efa_set_of(tctx);
 
-    if (!eps->doorbells)
+    if (!set->doorbells)
         return;
-    wsh_efa_lock(eps);
-    eps->batches++;
-    wsh_efa_batch_begin(eps);
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    set->batches++;
+    wsh_efa_batch_begin(set);
+    wsh_efa_unlock(set);
 }
 
 int wsh_efa_ctx_batch_end(struct wsh_tctx *tctx)
 {
-    struct wsh_efa_eps *eps = wsh_efa_eps_of(tctx);
+    struct wsh_efa_set *set = wsh_efa_set_of(tctx);
     int rc;
 
-    if (!eps->doorbells)
+    if (!set->doorbells)
         return 0;
-    wsh_efa_lock(eps);
-    eps->batches--;
-    rc = wsh_efa_batch_finish(eps);
-    wsh_efa_unlock(eps);
+    wsh_efa_lock(set);
+    set->batches--;
+    rc = wsh_efa_batch_finish(set);
+    wsh_efa_unlock(set);
     return rc;
 }
 
@@ -189,30 +189,30 @@ void wsh_efa_wr_fill(struct wsh_efa_req *req, const struct wsh_efa_span *span, u
         wr->local = memcpy(wr->injected, span->local, span->len);
 }
 
-int wsh_efa_batch_start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm)
+int wsh_efa_batch_start(struct wsh_efa_set *set, struct wsh_efa_req *req, uint64_t imm)
 {
-    ssize_t rc = wsh_efa_batch_post(eps, req, 0, imm);
+    ssize_t rc = wsh_efa_batch_post(set, req, 0, imm);
 
     if (rc)
-        return wsh_efa_posted(eps, 0, req->pe, name_of(req), rc);
-    eps->n_writes += req->kind == EFA_REQ_WRITE;
-    wsh_efa_took(eps, req, req->wr.len);
+        return wsh_efa_posted(set, 0, req->pe, name_of(req), rc);
+    set->n_writes += req->kind == EFA_REQ_WRITE;
+    wsh_efa_took(set, req, req->wr.len);
     return 0;
 }
 
-int wsh_efa_batch_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_efa_span *span,
+int wsh_efa_batch_rma(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_efa_span *span,
                       uint64_t flags, uint64_t imm)
 {
     wsh_efa_wr_fill(req, span, flags);
-    return wsh_efa_batch_start(eps, req, imm);
+    return wsh_efa_batch_start(set, req, imm);
 }
 
-int wsh_efa_batch_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+int wsh_efa_batch_send(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
-    ssize_t rc = wsh_efa_batch_post(eps, req, 0, 0);
+    ssize_t rc = wsh_efa_batch_post(set, req, 0, 0);
 
     if (rc)
-        return wsh_efa_posted(eps, 0, req->pe, name_of(req), rc);
-    wsh_efa_took(eps, req, req->len);
+        return wsh_efa_posted(set, 0, req->pe, name_of(req), rc);
+    wsh_efa_took(set, req, req->len);
     return 0;
 }

@@ -3,7 +3,7 @@
 #ifndef WSH_EFA_BATCH_H
 #define WSH_EFA_BATCH_H
 
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 
 /*
  * What one write or read moves: local bytes with their descriptor (wsh_efa_desc), and their remote place. `key` is the
@@ -28,29 +28,29 @@ void wsh_efa_wr_fill(struct wsh_efa_req *req, const struct wsh_efa_span *span, u
  * Posts a message, or a write or read whose work request is filled, to that rail, or holds it. As the provider answers;
  * also -FI_EAGAIN where something held goes first.
  */
-ssize_t wsh_efa_batch_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail, uint64_t imm);
+ssize_t wsh_efa_batch_post(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned rail, uint64_t imm);
 /* With one rail: as wsh_efa_post, and for a message. */
-int wsh_efa_batch_rma(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_efa_span *span,
+int wsh_efa_batch_rma(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_efa_span *span,
                       uint64_t flags, uint64_t imm);
 /* The same, of a write or read that is filled. */
-int wsh_efa_batch_start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm);
-int wsh_efa_batch_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req);
-int wsh_efa_batch_finish(struct wsh_efa_eps *eps);
+int wsh_efa_batch_start(struct wsh_efa_set *set, struct wsh_efa_req *req, uint64_t imm);
+int wsh_efa_batch_send(struct wsh_efa_set *set, struct wsh_efa_req *req);
+int wsh_efa_batch_finish(struct wsh_efa_set *set);
 
 /* Of a context, over several calls (wsh_tp_ops). */
 void wsh_efa_ctx_batch_begin(struct wsh_tctx *tctx);
 int wsh_efa_ctx_batch_end(struct wsh_tctx *tctx);
 
 /* Begin and end stand in one call under the lock, with no fi_cq_read between. 0 or final. */
-static inline void wsh_efa_batch_begin(struct wsh_efa_eps *eps)
+static inline void wsh_efa_batch_begin(struct wsh_efa_set *set)
 {
-    if (eps->doorbells)
-        eps->batching = eps->aside = true;
+    if (set->doorbells)
+        set->batching = set->aside = true;
 }
 
-static inline int wsh_efa_batch_end(struct wsh_efa_eps *eps)
+static inline int wsh_efa_batch_end(struct wsh_efa_set *set)
 {
-    return eps->doorbells ? wsh_efa_batch_finish(eps) : 0;
+    return set->doorbells ? wsh_efa_batch_finish(set) : 0;
 }
 
 #endif

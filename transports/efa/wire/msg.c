@@ -4,7 +4,7 @@
 
 #include "transports/efa/set/alive.h"
 #include "transports/efa/wire/batch.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/ops/op.h"
 #include "transports/efa/set/peers.h"
@@ -15,74 +15,74 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void head_fill(const struct wsh_efa_eps *eps, struct wsh_efa_req *req, enum wsh_efa_wire type,
+static void head_fill(const struct wsh_efa_set *set, struct wsh_efa_req *req, enum wsh_efa_wire type,
                       size_t len, uint16_t ctx)
 {
     struct wsh_efa_head *head = (struct wsh_efa_head *)req->buf;
 
-    wsh_efa_wire_head(head, type, len, eps->my_pe, ctx);
-    head->tag = eps->peers[req->pe].tag_out;
+    wsh_efa_wire_head(head, type, len, set->my_pe, ctx);
+    head->tag = set->peers[req->pe].tag_out;
 }
 
-struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow,
+struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_set *set, const struct wsh_efa_flow *flow,
                                     enum wsh_efa_wire type, size_t len)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&eps->small, EFA_REQ_SEND, flow->pe);
+    struct wsh_efa_req *req = wsh_efa_req_get(&set->small, EFA_REQ_SEND, flow->pe);
 
     if (!req)
         return NULL;
-    head_fill(eps, req, type, len, flow->ctx->number);
+    head_fill(set, req, type, len, flow->ctx->number);
     req->len = (uint32_t)len;
     return req;
 }
 
 /* A receive that is not posted counts as in use: its credit is not given back. */
-static void stamp_acks(const struct wsh_efa_eps *eps, const struct wsh_efa_inlet *inlet,
+static void stamp_acks(const struct wsh_efa_set *set, const struct wsh_efa_inlet *inlet,
                        struct wsh_srd_stamp *stamp)
 {
-    bool late = eps->unposted;
+    bool late = set->unposted;
 
     stamp->applied = late ? inlet->srd.acked_applied : inlet->srd.applied;
     stamp->counted = late ? inlet->srd.acked_counted : inlet->srd.counted;
 }
 
-static int send_req(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+static int send_req(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
-    struct wsh_efa_peer *peer = &eps->peers[req->pe];
+    struct wsh_efa_peer *peer = &set->peers[req->pe];
     ssize_t rc;
 
-    if (wsh_unlikely(eps->aside))
-        return eps->n_rails > 1 ? wsh_efa_rails_send(eps, req) : wsh_efa_batch_send(eps, req);
-    rc = fi_send(eps->rail[0].ep, req->buf, req->len, req->desc, peer->addr, req);
+    if (wsh_unlikely(set->aside))
+        return set->n_rails > 1 ? wsh_efa_rails_send(set, req) : wsh_efa_batch_send(set, req);
+    rc = fi_send(set->rail[0].ep, req->buf, req->len, req->desc, peer->addr, req);
     if (wsh_unlikely(rc))
-        return wsh_efa_posted(eps, 0, req->pe, "message", rc);
-    wsh_efa_took(eps, req, req->len);
+        return wsh_efa_posted(set, 0, req->pe, "message", rc);
+    wsh_efa_took(set, req, req->len);
     return 0;
 }
 
-int wsh_efa_msg_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp)
+int wsh_efa_msg_send(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp)
 {
     struct wsh_efa_head *head = (struct wsh_efa_head *)req->buf;
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(eps, req->pe, head->ctx);
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(set, req->pe, head->ctx);
     int rc;
 
     if (stamp)
         head->stamp = *stamp;
     if (inlet)
-        stamp_acks(eps, inlet, &head->stamp);
+        stamp_acks(set, inlet, &head->stamp);
     wsh_order_leaves(); /* what was applied is told */
-    rc = send_req(eps, req);
+    rc = send_req(set, req);
     if (rc)
         return rc;
-    if (inlet && !eps->unposted)
+    if (inlet && !set->unposted)
         wsh_srd_inlet_acked(&inlet->srd);
     return 0;
 }
 
-static int submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+static int submit(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
                   enum wsh_efa_what what, bool counts)
 {
-    struct wsh_efa_op *op = wsh_efa_op_new(eps, flow, WSH_SRD_MSG, what);
+    struct wsh_efa_op *op = wsh_efa_op_new(set, flow, WSH_SRD_MSG, what);
 
     if (!op) {
         wsh_efa_req_put(req);
@@ -90,59 +90,59 @@ static int submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh
     }
     op->msg = req;
     op->counts = counts;
-    return wsh_efa_op_submit(eps, op, NULL);
+    return wsh_efa_op_submit(set, op, NULL);
 }
 
-int wsh_efa_msg_submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+int wsh_efa_msg_submit(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
                        enum wsh_efa_what what)
 {
-    return submit(eps, flow, req, what, false);
+    return submit(set, flow, req, what, false);
 }
 
-int wsh_efa_msg_submit_counted(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req)
+int wsh_efa_msg_submit_counted(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req)
 {
-    return submit(eps, flow, req, EFA_SIGNALS, true);
+    return submit(set, flow, req, EFA_SIGNALS, true);
 }
 
 /* Messages without a number, which no flow keeps waiting. */
-static int send_free(struct wsh_efa_eps *eps, int pe, uint16_t ctx, enum wsh_efa_wire type, const void *body,
+static int send_free(struct wsh_efa_set *set, int pe, uint16_t ctx, enum wsh_efa_wire type, const void *body,
                      size_t len)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&eps->answer, EFA_REQ_SEND, pe);
+    struct wsh_efa_req *req = wsh_efa_req_get(&set->answer, EFA_REQ_SEND, pe);
     int rc;
 
     if (!req)
         return -EAGAIN;
-    head_fill(eps, req, type, sizeof(struct wsh_efa_head) + len, ctx);
+    head_fill(set, req, type, sizeof(struct wsh_efa_head) + len, ctx);
     memcpy(req->buf + sizeof(struct wsh_efa_head), body, len);
     req->len = (uint32_t)(sizeof(struct wsh_efa_head) + len);
-    rc = wsh_efa_msg_send(eps, req, NULL);
+    rc = wsh_efa_msg_send(set, req, NULL);
     if (rc)
         wsh_efa_req_put(req);
     return rc;
 }
 
-static int send_answer(struct wsh_efa_eps *eps, const struct wsh_efa_answer *answer)
+static int send_answer(struct wsh_efa_set *set, const struct wsh_efa_answer *answer)
 {
-    return send_free(eps, answer->pe, answer->ctx, EFA_WIRE_REPLY, answer->body,
+    return send_free(set, answer->pe, answer->ctx, EFA_WIRE_REPLY, answer->body,
                      EFA_REPLY_ROOM + answer->len);
 }
 
 /* At most a peer's fetches wait here, because each holds a credit there. */
-static int queue_answer(struct wsh_efa_eps *eps, const struct wsh_efa_answer *from)
+static int queue_answer(struct wsh_efa_set *set, const struct wsh_efa_answer *from)
 {
     struct wsh_efa_answer *answer = malloc(sizeof *answer);
 
     if (!answer)
-        return wsh_efa_fail(eps, -ENOMEM, "no memory to answer PE %d", from->pe);
+        return wsh_efa_fail(set, -ENOMEM, "no memory to answer PE %d", from->pe);
     *answer = *from;
     answer->next = NULL;
-    *eps->answers_end = answer;
-    eps->answers_end = &answer->next;
+    *set->answers_end = answer;
+    set->answers_end = &answer->next;
     return 0;
 }
 
-int wsh_efa_msg_answer(struct wsh_efa_eps *eps, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
+int wsh_efa_msg_answer(struct wsh_efa_set *set, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
                        size_t len)
 {
     struct wsh_efa_answer answer;
@@ -154,23 +154,23 @@ int wsh_efa_msg_answer(struct wsh_efa_eps *eps, int pe, uint16_t ctx, uint32_t c
     memset(answer.body, 0, EFA_REPLY_ROOM);
     memcpy(answer.body, &cookie, sizeof cookie);
     memcpy(answer.body + EFA_REPLY_ROOM, bytes, len);
-    rc = eps->answers ? -EAGAIN : send_answer(eps, &answer);
-    return rc == -EAGAIN ? queue_answer(eps, &answer) : rc;
+    rc = set->answers ? -EAGAIN : send_answer(set, &answer);
+    return rc == -EAGAIN ? queue_answer(set, &answer) : rc;
 }
 
-static int send_answers(struct wsh_efa_eps *eps)
+static int send_answers(struct wsh_efa_set *set)
 {
     int sent = 0;
 
-    while (eps->answers) {
-        struct wsh_efa_answer *answer = eps->answers;
-        int rc = send_answer(eps, answer);
+    while (set->answers) {
+        struct wsh_efa_answer *answer = set->answers;
+        int rc = send_answer(set, answer);
 
         if (rc)
             return rc == -EAGAIN ? sent : rc;
-        eps->answers = answer->next;
-        if (!eps->answers)
-            eps->answers_end = &eps->answers;
+        set->answers = answer->next;
+        if (!set->answers)
+            set->answers_end = &set->answers;
         free(answer);
         sent++;
     }
@@ -186,66 +186,66 @@ static bool is_awaited(const struct wsh_efa_inlet *inlet)
            wsh_srd_inlet_urgent(srd);
 }
 
-void wsh_efa_msg_ack_later(struct wsh_efa_eps *eps, struct wsh_efa_inlet *inlet)
+void wsh_efa_msg_ack_later(struct wsh_efa_set *set, struct wsh_efa_inlet *inlet)
 {
     if (inlet->ack_pending || !wsh_srd_inlet_has_ack(&inlet->srd) || !is_awaited(inlet))
         return;
     inlet->ack_pending = true;
-    inlet->next = eps->ack_pending;
-    eps->ack_pending = inlet;
+    inlet->next = set->ack_pending;
+    set->ack_pending = inlet;
 }
 
-int wsh_efa_msg_tallied(struct wsh_efa_eps *eps, int pe, uint32_t tallied)
+int wsh_efa_msg_tallied(struct wsh_efa_set *set, int pe, uint32_t tallied)
 {
     const struct wsh_efa_tally_msg msg = {.tallies = tallied};
 
-    return send_free(eps, pe, eps->own->number, EFA_WIRE_TALLIED, &msg.tallies, sizeof msg - sizeof msg.head);
+    return send_free(set, pe, set->own->number, EFA_WIRE_TALLIED, &msg.tallies, sizeof msg - sizeof msg.head);
 }
 
-static int send_ack(struct wsh_efa_eps *eps, int pe, uint16_t ctx)
+static int send_ack(struct wsh_efa_set *set, int pe, uint16_t ctx)
 {
-    return send_free(eps, pe, ctx, EFA_WIRE_ACK, "", 0);
+    return send_free(set, pe, ctx, EFA_WIRE_ACK, "", 0);
 }
 
 /* An ack waits for a message to ride on, or until there is nothing better to do, or until much is owed. */
-static int send_acks(struct wsh_efa_eps *eps, bool idle)
+static int send_acks(struct wsh_efa_set *set, bool idle)
 {
-    struct wsh_efa_inlet *inlet = eps->ack_pending;
+    struct wsh_efa_inlet *inlet = set->ack_pending;
     int sent = 0, final = 0;
 
-    eps->ack_pending = NULL;
+    set->ack_pending = NULL;
     while (inlet) {
         struct wsh_efa_inlet *next = inlet->next;
         int rc = 0;
 
         inlet->ack_pending = false;
-        if (!final && !eps->unposted && wsh_srd_inlet_has_ack(&inlet->srd) &&
+        if (!final && !set->unposted && wsh_srd_inlet_has_ack(&inlet->srd) &&
             (idle || wsh_srd_inlet_urgent(&inlet->srd))) {
-            rc = send_ack(eps, inlet->pe, inlet->ctx);
+            rc = send_ack(set, inlet->pe, inlet->ctx);
             sent += !rc;
         }
         if (rc < 0 && rc != -EAGAIN)
             final = rc;
-        wsh_efa_msg_ack_later(eps, inlet);
+        wsh_efa_msg_ack_later(set, inlet);
         inlet = next;
     }
     return final ? final : sent;
 }
 
-int wsh_efa_msg_probe(struct wsh_efa_eps *eps, int pe)
+int wsh_efa_msg_probe(struct wsh_efa_set *set, int pe)
 {
-    return send_ack(eps, pe, eps->own->number);
+    return send_ack(set, pe, set->own->number);
 }
 
-static int post_receives(struct wsh_efa_eps *eps)
+static int post_receives(struct wsh_efa_set *set)
 {
-    struct wsh_efa_req *req = eps->unposted;
+    struct wsh_efa_req *req = set->unposted;
     int rc = 0;
 
-    eps->unposted = NULL;
+    set->unposted = NULL;
     while (req) {
         struct wsh_efa_req *next = req->next;
-        int err = wsh_efa_msg_post(eps, req);
+        int err = wsh_efa_msg_post(set, req);
 
         rc = rc ? rc : err;
         req = next;
@@ -253,47 +253,47 @@ static int post_receives(struct wsh_efa_eps *eps)
     return rc;
 }
 
-int wsh_efa_msg_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+int wsh_efa_msg_post(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
-    ssize_t rc = fi_recv(eps->rail[req->wr.rail].ep, req->buf, eps->rx.buf_size,
-                         wsh_efa_desc(eps, req->desc, req->wr.rail), FI_ADDR_UNSPEC, req);
+    ssize_t rc = fi_recv(set->rail[req->wr.rail].ep, req->buf, set->rx.buf_size,
+                         wsh_efa_desc(set, req->desc, req->wr.rail), FI_ADDR_UNSPEC, req);
 
     if (wsh_likely(!rc))
         return 0;
-    rc = wsh_efa_refusal(eps, req->wr.rail, rc);
+    rc = wsh_efa_refusal(set, req->wr.rail, rc);
     if (rc != -FI_EAGAIN)
-        rc = wsh_efa_posted(eps, req->wr.rail, eps->my_pe, "receive", rc);
+        rc = wsh_efa_posted(set, req->wr.rail, set->my_pe, "receive", rc);
     if (rc != -EAGAIN)
         return (int)rc;
-    req->next = eps->unposted;
-    eps->unposted = req;
+    req->next = set->unposted;
+    set->unposted = req;
     return 0;
 }
 
-int wsh_efa_msg_progress(struct wsh_efa_eps *eps, bool idle)
+int wsh_efa_msg_progress(struct wsh_efa_set *set, bool idle)
 {
     int moved = 0, rc;
 
-    if (wsh_unlikely(eps->unposted) && (rc = post_receives(eps)))
+    if (wsh_unlikely(set->unposted) && (rc = post_receives(set)))
         return rc;
-    if (wsh_unlikely(eps->answers)) {
-        moved = send_answers(eps);
+    if (wsh_unlikely(set->answers)) {
+        moved = send_answers(set);
         if (moved < 0)
             return moved;
     }
-    if (wsh_unlikely(wsh_efa_tally_is_busy(eps))) {
-        rc = wsh_efa_tally_progress(eps);
+    if (wsh_unlikely(wsh_efa_tally_is_busy(set))) {
+        rc = wsh_efa_tally_progress(set);
         if (rc < 0)
             return rc;
         moved += rc;
     }
-    if (eps->ack_pending) {
-        rc = send_acks(eps, idle);
+    if (set->ack_pending) {
+        rc = send_acks(set, idle);
         if (rc < 0)
             return rc;
         moved += rc;
     }
-    if (idle && !moved && (rc = wsh_efa_look_after(eps)))
+    if (idle && !moved && (rc = wsh_efa_look_after(set)))
         return rc;
     return moved;
 }

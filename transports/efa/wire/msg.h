@@ -7,7 +7,7 @@
 #include "transports/efa/wire/req.h"
 #include "transports/efa/wire/wire.h"
 
-struct wsh_efa_eps;
+struct wsh_efa_set;
 
 #define EFA_GET_MAX 1024 /* bytes of a get whose bytes come in an answer */
 #define EFA_REPLY_ROOM (sizeof(struct wsh_efa_reply_msg) - sizeof(struct wsh_efa_head))
@@ -22,26 +22,26 @@ struct wsh_efa_answer {
 };
 
 /* A request whose buffer has the head of a message of `len` bytes, or NULL: no room now. */
-struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_eps *eps, const struct wsh_efa_flow *flow,
+struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_set *set, const struct wsh_efa_flow *flow,
                                     enum wsh_efa_wire type, size_t len);
 /* Gives it to the provider with that stamp. On an error the request stays the caller's. */
-int wsh_efa_msg_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp);
+int wsh_efa_msg_send(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp);
 /* Submits an op that is the message in req; takes both back if that fails. */
-int wsh_efa_msg_submit(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+int wsh_efa_msg_submit(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
                        enum wsh_efa_what what);
 /* The same for a message of a counted put. */
-int wsh_efa_msg_submit_counted(struct wsh_efa_eps *eps, struct wsh_efa_flow *flow, struct wsh_efa_req *req);
-int wsh_efa_msg_answer(struct wsh_efa_eps *eps, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
+int wsh_efa_msg_submit_counted(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req);
+int wsh_efa_msg_answer(struct wsh_efa_set *set, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
                        size_t len);
 /* So many tallied writes of the peer are counted. -EAGAIN or final. */
-int wsh_efa_msg_tallied(struct wsh_efa_eps *eps, int pe, uint32_t tallied);
+int wsh_efa_msg_tallied(struct wsh_efa_set *set, int pe, uint32_t tallied);
 /* Sends what is owed: answers, and (where `idle`, or much is owed) acks. > 0: some; < 0: final. */
-int wsh_efa_msg_progress(struct wsh_efa_eps *eps, bool idle);
+int wsh_efa_msg_progress(struct wsh_efa_set *set, bool idle);
 /* Gives a receive (back) to the provider. */
-int wsh_efa_msg_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req);
+int wsh_efa_msg_post(struct wsh_efa_set *set, struct wsh_efa_req *req);
 /* The inlet may owe its source something. */
-void wsh_efa_msg_ack_later(struct wsh_efa_eps *eps, struct wsh_efa_inlet *inlet);
+void wsh_efa_msg_ack_later(struct wsh_efa_set *set, struct wsh_efa_inlet *inlet);
 /* Sends something that only asks for the connection. */
-int wsh_efa_msg_probe(struct wsh_efa_eps *eps, int pe);
+int wsh_efa_msg_probe(struct wsh_efa_set *set, int pe);
 
 #endif

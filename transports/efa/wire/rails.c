@@ -33,7 +33,7 @@
 #include "transports/efa/set/alive.h"
 #include "transports/efa/wire/batch.h"
 #include "transports/efa/ops/op.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/progress.h"
@@ -44,18 +44,18 @@
 #define EFA_STALE_S 0.2
 #define EFA_ENDLESS_S 10
 
-static void rail_took(struct wsh_efa_eps *eps, struct wsh_efa_req *req, unsigned rail)
+static void rail_took(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned rail)
 {
     req->wr.rail = (uint8_t)rail;
-    eps->choice.bytes[rail] += req->wr.len;
-    eps->n_writes += req->kind == EFA_REQ_WRITE;
-    eps->peers[req->pe].path[rail].posted++;
-    wsh_efa_took(eps, req, req->wr.len);
+    set->choice.bytes[rail] += req->wr.len;
+    set->n_writes += req->kind == EFA_REQ_WRITE;
+    set->peers[req->pe].path[rail].posted++;
+    wsh_efa_took(set, req, req->wr.len);
 }
 
-static void lose_path(struct wsh_efa_eps *eps, int pe, unsigned rail, const char *why)
+static void lose_path(struct wsh_efa_set *set, int pe, unsigned rail, const char *why)
 {
-    struct wsh_efa_peer *peer = &eps->peers[pe];
+    struct wsh_efa_peer *peer = &set->peers[pe];
 
     if (!(peer->paths >> rail & 1))
         return;
@@ -63,9 +63,9 @@ static void lose_path(struct wsh_efa_eps *eps, int pe, unsigned rail, const char
     peer->lost |= (uint8_t)(1u << rail);
     peer->unacked |= (uint8_t)(1u << rail);
     peer->path[rail].lost_since = wsh_efa_now();
-    peer->notice = eps->any_notice = eps->any_lost = true;
-    if (!eps->rail_text[rail][0])
-        snprintf(eps->rail_text[rail], sizeof eps->rail_text[rail], "%s", why);
+    peer->notice = set->any_notice = set->any_lost = true;
+    if (!set->rail_text[rail][0])
+        snprintf(set->rail_text[rail], sizeof set->rail_text[rail], "%s", why);
     wsh_info(WSH_SUB_TRANSPORT, "rail %u to PE %d is left out: %s", rail, pe, why);
 }
 
@@ -77,76 +77,76 @@ static const char *name_of(const struct wsh_efa_req *req)
 }
 
 /* By the rail that has least to do, or any other that takes it. A message too. */
-int wsh_efa_rails_start(struct wsh_efa_eps *eps, struct wsh_efa_req *req, uint64_t imm)
+int wsh_efa_rails_start(struct wsh_efa_set *set, struct wsh_efa_req *req, uint64_t imm)
 {
-    struct wsh_efa_peer *peer = &eps->peers[req->pe];
+    struct wsh_efa_peer *peer = &set->peers[req->pe];
     unsigned usable = peer->paths;
 
     if (wsh_unlikely(!usable))
-        wsh_efa_lose(eps, "no NIC reaches PE %d any more; is PE %d alive and its host reachable?", req->pe,
+        wsh_efa_lose(set, "no NIC reaches PE %d any more; is PE %d alive and its host reachable?", req->pe,
                      req->pe);
     while (usable) {
-        int rail = wsh_efa_choice_rail(&eps->choice, usable, req->wr.len);
-        ssize_t rc = rail < 0 ? -FI_EAGAIN : wsh_efa_batch_post(eps, req, (unsigned)rail, imm);
+        int rail = wsh_efa_choice_rail(&set->choice, usable, req->wr.len);
+        ssize_t rc = rail < 0 ? -FI_EAGAIN : wsh_efa_batch_post(set, req, (unsigned)rail, imm);
 
         if (!rc) {
-            rail_took(eps, req, (unsigned)rail);
+            rail_took(set, req, (unsigned)rail);
             return 0;
         }
         if (rail < 0)
             return -EAGAIN;
         usable &= ~(1u << rail);
-        rc = wsh_efa_refusal(eps, (unsigned)rail, rc);
+        rc = wsh_efa_refusal(set, (unsigned)rail, rc);
         if (rc == -FI_EAGAIN)
             continue;
         if (!wsh_efa_is_gone((int)-rc) || peer->paths == 1u << rail)
-            return wsh_efa_posted(eps, (unsigned)rail, req->pe, name_of(req), rc);
-        lose_path(eps, req->pe, (unsigned)rail, eps->lib.strerror((int)-rc));
+            return wsh_efa_posted(set, (unsigned)rail, req->pe, name_of(req), rc);
+        lose_path(set, req->pe, (unsigned)rail, set->lib.strerror((int)-rc));
     }
     return -EAGAIN;
 }
 
-int wsh_efa_rails_post(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const struct wsh_efa_span *span,
+int wsh_efa_rails_post(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_efa_span *span,
                        uint64_t flags, uint64_t imm)
 {
     wsh_efa_wr_fill(req, span, flags);
-    return wsh_efa_rails_start(eps, req, imm);
+    return wsh_efa_rails_start(set, req, imm);
 }
 
-int wsh_efa_rails_send(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+int wsh_efa_rails_send(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
     struct wsh_efa_head *head = (struct wsh_efa_head *)req->buf;
 
-    head->lost = eps->peers[req->pe].lost;
+    head->lost = set->peers[req->pe].lost;
     req->wr.len = req->len;
-    return wsh_efa_rails_start(eps, req, 0);
+    return wsh_efa_rails_start(set, req, 0);
 }
 
 /* Something has come back by another rail, so the peer lives. One line for a rail, whatever peers it does not reach. */
-static void warn_lost(struct wsh_efa_eps *eps, int pe)
+static void warn_lost(struct wsh_efa_set *set, int pe)
 {
-    struct wsh_efa_peer *peer = &eps->peers[pe];
+    struct wsh_efa_peer *peer = &set->peers[pe];
     unsigned lost = peer->unacked;
 
     peer->unacked = 0;
-    for (unsigned rail = 0; rail < eps->n_rails; rail++) {
+    for (unsigned rail = 0; rail < set->n_rails; rail++) {
         unsigned bit = 1u << rail;
 
-        if (!(lost & bit) || __atomic_fetch_or(&eps->efa->noticed_rails, bit, __ATOMIC_RELAXED) & bit)
+        if (!(lost & bit) || __atomic_fetch_or(&set->efa->noticed_rails, bit, __ATOMIC_RELAXED) & bit)
             continue;
-        wsh_warn("%s is left out from now on, and %d of %u NICs go on: %s", eps->rail[rail].name,
-                 __builtin_popcount(peer->paths), eps->n_rails, eps->rail_text[rail]);
-        if (eps->env->strict)
-            wsh_efa_fail(eps, -ENETDOWN, "SHMEM_STRICT=1: going on with fewer NICs is slower");
+        wsh_warn("%s is left out from now on, and %d of %u NICs go on: %s", set->rail[rail].name,
+                 __builtin_popcount(peer->paths), set->n_rails, set->rail_text[rail]);
+        if (set->env->strict)
+            wsh_efa_fail(set, -ENETDOWN, "SHMEM_STRICT=1: going on with fewer NICs is slower");
     }
 }
 
-void wsh_efa_rails_ended(struct wsh_efa_eps *eps, struct wsh_efa_req *req, bool ok)
+void wsh_efa_rails_ended(struct wsh_efa_set *set, struct wsh_efa_req *req, bool ok)
 {
-    eps->choice.bytes[req->wr.rail] -= req->wr.len;
-    eps->peers[req->pe].path[req->wr.rail].posted--;
-    if (wsh_unlikely(ok && eps->peers[req->pe].unacked))
-        warn_lost(eps, req->pe);
+    set->choice.bytes[req->wr.rail] -= req->wr.len;
+    set->peers[req->pe].path[req->wr.rail].posted--;
+    if (wsh_unlikely(ok && set->peers[req->pe].unacked))
+        warn_lost(set, req->pe);
 }
 
 static bool may_repeat(const struct wsh_efa_req *req)
@@ -154,121 +154,121 @@ static bool may_repeat(const struct wsh_efa_req *req)
     return req->kind != EFA_REQ_WRITE || !(req->wr.flags & FI_REMOTE_CQ_DATA || req->wr.counter);
 }
 
-bool wsh_efa_rails_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req, const char *why)
+bool wsh_efa_rails_again(struct wsh_efa_set *set, struct wsh_efa_req *req, const char *why)
 {
-    struct wsh_efa_peer *peer = &eps->peers[req->pe];
+    struct wsh_efa_peer *peer = &set->peers[req->pe];
 
     if (!may_repeat(req))
         return false;
-    lose_path(eps, req->pe, req->wr.rail, why);
+    lose_path(set, req->pe, req->wr.rail, why);
     if (!peer->paths)
         return false;
-    eps->n_writes -= req->kind == EFA_REQ_WRITE;
+    set->n_writes -= req->kind == EFA_REQ_WRITE;
     req->wr.kind = req->kind;
     req->wr.due = wsh_efa_now() + EFA_STALE_S;
     req->kind = EFA_REQ_OVER;
     req->next = NULL;
-    *eps->again_end = req;
-    eps->again_end = &req->next;
+    *set->again_end = req;
+    set->again_end = &req->next;
     return true;
 }
 
 /* 0: it is under way again, or not needed any more. */
-static int start_req_again(struct wsh_efa_eps *eps, struct wsh_efa_req *req)
+static int start_req_again(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
     int rc;
 
     req->kind = req->wr.kind;
-    if (!eps->peers[req->pe].paths && wsh_efa_is_harmless(eps, req)) {
+    if (!set->peers[req->pe].paths && wsh_efa_is_harmless(set, req)) {
         wsh_efa_req_put(req);
         return 0;
     }
-    rc = wsh_efa_rails_start(eps, req, 0);
+    rc = wsh_efa_rails_start(set, req, 0);
     if (rc)
         req->kind = EFA_REQ_OVER;
     return rc;
 }
 
-static int send_notices(struct wsh_efa_eps *eps)
+static int send_notices(struct wsh_efa_set *set)
 {
     int rc = 0;
 
-    eps->any_notice = false;
-    for (int i = 0; i < eps->n_known && !rc; i++) {
-        int pe = eps->known[i];
-        struct wsh_efa_peer *peer = &eps->peers[pe];
+    set->any_notice = false;
+    for (int i = 0; i < set->n_known && !rc; i++) {
+        int pe = set->known[i];
+        struct wsh_efa_peer *peer = &set->peers[pe];
 
         if (!peer->notice || !peer->paths)
             continue;
-        rc = wsh_efa_msg_probe(eps, pe);
+        rc = wsh_efa_msg_probe(set, pe);
         peer->notice = rc != 0;
-        eps->any_notice |= peer->notice;
+        set->any_notice |= peer->notice;
     }
     return rc == -EAGAIN ? 0 : rc;
 }
 
-int wsh_efa_rails_progress(struct wsh_efa_eps *eps)
+int wsh_efa_rails_progress(struct wsh_efa_set *set)
 {
-    double now = eps->again ? wsh_efa_now() : 0;
+    double now = set->again ? wsh_efa_now() : 0;
     int started = 0, rc;
 
-    if (wsh_unlikely(eps->any_notice) && (rc = send_notices(eps)))
+    if (wsh_unlikely(set->any_notice) && (rc = send_notices(set)))
         return rc;
-    while (eps->again && eps->again->wr.due <= now) {
-        struct wsh_efa_req *req = eps->again, *next = req->next;
+    while (set->again && set->again->wr.due <= now) {
+        struct wsh_efa_req *req = set->again, *next = req->next;
 
-        rc = start_req_again(eps, req);
+        rc = start_req_again(set, req);
         if (rc)
             return rc == -EAGAIN ? started : rc;
-        eps->again = next;
+        set->again = next;
         if (!next)
-            eps->again_end = &eps->again;
+            set->again_end = &set->again;
         started++;
     }
     return started;
 }
 
-void wsh_efa_rails_noticed(struct wsh_efa_eps *eps, int pe, unsigned lost)
+void wsh_efa_rails_noticed(struct wsh_efa_set *set, int pe, unsigned lost)
 {
-    struct wsh_efa_peer *peer = &eps->peers[pe];
+    struct wsh_efa_peer *peer = &set->peers[pe];
     char why[64];
 
     snprintf(why, sizeof why, "PE %d does not reach this PE by it", pe);
-    for (unsigned rail = 0; rail < eps->n_rails; rail++)
+    for (unsigned rail = 0; rail < set->n_rails; rail++)
         if (lost >> wsh_topo_pair((int)rail, peer->n_rails) & 1 && peer->paths != 1u << rail)
-            lose_path(eps, pe, rail, why);
+            lose_path(set, pe, rail, why);
 }
 
-void wsh_efa_rails_probe(struct wsh_efa_eps *eps, unsigned rail)
+void wsh_efa_rails_probe(struct wsh_efa_set *set, unsigned rail)
 {
-    for (int i = 0; i < eps->n_known; i++) {
-        int pe = eps->known[i];
-        struct wsh_efa_peer *peer = &eps->peers[pe];
+    for (int i = 0; i < set->n_known; i++) {
+        int pe = set->known[i];
+        struct wsh_efa_peer *peer = &set->peers[pe];
         uint8_t paths = peer->paths;
 
-        if (pe == eps->my_pe || !(paths >> rail & 1))
+        if (pe == set->my_pe || !(paths >> rail & 1))
             continue;
         peer->paths = (uint8_t)(1u << rail);
-        (void)wsh_efa_msg_probe(eps, pe); /* no room: there will be another event, or none is needed */
+        (void)wsh_efa_msg_probe(set, pe); /* no room: there will be another event, or none is needed */
         peer->paths = paths;
     }
 }
 
-void wsh_efa_rails_look(struct wsh_efa_eps *eps)
+void wsh_efa_rails_look(struct wsh_efa_set *set)
 {
     double now = wsh_efa_now();
 
-    for (int i = 0; i < eps->n_known; i++)
-        for (unsigned rail = 0; eps->peers[eps->known[i]].path && rail < eps->n_rails; rail++) {
-            int pe = eps->known[i];
-            const struct wsh_efa_path *path = &eps->peers[pe].path[rail];
+    for (int i = 0; i < set->n_known; i++)
+        for (unsigned rail = 0; set->peers[set->known[i]].path && rail < set->n_rails; rail++) {
+            int pe = set->known[i];
+            const struct wsh_efa_path *path = &set->peers[pe].path[rail];
 
             if (path->lost_since && path->posted && now - path->lost_since >= EFA_ENDLESS_S)
                 wsh_efa_lose(
-                    eps,
+                    set,
                     "%u operation%s to PE %d over %s not ended %d s after that NIC was lost (%s), and "
                     "cannot be repeated while they might",
-                    path->posted, path->posted == 1 ? "" : "s", pe, eps->rail[rail].name, EFA_ENDLESS_S,
-                    eps->rail_text[rail]);
+                    path->posted, path->posted == 1 ? "" : "s", pe, set->rail[rail].name, EFA_ENDLESS_S,
+                    set->rail_text[rail]);
         }
 }

@@ -3,7 +3,7 @@
 #include "transports/efa/wire/sizes.h"
 
 #include "base/log.h"
-#include "transports/efa/set/endpoints.h"
+#include "transports/efa/set/set.h"
 #include "transports/efa/set/flow.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/nic/provider.h"
@@ -43,9 +43,9 @@ static const struct sizes *sizes_of(uint32_t n_pes, bool rxm)
     return n_pes > WSH_EFA_MANY ? &of_many : rxm ? &of_few_rxm : &of_few;
 }
 
-static const struct sizes *sizes_for(const struct wsh_efa_eps *eps, const struct fi_info *info)
+static const struct sizes *sizes_for(const struct wsh_efa_set *set, const struct fi_info *info)
 {
-    return sizes_of((uint32_t)eps->n_pes, !strncmp(info->fabric_attr->prov_name, EFA_RXM, strlen(EFA_RXM)));
+    return sizes_of((uint32_t)set->n_pes, !strncmp(info->fabric_attr->prov_name, EFA_RXM, strlen(EFA_RXM)));
 }
 
 static uint32_t at_most(size_t provider_limit, uint32_t most)
@@ -74,74 +74,74 @@ bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes)
 }
 
 /* Of an endpoint's receives; what the peers hold of them, and this PE's credits with them, is in address blobs. */
-static void set_credits(struct wsh_efa_eps *eps, const struct fi_info *info)
+static void set_credits(struct wsh_efa_set *set, const struct fi_info *info)
 {
-    const struct sizes *sizes = sizes_for(eps, info);
-    uint32_t n_pes = (uint32_t)eps->n_pes, shares, most;
+    const struct sizes *sizes = sizes_for(set, info);
+    uint32_t n_pes = (uint32_t)set->n_pes, shares, most;
 
     /* Immediate data carries no tag: counted only where the NIC itself refuses writes without a valid key. */
-    eps->imm = !eps->native && wsh_efa_pins(info) && info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
-               wsh_efa_sizes_may_count(eps->my_pe, n_pes);
-    eps->imm_receives = eps->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
+    set->imm = !set->native && wsh_efa_pins(info) && info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
+               wsh_efa_sizes_may_count(set->my_pe, n_pes);
+    set->imm_receives = set->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
     /* A peer's messages, replies to this PE's fetches, acks of its messages and of its counted writes. */
-    shares = 3 + eps->imm + eps->imm_receives;
-    eps->n_rx = at_most(info->rx_attr->size, least(sizes->rx, shares * WSH_SRD_WINDOW_MAX * n_pes));
-    eps->n_rx = least(sizes->rx_bytes / eps->efa->n / eps->msg_max, eps->n_rx);
-    most = sizes->share * eps->n_rx;
-    for (eps->window = 1; eps->window < WSH_SRD_WINDOW_MAX && 2 * shares * eps->window * n_pes <= most;)
-        eps->window *= 2;
-    eps->shared_rx = shares * eps->window * n_pes > eps->n_rx;
-    eps->n_rx = least(eps->n_rx, shares * eps->window * n_pes);
-    eps->imms = eps->imm ? eps->window : 0;
+    shares = 3 + set->imm + set->imm_receives;
+    set->n_rx = at_most(info->rx_attr->size, least(sizes->rx, shares * WSH_SRD_WINDOW_MAX * n_pes));
+    set->n_rx = least(sizes->rx_bytes / set->efa->n / set->msg_max, set->n_rx);
+    most = sizes->share * set->n_rx;
+    for (set->window = 1; set->window < WSH_SRD_WINDOW_MAX && 2 * shares * set->window * n_pes <= most;)
+        set->window *= 2;
+    set->shared_rx = shares * set->window * n_pes > set->n_rx;
+    set->n_rx = least(set->n_rx, shares * set->window * n_pes);
+    set->imms = set->imm ? set->window : 0;
 }
 
 /* What is copied must fit into a buffer of ours too, for the case that writes have to wait. 0: nothing is injected. */
-static size_t inject_limit(const struct wsh_efa_eps *eps, const struct fi_info *info)
+static size_t inject_limit(const struct wsh_efa_set *set, const struct fi_info *info)
 {
-    size_t limit = eps->copy_max;
+    size_t limit = set->copy_max;
 
-    if (eps->n_rails > 1) /* kept for the case that they must go again */
+    if (set->n_rails > 1) /* kept for the case that they must go again */
         limit = EFA_INJECTED_MAX;
     return info->tx_attr->inject_size < limit ? info->tx_attr->inject_size : limit;
 }
 
-void wsh_efa_sizes_set(struct wsh_efa_eps *eps, const struct fi_info *info)
+void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info)
 {
-    const struct sizes *sizes = sizes_for(eps, info);
+    const struct sizes *sizes = sizes_for(set, info);
 
-    eps->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
-    eps->native_reads = wsh_efa_orders_raw(info);
-    eps->part_max = eps->whole_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
-    eps->choice =
-        (struct wsh_efa_choice){.n = eps->n_rails, .policy = (enum wsh_efa_policy)eps->env->nics_policy};
-    if (eps->n_rails > 1 && eps->choice.policy != WSH_EFA_ROUND_ROBIN)
-        eps->whole_max = at_most(eps->part_max, 2 * WSH_EFA_STRIPE - 1);
-    eps->put = wsh_efa_small_puts(info);
+    set->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
+    set->native_reads = wsh_efa_orders_raw(info);
+    set->part_max = set->whole_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
+    set->choice =
+        (struct wsh_efa_choice){.n = set->n_rails, .policy = (enum wsh_efa_policy)set->env->nics_policy};
+    if (set->n_rails > 1 && set->choice.policy != WSH_EFA_ROUND_ROBIN)
+        set->whole_max = at_most(set->part_max, 2 * WSH_EFA_STRIPE - 1);
+    set->put = wsh_efa_small_puts(info);
     /* Older ones execute reads by packets of their own, which are lost where the device's queue is full. */
-    eps->asks = eps->put == EFA_PUT_MESSAGES && FI_VERSION_LT(eps->lib.version, FI_VERSION(1, 18));
-    eps->doorbells = wsh_efa_moves_alone(info);
-    eps->aside = eps->n_rails > 1;
-    eps->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
-    eps->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
+    set->asks = set->put == EFA_PUT_MESSAGES && FI_VERSION_LT(set->lib.version, FI_VERSION(1, 18));
+    set->doorbells = wsh_efa_moves_alone(info);
+    set->aside = set->n_rails > 1;
+    set->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
+    set->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
                       info->addr_format == FI_SOCKADDR;
-    eps->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-    eps->msg_max = at_most(eps->part_max, sizes->msg_max);
-    eps->copy_max = at_most(eps->part_max, sizes->copied) - sizeof(struct wsh_efa_put_msg);
-    eps->inject_max = inject_limit(eps, info);
-    eps->copy_always = eps->inject_max > EFA_COPY_ALWAYS ? eps->inject_max : EFA_COPY_ALWAYS;
-    eps->n_tx = at_most(info->tx_attr->size, sizes->tx);
-    eps->n_small = at_most(info->tx_attr->size, sizes->small);
-    eps->n_large = eps->mr_local ? at_most(info->tx_attr->size, sizes->large) : 1;
-    set_credits(eps, info);
+    set->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+    set->msg_max = at_most(set->part_max, sizes->msg_max);
+    set->copy_max = at_most(set->part_max, sizes->copied) - sizeof(struct wsh_efa_put_msg);
+    set->inject_max = inject_limit(set, info);
+    set->copy_always = set->inject_max > EFA_COPY_ALWAYS ? set->inject_max : EFA_COPY_ALWAYS;
+    set->n_tx = at_most(info->tx_attr->size, sizes->tx);
+    set->n_small = at_most(info->tx_attr->size, sizes->small);
+    set->n_large = set->mr_local ? at_most(info->tx_attr->size, sizes->large) : 1;
+    set_credits(set, info);
 }
 
 /* A provider may keep buffers of its own for each place of its queues. */
-void wsh_efa_sizes_ask(const struct wsh_efa_eps *eps, struct fi_info *info)
+void wsh_efa_sizes_ask(const struct wsh_efa_set *set, struct fi_info *info)
 {
-    if (eps->n_pes <= WSH_EFA_MANY)
+    if (set->n_pes <= WSH_EFA_MANY)
         return;
-    info->tx_attr->size = at_most(info->tx_attr->size, eps->n_tx);
-    info->rx_attr->size = at_most(info->rx_attr->size, eps->n_rx);
+    info->tx_attr->size = at_most(info->tx_attr->size, set->n_tx);
+    info->rx_attr->size = at_most(info->rx_attr->size, set->n_rx);
 }
 
 /* The receives that set_credits arrives at where nothing is counted, with one endpoint set. */

@@ -15,15 +15,15 @@
 #include <stdint.h>
 
 struct fi_info;
-struct wsh_efa_eps;
+struct wsh_efa_set;
 
 /* Whether the target can count writes in a job of so many PEs; says so once where it cannot. */
 bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes);
 
 /* Of an endpoint set whose NICs are like `info`. */
-void wsh_efa_sizes_set(struct wsh_efa_eps *eps, const struct fi_info *info);
+void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info);
 /* What to ask of the provider for one NIC; after it. */
-void wsh_efa_sizes_ask(const struct wsh_efa_eps *eps, struct fi_info *info);
+void wsh_efa_sizes_ask(const struct wsh_efa_set *set, struct fi_info *info);
 
 /*
  * For estimates, rounded up from jobs of 64 PEs on emulated NICs with libfabric's main of 2026-08, and over sockets: a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The endpoint set: endpoints on every NIC of the PE under one lock, and all that its operations share. */
-#ifndef WSH_EFA_ENDPOINTS_H
-#define WSH_EFA_ENDPOINTS_H
+#ifndef WSH_EFA_SET_H
+#define WSH_EFA_SET_H
 
 #include "base/ranges.h"
 #include "transports/efa/nic/choice.h"
@@ -26,7 +26,7 @@ struct wsh_efa_fetch;
 struct wsh_efa_answer;
 struct wsh_efa_lmem;
 
-struct wsh_efa_eps {
+struct wsh_efa_set {
     struct wsh_tp base; /* of this endpoint set as a part of the transport */
     struct wsh_efa *efa;
     uint32_t number;      /* among them */
@@ -132,65 +132,65 @@ struct wsh_efa_eps {
     void *core;
 };
 
-static inline void wsh_efa_lock(struct wsh_efa_eps *eps)
+static inline void wsh_efa_lock(struct wsh_efa_set *set)
 {
-    if (eps->locking)
-        pthread_mutex_lock(&eps->lock);
+    if (set->locking)
+        pthread_mutex_lock(&set->lock);
 }
 
-static inline bool wsh_efa_trylock(struct wsh_efa_eps *eps)
+static inline bool wsh_efa_trylock(struct wsh_efa_set *set)
 {
-    return !eps->locking || !pthread_mutex_trylock(&eps->lock);
+    return !set->locking || !pthread_mutex_trylock(&set->lock);
 }
 
-static inline void wsh_efa_unlock(struct wsh_efa_eps *eps)
+static inline void wsh_efa_unlock(struct wsh_efa_set *set)
 {
-    if (eps->locking)
-        pthread_mutex_unlock(&eps->lock);
+    if (set->locking)
+        pthread_mutex_unlock(&set->lock);
 }
 
-static inline struct wsh_efa_eps *wsh_efa_eps_of(const struct wsh_tctx *tctx)
+static inline struct wsh_efa_set *wsh_efa_set_of(const struct wsh_tctx *tctx)
 {
-    return ((const struct wsh_efa_ctx *)tctx)->eps;
+    return ((const struct wsh_efa_ctx *)tctx)->set;
 }
 
 /* Where the memory is registered set by set, each has its key. */
-static inline uint64_t wsh_efa_key(const struct wsh_efa_eps *eps, const struct wsh_rmem *rmem)
+static inline uint64_t wsh_efa_key(const struct wsh_efa_set *set, const struct wsh_rmem *rmem)
 {
-    return wsh_unlikely(rmem->priv) ? ((const uint64_t *)rmem->priv)[eps->number] : rmem->key;
+    return wsh_unlikely(rmem->priv) ? ((const uint64_t *)rmem->priv)[set->number] : rmem->key;
 }
 
 /*
  * By rail, the keys with the first endpoint set of all PEs, where queue pairs that count are; NULL: this is that set,
  * or there is no other.
  */
-static inline const uint64_t *wsh_efa_first_keys(const struct wsh_efa_eps *eps, const struct wsh_rmem *rmem)
+static inline const uint64_t *wsh_efa_first_keys(const struct wsh_efa_set *set, const struct wsh_rmem *rmem)
 {
-    return eps->number && rmem->priv ? (const uint64_t *)rmem->priv + eps->efa->in_use : NULL;
+    return set->number && rmem->priv ? (const uint64_t *)rmem->priv + set->efa->in_use : NULL;
 }
 
 /* Small puts had better be messages: writes are slower with this provider, or while some are under way. */
-static inline bool wsh_efa_prefers_messages(const struct wsh_efa_eps *eps)
+static inline bool wsh_efa_prefers_messages(const struct wsh_efa_set *set)
 {
-    return wsh_unlikely(eps->put != EFA_PUT_WRITES) && (eps->put == EFA_PUT_MESSAGES || eps->n_writes);
+    return wsh_unlikely(set->put != EFA_PUT_WRITES) && (set->put == EFA_PUT_MESSAGES || set->n_writes);
 }
 
 /* The provider has taken a request, and given it back. */
-static inline void wsh_efa_took(struct wsh_efa_eps *eps, const struct wsh_efa_req *req, size_t len)
+static inline void wsh_efa_took(struct wsh_efa_set *set, const struct wsh_efa_req *req, size_t len)
 {
-    struct wsh_efa_peer *peer = &eps->peers[req->pe];
+    struct wsh_efa_peer *peer = &set->peers[req->pe];
 
-    eps->operations++;
-    eps->bytes += len;
-    eps->rail[req->wr.rail].taken++;
+    set->operations++;
+    set->bytes += len;
+    set->rail[req->wr.rail].taken++;
     peer->posted++;
     peer->lost_since = 0;
 }
 
-static inline void wsh_efa_gave_back(struct wsh_efa_eps *eps, const struct wsh_efa_req *req)
+static inline void wsh_efa_gave_back(struct wsh_efa_set *set, const struct wsh_efa_req *req)
 {
-    eps->rail[req->wr.rail].taken--;
-    eps->peers[req->pe].posted--;
+    set->rail[req->wr.rail].taken--;
+    set->peers[req->pe].posted--;
 }
 
 /* Partner of the acquire in wsh_done_is. */
@@ -206,11 +206,11 @@ static inline void wsh_efa_done_add(struct wsh_done *done)
         __atomic_fetch_add(&done->left, 1, __ATOMIC_RELAXED);
 }
 
-/* endpoints.c: an endpoint set as a whole; opened halfway it is in efa->eps, to be closed all the same */
-int wsh_efa_eps_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_params *params,
+/* An endpoint set as a whole; opened halfway it is in efa->set, to be closed all the same. */
+int wsh_efa_set_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_params *params,
                      struct wsh_tp_limits *limits);
 /* 0, or -EAGAIN as wsh_tp_ops.stop. */
-int wsh_efa_eps_stop(struct wsh_efa_eps *eps, bool at_once);
-void wsh_efa_eps_close(struct wsh_efa_eps *eps);
+int wsh_efa_set_stop(struct wsh_efa_set *set, bool at_once);
+void wsh_efa_set_close(struct wsh_efa_set *set);
 
 #endif
