@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "transports/efa/set/alive.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/wire/batch.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
@@ -14,7 +15,6 @@
 #include "transports/efa/set/foreign_packets.h"
 #include "transports/efa/ops/tally.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,76 +26,6 @@
 #define EFA_CQ_BATCH 64
 /* Of a device that moves data alone, while each read brings as many: a pass of the proxy starts several times that. */
 #define EFA_CQ_READS 8
-#define EFA_FULL_S 2 /* seconds for which a queue may be full although nothing is under way, or ends */
-
-int wsh_efa_fail(struct wsh_efa_set *set, int err, const char *fmt, ...)
-{
-    char text[1024];
-    va_list args;
-
-    if (set->failed)
-        return set->failed;
-    err =
-        err > 0 ? -err : err; /* libfabric 1.17 returns some errors, and reports some, with the wrong sign */
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    if (!__atomic_exchange_n(&set->efa->failed, err,
-                             __ATOMIC_RELAXED)) /* one line, of the first endpoint set */
-        wsh_error("%s", text);
-    __atomic_store_n(&set->failed, err, __ATOMIC_RELAXED);
-    return err;
-}
-
-/* In the words of different providers. */
-bool wsh_efa_is_gone(int err)
-{
-    return err == FI_ENOTCONN || err == FI_ECONNRESET || err == FI_ECONNABORTED || err == FI_ECONNREFUSED ||
-           err == FI_ESHUTDOWN || err == EPIPE || err == FI_EHOSTUNREACH || err == FI_ETIMEDOUT ||
-           err == FI_EIO || err == FI_ECANCELED;
-}
-
-ssize_t wsh_efa_refusal(struct wsh_efa_set *set, unsigned index, ssize_t rc)
-{
-    struct wsh_efa_rail *rail = &set->rail[index];
-    double now;
-
-    rc = rc > 0 ? -rc : rc;
-    if (rc != -FI_ENOMEM)
-        return rc;
-    now = wsh_efa_now();
-    if (rail->taken || rail->full_at != rail->ended || !rail->full_since) {
-        rail->full_at = rail->ended;
-        rail->full_since = now;
-    }
-    return now - rail->full_since < EFA_FULL_S ? -FI_EAGAIN : rc;
-}
-
-/* Of an operation with that PE. */
-static const char *cure_of(int err, int pe, char room[static 80])
-{
-    snprintf(room, 80, "is PE %d alive and its host reachable?", pe);
-    return wsh_err_cure(err, room);
-}
-
-int wsh_efa_posted(struct wsh_efa_set *set, unsigned rail, int pe, const char *what, ssize_t rc)
-{
-    static const char fmt[] = "%s of PE %d to PE %d over %s cannot start: %s; %s";
-    const char *text, *cure;
-    char alive[80];
-
-    if (!rc)
-        return 0;
-    rc = wsh_efa_refusal(set, rail, rc);
-    if (rc == -FI_EAGAIN)
-        return wsh_efa_no_room(set, pe);
-    text = set->lib.strerror((int)-rc);
-    cure = cure_of((int)rc, pe, alive);
-    if (!wsh_efa_is_gone((int)-rc))
-        return wsh_efa_fail(set, (int)rc, fmt, what, set->my_pe, pe, set->rail[rail].name, text, cure);
-    wsh_efa_lose(set, fmt, what, set->my_pe, pe, set->rail[rail].name, text, cure);
-    return -EAGAIN;
-}
 
 static void read_done(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
@@ -174,7 +104,7 @@ static int operation_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *
     }
     req->kind = EFA_REQ_OVER;
     if (!wsh_efa_is_gone(err->err))
-        return wsh_efa_fail(set, -err->err, "%s; %s", text, cure_of(err->err, req->pe, alive));
+        return wsh_efa_fail(set, -err->err, "%s; %s", text, wsh_efa_error_cure(err->err, req->pe, alive));
     if (set->peers[req->pe].paths)
         wsh_efa_lose(set, "%s; the target counts this put, so that it cannot go by another NIC", text);
     else
@@ -196,15 +126,6 @@ static int receive_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *ra
     if (err->err != FI_ETRUNC && (!set->by_sockets || err->err == FI_ECANCELED))
         return 0;
     return wsh_efa_msg_post(set, req);
-}
-
-/* A failed ack does no harm where nothing is awaited from its peer, which may have left. */
-bool wsh_efa_is_harmless(const struct wsh_efa_set *set, const struct wsh_efa_req *req)
-{
-    const struct wsh_srd_link *link = &set->peers[req->pe].link;
-
-    return req->kind == EFA_REQ_SEND && ((const struct wsh_efa_head *)req->buf)->type == EFA_WIRE_ACK &&
-           !link->msgs && !link->fetches;
 }
 
 /*

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "topo/topo.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/wire/rails.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "transports/efa/set/set.h"
 #include "transports/efa/gda/queue.h"
 #include "transports/efa/set/memory.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

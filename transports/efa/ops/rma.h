@@ -4,7 +4,7 @@
 #define WSH_EFA_RMA_H
 
 #include "transports/efa/wire/batch.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/wire/rails.h"
 
 /*

@@ -5,7 +5,7 @@
 #include "transports/efa/set/set.h"
 #include "transports/efa/ops/fetch.h"
 #include "transports/efa/wire/msg.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/wire/rails.h"
 #include "transports/efa/ops/slots.h"
 #include "transports/efa/set/foreign_packets.h"

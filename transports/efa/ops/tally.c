@@ -4,7 +4,7 @@
 
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 
 #define LAZY_ROW \
     ((uint32_t)1 << 30) /* lazy messages of a flow in a row: their numbers are compared modulo 2^32 */

@@ -9,72 +9,20 @@
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/set/peers.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/wire/rails.h"
 #include "transports/efa/ops/tally.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define EFA_LOOK_S 1 /* seconds of silence after which a peer that owes answers is sent something */
-#define EFA_GRACE_S \
-    2 /* seconds that a launcher has to end the job, and name the PE that died, before we do */
 /*
  * Codes from this one on are no statuses of the device: the efa provider could not send a packet of its own. One that
  * serves somebody's read or write is missed there for ever, though nothing is awaited here; a greeting goes again.
  */
 #define EFA_OWN_ERRORS 4096
 #define EFA_OWN_GREETING 4113
-#define EFA_LOST_S 5 /* seconds without a connection after which a peer that once answered is given up */
-
-double wsh_efa_now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
-/*
- * The provider takes nothing for a peer to which nothing is under way, and which has been connected before: there
- * is no connection any more. A peer that merely stands still keeps its connection, and its buffers fill up.
- */
-int wsh_efa_no_room(struct wsh_efa_set *set, int pe)
-{
-    struct wsh_efa_peer *peer = &set->peers[pe];
-
-    if (peer->posted || !peer->heard || !set->by_sockets)
-        return -EAGAIN;
-    if (!peer->lost_since)
-        peer->lost_since = wsh_efa_now();
-    if (wsh_efa_now() - peer->lost_since < EFA_LOST_S || (set->has_left && set->has_left(set->core, pe)))
-        return -EAGAIN;
-    return wsh_efa_fail(
-        set, -ECONNRESET,
-        "no connection to PE %d over %s for %d s: it has ended, or its host cannot be reached", pe,
-        set->rail[0].name, EFA_LOST_S);
-}
-
-void wsh_efa_lose(struct wsh_efa_set *set, const char *fmt, ...)
-{
-    va_list args;
-
-    if (set->lost_since)
-        return;
-    va_start(args, fmt);
-    vsnprintf(set->lost_text, sizeof set->lost_text, fmt, args);
-    va_end(args);
-    set->lost_since = wsh_efa_now();
-}
-
-int wsh_efa_check_lost(struct wsh_efa_set *set)
-{
-    return wsh_efa_now() - set->lost_since < EFA_GRACE_S
-               ? 0
-               : wsh_efa_fail(set, -ECONNRESET, "%s", set->lost_text);
-}
 
 /* Nothing is under way or awaited: a peer that cannot be reached may have left. */
 static bool is_quiet(const struct wsh_efa_set *set)

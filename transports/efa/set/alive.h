@@ -7,12 +7,6 @@
 
 struct wsh_efa_set;
 
-double wsh_efa_now(void);
-/* The provider had no room for something to `pe`: -EAGAIN, or final when the peer is gone. */
-int wsh_efa_no_room(struct wsh_efa_set *set, int pe);
-/* A peer is gone: a final error in a while, with this line. The first one counts. */
-void wsh_efa_lose(struct wsh_efa_set *set, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int wsh_efa_check_lost(struct wsh_efa_set *set);
 /* The provider could not send something of its own on a rail. */
 void wsh_efa_note_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, const char *text);
 /* Now and then: looks after silent peers and the provider's events. 0 or final. */

@@ -3,7 +3,7 @@
 #include "transports/efa/set/foreign_packets.h"
 
 #include "base/log.h"
-#include "transports/efa/set/alive.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/set/set.h"
 
 #define STRANGER_S 60

@@ -8,7 +8,7 @@
 #include "transports/efa/gda/counters.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/nic/nic_addresses.h"
 
 #include <stdlib.h>

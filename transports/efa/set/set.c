@@ -4,10 +4,10 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "transports/efa/set/alive.h"
 #include "transports/efa/gda/counters.h"
 #include "transports/efa/ops/fetch.h"
 #include "transports/efa/nic/signal_handlers.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/nic/mr.h"
 #include "transports/efa/wire/msg.h"

@@ -21,7 +21,7 @@
 #include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/set/peers.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "transports/efa/set/memory.h"
 #include "transports/efa/ops/op.h"
 #include "transports/efa/set/peers.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/wire/rails.h"
 #include "transports/efa/ops/tally.h"
 

@@ -30,13 +30,12 @@
 
 #include "base/log.h"
 #include "topo/topo.h"
-#include "transports/efa/set/alive.h"
 #include "transports/efa/wire/batch.h"
 #include "transports/efa/ops/op.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/set/peers.h"
-#include "transports/efa/progress.h"
+#include "transports/efa/set/errors.h"
 
 #include <stdio.h>
 #include <string.h>
