@@ -6,7 +6,7 @@
 #include "test/fuzz/common/efa_world.h"
 #include "test/fuzz/common/fuzz.h"
 #include "test/common/unit.h"
-#include "transports/efa/efa.h"
+#include "transports/efa/set/parts.h"
 #include "transports/efa/wire/wire.h"
 
 #include <errno.h>

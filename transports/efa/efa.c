@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "transports/efa/wire/batch.h"
 #include "transports/efa/gda/counters.h"
+#include "transports/efa/set/parts.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/gda/gda.h"
 #include "transports/efa/set/peers.h"
@@ -23,33 +24,6 @@
 static struct wsh_efa *efa_of(struct wsh_tp *tp)
 {
     return (struct wsh_efa *)tp;
-}
-
-const void *wsh_efa_parts_get(const void *blob, unsigned i, size_t *len)
-{
-    struct wsh_efa_parts parts;
-    const char *at = (const char *)blob + sizeof parts;
-
-    memcpy(&parts, blob, sizeof parts);
-    for (unsigned before = 0; before < i; before++)
-        at += parts.len[before];
-    *len = parts.len[i];
-    return at;
-}
-
-uint32_t wsh_efa_parts_check(int pe, const void *blob, size_t len)
-{
-    struct wsh_efa_parts parts = {0};
-    size_t sum = sizeof parts;
-
-    memcpy(&parts, blob, len < sizeof parts ? len : sizeof parts);
-    for (uint32_t i = 0; i < parts.n && i < WSH_EFA_SETS_MAX; i++)
-        sum += parts.len[i];
-    if (parts.n && parts.n <= WSH_EFA_SETS_MAX && sum == len)
-        return parts.n;
-    wsh_error("PE %d describes its endpoints in another form (%zu bytes); run the same library on every PE",
-              pe, len);
-    return 0;
 }
 
 /* Of the processors of this machine, those that this PE may count as its own. */

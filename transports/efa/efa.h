@@ -31,16 +31,6 @@ struct wsh_efa {
     struct wsh_efa_gda *gda; /* queues that kernels write, or NULL */
 };
 
-/* The head of a blob in which a PE describes its endpoint sets; a part of len[i] bytes for each follows. */
-struct wsh_efa_parts {
-    uint32_t n, len[WSH_EFA_SETS_MAX];
-};
-
-/* The part of endpoint set i of a blob that wsh_efa_parts_check has passed. */
-const void *wsh_efa_parts_get(const void *blob, unsigned i, size_t *len);
-/* The number of endpoint sets in it; 0: it is none (logged). */
-uint32_t wsh_efa_parts_check(int pe, const void *blob, size_t len);
-
 /* efa_mem.c: slots of struct wsh_tp_ops */
 unsigned wsh_efa_all_reach(struct wsh_tp *tp, int pe, enum wsh_mem_kind kind);
 int wsh_efa_all_mem_register(struct wsh_tp *tp, const struct wsh_mem *mem, struct wsh_lmem **lmem, void *blob,

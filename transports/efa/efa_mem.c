@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory with all endpoint sets: this PE's is registered with each, and a peer's has a key of its own in each. */
 #include "transports/efa/efa.h"
+#include "transports/efa/set/parts.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/set/peers.h"

@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void wsh_efa_counters_forget(struct wsh_efa_peer *peer)
-{
-    for (uint32_t i = 0; i < peer->n_counters; i++)
-        free(peer->counter[i]);
-    free(peer->counter);
-}
-
 static int make_room(struct wsh_efa_peer *peer, uint32_t n)
 {
     struct wsh_efa_remote_counter **more;

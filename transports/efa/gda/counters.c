@@ -299,3 +299,10 @@ int wsh_efa_counter_open(struct wsh_efa_set *set, uint32_t number, uint64_t *wor
     wsh_efa_unlock(set);
     return rc;
 }
+
+void wsh_efa_counters_forget(struct wsh_efa_peer *peer)
+{
+    for (uint32_t i = 0; i < peer->n_counters; i++)
+        free(peer->counter[i]);
+    free(peer->counter);
+}

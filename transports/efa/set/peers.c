@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "topo/topo.h"
-#include "transports/efa/gda/counters.h"
+#include "transports/efa/set/parts.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/set/errors.h"
@@ -191,19 +191,13 @@ static int open_paths(struct wsh_efa_set *set, struct wsh_efa_peer *peer, uint32
     return peer->path ? 0 : -ENOMEM;
 }
 
-static void close_paths(const struct wsh_efa_set *set, struct wsh_efa_peer *peer)
+void wsh_efa_peer_fini(const struct wsh_efa_set *set, struct wsh_efa_peer *peer)
 {
     for (uint32_t i = 0; i < set->n_rails && peer->path; i++)
         free(peer->path[i].key);
     free(peer->path);
     peer->path = NULL;
     peer->paths = peer->n_rails = 0;
-}
-
-void wsh_efa_peer_fini(const struct wsh_efa_set *set, struct wsh_efa_peer *peer)
-{
-    close_paths(set, peer);
-    wsh_efa_counters_forget(peer);
 }
 
 /* What its messages carry, and those to it. */
@@ -246,7 +240,7 @@ static int add_peer(struct wsh_efa_set *set, int pe, const void *blob)
         return rc;
     if ((rc = open_paths(set, peer, addr.n_rails)) || (rc = enter_rails(set, pe, &addr)) ||
         (rc = note_known(set, pe))) {
-        close_paths(set, peer);
+        wsh_efa_peer_fini(set, peer);
         return rc;
     }
     make_tags(set, pe, &peer->tag_in, &peer->tag_out);

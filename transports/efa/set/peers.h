@@ -46,7 +46,7 @@ struct wsh_efa_peer {
     uint32_t n_counters;
 };
 
-/* Frees what the peer's record holds. */
+/* Frees what the peer's record holds of its paths. */
 void wsh_efa_peer_fini(const struct wsh_efa_set *set, struct wsh_efa_peer *peer);
 
 /*

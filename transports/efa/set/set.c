@@ -88,6 +88,12 @@ static int report_absence(const struct wsh_env *env, const char *why)
     return -ENOENT;
 }
 
+static void peer_free(const struct wsh_efa_set *set, struct wsh_efa_peer *peer)
+{
+    wsh_efa_peer_fini(set, peer);
+    wsh_efa_counters_forget(peer);
+}
+
 static void free_parts(struct wsh_efa_set *set)
 {
     wsh_efa_flows_free(set);
@@ -99,7 +105,7 @@ static void free_parts(struct wsh_efa_set *set)
     free(set->op_slab);
     free(set->fetch);
     for (int i = 0; i < set->n_known; i++)
-        wsh_efa_peer_fini(set, &set->peers[set->known[i]]);
+        peer_free(set, &set->peers[set->known[i]]);
     free(set->known);
     free(set->peers);
     wsh_ranges_close(set->device);
