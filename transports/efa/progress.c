@@ -239,6 +239,35 @@ static int take_from_rails(struct wsh_efa_set *set)
     return rc < 0 ? rc : moved + rc;
 }
 
+/* Answers, acks and what else peers wait for; `idle`: nothing has come. > 0: some were sent; < 0: final. */
+static int send_due(struct wsh_efa_set *set, bool idle)
+{
+    int moved = 0, rc;
+
+    if (wsh_unlikely(set->unposted) && (rc = wsh_efa_msg_receives(set)))
+        return rc;
+    if (wsh_unlikely(set->answers)) {
+        moved = wsh_efa_msg_answers(set);
+        if (moved < 0)
+            return moved;
+    }
+    if (wsh_unlikely(wsh_efa_tally_is_busy(set))) {
+        rc = wsh_efa_tally_progress(set);
+        if (rc < 0)
+            return rc;
+        moved += rc;
+    }
+    if (set->ack_pending) {
+        rc = wsh_efa_msg_acks(set, idle);
+        if (rc < 0)
+            return rc;
+        moved += rc;
+    }
+    if (idle && !moved && (rc = wsh_efa_look_after(set)))
+        return rc;
+    return moved;
+}
+
 /* What has waited, answers and acks; adds them to *moved. 0 or final. */
 static int start_waiting(struct wsh_efa_set *set, int *moved)
 {
@@ -249,7 +278,7 @@ static int start_waiting(struct wsh_efa_set *set, int *moved)
             return rc;
         *moved += rc;
     }
-    rc = wsh_efa_msg_progress(set, !*moved);
+    rc = send_due(set, !*moved);
     if (rc < 0)
         return rc;
     *moved += rc;

@@ -28,7 +28,7 @@ static int amo_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
     msg->compare = amo->compare;
     msg->cookie = msg->zero = 0;
     if (!result)
-        return wsh_efa_msg_submit(set, flow, req, EFA_AMOS);
+        return wsh_efa_op_message(set, flow, req, EFA_AMOS);
     op = wsh_efa_op_new(set, flow, WSH_SRD_FETCH, EFA_WHATS);
     if (!op) {
         wsh_efa_req_put(req);

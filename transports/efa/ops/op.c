@@ -6,7 +6,6 @@
 #include "transports/efa/set/memory.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/rma.h"
-#include "transports/efa/ops/signal.h"
 #include "transports/efa/ops/tally.h"
 
 #include <stdlib.h>
@@ -172,7 +171,7 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
     int rc;
 
     if (!op->msg)
-        op->msg = wsh_efa_signal_message(set, flow, &none, NULL, 0, &op->signal, op->value);
+        op->msg = wsh_efa_msg_signal(set, flow, &none, NULL, 0, &op->signal, op->value);
     if (!op->msg) {
         set->starved = true;
         return -EAGAIN;
@@ -281,6 +280,31 @@ int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh
     }
     wsh_efa_op_wait(set, flow);
     return settle_noted(set);
+}
+
+static int submit_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+                          enum wsh_efa_what what, bool counts)
+{
+    struct wsh_efa_op *op = wsh_efa_op_new(set, flow, WSH_SRD_MSG, what);
+
+    if (!op) {
+        wsh_efa_req_put(req);
+        return -EAGAIN;
+    }
+    op->msg = req;
+    op->counts = counts;
+    return wsh_efa_op_submit(set, op, NULL);
+}
+
+int wsh_efa_op_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+                       enum wsh_efa_what what)
+{
+    return submit_message(set, flow, req, what, false);
+}
+
+int wsh_efa_op_message_counted(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req)
+{
+    return submit_message(set, flow, req, EFA_SIGNALS, true);
 }
 
 static void data_done(struct wsh_efa_op *op)

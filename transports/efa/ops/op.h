@@ -42,6 +42,11 @@ void wsh_efa_op_data(struct wsh_efa_set *set, struct wsh_efa_op *op, const void 
                      uint64_t addr, uint64_t key);
 /* Starts or parks it, and counts it in `done`. -EAGAIN or final: it is gone. */
 int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh_done *done);
+/* Submits an op that is the message in req; takes both back if that fails. */
+int wsh_efa_op_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
+                       enum wsh_efa_what what);
+/* The same for a message of a counted put. */
+int wsh_efa_op_message_counted(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req);
 /* Gives back an op, and its message, of which nothing was started. */
 void wsh_efa_op_refuse(struct wsh_efa_set *set, struct wsh_efa_op *op);
 void wsh_efa_op_part_done(struct wsh_efa_set *set, struct wsh_efa_op *op);

@@ -40,7 +40,7 @@ static int put_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const
     msg = (struct wsh_efa_put_msg *)req->buf;
     msg->data = (struct wsh_efa_place){.seg = (uint8_t)rmem->seg, .off = off};
     memcpy(msg->bytes, src, len);
-    return wsh_efa_msg_submit(set, flow, req, EFA_PUTS);
+    return wsh_efa_op_message(set, flow, req, EFA_PUTS);
 }
 
 static bool fits_message(const struct wsh_efa_set *set, int pe, size_t len)

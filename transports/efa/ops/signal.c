@@ -13,25 +13,6 @@
 
 #include <string.h>
 
-struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow,
-                                           const struct wsh_efa_place *data, const void *src, size_t len,
-                                           const struct wsh_efa_place *signal, uint64_t value)
-{
-    struct wsh_efa_req *req =
-        wsh_efa_msg_new(set, flow, EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);
-    struct wsh_efa_signal_msg *msg;
-
-    if (!req)
-        return NULL;
-    msg = (struct wsh_efa_signal_msg *)req->buf;
-    msg->data = *data;
-    msg->signal = *signal;
-    msg->value = value;
-    if (len)
-        memcpy(msg->bytes, src, len);
-    return req;
-}
-
 /* A write whose immediate data name the counter; -ENOTSUP: it takes more than that. */
 static int put_tallied(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_op *op,
                        const struct wsh_sig *sig, struct wsh_done *done)
@@ -61,12 +42,12 @@ static int put_by_message(const struct signal_put *put)
 {
     const struct wsh_efa_place data = {.seg = (uint8_t)put->rmem->seg, .off = put->off};
     struct wsh_efa_req *req =
-        wsh_efa_signal_message(put->set, put->flow, &data, put->src, put->len, &put->place, put->sig->value);
+        wsh_efa_msg_signal(put->set, put->flow, &data, put->src, put->len, &put->place, put->sig->value);
 
     if (!req)
         return -EAGAIN;
-    return put->sig->counter ? wsh_efa_msg_submit_counted(put->set, put->flow, req)
-                             : wsh_efa_msg_submit(put->set, put->flow, req, EFA_SIGNALS);
+    return put->sig->counter ? wsh_efa_op_message_counted(put->set, put->flow, req)
+                             : wsh_efa_op_message(put->set, put->flow, req, EFA_SIGNALS);
 }
 
 /* The usual case of a counted put: one write, which may start now; the NIC or the CPU counts. -ENOTSUP: it is not. */

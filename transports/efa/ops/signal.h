@@ -16,9 +16,4 @@ static inline struct wsh_efa_place wsh_efa_signal_place(const struct wsh_sig *si
         .seg = (uint8_t)sig->rmem->seg, .op = (uint8_t)sig->op, .width = 8, .off = sig->off};
 }
 
-/* A request with a message of data (len may be 0) and signal, or NULL: no room. */
-struct wsh_efa_req *wsh_efa_signal_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow,
-                                           const struct wsh_efa_place *data, const void *src, size_t len,
-                                           const struct wsh_efa_place *signal, uint64_t value);
-
 #endif

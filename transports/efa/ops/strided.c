@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Strided puts: the blocks are packed into messages, and the target stores each in its place, then the signal's. */
+#include "transports/efa/ops/op.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/wire/msg.h"
@@ -60,7 +61,7 @@ static int send_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const s
     msg->signal = sig ? wsh_efa_signal_place(sig) : (struct wsh_efa_place){.width = 0};
     msg->value = sig ? sig->value : 0;
     wsh_efa_copy_strided(msg->bytes, src, &packed);
-    return wsh_efa_msg_submit(set, flow, req, sig ? EFA_SIGNALS : EFA_PUTS);
+    return wsh_efa_op_message(set, flow, req, sig ? EFA_SIGNALS : EFA_PUTS);
 }
 
 int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,

@@ -2,6 +2,7 @@
 /* Counts tallied writes at both ends. */
 #include "transports/efa/ops/tally.h"
 
+#include "transports/efa/ops/op.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/set/errors.h"
@@ -191,7 +192,7 @@ static int ask_peer(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
         return -EAGAIN;
     msg = (struct wsh_efa_tally_msg *)req->buf;
     *msg = (struct wsh_efa_tally_msg){msg->head, peer->link.tallies, flow->lazy_end, flow->ctx->number, {0}};
-    if (wsh_efa_msg_submit(set, own, req, EFA_SIGNALS))
+    if (wsh_efa_op_message(set, own, req, EFA_SIGNALS))
         return -EAGAIN;
     peer->tally.asked = peer->link.tallies;
     if (wsh_srd_before(flow->prompt_end, flow->lazy_end))

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "topo/topo.h"
 #include "transports/efa/set/parts.h"
+#include "transports/efa/ops/op.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/set/errors.h"
@@ -302,7 +303,7 @@ static int send_hello(struct wsh_efa_set *set, int pe)
 
     if (!req)
         return flow ? -EAGAIN : -ENOMEM;
-    return wsh_efa_msg_submit(set, flow, req, EFA_SIGNALS);
+    return wsh_efa_op_message(set, flow, req, EFA_SIGNALS);
 }
 
 static int send_hellos(struct wsh_efa_set *set)

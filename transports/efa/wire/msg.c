@@ -2,15 +2,12 @@
 /* Sends and receives messages, and acknowledges to peers what has been applied. */
 #include "transports/efa/wire/msg.h"
 
-#include "transports/efa/set/alive.h"
 #include "transports/efa/wire/batch.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
-#include "transports/efa/ops/op.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/set/errors.h"
 #include "transports/efa/wire/rails.h"
-#include "transports/efa/ops/tally.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +30,25 @@ struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_set *set, const struct wsh_ef
         return NULL;
     head_fill(set, req, type, len, flow->ctx->number);
     req->len = (uint32_t)len;
+    return req;
+}
+
+struct wsh_efa_req *wsh_efa_msg_signal(struct wsh_efa_set *set, const struct wsh_efa_flow *flow,
+                                       const struct wsh_efa_place *data, const void *src, size_t len,
+                                       const struct wsh_efa_place *signal, uint64_t value)
+{
+    struct wsh_efa_req *req =
+        wsh_efa_msg_new(set, flow, EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);
+    struct wsh_efa_signal_msg *msg;
+
+    if (!req)
+        return NULL;
+    msg = (struct wsh_efa_signal_msg *)req->buf;
+    msg->data = *data;
+    msg->signal = *signal;
+    msg->value = value;
+    if (len)
+        memcpy(msg->bytes, src, len);
     return req;
 }
 
@@ -77,31 +93,6 @@ int wsh_efa_msg_send(struct wsh_efa_set *set, struct wsh_efa_req *req, const str
     if (inlet && !set->unposted)
         wsh_srd_inlet_acked(&inlet->srd);
     return 0;
-}
-
-static int submit(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
-                  enum wsh_efa_what what, bool counts)
-{
-    struct wsh_efa_op *op = wsh_efa_op_new(set, flow, WSH_SRD_MSG, what);
-
-    if (!op) {
-        wsh_efa_req_put(req);
-        return -EAGAIN;
-    }
-    op->msg = req;
-    op->counts = counts;
-    return wsh_efa_op_submit(set, op, NULL);
-}
-
-int wsh_efa_msg_submit(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
-                       enum wsh_efa_what what)
-{
-    return submit(set, flow, req, what, false);
-}
-
-int wsh_efa_msg_submit_counted(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req)
-{
-    return submit(set, flow, req, EFA_SIGNALS, true);
 }
 
 /* Messages without a number, which no flow keeps waiting. */
@@ -158,7 +149,7 @@ int wsh_efa_msg_answer(struct wsh_efa_set *set, int pe, uint16_t ctx, uint32_t c
     return rc == -EAGAIN ? queue_answer(set, &answer) : rc;
 }
 
-static int send_answers(struct wsh_efa_set *set)
+int wsh_efa_msg_answers(struct wsh_efa_set *set)
 {
     int sent = 0;
 
@@ -208,7 +199,7 @@ static int send_ack(struct wsh_efa_set *set, int pe, uint16_t ctx)
 }
 
 /* An ack waits for a message to ride on, or until there is nothing better to do, or until much is owed. */
-static int send_acks(struct wsh_efa_set *set, bool idle)
+int wsh_efa_msg_acks(struct wsh_efa_set *set, bool idle)
 {
     struct wsh_efa_inlet *inlet = set->ack_pending;
     int sent = 0, final = 0;
@@ -237,7 +228,7 @@ int wsh_efa_msg_probe(struct wsh_efa_set *set, int pe)
     return send_ack(set, pe, set->own->number);
 }
 
-static int post_receives(struct wsh_efa_set *set)
+int wsh_efa_msg_receives(struct wsh_efa_set *set)
 {
     struct wsh_efa_req *req = set->unposted;
     int rc = 0;
@@ -268,32 +259,4 @@ int wsh_efa_msg_post(struct wsh_efa_set *set, struct wsh_efa_req *req)
     req->next = set->unposted;
     set->unposted = req;
     return 0;
-}
-
-int wsh_efa_msg_progress(struct wsh_efa_set *set, bool idle)
-{
-    int moved = 0, rc;
-
-    if (wsh_unlikely(set->unposted) && (rc = post_receives(set)))
-        return rc;
-    if (wsh_unlikely(set->answers)) {
-        moved = send_answers(set);
-        if (moved < 0)
-            return moved;
-    }
-    if (wsh_unlikely(wsh_efa_tally_is_busy(set))) {
-        rc = wsh_efa_tally_progress(set);
-        if (rc < 0)
-            return rc;
-        moved += rc;
-    }
-    if (set->ack_pending) {
-        rc = send_acks(set, idle);
-        if (rc < 0)
-            return rc;
-        moved += rc;
-    }
-    if (idle && !moved && (rc = wsh_efa_look_after(set)))
-        return rc;
-    return moved;
 }

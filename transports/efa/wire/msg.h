@@ -24,19 +24,21 @@ struct wsh_efa_answer {
 /* A request whose buffer has the head of a message of `len` bytes, or NULL: no room now. */
 struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_set *set, const struct wsh_efa_flow *flow,
                                     enum wsh_efa_wire type, size_t len);
+/* The same with a message of data (len may be 0) and signal. */
+struct wsh_efa_req *wsh_efa_msg_signal(struct wsh_efa_set *set, const struct wsh_efa_flow *flow,
+                                       const struct wsh_efa_place *data, const void *src, size_t len,
+                                       const struct wsh_efa_place *signal, uint64_t value);
 /* Gives it to the provider with that stamp. On an error the request stays the caller's. */
 int wsh_efa_msg_send(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp);
-/* Submits an op that is the message in req; takes both back if that fails. */
-int wsh_efa_msg_submit(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
-                       enum wsh_efa_what what);
-/* The same for a message of a counted put. */
-int wsh_efa_msg_submit_counted(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req);
 int wsh_efa_msg_answer(struct wsh_efa_set *set, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
                        size_t len);
 /* So many tallied writes of the peer are counted. -EAGAIN or final. */
 int wsh_efa_msg_tallied(struct wsh_efa_set *set, int pe, uint32_t tallied);
-/* Sends what is owed: answers, and (where `idle`, or much is owed) acks. > 0: some; < 0: final. */
-int wsh_efa_msg_progress(struct wsh_efa_set *set, bool idle);
+/* Sends what is due: answers that found no room, and (where `idle`, or much is due) acks. How many, or final. */
+int wsh_efa_msg_answers(struct wsh_efa_set *set);
+int wsh_efa_msg_acks(struct wsh_efa_set *set, bool idle);
+/* Gives the provider the receives for which it had no room. 0 or final. */
+int wsh_efa_msg_receives(struct wsh_efa_set *set);
 /* Gives a receive (back) to the provider. */
 int wsh_efa_msg_post(struct wsh_efa_set *set, struct wsh_efa_req *req);
 /* The inlet may owe its source something. */
