@@ -10,6 +10,7 @@
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/op.h"
+#include "transports/efa/wire/rail_loss.h"
 #include "transports/efa/wire/rails.h"
 #include "transports/efa/ops/serve.h"
 #include "transports/efa/set/foreign_packets.h"
@@ -235,6 +236,8 @@ static int take_from_rails(struct wsh_efa_set *set)
             return rc;
         moved += rc;
     }
+    if (wsh_unlikely(set->any_notice) && (rc = wsh_efa_rail_loss_notify(set)))
+        return rc;
     rc = wsh_efa_rails_progress(set);
     return rc < 0 ? rc : moved + rc;
 }

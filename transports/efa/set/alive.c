@@ -10,7 +10,7 @@
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/set/errors.h"
-#include "transports/efa/wire/rails.h"
+#include "transports/efa/wire/rail_loss.h"
 #include "transports/efa/ops/tally.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ void wsh_efa_note_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail
         return;
     }
     wsh_info(WSH_SUB_TRANSPORT, "%s", text);
-    wsh_efa_rails_probe(set, (unsigned)(rail - set->rail));
+    wsh_efa_rail_loss_probe(set, (unsigned)(rail - set->rail));
 }
 
 static void take_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail,
@@ -116,6 +116,6 @@ int wsh_efa_look_after(struct wsh_efa_set *set)
         if (set->rail[i].eq)
             take_events(set, &set->rail[i]);
     if (set->any_lost)
-        wsh_efa_rails_look(set);
+        wsh_efa_rail_loss_poll(set);
     return set->by_sockets ? probe_silent(set) : 0;
 }

@@ -21,7 +21,7 @@
  * Some providers need packets of the other end before an operation ends (receipts, answers to reads), and may lose
  * one of those without an error here. So both ends are to know of a lost path: every message says which rails of its
  * sender do not reach the receiver, and where a provider could not send something of its own, acks on that rail
- * find out to whom. What went by a lost path and has not ended after EFA_ENDLESS_S ends the job with a line.
+ * find out to whom. What went by a lost path and has not ended after some time ends the job with a line (rail_loss.c).
  *
  * A peer that has died looks the same until its last path is lost. So that a NIC is left out is said once something has
  * come back from the peer by another; when none is left, the peer counts as dead, with the line of the last failure.
@@ -33,7 +33,6 @@
 #include "transports/efa/wire/batch.h"
 #include "transports/efa/ops/op.h"
 #include "transports/efa/set/set.h"
-#include "transports/efa/wire/msg.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/set/errors.h"
 
@@ -41,7 +40,6 @@
 #include <string.h>
 
 #define EFA_STALE_S 0.2
-#define EFA_ENDLESS_S 10
 
 static void rail_took(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned rail)
 {
@@ -188,31 +186,11 @@ static int start_req_again(struct wsh_efa_set *set, struct wsh_efa_req *req)
     return rc;
 }
 
-static int send_notices(struct wsh_efa_set *set)
-{
-    int rc = 0;
-
-    set->any_notice = false;
-    for (int i = 0; i < set->n_known && !rc; i++) {
-        int pe = set->known[i];
-        struct wsh_efa_peer *peer = &set->peers[pe];
-
-        if (!peer->notice || !peer->paths)
-            continue;
-        rc = wsh_efa_msg_probe(set, pe);
-        peer->notice = rc != 0;
-        set->any_notice |= peer->notice;
-    }
-    return rc == -EAGAIN ? 0 : rc;
-}
-
 int wsh_efa_rails_progress(struct wsh_efa_set *set)
 {
     double now = set->again ? wsh_efa_now() : 0;
     int started = 0, rc;
 
-    if (wsh_unlikely(set->any_notice) && (rc = send_notices(set)))
-        return rc;
     while (set->again && set->again->wr.due <= now) {
         struct wsh_efa_req *req = set->again, *next = req->next;
 
@@ -236,38 +214,4 @@ void wsh_efa_rails_noticed(struct wsh_efa_set *set, int pe, unsigned lost)
     for (unsigned rail = 0; rail < set->n_rails; rail++)
         if (lost >> wsh_topo_pair((int)rail, peer->n_rails) & 1 && peer->paths != 1u << rail)
             lose_path(set, pe, rail, why);
-}
-
-void wsh_efa_rails_probe(struct wsh_efa_set *set, unsigned rail)
-{
-    for (int i = 0; i < set->n_known; i++) {
-        int pe = set->known[i];
-        struct wsh_efa_peer *peer = &set->peers[pe];
-        uint8_t paths = peer->paths;
-
-        if (pe == set->my_pe || !(paths >> rail & 1))
-            continue;
-        peer->paths = (uint8_t)(1u << rail);
-        (void)wsh_efa_msg_probe(set, pe); /* no room: there will be another event, or none is needed */
-        peer->paths = paths;
-    }
-}
-
-void wsh_efa_rails_look(struct wsh_efa_set *set)
-{
-    double now = wsh_efa_now();
-
-    for (int i = 0; i < set->n_known; i++)
-        for (unsigned rail = 0; set->peers[set->known[i]].path && rail < set->n_rails; rail++) {
-            int pe = set->known[i];
-            const struct wsh_efa_path *path = &set->peers[pe].path[rail];
-
-            if (path->lost_since && path->posted && now - path->lost_since >= EFA_ENDLESS_S)
-                wsh_efa_lose(
-                    set,
-                    "%u operation%s to PE %d over %s not ended %d s after that NIC was lost (%s), and "
-                    "cannot be repeated while they might",
-                    path->posted, path->posted == 1 ? "" : "s", pe, set->rail[rail].name, EFA_ENDLESS_S,
-                    set->rail_text[rail]);
-        }
 }

@@ -22,9 +22,5 @@ bool wsh_efa_rails_again(struct wsh_efa_set *set, struct wsh_efa_req *req, const
 int wsh_efa_rails_progress(struct wsh_efa_set *set);
 /* The peer says that these of its rails (bits) do not reach this PE. */
 void wsh_efa_rails_noticed(struct wsh_efa_set *set, int pe, unsigned lost);
-/* The provider could not send something of its own on that rail: finds out to whom. */
-void wsh_efa_rails_probe(struct wsh_efa_set *set, unsigned rail);
-/* Now and then: something that went by a lost path may never end. */
-void wsh_efa_rails_look(struct wsh_efa_set *set);
 
 #endif
