@@ -182,6 +182,8 @@ static int efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
         rc = open_wait_fd(efa);
     for (uint32_t i = 0; i < efa->in_use && !rc; i++) {
         rc = wsh_efa_connect(efa->set[i], peers);
+        if (!rc)
+            rc = wsh_efa_hello_all(efa->set[i]);
         if (rc == -EAGAIN)
             again = rc, rc = 0;
     }

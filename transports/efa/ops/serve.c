@@ -136,7 +136,7 @@ static int apply_msg(struct wsh_efa_set *set, const union wsh_efa_msg *msg)
     uint64_t old;
 
     switch (msg->head.type) {
-    case EFA_WIRE_HELLO: set->hellos++; return 0;
+    case EFA_WIRE_HELLO: set->hello.received++; return 0;
     case EFA_WIRE_PUT:
         return apply_data(set, msg, &msg->put.data, msg->put.bytes, msg->head.len - sizeof msg->put);
     case EFA_WIRE_STRIDED: return apply_strided(set, msg);

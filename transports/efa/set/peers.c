@@ -6,16 +6,13 @@
 #include "base/log.h"
 #include "topo/topo.h"
 #include "transports/efa/set/parts.h"
-#include "transports/efa/ops/op.h"
 #include "transports/efa/set/set.h"
-#include "transports/efa/wire/msg.h"
 #include "transports/efa/set/errors.h"
 #include "transports/efa/nic/nic_addresses.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
 
 #define EFA_ADDRESS_VERSION 5
 #define EFA_NAMES_MAX 896 /* bytes of the names of all rails */
@@ -76,8 +73,8 @@ int wsh_efa_address(struct wsh_efa_set *set, void *blob, size_t *len)
     memcpy(blob, &addr, EFA_ADDRESS_LEN(names_len));
     *len = EFA_ADDRESS_LEN(names_len);
     if (!strncmp(addr.name, EFA_SHM_PREFIX, strlen(EFA_SHM_PREFIX)))
-        snprintf(set->shm_name, sizeof set->shm_name, "/%.*s", (int)sizeof set->shm_name - 2,
-                 addr.name + strlen(EFA_SHM_PREFIX));
+        snprintf(set->hello.shm_name, sizeof set->hello.shm_name, "/%.*s",
+                 (int)sizeof set->hello.shm_name - 2, addr.name + strlen(EFA_SHM_PREFIX));
     return 0;
 }
 
@@ -295,46 +292,6 @@ int wsh_efa_peer_knows(struct wsh_efa_set *set, int pe, uint64_t tag)
     return tag == in ? wsh_efa_peer_accept(set, pe) : 0;
 }
 
-static int send_hello(struct wsh_efa_set *set, int pe)
-{
-    struct wsh_efa_flow *flow = wsh_efa_flow_of(set->own, pe);
-    struct wsh_efa_req *req =
-        flow ? wsh_efa_msg_new(set, flow, EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)) : NULL;
-
-    if (!req)
-        return flow ? -EAGAIN : -ENOMEM;
-    return wsh_efa_op_message(set, flow, req, EFA_SIGNALS);
-}
-
-static int send_hellos(struct wsh_efa_set *set)
-{
-    int rc = 0;
-
-    for (; set->hello_next < set->n_pes && !rc; set->hello_next += !rc)
-        if (set->hello_next != set->my_pe && set->peers[set->hello_next].connected)
-            rc = send_hello(set, set->hello_next);
-    return rc;
-}
-
-/*
- * The shm provider maps a peer's file when it first sends to it. Once every peer has greeted this PE, none needs
- * the name any more: unlinked here, the file cannot outlive a PE that is killed.
- */
-static int unlink_shm(struct wsh_efa_set *set)
-{
-    int expected = 0, rc = send_hellos(set);
-
-    if (rc)
-        return rc;
-    for (int pe = 0; pe < set->n_pes; pe++)
-        expected += pe != set->my_pe && set->peers[pe].connected;
-    if (set->hellos < expected || wsh_srd_ctx_pending(&set->own->srd))
-        return -EAGAIN;
-    shm_unlink(set->shm_name);
-    set->shm_name[0] = '\0';
-    return 0;
-}
-
 /* Where peers are connected at their first use: those of this host at once. All addresses are checked at the start. */
 static int note_peer(struct wsh_efa_set *set, const struct wsh_tp_peers *peers, int pe,
                      struct wsh_efa_seen *seen)
@@ -356,14 +313,12 @@ int wsh_efa_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers)
     wsh_efa_lock(set);
     set->secret = peers->secret;
     set->generation = peers->generation;
-    set->look_up = set->shm_name[0] ? NULL : peers->fetch; /* its file is unlinked once all have come */
+    set->look_up = set->hello.shm_name[0] ? NULL : peers->fetch; /* its file is unlinked once all have come */
     for (int pe = 0; pe < peers->n_pes && !rc; pe++)
         if (peers->len[pe] && !set->peers[pe].connected)
             rc = note_peer(set, peers, pe, &seen);
     wsh_efa_seen_fini(&seen);
     set->joined = !rc;
-    if (!rc && set->shm_name[0])
-        rc = unlink_shm(set);
     wsh_efa_unlock(set);
     return rc;
 }

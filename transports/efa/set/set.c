@@ -147,8 +147,8 @@ void wsh_efa_set_close(struct wsh_efa_set *set)
         next = answer->next;
         free(answer);
     }
-    if (set->shm_name[0])
-        shm_unlink(set->shm_name);
+    if (set->hello.shm_name[0])
+        shm_unlink(set->hello.shm_name);
     for (uint32_t i = 0; i < set->n_rails; i++)
         wsh_efa_rail_stop(&set->rail[i]);
     wsh_efa_counters_close(set);

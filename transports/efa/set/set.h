@@ -7,6 +7,7 @@
 #include "transports/efa/nic/choice.h"
 #include "transports/efa/efa.h"
 #include "transports/efa/set/flow.h"
+#include "transports/efa/set/hello.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/nic/provider.h"
 #include "transports/efa/nic/rail.h"
@@ -120,8 +121,7 @@ struct wsh_efa_set {
     double stop_by;          /* when closing waits no longer for what is under way, or 0 */
     char rxm_buffers[24];    /* bytes of one, as ofi_rxm was told; "": another provider */
     bool joined;             /* all peers are in the address vector: their messages may be read */
-    int hello_next, hellos;  /* greetings sent up to that PE; received */
-    char shm_name[64];       /* file of the endpoint that is to be unlinked, or "" */
+    struct wsh_efa_hello hello;
 
     struct wsh_efa_lib lib;
     const struct wsh_env *env;
