@@ -14,7 +14,7 @@
 #include "transports/efa/wire/rails.h"
 #include "transports/efa/ops/serve.h"
 #include "transports/efa/set/foreign_packets.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/ack_request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,8 +254,8 @@ static int send_due(struct wsh_efa_set *set, bool idle)
         if (moved < 0)
             return moved;
     }
-    if (wsh_unlikely(wsh_efa_tally_is_busy(set))) {
-        rc = wsh_efa_tally_progress(set);
+    if (wsh_unlikely(wsh_efa_ack_request_is_due(set))) {
+        rc = wsh_efa_ack_request_progress(set);
         if (rc < 0)
             return rc;
         moved += rc;
@@ -279,7 +279,7 @@ static int start_waiting(struct wsh_efa_set *set, int *moved)
     if (wsh_unlikely(set->waiting != NULL)) {
         if ((rc = wsh_efa_op_progress(set)) < 0)
             return rc;
-        *moved += rc;
+        *moved += rc + wsh_efa_ack_request_deferred(set);
     }
     rc = send_due(set, !*moved);
     if (rc < 0)
@@ -343,7 +343,7 @@ int wsh_efa_wait_fd(struct wsh_efa_set *set)
     if (!wsh_efa_trylock(set))
         return -EAGAIN;
     rc = (set->waiting && set->starved) || set->answers || set->ack_pending || set->unposted || set->again ||
-                 set->n_held || wsh_efa_tally_is_busy(set)
+                 set->n_held || wsh_efa_ack_request_is_due(set)
              ? -EAGAIN
              : try_wait(set);
     wsh_efa_unlock(set);

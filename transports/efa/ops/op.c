@@ -350,8 +350,6 @@ int wsh_efa_op_progress(struct wsh_efa_set *set)
         wsh_efa_op_wait(set, flow);
         if (!rc)
             rc = settle_noted(set);
-        if (!rc)
-            wsh_efa_tally_unpark(set, flow);
         flow = next;
     }
     return rc ? rc : (int)(set->given - given);

@@ -55,18 +55,11 @@ void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread);
 /* Whether tallied writes of the context, or of its flow, are not known as counted. No lock. */
 uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow);
 
-/* Asks for the acks that a parked write of the flow waits for, if nothing else has. */
-void wsh_efa_tally_unpark(struct wsh_efa_set *set, struct wsh_efa_flow *flow);
-
 /* One has arrived from the PE. 0 or final. */
 int wsh_efa_tally_count(struct wsh_efa_set *set, int pe, uint32_t counter, uint32_t generation);
 /* The PE wants so many acknowledged. */
 void wsh_efa_tally_asked(struct wsh_efa_set *set, int pe, uint32_t tallies);
 /* The PE has counted so many. 0 or -EPROTO. */
 int wsh_efa_tally_acked(struct wsh_efa_set *set, int pe, uint32_t tallied);
-/* There is something to ask or to acknowledge. */
-bool wsh_efa_tally_is_busy(const struct wsh_efa_set *set);
-/* Asks and acknowledges. > 0: did something; < 0: final. */
-int wsh_efa_tally_progress(struct wsh_efa_set *set);
 
 #endif
