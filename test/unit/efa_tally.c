@@ -34,9 +34,9 @@ static void start(void)
     set->efa = efa;
     set->peers = peer;
     set->n_pes = 1;
-    set->imms = IMMS;
+    set->limits.imms = IMMS;
     set->imm = true;
-    set->count = count;
+    set->tallies.count = count;
     peer->link = (struct wsh_srd_link){.msgs_max = WINDOW, .imms_max = IMMS};
     counted = 0;
 }
@@ -51,9 +51,9 @@ static void half_of_the_credits(void)
 {
     start();
     arrive(IMMS / 2 - 1);
-    CU_ASSERT(!peer->tally.ack_due && !set->n_tally_acks);
+    CU_ASSERT(!peer->tally.ack_due && !set->tallies.n_acks);
     arrive(1);
-    CU_ASSERT(peer->tally.ack_due && set->n_tally_acks == 1 && counted == IMMS / 2);
+    CU_ASSERT(peer->tally.ack_due && set->tallies.n_acks == 1 && counted == IMMS / 2);
 }
 
 static void a_question(void)

@@ -66,7 +66,7 @@ static void efa_close(struct wsh_tp *base)
 
     wsh_efa_stranger_sum(efa);
     wsh_efa_gda_close(base);
-    if (efa->set[0] && efa->set[0]->look_up)
+    if (efa->set[0] && efa->set[0]->connecting.look_up)
         wsh_info(WSH_SUB_TRANSPORT, "%d of %d PEs were connected", efa->set[0]->n_known, efa->set[0]->n_pes);
     if (efa->wait_fd >= 0)
         close(efa->wait_fd);

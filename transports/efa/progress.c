@@ -236,7 +236,7 @@ static int take_from_rails(struct wsh_efa_set *set)
             return rc;
         moved += rc;
     }
-    if (wsh_unlikely(set->any_notice) && (rc = wsh_efa_rail_loss_notify(set)))
+    if (wsh_unlikely(set->rail_loss.any_notice) && (rc = wsh_efa_rail_loss_notify(set)))
         return rc;
     rc = wsh_efa_rails_progress(set);
     return rc < 0 ? rc : moved + rc;
@@ -247,9 +247,9 @@ static int send_due(struct wsh_efa_set *set, bool idle)
 {
     int moved = 0, rc;
 
-    if (wsh_unlikely(set->unposted) && (rc = wsh_efa_msg_receives(set)))
+    if (wsh_unlikely(set->msgs.unposted) && (rc = wsh_efa_msg_receives(set)))
         return rc;
-    if (wsh_unlikely(set->answers)) {
+    if (wsh_unlikely(set->msgs.answers)) {
         moved = wsh_efa_msg_answers(set);
         if (moved < 0)
             return moved;
@@ -260,7 +260,7 @@ static int send_due(struct wsh_efa_set *set, bool idle)
             return rc;
         moved += rc;
     }
-    if (set->ack_pending) {
+    if (set->msgs.ack_pending) {
         rc = wsh_efa_msg_acks(set, idle);
         if (rc < 0)
             return rc;
@@ -295,7 +295,7 @@ static int progress_locked(struct wsh_efa_set *set)
 
     if (wsh_unlikely(set->failed || !set->joined))
         return set->failed;
-    if (wsh_unlikely(set->lost_since) && ((rc = wsh_efa_check_lost(set)) || set->deaf))
+    if (wsh_unlikely(set->loss.since) && ((rc = wsh_efa_check_lost(set)) || set->deaf))
         return rc;
     if (wsh_unlikely(set->n_held) && (rc = wsh_efa_batch_finish(set)))
         return rc;
@@ -342,8 +342,8 @@ int wsh_efa_wait_fd(struct wsh_efa_set *set)
         return -ENOTSUP;
     if (!wsh_efa_trylock(set))
         return -EAGAIN;
-    rc = (set->waiting && set->starved) || set->answers || set->ack_pending || set->unposted || set->again ||
-                 set->n_held || wsh_efa_ack_request_is_due(set)
+    rc = (set->waiting && set->starved) || set->msgs.answers || set->msgs.ack_pending || set->msgs.unposted ||
+                 set->rail_loss.again || set->n_held || wsh_efa_ack_request_is_due(set)
              ? -EAGAIN
              : try_wait(set);
     wsh_efa_unlock(set);

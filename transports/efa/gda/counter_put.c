@@ -132,7 +132,7 @@ int wsh_efa_counter_put(struct wsh_efa_set *set, struct wsh_efa_flow *flow, cons
     struct wsh_efa_req *req;
     int rc;
 
-    if (set->native || !wsh_efa_counter_is_kept(set, flow->pe, number) || span->len > set->whole_max)
+    if (set->native || !wsh_efa_counter_is_kept(set, flow->pe, number) || span->len > set->limits.whole_max)
         return -ENOTSUP;
     rc = enter_once(set, flow->pe, number);
     if (rc)

@@ -11,7 +11,7 @@ static int send_acks(struct wsh_efa_set *set)
 {
     int sent = 0;
 
-    for (int i = 0; i < set->n_known && set->n_tally_acks && !set->unposted; i++) {
+    for (int i = 0; i < set->n_known && set->tallies.n_acks && !set->msgs.unposted; i++) {
         int pe = set->known[i];
         struct wsh_efa_tally *tally = &set->peers[pe].tally;
         int rc = tally->ack_due ? wsh_efa_msg_tallied(set, pe, tally->counted) : 0;
@@ -23,7 +23,7 @@ static int send_acks(struct wsh_efa_set *set)
         tally->acked = tally->counted;
         tally->asks &= wsh_srd_before(tally->acked, tally->wanted);
         tally->ack_due = false;
-        set->n_tally_acks--;
+        set->tallies.n_acks--;
         sent++;
     }
     return sent;
@@ -114,7 +114,7 @@ static int ask_peers(struct wsh_efa_set *set)
 {
     int asked = 0;
 
-    __atomic_store_n(&set->tallies_awaited, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&set->tallies.awaited, false, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < set->n_ctxs; i++)
         if (__atomic_exchange_n(&set->ctxs[i]->awaited, false, __ATOMIC_RELAXED))
             asked += ask_late(set, set->ctxs[i]);
@@ -123,9 +123,9 @@ static int ask_peers(struct wsh_efa_set *set)
 
 int wsh_efa_ack_request_progress(struct wsh_efa_set *set)
 {
-    int rc = set->n_tally_acks ? send_acks(set) : 0;
+    int rc = set->tallies.n_acks ? send_acks(set) : 0;
 
-    if (rc < 0 || !__atomic_load_n(&set->tallies_awaited, __ATOMIC_RELAXED))
+    if (rc < 0 || !__atomic_load_n(&set->tallies.awaited, __ATOMIC_RELAXED))
         return rc;
     return rc + ask_peers(set);
 }

@@ -8,7 +8,7 @@
 /* There is something to request or to acknowledge. */
 static inline bool wsh_efa_ack_request_is_due(const struct wsh_efa_set *set)
 {
-    return set->n_tally_acks || __atomic_load_n(&set->tallies_awaited, __ATOMIC_RELAXED);
+    return set->tallies.n_acks || __atomic_load_n(&set->tallies.awaited, __ATOMIC_RELAXED);
 }
 
 /* Requests and acknowledges. > 0: did something; < 0: final. */

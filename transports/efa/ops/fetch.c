@@ -14,11 +14,11 @@
 
 int wsh_efa_fetch_init(struct wsh_efa_set *set)
 {
-    set->fetch = calloc(EFA_FETCHES, sizeof *set->fetch);
-    if (!set->fetch)
+    set->fetches.all = calloc(EFA_FETCHES, sizeof *set->fetches.all);
+    if (!set->fetches.all)
         return -ENOMEM;
     for (uint16_t i = 0; i < EFA_FETCHES; i++)
-        set->fetch[i].next = (uint16_t)(i + 1u < EFA_FETCHES ? i + 1u : EFA_NONE);
+        set->fetches.all[i].next = (uint16_t)(i + 1u < EFA_FETCHES ? i + 1u : EFA_NONE);
     return 0;
 }
 
@@ -26,18 +26,18 @@ static void fetch_free(struct wsh_efa_set *set, struct wsh_efa_fetch *fetch)
 {
     fetch->flow = NULL;
     fetch->generation++;
-    fetch->next = set->free_fetch;
-    set->free_fetch = (uint16_t)(fetch - set->fetch);
+    fetch->next = set->fetches.free;
+    set->fetches.free = (uint16_t)(fetch - set->fetches.all);
 }
 
 static struct wsh_efa_fetch *fetch_new(struct wsh_efa_set *set, const struct wsh_efa_fetch *from)
 {
-    struct wsh_efa_fetch *fetch = set->free_fetch == EFA_NONE ? NULL : &set->fetch[set->free_fetch];
+    struct wsh_efa_fetch *fetch = set->fetches.free == EFA_NONE ? NULL : &set->fetches.all[set->fetches.free];
     uint16_t generation;
 
     if (!fetch)
         return NULL;
-    set->free_fetch = fetch->next;
+    set->fetches.free = fetch->next;
     generation = fetch->generation;
     *fetch = *from;
     fetch->generation = generation;
@@ -54,7 +54,7 @@ int wsh_efa_fetch_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, uint32_
         wsh_efa_op_refuse(set, op);
         return -EAGAIN;
     }
-    *cookie = (uint32_t)(fetch - set->fetch) | (uint32_t)fetch->generation << 16;
+    *cookie = (uint32_t)(fetch - set->fetches.all) | (uint32_t)fetch->generation << 16;
     rc = wsh_efa_op_submit(set, op, NULL);
     if (rc) {
         fetch_free(set, fetch);
@@ -80,7 +80,7 @@ static void store_result(const struct wsh_efa_fetch *fetch, const void *bytes)
 int wsh_efa_fetch_answered(struct wsh_efa_set *set, int pe, uint32_t cookie, const void *bytes, size_t len)
 {
     uint32_t index = cookie & 0xffff;
-    struct wsh_efa_fetch *fetch = index < EFA_FETCHES ? &set->fetch[index] : NULL;
+    struct wsh_efa_fetch *fetch = index < EFA_FETCHES ? &set->fetches.all[index] : NULL;
     struct wsh_efa_flow *flow = fetch ? fetch->flow : NULL;
     int rc;
 

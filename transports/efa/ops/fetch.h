@@ -16,6 +16,12 @@ struct wsh_efa_fetch {
     uint8_t what;
 };
 
+/* Those of an endpoint set. */
+struct wsh_efa_fetches {
+    struct wsh_efa_fetch *all;
+    uint16_t free;
+};
+
 int wsh_efa_fetch_init(struct wsh_efa_set *set);
 /* Submits the question `op`, whose message has its cookie at *cookie. */
 int wsh_efa_fetch_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, uint32_t *cookie,

@@ -15,9 +15,9 @@
 
 static void op_free(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
-    op->next = set->free_ops;
-    set->free_ops = op;
-    set->n_free_ops++;
+    op->next = set->ops.free;
+    set->ops.free = op;
+    set->ops.n_free++;
 }
 
 static struct wsh_efa_op *op_of(struct wsh_srd_op *srd)
@@ -28,12 +28,12 @@ static struct wsh_efa_op *op_of(struct wsh_srd_op *srd)
 struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_set *set, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
                                   enum wsh_efa_what what)
 {
-    struct wsh_efa_op *op = set->free_ops;
+    struct wsh_efa_op *op = set->ops.free;
 
     if (!op)
         return NULL;
-    set->free_ops = op->next;
-    set->n_free_ops--;
+    set->ops.free = op->next;
+    set->ops.n_free--;
     op->srd = (struct wsh_srd_op){.kind = (uint8_t)kind};
     op->flow = flow;
     op->done = NULL;
@@ -58,7 +58,8 @@ void wsh_efa_op_data(struct wsh_efa_set *set, struct wsh_efa_op *op, const void 
     op->addr = addr;
     op->key = key;
     op->bounce = !wsh_efa_mem_desc(set, local, len, &op->desc);
-    op->part = set->n_rails > 1 ? wsh_efa_choice_part(&set->choice, len, set->part_max) : set->part_max;
+    op->part = set->n_rails > 1 ? wsh_efa_choice_part(&set->choice, len, set->limits.part_max)
+                                : set->limits.part_max;
     if (op->bounce)
         op->part = least(op->part, set->large.buf_size);
     op->srd.segments = (uint32_t)((len + op->part - 1) / op->part);
@@ -95,12 +96,12 @@ static struct wsh_efa_req *segment_new(struct wsh_efa_set *set, const struct wsh
 /* The engine is still at work with the op: what this brings about is looked after when it returns (settle_noted). */
 static void note_op(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
-    set->given++;
+    set->ops.given++;
     if (op->noted)
         return;
     op->noted = true;
-    op->next = set->noted;
-    set->noted = op;
+    op->next = set->ops.noted;
+    set->ops.noted = op;
 }
 
 /* That of a write with immediate data. */
@@ -192,12 +193,12 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
 
 int wsh_efa_op_init(struct wsh_efa_set *set)
 {
-    set->io = (struct wsh_srd_io){io_write, io_read, io_send, set};
-    set->op_slab = calloc(EFA_OPS_MAX, sizeof *set->op_slab);
-    if (!set->op_slab)
+    set->ops.io = (struct wsh_srd_io){io_write, io_read, io_send, set};
+    set->ops.slab = calloc(EFA_OPS_MAX, sizeof *set->ops.slab);
+    if (!set->ops.slab)
         return -ENOMEM;
     for (size_t i = EFA_OPS_MAX; i--;)
-        op_free(set, &set->op_slab[i]);
+        op_free(set, &set->ops.slab[i]);
     return 0;
 }
 
@@ -225,18 +226,18 @@ static int report_ended(struct wsh_efa_set *set, struct wsh_efa_op *op)
         return 0;
     for (; op->reported < op->srd.started; op->reported++)
         wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
-    return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &set->io) : 0;
+    return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &set->ops.io) : 0;
 }
 
 static int settle_noted(struct wsh_efa_set *set)
 {
     int rc = 0;
 
-    while (set->noted) {
-        struct wsh_efa_op *op = set->noted;
+    while (set->ops.noted) {
+        struct wsh_efa_op *op = set->ops.noted;
         int err;
 
-        set->noted = op->next;
+        set->ops.noted = op->next;
         op->noted = false;
         err = report_ended(set, op);
         rc = rc ? rc : err;
@@ -257,7 +258,7 @@ void wsh_efa_op_refuse(struct wsh_efa_set *set, struct wsh_efa_op *op)
 /* Something is parked only while others find room too; beyond, callers wait. */
 static bool may_park(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
 {
-    return set->n_free_ops > EFA_OPS_MAX / 4 && (!op->msg || set->small.n_free > set->small.n / 4);
+    return set->ops.n_free > EFA_OPS_MAX / 4 && (!op->msg || set->small.n_free > set->small.n / 4);
 }
 
 int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh_done *done)
@@ -267,7 +268,7 @@ int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh
     int rc;
 
     op->srd.keep = may_park(set, op);
-    rc = wsh_srd_submit(&flow->ctx->srd, &flow->srd, &op->srd, &set->io);
+    rc = wsh_srd_submit(&flow->ctx->srd, &flow->srd, &op->srd, &set->ops.io);
     if (rc) {
         wsh_efa_op_refuse(set, op);
         return rc;
@@ -336,7 +337,7 @@ void wsh_efa_op_part_done(struct wsh_efa_set *set, struct wsh_efa_op *op)
 int wsh_efa_op_progress(struct wsh_efa_set *set)
 {
     struct wsh_efa_flow *flow = set->waiting;
-    uint64_t given = set->given;
+    uint64_t given = set->ops.given;
     int rc = 0;
 
     set->waiting = NULL;
@@ -346,11 +347,11 @@ int wsh_efa_op_progress(struct wsh_efa_set *set)
 
         flow->waiting = false;
         if (!rc)
-            rc = wsh_srd_pump(&flow->srd, &set->io);
+            rc = wsh_srd_pump(&flow->srd, &set->ops.io);
         wsh_efa_op_wait(set, flow);
         if (!rc)
             rc = settle_noted(set);
         flow = next;
     }
-    return rc ? rc : (int)(set->given - given);
+    return rc ? rc : (int)(set->ops.given - given);
 }

@@ -5,7 +5,7 @@
 
 #include "transports/efa/set/flow.h"
 #include "transports/efa/wire/req.h"
-#include "transports/efa/srd/srd.h"
+#include "transports/efa/srd/flow.h"
 #include "transports/efa/wire/wire.h"
 
 struct wsh_efa_set;
@@ -23,14 +23,23 @@ struct wsh_efa_op {
     uint8_t what;       /* enum wsh_efa_what; EFA_WHATS: counted elsewhere */
     uint32_t in_flight; /* segments given to the provider and not complete */
     uint32_t reported;  /* natively: segments that the engine takes for complete */
-    bool noted;         /* is in set->noted */
+    bool noted;         /* is in set->ops.noted */
     struct wsh_efa_req
         *msg; /* its message, or a PUT's copied data, until sent; SIGNAL with segments: made then, of … */
     uint32_t counter, generation; /* of a tallied PUT */
     bool counts;                  /* its message is that of a counted put, which nobody may be waiting for */
     struct wsh_efa_place signal;  /* … this word and … */
     uint64_t value;               /* … operand */
-    struct wsh_efa_op *next;      /* in set->noted or set->free_ops */
+    struct wsh_efa_op *next;      /* in set->ops.noted or set->ops.free */
+};
+
+/* Those of an endpoint set. */
+struct wsh_efa_ops {
+    struct wsh_srd_io io;
+    uint64_t given;           /* writes, reads and messages given to the provider by the engine */
+    struct wsh_efa_op *noted; /* to be looked after when the engine returns */
+    struct wsh_efa_op *free, *slab;
+    uint32_t n_free;
 };
 
 int wsh_efa_op_init(struct wsh_efa_set *set);

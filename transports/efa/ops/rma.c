@@ -17,7 +17,7 @@ put_copied(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_sp
 {
     struct wsh_efa_req *req;
 
-    if (span->len <= set->inject_max)
+    if (span->len <= set->limits.inject_max)
         return wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), span,
                                   NULL, FI_INJECT, 0);
     req = wsh_efa_req_get(&set->small, EFA_REQ_WRITE, flow->pe);
@@ -128,14 +128,14 @@ put_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rm
 {
     struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(set, rmem)};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool copied = readable && (len <= set->copy_always || (done && len <= set->copy_max));
+    bool copied = readable && (len <= set->limits.copy_always || (done && len <= set->limits.copy_max));
     int rc;
 
     if (wsh_unlikely(set->failed || !flow))
         return flow ? set->failed : -ENOMEM;
     if (by_cpus && wsh_efa_prefers_messages(set) && fits_message(set, rmem->pe, len))
         return put_message(set, flow, rmem, off, src, len);
-    if ((!copied && (len > set->whole_max || !wsh_efa_mem_desc(set, src, len, &span.desc))) ||
+    if ((!copied && (len > set->limits.whole_max || !wsh_efa_mem_desc(set, src, len, &span.desc))) ||
         (wsh_unlikely(!put_begin(set, flow)) && !put_opens(set, flow)))
         return put_later(set, flow, rmem, &span, copied, by_cpus, done);
     if (copied)
@@ -198,9 +198,9 @@ static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
     struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_key(set, rmem)};
     const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
-    bool open,
-        by_cpus = wsh_efa_mem_is_host(set, rmem, dst),
-        small = by_cpus && len <= EFA_GET_MAX && sizeof(struct wsh_efa_reply_msg) + len <= set->msg_max;
+    bool open, by_cpus = wsh_efa_mem_is_host(set, rmem, dst),
+               small = by_cpus && len <= EFA_GET_MAX &&
+                       sizeof(struct wsh_efa_reply_msg) + len <= set->limits.msg_max;
     int rc;
 
     if (wsh_unlikely(set->failed || !flow))
@@ -210,7 +210,7 @@ static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
     open = !done || wsh_efa_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
     if ((!open || set->asks) && small)
         return wsh_efa_fetch_get(set, flow, &place, dst, len, done);
-    if (!open || len > set->whole_max || !wsh_efa_mem_desc(set, dst, len, &span.desc))
+    if (!open || len > set->limits.whole_max || !wsh_efa_mem_desc(set, dst, len, &span.desc))
         return submit_op(set, flow, WSH_SRD_GET, &span, done);
     rc = wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_READ, rmem->pe), &span, done, 0,
                             0);

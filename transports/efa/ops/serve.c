@@ -207,7 +207,7 @@ static int serve_numbered(struct wsh_efa_set *set, struct wsh_efa_req *req)
         wsh_srd_inlet_has(&inlet->srd, &head.stamp))
         return wsh_efa_msg_post(set, req); /* it came by another NIC before */
     rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &set->sink) : -ENOMEM;
-    if (!rc && wsh_unlikely(set->shared_rx))
+    if (!rc && wsh_unlikely(set->limits.shared_rx))
         rc = keep_copy(set, inlet, req, &head.stamp);
     if (rc == -EPROTO && !set->failed)
         return refuse_msg(set, msg, head.len, "number or group out of the window");

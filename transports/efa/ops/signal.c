@@ -60,7 +60,7 @@ static int put_tallied_fast(const struct signal_put *put, struct wsh_done *done)
     uint32_t counter = wsh_sig_counter(put->sig);
     int rc;
 
-    if (put->len > set->whole_max || !wsh_efa_mem_desc(set, put->src, put->len, &span.desc))
+    if (put->len > set->limits.whole_max || !wsh_efa_mem_desc(set, put->src, put->len, &span.desc))
         return -ENOTSUP;
     rc = wsh_efa_counter_put(set, flow, &span, wsh_efa_first_keys(set, put->rmem), counter, done);
     if (rc != -ENOTSUP || !wsh_efa_tally_fits(set, flow->pe, counter) ||

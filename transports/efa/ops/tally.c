@@ -81,7 +81,7 @@ void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread)
     if (!wsh_efa_count_read(&ctx->n_lazy) && (unread || !wsh_efa_count_read(&ctx->n_uncounted)))
         return;
     __atomic_store_n(&ctx->awaited, true, __ATOMIC_RELAXED);
-    __atomic_store_n(&ctx->set->tallies_awaited, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&ctx->set->tallies.awaited, true, __ATOMIC_RELAXED);
 }
 
 uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow)
@@ -91,13 +91,13 @@ uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_f
 
 static void ack_later(struct wsh_efa_set *set, struct wsh_efa_tally *tally)
 {
-    set->n_tally_acks += !tally->ack_due;
+    set->tallies.n_acks += !tally->ack_due;
     tally->ack_due = true;
 }
 
 /*
  * What the peer asked for is here, or it may soon lack credits: it has what both of us can take, which is less than
- * set->imms where it has more endpoint sets.
+ * set->limits.imms where it has more endpoint sets.
  */
 static bool is_due(const struct wsh_efa_peer *peer)
 {
@@ -114,7 +114,7 @@ int wsh_efa_tally_count(struct wsh_efa_set *set, int pe, uint32_t counter, uint3
     int rc;
 
     wsh_order_returns(); /* what the NIC has written comes before the count */
-    rc = set->count(set->core, counter, generation, 1);
+    rc = set->tallies.count(set->core, counter, generation, 1);
     if (rc)
         return wsh_efa_fail(
             set, rc,

@@ -39,6 +39,13 @@ struct wsh_efa_tally {
     bool asks, ack_due; /* wanted holds; an acknowledgement is to be sent */
 };
 
+/* With all peers of an endpoint set. */
+struct wsh_efa_tallies {
+    int n_acks;   /* peers that an acknowledgement of tallied writes is due to */
+    bool awaited; /* some context is awaited */
+    int (*count)(void *core, uint32_t counter, uint32_t generation, uint32_t mask); /* wsh_tp_params.tally */
+};
+
 /* Writes to the peer may name that counter. */
 bool wsh_efa_tally_fits(const struct wsh_efa_set *set, int pe, uint32_t counter);
 /* One of the flow has been given to the provider. */

@@ -109,13 +109,13 @@ int wsh_efa_look_after(struct wsh_efa_set *set)
 {
     double time = wsh_efa_now();
 
-    if (time < set->next_look)
+    if (time < set->alive.next_poll)
         return 0;
-    set->next_look = time + EFA_LOOK_S;
+    set->alive.next_poll = time + EFA_LOOK_S;
     for (uint32_t i = 0; i < set->n_rails; i++)
         if (set->rail[i].eq)
             take_events(set, &set->rail[i]);
-    if (set->any_lost)
+    if (set->rail_loss.any)
         wsh_efa_rail_loss_poll(set);
     return set->by_sockets ? probe_silent(set) : 0;
 }

@@ -7,6 +7,10 @@
 
 struct wsh_efa_set;
 
+struct wsh_efa_alive {
+    double next_poll; /* when silent peers are looked after again */
+};
+
 /* The provider could not send something of its own on a rail. */
 void wsh_efa_note_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, const char *text);
 /* Now and then: looks after silent peers and the provider's events. 0 or final. */

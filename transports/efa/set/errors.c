@@ -47,19 +47,19 @@ void wsh_efa_lose(struct wsh_efa_set *set, const char *fmt, ...)
 {
     va_list args;
 
-    if (set->lost_since)
+    if (set->loss.since)
         return;
     va_start(args, fmt);
-    vsnprintf(set->lost_text, sizeof set->lost_text, fmt, args);
+    vsnprintf(set->loss.text, sizeof set->loss.text, fmt, args);
     va_end(args);
-    set->lost_since = wsh_efa_now();
+    set->loss.since = wsh_efa_now();
 }
 
 int wsh_efa_check_lost(struct wsh_efa_set *set)
 {
-    return wsh_efa_now() - set->lost_since < EFA_GRACE_S
+    return wsh_efa_now() - set->loss.since < EFA_GRACE_S
                ? 0
-               : wsh_efa_fail(set, -ECONNRESET, "%s", set->lost_text);
+               : wsh_efa_fail(set, -ECONNRESET, "%s", set->loss.text);
 }
 
 /* In the words of different providers. */

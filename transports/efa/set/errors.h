@@ -9,6 +9,13 @@
 struct wsh_efa_req;
 struct wsh_efa_set;
 
+#define EFA_TEXT_MAX 600 /* of a line about a failure, with the words of the provider */
+
+struct wsh_efa_loss {
+    double since;            /* when a peer was lost, or 0; everything ends some seconds later … */
+    char text[EFA_TEXT_MAX]; /* … with this line */
+};
+
 /* Seconds of a clock that is cheap to read. */
 double wsh_efa_now(void);
 /* Records the first final error and logs it in one line; returns the recorded one. */

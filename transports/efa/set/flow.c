@@ -178,7 +178,7 @@ struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_set *set, int pe, uint16
 
     if (wsh_likely(inlet))
         return inlet;
-    inlet = calloc(1, sizeof *inlet + set->window * sizeof inlet->held[0]);
+    inlet = calloc(1, sizeof *inlet + set->limits.window * sizeof inlet->held[0]);
     if (!inlet || inlets_grow(&set->peers[pe], ctx + 1u)) {
         free(inlet);
         no_memory(pe);
@@ -186,7 +186,8 @@ struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_set *set, int pe, uint16
     }
     inlet->pe = pe;
     inlet->ctx = ctx;
-    wsh_srd_inlet_init(&inlet->srd, set->window, inlet->held, (uint16_t)((set->window + 1) / 2));
+    wsh_srd_inlet_init(&inlet->srd, set->limits.window, inlet->held,
+                       (uint16_t)((set->limits.window + 1) / 2));
     set->peers[pe].inlet[ctx] = inlet;
     return inlet;
 }

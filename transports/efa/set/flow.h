@@ -44,7 +44,7 @@ struct wsh_efa_inlet {
     int pe;
     uint16_t ctx;        /* its number there */
     uint32_t prompt_end; /* number up to which the source wants an ack */
-    bool ack_pending;    /* is in set->ack_pending */
+    bool ack_pending;    /* is in set->msgs.ack_pending */
     struct wsh_efa_inlet *next;
     struct wsh_srd_held held[];
 };

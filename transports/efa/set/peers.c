@@ -27,7 +27,7 @@ struct efa_address {
     uint32_t imms;    /* … counted writes */
     uint32_t msg_max; /* bytes of a message */
     char provider[64];
-    char buffers[sizeof((struct wsh_efa_set *)0)->rxm_buffers];
+    char buffers[sizeof((struct wsh_efa_set *)0)->connecting.rxm_buffers];
     char name[EFA_NAMES_MAX]; /* [n_rails] of name_len bytes */
 };
 
@@ -57,9 +57,9 @@ int wsh_efa_address(struct wsh_efa_set *set, void *blob, size_t *len)
     struct efa_address addr = {.version = EFA_ADDRESS_VERSION,
                                .wire = EFA_WIRE_VERSION,
                                .n_rails = set->n_rails,
-                               .window = set->window,
-                               .imms = set->imms,
-                               .msg_max = (uint32_t)set->msg_max};
+                               .window = set->limits.window,
+                               .imms = set->limits.imms,
+                               .msg_max = (uint32_t)set->limits.msg_max};
     size_t names_len = sizeof addr.name;
     int rc = get_names(set, addr.name, &names_len);
 
@@ -69,7 +69,7 @@ int wsh_efa_address(struct wsh_efa_set *set, void *blob, size_t *len)
         return -ENOSPC;
     addr.name_len = (uint16_t)(names_len / set->n_rails);
     strncpy(addr.provider, set->rail[0].info->fabric_attr->prov_name, sizeof addr.provider - 1);
-    memcpy(addr.buffers, set->rxm_buffers, sizeof addr.buffers);
+    memcpy(addr.buffers, set->connecting.rxm_buffers, sizeof addr.buffers);
     memcpy(blob, &addr, EFA_ADDRESS_LEN(names_len));
     *len = EFA_ADDRESS_LEN(names_len);
     if (!strncmp(addr.name, EFA_SHM_PREFIX, strlen(EFA_SHM_PREFIX)))
@@ -86,7 +86,7 @@ static const char *address_fault(const struct wsh_efa_set *set, const struct efa
         len != EFA_ADDRESS_LEN(addr->n_rails * addr->name_len))
         return "of a wrong length; run the same library on every PE";
     if (!addr->window || addr->window & (addr->window - 1) || addr->window > WSH_SRD_WINDOW_MAX ||
-        addr->msg_max != set->msg_max)
+        addr->msg_max != set->limits.msg_max)
         return "with other limits; run the same library on every PE";
     if (!memchr(addr->provider, '\0', sizeof addr->provider) ||
         !memchr(addr->buffers, '\0', sizeof addr->buffers))
@@ -109,11 +109,11 @@ static int check_address(const struct wsh_efa_set *set, int pe, const struct efa
             pe, addr->provider, mine);
         return -EPROTO;
     }
-    if (strcmp(addr->buffers, set->rxm_buffers)) {
+    if (strcmp(addr->buffers, set->connecting.rxm_buffers)) {
         wsh_error("FI_OFI_RXM_BUFFER_SIZE is %s for PE %d and %s for this PE, and ofi_rxm connects only "
                   "equal ones; "
                   "set it alike on all hosts",
-                  addr->buffers, pe, set->rxm_buffers);
+                  addr->buffers, pe, set->connecting.rxm_buffers);
         return -EPROTO;
     }
     return 0;
@@ -201,8 +201,10 @@ void wsh_efa_peer_fini(const struct wsh_efa_set *set, struct wsh_efa_peer *peer)
 /* What its messages carry, and those to it. */
 static void make_tags(const struct wsh_efa_set *set, int pe, uint64_t *in, uint64_t *out)
 {
-    *in = wsh_secret_tag(&set->secret, (uint32_t)pe, (uint32_t)set->my_pe, set->generation);
-    *out = wsh_secret_tag(&set->secret, (uint32_t)set->my_pe, (uint32_t)pe, set->generation);
+    *in = wsh_secret_tag(&set->connecting.secret, (uint32_t)pe, (uint32_t)set->my_pe,
+                         set->connecting.generation);
+    *out = wsh_secret_tag(&set->connecting.secret, (uint32_t)set->my_pe, (uint32_t)pe,
+                          set->connecting.generation);
 }
 
 static int note_known(struct wsh_efa_set *set, int pe)
@@ -244,10 +246,10 @@ static int add_peer(struct wsh_efa_set *set, int pe, const void *blob)
     make_tags(set, pe, &peer->tag_in, &peer->tag_out);
     /* Its acks, and the replies to this PE's fetches, need receives here as well. */
     peer->window = addr.window;
-    peer->link = (struct wsh_srd_link){.msgs_max = least(addr.window, set->window),
-                                       .imms_max = least(addr.imms, set->imms),
-                                       .fetches_max = set->window};
-    peer->msg_max = (uint16_t)(addr.msg_max < set->msg_max ? addr.msg_max : set->msg_max);
+    peer->link = (struct wsh_srd_link){.msgs_max = least(addr.window, set->limits.window),
+                                       .imms_max = least(addr.imms, set->limits.imms),
+                                       .fetches_max = set->limits.window};
+    peer->msg_max = (uint16_t)(addr.msg_max < set->limits.msg_max ? addr.msg_max : set->limits.msg_max);
     peer->connected = true;
     return 0;
 }
@@ -260,9 +262,9 @@ int wsh_efa_peer_join(struct wsh_efa_set *set, int pe)
 
     if (wsh_likely(set->peers[pe].connected))
         return 0;
-    if (!set->look_up || !set->joined)
+    if (!set->connecting.look_up || !set->joined)
         return -EHOSTUNREACH;
-    rc = set->look_up(set->core, pe, "efa", &address, &len);
+    rc = set->connecting.look_up(set->core, pe, "efa", &address, &len);
     if (rc)
         return rc;
     rc = !len ? -EHOSTUNREACH : wsh_efa_parts_check(pe, address, len) > set->number ? 0 : -EPROTO;
@@ -299,7 +301,7 @@ static int note_peer(struct wsh_efa_set *set, const struct wsh_tp_peers *peers, 
     struct efa_address addr;
     int rc;
 
-    if (!set->look_up || peers->same_host[pe])
+    if (!set->connecting.look_up || peers->same_host[pe])
         return add_peer(set, pe, peers->address[pe]);
     rc = get_address(set, pe, peers->address[pe], &addr);
     return rc || set->rail[0].info->addr_format != FI_ADDR_EFA ? rc : enter_nics(set, pe, &addr, seen);
@@ -311,9 +313,10 @@ int wsh_efa_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers)
     int rc = 0;
 
     wsh_efa_lock(set);
-    set->secret = peers->secret;
-    set->generation = peers->generation;
-    set->look_up = set->hello.shm_name[0] ? NULL : peers->fetch; /* its file is unlinked once all have come */
+    set->connecting.secret = peers->secret;
+    set->connecting.generation = peers->generation;
+    set->connecting.look_up =
+        set->hello.shm_name[0] ? NULL : peers->fetch; /* its file is unlinked once all have come */
     for (int pe = 0; pe < peers->n_pes && !rc; pe++)
         if (peers->len[pe] && !set->peers[pe].connected)
             rc = note_peer(set, peers, pe, &seen);

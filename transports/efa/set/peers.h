@@ -46,6 +46,15 @@ struct wsh_efa_peer {
     uint32_t n_counters;
 };
 
+/* What connecting takes. */
+struct wsh_efa_connecting {
+    struct wsh_secret secret; /* of the job, for tags, … */
+    uint32_t generation;      /* … and its calls of shmem_init */
+    int (*look_up)(void *core, int pe, const char *name, void **address,
+                   size_t *len); /* wsh_tp_peers.fetch */
+    char rxm_buffers[24];        /* bytes of one, as ofi_rxm was told; "": another provider */
+};
+
 /* Frees what the peer's record holds of its paths. */
 void wsh_efa_peer_fini(const struct wsh_efa_set *set, struct wsh_efa_peer *peer);
 

@@ -42,16 +42,17 @@ static bool has_rdma_nic(void)
 
 static int open_pools(struct wsh_efa_set *set)
 {
-    int rc = wsh_efa_pool_init(&set->plain, set->n_tx, 0);
+    int rc = wsh_efa_pool_init(&set->plain, set->limits.n_tx, 0);
 
     if (!rc)
-        rc = wsh_efa_pool_init(&set->small, set->n_small, sizeof(struct wsh_efa_put_msg) + set->copy_max);
+        rc = wsh_efa_pool_init(&set->small, set->limits.n_small,
+                               sizeof(struct wsh_efa_put_msg) + set->limits.copy_max);
     if (!rc)
-        rc = wsh_efa_pool_init(&set->rx, set->n_rx * set->n_rails, set->msg_max);
+        rc = wsh_efa_pool_init(&set->rx, set->limits.n_rx * set->n_rails, set->limits.msg_max);
     if (!rc)
-        rc = wsh_efa_pool_init(&set->large, set->n_large, set->mr_local ? EFA_LARGE : 0);
+        rc = wsh_efa_pool_init(&set->large, set->limits.n_large, set->mr_local ? EFA_LARGE : 0);
     if (!rc)
-        rc = wsh_efa_pool_init(&set->answer, EFA_ANSWERS, set->msg_max);
+        rc = wsh_efa_pool_init(&set->answer, EFA_ANSWERS, set->limits.msg_max);
     if (!rc)
         rc = wsh_efa_op_init(set);
     if (!rc)
@@ -69,7 +70,7 @@ static int post_receives(struct wsh_efa_set *set)
     int rc = 0;
 
     for (uint32_t i = 0; !rc && (req = wsh_efa_req_get(&set->rx, EFA_REQ_RECV, -1)); i++) {
-        req->wr.rail = (uint8_t)(i / set->n_rx);
+        req->wr.rail = (uint8_t)(i / set->limits.n_rx);
         rc = wsh_efa_msg_post(set, req);
     }
     for (uint32_t i = 0; i < set->n_rails; i++)
@@ -102,8 +103,8 @@ static void free_parts(struct wsh_efa_set *set)
     wsh_efa_pool_fini(&set->answer);
     wsh_efa_pool_fini(&set->large);
     wsh_efa_pool_fini(&set->rx);
-    free(set->op_slab);
-    free(set->fetch);
+    free(set->ops.slab);
+    free(set->fetches.all);
     for (int i = 0; i < set->n_known; i++)
         peer_free(set, &set->peers[set->known[i]]);
     free(set->known);
@@ -143,7 +144,7 @@ int wsh_efa_set_stop(struct wsh_efa_set *set, bool at_once)
 /* Also of one that was opened halfway, and not stopped. */
 void wsh_efa_set_close(struct wsh_efa_set *set)
 {
-    for (struct wsh_efa_answer *answer = set->answers, *next; answer; answer = next) {
+    for (struct wsh_efa_answer *answer = set->msgs.answers, *next; answer; answer = next) {
         next = answer->next;
         free(answer);
     }
@@ -190,12 +191,12 @@ static struct wsh_efa_set *set_new(struct wsh_efa *efa, uint32_t number, const s
     set->my_pe = params->my_pe;
     set->n_pes = params->n_pes;
     set->locking = params->threads;
-    set->count = params->tally;
+    set->tallies.count = params->tally;
     set->has_left = params->has_left;
     set->core = params->core;
-    set->answers_end = &set->answers;
+    set->msgs.answers_end = &set->msgs.answers;
     set->sink = (struct wsh_srd_sink){wsh_efa_serve_apply, set};
-    set->again_end = &set->again;
+    set->rail_loss.again_end = &set->rail_loss.again;
     set->wait_fd = -1;
     set->peers = calloc((size_t)set->n_pes, sizeof *set->peers);
     set->device = wsh_ranges_open(WSH_SEGS_LOCAL);
@@ -245,8 +246,8 @@ static int open_chosen(struct wsh_efa_set *set, struct fi_info *const *chosen, u
 
     set->n_rails = n;
     wsh_efa_sizes_set(set, chosen[0]);
-    cq_size =
-        set->n_tx + set->n_small + EFA_ANSWERS + set->n_large + set->n_rx + set->imms * (uint32_t)set->n_pes;
+    cq_size = set->limits.n_tx + set->limits.n_small + EFA_ANSWERS + set->limits.n_large + set->limits.n_rx +
+              set->limits.imms * (uint32_t)set->n_pes;
     for (uint32_t i = 0; i < n && !rc; i++) {
         struct fi_info *info = set->lib.dupinfo(chosen[i]);
 
@@ -254,7 +255,7 @@ static int open_chosen(struct wsh_efa_set *set, struct fi_info *const *chosen, u
             wsh_efa_sizes_ask(set, info);
         rc = info ? wsh_efa_rail_open(&set->rail[i], &set->lib, info, cq_size) : -ENOMEM;
         if (!rc)
-            set->inject_max = wsh_efa_rail_inject(&set->rail[i], set->inject_max);
+            set->limits.inject_max = wsh_efa_rail_inject(&set->rail[i], set->limits.inject_max);
         set->hmem = !rc && set->rail[i].hmem && (!i || set->hmem);
     }
     return rc ? rc : open_wait_fd(set);
@@ -309,8 +310,8 @@ static int open_network(struct wsh_efa_set *set, const struct wsh_tp_params *par
         "descriptor %d, %u messages a peer%s",
         set->rail[0].name, set->rail[0].info->fabric_attr->name, FI_MAJOR(set->lib.version),
         FI_MINOR(set->lib.version), set->n_rails, set->n_rails == 1 ? "" : "s",
-        set->native ? "the provider's" : "ours", set->imm, set->inject_max, set->wait_fd >= 0, set->window,
-        set->hmem ? ", device memory" : "");
+        set->native ? "the provider's" : "ours", set->imm, set->limits.inject_max, set->wait_fd >= 0,
+        set->limits.window, set->hmem ? ", device memory" : "");
     return 0;
 }
 
@@ -329,13 +330,14 @@ int wsh_efa_set_open(struct wsh_efa *efa, uint32_t number, const struct wsh_tp_p
     if (!rc)
         rc = number ? open_like(set, efa->set[0]) : open_network(set, params, why, sizeof why);
     if (!rc && strstr(set->rail[0].info->fabric_attr->prov_name, "ofi_rxm"))
-        snprintf(set->rxm_buffers, sizeof set->rxm_buffers, "%s", wsh_efa_rxm_buffers());
+        snprintf(set->connecting.rxm_buffers, sizeof set->connecting.rxm_buffers, "%s",
+                 wsh_efa_rxm_buffers());
     wsh_efa_handlers_restore(&handlers);
     if (rc == -ENODEV)
         rc = report_absence(params->env, why);
     if (rc || (rc = open_pools(set)) || (rc = post_receives(set)))
         return rc;
-    *limits = (struct wsh_tp_limits){.copy_max = set->copy_max,
+    *limits = (struct wsh_tp_limits){.copy_max = set->limits.copy_max,
                                      .hmem = set->hmem,
                                      .nics = set->native ? 1 : efa->set[0]->n_nics,
                                      .by_sockets = set->by_sockets,

@@ -6,12 +6,20 @@
 #include "base/ranges.h"
 #include "transports/efa/nic/choice.h"
 #include "transports/efa/efa.h"
+#include "transports/efa/ops/fetch.h"
+#include "transports/efa/ops/op.h"
+#include "transports/efa/ops/tally.h"
+#include "transports/efa/set/alive.h"
+#include "transports/efa/set/errors.h"
 #include "transports/efa/set/flow.h"
 #include "transports/efa/set/hello.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/nic/provider.h"
 #include "transports/efa/nic/rail.h"
+#include "transports/efa/wire/msg.h"
+#include "transports/efa/wire/rail_loss.h"
 #include "transports/efa/wire/req.h"
+#include "transports/efa/wire/sizes.h"
 #include "transports/efa/wire/wire.h"
 #include "transports/transport.h"
 
@@ -19,12 +27,7 @@
 #include <rdma/fi_rma.h>
 #include <sys/types.h>
 
-#define EFA_TEXT_MAX 600 /* of a line about a failure, with the words of the provider */
-
 struct wsh_efa_counters;
-struct wsh_efa_op;
-struct wsh_efa_fetch;
-struct wsh_efa_answer;
 struct wsh_efa_lmem;
 
 struct wsh_efa_set {
@@ -33,103 +36,80 @@ struct wsh_efa_set {
     uint32_t number;      /* among them */
     pthread_mutex_t lock; /* everything below that changes, and the whole domain; taken if `locking` */
     bool locking;
-    int failed; /* the first final error, given by every call from then on */
+    bool joined; /* all peers are in the address vector: their messages may be read */
+    bool deaf;   /* a peer is lost, and nothing is taken: what comes may follow data that are missing */
+    int failed;  /* the first final error, given by every call from then on */
 
-    struct wsh_efa_rail rail[WSH_EFA_RAILS];
-    uint32_t n_rails;
-    uint32_t n_nics, n_local;     /* of this host: NICs of the rails' sort, and PEs */
-    struct wsh_efa_choice choice; /* with several rails */
-    bool doorbells;               /* the provider's device is told of every request */
-    bool batching;                /* between wsh_efa_batch_begin and _end */
-    uint32_t batches;             /* of contexts, begun and not ended (wsh_tp_ops.batch_begin) */
-    bool aside;                   /* several rails, a batch, or something held: posts take the longer path */
-    uint32_t n_held;              /* rails that hold a request */
-    cpu_set_t near;               /* processors near the rails' NICs */
-    int wait_fd;                  /* readable when one of the rails' is; -1: there is none */
-    bool native;        /* the provider itself keeps writes, and messages behind writes, in order … */
-    bool native_reads;  /* … and reads behind writes */
-    bool imm;           /* writes can be counted at the target */
-    bool imm_receives;  /* … and take a receive there */
-    size_t inject_max;  /* bytes that a write or message may inject */
-    size_t copy_max;    /* bytes of a put that a buffer of `small` holds */
-    size_t copy_always; /* bytes of a put whose source is reusable at once, even when nobody waits for that */
-    size_t part_max;    /* bytes of one write or read */
-    size_t whole_max;   /* … that is an operation of its own: longer ones are cut */
-    enum wsh_efa_put put; /* how small puts go */
-    bool asks;            /* small gets go by message */
-    uint32_t n_writes;    /* under way, to all PEs */
-    bool mr_local;        /* buffers given to the provider must be registered */
+    /* What the provider does and asks for. */
+    bool native;          /* it keeps writes, and messages behind writes, in order … */
+    bool native_reads;    /* … and reads behind writes */
+    bool imm;             /* writes can be counted at the target */
+    bool imm_receives;    /* … and take a receive there */
+    bool doorbells;       /* its device is told of every request */
+    bool mr_local;        /* buffers given to it must be registered */
     bool by_sockets;      /* a dead peer shows as a connection that cannot be made again */
     bool virt_addr;       /* remote addresses are addresses, not offsets */
     bool hmem;            /* device memory may be registered */
+    bool asks;            /* small gets go by message */
+    enum wsh_efa_put put; /* how small puts go */
+    struct wsh_efa_limits limits;
 
-    int my_pe, n_pes;
-    struct wsh_efa_peer *peers; /* [n_pes]; pages of those that are not connected stay untouched */
-    int *known, n_known;        /* those that are, in the order of their first use */
-    struct wsh_secret secret;   /* of the job, for tags, … */
-    uint32_t generation;        /* … and its calls of shmem_init */
-    int (*look_up)(void *core, int pe, const char *name, void **address,
-                   size_t *len);           /* wsh_tp_peers.fetch */
-    uint32_t window;                       /* messages that a peer may have under way to this PE … */
-    uint32_t imms;                         /* … and counted writes */
-    bool shared_rx;                        /* … which may be more than there are receives */
-    size_t msg_max;                        /* bytes of the largest message */
-    uint32_t n_tx, n_small, n_large, n_rx; /* requests in the pools below */
-
+    /* Posting. */
+    bool aside;        /* several rails, a batch, or something held: posts take the longer path */
+    bool batching;     /* between wsh_efa_batch_begin and _end */
+    uint32_t batches;  /* of contexts, begun and not ended (wsh_tp_ops.batch_begin) */
+    uint32_t n_held;   /* rails that hold a request */
+    uint32_t n_writes; /* under way, to all PEs */
+    uint32_t n_device; /* pieces of device memory in `device` */
+    uint32_t n_rails;
+    uint64_t operations, bytes;   /* that rails have taken (wsh_tp_ops.traffic) */
+    struct wsh_efa_choice choice; /* with several rails */
+    struct wsh_efa_rail rail[WSH_EFA_RAILS];
     struct wsh_efa_pool plain; /* requests without a buffer */
     struct wsh_efa_pool small; /* … with one for a message or a copied put */
     struct wsh_efa_pool
         answer; /* … of msg_max bytes for replies and acks, which nothing else may keep waiting */
-    struct wsh_efa_pool large;    /* … for unregistered user buffers */
-    struct wsh_efa_pool rx;       /* receives */
-    struct wsh_efa_mr slab_mr[4]; /* of the pools, where registered */
-    struct wsh_efa_req *unposted; /* receives that the provider had no room for */
+    struct wsh_efa_pool large; /* … for unregistered user buffers */
+    struct wsh_efa_pool rx;    /* receives */
 
-    struct wsh_srd_io io;
+    int my_pe, n_pes;
+    struct wsh_efa_peer *peers; /* [n_pes]; pages of those that are not connected stay untouched */
+    int *known, n_known;        /* those that are, in the order of their first use */
+
+    bool starved;                 /* something deferred found no room at the provider, or no request */
+    struct wsh_efa_flow *waiting; /* with something deferred */
     struct wsh_srd_sink sink;
-    struct wsh_efa_flow *waiting; /* with something parked */
-    bool starved;                 /* … that found no room at the provider, or no request */
-    struct wsh_efa_op *noted;     /* to be looked after when the engine returns */
-    struct wsh_efa_op *free_ops, *op_slab;
-    uint32_t n_free_ops;
-    struct wsh_efa_fetch *fetch;
-    uint16_t free_fetch;
-    struct wsh_efa_answer *answers, **answers_end;
-    struct wsh_efa_inlet *ack_pending; /* whose source awaits an ack */
-    int n_tally_acks;                  /* peers that an acknowledgement of tallied writes is due to */
-    bool tallies_awaited;              /* some context is awaited */
-    uint64_t operations, bytes;        /* that rails have taken (wsh_tp_ops.traffic) */
-    uint64_t given;                    /* writes, reads and messages given to the provider by the engine */
-    double lost_since;            /* when a peer was lost, or 0; everything ends some seconds later … */
-    char lost_text[EFA_TEXT_MAX]; /* … with this line */
-    bool deaf;        /* until then nothing is taken: what comes may follow data that are missing */
-    double next_look; /* when silent peers are looked after again */
-    struct wsh_efa_req *again, **again_end;      /* failed on a rail, to go by another */
-    bool any_lost, any_notice;                   /* some path was; a notice to some peer is to be sent */
-    char rail_text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why */
+    struct wsh_efa_ops ops;
+    struct wsh_efa_msgs msgs;
+    struct wsh_efa_fetches fetches;
+    struct wsh_efa_tallies tallies;
+    struct wsh_efa_alive alive;
 
     char *seg_base[WSH_SEGS_HOST]; /* registered segments of this PE's host memory: what messages are about */
     size_t seg_len[WSH_SEGS_HOST];
     struct wsh_efa_lmem *lmem[WSH_SEGS_LOCAL]; /* all memory that is registered … */
-    struct wsh_ranges *device;                 /* … device memory by address, with its segment … */
-    uint32_t n_device;                         /* … and how many pieces of it there are */
+    struct wsh_ranges *device;                 /* … and device memory by address, with its segment */
+    struct wsh_efa_mr slab_mr[4];              /* of the pools, where registered */
 
     struct wsh_efa_ctx **ctxs; /* [n_ctxs] by number, also closed ones */
     uint32_t n_ctxs;
     struct wsh_efa_ctx *free_ctxs;
     struct wsh_efa_ctx *own; /* of the messages that belong to no context of the core */
-    double stop_by;          /* when closing waits no longer for what is under way, or 0 */
-    char rxm_buffers[24];    /* bytes of one, as ofi_rxm was told; "": another provider */
-    bool joined;             /* all peers are in the address vector: their messages may be read */
-    struct wsh_efa_hello hello;
 
     struct wsh_efa_lib lib;
     const struct wsh_env *env;
-    struct wsh_efa_counters *counters; /* that its NICs keep; NULL: none, or not the first endpoint set */
-    uint64_t n_counted;                /* puts that their targets' NICs count */
-    int (*count)(void *core, uint32_t counter, uint32_t generation, uint32_t mask); /* wsh_tp_params.tally */
-    bool (*has_left)(void *core, int pe);                                           /* wsh_tp_params */
-    void *core;
+    void *core;                           /* wsh_tp_params */
+    bool (*has_left)(void *core, int pe); /* wsh_tp_params */
+    struct wsh_efa_counters *counters;    /* that its NICs keep; NULL: none, or not the first endpoint set */
+    uint64_t n_counted;                   /* puts that their targets' NICs count */
+    struct wsh_efa_connecting connecting;
+    struct wsh_efa_hello hello;
+    struct wsh_efa_loss loss;
+    struct wsh_efa_rail_loss rail_loss;
+    uint32_t n_nics, n_local; /* of this host: NICs of the rails' sort, and PEs */
+    cpu_set_t near;           /* processors near the rails' NICs */
+    int wait_fd;              /* readable when one of the rails' is; -1: there is none */
+    double stop_by;           /* when closing waits no longer for what is under way, or 0 */
 };
 
 static inline void wsh_efa_lock(struct wsh_efa_set *set)

@@ -56,7 +56,7 @@ struct wsh_efa_req *wsh_efa_msg_signal(struct wsh_efa_set *set, const struct wsh
 static void stamp_acks(const struct wsh_efa_set *set, const struct wsh_efa_inlet *inlet,
                        struct wsh_srd_stamp *stamp)
 {
-    bool late = set->unposted;
+    bool late = set->msgs.unposted;
 
     stamp->applied = late ? inlet->srd.acked_applied : inlet->srd.applied;
     stamp->counted = late ? inlet->srd.acked_counted : inlet->srd.counted;
@@ -90,7 +90,7 @@ int wsh_efa_msg_send(struct wsh_efa_set *set, struct wsh_efa_req *req, const str
     rc = send_req(set, req);
     if (rc)
         return rc;
-    if (inlet && !set->unposted)
+    if (inlet && !set->msgs.unposted)
         wsh_srd_inlet_acked(&inlet->srd);
     return 0;
 }
@@ -128,8 +128,8 @@ static int queue_answer(struct wsh_efa_set *set, const struct wsh_efa_answer *fr
         return wsh_efa_fail(set, -ENOMEM, "no memory to answer PE %d", from->pe);
     *answer = *from;
     answer->next = NULL;
-    *set->answers_end = answer;
-    set->answers_end = &answer->next;
+    *set->msgs.answers_end = answer;
+    set->msgs.answers_end = &answer->next;
     return 0;
 }
 
@@ -145,7 +145,7 @@ int wsh_efa_msg_answer(struct wsh_efa_set *set, int pe, uint16_t ctx, uint32_t c
     memset(answer.body, 0, EFA_REPLY_ROOM);
     memcpy(answer.body, &cookie, sizeof cookie);
     memcpy(answer.body + EFA_REPLY_ROOM, bytes, len);
-    rc = set->answers ? -EAGAIN : send_answer(set, &answer);
+    rc = set->msgs.answers ? -EAGAIN : send_answer(set, &answer);
     return rc == -EAGAIN ? queue_answer(set, &answer) : rc;
 }
 
@@ -153,15 +153,15 @@ int wsh_efa_msg_answers(struct wsh_efa_set *set)
 {
     int sent = 0;
 
-    while (set->answers) {
-        struct wsh_efa_answer *answer = set->answers;
+    while (set->msgs.answers) {
+        struct wsh_efa_answer *answer = set->msgs.answers;
         int rc = send_answer(set, answer);
 
         if (rc)
             return rc == -EAGAIN ? sent : rc;
-        set->answers = answer->next;
-        if (!set->answers)
-            set->answers_end = &set->answers;
+        set->msgs.answers = answer->next;
+        if (!set->msgs.answers)
+            set->msgs.answers_end = &set->msgs.answers;
         free(answer);
         sent++;
     }
@@ -182,8 +182,8 @@ void wsh_efa_msg_ack_later(struct wsh_efa_set *set, struct wsh_efa_inlet *inlet)
     if (inlet->ack_pending || !wsh_srd_inlet_has_ack(&inlet->srd) || !is_awaited(inlet))
         return;
     inlet->ack_pending = true;
-    inlet->next = set->ack_pending;
-    set->ack_pending = inlet;
+    inlet->next = set->msgs.ack_pending;
+    set->msgs.ack_pending = inlet;
 }
 
 int wsh_efa_msg_tallied(struct wsh_efa_set *set, int pe, uint32_t tallied)
@@ -201,16 +201,16 @@ static int send_ack(struct wsh_efa_set *set, int pe, uint16_t ctx)
 /* An ack waits for a message to ride on, or until there is nothing better to do, or until much is owed. */
 int wsh_efa_msg_acks(struct wsh_efa_set *set, bool idle)
 {
-    struct wsh_efa_inlet *inlet = set->ack_pending;
+    struct wsh_efa_inlet *inlet = set->msgs.ack_pending;
     int sent = 0, final = 0;
 
-    set->ack_pending = NULL;
+    set->msgs.ack_pending = NULL;
     while (inlet) {
         struct wsh_efa_inlet *next = inlet->next;
         int rc = 0;
 
         inlet->ack_pending = false;
-        if (!final && !set->unposted && wsh_srd_inlet_has_ack(&inlet->srd) &&
+        if (!final && !set->msgs.unposted && wsh_srd_inlet_has_ack(&inlet->srd) &&
             (idle || wsh_srd_inlet_urgent(&inlet->srd))) {
             rc = send_ack(set, inlet->pe, inlet->ctx);
             sent += !rc;
@@ -230,10 +230,10 @@ int wsh_efa_msg_probe(struct wsh_efa_set *set, int pe)
 
 int wsh_efa_msg_receives(struct wsh_efa_set *set)
 {
-    struct wsh_efa_req *req = set->unposted;
+    struct wsh_efa_req *req = set->msgs.unposted;
     int rc = 0;
 
-    set->unposted = NULL;
+    set->msgs.unposted = NULL;
     while (req) {
         struct wsh_efa_req *next = req->next;
         int err = wsh_efa_msg_post(set, req);
@@ -256,7 +256,7 @@ int wsh_efa_msg_post(struct wsh_efa_set *set, struct wsh_efa_req *req)
         rc = wsh_efa_posted(set, req->wr.rail, set->my_pe, "receive", rc);
     if (rc != -EAGAIN)
         return (int)rc;
-    req->next = set->unposted;
-    set->unposted = req;
+    req->next = set->msgs.unposted;
+    set->msgs.unposted = req;
     return 0;
 }

@@ -21,6 +21,13 @@ struct wsh_efa_answer {
     char body[EFA_REPLY_ROOM + EFA_GET_MAX];
 };
 
+/* What an endpoint set owes its peers. */
+struct wsh_efa_msgs {
+    struct wsh_efa_req *unposted;      /* receives that the provider had no room for */
+    struct wsh_efa_inlet *ack_pending; /* whose source awaits an ack */
+    struct wsh_efa_answer *answers, **answers_end;
+};
+
 /* A request whose buffer has the head of a message of `len` bytes, or NULL: no room now. */
 struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_set *set, const struct wsh_efa_flow *flow,
                                     enum wsh_efa_wire type, size_t len);

@@ -13,7 +13,7 @@ int wsh_efa_rail_loss_notify(struct wsh_efa_set *set)
 {
     int rc = 0;
 
-    set->any_notice = false;
+    set->rail_loss.any_notice = false;
     for (int i = 0; i < set->n_known && !rc; i++) {
         int pe = set->known[i];
         struct wsh_efa_peer *peer = &set->peers[pe];
@@ -22,7 +22,7 @@ int wsh_efa_rail_loss_notify(struct wsh_efa_set *set)
             continue;
         rc = wsh_efa_msg_probe(set, pe);
         peer->notice = rc != 0;
-        set->any_notice |= peer->notice;
+        set->rail_loss.any_notice |= peer->notice;
     }
     return rc == -EAGAIN ? 0 : rc;
 }
@@ -57,6 +57,6 @@ void wsh_efa_rail_loss_poll(struct wsh_efa_set *set)
                     "%u operation%s to PE %d over %s not ended %d s after that NIC was lost (%s), and "
                     "cannot be repeated while they might",
                     path->posted, path->posted == 1 ? "" : "s", pe, set->rail[rail].name, EFA_ENDLESS_S,
-                    set->rail_text[rail]);
+                    set->rail_loss.text[rail]);
         }
 }

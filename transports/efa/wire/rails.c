@@ -60,9 +60,9 @@ static void lose_path(struct wsh_efa_set *set, int pe, unsigned rail, const char
     peer->lost |= (uint8_t)(1u << rail);
     peer->unacked |= (uint8_t)(1u << rail);
     peer->path[rail].lost_since = wsh_efa_now();
-    peer->notice = set->any_notice = set->any_lost = true;
-    if (!set->rail_text[rail][0])
-        snprintf(set->rail_text[rail], sizeof set->rail_text[rail], "%s", why);
+    peer->notice = set->rail_loss.any_notice = set->rail_loss.any = true;
+    if (!set->rail_loss.text[rail][0])
+        snprintf(set->rail_loss.text[rail], sizeof set->rail_loss.text[rail], "%s", why);
     wsh_info(WSH_SUB_TRANSPORT, "rail %u to PE %d is left out: %s", rail, pe, why);
 }
 
@@ -132,7 +132,7 @@ static void warn_lost(struct wsh_efa_set *set, int pe)
         if (!(lost & bit) || __atomic_fetch_or(&set->efa->noticed_rails, bit, __ATOMIC_RELAXED) & bit)
             continue;
         wsh_warn("%s is left out from now on, and %d of %u NICs go on: %s", set->rail[rail].name,
-                 __builtin_popcount(peer->paths), set->n_rails, set->rail_text[rail]);
+                 __builtin_popcount(peer->paths), set->n_rails, set->rail_loss.text[rail]);
         if (set->env->strict)
             wsh_efa_fail(set, -ENETDOWN, "SHMEM_STRICT=1: going on with fewer NICs is slower");
     }
@@ -165,8 +165,8 @@ bool wsh_efa_rails_again(struct wsh_efa_set *set, struct wsh_efa_req *req, const
     req->wr.due = wsh_efa_now() + EFA_STALE_S;
     req->kind = EFA_REQ_OVER;
     req->next = NULL;
-    *set->again_end = req;
-    set->again_end = &req->next;
+    *set->rail_loss.again_end = req;
+    set->rail_loss.again_end = &req->next;
     return true;
 }
 
@@ -188,18 +188,18 @@ static int start_req_again(struct wsh_efa_set *set, struct wsh_efa_req *req)
 
 int wsh_efa_rails_progress(struct wsh_efa_set *set)
 {
-    double now = set->again ? wsh_efa_now() : 0;
+    double now = set->rail_loss.again ? wsh_efa_now() : 0;
     int started = 0, rc;
 
-    while (set->again && set->again->wr.due <= now) {
-        struct wsh_efa_req *req = set->again, *next = req->next;
+    while (set->rail_loss.again && set->rail_loss.again->wr.due <= now) {
+        struct wsh_efa_req *req = set->rail_loss.again, *next = req->next;
 
         rc = start_req_again(set, req);
         if (rc)
             return rc == -EAGAIN ? started : rc;
-        set->again = next;
+        set->rail_loss.again = next;
         if (!next)
-            set->again_end = &set->again;
+            set->rail_loss.again_end = &set->rail_loss.again;
         started++;
     }
     return started;

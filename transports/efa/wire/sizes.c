@@ -85,20 +85,21 @@ static void set_credits(struct wsh_efa_set *set, const struct fi_info *info)
     set->imm_receives = set->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
     /* A peer's messages, replies to this PE's fetches, acks of its messages and of its counted writes. */
     shares = 3 + set->imm + set->imm_receives;
-    set->n_rx = at_most(info->rx_attr->size, least(sizes->rx, shares * WSH_SRD_WINDOW_MAX * n_pes));
-    set->n_rx = least(sizes->rx_bytes / set->efa->n / set->msg_max, set->n_rx);
-    most = sizes->share * set->n_rx;
-    for (set->window = 1; set->window < WSH_SRD_WINDOW_MAX && 2 * shares * set->window * n_pes <= most;)
-        set->window *= 2;
-    set->shared_rx = shares * set->window * n_pes > set->n_rx;
-    set->n_rx = least(set->n_rx, shares * set->window * n_pes);
-    set->imms = set->imm ? set->window : 0;
+    set->limits.n_rx = at_most(info->rx_attr->size, least(sizes->rx, shares * WSH_SRD_WINDOW_MAX * n_pes));
+    set->limits.n_rx = least(sizes->rx_bytes / set->efa->n / set->limits.msg_max, set->limits.n_rx);
+    most = sizes->share * set->limits.n_rx;
+    for (set->limits.window = 1;
+         set->limits.window < WSH_SRD_WINDOW_MAX && 2 * shares * set->limits.window * n_pes <= most;)
+        set->limits.window *= 2;
+    set->limits.shared_rx = shares * set->limits.window * n_pes > set->limits.n_rx;
+    set->limits.n_rx = least(set->limits.n_rx, shares * set->limits.window * n_pes);
+    set->limits.imms = set->imm ? set->limits.window : 0;
 }
 
 /* What is copied must fit into a buffer of ours too, for the case that writes have to wait. 0: nothing is injected. */
 static size_t inject_limit(const struct wsh_efa_set *set, const struct fi_info *info)
 {
-    size_t limit = set->copy_max;
+    size_t limit = set->limits.copy_max;
 
     if (set->n_rails > 1) /* kept for the case that they must go again */
         limit = EFA_INJECTED_MAX;
@@ -111,11 +112,11 @@ void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info)
 
     set->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
     set->native_reads = wsh_efa_orders_raw(info);
-    set->part_max = set->whole_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
+    set->limits.part_max = set->limits.whole_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
     set->choice =
         (struct wsh_efa_choice){.n = set->n_rails, .policy = (enum wsh_efa_policy)set->env->nics_policy};
     if (set->n_rails > 1 && set->choice.policy != WSH_EFA_ROUND_ROBIN)
-        set->whole_max = at_most(set->part_max, 2 * WSH_EFA_STRIPE - 1);
+        set->limits.whole_max = at_most(set->limits.part_max, 2 * WSH_EFA_STRIPE - 1);
     set->put = wsh_efa_small_puts(info);
     /* Older ones execute reads by packets of their own, which are lost where the device's queue is full. */
     set->asks = set->put == EFA_PUT_MESSAGES && FI_VERSION_LT(set->lib.version, FI_VERSION(1, 18));
@@ -125,13 +126,14 @@ void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info)
     set->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
                       info->addr_format == FI_SOCKADDR;
     set->virt_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-    set->msg_max = at_most(set->part_max, sizes->msg_max);
-    set->copy_max = at_most(set->part_max, sizes->copied) - sizeof(struct wsh_efa_put_msg);
-    set->inject_max = inject_limit(set, info);
-    set->copy_always = set->inject_max > EFA_COPY_ALWAYS ? set->inject_max : EFA_COPY_ALWAYS;
-    set->n_tx = at_most(info->tx_attr->size, sizes->tx);
-    set->n_small = at_most(info->tx_attr->size, sizes->small);
-    set->n_large = set->mr_local ? at_most(info->tx_attr->size, sizes->large) : 1;
+    set->limits.msg_max = at_most(set->limits.part_max, sizes->msg_max);
+    set->limits.copy_max = at_most(set->limits.part_max, sizes->copied) - sizeof(struct wsh_efa_put_msg);
+    set->limits.inject_max = inject_limit(set, info);
+    set->limits.copy_always =
+        set->limits.inject_max > EFA_COPY_ALWAYS ? set->limits.inject_max : EFA_COPY_ALWAYS;
+    set->limits.n_tx = at_most(info->tx_attr->size, sizes->tx);
+    set->limits.n_small = at_most(info->tx_attr->size, sizes->small);
+    set->limits.n_large = set->mr_local ? at_most(info->tx_attr->size, sizes->large) : 1;
     set_credits(set, info);
 }
 
@@ -140,8 +142,8 @@ void wsh_efa_sizes_ask(const struct wsh_efa_set *set, struct fi_info *info)
 {
     if (set->n_pes <= WSH_EFA_MANY)
         return;
-    info->tx_attr->size = at_most(info->tx_attr->size, set->n_tx);
-    info->rx_attr->size = at_most(info->rx_attr->size, set->n_rx);
+    info->tx_attr->size = at_most(info->tx_attr->size, set->limits.n_tx);
+    info->rx_attr->size = at_most(info->rx_attr->size, set->limits.n_rx);
 }
 
 /* The receives that set_credits arrives at where nothing is counted, with one endpoint set. */

@@ -17,6 +17,19 @@
 struct fi_info;
 struct wsh_efa_set;
 
+struct wsh_efa_limits {
+    size_t inject_max;  /* bytes that a write or message may inject */
+    size_t copy_max;    /* bytes of a put that a buffer of `small` holds */
+    size_t copy_always; /* bytes of a put whose source is reusable at once, even when nobody waits for that */
+    size_t part_max;    /* bytes of one write or read */
+    size_t whole_max;   /* … that is an operation of its own: longer ones are cut */
+    size_t msg_max;     /* bytes of the largest message */
+    uint32_t window;    /* messages that a peer may have under way to this PE … */
+    uint32_t imms;      /* … and counted writes */
+    bool shared_rx;     /* … which may be more than there are receives */
+    uint32_t n_tx, n_small, n_large, n_rx; /* requests in the pools */
+};
+
 /* Whether the target can count writes in a job of so many PEs; says so once where it cannot. */
 bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes);
 
