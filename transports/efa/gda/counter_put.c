@@ -87,7 +87,7 @@ static int enter(struct wsh_efa_set *set, int pe, struct wsh_efa_remote_counter 
     return rc ? wsh_efa_fail(set, rc, "the queue pairs that count for PE %d cannot be addressed", pe) : 0;
 }
 
-static int enter_once(struct wsh_efa_set *set, int pe, uint32_t number)
+int wsh_efa_counter_enter(struct wsh_efa_set *set, int pe, uint32_t number)
 {
     struct wsh_efa_remote_counter *remote = set->peers[pe].counter[number];
 
@@ -101,7 +101,7 @@ int wsh_efa_counter_query(struct wsh_efa_set *set, int pe, uint32_t number, unsi
     int rc;
 
     wsh_efa_lock(set);
-    rc = ops && wsh_efa_counter_is_kept(set, pe, number) ? enter_once(set, pe, number) : -ENOENT;
+    rc = ops && wsh_efa_counter_is_kept(set, pe, number) ? wsh_efa_counter_enter(set, pe, number) : -ENOENT;
     if (!rc)
         rc = ops->query_addr(set->rail[rail].ep, wsh_efa_counter_addr(set, pe, number, rail), ah, qpn, qkey);
     wsh_efa_unlock(set);
@@ -118,7 +118,7 @@ static int post(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct w
 }
 
 /* Writes of earlier epochs are complete, and nothing waits. */
-static bool may_start(struct wsh_efa_flow *flow)
+bool wsh_efa_counter_begin(struct wsh_efa_flow *flow)
 {
     struct wsh_srd_ctx *ctx = &flow->ctx->srd;
 
@@ -129,18 +129,9 @@ static bool may_start(struct wsh_efa_flow *flow)
 int wsh_efa_counter_put(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
                         const uint64_t *keys, uint32_t number, struct wsh_done *done)
 {
-    struct wsh_efa_req *req;
-    int rc;
+    struct wsh_efa_req *req = wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe);
+    int rc = req ? post(set, req, span, keys, number) : -EAGAIN;
 
-    if (set->native || !wsh_efa_counter_is_kept(set, flow->pe, number) || span->len > set->limits.whole_max)
-        return -ENOTSUP;
-    rc = enter_once(set, flow->pe, number);
-    if (rc)
-        return rc;
-    if (!may_start(flow))
-        return -ENOTSUP;
-    req = wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe);
-    rc = req ? post(set, req, span, keys, number) : -EAGAIN;
     if (rc) {
         wsh_srd_put_refused(&flow->ctx->srd, &flow->srd);
         if (req)

@@ -78,17 +78,18 @@ static inline bool wsh_efa_counter_is_kept(const struct wsh_efa_set *set, int pe
     return counter < peer->n_counters && peer->counter[counter];
 }
 
-/* Its address; after wsh_efa_counter_put has entered it. */
+/* Its address; after wsh_efa_counter_enter. */
 static inline fi_addr_t wsh_efa_counter_addr(const struct wsh_efa_set *set, int pe, uint32_t counter,
                                              unsigned rail)
 {
     return set->peers[pe].counter[counter]->addr[rail];
 }
 
-/*
- * A put that may start as one write now, to a counter that the peer's NICs keep; `keys`: wsh_efa_first_keys of where it
- * goes. -ENOTSUP (unlogged): it may not.
- */
+/* Enters it where that was not done. 0 or final. */
+int wsh_efa_counter_enter(struct wsh_efa_set *set, int pe, uint32_t counter);
+/* True: one write of the flow may start now, and counts as started. */
+bool wsh_efa_counter_begin(struct wsh_efa_flow *flow);
+/* A put that has begun, to a counter that is kept and entered; `keys`: wsh_efa_first_keys of where it goes. */
 int wsh_efa_counter_put(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
                         const uint64_t *keys, uint32_t counter, struct wsh_done *done);
 

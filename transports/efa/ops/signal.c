@@ -13,20 +13,6 @@
 
 #include <string.h>
 
-/* A write whose immediate data name the counter; -ENOTSUP: it takes more than that. */
-static int put_tallied(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_op *op,
-                       const struct wsh_sig *sig, struct wsh_done *done)
-{
-    if (op->srd.segments != 1 || !wsh_efa_tally_fits(set, flow->pe, wsh_sig_counter(sig)))
-        return -ENOTSUP;
-    op->srd.kind = WSH_SRD_PUT;
-    op->srd.tally = true;
-    op->what = EFA_PUTS;
-    op->counter = wsh_sig_counter(sig);
-    op->generation = wsh_sig_generation(sig);
-    return wsh_efa_op_submit(set, op, done);
-}
-
 /* A put with signal as an operation of the engine takes: what and where, and by which flow. */
 struct signal_put {
     struct wsh_efa_set *set;
@@ -38,7 +24,7 @@ struct signal_put {
     struct wsh_efa_place place; /* of the signal */
 };
 
-static int put_by_message(const struct signal_put *put)
+static int by_message(const struct signal_put *put, bool counted)
 {
     const struct wsh_efa_place data = {.seg = (uint8_t)put->rmem->seg, .off = put->off};
     struct wsh_efa_req *req =
@@ -46,12 +32,71 @@ static int put_by_message(const struct signal_put *put)
 
     if (!req)
         return -EAGAIN;
-    return put->sig->counter ? wsh_efa_op_message_counted(put->set, put->flow, req)
-                             : wsh_efa_op_message(put->set, put->flow, req, EFA_SIGNALS);
+    return counted ? wsh_efa_op_message_counted(put->set, put->flow, req)
+                   : wsh_efa_op_message(put->set, put->flow, req, EFA_SIGNALS);
 }
 
-/* The usual case of a counted put: one write, which may start now; the NIC or the CPU counts. -ENOTSUP: it is not. */
-static int put_tallied_fast(const struct signal_put *put, struct wsh_done *done)
+static struct wsh_efa_op *op_of_writes(const struct signal_put *put)
+{
+    struct wsh_efa_op *op = wsh_efa_op_new(put->set, put->flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
+
+    if (op)
+        wsh_efa_op_data(put->set, op, put->src, put->len, put->rmem->base + put->off,
+                        wsh_efa_key(put->set, put->rmem));
+    return op;
+}
+
+static int submit_writes(const struct signal_put *put, struct wsh_efa_op *op, struct wsh_done *done)
+{
+    op->signal = put->place;
+    op->value = put->sig->value;
+    op->counts = put->sig->counter;
+    return wsh_efa_op_submit(put->set, op, done);
+}
+
+static int by_writes(const struct signal_put *put, struct wsh_done *done)
+{
+    struct wsh_efa_op *op = op_of_writes(put);
+
+    return op ? submit_writes(put, op, done) : -EAGAIN;
+}
+
+/* In its turn: a write whose immediate data name the counter or, where it takes more than that, as any other. */
+static int by_counted_op(const struct signal_put *put, struct wsh_done *done)
+{
+    struct wsh_efa_op *op = op_of_writes(put);
+
+    if (!op)
+        return -EAGAIN;
+    if (op->srd.segments != 1 || !wsh_efa_tally_fits(put->set, put->flow->pe, wsh_sig_counter(put->sig)))
+        return submit_writes(put, op, done);
+    op->srd.kind = WSH_SRD_PUT;
+    op->srd.tally = true;
+    op->what = EFA_PUTS;
+    op->counter = wsh_sig_counter(put->sig);
+    op->generation = wsh_sig_generation(put->sig);
+    return wsh_efa_op_submit(put->set, op, done);
+}
+
+/* A write that counts as started. */
+static int post_tallied(const struct signal_put *put, const struct wsh_efa_span *span, struct wsh_done *done)
+{
+    struct wsh_efa_set *set = put->set;
+    struct wsh_efa_flow *flow = put->flow;
+    uint64_t imm =
+        wsh_srd_imm_tally((uint32_t)set->my_pe, wsh_sig_counter(put->sig), wsh_sig_generation(put->sig));
+    int rc = wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), span, done,
+                                FI_REMOTE_CQ_DATA, imm);
+
+    if (rc)
+        wsh_srd_tally_refused(&flow->ctx->srd, &flow->srd);
+    else
+        wsh_efa_tally_started(set, flow);
+    return rc;
+}
+
+/* The usual case: one write, which may start now; the NIC or the CPU counts. */
+static int by_counted_write(const struct signal_put *put, struct wsh_done *done)
 {
     struct wsh_efa_set *set = put->set;
     struct wsh_efa_flow *flow = put->flow;
@@ -61,55 +106,34 @@ static int put_tallied_fast(const struct signal_put *put, struct wsh_done *done)
     int rc;
 
     if (put->len > set->limits.whole_max || !wsh_efa_mem_desc(set, put->src, put->len, &span.desc))
-        return -ENOTSUP;
-    rc = wsh_efa_counter_put(set, flow, &span, wsh_efa_first_keys(set, put->rmem), counter, done);
-    if (rc != -ENOTSUP || !wsh_efa_tally_fits(set, flow->pe, counter) ||
-        !wsh_srd_tally_fast(&flow->ctx->srd, &flow->srd))
-        return rc;
-    rc = wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), &span, done,
-                            FI_REMOTE_CQ_DATA,
-                            wsh_srd_imm_tally((uint32_t)set->my_pe, counter, wsh_sig_generation(put->sig)));
-    if (rc)
-        wsh_srd_tally_refused(&flow->ctx->srd, &flow->srd);
-    else
-        wsh_efa_tally_started(set, flow);
-    return rc;
+        return by_counted_op(put, done);
+    if (wsh_efa_counter_is_kept(set, flow->pe, counter)) {
+        if ((rc = wsh_efa_counter_enter(set, flow->pe, counter)))
+            return rc;
+        if (wsh_efa_counter_begin(flow))
+            return wsh_efa_counter_put(set, flow, &span, wsh_efa_first_keys(set, put->rmem), counter, done);
+    }
+    if (wsh_efa_tally_fits(set, flow->pe, counter) && wsh_srd_tally_fast(&flow->ctx->srd, &flow->srd))
+        return post_tallied(put, &span, done);
+    return by_counted_op(put, done);
 }
 
-static int put_by_writes(const struct signal_put *put, struct wsh_done *done)
-{
-    struct wsh_efa_op *op;
-    int rc = put->sig->counter ? put_tallied_fast(put, done) : -ENOTSUP;
-
-    if (rc != -ENOTSUP)
-        return rc;
-    op = wsh_efa_op_new(put->set, put->flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
-    if (!op)
-        return -EAGAIN;
-    wsh_efa_op_data(put->set, op, put->src, put->len, put->rmem->base + put->off,
-                    wsh_efa_key(put->set, put->rmem));
-    rc = put->sig->counter ? put_tallied(put->set, put->flow, op, put->sig, done) : -ENOTSUP;
-    if (rc != -ENOTSUP)
-        return rc;
-    op->signal = put->place;
-    op->value = put->sig->value;
-    op->counts = put->sig->counter;
-    return wsh_efa_op_submit(put->set, op, done);
-}
-
-/* Host memory at both ends, and few bytes; a counted put is a write where those are as fast. */
+/* One message takes it: host memory at both ends, and few bytes. */
 static bool fits_message(const struct signal_put *put)
 {
-    const struct wsh_efa_set *set = put->set;
-    const struct wsh_sig *sig = put->sig;
-    int pe = put->rmem->pe;
+    return !put->len ||
+           (sizeof(struct wsh_efa_signal_msg) + put->len <= put->set->peers[put->flow->pe].msg_max &&
+            wsh_efa_mem_is_host(put->set, put->rmem, put->src));
+}
 
-    if (sizeof(struct wsh_efa_signal_msg) + put->len > set->peers[pe].msg_max ||
-        !wsh_efa_mem_is_host(set, put->rmem, put->src))
-        return false;
-    return !sig->counter ||
-           (!wsh_efa_counter_is_kept(set, pe, wsh_sig_counter(sig)) &&
-            (wsh_efa_prefers_messages(set) || !wsh_efa_tally_fits(set, pe, wsh_sig_counter(sig))));
+/* Of one that fits a message: a write is as fast. */
+static bool is_better_written(const struct signal_put *put)
+{
+    const struct wsh_efa_set *set = put->set;
+    uint32_t counter = wsh_sig_counter(put->sig);
+
+    return put->len && (wsh_efa_counter_is_kept(set, put->flow->pe, counter) ||
+                        (!wsh_efa_prefers_messages(set) && wsh_efa_tally_fits(set, put->flow->pe, counter)));
 }
 
 static int put_signal_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
@@ -121,7 +145,14 @@ static int put_signal_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, c
 
     if (wsh_unlikely(set->failed || !put.flow))
         return put.flow ? set->failed : -ENOMEM;
-    return !len || fits_message(&put) ? put_by_message(&put) : put_by_writes(&put, done);
+    switch (put.flow->signal_forms[sig->counter != 0][fits_message(&put)]) {
+    case WSH_EFA_SIGNAL_MESSAGE: return by_message(&put, false);
+    case WSH_EFA_SIGNAL_WRITES: return by_writes(&put, done);
+    case WSH_EFA_SIGNAL_COUNTED_SHORT:
+        return is_better_written(&put) ? by_counted_write(&put, done) : by_message(&put, true);
+    case WSH_EFA_SIGNAL_COUNTED_MESSAGE: return by_message(&put, true);
+    default: return by_counted_write(&put, done);
+    }
 }
 
 int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,

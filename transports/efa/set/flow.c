@@ -127,6 +127,14 @@ static int no_memory(int pe)
     return -ENOMEM;
 }
 
+/* Natively nothing is counted but by messages. */
+static const uint8_t signal_forms[2][2][2] = {
+    {{WSH_EFA_SIGNAL_WRITES, WSH_EFA_SIGNAL_MESSAGE},
+     {WSH_EFA_SIGNAL_COUNTED_WRITE, WSH_EFA_SIGNAL_COUNTED_SHORT}},
+    {{WSH_EFA_SIGNAL_WRITES, WSH_EFA_SIGNAL_MESSAGE},
+     {WSH_EFA_SIGNAL_WRITES, WSH_EFA_SIGNAL_COUNTED_MESSAGE}},
+};
+
 int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
 {
     struct wsh_efa_set *set = ctx->set;
@@ -143,6 +151,7 @@ int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
         return no_memory(pe);
     flow->ctx = ctx;
     flow->pe = pe;
+    flow->signal_forms = signal_forms[set->native];
     flow->type = (uint8_t *)&flow->named[peer->window];
     wsh_srd_flow_init(&flow->srd, &peer->link, peer->window, WSH_SRD_SLOTS, imm, flow->named);
     __atomic_store_n(&ctx->flow[pe], flow, __ATOMIC_RELEASE); /* partner: the acquire in wsh_efa_describe */

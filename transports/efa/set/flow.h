@@ -14,6 +14,15 @@ struct wsh_efa_set;
 enum wsh_efa_what { EFA_PUTS, EFA_GETS, EFA_AMOS, EFA_SIGNALS, EFA_WHATS };
 #define EFA_LAZY 0x80 /* beside it in wsh_efa_flow.type: the message is lazy */
 
+/* How a put with signal goes: wsh_efa_flow.signal_forms [its signal counts at a counter] [one message takes it]. */
+enum wsh_efa_signal_form {
+    WSH_EFA_SIGNAL_MESSAGE,
+    WSH_EFA_SIGNAL_WRITES, /* and a message behind them */
+    WSH_EFA_SIGNAL_COUNTED_MESSAGE,
+    WSH_EFA_SIGNAL_COUNTED_WRITE, /* or more of them and a message */
+    WSH_EFA_SIGNAL_COUNTED_SHORT  /* the faster of the two */
+};
+
 /*
  * What a context does with one peer. `direct` counts writes and reads ([enum wsh_efa_req_kind]) of which the engine
  * need not know when they end: nothing is ordered behind a read, and natively no write waits for another. The number
@@ -24,13 +33,14 @@ struct wsh_efa_flow {
     struct wsh_efa_ctx *ctx;
     int pe;
     uint32_t direct[2];
-    uint64_t read_epoch;      /* natively: ordered reads of this epoch may start */
-    uint32_t what[EFA_WHATS]; /* other operations under way, for the hang reporter */
-    uint32_t tallies;         /* the link's, when this flow last added to them … */
-    bool uncounted;           /* … and that many are not known as counted */
-    uint32_t lazy_end;        /* number behind the last lazy message, … */
-    uint32_t prompt_end;      /* … behind the last one that is not, or up to which an ack was asked for */
-    bool late;                /* is in ctx->late */
+    uint64_t read_epoch;              /* natively: ordered reads of this epoch may start */
+    uint32_t what[EFA_WHATS];         /* other operations under way, for the hang reporter */
+    const uint8_t (*signal_forms)[2]; /* enum wsh_efa_signal_form */
+    uint32_t tallies;                 /* the link's, when this flow last added to them … */
+    bool uncounted;                   /* … and that many are not known as counted */
+    uint32_t lazy_end;                /* number behind the last lazy message, … */
+    uint32_t prompt_end; /* … behind the last one that is not, or up to which an ack was asked for */
+    bool late;           /* is in ctx->late */
     struct wsh_efa_flow *next_late;
     bool waiting;              /* is in set->waiting */
     struct wsh_efa_flow *next; /* there */
