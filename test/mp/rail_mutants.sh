@@ -84,9 +84,9 @@ if [ -n "$gpu" ]; then
 else
     tap_skip "as it is: kernels" "built without nvcc: no atomics on device memory"
 fi
-side mutant "the descriptor of another rail" wire/batch 's/wsh_efa_desc(set, wr->desc, rail)/wsh_efa_desc(set, wr->desc, (rail + 1) % set->n_rails)/'
+side mutant "the descriptor of another rail" wire/batch 's/wsh_efa_mr_desc(set, wr->desc, rail)/wsh_efa_mr_desc(set, wr->desc, (rail + 1) % set->n_rails)/'
 side mutant "the key of another rail" wire/batch 's/path\[rail\].key\[wr->key\]/path[(rail + 1) % set->n_rails].key[wr->key]/'
-side mutant "a message buffer of another rail" wire/batch 's/wsh_efa_desc(set, req->desc, rail)/wsh_efa_desc(set, req->desc, (rail + 1) % set->n_rails)/'
+side mutant "a message buffer of another rail" wire/batch 's/wsh_efa_mr_desc(set, req->desc, rail)/wsh_efa_mr_desc(set, req->desc, (rail + 1) % set->n_rails)/'
 side mutant "descriptors of the first rail for all" nic/mr 's/fi_mr_desc(mr->mr\[i\])/fi_mr_desc(mr->mr[0])/'
 side mutant "keys of the first rail for all" set/memory 's/, keys\[wsh_topo_pair([^]]*\]/, keys[0]/'
 tap_done

@@ -64,7 +64,7 @@ static void efa_close(struct wsh_tp *base)
 {
     struct wsh_efa *efa = efa_of(base);
 
-    wsh_efa_stranger_sum(efa);
+    wsh_efa_foreign_sum(efa);
     wsh_efa_gda_close(base);
     if (efa->set[0] && efa->set[0]->connecting.look_up)
         wsh_info(WSH_SUB_TRANSPORT, "%d of %d PEs were connected", efa->set[0]->n_known, efa->set[0]->n_pes);
@@ -126,7 +126,7 @@ static int efa_address(struct wsh_tp *base, void *blob, size_t *len)
 
     for (uint32_t i = 0; i < efa->n; i++) {
         size_t room = *len > used ? *len - used : 0;
-        int rc = wsh_efa_address(efa->set[i], (char *)blob + used, &room);
+        int rc = wsh_efa_peers_address(efa->set[i], (char *)blob + used, &room);
 
         if (rc)
             return rc;
@@ -181,7 +181,7 @@ static int efa_connect(struct wsh_tp *base, const struct wsh_tp_peers *peers)
     if (!rc)
         rc = open_wait_fd(efa);
     for (uint32_t i = 0; i < efa->in_use && !rc; i++) {
-        rc = wsh_efa_connect(efa->set[i], peers);
+        rc = wsh_efa_peers_connect(efa->set[i], peers);
         if (!rc)
             rc = wsh_efa_hello_all(efa->set[i]);
         if (rc == -EAGAIN)
@@ -282,16 +282,16 @@ static size_t efa_pending(struct wsh_tctx *tctx, int pe)
     if (pe >= 0 && !flow)
         return 0;
     parts = parts_pending(ctx, flow);
-    return parts + wsh_efa_uncounted(ctx, flow);
+    return parts + wsh_efa_ctx_uncounted(ctx, flow);
 }
 
 static int efa_progress(struct wsh_tp *base)
 {
     struct wsh_efa *efa = efa_of(base);
-    int moved = wsh_efa_progress(efa->set[0]);
+    int moved = wsh_efa_set_progress(efa->set[0]);
 
     for (uint32_t i = 1; i < efa->in_use && moved >= 0; i++) {
-        int rc = wsh_efa_progress(efa->set[i]);
+        int rc = wsh_efa_set_progress(efa->set[i]);
 
         moved = rc < 0 ? rc : moved | rc;
     }
@@ -301,10 +301,10 @@ static int efa_progress(struct wsh_tp *base)
 static int efa_wait_fd(struct wsh_tp *base)
 {
     struct wsh_efa *efa = efa_of(base);
-    int fd = wsh_efa_wait_fd(efa->set[0]);
+    int fd = wsh_efa_set_wait_fd(efa->set[0]);
 
     for (uint32_t i = 1; i < efa->in_use && fd >= 0; i++)
-        fd = wsh_efa_wait_fd(efa->set[i]);
+        fd = wsh_efa_set_wait_fd(efa->set[i]);
     return fd >= 0 && efa->wait_fd >= 0 ? efa->wait_fd : fd;
 }
 
@@ -313,10 +313,10 @@ static void efa_traffic(struct wsh_tp *base, uint64_t *operations, uint64_t *byt
     struct wsh_efa *efa = efa_of(base);
 
     for (uint32_t i = 0; i < efa->in_use; i++) {
-        wsh_efa_lock(efa->set[i]);
+        wsh_efa_set_lock(efa->set[i]);
         *operations += efa->set[i]->operations;
         *bytes += efa->set[i]->bytes;
-        wsh_efa_unlock(efa->set[i]);
+        wsh_efa_set_unlock(efa->set[i]);
     }
 }
 

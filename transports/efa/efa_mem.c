@@ -81,20 +81,20 @@ unsigned wsh_efa_all_reach(struct wsh_tp *base, int pe, enum wsh_mem_kind kind)
     unsigned reach = WSH_REACH_ALL;
 
     for (uint32_t i = 0; i < efa->in_use; i++)
-        reach &= wsh_efa_reach(efa->set[i], pe, kind);
+        reach &= wsh_efa_peers_reach(efa->set[i], pe, kind);
     return reach;
 }
 
-/* What wsh_efa_first_keys gives. */
+/* What wsh_efa_rmem_first_keys gives. */
 static void fill_first_keys(struct wsh_efa *efa, const struct wsh_rmem *of_first, uint64_t *keys)
 {
     struct wsh_efa_set *first = efa->set[0];
     const struct wsh_efa_path *path = first->peers[of_first->pe].path;
 
-    wsh_efa_lock(first);
+    wsh_efa_set_lock(first);
     for (uint32_t i = 0; i < first->n_rails; i++)
         keys[i] = path ? path[i].key[of_first->seg] : of_first->key;
-    wsh_efa_unlock(first);
+    wsh_efa_set_unlock(first);
 }
 
 /* Keys behind rmem->priv, where there are several sets: of each, and then of the first one by rail. */

@@ -35,7 +35,7 @@ static void read_done(struct wsh_efa_set *set, struct wsh_efa_req *req)
     if (req->op) {
         wsh_efa_op_part_done(set, req->op);
     } else {
-        wsh_efa_direct_end(req->flow, EFA_REQ_READ);
+        wsh_efa_flow_end(req->flow, EFA_REQ_READ);
         wsh_efa_done_sub(req->done);
     }
     wsh_efa_req_put(req);
@@ -50,7 +50,7 @@ static void write_done(struct wsh_efa_set *set, struct wsh_efa_req *req)
         wsh_efa_op_part_done(set, req->op);
     } else {
         if (set->native)
-            wsh_efa_direct_end(flow, EFA_REQ_WRITE);
+            wsh_efa_flow_end(flow, EFA_REQ_WRITE);
         else
             wsh_srd_put_ended(&flow->ctx->srd, &flow->srd, 1);
         wsh_efa_done_sub(req->done);
@@ -73,14 +73,14 @@ static int complete_entry(struct wsh_efa_set *set, const struct fi_cq_data_entry
     if (wsh_unlikely(entry->flags & FI_REMOTE_CQ_DATA))
         return write_counted(set, entry);
     if (req->kind < EFA_REQ_RECV) {
-        wsh_efa_gave_back(set, req);
+        wsh_efa_req_end(set, req);
         set->peers[req->pe].heard = true;
     }
     switch (req->kind) {
     case EFA_REQ_WRITE: write_done(set, req); return 0;
     case EFA_REQ_READ: read_done(set, req); return 0;
     case EFA_REQ_SEND: wsh_efa_req_put(req); return 0;
-    case EFA_REQ_RECV: return wsh_efa_serve(set, req, entry->len);
+    case EFA_REQ_RECV: return wsh_efa_serve_message(set, req, entry->len);
     default: return 0; /* of a failed one */
     }
 }
@@ -96,20 +96,21 @@ static int operation_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *
     vendor = fi_cq_strerror(rail->cq, err->prov_errno, err->err_data, room, sizeof room);
     snprintf(text, sizeof text, "%s PE %d over %s failed: %s (%s, code %d)", names[req->kind], req->pe,
              rail->name, set->lib.strerror(err->err), vendor ? vendor : "no more words", err->prov_errno);
-    if (set->n_rails > 1 && wsh_efa_is_gone(err->err) && wsh_efa_rails_again(set, req, text))
+    if (set->n_rails > 1 && wsh_efa_error_is_gone(err->err) && wsh_efa_rails_again(set, req, text))
         return 0;
-    if (wsh_efa_is_harmless(set, req)) {
+    if (wsh_efa_req_is_harmless(set, req)) {
         wsh_info(WSH_SUB_TRANSPORT, "%s", text);
         wsh_efa_req_put(req);
         return 0;
     }
     req->kind = EFA_REQ_OVER;
-    if (!wsh_efa_is_gone(err->err))
-        return wsh_efa_fail(set, -err->err, "%s; %s", text, wsh_efa_error_cure(err->err, req->pe, alive));
+    if (!wsh_efa_error_is_gone(err->err))
+        return wsh_efa_set_fail(set, -err->err, "%s; %s", text, wsh_efa_error_cure(err->err, req->pe, alive));
     if (set->peers[req->pe].paths)
-        wsh_efa_lose(set, "%s; the target counts this put, so that it cannot go by another NIC", text);
+        wsh_efa_set_fail_later(set, "%s; the target counts this put, so that it cannot go by another NIC",
+                               text);
     else
-        wsh_efa_lose(set, "%s; is PE %d alive and its host reachable?", text, req->pe);
+        wsh_efa_set_fail_later(set, "%s; is PE %d alive and its host reachable?", text, req->pe);
     return 0;
 }
 
@@ -121,7 +122,7 @@ static int receive_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *ra
                           const struct fi_cq_err_entry *err)
 {
     if (err->err == FI_ETRUNC)
-        wsh_efa_stranger_note(set, EFA_STRANGE_MESSAGE);
+        wsh_efa_foreign_note(set, EFA_STRANGE_MESSAGE);
     else
         wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", rail->name, set->lib.strerror(err->err));
     if (err->err != FI_ETRUNC && (!set->by_sockets || err->err == FI_ECANCELED))
@@ -140,11 +141,11 @@ static int no_operation(struct wsh_efa_set *set, const struct wsh_efa_rail *rail
 
     snprintf(text, sizeof text, "%s reports: %s (code %d)", rail->name, set->lib.strerror(err->err),
              err->prov_errno);
-    if (!wsh_efa_is_gone(err->err))
-        return wsh_efa_fail(set, -err->err, "%s; %s", text,
-                            wsh_err_cure(err->err, "are all PEs alive and their hosts reachable?"));
+    if (!wsh_efa_error_is_gone(err->err))
+        return wsh_efa_set_fail(set, -err->err, "%s; %s", text,
+                                wsh_err_cure(err->err, "are all PEs alive and their hosts reachable?"));
     set->deaf = set->n_rails == 1;
-    wsh_efa_note_event(set, rail, text);
+    wsh_efa_alive_note(set, rail, text);
     return 0;
 }
 
@@ -158,14 +159,15 @@ static int take_error(struct wsh_efa_set *set, const struct wsh_efa_rail *rail)
     if (rc == -FI_EAGAIN)
         return 0;
     if (rc < 0)
-        return wsh_efa_fail(set, (int)rc, "fi_cq_readerr on %s: %s", rail->name, set->lib.strerror((int)-rc));
+        return wsh_efa_set_fail(set, (int)rc, "fi_cq_readerr on %s: %s", rail->name,
+                                set->lib.strerror((int)-rc));
     if (!req)
         return no_operation(set, rail, &err);
     if (req->kind == EFA_REQ_RECV)
         return receive_failed(set, rail, req, &err);
     if (req->kind == EFA_REQ_OVER)
         return 0;
-    wsh_efa_gave_back(set, req);
+    wsh_efa_req_end(set, req);
     if (set->n_rails > 1)
         wsh_efa_rails_ended(set, req, false);
     return operation_failed(set, rail, req, &err);
@@ -207,7 +209,7 @@ static int take_batch(struct wsh_efa_set *set, struct wsh_efa_rail *rail)
         return rc ? rc : 1;
     }
     if (n < 0)
-        return wsh_efa_fail(set, (int)n, "fi_cq_read on %s: %s", rail->name, set->lib.strerror((int)-n));
+        return wsh_efa_set_fail(set, (int)n, "fi_cq_read on %s: %s", rail->name, set->lib.strerror((int)-n));
     if (wsh_unlikely(set->n_rails > 1))
         entries_ended(set, entries, n);
     rc = complete_entries(set, entries, n);
@@ -266,7 +268,7 @@ static int send_due(struct wsh_efa_set *set, bool idle)
             return rc;
         moved += rc;
     }
-    if (idle && !moved && (rc = wsh_efa_look_after(set)))
+    if (idle && !moved && (rc = wsh_efa_alive_poll(set)))
         return rc;
     return moved;
 }
@@ -295,7 +297,7 @@ static int progress_locked(struct wsh_efa_set *set)
 
     if (wsh_unlikely(set->failed || !set->joined))
         return set->failed;
-    if (wsh_unlikely(set->loss.since) && ((rc = wsh_efa_check_lost(set)) || set->deaf))
+    if (wsh_unlikely(set->loss.since) && ((rc = wsh_efa_set_check_lost(set)) || set->deaf))
         return rc;
     if (wsh_unlikely(set->n_held) && (rc = wsh_efa_batch_finish(set)))
         return rc;
@@ -310,14 +312,14 @@ static int progress_locked(struct wsh_efa_set *set)
 }
 
 /* Who finds the lock taken leaves: its holder moves everything on. */
-int wsh_efa_progress(struct wsh_efa_set *set)
+int wsh_efa_set_progress(struct wsh_efa_set *set)
 {
     int rc;
 
-    if (!wsh_efa_trylock(set))
+    if (!wsh_efa_set_trylock(set))
         return __atomic_load_n(&set->failed, __ATOMIC_RELAXED);
     rc = progress_locked(set);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }
 
@@ -334,18 +336,18 @@ static int try_wait(struct wsh_efa_set *set)
 }
 
 /* Nothing may be left that no event announces: what found no room, answers and acks to send. */
-int wsh_efa_wait_fd(struct wsh_efa_set *set)
+int wsh_efa_set_wait_fd(struct wsh_efa_set *set)
 {
     int rc;
 
     if (set->wait_fd < 0)
         return -ENOTSUP;
-    if (!wsh_efa_trylock(set))
+    if (!wsh_efa_set_trylock(set))
         return -EAGAIN;
     rc = (set->waiting && set->starved) || set->msgs.answers || set->msgs.ack_pending || set->msgs.unposted ||
                  set->rail_loss.again || set->n_held || wsh_efa_ack_request_is_due(set)
              ? -EAGAIN
              : try_wait(set);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc ? -EAGAIN : set->wait_fd;
 }

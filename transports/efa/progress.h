@@ -5,7 +5,7 @@
 
 struct wsh_efa_set;
 
-int wsh_efa_progress(struct wsh_efa_set *set);
-int wsh_efa_wait_fd(struct wsh_efa_set *set);
+int wsh_efa_set_progress(struct wsh_efa_set *set);
+int wsh_efa_set_wait_fd(struct wsh_efa_set *set);
 
 #endif

@@ -52,9 +52,9 @@ int wsh_efa_counter_attach(struct wsh_efa_set *set, int pe, uint32_t number, con
     size_t names_len;
     int rc;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = wsh_efa_peer_join(set, pe);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     if (rc)
         return rc;
     memcpy(&blob, in, len < sizeof blob ? len : sizeof blob);
@@ -67,9 +67,9 @@ int wsh_efa_counter_attach(struct wsh_efa_set *set, int pe, uint32_t number, con
             pe, number, len);
         return -EPROTO;
     }
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = attach_names(peer, number, &blob, names_len);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }
 
@@ -84,7 +84,7 @@ static int enter(struct wsh_efa_set *set, int pe, struct wsh_efa_remote_counter 
         rc = wsh_efa_rail_insert(&set->rail[i], &set->lib, remote->name + at, pe, &remote->addr[i]);
     }
     remote->entered = !rc;
-    return rc ? wsh_efa_fail(set, rc, "the queue pairs that count for PE %d cannot be addressed", pe) : 0;
+    return rc ? wsh_efa_set_fail(set, rc, "the queue pairs that count for PE %d cannot be addressed", pe) : 0;
 }
 
 int wsh_efa_counter_enter(struct wsh_efa_set *set, int pe, uint32_t number)
@@ -100,11 +100,11 @@ int wsh_efa_counter_query(struct wsh_efa_set *set, int pe, uint32_t number, unsi
     const struct wsh_efa_gda_ops *ops = set->counters ? set->counters->ops[rail] : NULL;
     int rc;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = ops && wsh_efa_counter_is_kept(set, pe, number) ? wsh_efa_counter_enter(set, pe, number) : -ENOENT;
     if (!rc)
         rc = ops->query_addr(set->rail[rail].ep, wsh_efa_counter_addr(set, pe, number, rail), ah, qpn, qkey);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }
 

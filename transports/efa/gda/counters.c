@@ -291,12 +291,12 @@ int wsh_efa_counter_open(struct wsh_efa_set *set, uint32_t number, uint64_t *wor
     if (!counters || number >= WSH_TP_COUNTERS)
         return -ENOTSUP;
     counter = &counters->own[number];
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     if (!counter->ep[0])
         rc = counters->n < counters->most ? open_pairs(set, counter, words, kind) : -ENOTSUP;
     if (!rc)
         rc = write_names(set, counter, blob, len);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }
 

@@ -89,7 +89,7 @@ static inline fi_addr_t wsh_efa_counter_addr(const struct wsh_efa_set *set, int 
 int wsh_efa_counter_enter(struct wsh_efa_set *set, int pe, uint32_t counter);
 /* True: one write of the flow may start now, and counts as started. */
 bool wsh_efa_counter_begin(struct wsh_efa_flow *flow);
-/* A put that has begun, to a counter that is kept and entered; `keys`: wsh_efa_first_keys of where it goes. */
+/* A put that has begun, to a counter that is kept and entered; `keys`: wsh_efa_rmem_first_keys of where it goes. */
 int wsh_efa_counter_put(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
                         const uint64_t *keys, uint32_t counter, struct wsh_done *done);
 

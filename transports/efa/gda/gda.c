@@ -91,9 +91,9 @@ int wsh_efa_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, 
     if (!gda)
         return -ENOMEM;
     gda->n_rails = n_rails;
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = open_queues(set, gda, n, why, size);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     if (rc) {
         wsh_efa_gda_close(tp);
         return rc;
@@ -114,10 +114,10 @@ void wsh_efa_gda_close(struct wsh_tp *tp)
 
     if (!gda)
         return;
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     for (unsigned i = 0; i < gda->n; i++)
         wsh_efa_gda_queue_close(&set->rail[i % gda->n_rails], &gda->queue[i]);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     efa->gda = NULL;
     free(gda);
 }
@@ -129,12 +129,12 @@ int wsh_efa_gda_target(struct wsh_tp *tp, unsigned rail, int pe, struct wsh_tp_t
     const struct wsh_efa_peer *peer = &set->peers[pe];
     int rc = -ENOTSUP;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     if (peer->connected)
         rc = efa->gda->table[rail]->query_addr(set->rail[rail].ep,
                                                peer->path ? peer->path[rail].addr : peer->addr, &target->ah,
                                                &target->qpn, &target->qkey);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc ? -ENOTSUP : 0;
 }
 
@@ -142,14 +142,14 @@ int wsh_efa_gda_remote(struct wsh_tp *tp, unsigned rail, const struct wsh_rmem *
 {
     struct wsh_efa_set *set = efa_of(tp)->set[0];
     const struct wsh_efa_peer *peer = &set->peers[rmem->pe];
-    uint64_t whole = wsh_efa_key(set, rmem);
+    uint64_t whole = wsh_efa_rmem_key(set, rmem);
 
     if (!set->virt_addr)
         return -ENOTSUP;
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     if (peer->path)
         whole = whole < peer->path[rail].n_keys ? peer->path[rail].key[whole] : UINT64_MAX;
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     *key = (uint32_t)whole;
     return whole > UINT32_MAX ? -ENOTSUP : 0;
 }
@@ -176,14 +176,14 @@ static int failed(struct wsh_efa_set *set, const struct wsh_efa_gda_queue *queue
     const char *words, *name = set->rail[queue->given.rail].name;
     char room[256] = "";
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     words = fi_cq_strerror(queue->cq, completion->status, NULL, room, sizeof room);
-    rc = wsh_efa_fail(set, -EIO, "%s PE %d over %s, posted by a kernel, failed: %s (code %u); %s",
-                      completion->read ? "get from" : "put to", pe, name, words ? words : "no more words",
-                      completion->status,
-                      memory ? "is all of it in symmetric memory? try compute-sanitizer"
-                             : "is that PE alive and its host reachable?");
-    wsh_efa_unlock(set);
+    rc = wsh_efa_set_fail(set, -EIO, "%s PE %d over %s, posted by a kernel, failed: %s (code %u); %s",
+                          completion->read ? "get from" : "put to", pe, name, words ? words : "no more words",
+                          completion->status,
+                          memory ? "is all of it in symmetric memory? try compute-sanitizer"
+                                 : "is that PE alive and its host reachable?");
+    wsh_efa_set_unlock(set);
     return rc;
 }
 
@@ -192,14 +192,14 @@ static int unknown(struct wsh_efa_set *set, const struct wsh_efa_gda_queue *queu
 {
     int rc;
 
-    wsh_efa_lock(set);
-    rc = wsh_efa_fail(
+    wsh_efa_set_lock(set);
+    rc = wsh_efa_set_fail(
         set, -EPROTO,
         "%s completes request %llx of kernels, which is not under way (%llu are complete, all below "
         "%llu): a kernel of the program may have written where it must not; try compute-sanitizer",
         set->rail[queue->given.rail].name, (unsigned long long)completion->id,
         (unsigned long long)queue->window.count, (unsigned long long)queue->window.mark);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }
 

@@ -168,7 +168,7 @@ static bool address_is_loopback(const struct sockaddr *sa)
     return sa->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)sa)->sin6_addr);
 }
 
-bool wsh_efa_is_loopback(const struct fi_info *info)
+bool wsh_efa_info_is_loopback(const struct fi_info *info)
 {
     const struct sockaddr *sa = socket_address(info);
 

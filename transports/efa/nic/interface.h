@@ -21,6 +21,6 @@ int wsh_efa_where_open(struct wsh_efa_where *where, const struct wsh_env *env, b
 int wsh_efa_where_rank(const struct wsh_efa_where *where, const struct fi_info *info);
 
 /* The endpoint would listen on sockets that no other machine reaches. */
-bool wsh_efa_is_loopback(const struct fi_info *info);
+bool wsh_efa_info_is_loopback(const struct fi_info *info);
 
 #endif

@@ -28,7 +28,7 @@ int wsh_efa_lib_open(struct wsh_efa_lib *lib, char *why, size_t size);
 void wsh_efa_lib_close(struct wsh_efa_lib *lib);
 
 /* Device memory can be registered by a descriptor. */
-static inline bool wsh_efa_knows_dmabuf(const struct wsh_efa_lib *lib)
+static inline bool wsh_efa_lib_knows_dmabuf(const struct wsh_efa_lib *lib)
 {
     return FI_VERSION_GE(lib->api_hmem, FI_VERSION(1, 20));
 }

@@ -37,7 +37,7 @@ int wsh_efa_preview(const struct wsh_env *env, char *text, size_t size, bool *sl
     if (rc)
         return rc;
     info_write(&lib, list, text, size);
-    *slow = !wsh_efa_pins(list);
+    *slow = !wsh_efa_info_pins(list);
     lib.freeinfo(list);
     wsh_efa_lib_close(&lib);
     return 0;

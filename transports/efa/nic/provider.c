@@ -55,13 +55,13 @@ static int rank_of(const struct fi_info *info)
  * The choices for tcp (writes) and shm were measured: a write and its completion take 8.3 us over tcp and 0.5 us
  * over shm, a message and its acknowledgement 10 us and 1.0 us.
  */
-enum wsh_efa_put wsh_efa_small_puts(const struct fi_info *info)
+enum wsh_efa_put wsh_efa_info_small_puts(const struct fi_info *info)
 {
     int i = known_index(info->fabric_attr->prov_name);
 
     if (i >= 0 && efa_known[i].one_write)
         return EFA_PUT_ONE_WRITE;
-    return !wsh_efa_orders_waw(info) && info->domain_attr->data_progress == FI_PROGRESS_MANUAL
+    return !wsh_efa_info_orders_waw(info) && info->domain_attr->data_progress == FI_PROGRESS_MANUAL
                ? EFA_PUT_MESSAGES
                : EFA_PUT_WRITES;
 }
@@ -116,7 +116,7 @@ static int ask_provider(const struct wsh_efa_lib *lib, const char *prov, const c
     return rc;
 }
 
-bool wsh_efa_moves_alone(const struct fi_info *info)
+bool wsh_efa_info_moves_alone(const struct fi_info *info)
 {
     return info->domain_attr->data_progress == FI_PROGRESS_AUTO;
 }
@@ -134,7 +134,7 @@ static const struct fi_info *best_of(const struct fi_info *list, const struct ws
     for (const struct fi_info *info = list; info; info = info->next) {
         int known = known_index(info->fabric_attr->prov_name);
         int away = wsh_efa_where_rank(where, info);
-        int score = 4 * rank_of(info) + 2 * away + !wsh_efa_moves_alone(info);
+        int score = 4 * rank_of(info) + 2 * away + !wsh_efa_info_moves_alone(info);
 
         if (away < 0 || info->domain_attr->mr_key_size > sizeof(uint64_t) ||
             (known >= 0 && efa_known[known].on_request && !any) ||
@@ -252,7 +252,7 @@ static bool is_alike(const struct wsh_efa_where *where, const struct fi_info *a,
     return !strcmp(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
            !strcmp(a->fabric_attr->name, b->fabric_attr->name) && a->addr_format == b->addr_format &&
            a->ep_attr->protocol == b->ep_attr->protocol && a->mode == b->mode &&
-           wsh_efa_moves_alone(a) == wsh_efa_moves_alone(b) &&
+           wsh_efa_info_moves_alone(a) == wsh_efa_info_moves_alone(b) &&
            wsh_efa_where_rank(where, a) == wsh_efa_where_rank(where, b);
 }
 
@@ -340,27 +340,27 @@ static bool has_order(const struct fi_info *info, uint64_t bits, size_t max_size
     return (info->tx_attr->msg_order & bits) && max_size >= info->ep_attr->max_msg_size;
 }
 
-bool wsh_efa_orders_waw(const struct fi_info *info)
+bool wsh_efa_info_orders_waw(const struct fi_info *info)
 {
     return has_order(info, FI_ORDER_WAW | FI_ORDER_RMA_WAW, info->ep_attr->max_order_waw_size);
 }
 
-bool wsh_efa_orders_saw(const struct fi_info *info)
+bool wsh_efa_info_orders_saw(const struct fi_info *info)
 {
     return has_order(info, FI_ORDER_SAW, info->ep_attr->max_order_waw_size);
 }
 
-bool wsh_efa_orders_raw(const struct fi_info *info)
+bool wsh_efa_info_orders_raw(const struct fi_info *info)
 {
     return has_order(info, FI_ORDER_RAW | FI_ORDER_RMA_RAW, info->ep_attr->max_order_raw_size);
 }
 
-bool wsh_efa_pins(const struct fi_info *info)
+bool wsh_efa_info_pins(const struct fi_info *info)
 {
     return info->domain_attr->mr_mode & FI_MR_ALLOCATED;
 }
 
-bool wsh_efa_takes_hmem(const struct fi_info *info)
+bool wsh_efa_info_takes_hmem(const struct fi_info *info)
 {
     return info->caps & FI_HMEM;
 }

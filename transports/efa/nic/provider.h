@@ -28,15 +28,15 @@ int wsh_efa_provider_open(struct wsh_efa_lib *lib, const struct wsh_env *env, st
                           char *why, size_t size);
 
 /* The endpoint takes registered device memory. */
-bool wsh_efa_takes_hmem(const struct fi_info *info);
+bool wsh_efa_info_takes_hmem(const struct fi_info *info);
 
 /* What the provider orders by itself on one endpoint, for operations of any size. */
-bool wsh_efa_orders_waw(const struct fi_info *info);
-bool wsh_efa_orders_saw(const struct fi_info *info);
-bool wsh_efa_orders_raw(const struct fi_info *info);
+bool wsh_efa_info_orders_waw(const struct fi_info *info);
+bool wsh_efa_info_orders_saw(const struct fi_info *info);
+bool wsh_efa_info_orders_raw(const struct fi_info *info);
 
 /* The device moves data with no help of a CPU, neither here nor there: each request is one of its own. */
-bool wsh_efa_moves_alone(const struct fi_info *info);
+bool wsh_efa_info_moves_alone(const struct fi_info *info);
 
 /* How small puts go; messages are stored by the target's CPU, in order. */
 enum wsh_efa_put {
@@ -44,9 +44,9 @@ enum wsh_efa_put {
     EFA_PUT_MESSAGES,
     EFA_PUT_ONE_WRITE /* a write where none is under way, else a message */
 };
-enum wsh_efa_put wsh_efa_small_puts(const struct fi_info *info);
+enum wsh_efa_put wsh_efa_info_small_puts(const struct fi_info *info);
 
 /* Registered memory is pinned and counts against RLIMIT_MEMLOCK. */
-bool wsh_efa_pins(const struct fi_info *info);
+bool wsh_efa_info_pins(const struct fi_info *info);
 
 #endif

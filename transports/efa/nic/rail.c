@@ -77,7 +77,7 @@ static void forbid_cuda(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib
     bool permitted = false;
     int rc;
 
-    if (!wsh_efa_takes_hmem(rail->info))
+    if (!wsh_efa_info_takes_hmem(rail->info))
         return;
     rc = fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, EFA_OPT_CUDA_API_PERMITTED, &permitted, sizeof permitted);
     rail->hmem = !rc;

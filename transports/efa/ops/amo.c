@@ -56,8 +56,8 @@ int wsh_efa_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
         amo_here(rmem->map + off, amo, result);
         return 0;
     }
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = amo_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, amo, result, done);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }

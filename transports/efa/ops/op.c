@@ -134,7 +134,7 @@ static int post_segment(struct wsh_efa_set *set, struct wsh_efa_op *op, enum wsh
         set->starved = true;
         return -EAGAIN;
     }
-    rc = wsh_efa_post(set, req, &span, flags, flags & FI_REMOTE_CQ_DATA ? segment_imm(set, op) : 0);
+    rc = wsh_efa_rma_post(set, req, &span, flags, flags & FI_REMOTE_CQ_DATA ? segment_imm(set, op) : 0);
     if (rc) {
         set->starved = true;
         if (req != op->msg)
@@ -148,7 +148,7 @@ static int post_segment(struct wsh_efa_set *set, struct wsh_efa_op *op, enum wsh
     if (op->srd.tally)
         wsh_efa_tally_started(set, op->flow);
     if (set->native && kind == EFA_REQ_WRITE)
-        wsh_efa_direct_begin(op->flow, EFA_REQ_WRITE);
+        wsh_efa_flow_begin(op->flow, EFA_REQ_WRITE);
     return 0;
 }
 
@@ -326,7 +326,7 @@ void wsh_efa_op_part_done(struct wsh_efa_set *set, struct wsh_efa_op *op)
     if (!op->in_flight && op->srd.started == op->srd.segments)
         data_done(op);
     if (set->native && op->srd.kind != WSH_SRD_GET) {
-        wsh_efa_direct_end(flow, EFA_REQ_WRITE);
+        wsh_efa_flow_end(flow, EFA_REQ_WRITE);
     } else {
         wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
         wsh_efa_op_wait(set, flow);

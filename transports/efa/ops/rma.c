@@ -18,15 +18,15 @@ put_copied(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_sp
     struct wsh_efa_req *req;
 
     if (span->len <= set->limits.inject_max)
-        return wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), span,
-                                  NULL, FI_INJECT, 0);
+        return wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), span, NULL,
+                                 FI_INJECT, 0);
     req = wsh_efa_req_get(&set->small, EFA_REQ_WRITE, flow->pe);
     if (!req)
         return -EAGAIN;
     memcpy(req->buf, span->local, span->len);
     span->local = req->buf;
     span->desc = req->desc;
-    return wsh_efa_post_whole(set, flow, req, span, NULL, 0, 0);
+    return wsh_efa_rma_start(set, flow, req, span, NULL, 0, 0);
 }
 
 static int put_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_rmem *rmem,
@@ -87,9 +87,9 @@ static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa
                                                             struct wsh_efa_flow *flow)
 {
     if (set->native) {
-        if (!wsh_efa_open(flow))
+        if (!wsh_efa_flow_is_open(flow))
             return false;
-        wsh_efa_direct_begin(flow, EFA_REQ_WRITE);
+        wsh_efa_flow_begin(flow, EFA_REQ_WRITE);
         return true;
     }
     return wsh_srd_put_fast(&flow->ctx->srd, &flow->srd);
@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa
 static inline void put_refused(const struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
     if (set->native)
-        wsh_efa_direct_end(flow, EFA_REQ_WRITE);
+        wsh_efa_flow_end(flow, EFA_REQ_WRITE);
     else
         wsh_srd_put_refused(&flow->ctx->srd, &flow->srd);
 }
@@ -113,7 +113,7 @@ static __attribute__((noinline)) int put_later(struct wsh_efa_set *set, struct w
                                                const struct wsh_rmem *rmem, const struct wsh_efa_span *span,
                                                bool copied, bool by_cpus, struct wsh_done *done)
 {
-    if (by_cpus && fits_message(set, rmem->pe, span->len) && !wsh_efa_open(flow))
+    if (by_cpus && fits_message(set, rmem->pe, span->len) && !wsh_efa_flow_is_open(flow))
         return put_message(set, flow, rmem, span->addr - rmem->base, span->local, span->len);
     return copied ? put_kept(set, flow, span) : submit_op(set, flow, WSH_SRD_PUT, span, done);
 }
@@ -126,14 +126,14 @@ static inline __attribute__((always_inline)) int
 put_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem, size_t off,
            const void *src, size_t len, struct wsh_done *done, bool by_cpus, bool readable)
 {
-    struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_key(set, rmem)};
+    struct wsh_efa_span span = {(void *)src, NULL, len, rmem->base + off, wsh_efa_rmem_key(set, rmem)};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
     bool copied = readable && (len <= set->limits.copy_always || (done && len <= set->limits.copy_max));
     int rc;
 
     if (wsh_unlikely(set->failed || !flow))
         return flow ? set->failed : -ENOMEM;
-    if (by_cpus && wsh_efa_prefers_messages(set) && fits_message(set, rmem->pe, len))
+    if (by_cpus && wsh_efa_set_prefers_messages(set) && fits_message(set, rmem->pe, len))
         return put_message(set, flow, rmem, off, src, len);
     if ((!copied && (len > set->limits.whole_max || !wsh_efa_mem_desc(set, src, len, &span.desc))) ||
         (wsh_unlikely(!put_begin(set, flow)) && !put_opens(set, flow)))
@@ -141,8 +141,8 @@ put_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rm
     if (copied)
         rc = put_copied(set, flow, &span);
     else
-        rc = wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, rmem->pe), &span, done,
-                                0, 0);
+        rc = wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, rmem->pe), &span, done,
+                               0, 0);
     if (wsh_unlikely(rc))
         put_refused(set, flow);
     return rc;
@@ -169,12 +169,12 @@ int wsh_efa_put(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
         memmove(rmem->map + off, src, len);
         return 0;
     }
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     if (wsh_unlikely(set->n_device || rmem->seg >= WSH_SEG_DEVICE))
         rc = put_near_device(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done);
     else
         rc = put_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, done, true, true);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }
 
@@ -195,7 +195,7 @@ static bool native_read_may(const struct wsh_efa_set *set, struct wsh_efa_flow *
 static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
                       size_t off, void *dst, size_t len, struct wsh_done *done)
 {
-    struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_key(set, rmem)};
+    struct wsh_efa_span span = {dst, NULL, len, rmem->base + off, wsh_efa_rmem_key(set, rmem)};
     const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
     bool open, by_cpus = wsh_efa_mem_is_host(set, rmem, dst),
@@ -207,15 +207,16 @@ static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
         return flow ? set->failed : -ENOMEM;
     if (done && !native_read_may(set, flow))
         return -EAGAIN;
-    open = !done || wsh_efa_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
+    open =
+        !done || wsh_efa_flow_is_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
     if ((!open || set->asks) && small)
         return wsh_efa_fetch_get(set, flow, &place, dst, len, done);
     if (!open || len > set->limits.whole_max || !wsh_efa_mem_desc(set, dst, len, &span.desc))
         return submit_op(set, flow, WSH_SRD_GET, &span, done);
-    rc = wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_READ, rmem->pe), &span, done, 0,
-                            0);
+    rc =
+        wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_READ, rmem->pe), &span, done, 0, 0);
     if (!rc)
-        wsh_efa_direct_begin(flow, EFA_REQ_READ);
+        wsh_efa_flow_begin(flow, EFA_REQ_READ);
     return rc;
 }
 
@@ -231,8 +232,8 @@ int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
         memmove(dst, rmem->map + off, len);
         return 0;
     }
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = get_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, dst, len, done);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }

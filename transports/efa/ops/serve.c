@@ -18,11 +18,12 @@ static int refuse_msg(struct wsh_efa_set *set, const union wsh_efa_msg *msg, siz
 {
     bool headed = len >= sizeof msg->head;
 
-    return wsh_efa_fail(set, -EPROTO,
-                        "bad message over %s: %s (%zu bytes, version %d, type %d, from PE %d); all PEs must "
-                        "run the same build",
-                        set->rail[0].name, why, len, headed ? msg->head.version : -1,
-                        headed ? msg->head.type : -1, headed ? (int)msg->head.src : -1);
+    return wsh_efa_set_fail(
+        set, -EPROTO,
+        "bad message over %s: %s (%zu bytes, version %d, type %d, from PE %d); all PEs must "
+        "run the same build",
+        set->rail[0].name, why, len, headed ? msg->head.version : -1, headed ? msg->head.type : -1,
+        headed ? (int)msg->head.src : -1);
 }
 
 /*
@@ -84,7 +85,7 @@ static int apply_strided(struct wsh_efa_set *set, const union wsh_efa_msg *msg)
         return refuse_msg(set, msg, msg->head.len, "data outside of the symmetric memory");
     wsh_order_returns();
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    wsh_efa_copy_strided(dst, blocks->bytes, &shape);
+    wsh_efa_strided_copy(dst, blocks->bytes, &shape);
     return blocks->signal.width ? apply_amo(set, msg, &blocks->signal, blocks->value, 0, &old) : 0;
 }
 
@@ -212,7 +213,7 @@ static int serve_numbered(struct wsh_efa_set *set, struct wsh_efa_req *req)
     if (rc == -EPROTO && !set->failed)
         return refuse_msg(set, msg, head.len, "number or group out of the window");
     if (rc)
-        return rc == -ENOMEM ? wsh_efa_fail(set, rc, "no memory to serve PE %d", (int)head.src) : rc;
+        return rc == -ENOMEM ? wsh_efa_set_fail(set, rc, "no memory to serve PE %d", (int)head.src) : rc;
     if (!head.lazy)
         wsh_efa_inlet_prompt(inlet, wsh_srd_widen(inlet->srd.applied, head.stamp.seq) + 1);
     wsh_efa_msg_ack_later(set, inlet);
@@ -235,11 +236,11 @@ int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data)
     rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &set->sink) : -ENOMEM;
 
     if (rc == -EPROTO && !set->failed) {
-        wsh_efa_stranger_note(set, EFA_STRANGE_WRITE);
+        wsh_efa_foreign_note(set, EFA_STRANGE_WRITE);
         return 0;
     }
     if (rc == -ENOMEM)
-        return wsh_efa_fail(set, rc, "no memory to count writes of PE %u", imm.pe);
+        return wsh_efa_set_fail(set, rc, "no memory to count writes of PE %u", imm.pe);
     if (!rc)
         wsh_efa_msg_ack_later(set, inlet);
     return rc;
@@ -256,7 +257,7 @@ static int serve_reply(struct wsh_efa_set *set, const struct wsh_efa_reply_msg *
     return 0;
 }
 
-int wsh_efa_serve(struct wsh_efa_set *set, struct wsh_efa_req *req, size_t len)
+int wsh_efa_serve_message(struct wsh_efa_set *set, struct wsh_efa_req *req, size_t len)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     int src = wsh_efa_wire_src(msg, len, set->n_pes), rc = 0;
@@ -266,7 +267,7 @@ int wsh_efa_serve(struct wsh_efa_set *set, struct wsh_efa_req *req, size_t len)
     if (wsh_unlikely(known <= 0)) {
         if (known < 0)
             return known;
-        wsh_efa_stranger_note(set, EFA_STRANGE_MESSAGE);
+        wsh_efa_foreign_note(set, EFA_STRANGE_MESSAGE);
         return wsh_efa_msg_post(set, req);
     }
     why = wsh_efa_wire_check(msg, len);

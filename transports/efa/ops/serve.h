@@ -8,7 +8,7 @@
 struct wsh_efa_set;
 
 /* A message has arrived in req->buf. */
-int wsh_efa_serve(struct wsh_efa_set *set, struct wsh_efa_req *req, size_t len);
+int wsh_efa_serve_message(struct wsh_efa_set *set, struct wsh_efa_req *req, size_t len);
 /* A counted write has arrived. */
 int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data);
 /* Applies a message whose turn has come (struct wsh_srd_sink). */

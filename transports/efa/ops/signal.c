@@ -42,7 +42,7 @@ static struct wsh_efa_op *op_of_writes(const struct signal_put *put)
 
     if (op)
         wsh_efa_op_data(put->set, op, put->src, put->len, put->rmem->base + put->off,
-                        wsh_efa_key(put->set, put->rmem));
+                        wsh_efa_rmem_key(put->set, put->rmem));
     return op;
 }
 
@@ -85,8 +85,8 @@ static int post_tallied(const struct signal_put *put, const struct wsh_efa_span 
     struct wsh_efa_flow *flow = put->flow;
     uint64_t imm =
         wsh_srd_imm_tally((uint32_t)set->my_pe, wsh_sig_counter(put->sig), wsh_sig_generation(put->sig));
-    int rc = wsh_efa_post_whole(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), span, done,
-                                FI_REMOTE_CQ_DATA, imm);
+    int rc = wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), span, done,
+                               FI_REMOTE_CQ_DATA, imm);
 
     if (rc)
         wsh_srd_tally_refused(&flow->ctx->srd, &flow->srd);
@@ -101,7 +101,7 @@ static int by_counted_write(const struct signal_put *put, struct wsh_done *done)
     struct wsh_efa_set *set = put->set;
     struct wsh_efa_flow *flow = put->flow;
     struct wsh_efa_span span = {(void *)put->src, NULL, put->len, put->rmem->base + put->off,
-                                wsh_efa_key(set, put->rmem)};
+                                wsh_efa_rmem_key(set, put->rmem)};
     uint32_t counter = wsh_sig_counter(put->sig);
     int rc;
 
@@ -111,7 +111,8 @@ static int by_counted_write(const struct signal_put *put, struct wsh_done *done)
         if ((rc = wsh_efa_counter_enter(set, flow->pe, counter)))
             return rc;
         if (wsh_efa_counter_begin(flow))
-            return wsh_efa_counter_put(set, flow, &span, wsh_efa_first_keys(set, put->rmem), counter, done);
+            return wsh_efa_counter_put(set, flow, &span, wsh_efa_rmem_first_keys(set, put->rmem), counter,
+                                       done);
     }
     if (wsh_efa_tally_fits(set, flow->pe, counter) && wsh_srd_tally_fast(&flow->ctx->srd, &flow->srd))
         return post_tallied(put, &span, done);
@@ -132,8 +133,9 @@ static bool is_better_written(const struct signal_put *put)
     const struct wsh_efa_set *set = put->set;
     uint32_t counter = wsh_sig_counter(put->sig);
 
-    return put->len && (wsh_efa_counter_is_kept(set, put->flow->pe, counter) ||
-                        (!wsh_efa_prefers_messages(set) && wsh_efa_tally_fits(set, put->flow->pe, counter)));
+    return put->len &&
+           (wsh_efa_counter_is_kept(set, put->flow->pe, counter) ||
+            (!wsh_efa_set_prefers_messages(set) && wsh_efa_tally_fits(set, put->flow->pe, counter)));
 }
 
 static int put_signal_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,
@@ -167,8 +169,8 @@ int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_
         wsh_amo_apply64(sig->rmem->map + sig->off, sig->op, sig->value, 0);
         return 0;
     }
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = put_signal_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, len, sig, done);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }

@@ -11,7 +11,7 @@ int wsh_efa_get(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, 
                 struct wsh_done *done);
 int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,
                         const struct wsh_strided *shape, const struct wsh_sig *sig, size_t *taken);
-void wsh_efa_copy_strided(char *dst, const char *src, const struct wsh_strided *shape);
+void wsh_efa_strided_copy(char *dst, const char *src, const struct wsh_strided *shape);
 int wsh_efa_amo(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const struct wsh_amo *amo,
                 void *result, struct wsh_done *done);
 int wsh_efa_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,

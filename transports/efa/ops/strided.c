@@ -17,7 +17,7 @@ static inline __attribute__((always_inline)) void copy(char *dst, const char *sr
 }
 
 /* A length that the compiler knows is one load and one store. */
-void wsh_efa_copy_strided(char *dst, const char *src, const struct wsh_strided *shape)
+void wsh_efa_strided_copy(char *dst, const char *src, const struct wsh_strided *shape)
 {
     switch (shape->block) {
     case 4: copy(dst, src, shape, 4); break;
@@ -60,7 +60,7 @@ static int send_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const s
     msg->zero = 0;
     msg->signal = sig ? wsh_efa_signal_place(sig) : (struct wsh_efa_place){.width = 0};
     msg->value = sig ? sig->value : 0;
-    wsh_efa_copy_strided(msg->bytes, src, &packed);
+    wsh_efa_strided_copy(msg->bytes, src, &packed);
     return wsh_efa_op_message(set, flow, req, sig ? EFA_SIGNALS : EFA_PUTS);
 }
 
@@ -78,13 +78,13 @@ int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size
         return -ENOTSUP;
     *taken = piece.nelems;
     if (rmem->map) {
-        wsh_efa_copy_strided(rmem->map + off, src, shape);
+        wsh_efa_strided_copy(rmem->map + off, src, shape);
         if (sig)
             wsh_amo_apply64(sig->rmem->map + sig->off, sig->op, sig->value, 0);
         return 0;
     }
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = send_locked(set, (struct wsh_efa_ctx *)tctx, rmem, off, src, &piece, sig);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }

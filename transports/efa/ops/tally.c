@@ -84,7 +84,7 @@ void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread)
     __atomic_store_n(&ctx->set->tallies.awaited, true, __ATOMIC_RELAXED);
 }
 
-uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow)
+uint32_t wsh_efa_ctx_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow)
 {
     return flow ? __atomic_load_n(&flow->uncounted, __ATOMIC_ACQUIRE) : wsh_efa_count_read(&ctx->n_uncounted);
 }
@@ -116,7 +116,7 @@ int wsh_efa_tally_count(struct wsh_efa_set *set, int pe, uint32_t counter, uint3
     wsh_order_returns(); /* what the NIC has written comes before the count */
     rc = set->tallies.count(set->core, counter, generation, 1);
     if (rc)
-        return wsh_efa_fail(
+        return wsh_efa_set_fail(
             set, rc,
             "PE %d has put with counter %u, which is not in use here, or not any more; destroy "
             "counters only when nothing puts with them",

@@ -60,7 +60,7 @@ bool wsh_efa_tally_may_be_lazy(const struct wsh_efa_set *set, const struct wsh_e
 /* wsh_tp_ops.await. No lock. */
 void wsh_efa_tally_await(struct wsh_tctx *tctx, bool unread);
 /* Whether tallied writes of the context, or of its flow, are not known as counted. No lock. */
-uint32_t wsh_efa_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow);
+uint32_t wsh_efa_ctx_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_efa_flow *flow);
 
 /* One has arrived from the PE. 0 or final. */
 int wsh_efa_tally_count(struct wsh_efa_set *set, int pe, uint32_t counter, uint32_t generation);

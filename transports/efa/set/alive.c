@@ -36,10 +36,10 @@ static bool is_quiet(const struct wsh_efa_set *set)
     return true;
 }
 
-void wsh_efa_note_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, const char *text)
+void wsh_efa_alive_note(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, const char *text)
 {
     if (set->n_rails == 1) {
-        wsh_efa_lose(set, "%s", text);
+        wsh_efa_set_fail_later(set, "%s", text);
         return;
     }
     wsh_info(WSH_SUB_TRANSPORT, "%s", text);
@@ -59,9 +59,9 @@ static void take_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail,
     if (err->prov_errno == EFA_OWN_GREETING || (!own && set->n_rails == 1 && is_quiet(set)))
         wsh_info(WSH_SUB_TRANSPORT, "%s", text);
     else if (own)
-        wsh_efa_lose(set, "%s", text);
+        wsh_efa_set_fail_later(set, "%s", text);
     else
-        wsh_efa_note_event(set, rail, text);
+        wsh_efa_alive_note(set, rail, text);
 }
 
 /* No other event is asked for. */
@@ -105,7 +105,7 @@ static int probe_silent(struct wsh_efa_set *set)
     return rc;
 }
 
-int wsh_efa_look_after(struct wsh_efa_set *set)
+int wsh_efa_alive_poll(struct wsh_efa_set *set)
 {
     double time = wsh_efa_now();
 

@@ -12,8 +12,8 @@ struct wsh_efa_alive {
 };
 
 /* The provider could not send something of its own on a rail. */
-void wsh_efa_note_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, const char *text);
+void wsh_efa_alive_note(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, const char *text);
 /* Now and then: looks after silent peers and the provider's events. 0 or final. */
-int wsh_efa_look_after(struct wsh_efa_set *set);
+int wsh_efa_alive_poll(struct wsh_efa_set *set);
 
 #endif

@@ -24,7 +24,7 @@ double wsh_efa_now(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-int wsh_efa_fail(struct wsh_efa_set *set, int err, const char *fmt, ...)
+int wsh_efa_set_fail(struct wsh_efa_set *set, int err, const char *fmt, ...)
 {
     char text[1024];
     va_list args;
@@ -43,7 +43,7 @@ int wsh_efa_fail(struct wsh_efa_set *set, int err, const char *fmt, ...)
     return err;
 }
 
-void wsh_efa_lose(struct wsh_efa_set *set, const char *fmt, ...)
+void wsh_efa_set_fail_later(struct wsh_efa_set *set, const char *fmt, ...)
 {
     va_list args;
 
@@ -55,15 +55,15 @@ void wsh_efa_lose(struct wsh_efa_set *set, const char *fmt, ...)
     set->loss.since = wsh_efa_now();
 }
 
-int wsh_efa_check_lost(struct wsh_efa_set *set)
+int wsh_efa_set_check_lost(struct wsh_efa_set *set)
 {
     return wsh_efa_now() - set->loss.since < EFA_GRACE_S
                ? 0
-               : wsh_efa_fail(set, -ECONNRESET, "%s", set->loss.text);
+               : wsh_efa_set_fail(set, -ECONNRESET, "%s", set->loss.text);
 }
 
 /* In the words of different providers. */
-bool wsh_efa_is_gone(int err)
+bool wsh_efa_error_is_gone(int err)
 {
     return err == FI_ENOTCONN || err == FI_ECONNRESET || err == FI_ECONNABORTED || err == FI_ECONNREFUSED ||
            err == FI_ESHUTDOWN || err == EPIPE || err == FI_EHOSTUNREACH || err == FI_ETIMEDOUT ||
@@ -71,7 +71,7 @@ bool wsh_efa_is_gone(int err)
 }
 
 /* A failed ack does no harm where nothing is awaited from its peer, which may have left. */
-bool wsh_efa_is_harmless(const struct wsh_efa_set *set, const struct wsh_efa_req *req)
+bool wsh_efa_req_is_harmless(const struct wsh_efa_set *set, const struct wsh_efa_req *req)
 {
     const struct wsh_srd_link *link = &set->peers[req->pe].link;
 
@@ -79,7 +79,7 @@ bool wsh_efa_is_harmless(const struct wsh_efa_set *set, const struct wsh_efa_req
            !link->msgs && !link->fetches;
 }
 
-ssize_t wsh_efa_refusal(struct wsh_efa_set *set, unsigned index, ssize_t rc)
+ssize_t wsh_efa_rail_error(struct wsh_efa_set *set, unsigned index, ssize_t rc)
 {
     struct wsh_efa_rail *rail = &set->rail[index];
     double now;
@@ -115,13 +115,13 @@ static int no_room(struct wsh_efa_set *set, int pe)
         peer->lost_since = wsh_efa_now();
     if (wsh_efa_now() - peer->lost_since < EFA_LOST_S || (set->has_left && set->has_left(set->core, pe)))
         return -EAGAIN;
-    return wsh_efa_fail(
+    return wsh_efa_set_fail(
         set, -ECONNRESET,
         "no connection to PE %d over %s for %d s: it has ended, or its host cannot be reached", pe,
         set->rail[0].name, EFA_LOST_S);
 }
 
-int wsh_efa_posted(struct wsh_efa_set *set, unsigned rail, int pe, const char *what, ssize_t rc)
+int wsh_efa_post_check(struct wsh_efa_set *set, unsigned rail, int pe, const char *what, ssize_t rc)
 {
     static const char fmt[] = "%s of PE %d to PE %d over %s cannot start: %s; %s";
     const char *text, *cure;
@@ -129,13 +129,13 @@ int wsh_efa_posted(struct wsh_efa_set *set, unsigned rail, int pe, const char *w
 
     if (!rc)
         return 0;
-    rc = wsh_efa_refusal(set, rail, rc);
+    rc = wsh_efa_rail_error(set, rail, rc);
     if (rc == -FI_EAGAIN)
         return no_room(set, pe);
     text = set->lib.strerror((int)-rc);
     cure = wsh_efa_error_cure((int)rc, pe, alive);
-    if (!wsh_efa_is_gone((int)-rc))
-        return wsh_efa_fail(set, (int)rc, fmt, what, set->my_pe, pe, set->rail[rail].name, text, cure);
-    wsh_efa_lose(set, fmt, what, set->my_pe, pe, set->rail[rail].name, text, cure);
+    if (!wsh_efa_error_is_gone((int)-rc))
+        return wsh_efa_set_fail(set, (int)rc, fmt, what, set->my_pe, pe, set->rail[rail].name, text, cure);
+    wsh_efa_set_fail_later(set, fmt, what, set->my_pe, pe, set->rail[rail].name, text, cure);
     return -EAGAIN;
 }

@@ -64,13 +64,13 @@ int wsh_efa_ctx_open(struct wsh_efa_set *set, struct wsh_efa_ctx **out)
     struct wsh_efa_ctx *ctx;
     int rc = 0;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     ctx = set->free_ctxs;
     if (ctx)
         set->free_ctxs = ctx->next;
     else if (!(rc = ctx_check(set, set->n_ctxs)))
         ctx = ctx_new(set);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     *out = ctx;
     return ctx ? 0 : rc ? rc : -ENOMEM;
 }
@@ -79,10 +79,10 @@ void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx)
 {
     struct wsh_efa_set *set = ctx->set;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     ctx->next = set->free_ctxs;
     set->free_ctxs = ctx;
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
 }
 
 static void ctx_free(struct wsh_efa_ctx *ctx, int n_pes)

@@ -90,20 +90,20 @@ static inline uint32_t wsh_efa_count_read(const uint32_t *count)
     return __atomic_load_n(count, __ATOMIC_ACQUIRE);
 }
 
-static inline void wsh_efa_direct_begin(struct wsh_efa_flow *flow, unsigned kind)
+static inline void wsh_efa_flow_begin(struct wsh_efa_flow *flow, unsigned kind)
 {
     wsh_efa_count_add(&flow->direct[kind]);
     wsh_efa_count_add(&flow->ctx->direct);
 }
 
-static inline void wsh_efa_direct_end(struct wsh_efa_flow *flow, unsigned kind)
+static inline void wsh_efa_flow_end(struct wsh_efa_flow *flow, unsigned kind)
 {
     wsh_efa_count_sub(&flow->direct[kind]);
     wsh_efa_count_sub(&flow->ctx->direct);
 }
 
 /* Writes of the context's epoch may start, and the engine need not look again. */
-static inline bool wsh_efa_open(const struct wsh_efa_flow *flow)
+static inline bool wsh_efa_flow_is_open(const struct wsh_efa_flow *flow)
 {
     /* Partner: the release in the engine. */
     return __atomic_load_n(&flow->srd.write_epoch, __ATOMIC_ACQUIRE) == flow->ctx->srd.epoch;

@@ -17,7 +17,7 @@ static bool line_is_due(struct wsh_efa *efa)
                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-void wsh_efa_stranger_note(struct wsh_efa_set *set, enum wsh_efa_strange what)
+void wsh_efa_foreign_note(struct wsh_efa_set *set, enum wsh_efa_foreign what)
 {
     static const char *const words[] = {"without this job's secret", "that nobody in this job has sent"};
     uint64_t n = __atomic_add_fetch(&set->efa->strange[what], 1, __ATOMIC_RELAXED);
@@ -29,7 +29,7 @@ void wsh_efa_stranger_note(struct wsh_efa_set *set, enum wsh_efa_strange what)
                  words[what], (unsigned long long)n);
 }
 
-void wsh_efa_stranger_sum(const struct wsh_efa *efa)
+void wsh_efa_foreign_sum(const struct wsh_efa *efa)
 {
     if (efa->strange[EFA_STRANGE_MESSAGE] || efa->strange[EFA_STRANGE_WRITE])
         wsh_info(WSH_SUB_TRANSPORT, "dropped: %llu messages and %llu counted writes that are not of this job",

@@ -6,10 +6,10 @@
 struct wsh_efa;
 struct wsh_efa_set;
 
-enum wsh_efa_strange { EFA_STRANGE_MESSAGE, EFA_STRANGE_WRITE };
+enum wsh_efa_foreign { EFA_STRANGE_MESSAGE, EFA_STRANGE_WRITE };
 /* Something came that is not of this job and was dropped: counts it, and says so once a minute at most. */
-void wsh_efa_stranger_note(struct wsh_efa_set *set, enum wsh_efa_strange what);
+void wsh_efa_foreign_note(struct wsh_efa_set *set, enum wsh_efa_foreign what);
 /* How many there were in all, for who asks (SHMEM_DEBUG=info). */
-void wsh_efa_stranger_sum(const struct wsh_efa *efa);
+void wsh_efa_foreign_sum(const struct wsh_efa *efa);
 
 #endif

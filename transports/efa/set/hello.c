@@ -53,8 +53,8 @@ int wsh_efa_hello_all(struct wsh_efa_set *set)
 {
     int rc;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = set->hello.shm_name[0] ? unlink_name(set) : 0;
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }

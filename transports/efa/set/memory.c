@@ -47,7 +47,7 @@ static int check_memlock(const struct wsh_efa_set *set, size_t len)
 {
     struct rlimit limit;
 
-    if (!wsh_efa_pins(set->rail[0].info) || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+    if (!wsh_efa_info_pins(set->rail[0].info) || getrlimit(RLIMIT_MEMLOCK, &limit) ||
         limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= len || may_lock_all())
         return 0;
     wsh_error(
@@ -63,7 +63,7 @@ static int check_cgroup(const struct wsh_efa_set *set, size_t len)
 {
     struct wsh_cgroup cgroup;
 
-    if (set->number || !wsh_efa_pins(set->rail[0].info)) /* the first endpoint set puts it there */
+    if (set->number || !wsh_efa_info_pins(set->rail[0].info)) /* the first endpoint set puts it there */
         return 0;
     wsh_cgroup_read("", &cgroup);
     if (len <= cgroup.left)
@@ -123,7 +123,7 @@ static struct wsh_efa_piece piece_open(const struct wsh_efa_set *set, const stru
         return piece;
     piece.iface = FI_HMEM_CUDA;
     piece.gpu = mem->gpu;
-    if (wsh_efa_knows_dmabuf(&set->lib))
+    if (wsh_efa_lib_knows_dmabuf(&set->lib))
         piece.fd = wsh_gpu_dmabuf(mem->base, mem->len, &piece.off);
     return piece;
 }
@@ -164,11 +164,11 @@ int wsh_efa_mem_register(struct wsh_efa_set *set, const struct wsh_mem *mem, str
         return -ENOMEM;
     *new = (struct wsh_efa_lmem){.base = {.seg = mem->seg, .base = mem->base, .len = mem->len}};
     piece = piece_open(set, mem);
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = wsh_efa_mr_open(set, &piece, EFA_ACCESS, &new->mr);
     if (!rc)
         note_segment(set, mem, new);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     piece_close(&piece);
     if (rc) {
         free(new);
@@ -181,7 +181,7 @@ int wsh_efa_mem_register(struct wsh_efa_set *set, const struct wsh_mem *mem, str
 
 void wsh_efa_mem_release(struct wsh_efa_set *set, struct wsh_lmem *lmem)
 {
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     set->lmem[lmem->seg] = NULL;
     if (lmem->seg >= WSH_SEG_DEVICE) {
         set->n_device -= wsh_ranges_remove(set->device, lmem->base) >= 0;
@@ -190,7 +190,7 @@ void wsh_efa_mem_release(struct wsh_efa_set *set, struct wsh_lmem *lmem)
         set->seg_len[lmem->seg] = 0;
     }
     wsh_efa_mr_close(set, &((struct wsh_efa_lmem *)lmem)->mr);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     free(lmem);
 }
 
@@ -221,10 +221,10 @@ static int peer_learn(struct wsh_efa_set *set, struct wsh_efa_peer *peer, enum w
 {
     int rc = 0;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     for (uint32_t i = 0; i < set->n_rails && peer->path && !rc; i++)
         rc = path_learn(&peer->path[i], seg, keys[wsh_topo_pair((int)i, peer->n_rails)]);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }
 

@@ -32,7 +32,7 @@ static inline bool wsh_efa_mem_is_host(const struct wsh_efa_set *set, const stru
  * Descriptors stand for registered memory in spans and requests: with one rail the provider's own, with several the
  * struct wsh_efa_mr, from which this takes that of the rail.
  */
-static inline void *wsh_efa_desc(const struct wsh_efa_set *set, void *desc, unsigned rail)
+static inline void *wsh_efa_mr_desc(const struct wsh_efa_set *set, void *desc, unsigned rail)
 {
     return set->n_rails > 1 && desc ? ((struct wsh_efa_mr *)desc)->desc[rail] : desc;
 }

@@ -52,7 +52,7 @@ static int get_names(struct wsh_efa_set *set, char *names, size_t *names_len)
     return 0;
 }
 
-int wsh_efa_address(struct wsh_efa_set *set, void *blob, size_t *len)
+int wsh_efa_peers_address(struct wsh_efa_set *set, void *blob, size_t *len)
 {
     struct efa_address addr = {.version = EFA_ADDRESS_VERSION,
                                .wire = EFA_WIRE_VERSION,
@@ -280,8 +280,8 @@ int wsh_efa_peer_accept(struct wsh_efa_set *set, int pe)
 
     if (!rc || rc == -EHOSTUNREACH)
         return !rc;
-    return wsh_efa_fail(set, rc, "PE %d has sent something and cannot be connected: %s", pe,
-                        set->lib.strerror(-rc));
+    return wsh_efa_set_fail(set, rc, "PE %d has sent something and cannot be connected: %s", pe,
+                            set->lib.strerror(-rc));
 }
 
 int wsh_efa_peer_knows(struct wsh_efa_set *set, int pe, uint64_t tag)
@@ -307,12 +307,12 @@ static int note_peer(struct wsh_efa_set *set, const struct wsh_tp_peers *peers, 
     return rc || set->rail[0].info->addr_format != FI_ADDR_EFA ? rc : enter_nics(set, pe, &addr, seen);
 }
 
-int wsh_efa_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers)
+int wsh_efa_peers_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers)
 {
     struct wsh_efa_seen seen = {0};
     int rc = 0;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     set->connecting.secret = peers->secret;
     set->connecting.generation = peers->generation;
     set->connecting.look_up =
@@ -322,17 +322,17 @@ int wsh_efa_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers)
             rc = note_peer(set, peers, pe, &seen);
     wsh_efa_seen_fini(&seen);
     set->joined = !rc;
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }
 
-unsigned wsh_efa_reach(struct wsh_efa_set *set, int pe, enum wsh_mem_kind kind)
+unsigned wsh_efa_peers_reach(struct wsh_efa_set *set, int pe, enum wsh_mem_kind kind)
 {
     int rc;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     rc = wsh_efa_peer_join(set, pe);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     if (rc)
         return 0;
     if (kind != WSH_MEM_HOST) /* what the target's CPU would have to do is left to others */

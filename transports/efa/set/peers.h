@@ -68,8 +68,8 @@ int wsh_efa_peer_accept(struct wsh_efa_set *set, int pe);
 /* Whether a message with that tag is from PE `pe`, which is connected then; or the final error. */
 int wsh_efa_peer_knows(struct wsh_efa_set *set, int pe, uint64_t tag);
 
-int wsh_efa_address(struct wsh_efa_set *set, void *blob, size_t *len);
-int wsh_efa_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers);
-unsigned wsh_efa_reach(struct wsh_efa_set *set, int pe, enum wsh_mem_kind kind);
+int wsh_efa_peers_address(struct wsh_efa_set *set, void *blob, size_t *len);
+int wsh_efa_peers_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers);
+unsigned wsh_efa_peers_reach(struct wsh_efa_set *set, int pe, enum wsh_mem_kind kind);
 
 #endif

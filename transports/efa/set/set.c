@@ -128,7 +128,7 @@ int wsh_efa_set_stop(struct wsh_efa_set *set, bool at_once)
 {
     bool busy;
 
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     if (!set->stop_by)
         set->stop_by = wsh_efa_now() + EFA_STOP_S;
     busy = !at_once && is_busy(set);
@@ -137,7 +137,7 @@ int wsh_efa_set_stop(struct wsh_efa_set *set, bool at_once)
         wsh_efa_counters_stop(set);
     for (uint32_t i = 0; i < set->n_rails && !busy; i++)
         wsh_efa_rail_stop(&set->rail[i]);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return busy ? -EAGAIN : 0;
 }
 
@@ -166,12 +166,12 @@ void wsh_efa_set_close(struct wsh_efa_set *set)
 /* Of a part of the transport the core asks no more. */
 static int set_progress(struct wsh_tp *tp)
 {
-    return wsh_efa_progress((struct wsh_efa_set *)tp);
+    return wsh_efa_set_progress((struct wsh_efa_set *)tp);
 }
 
 static int set_wait_fd(struct wsh_tp *tp)
 {
-    return wsh_efa_wait_fd((struct wsh_efa_set *)tp);
+    return wsh_efa_set_wait_fd((struct wsh_efa_set *)tp);
 }
 
 static const struct wsh_tp_ops set_ops = {
@@ -210,7 +210,7 @@ static struct wsh_efa_set *set_new(struct wsh_efa *efa, uint32_t number, const s
 /* Sockets although there is a NIC that can do better, and nobody asked for them. */
 static int check_speed(const struct wsh_efa_set *set, const struct fi_info *info)
 {
-    if (set->env->provider || wsh_efa_pins(info) || !has_rdma_nic())
+    if (set->env->provider || wsh_efa_info_pins(info) || !has_rdma_nic())
         return 0;
     return wsh_log_slower(
         set->env->strict, WSH_LOG_WARN,
@@ -266,7 +266,7 @@ static int choose_rails(struct wsh_efa_set *set, const struct wsh_tp_params *par
 {
     const struct fi_info *each;
     struct fi_info *chosen[WSH_TOPO_RAILS];
-    bool ordered = wsh_efa_orders_waw(list) && wsh_efa_orders_saw(list);
+    bool ordered = wsh_efa_info_orders_waw(list) && wsh_efa_info_orders_saw(list);
     int n = wsh_efa_nics_choose(params, list, ordered ? 1 : WSH_EFA_RAILS, chosen, &set->near);
     int rc = n < 0 ? n : check_speed(set, chosen[0]);
 

@@ -112,18 +112,18 @@ struct wsh_efa_set {
     double stop_by;           /* when closing waits no longer for what is under way, or 0 */
 };
 
-static inline void wsh_efa_lock(struct wsh_efa_set *set)
+static inline void wsh_efa_set_lock(struct wsh_efa_set *set)
 {
     if (set->locking)
         pthread_mutex_lock(&set->lock);
 }
 
-static inline bool wsh_efa_trylock(struct wsh_efa_set *set)
+static inline bool wsh_efa_set_trylock(struct wsh_efa_set *set)
 {
     return !set->locking || !pthread_mutex_trylock(&set->lock);
 }
 
-static inline void wsh_efa_unlock(struct wsh_efa_set *set)
+static inline void wsh_efa_set_unlock(struct wsh_efa_set *set)
 {
     if (set->locking)
         pthread_mutex_unlock(&set->lock);
@@ -135,7 +135,7 @@ static inline struct wsh_efa_set *wsh_efa_set_of(const struct wsh_tctx *tctx)
 }
 
 /* Where the memory is registered set by set, each has its key. */
-static inline uint64_t wsh_efa_key(const struct wsh_efa_set *set, const struct wsh_rmem *rmem)
+static inline uint64_t wsh_efa_rmem_key(const struct wsh_efa_set *set, const struct wsh_rmem *rmem)
 {
     return wsh_unlikely(rmem->priv) ? ((const uint64_t *)rmem->priv)[set->number] : rmem->key;
 }
@@ -144,19 +144,20 @@ static inline uint64_t wsh_efa_key(const struct wsh_efa_set *set, const struct w
  * By rail, the keys with the first endpoint set of all PEs, where queue pairs that count are; NULL: this is that set,
  * or there is no other.
  */
-static inline const uint64_t *wsh_efa_first_keys(const struct wsh_efa_set *set, const struct wsh_rmem *rmem)
+static inline const uint64_t *wsh_efa_rmem_first_keys(const struct wsh_efa_set *set,
+                                                      const struct wsh_rmem *rmem)
 {
     return set->number && rmem->priv ? (const uint64_t *)rmem->priv + set->efa->in_use : NULL;
 }
 
 /* Small puts had better be messages: writes are slower with this provider, or while some are under way. */
-static inline bool wsh_efa_prefers_messages(const struct wsh_efa_set *set)
+static inline bool wsh_efa_set_prefers_messages(const struct wsh_efa_set *set)
 {
     return wsh_unlikely(set->put != EFA_PUT_WRITES) && (set->put == EFA_PUT_MESSAGES || set->n_writes);
 }
 
 /* The provider has taken a request, and given it back. */
-static inline void wsh_efa_took(struct wsh_efa_set *set, const struct wsh_efa_req *req, size_t len)
+static inline void wsh_efa_req_begin(struct wsh_efa_set *set, const struct wsh_efa_req *req, size_t len)
 {
     struct wsh_efa_peer *peer = &set->peers[req->pe];
 
@@ -167,7 +168,7 @@ static inline void wsh_efa_took(struct wsh_efa_set *set, const struct wsh_efa_re
     peer->lost_since = 0;
 }
 
-static inline void wsh_efa_gave_back(struct wsh_efa_set *set, const struct wsh_efa_req *req)
+static inline void wsh_efa_req_end(struct wsh_efa_set *set, const struct wsh_efa_req *req)
 {
     set->rail[req->wr.rail].taken--;
     set->peers[req->pe].posted--;

@@ -52,7 +52,7 @@ static ssize_t give_rma(struct wsh_efa_set *set, struct wsh_efa_req *req, unsign
     const struct wsh_efa_wr *wr = &req->wr;
     struct iovec iov = {wr->local, wr->len};
     struct fi_rma_iov remote = {wr->addr, wr->len, key_of(set, req, rail)};
-    void *desc = wsh_efa_desc(set, wr->desc, rail);
+    void *desc = wsh_efa_mr_desc(set, wr->desc, rail);
     const struct fi_msg_rma msg = {.msg_iov = &iov,
                                    .desc = &desc,
                                    .iov_count = 1,
@@ -63,7 +63,7 @@ static ssize_t give_rma(struct wsh_efa_set *set, struct wsh_efa_req *req, unsign
                                    .data = imm};
 
     if (req->kind == EFA_REQ_WRITE)
-        return fi_writemsg(set->rail[rail].ep, &msg, wsh_efa_write_flags(wr->flags | more));
+        return fi_writemsg(set->rail[rail].ep, &msg, wsh_efa_rma_flags(wr->flags | more));
     return fi_readmsg(set->rail[rail].ep, &msg, wr->flags | FI_COMPLETION);
 }
 
@@ -72,7 +72,7 @@ static ssize_t give_message(struct wsh_efa_set *set, struct wsh_efa_req *req, un
     const struct wsh_efa_peer *peer = &set->peers[req->pe];
     struct fid_ep *ep = set->rail[rail].ep;
     fi_addr_t addr = peer->path ? peer->path[rail].addr : peer->addr;
-    void *desc = wsh_efa_desc(set, req->desc, rail);
+    void *desc = wsh_efa_mr_desc(set, req->desc, rail);
     struct iovec iov = {req->buf, req->len};
     const struct fi_msg msg = {.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = addr, .context = req};
 
@@ -105,8 +105,8 @@ static int push_held(struct wsh_efa_set *set, unsigned index, bool more)
     if (!req)
         return 0;
     more = more && rail->batched + 1 < EFA_BATCH;
-    rc = wsh_efa_posted(set, index, req->pe, name_of(req),
-                        give_req(set, req, index, rail->held_imm, more ? FI_MORE : 0));
+    rc = wsh_efa_post_check(set, index, req->pe, name_of(req),
+                            give_req(set, req, index, rail->held_imm, more ? FI_MORE : 0));
     if (rc)
         return rc;
     rail->held = NULL;
@@ -154,10 +154,10 @@ void wsh_efa_ctx_batch_begin(struct wsh_tctx *tctx)
 
     if (!set->doorbells)
         return;
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     set->batches++;
     wsh_efa_batch_begin(set);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
 }
 
 int wsh_efa_ctx_batch_end(struct wsh_tctx *tctx)
@@ -167,10 +167,10 @@ int wsh_efa_ctx_batch_end(struct wsh_tctx *tctx)
 
     if (!set->doorbells)
         return 0;
-    wsh_efa_lock(set);
+    wsh_efa_set_lock(set);
     set->batches--;
     rc = wsh_efa_batch_finish(set);
-    wsh_efa_unlock(set);
+    wsh_efa_set_unlock(set);
     return rc;
 }
 
@@ -194,9 +194,9 @@ int wsh_efa_batch_start(struct wsh_efa_set *set, struct wsh_efa_req *req, uint64
     ssize_t rc = wsh_efa_batch_post(set, req, 0, imm);
 
     if (rc)
-        return wsh_efa_posted(set, 0, req->pe, name_of(req), rc);
+        return wsh_efa_post_check(set, 0, req->pe, name_of(req), rc);
     set->n_writes += req->kind == EFA_REQ_WRITE;
-    wsh_efa_took(set, req, req->wr.len);
+    wsh_efa_req_begin(set, req, req->wr.len);
     return 0;
 }
 
@@ -212,7 +212,7 @@ int wsh_efa_batch_send(struct wsh_efa_set *set, struct wsh_efa_req *req)
     ssize_t rc = wsh_efa_batch_post(set, req, 0, 0);
 
     if (rc)
-        return wsh_efa_posted(set, 0, req->pe, name_of(req), rc);
-    wsh_efa_took(set, req, req->len);
+        return wsh_efa_post_check(set, 0, req->pe, name_of(req), rc);
+    wsh_efa_req_begin(set, req, req->len);
     return 0;
 }

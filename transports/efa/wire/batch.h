@@ -6,7 +6,7 @@
 #include "transports/efa/set/set.h"
 
 /*
- * What one write or read moves: local bytes with their descriptor (wsh_efa_desc), and their remote place. `key` is the
+ * What one write or read moves: local bytes with their descriptor (wsh_efa_mr_desc), and their remote place. `key` is the
  * provider's with one rail; with several it is the segment, whose keys each path has.
  */
 struct wsh_efa_span {
@@ -16,7 +16,7 @@ struct wsh_efa_span {
 };
 
 /* Of a write, which is complete at the target; with FI_INJECT_COMPLETE once its source may be reused. */
-static inline uint64_t wsh_efa_write_flags(uint64_t flags)
+static inline uint64_t wsh_efa_rma_flags(uint64_t flags)
 {
     return flags | FI_COMPLETION | (flags & FI_INJECT_COMPLETE ? 0 : FI_DELIVERY_COMPLETE);
 }
@@ -29,7 +29,7 @@ void wsh_efa_wr_fill(struct wsh_efa_req *req, const struct wsh_efa_span *span, u
  * also -FI_EAGAIN where something held goes first.
  */
 ssize_t wsh_efa_batch_post(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned rail, uint64_t imm);
-/* With one rail: as wsh_efa_post, and for a message. */
+/* With one rail: as wsh_efa_rma_post, and for a message. */
 int wsh_efa_batch_rma(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_efa_span *span,
                       uint64_t flags, uint64_t imm);
 /* The same, of a write or read that is filled. */

@@ -71,8 +71,8 @@ static int send_req(struct wsh_efa_set *set, struct wsh_efa_req *req)
         return set->n_rails > 1 ? wsh_efa_rails_send(set, req) : wsh_efa_batch_send(set, req);
     rc = fi_send(set->rail[0].ep, req->buf, req->len, req->desc, peer->addr, req);
     if (wsh_unlikely(rc))
-        return wsh_efa_posted(set, 0, req->pe, "message", rc);
-    wsh_efa_took(set, req, req->len);
+        return wsh_efa_post_check(set, 0, req->pe, "message", rc);
+    wsh_efa_req_begin(set, req, req->len);
     return 0;
 }
 
@@ -125,7 +125,7 @@ static int queue_answer(struct wsh_efa_set *set, const struct wsh_efa_answer *fr
     struct wsh_efa_answer *answer = malloc(sizeof *answer);
 
     if (!answer)
-        return wsh_efa_fail(set, -ENOMEM, "no memory to answer PE %d", from->pe);
+        return wsh_efa_set_fail(set, -ENOMEM, "no memory to answer PE %d", from->pe);
     *answer = *from;
     answer->next = NULL;
     *set->msgs.answers_end = answer;
@@ -247,13 +247,13 @@ int wsh_efa_msg_receives(struct wsh_efa_set *set)
 int wsh_efa_msg_post(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
     ssize_t rc = fi_recv(set->rail[req->wr.rail].ep, req->buf, set->rx.buf_size,
-                         wsh_efa_desc(set, req->desc, req->wr.rail), FI_ADDR_UNSPEC, req);
+                         wsh_efa_mr_desc(set, req->desc, req->wr.rail), FI_ADDR_UNSPEC, req);
 
     if (wsh_likely(!rc))
         return 0;
-    rc = wsh_efa_refusal(set, req->wr.rail, rc);
+    rc = wsh_efa_rail_error(set, req->wr.rail, rc);
     if (rc != -FI_EAGAIN)
-        rc = wsh_efa_posted(set, req->wr.rail, set->my_pe, "receive", rc);
+        rc = wsh_efa_post_check(set, req->wr.rail, set->my_pe, "receive", rc);
     if (rc != -EAGAIN)
         return (int)rc;
     req->next = set->msgs.unposted;

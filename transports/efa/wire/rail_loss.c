@@ -52,7 +52,7 @@ void wsh_efa_rail_loss_poll(struct wsh_efa_set *set)
             const struct wsh_efa_path *path = &set->peers[pe].path[rail];
 
             if (path->lost_since && path->posted && now - path->lost_since >= EFA_ENDLESS_S)
-                wsh_efa_lose(
+                wsh_efa_set_fail_later(
                     set,
                     "%u operation%s to PE %d over %s not ended %d s after that NIC was lost (%s), and "
                     "cannot be repeated while they might",

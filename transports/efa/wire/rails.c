@@ -47,7 +47,7 @@ static void rail_took(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned
     set->choice.bytes[rail] += req->wr.len;
     set->n_writes += req->kind == EFA_REQ_WRITE;
     set->peers[req->pe].path[rail].posted++;
-    wsh_efa_took(set, req, req->wr.len);
+    wsh_efa_req_begin(set, req, req->wr.len);
 }
 
 static void lose_path(struct wsh_efa_set *set, int pe, unsigned rail, const char *why)
@@ -80,8 +80,8 @@ int wsh_efa_rails_start(struct wsh_efa_set *set, struct wsh_efa_req *req, uint64
     unsigned usable = peer->paths;
 
     if (wsh_unlikely(!usable))
-        wsh_efa_lose(set, "no NIC reaches PE %d any more; is PE %d alive and its host reachable?", req->pe,
-                     req->pe);
+        wsh_efa_set_fail_later(set, "no NIC reaches PE %d any more; is PE %d alive and its host reachable?",
+                               req->pe, req->pe);
     while (usable) {
         int rail = wsh_efa_choice_rail(&set->choice, usable, req->wr.len);
         ssize_t rc = rail < 0 ? -FI_EAGAIN : wsh_efa_batch_post(set, req, (unsigned)rail, imm);
@@ -93,11 +93,11 @@ int wsh_efa_rails_start(struct wsh_efa_set *set, struct wsh_efa_req *req, uint64
         if (rail < 0)
             return -EAGAIN;
         usable &= ~(1u << rail);
-        rc = wsh_efa_refusal(set, (unsigned)rail, rc);
+        rc = wsh_efa_rail_error(set, (unsigned)rail, rc);
         if (rc == -FI_EAGAIN)
             continue;
-        if (!wsh_efa_is_gone((int)-rc) || peer->paths == 1u << rail)
-            return wsh_efa_posted(set, (unsigned)rail, req->pe, name_of(req), rc);
+        if (!wsh_efa_error_is_gone((int)-rc) || peer->paths == 1u << rail)
+            return wsh_efa_post_check(set, (unsigned)rail, req->pe, name_of(req), rc);
         lose_path(set, req->pe, (unsigned)rail, set->lib.strerror((int)-rc));
     }
     return -EAGAIN;
@@ -134,7 +134,7 @@ static void warn_lost(struct wsh_efa_set *set, int pe)
         wsh_warn("%s is left out from now on, and %d of %u NICs go on: %s", set->rail[rail].name,
                  __builtin_popcount(peer->paths), set->n_rails, set->rail_loss.text[rail]);
         if (set->env->strict)
-            wsh_efa_fail(set, -ENETDOWN, "SHMEM_STRICT=1: going on with fewer NICs is slower");
+            wsh_efa_set_fail(set, -ENETDOWN, "SHMEM_STRICT=1: going on with fewer NICs is slower");
     }
 }
 
@@ -176,7 +176,7 @@ static int start_req_again(struct wsh_efa_set *set, struct wsh_efa_req *req)
     int rc;
 
     req->kind = req->wr.kind;
-    if (!set->peers[req->pe].paths && wsh_efa_is_harmless(set, req)) {
+    if (!set->peers[req->pe].paths && wsh_efa_req_is_harmless(set, req)) {
         wsh_efa_req_put(req);
         return 0;
     }

@@ -80,7 +80,8 @@ static void set_credits(struct wsh_efa_set *set, const struct fi_info *info)
     uint32_t n_pes = (uint32_t)set->n_pes, shares, most;
 
     /* Immediate data carries no tag: counted only where the NIC itself refuses writes without a valid key. */
-    set->imm = !set->native && wsh_efa_pins(info) && info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
+    set->imm = !set->native && wsh_efa_info_pins(info) &&
+               info->domain_attr->cq_data_size >= sizeof(uint32_t) &&
                wsh_efa_sizes_may_count(set->my_pe, n_pes);
     set->imm_receives = set->imm && (info->mode | info->rx_attr->mode) & FI_RX_CQ_DATA;
     /* A peer's messages, replies to this PE's fetches, acks of its messages and of its counted writes. */
@@ -110,17 +111,17 @@ void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info)
 {
     const struct sizes *sizes = sizes_for(set, info);
 
-    set->native = wsh_efa_orders_waw(info) && wsh_efa_orders_saw(info);
-    set->native_reads = wsh_efa_orders_raw(info);
+    set->native = wsh_efa_info_orders_waw(info) && wsh_efa_info_orders_saw(info);
+    set->native_reads = wsh_efa_info_orders_raw(info);
     set->limits.part_max = set->limits.whole_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
     set->choice =
         (struct wsh_efa_choice){.n = set->n_rails, .policy = (enum wsh_efa_policy)set->env->nics_policy};
     if (set->n_rails > 1 && set->choice.policy != WSH_EFA_ROUND_ROBIN)
         set->limits.whole_max = at_most(set->limits.part_max, 2 * WSH_EFA_STRIPE - 1);
-    set->put = wsh_efa_small_puts(info);
+    set->put = wsh_efa_info_small_puts(info);
     /* Older ones execute reads by packets of their own, which are lost where the device's queue is full. */
     set->asks = set->put == EFA_PUT_MESSAGES && FI_VERSION_LT(set->lib.version, FI_VERSION(1, 18));
-    set->doorbells = wsh_efa_moves_alone(info);
+    set->doorbells = wsh_efa_info_moves_alone(info);
     set->aside = set->n_rails > 1;
     set->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
     set->by_sockets = info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6 ||
