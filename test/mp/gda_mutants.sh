@@ -47,5 +47,5 @@ mutant "the host's quiet is the proxy's alone" runtime/gpu/proxy proxy \
 mutant "complete below the mark is as many as are complete" transports/efa/gda gda \
     's/given.mark, queue->window.mark/given.mark, queue->window.count/' 'below the mark: .* wrong'
 mutant "completions come no farther ahead than a queue is long" transports/efa/gda cq \
-    's/ahead < entries || ahead/ahead < EFA_GDA_WINDOW_MAX || ahead/' 'completes request .*, which is not under way' 64
+    's/ahead < entries || ahead/ahead < WSH_EFA_GDA_WINDOW_MAX || ahead/' 'completes request .*, which is not under way' 64
 tap_done

@@ -139,13 +139,13 @@ static void window_refuses(void)
 /* Ids bring 40 bits of it, and the PE above them is no part of it. */
 static void numbers_wrap_after_40_bits(void)
 {
-    uint64_t first = ((uint64_t)7 << EFA_GDA_NUMBER_BITS) - 100,
-             low = ((uint64_t)1 << EFA_GDA_NUMBER_BITS) - 1;
+    uint64_t first = ((uint64_t)7 << WSH_EFA_GDA_NUMBER_BITS) - 100,
+             low = ((uint64_t)1 << WSH_EFA_GDA_NUMBER_BITS) - 1;
 
     window_start(first);
     for (uint64_t i = 0; i < 200; i++)
-        CU_ASSERT(
-            wsh_efa_window_add(&window, ((first + 199 - i) & low) | (uint64_t)12345 << EFA_GDA_NUMBER_BITS));
+        CU_ASSERT(wsh_efa_window_add(&window,
+                                     ((first + 199 - i) & low) | (uint64_t)12345 << WSH_EFA_GDA_NUMBER_BITS));
     wsh_efa_window_advance(&window);
     CU_ASSERT(window.mark == first + 200 && window.count == first + 200);
 }
@@ -192,10 +192,10 @@ static void drains(void)
     CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 10, &bad), 2);
     CU_ASSERT(window.count == 6 && window.mark == 3);
     nic_write(3, 0, SENT | READ);
-    nic_write(7 | (uint64_t)5 << EFA_GDA_NUMBER_BITS, 13, SENT | WRITE);
+    nic_write(7 | (uint64_t)5 << WSH_EFA_GDA_NUMBER_BITS, 13, SENT | WRITE);
     nic_write(8, 0, SENT);
     CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 10, &bad), -EIO);
-    CU_ASSERT(bad.status == 13 && bad.id >> EFA_GDA_NUMBER_BITS == 5 && !bad.read);
+    CU_ASSERT(bad.status == 13 && bad.id >> WSH_EFA_GDA_NUMBER_BITS == 5 && !bad.read);
     nic_write(8, 0, SENT);
     CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 10, &bad), -EPROTO);
     CU_ASSERT(bad.id == 8 && bad.status == 0);
@@ -210,7 +210,7 @@ static void window_grows(void)
     start();
     window_start(first);
     for (; id < first + 100 * WINDOW; id++) {
-        nic_write(id % 3 ? id : id | (uint64_t)9 << EFA_GDA_NUMBER_BITS, 0, SENT);
+        nic_write(id % 3 ? id : id | (uint64_t)9 << WSH_EFA_GDA_NUMBER_BITS, 0, SENT);
         CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 2, &bad), 1);
     }
     CU_ASSERT(window.mark == first && window.count == first + 100 * WINDOW - 1);
@@ -221,7 +221,7 @@ static void window_grows(void)
     CU_ASSERT(window.mark == id && window.count == id);
     for (unsigned i = 0; i < window.entries / 64; i++)
         CU_ASSERT_EQUAL(window.bits[i], 0);
-    nic_write(id + EFA_GDA_WINDOW_MAX, 0, SENT);
+    nic_write(id + WSH_EFA_GDA_WINDOW_MAX, 0, SENT);
     CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 2, &bad), -EPROTO);
     nic_write(id - 1, 0, SENT);
     CU_ASSERT_EQUAL(wsh_efa_cq_drain(&cq, &window, 2, &bad), -EPROTO);

@@ -84,7 +84,7 @@ static bool is_strange(uint32_t sent, uint32_t now)
     efa_world_open(&world, &tcp);
     world.generation = now;
     efa_world_join(&world);
-    wsh_efa_wire_head(&head, EFA_WIRE_HELLO, sizeof head, 0, 0);
+    wsh_efa_wire_head(&head, WSH_EFA_WIRE_HELLO, sizeof head, 0, 0);
     head.tag = wsh_secret_tag(&world.secret, 0, WORLD_ME, sent);
     while (fake_request_count())
         fake_request_end(0, 0);

@@ -13,19 +13,19 @@ static const struct {
     enum wsh_efa_wire type;
     size_t len;
 } good[] = {
-    {EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)},
-    {EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg)},
-    {EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg) + EXTRA},
-    {EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg)},
-    {EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + EXTRA},
-    {EFA_WIRE_AMO, sizeof(struct wsh_efa_amo_msg)},
-    {EFA_WIRE_FETCH, sizeof(struct wsh_efa_amo_msg)},
-    {EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg)},
-    {EFA_WIRE_REPLY, sizeof(struct wsh_efa_reply_msg) + EXTRA},
-    {EFA_WIRE_ACK, sizeof(struct wsh_efa_head)},
-    {EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg)},
-    {EFA_WIRE_TALLIED, sizeof(struct wsh_efa_tally_msg)},
-    {EFA_WIRE_STRIDED, sizeof(struct wsh_efa_strided_msg) + EXTRA},
+    {WSH_EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)},
+    {WSH_EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg)},
+    {WSH_EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg) + EXTRA},
+    {WSH_EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg)},
+    {WSH_EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + EXTRA},
+    {WSH_EFA_WIRE_AMO, sizeof(struct wsh_efa_amo_msg)},
+    {WSH_EFA_WIRE_FETCH, sizeof(struct wsh_efa_amo_msg)},
+    {WSH_EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg)},
+    {WSH_EFA_WIRE_REPLY, sizeof(struct wsh_efa_reply_msg) + EXTRA},
+    {WSH_EFA_WIRE_ACK, sizeof(struct wsh_efa_head)},
+    {WSH_EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg)},
+    {WSH_EFA_WIRE_TALLIED, sizeof(struct wsh_efa_tally_msg)},
+    {WSH_EFA_WIRE_STRIDED, sizeof(struct wsh_efa_strided_msg) + EXTRA},
 };
 #define N_GOOD (sizeof good / sizeof good[0])
 
@@ -38,11 +38,11 @@ static void make(union room *room, size_t i)
 {
     memset(room, 0, sizeof *room);
     wsh_efa_wire_head(&room->msg.head, good[i].type, good[i].len, 3, 7);
-    if (good[i].type == EFA_WIRE_SIGNAL)
+    if (good[i].type == WSH_EFA_WIRE_SIGNAL)
         room->msg.signal.signal = (struct wsh_efa_place){.off = 16, .op = WSH_AMO_ADD, .width = 8};
-    if (good[i].type == EFA_WIRE_AMO || good[i].type == EFA_WIRE_FETCH)
+    if (good[i].type == WSH_EFA_WIRE_AMO || good[i].type == WSH_EFA_WIRE_FETCH)
         room->msg.amo.word = (struct wsh_efa_place){.off = 4, .op = WSH_AMO_XOR, .width = 4};
-    if (good[i].type == EFA_WIRE_STRIDED) {
+    if (good[i].type == WSH_EFA_WIRE_STRIDED) {
         room->msg.strided.block = EXTRA;
         room->msg.strided.signal = (struct wsh_efa_place){.off = 16, .op = WSH_AMO_SET, .width = 8};
     }
@@ -73,7 +73,7 @@ static void good_pass(void)
 static bool has_bytes(size_t i)
 {
     return good[i].len == sizeof(struct wsh_efa_put_msg) + EXTRA ||
-           good[i].len == sizeof(struct wsh_efa_signal_msg) + EXTRA || good[i].type == EFA_WIRE_REPLY;
+           good[i].len == sizeof(struct wsh_efa_signal_msg) + EXTRA || good[i].type == WSH_EFA_WIRE_REPLY;
 }
 
 static void wrong_lengths(void)
@@ -107,10 +107,10 @@ static void wrong_heads(void)
         make(&room, i);
         room.msg.head.type = 0;
         CU_ASSERT(refused(&room, good[i].len));
-        room.msg.head.type = EFA_WIRE_TALLIED + 1;
+        room.msg.head.type = WSH_EFA_WIRE_TALLIED + 1;
         CU_ASSERT(refused(&room, good[i].len));
         make(&room, i);
-        room.msg.head.ctx = EFA_CONTEXTS;
+        room.msg.head.ctx = WSH_EFA_CONTEXTS;
         CU_ASSERT(refused(&room, good[i].len));
     }
 }

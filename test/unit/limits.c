@@ -38,7 +38,7 @@ static const struct {
     const char *name;
     long value;
 } rows[] = {
-    ROW(WSH_SRD_IMM_SOURCES), ROW(WSH_SRD_CONTEXTS), ROW(WSH_SRD_IMM_COUNTERS), ROW(EFA_CONTEXTS),
+    ROW(WSH_SRD_IMM_SOURCES), ROW(WSH_SRD_CONTEXTS), ROW(WSH_SRD_IMM_COUNTERS), ROW(WSH_EFA_CONTEXTS),
     ROW(WSH_EFA_RAILS),       ROW(WSH_EFA_SETS_MAX), ROW(WSH_SEGS_HOST),        ROW(WSH_SEGS),
     ROW(WSH_TP_MAX),          ROW(WSH_RING_PES),     ROW(WSH_DEVICE_NO_SLOT),   ROW(WSH_UID_PES_MAX),
     ROW(WSH_OSHRUN_MAX_PES),
@@ -123,10 +123,10 @@ static void message_heads(void)
 {
     union wsh_efa_msg msg = {0};
 
-    wsh_efa_wire_head(&msg.head, EFA_WIRE_ACK, sizeof msg.head, INT_MAX - 1, EFA_CONTEXTS - 1);
+    wsh_efa_wire_head(&msg.head, WSH_EFA_WIRE_ACK, sizeof msg.head, INT_MAX - 1, WSH_EFA_CONTEXTS - 1);
     CU_ASSERT_EQUAL(wsh_efa_wire_src(&msg, sizeof msg.head, INT_MAX), INT_MAX - 1);
     CU_ASSERT_PTR_NULL(wsh_efa_wire_check(&msg, sizeof msg.head));
-    wsh_efa_wire_head(&msg.head, EFA_WIRE_ACK, sizeof msg.head, 100000, EFA_CONTEXTS);
+    wsh_efa_wire_head(&msg.head, WSH_EFA_WIRE_ACK, sizeof msg.head, 100000, WSH_EFA_CONTEXTS);
     CU_ASSERT_PTR_NOT_NULL(wsh_efa_wire_check(&msg, sizeof msg.head));
     CU_ASSERT_EQUAL(wsh_efa_wire_src(&msg, sizeof msg.head, 100000), -1);
 }
@@ -294,7 +294,7 @@ static void bits_suffice(void)
     CU_ASSERT(WSH_EFA_RAILS <= 8 * sizeof((struct wsh_efa_peer *)0)->paths);
     CU_ASSERT(WSH_TP_MAX <= 8 * sizeof((struct wsh_paths *)0)->used);
     CU_ASSERT(WSH_SEGS <= UINT16_MAX && sizeof((struct wsh_stage_head *)0)->seg == 2);
-    CU_ASSERT(WSH_SEGS_HOST <= UINT8_MAX && EFA_CONTEXTS <= UINT16_MAX);
+    CU_ASSERT(WSH_SEGS_HOST <= UINT8_MAX && WSH_EFA_CONTEXTS <= UINT16_MAX);
     CU_ASSERT(WSH_SRD_IMM_SOURCES <= WSH_RING_PES && WSH_RING_PES <= WSH_UID_PES_MAX);
 }
 

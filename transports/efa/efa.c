@@ -263,8 +263,8 @@ static size_t parts_pending(const struct wsh_efa_ctx *ctx, const struct wsh_efa_
 {
     if (!flow)
         return (size_t)wsh_efa_count_read(&ctx->direct) + wsh_srd_ctx_pending(&ctx->srd);
-    return (size_t)wsh_efa_count_read(&flow->direct[EFA_REQ_WRITE]) +
-           wsh_efa_count_read(&flow->direct[EFA_REQ_READ]) + wsh_srd_flow_pending(&flow->srd);
+    return (size_t)wsh_efa_count_read(&flow->direct[WSH_EFA_REQ_WRITE]) +
+           wsh_efa_count_read(&flow->direct[WSH_EFA_REQ_READ]) + wsh_srd_flow_pending(&flow->srd);
 }
 
 static size_t efa_unread(struct wsh_tctx *tctx)

@@ -24,9 +24,9 @@
  * With each read tcp;ofi_rxm takes all that a connection has brought, into buffers of its own without a bound: with 16
  * entries a read a flood of 10^6 messages took 3 GB. No more than there are requests for answers.
  */
-#define EFA_CQ_BATCH 64
+#define WSH_EFA_CQ_BATCH 64
 /* Of a device that moves data alone, while each read brings as many: a pass of the proxy starts several times that. */
-#define EFA_CQ_READS 8
+#define WSH_EFA_CQ_READS 8
 
 static void read_done(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
@@ -35,7 +35,7 @@ static void read_done(struct wsh_efa_set *set, struct wsh_efa_req *req)
     if (req->op) {
         wsh_efa_op_part_done(set, req->op);
     } else {
-        wsh_efa_flow_end(req->flow, EFA_REQ_READ);
+        wsh_efa_flow_end(req->flow, WSH_EFA_REQ_READ);
         wsh_efa_done_sub(req->done);
     }
     wsh_efa_req_put(req);
@@ -50,7 +50,7 @@ static void write_done(struct wsh_efa_set *set, struct wsh_efa_req *req)
         wsh_efa_op_part_done(set, req->op);
     } else {
         if (set->native)
-            wsh_efa_flow_end(flow, EFA_REQ_WRITE);
+            wsh_efa_flow_end(flow, WSH_EFA_REQ_WRITE);
         else
             wsh_srd_put_ended(&flow->ctx->srd, &flow->srd, 1);
         wsh_efa_done_sub(req->done);
@@ -72,15 +72,15 @@ static int complete_entry(struct wsh_efa_set *set, const struct fi_cq_data_entry
 
     if (wsh_unlikely(entry->flags & FI_REMOTE_CQ_DATA))
         return write_counted(set, entry);
-    if (req->kind < EFA_REQ_RECV) {
+    if (req->kind < WSH_EFA_REQ_RECV) {
         wsh_efa_req_end(set, req);
         set->peers[req->pe].heard = true;
     }
     switch (req->kind) {
-    case EFA_REQ_WRITE: write_done(set, req); return 0;
-    case EFA_REQ_READ: read_done(set, req); return 0;
-    case EFA_REQ_SEND: wsh_efa_req_put(req); return 0;
-    case EFA_REQ_RECV: return wsh_efa_serve_message(set, req, entry->len);
+    case WSH_EFA_REQ_WRITE: write_done(set, req); return 0;
+    case WSH_EFA_REQ_READ: read_done(set, req); return 0;
+    case WSH_EFA_REQ_SEND: wsh_efa_req_put(req); return 0;
+    case WSH_EFA_REQ_RECV: return wsh_efa_serve_message(set, req, entry->len);
     default: return 0; /* of a failed one */
     }
 }
@@ -91,7 +91,7 @@ static int operation_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *
 {
     static const char *const names[] = {"put to", "get from", "message to", "receive from"};
     const char *vendor;
-    char room[256] = "", alive[80], text[EFA_TEXT_MAX - 64];
+    char room[256] = "", alive[80], text[WSH_EFA_TEXT_MAX - 64];
 
     vendor = fi_cq_strerror(rail->cq, err->prov_errno, err->err_data, room, sizeof room);
     snprintf(text, sizeof text, "%s PE %d over %s failed: %s (%s, code %d)", names[req->kind], req->pe,
@@ -103,7 +103,7 @@ static int operation_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *
         wsh_efa_req_put(req);
         return 0;
     }
-    req->kind = EFA_REQ_OVER;
+    req->kind = WSH_EFA_REQ_OVER;
     if (!wsh_efa_error_is_gone(err->err))
         return wsh_efa_set_fail(set, -err->err, "%s; %s", text, wsh_efa_error_cure(err->err, req->pe, alive));
     if (set->peers[req->pe].paths)
@@ -122,7 +122,7 @@ static int receive_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *ra
                           const struct fi_cq_err_entry *err)
 {
     if (err->err == FI_ETRUNC)
-        wsh_efa_foreign_note(set, EFA_STRANGE_MESSAGE);
+        wsh_efa_foreign_note(set, WSH_EFA_FOREIGN_MESSAGE);
     else
         wsh_info(WSH_SUB_TRANSPORT, "receive on %s: %s", rail->name, set->lib.strerror(err->err));
     if (err->err != FI_ETRUNC && (!set->by_sockets || err->err == FI_ECANCELED))
@@ -137,7 +137,7 @@ static int receive_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *ra
 static int no_operation(struct wsh_efa_set *set, const struct wsh_efa_rail *rail,
                         const struct fi_cq_err_entry *err)
 {
-    char text[EFA_TEXT_MAX];
+    char text[WSH_EFA_TEXT_MAX];
 
     snprintf(text, sizeof text, "%s reports: %s (code %d)", rail->name, set->lib.strerror(err->err),
              err->prov_errno);
@@ -163,9 +163,9 @@ static int take_error(struct wsh_efa_set *set, const struct wsh_efa_rail *rail)
                                 set->lib.strerror((int)-rc));
     if (!req)
         return no_operation(set, rail, &err);
-    if (req->kind == EFA_REQ_RECV)
+    if (req->kind == WSH_EFA_REQ_RECV)
         return receive_failed(set, rail, req, &err);
-    if (req->kind == EFA_REQ_OVER)
+    if (req->kind == WSH_EFA_REQ_OVER)
         return 0;
     wsh_efa_req_end(set, req);
     if (set->n_rails > 1)
@@ -178,7 +178,7 @@ static void entries_ended(struct wsh_efa_set *set, const struct fi_cq_data_entry
     for (ssize_t i = 0; i < n; i++) {
         struct wsh_efa_req *req = entries[i].op_context;
 
-        if (!(entries[i].flags & FI_REMOTE_CQ_DATA) && req->kind < EFA_REQ_RECV)
+        if (!(entries[i].flags & FI_REMOTE_CQ_DATA) && req->kind < WSH_EFA_REQ_RECV)
             wsh_efa_rails_ended(set, req, true);
     }
 }
@@ -197,8 +197,8 @@ static int complete_entries(struct wsh_efa_set *set, const struct fi_cq_data_ent
 
 static int take_batch(struct wsh_efa_set *set, struct wsh_efa_rail *rail)
 {
-    struct fi_cq_data_entry entries[EFA_CQ_BATCH];
-    ssize_t n = fi_cq_read(rail->cq, entries, EFA_CQ_BATCH);
+    struct fi_cq_data_entry entries[WSH_EFA_CQ_BATCH];
+    ssize_t n = fi_cq_read(rail->cq, entries, WSH_EFA_CQ_BATCH);
     int rc;
 
     if (n == -FI_EAGAIN)
@@ -224,7 +224,7 @@ static int take_completions(struct wsh_efa_set *set, struct wsh_efa_rail *rail)
     do {
         rc = take_batch(set, rail);
         moved += rc;
-    } while (rc == EFA_CQ_BATCH && set->doorbells && ++reads < EFA_CQ_READS && !set->n_held);
+    } while (rc == WSH_EFA_CQ_BATCH && set->doorbells && ++reads < WSH_EFA_CQ_READS && !set->n_held);
     return rc < 0 ? rc : moved;
 }
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define EFA_WIRE_ACK (EFA_WIRE_REPLY + 1) /* only a head */
+#define WSH_EFA_WIRE_ACK (WSH_EFA_WIRE_REPLY + 1) /* only a head */
 
 static struct efa_peers *watching;
 
@@ -22,7 +22,7 @@ static void question_note(struct efa_peers *peers, int pe, const union wsh_efa_m
         return;
     }
     peers->n_questions++;
-    if (msg->head.type == EFA_WIRE_GET)
+    if (msg->head.type == WSH_EFA_WIRE_GET)
         *question = (struct efa_question){pe, msg->head.ctx, msg->get.cookie, msg->get.len};
     else
         *question = (struct efa_question){pe, msg->head.ctx, msg->amo.cookie, 8};
@@ -51,11 +51,11 @@ static void message_see(struct efa_peers *peers, int pe, const void *bytes, size
     memcpy(&msg, bytes, len < sizeof msg ? len : sizeof msg);
     FUZZ_CHECK(msg.head.src == WORLD_ME && msg.head.tag == tag_of(peers, WORLD_ME, pe));
     FUZZ_CHECK(!wsh_efa_wire_check(bytes, len));
-    if (msg.head.type >= EFA_WIRE_REPLY || msg.head.ctx >= PEERS_CONTEXTS)
+    if (msg.head.type >= WSH_EFA_WIRE_REPLY || msg.head.ctx >= PEERS_CONTEXTS)
         return;
     if (!number_note(&peers->line[pe][msg.head.ctx], msg.head.stamp.seq))
         return;
-    if (msg.head.type == EFA_WIRE_GET || msg.head.type == EFA_WIRE_FETCH)
+    if (msg.head.type == WSH_EFA_WIRE_GET || msg.head.type == WSH_EFA_WIRE_FETCH)
         question_note(peers, pe, &msg);
 }
 
@@ -100,7 +100,7 @@ void efa_peers_answer(struct efa_peers *peers, unsigned i, char *bytes, size_t *
     *len = sizeof *msg + question.len;
     FUZZ_CHECK(*len <= PEERS_MESSAGE);
     memset(bytes, 0, *len);
-    head_fill(peers, &msg->head, EFA_WIRE_REPLY, *len, question.pe, question.ctx);
+    head_fill(peers, &msg->head, WSH_EFA_WIRE_REPLY, *len, question.pe, question.ctx);
     msg->cookie = question.cookie;
     peers->question[i] = peers->question[--peers->n_questions];
 }
@@ -108,7 +108,7 @@ void efa_peers_answer(struct efa_peers *peers, unsigned i, char *bytes, size_t *
 void efa_peers_ack(struct efa_peers *peers, int pe, uint16_t ctx, char *bytes, size_t *len)
 {
     *len = sizeof(struct wsh_efa_head);
-    head_fill(peers, (struct wsh_efa_head *)bytes, EFA_WIRE_ACK, *len, pe, ctx);
+    head_fill(peers, (struct wsh_efa_head *)bytes, WSH_EFA_WIRE_ACK, *len, pe, ctx);
 }
 
 static void place_fill(struct fuzz_input *in, struct wsh_efa_place *place)
@@ -154,30 +154,32 @@ static size_t body_fill(const struct efa_peers *peers, struct fuzz_input *in, in
                         union wsh_efa_msg *msg)
 {
     switch (type) {
-    case EFA_WIRE_PUT: place_fill(in, &msg->put.data); return bytes_fill(in, msg->put.bytes, sizeof msg->put);
-    case EFA_WIRE_STRIDED: return strided_fill(in, &msg->strided);
-    case EFA_WIRE_SIGNAL:
+    case WSH_EFA_WIRE_PUT:
+        place_fill(in, &msg->put.data);
+        return bytes_fill(in, msg->put.bytes, sizeof msg->put);
+    case WSH_EFA_WIRE_STRIDED: return strided_fill(in, &msg->strided);
+    case WSH_EFA_WIRE_SIGNAL:
         place_fill(in, &msg->signal.data);
         place_fill(in, &msg->signal.signal);
         msg->signal.value = fuzz_take(in, 2);
         return bytes_fill(in, msg->signal.bytes, sizeof msg->signal);
-    case EFA_WIRE_AMO:
-    case EFA_WIRE_FETCH:
+    case WSH_EFA_WIRE_AMO:
+    case WSH_EFA_WIRE_FETCH:
         place_fill(in, &msg->amo.word);
         msg->amo.operand = fuzz_take(in, 8);
         msg->amo.compare = fuzz_take(in, 2);
         msg->amo.cookie = (uint32_t)fuzz_take(in, 1);
         return sizeof msg->amo;
-    case EFA_WIRE_GET:
+    case WSH_EFA_WIRE_GET:
         place_fill(in, &msg->get.data);
         msg->get.len = (uint32_t)fuzz_take(in, fuzz_below(in, 8) ? 1 : 4);
         return sizeof msg->get;
-    case EFA_WIRE_REPLY:
+    case WSH_EFA_WIRE_REPLY:
         msg->reply.cookie =
             peers->n_questions && fuzz_below(in, 4) ? peers->question[0].cookie : (uint32_t)fuzz_take(in, 4);
         return bytes_fill(in, msg->reply.bytes, sizeof msg->reply);
-    case EFA_WIRE_ASK:
-    case EFA_WIRE_TALLIED:
+    case WSH_EFA_WIRE_ASK:
+    case WSH_EFA_WIRE_TALLIED:
         msg->tally.tallies = (uint32_t)fuzz_take(in, 2);
         msg->tally.end = (uint32_t)fuzz_take(in, 2);
         msg->tally.ctx = (uint16_t)fuzz_below(in, 2 * PEERS_CONTEXTS);
@@ -213,14 +215,14 @@ bool efa_peers_message(struct efa_peers *peers, struct fuzz_input *in, char *byt
 {
     union wsh_efa_msg *msg = (union wsh_efa_msg *)bytes;
     unsigned wrong = fuzz_below(in, 16);
-    int type = (int)(fuzz_take(in, 1) % (EFA_WIRE_TALLIED + 2)), src = (int)fuzz_below(in, WORLD_PES);
+    int type = (int)(fuzz_take(in, 1) % (WSH_EFA_WIRE_TALLIED + 2)), src = (int)fuzz_below(in, WORLD_PES);
     uint16_t ctx = (uint16_t)(wrong == 15 ? fuzz_take(in, 2) : fuzz_below(in, PEERS_CONTEXTS));
     struct efa_line *line = &peers->line[src][ctx % PEERS_CONTEXTS];
 
     memset(bytes, 0, PEERS_MESSAGE);
     *len = body_fill(peers, in, type, msg);
     head_fill(peers, &msg->head, type, *len, src, ctx);
-    if (stamp_fill(in, &msg->head.stamp, line) && type < EFA_WIRE_REPLY)
+    if (stamp_fill(in, &msg->head.stamp, line) && type < WSH_EFA_WIRE_REPLY)
         line->next++;
     peers->honest = false;
     msg->head.lazy = (uint8_t)fuzz_below(in, 2);

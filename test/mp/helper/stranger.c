@@ -75,8 +75,8 @@ static void try_writes(struct stranger *from, long n)
 static size_t forge(long i)
 {
     union wsh_efa_msg *msg = (union wsh_efa_msg *)buffer;
-    enum wsh_efa_wire type = (enum wsh_efa_wire)(1 + i % EFA_WIRE_ACK);
-    size_t len = type == EFA_WIRE_HELLO || type == EFA_WIRE_ACK ? sizeof msg->head : sizeof *msg;
+    enum wsh_efa_wire type = (enum wsh_efa_wire)(1 + i % WSH_EFA_WIRE_ACK);
+    size_t len = type == WSH_EFA_WIRE_HELLO || type == WSH_EFA_WIRE_ACK ? sizeof msg->head : sizeof *msg;
 
     if (i % 10 == 9) {
         if (getrandom(buffer, 256, 0) != 256)
@@ -89,7 +89,7 @@ static size_t forge(long i)
     msg->head.stamp.seq = (uint16_t)(any() % 8);
     if (len > sizeof msg->head)
         msg->put.data = (struct wsh_efa_place){.off = any() % HEAP & ~7ull, .seg = (uint8_t)(any() % 2)};
-    if (type == EFA_WIRE_AMO || type == EFA_WIRE_FETCH)
+    if (type == WSH_EFA_WIRE_AMO || type == WSH_EFA_WIRE_FETCH)
         msg->amo.word.width = 8;
     if (i % 50 == 17)
         len = TOO_LONG + 1 + (size_t)(any() % (BYTES - TOO_LONG - 1));

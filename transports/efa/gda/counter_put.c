@@ -60,7 +60,7 @@ int wsh_efa_counter_attach(struct wsh_efa_set *set, int pe, uint32_t number, con
     memcpy(&blob, in, len < sizeof blob ? len : sizeof blob);
     names_len = (size_t)blob.n_rails * blob.name_len;
     if (number >= WSH_TP_COUNTERS || blob.n_rails != peer->n_rails || names_len > sizeof blob.name ||
-        len != EFA_COUNTER_BLOB_LEN(names_len)) {
+        len != WSH_EFA_COUNTER_BLOB_LEN(names_len)) {
         wsh_error(
             "PE %d names the queue pairs of counter %u in another form (%zu bytes); run the same library on "
             "every PE",
@@ -129,7 +129,7 @@ bool wsh_efa_counter_begin(struct wsh_efa_flow *flow)
 int wsh_efa_counter_put(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_span *span,
                         const uint64_t *keys, uint32_t number, struct wsh_done *done)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe);
+    struct wsh_efa_req *req = wsh_efa_req_get(&set->plain, WSH_EFA_REQ_WRITE, flow->pe);
     int rc = req ? post(set, req, span, keys, number) : -EAGAIN;
 
     if (rc) {

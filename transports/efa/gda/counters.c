@@ -11,15 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EFA_NIC_QUEUE_PAIRS 256 /* of a NIC, for all PEs of the host */
-#define EFA_NIC_COUNTERS 512    /* that a NIC has in all */
-#define EFA_COUNTER_PAIRS 128   /* queue pairs that counters take of a NIC at most, by themselves … */
-#define EFA_COUNTER_PAIRS_PE 32 /* … and for one PE */
-#define EFA_COUNTER_CQ 8
+#define WSH_EFA_NIC_QUEUE_PAIRS 256 /* of a NIC, for all PEs of the host */
+#define WSH_EFA_NIC_COUNTERS 512    /* that a NIC has in all */
+#define WSH_EFA_COUNTER_PAIRS 128   /* queue pairs that counters take of a NIC at most, by themselves … */
+#define WSH_EFA_COUNTER_PAIRS_PE 32 /* … and for one PE */
+#define WSH_EFA_COUNTER_CQ 8
 
 static bool has_ops(const struct wsh_efa_set *set, const struct wsh_efa_rail *rail)
 {
-    return FI_VERSION_GE(set->lib.version, EFA_GDA_OPS_SINCE) &&
+    return FI_VERSION_GE(set->lib.version, WSH_EFA_GDA_OPS_SINCE) &&
            !strcmp(rail->info->fabric_attr->name, "efa-direct");
 }
 
@@ -35,26 +35,26 @@ static int open_count(const struct wsh_efa_gda_ops *ops, const struct wsh_efa_ra
 static int open_device_count(const struct wsh_efa_gda_ops *ops, const struct wsh_efa_rail *rail,
                              uint64_t *word, struct fid_cntr **count)
 {
-    struct wsh_efa_gda_counter place = {.given = EFA_GDA_COUNT_GIVEN};
+    struct wsh_efa_gda_counter place = {.given = WSH_EFA_GDA_COUNT_GIVEN};
     uint64_t off;
     int fd = wsh_gpu_dmabuf(word, sizeof *word, &off), rc = -FI_EOPNOTSUPP;
 
     if (fd >= 0) {
-        place.count = (struct wsh_efa_gda_place){.offset = off, .fd = fd, .type = EFA_GDA_BY_DESCRIPTOR};
+        place.count = (struct wsh_efa_gda_place){.offset = off, .fd = fd, .type = WSH_EFA_GDA_BY_DESCRIPTOR};
         rc = open_count(ops, rail, word, &place, count);
         close(fd);
     }
     if (!rc)
         return 0;
-    place.count = (struct wsh_efa_gda_place){.at = (uint8_t *)word, .type = EFA_GDA_BY_ADDRESS};
+    place.count = (struct wsh_efa_gda_place){.at = (uint8_t *)word, .type = WSH_EFA_GDA_BY_ADDRESS};
     return open_count(ops, rail, word, &place, count);
 }
 
 static int open_host_count(const struct wsh_efa_gda_ops *ops, const struct wsh_efa_rail *rail, uint64_t *word,
                            struct fid_cntr **count)
 {
-    struct wsh_efa_gda_counter place = {.given = EFA_GDA_COUNT_GIVEN,
-                                        .count = {.at = (uint8_t *)word, .type = EFA_GDA_BY_ADDRESS}};
+    struct wsh_efa_gda_counter place = {.given = WSH_EFA_GDA_COUNT_GIVEN,
+                                        .count = {.at = (uint8_t *)word, .type = WSH_EFA_GDA_BY_ADDRESS}};
 
     return open_count(ops, rail, word, &place, count);
 }
@@ -63,13 +63,13 @@ static int open_host_count(const struct wsh_efa_gda_ops *ops, const struct wsh_e
 static int try_rail(const struct wsh_efa_set *set, struct wsh_efa_counters *counters, unsigned i)
 {
     struct fi_cq_attr cq_attr = {
-        .size = EFA_COUNTER_CQ, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
+        .size = WSH_EFA_COUNTER_CQ, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
     const struct wsh_efa_rail *rail = &set->rail[i];
     struct fid_cntr *count;
     uint64_t word = 0;
     void *ops = NULL;
     int rc =
-        has_ops(set, rail) ? fi_open_ops(&rail->domain->fid, EFA_GDA_OPS, 0, &ops, NULL) : -FI_EOPNOTSUPP;
+        has_ops(set, rail) ? fi_open_ops(&rail->domain->fid, WSH_EFA_GDA_OPS, 0, &ops, NULL) : -FI_EOPNOTSUPP;
 
     if (!rc)
         rc = open_host_count(ops, rail, &word, &count);
@@ -108,7 +108,7 @@ static int refuse_number(const struct wsh_efa_set *set, long asked, uint32_t roo
     wsh_error(
         "SHMEM_NIC_COUNTERS=%ld: %s has room for %u of each of the %u PEs that use it (%d queue pairs, %d "
         "counters); set it to %u or less, or leave it empty",
-        asked, set->rail[0].name, room, sharers, EFA_NIC_QUEUE_PAIRS, EFA_NIC_COUNTERS, room);
+        asked, set->rail[0].name, room, sharers, WSH_EFA_NIC_QUEUE_PAIRS, WSH_EFA_NIC_COUNTERS, room);
     return -EINVAL;
 }
 
@@ -117,21 +117,23 @@ static int choose_number(const struct wsh_efa_set *set, const struct wsh_tp_para
                          const struct fi_info *nics, uint32_t *most)
 {
     uint32_t sharers = sharers_of(set, params, nics);
-    uint32_t each = EFA_NIC_QUEUE_PAIRS / sharers, room = each > set->efa->n ? each - set->efa->n : 0;
-    uint32_t share = EFA_COUNTER_PAIRS / sharers;
+    uint32_t each = WSH_EFA_NIC_QUEUE_PAIRS / sharers, room = each > set->efa->n ? each - set->efa->n : 0;
+    uint32_t share = WSH_EFA_COUNTER_PAIRS / sharers;
     long asked = set->env->nic_counters;
 
     if (room > WSH_TP_COUNTERS)
         room = WSH_TP_COUNTERS;
     if (asked > (long)room)
         return refuse_number(set, asked, room, sharers);
-    *most = asked >= 0 ? (uint32_t)asked : share < EFA_COUNTER_PAIRS_PE ? share : EFA_COUNTER_PAIRS_PE;
+    *most = asked >= 0                         ? (uint32_t)asked
+            : share < WSH_EFA_COUNTER_PAIRS_PE ? share
+                                               : WSH_EFA_COUNTER_PAIRS_PE;
     return 0;
 }
 
 static int say_none(const struct wsh_efa_set *set, int why)
 {
-    char text[EFA_TEXT_MAX];
+    char text[WSH_EFA_TEXT_MAX];
 
     snprintf(
         text, sizeof text,
@@ -209,7 +211,7 @@ static int open_endpoint(struct wsh_efa_set *set, unsigned i, struct wsh_efa_cou
     int rc = info ? 0 : -ENOMEM;
 
     if (!rc) {
-        info->tx_attr->size = info->rx_attr->size = EFA_COUNTER_CQ;
+        info->tx_attr->size = info->rx_attr->size = WSH_EFA_COUNTER_CQ;
         rc = fi_endpoint(rail->domain, info, &counter->ep[i], NULL);
         set->lib.freeinfo(info);
     }
@@ -242,7 +244,7 @@ static int open_pair(struct wsh_efa_set *set, unsigned i, struct wsh_efa_counter
 static int open_pairs(struct wsh_efa_set *set, struct wsh_efa_counter *counter, uint64_t *words,
                       enum wsh_mem_kind kind)
 {
-    char text[EFA_TEXT_MAX];
+    char text[WSH_EFA_TEXT_MAX];
     int rc = 0;
 
     for (unsigned i = 0; i < set->n_rails && !rc; i++)
@@ -267,16 +269,16 @@ static int write_names(struct wsh_efa_set *set, const struct wsh_efa_counter *co
     size_t used = 0;
 
     for (unsigned i = 0; i < set->n_rails; i++) {
-        size_t len = EFA_COUNTER_NAME_MAX;
+        size_t len = WSH_EFA_COUNTER_NAME_MAX;
 
         if (fi_getname(&counter->ep[i]->fid, blob.name + used, &len) || (i && len != blob.name_len))
             return -ENOTSUP;
         blob.name_len = (uint8_t)len;
         used += len;
     }
-    if (*out_len < EFA_COUNTER_BLOB_LEN(used))
+    if (*out_len < WSH_EFA_COUNTER_BLOB_LEN(used))
         return -ENOSPC;
-    *out_len = EFA_COUNTER_BLOB_LEN(used);
+    *out_len = WSH_EFA_COUNTER_BLOB_LEN(used);
     memcpy(out, &blob, *out_len);
     return 0;
 }

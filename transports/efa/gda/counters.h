@@ -37,13 +37,13 @@ struct wsh_efa_remote_counter {
 };
 
 /* What peers need of a counter (wsh_tp_ops.counter_open). */
-#define EFA_COUNTER_NAME_MAX 32 /* bytes of a queue pair's name */
+#define WSH_EFA_COUNTER_NAME_MAX 32 /* bytes of a queue pair's name */
 struct wsh_efa_counter_blob {
     uint8_t n_rails, name_len;
-    unsigned char name[WSH_EFA_RAILS * EFA_COUNTER_NAME_MAX]; /* [n_rails] of name_len bytes */
+    unsigned char name[WSH_EFA_RAILS * WSH_EFA_COUNTER_NAME_MAX]; /* [n_rails] of name_len bytes */
 };
 
-#define EFA_COUNTER_BLOB_LEN(names_len) (offsetof(struct wsh_efa_counter_blob, name) + (names_len))
+#define WSH_EFA_COUNTER_BLOB_LEN(names_len) (offsetof(struct wsh_efa_counter_blob, name) + (names_len))
 
 _Static_assert(sizeof(struct wsh_efa_counter_blob) <= WSH_TP_COUNTER_MAX, "the names of all rails fit");
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define EFA_GDA_NIC_SHARE 128
+#define WSH_EFA_GDA_NIC_SHARE 128
 
 int wsh_efa_window_open(struct wsh_efa_window *window, uint32_t entries)
 {
@@ -52,7 +52,7 @@ int wsh_efa_window_grow(struct wsh_efa_window *window, uint64_t number)
     uint64_t ahead = wsh_efa_window_ahead(window, number);
     uint32_t entries = old.entries;
 
-    if (ahead < entries || ahead >= EFA_GDA_WINDOW_MAX)
+    if (ahead < entries || ahead >= WSH_EFA_GDA_WINDOW_MAX)
         return -EPROTO;
     while (entries <= ahead)
         entries *= 2;
@@ -106,5 +106,5 @@ unsigned wsh_efa_gda_share(unsigned pes, unsigned rails, unsigned nics)
 {
     unsigned sharers = nics ? (pes * rails + nics - 1) / nics : pes;
 
-    return EFA_GDA_NIC_SHARE / (sharers ? sharers : 1) * rails;
+    return WSH_EFA_GDA_NIC_SHARE / (sharers ? sharers : 1) * rails;
 }

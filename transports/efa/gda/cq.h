@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Of an id: the number of the request (device/nic/gda.h), and above it the PE. */
-#define EFA_GDA_NUMBER_BITS 40
+#define WSH_EFA_GDA_NUMBER_BITS 40
 
 /* Entries are powers of two; their phase is 1 in the first turn. */
 struct wsh_efa_cq {
@@ -22,8 +22,8 @@ struct wsh_efa_cq {
 struct wsh_efa_completion {
     uint64_t id;
     uint8_t status; /* 0: success; a NIC's codes for keys: */
-#define EFA_GDA_LOCAL_KEY 5
-#define EFA_GDA_REMOTE_KEY 7
+#define WSH_EFA_GDA_LOCAL_KEY 5
+#define WSH_EFA_GDA_REMOTE_KEY 7
     bool sent, read; /* of the send queue; of a read */
 };
 
@@ -57,7 +57,7 @@ struct wsh_efa_window {
     uint32_t entries;
     uint64_t *bits;
 };
-#define EFA_GDA_WINDOW_MAX ((uint32_t)1 << 26)
+#define WSH_EFA_GDA_WINDOW_MAX ((uint32_t)1 << 26)
 
 /* 0 or -ENOMEM. close: also of zeros. */
 int wsh_efa_window_open(struct wsh_efa_window *window, uint32_t entries);
@@ -66,7 +66,7 @@ void wsh_efa_window_close(struct wsh_efa_window *window);
 /* How far a request of that number (its low bits) is behind the mark. */
 static inline uint64_t wsh_efa_window_ahead(const struct wsh_efa_window *window, uint64_t number)
 {
-    return (number - window->mark) & (((uint64_t)1 << EFA_GDA_NUMBER_BITS) - 1);
+    return (number - window->mark) & (((uint64_t)1 << WSH_EFA_GDA_NUMBER_BITS) - 1);
 }
 
 /* It is complete. False: it was complete before, or is beyond the window. */

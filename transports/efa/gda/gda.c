@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EFA_GDA_RAILS 4
-#define EFA_GDA_QUEUES 8  /* where nobody says how many */
-#define EFA_GDA_PASS 4096 /* completions of a queue before they are published */
+#define WSH_EFA_GDA_RAILS 4
+#define WSH_EFA_GDA_QUEUES 8  /* where nobody says how many */
+#define WSH_EFA_GDA_PASS 4096 /* completions of a queue before they are published */
 
 struct wsh_efa_gda {
-    const struct wsh_efa_gda_ops *table[EFA_GDA_RAILS];
+    const struct wsh_efa_gda_ops *table[WSH_EFA_GDA_RAILS];
     unsigned n_rails, n;
     struct wsh_efa_gda_queue queue[];
 };
@@ -56,7 +56,7 @@ static int choose_number(const struct wsh_efa_set *set, unsigned n_rails, unsign
         return -EINVAL;
     }
     if (!n)
-        n = EFA_GDA_QUEUES;
+        n = WSH_EFA_GDA_QUEUES;
     return (int)(n < most ? n : most);
 }
 
@@ -80,7 +80,7 @@ int wsh_efa_gda_open(struct wsh_tp *tp, unsigned n, struct wsh_tp_queue *queue, 
                      size_t size)
 {
     struct wsh_efa_set *set = efa_of(tp)->set[0];
-    unsigned n_rails = set->n_rails < EFA_GDA_RAILS ? set->n_rails : EFA_GDA_RAILS;
+    unsigned n_rails = set->n_rails < WSH_EFA_GDA_RAILS ? set->n_rails : WSH_EFA_GDA_RAILS;
     struct wsh_efa_gda *gda;
     int rc = choose_number(set, n_rails, n, room, why, size);
 
@@ -171,8 +171,8 @@ int wsh_efa_gda_local(struct wsh_tp *tp, unsigned rail, const struct wsh_lmem *l
 static int failed(struct wsh_efa_set *set, const struct wsh_efa_gda_queue *queue,
                   const struct wsh_efa_completion *completion)
 {
-    int pe = (int)(completion->id >> EFA_GDA_NUMBER_BITS), rc;
-    bool memory = completion->status == EFA_GDA_LOCAL_KEY || completion->status == EFA_GDA_REMOTE_KEY;
+    int pe = (int)(completion->id >> WSH_EFA_GDA_NUMBER_BITS), rc;
+    bool memory = completion->status == WSH_EFA_GDA_LOCAL_KEY || completion->status == WSH_EFA_GDA_REMOTE_KEY;
     const char *words, *name = set->rail[queue->given.rail].name;
     char room[256] = "";
 
@@ -213,7 +213,7 @@ static void publish(struct wsh_efa_gda_queue *queue)
 static int queue_poll(struct wsh_efa_set *set, struct wsh_efa_gda_queue *queue)
 {
     struct wsh_efa_completion bad;
-    int n = wsh_efa_cq_drain(&queue->completions, &queue->window, EFA_GDA_PASS, &bad);
+    int n = wsh_efa_cq_drain(&queue->completions, &queue->window, WSH_EFA_GDA_PASS, &bad);
 
     if (wsh_unlikely(n == -EIO))
         return failed(set, queue, &bad);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the efa provider offers beyond libfabric's own interface, under the name EFA_GDA_OPS of fi_open_ops on a domain
+ * What the efa provider offers beyond libfabric's own interface, under the name WSH_EFA_GDA_OPS of fi_open_ops on a domain
  * of fabric efa-direct: how queues lie in memory, and completion counters that the NIC keeps in memory of the caller
  * (libfabric 2.6 and later). Declared here, since libfabric's headers of this build may be older; the order of members
  * is the provider's interface. A library that is older than 2.6 has a shorter table, or none: see the version first.
@@ -14,8 +14,8 @@
 
 #include <stdint.h>
 
-#define EFA_GDA_OPS "efa gda ops"
-#define EFA_GDA_OPS_SINCE FI_VERSION(2, 6) /* with counters */
+#define WSH_EFA_GDA_OPS "efa gda ops"
+#define WSH_EFA_GDA_OPS_SINCE FI_VERSION(2, 6) /* with counters */
 
 /* A send or receive queue; wide requests have entries of 128 bytes. */
 struct wsh_efa_gda_wq {
@@ -25,7 +25,7 @@ struct wsh_efa_gda_wq {
     uint32_t max_batch; /* entries that may be written before the doorbell is rung */
     uint16_t caps;      /* bit 0: requests carry a number of 64 bits (not filled by 2.6.0: clear it first) */
 };
-#define EFA_GDA_WQ_LONG_ID 1u
+#define WSH_EFA_GDA_WQ_LONG_ID 1u
 
 struct wsh_efa_gda_cq {
     uint8_t *buffer;
@@ -39,7 +39,7 @@ struct wsh_efa_gda_cq_place {
     uint64_t length, offset;
     uint32_t fd;
 };
-#define EFA_GDA_CQ_BY_DESCRIPTOR 1u
+#define WSH_EFA_GDA_CQ_BY_DESCRIPTOR 1u
 
 /* A word: at an address, or `offset` bytes from the start of a descriptor's memory, then with an address or NULL. */
 struct wsh_efa_gda_place {
@@ -50,8 +50,8 @@ struct wsh_efa_gda_place {
     uint8_t type;
     uint8_t unused2[7];
 };
-#define EFA_GDA_BY_ADDRESS 0
-#define EFA_GDA_BY_DESCRIPTOR 1
+#define WSH_EFA_GDA_BY_ADDRESS 0
+#define WSH_EFA_GDA_BY_DESCRIPTOR 1
 
 /* Where a counter's words lie; those that are not given are the provider's own. */
 struct wsh_efa_gda_counter {
@@ -60,9 +60,9 @@ struct wsh_efa_gda_counter {
     uint32_t unused2;
     struct wsh_efa_gda_place count, errors;
 };
-#define EFA_GDA_COUNT_GIVEN 1u
-#define EFA_GDA_ERRORS_GIVEN 2u
-#define EFA_GDA_COUNT_MASK 0x7fffffffu /* a NIC's word wraps at 2^31 */
+#define WSH_EFA_GDA_COUNT_GIVEN 1u
+#define WSH_EFA_GDA_ERRORS_GIVEN 2u
+#define WSH_EFA_GDA_COUNT_MASK 0x7fffffffu /* a NIC's word wraps at 2^31 */
 
 /* 0 or a negative errno each. */
 struct wsh_efa_gda_ops {

@@ -75,7 +75,7 @@ static int look_at_rings(const struct wsh_efa_gda_ops *table, const struct wsh_e
     if (rc)
         return wsh_efa_gda_lacks(why, size, "%s does not say where its queues lie (%s): it takes " HARDWARE,
                                  rail->name, wsh_strerror(-rc));
-    if (!(send.caps & EFA_GDA_WQ_LONG_ID))
+    if (!(send.caps & WSH_EFA_GDA_WQ_LONG_ID))
         return wsh_efa_gda_lacks(why, size,
                                  "requests to %s carry no numbers of 64 bits: it takes " HARDWARE
                                  ", and libfabric after 2.6.0",
@@ -123,17 +123,17 @@ int wsh_efa_gda_table_open(const struct wsh_efa_lib *lib, const struct wsh_efa_r
 
     if (strcmp(fabric->prov_name, "efa"))
         return wsh_efa_gda_lacks(why, size, "the NICs are %s, not EFA", rail->name);
-    if (FI_VERSION_LT(lib->version, EFA_GDA_OPS_SINCE))
+    if (FI_VERSION_LT(lib->version, WSH_EFA_GDA_OPS_SINCE))
         return wsh_efa_gda_lacks(why, size,
                                  "libfabric is %u.%u; install 2.6 or newer (EFA installer 1.50 or newer)",
                                  FI_MAJOR(lib->version), FI_MINOR(lib->version));
     if (strcmp(fabric->name, "efa-direct"))
         return wsh_efa_gda_lacks(why, size, "the fabric is %s, and only efa-direct shows its queues",
                                  fabric->name);
-    rc = fi_open_ops(&rail->domain->fid, EFA_GDA_OPS, 0, (void **)table, NULL);
+    rc = fi_open_ops(&rail->domain->fid, WSH_EFA_GDA_OPS, 0, (void **)table, NULL);
     if (rc)
         return wsh_efa_gda_lacks(why, size,
                                  "%s does not show its queues (%s: %s); install libfabric 2.6 or newer",
-                                 rail->name, EFA_GDA_OPS, lib->strerror(rc < 0 ? -rc : rc));
+                                 rail->name, WSH_EFA_GDA_OPS, lib->strerror(rc < 0 ? -rc : rc));
     return 0;
 }

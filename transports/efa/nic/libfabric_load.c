@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EFA_LIBRARY "libfabric.so.1"
-#define EFA_OLDEST FI_VERSION(1, 17)
+#define WSH_EFA_LIBRARY "libfabric.so.1"
+#define WSH_EFA_OLDEST FI_VERSION(1, 17)
 /* NODELETE below: providers leave threads and exit handlers behind, whose code must stay mapped. */
 /* Asking the efa provider for less than this turns the device's RDMA off. */
-#define EFA_API FI_VERSION(1, 18)
+#define WSH_EFA_API FI_VERSION(1, 18)
 /* From this one on device memory can be registered by a descriptor. */
-#define EFA_API_DMABUF FI_VERSION(1, 20)
+#define WSH_EFA_API_DMABUF FI_VERSION(1, 20)
 
 static int load_symbols(struct wsh_efa_lib *lib, const char **missing)
 {
@@ -43,23 +43,23 @@ int wsh_efa_lib_open(struct wsh_efa_lib *lib, char *why, size_t size)
     const char *missing = NULL;
 
     memset(lib, 0, sizeof *lib);
-    lib->handle = dlopen(EFA_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    lib->handle = dlopen(WSH_EFA_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!lib->handle) {
         snprintf(why, size, "cannot load libfabric (%s); install it (Debian: libfabric1)", dlerror());
         return -ENODEV;
     }
     if (load_symbols(lib, &missing)) {
-        snprintf(why, size, "%s lacks %s; install libfabric 1.17 or newer", EFA_LIBRARY, missing);
+        snprintf(why, size, "%s lacks %s; install libfabric 1.17 or newer", WSH_EFA_LIBRARY, missing);
         goto err_handle;
     }
     lib->version = lib->get_version();
-    if (FI_VERSION_LT(lib->version, EFA_OLDEST)) {
+    if (FI_VERSION_LT(lib->version, WSH_EFA_OLDEST)) {
         snprintf(why, size, "libfabric %u.%u is too old; install 1.17 or newer", FI_MAJOR(lib->version),
                  FI_MINOR(lib->version));
         goto err_handle;
     }
-    lib->api = FI_VERSION_LT(lib->version, EFA_API) ? lib->version : EFA_API;
-    lib->api_hmem = FI_VERSION_LT(lib->version, EFA_API_DMABUF) ? lib->api : EFA_API_DMABUF;
+    lib->api = FI_VERSION_LT(lib->version, WSH_EFA_API) ? lib->version : WSH_EFA_API;
+    lib->api_hmem = FI_VERSION_LT(lib->version, WSH_EFA_API_DMABUF) ? lib->api : WSH_EFA_API_DMABUF;
     return 0;
 err_handle:
     wsh_efa_lib_close(lib);

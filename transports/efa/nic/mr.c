@@ -6,10 +6,10 @@
 #include "base/log.h"
 #include "transports/efa/set/set.h"
 
-#define EFA_KEY_TRIES 16
+#define WSH_EFA_KEY_TRIES 16
 
 /* As <rdma/fi_domain.h> of libfabric 1.20 has them, which older headers lack; zeros for what newer ones append. */
-#define EFA_MR_DMABUF (1ULL << 40)
+#define WSH_EFA_MR_DMABUF (1ULL << 40)
 struct efa_dmabuf {
     int fd;
     uint64_t offset;
@@ -37,7 +37,7 @@ static int mr_reg_device(const struct wsh_efa_rail *rail, const struct wsh_efa_p
                                          .iface = FI_HMEM_CUDA,
                                          .device.cuda = piece->gpu}};
 
-    if (piece->fd >= 0 && !fi_mr_regattr(rail->domain, &attr.known, EFA_MR_DMABUF, mr))
+    if (piece->fd >= 0 && !fi_mr_regattr(rail->domain, &attr.known, WSH_EFA_MR_DMABUF, mr))
         return 0;
     attr.known.mr_iov = &iov;
     return fi_mr_regattr(rail->domain, &attr.known, 0, mr);
@@ -97,7 +97,7 @@ static int mr_open_drawn(struct wsh_efa_set *set, const struct wsh_efa_rail *rai
 {
     int rc = -FI_ENOKEY;
 
-    for (int tries = 0; tries < EFA_KEY_TRIES && rc == -FI_ENOKEY; tries++) {
+    for (int tries = 0; tries < WSH_EFA_KEY_TRIES && rc == -FI_ENOKEY; tries++) {
         uint64_t key;
 
         rc = draw_key(set, rail, &key);

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define EFA_ORDER (FI_ORDER_WAW | FI_ORDER_SAW)
-#define EFA_ORDER_MORE (EFA_ORDER | FI_ORDER_SAS | FI_ORDER_RAW)
+#define WSH_EFA_ORDER (FI_ORDER_WAW | FI_ORDER_SAW)
+#define WSH_EFA_ORDER_MORE (WSH_EFA_ORDER | FI_ORDER_SAS | FI_ORDER_RAW)
 
 /*
  * rank: the lower the better; a provider that is not listed drives real network hardware. Where libfabric has put a
@@ -29,8 +29,8 @@ static const struct {
     bool on_request, one_write;
 } efa_known[] = {{"efa", 0, false, false},      {"tcp", 20, false, false}, {"net", 21, false, false},
                  {"sockets", 30, false, false}, {"shm", 40, true, true},   {"udp", 41, true, false}};
-#define EFA_RANK_HARDWARE 10
-#define EFA_RANK_LAYERED 5 /* more */
+#define WSH_EFA_RANK_HARDWARE 10
+#define WSH_EFA_RANK_LAYERED 5 /* more */
 
 static int known_index(const char *name)
 {
@@ -45,9 +45,9 @@ static int known_index(const char *name)
 static int rank_of(const struct fi_info *info)
 {
     const char *name = info->fabric_attr->prov_name;
-    int i = known_index(name), rank = i < 0 ? EFA_RANK_HARDWARE : efa_known[i].rank;
+    int i = known_index(name), rank = i < 0 ? WSH_EFA_RANK_HARDWARE : efa_known[i].rank;
 
-    return strchr(name, ';') ? rank + EFA_RANK_LAYERED : rank;
+    return strchr(name, ';') ? rank + WSH_EFA_RANK_LAYERED : rank;
 }
 
 /*
@@ -60,10 +60,10 @@ enum wsh_efa_put wsh_efa_info_small_puts(const struct fi_info *info)
     int i = known_index(info->fabric_attr->prov_name);
 
     if (i >= 0 && efa_known[i].one_write)
-        return EFA_PUT_ONE_WRITE;
+        return WSH_EFA_PUT_ONE_WRITE;
     return !wsh_efa_info_orders_waw(info) && info->domain_attr->data_progress == FI_PROGRESS_MANUAL
-               ? EFA_PUT_MESSAGES
-               : EFA_PUT_WRITES;
+               ? WSH_EFA_PUT_MESSAGES
+               : WSH_EFA_PUT_WRITES;
 }
 
 /* Never FI_ATOMIC: atomics run on the target's CPU, and tcp;ofi_rxm loses its write order with it. */
@@ -93,12 +93,12 @@ static struct fi_info *make_hints(const struct wsh_efa_lib *lib, const char *pro
 }
 
 /* Only who knows of this version may open counters that the NIC keeps, which count to 2^31. */
-#define EFA_API_COUNTS FI_VERSION(2, 5)
+#define WSH_EFA_API_COUNTS FI_VERSION(2, 5)
 
 static uint32_t api_for(const struct wsh_efa_lib *lib, const char *prov, bool hmem)
 {
-    if (prov && !strcmp(prov, "efa") && FI_VERSION_GE(lib->version, EFA_GDA_OPS_SINCE))
-        return EFA_API_COUNTS;
+    if (prov && !strcmp(prov, "efa") && FI_VERSION_GE(lib->version, WSH_EFA_GDA_OPS_SINCE))
+        return WSH_EFA_API_COUNTS;
     return hmem ? lib->api_hmem : lib->api;
 }
 
@@ -170,7 +170,7 @@ static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t siz
 static int ask_ordered(const struct wsh_efa_lib *lib, const char *prov, const char *domain, bool hmem,
                        struct fi_info **list)
 {
-    const uint64_t orders[] = {EFA_ORDER_MORE, EFA_ORDER, 0};
+    const uint64_t orders[] = {WSH_EFA_ORDER_MORE, WSH_EFA_ORDER, 0};
     int rc = -FI_ENODATA;
 
     for (size_t i = 0; i < sizeof orders / sizeof orders[0] && rc == -FI_ENODATA; i++)

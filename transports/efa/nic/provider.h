@@ -40,9 +40,9 @@ bool wsh_efa_info_moves_alone(const struct fi_info *info);
 
 /* How small puts go; messages are stored by the target's CPU, in order. */
 enum wsh_efa_put {
-    EFA_PUT_WRITES,
-    EFA_PUT_MESSAGES,
-    EFA_PUT_ONE_WRITE /* a write where none is under way, else a message */
+    WSH_EFA_PUT_WRITES,
+    WSH_EFA_PUT_MESSAGES,
+    WSH_EFA_PUT_ONE_WRITE /* a write where none is under way, else a message */
 };
 enum wsh_efa_put wsh_efa_info_small_puts(const struct fi_info *info);
 

@@ -17,7 +17,11 @@
  * Options of endpoints as <rdma/fi_endpoint.h> of libfabric 2.1 numbers them, which older headers lack. A library or
  * provider that does not know one refuses it.
  */
-enum { EFA_OPT_CUDA_API_PERMITTED = 10, EFA_OPT_SHARED_MEMORY_PERMITTED = 11, EFA_OPT_INJECT_RMA_SIZE = 18 };
+enum {
+    WSH_EFA_OPT_CUDA_API_PERMITTED = 10,
+    WSH_EFA_OPT_SHARED_MEMORY_PERMITTED = 11,
+    WSH_EFA_OPT_INJECT_RMA_SIZE = 18
+};
 
 /* Logs a failed call on `rail`; returns its error. */
 static int rail_failed(const struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib, const char *call,
@@ -79,7 +83,8 @@ static void forbid_cuda(struct wsh_efa_rail *rail, const struct wsh_efa_lib *lib
 
     if (!wsh_efa_info_takes_hmem(rail->info))
         return;
-    rc = fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, EFA_OPT_CUDA_API_PERMITTED, &permitted, sizeof permitted);
+    rc = fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, WSH_EFA_OPT_CUDA_API_PERMITTED, &permitted,
+                   sizeof permitted);
     rail->hmem = !rc;
     if (rc)
         wsh_info(WSH_SUB_TRANSPORT,
@@ -104,7 +109,8 @@ static int open_endpoint(struct wsh_efa_rail *rail, const struct wsh_efa_lib *li
         return rc;
     bind_eq(rail);
     /* Peers of this host are the local transport's. */
-    (void)fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, EFA_OPT_SHARED_MEMORY_PERMITTED, &shared, sizeof shared);
+    (void)fi_setopt(&rail->ep->fid, FI_OPT_ENDPOINT, WSH_EFA_OPT_SHARED_MEMORY_PERMITTED, &shared,
+                    sizeof shared);
     forbid_cuda(rail, lib);
     *call = "fi_enable";
     return fi_enable(rail->ep);
@@ -177,7 +183,7 @@ size_t wsh_efa_rail_inject(const struct wsh_efa_rail *rail, size_t known)
 {
     size_t value = 0, len = sizeof value;
 
-    if (fi_getopt(&rail->ep->fid, FI_OPT_ENDPOINT, EFA_OPT_INJECT_RMA_SIZE, &value, &len))
+    if (fi_getopt(&rail->ep->fid, FI_OPT_ENDPOINT, WSH_EFA_OPT_INJECT_RMA_SIZE, &value, &len))
         return known;
     return value < known ? value : known;
 }

@@ -27,7 +27,7 @@ static const struct variable {
 } of_providers[] = {
     {"FI_EFA_ENABLE_SHM_TRANSFER", "0", false},
     {"FI_EFA_USE_HW_CNTR", "1", false}, /* off in libfabric 2.6.0 */
-    {RXM_BUFFER_SIZE, TEXT_OF(EFA_RXM_BUFFER), true},
+    {RXM_BUFFER_SIZE, TEXT_OF(WSH_EFA_RXM_BUFFER), true},
     {"FI_OFI_RXM_MSG_RX_SIZE", "32", true},
     {"FI_UNIVERSE_SIZE", "16", true},
 };

@@ -52,14 +52,14 @@ static int ask_peer(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
     struct wsh_efa_peer *peer = &set->peers[flow->pe];
     struct wsh_efa_flow *own = wsh_efa_flow_of(set->own, flow->pe);
     struct wsh_efa_req *req =
-        own ? wsh_efa_msg_new(set, own, EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg)) : NULL;
+        own ? wsh_efa_msg_new(set, own, WSH_EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg)) : NULL;
     struct wsh_efa_tally_msg *msg;
 
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_tally_msg *)req->buf;
     *msg = (struct wsh_efa_tally_msg){msg->head, peer->link.tallies, flow->lazy_end, flow->ctx->number, {0}};
-    if (wsh_efa_op_message(set, own, req, EFA_SIGNALS))
+    if (wsh_efa_op_message(set, own, req, WSH_EFA_SIGNALS))
         return -EAGAIN;
     peer->tally.asked = peer->link.tallies;
     if (wsh_srd_before(flow->prompt_end, flow->lazy_end))

@@ -11,14 +11,14 @@ static int amo_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
 {
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
     const struct wsh_efa_fetch fetch = {
-        .flow = flow, .done = done, .result = result, .len = amo->width, .what = EFA_AMOS};
+        .flow = flow, .done = done, .result = result, .len = amo->width, .what = WSH_EFA_AMOS};
     struct wsh_efa_amo_msg *msg;
     struct wsh_efa_req *req;
     struct wsh_efa_op *op;
 
     if (wsh_unlikely(set->failed || !flow))
         return flow ? set->failed : -ENOMEM;
-    req = wsh_efa_msg_new(set, flow, result ? EFA_WIRE_FETCH : EFA_WIRE_AMO, sizeof *msg);
+    req = wsh_efa_msg_new(set, flow, result ? WSH_EFA_WIRE_FETCH : WSH_EFA_WIRE_AMO, sizeof *msg);
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_amo_msg *)req->buf;
@@ -28,8 +28,8 @@ static int amo_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
     msg->compare = amo->compare;
     msg->cookie = msg->zero = 0;
     if (!result)
-        return wsh_efa_op_message(set, flow, req, EFA_AMOS);
-    op = wsh_efa_op_new(set, flow, WSH_SRD_FETCH, EFA_WHATS);
+        return wsh_efa_op_message(set, flow, req, WSH_EFA_AMOS);
+    op = wsh_efa_op_new(set, flow, WSH_SRD_FETCH, WSH_EFA_WHATS);
     if (!op) {
         wsh_efa_req_put(req);
         return -EAGAIN;

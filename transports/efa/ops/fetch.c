@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EFA_FETCHES 1024u /* under way at a time, to all PEs */
-#define EFA_NONE 0xffffu
+#define WSH_EFA_FETCHES 1024u /* under way at a time, to all PEs */
+#define WSH_EFA_NONE 0xffffu
 
 int wsh_efa_fetch_init(struct wsh_efa_set *set)
 {
-    set->fetches.all = calloc(EFA_FETCHES, sizeof *set->fetches.all);
+    set->fetches.all = calloc(WSH_EFA_FETCHES, sizeof *set->fetches.all);
     if (!set->fetches.all)
         return -ENOMEM;
-    for (uint16_t i = 0; i < EFA_FETCHES; i++)
-        set->fetches.all[i].next = (uint16_t)(i + 1u < EFA_FETCHES ? i + 1u : EFA_NONE);
+    for (uint16_t i = 0; i < WSH_EFA_FETCHES; i++)
+        set->fetches.all[i].next = (uint16_t)(i + 1u < WSH_EFA_FETCHES ? i + 1u : WSH_EFA_NONE);
     return 0;
 }
 
@@ -32,7 +32,8 @@ static void fetch_free(struct wsh_efa_set *set, struct wsh_efa_fetch *fetch)
 
 static struct wsh_efa_fetch *fetch_new(struct wsh_efa_set *set, const struct wsh_efa_fetch *from)
 {
-    struct wsh_efa_fetch *fetch = set->fetches.free == EFA_NONE ? NULL : &set->fetches.all[set->fetches.free];
+    struct wsh_efa_fetch *fetch =
+        set->fetches.free == WSH_EFA_NONE ? NULL : &set->fetches.all[set->fetches.free];
     uint16_t generation;
 
     if (!fetch)
@@ -69,7 +70,7 @@ static void store_result(const struct wsh_efa_fetch *fetch, const void *bytes)
 {
     uint64_t value;
 
-    if (fetch->what == EFA_GETS) {
+    if (fetch->what == WSH_EFA_GETS) {
         memcpy(fetch->result, bytes, fetch->len);
         return;
     }
@@ -80,12 +81,12 @@ static void store_result(const struct wsh_efa_fetch *fetch, const void *bytes)
 int wsh_efa_fetch_answered(struct wsh_efa_set *set, int pe, uint32_t cookie, const void *bytes, size_t len)
 {
     uint32_t index = cookie & 0xffff;
-    struct wsh_efa_fetch *fetch = index < EFA_FETCHES ? &set->fetches.all[index] : NULL;
+    struct wsh_efa_fetch *fetch = index < WSH_EFA_FETCHES ? &set->fetches.all[index] : NULL;
     struct wsh_efa_flow *flow = fetch ? fetch->flow : NULL;
     int rc;
 
     if (!flow || flow->pe != pe || fetch->generation != cookie >> 16 ||
-        len != (fetch->what == EFA_GETS ? fetch->len : sizeof(uint64_t)))
+        len != (fetch->what == WSH_EFA_GETS ? fetch->len : sizeof(uint64_t)))
         return -EPROTO;
     store_result(fetch, bytes);
     rc = wsh_srd_flow_replied(&flow->ctx->srd, &flow->srd);
@@ -99,9 +100,9 @@ int wsh_efa_fetch_get(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const 
                       void *dst, size_t len, struct wsh_done *done)
 {
     const struct wsh_efa_fetch fetch = {
-        .flow = flow, .done = done, .result = dst, .len = (uint32_t)len, .what = EFA_GETS};
-    struct wsh_efa_req *req = wsh_efa_msg_new(set, flow, EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg));
-    struct wsh_efa_op *op = req ? wsh_efa_op_new(set, flow, WSH_SRD_FETCH, EFA_WHATS) : NULL;
+        .flow = flow, .done = done, .result = dst, .len = (uint32_t)len, .what = WSH_EFA_GETS};
+    struct wsh_efa_req *req = wsh_efa_msg_new(set, flow, WSH_EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg));
+    struct wsh_efa_op *op = req ? wsh_efa_op_new(set, flow, WSH_SRD_FETCH, WSH_EFA_WHATS) : NULL;
     struct wsh_efa_get_msg *msg;
 
     if (!op) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EFA_OPS_MAX 1024 /* under way at a time; beyond, callers wait */
+#define WSH_EFA_OPS_MAX 1024 /* under way at a time; beyond, callers wait */
 
 static void op_free(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
@@ -83,7 +83,7 @@ static struct wsh_efa_req *segment_new(struct wsh_efa_set *set, const struct wsh
                                   op->key};
     if (!op->bounce)
         return req;
-    if (kind == EFA_REQ_WRITE)
+    if (kind == WSH_EFA_REQ_WRITE)
         memcpy(req->buf, span->local, span->len);
     else
         req->copy_to = span->local;
@@ -147,19 +147,19 @@ static int post_segment(struct wsh_efa_set *set, struct wsh_efa_op *op, enum wsh
     note_op(set, op);
     if (op->srd.tally)
         wsh_efa_tally_started(set, op->flow);
-    if (set->native && kind == EFA_REQ_WRITE)
-        wsh_efa_flow_begin(op->flow, EFA_REQ_WRITE);
+    if (set->native && kind == WSH_EFA_REQ_WRITE)
+        wsh_efa_flow_begin(op->flow, WSH_EFA_REQ_WRITE);
     return 0;
 }
 
 static int io_write(void *arg, struct wsh_srd_op *srd)
 {
-    return post_segment(arg, op_of(srd), EFA_REQ_WRITE);
+    return post_segment(arg, op_of(srd), WSH_EFA_REQ_WRITE);
 }
 
 static int io_read(void *arg, struct wsh_srd_op *srd)
 {
-    return post_segment(arg, op_of(srd), EFA_REQ_READ);
+    return post_segment(arg, op_of(srd), WSH_EFA_REQ_READ);
 }
 
 static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stamp)
@@ -185,7 +185,7 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
         return rc;
     }
     op->msg = NULL;
-    flow->type[flow->srd.sent & (flow->srd.window - 1)] = (uint8_t)(op->what | (lazy ? EFA_LAZY : 0));
+    flow->type[flow->srd.sent & (flow->srd.window - 1)] = (uint8_t)(op->what | (lazy ? WSH_EFA_LAZY : 0));
     wsh_efa_tally_sent(set, flow, lazy);
     note_op(set, op);
     return 0;
@@ -194,10 +194,10 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
 int wsh_efa_op_init(struct wsh_efa_set *set)
 {
     set->ops.io = (struct wsh_srd_io){io_write, io_read, io_send, set};
-    set->ops.slab = calloc(EFA_OPS_MAX, sizeof *set->ops.slab);
+    set->ops.slab = calloc(WSH_EFA_OPS_MAX, sizeof *set->ops.slab);
     if (!set->ops.slab)
         return -ENOMEM;
-    for (size_t i = EFA_OPS_MAX; i--;)
+    for (size_t i = WSH_EFA_OPS_MAX; i--;)
         op_free(set, &set->ops.slab[i]);
     return 0;
 }
@@ -258,7 +258,7 @@ void wsh_efa_op_refuse(struct wsh_efa_set *set, struct wsh_efa_op *op)
 /* Something is parked only while others find room too; beyond, callers wait. */
 static bool may_park(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
 {
-    return set->ops.n_free > EFA_OPS_MAX / 4 && (!op->msg || set->small.n_free > set->small.n / 4);
+    return set->ops.n_free > WSH_EFA_OPS_MAX / 4 && (!op->msg || set->small.n_free > set->small.n / 4);
 }
 
 int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh_done *done)
@@ -273,7 +273,7 @@ int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh
         wsh_efa_op_refuse(set, op);
         return rc;
     }
-    if (what < EFA_WHATS)
+    if (what < WSH_EFA_WHATS)
         wsh_efa_count_add(&flow->what[what]);
     if (op->srd.segments) {
         op->done = done;
@@ -305,7 +305,7 @@ int wsh_efa_op_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struc
 
 int wsh_efa_op_message_counted(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req)
 {
-    return submit_message(set, flow, req, EFA_SIGNALS, true);
+    return submit_message(set, flow, req, WSH_EFA_SIGNALS, true);
 }
 
 static void data_done(struct wsh_efa_op *op)
@@ -326,7 +326,7 @@ void wsh_efa_op_part_done(struct wsh_efa_set *set, struct wsh_efa_op *op)
     if (!op->in_flight && op->srd.started == op->srd.segments)
         data_done(op);
     if (set->native && op->srd.kind != WSH_SRD_GET) {
-        wsh_efa_flow_end(flow, EFA_REQ_WRITE);
+        wsh_efa_flow_end(flow, WSH_EFA_REQ_WRITE);
     } else {
         wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
         wsh_efa_op_wait(set, flow);

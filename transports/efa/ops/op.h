@@ -20,7 +20,7 @@ struct wsh_efa_op {
     uint64_t addr, key; /* remote */
     size_t len, part;   /* bytes of the data, of one segment */
     bool bounce;        /* through buffers of ours */
-    uint8_t what;       /* enum wsh_efa_what; EFA_WHATS: counted elsewhere */
+    uint8_t what;       /* enum wsh_efa_what; WSH_EFA_WHATS: counted elsewhere */
     uint32_t in_flight; /* segments given to the provider and not complete */
     uint32_t reported;  /* natively: segments that the engine takes for complete */
     bool noted;         /* is in set->ops.noted */

@@ -18,9 +18,9 @@ put_copied(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_sp
     struct wsh_efa_req *req;
 
     if (span->len <= set->limits.inject_max)
-        return wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), span, NULL,
-                                 FI_INJECT, 0);
-    req = wsh_efa_req_get(&set->small, EFA_REQ_WRITE, flow->pe);
+        return wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, WSH_EFA_REQ_WRITE, flow->pe), span,
+                                 NULL, FI_INJECT, 0);
+    req = wsh_efa_req_get(&set->small, WSH_EFA_REQ_WRITE, flow->pe);
     if (!req)
         return -EAGAIN;
     memcpy(req->buf, span->local, span->len);
@@ -32,7 +32,8 @@ put_copied(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_sp
 static int put_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_rmem *rmem,
                        size_t off, const void *src, size_t len)
 {
-    struct wsh_efa_req *req = wsh_efa_msg_new(set, flow, EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg) + len);
+    struct wsh_efa_req *req =
+        wsh_efa_msg_new(set, flow, WSH_EFA_WIRE_PUT, sizeof(struct wsh_efa_put_msg) + len);
     struct wsh_efa_put_msg *msg;
 
     if (!req)
@@ -40,7 +41,7 @@ static int put_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const
     msg = (struct wsh_efa_put_msg *)req->buf;
     msg->data = (struct wsh_efa_place){.seg = (uint8_t)rmem->seg, .off = off};
     memcpy(msg->bytes, src, len);
-    return wsh_efa_op_message(set, flow, req, EFA_PUTS);
+    return wsh_efa_op_message(set, flow, req, WSH_EFA_PUTS);
 }
 
 static bool fits_message(const struct wsh_efa_set *set, int pe, size_t len)
@@ -51,7 +52,8 @@ static bool fits_message(const struct wsh_efa_set *set, int pe, size_t len)
 static int submit_op(struct wsh_efa_set *set, struct wsh_efa_flow *flow, enum wsh_srd_kind kind,
                      const struct wsh_efa_span *span, struct wsh_done *done)
 {
-    struct wsh_efa_op *op = wsh_efa_op_new(set, flow, kind, kind == WSH_SRD_GET ? EFA_GETS : EFA_PUTS);
+    struct wsh_efa_op *op =
+        wsh_efa_op_new(set, flow, kind, kind == WSH_SRD_GET ? WSH_EFA_GETS : WSH_EFA_PUTS);
 
     if (!op)
         return -EAGAIN;
@@ -64,8 +66,8 @@ static int submit_op(struct wsh_efa_set *set, struct wsh_efa_flow *flow, enum ws
 /* A put of copied bytes that the target is to count, or that waits here. */
 static int put_kept(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_span *span)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&set->small, EFA_REQ_WRITE, flow->pe);
-    struct wsh_efa_op *op = req ? wsh_efa_op_new(set, flow, WSH_SRD_PUT, EFA_PUTS) : NULL;
+    struct wsh_efa_req *req = wsh_efa_req_get(&set->small, WSH_EFA_REQ_WRITE, flow->pe);
+    struct wsh_efa_op *op = req ? wsh_efa_op_new(set, flow, WSH_SRD_PUT, WSH_EFA_PUTS) : NULL;
 
     if (!op) {
         if (req)
@@ -89,7 +91,7 @@ static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa
     if (set->native) {
         if (!wsh_efa_flow_is_open(flow))
             return false;
-        wsh_efa_flow_begin(flow, EFA_REQ_WRITE);
+        wsh_efa_flow_begin(flow, WSH_EFA_REQ_WRITE);
         return true;
     }
     return wsh_srd_put_fast(&flow->ctx->srd, &flow->srd);
@@ -98,7 +100,7 @@ static inline __attribute__((always_inline)) bool put_begin(const struct wsh_efa
 static inline void put_refused(const struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
     if (set->native)
-        wsh_efa_flow_end(flow, EFA_REQ_WRITE);
+        wsh_efa_flow_end(flow, WSH_EFA_REQ_WRITE);
     else
         wsh_srd_put_refused(&flow->ctx->srd, &flow->srd);
 }
@@ -141,8 +143,8 @@ put_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rm
     if (copied)
         rc = put_copied(set, flow, &span);
     else
-        rc = wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, rmem->pe), &span, done,
-                               0, 0);
+        rc = wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, WSH_EFA_REQ_WRITE, rmem->pe), &span,
+                               done, 0, 0);
     if (wsh_unlikely(rc))
         put_refused(set, flow);
     return rc;
@@ -184,7 +186,7 @@ static bool native_read_may(const struct wsh_efa_set *set, struct wsh_efa_flow *
     uint64_t epoch = flow->ctx->srd.epoch;
 
     if (set->native && !set->native_reads && flow->read_epoch != epoch) {
-        if (flow->direct[EFA_REQ_WRITE])
+        if (flow->direct[WSH_EFA_REQ_WRITE])
             return false;
         flow->read_epoch = epoch;
     }
@@ -199,7 +201,7 @@ static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
     const struct wsh_efa_place place = {.seg = (uint8_t)rmem->seg, .off = off};
     struct wsh_efa_flow *flow = wsh_efa_flow_of(ctx, rmem->pe);
     bool open, by_cpus = wsh_efa_mem_is_host(set, rmem, dst),
-               small = by_cpus && len <= EFA_GET_MAX &&
+               small = by_cpus && len <= WSH_EFA_GET_MAX &&
                        sizeof(struct wsh_efa_reply_msg) + len <= set->limits.msg_max;
     int rc;
 
@@ -213,10 +215,10 @@ static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
         return wsh_efa_fetch_get(set, flow, &place, dst, len, done);
     if (!open || len > set->limits.whole_max || !wsh_efa_mem_desc(set, dst, len, &span.desc))
         return submit_op(set, flow, WSH_SRD_GET, &span, done);
-    rc =
-        wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_READ, rmem->pe), &span, done, 0, 0);
+    rc = wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, WSH_EFA_REQ_READ, rmem->pe), &span, done,
+                           0, 0);
     if (!rc)
-        wsh_efa_flow_begin(flow, EFA_REQ_READ);
+        wsh_efa_flow_begin(flow, WSH_EFA_REQ_READ);
     return rc;
 }
 

@@ -32,16 +32,16 @@ static inline __attribute__((always_inline)) int wsh_efa_rma_post(struct wsh_efa
     if (wsh_unlikely(set->aside))
         return set->n_rails > 1 ? wsh_efa_rails_post(set, req, span, flags, imm)
                                 : wsh_efa_batch_rma(set, req, span, flags, imm);
-    if (req->kind == EFA_REQ_WRITE)
+    if (req->kind == WSH_EFA_REQ_WRITE)
         rc = fi_writemsg(set->rail[0].ep, &msg, wsh_efa_rma_flags(flags));
     else
         rc = fi_readmsg(set->rail[0].ep, &msg, flags | FI_COMPLETION);
     if (wsh_likely(!rc)) {
-        set->n_writes += req->kind == EFA_REQ_WRITE;
+        set->n_writes += req->kind == WSH_EFA_REQ_WRITE;
         wsh_efa_req_begin(set, req, span->len);
         return 0;
     }
-    return wsh_efa_post_check(set, 0, req->pe, req->kind == EFA_REQ_WRITE ? "put" : "get", rc);
+    return wsh_efa_post_check(set, 0, req->pe, req->kind == WSH_EFA_REQ_WRITE ? "put" : "get", rc);
 }
 
 /*

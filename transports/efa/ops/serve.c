@@ -104,7 +104,7 @@ static int apply_get(struct wsh_efa_set *set, const struct wsh_efa_get_msg *get)
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)get;
     const void *from = wsh_efa_wire_resolve(&get->data, get->len, set->seg_base, set->seg_len);
 
-    if (!from || get->len > EFA_GET_MAX ||
+    if (!from || get->len > WSH_EFA_GET_MAX ||
         sizeof(struct wsh_efa_reply_msg) + get->len > set->peers[get->head.src].msg_max)
         return refuse_msg(set, msg, get->head.len, "get from outside of the symmetric memory");
     return wsh_efa_msg_answer(set, (int)get->head.src, get->head.ctx, get->cookie, from, get->len);
@@ -137,14 +137,14 @@ static int apply_msg(struct wsh_efa_set *set, const union wsh_efa_msg *msg)
     uint64_t old;
 
     switch (msg->head.type) {
-    case EFA_WIRE_HELLO: set->hello.received++; return 0;
-    case EFA_WIRE_PUT:
+    case WSH_EFA_WIRE_HELLO: set->hello.received++; return 0;
+    case WSH_EFA_WIRE_PUT:
         return apply_data(set, msg, &msg->put.data, msg->put.bytes, msg->head.len - sizeof msg->put);
-    case EFA_WIRE_STRIDED: return apply_strided(set, msg);
-    case EFA_WIRE_SIGNAL: return apply_signal(set, msg);
-    case EFA_WIRE_FETCH: return apply_fetch(set, amo);
-    case EFA_WIRE_GET: return apply_get(set, &msg->get);
-    case EFA_WIRE_ASK: return apply_ask(set, &msg->tally);
+    case WSH_EFA_WIRE_STRIDED: return apply_strided(set, msg);
+    case WSH_EFA_WIRE_SIGNAL: return apply_signal(set, msg);
+    case WSH_EFA_WIRE_FETCH: return apply_fetch(set, amo);
+    case WSH_EFA_WIRE_GET: return apply_get(set, &msg->get);
+    case WSH_EFA_WIRE_ASK: return apply_ask(set, &msg->tally);
     default: return apply_amo(set, msg, &amo->word, amo->operand, amo->compare, &old);
     }
 }
@@ -167,7 +167,7 @@ int wsh_efa_serve_apply(void *arg, void *held)
     union wsh_efa_msg question;
     int rc;
 
-    if (msg->head.type != EFA_WIRE_FETCH && msg->head.type != EFA_WIRE_GET) {
+    if (msg->head.type != WSH_EFA_WIRE_FETCH && msg->head.type != WSH_EFA_WIRE_GET) {
         rc = apply_msg(set, msg);
         return rc ? rc : held_done(set, req);
     }
@@ -236,7 +236,7 @@ int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data)
     rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &set->sink) : -ENOMEM;
 
     if (rc == -EPROTO && !set->failed) {
-        wsh_efa_foreign_note(set, EFA_STRANGE_WRITE);
+        wsh_efa_foreign_note(set, WSH_EFA_FOREIGN_WRITE);
         return 0;
     }
     if (rc == -ENOMEM)
@@ -267,7 +267,7 @@ int wsh_efa_serve_message(struct wsh_efa_set *set, struct wsh_efa_req *req, size
     if (wsh_unlikely(known <= 0)) {
         if (known < 0)
             return known;
-        wsh_efa_foreign_note(set, EFA_STRANGE_MESSAGE);
+        wsh_efa_foreign_note(set, WSH_EFA_FOREIGN_MESSAGE);
         return wsh_efa_msg_post(set, req);
     }
     why = wsh_efa_wire_check(msg, len);
@@ -278,11 +278,11 @@ int wsh_efa_serve_message(struct wsh_efa_set *set, struct wsh_efa_req *req, size
         wsh_efa_rails_noticed(set, src, msg->head.lost);
     if (wsh_efa_flow_acked(set, src, &msg->head))
         return refuse_msg(set, msg, len, "acknowledges more than was sent");
-    if (msg->head.type == EFA_WIRE_TALLIED && wsh_efa_tally_acked(set, src, msg->tally.tallies))
+    if (msg->head.type == WSH_EFA_WIRE_TALLIED && wsh_efa_tally_acked(set, src, msg->tally.tallies))
         return refuse_msg(set, msg, len, "has counted more than was sent");
-    if (msg->head.type == EFA_WIRE_REPLY)
+    if (msg->head.type == WSH_EFA_WIRE_REPLY)
         rc = serve_reply(set, &msg->reply);
-    else if (msg->head.type < EFA_WIRE_REPLY)
+    else if (msg->head.type < WSH_EFA_WIRE_REPLY)
         return serve_numbered(set, req);
     return rc ? rc : wsh_efa_msg_post(set, req);
 }

@@ -33,12 +33,12 @@ static int by_message(const struct signal_put *put, bool counted)
     if (!req)
         return -EAGAIN;
     return counted ? wsh_efa_op_message_counted(put->set, put->flow, req)
-                   : wsh_efa_op_message(put->set, put->flow, req, EFA_SIGNALS);
+                   : wsh_efa_op_message(put->set, put->flow, req, WSH_EFA_SIGNALS);
 }
 
 static struct wsh_efa_op *op_of_writes(const struct signal_put *put)
 {
-    struct wsh_efa_op *op = wsh_efa_op_new(put->set, put->flow, WSH_SRD_SIGNAL, EFA_SIGNALS);
+    struct wsh_efa_op *op = wsh_efa_op_new(put->set, put->flow, WSH_SRD_SIGNAL, WSH_EFA_SIGNALS);
 
     if (op)
         wsh_efa_op_data(put->set, op, put->src, put->len, put->rmem->base + put->off,
@@ -72,7 +72,7 @@ static int by_counted_op(const struct signal_put *put, struct wsh_done *done)
         return submit_writes(put, op, done);
     op->srd.kind = WSH_SRD_PUT;
     op->srd.tally = true;
-    op->what = EFA_PUTS;
+    op->what = WSH_EFA_PUTS;
     op->counter = wsh_sig_counter(put->sig);
     op->generation = wsh_sig_generation(put->sig);
     return wsh_efa_op_submit(put->set, op, done);
@@ -85,8 +85,8 @@ static int post_tallied(const struct signal_put *put, const struct wsh_efa_span 
     struct wsh_efa_flow *flow = put->flow;
     uint64_t imm =
         wsh_srd_imm_tally((uint32_t)set->my_pe, wsh_sig_counter(put->sig), wsh_sig_generation(put->sig));
-    int rc = wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, EFA_REQ_WRITE, flow->pe), span, done,
-                               FI_REMOTE_CQ_DATA, imm);
+    int rc = wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, WSH_EFA_REQ_WRITE, flow->pe), span,
+                               done, FI_REMOTE_CQ_DATA, imm);
 
     if (rc)
         wsh_srd_tally_refused(&flow->ctx->srd, &flow->srd);

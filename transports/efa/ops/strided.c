@@ -50,7 +50,7 @@ static int send_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const s
         return flow ? set->failed : -ENOMEM;
     if (wsh_unlikely(!wsh_efa_mem_is_host(set, rmem, src)))
         return -ENOTSUP;
-    req = wsh_efa_msg_new(set, flow, EFA_WIRE_STRIDED, len);
+    req = wsh_efa_msg_new(set, flow, WSH_EFA_WIRE_STRIDED, len);
     if (!req)
         return -EAGAIN;
     msg = (struct wsh_efa_strided_msg *)req->buf;
@@ -61,7 +61,7 @@ static int send_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const s
     msg->signal = sig ? wsh_efa_signal_place(sig) : (struct wsh_efa_place){.width = 0};
     msg->value = sig ? sig->value : 0;
     wsh_efa_strided_copy(msg->bytes, src, &packed);
-    return wsh_efa_op_message(set, flow, req, sig ? EFA_SIGNALS : EFA_PUTS);
+    return wsh_efa_op_message(set, flow, req, sig ? WSH_EFA_SIGNALS : WSH_EFA_PUTS);
 }
 
 int wsh_efa_put_strided(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, size_t off, const void *src,

@@ -16,13 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define EFA_LOOK_S 1 /* seconds of silence after which a peer that owes answers is sent something */
+#define WSH_EFA_POLL_S 1 /* seconds of silence after which a peer that owes answers is sent something */
 /*
  * Codes from this one on are no statuses of the device: the efa provider could not send a packet of its own. One that
  * serves somebody's read or write is missed there for ever, though nothing is awaited here; a greeting goes again.
  */
-#define EFA_OWN_ERRORS 4096
-#define EFA_OWN_GREETING 4113
+#define WSH_EFA_OWN_ERRORS 4096
+#define WSH_EFA_OWN_GREETING 4113
 
 /* Nothing is under way or awaited: a peer that cannot be reached may have left. */
 static bool is_quiet(const struct wsh_efa_set *set)
@@ -49,14 +49,14 @@ void wsh_efa_alive_note(struct wsh_efa_set *set, const struct wsh_efa_rail *rail
 static void take_event(struct wsh_efa_set *set, const struct wsh_efa_rail *rail,
                        const struct fi_eq_err_entry *err)
 {
-    bool own = err->prov_errno >= EFA_OWN_ERRORS;
-    char text[EFA_TEXT_MAX];
+    bool own = err->prov_errno >= WSH_EFA_OWN_ERRORS;
+    char text[WSH_EFA_TEXT_MAX];
 
     snprintf(text, sizeof text, "%s %s: %s (code %d)%s", rail->name,
              own ? "could not send a packet of its own" : "cannot reach a peer",
              set->lib.strerror(abs(err->err)), err->prov_errno,
              own ? "" : "; has a PE ended, or its host gone?");
-    if (err->prov_errno == EFA_OWN_GREETING || (!own && set->n_rails == 1 && is_quiet(set)))
+    if (err->prov_errno == WSH_EFA_OWN_GREETING || (!own && set->n_rails == 1 && is_quiet(set)))
         wsh_info(WSH_SUB_TRANSPORT, "%s", text);
     else if (own)
         wsh_efa_set_fail_later(set, "%s", text);
@@ -111,7 +111,7 @@ int wsh_efa_alive_poll(struct wsh_efa_set *set)
 
     if (time < set->alive.next_poll)
         return 0;
-    set->alive.next_poll = time + EFA_LOOK_S;
+    set->alive.next_poll = time + WSH_EFA_POLL_S;
     for (uint32_t i = 0; i < set->n_rails; i++)
         if (set->rail[i].eq)
             take_events(set, &set->rail[i]);

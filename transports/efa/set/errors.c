@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#define EFA_FULL_S 2 /* seconds for which a queue may be full although nothing is under way, or ends */
-#define EFA_LOST_S 5 /* seconds without a connection after which a peer that once answered is given up */
+#define WSH_EFA_FULL_S 2 /* seconds for which a queue may be full although nothing is under way, or ends */
+#define WSH_EFA_LOST_S 5 /* seconds without a connection after which a peer that once answered is given up */
 /* Seconds that a launcher has to end the job, and name the PE that died, before we do. */
-#define EFA_GRACE_S 2
+#define WSH_EFA_GRACE_S 2
 
 double wsh_efa_now(void)
 {
@@ -57,7 +57,7 @@ void wsh_efa_set_fail_later(struct wsh_efa_set *set, const char *fmt, ...)
 
 int wsh_efa_set_check_lost(struct wsh_efa_set *set)
 {
-    return wsh_efa_now() - set->loss.since < EFA_GRACE_S
+    return wsh_efa_now() - set->loss.since < WSH_EFA_GRACE_S
                ? 0
                : wsh_efa_set_fail(set, -ECONNRESET, "%s", set->loss.text);
 }
@@ -75,8 +75,8 @@ bool wsh_efa_req_is_harmless(const struct wsh_efa_set *set, const struct wsh_efa
 {
     const struct wsh_srd_link *link = &set->peers[req->pe].link;
 
-    return req->kind == EFA_REQ_SEND && ((const struct wsh_efa_head *)req->buf)->type == EFA_WIRE_ACK &&
-           !link->msgs && !link->fetches;
+    return req->kind == WSH_EFA_REQ_SEND &&
+           ((const struct wsh_efa_head *)req->buf)->type == WSH_EFA_WIRE_ACK && !link->msgs && !link->fetches;
 }
 
 ssize_t wsh_efa_rail_error(struct wsh_efa_set *set, unsigned index, ssize_t rc)
@@ -92,7 +92,7 @@ ssize_t wsh_efa_rail_error(struct wsh_efa_set *set, unsigned index, ssize_t rc)
         rail->full_at = rail->ended;
         rail->full_since = now;
     }
-    return now - rail->full_since < EFA_FULL_S ? -FI_EAGAIN : rc;
+    return now - rail->full_since < WSH_EFA_FULL_S ? -FI_EAGAIN : rc;
 }
 
 const char *wsh_efa_error_cure(int err, int pe, char room[static 80])
@@ -113,12 +113,12 @@ static int no_room(struct wsh_efa_set *set, int pe)
         return -EAGAIN;
     if (!peer->lost_since)
         peer->lost_since = wsh_efa_now();
-    if (wsh_efa_now() - peer->lost_since < EFA_LOST_S || (set->has_left && set->has_left(set->core, pe)))
+    if (wsh_efa_now() - peer->lost_since < WSH_EFA_LOST_S || (set->has_left && set->has_left(set->core, pe)))
         return -EAGAIN;
     return wsh_efa_set_fail(
         set, -ECONNRESET,
         "no connection to PE %d over %s for %d s: it has ended, or its host cannot be reached", pe,
-        set->rail[0].name, EFA_LOST_S);
+        set->rail[0].name, WSH_EFA_LOST_S);
 }
 
 int wsh_efa_post_check(struct wsh_efa_set *set, unsigned rail, int pe, const char *what, ssize_t rc)

@@ -13,7 +13,7 @@
 /* Once: what does not go on many contexts. An error where the settings make it one. */
 static int note_uncounted(struct wsh_efa_set *set)
 {
-    char text[EFA_TEXT_MAX];
+    char text[WSH_EFA_TEXT_MAX];
 
     if (set->efa->noted_ctxs)
         return 0;
@@ -30,13 +30,13 @@ static int note_uncounted(struct wsh_efa_set *set)
 /* Whether there may be a context of that number. -ENOSPC, of which a line is said once. */
 static int ctx_check(struct wsh_efa_set *set, size_t number)
 {
-    if (number < EFA_CONTEXTS)
+    if (number < WSH_EFA_CONTEXTS)
         return set->imm && number >= WSH_SRD_CONTEXTS ? note_uncounted(set) : 0;
     if (set->efa->noted_ctxs < 2)
         wsh_warn(
             "no further context: messages name at most %u contexts of a PE and endpoint set; destroy some, "
             "or raise SHMEM_ENDPOINT_SETS, of which there are %u",
-            EFA_CONTEXTS, set->efa->in_use);
+            WSH_EFA_CONTEXTS, set->efa->in_use);
     set->efa->noted_ctxs = 2;
     return -ENOSPC;
 }
@@ -204,11 +204,11 @@ struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_set *set, int pe, uint16
 static void messages_over(struct wsh_efa_set *set, struct wsh_efa_flow *flow, uint32_t from)
 {
     for (uint32_t n = from; n != flow->srd.acked; n++) {
-        uint8_t type = flow->type[n & (flow->srd.window - 1)], what = type & (uint8_t)~EFA_LAZY;
+        uint8_t type = flow->type[n & (flow->srd.window - 1)], what = type & (uint8_t)~WSH_EFA_LAZY;
 
-        if (what < EFA_WHATS)
+        if (what < WSH_EFA_WHATS)
             wsh_efa_count_sub(&flow->what[what]);
-        if (type & EFA_LAZY)
+        if (type & WSH_EFA_LAZY)
             wsh_efa_tally_applied(set, flow);
     }
 }

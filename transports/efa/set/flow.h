@@ -11,8 +11,8 @@
 
 struct wsh_efa_set;
 
-enum wsh_efa_what { EFA_PUTS, EFA_GETS, EFA_AMOS, EFA_SIGNALS, EFA_WHATS };
-#define EFA_LAZY 0x80 /* beside it in wsh_efa_flow.type: the message is lazy */
+enum wsh_efa_what { WSH_EFA_PUTS, WSH_EFA_GETS, WSH_EFA_AMOS, WSH_EFA_SIGNALS, WSH_EFA_WHATS };
+#define WSH_EFA_LAZY 0x80 /* beside it in wsh_efa_flow.type: the message is lazy */
 
 /* How a put with signal goes: wsh_efa_flow.signal_forms [its signal counts at a counter] [one message takes it]. */
 enum wsh_efa_signal_form {
@@ -34,7 +34,7 @@ struct wsh_efa_flow {
     int pe;
     uint32_t direct[2];
     uint64_t read_epoch;              /* natively: ordered reads of this epoch may start */
-    uint32_t what[EFA_WHATS];         /* other operations under way, for the hang reporter */
+    uint32_t what[WSH_EFA_WHATS];     /* other operations under way, for the hang reporter */
     const uint8_t (*signal_forms)[2]; /* enum wsh_efa_signal_form */
     uint32_t tallies;                 /* the link's, when this flow last added to them … */
     bool uncounted;                   /* … and that many are not known as counted */
@@ -44,7 +44,7 @@ struct wsh_efa_flow {
     struct wsh_efa_flow *next_late;
     bool waiting;              /* is in set->waiting */
     struct wsh_efa_flow *next; /* there */
-    uint8_t *type;             /* [window] enum wsh_efa_what, EFA_LAZY of the messages under way, by number */
+    uint8_t *type; /* [window] enum wsh_efa_what, WSH_EFA_LAZY of the messages under way, by number */
     struct wsh_srd_names named[];
 };
 

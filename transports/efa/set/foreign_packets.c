@@ -25,14 +25,14 @@ void wsh_efa_foreign_note(struct wsh_efa_set *set, enum wsh_efa_foreign what)
     if (line_is_due(set->efa))
         wsh_warn("%s over %s %s dropped, %llu so far: another program reaches this port, and the job goes "
                  "on; SHMEM_INTERFACE chooses where PEs listen",
-                 what == EFA_STRANGE_MESSAGE ? "a message" : "a counted write", set->rail[0].name,
+                 what == WSH_EFA_FOREIGN_MESSAGE ? "a message" : "a counted write", set->rail[0].name,
                  words[what], (unsigned long long)n);
 }
 
 void wsh_efa_foreign_sum(const struct wsh_efa *efa)
 {
-    if (efa->strange[EFA_STRANGE_MESSAGE] || efa->strange[EFA_STRANGE_WRITE])
+    if (efa->strange[WSH_EFA_FOREIGN_MESSAGE] || efa->strange[WSH_EFA_FOREIGN_WRITE])
         wsh_info(WSH_SUB_TRANSPORT, "dropped: %llu messages and %llu counted writes that are not of this job",
-                 (unsigned long long)efa->strange[EFA_STRANGE_MESSAGE],
-                 (unsigned long long)efa->strange[EFA_STRANGE_WRITE]);
+                 (unsigned long long)efa->strange[WSH_EFA_FOREIGN_MESSAGE],
+                 (unsigned long long)efa->strange[WSH_EFA_FOREIGN_WRITE]);
 }

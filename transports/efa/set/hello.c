@@ -13,11 +13,11 @@ static int send_hello(struct wsh_efa_set *set, int pe)
 {
     struct wsh_efa_flow *flow = wsh_efa_flow_of(set->own, pe);
     struct wsh_efa_req *req =
-        flow ? wsh_efa_msg_new(set, flow, EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)) : NULL;
+        flow ? wsh_efa_msg_new(set, flow, WSH_EFA_WIRE_HELLO, sizeof(struct wsh_efa_head)) : NULL;
 
     if (!req)
         return flow ? -EAGAIN : -ENOMEM;
-    return wsh_efa_op_message(set, flow, req, EFA_SIGNALS);
+    return wsh_efa_op_message(set, flow, req, WSH_EFA_SIGNALS);
 }
 
 static int send_hellos(struct wsh_efa_set *set)

@@ -19,9 +19,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EFA_MEM_VERSION 2
-#define EFA_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define EFA_ACCESS_LOCAL (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
+#define WSH_EFA_MEM_VERSION 2
+#define WSH_EFA_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define WSH_EFA_ACCESS_LOCAL (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
 
 struct efa_mem_blob {
     uint32_t version, n_rails;
@@ -31,7 +31,7 @@ struct efa_mem_blob {
 
 _Static_assert(sizeof(struct efa_mem_blob) <= WSH_TP_MEM_MAX, "the keys of all rails fit");
 
-#define EFA_MEM_LEN(n_rails) (offsetof(struct efa_mem_blob, key) + (n_rails) * sizeof(uint64_t))
+#define WSH_EFA_MEM_LEN(n_rails) (offsetof(struct efa_mem_blob, key) + (n_rails) * sizeof(uint64_t))
 
 static bool may_lock_all(void)
 {
@@ -85,7 +85,7 @@ static void fill_blob(const struct wsh_efa_set *set, const struct wsh_efa_lmem *
                       size_t *blob_len)
 {
     struct efa_mem_blob mem = {
-        .version = EFA_MEM_VERSION,
+        .version = WSH_EFA_MEM_VERSION,
         .n_rails = set->n_rails,
         .addr = set->virt_addr ? (uintptr_t)lmem->base.base : 0,
         .len = lmem->base.len,
@@ -93,14 +93,14 @@ static void fill_blob(const struct wsh_efa_set *set, const struct wsh_efa_lmem *
 
     for (uint32_t i = 0; i < set->n_rails; i++)
         mem.key[i] = fi_mr_key(lmem->mr.mr[i]);
-    memcpy(blob, &mem, EFA_MEM_LEN(set->n_rails));
-    *blob_len = EFA_MEM_LEN(set->n_rails);
+    memcpy(blob, &mem, WSH_EFA_MEM_LEN(set->n_rails));
+    *blob_len = WSH_EFA_MEM_LEN(set->n_rails);
 }
 
 /* Device memory has another path, so a refusal is not an error. */
 static int report_refusal(const struct wsh_efa_set *set, const struct wsh_mem *mem, int rc)
 {
-    char text[EFA_TEXT_MAX];
+    char text[WSH_EFA_TEXT_MAX];
 
     if (mem->kind == WSH_MEM_DEVICE) {
         snprintf(text, sizeof text,
@@ -154,7 +154,7 @@ int wsh_efa_mem_register(struct wsh_efa_set *set, const struct wsh_mem *mem, str
     struct wsh_efa_piece piece;
     int rc;
 
-    if (*blob_len < EFA_MEM_LEN(set->n_rails))
+    if (*blob_len < WSH_EFA_MEM_LEN(set->n_rails))
         return -ENOSPC;
     if (mem->kind == WSH_MEM_HOST &&
         ((rc = check_memlock(set, mem->len * set->efa->n)) || (rc = check_cgroup(set, mem->len))))
@@ -165,7 +165,7 @@ int wsh_efa_mem_register(struct wsh_efa_set *set, const struct wsh_mem *mem, str
     *new = (struct wsh_efa_lmem){.base = {.seg = mem->seg, .base = mem->base, .len = mem->len}};
     piece = piece_open(set, mem);
     wsh_efa_set_lock(set);
-    rc = wsh_efa_mr_open(set, &piece, EFA_ACCESS, &new->mr);
+    rc = wsh_efa_mr_open(set, &piece, WSH_EFA_ACCESS, &new->mr);
     if (!rc)
         note_segment(set, mem, new);
     wsh_efa_set_unlock(set);
@@ -196,8 +196,8 @@ void wsh_efa_mem_release(struct wsh_efa_set *set, struct wsh_lmem *lmem)
 
 static bool is_blob(const struct efa_mem_blob *mem, size_t len, unsigned n_rails)
 {
-    return len >= EFA_MEM_LEN(1) && mem->version == EFA_MEM_VERSION && mem->n_rails == n_rails &&
-           len == EFA_MEM_LEN(n_rails);
+    return len >= WSH_EFA_MEM_LEN(1) && mem->version == WSH_EFA_MEM_VERSION && mem->n_rails == n_rails &&
+           len == WSH_EFA_MEM_LEN(n_rails);
 }
 
 static int path_learn(struct wsh_efa_path *path, enum wsh_seg seg, uint64_t key)
@@ -260,7 +260,7 @@ int wsh_efa_mem_pools(struct wsh_efa_set *set)
         return 0;
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
         const struct wsh_efa_piece piece = {pools[i]->slab, pools[i]->slab_len, FI_HMEM_SYSTEM, 0, -1, 0};
-        int rc = wsh_efa_mr_open(set, &piece, EFA_ACCESS_LOCAL, &set->slab_mr[i]);
+        int rc = wsh_efa_mr_open(set, &piece, WSH_EFA_ACCESS_LOCAL, &set->slab_mr[i]);
 
         if (rc) {
             wsh_error("cannot register %zu bytes of message buffers with %s: %s; check ulimit -l",

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define EFA_ADDRESS_VERSION 5
-#define EFA_NAMES_MAX 896 /* bytes of the names of all rails */
+#define WSH_EFA_ADDRESS_VERSION 5
+#define WSH_EFA_NAMES_MAX 896 /* bytes of the names of all rails */
 /* The shm provider's endpoint is a file of this name in /dev/shm. */
-#define EFA_SHM_PREFIX "fi_shm://"
+#define WSH_EFA_SHM_PREFIX "fi_shm://"
 
 struct efa_address {
     uint8_t version, wire; /* of this struct and of messages */
@@ -28,10 +28,10 @@ struct efa_address {
     uint32_t msg_max; /* bytes of a message */
     char provider[64];
     char buffers[sizeof((struct wsh_efa_set *)0)->connecting.rxm_buffers];
-    char name[EFA_NAMES_MAX]; /* [n_rails] of name_len bytes */
+    char name[WSH_EFA_NAMES_MAX]; /* [n_rails] of name_len bytes */
 };
 
-#define EFA_ADDRESS_LEN(names_len) (offsetof(struct efa_address, name) + (names_len))
+#define WSH_EFA_ADDRESS_LEN(names_len) (offsetof(struct efa_address, name) + (names_len))
 
 _Static_assert(sizeof(struct efa_address) <= WSH_TP_ADDRESS_MAX, "an address fits into its blob");
 
@@ -54,8 +54,8 @@ static int get_names(struct wsh_efa_set *set, char *names, size_t *names_len)
 
 int wsh_efa_peers_address(struct wsh_efa_set *set, void *blob, size_t *len)
 {
-    struct efa_address addr = {.version = EFA_ADDRESS_VERSION,
-                               .wire = EFA_WIRE_VERSION,
+    struct efa_address addr = {.version = WSH_EFA_ADDRESS_VERSION,
+                               .wire = WSH_EFA_WIRE_VERSION,
                                .n_rails = set->n_rails,
                                .window = set->limits.window,
                                .imms = set->limits.imms,
@@ -65,25 +65,27 @@ int wsh_efa_peers_address(struct wsh_efa_set *set, void *blob, size_t *len)
 
     if (rc)
         return rc;
-    if (*len < EFA_ADDRESS_LEN(names_len))
+    if (*len < WSH_EFA_ADDRESS_LEN(names_len))
         return -ENOSPC;
     addr.name_len = (uint16_t)(names_len / set->n_rails);
     strncpy(addr.provider, set->rail[0].info->fabric_attr->prov_name, sizeof addr.provider - 1);
     memcpy(addr.buffers, set->connecting.rxm_buffers, sizeof addr.buffers);
-    memcpy(blob, &addr, EFA_ADDRESS_LEN(names_len));
-    *len = EFA_ADDRESS_LEN(names_len);
-    if (!strncmp(addr.name, EFA_SHM_PREFIX, strlen(EFA_SHM_PREFIX)))
+    memcpy(blob, &addr, WSH_EFA_ADDRESS_LEN(names_len));
+    *len = WSH_EFA_ADDRESS_LEN(names_len);
+    if (!strncmp(addr.name, WSH_EFA_SHM_PREFIX, strlen(WSH_EFA_SHM_PREFIX)))
         snprintf(set->hello.shm_name, sizeof set->hello.shm_name, "/%.*s",
-                 (int)sizeof set->hello.shm_name - 2, addr.name + strlen(EFA_SHM_PREFIX));
+                 (int)sizeof set->hello.shm_name - 2, addr.name + strlen(WSH_EFA_SHM_PREFIX));
     return 0;
 }
 
 static const char *address_fault(const struct wsh_efa_set *set, const struct efa_address *addr, size_t len)
 {
-    if (len < EFA_ADDRESS_LEN(0) || addr->version != EFA_ADDRESS_VERSION || addr->wire != EFA_WIRE_VERSION)
+    if (len < WSH_EFA_ADDRESS_LEN(0) || addr->version != WSH_EFA_ADDRESS_VERSION ||
+        addr->wire != WSH_EFA_WIRE_VERSION)
         return "in another form; run the same library on every PE";
-    if (!addr->n_rails || addr->n_rails > WSH_EFA_RAILS || addr->n_rails * addr->name_len > EFA_NAMES_MAX ||
-        len != EFA_ADDRESS_LEN(addr->n_rails * addr->name_len))
+    if (!addr->n_rails || addr->n_rails > WSH_EFA_RAILS ||
+        addr->n_rails * addr->name_len > WSH_EFA_NAMES_MAX ||
+        len != WSH_EFA_ADDRESS_LEN(addr->n_rails * addr->name_len))
         return "of a wrong length; run the same library on every PE";
     if (!addr->window || addr->window & (addr->window - 1) || addr->window > WSH_SRD_WINDOW_MAX ||
         addr->msg_max != set->limits.msg_max)

@@ -26,7 +26,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EFA_STOP_S 0.5 /* for what is under way when the transport closes */
+#define WSH_EFA_STOP_S 0.5 /* for what is under way when the transport closes */
 
 static bool has_rdma_nic(void)
 {
@@ -50,9 +50,9 @@ static int open_pools(struct wsh_efa_set *set)
     if (!rc)
         rc = wsh_efa_pool_init(&set->rx, set->limits.n_rx * set->n_rails, set->limits.msg_max);
     if (!rc)
-        rc = wsh_efa_pool_init(&set->large, set->limits.n_large, set->mr_local ? EFA_LARGE : 0);
+        rc = wsh_efa_pool_init(&set->large, set->limits.n_large, set->mr_local ? WSH_EFA_LARGE : 0);
     if (!rc)
-        rc = wsh_efa_pool_init(&set->answer, EFA_ANSWERS, set->limits.msg_max);
+        rc = wsh_efa_pool_init(&set->answer, WSH_EFA_ANSWERS, set->limits.msg_max);
     if (!rc)
         rc = wsh_efa_op_init(set);
     if (!rc)
@@ -69,7 +69,7 @@ static int post_receives(struct wsh_efa_set *set)
     struct wsh_efa_req *req;
     int rc = 0;
 
-    for (uint32_t i = 0; !rc && (req = wsh_efa_req_get(&set->rx, EFA_REQ_RECV, -1)); i++) {
+    for (uint32_t i = 0; !rc && (req = wsh_efa_req_get(&set->rx, WSH_EFA_REQ_RECV, -1)); i++) {
         req->wr.rail = (uint8_t)(i / set->limits.n_rx);
         rc = wsh_efa_msg_post(set, req);
     }
@@ -130,7 +130,7 @@ int wsh_efa_set_stop(struct wsh_efa_set *set, bool at_once)
 
     wsh_efa_set_lock(set);
     if (!set->stop_by)
-        set->stop_by = wsh_efa_now() + EFA_STOP_S;
+        set->stop_by = wsh_efa_now() + WSH_EFA_STOP_S;
     busy = !at_once && is_busy(set);
     set->joined &= busy; /* no more progress */
     if (!busy)
@@ -246,8 +246,8 @@ static int open_chosen(struct wsh_efa_set *set, struct fi_info *const *chosen, u
 
     set->n_rails = n;
     wsh_efa_sizes_set(set, chosen[0]);
-    cq_size = set->limits.n_tx + set->limits.n_small + EFA_ANSWERS + set->limits.n_large + set->limits.n_rx +
-              set->limits.imms * (uint32_t)set->n_pes;
+    cq_size = set->limits.n_tx + set->limits.n_small + WSH_EFA_ANSWERS + set->limits.n_large +
+              set->limits.n_rx + set->limits.imms * (uint32_t)set->n_pes;
     for (uint32_t i = 0; i < n && !rc; i++) {
         struct fi_info *info = set->lib.dupinfo(chosen[i]);
 

@@ -153,7 +153,8 @@ static inline const uint64_t *wsh_efa_rmem_first_keys(const struct wsh_efa_set *
 /* Small puts had better be messages: writes are slower with this provider, or while some are under way. */
 static inline bool wsh_efa_set_prefers_messages(const struct wsh_efa_set *set)
 {
-    return wsh_unlikely(set->put != EFA_PUT_WRITES) && (set->put == EFA_PUT_MESSAGES || set->n_writes);
+    return wsh_unlikely(set->put != WSH_EFA_PUT_WRITES) &&
+           (set->put == WSH_EFA_PUT_MESSAGES || set->n_writes);
 }
 
 /* The provider has taken a request, and given it back. */

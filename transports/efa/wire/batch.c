@@ -25,7 +25,7 @@
 
 #include <string.h>
 
-#define EFA_BATCH 16 /* requests for one doorbell */
+#define WSH_EFA_BATCH 16 /* requests for one doorbell */
 
 static fi_addr_t address_of(const struct wsh_efa_set *set, const struct wsh_efa_req *req, unsigned rail)
 {
@@ -62,7 +62,7 @@ static ssize_t give_rma(struct wsh_efa_set *set, struct wsh_efa_req *req, unsign
                                    .context = req,
                                    .data = imm};
 
-    if (req->kind == EFA_REQ_WRITE)
+    if (req->kind == WSH_EFA_REQ_WRITE)
         return fi_writemsg(set->rail[rail].ep, &msg, wsh_efa_rma_flags(wr->flags | more));
     return fi_readmsg(set->rail[rail].ep, &msg, wr->flags | FI_COMPLETION);
 }
@@ -84,8 +84,8 @@ static ssize_t give_message(struct wsh_efa_set *set, struct wsh_efa_req *req, un
 static ssize_t give_req(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned rail, uint64_t imm,
                         uint64_t more)
 {
-    return req->kind == EFA_REQ_SEND ? give_message(set, req, rail, more)
-                                     : give_rma(set, req, rail, imm, more);
+    return req->kind == WSH_EFA_REQ_SEND ? give_message(set, req, rail, more)
+                                         : give_rma(set, req, rail, imm, more);
 }
 
 static const char *name_of(const struct wsh_efa_req *req)
@@ -104,7 +104,7 @@ static int push_held(struct wsh_efa_set *set, unsigned index, bool more)
 
     if (!req)
         return 0;
-    more = more && rail->batched + 1 < EFA_BATCH;
+    more = more && rail->batched + 1 < WSH_EFA_BATCH;
     rc = wsh_efa_post_check(set, index, req->pe, name_of(req),
                             give_req(set, req, index, rail->held_imm, more ? FI_MORE : 0));
     if (rc)
@@ -117,8 +117,8 @@ static int push_held(struct wsh_efa_set *set, unsigned index, bool more)
 
 static bool can_hold(const struct wsh_efa_req *req)
 {
-    return req->kind != EFA_REQ_READ &&
-           (req->kind == EFA_REQ_SEND || !(req->wr.flags & FI_INJECT) || req->wr.local == req->wr.injected);
+    return req->kind != WSH_EFA_REQ_READ && (req->kind == WSH_EFA_REQ_SEND || !(req->wr.flags & FI_INJECT) ||
+                                             req->wr.local == req->wr.injected);
 }
 
 ssize_t wsh_efa_batch_post(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned index, uint64_t imm)
@@ -185,7 +185,7 @@ void wsh_efa_wr_fill(struct wsh_efa_req *req, const struct wsh_efa_span *span, u
     wr->len = span->len;
     wr->flags = flags;
     wr->counter = 0;
-    if (flags & FI_INJECT && span->len <= EFA_INJECTED_MAX)
+    if (flags & FI_INJECT && span->len <= WSH_EFA_INJECTED_MAX)
         wr->local = memcpy(wr->injected, span->local, span->len);
 }
 
@@ -195,7 +195,7 @@ int wsh_efa_batch_start(struct wsh_efa_set *set, struct wsh_efa_req *req, uint64
 
     if (rc)
         return wsh_efa_post_check(set, 0, req->pe, name_of(req), rc);
-    set->n_writes += req->kind == EFA_REQ_WRITE;
+    set->n_writes += req->kind == WSH_EFA_REQ_WRITE;
     wsh_efa_req_begin(set, req, req->wr.len);
     return 0;
 }

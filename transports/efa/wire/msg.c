@@ -24,7 +24,7 @@ static void head_fill(const struct wsh_efa_set *set, struct wsh_efa_req *req, en
 struct wsh_efa_req *wsh_efa_msg_new(struct wsh_efa_set *set, const struct wsh_efa_flow *flow,
                                     enum wsh_efa_wire type, size_t len)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&set->small, EFA_REQ_SEND, flow->pe);
+    struct wsh_efa_req *req = wsh_efa_req_get(&set->small, WSH_EFA_REQ_SEND, flow->pe);
 
     if (!req)
         return NULL;
@@ -38,7 +38,7 @@ struct wsh_efa_req *wsh_efa_msg_signal(struct wsh_efa_set *set, const struct wsh
                                        const struct wsh_efa_place *signal, uint64_t value)
 {
     struct wsh_efa_req *req =
-        wsh_efa_msg_new(set, flow, EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);
+        wsh_efa_msg_new(set, flow, WSH_EFA_WIRE_SIGNAL, sizeof(struct wsh_efa_signal_msg) + len);
     struct wsh_efa_signal_msg *msg;
 
     if (!req)
@@ -99,7 +99,7 @@ int wsh_efa_msg_send(struct wsh_efa_set *set, struct wsh_efa_req *req, const str
 static int send_free(struct wsh_efa_set *set, int pe, uint16_t ctx, enum wsh_efa_wire type, const void *body,
                      size_t len)
 {
-    struct wsh_efa_req *req = wsh_efa_req_get(&set->answer, EFA_REQ_SEND, pe);
+    struct wsh_efa_req *req = wsh_efa_req_get(&set->answer, WSH_EFA_REQ_SEND, pe);
     int rc;
 
     if (!req)
@@ -115,8 +115,8 @@ static int send_free(struct wsh_efa_set *set, int pe, uint16_t ctx, enum wsh_efa
 
 static int send_answer(struct wsh_efa_set *set, const struct wsh_efa_answer *answer)
 {
-    return send_free(set, answer->pe, answer->ctx, EFA_WIRE_REPLY, answer->body,
-                     EFA_REPLY_ROOM + answer->len);
+    return send_free(set, answer->pe, answer->ctx, WSH_EFA_WIRE_REPLY, answer->body,
+                     WSH_EFA_REPLY_ROOM + answer->len);
 }
 
 /* At most a peer's fetches wait here, because each holds a credit there. */
@@ -142,9 +142,9 @@ int wsh_efa_msg_answer(struct wsh_efa_set *set, int pe, uint16_t ctx, uint32_t c
     answer.pe = pe;
     answer.ctx = ctx;
     answer.len = len;
-    memset(answer.body, 0, EFA_REPLY_ROOM);
+    memset(answer.body, 0, WSH_EFA_REPLY_ROOM);
     memcpy(answer.body, &cookie, sizeof cookie);
-    memcpy(answer.body + EFA_REPLY_ROOM, bytes, len);
+    memcpy(answer.body + WSH_EFA_REPLY_ROOM, bytes, len);
     rc = set->msgs.answers ? -EAGAIN : send_answer(set, &answer);
     return rc == -EAGAIN ? queue_answer(set, &answer) : rc;
 }
@@ -190,12 +190,13 @@ int wsh_efa_msg_tallied(struct wsh_efa_set *set, int pe, uint32_t tallied)
 {
     const struct wsh_efa_tally_msg msg = {.tallies = tallied};
 
-    return send_free(set, pe, set->own->number, EFA_WIRE_TALLIED, &msg.tallies, sizeof msg - sizeof msg.head);
+    return send_free(set, pe, set->own->number, WSH_EFA_WIRE_TALLIED, &msg.tallies,
+                     sizeof msg - sizeof msg.head);
 }
 
 static int send_ack(struct wsh_efa_set *set, int pe, uint16_t ctx)
 {
-    return send_free(set, pe, ctx, EFA_WIRE_ACK, "", 0);
+    return send_free(set, pe, ctx, WSH_EFA_WIRE_ACK, "", 0);
 }
 
 /* An ack waits for a message to ride on, or until there is nothing better to do, or until much is owed. */

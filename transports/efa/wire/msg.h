@@ -9,8 +9,8 @@
 
 struct wsh_efa_set;
 
-#define EFA_GET_MAX 1024 /* bytes of a get whose bytes come in an answer */
-#define EFA_REPLY_ROOM (sizeof(struct wsh_efa_reply_msg) - sizeof(struct wsh_efa_head))
+#define WSH_EFA_GET_MAX 1024 /* bytes of a get whose bytes come in an answer */
+#define WSH_EFA_REPLY_ROOM (sizeof(struct wsh_efa_reply_msg) - sizeof(struct wsh_efa_head))
 
 /* An answer that found no room to be sent: a REPLY behind its head. */
 struct wsh_efa_answer {
@@ -18,7 +18,7 @@ struct wsh_efa_answer {
     int pe;
     uint16_t ctx;
     size_t len;
-    char body[EFA_REPLY_ROOM + EFA_GET_MAX];
+    char body[WSH_EFA_REPLY_ROOM + WSH_EFA_GET_MAX];
 };
 
 /* What an endpoint set owes its peers. */

@@ -7,7 +7,7 @@
 #include "transports/efa/set/peers.h"
 #include "transports/efa/wire/msg.h"
 
-#define EFA_ENDLESS_S 10
+#define WSH_EFA_ENDLESS_S 10
 
 int wsh_efa_rail_loss_notify(struct wsh_efa_set *set)
 {
@@ -51,12 +51,12 @@ void wsh_efa_rail_loss_poll(struct wsh_efa_set *set)
             int pe = set->known[i];
             const struct wsh_efa_path *path = &set->peers[pe].path[rail];
 
-            if (path->lost_since && path->posted && now - path->lost_since >= EFA_ENDLESS_S)
+            if (path->lost_since && path->posted && now - path->lost_since >= WSH_EFA_ENDLESS_S)
                 wsh_efa_set_fail_later(
                     set,
                     "%u operation%s to PE %d over %s not ended %d s after that NIC was lost (%s), and "
                     "cannot be repeated while they might",
-                    path->posted, path->posted == 1 ? "" : "s", pe, set->rail[rail].name, EFA_ENDLESS_S,
+                    path->posted, path->posted == 1 ? "" : "s", pe, set->rail[rail].name, WSH_EFA_ENDLESS_S,
                     set->rail_loss.text[rail]);
         }
 }

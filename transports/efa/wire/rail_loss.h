@@ -12,9 +12,9 @@ struct wsh_efa_req;
 struct wsh_efa_set;
 
 struct wsh_efa_rail_loss {
-    bool any, any_notice;                   /* some path was lost; a notice to some peer is to be sent */
-    struct wsh_efa_req *again, **again_end; /* failed on a rail, to go by another */
-    char text[WSH_EFA_RAILS][EFA_TEXT_MAX]; /* why a rail is left out */
+    bool any, any_notice;                       /* some path was lost; a notice to some peer is to be sent */
+    struct wsh_efa_req *again, **again_end;     /* failed on a rail, to go by another */
+    char text[WSH_EFA_RAILS][WSH_EFA_TEXT_MAX]; /* why a rail is left out */
 };
 
 /* Tells the peers that do not know yet of a path that was lost. 0 or final. */

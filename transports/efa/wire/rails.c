@@ -11,7 +11,7 @@
  *   writes       bring the same bytes to the same place, so a repeated one does no harm while it counts as under way.
  *                Packets of the first try could still be on the network and land after the program, told that the put
  *                is complete, has put something else there. The device has tried for much longer than a packet lives,
- *                but its last try may be recent: the write goes again only after EFA_STALE_S.
+ *                but its last try may be recent: the write goes again only after WSH_EFA_STALE_S.
  *   counted      writes are not repeated: whether the target has counted the first try cannot be known, and a count
  *                that is one too high lets a signal through before its data. The job ends with a line.
  *   messages     carry a number, so the target drops what it has already (wsh_srd_inlet_has). An answer is dropped by
@@ -39,13 +39,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EFA_STALE_S 0.2
+#define WSH_EFA_STALE_S 0.2
 
 static void rail_took(struct wsh_efa_set *set, struct wsh_efa_req *req, unsigned rail)
 {
     req->wr.rail = (uint8_t)rail;
     set->choice.bytes[rail] += req->wr.len;
-    set->n_writes += req->kind == EFA_REQ_WRITE;
+    set->n_writes += req->kind == WSH_EFA_REQ_WRITE;
     set->peers[req->pe].path[rail].posted++;
     wsh_efa_req_begin(set, req, req->wr.len);
 }
@@ -148,7 +148,7 @@ void wsh_efa_rails_ended(struct wsh_efa_set *set, struct wsh_efa_req *req, bool 
 
 static bool may_repeat(const struct wsh_efa_req *req)
 {
-    return req->kind != EFA_REQ_WRITE || !(req->wr.flags & FI_REMOTE_CQ_DATA || req->wr.counter);
+    return req->kind != WSH_EFA_REQ_WRITE || !(req->wr.flags & FI_REMOTE_CQ_DATA || req->wr.counter);
 }
 
 bool wsh_efa_rails_again(struct wsh_efa_set *set, struct wsh_efa_req *req, const char *why)
@@ -160,10 +160,10 @@ bool wsh_efa_rails_again(struct wsh_efa_set *set, struct wsh_efa_req *req, const
     lose_path(set, req->pe, req->wr.rail, why);
     if (!peer->paths)
         return false;
-    set->n_writes -= req->kind == EFA_REQ_WRITE;
+    set->n_writes -= req->kind == WSH_EFA_REQ_WRITE;
     req->wr.kind = req->kind;
-    req->wr.due = wsh_efa_now() + EFA_STALE_S;
-    req->kind = EFA_REQ_OVER;
+    req->wr.due = wsh_efa_now() + WSH_EFA_STALE_S;
+    req->kind = WSH_EFA_REQ_OVER;
     req->next = NULL;
     *set->rail_loss.again_end = req;
     set->rail_loss.again_end = &req->next;
@@ -182,7 +182,7 @@ static int start_req_again(struct wsh_efa_set *set, struct wsh_efa_req *req)
     }
     rc = wsh_efa_rails_start(set, req, 0);
     if (rc)
-        req->kind = EFA_REQ_OVER;
+        req->kind = WSH_EFA_REQ_OVER;
     return rc;
 }
 

@@ -15,9 +15,15 @@ struct wsh_efa_flow;
 struct wsh_efa_op;
 
 /* OVER: it is in its pool, or has failed. A provider may report one failure again, once for each packet. */
-enum wsh_efa_req_kind { EFA_REQ_WRITE, EFA_REQ_READ, EFA_REQ_SEND, EFA_REQ_RECV, EFA_REQ_OVER };
+enum wsh_efa_req_kind {
+    WSH_EFA_REQ_WRITE,
+    WSH_EFA_REQ_READ,
+    WSH_EFA_REQ_SEND,
+    WSH_EFA_REQ_RECV,
+    WSH_EFA_REQ_OVER
+};
 
-#define EFA_INJECTED_MAX 64
+#define WSH_EFA_INJECTED_MAX 64
 
 /* With several rails: where a request went, and all that it takes to go again by another. */
 struct wsh_efa_wr {
@@ -30,7 +36,7 @@ struct wsh_efa_wr {
     size_t len;
     uint64_t flags;
     double due; /* when it may go again */
-    char injected[EFA_INJECTED_MAX];
+    char injected[WSH_EFA_INJECTED_MAX];
 };
 
 struct wsh_efa_req {
@@ -81,7 +87,7 @@ static inline struct wsh_efa_req *wsh_efa_req_get(struct wsh_efa_pool *pool, enu
 
 static inline void wsh_efa_req_put(struct wsh_efa_req *req)
 {
-    req->kind = EFA_REQ_OVER;
+    req->kind = WSH_EFA_REQ_OVER;
     req->op = NULL;
     req->done = NULL;
     req->copy_to = NULL;

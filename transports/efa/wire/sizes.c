@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#define EFA_RXM "tcp;ofi_rxm"
-#define EFA_PART_MAX (1u << 30) /* bytes of one write or read */
-#define EFA_COPY_ALWAYS 64      /* a put of so many bytes always leaves its source reusable */
+#define WSH_EFA_RXM "tcp;ofi_rxm"
+#define WSH_EFA_PART_MAX (1u << 30) /* bytes of one write or read */
+#define WSH_EFA_COPY_ALWAYS 64      /* a put of so many bytes always leaves its source reusable */
 
 /*
  * With few PEs each peer's messages have receives of their own. With many these would add up: there are as many as
@@ -35,7 +35,7 @@ struct sizes {
  * 8 KiB 30.
  */
 static const struct sizes of_few = {1024, 512, 32, 8320, 8320, UINT32_MAX, 24u << 20, 1};
-static const struct sizes of_few_rxm = {1024, 512, 32, EFA_RXM_MESSAGE, 8320, UINT32_MAX, 2u << 20, 1};
+static const struct sizes of_few_rxm = {1024, 512, 32, WSH_EFA_RXM_MESSAGE, 8320, UINT32_MAX, 2u << 20, 1};
 static const struct sizes of_many = {256, 128, 8, 640, 640, 1024, 2u << 20, 4};
 
 static const struct sizes *sizes_of(uint32_t n_pes, bool rxm)
@@ -45,7 +45,8 @@ static const struct sizes *sizes_of(uint32_t n_pes, bool rxm)
 
 static const struct sizes *sizes_for(const struct wsh_efa_set *set, const struct fi_info *info)
 {
-    return sizes_of((uint32_t)set->n_pes, !strncmp(info->fabric_attr->prov_name, EFA_RXM, strlen(EFA_RXM)));
+    return sizes_of((uint32_t)set->n_pes,
+                    !strncmp(info->fabric_attr->prov_name, WSH_EFA_RXM, strlen(WSH_EFA_RXM)));
 }
 
 static uint32_t at_most(size_t provider_limit, uint32_t most)
@@ -103,7 +104,7 @@ static size_t inject_limit(const struct wsh_efa_set *set, const struct fi_info *
     size_t limit = set->limits.copy_max;
 
     if (set->n_rails > 1) /* kept for the case that they must go again */
-        limit = EFA_INJECTED_MAX;
+        limit = WSH_EFA_INJECTED_MAX;
     return info->tx_attr->inject_size < limit ? info->tx_attr->inject_size : limit;
 }
 
@@ -113,14 +114,14 @@ void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info)
 
     set->native = wsh_efa_info_orders_waw(info) && wsh_efa_info_orders_saw(info);
     set->native_reads = wsh_efa_info_orders_raw(info);
-    set->limits.part_max = set->limits.whole_max = at_most(info->ep_attr->max_msg_size, EFA_PART_MAX);
+    set->limits.part_max = set->limits.whole_max = at_most(info->ep_attr->max_msg_size, WSH_EFA_PART_MAX);
     set->choice =
         (struct wsh_efa_choice){.n = set->n_rails, .policy = (enum wsh_efa_policy)set->env->nics_policy};
     if (set->n_rails > 1 && set->choice.policy != WSH_EFA_ROUND_ROBIN)
         set->limits.whole_max = at_most(set->limits.part_max, 2 * WSH_EFA_STRIPE - 1);
     set->put = wsh_efa_info_small_puts(info);
     /* Older ones execute reads by packets of their own, which are lost where the device's queue is full. */
-    set->asks = set->put == EFA_PUT_MESSAGES && FI_VERSION_LT(set->lib.version, FI_VERSION(1, 18));
+    set->asks = set->put == WSH_EFA_PUT_MESSAGES && FI_VERSION_LT(set->lib.version, FI_VERSION(1, 18));
     set->doorbells = wsh_efa_info_moves_alone(info);
     set->aside = set->n_rails > 1;
     set->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
@@ -131,7 +132,7 @@ void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info)
     set->limits.copy_max = at_most(set->limits.part_max, sizes->copied) - sizeof(struct wsh_efa_put_msg);
     set->limits.inject_max = inject_limit(set, info);
     set->limits.copy_always =
-        set->limits.inject_max > EFA_COPY_ALWAYS ? set->limits.inject_max : EFA_COPY_ALWAYS;
+        set->limits.inject_max > WSH_EFA_COPY_ALWAYS ? set->limits.inject_max : WSH_EFA_COPY_ALWAYS;
     set->limits.n_tx = at_most(info->tx_attr->size, sizes->tx);
     set->limits.n_small = at_most(info->tx_attr->size, sizes->small);
     set->limits.n_large = set->mr_local ? at_most(info->tx_attr->size, sizes->large) : 1;
@@ -156,11 +157,11 @@ static uint32_t n_receives(const struct sizes *sizes, uint32_t n_pes)
 size_t wsh_efa_sizes_pools(uint32_t n_pes, bool tcp)
 {
     const struct sizes *sizes = sizes_of(n_pes, tcp);
-    size_t with_message = sizes->small + EFA_ANSWERS + n_receives(sizes, n_pes);
+    size_t with_message = sizes->small + WSH_EFA_ANSWERS + n_receives(sizes, n_pes);
 
     return (sizes->tx + with_message + sizes->large) * sizeof(struct wsh_efa_req) +
            (with_message - sizes->small) * sizes->msg_max + (size_t)sizes->small * sizes->copied +
-           (size_t)sizes->large * EFA_LARGE;
+           (size_t)sizes->large * WSH_EFA_LARGE;
 }
 
 /* By two contexts: of the program, and of a team's collectives. */

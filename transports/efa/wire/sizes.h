@@ -3,12 +3,12 @@
 #ifndef WSH_EFA_SIZES_H
 #define WSH_EFA_SIZES_H
 
-#define WSH_EFA_MANY 64 /* PEs beyond which each has fewer buffers */
-#define EFA_ANSWERS 64  /* requests for replies and acks */
-#define EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
+#define WSH_EFA_MANY 64     /* PEs beyond which each has fewer buffers */
+#define WSH_EFA_ANSWERS 64  /* requests for replies and acks */
+#define WSH_EFA_LARGE 65536 /* bytes of a buffer for unregistered user memory */
 /* Bytes of a message over ofi_rxm, and of ofi_rxm's buffers, which hold one with the provider's head. */
-#define EFA_RXM_MESSAGE 2176
-#define EFA_RXM_BUFFER 2304
+#define WSH_EFA_RXM_MESSAGE 2176
+#define WSH_EFA_RXM_BUFFER 2304
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 
 void wsh_efa_wire_head(struct wsh_efa_head *head, enum wsh_efa_wire type, size_t len, int src, uint32_t ctx)
 {
-    *head = (struct wsh_efa_head){.version = EFA_WIRE_VERSION,
+    *head = (struct wsh_efa_head){.version = WSH_EFA_WIRE_VERSION,
                                   .type = (uint8_t)type,
                                   .len = (uint16_t)len,
                                   .src = (uint32_t)src,
@@ -40,34 +40,35 @@ static const char *check_tally(const struct wsh_efa_tally_msg *msg, size_t len)
 {
     if (len != sizeof *msg)
         return "wrong length";
-    return msg->ctx < EFA_CONTEXTS ? NULL : "about a context out of range";
+    return msg->ctx < WSH_EFA_CONTEXTS ? NULL : "about a context out of range";
 }
 
 static const char *check_body(const union wsh_efa_msg *msg, size_t len)
 {
     switch (msg->head.type) {
-    case EFA_WIRE_HELLO:
-    case EFA_WIRE_ACK: return len == sizeof msg->head ? NULL : "wrong length";
-    case EFA_WIRE_PUT: return len >= sizeof msg->put ? NULL : "wrong length";
-    case EFA_WIRE_STRIDED: return check_strided(&msg->strided, len);
-    case EFA_WIRE_SIGNAL: return len >= sizeof msg->signal ? check_amo(&msg->signal.signal) : "wrong length";
-    case EFA_WIRE_AMO:
-    case EFA_WIRE_FETCH: return len == sizeof msg->amo ? check_amo(&msg->amo.word) : "wrong length";
-    case EFA_WIRE_GET: return len == sizeof msg->get ? NULL : "wrong length";
-    case EFA_WIRE_ASK:
-    case EFA_WIRE_TALLIED: return check_tally(&msg->tally, len);
-    case EFA_WIRE_REPLY: return len >= sizeof msg->reply ? NULL : "wrong length";
+    case WSH_EFA_WIRE_HELLO:
+    case WSH_EFA_WIRE_ACK: return len == sizeof msg->head ? NULL : "wrong length";
+    case WSH_EFA_WIRE_PUT: return len >= sizeof msg->put ? NULL : "wrong length";
+    case WSH_EFA_WIRE_STRIDED: return check_strided(&msg->strided, len);
+    case WSH_EFA_WIRE_SIGNAL:
+        return len >= sizeof msg->signal ? check_amo(&msg->signal.signal) : "wrong length";
+    case WSH_EFA_WIRE_AMO:
+    case WSH_EFA_WIRE_FETCH: return len == sizeof msg->amo ? check_amo(&msg->amo.word) : "wrong length";
+    case WSH_EFA_WIRE_GET: return len == sizeof msg->get ? NULL : "wrong length";
+    case WSH_EFA_WIRE_ASK:
+    case WSH_EFA_WIRE_TALLIED: return check_tally(&msg->tally, len);
+    case WSH_EFA_WIRE_REPLY: return len >= sizeof msg->reply ? NULL : "wrong length";
     default: return "unknown type";
     }
 }
 
 const char *wsh_efa_wire_check(const union wsh_efa_msg *msg, size_t len)
 {
-    if (msg->head.version != EFA_WIRE_VERSION)
+    if (msg->head.version != WSH_EFA_WIRE_VERSION)
         return "another version of the protocol; run the same library on every PE";
     if (msg->head.len != len)
         return "length differs from the one in its head";
-    if (msg->head.ctx >= EFA_CONTEXTS)
+    if (msg->head.ctx >= WSH_EFA_CONTEXTS)
         return "of a context out of range";
     return check_body(msg, len);
 }

@@ -8,24 +8,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFA_WIRE_VERSION 7
-#define EFA_CONTEXTS 4096u /* of a PE at a time */
+#define WSH_EFA_WIRE_VERSION 7
+#define WSH_EFA_CONTEXTS 4096u /* of a PE at a time */
 #define WSH_EFA_STRIDE_MAX \
     (UINT64_C(1) << 46) /* so that the strides of a message do not add up to an overflow */
 
 /* Numbered messages belong to a flow of their source, and are applied by the order of the engine (srd.h). */
 enum wsh_efa_wire {
-    EFA_WIRE_HELLO = 1, /* the sender has reached this PE; numbered */
-    EFA_WIRE_PUT,       /* store data; numbered */
-    EFA_WIRE_STRIDED,   /* store blocks some way apart, then update their signal, if any; numbered */
-    EFA_WIRE_SIGNAL,    /* store data (0 bytes: none), then update a signal; numbered */
-    EFA_WIRE_AMO,       /* atomic without result; numbered */
-    EFA_WIRE_FETCH,     /* atomic whose old value a REPLY brings; numbered */
-    EFA_WIRE_GET,       /* bytes that a REPLY brings; numbered */
-    EFA_WIRE_ASK,       /* wants acks: of so many tallied writes, and of a context's messages; numbered */
-    EFA_WIRE_REPLY,     /* what a FETCH or GET with the same cookie asked for */
-    EFA_WIRE_ACK,       /* only the head's `applied` and `counted` */
-    EFA_WIRE_TALLIED    /* how many tallied writes of the receiver are counted */
+    WSH_EFA_WIRE_HELLO = 1, /* the sender has reached this PE; numbered */
+    WSH_EFA_WIRE_PUT,       /* store data; numbered */
+    WSH_EFA_WIRE_STRIDED,   /* store blocks some way apart, then update their signal, if any; numbered */
+    WSH_EFA_WIRE_SIGNAL,    /* store data (0 bytes: none), then update a signal; numbered */
+    WSH_EFA_WIRE_AMO,       /* atomic without result; numbered */
+    WSH_EFA_WIRE_FETCH,     /* atomic whose old value a REPLY brings; numbered */
+    WSH_EFA_WIRE_GET,       /* bytes that a REPLY brings; numbered */
+    WSH_EFA_WIRE_ASK,       /* wants acks: of so many tallied writes, and of a context's messages; numbered */
+    WSH_EFA_WIRE_REPLY,     /* what a FETCH or GET with the same cookie asked for */
+    WSH_EFA_WIRE_ACK,       /* only the head's `applied` and `counted` */
+    WSH_EFA_WIRE_TALLIED    /* how many tallied writes of the receiver are counted */
 };
 
 /* Begins every message. Little-endian, as all of a job's hosts must be. */
