@@ -59,7 +59,7 @@ static void half_of_the_credits(void)
 static void a_question(void)
 {
     start();
-    wsh_efa_tally_asked(set, 0, 2);
+    wsh_efa_tally_requested(set, 0, 2);
     arrive(1);
     CU_ASSERT(!peer->tally.ack_due);
     arrive(1);
@@ -70,8 +70,8 @@ static void a_question(void)
 static void questions_out_of_order(void)
 {
     start();
-    wsh_efa_tally_asked(set, 0, 3);
-    wsh_efa_tally_asked(set, 0, 1);
+    wsh_efa_tally_requested(set, 0, 3);
+    wsh_efa_tally_requested(set, 0, 1);
     arrive(2);
     CU_ASSERT(!peer->tally.ack_due);
     arrive(1);
@@ -84,8 +84,8 @@ static void a_late_question(void)
     start();
     arrive(2);
     peer->tally.acked = 2;
-    wsh_efa_tally_asked(set, 0, 2);
-    CU_ASSERT(!peer->tally.asks && !peer->tally.ack_due);
+    wsh_efa_tally_requested(set, 0, 2);
+    CU_ASSERT(!peer->tally.has_wanted && !peer->tally.ack_due);
     arrive(1);
     CU_ASSERT(!peer->tally.ack_due);
 }

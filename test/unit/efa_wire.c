@@ -23,7 +23,7 @@ static const struct {
     {WSH_EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg)},
     {WSH_EFA_WIRE_REPLY, sizeof(struct wsh_efa_reply_msg) + EXTRA},
     {WSH_EFA_WIRE_ACK, sizeof(struct wsh_efa_head)},
-    {WSH_EFA_WIRE_ASK, sizeof(struct wsh_efa_tally_msg)},
+    {WSH_EFA_WIRE_ACK_REQUEST, sizeof(struct wsh_efa_tally_msg)},
     {WSH_EFA_WIRE_TALLIED, sizeof(struct wsh_efa_tally_msg)},
     {WSH_EFA_WIRE_STRIDED, sizeof(struct wsh_efa_strided_msg) + EXTRA},
 };

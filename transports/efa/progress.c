@@ -115,8 +115,8 @@ static int operation_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *
 }
 
 /*
- * No PE of this job sends more than a receive takes (peers.c), so that what is longer comes from a stranger. So may a
- * connection that breaks off within a message. Either way the receive goes back: strangers must not use them up.
+ * No PE of this job sends more than a receive takes (peers.c), so that what is longer is a foreign packet. So may be a
+ * connection that breaks off within a message. Either way the receive goes back: foreign packets must not use them up.
  */
 static int receive_failed(struct wsh_efa_set *set, const struct wsh_efa_rail *rail, struct wsh_efa_req *req,
                           const struct fi_cq_err_entry *err)

@@ -178,7 +178,7 @@ static size_t body_fill(const struct efa_peers *peers, struct fuzz_input *in, in
         msg->reply.cookie =
             peers->n_questions && fuzz_below(in, 4) ? peers->question[0].cookie : (uint32_t)fuzz_take(in, 4);
         return bytes_fill(in, msg->reply.bytes, sizeof msg->reply);
-    case WSH_EFA_WIRE_ASK:
+    case WSH_EFA_WIRE_ACK_REQUEST:
     case WSH_EFA_WIRE_TALLIED:
         msg->tally.tallies = (uint32_t)fuzz_take(in, 2);
         msg->tally.end = (uint32_t)fuzz_take(in, 2);

@@ -63,8 +63,8 @@ static bool is_power(uint32_t n)
 }
 
 /* Where the rings lie, and whether this library knows what to do with them. */
-static int look_at_rings(const struct wsh_efa_gda_ops *table, const struct wsh_efa_rail *rail,
-                         struct wsh_efa_gda_queue *queue, char *why, size_t size)
+static int read_rings(const struct wsh_efa_gda_ops *table, const struct wsh_efa_rail *rail,
+                      struct wsh_efa_gda_queue *queue, char *why, size_t size)
 {
     struct wsh_efa_gda_wq send = {0}, receive = {0};
     struct wsh_efa_gda_cq completions = {0};
@@ -112,7 +112,7 @@ int wsh_efa_gda_queue_open(const struct wsh_efa_lib *lib, const struct wsh_efa_r
             "%s of a queue for kernels on %s: %s; set SHMEM_GDA_QUEUES to less where queue pairs of "
             "the NIC are used up",
             call, rail->name, lib->strerror(rc < 0 ? -rc : rc));
-    return look_at_rings(table, rail, queue, why, size);
+    return read_rings(table, rail, queue, why, size);
 }
 
 int wsh_efa_gda_table_open(const struct wsh_efa_lib *lib, const struct wsh_efa_rail *rail,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Its place, or the free one where it belongs. */
-static struct wsh_efa_nic *place_of(const struct wsh_efa_seen *seen, const struct wsh_efa_nic *nic)
+static struct wsh_efa_nic *place_of(const struct wsh_efa_nic_addresses *nics, const struct wsh_efa_nic *nic)
 {
     uint64_t hash = nic->rail, half[2];
     uint32_t at;
@@ -15,47 +15,47 @@ static struct wsh_efa_nic *place_of(const struct wsh_efa_seen *seen, const struc
     memcpy(half, nic->gid, sizeof half);
     for (int i = 0; i < 2; i++)
         hash = (hash ^ half[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    at = (uint32_t)(hash >> 32) & (seen->room - 1);
-    while (seen->nic[at].rail && memcmp(&seen->nic[at], nic, sizeof *nic) != 0)
-        at = (at + 1) & (seen->room - 1);
-    return &seen->nic[at];
+    at = (uint32_t)(hash >> 32) & (nics->room - 1);
+    while (nics->nic[at].rail && memcmp(&nics->nic[at], nic, sizeof *nic) != 0)
+        at = (at + 1) & (nics->room - 1);
+    return &nics->nic[at];
 }
 
-static int make_room(struct wsh_efa_seen *seen)
+static int make_room(struct wsh_efa_nic_addresses *nics)
 {
-    struct wsh_efa_seen more = {.room = seen->room ? 2 * seen->room : 64, .n = seen->n};
+    struct wsh_efa_nic_addresses more = {.room = nics->room ? 2 * nics->room : 64, .n = nics->n};
 
-    if (2 * seen->n < seen->room)
+    if (2 * nics->n < nics->room)
         return 0;
     more.nic = calloc(more.room, sizeof *more.nic);
     if (!more.nic)
         return -ENOMEM;
-    for (uint32_t i = 0; i < seen->room; i++)
-        if (seen->nic[i].rail)
-            *place_of(&more, &seen->nic[i]) = seen->nic[i];
-    free(seen->nic);
-    *seen = more;
+    for (uint32_t i = 0; i < nics->room; i++)
+        if (nics->nic[i].rail)
+            *place_of(&more, &nics->nic[i]) = nics->nic[i];
+    free(nics->nic);
+    *nics = more;
     return 0;
 }
 
-int wsh_efa_seen_add(struct wsh_efa_seen *seen, uint32_t rail, const void *gid)
+int wsh_efa_nic_addresses_add(struct wsh_efa_nic_addresses *nics, uint32_t rail, const void *gid)
 {
     struct wsh_efa_nic nic = {.rail = rail + 1}, *place;
-    int rc = make_room(seen);
+    int rc = make_room(nics);
 
     if (rc)
         return rc;
     memcpy(nic.gid, gid, sizeof nic.gid);
-    place = place_of(seen, &nic);
+    place = place_of(nics, &nic);
     if (place->rail)
         return 0;
     *place = nic;
-    seen->n++;
+    nics->n++;
     return 1;
 }
 
-void wsh_efa_seen_fini(struct wsh_efa_seen *seen)
+void wsh_efa_nic_addresses_fini(struct wsh_efa_nic_addresses *nics)
 {
-    free(seen->nic);
-    *seen = (struct wsh_efa_seen){0};
+    free(nics->nic);
+    *nics = (struct wsh_efa_nic_addresses){0};
 }

@@ -102,8 +102,8 @@ static uint32_t api_for(const struct wsh_efa_lib *lib, const char *prov, bool hm
     return hmem ? lib->api_hmem : lib->api;
 }
 
-static int ask_provider(const struct wsh_efa_lib *lib, const char *prov, const char *domain, uint64_t order,
-                        bool hmem, struct fi_info **list)
+static int query_provider(const struct wsh_efa_lib *lib, const char *prov, const char *domain, uint64_t order,
+                          bool hmem, struct fi_info **list)
 {
     struct fi_info *hints = make_hints(lib, prov, domain, order, hmem);
     int rc;
@@ -154,7 +154,7 @@ static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t siz
     size_t used = 0;
 
     snprintf(text, size, "none");
-    if (ask_provider(lib, NULL, NULL, 0, false, &list))
+    if (query_provider(lib, NULL, NULL, 0, false, &list))
         return;
     for (const struct fi_info *info = list; info && used < size; info = info->next) {
         char word[128];
@@ -167,22 +167,22 @@ static void list_providers(const struct wsh_efa_lib *lib, char *text, size_t siz
 }
 
 /* Asks the named provider for its order first; one that cannot give it refuses, and is asked without any. */
-static int ask_ordered(const struct wsh_efa_lib *lib, const char *prov, const char *domain, bool hmem,
-                       struct fi_info **list)
+static int query_ordered(const struct wsh_efa_lib *lib, const char *prov, const char *domain, bool hmem,
+                         struct fi_info **list)
 {
     const uint64_t orders[] = {WSH_EFA_ORDER_MORE, WSH_EFA_ORDER, 0};
     int rc = -FI_ENODATA;
 
     for (size_t i = 0; i < sizeof orders / sizeof orders[0] && rc == -FI_ENODATA; i++)
-        rc = ask_provider(lib, prov, domain, orders[i], hmem, list);
+        rc = query_provider(lib, prov, domain, orders[i], hmem, list);
     return rc;
 }
 
 /* Device memory too, where that is wanted and the provider has it; whatever else is the matter is asked without. */
-static int ask_named(const struct wsh_efa_lib *lib, const char *prov, const char *domain, bool hmem,
-                     struct fi_info **list)
+static int query_named(const struct wsh_efa_lib *lib, const char *prov, const char *domain, bool hmem,
+                       struct fi_info **list)
 {
-    int rc = hmem ? ask_ordered(lib, prov, domain, true, list) : -FI_ENODATA;
+    int rc = hmem ? query_ordered(lib, prov, domain, true, list) : -FI_ENODATA;
 
     if (!rc)
         return 0;
@@ -191,7 +191,7 @@ static int ask_named(const struct wsh_efa_lib *lib, const char *prov, const char
                  "libfabric %u.%u's provider %s does not take device memory (FI_HMEM: %s): that of other "
                  "hosts is reached through host memory",
                  FI_MAJOR(lib->version), FI_MINOR(lib->version), prov, lib->strerror(-rc));
-    return ask_ordered(lib, prov, domain, false, list);
+    return query_ordered(lib, prov, domain, false, list);
 }
 
 /* A variable of libfabric's own, which other software sets for itself and leaves behind. */
@@ -231,7 +231,7 @@ static int choose_name(const struct wsh_efa_lib *lib, const struct wsh_efa_where
 {
     const struct fi_info *best;
     struct fi_info *list;
-    int rc = ask_provider(lib, NULL, domain, 0, false, &list);
+    int rc = query_provider(lib, NULL, domain, 0, false, &list);
 
     if (rc && domain)
         return refuse_setting(lib, NULL, domain, rc);
@@ -305,7 +305,7 @@ int wsh_efa_provider_choose(const struct wsh_efa_lib *lib, const struct wsh_env 
         snprintf(name, sizeof name, "%s", env->provider);
     else if ((rc = choose_name(lib, where, env->domain, name, sizeof name, why, size)))
         return rc;
-    rc = ask_named(lib, name, env->domain, hmem, &list);
+    rc = query_named(lib, name, env->domain, hmem, &list);
     if (rc)
         return refuse_setting(lib, name, env->domain, rc);
     best = best_of(list, where, env->domain, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions to a peer that a REPLY answers: atomics with a result, and small gets behind a fence. */
+/* Requests that a REPLY answers: atomics with a result, and small gets behind a fence. */
 #include "transports/efa/ops/fetch.h"
 
 #include "transports/efa/set/set.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions to a peer that a REPLY answers: fetching atomics, and gets in one message. */
+/* Requests that a REPLY answers: fetching atomics, and gets in one message. */
 #ifndef WSH_EFA_FETCH_H
 #define WSH_EFA_FETCH_H
 
 #include "transports/efa/ops/op.h"
 
-/* A question that a REPLY will answer. */
+/* A request that a REPLY will answer. */
 struct wsh_efa_fetch {
     struct wsh_efa_flow *flow; /* NULL: free */
     struct wsh_done *done;
@@ -23,10 +23,10 @@ struct wsh_efa_fetches {
 };
 
 int wsh_efa_fetch_init(struct wsh_efa_set *set);
-/* Submits the question `op`, whose message has its cookie at *cookie. */
+/* Submits the request `op`, whose message has its cookie at *cookie. */
 int wsh_efa_fetch_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, uint32_t *cookie,
                          const struct wsh_efa_fetch *fetch);
-/* The `len` bytes that answer a question of this PE to `pe`. 0 or -EPROTO. */
+/* The `len` bytes that answer a request of this PE to `pe`. 0 or -EPROTO. */
 int wsh_efa_fetch_answered(struct wsh_efa_set *set, int pe, uint32_t cookie, const void *bytes, size_t len);
 /* A get in one message and its answer. */
 int wsh_efa_fetch_get(struct wsh_efa_set *set, struct wsh_efa_flow *flow, const struct wsh_efa_place *data,

@@ -93,7 +93,7 @@ static struct wsh_efa_req *segment_new(struct wsh_efa_set *set, const struct wsh
     return req;
 }
 
-/* The engine is still at work with the op: what this brings about is looked after when it returns (settle_noted). */
+/* The engine is still at work with the op: what this brings about is settled when it returns (settle_noted). */
 static void note_op(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
     set->ops.given++;

@@ -37,7 +37,7 @@ struct wsh_efa_op {
 struct wsh_efa_ops {
     struct wsh_srd_io io;
     uint64_t given;           /* writes, reads and messages given to the provider by the engine */
-    struct wsh_efa_op *noted; /* to be looked after when the engine returns */
+    struct wsh_efa_op *noted; /* to be settled when the engine returns */
     struct wsh_efa_op *free, *slab;
     uint32_t n_free;
 };

@@ -105,7 +105,7 @@ static inline void put_refused(const struct wsh_efa_set *set, struct wsh_efa_flo
         wsh_srd_put_refused(&flow->ctx->srd, &flow->srd);
 }
 
-/* A look at what is under way may open the writes of this epoch. */
+/* What has ended meanwhile may open the writes of this epoch. */
 static bool put_opens(const struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
     return wsh_srd_put_kind(&flow->ctx->srd, &flow->srd, true) == WSH_SRD_PUT && put_begin(set, flow);
@@ -211,7 +211,7 @@ static int get_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const st
         return -EAGAIN;
     open =
         !done || wsh_efa_flow_is_open(flow) || wsh_srd_put_kind(&ctx->srd, &flow->srd, true) == WSH_SRD_PUT;
-    if ((!open || set->asks) && small)
+    if ((!open || set->gets_by_message) && small)
         return wsh_efa_fetch_get(set, flow, &place, dst, len, done);
     if (!open || len > set->limits.whole_max || !wsh_efa_mem_desc(set, dst, len, &span.desc))
         return submit_op(set, flow, WSH_SRD_GET, &span, done);

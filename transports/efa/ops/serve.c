@@ -119,14 +119,14 @@ static int apply_fetch(struct wsh_efa_set *set, const struct wsh_efa_amo_msg *am
               : wsh_efa_msg_answer(set, (int)amo->head.src, amo->head.ctx, amo->cookie, &old, sizeof old);
 }
 
-static int apply_ask(struct wsh_efa_set *set, const struct wsh_efa_tally_msg *ask)
+static int apply_ack_request(struct wsh_efa_set *set, const struct wsh_efa_tally_msg *request)
 {
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(set, (int)ask->head.src, ask->ctx);
+    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(set, (int)request->head.src, request->ctx);
 
     if (!inlet)
         return -ENOMEM;
-    wsh_efa_tally_asked(set, (int)ask->head.src, ask->tallies);
-    wsh_efa_inlet_prompt(inlet, ask->end);
+    wsh_efa_tally_requested(set, (int)request->head.src, request->tallies);
+    wsh_efa_inlet_prompt(inlet, request->end);
     wsh_efa_msg_ack_later(set, inlet);
     return 0;
 }
@@ -144,7 +144,7 @@ static int apply_msg(struct wsh_efa_set *set, const union wsh_efa_msg *msg)
     case WSH_EFA_WIRE_SIGNAL: return apply_signal(set, msg);
     case WSH_EFA_WIRE_FETCH: return apply_fetch(set, amo);
     case WSH_EFA_WIRE_GET: return apply_get(set, &msg->get);
-    case WSH_EFA_WIRE_ASK: return apply_ask(set, &msg->tally);
+    case WSH_EFA_WIRE_ACK_REQUEST: return apply_ack_request(set, &msg->tally);
     default: return apply_amo(set, msg, &amo->word, amo->operand, amo->compare, &old);
     }
 }
@@ -164,16 +164,16 @@ int wsh_efa_serve_apply(void *arg, void *held)
     struct wsh_efa_set *set = arg;
     struct wsh_efa_req *req = held;
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
-    union wsh_efa_msg question;
+    union wsh_efa_msg request;
     int rc;
 
     if (msg->head.type != WSH_EFA_WIRE_FETCH && msg->head.type != WSH_EFA_WIRE_GET) {
         rc = apply_msg(set, msg);
         return rc ? rc : held_done(set, req);
     }
-    memcpy(&question, msg, msg->head.len);
+    memcpy(&request, msg, msg->head.len);
     rc = held_done(set, req);
-    return rc ? rc : apply_msg(set, &question);
+    return rc ? rc : apply_msg(set, &request);
 }
 
 /*

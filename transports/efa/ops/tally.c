@@ -19,7 +19,7 @@ bool wsh_efa_tally_fits(const struct wsh_efa_set *set, int pe, uint32_t counter)
     return set->imm && set->peers[pe].link.imms_max && counter < WSH_SRD_IMM_COUNTERS;
 }
 
-/* What is owed to the flow only when somebody asks. */
+/* What is sent to the flow only on request. */
 static void list_late(struct wsh_efa_flow *flow)
 {
     if (flow->late)
@@ -96,7 +96,7 @@ static void ack_later(struct wsh_efa_set *set, struct wsh_efa_tally *tally)
 }
 
 /*
- * What the peer asked for is here, or it may soon lack credits: it has what both of us can take, which is less than
+ * What the peer requested is here, or it may soon lack credits: it has what both of us can take, which is less than
  * set->limits.imms where it has more endpoint sets.
  */
 static bool is_due(const struct wsh_efa_peer *peer)
@@ -104,7 +104,7 @@ static bool is_due(const struct wsh_efa_peer *peer)
     const struct wsh_efa_tally *tally = &peer->tally;
     uint32_t unacked = tally->counted - tally->acked;
 
-    return unacked && ((tally->asks && !wsh_srd_before(tally->counted, tally->wanted)) ||
+    return unacked && ((tally->has_wanted && !wsh_srd_before(tally->counted, tally->wanted)) ||
                        unacked >= (peer->link.imms_max + 1) / 2);
 }
 
@@ -127,13 +127,13 @@ int wsh_efa_tally_count(struct wsh_efa_set *set, int pe, uint32_t counter, uint3
     return 0;
 }
 
-void wsh_efa_tally_asked(struct wsh_efa_set *set, int pe, uint32_t tallies)
+void wsh_efa_tally_requested(struct wsh_efa_set *set, int pe, uint32_t tallies)
 {
     struct wsh_efa_tally *tally = &set->peers[pe].tally;
 
-    if (!tally->asks || wsh_srd_before(tally->wanted, tallies)) /* an earlier question may come later */
+    if (!tally->has_wanted || wsh_srd_before(tally->wanted, tallies)) /* an earlier request may come later */
         tally->wanted = tallies;
-    tally->asks = wsh_srd_before(tally->acked, tally->wanted);
+    tally->has_wanted = wsh_srd_before(tally->acked, tally->wanted);
     if (is_due(&set->peers[pe]))
         ack_later(set, tally);
 }

@@ -4,7 +4,7 @@
  *
  * A *tallied* write is a counted put whose immediate data name a counter of the program at the target. The target
  * counts those of each source, and acknowledges how many when half of the source's credits are used up, or when the
- * source has asked. At the source the writes of all contexts to a peer share one number (wsh_srd_link.tallies); a
+ * source has requested them. At the source the writes of all contexts to a peer share one number (wsh_srd_link.tallies); a
  * context is complete when the peer has acknowledged the number that its last tallied write had.
  *
  * Where a counted put is a message, that is *lazy*; so are, but for those behind much data, the messages of a context
@@ -12,7 +12,7 @@
  * context, when half of the window is due, or with the next message that is not lazy. Flows with less than half of
  * their windows under way do not take the last of a peer's credits for lazy ones, so that some always come back.
  *
- * Who waits in a quiet asks, by a message of the endpoint set's own context, since only a context's own thread may send
+ * Who waits in a quiet requests them, by a message of the endpoint set's own context, since only a context's own thread may send
  * in it: how many tallied writes it wants acknowledged, and a context's messages up to which number. So does a flow
  * with a parked write: behind a fence it starts only when the lazy messages before it are known as applied, and nobody
  * may be in a quiet.
@@ -31,12 +31,12 @@ struct wsh_efa_flow;
 
 /* With a peer, all modulo 2^32. */
 struct wsh_efa_tally {
-    uint32_t counted;   /* of its writes, here … */
-    uint32_t acked;     /* … as was last acknowledged */
-    uint32_t wanted;    /* it has asked for the acknowledgement of so many */
-    uint32_t asked;     /* of the peer, for so many of this PE's */
-    uint32_t lazy;      /* messages to it that are, and are not known as applied */
-    bool asks, ack_due; /* wanted holds; an acknowledgement is to be sent */
+    uint32_t counted;         /* of its writes, here … */
+    uint32_t acked;           /* … as was last acknowledged */
+    uint32_t wanted;          /* it has requested the acknowledgement of so many */
+    uint32_t requested;       /* of the peer, of so many of this PE's */
+    uint32_t lazy;            /* messages to it that are, and are not known as applied */
+    bool has_wanted, ack_due; /* wanted holds; an acknowledgement is to be sent */
 };
 
 /* With all peers of an endpoint set. */
@@ -65,7 +65,7 @@ uint32_t wsh_efa_ctx_uncounted(const struct wsh_efa_ctx *ctx, const struct wsh_e
 /* One has arrived from the PE. 0 or final. */
 int wsh_efa_tally_count(struct wsh_efa_set *set, int pe, uint32_t counter, uint32_t generation);
 /* The PE wants so many acknowledged. */
-void wsh_efa_tally_asked(struct wsh_efa_set *set, int pe, uint32_t tallies);
+void wsh_efa_tally_requested(struct wsh_efa_set *set, int pe, uint32_t tallies);
 /* The PE has counted so many. 0 or -EPROTO. */
 int wsh_efa_tally_acked(struct wsh_efa_set *set, int pe, uint32_t tallied);
 

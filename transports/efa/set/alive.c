@@ -76,8 +76,8 @@ static void take_events(struct wsh_efa_set *set, const struct wsh_efa_rail *rail
         take_event(set, rail, &err);
 }
 
-/* Who owes acknowledgements of lazy messages alone is asked, so that it is not looked after for ever. */
-static void ask_all(struct wsh_efa_set *set)
+/* Acknowledgements of lazy messages alone are requested, so that their peer is not taken for silent for ever. */
+static void await_all(struct wsh_efa_set *set)
 {
     for (uint32_t i = 0; i < set->n_ctxs; i++)
         wsh_efa_tally_await(&set->ctxs[i]->base, false);
@@ -91,9 +91,9 @@ static int probe_silent(struct wsh_efa_set *set)
     for (int i = 0; i < set->n_known && !rc; i++) {
         int pe = set->known[i];
         struct wsh_efa_peer *peer = &set->peers[pe];
-        bool silent = (peer->link.msgs || peer->link.fetches) && peer->acks == peer->seen_acks;
+        bool silent = (peer->link.msgs || peer->link.fetches) && peer->acks == peer->polled_acks;
 
-        peer->seen_acks = peer->acks;
+        peer->polled_acks = peer->acks;
         any |= silent;
         if (silent)
             rc = wsh_efa_msg_probe(set, pe);
@@ -101,7 +101,7 @@ static int probe_silent(struct wsh_efa_set *set)
             rc = 0;
     }
     if (any)
-        ask_all(set);
+        await_all(set);
     return rc;
 }
 

@@ -39,7 +39,7 @@ struct wsh_efa_flow {
     uint32_t tallies;                 /* the link's, when this flow last added to them … */
     bool uncounted;                   /* … and that many are not known as counted */
     uint32_t lazy_end;                /* number behind the last lazy message, … */
-    uint32_t prompt_end; /* … behind the last one that is not, or up to which an ack was asked for */
+    uint32_t prompt_end; /* … behind the last one that is not, or up to which an ack was requested */
     bool late;           /* is in ctx->late */
     struct wsh_efa_flow *next_late;
     bool waiting;              /* is in set->waiting */
@@ -102,7 +102,7 @@ static inline void wsh_efa_flow_end(struct wsh_efa_flow *flow, unsigned kind)
     wsh_efa_count_sub(&flow->ctx->direct);
 }
 
-/* Writes of the context's epoch may start, and the engine need not look again. */
+/* Writes of the context's epoch may start, and the engine need not check again. */
 static inline bool wsh_efa_flow_is_open(const struct wsh_efa_flow *flow)
 {
     /* Partner: the release in the engine. */

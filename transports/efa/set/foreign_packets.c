@@ -6,21 +6,21 @@
 #include "transports/efa/set/errors.h"
 #include "transports/efa/set/set.h"
 
-#define STRANGER_S 60
+#define FOREIGN_S 60
 
 /* Of all efa, which may be served by different threads. */
 static bool line_is_due(struct wsh_efa *efa)
 {
-    uint64_t now = (uint64_t)wsh_efa_now(), due = __atomic_load_n(&efa->strange_due, __ATOMIC_RELAXED);
+    uint64_t now = (uint64_t)wsh_efa_now(), due = __atomic_load_n(&efa->foreign_due, __ATOMIC_RELAXED);
 
-    return now >= due && __atomic_compare_exchange_n(&efa->strange_due, &due, now + STRANGER_S, false,
+    return now >= due && __atomic_compare_exchange_n(&efa->foreign_due, &due, now + FOREIGN_S, false,
                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 void wsh_efa_foreign_note(struct wsh_efa_set *set, enum wsh_efa_foreign what)
 {
     static const char *const words[] = {"without this job's secret", "that nobody in this job has sent"};
-    uint64_t n = __atomic_add_fetch(&set->efa->strange[what], 1, __ATOMIC_RELAXED);
+    uint64_t n = __atomic_add_fetch(&set->efa->foreign[what], 1, __ATOMIC_RELAXED);
 
     if (line_is_due(set->efa))
         wsh_warn("%s over %s %s dropped, %llu so far: another program reaches this port, and the job goes "
@@ -31,8 +31,8 @@ void wsh_efa_foreign_note(struct wsh_efa_set *set, enum wsh_efa_foreign what)
 
 void wsh_efa_foreign_sum(const struct wsh_efa *efa)
 {
-    if (efa->strange[WSH_EFA_FOREIGN_MESSAGE] || efa->strange[WSH_EFA_FOREIGN_WRITE])
+    if (efa->foreign[WSH_EFA_FOREIGN_MESSAGE] || efa->foreign[WSH_EFA_FOREIGN_WRITE])
         wsh_info(WSH_SUB_TRANSPORT, "dropped: %llu messages and %llu counted writes that are not of this job",
-                 (unsigned long long)efa->strange[WSH_EFA_FOREIGN_MESSAGE],
-                 (unsigned long long)efa->strange[WSH_EFA_FOREIGN_WRITE]);
+                 (unsigned long long)efa->foreign[WSH_EFA_FOREIGN_MESSAGE],
+                 (unsigned long long)efa->foreign[WSH_EFA_FOREIGN_WRITE]);
 }

@@ -163,7 +163,7 @@ static int enter_rails(struct wsh_efa_set *set, int pe, const struct efa_address
  * connected at their first use, one address of every NIC that works with one of this PE is entered at the start.
  */
 static int enter_nics(struct wsh_efa_set *set, int pe, const struct efa_address *addr,
-                      struct wsh_efa_seen *seen)
+                      struct wsh_efa_nic_addresses *nics)
 {
     int mine = (int)set->n_rails, theirs = (int)addr->n_rails, rc = 0;
 
@@ -174,7 +174,7 @@ static int enter_nics(struct wsh_efa_set *set, int pe, const struct efa_address 
 
             if (!is_paired(set, addr, i, k))
                 continue;
-            rc = wsh_efa_seen_add(seen, (uint32_t)i, name);
+            rc = wsh_efa_nic_addresses_add(nics, (uint32_t)i, name);
             if (rc > 0)
                 rc = wsh_efa_rail_insert(&set->rail[i], &set->lib, name, pe, &entry);
         }
@@ -298,7 +298,7 @@ int wsh_efa_peer_knows(struct wsh_efa_set *set, int pe, uint64_t tag)
 
 /* Where peers are connected at their first use: those of this host at once. All addresses are checked at the start. */
 static int note_peer(struct wsh_efa_set *set, const struct wsh_tp_peers *peers, int pe,
-                     struct wsh_efa_seen *seen)
+                     struct wsh_efa_nic_addresses *nics)
 {
     struct efa_address addr;
     int rc;
@@ -306,12 +306,12 @@ static int note_peer(struct wsh_efa_set *set, const struct wsh_tp_peers *peers, 
     if (!set->connecting.look_up || peers->same_host[pe])
         return add_peer(set, pe, peers->address[pe]);
     rc = get_address(set, pe, peers->address[pe], &addr);
-    return rc || set->rail[0].info->addr_format != FI_ADDR_EFA ? rc : enter_nics(set, pe, &addr, seen);
+    return rc || set->rail[0].info->addr_format != FI_ADDR_EFA ? rc : enter_nics(set, pe, &addr, nics);
 }
 
 int wsh_efa_peers_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *peers)
 {
-    struct wsh_efa_seen seen = {0};
+    struct wsh_efa_nic_addresses nics = {0};
     int rc = 0;
 
     wsh_efa_set_lock(set);
@@ -321,8 +321,8 @@ int wsh_efa_peers_connect(struct wsh_efa_set *set, const struct wsh_tp_peers *pe
         set->hello.shm_name[0] ? NULL : peers->fetch; /* its file is unlinked once all have come */
     for (int pe = 0; pe < peers->n_pes && !rc; pe++)
         if (peers->len[pe] && !set->peers[pe].connected)
-            rc = note_peer(set, peers, pe, &seen);
-    wsh_efa_seen_fini(&seen);
+            rc = note_peer(set, peers, pe, &nics);
+    wsh_efa_nic_addresses_fini(&nics);
     set->joined = !rc;
     wsh_efa_set_unlock(set);
     return rc;

@@ -34,12 +34,12 @@ struct wsh_efa_peer {
     struct wsh_efa_tally tally;
     struct wsh_efa_inlet **inlet;
     uint32_t n_inlets;
-    uint32_t window;    /* messages that a flow to it may have under way */
-    uint32_t posted;    /* requests that the provider has for this peer */
-    uint32_t acks;      /* acks from it that said something new … */
-    uint32_t seen_acks; /* … at the last look after silent peers */
-    double lost_since;  /* when the provider first found no connection any more, or 0 */
-    bool heard;         /* something has come back from it */
+    uint32_t window;      /* messages that a flow to it may have under way */
+    uint32_t posted;      /* requests that the provider has for this peer */
+    uint32_t acks;        /* acks from it that said something new … */
+    uint32_t polled_acks; /* … at the last poll for silent peers */
+    double lost_since;    /* when the provider first found no connection any more, or 0 */
+    bool heard;           /* something has come back from it */
     bool connected;
     uint16_t msg_max;                        /* bytes of the largest message it takes */
     struct wsh_efa_remote_counter **counter; /* [n_counters] that its NICs keep, or NULL each */

@@ -252,7 +252,7 @@ static int open_chosen(struct wsh_efa_set *set, struct fi_info *const *chosen, u
         struct fi_info *info = set->lib.dupinfo(chosen[i]);
 
         if (info)
-            wsh_efa_sizes_ask(set, info);
+            wsh_efa_sizes_limit(set, info);
         rc = info ? wsh_efa_rail_open(&set->rail[i], &set->lib, info, cq_size) : -ENOMEM;
         if (!rc)
             set->limits.inject_max = wsh_efa_rail_inject(&set->rail[i], set->limits.inject_max);

@@ -50,7 +50,7 @@ struct wsh_efa_set {
     bool by_sockets;      /* a dead peer shows as a connection that cannot be made again */
     bool virt_addr;       /* remote addresses are addresses, not offsets */
     bool hmem;            /* device memory may be registered */
-    bool asks;            /* small gets go by message */
+    bool gets_by_message; /* small gets go by message */
     enum wsh_efa_put put; /* how small puts go */
     struct wsh_efa_limits limits;
 

@@ -15,7 +15,7 @@
  *   counted      writes are not repeated: whether the target has counted the first try cannot be known, and a count
  *                that is one too high lets a signal through before its data. The job ends with a line.
  *   messages     carry a number, so the target drops what it has already (wsh_srd_inlet_has). An answer is dropped by
- *                its question's generation, and acks of older numbers do nothing.
+ *                its request's generation, and acks of older numbers do nothing.
  * The wait also outlasts further reports of the same failure, which some providers give for every packet.
  *
  * Some providers need packets of the other end before an operation ends (receipts, answers to reads), and may lose

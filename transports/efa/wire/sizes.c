@@ -121,7 +121,8 @@ void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info)
         set->limits.whole_max = at_most(set->limits.part_max, 2 * WSH_EFA_STRIPE - 1);
     set->put = wsh_efa_info_small_puts(info);
     /* Older ones execute reads by packets of their own, which are lost where the device's queue is full. */
-    set->asks = set->put == WSH_EFA_PUT_MESSAGES && FI_VERSION_LT(set->lib.version, FI_VERSION(1, 18));
+    set->gets_by_message =
+        set->put == WSH_EFA_PUT_MESSAGES && FI_VERSION_LT(set->lib.version, FI_VERSION(1, 18));
     set->doorbells = wsh_efa_info_moves_alone(info);
     set->aside = set->n_rails > 1;
     set->mr_local = info->domain_attr->mr_mode & FI_MR_LOCAL;
@@ -140,7 +141,7 @@ void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info)
 }
 
 /* A provider may keep buffers of its own for each place of its queues. */
-void wsh_efa_sizes_ask(const struct wsh_efa_set *set, struct fi_info *info)
+void wsh_efa_sizes_limit(const struct wsh_efa_set *set, struct fi_info *info)
 {
     if (set->n_pes <= WSH_EFA_MANY)
         return;

@@ -36,7 +36,7 @@ bool wsh_efa_sizes_may_count(int my_pe, uint32_t n_pes);
 /* Of an endpoint set whose NICs are like `info`. */
 void wsh_efa_sizes_set(struct wsh_efa_set *set, const struct fi_info *info);
 /* What to ask of the provider for one NIC; after it. */
-void wsh_efa_sizes_ask(const struct wsh_efa_set *set, struct fi_info *info);
+void wsh_efa_sizes_limit(const struct wsh_efa_set *set, struct fi_info *info);
 
 /*
  * For estimates, rounded up from jobs of 64 PEs on emulated NICs with libfabric's main of 2026-08, and over sockets: a

@@ -55,7 +55,7 @@ static const char *check_body(const union wsh_efa_msg *msg, size_t len)
     case WSH_EFA_WIRE_AMO:
     case WSH_EFA_WIRE_FETCH: return len == sizeof msg->amo ? check_amo(&msg->amo.word) : "wrong length";
     case WSH_EFA_WIRE_GET: return len == sizeof msg->get ? NULL : "wrong length";
-    case WSH_EFA_WIRE_ASK:
+    case WSH_EFA_WIRE_ACK_REQUEST:
     case WSH_EFA_WIRE_TALLIED: return check_tally(&msg->tally, len);
     case WSH_EFA_WIRE_REPLY: return len >= sizeof msg->reply ? NULL : "wrong length";
     default: return "unknown type";

@@ -15,17 +15,17 @@
 
 /* Numbered messages belong to a flow of their source, and are applied by the order of the engine (srd.h). */
 enum wsh_efa_wire {
-    WSH_EFA_WIRE_HELLO = 1, /* the sender has reached this PE; numbered */
-    WSH_EFA_WIRE_PUT,       /* store data; numbered */
-    WSH_EFA_WIRE_STRIDED,   /* store blocks some way apart, then update their signal, if any; numbered */
-    WSH_EFA_WIRE_SIGNAL,    /* store data (0 bytes: none), then update a signal; numbered */
-    WSH_EFA_WIRE_AMO,       /* atomic without result; numbered */
-    WSH_EFA_WIRE_FETCH,     /* atomic whose old value a REPLY brings; numbered */
-    WSH_EFA_WIRE_GET,       /* bytes that a REPLY brings; numbered */
-    WSH_EFA_WIRE_ASK,       /* wants acks: of so many tallied writes, and of a context's messages; numbered */
-    WSH_EFA_WIRE_REPLY,     /* what a FETCH or GET with the same cookie asked for */
-    WSH_EFA_WIRE_ACK,       /* only the head's `applied` and `counted` */
-    WSH_EFA_WIRE_TALLIED    /* how many tallied writes of the receiver are counted */
+    WSH_EFA_WIRE_HELLO = 1,   /* the sender has reached this PE; numbered */
+    WSH_EFA_WIRE_PUT,         /* store data; numbered */
+    WSH_EFA_WIRE_STRIDED,     /* store blocks some way apart, then update their signal, if any; numbered */
+    WSH_EFA_WIRE_SIGNAL,      /* store data (0 bytes: none), then update a signal; numbered */
+    WSH_EFA_WIRE_AMO,         /* atomic without result; numbered */
+    WSH_EFA_WIRE_FETCH,       /* atomic whose old value a REPLY brings; numbered */
+    WSH_EFA_WIRE_GET,         /* bytes that a REPLY brings; numbered */
+    WSH_EFA_WIRE_ACK_REQUEST, /* wants acks: of so many tallied writes, and of a context's messages; numbered */
+    WSH_EFA_WIRE_REPLY,       /* what a FETCH or GET with the same cookie asked for */
+    WSH_EFA_WIRE_ACK,         /* only the head's `applied` and `counted` */
+    WSH_EFA_WIRE_TALLIED      /* how many tallied writes of the receiver are counted */
 };
 
 /* Begins every message. Little-endian, as all of a job's hosts must be. */
@@ -77,7 +77,7 @@ struct wsh_efa_amo_msg { /* AMO and FETCH */
     struct wsh_efa_head head;
     struct wsh_efa_place word;
     uint64_t operand, compare;
-    uint32_t cookie, zero; /* FETCH: of the question */
+    uint32_t cookie, zero; /* FETCH: of the request */
 };
 
 struct wsh_efa_get_msg {
@@ -92,10 +92,10 @@ struct wsh_efa_reply_msg {
     char bytes[]; /* of a FETCH: the old value in 8 */
 };
 
-struct wsh_efa_tally_msg { /* ASK and TALLIED */
+struct wsh_efa_tally_msg { /* ACK_REQUEST and TALLIED */
     struct wsh_efa_head head;
     uint32_t tallies;
-    uint32_t end; /* ASK: an ack of all messages before this one is wanted too … */
+    uint32_t end; /* ACK_REQUEST: an ack of all messages before this one is wanted too … */
     uint16_t ctx; /* … of this context of the sender's */
     uint16_t zero[3];
 };
