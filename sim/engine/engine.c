@@ -241,7 +241,7 @@ static void tally_take(struct sim_pe *pe, const struct sim_packet *packet)
     if (++link->counted - link->acked < (sim.window + 1) / 2)
         return;
     link->acked = link->counted;
-    ack = sim_packet_new(SIM_TALLIED, pe, packet->from, sizeof(struct wsh_efa_tally_msg));
+    ack = sim_packet_new(SIM_TALLIED, pe, packet->from, sizeof(struct wsh_efa_count_msg));
     ack->applied = link->counted;
     sim.debt += (sim_time)(sim.set.send * 1000);
     sim.counts.acks++;
@@ -303,7 +303,7 @@ static int packet_take(struct sim_pe *pe, struct sim_packet *packet)
         return flow_ack(pe, packet->from->number, (uint16_t)packet->segment, packet->applied,
                         packet->counted);
     case SIM_REPLY: return reply_take(pe, packet);
-    case SIM_TALLIED: return wsh_srd_link_tallied(&sim_link_of(pe, packet->from)->srd, packet->applied);
+    case SIM_TALLIED: return wsh_srd_link_counted(&sim_link_of(pe, packet->from)->srd, packet->applied);
     default: break;
     }
     if (packet->kind == SIM_WRITE && !packet->back && packet->word) {

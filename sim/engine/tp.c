@@ -201,12 +201,12 @@ static int net_put_tallied(struct sim_ctx *ctx, struct sim_op *op)
     if (op->srd.segments != 1)
         return -ENOTSUP;
     op->tally = true;
-    if (wsh_srd_tally_fast(&ctx->srd, &op->out->srd)) {
+    if (wsh_srd_counter_fast(&ctx->srd, &op->out->srd)) {
         sim_post_fast(op);
         return 0;
     }
     op->srd.kind = WSH_SRD_PUT;
-    op->srd.tally = true;
+    op->srd.by_counter = true;
     return sim_submit(ctx, op, NULL);
 }
 

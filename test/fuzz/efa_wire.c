@@ -100,8 +100,8 @@ static void event_immediate(struct script *s)
                          (uint8_t)fuzz_take(&s->in, 1));
 
     if (fuzz_below(&s->in, 2))
-        imm = wsh_srd_imm_tally(fuzz_below(&s->in, WORLD_PES + 1), (uint32_t)fuzz_take(&s->in, 2),
-                                (uint32_t)fuzz_take(&s->in, 1));
+        imm = wsh_srd_imm_counter(fuzz_below(&s->in, WORLD_PES + 1), (uint32_t)fuzz_take(&s->in, 2),
+                                  (uint32_t)fuzz_take(&s->in, 1));
     if (strcmp(s->world.env.provider, "efa"))
         return;
     s->peers.honest = false;

@@ -23,8 +23,8 @@ static const struct {
     {WSH_EFA_WIRE_GET, sizeof(struct wsh_efa_get_msg)},
     {WSH_EFA_WIRE_REPLY, sizeof(struct wsh_efa_reply_msg) + EXTRA},
     {WSH_EFA_WIRE_ACK, sizeof(struct wsh_efa_head)},
-    {WSH_EFA_WIRE_ACK_REQUEST, sizeof(struct wsh_efa_tally_msg)},
-    {WSH_EFA_WIRE_TALLIED, sizeof(struct wsh_efa_tally_msg)},
+    {WSH_EFA_WIRE_ACK_REQUEST, sizeof(struct wsh_efa_count_msg)},
+    {WSH_EFA_WIRE_COUNTED, sizeof(struct wsh_efa_count_msg)},
     {WSH_EFA_WIRE_STRIDED, sizeof(struct wsh_efa_strided_msg) + EXTRA},
 };
 #define N_GOOD (sizeof good / sizeof good[0])
@@ -107,7 +107,7 @@ static void wrong_heads(void)
         make(&room, i);
         room.msg.head.type = 0;
         CU_ASSERT(refused(&room, good[i].len));
-        room.msg.head.type = WSH_EFA_WIRE_TALLIED + 1;
+        room.msg.head.type = WSH_EFA_WIRE_COUNTED + 1;
         CU_ASSERT(refused(&room, good[i].len));
         make(&room, i);
         room.msg.head.ctx = WSH_EFA_CONTEXTS;

@@ -91,9 +91,10 @@ static void immediate_data(void)
     const uint32_t pe = WSH_SRD_IMM_SOURCES - 1, ctx = WSH_SRD_CONTEXTS - 1;
     struct wsh_srd_imm imm = wsh_srd_imm_unpack(wsh_srd_imm_pack(pe, (uint16_t)ctx, 0xff));
 
-    CU_ASSERT(!imm.tally && imm.pe == pe && imm.ctx == ctx && imm.group == 0xff);
-    imm = wsh_srd_imm_unpack(wsh_srd_imm_tally(pe, WSH_SRD_IMM_COUNTERS - 1, 1));
-    CU_ASSERT(imm.tally && imm.pe == pe && imm.counter == WSH_SRD_IMM_COUNTERS - 1 && imm.generation == 1);
+    CU_ASSERT(!imm.by_counter && imm.pe == pe && imm.ctx == ctx && imm.group == 0xff);
+    imm = wsh_srd_imm_unpack(wsh_srd_imm_counter(pe, WSH_SRD_IMM_COUNTERS - 1, 1));
+    CU_ASSERT(imm.by_counter && imm.pe == pe && imm.counter == WSH_SRD_IMM_COUNTERS - 1 &&
+              imm.generation == 1);
     CU_ASSERT(wsh_srd_imm_fits(ctx, WSH_SRD_IMM_SOURCES, false));
     CU_ASSERT(!wsh_srd_imm_fits(ctx + 1, WSH_SRD_IMM_SOURCES, false));
     CU_ASSERT(!wsh_srd_imm_fits(ctx, WSH_SRD_IMM_SOURCES + 1, false));

@@ -293,37 +293,37 @@ static void after_a_failure(void)
     CU_ASSERT(signal.ended == 1 && sends == 0 && wsh_srd_flow_pending(&flow) == 0);
 }
 
-static struct wsh_srd_op tallied_put(void)
+static struct wsh_srd_op counter_put(void)
 {
-    return (struct wsh_srd_op){.kind = WSH_SRD_PUT, .segments = 1, .tally = true, .keep = true};
+    return (struct wsh_srd_op){.kind = WSH_SRD_PUT, .segments = 1, .by_counter = true, .keep = true};
 }
 
 /* Each holds a credit until the peer has counted it, and others go on. */
-static void tallied_puts_hold_credits(void)
+static void counter_puts_hold_credits(void)
 {
-    struct wsh_srd_op tally[5], plain = {.kind = WSH_SRD_PUT, .segments = 1};
+    struct wsh_srd_op put[5], plain = {.kind = WSH_SRD_PUT, .segments = 1};
 
     start(true);
     for (int i = 0; i < 5; i++) {
-        tally[i] = tallied_put();
-        CU_ASSERT_EQUAL(submit(&tally[i]), 0);
+        put[i] = counter_put();
+        CU_ASSERT_EQUAL(submit(&put[i]), 0);
     }
-    CU_ASSERT(writes == 4 && link.tallies == 4 && link.imms == 4 && wsh_srd_flow_parked(&flow));
+    CU_ASSERT(writes == 4 && link.counter_writes == 4 && link.imms == 4 && wsh_srd_flow_parked(&flow));
     for (int i = 0; i < 4; i++)
-        wsh_srd_op_ended(&ctx, &flow, &tally[i]);
+        wsh_srd_op_ended(&ctx, &flow, &put[i]);
     CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && writes == 4);
-    CU_ASSERT(wsh_srd_link_tallied(&link, 2) == 1 && wsh_srd_link_tallied(&link, 1) == 0);
-    CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && writes == 5 && link.tallies == 5 && link.imms == 3);
-    CU_ASSERT_EQUAL(wsh_srd_link_tallied(&link, 6), -EPROTO);
-    wsh_srd_op_ended(&ctx, &flow, &tally[4]);
+    CU_ASSERT(wsh_srd_link_counted(&link, 2) == 1 && wsh_srd_link_counted(&link, 1) == 0);
+    CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && writes == 5 && link.counter_writes == 5 && link.imms == 3);
+    CU_ASSERT_EQUAL(wsh_srd_link_counted(&link, 6), -EPROTO);
+    wsh_srd_op_ended(&ctx, &flow, &put[4]);
     CU_ASSERT_EQUAL(wsh_srd_ctx_pending(&ctx), 0);
     CU_ASSERT(submit(&plain) == 0 && !plain.grouped && writes == 6);
 }
 
 /* It is a put like any: it waits for the writes of an earlier epoch, and a message behind a fence waits for it. */
-static void tallied_put_is_ordered(void)
+static void counter_put_is_ordered(void)
 {
-    struct wsh_srd_op first = tallied_put(), second = tallied_put(),
+    struct wsh_srd_op first = counter_put(), second = counter_put(),
                       msg = {.kind = WSH_SRD_MSG, .keep = true};
 
     start(true);
@@ -337,35 +337,36 @@ static void tallied_put_is_ordered(void)
 }
 
 /* One that finds no room and is not kept gives its credit and its number back. */
-static void refused_tally_leaves_nothing(void)
+static void refused_counter_put_leaves_nothing(void)
 {
-    struct wsh_srd_op op = tallied_put();
+    struct wsh_srd_op op = counter_put();
 
     start(true);
     op.keep = false;
     room = 0;
-    CU_ASSERT(submit(&op) == -EAGAIN && link.imms == 0 && link.tallies == 0 && flow.out[WSH_SRD_PLAIN] == 0);
+    CU_ASSERT(submit(&op) == -EAGAIN && link.imms == 0 && link.counter_writes == 0 &&
+              flow.out[WSH_SRD_PLAIN] == 0);
 }
 
 /* Without an operation of the engine: the same credits, and no way past what waits. */
-static void fast_tallied_puts(void)
+static void fast_counter_puts(void)
 {
-    struct wsh_srd_op op = tallied_put();
+    struct wsh_srd_op op = counter_put();
 
     start(true);
     for (int i = 0; i < 4; i++)
-        CU_ASSERT(wsh_srd_tally_fast(&ctx, &flow));
-    CU_ASSERT(!wsh_srd_tally_fast(&ctx, &flow) && link.imms == 4 && link.tallies == 4);
-    wsh_srd_tally_refused(&ctx, &flow);
-    CU_ASSERT(link.imms == 3 && link.tallies == 3 && wsh_srd_ctx_pending(&ctx) == 3);
+        CU_ASSERT(wsh_srd_counter_fast(&ctx, &flow));
+    CU_ASSERT(!wsh_srd_counter_fast(&ctx, &flow) && link.imms == 4 && link.counter_writes == 4);
+    wsh_srd_counter_refused(&ctx, &flow);
+    CU_ASSERT(link.imms == 3 && link.counter_writes == 3 && wsh_srd_ctx_pending(&ctx) == 3);
     room = 0;
     CU_ASSERT(submit(&op) == 0 && wsh_srd_flow_parked(&flow) && link.imms == 4);
     wsh_srd_put_ended(&ctx, &flow, 3);
-    CU_ASSERT(wsh_srd_link_tallied(&link, 2) == 1 && !wsh_srd_tally_fast(&ctx, &flow));
+    CU_ASSERT(wsh_srd_link_counted(&link, 2) == 1 && !wsh_srd_counter_fast(&ctx, &flow));
     room = 1;
-    CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && wsh_srd_tally_fast(&ctx, &flow));
+    CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && wsh_srd_counter_fast(&ctx, &flow));
     wsh_srd_fence(&ctx);
-    CU_ASSERT(!wsh_srd_tally_fast(&ctx, &flow));
+    CU_ASSERT(!wsh_srd_counter_fast(&ctx, &flow));
 }
 
 const struct unit_test unit_tests[] = {
@@ -383,9 +384,9 @@ const struct unit_test unit_tests[] = {
     {"puts are counted only while that is of use", counts_that_are_of_no_use_end},
     {"older acks do nothing, impossible ones are refused", old_and_impossible_acks},
     {"a failed peer leaves nothing pending", after_a_failure},
-    {"tallied puts hold credits until the peer has counted them", tallied_puts_hold_credits},
-    {"tallied puts that are no operations of the engine", fast_tallied_puts},
-    {"a tallied put is ordered like any", tallied_put_is_ordered},
-    {"a refused tallied put leaves nothing behind", refused_tally_leaves_nothing},
+    {"counter puts hold credits until the peer has counted them", counter_puts_hold_credits},
+    {"counter puts that are no operations of the engine", fast_counter_puts},
+    {"a counter put is ordered like any", counter_put_is_ordered},
+    {"a refused counter put leaves nothing behind", refused_counter_put_leaves_nothing},
     {NULL, NULL},
 };

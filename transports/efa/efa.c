@@ -13,7 +13,7 @@
 #include "transports/efa/progress.h"
 #include "transports/efa/ops/slots.h"
 #include "transports/efa/set/foreign_packets.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -353,7 +353,7 @@ const struct wsh_tp_ops wsh_efa_ops = {
     .fence = efa_fence,
     .pending = efa_pending,
     .unread = efa_unread,
-    .await = wsh_efa_tally_await,
+    .await = wsh_efa_ctx_await,
     .batch_begin = wsh_efa_ctx_batch_begin,
     .batch_end = wsh_efa_ctx_batch_end,
     .progress = efa_progress,

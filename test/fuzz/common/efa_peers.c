@@ -69,7 +69,7 @@ static void posted_see(enum fake_kind kind, int pe, const void *bytes, size_t le
         message_see(peers, pe, bytes, len);
     if (kind != FAKE_WRITE || imm == UINT64_MAX)
         return;
-    FUZZ_CHECK(write.pe == WORLD_ME && !write.tally);
+    FUZZ_CHECK(write.pe == WORLD_ME && !write.by_counter);
     if (write.ctx < PEERS_CONTEXTS)
         peers->line[pe][write.ctx].counted++;
 }
@@ -179,11 +179,11 @@ static size_t body_fill(const struct efa_peers *peers, struct fuzz_input *in, in
             peers->n_questions && fuzz_below(in, 4) ? peers->question[0].cookie : (uint32_t)fuzz_take(in, 4);
         return bytes_fill(in, msg->reply.bytes, sizeof msg->reply);
     case WSH_EFA_WIRE_ACK_REQUEST:
-    case WSH_EFA_WIRE_TALLIED:
-        msg->tally.tallies = (uint32_t)fuzz_take(in, 2);
-        msg->tally.end = (uint32_t)fuzz_take(in, 2);
-        msg->tally.ctx = (uint16_t)fuzz_below(in, 2 * PEERS_CONTEXTS);
-        return sizeof msg->tally;
+    case WSH_EFA_WIRE_COUNTED:
+        msg->count.counter_writes = (uint32_t)fuzz_take(in, 2);
+        msg->count.end = (uint32_t)fuzz_take(in, 2);
+        msg->count.ctx = (uint16_t)fuzz_below(in, 2 * PEERS_CONTEXTS);
+        return sizeof msg->count;
     default: return fuzz_below(in, 8) ? sizeof msg->head : bytes_fill(in, (char *)msg, sizeof msg->head);
     }
 }
@@ -215,7 +215,7 @@ bool efa_peers_message(struct efa_peers *peers, struct fuzz_input *in, char *byt
 {
     union wsh_efa_msg *msg = (union wsh_efa_msg *)bytes;
     unsigned wrong = fuzz_below(in, 16);
-    int type = (int)(fuzz_take(in, 1) % (WSH_EFA_WIRE_TALLIED + 2)), src = (int)fuzz_below(in, WORLD_PES);
+    int type = (int)(fuzz_take(in, 1) % (WSH_EFA_WIRE_COUNTED + 2)), src = (int)fuzz_below(in, WORLD_PES);
     uint16_t ctx = (uint16_t)(wrong == 15 ? fuzz_take(in, 2) : fuzz_below(in, PEERS_CONTEXTS));
     struct efa_line *line = &peers->line[src][ctx % PEERS_CONTEXTS];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests acknowledgements that come no other way, and acknowledges tallied writes. */
+/* Requests acknowledgements that come no other way, and acknowledges counter writes. */
 #include "transports/efa/ops/ack_request.h"
 
 #include "transports/efa/ops/op.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 #include "transports/efa/set/peers.h"
 #include "transports/efa/wire/msg.h"
 
@@ -11,19 +11,19 @@ static int send_acks(struct wsh_efa_set *set)
 {
     int sent = 0;
 
-    for (int i = 0; i < set->n_known && set->tallies.n_acks && !set->msgs.unposted; i++) {
+    for (int i = 0; i < set->n_known && set->imm_counts.n_acks && !set->msgs.unposted; i++) {
         int pe = set->known[i];
-        struct wsh_efa_tally *tally = &set->peers[pe].tally;
-        int rc = tally->ack_due ? wsh_efa_msg_tallied(set, pe, tally->counted) : 0;
+        struct wsh_efa_imm_count *count = &set->peers[pe].imm_count;
+        int rc = count->ack_due ? wsh_efa_msg_counted(set, pe, count->counted) : 0;
 
-        if (!tally->ack_due)
+        if (!count->ack_due)
             continue;
         if (rc)
             return rc == -EAGAIN ? sent : rc;
-        tally->acked = tally->counted;
-        tally->has_wanted &= wsh_srd_before(tally->acked, tally->wanted);
-        tally->ack_due = false;
-        set->tallies.n_acks--;
+        count->acked = count->counted;
+        count->has_wanted &= wsh_srd_before(count->acked, count->wanted);
+        count->ack_due = false;
+        set->imm_counts.n_acks--;
         sent++;
     }
     return sent;
@@ -44,7 +44,8 @@ static bool must_request_lazy(const struct wsh_efa_flow *flow)
 static bool must_request(const struct wsh_efa_set *set, const struct wsh_efa_flow *flow)
 {
     return must_request_lazy(flow) ||
-           (flow->uncounted && wsh_srd_before(set->peers[flow->pe].tally.requested, flow->tallies));
+           (flow->uncounted &&
+            wsh_srd_before(set->peers[flow->pe].imm_count.requested, flow->counter_writes));
 }
 
 static int request_acks(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
@@ -52,16 +53,17 @@ static int request_acks(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
     struct wsh_efa_peer *peer = &set->peers[flow->pe];
     struct wsh_efa_flow *own = wsh_efa_flow_of(set->own, flow->pe);
     struct wsh_efa_req *req =
-        own ? wsh_efa_msg_new(set, own, WSH_EFA_WIRE_ACK_REQUEST, sizeof(struct wsh_efa_tally_msg)) : NULL;
-    struct wsh_efa_tally_msg *msg;
+        own ? wsh_efa_msg_new(set, own, WSH_EFA_WIRE_ACK_REQUEST, sizeof(struct wsh_efa_count_msg)) : NULL;
+    struct wsh_efa_count_msg *msg;
 
     if (!req)
         return -EAGAIN;
-    msg = (struct wsh_efa_tally_msg *)req->buf;
-    *msg = (struct wsh_efa_tally_msg){msg->head, peer->link.tallies, flow->lazy_end, flow->ctx->number, {0}};
+    msg = (struct wsh_efa_count_msg *)req->buf;
+    *msg = (struct wsh_efa_count_msg){
+        msg->head, peer->link.counter_writes, flow->lazy_end, flow->ctx->number, {0}};
     if (wsh_efa_op_message(set, own, req, WSH_EFA_SIGNALS))
         return -EAGAIN;
-    peer->tally.requested = peer->link.tallies;
+    peer->imm_count.requested = peer->link.counter_writes;
     if (wsh_srd_before(flow->prompt_end, flow->lazy_end))
         flow->prompt_end = flow->lazy_end;
     return 1;
@@ -98,7 +100,7 @@ static int request_late(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx)
         int rc = must_request(set, flow) ? request_acks(set, flow) : 0;
 
         if (rc < 0)
-            wsh_efa_tally_await(&ctx->base, false); /* no room: again */
+            wsh_efa_ctx_await(&ctx->base, false); /* no room: again */
         requested += rc > 0;
         if (flow->uncounted || has_lazy(flow)) {
             link = &flow->next_late;
@@ -114,7 +116,7 @@ static int request_awaited(struct wsh_efa_set *set)
 {
     int requested = 0;
 
-    __atomic_store_n(&set->tallies.awaited, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&set->imm_counts.awaited, false, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < set->n_ctxs; i++)
         if (__atomic_exchange_n(&set->ctxs[i]->awaited, false, __ATOMIC_RELAXED))
             requested += request_late(set, set->ctxs[i]);
@@ -123,9 +125,9 @@ static int request_awaited(struct wsh_efa_set *set)
 
 int wsh_efa_ack_request_progress(struct wsh_efa_set *set)
 {
-    int rc = set->tallies.n_acks ? send_acks(set) : 0;
+    int rc = set->imm_counts.n_acks ? send_acks(set) : 0;
 
-    if (rc < 0 || !__atomic_load_n(&set->tallies.awaited, __ATOMIC_RELAXED))
+    if (rc < 0 || !__atomic_load_n(&set->imm_counts.awaited, __ATOMIC_RELAXED))
         return rc;
     return rc + request_awaited(set);
 }

@@ -6,7 +6,7 @@
 #include "transports/efa/set/memory.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/rma.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +107,8 @@ static void note_op(struct wsh_efa_set *set, struct wsh_efa_op *op)
 /* That of a write with immediate data. */
 static uint64_t segment_imm(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
 {
-    if (op->srd.tally)
-        return wsh_srd_imm_tally((uint32_t)set->my_pe, op->counter, op->generation);
+    if (op->srd.by_counter)
+        return wsh_srd_imm_counter((uint32_t)set->my_pe, op->counter, op->generation);
     return wsh_srd_imm_pack((uint32_t)set->my_pe, op->flow->ctx->number, op->srd.group);
 }
 
@@ -118,7 +118,7 @@ static uint64_t segment_imm(const struct wsh_efa_set *set, const struct wsh_efa_
  */
 static uint64_t segment_flags(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
 {
-    if (op->srd.grouped || op->srd.tally)
+    if (op->srd.grouped || op->srd.by_counter)
         return FI_REMOTE_CQ_DATA;
     return set->native && set->n_rails == 1 && op->srd.kind == WSH_SRD_SIGNAL ? FI_INJECT_COMPLETE : 0;
 }
@@ -145,8 +145,8 @@ static int post_segment(struct wsh_efa_set *set, struct wsh_efa_op *op, enum wsh
     req->op = op;
     op->in_flight++;
     note_op(set, op);
-    if (op->srd.tally)
-        wsh_efa_tally_started(set, op->flow);
+    if (op->srd.by_counter)
+        wsh_efa_imm_count_started(set, op->flow);
     if (set->native && kind == WSH_EFA_REQ_WRITE)
         wsh_efa_flow_begin(op->flow, WSH_EFA_REQ_WRITE);
     return 0;
@@ -177,7 +177,7 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
         set->starved = true;
         return -EAGAIN;
     }
-    lazy = wsh_efa_tally_may_be_lazy(set, flow, op->len, op->counts);
+    lazy = wsh_efa_lazy_fits(set, flow, op->len, op->counts);
     ((struct wsh_efa_head *)op->msg->buf)->lazy = lazy;
     rc = wsh_efa_msg_send(set, op->msg, stamp);
     if (rc) {
@@ -186,7 +186,7 @@ static int io_send(void *arg, struct wsh_srd_op *srd, struct wsh_srd_stamp *stam
     }
     op->msg = NULL;
     flow->type[flow->srd.sent & (flow->srd.window - 1)] = (uint8_t)(op->what | (lazy ? WSH_EFA_LAZY : 0));
-    wsh_efa_tally_sent(set, flow, lazy);
+    wsh_efa_lazy_sent(set, flow, lazy);
     note_op(set, op);
     return 0;
 }

@@ -26,7 +26,7 @@ struct wsh_efa_op {
     bool noted;         /* is in set->ops.noted */
     struct wsh_efa_req
         *msg; /* its message, or a PUT's copied data, until sent; SIGNAL with segments: made then, of … */
-    uint32_t counter, generation; /* of a tallied PUT */
+    uint32_t counter, generation; /* of a PUT by counter */
     bool counts;                  /* its message is that of a counted put, which nobody may be waiting for */
     struct wsh_efa_place signal;  /* … this word and … */
     uint64_t value;               /* … operand */

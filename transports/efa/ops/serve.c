@@ -9,7 +9,7 @@
 #include "transports/efa/wire/rails.h"
 #include "transports/efa/ops/slots.h"
 #include "transports/efa/set/foreign_packets.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,13 +119,13 @@ static int apply_fetch(struct wsh_efa_set *set, const struct wsh_efa_amo_msg *am
               : wsh_efa_msg_answer(set, (int)amo->head.src, amo->head.ctx, amo->cookie, &old, sizeof old);
 }
 
-static int apply_ack_request(struct wsh_efa_set *set, const struct wsh_efa_tally_msg *request)
+static int apply_ack_request(struct wsh_efa_set *set, const struct wsh_efa_count_msg *request)
 {
     struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(set, (int)request->head.src, request->ctx);
 
     if (!inlet)
         return -ENOMEM;
-    wsh_efa_tally_requested(set, (int)request->head.src, request->tallies);
+    wsh_efa_imm_count_requested(set, (int)request->head.src, request->counter_writes);
     wsh_efa_inlet_prompt(inlet, request->end);
     wsh_efa_msg_ack_later(set, inlet);
     return 0;
@@ -144,7 +144,7 @@ static int apply_msg(struct wsh_efa_set *set, const union wsh_efa_msg *msg)
     case WSH_EFA_WIRE_SIGNAL: return apply_signal(set, msg);
     case WSH_EFA_WIRE_FETCH: return apply_fetch(set, amo);
     case WSH_EFA_WIRE_GET: return apply_get(set, &msg->get);
-    case WSH_EFA_WIRE_ACK_REQUEST: return apply_ack_request(set, &msg->tally);
+    case WSH_EFA_WIRE_ACK_REQUEST: return apply_ack_request(set, &msg->count);
     default: return apply_amo(set, msg, &amo->word, amo->operand, amo->compare, &old);
     }
 }
@@ -230,8 +230,8 @@ int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data)
 
     if (wsh_unlikely(known < 0))
         return known;
-    if (known && imm.tally)
-        return wsh_efa_tally_count(set, (int)imm.pe, imm.counter, imm.generation);
+    if (known && imm.by_counter)
+        return wsh_efa_imm_count_add(set, (int)imm.pe, imm.counter, imm.generation);
     inlet = known ? wsh_efa_inlet_need(set, (int)imm.pe, imm.ctx) : NULL;
     rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &set->sink) : -ENOMEM;
 
@@ -278,7 +278,8 @@ int wsh_efa_serve_message(struct wsh_efa_set *set, struct wsh_efa_req *req, size
         wsh_efa_rails_noticed(set, src, msg->head.lost);
     if (wsh_efa_flow_acked(set, src, &msg->head))
         return refuse_msg(set, msg, len, "acknowledges more than was sent");
-    if (msg->head.type == WSH_EFA_WIRE_TALLIED && wsh_efa_tally_acked(set, src, msg->tally.tallies))
+    if (msg->head.type == WSH_EFA_WIRE_COUNTED &&
+        wsh_efa_imm_count_acked(set, src, msg->count.counter_writes))
         return refuse_msg(set, msg, len, "has counted more than was sent");
     if (msg->head.type == WSH_EFA_WIRE_REPLY)
         rc = serve_reply(set, &msg->reply);

@@ -9,7 +9,7 @@
 #include "transports/efa/ops/op.h"
 #include "transports/efa/ops/rma.h"
 #include "transports/efa/ops/slots.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 
 #include <string.h>
 
@@ -68,10 +68,10 @@ static int by_counted_op(const struct signal_put *put, struct wsh_done *done)
 
     if (!op)
         return -EAGAIN;
-    if (op->srd.segments != 1 || !wsh_efa_tally_fits(put->set, put->flow->pe, wsh_sig_counter(put->sig)))
+    if (op->srd.segments != 1 || !wsh_efa_imm_count_fits(put->set, put->flow->pe, wsh_sig_counter(put->sig)))
         return submit_writes(put, op, done);
     op->srd.kind = WSH_SRD_PUT;
-    op->srd.tally = true;
+    op->srd.by_counter = true;
     op->what = WSH_EFA_PUTS;
     op->counter = wsh_sig_counter(put->sig);
     op->generation = wsh_sig_generation(put->sig);
@@ -79,19 +79,19 @@ static int by_counted_op(const struct signal_put *put, struct wsh_done *done)
 }
 
 /* A write that counts as started. */
-static int post_tallied(const struct signal_put *put, const struct wsh_efa_span *span, struct wsh_done *done)
+static int post_counted(const struct signal_put *put, const struct wsh_efa_span *span, struct wsh_done *done)
 {
     struct wsh_efa_set *set = put->set;
     struct wsh_efa_flow *flow = put->flow;
     uint64_t imm =
-        wsh_srd_imm_tally((uint32_t)set->my_pe, wsh_sig_counter(put->sig), wsh_sig_generation(put->sig));
+        wsh_srd_imm_counter((uint32_t)set->my_pe, wsh_sig_counter(put->sig), wsh_sig_generation(put->sig));
     int rc = wsh_efa_rma_start(set, flow, wsh_efa_req_get(&set->plain, WSH_EFA_REQ_WRITE, flow->pe), span,
                                done, FI_REMOTE_CQ_DATA, imm);
 
     if (rc)
-        wsh_srd_tally_refused(&flow->ctx->srd, &flow->srd);
+        wsh_srd_counter_refused(&flow->ctx->srd, &flow->srd);
     else
-        wsh_efa_tally_started(set, flow);
+        wsh_efa_imm_count_started(set, flow);
     return rc;
 }
 
@@ -114,8 +114,8 @@ static int by_counted_write(const struct signal_put *put, struct wsh_done *done)
             return wsh_efa_counter_put(set, flow, &span, wsh_efa_rmem_first_keys(set, put->rmem), counter,
                                        done);
     }
-    if (wsh_efa_tally_fits(set, flow->pe, counter) && wsh_srd_tally_fast(&flow->ctx->srd, &flow->srd))
-        return post_tallied(put, &span, done);
+    if (wsh_efa_imm_count_fits(set, flow->pe, counter) && wsh_srd_counter_fast(&flow->ctx->srd, &flow->srd))
+        return post_counted(put, &span, done);
     return by_counted_op(put, done);
 }
 
@@ -135,7 +135,7 @@ static bool is_better_written(const struct signal_put *put)
 
     return put->len &&
            (wsh_efa_counter_is_kept(set, put->flow->pe, counter) ||
-            (!wsh_efa_set_prefers_messages(set) && wsh_efa_tally_fits(set, put->flow->pe, counter)));
+            (!wsh_efa_set_prefers_messages(set) && wsh_efa_imm_count_fits(set, put->flow->pe, counter)));
 }
 
 static int put_signal_locked(struct wsh_efa_set *set, struct wsh_efa_ctx *ctx, const struct wsh_rmem *rmem,

@@ -11,7 +11,7 @@
 #include "transports/efa/set/peers.h"
 #include "transports/efa/set/errors.h"
 #include "transports/efa/wire/rail_loss.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static void take_events(struct wsh_efa_set *set, const struct wsh_efa_rail *rail
 static void await_all(struct wsh_efa_set *set)
 {
     for (uint32_t i = 0; i < set->n_ctxs; i++)
-        wsh_efa_tally_await(&set->ctxs[i]->base, false);
+        wsh_efa_ctx_await(&set->ctxs[i]->base, false);
 }
 
 static int probe_silent(struct wsh_efa_set *set)

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/set/peers.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,7 +209,7 @@ static void messages_over(struct wsh_efa_set *set, struct wsh_efa_flow *flow, ui
         if (what < WSH_EFA_WHATS)
             wsh_efa_count_sub(&flow->what[what]);
         if (type & WSH_EFA_LAZY)
-            wsh_efa_tally_applied(set, flow);
+            wsh_efa_lazy_applied(set, flow);
     }
 }
 

@@ -36,7 +36,7 @@ struct wsh_efa_flow {
     uint64_t read_epoch;              /* natively: ordered reads of this epoch may start */
     uint32_t what[WSH_EFA_WHATS];     /* other operations under way, for the hang reporter */
     const uint8_t (*signal_forms)[2]; /* enum wsh_efa_signal_form */
-    uint32_t tallies;                 /* the link's, when this flow last added to them … */
+    uint32_t counter_writes;          /* the link's, when this flow last added to them … */
     bool uncounted;                   /* … and that many are not known as counted */
     uint32_t lazy_end;                /* number behind the last lazy message, … */
     uint32_t prompt_end; /* … behind the last one that is not, or up to which an ack was requested */
@@ -64,7 +64,7 @@ struct wsh_efa_ctx {
     struct wsh_efa_set *set;
     struct wsh_srd_ctx srd;
     uint32_t direct;           /* the sum of the flows' */
-    uint32_t n_uncounted;      /* flows with tallied writes that are not known as counted */
+    uint32_t n_uncounted;      /* flows with counter writes that are not known as counted */
     uint32_t n_lazy;           /* lazy messages that are not known as applied */
     struct wsh_efa_flow *late; /* flows with any of these, and some without */
     bool awaited;              /* somebody completes it. Relaxed: it is set again */

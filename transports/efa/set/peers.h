@@ -5,7 +5,7 @@
 
 #include "transports/efa/set/flow.h"
 #include "transports/efa/srd/flow.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 #include "transports/transport.h"
 
 #include <rdma/fabric.h>
@@ -31,7 +31,7 @@ struct wsh_efa_peer {
     uint8_t n_rails;           /* the peer's own */
     bool notice;               /* it does not know yet of a path that was lost */
     struct wsh_srd_link link;  /* what it granted */
-    struct wsh_efa_tally tally;
+    struct wsh_efa_imm_count imm_count;
     struct wsh_efa_inlet **inlet;
     uint32_t n_inlets;
     uint32_t window;      /* messages that a flow to it may have under way */

@@ -8,7 +8,7 @@
 #include "transports/efa/efa.h"
 #include "transports/efa/ops/fetch.h"
 #include "transports/efa/ops/op.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 #include "transports/efa/set/alive.h"
 #include "transports/efa/set/errors.h"
 #include "transports/efa/set/flow.h"
@@ -82,7 +82,7 @@ struct wsh_efa_set {
     struct wsh_efa_ops ops;
     struct wsh_efa_msgs msgs;
     struct wsh_efa_fetches fetches;
-    struct wsh_efa_tallies tallies;
+    struct wsh_efa_imm_counts imm_counts;
     struct wsh_efa_alive alive;
 
     char *seg_base[WSH_SEGS_HOST]; /* registered segments of this PE's host memory: what messages are about */

@@ -96,14 +96,14 @@ int wsh_srd_flow_acked(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint3
     return more_applied || more_counted;
 }
 
-int wsh_srd_link_tallied(struct wsh_srd_link *link, uint32_t tallied)
+int wsh_srd_link_counted(struct wsh_srd_link *link, uint32_t counted)
 {
-    if (wsh_srd_before(link->tallies, tallied))
+    if (wsh_srd_before(link->counter_writes, counted))
         return -EPROTO;
-    if (!wsh_srd_before(link->tallied, tallied))
+    if (!wsh_srd_before(link->counter_counted, counted))
         return 0;
-    link->imms -= tallied - link->tallied;
-    link->tallied = tallied;
+    link->imms -= counted - link->counter_counted;
+    link->counter_counted = counted;
     return 1;
 }
 

@@ -39,8 +39,9 @@ struct wsh_srd_ctx {
  */
 struct wsh_srd_link {
     uint32_t msgs, msgs_max; /* messages not known as applied */
-    uint32_t imms, imms_max; /* counted and tallied writes not known as counted; 0 granted: there are none */
-    uint32_t tallies, tallied;     /* tallied writes started; of these known as counted. Modulo 2^32 */
+    uint32_t imms, imms_max; /* counted and counter writes not known as counted; 0 granted: there are none */
+    uint32_t counter_writes,
+        counter_counted;           /* counter writes started; of these known as counted. Modulo 2^32 */
     uint32_t fetches, fetches_max; /* of this source's own receives: replies to come */
 };
 
@@ -70,7 +71,7 @@ struct wsh_srd_op {
     uint8_t kind; /* enum wsh_srd_kind */
     bool counted; /* PUT: spend immediate data, if there is any to spend */
     bool
-        tally; /* PUT of one segment: its immediate data name a counter of the program; it waits for a credit */
+        by_counter; /* PUT of one segment: its immediate data name a counter of the program; it waits for a credit */
     bool late;      /* SIGNAL: the message only when the writes are complete */
     bool unordered; /* GET: not behind any fence */
     bool keep;      /* park it rather than refuse it */
@@ -175,15 +176,15 @@ static inline bool wsh_srd_put_fast(struct wsh_srd_ctx *ctx, struct wsh_srd_flow
     return true;
 }
 
-/* The same for a tallied put, with the link's lock. */
-static inline bool wsh_srd_tally_fast(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
+/* The same for a counter put, with the link's lock. */
+static inline bool wsh_srd_counter_fast(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
 {
     struct wsh_srd_link *link = flow->link;
 
     if (link->imms >= link->imms_max || flow->writes.head || !wsh_srd_put_fast(ctx, flow))
         return false;
     link->imms++;
-    link->tallies++;
+    link->counter_writes++;
     return true;
 }
 
@@ -194,10 +195,10 @@ static inline void wsh_srd_put_refused(struct wsh_srd_ctx *ctx, struct wsh_srd_f
     ctx->begun--;
 }
 
-static inline void wsh_srd_tally_refused(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
+static inline void wsh_srd_counter_refused(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
 {
     flow->link->imms--;
-    flow->link->tallies--;
+    flow->link->counter_writes--;
     wsh_srd_put_refused(ctx, flow);
 }
 
@@ -248,8 +249,8 @@ static inline uint32_t wsh_srd_ctx_pending(const struct wsh_srd_ctx *ctx)
     return ctx->begun - __atomic_load_n(&ctx->ended, __ATOMIC_ACQUIRE);
 }
 
-/* So many tallied writes of all flows to the peer are counted there. Results as above; 1: credits came back. */
-int wsh_srd_link_tallied(struct wsh_srd_link *link, uint32_t tallied);
+/* So many counter writes of all flows to the peer are counted there. Results as above; 1: credits came back. */
+int wsh_srd_link_counted(struct wsh_srd_link *link, uint32_t counted);
 
 /*
  * Something waits for the peer's acks here: parked for credits or applied numbers. Where acks are written into

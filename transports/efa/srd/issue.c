@@ -126,15 +126,15 @@ static void join_group(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
         __atomic_store_n(&flow->counting, flow->counting - 1, __ATOMIC_RELAXED);
 }
 
-static bool may_tally(const struct wsh_srd_flow *flow)
+static bool may_name_counter(const struct wsh_srd_flow *flow)
 {
     return flow->link->imms < flow->link->imms_max;
 }
 
-static void take_tally(struct wsh_srd_flow *flow, int n)
+static void take_counter(struct wsh_srd_flow *flow, int n)
 {
     flow->link->imms += (uint32_t)n;
-    flow->link->tallies += (uint32_t)n;
+    flow->link->counter_writes += (uint32_t)n;
 }
 
 /* Once and for all segments, so that a group's count is known before the first of them goes. */
@@ -147,8 +147,8 @@ static void decide_class(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
         return;
     op->decided = true;
     op->class = class[op->kind];
-    if (op->tally)
-        take_tally(flow, 1);
+    if (op->by_counter)
+        take_counter(flow, 1);
     else if (op->kind != WSH_SRD_GET && may_count(flow, op))
         join_group(flow, op);
     flow->out[op->class] += op->segments;
@@ -160,8 +160,8 @@ static void undecide_class(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
     if (!op->decided)
         return;
     flow->out[op->class] -= op->segments;
-    if (op->tally)
-        take_tally(flow, -1);
+    if (op->by_counter)
+        take_counter(flow, -1);
     if (!op->grouped)
         return;
     flow->link->imms -= op->segments;
@@ -180,7 +180,7 @@ static int start_segments(struct wsh_srd_flow *flow, struct wsh_srd_op *op, cons
         return 0;
     if (!op->unordered && !writes_open(flow, op->epoch))
         return -EAGAIN;
-    if (op->tally && !op->decided && !may_tally(flow))
+    if (op->by_counter && !op->decided && !may_name_counter(flow))
         return -EAGAIN;
     decide_class(flow, op);
     while (op->started < op->segments && !rc) {

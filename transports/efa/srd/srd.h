@@ -34,7 +34,7 @@
  *     retired it then, so one count never mixes two groups.
  *  7. What a held message waits for was given to the provider before it, with its credits. So what is held can always
  *     be applied in the end, whatever else lacks credits.
- *  8. A tallied write is counted for the program, not for a message: here it is an uncounted put that also holds a
+ *  8. A counter write is counted for the program, not for a message: here it is an uncounted put that also holds a
  *     credit of the link, which comes back when the peer tells how many it has counted of all contexts.
  *
  * LOCKS. One lock per peer (or a wider one) guards its link, the flows to it and the inlets from it, in all calls but:
@@ -68,7 +68,7 @@
  * At most 64 of 256 names of groups are in use at a time: less than half of the space.
  */
 struct wsh_srd_imm {
-    bool tally; /* counter and generation; else ctx and group */
+    bool by_counter; /* counter and generation; else ctx and group */
     uint32_t pe;
     uint16_t ctx;
     uint8_t group; /* slot and generation */
@@ -77,7 +77,7 @@ struct wsh_srd_imm {
 };
 
 #define WSH_SRD_IMM_PE_AT 17
-#define WSH_SRD_IMM_TALLY (1u << 31)
+#define WSH_SRD_IMM_BY_COUNTER (1u << 31)
 
 static inline uint32_t wsh_srd_imm_source(uint32_t pe)
 {
@@ -89,9 +89,9 @@ static inline uint32_t wsh_srd_imm_pack(uint32_t pe, uint16_t ctx, uint8_t group
     return wsh_srd_imm_source(pe) | (ctx & (WSH_SRD_CONTEXTS - 1)) << 8 | group;
 }
 
-static inline uint32_t wsh_srd_imm_tally(uint32_t pe, uint32_t counter, uint32_t generation)
+static inline uint32_t wsh_srd_imm_counter(uint32_t pe, uint32_t counter, uint32_t generation)
 {
-    return WSH_SRD_IMM_TALLY | wsh_srd_imm_source(pe) | (generation & 1) << 16 |
+    return WSH_SRD_IMM_BY_COUNTER | wsh_srd_imm_source(pe) | (generation & 1) << 16 |
            (counter & (WSH_SRD_IMM_COUNTERS - 1));
 }
 
@@ -99,9 +99,9 @@ static inline struct wsh_srd_imm wsh_srd_imm_unpack(uint32_t imm)
 {
     uint32_t pe = imm >> WSH_SRD_IMM_PE_AT & (WSH_SRD_IMM_SOURCES - 1);
 
-    if (imm & WSH_SRD_IMM_TALLY)
+    if (imm & WSH_SRD_IMM_BY_COUNTER)
         return (struct wsh_srd_imm){
-            .tally = true, .pe = pe, .counter = (uint16_t)imm, .generation = imm >> 16 & 1};
+            .by_counter = true, .pe = pe, .counter = (uint16_t)imm, .generation = imm >> 16 & 1};
     return (struct wsh_srd_imm){
         .pe = pe, .ctx = (uint16_t)(imm >> 8 & (WSH_SRD_CONTEXTS - 1)), .group = (uint8_t)imm};
 }

@@ -186,11 +186,11 @@ void wsh_efa_msg_ack_later(struct wsh_efa_set *set, struct wsh_efa_inlet *inlet)
     set->msgs.ack_pending = inlet;
 }
 
-int wsh_efa_msg_tallied(struct wsh_efa_set *set, int pe, uint32_t tallied)
+int wsh_efa_msg_counted(struct wsh_efa_set *set, int pe, uint32_t counted)
 {
-    const struct wsh_efa_tally_msg msg = {.tallies = tallied};
+    const struct wsh_efa_count_msg msg = {.counter_writes = counted};
 
-    return send_free(set, pe, set->own->number, WSH_EFA_WIRE_TALLIED, &msg.tallies,
+    return send_free(set, pe, set->own->number, WSH_EFA_WIRE_COUNTED, &msg.counter_writes,
                      sizeof msg - sizeof msg.head);
 }
 

@@ -39,8 +39,8 @@ struct wsh_efa_req *wsh_efa_msg_signal(struct wsh_efa_set *set, const struct wsh
 int wsh_efa_msg_send(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp);
 int wsh_efa_msg_answer(struct wsh_efa_set *set, int pe, uint16_t ctx, uint32_t cookie, const void *bytes,
                        size_t len);
-/* So many tallied writes of the peer are counted. -EAGAIN or final. */
-int wsh_efa_msg_tallied(struct wsh_efa_set *set, int pe, uint32_t tallied);
+/* So many counter writes of the peer are counted. -EAGAIN or final. */
+int wsh_efa_msg_counted(struct wsh_efa_set *set, int pe, uint32_t counted);
 /* Sends what is due: answers that found no room, and (where `idle`, or much is due) acks. How many, or final. */
 int wsh_efa_msg_answers(struct wsh_efa_set *set);
 int wsh_efa_msg_acks(struct wsh_efa_set *set, bool idle);

@@ -36,7 +36,7 @@ static const char *check_strided(const struct wsh_efa_strided_msg *msg, size_t l
     return msg->signal.width ? check_amo(&msg->signal) : NULL;
 }
 
-static const char *check_tally(const struct wsh_efa_tally_msg *msg, size_t len)
+static const char *check_count(const struct wsh_efa_count_msg *msg, size_t len)
 {
     if (len != sizeof *msg)
         return "wrong length";
@@ -56,7 +56,7 @@ static const char *check_body(const union wsh_efa_msg *msg, size_t len)
     case WSH_EFA_WIRE_FETCH: return len == sizeof msg->amo ? check_amo(&msg->amo.word) : "wrong length";
     case WSH_EFA_WIRE_GET: return len == sizeof msg->get ? NULL : "wrong length";
     case WSH_EFA_WIRE_ACK_REQUEST:
-    case WSH_EFA_WIRE_TALLIED: return check_tally(&msg->tally, len);
+    case WSH_EFA_WIRE_COUNTED: return check_count(&msg->count, len);
     case WSH_EFA_WIRE_REPLY: return len >= sizeof msg->reply ? NULL : "wrong length";
     default: return "unknown type";
     }

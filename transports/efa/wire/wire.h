@@ -22,10 +22,10 @@ enum wsh_efa_wire {
     WSH_EFA_WIRE_AMO,         /* atomic without result; numbered */
     WSH_EFA_WIRE_FETCH,       /* atomic whose old value a REPLY brings; numbered */
     WSH_EFA_WIRE_GET,         /* bytes that a REPLY brings; numbered */
-    WSH_EFA_WIRE_ACK_REQUEST, /* wants acks: of so many tallied writes, and of a context's messages; numbered */
+    WSH_EFA_WIRE_ACK_REQUEST, /* wants acks: of so many counter writes, and of a context's messages; numbered */
     WSH_EFA_WIRE_REPLY,       /* what a FETCH or GET with the same cookie asked for */
     WSH_EFA_WIRE_ACK,         /* only the head's `applied` and `counted` */
-    WSH_EFA_WIRE_TALLIED      /* how many tallied writes of the receiver are counted */
+    WSH_EFA_WIRE_COUNTED      /* how many counter writes of the receiver are counted */
 };
 
 /* Begins every message. Little-endian, as all of a job's hosts must be. */
@@ -92,9 +92,9 @@ struct wsh_efa_reply_msg {
     char bytes[]; /* of a FETCH: the old value in 8 */
 };
 
-struct wsh_efa_tally_msg { /* ACK_REQUEST and TALLIED */
+struct wsh_efa_count_msg { /* ACK_REQUEST and COUNTED */
     struct wsh_efa_head head;
-    uint32_t tallies;
+    uint32_t counter_writes;
     uint32_t end; /* ACK_REQUEST: an ack of all messages before this one is wanted too … */
     uint16_t ctx; /* … of this context of the sender's */
     uint16_t zero[3];
@@ -108,7 +108,7 @@ union wsh_efa_msg {
     struct wsh_efa_amo_msg amo;
     struct wsh_efa_get_msg get;
     struct wsh_efa_reply_msg reply;
-    struct wsh_efa_tally_msg tally;
+    struct wsh_efa_count_msg count;
 };
 
 /* Fills the head of a message of `len` bytes, its stamp and tag with zeros. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transports/efa/ops/tally.c: when the target acknowledges tallied writes, and what may be lazy. */
+/* transports/efa/ops/imm_count.c: when the target acknowledges counter writes, and what may be lazy. */
 #include "test/common/unit.h"
 #include "transports/efa/set/set.h"
-#include "transports/efa/ops/tally.h"
+#include "transports/efa/ops/imm_count.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void start(void)
     set->n_pes = 1;
     set->limits.imms = IMMS;
     set->imm = true;
-    set->tallies.count = count;
+    set->imm_counts.count = count;
     peer->link = (struct wsh_srd_link){.msgs_max = WINDOW, .imms_max = IMMS};
     counted = 0;
 }
@@ -44,38 +44,38 @@ static void start(void)
 static void arrive(unsigned n)
 {
     while (n--)
-        CU_ASSERT_EQUAL(wsh_efa_tally_count(set, 0, 5, 1), 0);
+        CU_ASSERT_EQUAL(wsh_efa_imm_count_add(set, 0, 5, 1), 0);
 }
 
 static void half_of_the_credits(void)
 {
     start();
     arrive(IMMS / 2 - 1);
-    CU_ASSERT(!peer->tally.ack_due && !set->tallies.n_acks);
+    CU_ASSERT(!peer->imm_count.ack_due && !set->imm_counts.n_acks);
     arrive(1);
-    CU_ASSERT(peer->tally.ack_due && set->tallies.n_acks == 1 && counted == IMMS / 2);
+    CU_ASSERT(peer->imm_count.ack_due && set->imm_counts.n_acks == 1 && counted == IMMS / 2);
 }
 
 static void a_question(void)
 {
     start();
-    wsh_efa_tally_requested(set, 0, 2);
+    wsh_efa_imm_count_requested(set, 0, 2);
     arrive(1);
-    CU_ASSERT(!peer->tally.ack_due);
+    CU_ASSERT(!peer->imm_count.ack_due);
     arrive(1);
-    CU_ASSERT(peer->tally.ack_due);
+    CU_ASSERT(peer->imm_count.ack_due);
 }
 
 /* The network reorders questions: the later one counts. */
 static void questions_out_of_order(void)
 {
     start();
-    wsh_efa_tally_requested(set, 0, 3);
-    wsh_efa_tally_requested(set, 0, 1);
+    wsh_efa_imm_count_requested(set, 0, 3);
+    wsh_efa_imm_count_requested(set, 0, 1);
     arrive(2);
-    CU_ASSERT(!peer->tally.ack_due);
+    CU_ASSERT(!peer->imm_count.ack_due);
     arrive(1);
-    CU_ASSERT(peer->tally.ack_due);
+    CU_ASSERT(peer->imm_count.ack_due);
 }
 
 /* Of what was acknowledged already. */
@@ -83,18 +83,18 @@ static void a_late_question(void)
 {
     start();
     arrive(2);
-    peer->tally.acked = 2;
-    wsh_efa_tally_requested(set, 0, 2);
-    CU_ASSERT(!peer->tally.has_wanted && !peer->tally.ack_due);
+    peer->imm_count.acked = 2;
+    wsh_efa_imm_count_requested(set, 0, 2);
+    CU_ASSERT(!peer->imm_count.has_wanted && !peer->imm_count.ack_due);
     arrive(1);
-    CU_ASSERT(!peer->tally.ack_due);
+    CU_ASSERT(!peer->imm_count.ack_due);
 }
 
 static void no_such_counter(void)
 {
     start();
-    CU_ASSERT_EQUAL(wsh_efa_tally_count(set, 0, 100, 0), -EPROTO);
-    CU_ASSERT(set->failed == -EPROTO && peer->tally.counted == 0);
+    CU_ASSERT_EQUAL(wsh_efa_imm_count_add(set, 0, 100, 0), -EPROTO);
+    CU_ASSERT(set->failed == -EPROTO && peer->imm_count.counted == 0);
 }
 
 /* Sends while the next may be lazy; how many are. */
@@ -102,8 +102,8 @@ static unsigned send_lazy(struct wsh_efa_flow *flow, bool counts)
 {
     unsigned n = 0;
 
-    for (; n < WINDOW && wsh_efa_tally_may_be_lazy(set, flow, 0, counts); n++)
-        wsh_efa_tally_sent(set, flow, true);
+    for (; n < WINDOW && wsh_efa_lazy_fits(set, flow, 0, counts); n++)
+        wsh_efa_lazy_sent(set, flow, true);
     return n;
 }
 
@@ -120,13 +120,12 @@ static void some_credits_are_not_lazy(void)
     CU_ASSERT_EQUAL(send_lazy(&flow, false), WINDOW / 2);
     n = WINDOW / 2 + send_lazy(&flow, true);
     CU_ASSERT(n > WINDOW / 2 && n < WINDOW);
-    CU_ASSERT(peer->tally.lazy == n && ctx->n_lazy == n && ctx->late == &flow);
+    CU_ASSERT(peer->imm_count.lazy == n && ctx->n_lazy == n && ctx->late == &flow);
     flow.srd.sent = WINDOW / 2;
-    CU_ASSERT(wsh_efa_tally_may_be_lazy(set, &flow, 0, true) &&
-              wsh_efa_tally_may_be_lazy(set, &flow, 0, false));
+    CU_ASSERT(wsh_efa_lazy_fits(set, &flow, 0, true) && wsh_efa_lazy_fits(set, &flow, 0, false));
     for (; n; n--)
-        wsh_efa_tally_applied(set, &flow);
-    CU_ASSERT(!peer->tally.lazy && !ctx->n_lazy);
+        wsh_efa_lazy_applied(set, &flow);
+    CU_ASSERT(!peer->imm_count.lazy && !ctx->n_lazy);
     free(ctx);
 }
 
@@ -140,13 +139,11 @@ static void not_for_ever(void)
     ctx->set = set;
     ctx->base.lazy = true;
     flow.srd.sent = flow.srd.acked = (uint32_t)1 << 30;
-    CU_ASSERT(!wsh_efa_tally_may_be_lazy(set, &flow, 0, false) &&
-              !wsh_efa_tally_may_be_lazy(set, &flow, 0, true));
-    wsh_efa_tally_sent(set, &flow, false);
+    CU_ASSERT(!wsh_efa_lazy_fits(set, &flow, 0, false) && !wsh_efa_lazy_fits(set, &flow, 0, true));
+    wsh_efa_lazy_sent(set, &flow, false);
     flow.srd.sent++;
-    CU_ASSERT(!wsh_efa_tally_may_be_lazy(set, &flow, 1 << 20, false)); /* behind so much data */
-    CU_ASSERT(wsh_efa_tally_may_be_lazy(set, &flow, 0, false) &&
-              wsh_efa_tally_may_be_lazy(set, &flow, 0, true));
+    CU_ASSERT(!wsh_efa_lazy_fits(set, &flow, 1 << 20, false)); /* behind so much data */
+    CU_ASSERT(wsh_efa_lazy_fits(set, &flow, 0, false) && wsh_efa_lazy_fits(set, &flow, 0, true));
     free(ctx);
 }
 
