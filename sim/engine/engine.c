@@ -107,7 +107,7 @@ static void out_wait(struct sim_out *out)
 {
     struct sim_pe *pe = out->ctx->pe;
 
-    if (out->waiting || !wsh_srd_flow_parked(&out->srd))
+    if (out->waiting || !wsh_srd_flow_deferred(&out->srd))
         return;
     out->waiting = true;
     out->next = pe->parked;

@@ -69,7 +69,7 @@ const struct wsh_srd_io sim_io = {io_write, io_read, io_send, NULL};
 void sim_pump(int pe)
 {
     for (int i = pe * CTXS; i < (pe + 1) * CTXS; i++) {
-        if (wsh_srd_flow_parked(&sim.flow[i].flow) && wsh_srd_pump(&sim.flow[i].flow, &sim_io))
+        if (wsh_srd_flow_deferred(&sim.flow[i].flow) && wsh_srd_pump(&sim.flow[i].flow, &sim_io))
             sim.wrong++;
     }
 }

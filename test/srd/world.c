@@ -78,7 +78,7 @@ static bool all_counted_before(const struct source *source)
 static void begin(struct source *source, char letter)
 {
     struct operation *op = &source->ops[source->n_ops++];
-    bool free = all_counted_before(source) && !wsh_srd_flow_parked(&source->flow);
+    bool free = all_counted_before(source) && !wsh_srd_flow_deferred(&source->flow);
 
     describe_op(source, op, letter);
     op->accepted = true;

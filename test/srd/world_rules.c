@@ -147,8 +147,8 @@ void world_check_end(void)
 
         world_wrong_if(world_program[s][source->at] != '\0', "deadlock: a program does not go on");
         world_wrong_if(wsh_srd_flow_pending(&source->flow), "lost: something stays pending for ever");
-        world_wrong_if(wsh_srd_flow_parked(&source->flow) || source->flow.late,
-                       "lost: something stays parked");
+        world_wrong_if(wsh_srd_flow_deferred(&source->flow) || source->flow.late,
+                       "lost: something stays deferred");
         world_wrong_if(wsh_srd_inlet_waiting(&world.source[s].inlet), "lost: a message is held for ever");
         world_wrong_if(link->msgs || link->imms || link->fetches, "a credit is lost");
         world_check_quiet(source);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transports/efa/srd/flow.c and issue.c: what goes at once, as what, what is parked or refused, and what is pending. */
+/* transports/efa/srd/flow.c and issue.c: what goes at once, as what, what is deferred or refused, what is pending. */
 #include "test/common/unit.h"
 #include "transports/efa/srd/flow.h"
 
@@ -109,10 +109,10 @@ static void uncounted_put_holds_the_message(void)
     CU_ASSERT_EQUAL(submit(&msg), -EAGAIN);
     CU_ASSERT_EQUAL(wsh_srd_flow_pending(&flow), 1); /* refused: nothing of it is left */
     CU_ASSERT_EQUAL(submit(&kept), 0);
-    CU_ASSERT(sends == 0 && wsh_srd_flow_parked(&flow) && wsh_srd_wants_counts(&flow));
+    CU_ASSERT(sends == 0 && wsh_srd_flow_deferred(&flow) && wsh_srd_wants_counts(&flow));
     wsh_srd_put_ended(&ctx, &flow, 1);
     CU_ASSERT_EQUAL(wsh_srd_pump(&flow, &io), 0);
-    CU_ASSERT(sends == 1 && !wsh_srd_flow_parked(&flow) && wsh_srd_op_over(&kept));
+    CU_ASSERT(sends == 1 && !wsh_srd_flow_deferred(&flow) && wsh_srd_op_over(&kept));
     CU_ASSERT_EQUAL(wsh_srd_flow_acked(&ctx, &flow, 1, 0), 1);
     CU_ASSERT_EQUAL(wsh_srd_flow_pending(&flow), 0);
 }
@@ -213,10 +213,10 @@ static void refused_leaves_nothing(void)
     CU_ASSERT_EQUAL(wsh_srd_flow_pending(&flow), 0);
     room = 1;
     CU_ASSERT_EQUAL(submit(&put), 0); /* one part has gone: the rest is kept */
-    CU_ASSERT(put.started == 1 && wsh_srd_flow_parked(&flow));
+    CU_ASSERT(put.started == 1 && wsh_srd_flow_deferred(&flow));
     room = 1;
     wsh_srd_pump(&flow, &io);
-    CU_ASSERT(put.started == 2 && !wsh_srd_flow_parked(&flow));
+    CU_ASSERT(put.started == 2 && !wsh_srd_flow_deferred(&flow));
 }
 
 static void full_group_is_not_joined(void)
@@ -308,7 +308,7 @@ static void counter_puts_hold_credits(void)
         put[i] = counter_put();
         CU_ASSERT_EQUAL(submit(&put[i]), 0);
     }
-    CU_ASSERT(writes == 4 && link.counter_writes == 4 && link.imms == 4 && wsh_srd_flow_parked(&flow));
+    CU_ASSERT(writes == 4 && link.counter_writes == 4 && link.imms == 4 && wsh_srd_flow_deferred(&flow));
     for (int i = 0; i < 4; i++)
         wsh_srd_op_ended(&ctx, &flow, &put[i]);
     CU_ASSERT(wsh_srd_pump(&flow, &io) == 0 && writes == 4);
@@ -360,7 +360,7 @@ static void fast_counter_puts(void)
     wsh_srd_counter_refused(&ctx, &flow);
     CU_ASSERT(link.imms == 3 && link.counter_writes == 3 && wsh_srd_ctx_pending(&ctx) == 3);
     room = 0;
-    CU_ASSERT(submit(&op) == 0 && wsh_srd_flow_parked(&flow) && link.imms == 4);
+    CU_ASSERT(submit(&op) == 0 && wsh_srd_flow_deferred(&flow) && link.imms == 4);
     wsh_srd_put_ended(&ctx, &flow, 3);
     CU_ASSERT(wsh_srd_link_counted(&link, 2) == 1 && !wsh_srd_counter_fast(&ctx, &flow));
     room = 1;

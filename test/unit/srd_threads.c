@@ -118,6 +118,6 @@ static void two_threads(void)
 }
 
 const struct unit_test unit_tests[] = {
-    {"pool, fences and quiet in one thread, completions and parked pool in another", two_threads},
+    {"pool, fences and quiet in one thread, completions and deferred pool in another", two_threads},
     {NULL, NULL},
 };

@@ -204,7 +204,7 @@ int wsh_efa_op_init(struct wsh_efa_set *set)
 
 void wsh_efa_op_wait(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
-    if (flow->waiting || !wsh_srd_flow_parked(&flow->srd))
+    if (flow->waiting || !wsh_srd_flow_deferred(&flow->srd))
         return;
     flow->waiting = true;
     flow->next = set->waiting;
@@ -226,7 +226,7 @@ static int report_ended(struct wsh_efa_set *set, struct wsh_efa_op *op)
         return 0;
     for (; op->reported < op->srd.started; op->reported++)
         wsh_srd_op_ended(&flow->ctx->srd, &flow->srd, &op->srd);
-    return wsh_srd_flow_parked(&flow->srd) ? wsh_srd_pump(&flow->srd, &set->ops.io) : 0;
+    return wsh_srd_flow_deferred(&flow->srd) ? wsh_srd_pump(&flow->srd, &set->ops.io) : 0;
 }
 
 static int settle_noted(struct wsh_efa_set *set)
@@ -255,8 +255,8 @@ void wsh_efa_op_refuse(struct wsh_efa_set *set, struct wsh_efa_op *op)
         op_free(set, op);
 }
 
-/* Something is parked only while others find room too; beyond, callers wait. */
-static bool may_park(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
+/* Something is deferred only while others find room too; beyond, callers wait. */
+static bool may_defer(const struct wsh_efa_set *set, const struct wsh_efa_op *op)
 {
     return set->ops.n_free > WSH_EFA_OPS_MAX / 4 && (!op->msg || set->small.n_free > set->small.n / 4);
 }
@@ -267,7 +267,7 @@ int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh
     unsigned what = op->what;
     int rc;
 
-    op->srd.keep = may_park(set, op);
+    op->srd.keep = may_defer(set, op);
     rc = wsh_srd_submit(&flow->ctx->srd, &flow->srd, &op->srd, &set->ops.io);
     if (rc) {
         wsh_efa_op_refuse(set, op);

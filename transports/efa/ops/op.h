@@ -49,7 +49,7 @@ struct wsh_efa_op *wsh_efa_op_new(struct wsh_efa_set *set, struct wsh_efa_flow *
 /* Gives the op its data: local bytes and their remote place, in segments. */
 void wsh_efa_op_data(struct wsh_efa_set *set, struct wsh_efa_op *op, const void *local, size_t len,
                      uint64_t addr, uint64_t key);
-/* Starts or parks it, and counts it in `done`. -EAGAIN or final: it is gone. */
+/* Starts or defers it, and counts it in `done`. -EAGAIN or final: it is gone. */
 int wsh_efa_op_submit(struct wsh_efa_set *set, struct wsh_efa_op *op, struct wsh_done *done);
 /* Submits an op that is the message in req; takes both back if that fails. */
 int wsh_efa_op_message(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,
@@ -59,9 +59,9 @@ int wsh_efa_op_message_counted(struct wsh_efa_set *set, struct wsh_efa_flow *flo
 /* Gives back an op, and its message, of which nothing was started. */
 void wsh_efa_op_refuse(struct wsh_efa_set *set, struct wsh_efa_op *op);
 void wsh_efa_op_part_done(struct wsh_efa_set *set, struct wsh_efa_op *op);
-/* The flow may have something parked. */
+/* The flow may have something deferred. */
 void wsh_efa_op_wait(struct wsh_efa_set *set, struct wsh_efa_flow *flow);
-/* Starts what can be started of all that is parked. > 0: something was; < 0: final. */
+/* Starts what can be started of all that is deferred. > 0: something was; < 0: final. */
 int wsh_efa_op_progress(struct wsh_efa_set *set);
 
 #endif

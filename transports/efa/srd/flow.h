@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The source's end: what may start now, what is parked, and what is pending, per context and peer.
+ * The source's end: what may start now, what is deferred, and what is pending, per context and peer.
  *
  * ORDER: see srd.h, 1 to 3 and 5 to 7 for this end. LOCKS: see srd.h.
  *
@@ -74,7 +74,7 @@ struct wsh_srd_op {
         by_counter; /* PUT of one segment: its immediate data name a counter of the program; it waits for a credit */
     bool late;      /* SIGNAL: the message only when the writes are complete */
     bool unordered; /* GET: not behind any fence */
-    bool keep;      /* park it rather than refuse it */
+    bool keep;      /* defer it rather than refuse it */
     /* The engine's; to be read only. */
     bool decided, sent;
     uint8_t class; /* of its segments */
@@ -141,7 +141,7 @@ struct wsh_srd_flow {
     uint32_t open_count; /* writes of the open group; 0: there is none */
     uint8_t open_group;
     uint64_t free_slots;
-    struct wsh_srd_queue writes, msgs; /* parked; by epoch, the oldest first */
+    struct wsh_srd_queue writes, msgs; /* deferred; by epoch, the oldest first */
     struct wsh_srd_link *link;
     struct wsh_srd_names *named; /* [window], by message number */
     uint8_t generation[WSH_SRD_SLOTS];
@@ -202,7 +202,7 @@ static inline void wsh_srd_counter_refused(struct wsh_srd_ctx *ctx, struct wsh_s
     wsh_srd_put_refused(ctx, flow);
 }
 
-/* The way of a put that was not fast: PUT or MSG (if `small`). It may still have to be parked. */
+/* The way of a put that was not fast: PUT or MSG (if `small`). It may still have to be deferred. */
 enum wsh_srd_kind wsh_srd_put_kind(const struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, bool small);
 
 /*
@@ -212,7 +212,7 @@ enum wsh_srd_kind wsh_srd_put_kind(const struct wsh_srd_ctx *ctx, struct wsh_srd
 int wsh_srd_submit(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, struct wsh_srd_op *op,
                    const struct wsh_srd_io *io);
 
-/* Starts what can be started of what is parked. 0 or final. */
+/* Starts what can be started of what is deferred. 0 or final. */
 int wsh_srd_pump(struct wsh_srd_flow *flow, const struct wsh_srd_io *io);
 
 /* `n` fast puts are complete. */
@@ -253,16 +253,16 @@ static inline uint32_t wsh_srd_ctx_pending(const struct wsh_srd_ctx *ctx)
 int wsh_srd_link_counted(struct wsh_srd_link *link, uint32_t counted);
 
 /*
- * Something waits for the peer's acks here: parked for credits or applied numbers. Where acks are written into
+ * Something waits for the peer's acks here: deferred for credits or applied numbers. Where acks are written into
  * memory, that memory must be looked at while this holds, and while anything is pending and waited for.
  */
-static inline bool wsh_srd_flow_parked(const struct wsh_srd_flow *flow)
+static inline bool wsh_srd_flow_deferred(const struct wsh_srd_flow *flow)
 {
     return flow->writes.head || flow->msgs.head;
 }
 
 /*
- * The peer has failed: gives every parked op to `drop`; nothing is pending any more, and nothing starts. Segments under
+ * The peer has failed: gives every deferred op to `drop`; nothing is pending any more, and nothing starts. Segments under
  * way still complete (with an error) at the provider; wsh_srd_op_ended then only marks the op.
  */
 void wsh_srd_flow_fail(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow,

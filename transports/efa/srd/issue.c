@@ -6,8 +6,8 @@
 
 #define COUNTING 64 /* counted puts in a row that were of no use before they are given up again */
 
-/* Something of an epoch before this one is parked. */
-static bool parked_before(const struct wsh_srd_flow *flow, uint64_t epoch)
+/* Something of an epoch before this one is deferred. */
+static bool deferred_before(const struct wsh_srd_flow *flow, uint64_t epoch)
 {
     return (flow->writes.head && flow->writes.head->epoch < epoch) ||
            (flow->msgs.head && flow->msgs.head->epoch < epoch);
@@ -44,7 +44,7 @@ static bool writes_open(struct wsh_srd_flow *flow, uint64_t epoch)
 
     if (flow->write_epoch == epoch)
         return true;
-    if (parked_before(flow, epoch) || flow->late)
+    if (deferred_before(flow, epoch) || flow->late)
         return false;
     if (plain_out(flow) || flow->out[WSH_SRD_COUNTED] || flow->out[WSH_SRD_OWN])
         return false;
@@ -60,7 +60,7 @@ static bool gate_for(struct wsh_srd_flow *flow, uint64_t epoch, struct wsh_srd_g
     *gate = flow->gate;
     if (flow->msg_epoch == epoch)
         return true;
-    if (parked_before(flow, epoch))
+    if (deferred_before(flow, epoch))
         return false;
     gate->after = flow->sent;
     gate->count = 0;
@@ -233,7 +233,7 @@ static int send_message(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const 
     return rc;
 }
 
-/* Of its own class, an operation stays behind what is parked; of the other it may pass what is of its epoch. */
+/* Of its own class, an operation stays behind what is deferred; of the other it may pass what is of its epoch. */
 static int start_op(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const struct wsh_srd_io *io)
 {
     int rc = 0;
@@ -245,7 +245,7 @@ static int start_op(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const stru
     return flow->msgs.head || waits_for_writes(op) ? -EAGAIN : send_message(flow, op, io);
 }
 
-static void park_op(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
+static void defer_op(struct wsh_srd_flow *flow, struct wsh_srd_op *op)
 {
     if (op->started < op->segments)
         wsh_srd_queue_append(&flow->writes, op);
@@ -276,7 +276,7 @@ int wsh_srd_submit(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, struct ws
     flow->begun += parts_of(op);
     ctx->begun += parts_of(op);
     if (rc)
-        park_op(flow, op);
+        defer_op(flow, op);
     return 0;
 }
 
@@ -288,7 +288,7 @@ int wsh_srd_pump(struct wsh_srd_flow *flow, const struct wsh_srd_io *io)
     while ((op = flow->writes.head) && !(rc = start_segments(flow, op, io))) {
         wsh_srd_queue_pop(&flow->writes);
         if (has_message(op))
-            park_op(flow, op);
+            defer_op(flow, op);
     }
     if (rc && rc != -EAGAIN)
         return rc;

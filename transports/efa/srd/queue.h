@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue of parked operations: the oldest epoch first. */
+/* The queue of deferred operations: the oldest epoch first. */
 #ifndef WSH_SRD_QUEUE_H
 #define WSH_SRD_QUEUE_H
 

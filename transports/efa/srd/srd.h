@@ -10,7 +10,7 @@
  *                       per flow, and the target tells back `applied`: all messages before that number are applied.
  *                       One number serves quiet (equal to sent) and fences (not before the number at the fence).
  *
- * flow   (flow.h)   source: one per (context, peer); decides go / gated message / park, and says what is pending
+ * flow   (flow.h)   source: one per (context, peer); decides go / gated message / defer, and says what is pending
  * link   (flow.h)   source: one per peer, shared by the contexts; the credits that the peer granted at set-up
  * inlet  (inlet.h)  target: one per (source, context); counts, holds, applies, owes the source two numbers
  *
