@@ -14,7 +14,7 @@
 #include "runtime/job/job.h"
 #include "runtime/wait/wait.h"
 #include "transports/efa/srd/flow.h"
-#include "transports/efa/srd/inlet.h"
+#include "transports/efa/srd/rx_flow.h"
 
 #define SIM_CTXS 2 /* of a PE: the default one and that of its team's collectives */
 
@@ -73,7 +73,7 @@ struct sim_out {
 
 /* The target's end. */
 struct sim_in {
-    struct wsh_srd_inlet srd;
+    struct wsh_srd_rx_flow srd;
     struct sim_pe *source;
     uint16_t ctx;
     bool ack_due;

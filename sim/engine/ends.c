@@ -58,7 +58,7 @@ struct sim_in *sim_in_of(struct sim_pe *pe, struct sim_pe *source, uint16_t ctx)
     in = state_new(pe, source->number, SIM_KEY_IN + ctx, sizeof *in + sim.window * sizeof in->held[0]);
     in->source = source;
     in->ctx = ctx;
-    wsh_srd_inlet_init(&in->srd, sim.window, in->held,
-                       (uint16_t)(sim.set.mutant == SIM_WINDOW ? sim.window + 1 : (sim.window + 1) / 2));
+    wsh_srd_rx_flow_init(&in->srd, sim.window, in->held,
+                         (uint16_t)(sim.set.mutant == SIM_WINDOW ? sim.window + 1 : (sim.window + 1) / 2));
     return in;
 }

@@ -76,7 +76,7 @@ static void ack_fill(struct sim_in *in, uint32_t *applied, uint32_t *counted)
     *applied = in ? in->srd.applied : 0;
     *counted = in ? in->srd.counted : 0;
     if (in)
-        wsh_srd_inlet_acked(&in->srd);
+        wsh_srd_rx_flow_acked(&in->srd);
 }
 
 /* The mutant lets the signal of a long put go before its data. */
@@ -135,9 +135,9 @@ int sim_submit(struct sim_ctx *ctx, struct sim_op *op, struct wsh_done *done)
 
 static void ack_later(struct sim_pe *pe, struct sim_in *in)
 {
-    if (in->ack_due || !wsh_srd_inlet_has_ack(&in->srd))
+    if (in->ack_due || !wsh_srd_rx_flow_has_ack(&in->srd))
         return;
-    if (sim.set.mutant == SIM_WINDOW && !wsh_srd_inlet_urgent(&in->srd))
+    if (sim.set.mutant == SIM_WINDOW && !wsh_srd_rx_flow_urgent(&in->srd))
         return;
     in->ack_due = true;
     in->next = pe->acks;
@@ -161,7 +161,7 @@ static void acks_send(struct sim_pe *pe)
 
         pe->acks = in->next;
         in->ack_due = false;
-        if (!wsh_srd_inlet_has_ack(&in->srd))
+        if (!wsh_srd_rx_flow_has_ack(&in->srd))
             continue;
         sim.counts.acks++;
         sim_net_send(answer_new(SIM_ACK, pe, in, 0));
@@ -226,7 +226,7 @@ static int message_take(struct sim_pe *pe, struct sim_packet *packet)
     int rc = flow_ack(pe, op->source->number, ctx, op->stamp.applied, op->stamp.counted);
 
     if (rc >= 0)
-        rc = wsh_srd_inlet_message(&in->srd, &op->stamp, op, &sink);
+        rc = wsh_srd_rx_flow_message(&in->srd, &op->stamp, op, &sink);
     ack_later(pe, in);
     return rc;
 }
@@ -252,7 +252,7 @@ static int count_take(struct sim_pe *pe, const struct sim_packet *packet)
 {
     struct sim_in *in = sim_in_of(pe, packet->from, (uint16_t)packet->segment);
     const struct wsh_srd_sink sink = {apply, in};
-    int rc = wsh_srd_inlet_write(&in->srd, packet->group, &sink);
+    int rc = wsh_srd_rx_flow_write(&in->srd, packet->group, &sink);
 
     ack_later(pe, in);
     return rc;

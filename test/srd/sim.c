@@ -51,11 +51,12 @@ static void init_flow(int i)
         *link = (struct wsh_srd_link){
             .msgs_max = pick(credits, 5), .imms_max = 4 * pick(credits, 5), .fetches_max = pick(credits, 5)};
     wsh_srd_flow_init(&flow->flow, link, sim.set.window, sim.set.slots, sim.set.imm, flow->named);
-    wsh_srd_inlet_init(&flow->inlet, sim.set.window, flow->held, (uint16_t)(1 + link->msgs_max / 4));
-    flow->flow.sent = flow->flow.acked = flow->inlet.applied = flow->inlet.acked_applied = UINT32_MAX - 1000;
-    flow->flow.imms = flow->flow.imms_acked = flow->inlet.counted = flow->inlet.acked_counted =
+    wsh_srd_rx_flow_init(&flow->rx_flow, sim.set.window, flow->held, (uint16_t)(1 + link->msgs_max / 4));
+    flow->flow.sent = flow->flow.acked = flow->rx_flow.applied = flow->rx_flow.acked_applied =
+        UINT32_MAX - 1000;
+    flow->flow.imms = flow->flow.imms_acked = flow->rx_flow.counted = flow->rx_flow.acked_counted =
         UINT32_MAX - 500;
-    flow->flow.gate.number = flow->inlet.gate = UINT16_MAX - 100;
+    flow->flow.gate.number = flow->rx_flow.gate = UINT16_MAX - 100;
     for (uint16_t k = 0; k < OPS; k++) {
         flow->op[k].index = k;
         flow->op[k].flow = (uint8_t)i;
@@ -169,7 +170,7 @@ static void check_over(void)
 
         sim.lost += OPS - flow->n_free;
         sim.wrong += wsh_srd_flow_pending(&flow->flow) != 0 || wsh_srd_ctx_pending(&flow->ctx) != 0;
-        sim.wrong += flow->n_missing || flow->n_awaited || wsh_srd_inlet_waiting(&flow->inlet);
+        sim.wrong += flow->n_missing || flow->n_awaited || wsh_srd_rx_flow_waiting(&flow->rx_flow);
     }
     for (int pe = 0; pe < PES; pe++)
         sim.wrong += sim.link[pe].msgs || sim.link[pe].imms || sim.link[pe].fetches || sim.at_target[pe];

@@ -7,7 +7,7 @@
 #define WSH_TEST_SRD_SIM_H
 
 #include "transports/efa/srd/flow.h"
-#include "transports/efa/srd/inlet.h"
+#include "transports/efa/srd/rx_flow.h"
 
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ struct sim_flow {
     struct wsh_srd_ctx ctx;
     struct wsh_srd_flow flow;
     struct wsh_srd_names named[WSH_SRD_WINDOW_MAX];
-    struct wsh_srd_inlet inlet;
+    struct wsh_srd_rx_flow rx_flow;
     struct wsh_srd_held held[WSH_SRD_WINDOW_MAX];
     struct sim_op op[OPS];
     uint16_t free_op[OPS];

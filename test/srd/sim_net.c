@@ -166,7 +166,7 @@ static void arrive(const struct event *event, int rail)
     case EV_END: end(op); break;
     case EV_REPLY: reply(op, event); break;
     default:
-        wsh_srd_inlet_ack_write(&sim.flow[event->flow].inlet, false);
+        wsh_srd_rx_flow_ack_write(&sim.flow[event->flow].rx_flow, false);
         flow_ack(&sim.flow[event->flow], event->flow / CTXS, event);
     }
 }
@@ -203,9 +203,9 @@ static int apply(void *arg, void *msg)
     sim_there(flow, op);
     sim.at_target[op->flow / CTXS]--;
     if (op->op.kind == WSH_SRD_FETCH) {
-        event.applied = flow->inlet.applied;
-        event.counted = flow->inlet.counted;
-        wsh_srd_inlet_acked(&flow->inlet);
+        event.applied = flow->rx_flow.applied;
+        event.counted = flow->rx_flow.counted;
+        wsh_srd_rx_flow_acked(&flow->rx_flow);
         sim_fly(&event);
         sim.messages++;
     }
@@ -224,10 +224,10 @@ static void serve(const struct event *event)
 
     if (event->kind == EV_MESSAGE) {
         op->held = true;
-        rc = wsh_srd_inlet_message(&flow->inlet, &op->stamp, op, &sink);
+        rc = wsh_srd_rx_flow_message(&flow->rx_flow, &op->stamp, op, &sink);
     } else {
         flow = &sim.flow[imm.pe * CTXS + imm.ctx];
-        rc = wsh_srd_inlet_write(&flow->inlet, imm.group, &sink);
+        rc = wsh_srd_rx_flow_write(&flow->rx_flow, imm.group, &sink);
     }
     if (rc)
         sim.wrong++;
@@ -236,16 +236,16 @@ static void serve(const struct event *event)
 /* Written into the source's memory one at a time; or messages, of which a newer one may come first. */
 static bool fly_ack(uint8_t number)
 {
-    struct wsh_srd_inlet *inlet = &sim.flow[number].inlet;
+    struct wsh_srd_rx_flow *rx_flow = &sim.flow[number].rx_flow;
     struct event event = {
-        .kind = EV_ACK, .flow = number, .applied = inlet->applied, .counted = inlet->counted};
+        .kind = EV_ACK, .flow = number, .applied = rx_flow->applied, .counted = rx_flow->counted};
 
-    if (!wsh_srd_inlet_may_ack(inlet) || (!wsh_srd_inlet_urgent(inlet) && sim_chance(sim.set.lazy)))
+    if (!wsh_srd_rx_flow_may_ack(rx_flow) || (!wsh_srd_rx_flow_urgent(rx_flow) && sim_chance(sim.set.lazy)))
         return false;
     if (sim.set.ack_messages)
-        wsh_srd_inlet_acked(inlet);
+        wsh_srd_rx_flow_acked(rx_flow);
     else
-        wsh_srd_inlet_ack_write(inlet, true);
+        wsh_srd_rx_flow_ack_write(rx_flow, true);
     sim_fly(&event);
     return true;
 }

@@ -119,12 +119,12 @@ static bool step_ack(int s)
 {
     struct source *source = &world.source[s];
 
-    if (!wsh_srd_inlet_may_ack(&world.source[s].inlet))
+    if (!wsh_srd_rx_flow_may_ack(&world.source[s].rx_flow))
         return false;
     source->ack_flies = true;
-    source->ack_applied = world.source[s].inlet.applied;
-    source->ack_counted = world.source[s].inlet.counted;
-    wsh_srd_inlet_ack_write(&world.source[s].inlet, true);
+    source->ack_applied = world.source[s].rx_flow.applied;
+    source->ack_counted = world.source[s].rx_flow.counted;
+    wsh_srd_rx_flow_ack_write(&world.source[s].rx_flow, true);
     return true;
 }
 
@@ -137,7 +137,7 @@ static bool step_acked(int s)
     source->ack_flies = false;
     source_ack(source, source->ack_applied, source->ack_counted);
     source->ack_applied = source->ack_counted = 0;
-    wsh_srd_inlet_ack_write(&world.source[s].inlet, false);
+    wsh_srd_rx_flow_ack_write(&world.source[s].rx_flow, false);
     pump_all();
     return true;
 }
@@ -157,7 +157,7 @@ static bool step_room(int s)
 
 static struct wsh_srd_sink sink_of(int s)
 {
-    return (struct wsh_srd_sink){world_apply, &world.source[s].inlet};
+    return (struct wsh_srd_sink){world_apply, &world.source[s].rx_flow};
 }
 
 /* The target takes the immediate data of a write. */
@@ -169,7 +169,7 @@ static bool step_count(int s, struct operation *op, int k)
     if (!(op->segment[k] & SEG_COUNT_DUE))
         return false;
     op->segment[k] = (uint8_t)((op->segment[k] & ~SEG_COUNT_DUE) | SEG_COUNTED);
-    world_wrong_if(wsh_srd_inlet_write(&world.source[imm.pe].inlet, imm.group, &sink) != 0,
+    world_wrong_if(wsh_srd_rx_flow_write(&world.source[imm.pe].rx_flow, imm.group, &sink) != 0,
                    "the target refuses an immediate");
     return true;
 }
@@ -197,7 +197,7 @@ static bool step_message(int s, struct operation *op)
     if (op->msg != MSG_FLIES)
         return false;
     op->msg = MSG_HELD;
-    world_wrong_if(wsh_srd_inlet_message(&world.source[s].inlet, &op->stamp, op, &sink) != 0,
+    world_wrong_if(wsh_srd_rx_flow_message(&world.source[s].rx_flow, &op->stamp, op, &sink) != 0,
                    "the target refuses a message");
     return true;
 }
@@ -254,22 +254,22 @@ static void init_source(int s)
 {
     struct source *source = &world.source[s];
     const struct settings *set = world_settings;
-    struct wsh_srd_inlet *inlet = &world.source[s].inlet;
+    struct wsh_srd_rx_flow *rx_flow = &world.source[s].rx_flow;
 
     source->own_link =
         (struct wsh_srd_link){.msgs_max = set->msgs, .imms_max = set->imms, .fetches_max = set->fetches};
     wsh_srd_flow_init(&source->flow, world_link(s), set->window, set->slots, set->imm, source->named);
-    wsh_srd_inlet_init(inlet, set->window, world.source[s].held, 1);
+    wsh_srd_rx_flow_init(rx_flow, set->window, world.source[s].held, 1);
     for (int i = 0; i < OPS; i++)
         source->ops[i].source = (uint8_t)s;
     if (!set->wrap)
         return;
-    source->flow.sent = source->flow.acked = inlet->applied = inlet->acked_applied = UINT32_MAX - 1;
-    source->flow.imms = source->flow.imms_acked = inlet->counted = inlet->acked_counted = UINT32_MAX;
-    source->flow.gate.number = inlet->gate = UINT16_MAX;
+    source->flow.sent = source->flow.acked = rx_flow->applied = rx_flow->acked_applied = UINT32_MAX - 1;
+    source->flow.imms = source->flow.imms_acked = rx_flow->counted = rx_flow->acked_counted = UINT32_MAX;
+    source->flow.gate.number = rx_flow->gate = UINT16_MAX;
     memset(source->flow.generation, WSH_SRD_GENERATIONS - 1, sizeof source->flow.generation);
     for (uint32_t i = 0; i < WSH_SRD_SLOTS; i++)
-        inlet->group[i].generation = WSH_SRD_GENERATIONS - 1;
+        rx_flow->group[i].generation = WSH_SRD_GENERATIONS - 1;
 }
 
 void world_init(const struct settings *settings, const char *const program[SOURCES])

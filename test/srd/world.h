@@ -14,7 +14,7 @@
 #define WSH_TEST_SRD_WORLD_H
 
 #include "transports/efa/srd/flow.h"
-#include "transports/efa/srd/inlet.h"
+#include "transports/efa/srd/rx_flow.h"
 
 enum { SOURCES = 2, OPS = 6, WINDOW = 8, RAILS = 2 };
 
@@ -54,7 +54,7 @@ struct source {
     uint8_t n_ops, at, fences; /* operations begun, place in the program, fences passed */
     bool ack_flies;
     uint32_t ack_applied, ack_counted;
-    struct wsh_srd_inlet inlet; /* the target's end */
+    struct wsh_srd_rx_flow rx_flow; /* the target's end */
     struct wsh_srd_held held[WINDOW];
 };
 

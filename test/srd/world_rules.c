@@ -92,7 +92,7 @@ const struct wsh_srd_io world_io = {io_segment, io_segment, io_send, NULL};
 int world_apply(void *arg, void *msg)
 {
     struct operation *op = msg;
-    struct wsh_srd_inlet *inlet = arg;
+    struct wsh_srd_rx_flow *rx_flow = arg;
 
     world_wrong_if(op->msg != MSG_HELD, "a message is applied twice");
     world_wrong_if(op->op.kind == WSH_SRD_SIGNAL && !data_there(op),
@@ -101,9 +101,9 @@ int world_apply(void *arg, void *msg)
     op->msg = MSG_APPLIED;
     if (op->op.kind == WSH_SRD_FETCH) {
         op->reply = REPLY_FLIES;
-        op->reply_applied = inlet->applied;
-        op->reply_counted = inlet->counted;
-        wsh_srd_inlet_acked(inlet);
+        op->reply_applied = rx_flow->applied;
+        op->reply_counted = rx_flow->counted;
+        wsh_srd_rx_flow_acked(rx_flow);
     }
     return 0;
 }
@@ -149,7 +149,7 @@ void world_check_end(void)
         world_wrong_if(wsh_srd_flow_pending(&source->flow), "lost: something stays pending for ever");
         world_wrong_if(wsh_srd_flow_deferred(&source->flow) || source->flow.late,
                        "lost: something stays deferred");
-        world_wrong_if(wsh_srd_inlet_waiting(&world.source[s].inlet), "lost: a message is held for ever");
+        world_wrong_if(wsh_srd_rx_flow_waiting(&world.source[s].rx_flow), "lost: a message is held for ever");
         world_wrong_if(link->msgs || link->imms || link->fetches, "a credit is lost");
         world_check_quiet(source);
     }

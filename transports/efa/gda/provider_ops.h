@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the efa provider offers beyond libfabric's own interface, under the name WSH_EFA_GDA_OPS of fi_open_ops on a domain
- * of fabric efa-direct: how queues lie in memory, and completion counters that the NIC keeps in memory of the caller
- * (libfabric 2.6 and later). Declared here, since libfabric's headers of this build may be older; the order of members
- * is the provider's interface. A library that is older than 2.6 has a shorter table, or none: see the version first.
+ * What the efa provider offers beyond libfabric's own interface, under the name WSH_EFA_GDA_OPS of fi_open_ops on a
+ * domain of fabric efa-direct: how queues lie in memory, and completion counters that the NIC keeps in memory of the
+ * caller (libfabric 2.6 and later). Declared here, since libfabric's headers of this build may be older; the order of
+ * members is the provider's interface. A library that is older than 2.6 has a shorter table, or none: see the version
+ * first.
  */
 #ifndef WSH_EFA_GDA_OPS_H
 #define WSH_EFA_GDA_OPS_H

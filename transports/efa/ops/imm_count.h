@@ -55,7 +55,10 @@ void wsh_efa_imm_count_started(struct wsh_efa_set *set, struct wsh_efa_flow *flo
 void wsh_efa_lazy_sent(struct wsh_efa_set *set, struct wsh_efa_flow *flow, bool lazy);
 /* A lazy message is known as applied. */
 void wsh_efa_lazy_applied(struct wsh_efa_set *set, struct wsh_efa_flow *flow);
-/* Whether the next message of the flow may be lazy, behind `data` bytes by writes of its own; `counts`: it is a counted put. */
+/*
+ * Whether the next message of the flow may be lazy, behind `data` bytes by writes of its own; `counts`: it is a counted
+ * put.
+ */
 bool wsh_efa_lazy_fits(const struct wsh_efa_set *set, const struct wsh_efa_flow *flow, size_t data,
                        bool counts);
 /* wsh_tp_ops.await. No lock. */

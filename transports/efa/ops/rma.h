@@ -45,7 +45,8 @@ static inline __attribute__((always_inline)) int wsh_efa_rma_post(struct wsh_efa
 }
 
 /*
- * A write or read that is an operation of its own, which may start now. In line for the same reason as wsh_efa_rma_post.
+ * A write or read that is an operation of its own, which may start now. In line for the same reason as
+ * wsh_efa_rma_post.
  */
 static inline __attribute__((always_inline)) int
 wsh_efa_rma_start(struct wsh_efa_set *set, struct wsh_efa_flow *flow, struct wsh_efa_req *req,

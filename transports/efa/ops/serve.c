@@ -121,13 +121,13 @@ static int apply_fetch(struct wsh_efa_set *set, const struct wsh_efa_amo_msg *am
 
 static int apply_ack_request(struct wsh_efa_set *set, const struct wsh_efa_count_msg *request)
 {
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(set, (int)request->head.src, request->ctx);
+    struct wsh_efa_rx_flow *rx_flow = wsh_efa_rx_flow_need(set, (int)request->head.src, request->ctx);
 
-    if (!inlet)
+    if (!rx_flow)
         return -ENOMEM;
     wsh_efa_imm_count_requested(set, (int)request->head.src, request->counter_writes);
-    wsh_efa_inlet_prompt(inlet, request->end);
-    wsh_efa_msg_ack_later(set, inlet);
+    wsh_efa_rx_flow_prompt(rx_flow, request->end);
+    wsh_efa_msg_ack_later(set, rx_flow);
     return 0;
 }
 
@@ -179,11 +179,11 @@ int wsh_efa_serve_apply(void *arg, void *held)
 /*
  * Where receives are fewer than credits, a message that waits for others gives its own back, by which they come.
  */
-static int keep_copy(struct wsh_efa_set *set, struct wsh_efa_inlet *inlet, struct wsh_efa_req *req,
+static int keep_copy(struct wsh_efa_set *set, struct wsh_efa_rx_flow *rx_flow, struct wsh_efa_req *req,
                      const struct wsh_srd_stamp *stamp)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
-    void **held = wsh_srd_inlet_held(&inlet->srd, stamp, req);
+    void **held = wsh_srd_rx_flow_held(&rx_flow->srd, stamp, req);
     struct wsh_efa_req *copy;
 
     if (!held)
@@ -201,22 +201,22 @@ static int serve_numbered(struct wsh_efa_set *set, struct wsh_efa_req *req)
 {
     const union wsh_efa_msg *msg = (const union wsh_efa_msg *)req->buf;
     const struct wsh_efa_head head = msg->head;
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_need(set, (int)head.src, head.ctx);
+    struct wsh_efa_rx_flow *rx_flow = wsh_efa_rx_flow_need(set, (int)head.src, head.ctx);
     int rc;
 
-    if (inlet && wsh_unlikely(set->peers[head.src].n_rails > 1) &&
-        wsh_srd_inlet_has(&inlet->srd, &head.stamp))
+    if (rx_flow && wsh_unlikely(set->peers[head.src].n_rails > 1) &&
+        wsh_srd_rx_flow_has(&rx_flow->srd, &head.stamp))
         return wsh_efa_msg_post(set, req); /* it came by another NIC before */
-    rc = inlet ? wsh_srd_inlet_message(&inlet->srd, &head.stamp, req, &set->sink) : -ENOMEM;
+    rc = rx_flow ? wsh_srd_rx_flow_message(&rx_flow->srd, &head.stamp, req, &set->sink) : -ENOMEM;
     if (!rc && wsh_unlikely(set->limits.shared_rx))
-        rc = keep_copy(set, inlet, req, &head.stamp);
+        rc = keep_copy(set, rx_flow, req, &head.stamp);
     if (rc == -EPROTO && !set->failed)
         return refuse_msg(set, msg, head.len, "number or group out of the window");
     if (rc)
         return rc == -ENOMEM ? wsh_efa_set_fail(set, rc, "no memory to serve PE %d", (int)head.src) : rc;
     if (!head.lazy)
-        wsh_efa_inlet_prompt(inlet, wsh_srd_widen(inlet->srd.applied, head.stamp.seq) + 1);
-    wsh_efa_msg_ack_later(set, inlet);
+        wsh_efa_rx_flow_prompt(rx_flow, wsh_srd_widen(rx_flow->srd.applied, head.stamp.seq) + 1);
+    wsh_efa_msg_ack_later(set, rx_flow);
     return 0;
 }
 
@@ -225,15 +225,15 @@ int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data)
 {
     const struct wsh_srd_imm imm = wsh_srd_imm_unpack((uint32_t)data);
     int known = set->imm && imm.pe < (uint32_t)set->n_pes ? wsh_efa_peer_accept(set, (int)imm.pe) : 0;
-    struct wsh_efa_inlet *inlet;
+    struct wsh_efa_rx_flow *rx_flow;
     int rc;
 
     if (wsh_unlikely(known < 0))
         return known;
     if (known && imm.by_counter)
         return wsh_efa_imm_count_add(set, (int)imm.pe, imm.counter, imm.generation);
-    inlet = known ? wsh_efa_inlet_need(set, (int)imm.pe, imm.ctx) : NULL;
-    rc = !known ? -EPROTO : inlet ? wsh_srd_inlet_write(&inlet->srd, imm.group, &set->sink) : -ENOMEM;
+    rx_flow = known ? wsh_efa_rx_flow_need(set, (int)imm.pe, imm.ctx) : NULL;
+    rc = !known ? -EPROTO : rx_flow ? wsh_srd_rx_flow_write(&rx_flow->srd, imm.group, &set->sink) : -ENOMEM;
 
     if (rc == -EPROTO && !set->failed) {
         wsh_efa_foreign_note(set, WSH_EFA_FOREIGN_WRITE);
@@ -242,7 +242,7 @@ int wsh_efa_serve_write(struct wsh_efa_set *set, uint64_t data)
     if (rc == -ENOMEM)
         return wsh_efa_set_fail(set, rc, "no memory to count writes of PE %u", imm.pe);
     if (!rc)
-        wsh_efa_msg_ack_later(set, inlet);
+        wsh_efa_msg_ack_later(set, rx_flow);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts by number, and the state of each with every peer: flows from this PE, inlets to it. */
+/* Contexts by number, and the state of each with every peer: flows from this PE, receive flows to it. */
 #include "transports/efa/set/flow.h"
 
 #include "base/log.h"
@@ -58,7 +58,7 @@ static struct wsh_efa_ctx *ctx_new(struct wsh_efa_set *set)
     return ctx;
 }
 
-/* The next context of a number goes on with its flows, as the peers' inlets do. */
+/* The next context of a number goes on with its flows, as the peers' receive flows do. */
 int wsh_efa_ctx_open(struct wsh_efa_set *set, struct wsh_efa_ctx **out)
 {
     struct wsh_efa_ctx *ctx;
@@ -100,11 +100,11 @@ static void drop_held(void *arg, void *msg)
         free(msg);
 }
 
-static void inlet_free(struct wsh_efa_inlet *inlet)
+static void rx_flow_free(struct wsh_efa_rx_flow *rx_flow)
 {
-    if (inlet)
-        wsh_srd_inlet_fail(&inlet->srd, drop_held, NULL);
-    free(inlet);
+    if (rx_flow)
+        wsh_srd_rx_flow_fail(&rx_flow->srd, drop_held, NULL);
+    free(rx_flow);
 }
 
 void wsh_efa_flows_free(struct wsh_efa_set *set)
@@ -115,9 +115,9 @@ void wsh_efa_flows_free(struct wsh_efa_set *set)
     for (int k = 0; k < set->n_known; k++) {
         struct wsh_efa_peer *peer = &set->peers[set->known[k]];
 
-        for (uint32_t i = 0; i < peer->n_inlets; i++)
-            inlet_free(peer->inlet[i]);
-        free(peer->inlet);
+        for (uint32_t i = 0; i < peer->n_rx_flows; i++)
+            rx_flow_free(peer->rx_flow[i]);
+        free(peer->rx_flow);
     }
 }
 
@@ -158,47 +158,47 @@ int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe)
     return 0;
 }
 
-struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_set *set, int pe, uint16_t ctx)
+struct wsh_efa_rx_flow *wsh_efa_rx_flow_find(const struct wsh_efa_set *set, int pe, uint16_t ctx)
 {
     const struct wsh_efa_peer *peer = &set->peers[pe];
 
-    return ctx < peer->n_inlets ? peer->inlet[ctx] : NULL;
+    return ctx < peer->n_rx_flows ? peer->rx_flow[ctx] : NULL;
 }
 
-static int inlets_grow(struct wsh_efa_peer *peer, uint32_t n)
+static int rx_flows_grow(struct wsh_efa_peer *peer, uint32_t n)
 {
-    struct wsh_efa_inlet **inlet;
+    struct wsh_efa_rx_flow **rx_flow;
 
-    if (n <= peer->n_inlets)
+    if (n <= peer->n_rx_flows)
         return 0;
-    inlet = realloc(peer->inlet, n * sizeof *inlet);
-    if (!inlet)
+    rx_flow = realloc(peer->rx_flow, n * sizeof *rx_flow);
+    if (!rx_flow)
         return -ENOMEM;
-    for (uint32_t i = peer->n_inlets; i < n; i++)
-        inlet[i] = NULL;
-    peer->inlet = inlet;
-    peer->n_inlets = n;
+    for (uint32_t i = peer->n_rx_flows; i < n; i++)
+        rx_flow[i] = NULL;
+    peer->rx_flow = rx_flow;
+    peer->n_rx_flows = n;
     return 0;
 }
 
-struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_set *set, int pe, uint16_t ctx)
+struct wsh_efa_rx_flow *wsh_efa_rx_flow_need(struct wsh_efa_set *set, int pe, uint16_t ctx)
 {
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(set, pe, ctx);
+    struct wsh_efa_rx_flow *rx_flow = wsh_efa_rx_flow_find(set, pe, ctx);
 
-    if (wsh_likely(inlet))
-        return inlet;
-    inlet = calloc(1, sizeof *inlet + set->limits.window * sizeof inlet->held[0]);
-    if (!inlet || inlets_grow(&set->peers[pe], ctx + 1u)) {
-        free(inlet);
+    if (wsh_likely(rx_flow))
+        return rx_flow;
+    rx_flow = calloc(1, sizeof *rx_flow + set->limits.window * sizeof rx_flow->held[0]);
+    if (!rx_flow || rx_flows_grow(&set->peers[pe], ctx + 1u)) {
+        free(rx_flow);
         no_memory(pe);
         return NULL;
     }
-    inlet->pe = pe;
-    inlet->ctx = ctx;
-    wsh_srd_inlet_init(&inlet->srd, set->limits.window, inlet->held,
-                       (uint16_t)((set->limits.window + 1) / 2));
-    set->peers[pe].inlet[ctx] = inlet;
-    return inlet;
+    rx_flow->pe = pe;
+    rx_flow->ctx = ctx;
+    wsh_srd_rx_flow_init(&rx_flow->srd, set->limits.window, rx_flow->held,
+                         (uint16_t)((set->limits.window + 1) / 2));
+    set->peers[pe].rx_flow[ctx] = rx_flow;
+    return rx_flow;
 }
 
 static void messages_over(struct wsh_efa_set *set, struct wsh_efa_flow *flow, uint32_t from)

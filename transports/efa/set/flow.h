@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A context, and its state with each peer: flows from this PE, inlets to it. */
+/* A context, and its state with each peer: flows from this PE, receive flows to it. */
 #ifndef WSH_EFA_FLOW_H
 #define WSH_EFA_FLOW_H
 
 #include "transports/efa/wire/req.h"
 #include "transports/efa/srd/flow.h"
-#include "transports/efa/srd/inlet.h"
+#include "transports/efa/srd/rx_flow.h"
 #include "transports/efa/wire/wire.h"
 #include "transports/transport.h"
 
@@ -49,13 +49,13 @@ struct wsh_efa_flow {
 };
 
 /* What a context of a peer does with this PE. */
-struct wsh_efa_inlet {
-    struct wsh_srd_inlet srd;
+struct wsh_efa_rx_flow {
+    struct wsh_srd_rx_flow srd;
     int pe;
     uint16_t ctx;        /* its number there */
     uint32_t prompt_end; /* number up to which the source wants an ack */
     bool ack_pending;    /* is in set->msgs.ack_pending */
-    struct wsh_efa_inlet *next;
+    struct wsh_efa_rx_flow *next;
     struct wsh_srd_held held[];
 };
 
@@ -112,21 +112,21 @@ static inline bool wsh_efa_flow_is_open(const struct wsh_efa_flow *flow)
 /* A context of that endpoint set. -ENOMEM, or -ENOSPC: a line has said once that there are too many. */
 int wsh_efa_ctx_open(struct wsh_efa_set *set, struct wsh_efa_ctx **ctx);
 void wsh_efa_ctx_close(struct wsh_efa_ctx *ctx);
-/* Of flows, inlets and contexts; after the provider is closed. */
+/* Of flows, receive flows and contexts; after the provider is closed. */
 void wsh_efa_flows_free(struct wsh_efa_set *set);
 /* -ENOMEM (logged). */
 int wsh_efa_flow_new(struct wsh_efa_ctx *ctx, int pe);
-/* The inlet, made now if there is none yet; NULL: no memory (logged). */
-struct wsh_efa_inlet *wsh_efa_inlet_need(struct wsh_efa_set *set, int pe, uint16_t ctx);
-struct wsh_efa_inlet *wsh_efa_inlet_find(const struct wsh_efa_set *set, int pe, uint16_t ctx);
+/* The rx_flow, made now if there is none yet; NULL: no memory (logged). */
+struct wsh_efa_rx_flow *wsh_efa_rx_flow_need(struct wsh_efa_set *set, int pe, uint16_t ctx);
+struct wsh_efa_rx_flow *wsh_efa_rx_flow_find(const struct wsh_efa_set *set, int pe, uint16_t ctx);
 /* What the peer's head says of this PE's own flow. 0 or -EPROTO. */
 int wsh_efa_flow_acked(struct wsh_efa_set *set, int pe, const struct wsh_efa_head *head);
 
 /* The source wants an ack of all messages before this one. */
-static inline void wsh_efa_inlet_prompt(struct wsh_efa_inlet *inlet, uint32_t end)
+static inline void wsh_efa_rx_flow_prompt(struct wsh_efa_rx_flow *rx_flow, uint32_t end)
 {
-    if (wsh_srd_before(inlet->prompt_end, end))
-        inlet->prompt_end = end;
+    if (wsh_srd_before(rx_flow->prompt_end, end))
+        rx_flow->prompt_end = end;
 }
 
 static inline struct wsh_efa_flow *wsh_efa_flow_of(struct wsh_efa_ctx *ctx, int pe)

@@ -32,8 +32,8 @@ struct wsh_efa_peer {
     bool notice;               /* it does not know yet of a path that was lost */
     struct wsh_srd_link link;  /* what it granted */
     struct wsh_efa_imm_count imm_count;
-    struct wsh_efa_inlet **inlet;
-    uint32_t n_inlets;
+    struct wsh_efa_rx_flow **rx_flow;
+    uint32_t n_rx_flows;
     uint32_t window;      /* messages that a flow to it may have under way */
     uint32_t posted;      /* requests that the provider has for this peer */
     uint32_t acks;        /* acks from it that said something new … */

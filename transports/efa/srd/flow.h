@@ -225,8 +225,8 @@ void wsh_srd_op_ended(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, struct
 int wsh_srd_flow_replied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow);
 
 /*
- * The inlet's two numbers, from a message, a reply or memory that it wrote; older ones do nothing. 1: something new;
- * 0: nothing; -EPROTO: more than there is.
+ * The receive flow's two numbers, from a message, a reply or memory that it wrote; older ones do nothing. 1: something
+ * new; 0: nothing; -EPROTO: more than there is.
  */
 int wsh_srd_flow_acked(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t applied,
                        uint32_t counted);
@@ -262,8 +262,8 @@ static inline bool wsh_srd_flow_deferred(const struct wsh_srd_flow *flow)
 }
 
 /*
- * The peer has failed: gives every deferred op to `drop`; nothing is pending any more, and nothing starts. Segments under
- * way still complete (with an error) at the provider; wsh_srd_op_ended then only marks the op.
+ * The peer has failed: gives every deferred op to `drop`; nothing is pending any more, and nothing starts. Segments
+ * under way still complete (with an error) at the provider; wsh_srd_op_ended then only marks the op.
  */
 void wsh_srd_flow_fail(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow,
                        void (*drop)(void *arg, struct wsh_srd_op *op), void *arg);

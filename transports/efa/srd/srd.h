@@ -10,9 +10,9 @@
  *                       per flow, and the target tells back `applied`: all messages before that number are applied.
  *                       One number serves quiet (equal to sent) and fences (not before the number at the fence).
  *
- * flow   (flow.h)   source: one per (context, peer); decides go / gated message / defer, and says what is pending
- * link   (flow.h)   source: one per peer, shared by the contexts; the credits that the peer granted at set-up
- * inlet  (inlet.h)  target: one per (source, context); counts, holds, applies, owes the source two numbers
+ * flow (flow.h)             source: one per (context, peer); decides go / gated message / defer; says what is pending
+ * link (flow.h)             source: one per peer, shared by the contexts; the credits that the peer granted at set-up
+ * receive flow (rx_flow.h)  target: one per (source, context); counts, holds, applies, owes the source two numbers
  *
  * A *group* is a set of counted writes with one name; whoever waits for it knows the exact number of its writes. A
  * large put with signal is a group of its own, named by its message. Counted puts go into the flow's open group, which
@@ -37,10 +37,10 @@
  *  8. A counter write is counted for the program, not for a message: here it is an uncounted put that also holds a
  *     credit of the link, which comes back when the peer tells how many it has counted of all contexts.
  *
- * LOCKS. One lock per peer (or a wider one) guards its link, the flows to it and the inlets from it, in all calls but:
- * wsh_srd_fence, wsh_srd_put_fast, wsh_srd_put_refused, wsh_srd_flow_pending and wsh_srd_ctx_pending, which belong to
- * the thread that uses the context and take no lock; progress may run in other threads at the same time. The caller of
- * put_fast still needs what the endpoint needs.
+ * LOCKS. One lock per peer (or a wider one) guards its link, the flows to it and the receive flows from it, in all
+ * calls but: wsh_srd_fence, wsh_srd_put_fast, wsh_srd_put_refused, wsh_srd_flow_pending and wsh_srd_ctx_pending, which
+ * belong to the thread that uses the context and take no lock; progress may run in other threads at the same time. The
+ * caller of put_fast still needs what the endpoint needs.
  */
 #ifndef WSH_SRD_H
 #define WSH_SRD_H
@@ -133,7 +133,7 @@ static inline uint32_t wsh_srd_group_generation(uint8_t group)
  * holds its window. What may lag without bound (applied, counted) is whole.
  */
 struct wsh_srd_stamp {
-    uint32_t applied;    /* of the receiver's flow of the same context: what wsh_srd_inlet_ack said … */
+    uint32_t applied;    /* of the receiver's flow of the same context: what wsh_srd_rx_flow_ack said … */
     uint32_t counted;    /* … filled by whoever sends */
     uint16_t seq;        /* number of this message in its flow */
     uint16_t gate;       /* number of the gate that it is behind */

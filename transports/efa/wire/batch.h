@@ -6,8 +6,8 @@
 #include "transports/efa/set/set.h"
 
 /*
- * What one write or read moves: local bytes with their descriptor (wsh_efa_mr_desc), and their remote place. `key` is the
- * provider's with one rail; with several it is the segment, whose keys each path has.
+ * What one write or read moves: local bytes with their descriptor (wsh_efa_mr_desc), and their remote place. `key` is
+ * the provider's with one rail; with several it is the segment, whose keys each path has.
  */
 struct wsh_efa_span {
     void *local, *desc;

@@ -53,13 +53,13 @@ struct wsh_efa_req *wsh_efa_msg_signal(struct wsh_efa_set *set, const struct wsh
 }
 
 /* A receive that is not posted counts as in use: its credit is not given back. */
-static void stamp_acks(const struct wsh_efa_set *set, const struct wsh_efa_inlet *inlet,
+static void stamp_acks(const struct wsh_efa_set *set, const struct wsh_efa_rx_flow *rx_flow,
                        struct wsh_srd_stamp *stamp)
 {
     bool late = set->msgs.unposted;
 
-    stamp->applied = late ? inlet->srd.acked_applied : inlet->srd.applied;
-    stamp->counted = late ? inlet->srd.acked_counted : inlet->srd.counted;
+    stamp->applied = late ? rx_flow->srd.acked_applied : rx_flow->srd.applied;
+    stamp->counted = late ? rx_flow->srd.acked_counted : rx_flow->srd.counted;
 }
 
 static int send_req(struct wsh_efa_set *set, struct wsh_efa_req *req)
@@ -79,19 +79,19 @@ static int send_req(struct wsh_efa_set *set, struct wsh_efa_req *req)
 int wsh_efa_msg_send(struct wsh_efa_set *set, struct wsh_efa_req *req, const struct wsh_srd_stamp *stamp)
 {
     struct wsh_efa_head *head = (struct wsh_efa_head *)req->buf;
-    struct wsh_efa_inlet *inlet = wsh_efa_inlet_find(set, req->pe, head->ctx);
+    struct wsh_efa_rx_flow *rx_flow = wsh_efa_rx_flow_find(set, req->pe, head->ctx);
     int rc;
 
     if (stamp)
         head->stamp = *stamp;
-    if (inlet)
-        stamp_acks(set, inlet, &head->stamp);
+    if (rx_flow)
+        stamp_acks(set, rx_flow, &head->stamp);
     wsh_order_leaves(); /* what was applied is told */
     rc = send_req(set, req);
     if (rc)
         return rc;
-    if (inlet && !set->msgs.unposted)
-        wsh_srd_inlet_acked(&inlet->srd);
+    if (rx_flow && !set->msgs.unposted)
+        wsh_srd_rx_flow_acked(&rx_flow->srd);
     return 0;
 }
 
@@ -169,21 +169,21 @@ int wsh_efa_msg_answers(struct wsh_efa_set *set)
 }
 
 /* The source may wait for it: more than lazy messages have come. */
-static bool is_awaited(const struct wsh_efa_inlet *inlet)
+static bool is_awaited(const struct wsh_efa_rx_flow *rx_flow)
 {
-    const struct wsh_srd_inlet *srd = &inlet->srd;
+    const struct wsh_srd_rx_flow *srd = &rx_flow->srd;
 
-    return srd->counted != srd->acked_counted || wsh_srd_before(srd->acked_applied, inlet->prompt_end) ||
-           wsh_srd_inlet_urgent(srd);
+    return srd->counted != srd->acked_counted || wsh_srd_before(srd->acked_applied, rx_flow->prompt_end) ||
+           wsh_srd_rx_flow_urgent(srd);
 }
 
-void wsh_efa_msg_ack_later(struct wsh_efa_set *set, struct wsh_efa_inlet *inlet)
+void wsh_efa_msg_ack_later(struct wsh_efa_set *set, struct wsh_efa_rx_flow *rx_flow)
 {
-    if (inlet->ack_pending || !wsh_srd_inlet_has_ack(&inlet->srd) || !is_awaited(inlet))
+    if (rx_flow->ack_pending || !wsh_srd_rx_flow_has_ack(&rx_flow->srd) || !is_awaited(rx_flow))
         return;
-    inlet->ack_pending = true;
-    inlet->next = set->msgs.ack_pending;
-    set->msgs.ack_pending = inlet;
+    rx_flow->ack_pending = true;
+    rx_flow->next = set->msgs.ack_pending;
+    set->msgs.ack_pending = rx_flow;
 }
 
 int wsh_efa_msg_counted(struct wsh_efa_set *set, int pe, uint32_t counted)
@@ -202,24 +202,24 @@ static int send_ack(struct wsh_efa_set *set, int pe, uint16_t ctx)
 /* An ack waits for a message to ride on, or until there is nothing better to do, or until much is owed. */
 int wsh_efa_msg_acks(struct wsh_efa_set *set, bool idle)
 {
-    struct wsh_efa_inlet *inlet = set->msgs.ack_pending;
+    struct wsh_efa_rx_flow *rx_flow = set->msgs.ack_pending;
     int sent = 0, final = 0;
 
     set->msgs.ack_pending = NULL;
-    while (inlet) {
-        struct wsh_efa_inlet *next = inlet->next;
+    while (rx_flow) {
+        struct wsh_efa_rx_flow *next = rx_flow->next;
         int rc = 0;
 
-        inlet->ack_pending = false;
-        if (!final && !set->msgs.unposted && wsh_srd_inlet_has_ack(&inlet->srd) &&
-            (idle || wsh_srd_inlet_urgent(&inlet->srd))) {
-            rc = send_ack(set, inlet->pe, inlet->ctx);
+        rx_flow->ack_pending = false;
+        if (!final && !set->msgs.unposted && wsh_srd_rx_flow_has_ack(&rx_flow->srd) &&
+            (idle || wsh_srd_rx_flow_urgent(&rx_flow->srd))) {
+            rc = send_ack(set, rx_flow->pe, rx_flow->ctx);
             sent += !rc;
         }
         if (rc < 0 && rc != -EAGAIN)
             final = rc;
-        wsh_efa_msg_ack_later(set, inlet);
-        inlet = next;
+        wsh_efa_msg_ack_later(set, rx_flow);
+        rx_flow = next;
     }
     return final ? final : sent;
 }

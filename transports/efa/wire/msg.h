@@ -23,8 +23,8 @@ struct wsh_efa_answer {
 
 /* What an endpoint set owes its peers. */
 struct wsh_efa_msgs {
-    struct wsh_efa_req *unposted;      /* receives that the provider had no room for */
-    struct wsh_efa_inlet *ack_pending; /* whose source awaits an ack */
+    struct wsh_efa_req *unposted;        /* receives that the provider had no room for */
+    struct wsh_efa_rx_flow *ack_pending; /* whose source awaits an ack */
     struct wsh_efa_answer *answers, **answers_end;
 };
 
@@ -48,8 +48,8 @@ int wsh_efa_msg_acks(struct wsh_efa_set *set, bool idle);
 int wsh_efa_msg_receives(struct wsh_efa_set *set);
 /* Gives a receive (back) to the provider. */
 int wsh_efa_msg_post(struct wsh_efa_set *set, struct wsh_efa_req *req);
-/* The inlet may owe its source something. */
-void wsh_efa_msg_ack_later(struct wsh_efa_set *set, struct wsh_efa_inlet *inlet);
+/* The receive flow may owe its source something. */
+void wsh_efa_msg_ack_later(struct wsh_efa_set *set, struct wsh_efa_rx_flow *rx_flow);
 /* Sends something that only asks for the connection. */
 int wsh_efa_msg_probe(struct wsh_efa_set *set, int pe);
 

@@ -14,7 +14,7 @@
  *                but its last try may be recent: the write goes again only after WSH_EFA_STALE_S.
  *   counted      writes are not repeated: whether the target has counted the first try cannot be known, and a count
  *                that is one too high lets a signal through before its data. The job ends with a line.
- *   messages     carry a number, so the target drops what it has already (wsh_srd_inlet_has). An answer is dropped by
+ *   messages     carry a number, so the target drops what it has already (wsh_srd_rx_flow_has). An answer is dropped by
  *                its request's generation, and acks of older numbers do nothing.
  * The wait also outlasts further reports of the same failure, which some providers give for every packet.
  *

@@ -171,11 +171,11 @@ size_t wsh_efa_sizes_peer(uint32_t n_pes, bool tcp)
     const struct sizes *sizes = sizes_of(n_pes, tcp);
     uint32_t window = n_receives(sizes, n_pes) * sizes->share / (8 * n_pes);
     size_t of_window =
-        sizeof *((struct wsh_efa_flow *)0)->named + 1 + sizeof *((struct wsh_efa_inlet *)0)->held;
+        sizeof *((struct wsh_efa_flow *)0)->named + 1 + sizeof *((struct wsh_efa_rx_flow *)0)->held;
 
     window = window < 1 ? 1 : least(window, WSH_SRD_WINDOW_MAX);
     return sizeof(struct wsh_efa_peer) + (tcp ? WSH_EFA_PROVIDER_SOCKET : WSH_EFA_PROVIDER_NIC) +
-           2 * (sizeof(struct wsh_efa_flow) + sizeof(struct wsh_efa_inlet) + window * of_window);
+           2 * (sizeof(struct wsh_efa_flow) + sizeof(struct wsh_efa_rx_flow) + window * of_window);
 }
 
 size_t wsh_efa_sizes_reserved(void)
