@@ -94,7 +94,7 @@ static WSH_INLINE void put_signal(const struct put_signal put, put_signal_fn *co
 
 /* clang-format off */
 
-/* TAG is the routine's name after shmem_ or shmem_ctx_: "int_put_signal", "put8_signal_nbi" … */
+/* TAG is the routine's name after shmem_ or shmem_ctx_, such as "int_put_signal". */
 #define WSH_PUT_SIGNAL_OF(NAME, CTX, CORE, SIZE)                                                   \
     put_signal((struct put_signal){NAME ": dest\0" NAME ": sig_addr", dest, source, nelems, SIZE, CTX, pe},  \
                CORE, &(struct wsh_signal){sig_addr, signal, signal_operator(NAME, sig_op)})

@@ -24,13 +24,13 @@ struct wsh_device_heap {
     struct wsh_gpu_mem mem;
     size_t limit; /* bytes that it may grow to, equal on all PEs */
     struct wsh_alloc *alloc;
-    char *pads;         /* memory of teams in it */
-    char *counters;     /* the words of counters that GPUs add to … */
-    char *nic_counters; /* … and what NICs add (device/view/view.h) */
-    unsigned first_tp;  /* transports of device memory: from this one on */
+    char *pads;         /* sync areas of teams in device memory */
+    char *counters;     /* words of counters to which GPUs add */
+    char *nic_counters; /* words of counters to which NICs add (device/view/view.h) */
+    unsigned first_tp;  /* index of the first transport of device memory */
 
-    struct wsh_ranges *local; /* device memory that this PE has registered for itself, by numbers … */
-    bool used[WSH_SEGS_LOCAL - WSH_SEGS]; /* … from WSH_SEGS on */
+    struct wsh_ranges *local;             /* device memory that this PE has registered for itself */
+    bool used[WSH_SEGS_LOCAL - WSH_SEGS]; /* the segments of `local` in use, from WSH_SEGS on */
 
     void **pins; /* pieces of host memory that kernels may use */
     size_t n_pins;

@@ -33,7 +33,7 @@ size_t wsh_tables_teams(const struct wsh_tables_job *job);
 size_t wsh_tables_routes(const struct wsh_tables_job *job, size_t known);
 size_t wsh_tables_pads(const struct wsh_tables_job *job);
 size_t wsh_tables_start(const struct wsh_tables_job *job);
-/* … and that it reserves without touching them, for each PE that it does not address. */
+/* Bytes that it reserves without touching them, for each PE that it does not address. */
 size_t wsh_tables_reserved(void);
 
 /* Bytes that a PE which is never addressed costs each other PE: its host, its domain, its place in the world team. */

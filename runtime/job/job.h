@@ -21,10 +21,10 @@
 struct wsh_progress;
 
 struct wsh_wait_tuning {
-    unsigned looks;       /* tries before anything else is done; … */
-    unsigned spins;       /* tries before the first yield … */
-    int cores;            /* … both unless more PEs than these are waited for: then none */
-    unsigned stays;       /* tries before the first yield where no other PE of the job is on this core */
+    unsigned looks; /* tries before anything else is done */
+    unsigned spins; /* tries before the first yield */
+    int cores;      /* `looks` and `spins` hold when waiting for at most this many PEs; else both are 0 */
+    unsigned stays; /* tries before the first yield where no other PE of the job is on this core */
     unsigned pes_a_core;  /* PEs of this machine for each of its cores */
     bool oversubscribed;  /* it has fewer cores than PEs */
     double yield_seconds; /* of yielding before the first sleep */

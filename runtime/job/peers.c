@@ -16,7 +16,7 @@ static bool on_one_host(const struct wsh_job *job, const struct wsh_peer_blob *p
     return true;
 }
 
-/* … and it listens where all of them are reached, and nobody else. */
+/* Whether all PEs are on one machine; then loopback addresses suffice, which nobody else reaches. */
 static bool on_one_machine(const struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     uint64_t first = wsh_peer_blob_machine(&peers[0]);

@@ -34,8 +34,8 @@ struct save {
     int pagemap; /* or -1 */
     unsigned n_areas;
     struct area area[AREAS];
-    uintptr_t entries_from; /* address of the first page in `entry`, … */
-    size_t n_entries;       /* … and how many are there */
+    uintptr_t entries_from; /* address of the first page in `entry` */
+    size_t n_entries;       /* pages in `entry` */
     uint64_t entry[ENTRIES];
 };
 

@@ -15,7 +15,7 @@ struct wsh_batch {
     struct wsh_target to;   /* where the first byte goes */
     size_t len;             /* bytes gathered */
     size_t left;            /* puts still to come; SIZE_MAX = not known */
-    unsigned puts, seen;    /* taken so far; … when progress last looked */
+    unsigned puts, seen;    /* puts taken so far; taken when progress last looked */
     struct wsh_done flight; /* the bytes are the transport's until it is done */
     char bytes[WSH_BATCH_BYTES];
 };

@@ -20,16 +20,16 @@ struct wsh_paths {
 
 struct wsh_ctx {
     struct wsh_job *job;
-    struct wsh_team *team;             /* PE numbers given to this context are the team's */
-    int n_pes;                         /* … of which there are so many; 0: the context is closed */
-    bool world;                        /* … and they are the same as global ones */
+    struct wsh_team *team;             /* in whose numbers PEs are given */
+    int n_pes;                         /* PEs of the team; 0: the context is closed */
+    bool world;                        /* the team's numbers are the global ones */
     bool locked;                       /* several threads may use it: take `lock` */
     long options;                      /* SHMEM_CTX_* as created */
     pthread_t owner;                   /* the thread that created it */
     bool user;                         /* made by shmem_ctx_create: closed with the job */
-    bool proxy;                        /* a proxy thread's, which alone uses it … */
-    struct wsh_gda_gate *gate;         /* … and what its fences wait for beside it (gda/gda.h) */
-    uint64_t drains;                   /* by a proxy thread: how often it waited for operations to complete */
+    bool proxy;                        /* used by one proxy thread alone */
+    struct wsh_gda_gate *gate;         /* of a proxy thread: NIC requests for which its fences wait too */
+    uint64_t drains;                   /* of a proxy thread: how often it waited for operations to complete */
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
     struct wsh_paths *paths;           /* [global pe], only where some PE is reached by several transports */
     uint32_t epoch;                    /* fences so far */

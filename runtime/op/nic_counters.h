@@ -25,9 +25,9 @@ enum wsh_nic_place { WSH_NIC_NONE, WSH_NIC_HOST, WSH_NIC_DEVICE };
 
 /* A word as this PE has read it. */
 struct wsh_nic_word {
-    uint64_t
-        kept; /* 64 bits of it, at the last look; only grows. Of a word in host memory; kernels read it */
-    uint64_t base; /* … at the counter's create */
+    /* Its value in 64 bits when last sampled; only grows. For words in host memory. Kernels read it. */
+    uint64_t kept;
+    uint64_t base; /* its value when the counter was created */
 };
 
 struct wsh_nic_counters {
@@ -87,7 +87,10 @@ static inline void wsh_nic_counters_keep(struct wsh_job *job, struct wsh_nic_cou
 
 /* What NICs have added in host memory; acquire. */
 uint64_t wsh_nic_counter_host(struct wsh_job *job, uint32_t number);
-/* … in device memory, by a copy, which also looks at all others there, now and then. 0 or a final error. */
+/*
+ * What NICs have added in device memory, by a copy. Now and then that samples all other words there too. 0 or a final
+ * error.
+ */
 int wsh_nic_counter_device(struct wsh_job *job, uint32_t number, uint64_t *value);
 
 #endif

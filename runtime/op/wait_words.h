@@ -17,7 +17,7 @@ static inline size_t wsh_word_width(enum wsh_word word)
     return word >= WSH_WORD_I64 ? 8 : word >= WSH_WORD_I32 ? 4 : 2;
 }
 
-/* Values as in shmem.h: SHMEM_CMP_EQ … */
+/* Values as those of SHMEM_CMP_EQ and the like in shmem.h. */
 enum wsh_cmp { WSH_CMP_EQ, WSH_CMP_NE, WSH_CMP_GT, WSH_CMP_LE, WSH_CMP_LT, WSH_CMP_GE, WSH_CMPS };
 
 #define WSH_P2P_NONE ((size_t)-1) /* no index: SIZE_MAX of the specification */

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <shmem.h>
 
-#define LOOK 0.1 /* seconds between looks … */
+#define LOOK 0.1 /* seconds between two checks */
 #define SECONDS \
-    1.0 /* … and from the first sight of a PE that has left: what it has sent may still be on its path */
+    1.0 /* seconds after the first sight of a PE that has left: its last messages may still be in flight */
 
 /* No thread or kernel of this PE could end what it waits for. */
 static bool is_alone(const struct wsh_job *job)

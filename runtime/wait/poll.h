@@ -19,8 +19,8 @@
  * found by a call, or keep programs from loading the library late.
  */
 struct wsh_poll {
-    int left;      /* calls until the next look. Relaxed, as is … */
-    unsigned idle; /* … tests that have failed where each PE has a core */
+    int left;      /* calls until the next look at what the program does; relaxed */
+    unsigned idle; /* tests that have failed, where each PE has a core; relaxed */
 };
 
 extern struct wsh_poll wsh_poll;

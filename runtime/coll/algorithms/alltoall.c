@@ -34,13 +34,13 @@ static inline int blocks_in_line(size_t len, int n_pes)
     return WSH_LINE_DATA >= (size_t)n_pes * len ? n_pes : (int)(WSH_LINE_DATA / len);
 }
 
-/* Of each member's lines, the one with the block for me … */
+/* The number, among each member's lines, of the line that has the block for me. */
 static inline int line_mine(const struct wsh_team *team, int in_line)
 {
     return team->my_pe < in_line ? 0 : team->my_pe / in_line;
 }
 
-/* … and where that is in its pad. */
+/* The offset of the block for me in a member's sync area. */
 static inline size_t block_mine(const struct wsh_cells *cells, int line, int in_line, size_t len)
 {
     return wsh_cells_line(cells, line) + (size_t)(cells->team->my_pe - line * in_line) * len;

@@ -29,9 +29,9 @@ static int arity_least(int n, int arity)
 /* Members of one group, or one member of each group, in a circle. */
 struct circle {
     const struct wsh_steps_plan *plan;
-    int n, at;  /* places, and mine */
-    int group;  /* whose members these are; -1: one of each group, … */
-    int number; /* … the one with this number, modulo its size */
+    int n, at;  /* members of the circle, and my position */
+    int group;  /* the group whose members these are; -1: the circle has one member of each group */
+    int number; /* with group -1: the number of the member in its group, modulo the group's size */
 };
 
 static int group_size(const struct wsh_steps_plan *plan, int group)

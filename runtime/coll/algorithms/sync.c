@@ -150,7 +150,7 @@ static int sync_by_fans(struct wsh_sync_call *call, const struct wsh_sync_group 
     return rc;
 }
 
-/* All members signal the first of the group … */
+/* All members of the group signal the first one, which waits for them. */
 static int first_gather(struct wsh_sync_call *call, const struct wsh_sync_group *group)
 {
     if (group->at)
@@ -158,7 +158,7 @@ static int first_gather(struct wsh_sync_call *call, const struct wsh_sync_group 
     return word_await(call, group->members, group->n, -1);
 }
 
-/* … which signals them. */
+/* The first member of the group signals the others. */
 static int first_release(struct wsh_sync_call *call, const struct wsh_sync_group *group)
 {
     int rc = 0;

@@ -134,8 +134,8 @@ static inline unsigned wsh_choice_met(const struct wsh_choice_team *team)
 
 struct wsh_choice {
     unsigned layouts; /* bits: 1 << enum wsh_layout */
-    int pes_max;      /* the row is for at most so many members … */
-    size_t len_max;   /* … and so many bytes each */
+    int pes_max;      /* the row applies to at most so many members */
+    size_t len_max;   /* the row applies to at most so many bytes per member */
     enum wsh_algo algo;
     unsigned needs;  /* enum wsh_need */
     const char *why; /* the perftest that chose the numbers, or the reason */

@@ -25,11 +25,11 @@ struct wsh_coll {
     enum wsh_algo sync, lead_sync; /* of all members; of the leaders. dispatch.h */
     struct wsh_steps steps;        /* where all members share memory */
     int n_domains, my_domain;
-    int *all;            /* [n_pes] 0, 1, 2 … */
+    int *all;            /* [n_pes] all[i] = i: the members in order */
     int *domain;         /* [n_pes] */
     int *leader;         /* [n_domains] */
-    int *local, n_local; /* members of my domain, in order … */
-    int my_local;        /* … and my place among them */
+    int *local, n_local; /* [n_local] members of my domain, in order */
+    int my_local;        /* my index in `local` */
     unsigned met;        /* enum wsh_need: those that this team always meets */
     int *column;         /* [n_domains] the member at my place in each, if all have as many members */
     char **peer;         /* [n_pes] a member's pad as it is mapped here, or NULL */
@@ -63,8 +63,8 @@ bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void
 /* A call that is about to choose its algorithm. */
 struct wsh_coll_ask {
     enum wsh_coll_routine routine;
-    int n_pes;  /* as choice.c counts them … */
-    size_t len; /* … and bytes */
+    int n_pes;  /* members, as choice.c counts them */
+    size_t len; /* bytes, as choice.c counts them */
     const void *dest, *src;
     size_t span; /* bytes at src that other members may read */
 };

@@ -11,13 +11,13 @@
  */
 struct wsh_flags {
     struct wsh_team *team;
-    const int *members; /* [n] */
-    int n, next;        /* the place that is looked at next; after the last one follows the first */
-    int at;             /* so many of them are set … */
+    const int *members; /* [n] numbers in the team */
+    int n, next; /* index of the member whose flag is read next; after the last one follows the first */
+    int at;      /* how many flags are set */
     bool mapped;
     size_t off, stride;
     uint64_t want, span;
-    uint64_t gathered; /* … and have these bits */
+    uint64_t gathered; /* bits of the flags that are set, combined by or */
 };
 
 /* Waits for all; what is later read of what they announced is there. */

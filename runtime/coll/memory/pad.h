@@ -14,8 +14,8 @@
 #define WSH_CELL_LEN (WSH_PAD_LINE + WSH_CELL_DATA)
 #define WSH_ROUND_DATA 1024 /* the same for a cell that comes by a network; fits a message with its signal */
 #define WSH_ROUND_LEN (WSH_PAD_LINE + WSH_ROUND_DATA)
-#define WSH_LINES_MAX 10                 /* of an exchange of blocks by lines with a flag each … */
-#define WSH_LINE_DATA (WSH_PAD_LINE - 8) /* … and bytes of each */
+#define WSH_LINES_MAX 10                 /* most lines, with a flag each, of an exchange of blocks */
+#define WSH_LINE_DATA (WSH_PAD_LINE - 8) /* bytes of data in such a line */
 #define WSH_SLOT_COUNT 64
 #define WSH_CELL_ALIGN 16 /* of the data: no number needs more */
 #define WSH_SLOT_DATA (WSH_PAD_LINE - WSH_CELL_ALIGN)
@@ -36,8 +36,8 @@ struct wsh_pad {
     size_t
         shown; /* [2][n_shown] words of WSH_PAD_APART bytes each: what this member shows in each step of a sync */
     size_t blocks; /* [2][n_pes]: member i's block has arrived */
-    size_t ack;    /* the number of the slot that announced what this member has read last; beside it … */
-    size_t core;   /* … 1 + the processor on which this member last waited; 0: none yet. cores.h */
+    size_t ack;    /* the number of the slot that announced what this member has read last */
+    size_t core;   /* beside ack: 1 + the processor on which this member last waited; 0: none yet. cores.h */
     size_t sizes;  /* [2][n_pes]: what member i contributes to a collect */
     size_t slots; /* [WSH_SLOT_COUNT] of a line each: one writer for each number in turn, here or elsewhere */
     size_t

@@ -112,9 +112,9 @@ void wsh_consumer_hold(struct wsh_consumer *consumer);
 struct wsh_consumer_view {
     unsigned in_use; /* positions taken and not freed, of all rings */
     unsigned owed;   /* answers */
-    unsigned parked; /* rings whose next record is there and was not taken */
-    unsigned aside;  /* records that found no room, … */
-    int waits_for;   /* … the first one at this PE */
+    unsigned parked; /* rings whose next record is there and is not taken yet */
+    unsigned aside;  /* records set aside, since their transport had no room */
+    int waits_for;   /* the PE of the oldest record set aside */
 };
 
 struct wsh_consumer_view wsh_consumer_view(const struct wsh_consumer *consumer);

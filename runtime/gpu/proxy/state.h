@@ -26,9 +26,9 @@ struct wsh_proxy_thread {
     pthread_t id;
     struct wsh_proxy_life life;
     uint64_t wanted, taken, served; /* quiets of the host: asked for, begun, over */
-    unsigned reports;               /* SIGUSR1 generations answered … */
-    uint64_t reported;              /* … with so many records … */
-    double reported_at;             /* … at this time */
+    unsigned reports;               /* the last SIGUSR1 generation that was answered */
+    uint64_t reported;              /* records executed at the last report */
+    double reported_at;             /* time of the last report */
 };
 
 /* A queue that kernels name (proxy/queue.c). */

@@ -10,8 +10,8 @@ struct wsh_proxy;
 /* One of them; its owner gives the pulse to wsh_wait_run. */
 struct wsh_proxy_life {
     struct wsh_wait_pulse pulse;
-    uint64_t seen_beats; /* when last looked at … */
-    double silent;       /* … and since when they are the same, in seconds */
+    uint64_t seen_beats; /* the pulse at the last check */
+    double silent;       /* since when the pulse has not changed, in seconds */
 };
 
 /* Whose threads are watched from now on; NULL: nobody's. */

@@ -13,9 +13,9 @@
 
 /* Seconds that a message waits for a kernel to look, which a waiting kernel does every few microseconds. */
 #define LOOK_S 30e-6
-#define ALONE_S 1e-3  /* Seconds without such a wait after no kernel looked. */
-#define STREAM_S 1e-3 /* The stream makes progress if it completed something in so many seconds, … */
-#define PROBE_S 2e-3  /* … or was given something so many seconds ago. */
+#define ALONE_S 1e-3  /* Seconds without such a wait after no kernel polled. */
+#define STREAM_S 1e-3 /* The stream makes progress if it completed an operation within so many seconds. */
+#define PROBE_S 2e-3  /* It also does so if a probe was submitted at most so many seconds ago. */
 #ifndef PULL_S        /* a test has slower kernels */
 #define PULL_S 100e-6 /* Seconds without a pull after which no kernel waits any more. */
 #endif

@@ -26,9 +26,9 @@ struct wsh_stage_target {
  * transport reaches the memory.
  */
 struct wsh_stage_carrier {
-    char *base; /* host memory for it alone, zero when it opens, … */
-    size_t len; /* … as long on all PEs, … */
-    size_t off; /* … at this offset of WSH_SEG_HEAP */
+    char *base; /* host memory for staging alone, zero when it opens */
+    size_t len; /* bytes of it, the same on all PEs */
+    size_t off; /* offset of `base` in WSH_SEG_HEAP */
     const struct wsh_gpu *gpu;
     struct wsh_inbox
         *inbox; /* from which kernels pull what has come, zero when it opens; NULL: they do not */

@@ -55,9 +55,9 @@ struct wsh_stage_taken {
 struct wsh_stage_peer {
     int pe;
     bool reached;
-    struct wsh_stage_target host; /* its host memory … */
-    size_t there;                 /* … where its box for this PE lies at this offset */
-    char *box;                    /* this PE's for it */
+    struct wsh_stage_target host; /* its host memory */
+    size_t there;                 /* offset in it of that PE's box for messages of this one */
+    char *box;                    /* this PE's box for messages of that one */
 
     /* Positions: messages are built up to head, sent, answered, and their places free again up to tail. */
     uint64_t head, sent, answered, tail;
@@ -84,14 +84,14 @@ struct wsh_stage_inbox {
     struct wsh_inbox *shared; /* NULL: there is none */
     uint64_t handed, pulled, taken_back;
     uint64_t looks; /* as last seen */
-    bool awaited;   /* a kernel has looked since an item was last handed, or pulled */
-    bool closed;    /* what was not pulled goes back to the stream, so far up to … */
-    uint64_t back;  /* … this one */
+    bool awaited;   /* a kernel has polled since an item was last handed over or pulled */
+    bool closed;    /* items that were not pulled go back to the stream */
+    uint64_t back;  /* items up to this one have gone back */
     double since; /* when nothing was pulled, of what is there; 0: not asked yet. Seconds, as the next two */
     double held_since, alone_until;
     uint64_t long_issued;        /* the stream's operation for the last long message */
-    uint64_t landed;             /* of the stream's operations, as last seen; and when, … */
-    double landed_at, probed_at; /* … and when one was given to it to see whether it goes on, 0: not */
+    uint64_t landed;             /* the stream's completed operations, as last seen */
+    double landed_at, probed_at; /* when that was; when a probe was submitted, 0: none is in flight */
     struct wsh_stage_handed from[WSH_INBOX_ITEMS];
 };
 
@@ -106,10 +106,10 @@ struct wsh_stage {
     struct wsh_stage_peer *peers; /* [n_pes] */
 
     struct wsh_stage_target
-        here;                /* this PE's host heap for the stream, in which the carrier's memory lies … */
-    struct wsh_tctx *gpu;    /* … the stream, once it has been used, or NULL */
-    uint64_t issued, landed; /* operations given to it, and complete */
-    uint64_t in_issued, in_applied; /* the last one for a message that came; how many there were */
+        here;                /* this PE's host heap, which has the staging memory, as the stream reaches it */
+    struct wsh_tctx *gpu;    /* the stream; NULL until it is used */
+    uint64_t issued, landed; /* operations submitted to the stream, and completed */
+    uint64_t in_issued, in_applied; /* the last operation for a message that came; messages applied */
     struct wsh_stage_inbox inbox;
 };
 
