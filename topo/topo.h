@@ -37,8 +37,8 @@ struct wsh_topo {
     int n_nics, n_gpus;
     struct wsh_topo_dev nic[WSH_TOPO_NICS];     /* devices of OpenFabrics kind, by PCI address */
     struct wsh_topo_dev gpu[WSH_TOPO_GPUS];     /* NVIDIA 3D and display controllers, by PCI address */
-    struct wsh_topo_place node[WSH_TOPO_NODES]; /* the NUMA nodes … */
-    cpu_set_t cpus[WSH_TOPO_NODES];             /* … and their processors */
+    struct wsh_topo_place node[WSH_TOPO_NODES]; /* the NUMA nodes */
+    cpu_set_t cpus[WSH_TOPO_NODES];             /* processors of each NUMA node */
     struct wsh_topo_place here; /* where this process is bound; all -1 in another machine's topology */
 };
 

@@ -13,8 +13,8 @@
 struct wsh_whereabouts {
     const struct wsh_topo *topo;
     const struct wsh_topo_local *local;
-    int list[WSH_TOPO_GPUS]; /* GPUs that PEs take in turn … */
-    int n_list;              /* … 0: none of them uses a GPU */
+    int list[WSH_TOPO_GPUS]; /* GPUs that PEs take in turn */
+    int n_list;              /* GPUs in it; 0: no PE uses a GPU */
     int own;                 /* of this PE, or -1 */
 };
 

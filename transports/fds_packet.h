@@ -18,8 +18,8 @@ struct wsh_fds_head {
 struct wsh_fds_offer {
     struct wsh_fds_head head;
     uint64_t n;                /* descriptors that follow */
-    uint64_t len[WSH_FDS_MAX]; /* of each, … */
-    uint32_t seg[WSH_FDS_MAX]; /* … and which segment it is */
+    uint64_t len[WSH_FDS_MAX]; /* length of each */
+    uint32_t seg[WSH_FDS_MAX]; /* segment of each */
 };
 
 struct wsh_fds_packet {

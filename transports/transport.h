@@ -32,7 +32,7 @@ enum wsh_seg {
     WSH_SEG_DEVICE,
     WSH_SEG_MORE,
     WSH_SEGS = WSH_SEG_MORE + 1088,
-    WSH_SEGS_LOCAL = WSH_SEGS + 64 /* … and from WSH_SEGS on device memory that no peer addresses */
+    WSH_SEGS_LOCAL = WSH_SEGS + 64 /* from WSH_SEGS on: device memory that no peer addresses */
 };
 
 /* Rows for a table by segment that has n, too few for `seg`: twice as many, so that few are moved. */
@@ -90,9 +90,9 @@ struct wsh_rmem {
     size_t len;
     char *map;     /* address here for CPU loads and stores, or NULL */
     char *gpu;     /* the same for this PE's GPU, where the CPU has none */
-    uint64_t base; /* for the transport: remote address of the segment's first byte … */
-    uint64_t key;  /* … its key … */
-    void *priv;    /* … and what else it needs; released by mem_detach */
+    uint64_t base; /* for the transport: remote address of the segment's first byte */
+    uint64_t key;  /* for the transport: its remote key */
+    void *priv;    /* for the transport: what else it needs; released by mem_detach */
 };
 
 struct wsh_tp_params {
@@ -101,7 +101,7 @@ struct wsh_tp_params {
         local_size; /* among the PEs of this host, as the launcher counts them; size 0: not known */
     const struct wsh_env *env;
     bool threads;  /* several threads may call at the same time (in different contexts, or progress) */
-    bool multiple; /* … those of the program too (SHMEM_THREAD_MULTIPLE) */
+    bool multiple; /* threads of the program among them (SHMEM_THREAD_MULTIPLE) */
     bool hmem;     /* a GPU may be used later: take its memory too, if that is possible */
     bool loopback; /* all PEs are on this machine: sockets listen where no other machine reaches them */
     const struct wsh_gpu *gpu; /* transports of device memory only */
@@ -134,8 +134,8 @@ struct wsh_tp_peers {
     const void *const *address; /* [pe] blob of address(), validated for length only */
     const size_t *len;          /* [pe]; 0 = that PE has not opened this transport */
     const bool *same_host;      /* [pe] shares this PE's (possibly emulated) host */
-    struct wsh_secret secret;   /* of the job, … */
-    uint32_t generation;        /* … whose PEs have called shmem_init so often */
+    struct wsh_secret secret;   /* of the job */
+    uint32_t generation;        /* how often the PEs of the job have called shmem_init */
     /*
      * Not NULL: the peers of other hosts need be connected only when something first goes to them or comes from them.
      * Until close gives the address of one by the transport's name, from any thread; *address is malloc'd.
@@ -325,7 +325,7 @@ struct wsh_tp_ops {
     /* Operations started and not yet complete at the target (gets: not yet here), to `pe`, or to all if pe < 0. */
     size_t (*pending)(struct wsh_tctx *tctx, int pe);
 
-    /* … of these, the ones whose source may still be read, and gets. NULL: all of them. */
+    /* Those of `pending` whose source may still be read, and gets. NULL: all of them. */
     size_t (*unread)(struct wsh_tctx *tctx);
     /*
      * Somebody waits for the pending ones to end, or the unread ones: peers are asked for what they would acknowledge

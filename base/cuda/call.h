@@ -27,9 +27,9 @@ struct wsh_cuda_thread {
     uint64_t word; /* calls begun << 8 | the one it is in; stored by the thread alone */
     pid_t tid;     /* 0: the entry is free */
     enum wsh_cuda_role role;
-    uint64_t seen;   /* by wsh_cuda_calls_look: the word at its last look … */
-    unsigned ms;     /* … how long it has not changed within a call … */
-    unsigned due_ms; /* … and after how long that is reported */
+    uint64_t seen;   /* the word as wsh_cuda_calls_look last read it */
+    unsigned ms;     /* how long the word has not changed within a call */
+    unsigned due_ms; /* after how long without a change the call is reported */
 } __attribute__((aligned(64)));
 
 extern __thread struct wsh_cuda_thread *wsh_cuda_thread;

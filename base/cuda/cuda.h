@@ -117,7 +117,7 @@ struct wsh_gpu {
     wsh_cu_ctx ctx;
     bool retained; /* ctx is the primary one, held by this */
     bool vmm;      /* memory can be created, passed to peers as a descriptor and mapped anywhere */
-    bool rdma;     /* … and reached by NICs */
+    bool rdma;     /* such memory can be accessed by NICs */
     bool sees;     /* without a flush, what a NIC has written into its memory */
     bool
         overlaps; /* a kernel may start while the one before it on the stream ends; captured in graphs, too */

@@ -22,9 +22,9 @@ struct wsh_gpu_mem {
     size_t stride;               /* of the slots, and the most bytes that there may be; base is one of them */
     size_t granule;              /* pieces are multiples of it */
     int slots;                   /* how many */
-    struct wsh_gpu_piece *piece; /* [n], one behind the other from base on … */
-    unsigned n;                  /* … 0: peers open an IPC handle */
-    wsh_cu_ptr made;             /* by cuMemAlloc, then */
+    struct wsh_gpu_piece *piece; /* [n], mapped one behind the other from base on */
+    unsigned n;                  /* pieces; 0: one allocation, which peers open by an IPC handle */
+    wsh_cu_ptr made;             /* that allocation, by cuMemAlloc */
 };
 
 /*

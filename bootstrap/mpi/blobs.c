@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a PE says first among those of its host … */
+/* What a PE publishes first, to the PEs of its host. */
 struct local_head {
     uint64_t len;
     uint32_t pe, zero;
 };
 
-/* … and then to all. */
+/* What a PE publishes then, to all PEs. */
 struct head {
     uint64_t size; /* of its host's blobs, packed */
     uint32_t leader, zero;

@@ -27,7 +27,7 @@ struct stream {
 struct wsh_output {
     bool tag, timestamp;
     int n_pes;
-    struct stream *streams; /* standard output and error of PE 0, of PE 1, … */
+    struct stream *streams; /* [2 * n_pes] standard output and error of each PE */
     struct wsh_sink *sinks; /* 0 and 1: ours; then as the streams, if there are files */
     int n_sinks;
 };

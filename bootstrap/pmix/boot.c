@@ -44,8 +44,8 @@ static struct {
     double hang_seconds;
     bool waits;     /* the server completes a fence without data only when all hosts have come to it */
     bool open;      /* between shmem_init and shmem_finalize */
-    bool finalizes; /* shmem_finalize ends with PMIx_Finalize … */
-    bool for_good;  /* … as soon as the PEs know how to meet again without the server */
+    bool finalizes; /* shmem_finalize ends with PMIx_Finalize */
+    bool for_good;  /* it does so once the PEs know how to start again without the server */
     const struct wsh_env *env;
     pmix_proc_t me;
     bool noted;            /* the launcher knows that a PE has come through shmem_init */

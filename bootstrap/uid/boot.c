@@ -20,8 +20,8 @@
 #include <string.h>
 
 #define ROOT_SECONDS 5.   /* this process' root has as long to send what it still owes */
-#define LEAVE_SECONDS 10. /* for the root to hear that this PE leaves … */
-#define MOVE_SECONDS 30.  /* … and for all others to have gone to another root, if it is here */
+#define LEAVE_SECONDS 10. /* for the root to learn that this PE leaves */
+#define MOVE_SECONDS 30.  /* for all others to move to another root, if the root is here */
 #define LAUNCHER_SECONDS \
     1.5 /* for a launcher to end a job in which a PE has failed, as mpirun does; hydra does not */
 

@@ -25,7 +25,7 @@ struct wsh_uid_client {
     pthread_mutex_t mutex;   /* of all below */
     pthread_cond_t changed;
     uint32_t awaited, arg; /* the answer that is waited for; 0 = none */
-    const char *what;      /* … and in which routine */
+    const char *what;      /* the routine that waits for it */
     double waited;
     char *body;
     size_t len;

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_SECONDS 3. /* for one try of one address … */
-#define ANSWER_SECONDS 20. /* … and for its answer, on a busy machine */
+#define CONNECT_SECONDS 3. /* for one connection to one address */
+#define ANSWER_SECONDS 20. /* for the root's answer, on a busy machine */
 #define PAUSE_MS_MAX 500
 #define LATE_SECONDS 10.   /* beyond what the root waits for the others */
 #define REJOIN_SECONDS 20. /* to connect to a new root, which listens already */
@@ -28,8 +28,8 @@ struct attempt {
     double deadline;
     double began, every, next_report; /* seconds between reports, SHMEM_HANG_SECONDS */
     int rc;                           /* why the last one failed */
-    bool listens;                     /* the root does so already, if it is alive … */
-    bool refused;                     /* … and all its addresses have refused the last try */
+    bool listens;                     /* the root listens already, if it is alive */
+    bool refused;                     /* all its addresses have refused the last try */
     unsigned version;                 /* of a root that has another */
     struct wsh_uid_address address;
 };

@@ -9,8 +9,7 @@
 #include <sys/socket.h>
 
 #define RETURN_SECONDS 30. /* from a new root's start until all members are there */
-#define HURRY_SECONDS \
-    1. /* … and from the end of the last root, which members have left for this one before */
+#define HURRY_SECONDS 1. /* from the end of the last root, which members leave for this one before it ends */
 
 static void send_all(struct wsh_uid_world *world, struct wsh_uid_buf *buf)
 {

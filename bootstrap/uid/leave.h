@@ -17,9 +17,9 @@ void wsh_uid_world_succeed(struct wsh_uid_world *world);
 
 /* A world that has had another root: left[rank] are no members any more, and the others will come. 0 or -ENOMEM. */
 int wsh_uid_world_inherit(struct wsh_uid_world *world, int n_ranks, const bool *left);
-/* … and these have left meanwhile too. */
+/* The members left[rank] have left in the meantime, too. */
 void wsh_uid_world_inherit_left(struct wsh_uid_world *world, const bool *left);
-/* … and whoever is alive is on its path here: the last root has closed its connections. */
+/* The last root has closed its connections: members that are alive are about to come here. */
 void wsh_uid_world_hurry(struct wsh_uid_world *world);
 /* A member of such a world is here; false: it is none, or the world no such one. */
 bool wsh_uid_world_returns(struct wsh_uid_world *world, struct wsh_uid_conn *conn);

@@ -19,7 +19,7 @@ struct wsh_uid_root {
     bool done;           /* what it owes to members of other processes is sent */
     bool used, unwanted; /* a PE has come; given up before that */
     int last_root;       /* the connection to the root before this one; -1: none */
-    bool *left;          /* … of which these have left */
+    bool *left;          /* [rank] who has left that root, until this one takes over; else NULL */
     struct wsh_uid_root *next;
 };
 

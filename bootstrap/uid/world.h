@@ -32,13 +32,13 @@ struct wsh_uid_world {
 
     bool *left; /* [rank] has left without shmem_finalize, and not failed */
     int n_left;
-    bool own_left;         /* … the member in the root's own process, which another one has to succeed */
-    int successor;         /* rank; -1: none has been asked */
+    bool own_left; /* the member in the root's own process has left: another process has to become the root */
+    int successor; /* rank; -1: none has been asked */
     double returned_until; /* a new root: when all members have to be here; 0: they are */
 
     double ended, listens_until; /* ENDING */
-    bool clean;                  /* … since all have come to the last barrier */
-    bool flushed;                /* … and the members of other processes know */
+    bool clean;                  /* the job ended because all have come to the last barrier */
+    bool flushed;                /* the members of other processes know that it has ended */
     int status;
     char text[WSH_UID_TEXT_MAX];
 };

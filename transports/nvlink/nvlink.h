@@ -25,8 +25,8 @@ struct nvlink {
     int my_pe, n_pes;
     const struct wsh_gpu *gpu;
     struct wsh_fds fds;
-    struct wsh_mem adding;          /* what was registered last … */
-    struct wsh_gpu_export exported; /* … its descriptors, where they are not the heap's own */
+    struct wsh_mem adding;          /* the memory that was registered last */
+    struct wsh_gpu_export exported; /* its descriptors, where they are not the heap's own */
     struct nvlink_peer *peers;      /* [n_pes] */
     struct nvlink_opened *opened;   /* allocations of peers, by IPC key */
     int priority;                   /* of our streams: the highest */
