@@ -57,7 +57,7 @@ struct ep_wrong_part {
 
 /* Of a wait, for the report of a hang; pinned memory where kernels write it. */
 struct ep_phase {
-    int32_t kind; /* 0: outside; else 1 + EP_PHASE_… */
+    int32_t kind; /* 0: outside; else 1 + its EP_PHASE number */
     int32_t unused;
     int64_t call; /* its number */
     struct ep_wrong_part wrong;

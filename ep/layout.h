@@ -91,7 +91,7 @@ struct ep_shape {
     int counters;
 };
 
-/* One handle, in symmetric memory: the routing of a dispatch. What is behind it: ep_kept_… */
+/* One handle, in symmetric memory: the routing of a dispatch. The functions ep_kept_* give what lies behind it. */
 struct ep_kept {
     int64_t call; /* of the dispatch; 0: none yet */
     int32_t tokens, parts;
@@ -198,7 +198,7 @@ EP_FN size_t ep_kept_far_parts(const struct ep_shape *shape, int handle)
     return ep_kept_first(shape, handle) + ep_align(first, 16);
 }
 
-/* … and how many records came before each of their parts: [far][parts of config.tokens + 1], the last their sum */
+/* Of far peers: how many records came before each part, [far][parts of config.tokens + 1]; the last is the sum */
 EP_FN size_t ep_kept_far_rows(const struct ep_shape *shape, int handle)
 {
     return ep_kept_far_parts(shape, handle) + ep_align((size_t)shape->far * sizeof(int32_t), 16);

@@ -188,7 +188,7 @@ WSH_EP_FN void wsh_ep_quantize(const uint16_t *row, int hidden, enum wsh_ep_scal
     }
 }
 
-/* … and back, rounded to bfloat16. */
+/* The reverse: `hidden` codes and their scales as a row of values, rounded to bfloat16. */
 WSH_EP_FN void wsh_ep_dequantize(const uint8_t *codes, const float *scales, int hidden, uint16_t *row)
 {
     for (int i = 0; i < hidden; i++)

@@ -46,7 +46,7 @@ static int wrong_rows(int (*image)[WIDTH])
 int main(void)
 {
     static int image[HEIGHT][WIDTH]; /* that of PE 0 is filled */
-    static int next;                 /* … and counted by */
+    static int next;                 /* the next line that nobody has taken; counted at PE 0 */
     static int mine, fewest, most;   /* rows of a PE */
     int line[WIDTH], row, wrong = 0;
 

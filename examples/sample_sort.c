@@ -60,13 +60,13 @@ static uint64_t *keys_exchange(const uint64_t *keys, const long *starts, long *c
 
     for (int pe = 0; pe < n; pe++)
         sizes[pe] = starts[pe + 1] - starts[pe];
-    shmem_long_alltoall(SHMEM_TEAM_WORLD, counts, sizes, 1); /* how many come from each PE … */
+    shmem_long_alltoall(SHMEM_TEAM_WORLD, counts, sizes, 1); /* how many come from each PE */
     got = 0;
     for (int pe = 0; pe < n; pe++) {
         first[pe] = got;
         got += counts[pe];
     }
-    shmem_long_alltoall(SHMEM_TEAM_WORLD, places, first, 1); /* … and where each PE's shall lie there */
+    shmem_long_alltoall(SHMEM_TEAM_WORLD, places, first, 1); /* where those for each PE go in its array */
     shmem_long_max_reduce(SHMEM_TEAM_WORLD, &most, &got, 1);
     dest = take((size_t)most + 1); /* symmetric: as much on all PEs */
     for (int pe = 0; pe < n; pe++)

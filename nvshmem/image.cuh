@@ -34,7 +34,7 @@ WSH_IMAGE_FIXED(signal_op, uint64_t *, uint64_t, int, int)
 template <int> constexpr wsh_stream_kernel<> wsh_stream_quiet = {WSH_IMAGE_quiet};
 #undef WSH_IMAGE_FIXED
 
-/* By the bytes of an element: 1, 2, 4, 8, 16 are 0, 1, … */
+/* Index by the bytes of an element: the logarithm of 1, 2, 4, 8 or 16. */
 constexpr unsigned wsh_image_size(size_t size)
 {
     return size == 1 ? 0 : 1 + wsh_image_size(size / 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The kernels of nvshmem/kernels.h, under C names: the bodies of device/stream/kernels.cuh for bytes, words and kinds
- * of numbers. Compiled once for each part, -DWSH_IMAGE_PART_moves, … _sums and … _wide.
+ * of numbers. Compiled once for each part, -DWSH_IMAGE_PART_moves, _sums and _wide.
  */
 #define SHMEMX_DEVICE_MODULE
 #define SHMEMX_QUIET_COVERS_QUEUES 1

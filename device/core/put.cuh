@@ -134,8 +134,9 @@ template <int S, class P> WSH_DEV_CALL void wsh_dev_put_asked(P *parts, const st
 }
 
 /*
- * … or by reference. A block copies as fast as a NIC reads, and with what awaits an answer, kernels of 1024 threads
- * would need more registers than there are: its blocking puts are copied.
+ * A put by the proxy: zero-copy where the host's transports can read the source, else copied into the ring. Blocking
+ * puts of a block are always copied: a block copies as fast as a NIC reads, and with the code that awaits an answer,
+ * kernels of 1024 threads would need more registers than there are.
  */
 template <int S, bool WAITS, class P>
 static WSH_DEV void wsh_dev_put_parts(P *parts, const struct wsh_dev_signal *with)
@@ -216,7 +217,7 @@ template <int S, class P> WSH_DEV_CALL void wsh_dev_get_asked(P *parts)
     }
 }
 
-/* … or by reference. */
+/* A get by the proxy: zero-copy where the host's transports can write to dest, else copied from the ring. */
 template <int S, bool WAITS, class P> static WSH_DEV void wsh_dev_get_parts(P *parts)
 {
     if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(parts, true)) {

@@ -112,8 +112,8 @@ struct wsh_gda_local {
 /* In device memory, directly behind struct wsh_ring_heads where WSH_DEVICE_GDA is in the view's flags. */
 struct wsh_gda {
     WSH_RING_ALIGN(128) uint32_t n_queues, n_rails;
-    uint32_t n_counters;      /* that NICs of the targets count; their queue pairs … */
-    uint64_t counter_targets; /* … struct wsh_gda_target[n_counters][n_rails][n_pes] */
+    uint32_t n_counters;      /* counters that the targets' NICs add to */
+    uint64_t counter_targets; /* their queue pairs: struct wsh_gda_target[n_counters][n_rails][n_pes] */
     struct wsh_gda_local local[WSH_GDA_SEGS];
     WSH_RING_ALIGN(128) uint64_t fences, fences_over, fences_asked;
     uint64_t ring_fenced[WSH_RINGS_MAX];

@@ -138,8 +138,8 @@ struct wsh_dev_gda_place {
 };
 
 #define WSH_GDA_LOOKS 1024u /* at a word, for each time that other work is looked for, which drops the SM's L1 */
-#define WSH_GDA_NEAR (2 * WSH_GDA_RUNS) /* requests before the caller's: for these it waits without a sleep … */
-#define WSH_GDA_SLEEP_NS 1000u          /* … during which a queue announces fewer than those */
+#define WSH_GDA_NEAR (2 * WSH_GDA_RUNS) /* requests before the caller's for which it waits without a sleep */
+#define WSH_GDA_SLEEP_NS 1000u          /* a sleep, during which a queue announces fewer than WSH_GDA_NEAR */
 
 /*
  * Polls until the word has come to the wait's value; returns what it has. Who is farther from that than NEAR sleeps, so
@@ -161,7 +161,7 @@ template <uint32_t NEAR> static WSH_DEV uint64_t wsh_dev_gda_poll_until(struct w
     return seen;
 }
 
-/* One lane: until no more than max_batch requests are unannounced with the caller's … */
+/* One lane: waits until at most max_batch requests are unannounced, the caller's included. */
 inline WSH_DEV_CALL void wsh_dev_gda_wait_for_others(struct wsh_dev_gda_place *place)
 {
     uint64_t end = place->first + place->end, batch = wsh_dev_gda_max_batch(place->queue);
@@ -171,7 +171,7 @@ inline WSH_DEV_CALL void wsh_dev_gda_wait_for_others(struct wsh_dev_gda_place *p
     place->turn = wsh_dev_gda_poll_until<WSH_GDA_NEAR>(&place->wait) >= place->first + place->begin;
 }
 
-/* … until there are entries. */
+/* One lane: waits until the queue has entries for the caller's requests. */
 inline WSH_DEV_CALL void wsh_dev_gda_wait_for_room(struct wsh_dev_gda_place *place)
 {
     struct wsh_gda_queue *queue = place->queue;
@@ -261,7 +261,7 @@ static WSH_DEV struct wsh_dev_gda_run wsh_dev_gda_reserve(struct wsh_gda_queue *
     return wsh_dev_gda_run{place.first, place.turn};
 }
 
-/* … and announces it, or finds it announced. */
+/* One lane: announces the run of n that it has stored, or finds it announced. */
 static WSH_DEV void wsh_dev_gda_ring(struct wsh_gda_queue *queue, const struct wsh_dev_gda_run &run, uint32_t n)
 {
     struct wsh_dev_gda_place place;

@@ -4,7 +4,7 @@
 #define WSH_DEVICE_NIC_WORD_H
 
 #define WSH_NIC_WORD_MASK 0x7fffffffull
-#define WSH_NIC_WORD_HALF 0x40000000ull /* … and a look in so many counts suffices */
+#define WSH_NIC_WORD_HALF 0x40000000ull /* counts within which the word has to be sampled once */
 
 /*
  * The 64 bits of a count that a NIC's word showed as `raw`: `kept` is what the count was at a time from which it was

@@ -39,8 +39,8 @@ struct wsh_inbox_item {
     uint32_t len;
     uint8_t fenced; /* 1: what was copied before is released first, since others may wait for the copy */
     uint8_t unused;
-    uint8_t op, width;     /* then an atomic, enum wsh_amo_op, of 4 or 8 bytes … */
-    uint64_t word;         /* … there; 0: none */
+    uint8_t op, width;     /* an atomic after the copy, enum wsh_amo_op, of 4 or 8 bytes */
+    uint64_t word;         /* address of the atomic; 0: there is none */
     uint64_t operand, old; /* old: where its old value goes, 8 bytes, or 0 */
     uint64_t compare, end;
 };

@@ -115,8 +115,8 @@ struct wsh_dev_parts {
     const char *source;
     size_t whole;
     int pe;
-    uint32_t width;  /* of an element, its logarithm; without elements of one byte … */
-    uint64_t stride; /* … that lie side by side at the PE: bytes from each to the next */
+    uint32_t width;  /* logarithm of the bytes of an element; 0 for contiguous data */
+    uint64_t stride; /* bytes from each element to the next at the PE; of contiguous data 1 */
     bool signal;     /* the last record brings one */
     uint32_t len;    /* of the present part */
     size_t off;

@@ -17,9 +17,9 @@
 struct wsh_dev_pulling {
     uint32_t lanes, leader;
     uint32_t rank, n;           /* this lane's place among them, and how many there are */
-    uint64_t at;                /* item … */
-    uint32_t left;              /* … of so many */
-    struct wsh_inbox_item item; /* that one */
+    uint64_t at;                /* number of the present item */
+    uint32_t left;              /* how many items are left, this one included */
+    struct wsh_inbox_item item; /* the present item */
 };
 
 static WSH_DEV struct wsh_inbox *wsh_dev_inbox()

@@ -147,8 +147,8 @@ struct wsh_device_team_header {
 #define WSH_DEVICE_PAD_WORDS(n_pes) (WSH_DEVICE_PAD_MEMBERS + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*4u))
 #define WSH_DEVICE_PAD_CELLS(n_pes) (WSH_DEVICE_PAD_WORDS(n_pes) + WSH_DEVICE_PAD_LINES((uint32_t)(n_pes)*8u))
 #define WSH_DEVICE_CELL 16u             /* bytes, half of them data */
-#define WSH_DEVICE_CELLS (1u << 20)     /* bytes of cells a pair of members and parity, at most … */
-#define WSH_DEVICE_CELLS_ALL (4u << 20) /* … and of a predefined team's from all members */
+#define WSH_DEVICE_CELLS (1u << 20)     /* most bytes of cells for a pair of members and a parity */
+#define WSH_DEVICE_CELLS_ALL (4u << 20) /* most bytes of cells of a predefined team, from all members */
 
 /*
  * The pads by team handle, in device memory: open addressing from WSH_DEVICE_TEAM_HASH on. handle 0 ends a search; a

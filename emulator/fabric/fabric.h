@@ -55,7 +55,7 @@ void emu_region_ring_free(uint64_t at, uint64_t bytes);
 
 /* Wakes the service thread of the region's owner. */
 void emu_region_ring_bell(struct emu_region *region);
-/* … and the engine of its queues. */
+/* Wakes the engine of the region's queues. */
 void emu_region_wake_engine(struct emu_region *region);
 
 /* The address of a NIC, and back: false if it is none of this fabric's form. */

@@ -73,8 +73,8 @@ struct emu_shared_qp {
     _Atomic uint32_t head; /* consumers, under the lock */
     _Atomic uint32_t tail; /* owner */
     _Atomic uint64_t done[EMU_COUNTED], bytes[EMU_COUNTED], failed[EMU_COUNTED]; /* ever, whatever its life */
-    _Atomic uint32_t watched;            /* bits of those that a counter of the owner's has … */
-    _Atomic uint64_t shown[EMU_COUNTED]; /* … and what of `done` is in the counter's word */
+    _Atomic uint32_t watched;            /* bits: kinds that a counter of the owner counts */
+    _Atomic uint64_t shown[EMU_COUNTED]; /* how much of `done` the counter's word shows */
 };
 
 struct emu_shared_cq {

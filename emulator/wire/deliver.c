@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define RETRY_NS 1000000ull /* between two looks at a peer that does not answer */
-#define SHOWN_NS 2000ull    /* … at a counter's word */
+#define RETRY_NS 1000000ull /* between two tries at a peer that does not answer */
+#define SHOWN_NS 2000ull    /* between two checks of a counter's word */
 #define NO_QP UINT32_MAX
 
 /* One delivery: a segment at a queue pair of a locked region. */

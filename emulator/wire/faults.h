@@ -10,7 +10,7 @@
  *     reorder T           window of the random due times
  *     drop P% [late T]    a segment is lost and comes T later (default 1 ms), as often as it is lost
  *     duplicate P%        the payload of an RDMA write's segment is delivered twice, before its completion
- *     duplicate P% late T … the second time as it was posted, T later: before the sender's completion alone
+ *     duplicate P% late T the same, the second time as it was posted, T later: maybe after the target's completion
  *     stall [T every T]   nothing lands while the statement holds, or for the first T of every period
  *     down, up            the link is down: after the time-out its operations fail
  *     remove              the NIC named by `from P.N` is gone: its operations are flushed, its peers time out

@@ -25,7 +25,7 @@ enum {
 struct emu_profile {
     const char *name;
     enum emu_machine machine;
-    uint32_t part_id;    /* PCI device number: 0xefa0 … */
+    uint32_t part_id;    /* PCI device number, such as 0xefa0 */
     uint32_t caps;       /* EMU_CAP_* */
     unsigned gbps;       /* rate of one NIC, Gb/s */
     uint32_t reorder_us; /* default window of due times */

@@ -39,7 +39,7 @@ enum emu_segment_kind {
     EMU_SEGMENT_AGAIN, /* the same payload a second time */
     EMU_SEGMENT_LATE, /* the payload as it was posted a second time, when the target may have its completion */
     EMU_SEGMENT_COUNTED, /* the payload is there; the word of the target's counter does not show it yet */
-    EMU_SEGMENT_IMM,     /* … a receive for the immediate is not */
+    EMU_SEGMENT_IMM,     /* the payload is there; there is no receive for its immediate data yet */
 };
 
 struct emu_segment {

@@ -90,7 +90,7 @@ EP_STEP void ep_keep_meta(const struct ep_run *run, const struct ep_part *part, 
             shape->meta);
 }
 
-/* … and how many they were. */
+/* Keeps for the combine how many records each far peer's part had. */
 EP_STEP void ep_keep_rows(const struct ep_run *run, const struct ep_part *part)
 {
     const struct ep_shape *shape = &run->shape;

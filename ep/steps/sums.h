@@ -68,7 +68,7 @@ EP_STEP float ep_near_weight(const struct ep_run *run, const struct ep_sum_of *s
                : 0.0f;
 }
 
-/* … and what a far peer has sent behind its row. */
+/* The same of far peer `far`, which sends the weights behind its row. */
 EP_STEP float ep_far_weight(const struct ep_run *run, const struct ep_sum_of *sum, int k, int far, int column)
 {
     int row = sum->meta->entry[k].row;

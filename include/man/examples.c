@@ -76,7 +76,7 @@ static void example_quiet(int me, int n)
 
     shmem_put_nbi(halo[0], edge, 1000, (me + 1) % n);
     shmem_put_nbi(halo[1], edge, 1000, (me + n - 1) % n);
-    /* … compute what does not need the halo; leave edge as it is … */
+    /* compute what does not need the halo; leave edge as it is */
     shmem_quiet();       /* both have arrived, and edge may be used again */
     shmem_barrier_all(); /* those of the neighbours too */
     CHECK(halo[0][0] == (me + n - 1) % n);
@@ -129,7 +129,7 @@ static void example_wait_until_any(int me, int n)
     for (int i = 0; i < n; i++) {
         size_t pe = shmem_wait_until_any(from, (size_t)n, done, SHMEM_CMP_NE, 0);
 
-        /* … from[pe] has come … */
+        /* from[pe] has come: use it */
         CHECK(from[pe] == 100 + (long)pe);
         done[pe] = 1; /* looked at no more */
     }
@@ -144,7 +144,7 @@ static void example_fetch_add(int me, int n)
     long did = 0;
 
     while (shmem_atomic_fetch_add(&next, 1L, 0) < 100)
-        did++; /* … piece by piece … */
+        did++; /* work on one piece */
     shmem_barrier_all();
     CHECK(did <= 100 && (me != 0 || next == 100 + n));
 }
@@ -156,7 +156,7 @@ static void example_compare_swap(int me, int n)
     int before = shmem_atomic_compare_swap(&leader, -1, me, 0);
 
     if (before == -1) {
-        /* … only one PE comes here … */
+        /* only one PE comes here */
     }
     shmem_barrier_all();
     CHECK(me != 0 || (leader >= 0 && leader < n));

@@ -100,9 +100,9 @@ WSH_REDUCE_ARITHMETIC_TYPES(WSH_DECLARE)
 #undef WSH_DECLARE
 
 /*
- * Deprecated since 1.5: the same collectives over an active set, the PEs PE_start, PE_start + 2^logPE_stride …
- * (PE_size of them). `pSync` is a symmetric array of at least SHMEM_SYNC_SIZE elements that are SHMEM_SYNC_VALUE
- * before the call and again on return; `pWrk` is not used. broadcast does not write the root's `dest`; PE_root counts
+ * Deprecated since 1.5: the same collectives over an active set, the PE_size PEs PE_start + i * 2^logPE_stride. `pSync`
+ * is a symmetric array of at least SHMEM_SYNC_SIZE elements that are SHMEM_SYNC_VALUE before the call and again on
+ * return; `pWrk` is not used. broadcast does not write the root's `dest`; PE_root counts
  * within the set. Elements have 32 or 64 bits by the routine's name. barrier also completes the operations that the
  * PEs issued on their default contexts. Sections 9.10.2 to .9.
  */
