@@ -33,7 +33,7 @@ struct moe_options {
 
 struct moe_case {
     enum moe_phase phase;
-    int dtype; /* SHMEMX_EP_… */
+    int dtype; /* SHMEMX_EP_BF16 or another type of rows */
     int experts, tokens;
     unsigned whats; /* bits: rows that were asked for */
 };

@@ -24,8 +24,8 @@ struct line {
 struct member {
     sem_t turn;
     double clock;       /* when what it has read or written last was there */
-    double issued;      /* when its last read began … */
-    bool reads, writes; /* … and it has done nothing but read, or but write, since */
+    double issued;      /* when its last read began */
+    bool reads, writes; /* since then it has only read; only written */
     bool over;
     const struct line *awaits; /* it goes on once this one was written */
     const struct line *last;   /* that it has read */

@@ -21,10 +21,10 @@
 /* Of one call of all members. */
 struct cores_count {
     double path;       /* the time of the member that ends last: 1 is a line from one core to another */
-    long read;         /* lines that came from another core … */
-    long claimed;      /* … and that were written after another had read them */
-    long read_most;    /* the same by the member that reads and … */
-    long claimed_most; /* … by the one that claims most */
+    long read;         /* lines that came from another core */
+    long claimed;      /* lines that were written after another core had read them */
+    long read_most;    /* the most that one member read */
+    long claimed_most; /* the most that one member claimed */
 };
 
 /* Memory in which lines are counted: `len` bytes for each of n members, aligned to lines. NULL: none is left. */

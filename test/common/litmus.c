@@ -12,8 +12,8 @@ enum order { NONE, FENCE, QUIET };
 struct stream {
     const struct litmus *litmus;
     enum order order;
-    uint64_t *slots; /* [LITMUS_SLOTS][LITMUS_WORDS], written by the left neighbour */
-    uint64_t *words; /* [WORDS] the last round that the left one has flagged; … that the right one has read */
+    uint64_t *slots;  /* [LITMUS_SLOTS][LITMUS_WORDS], written by the left neighbour */
+    uint64_t *words;  /* [WORDS] last rounds that the left neighbour flagged and the right one read */
     uint64_t *beside; /* where a put with signal puts its data */
     uint64_t *source; /* as slots */
     uint64_t rounds, sent, seen, acked;

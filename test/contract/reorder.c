@@ -53,8 +53,8 @@ static struct {
     size_t spoil_offset;
     unsigned char spoil_bits;
     struct fi_ops_eq *eq;
-    int failures; /* how often the next write is to fail …; -1: there is an error of no operation */
-    void *failed; /* … this one, as long as there are any left */
+    int failures; /* how often the write `failed` is still to fail; -1: there is an error of no operation */
+    void *failed; /* the write that fails */
     bool event;   /* there is an error in the event queue */
     struct fi_ops *mr_fid, *ep_fid;
 } real;

@@ -134,7 +134,7 @@ static void gda_expect(const struct gda_seen &before, unsigned long long request
     mp_check(now.rung == now.posted, "%s: %llu rung, %llu posted", what, now.rung, now.posted);
 }
 
-/* … and are complete: behind a quiet or barrier of all PEs. */
+/* All requests posted are complete. To be called after a quiet or barrier of all PEs. */
 static inline void gda_expect_complete(const char *what)
 {
     struct gda_seen now = gda_look();

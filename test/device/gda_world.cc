@@ -15,8 +15,8 @@ struct flight {
 
 static std::mutex stepping;
 static std::vector<struct flight> flights[QUEUES];
-static std::vector<uint64_t> completions[QUEUES]; /* not yet seen by the watcher … */
-static std::set<uint64_t> over[QUEUES];           /* … and seen, beyond its mark */
+static std::vector<uint64_t> completions[QUEUES]; /* not yet seen by the watcher */
+static std::set<uint64_t> over[QUEUES];           /* seen by the watcher, beyond its mark */
 static uint64_t taken[QUEUES], now;
 
 /* The proxy's: what a fence holds it for, whether it takes nothing until all is complete, what is under way. */

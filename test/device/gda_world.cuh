@@ -18,7 +18,7 @@
 enum {
     QUEUES = 3,
     ALONE = 5,     /* posters that come alone */
-    TOGETHER = 8,  /* … and those that come as one party */
+    TOGETHER = 8,  /* posters that come as one party */
     POSTERS = ALONE + TOGETHER,
     OPERATIONS = 2000, /* of each */
     MAX_BATCH = 4,
@@ -53,8 +53,8 @@ struct poster {
 
 struct world {
     enum mutant mutant;
-    std::atomic<unsigned> wrong; /* how often … */
-    const char *first;           /* … and what */
+    std::atomic<unsigned> wrong; /* failures so far */
+    const char *first;           /* what failed first */
     struct wsh_ring ring;
     struct wsh_ring_heads heads;
     struct wsh_gda gda;

@@ -34,7 +34,7 @@ static void *packed_make(struct fuzz_input *in, uint32_t first, size_t *size)
     return bytes;
 }
 
-/* … with bytes of the input changed, and cut. */
+/* Damages a packed blob: changes bytes and cuts it, as the input says. */
 static void *packed_damage(struct fuzz_input *in, unsigned char *bytes, size_t *size)
 {
     for (unsigned changes = fuzz_below(in, 4); changes; changes--) {

@@ -12,7 +12,7 @@
 #define BYTES 20000
 
 static char *there;    /* what the left neighbour writes */
-static uint64_t *flag; /* … and then */
+static uint64_t *flag; /* what it writes after that */
 static char mine[BYTES];
 
 /* Small puts that follow each other, with jumps, overlaps of batch and direct puts, and repeated addresses. */

@@ -77,9 +77,9 @@ static void plain_put_is_counts_only(void)
     wsh_srd_put_ended(&ctx, &flow, 1);
     CU_ASSERT(wsh_srd_flow_pending(&flow) == 0 && wsh_srd_ctx_pending(&ctx) == 0);
     wsh_srd_fence(&ctx);
-    CU_ASSERT(!wsh_srd_put_fast(&ctx, &flow)); /* the first one looks what the fence asks … */
+    CU_ASSERT(!wsh_srd_put_fast(&ctx, &flow)); /* the first one checks what the fence requires */
     CU_ASSERT_EQUAL(wsh_srd_put_kind(&ctx, &flow, true), WSH_SRD_PUT);
-    CU_ASSERT(wsh_srd_put_fast(&ctx, &flow)); /* … nothing: the others are fast again */
+    CU_ASSERT(wsh_srd_put_fast(&ctx, &flow)); /* it requires nothing: the others are fast again */
 }
 
 static void small_put_behind_a_fence_goes_at_once(void)

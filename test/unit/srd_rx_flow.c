@@ -91,9 +91,9 @@ static void signal_waits_for_its_group(void)
     CU_ASSERT(n_applied == 0 && wsh_srd_rx_flow_waiting(&rx_flow) == 1);
     CU_ASSERT_EQUAL(wsh_srd_rx_flow_write(&rx_flow, 5, &sink), 0);
     CU_ASSERT(n_applied == 1 && rx_flow.counted == 3 && wsh_srd_rx_flow_waiting(&rx_flow) == 0);
-    CU_ASSERT_EQUAL(wsh_srd_rx_flow_write(&rx_flow, 5, &sink), -EPROTO); /* that group is retired … */
+    CU_ASSERT_EQUAL(wsh_srd_rx_flow_write(&rx_flow, 5, &sink), -EPROTO); /* that group is retired */
     CU_ASSERT_EQUAL(wsh_srd_rx_flow_write(&rx_flow, wsh_srd_group_name(5, 1), &sink),
-                    0); /* … the next is not */
+                    0); /* the next group is not */
 }
 
 static void gate_waits_for_messages_and_writes(void)

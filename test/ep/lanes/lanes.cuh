@@ -25,7 +25,7 @@ void lanes_yield(void);
 /* All lanes of the warp: returns what lane `from` gave. */
 uint64_t lanes_exchange(uint64_t value, int from);
 
-/* … a bit of each lane. */
+/* All lanes of the warp: returns a bit of each lane. */
 unsigned lanes_ballot(bool says);
 
 /* All lanes of the block: whether one says so. */

@@ -15,7 +15,7 @@ extern "C" {
 /* For the T tokens of `pe`: x[T][hidden] in bfloat16, topk[T][topk], weights[T][topk]. */
 void ref_fill_inputs(const struct ref_job *job, int pe, uint16_t *x, int32_t *topk, float *weights);
 
-/* … x as e4m3, as dispatch codes it: x[T][hidden], scales[T][hidden / 128]. For a job of such a dtype. */
+/* The same x in e4m3, as dispatch quantizes it: x[T][hidden], scales[T][hidden / 128]. For a job of such a dtype. */
 void ref_fill_codes(const struct ref_job *job, int pe, uint8_t *x, float *scales);
 
 /* What experts make of the rows received: y as dispatch's rows, with `capacity`; y_weights[capacity][topk]. */

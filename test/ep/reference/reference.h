@@ -88,7 +88,7 @@ typedef void (*ref_give_fn)(void *arg, const int32_t *topk, int k, uint16_t *row
 int ref_combine(const struct ref_job *job, enum ref_mode mode, enum ref_route route, int pe,
                 const int32_t *topk, const float *weights, ref_give_fn give, void *arg, uint16_t *out);
 
-/* … where rows are those of the job, and experts those of ref_expert_row. Both: 0, or -1 without memory. */
+/* The same with the rows of the job and the experts of ref_expert_row. Both: 0, or -1 without memory. */
 int ref_combined_row(const struct ref_job *job, enum ref_mode mode, enum ref_route route, int pe, int token,
                      uint16_t *out);
 

@@ -14,8 +14,8 @@ enum { PEERS_CONTEXTS = 8, PEERS_QUESTIONS = 64, PEERS_MESSAGE = 700 };
 
 /* What a peer and this PE have in one context. */
 struct efa_line {
-    uint32_t sent, counted;         /* messages and counted writes of this PE to it … */
-    bool ahead[WSH_SRD_WINDOW_MAX]; /* … and those that came before one of a lower number */
+    uint32_t sent, counted;         /* messages and counted writes of this PE to the peer */
+    bool ahead[WSH_SRD_WINDOW_MAX]; /* which of them came before one of a lower number */
     uint16_t next;                  /* number of its next message */
 };
 

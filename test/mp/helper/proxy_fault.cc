@@ -48,7 +48,7 @@ extern "C" int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, 
     return real(fds, n, time, mask);
 }
 
-/* … and here where it is built with _FORTIFY_SOURCE. */
+/* The same calls of a library that was built with _FORTIFY_SOURCE. */
 extern "C" int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *mask, size_t)
 {
     return ppoll(fds, n, time, mask);
