@@ -12,7 +12,7 @@
 
 /*
  * Lanes that came together, one of which leads; and what they are at. In memory, and each step out of line: what is
- * held here adds to what every call holds that may wait (README.md, on registers).
+ * held here adds to what every call holds that may wait (docs/design/gpu-facts.md, on registers).
  */
 struct wsh_dev_pulling {
     uint32_t lanes, leader;

@@ -72,7 +72,7 @@ static WSH_DEV void wsh_ptx_fence()
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/* Lanes that the block does not have count as exited. Without the shuffle ptxas may drop the barrier: README.md. */
+/* Absent lanes count as exited. Without the shuffle ptxas may drop the barrier: docs/design/gpu-facts.md. */
 static WSH_DEV void wsh_ptx_warp_sync()
 {
     __shfl_sync(0xffffffffu, 0, 0);
