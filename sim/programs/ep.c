@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of expert parallelism: a dispatch and a combine of a few short rows, each judged by ep/check. */
+/* Calls of expert parallelism: a dispatch and a combine of a few short rows, each judged by test/ep/reference. */
 #include "sim/programs/program.h"
 
 #include "test/ep/reference/judge.h"
