@@ -270,10 +270,10 @@ void wsh_job_fini(void)
 }
 
 /*
- * The program has exited with 0 and not called shmem_finalize, which old programs may leave out. Once all PEs have come
- * here it is called for them; while some have not, this waits for them, and after a while the process leaves the job.
- * While a thread is inside the library nothing can be finalized. Only what other processes notice is closed: the rest
- * ends with the process, and a GPU's driver has ended already.
+ * The program has exited with status 0 without shmem_finalize, which old programs may omit. Once all PEs have come here
+ * it is called for them; until then this one waits, and after a while the process leaves the job. While a thread is
+ * inside the library nothing can be finalized. Only what other processes notice is closed: the rest ends with the
+ * process, and the GPU's driver has already ended.
  */
 static bool finalize_at_exit(void)
 {

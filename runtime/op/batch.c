@@ -126,7 +126,7 @@ int wsh_batch_flush(struct wsh_batch *batch)
     return rc;
 }
 
-/* A thread that waits inside a batch holds the batch's lock and calls progress, so a locked batch is skipped. */
+/* A thread that waits while it holds the batch's lock calls progress: a locked batch is therefore skipped. */
 static int batch_look(struct wsh_batch *batch)
 {
     int rc = 0;

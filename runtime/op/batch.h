@@ -28,7 +28,7 @@ int wsh_batch_put(struct wsh_batch *batch, const struct wsh_target *to, const vo
 /* Sends what is gathered, and returns when the transport has it. 0 or a final error. */
 int wsh_batch_flush(struct wsh_batch *batch);
 
-/* Called by progress: sends, without waiting, what has not grown since the last call. < 0: final error. */
+/* Called by progress: sends, without waiting, the batches that have not grown since its last call. < 0: final error. */
 int wsh_batch_progress(struct wsh_job *job);
 
 #endif

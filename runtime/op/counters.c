@@ -95,7 +95,9 @@ static int row_find(struct wsh_team *team, size_t n, int from)
     return unit < 0 ? -ENOMEM : unit;
 }
 
-/* Where threads create over other teams at the same time, a row may be gone: all look again, beginning elsewhere. */
+/*
+ * Another thread may take the row for another team in the meantime: then all members search again, from another place.
+ */
 static int row_take(struct wsh_team *team, size_t n)
 {
     struct wsh_job *job = team->job;
@@ -125,7 +127,7 @@ static int units_in(const struct wsh_job *job, size_t n)
     return (int)((n + job->counters.per_unit - 1) / job->counters.per_unit);
 }
 
-/* One more than any member has had in these units; and whether NICs of any member count. */
+/* A generation above that of every member in these units; and whether NICs of any member count. */
 static int generation_agree(struct wsh_team *team, const struct wsh_counter_unit *unit, int n,
                             uint32_t *generation, bool *nics)
 {
@@ -218,8 +220,8 @@ long wsh_counter_number(const struct wsh_job *job, wsh_counter counter)
 }
 
 /*
- * The word that the transport of the data reaches too, so that it keeps both in order: the one in the host heap, or,
- * where the CPU of no PE carries the data, the other.
+ * The word that the data's own transport reaches, so that this transport orders the two: the word in the host heap or,
+ * where the CPU of no PE handles the data, the one in the device heap.
  */
 static struct wsh_signal signal_for(const struct wsh_job *job, uint32_t number, const struct wsh_target *to)
 {
@@ -341,7 +343,7 @@ static void describe_wait(void *arg, char *text, size_t size)
              (unsigned long long)wait->whole, (unsigned long long)host_count(wait->job, wait->number));
 }
 
-/* Words in device memory cost a copy to look at, and never fall: those in host memory need make up the rest. */
+/* Words in device memory cost a copy to read, and never decrease: the host words need only make up the difference. */
 int wsh_counter_wait(struct wsh_job *job, uint32_t number, uint64_t value, const char *routine)
 {
     enum { TRIES = 64 };

@@ -11,7 +11,7 @@
 struct wsh_batch;
 struct wsh_team;
 
-/* Transports (bits) by which a context has sent to one PE; brought up to the context's epoch when looked at. */
+/* Transports (bits) that a context has used for one PE; updated to the context's epoch when read. */
 struct wsh_paths {
     uint32_t epoch;
     uint8_t used;   /* since the fence that began `epoch` */

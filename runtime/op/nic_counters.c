@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Has NICs count, tells peers where to put for that, and reads what was counted. */
+/* Lets NICs count, publishes to peers where they put for that, and reads the counts. */
 #include "runtime/op/nic_counters.h"
 
 #include "base/log.h"
@@ -88,8 +88,8 @@ static enum wsh_nic_place place_of(const struct wsh_job *job, uint32_t number)
 }
 
 /*
- * The raw word is read after `kept`, which comes from an earlier one: acquire, its partner is the release of whoever
- * kept it. What others keep meanwhile is not less right.
+ * The raw word is read after `kept`, which was derived from an earlier value: acquire, partner of the release of
+ * whoever stored `kept`. A `kept` that another thread stores meanwhile is as good.
  */
 static uint64_t look(struct wsh_nic_word *word, const uint64_t *at)
 {
@@ -140,7 +140,7 @@ static uint64_t count_of(const struct wsh_device_nic_counter *counter, unsigned 
     return WSH_NIC_WORD_EXTEND(counter->word[i].kept, counter->count[i]);
 }
 
-/* Adds the count; what was kept of it is renewed if it has become old, as kernels do. */
+/* Adds the count, and renews `kept` if it is old, as kernels do. */
 static int device_count(struct wsh_job *job, uint32_t number, const struct wsh_device_nic_counter *counter,
                         uint64_t *value)
 {
@@ -212,7 +212,7 @@ int wsh_nic_counters_show(struct wsh_job *job)
     return rc;
 }
 
-/* What they have counted before is not this counter's. `first`: nothing has been kept of them. */
+/* Sets the base: counts before this belong to an earlier counter. `first`: these words have no `kept` yet. */
 static int rebase(struct wsh_job *job, uint32_t number, bool first)
 {
     struct wsh_nic_counters *nic = &job->counters.nic;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What NICs add to counters (counters.h): a word for each NIC of this PE, which counts the puts that came by it.
+ * What NICs add to counters (counters.h): one word per NIC of this PE, which counts the puts that arrived by it.
  *
- * Only counters with the lowest numbers have such words, from the first create on, as many as the transport's budget
- * allows. They lie in the device heap where one is attached by then and NICs take device memory, for kernels to poll;
- * else in the host heap. A NIC's word has 31 bits and is never set back: what a counter was at its create is
- * subtracted, and whoever reads it extends it to 64 bits by what was kept of it, less than 2^30 counts ago. What is
- * kept lies where the word does. Words in host memory are looked at by whoever progresses; those in device memory by
- * kernels and CPUs that fetch or wait for the counter, and by CPUs that do so for any other.
+ * Only the counters with the lowest numbers have such words, from the first create on, as many as the transport's
+ * budget allows. The words are in the device heap if one is attached by then and NICs access device memory, so that
+ * kernels can poll them; else in the host heap. A NIC's word has 31 bits and is never reset: its value at the counter's
+ * create (`base`) is subtracted, and a reader extends it to 64 bits by `kept`, a sample at most 2^30 counts old, which
+ * is stored in the same kind of memory. The progress loop samples words in host memory. Words in device memory are
+ * sampled by kernels and CPUs that fetch or wait for the counter, and now and then by CPUs that do so for another one.
  */
 #ifndef WSH_NIC_COUNTERS_H
 #define WSH_NIC_COUNTERS_H

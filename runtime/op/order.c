@@ -102,7 +102,9 @@ int wsh_order_drain(struct wsh_ctx *ctx, int pe, unsigned tp, const char *routin
 
 _Static_assert(WSH_TP_MAX <= 8, "struct wsh_paths has a bit for each transport");
 
-/* Threads share what a context has sent by which transport; a transport stays in `before` until it has been drained. */
+/*
+ * Threads share the record of which transports a context has used; a transport stays in `before` until it is drained.
+ */
 int wsh_order_paths(struct wsh_ctx *ctx, int pe, unsigned tp)
 {
     struct wsh_paths *paths = &ctx->paths[pe];
@@ -132,7 +134,7 @@ int wsh_order_paths(struct wsh_ctx *ctx, int pe, unsigned tp)
     return rc;
 }
 
-/* Kernels use it too, by the proxy, whose own context is another one: what they asked for is completed first. */
+/* Kernels use this context too, through the proxy and its own context: their requests are completed first. */
 static bool has_kernels(const struct wsh_ctx *ctx)
 {
     return ctx->job->device.proxy && (ctx->user || ctx == &ctx->job->ctx);

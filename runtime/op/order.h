@@ -20,11 +20,11 @@ int wsh_pe_quiet(struct wsh_ctx *ctx, const int *pes, size_t n);
  */
 int wsh_order_paths(struct wsh_ctx *ctx, int pe, unsigned tp);
 
-/* Operations between may reach a device together (wsh_tp_ops.batch_begin). end: 0 or a final error. */
+/* Operations between the two calls may reach a device together (wsh_tp_ops.batch_begin). end: 0 or a final error. */
 void wsh_together_begin(struct wsh_ctx *ctx);
 int wsh_together_end(struct wsh_ctx *ctx);
 
-/* Without waiting: everything that transports were given is complete; `awaited`: they are to see to it soon. */
+/* Does not wait: is everything that transports were given complete? `awaited`: they should complete it soon. */
 bool wsh_order_is_quiet(struct wsh_ctx *ctx, bool awaited);
 
 /* Waits until what the context sent to global `pe` by transport `tp` is complete. */

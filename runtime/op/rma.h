@@ -33,7 +33,7 @@ int wsh_put_counted(struct wsh_ctx *ctx, void *sym, const void *src, size_t len,
 int wsh_get_counted(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe,
                     struct wsh_done *done);
 
-/* The same where the job is not special (job.h): with nothing to look at but the target. */
+/* The same if the job is not special (job.h): only the target is looked up. */
 int wsh_put_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);
 int wsh_get_plain(struct wsh_ctx *ctx, void *dst, const void *sym, size_t len, int pe);
 int wsh_put_nbi_plain(struct wsh_ctx *ctx, void *sym, const void *src, size_t len, int pe);

@@ -19,9 +19,8 @@ static bool wants_batch(const struct wsh_ctx *ctx)
 }
 
 /*
- * The progress thread sends a batch that has stopped growing, whatever the program promised about its own threads: so
- * the context is locked as long as it has a batch. The list's lock keeps that thread out while a batch is added or
- * removed.
+ * The progress thread sends a batch that has stopped growing, whatever the program promised about its own threads: the
+ * context is locked as long as it has a batch. The list's lock excludes that thread while a batch is added or removed.
  */
 static void batch_publish(struct wsh_ctx *ctx, struct wsh_batch *batch)
 {
@@ -60,7 +59,7 @@ int wsh_session_start(struct wsh_ctx *ctx, long options, const size_t *total_ops
     return 0;
 }
 
-/* The batch stays for the next session: another thread of the program may just be using it. */
+/* The batch is kept for the next session: another thread of the program may be using it. */
 int wsh_session_stop(struct wsh_ctx *ctx)
 {
     int rc = ctx->batch ? wsh_batch_flush(ctx->batch) : 0;

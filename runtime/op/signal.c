@@ -16,8 +16,8 @@ struct put_signal {
 };
 
 /*
- * The transport's CPU may copy the data: `done` then does not say that they are there. It never reads memory of a GPU
- * which NICs read.
+ * If the transport's CPU may copy the data, `done` does not mean that they have arrived. CPUs never read device memory
+ * that NICs access.
  */
 static bool may_be_copied(const struct put_signal *ps, const struct wsh_rmem *data)
 {
@@ -27,7 +27,7 @@ static bool may_be_copied(const struct put_signal *ps, const struct wsh_rmem *da
            wsh_route_local(job, ps->src, data->pe, (int)data->seg) != WSH_LOCAL_REGISTERED;
 }
 
-/* Data by a NIC, and a signal that staging holds back until they are there. -EXDEV: not with these transports. */
+/* Data by a NIC, and a signal that staging holds until they have arrived. -EXDEV: these transports cannot do that. */
 static int put_signal_by_two_tps(struct put_signal *ps)
 {
     const struct wsh_target *to = &ps->op.to;
@@ -64,7 +64,7 @@ static inline int put_signal_once(struct put_signal *ps)
     return rc;
 }
 
-/* Data that a NIC could bring: few of them go in one message with the signal, by the transport of their own atomics. */
+/* Data that a NIC could write: short data goes in one message with the signal, by the transport of atomics. */
 static void join_signal(struct put_signal *ps)
 {
     const struct wsh_job *job = ps->op.ctx->job;
@@ -107,7 +107,7 @@ WSH_NO_ARRAYS int wsh_signal_send(struct wsh_ctx *ctx, const struct wsh_signal *
     return wsh_amo(ctx, signal->sym, &amo, NULL, pe);
 }
 
-/* Data by one transport and signal by another: the data must be there before the signal leaves. */
+/* Data and signal by different transports: the data must have arrived before the signal is sent. */
 static int put_then_signal(const struct put_signal *ps, void *sym, const struct wsh_signal *signal, int pe)
 {
     struct wsh_ctx *ctx = ps->op.ctx;
@@ -118,7 +118,7 @@ static int put_then_signal(const struct put_signal *ps, void *sym, const struct 
     return rc ? rc : wsh_signal_send(ctx, signal, pe);
 }
 
-/* Data in the segment that holds their signal go by the same entry: nothing is looked up again. */
+/* Data in the segment of their signal use the same entry: no second look-up. */
 static inline __attribute__((always_inline)) int data_target(struct wsh_ctx *ctx, const struct wsh_rmem *rmem,
                                                              const void *sym, size_t len, const void *src,
                                                              int pe, struct wsh_target *to)
@@ -230,7 +230,7 @@ static int iput_signal_once(struct wsh_op *op)
     return rc;
 }
 
-/* Blocks and signal in one piece. -ENOTSUP: not with these transports, or so many. */
+/* Blocks and signal in one message. -ENOTSUP: the transports cannot, or there are too many blocks. */
 static int iput_signal_whole(struct wsh_ctx *ctx, void *sym, const void *src, const struct wsh_strided *shape,
                              const struct wsh_signal *signal, int pe)
 {

@@ -160,8 +160,8 @@ static int wait_for(struct wsh_job *job, wsh_wait_try try, struct scan *scan)
 }
 
 /*
- * A search that always began at the first word would starve the last; one that advanced in rhythm would starve
- * every second word of a program that alternates between two sets.
+ * Starts each search elsewhere: always starting at the first word would starve the last one, and a fixed step would
+ * starve every second word of a program that alternates between two sets.
  */
 static size_t fair_start(size_t nelems)
 {

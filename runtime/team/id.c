@@ -106,7 +106,7 @@ static int members_list(const struct gathering *gathering)
     return 0;
 }
 
-/* Who is answered may come to another gathering at once: its word is free before. */
+/* Clears the word before the answer: a PE that has its answer may join another gathering at once. */
 static int root_gather(struct gathering *gathering)
 {
     struct wsh_job *job = gathering->job;
