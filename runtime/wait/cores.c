@@ -30,7 +30,7 @@ static int first_on(const struct wsh_job *job, uint64_t core)
     return -1;
 }
 
-/* Says that this PE is on the core that it is on, and which. 0: not known, or the world team is not there yet. */
+/* Publishes the core that this PE runs on, and returns it. 0: not known, or the world team does not exist yet. */
 static uint64_t show_core(const struct wsh_job *job)
 {
     const struct wsh_coll *coll = job->world.coll;
@@ -49,7 +49,7 @@ bool wsh_cores_shared(const struct wsh_job *job)
     return core && first_on(job, core) >= 0;
 }
 
-/* A core of `allowed` on which no other PE is: of several another one for each PE. -1: there is none. */
+/* A core of `allowed` without another PE; if there are several, each PE gets a different one. -1: none. */
 static int free_core(const struct wsh_job *job, cpu_set_t *allowed)
 {
     int n, skip;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which core each PE of this host was seen on when it last waited for long. PEs that have a core each may still be on
- * one, beside other work on the others: there they run in turns, and each answer takes a turn of the scheduler.
+ * The core on which each PE of this host last waited for long. Even with a core for every PE, the scheduler may put two
+ * on one beside other work: they then run in turns, and each answer takes a time slice.
  */
 #ifndef WSH_CORES_H
 #define WSH_CORES_H
@@ -10,12 +10,12 @@
 
 struct wsh_job;
 
-/* Says where this PE is. Is another PE of the job, of this host, on the same core? */
+/* Publishes where this PE runs. Is another PE of the job and host on the same core? */
 bool wsh_cores_shared(const struct wsh_job *job);
 
 /*
- * Moves the calling thread to a core on which no PE of the job is, once in a while, and but for the first PE of those
- * that share one. Where the thread may run stays as it was. False: it did not move.
+ * Moves the calling thread to a core without a PE of the job; at most once in a while, and all but the first of the PEs
+ * that share a core. The set of cores that the thread may use stays unchanged. False: it did not move.
  */
 bool wsh_cores_leave(struct wsh_job *job);
 

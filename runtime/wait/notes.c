@@ -15,7 +15,7 @@ static struct {
     void *arg;
 } notes[NOTES_MAX];
 
-/* The place of `arg`, or with `free` one that nobody has; -1: none. With the lock. */
+/* Index of `arg`, or with `free` an unused one; -1: none. The lock is held. */
 static int note_find(const void *arg, int free)
 {
     for (int i = 0; i < NOTES_MAX; i++) {

@@ -9,9 +9,9 @@
 struct wsh_job;
 
 /*
- * Near the NICs, which were chosen near the GPU, on processors that the calling thread may use too, since the other has
- * inherited them; says where. A program that keeps its main thread on a few processors has its reasons: only with
- * `narrow` is the thread given less of them still. `what`: "the progress thread".
+ * Binds a thread to processors near the NICs (which are near the GPU), among those that the calling thread may use,
+ * since the new thread has inherited these; logs which. A program that restricts its main thread has its reasons: only
+ * with `narrow` is the thread restricted further. `what`: "the progress thread".
  */
 void wsh_pin_thread(const struct wsh_job *job, pthread_t thread, const char *what, bool narrow);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells a program that polls from one that reads: it finds the same in the same words, again and again. */
+/* Distinguishes polling from reading: a program that polls finds the same values in the same words again and again. */
 #include "runtime/wait/poll.h"
 
 #include "runtime/wait/cores.h"

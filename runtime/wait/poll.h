@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Polls: programs that wait in a loop of their own, by test, fetch or get. Where PEs have less than a core each such a
- * loop leaves its core to others, as the library's own waits do: the PE that it waits for may need it. With
- * SHMEM_PROGRESS=call it serves peers, also where each call reads memory of this host.
+ * Polls: programs that wait in a loop of their own, by test, fetch or get. If PEs share cores, such a loop yields its
+ * core, as the library's own waits do: the PE that it waits for may need it. With SHMEM_PROGRESS=call it also serves
+ * peers, even if each call only reads memory of this host.
  */
 #ifndef WSH_POLL_H
 #define WSH_POLL_H
@@ -15,8 +15,8 @@
 #define WSH_POLL_IDLE 0x10000 /* the same, about a millisecond of them, where each PE has a core */
 
 /*
- * Of all threads: which of them counts does not matter, and counts may be lost. A variable of each thread would be
- * found by a call, or keep programs from loading the library late.
+ * Shared by all threads: it does not matter which thread counts, and counts may be lost. A thread-local variable would
+ * cost a call, or prevent programs from loading the library late.
  */
 struct wsh_poll {
     int left;      /* calls until the next look at what the program does; relaxed */

@@ -9,8 +9,8 @@
 #define SLEEP_MAX_US 1000
 #define SLEEP_BLIND_US 100 /* where a transport cannot wake us: a peer's access waits as long as we sleep */
 /*
- * With so many PEs for each core that a turn of all takes longer than the times above, whoever only looks keeps the
- * others from their work: they sleep sooner, and longer, by these times for each PE of a core.
+ * If so many PEs share a core that a time slice of each takes longer than the times above, waiting PEs delay those that
+ * work: they sleep sooner, and longer, by these times per PE of a core.
  */
 #define MANY_A_CORE 8
 #define PES_A_CORE_MAX 512

@@ -12,10 +12,10 @@
 #define STAYS 50000 /* some milliseconds: longer than other work's turn on a core */
 
 /*
- * With a core for every PE, spin long enough to catch any answer without a system call; with fewer cores the one
- * we wait for may need ours, so yield almost at once: at once where every look asks a network, which takes its time,
- * and where so many are waited for that some of them surely need ours. Chosen with perftest/barrier, perftest/pingpong
- * and perftest/alltoall_latency.
+ * With a core for every PE, spin long enough to see any answer without a system call. With fewer cores, the PE that we
+ * wait for may need ours: yield almost at once; immediately if each test polls a network, which takes its time, or if
+ * so many PEs are waited for that some surely need our core. Chosen with perftest/barrier, perftest/pingpong and
+ * perftest/alltoall_latency.
  */
 void wsh_wait_tune(struct wsh_job *job, int local_pes, int n_cores)
 {

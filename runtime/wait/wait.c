@@ -173,7 +173,7 @@ static void waiter_restart(struct waiter *waiter)
     waiter->sleep_us = SLEEP_MIN_US;
 }
 
-/* What moves may be of no use to this wait, for ever: a peer that keeps this PE busy must not hide that it hangs. */
+/* Progress may be unrelated to this wait: a peer that keeps this PE busy must not hide a hang. */
 static void waiter_go_on(struct waiter *waiter)
 {
     if (++waiter->rounds % CLOCK_EVERY == 0)
@@ -182,8 +182,8 @@ static void waiter_go_on(struct waiter *waiter)
 }
 
 /*
- * Goes on spinning for some milliseconds of its own time where no other PE of the job is on this core: whoever yields
- * to other work gets the core back after a turn of that, and the peer is then most likely off its own.
+ * If no other PE of the job is on this core, spins for some milliseconds of its own CPU time: a thread that yields to
+ * other work gets the core back after a time slice of that, and by then the peer has most likely lost its own core.
  */
 static bool waiter_stays(struct waiter *waiter, unsigned tries)
 {
@@ -195,7 +195,7 @@ static bool waiter_stays(struct waiter *waiter, unsigned tries)
     return false;
 }
 
-/* Looks close together at first show whether yields take long; they are a turn of all that the machine has to do. */
+/* Reads the clock often at first, to find out whether yields take long: each lasts a turn of all other work. */
 static bool is_time_to_look(struct waiter *waiter)
 {
     unsigned rounds = ++waiter->rounds;
@@ -244,8 +244,8 @@ static int wait_loop(struct waiter *waiter, wsh_wait_try try)
 }
 
 /*
- * What comes by shared memory mostly takes as long as a line from core to core: meanwhile nothing else is done. Each
- * look comes after a pause: loads that follow each other closely are begun before the line comes, and are done again.
+ * Data in shared memory mostly arrives after the time of one cache line transfer: meanwhile do nothing else. Each test
+ * follows a pause: without it, speculative loads are replayed when the line arrives.
  */
 static inline int look_first(const struct wsh_job *job, const struct wsh_wait_why *why, wsh_wait_try try,
                              void *arg)
@@ -296,7 +296,7 @@ double wsh_wait_polled(const struct wsh_job *job, unsigned n, double since)
     return wsh_wait_now();
 }
 
-/* Work comes in bursts: after some, looks that many times more before it sleeps again. */
+/* Work comes in bursts: after some work, this many times more polls before the thread sleeps again. */
 #define SERVE_TRIES 30
 
 /*

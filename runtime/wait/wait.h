@@ -58,8 +58,8 @@ int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), 
 bool wsh_wait_pause(int fd, int ms);
 
 /*
- * A call by which the program polls has found the same for the n-th time; `since`: when this was called before, or 0.
- * Yields where the program does little else; the time at the end.
+ * A call by which the program polls has found the same value for the n-th time. `since`: the time that the last call
+ * returned, or 0. Yields if the program does little else. Returns the present time.
  */
 double wsh_wait_polled(const struct wsh_job *job, unsigned n, double since);
 
