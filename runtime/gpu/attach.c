@@ -118,7 +118,7 @@ static void close_memory(struct wsh_job *job)
     wsh_job_mark(job, WSH_SPECIAL_DEVICE, false);
 }
 
-/* Transports and the view come and go only while no progress thread looks at them. 0 or a logged error. */
+/* Changes transports and the device state while no progress thread uses them. 0 or a logged error. */
 static int with_no_progress(struct wsh_job *job, int (*change)(struct wsh_job *job))
 {
     bool served = job->progress != NULL;
@@ -169,7 +169,7 @@ static int open_gpu(struct wsh_job *job, const char *routine)
     return -EINVAL;
 }
 
-/* What needs no peer. 0 or a logged error, with nothing left that peers would wait for. */
+/* The part of the attach that needs no peer. 0 or a logged error; then nothing is left for which peers would wait. */
 static int open_here(struct wsh_job *job, const char *routine)
 {
     int rc = wsh_cuda_open();
@@ -190,7 +190,10 @@ static int open_here(struct wsh_job *job, const char *routine)
     return rc;
 }
 
-/* Reports once which PE has none; that PE has logged why. The heap grows to what it may on all PEs. */
+/*
+ * Reports a PE that has no device heap, which has logged why, or one of another size. The limit to which heaps grow
+ * becomes the least of all PEs.
+ */
 static int compare_peers(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     size_t mine = job->heap.seg[WSH_SEG_DEVICE].len;
@@ -287,7 +290,9 @@ static int gpus_attach(struct wsh_job *job, const char *routine)
     return -ENODEV;
 }
 
-/* The barrier first: a PE in the bootstrap's exchange serves no peers, so no other PE may depend on it then. */
+/*
+ * The barrier comes first: a PE that exchanges data by the bootstrap serves no peers, so no PE may depend on it then.
+ */
 int wsh_device_attach(struct wsh_job *job, const char *routine)
 {
     int other = job->device.attached ? wsh_gpu_other(&job->device.gpu) : -1, rc;

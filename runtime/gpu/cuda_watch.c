@@ -86,7 +86,7 @@ static void stay_report(const struct wsh_cuda_stay *stay)
     }
 }
 
-/* Reads memory of the host alone: no call of CUDA may be made, for it may wait for a kernel that waits. */
+/* Reads host memory only: no call of CUDA may be made, since it could wait for a kernel that waits. */
 static void kernels_look(const struct wsh_job *job)
 {
     if (wsh_view_watch(job) && wsh_cuda_watch_may_end())

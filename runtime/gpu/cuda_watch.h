@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The watch over threads of this PE that do not come back from the CUDA driver: a thread that does nothing else looks,
- * since all others may be in the driver, or wait for one that is. It watches the proxy too, and prints what kernels
+ * Watches for threads of this PE that do not return from the CUDA driver. A thread of its own does this, since all
+ * others may be in the driver or wait for one that is. It also watches the proxy, and prints errors that kernels
  * report.
  */
 #ifndef WSH_CUDA_WATCH_H
@@ -24,7 +24,7 @@ void wsh_cuda_watch_text(const struct wsh_cuda_stay *stay, pid_t it, char *text,
 /* For a report of something else: the call that has lasted longest, after "; "; "" where none is long. */
 void wsh_cuda_watch_also(char *text, size_t size);
 
-/* May the caller say why the job ends? Once only: another thread may just be saying the same in its words. */
+/* May the caller print why the job ends? True once only: another thread may be printing the same cause. */
 bool wsh_cuda_watch_may_end(void);
 
 #endif

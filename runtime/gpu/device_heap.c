@@ -34,7 +34,7 @@ static size_t block_within(struct wsh_device_heap *device, size_t size, size_t a
     return WSH_ALLOC_NONE;
 }
 
-/* Before the heap grows, what all PEs have released serves. Decided alike on all PEs. */
+/* Before the heap grows, memory that all PEs have released is reused. All PEs decide alike. */
 static size_t block_take(struct wsh_job *job, size_t size, size_t align, const char *routine)
 {
     struct wsh_device_heap *device = &job->device;
@@ -200,7 +200,7 @@ static bool pin_piece(struct wsh_device_heap *device, char *base, size_t len)
     return !rc;
 }
 
-/* This PE's own variables may have gaps, which are not to be pinned; the mappings of its peers' have none. */
+/* This PE's own variables may have gaps, which must not be pinned; the mappings of peers' variables have none. */
 static bool pin_data(struct wsh_job *job, int pe)
 {
     const struct wsh_static_ranges *ranges = pe == job->my_pe ? job->heap.ranges : NULL;
@@ -228,8 +228,9 @@ static bool pin_pe(struct wsh_job *job, int pe, size_t from, size_t to)
 }
 
 /*
- * Only what is committed: the driver puts memory behind all that it pins. It refuses copies that reach from one piece
- * into the next, the program's own too, so that no range does; alike on every PE, also where one could pin nothing.
+ * Pins committed memory only: the driver allocates all memory that it pins. It refuses copies that cross from one
+ * pinned piece into the next, also those of the program, so no allocation crosses; this is the same on every PE, even
+ * if one could pin nothing.
  */
 void wsh_device_pin(struct wsh_job *job)
 {

@@ -8,10 +8,7 @@
 #include "runtime/gpu/segments.h"
 #include "runtime/job/job.h"
 
-/*
- * As many bytes as a quarter of what is there, so that there are few pieces; less where only that is to be had. The
- * same on all PEs.
- */
+/* A quarter of the present size, so that there are few pieces; less if only that is available. The same on all PEs. */
 static size_t len_ahead(const struct wsh_device_heap *device, size_t len)
 {
     size_t left = device->limit - device->mem.len, quarter = device->mem.len / 4;

@@ -62,10 +62,15 @@ void wsh_view_teams(struct wsh_job *job, struct wsh_device *device);
 /* Prints what device code has reported, in one line; -EIO: a call was refused, so that the job must end. Cheap. */
 int wsh_view_look(const struct wsh_job *job);
 
-/* The same, by a thread that does not keep the view from going. Holds up wsh_view_set. */
+/*
+ * The same, for a thread that does not otherwise keep the device state from being released. wsh_view_set waits for it.
+ */
 int wsh_view_watch(const struct wsh_job *job);
 
-/* Shows threads that look the view, complete, or none: then nobody looks at the former one. */
+/*
+ * Publishes the device state to threads that poll it once it is complete, or none. On return no thread reads the
+ * previous one.
+ */
 struct wsh_view;
 void wsh_view_set(struct wsh_job *job, struct wsh_view *view);
 

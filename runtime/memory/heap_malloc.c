@@ -58,7 +58,7 @@ static bool commit_everywhere(struct wsh_job *job, size_t end)
     return true;
 }
 
-/* Before the heap takes memory that it has not, what all PEs have released serves. Decided alike on all PEs. */
+/* Before the heap commits more memory, memory that all PEs have released is reused. All PEs decide alike. */
 static size_t block_take(struct wsh_job *job, size_t size, size_t align)
 {
     struct wsh_heap *heap = &job->heap;

@@ -46,8 +46,8 @@ void wsh_peer_blob_close(struct wsh_peer_blob *blob);
 size_t wsh_peer_blob_typical(void);
 
 /*
- * Collective, with the segment from WSH_SEG_MORE on that the PEs add, or 0: publishes this PE's blob and opens those of
- * all PEs ([n_pes], zeroed; to be closed in any case). Serves nobody meanwhile.
+ * Collective, with the segment that the PEs add (from WSH_SEG_MORE on) or 0: publishes this PE's blob and reads those
+ * of all PEs ([n_pes], zeroed; to be closed in any case). Serves no peers meanwhile.
  */
 int wsh_peer_blob_exchange(struct wsh_job *job, int added, struct wsh_peer_blob *peers);
 

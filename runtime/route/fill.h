@@ -18,7 +18,10 @@ typedef int wsh_entry_fill(struct wsh_job *job, int pe, int seg, const struct ws
 
 /* The first transport that reaches it for everything; other hosts' device memory may have none. Logs. */
 wsh_entry_fill wsh_entry_fill_main;
-/* Host memory: by the transport that copies between it and device memory here, from its mapping or as the peer says. */
+/*
+ * Host memory: the transport that copies between it and device memory here, from its mapping or from what the peer
+ * published.
+ */
 wsh_entry_fill wsh_entry_fill_copies;
 /* Device memory of a PE on another host: by a NIC that reaches it. */
 wsh_entry_fill wsh_entry_fill_nics;

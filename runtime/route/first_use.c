@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The entries of PEs of other hosts in large jobs: filled at the first operation, from the blob that the bootstrap
- * still has. What a PE never talks to costs it no memory but pages that nobody has touched.
+ * keeps. A PE that is never addressed costs only untouched pages.
  */
 #include "base/log.h"
 #include "runtime/job/job.h"

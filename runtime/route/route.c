@@ -146,7 +146,10 @@ static void log_reached(const struct wsh_job *job)
         wsh_info(WSH_SUB_TRANSPORT, "PEs are reached: %s", text);
 }
 
-/* The entries that are filled at start: where that is not all, of this host, and of one PE that stands for others. */
+/*
+ * Fills the entries needed at start: all; or, in large jobs, those of this host and of one PE that stands for the
+ * others.
+ */
 static int fill_host(struct wsh_job *job, const struct wsh_peer_blob *peers)
 {
     int rc = 0, others = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells kernels which queue pairs of peers count for counters (wsh_gda.counter_targets). */
+/* Publishes to kernels which queue pairs of peers count for which counters (wsh_gda.counter_targets). */
 #include "base/cuda/mem.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -29,7 +29,10 @@ static void fill_row(const struct wsh_gda_host *gda, uint32_t number, struct wsh
         }
 }
 
-/* The queue pairs' numbers last: before, kernels take an entry for none. 0 or the driver's status. */
+/*
+ * Writes the numbers of queue pairs last: until then, kernels take the entry for an empty one. 0 or the driver's
+ * status.
+ */
 static int write_rows(const struct wsh_gda_host *gda, uint32_t first, uint32_t n, struct wsh_gda_target *rows)
 {
     size_t row = row_of(gda), len = row * n * sizeof *rows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens the queues that kernels write, makes the GPU reach them, and tells kernels where everything lies. */
+/* Opens the queues that kernels write, maps them for the GPU, and publishes the tables to kernels. */
 #include "runtime/gpu/gda/gda.h"
 
 #include "base/cuda/mem.h"

@@ -33,7 +33,7 @@ struct wsh_gda_gate {
     uint64_t posted[WSH_GDA_QUEUES_MAX];
 };
 
-/* 0: all that had been posted when it was first asked is complete; -EAGAIN: not yet. Then the gate is as at first. */
+/* 0: everything posted before the first call is complete, and the gate is reset; -EAGAIN: not yet. */
 int wsh_gda_pass(const struct wsh_job *job, struct wsh_gda_gate *gate);
 
 /* All that kernels of this PE have posted before the call is complete. Cheap where there is nothing. */

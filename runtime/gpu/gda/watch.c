@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The watcher, a thread that takes completions of queues that kernels write, and all waits for its marks: of the host's
- * quiet, and of a proxy at a fence.
+ * The watcher: a thread that takes completions of queues that kernels write. Also the waits for its marks: of the
+ * host's quiet, and of a proxy at a fence.
  */
 #define _GNU_SOURCE
 #include "base/atomic.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Executes records: PE, segment and offset are found as for the host's calls, and the transport is asked once; a record
- * that finds no room is tried again later. Only data and signal by different transports wait here.
+ * Executes records. PE, segment and offset are found as for calls of the host, and the transport is called once; a
+ * record for which it has no room is retried later. The executor waits only where data and signal use different
+ * transports.
  */
 #include "runtime/gpu/proxy/exec.h"
 
@@ -102,7 +103,7 @@ static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const s
     }
 }
 
-/* A record may have been damaged, and a NIC be sent anywhere. 0 or a logged error. */
+/* Checks the local address: a damaged record must not send a NIC anywhere. 0 or a logged error. */
 static int check_local(const struct wsh_job *job, const struct wsh_ring_ask *ask)
 {
     size_t off;
@@ -142,7 +143,7 @@ static int ask_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done 
     return rc && rc != -EAGAIN ? log_why(ctx, ask, rc) : rc;
 }
 
-/* What kernels have posted to NICs themselves before the fence is complete first. */
+/* Requests that kernels posted to NICs before the fence are completed first. */
 static int ctx_fence(void *arg)
 {
     struct wsh_ctx *ctx = arg;

@@ -157,8 +157,8 @@ void wsh_proxy_close(struct wsh_job *job)
 }
 
 /*
- * Bytes from which posting the address is cheaper for a kernel than copying the payload, and, of a blocking transfer,
- * than copying it and going on. A nonblocking get that is copied waits for its data.
+ * Sizes from which a kernel posts the address (zero-copy) instead of copying the payload: for nonblocking transfers,
+ * and for blocking ones, which must wait for the answer. A nonblocking get that is copied waits for its data.
  */
 enum { REF_FROM = 512, REF_GET_FROM = 1, REF_WAITS_FROM = 32 << 10 };
 

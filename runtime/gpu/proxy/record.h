@@ -123,8 +123,10 @@ static inline bool wsh_record_see(struct wsh_ring *ring, uint64_t at, struct wsh
     return true;
 }
 
-/* Places without a piece show what is behind them in the ring's next lap but one, unless they are stamped. Relaxed:
- * released with `freed`. */
+/*
+ * Stamps the parity on slots without a piece: else these would still show an old piece in the next lap but one.
+ * Relaxed: released with `freed`.
+ */
 static inline void wsh_record_stamp(struct wsh_ring *ring, uint64_t at, unsigned pieces, unsigned n)
 {
     for (unsigned i = pieces; i < n; i++) {

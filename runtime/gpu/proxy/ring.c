@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Takes records from the rings, in the order of each ring; frees their slots in that order, answers them in any; and
+ * Takes records from the rings, in the order of each ring; frees their slots in that order; answers in any order; and
  * decides when a quiet is complete.
  *
- * A record that finds no room steps aside, so that a PE which takes nothing holds up nobody else: it is tried again at
- * each look, before what comes later to the same PE. It counts as taken, but its places are not freed before it has
- * started, unless it is a nonblocking one by reference, which needs them no more. A fence waits until nothing is aside,
- * and so does a quiet. When too many are aside, in all or of one PE, the ring waits.
+ * A record whose transport has no room is set aside, so that a PE that accepts nothing delays nobody else: it is
+ * retried at each poll, before later records to the same PE. It counts as taken, but its slots are freed only once it
+ * has started, unless it is a nonblocking zero-copy one, which needs them no more. A fence waits until no record is set
+ * aside, and so does a quiet. When too many are set aside, in all or of one PE, the ring waits.
  */
 #include "runtime/gpu/proxy/ring.h"
 
@@ -29,7 +29,7 @@ static int log_damaged(const struct wsh_ring_ask *ask)
     return -EPROTO;
 }
 
-/* A later epoch than any before begins with a fence, when what comes before it has been started. */
+/* An epoch later than all before begins with a fence, once the records before it have been started. */
 static int keep_order(struct wsh_consumer *consumer, const struct wsh_ring_ask *ask, uint32_t epoch)
 {
     const uint32_t half = (uint32_t)1 << (WSH_RING_EPOCH_BITS - 1);
@@ -45,7 +45,7 @@ static int keep_order(struct wsh_consumer *consumer, const struct wsh_ring_ask *
     return 0;
 }
 
-/* From here on every ring is taken up to what is visible now, and no further. At most a lap can be. */
+/* Takes every ring up to what is visible now, and no further. That is at most one lap. */
 void wsh_consumer_hold(struct wsh_consumer *consumer)
 {
     consumer->holds = true;
@@ -193,7 +193,9 @@ static int aside_start(struct wsh_consumer *consumer, struct wsh_aside *aside)
     return 1;
 }
 
-/* Tries each, but not those behind one to the same PE that found no room. > 0: some were started; < 0: final. */
+/*
+ * Retries each record set aside, unless an earlier one to the same PE had no room. > 0: some were started; < 0: final.
+ */
 static int asides_start(struct wsh_consumer *consumer)
 {
     unsigned kept = 0, n = consumer->n_aside;

@@ -102,7 +102,7 @@ size_t wsh_consumer_size(unsigned n);
 void wsh_consumer_init(struct wsh_consumer *consumer, struct wsh_ring *rings, unsigned n,
                        const struct wsh_consumer_ops *ops, void *arg);
 
-/* One look at everything. > 0: did something; 0: nothing to do; < 0: final, logged error. */
+/* One round over all rings. > 0: did something; 0: nothing to do; < 0: final, logged error. */
 int wsh_consumer_step(struct wsh_consumer *consumer);
 
 /* Takes what is visible in all rings, then nothing more until all of it is complete: `holds` until then. */

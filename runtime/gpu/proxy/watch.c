@@ -50,7 +50,7 @@ static bool has_ended(const struct wsh_proxy_life *life)
     return tid && syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
 }
 
-/* Why it does not run: it is in a call of the CUDA driver, or waits for a thread that has been in one as long. */
+/* Why a thread does not run: it is in a call of the CUDA driver, or waits for a thread that has been in one as long. */
 static void life_describe(const struct wsh_proxy_life *life, char *text, size_t size)
 {
     struct wsh_cuda_stay stay;

@@ -111,7 +111,7 @@ static int apply_checked(struct wsh_stage *stage, struct wsh_stage_peer *peer, u
     return 0;
 }
 
-/* The head is fetched again from memory that peers write, and what it says now is what must be sound. */
+/* Reads the head again from memory that peers write: this copy is the one that is checked and used. */
 int wsh_stage_in_apply(struct wsh_stage *stage, struct wsh_stage_peer *peer, uint64_t pos)
 {
     struct wsh_stage_head head;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hands a message that has come to the kernels that wait, and takes it back where none pulls it. While kernels look
- * into the inbox they apply messages; else the GPU's stream does. Never both at once: what goes by one waits until the
- * other has nothing in flight, so that the order of messages holds.
+ * Passes arrived messages to waiting kernels, and takes back those that no kernel pulls. While kernels poll the inbox
+ * they apply messages; else the GPU's stream does. Never both at once: a message for one of them waits until the other
+ * has nothing in flight, which keeps the order of messages.
  */
 #include "runtime/gpu/stage/state.h"
 
@@ -11,23 +11,23 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Seconds that a message waits for a kernel to look, which a waiting kernel does every few microseconds. */
+/* Seconds that a message waits for a kernel to poll; a waiting kernel polls every few microseconds. */
 #define LOOK_S 30e-6
 #define ALONE_S 1e-3  /* Seconds without such a wait after no kernel polled. */
 #define STREAM_S 1e-3 /* The stream makes progress if it completed an operation within so many seconds. */
-#define PROBE_S 2e-3  /* It also does so if a probe was submitted at most so many seconds ago. */
+#define PROBE_S 2e-3  /* Seconds after which a kernel copies, if the stream has not completed a probe. */
 #ifndef PULL_S        /* a test has slower kernels */
 #define PULL_S 100e-6 /* Seconds without a pull after which no kernel waits any more. */
 #endif
 
 /*
- * A lane has one access of 16 bytes in flight, which takes a microsecond over PCIe; the stream, once it runs, completes
- * a message every eight. So messages of more bytes go by the stream.
+ * A lane has one access of 16 bytes in flight, which takes a microsecond over PCIe; the stream, while it runs,
+ * completes a message every eight microseconds. So longer messages use the stream.
  */
 #define SHORT_BYTES 128
 /*
- * Bytes for each lane, where a whole warp waits or the stream would need room on the GPU: messages of more go by the
- * stream then. Fewer lanes than a warp's come together by chance, so the last number of them says nothing of the next.
+ * The same limit per lane, if a full warp waits or the stream would need room on the GPU. Only full warps count: how
+ * many lanes wait together in a partial one is chance, and says nothing about the next time.
  */
 #define LANE_BYTES 512
 #ifndef WARP_LANES /* a test has fewer */
@@ -91,7 +91,7 @@ static bool stream_progresses(const struct wsh_stage_inbox *in)
     return now_s() - in->landed_at < STREAM_S;
 }
 
-/* By the stream once it has been seen to make progress; by a kernel, slowly, where it makes none. */
+/* Uses the stream once it has been seen to make progress; else a kernel, slowly. */
 static enum wsh_stage_dispatch dispatch_long(struct wsh_stage *stage)
 {
     struct wsh_stage_inbox *in = &stage->inbox;
@@ -115,7 +115,7 @@ static enum wsh_stage_dispatch dispatch_long(struct wsh_stage *stage)
     return WSH_STAGE_BY_KERNEL;
 }
 
-/* Behind a long one that the stream is at it goes by the stream as well, rather than wait for that. */
+/* A message behind a long one that the stream is copying uses the stream as well, instead of waiting for it. */
 static enum wsh_stage_dispatch dispatch_awaited(const struct wsh_stage *stage,
                                                 const struct wsh_stage_head *head)
 {
@@ -213,7 +213,7 @@ static void close_head(struct wsh_stage_inbox *in)
     in->back = 0;
 }
 
-/* The items that nobody pulled go by the stream. 1: all of them; 0: it has no room. */
+/* Passes items that no kernel pulled to the stream. 1: all of them; 0: it has no room. */
 static int take_back_items(struct wsh_stage *stage)
 {
     struct wsh_stage_inbox *in = &stage->inbox;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How an operation becomes messages. One that does not fit is parked, at most one for each PE: what is asked
- * later finds no room until all of it has gone.
+ * How an operation becomes messages. One for which there is no room is deferred, at most one per PE: later ones to that
+ * PE get -EAGAIN until all of it has been sent.
  */
 #include "runtime/gpu/stage/state.h"
 

@@ -231,7 +231,7 @@ static int take_answers(struct wsh_stage *stage, struct wsh_stage_peer *peer)
     return moved;
 }
 
-/* What is freed by the PE is complete there; what nobody here touches any more is free here. */
+/* Frees slots: those that the PE has freed are complete there; those that nobody here uses any more are free here. */
 static int places_retire(struct wsh_stage *stage, struct wsh_stage_peer *peer)
 {
     uint64_t credit = wsh_stage_load(peer->box + WSH_STAGE_CREDIT);

@@ -62,7 +62,7 @@ struct wsh_stage_peer {
     /* Positions: messages are built up to head, sent, answered, and their places free again up to tail. */
     uint64_t head, sent, answered, tail;
     struct wsh_stage_sent *out;  /* [places]; NULL: none so far */
-    struct wsh_stage_ask parked; /* did not fit; what is asked later comes behind it */
+    struct wsh_stage_ask parked; /* the deferred operation: later ones to this PE come behind it */
     bool is_parked;
 
     /* Positions: messages are taken up to `taken`, answered, freed; credit is given for those up to `credited`. */
@@ -116,7 +116,7 @@ struct wsh_stage {
 struct wsh_stage_ctx {
     struct wsh_tctx tctx;
     struct wsh_stage *stage;
-    size_t n;        /* in flight: messages, and what is parked */
+    size_t n;        /* in flight: messages, and the deferred operation */
     uint32_t fences; /* so far */
     struct {
         uint32_t pending; /* in flight to this PE */
@@ -139,7 +139,7 @@ void wsh_stage_describe(struct wsh_tctx *tctx, char *text, size_t size);
 
 /* All that follows: with the lock held. > 0: did something; 0: nothing to do; < 0: final. */
 
-/* stage/op.c: makes messages of what is parked, as far as there is room. */
+/* stage/op.c: makes messages of the deferred operation, as far as there is room. */
 int wsh_stage_unpark(struct wsh_stage *stage, struct wsh_stage_peer *peer);
 
 /* stage/out.c: messages to a PE. add: the next `len` bytes of what is asked; 0, -EAGAIN: no room, or a final error. */
