@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exchanges a block with every member: by cells, by puts into dest with a signal, or by reading. */
+/* Exchanges a block with every member: by LL lines, by puts into dest with a signal, or by reading. */
 #include "runtime/coll/coll.h"
 
 #include "base/atomic.h"
@@ -47,8 +47,8 @@ static inline size_t block_mine(const struct wsh_cells *cells, int line, int in_
 }
 
 /*
- * A member writes a few lines of its own, of which each other reads one: fewer lines change cores than when each
- * writes to all, and with more members than cores readers leave them to their neighbours on the same core.
+ * A member writes a few lines of its own, and each other member reads one of them: fewer lines move between cores than
+ * if each wrote to all. With more members than cores, a line also serves several readers on the same core.
  */
 static inline void lines_write(const struct wsh_cells *cells, const char *src, size_t len, int in_line)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two steps with twice the root of the members in messages, where direct puts take as many as there are members. What a
- * member of my row has for a column goes to that row's member in the column, by way of its dest, which holds as many
- * blocks as arrive. A sync lets the second step write there: by then all have copied what came in the first.
+ * Two steps, with 2 * sqrt(n) messages per member instead of n. First, the blocks that a member of my row has for a
+ * column go to the row's member in that column, through its dest, which has room for as many blocks as arrive. A sync
+ * then allows the second step to write there: by then all members have copied what arrived in the first.
  */
 #include "runtime/coll/algorithms/alltoall_grid.h"
 

@@ -18,7 +18,7 @@
 #define AREA_LEAST WSH_SLICE_BLOCK
 #define AREA_MOST ((size_t)256 << 10)
 
-/* Messages are put together in two areas in turn: one is filled while the other is read by the network. */
+/* Messages are packed in two areas alternately: one is filled while the network reads the other. */
 struct staging {
     struct wsh_blocks blocks;
     char *area[2];
@@ -38,7 +38,10 @@ static size_t room_for(size_t whole)
     return room < 2 * whole ? 2 * whole : room;
 }
 
-/* For messages of `whole` bytes: `small`, which holds two areas of AREA_LEAST, or larger ones, to be freed. */
+/*
+ * The areas for messages of `whole` bytes: `small`, which holds two of AREA_LEAST bytes, or allocated ones, to be
+ * freed.
+ */
 static int staging_open(struct staging *staging, struct wsh_team *team, size_t whole, char *small)
 {
     *staging = (struct staging){.blocks = wsh_blocks_begin(team, ROUTINE), .room = room_for(whole)};
@@ -55,7 +58,7 @@ static int staging_open(struct staging *staging, struct wsh_team *team, size_t w
     return 0;
 }
 
-/* Room for a message, in whose place there may be an earlier one that has not left. */
+/* Room for a message. In an area that is used again it waits until the earlier messages have left. */
 static int staging_take(struct staging *staging, size_t len, char **to)
 {
     int rc = 0;
@@ -79,7 +82,7 @@ static void blocks_bring(struct wsh_team *team, const char *src, size_t len, int
         memcpy(area + (size_t)i * len, wsh_coll_map(team, src + (size_t)to * len, len, coll->local[i]), len);
 }
 
-/* To the member of my place on another host: its blocks from my host, which follow each other in its dest. */
+/* Sends to the member with my index on another host: its blocks from my host, which are adjacent in its dest. */
 static int host_send(struct staging *staging, char *dest, const char *src, size_t len, int to)
 {
     struct wsh_team *team = staging->blocks.team;
@@ -98,8 +101,8 @@ static int host_send(struct staging *staging, char *dest, const char *src, size_
 }
 
 /*
- * All members enter before any gets its last block: each has a block from a host, all of whose members have come. So
- * epochs of blocks and cells go on as for any exchange.
+ * No member gets its last block before all have entered: each gets a block from every host, which is sent only when all
+ * members of that host have come. So epochs of blocks and LL lines advance as in any exchange.
  */
 int wsh_alltoall_rails(struct wsh_team *team, void *dest, const void *src, size_t len)
 {

@@ -15,8 +15,8 @@ static int domain_receiver(const struct wsh_coll *coll, int root, int turn)
 const int wsh_tree_base[WSH_ALGOS] = {[WSH_ALGO_FANS] = WSH_PAD_FAN, [WSH_ALGO_ROUNDS] = 2};
 
 /*
- * Turns are numbers of digits: my parent's is mine without its lowest digit that is not 0, my children's have one more
- * below that. `base` 2 is a binomial tree.
+ * A turn is a number in base `base`: my parent's is mine without its lowest nonzero digit, my children's have one more
+ * digit below that. `base` 2 is a binomial tree.
  */
 static int tree_send(struct wsh_team *team, const struct wsh_share *share, int root)
 {
@@ -39,7 +39,7 @@ static int tree_send(struct wsh_team *team, const struct wsh_share *share, int r
     return rc;
 }
 
-/* The root's own copy comes last; a GPU makes it beside those that go to others. */
+/* The root copies its own data last; a GPU does so beside the copies for others. */
 int wsh_broadcast(struct wsh_team *team, void *dest, const void *src, size_t len, int root, bool root_too)
 {
     struct wsh_coll *coll = team->coll;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Brings the block of each member to all members: by cells, straight to all, or once to each host. */
+/* Brings the block of each member to all members: by LL lines, directly to all, or once to each host. */
 #include "runtime/coll/coll.h"
 
 #include "base/log.h"
@@ -46,8 +46,8 @@ static int collect_push(struct wsh_team *team, const struct wsh_places *places, 
 }
 
 /*
- * Recursive doubling: each time as many blocks as one has so far, to the member whose number differs in the next bit.
- * For a power of two.
+ * Recursive doubling, for a power of two members: in step i, all blocks that this member has go to the member whose
+ * number differs in bit i.
  */
 static int collect_by_rounds(struct wsh_team *team, const struct wsh_places *places, const void *src,
                              size_t len)
@@ -104,7 +104,10 @@ WSH_NO_ARRAYS int wsh_fcollect(struct wsh_team *team, void *dest, const void *sr
     return wsh_fcollect_by[wsh_coll_choose(team, &ask)](team, &places, src, len);
 }
 
-/* The largest block, or 0 if a member has none: its src need not be that of the others, which it cannot read then. */
+/*
+ * The largest block; or 0 if a member has none: then its src may differ from those of the others, and cannot be read by
+ * them.
+ */
 static size_t sizes_readable(const uint64_t *sizes, int n)
 {
     size_t max = 0;
@@ -117,7 +120,7 @@ static size_t sizes_readable(const uint64_t *sizes, int n)
     return max;
 }
 
-/* By cells: where every block came beside its size, it is there; else as the rows behind for blocks so small. */
+/* CELLS: blocks that all came with their sizes are here already, and nothing is called; other small ones are pushed. */
 wsh_collect_fn *const wsh_collect_by[WSH_ALGOS] = {
     [WSH_ALGO_CELLS] = collect_push,
     [WSH_ALGO_DOUBLING] = wsh_collect_by_doubling,
@@ -128,8 +131,8 @@ wsh_collect_fn *const wsh_collect_by[WSH_ALGOS] = {
 };
 
 /*
- * 0 where all blocks, whose sum no member knew before, fit in memory from dest on. A sum that overflows stays at
- * SIZE_MAX, which none does.
+ * 0 if all blocks fit in memory from dest on; no member knew their sum before. A sum that overflows stays SIZE_MAX,
+ * which never fits.
  */
 static int places_check(struct wsh_team *team, const struct wsh_places *places)
 {
@@ -210,7 +213,10 @@ static int collect_on_host(struct wsh_team *team, const struct wsh_places *place
     return wsh_collect_by[wsh_coll_choose(team, ask)](team, places, src, mine.len);
 }
 
-/* The sizes first: two arrays in turn: a member that is ahead writes the next while others still read. */
+/*
+ * Exchanges the sizes first, in two arrays alternately: a member that is ahead writes one while others still read the
+ * other.
+ */
 int wsh_collect(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     struct wsh_coll *coll = team->coll;

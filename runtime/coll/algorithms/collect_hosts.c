@@ -20,7 +20,7 @@ size_t wsh_places_offset(const struct wsh_places *places, int pe)
     return at;
 }
 
-/* The blocks of my domain to another leader: as few puts as there are rows of neighbours, the flag with the last. */
+/* Sends the blocks of my domain to another leader: one put per run of consecutive members, the flag with the last. */
 static int domain_send(const struct wsh_blocks *blocks, const struct wsh_places *places, int leader)
 {
     struct wsh_coll *coll = blocks->team->coll;

@@ -20,13 +20,16 @@ size_t wsh_places_offset(const struct wsh_places *places, int pe);
 int wsh_collect_by_leaders(struct wsh_team *team, const struct wsh_places *places, const void *src,
                            size_t len);
 
-/* The same, in rounds in each of which a leader passes on what it has so far. The members of a host are in a row. */
+/*
+ * The same in rounds, in each of which a leader passes on everything that it has. The members of a host are
+ * consecutive.
+ */
 int wsh_collect_by_doubling(struct wsh_team *team, const struct wsh_places *places, const void *src,
                             size_t len);
 
 /*
- * Members of the same place on each host exchange their blocks, so that all NICs of a host are used, and then read from
- * each other what the others have. Hosts are even and in rows, dest is mapped.
+ * Members with the same index on each host exchange their blocks, so that all NICs of a host are used; then the members
+ * of a host read from each other. Every host has equally many members, in rows, and dest is mapped.
  */
 int wsh_collect_by_rails(struct wsh_team *team, const struct wsh_places *places, const void *src, size_t len);
 

@@ -12,7 +12,7 @@
 
 #define FOLD_LEN 1024 /* bytes of numbers that are gathered before they are combined */
 
-/* The upper half onto the lower one until there is one: a few long loops for the numbers of all members. */
+/* Combines the upper half with the lower one until one is left: a few long loops for the numbers of all members. */
 static void numbers_fold(const struct wsh_numbers *numbers, char *all, int n, void *result)
 {
     for (; n > 1; n -= n / 2) {

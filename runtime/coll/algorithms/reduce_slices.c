@@ -115,7 +115,7 @@ static int slice_combine(const struct group *group, const struct wsh_arith *arit
     return rc || !all_get ? rc : wsh_quiet(&group->team->coll->ctx);
 }
 
-/* Over a network: the flag that comes with a slice says that its member has read what it needed. */
+/* Over a network, the flag of a slice also says that its member has read all that it needs. */
 static int slices_exchange(const struct group *all, const struct wsh_numbers *numbers, char *dest,
                            const char *src)
 {
@@ -131,7 +131,8 @@ static int slices_exchange(const struct group *all, const struct wsh_numbers *nu
 
 /*
  * Two members that share no memory: each writes the half that the other combines into the other's dest, where it is
- * combined, then its own half. The program has dest ready on all PEs before. In place there is no room for it.
+ * combined, and then its own half. The program guarantees that dest is ready on all PEs. In-place reductions have no
+ * room for this.
  */
 int wsh_reduce_pair(struct wsh_team *team, char *dest, const char *src, const struct wsh_numbers *numbers)
 {

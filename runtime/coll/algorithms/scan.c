@@ -54,8 +54,8 @@ static int numbers_fetch(struct wsh_team *team, const char *src, size_t len, int
 }
 
 /*
- * One block at members [pe, pe + n): what they have is fetched before anything is written, as dest may be src. `sum` is
- * that of the members before; all bits zero is the number zero.
+ * One block of members [pe, pe + n): all are fetched before anything is written, since dest may be src. `sum` is the
+ * sum of the members before; zero has all bits zero.
  */
 static int scan_batch(struct wsh_team *team, char *dest, const char *src, const struct wsh_scan_call *scan,
                       int pe, int n, char *sum)

@@ -15,7 +15,7 @@ static int rounds_of(int n, int arity)
     return rounds;
 }
 
-/* The smallest arity that needs no more rounds: as few words a round as that allows. */
+/* The smallest arity with the same number of rounds: fewest words per round. */
 static int arity_least(int n, int arity)
 {
     int rounds = rounds_of(n, arity);

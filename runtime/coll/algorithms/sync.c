@@ -9,8 +9,8 @@
 #include "runtime/op/order.h"
 
 /*
- * A sync in progress. A flag carries: the epoch, and in the lowest bit whether its writer, or any member whose flag
- * that has seen, is not ok.
+ * A sync in progress. A flag holds the epoch and, in its lowest bit, whether its writer, or any member whose flag the
+ * writer has seen, passed ok = false.
  */
 struct wsh_sync_call {
     struct wsh_team *team;
@@ -35,7 +35,7 @@ static int word_send(const struct wsh_sync_call *call, int word, int member)
     return wsh_signal_send(&coll->ctx, &signal, member);
 }
 
-/* Awaits the word of each; or, where `word` >= 0, that word of the only member. */
+/* Waits for the word of each member; with `word` >= 0 for that word of the only member. */
 static WSH_NO_ARRAYS int word_await(struct wsh_sync_call *call, const int *members, int n, int word)
 {
     struct wsh_flags flags = {.team = call->team,
@@ -88,7 +88,7 @@ static WSH_NO_ARRAYS int words_read(struct wsh_sync_call *call, size_t at, const
     return rc;
 }
 
-/* Of a member's words only it writes, so that each step moves one line to all readers, however many they are. */
+/* A member alone writes its words: each step moves one line to all readers, however many they are. */
 static int sync_by_words(struct wsh_sync_call *call, const struct wsh_sync_group *all)
 {
     const struct wsh_steps *steps = &call->team->coll->steps;
@@ -134,8 +134,8 @@ static int sync_by_rounds(struct wsh_sync_call *call, const struct wsh_sync_grou
 }
 
 /*
- * Dissemination to 7 others in each round: at a network's latency, what a member sends meanwhile is nearly free. The
- * words of the rounds follow those of the members.
+ * Dissemination to 7 others per round: compared to the latency of a network, further sends are nearly free. The words
+ * of the rounds follow those of the members.
  */
 static int sync_by_fans(struct wsh_sync_call *call, const struct wsh_sync_group *group)
 {
@@ -203,7 +203,7 @@ static int team_sync_by(wsh_sync_fn *by, struct wsh_team *team, const char *rout
     const struct wsh_sync_group all = {coll->all, team->n_pes, team->my_pe};
     int rc;
 
-    /* A kernel that was refused must not look complete, however soon all have entered. */
+    /* Reports errors of kernels first: a refused one must not appear complete, however soon all members enter. */
     rc = wsh_device_ops()->look(team->job);
     if (rc)
         return rc;
@@ -229,7 +229,7 @@ WSH_NO_ARRAYS int wsh_sync(struct wsh_team *team, const char *routine)
     return team_sync(team, routine, &bad);
 }
 
-/* Others may still read the words that a member has shown when it goes on; those that were sent to it are its own. */
+/* When a member leaves, others may still read the words that it has shown; words that were sent to it are its own. */
 int wsh_sync_last(struct wsh_team *team, const char *routine)
 {
     enum wsh_algo algo = team->coll->sync == WSH_ALGO_WORDS ? WSH_ALGO_ROUNDS : team->coll->sync;

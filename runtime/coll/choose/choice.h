@@ -65,7 +65,7 @@ enum wsh_layout { WSH_LAYOUT_ONE, WSH_LAYOUT_HOSTS, WSH_LAYOUT_APART, WSH_LAYOUT
 enum wsh_algo { WSH_ALGO_LIST(WSH_ALGO_NAME) WSH_ALGOS };
 #undef WSH_ALGO_NAME
 
-/* What else a row asks for; where the call does not offer it, the next row that fits is taken. */
+/* Further conditions of a row; if a call does not meet them, the next row that fits is taken. */
 enum wsh_need {
     WSH_NEED_HOST = 1 << 0,      /* dest and source are host memory */
     WSH_NEED_HOST_DEST = 1 << 1, /* dest is */
@@ -88,7 +88,10 @@ enum wsh_need {
 
 #define WSH_GRID_HOSTS 128 /* sim/runs/thresholds.txt */
 
-/* Members of a row where rows and columns are about as long: the largest divisor up to the root; 0: none is near. */
+/*
+ * Members per row so that rows and columns have about the same length: the largest divisor up to the square root; 0:
+ * none is close.
+ */
 static inline int wsh_choice_across(int n_pes)
 {
     int root = 1;

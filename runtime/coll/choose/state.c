@@ -53,7 +53,10 @@ static void column_find(const struct wsh_team *team, struct wsh_coll *coll, int 
         *even &= seen[d] == coll->n_local;
 }
 
-/* More members than cores read all words at once: each further step would take a turn of every member on a core. */
+/*
+ * With more members than cores, all words are read in one step: each further step would cost a turn of every member on
+ * a core.
+ */
 static int steps_find(const struct wsh_team *team, struct wsh_coll *coll)
 {
     long max = team->job->env.sync_linear_max;
@@ -120,7 +123,10 @@ static void coll_release(struct wsh_coll *coll)
     free(coll);
 }
 
-/* Who waits in a collective waits for members' flags: acks of what it has sent itself would only come between. */
+/*
+ * Requests no acks: a wait in a collective waits for flags of members, and acks of its own sends would only delay
+ * these.
+ */
 static int coll_ctx_open(struct wsh_team *team, struct wsh_ctx *ctx)
 {
     int rc = wsh_ctx_init(ctx, team->job, team, 0);
@@ -211,7 +217,7 @@ bool wsh_coll_is_host(const struct wsh_team *team, const void *addr)
     return !team->job->heap.device || wsh_heap_find(&team->job->heap, addr, 1, &off) < WSH_SEG_DEVICE;
 }
 
-/* The same answer at all members of the domain: what one of them can map, all can. */
+/* All members of the domain get the same answer: what one of them can map, all can. */
 bool wsh_coll_can_pull(const struct wsh_team *team, const void *dest, const void *src, size_t len)
 {
     const struct wsh_coll *coll = team->coll;
@@ -260,7 +266,7 @@ int wsh_coll_copy_own(struct wsh_team *team, void *dest, const void *src, size_t
     return rc ? rc : wsh_pe_quiet(&team->coll->ctx, &team->my_pe, 1); /* complete, for who reads it next */
 }
 
-/* On a stream of its own, that of the default context: two copies on one take twice as long. */
+/* Uses another stream, that of the default context: two copies on one stream take twice as long. */
 int wsh_coll_copy_beside(struct wsh_team *team, void *dest, const void *src, size_t len)
 {
     struct wsh_job *job = team->job;

@@ -44,9 +44,12 @@ struct wsh_coll {
 
 /* Everything but the pad. */
 int wsh_coll_prepare(struct wsh_team *team);
-/* Its last step, once the tables are there: what follows from the shape. `even`, `rows`: struct wsh_choice_team. */
+/*
+ * Completes `coll` when the tables exist: everything that follows from the team's shape. `even`, `rows`: struct
+ * wsh_choice_team.
+ */
 int wsh_coll_settle(struct wsh_team *team, struct wsh_coll *coll, bool even, bool rows);
-/* The pad is at `base`; -1 or its unit in the pool, taken. From now on the team works. */
+/* Sets the sync area: `base`, and its unit in the pool, which has been taken, or -1. From now on the team works. */
 void wsh_coll_attach(struct wsh_team *team, char *base, int unit);
 /* Gives the pad back to the pool, once no member reads or writes it any more. */
 void wsh_coll_detach(struct wsh_team *team);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks written straight into their place at other members, each sender's with a flag of its own. */
+/* Blocks written directly to their destination at other members, with a flag per sender. */
 #ifndef WSH_COLL_BLOCKS_H
 #define WSH_COLL_BLOCKS_H
 
@@ -21,21 +21,21 @@ int wsh_blocks_send_strided(const struct wsh_blocks *blocks, void *dest, const v
                             const struct wsh_strided *shape, int member);
 
 /*
- * All of an epoch in device memory, the end too: block i at src + i * stride to dest of member i. The GPU is waited for
- * once, not for each member.
+ * A whole epoch in device memory, its end included: block i at src + i * stride goes to dest of member i. Waits for the
+ * GPU once, not per member.
  */
 int wsh_blocks_device(const struct wsh_blocks *blocks, void *dest, const void *src, size_t stride,
                       size_t len);
 
-/* The member of step k = 1, 2 … n - 1: starting behind oneself, so that no member is the first target of all. */
+/* The member of step k, 1 <= k < n: starts behind this member, so that no member is the first target of all. */
 static inline int wsh_blocks_turn(const struct wsh_team *team, int k)
 {
     return team->my_pe + k < team->n_pes ? team->my_pe + k : team->my_pe + k - team->n_pes;
 }
 
 /*
- * The member of step k = 0, 1 … n - 1 where blocks are read. Every second time in the reverse order: what was touched
- * last is still in the cache, and comes first.
+ * The member of step k, 0 <= k < n, where blocks are read. Every second time in reverse order: what was touched last is
+ * still in the cache and is read first.
  */
 static inline int wsh_blocks_pull_turn(const struct wsh_team *team, int k)
 {
@@ -45,7 +45,9 @@ static inline int wsh_blocks_pull_turn(const struct wsh_team *team, int k)
 /* Awaits the blocks of these members. */
 int wsh_blocks_take(const struct wsh_blocks *blocks, const int *members, int n);
 
-/* Awaits those of all members; what was sent has left its source, and all have entered the call. */
+/*
+ * Waits for the blocks of all members. Then what was sent has left its source, and all members have entered the call.
+ */
 int wsh_blocks_end(const struct wsh_blocks *blocks);
 
 #endif

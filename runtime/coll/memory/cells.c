@@ -37,8 +37,8 @@ void wsh_cells_write(const struct wsh_cells *cells, enum wsh_cell_kind kind, con
 }
 
 /*
- * Each member begins with the one behind it, as if they sat in a circle: a line serves its readers one after the other,
- * and all lines serve at the same time.
+ * Each member begins with its successor: a line serves its readers one after the other, but all lines serve at the same
+ * time.
  */
 static int place_first(const struct wsh_coll *coll, int n)
 {

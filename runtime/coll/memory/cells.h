@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cells: small data beside its flag, written once by its owner, read by all members that share memory. */
+/* LL lines (cells): small data beside its flag, written once by its owner, read by all members that share memory. */
 #ifndef WSH_COLL_CELLS_H
 #define WSH_COLL_CELLS_H
 
@@ -19,7 +19,7 @@ struct wsh_cells wsh_cells_begin(struct wsh_team *team, const char *routine);
 /* All members have entered the call. */
 void wsh_cells_end(const struct wsh_cells *cells);
 
-/* The members of my host have come so far: an epoch without data. Not where members are apart. */
+/* All members of my host have entered: an epoch without data. Not for members that share no memory. */
 int wsh_cells_sync(struct wsh_team *team, const char *routine);
 
 enum wsh_cell_kind { WSH_CELL_OWN, WSH_CELL_RESULT };

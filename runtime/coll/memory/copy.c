@@ -28,7 +28,7 @@ static void copy_string(void *dest, const void *src, size_t len)
     __asm__ volatile("rep movsb" : "+D"(dest), "+S"(src), "+c"(len) : : "memory");
 }
 
-/* Past the caches; the processor may delay such stores, so that a fence has to keep them before later ones. */
+/* Stores past the caches. The processor may delay them, so a fence keeps them before later stores. */
 static void copy_streamed(void *dest, const void *src, size_t len)
 {
     size_t head = -(uintptr_t)dest % sizeof(__m128i), n = head < len ? (len - head) / sizeof(__m128i) : 0;
@@ -66,8 +66,9 @@ static int cpus_count(const char *map)
 }
 
 /*
- * The host's last caches together. They are as large as the first; where the system does not say, no limit is
- * known and memcpy copies all. (sysconf counts the caches of the machine below a virtual one.)
+ * The size of all last-level caches of the host, which are assumed to be as large as the first one. If the system does
+ * not tell, there is no limit and memcpy copies everything. (In a virtual machine sysconf counts the caches of the
+ * machine below.)
  */
 static size_t caches = SIZE_MAX;
 static pthread_once_t caches_once = PTHREAD_ONCE_INIT;

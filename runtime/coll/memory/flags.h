@@ -6,8 +6,8 @@
 #include "runtime/coll/choose/state.h"
 
 /*
- * The word of member m is at offset off + m * stride in my pad, or (mapped) at off in m's own as it is mapped here. It
- * is set when it is `want`, or at most `span` more. The caller's own word is not read.
+ * The word of member m is at offset off + m * stride in this member's sync area or, if `mapped`, at `off` in that of m,
+ * as it is mapped here. It is set when its value is `want` to `want` + `span`. The caller's own word is not read.
  */
 struct wsh_flags {
     struct wsh_team *team;

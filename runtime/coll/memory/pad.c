@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lays the parts of a pad out one behind the other, each on cache lines of its own. */
+/* Lays out the parts of a sync area (pad), each on its own cache lines. */
 #include "runtime/coll/memory/pad.h"
 
 #include "runtime/job/job.h"

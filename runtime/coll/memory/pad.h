@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The layout of a team's symmetric memory, its pad: flags and small pieces of data. */
+/* The layout of a team's sync area (pad): symmetric memory for flags and small data. */
 #ifndef WSH_COLL_PAD_H
 #define WSH_COLL_PAD_H
 
@@ -27,9 +27,9 @@ struct wsh_cell {
 };
 
 /*
- * Offsets in the pad. Flags are words that exactly one member writes; "[2]" are taken in turn by the parity of the
- * epoch that their collective counts. A member is at most one epoch ahead of another (it needs something of every
- * member for each), so a word is never overwritten before it was read, even where the network reorders signals.
+ * Offsets in the sync area. Each flag has exactly one writer; "[2]" marks parts that are used alternately, by the
+ * parity of the collective's epoch. A member is at most one epoch ahead of another, since each epoch needs something of
+ * every member: so no word is overwritten before it was read, even if the network reorders signals.
  */
 struct wsh_pad {
     size_t sync; /* [2][sync_words]: sync; by member, then by message of dissemination */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Symmetric memory from which some of the PEs take a part together, such as the pad of a team: units in a row, found
- * free at every PE that takes part. A unit that is free is zero.
+ * Symmetric memory of which some of the PEs take a part together, such as the sync area of a team: consecutive units
+ * that are free at every PE that takes part. Free units are zero.
  */
 #ifndef WSH_COLL_POOL_H
 #define WSH_COLL_POOL_H
@@ -37,7 +37,7 @@ void wsh_pool_look(struct wsh_pool *pool, uint64_t *map);
  */
 int wsh_pool_find(const struct wsh_pool *pool, uint64_t *map, size_t len, int from);
 
-/* The row is in use here (false: another thread was faster); it is no longer, and zero. */
+/* take: the units are used here from now on (false: another thread was faster). give: they are free again, and zero. */
 bool wsh_pool_take(struct wsh_pool *pool, int unit, size_t len);
 void wsh_pool_give(struct wsh_pool *pool, int unit, size_t len);
 

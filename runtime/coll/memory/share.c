@@ -11,8 +11,8 @@
 #include <string.h>
 
 /*
- * Takes the next slot. A slot is used again only when all members have done with it, which collectives that need
- * something of every member show; where there was none for long, a sync is put in.
+ * Takes the next slot. A slot is reused only when all members are done with it; collectives that need something of
+ * every member prove that. If there was none for long, a sync is inserted.
  */
 static int slot_begin(struct wsh_team *team, struct wsh_share *share)
 {
@@ -25,7 +25,7 @@ static int slot_begin(struct wsh_team *team, struct wsh_share *share)
     return rc;
 }
 
-/* A GPU's memory is written at once: through the slot it would take two copies by the GPU, one after the other. */
+/* Device memory is written directly: through the slot the GPU would have to copy twice, one after the other. */
 int wsh_share_begin(struct wsh_team *team, struct wsh_share *share)
 {
     const struct wsh_coll_ask ask = {WSH_COLL_BROADCAST, team->coll->n_local, share->len,
@@ -70,7 +70,7 @@ static void word_show(struct wsh_coll *coll, size_t off, uint64_t value)
     __atomic_store_n((uint64_t *)(coll->base + off), value, __ATOMIC_RELEASE);
 }
 
-/* One store for all readers: in rep's own slot, which already holds what came down the tree. */
+/* One store for all readers: into the slot of rep, which already has what came down the tree. */
 static int slot_show(struct wsh_team *team, const struct wsh_share *share)
 {
     size_t at = wsh_coll_slot_at(team->coll, share->slot);
@@ -141,7 +141,7 @@ static int share_push(struct wsh_team *team, const struct wsh_share *share)
     return rc;
 }
 
-/* Shows the flag, then awaits the word of every reader; one may already have read in a later call. */
+/* Sets the flag, then waits for the word of every reader; a reader may already be in a later call. */
 static int share_offer(struct wsh_team *team, const struct wsh_share *share)
 {
     struct wsh_coll *coll = team->coll;
