@@ -69,7 +69,10 @@ static WSH_INLINE size_t wsh_api_span(size_t nelems, size_t stride, size_t block
 /* `what` ("shmem_query_thread: provided") may be called at any time, and has been given NULL: as wsh_api_bad. */
 WSH_COLD _Noreturn void wsh_api_null(const char *what);
 
-/* Whether memory can be allocated so: at a power of two of at least `least`. With SHMEM_DEBUG=check a line says no. */
+/*
+ * Can memory be allocated with this alignment, a power of two of at least `least`? With SHMEM_DEBUG=check a line says
+ * why not.
+ */
 bool wsh_api_alignment(const char *what, size_t alignment, size_t least);
 
 /* Ends the job before shmem_init and after shmem_finalize. */

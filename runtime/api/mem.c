@@ -72,8 +72,8 @@ WSH_OLD_SHELL(void *, shmemalign, (size_t alignment, size_t size))
 #define HINTS (SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE | SHMEMX_MALLOC_DEVICE)
 
 /*
- * Either memory serves atomics and signals alike. Hints that have unknown bits were made for another library or a later
- * specification, where our bit may say something else: they ask for memory, and get the host's, which is always there.
+ * Both kinds of memory serve atomics and signals. Unknown hints were made for another library or a later specification,
+ * where our bit may have another meaning: they get host memory, which always exists.
  */
 static bool is_for_device(long hints)
 {

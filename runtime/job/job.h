@@ -86,7 +86,7 @@ struct wsh_job {
     pthread_mutex_t ctxs_lock;
     int batches; /* contexts with a batch */
 
-    /* What lower parts call of higher ones: wsh_batch_progress, wsh_counters_tally. */
+    /* Functions of higher modules that lower ones call: wsh_batch_progress, wsh_counters_tally. */
     int (*batch_progress)(struct wsh_job *job);
     int (*tally)(void *core, uint32_t number, uint32_t generation, uint32_t mask);
 
@@ -153,7 +153,10 @@ static inline const struct wsh_rmem *wsh_job_rmem_first(const struct wsh_job *jo
     return wsh_likely(seg >= 0) ? wsh_route_main(&job->routes, pe, seg) : NULL;
 }
 
-/* The same, but NULL where they wait: who only asks what is mapped here connects to nobody. */
+/*
+ * The same, but NULL for an entry that waits for its first use: a caller that only asks what is mapped connects to
+ * nobody.
+ */
 static inline const struct wsh_rmem *wsh_job_rmem(const struct wsh_job *job, const void *sym, size_t len,
                                                   int pe, size_t *off)
 {

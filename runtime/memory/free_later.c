@@ -152,8 +152,8 @@ static int combine(struct wsh_job *job, uint64_t *words, size_t n, enum wsh_redu
 }
 
 /*
- * Window by window, each from the lowest key on that the PE with the highest such has released: before it nothing is
- * released by all. A PE that has released nothing more ends it. words[1]: whether a PE has passed ok = false.
+ * Proceeds window by window. Each begins at the highest of the PEs' lowest keys: before that, nothing is released by
+ * all. A PE that has released nothing more ends it. words[1]: whether a PE has passed ok = false.
  */
 static int agree(struct wsh_job *job, bool *ok, const char *routine)
 {

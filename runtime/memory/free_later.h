@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Symmetric memory that PEs give back one by one, in any order, at any time: destructors cannot meet. Each PE notes
- * what it has released. In collective allocations and frees, which meet in any case, PEs say whether they have
- * released something since the last one; if so, they agree on what all have released, which is then freed, in the same
- * order everywhere, so that the heaps stay alike.
+ * Symmetric memory that PEs release one by one, in any order, at any time, since destructors cannot be collective. Each
+ * PE records what it has released. Collective allocations and frees, which synchronize anyway, also say whether a PE
+ * has released something since the last one; if so, the PEs agree on what all of them have released and free it, in the
+ * same order everywhere, so that the heaps stay equal.
  */
 #ifndef WSH_RELEASE_H
 #define WSH_RELEASE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keeps objects that were given back in order, so that an old address comes to mean a new object as late as it can. */
+/* Reuses the object that was given back longest ago, so that an old address gets a new meaning as late as possible. */
 #include "runtime/memory/slots.h"
 
 #include <stdlib.h>

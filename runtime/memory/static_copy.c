@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out which pages have contents. Pages of a file may have some that nobody has touched, so they are read; of
- * anonymous memory only what is present or swapped out is. Where /proc is absent, or says less, all pages are read,
- * which gives the same copy.
+ * Finds the pages with contents. Pages of a file may exist without having been touched, so they are read; of anonymous
+ * memory only pages that are present or swapped out are. If /proc is absent, or tells less, all pages are read, with
+ * the same result.
  */
 #define _GNU_SOURCE
 #include "runtime/memory/static_copy.h"

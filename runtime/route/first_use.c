@@ -67,7 +67,7 @@ static int pe_of(const struct wsh_job *job, const struct wsh_rmem *rmem)
     return -1;
 }
 
-/* One that is still empty afterwards is of a segment that the PE does not have, or of one that is not reached. */
+/* An entry that is still empty then belongs to a segment that the PE does not have, or to an unreachable one. */
 const struct wsh_rmem *wsh_route_first(const struct wsh_rmem *rmem)
 {
     struct wsh_job *job = waiting;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Offers, with SHMEM_DEBUG=check, a count of puts that write where an earlier put of the same context to the same PE
- * may not have arrived: nothing but a fence orders the two over a network. The first is warned of, all are counted by
- * routine. What is remembered are the last WSH_OVERWRITE_PUTS contiguous puts; a put of longer ago is not found, and
- * strided ones are not looked at.
+ * Counts, with SHMEM_DEBUG=check, puts that write where an earlier put of the same context to the same PE may not have
+ * arrived: over a network, only a fence orders the two. The first is reported, all are counted by routine. It remembers
+ * the last WSH_OVERWRITE_PUTS contiguous puts; it does not check older or strided ones.
  */
 #ifndef WSH_API_OVERWRITE_H
 #define WSH_API_OVERWRITE_H
