@@ -47,8 +47,8 @@ for page in "$top_srcdir"/docs/guide/*.md; do
     [ -f "$site/docs/guide/$name.html" ] || tap_fail "$name" "docs/guide/$name.md is not in the site"
 done
 tap_check "a routine for kernels stands there, with its manual page" \
-    sh -c "grep -q 'shmem_TYPENAME_put_signal_nbi' '$site/device-api/api_signal.html' &&
-        grep -q 'man/shmem_put_signal_nbi.3.html' '$site/device-api/api_signal.html'"
+    sh -c "grep -q 'shmem_TYPENAME_put_signal_nbi' '$site/device-api/signal.html' &&
+        grep -q 'man/shmem_put_signal_nbi.3.html' '$site/device-api/signal.html'"
 
 tap_check "a routine of Python stands there" grep -q 'id="put_signal"' "$site/python-api/index.html"
 
@@ -57,7 +57,7 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
     { tap_skip "the site in a browser" "no chromium (apt-get install chromium)"; tap_done; }
 screens=$top_builddir/test/docs/screens
 mkdir -p "$screens"
-for page in index docs/guide/gpus docs/guide/results docs/guide/settings man/index man/oshrun.1 device-api/api_coll python-api/index \
+for page in index docs/guide/gpus docs/guide/results docs/guide/settings man/index man/oshrun.1 device-api/coll python-api/index \
     docs/design/device-records; do
     image=$screens/$(echo "$page" | tr / _).png
     rm -f "$image"
