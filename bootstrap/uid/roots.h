@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The roots of this process, in a list. uid_root.c serves them. */
+/* The roots of this process, in a list. uid/root.c serves them. */
 #ifndef WSH_BOOTSTRAP_UID_ROOTS_H
 #define WSH_BOOTSTRAP_UID_ROOTS_H
 
