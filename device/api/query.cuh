@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The public names of fence and quiet, of queries, of shmem_ptr and of the exit in device code (sections 9.1, 9.4,
- * 9.12). Contracts as in shmem/order.h, shmem/setup.h and shmem/team.h. Fence and quiet of a warp or block do the work
- * once for all its threads: cheaper than each thread for itself.
+ * The public names of queries, of shmem_ptr and of the exit in device code (sections 9.1, 9.4). Contracts as in
+ * shmem/setup.h and shmem/team.h.
  */
 #ifndef WSH_DEVICE_API_QUERY_CUH
 #define WSH_DEVICE_API_QUERY_CUH
@@ -11,24 +10,9 @@
 
 #ifdef __CUDA_ARCH__
 #include "../view/handles.cuh"
-#include "../core/order.cuh"
 #endif
 
 /* clang-format off */
-
-#define WSH_ORDER(QUALIFIER, SUFFIX, SCOPE, NAME)                                                            \
-    QUALIFIER void shmem_##NAME##SUFFIX(void)                                                                \
-    WSH_BODY(wsh_dev_##NAME<SCOPE>();)                                                                       \
-    QUALIFIER void shmem_ctx_##NAME##SUFFIX(shmem_ctx_t ctx)                                                 \
-    WSH_BODY(if (ctx != SHMEM_CTX_INVALID) wsh_dev_##NAME<SCOPE>();)
-WSH_EVERY_SCOPE(WSH_ORDER, fence)
-WSH_EVERY_SCOPE(WSH_ORDER, quiet)
-#undef WSH_ORDER
-
-WSH_BOTH void shmem_pe_quiet(const int *target_pes, size_t npes)
-WSH_BODY(if (target_pes && npes) wsh_dev_quiet<WSH_THREAD>();)
-WSH_BOTH void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
-WSH_BODY(if (ctx != SHMEM_CTX_INVALID && target_pes && npes) wsh_dev_quiet<WSH_THREAD>();)
 
 WSH_BOTH int shmem_my_pe(void)
 WSH_BODY(return wsh_device_view.my_pe;)

@@ -6,7 +6,19 @@
 #ifndef WSH_DEVICE_GDA_CUH
 #define WSH_DEVICE_GDA_CUH
 
+#include "gda_order.cuh"
 #include "../proxy/proxied.cuh"
+
+/* Whether kernels post to NICs themselves, and all they need for that. */
+static WSH_DEV bool wsh_dev_has_gda()
+{
+    return wsh_device_view.flags & WSH_DEVICE_GDA;
+}
+
+static WSH_DEV struct wsh_gda *wsh_dev_gda()
+{
+    return (struct wsh_gda *)(wsh_device_view.ring_heads + sizeof(struct wsh_ring_heads));
+}
 
 static WSH_DEV struct wsh_gda_queue *wsh_dev_gda_queue(struct wsh_gda *gda)
 {

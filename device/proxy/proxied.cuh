@@ -8,7 +8,6 @@
 #define WSH_DEVICE_PROXIED_CUH
 
 #include "../core/copy.cuh"
-#include "../nic/gda_order.cuh"
 #include "pull.cuh"
 #include "../core/reach.cuh"
 #include "ring_push.cuh"
@@ -30,17 +29,6 @@ static WSH_DEV struct wsh_dev_rings wsh_dev_rings_here(int pe)
 
     return wsh_dev_rings_to((struct wsh_ring *)wsh_device_view.rings,
                             (struct wsh_ring_heads *)wsh_device_view.ring_heads, consumers, each, block, (uint32_t)pe);
-}
-
-/* Whether kernels post to NICs themselves, and all they need for that. */
-static WSH_DEV bool wsh_dev_has_gda()
-{
-    return wsh_device_view.flags & WSH_DEVICE_GDA;
-}
-
-static WSH_DEV struct wsh_gda *wsh_dev_gda()
-{
-    return (struct wsh_gda *)(wsh_device_view.ring_heads + sizeof(struct wsh_ring_heads));
 }
 
 inline WSH_DEV_CALL uint64_t wsh_dev_ask_reserve(int pe, uint32_t n)
@@ -213,59 +201,6 @@ static WSH_DEV uint32_t wsh_dev_queue_rows()
     const struct wsh_device_root *root = (const struct wsh_device_root *)wsh_device_view.ranges;
 
     return root ? wsh_ptx_poll(&root->n_queues) : 0;
-}
-
-/* One lane: completes or orders what the queue of row i was asked for, after a full fence or a release. */
-inline WSH_DEV_CALL void wsh_dev_ask_queue(uint32_t i, bool quiet)
-{
-    struct wsh_dev_rings rings = wsh_dev_queue_row((const struct wsh_device_root *)wsh_device_view.ranges, i);
-
-    if (rings.n && quiet)
-        wsh_dev_ring_quiet(rings);
-    else if (rings.n)
-        wsh_dev_rings_fence(rings);
-}
-
-/* In line, since loops in what is called add registers to all that they call. */
-static WSH_DEV void wsh_dev_ask_queues(bool quiet)
-{
-#pragma unroll 1
-    for (uint32_t i = wsh_dev_queue_rows(); i > 0; i--)
-        wsh_dev_ask_queue(i - 1, quiet);
-}
-
-inline WSH_DEV_CALL void wsh_dev_gda_order(bool quiet)
-{
-    if (quiet)
-        wsh_dev_gda_quiet(wsh_dev_gda());
-    else
-        wsh_dev_gda_fence(wsh_dev_gda(), wsh_dev_rings_here(0));
-}
-
-/* The same of what was asked for without a queue, and of what kernels have posted to NICs. */
-inline WSH_DEV_CALL void wsh_dev_ask_order(bool quiet)
-{
-    if (quiet)
-        wsh_dev_rings_quiet(wsh_dev_rings_here(0));
-    else
-        wsh_dev_rings_fence(wsh_dev_rings_here(0));
-    if (wsh_dev_has_gda())
-        wsh_dev_gda_order(quiet);
-}
-
-/*
- * Both, where the unit wants that. Contexts of queues know nothing of each other, nor of what kernels post to NICs:
- * where there are queues, only a quiet keeps what has gone by one apart from what will go by another.
- */
-static WSH_DEV void wsh_dev_ask_order_all(bool quiet)
-{
-    if (SHMEMX_QUIET_COVERS_QUEUES && !quiet && wsh_dev_queue_rows()) {
-        wsh_ptx_fence();
-        quiet = true;
-    }
-    wsh_dev_ask_order(quiet);
-    if (SHMEMX_QUIET_COVERS_QUEUES)
-        wsh_dev_ask_queues(quiet);
 }
 
 #endif

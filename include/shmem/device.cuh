@@ -66,6 +66,7 @@ struct __nv_bfloat16;
 #include "device/api/amo.cuh"
 #include "device/api/coll.cuh"
 #include "device/api/counter.cuh"
+#include "device/api/order.cuh"
 #include "device/api/query.cuh"
 #include "device/api/queue.cuh"
 #include "device/api/rma.cuh"

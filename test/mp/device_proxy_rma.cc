@@ -14,6 +14,7 @@
 #include <shmemx.h>
 
 #include "device/core/counter.cuh"
+#include "device/core/order.cuh"
 #include "device/core/strided.cuh"
 
 #define _Noreturn [[noreturn]]
