@@ -61,9 +61,9 @@ static WSH_DEV uint64_t *wsh_dev_counter_word(const void *dest, uint64_t len, ui
 }
 
 /* Whether the put is one record by reference, as most between hosts are. */
-static WSH_DEV bool wsh_dev_list_refers(const shmemx_put_t &put)
+static WSH_DEV bool wsh_dev_list_is_zero_copy(const shmemx_put_t &put)
 {
-    return wsh_dev_is_plain_reference(put.dest, put.source, put.nelems, put.pe) &&
+    return wsh_dev_is_plain_zero_copy(put.dest, put.source, put.nelems, put.pe) &&
            (!put.counter || (uint32_t)put.counter <= wsh_device_view.n_counters);
 }
 
@@ -71,25 +71,13 @@ static WSH_DEV bool wsh_dev_list_refers(const shmemx_put_t &put)
 static WSH_DEV struct wsh_dev_ask wsh_dev_list_ask(const shmemx_put_t &put, unsigned *words)
 {
     struct wsh_dev_ask ask =
-        wsh_dev_ask_by_reference(false, (uint64_t)put.dest, put.source, (uint32_t)put.nelems, put.pe, false);
+        wsh_dev_ask_zero_copy(false, (uint64_t)put.dest, put.source, (uint32_t)put.nelems, put.pe, false);
 
     if (put.counter)
         wsh_dev_ask_add_signal(&ask, WSH_AMO_ADD, (uint64_t)wsh_dev_counter_host((uint32_t)put.counter - 1), 1,
                                false);
     *words = put.counter ? 2 : 1;
     return ask;
-}
-
-/* All lanes: a put that the kernel posts, and the target's NIC counts; false: it was not. */
-template <int S>
-WSH_DEV_CALL bool wsh_dev_counted_gda(void *dest, const void *source, size_t len, uint32_t number, int pe)
-{
-    bool done = false;
-
-    wsh_dev_sync<S>();
-    if (wsh_dev_lane<S>() == 0)
-        done = wsh_dev_gda_put<S>(dest, source, len, pe, number + 1);
-    return wsh_dev_any_lane<S>(done);
 }
 
 template <int S>
@@ -103,7 +91,7 @@ static WSH_DEV void wsh_dev_put_counted_nbi(const char *what, void *dest, const 
     /* Most are one record: the search for where the word lies takes longer. Kernels of 1024 threads lack registers. */
     if (S != WSH_BLOCK && wsh_device_view.ref_from) {
         wsh_dev_sync<S>();
-        if (wsh_dev_put_refer_signal<S>(dest, source, len, wsh_dev_counter_host(number), 1, SHMEM_SIGNAL_ADD, pe))
+        if (wsh_dev_put_plain_signal<S>(dest, source, len, wsh_dev_counter_host(number), 1, SHMEM_SIGNAL_ADD, pe))
             return;
     }
     wsh_dev_put_signal<S, false>(what, dest, source, len, wsh_dev_counter_word(dest, len, number, pe), 1,

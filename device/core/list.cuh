@@ -17,7 +17,7 @@ static WSH_DEV uint32_t wsh_dev_list_run(const shmemx_put_t *puts, size_t n, uin
 
     *pieces = 0;
 #pragma unroll 1
-    for (; run < n && run < WSH_LIST_RUN && wsh_dev_list_refers(puts[run]); run++) {
+    for (; run < n && run < WSH_LIST_RUN && wsh_dev_list_is_zero_copy(puts[run]); run++) {
         uint32_t ring = wsh_dev_rings_here(puts[run].pe).mine;
 
         if (run && ring != mine)
@@ -82,7 +82,7 @@ template <int S> WSH_DEV_CALL void wsh_dev_list_others(struct wsh_dev_list_rest 
     for (; rest->puts != rest->end; rest->puts++) {
         const shmemx_put_t *put = rest->puts;
 
-        if (wsh_dev_list_refers(*put) || (rest->posted && wsh_dev_list_takes(put)))
+        if (wsh_dev_list_is_zero_copy(*put) || (rest->posted && wsh_dev_list_takes(put)))
             continue;
         if (uint64_t *word = wsh_dev_list_word(rest->what, put))
             wsh_dev_put_signal_any<S, false>(rest->what, put->dest, put->source, put->nelems, word, 1,

@@ -7,19 +7,8 @@
 #ifndef WSH_DEVICE_PUT_CUH
 #define WSH_DEVICE_PUT_CUH
 
-#include "copy.cuh"
+#include "far.cuh"
 #include "../view/handles.cuh"
-#include "../proxy/refer.cuh"
-
-/* All lanes: from `source`, which may lie in global, shared or local memory, to the peer's memory at `to`. */
-template <int S> static WSH_DEV void wsh_dev_store(uint64_t to, const void *source, size_t len)
-{
-    if (__isGlobal(source))
-        wsh_dev_copy<S, wsh_dev_from_global>((char *)to, (const char *)source, len);
-    else
-        wsh_dev_copy_narrow<4, wsh_dev_from_generic>((char *)to, (const char *)source, len, wsh_dev_lane<S>(),
-                                                     wsh_dev_size<S>());
-}
 
 /* The lanes that a short copy uses: all of a full warp, one of a warp that may be partial. */
 template <int S> static WSH_DEV unsigned wsh_dev_sure_lanes()
@@ -82,105 +71,6 @@ template <int S, class L> static WSH_DEV unsigned wsh_dev_short_copy(uint64_t to
     return 0;
 }
 
-/*
- * One lane: asks the proxy for the signal. It comes after all that was stored before, which the proxy sees. In two
- * calls, that of the place by itself: in one, kernels of 1024 threads would lack registers.
- */
-static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int pe)
-{
-    unsigned words;
-    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(wsh_dev_ask_signal_op(signal.op), false, (uint64_t)signal.sym,
-                                                signal.value, 0, sizeof *signal.sym, pe, &words);
-
-    wsh_dev_ask_post(ask, words, wsh_dev_ask_reserve(pe, words + 1));
-}
-
-/* Lane 0: posts the record of a part whose payload all lanes have stored. The last one carries the signal, fenced. */
-template <class P> WSH_DEV_CALL void wsh_dev_put_post(const P &parts, const struct wsh_dev_signal *with)
-{
-    struct wsh_dev_ask ask = wsh_dev_parts_ask(parts, parts.dest, false);
-    bool last = parts.signal && parts.off + parts.len == parts.whole;
-
-    if (last) {
-        ask.first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL, wsh_dev_ask_signal_op(with->op)) |
-                      (parts.off ? WSH_RING_FENCED : 0);
-        ask.second = (uint64_t)with->sym;
-        ask.value = with->value;
-    }
-    wsh_dev_parts_post(parts, ask, last || wsh_dev_is_strided(parts), parts.at);
-}
-
-/* A payload into its record. A block has lanes enough to use the copy that takes fewest registers. */
-template <int S> static WSH_DEV void wsh_dev_store_asked(uint64_t place, const char *source, size_t len)
-{
-    if constexpr (S == WSH_BLOCK)
-        wsh_dev_copy_narrow<4, wsh_dev_from_generic>((char *)place, source, len, wsh_dev_lane<S>(), wsh_dev_size<S>());
-    else
-        wsh_dev_store<S>(place, source, len);
-}
-
-/* A put by the proxy, in parts. All records have their places in the ring when the last barrier ends. */
-template <int S, class P> WSH_DEV_CALL void wsh_dev_put_asked(P *parts, const struct wsh_dev_signal *with)
-{
-#pragma unroll 1
-    for (; parts->off < parts->whole; parts->off += parts->len) {
-        uint64_t place = wsh_dev_parts_next<S>(parts, false);
-
-        wsh_dev_store_asked<S>(place, parts->source + parts->off, parts->len);
-        wsh_dev_sync<S>();
-        if (wsh_dev_lane<S>() == 0)
-            wsh_dev_put_post(*parts, with);
-    }
-}
-
-/*
- * A put by the proxy: zero-copy where the host's transports can read the source, else copied into the ring. Blocking
- * puts of a block are always copied: a block copies as fast as a NIC reads, and with the code that awaits an answer,
- * kernels of 1024 threads would need more registers than there are.
- */
-template <int S, bool WAITS, class P>
-static WSH_DEV void wsh_dev_put_parts(P *parts, const struct wsh_dev_signal *with)
-{
-    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(parts, false)) {
-        wsh_dev_put_asked<S>(parts, with);
-        return;
-    }
-    if (wsh_dev_lane<S>() == 0)
-        wsh_dev_refer(parts, with, false);
-    wsh_dev_sync<S>();
-}
-
-/*
- * The put in every case, called after a barrier. The barrier at the end lets the source be reused, and makes the quiet
- * of any lane wait for what was asked of the proxy. `with`: a signal behind the data, or NULL. The caller sends it
- * where its `at` is not 0 afterwards: what goes by the proxy has its signal go there too, or the signal could come
- * first. WAITS: blocking; else the source is reused after a quiet only.
- */
-template <int S, bool WAITS>
-WSH_DEV_CALL void wsh_dev_put_any(const char *what, void *dest, const void *source, size_t len, int pe,
-                                  struct wsh_dev_signal *with)
-{
-    uint64_t to;
-
-    if (!len)
-        return;
-    to = wsh_dev_reach_or_ask(what, dest, len, pe, false);
-    wsh_dev_check_local(what, source, len);
-    if (!to) {
-        struct wsh_dev_parts parts = {
-            (char *)dest, (const char *)source, len, pe, 0, 1, with != nullptr, 0, 0, 0, WAITS};
-
-        if (with)
-            with->at = 0;
-        wsh_dev_put_parts<S, WAITS>(&parts, with);
-        return;
-    }
-    wsh_dev_store<S>(to, source, len);
-    wsh_dev_sync<S>();
-    if (with && !with->at && wsh_dev_lane<S>() == 0)
-        wsh_dev_signal_ask(*with, pe);
-}
-
 /* The first barrier lets every lane's source be read by all. */
 template <int S, bool WAITS = true>
 static WSH_DEV_MOVE void wsh_dev_put(const char *what, void *dest, const void *source, size_t len, int pe)
@@ -191,7 +81,7 @@ static WSH_DEV_MOVE void wsh_dev_put(const char *what, void *dest, const void *s
     wsh_dev_sync<S>();
     if (fast && wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len))
         wsh_dev_sync<S>();
-    else if (WAITS || fast || !wsh_dev_put_refer_plain<S>(dest, source, len, pe))
+    else if (WAITS || fast || !wsh_dev_put_nbi_at_once<S>(dest, source, len, pe))
         wsh_dev_put_any<S, WAITS>(what, dest, source, len, pe, nullptr);
 }
 
@@ -199,71 +89,6 @@ template <int S>
 static WSH_DEV void wsh_dev_put_nbi(const char *what, void *dest, const void *source, size_t len, int pe)
 {
     wsh_dev_put<S, false>(what, dest, source, len, pe);
-}
-
-/* A get by the proxy. */
-template <int S, class P> WSH_DEV_CALL void wsh_dev_get_asked(P *parts)
-{
-#pragma unroll 1
-    for (; parts->off < parts->whole; parts->off += parts->len) {
-        const char *place = (const char *)wsh_dev_parts_next<S>(parts, true);
-
-        wsh_dev_copy<S, wsh_dev_from_peer>(parts->dest + parts->off, place, parts->len);
-        wsh_dev_sync<S>();
-        if (wsh_dev_lane<S>() == 0) {
-            wsh_ptx_release();
-            wsh_dev_parts_take(*parts);
-        }
-    }
-}
-
-/* A get by the proxy: zero-copy where the host's transports can write to dest, else copied from the ring. */
-template <int S, bool WAITS, class P> static WSH_DEV void wsh_dev_get_parts(P *parts)
-{
-    if ((WAITS && S == WSH_BLOCK) || !wsh_dev_refers(parts, true)) {
-        wsh_dev_get_asked<S>(parts);
-        return;
-    }
-    wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
-    if (wsh_dev_lane<S>() == 0)
-        wsh_dev_refer(parts, nullptr, true);
-    wsh_dev_sync<S>();
-}
-
-/* All lanes: a nonblocking get that the kernel posts to a NIC itself; false: it was not. */
-template <int S> WSH_DEV_CALL bool wsh_dev_get_gda(void *dest, const void *source, size_t len, int pe)
-{
-    bool done = false;
-
-    wsh_dev_sync<S>(); /* what lanes have stored to dest comes before */
-    if (wsh_dev_lane<S>() == 0)
-        done = wsh_dev_gda_get<S>(dest, source, len, pe);
-    return wsh_dev_any_lane<S>(done);
-}
-
-/*
- * The get in every case. It needs no barrier before: no lane may read `dest` until the call has returned, or, where not
- * WAITS, until a quiet.
- */
-template <int S, bool WAITS>
-WSH_DEV_CALL void wsh_dev_get_any(const char *what, void *dest, const void *source, size_t len, int pe)
-{
-    uint64_t from;
-
-    if (!len)
-        return;
-    from = wsh_dev_reach_or_ask(what, source, len, pe, false);
-    wsh_dev_check_local(what, dest, len);
-    if (!from) {
-        if (!WAITS && wsh_dev_has_gda() && wsh_dev_get_gda<S>(dest, source, len, pe))
-            return;
-        struct wsh_dev_parts parts = {(char *)dest, (const char *)source, len, pe, 0, 1, false, 0, 0, 0, WAITS};
-
-        wsh_dev_get_parts<S, WAITS>(&parts);
-        return;
-    }
-    wsh_dev_copy<S, wsh_dev_from_peer>((char *)dest, (const char *)from, len);
-    wsh_dev_sync<S>();
 }
 
 template <int S, bool WAITS = true>

@@ -53,7 +53,7 @@ static WSH_DEV_MOVE void wsh_dev_put_signal(const char *what, void *dest, const 
     if (fast)
         unit = wsh_dev_short_copy<S, wsh_dev_from_generic>(to, source, len);
     if (!unit) {
-        if (WAITS || near || !wsh_dev_put_refer_signal<S>(dest, source, len, sym, value, op, pe))
+        if (WAITS || near || !wsh_dev_put_plain_signal<S>(dest, source, len, sym, value, op, pe))
             wsh_dev_put_signal_any<S, WAITS>(what, dest, source, len, sym, value, op, pe);
         return;
     }

@@ -164,6 +164,34 @@ static WSH_DEV struct wsh_dev_rings wsh_dev_parts_rings(const struct wsh_dev_par
     return wsh_dev_rings_here(parts.pe);
 }
 
+/*
+ * One lane: asks the proxy for the signal. It comes after all that was stored before, which the proxy sees. In two
+ * calls, that of the place by itself: in one, kernels of 1024 threads would lack registers.
+ */
+static WSH_DEV void wsh_dev_signal_ask(const struct wsh_dev_signal &signal, int pe)
+{
+    unsigned words;
+    struct wsh_dev_ask ask = wsh_dev_ask_of_amo(wsh_dev_ask_signal_op(signal.op), false, (uint64_t)signal.sym,
+                                                signal.value, 0, sizeof *signal.sym, pe, &words);
+
+    wsh_dev_ask_post(ask, words, wsh_dev_ask_reserve(pe, words + 1));
+}
+
+/* Lane 0: posts the record of a part whose payload all lanes have stored. The last one carries the signal, fenced. */
+template <class P> WSH_DEV_CALL void wsh_dev_put_post(const P &parts, const struct wsh_dev_signal *with)
+{
+    struct wsh_dev_ask ask = wsh_dev_parts_ask(parts, parts.dest, false);
+    bool last = parts.signal && parts.off + parts.len == parts.whole;
+
+    if (last) {
+        ask.first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL, wsh_dev_ask_signal_op(with->op)) |
+                      (parts.off ? WSH_RING_FENCED : 0);
+        ask.second = (uint64_t)with->sym;
+        ask.value = with->value;
+    }
+    wsh_dev_parts_post(parts, ask, last || wsh_dev_is_strided(parts), parts.at);
+}
+
 /* All lanes: the payload of the next part. Lane 0 has reserved its record and, of a get, awaited the answer. */
 template <int S, class P> WSH_DEV_CALL uint64_t wsh_dev_parts_next(P *parts, bool gets)
 {

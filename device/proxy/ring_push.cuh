@@ -61,7 +61,7 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_ask_of_amo(enum wsh_amo_op op, bool fe
 }
 
 /* A put from `local` memory, or a get into it, of WSH_RING_REF_MAX bytes at most; one further piece. */
-static WSH_DEV struct wsh_dev_ask wsh_dev_ask_by_reference(bool gets, uint64_t sym, const void *local, uint32_t len,
+static WSH_DEV struct wsh_dev_ask wsh_dev_ask_zero_copy(bool gets, uint64_t sym, const void *local, uint32_t len,
                                                            int pe, bool waits)
 {
     return wsh_dev_ask{wsh_dev_ring_kind(gets ? WSH_RING_GET_REF : WSH_RING_PUT_REF) | (waits ? WSH_RING_ANSWER : 0),

@@ -49,7 +49,7 @@ static WSH_DEV void queue_refer(const struct queue_place &place, const struct qu
     uint64_t at = work.heap + (((uint64_t)producer * QUEUE_SLOTS + i % QUEUE_SLOTS) * work.len & (work.heap_len - 1));
 
     wsh_dev_ring_send(queue_rings(place, work, producer, pe),
-                      wsh_dev_ask_by_reference(false, at, (const void *)at, work.len, (int)pe, false), 1);
+                      wsh_dev_ask_zero_copy(false, at, (const void *)at, work.len, (int)pe, false), 1);
 }
 
 /* The word of an addition lies behind what is put. */

@@ -101,7 +101,7 @@ static void refer(unsigned writer, struct pool *pool, uint32_t len, bool signal,
     pool->used += len;
     for (uint32_t i = 0; i < len; i++)
         source[i] = null_proxy_byte(sym, i);
-    ask = wsh_dev_ask_by_reference(false, sym, source, len, (int)writer, waits);
+    ask = wsh_dev_ask_zero_copy(false, sym, source, len, (int)writer, waits);
     if (signal)
         wsh_dev_ask_add_signal(&ask, WSH_AMO_ADD, sym, ~sym, false);
     at = wsh_dev_ring_send(rings, ask, 1 + signal);

@@ -198,7 +198,7 @@ static void put_reference(unsigned lane, uint32_t len, uint64_t *sig, bool waits
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
     struct wsh_dev_ask ask =
-        wsh_dev_ask_by_reference(false, (uint64_t)landing[lane], source[lane], len, pe, waits);
+        wsh_dev_ask_zero_copy(false, (uint64_t)landing[lane], source[lane], len, pe, waits);
     uint64_t at;
 
     if (sig)

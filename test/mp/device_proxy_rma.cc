@@ -137,7 +137,7 @@ static bool goes_by_reference(size_t len, bool signal, bool waits, bool gets = f
 {
     struct wsh_dev_parts parts = {(char *)landing, (const char *)outgoing, len, to, 0, 1, signal, 0, 0, 0, waits};
 
-    return wsh_dev_refers(&parts, gets);
+    return wsh_dev_nocopy(&parts, gets);
 }
 
 template <int S> static void referred(size_t len, unsigned round)
@@ -226,7 +226,7 @@ template <int S> static void counted(size_t len, shmemx_counter_t counter)
 static void one_record()
 {
     auto takes = [](size_t len, uint64_t *sym, int op, int pe) {
-        return wsh_dev_put_refer_signal<WSH_THREAD>(landing, outgoing, len, sym, 0, op, pe);
+        return wsh_dev_put_plain_signal<WSH_THREAD>(landing, outgoing, len, sym, 0, op, pe);
     };
 
     threadIdx = cpu_dim{0, 0, 0};
@@ -304,7 +304,7 @@ static void buffers_are_found()
 
             mp_check(found == (holds ? &table.row[at / GAP] : nullptr), "byte %u of %u buffers", at, n);
             mp_check(!wsh_dev_segment((uint64_t)memory + at, 8, &on_gpu) == !symmetric, "symmetric: %u of %u", at, n);
-            mp_check(wsh_dev_is_referable(memory + at, 8) == (holds && at / GAP == 2), "referable: %u of %u", at, n);
+            mp_check(wsh_dev_zero_copy_covers(memory + at, 8) == (holds && at / GAP == 2), "referable: %u of %u", at, n);
         }
     }
     wsh_device_view.ranges = 0;
@@ -328,7 +328,7 @@ int main(void)
                      goes_by_reference(1, false, false, true) && !goes_by_reference(512, false, true, true),
                  "lengths from which transfers go by reference: %u, gets %u, blocking %u", wsh_device_view.ref_from,
                  wsh_device_view.ref_get_from, wsh_device_view.ref_waits_from);
-        mp_check(!wsh_dev_is_referable(&local, 1), "memory that is not symmetric is referable");
+        mp_check(!wsh_dev_zero_copy_covers(&local, 1), "memory that is not symmetric is referable");
         buffers_are_found();
         one_record();
         scope<WSH_THREAD>();

@@ -87,7 +87,7 @@ static void put_from_anywhere(uint64_t *word)
     struct wsh_dev_rings rings = wsh_dev_rings_to((struct wsh_ring *)view.rings, &heads, view.consumers, view.rings_each,
                                                   0, 1);
     uint64_t local = 0, at = wsh_dev_ring_send(
-        rings, wsh_dev_ask_by_reference(false, (uint64_t)word, &local, sizeof local, 1, true), 1);
+        rings, wsh_dev_ask_zero_copy(false, (uint64_t)word, &local, sizeof local, 1, true), 1);
 
     wsh_dev_ring_await(rings, at);
 }
