@@ -100,21 +100,21 @@ static int none_stage_open(struct wsh_job *job, struct wsh_tp **tp)
 }
 
 static int none_signal_hold(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
-                            struct wsh_done **gate)
+                            struct wsh_done **hold)
 {
     (void)tctx;
     (void)sig;
     (void)done;
-    (void)gate;
+    (void)hold;
     return -ENOTSUP;
 }
 
-static void none_signal_release(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate,
+static void none_signal_release(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *hold,
                                 bool sent)
 {
     (void)tctx;
     (void)sig;
-    (void)gate;
+    (void)hold;
     (void)sent;
 }
 

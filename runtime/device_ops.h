@@ -43,10 +43,10 @@ struct wsh_device_ops {
     /* Staging, the transport that runtime/gpu/stage is; NULL: there is none. open: as wsh_tp_ops.open. */
     const struct wsh_tp_ops *stage;
     int (*stage_open)(struct wsh_job *job, struct wsh_tp **tp);
-    /* A signal that staging holds back until what `gate` counts has come; and lets go, or (sent false) forgets. */
+    /* A signal that staging holds back until what `hold` counts has come; and lets go, or (sent false) forgets. */
     int (*signal_hold)(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
-                       struct wsh_done **gate);
-    void (*signal_release)(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate,
+                       struct wsh_done **hold);
+    void (*signal_release)(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *hold,
                            bool sent);
 };
 

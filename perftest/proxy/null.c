@@ -30,7 +30,7 @@ struct null_thread {
     struct wsh_ctx ctx;
     struct null_ctx null;
     pthread_t id;
-    struct wsh_wait_pulse pulse;
+    struct wsh_wait_heartbeat heartbeat;
 };
 
 struct null_job {
@@ -218,7 +218,7 @@ static void *consumer_serve(void *arg)
 {
     struct null_thread *thread = arg;
 
-    if (wsh_wait_run(&thread->job->job, &thread->job->stop, consumer_step, thread->consumer, &thread->pulse,
+    if (wsh_wait_run(&thread->job->job, &thread->job->stop, consumer_step, thread->consumer, &thread->heartbeat,
                      true) < 0)
         thread->null.figures.wrong++;
     return NULL;

@@ -28,7 +28,7 @@ struct wsh_ctx {
     pthread_t owner;                   /* the thread that created it */
     bool user;                         /* made by shmem_ctx_create: closed with the job */
     bool proxy;                        /* used by one proxy thread alone */
-    struct wsh_gda_gate *gate;         /* of a proxy thread: NIC requests for which its fences wait too */
+    struct wsh_gda_snapshot *posted;   /* of a proxy thread: NIC requests for which its fences wait too */
     uint64_t drains;                   /* of a proxy thread: how often it waited for operations to complete */
     struct wsh_tctx *tctx[WSH_TP_MAX]; /* by index of the transport */
     struct wsh_paths *paths;           /* [global pe], only where some PE is reached by several transports */

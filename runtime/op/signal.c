@@ -36,16 +36,16 @@ static int put_signal_by_two_tps(struct put_signal *ps)
     const struct wsh_tp *signals = ps->sig.rmem->tp;
     struct wsh_tctx *tctx = ctx->tctx[signals->index];
     const struct wsh_device_ops *device = wsh_device_ops();
-    struct wsh_done *gate;
+    struct wsh_done *hold;
     int rc;
 
     if (signals->ops != device->stage || !limits->copy_max || may_be_copied(ps, to->rmem))
         return -EXDEV;
-    rc = device->signal_hold(tctx, &ps->sig, ps->done, &gate);
+    rc = device->signal_hold(tctx, &ps->sig, ps->done, &hold);
     if (rc)
         return rc;
-    rc = wsh_op_ops(to)->put(wsh_op_tctx(ctx, to), to->rmem, to->off, ps->src, ps->len, gate);
-    device->signal_release(tctx, &ps->sig, gate, !rc);
+    rc = wsh_op_ops(to)->put(wsh_op_tctx(ctx, to), to->rmem, to->off, ps->src, ps->len, hold);
+    device->signal_release(tctx, &ps->sig, hold, !rc);
     return rc;
 }
 

@@ -37,7 +37,7 @@ struct waiter {
     struct wsh_left left;
 };
 
-static __thread struct wsh_wait_pulse *own_pulse; /* of a thread in wsh_wait_run */
+static __thread struct wsh_wait_heartbeat *own_heartbeat; /* of a thread in wsh_wait_run */
 
 /* What a thread that serves `part` has to do with transport `tp`; NULL: nothing. */
 static struct wsh_tp *tp_served(const struct wsh_job *job, unsigned tp, int part)
@@ -87,9 +87,9 @@ int wsh_wait_progress(struct wsh_job *job)
     return progress_with(job, WSH_ALL_PARTS);
 }
 
-static void pulse_beat(struct wsh_wait_pulse *pulse)
+static void heartbeat_count(struct wsh_wait_heartbeat *heartbeat)
 {
-    __atomic_store_n(&pulse->beats, pulse->beats + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&heartbeat->beats, heartbeat->beats + 1, __ATOMIC_RELAXED);
 }
 
 /* Looks at the clock, the proxy and SIGUSR1; every CLOCK_EVERY-th idle step or sooner, and before every sleep. */
@@ -106,8 +106,8 @@ static void waiter_look_at_clock(struct waiter *waiter)
         waiter->idle_since = time;
     waiter->late = waiter->looked && time - waiter->looked > CLOCK_LATE;
     waiter->looked = time;
-    if (own_pulse)
-        pulse_beat(own_pulse);
+    if (own_heartbeat)
+        heartbeat_count(own_heartbeat);
     wsh_device_ops()->watch();
     wsh_left_look(&waiter->left, waiter->job, waiter->why, waiter->arg, time);
     waiter->may_sleep = time - waiter->idle_since > waiter->job->tuning.yield_seconds;
@@ -368,23 +368,23 @@ static void server_back_off(struct wsh_job *job, unsigned tries, double *idle_si
 }
 
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
-                 struct wsh_wait_pulse *pulse, bool serves)
+                 struct wsh_wait_heartbeat *heartbeat, bool serves)
 {
     unsigned us = SLEEP_MIN_US, tries = 0;
     double idle_since = 0;
     int rc = 0;
 
-    own_pulse = pulse;
-    __atomic_store_n(&pulse->tid, gettid(), __ATOMIC_RELAXED);
+    own_heartbeat = heartbeat;
+    __atomic_store_n(&heartbeat->tid, gettid(), __ATOMIC_RELAXED);
     /* Acquire: partner is the release store of whoever ends the thread. */
     while (rc >= 0 && !__atomic_load_n(stop, __ATOMIC_ACQUIRE)) {
-        pulse_beat(pulse);
+        heartbeat_count(heartbeat);
         rc = run_once(job, step, arg, serves);
         if (rc > 0)
             tries = 0, us = SLEEP_MIN_US, idle_since = 0;
         else if (!rc)
             server_back_off(job, ++tries, &idle_since, &us, serves);
     }
-    __atomic_store_n(&pulse->tid, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&heartbeat->tid, 0, __ATOMIC_RELAXED);
     return rc < 0 ? rc : 0;
 }

@@ -42,7 +42,7 @@ int wsh_wait_progress(struct wsh_job *job);
 int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop);
 
 /* Shows other threads that a thread of the library is alive. Relaxed: they look again. */
-struct wsh_wait_pulse {
+struct wsh_wait_heartbeat {
     pid_t tid;      /* 0 before it runs */
     uint64_t beats; /* rounds of its loop, and of waits inside */
 };
@@ -52,7 +52,7 @@ struct wsh_wait_pulse {
  * `serves` peers, progress until *stop; stays awake for a while after something moved. 0, or the final error.
  */
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
-                 struct wsh_wait_pulse *pulse, bool serves);
+                 struct wsh_wait_heartbeat *heartbeat, bool serves);
 
 /* Sleeps for `ms`, or until `fd` is readable: then true. For a thread that serves no peers. */
 bool wsh_wait_pause(int fd, int ms);

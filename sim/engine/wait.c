@@ -115,9 +115,9 @@ int wsh_wait_serve(struct wsh_job *job, int part, const bool *stop)
 }
 
 int wsh_wait_run(struct wsh_job *job, const bool *stop, int (*step)(void *arg), void *arg,
-                 struct wsh_wait_pulse *pulse, bool serves)
+                 struct wsh_wait_heartbeat *heartbeat, bool serves)
 {
-    (void)job, (void)stop, (void)step, (void)arg, (void)pulse, (void)serves;
+    (void)job, (void)stop, (void)step, (void)arg, (void)heartbeat, (void)serves;
     return 0;
 }
 

@@ -115,7 +115,7 @@ static int both_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, s
                            size_t len, const struct wsh_sig *sig, struct wsh_done *done)
 {
     struct wsh_tctx *stage = take(tctx, rmem->pe, STAGE), *efa;
-    struct wsh_done *gate;
+    struct wsh_done *hold;
     int rc;
 
     if (!stage)
@@ -123,11 +123,11 @@ static int both_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, s
     if (path_to(tctx, rmem->pe) == STAGE || len <= stack_of(tctx)->limits[EFA].copy_max)
         return stack_part[STAGE]->put_signal(stage, rmem, off, src, len, sig, done);
     efa = take(tctx, rmem->pe, EFA);
-    rc = efa ? wsh_stage_signal_hold(stage, sig, done, &gate) : -EAGAIN;
+    rc = efa ? wsh_stage_signal_hold(stage, sig, done, &hold) : -EAGAIN;
     if (rc)
         return rc;
-    rc = stack_part[EFA]->put(efa, place(tctx, rmem), off, src, len, gate);
-    wsh_stage_signal_release(stage, sig, gate, !rc);
+    rc = stack_part[EFA]->put(efa, place(tctx, rmem), off, src, len, hold);
+    wsh_stage_signal_release(stage, sig, hold, !rc);
     return rc;
 }
 

@@ -41,7 +41,7 @@ library "$tap_dir/same" >"$out" 2>"$err"
 passes "$tap_dir/same"
 tap_check "as it is" test "$status" = 0
 mutant "the proxy does not hold what is behind a fence" runtime/gpu/proxy exec \
-    's/= wsh_gda_pass(ctx->job, ctx->gate)/= 0/' 'behind a fence: .* bytes wrong'
+    's/= wsh_gda_quiet_try(ctx->job, ctx->posted)/= 0/' 'behind a fence: .* bytes wrong'
 mutant "the host's quiet is the proxy's alone" runtime/gpu/proxy proxy \
     's/return rc ? rc : wsh_gda_quiet(job)/return rc/' 'put: .* bytes wrong'
 mutant "complete below the mark is as many as are complete" transports/efa/gda gda \

@@ -28,13 +28,13 @@ void wsh_gda_close(struct wsh_job *job);
 int wsh_gda_counters(struct wsh_job *job, uint32_t first, uint32_t n, bool live);
 
 /* What a fence waits for: how far the queues had come when it was first tried. Zeros at first. */
-struct wsh_gda_gate {
+struct wsh_gda_snapshot {
     bool noted;
     uint64_t posted[WSH_GDA_QUEUES_MAX];
 };
 
-/* 0: everything posted before the first call is complete, and the gate is reset; -EAGAIN: not yet. */
-int wsh_gda_pass(const struct wsh_job *job, struct wsh_gda_gate *gate);
+/* 0: everything posted before the first try is complete, and the snapshot is reset; -EAGAIN: not yet. */
+int wsh_gda_quiet_try(const struct wsh_job *job, struct wsh_gda_snapshot *snapshot);
 
 /* All that kernels of this PE have posted before the call is complete. Cheap where there is nothing. */
 int wsh_gda_quiet(struct wsh_job *job);

@@ -56,7 +56,7 @@ static void *watch_run(void *arg)
 {
     struct wsh_gda_host *gda = arg;
 
-    if (wsh_wait_run(gda->job, &gda->stop, watch_step, gda, &gda->life.pulse, false) < 0)
+    if (wsh_wait_run(gda->job, &gda->stop, watch_step, gda, &gda->life.heartbeat, false) < 0)
         wsh_abort(1);
     return NULL;
 }
@@ -96,32 +96,32 @@ void wsh_gda_watch_stop(struct wsh_gda_host *gda)
     gda->runs = false;
 }
 
-int wsh_gda_pass(const struct wsh_job *job, struct wsh_gda_gate *gate)
+int wsh_gda_quiet_try(const struct wsh_job *job, struct wsh_gda_snapshot *snapshot)
 {
     const struct wsh_gda_host *gda = job->device.gda;
 
     if (!gda)
         return 0;
-    for (unsigned i = 0; i < gda->n && !gate->noted; i++)
-        gate->posted[i] = posted(gda, i);
-    gate->noted = true;
+    for (unsigned i = 0; i < gda->n && !snapshot->noted; i++)
+        snapshot->posted[i] = posted(gda, i);
+    snapshot->noted = true;
     for (unsigned i = 0; i < gda->n; i++)
-        if (mark(gda, i) < gate->posted[i])
+        if (mark(gda, i) < snapshot->posted[i])
             return -EAGAIN;
-    gate->noted = false;
+    snapshot->noted = false;
     return 0;
 }
 
 struct gda_quiet {
     const struct wsh_job *job;
-    struct wsh_gda_gate gate;
+    struct wsh_gda_snapshot snapshot;
 };
 
 static int try_quiet(void *arg)
 {
     struct gda_quiet *quiet = arg;
 
-    return wsh_gda_pass(quiet->job, &quiet->gate);
+    return wsh_gda_quiet_try(quiet->job, &quiet->snapshot);
 }
 
 static void quiet_describe(void *arg, char *text, size_t size)

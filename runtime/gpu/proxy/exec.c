@@ -147,7 +147,7 @@ static int ask_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done 
 static int ctx_fence(void *arg)
 {
     struct wsh_ctx *ctx = arg;
-    int rc = wsh_gda_pass(ctx->job, ctx->gate);
+    int rc = wsh_gda_quiet_try(ctx->job, ctx->posted);
 
     return rc ? rc : wsh_fence(ctx);
 }

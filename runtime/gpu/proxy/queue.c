@@ -64,7 +64,7 @@ static int queue_start(struct wsh_proxy *proxy, struct wsh_proxy_queue *queue)
     if (rc)
         return rc;
     queue->ctx.proxy = true;
-    queue->ctx.gate = &queue->gate;
+    queue->ctx.posted = &queue->snapshot;
     queue->consumer = wsh_consumer_open(queue->ring, 1, &wsh_proxy_exec_ops, &queue->ctx);
     return queue->consumer ? 0 : -ENOMEM;
 }

@@ -20,7 +20,7 @@ struct wsh_proxy_thread {
     unsigned number;
     struct wsh_ring *rings; /* [proxy->each] */
     struct wsh_ctx ctx;
-    struct wsh_gda_gate gate;
+    struct wsh_gda_snapshot snapshot;
     bool has_ctx, runs;
     struct wsh_consumer *consumer;
     pthread_t id;
@@ -36,7 +36,7 @@ struct wsh_proxy_queue {
     struct wsh_ring *ring; /* pinned */
     wsh_cu_ptr heads;      /* struct wsh_ring_heads */
     struct wsh_ctx ctx;
-    struct wsh_gda_gate gate;
+    struct wsh_gda_snapshot snapshot;
     bool has_ctx;
     struct wsh_consumer *consumer;
 };

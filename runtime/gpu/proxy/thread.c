@@ -99,7 +99,7 @@ static void *thread_serve(void *arg)
     struct wsh_job *job = thread->proxy->job;
 
     wsh_cuda_call_role(WSH_CUDA_PROXY);
-    if (wsh_wait_run(job, &thread->proxy->stop, thread_step, thread, &thread->life.pulse, true) < 0)
+    if (wsh_wait_run(job, &thread->proxy->stop, thread_step, thread, &thread->life.heartbeat, true) < 0)
         wsh_abort(1);
     return NULL;
 }
@@ -139,7 +139,7 @@ int wsh_proxy_thread_start(struct wsh_proxy_thread *thread)
     if (rc)
         return rc;
     thread->ctx.proxy = true;
-    thread->ctx.gate = &thread->gate;
+    thread->ctx.posted = &thread->snapshot;
     thread->reports = wsh_wait_asked();
     thread->reported_at = wsh_wait_now();
     thread->consumer =

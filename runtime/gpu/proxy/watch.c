@@ -45,7 +45,7 @@ void wsh_proxy_watch_gda(struct wsh_proxy_life *life)
 
 static bool has_ended(const struct wsh_proxy_life *life)
 {
-    pid_t tid = __atomic_load_n(&life->pulse.tid, __ATOMIC_RELAXED);
+    pid_t tid = __atomic_load_n(&life->heartbeat.tid, __ATOMIC_RELAXED);
 
     return tid && syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
 }
@@ -55,9 +55,9 @@ static void life_describe(const struct wsh_proxy_life *life, char *text, size_t 
 {
     struct wsh_cuda_stay stay;
 
-    if (wsh_cuda_call_find(life->pulse.tid, &stay) ||
+    if (wsh_cuda_call_find(life->heartbeat.tid, &stay) ||
         (wsh_cuda_call_find(0, &stay) && stay.seconds > life->silent / 2))
-        wsh_cuda_watch_text(&stay, life->pulse.tid, text, size);
+        wsh_cuda_watch_text(&stay, life->heartbeat.tid, text, size);
     else
         snprintf(text, size, "it is stopped, or a call of its transport does not return");
 }
@@ -71,14 +71,14 @@ static void end_for_silence(const struct wsh_proxy_life *life, const char *name,
     life_describe(life, text, sizeof text);
     wsh_error("%s (thread id %d), which %s, has not run for %.1f s: %s; the job ends; SHMEM_HANG_SECONDS is "
               "the limit",
-              name, (int)life->pulse.tid, duty, life->silent, text);
+              name, (int)life->heartbeat.tid, duty, life->silent, text);
     wsh_abort(1);
 }
 
 /* Does not return if the thread will never do anything again. */
 static void life_check(struct wsh_proxy_life *life, const char *name, const char *duty, double passed)
 {
-    uint64_t beats = __atomic_load_n(&life->pulse.beats, __ATOMIC_RELAXED);
+    uint64_t beats = __atomic_load_n(&life->heartbeat.beats, __ATOMIC_RELAXED);
     double limit = watched->job->env.hang_seconds;
 
     if (has_ended(life)) {

@@ -7,11 +7,11 @@
 
 struct wsh_proxy;
 
-/* One of them; its owner gives the pulse to wsh_wait_run. */
+/* One of them; its owner gives the heartbeat to wsh_wait_run. */
 struct wsh_proxy_life {
-    struct wsh_wait_pulse pulse;
-    uint64_t seen_beats; /* the pulse at the last check */
-    double silent;       /* since when the pulse has not changed, in seconds */
+    struct wsh_wait_heartbeat heartbeat;
+    uint64_t seen_beats; /* the heartbeat at the last check */
+    double silent;       /* since when it has not changed, in seconds */
 };
 
 /* Whose threads are watched from now on; NULL: nobody's. */

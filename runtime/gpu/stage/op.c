@@ -167,7 +167,7 @@ int wsh_stage_put_signal(struct wsh_tctx *tctx, const struct wsh_rmem *rmem, siz
 }
 
 int wsh_stage_signal_hold(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
-                          struct wsh_done **gate)
+                          struct wsh_done **hold)
 {
     struct wsh_stage_ask ask = ask_for(tctx, sig->rmem, sig->off, WSH_STAGE_AMO, NULL);
     struct wsh_stage *stage = ask.ctx->stage;
@@ -181,20 +181,20 @@ int wsh_stage_signal_hold(struct wsh_tctx *tctx, const struct wsh_sig *sig, stru
     rc = ask_begin(stage, peer, &ask);
     moved = rc == -EAGAIN ? wsh_stage_out_progress(stage, peer) : 0;
     if (!rc)
-        *gate = wsh_stage_out_hold(stage, peer, done);
+        *hold = wsh_stage_out_hold(stage, peer, done);
     pthread_mutex_unlock(&stage->lock);
     return moved < 0 ? moved : rc;
 }
 
-void wsh_stage_signal_release(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate,
+void wsh_stage_signal_release(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *hold,
                               bool started)
 {
     struct wsh_stage *stage = ((struct wsh_stage_ctx *)tctx)->stage;
 
     pthread_mutex_lock(&stage->lock);
     if (!started)
-        wsh_stage_out_drop(stage, &stage->peers[sig->rmem->pe], gate);
-    wsh_stage_done(gate);
+        wsh_stage_out_drop(stage, &stage->peers[sig->rmem->pe], hold);
+    wsh_stage_done(hold);
     pthread_mutex_unlock(&stage->lock);
 }
 

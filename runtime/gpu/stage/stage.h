@@ -46,13 +46,13 @@ const struct wsh_tp_ops *wsh_stage_ops(void);
 int wsh_stage_open(const struct wsh_stage_carrier *carrier, int my_pe, int n_pes, struct wsh_tp **tp);
 
 /*
- * A signal behind data that go by another transport: it leaves in its turn, once *gate, which begins at 1, is 0. The
- * caller gives *gate to the put as `done`, then calls release with whether that was started; if not, nothing has been
+ * A signal behind data that go by another transport: it leaves in its turn, once *hold, which begins at 1, is 0. The
+ * caller gives *hold to the put as `done`, then calls release with whether that was started; if not, nothing has been
  * asked for. `done` reaches 0 when the signal leaves. hold: 0, -EAGAIN or a logged error.
  */
 int wsh_stage_signal_hold(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *done,
-                          struct wsh_done **gate);
-void wsh_stage_signal_release(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *gate,
+                          struct wsh_done **hold);
+void wsh_stage_signal_release(struct wsh_tctx *tctx, const struct wsh_sig *sig, struct wsh_done *hold,
                               bool started);
 
 #endif
