@@ -60,7 +60,7 @@ static WSH_DEV uint64_t *wsh_dev_counter_word(const void *dest, uint64_t len, ui
     return wsh_dev_counter_reaches(dest, len, word, pe) ? word : wsh_dev_counter_host(number);
 }
 
-/* Whether the put is one record by reference, as most between hosts are. */
+/* Whether the put is one zero-copy record, as most between hosts are. */
 static WSH_DEV bool wsh_dev_list_is_zero_copy(const shmemx_put_t &put)
 {
     return wsh_dev_is_plain_zero_copy(put.dest, put.source, put.nelems, put.pe) &&
@@ -89,7 +89,7 @@ static WSH_DEV void wsh_dev_put_counted_nbi(const char *what, void *dest, const 
     if (wsh_dev_has_gda() && wsh_dev_counted_gda<S>(dest, source, len, number, pe))
         return;
     /* Most are one record: the search for where the word lies takes longer. Kernels of 1024 threads lack registers. */
-    if (S != WSH_BLOCK && wsh_device_view.ref_from) {
+    if (S != WSH_BLOCK && wsh_device_view.zero_copy_from) {
         wsh_dev_sync<S>();
         if (wsh_dev_put_plain_signal<S>(dest, source, len, wsh_dev_counter_host(number), 1, SHMEM_SIGNAL_ADD, pe))
             return;

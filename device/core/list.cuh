@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of puts, counted or not, in device code: what goes by reference is posted in runs, with one reservation in a
+ * Lists of puts, counted or not, in device code: what is zero-copy is posted in runs, with one reservation in a
  * ring and one release for a run; the rest is put as by calls of its own.
  */
 #ifndef WSH_DEVICE_LIST_CUH
@@ -10,7 +10,7 @@
 
 #define WSH_LIST_RUN 32u /* puts for one reservation in a ring, and one release */
 
-/* One lane: so many puts from the first on that are records by reference in one ring; *pieces of them. */
+/* One lane: so many puts from the first on that are zero-copy records in one ring; *pieces of them. */
 static WSH_DEV uint32_t wsh_dev_list_run(const shmemx_put_t *puts, size_t n, uint32_t *pieces)
 {
     uint32_t run = 0, mine = 0;

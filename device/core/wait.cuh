@@ -8,7 +8,7 @@
 #ifndef WSH_DEVICE_WAIT_CUH
 #define WSH_DEVICE_WAIT_CUH
 
-#include "../proxy/pull.cuh"
+#include "../proxy/inbox.cuh"
 #include "put.cuh"
 
 /* Words are compared as one of six types, whatever their C type is called. */

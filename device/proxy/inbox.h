@@ -2,7 +2,7 @@
 /*
  * The inbox of a PE: operations from other hosts on memory that only its GPU writes, as the host passes them to
  * kernels that wait. Pinned host memory. Read by C and CUDA; the host's side is runtime/gpu/stage/inbox.c, the GPU's
- * device/proxy/pull.cuh.
+ * device/proxy/inbox.cuh.
  *
  * An item is a copy, then an atomic on a word; each may be missing. Items are counted for ever, from 0; item i lies in
  * place i modulo WSH_INBOX_ITEMS. They are executed in this order, each complete before the next one's word.

@@ -8,7 +8,7 @@
 #define WSH_DEVICE_PROXIED_CUH
 
 #include "../core/copy.cuh"
-#include "pull.cuh"
+#include "inbox.cuh"
 #include "../core/reach.cuh"
 #include "ring_push.cuh"
 
@@ -109,7 +109,7 @@ struct wsh_dev_parts {
     uint32_t len;    /* of the present part */
     size_t off;
     uint64_t at; /* of lane 0: position of the present part's record */
-    bool waits;  /* by reference: the source may be reused on return */
+    bool waits;  /* zero-copy: the source may be reused on return */
 };
 
 static WSH_DEV bool wsh_dev_is_strided(const struct wsh_dev_parts &parts)

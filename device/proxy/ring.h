@@ -21,7 +21,7 @@
  * lies in the payload, before the tags are released. The producer, having read the result, stores zeros there, and only
  * then is the place freed.
  *
- * By reference: a put whose source lies in memory that the transports of the host read themselves has no payload, but
+ * Zero-copy: a put whose source lies in memory that the transports of the host read themselves has no payload, but
  * the address of its source. What the source holds was stored by the threads of the call; its barrier and then the
  * release before the pieces, the same one that a payload has, come before the consumer's acquire of the pieces, and so
  * before whatever reads the source on its behalf, a NIC too. The consumer frees the places of such a record when it has
@@ -88,9 +88,9 @@ enum wsh_ring_kind {
     WSH_RING_IPUT, /* payload: elements of 1 << op bytes, side by side; at the PE one every `value` bytes */
     WSH_RING_IGET, /* the same the other way; answered */
     WSH_RING_QUIET,
-    WSH_RING_PUT_REF,    /* len bytes from the address at `second`; answered if WSH_RING_ANSWER */
-    WSH_RING_SIGNAL_REF, /* the same, then the signal in the third piece */
-    WSH_RING_GET_REF,    /* len bytes to the address at `second`; answered if WSH_RING_ANSWER */
+    WSH_RING_PUT_ZERO_COPY,    /* len bytes from the address at `second`; answered if WSH_RING_ANSWER */
+    WSH_RING_SIGNAL_ZERO_COPY, /* the same, then the signal in the third piece */
+    WSH_RING_GET_ZERO_COPY,    /* len bytes to the address at `second`; answered if WSH_RING_ANSWER */
     WSH_RING_KINDS
 };
 
@@ -114,13 +114,13 @@ enum wsh_ring_kind {
 #define WSH_RING_EPOCH_BITS 23
 #define WSH_RING_EPOCH_AT 40
 /*
- * Further pieces, a: `second` (48 bits), bit 63 of the value, parity; b: its other bits, parity. The third: compare. By
- * reference: the second has the local address, and above it the upper bits of the length; the third the signal.
+ * Further pieces, a: `second` (48 bits), bit 63 of the value, parity; b: its other bits, parity. The third: compare. Of
+ * zero-copy: the second has the local address, and above it the upper bits of the length; the third the signal.
  */
 #define WSH_RING_VALUE_TOP ((uint64_t)1 << 62)
 #define WSH_RING_LEN_TOP_AT 48
 #define WSH_RING_LEN_TOP_BITS 14
-#define WSH_RING_REF_MAX ((uint64_t)1 << 30) /* longest transfer of one record by reference */
+#define WSH_RING_ZERO_COPY_MAX ((uint64_t)1 << 30) /* longest transfer of one zero-copy record */
 
 struct wsh_ring_piece {
     WSH_RING_ALIGN(16) uint64_t a;

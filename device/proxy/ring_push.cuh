@@ -60,11 +60,12 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_ask_of_amo(enum wsh_amo_op op, bool fe
                        (uint32_t)value | (width == 8 ? WSH_RING_SHORT_WIDE : 0), pe};
 }
 
-/* A put from `local` memory, or a get into it, of WSH_RING_REF_MAX bytes at most; one further piece. */
+/* A put from `local` memory, or a get into it, of WSH_RING_ZERO_COPY_MAX bytes at most; one further piece. */
 static WSH_DEV struct wsh_dev_ask wsh_dev_ask_zero_copy(bool gets, uint64_t sym, const void *local, uint32_t len,
-                                                           int pe, bool waits)
+                                                        int pe, bool waits)
 {
-    return wsh_dev_ask{wsh_dev_ring_kind(gets ? WSH_RING_GET_REF : WSH_RING_PUT_REF) | (waits ? WSH_RING_ANSWER : 0),
+    return wsh_dev_ask{wsh_dev_ring_kind(gets ? WSH_RING_GET_ZERO_COPY : WSH_RING_PUT_ZERO_COPY) |
+                           (waits ? WSH_RING_ANSWER : 0),
                        sym,
                        0,
                        (uint64_t)local | (uint64_t)(len >> WSH_RING_LEN_BITS) << WSH_RING_LEN_TOP_AT,
@@ -78,7 +79,7 @@ static WSH_DEV struct wsh_dev_ask wsh_dev_ask_zero_copy(bool gets, uint64_t sym,
 static WSH_DEV void wsh_dev_ask_add_signal(struct wsh_dev_ask *ask, enum wsh_amo_op op, uint64_t word, uint64_t value,
                                            bool fenced)
 {
-    ask->first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL_REF, op) | (ask->first_a & WSH_RING_ANSWER) |
+    ask->first_a = wsh_dev_ring_kind(WSH_RING_SIGNAL_ZERO_COPY, op) | (ask->first_a & WSH_RING_ANSWER) |
                    (fenced ? WSH_RING_FENCED : 0);
     ask->third = word;
     ask->compare = value;

@@ -19,9 +19,9 @@ static WSH_DEV bool wsh_dev_zero_copy_covers(const void *local, uint64_t len)
 #pragma unroll 1
     for (int i = WSH_DEVICE_SEGS - 1; i >= 0; i--)
         if (wsh_dev_seg_holds(wsh_device_view.seg[i], (uint64_t)local, len))
-            return wsh_device_view.ref_segs >> i & 1;
+            return wsh_device_view.zero_copy_segs >> i & 1;
     buffer = wsh_dev_buffer((uint64_t)local, len);
-    return buffer && buffer->refers;
+    return buffer && buffer->zero_copy;
 }
 
 /*
@@ -30,10 +30,10 @@ static WSH_DEV bool wsh_dev_zero_copy_covers(const void *local, uint64_t len)
  */
 inline WSH_DEV_CALL bool wsh_dev_nocopy(const struct wsh_dev_parts *parts, bool gets)
 {
-    uint64_t from = gets ? wsh_device_view.ref_get_from : wsh_device_view.ref_from;
+    uint64_t from = gets ? wsh_device_view.zero_copy_get_from : wsh_device_view.zero_copy_from;
 
     if (parts->waits)
-        from = wsh_device_view.ref_waits_from;
+        from = wsh_device_view.zero_copy_waits_from;
     return from && parts->whole >= from && wsh_dev_zero_copy_covers(gets ? parts->dest : parts->source, parts->whole);
 }
 
@@ -52,8 +52,8 @@ WSH_DEV_CALL uint64_t wsh_dev_zcopy_send(const P &parts, const struct wsh_dev_si
 }
 
 /*
- * Lane 0: all parts. Of a put, behind a barrier, which ordered the stores of all lanes to the source before the release of the
- * record; of a get that waits, the barrier that follows lets all lanes see what was written.
+ * Lane 0: all parts. Of a put, behind a barrier, which ordered the stores of all lanes to the source before the release
+ * of the record; of a get that waits, the barrier that follows lets all lanes see what was written.
  */
 template <class P> WSH_DEV_CALL void wsh_dev_zcopy(P *parts, const struct wsh_dev_signal *with, bool gets)
 {
@@ -61,7 +61,7 @@ template <class P> WSH_DEV_CALL void wsh_dev_zcopy(P *parts, const struct wsh_de
     for (; parts->off < parts->whole; parts->off += parts->len) {
         size_t left = parts->whole - parts->off;
 
-        parts->len = left < WSH_RING_REF_MAX ? (uint32_t)left : (uint32_t)WSH_RING_REF_MAX;
+        parts->len = left < WSH_RING_ZERO_COPY_MAX ? (uint32_t)left : (uint32_t)WSH_RING_ZERO_COPY_MAX;
         parts->at = wsh_dev_zcopy_send(*parts, with, gets);
         if (parts->waits) {
             wsh_dev_parts_await(*parts);
@@ -77,17 +77,17 @@ static WSH_DEV bool wsh_dev_are_in_heaps(const void *dest, const void *source, u
 {
     const struct wsh_device_seg &device = wsh_device_view.seg[WSH_DEVICE_SEG_DEVICE],
                                 &host = wsh_device_view.seg[WSH_DEVICE_SEG_HEAP];
-    const uint32_t refers = wsh_device_view.ref_segs;
+    const uint32_t segs = wsh_device_view.zero_copy_segs;
 
     return (wsh_dev_seg_holds(device, (uint64_t)dest, len) || wsh_dev_seg_holds(host, (uint64_t)dest, len)) &&
-           ((wsh_dev_seg_holds(device, (uint64_t)source, len) && refers >> WSH_DEVICE_SEG_DEVICE & 1) ||
-            (wsh_dev_seg_holds(host, (uint64_t)source, len) && refers >> WSH_DEVICE_SEG_HEAP & 1));
+           ((wsh_dev_seg_holds(device, (uint64_t)source, len) && segs >> WSH_DEVICE_SEG_DEVICE & 1) ||
+            (wsh_dev_seg_holds(host, (uint64_t)source, len) && segs >> WSH_DEVICE_SEG_HEAP & 1));
 }
 
 /* Whether a nonblocking put is one zero-copy record between heaps, to a PE that this GPU does not reach. */
 static WSH_DEV bool wsh_dev_is_plain_zero_copy(const void *dest, const void *source, size_t len, int pe)
 {
-    return wsh_device_view.ref_from && len >= wsh_device_view.ref_from && len <= WSH_RING_REF_MAX &&
+    return wsh_device_view.zero_copy_from && len >= wsh_device_view.zero_copy_from && len <= WSH_RING_ZERO_COPY_MAX &&
            (uint32_t)pe < (uint32_t)wsh_device_view.n_pes && wsh_dev_slot(pe) == WSH_DEVICE_NO_SLOT &&
            wsh_device_view.rings && wsh_dev_are_in_heaps(dest, source, len);
 }

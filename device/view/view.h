@@ -84,7 +84,7 @@ struct wsh_device_seg {
 struct wsh_device_range {
     struct wsh_device_seg seg; /* of a buffer that is not symmetric: where = 0 */
     uint32_t symmetric;
-    uint32_t refers; /* 1: puts and gets may name it by reference */
+    uint32_t zero_copy; /* 1: puts and gets of it may be zero-copy */
 };
 
 struct wsh_device_ranges {
@@ -271,11 +271,11 @@ struct wsh_device {
     uint64_t inbox;      /* address of struct wsh_inbox (pinned); 0 = there is none */
 
     /*
-     * Transfers by reference (refer.cuh): bit i = the host's transports read and write this PE's segment i; the fewest
+     * Zero-copy transfers (zero_copy.cuh): bit i = the host's transports read and write this PE's segment i; the fewest
      * bytes of nonblocking gets, of nonblocking puts, of blocking ones. 0: none.
      */
-    uint16_t ref_segs, ref_get_from;
-    uint32_t ref_from, ref_waits_from;
+    uint16_t zero_copy_segs, zero_copy_get_from;
+    uint32_t zero_copy_from, zero_copy_waits_from;
 
     /*
      * Words of counters (counter.cuh), uint64_t[n_counters] in the device heap and in the host heap, so many times

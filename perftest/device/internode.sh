@@ -49,7 +49,7 @@ tap_check "the lines say that the hosts are emulated" \
     grep -q '^# internode: .* between emulated hosts: shows protocol' "$out"
 tap_check "the claims follow" sh -c "grep -q '^# a fence per put against one per batch ' '$out' &&
     grep -q '^# put_signal_nbi in a kernel .* against the host.s alltoall' '$out'"
-tap_check "posts to and from host memory go by reference, others are copied" sh -c \
+tap_check "posts to and from host memory are zero-copy, others are copied" sh -c \
     "grep -q '^# post_hostmem  *thread  *65536 .* 65536  *0 ' '$out' && grep -q '^# post_copied_hostmem .* 65536  *65536 ' '$out'"
 tap_check "fences wait for nobody" sh -c "grep -q '^# order_fence_each  *256 .* 0[.]0000 ' '$out'"
 run_job 120 "$oshrun" -n 2 --nodes-emulated 2 "$internode" --rows wait_until --table -k 50 -n 3

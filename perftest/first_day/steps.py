@@ -18,7 +18,7 @@ ORDER_TESTS = (
 EMULATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "emulator", "efa-emulate")
 DATA_FIRST_TESTS = ["litmus_counted", "litmus_get_nbi"]
 GDA_TESTS = ["gda", "gda_orders"]
-GPU_TESTS = "put_get_all_pairs put_orders_with_fence put_signal_orders referred counted amo_all_ops litmus".split()
+GPU_TESTS = "put_get_all_pairs put_orders_with_fence put_signal_orders zero_copy counted amo_all_ops litmus".split()
 
 
 class Step:

@@ -49,7 +49,7 @@ static struct null_ctx *null_of(struct wsh_tctx *tctx)
     return (struct null_ctx *)tctx;
 }
 
-/* What is put by reference comes from the heap, from the place where it goes to: the bytes themselves are a NIC's. */
+/* What a zero-copy put brings comes from the heap, from the place where it goes to: the bytes are a NIC's. */
 static void op_check(struct null_ctx *null, const struct wsh_rmem *rmem, size_t off, const void *src,
                      size_t len)
 {
@@ -218,8 +218,8 @@ static void *consumer_serve(void *arg)
 {
     struct null_thread *thread = arg;
 
-    if (wsh_wait_run(&thread->job->job, &thread->job->stop, consumer_step, thread->consumer, &thread->heartbeat,
-                     true) < 0)
+    if (wsh_wait_run(&thread->job->job, &thread->job->stop, consumer_step, thread->consumer,
+                     &thread->heartbeat, true) < 0)
         thread->null.figures.wrong++;
     return NULL;
 }

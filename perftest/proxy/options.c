@@ -13,10 +13,10 @@ static const char head[] =
     "Usage: queue [options]\n"
     "Rows:\n"
     "  drain        ns of a proxy thread for a record that waits in its ring (nobody pushes meanwhile)\n"
-    "  drain_refer  the same for puts by reference, which carry an address instead of the payload\n"
+    "  drain_zero_copy  the same for zero-copy puts, which carry an address instead of the payload\n"
     "  drain_efa    the same through the efa transport, as row efa\n"
     "  put          puts a second, pushed and taken at the same time\n"
-    "  refer        the same of puts by reference\n"
+    "  zero_copy    the same of zero-copy puts\n"
     "  efa          the same through the efa transport, whose provider completes what it is given and moves "
     "nothing\n"
     "  flag         round trip of a word between producer and CPU, without a ring: the limit of ack\n"
@@ -69,8 +69,8 @@ static const struct perf_defaults defaults = {.list = "8,256,4096",
 
 static int options_check(const struct queue_options *o, char *error)
 {
-    static const char *const rows[] = {"drain", "drain_refer", "drain_efa", "put",   "refer",
-                                       "efa",   "flag",        "ack",       "quiet", NULL};
+    static const char *const rows[] = {
+        "drain", "drain_zero_copy", "drain_efa", "put", "zero_copy", "efa", "flag", "ack", "quiet", NULL};
 
     for (int i = 0; i < o->common.nsizes; i++)
         if (o->common.sizes[i] > WSH_RING_PART) {

@@ -42,7 +42,7 @@ static WSH_DEV void queue_put(const struct queue_place &place, const struct queu
 }
 
 /* From where it goes to. */
-static WSH_DEV void queue_refer(const struct queue_place &place, const struct queue_work &work, uint32_t producer,
+static WSH_DEV void queue_zero_copy(const struct queue_place &place, const struct queue_work &work, uint32_t producer,
                                 uint32_t i)
 {
     uint32_t pe = (producer + i) % work.n_pes;
@@ -93,7 +93,7 @@ static WSH_DEV uint64_t queue_work(const struct queue_place &place, const struct
     for (uint32_t i = 0; i < work.each; i++)
         switch (work.what) {
         case QUEUE_PUT: queue_put(place, work, producer, i); break;
-        case QUEUE_REFER: queue_refer(place, work, producer, i); break;
+        case QUEUE_ZERO_COPY: queue_zero_copy(place, work, producer, i); break;
         case QUEUE_ACK: queue_ack(place, work, producer); break;
         case QUEUE_QUIET: quiet += queue_quiet(place, work, producer); break;
         default: queue_flag_trip(place.flag, i + 1);

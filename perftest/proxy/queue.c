@@ -196,7 +196,7 @@ static void drain_rows(const char *row, enum queue_what what, bool efa)
 {
     for (int s = 0; s < opts.common.nsizes && queue_options_want(&opts, row); s++) {
         uint32_t len = (uint32_t)opts.common.sizes[s],
-                 places = what == QUEUE_REFER ? 2 : (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
+                 places = what == QUEUE_ZERO_COPY ? 2 : (len + WSH_RING_CHUNK - 1) / WSH_RING_CHUNK;
         struct bench b;
 
         if (!bench_open(&b, 1, efa))
@@ -271,14 +271,14 @@ static void quiet_rows(unsigned threads)
 static void all_rows(void)
 {
     drain_rows("drain", QUEUE_PUT, false);
-    drain_rows("drain_refer", QUEUE_REFER, false);
-    drain_rows("drain_efa", QUEUE_REFER, true);
+    drain_rows("drain_zero_copy", QUEUE_ZERO_COPY, false);
+    drain_rows("drain_efa", QUEUE_ZERO_COPY, true);
     flag_row();
     for (int t = 0; t < opts.threads.n; t++) {
         for (int p = 0; p < opts.producers.n; p++) {
             put_rows("put", QUEUE_PUT, opts.threads.value[t], opts.producers.value[p], false);
-            put_rows("refer", QUEUE_REFER, opts.threads.value[t], opts.producers.value[p], false);
-            put_rows("efa", QUEUE_REFER, opts.threads.value[t], opts.producers.value[p], true);
+            put_rows("zero_copy", QUEUE_ZERO_COPY, opts.threads.value[t], opts.producers.value[p], false);
+            put_rows("efa", QUEUE_ZERO_COPY, opts.threads.value[t], opts.producers.value[p], true);
             ack_row(opts.threads.value[t], opts.producers.value[p]);
         }
         quiet_rows(opts.threads.value[t]);
@@ -289,12 +289,12 @@ static int rows_count(void)
 {
     int sizes = opts.common.nsizes, each = queue_options_want(&opts, "ack");
 
-    each += (queue_options_want(&opts, "put") + queue_options_want(&opts, "refer") +
+    each += (queue_options_want(&opts, "put") + queue_options_want(&opts, "zero_copy") +
              queue_options_want(&opts, "efa")) *
             sizes;
     each = each * opts.producers.n + (queue_options_want(&opts, "quiet") ? opts.outstanding.n : 0);
     return each * opts.threads.n + queue_options_want(&opts, "flag") +
-           (queue_options_want(&opts, "drain") + queue_options_want(&opts, "drain_refer") +
+           (queue_options_want(&opts, "drain") + queue_options_want(&opts, "drain_zero_copy") +
             queue_options_want(&opts, "drain_efa")) *
                sizes;
 }

@@ -13,18 +13,18 @@ extern "C" {
 #endif
 
 enum queue_what {
-    QUEUE_PUT,   /* puts of `len` bytes, each after a fresh store of its payload and a release */
-    QUEUE_REFER, /* puts by reference of `len` bytes, each after a release */
-    QUEUE_ACK,   /* fetching additions, each waited for: the round trip through the proxy */
-    QUEUE_QUIET, /* rounds of `outstanding` puts and a quiet; the quiet counts */
-    QUEUE_FLAG   /* one word to the CPU and one back, without a ring: the limit */
+    QUEUE_PUT,       /* puts of `len` bytes, each after a fresh store of its payload and a release */
+    QUEUE_ZERO_COPY, /* zero-copy puts of `len` bytes, each after a release */
+    QUEUE_ACK,       /* fetching additions, each waited for: the round trip through the proxy */
+    QUEUE_QUIET,     /* rounds of `outstanding` puts and a quiet; the quiet counts */
+    QUEUE_FLAG       /* one word to the CPU and one back, without a ring: the limit */
 };
 
 struct queue_work {
     enum queue_what what;
     uint32_t producers, block; /* CPU threads or lanes; so many of them share a ring */
     uint32_t each;             /* operations or rounds of each producer */
-    uint32_t len; /* bytes, a multiple of 8, at most WSH_RING_PART; by reference they lie in the heap */
+    uint32_t len; /* bytes, a multiple of 8, at most WSH_RING_PART; of zero-copy puts they lie in the heap */
     uint32_t outstanding;
     uint32_t n_pes;
     uint64_t heap, heap_len; /* targets: a power of two of bytes, at the same address of every PE */

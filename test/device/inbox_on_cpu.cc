@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inbox from which waiting kernels pull, with CPU threads for lanes, the very code of device/proxy/pull.cuh, and
+ * The inbox from which waiting kernels pull, with CPU threads for lanes, the very code of device/proxy/inbox.cuh, and
  * the staging's own side of the host. Lanes come and go, so that messages go to them, by the stream, and back from them
  * to the stream: each is executed once, in their order, whole. Needs no GPU.
  * --rounds=N: so many messages (200,000).
  */
 #define WSH_DEVICE_PTX "test/device/cpu_block.cuh"
-#include "device/proxy/pull.cuh"
+#include "device/proxy/inbox.cuh"
 #include "test/device/inbox_host.h"
 
 #include <atomic>

@@ -55,10 +55,10 @@ static unsigned writer_of(const struct wsh_ring_ask *ask)
     return (unsigned)(ask->sym >> 32) % NULL_PROXY_WRITERS;
 }
 
-/* A put by reference: what a signal brings is made from sym, as the bytes are; only a nonblocking one has no `done`. */
-static bool reference_is_right(const struct wsh_ring_ask *ask, const struct wsh_done *done)
+/* A zero-copy put: what a signal brings is made from sym, as the bytes are; only a nonblocking one has no `done`. */
+static bool zero_copy_is_right(const struct wsh_ring_ask *ask, const struct wsh_done *done)
 {
-    bool signal = ask->kind == WSH_RING_SIGNAL_REF;
+    bool signal = ask->kind == WSH_RING_SIGNAL_ZERO_COPY;
 
     return ask->answer == (done != NULL) &&
            (!signal || (ask->value == ~ask->sym && ask->second == (ask->sym & WSH_RING_ADDRESS)));
@@ -111,15 +111,15 @@ static void check_rest(struct null_thread *thread, const struct wsh_ring_ask *as
     *ask->taken = n;
 }
 
-static bool is_reference(const struct wsh_ring_ask *ask)
+static bool is_zero_copy(const struct wsh_ring_ask *ask)
 {
-    return ask->kind == WSH_RING_PUT_REF || ask->kind == WSH_RING_SIGNAL_REF;
+    return ask->kind == WSH_RING_PUT_ZERO_COPY || ask->kind == WSH_RING_SIGNAL_ZERO_COPY;
 }
 
 static bool is_put(const struct wsh_ring_ask *ask)
 {
     return ask->kind == WSH_RING_PUT || ask->kind == WSH_RING_SIGNAL || ask->kind == WSH_RING_IPUT ||
-           is_reference(ask);
+           is_zero_copy(ask);
 }
 
 static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done)
@@ -138,7 +138,7 @@ static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *don
         check_rest(thread, ask);
     if (is_put(ask))
         check_put(thread, ask);
-    if (is_reference(ask) && !reference_is_right(ask, done))
+    if (is_zero_copy(ask) && !zero_copy_is_right(ask, done))
         thread->wrong++;
     flying = fly(thread, ask, done);
     if (is_put(ask) && (int)writer_of(ask) == proxy->slow)
@@ -155,19 +155,19 @@ static uint64_t apply(struct null_proxy *proxy, const struct wsh_ring_ask *ask)
     return ask->kind == WSH_RING_AMO ? wsh_amo_apply64(word, ask->op, ask->value, ask->compare) : 0;
 }
 
-/* The source of a put by reference must hold its bytes until now. */
+/* The source of a zero-copy put must hold its bytes until now. */
 static void land(struct null_thread *thread, struct flying *flying)
 {
     struct null_proxy *proxy = thread->proxy;
     const struct wsh_ring_ask *ask = &flying->ask;
     uint64_t old = apply(proxy, ask);
 
-    if (is_reference(ask) && !bytes_are_right(ask))
+    if (is_zero_copy(ask) && !bytes_are_right(ask))
         thread->wrong++;
     if (ask->kind == WSH_RING_GET || ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_IGET)
         for (size_t i = 0; i < ask->len; i++)
             ((unsigned char *)ask->payload)[i] = null_proxy_byte(ask->sym, i);
-    else if (ask->answer && !is_reference(ask))
+    else if (ask->answer && !is_zero_copy(ask))
         memcpy(ask->payload, &old, sizeof old);
     else if (ask->kind != WSH_RING_AMO && ask->kind != WSH_RING_PUT_WORD && ask->kind != WSH_RING_PAD)
         __atomic_fetch_add(&proxy->completed[writer_of(ask)], 1, __ATOMIC_RELEASE);

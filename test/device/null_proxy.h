@@ -16,7 +16,7 @@ enum { NULL_PROXY_WRITERS = 16, NULL_PROXY_WORDS = 8, NULL_PROXY_SLOW = 200 };
 
 /*
  * sym = writer << 32 | number of the put, counted from 1. A put's byte i is null_proxy_byte(sym, i); the stride of a
- * strided one is null_proxy_stride(sym), the signal of one by reference ~sym at sym. Atomics and word puts: sym below
+ * strided one is null_proxy_stride(sym), the signal of a zero-copy one ~sym at sym. Atomics and word puts: sym below
  * NULL_PROXY_WORDS is the index of a word.
  */
 static inline unsigned char null_proxy_byte(uint64_t sym, uint64_t i)

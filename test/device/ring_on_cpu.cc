@@ -78,14 +78,14 @@ static void put(unsigned writer, uint32_t len, bool signal)
     put_by(rings_of(writer), writer, len, signal);
 }
 
-/* Sources of a writer's puts by reference, of random lengths up to 3 MB, one behind the other until a quiet. */
+/* Sources of a writer's zero-copy puts, of random lengths up to 3 MB, one behind the other until a quiet. */
 struct pool {
     std::vector<unsigned char> bytes = std::vector<unsigned char>(8 << 20);
     size_t used = 0;
 };
 
-/* By reference. Blocking: the source is overwritten on return; else no byte of it before the next quiet. */
-static void refer(unsigned writer, struct pool *pool, uint32_t len, bool signal, bool waits)
+/* Zero-copy. Blocking: the source is overwritten on return; else no byte of it before the next quiet. */
+static void zero_copy(unsigned writer, struct pool *pool, uint32_t len, bool signal, bool waits)
 {
     struct wsh_dev_rings rings = rings_of(writer);
     uint64_t number = pushed[writer].load(std::memory_order_relaxed) + 1, sym = (uint64_t)writer << 32 | number, at;
@@ -196,7 +196,7 @@ static void write_all(unsigned writer, unsigned *wrong, uint64_t *sum)
         if (i % 5 == 4)
             iput(writer, len);
         else if (i % 5 == 2)
-            refer(writer, &pool, 1 + (i % 400 == 2 ? (3u << 20) - 1 : len), i % 3 == 0, i % 4 == 0);
+            zero_copy(writer, &pool, 1 + (i % 400 == 2 ? (3u << 20) - 1 : len), i % 3 == 0, i % 4 == 0);
         else
             put(writer, len, i % 3 == 0);
         if (i % 4 == 0)

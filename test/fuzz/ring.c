@@ -39,13 +39,14 @@ static bool is_of_ring(const struct script *s, const struct wsh_ring_ask *ask)
     return false;
 }
 
-/* The bytes of the ring, or an answer of 8 bytes, that the operation may touch; nothing of a source by reference. */
+/* The bytes of the ring, or an answer of 8 bytes, that the operation may touch; nothing of a zero-copy source. */
 static bool is_reading(const struct script *s, const struct wsh_ring_ask *ask)
 {
     bool word = ask->kind == WSH_RING_GET_WORD || ask->kind == WSH_RING_AMO;
 
-    if (wsh_record_is_ref(ask->kind)) {
-        FUZZ_CHECK(ask->len && ask->len <= WSH_RING_REF_MAX && (uint64_t)ask->payload <= WSH_RING_ADDRESS);
+    if (wsh_record_is_zero_copy(ask->kind)) {
+        FUZZ_CHECK(ask->len && ask->len <= WSH_RING_ZERO_COPY_MAX &&
+                   (uint64_t)ask->payload <= WSH_RING_ADDRESS);
         return false;
     }
     FUZZ_CHECK(word || is_of_ring(s, ask));
@@ -70,7 +71,7 @@ static int start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *don
     if (strided && *ask->taken < ask->len >> ask->op)
         *ask->taken += 1 + fuzz_below(&s->in, 4);
     s->flying[s->n_flying++] = (struct flying){done, reading ? ask->payload : NULL, ask->len};
-    FUZZ_CHECK(done || (wsh_record_is_ref(ask->kind) && !ask->answer));
+    FUZZ_CHECK(done || (wsh_record_is_zero_copy(ask->kind) && !ask->answer));
     if (done)
         done->left++;
     return strided && *ask->taken < ask->len >> ask->op ? -EAGAIN : 0;

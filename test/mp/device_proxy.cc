@@ -2,7 +2,7 @@
 /*
  * What kernels ask of the proxy arrives at PEs of other hosts: CPU threads stand for lanes and push into the job's
  * rings by the code of device/proxy/ring_push.cuh; the proxy, its context and the transports are the real ones. Puts of
- * every size, with and without signal, by reference too, words, gets and atomics; a fence orders across rings, a quiet
+ * every size, with and without signal, zero-copy too, words, gets and atomics; a fence orders across rings, a quiet
  * completes, and so does the barrier of the host. Odd PEs have two proxy threads. All of it in host memory, and in
  * device memory.
  *
@@ -194,7 +194,7 @@ static void source_fill(unsigned lane, uint32_t len, unsigned round, bool poison
     shmem_putmem(source[lane], seen, len, mp_me);
 }
 
-static void put_reference(unsigned lane, uint32_t len, uint64_t *sig, bool waits, int pe)
+static void put_zero_copy(unsigned lane, uint32_t len, uint64_t *sig, bool waits, int pe)
 {
     struct wsh_dev_rings rings = rings_of(lane, pe);
     struct wsh_dev_ask ask =
@@ -211,7 +211,7 @@ static void put_reference(unsigned lane, uint32_t len, uint64_t *sig, bool waits
 }
 
 /* The source is overwritten after a quiet, or when a blocking put has its answer. A signal is seen behind the data. */
-static void references_arrive(int to, int from)
+static void zero_copy_arrives(int to, int from)
 {
     static const uint32_t lens[] = {512, 9000, WSH_RING_PART + 1, BYTES};
     uint64_t sent = 0;
@@ -223,7 +223,7 @@ static void references_arrive(int to, int from)
         for (unsigned l = 0; l < LANES; l++)
             source_fill(l, len, round, false);
         for (unsigned l = 0; l < LANES; l++)
-            put_reference(l, len, signal ? &signals[1] : NULL, waits, to);
+            put_zero_copy(l, len, signal ? &signals[1] : NULL, waits, to);
         if (!waits)
             wsh_dev_rings_quiet(rings_of(LANES, 0));
         for (unsigned l = 0; l < LANES; l++)
@@ -267,8 +267,8 @@ static uint64_t *word_of(shmemx_counter_t tally)
            (uint32_t)tally - 1;
 }
 
-/* Half of the puts go by reference, where they may. */
-static void counts_come_last(int to, int from, bool refers)
+/* Half of the puts are zero-copy, where they may be. */
+static void counts_come_last(int to, int from, bool zero_copy)
 {
     static const uint32_t lens[] = {600, 3000, 7408, WSH_RING_PART, BYTES};
     shmemx_counter_t tally;
@@ -279,10 +279,10 @@ static void counts_come_last(int to, int from, bool refers)
     for (unsigned round = 0; round < 40; round++) {
         uint32_t len = lens[round / 2 % 5];
 
-        if (round % 2 && refers)
+        if (round % 2 && zero_copy)
             source_fill(0, len, round, false);
-        if (round % 2 && refers)
-            put_reference(0, len, host_word, false, to);
+        if (round % 2 && zero_copy)
+            put_zero_copy(0, len, host_word, false, to);
         else
             put(0, landing[0], len, round, host_word, to);
         if (round % 4 == 3)
@@ -301,7 +301,7 @@ static void counts_come_last(int to, int from, bool refers)
  * Many records at once, as a list makes them: short and long ones, of no bytes, counted and not. The first one is
  * posted last, so that the proxy finds all of them in one pass.
  */
-static void bursts_arrive(int to, int from, bool refers)
+static void bursts_arrive(int to, int from, bool zero_copy)
 {
     static const uint32_t lens[] = {24, 600, 7408, 0, 1100};
     shmemx_counter_t tally;
@@ -310,7 +310,7 @@ static void bursts_arrive(int to, int from, bool refers)
     mp_check(!shmemx_counter_create(SHMEM_TEAM_WORLD, 1, &tally), "no counter");
     uint64_t *host_word = word_of(tally);
     for (unsigned round = 0; round < (unsigned)mp_rounds(20, 300); round++) {
-        if (refers)
+        if (zero_copy)
             source_fill(0, 7408, round, false);
         struct wsh_dev_rings rings = rings_of(0, to);
         uint64_t first = wsh_dev_ring_reserve(rings, 2);
@@ -321,8 +321,8 @@ static void bursts_arrive(int to, int from, bool refers)
 
             if (!len)
                 atomic(0, WSH_AMO_ADD, host_word, 1, 0, false, to);
-            else if (refers && len > 512)
-                put_reference(0, len, sig, false, to);
+            else if (zero_copy && len > 512)
+                put_zero_copy(0, len, sig, false, to);
             else
                 put(0, landing[0], len, round, sig, to);
             counted += !len || sig;
@@ -411,9 +411,9 @@ static bool by_nics()
     return path && !strncmp(path, "fakehmem", 8);
 }
 
-static bool is_referable(bool gpu)
+static bool is_zero_copy(bool gpu)
 {
-    return view.ref_segs >> (gpu ? WSH_DEVICE_SEG_DEVICE : WSH_DEVICE_SEG_HEAP) & 1;
+    return view.zero_copy_segs >> (gpu ? WSH_DEVICE_SEG_DEVICE : WSH_DEVICE_SEG_HEAP) & 1;
 }
 
 static void run(bool gpu, int to)
@@ -434,10 +434,11 @@ static void run(bool gpu, int to)
     shmem_barrier_all();
     puts_arrive(to, to);
     signals_come_last(to, to);
-    counts_come_last(to, to, is_referable(on_gpu));
-    bursts_arrive(to, to, is_referable(on_gpu));
-    if (mp_check(is_referable(gpu) == (!gpu || by_nics()), "referable segments: %x", view.ref_segs) && is_referable(gpu))
-        references_arrive(to, to);
+    counts_come_last(to, to, is_zero_copy(on_gpu));
+    bursts_arrive(to, to, is_zero_copy(on_gpu));
+    if (mp_check(is_zero_copy(gpu) == (!gpu || by_nics()), "zero-copy segments: %x", view.zero_copy_segs) &&
+        is_zero_copy(gpu))
+        zero_copy_arrives(to, to);
     fences_order_across_rings(to, to);
     atomics_and_gets(to);
 }

@@ -3,8 +3,8 @@
  * Puts, gets and their strided forms as kernels make them reach the host heap of PEs of other hosts: the very code of
  * device/core/strided.cuh at each scope, CPU threads for lanes; the proxy, its context and the transports are the real
  * ones. Exactly the bytes named arrive, of every element size, of few and of more than a record holds; the source may
- * be overwritten on return; a put of few bytes leaves nothing in the ring that stops it. From the host heap puts go by
- * reference from some length on: the source is overwritten after the quiet of a nonblocking one, and on return of
+ * be overwritten on return; a put of few bytes leaves nothing in the ring that stops it. From the host heap puts are
+ * zero-copy from some length on: the source is overwritten after the quiet of a nonblocking one, and on return of
  * others. Nonblocking puts with signal, and counted ones, do so in one record, by the same lengths.
  *
  * paths: fakegpumixed:2,4 fakegpumixedefa:2
@@ -133,14 +133,14 @@ template <int S> static void contiguous(size_t len, unsigned round)
 }
 
 /* By what the view says, not by what the call did. */
-static bool goes_by_reference(size_t len, bool signal, bool waits, bool gets = false)
+static bool is_zero_copy(size_t len, bool signal, bool waits, bool gets = false)
 {
     struct wsh_dev_parts parts = {(char *)landing, (const char *)outgoing, len, to, 0, 1, signal, 0, 0, 0, waits};
 
     return wsh_dev_nocopy(&parts, gets);
 }
 
-template <int S> static void referred(size_t len, unsigned round)
+template <int S> static void zero_copy(size_t len, unsigned round)
 {
     bool with = round % 2, waits = round / 2 % 2;
     uint64_t before = *sent;
@@ -163,7 +163,7 @@ template <int S> static void referred(size_t len, unsigned round)
         shmem_uint64_wait_until(sent, SHMEM_CMP_EQ, before + 1);
     else
         shmem_barrier_all();
-    check("put by reference", landing, from, wsh_dev_strides{1, 1, len}, 1);
+    check("zero-copy put", landing, from, wsh_dev_strides{1, 1, len}, 1);
     shmem_barrier_all();
 }
 
@@ -179,11 +179,11 @@ template <int S> static void fetched(size_t len, bool waits)
         if (!waits && wsh_dev_lane<S>() == 0)
             wsh_dev_ask_order(true);
     });
-    check("get by reference", target, to, wsh_dev_strides{1, 1, len}, 1);
+    check("zero-copy get", target, to, wsh_dev_strides{1, 1, len}, 1);
     shmem_barrier_all();
 }
 
-/* The whole call: data by reference, signal set or added, of values that use each bit. */
+/* The whole call: data zero-copy, signal set or added, of values that use each bit. */
 template <int S> static void signalled(size_t len, unsigned round)
 {
     int op = round % 2 ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET;
@@ -199,7 +199,7 @@ template <int S> static void signalled(size_t len, unsigned round)
     });
     memset(outgoing, 0, BYTES);
     shmem_uint64_wait_until(sent, SHMEM_CMP_EQ, seen);
-    check("put with signal by reference", landing, from, wsh_dev_strides{1, 1, len}, 1);
+    check("zero-copy put with signal", landing, from, wsh_dev_strides{1, 1, len}, 1);
     shmem_barrier_all();
 }
 
@@ -216,7 +216,7 @@ template <int S> static void counted(size_t len, shmemx_counter_t counter)
     });
     memset(outgoing, 0, BYTES);
     shmemx_counter_wait_until(counter, before + 1);
-    check("counted put by reference", landing, from, wsh_dev_strides{1, 1, len}, 1);
+    check("counted zero-copy put", landing, from, wsh_dev_strides{1, 1, len}, 1);
     shmem_barrier_all();
     mp_check(shmemx_counter_fetch(counter) == before + 1, "a counted put of %zu bytes counts %llu", len,
              (unsigned long long)(shmemx_counter_fetch(counter) - before));
@@ -231,8 +231,8 @@ static void one_record()
 
     threadIdx = cpu_dim{0, 0, 0};
     mp_check(takes(512, sent, SHMEM_SIGNAL_ADD, to) && takes(BYTES, sent, SHMEM_SIGNAL_ADD, to),
-             "puts by reference with a signal are not one record");
-    mp_check(!takes(511, sent, SHMEM_SIGNAL_ADD, to), "one of 511 bytes goes by reference");
+             "zero-copy puts with a signal are not one record");
+    mp_check(!takes(511, sent, SHMEM_SIGNAL_ADD, to), "one of 511 bytes is zero-copy");
     mp_check(!takes(512, (uint64_t *)((char *)sent + 4), SHMEM_SIGNAL_ADD, to), "a signal at no multiple of 8 is taken");
     mp_check(!takes(512, (uint64_t *)source, SHMEM_SIGNAL_SET, to), "a signal in memory that is not symmetric is taken");
     mp_check(!takes(512, sent, SHMEM_SIGNAL_SET + SHMEM_SIGNAL_ADD + 7, to), "an operation that there is not is taken");
@@ -255,13 +255,13 @@ template <int S> static void signals()
     mp_check(!shmemx_counter_destroy(SHMEM_TEAM_WORLD, 1, &counter), "not destroyed");
 }
 
-template <int S> static void references()
+template <int S> static void zero_copies()
 {
     static const size_t lens[] = {1, 511, 512, 8191, 8193, 32768, WSH_RING_PART + 1, BYTES};
 
     for (size_t len : lens)
         for (unsigned round = 0; round < 4; round++) {
-            referred<S>(len, round);
+            zero_copy<S>(len, round);
             fetched<S>(len, round % 2);
         }
 }
@@ -278,7 +278,7 @@ template <int S> static void scope()
     width<S, 4>();
     width<S, 8>();
     width<S, 16>();
-    references<S>();
+    zero_copies<S>();
     signals<S>();
 }
 
@@ -304,7 +304,7 @@ static void buffers_are_found()
 
             mp_check(found == (holds ? &table.row[at / GAP] : nullptr), "byte %u of %u buffers", at, n);
             mp_check(!wsh_dev_segment((uint64_t)memory + at, 8, &on_gpu) == !symmetric, "symmetric: %u of %u", at, n);
-            mp_check(wsh_dev_zero_copy_covers(memory + at, 8) == (holds && at / GAP == 2), "referable: %u of %u", at, n);
+            mp_check(wsh_dev_zero_copy_covers(memory + at, 8) == (holds && at / GAP == 2), "zero-copy: %u of %u", at, n);
         }
     }
     wsh_device_view.ranges = 0;
@@ -323,12 +323,12 @@ int main(void)
         to = from = (mp_me + mp_npes / 2) % mp_npes;
         mp_check(!shmem_ptr(offered, to), "PE %d is not on another host", to);
         take_view();
-        mp_check(!goes_by_reference(511, false, false) && goes_by_reference(512, false, false) &&
-                     !goes_by_reference(512, false, true) && goes_by_reference(BYTES, true, true) &&
-                     goes_by_reference(1, false, false, true) && !goes_by_reference(512, false, true, true),
-                 "lengths from which transfers go by reference: %u, gets %u, blocking %u", wsh_device_view.ref_from,
-                 wsh_device_view.ref_get_from, wsh_device_view.ref_waits_from);
-        mp_check(!wsh_dev_zero_copy_covers(&local, 1), "memory that is not symmetric is referable");
+        mp_check(!is_zero_copy(511, false, false) && is_zero_copy(512, false, false) &&
+                     !is_zero_copy(512, false, true) && is_zero_copy(BYTES, true, true) &&
+                     is_zero_copy(1, false, false, true) && !is_zero_copy(512, false, true, true),
+                 "lengths from which transfers are zero-copy: %u, gets %u, blocking %u", wsh_device_view.zero_copy_from,
+                 wsh_device_view.zero_copy_get_from, wsh_device_view.zero_copy_waits_from);
+        mp_check(!wsh_dev_zero_copy_covers(&local, 1), "memory that is not symmetric is zero-copy");
         buffers_are_found();
         one_record();
         scope<WSH_THREAD>();

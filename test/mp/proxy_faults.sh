@@ -23,7 +23,7 @@ ends()
 }
 
 ends ended 'PE 0 .*proxy thread 0.* has ended before shmem_finalize'
-ends source 'PE 0 .*by reference 8 bytes at 0x[0-9a-f]*, in no memory that the proxy may use'
+ends source 'PE 0 .*zero-copy put or get of device code: 8 bytes at 0x[0-9a-f]*, in no memory that the proxy may use'
 SHMEM_HANG_SECONDS=2
 export SHMEM_HANG_SECONDS
 ends stopped 'PE 0 .*proxy thread 0.* has not run for 2'

@@ -91,10 +91,10 @@ static int start_there(struct wsh_ctx *ctx, const struct wsh_target *to, const s
 {
     switch (ask->kind) {
     case WSH_RING_PUT:
-    case WSH_RING_PUT_REF:
+    case WSH_RING_PUT_ZERO_COPY:
     case WSH_RING_PUT_WORD: return wsh_put_start(ctx, to, ask->payload, ask->len, done);
     case WSH_RING_GET:
-    case WSH_RING_GET_REF:
+    case WSH_RING_GET_ZERO_COPY:
     case WSH_RING_GET_WORD: return wsh_get_start(ctx, to, ask->payload, ask->len, done);
     case WSH_RING_AMO: return start_amo(ctx, to, ask, done);
     case WSH_RING_IPUT:
@@ -111,10 +111,10 @@ static int check_local(const struct wsh_job *job, const struct wsh_ring_ask *ask
 
     if (seg < 0)
         seg = wsh_ranges_find(job->device.local, ask->payload, ask->len);
-    if (seg >= 0 && wsh_proxy_refers(job, seg))
+    if (seg >= 0 && wsh_proxy_is_zero_copy(job, seg))
         return 0;
     wsh_error(
-        "device code puts or gets by reference %zu bytes at %p, in no memory that the proxy may use; keep a "
+        "zero-copy put or get of device code: %zu bytes at %p, in no memory that the proxy may use; keep a "
         "buffer registered until what uses it is complete, and look for kernels that write out of bounds",
         ask->len, ask->payload);
     return -EINVAL;
@@ -123,7 +123,7 @@ static int check_local(const struct wsh_job *job, const struct wsh_ring_ask *ask
 /* The payload in a record is host memory. */
 static int ask_target(struct wsh_ctx *ctx, const struct wsh_ring_ask *ask, struct wsh_target *to)
 {
-    void *sym = address_of(ask->sym), *local = wsh_record_is_ref(ask->kind) ? ask->payload : NULL;
+    void *sym = address_of(ask->sym), *local = wsh_record_is_zero_copy(ask->kind) ? ask->payload : NULL;
 
     return ask->kind == WSH_RING_AMO ? wsh_op_target(ctx, sym, ask_extent(ask), ask->pe, to)
                                      : wsh_op_target_with(ctx, sym, ask_extent(ask), ask->pe, local, to);
@@ -133,7 +133,7 @@ static int ask_start(void *arg, const struct wsh_ring_ask *ask, struct wsh_done 
 {
     struct wsh_ctx *ctx = arg;
     struct wsh_target to;
-    int rc = wsh_record_is_ref(ask->kind) ? check_local(ctx->job, ask) : 0;
+    int rc = wsh_record_is_zero_copy(ask->kind) ? check_local(ctx->job, ask) : 0;
 
     if (rc)
         return rc;

@@ -160,29 +160,29 @@ void wsh_proxy_close(struct wsh_job *job)
  * Sizes from which a kernel posts the address (zero-copy) instead of copying the payload: for nonblocking transfers,
  * and for blocking ones, which must wait for the answer. A nonblocking get that is copied waits for its data.
  */
-enum { REF_FROM = 512, REF_GET_FROM = 1, REF_WAITS_FROM = 32 << 10 };
+enum { ZERO_COPY_FROM = 512, ZERO_COPY_GET_FROM = 1, ZERO_COPY_WAITS_FROM = 32 << 10 };
 
-bool wsh_proxy_refers(const struct wsh_job *job, int seg)
+bool wsh_proxy_is_zero_copy(const struct wsh_job *job, int seg)
 {
     return seg < WSH_SEG_DEVICE || job->routes.local[seg] == WSH_LOCAL_REGISTERED;
 }
 
-static void view_references(const struct wsh_job *job, struct wsh_device *device)
+static void view_zero_copy(const struct wsh_job *job, struct wsh_device *device)
 {
-    device->ref_segs = 0;
+    device->zero_copy_segs = 0;
     for (int seg = 0; seg < WSH_DEVICE_SEGS; seg++)
-        if (wsh_proxy_refers(job, seg))
-            device->ref_segs |= (uint16_t)(1u << seg);
-    device->ref_from = REF_FROM;
-    device->ref_get_from = REF_GET_FROM;
-    device->ref_waits_from = REF_WAITS_FROM;
+        if (wsh_proxy_is_zero_copy(job, seg))
+            device->zero_copy_segs |= (uint16_t)(1u << seg);
+    device->zero_copy_from = ZERO_COPY_FROM;
+    device->zero_copy_get_from = ZERO_COPY_GET_FROM;
+    device->zero_copy_waits_from = ZERO_COPY_WAITS_FROM;
 }
 
 void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)
 {
     const struct wsh_proxy *proxy = job->device.proxy;
 
-    view_references(job, device);
+    view_zero_copy(job, device);
 
     device->consumers = proxy ? (uint16_t)proxy->n_threads : 0;
     device->rings_each = proxy ? (uint16_t)proxy->each : 0;

@@ -20,7 +20,7 @@ struct wsh_job;
 int wsh_proxy_open(struct wsh_job *job);
 void wsh_proxy_close(struct wsh_job *job);
 
-/* What units get to know about the rings, and about transfers by reference. */
+/* What units get to know about the rings, and about zero-copy transfers. */
 void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device);
 
 /*
@@ -33,7 +33,7 @@ int wsh_proxy_add_queues(struct wsh_job *job, unsigned n, int *numbers);
 void wsh_proxy_rows(const struct wsh_job *job, struct wsh_device_root *root);
 
 /* Whether kernels may give the proxy addresses in segment `seg` of this PE: its transports read and write it. */
-bool wsh_proxy_refers(const struct wsh_job *job, int seg);
+bool wsh_proxy_is_zero_copy(const struct wsh_job *job, int seg);
 
 /*
  * Everything that kernels of this PE had asked for before the call (visible to the CPU, as after their end) is complete

@@ -22,9 +22,10 @@ static inline bool wsh_record_piece(const struct wsh_ring *ring, uint64_t at, st
 }
 
 /* Its data are not in the ring. */
-static inline bool wsh_record_is_ref(enum wsh_ring_kind kind)
+static inline bool wsh_record_is_zero_copy(enum wsh_ring_kind kind)
 {
-    return kind == WSH_RING_PUT_REF || kind == WSH_RING_SIGNAL_REF || kind == WSH_RING_GET_REF;
+    return kind == WSH_RING_PUT_ZERO_COPY || kind == WSH_RING_SIGNAL_ZERO_COPY ||
+           kind == WSH_RING_GET_ZERO_COPY;
 }
 
 static inline unsigned wsh_record_pieces(enum wsh_ring_kind kind, enum wsh_amo_op op)
@@ -33,10 +34,10 @@ static inline unsigned wsh_record_pieces(enum wsh_ring_kind kind, enum wsh_amo_o
     case WSH_RING_SIGNAL:
     case WSH_RING_PUT_WORD:
     case WSH_RING_IPUT:
-    case WSH_RING_PUT_REF:
-    case WSH_RING_GET_REF:
+    case WSH_RING_PUT_ZERO_COPY:
+    case WSH_RING_GET_ZERO_COPY:
     case WSH_RING_IGET: return 2;
-    case WSH_RING_SIGNAL_REF: return 3;
+    case WSH_RING_SIGNAL_ZERO_COPY: return 3;
     case WSH_RING_AMO: return op == WSH_AMO_CSWAP ? 3 : 2;
     default: return 1;
     }
@@ -48,7 +49,7 @@ static inline unsigned wsh_record_positions(enum wsh_ring_kind kind, unsigned pi
 
     if (kind == WSH_RING_PAD)
         return (unsigned)len;
-    if (wsh_record_is_ref(kind))
+    if (wsh_record_is_zero_copy(kind))
         return pieces;
     return chunks > pieces ? chunks : pieces;
 }
@@ -83,8 +84,8 @@ static inline uint64_t wsh_record_value(const struct wsh_ring_piece *piece)
     return piece->b | (piece->a & WSH_RING_VALUE_TOP) << 1;
 }
 
-/* The second piece of a record by reference. */
-static inline void wsh_record_refer(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
+/* The second piece of a zero-copy record. */
+static inline void wsh_record_zero_copy(const struct wsh_ring_piece *piece, struct wsh_ring_ask *ask)
 {
     uint64_t top = piece->a >> WSH_RING_LEN_TOP_AT & WSH_RING_LOW(WSH_RING_LEN_TOP_BITS);
 
@@ -108,14 +109,14 @@ static inline bool wsh_record_see(struct wsh_ring *ring, uint64_t at, struct wsh
             return false;
         ask->value = wsh_record_value(&piece);
         ask->second = piece.a & WSH_RING_ADDRESS;
-        if (wsh_record_is_ref(ask->kind))
-            wsh_record_refer(&piece, ask);
+        if (wsh_record_is_zero_copy(ask->kind))
+            wsh_record_zero_copy(&piece, ask);
     }
     if (ask->pieces > 2) {
         if (!wsh_record_piece(ring, at + 2, &piece))
             return false;
         ask->compare = wsh_record_value(&piece);
-        if (wsh_record_is_ref(ask->kind)) {
+        if (wsh_record_is_zero_copy(ask->kind)) {
             ask->second = piece.a & WSH_RING_ADDRESS;
             ask->value = ask->compare;
         }
@@ -153,7 +154,7 @@ static inline bool wsh_record_is_sound(const struct wsh_ring_ask *ask, uint64_t 
            ask->positions && at % WSH_RING_PIECES + ask->positions <= WSH_RING_PIECES &&
            (!strided || wsh_record_strides_are_sound(ask)) &&
            (ask->kind != WSH_RING_GET_WORD || ask->len <= sizeof(uint64_t)) &&
-           (!wsh_record_is_ref(ask->kind) || (ask->len && ask->len <= WSH_RING_REF_MAX));
+           (!wsh_record_is_zero_copy(ask->kind) || (ask->len && ask->len <= WSH_RING_ZERO_COPY_MAX));
 }
 
 #endif

@@ -56,10 +56,10 @@ void wsh_consumer_hold(struct wsh_consumer *consumer)
     }
 }
 
-/* Of a nonblocking transfer by reference only a quiet asks when it has ended. */
+/* Of a nonblocking zero-copy transfer only a quiet asks when it has ended. */
 static bool is_awaited(const struct wsh_ring_ask *ask)
 {
-    return ask->answer || !wsh_record_is_ref(ask->kind);
+    return ask->answer || !wsh_record_is_zero_copy(ask->kind);
 }
 
 /* `done` starts at 0: an operation that could not be started is started anew, a strided one continues behind *taken. */
@@ -142,7 +142,7 @@ static void note_taken(struct wsh_consumer_stats *stats, const struct wsh_ring_a
         count(&stats->waits, 1);
     if (moves)
         count(&stats->bytes, ask->len);
-    if (moves && !wsh_record_is_ref(ask->kind))
+    if (moves && !wsh_record_is_zero_copy(ask->kind))
         count(&stats->copied, ask->len);
 }
 

@@ -18,17 +18,17 @@ struct wsh_ring_ask {
     int pe;
     size_t len;
     uint64_t sym, value, second, compare;
-    void *payload; /* source of puts, where results go: in the ring, or by reference */
+    void *payload; /* source of puts, where results go: in the ring, or zero-copy */
     size_t *taken; /* of a strided record: elements started so far, counted up by whoever starts them */
 };
 
 /*
  * The executor of records. start: PUT, SIGNAL, PUT_WORD (the value lies in the payload), GET, GET_WORD, AMO, IPUT,
- * IGET, PUT_REF, SIGNAL_REF, GET_REF (`done` is NULL where these are nonblocking); 0, -EAGAIN (it will be tried again;
- * a strided one goes on behind *taken) or a final, logged error; `done` reaches 0 when the payload may be used again
- * (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN as above. pending: started
- * and not complete; `awaited`: a quiet waits for it. batch (may be NULL): what is started between true and false may be
- * given to a NIC together; 0 or final.
+ * IGET, PUT_ZERO_COPY, SIGNAL_ZERO_COPY, GET_ZERO_COPY (`done` is NULL where these are nonblocking); 0, -EAGAIN (it
+ * will be tried again; a strided one goes on behind *taken) or a final, logged error; `done` reaches 0 when the payload
+ * may be used again (puts) or holds the result. fence: orders what was started before what will be; -EAGAIN as above.
+ * pending: started and not complete; `awaited`: a quiet waits for it. batch (may be NULL): what is started between true
+ * and false may be given to a NIC together; 0 or final.
  */
 struct wsh_consumer_ops {
     int (*start)(void *arg, const struct wsh_ring_ask *ask, struct wsh_done *done);

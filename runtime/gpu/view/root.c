@@ -15,7 +15,7 @@
 static struct wsh_device_range row_of(struct wsh_view *view, const void *base, size_t len, int number)
 {
     struct wsh_device_range row = {.symmetric = number < WSH_SEGS,
-                                   .refers = wsh_proxy_refers(view->job, number)};
+                                   .zero_copy = wsh_proxy_is_zero_copy(view->job, number)};
 
     if (row.symmetric)
         row.seg = wsh_view_seg(view, number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broken on purpose: nothing is released before the record of a put by reference. */
+/* Broken on purpose: nothing is released before the record of a zero-copy put. */
 #define wsh_ptx_add_together wsh_ptx_add_together_kept
 #include "device/ptx/ptx.cuh"
 #undef wsh_ptx_add_together

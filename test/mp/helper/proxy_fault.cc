@@ -3,7 +3,7 @@
  * A proxy thread that goes wrong: `ended` ends PE 0's when it next sleeps, `stopped` lets it sleep for ever, and then a
  * CPU thread that stands for a kernel asks it for a value. `full` lets it sleep for a second in which more is pushed
  * than the ring holds; `exit` and `finalize` push, and then only shmem_barrier_all, or shmem_finalize alone, comes.
- * `source` pushes a put by reference whose source is in no memory that the transports use.
+ * `source` pushes a zero-copy put whose source is in no memory that the transports use.
  */
 #define WSH_DEVICE_PTX "test/device/cpu_ring.cuh"
 #include "device/proxy/ring_push.cuh"

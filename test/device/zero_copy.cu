@@ -109,8 +109,8 @@ __global__ void put_long(struct place p)
     shmem_quiet();
 }
 
-/* `refers`: the transports use the local memory themselves; `posted`: by what kernels post, past the proxy. */
-static void copies_nothing(struct place p, const char *kind, bool refers, bool posted)
+/* `zero_copy`: the transports use the local memory themselves; `posted`: by what kernels post, past the proxy. */
+static void copies_nothing(struct place p, const char *kind, bool zero_copy, bool posted)
 {
     const uint64_t len = posted ? 0 : 2 * WORDS_MAX * 8;
 
@@ -122,7 +122,7 @@ static void copies_nothing(struct place p, const char *kind, bool refers, bool p
     dev_wait();
     shmemx_proxy_bytes(&moved[1], &copied[1]);
     mp_check(moved[1] - moved[0] == len, "%llu bytes moved", (unsigned long long)(moved[1] - moved[0]));
-    mp_check(copied[1] - copied[0] == (refers ? 0 : len), "%llu bytes copied",
+    mp_check(copied[1] - copied[0] == (zero_copy ? 0 : len), "%llu bytes copied",
              (unsigned long long)(copied[1] - copied[0]));
     shmem_barrier_all();
 }

@@ -4,8 +4,8 @@
  * this GPU writes. It may keep the GPU from running anything else, so it must do itself what it waits for. inbox.h
  * argues the order.
  */
-#ifndef WSH_DEVICE_PULL_CUH
-#define WSH_DEVICE_PULL_CUH
+#ifndef WSH_DEVICE_INBOX_CUH
+#define WSH_DEVICE_INBOX_CUH
 
 #include "inbox.h"
 #include "../core/refuse.cuh"
