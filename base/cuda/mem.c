@@ -207,3 +207,32 @@ void wsh_gpu_unpin(void *base)
 {
     wsh_cuda_call(host_unregister, base);
 }
+
+/* `status`: of what was submitted to the stream. */
+static int stream_end(wsh_cu_stream stream, int status)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+
+    if (!status)
+        status = cu->stream_sync(stream);
+    cu->stream_destroy(stream);
+    return status;
+}
+
+int wsh_gpu_copy(wsh_cu_ptr to, const void *from, size_t len)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    wsh_cu_stream stream;
+    int status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0);
+
+    return status ? status : stream_end(stream, cu->copy(to, (wsh_cu_ptr)(uintptr_t)from, len, stream));
+}
+
+int wsh_gpu_clear(wsh_cu_ptr at, size_t len)
+{
+    const struct wsh_cuda *cu = wsh_cuda();
+    wsh_cu_stream stream;
+    int status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0);
+
+    return status ? status : stream_end(stream, cu->fill(at, 0, len, stream));
+}

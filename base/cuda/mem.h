@@ -61,6 +61,13 @@ void wsh_gpu_unmap(struct wsh_gpu_map *map);
  */
 int wsh_gpu_dmabuf(const void *base, size_t len, uint64_t *off);
 
+/*
+ * Copy and fill with zeros on a stream of their own, as transfers must not wait for the program's kernels; complete on
+ * return. 0 or the driver's status.
+ */
+int wsh_gpu_copy(wsh_cu_ptr to, const void *from, size_t len);
+int wsh_gpu_clear(wsh_cu_ptr at, size_t len);
+
 /* True if `ptr` is memory of a GPU; host memory, known to the driver or not, gives false. */
 bool wsh_gpu_holds(const void *ptr);
 /* The same for a thread that may have no context. True also if the driver cannot be asked: then no CPU and no NIC may

@@ -43,9 +43,9 @@ static int write_rows(const struct wsh_gda_host *gda, uint32_t first, uint32_t n
     for (size_t i = 0; closed && i < row * n; i++)
         closed[i] = (struct wsh_gda_target){rows[i].ah, 0, rows[i].qkey};
     if (!status)
-        status = wsh_gda_upload(at, closed, len);
+        status = wsh_gpu_copy(at, closed, len);
     if (!status)
-        status = wsh_gda_upload(at, rows, len);
+        status = wsh_gpu_copy(at, rows, len);
     free(closed);
     return status;
 }

@@ -153,21 +153,6 @@ static struct wsh_gda_peer *fill_tables(struct wsh_gda_host *gda)
     return image;
 }
 
-int wsh_gda_upload(wsh_cu_ptr to, const void *from, size_t len)
-{
-    const struct wsh_cuda *cu = wsh_cuda();
-    wsh_cu_stream stream;
-    int status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0);
-
-    if (status)
-        return status;
-    status = cu->copy(to, (wsh_cu_ptr)(uintptr_t)from, len, stream);
-    if (!status)
-        status = cu->stream_sync(stream);
-    cu->stream_destroy(stream);
-    return status;
-}
-
 static int log_no_memory(int status)
 {
     wsh_error("no memory for queues of kernels: %s; free device memory, or set SHMEM_GDA=off",
@@ -187,10 +172,10 @@ static int publish(struct wsh_gda_host *gda)
     image = status ? NULL : fill_tables(gda);
     if (!image)
         return status ? log_no_memory(status) : -ENOMEM;
-    status = wsh_gda_upload(gda->peers, image, len);
+    status = wsh_gpu_copy(gda->peers, image, len);
     if (!status)
-        status = wsh_gda_upload(gda->job->device.proxy->heads + sizeof(struct wsh_ring_heads), &gda->device,
-                                sizeof gda->device);
+        status = wsh_gpu_copy(gda->job->device.proxy->heads + sizeof(struct wsh_ring_heads), &gda->device,
+                              sizeof gda->device);
     free(image);
     return status ? log_no_memory(status) : 0;
 }

@@ -35,9 +35,6 @@ struct wsh_gda_host {
     unsigned reports; /* SIGUSR1 generations answered */
 };
 
-/* With the GPU's context current: copies, and waits for it. 0 or the driver's status. */
-int wsh_gda_upload(wsh_cu_ptr to, const void *from, size_t len);
-
 /* The table of counters' queue pairs, with the counters that there are; the GPU's context is current. */
 int wsh_gda_counters_open(struct wsh_gda_host *gda);
 

@@ -7,6 +7,7 @@
 
 #include "device/nic/gda.h"
 #include "device/view/view.h"
+#include "base/cuda/mem.h"
 #include "base/log.h"
 #include "runtime/gpu/gda/gda.h"
 #include "runtime/route/hosts.h"
@@ -20,21 +21,6 @@
 static bool is_wanted(const struct wsh_job *job)
 {
     return job->env.proxy == WSH_PROXY_ON || (job->env.proxy == WSH_PROXY_AUTO && wsh_hosts_are_many(job));
-}
-
-int wsh_proxy_zero(wsh_cu_ptr at, size_t len)
-{
-    const struct wsh_cuda *cu = wsh_cuda();
-    wsh_cu_stream stream;
-    int status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0);
-
-    if (status)
-        return status;
-    status = cu->fill(at, 0, len, stream);
-    if (!status)
-        status = cu->stream_sync(stream);
-    cu->stream_destroy(stream);
-    return status;
 }
 
 /* With the room behind the heads for queues that kernels write. */
@@ -53,7 +39,7 @@ static int rings_allocate(struct wsh_proxy *proxy)
         status = cu->mem_alloc(&proxy->heads, heads_len);
     }
     if (!status)
-        status = wsh_proxy_zero(proxy->heads, heads_len);
+        status = wsh_gpu_clear(proxy->heads, heads_len);
     wsh_gpu_leave(&proxy->job->device.gpu);
     if (!status)
         return 0;

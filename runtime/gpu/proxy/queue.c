@@ -5,6 +5,7 @@
  */
 #include "device/view/view.h"
 
+#include "base/cuda/mem.h"
 #include "base/log.h"
 #include "runtime/job/job.h"
 #include "runtime/gpu/host.h"
@@ -27,7 +28,7 @@ static int rings_allocate(struct wsh_proxy_queue *queue)
         memset(queue->ring, 0, sizeof *queue->ring);
         status = cu->mem_alloc(&queue->heads, sizeof(struct wsh_ring_heads));
     }
-    return status ? status : wsh_proxy_zero(queue->heads, sizeof(struct wsh_ring_heads));
+    return status ? status : wsh_gpu_clear(queue->heads, sizeof(struct wsh_ring_heads));
 }
 
 static void queue_close(struct wsh_proxy *proxy, struct wsh_proxy_queue *queue)

@@ -52,9 +52,6 @@ struct wsh_proxy {
     struct wsh_proxy_queue *queue[WSH_DEVICE_QUEUES];
 };
 
-/* Zeroes device memory, with the GPU's context current. 0 or the driver's status. */
-int wsh_proxy_zero(wsh_cu_ptr at, size_t len);
-
 /* Queues up to the number that the job asks for: 0 or a logged error. close: when no thread runs. */
 int wsh_proxy_queues_open(struct wsh_job *job);
 void wsh_proxy_queues_close(struct wsh_proxy *proxy);

@@ -6,6 +6,7 @@
 #include "runtime/gpu/host.h"
 #include "runtime/gpu/view/state.h"
 #include "runtime/memory/alloc.h"
+#include "base/cuda/mem.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "runtime/coll/choose/state.h"
@@ -59,18 +60,11 @@ size_t wsh_pads_len(const struct wsh_job *job)
 
 int wsh_pads_clear(const struct wsh_job *job, char *at, size_t len)
 {
-    const struct wsh_cuda *cu = wsh_cuda();
-    wsh_cu_stream stream;
     int status;
 
     if (wsh_gpu_enter(&job->device.gpu))
         return -EIO;
-    status = cu->stream_create(&stream, WSH_CU_STREAM_NON_BLOCKING, 0);
-    if (!status) {
-        status = cu->fill((wsh_cu_ptr)(uintptr_t)at, 0, len, stream);
-        status = status ? status : cu->stream_sync(stream);
-        cu->stream_destroy(stream);
-    }
+    status = wsh_gpu_clear((wsh_cu_ptr)(uintptr_t)at, len);
     wsh_gpu_leave(&job->device.gpu);
     if (status)
         wsh_error("the GPU's memory for teams cannot be cleared: %s; an earlier kernel may have failed",
