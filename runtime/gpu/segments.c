@@ -10,6 +10,11 @@
 
 #include <stdlib.h>
 
+bool wsh_segment_is_zero_copy(const struct wsh_job *job, int seg)
+{
+    return seg < WSH_SEG_DEVICE || job->routes.local[seg] == WSH_LOCAL_REGISTERED;
+}
+
 int wsh_segment_next(const struct wsh_job *job)
 {
     int seg = WSH_SEG_MORE;

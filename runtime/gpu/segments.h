@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments of device memory that all PEs add while the job runs, and take away again. */
+/* Segments of this PE: those of device memory that all PEs add while the job runs, and take away again; zero-copy. */
 #ifndef WSH_GPU_SEGMENTS_H
 #define WSH_GPU_SEGMENTS_H
 
@@ -19,5 +19,8 @@ int wsh_segment_add(struct wsh_job *job, const struct wsh_mem *mem, int rc, cons
 
 /* Local, while nobody uses it any more. */
 void wsh_segment_withdraw(struct wsh_job *job, int seg);
+
+/* Whether kernels may give the proxy addresses in segment `seg` of this PE: its transports read and write it. */
+bool wsh_segment_is_zero_copy(const struct wsh_job *job, int seg);
 
 #endif

@@ -9,7 +9,7 @@
 #include "runtime/op/amo.h"
 #include "base/log.h"
 #include "runtime/gpu/gda/gda.h"
-#include "runtime/gpu/proxy/proxy.h"
+#include "runtime/gpu/segments.h"
 #include "runtime/gpu/proxy/record.h"
 #include "runtime/job/job.h"
 #include "runtime/op/op.h"
@@ -111,7 +111,7 @@ static int check_local(const struct wsh_job *job, const struct wsh_ring_ask *ask
 
     if (seg < 0)
         seg = wsh_ranges_find(job->device.local, ask->payload, ask->len);
-    if (seg >= 0 && wsh_proxy_is_zero_copy(job, seg))
+    if (seg >= 0 && wsh_segment_is_zero_copy(job, seg))
         return 0;
     wsh_error(
         "zero-copy put or get of device code: %zu bytes at %p, in no memory that the proxy may use; keep a "

@@ -10,6 +10,7 @@
 #include "base/cuda/mem.h"
 #include "base/log.h"
 #include "runtime/gpu/gda/gda.h"
+#include "runtime/gpu/segments.h"
 #include "runtime/route/hosts.h"
 #include "runtime/job/job.h"
 #include "runtime/gpu/proxy/state.h"
@@ -148,16 +149,11 @@ void wsh_proxy_close(struct wsh_job *job)
  */
 enum { ZERO_COPY_FROM = 512, ZERO_COPY_GET_FROM = 1, ZERO_COPY_WAITS_FROM = 32 << 10 };
 
-bool wsh_proxy_is_zero_copy(const struct wsh_job *job, int seg)
-{
-    return seg < WSH_SEG_DEVICE || job->routes.local[seg] == WSH_LOCAL_REGISTERED;
-}
-
 static void view_zero_copy(const struct wsh_job *job, struct wsh_device *device)
 {
     device->zero_copy_segs = 0;
     for (int seg = 0; seg < WSH_DEVICE_SEGS; seg++)
-        if (wsh_proxy_is_zero_copy(job, seg))
+        if (wsh_segment_is_zero_copy(job, seg))
             device->zero_copy_segs |= (uint16_t)(1u << seg);
     device->zero_copy_from = ZERO_COPY_FROM;
     device->zero_copy_get_from = ZERO_COPY_GET_FROM;

@@ -32,9 +32,6 @@ int wsh_proxy_add_queues(struct wsh_job *job, unsigned n, int *numbers);
 /* What kernels get to know about queues. */
 void wsh_proxy_rows(const struct wsh_job *job, struct wsh_device_root *root);
 
-/* Whether kernels may give the proxy addresses in segment `seg` of this PE: its transports read and write it. */
-bool wsh_proxy_is_zero_copy(const struct wsh_job *job, int seg);
-
 /*
  * Everything that kernels of this PE had asked for before the call (visible to the CPU, as after their end) is complete
  * at its target. Cheap where there is nothing.

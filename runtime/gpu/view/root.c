@@ -11,11 +11,12 @@
 #include "base/log.h"
 #include "runtime/job/job.h"
 #include "runtime/gpu/proxy/proxy.h"
+#include "runtime/gpu/segments.h"
 
 static struct wsh_device_range row_of(struct wsh_view *view, const void *base, size_t len, int number)
 {
     struct wsh_device_range row = {.symmetric = number < WSH_SEGS,
-                                   .zero_copy = wsh_proxy_is_zero_copy(view->job, number)};
+                                   .zero_copy = wsh_segment_is_zero_copy(view->job, number)};
 
     if (row.symmetric)
         row.seg = wsh_view_seg(view, number);
