@@ -10,7 +10,6 @@
 #include "base/cuda/mem.h"
 #include "base/log.h"
 #include "runtime/gpu/gda/gda.h"
-#include "runtime/gpu/segments.h"
 #include "runtime/route/hosts.h"
 #include "runtime/job/job.h"
 #include "runtime/gpu/proxy/state.h"
@@ -141,35 +140,6 @@ void wsh_proxy_close(struct wsh_job *job)
         wsh_gpu_leave(&job->device.gpu);
     }
     free(proxy);
-}
-
-/*
- * Sizes from which a kernel posts the address (zero-copy) instead of copying the payload: for nonblocking transfers,
- * and for blocking ones, which must wait for the answer. A nonblocking get that is copied waits for its data.
- */
-enum { ZERO_COPY_FROM = 512, ZERO_COPY_GET_FROM = 1, ZERO_COPY_WAITS_FROM = 32 << 10 };
-
-static void view_zero_copy(const struct wsh_job *job, struct wsh_device *device)
-{
-    device->zero_copy_segs = 0;
-    for (int seg = 0; seg < WSH_DEVICE_SEGS; seg++)
-        if (wsh_segment_is_zero_copy(job, seg))
-            device->zero_copy_segs |= (uint16_t)(1u << seg);
-    device->zero_copy_from = ZERO_COPY_FROM;
-    device->zero_copy_get_from = ZERO_COPY_GET_FROM;
-    device->zero_copy_waits_from = ZERO_COPY_WAITS_FROM;
-}
-
-void wsh_proxy_view(const struct wsh_job *job, struct wsh_device *device)
-{
-    const struct wsh_proxy *proxy = job->device.proxy;
-
-    view_zero_copy(job, device);
-
-    device->consumers = proxy ? (uint16_t)proxy->n_threads : 0;
-    device->rings_each = proxy ? (uint16_t)proxy->each : 0;
-    device->rings = proxy ? (uint64_t)(uintptr_t)proxy->rings : 0;
-    device->ring_heads = proxy ? proxy->heads : 0;
 }
 
 static void add_waits(const struct wsh_consumer *consumer, const struct wsh_ctx *ctx, uint64_t *kernels,

@@ -92,17 +92,12 @@ static int queue_open(struct wsh_proxy *proxy, unsigned n)
     return 0;
 }
 
-static unsigned rows_of(const struct wsh_job *job)
-{
-    return job->device.n_queues < WSH_DEVICE_QUEUES ? job->device.n_queues : WSH_DEVICE_QUEUES;
-}
-
 int wsh_proxy_queues_open(struct wsh_job *job)
 {
     struct wsh_proxy *proxy = job->device.proxy;
     int rc = 0;
 
-    while (proxy && proxy->n_queues < rows_of(job) && !rc)
+    while (proxy && proxy->n_queues < wsh_proxy_n_rows(job) && !rc)
         rc = queue_open(proxy, proxy->n_queues);
     return rc;
 }
@@ -137,15 +132,4 @@ int wsh_proxy_add_queues(struct wsh_job *job, unsigned n, int *numbers)
     for (unsigned i = 0; i < n && !rc; i++)
         numbers[i] = WSH_DEVICE_QUEUE_FIRST + (int)((before + i) % WSH_DEVICE_QUEUES);
     return rc;
-}
-
-void wsh_proxy_rows(const struct wsh_job *job, struct wsh_device_root *root)
-{
-    const struct wsh_proxy *proxy = job->device.proxy;
-
-    root->n_queues = rows_of(job);
-    root->n_named = job->device.n_queues;
-    for (unsigned i = 0; proxy && i < proxy->n_queues; i++)
-        root->queue[i] =
-            (struct wsh_device_queue){(uint64_t)(uintptr_t)proxy->queue[i]->ring, proxy->queue[i]->heads};
 }

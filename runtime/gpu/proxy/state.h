@@ -10,6 +10,7 @@
 #include "runtime/gpu/gda/gda.h"
 #include "runtime/gpu/proxy/ring.h"
 #include "runtime/gpu/proxy/watch.h"
+#include "runtime/job/job.h"
 
 #include <pthread.h>
 
@@ -51,6 +52,12 @@ struct wsh_proxy {
     unsigned n_queues;                                 /* queue n is thread n modulo n_threads' */
     struct wsh_proxy_queue *queue[WSH_DEVICE_QUEUES];
 };
+
+/* Queues that differ, of those that the job asks for. */
+static inline unsigned wsh_proxy_n_rows(const struct wsh_job *job)
+{
+    return job->device.n_queues < WSH_DEVICE_QUEUES ? job->device.n_queues : WSH_DEVICE_QUEUES;
+}
 
 /* Queues up to the number that the job asks for: 0 or a logged error. close: when no thread runs. */
 int wsh_proxy_queues_open(struct wsh_job *job);
