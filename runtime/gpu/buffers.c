@@ -74,7 +74,7 @@ int wsh_buffer_unregister(struct wsh_job *job, void *base)
     if (wsh_barrier(&job->world, routine))
         wsh_abort(1);
     seg = base ? wsh_heap_find(&job->heap, base, 1, &off) : -1;
-    if (seg < WSH_SEG_MORE || off || wsh_device_heap_holds(job, base)) {
+    if (seg < WSH_SEG_MORE || off || wsh_device_heap_holds(&job->device, base)) {
         wsh_error("%s: %p is not the start of a registered buffer; pass what was registered, once", routine,
                   base);
         return -EINVAL;

@@ -18,11 +18,6 @@ static char *base_of(const struct wsh_job *job)
     return job->device.mem.base;
 }
 
-bool wsh_device_heap_holds(const struct wsh_job *job, const void *ptr)
-{
-    return job->device.attached && (size_t)((const char *)ptr - base_of(job)) < job->device.limit;
-}
-
 /* In addresses that the heap may grow to, on all PEs alike. */
 static size_t block_within(struct wsh_device_heap *device, size_t size, size_t align)
 {

@@ -68,7 +68,10 @@ void *wsh_device_realloc(struct wsh_job *job, void *ptr, size_t size);
 int wsh_device_free(struct wsh_job *job, void *ptr);
 
 /* Whether `ptr` is in the device heap. */
-bool wsh_device_heap_holds(const struct wsh_job *job, const void *ptr);
+static inline bool wsh_device_heap_holds(const struct wsh_device_heap *heap, const void *ptr)
+{
+    return heap->attached && (size_t)((const char *)ptr - heap->mem.base) < heap->limit;
+}
 
 /*
  * Collective: puts memory behind the device heap's offsets up to `end`, from which no range will reach into what comes

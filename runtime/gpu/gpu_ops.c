@@ -8,6 +8,11 @@
 #include "runtime/gpu/proxy/proxy.h"
 #include "runtime/job/job.h"
 
+static bool holds(const struct wsh_job *job, const void *ptr)
+{
+    return wsh_device_heap_holds(&job->device, ptr);
+}
+
 static int stage_open(struct wsh_job *job, struct wsh_tp **tp)
 {
     return wsh_stage_open(&job->carrier.given, job->my_pe, job->n_pes, tp);
@@ -26,7 +31,7 @@ void wsh_gpu_ops_set(bool here)
         .write = wsh_view_write,
         .pads_clear = wsh_pads_clear,
         .counters_show = wsh_gda_counters,
-        .holds = wsh_device_heap_holds,
+        .holds = holds,
         .free = wsh_device_free,
         .realloc = wsh_device_realloc,
         .pin = wsh_device_pin,

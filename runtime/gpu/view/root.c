@@ -45,7 +45,7 @@ static void fill_rows(struct wsh_view *view, struct wsh_device_ranges *ranges)
             return;
         local = !more[0] || (more[1] && (uintptr_t)base[1] < (uintptr_t)base[0]);
         at[local]++;
-        if (!wsh_device_heap_holds(job, base[local]))
+        if (!wsh_device_heap_holds(&job->device, base[local]))
             rows[ranges->n++] = row_of(view, base[local], len[local], number[local]);
     }
 }
