@@ -170,7 +170,7 @@ int wsh_stage_inbox_progress(struct wsh_stage *stage);
 void wsh_stage_inbox_say(const struct wsh_stage *stage);
 
 /*
- * stage.c: this PE's GPU. 0: `gpu` may be used, or a logged error. look: how far the stream is. probe: a copy that only
+ * gpu.c: this PE's GPU. 0: `gpu` may be used, or a logged error. look: how far the stream is. probe: a copy that only
  * shows whether the stream makes progress.
  */
 int wsh_stage_gpu(struct wsh_stage *stage);
