@@ -35,6 +35,10 @@ AS_IF([test "x$enable_hardening" = xno], [WSH_HARDENING=off], [
             [WSH_CFLAGS="$WSH_CFLAGS -D_FORTIFY_SOURCE=3" WSH_HARDENING="$WSH_HARDENING fortify"])
 ])
 AC_SUBST([WSH_LDFLAGS])
+
+AC_ARG_ENABLE([debug], [AS_HELP_STRING([--enable-debug],
+    [check invariants while a program runs (base/invariant.h); slower @<:@off@:>@])])
+AS_IF([test "x$enable_debug" = xyes], [WSH_CFLAGS="$WSH_CFLAGS -DWSH_DEBUG"])
 AC_SUBST([WSH_HARDENING])
 
 # WSH_LOADED([PREFIX], [package], [soname where objdump does not say it]): a library that is not linked but loaded at run time.
