@@ -2,6 +2,7 @@
 /* The completions of a send queue that kernels write: which are there, and up to where all are. */
 #include "transports/efa/gda/cq.h"
 
+#include "base/invariant.h"
 #include "base/atomic.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 
 int wsh_efa_window_open(struct wsh_efa_window *window, uint32_t entries)
 {
+    WSH_INVARIANT(entries >= 64 && !(entries & (entries - 1)));
     *window = (struct wsh_efa_window){.entries = entries, .bits = calloc(entries / 64, sizeof *window->bits)};
     return window->bits ? 0 : -ENOMEM;
 }
@@ -36,6 +38,7 @@ void wsh_efa_window_advance(struct wsh_efa_window *window)
             return;
         *word &= run == 64 ? 0 : ~((((uint64_t)1 << run) - 1) << at);
         window->mark += run;
+        WSH_INVARIANT(window->mark <= window->count);
     } while (at + run == 64);
 }
 
@@ -62,6 +65,7 @@ int wsh_efa_window_grow(struct wsh_efa_window *window, uint64_t number)
     for (uint64_t i = old.mark; i < old.mark + old.entries; i++)
         if (is_in(&old, i))
             wsh_efa_window_add(&wider, i);
+    WSH_INVARIANT(old.mark + wider.count == old.count);
     wider.count = old.count;
     *window = wider;
     wsh_efa_window_close(&old);

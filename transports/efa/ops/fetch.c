@@ -2,6 +2,7 @@
 /* Requests that a REPLY answers: atomics with a result, and small gets behind a fence. */
 #include "transports/efa/ops/fetch.h"
 
+#include "base/invariant.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/wire/msg.h"
 #include "transports/efa/ops/op.h"
@@ -24,6 +25,7 @@ int wsh_efa_fetch_init(struct wsh_efa_set *set)
 
 static void fetch_free(struct wsh_efa_set *set, struct wsh_efa_fetch *fetch)
 {
+    WSH_INVARIANT(fetch->flow);
     fetch->flow = NULL;
     fetch->generation++;
     fetch->next = set->fetches.free;

@@ -2,6 +2,7 @@
 /* Counts counter writes at both ends. */
 #include "transports/efa/ops/imm_count.h"
 
+#include "base/invariant.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/set/errors.h"
 
@@ -69,6 +70,7 @@ void wsh_efa_lazy_sent(struct wsh_efa_set *set, struct wsh_efa_flow *flow, bool 
 
 void wsh_efa_lazy_applied(struct wsh_efa_set *set, struct wsh_efa_flow *flow)
 {
+    WSH_INVARIANT(set->peers[flow->pe].imm_count.lazy);
     set->peers[flow->pe].imm_count.lazy--;
     wsh_efa_count_sub(&flow->ctx->n_lazy);
 }

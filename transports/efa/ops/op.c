@@ -2,6 +2,7 @@
 /* Operations that go through the ordering engine: messages, ordered operations, those of several segments. */
 #include "transports/efa/ops/op.h"
 
+#include "base/invariant.h"
 #include "transports/efa/set/set.h"
 #include "transports/efa/set/memory.h"
 #include "transports/efa/wire/msg.h"
@@ -18,6 +19,7 @@ static void op_free(struct wsh_efa_set *set, struct wsh_efa_op *op)
     op->next = set->ops.free;
     set->ops.free = op;
     set->ops.n_free++;
+    WSH_INVARIANT(set->ops.n_free <= WSH_EFA_OPS_MAX);
 }
 
 static struct wsh_efa_op *op_of(struct wsh_srd_op *srd)
@@ -322,6 +324,7 @@ void wsh_efa_op_part_done(struct wsh_efa_set *set, struct wsh_efa_op *op)
 {
     struct wsh_efa_flow *flow = op->flow;
 
+    WSH_INVARIANT(op->in_flight);
     op->in_flight--;
     if (!op->in_flight && op->srd.started == op->srd.segments)
         data_done(op);

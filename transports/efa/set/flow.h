@@ -3,6 +3,7 @@
 #ifndef WSH_EFA_FLOW_H
 #define WSH_EFA_FLOW_H
 
+#include "base/invariant.h"
 #include "transports/efa/wire/req.h"
 #include "transports/efa/srd/flow.h"
 #include "transports/efa/srd/rx_flow.h"
@@ -81,6 +82,7 @@ static inline void wsh_efa_count_add(uint32_t *count)
 
 static inline void wsh_efa_count_sub(uint32_t *count)
 {
+    WSH_INVARIANT(*count);
     __atomic_store_n(count, *count - 1, __ATOMIC_RELEASE);
 }
 

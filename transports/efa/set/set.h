@@ -3,6 +3,7 @@
 #ifndef WSH_EFA_SET_H
 #define WSH_EFA_SET_H
 
+#include "base/invariant.h"
 #include "base/ranges.h"
 #include "transports/efa/nic/choice.h"
 #include "transports/efa/efa.h"
@@ -171,6 +172,8 @@ static inline void wsh_efa_req_begin(struct wsh_efa_set *set, const struct wsh_e
 
 static inline void wsh_efa_req_end(struct wsh_efa_set *set, const struct wsh_efa_req *req)
 {
+    WSH_INVARIANT(set->rail[req->wr.rail].taken);
+    WSH_INVARIANT(set->peers[req->pe].posted);
     set->rail[req->wr.rail].taken--;
     set->peers[req->pe].posted--;
 }
@@ -178,6 +181,7 @@ static inline void wsh_efa_req_end(struct wsh_efa_set *set, const struct wsh_efa
 /* Partner of the acquire in wsh_done_is. */
 static inline void wsh_efa_done_sub(struct wsh_done *done)
 {
+    WSH_INVARIANT(!done || __atomic_load_n(&done->left, __ATOMIC_RELAXED) > 0);
     if (done)
         __atomic_fetch_sub(&done->left, 1, __ATOMIC_RELEASE);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* At the source: what the completion of an operation releases, and what is pending. */
 #include "transports/efa/srd/flow.h"
+
+#include "base/invariant.h"
 #include "transports/efa/srd/queue.h"
 
 #include <errno.h>
@@ -20,6 +22,7 @@ void wsh_srd_flow_init(struct wsh_srd_flow *flow, struct wsh_srd_link *link, uin
 
 static void end_parts(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t n)
 {
+    WSH_INVARIANT(flow->failed || !wsh_srd_before(flow->begun, flow->ended + n));
     __atomic_store_n(&flow->ended, flow->ended + n, __ATOMIC_RELEASE);
     __atomic_fetch_add(&ctx->ended, n, __ATOMIC_RELEASE);
 }
@@ -29,6 +32,7 @@ static void slot_free(struct wsh_srd_flow *flow, uint8_t slot)
 {
     if (slot == WSH_SRD_NO_SLOT)
         return;
+    WSH_INVARIANT(!(flow->free_slots >> slot & 1));
     flow->generation[slot]++;
     flow->free_slots |= (uint64_t)1 << slot;
 }
@@ -37,6 +41,7 @@ void wsh_srd_put_ended(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint3
 {
     if (flow->failed)
         return;
+    WSH_INVARIANT(n <= __atomic_load_n(&flow->puts_begun, __ATOMIC_RELAXED) - flow->puts_ended);
     __atomic_store_n(&flow->puts_ended, flow->puts_ended + n, __ATOMIC_RELEASE);
     __atomic_fetch_add(&ctx->ended, n, __ATOMIC_RELEASE);
 }
@@ -44,11 +49,14 @@ void wsh_srd_put_ended(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint3
 void wsh_srd_op_ended(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, struct wsh_srd_op *op)
 {
     op->ended++;
+    WSH_INVARIANT(op->ended <= op->started);
     if (flow->failed)
         return;
+    WSH_INVARIANT(flow->out[op->class]);
     flow->out[op->class]--;
     end_parts(ctx, flow, 1);
     if (op->kind == WSH_SRD_SIGNAL && !op->grouped && op->ended == op->segments) {
+        WSH_INVARIANT(flow->late);
         flow->late--;
         wsh_srd_queue_insert(&flow->msgs, op);
     }
@@ -60,6 +68,7 @@ int wsh_srd_flow_replied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
         return 0;
     if (!flow->fetches)
         return -EPROTO;
+    WSH_INVARIANT(flow->link->fetches >= flow->fetches);
     flow->fetches--;
     flow->link->fetches--;
     end_parts(ctx, flow, 1);
@@ -68,6 +77,7 @@ int wsh_srd_flow_replied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow)
 
 static void messages_applied(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint32_t n)
 {
+    WSH_INVARIANT(flow->link->msgs >= n);
     end_parts(ctx, flow, n);
     flow->link->msgs -= n;
     while (n--) {
@@ -90,6 +100,7 @@ int wsh_srd_flow_acked(struct wsh_srd_ctx *ctx, struct wsh_srd_flow *flow, uint3
     if (more_applied)
         messages_applied(ctx, flow, applied - flow->acked);
     if (more_counted) {
+        WSH_INVARIANT(flow->link->imms >= counted - flow->imms_acked);
         flow->link->imms -= counted - flow->imms_acked;
         flow->imms_acked = counted;
     }
@@ -102,6 +113,7 @@ int wsh_srd_link_counted(struct wsh_srd_link *link, uint32_t counted)
         return -EPROTO;
     if (!wsh_srd_before(link->counter_counted, counted))
         return 0;
+    WSH_INVARIANT(link->imms >= counted - link->counter_counted);
     link->imms -= counted - link->counter_counted;
     link->counter_counted = counted;
     return 1;

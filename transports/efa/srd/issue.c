@@ -2,6 +2,8 @@
 /* At the source: decides when an operation may start, and starts it. */
 #include "transports/efa/srd/queue.h"
 
+#include "base/invariant.h"
+
 #include <errno.h>
 
 #define COUNTING 64 /* counted puts in a row that were of no use before they are given up again */
@@ -50,6 +52,7 @@ static bool writes_open(struct wsh_srd_flow *flow, uint64_t epoch)
         return false;
     if (wsh_srd_before(flow->acked, after))
         return false;
+    WSH_INVARIANT(flow->write_epoch < epoch);
     __atomic_store_n(&flow->write_epoch, epoch, __ATOMIC_RELEASE);
     return true;
 }
@@ -92,6 +95,7 @@ static uint8_t slot_take(struct wsh_srd_flow *flow)
 {
     uint32_t slot = (uint32_t)__builtin_ctzll(flow->free_slots);
 
+    WSH_INVARIANT(flow->free_slots);
     flow->free_slots &= flow->free_slots - 1;
     return wsh_srd_group_name(slot, flow->generation[slot]);
 }
@@ -182,6 +186,7 @@ static int start_segments(struct wsh_srd_flow *flow, struct wsh_srd_op *op, cons
         return -EAGAIN;
     if (op->by_counter && !op->decided && !may_name_counter(flow))
         return -EAGAIN;
+    WSH_INVARIANT(op->unordered || flow->write_epoch == op->epoch);
     decide_class(flow, op);
     while (op->started < op->segments && !rc) {
         rc = op->kind == WSH_SRD_GET ? io->read(io->arg, op) : io->write(io->arg, op);
@@ -196,6 +201,11 @@ static void message_gone(struct wsh_srd_flow *flow, struct wsh_srd_op *op, const
     struct wsh_srd_names *names = &flow->named[flow->sent & (flow->window - 1)];
     bool closes = gate->number != flow->gate.number && gate->count;
 
+    WSH_INVARIANT(flow->sent - flow->acked < flow->window);
+    WSH_INVARIANT(flow->link->msgs < flow->link->msgs_max);
+    WSH_INVARIANT(op->epoch >= flow->msg_epoch);
+    WSH_INVARIANT(op->epoch != flow->msg_epoch || gate->number == flow->gate.number);
+    WSH_INVARIANT(!closes || (gate->group == flow->open_group && gate->count == flow->open_count));
     names->gate = closes ? (uint8_t)wsh_srd_group_slot(gate->group) : WSH_SRD_NO_SLOT;
     names->own = op->grouped ? (uint8_t)wsh_srd_group_slot(op->group) : WSH_SRD_NO_SLOT;
     if (closes) {

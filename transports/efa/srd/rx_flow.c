@@ -2,6 +2,8 @@
 /* Applies a message at the target when its gate is open and its group is complete. */
 #include "transports/efa/srd/rx_flow.h"
 
+#include "base/invariant.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -28,6 +30,15 @@ static void bit_set(uint64_t *bits, uint32_t at)
 static void bit_clear(uint64_t *bits, uint32_t at)
 {
     bits[at / 64] &= ~((uint64_t)1 << at % 64);
+}
+
+static uint32_t bits_count(const uint64_t *bits)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < WSH_SRD_WINDOW_MAX / 64; i++)
+        n += (uint32_t)__builtin_popcountll(bits[i]);
+    return n;
 }
 
 static uint32_t place_of(const struct wsh_srd_rx_flow *rx_flow, uint32_t seq)
@@ -88,6 +99,8 @@ static int apply_held(struct wsh_srd_rx_flow *rx_flow, uint32_t place, const str
 {
     const struct wsh_srd_stamp *stamp = &rx_flow->held[place].stamp;
 
+    WSH_INVARIANT(!stamp->own_count || group_complete(rx_flow, stamp->own_group, stamp->own_count) == 1);
+    WSH_INVARIANT(!bit_is(rx_flow->over, place));
     if (stamp->own_count)
         group_retire(count_of(rx_flow, stamp->own_group));
     bit_set(rx_flow->over, place);
@@ -138,6 +151,7 @@ static int open_gates(struct wsh_srd_rx_flow *rx_flow, const struct wsh_srd_sink
         const struct wsh_srd_stamp *stamp = &rx_flow->held[place].stamp;
         int rc;
 
+        WSH_INVARIANT(rx_flow->n_shut == bits_count(rx_flow->shut));
         if (!gate_is_open(rx_flow, stamp)) {
             rc = gate_may_open(rx_flow, stamp);
             if (rc <= 0)
@@ -212,21 +226,13 @@ int wsh_srd_rx_flow_write(struct wsh_srd_rx_flow *rx_flow, uint8_t group, const 
     if (count->waiter) {
         uint32_t place = count->waiter - 1u;
 
+        WSH_INVARIANT(bit_is(rx_flow->lacking, place));
         if (count->count < rx_flow->held[place].stamp.own_count)
             return 0;
         bit_clear(rx_flow->lacking, place);
         rc = apply_held(rx_flow, place, sink);
     }
     return rc ? rc : open_gates(rx_flow, sink);
-}
-
-static uint32_t bits_count(const uint64_t *bits)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < WSH_SRD_WINDOW_MAX / 64; i++)
-        n += (uint32_t)__builtin_popcountll(bits[i]);
-    return n;
 }
 
 uint32_t wsh_srd_rx_flow_waiting(const struct wsh_srd_rx_flow *rx_flow)

@@ -19,6 +19,7 @@
 #ifndef WSH_SRD_RX_FLOW_H
 #define WSH_SRD_RX_FLOW_H
 
+#include "base/invariant.h"
 #include "transports/efa/srd/srd.h"
 
 struct wsh_srd_held {
@@ -98,6 +99,8 @@ static inline bool wsh_srd_rx_flow_may_ack(const struct wsh_srd_rx_flow *rx_flow
 /* A message or reply with rx_flow->applied and rx_flow->counted, as they are now, was given to the provider. */
 static inline void wsh_srd_rx_flow_acked(struct wsh_srd_rx_flow *rx_flow)
 {
+    WSH_INVARIANT(!wsh_srd_before(rx_flow->applied, rx_flow->acked_applied));
+    WSH_INVARIANT(!wsh_srd_before(rx_flow->counted, rx_flow->acked_counted));
     rx_flow->acked_applied = rx_flow->applied;
     rx_flow->acked_counted = rx_flow->counted;
 }
@@ -105,6 +108,7 @@ static inline void wsh_srd_rx_flow_acked(struct wsh_srd_rx_flow *rx_flow)
 /* The same, of a write into the source's memory; `false`, when that write is complete. */
 static inline void wsh_srd_rx_flow_ack_write(struct wsh_srd_rx_flow *rx_flow, bool in_progress)
 {
+    WSH_INVARIANT(!rx_flow->acking || !in_progress);
     rx_flow->acking = in_progress;
     if (in_progress)
         wsh_srd_rx_flow_acked(rx_flow);

@@ -6,6 +6,8 @@
 #ifndef WSH_EFA_REQ_H
 #define WSH_EFA_REQ_H
 
+#include "base/invariant.h"
+
 #include <rdma/fabric.h>
 
 #include <stdint.h>
@@ -76,6 +78,7 @@ static inline struct wsh_efa_req *wsh_efa_req_get(struct wsh_efa_pool *pool, enu
 {
     struct wsh_efa_req *req = pool->free;
 
+    WSH_INVARIANT(!req == !pool->n_free);
     if (!req)
         return NULL;
     pool->free = req->next;
@@ -94,6 +97,7 @@ static inline void wsh_efa_req_put(struct wsh_efa_req *req)
     req->next = req->pool->free;
     req->pool->free = req;
     req->pool->n_free++;
+    WSH_INVARIANT(req->pool->n_free <= req->pool->n);
 }
 
 #endif
