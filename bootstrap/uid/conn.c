@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "bootstrap/uid/conn.h"
 
+#include "base/invariant.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,7 @@ struct wsh_uid_buf *wsh_uid_buf_make(enum wsh_uid_type type, uint32_t arg, size_
 
 void wsh_uid_buf_release(struct wsh_uid_buf *buf)
 {
+    WSH_INVARIANT(!buf || buf->refs > 0);
     if (buf && !--buf->refs)
         free(buf);
 }

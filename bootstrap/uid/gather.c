@@ -2,6 +2,7 @@
 /* Collects the parts of an exchange and makes one answer of them. */
 #include "bootstrap/uid/gather.h"
 
+#include "base/invariant.h"
 #include "bootstrap/blob/host_blobs.h"
 #include "base/log.h"
 
@@ -45,6 +46,7 @@ int wsh_uid_gather_take(struct wsh_uid_gather *gather, int at, struct wsh_uid_co
     gather->part[at].bytes = conn->body;
     gather->part[at].len = conn->head.len;
     gather->have++;
+    WSH_INVARIANT(gather->have <= gather->n);
     conn->body = NULL;
     return 0;
 }

@@ -2,6 +2,7 @@
 /* Hands out ranges of a tree that tile [0, len). */
 #include "runtime/memory/alloc.h"
 
+#include "base/invariant.h"
 #include "runtime/memory/alloc_tree.h"
 
 #include <errno.h>
@@ -94,6 +95,7 @@ static size_t range_get(struct wsh_alloc *alloc, size_t len, size_t align)
     node->number = ++alloc->numbers;
     wsh_tree_insert(&alloc->tree, node);
     alloc->free_bytes -= need;
+    WSH_INVARIANT(off % align == 0 && wsh_tree_find(&alloc->tree, off) == node);
     return off;
 }
 
@@ -147,6 +149,7 @@ static void insert_free(struct wsh_alloc *alloc, struct wsh_range *node)
     node->asked = 0;
     node->released = false;
     wsh_tree_insert(tree, node);
+    WSH_INVARIANT(wsh_tree_largest(tree) <= alloc->free_bytes);
 }
 
 /* The live range that starts at `off`, or NULL. */

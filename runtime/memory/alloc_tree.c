@@ -2,6 +2,8 @@
 /* The treap of an allocator's ranges. */
 #include "runtime/memory/alloc_tree.h"
 
+#include "base/invariant.h"
+
 #include <stdlib.h>
 
 static size_t max_size(size_t a, size_t b)
@@ -51,10 +53,19 @@ static struct wsh_range *tree_merge(struct wsh_range *a, struct wsh_range *b)
     return b;
 }
 
+/* From all ranges of the tree. */
+static bool is_apart(const struct wsh_tree *tree, const struct wsh_range *node)
+{
+    const struct wsh_range *before = wsh_tree_find_before(tree, node->off + node->len);
+
+    return !before || before->off + before->len <= node->off;
+}
+
 void wsh_tree_insert(struct wsh_tree *tree, struct wsh_range *node)
 {
     struct wsh_range *a, *b;
 
+    WSH_INVARIANT(is_apart(tree, node));
     tree->seed = tree->seed * 1664525u + 1013904223u;
     node->heap = tree->seed;
     node->left = node->right = NULL;

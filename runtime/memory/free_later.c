@@ -2,6 +2,7 @@
 /* What this PE has released, and the agreement on what all have. */
 #include "runtime/memory/free_later.h"
 
+#include "base/invariant.h"
 #include "runtime/memory/alloc.h"
 #include "base/log.h"
 #include "runtime/coll/coll.h"
@@ -64,6 +65,7 @@ static void note(struct wsh_releases *releases, uint64_t key, size_t off)
     size_t at = place_of(releases, key);
 
     memmove(releases->list + at + 1, releases->list + at, (releases->n - at) * sizeof *releases->list);
+    WSH_INVARIANT(!at || releases->list[at - 1].key < key);
     releases->list[at] = (struct wsh_release){key, off};
     releases->n++;
     releases->fresh = true;

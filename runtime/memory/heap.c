@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/memory/heap.h"
 
+#include "base/invariant.h"
 #include "runtime/memory/alloc.h"
 #include "runtime/memory/commit.h"
 #include "base/err.h"
@@ -179,6 +180,7 @@ int wsh_heap_commit(struct wsh_heap *heap, size_t end, int n_sharing)
     rc = wsh_commit(heap->seg[WSH_SEG_HEAP].fd, heap->committed, end, n_sharing);
     if (!rc)
         heap->committed = end;
+    WSH_INVARIANT(heap->committed <= heap->seg[WSH_SEG_HEAP].len);
     return rc;
 }
 

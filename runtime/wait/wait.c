@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/wait/wait.h"
 
+#include "base/invariant.h"
 #include "base/atomic.h"
 #include "base/log.h"
 #include "runtime/device_ops.h"
@@ -272,6 +273,7 @@ static __attribute__((noinline)) int wait_long(struct wsh_job *job, const struct
     if (!__atomic_fetch_add(&job->waiters, 1, __ATOMIC_RELAXED) && waiter.spins)
         waiter.stays = job->tuning.stays; /* other threads that wait may need the core */
     rc = wait_loop(&waiter, try);
+    WSH_INVARIANT(__atomic_load_n(&job->waiters, __ATOMIC_RELAXED));
     __atomic_fetch_sub(&job->waiters, 1, __ATOMIC_RELAXED);
     return rc;
 }

@@ -3,6 +3,7 @@
 #ifndef WSH_COLL_STATE_H
 #define WSH_COLL_STATE_H
 
+#include "base/invariant.h"
 #include "runtime/coll/choose/choice.h"
 #include "runtime/coll/coll.h"
 #include "runtime/coll/memory/pad.h"
@@ -97,6 +98,7 @@ int wsh_coll_sent(struct wsh_coll *coll);
 /* All members have entered a collective before which `slots` slots had been used: they have done with those. */
 static inline void wsh_coll_all_entered(struct wsh_coll *coll, uint64_t slots)
 {
+    WSH_INVARIANT(coll->safe <= slots && slots <= coll->slots);
     coll->safe = slots;
 }
 

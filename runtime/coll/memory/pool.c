@@ -2,6 +2,7 @@
 /* Counts, finds and takes units of the pool. */
 #include "runtime/coll/memory/pool.h"
 
+#include "base/invariant.h"
 #include "runtime/coll/memory/pad.h"
 #include "runtime/memory/heap.h"
 
@@ -71,6 +72,7 @@ int wsh_pool_find(const struct wsh_pool *pool, uint64_t *map, size_t len, int fr
         unit = find_from(pool, map, n, 0);
     if (unit >= 0)
         set_row(map, unit, n, false);
+    WSH_INVARIANT(unit < 0 || unit + n <= pool->n_units);
     return unit;
 }
 
@@ -92,6 +94,7 @@ void wsh_pool_give(struct wsh_pool *pool, int unit, size_t len)
 {
     memset(pool->base + (size_t)unit * pool->unit, 0, len);
     pthread_mutex_lock(&pool->lock);
+    WSH_INVARIANT(!is_free(pool->map, unit));
     set_row(pool->map, unit, count_units(pool, len), true);
     pthread_mutex_unlock(&pool->lock);
 }

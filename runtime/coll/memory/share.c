@@ -2,6 +2,7 @@
 /* Three algorithms inside a memory domain: through a slot, by puts of the sender, or read by all at the same time. */
 #include "runtime/coll/memory/share.h"
 
+#include "base/invariant.h"
 #include "base/atomic.h"
 #include "runtime/coll/choose/dispatch.h"
 #include "runtime/coll/memory/flags.h"
@@ -22,6 +23,7 @@ static int slot_begin(struct wsh_team *team, struct wsh_share *share)
     if (coll->slots + 1 > coll->safe + WSH_SLOT_COUNT)
         rc = wsh_sync(team, share->routine);
     share->slot = ++coll->slots;
+    WSH_INVARIANT(rc || coll->slots - coll->safe <= WSH_SLOT_COUNT);
     return rc;
 }
 

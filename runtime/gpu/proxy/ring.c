@@ -10,6 +10,7 @@
  */
 #include "runtime/gpu/proxy/ring.h"
 
+#include "base/invariant.h"
 #include "base/log.h"
 #include "runtime/gpu/proxy/record.h"
 
@@ -120,6 +121,7 @@ static void note_started(struct wsh_consumer_ring *ring, const struct wsh_ring_a
         place->state = WSH_PLACE_PLAIN;
     wsh_record_stamp(ring->ring, at, ask->pieces, place->n);
     ring->started = at + place->n;
+    WSH_INVARIANT(ring->started - ring->freed <= WSH_RING_PIECES);
     ring->taken = 0;
 }
 
@@ -174,6 +176,8 @@ static bool step_aside(struct wsh_consumer *consumer, struct wsh_consumer_ring *
         return false;
     consumer->aside[n] = (struct wsh_aside){*ask, at, (uint16_t)(ring - consumer->ring)};
     aside_changed(consumer, n + 1);
+    WSH_INVARIANT(consumer->n_aside <= WSH_ASIDE);
+    WSH_INVARIANT(count_aside(consumer, consumer->n_aside, ask->pe) <= WSH_ASIDE_PE);
     ring->place[at % WSH_RING_PIECES].state = WSH_PLACE_ASIDE; /* of what is awaited */
     return true;
 }
@@ -285,6 +289,7 @@ static int ring_answer(struct wsh_consumer_ring *ring)
             i++;
             continue;
         }
+        WSH_INVARIANT(ring->place[index].state == WSH_PLACE_DUE);
         ring->due[i] = ring->due[--ring->n_due];
         give_answer(ring, ring->freed + (index - ring->freed) % WSH_RING_PIECES);
         moved = 1;
@@ -312,8 +317,10 @@ static int free_places(struct wsh_consumer_ring *ring)
 {
     uint64_t before = ring->freed;
 
-    while (ring->freed != ring->started && is_over(ring, ring->freed))
+    while (ring->freed != ring->started && is_over(ring, ring->freed)) {
         ring->freed += ring->place[ring->freed % WSH_RING_PIECES].n;
+        WSH_INVARIANT(ring->freed <= ring->started);
+    }
     if (ring->freed == before)
         return 0;
     __atomic_store_n(&ring->ring->freed, ring->freed, __ATOMIC_RELEASE);
@@ -335,6 +342,7 @@ static int rings_complete(struct wsh_consumer *consumer)
     for (unsigned r = 0; r < consumer->n_rings; r++) {
         struct wsh_consumer_ring *ring = &consumer->ring[r];
 
+        WSH_INVARIANT(ring->done <= ring->started);
         ring->done = ring->started;
         __atomic_store_n(&ring->ring->done, ring->done, __ATOMIC_RELEASE);
     }
