@@ -30,7 +30,7 @@ build()
 {
     mkdir -p "$folder"
     [ -f "$folder/Makefile" ] ||
-        (cd "$folder" && "$top_srcdir/configure" --with-cuda=no --disable-hardening MPICC=no CC=clang CXX=clang++ "CFLAGS=$flags -DWSH_LIBFUZZER" "CXXFLAGS=$flags") ||
+        (cd "$folder" && "$top_srcdir/configure" --with-cuda=no --disable-hardening --enable-debug MPICC=no CC=clang CXX=clang++ "CFLAGS=$flags -DWSH_LIBFUZZER" "CXXFLAGS=$flags") ||
         return 1
     make -C "$folder" -j2 fuzz-targets fuzz_main=-fsanitize=fuzzer
 }

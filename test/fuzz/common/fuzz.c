@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "test/fuzz/common/fuzz.h"
 
+#include "base/err.h"
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -93,6 +94,18 @@ void fuzz_fail(const char *claim, const char *file, int line)
 
     (void)!write(STDERR_FILENO, text, len < (int)sizeof text ? (size_t)len : sizeof text - 1);
     abort();
+}
+
+/* An invariant that does not hold is a finding. */
+static void abort_loudly(int status)
+{
+    (void)status;
+    abort();
+}
+
+static __attribute__((constructor)) void aborts_are_findings(void)
+{
+    wsh_abort_by(abort_loudly);
 }
 
 /* In place of wsh_log_write, by the linker (--wrap). */
